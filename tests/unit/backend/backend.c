@@ -1,6 +1,6 @@
 /*
  * The table of backends finds each backend by its name, seeded parameters are the same in whatever
- * portions they are read, and the analytic backend models what networks cost.
+ * portions they are read, and the analytic backend models the times of networks.
  */
 #include "vbslab/vbslab.h"
 
@@ -138,8 +138,8 @@ static void check_parameters(void)
     close_bench(&t);
 }
 
-/* The values themselves, by which results of different machines are compared: splitmix64 worked out
- * by other means, in units of 2^-23. */
+/* Checks single values, by which results of different machines are compared: splitmix64 computed by
+ * other means, in units of 2^-23. */
 static void check_values(void)
 {
     static const double want[] = {-8221831, 2832332, 2580975};
@@ -246,7 +246,8 @@ static void check_concat(void)
     close_bench(&t);
 }
 
-/* Every concat reads the two before it: the ways through them are too many to walk. */
+/* Every Concat reads the two before it, so that the number of paths through them grows
+ * exponentially. */
 static void check_deep_concats(void)
 {
     char text[2000];
@@ -328,7 +329,7 @@ static void check_every_operator(void)
 
 /* ---- what comes of a session ---- */
 
-/* The profile that a session's layers and kernels make, with time_us of every run. */
+/* Makes the profile of a session's layers and kernels, with time_us of every run. */
 static enum vbs_status make_profile(struct bench *t, struct vbs_profile **profile)
 {
     struct vbs_profile_builder *builder = vbs_profile_builder_new();
@@ -377,7 +378,7 @@ static void check_profile(const char *backend, const char *model)
     close_bench(&t);
 }
 
-/* Two sessions, to the bit. */
+/* Compares two sessions to the bit. */
 static void check_repeats(void)
 {
     static const char text[] = "input 16x9x9\nconv a out=24 kernel=3 pad=1\nrelu r\n"

@@ -55,7 +55,7 @@ struct tally {
 
 struct one_case {
     char folder[700];
-    char operator[MAX_NAME]; /* the only one in the model, or "several" */
+    char operator[MAX_NAME]; /* of the only operator in the model, or "several" */
     char why[300];
     int n_inputs, n_outputs;
     struct vbs_onnx_tensor_file input, output[MAX_FILES]; /* input: the one that is not bound */
@@ -92,7 +92,7 @@ static char *data_path(const struct one_case *c, const char *kind, int index, ch
     return path;
 }
 
-/* *layer: it may become one. */
+/* Gives whether vbslab claims the operator of a node; *layer: it may become a layer. */
 static bool is_claimed(const Onnx__NodeProto *node, bool *layer)
 {
     const char *name;
@@ -114,7 +114,7 @@ static bool trains(const Onnx__NodeProto *node)
     return strcmp(node->op_type, "Dropout") == 0 && node->n_input == 3;
 }
 
-/* The operators of a model; a reason when one of them is not claimed. */
+/* Reads the operators of a model; gives a reason when one of them is not claimed. */
 static enum result read_operators(struct one_case *c, const Onnx__GraphProto *graph)
 {
     bool layer, any = false;
@@ -200,7 +200,7 @@ static void clear_case(struct one_case *c)
 
 /* ---- running it ---- */
 
-/* Every input but one bound. */
+/* Loads a model with every input but one bound. */
 static enum vbs_status load(struct vbs_ctx *ctx, const struct one_case *c, int left_free,
                             struct vbs_network **network)
 {
@@ -216,7 +216,7 @@ static enum vbs_status load(struct vbs_ctx *ctx, const struct one_case *c, int l
     return vbs_onnx_load(ctx, path, NULL, bindings, n, network);
 }
 
-/* The first input is left free; another where the outputs do not depend on that. */
+/* Leaves the first input free, or another one where the outputs do not depend on the first. */
 static enum result load_case(struct one_case *c, struct vbs_network **network)
 {
     struct vbs_ctx ctx = {0};
@@ -241,7 +241,7 @@ static bool is_close(float got, float want)
     return fabs((double)got - want) <= ATOL + RTOL * fabs((double)want);
 }
 
-/* got: the samples of output number i. */
+/* Compares an output; got: the samples of output number i. */
 static enum result compare(struct one_case *c, const struct vbs_network *network, int samples,
                            int i, const float *got)
 {
@@ -259,7 +259,7 @@ static enum result compare(struct one_case *c, const struct vbs_network *network
     return PASSED;
 }
 
-/* What runs the layers of a network: a session, with its tensors, or the definitions. */
+/* The layers of a network are run by a session, with its tensors, or by the definitions. */
 struct run {
     struct vbs_ctx ctx;
     const struct vbs_network *network;
@@ -325,7 +325,7 @@ static void stop(struct run *r)
         r->session->ops->close(r->session);
 }
 
-/* Layer k by its definition, sample by sample. */
+/* Computes layer k by its definition, sample by sample. */
 static bool define(struct run *r, int k)
 {
     const struct vbs_layer *l = &r->network->layers[k];
@@ -348,7 +348,7 @@ static bool define(struct run *r, int k)
     return inputs != NULL;
 }
 
-/* The first kernel of layer at the number of samples, or -1. */
+/* Gives the first kernel of layer at the number of samples, or -1. */
 static int kernel_of(const struct run *r, int layer)
 {
     for (int i = 0; i < r->session->n_kernels; i++)
@@ -463,7 +463,7 @@ static void try_suite(struct tally *tally, const char *root, int suite, const st
     free(entries);
 }
 
-/* Where the package has its data, or null. */
+/* Gives the folder of the package's data, or null. */
 static const char *find_data(char *path, size_t size)
 {
     FILE *list = popen("dpkg-query -L libonnx-testdata 2> /dev/null", "r");

@@ -1,7 +1,7 @@
 /*
  * The cudnn backend on a fake of CUDA and cuDNN: every kernel that it offers computes what the
- * definition says, within its memory, and nothing is left behind. What the fake thinks of the calls
- * (ranges, order, streams, descriptors) is checked each time.
+ * definition says, within its memory, and nothing is left behind. Each time the fake must have
+ * found no fault in the calls (ranges, order, streams, descriptors).
  */
 #include "vbslab/vbslab.h"
 
@@ -28,7 +28,7 @@ static void check_fake(const char *name)
 
 /* ---- kernels ---- */
 
-/* The weights of a kernel on the device, where runs are given them. */
+/* Gives the weights of a kernel on the device, where runs are given them. */
 static void *packed(struct bench *t, int kernel, bool *failed)
 {
     int64_t bytes = t->session->kernels[kernel].packed_bytes;
@@ -47,7 +47,7 @@ static void *packed(struct bench *t, int kernel, bool *failed)
     return memory;
 }
 
-/* Difference from the reference; infinite where a call failed. */
+/* Gives the difference from the reference; infinite where a call failed. */
 static double run_kernel(struct bench *t, int kernel, const float *want)
 {
     const struct vbs_session_ops *ops = t->session->ops;
@@ -79,7 +79,7 @@ static double run_kernel(struct bench *t, int kernel, const float *want)
     return result;
 }
 
-/* All kernels of a session; the name of the one that is furthest off. */
+/* Runs all kernels of a session; gives the largest difference, and the name of its kernel. */
 static double run_all(struct bench *t, const char **name)
 {
     double worst = 0;
@@ -206,7 +206,7 @@ static const struct backend_case DIVIDED = {"divided", "input 3x9x9\n"
                                                        "conv c out=8 kernel=3\n"
                                                        "relu r\n"};
 
-/* The session's kernels one after the other into one output. */
+/* Runs the session's kernels one after the other into one output. */
 static double run_slices(struct bench *t, const float *want)
 {
     const struct vbs_session_ops *ops = t->session->ops;
@@ -233,7 +233,7 @@ static double run_slices(struct bench *t, const float *want)
     return result;
 }
 
-/* Slices are kernels of their own, on slices of the whole's packed weights. */
+/* Checks slices as kernels of their own, on slices of the whole's packed weights. */
 static void check_slices(int n_slices, bool given)
 {
     static const int first_batch[] = {1};
@@ -275,7 +275,7 @@ static void check_slices(int n_slices, bool given)
 
 /* ---- moves ---- */
 
-/* Moves n values by some, with ranges that overlap; how many are wrong afterwards. */
+/* Moves n values by some, with ranges that overlap; gives how many are wrong afterwards. */
 static int64_t wrong_after_move(struct bench *t, int64_t n, int64_t by)
 {
     const struct vbs_session_ops *ops = t->session->ops;

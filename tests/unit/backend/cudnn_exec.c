@@ -1,7 +1,7 @@
 /*
  * Schedules executed on the cudnn backend, on a fake of CUDA and cuDNN that does work as late as it
- * may: outputs are those of the definitions, all that a run takes lies in one allocation of exactly
- * the budget, and the copy thread's transfers are waited for.
+ * may: outputs are those of the definitions, all memory of a run is in one allocation of exactly
+ * the budget, and steps wait for the copy thread's transfers.
  */
 #include "vbslab/vbslab.h"
 
@@ -130,7 +130,7 @@ static float *all_outputs(const struct vbs_network *network)
 
 /* ---- running ---- */
 
-/* Twice: what is resident stays. */
+/* Runs twice: resident weights stay. */
 static bool run_twice(struct trial *t, struct vbs_exec *exec, struct vbs_exec_report *report)
 {
     int64_t n = REQUEST * vbs_shape_elements(&t->network->outputs[0].shape);
@@ -147,10 +147,10 @@ static bool run_twice(struct trial *t, struct vbs_exec *exec, struct vbs_exec_re
     return same;
 }
 
-/* trace: the host waits for every step. */
+/* Executes a schedule; trace: the host waits for every step. */
 static bool try_schedule(struct trial *t, const struct vbs_schedule *schedule, bool trace)
 {
-    /* Placing aligns to 64 bytes, the plan does not. */
+    /* The arena is larger than the plan's peak, because placing aligns to 64 bytes. */
     const struct vbs_exec_options options = {.struct_size = sizeof(struct vbs_exec_options),
                                              .memory_bytes = schedule->memory_bytes + 4096,
                                              .place_limit_s = 2,
@@ -217,7 +217,7 @@ static void try_planner(struct trial *t, const char *name, enum vbs_weights weig
 
 /* ---- faults ---- */
 
-/* Preparing and two runs, with a fault in call n; whether it struck. */
+/* Prepares and runs twice, with a fault in call n; gives whether it occurred. */
 static bool try_fault(struct trial *t, const struct vbs_schedule *schedule, int n, bool lost,
                       int *n_bad)
 {

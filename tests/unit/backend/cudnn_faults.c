@@ -69,7 +69,7 @@ static void check_probes(void)
 
 /* ---- a session ---- */
 
-/* Opens, makes tensors, runs every kernel once. */
+/* Opens a session, makes tensors, and runs every kernel once. */
 static enum vbs_status use_session(struct bench *t)
 {
     const struct vbs_session_ops *ops;
@@ -96,7 +96,7 @@ static enum vbs_status use_session(struct bench *t)
     return status;
 }
 
-/* Each call in turn fails; how many there are. */
+/* Makes each call in turn fail; gives their number. */
 static int fail_each(bool lost, int *n_bad)
 {
     int n = 0;

@@ -12,7 +12,7 @@
 
 /* ---- Memory ---- */
 
-/* Dies, or ends well if it may read it. */
+/* Reads the memory in a process of its own; gives whether that did not die. */
 static bool host_may_read(const float *memory)
 {
     const struct rlimit no_core = {0};
@@ -54,7 +54,7 @@ static void memory_is_the_devices(void)
 
 /* ---- Order ---- */
 
-/* A copy to the device on one stream, doubled on another; what comes out. */
+/* Copies to the device on one stream and doubles on another; gives the result. */
 static float doubled(unsigned seed, bool waits)
 {
     float *host, *device, result, two = 2;
@@ -121,7 +121,7 @@ static void host_waits(void)
     is_int(cudaStreamQuery(stream), cudaSuccess, "the stream is through");
 }
 
-/* What cudaMemcpy sees of work on a stream with these flags. */
+/* Gives the value that cudaMemcpy copies while there is work on a stream with these flags. */
 static float seen_by_default_stream(unsigned flags)
 {
     float *device;
@@ -162,7 +162,8 @@ static void clock_is_made_up(void)
     is_near(copy_ms(10000), 0.005, 1e-9, "always");
 }
 
-/* Work on a second stream, behind an event of the first or behind a host that waited for it. */
+/* Gives when work on a second stream begins, behind an event of the first or behind a host that
+ * waited for it. */
 static float second_begins_us(bool by_event, bool by_host)
 {
     cudaStream_t first, second;
@@ -197,7 +198,7 @@ static void clocks_wait(void)
     is_near(second_begins_us(false, true), base + 3, 1e-4, "work begins behind the host's waits");
 }
 
-/* Memory that is freed with work on it. */
+/* Checks that freeing memory waits for work on it. */
 static void freeing_waits(void)
 {
     float *device, *host;

@@ -33,7 +33,7 @@ static int product(const int *v)
     return v[0] * v[1] * v[2];
 }
 
-/* The number of the output place that sees input place i at window place q; -1: none. */
+/* Gives the number of the output place that has input place i at window place q; -1: none. */
 static int sees(const struct conv_case *t, int i, int q)
 {
     int place[3] = {i / (t->in[1] * t->in[2]), i / t->in[2] % t->in[1], i % t->in[2]};
@@ -50,7 +50,7 @@ static int sees(const struct conv_case *t, int i, int q)
     return number;
 }
 
-/* y of x, or with back x of y; results begin at 0. */
+/* Computes y of x, or with back x of y; results begin at 0. */
 static void convolve(const struct conv_case *t, float *x, const float *w, float *y, bool back)
 {
     int area = product(t->in), window = product(t->size), n_c = t->c / t->groups;
@@ -71,7 +71,7 @@ static void convolve(const struct conv_case *t, float *x, const float *w, float 
     }
 }
 
-/* Small whole numbers, so that sums are exact. */
+/* Makes small whole numbers, so that sums are exact. */
 static float *numbers(int n, unsigned seed)
 {
     float *values = malloc((size_t)n * sizeof *values);
@@ -129,7 +129,7 @@ static struct conv conv(const struct conv_case *t)
     return v;
 }
 
-/* All algorithms that there are; how many. */
+/* Runs all algorithms; gives how many are right. */
 static int n_right_forward(const struct conv_case *t, const struct conv *v, float *x, float *w)
 {
     float *y = calloc((size_t)v->n_y, sizeof *y), *dx = on_device(x, v->n_x);
@@ -180,7 +180,7 @@ static int n_right_back(const struct conv_case *t, const struct conv *v, float *
     return n_right;
 }
 
-/* Each has so many algorithms. */
+/* Each direction has its number of algorithms. */
 static void convolutions(void)
 {
     static const int n_algorithms[] = {7, 6, 3, 2, 6, 3, 2, 2};
@@ -204,7 +204,7 @@ static void convolutions(void)
     }
 }
 
-/* y = activation(x * 2 + bias) for x = -1, 1 with bias -1 */
+/* The result is y = activation(x * 2 + bias) for x = -1, 1 with bias -1. */
 static cudnnStatus_t fused(cudnnActivationMode_t mode, cudnnConvolutionFwdAlgo_t algorithm,
                            float *first, float *second)
 {

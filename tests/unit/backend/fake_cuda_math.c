@@ -1,6 +1,6 @@
 /*
- * Whatever the fake of cuDNN computes beside convolutions is right: it is compared with numbers
- * that were worked out by hand.
+ * The operations of the fake of cuDNN beside convolutions are right: they are compared with numbers
+ * that were computed by hand.
  */
 #include "fake/cuda_help.h"
 
@@ -22,7 +22,8 @@ static bool results(const float *device, const float *want, int n)
 #define RESULTS(device, ...)                                                                       \
     results(device, (const float[]){__VA_ARGS__}, sizeof((float[]){__VA_ARGS__}) / sizeof(float))
 
-/* [1, 1, 2, 3] = 1 ... 6, windows 2 x 2 of stride 2, padded by 1: outputs 2 x 2. */
+/* The input is [1, 1, 2, 3] = 1 ... 6, with windows 2 x 2 of stride 2, padded by 1: outputs are 2 x
+ * 2. */
 static const float *pooled(cudnnPoolingMode_t mode)
 {
     cudnnPoolingDescriptor_t pooling = NULL;
@@ -63,7 +64,7 @@ static void pools(void)
     ok(RESULTS(y, 8, 7), "greatest of a volume");
 }
 
-/* Three channels of one value: 1, 2, 3. */
+/* The input has three channels of one value: 1, 2, 3. */
 static void lrn_and_softmax(void)
 {
     cudnnLRNDescriptor_t lrn = NULL;
@@ -94,7 +95,7 @@ static void lrn_and_softmax(void)
     ok(RESULTS(x, small, small, 1 - small, 1 - small), "softmax over channels at each place");
 }
 
-/* A = [1, 2, 2, 1] of 1 ... 4 with B of two channels, 10 and 20. */
+/* A is [1, 2, 2, 1] of 1 ... 4, and B has two channels, 10 and 20. */
 static void op_tensors(void)
 {
     static const struct {

@@ -1,7 +1,7 @@
 /* The fake of CUDA and cuDNN finds every wrong use that a backend could make of it. */
 #include "fake/cuda_help.h"
 
-/* Whether there is one violation with this text in it. */
+/* Gives whether there is one violation, with this text in it. */
 static bool only_violation(const char *text)
 {
     bool found = fake_cuda_violations() == 1 && strstr(fake_cuda_violation(0), text);

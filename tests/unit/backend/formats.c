@@ -38,8 +38,8 @@ static void close_it(struct opened *o)
     vbs_network_free(o->network);
 }
 
-/* Kernels of a layer: the number of its formats, or -1 when formats are not 0, 1, ... in the order
- * of their first use, or kernels of one format differ in their weights. */
+/* Counts the formats of a layer; -1 when they are not 0, 1, ... in the order of their first use, or
+ * kernels of one format differ in their weights. */
 static int count_formats(const struct vbs_session *session, int layer)
 {
     int64_t bytes[VBS_MAX_FORMATS], packed[VBS_MAX_FORMATS];
@@ -90,7 +90,7 @@ static void formats_and_channels_hold_together(const char *backend, const char *
     close_it(&o);
 }
 
-/* Kernels that say something of slices or weights that cannot be true. */
+/* Counts the kernels whose slices or weights are impossible. */
 static int count_odd(const struct vbs_session *session)
 {
     int n = 0;

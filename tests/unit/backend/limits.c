@@ -25,7 +25,7 @@ static const struct vbs_backend *backend_of(const char *name)
     return backend;
 }
 
-/* A chain of convolutions of one value. */
+/* Makes a chain of convolutions of one value. */
 static struct vbs_network *chain(int n_layers)
 {
     size_t size = 100 + 40 * (size_t)n_layers, used;
@@ -73,7 +73,7 @@ static void check_refusals(void)
 /* No less address space than this is reserved by AddressSanitizer, for its shadow of the rest. */
 #define SANITIZED_BYTES ((rlim_t)1 << 40)
 
-/* Bytes of address space that this process has. */
+/* Gives the bytes of address space that this process has. */
 static rlim_t address_space(void)
 {
     unsigned long pages = 0;
@@ -86,7 +86,7 @@ static rlim_t address_space(void)
     return (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE);
 }
 
-/* In a process of its own: opens the session with so many bytes more than there are now. */
+/* In a process of its own: opens the session with only so many bytes more than it has now. */
 static void open_within(const struct vbs_network *network, int64_t bytes)
 {
     static const int batches[] = {1, 2};
@@ -104,7 +104,8 @@ static void open_within(const struct vbs_network *network, int64_t bytes)
     _exit(status == VBS_OK ? 0 : status == VBS_NO_MEMORY ? 1 : 2);
 }
 
-/* oneDNN itself crashes where it cannot obtain memory for the code that it generates. */
+/* Checks the case in which oneDNN would crash: it obtains no memory for the code that it
+ * generates. */
 static void check_little_memory(void)
 {
     int n_opened = 0, n_refused = 0, n_wrong = 0;

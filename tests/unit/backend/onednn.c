@@ -9,7 +9,8 @@
 
 /* ---- whole networks ---- */
 
-/* Runs all layers at batch on tensors of its own; output: batch samples of the last, plain. */
+/* Runs all layers at batch on tensors of its own; output: batch samples of the last layer,
+ * plain. */
 static bool forward(struct bench *t, int batch, bool last_algorithm, float *output)
 {
     const struct vbs_session *s = t->session;
@@ -42,7 +43,7 @@ static bool forward(struct bench *t, int batch, bool last_algorithm, float *outp
                                   t->canonical[s->n_layers], output) == VBS_OK;
 }
 
-/* The whole network by definition, for the samples that the input holds. */
+/* Computes the whole network by definition, for the samples of the input. */
 static bool reference_forward(struct bench *t, float *output)
 {
     int n = t->network->n_layers;
@@ -193,7 +194,7 @@ static void check_cancel(void)
     bench_close(&t);
 }
 
-/* A check of the bench. */
+/* Reports a check of the bench. */
 static void report(bool passed, const char *name, const char *detail)
 {
     if (!ok(passed, "%s", name))

@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-/* Every operator is in some case, or in the cases of text. */
+/* Checks that every operator is in some case, or in the cases of text. */
 static void check_complete(void)
 {
     const struct operator_case *c;
@@ -27,14 +27,14 @@ static void check_complete(void)
     is_int(n_missing, 0, "every operator has a case");
 }
 
-/* A check of the bench. */
+/* Reports a check of the bench. */
 static void report(bool passed, const char *name, const char *detail)
 {
     if (!ok(passed, "%s", name))
         printf("# %s\n", detail);
 }
 
-/* Layers with weights, whose runs are given them, and with constants, which they keep. */
+/* Checks layers with weights, which runs are given, and with constants, which the session keeps. */
 static void check_given_weights(void)
 {
     static const char *const names[] = {
@@ -58,7 +58,7 @@ static void check_given_weights(void)
     }
 }
 
-/* Indices come from files. */
+/* Checks indices, which come from files. */
 static void check_wrong_index(float index, bool valid)
 {
     static const int batches[] = {1};

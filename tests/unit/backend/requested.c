@@ -1,8 +1,9 @@
 /*
- * What was measured can be run: every kernel that the onednn backend offers for a small network is
- * opened once more by its name alone, as the executor does, and writes the same output, to the bit.
- * It needs the same scratch and the same weights. The second session stands for another process:
- * oneDNN's cache is emptied before it, and the kernels are requested in the opposite order.
+ * Every measured kernel can be run: every kernel that the onednn backend offers for a small network
+ * is opened once more by its name alone, as the executor does, and writes the same output, to the
+ * bit. It needs the same scratch and the same weights. The second session stands for another
+ * process: oneDNN's cache is emptied before it, and the kernels are requested in the opposite
+ * order.
  */
 #include "vbslab/vbslab.h"
 
@@ -22,7 +23,7 @@ static void empty_cache(void)
         ok(false, "oneDNN's cache is emptied");
 }
 
-/* Batches 1 and 2, all kernels or the requested ones. */
+/* Opens a session at batches 1 and 2, with all kernels or the requested ones. */
 static enum vbs_status open_session(struct bench *t, const struct vbs_requested_kernel *requested,
                                     int n_requested, struct vbs_session **session)
 {
@@ -39,7 +40,7 @@ static enum vbs_status open_session(struct bench *t, const struct vbs_requested_
     return status == VBS_OK ? backend->open(&t->ctx, t->network, &options, session) : status;
 }
 
-/* Runs a kernel on seeded tensors; its output as the session keeps it, or null. */
+/* Runs a kernel on seeded tensors; gives its output in the canonical layout, or null. */
 static char *output_of(struct bench *t, struct vbs_session *s, int kernel)
 {
     const struct vbs_kernel *k = &s->kernels[kernel];
@@ -89,7 +90,7 @@ static bool same_kernel(struct bench *t, int measured, struct vbs_session *secon
     return same;
 }
 
-/* All kernels of the first session, the last one first, in a second one. */
+/* Compares all kernels of the first session, the last one first, with those of a second one. */
 static bool compare_sessions(struct bench *t)
 {
     int n = t->session->n_kernels;
@@ -113,7 +114,7 @@ static bool compare_sessions(struct bench *t)
     return same;
 }
 
-/* Closes t. */
+/* Reports the comparison and closes t. */
 static void check(struct bench *t, enum vbs_status made)
 {
     bool same =

@@ -88,7 +88,7 @@ static void close_bench(struct bench *t)
     vbs_network_free(t->network);
 }
 
-/* Memory full of guards, with some behind. */
+/* Allocates memory full of guards, with more of them behind. */
 static unsigned char *guarded(struct bench *t, int64_t bytes)
 {
     unsigned char *memory = t->session->ops->alloc(t->session, bytes + GUARD_BYTES);
@@ -107,7 +107,7 @@ static bool is_guard(const unsigned char *memory, int64_t bytes)
 }
 
 /* Runs a kernel on the seeded tensors into dst; weights may be null. False: a call failed, or wrote
- * behind its scratch. */
+ * behind its workspace. */
 static bool run(struct bench *t, struct vbs_session *session, int kernel, const void *weights,
                 void *dst)
 {
@@ -128,7 +128,7 @@ static bool run(struct bench *t, struct vbs_session *session, int kernel, const 
     return worked;
 }
 
-/* The weights of a kernel, packed; the caller frees them. Null: failed, or wrote beside. */
+/* Packs the weights of a kernel; the caller frees them. Null: it failed, or wrote elsewhere. */
 static unsigned char *packed(struct bench *t, struct vbs_session *session, int kernel)
 {
     int64_t bytes = session->kernels[kernel].packed_bytes;
@@ -197,15 +197,16 @@ static void weights_can_be_given(struct bench *t)
 
 /* ---- slices ---- */
 
-/* What all slices of a kernel in n come to. */
+/* The results of all slices of a kernel in n. */
 struct outcome {
     int n_bad;    /* slices of which a call failed, or that touched other channels */
     double worst; /* difference from the whole, relative to the largest value */
     bool packed;  /* the weights of the slices are those of the whole, one after the other */
-    bool fits;    /* scratch within the whole's */
+    bool fits;    /* the workspace is within the whole's */
 };
 
-/* Bytes of dst that the slice of n_slices writes begin at *first and are *count, in each sample. */
+/* Gives the bytes of dst that the slice of n_slices writes: they begin at *first and are *count, in
+ * each sample. */
 static void range_of(const struct vbs_session *s, int layer, int slice, int n_slices,
                      int64_t *first, int64_t *count)
 {
@@ -215,8 +216,8 @@ static void range_of(const struct vbs_session *s, int layer, int slice, int n_sl
     *count = slice * c / n_slices * unit - *first;
 }
 
-/* Runs slice i + 1 of session, whose kernels are all slices of one, into dst; false when it does
- * not leave other channels alone. */
+/* Runs slice i + 1 of session, whose kernels are all slices of one, into dst; false when it changes
+ * other channels. */
 static bool run_slice(struct bench *t, struct vbs_session *session, int i, const void *weights,
                       unsigned char *dst)
 {
@@ -273,7 +274,8 @@ static struct outcome try_slices(struct bench *t, int kernel, int n, bool given)
     return o;
 }
 
-/* Whether sums are made in the same order whatever the number of channels: of convolutions. */
+/* Gives whether sums have the same order whatever the number of channels, as those of convolutions
+ * have. */
 static bool is_exact(const struct vbs_session *s, int kernel)
 {
     return strcmp(s->layers[s->kernels[kernel].layer].kind, "conv") == 0;
@@ -337,7 +339,7 @@ static void weights_of_a_plain_output_can_be_given(void)
     close_bench(&t);
 }
 
-/* Kernels of a layer whose row_slices is low to high. */
+/* Counts the kernels of a layer whose row_slices is low to high. */
 static int count(const struct vbs_session *s, int layer, int low, int high)
 {
     int n = 0;
@@ -348,7 +350,7 @@ static int count(const struct vbs_session *s, int layer, int low, int high)
     return n;
 }
 
-/* Channels in a block on this processor. */
+/* Gives the channels in a block on this processor. */
 static int block(void)
 {
     return (dnnl_get_effective_cpu_isa() & dnnl_cpu_isa_avx512_core) == dnnl_cpu_isa_avx512_core

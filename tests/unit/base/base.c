@@ -251,7 +251,7 @@ static void arenas(void)
     ok(arena.total_bytes == 0, "cleared");
 }
 
-/* The macros, the call and the Makefile, from which the package has its version, say one thing. */
+/* The macros, the call and the Makefile, from which the package takes its version, agree. */
 static void versions(void)
 {
     struct vbs_ctx ctx = {0};

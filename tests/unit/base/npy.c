@@ -1,7 +1,7 @@
 /*
- * Arrays in .npy files: what numpy writes is read, whatever its type, order and version; what is
- * written is what numpy writes, byte for byte; everything else is refused with a line that says
- * why. Files here are put together by hand from numpy's description of the format. Memory that
+ * Arrays in .npy files: files of numpy are read, whatever their type, order and version; files that
+ * are written equal numpy's, byte for byte; all others are refused with a line that gives the
+ * reason. Files here are put together by hand from numpy's description of the format. Memory that
  * runs out and files that end anywhere leave nothing behind.
  */
 #include "vbslab/npy.h"
@@ -25,7 +25,7 @@ static void append(struct file *file, const void *bytes, size_t n)
     file->length += n;
 }
 
-/* A file of version, header as given, with values behind it. */
+/* Makes a file of version, with this header, and with values behind it. */
 static struct file make(int version, const char *header, const void *values, size_t n)
 {
     size_t size = strlen(header);
@@ -54,7 +54,7 @@ static struct file floats(const char *header, int n, const float *values)
 
 static enum vbs_status parse(struct vbs_ctx *ctx, const struct file *file, struct vbs_npy *npy)
 {
-    /* A copy that ends where the file does, so that reading beyond it is seen. */
+    /* The copy ends where the file does, so that reading beyond it is noticed. */
     char *data = malloc(file->length + !file->length);
     enum vbs_status status;
 
@@ -64,7 +64,7 @@ static enum vbs_status parse(struct vbs_ctx *ctx, const struct file *file, struc
     return status;
 }
 
-/* The file is read as an array with that shape and the values 1, 2, 3, ... */
+/* Checks that the file is read as an array with this shape and the values 1, 2, 3, ... */
 static void reads(const char *name, const struct file *file, const char *shape)
 {
     struct vbs_ctx ctx = {0};
@@ -94,7 +94,7 @@ static void refuses_file(const char *name, const struct file *file, const char *
         printf("# %d: %s\n", (int)status, ctx.detail);
 }
 
-/* Six floats below that header are refused with that part in the line. */
+/* Checks that six floats behind this header are refused, with this part in the line. */
 static void refuses(const char *header, const char *part)
 {
     static const float SIX[6] = {1, 2, 3, 4, 5, 6};
@@ -248,7 +248,7 @@ static void other_files_are_refused(void)
 
 /* ---- Files ---- */
 
-/* The bytes that numpy 1.24 writes for np.arange(1, 7, dtype='f4').reshape(shape). */
+/* Compares with the bytes that numpy 1.24 writes for np.arange(1, 7, dtype='f4').reshape(shape). */
 static void writes_what_numpy_writes(int n_dims, const int64_t *dim, const char *shape)
 {
     static const float VALUES[6] = {1, 2, 3, 4, 5, 6};

@@ -1,7 +1,7 @@
 /*
  * The copy thread beside a thread that computes: loads begin when steps have passed, steps wait for
- * loads, both read chunks of one load, runs are stopped at any moment, and files end too early. No
- * kernels and no OpenMP, so that ThreadSanitizer sees all that happens.
+ * loads, both read chunks of one load, runs are stopped at any moment, and files end too early.
+ * There are no kernels and no OpenMP, so that ThreadSanitizer sees everything.
  */
 #include "support/tap.h"
 
@@ -17,7 +17,7 @@
 #define N_RUNS  12
 #define KIB     ((int64_t)1024)
 
-/* Small ones, and some that both threads read; one is empty. */
+/* Most loads are small; some are so large that both threads read them; one is empty. */
 static const int64_t SIZES[N_LOADS] = {100,  1500 * KIB, 1, 64 * KIB, 1024 * KIB, 2048 * KIB + 7, 0,
                                        4096, 2500 * KIB};
 
@@ -29,7 +29,7 @@ struct scene {
     struct vbs_exec_load loads[N_LOADS];
     struct vbs_exec_step trace[N_LOADS];
     struct vbs_exec_stream *stream;
-    unsigned char *values, *memory; /* of the file; where loads bring them */
+    unsigned char *values, *memory; /* of the file; the destination of loads */
     int64_t bytes;
 };
 
@@ -52,7 +52,8 @@ static bool make_file(struct scene *s)
     return pwrite(s->file.fd, s->values, (size_t)s->bytes, 0) == s->bytes;
 }
 
-/* Load i may begin when i half steps have passed, the first at once; the last two together. */
+/* Begins a run: load i may begin when i half steps have passed, the first at once, and the last two
+ * together. */
 static bool begin(struct scene *s)
 {
     int64_t at = 0;
@@ -81,14 +82,14 @@ static void end(struct scene *s)
     free(s->memory);
 }
 
-/* Load number i is where it belongs. */
+/* Gives whether load number i is at its destination. */
 static bool has_come(const struct scene *s, int i)
 {
     return memcmp(s->loads[i].to, s->values + s->loads[i].offset, (size_t)s->loads[i].bytes) == 0;
 }
 
-/* Passes steps, waits for the loads that run `lag` steps behind, and looks at what they brought.
- * Stops behind n_steps; what it fails with. */
+/* Passes steps, waits for the loads that run `lag` steps behind, and checks their bytes. Stops
+ * behind n_steps; gives the status of a failure. */
 static enum vbs_status run_steps(struct scene *s, int lag, int n_steps, bool *good)
 {
     enum vbs_status status = VBS_OK;
@@ -162,7 +163,7 @@ static void test_interrupted(struct scene *s)
     bool good = true;
 
     vbs_exec_stream_begin(s->stream, vbs_clock_s(), NULL);
-    s->stop = 1; /* load 5 never begins: its step never passes */
+    s->stop = 1; /* load 5 never begins, because its step never passes */
     is_int(vbs_exec_stream_wait(&s->ctx, s->stream, 6), VBS_INTERRUPTED,
            "who waits for what does not come can be interrupted");
     s->stop = 0;
@@ -173,7 +174,7 @@ static void test_interrupted(struct scene *s)
     ok(good, "    as before");
 }
 
-/* Last: the file stays short. */
+/* This test comes last, because the file stays short. */
 static void test_short_file(struct scene *s)
 {
     bool good = true;

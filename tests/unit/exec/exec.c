@@ -1,6 +1,6 @@
 /*
  * Schedules of every planner on random networks are executed: the outputs are those of plain
- * execution, no byte is touched that is not alive, and as many bytes are live as the replay
+ * execution, no byte outside of living buffers changes, and as many bytes are live as the replay
  * counts.
  */
 #include "support/exec_case.h"
@@ -25,7 +25,7 @@ struct tally {
     double worst_loss, sum_loss;
 };
 
-/* What only odd schedules do, and is said. */
+/* Gives whether the reason is one for which only odd schedules are refused. */
 static bool is_refused(const char *why)
 {
     return strstr(why, "in slices that read different packed formats") ||

@@ -15,11 +15,12 @@
 
 struct tally {
     int n, n_refused, n_faults, n_moved, n_delayed;
-    int n_hurried; /* found with later loads where there is no time */
+    int n_hurried; /* layouts found with later loads where there is no time */
     double worst_loss, sum_loss;
 };
 
-/* Within what lives; where nothing is found, within what the refusal says. */
+/* Places a schedule within its load, or, where nothing is found, within the bytes that the refusal
+ * names. */
 static enum vbs_status fit_schedule(struct vbs_ctx *ctx, struct vbs_exec_fit *fit,
                                     const struct vbs_exec_checked *checked, int64_t *room_bytes)
 {
@@ -52,7 +53,7 @@ static void count_fit(struct tally *tally, const struct vbs_exec_fit *fit, int64
     tally->worst_loss = loss > tally->worst_loss ? loss : tally->worst_loss;
 }
 
-/* With a limit of time that is over at once: as low as that finds. */
+/* Places with a limit of time that is over at once, in as few bytes as this finds. */
 static void hurry(struct tally *tally, const struct vbs_exec_checked *checked)
 {
     struct vbs_exec_fit_options none = {
@@ -121,7 +122,7 @@ static void try_paths(gsl_rng *rng, enum vbs_io io, int n)
     report(&tally, io == VBS_IO_RESIDENT ? "random paths, io resident" : "random paths");
 }
 
-/* How many have later loads where there is no time. */
+/* Gives how many layouts have later loads where there is no time. */
 static int try_transfers(gsl_rng *rng, enum vbs_io io, int n)
 {
     struct tally tally = {0};

@@ -1,8 +1,8 @@
 /*
- * What is measured is what is executed: for every case of an operator, a profile is made of all
- * kernels that the onednn backend offers, and schedules that together have every row of the profile
- * are executed, whole and, where a row was measured in slices, in these slices. The outputs are
- * those of the kernels that made the profile, to the bit.
+ * The executor runs the kernels that were measured: for every case of an operator, a profile is
+ * made of all kernels that the onednn backend offers, and schedules that together have every row of
+ * the profile are executed, whole and, where a row was measured in slices, in these slices. The
+ * outputs are those of the kernels that made the profile, to the bit.
  */
 #include "vbslab/vbslab.h"
 
@@ -16,7 +16,7 @@
 #define REQUEST  3  /* one sample at batch 1, and two at batch 2 */
 #define N_SOURCE 64 /* inputs of a layer at most */
 
-/* From libgomp; declared here because only gcc brings omp.h. */
+/* This function is from libgomp. It is declared here because only gcc has omp.h. */
 extern void omp_set_num_threads(int n);
 
 struct trial {
@@ -32,8 +32,8 @@ struct trial {
     char **canonical; /* by tensor: REQUEST samples as the session keeps them */
     float *input;     /* REQUEST samples in plain order */
     float low, high;
-    int64_t memory_bytes; /* enough for all tensors and scratch at once */
-    int n_rows;           /* that were executed */
+    int64_t memory_bytes; /* enough for all tensors and workspaces at once */
+    int n_rows;           /* rows that were executed */
 };
 
 static int64_t values_of(const struct trial *t, int tensor)
@@ -111,8 +111,8 @@ static bool make_space(struct trial *t)
 
 /* ---- a round: every layer by one of its kernels at each batch ---- */
 
-/* Number `turn` of the kernels of layer at batch, the last one where there are fewer; -1: there are
- * none. *is_new: no round before had it. */
+/* Gives number `turn` of the kernels of layer at batch, the last one where there are fewer; -1:
+ * there are none. *is_new: no earlier round ran it. */
 static int find_kernel(const struct trial *t, int layer, int batch, int turn, bool *is_new)
 {
     int found = -1, n = 0;
@@ -221,7 +221,7 @@ static bool execute(struct trial *t)
     return done;
 }
 
-/* *n_new: rows that no round before had; with none of them nothing is run. */
+/* Runs a round. *n_new: rows that no earlier round ran; where there are none, nothing is run. */
 static bool try_round(struct trial *t, int turn, int *n_new)
 {
     bool done = true, has_slices = false;
@@ -263,7 +263,7 @@ static void close_trial(struct trial *t)
     vbs_network_free(t->network);
 }
 
-/* Closes t. */
+/* Reports the trial and closes t. */
 static void check(struct trial *t, enum vbs_status made)
 {
     bool done = made == VBS_OK && open_all(t) && make_profile(t) && make_space(t);

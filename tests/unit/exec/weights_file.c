@@ -22,7 +22,7 @@
 #define SCALE   64
 #define ALARM_S 60 /* a test that hangs ends */
 
-/* A file system without files that have no name, by the linker. */
+/* Makes the file system refuse files without names, by the linker. */
 static bool refuses_nameless;
 
 int __real_open(const char *path, int flags, ...);
@@ -56,11 +56,11 @@ static int count_entries(const char *folder)
     return n;
 }
 
-/* What is seen while weights are packed. */
+/* The events while weights are packed. */
 struct watch {
     const char *folder;
     int n_reports, most_entries;
-    volatile sig_atomic_t stop; /* set then, where stops is */
+    volatile sig_atomic_t stop; /* is set then, where stops is */
     bool stops;
 };
 
@@ -193,7 +193,7 @@ static void test_kinds(struct trial *t)
     is_int(try_path(t, "/dev/null"), VBS_FORMAT, "and a device");
 }
 
-/* Nothing can be made in a folder that is gone, whoever the user is. */
+/* Nothing can be made in a folder that was removed, whoever the user is. */
 static void test_no_folder(struct trial *t, const char *base)
 {
     mkdir("gone", 0777);

@@ -25,13 +25,13 @@ struct subject {
     const struct vbs_backend *backend;
     struct vbs_network *network;
     struct vbs_requested_kernel requested[MAX_REQUESTED];
-    char measured[64]; /* an algorithm that is measured in slices; empty: there is none */
+    char measured[64]; /* an algorithm that is measured in slices; empty: none */
     int n_requested;
     float *plain;
     void *src, *dst, *ws, *weights;
 };
 
-/* Algorithm number index of a layer at batch 1, or the last. */
+/* Gives algorithm number index of a layer at batch 1, or the last. */
 static const char *algorithm_of(const struct vbs_session *session, int layer, int index)
 {
     const char *found = "";
@@ -49,7 +49,7 @@ static void want(struct subject *s, struct vbs_requested_kernel kernel)
     s->requested[s->n_requested++] = kernel;
 }
 
-/* Whether the machine has an algorithm, in slices if its name says so. */
+/* Gives whether the machine has an algorithm, in slices if its name has them. */
 static bool exists(const struct subject *s, const char *algorithm)
 {
     const struct vbs_requested_kernel one = {1, 2, 1, 2, algorithm};

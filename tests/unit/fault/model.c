@@ -35,7 +35,7 @@ static const char TEXT[] = "model tiny\n"
 
 struct task {
     const char *name;
-    /* VBS_N_STATUS: a promise was broken. */
+    /* Runs the task. VBS_N_STATUS: a promise was broken. */
     enum vbs_status (*run)(struct vbs_ctx *ctx);
     enum vbs_status expected; /* when nothing fails */
 };
@@ -101,7 +101,7 @@ static enum vbs_status load_onnx_reshaped(struct vbs_ctx *ctx)
                 &(struct vbs_shape){.n_dims = 3, .dim = {3, 100, 100}});
 }
 
-/* All weights of a network whose matrices are stored transposed, in a file of their own. */
+/* Reads all weights of a network whose matrices are stored transposed, in a file of their own. */
 static enum vbs_status read_external(struct vbs_ctx *ctx)
 {
     struct vbs_network *network = (void *)&fault_untouched;

@@ -8,7 +8,7 @@
 #include "support/fault.h"
 #include "support/tap.h"
 
-/* Cases that between them have every kind of plan, constant and packed format. */
+/* These cases together have every kind of plan, constant and packed format. */
 static const char *const names[] = {
     "a run of operators on values, of which some are fused",
     "operators on values of plain and of many dimensions",

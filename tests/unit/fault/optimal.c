@@ -1,8 +1,8 @@
 /*
  * Allocations that fail, and wishes to stop, while optimal searches: the call says so, leaves its
  * outputs as they were and nothing behind (AddressSanitizer looks), and the same solver then plans
- * as if nothing had been. On small networks at every allocation, to the end of the proof; on one
- * whose search goes on to its limit of nodes at some of them.
+ * as if nothing had been. Small networks are tried at every allocation, to the end of the proof;
+ * one whose search ends at its limit of nodes, at some of them.
  */
 #include "support/fault.h"
 #include "cases/random_profile.h"
@@ -36,7 +36,7 @@ enum way { ONCE, FROM_THEN_ON, STOP, N_WAYS };
 static const char *const WAY_TEXTS[] = {"each fails once", "all from one on fail",
                                         "stopped at each"};
 
-/* The replay accepts the plan. */
+/* Gives whether the replay accepts the plan. */
 static bool is_sound(const struct subject *subject, const struct vbs_schedule *schedule)
 {
     struct vbs_replay *replay = NULL;
@@ -48,8 +48,8 @@ static bool is_sound(const struct subject *subject, const struct vbs_schedule *s
     return sound && (subject->time_us < 0 || schedule->predicted.time_us == subject->time_us);
 }
 
-/* Plans, and asks for the frontier where every search comes to its end; the status, or VBS_N_STATUS
- * when a promise was broken. */
+/* Plans, and makes the frontier where every search comes to its end; gives the status, or
+ * VBS_N_STATUS when a promise was broken. */
 static enum vbs_status use(struct vbs_ctx *ctx, const struct subject *subject,
                            struct vbs_solver *solver)
 {
@@ -66,14 +66,14 @@ static enum vbs_status use(struct vbs_ctx *ctx, const struct subject *subject,
         else if (frontier != (void *)&fault_untouched)
             status = VBS_N_STATUS;
     }
-    allocation_faults.countdown = 0; /* what follows is the test's own */
+    allocation_faults.countdown = 0; /* the calls that follow are the test's own */
     if (status == VBS_OK && !is_sound(subject, schedule))
         status = VBS_N_STATUS;
     vbs_schedule_free(schedule);
     return status;
 }
 
-/* A solver, used; after a failure it is used again, now that nothing fails. */
+/* Makes a solver and uses it; after a failure it is used again, without faults. */
 static enum vbs_status try(struct vbs_ctx *ctx, const struct subject *subject)
 {
     struct vbs_solver *solver = (void *)&fault_untouched;
@@ -90,7 +90,8 @@ static enum vbs_status try(struct vbs_ctx *ctx, const struct subject *subject)
     return status;
 }
 
-/* One try whose n-th allocation fails or stops it; false when there is no such allocation. */
+/* Tries once with an n-th allocation that fails or stops it; false when there is no such
+ * allocation. */
 static bool fail_at(const struct subject *subject, long n, enum way way, int *n_wrong)
 {
     volatile sig_atomic_t stop = 0;
@@ -103,7 +104,7 @@ static bool fail_at(const struct subject *subject, long n, enum way way, int *n_
     allocation_faults.countdown = 0;
     if (!allocation_faults.hit)
         return false;
-    /* A wish to stop that comes too late is not heard. */
+    /* A request to stop that comes too late has no effect. */
     if ((status != wanted || ctx.status != wanted) && !(way == STOP && status == VBS_OK) &&
         (*n_wrong)++ < MAX_SHOWN)
         printf("# allocation %ld: status %d (%s)\n", n, (int)status, ctx.detail);
@@ -140,7 +141,7 @@ static long count_allocations(const struct subject *subject)
     return status == VBS_OK ? n : 0;
 }
 
-/* Later ones more often: there the search has come furthest. */
+/* Chooses late allocations more often, when the search has come furthest. */
 static void fail_at_some(gsl_rng *rng, const struct subject *subject, const char *name, long n)
 {
     for (int way = 0; way < N_WAYS; way++) {
@@ -158,7 +159,7 @@ static void fail_at_some(gsl_rng *rng, const struct subject *subject, const char
 
 /* ---- The subjects ---- */
 
-/* A budget half-way between the least and what the fastest plan needs. */
+/* Chooses a budget half-way between the least and that of the fastest plan. */
 static void choose_budget(struct subject *subject)
 {
     struct vbs_solver *solver = NULL;

@@ -16,7 +16,7 @@
 
 #define SEED 11
 
-/* Some searches, so that all of them allocate. */
+/* These options allow some searches, so that all of them allocate. */
 static const struct vbs_place_options OPTIONS = {
     .struct_size = sizeof(struct vbs_place_options), .time_limit_s = -1, .step_limit = 60000};
 
@@ -93,7 +93,8 @@ static enum vbs_status fit(struct vbs_ctx *ctx, const struct vbs_profile *profil
     return status;
 }
 
-/* There are thousands of allocations: the first ones fail, and of the others fewer and fewer. */
+/* There are thousands of allocations: each of the first ones fails, and of the others fewer and
+ * fewer. */
 static void fail_fits(const struct vbs_profile *profile, const struct vbs_schedule *schedule)
 {
     int n_faults = 0, n_wrong = 0, n_moves = 0;
@@ -131,7 +132,7 @@ static void test_fits(gsl_rng *rng)
     }
 }
 
-/* At each allocation the caller asks to stop: before every item has an offset there is no result,
+/* The caller asks to stop at each allocation: before every item has an offset there is no result,
  * later the best one so far. */
 static void test_interruptions(const struct vbs_place_problem *problem)
 {
@@ -166,7 +167,7 @@ static void test_interruptions(const struct vbs_place_problem *problem)
        "stopped at each of %d allocations, %d times with offsets", n_stops, n_results);
 }
 
-/* Rigid groups that no fixed order places well, and not all of one part. */
+/* Makes rigid groups that no fixed order places well, in more than one component. */
 static struct place_schedule make_groups(gsl_rng *rng)
 {
     for (;;) {
@@ -185,7 +186,7 @@ static struct place_schedule make_groups(gsl_rng *rng)
 
 #define N_BUFFERS 50
 
-/* Plain buffers of which the best placement is not found, so that every search is asked. */
+/* Makes plain buffers whose best placement is not found, so that every search runs. */
 static struct vbs_place_problem make_buffers(gsl_rng *rng, struct vbs_place_item *items,
                                              struct vbs_place_rect *rects)
 {

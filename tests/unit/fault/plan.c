@@ -16,13 +16,13 @@
 #include <stdlib.h>
 
 #define SEED       7
-#define MAX_TRIES  1000 /* profiles looked at for one that has it all */
+#define MAX_TRIES  1000 /* profiles that are searched for one that has all features */
 #define MIN_LAYERS 11
 #define REQUEST    5
-#define PLANNER    "dp-monotone" /* whose schedule is written, read, replayed */
+#define PLANNER    "dp-monotone" /* its schedule is written, read and replayed */
 #define MAX_SHOWN  5             /* faults of one task */
 
-/* What the calls are made on, all of it made while nothing fails. */
+/* The arguments of the calls, which are made while nothing fails. */
 struct subject {
     struct vbs_profile *profile;
     struct vbs_problem problem;
@@ -40,11 +40,11 @@ struct subject {
 
 struct task {
     const char *name;
-    /* VBS_OK when it went well and gave what it gave before; VBS_N_STATUS when it broke a promise.
-     */
+    /* Runs the task. VBS_OK when it succeeded with the same result as before; VBS_N_STATUS when it
+     * broke a promise. */
     enum vbs_status (*run)(struct vbs_ctx *ctx, const struct subject *subject);
     enum vbs_status expected; /* when nothing fails */
-    bool of_planner;          /* to be run for each */
+    bool of_planner;          /* the task runs for each planner */
     /* jansson's lexer overlooks an allocation that fails once, and takes one that fails in a word
      * for a malformed word. */
     bool by_lexer;
@@ -60,7 +60,8 @@ static bool same_file(const char *path, const char *text, size_t length)
     return same;
 }
 
-/* Ends the faults once the call under test has returned: what follows is the test's own. */
+/* Ends the faults once the call under test has returned: the calls that follow are the test's
+ * own. */
 static void end_faults(void)
 {
     allocation_faults.countdown = 0;
@@ -337,7 +338,7 @@ static const struct task TASKS[] = {
 
 /* ---- Trying them ---- */
 
-/* The call once more, now that nothing fails. */
+/* Gives whether the call works again without faults. */
 static bool works_again(const struct task *task, const struct subject *subject)
 {
     struct vbs_ctx ctx = {0};
@@ -345,7 +346,8 @@ static bool works_again(const struct task *task, const struct subject *subject)
     return task->run(&ctx, subject) == task->expected && count_files(subject->folder) == 2;
 }
 
-/* Success as well, where a result is right without what could not be had. */
+/* Gives whether a status is allowed. Success is too, where a result is right although an allocation
+ * failed. */
 static bool is_allowed(const struct task *task, enum vbs_status status, bool lasting)
 {
     return status == VBS_NO_MEMORY || status == task->expected ||
@@ -389,7 +391,7 @@ static bool has_branches(const struct vbs_profile *profile)
     return false;
 }
 
-/* Layers that branch and join, several batches and algorithms. */
+/* Makes a profile of layers that branch and join, with several batches and algorithms. */
 static struct vbs_profile *branched_profile(void)
 {
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_taus2);
@@ -409,7 +411,7 @@ static struct vbs_profile *branched_profile(void)
     return profile;
 }
 
-/* Solver, plan at twice the least memory, frontier. */
+/* Makes the planner's solver, a plan at twice the least memory, and the frontier. */
 static void set_planner(struct subject *subject, const struct vbs_planner *planner)
 {
     struct vbs_problem late = subject->problem;
@@ -494,9 +496,9 @@ int main(void)
             if (!TASKS[i].of_planner && vbs_planner_at(p) != planner_named(PLANNER))
                 continue;
             if (vbs_planner_transfers(vbs_planner_at(p)))
-                continue; /* with weights included only: fault/weights.c */
+                continue; /* only with weights included: fault/weights.c */
             if (strcmp(vbs_planner_name(vbs_planner_at(p)), "optimal") == 0)
-                continue; /* takes too long for so many layers: fault/optimal.c */
+                continue; /* it takes too long for so many layers: fault/optimal.c */
             set_planner(&subject, vbs_planner_at(p));
             try_task(&TASKS[i], &subject, false);
             try_task(&TASKS[i], &subject, true);

@@ -1,5 +1,5 @@
 /* Every allocation of a replay with weights included fails once, and then also every one after it:
- * the replay says so or does without. */
+ * the replay reports it, or succeeds without it. */
 #include "support/fault.h"
 #include "cases/random_transfer.h"
 #include "support/tap.h"
@@ -10,7 +10,7 @@
 
 #define SEED 7
 
-/* A schedule with some of everything, which random networks have sooner or later. */
+/* Makes a schedule with steps of every kind, which random networks have sooner or later. */
 static struct vbs_schedule *make_schedule(gsl_rng *rng, struct vbs_profile **profile)
 {
     for (;;) {

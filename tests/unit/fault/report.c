@@ -1,7 +1,7 @@
 /*
  * Every allocation of a comparison of noisy measurements fails once, and then also every one from
- * it on: it says that memory is out, gives nothing out and leaves nothing behind (AddressSanitizer
- * looks), and then gives the same intervals as before. A wish to stop is heard wherever it comes.
+ * it on: it fails with VBS_NO_MEMORY, gives no result and leaves nothing behind (AddressSanitizer
+ * checks), and then gives the same intervals as before. A request to stop is obeyed at any moment.
  */
 #include "support/fault.h"
 #include "cases/noisy_profile.h"
@@ -21,7 +21,7 @@ struct subject {
     struct vbs_compare_options options;
     struct vbs_byte_range budgets;
     const struct vbs_planner *planners[2];
-    struct vbs_compare *compare; /* when nothing fails */
+    struct vbs_compare *compare; /* the result without faults */
 };
 
 static void subject_init(struct subject *subject)
@@ -36,7 +36,7 @@ static void subject_init(struct subject *subject)
     };
     gsl_rng_free(rng);
     subject->problem.profile = subject->noisy->profile;
-    subject->noisy->n_kept = 4 * NOISY_BATCHES; /* the rest goes by its intervals */
+    subject->noisy->n_kept = 4 * NOISY_BATCHES; /* the other rows have only their intervals */
     if (vbs_planner_find(NULL, "greedy-vbs", &subject->planners[0]) != VBS_OK ||
         vbs_planner_find(NULL, "dp-vbs", &subject->planners[1]) != VBS_OK)
         exit(1);
@@ -59,8 +59,8 @@ static const char PROFILE[] =
     "2,L2,conv,1,1,default,4,1,1,4,8,0,0.1,3.8,4.3,9\n"
     "2,L2,conv,1,2,default,6,2,2,8,8,0,0.1,5.8,6.3,9\n";
 
-/* A few layers with weights inside the budget: fbs that holds them, vdnn that copies them, over the
- * default budgets. */
+/* Compares a few layers with weights inside the budget, over the default budgets: fbs, which holds
+ * them, and vdnn, which copies them. */
 static struct vbs_profile *included_init(struct subject *subject)
 {
     struct vbs_profile *profile = NULL;
@@ -85,7 +85,7 @@ fail:
     bail_out("%s", ctx.detail);
 }
 
-/* Two gains that are not known are the same too. */
+/* Gives whether two gains are the same, as two unknown ones are. */
 static bool same(double a, double b)
 {
     return a == b || (isnan(a) && isnan(b));
@@ -103,7 +103,8 @@ static bool same_rows(const struct vbs_compare *a, const struct vbs_compare *b)
     return a->n_budgets == b->n_budgets;
 }
 
-/* What is left of a comparison that was interrupted once all its rows were planned. */
+/* Gives whether the rows are equal, as in a comparison that was interrupted once all its rows were
+ * planned. */
 static bool same_but_noise(const struct vbs_compare *a, const struct vbs_compare *b)
 {
     for (int i = 0; i < a->n_budgets * a->n_planners; i++)
@@ -115,7 +116,8 @@ static bool same_but_noise(const struct vbs_compare *a, const struct vbs_compare
     return a->intervals == VBS_INTERVALS_NONE && a->n_budgets == b->n_budgets;
 }
 
-/* VBS_N_STATUS when the call broke a promise, VBS_INTERRUPTED also when it gave what it had. */
+/* Runs the comparison. VBS_N_STATUS when the call broke a promise; VBS_INTERRUPTED also when it
+ * gave the rows that it had. */
 static enum vbs_status try(struct vbs_ctx *ctx, const struct subject *subject)
 {
     struct vbs_compare *compare = NULL;
@@ -154,7 +156,7 @@ static void allocations_fail(const struct subject *subject, bool lasting)
        lasting ? "all from one on fail" : "each fails once");
 }
 
-/* A source that asks the caller to stop once it has given so many answers. */
+/* A source that asks the caller to stop once it has given so many results. */
 struct stopping {
     const struct vbs_sample_source *source;
     volatile sig_atomic_t stop;
@@ -192,7 +194,7 @@ static void resampling_is_interrupted(struct subject *subject)
        n_interrupted);
 }
 
-/* Making what a picture shows; drawing it is another program's. */
+/* Makes the boxes of pictures, without drawing them, which another program does. */
 static void pictures_fail(const struct subject *subject)
 {
     const struct vbs_compare *compare = subject->compare;

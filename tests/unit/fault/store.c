@@ -1,7 +1,7 @@
 /*
  * SQLite fails in every place: each step of a statement with each of several codes, once or from
  * then on (the linker puts the function below between the library and SQLite), and each allocation
- * within SQLite. The task says so in one status, and what was complete in the store stays.
+ * within SQLite. The task reports it by one status, and complete profiles stay in the store.
  */
 #include "support/fault.h"
 #include "support/fault_help.h"
@@ -34,8 +34,8 @@ static void *failing_realloc(void *memory, int size)
     return fault_strikes(&memory_faults) ? NULL : real_memory.xRealloc(memory, size);
 }
 
-/* What a task may say when SQLite failed; busy is waited for, and SQLite can do without some of
- * its memory. */
+/* Gives whether a task may end with a status when SQLite failed; it waits when SQLite is busy, and
+ * SQLite can do without some of its memory. */
 static bool is_expected(enum vbs_status status, int code)
 {
     switch (code) {
@@ -103,7 +103,7 @@ int main(void)
         try_task(task, place, &step_faults, SQLITE_IOERR, false, 1);
         for (size_t i = 0; i < sizeof CODES / sizeof CODES[0]; i++) {
             try_task(task, place, &step_faults, CODES[i], false, all ? 1 : 7);
-            if (CODES[i] != SQLITE_BUSY) /* that would be waited for */
+            if (CODES[i] != SQLITE_BUSY) /* the task would wait for it */
                 try_task(task, place, &step_faults, CODES[i], true, all ? 1 : 11);
         }
         try_task(task, place, &memory_faults, SQLITE_OK, false, all ? 1 : 37);

@@ -19,9 +19,9 @@
 #define REQUEST    2
 #define MAX_TRIES  1000
 #define MAX_SHOWN  5
-#define MAX_FAULTS 300 /* tried of one task; of more, some */
+#define MAX_FAULTS 300 /* faults tried for one task; where there are more, some of them */
 
-/* What the calls are made on. */
+/* The arguments of the calls. */
 struct subject {
     struct vbs_profile *profile;
     struct vbs_problem problem;
@@ -95,8 +95,8 @@ static enum vbs_status bound(struct vbs_ctx *ctx, const struct subject *subject)
 
 struct task {
     const char *name;
-    /* VBS_OK when it went well and gave what it gave before; VBS_N_STATUS when it broke a promise.
-     */
+    /* Runs the task. VBS_OK when it succeeded with the same result as before; VBS_N_STATUS when it
+     * broke a promise. */
     enum vbs_status (*run)(struct vbs_ctx *ctx, const struct subject *subject);
     enum vbs_status expected; /* when nothing fails */
     bool allocates;           /* of its own, whatever the planner */
@@ -113,7 +113,7 @@ static const struct task TASKS[] = {
 enum way { ONCE, FROM_THEN_ON, STOP, N_WAYS };
 static const char *const WAYS[] = {"each fails once", "all from one on fail", "stopped at each"};
 
-/* How many allocations the task makes. */
+/* Counts the allocations of the task. */
 static long count_allocations(const struct task *task, const struct subject *subject)
 {
     const long many = 1L << 40;
@@ -127,7 +127,7 @@ static long count_allocations(const struct task *task, const struct subject *sub
     return many - left;
 }
 
-/* Whether allocation n failing, or asking to stop, ends as it should. */
+/* Gives whether the task ends as it must when allocation n fails or asks to stop. */
 static bool try_fault(const struct task *task, const struct subject *subject, enum way way, long n)
 {
     volatile sig_atomic_t stop = 0;
@@ -138,8 +138,8 @@ static bool try_fault(const struct task *task, const struct subject *subject, en
         .countdown = n, .lasting = way == FROM_THEN_ON, .stop = way == STOP ? &stop : NULL};
     status = task->run(&ctx, subject);
     allocation_faults.countdown = 0;
-    /* A wish to stop that comes too late is not heard, and some are not needed for a right result.
-     */
+    /* A request to stop that comes too late has no effect, and some allocations are not needed for
+     * a right result. */
     if ((status == want && ctx.status == want) || status == task->expected)
         return true;
     printf("# allocation %ld: status %d (%s)\n", n, (int)status, ctx.detail);
@@ -159,7 +159,7 @@ static void try_task(const struct task *task, const struct subject *subject, enu
        WAYS[way]);
 }
 
-/* A layer with channels, one with two formats, one without weights. */
+/* Gives whether there is a layer with channels, one with two formats, and one without weights. */
 static bool has_all(const struct vbs_profile *profile)
 {
     bool has_channels = false, has_formats = false, has_none = false;
@@ -219,12 +219,14 @@ static void set_planner(struct subject *subject, const char *name)
     vbs_schedule_free(schedule);
 }
 
-#define LARGE_REQUEST 150  /* joint plans it in several passes */
-#define STOPS         16   /* the open of the solver is stopped after 1/16, 2/16 ... of it */
-#define MOST_RATIO    1.25 /* of the time of a schedule so far to the one without a stop */
+#define LARGE_REQUEST 150 /* joint plans it in several passes */
+#define STOPS         16  /* the open of the solver is stopped after 1/16, 2/16 ... of it */
+#define MOST_RATIO                                                                                 \
+    1.25 /* of the time of an interrupted search's schedule to that of a                           \
+            complete one */
 
-/* The time of joint's schedule, where its open is stopped at an allocation; 0: it is not, and
- * *n_allocations becomes their number. HUGE_VAL: there is no schedule. */
+/* Gives the time of joint's schedule when its open is stopped at an allocation; where at is 0 it is
+ * not stopped, and *n_allocations becomes their number. HUGE_VAL: there is no schedule. */
 static double stopped_us(const struct subject *subject, long at, long *n_allocations,
                          bool *interrupted)
 {
@@ -251,8 +253,8 @@ static double stopped_us(const struct subject *subject, long at, long *n_allocat
     return time_us;
 }
 
-/* A large request in a budget that does not hold all weights: a stop early on leaves a schedule
- * that is nearly as fast. */
+/* A large request in a budget that does not hold all weights: an early stop leaves a schedule that
+ * is nearly as fast. */
 static void stop_early(struct subject *subject)
 {
     struct vbs_frontier *points = NULL;

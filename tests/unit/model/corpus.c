@@ -1,7 +1,7 @@
 /*
- * What fuzzing has found worth keeping (tests/data/corpus; see readers.h): every file of it is
- * read, and whatever reads it keeps its promises. Run it under the sanitizers too. Arguments: files
- * to read instead.
+ * The inputs that fuzzing found worth keeping (tests/data/corpus; see tests/fuzz/readers.h): every
+ * file is read, and its reader keeps its promises. Run it under the sanitizers too. Arguments:
+ * files to read instead.
  */
 #include "fuzz/readers.h"
 #include "support/tap.h"
@@ -15,7 +15,7 @@
 #define FOLDER     "tests/data/corpus"
 #define MAX_FILES  1000
 #define MOST_BYTES ((size_t)1 << 20) /* of a file */
-#define MOST_KB    (2L << 20)        /* of memory for any of them */
+#define MOST_KB    (2L << 20)        /* of memory for all of them */
 
 static void read_one(const char *path)
 {

@@ -13,7 +13,7 @@
         }                                                                                          \
     }
 
-/* For an operator that has none, or whose attributes are 0. */
+/* Stands for the attributes of an operator that has none, or whose attributes are 0. */
 #define NO_ATTRIBUTES                                                                              \
     {                                                                                              \
         .binary = { 0 }                                                                            \

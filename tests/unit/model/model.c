@@ -1,6 +1,6 @@
 /*
- * The built-in networks have the shapes and counts that were published of them; fusing, rounding
- * and hashing work on any network.
+ * The built-in networks have the published shapes and counts; fusing, rounding and hashing work on
+ * any network.
  */
 #include "support/tap.h"
 #include "vbslab/model.h"
@@ -21,7 +21,7 @@ static struct vbs_network *load(const char *model, const char *input)
     return status == VBS_OK ? network : NULL;
 }
 
-/* A network of these operators behind "model m" and an input. */
+/* Makes a network of these operators behind "model m" and an input. */
 static struct vbs_network *parse(const char *input, const char *operators)
 {
     struct vbs_ctx ctx = {0};
@@ -109,7 +109,7 @@ static void check_published(void)
     }
 }
 
-/* model, its input or null, layer, shape of its output. */
+/* The columns are the model, its input or null, a layer, and the shape of its output. */
 static const char *const SHAPES[][4] = {
     {"alexnet", NULL, "conv1", "96x55x55"},
     {"alexnet", NULL, "norm1", "96x55x55"},
@@ -192,7 +192,7 @@ static void check_op_words(void)
     is_str(vbs_op_word(VBS_N_OPS), "input", "the input has a word too");
 }
 
-/* Inputs of layer k, "1,2". */
+/* Gives the inputs of layer k, such as "1,2". */
 static const char *inputs(const struct vbs_network *network, int k, char *buffer, size_t size)
 {
     size_t used = 0;
@@ -320,7 +320,7 @@ static uint64_t next(uint64_t *state)
     return *state >> 33;
 }
 
-/* Positions of a window by going through them, as the rules are told in models/README.md. */
+/* Counts the positions of a window by going through them, by the rules of models/README.md. */
 static int64_t slow_positions(int64_t in, int64_t extent, int64_t stride, int64_t low, int64_t high,
                               bool up)
 {
@@ -416,7 +416,7 @@ static void check_hash(void)
        "names, comments and defaults written out do not change the hash");
     for (size_t i = 0; i < sizeof OTHERS / sizeof OTHERS[0]; i++)
         ok(one != hash(OTHERS[i][1], OTHERS[i][2]), "hash tells apart: %s", OTHERS[i][0]);
-    /* Stored measurements are found by it: raise HASH_VERSION when it has to change. */
+    /* Stored measurements are found by this hash: raise HASH_VERSION when it has to change. */
     ok(one == UINT64_C(0x66cc6edd414c98f9), "hash is the one that stores hold (%#llx)",
        (unsigned long long)one);
 }

@@ -150,7 +150,7 @@ static bool read_pb(const char *name, const char *what, struct vbs_onnx_tensor_f
     return vbs_onnx_read_tensor(NULL, path, tensor) == VBS_OK;
 }
 
-/* All tensors of one sample; null: out of memory. */
+/* Computes all tensors of one sample; null: out of memory. */
 static float **compute(const struct vbs_network *network, const float *input)
 {
     float **tensors = calloc((size_t)network->n_layers + 1, sizeof *tensors);
@@ -178,7 +178,7 @@ static void free_tensors(const struct vbs_network *network, float **tensors)
     free(tensors);
 }
 
-/* Largest difference of sample number s from the outputs that the file has, relative to 1. */
+/* Gives the largest difference of sample number s from the outputs in the file, relative to 1. */
 static double difference(const char *name, const struct vbs_network *network, int s,
                          float *const *tensors)
 {
@@ -283,8 +283,8 @@ static long resident_kib(void)
     return usage.ru_maxrss;
 }
 
-/* A file of a fully-connected layer [25600, 4096] whose weights are a hole in the file but for the
- * last one, which is 2. */
+/* Writes a file of a fully-connected layer [25600, 4096] whose weights are a hole in the file
+ * except for the last one, which is 2. */
 static bool write_large(const char *path)
 {
     struct bytes graph = {0}, model = {0}, value = onnx_value("x", 1, 2, (int64_t[]){0, 25600});
@@ -347,7 +347,7 @@ static void check_lazy(void)
     unlink(path);
 }
 
-/* A chain of nodes of these names. */
+/* Loads a chain of nodes of these names. */
 static struct vbs_network *load_named(const char *const *names, int n)
 {
     char path[] = "/tmp/t_onnx.XXXXXX.onnx", inputs[20] = "x", outputs[20];
@@ -402,7 +402,7 @@ static void check_layer_names(void)
     vbs_network_free(network);
 }
 
-/* Arrays that stay in the file, of initialisers and of Constant nodes in any order: every layer has
+/* Arrays stay in the file, of initialisers and of Constant nodes in any order, and every layer has
  * its own. */
 static void check_scattered(void)
 {

@@ -1,5 +1,5 @@
-/* ONNX files that are wrong, or ask for what is not supported: one clear line each, which names the
- * file and the node or tensor; and any file that is cut off or damaged is refused or read. */
+/* ONNX files that are wrong or not supported are refused with one clear line, which names the file
+ * and the node or tensor. A file that is cut off or damaged is refused or read. */
 #include "vbslab/model.h"
 
 #include "model/onnx/onnx.h"
@@ -56,7 +56,7 @@ static void check_case(size_t i)
         ok(strstr(vbs_detail(&ctx), "none.bin") != NULL, "is said: %s", vbs_detail(&ctx));
 }
 
-/* Operators may mean something else in versions to come. */
+/* Checks opsets: operators may have another meaning in versions to come. */
 static void check_opsets(void)
 {
     static const struct {
@@ -136,7 +136,7 @@ static void check_wire(void)
     bytes_clear(&file);
 }
 
-/* Nodes by the hundred thousand in a small file. */
+/* Checks hundreds of thousands of nodes in a small file. */
 static void check_many(void)
 {
     struct bytes graph = onnx_usual_graph(), model;
@@ -165,7 +165,7 @@ static unsigned char *read_whole(const char *path, size_t *length)
     return data;
 }
 
-/* 0, or 1 where loading ends in another way than it may. */
+/* Gives 0, or 1 where loading ends in a way that is not allowed. */
 static int try_bytes(const unsigned char *data, size_t length)
 {
     struct vbs_ctx ctx = {0};

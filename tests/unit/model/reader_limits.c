@@ -1,7 +1,7 @@
 /*
- * Files of the largest size, each full of what takes the most time or memory for its bytes: refused
- * with a reason or read, and soon. Nothing here looks at a clock; what grows with the square of a
- * size would be noticed as minutes.
+ * Files of the largest size, each full of the statements that take the most time or memory for
+ * their bytes, are refused with a reason or read, and soon. No check depends on a clock; time that
+ * grows with the square of a size would be noticed as minutes.
  */
 #include "vbslab/model.h"
 
@@ -19,7 +19,7 @@ static char folder[] = "/tmp/t_reader_limits.XXXXXX";
 
 /* ---- model texts ---- */
 
-/* first, then as many lines of word with a name as a text may have, or most. */
+/* Makes a text of first, and then as many lines of word with a name as a text may have, or most. */
 static char *long_text(const char *first, const char *word, int most, size_t *length)
 {
     char *text = malloc(VBS_MAX_MODEL_TEXT + 1);
@@ -122,7 +122,7 @@ static void check_copies(void)
         onnx_attribute_int(&node, "axis", 1);
         onnx_add_node(&graph, node);
     }
-    /* all are needed */
+    /* All of these nodes are needed. */
     for (int i = 0; i < 31; i++) {
         struct bytes value;
 

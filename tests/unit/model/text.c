@@ -198,7 +198,7 @@ static void check_nul(void)
     is_str(ctx.detail, "t.net:3: control character, of 1 byte from 0x00", "and said to be one");
 }
 
-/* HEAD and count lines that end in their number. */
+/* Makes HEAD and count lines that end in their number. */
 static char *repeat(int count, const char *line)
 {
     size_t size = strlen(HEAD) + (size_t)count * 64 + 1, used;
@@ -427,7 +427,7 @@ static void mutate(char *text, size_t *length, uint64_t *state)
     }
 }
 
-/* What model.h promises of every network. */
+/* Checks the promises that model.h makes for every network. */
 static bool is_sound(const struct vbs_network *network)
 {
     bool sound = network->n_layers >= 1 && network->n_layers <= VBS_MAX_LAYERS;

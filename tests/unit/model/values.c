@@ -26,7 +26,7 @@ static bool write_file(const char *path, int64_t skip, const void *data, size_t 
     return (!file || fclose(file) == 0) && written;
 }
 
-/* Where value i is stored, digit by digit. */
+/* Gives where value i is stored, digit by digit. */
 static int64_t stored_at(const struct vbs_values *v, int64_t i)
 {
     int64_t at = 0;

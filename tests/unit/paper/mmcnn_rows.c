@@ -1,6 +1,6 @@
 /*
- * The accounting of mmCNN: Table 4 of its paper, what its text says of other networks, limits at
- * breakpoints, and random chains against a reference that finds every number by trying.
+ * The accounting of mmCNN: Table 4 of its paper, the numbers that its text gives of other networks,
+ * limits at breakpoints, and random chains against a reference that finds every number by trying.
  */
 #include "support/fault.h"
 #include "cases/random_profile.h"
@@ -34,7 +34,7 @@ static struct vbs_network *parse(const char *text)
     return network;
 }
 
-/* Null, with the reason as a comment, where there is no table. */
+/* Makes a table. Null, with the reason as a comment, where there is none. */
 static struct vbs_mmcnn_table *tabulate(const struct vbs_network *network, int64_t limit_bytes)
 {
     struct vbs_ctx ctx = {0};
@@ -138,7 +138,7 @@ static void test_text(void)
     is_int(self_number("alexnet", "fc6", 5 * MiB), 30, "and 30");
 }
 
-/* What is expected of a whole table, between spaces: "layer:sn:cn:hundredths". */
+/* Compares a whole table with the expected one, "layer:sn:cn:hundredths" between spaces. */
 static void is_table(const char *text, int64_t limit_bytes, const char *expected, const char *name)
 {
     struct vbs_network *network = parse(text);
@@ -190,7 +190,7 @@ static void is_split(int64_t limit_bytes, int64_t cn, int64_t sn, int64_t map_sl
     vbs_network_free(network);
 }
 
-/* Where a number changes, and one byte below. */
+/* Checks the limits at which a number changes, and one byte below. */
 static void test_breakpoints(void)
 {
     is_split(VBS_MAX_BYTES, 1, 1, 1);
@@ -255,8 +255,7 @@ static void refuses(const char *model, const char *text, int64_t limit_bytes, en
     vbs_network_free(network);
 }
 
-/* 2^36 - 2^20 numbers in, so many parts of a byte that 63 bits do not count those of the weights.
- */
+/* The input has 2^36 - 2^20 values, so that 63 bits do not count the slices of the weights. */
 #define VAST "model m\ninput 1x65536x1048560\nfc f out=1\n"
 
 static void test_refusals(void)
@@ -298,7 +297,7 @@ static void test_faults(void)
 
 #define MAX_CHAIN 60 /* rows */
 
-/* A chain as a text and, written down beside it, the rows that it must have. */
+/* A chain as a text, and the rows that it must have. */
 struct chain {
     char text[8192];
     int64_t channels, side; /* side 0: [C] */
@@ -368,7 +367,7 @@ static void add_other(gsl_rng *rng, struct chain *chain)
     add_row(chain, in_bytes + map_bytes(chain), 0);
 }
 
-/* Rows that are fused, or that have none. */
+/* Adds layers whose rows are fused, or that have none. */
 static void add_fused(gsl_rng *rng, struct chain *chain)
 {
     if (random_once_in(rng, 4))
@@ -399,7 +398,8 @@ static void make_chain(gsl_rng *rng, struct chain *chain)
             add_other(rng, chain);
         add_fused(rng, chain);
     }
-    /* From infeasible to ample, partly the size of some row's maps to the byte or nearly so. */
+    /* Limits go from infeasible to ample; some are the size of some row's maps to the byte or
+     * nearly so. */
     if (random_once_in(rng, 2))
         chain->limit_bytes = chain->maps[random_int(rng, 0, chain->n_rows - 1)] *
                                  random_int(rng, 1, 4) / random_int(rng, 1, 8) +
@@ -433,14 +433,14 @@ static void describe(const void *self)
     }
 }
 
-/* What the row has beside its maps, times its map_slices. */
+/* Gives the bytes that the limit leaves beside the row's maps, times its map_slices. */
 static int64_t room(const struct chain *chain, const struct vbs_mmcnn_row *row)
 {
     return chain->limit_bytes * row->map_slices - row->maps_bytes;
 }
 
-/* Whether a parts-th of weights fits beside each of rows [head..conv] with maps divided as sm asks.
- */
+/* Gives whether 1/n of weights fits beside each of rows [head..conv] with maps divided as sm
+ * requires. */
 static bool all_fit(const struct chain *chain, int head, int conv, int64_t weights, int64_t parts)
 {
     for (int i = head; i <= conv; i++) {
@@ -480,8 +480,8 @@ static void check_segment(struct tally *tally, const struct chain *chain,
                 rows[conv].self_number == (k > rows[conv].map_slices ? k : rows[conv].map_slices));
 }
 
-/* The least number of parts, or, for a conv that must divide itself and would have no room, the
- * least that leaves some. */
+/* Gives whether the maps fit: finds the least number of slices, or, for a conv that must divide
+ * itself and would have no bytes left, the least that leaves some. */
 static bool maps_fit(const struct chain *chain, const struct vbs_mmcnn_row *row)
 {
     int64_t limit = chain->limit_bytes, parts = row->map_slices, maps = row->maps_bytes;

@@ -1,6 +1,6 @@
 /*
  * The CSV of placement problems is read as it is documented, wrong files are refused with line and
- * reason, and what is written is read back.
+ * reason, and files that were written are read back.
  */
 #include "reference/place_check.h"
 #include "support/tap.h"
@@ -15,7 +15,7 @@ static enum vbs_status parse(const char *text, struct vbs_ctx *ctx, struct vbs_p
     return vbs_place_csv_parse(ctx, "f.csv", text, strlen(text), csv);
 }
 
-/* One text for each thing that is refused; the detail has that part. */
+/* Each text has one fault, for which it is refused; the detail has this part. */
 static void test_refusals(void)
 {
     static const struct {
@@ -131,7 +131,7 @@ static void test_gaps(void)
     vbs_place_csv_free(csv);
 }
 
-/* Writes with these offsets and compares. */
+/* Writes the CSV with these offsets, and compares. */
 static void check_written(const char *text, int64_t *offsets, const char *want, const char *name)
 {
     char path[] = "/tmp/vbslab-place-XXXXXX", got[256] = "";

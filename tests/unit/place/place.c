@@ -1,6 +1,6 @@
 /*
- * The placement planner accepts every valid problem, refuses the others with a reason, and tells
- * the truth about the placement that it found.
+ * The placement planner accepts every valid problem, refuses the others with a reason, and reports
+ * the height and the bound of its placement truly.
  */
 #include "reference/place_check.h"
 #include "cases/place_schedules.h"
@@ -13,7 +13,7 @@
 static const struct vbs_place_options STEPS = {
     .struct_size = sizeof(struct vbs_place_options), .time_limit_s = -1, .step_limit = 2000000};
 
-/* A problem of plain buffers, one for each rectangle; items has room for them. */
+/* Makes a problem of plain buffers, one for each rectangle; items has space for them. */
 static struct vbs_place_problem plain(const struct vbs_place_rect *rects, int64_t n,
                                       struct vbs_place_item *items, int64_t capacity)
 {
@@ -89,7 +89,7 @@ static void test_rigid_groups(void)
                                                   {1, 6, 0, 4}, {2, 6, 4, 4}, {3, 6, 8, 4}};
     static const struct vbs_place_item ITEMS[] = {{.first_rect = 0, .n_rects = 3},
                                                   {.first_rect = 3, .n_rects = 3}};
-    /* Each is below the other at some step: they have no order. */
+    /* These items are each below the other at some step, so that no order places them. */
     static const struct vbs_place_rect CROSSED[] = {
         {0, 1, 0, 5}, {1, 2, 5, 5}, {0, 1, 5, 5}, {1, 2, 0, 5}};
     static const struct vbs_place_item CROSSED_ITEMS[] = {{.first_rect = 0, .n_rects = 2},
@@ -104,7 +104,8 @@ static void test_rigid_groups(void)
     check_height(&problem, 10, "rigid groups that reach into each other");
 }
 
-/* Two rigid groups that can not: the load is 20, and no placement is below 30. */
+/* Two rigid groups cannot lie at the height of their load: it is 20, and no placement is below
+ * 30. */
 static void test_proof(void)
 {
     static const struct vbs_place_rect RECTS[] = {{0, 2, 0, 10},  {1, 2, 10, 10}, {0, 1, 0, 10},
@@ -143,7 +144,7 @@ static void check_refused(const struct vbs_place_problem *problem, enum vbs_stat
     ok(status == want && !result && strstr(ctx.detail, part), "refused: %s", ctx.detail);
 }
 
-/* Each time one thing is wrong. */
+/* Each problem has one fault. */
 static void test_refusals(void)
 {
     static const char *const NAMES[] = {"first", "second"};
@@ -189,7 +190,7 @@ static void test_refusals(void)
     check_refused(&good, VBS_USAGE, "item 0 has rectangles that overlap in time and space");
 }
 
-/* Many that share a step, whatever their order: counted before they are written down. */
+/* Many rectangles share a step: their pairs are counted before they are listed. */
 static void test_too_many(void)
 {
     int64_t n = 5000;
@@ -205,7 +206,7 @@ static void test_too_many(void)
     free(items);
 }
 
-/* Buffers of a problem that takes a while; free both. */
+/* Makes buffers of a problem that takes a while; the caller frees both. */
 static struct vbs_place_problem make_long(int64_t n, struct vbs_place_rect **rects,
                                           struct vbs_place_item **items)
 {
@@ -229,7 +230,7 @@ struct stop_holder {
     volatile sig_atomic_t *stop;
 };
 
-/* As struct vbs_progress's report: the caller has had enough once a search is under way. */
+/* Is the report of struct vbs_progress. It asks to stop once a search is under way. */
 static void stop_searching(void *self, double done, double left_s, const char *text)
 {
     (void)text;
@@ -305,7 +306,8 @@ static void test_limits(void)
     free(items);
 }
 
-/* 200000 buffers of which 30 live at once: what does not depend on their number squared. */
+/* The problem has 200000 buffers of which 30 live at once; no step takes time by the square of
+ * their number. */
 static void test_many(void)
 {
     int64_t n = 200000, height, load = 0, live = 0;
@@ -329,7 +331,7 @@ static void test_many(void)
         live += change[s];
         load = live > load ? live : load;
     }
-    /* To judge all would take too long. */
+    /* Checking all of them would take too long. */
     problem.n_items = 2000;
     ok(status == VBS_OK && result->load_bytes == load &&
            !place_fault(&problem, result->offsets, &height) && result->height_bytes < 2 * load,
@@ -341,7 +343,7 @@ static void test_many(void)
     free(items);
 }
 
-/* Problems whose best height is proven: at that height, and a byte below. */
+/* The best height of these problems is proven: they are tried at this height, and a byte below. */
 static void test_decides(void)
 {
     static const struct vbs_place_options DECIDES = {

@@ -41,7 +41,8 @@ static void test_hard(const char *name)
     vbs_place_csv_free(csv);
 }
 
-/* How far placements are above what is proven, and what the fixed orders alone give. */
+/* How far placements are above the proven bound, with all searches and with the fixed orders
+ * alone. */
 struct losses {
     double worst, worst_greedy;
     int n_proven, n_at_load;

@@ -1,4 +1,5 @@
-/* Tiny random problems: the planner's heights are those of trying everything, its bounds too. */
+/* On tiny random problems, the planner's heights are those of trying all offsets, and its bounds
+ * are right. */
 #include "reference/place_check.h"
 #include "support/tap.h"
 
@@ -30,8 +31,7 @@ static int64_t below(gsl_rng *rng, int64_t n)
     return (int64_t)gsl_rng_uniform_int(rng, (unsigned long)n);
 }
 
-/* One rectangle, or a rigid group of some that follow each other in space, some with room between.
- */
+/* Adds one rectangle, or a rigid group of some that follow each other in space, some with gaps. */
 static void add_item(gsl_rng *rng, struct problem *to, bool rigid)
 {
     struct vbs_place_item *item = &to->items[to->problem.n_items++];
@@ -51,8 +51,8 @@ static void add_item(gsl_rng *rng, struct problem *to, bool rigid)
 
 #define TIGHT_STEPS 7
 
-/* As many plain buffers as a load of some bytes lets in: some of these need more than their load.
- */
+/* Adds as many plain buffers as a load of some bytes allows: some of these problems need more than
+ * their load. */
 static void add_tight(gsl_rng *rng, struct problem *to)
 {
     int64_t room[TIGHT_STEPS], load = 5 + below(rng, 3);
@@ -102,7 +102,7 @@ static void make_problem(gsl_rng *rng, enum kind kind, struct problem *to)
     }
 }
 
-/* Whether one that is fixed is in the way of another, by trying only these. */
+/* Gives whether fixed items are in each other's way, by trying only these. */
 static bool is_contradiction(const struct vbs_place_problem *problem)
 {
     struct vbs_place_item items[MAX_ITEMS];
@@ -117,7 +117,7 @@ static bool is_contradiction(const struct vbs_place_problem *problem)
     return place_brute_height(&fixed, LIMIT) > LIMIT;
 }
 
-/* The lowest placement has the height that trying gives, and is proven. */
+/* Gives whether the lowest placement has the height that trying finds, and is proven. */
 static bool check_lowest(const struct vbs_place_problem *problem, int64_t want)
 {
     static const struct vbs_place_options OPTIONS = {
@@ -138,7 +138,7 @@ static bool check_lowest(const struct vbs_place_problem *problem, int64_t want)
     return good;
 }
 
-/* With that capacity it fits, with a byte less it is proven not to. */
+/* Gives whether a placement of this capacity is found, and proven not to exist with a byte less. */
 static bool check_capacity(const struct vbs_place_problem *problem, int64_t want)
 {
     static const struct vbs_place_options OPTIONS = {
@@ -170,8 +170,8 @@ typedef enum vbs_status search_function(struct place_search *search,
                                         int64_t n_steps, enum place_answer *answer);
 typedef bool suits(const struct place_search *search, const struct place_component *component);
 
-/* A search by itself: it refutes what is a unit below the least height of a component, and finds
- * that. Parts are told apart by whether they matter for the height. */
+/* Runs a search by itself: it refutes one unit below the least height of a component, and finds the
+ * least height. Components are told apart by whether they determine the height. */
 static bool check_search(const struct vbs_place_problem *problem, suits *suits_it,
                          search_function *ask, int64_t want)
 {
