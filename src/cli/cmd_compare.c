@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* All profiles of one command and what became of them. */
+/* The profiles of one command and their comparisons. */
 struct comparisons {
     int n;
-    int n_compared; /* the first ones; of these only the last may be interrupted */
+    int n_compared; /* profiles compared so far; only the last of them may be interrupted */
     struct vbs_profile **profiles;
     struct vbs_profile *judge; /* or null: each judges itself */
     int64_t judge_id;
@@ -18,7 +18,7 @@ struct comparisons {
     struct cli_weights weights;
     const struct vbs_planner **planners;
     int n_planners;
-    struct vbs_solver_options search; /* of planner optimal */
+    struct vbs_solver_options search; /* limits of planner optimal */
 };
 
 static void release(struct comparisons *all)
@@ -38,13 +38,13 @@ static bool is_all(const char *list)
     return !list || strcmp(list, "all") == 0;
 }
 
-/* A list that is given and has no item. */
+/* Gives whether a list was given without any item. */
 static bool is_empty(const char *list)
 {
     return list && list[strspn(list, ",")] == '\0';
 }
 
-/* Calls take for each item of a list with commas; an empty item is none. */
+/* Calls take for each item of a list with commas; an empty item is skipped. */
 static enum vbs_status for_each(struct vbs_ctx *ctx, const char *list,
                                 enum vbs_status (*take)(struct vbs_ctx *ctx, const char *item,
                                                         void *self),
@@ -69,14 +69,15 @@ struct planner_choice {
     const struct vbs_planner **chosen; /* a place for every planner */
 };
 
-/* Whether the option may name planner. */
+/* Gives whether the option may name planner. */
 static bool is_allowed(const struct planner_choice *choice, const struct vbs_planner *planner)
 {
     return vbs_planner_is_baseline(planner) == choice->baselines &&
            vbs_compare_can(planner, choice->weights);
 }
 
-/* The names that the list may hold: "fbs, fbs-best"; cut off where they are more than size. */
+/* Writes the names that the list may hold, such as "fbs, fbs-best", cut off where they are more
+ * than size. */
 static const char *list_allowed(const struct planner_choice *choice, char *names, size_t size)
 {
     const struct vbs_planner *planner;
@@ -90,7 +91,7 @@ static const char *list_allowed(const struct planner_choice *choice, char *names
     return names;
 }
 
-/* Puts the planner called item into self, a struct planner_choice. */
+/* Adds the planner called item to self, a struct planner_choice. */
 static enum vbs_status choose(struct vbs_ctx *ctx, const char *item, void *self)
 {
     struct planner_choice *choice = self;
@@ -111,8 +112,8 @@ static enum vbs_status choose(struct vbs_ctx *ctx, const char *item, void *self)
     return VBS_OK;
 }
 
-/* What "all" and no list stand for. With weights included baselines are the default ones either
- * way: greedy-vbs says nothing there that fbs does not. */
+/* Gives whether "all", or no list, stands for a planner. With weights included, baselines are the
+ * default ones in both cases: greedy-vbs shows nothing there that fbs does not. */
 static bool is_meant(const struct planner_choice *choice, const struct vbs_planner *planner,
                      bool told)
 {
@@ -139,7 +140,7 @@ static enum vbs_status choose_list(struct vbs_ctx *ctx, const char *list,
     return VBS_OK;
 }
 
-/* The planners of both lists in the order of all planners. */
+/* Lists the planners of both lists in the order of all planners. */
 static enum vbs_status choose_planners(struct cli *cli, const char *const *values,
                                        struct comparisons *all)
 {
@@ -162,7 +163,7 @@ static enum vbs_status choose_planners(struct cli *cli, const char *const *value
     return status;
 }
 
-/* --time-limit, --node-limit and --seed, of which only optimal has a use for the last two. */
+/* Reads --time-limit, --node-limit and --seed, of which only optimal uses the last two. */
 static enum vbs_status read_search(struct cli *cli, const char *const *values,
                                    struct comparisons *all)
 {
@@ -181,7 +182,7 @@ static enum vbs_status read_search(struct cli *cli, const char *const *values,
     return VBS_OK;
 }
 
-/* Loads profile i and compares, over the range or (null) the default budgets. */
+/* Loads profile i and compares, over the range or, where it is null, the default budgets. */
 static enum vbs_status compare_profile(struct cli *cli, const char *word,
                                        const struct vbs_problem *asked,
                                        const struct vbs_byte_range *range, struct comparisons *all,
@@ -249,7 +250,7 @@ static enum vbs_status compare_all(struct cli *cli, const char *const *values,
         enum vbs_status status =
             compare_profile(cli, words[i], problem, memory ? &range : NULL, all, i);
 
-        /* What the profiles before gave is told all the same. */
+        /* The results of the profiles before are printed nevertheless. */
         if (status != VBS_OK && i > 0 && vbs_cancelled(&cli->ctx))
             break;
         if (status != VBS_OK)
@@ -266,7 +267,7 @@ static bool is_interrupted(const struct comparisons *all)
     return all->n_compared < all->n || all->compares[all->n - 1]->interrupted;
 }
 
-/* How far it came. */
+/* Fails with VBS_INTERRUPTED, and tells how many plans are made. */
 static enum vbs_status fail_interrupted(struct cli *cli, const struct comparisons *all)
 {
     const struct vbs_compare *last = all->compares[all->n_compared - 1];
@@ -303,7 +304,7 @@ static enum vbs_status plot(struct vbs_ctx *ctx, const char *item, void *self)
     return vbs_compare_plot(ctx, as_const(all), all->n_compared, item);
 }
 
-/* The path is a result beside a table; a machine form has no place for it. */
+/* Adds the path of the plot to the table; the machine forms have no place for it. */
 static enum vbs_status name_plot(struct vbs_ctx *ctx, const char *item, void *self)
 {
     (void)ctx;
@@ -314,7 +315,7 @@ static enum vbs_status name_plot(struct vbs_ctx *ctx, const char *item, void *se
     return VBS_OK;
 }
 
-/* What would help where nothing fits. */
+/* Fails because nothing fits, and names a remedy. */
 static enum vbs_status fail_infeasible(struct cli *cli, const struct vbs_problem *problem,
                                        const struct vbs_compare_row *least)
 {
@@ -333,14 +334,14 @@ static enum vbs_status fail_infeasible(struct cli *cli, const struct vbs_problem
         cli_format_typed(cli_round_up(least->least_latency_us), needed, sizeof needed), name);
 }
 
-/* Where no budget helps, the shorter latency counts. */
+/* Compares the needs of two rows; where no budget is feasible, the shorter latency counts. */
 static bool needs_less(const struct vbs_compare_row *a, const struct vbs_compare_row *b)
 {
     return a->least_bytes != b->least_bytes ? a->least_bytes < b->least_bytes
                                             : a->least_latency_us < b->least_latency_us;
 }
 
-/* The row that tells the least budget of all when nothing fits anywhere; else null. */
+/* Finds the row with the least budget of all when nothing fits anywhere; else null. */
 static const struct vbs_compare_row *find_least(const struct comparisons *all)
 {
     const struct vbs_compare_row *least = NULL;
@@ -401,8 +402,8 @@ static enum vbs_status compare(struct cli *cli, const char *const *values,
     bool interrupted = status == VBS_OK && is_interrupted(all);
     const struct vbs_compare_row *least = status == VBS_OK && !interrupted ? find_least(all) : NULL;
 
-    /* Before the table, so that a name that cannot be plotted to is told first and alone; what
-     * fails otherwise must not cost the table. */
+    /* Plots come before the table, so that a path that cannot be plotted to is reported first and
+     * alone; other failures of plots must not suppress the table. */
     if (status == VBS_OK && plots && !least && !interrupted)
         plotted = for_each(&cli->ctx, plots, plot, all);
     if (plotted == VBS_USAGE)

@@ -1,5 +1,4 @@
-/* A tour in a few seconds, by commands that anybody could type, on profiles that come with the
- * program. */
+/* A tour in a few seconds, of ordinary commands on profiles that come with the program. */
 #include "base/fail.h"
 #include "cli/common/common.h"
 
@@ -9,8 +8,8 @@
 
 #define MOST_WORDS 16
 
-/* A command of the tour: what it is to show, and its words. Words that end in .csv are profiles
- * that come with the program. */
+/* A command of the tour: its subject, and its words. Words that end in .csv are profiles that come
+ * with the program. */
 struct stop {
     const char *text;
     const char *words[MOST_WORDS];
@@ -32,8 +31,8 @@ static const struct stop STOPS[] = {
 
 #define N_STOPS (sizeof STOPS / sizeof STOPS[0])
 
-/* The command as it would be typed in the folder of the profiles; a line that would be too wide for
- * the terminal goes on in the next one. */
+/* Prints the command in the form in which it is typed in the folder of the profiles, on several
+ * lines where the terminal is too narrow. */
 static void print_command(const struct cli *cli, const char *const *words)
 {
     int at = printf("\n$ vbslab") - 1;
@@ -57,7 +56,7 @@ static void announce(const struct cli *cli, const struct stop *stop, int number)
     fflush(stdout);
 }
 
-/* Returns the exit code of the command. */
+/* Runs a command and returns its exit code. */
 static int visit(struct cli *cli, const struct stop *stop)
 {
     char *words[MOST_WORDS + 1] = {0};

@@ -8,7 +8,7 @@
 #include <math.h>
 #include <stdio.h>
 
-/* A frontier with what it is of. */
+/* A frontier with its problem and profile. */
 struct curve {
     const struct vbs_problem *problem;
     const struct vbs_planner *planner;
@@ -20,7 +20,7 @@ struct curve {
 /* A point, as the forms print it. */
 struct numbers {
     int64_t memory_bytes;
-    bool feasible; /* else the times say nothing */
+    bool feasible; /* false: the times have no meaning */
     double time_us, per_sample_us;
     double samples_per_s; /* 0 where nothing takes time */
 };

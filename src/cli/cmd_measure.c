@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is asked for, the same for every model. */
+/* The options of the measurement, which are the same for every model. */
 struct measure_task {
     struct cli_measuring how;
     int *batches;
@@ -92,7 +92,7 @@ static enum vbs_status measure_model(struct cli *cli, const struct measure_task 
     return VBS_OK;
 }
 
-/* All are loaded before the first is measured, so that a wrong name shows at once. */
+/* Loads all models before it measures the first, so that a wrong name is reported at once. */
 static enum vbs_status measure_all(struct cli *cli, struct measure_task *task, int n,
                                    const char *const *models)
 {
@@ -115,7 +115,8 @@ static enum vbs_status measure_all(struct cli *cli, struct measure_task *task, i
     return status;
 }
 
-/* A number that was not given is left to libgomp, of which the backend records what is true. */
+/* Settles the number of threads. Where none was given, libgomp chooses, and the backend records the
+ * true number. */
 static enum vbs_status settle_threads(struct cli *cli, struct measure_task *task)
 {
     int *threads = &task->how.prepare.threads;

@@ -10,7 +10,7 @@
 /* Forms of the same result. */
 enum form { FORM_TABLE, FORM_JSON, FORM_CSV };
 
-/* What a network comes to, per sample. */
+/* The sums of a network, per sample. */
 struct totals {
     int64_t parameters, macs, out_bytes;
 };
@@ -32,7 +32,7 @@ static int64_t weight_bytes(int64_t parameters)
     return (int64_t)sizeof(float) * parameters;
 }
 
-/* "724.4 M", "15.47 G": four digits. */
+/* Writes a count in four digits: "724.4 M", "15.47 G". */
 static char *format_count(int64_t count, char *buffer, size_t size)
 {
     static const char *const PREFIXES[] = {"", " k", " M", " G", " T", " P", " E"};
@@ -84,8 +84,8 @@ static enum vbs_status load(struct cli *cli, const char *const *values, const ch
     return vbs_network_load(&cli->ctx, model, input ? &shape : NULL, network);
 }
 
-/* The number of the next layer in profiles of the analytic backend, 0: it has none there; *last is
- * the last number that was given. */
+/* Gives the number of the next layer in profiles of the analytic backend, 0: these have no such
+ * layer; *last is the last number that was given. */
 static int analytic_number(const struct vbs_network *network, int k, int *last)
 {
     return vbs_analytic_omits(&network->layers[k]) ? 0 : ++*last;
@@ -145,7 +145,7 @@ static json_t *layer_json(const struct vbs_network *network, int k, int analytic
     return object;
 }
 
-/* What `models` says of a network, and the head of what `models show` says. */
+/* Makes the object of a network in `models`, with which that of `models show` begins. */
 static json_t *network_json(const struct vbs_network *network, bool *failed)
 {
     struct totals totals = add_up(network);
@@ -176,7 +176,7 @@ static bool is_onnx(const char *model)
     return cli_ends_in(model, ".onnx");
 }
 
-/* Where the weights of a network from an ONNX file come from: a word of the JSON. */
+/* Gives the word of the JSON for the source of the weights of a network from an ONNX file. */
 static const char *weights_word(const struct vbs_network *network)
 {
     if (vbs_network_parameters(network) == 0)
@@ -202,7 +202,7 @@ static enum vbs_status show_json(struct cli *cli, const char *model,
     return cli_json_print(cli, root, failed);
 }
 
-/* Words of what is fused, or ids of inputs, with a separator between. */
+/* Appends the words of fused operators, or the ids of inputs, with a separator between. */
 static void add_fused(struct vbs_text *text, const struct vbs_layer *layer, const char *separator)
 {
     for (int i = 0; i < layer->n_fused; i++)
@@ -248,7 +248,7 @@ static enum vbs_status show_csv(struct cli *cli, const struct vbs_network *netwo
     return print_text(cli, &text);
 }
 
-/* Cells that need more than one number or word. */
+/* Adds cells that need more than one number or word. */
 static void add_list(struct cli_table *table, const struct vbs_layer *layer, const char *separator,
                      void (*add)(struct vbs_text *, const struct vbs_layer *, const char *))
 {
@@ -262,7 +262,7 @@ static void add_list(struct cli_table *table, const struct vbs_layer *layer, con
     vbs_text_clear(&text);
 }
 
-/* analytic: null where the table has no such column. */
+/* Adds the row of a layer; analytic is null where the table has no such column. */
 static void add_layer_row(struct cli_table *table, const struct vbs_network *network, int k,
                           const int *analytic)
 {
@@ -284,7 +284,7 @@ static void add_layer_row(struct cli_table *table, const struct vbs_network *net
         cli_table_add(table, "-");
 }
 
-/* n_analytic: null likewise. */
+/* Adds the row of sums; n_analytic is null where the table has no such column. */
 static void add_total_row(struct cli_table *table, const struct vbs_network *network,
                           const int *n_analytic)
 {
@@ -304,7 +304,7 @@ static void add_total_row(struct cli_table *table, const struct vbs_network *net
         cli_table_add(table, "%d", *n_analytic);
 }
 
-/* Whether profiles of the analytic backend have other numbers than the network. */
+/* Gives whether profiles of the analytic backend have other numbers than the network. */
 static bool is_renumbered(const struct vbs_network *network)
 {
     for (int k = 1; k <= network->n_layers; k++)
@@ -313,7 +313,7 @@ static bool is_renumbered(const struct vbs_network *network)
     return false;
 }
 
-/* What a table does not show of a network from an ONNX file. */
+/* Prints the properties of a network from an ONNX file that the table does not show. */
 static void print_notes(const struct vbs_network *network)
 {
     printf("\nweights: %s\n", vbs_network_parameters(network) == 0 ? "none"

@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What was found, for people: the rows go to standard output. VBS_INTERRUPTED where a longer search
- * may find more. */
+/* Reports the placement to people, since the rows go to standard output. VBS_INTERRUPTED where a
+ * longer search may find a lower one. */
 static enum vbs_status report(struct cli *cli, const struct vbs_place_result *result)
 {
     double above = (double)(result->height_bytes - result->load_bytes);
@@ -47,7 +47,7 @@ static enum vbs_status place(struct cli *cli, const char *path, int64_t capacity
         status = vbs_place_lowest(&cli->ctx, &problem, &options, &result);
     }
     cli_progress_end(cli);
-    if (status == VBS_USAGE) /* of the problem, which is the file's */
+    if (status == VBS_USAGE) /* an error of the problem, which is in the file */
         status = vbs_fail_within(&cli->ctx, VBS_FORMAT,
                                  strcmp(path, "-") == 0 ? "standard input" : path);
     if (status == VBS_OK)

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* Plans, and writes what was asked for. */
+/* Plans, and writes the requested forms. */
 static enum vbs_status plan(struct cli *cli, const char *const *values,
                             const struct vbs_planner *planner, const struct vbs_problem *problem,
                             int64_t id, int64_t memory_bytes)

@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-/* What the sources of the planners are short for. */
+/* The abbreviations in the sources of the planners. */
 static const struct {
     const char *word, *paper;
 } PAPERS[] = {
@@ -50,7 +50,7 @@ static enum vbs_status print_json(struct cli *cli)
     return cli_json_print(cli, root, failed);
 }
 
-/* Which planners need the weights inside the budget. */
+/* Prints the planners that need weights included. */
 static void print_transferring(void)
 {
     const struct vbs_planner *planner;

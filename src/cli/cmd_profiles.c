@@ -44,10 +44,10 @@ static json_t *tags_json(const char *tags, bool *failed)
     return array;
 }
 
-/* What entries of the list must be; null: anything. */
+/* The properties by which entries are listed; null: any. */
 struct profiles_filter {
-    const char *model, *backend; /* exactly */
-    const char *device;          /* a part of it, in any case of letters */
+    const char *model, *backend; /* equal, in the same case */
+    const char *device;          /* a part of it, in any case */
 };
 
 static bool passes(const struct profiles_filter *filter, const struct vbs_store_entry *entry)
@@ -92,7 +92,7 @@ static enum vbs_status list_json(struct cli *cli, const struct vbs_store_list *l
 #define MAX_BATCHES_SHOWN 16 /* characters */
 #define FIRST_BATCHES     6  /* of these, before "..", where all are too long */
 
-/* "1,2,3,4,8" as "1-4,8"; what would go beyond limit characters as "X..LAST". */
+/* Appends "1,2,3,4,8" as "1-4,8", or as "X..LAST" where it has more than limit characters. */
 static void add_spans(struct vbs_text *text, const int *batches, int n, size_t limit)
 {
     for (int i = 0, end; i < n; i = end) {
@@ -113,7 +113,7 @@ static void add_spans(struct vbs_text *text, const int *batches, int n, size_t l
     }
 }
 
-/* Batches of another form than the store's are shown as they are. */
+/* Adds a cell of batches; a text in another form than the store's is shown unchanged. */
 static void add_batches(struct cli_table *table, const char *batches)
 {
     struct vbs_text text = {0};
@@ -136,7 +136,7 @@ static void add_batches(struct cli_table *table, const char *batches)
     free(list);
 }
 
-/* Day of "YYYY-MM-DDThh:mm:ssZ"; another text as it is. */
+/* Gives the length of the day in "YYYY-MM-DDThh:mm:ssZ", or that of another text. */
 static int day_length(const char *date)
 {
     const char *t = strchr(date, 'T');
@@ -202,7 +202,7 @@ static enum vbs_status list(struct cli *cli, bool json, const struct profiles_fi
 
 /* ---- profiles show ---- */
 
-/* Nothing where nothing was measured. */
+/* Puts statistics, but none where nothing was measured. */
 static void put_statistics(json_t *object, double mad_us, double low_us, double high_us, int n_runs,
                            bool *failed)
 {
@@ -366,7 +366,8 @@ static const struct vbs_profile_row *fastest(const struct vbs_profile *profile, 
     return best;
 }
 
-/* The fastest way to run a layer at a batch: time per sample, algorithm, workspace of the batch. */
+/* Adds the cells of the fastest row of a layer at a batch: time per sample, algorithm, workspace of
+ * the batch. */
 static void add_best(struct cli_table *table, const struct vbs_profile *profile, int layer,
                      int batch_index, bool with_workspace, double *total_us)
 {
@@ -426,8 +427,8 @@ static void add_totals(struct cli_table *table, const struct vbs_profile *profil
     cli_table_add(table, "%s", "");
 }
 
-/* One line per layer: the fastest way at batch 1 and at the largest batch, of which alone the
- * workspace is shown, to keep lines short. */
+/* Prints one line for each layer: the fastest row at batch 1 and at the largest batch. Only the
+ * latter's workspace is shown, to keep lines short. */
 static enum vbs_status show_table(struct cli *cli, const struct vbs_profile *profile, int64_t id)
 {
     int last = profile->n_batches - 1, n_shown = last > 0 ? 2 : 1;
@@ -514,8 +515,8 @@ done:
 
 /* ---- profiles rm, profiles tag, profiles untag ---- */
 
-/* The profile of an id or a tag. A model's name stands for no profile here, because it may be
- * another one tomorrow. */
+/* Finds the profile of an id or a tag. The name of a model stands for no profile here, because it
+ * may be another one tomorrow. */
 static enum vbs_status find_id(struct cli *cli, struct vbs_store *store, const char *word,
                                int64_t *id)
 {
@@ -524,7 +525,7 @@ static enum vbs_status find_id(struct cli *cli, struct vbs_store *store, const c
     return vbs_parse_int(&cli->ctx, "profile", word, 1, INT64_MAX, id);
 }
 
-/* A store that is changed, not made. */
+/* Opens a store that is changed but not made. */
 static enum vbs_status open_to_change(struct cli *cli, struct vbs_store **store)
 {
     struct vbs_store *reader = NULL;
@@ -578,7 +579,7 @@ static enum vbs_status untag(struct cli *cli, const char *tag)
 
 /* ---- the command ---- */
 
-/* What follows "profiles": a word, and how many more; N_ANY: one or more. */
+/* The words after "profiles", and how many arguments each takes; N_ANY: one or more. */
 static const struct {
     const char *word;
     int n_arguments;

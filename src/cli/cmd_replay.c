@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What a replay is told about. */
+/* A replay with the data for its report. */
 struct judged {
     const struct vbs_profile *profile;
     int64_t profile_id; /* 0: not from the store */
@@ -25,7 +25,7 @@ static void print_bytes(int64_t bytes)
     printf("%s", vbs_format_exact(bytes, exact, sizeof exact));
 }
 
-/* What stands before the layer of a step: "load of ", nothing where it computes. */
+/* Gives the text before the layer of a step: "load of ", or nothing where it computes. */
 static const char *before_layer(const struct vbs_step *step)
 {
     static const char *const WORDS[] = {"", "load of ", "eviction of "};
@@ -33,7 +33,7 @@ static const char *before_layer(const struct vbs_step *step)
     return WORDS[step->op];
 }
 
-/* And behind it: " at batch 2, slice 1 of 3". */
+/* Gives the text behind the layer of a step: " at batch 2, slice 1 of 3". */
 static const char *behind_layer(const struct vbs_step *step, char *buffer, size_t size)
 {
     char batch[32] = "", part[40] = "";
@@ -46,7 +46,7 @@ static const char *behind_layer(const struct vbs_step *step, char *buffer, size_
     return buffer;
 }
 
-/* "step 2 of 4, layer 2 'L2' at batch 1" */
+/* Prints a step as "step 2 of 4, layer 2 'L2' at batch 1". */
 static void print_step(const struct judged *judged, int64_t index)
 {
     const struct vbs_step *step = &judged->schedule->steps[index];
@@ -100,7 +100,7 @@ static void print_prediction(const struct judged *judged)
                cli_format_exact_time(judged->replay->latency_us, replayed, sizeof replayed));
 }
 
-/* The steps beyond a limit are only in a trace. */
+/* Gives the bytes by which the first step above the budget exceeds it. The replay has its trace. */
 static int64_t over_bytes(const struct vbs_replay *replay)
 {
     return replay->steps[replay->violation_step].memory_bytes - replay->memory_bytes;
@@ -111,7 +111,7 @@ static double late_us(const struct vbs_replay *replay)
     return replay->steps[replay->late_step].wait_us - replay->latency_bound_us;
 }
 
-/* The samples of the chunk that compute step index belongs to, counted from 1. */
+/* The samples of the chunk to which compute step index belongs, counted from 1. */
 struct samples {
     int64_t first, last;
 };
@@ -132,7 +132,7 @@ static struct samples samples_of(const struct judged *judged, int64_t index)
                             .last = steps[last].done_before + judged->schedule->steps[last].batch};
 }
 
-/* "samples 1 to 4", "sample 5", "the only sample" */
+/* Names the samples: "samples 1 to 4", "sample 5", "the only sample". */
 static void name_samples(const struct judged *judged, int64_t index, char *buffer, size_t size)
 {
     struct samples samples = samples_of(judged, index);
@@ -161,8 +161,8 @@ static void print_times(const struct judged *judged)
            samples);
 }
 
-/* Some step computes or copies at any time, so that what both take beyond the whole is what they do
- * side by side. */
+/* Gives the share of copying that is hidden. Some step computes or copies at any time, so that the
+ * sum of both clocks exceeds the whole time by the time in which both run. */
 static double hidden_percent(const struct vbs_replay *replay)
 {
     double both_us = replay->compute_us + replay->copy_us - replay->time_us;
@@ -212,7 +212,7 @@ static void print_fits(const struct judged *judged)
     }
 }
 
-/* Nothing where no latency was bounded. */
+/* Prints the verdict on the latency, where one was bounded. */
 static void print_in_time(const struct judged *judged)
 {
     const struct vbs_replay *replay = judged->replay;
@@ -276,7 +276,7 @@ static json_t *step_json(const struct judged *judged, int64_t index)
     return object;
 }
 
-/* What there is to say of weights inside the budget. */
+/* Puts the members of weights inside the budget. */
 static void put_weights(const struct judged *judged, json_t *object, bool *failed)
 {
     const struct vbs_replay *replay = judged->replay;
@@ -292,7 +292,8 @@ static void put_weights(const struct judged *judged, json_t *object, bool *faile
     cli_json_put(object, "resident_bytes", json_integer(replay->resident_bytes), failed);
 }
 
-/* The step that breaks a limit first, and by how much; null where none does. */
+/* Makes the object of the step that breaks a limit first, and of the excess; null where none
+ * does. */
 static json_t *violation_json(const struct judged *judged)
 {
     const struct vbs_replay *replay = judged->replay;
@@ -323,7 +324,7 @@ static json_t *late_json(const struct judged *judged)
     return object;
 }
 
-/* The chunk that takes longest. */
+/* Makes the object of the chunk that takes longest. */
 static json_t *longest_json(const struct judged *judged)
 {
     const struct vbs_replay *replay = judged->replay;
@@ -334,7 +335,7 @@ static json_t *longest_json(const struct judged *judged)
                      (json_int_t)samples.first, "last_sample", (json_int_t)samples.last);
 }
 
-/* Null when memory is out. */
+/* Makes the verdict; null when memory is out. */
 static json_t *verdict_json(const struct judged *judged)
 {
     const struct vbs_schedule *schedule = judged->schedule;
@@ -368,7 +369,7 @@ static json_t *verdict_json(const struct judged *judged)
     return object;
 }
 
-/* The error that names the least budget of this schedule: its peak. */
+/* Fails, and names the least budget of this schedule: its peak. */
 static enum vbs_status refuse_memory(struct cli *cli, const struct judged *judged)
 {
     const struct vbs_replay *replay = judged->replay;
@@ -387,7 +388,7 @@ static enum vbs_status refuse_memory(struct cli *cli, const struct judged *judge
                     replay->in_time ? "" : "; it breaks its latency too");
 }
 
-/* Likewise the least bound of the latency. */
+/* Fails, and names the least bound of the latency of this schedule. */
 static enum vbs_status refuse_latency(struct cli *cli, const struct judged *judged)
 {
     const struct vbs_replay *replay = judged->replay;
@@ -406,7 +407,7 @@ static enum vbs_status refuse_latency(struct cli *cli, const struct judged *judg
                     behind_layer(step, behind, sizeof behind), late, samples, least);
 }
 
-/* Says the verdict in the form that was asked for; a trace on standard output stands alone. */
+/* Prints the verdict in the requested form; a trace on standard output is printed alone. */
 static enum vbs_status report(struct cli *cli, const char *const *values,
                               const struct judged *judged)
 {
@@ -429,15 +430,15 @@ static enum vbs_status report(struct cli *cli, const char *const *values,
     return VBS_OK;
 }
 
-/* What a schedule is judged by. */
+/* The limits by which a schedule is judged. */
 struct limits {
-    int64_t memory_bytes;       /* -1: its own */
-    double latency_us;          /* -1: its own */
+    int64_t memory_bytes;       /* -1: the schedule's own */
+    double latency_us;          /* -1: the schedule's own */
     int64_t profile_id;         /* 0: not from the store */
-    struct cli_weights weights; /* how to copy */
+    struct cli_weights weights; /* the link for copies */
 };
 
-/* Puts the link that was asked for into schedule, if one was. */
+/* Puts the requested link into schedule, if there is one. */
 static enum vbs_status set_copy(struct cli *cli, const struct vbs_profile *profile,
                                 const struct cli_weights *asked, struct vbs_schedule *schedule)
 {

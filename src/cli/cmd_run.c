@@ -17,8 +17,8 @@ static bool is_standard(const char *path)
 
 /* ---- What was asked for ---- */
 
-/* A file can be made or replaced in the folder of path; or is there, and may be written or only
- * read. */
+/* Checks that a file can be made or replaced in the folder of path; or that the file exists and may
+ * be written, or only read. */
 static enum vbs_status check_folder(struct cli *cli, const char *option, const char *path,
                                     int there)
 {
@@ -50,7 +50,7 @@ static enum vbs_status check_folders(struct cli *cli, const char *const *values)
     return VBS_OK;
 }
 
-/* What is read only after measuring can be opened. */
+/* Checks that a file that is read only after measuring can be opened. */
 static enum vbs_status check_readable(struct cli *cli, const char *path)
 {
     if (!path || is_standard(path) || access(path, R_OK) == 0)
@@ -58,7 +58,7 @@ static enum vbs_status check_readable(struct cli *cli, const char *path)
     return vbs_fail(&cli->ctx, VBS_IO, "cannot open '%.300s': %s", path, strerror(errno));
 }
 
-/* What would be found out only after all the work. */
+/* Checks files whose faults would otherwise be found only after all the work. */
 static enum vbs_status check_files(struct cli *cli, const char *const *values)
 {
     const char *output = cli_value(cli, values, "output"), *gantt = cli_value(cli, values, "gantt");
@@ -77,7 +77,7 @@ static enum vbs_status check_files(struct cli *cli, const char *const *values)
     return check_folders(cli, values);
 }
 
-/* At most one thing comes from standard input, and one goes to standard output. */
+/* Checks that at most one file is standard input, and one is standard output. */
 static enum vbs_status check_streams(struct cli *cli, const char *const *values, const char *word)
 {
     int n_in = is_standard(word) + is_standard(cli_value(cli, values, "schedule")) +
@@ -118,7 +118,7 @@ static enum vbs_status read_runs(struct run_job *job)
     return VBS_OK;
 }
 
-/* What a planner would refuse, before anything is measured for it. */
+/* Checks the options that a planner would refuse, before a profile is measured for it. */
 static enum vbs_status check_planning(struct cli *cli, const char *const *values)
 {
     static const char *const SIZES[] = {"memory", "total-memory"};
@@ -149,7 +149,7 @@ static enum vbs_status write_timeline(struct run_job *job)
     return VBS_OK;
 }
 
-/* What stands alone on standard output keeps the table away. */
+/* Prints the report. A file on standard output is printed alone, without the table. */
 static enum vbs_status report_run(struct run_job *job)
 {
     VBS_TRY(run_write_outputs(job));

@@ -8,14 +8,14 @@
 extern const struct cli_command cli_models, cli_measure, cli_profiles, cli_plan, cli_frontier,
     cli_replay, cli_compare, cli_run, cli_place, cli_planners, cli_backends, cli_demo, cli_help;
 
-/* In the order of work. */
+/* The commands are in the order of work. */
 static const struct cli_command *const COMMANDS[] = {
     &cli_models,   &cli_measure, &cli_profiles, &cli_plan,  &cli_frontier,
     &cli_replay,   &cli_compare, &cli_run,      &cli_place, &cli_planners,
     &cli_backends, &cli_demo,    &cli_help,     NULL,
 };
 
-/* The signal that came, or 0: a handler has no other way to say anything. */
+/* The signal that came, or 0: a handler can leave no other message. */
 static volatile sig_atomic_t interrupted;
 
 static void interrupt(int signal)
@@ -23,9 +23,10 @@ static void interrupt(int signal)
     interrupted = signal;
 }
 
-/* The first signal asks for an end in good order, the second of its kind ends at once. Calls of the
- * system are not restarted, so that waiting for input ends too. Ignored signals stay ignored. A
- * file that grows beyond `ulimit -f` is an error like a full disk, not a reason to be killed. */
+/* Catches signals. The first signal asks the program to end in good order, the second of its kind
+ * ends it at once. System calls are not restarted, so that waiting for input ends too. Ignored
+ * signals stay ignored. A file that grows beyond `ulimit -f` is an error like a full disk, and does
+ * not kill the program. */
 static void catch_signals(void)
 {
     static const int SIGNALS[] = {SIGINT, SIGTERM, SIGHUP};
@@ -70,6 +71,6 @@ int main(int argc, char **argv)
     cli_progress_end(&cli);
     if (code == 0)
         code = cli_finish(&cli);
-    /* As a shell would say it of a program that the signal ended. */
+    /* This is the exit code that a shell gives for a program that a signal ended. */
     return interrupted ? 128 + interrupted : code;
 }

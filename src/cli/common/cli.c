@@ -19,7 +19,7 @@
 
 /* ---- Lines on the standard streams ---- */
 
-/* Nothing of text steers the terminal. */
+/* Prints text with control characters made visible. */
 static void print_visible(FILE *file, const char *text)
 {
     char shown[VBS_UTF8_SHOWN];
@@ -35,7 +35,7 @@ void cli_print_name(const char *text)
     print_visible(stdout, text);
 }
 
-/* "vbslab: COMMAND: text", on a line of its own after whatever was printed before. */
+/* Prints "vbslab: COMMAND: text" on a line of its own, whatever was printed before. */
 static void print_line(struct cli *cli, const char *text, const char *tail)
 {
     cli_progress_end(cli);
@@ -51,7 +51,7 @@ int cli_fail(struct cli *cli, enum vbs_status status)
 {
     const char *detail = vbs_detail(&cli->ctx);
 
-    /* A detail of another failure would mislead. */
+    /* The detail of another failure would mislead. */
     print_line(cli, cli->ctx.status == status ? detail : vbs_status_text(status), "");
     return vbs_status_exit_code(status);
 }
@@ -123,7 +123,7 @@ int cli_run_list(struct cli *cli, const char *const *values, int n_arguments,
     return status == VBS_OK ? cli_finish(cli) : cli_fail(cli, status);
 }
 
-#define LEAST_COLUMNS   20 /* a terminal that names fewer does not know */
+#define LEAST_COLUMNS   20 /* a terminal that names fewer does not know its width */
 #define DEFAULT_COLUMNS 80
 
 int cli_columns_of(int descriptor)
@@ -183,9 +183,9 @@ bool cli_is_network_file(const char *word)
 
 #define BAR_WIDTH      20
 #define REDRAW_EVERY_S 0.1
-#define RATE_AFTER_S   0.5 /* before, it says nothing */
+#define RATE_AFTER_S   0.5 /* before this time it shows no estimate */
 
-/* "0:42", "1:02:03", or "-:--". */
+/* Writes "0:42", "1:02:03", or "-:--". */
 static void format_left(double left_s, char *buffer, size_t size)
 {
     long s = left_s < 0 || left_s > 1e7 ? -1 : (long)(left_s + 0.5);
@@ -198,8 +198,8 @@ static void format_left(double left_s, char *buffer, size_t size)
         snprintf(buffer, size, "%ld:%02ld:%02ld", s / 3600, s / 60 % 60, s % 60);
 }
 
-/* Cuts line to columns: behind a word, but behind the first from bytes at least; without splitting
- * a character of several bytes. */
+/* Cuts line to columns, behind a word if possible, but not before the first from bytes, and never
+ * inside a character of several bytes. */
 static void cut_line(char *line, int columns, size_t from)
 {
     size_t length = strlen(line), most = (size_t)columns, end;

@@ -19,21 +19,21 @@ struct cli_bar {
     double start_s, drawn_s;
 };
 
-/* What the words before the command set, and what every command may use. */
+/* The settings of the options before the command, and the state that every command may use. */
 struct cli {
     struct vbs_ctx ctx;
     const char *db_path; /* --db, $VBSLAB_DB, or the default */
-    bool db_is_default;  /* its folder is made when it is first written */
+    bool db_is_default;  /* the folder of the store is made when it is first written */
     char db_buffer[4096];
     bool quiet;  /* --quiet: no progress, no warnings */
     bool tty;    /* standard error is a terminal that can redraw a line */
     bool colour; /* standard output is a terminal and NO_COLOR is not set */
-    int columns; /* of the terminal that standard output is; 0: it is none */
+    int columns; /* columns of the terminal that is standard output; 0: it is no terminal */
     const struct cli_command *const *commands; /* all of them; null after the last */
     const struct cli_command *command;         /* the one that runs, or null */
-    char **argv; /* of the process, for a command that must start it anew */
+    char **argv; /* words of the process, for a command that must start it again */
     struct cli_bar bar;
-    /* While cli_flow_begin gathers text: standard output itself, and what was gathered. */
+    /* While cli_flow_begin gathers text: standard output itself, and the gathered text. */
     FILE *output;
     char *gathered;
     size_t n_gathered;
@@ -48,18 +48,18 @@ struct cli_option {
     const char *help;  /* one line, with the default; CLI_PLANNERS in it becomes their names */
 };
 
-/* An earlier name of an option, which is still read and not shown. */
+/* An earlier name of an option, which is still read but not shown. */
 struct cli_old_name {
     const char *old, *name;
 };
 
-/* A word of a command's usage, and what it may be. */
+/* A word of a command's usage, and its possible values. */
 struct cli_argument {
     const char *word;
     const char *help;
 };
 
-/* Arguments that several commands take, for an initializer. */
+/* Arguments of several commands, for an initializer. */
 #define CLI_ARGUMENT_PROFILE                                                                       \
     "PROFILE", "an id or tag of 'vbslab profiles', a .csv file, - for standard input, or a "       \
                "model's name: its newest profile, of this machine before others"
@@ -93,16 +93,16 @@ struct cli_command {
 /* Prints "vbslab: COMMAND: detail" to standard error and returns the exit code of status. */
 int cli_fail(struct cli *cli, enum vbs_status status);
 
-/* Wrong usage: prints the one line, points to --help, returns 2. */
+/* Reports wrong usage: prints the one line, points to --help, and returns 2. */
 int cli_usage(struct cli *cli, const char *format, ...) VBS_PRINTF(2, 3);
 
-/* A warning on standard error, unless --quiet. */
+/* Prints a warning on standard error, unless --quiet. */
 void cli_warn(struct cli *cli, const char *format, ...) VBS_PRINTF(2, 3);
 
-/* What was done, on standard error, unless --quiet: "vbslab: text". */
+/* Prints what the program did, on standard error, unless --quiet: "vbslab: text". */
 void cli_note(struct cli *cli, const char *format, ...) VBS_PRINTF(2, 3);
 
-/* Flushes standard output; 0, or 1 with an error line when it could not all be written. */
+/* Flushes standard output; returns 0, or 1 with an error line when it could not all be written. */
 int cli_finish(struct cli *cli);
 
 /* Runs a command that takes no arguments and prints one list: as JSON with --json, else as a table.
@@ -121,38 +121,41 @@ void cli_choose_store(struct cli *cli);
 enum vbs_status cli_open_store(struct cli *cli, bool write,
                                struct vbs_store **store) VBS_MUST_CHECK;
 
-/* The PROFILE of a command line: an id of the store, a .csv file ("-": standard input), a tag, or
- * the name of a model, also as its .net or .onnx file. Of several profiles of a model one measured
- * on this machine is taken before those of other machines, and these before modelled ones, the
- * newest by its date; which one is said on standard error. *id is 0 for a file. VBS_STORE when the
- * store has no such profile; the detail says what makes one. */
+/*
+ * Loads the PROFILE of a command line: an id of the store, a .csv file ("-": standard input), a
+ * tag, or the name of a model, also as its .net or .onnx file. Of several profiles of a model one
+ * measured on this machine is taken before those of other machines, and these before modelled ones,
+ * the newest by its date; the choice is printed on standard error. *id is 0 for a file. VBS_STORE
+ * when the store has no such profile; the detail says what makes one.
+ */
 enum vbs_status cli_load_profile(struct cli *cli, const char *word, struct vbs_profile **profile,
                                  int64_t *id) VBS_MUST_CHECK;
 
-/* Whether the store holds a complete profile of a model, by its name or file, whose times were
- * measured, not modelled. An absent store holds none. */
+/* Gives whether the store has a complete profile of a model, by its name or file, whose times were
+ * measured, not modelled. A store that does not exist has none. */
 enum vbs_status cli_has_measured(struct cli *cli, const char *word, bool *has) VBS_MUST_CHECK;
 
 /* True where word names a built-in network or a .net or .onnx file. */
 bool cli_is_model(const char *word);
 
-/* Columns of the terminal that the file descriptor is; 0 where it is none. */
+/* Gives the columns of the terminal of a file descriptor; 0 where it is no terminal. */
 int cli_columns_of(int descriptor);
 
-/* The value of an option in the command's table by name, so that run need not count them. */
+/* Gives the value of an option in the command's table by name, so that run need not count
+ * options. */
 const char *cli_value(const struct cli *cli, const char *const *values, const char *name);
 
-/* True where text ends in ending and is longer; and where it names a .net or .onnx file. */
+/* Give whether text ends in ending and is longer; and whether it names a .net or .onnx file. */
 bool cli_ends_in(const char *text, const char *ending);
 bool cli_is_network_file(const char *word);
 
-/* --request, --io and --latency-us, those that the command knows, into *problem, which is {0}
+/* Reads --request, --io and --latency-us, those that the command has, into *problem, which is {0}
  * (defaults 12, external and no bound); VBS_USAGE. */
 enum vbs_status cli_read_problem(struct cli *cli, const char *const *values,
                                  struct vbs_problem *problem) VBS_MUST_CHECK;
 
-/* A progress bar on standard error; its report is null where none is to be drawn (not a terminal,
- * or --quiet). Whatever this frame prints clears it first. */
+/* Gives a progress bar on standard error; its report is null where no bar is drawn (not a terminal,
+ * or --quiet). All other output of these functions clears the bar first. */
 struct vbs_progress cli_progress(struct cli *cli);
 void cli_progress_end(struct cli *cli);
 

@@ -31,8 +31,8 @@ int cli_unknown_command(struct cli *cli, const char *name)
     return cli_usage(cli, "unknown command '%s'", name);
 }
 
-/* Does what the options of every command demand. True when nothing else is to be done, with the
- * exit code. */
+/* Obeys the options of every command. True when nothing else needs to be done, with the exit
+ * code. */
 static bool obey_globals(struct cli *cli, const struct cli_words *words, int *code)
 {
     *code = 0;

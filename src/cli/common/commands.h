@@ -4,7 +4,7 @@
 
 #include "cli/common/cli.h"
 
-/* The command of that name among cli->commands, or null. */
+/* Gives the command of this name among cli->commands, or null. */
 const struct cli_command *cli_find_command(const struct cli *cli, const char *name);
 
 /* Prints "unknown command", with the nearest name, and returns the exit code. */

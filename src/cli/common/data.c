@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The folder of the program, without its last slash; "." where the system does not tell. */
+/* Gives the folder of the program, without its last slash; "." where the system does not tell. */
 static const char *program_folder(char folder[PATH_MAX])
 {
     ssize_t length = readlink("/proc/self/exe", folder, PATH_MAX - 1);

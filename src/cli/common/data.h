@@ -5,8 +5,8 @@
 #include "cli/common/cli.h"
 
 /*
- * The path of a profile that comes with the program, to be freed: in the folder profiles of
- * $VBSLAB_DATA where that is set, else ../share/vbslab/profiles or, in a source tree,
+ * Gives the path of a profile that comes with the program, which the caller frees: in the folder
+ * profiles of $VBSLAB_DATA where that is set, else ../share/vbslab/profiles or, in a source tree,
  * ../db/profiles, seen from the folder of the program. VBS_IO names the folders where there is
  * none.
  */

@@ -14,15 +14,15 @@ static void pad(int from, int to)
         printf("%*s", to - from, "");
 }
 
-/* How words flow into lines. */
+/* The layout of words in lines. */
 struct flow {
     int columns;
-    int indent;       /* of a line that the text itself begins */
-    int hang;         /* of a line that goes on */
-    const char *tail; /* at the end of a line that goes on in the next */
+    int indent;       /* indent of a line that begins with the text */
+    int hang;         /* indent of a continued line */
+    const char *tail; /* end of a line that continues in the next */
 };
 
-/* Prints text from column at on; ends the line. */
+/* Prints text from column at on, and ends the line. */
 static void print_flow(const char *text, int at, const struct flow *flow)
 {
     int tail = (int)strlen(flow->tail);
@@ -69,7 +69,7 @@ void cli_print_entry(const struct cli *cli, const char *word, const char *text)
     print_wrapped(cli, text, ENTRY_LEFT, ENTRY_LEFT);
 }
 
-/* Help of an option, with the names of the planners where it asks for them. */
+/* Prints the help of an option, with the names of the planners where it contains CLI_PLANNERS. */
 static void print_help(const struct cli *cli, const char *help, int left)
 {
     const char *mark = strstr(help, CLI_PLANNERS);
@@ -86,7 +86,7 @@ static void print_help(const struct cli *cli, const char *help, int left)
     print_wrapped(cli, text, left, left);
 }
 
-/* "  --name VALUE" and its help beside it, or below where it is too long for that. */
+/* Prints " --name VALUE" with its help beside it, or below it where it is too long. */
 static void print_option(const struct cli *cli, const struct cli_option *option, int left)
 {
     int at = printf("  --%s%s%s", option->name, option->value ? " " : "",
@@ -111,7 +111,7 @@ static int option_width(const struct cli_option *option)
     return 4 + (int)strlen(option->name) + (option->value ? 1 + (int)strlen(option->value) : 0);
 }
 
-/* The column where help begins, common to both tables. */
+/* Gives the column where help begins, common to both tables. */
 static int help_column(const struct cli_option *own, const struct cli_argument *arguments)
 {
     const struct cli_option *tables[] = {own, cli_globals};
@@ -127,7 +127,7 @@ static int help_column(const struct cli_option *own, const struct cli_argument *
     return left + 2;
 }
 
-/* A line that is too long goes on after a backslash, as a shell takes it. */
+/* A long line continues after a backslash, as a shell accepts it. */
 static void print_example(const struct cli *cli, const char *example)
 {
     fputs("\nexample:\n  ", stdout);

@@ -4,7 +4,7 @@
 
 #include "cli/common/cli.h"
 
-/* `vbslab --help`, and `vbslab COMMAND --help`. */
+/* Print `vbslab --help`, and `vbslab COMMAND --help`. */
 void cli_print_help(const struct cli *cli);
 void cli_print_command_help(const struct cli *cli, const struct cli_command *command);
 

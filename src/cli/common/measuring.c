@@ -35,7 +35,7 @@ enum vbs_status cli_read_batches(struct cli *cli, const char *text, int **batche
     return VBS_OK;
 }
 
-/* What came out, as notes of the profile and for the line on standard error. */
+/* Describes the result, as notes of the profile and for the line on standard error. */
 static void describe(const struct vbs_session *session, const struct vbs_measure_options *options,
                      const struct vbs_measure_report *report, char *text, size_t size)
 {
@@ -71,7 +71,7 @@ static void note_end(struct cli *cli, const char *model, const struct vbs_sessio
             model);
 }
 
-/* The folder of the store, or, where no file can be made there, $TMPDIR. */
+/* Gives the folder of the store, or, where no file can be made there, $TMPDIR. */
 static char *copy_folder(const struct cli *cli)
 {
     const char *slash = strrchr(cli->db_path, '/'), *other = getenv("TMPDIR");
@@ -83,7 +83,7 @@ static char *copy_folder(const struct cli *cli)
     return strdup(other);
 }
 
-/* Copies come first, out of the time limit; notes are theirs. */
+/* Measures copies, which come first, within the time limit; notes describes them. */
 static enum vbs_status measure_copies(struct cli *cli, const struct cli_measuring *how,
                                       struct vbs_session *session,
                                       const struct vbs_sample_sink *sink,
@@ -112,7 +112,7 @@ static enum vbs_status measure_copies(struct cli *cli, const struct cli_measurin
     return VBS_OK;
 }
 
-/* Measures what the session offers into the store; *id is the finished profile's. */
+/* Measures the kernels of the session into the store; *id is the finished profile's. */
 static enum vbs_status measure_session(struct cli *cli, const struct cli_measuring *how,
                                        const struct vbs_network *network, struct vbs_store *store,
                                        struct vbs_session *session, int64_t *id)

@@ -4,7 +4,7 @@
 
 #include "cli/common/cli.h"
 
-/* How to measure, the same for every network. */
+/* The settings of a measurement, the same for every network. */
 struct cli_measuring {
     const struct vbs_backend *backend;
     struct vbs_backend_options prepare;
@@ -15,17 +15,17 @@ struct cli_measuring {
 #define CLI_DEFAULT_BATCHES   "1-12"
 #define CLI_RELATIVE_INTERVAL 0.02 /* of a row's time, at which it counts as precise */
 
-/* VBS_UNSUPPORTED with the reason where backend cannot be used here. */
+/* Fails with VBS_UNSUPPORTED and the reason where backend cannot be used here. */
 enum vbs_status cli_check_backend(struct cli *cli,
                                   const struct vbs_backend *backend) VBS_MUST_CHECK;
 
-/* The batches of a list such as CLI_DEFAULT_BATCHES, to be freed; VBS_USAGE also where 1 is not
- * among them. */
+/* Reads a list of batches such as CLI_DEFAULT_BATCHES, which the caller frees; VBS_USAGE also where
+ * 1 is not among them. */
 enum vbs_status cli_read_batches(struct cli *cli, const char *text, int **batches,
                                  int *n_batches) VBS_MUST_CHECK;
 
-/* Measures network into store, going on with what an earlier process left unfinished; *id is the
- * finished profile's. Notes on standard error tell how precise it became. */
+/* Measures network into store, resuming a profile that an earlier process left unfinished; *id is
+ * the finished profile's. Notes on standard error tell how precise it became. */
 enum vbs_status cli_measure_network(struct cli *cli, const struct cli_measuring *how,
                                     const struct vbs_network *network, struct vbs_store *store,
                                     int64_t *id) VBS_MUST_CHECK;

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Decimals that make four digits of value, at most six. */
+/* Gives the decimals that make four digits of value, at most six. */
 static int decimals(double value)
 {
     int before = value >= 1 ? (int)floor(log10(value)) + 1 : 1;
@@ -26,7 +26,7 @@ char *cli_format_number(double value, char *buffer, size_t size)
     return buffer;
 }
 
-/* The unit of a time, and the time in it. */
+/* Gives the unit of a time, and the time in it. */
 static const char *unit_of(double time_us, double *value)
 {
     *value = time_us < 1e3 ? time_us : time_us < 1e7 ? time_us / 1e3 : time_us / 1e6;
@@ -72,7 +72,7 @@ char *cli_format_exact_time(double time_us, char *buffer, size_t size)
     return buffer;
 }
 
-/* A sum of times may exceed what it stands for by its last bits. */
+/* A sum of times may exceed its exact value in its last bits. */
 double cli_round_up(double value)
 {
     double unit = value > 0 ? pow(10, floor(log10(value)) - 5) : 1;
@@ -80,7 +80,8 @@ double cli_round_up(double value)
     return unit * ceil(value / unit * (1 - 1e-12));
 }
 
-/* Only decimal forms: strtod alone would take hexadecimal, "inf" and leading blanks too. */
+/* Accepts only decimal forms: strtod alone would accept hexadecimal numbers, "inf" and leading
+ * blanks too. */
 static bool read_number(const char *text, double *value)
 {
     char *end;

@@ -6,28 +6,28 @@
 
 #include <stddef.h>
 
-/* "812.5 us", "12.07 ms", "2726 s"; 32 bytes suffice. Returns buffer. */
+/* Writes "812.5 us", "12.07 ms", "2726 s"; 32 bytes suffice. Returns buffer. */
 char *cli_format_time(double time_us, char *buffer, size_t size);
 
-/* The same with six digits, for times that are compared: "50.9824 ms". */
+/* Writes a time with six digits, for times that are compared: "50.9824 ms". */
 char *cli_format_exact_time(double time_us, char *buffer, size_t size);
 
-/* "199.0", "0.3668", "116300"; 32 bytes suffice for what fits in 64 bits. Returns buffer. */
+/* Writes "199.0", "0.3668", "116300"; 32 bytes suffice for numbers of 64 bits. Returns buffer. */
 char *cli_format_number(double value, char *buffer, size_t size);
 
-/* "46750.2", "20": six digits without needless zeros, for whoever will type it again, of what is
- * up to 1e18; 32 bytes suffice. Returns buffer. */
+/* Writes "46750.2", "20": six digits without needless zeros, for a number up to 1e18 that will be
+ * typed again; 32 bytes suffice. Returns buffer. */
 char *cli_format_typed(double value, char *buffer, size_t size);
 
-/* The least number of six digits that is not below value, for a bound that can be kept. */
+/* Gives the least number of six digits that is not below value, for a bound that can be kept. */
 double cli_round_up(double value);
 
-/* A decimal number above 0; what names the option ("--latency-us"), unit what it counts. VBS_USAGE.
- */
+/* Reads a decimal number above 0; what names the option ("--latency-us"), unit its unit.
+ * VBS_USAGE. */
 enum vbs_status cli_parse_positive(struct vbs_ctx *ctx, const char *what, const char *text,
                                    const char *unit, double *value) VBS_MUST_CHECK;
 
-/* Likewise, or 0. */
+/* Reads a decimal number of 0 or more. */
 enum vbs_status cli_parse_from_0(struct vbs_ctx *ctx, const char *what, const char *text,
                                  const char *unit, double *value) VBS_MUST_CHECK;
 

@@ -9,19 +9,21 @@
 #include <string.h>
 #include <unistd.h>
 
-/* From libgomp; declared here because only gcc brings omp.h. */
+/* This function is from libgomp. It is declared here because only gcc has omp.h. */
 extern int omp_get_num_procs(void);
 extern int omp_get_thread_limit(void);
 
-/* Set to the number of threads in the program started anew, so that it is not started again. */
+/* The variable is set to the number of threads in the program that was started again, so that it is
+ * not started once more. */
 #define PINNED "VBSLAB_PINNED"
 
-/* How often a thread of libgomp that waits looks before it sleeps, a tenth of a millisecond and not
- * its usual several, in which it would keep its core from the thread that copies weights. */
+/* The number of times that a waiting thread of libgomp looks before it sleeps: a tenth of a
+ * millisecond instead of the usual several, in which the thread would keep its core from the one
+ * that copies weights. */
 #define SPINS "10000"
 
-/* Processors that the group of this process may use together, 0: no limit. A container's limit is
- * often a share of time, and more threads than that only wait for each other. */
+/* Gives the processors that the group of this process may use together, 0: no limit. The limit of a
+ * container is often a share of time, and more threads than this only wait for each other. */
 static int group_limit(void)
 {
     static const char *const FILES[][2] = {
@@ -47,7 +49,7 @@ static int group_limit(void)
     return 0;
 }
 
-/* libgomp counts before it binds this thread to a core. */
+/* Gives the processors that libgomp counted before it bound this thread to a core. */
 static int usable_processors(void)
 {
     int limit = group_limit(), n = omp_get_num_procs();
@@ -55,7 +57,7 @@ static int usable_processors(void)
     return limit > 0 && limit < n ? limit : n;
 }
 
-/* A number of threads in the environment, 0 when there is none. */
+/* Reads a number of threads from the environment, 0 when there is none. */
 static int threads_in(const char *variable)
 {
     const char *text = getenv(variable);
@@ -64,8 +66,8 @@ static int threads_in(const char *variable)
     return n > 0 && n <= 65536 ? n : 0;
 }
 
-/* A signal that asks for an end while the program is replaced would be forgotten with it: it is
- * held back, and comes to the program started anew. */
+/* Holds back signals that ask for an end while the program is replaced. They would be lost with it,
+ * and so they reach the program that is started again. */
 static void hold_signals(int how)
 {
     sigset_t set;
@@ -77,7 +79,7 @@ static void hold_signals(int how)
     sigprocmask(how, &set, NULL);
 }
 
-/* Returns where the program cannot be started anew, or is to end. */
+/* Starts the program again. Returns where this is impossible, or where the program must end. */
 static void start_anew(struct cli *cli, int threads)
 {
     char number[16];

@@ -63,8 +63,8 @@ static bool is_built_in(const char *name)
 
 #define MAX_SUGGESTED 60 /* bytes: a name that was cut would be wrong */
 
-/* "; did you mean 'NAME'?" with the nearest of the built-in networks and the complete profiles of
- * list, or nothing. */
+/* Appends "; did you mean 'NAME'?" with the most similar name of the built-in networks and the
+ * complete profiles of list, or nothing. */
 static enum vbs_status suggest(struct cli *cli, const char *word, const struct vbs_store_list *list,
                                char *text, size_t size)
 {
@@ -95,8 +95,8 @@ static bool is_unfinished(const struct vbs_store_list *list, const char *model)
     return false;
 }
 
-/* There is no complete profile of model, which word asked for, among those of list: says what makes
- * one, or which name may have been meant. */
+/* Fails because list has no complete profile of model, for which word stands: the detail names the
+ * command that makes one, or a similar name. */
 static enum vbs_status fail_unmeasured(struct cli *cli, const char *word, const char *model,
                                        const struct vbs_store_list *list)
 {
@@ -123,7 +123,7 @@ static enum vbs_status fail_unmeasured(struct cli *cli, const char *word, const 
                     word, cli->db_path, suggestion);
 }
 
-/* What the backends would run on here, each asked once. */
+/* The devices of the backends on this machine, each looked up once. */
 struct machine {
     struct {
         const struct vbs_backend *backend;
@@ -152,8 +152,8 @@ static const struct vbs_backend_info *probe(struct machine *machine,
 
 enum { RANK_MODELLED, RANK_ELSEWHERE, RANK_HERE };
 
-/* A measurement with more threads than there are processors is not one of this machine, or is of no
- * use to it. */
+/* Ranks a profile. A measurement with more threads than there are processors is from another
+ * machine, or of no use on this one. */
 static int rank(void *self, const struct vbs_provenance *provenance)
 {
     struct machine *machine = self;
@@ -171,7 +171,8 @@ static int rank(void *self, const struct vbs_provenance *provenance)
                : RANK_ELSEWHERE;
 }
 
-/* The profile of model that is taken where only the model is named; an absent store holds none. */
+/* Chooses the profile of model where only the model is named; a store that does not exist has
+ * none. */
 static enum vbs_status find_by_name(struct cli *cli, struct vbs_store *store, const char *word,
                                     const char *model, struct vbs_store_choice *choice)
 {
@@ -195,7 +196,7 @@ static enum vbs_status find_by_name(struct cli *cli, struct vbs_store *store, co
     return status;
 }
 
-/* Says which profile was taken where that is not plain. */
+/* Prints which profile was chosen, where this is not obvious. */
 static void note_choice(struct cli *cli, const struct vbs_store_choice *choice,
                         const struct vbs_profile *profile)
 {
@@ -231,7 +232,7 @@ static enum vbs_status load_by_id(struct cli *cli, struct vbs_store *store, int6
     return status;
 }
 
-/* The name that profiles of word, a model's name or file, are kept under. */
+/* Gives the name under which profiles of word, a model's name or file, are stored. */
 static enum vbs_status find_name(struct cli *cli, const char *word, char name[VBS_MAX_NAME])
 {
     struct vbs_network *network = NULL;
@@ -246,12 +247,12 @@ static enum vbs_status find_name(struct cli *cli, const char *word, char name[VB
     vbs_network_free(network);
     if (status != VBS_USAGE)
         return status;
-    /* the file leaves sizes open; the profile has some */
+    /* The file leaves sizes open, which the profile has. */
     vbs_onnx_name(word, name);
     return VBS_OK;
 }
 
-/* word: a name, or what *id says when that is not 0. */
+/* Loads a profile from the store. word: its name, or a description of it where *id is not 0. */
 static enum vbs_status load_from_store(struct cli *cli, const char *word, int64_t *id,
                                        struct vbs_profile **profile)
 {

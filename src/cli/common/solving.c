@@ -21,7 +21,7 @@ static enum vbs_status read_table(struct cli *cli, const struct vbs_planner *pla
     return VBS_OK;
 }
 
-/* Refuses an option of searches where planner has no use for it. */
+/* Refuses an option of searches that planner does not use. */
 static enum vbs_status check_search(struct cli *cli, const struct vbs_planner *planner,
                                     const char *option, bool joint_too)
 {
@@ -33,7 +33,7 @@ static enum vbs_status check_search(struct cli *cli, const struct vbs_planner *p
                     option, joint_too ? " or joint" : "", name);
 }
 
-/* How far the searches of optimal and joint go. */
+/* Reads the limits of the searches of optimal and joint. */
 static enum vbs_status read_limits(struct cli *cli, const char *const *values,
                                    const struct vbs_planner *planner,
                                    struct vbs_solver_options *options)
@@ -221,7 +221,7 @@ enum vbs_status cli_load_task(struct cli *cli, const char *const *values, const 
 
 /* ---- Infeasible answers ---- */
 
-#define SHOWN_NAME 60 /* characters of a layer's name: the line has more to say */
+#define SHOWN_NAME 60 /* characters of a layer's name: the line has more to tell */
 
 static void add_us(struct vbs_text *text, double latency_us)
 {
@@ -235,13 +235,13 @@ static void add_least_us(struct vbs_text *text, double latency_us)
     add_us(text, cli_round_up(latency_us));
 }
 
-/* ", " between things that would do, "; " before the first. */
+/* Appends ", " between remedies, or "; " before the first. */
 static void begin_item(struct vbs_text *text, int *n_items)
 {
     vbs_text_add(text, (*n_items)++ == 0 ? "; " : ", ");
 }
 
-/* "; 3 bytes would do without that workspace, 5 bytes with io external" */
+/* Appends text such as "; 3 bytes would do without that workspace, 5 bytes with io external". */
 static void add_bytes(struct vbs_text *text, int *n_items, int64_t bytes, const char *how)
 {
     if (bytes < 0)
@@ -260,7 +260,7 @@ static void add_latency(struct vbs_text *text, int *n_items, double latency_us, 
     vbs_text_addf(text, " %s%s", *n_items == 1 ? "would do " : "", how);
 }
 
-/* "with planner dp-vbs+"; exact curves are dp-vbs too. */
+/* Appends "with planner dp-vbs+" or the like; for exact curves the planner is dp-vbs too. */
 static void name_other(const struct vbs_infeasibility *infeasibility,
                        const struct vbs_planner *planner, char *how, size_t size)
 {
@@ -270,7 +270,7 @@ static void name_other(const struct vbs_infeasibility *infeasibility,
         snprintf(how, size, "with planner %s", vbs_planner_name(infeasibility->other));
 }
 
-/* ", where layer 'conv2' binds: 12 bytes of tensors and 30 of workspace at batch 1" */
+/* Appends ", where layer 'conv2' binds: 12 bytes of tensors and 30 of workspace at batch 1". */
 static void add_binding(struct vbs_text *text, const struct vbs_profile *profile,
                         const struct vbs_infeasibility *infeasibility)
 {
@@ -287,7 +287,7 @@ static void add_binding(struct vbs_text *text, const struct vbs_profile *profile
         vbs_text_addf(text, ", %lld more reserved", (long long)infeasibility->extra_reserved_bytes);
 }
 
-/* Why the budget does not do. */
+/* Appends the reason why the budget is too small. */
 static void add_reason(struct vbs_text *text, const struct vbs_planner *planner,
                        const struct vbs_problem *problem, int64_t memory_bytes, bool by_latency)
 {
@@ -339,7 +339,7 @@ static void tell_latency(struct vbs_text *text, const struct vbs_planner *planne
     add_latency(text, &n_items, infeasibility->other_latency_us, how);
 }
 
-/* The planner's own refusal, and what would help where nothing can be copied. */
+/* Repeats the planner's own refusal, with a remedy where nothing can be copied. */
 static enum vbs_status repeat_refusal(struct cli *cli, const struct vbs_problem *problem,
                                       const char *refusal)
 {

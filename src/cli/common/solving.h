@@ -1,4 +1,5 @@
-/* What the commands that solve share: the options of solvers, and infeasible answers in a line. */
+/* Functions that the commands that solve share: the options of solvers, and infeasible results in a
+ * line. */
 #ifndef VBS_CLI_COMMON_SOLVING_H
 #define VBS_CLI_COMMON_SOLVING_H
 
@@ -25,7 +26,7 @@
 #define CLI_OPTION_PLANNER                                                                         \
     "planner", "P", "one of " CLI_PLANNERS " (default: dp-vbs+; weights included: joint)"
 
-/* Where weights live, and how they come in where that is inside. */
+/* The options of weights: outside or inside the budget, and their link. */
 #define CLI_OPTION_WEIGHTS                                                                         \
     "weights", "WHERE",                                                                            \
         "excluded: outside the budget; included: inside, resident or copied in slices (default "   \
@@ -46,66 +47,66 @@
         "weights included: each copy takes US microseconds and its bytes, in place of what was "   \
         "measured"
 
-/* What was asked of weights. */
+/* The options of weights as they were given. */
 struct cli_weights {
     enum vbs_weights weights;
     const char *source;  /* null: the profile's first */
-    double bytes_per_us; /* below 0: as the source has it */
-    double latency_us;   /* likewise */
+    double bytes_per_us; /* below 0: that of the source */
+    double latency_us;   /* below 0: that of the source */
 };
 
-/* Those of these options that the command knows; planner (null: several) decides the default.
- * VBS_USAGE: malformed, or how to copy without weights that are. */
+/* Reads those of these options that the command has; planner (null: several) determines the
+ * default. VBS_USAGE: malformed, or options of copies without weights included. */
 enum vbs_status cli_read_weights(struct cli *cli, const char *const *values,
                                  const struct vbs_planner *planner,
                                  struct cli_weights *weights) VBS_MUST_CHECK;
 
-/* Only how to copy, for a command whose weights are those of a schedule. */
+/* Reads only the options of copies, for a command whose weights are those of a schedule. */
 enum vbs_status cli_read_copy(struct cli *cli, const char *const *values,
                               struct cli_weights *weights) VBS_MUST_CHECK;
 
-/* The link that was asked for, of a profile, which it borrows from; {0} with weights excluded.
+/* Gives the requested link of a profile, from which it borrows; {0} with weights excluded.
  * VBS_USAGE: the profile has no such source, or none at all. */
 enum vbs_status cli_find_link(struct cli *cli, const struct cli_weights *weights,
                               const struct vbs_profile *profile,
                               struct vbs_link *link) VBS_MUST_CHECK;
 
-/* As cli_find_link, with the weights too, into a problem that has its profile. */
+/* Sets the weights and the link of a problem that has its profile. */
 enum vbs_status cli_set_weights(struct cli *cli, const struct cli_weights *weights,
                                 struct vbs_problem *problem) VBS_MUST_CHECK;
 
-/* A planner, and the problem that it is to solve. */
+/* A planner, and the problem that it solves. */
 struct cli_task {
     const struct vbs_planner *planner;
     struct cli_weights weights;
     struct vbs_problem problem;
 };
 
-/* What the options say of it, without a profile. The planner is that of --planner, or the default:
- * joint with --weights included, else dp-vbs+; mmcnn where the command has a switch --rows that is
- * given. VBS_USAGE, VBS_NOT_FOUND. */
+/* Reads a task from the options, without a profile. The planner is that of --planner, or the
+ * default: joint with --weights included, else dp-vbs+; mmcnn where the command has a switch --rows
+ * that is given. VBS_USAGE, VBS_NOT_FOUND. */
 enum vbs_status cli_read_task(struct cli *cli, const char *const *values,
                               struct cli_task *task) VBS_MUST_CHECK;
 
-/* Completes it with a profile, which it borrows. VBS_USAGE: the profile has no such copies. */
+/* Completes a task with a profile, which it borrows. VBS_USAGE: the profile has no such copies. */
 enum vbs_status cli_set_profile(struct cli *cli, const struct vbs_profile *profile,
                                 struct cli_task *task) VBS_MUST_CHECK;
 
 /* Reads the task, then the profile that word names, as cli_load_profile, and completes the task
- * with it. *profile is to be freed, also where this fails; it is null before. */
+ * with it. The caller frees *profile, also where this fails; it is null before. */
 enum vbs_status cli_load_task(struct cli *cli, const char *const *values, const char *word,
                               struct cli_task *task, struct vbs_profile **profile,
                               int64_t *id) VBS_MUST_CHECK;
 
-/* The options of solvers that the command knows into *options, which is {0}; VBS_USAGE, also where
- * planner has no use for one. */
+/* Reads the options of solvers that the command has into *options, which is {0}; VBS_USAGE, also
+ * where planner does not use one. */
 enum vbs_status cli_read_solver_options(struct cli *cli, const char *const *values,
                                         const struct vbs_planner *planner,
                                         struct vbs_solver_options *options) VBS_MUST_CHECK;
 
-/* planner, at work as solver on problem, had no plan for memory_bytes, or no frontier (any number),
- * and the detail is its refusal: says why, what binds and what would help. Returns VBS_INFEASIBLE,
- * or what went wrong on the way. */
+/* Explains why planner, as solver on problem, had no plan for memory_bytes, or no frontier (any
+ * number); the detail is its refusal. Prints the reason, the step that binds, and remedies. Returns
+ * VBS_INFEASIBLE, or the status of another failure. */
 enum vbs_status cli_explain(struct cli *cli, const struct vbs_planner *planner,
                             const struct vbs_problem *problem, struct vbs_solver *solver,
                             int64_t memory_bytes) VBS_MUST_CHECK;

@@ -24,7 +24,7 @@ const struct cli_argument cli_profile_help[] = {
 
 /* ---- Reading ---- */
 
-/* Index of the option that word[0..length) names, or -1. */
+/* Gives the index of the option that word[0..length) names, or -1. */
 static int find_option(const struct cli_option *options, const char *word, size_t length)
 {
     for (int i = 0; options[i].name; i++)
@@ -33,7 +33,7 @@ static int find_option(const struct cli_option *options, const char *word, size_
     return -1;
 }
 
-/* Index of the command's option, also by its earlier name, or -1. */
+/* Gives the index of the command's option, also by its earlier name, or -1. */
 static int find_own(const struct cli_command *command, const char *word, size_t length)
 {
     const struct cli_old_name *names = command->old_names;
@@ -61,7 +61,7 @@ static int unknown_option(struct cli *cli, const char *word)
     return cli_usage(cli, "unknown option '%.*s'", length, word);
 }
 
-/* Takes the option at argv[*next], which begins with "-", and its value. */
+/* Reads the option at argv[*next], which begins with "-", and its value. */
 static int read_option(struct cli *cli, char **argv, int *next, struct cli_words *words)
 {
     const char *word = argv[(*next)++];

@@ -1,4 +1,4 @@
-/* The words of the command line, told apart. */
+/* Parses the words of the command line. */
 #ifndef VBS_CLI_COMMON_WORDS_H
 #define VBS_CLI_COMMON_WORDS_H
 
@@ -10,7 +10,7 @@ enum cli_global { CLI_DB, CLI_QUIET, CLI_HELP, CLI_VERSION, CLI_N_GLOBALS };
 extern const struct cli_option cli_globals[]; /* ends with a null name */
 
 struct cli_words {
-    const char *globals[CLI_N_GLOBALS]; /* as values of struct cli_command's run */
+    const char *globals[CLI_N_GLOBALS]; /* in the form of values in struct cli_command's run */
     const char **values;                /* of the command's options */
     const char **arguments;
     int n_arguments;
@@ -19,8 +19,8 @@ struct cli_words {
 /*
  * Reads argv from *next on. Without cli->command only options of all commands are known, and
  * reading ends at the first other word; with it, values must have room for its options and
- * arguments for every word, and reading ends at the end. Returns 0, or the exit code after
- * printing what is wrong.
+ * arguments for every word, and reading ends at the end. Returns 0, or, after printing the error,
+ * the exit code.
  */
 int cli_words_read(struct cli *cli, char **argv, int *next, struct cli_words *words);
 

@@ -9,7 +9,7 @@
 
 #define ESCAPE '\033'
 
-/* Columns that the first length bytes of text take on a terminal. */
+/* Gives the terminal columns of the first length bytes of text. */
 static int width_of(const char *text, int length)
 {
     bool escaped = false;
@@ -26,7 +26,8 @@ static int width_of(const char *text, int length)
     return width;
 }
 
-/* Where a line goes on: below the text behind its label, or two blanks further in. */
+/* Gives the column at which a line continues: below the text behind its label, or two blanks
+ * further in. */
 static int hang_of(const char *line, int length, int columns)
 {
     int blanks = 0, at;
@@ -40,7 +41,7 @@ static int hang_of(const char *line, int length, int columns)
     return blanks > 0 && at < length && at < columns / 3 ? at : blanks + 2;
 }
 
-/* Prints line[0..length), without its end. */
+/* Prints line[0..length), without ending the line. */
 static void print_line(const char *line, int length, int columns)
 {
     int hang = hang_of(line, length, columns), at = 0;
@@ -51,7 +52,7 @@ static void print_line(const char *line, int length, int columns)
         for (int i = 1; i < length && width_of(line, i) + at <= columns; i++)
             if (line[i] == ' ' && strspn(line, " ") < (size_t)i)
                 end = i;
-        /* A word that is wider than the terminal stays whole. */
+        /* A word that is wider than the terminal is not divided. */
         for (int i = 1; end == 0 && i < length; i++)
             if (line[i] == ' ' && strspn(line, " ") < (size_t)i)
                 end = i;

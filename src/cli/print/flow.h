@@ -5,10 +5,10 @@
 #include "cli/common/common.h"
 
 /*
- * Between these two calls what is printed to standard output is gathered where that is a terminal;
- * the second prints it, with lines that are too wide divided between words. A line goes on below
- * the text behind its label ("  time     ..."), or two blanks further in than it began. Elsewhere
- * nothing changes. Not to be nested.
+ * Text that is printed to standard output between these two calls is gathered where that is a
+ * terminal. The second call prints it, with lines that are too wide divided between words. A
+ * divided line continues below the text behind its label (" time ..."), or two blanks further in
+ * than it began. Elsewhere nothing changes. The calls are not nested.
  */
 void cli_flow_begin(struct cli *cli);
 void cli_flow_end(struct cli *cli);

@@ -9,7 +9,7 @@
 /* Sets key in object; a null value (memory ran out) and any failure set *failed. */
 void cli_json_put(json_t *object, const char *key, json_t *value, bool *failed);
 
-/* Appends to array likewise. */
+/* Appends value to array; a null value and any failure set *failed. */
 void cli_json_append(json_t *array, json_t *value, bool *failed);
 
 /* Prints and frees json, which may be null; VBS_NO_MEMORY, and nothing printed, when failed says

@@ -1,11 +1,11 @@
 /*
- * What commands print on standard output, by topic:
+ * Functions that print on standard output, by topic:
  *
  *   flow.h       lines no wider than the terminal
  *   json.h       results as JSON
- *   provenance.h where the times of a result come from
+ *   provenance.h the provenance of the times of a result
  *   rows.h       the printed accounting of mmCNN
- *   schedule.h   a schedule as people read it
+ *   schedule.h   a schedule as text for people
  *   table.h      aligned tables
  *   weights.h    weights and their copies
  */

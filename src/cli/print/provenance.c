@@ -18,7 +18,7 @@ static void add(struct vbs_text *line, const char *before, const char *words, co
     vbs_text_add(line, behind);
 }
 
-/* ": onednn (oneDNN 2.6.3, OpenMP) on AMD EPYC, 2 threads", as far as that is known. */
+/* Appends ": onednn (oneDNN 2.6.3, OpenMP) on AMD EPYC, 2 threads", as far as these are known. */
 static void add_machine(struct vbs_text *line, const struct vbs_provenance *from)
 {
     if (!from->backend[0] && !from->library[0] && !from->device[0])

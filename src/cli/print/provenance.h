@@ -1,4 +1,4 @@
-/* Where the times of a result come from. */
+/* The provenance of the times of a result. */
 #ifndef VBS_CLI_PRINT_PROVENANCE_H
 #define VBS_CLI_PRINT_PROVENANCE_H
 
@@ -12,7 +12,8 @@
  * where the profile is not from the store. */
 void cli_print_provenance(struct cli *cli, const struct vbs_profile *profile, int64_t id);
 
-/* An object of hash, backend, library, device, threads, date and modelled; null: out of memory. */
+/* Makes an object of hash, backend, library, device, threads, date and modelled; null: out of
+ * memory. */
 json_t *cli_provenance_json(const struct vbs_profile *profile);
 
 #endif

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The options that rows go with; weights are always included. */
+/* Gives whether an option can be combined with rows; weights are always included. */
 static bool goes_with_rows(const char *name, const char *value)
 {
     return strcmp(name, "rows") == 0 || strcmp(name, "planner") == 0 ||

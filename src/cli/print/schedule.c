@@ -12,22 +12,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One layer's steps in a schedule, as people want to read them. */
+/* The steps of one layer in a schedule, as text for people. */
 struct layer_use {
     char batches[32];    /* "6 6", "1 (12x)": in the order in which they run */
-    char algorithms[64]; /* those it uses, each once */
+    char algorithms[64]; /* the algorithms that it uses, each once */
     char weights[48];    /* "resident", "streamed 8x in 12 slices" */
     double time_us;
     int batch; /* of the latest run of equal steps, and their number */
     int64_t repeats;
     int64_t resident_bytes;
-    int64_t n_loads; /* residents' not counted */
+    int64_t n_loads; /* without resident loads */
     int n_slices;    /* of each load; -1: they differ */
 };
 
 /* ---- Batches and algorithms ---- */
 
-/* Appends separator and text to line while there is room, then " ..." once and no more. */
+/* Appends separator and text to line while there is space, and then " ..." once. */
 static void append(char *line, size_t size, const char *separator, const char *text)
 {
     size_t length = strlen(line), more = strlen(separator) + strlen(text);
@@ -40,7 +40,7 @@ static void append(char *line, size_t size, const char *separator, const char *t
         snprintf(line + length, size - length, " ...");
 }
 
-/* Writes the latest run of equal steps down. */
+/* Appends the latest run of equal steps. */
 static void close_run(struct layer_use *use)
 {
     char text[40];
@@ -55,7 +55,7 @@ static void close_run(struct layer_use *use)
     use->repeats = 0;
 }
 
-/* Whether name is an item of list, which has ", " between its items. */
+/* Gives whether name is an item of list, which has ", " between its items. */
 static bool has_item(const char *list, const char *name)
 {
     size_t length = strlen(name);
@@ -73,7 +73,7 @@ static void append_algorithm(struct layer_use *use, const char *name)
     append(use->algorithms, sizeof use->algorithms, use->algorithms[0] ? ", " : "", name);
 }
 
-/* How much of its row's time a step takes (schedule.h). */
+/* Gives the share of its row's time that a step takes (schedule.h). */
 static double share_of(const struct vbs_profile *profile, const struct vbs_step *step)
 {
     int64_t channels = profile->layers[step->layer].channels, n;
@@ -86,7 +86,7 @@ static double share_of(const struct vbs_profile *profile, const struct vbs_step 
     return (double)n / (double)channels;
 }
 
-/* Time of one compute step by the profile. */
+/* Gives the time of one compute step by the profile. */
 static double step_us(const struct vbs_profile *profile, const struct vbs_schedule *schedule,
                       const struct vbs_step *step)
 {
@@ -128,7 +128,8 @@ static void collect_load(const struct vbs_step *step, struct layer_use *use)
     use->n_loads++;
 }
 
-/* "resident", "streamed", "streamed 8x", "streamed 8x in 12 slices", "resident + 30 loads". */
+/* Writes "resident", "streamed", "streamed 8x", "streamed 8x in 12 slices", or "resident + 30
+ * loads". */
 static void describe_weights(struct layer_use *use)
 {
     int64_t passes = use->n_slices > 0 ? use->n_loads / use->n_slices : 0;
@@ -188,8 +189,8 @@ static void print_head(const struct vbs_schedule *schedule)
     printf("io %s, planner %s\n\n", vbs_io_word(schedule->io), schedule->planner);
 }
 
-/* At every moment of the request one of the clocks runs, so that what both take beyond the time of
- * the request is when both do. */
+/* Prints the two clocks. At every moment of the request one of them runs, so that their sum exceeds
+ * the time of the request by the time in which both run. */
 static void print_clocks(const struct vbs_schedule *schedule, double compute_us)
 {
     double copy_us = schedule->predicted.copy_us;
@@ -341,7 +342,8 @@ static bool has_other_origin(const struct vbs_profile *profile, const struct vbs
     return strcmp(schedule->provenance.profile, hash) != 0;
 }
 
-/* "the schedule was planned from another profile: 6f5c..., onednn on AMD EPYC, threads 2" */
+/* Writes "the schedule was planned from another profile: 6f5c..., onednn on AMD EPYC, threads
+ * 2". */
 static void describe_origin(const struct vbs_schedule *schedule, char *line, size_t size)
 {
     const char *backend = schedule->provenance.backend, *device = schedule->provenance.device;
@@ -355,7 +357,7 @@ static void describe_origin(const struct vbs_schedule *schedule, char *line, siz
              device && device[0] ? device : "a device that is not named", threads);
 }
 
-/* What of the schedule does not go with the profile; false: nothing. */
+/* Describes the mismatch of schedule and profile; false: there is none. */
 static bool describe_mismatch(const struct vbs_profile *profile,
                               const struct vbs_schedule *schedule, char *line, size_t size)
 {

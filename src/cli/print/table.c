@@ -14,7 +14,7 @@
 #define BOLD  "\033[1m"
 #define PLAIN "\033[0m"
 
-/* Columns that the first length bytes of text take on a terminal, a character each. */
+/* Gives the terminal columns of the first length bytes of text, one for each character. */
 static int width_of_bytes(const char *text, int length)
 {
     int width = 0;
@@ -35,7 +35,7 @@ static bool reserve_cell(struct cli_table *table)
                     sizeof *table->cells) == VBS_OK;
 }
 
-/* Text as it may reach a terminal; null when memory is out. */
+/* Makes control characters of text visible; null when memory is out. */
 static char *make_visible(const char *text)
 {
     struct vbs_text visible = {0};
@@ -80,7 +80,7 @@ static int column_width(const struct cli_table *table, int column)
     return widest;
 }
 
-/* The first length bytes of cell, filled up to the column's width. */
+/* Adds the first length bytes of cell, filled up to the column's width. */
 static void add_cell(struct vbs_text *text, const struct cli_column *column, int width,
                      const char *cell, int length)
 {
@@ -90,7 +90,7 @@ static void add_cell(struct vbs_text *text, const struct cli_column *column, int
                   (column->right ? 0 : blanks) + GAP, "");
 }
 
-/* Without the blanks behind the last words. */
+/* Ends a line without blanks behind the last words. */
 static void end_line(struct vbs_text *text)
 {
     while (text->length > 0 && text->data[text->length - 1] == ' ')
@@ -100,7 +100,7 @@ static void end_line(struct vbs_text *text)
 
 /* ---- How the columns lie ---- */
 
-#define NARROWEST 16 /* that a column is made by wrapping its cells */
+#define NARROWEST 16 /* least width to which wrapping narrows a column */
 
 enum lie { ACROSS, BELOW, LEFT_OUT };
 
@@ -110,13 +110,13 @@ struct layout {
     const char **rest; /* of each cell of a row, while it is printed */
 };
 
-/* Whether text is a blank and a word in parentheses, as behind the 2 of "2 (6x)". */
+/* Gives whether text is a blank and a word in parentheses, as behind the 2 of "2 (6x)". */
 static bool is_remark(const char *text)
 {
     return text[0] == ' ' && text[1] == '(' && text[strcspn(text + 1, " ")] == ')';
 }
 
-/* Bytes up to the end of the next word, with blanks before it and a remark behind it. */
+/* Gives the bytes up to the end of the next word, with blanks before it and a remark behind it. */
 static int next_word(const char *text)
 {
     size_t length = 0;
@@ -128,7 +128,7 @@ static int next_word(const char *text)
     return (int)length;
 }
 
-/* Bytes of text that stand on the next line of a cell: as many words as fit, at least one. */
+/* Gives the bytes of text on the next line of a cell: as many words as fit, at least one. */
 static int next_line(const char *text, int width)
 {
     int length = next_word(text);
@@ -157,7 +157,8 @@ static int widest_word(const char *text)
     return widest;
 }
 
-/* The least width that wrapping gives a column: numbers, and the names of the rows, stay whole. */
+/* Gives the least width that wrapping allows for a column: numbers, and the names of the rows, are
+ * not divided. */
 static int narrowest(const struct cli_table *table, const struct layout *layout, int column)
 {
     int least = width_of(table->columns[column].heading);
@@ -173,7 +174,7 @@ static int narrowest(const struct cli_table *table, const struct layout *layout,
     return least < layout->widths[column] ? least : layout->widths[column];
 }
 
-/* Of a line with the columns that lie across. */
+/* Gives the width of a line with the columns that lie across. */
 static int width_across(const struct cli_table *table, const struct layout *layout)
 {
     int width = 0;
@@ -189,7 +190,7 @@ static bool is_spare(const struct cli_table *table, int column)
     return (table->spare >> column & 1) != 0;
 }
 
-/* The column to take out of a line that is too wide, or -1. */
+/* Gives the column to take out of a line that is too wide, or -1. */
 static int next_to_go(const struct cli_table *table, const struct layout *layout)
 {
     int widest = -1;
@@ -224,7 +225,7 @@ static void wrap_columns(const struct cli_table *table, int columns, struct layo
     }
 }
 
-/* columns: of the terminal; 0: any number. */
+/* Lays out the columns. columns: of the terminal; 0: any number. */
 static void lay_out(const struct cli_table *table, int columns, struct layout *layout)
 {
     int i;
@@ -242,10 +243,10 @@ static void lay_out(const struct cli_table *table, int columns, struct layout *l
 
 /* ---- Printing ---- */
 
-#define INDENT 7 /* of what lies below a row */
+#define INDENT 7 /* indent of lines below a row */
 
-/* Adds the words of phrase from column *at on; a line that would be wider than columns, with a
- * colon or semicolon behind it, ends before a word. */
+/* Adds the words of phrase from column *at on. A line that would be wider than columns, with a
+ * colon or semicolon behind it, is ended before a word. */
 static void add_words(struct vbs_text *text, const char *phrase, int columns, int *at)
 {
     while (*phrase) {
@@ -265,8 +266,8 @@ static void add_words(struct vbs_text *text, const char *phrase, int columns, in
     }
 }
 
-/* "heading: cell" of the columns that lie below, with semicolons between; cells that say nothing
- * are passed over. */
+/* Adds "heading: cell" of the columns that lie below, with semicolons between; empty cells are left
+ * out. */
 static void add_below(struct vbs_text *text, const struct cli_table *table,
                       const struct layout *layout, int first, int columns)
 {

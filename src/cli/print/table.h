@@ -15,7 +15,8 @@ struct cli_column {
 struct cli_table {
     const struct cli_column *columns;
     int n_columns; /* at most 32 */
-    /* Bit i: column i is left out first where a terminal is too narrow: others say it too. */
+    /* Bit i: column i is left out first where a terminal is too narrow, because other columns imply
+     * it. */
     unsigned spare;
     char **cells; /* row by row */
     int n_cells;
@@ -23,7 +24,7 @@ struct cli_table {
     bool failed; /* memory ran out; every later call does nothing */
 };
 
-/* Adds the next cell; a row has as many as there are columns. What would steer a terminal is made
+/* Adds the next cell; a row has as many as there are columns. Control characters are made
  * visible. */
 void cli_table_add(struct cli_table *table, const char *format, ...) VBS_PRINTF(2, 3);
 

@@ -4,11 +4,11 @@
 
 #include "cli/common/common.h"
 
-/* Prints the line that says how large weights outside the budget are; nothing where there are none,
- * or they are inside. indent: before it. */
+/* Prints the line that tells the size of weights outside the budget; nothing where there are none,
+ * or they are inside. indent: the text before it. */
 void cli_print_outside(enum vbs_weights weights, int64_t weight_bytes, const char *indent);
 
-/* Prints "9.1 GiB/s", what a link copies in a second once it has begun. */
+/* Prints "9.1 GiB/s", the bytes that a link copies in a second, without its latency. */
 void cli_print_rate(const struct vbs_link *copy);
 
 /* Prints ", copies at 9.1 GiB/s from page-cache", the part of a line that tells of copies. */

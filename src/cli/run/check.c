@@ -1,6 +1,7 @@
 /*
  * The outputs of a schedule against those of plain execution: one sample after the other, every
- * layer whole, with the algorithm that the schedule uses most for it where that one can.
+ * layer whole, with the algorithm that the schedule uses most for it, where this one runs whole
+ * layers at batch 1.
  */
 #include "cli/run/run.h"
 
@@ -12,8 +13,8 @@
 
 /* ---- The plain schedule ---- */
 
-/* Samples that each algorithm of the schedule computes of each layer, [n_layers + 1][n_algorithms];
- * null: out of memory. */
+/* Counts the samples that each algorithm of the schedule computes of each layer, [n_layers +
+ * 1][n_algorithms]; null: out of memory. */
 static int64_t *count_samples(const struct run_job *job)
 {
     const struct vbs_schedule *schedule = job->schedule;
@@ -29,9 +30,9 @@ static int64_t *count_samples(const struct run_job *job)
     return samples;
 }
 
-/* The algorithm of the profile that computes one sample of layer: the one with most of samples. One
- * that was measured in slices only where there is no other. *changed: the schedule computes samples
- * by another. */
+/* Gives the algorithm of the profile that computes one sample of layer: the one with the most
+ * samples; one that was measured in slices only where there is no other. *changed: the schedule
+ * computes samples with another one. */
 static int plain_algorithm(const struct run_job *job, int layer, const int64_t *samples,
                            bool *changed)
 {
@@ -59,7 +60,7 @@ static int plain_algorithm(const struct run_job *job, int layer, const int64_t *
     return best;
 }
 
-/* Fills steps, request times all layers. */
+/* Fills steps; there are request times the number of layers. */
 static enum vbs_status fill_steps(struct run_job *job, struct vbs_step *steps)
 {
     int n = job->profile->n_layers;
@@ -81,7 +82,7 @@ static enum vbs_status fill_steps(struct run_job *job, struct vbs_step *steps)
     return VBS_OK;
 }
 
-/* With the budget that it needs, and as much again for what placing loses. */
+/* Sets the budget to twice the peak of plain execution, for bytes lost in placing. */
 static enum vbs_status set_budget(struct run_job *job, struct vbs_schedule *plain)
 {
     struct vbs_replay *replay = NULL;
@@ -98,7 +99,7 @@ static enum vbs_status set_budget(struct run_job *job, struct vbs_schedule *plai
 
 /* ---- Comparing ---- */
 
-/* How far an output is from what it should be. */
+/* Compares the values of an output with the expected ones. */
 static void compare_values(int64_t n, const float *values, const float *want, const char *name,
                            struct run_check *check)
 {

@@ -1,4 +1,4 @@
-/* What goes in and what comes out, in files of numpy's. */
+/* The inputs and outputs of a run, in files of numpy's format. */
 #include "cli/run/run.h"
 
 #include "base/fail.h"
@@ -10,7 +10,7 @@
 #include <string.h>
 
 #define SHAPE_SIZE (VBS_NPY_MAX_DIMS * 21)
-#define MOST_MORE  64 /* times the samples of the request that a file of inputs may have */
+#define MOST_MORE  64 /* a file of inputs may have so many times the samples of the request */
 
 /* ---- Shapes ---- */
 
@@ -24,7 +24,7 @@ int run_batch_shape(const struct run_job *job, const struct vbs_shape *sample, i
     return 1 + n;
 }
 
-/* "[2, 0, 17]" of value index, as numpy counts. */
+/* Writes the position "[2, 0, 17]" of value index, counted as numpy does. */
 static void name_position(const struct vbs_shape *sample, int64_t index, char *buffer, size_t size)
 {
     int64_t at[VBS_MAX_DIMS] = {0};
@@ -41,7 +41,7 @@ static void name_position(const struct vbs_shape *sample, int64_t index, char *b
         snprintf(buffer + length, size - length, "]");
 }
 
-/* Index of the first value that is not finite, -1: all are. */
+/* Gives the index of the first value that is not finite, -1: all are. */
 static int64_t first_bad(int64_t n, const float *values)
 {
     for (int64_t i = 0; i < n; i++)
@@ -120,7 +120,7 @@ float **run_new_outputs(const struct run_job *job)
 
         outputs[i] = malloc(n_values * sizeof *outputs[i]);
         failed = !outputs[i];
-        /* Pages that come only now would look like memory that the run needs. */
+        /* Pages are touched now, because else they would count as memory of the run. */
         for (size_t v = 0; v < n_values && !failed; v++)
             outputs[i][v] = NAN;
     }

@@ -9,10 +9,12 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What is written whole or not at all is written beside its name first, under a longer one. */
+/* A file that is written whole or not at all is first written beside its name, under a longer
+ * name. */
 #define LONGER_BY 32
 
-/* Of an output's name what any file system takes; the rest becomes "_". */
+/* Appends the characters of an output's name that every file system allows; the others become
+ * "_". */
 static void add_name(struct vbs_text *text, const char *name)
 {
     for (; *name; name++) {
@@ -23,8 +25,8 @@ static void add_name(struct vbs_text *text, const char *name)
     }
 }
 
-/* The path of an output, with a number from 2 on where another output has it without one. Null: out
- * of memory. */
+/* Makes the path of an output, with a number from 2 on where another output has the same path
+ * without one. Null: out of memory. */
 static char *make_path(const struct run_job *job, const char *path, int output, int number)
 {
     size_t stem = strlen(path);
@@ -52,7 +54,7 @@ static bool is_taken(char *const *paths, int n, const char *path)
     return false;
 }
 
-/* Longest name of a file in the folder of path. */
+/* Gives the longest name of a file in the folder of path. */
 static size_t longest_name(const char *path)
 {
     const char *slash = strrchr(path, '/');

@@ -1,4 +1,4 @@
-/* What came out of a run, as JSON: format "vbslab-run-1". */
+/* The result of a run as JSON: format "vbslab-run-1". */
 #include "cli/run/run.h"
 
 #include "cli/print/print.h"
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A number that JSON can hold, else null. */
+/* Makes a number that JSON can hold, else null. */
 static json_t *real(double value)
 {
     return isfinite(value) ? json_real(value) : json_null();

@@ -1,4 +1,4 @@
-/* Where the time of a run goes, layer by layer, beside the plan. */
+/* The time of a run by layer, beside the plan. */
 #include "cli/run/run.h"
 
 #include "cli/print/print.h"

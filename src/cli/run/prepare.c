@@ -1,4 +1,4 @@
-/* From what was asked for to an executor: a schedule, planned or read, and a placement of it. */
+/* From the options to an executor: a schedule, planned or read, and its placement. */
 #include "cli/run/run.h"
 
 #include "base/fail.h"
@@ -27,7 +27,7 @@ static struct vbs_exec_options exec_options(struct run_job *job)
     };
 }
 
-/* Offsets first, which need no kernels. */
+/* Finds offsets before the executor is made, because they need no kernels. */
 static enum vbs_status make_executor(struct run_job *job)
 {
     struct vbs_exec_options options = exec_options(job);
@@ -66,7 +66,7 @@ static enum vbs_status check_weights(struct run_job *job)
 
 /* ---- A schedule from a file ---- */
 
-/* What the schedule decides. */
+/* The options that a schedule read from a file determines. */
 static const char *const PLANNING[] = {
     "request", "io",         "weights", "copy",         "copy-rate",  "copy-latency", "latency-us",
     "table",   "time-limit", "planner", "total-memory", "node-limit", "seed",         NULL};
@@ -88,7 +88,8 @@ static enum vbs_status read_schedule(struct run_job *job, const char *path)
     return VBS_OK;
 }
 
-/* It has one placement or none: names the least arena that would do. */
+/* Fails because a schedule from a file has no placement in the arena, and names the least arena
+ * that works. */
 static enum vbs_status refuse_placement(struct run_job *job)
 {
     char budget[48], live[48], placed[48];
@@ -143,12 +144,12 @@ static enum vbs_status prepare_read(struct run_job *job, const char *path)
 struct planning {
     struct cli_task task;
     struct vbs_solver *solver;
-    /* Of the first plan, for people. */
+    /* Of the first plan, for messages. */
     double time_us;
     int64_t placed_bytes;
 };
 
-/* What is asked of the planner; data that does not suit it ends the work before it plans. */
+/* Sets up the planner; input data that do not fit it end the work before it plans. */
 static enum vbs_status set_up(struct run_job *job, struct planning *p)
 {
     struct vbs_solver_options options = {.struct_size = sizeof(struct vbs_solver_options)};
@@ -211,7 +212,7 @@ static void tell_replan(struct run_job *job, const struct planning *p)
 
 static enum vbs_status make_of_plan(struct vbs_ctx *ctx, void *self)
 {
-    (void)ctx; /* the program's */
+    (void)ctx; /* the program's context is used */
     return make_executor(self);
 }
 
@@ -242,8 +243,8 @@ static enum vbs_status place_plans(struct run_job *job, struct planning *p)
     return status;
 }
 
-/* With a limit of the whole process no budget is too small: what it comes to is seen when it runs.
- */
+/* Plans with a limit of the whole process. No budget is too small then, because the memory of the
+ * process is known only when it runs. */
 static enum vbs_status place_within_limit(struct run_job *job, struct planning *p)
 {
     int64_t least = vbs_solver_least_bytes(p->solver);
@@ -255,7 +256,7 @@ static enum vbs_status place_within_limit(struct run_job *job, struct planning *
     status = place_plans(job, p);
     if (status != VBS_INFEASIBLE || least == INT64_MAX)
         return status;
-    /* The least plan, in an arena as large as its placement needs. */
+    /* This is the least plan, in an arena as large as its placement needs. */
     job->least = true;
     job->n_replans = 0;
     status = plan(job, p, least);

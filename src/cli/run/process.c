@@ -1,4 +1,4 @@
-/* What the process takes of memory. */
+/* The memory of the process. */
 #include "cli/run/run.h"
 
 #include <malloc.h>

@@ -1,41 +1,45 @@
 /*
- * What the files of the command run share. In the order of work: subject.c finds what is run,
- * process.c measures its memory, prepare.c plans and places it, data.c reads inputs and writes
- * outputs to the files that files.c names, times.c runs it, total.c keeps the whole process within
- * --total-memory, check.c compares the outputs, text.c, layers.c and json.c say what came out.
+ * Declarations that the files of the command run share. In the order of work: subject.c finds the
+ * profile and the network, process.c measures its memory, prepare.c plans and places it, data.c
+ * reads inputs and writes outputs to the files that files.c names, times.c runs it, total.c keeps
+ * the whole process within --total-memory, check.c compares the outputs, text.c, layers.c and
+ * json.c print the results.
  */
 #ifndef VBS_CLI_RUN_RUN_H
 #define VBS_CLI_RUN_RUN_H
 
 #include "cli/common/common.h"
 
-/* What the repeated runs gave. */
+/* The results of the repeated runs. */
 struct run_times {
     struct vbs_profile_row request; /* time_us of the median run; mad_us, low_us, high_us, n_runs */
     double fastest_us, slowest_us;
-    /* Percentiles of the request's time; NAN of fewer than 10 and 100 runs. The median is
-     * request.time_us. */
+    /* Percentiles of the request's time; p90 is NAN for fewer than 10 runs, p99 for fewer than 100.
+     * The median is request.time_us. */
     double p90_us, p99_us;
-    struct vbs_exec_report median;  /* of that run; no steps */
-    struct vbs_exec_report fastest; /* with steps, its own, where a trace is kept */
-    struct vbs_exec_step *steps;    /* those */
+    struct vbs_exec_report median;  /* report of the median run, without steps */
+    struct vbs_exec_report fastest; /* report of the fastest run, with its steps where a trace is
+                                       kept */
+    struct vbs_exec_step *steps;    /* steps of the fastest run */
     int64_t touched_bytes, high_water_bytes, base_bytes, heap_bytes; /* the most of all runs */
-    int64_t taken_bytes; /* the most that the process rose, without pages of files; -1: not known */
-    int64_t total_bytes; /* the most that base and rise were together; -1: not known */
+    int64_t taken_bytes; /* the largest rise of the process, without pages of files; -1: not
+                            known */
+    int64_t total_bytes; /* the largest sum of base and rise; -1: not known */
 };
 
-/* How outputs differ from those of one sample at a time. */
+/* The differences between the outputs and those of one sample at a time. */
 struct run_check {
     bool done;
-    int n_changed; /* layers that another algorithm had to compute, or another one also computes */
+    int n_changed; /* layers that another algorithm had to compute, or that another one computes
+                      too */
     bool bit_equal;
     double absolute;    /* largest difference; infinite where only one of the two is NaN */
-    double relative;    /* largest difference in parts of the largest value of the output */
-    const char *output; /* where that is */
+    double relative;    /* largest difference as a fraction of the output's largest value */
+    const char *output; /* the output with that difference */
 };
 
-/* Differences above this much of the largest value of an output are errors: rounding of different
- * kernels stays well below. */
+/* Larger differences, as a fraction of an output's largest value, are errors: those by the rounding
+ * of different kernels are far smaller. */
 #define RUN_TOLERANCE 1e-4
 
 #define RUN_MOST_RUNS 100000
@@ -46,14 +50,14 @@ struct run_job {
     int64_t n_runs, n_warm_up; /* timed runs at least; runs before them */
     double duration_s;         /* of the timed runs at least */
 
-    /* What is run. */
+    /* The subject of the run. */
     struct vbs_profile *profile;
     int64_t profile_id; /* 0: not from the store */
     struct vbs_network *network;
     const struct vbs_backend *backend;
     int threads; /* 0: libgomp chooses */
 
-    /* How. */
+    /* The settings of the run. */
     int64_t request; /* samples */
     struct vbs_schedule *schedule;
     struct vbs_replay *replay; /* with its trace */
@@ -64,7 +68,7 @@ struct run_job {
     struct vbs_exec_placement placement;
     struct vbs_exec *exec;
 
-    /* With what. */
+    /* The data of the run. */
     float *input;    /* request samples; null: seeded values */
     float **outputs; /* [network->n_outputs], request samples each */
     char **files;    /* [network->n_outputs], of --output; null without it */
@@ -75,33 +79,33 @@ struct run_job {
 
 /* --- subject.c --- */
 
-/* Profile, network, backend and threads of what word and --model say. A model that the store has no
- * measured profile of is measured first, unless there is a schedule. The program may be started
- * anew in here, with its threads bound. */
+/* Finds profile, network, backend and threads by word and --model. A model without a measured
+ * profile in the store is measured first, unless there is a schedule. The program may be started
+ * again in here, with its threads bound. */
 enum vbs_status run_find_subject(struct run_job *job, const char *word) VBS_MUST_CHECK;
 
 /* --- process.c --- */
 
-/* The budget of the first plan for --total-memory: what the process as it is now, and weights
- * outside the budget, leave of it. */
+/* Gives the budget of the first plan for --total-memory: the limit less the present memory of the
+ * process and weights outside the budget. */
 int64_t run_first_budget(const struct run_job *job);
 
-/* What the process takes now, or (peak) took at most; -1: the system does not tell. */
+/* Gives the memory of the process, now or (peak) at most; -1: the system does not tell. */
 int64_t run_process_bytes(const char *key);
 
 /* --- prepare.c --- */
 
-/* Schedule, data, replay, placement and executor. VBS_INFEASIBLE, VBS_OVER_BUDGET. */
+/* Makes schedule, data, replay, placement and executor. VBS_INFEASIBLE, VBS_OVER_BUDGET. */
 enum vbs_status run_prepare(struct run_job *job) VBS_MUST_CHECK;
 
-/* Frees the executor and what was planned, and plans for an arena of memory_bytes instead, at least
- * of the least size that the planner can use. VBS_INFEASIBLE. */
+/* Frees the executor and the plan, and plans for an arena of memory_bytes instead, at least of the
+ * least size that the planner can use. VBS_INFEASIBLE. */
 enum vbs_status run_prepare_again(struct run_job *job, int64_t memory_bytes) VBS_MUST_CHECK;
 
 /* --- total.c --- */
 
-/* Runs, and plans again for less until the process stays within --total-memory; without it as
- * run_measure. VBS_INFEASIBLE names the least size that works. */
+/* Runs, and plans again for less memory until the process stays within --total-memory; without this
+ * option does as run_measure. VBS_INFEASIBLE names the least size that works. */
 enum vbs_status run_measure_within(struct run_job *job) VBS_MUST_CHECK;
 
 /* --- data.c --- */
@@ -115,8 +119,8 @@ int64_t run_output_values(const struct run_job *job, int output);
 /* Warns of outputs that are not finite, and writes the files of --output. */
 enum vbs_status run_write_outputs(struct run_job *job) VBS_MUST_CHECK;
 
-/* Shape of all samples of the request, of 1 + VBS_MAX_DIMS dimensions at most; returns how many.
- * Samples that are whole inputs of batch 1 are joined to one larger batch. */
+/* Gives the shape of all samples of the request, of 1 + VBS_MAX_DIMS dimensions at most; returns
+ * their number. Samples that are whole inputs of batch 1 are joined to one larger batch. */
 int run_batch_shape(const struct run_job *job, const struct vbs_shape *sample, int64_t *dim);
 
 /* --- files.c --- */
@@ -132,33 +136,34 @@ void run_free_files(struct run_job *job);
 /* Runs --warmup times, and then as often and as long as --runs and --duration say. */
 enum vbs_status run_measure(struct run_job *job) VBS_MUST_CHECK;
 
-/* By how many bytes the process rose above its base by more than the budget in whole pages, in any
- * run; 0: by no more, or it is not told. */
+/* Gives the bytes by which, in any run, the rise of the process above its base exceeded the budget
+ * in whole pages; 0: it did not, or it is not known. */
 int64_t run_above_budget(const struct run_job *job);
 
 /* --- check.c --- */
 
-/* Runs the request anew, a sample at a time, and compares. Ends job->exec first: two of them may
- * not fit. */
+/* Runs the request again, a sample at a time, and compares. Ends job->exec first, because two
+ * executors may not fit. */
 enum vbs_status run_compare(struct run_job *job) VBS_MUST_CHECK;
 
-/* VBS_LIBRARY where the outputs differ by more than RUN_TOLERANCE. */
+/* Fails with VBS_LIBRARY where the outputs differ by more than RUN_TOLERANCE. */
 enum vbs_status run_judge(struct run_job *job) VBS_MUST_CHECK;
 
 /* --- text.c, layers.c, json.c --- */
 
 enum vbs_status run_print_text(struct run_job *job) VBS_MUST_CHECK;
 
-/* What one layer takes of the request: planned, and in the fastest run. */
+/* The time of one layer in the request: planned, and in the fastest run. */
 struct run_layer_time {
     int64_t n_steps;
     double planned_us, measured_us;
 };
 
-/* [n_layers + 1], to be freed; entry 0 is of the loads of weights. Null: out of memory. */
+/* Gives [n_layers + 1] times, which the caller frees; entry 0 is of the loads of weights. Null: out
+ * of memory. */
 struct run_layer_time *run_layer_times(const struct run_job *job);
 
-/* The table of --profile. */
+/* Prints the table of --profile. */
 enum vbs_status run_print_layers(struct run_job *job) VBS_MUST_CHECK;
 enum vbs_status run_print_json(struct run_job *job) VBS_MUST_CHECK;
 

@@ -1,4 +1,4 @@
-/* What is run: a profile and the network that it was measured on, on its backend. */
+/* The subject of a run: a profile and the network on which it was measured, on its backend. */
 #include "cli/run/run.h"
 
 #include "base/fail.h"
@@ -12,7 +12,8 @@
 
 /* ---- The network ---- */
 
-/* Where the network is: what was said, or what the profile says. Null: neither. */
+/* Gives the name of the network: from the command line, or from the profile. Null: neither has
+ * one. */
 static const char *network_word(const struct run_job *job, const char *word)
 {
     const char *model = cli_value(job->cli, job->values, "model");
@@ -24,7 +25,8 @@ static const char *network_word(const struct run_job *job, const char *word)
     return job->profile->provenance.model[0] ? job->profile->provenance.model : NULL;
 }
 
-/* In the shape that the profile was measured in: an ONNX file may leave its own open. */
+/* Loads a network in the shape of the profile's measurement, because an ONNX file may leave its own
+ * shape open. */
 static enum vbs_status load_in_shape(struct run_job *job, const char *model)
 {
     struct vbs_ctx *ctx = &job->cli->ctx;
@@ -60,7 +62,7 @@ static enum vbs_status load_network(struct run_job *job, const char *word)
     return status;
 }
 
-/* The layer of network with that name; null: there is none. */
+/* Finds the layer of network with this name; null: there is none. */
 static const struct vbs_layer *find_layer(const struct vbs_network *network, const char *name)
 {
     for (int k = 1; k <= network->n_layers; k++)
@@ -69,7 +71,7 @@ static const struct vbs_layer *find_layer(const struct vbs_network *network, con
     return NULL;
 }
 
-/* Before anything is planned: what the executor would refuse in the end. */
+/* Checks, before anything is planned, the properties that the executor would refuse in the end. */
 static enum vbs_status check_network(struct run_job *job)
 {
     const struct vbs_profile *profile = job->profile;
@@ -85,8 +87,8 @@ static enum vbs_status check_network(struct run_job *job)
 
 /* ---- The backend ---- */
 
-/* What 'vbslab measure' can be told to measure the profile's network: a path where the command line
- * names one. */
+/* Gives the word with which 'vbslab measure' measures the profile's network: a path where the
+ * command line names one. */
 static const char *measurable(const struct run_job *job, const char *word)
 {
     const char *model = network_word(job, word);
@@ -121,7 +123,8 @@ static enum vbs_status find_backend(struct run_job *job, const char *word)
 
 /* ---- Threads ---- */
 
-/* As many as the profile was measured with, where this machine has them and OpenMP allows them. */
+/* Chooses as many threads as the profile was measured with, where this machine has them and OpenMP
+ * allows them. */
 static enum vbs_status choose_threads(struct run_job *job)
 {
     const char *threads = cli_value(job->cli, job->values, "threads");
@@ -147,7 +150,8 @@ static void compare_threads(struct run_job *job)
                  measured, measured == 1 ? "" : "s", job->threads);
 }
 
-/* A device has threads of its own; what is not known yet is not of one. */
+/* Gives whether the backend runs on a device, which has threads of its own; false where the backend
+ * is not known yet. */
 static bool is_of_device(struct run_job *job)
 {
     const struct vbs_backend *backend;
@@ -159,7 +163,7 @@ static bool is_of_device(struct run_job *job)
 
 /* ---- The profile ---- */
 
-/* Where a plan is to be made for a model that nobody has measured yet. */
+/* Gives whether a plan is needed for a model without a measured profile. */
 static enum vbs_status is_to_be_measured(struct run_job *job, const char *word, bool *answer)
 {
     bool has = true;
@@ -170,7 +174,7 @@ static enum vbs_status is_to_be_measured(struct run_job *job, const char *word, 
     return VBS_OK;
 }
 
-/* Into the store, so that the next run finds it. */
+/* Measures into the store, so that the next run finds the profile. */
 static enum vbs_status measure_into(struct run_job *job, const struct vbs_network *network,
                                     int *batches, int n_batches)
 {
@@ -209,7 +213,7 @@ static enum vbs_status measure_first(struct run_job *job, const char *word)
     }
     free(batches);
     vbs_network_free(network);
-    malloc_trim(0); /* what measuring took is not the run's */
+    malloc_trim(0); /* memory of measuring is not the run's */
     if (status == VBS_INTERRUPTED)
         return vbs_fail(ctx, status, "interrupted; the same command goes on measuring from here");
     return status;
@@ -220,8 +224,8 @@ static enum vbs_status load_profile(struct run_job *job, const char *word)
     return cli_load_profile(job->cli, word, &job->profile, &job->profile_id);
 }
 
-/* The profile decides how many threads the program is started anew with. The program started anew
- * loads it again, and does not say again which one was chosen. */
+/* Loads the profile, which determines the number of threads with which the program is started
+ * again. The program that was started again loads it too, without printing the choice. */
 static enum vbs_status load_profile_for_threads(struct run_job *job, const char *word)
 {
     bool quiet = job->cli->quiet;
@@ -238,7 +242,7 @@ enum vbs_status run_find_subject(struct run_job *job, const char *word)
     bool piped = strcmp(word, "-") == 0, unmeasured = false;
 
     VBS_TRY(is_to_be_measured(job, word, &unmeasured));
-    /* Standard input could not be read again by the program started anew. */
+    /* The program that was started again could not read standard input once more. */
     if (!piped && !unmeasured)
         VBS_TRY(load_profile_for_threads(job, word));
     VBS_TRY(choose_threads(job));

@@ -1,4 +1,4 @@
-/* What came out of a run, for people. */
+/* The results of a run as text for people. */
 #include "cli/run/run.h"
 
 #include "base/fail.h"
@@ -32,7 +32,7 @@ static void print_head(const struct run_job *job)
 
 /* ---- Times ---- */
 
-/* A cell with a time; nothing where there is none to tell. */
+/* Adds a cell with a time, which is empty where the time is not known. */
 static void add_time(struct cli_table *table, double time_us)
 {
     char number[32];
@@ -41,7 +41,7 @@ static void add_time(struct cli_table *table, double time_us)
                   isnan(time_us) ? "" : cli_format_time(time_us, number, sizeof number));
 }
 
-/* In percent, or as a factor where that would be many. */
+/* Adds a difference in percent, or as a factor where it is large. */
 static void add_difference(struct cli_table *table, double predicted, double measured)
 {
     if (predicted > 0 && measured > 10 * predicted)
@@ -133,7 +133,7 @@ static void add_bytes(struct cli_table *table, const char *name, int64_t bytes, 
     cli_table_add(table, "%s", what);
 }
 
-/* What "base" is. */
+/* Gives the text that explains "base". */
 static const char *base_text(const struct run_job *job)
 {
     if (job->backend->device)

@@ -1,4 +1,4 @@
-/* Running a request again and again. */
+/* Runs a request repeatedly. */
 #include "cli/run/run.h"
 
 #include "base/clock.h"
@@ -24,7 +24,7 @@ static void raise_to(int64_t *most, int64_t value)
         *most = value;
 }
 
-/* The steps of the fastest run are copied: the next run writes over them. */
+/* Copies the steps of the fastest run, because the next run overwrites them. */
 static enum vbs_status copy_fastest(struct run_job *job, const struct vbs_exec_report *report)
 {
     struct run_times *times = &job->times;
@@ -69,7 +69,7 @@ static enum vbs_status add_report(struct run_job *job, struct reports *reports,
     return copy_fastest(job, report);
 }
 
-/* How much of the work n runs in elapsed_s seconds are; each took run_s. */
+/* Shows the progress of n runs in elapsed_s seconds, each of which took run_s. */
 static void show_progress(const struct run_job *job, const struct vbs_progress *progress, int64_t n,
                           double elapsed_s, double run_s)
 {
@@ -92,7 +92,7 @@ static enum vbs_status warm_up(struct run_job *job, double *run_s)
     return VBS_OK;
 }
 
-/* As many as were asked for, and as long. */
+/* Runs as often and as long as the options require. */
 static enum vbs_status run_repeatedly(struct run_job *job, struct reports *reports)
 {
     struct vbs_progress progress = cli_progress(job->cli);
@@ -116,15 +116,14 @@ static enum vbs_status run_repeatedly(struct run_job *job, struct reports *repor
     return status;
 }
 
-/* The nearest rank: the least time that so many percent of the runs do not exceed. Of so few runs
- * that less than one of them lies above it there is none: p90 needs 10 runs, p99 100. */
+/* Gives the nearest rank: the least time that so many percent of the runs do not exceed. There is
+ * none for so few runs that less than one of them is above it: p90 needs 10 runs, p99 100. */
 static double percentile(const double *sorted_us, int64_t n, int percent)
 {
     return n * (100 - percent) >= 100 ? sorted_us[(n * percent + 99) / 100 - 1] : NAN;
 }
 
-/* What is told is one run, the median; of two in the middle the faster, so that its parts add up.
- */
+/* Reports one run, the median; of two in the middle the faster, so that its parts add up. */
 static void summarize(struct run_job *job, const struct reports *reports, double *times_us)
 {
     struct run_times *times = &job->times;
@@ -132,7 +131,7 @@ static void summarize(struct run_job *job, const struct reports *reports, double
 
     for (int64_t i = 0; i < n; i++)
         times_us[i] = reports->at[i].time_us;
-    vbs_measure_summary(times_us, (int)n, &times->request); /* sorts */
+    vbs_measure_summary(times_us, (int)n, &times->request); /* sorts times_us */
     times->fastest_us = times_us[0];
     times->slowest_us = times_us[n - 1];
     times->request.time_us = times_us[(n - 1) / 2];
@@ -155,7 +154,8 @@ static void warn_of_noise(struct run_job *job)
                  times->request.n_runs, 100 * above);
 }
 
-/* The arena is never exceeded, but the library may take memory beside it. */
+/* Warns of a rise above the budget. The arena is never exceeded, but the library may use other
+ * memory. */
 static void warn_of_rise(struct run_job *job)
 {
     int64_t above = run_above_budget(job);

@@ -1,8 +1,8 @@
 /*
- * Keeping the whole process within --total-memory: the budget of the plan is what the base leaves
- * (program, libraries, kernels, data and, with weights excluded, packed weights). How large the
- * base is depends on the kernels that the plan takes, so it is estimated for the first plan,
- * measured by a run of it, and the plan made again for what is then left.
+ * Keeps the whole process within --total-memory. The budget of the plan is the limit less the base
+ * (program, libraries, kernels, data and, with weights excluded, packed weights). The base depends
+ * on the kernels of the plan. So it is estimated for the first plan and measured by a run of it,
+ * and the plan is made again for the bytes that are then left.
  */
 #include "cli/run/run.h"
 
@@ -11,11 +11,11 @@
 #include <malloc.h>
 
 #define MOST_PLANS 8
-/* Between what a run took and what the next one may take: some KiB of the counters of the system,
- * and what the allocator leaves in pieces. */
+/* The reserve between the memory of one run and that of the next: some KiB by which the system's
+ * counters are wrong, and the fragments of the allocator. */
 #define MARGIN_BYTES ((int64_t)1 << 20)
 
-/* One run, to see how much memory it takes. */
+/* Runs once, to measure the memory. */
 static enum vbs_status try_once(struct run_job *job)
 {
     int64_t n_runs = job->n_runs, n_warm_up = job->n_warm_up;
@@ -56,7 +56,7 @@ static void tell_again(struct run_job *job)
              vbs_format_bytes(job->memory_bytes, arena, sizeof arena));
 }
 
-/* Plans for what the last run left of the limit, or for that much less. */
+/* Plans again for the bytes that the last run left of the limit, or for less by the excess. */
 static enum vbs_status plan_again(struct run_job *job)
 {
     int64_t spare_bytes = job->limit_bytes - job->times.total_bytes;
@@ -68,8 +68,7 @@ static enum vbs_status plan_again(struct run_job *job)
     return VBS_OK;
 }
 
-/* Whether so much is left after the first plan, which takes all of its arena, that another plan is
- * worth its time. */
+/* Gives whether the first plan leaves so much memory unused that another plan is worth its time. */
 static bool is_wasteful(const struct run_job *job)
 {
     int64_t eighth = job->memory_bytes / 8;
