@@ -392,29 +392,32 @@ static enum vbs_status print(struct cli *cli, const char *const *values,
     return status;
 }
 
-static enum vbs_status compare(struct cli *cli, const char *const *values,
-                               const struct vbs_problem *problem, const char *const *words,
+static enum vbs_status compare(struct cli *cli, const char *const *values, const char *const *words,
                                struct comparisons *all)
 {
     const char *plots = cli_value(cli, values, "plot");
     bool table = !cli_value(cli, values, "json") && !cli_value(cli, values, "csv");
-    enum vbs_status status = compare_all(cli, values, problem, words, all), plotted = VBS_OK;
-    bool interrupted = status == VBS_OK && is_interrupted(all);
-    const struct vbs_compare_row *least = status == VBS_OK && !interrupted ? find_least(all) : NULL;
+    struct vbs_problem problem = {0};
+    const struct vbs_compare_row *least;
+    enum vbs_status plotted = VBS_OK;
 
+    VBS_TRY(cli_read_problem(cli, values, &problem));
+    VBS_TRY(cli_read_weights(cli, values, NULL, &all->weights));
+    VBS_TRY(compare_all(cli, values, &problem, words, all));
+    if (is_interrupted(all)) {
+        VBS_TRY(print(cli, values, all));
+        return fail_interrupted(cli, all);
+    }
+    least = find_least(all);
     /* Plots come before the table, so that a path that cannot be plotted to is reported first and
      * alone; other failures of plots must not suppress the table. */
-    if (status == VBS_OK && plots && !least && !interrupted)
+    if (plots && !least)
         plotted = for_each(&cli->ctx, plots, plot, all);
     if (plotted == VBS_USAGE)
         return plotted;
-    if (status != VBS_OK)
-        return status;
     VBS_TRY(print(cli, values, all));
-    if (interrupted)
-        return fail_interrupted(cli, all);
     if (least)
-        return fail_infeasible(cli, problem, least);
+        return fail_infeasible(cli, &problem, least);
     if (plotted == VBS_OK && plots && table)
         VBS_TRY(for_each(&cli->ctx, plots, name_plot, NULL));
     return plotted;
@@ -424,7 +427,6 @@ static int run_compare(struct cli *cli, const char *const *values, int n_argumen
                        const char *const *arguments)
 {
     struct comparisons all = {.n = n_arguments};
-    struct vbs_problem problem = {0};
     enum vbs_status status;
 
     if (n_arguments < 1)
@@ -436,20 +438,9 @@ static int run_compare(struct cli *cli, const char *const *values, int n_argumen
     if (is_empty(cli_value(cli, values, "plot")))
         return cli_usage(cli, "--plot names no file; write one or more that end in .svg, .png or "
                               ".pdf, with commas between them");
-    status = cli_read_problem(cli, values, &problem);
-    if (status != VBS_OK)
-        goto done;
-    status = cli_read_weights(cli, values, NULL, &all.weights);
-    if (status != VBS_OK)
-        goto done;
-    status = compare(cli, values, &problem, arguments, &all);
-done:
+    status = compare(cli, values, arguments, &all);
     release(&all);
-    if (status != VBS_OK) {
-        fflush(stdout);
-        return cli_fail(cli, status);
-    }
-    return cli_finish(cli);
+    return cli_end(cli, status);
 }
 
 static const struct cli_option OPTIONS[] = {

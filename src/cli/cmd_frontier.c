@@ -236,7 +236,7 @@ static int run_frontier(struct cli *cli, const char *const *values, int n_argume
     if (status == VBS_OK)
         status = frontier(cli, values, task.planner, &task.problem, id);
     vbs_profile_free(profile);
-    return status == VBS_OK ? cli_finish(cli) : cli_fail(cli, status);
+    return cli_end(cli, status);
 }
 
 static const struct cli_option OPTIONS[] = {

@@ -38,17 +38,16 @@ static enum vbs_status read_numbers(struct cli *cli, const char *const *values,
     const char *limit = cli_value(cli, values, "time-limit");
     const char *seed = cli_value(cli, values, "seed");
     int64_t n_threads = 0, seed_number = 1;
-    enum vbs_status status = VBS_OK;
 
     if (threads)
-        status = vbs_parse_int(&cli->ctx, "--threads", threads, 1, 4096, &n_threads);
-    if (status == VBS_OK && seed)
-        status = vbs_parse_int(&cli->ctx, "--seed", seed, 0, INT64_MAX, &seed_number);
-    if (status == VBS_OK && limit)
-        status = read_seconds(cli, limit, &task->how.options.time_limit_s);
+        VBS_TRY(vbs_parse_int(&cli->ctx, "--threads", threads, 1, 4096, &n_threads));
+    if (seed)
+        VBS_TRY(vbs_parse_int(&cli->ctx, "--seed", seed, 0, INT64_MAX, &seed_number));
+    if (limit)
+        VBS_TRY(read_seconds(cli, limit, &task->how.options.time_limit_s));
     task->how.prepare.threads = (int)n_threads;
     task->how.options.seed = (uint64_t)seed_number;
-    return status;
+    return VBS_OK;
 }
 
 static enum vbs_status read_task(struct cli *cli, const char *const *values,
@@ -57,20 +56,18 @@ static enum vbs_status read_task(struct cli *cli, const char *const *values,
     const char *backend = cli_value(cli, values, "backend");
     const char *batches = cli_value(cli, values, "batches");
     const char *input = cli_value(cli, values, "input");
-    enum vbs_status status;
 
-    status = vbs_backend_find(&cli->ctx, backend ? backend : vbs_backend_at(0)->name,
-                              &task->how.backend);
-    if (status == VBS_OK)
-        status = cli_read_batches(cli, batches ? batches : CLI_DEFAULT_BATCHES, &task->batches,
-                                  &task->how.prepare.n_batches);
+    VBS_TRY(vbs_backend_find(&cli->ctx, backend ? backend : vbs_backend_at(0)->name,
+                             &task->how.backend));
+    VBS_TRY(cli_read_batches(cli, batches ? batches : CLI_DEFAULT_BATCHES, &task->batches,
+                             &task->how.prepare.n_batches));
     task->how.prepare.batches = task->batches;
-    if (status == VBS_OK && input)
-        status = vbs_shape_parse(&cli->ctx, input, &task->input);
+    if (input)
+        VBS_TRY(vbs_shape_parse(&cli->ctx, input, &task->input));
     task->has_input = input != NULL;
     task->oversubscribe = cli_value(cli, values, "oversubscribe") != NULL;
     task->how.no_copies = cli_value(cli, values, "no-copies") != NULL;
-    return status == VBS_OK ? read_numbers(cli, values, task) : status;
+    return read_numbers(cli, values, task);
 }
 
 /* ---- Measuring ---- */
@@ -149,7 +146,7 @@ static int run_measure(struct cli *cli, const char *const *values, int n_argumen
     if (status == VBS_OK)
         status = measure_all(cli, &task, n_arguments, arguments);
     free(task.batches);
-    return status == VBS_OK ? cli_finish(cli) : cli_fail(cli, status);
+    return cli_end(cli, status);
 }
 
 static const struct cli_option OPTIONS[] = {

@@ -468,7 +468,7 @@ static int run_models(struct cli *cli, const char *const *values, int n_argument
             return cli_usage(cli, "'show' takes one MODEL");
         status = show(cli, values, form, arguments[1]);
     }
-    return status == VBS_OK ? cli_finish(cli) : cli_fail(cli, status);
+    return cli_end(cli, status);
 }
 
 static const struct cli_option OPTIONS[] = {

@@ -36,8 +36,7 @@ static enum vbs_status place(struct cli *cli, const char *path, int64_t capacity
     struct vbs_place_csv *csv;
     enum vbs_status status;
 
-    if ((status = vbs_place_csv_read(&cli->ctx, path, &csv)))
-        return status;
+    VBS_TRY(vbs_place_csv_read(&cli->ctx, path, &csv));
     problem = *vbs_place_csv_problem(csv);
     options.progress = cli_progress(cli);
     if (capacity >= 0) {
@@ -59,29 +58,38 @@ static enum vbs_status place(struct cli *cli, const char *path, int64_t capacity
     return status;
 }
 
-static int run_place(struct cli *cli, const char *const *values, int n_arguments,
-                     const char *const *arguments)
+static enum vbs_status read_options(struct cli *cli, const char *const *values,
+                                    int64_t *capacity_bytes, struct vbs_place_options *options)
 {
     const char *capacity = cli_value(cli, values, "capacity");
     const char *limit = cli_value(cli, values, "time-limit");
     const char *seed = cli_value(cli, values, "seed");
+    int64_t number = 0;
+
+    if (capacity)
+        VBS_TRY(vbs_parse_bytes(&cli->ctx, capacity, capacity_bytes));
+    if (limit)
+        VBS_TRY(cli_parse_positive(&cli->ctx, "--time-limit", limit, "seconds",
+                                   &options->time_limit_s));
+    if (seed)
+        VBS_TRY(vbs_parse_int(&cli->ctx, "--seed", seed, 0, INT64_MAX, &number));
+    options->seed = (uint64_t)number;
+    return VBS_OK;
+}
+
+static int run_place(struct cli *cli, const char *const *values, int n_arguments,
+                     const char *const *arguments)
+{
     struct vbs_place_options options = {.struct_size = sizeof(struct vbs_place_options)};
-    int64_t capacity_bytes = -1, seed_value = 0;
-    enum vbs_status status = VBS_OK;
+    int64_t capacity_bytes = -1;
+    enum vbs_status status;
 
     if (n_arguments != 1)
         return cli_usage(cli, "needs one FILE.csv; - is standard input");
-    if (capacity)
-        status = vbs_parse_bytes(&cli->ctx, capacity, &capacity_bytes);
-    if (status == VBS_OK && limit)
-        status =
-            cli_parse_positive(&cli->ctx, "--time-limit", limit, "seconds", &options.time_limit_s);
-    if (status == VBS_OK && seed)
-        status = vbs_parse_int(&cli->ctx, "--seed", seed, 0, INT64_MAX, &seed_value);
-    options.seed = (uint64_t)seed_value;
+    status = read_options(cli, values, &capacity_bytes, &options);
     if (status == VBS_OK)
         status = place(cli, arguments[0], capacity_bytes, options);
-    return status == VBS_OK ? cli_finish(cli) : cli_fail(cli, status);
+    return cli_end(cli, status);
 }
 
 static const struct cli_option OPTIONS[] = {

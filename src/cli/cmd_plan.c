@@ -78,7 +78,7 @@ static int run_plan(struct cli *cli, const char *const *values, int n_arguments,
         status = plan(cli, values, task.planner, &task.problem, id, memory_bytes);
 done:
     vbs_profile_free(profile);
-    return status == VBS_OK ? cli_finish(cli) : cli_fail(cli, status);
+    return cli_end(cli, status);
 }
 
 static const struct cli_option OPTIONS[] = {

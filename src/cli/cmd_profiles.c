@@ -635,7 +635,7 @@ static int run_action(struct cli *cli, enum profiles_action action, bool json, i
         status = untag(cli, arguments[0]);
         break;
     }
-    return status == VBS_OK ? cli_finish(cli) : cli_fail(cli, status);
+    return cli_end(cli, status);
 }
 
 static int run_profiles(struct cli *cli, const char *const *values, int n_arguments,
@@ -649,7 +649,7 @@ static int run_profiles(struct cli *cli, const char *const *values, int n_argume
 
     if (n_arguments == 0) {
         status = list(cli, json, &filter);
-        return status == VBS_OK ? cli_finish(cli) : cli_fail(cli, status);
+        return cli_end(cli, status);
     }
     for (int i = 0; i < N_ACTIONS; i++) {
         int n = n_arguments - 1;

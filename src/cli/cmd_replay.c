@@ -531,7 +531,7 @@ static int run_replay(struct cli *cli, const char *const *values, int n_argument
     if (status == VBS_OK)
         status = replay_file(cli, values, profile, arguments[1], &limits);
     vbs_profile_free(profile);
-    return status == VBS_OK ? cli_finish(cli) : cli_fail(cli, status);
+    return cli_end(cli, status);
 }
 
 static const struct cli_option OPTIONS[] = {

@@ -187,6 +187,16 @@ static void clear_job(struct run_job *job)
     vbs_profile_free(job->profile);
 }
 
+/* Before anything is loaded or measured. */
+static enum vbs_status check_options(struct run_job *job, const char *word)
+{
+    VBS_TRY(read_runs(job));
+    if (!cli_value(job->cli, job->values, "schedule"))
+        VBS_TRY(check_planning(job->cli, job->values));
+    VBS_TRY(check_files(job->cli, job->values));
+    return check_streams(job->cli, job->values, word);
+}
+
 static int run_run(struct cli *cli, const char *const *values, int n_arguments,
                    const char *const *arguments)
 {
@@ -202,23 +212,11 @@ static int run_run(struct cli *cli, const char *const *values, int n_arguments,
         return cli_usage(cli, "takes one of --memory and --total-memory");
     if (cli_value(cli, values, "schedule") && cli_value(cli, values, "planner"))
         return cli_usage(cli, "takes one of --schedule and --planner");
-    status = read_runs(&job);
-    if (status != VBS_OK)
-        goto done;
-    if (!cli_value(cli, values, "schedule"))
-        status = check_planning(cli, values);
-    if (status != VBS_OK)
-        goto done;
-    status = check_files(cli, values);
-    if (status != VBS_OK)
-        goto done;
-    status = check_streams(cli, values, arguments[0]);
-    if (status != VBS_OK)
-        goto done;
-    status = execute(&job, arguments[0]);
-done:
+    status = check_options(&job, arguments[0]);
+    if (status == VBS_OK)
+        status = execute(&job, arguments[0]);
     clear_job(&job);
-    return status == VBS_OK ? cli_finish(cli) : cli_fail(cli, status);
+    return cli_end(cli, status);
 }
 
 static const struct cli_option OPTIONS[] = {

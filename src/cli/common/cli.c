@@ -111,6 +111,11 @@ int cli_finish(struct cli *cli)
     return vbs_status_exit_code(VBS_IO);
 }
 
+int cli_end(struct cli *cli, enum vbs_status status)
+{
+    return status == VBS_OK ? cli_finish(cli) : cli_fail(cli, status);
+}
+
 int cli_run_list(struct cli *cli, const char *const *values, int n_arguments,
                  const char *const *arguments, enum vbs_status (*print_json)(struct cli *cli),
                  enum vbs_status (*print_table)(struct cli *cli))
@@ -120,7 +125,7 @@ int cli_run_list(struct cli *cli, const char *const *values, int n_arguments,
     if (n_arguments > 0)
         return cli_usage(cli, "'%s': the command takes no arguments", arguments[0]);
     status = cli_value(cli, values, "json") ? print_json(cli) : print_table(cli);
-    return status == VBS_OK ? cli_finish(cli) : cli_fail(cli, status);
+    return cli_end(cli, status);
 }
 
 #define LEAST_COLUMNS   20 /* a terminal that names fewer does not know its width */

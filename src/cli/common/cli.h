@@ -105,6 +105,9 @@ void cli_note(struct cli *cli, const char *format, ...) VBS_PRINTF(2, 3);
 /* Flushes standard output; returns 0, or 1 with an error line when it could not all be written. */
 int cli_finish(struct cli *cli);
 
+/* The exit code of a command that ended with status: cli_finish after VBS_OK, else cli_fail. */
+int cli_end(struct cli *cli, enum vbs_status status);
+
 /* Runs a command that takes no arguments and prints one list: as JSON with --json, else as a table.
  * Returns its exit code. */
 int cli_run_list(struct cli *cli, const char *const *values, int n_arguments,

@@ -42,24 +42,23 @@ static enum vbs_status read_limits(struct cli *cli, const char *const *values,
     const char *nodes = cli_value(cli, values, "node-limit");
     const char *seed = cli_value(cli, values, "seed");
     int64_t number = 0;
-    enum vbs_status status = VBS_OK;
 
-    if (limit)
-        status = check_search(cli, planner, "time-limit", true);
-    if (status == VBS_OK && limit)
-        status =
-            cli_parse_positive(&cli->ctx, "--time-limit", limit, "seconds", &options->time_limit_s);
-    if (status == VBS_OK && nodes)
-        status = check_search(cli, planner, "node-limit", false);
-    if (status == VBS_OK && nodes)
-        status =
-            vbs_parse_int(&cli->ctx, "--node-limit", nodes, 1, INT64_MAX, &options->node_limit);
-    if (status == VBS_OK && seed)
-        status = check_search(cli, planner, "seed", false);
-    if (status == VBS_OK && seed)
-        status = vbs_parse_int(&cli->ctx, "--seed", seed, 0, INT64_MAX, &number);
+    if (limit) {
+        VBS_TRY(check_search(cli, planner, "time-limit", true));
+        VBS_TRY(cli_parse_positive(&cli->ctx, "--time-limit", limit, "seconds",
+                                   &options->time_limit_s));
+    }
+    if (nodes) {
+        VBS_TRY(check_search(cli, planner, "node-limit", false));
+        VBS_TRY(
+            vbs_parse_int(&cli->ctx, "--node-limit", nodes, 1, INT64_MAX, &options->node_limit));
+    }
+    if (seed) {
+        VBS_TRY(check_search(cli, planner, "seed", false));
+        VBS_TRY(vbs_parse_int(&cli->ctx, "--seed", seed, 0, INT64_MAX, &number));
+    }
     options->seed = (uint64_t)number;
-    return status;
+    return VBS_OK;
 }
 
 enum vbs_status cli_read_solver_options(struct cli *cli, const char *const *values,
@@ -98,7 +97,6 @@ enum vbs_status cli_read_copy(struct cli *cli, const char *const *values,
     const char *rate = cli_value(cli, values, "copy-rate");
     const char *latency = cli_value(cli, values, "copy-latency");
     int64_t bytes_per_s;
-    enum vbs_status status = VBS_OK;
 
     *weights = (struct cli_weights){
         .weights = VBS_WEIGHTS_INCLUDED,
@@ -107,16 +105,15 @@ enum vbs_status cli_read_copy(struct cli *cli, const char *const *values,
         .latency_us = -1,
     };
     if (rate) {
-        status = vbs_parse_bytes(&cli->ctx, rate, &bytes_per_s);
+        enum vbs_status status = vbs_parse_bytes(&cli->ctx, rate, &bytes_per_s);
+
         if (status != VBS_OK)
             return vbs_fail_within(&cli->ctx, status, "--copy-rate");
         weights->bytes_per_us = (double)bytes_per_s / 1e6;
     }
     if (latency)
-        status = cli_parse_from_0(&cli->ctx, "--copy-latency", latency, "microseconds",
-                                  &weights->latency_us);
-    if (status != VBS_OK)
-        return status;
+        VBS_TRY(cli_parse_from_0(&cli->ctx, "--copy-latency", latency, "microseconds",
+                                 &weights->latency_us));
     if (weights->latency_us > MAX_LATENCY_US)
         return vbs_fail(&cli->ctx, VBS_USAGE, "--copy-latency '%.40s' is above the largest, %g us",
                         latency, MAX_LATENCY_US);

@@ -120,22 +120,24 @@ static enum vbs_status judge_schedule(struct run_job *job)
                     vbs_format_exact(job->replay->peak_bytes, least, sizeof least));
 }
 
+static enum vbs_status read_and_judge(struct run_job *job, const char *path)
+{
+    VBS_TRY(read_schedule(job, path));
+    VBS_TRY(check_weights(job));
+    return judge_schedule(job);
+}
+
 static enum vbs_status prepare_read(struct run_job *job, const char *path)
 {
-    enum vbs_status status = read_schedule(job, path);
+    enum vbs_status status = read_and_judge(job, path);
 
-    if (status == VBS_OK)
-        status = check_weights(job);
-    if (status == VBS_OK)
-        status = judge_schedule(job);
     if (status == VBS_INVALID && job->schedule)
-        status = cli_fail_origin(job->cli, status, job->profile, job->schedule);
-    if (status == VBS_OK)
-        cli_warn_origin(job->cli, job->profile, job->schedule);
-    if (status == VBS_OK)
-        status = run_read_input(job);
-    if (status == VBS_OK)
-        status = make_executor(job);
+        return cli_fail_origin(job->cli, status, job->profile, job->schedule);
+    if (status != VBS_OK)
+        return status;
+    cli_warn_origin(job->cli, job->profile, job->schedule);
+    VBS_TRY(run_read_input(job));
+    status = make_executor(job);
     return status == VBS_INFEASIBLE ? refuse_placement(job) : status;
 }
 
