@@ -1,5 +1,5 @@
-/* The reference for planners with weights included: its best schedules run as it says, and nothing
- * is better. */
+/* The reference for planners with weights included: its best schedules have the times that it
+ * gives, and no random schedule is better. */
 #include "reference/brute_force.h"
 #include "reference/brute_transfer.h"
 #include "cases/random_profile.h"
@@ -15,7 +15,7 @@
 #define SEED       81173
 #define N_PROFILES 60
 
-/* The replay of its schedule; NULL and a line where it is refused. */
+/* Replays its schedule; null and a line of TAP where it is refused. */
 static struct vbs_replay *replay_best(const struct brute_best *best, const struct vbs_step *steps,
                                       int n_steps)
 {
@@ -51,8 +51,8 @@ static bool runs_as_it_says(const struct brute_best *best, double time_us,
     return same;
 }
 
-/* Of weights_chain: counted by hand. All resident: 15 us a sample. With 160 bytes of weights and 90
- * of samples in less than 190 something must come and go. */
+/* Cases of weights_chain, counted by hand. With all weights resident a sample takes 15 us. With 160
+ * bytes of weights and 90 of samples in less than 190 bytes, weights must be evicted and loaded. */
 static void test_by_hand(void)
 {
     struct vbs_profile *profile = weights_chain(1, false);
@@ -90,7 +90,7 @@ struct tally {
         not_lattice;
 };
 
-/* Random schedules are never faster than the best in the memory that they take. */
+/* Random schedules are never faster than the best one in the memory that they take. */
 static bool is_beaten(gsl_rng *rng, const struct brute_best *as, struct tally *tally)
 {
     struct brute_best best = *as;
@@ -119,8 +119,8 @@ static bool is_beaten(gsl_rng *rng, const struct brute_best *as, struct tally *t
     return beaten;
 }
 
-/* Where nothing can be copied, and each layer has one format, what is left is the lattice without
- * weights in the memory that they leave. */
+/* Where nothing can be copied, and each layer has one format, the reference equals the lattice
+ * without weights in the memory that they leave. */
 static bool agrees_with_lattice(const struct brute_best *as)
 {
     const struct vbs_profile *profile = as->of.profile;

@@ -32,7 +32,7 @@ static struct table table_of(const struct vbs_curve *curve, int64_t by_bytes)
     return table;
 }
 
-/* The cut of the point that holds at some memory; 0 where none does. */
+/* Gives the cut of the point that holds at some memory; 0 where none does. */
 static int cut_at(const struct vbs_curve *curve, int64_t bytes)
 {
     int cut = 0;
@@ -43,7 +43,7 @@ static int cut_at(const struct vbs_curve *curve, int64_t bytes)
     return cut;
 }
 
-/* What is offered, by table. */
+/* Adds two curves by table. */
 static struct table sum_of(const struct vbs_moved *first, enum vbs_points which,
                            const struct vbs_moved *second)
 {
@@ -61,7 +61,7 @@ static struct table sum_of(const struct vbs_moved *first, enum vbs_points which,
     return sum;
 }
 
-/* Offers to one envelope, and what became of them. Cuts are 1.., every other one negative. */
+/* Offers to one envelope, and their results. Cuts are 1.., every other one negative. */
 struct trial {
     struct vbs_envelope envelope;
     struct table offers[MAX_OPEN];
@@ -74,7 +74,7 @@ static int32_t cut_of(int offer)
     return offer % 2 ? -offer - 1 : offer + 1;
 }
 
-/* The least of all offers so far. */
+/* Gives the least of all offers so far. */
 static struct table least_of(const struct trial *trial)
 {
     struct table least;
@@ -105,7 +105,8 @@ static bool is_sound(const struct vbs_curve *curve)
     return n_runs == curve->n_runs;
 }
 
-/* The curve of the envelope is the table, and each point has the cut of an offer that gives it. */
+/* Gives whether the curve of the envelope is the table, and each point has the cut of an offer that
+ * gives it. */
 static bool is_least(const struct trial *trial, const struct vbs_curve *curve)
 {
     struct table least = least_of(trial), made = table_of(curve, 0);
@@ -163,7 +164,7 @@ static void offer_sum(gsl_rng *rng, struct trial *trial, const struct vbs_curve 
 
 #define N_CURVES 6
 
-/* Curves of points first, of sums of curves then. */
+/* Tests curves of points first, and then of sums of curves. */
 static bool test_round(gsl_rng *rng, struct vbs_envelope *envelope)
 {
     struct vbs_curve curves[N_CURVES] = {VBS_CURVE_ZERO, {0}}; /* the second is feasible nowhere */
@@ -204,7 +205,7 @@ static void test_random(int n_rounds, unsigned long seed)
     gsl_rng_free(rng);
 }
 
-/* By hand. */
+/* Makes a curve that was computed by hand. */
 static struct vbs_curve example(struct vbs_envelope *envelope, struct vbs_arena *arena,
                                 const int (*points)[3], int n)
 {

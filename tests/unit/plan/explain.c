@@ -76,7 +76,8 @@ static struct report empty_report(void)
         .tally = {.n_properties = N_PROPERTIES, .texts = PROPERTY_TEXTS, .describe = describe}};
 }
 
-/* optimal is asked less than the others. */
+/* Gives whether a planner searches long, as optimal does, which is tried less often than the
+ * others. */
 static bool searches_long(const struct vbs_planner *planner)
 {
     return strcmp(vbs_planner_name(planner), "optimal") == 0;
@@ -90,7 +91,7 @@ static bool is_asked(const struct subject *subject, const struct vbs_planner *pl
 
 /* ---- Solving anew ---- */
 
-/* Whether planner has a plan in memory_bytes. */
+/* Gives whether planner has a plan in memory_bytes. */
 static bool works(const struct vbs_planner *planner, const struct vbs_problem *problem,
                   int64_t memory_bytes)
 {
@@ -111,7 +112,7 @@ static bool is_least(const struct vbs_planner *planner, const struct vbs_problem
     return works(planner, problem, memory_bytes) && !works(planner, problem, memory_bytes - 1);
 }
 
-/* Whether planner can keep the latency in any memory. */
+/* Gives whether planner can keep the latency in any memory. */
 static bool keeps(const struct vbs_planner *planner, const struct vbs_problem *problem,
                   double latency_us)
 {
@@ -129,7 +130,8 @@ static bool keeps(const struct vbs_planner *planner, const struct vbs_problem *p
     return kept;
 }
 
-/* Times are whole numbers; any bound at all can be kept where steps take none. */
+/* Gives whether a latency is the least. Times are whole numbers; where steps take no time, any
+ * bound can be kept. */
 static bool is_least_latency(const struct vbs_planner *planner, const struct vbs_problem *problem,
                              double latency_us)
 {
@@ -137,7 +139,7 @@ static bool is_least_latency(const struct vbs_planner *planner, const struct vbs
            !keeps(planner, problem, latency_us - 0.5);
 }
 
-/* The profile with no workspace in any row of layer. */
+/* Copies the profile with no workspace in any row of layer. */
 static struct vbs_profile *without_ws(const struct vbs_profile *profile, int layer)
 {
     struct vbs_profile_builder *builder = vbs_profile_builder_new();
@@ -198,8 +200,8 @@ static void check_shares(const struct subject *subject)
     vbs_schedule_free(schedule);
 }
 
-/* A budget that is named is the least with the change, and less than without; where none is named
- * the change is of no use. */
+/* A budget that the report names is the least with the change, and less than without; where it
+ * names none, the change is of no use. */
 static void check_change(const struct subject *subject, const struct vbs_problem *changed,
                          int64_t bytes, enum property named, enum property unnamed)
 {
@@ -316,7 +318,7 @@ static void check_problem(struct subject *subject)
     }
 }
 
-/* Between nothing and what a plan of some planner takes in unlimited memory. */
+/* Chooses a latency between nothing and that of some planner's plan in unlimited memory. */
 static double choose_latency(gsl_rng *rng, const struct vbs_problem *problem)
 {
     static const char *const PLANNERS[] = {"fbs", "fbs-best", "greedy-vbs"};
@@ -383,7 +385,8 @@ static struct vbs_infeasibility explain(const struct vbs_profile *profile, const
     return explain_request(profile, name, 2, io, latency_us);
 }
 
-/* VBS III: the step of the second layer takes 2 bytes of tensors and 4 of workspace a sample. */
+/* In the example of VBS III, the step of the second layer takes 2 bytes of tensors and 4 of
+ * workspace a sample. */
 static void test_example(void)
 {
     struct vbs_profile *profile = example_profile();
@@ -413,7 +416,7 @@ static void test_example(void)
     vbs_profile_free(profile);
 }
 
-/* Three layers: 3 request^2 is compared with VBS_EXPLAIN_EFFORT. */
+/* For three layers, 3 request^2 is compared with VBS_EXPLAIN_EFFORT. */
 static void test_effort(void)
 {
     struct vbs_profile *profile = example_profile();
@@ -452,7 +455,7 @@ static void test_interrupted(void)
     vbs_profile_free(profile);
 }
 
-/* Parts of a line that are there or not. */
+/* Some parts of a line are optional. */
 static void test_details(void)
 {
     struct vbs_profile *profile = example_profile();

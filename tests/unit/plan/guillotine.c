@@ -1,7 +1,8 @@
 /*
- * Guillotine cuttings (dp-vbs, dp-vbs+ and what optimal starts from) against recursions over exact
- * budgets, at every budget from nothing to enough: lines of any network in any order, blocks of
- * branches as special layers and as subchains. Arguments: number of networks of each kind, seed.
+ * Guillotine cuttings (of dp-vbs, of dp-vbs+, and those from which optimal starts) against
+ * recursions over exact budgets, at every budget from nothing to enough: lines of any network in
+ * any order, blocks of branches as special layers and as subchains. Arguments: number of networks
+ * of each kind, seed.
  */
 #include "reference/brute_chain.h"
 #include "plan/dp/dp.h"
@@ -68,7 +69,7 @@ static double answer_us(const struct vbs_pareto_set *pareto, int64_t budget)
     return time_us;
 }
 
-/* At every budget up to enough. */
+/* Checks every budget up to enough. */
 static void check_times(struct subject *subject, const struct vbs_pareto_set *pareto,
                         struct brute_chain *chain, enum brute_rule rule, enum property property)
 {
@@ -111,7 +112,7 @@ static bool cut(struct subject *subject, const struct vbs_chain *chain, enum vbs
     return vbs_guillotine_solve(NULL, &subject->task, chain, rule, pareto, 1) == VBS_OK;
 }
 
-/* What a planner says at every budget, against a recursion: equal, or at most that. */
+/* Compares a planner at every budget with a recursion: equal, or at most that. */
 static void check_planner(struct subject *subject, const char *name, struct brute_chain *chain,
                           enum brute_rule rule, enum property property, bool is_equal)
 {
@@ -139,7 +140,7 @@ static void check_planner(struct subject *subject, const char *name, struct brut
 
 /* ---- Lines ---- */
 
-/* Any topological order. */
+/* Chooses any topological order. */
 static void choose_order(struct subject *subject, int *order)
 {
     const struct vbs_profile *profile = subject->problem.profile;
@@ -227,7 +228,7 @@ static int add_item(struct brute_chain *chain, struct brute_item item)
 static int fill_chain(struct network *network, struct brute_chain *chain, int input, int n_items,
                       int depth);
 
-/* Two branches, or one beside a skip connection, and the layer that joins them. */
+/* Adds two branches, or one beside a skip connection, and the layer that joins them. */
 static int add_block(struct network *network, struct brute_chain *chain, int input, int depth)
 {
     bool skips = random_once_in(network->rng, 3);
@@ -244,7 +245,7 @@ static int add_block(struct network *network, struct brute_chain *chain, int inp
     return add_item(chain, (struct brute_item){.layer = add_layer(network, ends, n_ends)});
 }
 
-/* Layers and blocks up to n_items; returns the last layer. */
+/* Adds layers and blocks up to n_items; returns the last layer. */
 static int fill_chain(struct network *network, struct brute_chain *chain, int input, int n_items,
                       int depth)
 {
@@ -280,7 +281,7 @@ static enum vbs_status add_rows(struct vbs_ctx *ctx, struct network *network,
     return status;
 }
 
-/* The last layer's reader is a plain one, so that no block is an output. */
+/* Makes the profile. The reader of the last layer is a plain one, so that no block is an output. */
 static struct vbs_profile *network_profile(struct network *network)
 {
     struct vbs_profile_builder *builder = vbs_profile_builder_new();
@@ -304,7 +305,7 @@ static struct vbs_profile *network_profile(struct network *network)
 
 /* ---- Their bytes, once with special layers and once as subchains ---- */
 
-/* What a tensor takes between steps, where no block around has reserved it. */
+/* Gives the bytes of a tensor between steps, where no block around has reserved it. */
 static int64_t kept_bytes(const struct subject *subject, const bool *reserved, int tensor)
 {
     const struct vbs_profile *profile = subject->problem.profile;
@@ -398,7 +399,7 @@ static void fill_bytes(const struct subject *subject, struct brute_chain *chain,
     chain->cut_bytes[chain->n_items] = flow_bytes(subject, reserved, &flow);
 }
 
-/* The items of chain as subchains of a line in the order of the ids; at is the position in the
+/* Makes the items of chain subchains of a line in the order of the ids; at is the position in the
  * line. */
 static struct brute_chain fold(const struct brute_chain *chain, const struct brute_chain *line,
                                int *at);
@@ -494,7 +495,7 @@ static void check_blocks(struct subject *subject, struct brute_chain *chain)
 
 /* ---- The subjects ---- */
 
-/* With both io; chain is null for lines. */
+/* Checks a network with both io; chain is null for lines. */
 static void check_network(struct subject *subject, const struct vbs_profile *profile,
                           struct brute_chain *chain, bool is_linear)
 {

@@ -1,8 +1,8 @@
 /*
  * Planners on profiles of any numbers that a profile may have: times from the least double to 1e18
  * us side by side, tensors of a terabyte and of nothing, scratch of half of all bytes that can be
- * counted, batches of thousands. The relations hold to the resolution of time, a tick (planner.h).
- * Arguments: number of profiles, seed.
+ * counted, batches of thousands. The relations hold to the resolution of time, a tick (struct
+ * vbs_task). Arguments: number of profiles, seed.
  */
 #include "support/profile_help.h"
 #include "cases/random_profile.h"
@@ -57,7 +57,7 @@ static void check(struct subject *subject, enum property property, bool holds)
     tally_check(&subject->tally, (int)property, holds);
 }
 
-/* Each step's time is rounded to a tick, of which the dearest schedule has at most 2^61. */
+/* Each step's time is rounded to a tick, and the slowest schedule has at most 2^61 ticks. */
 static double resolution_us(const struct vbs_problem *problem)
 {
     const struct vbs_profile *profile = problem->profile;

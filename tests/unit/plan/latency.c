@@ -22,7 +22,8 @@
 #define MAX_PLANNERS  16
 #define POINTS_CHOSEN 3 /* of each planner's frontier, beside the first */
 
-/* What is checked of every problem and budget; each becomes one line of the report. */
+/* The properties that are checked for every problem and budget; each becomes one line of the
+ * report. */
 #define PROPERTY_LIST(X)                                                                           \
     X(SOLVED, "a solver, its frontier and its plans are made, or refused as infeasible")           \
     X(REPLAY, "the replay finds the plan in time and within its budget")                           \
@@ -45,10 +46,10 @@ static const char *const PROPERTY_TEXTS[] = {TALLY_TEXTS(PROPERTY_LIST)};
 
 struct report {
     struct tally tally;
-    int n_late; /* solvers that no budget helps */
+    int n_late; /* solvers without a feasible budget */
 };
 
-/* The problem that is being checked, with what is known of it. */
+/* The problem that is being checked, with its known results. */
 struct subject {
     struct report *report;
     struct vbs_problem problem;
@@ -61,7 +62,7 @@ struct subject {
     int n_budgets;
 };
 
-/* One planner with the bound at work. */
+/* A planner with the bound. */
 struct contender {
     struct subject *subject;
     int planner; /* index */
@@ -99,8 +100,8 @@ static bool is_called(const struct contender *contender, const char *name)
     return strcmp(contender->name, name) == 0;
 }
 
-/* fbs takes the largest batch that is in time, greedy-vbs the largest that fits: a smaller one may
- * be faster. */
+/* Gives whether a planner takes the fastest plan: fbs takes the largest batch that keeps the bound,
+ * and greedy-vbs the largest that fits, though a smaller one may be faster. */
 static bool takes_fastest(const struct contender *contender)
 {
     return !is_called(contender, "fbs") && !is_called(contender, "greedy-vbs");
@@ -124,7 +125,7 @@ static void check_replay(const struct contender *contender, const struct vbs_sch
     vbs_replay_free(replay);
 }
 
-/* HUGE_VAL: there is no plan. */
+/* Gives the time of a plan; HUGE_VAL: there is none. */
 static double plan_us(const struct contender *contender)
 {
     struct vbs_schedule *schedule = NULL;
@@ -255,7 +256,8 @@ static void add_budget(struct subject *subject, int64_t budget)
         subject->budgets[subject->n_budgets++] = budget;
 }
 
-/* The first and some further breakpoints of each planner without a bound, and one byte below. */
+/* Chooses the first and some further breakpoints of each planner without a bound, and one byte
+ * below. */
 static bool choose_budgets(gsl_rng *rng, struct subject *subject)
 {
     subject->n_budgets = 0;
@@ -276,8 +278,8 @@ static bool choose_budgets(gsl_rng *rng, struct subject *subject)
     return true;
 }
 
-/* Bounds near where things change: the wait in some plan, the least time of so many samples, one
- * less, and anything up to the slowest plan. Times are whole numbers. */
+/* Chooses a bound near which results change: the wait in some plan, the least time of so many
+ * samples, one less, or any up to the slowest plan. Times are whole numbers. */
 static double choose_latency(gsl_rng *rng, const struct subject *subject)
 {
     int planner = random_int(rng, 0, subject->n_planners - 1);
@@ -321,7 +323,7 @@ static void check_problem(gsl_rng *rng, struct subject *subject)
     brute_chunks_free(subject->chunks);
 }
 
-/* The largest request up to limit whose lattice stays small. */
+/* Gives the largest request up to limit whose lattice stays small. */
 static int bounded_request(const struct vbs_profile *profile, int limit)
 {
     int request = 1;

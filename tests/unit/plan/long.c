@@ -1,6 +1,6 @@
 /*
  * Long networks are refused without a search where no budget can help, searches keep their limits
- * on them, and schedules say which profile they come from.
+ * on them, and schedules name their profile.
  */
 #include "plan/dp/dp.h"
 #include "plan/search/search.h"
@@ -14,8 +14,9 @@
 
 enum graph { CHAIN, STAR, SKIPS };
 
-/* n layers with batches 1 and 2; two algorithms, of which the faster takes scratch. Weighted layers
- * come in three kinds: without weights, of channels that are equally large, and of others. */
+/* Makes n layers with batches 1 and 2 and two algorithms, of which the faster needs workspace.
+ * Weighted layers come in three kinds: without weights, of channels that are equally large, and of
+ * others. */
 static struct vbs_profile *make_weighted(int n, enum graph graph, unsigned seed, bool weighted)
 {
     size_t size = (size_t)n * 500 + 200, used;
@@ -66,7 +67,7 @@ static struct vbs_solver_options options(int64_t most_bytes, int64_t node_limit,
                                        .seed = seed};
 }
 
-/* Small ones, where the least budget is known from a solve. */
+/* Tests small networks, whose least budget is known from a solve. */
 static void brackets(const char *name)
 {
     const struct vbs_planner *planner = planner_named(name);
@@ -118,7 +119,7 @@ static void refusals(const char *name, enum graph graph)
     vbs_profile_free(profile);
 }
 
-/* With weights inside, which are streamed in slices, nothing is solved either: neither far below
+/* With weights inside, which are streamed in slices, no solve is needed either: neither far below
  * the least budget nor a byte below it. */
 static void weighted_refusals(enum graph graph)
 {
@@ -145,7 +146,7 @@ static void weighted_refusals(enum graph graph)
     vbs_profile_free(profile);
 }
 
-/* Which other planner needs less is told without a solve of a network that is too long for one. */
+/* The planner that needs less is named without solving a network that is too long for a solve. */
 static void explanations(const char *name)
 {
     struct vbs_profile *profile = make_profile(4000, STAR, 3);
@@ -165,7 +166,7 @@ static void explanations(const char *name)
     vbs_profile_free(profile);
 }
 
-/* All that is known is that the curves would take more than memory has. */
+/* It is only known that the curves would take more bytes than there is memory. */
 static void too_many(void)
 {
     struct vbs_profile *profile = make_profile(4000, STAR, 3);
@@ -181,7 +182,7 @@ static void too_many(void)
     vbs_profile_free(profile);
 }
 
-/* A budget known before gives the same plan as one of all budgets. */
+/* Knowing the budget before gives the same plan as a solve for all budgets. */
 static void same_plan(void)
 {
     struct vbs_profile *profile = make_profile(380, CHAIN, 5);
@@ -280,8 +281,8 @@ static void stop(void *self, double done, double left_s, const char *text)
     *stopper->cancel = 1;
 }
 
-/* A frontier tells how far it is, and ends where it is cancelled, although optimal then has a plan.
- */
+/* A frontier reports its progress, and ends where it is cancelled, although optimal then has a
+ * plan. */
 static void frontiers(void)
 {
     struct vbs_profile *profile = make_profile(12, SKIPS, 11);

@@ -1,8 +1,8 @@
 /*
  * dp-monotone against two slow references, on random profiles: the recurrence of COMP V-D as
  * printed (chains), and all monotone schedules, their memory counted sample by sample (any graph).
- * And what COMP VI says of AlexNet, from its published sizes. Arguments: number of profiles per
- * kind of graph, seed.
+ * And the results of COMP VI for AlexNet, from its published sizes. Arguments: number of profiles
+ * per kind of graph, seed.
  */
 #include "reference/brute_monotone.h"
 #include "reference/brute_common.h"
@@ -76,8 +76,8 @@ static struct report empty_report(void)
         .tally = {.n_properties = N_PROPERTIES, .texts = PROPERTY_TEXTS, .describe = describe}};
 }
 
-/* Chunk by chunk: one batch a layer, each a divisor of the next. Gives the longest chunk's time,
- * with io resident the request's. */
+/* Gives whether a schedule is monotone: chunk by chunk, one batch a layer, each a divisor of the
+ * next. Also gives the longest chunk's time, with io resident the request's. */
 static bool is_monotone(const struct vbs_problem *problem, const struct vbs_schedule *schedule,
                         double *latency_us)
 {
@@ -132,7 +132,7 @@ static void check_schedule(struct subject *subject, const struct vbs_schedule *s
     vbs_replay_free(replay);
 }
 
-/* Time of a planner's schedule, HUGE_VAL: it has none. That of dp-monotone is judged. */
+/* Gives the time of a planner's schedule, HUGE_VAL: it has none. That of dp-monotone is checked. */
 static double plan_us(struct subject *subject, int planner)
 {
     struct vbs_schedule *schedule = NULL;
@@ -186,7 +186,7 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* A budget at which one of the references may change. */
+/* Gives a budget at which one of the references may change. */
 static int64_t reference_budget(gsl_rng *rng, const struct subject *subject)
 {
     const struct brute_enumeration *all = &subject->enumeration;
@@ -204,7 +204,7 @@ static int64_t reference_budget(gsl_rng *rng, const struct subject *subject)
     return bytes + random_int(rng, 0, 20);
 }
 
-/* The frontier's points, a byte below each, and budgets of the references. */
+/* Chooses the frontier's points, a byte below each, and budgets of the references. */
 static int choose_budgets(gsl_rng *rng, const struct subject *subject, int64_t *budgets)
 {
     const struct vbs_frontier *frontier = subject->frontier;
@@ -266,7 +266,7 @@ static void check_problem(gsl_rng *rng, struct subject *subject)
     close_solvers(subject);
 }
 
-/* A bound near what some plan takes: its longest chunk, or a microsecond less. */
+/* Chooses a bound near the latency of some plan: its longest chunk, or a microsecond less. */
 static double choose_latency_us(gsl_rng *rng, struct subject *subject)
 {
     struct vbs_schedule *schedule = NULL;

@@ -71,7 +71,7 @@ static int64_t state_bytes(const struct lattice_states *states, const uint16_t *
     return bytes;
 }
 
-/* Bytes of a step by the moves of its samples; -1: one has none. */
+/* Gives the bytes of a step by the moves of its samples; -1: one has none. */
 static int64_t moves_bytes(const struct lattice_states *states, const uint16_t *state, int layer,
                            int first, int batch)
 {
@@ -127,7 +127,8 @@ static uint64_t random_layers(struct subject *subject, uint64_t of)
     return gsl_rng_get(subject->trial.rng) & of;
 }
 
-/* The class of an order ideal has all of its moves and takes no more bytes. */
+/* Gives whether an ideal can belong to a class: the class has all of its moves and takes no more
+ * bytes. */
 static bool is_member(const struct vbs_order_ideals *all, const struct vbs_order_ideals *some,
                       const uint64_t *layers, int p)
 {
@@ -167,7 +168,7 @@ static void check_projection(struct subject *subject)
 
 /* ---- Bounds ---- */
 
-/* True where a schedule below the limit can pass. */
+/* Gives whether a schedule below the limit can pass through a state. */
 static bool is_on_way(const struct lattice_states *states, int code, int64_t below_ticks)
 {
     return states->so_far[code] < STATES_NEVER && states->ticks[code] < STATES_NEVER &&
@@ -208,8 +209,8 @@ static int64_t alone_ticks(const struct lattice_states *states, uint64_t layers)
     return ticks;
 }
 
-/* The pattern of some layers, led by those of others; what the rest takes at least is off the limit
- * for a whole schedule. */
+/* Adds the pattern of some layers, whose search uses those of others; the least time of the other
+ * layers is subtracted from the limit for a whole schedule. */
 static bool add_pattern(struct subject *subject, uint64_t layers, int64_t below_ticks,
                         struct databases *databases)
 {
@@ -284,7 +285,7 @@ static void check_heuristic(struct subject *subject, int64_t below_ticks, enum p
 
 /* ---- The subjects ---- */
 
-/* Between a half of what the whole request takes and all of it, or less. */
+/* Chooses a budget between a half of the bytes of the whole request and all of them, or less. */
 static int64_t choose_budget(struct subject *subject)
 {
     const struct vbs_profile *profile = subject->states.problem.profile;

@@ -1,6 +1,6 @@
 /*
- * Planners find the plans of examples that were worked out by hand, and schedules are written to
- * JSON and read back. Properties on random networks are in properties.c.
+ * Planners find the plans of examples that were computed by hand, and schedules are written to JSON
+ * and read back. Properties on random networks are in properties.c.
  */
 #include "plan/problem/problem.h"
 #include "plan/dp/dp.h"
@@ -228,8 +228,8 @@ static void structures(void)
 
 static void special_layers_reserve(void)
 {
-    /* 1 -> (2 | 3 4) -> 5 with bytes 2, 4, 8, 16, 32: one sample at 3 needs 8 beside the bytes
-     * reserved for the block: the input 2 and the outputs 4 and 16. */
+    /* The network is 1 -> (2 | 3 4) -> 5 with bytes 2, 4, 8, 16, 32. One sample at layer 3 needs 8
+     * bytes beside those reserved for the block: the input 2 and the outputs 4 and 16. */
     static const char *const INPUTS[] = {"0", "1", "1", "3", "2;4"};
     static const int BYTES[] = {1, 2, 4, 8, 16, 32};
     struct vbs_profile *profile = graph_of(5, INPUTS, BYTES);
@@ -303,8 +303,8 @@ static void monotone_within_a_block(void)
     vbs_profile_free(profile);
 }
 
-/* With so many samples optimal cuts no more freely than dp-vbs+, and with so few nodes it goes no
- * further. */
+/* With so many samples optimal keeps the structure as dp-vbs+ does, and with so few nodes it does
+ * not go further. */
 static void hasty_optimal(void)
 {
     struct vbs_profile *profile = within_a_block();
@@ -325,8 +325,8 @@ static void hasty_optimal(void)
     vbs_profile_free(profile);
 }
 
-/* Two samples at once are slower than one by one, but need no scratch: chunks of one are no guide
- * to the least budget. */
+/* Two samples at once are slower than one by one, but need no workspace, so that chunks of one
+ * sample do not give the least budget. */
 static void least_by_a_larger_chunk(void)
 {
     struct vbs_profile *profile = profile_of("1,L1,conv,0,1,a,1,1,1,20,0,0\n"

@@ -20,7 +20,8 @@
 #define MAX_CODES   20000 /* states of a lattice, reachable or not */
 #define N_ORDERED   4     /* budgets in any order */
 
-/* What is checked of every problem and budget; each becomes one line of the report. */
+/* The properties that are checked for every problem and budget; each becomes one line of the
+ * report. */
 #define PROPERTY_LIST(X)                                                                           \
     X(SOLVED, "solvers, frontiers and plans are had without errors")                               \
     X(BOUND, "the lower bound is at most the optimum")                                             \
@@ -54,7 +55,7 @@ struct misses {
     double worst_ratio;
 };
 
-/* The problem that is being checked, with what is known of it. */
+/* The problem that is being checked, with its known results. */
 struct subject {
     struct tally tally;
     int number; /* of the profile */
@@ -100,7 +101,7 @@ static void check_frontier(struct subject *subject, const struct rival *rival)
         check(subject, FALLING, falls);
 }
 
-/* The optimum that the others are held against is real: its path replays to its time. */
+/* Checks the optimum with which the others are compared: its path replays to its time. */
 static void check_path(struct subject *subject)
 {
     struct vbs_step steps[MAX_LAYERS * MAX_REQUEST];
@@ -188,7 +189,7 @@ static void count_miss(struct misses *misses, double time_us, double optimum_us)
     }
 }
 
-/* before_us: the planners' times at the budget before. */
+/* Checks a budget. before_us: the planners' times at the budget before. */
 static void check_budget(struct subject *subject, double *before_us)
 {
     const struct rivals *rivals = &subject->rivals;
@@ -218,8 +219,8 @@ static void check_budget(struct subject *subject, double *before_us)
     subject->n_budgets += subject->optimum_us < HUGE_VAL;
 }
 
-/* Every breakpoint of every planner, the lattice's least budget, one byte below each, and some at
- * random. */
+/* Chooses every breakpoint of every planner, the lattice's least budget, one byte below each, and
+ * some at random. */
 static void choose_budgets(gsl_rng *rng, struct subject *subject)
 {
     struct rivals *rivals = &subject->rivals;
@@ -236,7 +237,7 @@ static void choose_budgets(gsl_rng *rng, struct subject *subject)
     check(subject, LEAST_REACHED, rivals->list[subject->optimal].least_bytes == least);
 }
 
-/* A solver that nothing was asked of yet, and then some budgets. */
+/* Uses a fresh solver for some budgets in any order. */
 static void check_any_order(gsl_rng *rng, struct subject *subject)
 {
     const struct rivals *rivals = &subject->rivals;
@@ -293,7 +294,7 @@ static void check_problem(gsl_rng *rng, struct subject *subject, const struct vb
     rivals_close(rivals);
 }
 
-/* The largest request up to limit whose lattice stays small. */
+/* Gives the largest request up to limit whose lattice stays small. */
 static int bounded_request(const struct vbs_profile *profile, int limit)
 {
     int request = 0;
@@ -358,7 +359,7 @@ static void test_graph(enum random_graph graph, int n_profiles, unsigned long se
     gsl_rng_free(rng);
 }
 
-/* The references against the figures that the paper gives for its example. */
+/* Compares the references with the figures that the paper gives for its example. */
 static void test_references(void)
 {
     struct vbs_profile *profile = example_profile();

@@ -53,7 +53,8 @@ static void check(struct subject *subject, enum property property, bool holds)
     tally_check(&subject->trial.tally, (int)property, holds);
 }
 
-/* Ticks of whole schedule's steps with their algorithms; STATES_NEVER where they do not fit. */
+/* Gives the ticks of a whole schedule's steps with their algorithms; STATES_NEVER where they do not
+ * fit. */
 static int64_t ticks_of(const struct lattice_states *states, const struct vbs_step_list *steps)
 {
     struct vbs_timeline timeline;
@@ -68,7 +69,7 @@ static int64_t ticks_of(const struct lattice_states *states, const struct vbs_st
     return ticks;
 }
 
-/* A schedule to begin with, now and then, where it fits. */
+/* Sometimes begins the proof with a schedule that fits. */
 static void know_something(struct subject *subject, struct vbs_proof *proof)
 {
     struct lattice_states *states = &subject->states;
@@ -123,7 +124,7 @@ static void check_to_the_end(struct subject *subject)
     vbs_step_list_clear(&proof.steps);
 }
 
-/* Nothing takes less than the optimum or than some time below it. */
+/* Checks a search for schedules below the optimum, or below some time less than it. */
 static void check_below(struct subject *subject)
 {
     struct vbs_proof proof = {.best_ticks = VBS_NEVER_TICKS};
@@ -159,7 +160,7 @@ static void check_in_between(struct subject *subject, const struct vbs_order_ide
     vbs_step_list_clear(&proof.steps);
 }
 
-/* Something between nothing and enough for all, most often in the lower half. */
+/* Chooses a budget between nothing and enough for all, most often in the lower half. */
 static int64_t choose_budget(struct subject *subject)
 {
     const struct vbs_profile *profile = subject->states.problem.profile;

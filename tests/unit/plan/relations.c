@@ -1,5 +1,5 @@
 /*
- * Relations between the planners (who is never slower than whom) on random networks that are too
+ * Relations between the planners (which is never slower than which) on random networks that are too
  * large for the slow references: 8 to 40 layers, requests of up to 12 samples, with and without a
  * bound of the latency; optimal has so little time that it seldom comes to an end. Times are any
  * fractions, so that equal ones may differ by rounding. Arguments: number of profiles per kind of
@@ -48,7 +48,7 @@ struct subject {
     struct vbs_solver *patient; /* optimal with more time */
     const char *planner;        /* that is being checked */
     int64_t budget;
-    int n_plans, n_patient, n_faster; /* plans with more time, and those it served */
+    int n_plans, n_patient, n_faster; /* plans with more time, and those that it made faster */
 };
 
 static void describe(const void *self)
@@ -67,13 +67,13 @@ static void check(struct subject *subject, enum property property, bool holds)
     tally_check(&subject->tally, (int)property, holds);
 }
 
-/* At most, but for rounding; HUGE_VAL is at most HUGE_VAL. */
+/* Gives whether a is at most b, except for rounding; HUGE_VAL is at most HUGE_VAL. */
 static bool at_most(double a, double b)
 {
     return a <= b * (1 + ROUNDING);
 }
 
-/* What a planner's least budget says of the plan at this one. */
+/* Compares a planner's least budget with its plan at this one. */
 static void check_least(struct subject *subject, int planner, bool is_feasible)
 {
     const struct rival *rival = &subject->rivals.list[planner];
@@ -162,7 +162,8 @@ static void check_least_order(struct subject *subject)
     }
 }
 
-/* The least budgets of all planners and one byte below, some breakpoints of any, no limit. */
+/* Chooses the least budgets of all planners and one byte below, some breakpoints of any, and no
+ * limit. */
 static void choose_budgets(gsl_rng *rng, struct rivals *rivals)
 {
     rivals_add_budget(rivals, 0);
@@ -226,8 +227,8 @@ static void check_problem(gsl_rng *rng, struct subject *subject, const struct vb
     rivals_close(rivals);
 }
 
-/* A bound between the wait of one sample alone and the time of the whole request, as fbs-best plans
- * them. */
+/* Chooses a bound between the wait of one sample alone and the time of the whole request, as
+ * fbs-best plans them. */
 static double choose_latency(gsl_rng *rng, const struct vbs_problem *problem)
 {
     double times_us[2] = {0, 0};

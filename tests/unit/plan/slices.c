@@ -10,7 +10,8 @@
 
 /* ---- Slices of a layer ---- */
 
-/* Bytes before channel c of channels that have weight_bytes together, as schedule.h divides. */
+/* Counts the bytes before channel c of channels that have weight_bytes together, as schedule.h
+ * divides them. */
 static int64_t bytes_before(int64_t weight_bytes, int64_t channels, int64_t c)
 {
     int64_t bytes = 0;
@@ -116,7 +117,7 @@ static void test_many_slices(void)
     is_int(vbs_slices_within(&bytes, INT64_MAX / 2, 1000), 0, "  also where that is too few");
 }
 
-/* A row may say in how many slices it runs; that goes before what its weights allow. */
+/* A row may have its own number of slices, which takes precedence over its weights. */
 static void test_rows(void)
 {
     const struct vbs_profile_layer layer = {.channels = 32, .weight_bytes = 3200};
@@ -146,7 +147,7 @@ static void test_rows(void)
 
 /* ---- Budgets ---- */
 
-/* True of multiples of a 16th of the power of two at or below them. */
+/* Gives whether a size is a multiple of a 16th of the power of two at or below it. */
 static bool is_round(int64_t bytes)
 {
     int64_t unit = 1;

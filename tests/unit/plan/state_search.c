@@ -47,7 +47,7 @@ static void check(struct subject *subject, enum property property, bool holds)
     tally_check(&subject->trial.tally, (int)property, holds);
 }
 
-/* Ticks of steps taken from a state on; STATES_NEVER where one cannot be taken. *done ends behind
+/* Gives the ticks of steps from a state on; STATES_NEVER where one is impossible. *done ends behind
  * them. */
 static int64_t walk(const struct lattice_states *states, const struct vbs_step_list *steps,
                     int *done)
@@ -78,7 +78,7 @@ struct trip {
     struct vbs_step_list steps;
 };
 
-/* Led by the least times of each layer up to the goal. */
+/* Runs a search whose heuristic is the least time of each layer up to the goal. */
 static enum vbs_status run(struct lattice_states *states, struct trip *trip)
 {
     int from[STATES_MAX_LAYERS + 1], to[STATES_MAX_LAYERS + 1];
@@ -114,7 +114,7 @@ static void check_steps(struct subject *subject, const struct trip *trip)
           ticks == trip->least && lattice_states_code(&subject->states, done) == trip->to);
 }
 
-/* Only from the start of all, which so_far is counted from. */
+/* Checks the times to the goal of paths from the start of all, from which so_far is counted. */
 static void check_to_go(struct subject *subject, const struct trip *trip)
 {
     const struct lattice_states *states = &subject->states;
@@ -176,7 +176,7 @@ static void check_trip(struct subject *subject, int from, int to)
     trip_clear(&trip);
 }
 
-/* Any state that can be reached from the start in the budget. */
+/* Chooses any state that can be reached from the start in the budget. */
 static int choose_state(struct subject *subject)
 {
     const struct lattice_states *states = &subject->states;
@@ -206,7 +206,7 @@ static void check_searches(struct subject *subject)
 
 /* ---- Schedules ---- */
 
-/* A schedule as steps, with the memory that it needs as the budget. */
+/* Takes a schedule as steps, with its peak as the budget. */
 static bool take_schedule(struct subject *subject, struct vbs_step_list *steps)
 {
     struct lattice_states *states = &subject->states;

@@ -1,6 +1,6 @@
 /*
- * The transfers of streams: what they say against the walk and the replay, and the places of their
- * loads against all others.
+ * The transfers of streams: their bytes and times against the walk and the replay, and the places
+ * of their loads against all others.
  */
 #include "cases/random_weights.h"
 #include "support/tap.h"
@@ -90,7 +90,7 @@ struct tally {
         placed_better, faster_when_held;
 };
 
-/* The replay's word on the steps. */
+/* Checks the steps by replay. */
 static bool is_replayed(const struct subject *subject, const struct vbs_step_list *steps,
                         int64_t memory_bytes, const struct vbs_streamed *streamed)
 {
@@ -118,8 +118,8 @@ static bool is_replayed(const struct subject *subject, const struct vbs_step_lis
     return same;
 }
 
-/* A load as a schedule has it: before slot at, first read by the step in slot needed, dropped
- * before slot end, and not to stand before slot from. */
+/* A load of a schedule: before slot at, first read by the step in slot needed, evicted before slot
+ * end, and not placed before slot from. */
 struct placed {
     int at, needed, end, from;
     int64_t bytes;
@@ -152,7 +152,7 @@ static bool reads(const struct vbs_stream *stream, int slot, const struct vbs_st
     return false;
 }
 
-/* How load s of the schedule stands. */
+/* Finds the place of load s of the schedule. */
 static struct placed find_place(const struct vbs_stream *stream, const struct vbs_step_list *steps,
                                 int64_t s)
 {
@@ -179,7 +179,7 @@ static struct placed find_place(const struct vbs_stream *stream, const struct vb
     return placed;
 }
 
-/* False: too many loads or slots. */
+/* Finds the places of all loads. False: too many loads or slots. */
 static bool find_places(const struct vbs_stream *stream, const struct vbs_step_list *steps,
                         int64_t memory_bytes, struct places *places)
 {
@@ -211,7 +211,7 @@ static bool find_places(const struct vbs_stream *stream, const struct vbs_step_l
     return true;
 }
 
-/* The end of the last step where the loads stand, HUGE_VAL where they do not fit. */
+/* Gives the end of the last step with these places of the loads, HUGE_VAL where they do not fit. */
 static double time_placed(const struct places *places, const int *at)
 {
     double compute_us = 0, copy_us = 0, ready_us[MAX_LOADS];
@@ -235,7 +235,7 @@ static double time_placed(const struct places *places, const int *at)
     return compute_us;
 }
 
-/* The least time over all places of loads i.. on. */
+/* Gives the least time over all places of loads i.. on. */
 static double best_placed(struct places *places, int *at, int i)
 {
     double best_us = HUGE_VAL;
@@ -253,7 +253,7 @@ static double best_placed(struct places *places, int *at, int i)
     return best_us;
 }
 
-/* No places of the same loads in the same order end earlier. */
+/* Checks that no places of the same loads in the same order end earlier. */
 static void check_places(const struct vbs_stream *stream, const struct vbs_step_list *steps,
                          int64_t memory_bytes, double time_us, struct tally *tally)
 {
@@ -272,7 +272,7 @@ static void check_places(const struct vbs_stream *stream, const struct vbs_step_
         printf("# %d loads end at %.17g instead of %.17g\n", places.n, time_us, best_us);
 }
 
-/* The first steps of the schedule before which nothing was to stand. */
+/* Checks that no load is placed before its earliest slot. */
 static void check_held(gsl_rng *rng, const struct subject *subject, bool keeps,
                        int64_t memory_bytes, double free_us, struct tally *tally)
 {
@@ -345,7 +345,7 @@ static void check_plan(gsl_rng *rng, const struct subject *subject, int64_t memo
     vbs_step_list_clear(&steps);
 }
 
-/* With room for all of them pieces stay, and nothing is waited for. */
+/* With space for all of them the blocks stay, and no step waits. */
 static void check_all_kept(const struct subject *subject, struct tally *tally)
 {
     const struct vbs_stream *stream = &subject->stream;

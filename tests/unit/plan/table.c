@@ -102,7 +102,8 @@ static int64_t steps_of(const struct recursion *dp, int64_t bytes)
     return (bytes + dp->step_bytes - 1) / dp->step_bytes;
 }
 
-/* Samples that wait before layer i or are finished behind layer j: of tensor i - 1 or j. */
+/* Gives the steps of memory of samples that wait before layer i or are finished behind layer j: of
+ * tensor i - 1 or j. */
 static int64_t kept_steps(const struct recursion *dp, int tensor, int b)
 {
     bool outside = dp->problem->io == VBS_IO_EXTERNAL &&
@@ -232,7 +233,7 @@ static void check_replay(struct subject *subject, const struct vbs_schedule *sch
     vbs_replay_free(replay);
 }
 
-/* HUGE_VAL: there is no plan. */
+/* Gives the time of a plan; HUGE_VAL: there is none. */
 static double plan_us(struct subject *subject, int64_t budget)
 {
     struct vbs_schedule *schedule = NULL;
@@ -287,7 +288,7 @@ static void shuffle(gsl_rng *rng, int64_t *list, int n)
     }
 }
 
-/* Every breakpoint of both, a byte below each, some at random, in any order. */
+/* Chooses every breakpoint of both, a byte below each, and some at random, in any order. */
 static void choose_budgets(gsl_rng *rng, struct subject *subject)
 {
     const struct vbs_frontier *const curves[] = {subject->exact_curve, subject->table_curve};
@@ -309,7 +310,7 @@ static void choose_budgets(gsl_rng *rng, struct subject *subject)
     shuffle(rng, subject->budgets, subject->n_budgets);
 }
 
-/* *curve is null where no memory is enough for the latency. */
+/* Finds a frontier; *curve is null where no memory is enough for the latency. */
 static enum vbs_status find_curve(struct vbs_ctx *ctx, struct vbs_solver *solver,
                                   struct vbs_frontier **curve)
 {
@@ -318,8 +319,8 @@ static enum vbs_status find_curve(struct vbs_ctx *ctx, struct vbs_solver *solver
     return status == VBS_INFEASIBLE ? VBS_OK : status;
 }
 
-/* Opens both solvers; the table's once more after its frontier is known, so that budgets do not
- * find everything solved. */
+/* Opens both solvers; the table's is opened again once its frontier is known, so that budgets do
+ * not find everything solved. */
 static bool open_both(struct subject *subject)
 {
     struct vbs_solver *first = NULL;
@@ -377,7 +378,7 @@ static void check_problem(gsl_rng *rng, struct subject *subject)
     close_both(subject);
 }
 
-/* A latency between what one sample takes and what the fastest plan of all takes. */
+/* Chooses a latency between that of one sample and that of the fastest plan of all. */
 static double choose_latency(gsl_rng *rng, const struct subject *subject)
 {
     struct subject other = *subject;

@@ -1,6 +1,6 @@
 /*
- * dp-vbs --table STEP by the example of VBS III, what it refuses, interruption, and allocations
- * that fail. Properties are in table.c.
+ * dp-vbs --table STEP by the example of VBS III, its refusals, interruption, and allocations that
+ * fail. Properties are in table.c.
  */
 #include "support/fault.h"
 #include "cases/random_profile.h"
@@ -54,7 +54,7 @@ static void worked_example(const struct vbs_profile *profile)
     is_str(plan->planner, "dp-vbs", "by the name of the planner");
     vbs_schedule_free(plan);
 
-    /* In steps of 2 bytes what waits at layer 2 takes 2 beside the 6 of a sample. */
+    /* In steps of 2 bytes, a sample that waits at layer 2 takes 2 beside the 6 of another. */
     coarse = plan_example(profile, 2, 7, &ctx);
     ok(!coarse && ctx.status == VBS_INFEASIBLE && strstr(ctx.detail, "least budget is 8 bytes"),
        "in steps of 2 bytes, 7 are 6 and too little: %s", ctx.detail);
@@ -157,7 +157,7 @@ static void interruption(const struct vbs_profile *profile)
 
 /* ---- Allocations that fail ---- */
 
-/* A solver made, asked for a rising budget twice and for its frontier. */
+/* Makes a solver, and uses it for a rising budget twice and for its frontier. */
 static enum vbs_status use_table(struct vbs_ctx *ctx, const struct vbs_problem *problem)
 {
     struct vbs_solver *solver = NULL;

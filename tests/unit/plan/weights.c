@@ -60,7 +60,7 @@ static void check(struct subject *subject, enum property property, bool holds)
     tally_check(&subject->tally, (int)property, holds);
 }
 
-/* At most, but for rounding; HUGE_VAL is at most HUGE_VAL. */
+/* Gives whether a is at most b, except for rounding; HUGE_VAL is at most HUGE_VAL. */
 static bool at_most(double a, double b)
 {
     return a <= b * (1 + ROUNDING);
@@ -168,7 +168,8 @@ static struct vbs_problem random_problem(gsl_rng *rng, const struct vbs_profile 
                                 .copy = random_link(rng)};
 }
 
-/* The time of planner in a budget; HUGE_VAL: infeasible; NAN: an error, or no such planner. */
+/* Gives the time of planner in a budget; HUGE_VAL: infeasible; NAN: an error, or no such
+ * planner. */
 static double time_of(const struct vbs_problem *problem, const char *name, int64_t budget)
 {
     const struct vbs_planner *planner;
@@ -189,7 +190,8 @@ static double time_of(const struct vbs_problem *problem, const char *name, int64
     return time_us;
 }
 
-/* A bound between the wait of one sample, all weights resident, and a few times that. */
+/* Chooses a bound between the wait of one sample, with all weights resident, and a few times that
+ * wait. */
 static double choose_latency(gsl_rng *rng, const struct vbs_problem *problem)
 {
     struct vbs_problem single = *problem;
@@ -202,7 +204,7 @@ static double choose_latency(gsl_rng *rng, const struct vbs_problem *problem)
 
 /* ---- What must hold everywhere ---- */
 
-/* said: where rows say in how many slices they run. */
+/* said: rows have their own numbers of slices. */
 static void test_relations(enum random_graph graph, bool with_latency, bool said, const char *name,
                            int n, unsigned long seed)
 {
@@ -396,7 +398,7 @@ static bool large_in_time(struct limit *limit)
     return holds;
 }
 
-/* Room for everything: what dp-vbs+ does without counting weights. */
+/* With memory for everything, joint plans as dp-vbs+ does without counting weights. */
 static bool without_limit(struct limit *limit)
 {
     double want_us = time_of(&limit->excluded, "dp-vbs+", INT64_MAX);
@@ -458,7 +460,7 @@ static bool no_weights(struct limit *limit)
     return holds;
 }
 
-/* At batch 1 joint holds its own with mmcnn and vdnn in every budget, however small. */
+/* At batch 1 joint is never slower than mmcnn and vdnn in any budget. */
 static bool single_samples(struct limit *limit)
 {
     bool holds = true;

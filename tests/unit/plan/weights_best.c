@@ -1,7 +1,7 @@
 /*
- * Planners with weights inside the budget against the best schedule there is (brute_transfer.h), on
+ * Planners with weights inside the budget against the best of all schedules (brute_transfer.h), on
  * tiny networks: no planner is faster, no bound is above it; how often joint is as fast. The
- * reference knows slices of at most MAX_SLICES, and bands; plans that use more are passed over.
+ * reference knows slices of at most MAX_SLICES, and bands; plans that use more are skipped.
  * Arguments: problems, seed.
  */
 #include "reference/brute_transfer.h"
@@ -60,7 +60,7 @@ static void compare_joint(const struct vbs_schedule *schedule, double best_us, s
         tally->worst_ratio = fmax(tally->worst_ratio, time_us / best_us);
 }
 
-/* One planner's plan against the best. */
+/* Compares one planner's plan with the best. */
 static void try_planner(const struct brute_best *best, const char *name, struct vbs_solver *solver,
                         double best_us, struct tally *tally)
 {
@@ -123,7 +123,7 @@ static void close_solvers(struct solvers *solvers)
         vbs_solver_free(solvers->list[p]);
 }
 
-/* A breakpoint of some planner, or a byte or some below or above it. */
+/* Chooses a breakpoint of some planner, or one or some bytes below or above it. */
 static int64_t choose_budget(gsl_rng *rng, const struct solvers *solvers)
 {
     int p = random_once_in(rng, 2) ? solvers->n - 1 : random_int(rng, 0, solvers->n - 1);
@@ -181,7 +181,7 @@ static void try_problem(gsl_rng *rng, const struct vbs_profile *profile, struct 
     close_solvers(&solvers);
 }
 
-/* said: where rows say in how many slices they run. */
+/* said: rows have their own numbers of slices. */
 static void test_problems(int n, unsigned long seed, bool said)
 {
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_taus2);

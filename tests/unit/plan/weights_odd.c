@@ -1,7 +1,7 @@
 /*
  * Odd cases of weights inside the budget: counted by hand at exact breakpoints and one byte below,
- * nothing to copy from, copies that never end, one layer larger than the budget, numbers as far out
- * as a profile may have them, and wishes to stop.
+ * nothing to copy from, copies that never end, one layer larger than the budget, the most extreme
+ * numbers of a profile, and requests to stop.
  */
 #include "support/profile_help.h"
 #include "cases/random_profile.h"
@@ -55,8 +55,8 @@ static struct vbs_profile *chain(const struct link *links, int n)
     return profile;
 }
 
-/* 10 us without weights, then 10 us with 100 bytes in 2 channels. The first step takes 200 bytes,
- * the second 120 and what there is of the weights. */
+/* The first layer takes 10 us without weights, the second 10 us with 100 bytes in 2 channels. The
+ * first step takes 200 bytes, the second 120 and its weights in memory. */
 static struct vbs_profile *pool_first(void)
 {
     static const struct link LINKS[] = {{100, 100, 0, 0, 10}, {100, 20, 100, 2, 10}};
@@ -85,7 +85,8 @@ static struct vbs_solver *open_solver(const struct vbs_problem *problem, const c
     return solver;
 }
 
-/* As the replay has it; HUGE_VAL: infeasible, NAN: an error, or a plan that is not as it says. */
+/* Gives the time by the replay; HUGE_VAL: infeasible, NAN: an error, or a plan that differs from
+ * its prediction. */
 static double replayed_us(const struct vbs_problem *problem, struct vbs_solver *solver,
                           int64_t budget)
 {
@@ -132,7 +133,8 @@ static int64_t least_of(const struct vbs_problem *problem, const char *name)
     return least;
 }
 
-/* The frontier is exactly these points, and so are the plans there and one byte below. */
+/* Checks that the frontier has exactly these points, and that the plans there and one byte below
+ * agree. */
 static void check_frontier(const struct vbs_problem *problem, const char *name,
                            const struct vbs_frontier_point *points, int n, const char *text)
 {
@@ -248,8 +250,8 @@ static void test_fat_layer(void)
     vbs_profile_free(profile);
 }
 
-/* One layer of 100 bytes in either of two formats: the second is faster for one sample, the first
- * for two. */
+/* Makes one layer of 100 bytes in either of two formats: the second is faster for one sample, the
+ * first for two. */
 static struct vbs_profile *two_formats(void)
 {
     static const double TIMES[2][2] = {{9, 10}, {6, 20}}; /* [format][batch - 1] */

@@ -1,6 +1,6 @@
 /*
- * Packed weights and copies of a profile: what the builder keeps, the link that fits measured
- * copies, and how CSV carries both.
+ * Packed weights and copies of a profile: the builder keeps them, the link fits measured copies,
+ * and CSV carries both.
  */
 #include "support/profile_help.h"
 #include "cases/random_profile.h"
@@ -23,7 +23,7 @@ static struct vbs_profile *parse(const char *text)
     return profile;
 }
 
-/* A profile of one layer with these copies from one source. */
+/* Makes a profile of one layer with these copies from one source. */
 static struct vbs_profile *with_copies(int n, const struct vbs_copy_row *rows)
 {
     struct vbs_profile_builder *builder = vbs_profile_builder_new();
@@ -86,7 +86,7 @@ static void one_copy_gives_its_rate_without_latency(void)
     vbs_profile_free(profile);
 }
 
-/* Sum of the squared relative errors of a link. */
+/* Gives the sum of the squared relative errors of a link. */
 static double squares(const struct vbs_copy *copy, double latency_us, double us_per_byte)
 {
     double sum = 0;
@@ -100,7 +100,7 @@ static double squares(const struct vbs_copy *copy, double latency_us, double us_
     return sum;
 }
 
-/* No link near the fitted one, and allowed, has less relative errors. */
+/* Gives whether no allowed link near the fitted one has smaller relative errors. */
 static bool is_least(const struct vbs_copy *copy)
 {
     double latency_us = copy->link.latency_us, us_per_byte = 1 / copy->link.bytes_per_us;
@@ -164,7 +164,7 @@ static void a_negative_latency_becomes_none(void)
     if (!ok(profile, "larger copies are slower per byte"))
         return;
     is_near(profile->copies[0].link.latency_us, 0, 0, "no latency");
-    /* the slope that is least in (1000 s - 1)^2 + (500 s - 1)^2: s = 1500 / 1250000 */
+    /* The slope is the one with the least (1000 s - 1)^2 + (500 s - 1)^2: s = 1500 / 1250000. */
     is_near(profile->copies[0].link.bytes_per_us, 1250000.0 / 1500, 1e-6, "through the origin");
     vbs_profile_free(profile);
 }

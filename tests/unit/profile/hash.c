@@ -1,6 +1,6 @@
 /*
  * The content hash of a profile: SHA-256 against its published examples, the same hash on every
- * machine, for every way to come by the same profile, and another for every other profile.
+ * machine, for every way to make the same profile, and another for every other profile.
  */
 #include "base/sha256.h"
 
@@ -47,7 +47,7 @@ static void sha256_gives_the_published_hashes(void)
            "a million letters in pieces of all lengths");
 }
 
-/* Every text and number of a profile, not 0. */
+/* The profile has every text and number, none of them 0. */
 static const char SEED[] =
     "# model: name\n# input: 1x2\n# backend: b\n# library: l\n# device: d\n# vbslab: 1\n"
     "# date: today\n# notes: n\n# threads: 3\n"
@@ -113,7 +113,8 @@ static void a_profile_that_was_written_and_read_keeps_its_hash(gsl_rng *rng)
     remove_folder(folder);
 }
 
-/* Changes one byte in a digit or letter of text, and hashes the profile that it then says. */
+/* Changes one byte in a digit or letter of text, and hashes the profile that the text then
+ * describes. */
 static void every_difference_gives_another_hash(gsl_rng *rng)
 {
     char text[sizeof SEED], first[VBS_PROFILE_HASH_SIZE], other[VBS_PROFILE_HASH_SIZE];

@@ -1,6 +1,6 @@
 /*
- * Measuring copies: which sizes and sources there are, what a disk must show to be called one, and
- * what happens where no file can be made. No check depends on how fast anything is.
+ * Measuring copies: the sizes and sources that are measured, the evidence that a disk must give,
+ * and folders in which no file can be made. No check depends on the speed of anything.
  */
 #include "profile/measure/copy_file.h"
 #include "support/profile_help.h"
@@ -96,7 +96,8 @@ static enum vbs_status measure(struct vbs_ctx *ctx, const char *folder, int64_t 
     return status;
 }
 
-/* Sizes of a source, each with five times or more; -1 when they are not 64 KiB, 256 KiB, ... */
+/* Counts the sizes of a source, each with five times or more; -1 when they are not 64 KiB, 256 KiB,
+ * ... */
 static int count_sizes(const struct kept *kept, const char *source)
 {
     int n = 0;

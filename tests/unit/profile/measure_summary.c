@@ -48,7 +48,7 @@ static void an_outlier_moves_nothing_but_the_range(void)
        "an outlier changes neither median nor MAD nor interval");
 }
 
-/* The rank from the binomial summed term by term. */
+/* Gives the rank from the binomial distribution, summed term by term. */
 static int reference_rank(int n)
 {
     double tail = 0;
@@ -114,7 +114,8 @@ static void mad_agrees_with_sorted_deviations(gsl_rng *rng)
     is_int(wrong, 0, "MAD equals the median of the deviations, ties or not");
 }
 
-/* Share of trials in which the interval holds the true median of a skewed distribution. */
+/* Gives the share of trials in which the interval holds the true median of a skewed
+ * distribution. */
 static double coverage(gsl_rng *rng, int n, int n_trials)
 {
     int covered = 0;

@@ -1,6 +1,6 @@
 /*
- * Profiles as CSV: what a file may look like, and that what is written comes back to the bit. What
- * is refused: refusals.c.
+ * Profiles as CSV: the allowed forms of a file, and profiles that are written and read back to the
+ * bit. Refusals are in refusals.c.
  */
 #include "support/profile_help.h"
 #include "cases/random_profile.h"
@@ -142,7 +142,7 @@ static void the_input_takes_what_its_largest_reader_reads(void)
 
 /* ---- round trips ---- */
 
-/* Whether writing, reading and writing again gives the same profile and the same bytes. */
+/* Gives whether writing, reading and writing again gives the same profile and the same bytes. */
 static bool round_trips(const struct vbs_profile *profile, const char *folder)
 {
     char *first = path_in(folder, "first.csv"), *second = path_in(folder, "second.csv");

@@ -1,4 +1,5 @@
-/* An observer of a replay is told of each step what was counted by hand, and what the trace has. */
+/* An observer of a replay receives for each step the numbers that were counted by hand, and those
+ * of the trace. */
 #include "support/tap.h"
 #include "cases/weights_chain.h"
 
@@ -100,7 +101,7 @@ static void test_failing(const struct vbs_profile *profile)
            "who only observes need not take the result");
 }
 
-/* Two layers read the first tensor: it is released by the one that comes last. */
+/* Two layers read the first tensor, which the later one releases. */
 static void test_released(void)
 {
     static const char TEXT[] =

@@ -1,6 +1,5 @@
 /*
- * On random schedules of random profiles the replay finds what the definition says, sample by
- * sample.
+ * On random schedules of random profiles the replay agrees with the definition, sample by sample.
  */
 #include "reference/brute_common.h"
 #include "cases/random_profile.h"
@@ -13,7 +12,8 @@
 #define SEED       20201
 #define N_PROFILES 2000 /* per kind of graph */
 
-/* The definition of each step's memory on one random schedule; false and a line on mismatch. */
+/* Compares each step's memory with its definition on one random schedule; false and a line of TAP
+ * on mismatch. */
 static bool agrees_with_definition(const struct vbs_problem *problem,
                                    const struct vbs_schedule *schedule,
                                    const struct vbs_replay *replay)
@@ -67,7 +67,7 @@ static double step_us(const struct vbs_problem *problem, const struct vbs_step *
     return row->time_us;
 }
 
-/* The wait of the samples by its definition, and the bound of the schedule. */
+/* Compares the wait of the samples with its definition, and with the bound of the schedule. */
 static bool agrees_with_clock(const struct vbs_problem *problem,
                               const struct vbs_schedule *schedule, const struct vbs_replay *replay)
 {
@@ -97,7 +97,7 @@ static bool agrees_with_clock(const struct vbs_problem *problem,
     return same;
 }
 
-/* Without a trace the answer is the same. */
+/* Gives whether the result without a trace is the same. */
 static bool agrees_without_trace(const struct vbs_problem *problem,
                                  const struct vbs_schedule *schedule,
                                  const struct vbs_replay *traced)

@@ -1,6 +1,5 @@
 /*
- * On random schedules with weights included the replay finds what the definition says, event by
- * event.
+ * On random schedules with weights included the replay agrees with the definition, event by event.
  */
 #include "reference/brute_transfer.h"
 #include "cases/random_profile.h"
@@ -16,7 +15,7 @@
 #define N_PROFILES  5000
 #define N_SCHEDULES 4 /* of each */
 
-/* What the random schedules had in them, so that none of it is missing. */
+/* The features that the random schedules had, none of which may be missing. */
 struct met {
     int loads, evictions, residents, slices, stalls, beside;
 };

@@ -1,6 +1,6 @@
 /*
- * With weights inside the budget the replay finds what was counted by hand: two clocks, slices,
- * packed weight formats and resident weights.
+ * With weights inside the budget the replay gives the numbers that were counted by hand: two
+ * clocks, slices, packed weight formats and resident weights.
  */
 #include "support/tap.h"
 #include "cases/weights_chain.h"
@@ -13,7 +13,7 @@ struct want {
     int64_t memory_bytes;
 };
 
-/* Null, and a failed check, where it does not run. */
+/* Replays steps. Null, and a failed check, where the replay refuses them. */
 static struct vbs_replay *replay_steps(const char *name, const struct vbs_profile *profile,
                                        const struct vbs_schedule *schedule)
 {
@@ -103,7 +103,7 @@ static void test_totals(const struct vbs_profile *profile)
     vbs_replay_free(replay);
 }
 
-/* A load can be what breaks the budget, and copies what ends last. */
+/* A load can be the step that exceeds the budget, and a copy the last to end. */
 static void test_limits(const struct vbs_profile *profile)
 {
     static const struct vbs_step STEPS[] = {KEEP(1, 100), RUN(1, 1), LOAD(3, 60),  EVICT(1, 100),
@@ -210,7 +210,8 @@ static void test_uneven_slices(const struct vbs_profile *profile)
     vbs_replay_free(replay);
 }
 
-/* A slice may be ahead by several steps; what it wrote, and what the others still read, stays. */
+/* A slice may be ahead by several steps; its output, and the inputs that the other slices still
+ * read, stay in memory. */
 static void test_progress_of_slices(const struct vbs_profile *profile)
 {
     static const struct vbs_step STEPS[] = {KEEP(1, 100),

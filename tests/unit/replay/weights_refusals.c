@@ -1,6 +1,6 @@
 /*
- * The replay refuses schedules whose loads, evictions or slices break the rules, and says which
- * step does and why.
+ * The replay refuses schedules whose loads, evictions or slices break the rules, and names the step
+ * and the reason.
  */
 #include "support/tap.h"
 #include "cases/weights_chain.h"
@@ -223,7 +223,7 @@ static void test_other_refusals(const struct vbs_profile *profile)
     vbs_profile_free(in_place);
 }
 
-/* Rows that say in how many slices they run. */
+/* Rows have their own numbers of slices. */
 static void test_slices_that_rows_say(void)
 {
     static const char TEXT[] =

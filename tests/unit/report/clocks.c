@@ -1,6 +1,6 @@
 /*
- * Both clocks run for many draws of the rows' times at once: each draw takes what a slow reference
- * says of the profile with those times, for random networks, loads, evictions and slices.
+ * Both clocks run for many draws of the rows' times at once: each draw gives the result of a slow
+ * reference for the profile with those times, for random networks, loads, evictions and slices.
  */
 #include "reference/brute_transfer.h"
 #include "cases/random_profile.h"
@@ -16,13 +16,13 @@
 #define N_TRIALS 300
 #define N_DRAWS  5
 
-/* What is added to the times of the rows in each draw. */
+/* The numbers that are added to the times of the rows in each draw. */
 struct changes {
     const struct vbs_profile *profile;
     const struct vbs_schedule *schedule;
     const struct vbs_profile_row *first;
     float (*added)[N_DRAWS]; /* [row] */
-    bool unknown;            /* of the last layer nothing is known */
+    bool unknown;            /* nothing is known of the last layer */
 };
 
 static enum vbs_status find(struct vbs_ctx *ctx, void *self, const struct vbs_step *step,
@@ -51,7 +51,7 @@ static size_t count_rows(const struct vbs_profile *profile)
     return n;
 }
 
-/* The profile with the times of one draw. */
+/* Makes the profile with the times of one draw. */
 static struct vbs_profile *changed(const struct changes *changes, int draw)
 {
     const struct vbs_profile *profile = changes->profile;
@@ -93,7 +93,7 @@ static double end_of(const struct brute_event *events, int64_t n)
     return end_us;
 }
 
-/* How many draws take another time than the reference says. */
+/* Counts the draws whose time differs from the reference. */
 static int count_wrong(const struct changes *changes, const struct vbs_link *link,
                        const double *times_us)
 {
@@ -114,7 +114,8 @@ static int count_wrong(const struct changes *changes, const struct vbs_link *lin
     return n_wrong;
 }
 
-/* A random network and schedule with random changes; the schedule is null where it was refused. */
+/* Makes a random network and schedule with random changes; the schedule is null where it was
+ * refused. */
 static void fill(gsl_rng *rng, struct changes *changes, struct vbs_profile **profile,
                  struct vbs_schedule **schedule)
 {

@@ -29,7 +29,7 @@ static struct vbs_profile *with_concat(void)
     return profile;
 }
 
-/* Layers of the example of VBS III with another scale for times and workspaces. */
+/* Makes the layers of the example of VBS III with another scale for times and workspaces. */
 static struct vbs_profile *scaled_example(double time_scale, int64_t ws_scale)
 {
     static const double TIMES_US[] = {4, 6};
@@ -331,7 +331,7 @@ static double fastest_within(const struct vbs_problem *problem, int64_t memory_b
     return fastest_us;
 }
 
-/* Empty when budgets are as report.h says, else what is wrong. */
+/* Gives "" when budgets are as report.h promises, else the fault. */
 static const char *judge_budgets(const struct vbs_problem *problem,
                                  const struct vbs_byte_range *budgets)
 {
@@ -377,7 +377,7 @@ static void default_budgets_span_what_matters(void)
        TRIALS);
 }
 
-/* Whether both say the same of every row, times of planning aside. */
+/* Gives whether all rows of both are equal, except for times of planning. */
 static bool same_comparison(const struct vbs_compare *a, const struct vbs_compare *b)
 {
     if (a->n_budgets != b->n_budgets || a->n_planners != b->n_planners)
@@ -472,7 +472,7 @@ struct stopper {
     volatile sig_atomic_t stop;
 };
 
-/* A wish to stop that comes with the first samples. */
+/* Asks to stop when the first samples are read. */
 static enum vbs_status stop_with_samples(struct vbs_ctx *ctx, void *self, int layer, int batch,
                                          const char *algorithm, const double **times_us,
                                          int *n_times)

@@ -1,6 +1,6 @@
 /*
  * Runs beside their replays: the CSV has the times of both, the picture has the lanes of both, and
- * what is not there is refused.
+ * missing traces are refused.
  */
 #include "support/profile_help.h"
 #include "cases/random_profile.h"
@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* A schedule, what was planned and what became of it. */
+/* A schedule, its replay and its run. */
 struct ran {
     struct vbs_profile *profile;
     struct vbs_schedule *schedule;
@@ -35,7 +35,7 @@ static void give_up(const struct vbs_ctx *ctx)
     bail_out("%s", ctx->detail);
 }
 
-/* Replays, and makes up a run in which every step takes twice as long and begins 0.25 us after the
+/* Replays, and invents a run in which every step takes twice as long and begins 0.25 us after the
  * one before it. */
 static void run_slowly(struct ran *ran)
 {

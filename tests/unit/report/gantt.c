@@ -1,6 +1,6 @@
 /*
- * Pictures of replays: that boxes and levels say what the replay says, however many steps there
- * are, and that what is drawn is what is there.
+ * Pictures of replays: boxes and levels agree with the replay, however many steps there are, and
+ * the picture shows all of them.
  */
 #include "reference/brute_transfer.h"
 #include "cases/random_profile.h"
@@ -17,7 +17,7 @@
 #define SEED     20260612
 #define N_TRIALS 200
 
-/* A schedule and what became of it. */
+/* A schedule and its replay. */
 struct run {
     struct vbs_profile *profile;
     struct vbs_schedule *schedule;
@@ -41,7 +41,8 @@ static void replay(struct run *run)
         bail_out("%s", ctx.detail);
 }
 
-/* With random loads, evictions and slices; copies take a microsecond for each byte. */
+/* Makes a schedule with random loads, evictions and slices; copies take a microsecond for each
+ * byte. */
 static struct run random_run(gsl_rng *rng)
 {
     struct run run = {0};
@@ -59,7 +60,7 @@ static struct run random_run(gsl_rng *rng)
     return run;
 }
 
-/* Steps of one sample each, thousands of them, without weights. */
+/* Makes thousands of steps of one sample each, without weights. */
 static struct run long_run(gsl_rng *rng, int request)
 {
     struct run run = {.profile = random_profile(rng, RANDOM_LINEAR, 6)};
@@ -79,7 +80,7 @@ static struct vbs_gantt make(const struct run *run)
     return gantt;
 }
 
-/* Busy time of a lane; NAN where boxes overlap, are empty or not within the request. */
+/* Gives the busy time of a lane; NAN where boxes overlap, are empty or not within the request. */
 static double busy_us(const struct vbs_gantt *gantt, const struct vbs_replay *ran, int lane)
 {
     double sum_us = 0, last_us = 0;
@@ -108,7 +109,7 @@ static int64_t total_at(const struct vbs_gantt *gantt, double us)
     return gantt->levels[i].weight_bytes + gantt->levels[i].live_bytes + gantt->levels[i].ws_bytes;
 }
 
-/* Compute steps whose memory is not what the level in the middle of them says. */
+/* Counts the compute steps whose memory differs from the level in the middle of them. */
 static int count_wrong_levels(const struct run *run, const struct vbs_gantt *gantt)
 {
     int n_wrong = 0;

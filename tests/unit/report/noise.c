@@ -1,6 +1,6 @@
 /*
- * Intervals of gains: on made-up measurements whose truth is known, and where there is nothing to
- * know. Plans are made on the true times, so that only the judge is noisy.
+ * Intervals of gains: on invented measurements whose true times are known, and where nothing is
+ * known. Plans are made on the true times, so that only the judge is noisy.
  */
 #include "cases/noisy_profile.h"
 #include "support/tap.h"
@@ -27,7 +27,7 @@ static const struct vbs_planner *find(const char *name)
     return planner;
 }
 
-/* What is compared with what. */
+/* The planners that are compared, and the measurement. */
 struct trial {
     const struct vbs_profile *profile, *judge;
     const struct vbs_sample_source *samples;
@@ -56,7 +56,7 @@ static enum vbs_status try(struct vbs_ctx *ctx, const struct trial *trial,
     return vbs_compare_run(ctx, &problem, &options, compare);
 }
 
-/* The same, where it must succeed. */
+/* Runs a trial, which must succeed. */
 static struct vbs_compare *run(const struct trial *trial)
 {
     struct vbs_compare *compare = NULL;
@@ -101,7 +101,7 @@ static struct medians every_resample(int n)
     return medians;
 }
 
-/* Counts where the draws of a row lie among its sorted samples. */
+/* Counts the places of the draws of a row among its sorted samples. */
 static void count_draws(const double *sorted, int n, const struct vbs_spread *spread,
                         struct medians *medians)
 {
@@ -120,7 +120,7 @@ static void count_draws(const double *sorted, int n, const struct vbs_spread *sp
     }
 }
 
-/* The spread of one step alone. */
+/* Makes the spread of one step alone. */
 static void spread_row(struct vbs_noise *noise, const struct noisy *measured, int row,
                        struct vbs_spread *spread)
 {
@@ -197,7 +197,7 @@ static bool covers(const struct vbs_gain *gain, double percent)
     return gain->low_percent <= percent && percent <= gain->high_percent;
 }
 
-/* What came of N_MEASURED measurements for one gain. */
+/* The results of N_MEASURED measurements for one gain. */
 struct tally {
     int n_covered, n_inside; /* the truth in the interval; the estimate in its own */
     double estimates[N_MEASURED];

@@ -1,6 +1,6 @@
 /*
- * Plots: what is drawn, that no name reaches a command, and that nothing half-written is left.
- * Pictures come from the gnuplot in PATH; stand-ins for it show what its failures do.
+ * Plots: the pictures are right, no name reaches a command, and no half-written file is left.
+ * Pictures come from the gnuplot in PATH; stand-ins for it show the effects of its failures.
  */
 #include "cases/report_sample.h"
 #include "support/tap.h"
@@ -339,7 +339,7 @@ static void hostile_names_reach_no_command(void)
     is_int(n_raw, 0, "none is markup");
 }
 
-/* Where a name would end a text of SVG, or is UTF-8 but no text of XML. */
+/* Some names would end a text of SVG, or are UTF-8 but no text of XML. */
 static void names_leave_svg_well_formed(void)
 {
     struct report_sample sample;
@@ -408,7 +408,7 @@ static void unwritable_target_leaves_nothing(void)
     ok(!exists(target("h.svg")), "no file is made");
 }
 
-/* The limit stands for a full disk; it is met by our own files, by gnuplot's, or by the target. */
+/* The limit stands for a full disk; our own files, gnuplot's, or the target reach it. */
 static void full_disk_leaves_nothing(void)
 {
     static const rlim_t LIMITS[] = {0, 100, 12000};
@@ -492,8 +492,7 @@ static void failures_of_gnuplot_are_told(void)
     is_int(report_folder_count(), 0, "nothing is left in TMPDIR");
 }
 
-/* Not even while gnuplot runs do its files have names, so that none stays when the process is
- * killed. */
+/* Files have no names even while gnuplot runs, so that none stays when the process is killed. */
 static void files_have_no_names(void)
 {
     char program[512];

@@ -46,7 +46,7 @@ static char *table_of(const struct vbs_compare *compare, bool colour)
     return table_within(compare, 0, colour);
 }
 
-/* True when words stand in text, however its lines are broken. */
+/* Gives whether words stand in text, however its lines are broken. */
 static bool says(const char *text, const char *words)
 {
     for (; *text; text++) {
@@ -75,7 +75,7 @@ static int widest_line(const char *text)
     return widest;
 }
 
-/* Takes "ESC [ ... m" out, in place; returns how many there were. */
+/* Removes "ESC [ ... m", in place; returns their number. */
 static int strip_colour(char *text)
 {
     char *to = text;
@@ -139,7 +139,7 @@ static struct vbs_gain exactly(double percent)
     return (struct vbs_gain){percent, NAN, NAN};
 }
 
-/* Makes dp-vbs as much slower than fbs as factor says, everywhere. */
+/* Makes dp-vbs slower than fbs by factor everywhere. */
 static void let_ours_lose(struct report_sample *sample, double factor)
 {
     for (int b = 0; b < SAMPLE_BUDGETS; b++) {
@@ -244,7 +244,7 @@ static void table_tells_of_latency(void)
 
 enum { MAX_REPEATED = 16 };
 
-/* n planners at once: the same four again and again. */
+/* Fills n planners: the same four again and again. */
 static void repeat_planners(struct report_sample *sample, int n,
                             const struct vbs_planner **planners, struct vbs_compare_row *rows)
 {
@@ -396,7 +396,7 @@ static int64_t int_of(const json_t *row, const char *key)
     return json_is_integer(value) ? json_integer_value(value) : -1;
 }
 
-/* A result of a row; of an infeasible one it is none. */
+/* Gives whether a result of a row matches; an infeasible row has none. */
 static bool result_matches(const json_t *json, const struct vbs_compare_row *row, const char *key,
                            double value)
 {
@@ -431,7 +431,7 @@ static bool row_matches(const json_t *json, const struct vbs_compare_row *row, d
            same(real_of(json, "bound_us"), isfinite(bound_us) ? bound_us : NAN);
 }
 
-/* What is known of a feasible row's noise; of another, nothing. */
+/* Gives whether the noise of a row matches; an infeasible row has none. */
 static bool noise_matches(const json_t *json, const struct vbs_compare_row *row)
 {
     static const char *const KEYS[] = {"gain_over_fbs_low_percent", "gain_over_fbs_high_percent",

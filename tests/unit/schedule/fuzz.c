@@ -1,7 +1,7 @@
 /*
- * Schedules with something wrong in them, at random: each is refused with a reason, or read into a
- * schedule that keeps the promises of its header, comes back unchanged when written and read, and
- * can be judged. Argument: seed.
+ * Schedules with random faults: each is refused with a reason, or read into a schedule that keeps
+ * the promises of its header, comes back unchanged when written and read, and can be judged.
+ * Argument: seed.
  */
 #include "support/profile_help.h"
 #include "cases/random_profile.h"
@@ -83,7 +83,7 @@ static size_t replace(char *text, size_t length, size_t at, size_t n_old, const 
     return length - n_old + n_new;
 }
 
-/* The word, number or mark at or behind at: its beginning, and its length. */
+/* Finds the word, number or mark at or behind at: its beginning, and its length. */
 static size_t find_token(const char *text, size_t length, size_t at, size_t *n)
 {
     static const char WORD[] = "+-.0123456789abcdefghijklmnopqrstuvwxyz_";
@@ -175,7 +175,7 @@ static bool is_sound(const struct vbs_schedule *schedule)
     return sound;
 }
 
-/* As the reader gives them: the whole is 0 slices. */
+/* Compares a step with one as the reader gives it: the whole is 0 slices. */
 static bool same_step(const struct vbs_schedule *a, const struct vbs_step *step,
                       const struct vbs_schedule *b, const struct vbs_step *other)
 {
@@ -253,7 +253,7 @@ struct texts {
     size_t length[N_TEXTS];
 };
 
-/* Does it load, evict, keep and compute slices? */
+/* Gives whether a schedule loads, evicts, keeps and computes slices. */
 static bool has_all(const struct vbs_schedule *schedule)
 {
     bool has[3] = {false}, resident = false;
@@ -265,7 +265,7 @@ static bool has_all(const struct vbs_schedule *schedule)
     return resident && has[VBS_STEP_COMPUTE] && has[VBS_STEP_LOAD] && has[VBS_STEP_EVICT];
 }
 
-/* With weights included, of a network of its own, whatever it takes to have all in it. */
+/* Makes a schedule with weights included, of a network of its own, that has all of these. */
 static struct vbs_schedule *make_weighted(gsl_rng *rng, struct texts *texts, enum vbs_io io)
 {
     struct vbs_schedule *schedule;
@@ -316,7 +316,7 @@ static void make_texts(gsl_rng *rng, const char *path, struct texts *texts)
     }
 }
 
-/* What becomes of one text; its copy ends where it ends, so that a sanitizer sees reads beyond. */
+/* Tries one text; its copy ends where it ends, so that a sanitizer notices reads beyond. */
 static enum vbs_status try_text(const struct texts *texts, const char *text, size_t length,
                                 const char *path, bool *wrong)
 {
@@ -408,7 +408,8 @@ static void check_algorithms(const char *path, int n_algorithms, enum vbs_status
     free(names);
 }
 
-/* What members of newer versions may say, and what not; without them a file is read as ever. */
+/* Checks the members of newer versions: valid and invalid ones; without them a file is read as
+ * before. */
 static void check_members(void)
 {
     static const struct {
@@ -478,7 +479,7 @@ static void check_members(void)
     }
 }
 
-/* What members of a step may say, with weights included or not. */
+/* Checks the members of a step, with weights included or not. */
 static void check_steps(void)
 {
     static const struct {

@@ -1,4 +1,5 @@
-/* Whatever frees or closes an object of the library takes null, and then does nothing. */
+/* Every function that frees or closes an object of the library accepts null, and then does
+ * nothing. */
 #include "support/tap.h"
 
 #include "vbslab/vbslab.h"

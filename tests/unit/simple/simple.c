@@ -1,6 +1,6 @@
 /*
  * The simple tier: a network measured without a store, planned, placed and executed; plans that
- * cannot be placed give way to smaller ones; what is wrong in the options is said; memory that runs
+ * cannot be placed are replaced by smaller ones; faults in the options are named; memory that runs
  * out leaves nothing behind.
  */
 #include "simple/replan.h"
@@ -135,7 +135,7 @@ static void the_plan_is_the_solvers(struct vbs_ctx *ctx, const struct vbs_profil
     vbs_solver_free(solver);
 }
 
-/* The outputs of a request; false: it was refused. */
+/* Computes the outputs of a request; false: it was refused. */
 static bool run(struct vbs_ctx *ctx, const struct vbs_network *network,
                 const struct vbs_profile *profile, const struct vbs_simple_options *options,
                 float *values, struct vbs_exec_report *report)

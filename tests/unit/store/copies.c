@@ -1,6 +1,6 @@
 /*
- * Packed weights and copies in the store: what version 1 did not have, and what a broken-off
- * measurement keeps.
+ * Packed weights and copies in the store: stores of version 1, which lack them, and measurements
+ * that were interrupted.
  */
 #include "support/profile_help.h"
 #include "store/schema.h"
@@ -13,8 +13,8 @@
 
 /* ---- version 1 ---- */
 
-/* A store as version 1 wrote it: a profile whose layer 1 has kernels of 10, 30, 20 and again 30
- * bytes of weights, and an imported one that knows none. */
+/* Makes a store as version 1 wrote it: a profile whose layer 1 has kernels of 10, 30, 20 and again
+ * 30 bytes of weights, and an imported one without them. */
 static char *version_1(const char *folder, const char *name)
 {
     static const char ROWS[] =
@@ -136,7 +136,8 @@ static void an_old_store_that_cannot_be_written_is_refused(const char *folder)
 
 /* ---- a measurement ---- */
 
-/* Kernels of two formats, never divided or measured in 4 slices; a layer of 96 channels. */
+/* Makes a session with kernels of two formats, never divided or measured in 4 slices, and a layer
+ * of 96 channels. */
 static struct plain_session *packed_session(void)
 {
     struct plain_session *plain = plain_session_new(2, 2, 2);

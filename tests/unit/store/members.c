@@ -1,6 +1,6 @@
 /*
- * What a profile consists of: each text of its provenance, each number of its layers and rows comes
- * back from CSV and from the store, and another value gives another hash.
+ * Each member of a profile: each text of its provenance and each number of its layers and rows
+ * comes back from CSV and from the store, and another value gives another hash.
  *
  * A new number of struct vbs_profile_layer or struct vbs_profile_row makes this file fail to
  * compile: give it a value below, of which one more is valid too, and name it in LAYER_NUMBERS or
@@ -14,7 +14,7 @@
 
 static const int INPUTS[] = {0};
 
-/* Positional, so that the compiler asks for the value of a new member. */
+/* The initialiser is positional, so that the compiler requires the value of a new member. */
 static struct vbs_profile_layer some_layer(void)
 {
     return (struct vbs_profile_layer){"L1", "conv", 1, INPUTS, 64, 64, 4096, false, 12};
@@ -43,7 +43,7 @@ static struct vbs_profile *make(const struct vbs_provenance *provenance,
     return profile;
 }
 
-/* Whether the two are equal; name says where back comes from. Frees back. */
+/* Checks that the two are equal; name tells where back comes from. Frees back. */
 static void is_kept(const struct vbs_profile *profile, struct vbs_profile *back, const char *member,
                     const char *name)
 {
@@ -57,7 +57,7 @@ static void is_kept(const struct vbs_profile *profile, struct vbs_profile *back,
     vbs_profile_free(back);
 }
 
-/* The profile has another value of member than base. Frees it. */
+/* Checks a profile that has another value of member than base. Frees it. */
 static void check(const char *folder, const struct vbs_profile *base, struct vbs_profile *profile,
                   const char *member)
 {

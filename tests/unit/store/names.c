@@ -1,6 +1,6 @@
 /*
- * Which profile a name stands for, what has the same content, and what is deleted; a store that
- * loses its name, and one that never answers.
+ * The profile for which a name stands, profiles with the same content, and deletion; a store that
+ * loses its name, and one whose query never ends.
  */
 #include "store/sql.h"
 
@@ -230,7 +230,7 @@ static void interrupt(int number)
     interrupted = 1;
 }
 
-/* The file says what its tables are: here one is a query without an end. */
+/* The file defines its tables: here one is a query without an end. */
 static void an_endless_store_can_be_interrupted(const char *folder)
 {
     char *path = path_in(folder, "endless.sqlite");

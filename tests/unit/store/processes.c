@@ -1,6 +1,6 @@
 /*
- * The store of many processes: none fails because of the others, none takes what another still
- * measures, and one that is killed loses at most its last 20 ms of measured time.
+ * The store of many processes: none fails because of the others, none takes over a profile that
+ * another still measures, and one that is killed loses at most its last 20 ms of measured time.
  */
 #include "support/profile_help.h"
 #include "cases/random_profile.h"
@@ -17,7 +17,7 @@
 
 #define N_PROCESSES 8
 
-/* A gate that opens for all who wait at it when its other end is closed. */
+/* A gate that opens for all processes that wait at it when its other end is closed. */
 struct gate {
     int ends[2];
 };
@@ -33,7 +33,7 @@ static void gate_wait(struct gate *gate)
 
 typedef int (*process_fn)(const char *path, int number);
 
-/* Runs n processes that start together; how many ended with each exit code below 100. */
+/* Runs n processes that start together; counts their exit codes below 100. */
 static void run_together(process_fn run, const char *path, int n, int counts[100])
 {
     struct gate gate;
@@ -57,7 +57,7 @@ static void run_together(process_fn run, const char *path, int n, int counts[100
     }
 }
 
-/* For the child's side of a test. */
+/* Reports a failure of a child process. */
 static int complain(const struct vbs_ctx *ctx, int code)
 {
     printf("# process %d: %s\n", (int)getpid(), ctx->detail);
@@ -164,7 +164,7 @@ static void processes_may_measure_the_same_at_once(const char *folder)
 
 /* ---- owners ---- */
 
-/* The same measurement whoever begins it. */
+/* Begins the same measurement in any process. */
 static struct vbs_store_run *begin_plain(struct vbs_ctx *ctx, struct vbs_store *store,
                                          const struct plain_session *plain)
 {
@@ -175,7 +175,7 @@ static struct vbs_store_run *begin_plain(struct vbs_ctx *ctx, struct vbs_store *
     return run;
 }
 
-/* A child that has begun a measurement with one sample and now waits to be killed. */
+/* Starts a child that begins a measurement with one sample and then waits to be killed. */
 static pid_t start_owner(const char *path)
 {
     int ends[2];
@@ -242,7 +242,7 @@ static void pause_ms(int ms)
     nanosleep(&(struct timespec){.tv_nsec = ms * 1000000L}, NULL);
 }
 
-/* How many of the heirs have begun; seen by all of them. */
+/* The number of heirs that have begun, in memory that all of them share. */
 static atomic_int *n_begun;
 
 /* Exit code 1 for the one that resumes. None ends before all have begun. */

@@ -1,5 +1,5 @@
 /*
- * Stores that cannot be opened, read or written: refused in one line, and left alone.
+ * Stores that cannot be opened, read or written are refused in one line, and stay unchanged.
  */
 #include "support/profile_help.h"
 #include "cases/random_profile.h"
@@ -167,7 +167,7 @@ static void readers_leave_no_files_and_write_no_rows(const char *folder)
     free(log);
 }
 
-/* Cuts or overwrites the file anywhere: every command either fails as the store or works. */
+/* Cuts or overwrites the file anywhere: every command either fails with VBS_STORE or works. */
 static void damaged_stores_are_refused_and_left_alone(const char *folder, gsl_rng *rng)
 {
     char *path = path_in(folder, "damaged.sqlite"), *good, *bad;
@@ -238,7 +238,7 @@ static void rows_that_make_no_profile_are_refused(const char *folder)
 
 /* ---- what cannot be written ---- */
 
-/* Runs check in a child as an ordinary user; its exit code, or -1. */
+/* Runs check in a child as an ordinary user; gives its exit code, or -1. */
 static int as_nobody(int (*check)(const char *path), const char *path)
 {
     int status;
@@ -294,7 +294,7 @@ static int tells_of_the_log(const char *path)
                : 1;
 }
 
-/* What SQLite left beside a store that it could not clean up. */
+/* Removes the files that SQLite left beside a store. */
 static void remove_logs(const char *folder)
 {
     char *log = path_in(folder, "store #1?.sqlite-wal"),
@@ -340,7 +340,7 @@ static void read_only_places_are_read_from(const char *folder)
     free(sub);
 }
 
-/* A small file system of its own, seen by this process only. */
+/* Mounts a small file system that only this process sees. */
 static bool mount_memory(const char *folder, const char *size)
 {
     return unshare(CLONE_NEWNS) == 0 && mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 &&
@@ -369,7 +369,7 @@ static void read_only_media_are_read_from(const char *folder)
     free(sub);
 }
 
-/* Saves until the store cannot grow; what was saved before must be there. */
+/* Saves until the store cannot grow; all profiles saved before must be in it. */
 static bool fill(const char *path, int *n_saved, struct vbs_ctx *ctx)
 {
     struct vbs_store *store = NULL;
@@ -413,8 +413,8 @@ static void a_full_disk_loses_nothing(const char *folder)
     free(sub);
 }
 
-/* The same by a limit on the size of files, which needs no rights: exit code 0 when as it should
- * be. */
+/* Does the same by a limit on the size of files, which needs no rights: exit code 0 when all checks
+ * pass. */
 static int meets_the_file_size_limit(const char *path)
 {
     struct rlimit limit = {.rlim_cur = 200000, .rlim_max = 200000};

@@ -1,6 +1,6 @@
 /*
- * The store of one process: what is saved comes back, a measurement becomes a profile, and what is
- * complete stays as it is. Files that are refused: refusals.c; several processes:
+ * The store of one process: profiles that are saved come back, a measurement becomes a profile, and
+ * complete profiles never change. Files that are refused: refusals.c; several processes:
  * processes.c.
  */
 #include "support/profile_help.h"
@@ -192,7 +192,7 @@ static bool has_samples(struct vbs_ctx *ctx, const struct vbs_sample_source *sou
            n == n_want && (n == 0 || memcmp(times_us, want_us, (size_t)n * sizeof *times_us) == 0);
 }
 
-/* 100 samples a row are more than the reader has room for at first. */
+/* 100 samples a row are more than the reader has space for at first. */
 static void samples_of_a_profile_come_back(const char *folder)
 {
     char *path = path_in(folder, "samples.sqlite");
