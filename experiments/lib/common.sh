@@ -1,4 +1,4 @@
-# What every experiment does alike; sourced by its `run` after `here` was set to its folder.
+# Functions that all experiments share; sourced by its `run` after `here` was set to its folder.
 #
 #   VBSLAB            the program (default build/vbslab)
 #   VBSLAB_PROFILES   the folder of the measured profiles (default db/profiles)
@@ -45,7 +45,7 @@ profile() {
     printf '%s\n' "$profiles/$1.csv"
 }
 
-# Copies these columns of the rows of a CSV file, behind a text. They stay as they stand there, so that
+# Copies these columns of the rows of a CSV file, behind a text. The texts are not converted, so that
 # numbers keep their digits.
 columns() { # text, columns with commas between them, file
     awk -v before="$1" -v columns="$2" -f "$lib/quotes.awk" -f "$lib/csv.awk" -f "$lib/columns.awk" "$3"
@@ -57,7 +57,7 @@ columns() { # text, columns with commas between them, file
 #   query TEMPLATE [:NAME=VALUE | TABLE=FILE.csv | FILE.csv | TABLE=FILE.json | FILE.sql]...
 #
 #   TEMPLATE          a file, or - for the standard input
-#   :NAME=VALUE       what :NAME stands for in the queries
+#   :NAME=VALUE       the value of :NAME in the queries
 #   TABLE=FILE.csv    a table; given several times, of the rows of several files
 #   FILE.csv          the same with the name of the file, _ in the place of other signs
 #   TABLE=FILE.json   a table of one row and one column, json

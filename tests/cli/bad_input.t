@@ -1,6 +1,6 @@
 #!/bin/sh
-# Bad input and what it gets: an exit code, one line that says what, why and what would help, no
-# result and no file. VBSLAB: the program.
+# Bad input is refused with an exit code and one line that gives the fault, the reason and a remedy;
+# it leaves no result and no file. VBSLAB: the program.
 . "$(dirname "$0")/lib.sh"
 
 VBSLAB_DB=store.sqlite

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Broken off: by Ctrl-C, by the terminal, by kill -9, while measuring and while planning; and going
-# on from there. VBSLAB: the program.
+# Commands are interrupted by Ctrl-C, by the terminal and by kill -9, while they measure and while
+# they plan; later commands resume from there. VBSLAB: the program.
 . "$(dirname "$0")/lib.sh"
 
 # The smallest network that takes a while: hundreds of kernels, each a few microseconds.

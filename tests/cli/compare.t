@@ -1,6 +1,6 @@
 #!/bin/sh
-# What compare may be asked, and that a comparison over the default budgets is the same as over
-# those budgets given. VBSLAB: the program.
+# The options of compare; and a comparison over the default budgets is the same as one over these
+# budgets given. VBSLAB: the program.
 . "$(dirname "$0")/lib.sh"
 
 VBSLAB_DB=store.sqlite

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Copies of weights: measured with a model, left out when asked, shown, exported and imported.
+# Copies of weights are measured with a model, left out on request, shown, exported and imported.
 # VBSLAB: the program.
 . "$(dirname "$0")/lib.sh"
 

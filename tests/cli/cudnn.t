@@ -1,6 +1,6 @@
 #!/bin/sh
-# The cudnn backend by the command line, on a fake GPU where the backend is built: measured, planned,
-# executed; and what is said where something is missing or fails. VBSLAB: the program.
+# The cudnn backend by the command line, on a fake GPU where the backend is built: measuring,
+# planning, executing; and the messages where something is missing or fails. VBSLAB: the program.
 . "$(dirname "$0")/lib.sh"
 VBSLAB_DB=store.sqlite
 export VBSLAB_DB

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Full disks: every command that writes says so, ends with 1, and leaves what was there before as it
-# was. VBSLAB: the program.
+# Full disks: every command that writes reports them, ends with 1, and leaves older files as they
+# were. VBSLAB: the program.
 . "$(dirname "$0")/lib.sh"
 
 VBSLAB_DB=store.sqlite

@@ -1,7 +1,7 @@
 #!/bin/sh
-# What the documents say of the program is true: links lead somewhere, commands and options exist,
-# columns and keys of all files are described. Files that comments name are there. VBSLAB: the
-# program; BUILD: the folder of the tests.
+# The documents describe the program truly: links lead somewhere, commands and options exist,
+# columns and keys of all files are described. Files that comments name exist. VBSLAB: the program;
+# BUILD: the folder of the tests.
 . "$(dirname "$0")/lib.sh"
 
 documents="README.md CONTRIBUTING.md ARCHITECTURE.md CHANGELOG.md models/README.md docs/*.md"

@@ -1,6 +1,6 @@
 #!/bin/sh
-# The programs of examples/, which were built with the public headers and the shared library: what they
-# print is what the program finds for the same input. VBSLAB: the program; BUILD: the folder with
+# The programs of examples/, which were built with the public headers and the shared library, print
+# the results that the program gives for the same input. VBSLAB: the program; BUILD: the folder with
 # examples/.
 . "$(dirname "$0")/lib.sh"
 

@@ -1,6 +1,6 @@
 #!/bin/sh
-# The steps that the experiments share (experiments/lib), and the smallest experiment as a whole: what
-# comes out is what the project keeps. VBSLAB: the program.
+# The steps that the experiments share (experiments/lib), and the smallest experiment as a whole,
+# whose results are those that the project keeps. VBSLAB: the program.
 . "$(dirname "$0")/lib.sh"
 
 export VBSLAB

@@ -1,7 +1,7 @@
 #!/bin/sh
-# What programs are built against: the shared library has exactly the functions of the public headers,
-# under one version, and each header is complete in C and in C++. VBSLAB: the program; BUILD: the folder
-# of the library; CC: the compiler.
+# The library for other programs: the shared library has exactly the functions of the public
+# headers, under one version, and each header is complete in C and in C++. VBSLAB: the program;
+# BUILD: the folder of the library; CC: the compiler.
 . "$(dirname "$0")/lib.sh"
 
 build=${BUILD:-$ROOT/build}

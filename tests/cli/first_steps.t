@@ -1,6 +1,6 @@
 #!/bin/sh
-# What somebody types first: help, planners, demo, and plans without naming a planner. VBSLAB: the
-# program.
+# The first commands of a new user: help, planners, demo, and plans without naming a planner.
+# VBSLAB: the program.
 . "$(dirname "$0")/lib.sh"
 
 write_example >example.csv

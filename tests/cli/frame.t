@@ -1,6 +1,6 @@
 #!/bin/sh
-# What all commands share (help, options, errors, exit codes, streams), and measure. VBSLAB: the
-# program.
+# The properties that all commands share (help, options, errors, exit codes, streams), and measure.
+# VBSLAB: the program.
 . "$(dirname "$0")/lib.sh"
 
 fits_80_columns()

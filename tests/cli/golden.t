@@ -1,9 +1,8 @@
 #!/bin/sh
-# What the commands print, whole, as it stands in tests/data/golden: the built-in networks, profiles of
-# the analytic backend and the example of VBS III, which are the same on every machine. Dates,
+# The whole output of commands, as it is kept in tests/data/golden: the built-in networks, profiles
+# of the analytic backend and the example of VBS III, which are the same on every machine. Dates,
 # versions, hashes, planning times and the memory of solvers are masked. UPDATE_GOLDEN=1 renews the
-# files.
-# VBSLAB: the program.
+# files. VBSLAB: the program.
 . "$(dirname "$0")/lib.sh"
 
 mask()

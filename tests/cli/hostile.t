@@ -1,6 +1,6 @@
 #!/bin/sh
-# Names that are no friends of shells, SQL, gnuplot and terminals, on their way through all
-# commands: they come back as they went in, steer nothing and run nothing. VBSLAB: the program.
+# Names that are dangerous to shells, SQL, gnuplot and terminals pass through all commands: they
+# come out as they went in, and neither steer nor run anything. VBSLAB: the program.
 . "$(dirname "$0")/lib.sh"
 
 VBSLAB_DB=store.sqlite

@@ -1,6 +1,6 @@
 #!/bin/sh
-# What other programs rely on: commands, units, ways to name a profile, "-",
-# members of JSON, columns of CSV, and that one command's numbers are another's. VBSLAB: the program.
+# The properties on which other programs rely: commands, units, ways to name a profile, "-", members
+# of JSON, columns of CSV, and equal numbers from different commands. VBSLAB: the program.
 . "$(dirname "$0")/lib.sh"
 
 # Those that are quick on every network; optimal searches, and is asked of small things.

@@ -1,4 +1,4 @@
-# What the tests of the command line share. Read with: . "$(dirname "$0")/lib.sh"
+# Functions that the tests of the command line share. Read this file with: . "$(dirname "$0")/lib.sh"
 #
 # Works in an empty folder of its own, which is removed at the end; there is no store yet, and the
 # default one would be data/vbslab/vbslab.sqlite in that folder. VBSLAB is the program, ROOT the folder of the project, DATA the folder of
@@ -26,7 +26,7 @@ n_failed=0
 code=0
 escape=$(printf '\033')
 
-# report PASSED(0) NAME: one line of TAP, with what the last run printed where it failed.
+# report PASSED(0) NAME: prints one line of TAP, with the output of the last run where it failed.
 report()
 {
     n=$((n + 1))
@@ -39,29 +39,29 @@ report()
     fi
 }
 
-# skip NAME WHY
+# skip NAME WHY: reports a check that is skipped.
 skip()
 {
     n=$((n + 1))
     echo "ok $n - $1 # SKIP $2"
 }
 
-# run ARGUMENTS...: the program's output in out and err, its exit code in $code.
+# run ARGUMENTS...: runs the program; its output is in out and err, its exit code in $code.
 run()
 {
     "$VBSLAB" ${COMMAND:+"$COMMAND"} "$@" >out 2>err
     code=$?
 }
 
-# one_error PART: what a failed command must leave: one line that begins with the program's name
-# and has that part, nothing that steers a terminal, and no result.
+# one_error PART: checks the output of a failed command: one line that begins with the program's name
+# and has this part, no control characters, and no result.
 one_error()
 {
     [ ! -s out ] && [ "$(wc -l <err)" -eq 1 ] && grep -q "^vbslab: ${COMMAND:+$COMMAND: }" err &&
         grep -qF -- "$1" err && ! grep -q '[[:cntrl:]]' err
 }
 
-# refuses NAME CODE WANTED-PART ARGUMENTS...: that exit code, one line of error, nothing printed.
+# refuses NAME CODE WANTED-PART ARGUMENTS...: checks this exit code, one line of error, no output.
 refuses()
 {
     name=$1 want=$2 part=$3
@@ -71,7 +71,7 @@ refuses()
     report $? "$name"
 }
 
-# does NAME WANTED-OUTPUT ARGUMENTS...: exit code 0 and exactly that output.
+# does NAME WANTED-OUTPUT ARGUMENTS...: checks exit code 0 and exactly this output.
 does()
 {
     name=$1 part=$2
@@ -81,7 +81,7 @@ does()
     report $? "$name"
 }
 
-# prints NAME WANTED-PART ARGUMENTS...: exit code 0, no error, and that part on one line.
+# prints NAME WANTED-PART ARGUMENTS...: checks exit code 0, no error, and this part on one line.
 prints()
 {
     name=$1 part=$2
@@ -91,8 +91,8 @@ prints()
     report $? "$name"
 }
 
-# A terminal is at hand where there is script(1).
-# on_terminal COMMAND: runs it with its streams on one; what it shows is in out.
+# The tests have a terminal where script(1) is installed.
+# on_terminal COMMAND: runs it with its streams on a terminal, whose contents are in out.
 on_terminal()
 {
     TERM=xterm script -qec "$1" /dev/null </dev/null >out 2>&1

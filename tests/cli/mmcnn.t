@@ -1,6 +1,6 @@
 #!/bin/sh
-# plan MODEL --planner mmcnn --rows: lines for programs, without a profile or a store. VBSLAB: the
-# program.
+# plan MODEL --planner mmcnn --rows prints lines for programs, without a profile or a store. VBSLAB:
+# the program.
 . "$(dirname "$0")/lib.sh"
 
 COMMAND=plan

@@ -1,5 +1,5 @@
 #!/bin/sh
-# place: MiniMalloc's CSV in, the same with offsets out. VBSLAB: the program.
+# The command place reads MiniMalloc's CSV, and writes the same with offsets. VBSLAB: the program.
 . "$(dirname "$0")/lib.sh"
 COMMAND=place
 PROBLEMS=$DATA/placement

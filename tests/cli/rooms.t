@@ -1,6 +1,6 @@
 #!/bin/sh
-# tools/rooms.sh, which `make style` calls, refuses what breaks the order of rooms, sub-rooms and files:
-# each breach is planted into a small tree of sources that is in order. CC: the compiler.
+# tools/rooms.sh, which `make style` calls, refuses breaches of the order of rooms, sub-rooms and
+# files: each breach is planted into a small tree of sources that is in order. CC: the compiler.
 . "$(dirname "$0")/lib.sh"
 
 CC=${CC:-cc}

@@ -1,6 +1,6 @@
 #!/bin/sh
-# The command run: results and their forms, files of inputs and outputs, what it refuses. The
-# network is small, measured here; nothing depends on how long anything takes. VBSLAB: the program.
+# The command run: results and their forms, files of inputs and outputs, and refusals. The network
+# is small and measured here; no check depends on the time that anything takes. VBSLAB: the program.
 . "$(dirname "$0")/lib.sh"
 COMMAND=
 VBSLAB_DB=store.sqlite

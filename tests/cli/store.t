@@ -1,6 +1,6 @@
 #!/bin/sh
-# Stores that cannot be used and why: read-only, of another program, of a newer version, damaged;
-# many processes at one. VBSLAB: the program.
+# Stores that cannot be used, and the reasons: read-only, of another program, of a newer version,
+# damaged; and many processes that use one store. VBSLAB: the program.
 . "$(dirname "$0")/lib.sh"
 
 write_example >example.csv

@@ -1,5 +1,5 @@
 #!/bin/sh
-# What people see on terminals of 80 and 60 columns: no line is wider, no word is divided or lost; and
+# The output on terminals of 80 and 60 columns: no line is wider, no word is divided or lost; and
 # colour. VBSLAB: the program.
 . "$(dirname "$0")/lib.sh"
 

@@ -1,6 +1,6 @@
 #!/bin/sh
-# How many threads a profile says: those that really compute, and no more than there are processors
-# unless that is allowed.
+# The number of threads in a profile is the number that really compute, and no more than there are
+# processors unless that is allowed.
 . "$(dirname "$0")/lib.sh"
 
 printf 'model tiny\ninput 3x8x8\nconv c out=16 kernel=3\nrelu r\nmaxpool p kernel=2\n' >tiny.net

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Weights inside the budget on the command line: what is asked for, what is refused, what the tables,
-# forms and pictures tell. VBSLAB: the program.
+# Weights inside the budget on the command line: options, refusals, and the contents of tables,
+# forms and pictures. VBSLAB: the program.
 . "$(dirname "$0")/lib.sh"
 
 # Each layer takes 4 us for one sample and 6 for two; 24 bytes of weights, which come in at a byte
