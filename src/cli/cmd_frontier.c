@@ -53,9 +53,9 @@ static enum vbs_status write_csv(struct cli *cli, const struct curve *curve, con
     struct vbs_text text = {0}, provenance = {0};
 
     vbs_profile_add_columns(&provenance, curve->problem->profile);
-    vbs_text_add(&provenance, "\n");
-    vbs_text_add(&text,
-                 "memory_bytes,time_us,per_sample_us,samples_per_s" VBS_PROVENANCE_COLUMNS "\n");
+    vbs_text_addf(&provenance, ",%lld\n", (long long)curve->profile_id);
+    vbs_text_add(&text, "memory_bytes,time_us,per_sample_us,samples_per_s" VBS_PROVENANCE_COLUMNS
+                        ",profile\n");
     for (int i = 0; i < curve->frontier->n_points; i++) {
         struct numbers numbers = numbers_of(curve, i);
 
@@ -107,6 +107,7 @@ static enum vbs_status write_json(struct cli *cli, const struct curve *curve, co
                   problem->profile->provenance.model, "planner", vbs_planner_name(curve->planner),
                   "request", (json_int_t)problem->request, "io", vbs_io_word(problem->io));
 
+    cli_json_put(json, "profile", json_integer(curve->profile_id), &text.failed);
     cli_json_put(json, "provenance", cli_provenance_json(problem->profile), &text.failed);
     cli_json_put(json, "weights", json_string(vbs_weights_word(problem->weights)), &text.failed);
     cli_json_put(json, "weight_bytes", json_integer(vbs_profile_weight_bytes(problem->profile)),

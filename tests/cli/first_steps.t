@@ -83,6 +83,13 @@ for command in "plan alexnet --memory 10MiB --json -" "frontier alexnet --planne
     [ $code -eq 0 ] && [ "$(member out weight_bytes)" = 243860896 ]
     report $? "$command has them as weight_bytes"
 done
+"$VBSLAB" --db weights.sqlite --quiet measure --backend analytic vgg-s >/dev/null
+run --db weights.sqlite frontier vgg-s --planner fbs --csv -
+[ $code -eq 0 ] && [ "$(sed 's/.*,//' out | sort -u | tr '\n' ' ')" = '2 profile ' ]
+report $? "the CSV of a frontier has the id of its profile in each row"
+run --db weights.sqlite frontier vgg-s --planner fbs --json -
+[ $code -eq 0 ] && [ "$(member out profile)" = 2 ]
+report $? "and its JSON"
 "$VBSLAB" plan example.csv --memory 7 --request 2 --json - |
     sed 's/"weights": "excluded"/&, "weight_bytes": -1/' >negative.json
 refuses "a schedule whose weights are negative" 1 "'weight_bytes' is out of range" \
