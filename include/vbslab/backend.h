@@ -31,7 +31,8 @@ struct vbs_requested_kernel {
     const char *algorithm; /* as in a profile of this backend */
 };
 
-/* How a session is opened. Begin with {.struct_size = sizeof(struct vbs_backend_options)}. */
+/* The options of opening a session. Begin with {.struct_size = sizeof(struct
+ * vbs_backend_options)}. */
 struct vbs_backend_options {
     size_t struct_size; /* sizeof(struct vbs_backend_options) */
     /* Where requested is null, the session has the kernels of all algorithms of all layers at these
@@ -92,8 +93,8 @@ enum vbs_status vbs_backend_find(struct vbs_ctx *ctx, const char *name,
  * the network. */
 bool vbs_analytic_omits(const struct vbs_layer *layer);
 
-/* Whether the times of a profile with this provenance were computed by a model, not measured: its
- * backend is one of those that run nothing. False where the backend is not known. */
+/* Gives whether the times of a profile with this provenance were computed by a model, not measured:
+ * its backend runs nothing. False where the backend is not known. */
 bool vbs_provenance_modelled(const struct vbs_provenance *provenance);
 
 #ifdef __cplusplus

@@ -126,7 +126,7 @@ struct vbs_sample_sink {
                                 double time_us);
 };
 
-/* How long and how exactly to measure. Begin with {.struct_size = sizeof(struct
+/* The limits and the precision of a measurement. Begin with {.struct_size = sizeof(struct
  * vbs_measure_options)}: a member that is 0 has the default that is named here. */
 struct vbs_measure_options {
     size_t struct_size;       /* sizeof(struct vbs_measure_options) */
@@ -169,7 +169,7 @@ enum vbs_status vbs_measure(struct vbs_ctx *ctx, struct vbs_session *session,
     "pinned" /* of devices: from memory of the host that they can read by                          \
                 themselves */
 
-/* How to measure copies. Begin with {.struct_size = sizeof(struct vbs_copy_options)}. */
+/* The options of measuring copies. Begin with {.struct_size = sizeof(struct vbs_copy_options)}. */
 struct vbs_copy_options {
     size_t struct_size;  /* sizeof(struct vbs_copy_options) */
     const char *folder;  /* where a temporary file to copy from can be made; modelled: unused */

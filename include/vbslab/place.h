@@ -61,8 +61,8 @@ struct vbs_place_problem {
     const char *const *names; /* [n_items], for messages; null: items are numbered from 0 */
 };
 
-/* How to search; {0} gives the defaults. The same problem and options give the same placement
- * unless the time limit cuts the search. */
+/* The options of a search; {0} gives the defaults. The same problem and options give the same
+ * placement unless the time limit cuts the search. */
 struct vbs_place_options {
     size_t struct_size;  /* sizeof(struct vbs_place_options) */
     double time_limit_s; /* 0: VBS_PLACE_TIME_S; below 0: none */

@@ -21,15 +21,15 @@
 extern "C" {
 #endif
 
-/* How many percent less time a sample takes than with a baseline, and the 95% interval of that
- * number. All three are NAN where the baseline is infeasible; the ends of the interval are NAN also
- * where one of the times has no interval. Threads: a plain value. */
+/* The percentage by which a sample takes less time than with a baseline, and its 95% interval. All
+ * three are NAN where the baseline is infeasible; the ends of the interval are NAN also where one
+ * of the times has no interval. Threads: a plain value. */
 struct vbs_gain {
     double percent, low_percent, high_percent;
 };
 
-/* Whether the time of a row can be told from the fastest time at its budget, given the noise of the
- * measurement. */
+/* The result of comparing the time of a row with the fastest time at its budget, given the noise of
+ * the measurement. */
 enum vbs_noise_verdict {
     VBS_NOISE_UNKNOWN, /* one of the times has no interval, or the row is not feasible */
     VBS_NOISE_CLEAR,   /* the difference is larger than the noise */
@@ -72,7 +72,7 @@ struct vbs_compare_row {
     bool missing;           /* the comparison was interrupted before this row was finished */
 };
 
-/* What the 95% intervals are computed from. */
+/* The source of the 95% intervals. */
 enum vbs_intervals {
     VBS_INTERVALS_NONE, /* there are none: the times are modelled, or rows lack low_us, high_us */
     VBS_INTERVALS_ROWS, /* the 95% interval of each row's median, as a CSV file has it */

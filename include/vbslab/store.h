@@ -26,7 +26,7 @@ extern "C" {
  * use one file at the same time. Closed by vbs_store_close. */
 struct vbs_store;
 
-/* How a store is opened. */
+/* The modes of opening a store. */
 enum vbs_store_mode {
     /* The file must exist; no row is written, and it may be on a read-only medium. A store that an
      * earlier version wrote is first migrated, for which it must be writable. */

@@ -10,7 +10,8 @@ struct loaded_segment {
     struct arrival arrival;
 };
 
-/* In a tree whose segments are apart this finds one that overlaps. */
+/* Compares segments. In a tree whose segments do not overlap, a search finds one that overlaps the
+ * key. */
 static int compare(const void *left, const void *right)
 {
     const struct loaded_segment *a = left, *b = right;
@@ -20,7 +21,7 @@ static int compare(const void *left, const void *right)
     return a->range.from >= b->range.to;
 }
 
-/* A segment with some byte from..to - 1, or null. */
+/* Finds a segment with some byte of from..to - 1, or null. */
 static struct loaded_segment *find(struct packed *packed, int64_t from, int64_t to)
 {
     const struct loaded_segment key = {.range = {from, to}};
@@ -116,8 +117,8 @@ enum loaded_result vbs_loaded_add(struct loaded *loaded, struct packed *packed,
     return LOADED_DONE;
 }
 
-/* Takes from..to - 1 out of segment, which reaches to from at least. What changes of a segment in
- * the tree leaves it where it stands among the others. */
+/* Removes from..to - 1 from segment, which ends at from or behind. A segment that becomes shorter
+ * keeps its place in the order of the tree. */
 static enum loaded_result cut(struct packed *packed, struct loaded_segment *segment, int64_t from,
                               int64_t to)
 {

@@ -1,6 +1,6 @@
 /*
- * The bytes of packed weights that are in memory, and the times at which they came. Internal to the
- * room.
+ * The bytes of packed weights that are in memory, and the times at which they were loaded. Internal
+ * to the room.
  *
  * Each packed format of each layer's weights is an array of bytes of its own. Loads and evicts of
  * any slices leave segments of it in memory.
@@ -29,7 +29,7 @@ struct packed {
 };
 
 struct loaded {
-    int64_t bytes; /* of all that is loaded */
+    int64_t bytes; /* sum of all loaded bytes */
     int n_packed, n_formats;
     struct packed *packed; /* [n_layers + 1][n_formats] */
 };
@@ -39,7 +39,8 @@ bool vbs_loaded_init(struct loaded *loaded, struct vbs_arena *arena,
                      const struct vbs_profile *profile);
 void vbs_loaded_clear(struct loaded *loaded);
 
-/* Returns null where no row of the layer has this format, or the layer has no weights. */
+/* Gives the packed weights; null where no row of the layer has this format, or the layer has no
+ * weights. */
 struct packed *vbs_loaded_packed(const struct loaded *loaded, int layer, int format);
 
 enum loaded_result { LOADED_DONE, LOADED_TWICE, LOADED_MISSING, LOADED_TOO_MUCH, LOADED_NO_MEMORY };
@@ -48,8 +49,8 @@ enum loaded_result { LOADED_DONE, LOADED_TWICE, LOADED_MISSING, LOADED_TOO_MUCH,
 enum loaded_result vbs_loaded_add(struct loaded *loaded, struct packed *packed,
                                   const struct byte_range *range, const struct arrival *arrival);
 
-/* Takes range away, which may be in several segments or in the middle of one. *load becomes the
- * number of the last load that brought some of it, or -1. Logarithmic for each segment. */
+/* Removes range, which may be in several segments or in the middle of one. *load becomes the number
+ * of the last load that brought some of it, or -1. Logarithmic for each segment. */
 enum loaded_result vbs_loaded_remove(struct loaded *loaded, struct packed *packed,
                                      const struct byte_range *range, int64_t *load);
 

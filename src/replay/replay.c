@@ -1,5 +1,5 @@
 /*
- * The replay: step after step, what each takes in memory and time, and what that says of the
+ * The replay: the memory and the time of each step, one after another, and the verdict on the
  * schedule's limits.
  */
 #include "vbslab/replay.h"
@@ -42,7 +42,7 @@ static enum vbs_status refuse_missing_row(struct vbs_ctx *ctx, const struct sim 
                           schedule->algorithms[step->algorithm]);
 }
 
-/* The row that a step runs, or null. */
+/* Gives the row that a step runs, or null. */
 static const struct vbs_profile_row *find_row(const struct sim *sim, const struct vbs_step *step)
 {
     const struct vbs_profile_row *rows;
@@ -63,7 +63,8 @@ static const struct vbs_profile_row *find_row(const struct sim *sim, const struc
     return NULL;
 }
 
-/* First in, first out: the samples that the step reads must be there, and be asked for. */
+/* Checks that the samples that the step reads exist, in the order of the samples, and that the
+ * request has them. */
 static enum vbs_status check_order(struct vbs_ctx *ctx, const struct sim *sim,
                                    const struct vbs_step *step, int64_t done_before)
 {
@@ -87,7 +88,7 @@ static enum vbs_status check_order(struct vbs_ctx *ctx, const struct sim *sim,
     return VBS_OK;
 }
 
-/* Samples of tensor that became free because one of its readers went on. */
+/* Gives the number of samples of tensor that became free because one of its readers advanced. */
 static int64_t release(const struct sim *sim, struct tensor *tensor)
 {
     int64_t least = sim->tensors[tensor->readers[0]].done;
@@ -101,11 +102,12 @@ static int64_t release(const struct sim *sim, struct tensor *tensor)
     return released;
 }
 
-/* Bytes of inputs that a step, which moved its layer on from done_before, was the last to read. */
+/* The bytes of inputs that a step was the last to read when it advanced its layer from
+ * done_before. */
 struct released {
-    int64_t first_bytes;   /* of the first input: what an in-place output takes over */
-    int64_t first_samples; /* likewise */
-    int64_t counted_bytes; /* of all inputs that count between steps: what the total loses */
+    int64_t first_bytes;   /* of the first input, which an in-place output overwrites */
+    int64_t first_samples; /* of the first input */
+    int64_t counted_bytes; /* of all inputs that count between steps, which leave the total */
 };
 
 static struct released release_inputs(struct sim *sim, const struct tensor *layer,
@@ -118,7 +120,7 @@ static struct released release_inputs(struct sim *sim, const struct tensor *laye
         int64_t n, bytes;
 
         if (input->freed != done_before)
-            continue; /* some reader is still behind where this one was */
+            continue; /* some reader is still as far behind as this one was */
         n = release(sim, input);
         bytes = n * input->sample_bytes;
         if (i == 0) {
@@ -131,7 +133,8 @@ static struct released release_inputs(struct sim *sim, const struct tensor *laye
     return released;
 }
 
-/* A layer has gone on to done samples: at the front stand those that no layer is ahead of. */
+/* Records that a layer has advanced to done samples; at the front are the layers that no other is
+ * ahead of. */
 static void move_front(struct sim *sim, int64_t done)
 {
     if (done > sim->front) {
@@ -142,7 +145,7 @@ static void move_front(struct sim *sim, int64_t done)
         sim->n_at_front++;
 }
 
-/* Memory of a compute step, whatever its outputs and inputs are then. */
+/* Adds up the memory of a compute step. */
 static bool add_up(struct vbs_replay_step *record)
 {
     int64_t bytes;
@@ -153,9 +156,9 @@ static bool add_up(struct vbs_replay_step *record)
 }
 
 /*
- * Memory of a compute step and what it leaves. Only the sums that make a step's memory can
- * overflow: whatever is released was part of the live bytes, and what is live afterwards is at most
- * the step's memory.
+ * Counts the memory of a compute step, and the bytes that stay live after it. Only the sums of a
+ * step's memory can overflow: released bytes were part of the live bytes, and the live bytes
+ * afterwards are at most the step's memory.
  */
 static enum vbs_status count_memory(struct vbs_ctx *ctx, struct sim *sim,
                                     const struct vbs_step *step, bool in_slices,
@@ -168,7 +171,8 @@ static enum vbs_status count_memory(struct vbs_ctx *ctx, struct sim *sim,
 
     if (in_slices) {
         fresh = vbs_sim_move_slice(sim, step);
-        /* What waits outside the budget is inside only for the step: all that the step writes. */
+        /* The output of a tensor outside the budget is inside only for the step, with all its
+         * bytes. */
         if (layer->counted)
             out_samples = fresh;
     } else {
@@ -198,7 +202,7 @@ static enum vbs_status count_memory(struct vbs_ctx *ctx, struct sim *sim,
     return VBS_OK;
 }
 
-/* The step runs for time_us, when the one before has ended and its weights are there. */
+/* Runs the step for time_us, once the step before has ended and its weights are in memory. */
 static void run_clock(struct sim *sim, double ready_us, double time_us,
                       struct vbs_replay_step *record)
 {
@@ -212,13 +216,13 @@ static void run_clock(struct sim *sim, double ready_us, double time_us,
     record->wait_us = sim->chunk_us;
 }
 
-/* What is special about a compute step whose weights count, or of a layer in slices. */
+/* The additional data of a compute step whose weights count, or of a layer in slices. */
 struct special {
     struct arrival arrival; /* of its weights */
     struct byte_range weights;
-    double share; /* of the layer's time */
+    double share; /* share of the layer's time */
     bool in_slices;
-    int64_t done; /* in slices: what the step's slice has finished */
+    int64_t done; /* in slices: samples that the step's slice has finished */
 };
 
 static enum vbs_status refuse_slices(struct vbs_ctx *ctx, const struct sim *sim,
@@ -255,7 +259,7 @@ static enum vbs_status begin_special(struct vbs_ctx *ctx, struct sim *sim,
     return VBS_OK;
 }
 
-/* What an observer is told of the compute step that ran. */
+/* Fills the event of the compute step that ran, for an observer. */
 static void describe(struct sim *sim, const struct vbs_profile_row *row,
                      const struct special *special)
 {
@@ -304,13 +308,14 @@ static enum vbs_status run_step(struct vbs_ctx *ctx, struct sim *sim, const stru
             (int64_t)(step - sim->schedule->steps) + 1, sim->schedule->n_steps, step->op);
     if (step->layer < 1 || step->layer > sim->profile->n_layers)
         return refuse_missing_layer(ctx, sim, step);
-    /* Not into record itself, which the compiler can keep in registers for compute steps. */
+    /* A second record is used, because the compiler can then keep record in registers for compute
+     * steps. */
     VBS_TRY(vbs_sim_transfer(ctx, sim, step, replay, &transfer));
     *record = transfer;
     return VBS_OK;
 }
 
-/* What step i, just run, says of the peak and the budget. */
+/* Compares the memory of step i, which has just run, with the peak and the budget. */
 static void judge_memory(struct vbs_replay *replay, int64_t i, const struct vbs_replay_step *record)
 {
     if (i == 0 || record->memory_bytes > replay->peak_bytes) {
@@ -321,7 +326,7 @@ static void judge_memory(struct vbs_replay *replay, int64_t i, const struct vbs_
         replay->violation_step = i;
 }
 
-/* Likewise of the latency. */
+/* Compares the wait of step i with the latency and its bound. */
 static void judge_wait(struct vbs_replay *replay, int64_t i, const struct vbs_replay_step *record)
 {
     if (replay->latency_bound_us > 0 && replay->late_step < 0 &&
@@ -329,8 +334,9 @@ static void judge_wait(struct vbs_replay *replay, int64_t i, const struct vbs_re
         replay->late_step = i;
 }
 
-/* After compute step i: a chunk ends where all layers have come as far and no slice is ahead, with
- * resident io only with the request. Transfers behind the last chunk belong to it. */
+/* Ends the chunk after compute step i, where all layers have done the same samples and no slice is
+ * ahead; with resident io only at the end of the request. Transfers behind the last chunk belong to
+ * it. */
 static void end_chunk(struct sim *sim, struct vbs_replay *replay, int64_t i)
 {
     bool is_last = sim->front == sim->schedule->request;
@@ -348,7 +354,7 @@ static void end_chunk(struct sim *sim, struct vbs_replay *replay, int64_t i)
     sim->chunk_us = 0;
 }
 
-/* Tells the observer of step i. The record is a copy, so that the loop's own one can stay in
+/* Calls the observer for step i. The record is a copy, so that the loop's own one can stay in
  * registers. */
 static enum vbs_status tell(struct vbs_ctx *ctx, struct sim *sim, int64_t i,
                             struct vbs_replay_step record)
@@ -397,9 +403,9 @@ static enum vbs_status check_end(struct vbs_ctx *ctx, struct sim *sim)
     return sim->counts_weights ? vbs_sim_check_residents(ctx, sim) : VBS_OK;
 }
 
-/* How to replay, beside what of. */
+/* The options of a replay. */
 struct manner {
-    int64_t memory_bytes; /* -1: the schedule's */
+    int64_t memory_bytes; /* -1: the schedule's own */
     bool with_trace;
     vbs_replay_observer *observer; /* or null */
     void *self;

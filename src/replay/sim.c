@@ -1,4 +1,4 @@
-/* What a replay starts from. */
+/* The state in which a replay starts. */
 #include "replay/sim.h"
 
 #include "base/arith.h"
@@ -9,8 +9,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-/* The readers of every tensor. A layer that names an input twice is its reader twice, which changes
- * nothing: the second time there is nothing left to release. */
+/* Lists the readers of every tensor. A layer that names an input twice is its reader twice, which
+ * changes nothing: the second time no sample is left to release. */
 static bool link_tensors(struct sim *sim)
 {
     const struct vbs_profile *profile = sim->profile;
@@ -38,7 +38,7 @@ static bool link_tensors(struct sim *sim)
     return true;
 }
 
-/* What the io accounting counts between steps. */
+/* Decides which tensors count between steps, by the io accounting. */
 static enum vbs_status place_io(struct vbs_ctx *ctx, struct sim *sim)
 {
     bool resident = sim->schedule->io == VBS_IO_RESIDENT;
@@ -62,7 +62,7 @@ static enum vbs_status place_io(struct vbs_ctx *ctx, struct sim *sim)
     return VBS_OK;
 }
 
-/* Constant-time paths from a step to its row of the profile. */
+/* Makes tables that lead from a step to its row of the profile in constant time. */
 static bool index_rows(struct sim *sim)
 {
     const struct vbs_profile *profile = sim->profile;
@@ -84,7 +84,7 @@ static bool index_rows(struct sim *sim)
     return true;
 }
 
-/* Copies take what the profile measured, or else what the schedule was planned for. */
+/* Chooses the link: the profile's for the schedule's source, or else the schedule's own. */
 static enum vbs_status place_weights(struct vbs_ctx *ctx, struct sim *sim)
 {
     const struct vbs_link *planned = &sim->schedule->copy;

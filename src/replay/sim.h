@@ -1,5 +1,5 @@
 /*
- * A replay under way: what its files share. Internal to the room.
+ * The state of a replay, which the files of the room share. Internal to the room.
  *
  * The simulator walks a schedule over the lattice of progress and counts what
  * docs/accounting.md defines. All that changes in a compute step is the progress of one layer, so a
@@ -25,16 +25,17 @@ struct division {
 /* A layer and the tensor that it writes; [0] is the network's input, which no layer writes. */
 struct tensor {
     int64_t sample_bytes;
-    int64_t done;  /* samples written: the layer's progress; all of the request for the input */
+    int64_t done;  /* samples written, which is the layer's progress; for the input all of the
+                      request */
     int64_t freed; /* samples that all readers have finished: their least progress */
     bool counted;  /* its live samples take part in the total between steps */
     bool in_place;
-    bool reads_outside; /* reads the network's input while that waits outside the budget */
+    bool reads_outside; /* reads the network's input while it is outside the budget */
     bool divided;       /* some slice is ahead of another */
     int n_inputs, n_readers;
     const int *inputs;
     int *readers;
-    struct division *division; /* null: never run in slices so far */
+    struct division *division; /* null: the layer has not run in slices so far */
 };
 
 struct sim {
@@ -47,44 +48,44 @@ struct sim {
     int *algorithms; /* from the schedule's to the profile's, -1: not there */
     int64_t live_bytes;
     double clock_us;     /* end of the last compute step */
-    double compute_us;   /* that compute steps took */
+    double compute_us;   /* sum of the compute steps so far */
     int64_t front;       /* most samples that any layer has finished */
-    int n_at_front;      /* layers that have finished as many */
+    int n_at_front;      /* layers that have finished so many samples */
     int n_divided;       /* layers with a slice ahead of another */
-    int64_t chunk;       /* 1, 2, ...: the one that runs */
-    double chunk_us;     /* since it began, on the clock of compute steps */
-    bool ends_by_state;  /* chunks end where all layers have done the same: io external */
-    bool counts_weights; /* weights included; what follows is for them */
+    int64_t chunk;       /* 1, 2, ...: the current chunk */
+    double chunk_us;     /* since the chunk began, on the clock of compute steps */
+    bool ends_by_state;  /* io external: chunks end where all layers have done the same samples */
+    bool counts_weights; /* weights included, for which the following members are */
     int64_t n_residents; /* resident loads, with which the schedule begins */
     struct loaded loaded;
     struct vbs_link link;
     double copy_clock_us;          /* end of the last load */
-    vbs_replay_observer *observer; /* null: nobody observes, and the event is not filled in */
+    vbs_replay_observer *observer; /* null: there is no observer, and the event is not filled */
     void *observing;               /* the observer's self */
-    struct vbs_replay_event event; /* of the step that runs */
-    int64_t n_fresh, n_released;   /* the event's, of the compute step that runs */
+    struct vbs_replay_event event; /* of the current step */
+    int64_t n_fresh, n_released;   /* of the current compute step, for the event */
 };
 
-/* Start with {0}; clear it whatever came out. */
+/* Starts a replay, from {0}; clear it after success and failure. */
 enum vbs_status vbs_sim_init(struct vbs_ctx *ctx, struct sim *sim,
                              const struct vbs_profile *profile,
                              const struct vbs_schedule *schedule) VBS_MUST_CHECK;
 void vbs_sim_clear(struct sim *sim);
 
-/* Returns VBS_INVALID for a step of a layer that exists. The detail names step and layer, and then
- * says, as formatted, what is wrong with the step. */
+/* Returns VBS_INVALID for a step of a layer that exists. The detail names step and layer, and then,
+ * as formatted, the fault of the step. */
 enum vbs_status vbs_sim_refuse(struct vbs_ctx *ctx, const struct sim *sim,
                                const struct vbs_step *step, const char *format, ...)
     VBS_PRINTF(4, 5);
 
-/* The same for a step during which the bytes in memory exceed VBS_MAX_BYTES. */
+/* Does the same for a step during which the bytes in memory exceed VBS_MAX_BYTES. */
 enum vbs_status vbs_sim_refuse_overflow(struct vbs_ctx *ctx, const struct sim *sim,
                                         const struct vbs_step *step) VBS_MUST_CHECK;
 
-/* The slice of its layer that a step computes or moves. */
+/* The slice of its layer that a step computes, loads or evicts. */
 struct slice {
     struct byte_range weights; /* its bytes of the layer's packed weights */
-    double share;              /* of the layer's time */
+    double share;              /* share of the layer's time */
 };
 
 /* slices.c. Finds the step's slice of a layer whose packed weights take weight_bytes. VBS_INVALID:
@@ -94,7 +95,7 @@ enum vbs_status vbs_sim_slice(struct vbs_ctx *ctx, const struct sim *sim,
                               struct slice *slice) VBS_MUST_CHECK;
 
 /* Makes the layer ready for a compute step in slices, or while slices are ahead of others: *done is
- * what the step's slice has finished. */
+ * the number of samples that the step's slice has finished. */
 enum vbs_status vbs_sim_divide(struct vbs_ctx *ctx, struct sim *sim, const struct vbs_step *step,
                                int64_t *done) VBS_MUST_CHECK;
 
@@ -102,7 +103,7 @@ enum vbs_status vbs_sim_divide(struct vbs_ctx *ctx, struct sim *sim, const struc
  * no other slice is behind. Returns for how many of these samples no slice has written output. */
 int64_t vbs_sim_move_slice(struct sim *sim, const struct vbs_step *step);
 
-/* transfer.c. Runs a load or an evict. */
+/* Runs a load or an evict (transfer.c). */
 enum vbs_status vbs_sim_transfer(struct vbs_ctx *ctx, struct sim *sim, const struct vbs_step *step,
                                  struct vbs_replay *replay,
                                  struct vbs_replay_step *record) VBS_MUST_CHECK;
@@ -114,7 +115,8 @@ enum vbs_status vbs_sim_read_weights(struct vbs_ctx *ctx, struct sim *sim,
                                      const struct byte_range *weights,
                                      struct arrival *arrival) VBS_MUST_CHECK;
 
-/* VBS_INVALID: after the last step some of the resident weights are not in memory. */
+/* Fails with VBS_INVALID where some of the resident weights are not in memory after the last
+ * step. */
 enum vbs_status vbs_sim_check_residents(struct vbs_ctx *ctx, struct sim *sim) VBS_MUST_CHECK;
 
 #endif

@@ -1,11 +1,12 @@
-/* Slices of layers: what a slice is, and how far each has come. */
+/* Slices of layers: their channels and bytes, and the progress of each. */
 #include "replay/sim.h"
 
 #include "base/fail.h"
 
 #include <inttypes.h>
 
-/* floor(whole * some / all) for 0 <= some <= all: no product exceeds whole, or all squared. */
+/* Computes floor(whole * some / all) for 0 <= some <= all. No intermediate product exceeds whole,
+ * or all squared. */
 static int64_t portion(int64_t whole, int64_t some, int64_t all)
 {
     return whole / all * some + whole % all * some / all;
@@ -102,8 +103,9 @@ enum vbs_status vbs_sim_divide(struct vbs_ctx *ctx, struct sim *sim, const struc
     return VBS_OK;
 }
 
-/* The layer is as far as its last slice; how many are as far. Each slice has moved on since the
- * time before, so that this costs a step no more than one look. */
+/* Finds the progress of the layer, which is that of its last slice, and how many slices have no
+ * more. Each slice has advanced since the time before, so that this costs a step no more than one
+ * look. */
 static void find_last(struct tensor *layer)
 {
     struct division *division = layer->division;

@@ -6,7 +6,7 @@
 
 #include <inttypes.h>
 
-/* What a transfer moves: its slice of the packed weights, which must be as large as it says. */
+/* Finds the slice of the packed weights that a transfer moves, and checks its size. */
 static enum vbs_status find_slice(struct vbs_ctx *ctx, const struct sim *sim,
                                   const struct vbs_step *step, struct packed **packed,
                                   struct slice *slice)
@@ -25,7 +25,7 @@ static enum vbs_status find_slice(struct vbs_ctx *ctx, const struct sim *sim,
                           step->bytes, bytes);
 }
 
-/* How long a copy takes. */
+/* Computes the time of a copy. */
 static enum vbs_status time_copy(struct vbs_ctx *ctx, const struct sim *sim,
                                  const struct vbs_step *step, double *time_us)
 {
@@ -112,7 +112,7 @@ enum vbs_status vbs_sim_transfer(struct vbs_ctx *ctx, struct sim *sim, const str
             ctx, sim, step, vbs_loaded_remove(&sim->loaded, packed, &slice.weights, &load_number)));
     }
     record->weight_bytes = sim->loaded.bytes;
-    /* The clock stood at chunk_us of its chunk. */
+    /* At the clock's time, chunk_us of the chunk have passed. */
     record->wait_us = sim->chunk_us + (record->end_us - sim->clock_us);
     if (!vbs_add(record->live_bytes, record->weight_bytes, &record->memory_bytes))
         return vbs_sim_refuse_overflow(ctx, sim, step);

@@ -1,5 +1,5 @@
 /*
- * What the commands may use of this room, by topic:
+ * The headers of this room that commands may use, by topic:
  *
  *   cli.h       the frame of all commands: their table, options, errors, notes, profiles by word
  *   commands.h  running a command by its words

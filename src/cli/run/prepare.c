@@ -146,7 +146,7 @@ static enum vbs_status prepare_read(struct run_job *job, const char *path)
 struct planning {
     struct cli_task task;
     struct vbs_solver *solver;
-    /* Of the first plan, for messages. */
+    /* of the first plan, for messages */
     double time_us;
     int64_t placed_bytes;
 };

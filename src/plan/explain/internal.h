@@ -1,4 +1,4 @@
-/* What the files of this sub-room share. */
+/* Functions that the files of this sub-room share. */
 #ifndef VBS_PLAN_EXPLAIN_INTERNAL_H
 #define VBS_PLAN_EXPLAIN_INTERNAL_H
 

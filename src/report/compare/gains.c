@@ -38,14 +38,14 @@ int vbs_gains_told(const struct vbs_compare *compare)
     return compare->weights == VBS_WEIGHTS_INCLUDED ? VBS_N_BASELINES : VBS_N_MADE;
 }
 
-/* One column at the budget at hand. */
+/* A column at the current budget. */
 struct entry {
     struct vbs_compare_row *row;
     const struct vbs_mix *mix; /* null: not feasible */
     struct vbs_spread *spread; /* of mix */
 };
 
-/* Percent less time than base takes; base infeasible or in no time: not a number. */
+/* Gives the gain over base in percent; NAN where base is infeasible or takes no time. */
 static double gain_percent(const struct vbs_compare_row *row, const struct vbs_compare_row *base)
 {
     if (!base->feasible)
@@ -66,7 +66,7 @@ static struct vbs_gain gain_of(const struct entry *ours, const struct entry *bas
     return gain;
 }
 
-/* The first of the fastest. */
+/* Gives the first of the fastest entries. */
 static const struct entry *find_fastest(const struct entry *entries, int n)
 {
     const struct entry *fastest = NULL;
@@ -78,7 +78,8 @@ static const struct entry *find_fastest(const struct entry *entries, int n)
     return fastest;
 }
 
-/* Whether the time of entry, of another mix than fastest, is more than noise away from it. */
+/* Gives whether the time of entry, which has another mix than fastest, differs from it by more than
+ * noise. */
 static enum vbs_noise_verdict judge_difference(const struct entry *entry,
                                                const struct entry *fastest)
 {
@@ -89,8 +90,8 @@ static enum vbs_noise_verdict judge_difference(const struct entry *entry,
     return low <= 0 && high >= 0 ? VBS_NOISE_WITHIN : VBS_NOISE_CLEAR;
 }
 
-/* The verdict of the fastest is that of the nearest of the others; all that run the same share it.
- */
+/* Sets the verdicts. The fastest has that of the nearest of the others; all entries with the same
+ * mix share it. */
 static void set_verdicts(const struct entry *entries, int n)
 {
     const struct entry *fastest = find_fastest(entries, n);

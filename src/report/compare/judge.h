@@ -1,4 +1,5 @@
-/* Whether one profile can judge what was planned on another. Internal to the report room. */
+/* Checks whether one profile can judge plans that were made on another. Internal to the report
+ * room. */
 #ifndef VBS_REPORT_COMPARE_JUDGE_H
 #define VBS_REPORT_COMPARE_JUDGE_H
 

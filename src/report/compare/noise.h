@@ -1,5 +1,5 @@
-/* How much of a difference between schedules is noise of the times that they are judged by. noise.c
- * describes the method and its reasons. Internal to the report room. */
+/* The noise in differences between schedules, which comes from the times by which they are judged.
+ * noise.c describes the method and its reasons. Internal to the report room. */
 #ifndef VBS_REPORT_COMPARE_NOISE_H
 #define VBS_REPORT_COMPARE_NOISE_H
 
