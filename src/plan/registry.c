@@ -91,5 +91,5 @@ enum vbs_status vbs_planner_find(struct vbs_ctx *ctx, const char *name,
     nearest = vbs_nearest_name(name, names, N_PLANNERS);
     if (nearest)
         return vbs_fail(ctx, VBS_NOT_FOUND, "no planner '%s'; did you mean '%s'?", name, nearest);
-    return vbs_fail(ctx, VBS_NOT_FOUND, "no planner '%s'; 'vbslab plan --help' lists them", name);
+    return vbs_fail(ctx, VBS_NOT_FOUND, "no planner '%s'; 'vbslab planners' lists them", name);
 }

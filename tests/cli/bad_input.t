@@ -17,7 +17,7 @@ refuses "an unknown network to be planned" 1 "did you mean 'vgg-16'?" plan vgg16
 refuses "an unknown network to be compared" 1 "did you mean 'resnet-50'?" compare resnet50
 refuses "an unknown planner" 2 "no planner 'dpvbs'; did you mean 'dp-vbs'?" \
     plan example.csv --planner dpvbs --memory 7
-refuses "a planner like no other" 2 "no planner 'zzz'; 'vbslab plan --help' lists them" \
+refuses "a planner like no other" 2 "no planner 'zzz'; 'vbslab planners' lists them" \
     plan example.csv --planner zzz --memory 7
 refuses "an unknown planner of a frontier" 2 "did you mean 'fbs-best'?" \
     frontier example.csv --planner fbsbest

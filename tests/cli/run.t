@@ -384,6 +384,15 @@ declines "a negative number of runs to warm up" 2 '--warmup -1 is out of range' 
 
 # --- the whole process within a limit ---
 
+printf 'model heavy\ninput 1x32x32\nfc fc out=4096\n' >heavy.net
+"$VBSLAB" --quiet --db heavy.sqlite measure ./heavy.net --batches 1 --time-limit 0.1 --no-copies >out 2>err
+run --db heavy.sqlite run ./heavy.net --request 1 --total-memory 1MiB
+least=$(sed -n 's/.*; --total-memory \([0-9]*\)MiB works$/\1/p' err)
+[ $code -eq 3 ] && [ -n "$least" ]
+report $? "a limit below the program itself is no matter of weights"
+run --db heavy.sqlite run ./heavy.net --request 1 --total-memory "$((${least:-99} - 4))MiB"
+[ $code -eq 3 ] && grep -q 'MiB works; 16.0 MiB of it are weights, which --weights included can copy in layer by layer$' err
+report $? "a limit that the weights break"
 declines "a limit that no process keeps" 3 '--total-memory' \
     1 --model mine.net --request 5 --total-memory 1MiB
 least=$(sed -n 's/.*; --total-memory \([0-9]*\)MiB works$/\1/p' err)

@@ -33,17 +33,34 @@ static enum vbs_status try_once(struct run_job *job)
     return status;
 }
 
+/* Says how large the weights are where they stay in memory and the limit fails because of them. */
+static void describe_weights(const struct run_job *job, char *text, size_t size)
+{
+    int64_t weight_bytes = vbs_profile_weight_bytes(job->profile);
+    char weights[24];
+
+    text[0] = '\0';
+    if (job->schedule->weights == VBS_WEIGHTS_EXCLUDED &&
+        job->times.total_bytes - weight_bytes <= job->limit_bytes)
+        snprintf(text, size,
+                 "; %s of it are weights, which --weights included can copy in layer by "
+                 "layer",
+                 vbs_format_bytes(weight_bytes, weights, sizeof weights));
+}
+
 static enum vbs_status refuse(struct run_job *job)
 {
-    char limit[24], total[24], arena[48];
+    char limit[24], total[24], arena[48], weights[128];
     int64_t mib = (job->times.total_bytes + 2 * MARGIN_BYTES + (1 << 20) - 1) >> 20;
 
+    describe_weights(job, weights, sizeof weights);
     return vbs_fail(&job->cli->ctx, VBS_INFEASIBLE,
                     "the process takes %s where %s is the limit, with the least arena that %s can "
-                    "use, %s; --total-memory %lldMiB works",
+                    "use, %s; --total-memory %lldMiB works%s",
                     vbs_format_bytes(job->times.total_bytes, total, sizeof total),
                     vbs_format_bytes(job->limit_bytes, limit, sizeof limit), job->schedule->planner,
-                    vbs_format_exact(job->memory_bytes, arena, sizeof arena), (long long)mib);
+                    vbs_format_exact(job->memory_bytes, arena, sizeof arena), (long long)mib,
+                    weights);
 }
 
 static void tell_again(struct run_job *job)
