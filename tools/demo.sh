@@ -10,7 +10,7 @@ VBSLAB_DB=$out/demo.sqlite
 export VBSLAB_DB
 
 for model in alexnet googlenet; do
-    echo "measuring $model twice, up to a minute: one profile to plan with, one to judge by" >&2
+    echo "measuring $model twice, a minute where nothing else runs: one profile to plan with, one to judge by" >&2
     "$vbslab" measure "$model" --time-limit "${DEMO_SECONDS:-30}" --seed 1 > "$out/$model.plan"
     "$vbslab" measure "$model" --time-limit "${DEMO_SECONDS:-30}" --seed 2 > "$out/$model.judge"
 done
