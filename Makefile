@@ -263,7 +263,7 @@ matching = $(strip $(foreach t,$(2),$(if $(strip $(foreach word,$(1),$(findstrin
 CHOSEN      = $(if $(T),$(call matching,$(T),$(TEST_BIN) $(TEST_SCRIPTS)),$(TEST_BIN) $(TEST_SCRIPTS))
 CHOSEN_LAST = $(call matching,$(TIMED:%=tests/%),$(CHOSEN))
 CHOSEN_MANY = $(filter-out $(CHOSEN_LAST),$(CHOSEN))
-PROVE       = VBSLAB=$(abspath $(BUILD)/vbslab) BUILD=$(abspath $(BUILD)) CC="$(CC)" \
+PROVE       = OMP_WAIT_POLICY=passive VBSLAB=$(abspath $(BUILD)/vbslab) BUILD=$(abspath $(BUILD)) CC="$(CC)" \
               prove --exec '' --failures --timer
 
 check: $(if $(filter %.t,$(CHOSEN)),all) $(if $(filter %/examples.t,$(CHOSEN)),$(EXAMPLES)) $(if $(filter %/cudnn.t,$(CHOSEN)),$(if $(HAS_CUDA),$(BUILD)/tests/vbslab-gpu)) \

@@ -52,23 +52,35 @@ static void fill_range(char *from, int64_t bytes)
         *from = (char)pattern_at(from);
 }
 
+/* Whether each of the eight bytes is above 0. */
+static bool has_no_zero_byte(uint64_t word)
+{
+    return ((word - UINT64_C(0x0101010101010101)) & ~word & UINT64_C(0x8080808080808080)) == 0;
+}
+
+/* Whether the eight bytes from i on, the first of which is aligned, are all alive or all as they
+ * were filled. Others are looked at one by one. */
+static bool is_plain_word(const struct vbs_exec_checker *checker, int64_t i)
+{
+    uint64_t alive, there;
+
+    memcpy(&alive, checker->alive + i, sizeof alive);
+    if (alive != 0)
+        return has_no_zero_byte(alive);
+    memcpy(&there, checker->arena->low + i, sizeof there);
+    return there == PATTERN;
+}
+
 /* Finds the first byte of from..to - 1 of the pages in which nothing lives and which is not as it
  * was filled; -1: there is none. */
 static int64_t find_touched(const struct vbs_exec_checker *checker, int64_t from, int64_t to)
 {
     const char *low = checker->arena->low;
-    uint64_t alive, there;
 
     for (int64_t i = from; i < to;) {
-        if ((uintptr_t)(low + i) % 8 == 0 && to - i >= WORD) {
-            memcpy(&alive, checker->alive + i, sizeof alive);
-            if (alive == 0) {
-                memcpy(&there, low + i, sizeof there);
-                if (there == PATTERN) {
-                    i += WORD;
-                    continue;
-                }
-            }
+        if ((uintptr_t)(low + i) % 8 == 0 && to - i >= WORD && is_plain_word(checker, i)) {
+            i += WORD;
+            continue;
         }
         if (!checker->alive[i] && (unsigned char)low[i] != pattern_at(low + i))
             return i;

@@ -16,7 +16,7 @@ dir=$(mktemp -d) || exit 1
 trap 'cd / && chmod -R u+w "$dir" && rm -rf "$dir"' EXIT
 trap 'exit 1' HUP INT TERM
 cd "$dir" || exit 1
-unset VBSLAB_DB NO_COLOR OMP_PROC_BIND OMP_NUM_THREADS
+unset VBSLAB_DB NO_COLOR OMP_PROC_BIND OMP_NUM_THREADS OMP_WAIT_POLICY
 LC_ALL=C
 XDG_DATA_HOME=$dir/data
 export LC_ALL XDG_DATA_HOME

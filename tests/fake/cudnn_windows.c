@@ -11,13 +11,11 @@ static float *value(const struct fake_operand *o, int n, int c, const int *place
                       (int64_t)place[1] * s[3] + (int64_t)place[2] * s[4]];
 }
 
-/* Gives the place number i of a space of these sizes. */
-static void places(const int *sizes, int64_t i, int *place)
+/* Goes on to the next place of a space of these sizes; the last dimension changes first. */
+static void step(const int *sizes, int *place)
 {
-    for (int d = 2; d >= 0; d--) {
-        place[d] = (int)(i % sizes[d]);
-        i /= sizes[d];
-    }
+    for (int d = 2; d >= 0 && ++place[d] == sizes[d]; d--)
+        place[d] = 0;
 }
 
 static int64_t volume(const int *sizes)
@@ -44,15 +42,18 @@ static double window_sum(const struct fake_op *op, int n, int k, const int *plac
     int n_in = w->t.dim[1], first = k / (w->t.dim[0] / op->window.groups) * n_in;
     int64_t n_q = volume(&w->t.dim[2]);
     double sum = 0;
+    int q[3] = {0};
 
-    for (int64_t i = 0; i < n_q; i++) {
-        int q[3], from[3];
+    for (int64_t i = 0; i < n_q; i++, step(&w->t.dim[2], q)) {
+        const float *weights, *values;
+        int from[3];
 
-        places(&w->t.dim[2], i, q);
         if (!look(op, place, q, from))
             continue;
-        for (int c = 0; c < n_in; c++)
-            sum += (double)*value(w, k, c, q) * *value(x, n, first + c, from);
+        weights = value(w, k, 0, q);
+        values = value(x, n, first, from);
+        for (int64_t c = 0; c < n_in; c++)
+            sum += (double)weights[c * w->t.stride[1]] * values[c * x->t.stride[1]];
     }
     return sum;
 }
@@ -81,12 +82,10 @@ void fake_convolve(const struct fake_op *op)
     fake_scribble(op);
     for (int n = 0; n < y->dim[0]; n++) {
         for (int k = 0; k < y->dim[1]; k++) {
-            for (int64_t i = 0; i < n_places; i++) {
-                int place[3];
+            int place[3] = {0};
 
-                places(&y->dim[2], i, place);
+            for (int64_t i = 0; i < n_places; i++, step(&y->dim[2], place))
                 convolved(op, n, k, place);
-            }
         }
     }
 }
@@ -113,11 +112,11 @@ static double back_sum(const struct fake_op *op, int n, int c, const int *place)
     int n_out = w->t.dim[0] / op->window.groups, first = c / w->t.dim[1] * n_out;
     int64_t n_q = volume(&w->t.dim[2]);
     double sum = 0;
+    int q[3] = {0};
 
-    for (int64_t i = 0; i < n_q; i++) {
-        int q[3], from[3];
+    for (int64_t i = 0; i < n_q; i++, step(&w->t.dim[2], q)) {
+        int from[3];
 
-        places(&w->t.dim[2], i, q);
         if (!look_back(op, place, q, from))
             continue;
         for (int k = first; k < first + n_out; k++)
@@ -134,12 +133,10 @@ void fake_convolve_back(const struct fake_op *op)
     fake_scribble(op);
     for (int n = 0; n < dx->t.dim[0]; n++) {
         for (int c = 0; c < dx->t.dim[1]; c++) {
-            for (int64_t i = 0; i < n_places; i++) {
-                int place[3];
+            int place[3] = {0};
 
-                places(&dx->t.dim[2], i, place);
+            for (int64_t i = 0; i < n_places; i++, step(&dx->t.dim[2], place))
                 fake_put(op, back_sum(op, n, c, place), value(dx, n, c, place));
-            }
         }
     }
 }
@@ -150,12 +147,12 @@ static double pooled(const struct fake_op *op, int n, int c, const int *place)
     bool is_max = w->mode == CUDNN_POOLING_MAX || w->mode == CUDNN_POOLING_MAX_DETERMINISTIC;
     double sum = 0, greatest = -INFINITY;
     int64_t n_inside = 0, n_q = volume(w->size);
+    int q[3] = {0};
 
-    for (int64_t i = 0; i < n_q; i++) {
-        int q[3], from[3];
+    for (int64_t i = 0; i < n_q; i++, step(w->size, q)) {
+        int from[3];
         double x;
 
-        places(w->size, i, q);
         if (!look(op, place, q, from))
             continue;
         x = *value(&op->at[FAKE_X], n, c, from);
@@ -177,12 +174,10 @@ void fake_pool(const struct fake_op *op)
 
     for (int n = 0; n < y->t.dim[0]; n++) {
         for (int c = 0; c < y->t.dim[1]; c++) {
-            for (int64_t i = 0; i < n_places; i++) {
-                int place[3];
+            int place[3] = {0};
 
-                places(&y->t.dim[2], i, place);
+            for (int64_t i = 0; i < n_places; i++, step(&y->t.dim[2], place))
                 fake_put(op, pooled(op, n, c, place), value(y, n, c, place));
-            }
         }
     }
 }
