@@ -155,6 +155,8 @@ static enum vbs_status search_all(struct place_search *search, int64_t capacity,
     return VBS_OK;
 }
 
+/* Gives every component its first offsets. An interruption is a failure only where components are
+ * left without any. */
 static enum vbs_status place_greedily(struct place_search *search, int64_t capacity, bool lowest)
 {
     int64_t aim = highest_low(search);
@@ -163,7 +165,7 @@ static enum vbs_status place_greedily(struct place_search *search, int64_t capac
         aim = capacity;
     for (int p = 0; p < search->n_components; p++) {
         VBS_TRY(vbs_place_greedy(search, &search->components[p], aim));
-        if (vbs_cancelled(search->ctx))
+        if (p + 1 < search->n_components && vbs_cancelled(search->ctx))
             return vbs_fail(search->ctx, VBS_INTERRUPTED, "interrupted");
     }
     return VBS_OK;
