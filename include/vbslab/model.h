@@ -135,7 +135,8 @@ extern "C" {
     X(SLICE, "slice", MOVE, 1, 1, 0)                                                               \
     X(PAD, "pad", MOVE, 1, 1, 0)                                                                   \
     X(EXPAND, "expand", MOVE, 1, 1, 0)                                                             \
-    X(GATHER, "gather", MOVE, 1, 1, 0)
+    X(GATHER, "gather", MOVE, 1, 1, 0)                                                             \
+    X(IDENTITY, "identity", UNARY, 1, 1, 0)
 
 #define VBS_N_TEXT_OPS 12
 

@@ -27,7 +27,7 @@ static enum vbs_status check_chain(struct vbs_ctx *ctx, const struct vbs_network
 
 static bool has_row(enum vbs_op op)
 {
-    return op != VBS_OP_SOFTMAX && op != VBS_OP_DROPOUT;
+    return op != VBS_OP_SOFTMAX && op != VBS_OP_DROPOUT && op != VBS_OP_IDENTITY;
 }
 
 static int count_rows(const struct vbs_network *network)

@@ -338,7 +338,7 @@ const struct operator_case shape_cases[] = {
                 .attributes =
                     {.weighted = {.out_channels = 1, .groups = 1, .window = WINDOW(3, 1, 1, 1)}}},
                {VBS_OP_SIGMOID, "g", FROM(2)},
-               {VBS_OP_DROPOUT, "d", FROM(3)},
+               {VBS_OP_IDENTITY, "d", FROM(3)},
                {VBS_OP_CONCAT, "c", FROM(3, 1), .attributes = {.concat = {.axis = 0}}},
                {VBS_OP_CONV, "y", FROM(5),
                 .attributes =
@@ -354,7 +354,7 @@ const struct operator_case shape_cases[] = {
                {VBS_OP_CONV, "d", FROM(1),
                 .attributes =
                     {.weighted = {.out_channels = 3, .groups = 1, .window = WINDOW(1, 1, 1, 0)}}},
-               {VBS_OP_DROPOUT, "e", FROM(4)},
+               {VBS_OP_IDENTITY, "e", FROM(4)},
                {VBS_OP_SOFTMAX, "s", FROM(4)}}},
 
     RESIZE("twice as large, nearest", DIMS(20, 4, 5), DIMS(20, 8, 10), VBS_RESIZE_NEAREST,

@@ -165,7 +165,7 @@ static enum vbs_status add_unary(struct cu_build *b, enum vbs_op op, const union
     double coefficient;
     struct cu_step *step;
 
-    if (op == VBS_OP_DROPOUT)
+    if (op == VBS_OP_DROPOUT || op == VBS_OP_IDENTITY)
         return at.x.location == CU_DST ? VBS_OK : add_copy(b, at);
     if (op == VBS_OP_LEAKY_RELU && a->leaky_relu.slope <= 1)
         return add_leaky(b, a->leaky_relu.slope, at);

@@ -354,8 +354,7 @@ static bool joins(const struct vbs_builder *builder, const struct draft *draft)
     const struct draft *before = &builder->drafts[input];
     bool by_value = vbs_op_class(draft->node.op) == VBS_CLASS_UNARY;
 
-    return vbs_op_info(draft->node.op)->fused && input != 0 && !draft->node.kept &&
-           before->n_readers == 1 &&
+    return vbs_op_info(draft->node.op)->fused && input != 0 && before->n_readers == 1 &&
            (by_value || draft->shape.dim[0] == layer_shape(builder, before)->dim[0]);
 }
 

@@ -27,7 +27,6 @@ struct vbs_node {
     union vbs_attributes attributes;
     struct vbs_shape operand; /* of the constant operand; n_dims 0: there is none */
     bool round_up;            /* as in struct vbs_operation */
-    bool kept;                /* it is never fused */
     int line;                 /* its line in the file, for messages; 0: none */
     /* The source of its parameters; null: they are seeded. The struct source owns the values. */
     const struct vbs_values *values[VBS_N_PARAMETERS];

@@ -330,11 +330,10 @@ static enum vbs_status add_input(struct vbs_onnx_import *im, struct vbs_onnx_dra
         taken |= inputs[i] == input->id;
     if (status != VBS_OK || !taken)
         return status;
-    copy = vbs_onnx_draft(im, VBS_OP_DROPOUT, 1);
+    copy = vbs_onnx_draft(im, VBS_OP_IDENTITY, 1);
     if (!copy)
         return vbs_no_memory(im->ctx);
     copy->from = draft->from;
-    copy->node.kept = true;
     vbs_onnx_reads(copy, 0, input, NULL);
     VBS_TRY(vbs_onnx_tensor_new(im, copy, &twin));
     VBS_TRY(add_draft(im, twin));

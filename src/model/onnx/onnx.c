@@ -155,12 +155,11 @@ static enum vbs_status input_shape(const struct loader *l, bool batch, struct vb
 static enum vbs_status copy_output(struct vbs_onnx_import *im, const char *name,
                                    struct vbs_onnx_tensor **tensor)
 {
-    struct vbs_onnx_draft *draft = vbs_onnx_draft(im, VBS_OP_DROPOUT, 1);
+    struct vbs_onnx_draft *draft = vbs_onnx_draft(im, VBS_OP_IDENTITY, 1);
 
     if (!draft)
         return vbs_no_memory(im->ctx);
     vbs_onnx_reads(draft, 0, *tensor, NULL);
-    draft->node.kept = true;
     draft->name = name;
     VBS_TRY(vbs_onnx_tensor_new(im, draft, tensor));
     return vbs_onnx_add(im, *tensor);

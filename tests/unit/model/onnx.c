@@ -94,9 +94,9 @@ static const struct {
                     "avgpool fc logsoftmax"},
     {"keras_nhwc", "transpose conv+clip conv+scale+leakyrelu avgpool fc softmax"},
     {"segment", "conv+elu pad avgpool conv instancenorm prelu deconv pad slice concat slice slice "
-                "slice pow max add add resize conv+sigmoid dropout concat transpose"},
-    {"outputs", "fc relu dropout concat dropout concat sub dropout dropout"},
-    {"one_channel", "conv+relu conv+sigmoid concat conv dropout"},
+                "slice pow max add add resize conv+sigmoid identity concat transpose"},
+    {"outputs", "fc relu identity concat identity concat sub identity identity"},
+    {"one_channel", "conv+relu conv+sigmoid concat conv identity"},
     {"whole", "fc transpose matmul softmax+scale reducemax"},
     {"normals", "layernorm pad add add fc transpose transpose matmul+linear softmax matmul "
                 "transpose transpose instancenorm scale gather+gelu reducel2"},

@@ -12,7 +12,7 @@
 
 /* A new operator belongs into keeps_zero where it keeps 0, before its name replaces the last one
  * here. */
-_Static_assert(VBS_OP_GATHER + 1 == VBS_N_OPS, "a new operator: see keeps_zero");
+_Static_assert(VBS_OP_IDENTITY + 1 == VBS_N_OPS, "a new operator: see keeps_zero");
 
 /* Gives whether 0 stays 0, so that the zeros of padding do. For operators that are not named here
  * the zeros are written again, which costs time and does no harm. */
@@ -20,6 +20,7 @@ static bool keeps_zero(enum vbs_op op, const union vbs_attributes *a)
 {
     switch (op) {
     case VBS_OP_DROPOUT:
+    case VBS_OP_IDENTITY:
     case VBS_OP_BATCHNORM:
     case VBS_OP_SCALE:
     case VBS_OP_RELU:
