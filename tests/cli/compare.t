@@ -163,6 +163,12 @@ for option in --seed --node-limit; do
 done
 refuses "a limit of no states" 2 "--node-limit 0 is out of range" example.csv --planners optimal --node-limit 0
 
+for place in 'compare:search at each of the budgets after' 'frontier:searches for each of its budgets' \
+    'plan:end the search for a plan after'; do
+    "$VBSLAB" ${place%%:*} --help | tr -s ' \n' '  ' | grep -qF "${place#*:}"
+    report $? "help of ${place%%:*} says what a time limit bounds"
+done
+
 # --- interrupted ---
 
 # The second profile never comes: opening it tells that the first is done.
