@@ -2,15 +2,14 @@
 
 #include "base/ctx.h"
 #include "reference/ops.h"
+#include "support/guard.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#define GUARD_BYTES 256
-#define GUARD       0xa5
 
 int64_t bench_elements(const struct bench *t, int tensor)
 {
@@ -95,24 +94,6 @@ void bench_close(struct bench *t)
     vbs_network_free(t->network);
 }
 
-/* Allocates exactly bytes, with guards behind them. */
-static unsigned char *guarded(struct bench *t, int64_t bytes)
-{
-    unsigned char *memory = t->session->ops->alloc(t->session, bytes + GUARD_BYTES);
-
-    if (memory)
-        memset(memory, GUARD, (size_t)bytes + GUARD_BYTES);
-    return memory;
-}
-
-static bool guards_stand(const unsigned char *memory, int64_t bytes)
-{
-    for (int i = 0; i < GUARD_BYTES; i++)
-        if (memory[bytes + i] != GUARD)
-            return false;
-    return true;
-}
-
 /* Gives the largest difference as a fraction of the largest value. */
 double difference(const float *got, const float *want, int64_t n)
 {
@@ -169,7 +150,7 @@ static void run_kernel(struct bench *t, int kernel, const float *want, struct ou
     const struct vbs_kernel *k = &t->session->kernels[kernel];
     const struct vbs_profile_layer *layer = &t->session->layers[k->layer];
     int64_t out_bytes = k->batch * layer->out_bytes, count = k->batch * bench_elements(t, k->layer);
-    unsigned char *dst = guarded(t, out_bytes), *ws = guarded(t, k->ws_bytes);
+    unsigned char *dst = guarded(t->session, out_bytes), *ws = guarded(t->session, k->ws_bytes);
     float *got = malloc((size_t)count * sizeof *got);
     void *weights = packed(t, kernel);
     struct vbs_operands operands;
@@ -189,7 +170,8 @@ static void run_kernel(struct bench *t, int kernel, const float *want, struct ou
         o->failed = true;
     } else {
         o->worst = fmax(o->worst, difference(got, want, count));
-        o->guards &= guards_stand(dst, out_bytes) && guards_stand(ws, k->ws_bytes);
+        o->guards &=
+            is_guard(dst + out_bytes, GUARD_BYTES) && is_guard(ws + k->ws_bytes, GUARD_BYTES);
         o->padding &=
             non_zeros((const float *)(const void *)dst, out_bytes / 4) == non_zeros(got, count);
         o->negative |= !(time_us >= 0 && time_us < 1e9);

@@ -371,6 +371,38 @@ void plain_session_free(struct plain_session *session)
     free(session);
 }
 
+static enum vbs_status add_kernel(struct vbs_ctx *ctx, struct vbs_profile_builder *builder,
+                                  const struct vbs_kernel *kernel, double time_us)
+{
+    const struct vbs_profile_row row = {.time_us = time_us,
+                                        .ws_bytes = kernel->ws_bytes,
+                                        .weight_bytes = kernel->weight_bytes,
+                                        .format = kernel->format,
+                                        .n_slices = kernel->row_slices};
+
+    return vbs_profile_builder_row(ctx, builder, kernel->layer, kernel->batch, kernel->algorithm,
+                                   &row);
+}
+
+struct vbs_profile *profile_of_session(struct vbs_ctx *ctx, const struct vbs_session *session,
+                                       const double *times_us)
+{
+    struct vbs_profile_builder *builder = vbs_profile_builder_new();
+    struct vbs_profile *profile = NULL;
+    enum vbs_status status =
+        builder ? vbs_profile_builder_provenance(ctx, builder, &session->provenance)
+                : VBS_NO_MEMORY;
+
+    for (int k = 1; status == VBS_OK && k <= session->n_layers; k++)
+        status = vbs_profile_builder_layer(ctx, builder, &session->layers[k]);
+    for (int i = 0; status == VBS_OK && i < session->n_kernels; i++)
+        status = add_kernel(ctx, builder, &session->kernels[i], times_us ? times_us[i] : 1);
+    if (status == VBS_OK)
+        status = vbs_profile_builder_finish(ctx, builder, &profile);
+    vbs_profile_builder_free(builder);
+    return status == VBS_OK ? profile : NULL;
+}
+
 /* ---- files ---- */
 
 char *read_text(const char *path, size_t *length)

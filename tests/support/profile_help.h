@@ -40,6 +40,11 @@ struct plain_session {
 struct plain_session *plain_session_new(int n_layers, int n_batches, int n_algorithms);
 void plain_session_free(struct plain_session *session);
 
+/* Makes the profile of a session's layers and kernels, in which kernel i takes times_us[i]; where
+ * times_us is null, all take 1 us. Null when it was refused; the reason is in ctx. */
+struct vbs_profile *profile_of_session(struct vbs_ctx *ctx, const struct vbs_session *session,
+                                       const double *times_us);
+
 /* Reads a whole file; the caller frees it. Null when it cannot be read. */
 char *read_text(const char *path, size_t *length);
 int write_text(const char *path, const void *data, size_t length);

@@ -5,6 +5,7 @@
 #include "vbslab/vbslab.h"
 
 #include "cases/backend_cases.h"
+#include "support/profile_help.h"
 #include "support/tap.h"
 
 #include <stdlib.h>
@@ -329,31 +330,18 @@ static void check_every_operator(void)
 
 /* ---- what comes of a session ---- */
 
-/* Makes the profile of a session's layers and kernels, with time_us of every run. */
-static enum vbs_status make_profile(struct bench *t, struct vbs_profile **profile)
+/* Gives the times of all kernels: modelled ones, else 1 us. */
+static bool take_times(struct bench *t, double *times_us)
 {
-    struct vbs_profile_builder *builder = vbs_profile_builder_new();
     const struct vbs_session *s = t->session;
-    enum vbs_status status = builder ? VBS_OK : VBS_NO_MEMORY;
 
-    for (int k = 1; k <= s->n_layers && status == VBS_OK; k++)
-        status = vbs_profile_builder_layer(&t->ctx, builder, &s->layers[k]);
-    for (int i = 0; i < s->n_kernels && status == VBS_OK; i++) {
-        const struct vbs_kernel *k = &s->kernels[i];
-        struct vbs_profile_row row = {.time_us = 1, .ws_bytes = k->ws_bytes};
-
-        if (s->modelled)
-            status = s->ops->run(&t->ctx, t->session, i, &(struct vbs_operands){0}, &row.time_us);
-        if (status == VBS_OK)
-            status =
-                vbs_profile_builder_row(&t->ctx, builder, k->layer, k->batch, k->algorithm, &row);
+    for (int i = 0; i < s->n_kernels; i++) {
+        times_us[i] = 1;
+        if (s->modelled &&
+            s->ops->run(&t->ctx, t->session, i, &(struct vbs_operands){0}, &times_us[i]) != VBS_OK)
+            return false;
     }
-    if (status == VBS_OK)
-        status = vbs_profile_builder_provenance(&t->ctx, builder, &t->session->provenance);
-    if (status == VBS_OK)
-        status = vbs_profile_builder_finish(&t->ctx, builder, profile);
-    vbs_profile_builder_free(builder);
-    return status;
+    return true;
 }
 
 static void check_profile(const char *backend, const char *model)
@@ -365,15 +353,21 @@ static void check_profile(const char *backend, const char *model)
                                           .threads = 0};
     const struct vbs_backend *found;
     struct vbs_profile *profile = NULL;
+    double *times_us = NULL;
     struct bench t = {0};
     bool opened = vbs_network_load(&t.ctx, model, NULL, &t.network) == VBS_OK &&
                   vbs_backend_find(&t.ctx, backend, &found) == VBS_OK &&
                   found->open(&t.ctx, t.network, &options, &t.session) == VBS_OK;
 
-    if (!ok(opened && make_profile(&t, &profile) == VBS_OK && profile->n_batches == 3 &&
+    if (opened)
+        times_us = calloc((size_t)t.session->n_kernels, sizeof *times_us);
+    if (times_us && take_times(&t, times_us))
+        profile = profile_of_session(&t.ctx, t.session, times_us);
+    if (!ok(profile && profile->n_batches == 3 &&
                 profile->layers[0].out_bytes == t.session->layers[0].out_bytes,
             "%s on %s makes a sound profile", model, backend))
         printf("# %s\n", vbs_detail(&t.ctx));
+    free(times_us);
     vbs_profile_free(profile);
     close_bench(&t);
 }

@@ -8,6 +8,7 @@
 #include "support/backend_bench.h"
 #include "fake/cuda.h"
 #include "reference/ops.h"
+#include "support/profile_help.h"
 #include "support/tap.h"
 
 #include <math.h>
@@ -43,27 +44,22 @@ struct trial {
 
 /* ---- a profile, from one run of every kernel ---- */
 
-static bool add_row(struct bench *b, struct vbs_profile_builder *builder, int kernel)
+static bool run_kernel(struct bench *b, int kernel, double *time_us)
 {
     const struct vbs_kernel *k = &b->session->kernels[kernel];
+    const struct vbs_profile_layer *layer = &b->session->layers[k->layer];
     const struct vbs_session_ops *ops = b->session->ops;
-    struct vbs_profile_row row = {.ws_bytes = k->ws_bytes,
-                                  .weight_bytes = k->weight_bytes,
-                                  .format = k->format,
-                                  .n_slices = k->row_slices};
-    void *dst = ops->alloc(b->session, k->batch * b->session->layers[k->layer].out_bytes);
+    void *dst = ops->alloc(b->session, k->batch * layer->out_bytes);
     void *ws = ops->alloc(b->session, k->ws_bytes);
     const void *src[16];
     const struct vbs_operands operands = {.src = src, .dst = dst, .ws = ws};
     bool done;
 
-    for (int i = 0; i < b->session->layers[k->layer].n_inputs; i++)
-        src[i] = b->canonical[b->session->layers[k->layer].inputs[i]];
-    if (b->session->layers[k->layer].in_place)
+    for (int i = 0; i < layer->n_inputs; i++)
+        src[i] = b->canonical[layer->inputs[i]];
+    if (layer->in_place)
         src[0] = dst;
-    done =
-        dst && ws && ops->run(&b->ctx, b->session, kernel, &operands, &row.time_us) == VBS_OK &&
-        vbs_profile_builder_row(&b->ctx, builder, k->layer, k->batch, k->algorithm, &row) == VBS_OK;
+    done = dst && ws && ops->run(&b->ctx, b->session, kernel, &operands, time_us) == VBS_OK;
     ops->free(b->session, dst);
     ops->free(b->session, ws);
     return done;
@@ -71,22 +67,20 @@ static bool add_row(struct bench *b, struct vbs_profile_builder *builder, int ke
 
 static struct vbs_profile *make_profile(void)
 {
-    struct vbs_profile_builder *builder = vbs_profile_builder_new();
     struct vbs_profile *profile = NULL;
+    double *times_us = NULL;
     struct bench b;
-    bool done = bench_open(&b, &NETWORK, "cudnn", 0) && bench_tensors(&b);
+    bool done = bench_open(&b, &NETWORK, "cudnn", 0) && bench_tensors(&b) &&
+                (times_us = calloc((size_t)b.session->n_kernels, sizeof *times_us));
 
-    for (int k = 1; done && k <= b.session->n_layers; k++)
-        done = vbs_profile_builder_layer(&b.ctx, builder, &b.session->layers[k]) == VBS_OK;
     for (int i = 0; done && i < b.session->n_kernels; i++)
-        done = add_row(&b, builder, i);
-    done = done &&
-           vbs_profile_builder_provenance(&b.ctx, builder, &b.session->provenance) == VBS_OK &&
-           vbs_profile_builder_finish(&b.ctx, builder, &profile) == VBS_OK;
-    if (!ok(done, "a profile of a GPU"))
+        done = run_kernel(&b, i, &times_us[i]);
+    if (done)
+        profile = profile_of_session(&b.ctx, b.session, times_us);
+    if (!ok(profile != NULL, "a profile of a GPU"))
         printf("# %s\n", vbs_detail(&b.ctx));
     bench_close(&b);
-    vbs_profile_builder_free(builder);
+    free(times_us);
     return profile;
 }
 

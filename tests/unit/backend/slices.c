@@ -5,13 +5,12 @@
  */
 #include "vbslab/vbslab.h"
 
+#include "support/guard.h"
 #include "support/tap.h"
 
 #include <dnnl.h>
 #include <stdlib.h>
 
-#define GUARD_BYTES 64
-#define GUARD       0xa5 /* as a float: -2.9e-16, which no kernel here computes */
 #define MAX_KERNELS 128
 #define MAX_BATCH   5
 
@@ -88,24 +87,6 @@ static void close_bench(struct bench *t)
     vbs_network_free(t->network);
 }
 
-/* Allocates memory full of guards, with more of them behind. */
-static unsigned char *guarded(struct bench *t, int64_t bytes)
-{
-    unsigned char *memory = t->session->ops->alloc(t->session, bytes + GUARD_BYTES);
-
-    if (memory)
-        memset(memory, GUARD, (size_t)bytes + GUARD_BYTES);
-    return memory;
-}
-
-static bool is_guard(const unsigned char *memory, int64_t bytes)
-{
-    for (int64_t i = 0; i < bytes; i++)
-        if (memory[i] != GUARD)
-            return false;
-    return true;
-}
-
 /* Runs a kernel on the seeded tensors into dst; weights may be null. False: a call failed, or wrote
  * behind its workspace. */
 static bool run(struct bench *t, struct vbs_session *session, int kernel, const void *weights,
@@ -113,7 +94,7 @@ static bool run(struct bench *t, struct vbs_session *session, int kernel, const 
 {
     const struct vbs_kernel *k = &session->kernels[kernel];
     const struct vbs_profile_layer *layer = &session->layers[k->layer];
-    unsigned char *ws = guarded(t, k->ws_bytes);
+    unsigned char *ws = guarded(t->session, k->ws_bytes);
     struct vbs_operands operands = {.dst = dst, .ws = ws, .weights = weights};
     const void *src[4];
     double time_us;
@@ -132,7 +113,7 @@ static bool run(struct bench *t, struct vbs_session *session, int kernel, const 
 static unsigned char *packed(struct bench *t, struct vbs_session *session, int kernel)
 {
     int64_t bytes = session->kernels[kernel].packed_bytes;
-    unsigned char *memory = guarded(t, bytes);
+    unsigned char *memory = guarded(t->session, bytes);
 
     if (memory && session->ops->pack(&t->ctx, session, kernel, memory) == VBS_OK &&
         is_guard(memory + bytes, GUARD_BYTES))
@@ -168,7 +149,7 @@ static void weights_can_be_given(struct bench *t)
             .layer = k->layer, .batch = k->batch, .algorithm = k->algorithm};
         int64_t bytes = k->batch * t->session->layers[k->layer].out_bytes;
         struct vbs_session *given = open_requested(t, &requested, 1, true);
-        unsigned char *want = guarded(t, bytes), *got = guarded(t, bytes);
+        unsigned char *want = guarded(t->session, bytes), *got = guarded(t->session, bytes);
         unsigned char *own = packed(t, t->session, i),
                       *weights = given ? packed(t, given, 0) : NULL;
         const struct vbs_kernel *g = given ? given->kernels : NULL;
@@ -223,7 +204,7 @@ static bool run_slice(struct bench *t, struct vbs_session *session, int i, const
 {
     const struct vbs_kernel *k = &session->kernels[i];
     int64_t sample = session->layers[k->layer].out_bytes, bytes = k->batch * sample;
-    unsigned char *got = guarded(t, bytes);
+    unsigned char *got = guarded(t->session, bytes);
     bool good = got && run(t, session, i, weights, got) && is_guard(got + bytes, GUARD_BYTES);
     int64_t first, count;
 
@@ -244,7 +225,7 @@ static struct outcome try_slices(struct bench *t, int kernel, int n, bool given)
     int64_t bytes = k->batch * t->session->layers[k->layer].out_bytes, at = 0;
     struct outcome o = {.packed = true, .fits = true};
     struct vbs_requested_kernel requested[MAX_KERNELS];
-    unsigned char *want = guarded(t, bytes), *got = guarded(t, bytes);
+    unsigned char *want = guarded(t->session, bytes), *got = guarded(t->session, bytes);
     unsigned char *whole = packed(t, t->session, kernel);
     struct vbs_session *session;
 

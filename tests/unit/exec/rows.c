@@ -9,6 +9,7 @@
 #include "base/ctx.h"
 #include "base/grow.h"
 #include "support/backend_bench.h"
+#include "support/profile_help.h"
 #include "support/tap.h"
 
 #include <stdlib.h>
@@ -43,7 +44,7 @@ static int64_t values_of(const struct trial *t, int tensor)
     return REQUEST * vbs_shape_elements(tensor == 0 ? &n->input : &n->layers[tensor].shape);
 }
 
-/* ---- the profile ---- */
+/* ---- the session ---- */
 
 static bool open_all(struct trial *t)
 {
@@ -55,30 +56,6 @@ static bool open_all(struct trial *t)
 
     return vbs_backend_find(&t->ctx, "onednn", &t->backend) == VBS_OK &&
            t->backend->open(&t->ctx, t->network, &options, &t->session) == VBS_OK;
-}
-
-static bool make_profile(struct trial *t)
-{
-    struct vbs_profile_builder *builder = vbs_profile_builder_new();
-    bool done = builder &&
-                vbs_profile_builder_provenance(&t->ctx, builder, &t->session->provenance) == VBS_OK;
-
-    for (int k = 1; done && k <= t->session->n_layers; k++)
-        done = vbs_profile_builder_layer(&t->ctx, builder, &t->session->layers[k]) == VBS_OK;
-    for (int i = 0; done && i < t->session->n_kernels; i++) {
-        const struct vbs_kernel *k = &t->session->kernels[i];
-        const struct vbs_profile_row row = {.time_us = 1,
-                                            .ws_bytes = k->ws_bytes,
-                                            .weight_bytes = k->weight_bytes,
-                                            .format = k->format,
-                                            .n_slices = k->row_slices};
-
-        done = vbs_profile_builder_row(&t->ctx, builder, k->layer, k->batch, k->algorithm, &row) ==
-               VBS_OK;
-    }
-    done = done && vbs_profile_builder_finish(&t->ctx, builder, &t->profile) == VBS_OK;
-    vbs_profile_builder_free(builder);
-    return done;
 }
 
 static bool make_space(struct trial *t)
@@ -266,7 +243,8 @@ static void close_trial(struct trial *t)
 /* Reports the trial and closes t. */
 static void check(struct trial *t, enum vbs_status made)
 {
-    bool done = made == VBS_OK && open_all(t) && make_profile(t) && make_space(t);
+    bool done = made == VBS_OK && open_all(t) &&
+                (t->profile = profile_of_session(&t->ctx, t->session, NULL)) && make_space(t);
     int n_new = 1;
 
     for (int turn = 0; done && n_new > 0; turn++) {
