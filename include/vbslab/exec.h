@@ -42,7 +42,7 @@ struct vbs_exec_options {
     size_t struct_size;   /* sizeof(struct vbs_exec_options) */
     int threads;          /* as struct vbs_backend_options */
     int64_t memory_bytes; /* of the arena; 0: the schedule's budget */
-    double place_limit_s; /* limit of the search for offsets; 0: 10 */
+    double place_limit_s; /* processor time for finding offsets with moves; 0: 10 */
     /* The file of packed weights (weights included): read when it suits this network, library and
      * schedule, else written anew; null: a file without a name in folder, for this executor only.
      */

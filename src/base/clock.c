@@ -2,12 +2,22 @@
 
 #include <time.h>
 
-double vbs_clock_s(void)
+static double read_clock(clockid_t clock)
 {
     struct timespec now;
 
-    clock_gettime(CLOCK_MONOTONIC, &now);
+    clock_gettime(clock, &now);
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+double vbs_clock_s(void)
+{
+    return read_clock(CLOCK_MONOTONIC);
+}
+
+double vbs_thread_s(void)
+{
+    return read_clock(CLOCK_THREAD_CPUTIME_ID);
 }
 
 void vbs_date_now(char date[VBS_DATE_SIZE])

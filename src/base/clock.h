@@ -4,6 +4,9 @@
 
 /* Gives the seconds since a fixed moment, which is not the same in every process. */
 double vbs_clock_s(void);
+/* Gives the seconds of processor time that the calling thread has used: it stands still while other
+ * programs have the processor. */
+double vbs_thread_s(void);
 
 #define VBS_DATE_SIZE sizeof "2000-01-01T00:00:00Z"
 

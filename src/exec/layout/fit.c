@@ -18,8 +18,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SHORT_S     0.5 /* limit of a search without moves */
-#define SHORT_STEPS 1000000
+#define SHORT_STEPS 1000000 /* of a search without moves */
+#define SHORT_S     2       /* fewer of them where the limit of time is shorter */
 #define MORE_SHARE                                                                                 \
     0.2 /* share of the time limit that is spent on fewer moves once there is a                    \
            layout */
@@ -67,8 +67,8 @@ struct fitting {
     struct vbs_ctx *ctx;
     struct vbs_exec_fit *fit;
     const struct vbs_exec_fit_options *options;
-    double start_s;
-    int64_t *load; /* [n_slots] living bytes */
+    double start_s; /* processor time of this thread, so that a busy machine refuses nothing */
+    int64_t *load;  /* [n_slots] living bytes */
     int64_t n_slots;
     int64_t peak_bytes;  /* the largest of load */
     int64_t least_bytes; /* the lowest height of all layouts; -1: there is none so far */
@@ -85,7 +85,7 @@ struct fitting {
 
 static double left_s(const struct fitting *f)
 {
-    return f->options->limit_s - (vbs_clock_s() - f->start_s);
+    return f->options->limit_s - (vbs_thread_s() - f->start_s);
 }
 
 static void report(const struct fitting *f)
@@ -128,13 +128,14 @@ static void sum_load(struct fitting *f)
     }
 }
 
-/* Places the buffers without moves, as low as a short search can. */
+/* Places the buffers without moves, as low as a short search can. Its time does not count: what is
+ * tried next does not depend on it. */
 static enum vbs_status place_buffers(struct fitting *f)
 {
-    double limit_s = f->options->limit_s / 4 < SHORT_S ? f->options->limit_s / 4 : SHORT_S;
+    double share = fmin(f->options->limit_s / SHORT_S, 1), begun_s = vbs_thread_s();
     const struct vbs_place_options options = {.struct_size = sizeof(struct vbs_place_options),
-                                              .time_limit_s = limit_s,
-                                              .step_limit = SHORT_STEPS};
+                                              .time_limit_s = -1,
+                                              .step_limit = 1 + (int64_t)(share * SHORT_STEPS)};
     const struct vbs_exec_buffers *buffers = &f->fit->buffers;
     const struct vbs_place_problem problem = {.n_items = buffers->n_items,
                                               .items = buffers->items,
@@ -144,6 +145,7 @@ static enum vbs_status place_buffers(struct fitting *f)
     struct vbs_place_result *result;
     enum vbs_status status = vbs_place_lowest(f->ctx, &problem, &options, &result);
 
+    f->start_s += vbs_thread_s() - begun_s;
     if (status != VBS_OK)
         return status;
     for (int i = 0; i < buffers->n_items && !result->interrupted; i++)
@@ -252,7 +254,7 @@ static bool is_done(const struct fitting *f, int64_t target_bytes)
 }
 
 /* Gives whether a strategy is tried. Strategies without moves always are for the first height: they
- * end soon, and on a busy machine one of them may take all of the time. */
+ * end soon, and take no time from the others. */
 static bool suits(const struct fitting *f, const struct strategy *strategy, bool is_first_height)
 {
     double kept_s = is_first_height ? f->options->limit_s / 2 : 0; /* time kept for the other
@@ -366,7 +368,8 @@ enum vbs_status vbs_exec_fit(struct vbs_ctx *ctx, struct vbs_exec_fit *fit,
                              const struct vbs_exec_fit_options *options)
 {
     struct fitting f = {
-        .ctx = ctx, .fit = fit, .options = options, .start_s = vbs_clock_s(), .least_bytes = -1};
+        .ctx = ctx, .fit = fit, .options = options, .start_s = vbs_thread_s(), .least_bytes = -1};
+    double begun_s = vbs_clock_s();
     enum vbs_status status;
 
     fit->checked = checked;
@@ -376,7 +379,7 @@ enum vbs_status vbs_exec_fit(struct vbs_ctx *ctx, struct vbs_exec_fit *fit,
         status = search(&f);
     vbs_exec_layout_clear(&f.best);
     free(f.load);
-    fit->placement.place_s = vbs_clock_s() - f.start_s;
+    fit->placement.place_s = vbs_clock_s() - begun_s;
     fit->placement.n_buffers = fit->buffers.n_items;
     fit->placement.placed_bytes = status == VBS_OK ? fit->layout.height_bytes : f.least_bytes;
     if (status == VBS_OK)

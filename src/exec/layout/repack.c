@@ -280,7 +280,7 @@ enum vbs_status vbs_exec_repack(struct vbs_ctx *ctx, const struct vbs_exec_repac
     segment->problem.buffers = options->buffers;
     segment->problem.blocks = options->blocks;
     segment->options.target_bytes = options->target_bytes;
-    segment->options.end_s = vbs_clock_s() + options->limit_s;
+    segment->options.end_s = vbs_thread_s() + options->limit_s;
     status = begin_repacking(&w);
     for (segment->problem.from = 0; segment->problem.from < options->n_slots && status == VBS_OK;
          segment->problem.from = segment->problem.to)

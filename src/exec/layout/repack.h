@@ -13,7 +13,7 @@ struct vbs_exec_repack_options {
     int64_t n_slots;
     int window;           /* a segment has at most so many buffers that are new in it */
     int64_t target_bytes; /* the height that is not to be exceeded */
-    double limit_s;       /* of the whole search */
+    double limit_s;       /* of the whole search, in processor time of this thread */
 };
 
 /*

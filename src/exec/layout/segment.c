@@ -189,8 +189,7 @@ static enum vbs_status ask(struct segment *segment, int64_t n_steps, bool *fits)
 {
     const struct vbs_place_options options = {.struct_size = sizeof(struct vbs_place_options),
                                               .step_limit = n_steps,
-                                              .time_limit_s =
-                                                  segment->options.end_s - vbs_clock_s(),
+                                              .time_limit_s = -1,
                                               .decides = !segment->options.is_shortest};
     struct vbs_place_problem problem = {.capacity = segment->options.target_bytes};
     struct vbs_place_result *result = NULL;
@@ -204,7 +203,7 @@ static enum vbs_status ask(struct segment *segment, int64_t n_steps, bool *fits)
     problem.items = segment->scratch.items;
     problem.n_rects = segment->scratch.n_rects;
     problem.rects = segment->scratch.rects;
-    if (options.time_limit_s <= 0)
+    if (vbs_thread_s() >= segment->options.end_s)
         return VBS_INFEASIBLE;
     status = vbs_place(segment->ctx, &problem, &options, &result);
     /* The members that stay are in each other's way, or they take too much. */

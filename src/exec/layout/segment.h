@@ -43,7 +43,7 @@ struct segment_problem {
 
 struct segment_options {
     int64_t target_bytes; /* the height to stay within */
-    double end_s;         /* when the search must end (base/clock.h) */
+    double end_s;         /* when the search must end, by vbs_thread_s (base/clock.h) */
     bool is_shortest;     /* the segment cannot be any shorter, so that any height is taken */
     int n_kept_moves;     /* moves of the layout that belong to cuts before this one */
 };
