@@ -24,9 +24,12 @@
  *     pivot     S[i, k-1, b](M) + EXACT[k, k, b](M) + O[k+1, j, b](M),                i <= k <= j
  *
  * Complexity: for m items, r samples and curves of p points O(m^2 r (m + r) p) time at most and
- * O(m^2 r p) memory, 20 bytes a point. An item may be a subchain: cuts then begin and end within
+ * O(m^2 r p) memory, 20 bytes a point. Where only n
+ * of the numbers up to r are solved (counts.h), it is O(m^2 n (m + n) p), and a cutting is the best
+ * of those whose rectangles have these numbers of samples. An item may be a subchain: cuts then begin and end within
  * one subchain, or take it whole, and m is the number of items of each subchain.
  */
+#include "plan/dp/counts.h"
 #include "plan/dp/curve.h"
 #include "plan/dp/dp.h"
 
@@ -43,13 +46,16 @@
 #define MAX_SOLVER_BYTES ((size_t)8 << 30)
 /* Of this with a single point on each curve: with a point more each it takes hours too. */
 #define MAX_FIRST_BYTES 0x1p30
+/* Of the schedules for some numbers of samples: steps with one sample each, and schedules. */
+#define MAX_OFFERED_STEPS (4 << 20)
+#define LEAST_OFFERS      64
 
 /* A chain with its curves. A point's cut is -b1 of a split, else the item c before a barrier or the
  * pivot k; of one item it is the item itself, or the cut within a subchain. */
 struct solved {
     const struct vbs_chain *chain;
     struct vbs_curve **opt; /* O[i, j, b]: see opt_row; [n_items], null: column j is not solved */
-    struct vbs_curve *step; /* item k on batch b, at k * request + b - 1 */
+    struct vbs_curve *step; /* item k on batch b: see step_at */
     struct solved **inside; /* [item][branch], or [item][0] of a subchain; null for a layer */
 };
 
@@ -57,6 +63,7 @@ struct guillotine {
     struct vbs_ctx *ctx;
     const struct vbs_task *task;
     enum vbs_cut_rule rule;
+    struct vbs_counts counts; /* the numbers b of samples */
     struct vbs_arena arena;
     struct vbs_arena scratch; /* of one j */
     struct vbs_arena sums[2]; /* of branches, taken by turns */
@@ -66,23 +73,29 @@ struct guillotine {
     double from_s, reported_s;
 };
 
-/* O[i, j, 1..r]; pairs are stored j by j. */
+/* Where the curve of a pair or an item begins, one for each number of samples. */
+static size_t row_start(const struct guillotine *work, int i)
+{
+    return (size_t)i * (size_t)work->counts.n;
+}
+
+/* O[i, j, ...]; pairs are stored j by j. */
 static struct vbs_curve *opt_row(const struct guillotine *work, const struct solved *solved, int i,
                                  int j)
 {
-    return solved->opt[j] + (size_t)i * (size_t)work->task->request;
+    return solved->opt[j] + row_start(work, i);
 }
 
 static const struct vbs_curve *opt_at(const struct guillotine *work, const struct solved *solved,
                                       int i, int j, int b)
 {
-    return i > j || b == 0 ? &VBS_CURVE_ZERO : &opt_row(work, solved, i, j)[b - 1];
+    return i > j || b == 0 ? &VBS_CURVE_ZERO : &opt_row(work, solved, i, j)[work->counts.index[b]];
 }
 
 static struct vbs_curve *step_at(const struct guillotine *work, const struct solved *solved, int k,
                                  int b)
 {
-    return &solved->step[(size_t)k * (size_t)work->task->request + (size_t)b - 1];
+    return &solved->step[row_start(work, k) + (size_t)work->counts.index[b]];
 }
 
 /* The whole subchain that is item k. */
@@ -151,7 +164,9 @@ static enum vbs_status solve_item(struct guillotine *work, struct solved *solved
 {
     const struct vbs_item *item = &solved->chain->items[k];
 
-    for (int b = 1; b <= work->task->request; b++) {
+    for (int c = 0; c < work->counts.n; c++) {
+        int b = work->counts.list[c];
+
         vbs_envelope_reset(&work->envelope);
         VBS_TRY(item->layer ? offer_rows(work, item, k, b)
                             : offer_branches(work, item, solved->inside[k], k, b));
@@ -173,12 +188,12 @@ static enum vbs_status offer_barriers(struct guillotine *work, const struct solv
     return VBS_OK;
 }
 
-/* from[k * r + b - 1]: item k runs b samples whole, then k+1..j follow; known for k > i. */
+/* from, of item k at row_start: k runs b samples whole, then k+1..j follow; known for k > i. */
 static enum vbs_status offer_pivots(struct guillotine *work, const struct solved *solved, int i,
                                     int j, int b, struct vbs_curve *from)
 {
-    size_t r = (size_t)work->task->request;
-    struct vbs_curve *first = &from[(size_t)i * r + (size_t)b - 1];
+    int at = work->counts.index[b];
+    struct vbs_curve *first = &from[row_start(work, i) + (size_t)at];
 
     VBS_TRY(vbs_envelope_offer_sum(work->ctx, &work->envelope,
                                    vbs_unmoved(step_at(work, solved, i, b)), VBS_POINTS_ALL,
@@ -187,7 +202,7 @@ static enum vbs_status offer_pivots(struct guillotine *work, const struct solved
     for (int k = i + 1; k <= j; k++)
         VBS_TRY(vbs_envelope_offer_sum(
             work->ctx, &work->envelope, vbs_unmoved(opt_at(work, solved, i, k - 1, b)),
-            VBS_POINTS_NEGATIVE_CUT, vbs_unmoved(&from[(size_t)k * r + (size_t)b - 1]), k));
+            VBS_POINTS_NEGATIVE_CUT, vbs_unmoved(&from[row_start(work, k) + (size_t)at]), k));
     return VBS_OK;
 }
 
@@ -195,11 +210,16 @@ static enum vbs_status offer_splits(struct guillotine *work, const struct solved
                                     int j, int b)
 {
     const int64_t *cut = solved->chain->cut_bytes;
+    const int *index = work->counts.index;
+    /* Of three parts the second and the third together may have no curve. */
+    enum vbs_points first = b <= work->counts.exact ? VBS_POINTS_OTHER_CUT : VBS_POINTS_ALL;
 
     for (int b1 = b - 1; b1 >= 1; b1--) {
+        if (index[b1] < 0 || index[b - b1] < 0)
+            continue;
         VBS_TRY(vbs_envelope_offer_sum(
             work->ctx, &work->envelope,
-            vbs_moved_by(opt_at(work, solved, i, j, b1), cut[i] * (b - b1)), VBS_POINTS_OTHER_CUT,
+            vbs_moved_by(opt_at(work, solved, i, j, b1), cut[i] * (b - b1)), first,
             vbs_moved_by(opt_at(work, solved, i, j, b - b1), cut[j + 1] * b1), -b1));
     }
     return VBS_OK;
@@ -209,7 +229,7 @@ static enum vbs_status solve_cell(struct guillotine *work, const struct solved *
                                   int j, int b, struct vbs_curve *from)
 {
     if (i == j && solved->chain->items[i].subchain) {
-        opt_row(work, solved, i, i)[b - 1] = *subchain_at(work, solved, i, b);
+        opt_row(work, solved, i, i)[work->counts.index[b]] = *subchain_at(work, solved, i, b);
         return VBS_OK;
     }
     vbs_envelope_reset(&work->envelope);
@@ -223,7 +243,7 @@ static enum vbs_status solve_cell(struct guillotine *work, const struct solved *
                                        i));
     VBS_TRY(offer_splits(work, solved, i, j, b));
     return vbs_envelope_curve(work->ctx, &work->envelope, &work->arena,
-                              &opt_row(work, solved, i, j)[b - 1]);
+                              &opt_row(work, solved, i, j)[work->counts.index[b]]);
 }
 
 /* What the curves of a chain take at least: a point each. */
@@ -231,7 +251,7 @@ static double least_solver_bytes(const struct guillotine *work, int n_items)
 {
     double pairs = (double)n_items * (n_items + 1.0) / 2;
 
-    return pairs * work->task->request *
+    return pairs * work->counts.n *
            (sizeof(struct vbs_curve) + 2 * sizeof(int64_t) + sizeof(int32_t));
 }
 
@@ -278,16 +298,16 @@ static enum vbs_status solve_column(struct guillotine *work, const struct solved
 {
     enum vbs_status status = VBS_OK;
 
-    solved->opt[j] = vbs_arena_alloc(&work->arena, ((size_t)j + 1) * (size_t)work->task->request,
+    solved->opt[j] = vbs_arena_alloc(&work->arena, row_start(work, j + 1),
                                      sizeof **solved->opt);
     if (!solved->opt[j])
         return vbs_no_memory(work->ctx);
     vbs_arena_clear(&work->scratch);
     for (int i = j; status == VBS_OK && !work->is_late && i >= 0; i--) {
-        for (int b = 1; status == VBS_OK && !work->is_late && b <= work->task->request; b++) {
+        for (int c = 0; status == VBS_OK && !work->is_late && c < work->counts.n; c++) {
             status = vbs_check_cancel(work->ctx);
             if (status == VBS_OK)
-                status = solve_cell(work, solved, i, j, b, from);
+                status = solve_cell(work, solved, i, j, work->counts.list[c], from);
             work->is_late = vbs_task_is_late(work->task);
         }
         if (status == VBS_OK)
@@ -319,16 +339,16 @@ static enum vbs_status solve_inside(struct guillotine *work, struct solved *solv
 static enum vbs_status solve(struct guillotine *work, const struct vbs_chain *chain,
                              struct solved *solved)
 {
-    size_t m = (size_t)chain->n_items, r = (size_t)work->task->request;
+    size_t m = (size_t)chain->n_items, n_curves = row_start(work, chain->n_items);
     struct vbs_curve *from;
 
     *solved = (struct solved){.chain = chain};
     if (least_solver_bytes(work, chain->n_items) > MAX_FIRST_BYTES)
         return too_large(work, solved, least_solver_bytes(work, chain->n_items));
     solved->inside = vbs_arena_alloc(&work->arena, m, sizeof *solved->inside);
-    solved->step = vbs_arena_alloc(&work->arena, m * r, sizeof *solved->step);
+    solved->step = vbs_arena_alloc(&work->arena, n_curves, sizeof *solved->step);
     solved->opt = vbs_arena_alloc(&work->arena, m, sizeof *solved->opt);
-    from = vbs_arena_alloc(&work->arena, m * r, sizeof *from);
+    from = vbs_arena_alloc(&work->arena, n_curves, sizeof *from);
     if (!solved->inside || !solved->step || !solved->opt || !from)
         return vbs_no_memory(work->ctx);
     for (int k = 0; !work->is_late && k < chain->n_items; k++) {
@@ -507,15 +527,29 @@ static enum vbs_status offer_all(struct guillotine *work, const struct solved *w
     return VBS_OK;
 }
 
+/* Schedules of a long request take much memory: where only some numbers of samples are solved, only
+ * every so many points of the curve become schedules. */
+static int offer_stride(const struct guillotine *work, int n_points)
+{
+    double most = (double)MAX_OFFERED_STEPS / work->task->n_layers / work->task->request;
+
+    if (work->counts.exact == work->task->request)
+        return 1;
+    return (int)(n_points / fmax(most, LEAST_OFFERS)) + 1;
+}
+
+/* Offers the schedules of the largest budget, of the least one, and of those between. */
 static enum vbs_status offer_request(struct guillotine *work, const struct solved *whole,
                                      struct vbs_pareto_set *pareto)
 {
-    int r = work->task->request;
+    int r = work->task->request, stride;
     struct vbs_curve *chunks = vbs_arena_alloc(&work->arena, (size_t)r + 1, sizeof *chunks);
 
     VBS_TRY(chunks ? compose_chunks(work, whole, chunks) : vbs_no_memory(work->ctx));
+    stride = offer_stride(work, chunks[r].n);
     for (int p = 0; p < chunks[r].n; p++)
-        VBS_TRY(offer_chunks(work, whole, chunks, chunks[r].bytes[p], pareto));
+        if (p == 0 || (chunks[r].n - 1 - p) % stride == 0)
+            VBS_TRY(offer_chunks(work, whole, chunks, chunks[r].bytes[p], pareto));
     return VBS_OK;
 }
 
@@ -523,7 +557,10 @@ static enum vbs_status solve_whole(struct guillotine *work, const struct vbs_cha
                                    struct vbs_pareto_set *pareto, int n_sets)
 {
     struct solved whole;
-    enum vbs_status status = solve(work, chain, &whole);
+    enum vbs_status status = vbs_counts_find(work->ctx, work->task, &work->arena, &work->counts);
+
+    if (status == VBS_OK)
+        status = solve(work, chain, &whole);
 
     if (work->is_late)
         return status;

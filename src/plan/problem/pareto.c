@@ -46,22 +46,32 @@ enum vbs_status vbs_pareto_offer(struct vbs_ctx *ctx, struct vbs_pareto_set *par
     return vbs_pareto_offer_timed(ctx, pareto, bytes, vbs_step_list_us(pareto->task, steps), steps);
 }
 
+static enum vbs_status keep_steps(struct vbs_ctx *ctx, struct vbs_pareto_set *pareto,
+                                  const struct vbs_step_list *steps, struct vbs_pareto_plan *plan)
+{
+    struct vbs_step *copy =
+        vbs_arena_alloc(&pareto->arena, (size_t)steps->n_steps, sizeof *copy);
+
+    if (!copy)
+        return vbs_no_memory(ctx);
+    memcpy(copy, steps->steps, (size_t)steps->n_steps * sizeof *copy);
+    plan->n_steps = steps->n_steps;
+    plan->steps = copy;
+    return VBS_OK;
+}
+
 enum vbs_status vbs_pareto_offer_timed(struct vbs_ctx *ctx, struct vbs_pareto_set *pareto,
                                        int64_t bytes, double time_us,
                                        const struct vbs_step_list *steps)
 {
-    struct vbs_pareto_plan made = {.bytes = bytes, .time_us = time_us, .n_steps = steps->n_steps};
+    struct vbs_pareto_plan made = {.bytes = bytes, .time_us = time_us, .tag = pareto->tag};
     int from = count_at(pareto, bytes), to = from;
-    struct vbs_step *copy;
 
     if (!vbs_pareto_wants(pareto, bytes, time_us))
         return VBS_OK;
     VBS_TRY(vbs_grow(ctx, &pareto->list, &pareto->capacity, pareto->n + 1, sizeof *pareto->list));
-    copy = vbs_arena_alloc(&pareto->arena, (size_t)steps->n_steps, sizeof *copy);
-    if (!copy)
-        return vbs_no_memory(ctx);
-    memcpy(copy, steps->steps, (size_t)steps->n_steps * sizeof *copy);
-    made.steps = copy;
+    if (!pareto->has_totals_only)
+        VBS_TRY(keep_steps(ctx, pareto, steps, &made));
     if (from > 0 && pareto->list[from - 1].bytes == bytes)
         from--;
     while (to < pareto->n && pareto->list[to].time_us >= made.time_us * (1 - VBS_TIME_NOISE))

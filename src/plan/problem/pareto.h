@@ -10,6 +10,7 @@
 struct vbs_pareto_plan {
     int64_t bytes; /* the least budget of the plan */
     double time_us;
+    int tag; /* of the set, when the plan was offered */
     int64_t n_steps;
     const struct vbs_step *steps;
 };
@@ -20,8 +21,10 @@ struct vbs_pareto_set {
     int64_t capacity;
     struct vbs_pareto_plan *list; /* bytes ascend, times descend strictly */
     struct vbs_arena arena;
-    size_t solving_bytes; /* the largest memory that a solve used, without the plans */
-    bool interrupted;     /* the solve was ended before it tried all schedules */
+    size_t solving_bytes; /* the largest memory that a solve held, without the plans */
+    int tag;              /* the planner's own number for the plans that it offers */
+    bool has_totals_only; /* bytes, time and tag of each plan, but no steps */
+    bool interrupted;     /* more schedules would have been tried */
 };
 
 /* Offers a schedule for budgets from bytes on; steps are copied. It is kept when it is faster, by
@@ -31,16 +34,15 @@ struct vbs_pareto_set {
  * dominates are removed. VBS_NO_MEMORY. */
 enum vbs_status vbs_pareto_offer(struct vbs_ctx *ctx, struct vbs_pareto_set *pareto, int64_t bytes,
                                  const struct vbs_step_list *steps) VBS_MUST_CHECK;
-/* Does the same for a schedule whose time is not the sum of the times of its steps. */
+/* The same for a schedule whose time is not the sum of the times of its steps. */
 enum vbs_status vbs_pareto_offer_timed(struct vbs_ctx *ctx, struct vbs_pareto_set *pareto,
                                        int64_t bytes, double time_us,
                                        const struct vbs_step_list *steps) VBS_MUST_CHECK;
-/* Gives whether a schedule of this time would be kept. */
+/* Whether a schedule of that time would be kept. */
 bool vbs_pareto_wants(const struct vbs_pareto_set *pareto, int64_t bytes, double time_us);
 void vbs_pareto_clear(struct vbs_pareto_set *pareto);
 
-/* These are functions of struct vbs_planner for a planner whose self begins with a struct
- * vbs_pareto_set. */
+/* Functions of struct vbs_planner for a planner whose self begins with a struct vbs_pareto_set. */
 enum vbs_status vbs_pareto_plan_within(struct vbs_ctx *ctx, void *self, int64_t memory_bytes,
                                        struct vbs_draft *draft) VBS_MUST_CHECK;
 int64_t vbs_pareto_least_bytes(const void *self);

@@ -35,6 +35,7 @@
 
 #include "base/clock.h"
 #include "base/fail.h"
+#include "base/grow.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -68,6 +69,7 @@
  * twice: chunk after chunk of so many samples, and as a whole in so many units of several samples.
  */
 #define MAX_CHUNK  64
+#define FEW_CHUNKS 3 /* on which schedules are tried */
 #define MAX_OFFERS 64 /* of the plans of another planner for a larger request in limited time */
 #define REPORT_S   0.1
 
@@ -109,10 +111,29 @@ struct row_kind {
     int algorithm, doublings;
 };
 
+/* How a schedule is made of a cutting. */
+struct trial {
+    int cutting; /* of the price at hand */
+    bool joins_steps;
+    int64_t reserved_bytes, memory_bytes;
+};
+
+struct trial_list {
+    int n;
+    int64_t capacity;
+    struct trial *list;
+};
+
 struct joint {
     struct vbs_ctx *ctx;
     const struct vbs_task *task;
     struct vbs_pareto_set *pareto;
+    /* Where schedules are tried: the task and its plans, or one with few chunks that stands for the
+     * task, and what these schedules would take. */
+    const struct vbs_task *tried;
+    struct vbs_pareto_set *found;
+    int n_repeats; /* of a chunk of tried, beside those that it has */
+    struct trial_list trials; /* of which found has the best; a plan's tag is an index */
     int64_t slice_bytes;      /* where memory is not tight */
     int64_t last_slice_bytes; /* the least where memory is tight */
     int most_doublings;       /* of the number of slices, as the priced profile has names for */
@@ -350,7 +371,7 @@ static enum vbs_status translate_chunk(struct joint *joint, const struct vbs_ste
                                        int64_t n_steps, struct vbs_step_list *steps,
                                        struct vbs_slicing *slicing)
 {
-    const struct vbs_task *task = joint->task;
+    const struct vbs_task *task = joint->tried;
     int *done = calloc((size_t)task->n_layers + 1, sizeof *done);
     enum vbs_status status = done ? VBS_OK : vbs_no_memory(joint->ctx);
 
@@ -381,32 +402,71 @@ static enum vbs_status translate_chunk(struct joint *joint, const struct vbs_ste
     return status;
 }
 
+/* A cutting in the task's own rows. */
+struct translation {
+    struct vbs_arena arena;
+    struct vbs_slicing slicing;
+    struct vbs_step_list steps; /* of all samples that are tried */
+    double chunk_us;            /* computing, of the first chunk */
+};
+
 /* The whole request, chunk after chunk. VBS_INFEASIBLE: as translate_chunk, or the rest does not
  * fit where a chunk does. */
 static enum vbs_status translate(struct joint *joint, const struct vbs_pareto_plan *cutting,
-                                 struct vbs_step_list *steps, struct vbs_slicing *slicing)
+                                 struct translation *to)
 {
     struct vbs_draft rest = {0};
     enum vbs_status status = VBS_OK;
 
-    for (int left = joint->task->request; left >= joint->chunk; left -= joint->chunk) {
-        status = translate_chunk(joint, cutting->steps, cutting->n_steps, steps, slicing);
+    for (int left = joint->tried->request; left >= joint->chunk; left -= joint->chunk) {
+        status = translate_chunk(joint, cutting->steps, cutting->n_steps, &to->steps, &to->slicing);
         if (status != VBS_OK)
             return status;
+        if (to->chunk_us == 0)
+            to->chunk_us = vbs_step_list_us(joint->task, &to->steps);
     }
     if (joint->rest) {
         status = vbs_pareto_plan_within(joint->ctx, (void *)(uintptr_t)joint->rest, cutting->bytes,
                                         &rest);
         if (status == VBS_OK)
-            status = translate_chunk(joint, rest.steps.steps, rest.steps.n_steps, steps, slicing);
+            status = translate_chunk(joint, rest.steps.steps, rest.steps.n_steps, &to->steps,
+                                     &to->slicing);
         vbs_step_list_clear(&rest.steps);
     }
     return status;
 }
 
+static void translation_clear(struct translation *translation)
+{
+    vbs_step_list_clear(&translation->steps);
+    vbs_arena_clear(&translation->arena);
+}
+
+/* Errors as of translate; *translation is cleared by the caller all the same. */
+static enum vbs_status translation_init(struct joint *joint, int cutting,
+                                        struct translation *translation)
+{
+    *translation = (struct translation){0};
+    VBS_TRY(
+        vbs_slicing_init(joint->ctx, joint->task, &translation->arena, &translation->slicing));
+    return translate(joint, &joint->cuttings->list[cutting], translation);
+}
+
+static enum vbs_status stream_init(struct joint *joint, const struct translation *translation,
+                                   bool joins_steps, struct vbs_stream *stream)
+{
+    const struct vbs_step_list *steps = &translation->steps;
+
+    VBS_TRY(vbs_stream_init(joint->ctx, joint->tried, steps->steps, steps->n_steps,
+                            &translation->slicing, joins_steps, stream));
+    if (joint->n_repeats > 0)
+        vbs_stream_repeat(stream, joint->chunk, joint->n_repeats);
+    return VBS_OK;
+}
+
 /* Tries a cutting in budgets of which it is to take the largest of shares. */
 struct cutting_trial {
-    const struct vbs_pareto_plan *cutting;
+    int cutting;
     int64_t from_bytes, to_bytes; /* of the cutting's own budget: it is the best from..to */
 };
 
@@ -435,29 +495,44 @@ static bool is_late(const struct joint *joint)
     return joint->until_s > 0 && vbs_clock_s() > joint->until_s;
 }
 
-static enum vbs_status try_stream(struct joint *joint, const struct cutting_trial *trial,
-                                  const struct vbs_stream *stream,
+/* Plans the transfers as the trial says; what comes out is found. */
+static enum vbs_status try_transfers(struct joint *joint, const struct vbs_stream *stream,
+                                     const struct trial *trial)
+{
+    struct vbs_stream_rule rule = {.keeps = true, .reserved_bytes = trial->reserved_bytes};
+    struct trial_list *trials = &joint->trials;
+
+    VBS_TRY(vbs_grow(joint->ctx, &trials->list, &trials->capacity, (int64_t)trials->n + 1,
+                     sizeof *trials->list));
+    joint->found->tag = trials->n;
+    trials->list[trials->n++] = *trial;
+    return vbs_trial_stream(joint->ctx, stream, &rule, trial->memory_bytes, joint->found);
+}
+
+static enum vbs_status try_stream(struct joint *joint, const struct cutting_trial *cutting,
+                                  bool joins_steps, const struct vbs_stream *stream,
                                   const struct vbs_budget_list *budgets)
 {
+    struct trial trial = {.cutting = cutting->cutting, .joins_steps = joins_steps};
     int64_t largest = 0;
 
     for (int p = 0; p < stream->n_blocks; p++)
         if (stream->blocks[p].bytes > largest)
             largest = stream->blocks[p].bytes;
-    VBS_TRY(vbs_trial_stream(joint->ctx, stream, &(struct vbs_stream_rule){.keeps = true},
-                             stream->least_bytes, joint->pareto));
-    if (trial->to_bytes < INT64_MAX)
-        VBS_TRY(vbs_trial_stream(joint->ctx, stream, &(struct vbs_stream_rule){.keeps = true},
-                                 trial->to_bytes, joint->pareto));
+    trial.memory_bytes = stream->least_bytes;
+    VBS_TRY(try_transfers(joint, stream, &trial));
+    trial.memory_bytes = cutting->to_bytes;
+    if (cutting->to_bytes < INT64_MAX)
+        VBS_TRY(try_transfers(joint, stream, &trial));
     for (int i = 0; i < budgets->n && !is_late(joint); i++) {
         int64_t bytes = budgets->bytes[joint->until_s > 0 ? budgets->n - 1 - i : i];
 
-        if (!takes_share(trial, bytes))
+        if (!takes_share(cutting, bytes))
             continue;
+        trial.memory_bytes = bytes;
         for (int reserves = 0; reserves <= 1; reserves++) {
-            struct vbs_stream_rule rule = {.keeps = true, .reserved_bytes = reserves * largest};
-
-            VBS_TRY(vbs_trial_stream(joint->ctx, stream, &rule, bytes, joint->pareto));
+            trial.reserved_bytes = reserves * largest;
+            VBS_TRY(try_transfers(joint, stream, &trial));
         }
     }
     return VBS_OK;
@@ -466,31 +541,81 @@ static enum vbs_status try_stream(struct joint *joint, const struct cutting_tria
 static enum vbs_status try_cutting(struct joint *joint, const struct cutting_trial *trial,
                                    const struct vbs_budget_list *budgets)
 {
-    struct vbs_arena arena = {0};
-    struct vbs_step_list steps = {0};
-    struct vbs_slicing slicing;
-    enum vbs_status status = vbs_slicing_init(joint->ctx, joint->task, &arena, &slicing);
+    struct translation translation;
+    enum vbs_status status = translation_init(joint, trial->cutting, &translation);
+    double compute_us = vbs_step_list_us(joint->task, &translation.steps) +
+                        joint->n_repeats * translation.chunk_us;
 
-    if (status == VBS_OK)
-        status = translate(joint, trial->cutting, &steps, &slicing);
-    if (status == VBS_OK &&
-        !vbs_pareto_wants(joint->pareto, trial->from_bytes, vbs_step_list_us(joint->task, &steps)))
+    if (status == VBS_OK && !vbs_pareto_wants(joint->found, trial->from_bytes, compute_us))
         goto clean_up; /* what computing alone takes is beaten in every budget that it fits */
-    for (int joins_steps = has_runs(&steps);
+    for (int joins_steps = has_runs(&translation.steps);
          status == VBS_OK && joins_steps >= 0 && !is_late(joint); joins_steps--) {
         struct vbs_stream stream;
 
-        status = vbs_stream_init(joint->ctx, joint->task, steps.steps, steps.n_steps, &slicing,
-                                 joins_steps, &stream);
+        status = stream_init(joint, &translation, joins_steps, &stream);
         if (status != VBS_OK)
             break;
-        status = try_stream(joint, trial, &stream, budgets);
+        status = try_stream(joint, trial, joins_steps, &stream, budgets);
         vbs_stream_clear(&stream);
     }
 clean_up:
-    vbs_step_list_clear(&steps);
-    vbs_arena_clear(&arena);
+    translation_clear(&translation);
     return status == VBS_INFEASIBLE ? VBS_OK : status;
+}
+
+/* Makes the schedule of a trial for the task. */
+static enum vbs_status make_schedule(struct joint *joint, const struct trial *trial)
+{
+    struct vbs_stream_rule rule = {.keeps = true, .reserved_bytes = trial->reserved_bytes};
+    struct translation translation;
+    struct vbs_stream stream;
+    enum vbs_status status = translation_init(joint, trial->cutting, &translation);
+
+    if (status == VBS_OK)
+        status = stream_init(joint, &translation, trial->joins_steps, &stream);
+    if (status == VBS_OK) {
+        status = vbs_trial_stream(joint->ctx, &stream, &rule, trial->memory_bytes, joint->pareto);
+        vbs_stream_clear(&stream);
+    }
+    translation_clear(&translation);
+    return status == VBS_INFEASIBLE ? VBS_OK : status;
+}
+
+/* The place where schedules are tried: the task itself. */
+static void try_whole_task(struct joint *joint)
+{
+    joint->tried = joint->task;
+    joint->found = joint->pareto;
+    joint->n_repeats = 0;
+}
+
+/* Makes the schedules of the best trials from one on, the fastest first: those of few chunks stand
+ * for the task no longer. */
+static enum vbs_status make_schedules(struct joint *joint, int first_trial)
+{
+    struct vbs_pareto_set *found = joint->found;
+    const struct vbs_task *tried = joint->tried;
+    int n_repeats = joint->n_repeats;
+    int stride = vbs_trial_stride(joint->task, found->n);
+    bool has_made = false;
+    enum vbs_status status = VBS_OK;
+
+    try_whole_task(joint);
+    for (int i = found->n - 1; status == VBS_OK && i >= 0; i--) {
+        const struct vbs_pareto_plan *plan = &found->list[i];
+
+        if (plan->tag < first_trial || !vbs_trial_is_made(i, found->n, stride) ||
+            !vbs_pareto_wants(joint->pareto, plan->bytes, plan->time_us))
+            continue;
+        if (has_made && is_late(joint))
+            break;
+        status = make_schedule(joint, &joint->trials.list[plan->tag]);
+        has_made = true;
+    }
+    joint->tried = tried;
+    joint->found = found;
+    joint->n_repeats = n_repeats;
+    return status;
 }
 
 /* Tells that the cuttings of a price are tried up to a share of them. */
@@ -528,7 +653,7 @@ static enum vbs_status try_cuttings(struct joint *joint)
     }
     for (int i = 0; status == VBS_OK && i < cuttings->n && !is_late(joint); i++) {
         int c = fastest_first ? cuttings->n - 1 - i : i;
-        struct cutting_trial trial = {.cutting = &cuttings->list[c],
+        struct cutting_trial trial = {.cutting = c,
                                       .from_bytes = cuttings->list[c].bytes,
                                       .to_bytes = c + 1 < cuttings->n ? cuttings->list[c + 1].bytes
                                                                       : INT64_MAX};
@@ -579,6 +704,7 @@ static enum vbs_status try_price(struct joint *joint, double price)
     int left = joint->task->request % joint->chunk;
     struct vbs_task task = {0}, rest_task = {0};
     void *solved = NULL, *rest = NULL;
+    int first_trial = joint->trials.n;
     enum vbs_status status;
 
     joint->price = price;
@@ -592,10 +718,54 @@ static enum vbs_status try_price(struct joint *joint, double price)
     joint->rest = rest;
     if (status == VBS_OK)
         status = try_cuttings(joint);
+    if (status == VBS_OK && joint->n_repeats > 0)
+        status = make_schedules(joint, first_trial);
     close_priced(&task, solved);
     close_priced(&rest_task, rest);
     vbs_profile_free(joint->profile);
     joint->n_done++;
+    return status;
+}
+
+static enum vbs_status try_prices(struct joint *joint, const struct joint_pass *pass)
+{
+    for (int p = 0; p < pass->n_prices; p++)
+        if (!is_late(joint))
+            VBS_TRY(try_price(joint, PRICES[p]));
+    return VBS_OK;
+}
+
+/* Whether few chunks can stand for all of the request: they are alike, for the bytes beside them do
+ * not change, and no step is shared by two of them. */
+static bool has_equal_chunks(const struct joint *joint)
+{
+    const struct vbs_task *task = joint->task;
+
+    return task->request / joint->chunk > FEW_CHUNKS && task->n_layers > 1 &&
+           task->problem.io == VBS_IO_EXTERNAL && task->latency_ticks == INT64_MAX;
+}
+
+/* Tries schedules on few chunks. Those that would be better than what is known are made. */
+static enum vbs_status try_prices_on_few(struct joint *joint, const struct joint_pass *pass)
+{
+    struct vbs_problem problem = joint->task->problem;
+    struct vbs_pareto_set found = {.has_totals_only = true, .tag = -1};
+    struct vbs_task few;
+    enum vbs_status status = VBS_OK;
+
+    problem.request = FEW_CHUNKS * joint->chunk + joint->task->request % joint->chunk;
+    VBS_TRY(vbs_task_init(joint->ctx, &few, &problem));
+    for (int i = 0; status == VBS_OK && i < joint->pareto->n; i++)
+        status = vbs_pareto_offer_timed(joint->ctx, &found, joint->pareto->list[i].bytes,
+                                        joint->pareto->list[i].time_us, &(struct vbs_step_list){0});
+    joint->tried = found.task = &few;
+    joint->found = &found;
+    joint->n_repeats = joint->task->request / joint->chunk - FEW_CHUNKS;
+    if (status == VBS_OK)
+        status = try_prices(joint, pass);
+    try_whole_task(joint);
+    vbs_pareto_clear(&found);
+    vbs_task_clear(&few);
     return status;
 }
 
@@ -604,10 +774,9 @@ static enum vbs_status try_pass(struct joint *joint, const struct joint_pass *pa
     joint->is_coarse = pass->is_coarse;
     if (joint->task->problem.copy.bytes_per_us > 0)
         VBS_TRY(choose_units(joint, pass->whole, pass->max_units));
-    for (int p = 0; joint->n_batches > 0 && p < pass->n_prices; p++)
-        if (!is_late(joint))
-            VBS_TRY(try_price(joint, PRICES[p]));
-    return VBS_OK;
+    if (joint->n_batches == 0)
+        return VBS_OK;
+    return has_equal_chunks(joint) ? try_prices_on_few(joint, pass) : try_prices(joint, pass);
 }
 
 /* Counts the solves of passes that are going to be tried. */
@@ -652,11 +821,12 @@ static enum vbs_status offer_plans(struct joint *joint, const struct vbs_planner
 
     VBS_TRY(planner->open(joint->ctx, task, &self));
     status = planner->thresholds(joint->ctx, self, &bytes, &n);
-    stride = task->request > MAX_CHUNK && joint->until_s > 0 ? n / MAX_OFFERS + 1 : 1;
-    if (status == VBS_OK && stride > 1 && task->options.most_bytes > 0)
-        status = offer_plan(joint, planner, self, task->options.most_bytes);
-    for (int i = 0; status == VBS_OK && i < n && !vbs_task_is_late(task); i += stride)
-        status = offer_plan(joint, planner, self, bytes[i]);
+    stride = vbs_trial_stride(task, n);
+    if (joint->until_s > 0 && task->request > MAX_CHUNK && stride < n / MAX_OFFERS + 1)
+        stride = n / MAX_OFFERS + 1;
+    for (int i = n - 1; status == VBS_OK && i >= 0 && !vbs_task_is_late(task); i--)
+        if (vbs_trial_is_made(i, n, stride))
+            status = offer_plan(joint, planner, self, bytes[i]);
     free(bytes);
     planner->close(self);
     return status;
@@ -686,6 +856,8 @@ static enum vbs_status offer_resident(struct joint *joint, double until_s)
     enum vbs_status status;
 
     beside.resident = &vbs_planner_dp_vbs_plus;
+    if (task->request > 2 * MAX_CHUNK && task->latency_ticks == INT64_MAX)
+        beside.exact_samples = MAX_CHUNK;
     beside.cut_until_s = until_s;
     if (task->request <= MAX_CHUNK || task->problem.copy.bytes_per_us <= 0 ||
         task->latency_ticks != INT64_MAX)
@@ -790,10 +962,12 @@ static enum vbs_status joint_open(struct vbs_ctx *ctx, const struct vbs_task *ta
     joint.from_s = joint.reported_s = vbs_clock_s();
     if (task->options.time_limit_s > 0 && task->problem.copy.bytes_per_us > 0)
         joint.until_s = joint.from_s + task->options.time_limit_s;
+    try_whole_task(&joint);
     choose_slice_bytes(&joint);
     choose_last_slice(&joint);
     joint.counts_units = tells_slices(task->profile);
     status = try_all(&joint);
+    free(joint.trials.list);
     vbs_arena_clear(&joint.arena);
     if (status == VBS_INTERRUPTED && pareto->n > 0) {
         pareto->interrupted = true; /* the best of the schedules so far */

@@ -14,7 +14,8 @@
  *
  * The plan changes with L wherever a number of slices does. The planner tries these limits one by
  * one (all of them up to 8 slices, then in steps of a quarter), and a grid between them. A budget
- * gets the best of all plans that need no more. O(limits x steps).
+ * gets the best of all plans that need no more. Where all samples of the request are alike, limits
+ * are compared on three of them. O(limits x steps of those samples + plans kept x steps).
  */
 #include "plan/weights/weights.h"
 #include "plan/weights/trial.h"
@@ -24,11 +25,13 @@
 #include <stdlib.h>
 
 #define MOST_PREFETCHED_SLICES 5
+#define FEW_SAMPLES            3
 
 struct mmcnn {
     struct vbs_ctx *ctx;
     const struct vbs_task *task;
-    struct vbs_pareto_set *pareto;
+    const struct vbs_task *tried;   /* the task, or one with fewer samples that stands for it */
+    struct vbs_pareto_set *pareto;  /* to which the schedules of tried are offered */
     struct vbs_arena arena;
     struct vbs_slicing slicing;
     int64_t *base_bytes; /* [0..n] of a step at batch 1 without workspace and weights */
@@ -120,7 +123,7 @@ static enum vbs_status try_stream(struct mmcnn *mmcnn, const struct vbs_stream *
 
 static enum vbs_status try_limit(struct mmcnn *mmcnn, int64_t limit_bytes)
 {
-    const struct vbs_task *task = mmcnn->task;
+    const struct vbs_task *task = mmcnn->tried;
     struct vbs_step_list steps = {0};
     struct vbs_stream stream;
     enum vbs_status status = VBS_OK;
@@ -134,6 +137,8 @@ static enum vbs_status try_limit(struct mmcnn *mmcnn, int64_t limit_bytes)
         status = vbs_stream_init(mmcnn->ctx, task, steps.steps, steps.n_steps, &mmcnn->slicing,
                                  false, &stream);
         if (status == VBS_OK) {
+            if (task != mmcnn->task)
+                vbs_stream_repeat(&stream, 1, mmcnn->task->request - task->request);
             status = try_stream(mmcnn, &stream, limit_bytes);
             vbs_stream_clear(&stream);
         }
@@ -217,6 +222,52 @@ static enum vbs_status find_bases(struct mmcnn *mmcnn)
     return VBS_OK;
 }
 
+/* Tries all limits, the largest first. */
+static enum vbs_status try_limits(struct mmcnn *mmcnn, const struct vbs_budget_list *limits)
+{
+    int64_t most_bytes = mmcnn->task->options.most_bytes;
+
+    for (int i = limits->n - 1; i >= 0 && !vbs_task_is_late(mmcnn->task); i--) {
+        if (most_bytes > 0 && limits->bytes[i] > most_bytes)
+            continue;
+        mmcnn->pareto->tag = i;
+        VBS_TRY(try_limit(mmcnn, limits->bytes[i]));
+    }
+    return VBS_OK;
+}
+
+/* Whether all samples but the first and the last are alike: the bytes beside them do not change,
+ * and no step is shared by two of them. */
+static bool has_equal_samples(const struct vbs_task *task)
+{
+    return task->request > FEW_SAMPLES && task->n_layers > 1 &&
+           task->problem.io == VBS_IO_EXTERNAL && task->latency_ticks == INT64_MAX;
+}
+
+/* Tries all limits on few samples, and on the whole request the best ones alone. */
+static enum vbs_status try_limits_on_few(struct mmcnn *mmcnn, const struct vbs_budget_list *limits)
+{
+    struct vbs_pareto_set *pareto = mmcnn->pareto, found = {.has_totals_only = true};
+    struct vbs_problem problem = mmcnn->task->problem;
+    struct vbs_task few;
+    enum vbs_status status;
+
+    problem.request = FEW_SAMPLES;
+    VBS_TRY(vbs_task_init(mmcnn->ctx, &few, &problem));
+    found.task = mmcnn->tried = &few;
+    mmcnn->pareto = &found;
+    status = try_limits(mmcnn, limits);
+    mmcnn->tried = mmcnn->task;
+    mmcnn->pareto = pareto;
+    for (int i = found.n - 1, stride = vbs_trial_stride(mmcnn->task, found.n);
+         status == VBS_OK && i >= 0; i--)
+        if (vbs_trial_is_made(i, found.n, stride))
+            status = try_limit(mmcnn, limits->bytes[found.list[i].tag]);
+    vbs_pareto_clear(&found);
+    vbs_task_clear(&few);
+    return status;
+}
+
 static enum vbs_status try_all(struct mmcnn *mmcnn)
 {
     size_t n = (size_t)mmcnn->task->n_layers + 1;
@@ -233,8 +284,9 @@ static enum vbs_status try_all(struct mmcnn *mmcnn)
         status = find_bases(mmcnn);
     if (status == VBS_OK)
         status = find_limits(mmcnn, &limits);
-    for (int i = limits.n - 1; status == VBS_OK && i >= 0 && !vbs_task_is_late(mmcnn->task); i--)
-        status = try_limit(mmcnn, limits.bytes[i]);
+    if (status == VBS_OK)
+        status = has_equal_samples(mmcnn->task) ? try_limits_on_few(mmcnn, &limits)
+                                                : try_limits(mmcnn, &limits);
     vbs_budget_list_clear(&limits);
     return status;
 }
@@ -242,7 +294,7 @@ static enum vbs_status try_all(struct mmcnn *mmcnn)
 static enum vbs_status mmcnn_open(struct vbs_ctx *ctx, const struct vbs_task *task, void **self)
 {
     struct vbs_pareto_set *pareto = calloc(1, sizeof *pareto);
-    struct mmcnn mmcnn = {.ctx = ctx, .task = task, .pareto = pareto};
+    struct mmcnn mmcnn = {.ctx = ctx, .task = task, .tried = task, .pareto = pareto};
     enum vbs_status status;
 
     if (!pareto)

@@ -307,6 +307,7 @@ static enum vbs_status open_policy(struct vbs_ctx *ctx, struct resident *residen
     VBS_TRY(vbs_task_init(ctx, &policy->task, &problem));
     policy->task.options = resident->task->options;
     policy->task.cut_until_s = resident->task->cut_until_s;
+    policy->task.exact_samples = resident->task->exact_samples;
     if (resident->task->options.most_bytes > 0)
         policy->task.options.most_bytes = resident->task->options.most_bytes - policy->weight_bytes;
     policy->task.options.time_limit_s = /* of a budget, for all policies together */

@@ -308,6 +308,30 @@ done:
     return status;
 }
 
+/* The number of slots up to the end of so many samples. */
+static int slots_of_samples(const struct vbs_stream *stream, int samples)
+{
+    int64_t left = (int64_t)samples * stream->task->n_layers;
+    int s = 0;
+
+    for (; left > 0 && s < stream->computes.n_steps; s++) {
+        const struct vbs_step *step = &stream->computes.steps[s];
+
+        if (step->slice == step->n_slices) /* the last, or the layer is not in slices */
+            left -= step->batch;
+    }
+    return s;
+}
+
+void vbs_stream_repeat(struct vbs_stream *stream, int chunk, int n_repeats)
+{
+    stream->repeated_from = slots_of_samples(stream, chunk);
+    stream->repeated_to = slots_of_samples(stream, 2 * chunk);
+    stream->n_repeats = n_repeats;
+    for (int s = stream->repeated_from; s < stream->repeated_to; s++)
+        stream->compute_us += n_repeats * stream->step_us[s];
+}
+
 void vbs_stream_clear(struct vbs_stream *stream)
 {
     vbs_step_list_clear(&stream->computes);

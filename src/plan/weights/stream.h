@@ -28,7 +28,7 @@ struct vbs_weight_block {
     double copy_us;
 };
 
-/* A visit: a step that reads a block. */
+/* A step reads a block. */
 struct vbs_visit {
     int slot; /* the step */
     int block;
@@ -46,15 +46,18 @@ struct vbs_slicing {
 struct vbs_stream {
     const struct vbs_task *task;
     struct vbs_step_list computes; /* slot by slot */
-    int64_t *step_bytes;           /* [n_slots] bytes of a step without weights */
+    int64_t *step_bytes;           /* [n_slots] of a step without weights */
     double *step_us;               /* [n_slots] */
-    double compute_us;             /* sum of all steps */
+    double compute_us;             /* of all, repetitions included */
     int n_blocks;
     struct vbs_weight_block *blocks;
     int n_visits;
     struct vbs_visit *visits; /* by slot */
     int *gaps;                /* [n_visits] visits, by the length of the gap after them */
     int64_t least_bytes;      /* the least budget */
+    /* Slots repeated_from..repeated_to-1 stand for n_repeats more repetitions (vbs_stream_repeat). */
+    int repeated_from, repeated_to;
+    int n_repeats;
     struct vbs_arena arena;
 };
 
@@ -75,13 +78,16 @@ enum vbs_status vbs_stream_init(struct vbs_ctx *ctx, const struct vbs_task *task
                                 struct vbs_stream *stream) VBS_MUST_CHECK;
 void vbs_stream_clear(struct vbs_stream *stream);
 
+/* Makes a stream of at least three equal chunks of so many samples stand for one with n_repeats more
+ * of them: times count the second chunk as often. What is planned for it is an estimate; only a
+ * stream of the whole request leads to a schedule. O(slots). */
+void vbs_stream_repeat(struct vbs_stream *stream, int chunk, int n_repeats);
+
 struct vbs_stream_rule {
     bool keeps; /* gaps are kept; else every block is evicted after each run of visits in
                    consecutive steps */
-    int64_t reserved_bytes; /* bytes that are not used for keeping, so that prefetching can use
-                               them */
-    const int *earliest;    /* [n_visits] the slot before which the visit's load must not be; null:
-                               0 for all */
+    int64_t reserved_bytes; /* not used for keeping, so that prefetching can use them */
+    const int *earliest; /* [n_visits] slot before which the visit's load must not stand; null: 0 */
 };
 
 /* Totals of the schedule. */

@@ -5,6 +5,10 @@
 #include <math.h>
 #include <stdlib.h>
 
+/* Of schedules for smaller budgets: steps with one sample each, and schedules. */
+#define MOST_STEPS      (1 << 20)
+#define LEAST_SCHEDULES 16
+
 static bool bounded(const struct vbs_task *task)
 {
     return task->latency_ticks != INT64_MAX;
@@ -39,6 +43,8 @@ enum vbs_status vbs_trial_stream(struct vbs_ctx *ctx, const struct vbs_stream *s
         return VBS_OK;
     if (status != VBS_OK || !vbs_pareto_wants(pareto, streamed.peak_bytes, streamed.time_us))
         return status;
+    if (pareto->has_totals_only)
+        return vbs_pareto_offer_timed(ctx, pareto, streamed.peak_bytes, streamed.time_us, &steps);
     status = vbs_stream_plan(ctx, stream, rule, memory_bytes, &streamed, &steps);
     if (status == VBS_OK)
         status = bounded(stream->task) ? vbs_trial_offer(ctx, streamed.peak_bytes, &steps, pareto)
@@ -78,6 +84,20 @@ const struct vbs_profile_row *vbs_trial_row(const struct vbs_task *task, int lay
         }
     }
     return best;
+}
+
+int vbs_trial_stride(const struct vbs_task *task, int n)
+{
+    int most = MOST_STEPS / task->n_layers / task->request;
+
+    if (task->options.most_bytes == 0)
+        return 1;
+    return n / (most > LEAST_SCHEDULES ? most : LEAST_SCHEDULES) + 1;
+}
+
+bool vbs_trial_is_made(int i, int n, int stride)
+{
+    return i == 0 || (n - 1 - i) % stride == 0;
 }
 
 int vbs_trial_batch(const struct vbs_task *task, int limit)
