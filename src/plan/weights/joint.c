@@ -589,6 +589,14 @@ static void try_whole_task(struct joint *joint)
     joint->n_repeats = 0;
 }
 
+/* Whether no budget so large is asked for. */
+static bool is_above(const struct joint *joint, int64_t bytes)
+{
+    int64_t most_bytes = joint->task->options.most_bytes;
+
+    return most_bytes > 0 && bytes > most_bytes;
+}
+
 /* Makes the schedules of the best trials from one on, the fastest first: those of few chunks stand
  * for the task no longer. */
 static enum vbs_status make_schedules(struct joint *joint, int first_trial)
@@ -596,15 +604,18 @@ static enum vbs_status make_schedules(struct joint *joint, int first_trial)
     struct vbs_pareto_set *found = joint->found;
     const struct vbs_task *tried = joint->tried;
     int n_repeats = joint->n_repeats;
-    int stride = vbs_trial_stride(joint->task, found->n);
+    int n = found->n, stride;
     bool has_made = false;
     enum vbs_status status = VBS_OK;
 
+    while (n > 1 && is_above(joint, found->list[n - 1].bytes))
+        n--;
+    stride = vbs_trial_stride(joint->task, n);
     try_whole_task(joint);
-    for (int i = found->n - 1; status == VBS_OK && i >= 0; i--) {
+    for (int i = n - 1; status == VBS_OK && i >= 0; i--) {
         const struct vbs_pareto_plan *plan = &found->list[i];
 
-        if (plan->tag < first_trial || !vbs_trial_is_made(i, found->n, stride) ||
+        if (plan->tag < first_trial || !vbs_trial_is_made(i, n, stride) ||
             !vbs_pareto_wants(joint->pareto, plan->bytes, plan->time_us))
             continue;
         if (has_made && is_late(joint))
@@ -821,6 +832,8 @@ static enum vbs_status offer_plans(struct joint *joint, const struct vbs_planner
 
     VBS_TRY(planner->open(joint->ctx, task, &self));
     status = planner->thresholds(joint->ctx, self, &bytes, &n);
+    while (n > 1 && is_above(joint, bytes[n - 1]))
+        n--;
     stride = vbs_trial_stride(task, n);
     if (joint->until_s > 0 && task->request > MAX_CHUNK && stride < n / MAX_OFFERS + 1)
         stride = n / MAX_OFFERS + 1;
