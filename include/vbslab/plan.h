@@ -51,7 +51,8 @@ struct vbs_solver_options {
     int64_t table_bytes;
     /* The largest budget that vbs_solver_plan will get; 0: any. Planning a network of hundreds of
      * layers then takes less time and memory, and vbs_solver_new fails with VBS_INFEASIBLE where
-     * the planner certainly has no schedule for this budget. */
+     * the planner certainly has no schedule for this budget. For smaller budgets, joint then makes
+     * only some of the schedules of a long request, so that their plans may be slower. */
     int64_t most_bytes;
     /*
      * optimal: seconds after which a search ends with the best schedule so far and its proven gap;

@@ -233,8 +233,7 @@ enum vbs_status vbs_solver_new(struct vbs_ctx *ctx, const struct vbs_planner *pl
     made->task.options = own;
     made->task.options.struct_size = sizeof own;
     relay_progress(made);
-    if (planner != &vbs_planner_joint &&
-        (problem->weights == VBS_WEIGHTS_INCLUDED || !is_long(&made->task)))
+    if (planner != &vbs_planner_joint && !is_long(&made->task))
         made->task.options.most_bytes = 0;
     choose_planner(made, planner);
     status = describe_profile(ctx, made);

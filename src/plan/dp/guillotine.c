@@ -26,8 +26,9 @@
  * Complexity: for m items, r samples and curves of p points O(m^2 r (m + r) p) time at most and
  * O(m^2 r p) memory, 20 bytes a point. Where only n
  * of the numbers up to r are solved (counts.h), it is O(m^2 n (m + n) p), and a cutting is the best
- * of those whose rectangles have these numbers of samples. An item may be a subchain: cuts then begin and end within
- * one subchain, or take it whole, and m is the number of items of each subchain.
+ * of those whose rectangles have these numbers of samples. An item may be a subchain: cuts then
+ * begin and end within one subchain, or take it whole, and m is the number of items of each
+ * subchain.
  */
 #include "plan/dp/counts.h"
 #include "plan/dp/curve.h"
@@ -298,8 +299,7 @@ static enum vbs_status solve_column(struct guillotine *work, const struct solved
 {
     enum vbs_status status = VBS_OK;
 
-    solved->opt[j] = vbs_arena_alloc(&work->arena, row_start(work, j + 1),
-                                     sizeof **solved->opt);
+    solved->opt[j] = vbs_arena_alloc(&work->arena, row_start(work, j + 1), sizeof **solved->opt);
     if (!solved->opt[j])
         return vbs_no_memory(work->ctx);
     vbs_arena_clear(&work->scratch);

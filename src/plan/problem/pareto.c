@@ -49,8 +49,7 @@ enum vbs_status vbs_pareto_offer(struct vbs_ctx *ctx, struct vbs_pareto_set *par
 static enum vbs_status keep_steps(struct vbs_ctx *ctx, struct vbs_pareto_set *pareto,
                                   const struct vbs_step_list *steps, struct vbs_pareto_plan *plan)
 {
-    struct vbs_step *copy =
-        vbs_arena_alloc(&pareto->arena, (size_t)steps->n_steps, sizeof *copy);
+    struct vbs_step *copy = vbs_arena_alloc(&pareto->arena, (size_t)steps->n_steps, sizeof *copy);
 
     if (!copy)
         return vbs_no_memory(ctx);

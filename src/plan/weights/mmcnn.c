@@ -30,8 +30,8 @@
 struct mmcnn {
     struct vbs_ctx *ctx;
     const struct vbs_task *task;
-    const struct vbs_task *tried;   /* the task, or one with fewer samples that stands for it */
-    struct vbs_pareto_set *pareto;  /* to which the schedules of tried are offered */
+    const struct vbs_task *tried;  /* the task, or one with fewer samples that stands for it */
+    struct vbs_pareto_set *pareto; /* to which the schedules of tried are offered */
     struct vbs_arena arena;
     struct vbs_slicing slicing;
     int64_t *base_bytes; /* [0..n] of a step at batch 1 without workspace and weights */

@@ -55,7 +55,8 @@ struct vbs_stream {
     struct vbs_visit *visits; /* by slot */
     int *gaps;                /* [n_visits] visits, by the length of the gap after them */
     int64_t least_bytes;      /* the least budget */
-    /* Slots repeated_from..repeated_to-1 stand for n_repeats more repetitions (vbs_stream_repeat). */
+    /* Slots repeated_from..repeated_to-1 stand for n_repeats more repetitions (vbs_stream_repeat).
+     */
     int repeated_from, repeated_to;
     int n_repeats;
     struct vbs_arena arena;
@@ -78,9 +79,9 @@ enum vbs_status vbs_stream_init(struct vbs_ctx *ctx, const struct vbs_task *task
                                 struct vbs_stream *stream) VBS_MUST_CHECK;
 void vbs_stream_clear(struct vbs_stream *stream);
 
-/* Makes a stream of at least three equal chunks of so many samples stand for one with n_repeats more
- * of them: times count the second chunk as often. What is planned for it is an estimate; only a
- * stream of the whole request leads to a schedule. O(slots). */
+/* Makes a stream of at least three equal chunks of so many samples stand for one with n_repeats
+ * more of them: times count the second chunk as often. What is planned for it is an estimate; only
+ * a stream of the whole request leads to a schedule. O(slots). */
 void vbs_stream_repeat(struct vbs_stream *stream, int chunk, int n_repeats);
 
 struct vbs_stream_rule {

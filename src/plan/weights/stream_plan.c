@@ -176,10 +176,9 @@ static enum vbs_status place_loads(struct loading *loading)
         }
         clocks.ended_us[s + 1] = start_us + stream->step_us[s];
     }
-    loading->streamed->time_us =
-        clocks.ended_us[loading->n_slots] +
-        stream->n_repeats *
-            (clocks.ended_us[stream->repeated_to] - clocks.ended_us[stream->repeated_from]);
+    loading->streamed->time_us = clocks.ended_us[loading->n_slots] +
+                                 stream->n_repeats * (clocks.ended_us[stream->repeated_to] -
+                                                      clocks.ended_us[stream->repeated_from]);
     free(clocks.ended_us);
     return isinf(loading->streamed->time_us) ? VBS_INFEASIBLE : VBS_OK;
 }

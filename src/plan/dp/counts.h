@@ -1,0 +1,26 @@
+/*
+ * The numbers of samples for which guillotine cuttings are solved.
+ */
+#ifndef VBS_PLAN_DP_COUNTS_H
+#define VBS_PLAN_DP_COUNTS_H
+
+#include "base/arena.h"
+#include "plan/problem/task.h"
+
+/*
+ * All numbers up to the request, or fewer where task->exact_samples is e > 0: all up to e, then the
+ * multiples of 8 up to 8 e, the multiples of 64 up to 64 e and so on, and the request. Each number
+ * is a sum of two smaller ones, so that every number can be split.
+ */
+struct vbs_counts {
+    int n;
+    int *list;  /* [n] ascends; the last is the request */
+    int *index; /* [0..request] in list, or -1 */
+    int exact;  /* all numbers up to this one are in the list */
+};
+
+/* Fills *counts, allocated in arena. VBS_NO_MEMORY. O(request). */
+enum vbs_status vbs_counts_find(struct vbs_ctx *ctx, const struct vbs_task *task,
+                                struct vbs_arena *arena, struct vbs_counts *counts) VBS_MUST_CHECK;
+
+#endif

@@ -1,0 +1,91 @@
+/*
+ * The parts of joint (joint.c): its priced rows, and its schedules from cuttings of them.
+ */
+#ifndef VBS_PLAN_WEIGHTS_JOINT_H
+#define VBS_PLAN_WEIGHTS_JOINT_H
+
+#include "plan/problem/problem.h"
+
+/* What an algorithm of the priced profile stands for: one of the task, and how often its slices are
+ * halved. */
+struct row_kind {
+    int algorithm, doublings;
+};
+
+/* How a schedule is made of a cutting. */
+struct trial {
+    int cutting; /* of the price at hand */
+    bool joins_steps;
+    int64_t reserved_bytes, memory_bytes;
+};
+
+struct trial_list {
+    int n;
+    int64_t capacity;
+    struct trial *list;
+};
+
+struct joint {
+    struct vbs_ctx *ctx;
+    const struct vbs_task *task;
+    struct vbs_pareto_set *pareto;
+    /* Where schedules are tried: the task and its plans, or one with few chunks that stands for the
+     * task, and what these schedules would take. */
+    const struct vbs_task *tried;
+    struct vbs_pareto_set *found;
+    int n_repeats;            /* of a chunk of tried, beside those that it has */
+    struct trial_list trials; /* of which found has the best; a plan's tag is an index */
+    int64_t slice_bytes;      /* where memory is not tight */
+    int64_t last_slice_bytes; /* the least where memory is tight */
+    int most_doublings;       /* of the number of slices, as the priced profile has names for */
+    bool counts_units; /* the channels of the profile are blocks: rows tell how they divide */
+    double price;
+    struct vbs_profile *profile;           /* with the price */
+    const struct vbs_pareto_set *cuttings; /* of dp-vbs+ on it, for a chunk of the request */
+    const struct vbs_pareto_set *rest;     /* for the last chunk where that is smaller, or null */
+    int chunk;                             /* samples */
+    int grain;                             /* samples of a unit, the recursion's own sample */
+    struct vbs_arena arena;
+    int *batches; /* of the priced profile */
+    int n_batches;
+    struct row_kind *kinds; /* [algorithm of the priced profile] */
+    double from_s, until_s; /* until_s: no further schedules are tried; 0: all are */
+    double reported_s;
+    bool is_coarse;       /* the pass at hand tries only the largest budget that matters */
+    int n_done, n_solves; /* prices of all passes */
+};
+
+/* ---- joint_rows.c ---- */
+
+/* Chooses the bytes of slices for the task. O(rows). */
+void vbs_joint_choose_slices(struct joint *joint);
+/* Chooses the units of samples, the chunks of at most max_units of them, and the batches of the
+ * priced profile. VBS_NO_MEMORY. */
+enum vbs_status vbs_joint_choose_units(struct joint *joint, bool whole,
+                                       int max_units) VBS_MUST_CHECK;
+/* Makes joint->profile, freed by the caller, at a price. VBS_NO_MEMORY. O(rows x slices). */
+enum vbs_status vbs_joint_price(struct joint *joint, double price) VBS_MUST_CHECK;
+/* The number of slices of a row's weights: the number where memory is not tight, doubled. */
+int vbs_joint_slices(const struct joint *joint, int layer, const struct vbs_profile_row *row,
+                     int doublings);
+/* Sets *sum to time and workspace of one algorithm on batch samples, in steps of batches that the
+ * profile has, the largest first. False: one of them has no such row. */
+bool vbs_joint_compose(const struct vbs_task *task, int layer, int batch, int algorithm,
+                       struct vbs_profile_row *sum);
+
+/* ---- joint_schedules.c ---- */
+
+/* Makes the task itself the place where schedules are tried. */
+void vbs_joint_try_whole(struct joint *joint);
+/* Makes schedules of joint->cuttings in the budgets of a grid; joint->found gets the best.
+ * VBS_NO_MEMORY, VBS_INTERRUPTED. */
+enum vbs_status vbs_joint_try_cuttings(struct joint *joint) VBS_MUST_CHECK;
+/* Makes the schedules of the best trials from one on, the fastest first, for the task. For tried,
+ * which has few chunks, they were only estimated. Errors as of vbs_joint_try_cuttings. */
+enum vbs_status vbs_joint_make_schedules(struct joint *joint, int first_trial) VBS_MUST_CHECK;
+/* Whether the time is over. */
+bool vbs_joint_is_late(const struct joint *joint);
+/* Whether no budget so large is asked for. */
+bool vbs_joint_is_above(const struct joint *joint, int64_t bytes);
+
+#endif

@@ -1,0 +1,292 @@
+/*
+ * joint: the rows of the priced profile, and the slices and units on which they are made.
+ */
+#include "plan/weights/joint.h"
+#include "plan/weights/stream.h"
+#include "plan/weights/trial.h"
+
+#include "base/fail.h"
+
+#include <math.h>
+#include <stdio.h>
+
+/* A slice is so large that the latency of a copy is a 128th of its time, but within the least and
+ * the most bytes. Where memory is tight the recursion also tries halves, quarters and so on, down
+ * to the last size: smaller slices make long schedules and save little memory. */
+#define LEAST_SLICE_BYTES  ((int64_t)256 << 10)
+#define MOST_SLICE_BYTES   ((int64_t)8 << 20)
+#define LAST_SLICE_BYTES   ((int64_t)32 << 10)
+#define LAST_SLICE_SHARE   16384 /* of all weights, where that is less */
+#define LATENCIES_IN_SLICE 128
+#define MAX_DOUBLINGS      13 /* of the number of slices of one row: up to 4096 slices */
+
+/*
+ * Small slices are slow: a kernel with few channels takes longer than its share of the time
+ * (experiments/weights-slices: up to 5 percent for 48 channels of a convolution, 6 to 23 for 128 of
+ * a large fully connected layer). The recursion therefore pays as if each slice had a few channels
+ * more, and pays a share of the latency even where copies are free. This steers only the choice;
+ * the time of a plan is by the shares. Where the channels of a profile are blocks (its rows tell in
+ * how many slices they run), a slice of one block takes up to a tenth more, and the times of rows
+ * that were measured in slices contain this already.
+ */
+#define SLICE_CHANNELS      4
+#define VECTOR_CHANNELS     16 /* layers with fewer channels pay nothing */
+#define SLICE_UNITS         0.1
+#define LEAST_LATENCY_PRICE 0.25
+
+/* The name of a row of the priced profile: the number of its kind, in the order of the algorithms,
+ * for a profile sorts its algorithms by name. */
+static void name_kind(char *name, size_t size, int kind)
+{
+    snprintf(name, size, "%08d", kind);
+}
+
+static int kind_number(const struct joint *joint, int algorithm, int doublings)
+{
+    return algorithm * joint->most_doublings + doublings;
+}
+
+/* Makes the index from algorithms of the priced profile at hand to kinds of rows. */
+static enum vbs_status find_kinds(struct joint *joint)
+{
+    int n_algorithms = joint->task->profile->n_algorithms;
+
+    joint->kinds =
+        vbs_arena_alloc(&joint->arena, (size_t)joint->profile->n_algorithms, sizeof *joint->kinds);
+    if (!joint->kinds)
+        return vbs_no_memory(joint->ctx);
+    for (int a = 0; a < n_algorithms; a++)
+        for (int d = 0; d < joint->most_doublings; d++) {
+            char name[16];
+            int at;
+
+            name_kind(name, sizeof name, kind_number(joint, a, d));
+            at = vbs_profile_algorithm(joint->profile, name);
+            if (at >= 0)
+                joint->kinds[at] = (struct row_kind){a, d};
+        }
+    return VBS_OK;
+}
+
+int vbs_joint_slices(const struct joint *joint, int layer, const struct vbs_profile_row *row,
+                     int doublings)
+{
+    const struct vbs_profile_layer *l = &joint->task->profile->layers[layer];
+    int64_t limit = vbs_slice_limit(l, row->weight_bytes);
+    int64_t n_slices = (row->weight_bytes + joint->slice_bytes - 1) / joint->slice_bytes;
+
+    /* A row that was measured in slices runs whole, then in its slices with the next one being
+     * loaded, then in its slices without. */
+    if (row->n_slices > 0)
+        return doublings == 0 ? 1 : row->n_slices;
+    if (row->weight_bytes / joint->last_slice_bytes < limit)
+        limit = row->weight_bytes / joint->last_slice_bytes;
+    n_slices = (n_slices < 1 ? 1 : n_slices) << doublings;
+    return (int)(n_slices < limit ? n_slices : limit < 1 ? 1 : limit);
+}
+
+bool vbs_joint_compose(const struct vbs_task *task, int layer, int batch, int algorithm,
+                       struct vbs_profile_row *sum)
+{
+    bool first = true;
+
+    for (int left = batch, b; left > 0; left -= b) {
+        int n_rows, a = 0;
+        const struct vbs_profile_row *rows;
+
+        b = vbs_trial_batch(task, left);
+        rows = vbs_profile_rows(task->profile, layer, task->batch_index[b], &n_rows);
+        while (a < n_rows && rows[a].algorithm != algorithm)
+            a++;
+        if (a == n_rows || (!first && rows[a].format != sum->format))
+            return false;
+        if (first)
+            *sum = rows[a];
+        else {
+            if (rows[a].n_slices != sum->n_slices)
+                sum->n_slices = 1;
+            sum->time_us += rows[a].time_us;
+            if (rows[a].ws_bytes > sum->ws_bytes)
+                sum->ws_bytes = rows[a].ws_bytes;
+        }
+        first = false;
+    }
+    return true;
+}
+
+/* The cost of small slices, as a share of the row's time. */
+static double fine_slices_share(const struct joint *joint, const struct vbs_profile_layer *layer,
+                                int n_slices)
+{
+    if (joint->counts_units && layer->channels > 0)
+        return SLICE_UNITS * n_slices / layer->channels;
+    return layer->channels >= VECTOR_CHANNELS
+               ? (double)(SLICE_CHANNELS * n_slices) / layer->channels
+               : 0;
+}
+
+/* The row for steps whose weights are streamed in slices: its time includes the price of the
+ * copies, its workspace the slices. */
+static struct vbs_profile_row price_row(const struct joint *joint, int layer,
+                                        const struct vbs_profile_row *row, int n_slices,
+                                        bool single)
+{
+    const struct vbs_profile_layer *l = &joint->task->profile->layers[layer];
+    int64_t slice_bytes = vbs_slice_largest(l, row->weight_bytes, n_slices);
+    struct vbs_profile_row priced = {.time_us = fmin(row->time_us, VBS_MAX_TIME_US),
+                                     .ws_bytes = row->ws_bytes};
+
+    if (row->weight_bytes == 0)
+        return priced;
+    priced.ws_bytes += n_slices == 1 || single ? slice_bytes : 2 * slice_bytes;
+    priced.time_us +=
+        fmax(joint->price, LEAST_LATENCY_PRICE) * joint->task->problem.copy.latency_us * n_slices +
+        joint->price * (double)row->weight_bytes / joint->task->problem.copy.bytes_per_us;
+    if (n_slices > 1 && row->n_slices == 0)
+        priced.time_us += row->time_us * fine_slices_share(joint, l, n_slices);
+    priced.time_us = fmin(priced.time_us, VBS_MAX_TIME_US);
+    return priced;
+}
+
+static enum vbs_status add_priced(struct joint *joint, struct vbs_profile_builder *builder,
+                                  int layer, int batch, const struct vbs_profile_row *row)
+{
+    const struct vbs_profile_layer *l = &joint->task->profile->layers[layer];
+    bool divides = row->weight_bytes > 0 && vbs_row_most_slices(l, row) > 1;
+    int most = divides ? vbs_joint_slices(joint, layer, row, MAX_DOUBLINGS) : 1;
+    bool last = false;
+
+    for (int d = 0; d < joint->most_doublings && !last; d++) {
+        int n_slices = divides ? vbs_joint_slices(joint, layer, row, d) : 1;
+        struct vbs_profile_row priced;
+        char name[32];
+
+        last = n_slices == most && (most == 1 || row->n_slices == 0 || d == 2);
+        priced = price_row(joint, layer, row, n_slices, last);
+        name_kind(name, sizeof name, kind_number(joint, row->algorithm, d));
+        VBS_TRY(vbs_profile_builder_row(joint->ctx, builder, layer, batch, name, &priced));
+    }
+    return VBS_OK;
+}
+
+static enum vbs_status priced_rows(struct vbs_ctx *ctx, void *self,
+                                   struct vbs_profile_builder *builder, int layer, int batch)
+{
+    struct joint *joint = self;
+    int samples = batch * joint->grain < joint->chunk ? batch * joint->grain : joint->chunk;
+    int n_rows, first = vbs_trial_batch(joint->task, samples);
+    const struct vbs_profile_row *rows =
+        vbs_profile_rows(joint->task->profile, layer, joint->task->batch_index[first], &n_rows);
+
+    (void)ctx;
+    for (int a = 0; a < n_rows; a++) {
+        struct vbs_profile_row row;
+
+        if (vbs_joint_compose(joint->task, layer, samples, rows[a].algorithm, &row))
+            VBS_TRY(add_priced(joint, builder, layer, batch, &row));
+    }
+    return VBS_OK;
+}
+
+/* Makes a layer's bytes of one sample those of a unit. */
+static void scale_layer(void *self, struct vbs_profile_layer *layer)
+{
+    const struct joint *joint = self;
+
+    layer->out_bytes *= joint->grain;
+    layer->in_bytes *= joint->grain;
+}
+
+/* Whether steps of so many units are tried: batches of the profile, multiples of its largest, which
+ * steps that follow each other make up, so that weights serve all of them, and the whole chunk; of
+ * larger units also powers of two, for they may match no batch. */
+static bool tries_units(const struct joint *joint, int units)
+{
+    const struct vbs_task *task = joint->task;
+    int largest = task->profile->batches[task->n_batches - 1], samples = units * joint->grain;
+
+    return samples >= joint->chunk || samples % largest == 0 ||
+           (samples < largest && task->batch_index[samples] >= 0) ||
+           (joint->grain > 1 && (units & (units - 1)) == 0);
+}
+
+enum vbs_status vbs_joint_choose_units(struct joint *joint, bool whole, int max_units)
+{
+    const struct vbs_task *task = joint->task;
+    int request = task->request, largest = task->profile->batches[task->n_batches - 1], n_units;
+
+    joint->grain = whole ? (request + max_units - 1) / max_units : 1;
+    joint->chunk = request;
+    if (!whole && request > max_units)
+        joint->chunk = largest <= max_units ? max_units / largest * largest : max_units;
+    n_units = (joint->chunk + joint->grain - 1) / joint->grain;
+    joint->n_batches = 0;
+    joint->batches = vbs_arena_alloc(&joint->arena, (size_t)n_units, sizeof *joint->batches);
+    if (!joint->batches)
+        return vbs_no_memory(joint->ctx);
+    for (int u = 1; u <= n_units; u++)
+        if (tries_units(joint, u))
+            joint->batches[joint->n_batches++] = u;
+    return VBS_OK;
+}
+
+enum vbs_status vbs_joint_price(struct joint *joint, double price)
+{
+    struct vbs_derivation derivation = {.self = joint,
+                                        .layer = scale_layer,
+                                        .rows = priced_rows,
+                                        .n_batches = joint->n_batches,
+                                        .batches = joint->batches};
+    enum vbs_status status;
+
+    joint->price = price;
+    VBS_TRY(vbs_profile_derive(joint->ctx, joint->task->profile, &derivation, &joint->profile));
+    status = find_kinds(joint);
+    if (status != VBS_OK) {
+        vbs_profile_free(joint->profile);
+        joint->profile = NULL;
+    }
+    return status;
+}
+
+static void choose_slice_bytes(struct joint *joint)
+{
+    const struct vbs_link *copy = &joint->task->problem.copy;
+    double bytes = LATENCIES_IN_SLICE * copy->latency_us * copy->bytes_per_us;
+
+    joint->slice_bytes = bytes <= (double)LEAST_SLICE_BYTES  ? LEAST_SLICE_BYTES
+                         : bytes >= (double)MOST_SLICE_BYTES ? MOST_SLICE_BYTES
+                                                             : (int64_t)bytes;
+}
+
+static void choose_last_slice(struct joint *joint)
+{
+    int64_t bytes = vbs_task_lightest_bytes(joint->task) / LAST_SLICE_SHARE;
+
+    joint->last_slice_bytes = bytes < 1 ? 1 : bytes < LAST_SLICE_BYTES ? bytes : LAST_SLICE_BYTES;
+    joint->most_doublings = VBS_MAX_ALGORITHMS / joint->task->profile->n_algorithms;
+    if (joint->most_doublings > MAX_DOUBLINGS)
+        joint->most_doublings = MAX_DOUBLINGS;
+}
+
+/* Whether any row tells in how many slices it runs. */
+static bool tells_slices(const struct vbs_profile *profile)
+{
+    for (int k = 1; k <= profile->n_layers; k++)
+        for (int i = 0; i < profile->n_batches; i++) {
+            int n_rows;
+            const struct vbs_profile_row *rows = vbs_profile_rows(profile, k, i, &n_rows);
+
+            for (int a = 0; a < n_rows; a++)
+                if (rows[a].n_slices > 0)
+                    return true;
+        }
+    return false;
+}
+
+void vbs_joint_choose_slices(struct joint *joint)
+{
+    choose_slice_bytes(joint);
+    choose_last_slice(joint);
+    joint->counts_units = tells_slices(joint->task->profile);
+}

@@ -1,0 +1,341 @@
+/*
+ * joint: from a cutting of the priced profile to schedules with transfers.
+ *
+ * Where the request consists of many equal chunks, schedules are tried on few of them. Which gaps
+ * are kept and when loads end repeats from chunk to chunk, so that the second of three chunks tells
+ * what each further one takes. Only the best of these estimates become schedules of the whole
+ * request, with their exact times and bytes.
+ */
+#include "plan/weights/joint.h"
+#include "plan/weights/stream.h"
+#include "plan/weights/trial.h"
+
+#include "base/clock.h"
+#include "base/fail.h"
+#include "base/grow.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define REPORT_S 0.1
+
+/* Shares of a budget for the cutting. */
+static const double SHARES[] = {1, 0.75, 0.5, 0.25};
+
+#define N_SHARES ((int)(sizeof SHARES / sizeof SHARES[0]))
+
+/* True where steps of one layer follow each other, so that a slice may run all of them. */
+static bool has_runs(const struct vbs_step_list *steps)
+{
+    for (int64_t s = 1; s < steps->n_steps; s++)
+        if (steps->steps[s].layer == steps->steps[s - 1].layer)
+            return true;
+    return false;
+}
+
+/* Adds the steps of a chunk in the task's own rows, and cuts each layer's weights as finely as they
+ * ask for. VBS_INFEASIBLE: an algorithm has no row for the samples of a unit that is not whole. */
+static enum vbs_status translate_chunk(struct joint *joint, const struct vbs_step *cutting,
+                                       int64_t n_steps, struct vbs_step_list *steps,
+                                       struct vbs_slicing *slicing)
+{
+    const struct vbs_task *task = joint->tried;
+    int *done = calloc((size_t)task->n_layers + 1, sizeof *done);
+    enum vbs_status status = done ? VBS_OK : vbs_no_memory(joint->ctx);
+
+    for (int64_t s = 0; status == VBS_OK && s < n_steps; s++) {
+        const struct vbs_step *step = &cutting[s];
+        const struct row_kind *kind = &joint->kinds[step->algorithm];
+        int layer = step->layer, n_slices, samples = step->batch * joint->grain;
+        struct vbs_profile_row row;
+        int *cut;
+
+        if (samples > joint->chunk - done[layer]) /* the last unit may be less than whole */
+            samples = joint->chunk - done[layer];
+        done[layer] += samples;
+        if (!vbs_joint_compose(task, layer, samples, kind->algorithm, &row)) {
+            status = VBS_INFEASIBLE; /* of the last samples only: another algorithm has them */
+            break;
+        }
+        for (int left = samples, b; status == VBS_OK && left > 0; left -= b) {
+            b = vbs_trial_batch(task, left);
+            status = vbs_step_list_add(joint->ctx, steps, layer, b, kind->algorithm);
+        }
+        cut = &slicing->n_slices[layer * slicing->n_formats + row.format];
+        n_slices = row.weight_bytes > 0 ? vbs_joint_slices(joint, layer, &row, kind->doublings) : 0;
+        if (n_slices > *cut)
+            *cut = n_slices;
+    }
+    free(done);
+    return status;
+}
+
+/* A cutting in the task's own rows. */
+struct translation {
+    struct vbs_arena arena;
+    struct vbs_slicing slicing;
+    struct vbs_step_list steps; /* of all samples that are tried */
+    double chunk_us;            /* computing, of the first chunk */
+};
+
+/* The whole request, chunk after chunk. VBS_INFEASIBLE: as translate_chunk, or the rest does not
+ * fit where a chunk does. */
+static enum vbs_status translate(struct joint *joint, const struct vbs_pareto_plan *cutting,
+                                 struct translation *to)
+{
+    struct vbs_draft rest = {0};
+    enum vbs_status status = VBS_OK;
+
+    for (int left = joint->tried->request; left >= joint->chunk; left -= joint->chunk) {
+        status = translate_chunk(joint, cutting->steps, cutting->n_steps, &to->steps, &to->slicing);
+        if (status != VBS_OK)
+            return status;
+        if (to->chunk_us == 0)
+            to->chunk_us = vbs_step_list_us(joint->task, &to->steps);
+    }
+    if (joint->rest) {
+        status = vbs_pareto_plan_within(joint->ctx, (void *)(uintptr_t)joint->rest, cutting->bytes,
+                                        &rest);
+        if (status == VBS_OK)
+            status = translate_chunk(joint, rest.steps.steps, rest.steps.n_steps, &to->steps,
+                                     &to->slicing);
+        vbs_step_list_clear(&rest.steps);
+    }
+    return status;
+}
+
+static void translation_clear(struct translation *translation)
+{
+    vbs_step_list_clear(&translation->steps);
+    vbs_arena_clear(&translation->arena);
+}
+
+/* Errors as of translate; *translation is cleared by the caller all the same. */
+static enum vbs_status translation_init(struct joint *joint, int cutting,
+                                        struct translation *translation)
+{
+    *translation = (struct translation){0};
+    VBS_TRY(vbs_slicing_init(joint->ctx, joint->task, &translation->arena, &translation->slicing));
+    return translate(joint, &joint->cuttings->list[cutting], translation);
+}
+
+static enum vbs_status stream_init(struct joint *joint, const struct translation *translation,
+                                   bool joins_steps, struct vbs_stream *stream)
+{
+    const struct vbs_step_list *steps = &translation->steps;
+
+    VBS_TRY(vbs_stream_init(joint->ctx, joint->tried, steps->steps, steps->n_steps,
+                            &translation->slicing, joins_steps, stream));
+    if (joint->n_repeats > 0)
+        vbs_stream_repeat(stream, joint->chunk, joint->n_repeats);
+    return VBS_OK;
+}
+
+/* Tries a cutting in budgets of which it is to take the largest of shares. */
+struct cutting_trial {
+    int cutting;
+    int64_t from_bytes, to_bytes; /* of the cutting's own budget: it is the best from..to */
+};
+
+static bool takes_share(const struct cutting_trial *trial, int64_t memory_bytes)
+{
+    for (int s = 0; s < N_SHARES; s++) {
+        int64_t bytes = (int64_t)(SHARES[s] * (double)memory_bytes);
+
+        if (bytes >= trial->from_bytes && bytes < trial->to_bytes)
+            return true;
+    }
+    return false;
+}
+
+/* True when the cutting is tried in some budget: most are too near to the next for that. */
+static bool is_tried(const struct cutting_trial *trial, const struct vbs_budget_list *budgets)
+{
+    for (int i = 0; i < budgets->n; i++)
+        if (takes_share(trial, budgets->bytes[i]))
+            return true;
+    return false;
+}
+
+bool vbs_joint_is_late(const struct joint *joint)
+{
+    return joint->until_s > 0 && vbs_clock_s() > joint->until_s;
+}
+
+/* Plans the transfers as the trial says; what comes out is found. */
+static enum vbs_status try_transfers(struct joint *joint, const struct vbs_stream *stream,
+                                     const struct trial *trial)
+{
+    struct vbs_stream_rule rule = {.keeps = true, .reserved_bytes = trial->reserved_bytes};
+    struct trial_list *trials = &joint->trials;
+
+    VBS_TRY(vbs_grow(joint->ctx, &trials->list, &trials->capacity, (int64_t)trials->n + 1,
+                     sizeof *trials->list));
+    joint->found->tag = trials->n;
+    trials->list[trials->n++] = *trial;
+    return vbs_trial_stream(joint->ctx, stream, &rule, trial->memory_bytes, joint->found);
+}
+
+static enum vbs_status try_stream(struct joint *joint, const struct cutting_trial *cutting,
+                                  bool joins_steps, const struct vbs_stream *stream,
+                                  const struct vbs_budget_list *budgets)
+{
+    struct trial trial = {.cutting = cutting->cutting, .joins_steps = joins_steps};
+    int64_t largest = 0;
+
+    for (int p = 0; p < stream->n_blocks; p++)
+        if (stream->blocks[p].bytes > largest)
+            largest = stream->blocks[p].bytes;
+    trial.memory_bytes = stream->least_bytes;
+    VBS_TRY(try_transfers(joint, stream, &trial));
+    trial.memory_bytes = cutting->to_bytes;
+    if (cutting->to_bytes < INT64_MAX)
+        VBS_TRY(try_transfers(joint, stream, &trial));
+    for (int i = 0; i < budgets->n && !vbs_joint_is_late(joint); i++) {
+        int64_t bytes = budgets->bytes[joint->until_s > 0 ? budgets->n - 1 - i : i];
+
+        if (!takes_share(cutting, bytes))
+            continue;
+        trial.memory_bytes = bytes;
+        for (int reserves = 0; reserves <= 1; reserves++) {
+            trial.reserved_bytes = reserves * largest;
+            VBS_TRY(try_transfers(joint, stream, &trial));
+        }
+    }
+    return VBS_OK;
+}
+
+static enum vbs_status try_cutting(struct joint *joint, const struct cutting_trial *trial,
+                                   const struct vbs_budget_list *budgets)
+{
+    struct translation translation;
+    enum vbs_status status = translation_init(joint, trial->cutting, &translation);
+    double compute_us =
+        vbs_step_list_us(joint->task, &translation.steps) + joint->n_repeats * translation.chunk_us;
+
+    if (status == VBS_OK && !vbs_pareto_wants(joint->found, trial->from_bytes, compute_us))
+        goto clean_up; /* what computing alone takes is beaten in every budget that it fits */
+    for (int joins_steps = has_runs(&translation.steps);
+         status == VBS_OK && joins_steps >= 0 && !vbs_joint_is_late(joint); joins_steps--) {
+        struct vbs_stream stream;
+
+        status = stream_init(joint, &translation, joins_steps, &stream);
+        if (status != VBS_OK)
+            break;
+        status = try_stream(joint, trial, joins_steps, &stream, budgets);
+        vbs_stream_clear(&stream);
+    }
+clean_up:
+    translation_clear(&translation);
+    return status == VBS_INFEASIBLE ? VBS_OK : status;
+}
+
+/* Makes the schedule of a trial for the task. */
+static enum vbs_status make_schedule(struct joint *joint, const struct trial *trial)
+{
+    struct vbs_stream_rule rule = {.keeps = true, .reserved_bytes = trial->reserved_bytes};
+    struct translation translation;
+    struct vbs_stream stream;
+    enum vbs_status status = translation_init(joint, trial->cutting, &translation);
+
+    if (status == VBS_OK)
+        status = stream_init(joint, &translation, trial->joins_steps, &stream);
+    if (status == VBS_OK) {
+        status = vbs_trial_stream(joint->ctx, &stream, &rule, trial->memory_bytes, joint->pareto);
+        vbs_stream_clear(&stream);
+    }
+    translation_clear(&translation);
+    return status == VBS_INFEASIBLE ? VBS_OK : status;
+}
+
+void vbs_joint_try_whole(struct joint *joint)
+{
+    joint->tried = joint->task;
+    joint->found = joint->pareto;
+    joint->n_repeats = 0;
+}
+
+bool vbs_joint_is_above(const struct joint *joint, int64_t bytes)
+{
+    int64_t most_bytes = joint->task->options.most_bytes;
+
+    return most_bytes > 0 && bytes > most_bytes;
+}
+
+enum vbs_status vbs_joint_make_schedules(struct joint *joint, int first_trial)
+{
+    struct vbs_pareto_set *found = joint->found;
+    const struct vbs_task *tried = joint->tried;
+    int n_repeats = joint->n_repeats;
+    int n = found->n, stride;
+    bool has_made = false;
+    enum vbs_status status = VBS_OK;
+
+    while (n > 1 && vbs_joint_is_above(joint, found->list[n - 1].bytes))
+        n--;
+    stride = vbs_trial_stride(joint->task, n);
+    vbs_joint_try_whole(joint);
+    for (int i = n - 1; status == VBS_OK && i >= 0; i--) {
+        const struct vbs_pareto_plan *plan = &found->list[i];
+
+        if (plan->tag < first_trial || !vbs_trial_is_made(i, n, stride) ||
+            !vbs_pareto_wants(joint->pareto, plan->bytes, plan->time_us))
+            continue;
+        if (has_made && vbs_joint_is_late(joint))
+            break;
+        status = make_schedule(joint, &joint->trials.list[plan->tag]);
+        has_made = true;
+    }
+    joint->tried = tried;
+    joint->found = found;
+    joint->n_repeats = n_repeats;
+    return status;
+}
+
+/* Tells that the cuttings of a price are tried up to a share of them. */
+static void report(struct joint *joint, double share)
+{
+    const struct vbs_progress *progress = &joint->task->options.progress;
+    double now_s = vbs_clock_s(), done = (joint->n_done + share) / joint->n_solves, left_s = -1;
+
+    if (!progress->report || now_s < joint->reported_s + REPORT_S)
+        return;
+    joint->reported_s = now_s;
+    if (done > 0)
+        left_s = (now_s - joint->from_s) * (1 - done) / done;
+    if (joint->until_s > 0)
+        left_s = fmin(left_s < 0 ? HUGE_VAL : left_s, fmax(joint->until_s - now_s, 0));
+    progress->report(progress->self, done, left_s, "schedules with transfers");
+}
+
+enum vbs_status vbs_joint_try_cuttings(struct joint *joint)
+{
+    const struct vbs_pareto_set *cuttings = joint->cuttings;
+    struct vbs_budget_list budgets = {0};
+    int64_t from_bytes, to_bytes, most_bytes = joint->task->options.most_bytes;
+    bool fastest_first = joint->until_s > 0 || joint->is_coarse;
+    enum vbs_status status = VBS_OK;
+
+    if (cuttings->n > 0) {
+        from_bytes = cuttings->list[0].bytes;
+        to_bytes = cuttings->list[cuttings->n - 1].bytes + 2 * vbs_task_lightest_bytes(joint->task);
+        if (fastest_first && most_bytes > from_bytes && most_bytes < to_bytes)
+            to_bytes = most_bytes; /* larger ones are not asked for */
+        status = joint->is_coarse && most_bytes > from_bytes
+                     ? vbs_budget_list_add(joint->ctx, &budgets, most_bytes)
+                     : vbs_budget_list_add_grid(joint->ctx, &budgets, from_bytes, to_bytes);
+    }
+    for (int i = 0; status == VBS_OK && i < cuttings->n && !vbs_joint_is_late(joint); i++) {
+        int c = fastest_first ? cuttings->n - 1 - i : i;
+        struct cutting_trial trial = {.cutting = c,
+                                      .from_bytes = cuttings->list[c].bytes,
+                                      .to_bytes = c + 1 < cuttings->n ? cuttings->list[c + 1].bytes
+                                                                      : INT64_MAX};
+
+        report(joint, (double)i / cuttings->n);
+        if (is_tried(&trial, &budgets))
+            status = try_cutting(joint, &trial, &budgets);
+    }
+    vbs_budget_list_clear(&budgets);
+    return status;
+}
