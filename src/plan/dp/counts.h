@@ -8,9 +8,10 @@
 #include "plan/problem/task.h"
 
 /*
- * All numbers up to the request, or fewer where task->exact_samples is e > 0: all up to e, then the
- * multiples of 8 up to 8 e, the multiples of 64 up to 64 e and so on, and the request. Each number
- * is a sum of two smaller ones, so that every number can be split.
+ * All numbers up to the request, or fewer where task->exact_samples is e > 0: all up to e (at least
+ * 8), then the multiples of 8 up to 8 e, the multiples of 64 up to 64 e and so on, the request, and
+ * the remainders that it leaves. Each number above 1 is the sum of two others, so that every number
+ * of samples can be split.
  */
 struct vbs_counts {
     int n;

@@ -398,6 +398,36 @@ static bool large_in_time(struct limit *limit)
     return holds;
 }
 
+#define MANY_CHUNKS 301  /* samples: chunks that joint tries on few of them, and a rest */
+#define MANY_SLOWER 0.01 /* than dp-vbs+, which tries all numbers of samples */
+
+/* A request of many chunks: joint keeps close to dp-vbs+ beside resident weights, or is faster, and
+ * its schedules are valid. */
+static bool many_chunks(struct limit *limit)
+{
+    const struct vbs_planner *joint = NULL;
+    struct vbs_frontier *plus;
+    struct vbs_solver *solver = NULL;
+    bool holds;
+
+    limit->problem.request = MANY_CHUNKS;
+    plus = frontier_of(&limit->problem, "dp-vbs+");
+    holds = plus && plus->n_points > 0 && vbs_planner_find(NULL, "joint", &joint) == VBS_OK &&
+            vbs_solver_new(NULL, joint, &limit->problem, NULL, &solver) == VBS_OK;
+    for (int i = 0; holds && i < plus->n_points; i++) {
+        const struct vbs_frontier_point *point = &plus->points[i];
+        struct vbs_schedule *schedule = NULL;
+
+        holds = vbs_solver_plan(NULL, solver, point->memory_bytes, &schedule) == VBS_OK &&
+                is_valid(&limit->problem, schedule, point->memory_bytes) &&
+                schedule->predicted.time_us <= point->time_us * (1 + MANY_SLOWER);
+        vbs_schedule_free(schedule);
+    }
+    vbs_solver_free(solver);
+    vbs_frontier_free(plus);
+    return holds;
+}
+
 /* With memory for everything, joint plans as dp-vbs+ does without counting weights. */
 static bool without_limit(struct limit *limit)
 {
@@ -534,6 +564,8 @@ int main(int argc, char **argv)
                "  nor under a limit of time that is not reached");
     test_limit(large_without_copies, true, (n + 1) / 2, seed + 10,
                "  nor where nothing can be copied");
+    test_limit(many_chunks, true, (n + 1) / 2, seed + 12,
+               "nor is a request of many chunks, but for a percent");
     test_limit(single_samples, true, n, seed + 6,
                "one sample is never slower with joint than with mmcnn or vdnn");
     return done_testing();
