@@ -5,7 +5,7 @@
 #define VBS_PLAN_DP_COUNTS_H
 
 #include "base/arena.h"
-#include "plan/problem/task.h"
+#include "plan/problem/problem.h"
 
 /*
  * All numbers up to the request, or fewer where task->exact_samples is e > 0: all up to e (at least

@@ -53,13 +53,13 @@ struct vbs_task {
     struct vbs_search_clock *clock; /* null: searches are limited by seconds */
     double cut_until_s;             /* vbs_clock_s() at which cuttings and trials end; 0: never */
     int exact_samples; /* cuttings try all numbers of samples up to this one, then fewer; 0: all */
-    int64_t latency_ticks;          /* INT64_MAX: not bounded */
-    int *last_reader;    /* [0..n] last layer that reads tensor t, 0: none, a final output */
-    int *n_readers;      /* [0..n] */
-    int *const *readers; /* [0..n] distinct readers, ascending */
-    int *n_inputs;       /* [0..n] */
-    int *const *inputs;  /* [0..n] distinct inputs of a layer, in the profile's order */
-    int *batch_index;    /* [0..request] index into profile->batches, or -1 */
+    int64_t latency_ticks; /* INT64_MAX: not bounded */
+    int *last_reader;      /* [0..n] last layer that reads tensor t, 0: none, a final output */
+    int *n_readers;        /* [0..n] */
+    int *const *readers;   /* [0..n] distinct readers, ascending */
+    int *n_inputs;         /* [0..n] */
+    int *const *inputs;    /* [0..n] distinct inputs of a layer, in the profile's order */
+    int *batch_index;      /* [0..request] index into profile->batches, or -1 */
     struct vbs_row_pareto row_pareto;
     struct vbs_floor *floors; /* [0..n], [1..n] used */
     struct vbs_arena arena;

@@ -150,24 +150,31 @@ static bool has_equal_chunks(const struct joint *joint)
            task->problem.io == VBS_IO_EXTERNAL && task->latency_ticks == INT64_MAX;
 }
 
-/* Tries schedules on few chunks. Those that would be better than what is known are made. */
+/* Tries schedules on few chunks, few. Those that would be better than what is known are
+ * made. found has nothing yet. */
+static enum vbs_status try_prices_on(struct joint *joint, const struct joint_pass *pass,
+                                     const struct vbs_task *few, struct vbs_pareto_set *found)
+{
+    for (int i = 0; i < joint->pareto->n; i++)
+        VBS_TRY(vbs_pareto_offer_timed(joint->ctx, found, joint->pareto->list[i].bytes,
+                                       joint->pareto->list[i].time_us, &(struct vbs_step_list){0}));
+    joint->tried = few;
+    joint->found = found;
+    joint->n_repeats = joint->task->request / joint->chunk - FEW_CHUNKS;
+    return try_prices(joint, pass);
+}
+
 static enum vbs_status try_prices_on_few(struct joint *joint, const struct joint_pass *pass)
 {
     struct vbs_problem problem = joint->task->problem;
     struct vbs_pareto_set found = {.has_totals_only = true, .tag = -1};
     struct vbs_task few;
-    enum vbs_status status = VBS_OK;
+    enum vbs_status status;
 
     problem.request = FEW_CHUNKS * joint->chunk + joint->task->request % joint->chunk;
     VBS_TRY(vbs_task_init(joint->ctx, &few, &problem));
-    for (int i = 0; status == VBS_OK && i < joint->pareto->n; i++)
-        status = vbs_pareto_offer_timed(joint->ctx, &found, joint->pareto->list[i].bytes,
-                                        joint->pareto->list[i].time_us, &(struct vbs_step_list){0});
-    joint->tried = found.task = &few;
-    joint->found = &found;
-    joint->n_repeats = joint->task->request / joint->chunk - FEW_CHUNKS;
-    if (status == VBS_OK)
-        status = try_prices(joint, pass);
+    found.task = &few;
+    status = try_prices_on(joint, pass, &few, &found);
     vbs_joint_try_whole(joint);
     vbs_pareto_clear(&found);
     vbs_task_clear(&few);
