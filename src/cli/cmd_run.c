@@ -58,6 +58,24 @@ static enum vbs_status check_readable(struct cli *cli, const char *path)
     return vbs_fail(&cli->ctx, VBS_IO, "cannot open '%.300s': %s", path, strerror(errno));
 }
 
+/* Refuses two options that write one file: the last one would be all that is left of it. */
+static enum vbs_status check_distinct(struct cli *cli, const char *const *values)
+{
+    static const char *const NAMES[] = {"output", "trace", "gantt", "weights-file"};
+    const int n = sizeof NAMES / sizeof NAMES[0];
+
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < i; j++) {
+            const char *one = cli_value(cli, values, NAMES[j]);
+            const char *other = cli_value(cli, values, NAMES[i]);
+
+            if (one && other && !is_standard(one) && strcmp(one, other) == 0)
+                return vbs_fail(&cli->ctx, VBS_USAGE, "--%s and --%s name the same file, '%.100s'",
+                                NAMES[j], NAMES[i], one);
+        }
+    return VBS_OK;
+}
+
 /* Checks files whose faults would otherwise be found only after all the work. */
 static enum vbs_status check_files(struct cli *cli, const char *const *values)
 {
@@ -73,6 +91,7 @@ static enum vbs_status check_files(struct cli *cli, const char *const *values)
         !cli_ends_in(gantt, ".pdf"))
         return vbs_fail(&cli->ctx, VBS_USAGE, "--gantt '%.100s' must end in .svg, .png or .pdf",
                         gantt);
+    VBS_TRY(check_distinct(cli, values));
     VBS_TRY(check_readable(cli, cli_value(cli, values, "input")));
     return check_folders(cli, values);
 }

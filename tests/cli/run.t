@@ -285,6 +285,8 @@ for option in output:out.npy trace:t.csv gantt:g.svg weights-file:w; do
 done
 declines "packed weights on standard output" 2 '--weights-file needs the name of a file' \
     1 --model mine.net --planner joint --memory 1MiB --weights-file -
+declines "an output and a trace of one name" 2 "--output and --trace name the same file, 'out.npy'" \
+    1 --model mine.net --planner fbs --memory 1MiB --trace out.npy --output out.npy
 declines "an output that is no .npy" 2 "--output 'out.txt' must end in .npy" \
     1 --model mine.net --planner fbs --memory 1MiB --output out.txt
 
