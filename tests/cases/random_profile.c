@@ -371,7 +371,7 @@ struct vbs_profile *random_large_profile(gsl_rng *rng, enum random_graph graph, 
     return build(&draft, graph);
 }
 
-struct vbs_profile *example_profile(void)
+struct vbs_profile *scaled_example_profile(double time_scale, int64_t ws_scale)
 {
     static const int64_t WS_BYTES[] = {1, 4, 1};
     static const double TIME_US[] = {4, 6};
@@ -394,8 +394,8 @@ struct vbs_profile *example_profile(void)
 
         status = vbs_profile_builder_layer(&ctx, builder, &layer);
         for (int b = 1; b <= 2 && status == VBS_OK; b++) {
-            struct vbs_profile_row row = {.time_us = TIME_US[b - 1],
-                                          .ws_bytes = b * WS_BYTES[k - 1]};
+            struct vbs_profile_row row = {.time_us = time_scale * TIME_US[b - 1],
+                                          .ws_bytes = ws_scale * b * WS_BYTES[k - 1]};
 
             status = vbs_profile_builder_row(&ctx, builder, k, b, "default", &row);
         }
@@ -406,6 +406,11 @@ struct vbs_profile *example_profile(void)
         printf("# no example: %s\n", vbs_detail(&ctx));
     vbs_profile_builder_free(builder);
     return profile;
+}
+
+struct vbs_profile *example_profile(void)
+{
+    return scaled_example_profile(1, 1);
 }
 
 /* Lists the steps that may come next: all inputs exist, and the request is not exceeded. */

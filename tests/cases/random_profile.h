@@ -41,6 +41,9 @@ struct vbs_profile *random_large_profile(gsl_rng *rng, enum random_graph graph, 
  * for one sample and 6 for two. Null as above. */
 struct vbs_profile *example_profile(void);
 
+/* Makes the example with times and workspaces multiplied. */
+struct vbs_profile *scaled_example_profile(double time_scale, int64_t ws_scale);
+
 /* Makes a random path from start to goal of request samples, with random algorithms; freed by
  * vbs_schedule_free. Null: out of memory. Its prediction is empty. */
 struct vbs_schedule *random_schedule(gsl_rng *rng, const struct vbs_profile *profile, int request,

@@ -29,40 +29,6 @@ static struct vbs_profile *with_concat(void)
     return profile;
 }
 
-/* Makes the layers of the example of VBS III with another scale for times and workspaces. */
-static struct vbs_profile *scaled_example(double time_scale, int64_t ws_scale)
-{
-    static const double TIMES_US[] = {4, 6};
-    static const int64_t WS_BYTES[] = {1, 4, 1};
-    struct vbs_profile_builder *builder = vbs_profile_builder_new();
-    struct vbs_profile *profile = NULL;
-    enum vbs_status status = VBS_OK;
-
-    for (int k = 1; k <= 3 && status == VBS_OK; k++) {
-        int input = k - 1;
-        struct vbs_profile_layer layer = {.name = "layer",
-                                          .kind = "conv",
-                                          .n_inputs = 1,
-                                          .inputs = &input,
-                                          .in_bytes = 1,
-                                          .out_bytes = 1};
-
-        status = vbs_profile_builder_layer(NULL, builder, &layer);
-        for (int b = 1; b <= 2 && status == VBS_OK; b++) {
-            struct vbs_profile_row row = {.time_us = time_scale * TIMES_US[b - 1],
-                                          .ws_bytes = ws_scale * b * WS_BYTES[k - 1]};
-
-            status = vbs_profile_builder_row(NULL, builder, k, b, "default", &row);
-        }
-    }
-    if (status == VBS_OK)
-        status = vbs_profile_builder_finish(NULL, builder, &profile);
-    vbs_profile_builder_free(builder);
-    if (status != VBS_OK)
-        exit(1);
-    return profile;
-}
-
 static enum vbs_status compare_with(struct vbs_ctx *ctx, const struct vbs_problem *problem,
                                     const struct vbs_profile *judge,
                                     const struct vbs_byte_range *budgets,
@@ -170,8 +136,8 @@ static void judge_decides_the_times(void)
 {
     struct vbs_ctx ctx = {0};
     struct vbs_profile *profile = example_profile();
-    struct vbs_profile *copy = scaled_example(1, 1), *slow = scaled_example(3, 1);
-    struct vbs_profile *hungry = scaled_example(1, 2), *joined = with_concat();
+    struct vbs_profile *copy = scaled_example_profile(1, 1), *slow = scaled_example_profile(3, 1);
+    struct vbs_profile *hungry = scaled_example_profile(1, 2), *joined = with_concat();
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
     struct vbs_profile *other = random_profile(rng, RANDOM_LINEAR, 8);
     struct vbs_problem problem = {.profile = profile, .request = 2, .io = VBS_IO_RESIDENT};
@@ -259,7 +225,7 @@ static void bad_questions_are_refused(void)
 static void latency_can_be_out_of_reach(void)
 {
     struct vbs_ctx ctx = {0};
-    struct vbs_profile *profile = example_profile(), *slow = scaled_example(3, 1);
+    struct vbs_profile *profile = example_profile(), *slow = scaled_example_profile(3, 1);
     struct vbs_problem problem = {
         .profile = profile, .request = 2, .io = VBS_IO_RESIDENT, .latency_us = 17.5};
     struct vbs_byte_range budgets = {12, 40, 28, 0};
