@@ -46,6 +46,13 @@ skip()
     echo "ok $n - $1 # SKIP $2"
 }
 
+# is_sanitized: whether the program is built with AddressSanitizer, which keeps memory that was freed
+# and does not start in 16 GiB of address space.
+is_sanitized()
+{
+    ! (ulimit -v 16777216 && "$VBSLAB" --version; exit $?) >/dev/null 2>&1
+}
+
 # run ARGUMENTS...: runs the program; its output is in out and err, its exit code in $code.
 run()
 {

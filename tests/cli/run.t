@@ -392,9 +392,13 @@ run --db heavy.sqlite run ./heavy.net --request 1 --total-memory 1MiB
 least=$(sed -n 's/.*; --total-memory \([0-9]*\)MiB works$/\1/p' err)
 [ $code -eq 3 ] && [ -n "$least" ]
 report $? "a limit below the program itself is no matter of weights"
-run --db heavy.sqlite run ./heavy.net --request 1 --total-memory "$((${least:-99} - 4))MiB"
-[ $code -eq 3 ] && grep -q 'MiB works; 16.0 MiB of it are weights, which --weights included can copy in layer by layer$' err
-report $? "a limit that the weights break"
+if is_sanitized; then
+    skip "a limit that the weights break" "AddressSanitizer keeps memory that was freed"
+else
+    run --db heavy.sqlite run ./heavy.net --request 1 --total-memory "$((${least:-99} - 4))MiB"
+    [ $code -eq 3 ] && grep -q 'MiB works; 16.0 MiB of it are weights, which --weights included can copy in layer by layer$' err
+    report $? "a limit that the weights break"
+fi
 declines "a limit that no process keeps" 3 '--total-memory' \
     1 --model mine.net --request 5 --total-memory 1MiB
 least=$(sed -n 's/.*; --total-memory \([0-9]*\)MiB works$/\1/p' err)

@@ -16,8 +16,7 @@ slack=$((2 * mib)) # what the C library rounds up; of a group also what the kern
 # Of address space the search for places may leave some to the C library that a larger arena needs not.
 space_slack=$((6 * mib))
 
-# A build with AddressSanitizer takes terabytes of it.
-if ! (ulimit -v $((16 * mib)) && "$VBSLAB" --version; exit $?) >/dev/null 2>&1; then
+if is_sanitized; then
     echo "1..0 # SKIP the program does not start in 16 GiB of address space"
     exit 0
 fi

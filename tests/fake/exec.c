@@ -163,12 +163,29 @@ static void take_time(struct session *s)
     nanosleep(&time, NULL);
 }
 
+/* Changes the byte behind an output or a workspace. */
+static void spoil(const struct vbs_kernel *kernel, const struct vbs_operands *o)
+{
+    const struct vbs_profile_layer *layers = exec_fake.profile->layers;
+    const struct vbs_profile_layer *layer = &layers[kernel->layer];
+    int64_t out_bytes = kernel->batch * layer->out_bytes;
+    char *at = exec_fake.spoils_ws ? (char *)o->ws + kernel->ws_bytes : (char *)o->dst + out_bytes;
+    bool is_operand = overlap(at, 1, o->dst, out_bytes) || overlap(at, 1, o->ws, kernel->ws_bytes);
+
+    if (exec_fake.spoils_ws && !o->ws)
+        return;
+    for (int i = 0; i < layer->n_inputs; i++)
+        is_operand = is_operand ||
+                     overlap(at, 1, o->src[i], kernel->batch * layers[layer->inputs[i]].out_bytes);
+    *at ^= 1;
+    exec_fake.spoiled = is_operand ? EXEC_FAKE_OPERAND : EXEC_FAKE_OTHER;
+}
+
 static enum vbs_status run(struct vbs_ctx *ctx, struct vbs_session *session, int index,
                            const struct vbs_operands *o, double *time_us)
 {
     struct session *s = own(session);
     const struct vbs_kernel *kernel = &s->kernels[index];
-    int64_t out_bytes = kernel->batch * exec_fake.profile->layers[kernel->layer].out_bytes;
 
     if (exec_fake.n_calls == exec_fake.die_at)
         return vbs_fail(ctx, VBS_LIBRARY, "the kernel died");
@@ -180,13 +197,8 @@ static enum vbs_status run(struct vbs_ctx *ctx, struct vbs_session *session, int
         memset(o->ws, 0xff, (size_t)kernel->ws_bytes);
     take_time(s);
     compute(kernel, o);
-    if (exec_fake.n_calls == exec_fake.spoil_at) {
-        exec_fake.spoiled_layer = kernel->layer;
-        if (exec_fake.spoils_ws)
-            ((unsigned char *)o->ws)[kernel->ws_bytes] ^= 1;
-        else
-            ((unsigned char *)o->dst)[out_bytes] ^= 1;
-    }
+    if (exec_fake.n_calls == exec_fake.spoil_at)
+        spoil(kernel, o);
     exec_fake.n_calls++;
     *time_us = 1;
     return VBS_OK;

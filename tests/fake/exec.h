@@ -9,6 +9,10 @@
 
 #include "vbslab/backend.h"
 
+/* What the byte that was spoiled belongs to: it was none, to an operand of the call, to no operand.
+ */
+enum exec_fake_spoiled { EXEC_FAKE_NOTHING, EXEC_FAKE_OPERAND, EXEC_FAKE_OTHER };
+
 /* The settings and results of the fake, of which there is one. */
 struct exec_fake {
     const struct vbs_profile *profile;
@@ -24,7 +28,7 @@ struct exec_fake {
     bool no_pack, is_model;
 
     int n_calls, n_packs, n_open;
-    int spoiled_layer;
+    enum exec_fake_spoiled spoiled;
     int n_wrong;
     char why[200]; /* the first fault that was found */
 };
