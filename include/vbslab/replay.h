@@ -60,6 +60,8 @@ struct vbs_replay {
     int64_t late_step;       /* first step that ends beyond the bound, or -1 */
     int64_t n_steps;
     struct vbs_replay_step *steps; /* the trace; null unless it was requested */
+    int64_t profile_id; /* number of the profile in the store, which the caller sets for the CSV;
+                           vbs_replay_run leaves it 0 */
 };
 
 /*
@@ -119,9 +121,10 @@ enum vbs_status vbs_replay_observe(struct vbs_ctx *ctx, const struct vbs_profile
 
 /* Writes the trace as CSV: step,layer,name,batch,algorithm,done_before,start_us,end_us,live_bytes,
  * added_bytes,ws_bytes,memory_bytes,after_bytes,over_budget,chunk,wait_us,op,part,parts,weight_bytes,
- * and of the profile hash,backend,library,device,threads,modelled. The path "-" is standard output.
- * Loads and evictions have no batch, algorithm and done_before. Steps count from 1 here and in
- * messages, from 0 in struct vbs_replay. VBS_USAGE: there is no trace. */
+ * and of the profile hash,backend,library,device,threads,modelled,profile (the number in the
+ * store). The path "-" is standard output. Loads and evictions have no batch, algorithm and
+ * done_before. Steps count from 1 here and in messages, from 0 in struct vbs_replay. VBS_USAGE:
+ * there is no trace. */
 enum vbs_status vbs_replay_write_csv(struct vbs_ctx *ctx, const struct vbs_profile *profile,
                                      const struct vbs_schedule *schedule,
                                      const struct vbs_replay *replay,

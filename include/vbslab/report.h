@@ -238,10 +238,10 @@ enum vbs_status vbs_replay_plot(struct vbs_ctx *ctx, const struct vbs_profile *p
  *
  * vbs_executed_write_csv writes one row for each step (step,op,layer,name,batch,part,parts,
  * planned_start_us,planned_end_us,start_us,end_us, and of the profile hash,backend,library,device,
- * threads,modelled); loads and evictions have no batch, and the path "-" is standard output.
- * vbs_executed_plot draws the lanes of the replay, below them those of the run over the same axis,
- * and the memory in use during the run. A gap between two steps of at most a thousandth of the run
- * is drawn as part of the second step.
+ * threads,modelled,profile); loads and evictions have no batch, and the path "-" is standard
+ * output. vbs_executed_plot draws the lanes of the replay, below them those of the run over the
+ * same axis, and the memory in use during the run. A gap between two steps of at most a thousandth
+ * of the run is drawn as part of the second step.
  *
  * VBS_USAGE: the replay or the run has no trace. VBS_INVALID: their numbers of steps differ. Other
  * errors are those of vbs_replay_write_csv and vbs_replay_plot.

@@ -118,10 +118,11 @@ struct vbs_schedule {
     } solver;
     /* The profile that it was planned on; texts are null and numbers 0 where they are not known. */
     struct {
-        int64_t profile_id;  /* in the store of the program that planned */
-        const char *profile; /* its content hash (vbs_profile_hash), where the caller of the
-                                planner gave it (struct vbs_solver_options) */
+        int64_t profile_id; /* in the store of the program that planned */
+        const char *hash;   /* of its content (vbs_profile_hash), where the caller of the planner
+                               gave it (struct vbs_solver_options) */
         const char *device, *library, *backend;
+        const char *date; /* of the measurement, in the form of struct vbs_provenance */
         int threads;
         bool modelled; /* the times come from a model, not from a measurement */
     } provenance;

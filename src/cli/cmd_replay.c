@@ -8,7 +8,6 @@
 /* A replay with the data for its report. */
 struct judged {
     const struct vbs_profile *profile;
-    int64_t profile_id; /* 0: not from the store */
     const struct vbs_schedule *schedule;
     const struct vbs_replay *replay;
 };
@@ -244,7 +243,7 @@ static void print_verdict(struct cli *cli, const struct judged *judged)
     printf("\n");
     print_fits(judged);
     print_in_time(judged);
-    cli_print_provenance(cli, judged->profile, judged->profile_id);
+    cli_print_provenance(cli, judged->profile, judged->replay->profile_id);
     print_prediction(judged);
     cli_flow_end(cli);
 }
@@ -352,7 +351,7 @@ static json_t *verdict_json(const struct judged *judged)
         "peak_bytes", (json_int_t)schedule->predicted.peak_bytes, "latency_us",
         schedule->predicted.latency_us);
 
-    cli_json_put(object, "profile", json_integer(judged->profile_id), &failed);
+    cli_json_put(object, "profile", json_integer(judged->replay->profile_id), &failed);
     cli_json_put(object, "provenance", cli_provenance_json(judged->profile), &failed);
     cli_json_put(object, "latency_bound_us",
                  replay->latency_bound_us > 0 ? json_real(replay->latency_bound_us) : json_null(),
@@ -470,14 +469,13 @@ static enum vbs_status judge(struct cli *cli, const char *const *values,
         status = vbs_replay_run(&cli->ctx, profile, &bounded, limits->memory_bytes, true, &replay);
     if (status == VBS_INVALID)
         status = cli_fail_origin(cli, status, profile, schedule);
-    if (status == VBS_OK)
+    if (status == VBS_OK) {
+        replay->profile_id = limits->profile_id;
         cli_warn_origin(cli, profile, schedule);
-    if (status == VBS_OK)
-        status = report(cli, values,
-                        &(struct judged){.profile = profile,
-                                         .profile_id = limits->profile_id,
-                                         .schedule = &bounded,
-                                         .replay = replay});
+        status =
+            report(cli, values,
+                   &(struct judged){.profile = profile, .schedule = &bounded, .replay = replay});
+    }
     vbs_replay_free(replay);
     return status;
 }

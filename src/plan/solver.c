@@ -367,10 +367,11 @@ static enum vbs_status finish(struct vbs_ctx *ctx, struct vbs_solver *solver, in
         .predicted = {.reserved_bytes = draft->reserved_bytes},
         .solver = {.peak_bytes = (int64_t)vbs_solver_peak_bytes(solver),
                    .interrupted = draft->interrupted},
-        .provenance = {.profile = solver->profile_hash[0] ? solver->profile_hash : NULL,
+        .provenance = {.hash = solver->profile_hash[0] ? solver->profile_hash : NULL,
                        .device = profile->provenance.device,
                        .library = profile->provenance.library,
                        .backend = profile->provenance.backend,
+                       .date = profile->provenance.date,
                        .threads = profile->provenance.threads,
                        .modelled = profile->provenance.backend &&
                                    strcmp(profile->provenance.backend, "analytic") == 0},

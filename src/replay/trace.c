@@ -10,7 +10,7 @@
 #define HEADER                                                                                     \
     "step,layer,name,batch,algorithm,done_before,start_us,end_us,live_bytes,added_bytes,ws_bytes," \
     "memory_bytes,after_bytes,over_budget,chunk,wait_us,op,part,parts,weight_"                     \
-    "bytes" VBS_PROVENANCE_COLUMNS "\n"
+    "bytes" VBS_PROVENANCE_COLUMNS ",profile\n"
 
 static void add_row(struct vbs_text *text, const struct vbs_profile *profile,
                     const struct vbs_schedule *schedule, const struct vbs_replay *replay,
@@ -52,6 +52,7 @@ enum vbs_status vbs_replay_write_csv(struct vbs_ctx *ctx, const struct vbs_profi
     if (!replay->steps)
         return vbs_fail(ctx, VBS_USAGE, "the replay was made without a trace");
     vbs_profile_add_columns(&provenance, profile);
+    vbs_text_addf(&provenance, ",%" PRId64, replay->profile_id);
     text.failed = provenance.failed;
     vbs_text_add(&text, HEADER);
     for (int64_t i = 0; i < replay->n_steps && !text.failed; i++)

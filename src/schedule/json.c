@@ -66,24 +66,25 @@ static void add_text(struct vbs_text *text, const char *name, const char *value)
 
 static bool has_provenance(const struct vbs_schedule *schedule)
 {
-    return schedule->provenance.profile_id > 0 || has_text(schedule->provenance.profile) ||
+    return schedule->provenance.profile_id > 0 || has_text(schedule->provenance.hash) ||
            has_text(schedule->provenance.device) || has_text(schedule->provenance.library) ||
-           has_text(schedule->provenance.backend) || schedule->provenance.threads > 0;
+           has_text(schedule->provenance.backend) || has_text(schedule->provenance.date) ||
+           schedule->provenance.threads > 0;
 }
 
 static void add_provenance(struct vbs_text *text, const struct vbs_schedule *schedule)
 {
     if (!has_provenance(schedule))
         return;
-    vbs_text_add(text, "  \"provenance\": { ");
-    if (schedule->provenance.profile_id > 0)
-        vbs_text_addf(text, "\"profile_id\": %lld, ", (long long)schedule->provenance.profile_id);
-    add_text(text, "profile", schedule->provenance.profile);
-    add_text(text, "device", schedule->provenance.device);
-    add_text(text, "library", schedule->provenance.library);
+    vbs_text_addf(text, "  \"profile\": %lld, \"provenance\": { ",
+                  (long long)schedule->provenance.profile_id);
+    add_text(text, "hash", schedule->provenance.hash);
     add_text(text, "backend", schedule->provenance.backend);
+    add_text(text, "library", schedule->provenance.library);
+    add_text(text, "device", schedule->provenance.device);
     if (schedule->provenance.threads > 0)
         vbs_text_addf(text, "\"threads\": %d, ", schedule->provenance.threads);
+    add_text(text, "date", schedule->provenance.date);
     vbs_text_addf(text, "\"modelled\": %s },\n", schedule->provenance.modelled ? "true" : "false");
 }
 
@@ -363,18 +364,23 @@ static enum vbs_status read_solver(struct schedule_reader *reader, const json_t 
     return read_flag(reader, solver, "interrupted", &reader->draft.solver.interrupted);
 }
 
+/* The earlier names of the hash and, inside of the provenance, of the number of the profile. */
+#define OLD_HASH    "profile"
+#define OLD_PROFILE "profile_id"
+
 static enum vbs_status read_provenance(struct schedule_reader *reader, const json_t *provenance)
 {
     struct vbs_schedule *draft = &reader->draft;
     const struct {
         const char *name, **value;
-    } texts[] = {{"profile", &draft->provenance.profile},
+    } texts[] = {{json_object_get(provenance, "hash") ? "hash" : OLD_HASH, &draft->provenance.hash},
                  {"device", &draft->provenance.device},
                  {"library", &draft->provenance.library},
-                 {"backend", &draft->provenance.backend}};
+                 {"backend", &draft->provenance.backend},
+                 {"date", &draft->provenance.date}};
     int64_t threads = 0;
 
-    VBS_TRY(read_integer(reader, provenance, "profile_id", false, 1, INT64_MAX,
+    VBS_TRY(read_integer(reader, provenance, OLD_PROFILE, false, 1, INT64_MAX,
                          &draft->provenance.profile_id));
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
         VBS_TRY(read_string(reader, provenance, texts[i].name, texts[i].value));
@@ -418,7 +424,9 @@ static enum vbs_status read_numbers(struct schedule_reader *reader, const json_t
     VBS_TRY(read_object(reader, root, "predicted", read_predicted));
     VBS_TRY(read_object(reader, root, "bound", read_bound));
     VBS_TRY(read_object(reader, root, "solver", read_solver));
-    return read_object(reader, root, "provenance", read_provenance);
+    VBS_TRY(read_object(reader, root, "provenance", read_provenance));
+    return read_integer(reader, root, "profile", false, 0, INT64_MAX,
+                        &draft->provenance.profile_id);
 }
 
 /* Gives the index of an algorithm's name, which is added where it is new; -1: there are too

@@ -88,10 +88,11 @@ static int copy_provenance(struct owned *owned, const struct vbs_schedule *draft
 {
     struct vbs_schedule *made = &owned->schedule;
 
-    return copy_text(owned, draft->provenance.profile, &made->provenance.profile) &&
+    return copy_text(owned, draft->provenance.hash, &made->provenance.hash) &&
            copy_text(owned, draft->provenance.device, &made->provenance.device) &&
            copy_text(owned, draft->provenance.library, &made->provenance.library) &&
-           copy_text(owned, draft->provenance.backend, &made->provenance.backend);
+           copy_text(owned, draft->provenance.backend, &made->provenance.backend) &&
+           copy_text(owned, draft->provenance.date, &made->provenance.date);
 }
 
 static int copy_layer_names(struct owned *owned, const struct vbs_schedule *draft)

@@ -81,9 +81,14 @@ plan_to by-name.json squeezenet-v1.0 --planner dp-vbs --memory 8MiB
 "$VBSLAB" profiles export 3 three.csv && plan_to by-file.json three.csv --planner dp-vbs --memory 8MiB
 "$VBSLAB" plan - --planner dp-vbs --memory 8MiB --json - <three.csv >by-pipe.json
 # A file has no number in the store; everything else is the same.
-cmp -s by-id.json by-name.json && grep -q '"profile_id": 3, ' by-id.json &&
-    sed 's/"profile_id": 3, //' by-id.json | cmp -s - by-file.json && cmp -s by-file.json by-pipe.json
+cmp -s by-id.json by-name.json && grep -q '"profile": 3, ' by-id.json &&
+    sed 's/"profile": 3, /"profile": 0, /' by-id.json | cmp -s - by-file.json && cmp -s by-file.json by-pipe.json
 report $? "a profile by id, by name (the newest), as a file and from standard input"
+"$VBSLAB" frontier 3 --planner fbs --json - | sed -n '/"provenance"/,/}/s/^ *\("[a-z]*": .*[^,]\),*$/\1/p' |
+    grep -v '^"provenance"' | sort >frontier.keys
+sed -n 's/.*"provenance": { \(.*\) },$/\1/p' by-id.json | sed 's/, "/\n"/g' | sort >plan.keys
+[ -s plan.keys ] && grep -q '^"date": "20' plan.keys && grep -v '^"threads": null' frontier.keys | cmp -s - plan.keys
+report $? "plan and frontier say in the same keys where the profile comes from, with its date"
 "$VBSLAB" profiles export 3 - | "$VBSLAB" --db pipe.sqlite profiles import - >out 2>err
 code=$?
 [ $code -eq 0 ] && [ "$(cat out)" = 1 ] && "$VBSLAB" --db pipe.sqlite profiles export 1 one.csv &&

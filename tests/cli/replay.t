@@ -168,7 +168,7 @@ report $? 'a trace with loads'
 sed -e 's/first machine/second machine/' -e '$s/,default,[0-9.]*,/,default,9,/' first.csv >second.csv
 sed 's/,default,/,winograd,/' second.csv >third.csv
 "$VBSLAB" plan first.csv --planner dp-vbs --memory 7 --request 2 --json first.json >out 2>err
-hash=$(sed -n 's/.*"profile": "\([0-9a-f]*\)".*/\1/p' first.json)
+hash=$(sed -n 's/.*"hash": "\([0-9a-f]*\)".*/\1/p' first.json)
 origin="the schedule was planned from another profile: $hash, onednn on the first machine, threads 2"
 run first.csv first.json
 [ ${#hash} -eq 32 ] && [ $code -eq 0 ] && [ ! -s err ]

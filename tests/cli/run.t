@@ -325,7 +325,8 @@ succeeds "debug checks" 'mine: 5 samples' 1 --model mine.net --planner joint --m
 quiet mine.csv --model mine.net --schedule plan.json --trace trace.csv --json
 cp out run.json
 [ $code -eq 0 ] && [ "$(head -1 trace.csv)" = \
-    step,op,layer,name,batch,part,parts,planned_start_us,planned_end_us,start_us,end_us,hash,backend,library,device,threads,modelled ] &&
+    step,op,layer,name,batch,part,parts,planned_start_us,planned_end_us,start_us,end_us,hash,backend,library,device,threads,modelled,profile ] &&
+    [ "$(sed 's/.*,//' trace.csv | sort -u | tr '\n' ' ')" = "0 profile " ] &&
     [ "$(wc -l <trace.csv)" -eq $((1 + $(member run.json n_steps))) ] &&
     awk -F, 'NR > 1 && ($10 < last || $11 < $10 || $1 != NR - 1) { exit 1 } NR > 1 { last = $11 }' trace.csv
 report $? "a trace: every step, one after the other"
@@ -433,8 +434,9 @@ declines "the profile of another network" 1 "its layer 1 'c1' is not in 'same'" 
 succeeds "a profile without provenance" 'mine: 12 samples' \
     bare.csv --model mine.net --planner fbs --memory 1MiB
 quiet 1 --model mine.net --planner fbs --memory 1MiB
-grep -q '^  profile  1, content [0-9a-f]\{12\}: onednn (oneDNN ' out && grep -q 'threads*, measured 20' out
-report $? "where the profile comes from is printed"
+grep -q '^  profile  1, content [0-9a-f]\{12\}: onednn (oneDNN ' out && grep -q 'threads*, measured 20' out &&
+    [ "$(sed 's/.*,//' trace.csv | sort -u | tr '\n' ' ')" = "1 profile " ]
+report $? "where the profile comes from is printed, and the trace has its number in the store"
 # An ONNX file: MaxPool of an input [N, 3, H, W], whose sizes are open.
 printf %b '\0010\0010B\0004\0012\0000\0020\0015\0072\0136Z\0036\0012\0001x\0022\0031\0012\0027\0010\0001\0022\0023\0012' \
     '\0003\0022\0001N\0012\0002\0010\0003\0012\0003\0022\0001H\0012\0003\0022\0001W\0012\0054\0012\0001x\0022\0001' \

@@ -336,10 +336,10 @@ static bool has_other_origin(const struct vbs_profile *profile, const struct vbs
 {
     char hash[VBS_PROFILE_HASH_SIZE];
 
-    if (!schedule->provenance.profile || !schedule->provenance.profile[0])
+    if (!schedule->provenance.hash || !schedule->provenance.hash[0])
         return false;
     vbs_profile_hash(profile, hash);
-    return strcmp(schedule->provenance.profile, hash) != 0;
+    return strcmp(schedule->provenance.hash, hash) != 0;
 }
 
 /* Writes "the schedule was planned from another profile: 6f5c..., onednn on AMD EPYC, threads
@@ -352,7 +352,7 @@ static void describe_origin(const struct vbs_schedule *schedule, char *line, siz
     if (schedule->provenance.threads > 0)
         snprintf(threads, sizeof threads, ", threads %d", schedule->provenance.threads);
     snprintf(line, size, "the schedule was planned from another profile: %.*s, %.20s on %.*s%s",
-             VBS_PROFILE_HASH_SIZE - 1, schedule->provenance.profile,
+             VBS_PROFILE_HASH_SIZE - 1, schedule->provenance.hash,
              backend && backend[0] ? backend : "backend unknown", SHOWN_DEVICE,
              device && device[0] ? device : "a device that is not named", threads);
 }

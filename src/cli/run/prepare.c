@@ -111,8 +111,11 @@ static enum vbs_status judge_schedule(struct run_job *job)
     enum vbs_status status =
         vbs_replay_run(ctx, job->profile, job->schedule, job->memory_bytes, true, &job->replay);
 
-    if (status != VBS_OK || job->replay->fits)
+    if (status != VBS_OK)
         return status;
+    job->replay->profile_id = job->profile_id;
+    if (job->replay->fits)
+        return VBS_OK;
     return vbs_fail(ctx, VBS_OVER_BUDGET,
                     "the schedule breaks its budget of %s in step %lld; the least that works is %s",
                     vbs_format_exact(job->memory_bytes, budget, sizeof budget),

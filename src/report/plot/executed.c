@@ -15,7 +15,7 @@
 
 #define HEADER                                                                                     \
     "step,op,layer,name,batch,part,parts,planned_start_us,planned_end_us,start_us,"                \
-    "end_us" VBS_PROVENANCE_COLUMNS "\n"
+    "end_us" VBS_PROVENANCE_COLUMNS ",profile\n"
 
 static enum vbs_status check(struct vbs_ctx *ctx, const struct vbs_replay *replay,
                              const struct vbs_exec_report *executed)
@@ -71,6 +71,7 @@ enum vbs_status vbs_executed_write_csv(struct vbs_ctx *ctx, const struct vbs_pro
 
     VBS_TRY(check(ctx, replay, executed));
     vbs_profile_add_columns(&provenance, profile);
+    vbs_text_addf(&provenance, ",%" PRId64, replay->profile_id);
     text.failed = provenance.failed;
     vbs_text_add(&text, HEADER);
     for (int64_t i = 0; i < replay->n_steps && !text.failed; i++)

@@ -381,6 +381,40 @@ static void json_round_trip(void)
     vbs_profile_free(profile);
 }
 
+/* Files of earlier versions call the hash "profile", and the number of the profile "profile_id". */
+static void provenance_in_json(void)
+{
+#define SCHEDULE                                                                                   \
+    "{\"format\": \"vbslab-schedule-1\", \"request\": 2, \"memory_bytes\": 7, \"steps\": [], "
+    static const struct {
+        const char *text, *name;
+    } FILES[] = {
+        {SCHEDULE "\"profile\": 5, \"provenance\": {\"hash\": \"abc\", \"backend\": \"onednn\", "
+                  "\"date\": \"2026-11-22\"}}",
+         "provenance"},
+        {SCHEDULE "\"provenance\": {\"profile_id\": 5, \"profile\": \"abc\", \"backend\": "
+                  "\"onednn\", \"date\": \"2026-11-22\"}}",
+         "under its earlier names"},
+        {SCHEDULE "\"profile\": 5, \"provenance\": {\"profile_id\": 6, \"profile\": \"old\", "
+                  "\"hash\": \"abc\", \"backend\": \"onednn\", \"date\": \"2026-11-22\"}}",
+         "under both: the present ones count"},
+    };
+
+    for (size_t i = 0; i < sizeof FILES / sizeof FILES[0]; i++) {
+        struct vbs_ctx ctx = {0};
+        struct vbs_schedule *read = NULL;
+
+        ok(vbs_schedule_parse_json(&ctx, "s.json", FILES[i].text, strlen(FILES[i].text), &read) ==
+                   VBS_OK &&
+               read->provenance.profile_id == 5 && strcmp(read->provenance.hash, "abc") == 0 &&
+               strcmp(read->provenance.backend, "onednn") == 0 &&
+               strcmp(read->provenance.date, "2026-11-22") == 0,
+           "%s %s", FILES[i].name, vbs_detail(&ctx));
+        vbs_schedule_free(read);
+    }
+#undef SCHEDULE
+}
+
 static void bad_json(void)
 {
     static const struct {
@@ -411,6 +445,13 @@ static void bad_json(void)
         {"{\"format\": \"vbslab-schedule-1\", \"request\": 2, \"memory_bytes\": 7, \"io\": "
          "\"somewhere\", \"steps\": []}",
          "'io' is neither"},
+        {"{\"format\": \"vbslab-schedule-1\", \"request\": 2, \"memory_bytes\": 7, \"provenance\": "
+         "{\"hash\": 3}, \"steps\": []}",
+         "'provenance.hash' is not a string"},
+        {"{\"format\": \"vbslab-schedule-1\", \"request\": 2, \"memory_bytes\": 7, \"profile\": "
+         "-1, "
+         "\"steps\": []}",
+         "'profile' is out of range"},
     };
 
     for (size_t i = 0; i < sizeof BAD / sizeof BAD[0]; i++) {
@@ -478,9 +519,9 @@ static void schedules_name_their_profile(void)
                strcmp(schedule->provenance.device, "some machine") == 0,
            "the schedule names the device");
         if (given)
-            is_str(schedule ? schedule->provenance.profile : "", hash, "and the hash that it got");
+            is_str(schedule ? schedule->provenance.hash : "", hash, "and the hash that it got");
         else
-            ok(schedule && !schedule->provenance.profile, "and no hash, for it got none");
+            ok(schedule && !schedule->provenance.hash, "and no hash, for it got none");
         vbs_schedule_free(schedule);
     }
     options.profile_hash = "short";
@@ -505,6 +546,7 @@ int main(void)
     least_by_a_larger_chunk();
     bound_and_gap();
     json_round_trip();
+    provenance_in_json();
     bad_json();
     names();
     cancelled();

@@ -517,11 +517,11 @@ static void test_trace(void)
     static const char WANT[] =
         "step,layer,name,batch,algorithm,done_before,start_us,end_us,live_bytes,added_bytes,"
         "ws_bytes,memory_bytes,after_bytes,over_budget,chunk,wait_us,op,part,parts,weight_bytes,"
-        "hash,backend,library,device,threads,modelled\n"
+        "hash,backend,library,device,threads,modelled,profile\n"
         "1,1,\"a \"\"b\"\"\",1,\"odd, \"\"name\"\"\",0,0,0.25,2,3,5,10,0,1,1,0.25,"
-        "compute,1,1,0,%1$s,,,,,false\n"
+        "compute,1,1,0,%1$s,,,,,false,7\n"
         "2,1,\"a \"\"b\"\"\",1,\"odd, \"\"name\"\"\",1,0.25,0.5,2,3,5,10,0,1,2,0.25,"
-        "compute,1,1,0,%1$s,,,,,false\n";
+        "compute,1,1,0,%1$s,,,,,false,7\n";
     static const int INPUT = 0;
     static const struct vbs_step TWO[] = {AT(1, 1), AT(1, 1)};
     struct vbs_profile_builder *builder = vbs_profile_builder_new();
@@ -545,9 +545,12 @@ static void test_trace(void)
     ok(fd >= 0 && vbs_profile_builder_layer(&ctx, builder, &layer) == VBS_OK &&
            vbs_profile_builder_row(&ctx, builder, 1, 1, ALGORITHMS[0], &row) == VBS_OK &&
            vbs_profile_builder_finish(&ctx, builder, &profile) == VBS_OK &&
-           vbs_replay_run(&ctx, profile, &schedule, 9, true, &replay) == VBS_OK &&
-           vbs_replay_write_csv(&ctx, profile, &schedule, replay, path) == VBS_OK,
-       "a trace is written");
+           vbs_replay_run(&ctx, profile, &schedule, 9, true, &replay) == VBS_OK,
+       "a replay with a trace");
+    is_int(replay->profile_id, 0, "knows no number of the profile");
+    replay->profile_id = 7;
+    is_int(vbs_replay_write_csv(&ctx, profile, &schedule, replay, path), VBS_OK,
+           "a trace is written");
     file = fopen(path, "r");
     text = file ? read_whole(file) : NULL;
     vbs_profile_hash(profile, hash);

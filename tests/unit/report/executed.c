@@ -110,12 +110,12 @@ static void rows_have_both_times(const char *folder)
 {
     static const char WANT[] =
         "step,op,layer,name,batch,part,parts,planned_start_us,planned_end_us,start_us,end_us,hash,"
-        "backend,library,device,threads,modelled\n"
-        "1,load,1,\"a,b\",,1,2,0,0,0.25,0.25,%1$s,,,,,false\n"
-        "2,load,1,\"a,b\",,2,2,0,2,0.5,4.5,%1$s,,,,,false\n"
-        "3,compute,1,\"a,b\",1,1,2,0,4,4.75,12.75,%1$s,,,,,false\n"
-        "4,compute,1,\"a,b\",1,2,2,4,8,13,21,%1$s,,,,,false\n"
-        "5,drop,1,\"a,b\",,2,2,8,8,21.25,21.25,%1$s,,,,,false\n";
+        "backend,library,device,threads,modelled,profile\n"
+        "1,load,1,\"a,b\",,1,2,0,0,0.25,0.25,%1$s,,,,,false,5\n"
+        "2,load,1,\"a,b\",,2,2,0,2,0.5,4.5,%1$s,,,,,false,5\n"
+        "3,compute,1,\"a,b\",1,1,2,0,4,4.75,12.75,%1$s,,,,,false,5\n"
+        "4,compute,1,\"a,b\",1,2,2,4,8,13,21,%1$s,,,,,false,5\n"
+        "5,drop,1,\"a,b\",,2,2,8,8,21.25,21.25,%1$s,,,,,false,5\n";
     struct ran ran = small();
     struct vbs_ctx ctx = {0};
     char path[256], hash[VBS_PROFILE_HASH_SIZE], want[1000], *text = NULL;
@@ -123,6 +123,7 @@ static void rows_have_both_times(const char *folder)
 
     snprintf(path, sizeof path, "%s.csv", folder);
     ran.steps[0].start_us = 0.2500004; /* less than a clock tells */
+    ran.replay->profile_id = 5;
     if (vbs_executed_write_csv(&ctx, ran.profile, ran.schedule, ran.replay, &ran.report, path) !=
             VBS_OK ||
         vbs_read_file(&ctx, path, 1 << 20, &text, &length) != VBS_OK)
