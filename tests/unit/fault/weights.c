@@ -20,6 +20,7 @@
 #define MAX_TRIES  1000
 #define MAX_SHOWN  5
 #define MAX_FAULTS 300 /* faults tried for one task; where there are more, some of them */
+#define FEW_FAULTS 8   /* of a long one */
 
 /* The arguments of the calls. */
 struct subject {
@@ -146,9 +147,10 @@ static bool try_fault(const struct task *task, const struct subject *subject, en
     return false;
 }
 
-static void try_task(const struct task *task, const struct subject *subject, enum way way)
+static void try_task(const struct task *task, const struct subject *subject, enum way way,
+                     int max_faults)
 {
-    long n = count_allocations(task, subject), step = n / MAX_FAULTS + 1;
+    long n = count_allocations(task, subject), step = n / max_faults + 1;
     int n_wrong = 0;
     struct vbs_ctx ctx = {0};
 
@@ -220,7 +222,8 @@ static void set_planner(struct subject *subject, const char *name)
 }
 
 #define LARGE_REQUEST 150 /* joint plans it in several passes */
-#define STOPS         16  /* the open of the solver is stopped after 1/16, 2/16 ... of it */
+#define MANY_CHUNKS   260
+#define STOPS         16 /* the open of the solver is stopped after 1/16, 2/16 ... of it */
 #define MOST_RATIO                                                                                 \
     1.25 /* of the time of an interrupted search's schedule to that of a                           \
             complete one */
@@ -251,6 +254,15 @@ static double stopped_us(const struct subject *subject, long at, long *n_allocat
     vbs_schedule_free(schedule);
     vbs_solver_free(solver);
     return time_us;
+}
+
+/* A request of so many chunks that joint tries schedules on few of them. */
+static void fail_large(struct subject *subject)
+{
+    subject->problem.request = MANY_CHUNKS;
+    set_planner(subject, "joint");
+    for (int way = ONCE; way < N_WAYS; way++)
+        try_task(&TASKS[0], subject, (enum way)way, FEW_FAULTS);
 }
 
 /* A large request in a budget that does not hold all weights: an early stop leaves a schedule that
@@ -296,9 +308,10 @@ int main(void)
         set_planner(&subject, PLANNERS[p]);
         for (size_t t = 0; t < sizeof TASKS / sizeof TASKS[0]; t++)
             for (int way = ONCE; way < N_WAYS; way++)
-                try_task(&TASKS[t], &subject, (enum way)way);
+                try_task(&TASKS[t], &subject, (enum way)way, MAX_FAULTS);
     }
     stop_early(&subject);
+    fail_large(&subject);
     vbs_solver_free(subject.solver);
     vbs_profile_free(subject.profile);
     return done_testing();
