@@ -38,30 +38,6 @@ static bool is_all(const char *list)
     return !list || strcmp(list, "all") == 0;
 }
 
-/* Gives whether a list was given without any item. */
-static bool is_empty(const char *list)
-{
-    return list && list[strspn(list, ",")] == '\0';
-}
-
-/* Calls take for each item of a list with commas; an empty item is skipped. */
-static enum vbs_status for_each(struct vbs_ctx *ctx, const char *list,
-                                enum vbs_status (*take)(struct vbs_ctx *ctx, const char *item,
-                                                        void *self),
-                                void *self)
-{
-    char *copy = strdup(list), *rest;
-    enum vbs_status status = VBS_OK;
-
-    if (!copy)
-        return vbs_no_memory(ctx);
-    for (char *item = strtok_r(copy, ",", &rest); item && status == VBS_OK;
-         item = strtok_r(NULL, ",", &rest))
-        status = take(ctx, item, self);
-    free(copy);
-    return status;
-}
-
 /* One of the options --baselines and --planners. */
 struct planner_choice {
     bool baselines;
@@ -128,12 +104,12 @@ static enum vbs_status choose_list(struct vbs_ctx *ctx, const char *list,
     const struct vbs_planner *planner;
     char names[256];
 
-    if (is_empty(list))
+    if (cli_is_empty_list(list))
         return vbs_fail(ctx, VBS_USAGE, "%s names no planner; it takes all, or names out of: %s",
                         choice->baselines ? "--baselines" : "--planners",
                         list_allowed(choice, names, sizeof names));
     if (!is_all(list))
-        return for_each(ctx, list, choose, choice);
+        return cli_for_each(ctx, list, choose, choice);
     for (int i = 0; (planner = vbs_planner_at(i)); i++)
         if (is_meant(choice, planner, list != NULL))
             choice->chosen[i] = planner;
@@ -412,14 +388,14 @@ static enum vbs_status compare(struct cli *cli, const char *const *values, const
     /* Plots come before the table, so that a path that cannot be plotted to is reported first and
      * alone; other failures of plots must not suppress the table. */
     if (plots && !least)
-        plotted = for_each(&cli->ctx, plots, plot, all);
+        plotted = cli_for_each(&cli->ctx, plots, plot, all);
     if (plotted == VBS_USAGE)
         return plotted;
     VBS_TRY(print(cli, values, all));
     if (least)
         return fail_infeasible(cli, &problem, least);
     if (plotted == VBS_OK && plots && table)
-        VBS_TRY(for_each(&cli->ctx, plots, name_plot, NULL));
+        VBS_TRY(cli_for_each(&cli->ctx, plots, name_plot, NULL));
     return plotted;
 }
 
@@ -435,10 +411,9 @@ static int run_compare(struct cli *cli, const char *const *values, int n_argumen
         return cli_usage(cli, "takes one of --json and --csv");
     if (cli_value(cli, values, "judge") && n_arguments > 1)
         return cli_usage(cli, "--judge judges one PROFILE, got %d", n_arguments);
-    if (is_empty(cli_value(cli, values, "plot")))
-        return cli_usage(cli, "--plot names no file; write one or more that end in .svg, .png or "
-                              ".pdf, with commas between them");
-    status = compare(cli, values, arguments, &all);
+    status = cli_check_pictures(cli, "plot", cli_value(cli, values, "plot"));
+    if (status == VBS_OK)
+        status = compare(cli, values, arguments, &all);
     release(&all);
     return cli_end(cli, status);
 }

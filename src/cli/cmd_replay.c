@@ -406,9 +406,15 @@ static enum vbs_status refuse_latency(struct cli *cli, const struct judged *judg
                     behind_layer(step, behind, sizeof behind), late, samples, least);
 }
 
+static enum vbs_status draw(struct vbs_ctx *ctx, const char *item, void *self)
+{
+    const struct judged *judged = self;
+
+    return vbs_replay_plot(ctx, judged->profile, judged->schedule, judged->replay, item);
+}
+
 /* Prints the verdict in the requested form; a trace on standard output is printed alone. */
-static enum vbs_status report(struct cli *cli, const char *const *values,
-                              const struct judged *judged)
+static enum vbs_status report(struct cli *cli, const char *const *values, struct judged *judged)
 {
     const char *trace = cli_value(cli, values, "trace"), *gantt = cli_value(cli, values, "gantt");
 
@@ -416,8 +422,7 @@ static enum vbs_status report(struct cli *cli, const char *const *values,
         VBS_TRY(vbs_replay_write_csv(&cli->ctx, judged->profile, judged->schedule, judged->replay,
                                      trace));
     if (gantt)
-        VBS_TRY(
-            vbs_replay_plot(&cli->ctx, judged->profile, judged->schedule, judged->replay, gantt));
+        VBS_TRY(cli_for_each(&cli->ctx, gantt, draw, judged));
     if (cli_value(cli, values, "json"))
         VBS_TRY(cli_json_print(cli, verdict_json(judged), false));
     else if (!is_standard_output(trace))
@@ -523,7 +528,9 @@ static int run_replay(struct cli *cli, const char *const *values, int n_argument
         return cli_usage(cli, "profile and schedule cannot both come from standard input");
     if (cli_value(cli, values, "json") && is_standard_output(cli_value(cli, values, "trace")))
         return cli_usage(cli, "--json and --trace cannot both go to standard output");
-    status = read_limits(cli, values, &limits);
+    status = cli_check_pictures(cli, "gantt", cli_value(cli, values, "gantt"));
+    if (status == VBS_OK)
+        status = read_limits(cli, values, &limits);
     if (status == VBS_OK)
         status = cli_load_profile(cli, arguments[0], &profile, &limits.profile_id);
     if (status == VBS_OK)
@@ -540,7 +547,9 @@ static const struct cli_option OPTIONS[] = {
     {CLI_OPTION_COPY_LATENCY},
     {"trace", "FILE.csv", "write every step: bytes, times; - is standard output, alone"},
     {"json", NULL, "the verdict as JSON"},
-    {"gantt", "FILE", "draw what runs when and what memory holds meanwhile, as .svg, .png or .pdf"},
+    {"gantt", "FILE",
+     "draw what runs when and what memory holds meanwhile, as .svg, .png or .pdf; several with "
+     "commas"},
     {0},
 };
 

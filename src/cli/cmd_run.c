@@ -40,14 +40,22 @@ static enum vbs_status check_folder(struct cli *cli, const char *option, const c
                                strerror(reason));
 }
 
+/* self: the command line. */
+static enum vbs_status check_picture_folder(struct vbs_ctx *ctx, const char *item, void *self)
+{
+    (void)ctx;
+    return check_folder(self, "gantt", item, W_OK);
+}
+
 static enum vbs_status check_folders(struct cli *cli, const char *const *values)
 {
-    static const char *const WRITTEN[] = {"output", "trace", "gantt"}, WEIGHTS[] = "weights-file";
+    static const char *const WRITTEN[] = {"output", "trace"}, WEIGHTS[] = "weights-file";
+    const char *gantt = cli_value(cli, values, "gantt");
 
     VBS_TRY(check_folder(cli, WEIGHTS, cli_value(cli, values, WEIGHTS), R_OK));
     for (size_t i = 0; i < sizeof WRITTEN / sizeof WRITTEN[0]; i++)
         VBS_TRY(check_folder(cli, WRITTEN[i], cli_value(cli, values, WRITTEN[i]), W_OK));
-    return VBS_OK;
+    return gantt ? cli_for_each(&cli->ctx, gantt, check_picture_folder, cli) : VBS_OK;
 }
 
 /* Checks that a file that is read only after measuring can be opened. */
@@ -58,28 +66,53 @@ static enum vbs_status check_readable(struct cli *cli, const char *path)
     return vbs_fail(&cli->ctx, VBS_IO, "cannot open '%.300s': %s", path, strerror(errno));
 }
 
+/* Files that options name, up to one option. */
+struct named_files {
+    const struct cli *cli;
+    const char *const *values;
+    int n; /* options of WRITERS before it */
+};
+
+/* The options that name a file to write; the last one names several, with commas. */
+static const char *const WRITERS[] = {"output", "trace", "weights-file", "gantt"};
+
+#define N_WRITERS ((int)(sizeof WRITERS / sizeof WRITERS[0]))
+
+/* Refuses a file of option n of WRITERS that an option before it names. self: struct named_files */
+static enum vbs_status check_other(struct vbs_ctx *ctx, const char *item, void *self)
+{
+    const struct named_files *files = self;
+
+    for (int i = 0; i < files->n; i++) {
+        const char *other = cli_value(files->cli, files->values, WRITERS[i]);
+
+        if (other && !is_standard(item) && strcmp(item, other) == 0)
+            return vbs_fail(ctx, VBS_USAGE, "--%s and --%s name the same file, '%.100s'",
+                            WRITERS[i], WRITERS[files->n], item);
+    }
+    return VBS_OK;
+}
+
 /* Refuses two options that write one file: the last one would be all that is left of it. */
 static enum vbs_status check_distinct(struct cli *cli, const char *const *values)
 {
-    static const char *const NAMES[] = {"output", "trace", "gantt", "weights-file"};
-    const int n = sizeof NAMES / sizeof NAMES[0];
+    struct named_files files = {.cli = cli, .values = values};
 
-    for (int i = 0; i < n; i++)
-        for (int j = 0; j < i; j++) {
-            const char *one = cli_value(cli, values, NAMES[j]);
-            const char *other = cli_value(cli, values, NAMES[i]);
+    for (; files.n < N_WRITERS; files.n++) {
+        const char *value = cli_value(cli, values, WRITERS[files.n]);
 
-            if (one && other && !is_standard(one) && strcmp(one, other) == 0)
-                return vbs_fail(&cli->ctx, VBS_USAGE, "--%s and --%s name the same file, '%.100s'",
-                                NAMES[j], NAMES[i], one);
-        }
+        if (value && files.n + 1 < N_WRITERS)
+            VBS_TRY(check_other(&cli->ctx, value, &files));
+        else if (value)
+            VBS_TRY(cli_for_each(&cli->ctx, value, check_other, &files));
+    }
     return VBS_OK;
 }
 
 /* Checks files whose faults would otherwise be found only after all the work. */
 static enum vbs_status check_files(struct cli *cli, const char *const *values)
 {
-    const char *output = cli_value(cli, values, "output"), *gantt = cli_value(cli, values, "gantt");
+    const char *output = cli_value(cli, values, "output");
     const char *weights = cli_value(cli, values, "weights-file");
 
     if (weights && (is_standard(weights) || !weights[0]))
@@ -87,10 +120,7 @@ static enum vbs_status check_files(struct cli *cli, const char *const *values)
                         "--weights-file needs the name of a file; it is read again and again");
     if (output && !is_standard(output) && !cli_ends_in(output, ".npy"))
         return vbs_fail(&cli->ctx, VBS_USAGE, "--output '%.100s' must end in .npy", output);
-    if (gantt && !cli_ends_in(gantt, ".svg") && !cli_ends_in(gantt, ".png") &&
-        !cli_ends_in(gantt, ".pdf"))
-        return vbs_fail(&cli->ctx, VBS_USAGE, "--gantt '%.100s' must end in .svg, .png or .pdf",
-                        gantt);
+    VBS_TRY(cli_check_pictures(cli, "gantt", cli_value(cli, values, "gantt")));
     VBS_TRY(check_distinct(cli, values));
     VBS_TRY(check_readable(cli, cli_value(cli, values, "input")));
     return check_folders(cli, values);
@@ -154,6 +184,15 @@ static enum vbs_status check_planning(struct cli *cli, const char *const *values
 
 /* ---- Results ---- */
 
+/* self: the job. */
+static enum vbs_status draw(struct vbs_ctx *ctx, const char *item, void *self)
+{
+    const struct run_job *job = self;
+
+    return vbs_executed_plot(ctx, job->profile, job->schedule, job->replay, &job->times.fastest,
+                             item);
+}
+
 static enum vbs_status write_timeline(struct run_job *job)
 {
     const char *trace = cli_value(job->cli, job->values, "trace");
@@ -163,8 +202,7 @@ static enum vbs_status write_timeline(struct run_job *job)
         VBS_TRY(vbs_executed_write_csv(&job->cli->ctx, job->profile, job->schedule, job->replay,
                                        &job->times.fastest, trace));
     if (gantt)
-        VBS_TRY(vbs_executed_plot(&job->cli->ctx, job->profile, job->schedule, job->replay,
-                                  &job->times.fastest, gantt));
+        VBS_TRY(cli_for_each(&job->cli->ctx, gantt, draw, job));
     return VBS_OK;
 }
 
@@ -276,7 +314,8 @@ static const struct cli_option OPTIONS[] = {
     {"check", NULL, "compare the outputs with those of one sample at a time"},
     {"trace", "FILE.csv",
      "write every step of the fastest run, planned and executed; - is standard output, alone"},
-    {"gantt", "FILE", "draw the fastest run below what was planned, as .svg, .png or .pdf"},
+    {"gantt", "FILE",
+     "draw the fastest run below what was planned, as .svg, .png or .pdf; several with commas"},
     {"profile", NULL, "a table of the layers: times planned and in the fastest run"},
     {"json", NULL, "the result as JSON"},
     {0},

@@ -283,6 +283,10 @@ for option in output:out.npy trace:t.csv gantt:g.svg weights-file:w; do
     declines "--${option%:*} where nothing can be made" 1 "--${option%:*}: cannot create 'no/${option#*:}'" \
         1 --model not-even-looked-at.net --planner fbs --memory 1MiB "--${option%:*}" "no/${option#*:}"
 done
+declines "the second of two pictures where nothing can be made" 1 "--gantt: cannot create 'no/g.svg'" \
+    1 --model not-even-looked-at.net --planner fbs --memory 1MiB --gantt g.svg,no/g.svg
+declines "a picture of the name of the packed weights" 2 "--weights-file and --gantt name the same file, 'b.svg'" \
+    1 --model mine.net --planner joint --memory 1MiB --gantt a.svg,b.svg --weights-file b.svg
 declines "packed weights on standard output" 2 '--weights-file needs the name of a file' \
     1 --model mine.net --planner joint --memory 1MiB --weights-file -
 declines "an output and a trace of one name" 2 "--output and --trace name the same file, 'out.npy'" \
@@ -342,8 +346,11 @@ if command -v gnuplot >/dev/null; then
     quiet mine.csv --model mine.net --schedule plan.json --gantt run.svg
     [ $code -eq 0 ] && grep -q '>planned<' run.svg && grep -q '>executed<' run.svg
     report $? "a picture of both timelines"
+    quiet mine.csv --model mine.net --schedule plan.json --gantt two.svg,two.pdf
+    [ $code -eq 0 ] && grep -q '>executed<' two.svg && [ -s two.pdf ] && [ ! -e two.svg,two.pdf ]
+    report $? "several pictures with commas between them"
 else
-    skip "a picture of both timelines" "there is no gnuplot"
+    skip "pictures of both timelines" "there is no gnuplot"
 fi
 
 # --- outputs whose names are alike, or long ---

@@ -216,6 +216,15 @@ if command -v gnuplot >/dev/null; then
     run copied.csv v.json --memory 12 --gantt picture.svg
     [ $code -eq 3 ] && grep -q 'above the budget' picture.svg
     report $? "a schedule that breaks its budget is drawn too"
+    run copied.csv v.json --gantt two.svg,two.png
+    [ $code -eq 0 ] && cmp -s picture.png two.png && grep -q '</svg>' two.svg && [ ! -e two.svg,two.png ]
+    report $? "several pictures with commas between them"
+    refuses "a list of pictures without any" 2 "--gantt names no file; write one or more that end in .svg" \
+        copied.csv v.json --gantt ,
+    refuses "a list with a picture of another kind" 2 "--gantt 'p.gif' must end in" copied.csv v.json \
+        --gantt first.svg,p.gif
+    [ ! -e first.svg ]
+    report $? "of which none is drawn"
     refuses "a picture of another kind" 2 "must end in .svg, .png or .pdf" copied.csv v.json --gantt p.gif
     COMMAND=compare
     run copied.csv --weights included --request 2 --copy fast --plot total.svg

@@ -5,6 +5,7 @@
  *   commands.h  running a command by its words
  *   data.h      files that come with the program
  *   help.h      the help that describes commands
+ *   list.h      options whose value is a list with commas
  *   measuring.h measuring a network into the store
  *   number.h    numbers as people read and type them
  *   pin.h       threads bound to cores
@@ -17,6 +18,7 @@
 #include "cli/common/commands.h"
 #include "cli/common/data.h"
 #include "cli/common/help.h"
+#include "cli/common/list.h"
 #include "cli/common/measuring.h"
 #include "cli/common/number.h"
 #include "cli/common/pin.h"
