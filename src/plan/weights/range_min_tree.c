@@ -33,51 +33,66 @@ void vbs_range_min_tree_clear(struct vbs_range_min_tree *tree)
     *tree = (struct vbs_range_min_tree){0};
 }
 
-/* Gives the minimum over the slots of node, from..from + width - 1, that lie in first..last. */
-static int64_t least_in(const struct vbs_range_min_tree *tree, int node, int from, int width,
-                        int first, int last)
+static int64_t lesser(int64_t a, int64_t b)
 {
-    int64_t left, right, least;
-
-    if (last < from || first > from + width - 1)
-        return INT64_MAX;
-    if (first <= from && from + width - 1 <= last)
-        return tree->least[node];
-    left = least_in(tree, 2 * node, from, width / 2, first, last);
-    right = least_in(tree, 2 * node + 1, from + width / 2, width / 2, first, last);
-    least = left < right ? left : right;
-    return least == INT64_MAX ? least : least - tree->taken[node];
+    return a < b ? a : b;
 }
 
+/* From the leaves up: what was taken of a whole node counts when the walk leaves it. */
 int64_t vbs_range_min_tree_least(const struct vbs_range_min_tree *tree, int first, int last)
 {
-    return first > last ? INT64_MAX : least_in(tree, 1, 0, tree->width, first, last);
+    int left = tree->width + first, right = tree->width + last;
+    int64_t left_least, right_least, least;
+
+    if (first > last)
+        return INT64_MAX;
+    left_least = tree->least[left];
+    right_least = tree->least[right];
+    for (; left / 2 != right / 2; left /= 2, right /= 2) {
+        if (left % 2 == 0)
+            left_least = lesser(left_least, tree->least[left + 1]);
+        if (right % 2 == 1)
+            right_least = lesser(right_least, tree->least[right - 1]);
+        left_least -= tree->taken[left / 2];
+        right_least -= tree->taken[right / 2];
+    }
+    least = lesser(left_least, right_least);
+    for (int node = left / 2; node >= 1; node /= 2)
+        least -= tree->taken[node];
+    return least;
 }
 
-static void subtract_in(struct vbs_range_min_tree *tree, int node, int from, int width, int first,
-                        int last, int64_t bytes)
+static void subtract_of_node(struct vbs_range_min_tree *tree, int node, int64_t bytes)
 {
-    int64_t left, right;
+    tree->least[node] -= bytes;
+    tree->taken[node] += bytes;
+}
 
-    if (last < from || first > from + width - 1 || tree->least[node] == INT64_MAX)
-        return;
-    if (first <= from && from + width - 1 <= last) {
-        tree->least[node] -= bytes;
-        tree->taken[node] += bytes;
-        return;
-    }
-    subtract_in(tree, 2 * node, from, width / 2, first, last, bytes);
-    subtract_in(tree, 2 * node + 1, from + width / 2, width / 2, first, last, bytes);
-    left = tree->least[2 * node];
-    right = tree->least[2 * node + 1];
-    tree->least[node] = (left < right ? left : right) - tree->taken[node];
+static void renew_above(struct vbs_range_min_tree *tree, int node)
+{
+    for (node /= 2; node >= 1; node /= 2)
+        tree->least[node] =
+            lesser(tree->least[2 * node], tree->least[2 * node + 1]) - tree->taken[node];
 }
 
 void vbs_range_min_tree_subtract(struct vbs_range_min_tree *tree, int first, int last,
                                  int64_t bytes)
 {
-    if (first <= last)
-        subtract_in(tree, 1, 0, tree->width, first, last, bytes);
+    int left = tree->width + first, right = tree->width + last;
+
+    if (first > last)
+        return;
+    subtract_of_node(tree, left, bytes);
+    if (left != right)
+        subtract_of_node(tree, right, bytes);
+    for (; left / 2 != right / 2; left /= 2, right /= 2) {
+        if (left % 2 == 0)
+            subtract_of_node(tree, left + 1, bytes);
+        if (right % 2 == 1)
+            subtract_of_node(tree, right - 1, bytes);
+    }
+    renew_above(tree, tree->width + first);
+    renew_above(tree, tree->width + last);
 }
 
 void vbs_range_min_tree_values(const struct vbs_range_min_tree *tree, int64_t *bytes)
