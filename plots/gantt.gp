@@ -71,7 +71,7 @@ if (vbs_shift > 0) {
 set xtics format ''
 set colorbox vertical user origin right + 0.12 / width_inches, memory_bottom \
     size 0.12 / width_inches, lanes_top - memory_bottom
-set cblabel 'layer' offset -0.5, 0
+set cblabel 'layer (#)' offset -0.5, 0
 if (vbs_layers <= 16) { set cbtics 1, 1 } else { set cbtics autofreq }
 set cbtics scale 0.4 font ',8'
 set style fill solid 1.0 border lc rgb '#606060'

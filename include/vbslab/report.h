@@ -223,11 +223,11 @@ enum vbs_status vbs_compare_plot(struct vbs_ctx *ctx, const struct vbs_compare *
 /*
  * Draws a replay over time: one lane for computing, coloured by layer, with weights included
  * another lane for copying, and below them the memory in use. Every step is a box of its own, with
- * the name of its layer and its batch where they have space. Where there are too many boxes to be
- * seen, the picture is cut into slices of time, each of which shows the layer that takes most of it
- * and the most memory in use during it. The replay must have its trace. Formats and errors are
- * those of vbs_compare_plot; VBS_USAGE also where there is no trace, VBS_UNSUPPORTED where no step
- * takes time.
+ * the name of its layer, or "#" and its number, and its batch where they have space. Where there
+ * are more than 4000 boxes or levels of memory, the picture is cut into 4000 slices of time, each
+ * of which shows the step that takes most of it and the most memory in use during it. The replay
+ * must have its trace. Formats and errors are those of vbs_compare_plot; VBS_USAGE also where there
+ * is no trace, VBS_UNSUPPORTED where no step takes time.
  */
 enum vbs_status vbs_replay_plot(struct vbs_ctx *ctx, const struct vbs_profile *profile,
                                 const struct vbs_schedule *schedule,

@@ -1,13 +1,15 @@
 /*
  * Every step becomes a box, also beside one that looks the same; neighbouring levels of memory that
- * are equal become one. Where there are more boxes or levels than a picture can show, they are cut
- * into slices of equal length. A slice of a lane shows the layer that takes most of it; a slice of
- * memory shows the most memory in use during it, so that no peak is lost.
+ * are equal become one. Where there are more boxes or levels than a picture can show, time is cut
+ * into slices of equal length. A slice of a lane shows the step that takes most of it, so that
+ * steps are never joined; a slice of memory shows the most memory in use during it, so that no peak
+ * is lost.
  */
 #include "report/plot/gantt.h"
 
 #include "base/fail.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,18 +27,6 @@ static void add_box(struct vbs_gantt *gantt, const struct vbs_gantt_box *box)
 {
     if (box->to_us > box->from_us)
         gantt->boxes[gantt->n_boxes++] = *box;
-}
-
-/* Appends a slice, or makes the lane's last slice longer; the lane begins at first. */
-static void add_slice(struct vbs_gantt *gantt, int first, const struct vbs_gantt_box *slice,
-                      double close_us)
-{
-    struct vbs_gantt_box *last = gantt->n_boxes > first ? &gantt->boxes[gantt->n_boxes - 1] : NULL;
-
-    if (last && last->layer == slice->layer && slice->from_us - last->to_us <= close_us)
-        last->to_us = slice->to_us;
-    else
-        add_box(gantt, slice);
 }
 
 static void add_lane(struct vbs_gantt *gantt, const struct vbs_schedule *schedule,
@@ -63,79 +53,72 @@ static void add_lane(struct vbs_gantt *gantt, const struct vbs_schedule *schedul
     }
 }
 
-/* Gives the layer that takes most of a slice; -1: the time without any work is longer. share: of
- * each layer. */
-static int most_of(const double *share, int n_layers, double slice_us)
+/* Gives the index of the box that takes most of slice, out of n boxes, of which *at is the first
+ * one that reaches into it; -1: the time without any work is longer. *at becomes the first one that
+ * reaches into the next slice. */
+static int most_of(const struct vbs_gantt_box *boxes, int n, const struct vbs_gantt_box *slice,
+                   int *at)
 {
-    double most_us = slice_us;
+    double idle_us = slice->to_us - slice->from_us, most_us = 0;
     int most = -1;
 
-    for (int k = 0; k <= n_layers; k++)
-        most_us -= share[k];
-    for (int k = 0; k <= n_layers; k++) {
-        if (share[k] > most_us) {
-            most_us = share[k];
-            most = k;
+    for (; *at < n && boxes[*at].from_us < slice->to_us; (*at)++) {
+        const struct vbs_gantt_box *box = &boxes[*at];
+        double share_us = fmin(box->to_us, slice->to_us) - fmax(box->from_us, slice->from_us);
+
+        idle_us -= share_us;
+        if (share_us > most_us) {
+            most_us = share_us;
+            most = *at;
         }
+        if (box->to_us > slice->to_us)
+            break;
     }
-    return most;
+    return most_us >= idle_us ? most : -1;
 }
 
-/* Cuts the n boxes of a lane, which were moved elsewhere, into slices from first on. There are more
- * boxes than slices. */
+/* Shows the n boxes of a lane, which were moved elsewhere, in slices from box first on. There are
+ * more boxes than slices. The slices of one box are one box again; those of two never are. */
 static void cut_lane(struct vbs_gantt *gantt, int first, const struct vbs_gantt_box *boxes, int n,
-                     int n_layers, double time_us, double *share)
+                     double time_us)
 {
     double slice_us = time_us / VBS_GANTT_SLICES;
-    int at = 0;
+    int at = 0, last = -1;
 
     gantt->n_boxes = first;
     for (int i = 0; i < VBS_GANTT_SLICES; i++) {
-        struct vbs_gantt_box slice = {
-            .from_us = i * slice_us, .to_us = (i + 1) * slice_us, .lane = boxes[0].lane};
+        struct vbs_gantt_box slice = {.from_us = i * slice_us, .to_us = (i + 1) * slice_us};
+        int most = most_of(boxes, n, &slice, &at);
 
-        memset(share, 0, ((size_t)n_layers + 1) * sizeof *share);
-        while (at < n && boxes[at].from_us < slice.to_us) {
-            const struct vbs_gantt_box *box = &boxes[at];
-            double from_us = box->from_us > slice.from_us ? box->from_us : slice.from_us;
-            double to_us = box->to_us < slice.to_us ? box->to_us : slice.to_us;
-
-            share[box->layer] += to_us - from_us;
-            if (box->to_us > slice.to_us)
-                break;
-            at++;
+        if (most >= 0 && most == last) {
+            gantt->boxes[gantt->n_boxes - 1].to_us = slice.to_us;
+        } else if (most >= 0) {
+            gantt->boxes[gantt->n_boxes] = boxes[most];
+            gantt->boxes[gantt->n_boxes].from_us = slice.from_us;
+            gantt->boxes[gantt->n_boxes++].to_us = slice.to_us;
         }
-        slice.layer = most_of(share, n_layers, slice_us);
-        if (slice.layer >= 0)
-            add_slice(gantt, first, &slice, 1e-9 * time_us);
+        last = most;
     }
 }
 
 static enum vbs_status simplify_lane(struct vbs_ctx *ctx, struct vbs_gantt *gantt, int first,
-                                     int n_layers, double time_us)
+                                     double time_us)
 {
     int n = gantt->n_boxes - first;
-    struct vbs_gantt_box *boxes = NULL;
-    double *share = NULL;
-    enum vbs_status status = VBS_OK;
+    struct vbs_gantt_box *boxes;
 
     if (n <= VBS_GANTT_SLICES)
         return VBS_OK;
     boxes = malloc((size_t)n * sizeof *boxes);
-    share = calloc((size_t)n_layers + 1, sizeof *share);
-    if (boxes && share) {
-        memcpy(boxes, gantt->boxes + first, (size_t)n * sizeof *boxes);
-        cut_lane(gantt, first, boxes, n, n_layers, time_us, share);
-    } else {
-        status = vbs_no_memory(ctx);
-    }
-    free(share);
+    if (!boxes)
+        return vbs_no_memory(ctx);
+    memcpy(boxes, gantt->boxes + first, (size_t)n * sizeof *boxes);
+    cut_lane(gantt, first, boxes, n, time_us);
     free(boxes);
-    return status;
+    return VBS_OK;
 }
 
-static enum vbs_status make_boxes(struct vbs_ctx *ctx, const struct vbs_profile *profile,
-                                  const struct vbs_schedule *schedule,
+static enum vbs_status make_boxes(struct vbs_ctx *ctx, const struct vbs_schedule *schedule,
                                   const struct vbs_replay *replay, struct vbs_gantt *gantt)
 {
     /* Each step has a box, and may have a box of waiting before it. */
@@ -146,7 +129,7 @@ static enum vbs_status make_boxes(struct vbs_ctx *ctx, const struct vbs_profile 
         int first = gantt->n_boxes;
 
         add_lane(gantt, schedule, replay, lane);
-        VBS_TRY(simplify_lane(ctx, gantt, first, profile->n_layers, replay->time_us));
+        VBS_TRY(simplify_lane(ctx, gantt, first, replay->time_us));
     }
     return VBS_OK;
 }
@@ -240,14 +223,13 @@ static enum vbs_status make_levels(struct vbs_ctx *ctx, const struct vbs_schedul
     return VBS_OK;
 }
 
-enum vbs_status vbs_gantt_make(struct vbs_ctx *ctx, const struct vbs_profile *profile,
-                               const struct vbs_schedule *schedule, const struct vbs_replay *replay,
-                               struct vbs_gantt *gantt)
+enum vbs_status vbs_gantt_make(struct vbs_ctx *ctx, const struct vbs_schedule *schedule,
+                               const struct vbs_replay *replay, struct vbs_gantt *gantt)
 {
     enum vbs_status status;
 
     *gantt = (struct vbs_gantt){0};
-    status = make_boxes(ctx, profile, schedule, replay, gantt);
+    status = make_boxes(ctx, schedule, replay, gantt);
     if (status == VBS_OK)
         status = make_levels(ctx, schedule, replay, gantt);
     if (status != VBS_OK)

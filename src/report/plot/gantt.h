@@ -7,8 +7,8 @@
 
 enum vbs_gantt_lane { VBS_GANTT_COMPUTE, VBS_GANTT_COPY, VBS_GANTT_LANES };
 
-/* The box of a step, or of a slice of time with the layer that takes most of it; layer 0: computing
- * waits for a copy. */
+/* The box of a step, or of those slices of time most of which it takes; layer 0: computing waits
+ * for a copy. */
 struct vbs_gantt_box {
     double from_us, to_us;
     int lane, layer;
@@ -28,13 +28,14 @@ struct vbs_gantt {
     int n_levels;
 };
 
-/* The most boxes of one lane, and the most levels; about as many as a picture has columns. */
-#define VBS_GANTT_SLICES 1000
+/* The most boxes of one lane, and the most levels; about twice as many as a picture of dots has
+ * columns, because pictures of lines can be enlarged. */
+#define VBS_GANTT_SLICES 4000
 
 /* Makes the boxes and levels of a replay that has its trace and takes some time. vbs_gantt_clear
  * frees them. VBS_NO_MEMORY. */
-enum vbs_status vbs_gantt_make(struct vbs_ctx *ctx, const struct vbs_profile *profile,
-                               const struct vbs_schedule *schedule, const struct vbs_replay *replay,
+enum vbs_status vbs_gantt_make(struct vbs_ctx *ctx, const struct vbs_schedule *schedule,
+                               const struct vbs_replay *replay,
                                struct vbs_gantt *gantt) VBS_MUST_CHECK;
 void vbs_gantt_clear(struct vbs_gantt *gantt);
 

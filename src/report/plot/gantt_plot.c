@@ -14,7 +14,10 @@
 
 #define TITLE_LIMIT 48 /* characters of a name in a title */
 #define LABEL_LIMIT 40
-#define MAX_BORDERS 150 /* boxes; with more their borders are drawn thinner */
+/* Borders are drawn thinner where there are more boxes, so that they leave colours to be seen. */
+#define WIDE_BORDERS 150 /* boxes with borders of full width */
+#define THIN_BORDERS                                                                               \
+    600 /* boxes with thin borders; with n times as many, they are n times thinner */
 
 /* The width of a character, as a share of the width of the lanes in the template. */
 #define LABEL_CHARACTER 0.0085
@@ -117,8 +120,8 @@ static bool has_room(struct box_label *label, double room)
     return !label->upright || (room >= UPRIGHT_ROOM && length <= UPRIGHT_CHARACTERS);
 }
 
-/* Chooses the longest label that fits: name and batch, the name, number and batch, the number, or
- * none. */
+/* Chooses the longest label that fits: name and batch ("conv2 x8"), the name, number and batch
+ * ("#5 x8"), the number ("#5"), or none. A number without a mark would look like a batch. */
 static void choose_label(struct box_label *label, const char *name, const struct vbs_gantt_box *box,
                          double room)
 {
@@ -133,7 +136,7 @@ static void choose_label(struct box_label *label, const char *name, const struct
         if (with_name)
             vbs_text_add_visible(text, name, LABEL_LIMIT);
         else
-            vbs_text_addf(text, "%d", box->layer);
+            vbs_text_addf(text, "#%d", box->layer);
         if (with_batch)
             vbs_text_addf(text, " x%d", box->batch);
         if (has_room(label, room))
@@ -261,6 +264,13 @@ static bool has_waits(const struct vbs_gantt *gantt)
     return false;
 }
 
+static double border_width(int n_boxes)
+{
+    if (n_boxes <= WIDE_BORDERS)
+        return 0.4;
+    return n_boxes <= THIN_BORDERS ? 0.12 : 0.12 * THIN_BORDERS / n_boxes;
+}
+
 static void add_preamble(struct vbs_text *script, const struct vbs_gnuplot_format *format,
                          const struct gantt_picture *figure)
 {
@@ -271,9 +281,8 @@ static void add_preamble(struct vbs_text *script, const struct vbs_gnuplot_forma
     vbs_text_addf(script,
                   "vbs_format = '%s'\nvbs_data = '" VBS_GNUPLOT_DATA
                   "'\nvbs_output = '" VBS_GNUPLOT_OUTPUT "'\nvbs_lanes = %d\nvbs_layers = %d\n"
-                  "vbs_borders = %s\nvbs_waits = %d\nvbs_time = ",
-                  format->name, figure->lanes, figure->profile->n_layers,
-                  most <= MAX_BORDERS ? "0.4" : "0.12",
+                  "vbs_borders = %.4f\nvbs_waits = %d\nvbs_time = ",
+                  format->name, figure->lanes, figure->profile->n_layers, border_width(most),
                   has_waits(&figure->gantt) || has_waits(&figure->executed_gantt));
     add_field(script, figure->span_us / 1e3, "\nvbs_shift = ");
     add_field(script, figure->executed ? lane_shift(figure) : 0, "\n");
@@ -286,10 +295,9 @@ static void add_preamble(struct vbs_text *script, const struct vbs_gnuplot_forma
 
 static enum vbs_status make_gantts(struct vbs_ctx *ctx, struct gantt_picture *figure)
 {
-    VBS_TRY(vbs_gantt_make(ctx, figure->profile, figure->schedule, figure->replay, &figure->gantt));
+    VBS_TRY(vbs_gantt_make(ctx, figure->schedule, figure->replay, &figure->gantt));
     if (figure->executed)
-        VBS_TRY(vbs_gantt_make(ctx, figure->profile, figure->schedule, figure->executed,
-                               &figure->executed_gantt));
+        VBS_TRY(vbs_gantt_make(ctx, figure->schedule, figure->executed, &figure->executed_gantt));
     return VBS_OK;
 }
 

@@ -75,7 +75,7 @@ static struct vbs_gantt make(const struct run *run)
 {
     struct vbs_gantt gantt;
 
-    if (vbs_gantt_make(NULL, run->profile, run->schedule, run->replay, &gantt) != VBS_OK)
+    if (vbs_gantt_make(NULL, run->schedule, run->replay, &gantt) != VBS_OK)
         exit(1);
     return gantt;
 }
@@ -149,7 +149,7 @@ static void few_steps_are_shown_exactly(gsl_rng *rng)
 
 static void many_steps_become_slices(gsl_rng *rng)
 {
-    struct run run = long_run(rng, 1500);
+    struct run run = long_run(rng, VBS_MAX_REQUEST);
     struct vbs_gantt gantt = make(&run);
     int64_t most = 0, want = 0;
 
@@ -174,7 +174,7 @@ static void many_steps_become_slices(gsl_rng *rng)
     clear(&run);
 }
 
-static void neighbours_of_a_layer_are_one(void)
+static void neighbours_of_a_layer_stay_apart(void)
 {
     struct vbs_step steps[] = {{.layer = 1, .batch = 1},
                                {.layer = 1, .batch = 1},
@@ -201,6 +201,77 @@ static void neighbours_of_a_layer_are_one(void)
     ok(gantt.boxes[0].layer == 1 && gantt.boxes[1].layer == 1, "two of the first layer");
     is_near(gantt.boxes[1].from_us, gantt.boxes[0].to_us, 1e-9, "side by side");
     ok(gantt.boxes[2].layer == 2 && gantt.boxes[2].batch == 2, "then one of two samples");
+    vbs_gantt_clear(&gantt);
+    clear(&run);
+}
+
+#define N_SHORT 4096 /* short steps of the first layer, and samples of the request */
+#define N_LONG  8    /* long steps of the second layer, which all look the same */
+
+/* Makes more steps than a picture can show, of which the last ones take nearly all the time. */
+static struct run uneven_run(void)
+{
+    static const int INPUTS[] = {0, 1};
+    static const char *const NAMES[] = {"first", "second"}, *const ALGORITHMS[] = {"default"};
+    struct vbs_profile_builder *builder = vbs_profile_builder_new();
+    struct vbs_schedule draft = {.model = "",
+                                 .planner = "hand",
+                                 .request = N_SHORT,
+                                 .memory_bytes = 100000,
+                                 .n_algorithms = 1,
+                                 .algorithms = ALGORITHMS,
+                                 .n_steps = N_SHORT + N_LONG};
+    struct run run = {0};
+    struct vbs_step *steps = calloc(N_SHORT + N_LONG, sizeof *steps);
+    bool made = builder && steps;
+
+    for (int k = 0; made && k < 2; k++) {
+        struct vbs_profile_layer layer = {.name = NAMES[k],
+                                          .kind = "conv",
+                                          .n_inputs = 1,
+                                          .inputs = &INPUTS[k],
+                                          .in_bytes = 1,
+                                          .out_bytes = 1};
+        struct vbs_profile_row one = {.time_us = 1}, many = {.time_us = 1e5};
+
+        made = vbs_profile_builder_layer(NULL, builder, &layer) == VBS_OK &&
+               vbs_profile_builder_row(NULL, builder, k + 1, 1, "default", &one) == VBS_OK &&
+               vbs_profile_builder_row(NULL, builder, k + 1, N_SHORT / N_LONG, "default", &many) ==
+                   VBS_OK;
+    }
+    for (int s = 0; made && s < N_SHORT + N_LONG; s++)
+        steps[s] = s < N_SHORT ? (struct vbs_step){.layer = 1, .batch = 1}
+                               : (struct vbs_step){.layer = 2, .batch = N_SHORT / N_LONG};
+    draft.steps = steps;
+    if (!made || vbs_profile_builder_finish(NULL, builder, &run.profile) != VBS_OK ||
+        vbs_schedule_copy(NULL, &draft, &run.schedule) != VBS_OK)
+        bail_out("no schedule");
+    vbs_profile_builder_free(builder);
+    free(steps);
+    replay(&run);
+    return run;
+}
+
+static void equal_neighbours_stay_two_among_many(void)
+{
+    struct run run = uneven_run();
+    struct vbs_gantt gantt = make(&run);
+    double slice_us = run.replay->time_us / VBS_GANTT_SLICES;
+    int n_wrong = 0, first = gantt.n_boxes - N_LONG;
+
+    ok(run.schedule->n_steps > VBS_GANTT_SLICES && gantt.n_boxes <= VBS_GANTT_SLICES && first > 1,
+       "%d steps become %d boxes", (int)run.schedule->n_steps, gantt.n_boxes);
+    for (int i = 0; first > 0 && i < N_LONG; i++) {
+        const struct vbs_gantt_box *box = &gantt.boxes[first + i];
+        const struct vbs_replay_step *ran = &run.replay->steps[N_SHORT + i];
+
+        n_wrong += box->layer != 2 || box->batch != N_SHORT / N_LONG ||
+                   fabs(box->from_us - ran->start_us) > slice_us ||
+                   fabs(box->to_us - ran->end_us) > slice_us;
+    }
+    is_int(n_wrong, 0, "of which each long step is one, with its batch, beside others like it");
+    ok(first > 0 && gantt.boxes[first - 1].layer == 1 && gantt.boxes[first - 1].batch == 1,
+       "and those before it are of the short ones");
     vbs_gantt_clear(&gantt);
     clear(&run);
 }
@@ -266,17 +337,58 @@ static void hostile_names_are_only_names(gsl_rng *rng, const char *folder)
 
 static void thousands_of_steps_are_drawn(gsl_rng *rng, const char *folder)
 {
-    struct run run = long_run(rng, 1500);
+    struct run run = long_run(rng, VBS_MAX_REQUEST);
     struct vbs_ctx ctx = {0};
     char path[256], *svg;
 
     snprintf(path, sizeof path, "%s.svg", folder);
     svg = picture(&run, path, &ctx);
     ok(strstr(svg, "</svg>"), "%d steps are drawn: %s", (int)run.schedule->n_steps, ctx.detail);
-    ok(strlen(svg) < 2000000, "in %d bytes", (int)strlen(svg));
+    ok(strlen(svg) < 5000000, "in %d bytes", (int)strlen(svg));
     ok(strstr(svg, ">tensors<") && !strstr(svg, ">weights<"), "without weights");
     is_int(report_folder_count(), 0, "no temporary file is left");
     free(svg);
+    unlink(path);
+    clear(&run);
+}
+
+static int count(const char *text, const char *part)
+{
+    int n = 0;
+
+    for (; (text = strstr(text, part)); text++)
+        n++;
+    return n;
+}
+
+/* Draws short steps beside long ones, of which the first of a kind has a name that is too long. */
+static void labels_are_names_and_batches(const char *folder)
+{
+    static const char *const LONG[] = {"", "a-name-that-is-longer-than-all-boxes-of-this-layer",
+                                       "a-name-that-is-longer-than-all-boxes-of-this-layer"};
+    struct run run = uneven_run();
+    struct vbs_profile_layer *layers;
+    struct vbs_profile renamed = *run.profile;
+    struct run drawn = {&renamed, run.schedule, run.replay};
+    struct vbs_ctx ctx = {0};
+    char path[256], *svg;
+
+    snprintf(path, sizeof path, "%s.svg", folder);
+    svg = picture(&run, path, &ctx);
+    is_int(count(svg, ">second x512<"), N_LONG, "each long step has its name and its batch");
+    ok(!strstr(svg, ">first"), "and short ones have none");
+    free(svg);
+    layers = malloc(3 * sizeof *layers);
+    if (!layers)
+        bail_out("no memory");
+    memcpy(layers, run.profile->layers, 3 * sizeof *layers);
+    for (int k = 1; k <= 2; k++)
+        layers[k].name = LONG[k];
+    renamed.layers = layers;
+    svg = picture(&drawn, path, &ctx);
+    is_int(count(svg, ">#2 x512<"), N_LONG, "a name that is too long gives way to its number");
+    free(svg);
+    free(layers);
     unlink(path);
     clear(&run);
 }
@@ -290,11 +402,13 @@ int main(void)
     printf("# seed %d\n", SEED);
     few_steps_are_shown_exactly(rng);
     many_steps_become_slices(rng);
-    neighbours_of_a_layer_are_one();
+    neighbours_of_a_layer_stay_apart();
+    equal_neighbours_stay_two_among_many();
     what_cannot_be_drawn_is_refused(rng);
     if (system("command -v gnuplot > /dev/null") == 0) {
         hostile_names_are_only_names(rng, folder);
         thousands_of_steps_are_drawn(rng, folder);
+        labels_are_names_and_batches(folder);
     } else {
         skip("pictures", "there is no gnuplot");
     }
