@@ -8,6 +8,12 @@ double vbs_clock_s(void);
  * programs have the processor. */
 double vbs_thread_s(void);
 
+/* Estimates the seconds that are left of work whose parts take about the same time each. share: the
+ * part that is done, 0..1; reached_s: the seconds from the begin until this share was reached;
+ * elapsed_s: the seconds from the begin until now. Below 0: unknown, because less than a hundredth
+ * is done, or because the rest has already taken longer than expected. */
+double vbs_left_s(double share, double reached_s, double elapsed_s);
+
 #define VBS_DATE_SIZE sizeof "2000-01-01T00:00:00Z"
 
 /* Writes the date and the time of day, UTC, as ISO 8601; empty when there is none. */

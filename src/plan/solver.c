@@ -162,12 +162,12 @@ static void report_frontier(struct vbs_solver *solver, double share)
 {
     struct frontier_progress *frontier = &solver->frontier;
     double now_s = vbs_clock_s(), done = (frontier->at + share) / frontier->n_budgets;
+    double elapsed_s = now_s - frontier->from_s;
 
     if (!solver->progress.report || now_s < frontier->reported_s + REPORT_S)
         return;
     frontier->reported_s = now_s;
-    solver->progress.report(solver->progress.self, done,
-                            done > 0 ? (now_s - frontier->from_s) * (1 - done) / done : -1,
+    solver->progress.report(solver->progress.self, done, vbs_left_s(done, elapsed_s, elapsed_s),
                             "plans of the frontier");
 }
 

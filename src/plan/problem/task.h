@@ -29,9 +29,9 @@ struct vbs_search_clock {
     int64_t best_ticks, bound_ticks; /* of the current search */
     double reported_s;               /* time of the last report of progress */
     bool interrupted;                /* the caller ended a search */
-    /* While a frontier is made: when it began (0: none is made), and the share of its budgets that
-     * is done. */
-    double frontier_from_s, frontier_share;
+    /* While a frontier is made: when it began (0: none is made), the share of its budgets that is
+     * done, and when this share was reached. */
+    double frontier_from_s, frontier_share, frontier_reached_s;
 };
 
 /*

@@ -32,7 +32,8 @@ void vbs_search_report(const struct vbs_task *task)
                      (double)clock->bound_ticks);
     if (clock->frontier_from_s > 0) {
         done = clock->frontier_share;
-        left_s = done > 0 ? (now_s - clock->frontier_from_s) * (1 - done) / done : -1;
+        left_s = vbs_left_s(done, clock->frontier_reached_s - clock->frontier_from_s,
+                            now_s - clock->frontier_from_s);
         snprintf(text, sizeof text, "budgets of the frontier");
     }
     progress->report(progress->self, done, left_s, text);

@@ -310,6 +310,7 @@ static enum vbs_status descend(struct vbs_ctx *ctx, struct optimal *optimal, int
     enum vbs_status status = VBS_OK;
 
     optimal->clock.frontier_from_s = vbs_clock_s();
+    optimal->clock.frontier_reached_s = optimal->clock.frontier_from_s;
     optimal->clock.frontier_share = 0;
     for (int64_t memory = from_bytes; status == VBS_OK;) {
         struct vbs_draft draft = {0};
@@ -327,6 +328,7 @@ static enum vbs_status descend(struct vbs_ctx *ctx, struct optimal *optimal, int
         memory = draft.reserved_bytes - 1;
         optimal->clock.frontier_share =
             (double)(list[0] - memory) / (double)(list[0] - optimal->least_bytes + 1);
+        optimal->clock.frontier_reached_s = vbs_clock_s();
     }
     optimal->clock.frontier_from_s = 0;
     if (status != VBS_INFEASIBLE) {
