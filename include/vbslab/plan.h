@@ -198,11 +198,14 @@ struct vbs_frontier_point {
 struct vbs_frontier {
     int n_points; /* >= 1 */
     struct vbs_frontier_point *points;
+    bool interrupted; /* see vbs_solver_frontier */
 };
 
 /* Makes the frontier, freed by vbs_frontier_free. It makes a plan for each budget at which the plan
- * may change. VBS_INFEASIBLE: no budget is feasible, because of the latency. VBS_NO_MEMORY,
- * VBS_INTERRUPTED. */
+ * may change. A frontier that is interrupted after a schedule was found gives the points that are
+ * known by then, with interrupted set: each of its points has a schedule, but points may be
+ * missing, and where the planner searches, faster schedules may be, too. VBS_INFEASIBLE: no budget
+ * is feasible, because of the latency. VBS_NO_MEMORY; VBS_INTERRUPTED: no point is known yet. */
 enum vbs_status vbs_solver_frontier(struct vbs_ctx *ctx, struct vbs_solver *solver,
                                     struct vbs_frontier **frontier) VBS_MUST_CHECK;
 /* Frees a frontier; null is allowed. */

@@ -53,9 +53,10 @@ static enum vbs_status write_csv(struct cli *cli, const struct curve *curve, con
     struct vbs_text text = {0}, provenance = {0};
 
     vbs_profile_add_columns(&provenance, curve->problem->profile);
-    vbs_text_addf(&provenance, ",%lld\n", (long long)curve->profile_id);
+    vbs_text_addf(&provenance, ",%lld,%s\n", (long long)curve->profile_id,
+                  curve->frontier->interrupted ? "true" : "false");
     vbs_text_add(&text, "memory_bytes,time_us,per_sample_us,samples_per_s" VBS_PROVENANCE_COLUMNS
-                        ",profile\n");
+                        ",profile,interrupted\n");
     for (int i = 0; i < curve->frontier->n_points; i++) {
         struct numbers numbers = numbers_of(curve, i);
 
@@ -118,6 +119,7 @@ static enum vbs_status write_json(struct cli *cli, const struct curve *curve, co
     cli_json_put(json, "solver", json_pack("{s:I}", "peak_bytes", (json_int_t)curve->solver_bytes),
                  &text.failed);
     cli_json_put(json, "points", points_json(curve, &text.failed), &text.failed);
+    cli_json_put(json, "interrupted", json_boolean(curve->frontier->interrupted), &text.failed);
     vbs_text_add_json(&text, json, JSON_INDENT(2));
     vbs_text_add(&text, "\n");
     json_decref(json);
@@ -177,6 +179,8 @@ static enum vbs_status print_table(struct cli *cli, const struct curve *curve)
     cli_print_provenance(cli, curve->problem->profile, curve->profile_id);
     printf("  solver   took %s of memory at its peak\n",
            vbs_format_bytes((int64_t)curve->solver_bytes, bytes, sizeof bytes));
+    if (curve->frontier->interrupted)
+        printf("  curve    incomplete: the command was interrupted\n");
     cli_flow_end(cli);
     return VBS_OK;
 }
@@ -190,6 +194,15 @@ static enum vbs_status report(struct cli *cli, const char *const *values, const 
     if (json)
         return write_json(cli, curve, json);
     return print_table(cli, curve);
+}
+
+/* Fails with VBS_INTERRUPTED, and tells how many points are known. */
+static enum vbs_status fail_interrupted(struct cli *cli, const struct vbs_frontier *frontier)
+{
+    return vbs_fail(&cli->ctx, VBS_INTERRUPTED,
+                    "interrupted; the curve is incomplete: %d point%s known, further points and "
+                    "faster schedules may be missing",
+                    frontier->n_points, frontier->n_points == 1 ? " is" : "s are");
 }
 
 static enum vbs_status frontier(struct cli *cli, const char *const *values,
@@ -216,6 +229,8 @@ static enum vbs_status frontier(struct cli *cli, const char *const *values,
                                         .frontier = found,
                                         .solver_bytes = vbs_solver_peak_bytes(solver),
                                         .profile_id = id});
+    if (status == VBS_OK && found->interrupted)
+        status = fail_interrupted(cli, found);
     vbs_frontier_free(found);
     vbs_solver_free(solver);
     return status;

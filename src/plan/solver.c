@@ -445,37 +445,64 @@ static enum vbs_status draft_us(struct vbs_ctx *ctx, const struct vbs_solver *so
     return status;
 }
 
+/* Gives whether a planner whose search the caller ended still gives the schedules that it knows. */
+static bool gives_known(const struct vbs_solver *solver, const struct vbs_draft *draft)
+{
+    const struct vbs_planner *planner =
+        solver->task.resident ? solver->task.resident : solver->planner;
+
+    return planner->timed || draft->interrupted;
+}
+
+static void add_point(struct vbs_frontier *frontier, int64_t memory_bytes, double time_us)
+{
+    if (frontier->n_points == 0 ||
+        !same_time(frontier->points[frontier->n_points - 1].time_us, time_us))
+        frontier->points[frontier->n_points++] =
+            (struct vbs_frontier_point){.memory_bytes = memory_bytes, .time_us = time_us};
+}
+
+/* Makes the plan for a budget, and adds its point. Sets *ends where the caller asked to stop and
+ * the planner has no further schedules at hand. */
+static enum vbs_status trace_point(struct vbs_ctx *ctx, struct vbs_solver *solver,
+                                   int64_t memory_bytes, struct vbs_frontier *frontier, bool *ends)
+{
+    struct vbs_draft draft = {0};
+    double time_us = 0;
+    bool stopped, known;
+    enum vbs_status status = solver->planner->plan(ctx, solver->self, memory_bytes, &draft);
+
+    if (status == VBS_OK)
+        status = draft_us(ctx, solver, &draft, &time_us);
+    stopped = vbs_cancelled(ctx);
+    known = gives_known(solver, &draft);
+    frontier->interrupted = frontier->interrupted || stopped || draft.interrupted;
+    *ends = stopped && !known;
+    vbs_step_list_clear(&draft.steps);
+    if (status == VBS_INTERRUPTED)
+        return VBS_OK;
+    if (status == VBS_INFEASIBLE) { /* a search that was interrupted does not prove it */
+        if (frontier->n_points > 0 && !(stopped && known))
+            add_point(frontier, memory_bytes, HUGE_VAL);
+        return VBS_OK;
+    }
+    if (status == VBS_OK)
+        add_point(frontier, memory_bytes, time_us);
+    return status;
+}
+
 /* Computes the points of a frontier. bytes: [n] ascending, each once. */
 static enum vbs_status trace_points(struct vbs_ctx *ctx, struct vbs_solver *solver,
                                     const int64_t *bytes, int n, struct vbs_frontier *frontier)
 {
-    for (int i = 0; i < n; i++) {
-        struct vbs_draft draft = {0};
-        double time_us = 0;
-        enum vbs_status status;
+    bool ends = false;
 
+    for (int i = 0; i < n && !ends; i++) {
         solver->frontier.at = i;
         report_frontier(solver, 0);
-        status = vbs_check_cancel(ctx);
-        if (status == VBS_OK)
-            status = solver->planner->plan(ctx, solver->self, bytes[i], &draft);
-        if (status == VBS_OK)
-            status = draft_us(ctx, solver, &draft, &time_us);
-        vbs_step_list_clear(&draft.steps);
-        if (status == VBS_INFEASIBLE && frontier->n_points == 0)
-            continue;
-        if (status == VBS_INFEASIBLE)
-            time_us = HUGE_VAL;
-        else if (status != VBS_OK)
-            return status;
-        if (vbs_cancelled(ctx)) /* the plan may be the best so far of an interrupted search */
-            return vbs_fail(ctx, VBS_INTERRUPTED, "interrupted");
-        if (frontier->n_points == 0 ||
-            !same_time(frontier->points[frontier->n_points - 1].time_us, time_us))
-            frontier->points[frontier->n_points++] =
-                (struct vbs_frontier_point){.memory_bytes = bytes[i], .time_us = time_us};
+        VBS_TRY(trace_point(ctx, solver, bytes[i], frontier, &ends));
     }
-    return VBS_OK;
+    return frontier->n_points > 0 ? VBS_OK : vbs_fail(ctx, VBS_INTERRUPTED, "interrupted");
 }
 
 enum vbs_status vbs_solver_frontier(struct vbs_ctx *ctx, struct vbs_solver *solver,

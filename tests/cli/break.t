@@ -188,12 +188,28 @@ if command -v script >/dev/null; then
         plan "$ROOT/db/profiles/resnet-50-a.csv" --planner optimal --memory 20MiB --time-limit 600 &&
         grep -q 'planner optimal' found
     report $? "Ctrl-C on a terminal ends plan, which prints the best schedule and its gap"
+    ends_at_key 'of the frontier' 'the curve is incomplete: [0-9]* points are known' \
+        frontier "$ROOT/db/profiles/resnet-50-a.csv" --planner optimal &&
+        grep -q '^  curve  *incomplete' found && [ "$(grep -c '^ *[0-9][0-9]* ' found)" -gt 1 ]
+    report $? "and frontier, which prints the points that are known"
+    for form in csv json; do
+        ends_at_key 'of the frontier' 'the curve is incomplete' \
+            frontier "$ROOT/db/profiles/resnet-50-a.csv" --planner optimal --$form -
+        status=$?
+        if [ $form = csv ]; then
+            [ "$(sed 's/.*,//' found | sort -u | tr '\n' ' ')" = 'interrupted true ' ]
+        else
+            [ "$(member found interrupted)" = true ]
+        fi && [ $status -eq 0 ]
+        report $? "also as $form, which say so"
+    done
     ends_at_key 'searching for offsets' 'the offsets are the lowest found so far, at most [0-9.]*% higher' \
         place "$ROOT/tests/data/placement/J.1048576.csv" --time-limit 600 &&
         [ "$(wc -l <found)" -eq "$(wc -l <"$ROOT/tests/data/placement/J.1048576.csv")" ]
     report $? "and place, which prints the lowest offsets"
 else
     skip "Ctrl-C on a terminal in plan" "there is no script(1)"
+    skip "Ctrl-C on a terminal in frontier" "there is no script(1)"
     skip "Ctrl-C on a terminal in place" "there is no script(1)"
 fi
 

@@ -71,7 +71,7 @@ curve "a frontier with a bound" "memory_bytes,time_us,per_sample_us,samples_per_
 6,24,12,83333.33333333333
 12,18,9,111111.11111111111" \
     example.csv --planner dp-vbs --request 2 --latency-us 19
-[ "$(sed -n 2p out | cut -d , -f 5-)" = "124b12ff435e91e1eed232d21a6190df,,,,,false" ]
+[ "$(sed -n 2p out | cut -d , -f 5-)" = "124b12ff435e91e1eed232d21a6190df,,,,,false,0,false" ]
 report $? "of the profile with this content"
 prints "as text says so" '2 samples, io external, planner dp-vbs, latency at most 19 us' \
     frontier example.csv --planner dp-vbs --request 2 --latency-us 19

@@ -98,9 +98,12 @@ enum vbs_status vbs_chunk_search(struct vbs_ctx *ctx, struct vbs_chunk *chunk,
         return VBS_OK;
     status = start_proof(ctx, chunk, memory_bytes, known, &proof);
     if (status == VBS_OK)
+        status = vbs_check_cancel(ctx);
+    if (status == VBS_OK)
         status = vbs_prove(ctx, &chunk->task, ideals, memory_bytes, &limits, &proof);
     if (status == VBS_INTERRUPTED && proof.best_ticks < VBS_NEVER_TICKS && chunk->task.clock) {
         chunk->task.clock->interrupted = true; /* the best schedule so far is still valid */
+        limit = 0;                             /* a later call searches again */
         status = VBS_OK;
     }
     if (status == VBS_OK)

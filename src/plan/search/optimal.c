@@ -287,6 +287,7 @@ static enum vbs_status optimal_plan(struct vbs_ctx *ctx, void *self, int64_t mem
 
     start_clock(optimal, fmax(optimal->limit - optimal->spent, optimal->limit / 10));
     optimal->spent = 0;
+    optimal->clock.interrupted = false;
     status = optimal->in_chunks ? plan_chunks(ctx, optimal, memory_bytes, draft)
                                 : plan_whole(ctx, optimal, memory_bytes, draft);
     draft->interrupted = optimal->clock.interrupted;
@@ -299,7 +300,8 @@ static enum vbs_status optimal_plan(struct vbs_ctx *ctx, void *self, int64_t mem
 
 /*
  * Lists the budgets at which some schedule begins to fit, from the largest down: a schedule serves
- * every budget that it fits, so that the next budget is one byte less than its peak.
+ * every budget that it fits, so that the next budget is one byte less than its peak. Once the
+ * caller asks to stop, the list goes on with the schedules that are known.
  */
 static enum vbs_status descend(struct vbs_ctx *ctx, struct optimal *optimal, int64_t from_bytes,
                                int64_t **bytes, int *n)
@@ -318,9 +320,7 @@ static enum vbs_status descend(struct vbs_ctx *ctx, struct optimal *optimal, int
         status = vbs_grow(ctx, &list, &capacity, count + 1, sizeof *list);
         if (status != VBS_OK)
             break;
-        status = vbs_check_cancel(ctx);
-        if (status == VBS_OK)
-            status = optimal_plan(ctx, optimal, memory, &draft);
+        status = optimal_plan(ctx, optimal, memory, &draft);
         vbs_step_list_clear(&draft.steps);
         if (status != VBS_OK)
             break;
@@ -331,7 +331,7 @@ static enum vbs_status descend(struct vbs_ctx *ctx, struct optimal *optimal, int
         optimal->clock.frontier_reached_s = vbs_clock_s();
     }
     optimal->clock.frontier_from_s = 0;
-    if (status != VBS_INFEASIBLE) {
+    if (status != VBS_INFEASIBLE && !(status == VBS_INTERRUPTED && count > 0)) {
         free(list);
         return status;
     }

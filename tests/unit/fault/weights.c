@@ -79,7 +79,9 @@ static enum vbs_status frontier(struct vbs_ctx *ctx, const struct subject *subje
 
     if (status != VBS_OK)
         return fault_status(status, found);
-    same = found->n_points == subject->n_points;
+    same = found->interrupted
+               ? vbs_cancelled(ctx) && found->n_points > 0 && found->n_points <= subject->n_points
+               : found->n_points == subject->n_points;
     vbs_frontier_free(found);
     return same ? VBS_OK : VBS_N_STATUS;
 }

@@ -281,33 +281,72 @@ static void stop(void *self, double done, double left_s, const char *text)
     *stopper->cancel = 1;
 }
 
-/* A frontier reports its progress, and ends where it is cancelled, although optimal then has a
- * plan. */
-static void frontiers(void)
+/* Gives the time of a frontier at a budget; HUGE_VAL below its first point. */
+static double time_at(const struct vbs_frontier *frontier, int64_t memory_bytes)
+{
+    double time_us = HUGE_VAL;
+
+    for (int i = 0; i < frontier->n_points && frontier->points[i].memory_bytes <= memory_bytes; i++)
+        time_us = frontier->points[i].time_us;
+    return time_us;
+}
+
+/* Gives whether the points of a frontier ascend, become faster, and are no faster than those of the
+ * finished one. */
+static bool is_known_part(const struct vbs_frontier *part, const struct vbs_frontier *whole)
+{
+    for (int i = 0; i < part->n_points; i++) {
+        const struct vbs_frontier_point *point = &part->points[i];
+
+        if (i > 0 && (point->memory_bytes <= part->points[i - 1].memory_bytes ||
+                      point->time_us >= part->points[i - 1].time_us))
+            return false;
+        if (point->time_us < time_at(whole, point->memory_bytes) * (1 - 1e-9))
+            return false;
+    }
+    return part->n_points > 0;
+}
+
+/* A frontier reports its progress. Where it is cancelled, at once or by its first report, it has
+ * the points that are known by then. */
+static void frontiers(const char *planner, enum vbs_weights weights, bool at_once)
 {
     struct vbs_profile *profile = make_profile(12, SKIPS, 11);
-    struct vbs_problem problem = {.profile = profile, .request = 4, .io = VBS_IO_EXTERNAL};
+    struct vbs_problem problem = {.profile = profile,
+                                  .request = 4,
+                                  .io = VBS_IO_EXTERNAL,
+                                  .weights = weights,
+                                  .copy = {.bytes_per_us = 1000}};
     volatile sig_atomic_t flag = 0;
     struct stopper stopper = {.cancel = &flag};
     struct vbs_ctx ctx = {.cancel = &flag};
-    struct vbs_solver_options how = options(0, 50, 1);
+    struct vbs_solver_options how = options(0, strcmp(planner, "optimal") == 0 ? 50 : 0, 1);
     struct vbs_solver *solver = NULL;
-    struct vbs_frontier *frontier = NULL;
+    struct vbs_frontier *part = NULL, *whole = NULL;
 
+    if (weights == VBS_WEIGHTS_EXCLUDED)
+        problem.copy = (struct vbs_link){0};
     how.progress = (struct vbs_progress){.self = &stopper, .report = stop};
-    if (vbs_solver_new(&ctx, planner_named("optimal"), &problem, &how, &solver) != VBS_OK)
+    stopper.cancel = &(volatile sig_atomic_t){0};
+    if (vbs_solver_new(&ctx, planner_named(planner), &problem, &how, &solver) != VBS_OK)
         abort();
-    flag = 0;
-    is_int(vbs_solver_frontier(&ctx, solver, &frontier), VBS_INTERRUPTED,
-           "a frontier that is cancelled is interrupted");
-    ok(!frontier && stopper.n_reports > 0, "it had told its progress");
+    stopper.cancel = &flag;
+    flag = at_once;
+    is_int(vbs_solver_frontier(&ctx, solver, &part), VBS_OK,
+           "a frontier that is cancelled has what is known");
+    ok(part && part->interrupted && flag && stopper.n_reports > 0,
+       "of %s: it is interrupted, and had told its progress", planner);
     ok(strstr(stopper.text, "of the frontier") != NULL, "of the whole frontier: '%s'",
        stopper.text);
     ok(stopper.done >= 0 && stopper.done <= 1, "as a share");
     flag = 0;
     stopper.cancel = &(volatile sig_atomic_t){0};
-    is_int(vbs_solver_frontier(&ctx, solver, &frontier), VBS_OK, "not cancelled, it is made");
-    vbs_frontier_free(frontier);
+    is_int(vbs_solver_frontier(&ctx, solver, &whole), VBS_OK, "not cancelled, it is made");
+    ok(part && whole && !whole->interrupted && is_known_part(part, whole),
+       "%s: %d of %d points were known, each in order and no faster than the finished ones",
+       planner, part ? part->n_points : 0, whole ? whole->n_points : 0);
+    vbs_frontier_free(part);
+    vbs_frontier_free(whole);
     vbs_solver_free(solver);
     vbs_profile_free(profile);
 }
@@ -328,6 +367,10 @@ int main(void)
     too_many();
     same_plan();
     nodes();
-    frontiers();
+    frontiers("optimal", VBS_WEIGHTS_EXCLUDED, true);
+    frontiers("optimal", VBS_WEIGHTS_EXCLUDED, false);
+    frontiers("optimal", VBS_WEIGHTS_INCLUDED, true);
+    frontiers("dp-vbs", VBS_WEIGHTS_EXCLUDED, true);
+    frontiers("joint", VBS_WEIGHTS_INCLUDED, false);
     return done_testing();
 }
