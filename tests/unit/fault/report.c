@@ -213,7 +213,7 @@ static void pictures_fail(const struct subject *subject)
         struct vbs_gantt gantt;
 
         allocation_faults = (struct faults){.countdown = n_faults + 1};
-        status = vbs_gantt_make(NULL, subject->problem.profile, schedule, replay, &gantt);
+        status = vbs_gantt_make(NULL, schedule, replay, &gantt);
         allocation_faults.countdown = 0;
         if (status == VBS_OK)
             vbs_gantt_clear(&gantt);
