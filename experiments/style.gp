@@ -27,7 +27,7 @@ set style line 14 lc rgb '#D55E00' lw 1.6 dt solid pt 7 ps 0.8 * marker
 set style line 15 lc rgb '#56B4E9' lw 1.6 dt (6, 3) pt 9 ps 0.9 * marker
 set style line 16 lc rgb '#CC79A7' lw 1.6 dt (8, 3, 2, 3) pt 5 ps 0.8 * marker
 
-# Kinds of memory: inputs or what is held, outputs, scratch.
+# Kinds of memory: inputs or what is held, outputs, workspace.
 set style line 21 lc rgb '#9CC8E8' lw 0.6
 set style line 22 lc rgb '#0072B2' lw 0.6
 set style line 23 lc rgb '#E69F00' lw 0.6

@@ -1,4 +1,4 @@
-# A chain of so many layers, made up: sizes, times and scratch at random, so that next to nothing
+# A chain of so many layers, made up: sizes, times and workspace at random, so that next to nothing
 # repeats and curves are long. The generator is that of Park and Miller.
 BEGIN {
     seed = 20261121
@@ -9,12 +9,12 @@ BEGIN {
         out_bytes = size()
         start = random(400)
         slope = 50 + random(400)
-        scratch = random(2) > 1 ? size() / 2 : 0
+        workspace = random(2) > 1 ? size() / 2 : 0
         for (b = 1; b <= batches; b++) {
             row(b, "plain", start + slope * b * (1 + random(200) / 1000), 0)
-            if (scratch)
+            if (workspace)
                 row(b, "fast", 0.6 * (start + slope * b * (1 + random(200) / 1000)), \
-                    int(scratch * b * (1 + random(500) / 1000)))
+                    int(workspace * b * (1 + random(500) / 1000)))
         }
         in_bytes = out_bytes
     }

@@ -1,5 +1,5 @@
 # The bound of each layer alone: the cheapest batches that add up to the request, each by the
-# fastest algorithm whose own input, output and scratch fit. Prints microseconds.
+# fastest algorithm whose own input, output and workspace fit. Prints microseconds.
 col("batch") + 0 <= request && col("in_bytes") + col("out_bytes") + col("ws_bytes") <= memory {
     at = col("layer") SUBSEP col("batch") + 0
     if (!(at in us) || col("time_us") + 0 < us[at])

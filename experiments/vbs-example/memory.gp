@@ -37,7 +37,7 @@ do for [panel = 1:2] {
          trace . '-trace.csv' every ::1 using 7:9:7:8:9:($9 + $10) \
             with boxxyerror ls 22 title 'output', \
          trace . '-trace.csv' every ::1 using 7:9:7:8:($9 + $10):($9 + $10 + $11) \
-            with boxxyerror ls 23 title 'scratch', \
+            with boxxyerror ls 23 title 'workspace', \
          trace . '-trace.csv' every ::1 using (0.5 * ($7 + $8)):($9 + $10 + $11 + 0.45): \
             (sprintf('%s x%d', strcol(3), $4)) with labels font ',9' notitle, \
          budget with lines ls 6 notitle

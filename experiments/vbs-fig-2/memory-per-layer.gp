@@ -1,4 +1,4 @@
-# Input, output and scratch of every layer, stacked; markers: the same with im2col as the scratch.
+# Input, output and workspace of every layer, stacked; markers: the same with im2col as the workspace.
 format = ARG1
 folder = ARG2
 width = 8.6
@@ -18,11 +18,11 @@ set boxwidth 0.8
 set key at graph 0.99, 0.86 right top samplen 1.5 Left reverse
 set xtics 0, 10
 plot data every ::1 using 1:(($4 + $5 + $6) / MiB) with boxes ls 23 \
-         title 'scratch of the fastest algorithm', \
+         title 'workspace of the fastest algorithm', \
      data every ::1 using 1:(($4 + $5) / MiB) with boxes ls 22 title 'output', \
      data every ::1 using 1:($4 / MiB) with boxes ls 21 title 'input', \
      data every ::1 using 1:($8 > 0 ? ($4 + $5 + $8) / MiB : 1 / 0) with points lc rgb '#000000' \
-         pt 6 ps 0.6 * marker title 'the same with an unfolded input (im2col) as scratch', \
+         pt 6 ps 0.6 * marker title 'the same with an unfolded input (im2col) as workspace', \
      10.7 with lines ls 6 title 'largest and smallest of the paper', \
      1.07 with lines ls 6 notitle
 set output
