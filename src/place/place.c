@@ -132,7 +132,7 @@ static int64_t steps_of_passes(const struct place_search *search,
 static enum vbs_status search_all(struct place_search *search, int64_t capacity, bool lowest,
                                   bool decides)
 {
-    bool open = true;
+    bool open = lowest || highest_low(search) <= capacity; /* the load may refute the capacity */
 
     for (int64_t times = 1; open && !search->over; times *= 2) {
         open = false;
@@ -235,19 +235,21 @@ static enum vbs_status make_result(struct place_search *search,
 static enum vbs_status judge_result(struct vbs_ctx *ctx, const struct vbs_place_problem *problem,
                                     const struct vbs_place_result *result)
 {
+    long long capacity = (long long)problem->capacity, load = (long long)result->load_bytes;
+    const char *plural = capacity == 1 ? "" : "s", *load_plural = load == 1 ? "" : "s";
+
     if (result->height_bytes <= problem->capacity)
         return VBS_OK;
     if (result->bound_bytes > problem->capacity)
         return vbs_fail(ctx, VBS_INFEASIBLE,
-                        "nothing fits in %lld bytes: the load is %lld bytes, no placement is lower "
-                        "than %lld; the best one found takes %lld",
-                        (long long)problem->capacity, (long long)result->load_bytes,
-                        (long long)result->bound_bytes, (long long)result->height_bytes);
+                        "nothing fits in %lld byte%s: the load is %lld byte%s, no placement is "
+                        "lower than %lld; the best one found takes %lld",
+                        capacity, plural, load, load_plural, (long long)result->bound_bytes,
+                        (long long)result->height_bytes);
     return vbs_fail(ctx, VBS_INFEASIBLE,
-                    "no placement in %lld bytes was found: the load is %lld bytes, the best one "
+                    "no placement in %lld byte%s was found: the load is %lld byte%s, the best one "
                     "found takes %lld",
-                    (long long)problem->capacity, (long long)result->load_bytes,
-                    (long long)result->height_bytes);
+                    capacity, plural, load, load_plural, (long long)result->height_bytes);
 }
 
 /* Frees the search, including that of all components. */

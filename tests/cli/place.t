@@ -54,6 +54,13 @@ END
 run order.csv
 [ $code -eq 0 ] && [ "$(sed 's/,[0-9]*$/,N/' out)" = "$(sed '/^$/d;1s/$/,offset/;2n;3,$s/$/,N/' order.csv)" ]
 report $? "rows and columns stay in their order, quotes where they are needed"
+printf 'id,lower,upper,size\na,0,1,1\n' >one.csv
+refuses "a load of one byte" 3 \
+    'nothing fits in 0 bytes: the load is 1 byte, no placement is lower than 1; the best one found takes 1' \
+    one.csv --capacity 0
+refuses "a capacity of one byte" 3 'nothing fits in 1 byte: the load is 12 bytes, ' example.csv --capacity 1
+refuses "less than the load, without a search" 3 'nothing fits in 986111 bytes: the load is 986112 bytes, ' \
+    "$PROBLEMS/D.1048576.csv" --capacity 986111 --time-limit 10000
 printf 'id,lower,upper,size,alignment,gaps,hint,offset\na,0,9,64,64,2-4,-1,\nb,2,4,64,,,-1,0\nc,0,9,8,8,,7,\n' >all.csv
 does "gaps, alignment, a fixed offset" "id,lower,upper,size,alignment,gaps,hint,offset
 a,0,9,64,64,2-4,-1,0
