@@ -146,12 +146,27 @@ static void print_head(const struct curve *curve)
     printf("\n\n");
 }
 
+/* Gives the number of digits behind the point with which the column of times is exact. */
+static int time_decimals(const struct curve *curve)
+{
+    int most = 0;
+
+    for (int i = 0; i < curve->frontier->n_points; i++) {
+        struct numbers numbers = numbers_of(curve, i);
+        int decimals = numbers.feasible ? cli_time_decimals(numbers.per_sample_us) : 0;
+
+        most = decimals > most ? decimals : most;
+    }
+    return most;
+}
+
 static enum vbs_status print_table(struct cli *cli, const struct curve *curve)
 {
     static const struct cli_column COLUMNS[] = {
         {"bytes", true}, {"memory", true}, {"time/sample", true}, {"samples/s", true}};
     struct cli_table table = {.columns = COLUMNS, .n_columns = 4};
-    char bytes[24], time[32];
+    int decimals = time_decimals(curve);
+    char bytes[24], time[48];
 
     for (int i = 0; i < curve->frontier->n_points; i++) {
         struct numbers numbers = numbers_of(curve, i);
@@ -160,7 +175,7 @@ static enum vbs_status print_table(struct cli *cli, const struct curve *curve)
         cli_table_add(&table, "%s", vbs_format_bytes(numbers.memory_bytes, bytes, sizeof bytes));
         if (numbers.feasible)
             cli_table_add(&table, "%s",
-                          cli_format_exact_time(numbers.per_sample_us, time, sizeof time));
+                          cli_format_time_with(numbers.per_sample_us, decimals, time, sizeof time));
         else
             cli_table_add(&table, "no plan");
         if (numbers.feasible && numbers.samples_per_s > 0)
@@ -168,11 +183,11 @@ static enum vbs_status print_table(struct cli *cli, const struct curve *curve)
         else
             cli_table_add(&table, "-");
     }
-    cli_flow_begin(cli);
+    cli_flow_begin_text(cli);
     print_head(curve);
     cli_flow_end(cli);
     VBS_TRY(cli_table_print(cli, &table));
-    cli_flow_begin(cli);
+    cli_flow_begin_text(cli);
     printf("\n");
     cli_print_outside(curve->problem->weights, vbs_profile_weight_bytes(curve->problem->profile),
                       "  ");

@@ -131,4 +131,24 @@ cp prefix/share/vbslab/profiles/alexnet-a.csv data/profiles
 run demo
 [ $code -eq 1 ] && grep -q 'planner dp-vbs+' out && grep -q "no profile 'googlenet-a.csv'" err
 report $? "VBSLAB_DATA names the folder that has them"
+# --- text in files and pipes ---
+
+profile=$ROOT/db/profiles/alexnet-weights-a.csv
+for command in "plan $profile --weights included --memory 32MiB --request 64" \
+    "frontier $profile --weights included --planner mmcnn"; do
+    run $command
+    # Tables follow an empty line and their first heading.
+    [ $code -eq 0 ] && sed '/^layer  \|^ *bytes  /,/^$/d' out >text && grep -q ' page-cache$' text &&
+        ! grep -q '.\{101\}' text
+    report $? "no line of text is wider than 100 columns: ${command%% *}"
+done
+cat >times.csv <<'END'
+layer,name,kind,inputs,batch,algorithm,time_us,in_bytes,out_bytes,ws_bytes,weight_bytes,in_place
+1,a,conv,0,1,default,50361.7,1,1,0,0,0
+1,a,conv,0,2,default,100716,2,2,0,0,0
+END
+run frontier times.csv --planner fbs --request 2
+[ "$(awk '/ ms / { print $4, $5 }' out | tr '\n' ';')" = '50.3617 ms;50.3580 ms;' ]
+report $? "times of a column have equally many digits behind the point"
+
 finish

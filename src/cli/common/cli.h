@@ -33,7 +33,7 @@ struct cli {
     const struct cli_command *command;         /* the one that runs, or null */
     char **argv; /* words of the process, for a command that must start it again */
     struct cli_bar bar;
-    /* While cli_flow_begin gathers text: standard output itself, and the gathered text. */
+    /* While text is gathered (print/flow.h): standard output itself, and the gathered text. */
     FILE *output;
     char *gathered;
     size_t n_gathered;

@@ -43,22 +43,54 @@ char *cli_format_time(double time_us, char *buffer, size_t size)
     return buffer;
 }
 
+#define DIGITS        6 /* of numbers that are typed or compared */
+#define MOST_DECIMALS 12
+
+/* Gives the digits of value before the point; 0 or less where it is below 1: zeros behind the
+ * point. */
+static int digits_before(double value)
+{
+    return value > 0 ? (int)floor(log10(value)) + 1 : 1;
+}
+
 char *cli_format_typed(double value, char *buffer, size_t size)
 {
-    int before = value > 0 ? (int)floor(log10(value)) + 1 : 1, after = 6 - before;
+    int after = DIGITS - digits_before(value);
     size_t length;
 
-    if (after > 12)
+    if (after > MOST_DECIMALS)
         snprintf(buffer, size, "%.6g", value);
     else
         snprintf(buffer, size, "%.*f", after > 0 ? after : 0, value);
     length = strlen(buffer);
-    if (after <= 0 || after > 12)
+    if (after <= 0 || after > MOST_DECIMALS)
         return buffer;
     while (length > 0 && buffer[length - 1] == '0')
         buffer[--length] = '\0';
     if (length > 0 && buffer[length - 1] == '.')
         buffer[length - 1] = '\0';
+    return buffer;
+}
+
+int cli_time_decimals(double time_us)
+{
+    char text[32];
+    double value;
+    const char *point;
+
+    unit_of(time_us, &value);
+    point = strchr(cli_format_typed(value, text, sizeof text), '.');
+    return point ? (int)strlen(point + 1) : 0;
+}
+
+char *cli_format_time_with(double time_us, int decimals, char *buffer, size_t size)
+{
+    double value;
+    const char *unit = unit_of(time_us, &value);
+    int most = DIGITS - digits_before(value);
+
+    most = most > MOST_DECIMALS ? MOST_DECIMALS : most < 0 ? 0 : most;
+    snprintf(buffer, size, "%.*f%s", decimals < most ? decimals : most, value, unit);
     return buffer;
 }
 

@@ -12,6 +12,14 @@ char *cli_format_time(double time_us, char *buffer, size_t size);
 /* Writes a time with six digits, for times that are compared: "50.9824 ms". */
 char *cli_format_exact_time(double time_us, char *buffer, size_t size);
 
+/* Gives the digits behind the point that cli_format_exact_time needs for a time: 2 for
+ * "50.36 ms". */
+int cli_time_decimals(double time_us);
+
+/* Writes a time with this number of digits behind the point, zeros too, but with six digits at
+ * most, for a column of times that are compared: "50.3580 ms" above "50.3617 ms". */
+char *cli_format_time_with(double time_us, int digits, char *buffer, size_t size);
+
 /* Writes "199.0", "0.3668", "116300"; 32 bytes suffice for numbers of 64 bits. Returns buffer. */
 char *cli_format_number(double value, char *buffer, size_t size);
 

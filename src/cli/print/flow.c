@@ -79,11 +79,14 @@ void cli_flow_line(struct cli *cli, const char *line)
 
 void cli_flow_begin(struct cli *cli)
 {
-    FILE *gathered;
+    if (cli->columns > 0)
+        cli_flow_begin_text(cli);
+}
 
-    if (cli->columns == 0)
-        return;
-    gathered = open_memstream(&cli->gathered, &cli->n_gathered);
+void cli_flow_begin_text(struct cli *cli)
+{
+    FILE *gathered = open_memstream(&cli->gathered, &cli->n_gathered);
+
     if (!gathered)
         return;
     cli->output = stdout;
@@ -102,7 +105,7 @@ void cli_flow_end(struct cli *cli)
     for (line = cli->gathered; line && *line;) {
         int length = (int)strcspn(line, "\n");
 
-        print_line(line, length, cli->columns);
+        print_line(line, length, cli->columns > 0 ? cli->columns : FILE_COLUMNS);
         line += length;
         if (*line == '\n') {
             putchar('\n');

@@ -11,6 +11,9 @@
  * than it began. Elsewhere nothing changes. The calls are not nested.
  */
 void cli_flow_begin(struct cli *cli);
+/* Begins likewise, for text without tables: where standard output is no terminal, its lines are
+ * divided, too, into lines of at most 100 columns. */
+void cli_flow_begin_text(struct cli *cli);
 void cli_flow_end(struct cli *cli);
 
 /* Prints line and its end; where standard output is no terminal, divided likewise into lines of at

@@ -318,7 +318,7 @@ enum vbs_status cli_print_schedule(struct cli *cli, const struct vbs_profile *pr
         compute_us += uses[k].time_us;
         n_loads += uses[k].n_loads;
     }
-    cli_flow_begin(cli);
+    cli_flow_begin_text(cli);
     print_head(schedule);
     print_times(schedule, compute_us);
     print_memory(cli, profile, schedule, n_loads);
