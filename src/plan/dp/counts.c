@@ -2,7 +2,7 @@
 
 #include "base/fail.h"
 
-#define GROWTH 8 /* of the distance between numbers, where they are that many times as large */
+#define GROWTH 8 /* the distance between numbers grows by this factor where the numbers do */
 
 /* The distance between the numbers near b. */
 static int distance_at(const struct vbs_counts *counts, int b)

@@ -13,7 +13,7 @@ const struct vbs_curve VBS_CURVE_ZERO = {
 
 int vbs_curve_at(const struct vbs_curve *curve, int64_t bytes)
 {
-    int low = 0, high = curve->n; /* the answer is before high, at or after low - 1 */
+    int low = 0, high = curve->n; /* the result lies in low - 1..high - 1 */
 
     while (low < high) {
         int middle = low + (high - low) / 2;
@@ -74,7 +74,7 @@ static enum vbs_status reserve(struct vbs_ctx *ctx, struct vbs_points_buffer *bu
     return VBS_OK;
 }
 
-/* Appends a point unless it brings no gain in time; a point at the same bytes gives way. */
+/* Appends a point unless it brings no gain in time; it replaces a point at the same bytes. */
 static void push(struct vbs_points_buffer *to, int64_t bytes, int64_t ticks, int32_t cut)
 {
     int n = to->n;
@@ -122,8 +122,8 @@ enum vbs_status vbs_envelope_offer(struct vbs_ctx *ctx, struct vbs_envelope *env
     return merge(ctx, envelope);
 }
 
-/* The last of n ascending values, from at on, that is at most limit; at itself is. Steps first, for
- * most walks are short, then jumps. */
+/* The last of n ascending values, from at on, that is at most limit; values[at] is at most limit.
+ * It goes value by value first, because most walks are short, and then in jumps. */
 static int advance(const int64_t *values, int n, int at, int64_t limit)
 {
     int step = 1;
@@ -138,8 +138,8 @@ static int advance(const int64_t *values, int n, int at, int64_t limit)
     return at;
 }
 
-/* The first of n descending values, from at on, that is below limit; n: none is. Steps first, then
- * jumps. */
+/* The first of n descending values, from at on, that is below limit; n where there is none. It goes
+ * value by value first, and then in jumps. */
 static int skip_to_below(const int64_t *values, int n, int at, int64_t limit)
 {
     int step = 1;
@@ -156,21 +156,21 @@ static int skip_to_below(const int64_t *values, int n, int at, int64_t limit)
     return at + 1;
 }
 
-/* A sum under way: the points that hold at the memory at hand. */
+/* A sum of two curves at one amount of memory: the points that hold there. */
 struct sum {
     struct vbs_moved first, second;
     int at_second;
-    int at_best;     /* -1: the envelope has none */
+    int at_best;     /* -1: the envelope has no point there */
     int64_t fastest; /* no point of the sum takes less */
 };
 
-/* True when the envelope is as fast as the sum can get: many sums end here. */
+/* True when the envelope is as fast as the sum can become, which is often so. */
 static bool is_dominated(const struct vbs_points_buffer *best, const struct sum *sum)
 {
     return sum->at_best >= 0 && best->ticks[sum->at_best] <= sum->fastest;
 }
 
-/* Puts the sum at bytes, where both curves are feasible. */
+/* Moves the sum to an amount of memory in which both curves are feasible. */
 static void move_to(const struct vbs_points_buffer *best, struct sum *sum, int64_t bytes)
 {
     const struct vbs_curve *b = sum->second.curve;
@@ -182,7 +182,8 @@ static void move_to(const struct vbs_points_buffer *best, struct sum *sum, int64
     sum->at_best = advance(best->bytes, best->n, e < 0 ? 0 : e, bytes);
 }
 
-/* Collects what the sum gains while a point of first holds: from where it is put up to end. */
+/* Collects the points at which the sum is faster than the envelope while one point of first holds:
+ * from the sum's memory up to end. */
 static void gain_while(struct vbs_envelope *envelope, struct sum *sum, int64_t first_ticks,
                        int64_t bytes, int64_t end, int32_t cut)
 {
@@ -210,7 +211,8 @@ static void gain_while(struct vbs_envelope *envelope, struct sum *sum, int64_t f
     sum->at_best = e;
 }
 
-/* Collects what the sum gains while the points from..to-1 of first hold. */
+/* Collects the points at which the sum is faster than the envelope while the points from..to-1 of
+ * first hold. */
 static void gain_in_run(struct vbs_envelope *envelope, struct sum *sum, int from, int to,
                         int32_t cut)
 {
@@ -232,7 +234,7 @@ static void gain_in_run(struct vbs_envelope *envelope, struct sum *sum, int from
         if (sum->at_best >= 0) {
             int64_t limit = envelope->best.ticks[sum->at_best] - sum->second.curve->last_ticks;
 
-            if (a->ticks[p] >= limit) { /* nor do the points gain up to one that takes less */
+            if (a->ticks[p] >= limit) { /* no gain before the next point below the limit */
                 p = skip_to_below(a->ticks, to, p + 1, limit) - 1;
                 continue;
             }
@@ -241,7 +243,7 @@ static void gain_in_run(struct vbs_envelope *envelope, struct sum *sum, int from
     }
 }
 
-/* Puts the sum at its least memory; false when it has nothing to gain there or beyond. */
+/* Moves the sum to its least memory; false when it is nowhere faster than the envelope. */
 static bool start_sum(const struct vbs_points_buffer *best, struct sum *sum)
 {
     const struct vbs_curve *a = sum->first.curve, *b = sum->second.curve;
@@ -277,7 +279,7 @@ enum vbs_status vbs_envelope_offer_sum(struct vbs_ctx *ctx, struct vbs_envelope 
     return envelope->gains.n > 0 ? merge(ctx, envelope) : VBS_OK;
 }
 
-/* Where the sign of the cuts changes; to null only counts. */
+/* Finds where the sign of the cuts changes; where to is null it only counts. */
 static int find_runs(const struct vbs_points_buffer *points, int32_t *to)
 {
     int n = 0;

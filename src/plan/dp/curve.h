@@ -19,7 +19,7 @@
 struct vbs_curve {
     int n;
     int n_runs;
-    int64_t first_bytes;  /* of the first point, beside last_ticks: most sums need only these two */
+    int64_t first_bytes;  /* of the first point; most sums need only this and last_ticks */
     int64_t last_ticks;   /* of the last point */
     const int64_t *bytes; /* [n] */
     const int64_t *ticks; /* [n] */

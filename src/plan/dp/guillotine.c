@@ -1,5 +1,5 @@
 /*
- * Guillotine cuttings of a chain: what dp-vbs and dp-vbs+ search.
+ * Guillotine cuttings of a chain, which dp-vbs and dp-vbs+ search.
  *
  * The work of a request on a chain is a rectangle, items across and samples down. It may be cut
  * from edge to edge: between two samples (a split: some samples of the batch go through all items,
@@ -43,11 +43,14 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-/* More than this is refused: a chain of hundreds of layers with a request of hundreds. */
+/* A solver that needs more memory is refused: a chain of hundreds of layers with hundreds of
+ * samples. */
 #define MAX_SOLVER_BYTES ((size_t)8 << 30)
-/* Of this with a single point on each curve: with a point more each it takes hours too. */
+/* A solver is also refused where one point on each curve takes more memory than this: with two
+ * points each it takes hours. */
 #define MAX_FIRST_BYTES 0x1p30
-/* Of the schedules for some numbers of samples: steps with one sample each, and schedules. */
+/* Limits of the schedules where only some numbers of samples are solved: steps of all schedules,
+ * each counted with one sample, and the least number of schedules. */
 #define MAX_OFFERED_STEPS (4 << 20)
 #define LEAST_OFFERS      64
 
@@ -70,7 +73,7 @@ struct guillotine {
     struct vbs_arena sums[2]; /* of branches, taken by turns */
     struct vbs_envelope envelope;
     size_t scratch_peak_bytes;
-    bool is_late; /* task->cut_until_s is over: nothing is offered */
+    bool is_late; /* task->cut_until_s has passed: nothing is offered */
     double from_s, reported_s;
 };
 
@@ -99,7 +102,7 @@ static struct vbs_curve *step_at(const struct guillotine *work, const struct sol
     return &solved->step[row_start(work, k) + (size_t)work->counts.index[b]];
 }
 
-/* The whole subchain that is item k. */
+/* The curve of the whole subchain that is item k. */
 static const struct vbs_curve *subchain_at(const struct guillotine *work,
                                            const struct solved *solved, int k, int b)
 {
@@ -108,7 +111,7 @@ static const struct vbs_curve *subchain_at(const struct guillotine *work,
     return opt_at(work, subchain, 0, subchain->chain->n_items - 1, b);
 }
 
-/* A layer as a step: its rows. */
+/* Offers a layer as a step: its rows. */
 static enum vbs_status offer_rows(struct guillotine *work, const struct vbs_item *item, int k,
                                   int b)
 {
@@ -133,7 +136,7 @@ static void note_scratch(struct guillotine *work, size_t bytes)
         work->scratch_peak_bytes = bytes;
 }
 
-/* A special layer as a step: branch after branch, each beside the reserved bytes. */
+/* Offers a special layer as a step: branch after branch, each beside the reserved bytes. */
 static enum vbs_status offer_branches(struct guillotine *work, const struct vbs_item *item,
                                       const struct solved *branches, int k, int b)
 {
@@ -247,7 +250,7 @@ static enum vbs_status solve_cell(struct guillotine *work, const struct solved *
                               &opt_row(work, solved, i, j)[work->counts.index[b]]);
 }
 
-/* What the curves of a chain take at least: a point each. */
+/* The least bytes that the curves of a chain take: one point each. */
 static double least_solver_bytes(const struct guillotine *work, int n_items)
 {
     double pairs = (double)n_items * (n_items + 1.0) / 2;
@@ -278,7 +281,7 @@ static enum vbs_status check_size(struct guillotine *work, const struct solved *
 
 #define REPORT_S 0.1
 
-/* Looks at the clock when column j begins. Columns up to j are about (j / m)^3 of all. */
+/* Checks the clock when column j begins. Columns up to j are about (j / m)^3 of the work. */
 static void look_at_clock(struct guillotine *work, const struct solved *solved, int j)
 {
     const struct vbs_progress *progress = &work->task->options.progress;
@@ -293,7 +296,7 @@ static void look_at_clock(struct guillotine *work, const struct solved *solved, 
     progress->report(progress->self, done, spent_s * (1 - done) / done, "cuttings");
 }
 
-/* All pairs that end at j, from the shortest on. */
+/* Solves all pairs that end at j, the shortest first. */
 static enum vbs_status solve_column(struct guillotine *work, const struct solved *solved, int j,
                                     struct vbs_curve *from)
 {
@@ -320,7 +323,7 @@ static enum vbs_status solve_column(struct guillotine *work, const struct solved
 static enum vbs_status solve(struct guillotine *work, const struct vbs_chain *chain,
                              struct solved *solved);
 
-/* The chains that item k stands for. */
+/* Solves the chains that item k stands for. */
 static enum vbs_status solve_inside(struct guillotine *work, struct solved *solved, int k)
 {
     const struct vbs_item *item = &solved->chain->items[k];
@@ -365,7 +368,7 @@ static enum vbs_status solve(struct guillotine *work, const struct vbs_chain *ch
     return VBS_OK;
 }
 
-/* Where the steps of an answer go. */
+/* The destination of the steps of one schedule. */
 struct cut_emission {
     const struct guillotine *work;
     struct vbs_step_list steps;
@@ -423,7 +426,7 @@ static enum vbs_status emit(struct cut_emission *to, const struct solved *solved
     return status;
 }
 
-/* Interrupted, or the schedules take more than a solver may. */
+/* Fails because of an interruption, or of schedules that take more memory than a solver may. */
 static enum vbs_status refuse_more(struct guillotine *work, const struct solved *whole)
 {
     VBS_TRY(vbs_check_cancel(work->ctx));
@@ -454,7 +457,7 @@ static enum vbs_status offer_chunks(struct guillotine *work, const struct solved
     return status;
 }
 
-/* The points of curve that take at most the latency, as a curve whose cut is b. */
+/* Sets *kept to the points of curve that take at most the latency; their cut is b. */
 static enum vbs_status in_time(struct guillotine *work, const struct vbs_curve *curve, int b,
                                struct vbs_curve *kept)
 {
@@ -468,8 +471,8 @@ static enum vbs_status in_time(struct guillotine *work, const struct vbs_curve *
 
 /*
  * chunks[b]: the best time of b samples in chunks that each keep the latency; cut is the first
- * chunk. With external io nothing is alive between chunks, so that they do not shift each other.
- * With resident io, or without a bound, the request is one chunk.
+ * chunk. With external io no tensor is alive between chunks, so that they do not shift each other's
+ * curves. With resident io, or without a bound, the request is one chunk.
  */
 static enum vbs_status compose_chunks(struct guillotine *work, const struct solved *whole,
                                       struct vbs_curve *chunks)
@@ -504,7 +507,7 @@ static enum vbs_status compose_chunks(struct guillotine *work, const struct solv
     return VBS_OK;
 }
 
-/* The schedules of every point of a curve of b samples in one chunk. */
+/* Offers the schedules of all points of the curve of b samples in one chunk. */
 static enum vbs_status offer_all(struct guillotine *work, const struct solved *whole, int b,
                                  struct vbs_pareto_set *pareto)
 {
@@ -528,7 +531,7 @@ static enum vbs_status offer_all(struct guillotine *work, const struct solved *w
 }
 
 /* Schedules of a long request take much memory: where only some numbers of samples are solved, only
- * every so many points of the curve become schedules. */
+ * every n-th point of the curve becomes a schedule. Returns n. */
 static int offer_stride(const struct guillotine *work, int n_points)
 {
     double most = (double)MAX_OFFERED_STEPS / work->task->n_layers / work->task->request;
@@ -538,7 +541,7 @@ static int offer_stride(const struct guillotine *work, int n_points)
     return (int)(n_points / fmax(most, LEAST_OFFERS)) + 1;
 }
 
-/* Offers the schedules of the largest budget, of the least one, and of those between. */
+/* Offers the schedules of the largest budget, of the least one, and of budgets between them. */
 static enum vbs_status offer_request(struct guillotine *work, const struct solved *whole,
                                      struct vbs_pareto_set *pareto)
 {

@@ -1,10 +1,10 @@
 /*
  * How little memory the cuttings of a chain need, without solving for their times.
  *
- * From below: the step of every layer has to fit alone, on some batch, beside the least that the
- * other samples of the request keep anywhere. From above: the request runs sample by sample, which
- * is a cutting too. Where the cheapest step of the layer that takes most is its step on one sample,
- * both are equal, and the least budget is known.
+ * From below: the step of every layer has to fit alone, on some batch, beside the least bytes that
+ * the other samples of the request keep anywhere. From above: the request runs sample by sample,
+ * which is a cutting too. Where the layer with the largest bound has its smallest step on one
+ * sample, both bounds are equal, and the least budget is known.
  */
 #include "plan/dp/dp.h"
 
@@ -22,7 +22,7 @@ static int64_t least_ws_bytes(const struct vbs_task *task, int layer, int batch)
     return least;
 }
 
-/* The least that a sample keeps between two items of the chain, or of the chains that stand in it.
+/* The least bytes that a sample keeps between two items of the chain, or of the chains within it.
  */
 static int64_t least_cut_bytes(const struct vbs_chain *chain)
 {
@@ -41,7 +41,7 @@ static int64_t least_cut_bytes(const struct vbs_chain *chain)
     return least;
 }
 
-/* The least of any step of a layer; each sample outside of the step takes waiting_bytes. */
+/* The least bytes of any step of a layer; each sample outside of the step takes waiting_bytes. */
 static int64_t layer_low(const struct vbs_task *task, const struct vbs_item *item,
                          int64_t waiting_bytes)
 {
@@ -86,7 +86,8 @@ static int64_t chain_low(const struct vbs_task *task, const struct vbs_chain *ch
     return most;
 }
 
-/* One sample through the chain; *layer becomes the one whose step takes most. */
+/* The bytes that one sample takes on its way through the chain; *layer becomes the layer whose step
+ * takes most. */
 static int64_t chain_high(const struct vbs_task *task, const struct vbs_chain *chain, int *layer)
 {
     int64_t most = -1;

@@ -13,8 +13,8 @@ static void find_positions(const struct vbs_task *task, const int *order, int *p
         positions[order[i]] = i;
 }
 
-/* Place of the last layer that reads tensor; n when it is a final output; its own place when nobody
- * reads it and nothing is kept. */
+/* Place of the last layer that reads tensor; n when it is a final output; its own place when no
+ * layer reads it and it is not kept. */
 static int last_position(const struct vbs_task *task, const int *positions, int tensor)
 {
     int last = positions[tensor];
@@ -53,7 +53,8 @@ enum vbs_status vbs_line_build(struct vbs_ctx *ctx, const struct vbs_task *task,
     if (!positions || !chain->items || !chain->cut_bytes)
         return vbs_no_memory(ctx);
     find_positions(task, order, positions);
-    for (int t = 0; t <= n; t++) { /* differences first: live behind its maker, up to its reader */
+    /* Differences first: a tensor is live from its producer up to its last reader. */
+    for (int t = 0; t <= n; t++) {
         if (!vbs_task_kept(task, t))
             continue;
         chain->cut_bytes[positions[t] + 1] += vbs_task_bytes(task, t);
@@ -82,7 +83,8 @@ static int append(const struct vbs_chain *chain, int *order, int n)
     return n;
 }
 
-/* What a branch takes per sample beside the block's input: at most, and when it is done. */
+/* The bytes of a branch per sample beside the block's input: the largest, and those after its end.
+ */
 struct branch_need {
     int64_t peak_bytes, left_bytes;
     struct vbs_chain chain;
@@ -112,8 +114,8 @@ static int last_in_branch(const struct sorting *at, int tensor, int n)
     return last;
 }
 
-/* The largest workspace at batch 1, which fast algorithms often have. If it were that of the
- * fastest algorithm, the order of the branches, and with it the least budget, would depend on
+/* The largest workspace at batch 1, which fast algorithms often have. If the fastest algorithm's
+ * workspace counted, the order of the branches, and with it the least budget, would depend on
  * times. */
 static int64_t largest_workspace(const struct vbs_task *task, int layer)
 {
@@ -206,7 +208,7 @@ static enum vbs_status sort_branches(struct vbs_ctx *ctx, const struct vbs_task 
     return status;
 }
 
-/* Appends an order unless it is among those found. */
+/* Appends an order unless it has been found before. */
 static void add_order(const struct vbs_task *task, struct vbs_orders *orders, int *layers,
                       const struct vbs_chain *structure)
 {
@@ -256,7 +258,7 @@ bool vbs_orders_have_plain_ids(const struct vbs_task *task, const struct vbs_ord
     return false;
 }
 
-/* Folding walks line and chain together; at is the place in the line. */
+/* The state of folding, which walks line and chain together; at is the place in the line. */
 struct fold {
     struct vbs_ctx *ctx;
     struct vbs_arena *arena;
@@ -278,7 +280,7 @@ static enum vbs_status init_chain(struct fold *fold, int n_items, struct vbs_cha
     return VBS_OK;
 }
 
-/* A branch becomes its only layer, or a subchain of several items. */
+/* Turns a branch into its only layer, or into a subchain of several items. */
 static enum vbs_status fold_branch(struct fold *fold, const struct vbs_chain *branch,
                                    struct vbs_item *item)
 {

@@ -53,7 +53,7 @@ struct monotone {
     struct vbs_curve *rest;   /* [request + 1]; cut: the next chunk */
     struct vbs_arena arena;
     struct vbs_envelope envelope;
-    struct vbs_arena scratch; /* of the layer at hand */
+    struct vbs_arena scratch; /* of one layer */
     size_t scratch_peak_bytes;
 };
 
@@ -62,7 +62,7 @@ static struct vbs_curve *opt_at(const struct monotone *work, int i, int batch_in
     return &work->opt[(size_t)i * (size_t)work->task->n_batches + (size_t)batch_index];
 }
 
-/* What `samples` take at most while item i waits for the last of its batch. */
+/* The most bytes that `samples` take while item i waits for the last sample of its batch. */
 static int64_t waiting_bytes(const struct monotone *work, int i, int samples)
 {
     const int64_t *cut = work->line.cut_bytes;
@@ -70,7 +70,8 @@ static int64_t waiting_bytes(const struct monotone *work, int i, int samples)
     return samples * (cut[i] > cut[0] ? cut[i] : cut[0]);
 }
 
-/* What the other samples of the request take while a chunk runs that leaves `to_come`. */
+/* The bytes of the other samples of the request while a chunk runs after which `to_come` samples
+ * are left. */
 static int64_t outside_bytes(const struct monotone *work, int chunk, int to_come)
 {
     const int64_t *cut = work->line.cut_bytes;
@@ -160,7 +161,7 @@ static enum vbs_status solve_layer(struct monotone *work, int i)
     return status;
 }
 
-/* A view of what takes no longer than limit: times fall along a curve. Its cuts have one sign as
+/* A view of the points of a curve that take no longer than the limit. Its cuts have one sign as
  * before, so that its runs are the same. */
 static struct vbs_curve within(const struct vbs_curve *curve, int64_t limit_ticks)
 {
@@ -227,7 +228,7 @@ static enum vbs_status solve(struct monotone *work)
     return VBS_OK;
 }
 
-/* One chunk at some memory, layer by layer of the line. */
+/* The steps of one chunk for a budget, layer by layer of the line. */
 struct phase_emission {
     const struct monotone *work;
     struct vbs_step_list steps;
@@ -236,7 +237,7 @@ struct phase_emission {
     int *progress;   /* [n_items] samples of the chunk that are done */
 };
 
-/* Batch and algorithm of every layer, from the last to the first. */
+/* Chooses batch and algorithm of every layer, from the last to the first. */
 static void choose_steps(struct phase_emission *to, int chunk, int64_t bytes)
 {
     const struct monotone *work = to->work;
@@ -263,7 +264,8 @@ static enum vbs_status emit_step(struct phase_emission *to, int i)
                              to->batches[i], to->algorithms[i]);
 }
 
-/* Runs the first layer again and again, and behind it each layer whose batch has come together. */
+/* Runs the first layer again and again, and after each run the layers whose batches are complete.
+ */
 static enum vbs_status emit_chunk(struct phase_emission *to, int chunk, int64_t bytes)
 {
     struct vbs_ctx *ctx = to->work->ctx;

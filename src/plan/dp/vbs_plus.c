@@ -2,16 +2,16 @@
  * dp-vbs+: guillotine cuttings of the request (guillotine.c), with a barrier wherever it pays, at
  * every level of the network's structure and within every branch.
  *
- * The layers stand in one line (dp.h), so that bytes are exact for any DAG: nothing is reserved
- * for a block of branches, and a barrier between two branches takes the place of the special layer.
- * Blocks keep their structure, so that a cut never takes a piece of one block with a piece of the
- * next: that would gain little (below 0.2 percent on GoogLeNet, up to 1.6 on ResNet-50 in the
- * tightest memory) and take five to ten times as long; the optimum starts from those cuttings.
- * Branches are run in the network's order and, solved once more, in the one that takes least
- * memory. Where the order of the ids is another than branch after branch it is solved too, as a
- * line without structure; where it is not, the schedules of dp-monotone, which take pieces of
- * blocks, are offered beside. So no schedule of fbs, fbs-best, greedy-vbs, dp-monotone and dp-vbs
- * is out of reach.
+ * The layers stand in one line (dp.h), so that bytes are exact for any DAG: nothing is reserved for
+ * a block of branches, and a barrier between two branches takes the place of the special layer.
+ * Blocks keep their structure, so that a cut never takes some layers of one block with some of the
+ * next: such cuts would gain little (below 0.2 percent on GoogLeNet, up to 1.6 on ResNet-50 in the
+ * tightest memory) and take five to ten times as long; only planner optimal tries them, on networks
+ * that are not too large. Branches are run in the network's order and, solved once more, in the
+ * order that takes least memory. Where the order of the ids is not branch after branch it is solved
+ * too, as a line without structure; where it is, the schedules of dp-monotone, whose batches may
+ * cross blocks, are offered as well. So dp-vbs+ is never slower than fbs, fbs-best, greedy-vbs,
+ * dp-monotone and dp-vbs.
  */
 #include "plan/dp/dp.h"
 
@@ -50,8 +50,8 @@ static enum vbs_status plus_open(struct vbs_ctx *ctx, const struct vbs_task *tas
     status = vbs_orders_find(ctx, task, &arena, &orders);
     for (int i = 0; status == VBS_OK && i < orders.n; i++)
         status = solve_order(ctx, task, &orders, i, pareto);
-    /* The batches of dp-monotone grow at layers within blocks too, where no cut ends that began
-     * before the block. */
+    /* The batches of dp-monotone grow at layers within blocks too, where no cut that began before
+     * the block may end. */
     if (status == VBS_OK && !vbs_orders_have_plain_ids(task, &orders))
         status = vbs_monotone_offer(ctx, task, pareto);
     vbs_arena_clear(&arena);

@@ -11,10 +11,10 @@
  * The recursion does not know how much of a copy computing hides, nor which weights stay in memory
  * from one step to a later one. It is therefore solved at several prices (a copy is paid in full,
  * in part, or not at all), and stream.h adds transfers to each of its schedules within the budgets
- * of a grid. A share of the budget is for the cutting. The rest keeps weights in memory: from
- * buffers for the next step up to all of them. The plans of mmcnn, of vdnn and of dp-vbs+ beside
- * resident weights are offered, too. A budget has the best of all plans that need no more, so that
- * a larger budget never has a slower plan.
+ * of a grid. The cutting gets a share of the budget. The rest keeps weights in memory: from buffers
+ * for the next step up to all of them. The plans of mmcnn, of vdnn and of dp-vbs+ beside resident
+ * weights are offered, too. A budget has the best of all plans that need no more, so that a larger
+ * budget never has a slower plan.
  *
  * Exact are the memory of each plan, its time on both clocks, and the recursion at its price.
  * Heuristic are the prices, the shares of the budget, and the choice of weights to keep (stream.h).
@@ -25,8 +25,8 @@
  * known plan. A large request is solved in chunks and in units of several samples, so that these
  * solves do not grow with it, and most schedules of chunks are tried on few of them. Beside
  * resident weights dp-vbs+ solves a large request for a choice of numbers of samples
- * (plan/dp/counts.h). Its plans are then slower than those for all numbers, but little: for AlexNet
- * with 256 samples by 0.17 percent at most, and by nothing in half of all budgets.
+ * (plan/dp/counts.h). Its plans are then slightly slower than the plans for all numbers: for
+ * AlexNet with 256 samples by 0.17 percent at most, and by nothing in half of all budgets.
  */
 #include "plan/weights/joint.h"
 #include "plan/dp/dp.h"
@@ -42,12 +42,11 @@
 #include <stdlib.h>
 
 /* The recursion takes time by the square of the request. A request of more samples is planned
- * twice: chunk after chunk of so many samples, and as a whole in so many units of several samples.
- */
+ * twice: in chunks of MAX_CHUNK samples, and as a whole in MAX_CHUNK units of several samples. */
 #define MAX_CHUNK  64
 #define FEW_CHUNKS 3               /* on which schedules are tried */
 #define MOST_EXACT (2 * MAX_CHUNK) /* samples for which dp-vbs+ solves all numbers of samples */
-#define MAX_OFFERS 64 /* of the plans of another planner for a larger request in limited time */
+#define MAX_OFFERS 64 /* plans of another planner for a larger request in limited time */
 
 /* Prices of a copied microsecond. */
 static const double PRICES[] = {1, 0.25, 0};
@@ -106,7 +105,7 @@ static void close_priced(struct vbs_task *task, void *self)
     vbs_task_clear(task);
 }
 
-/* Solves the recursion at a price, and makes schedules of what comes out. */
+/* Solves the recursion at a price, and makes schedules of its cuttings. */
 static enum vbs_status try_price(struct joint *joint, double price)
 {
     int left = joint->task->request % joint->chunk;
@@ -150,8 +149,8 @@ static bool has_equal_chunks(const struct joint *joint)
            task->problem.io == VBS_IO_EXTERNAL && task->latency_ticks == INT64_MAX;
 }
 
-/* Tries schedules on few chunks, few. Those that would be better than what is known are
- * made. found has nothing yet. */
+/* Tries schedules on few chunks and makes the ones that would be better than the known schedules.
+ * found is empty at first. */
 static enum vbs_status try_prices_on(struct joint *joint, const struct joint_pass *pass,
                                      const struct vbs_task *few, struct vbs_pareto_set *found)
 {
@@ -191,7 +190,7 @@ static enum vbs_status try_pass(struct joint *joint, const struct joint_pass *pa
     return has_equal_chunks(joint) ? try_prices_on_few(joint, pass) : try_prices(joint, pass);
 }
 
-/* Counts the solves of passes that are going to be tried. */
+/* Counts the solves of n passes that will be tried. */
 static void count_passes(struct joint *joint, const struct joint_pass *passes, int n)
 {
     for (int i = 0; i < n; i++)
@@ -219,8 +218,8 @@ static enum vbs_status offer_plan(struct joint *joint, const struct vbs_planner 
     return status == VBS_INFEASIBLE ? VBS_OK : status;
 }
 
-/* Offers the plan of every budget at which planner's may change; for a large request in limited
- * time only that of the largest budget that matters and some others. */
+/* Offers the planner's plan for every budget at which it may change; for a large request in limited
+ * time only for the largest budget that matters and some others. */
 static enum vbs_status offer_plans(struct joint *joint, const struct vbs_planner *planner,
                                    const struct vbs_task *task)
 {
@@ -244,7 +243,7 @@ static enum vbs_status offer_plans(struct joint *joint, const struct vbs_planner
     return status;
 }
 
-/* The schedules of planners that transfer weights; under a time limit until a time. */
+/* Offers the schedules of planners that transfer weights; under a time limit until until_s. */
 static enum vbs_status offer_transfers(struct joint *joint, double until_s)
 {
     struct vbs_task beside = *joint->task;
@@ -256,10 +255,10 @@ static enum vbs_status offer_transfers(struct joint *joint, double until_s)
 }
 
 /*
- * The schedules of dp-vbs+ beside resident weights, until a time; 0: all. Where the curves of a
- * large request take too much memory, dp-vbs+ has no schedule either, and fbs-best stands in. Where
- * weights can be copied, the least budget is not that of resident weights, and no budget above the
- * largest one matters.
+ * Offers the schedules of dp-vbs+ beside resident weights, until until_s; 0: all. Where the curves
+ * of a large request take too much memory, dp-vbs+ has no schedule either, and fbs-best stands in.
+ * Where weights can be copied, other plans than these decide the least budget, and no budget above
+ * the largest one matters.
  */
 static enum vbs_status offer_resident(struct joint *joint, double until_s)
 {

@@ -6,15 +6,15 @@
 
 #include "plan/problem/problem.h"
 
-/* What an algorithm of the priced profile stands for: one of the task, and how often its slices are
- * halved. */
+/* The meaning of an algorithm of the priced profile: an algorithm of the task, and how often its
+ * slices are halved. */
 struct row_kind {
     int algorithm, doublings;
 };
 
 /* How a schedule is made of a cutting. */
 struct trial {
-    int cutting; /* of the price at hand */
+    int cutting; /* among the cuttings of the current price */
     bool joins_steps;
     int64_t reserved_bytes, memory_bytes;
 };
@@ -29,19 +29,20 @@ struct joint {
     struct vbs_ctx *ctx;
     const struct vbs_task *task;
     struct vbs_pareto_set *pareto;
-    /* Where schedules are tried: the task and its plans, or one with few chunks that stands for the
-     * task, and what these schedules would take. */
+    /* Where schedules are tried: the task and its plans, or a task with few chunks in its place and
+     * the estimates for the whole request. */
     const struct vbs_task *tried;
     struct vbs_pareto_set *found;
-    int n_repeats;            /* of a chunk of tried, beside those that it has */
-    struct trial_list trials; /* of which found has the best; a plan's tag is an index */
+    int n_repeats; /* chunks of the task beyond the chunks of tried */
+    /* found has the plans of the best trials; the tag of a plan is the index of its trial. */
+    struct trial_list trials;
     int64_t slice_bytes;      /* where memory is not tight */
     int64_t last_slice_bytes; /* the least where memory is tight */
-    int most_doublings;       /* of the number of slices, as the priced profile has names for */
-    bool counts_units; /* the channels of the profile are blocks: rows tell how they divide */
+    int most_doublings; /* of the number of slices, as many as the priced profile has names for */
+    bool counts_units;  /* the channels of the profile are blocks: rows tell how they divide */
     double price;
     struct vbs_profile *profile;           /* with the price */
-    const struct vbs_pareto_set *cuttings; /* of dp-vbs+ on it, for a chunk of the request */
+    const struct vbs_pareto_set *cuttings; /* of a chunk, by dp-vbs+ on the priced profile */
     const struct vbs_pareto_set *rest;     /* for the last chunk where that is smaller, or null */
     int chunk;                             /* samples */
     int grain;                             /* samples of a unit, the recursion's own sample */
@@ -51,7 +52,7 @@ struct joint {
     struct row_kind *kinds; /* [algorithm of the priced profile] */
     double from_s, until_s; /* until_s: no further schedules are tried; 0: all are */
     double reported_s;
-    bool is_coarse;       /* the pass at hand tries only the largest budget that matters */
+    bool is_coarse;       /* the current pass tries only the largest budget that matters */
     int n_done, n_solves; /* prices of all passes */
 };
 
@@ -69,7 +70,8 @@ enum vbs_status vbs_joint_price(struct joint *joint, double price) VBS_MUST_CHEC
 int vbs_joint_slices(const struct joint *joint, int layer, const struct vbs_profile_row *row,
                      int doublings);
 /* Sets *sum to time and workspace of one algorithm on batch samples, in steps of batches that the
- * profile has, the largest first. False: one of them has no such row. */
+ * profile has, the largest first. False where one of these batches has no row with the algorithm.
+ */
 bool vbs_joint_compose(const struct vbs_task *task, int layer, int batch, int algorithm,
                        struct vbs_profile_row *sum);
 
@@ -80,12 +82,13 @@ void vbs_joint_try_whole(struct joint *joint);
 /* Makes schedules of joint->cuttings in the budgets of a grid; joint->found gets the best.
  * VBS_NO_MEMORY, VBS_INTERRUPTED. */
 enum vbs_status vbs_joint_try_cuttings(struct joint *joint) VBS_MUST_CHECK;
-/* Makes the schedules of the best trials from one on, the fastest first, for the task. For tried,
- * which has few chunks, they were only estimated. Errors as of vbs_joint_try_cuttings. */
+/* Makes the schedules of the best trials from first_trial on, the fastest first, for the task.
+ * Before, they were only estimated on tried, which has few chunks. Errors as of
+ * vbs_joint_try_cuttings. */
 enum vbs_status vbs_joint_make_schedules(struct joint *joint, int first_trial) VBS_MUST_CHECK;
-/* Whether the time is over. */
+/* Whether the time limit has passed. */
 bool vbs_joint_is_late(const struct joint *joint);
-/* Whether no budget so large is asked for. */
+/* Whether bytes are more than the largest budget that matters. */
 bool vbs_joint_is_above(const struct joint *joint, int64_t bytes);
 
 #endif

@@ -16,7 +16,7 @@
 #define LEAST_SLICE_BYTES  ((int64_t)256 << 10)
 #define MOST_SLICE_BYTES   ((int64_t)8 << 20)
 #define LAST_SLICE_BYTES   ((int64_t)32 << 10)
-#define LAST_SLICE_SHARE   16384 /* of all weights, where that is less */
+#define LAST_SLICE_SHARE   16384 /* the last size is at most all weights divided by this */
 #define LATENCIES_IN_SLICE 128
 #define MAX_DOUBLINGS      13 /* of the number of slices of one row: up to 4096 slices */
 
@@ -46,7 +46,7 @@ static int kind_number(const struct joint *joint, int algorithm, int doublings)
     return algorithm * joint->most_doublings + doublings;
 }
 
-/* Makes the index from algorithms of the priced profile at hand to kinds of rows. */
+/* Makes the index from algorithms of the current priced profile to kinds of rows. */
 static enum vbs_status find_kinds(struct joint *joint)
 {
     int n_algorithms = joint->task->profile->n_algorithms;
@@ -188,7 +188,7 @@ static enum vbs_status priced_rows(struct vbs_ctx *ctx, void *self,
     return VBS_OK;
 }
 
-/* Makes a layer's bytes of one sample those of a unit. */
+/* Turns a layer's bytes of one sample into the bytes of a unit. */
 static void scale_layer(void *self, struct vbs_profile_layer *layer)
 {
     const struct joint *joint = self;
@@ -269,7 +269,7 @@ static void choose_last_slice(struct joint *joint)
         joint->most_doublings = MAX_DOUBLINGS;
 }
 
-/* Whether any row tells in how many slices it runs. */
+/* Whether any row says in how many slices it runs. */
 static bool tells_slices(const struct vbs_profile *profile)
 {
     for (int k = 1; k <= profile->n_layers; k++)

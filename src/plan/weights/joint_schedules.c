@@ -2,9 +2,9 @@
  * joint: from a cutting of the priced profile to schedules with transfers.
  *
  * Where the request consists of many equal chunks, schedules are tried on few of them. Which gaps
- * are kept and when loads end repeats from chunk to chunk, so that the second of three chunks tells
- * what each further one takes. Only the best of these estimates become schedules of the whole
- * request, with their exact times and bytes.
+ * are kept and when loads end repeats from chunk to chunk, so that each further chunk takes as long
+ * as the second of three. Only the best of these estimates become schedules of the whole request,
+ * with their exact times and bytes.
  */
 #include "plan/weights/joint.h"
 #include "plan/weights/stream.h"
@@ -33,8 +33,9 @@ static bool has_runs(const struct vbs_step_list *steps)
     return false;
 }
 
-/* Adds the steps of a chunk in the task's own rows, and cuts each layer's weights as finely as they
- * ask for. VBS_INFEASIBLE: an algorithm has no row for the samples of a unit that is not whole. */
+/* Adds the steps of a chunk in the task's own rows, and cuts each layer's weights as finely as
+ * these steps need. VBS_INFEASIBLE: an algorithm has no row for the samples of a unit that is not
+ * whole. */
 static enum vbs_status translate_chunk(struct joint *joint, const struct vbs_step *cutting,
                                        int64_t n_steps, struct vbs_step_list *steps,
                                        struct vbs_slicing *slicing)
@@ -54,7 +55,7 @@ static enum vbs_status translate_chunk(struct joint *joint, const struct vbs_ste
             samples = joint->chunk - done[layer];
         done[layer] += samples;
         if (!vbs_joint_compose(task, layer, samples, kind->algorithm, &row)) {
-            status = VBS_INFEASIBLE; /* of the last samples only: another algorithm has them */
+            status = VBS_INFEASIBLE; /* for the last samples, which other algorithms can run */
             break;
         }
         for (int left = samples, b; status == VBS_OK && left > 0; left -= b) {
@@ -131,7 +132,7 @@ static enum vbs_status stream_init(struct joint *joint, const struct translation
     return VBS_OK;
 }
 
-/* Tries a cutting in budgets of which it is to take the largest of shares. */
+/* The trial of one cutting, in all budgets of which it takes the largest possible of the shares. */
 struct cutting_trial {
     int cutting;
     int64_t from_bytes, to_bytes; /* of the cutting's own budget: it is the best from..to */
@@ -148,7 +149,7 @@ static bool takes_share(const struct cutting_trial *trial, int64_t memory_bytes)
     return false;
 }
 
-/* True when the cutting is tried in some budget: most are too near to the next for that. */
+/* True when the cutting is tried in some budget; most cuttings are too near to the next one. */
 static bool is_tried(const struct cutting_trial *trial, const struct vbs_budget_list *budgets)
 {
     for (int i = 0; i < budgets->n; i++)
@@ -162,7 +163,7 @@ bool vbs_joint_is_late(const struct joint *joint)
     return joint->until_s > 0 && vbs_clock_s() > joint->until_s;
 }
 
-/* Plans the transfers as the trial says; what comes out is found. */
+/* Plans the transfers of a trial and offers the schedule to joint->found. */
 static enum vbs_status try_transfers(struct joint *joint, const struct vbs_stream *stream,
                                      const struct trial *trial)
 {
@@ -214,7 +215,7 @@ static enum vbs_status try_cutting(struct joint *joint, const struct cutting_tri
         vbs_step_list_us(joint->task, &translation.steps) + joint->n_repeats * translation.chunk_us;
 
     if (status == VBS_OK && !vbs_pareto_wants(joint->found, trial->from_bytes, compute_us))
-        goto clean_up; /* what computing alone takes is beaten in every budget that it fits */
+        goto clean_up; /* computing alone takes longer than known plans in all these budgets */
     for (int joins_steps = has_runs(&translation.steps);
          status == VBS_OK && joins_steps >= 0 && !vbs_joint_is_late(joint); joins_steps--) {
         struct vbs_stream stream;
@@ -292,7 +293,7 @@ enum vbs_status vbs_joint_make_schedules(struct joint *joint, int first_trial)
     return status;
 }
 
-/* Tells that the cuttings of a price are tried up to a share of them. */
+/* Reports the share of the cuttings of a price that have been tried. */
 static void report(struct joint *joint, double share)
 {
     const struct vbs_progress *progress = &joint->task->options.progress;
@@ -320,7 +321,7 @@ enum vbs_status vbs_joint_try_cuttings(struct joint *joint)
         from_bytes = cuttings->list[0].bytes;
         to_bytes = cuttings->list[cuttings->n - 1].bytes + 2 * vbs_task_lightest_bytes(joint->task);
         if (fastest_first && most_bytes > from_bytes && most_bytes < to_bytes)
-            to_bytes = most_bytes; /* larger ones are not asked for */
+            to_bytes = most_bytes; /* larger ones do not matter */
         status = joint->is_coarse && most_bytes > from_bytes
                      ? vbs_budget_list_add(joint->ctx, &budgets, most_bytes)
                      : vbs_budget_list_add_grid(joint->ctx, &budgets, from_bytes, to_bytes);

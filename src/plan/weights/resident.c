@@ -1,6 +1,5 @@
 /*
- * All weights resident: any planner of activations, in the part of the budget that the weights
- * leave.
+ * All weights resident: any planner of activations, in the budget less the weights.
  *
  * The algorithms of a layer, on the batches up to the request, may need their weights in different
  * packed formats, larger ones mostly for faster kernels (Winograd), so that the memory beside the
@@ -9,7 +8,7 @@
  * finally all formats that are the fastest at some batch, so that with unlimited memory no time is
  * lost. The planner solves the problem once for each policy, on the rows that the policy allows,
  * and a budget gets the best of their plans. With one format for each layer there is one policy,
- * and the plan is that of the planner for the budget less the weights.
+ * and the plan is the planner's plan for the budget less the weights.
  */
 #include "plan/weights/weights.h"
 #include "plan/problem/problem.h"
@@ -43,7 +42,7 @@ struct resident {
 
 /* The packed formats of one layer. */
 struct formats {
-    int64_t bytes[VBS_MAX_FORMATS];  /* -1: not there */
+    int64_t bytes[VBS_MAX_FORMATS];  /* -1: no row has the format */
     double best_us[VBS_MAX_FORMATS]; /* least time per sample */
     int n_batches[VBS_MAX_FORMATS];  /* that have a row with it */
 };
@@ -87,14 +86,15 @@ static bool covers(const struct vbs_task *task, int layer, uint64_t formats)
     return true;
 }
 
-/* Lighter; of equal ones, the faster. */
+/* True when format a is lighter than b, or as light and faster. */
 static bool is_before(const struct formats *formats, int a, int b)
 {
     return formats->bytes[a] < formats->bytes[b] ||
            (formats->bytes[a] == formats->bytes[b] && formats->best_us[a] < formats->best_us[b]);
 }
 
-/* The lightest format that serves every batch; where none does, light ones until all are served. */
+/* The lightest format that serves every batch; where none does, light formats are added until all
+ * batches are served. */
 static uint64_t lightest(const struct vbs_task *task, int layer, const struct formats *formats)
 {
     uint64_t chosen = 0;
@@ -310,7 +310,7 @@ static enum vbs_status open_policy(struct vbs_ctx *ctx, struct resident *residen
     policy->task.exact_samples = resident->task->exact_samples;
     if (resident->task->options.most_bytes > 0)
         policy->task.options.most_bytes = resident->task->options.most_bytes - policy->weight_bytes;
-    policy->task.options.time_limit_s = /* of a budget, for all policies together */
+    policy->task.options.time_limit_s = /* the limit is for one budget and all policies together */
         (policy->task.options.time_limit_s > 0 ? policy->task.options.time_limit_s
                                                : VBS_TIME_LIMIT_S) /
         resident->n_policies;
