@@ -294,6 +294,25 @@ static bool includes_weights(const struct vbs_solver *solver)
     return solver->task.problem.weights == VBS_WEIGHTS_INCLUDED;
 }
 
+/* Writes that joint has a schedule, or may have one, where the planner keeps all weights resident;
+ * "" where joint has none, or where that is not known without a solve. */
+static enum vbs_status offer_joint(struct vbs_ctx *ctx, const struct vbs_solver *solver,
+                                   int64_t memory_bytes, char *text, size_t size)
+{
+    const struct vbs_task *task = &solver->task;
+    struct vbs_bracket bracket;
+
+    text[0] = '\0';
+    if (solver->planner->transfers || task->problem.copy.bytes_per_us <= 0 ||
+        task->latency_ticks != INT64_MAX)
+        return VBS_OK;
+    VBS_TRY(vbs_planner_joint.bracket(ctx, task, &bracket));
+    if (memory_bytes >= bracket.low_bytes)
+        snprintf(text, size, "; planner joint, which copies weights in when they are needed, %s",
+                 memory_bytes >= bracket.high_bytes ? "fits" : "may fit");
+    return VBS_OK;
+}
+
 /* Fails with VBS_INFEASIBLE, with weights included. */
 static enum vbs_status refuse_with_weights(struct vbs_ctx *ctx, const struct vbs_solver *solver,
                                            int64_t memory_bytes)
@@ -301,7 +320,7 @@ static enum vbs_status refuse_with_weights(struct vbs_ctx *ctx, const struct vbs
     int64_t least = vbs_solver_least_bytes(solver);
     int64_t weights = vbs_task_lightest_bytes(&solver->task);
     const char *held = solver->planner->transfers ? "" : "all ";
-    char have[24], need[48], all[24];
+    char have[24], need[48], all[24], joint[100];
 
     vbs_format_bytes(memory_bytes, have, sizeof have);
     vbs_format_bytes(weights, all, sizeof all);
@@ -313,10 +332,12 @@ static enum vbs_status refuse_with_weights(struct vbs_ctx *ctx, const struct vbs
     if (least == INT64_MAX)
         return vbs_fail(ctx, VBS_INFEASIBLE, "no schedule of %s answers within %g us in any memory",
                         solver->name, solver->task.problem.latency_us);
+    VBS_TRY(offer_joint(ctx, solver, memory_bytes, joint, sizeof joint));
     return vbs_fail(ctx, VBS_INFEASIBLE,
                     "no schedule of %s fits %s with %sweights inside; the least budget is %s; the "
-                    "weights take %s",
-                    solver->name, have, held, vbs_format_exact(least, need, sizeof need), all);
+                    "weights take %s%s",
+                    solver->name, have, held, vbs_format_exact(least, need, sizeof need), all,
+                    joint);
 }
 
 static enum vbs_status refuse(struct vbs_ctx *ctx, const struct vbs_solver *solver,

@@ -47,6 +47,15 @@ refuses "all of them must fit" 3 "; the profile has no copies, so all weights mu
 measure copies, or give --copy-rate" uncopied.csv --planner dp-vbs+ --weights included --memory 16
 refuses "for a planner that copies too" 3 "or give --copy-rate" \
     uncopied.csv --planner vdnn --request 2 --memory 16
+refuses "a planner that does not copy names the one that does" 3 \
+    "; planner joint, which copies weights in when they are needed, fits" \
+    copied.csv --planner optimal --weights included --request 2 --memory 20
+run copied.csv --planner joint --request 2 --memory 20
+[ $code -eq 0 ]
+report $? "which has a plan there"
+run copied.csv --planner optimal --weights included --request 2 --memory 3
+[ $code -eq 3 ] && ! grep -q joint err
+report $? "and does not name it where it has none"
 refuses "and at a rate of nothing" 3 "at a copy rate of 0 all weights must be resident" \
     copied.csv --planner vdnn --request 2 --memory 16 --copy-rate 0
 run copied.csv --planner vdnn --request 2 --memory 16

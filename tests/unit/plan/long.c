@@ -146,6 +146,52 @@ static void weighted_refusals(enum graph graph)
     vbs_profile_free(profile);
 }
 
+/* Gives what a refusal says of joint: 1: it fits, 0: it may fit, -1: nothing. */
+static int says_of_joint(const char *detail)
+{
+    const char *said = strstr(detail, "; planner joint, ");
+
+    return !said ? -1 : strstr(said, " may fit") ? 0 : strstr(said, " fits") ? 1 : -2;
+}
+
+/* A planner that keeps all weights resident names joint where joint fits, and not where joint does
+ * not fit either. */
+static void offers_joint(const char *name)
+{
+    int n_fits = 0, n_silent = 0, n_wrong = 0;
+
+    for (unsigned seed = 1; seed <= 30; seed++) {
+        struct vbs_profile *profile = make_weighted(3 + (int)(seed % 9), seed % 3, seed, true);
+        struct vbs_problem problem = {.profile = profile,
+                                      .request = 1 + seed % 4,
+                                      .weights = VBS_WEIGHTS_INCLUDED,
+                                      .copy = {.bytes_per_us = 1}};
+        struct vbs_solver *resident = NULL, *joint = NULL;
+        struct vbs_ctx ctx = {0};
+
+        if (vbs_solver_new(&ctx, planner_named(name), &problem, NULL, &resident) != VBS_OK ||
+            vbs_solver_new(&ctx, planner_named("joint"), &problem, NULL, &joint) != VBS_OK)
+            abort();
+        for (int64_t bytes = vbs_solver_least_bytes(resident) - 1; bytes > 0; bytes -= 37) {
+            struct vbs_schedule *schedule = NULL;
+            bool fits = bytes >= vbs_solver_least_bytes(joint);
+            int says = vbs_solver_plan(&ctx, resident, bytes, &schedule) == VBS_INFEASIBLE
+                           ? says_of_joint(vbs_detail(&ctx))
+                           : -2;
+
+            n_fits += says == 1;
+            n_silent += says == -1;
+            n_wrong += says == -2 || (says == 1 && !fits) || (says == -1 && fits);
+        }
+        vbs_solver_free(resident);
+        vbs_solver_free(joint);
+        vbs_profile_free(profile);
+    }
+    ok(n_fits > 50 && n_silent > 50 && n_wrong == 0,
+       "refusals of %s name joint where it fits: %d times, and %d times they do not", name, n_fits,
+       n_silent);
+}
+
 /* The planner that needs less is named without solving a network that is too long for a solve. */
 static void explanations(const char *name)
 {
@@ -362,6 +408,8 @@ int main(void)
     refusals("optimal", SKIPS);
     weighted_refusals(CHAIN);
     weighted_refusals(SKIPS);
+    offers_joint("dp-vbs+");
+    offers_joint("fbs");
     explanations("fbs");
     explanations("greedy-vbs");
     too_many();
