@@ -14,36 +14,57 @@
 #include <string.h>
 
 #define LONGEST_SOURCE 100 /* characters of the source's name in messages */
+#define LONGEST_PLACE  80  /* and of what follows it */
 
 struct parser {
     struct vbs_ctx *ctx;
     const struct vbs_shape *override; /* of the input, or null */
     char *rest;                       /* of the text, below the current line */
     int line;
-    const char *name, *about; /* as in the text; null before */
-    struct vbs_shape input;   /* n_dims 0 before */
+    const char *operator_name; /* of the current line; null where it has none */
+    const char *name, *about;  /* as in the text; null before */
+    struct vbs_shape input;    /* n_dims 0 before */
     struct vbs_builder *builder;
     int *inputs; /* of the current operator */
     int n_inputs;
     int64_t inputs_capacity;
 };
 
-/* Puts "source:line" before the reason of a failure; without the line when it is 0. */
-static enum vbs_status at_line(struct vbs_ctx *ctx, enum vbs_status status, const char *source,
-                               int line)
+/* Puts "source" and place before the reason of a failure. */
+static enum vbs_status at_place(struct vbs_ctx *ctx, enum vbs_status status, const char *source,
+                                const char *place)
 {
     size_t length = strlen(source);
     bool cut = length > LONGEST_SOURCE;
-    char prefix[LONGEST_SOURCE + 32];
-    int used;
+    char prefix[LONGEST_SOURCE + LONGEST_PLACE + 8];
 
     if (status == VBS_NO_MEMORY)
         return status;
-    used = snprintf(prefix, sizeof prefix, "%s%s", cut ? "..." : "",
-                    source + (cut ? length - LONGEST_SOURCE : 0));
-    if (line > 0)
-        snprintf(prefix + used, sizeof prefix - (size_t)used, ":%d", line);
+    snprintf(prefix, sizeof prefix, "%s%s%s", cut ? "..." : "",
+             source + (cut ? length - LONGEST_SOURCE : 0), place);
     return vbs_fail_within(ctx, status, prefix);
+}
+
+/* Puts "source:line" before the reason; without the line when it is 0. */
+static enum vbs_status at_line(struct vbs_ctx *ctx, enum vbs_status status, const char *source,
+                               int line)
+{
+    char place[LONGEST_PLACE] = "";
+
+    if (line > 0)
+        snprintf(place, sizeof place, ":%d", line);
+    return at_place(ctx, status, source, place);
+}
+
+/* Puts "source: layer 'name'" before the reason: a line of a text that is right would not help, and
+ * a built-in network shows none. */
+static enum vbs_status at_layer(struct vbs_ctx *ctx, enum vbs_status status, const char *source,
+                                const char *name)
+{
+    char place[LONGEST_PLACE];
+
+    snprintf(place, sizeof place, ": layer '%.60s'", name);
+    return at_place(ctx, status, source, place);
 }
 
 static enum vbs_status read_name(struct parser *parser, char *rest)
@@ -180,7 +201,7 @@ static enum vbs_status read_operator(struct parser *parser, const char *word, ch
     if (!vbs_op_find(word, &node.op))
         return unknown_operator(parser, word);
     VBS_TRY(start_builder(parser));
-    node.name = vbs_lines_word(&rest);
+    node.name = parser->operator_name = vbs_lines_word(&rest);
     if (!node.name || strpbrk(node.name, "=,"))
         return vbs_fail(parser->ctx, VBS_FORMAT,
                         "'%s' needs a name without '=' and ',' before its keys", word);
@@ -218,8 +239,10 @@ static enum vbs_status read_text(struct parser *parser, char *text, size_t lengt
     parser->line = 0;
     for (char *line; (line = vbs_lines_next(&parser->rest));) {
         parser->line++;
+        parser->operator_name = NULL;
         VBS_TRY(read_line(parser, line));
     }
+    parser->operator_name = NULL;
     if (!parser->builder)
         return vbs_fail(parser->ctx, VBS_FORMAT, "the text ends without any operator");
     return vbs_builder_finish(parser->ctx, parser->builder, network, &parser->line);
@@ -239,8 +262,10 @@ static enum vbs_status parse(struct vbs_ctx *ctx, const char *source, const char
         memcpy(copy, text, length);
     copy[length] = '\0';
     status = read_text(&parser, copy, length, network);
-    if (status != VBS_OK)
-        status = at_line(ctx, status, source, parser.line);
+    if (status != VBS_OK && override && parser.operator_name)
+        status = at_layer(ctx, status, source, parser.operator_name);
+    else if (status != VBS_OK)
+        status = at_line(ctx, status, source, override && !parser.builder ? 0 : parser.line);
     vbs_builder_free(parser.builder);
     free(parser.inputs);
     free(copy);
@@ -248,18 +273,16 @@ static enum vbs_status parse(struct vbs_ctx *ctx, const char *source, const char
 }
 
 /* The text failed with this input, as ctx says: where it can be read without, the mistake is the
- * caller's. */
+ * caller's, else ctx says what is wrong with the text. */
 static enum vbs_status blame(struct vbs_ctx *ctx, const char *source, const char *text,
                              size_t length, const struct vbs_shape *input)
 {
     struct vbs_network *plain;
-    enum vbs_status status = parse(NULL, source, text, length, NULL, &plain);
+    enum vbs_status status = parse(ctx, source, text, length, NULL, &plain);
     char prefix[96], shape[64];
 
-    if (status == VBS_NO_MEMORY)
-        return vbs_no_memory(ctx);
     if (status != VBS_OK)
-        return VBS_FORMAT;
+        return status;
     vbs_network_free(plain);
     snprintf(prefix, sizeof prefix, "input %s does not suit the model",
              vbs_shape_format(input, shape, sizeof shape));

@@ -326,14 +326,20 @@ static void check_input_override(void)
     ok(vbs_network_load(&ctx, "alexnet", &small, &network) == VBS_USAGE,
        "an input that is too small is the caller's mistake");
     is_str(ctx.detail,
-           "input 3x8x8 does not suit the model: alexnet:7: kernel spans 11, more than the 8 of "
-           "its padded input",
+           "input 3x8x8 does not suit the model: alexnet: layer 'conv1': kernel spans 11, more "
+           "than the 8 of its padded input",
            "and said where");
     ok(vbs_network_load(&ctx, "alexnet", &flat, &network) == VBS_USAGE,
        "an input of other dimensions, too");
+    is_str(ctx.detail,
+           "input 8 does not suit the model: alexnet: the model's input 3x227x227 has 3 "
+           "dimensions, not 1",
+           "without the line of a text that is not at hand");
     ok(vbs_network_load(&ctx, "alexnet", &none, &network) == VBS_USAGE, "or of none");
     ok(vbs_network_parse(&ctx, "t.net", "foo\n", 4, &small, &network) == VBS_FORMAT,
        "a malformed text stays the text's");
+    is_str(ctx.detail, "t.net:1: unknown operator 'foo'; did you mean 'fc'?",
+           "and is said with its line");
 }
 
 static void check_load(void)
