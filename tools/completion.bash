@@ -48,13 +48,17 @@ _vbslab_offer()
     return 0
 }
 
-# The same for a list with commas: the last item is completed.
+# The same for a list with commas: the last item is completed, with what is not in the list yet; all
+# stands alone.
 _vbslab_offer_list()
 {
-    local before=
+    local before= item left=
 
     [[ $word == *,* ]] && before=${word%,*},
-    COMPREPLY=($(compgen -P "$before" -W "$1" -- "${word##*,}"))
+    for item in $1; do
+        [[ -n $before && $item == all || ,$before == *,"$item",* ]] || left+=" $item"
+    done
+    COMPREPLY=($(compgen -P "$before" -W "$left" -- "${word##*,}"))
     compopt -o nospace 2> /dev/null
     return 0
 }

@@ -7,9 +7,15 @@ function __vbslab_planners
     vbslab planners 2>/dev/null | sed -n '2,/^$/s/ .*//p' | string match -v ''
 end
 
-function __vbslab_planners_or_all
-    echo all
-    __vbslab_planners
+# Planners for the last item of a list with commas, without those before it; all stands alone.
+function __vbslab_planner_list
+    set -l before (commandline -ct | string replace -r '^--[a-z]*=' '' | string match -r '^.*,')
+    set -l used (string split , -- "$before")
+    for item in all (__vbslab_planners)
+        if not contains -- $item $used; and not test -n "$before" -a $item = all
+            echo "$before$item"
+        end
+    end
 end
 
 function __vbslab_backends
@@ -77,8 +83,8 @@ complete -c vbslab -n 'test -z "$(__vbslab_arguments)"' -a '(__vbslab_commands)'
 complete -c vbslab -n 'string match -q -- "-*" (commandline -ct)' -a '(__vbslab_options)'
 
 complete -c vbslab -l planner -x -a '(__vbslab_planners)'
-complete -c vbslab -n '__vbslab_command_is compare' -l planners -x -a '(__fish_complete_list , __vbslab_planners_or_all)'
-complete -c vbslab -n '__vbslab_command_is compare' -l baselines -x -a '(__fish_complete_list , __vbslab_planners_or_all)'
+complete -c vbslab -n '__vbslab_command_is compare' -l planners -x -a '(__vbslab_planner_list)'
+complete -c vbslab -n '__vbslab_command_is compare' -l baselines -x -a '(__vbslab_planner_list)'
 complete -c vbslab -l io -x -a 'external resident'
 complete -c vbslab -l weights -x -a 'excluded included'
 complete -c vbslab -l copy -x -a 'page-cache disk'

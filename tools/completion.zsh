@@ -74,6 +74,7 @@ _vbslab_argument()
 _vbslab_find()
 {
     local command= part= db= i
+    local -a used
 
     candidates=() files= list=
     for ((i = 2; i < CURRENT; i++)); do
@@ -94,6 +95,11 @@ _vbslab_find()
         candidates=(${(f)"$(vbslab help $command 2> /dev/null | sed -n 's/^ *\(--[a-z-]*\).*/\1/p')"})
     else
         _vbslab_argument
+    fi
+    # A list with commas is completed by what it does not have yet; all stands alone.
+    if [[ -n $list && $words[CURRENT] == *,* ]]; then
+        used=(all ${(s:,:)${words[CURRENT]#--*=}%,*})
+        candidates=(${candidates:|used})
     fi
 }
 

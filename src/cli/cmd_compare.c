@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* The profiles of one command and their comparisons. */
 struct comparisons {
@@ -19,6 +20,7 @@ struct comparisons {
     const struct vbs_planner **planners;
     int n_planners;
     struct vbs_solver_options search; /* limits of planner optimal */
+    const char *form;                 /* the option of the machine form that was given, or null */
 };
 
 static void release(struct comparisons *all)
@@ -158,6 +160,31 @@ static enum vbs_status read_search(struct cli *cli, const char *const *values,
     return VBS_OK;
 }
 
+/* Gives the option of one machine form that was given, or null. */
+static const char *machine_form(struct cli *cli, const char *const *values)
+{
+    return cli_value(cli, values, "csv") ? "csv" : cli_value(cli, values, "json") ? "json" : NULL;
+}
+
+/* Gives whether word is standard input beside other profiles. */
+static bool is_beside_others(const char *word, const struct comparisons *all)
+{
+    return all->n > 1 && strcmp(word, "-") == 0;
+}
+
+/* Says what "-" means beside another PROFILE, for somebody who means standard output by it: the
+ * failure of reading a profile would not tell. */
+static enum vbs_status explain_dash(struct cli *cli, enum vbs_status status, const char *form)
+{
+    char detail[VBS_DETAIL_SIZE];
+
+    snprintf(detail, sizeof detail, "%s", vbs_detail(&cli->ctx));
+    return vbs_fail(&cli->ctx, status,
+                    "%s; '-' is a PROFILE, read from standard input: --%s takes no file and prints "
+                    "to standard output",
+                    detail, form);
+}
+
 /* Loads profile i and compares, over the range or, where it is null, the default budgets. */
 static enum vbs_status compare_profile(struct cli *cli, const char *word,
                                        const struct vbs_problem *asked,
@@ -181,7 +208,11 @@ static enum vbs_status compare_profile(struct cli *cli, const char *word,
     int64_t id, judge_id;
     enum vbs_status status;
 
-    VBS_TRY(cli_load_profile(cli, word, &all->profiles[i], &id));
+    status = cli_load_profile(cli, word, &all->profiles[i], &id);
+    if (status == VBS_FORMAT && is_beside_others(word, all) && all->form)
+        return explain_dash(cli, status, all->form);
+    if (status != VBS_OK)
+        return status;
     problem.profile = all->profiles[i];
     status = cli_set_weights(cli, &all->weights, &problem);
     if (status != VBS_OK)
@@ -402,7 +433,7 @@ static enum vbs_status compare(struct cli *cli, const char *const *values, const
 static int run_compare(struct cli *cli, const char *const *values, int n_arguments,
                        const char *const *arguments)
 {
-    struct comparisons all = {.n = n_arguments};
+    struct comparisons all = {.n = n_arguments, .form = machine_form(cli, values)};
     enum vbs_status status;
 
     if (n_arguments < 1)
@@ -411,6 +442,12 @@ static int run_compare(struct cli *cli, const char *const *values, int n_argumen
         return cli_usage(cli, "takes one of --json and --csv");
     if (cli_value(cli, values, "judge") && n_arguments > 1)
         return cli_usage(cli, "--judge judges one PROFILE, got %d", n_arguments);
+    for (int i = 0; i < n_arguments; i++)
+        if (is_beside_others(arguments[i], &all) && all.form && isatty(STDIN_FILENO))
+            return cli_usage(cli,
+                             "'-' is a PROFILE, read from standard input, which is a terminal: "
+                             "--%s takes no file and prints to standard output",
+                             all.form);
     status = cli_check_pictures(cli, "plot", cli_value(cli, values, "plot"));
     if (status == VBS_OK)
         status = compare(cli, values, arguments, &all);

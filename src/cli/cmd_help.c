@@ -13,8 +13,10 @@ static int run_help(struct cli *cli, const char *const *values, int n_arguments,
         return cli_finish(cli);
     }
     about = cli_find_command(cli, arguments[0]);
-    if (!about)
+    if (!about) {
+        cli->command = NULL; /* the list of commands helps, not the help of this one */
         return cli_unknown_command(cli, arguments[0]);
+    }
     cli_print_command_help(cli, about);
     return cli_finish(cli);
 }

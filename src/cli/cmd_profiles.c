@@ -185,6 +185,35 @@ static enum vbs_status list_table(struct cli *cli, const struct vbs_store_list *
     return cli_table_print(cli, &table);
 }
 
+static bool passes_any(const struct profiles_filter *filter, const struct vbs_store_list *list)
+{
+    for (int i = 0; i < list->n_entries; i++)
+        if (passes(filter, &list->entries[i]))
+            return true;
+    return false;
+}
+
+/* Says on standard error why a list is empty. */
+static void note_empty(struct cli *cli, const struct vbs_store_list *list,
+                       const struct profiles_filter *filter)
+{
+    struct vbs_text text = {0};
+
+    if (list->n_entries == 0) {
+        cli_note(cli, "'%.300s' has no profiles; 'vbslab measure MODEL' makes one", cli->db_path);
+        return;
+    }
+    if (filter->model)
+        vbs_text_addf(&text, " of model '%.100s'", filter->model);
+    if (filter->backend)
+        vbs_text_addf(&text, " of backend '%.100s'", filter->backend);
+    if (filter->device)
+        vbs_text_addf(&text, " of a device with '%.100s' in its name", filter->device);
+    cli_note(cli, "'%.300s' has no profile%s; 'vbslab profiles' lists all", cli->db_path,
+             text.data ? text.data : "");
+    vbs_text_clear(&text);
+}
+
 static enum vbs_status list(struct cli *cli, bool json, const struct profiles_filter *filter)
 {
     struct vbs_store_list *entries = NULL;
@@ -193,8 +222,12 @@ static enum vbs_status list(struct cli *cli, bool json, const struct profiles_fi
 
     if (status == VBS_OK)
         status = vbs_store_profiles(&cli->ctx, store, &entries);
-    if (status == VBS_OK)
-        status = json ? list_json(cli, entries, filter) : list_table(cli, entries, filter);
+    if (status == VBS_OK && json)
+        status = list_json(cli, entries, filter);
+    else if (status == VBS_OK && passes_any(filter, entries))
+        status = list_table(cli, entries, filter);
+    else if (status == VBS_OK)
+        note_empty(cli, entries, filter);
     vbs_store_list_free(entries);
     vbs_store_close(store);
     return status;

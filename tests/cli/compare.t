@@ -194,4 +194,25 @@ awk -F, -v OFS=, 'NR > 1 { for (i = 8; i <= 10; i++) $i *= 1000 } { print }' exa
 run thousands.csv --request 2 --memory 7000..9000:1000
 grep -q '^ *kB ' out && grep -q '^largest gain: .* over fbs ([789] kB)' out
 report $? "the largest gain is told in the unit of the table"
+
+# --- a dash that is meant as standard output ---
+
+for form in csv json; do
+    run example.csv --request 2 --memory 7 --$form - </dev/null
+    [ $code -eq 1 ] && one_error "no header" &&
+        grep -q "; '-' is a PROFILE, read from standard input: --$form takes no file and prints to standard output" err
+    report $? "--$form -: '-' is a profile, and the message says what to leave out"
+done
+"$VBSLAB" compare example.csv --request 2 --memory 7 --csv - <example.csv >out 2>err
+code=$?
+[ $code -eq 0 ] && [ "$(grep -c '^0,0,true' out)" -eq 14 ]
+report $? "a profile from standard input is compared beside another"
+if command -v script >/dev/null && script -qec true /dev/null </dev/null >/dev/null 2>&1; then
+    on_terminal "'$VBSLAB' compare example.csv --csv -"
+    [ $code -eq 2 ] && grep -q 'which is a terminal: --csv takes no file' out
+    report $? "nobody is waited for at a terminal"
+else
+    skip "nobody is waited for at a terminal" "there is no script(1)"
+fi
+
 finish

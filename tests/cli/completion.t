@@ -42,6 +42,10 @@ if command -v zsh >/dev/null; then
     wants "zsh: a planner after =" fbs fbs-best
     in_zsh vbslab compare 1 --planners fbs,opt
     wants "zsh: planners after a comma" optimal
+    in_zsh vbslab compare 1 --planners=dp-vbs,optimal,dp
+    wants "zsh: no planner twice in a list" dp-monotone dp-vbs+
+    in_zsh vbslab compare 1 --planners dp-vbs,a
+    wants "zsh: all is no item of a list" ""
     in_zsh vbslab plan ''
     wants "zsh: what is measured and tags, where a profile is expected" 1 2 alexnet odd slow vgg-s '*.csv'
     in_zsh vbslab profiles rm ''
@@ -76,6 +80,12 @@ if command -v fish >/dev/null; then
     wants "fish: a planner after =" --planner=fbs --planner=fbs-best
     in_fish 'vbslab compare 1 --planners fbs,opt'
     wants "fish: planners after a comma" fbs,optimal
+    in_fish 'vbslab compare 1 --planners dp-vbs,optimal,dp'
+    wants "fish: no planner twice in a list" dp-vbs,optimal,dp-monotone dp-vbs,optimal,dp-vbs+
+    in_fish 'vbslab compare 1 --planners=dp-vbs,opt'
+    wants "fish: planners after = and a comma" --planners=dp-vbs,optimal
+    in_fish 'vbslab compare 1 --planners al'
+    wants "fish: all of them" all
     in_fish 'vbslab plan a'
     wants "fish: what is measured, where a profile is expected" alexnet
     in_fish 'vbslab plan s'

@@ -15,7 +15,15 @@ report $? "help prints what --help prints"
 run help plan
 [ $code -eq 0 ] && [ ! -s err ] && cmp -s want out
 report $? "help plan prints what plan --help prints"
-refuses "help of an unknown command" 2 "unknown command 'plam'; did you mean 'plan'?" help plam
+refuses "help of an unknown command" 2 "unknown command 'plam'; did you mean 'plan'? (see 'vbslab --help')" \
+    help plam
+refuses "help of a command like no other" 2 "unknown command 'nosuch' (see 'vbslab --help')" help nosuch
+for command in models measure profiles plan frontier replay compare run place planners backends demo help; do
+    run help $command
+    [ $code -eq 0 ] && sed '/^$/,$d' out | grep -q "^usage: vbslab $command" &&
+        [ "$(sed -n '1,/^$/p' out | sed '1d; $d' | grep -cv '^    ')" -eq 0 ]
+    report $? "help of $command has a blank line behind its usage"
+done
 refuses "help of two commands" 2 "takes one COMMAND at most, got 2" help plan run
 
 # --- planners ---

@@ -80,8 +80,10 @@ if command -v bash >/dev/null && [ "${VBSLAB##*/}" = vbslab ]; then
     completes "planners of a comparison" \
         "all fbs fbs-best greedy-vbs dp-monotone dp-vbs dp-vbs+ optimal mmcnn vdnn joint" compare 1 --planners ''
     completes "planners after a comma" "dp-vbs,optimal" compare 1 --planners dp-vbs,opt
-    completes "planners after = and a comma" "fbs,dp-vbs,dp-vbs fbs,dp-vbs,dp-vbs+" \
+    completes "planners after = and a comma, none of them twice" "fbs,dp-vbs,dp-vbs+" \
         compare 1 --planners = fbs,dp-vbs,dp-v
+    completes "no planner twice in a list" "fbs,fbs-best" compare 1 --planners fbs,f
+    completes "all alone only" "" compare 1 --planners fbs,al
     completes "where weights live" "excluded included" plan alexnet --weights ''
     completes "a file for a picture" one.svg replay alexnet plan.json --gantt one.s
     completes "a file for plan --json" one.json plan alexnet --json one.j

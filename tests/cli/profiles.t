@@ -113,9 +113,26 @@ report $? "are listed"
 prints "only those of a device" ' 3  m' --device ELSE
 [ "$(wc -l <out)" -eq 2 ]
 report $? "are listed"
-prints "no profile of a model" 'id  model' --model n
-[ "$(wc -l <out)" -eq 1 ]
-report $? "is listed"
+# lists_none NAME WHAT OPTIONS...: nothing on standard output, and one line that names what there is not.
+lists_none()
+{
+    name=$1 what=$2
+    shift 2
+    run "$@"
+    [ $code -eq 0 ] && [ ! -s out ] && [ "$(cat err)" = "vbslab: profiles: 'db/vbslab.sqlite' has no $what" ]
+    report $? "$name"
+}
+all="; 'vbslab profiles' lists all"
+lists_none "no profile of a model is said to be there" "profile of model 'n'$all" --model n
+lists_none "nor one of several filters" \
+    "profile of model 'm' of backend 'cudnn' of a device with 'x' in its name$all" \
+    --model m --backend cudnn --device x
+run --model n --quiet
+[ $code -eq 0 ] && [ ! -s out ] && [ ! -s err ]
+report $? "--quiet says nothing"
+does "JSON is an empty array" '{
+  "profiles": []
+}' --model n --json
 does "a tag is given" '' tag 3 good
 prints "it is listed" 'complete  good'
 prints "it is a name of the profile" 'profile  3' show good
@@ -132,9 +149,13 @@ refuses "rm of a name" 2 "has the tag 'm'" rm 3 m
 refuses "rm of a half" 2 "'1.5' is not a whole number" rm 1.5
 prints "deletes nothing" ' 3  m'
 does "rm of a tag" '' rm better
-prints "deletes its profile" 'id  model' --device elsewhere
-[ "$(wc -l <out)" -eq 1 ]
-report $? "which is no longer listed"
+lists_none "deletes its profile" "profile of a device with 'elsewhere' in its name$all" --device elsewhere
+"$VBSLAB" profiles export 4 one.csv && "$VBSLAB" --db one.sqlite profiles import one.csv >/dev/null &&
+    "$VBSLAB" --db one.sqlite profiles rm 1
+run --db one.sqlite
+[ $code -eq 0 ] && [ ! -s out ] &&
+    [ "$(cat err)" = "vbslab: profiles: 'one.sqlite' has no profiles; 'vbslab measure MODEL' makes one" ]
+report $? "a store without profiles says so"
 refuses "filters of one profile" 2 "go with the list" show 3 --model m
 cd ..
 

@@ -175,6 +175,8 @@ void cli_print_command_help(const struct cli *cli, const struct cli_command *com
     if (command->usage[0]) {
         at += printf(" ");
         print_wrapped(cli, command->usage, at, at);
+    } else {
+        putchar('\n');
     }
     putchar('\n');
     print_wrapped(cli, command->summary, 0, 0);
