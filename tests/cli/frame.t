@@ -145,11 +145,17 @@ report $? "is made with its folder"
 ( unset XDG_DATA_HOME; HOME=$dir/home "$VBSLAB" measure --quiet --backend analytic alexnet ) >out 2>err &&
     [ -f home/.local/share/vbslab/vbslab.sqlite ]
 report $? "without XDG_DATA_HOME it is in ~/.local/share"
+[ ! -e db ]
+report $? "and none is made in a folder without a folder db"
 mkdir db
 does "measure prints the profile's id" 1 measure --backend analytic alexnet
-[ -f db/vbslab.sqlite ] && [ "$(wc -l <err)" -eq 1 ] && grep -q 'alexnet: profile 1: ' err
-report $? "in db/vbslab.sqlite, with one line on standard error"
+[ -f db/vbslab.sqlite ] && [ "$(wc -l <err)" -eq 2 ] && grep -q 'alexnet: profile 1: ' err &&
+    grep -qx "vbslab: measure: makes the store 'db/vbslab.sqlite', as there is a folder db; --db FILE or \
+\$VBSLAB_DB names another one" err
+report $? "in db/vbslab.sqlite, with one line on standard error and one that names the new store"
 does "a finished model is measured anew" 2 measure --backend analytic alexnet
+[ "$(wc -l <err)" -eq 1 ] && grep -q 'alexnet: profile 2: ' err
+report $? "with one line on standard error"
 does "several models, --quiet" "$(printf '3\n4')" \
     measure --backend analytic --batches 1,2 alexnet squeezenet-v1.0 --quiet
 [ ! -s err ]

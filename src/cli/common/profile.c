@@ -48,6 +48,13 @@ enum vbs_status cli_open_store(struct cli *cli, bool write, struct vbs_store **s
                                : cli->db_is_default ? VBS_STORE_MAKE_FOLDER
                                                     : VBS_STORE_WRITE;
 
+    /* A folder db may belong to somebody else. */
+    if (write && strcmp(cli->db_path, CLI_LOCAL_STORE) == 0 && cli->db_is_default &&
+        access(CLI_LOCAL_STORE, F_OK) != 0)
+        cli_note(cli,
+                 "makes the store '%s', as there is a folder db; --db FILE or $VBSLAB_DB "
+                 "names another one",
+                 CLI_LOCAL_STORE);
     return vbs_store_open(&cli->ctx, cli->db_path, mode, store);
 }
 
