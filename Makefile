@@ -3,8 +3,8 @@
 # BUILD   folder for everything that is made (default build)
 # ROOMS   rooms of src/ to build, lowest first
 # OPT     optimisation and debugging;  CFLAGS, LDFLAGS are added at the end
-# CUDA    no: without the cudnn backend; yes: it must be built; else it is where CUDA 13 and cuDNN 9
-#         are found, in CUDA_HOME, by pkg-config or in the usual folders
+# CUDA    no: without the cudnn backend; yes: it must be built; else it is built where CUDA 13 and
+#         cuDNN 9 are found, in CUDA_HOME, by pkg-config or in the usual folders
 # V=1     shows the commands
 # JOBS    how many compilers and tests run at once (default: one per core)
 # T       words: check, test and the sanitizers run only tests whose path holds one of them (T=unit/plan)
@@ -35,7 +35,7 @@ ALL_CFLAGS  = -std=c17 -D_GNU_SOURCE -fPIC -pthread $(OPT) $(WARN) -Iinclude -Is
 OWN_LIBS = -ldnnl -l:libgomp.so.1 -lm -pthread $(CUDA_LDLIBS)
 LIBS     = $(PKG_LIBS) $(OWN_LIBS)
 
-# CUDA: the runtime and cuDNN, each wherever it lies.
+# Finds the runtime of CUDA and cuDNN, each in its own folder.
 CUDA ?= auto
 CUDA_PC      := $(shell pkg-config --list-all 2>/dev/null | sed -n 's/^\(cudart[^ ]*\) .*/\1/p' | tail -n 1)
 CUDA_FOLDERS := $(CUDA_HOME) $(if $(CUDA_PC),$(shell pkg-config --variable=cudaroot $(CUDA_PC))) \
@@ -87,12 +87,12 @@ FAKE_CUDA    = $(wildcard tests/fake/cud*.c)
 CUDA_TESTS   = $(wildcard tests/unit/backend/cudnn*.c tests/unit/backend/fake_cuda*.c)
 TESTS       ?= $(filter-out $(if $(HAS_CUDA),,$(CUDA_TESTS)),$(wildcard tests/unit/*/*.c))
 TEST_SCRIPTS = $(wildcard tests/cli/*.t)
-# What tests share, as an archive from which each takes what it uses.
+# An archive of the code that tests share, from which each test takes what it uses.
 TEST_HELPERS = $(wildcard tests/support/*.c tests/cases/*.c tests/reference/*.c tests/fuzz/readers.c) \
                $(filter-out $(FAKE_CUDA) tests/fake/gpu_env.c,$(wildcard tests/fake/*.c))
 TEST_OBJ     = $(TEST_HELPERS:%.c=$(BUILD)/%.o)
 TEST_BIN     = $(TESTS:%.c=$(BUILD)/%)
-# Calls that a test makes fail, by the linker.
+# Calls that a test makes fail: the linker redirects them.
 WRAP_MALLOC        = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=strdup,--wrap=aligned_alloc
 LDFLAGS_fault/alloc = $(WRAP_MALLOC)
 LDFLAGS_fault/model = $(WRAP_MALLOC)
@@ -125,7 +125,7 @@ $(BUILD)/src/backend/cudnn/%.o: ALL_CFLAGS += $(CUDA_CFLAGS)
 
 ## --- building ------------------------------------------------------------------------------
 
-# Changes when what is left out does.
+# Changes when the list of parts that are left out changes.
 $(BUILD)/generated/left-out: always
 	$(Q)mkdir -p $(@D)
 	$(Q)echo '$(LEFT_OUT)' | cmp -s - $@ || echo '$(LEFT_OUT)' > $@
@@ -170,7 +170,7 @@ $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
-# Loops over floats, which gcc makes vectors of only then.
+# Loops over floats, which gcc vectorizes only with -O3.
 LOOPS = kernels/nest kernels/elementwise operators/binary operators/copy operators/reduce operators/resize
 $(LOOPS:%=$(BUILD)/src/backend/onednn/%.o): ALL_CFLAGS += $(if $(filter -O2,$(OPT)),-O3)
 
@@ -189,7 +189,7 @@ $(BUILD)/generated/plots.c: tools/embed.sh $(sort $(wildcard plots/*.gp))
 	$(Q)mkdir -p $(@D)
 	$(Q)tools/embed.sh vbs_plots $(sort $(wildcard plots/*.gp)) > $@
 
-# What protoc-c writes is compiled as it is.
+# The output of protoc-c is compiled without our warnings.
 $(BUILD)/generated/onnx.pb-c.c: $(ONNX_PROTO)
 	$(Q)mkdir -p $(@D)
 	$(Q)protoc-c --c_out=$(@D) -I$(dir $<) $<
@@ -305,8 +305,8 @@ tsan: ##: the copy thread under ThreadSanitizer
 test-arm64: ##: builds everything for arm64, runs unit tests under qemu
 	@tools/arm64.sh
 
-# Starts from tests/data/corpus and the tests' own inputs; needs clang and libclang-rt-dev. What is new
-# stays in $(BUILD)-fuzz/corpus. FUZZ_FLAGS: more of libFuzzer's options, such as -fork=2.
+# Starts from tests/data/corpus and the tests' own inputs; needs clang and libclang-rt-dev. New
+# inputs stay in $(BUILD)-fuzz/corpus. FUZZ_FLAGS: more of libFuzzer's options, such as -fork=2.
 FUZZ_SECONDS ?= 60
 FUZZ_SANITIZE = -fsanitize=address,undefined,float-cast-overflow -fno-sanitize-recover=all
 fuzz: ##: libFuzzer on the readers of files, for FUZZ_SECONDS (60)
@@ -352,7 +352,7 @@ install: all ##: program, libraries, headers, man page, completions, profiles un
 	install -d $(DESTDIR)$(PREFIX)/share/vbslab/profiles
 	install -m644 $(wildcard db/profiles/*.csv) $(DESTDIR)$(PREFIX)/share/vbslab/profiles
 
-uninstall: ##: takes back what install put under PREFIX
+uninstall: ##: removes the files that install put under PREFIX
 	rm -f $(DESTDIR)$(PREFIX)/bin/vbslab $(DESTDIR)$(PREFIX)/lib/libvbslab.* \
 	    $(DESTDIR)$(PREFIX)/lib/pkgconfig/vbslab.pc $(DESTDIR)$(PREFIX)/share/man/man1/vbslab.1 \
 	    $(DESTDIR)$(PREFIX)/share/bash-completion/completions/vbslab
@@ -360,10 +360,10 @@ uninstall: ##: takes back what install put under PREFIX
 	    $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/vbslab.fish
 	rm -rf $(DESTDIR)$(PREFIX)/include/vbslab $(DESTDIR)$(PREFIX)/share/vbslab
 
-clean: ##: removes everything that was made, the store excepted
+clean: ##: removes all files that were made, except the store
 	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-ubsan $(BUILD)-sanitize $(BUILD)-tsan $(BUILD)-fuzz $(BUILD)-arm64
 
-# Only of sources that are there: what depends on one that is gone is made anew.
+# Only for sources that exist: files that depend on a removed source are made anew.
 -include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) \
          $(TESTS_OBJ:.o=.d) \
          $(TEST_BIN:=.link.d) $(BENCHES:=.link.d) $(BUILD)/tests/vbslab-gpu.link.d

@@ -3,8 +3,8 @@
 # rooms below under qemu's user mode. Called by `make test-arm64`; everything that it makes is under
 # $BUILD (default build-arm64).
 #
-# The other libraries are unpacked into a folder of their own, with apt lists of their own: nothing
-# of this machine's packages changes, but for the cross compiler and qemu, which are installed where
+# The other libraries are unpacked into a folder of their own, with apt lists of their own: no
+# package of this machine changes, except for the cross compiler and qemu, which are installed where
 # they are missing (as root).
 #
 #   ROOMS   rooms whose unit tests are run (default: base model profile schedule place plan replay store)
@@ -22,7 +22,7 @@ libraries="libgomp1 libgsl-dev libgsl27 libgslcblas0
 
 tools/deps.sh gcc-$triple libc6-dev-arm64-cross qemu-user-static
 
-# apt for arm64 with state of its own.
+# Calls apt for arm64, with lists and caches of its own.
 apt_arm64() {
     apt-get -qq -o APT::Architecture=arm64 -o APT::Architectures=arm64 -o Dir::State="$build/apt" \
         -o Dir::State::status=/dev/null -o Dir::Cache="$build/apt/cache" -o APT::Sandbox::User=root "$@"
@@ -60,7 +60,7 @@ make --no-print-directory -j"$jobs" BUILD="${BUILD:-build-arm64}" CC="${CC:-$tri
     OPT="-O2" CFLAGS="-isystem $sysroot/usr/include -isystem $sysroot/usr/include/$triple" \
     LDFLAGS="-L$libs -Wl,-rpath-link,$libs" all tests
 
-# libc, libgcc and libstdc++ are those of the cross compiler.
+# The cross compiler brings libc, libgcc and libstdc++.
 export QEMU_LD_PREFIX=/usr/$triple QEMU_SET_ENV="LD_LIBRARY_PATH=$libs"
 # shellcheck disable=SC2086
 BUILD=$build prove -j "$jobs" --exec "qemu-aarch64-static" --failures --timer $binaries

@@ -14,7 +14,8 @@ _vbslab_commands()
     vbslab help 2> /dev/null | sed -n '/^commands:/,/^options:/s/^  \([a-z][a-z]*\)  .*/\1/p'
 }
 
-# Of the complete profiles in the store of this command line, what $1 names: \1 ids, \2 models, \3 tags.
+# Prints the names in $1 of the complete profiles in the store of this command line: \1 ids, \2 models,
+# \3 tags.
 _vbslab_stored()
 {
     vbslab --quiet ${db:+--db "$db"} profiles 2> /dev/null |
@@ -27,8 +28,8 @@ _vbslab_profiles()
     _vbslab_stored '\1\n\2\n\3'
 }
 
-# Puts what begins with $word into COMPREPLY: words, then files whose name ends in one of the
-# endings, and folders.
+# Puts all candidates that begin with $word into COMPREPLY: words, then files whose name ends in one
+# of the endings, and folders.
 _vbslab_offer()
 {
     local words=$1 file ending
@@ -48,8 +49,8 @@ _vbslab_offer()
     return 0
 }
 
-# The same for a list with commas: the last item is completed, with what is not in the list yet; all
-# stands alone.
+# Does the same for a list with commas: the last item is completed, with words that are not in the list
+# yet; "all" is offered only as the first item.
 _vbslab_offer_list()
 {
     local before= item left=
@@ -63,7 +64,7 @@ _vbslab_offer_list()
     return 0
 }
 
-# What an option takes; false where it is none that takes a value from a list.
+# Completes the value of an option; false where the option takes no value from a list.
 _vbslab_value()
 {
     case $command/$1 in

@@ -1,5 +1,5 @@
 #!/bin/sh
-# demo.sh - the whole way once: measure two networks on this CPU, compare all planners, plot.
+# demo.sh - measures two networks on this CPU, compares all planners, and plots.
 # Called by `make demo`; everything it makes is under $BUILD/demo.
 set -eu
 

@@ -1,6 +1,6 @@
 #!/bin/sh
-# deps.sh [PACKAGE...] - installs the Debian packages that are missing: those named, else those that
-# building, testing and plotting need. Without root it prints the one line that would.
+# deps.sh [PACKAGE...] - installs missing Debian packages: the named ones, or without names all that
+# building, testing and plotting need. Without root it prints the command that would install them.
 set -eu
 
 packages="gcc libc6-dev make pkg-config perl libgsl-dev libsqlite3-dev libjansson-dev libdnnl-dev

@@ -1,7 +1,8 @@
-# Marks the plain comments of a header for Doxygen (docs/Doxyfile): the first is that of the file,
-# one at the beginning of a line belongs to what follows, one behind code to what precedes. Headings
-# between groups of declarations ("/* ---- Copies ---- */") belong to neither. A backslash in a comment is no command.
-# Doxygen documents no struct that is only declared, so that an opaque one becomes an empty one.
+# Marks the plain comments of a header for Doxygen (docs/Doxyfile): the first describes the file,
+# one at the beginning of a line belongs to the next declaration, one behind code to the
+# declaration before it. Headings between groups of declarations ("/* ---- Copies ---- */") belong
+# to neither. A backslash in a comment is no command. Doxygen documents no struct that is only
+# declared, so that an opaque one becomes an empty one.
 1s#^/\*$#/** @file#
 /\/\* --/b
 /^ *\(\/\*\|\*\) /s#\\\([a-z]\)#\\\\\1#g

@@ -1,7 +1,7 @@
 #!/bin/sh
 # rooms.sh [BUILD] - checks the order of the folders of src/ (ARCHITECTURE.md). BUILD is the folder of
 # a finished build (default build), from whose objects the calls are read. Each breach is one line
-# on standard error; the exit code is 1 where there is any.
+# on standard error; the exit code is 1 where there is a breach.
 #
 #   1  A room includes only headers of rooms that stand before it in ROOMS of the Makefile.
 #   2  Of a sub-room, files outside it include only the internal header: src/ROOM/SUB/SUB.h.
@@ -17,7 +17,7 @@ work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 bad=0
 
-# breaches FILE: each line of the file is one.
+# breaches FILE: prints the breaches in FILE, one a line.
 breaches() {
     [ ! -s "$1" ] && return
     cat "$1" >&2
@@ -28,7 +28,7 @@ sources=$(git ls-files --cached --others --exclude-standard 'src/*.[ch]' 'includ
     while read -r file; do [ ! -f "$file" ] || echo "$file"; done)
 order=$(sed -n 's/^ROOMS *?*= *//p' Makefile)
 
-# Lines "FILE:LINE INCLUDED", of headers in quotation marks.
+# Prints lines "FILE:LINE INCLUDED" for headers in quotation marks.
 # shellcheck disable=SC2086
 awk 'match($0, /^#include "[^"]*"/) { print FILENAME ":" FNR, substr($0, 11, RLENGTH - 11) }' $sources \
     > "$work/includes"
@@ -46,7 +46,7 @@ awk -v order="$order" '
     }' "$work/includes" > "$work/behind"
 breaches "$work/behind"
 
-# 2: of a folder inside a sub-room likewise.
+# 2: also for a folder inside a sub-room.
 awk '
     $2 ~ /^[a-z]+(\/[a-z]+)+\/[a-z_0-9]+\.h$/ {
         own = folder = $1
@@ -74,7 +74,7 @@ awk '
 breaches "$work/tags"
 
 # Lines "CALLER CALLEE" of files without src/ and .c, by the symbols that one defines and another
-# uses. Only objects of sources that are there: a build folder may hold older ones.
+# uses. It reads only objects of existing sources: a build folder may hold older ones.
 for file in $sources; do
     case $file in
     *.c) [ ! -f "$build/${file%.c}.o" ] || echo "$build/${file%.c}.o" ;;
@@ -95,7 +95,7 @@ xargs nm -A -g < "$work/objects" | sed "s|^$build/src/||; s|\.o:| |" | awk '
 sed -n 's|^src/\(.*\)\.[ch]:[0-9]* \([a-z].*/.*\)\.h$|\1 \2|p' "$work/includes" | grep -v ' vbslab/' |
     cat - "$work/calls" | sort -u > "$work/uses"
 
-# circles LEVEL FILE DEPTH: circles among the lines "FROM TO" of FILE, of whose names the first DEPTH
+# circles LEVEL FILE DEPTH: prints circles among the lines "FROM TO" of FILE, of whose names the first DEPTH
 # folders count (0: the whole name). Each is a line, with an example of each of its arrows.
 circles() {
     awk -v depth="$3" '

@@ -1,5 +1,5 @@
 #!/bin/sh
-# style.sh - what clang-format, cppcheck and the house rules (CONTRIBUTING.md) say of the sources.
+# style.sh - checks the sources with clang-format, cppcheck and the rules of CONTRIBUTING.md.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 bad=0

@@ -123,7 +123,7 @@ refuses "an input that is too small" 2 "does not suit the model" models show ale
 
 # --- profiles as CSV ---
 
-# bad_csv NAME PART SED-SCRIPT: the example so edited is refused, by plan as by import.
+# bad_csv NAME PART SED-SCRIPT: plan and import refuse the example edited by the script; the error has PART.
 bad_csv()
 {
     sed "$3" example.csv >bad.csv
@@ -205,7 +205,7 @@ report $? "a closed standard input"
 
 "$VBSLAB" plan example.csv $plan --json - | sed '/"provenance"/d' >good.json
 
-# bad_schedule NAME CODE PART SED-SCRIPT
+# bad_schedule NAME CODE PART SED-SCRIPT: replay refuses the schedule edited by the script.
 bad_schedule()
 {
     sed "$4" good.json >bad.json

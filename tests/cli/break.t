@@ -1,14 +1,14 @@
 #!/bin/sh
 # Commands are interrupted by Ctrl-C, by the terminal and by kill -9, while they measure and while
-# they plan; later commands resume from there. VBSLAB: the program.
+# they plan; later commands resume their work. VBSLAB: the program.
 . "$(dirname "$0")/lib.sh"
 
-# The smallest network that takes a while: hundreds of kernels, each a few microseconds.
+# A small network that takes long to measure: hundreds of kernels of a few microseconds each.
 MODEL=resnet-56-cifar
 LONG="measure $MODEL --backend onednn --batches 1-8 --threads 1 --time-limit 600"
 SHORT="measure $MODEL --backend onednn --batches 1-8 --threads 1 --time-limit 0.1"
 
-# wait_for_samples STORE PID: until the store's log has grown past the kernels' own rows.
+# wait_for_samples STORE PID: waits until the store's log has grown past the rows of the kernels.
 wait_for_samples()
 {
     for _ in $(seq 600); do
@@ -19,7 +19,7 @@ wait_for_samples()
     return 1
 }
 
-# wait_for_handler PID: until the program catches SIGINT, the second of the signals.
+# wait_for_handler PID: waits until the program catches SIGINT, the second of the signals.
 wait_for_handler()
 {
     for _ in $(seq 600); do
@@ -30,8 +30,8 @@ wait_for_handler()
     sleep 0.1
 }
 
-# breaks_off STORE SIGNAL: measures, and sends the signal once there are samples. Unlike a job in
-# the background, the program is not to ignore SIGINT.
+# breaks_off STORE SIGNAL: measures, and sends the signal once there are samples. A job in the
+# background ignores SIGINT; this program must not.
 breaks_off()
 {
     env --default-signal=INT "$VBSLAB" --db "$1" $LONG >out 2>err &
@@ -41,7 +41,7 @@ breaks_off()
     code=$?
 }
 
-# goes_on STORE ID: the next measurement takes up what there is.
+# goes_on STORE ID: the next measurement keeps the samples that are there.
 goes_on()
 {
     run --db "$1" $SHORT
@@ -77,7 +77,7 @@ run --db int.sqlite $SHORT
 report $? "the same one does"
 
 if command -v script >/dev/null; then
-    # Ctrl-C as the terminal sends it. The pipe must stay open till the end.
+    # Ctrl-C as the terminal sends it. The pipe must stay open until the end.
     mkfifo keys
     TERM=xterm script -qec "env --default-signal=INT '$VBSLAB' --db key.sqlite $LONG; echo code \$?" /dev/null <keys >out 2>&1 &
     pid=$!
@@ -117,7 +117,7 @@ goes_on kill.sqlite 1
 
 "$VBSLAB" --db plan.sqlite measure --quiet --backend analytic vgg-16 >/dev/null
 
-# break_plan COMMAND...: SIGINT soon after a command has begun that would take long.
+# break_plan COMMAND...: sends SIGINT soon after the start of a command that would take long.
 break_plan()
 {
     env --default-signal=INT "$VBSLAB" --db plan.sqlite "$@" >out 2>err &
@@ -128,7 +128,7 @@ break_plan()
     code=$?
 }
 
-# stops COMMAND...: it ends, and has no result.
+# stops COMMAND...: SIGINT ends the command, which has no result.
 stops()
 {
     break_plan "$@"
@@ -141,13 +141,13 @@ stops plan vgg-16 --planner dp-vbs --memory 1GiB --request 4096 --json plan.json
 [ "$(cat plan.json)" = kept ]
 report $? "and leaves the file that was there"
 stops frontier vgg-16 --planner dp-vbs --request 4096
-# The rows of fbs may be finished by then.
+# The rows of fbs may be finished before the signal comes.
 break_plan compare vgg-16 --request 4096 --memory 1GiB --planners dp-vbs --baselines fbs
 [ $code -eq 130 ] && [ "$(wc -l <err)" -eq 1 ] && grep -q 'compare: interrupted' err &&
     { [ ! -s out ] || grep -q ' \.\.\. ' out; }
 report $? "SIGINT ends compare, which prints the rows that are finished"
 
-# A search gives what it has found; what it had found by then is not known here.
+# A search gives the best plan that it has found, which differs from run to run.
 env --default-signal=INT "$VBSLAB" plan "$ROOT/db/profiles/resnet-50-a.csv" --planner optimal --memory 20MiB \
     --time-limit 600 >out 2>err &
 pid=$!
@@ -160,8 +160,8 @@ code=$?
     { [ ! -s out ] || grep -q 'planner optimal' out; }
 report $? "SIGINT ends a search, which gives its best schedule so far"
 
-# ends_at_key SAYING WHAT COMMAND...: on a terminal, Ctrl-C once the progress bar says SAYING, by
-# when there is a result. What the command prints goes to the file "found".
+# ends_at_key SAYING WHAT COMMAND...: sends Ctrl-C on a terminal once the progress bar says SAYING,
+# when there is a result. The output of the command goes to the file "found".
 ends_at_key()
 {
     saying=$1 what=$2
@@ -213,7 +213,7 @@ else
     skip "Ctrl-C on a terminal in place" "there is no script(1)"
 fi
 
-# Waiting for input ends too.
+# Ctrl-C also ends a command that waits for input.
 mkfifo input
 env --default-signal=INT "$VBSLAB" plan - --planner fbs --memory 7 <input >out 2>err &
 pid=$!
@@ -234,8 +234,8 @@ WIDE_BYTES=16000000 # fewer than the packed weights have
 "$VBSLAB" --db wide.sqlite measure --quiet wide.net --batches 1 --time-limit 0.1 --threads 1 >/dev/null
 mkdir empty temporary
 
-# wait_for_weights PID PHASE: until the process has a file without a name, and in the phase "computes" until it
-# has also read the weights from it.
+# wait_for_weights PID PHASE: waits until the process has a file without a name, and in the phase
+# "computes" until it has also read the weights from the file.
 wait_for_weights()
 {
     for _ in $(seq 1200); do
@@ -269,11 +269,11 @@ leaves_nothing()
 
 for signal in HUP:129 QUIT:131 PIPE:141 TERM:143 KILL:137; do
     leaves_nothing ${signal%:*} ${signal#*:} packs empty
-    # Nobody can make a file in /proc: the weights go to TMPDIR.
+    # No process can make a file in /proc: the weights go to TMPDIR.
     leaves_nothing ${signal%:*} ${signal#*:} computes /proc
 done
 
-# In the background of a shell SIGINT stays ignored.
+# A job in the background of a shell keeps ignoring SIGINT.
 (
     trap '' INT
     "$VBSLAB" --db plan.sqlite measure --backend analytic alexnet --batches 1-64 >out 2>err &

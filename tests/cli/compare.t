@@ -1,6 +1,6 @@
 #!/bin/sh
-# The options of compare; and a comparison over the default budgets is the same as one over these
-# budgets given. VBSLAB: the program.
+# The options of compare. A comparison over the default budgets is the same as one for which these
+# budgets are given. VBSLAB: the program.
 . "$(dirname "$0")/lib.sh"
 
 VBSLAB_DB=store.sqlite
@@ -27,7 +27,7 @@ for list in '' , ,,; do
         example.csv --plot "$list"
 done
 
-# columns FILE: the planners of a CSV in their order, each once.
+# columns FILE: prints the planners of a CSV file in their order, each once.
 columns()
 {
     awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "planner") column = i }
@@ -134,7 +134,7 @@ report $? "in CSV the least budget is empty and the least latency is told"
 
 SQUEEZENET=$ROOT/db/profiles/squeezenet-v1.0-a.csv
 
-# searches NAME OPTIONS...: the times and gaps of optimal in NAME.csv.
+# searches NAME OPTIONS...: puts the times and gaps of optimal into NAME.csv.
 searches()
 {
     name=$1
@@ -171,14 +171,14 @@ done
 
 # --- interrupted ---
 
-# The second profile never comes: opening it tells that the first is done.
+# The second profile is a pipe that stays empty: when it is opened, the first profile is done.
 mkfifo never.csv
 env --default-signal=INT "$VBSLAB" compare example.csv never.csv --request 2 --memory 7 --csv >out 2>err &
 pid=$!
 exec 4>never.csv
 kill -INT $pid
 sleep 0.1
-exec 4>&- # so that nobody waits for ever
+exec 4>&- # so that no process waits for ever
 wait $pid
 code=$?
 [ $code -eq 130 ] && [ "$(wc -l <err)" -eq 1 ] &&

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Completion in zsh and fish, where they are installed; that of bash is in frame.t. VBSLAB: the
-# program.
+# Completion in zsh and fish, where they are installed; frame.t tests completion in bash. VBSLAB:
+# the program.
 . "$(dirname "$0")/lib.sh"
 
 if [ "${VBSLAB##*/}" != vbslab ]; then
@@ -18,7 +18,7 @@ export PATH VBSLAB_DB
 "$VBSLAB" profiles tag 2 slow
 "$VBSLAB" profiles tag 2 odd
 
-# wants NAME WANTED-WORDS...: what the last shell printed, in any order.
+# wants NAME WANTED-WORDS...: checks that the last shell printed these words, in any order.
 wants()
 {
     name=$1
@@ -28,7 +28,7 @@ wants()
 }
 
 if command -v zsh >/dev/null; then
-    # in_zsh WORDS...: candidates for the last of them that begin with its value, and the files.
+    # in_zsh WORDS...: prints the candidates that begin like the last word, and the files.
     in_zsh()
     {
         zsh -fc '. $0; words=("$@"); CURRENT=$#; _vbslab_find
@@ -67,7 +67,7 @@ else
 fi
 
 if command -v fish >/dev/null; then
-    # in_fish LINE: candidates for the end of the line, without their descriptions.
+    # in_fish LINE: prints the candidates for the end of the line, without their descriptions.
     in_fish()
     {
         HOME=$PWD fish --no-config -c 'source $argv[1]; complete -C $argv[2]' \

@@ -41,7 +41,7 @@ report $? "has copies from the page cache, and from the disk or a note"
 [ -z "$(find . -name 'vbslab-copy*')" ]
 report $? "no file is left"
 
-# ulimit -f counts in blocks of 512 bytes: enough for the store, not for a file to copy from.
+# ulimit -f counts in blocks of 512 bytes: the store fits, but not the file of the copies.
 (ulimit -f 6000 && exec "$VBSLAB" measure tiny.net --backend onednn --batches 1,2,3 --threads 1 \
     --time-limit 0.5) >out 2>err
 code=$?

@@ -13,7 +13,7 @@ write_example >example.csv
 
 # --- standard output ---
 
-# overflows ARGUMENTS...: with standard output on a full disk.
+# overflows ARGUMENTS...: runs the program with standard output on a full disk.
 overflows()
 {
     "$VBSLAB" "$@" >/dev/full 2>err
@@ -49,7 +49,7 @@ overflows --help
 overflows plan --help
 overflows --version
 
-# A reader that goes away is no error to be shown.
+# When the reader of a pipe goes away, no error is shown.
 { "$VBSLAB" models show googlenet --json; } 2>err | head -1 >out
 [ ! -s err ] && [ "$(cat out)" = '{' ]
 report $? "a pipe whose reader has gone"
@@ -67,7 +67,7 @@ refuses "a profile" 1 "'/dev/full'" profiles export 1 /dev/full
 "$VBSLAB" profiles export 2 alexnet.csv
 "$VBSLAB" plan alexnet.csv --planner fbs --memory 5MiB --request 100 --json long.json >/dev/null
 
-# outgrows NAME PART BLOCKS ARGUMENTS...
+# outgrows NAME PART BLOCKS ARGUMENTS...: fails where no file may grow above BLOCKS; the error has PART.
 outgrows()
 {
     name=$1 part=$2 blocks=$3
@@ -107,7 +107,7 @@ report $? "and takes more once there is room"
 
 # --- a small disk ---
 
-# Runs what follows with a disk of 320 KiB at ./disk, where this user may mount one.
+# Runs the rest of this script with a disk of 320 KiB at ./disk, where this user may mount one.
 on_small_disk()
 {
     unshare -m sh -c 'mount -t tmpfs -o size=320k none disk && "$@"' sh "$@"

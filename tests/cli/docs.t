@@ -9,14 +9,14 @@ documents=$(cd "$ROOT" && ls $documents)
 
 # --- links ---
 
-# anchors FILE: what its headings are called in links.
+# anchors FILE: prints the names of its headings in links.
 anchors()
 {
     awk '/^    |^```/ { next }
         /^#+ / { sub(/^#+ /, ""); $0 = tolower($0); gsub(/[^a-z0-9 _-]/, ""); gsub(/ /, "-"); print }' "$1"
 }
 
-# dead_links FILE: links of a document, which may not leave the project, that lead nowhere.
+# dead_links FILE: prints the links of a document that lead nowhere or out of the project.
 dead_links()
 {
     folder=$ROOT/$(dirname "$1")
@@ -47,8 +47,8 @@ done >out
 [ ! -s out ]
 report $? "docs/README.md leads to every page"
 
-# missing_files FILE: files and folders of the project that a document names and that are not there;
-# in such names capitals (SUB/cmd_NAME.c) stand for anything.
+# missing_files FILE: prints the files and folders of the project that a document names and that do
+# not exist; in such names capitals (SUB/cmd_NAME.c) stand for anything.
 missing_files()
 {
     grep -o '`[a-z]*/[A-Za-z0-9_./*-]*`' "$1" | tr -d '\`' | sort -u | while read -r name; do
@@ -69,7 +69,7 @@ missing_files bad/names.md >out
 [ "$(cat out)" = src/none.c ]
 report $? "a file that is not there is found"
 
-# comments FILE...: file:line:name for each source file or script that their comments name.
+# comments FILE...: prints file:line:name for each source file or script that their comments name.
 comments()
 {
     awk '
@@ -102,8 +102,8 @@ comments()
         }' "$@"
 }
 
-# unknown_names FOLDER: the names in comments of a project that no file of it has, nor a path of one
-# ends in. Capitals stand for anything; omp.h belongs to the compiler.
+# unknown_names FOLDER: prints the names in comments of a project in which no path of a file
+# ends. Capitals stand for anything; omp.h belongs to the compiler.
 unknown_names()
 {
     (cd "$1" && find src include tests tools experiments Makefile -name '*.[cht]' -o -name '*.sh' \
@@ -131,7 +131,7 @@ report $? "a file that a comment names and that is not there is found"
 
 # --- commands ---
 
-# commands_of FILE: the command lines of its examples, one a line, without comments and pipes.
+# commands_of FILE: prints the command lines of its examples, one a line, without comments and pipes.
 commands_of()
 {
     awk '{ while (/\\$/) { sub(/ *\\$/, " "); if ((getline more) <= 0) break; sub(/^ */, "", more); $0 = $0 more } }
@@ -144,7 +144,7 @@ commands_of()
 "$VBSLAB" --help >help-
 sed -n 's/^  \([a-z]*\)  .*/\1/p' help- | grep -vx 'db' >commands
 
-# check_command WORDS...: prints what the program does not know.
+# check_command WORDS...: prints the options and commands that the program does not know.
 check_command()
 {
     command=
@@ -202,11 +202,10 @@ report $? "README.md has at most 120 lines"
 
 # --- the tutorial ---
 
-# What is planned from shipped profiles comes out as docs/tutorial.md has it; UPDATE_GOLDEN=1 puts in
-# what comes out now. A block is a command line, "$ vbslab ...", with its output below it, which "..."
-# cuts short.
-# blocks: each such block's command and output as files N.command and N.want; or, with new=1, the
-# document with the output of N.have in their place.
+# Commands on shipped profiles print the output in docs/tutorial.md; UPDATE_GOLDEN=1 renews it there.
+# A block is a command line, "$ vbslab ...", with its output below it, which "..." cuts short.
+# blocks: writes the command and the output of each such block to the files N.command and N.want; or,
+# with new=1, prints the document with the outputs of N.have.
 blocks()
 {
     awk -v new="$1" '
@@ -256,13 +255,13 @@ cd .. || exit 1
 
 # --- columns and keys ---
 
-# section TITLE: the lines of docs/formats.md under headings that begin so.
+# section TITLE: prints the lines of docs/formats.md under headings that begin with TITLE.
 section()
 {
     awk -v title="$1" '/^## / { on = index($0, "## " title) == 1 } on' "$ROOT/docs/formats.md"
 }
 
-# describes TITLE NAME: all words of the file names, one a line, are named there.
+# describes TITLE NAME: checks that the section has all words of the file "names", one a line.
 describes()
 {
     section "$1" >text
@@ -273,7 +272,7 @@ describes()
     report $? "docs/formats.md describes $2"
 }
 
-# columns FILE, keys FILE: their names, into the file names.
+# columns FILE, keys FILE: writes the names of its columns or keys to the file "names".
 columns()
 {
     grep -v '^#' "$1" | head -n 1 | tr , '\n' >names

@@ -6,7 +6,7 @@
 
 EXAMPLES=${BUILD:-$ROOT/build}/examples
 
-# example NAME ARGUMENTS...: its output in out and err, its exit code in $code.
+# example NAME ARGUMENTS...: runs an example; its output is in out and err, its exit code in $code.
 example()
 {
     name=$1
@@ -15,7 +15,7 @@ example()
     code=$?
 }
 
-# refused PART CODE: one line of error with that part, and no result.
+# refused PART CODE: checks the exit code, one line of error that has PART, and no result.
 refused()
 {
     [ $code -eq "$2" ] && [ ! -s out ] && [ "$(wc -l <err)" -eq 1 ] && grep -qF -- "$1" err
@@ -84,7 +84,7 @@ report $? "place_buffers finds the smallest arena, in which no two buffers overl
 
 # --- run_onnx ---
 
-# npy SHAPE: a file of 32-bit floats from standard input, with that shape.
+# npy SHAPE: prints a .npy file of that shape with the 32-bit floats of standard input.
 npy()
 {
     header="{'descr': '<f4', 'fortran_order': False, 'shape': ($1), }"
@@ -92,7 +92,7 @@ npy()
     cat
 }
 
-# floats FILE: the values at the end of a file, of which there are so many.
+# floats FILE N: prints the N values at the end of a file.
 floats()
 {
     tail -c $(($2 * 4)) "$1" | od -An -v -tf4 -w4

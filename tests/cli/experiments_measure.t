@@ -5,14 +5,14 @@
 export VBSLAB
 measure=$ROOT/experiments/measure
 
-# measured ARGUMENTS...: into this folder.
+# measured ARGUMENTS...: runs experiments/measure, with profiles in this folder.
 measured()
 {
     "$measure" -b analytic -s store.sqlite -o . "$@" >out 2>err
     code=$?
 }
 
-# A reader that is gone must not let -h go on to measure.
+# With -h the script must not measure, even when the reader of its output is gone.
 { sleep 1; "$measure" -b analytic -s store.sqlite -o . -h; } 2>/dev/null | true
 [ -z "$(ls)" ]
 report $? "-h measures nothing, though nobody reads its text"

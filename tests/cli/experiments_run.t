@@ -1,6 +1,6 @@
 #!/bin/sh
 # The steps that the experiments share (experiments/lib), and the smallest experiment as a whole,
-# whose results are those that the project keeps. VBSLAB: the program.
+# whose results are the same as the ones that the project keeps. VBSLAB: the program.
 . "$(dirname "$0")/lib.sh"
 
 export VBSLAB
@@ -11,7 +11,7 @@ for tool in sqlite3 gnuplot; do
     }
 done
 
-# step COMMAND...: a function of experiments/lib/common.sh, as an experiment of that name calls it.
+# step COMMAND...: calls a function of experiments/lib/common.sh as an experiment does.
 step()
 {
     (
@@ -22,7 +22,7 @@ step()
     code=$?
 }
 
-# gives NAME TEXT COMMAND...: that output, and no error.
+# gives NAME TEXT COMMAND...: checks that a step prints TEXT, and no error.
 gives()
 {
     name=$1 part=$2
@@ -32,7 +32,7 @@ gives()
     report $? "$name"
 }
 
-# fails NAME PART COMMAND...: an error that has this part.
+# fails NAME PART COMMAND...: checks that a step fails with an error that has PART.
 fails()
 {
     name=$1 part=$2

@@ -9,8 +9,8 @@ CC=${CC:-cc}
 version=$(sed -n 's/^VERSION *= *//p' "$ROOT/Makefile")
 node=VBSLAB_${version%.*}
 
-# declared: names of the functions that C on standard input declares. What is in braces or in a typedef
-# declares none.
+# declared: prints the names of the functions that C code on standard input declares. It leaves out
+# text in braces and typedefs.
 declared()
 {
     awk '{ text = text " " $0 }
@@ -69,7 +69,7 @@ else
     skip "where its functions keep the names of C" "there is no g++"
 fi
 
-# A blank line or code before a type: the reference would show it without a text, or with another's.
+# A type after a blank line or code would have no text in the reference, or the text of another one.
 awk 'FNR == 1 { before = "" }
     /^(struct|enum|union) [a-z_]*( \{.*|;)$/ && before !~ /\*\/$/ { print FILENAME ":" FNR ": " $2 " has no comment" }
     { before = $0 }' "$ROOT"/include/vbslab/*.h >out

@@ -48,7 +48,7 @@ END
 report $? "planners --json, with the papers that the sources are short for"
 refuses "planners of something" 2 "takes no arguments" planners dp-vbs
 
-# --- a planner that nobody named ---
+# --- the default planner ---
 
 prints "plan takes dp-vbs+" "planner dp-vbs+" plan example.csv --memory 7 --request 2
 prints "and joint with weights included" "planner joint" \

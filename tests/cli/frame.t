@@ -51,7 +51,7 @@ report $? "--planner lists the planners"
 
 # --- completion ---
 
-# completes NAME WANTED WORDS...: what completion offers for the last word.
+# completes NAME WANTED WORDS...: checks the words that completion offers for the last word.
 completes()
 {
     name=$1 want=$2

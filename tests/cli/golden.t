@@ -18,7 +18,7 @@ mask()
         -e 's/^  solver   took .* of memory at its peak$/  solver   took SIZE of memory at its peak/'
 }
 
-# golden NAME ARGUMENTS...: prints tests/data/golden/cli-NAME, and nothing else.
+# golden NAME ARGUMENTS...: checks that the program prints tests/data/golden/cli-NAME.
 golden()
 {
     name=$1
@@ -30,7 +30,7 @@ golden()
     report $? "$name: $*"
 }
 
-# The column of planning times, masked.
+# Masks the column of planning times.
 mask_csv()
 {
     awk -F, -v OFS=, 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "plan_us") column = i }
@@ -78,7 +78,7 @@ golden replay-example.json replay 3 plan.json --json
 golden replay-example.csv replay 3 plan.json --trace -
 
 golden compare-alexnet.txt compare alexnet --baselines all --time-limit 300
-# optimal would need more time than its limit: what it finds by then differs from run to run.
+# optimal would reach its time limit, and its plan would differ from run to run.
 golden compare-googlenet.txt compare googlenet --memory 10MiB..40MiB:5MiB --io resident \
     --planners dp-monotone,dp-vbs,dp-vbs+
 golden compare-example.txt compare example.csv --memory 5..12:1 --request 2

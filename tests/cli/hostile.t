@@ -1,6 +1,6 @@
 #!/bin/sh
 # Names that are dangerous to shells, SQL, gnuplot and terminals pass through all commands: they
-# come out as they went in, and neither steer nor run anything. VBSLAB: the program.
+# come out unchanged, and neither steer a terminal nor run commands. VBSLAB: the program.
 . "$(dirname "$0")/lib.sh"
 
 VBSLAB_DB=store.sqlite
@@ -17,7 +17,7 @@ else
     plots=0
 fi
 
-# hostile MODEL-AS-COMMENT NAME: the example with the name as device, layer, kind and algorithm.
+# hostile MODEL-AS-COMMENT NAME: prints the example with NAME as device, layer, kind and algorithm.
 hostile()
 {
     quoted=\"$(printf '%s' "$2" | sed 's/"/""/g')\"
@@ -30,13 +30,13 @@ hostile()
     done
 }
 
-# Nothing ran, here or where plots are written.
+# Checks that no command ran, here or where plots are written.
 nothing_ran()
 {
     [ -z "$(find . -name 'pwned*')" ]
 }
 
-# harmless ARGUMENTS...: done, and nothing in either stream steers a terminal.
+# harmless ARGUMENTS...: the program succeeds, and neither stream steers a terminal.
 harmless()
 {
     run "$@"
@@ -45,7 +45,7 @@ harmless()
     bad="$bad $1"
 }
 
-# through NAME MODEL-AS-COMMENT NAME-OF-LAYERS
+# through NAME MODEL-AS-COMMENT NAME-OF-LAYERS: passes the names through all commands.
 through()
 {
     name=$1 bad=
@@ -123,7 +123,7 @@ report $? "a profile by the name of a command"
 
 # --- names of files ---
 
-# A store's name is no URI and no pragma.
+# The name of a store is not read as a URI or a pragma.
 for db in 'file:a?mode=memory' ':memory:' 'a%41#b.sqlite' "x'; DROP TABLE profile; --" '$(touch pwned)' \
     'with blank' "$(printf 'new\nline')" '|touch pwned' 'Größe.sqlite'; do
     run --db "./$db" profiles import model.csv
@@ -166,7 +166,7 @@ fi
 
 # --- networks of one's own ---
 
-# own_net NAME
+# own_net NAME: writes own.net, whose model and layer have this name.
 own_net()
 {
     printf 'model %s\ninput 1x4x4\nconv %s out=1 kernel=1\n' "$1" "$1" >own.net

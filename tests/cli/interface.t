@@ -3,14 +3,14 @@
 # of JSON, columns of CSV, and equal numbers from different commands. VBSLAB: the program.
 . "$(dirname "$0")/lib.sh"
 
-# Those that are quick on every network; optimal searches, and is asked of small things.
+# The planners that are quick on every network; optimal, which searches, gets only small ones.
 PLANNERS='fbs fbs-best greedy-vbs dp-monotone dp-vbs dp-vbs+'
 QUICK='--planners dp-monotone,dp-vbs,dp-vbs+'
 write_example >example.csv
 VBSLAB_DB=store.sqlite
 export VBSLAB_DB
 
-# plan_to FILE ARGUMENTS...: the schedule alone.
+# plan_to FILE ARGUMENTS...: writes a schedule to FILE and prints nothing.
 plan_to()
 {
     file=$1

@@ -58,7 +58,7 @@ prints "which a smaller budget is not" 'latency  4.000 us' \
 
 # --- frontiers ---
 
-# curve NAME WANTED ARGUMENTS...: the first four columns of a frontier; the others say whose.
+# curve NAME WANTED ARGUMENTS...: checks the first four columns of a frontier; the others name the profile.
 curve()
 {
     name=$1 part=$2
@@ -116,26 +116,26 @@ ro...' binds: 2 bytes" plan long.csv --planner fbs --memory 5
 
 # --- infeasibility reports are true ---
 
-# works ARGUMENTS...: there is a plan, and it passes the replay.
+# works ARGUMENTS...: whether there is a plan that passes the replay.
 works()
 {
     run plan "$@" --json plan.json
     [ $code -eq 0 ] && "$VBSLAB" replay "$1" plan.json >/dev/null 2>err
 }
 
-# named HOW: the number before HOW in the line that is in the file "line"; empty: none.
+# named HOW: prints the number before HOW in the file "line"; empty where there is none.
 named()
 {
     sed -n "s/.*[;,] \([0-9.]*\) \(bytes*\|us\) \(would do \)*$1.*/\1/p" line
 }
 
-# without_ws PROFILE LAYER: the profile with no workspace in the rows of a layer.
+# without_ws PROFILE LAYER: prints the profile without workspace in the rows of a layer.
 without_ws()
 {
     awk -F, -v OFS=, -v layer="$2" '$2 == layer { $10 = 0 } { print }' "$1"
 }
 
-# least NAME BYTES ARGUMENTS...: BYTES are the least budget of these.
+# least NAME BYTES ARGUMENTS...: checks that BYTES are the least budget of a plan with these arguments.
 least()
 {
     what=$1 bytes=$2
@@ -146,7 +146,8 @@ least()
     [ $code -eq 3 ] || bad="$bad $what/less"
 }
 
-# true_budget PROFILE IO LATENCY PLANNER: all that the infeasibility of no memory names.
+# true_budget PROFILE IO LATENCY PLANNER: checks all budgets that the infeasibility report of no
+# memory names.
 true_budget()
 {
     profile=$1 io=$2 planner=$4
@@ -185,8 +186,8 @@ done
 [ $n_named -gt 60 ]
 report $? "$n_named budgets were named"
 
-# least_latency NAME US ARGUMENTS...: US is the least latency of these; the last of its six digits
-# less is not kept.
+# least_latency NAME US ARGUMENTS...: checks that US is the least latency of a plan with these
+# arguments; with one less in the last of its six digits there is no plan.
 least_latency()
 {
     what=$1 us=$2

@@ -7,14 +7,14 @@
 VBSLAB_DB=store.sqlite
 export VBSLAB_DB
 
-# pairs COLUMN NAME_COLUMN [FILE]: lines "NUMBER NAME" of a CSV file with comments, each once.
+# pairs COLUMN NAME_COLUMN [FILE]: prints lines "NUMBER NAME" of a CSV file with comments, each once.
 pairs()
 {
     awk -F, -v number="$1" -v name="$2" '/^#/ { next } !head++ { for (i = 1; i <= NF; i++) at[$i] = i; next }
         $at[number] != "" { print $at[number], $at[name] }' ${3:+"$3"} | sort -u
 }
 
-# same NAME: expected and found have the same lines, more than one.
+# same NAME: checks that expected and found have the same lines, and more than one.
 same()
 {
     [ "$(wc -l <expected)" -gt 1 ] && cmp -s expected found || { diff expected found | head >err; false; }
@@ -25,7 +25,7 @@ n_renumbered=0
 for model in $("$VBSLAB" models --csv | sed '1d; s/,.*//'); do
     "$VBSLAB" models show $model --csv >show.csv
     pairs analytic_layer name show.csv >expected
-    # Members of layers, not those of what is fused with them: their name, and after it their number.
+    # Members of layers, not of the operators that are fused with them: the name, then the number.
     "$VBSLAB" models show $model --json |
         sed -n 's/^      "\(name\|analytic_layer\)": "*\([^",]*\).*/\2/p' |
         paste -d ' ' - - | awk '$2 != "null" { print $2, $1 }' | sort -u >found

@@ -1,8 +1,8 @@
 # Functions that the tests of the command line share. Read this file with: . "$(dirname "$0")/lib.sh"
 #
-# Works in an empty folder of its own, which is removed at the end; there is no store yet, and the
-# default one would be data/vbslab/vbslab.sqlite in that folder. VBSLAB is the program, ROOT the folder of the project, DATA the folder of
-# the files that tests read.
+# A test works in an empty folder of its own, which is removed at the end. There is no store yet; the
+# default one would be data/vbslab/vbslab.sqlite in this folder. VBSLAB is the program, ROOT the
+# folder of the project, DATA the folder of the files that tests read.
 
 ROOT=$(cd "$(dirname "$0")/../.." && pwd)
 DATA=$ROOT/tests/data
@@ -106,8 +106,9 @@ on_terminal()
     code=$?
 }
 
-# member FILE KEY: the values of all members of that name in JSON, one a line; only for numbers and
-# texts without brackets and commas. Of a comparison of one profile, those of the object itself.
+# member FILE KEY: prints the values of all members of this name in JSON, one a line; only for
+# numbers and texts without brackets and commas. In a comparison of one profile, it prints the
+# members of the object itself.
 member()
 {
     sed '/^ "profiles": \[/,$d' "$1" | tr '{}[],' '\n\n\n\n\n' | sed -n "s/^ *\"$2\": *\(.*[^ ]\) *\$/\1/p"
@@ -127,7 +128,7 @@ layer,name,kind,inputs,batch,algorithm,time_us,in_bytes,out_bytes,ws_bytes,weigh
 END
 }
 
-# To be called last.
+# Call this function last.
 finish()
 {
     echo "1..$n"

@@ -4,7 +4,7 @@
 COMMAND=place
 PROBLEMS=$DATA/placement
 
-# valid PROBLEM PLACED CAPACITY: what the validator says is in said.
+# valid PROBLEM PLACED CAPACITY: runs the validator, whose output is in said.
 valid()
 {
     said=$(awk -v capacity="$3" -f "$ROOT/tests/reference/place_valid.awk" "$1" "$2")

@@ -3,7 +3,7 @@
 . "$(dirname "$0")/lib.sh"
 COMMAND=profiles
 
-# The example of VBS III, with a model and a name that are no friends of shells.
+# The example of VBS III, with a model and a name that a shell could run as commands.
 cat >example.csv <<'END'
 # model: $(touch hostile) `x`
 # device: a "CPU", 2 cores

@@ -1,9 +1,9 @@
 #!/bin/sh
-# The replay command: verdicts, forms of output, exit codes. VBSLAB: the program.
+# The replay command: verdicts, formats of output, exit codes. VBSLAB: the program.
 . "$(dirname "$0")/lib.sh"
 COMMAND=replay
 
-# judges NAME CODE WANTED-PART ARGUMENTS...: that exit code and part, on either stream.
+# judges NAME CODE WANTED-PART ARGUMENTS...: checks the exit code, and the part on either stream.
 judges()
 {
     name=$1 want=$2 part=$3
@@ -15,7 +15,7 @@ judges()
 
 write_example | sed 's/,L2,/,"L2 $(id)",/' >example.csv
 
-# schedule PREDICTED-US STEPS: the example of VBS III with these steps.
+# schedule PREDICTED-US STEPS: prints a schedule of the example of VBS III with these steps.
 schedule()
 {
     cat <<END
@@ -112,7 +112,8 @@ layer,name,kind,inputs,batch,algorithm,time_us,in_bytes,out_bytes,ws_bytes,weigh
 2,L2,fc,1,1,default,7,10,5,0,60,0
 END
 
-# weighted STEPS: with copies of 1 us and 10 bytes per us, in 300 bytes.
+# weighted STEPS: prints a schedule with weights included, for 300 bytes and copies of 1 us and 10
+# bytes per us.
 weighted()
 {
     cat <<END

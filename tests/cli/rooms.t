@@ -9,7 +9,7 @@ cp "$ROOT/tools/rooms.sh" tree/tools
 echo 'ROOMS ?= low high' >tree/Makefile
 git init -q tree 2>err || { echo "Bail out! no git"; exit 1; }
 
-# write_source FILE LINES...: a source or header of the tree, below src/.
+# write_source FILE LINES...: writes a source or header of the tree, below src/.
 write_source()
 {
     file=tree/src/$1
@@ -33,7 +33,7 @@ plant()
     write_source high/high.c '#include "low/low.h"' 'int high(void);' 'int high(void) { return low(); }'
 }
 
-# rooms: compiles the tree and judges it; what it says is in err.
+# rooms: compiles the tree and checks it; the output is in err.
 rooms()
 {
     for file in tree/src/*/*.c tree/src/*/*/*.c; do
@@ -45,7 +45,7 @@ rooms()
     code=$?
 }
 
-# refused TEXT: one line, of that text.
+# refused TEXT: checks that the tree is refused with one line, which is TEXT.
 refused()
 {
     [ $code -eq 1 ] && [ "$(cat err)" = "$1" ]

@@ -1,6 +1,6 @@
 #!/bin/sh
-# The command run: results and their forms, files of inputs and outputs, and refusals. The network
-# is small and measured here; no check depends on the time that anything takes. VBSLAB: the program.
+# The command run: results and their formats, files of inputs and outputs, and refusals. The network
+# is small and measured here; no check depends on a time. VBSLAB: the program.
 . "$(dirname "$0")/lib.sh"
 COMMAND=
 VBSLAB_DB=store.sqlite
@@ -34,13 +34,13 @@ add     sum from=a,b
 END_OF_NET
 sample=$((3 * 16 * 16 * 4)) # bytes
 
-# quiet ARGUMENTS...: a run without warnings: the machine may be busy.
+# quiet ARGUMENTS...: runs without warnings, because the machine may be busy.
 quiet()
 {
     run --quiet run "$@"
 }
 
-# succeeds NAME WANTED-PART ARGUMENTS...: exit code 0, and that part on one line.
+# succeeds NAME WANTED-PART ARGUMENTS...: checks exit code 0, and this part on one line.
 succeeds()
 {
     name=$1 part=$2
@@ -50,7 +50,7 @@ succeeds()
     report $? "$name"
 }
 
-# declines NAME CODE WANTED-PART ARGUMENTS...
+# declines NAME CODE WANTED-PART ARGUMENTS...: checks the exit code and the line of error.
 declines()
 {
     name=$1 want=$2 part=$3
@@ -60,7 +60,7 @@ declines()
     report $? "$name"
 }
 
-# at_most A B: the number A is no larger than B.
+# at_most A B: whether the number A is no larger than B.
 at_most()
 {
     awk "BEGIN { exit !($1 <= $2) }"
@@ -259,7 +259,7 @@ declines "an input that is no array" 1 'does not begin as one' \
 declines "an input that is not there" 1 "cannot open 'none.npy'" \
     1 --model mine.net --planner fbs --memory 1MiB --input none.npy
 
-# poison OFFSET BYTES: in.npy with these bytes in place of a value.
+# poison OFFSET BYTES: copies in.npy to nan.npy, with these bytes at an offset of its values.
 poison()
 {
     cp in.npy nan.npy
@@ -454,7 +454,7 @@ code=$?
 [ $code -eq 0 ]
 report $? "an ONNX file that leaves sizes open is measured in a shape"
 succeeds "and run in that of the profile" 'open: 2 samples' open.onnx --planner fbs --memory 1MiB --request 2
-# Two transpositions of an input [1, 4]: its first dimension is no batch to them.
+# Two transpositions of an input [1, 4]: its first dimension is no batch.
 turn()
 {
     printf %b "\\0012\\0040\\0012\\0001$1\\0022\\0001$2\\0042\\0011Transpose\\0052\\0015\\0012\\0004perm" \
@@ -481,7 +481,7 @@ declines "a network that the profile's shape does not suit" 1 \
 run run 1 --model mine.net --planner fbs --memory 1MiB --threads 3
 [ $code -eq 0 ] && grep -q 'warning: the profile was measured with .* this run has 3: ' err
 report $? "another number of threads is warned of"
-# A signal that came while the program was started anew used to be forgotten; such a run ends with 0.
+# A signal during the restart of the program must not be lost; a run that loses it ends with 0.
 if timeout --foreground --preserve-status 1 true 2>/dev/null; then
     lost=
     for delay in 0.002 0.004 0.006 0.008 0.01 0.012 0.015 0.02; do
@@ -518,7 +518,7 @@ int dnnl_primitive_execute(const void *primitive, void *stream, int n, const voi
     return execute(primitive, stream, n, arguments);
 }
 END_OF_C
-# rises ARGUMENTS...: such a run.
+# rises ARGUMENTS...: runs the program with this library.
 rises()
 {
     LD_PRELOAD=$dir/takes.so "$VBSLAB" run 1 --model mine.net --planner fbs --memory 1MiB \

@@ -1,11 +1,11 @@
 #!/bin/sh
 # Proof of the cap: a network runs where its process may take the budget and the base, and no more.
 #
-# The limit is RLIMIT_AS (ulimit -v): it counts every mapping, touched or not, and is the hardest
-# that every system has. Where VBSLAB_TEST_CGROUP names a folder of the cgroup file system in which
-# groups can be made, the same runs stand a limit of resident memory too. The base comes from a run
+# The limit is RLIMIT_AS (ulimit -v): it counts every mapping, touched or not, and is the strictest
+# limit that every system has. Where VBSLAB_TEST_CGROUP names a folder of the cgroup file system in which
+# groups can be made, the same runs also have a limit of resident memory. The base comes from a run
 # of the same schedule in a larger arena. A limit that is lower by half of the budget must end
-# in an error, so that the test can fail. VBSLAB: the program.
+# in an error, which shows that the test can fail. VBSLAB: the program.
 . "$(dirname "$0")/lib.sh"
 VBSLAB_DB=store.sqlite
 # The C library reserves address space in steps of 64 MiB for each thread that allocates.
@@ -13,7 +13,7 @@ MALLOC_ARENA_MAX=1
 export VBSLAB_DB MALLOC_ARENA_MAX
 mib=$((1 << 20))
 slack=$((2 * mib)) # what the C library rounds up; of a group also what the kernel keeps for it
-# Of address space the search for places may leave some to the C library that a larger arena needs not.
+# Address space that the search for offsets may leave with the C library, and a larger arena does not.
 space_slack=$((6 * mib))
 
 if is_sanitized; then
@@ -21,7 +21,7 @@ if is_sanitized; then
     exit 0
 fi
 
-# execute BUDGET ARGUMENTS...: two runs of the request, what came out as JSON in out.
+# execute BUDGET ARGUMENTS...: runs the request twice; the result is in out as JSON.
 execute()
 {
     budget=$1
@@ -30,7 +30,7 @@ execute()
     code=$?
 }
 
-# within_space LIMIT BUDGET ARGUMENTS...: the same in LIMIT bytes of address space.
+# within_space LIMIT BUDGET ARGUMENTS...: does the same in LIMIT bytes of address space.
 within_space()
 {
     limit=$1
@@ -39,7 +39,7 @@ within_space()
     code=$?
 }
 
-# within_group LIMIT BUDGET ARGUMENTS...: the same in a group of LIMIT bytes.
+# within_group LIMIT BUDGET ARGUMENTS...: does the same in a group of LIMIT bytes.
 within_group()
 {
     group=$VBSLAB_TEST_CGROUP/vbslab-test-$$ limit=$1
@@ -55,8 +55,8 @@ within_group()
     rmdir "$group"
 }
 
-# proves NAME BUDGET ARGUMENTS...: of what ARGUMENTS plan in a sixteenth less: placing it may take more
-# than its peak.
+# proves NAME BUDGET ARGUMENTS...: proves the cap for a plan with a sixteenth less memory, because
+# placing it may take more than its peak.
 proves()
 {
     name=$1 large=$2
@@ -112,7 +112,7 @@ maxpool p kernel=4 stride=4
 fc      f out=1000
 END_OF_NET
 
-# measures NETWORK BATCHES: as few runs as there can be; how long they take does not matter here.
+# measures NETWORK BATCHES: measures with as few runs as possible; the times do not matter here.
 measures()
 {
     "$VBSLAB" --quiet measure "$1" --batches "$2" --time-limit 1 --no-copies >out 2>err

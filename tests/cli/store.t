@@ -7,13 +7,13 @@ write_example >example.csv
 chmod 755 .
 "$VBSLAB" --db good.sqlite profiles import example.csv >/dev/null
 
-# byte FILE OFFSET OCTAL-BYTES: overwrites.
+# byte FILE OFFSET OCTAL-BYTES: overwrites bytes of a file.
 overwrite()
 {
     printf "$3" | dd of="$1" bs=1 seek="$2" conv=notrunc 2>/dev/null
 }
 
-# unusable NAME PART FILE: neither read nor written, and left as it is.
+# unusable NAME PART FILE: checks that a store is refused with PART, and is not changed.
 unusable()
 {
     cp "$3" before
@@ -25,7 +25,7 @@ unusable()
     report $? "$1 stays as it is"
 }
 
-# --- what is no store ---
+# --- files that are no stores ---
 
 cp good.sqlite other.sqlite
 overwrite other.sqlite 68 'ABCD'
@@ -60,14 +60,14 @@ does "and becomes a store" 1 --db empty.sqlite profiles import example.csv
 
 # --- a damaged row ---
 
-# The first page of data that is not the schema's: all its bytes.
+# All pages after the first are zeros.
 cp good.sqlite torn.sqlite
 dd if=/dev/zero of=torn.sqlite bs=4096 seek=1 count=$((size / 4096 - 1)) conv=notrunc 2>/dev/null
 refuses "a store with pages of zeros" 1 "torn.sqlite" --db torn.sqlite profiles show 1
 
 # --- read-only ---
 
-# unprivileged ARGUMENTS...: like run, as a user whom permissions bind.
+# unprivileged ARGUMENTS...: does as run, as a user without the rights of root.
 unprivileged()
 {
     if [ "$(id -u)" -ne 0 ]; then

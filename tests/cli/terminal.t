@@ -12,13 +12,13 @@ VBSLAB_DB=store.sqlite
 export VBSLAB_DB
 "$VBSLAB" --quiet measure --backend analytic alexnet googlenet >/dev/null
 
-# words FILE: every word once, without what stands between the cells of a row.
+# words FILE: prints every word once, without the marks between the cells of a row.
 words()
 {
     sed "s/$escape\[[0-9;]*m//g" "$1" | tr -d '\r' | tr ' ;:' '\n\n\n' | grep -v '^-*$' | sort -u
 }
 
-# fits COLUMNS ARGUMENTS...
+# fits COLUMNS ARGUMENTS...: checks the output on a terminal of so many columns.
 fits()
 {
     columns=$1

@@ -1,12 +1,12 @@
 #!/bin/sh
-# The number of threads in a profile is the number that really compute, and no more than there are
-# processors unless that is allowed.
+# The number of threads in a profile is the number of threads that really compute, and no more than there are
+# processors unless the user allows more.
 . "$(dirname "$0")/lib.sh"
 
 printf 'model tiny\ninput 3x8x8\nconv c out=16 kernel=3\nrelu r\nmaxpool p kernel=2\n' >tiny.net
 COMMAND=measure
 
-# measures NAME THREADS ARGUMENTS...: the profile that comes out says so many threads.
+# measures NAME THREADS ARGUMENTS...: measures, and checks that the profile says THREADS.
 measures()
 {
     name=$1 want=$2
@@ -32,7 +32,7 @@ refuses "also where the environment says so" 2 "4096 threads are more than" tiny
 unset OMP_NUM_THREADS
 measures "unless that is allowed" 5 --threads 5 --oversubscribe
 
-# The limit bounds the numbers of threads that the user has not given; only one that is given is refused.
+# The limit bounds a number of threads that the user has not given; a given one above it is refused.
 if [ "$(nproc)" -ge 2 ]; then
     COMMAND=measure
     run tiny.net --batches 1 --time-limit 0.1 --no-copies --threads 2

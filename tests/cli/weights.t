@@ -1,10 +1,10 @@
 #!/bin/sh
 # Weights inside the budget on the command line: options, refusals, and the contents of tables,
-# forms and pictures. VBSLAB: the program.
+# files and pictures. VBSLAB: the program.
 . "$(dirname "$0")/lib.sh"
 
-# Each layer takes 4 us for one sample and 6 for two; 24 bytes of weights, which come in at a byte
-# each microsecond from "slow", at two from "fast".
+# Each layer takes 4 us for one sample and 6 for two; it has 24 bytes of weights, which are
+# copied at a byte each microsecond from "slow", at two from "fast".
 write_weights()
 {
     cat <<END2
@@ -22,7 +22,7 @@ END2
 write_weights >copied.csv
 grep -v '^# copy' copied.csv >uncopied.csv
 
-# column NAME FILE: a column of a CSV.
+# column NAME FILE: prints a column of a CSV file.
 column()
 {
     awk -F, -v name="$1" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) c = i }
