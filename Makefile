@@ -294,8 +294,8 @@ ubsan: ##: every test under UndefinedBehaviorSanitizer
 # Tests of all rooms that take a second or two.
 FAST = unit/base unit/model/model unit/model/onnx unit/model/corpus unit/profile/profile unit/store/store \
        unit/schedule unit/place/place unit/paper unit/plan/plan unit/plan/curve unit/plan/stream \
-       unit/replay unit/exec/weights_file unit/report/report unit/simple/free_null cli/bad_input \
-       cli/hostile cli/examples
+       unit/replay unit/exec/failures unit/exec/weights_file unit/report/report unit/simple/free_null \
+       cli/bad_input cli/hostile cli/examples
 sanitize: ##: fast tests of all rooms under AddressSanitizer and UndefinedBehaviorSanitizer
 	@$(SANITIZER_OPTIONS) $(call sanitized,sanitize,address$(comma)undefined,check T="$(or $(T),$(FAST))")
 

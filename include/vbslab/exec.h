@@ -123,8 +123,8 @@ enum vbs_status vbs_exec_place(struct vbs_ctx *ctx, const struct vbs_profile *pr
  * network on this backend, or the schedule breaks the rules of schedule.h. VBS_USAGE: it is too
  * large to be placed. VBS_NOT_FOUND: an algorithm that this machine does not have. VBS_INFEASIBLE:
  * no placement within the arena was found; *placement tells the bytes that the best one needs.
- * VBS_UNSUPPORTED: a session that is modelled. placement may be null; it is filled on success and
- * on VBS_INFEASIBLE.
+ * VBS_UNSUPPORTED: a session that is modelled, or one that keeps weights outside the budget where
+ * the schedule includes them. placement may be null; it is filled on success and on VBS_INFEASIBLE.
  */
 enum vbs_status vbs_exec_new(struct vbs_ctx *ctx, const struct vbs_network *network,
                              const struct vbs_backend *backend, const struct vbs_profile *profile,
@@ -140,7 +140,8 @@ void vbs_exec_free(struct vbs_exec *exec);
  * outputs: one array per network->outputs, request samples in plain order, or null; an entry that
  * is null is not written. Runs can be repeated; resident weights stay from one to the next.
  * VBS_LIBRARY, VBS_IO (a load failed), VBS_INTERRUPTED, and with debug checks VBS_LIBRARY where a
- * step wrote outside of living buffers.
+ * step wrote outside of living buffers. After a failure the values of the outputs are undefined;
+ * the next run loads resident weights again, and gives what it gives without the failure.
  */
 enum vbs_status vbs_exec_run(struct vbs_ctx *ctx, struct vbs_exec *exec, const float *input,
                              float *const *outputs, struct vbs_exec_report *report) VBS_MUST_CHECK;

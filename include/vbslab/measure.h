@@ -89,7 +89,7 @@ struct vbs_session_ops {
      * Slices with one format are ranges of bytes of the whole: slice s of n begins at byte
      * floor(first channel * packed_bytes of the whole / channels) (schedule.h), so that the whole's
      * packed weights serve kernels of slices too. It frees all other memory that it needs before it
-     * returns.
+     * returns. Null: the backend keeps weights outside the budget.
      */
     enum vbs_status (*pack)(struct vbs_ctx *ctx, struct vbs_session *session, int kernel,
                             void *memory);

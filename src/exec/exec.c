@@ -5,8 +5,10 @@
 #include "base/fail.h"
 #include "base/options.h"
 #include "exec/internal.h"
+#include "vbslab/units.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,6 +25,8 @@ struct opening {
     struct vbs_exec_checked checked;
     struct vbs_exec_fit fit;
     struct vbs_exec *exec;
+    int larger;              /* the kernel whose workspace is most above the profile's; -1: none */
+    int64_t larger_ws_bytes; /* its workspace in the profile */
 };
 
 static void report(const struct opening *o, const char *text)
@@ -86,6 +90,24 @@ static const char *find_difference(const struct vbs_profile_layer *a,
     return with_weights && a->channels != b->channels ? "channels" : NULL;
 }
 
+/* Checks that the session can do what options and schedule need. */
+static enum vbs_status check_abilities(const struct opening *o)
+{
+    const struct vbs_session *session = o->exec->session;
+
+    if (session->modelled)
+        return vbs_fail(o->ctx, VBS_UNSUPPORTED, "backend '%s' is a model; it executes nothing",
+                        o->backend->name);
+    if (session->ops->device && o->options.debug_checks)
+        return vbs_fail(o->ctx, VBS_UNSUPPORTED,
+                        "debug checks look into the arena, which is on a device here");
+    if (o->checked.n_packed > 0 && !session->ops->pack)
+        return vbs_fail(o->ctx, VBS_UNSUPPORTED,
+                        "backend '%s' keeps weights outside the budget; plan with weights excluded",
+                        o->backend->name);
+    return VBS_OK;
+}
+
 /* Checks the session's layers against the profile's. The name of the network's input does not
  * count. */
 static enum vbs_status check_layers(struct opening *o)
@@ -93,9 +115,6 @@ static enum vbs_status check_layers(struct opening *o)
     const struct vbs_session *session = o->exec->session;
     bool with_weights = o->schedule->weights == VBS_WEIGHTS_INCLUDED;
 
-    if (session->modelled)
-        return vbs_fail(o->ctx, VBS_UNSUPPORTED, "backend '%s' is a model; it executes nothing",
-                        o->backend->name);
     if (session->n_layers != o->profile->n_layers)
         return vbs_fail(o->ctx, VBS_INVALID,
                         "the profile has %d layers, on backend '%s' the network has %d",
@@ -138,6 +157,25 @@ static enum vbs_status measure_packed(struct opening *o)
     return VBS_OK;
 }
 
+/* Takes the workspaces of the session's kernels, which may be larger than the profile's. */
+static void take_workspaces(struct opening *o)
+{
+    const struct vbs_session *session = o->exec->session;
+    int64_t most = 0;
+
+    for (int i = 0; i < o->checked.n_kernels; i++) {
+        struct vbs_exec_kernel *kernel = &o->checked.kernels[i];
+        int64_t more = session->kernels[i].ws_bytes - kernel->ws_bytes;
+
+        if (more > most) {
+            most = more;
+            o->larger = i;
+            o->larger_ws_bytes = kernel->ws_bytes;
+        }
+        kernel->ws_bytes = session->kernels[i].ws_bytes;
+    }
+}
+
 static enum vbs_status check_kernels(struct opening *o)
 {
     const struct vbs_session *session = o->exec->session;
@@ -146,8 +184,7 @@ static enum vbs_status check_kernels(struct opening *o)
     if (session->n_kernels != checked->n_kernels)
         return vbs_fail(o->ctx, VBS_LIBRARY, "backend '%s' made %d kernels of %d", o->backend->name,
                         session->n_kernels, checked->n_kernels);
-    for (int i = 0; i < checked->n_kernels; i++)
-        checked->kernels[i].ws_bytes = session->kernels[i].ws_bytes;
+    take_workspaces(o);
     VBS_TRY(measure_packed(o));
     for (int i = 0; i < checked->n_kernels; i++) {
         const struct vbs_exec_kernel *kernel = &checked->kernels[i];
@@ -196,14 +233,28 @@ static enum vbs_status open_session(struct opening *o)
     free(requested);
     if (status != VBS_OK)
         return status;
-    if (o->exec->session->ops->device && o->options.debug_checks)
-        return vbs_fail(o->ctx, VBS_UNSUPPORTED,
-                        "debug checks look into the arena, which is on a device here");
+    VBS_TRY(check_abilities(o));
     VBS_TRY(check_layers(o));
     return check_kernels(o);
 }
 
 /* ---- memory ---- */
+
+/* Refuses a schedule that was not placed, and names the workspace that may be the cause. */
+static enum vbs_status refuse_larger(const struct opening *o)
+{
+    const struct vbs_requested_kernel *kernel = &o->checked.kernels[o->larger].requested;
+    char why[VBS_DETAIL_SIZE], here[48], planned[48];
+
+    snprintf(why, sizeof why, "%s", vbs_detail(o->ctx));
+    return vbs_fail(o->ctx, VBS_INFEASIBLE,
+                    "%s; layer %d '%s' needs a workspace of %s at batch %d with algorithm '%s' "
+                    "here, of %s in the profile: measure anew",
+                    why, kernel->layer, o->exec->session->layers[kernel->layer].name,
+                    vbs_format_exact(o->checked.kernels[o->larger].ws_bytes, here, sizeof here),
+                    kernel->batch, kernel->algorithm,
+                    vbs_format_exact(o->larger_ws_bytes, planned, sizeof planned));
+}
 
 static enum vbs_status place_buffers(struct opening *o)
 {
@@ -218,6 +269,8 @@ static enum vbs_status place_buffers(struct opening *o)
         status = vbs_exec_fit(o->ctx, &o->fit, &o->checked, &fit_options);
     }
     o->exec->placement = o->fit.placement;
+    if (status == VBS_INFEASIBLE && o->larger >= 0)
+        return refuse_larger(o);
     if (status != VBS_OK)
         return status;
     if (o->exec->session->ops->device)
@@ -336,7 +389,8 @@ enum vbs_status vbs_exec_new(struct vbs_ctx *ctx, const struct vbs_network *netw
                         .network = network,
                         .backend = backend,
                         .profile = profile,
-                        .schedule = schedule};
+                        .schedule = schedule,
+                        .larger = -1};
     enum vbs_status status;
 
     VBS_TRY(vbs_options_read(ctx, "vbs_exec_options", options, &o.options, sizeof o.options));

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 struct exec_fake exec_fake;
 
@@ -15,7 +14,6 @@ struct session {
     struct vbs_kernel *kernels;
     int64_t *packed_from; /* [kernels] offset in their packed weights */
     bool weights_given;
-    unsigned random;
 };
 
 /* ---- what layers compute ---- */
@@ -152,17 +150,6 @@ static void compute(const struct vbs_kernel *kernel, const struct vbs_operands *
     }
 }
 
-static void take_time(struct session *s)
-{
-    struct timespec time = {0};
-
-    if (exec_fake.jitter_us <= 0)
-        return;
-    s->random = s->random * 1103515245 + 12345;
-    time.tv_nsec = 1000L * (long)(s->random / 65536 % (unsigned)exec_fake.jitter_us);
-    nanosleep(&time, NULL);
-}
-
 /* Changes the byte behind an output or a workspace. */
 static void spoil(const struct vbs_kernel *kernel, const struct vbs_operands *o)
 {
@@ -195,7 +182,6 @@ static enum vbs_status run(struct vbs_ctx *ctx, struct vbs_session *session, int
     check_weights(s, index, o);
     if (o->ws)
         memset(o->ws, 0xff, (size_t)kernel->ws_bytes);
-    take_time(s);
     compute(kernel, o);
     if (exec_fake.n_calls == exec_fake.spoil_at)
         spoil(kernel, o);

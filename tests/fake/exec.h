@@ -19,13 +19,13 @@ struct exec_fake {
     int less;    /* runs are given so many bytes less of a format than the profile counts, an eighth
                     at most: the rest stays with the session */
     int more_ws; /* workspace that kernels need beyond the profile's */
-    int jitter_us;  /* kernels last up to so long */
-    int die_at;     /* the call of a kernel that fails, from 0; -1: none */
+    int die_at;  /* the call, of a kernel or for packed weights, that fails, from 0; -1: none */
     int spoil_at;   /* the call that writes a byte outside of its memory; -1: none */
     bool spoils_ws; /* behind its workspace; else behind its output */
-    int stop_at;    /* the call that sets stop; -1: none */
+    int stop_at;    /* the call of a kernel that sets stop; -1: none */
     volatile sig_atomic_t stop;
-    bool no_pack, is_model;
+    bool no_pack;  /* sessions cannot pack weights */
+    bool is_model; /* sessions are modelled */
 
     int n_calls, n_packs, n_open;
     enum exec_fake_spoiled spoiled;

@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define BREAKS 6 /* calls of kernels, about, at which runs of a case end */
+
 VBS_PRINTF(2, 3) static bool fail(struct exec_case *c, const char *format, ...)
 {
     va_list args;
@@ -51,39 +53,108 @@ static void outputs_free(struct outputs *outputs)
 }
 
 static bool compare(struct exec_case *c, const struct outputs *got, const struct outputs *want,
-                    int run)
+                    const char *what)
 {
     for (int i = 0; i < want->n; i++)
         for (int64_t j = 0; j < want->sizes[i]; j++)
             if (!(got->values[i][j] == want->values[i][j]))
-                return fail(c, "run %d: output %d differs at value %" PRId64 " of %" PRId64, run, i,
-                            j, want->sizes[i]);
+                return fail(c, "%s: output %d differs at value %" PRId64 " of %" PRId64, what, i, j,
+                            want->sizes[i]);
     return true;
 }
 
-static bool run_times(struct exec_case *c, struct vbs_exec *exec, const struct outputs *want,
-                      struct outputs *got)
+/* Runs once. what: the name of the run in the reason of a failure. */
+static bool run_once(struct exec_case *c, struct vbs_exec *exec, const struct outputs *want,
+                     struct outputs *got, const char *what)
 {
+    struct vbs_exec_report report;
     struct vbs_ctx ctx = {0};
 
-    for (int run = 0; run < (c->n_runs ? c->n_runs : 2); run++) {
-        for (int i = 0; i < got->n; i++)
-            for (int64_t j = 0; j < got->sizes[i]; j++)
-                got->values[i][j] = (float)NAN;
-        if (vbs_exec_run(&ctx, exec, NULL, got->values, &c->report) != VBS_OK)
-            return fail(c, "run %d: %s", run, vbs_detail(&ctx));
-        if (exec_fake.n_wrong > 0)
-            return fail(c, "run %d: %d wrong, first %s", run, exec_fake.n_wrong, exec_fake.why);
-        /* Values of tensors without bytes are never written. */
-        for (int i = 0; i < got->n; i++)
-            for (int64_t j = 0; j < got->sizes[i]; j++)
-                if (isnan(got->values[i][j]) && want->values[i][j] == 0)
-                    got->values[i][j] = 0;
-        if (!compare(c, got, want, run))
-            return false;
-    }
+    exec_fake.n_calls = 0;
+    for (int i = 0; i < got->n; i++)
+        for (int64_t j = 0; j < got->sizes[i]; j++)
+            got->values[i][j] = (float)NAN;
+    if (vbs_exec_run(&ctx, exec, NULL, got->values, &report) != VBS_OK)
+        return fail(c, "%s: %s", what, vbs_detail(&ctx));
+    if (exec_fake.n_wrong > 0)
+        return fail(c, "%s: %d wrong, first %s", what, exec_fake.n_wrong, exec_fake.why);
+    /* Values of tensors without bytes are never written. */
+    for (int i = 0; i < got->n; i++)
+        for (int64_t j = 0; j < got->sizes[i]; j++)
+            if (isnan(got->values[i][j]) && want->values[i][j] == 0)
+                got->values[i][j] = 0;
+    return compare(c, got, want, what);
+}
+
+/* ---- runs that end early ---- */
+
+enum breaking { DIES, STOPS, N_BREAKINGS };
+
+/* Runs until a call of a kernel, from 0, fails or is told to stop; -1: the stop comes before the
+ * run. */
+static bool break_run(struct exec_case *c, struct vbs_exec *exec, struct outputs *got, int call,
+                      enum breaking how)
+{
+    static const struct {
+        enum vbs_status status;
+        const char *why;
+    } WANT[] = {
+        [DIES] = {VBS_LIBRARY, "the kernel died"}, [STOPS] = {VBS_INTERRUPTED, "interrupted"}};
+    struct vbs_ctx ctx = {.cancel = &exec_fake.stop};
+    struct vbs_exec_report report = {.n_steps = -1};
+    enum vbs_status status;
+
+    exec_fake.n_calls = 0;
+    exec_fake.stop = call < 0;
+    *(how == DIES ? &exec_fake.die_at : &exec_fake.stop_at) = call;
+    status = vbs_exec_run(&ctx, exec, NULL, got->values, &report);
+    exec_fake.die_at = exec_fake.stop_at = -1;
+    exec_fake.stop = 0;
+    c->n_broken++;
+    if (status != WANT[how].status || strcmp(vbs_detail(&ctx), WANT[how].why) != 0)
+        return fail(c, "call %d: status %d, not %d (%s)", call, (int)status, (int)WANT[how].status,
+                    vbs_detail(&ctx));
+    if (exec_fake.n_calls != call + (how == STOPS))
+        return fail(c, "%d calls of a run that ends at call %d", exec_fake.n_calls, call);
+    return report.n_steps == -1 || fail(c, "call %d: a report of a run that failed", call);
+}
+
+/* Breaks runs before and in some of n_calls. After each of them a run is as if there had been no
+ * other. A run need not notice a stop in its last call. */
+static bool break_runs(struct exec_case *c, struct vbs_exec *exec, const struct outputs *want,
+                       struct outputs *got, int n_calls)
+{
+    int stride = 1 + n_calls / BREAKS;
+
+    /* The second one is stopped where it would load resident weights again. */
+    if (!break_run(c, exec, got, -1, STOPS) || !break_run(c, exec, got, -1, STOPS) ||
+        !run_once(c, exec, want, got, "after stops"))
+        return false;
+    for (int call = 0; call < n_calls; call += stride)
+        for (enum breaking how = DIES; how < N_BREAKINGS; how++) {
+            char what[60];
+
+            if (how == STOPS && call == n_calls - 1)
+                continue;
+            snprintf(what, sizeof what, "after %s in call %d", how == DIES ? "a death" : "a stop",
+                     call);
+            if (!break_run(c, exec, got, call, how) || !run_once(c, exec, want, got, what))
+                return false;
+        }
     return true;
 }
+
+static bool run_all(struct exec_case *c, struct vbs_exec *exec, const struct outputs *want,
+                    struct outputs *got)
+{
+    if (!run_once(c, exec, want, got, "first run"))
+        return false;
+    if (c->breaks && !break_runs(c, exec, want, got, exec_fake.n_calls))
+        return false;
+    return run_once(c, exec, want, got, "last run");
+}
+
+/* ---- a case ---- */
 
 /* Opens the case in the replay's peak, or, where it cannot be placed in it, in the bytes of the
  * best placement. */
@@ -132,9 +203,10 @@ static bool try_case(struct exec_case *c, const struct vbs_network *network, int
         !outputs_new(network, c->schedule->request, got) ||
         !exec_fake_reference(c->profile, network, c->schedule->request, NULL, want->values))
         return fail(c, "out of memory");
-    if (open_case(c, &ctx, network, peak_bytes, &exec) != VBS_OK)
+    c->opened = open_case(c, &ctx, network, peak_bytes, &exec);
+    if (c->opened != VBS_OK)
         return fail(c, "%s", vbs_detail(&ctx));
-    done = check_bytes(c, peak_bytes) && run_times(c, exec, want, got);
+    done = check_bytes(c, peak_bytes) && run_all(c, exec, want, got);
     vbs_exec_free(exec);
     return done;
 }
@@ -149,7 +221,6 @@ bool exec_case_run(struct exec_case *c)
 
     exec_fake_reset(c->profile);
     exec_fake.less = c->less;
-    exec_fake.jitter_us = c->jitter_us;
     if (!network || vbs_replay_run(&ctx, c->profile, c->schedule, -1, false, &replay) != VBS_OK) {
         exec_fake_network_free(network);
         return fail(c, "no replay: %s", vbs_detail(&ctx));

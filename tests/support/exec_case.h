@@ -10,17 +10,20 @@ struct exec_case {
     struct vbs_exec_options options; /* with debug checks; without memory_bytes: the replay's
                                         peak, and where this is not enough, the bytes of the best
                                         placement */
-    int n_runs;                      /* 0: 2 */
-    int less, jitter_us;             /* struct exec_fake */
+    int less;                        /* struct exec_fake */
+    bool breaks;                     /* runs that a failure or a stop ends come first */
 
-    bool exact; /* result: it ran in the replay's peak */
+    enum vbs_status opened; /* result: of making the executor */
+    bool exact;             /* it ran in the replay's peak */
+    int n_broken;           /* runs that a failure or a stop ended */
     struct vbs_exec_placement placement;
-    struct vbs_exec_report report;
     char why[400]; /* the reason of a failure */
 };
 
-/* Runs a case. True when all checks passed: live bytes as in the replay, outputs as in the
- * reference, and no fault found by the kernels. */
+/* Runs a case twice. True when all checks passed: live bytes as in the replay, outputs as in the
+ * reference, and no fault found by the kernels. Where it breaks, runs end at some of the kernels'
+ * calls with the status, the reason and no further call; and the run after each of them passes the
+ * checks. */
 bool exec_case_run(struct exec_case *c);
 
 #endif

@@ -532,9 +532,6 @@ enum vbs_status vbs_exec_file_open(struct vbs_ctx *ctx, struct vbs_exec_file *fi
     const char *folder = options->folder ? options->folder : ".";
     enum vbs_status status;
 
-    if (!session->ops->pack)
-        return vbs_fail(ctx, VBS_UNSUPPORTED, "backend '%s' keeps weights outside the budget",
-                        session->provenance.backend);
     file->path = strdup(options->path ? options->path : folder);
     if (options->path)
         f.target = follow_links(options->path);
