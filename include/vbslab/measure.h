@@ -133,9 +133,11 @@ struct vbs_measure_options {
     double time_limit_s;      /* of the whole measurement; 0: 60 */
     double relative_interval; /* a median is tight when half of its 95% interval is below this
                                  share of it; 0: 0.02 */
-    int min_runs;             /* of every kernel, whatever the limit of time; 0: 5 */
-    int max_runs;             /* of every kernel; 0: 50 */
-    uint64_t seed;            /* decides the order of batches within a round */
+    /* Runs of every kernel, whatever the limit of time. 0: 5 by default; where time_limit_s is
+     * given and too short for them, as many as it has time for, at least 1. */
+    int min_runs;
+    int max_runs;  /* of every kernel; 0: 50 */
+    uint64_t seed; /* decides the order of batches within a round */
     struct vbs_progress progress;
 };
 
@@ -145,7 +147,8 @@ struct vbs_measure_report {
     double timed_s;        /* of it, spent in timed kernels */
     int64_t n_samples;     /* samples taken in this call, without those of an earlier process */
     int64_t n_rejected;    /* times dropped because the machine was disturbed during them */
-    double worst_interval; /* the largest relative half-width of an interval at the end */
+    double worst_interval; /* the largest relative half-width of an interval at the end; 0: no
+                              kernel has two runs */
     int n_judged;      /* kernels, except dominated ones, which are too slow ever to be chosen */
     int n_unconverged; /* of these, those whose interval is wider than requested, or that have
                           too few runs for an interval */
@@ -153,9 +156,10 @@ struct vbs_measure_report {
 
 /*
  * Takes samples of every kernel of session until each median is tight, or has max_runs, or the time
- * is up (every kernel gets min_runs first). A pass runs all layers in network order at one batch,
- * one algorithm each, the algorithms taking turns; rounds go over all batches in a shuffled order.
- * ctx->cancel ends it with VBS_INTERRUPTED; the sink then has all samples taken so far.
+ * is up (every kernel gets its least runs first, see min_runs). A pass runs all layers in network
+ * order at one batch, one algorithm each, the algorithms taking turns; rounds go over all batches
+ * in a shuffled order. ctx->cancel ends it with VBS_INTERRUPTED; the sink then has all samples
+ * taken so far.
  */
 enum vbs_status vbs_measure(struct vbs_ctx *ctx, struct vbs_session *session,
                             const struct vbs_measure_options *options,

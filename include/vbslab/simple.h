@@ -54,7 +54,8 @@ struct vbs_simple_options {
     const int *batches;  /* of vbs_simple_measure only: [n_batches], ascending, batches[0] == 1;
                             null: 1 to 12, but none above the request, if there is one */
     int n_batches;
-    double time_limit_s; /* of vbs_simple_measure only: seconds for refining the times; 0: 60 */
+    double time_limit_s; /* of vbs_simple_measure only: seconds of measuring, as in struct
+                            vbs_measure_options; 0: 60, and 5 runs of every kernel first */
 };
 
 /*

@@ -156,7 +156,9 @@ static const struct cli_option OPTIONS[] = {
     {"oversubscribe", NULL, "allow more threads than there are processors"},
     {"input", "CxHxW", "another input shape, as 3x16x224x224 (default: the model's own)"},
     {"time-limit", "SECONDS",
-     "when to stop refining each model; every kernel gets 5 runs first (default: 60)"},
+     "end the measurement of each model after this time, but not before every kernel has a run; "
+     "kernels get 5 runs where the time is enough (default: refine for 60 s, after 5 runs of every "
+     "kernel)"},
     {"no-copies", NULL, "do not measure how fast weights can be copied from page cache and disk"},
     {"seed", "N", "decides the order of batches and algorithms (default: 1)"},
     {NULL, NULL, NULL},

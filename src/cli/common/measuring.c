@@ -48,7 +48,7 @@ static void describe(const struct vbs_session *session, const struct vbs_measure
     length = snprintf(text, size, "%d of %d kernels have a 95%% interval within %g%%",
                       report->n_judged - report->n_unconverged, report->n_judged,
                       100 * options->relative_interval);
-    if (report->n_unconverged > 0)
+    if (report->n_unconverged > 0 && report->worst_interval > 0)
         length += snprintf(text + length, size - (size_t)length, " (worst %.*f%%)",
                            report->worst_interval < 1 ? 1 : 0, 100 * report->worst_interval);
     snprintf(text + length, size - (size_t)length,
@@ -64,11 +64,11 @@ static void note_end(struct cli *cli, const char *model, const struct vbs_sessio
              session->n_kernels, report->total_s, resumed ? " (resumed)" : "", what[0] ? ": " : "",
              what);
     if (2 * report->n_unconverged > report->n_judged)
-        cli_warn(
-            cli,
-            "%s: most times are noise: the machine was busy, or its layers are too short to be "
-            "timed; gains of plans from this profile will be noise too",
-            model);
+        cli_warn(cli,
+                 "%s: most times are noise: the machine was busy, the time limit is short, or its "
+                 "layers "
+                 "are too short to be timed; gains of plans from this profile will be noise too",
+                 model);
 }
 
 /* Gives the folder of the store, or, where no file can be made there, $TMPDIR. */

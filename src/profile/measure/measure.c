@@ -44,7 +44,9 @@ struct measuring {
     struct vbs_pass_buffers buffers;
     struct vbs_stretch stretch;
     struct pass_times *passes; /* [n_batches] */
+    double *pass_seconds;      /* [n_batches] scratch */
     const void **src;          /* [most inputs of a layer] */
+    bool keeps_limit;          /* fewer runs than min_runs, where the limit has no time for them */
 
     gsl_rng rng;
     int round;
@@ -188,7 +190,7 @@ static bool time_is_up(const struct measuring *m, int b)
 }
 
 /* Estimates the seconds to the end: those that the needs take, at most up to the limit, but at
- * least those of min_runs. */
+ * least those of least_runs. */
 static double left_s(const struct measuring *m)
 {
     double needed_s = 0, least_s = 0;
@@ -216,8 +218,9 @@ static void report_progress(struct measuring *m, int b)
     if (left >= 0 && elapsed + left > 0)
         m->progress = fmax(m->progress, elapsed / (elapsed + left));
     if (elapsed > m->table.options.time_limit_s)
-        snprintf(late, sizeof late, ", past limit: %d runs of each come first",
-                 m->table.options.min_runs);
+        snprintf(late, sizeof late, ", past limit: %d run%s of each come%s first",
+                 m->table.least_runs, m->table.least_runs == 1 ? "" : "s",
+                 m->table.least_runs == 1 ? "s" : "");
     snprintf(text, sizeof text, "%s batch %d%s", m->session->provenance.model, m->table.batches[b],
              late);
     progress->report(progress->self, m->progress, left, text);
@@ -242,6 +245,17 @@ static enum vbs_status visit(struct measuring *m, int b, bool *visited)
     return VBS_OK;
 }
 
+/* Sets the runs that every kernel gets, after a round in which each batch had a pass. */
+static void set_least_runs(struct measuring *m)
+{
+    if (!m->keeps_limit)
+        return;
+    for (int b = 0; b < m->table.n_batches; b++)
+        m->pass_seconds[b] = pass_s(m, b);
+    m->table.least_runs = vbs_table_affordable_runs(&m->table, m->pass_seconds,
+                                                    m->table.options.time_limit_s - elapsed_s(m));
+}
+
 static enum vbs_status run_rounds(struct measuring *m)
 {
     size_t n = (size_t)m->table.n_batches;
@@ -261,6 +275,7 @@ static enum vbs_status run_rounds(struct measuring *m)
             VBS_TRY(visit(m, order[i], &visited));
             any = any || visited;
         }
+        set_least_runs(m);
     }
     return VBS_OK;
 }
@@ -307,9 +322,10 @@ static enum vbs_status run_modelled(struct measuring *m)
 
 static enum vbs_status resolve_options(struct vbs_ctx *ctx,
                                        const struct vbs_measure_options *options,
-                                       struct vbs_measure_options *resolved)
+                                       struct vbs_measure_options *resolved, bool *keeps_limit)
 {
     VBS_TRY(vbs_options_read(ctx, "vbs_measure_options", options, resolved, sizeof *resolved));
+    *keeps_limit = resolved->time_limit_s > 0 && resolved->min_runs == 0;
     if (!(resolved->time_limit_s >= 0 && resolved->relative_interval >= 0 &&
           resolved->min_runs >= 0 && resolved->max_runs >= 0))
         return vbs_fail(ctx, VBS_USAGE,
@@ -335,6 +351,9 @@ static enum vbs_status allocate(struct measuring *m)
     for (int k = 1; k <= session->n_layers; k++)
         if (session->layers[k].n_inputs > most_inputs)
             most_inputs = session->layers[k].n_inputs;
+    m->table.least_runs = m->table.options.min_runs;
+    m->pass_seconds =
+        vbs_arena_alloc(&m->arena, (size_t)m->table.n_batches, sizeof *m->pass_seconds);
     m->src = vbs_arena_alloc(&m->arena, (size_t)most_inputs, sizeof *m->src);
     m->passes = vbs_arena_alloc(&m->arena, (size_t)m->table.n_batches, sizeof *m->passes);
     m->stretch.times =
@@ -342,7 +361,7 @@ static enum vbs_status allocate(struct measuring *m)
     /* gsl_rng_alloc would end the program where memory is out. */
     m->rng.type = gsl_rng_taus2;
     m->rng.state = vbs_arena_alloc(&m->arena, 1, m->rng.type->size);
-    if (!m->src || !m->passes || !m->stretch.times || !m->rng.state)
+    if (!m->pass_seconds || !m->src || !m->passes || !m->stretch.times || !m->rng.state)
         return vbs_no_memory(m->ctx);
     gsl_rng_set(&m->rng, (unsigned long)m->table.options.seed);
     return VBS_OK;
@@ -370,8 +389,9 @@ static void add_precision(struct measuring *m, const struct vbs_group *group)
             continue;
         m->report.n_judged++;
         m->report.n_unconverged += !vbs_table_is_tight(&m->table, i);
-        m->report.worst_interval =
-            fmax(m->report.worst_interval, vbs_relative_interval(&m->table.runs[i].summary));
+        if (m->table.runs[i].summary.n_runs > 1)
+            m->report.worst_interval =
+                fmax(m->report.worst_interval, vbs_relative_interval(&m->table.runs[i].summary));
     }
 }
 
@@ -391,7 +411,7 @@ enum vbs_status vbs_measure_by_clock(struct vbs_ctx *ctx, struct vbs_session *se
 {
     struct measuring m = {
         .ctx = ctx, .session = session, .sink = sink, .clock = clock, .table.session = session};
-    enum vbs_status status = resolve_options(ctx, options, &m.table.options);
+    enum vbs_status status = resolve_options(ctx, options, &m.table.options, &m.keeps_limit);
 
     m.start_s = clock->now_s(clock->self);
     if (status != VBS_OK)

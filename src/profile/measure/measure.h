@@ -75,6 +75,7 @@ struct vbs_group {
 struct vbs_table {
     const struct vbs_session *session;
     struct vbs_measure_options options; /* with defaults in the place of zeros */
+    int least_runs; /* of every kernel, whatever the limit of time; min_runs, or fewer of them */
     int n_batches;
     int *batches;             /* ascending */
     struct vbs_group *groups; /* [n_layers][n_batches] */
@@ -107,15 +108,19 @@ bool vbs_table_is_dominated(const struct vbs_table *table, const struct vbs_grou
 /* The needs of a kernel, the most pressing first. */
 enum vbs_need { VBS_NEEDS_RUNS, VBS_NEEDS_TIGHTER, VBS_NEEDS_NOTHING };
 
-/* Gives the most pressing need of a batch. hurry: only min_runs count. */
+/* Gives the most pressing need of a batch. hurry: only least_runs count. */
 enum vbs_need vbs_table_need(const struct vbs_table *table, int batch_index, bool hurry);
 
 /* Chooses the kernel of a group that runs next. */
 int vbs_table_choose(const struct vbs_table *table, const struct vbs_group *group, bool hurry,
                      const gsl_rng *rng);
 
-/* Estimates how many more passes a batch needs, to the end or only to min_runs. */
+/* Estimates how many more passes a batch needs, to the end or only to least_runs. */
 double vbs_table_passes_left(const struct vbs_table *table, int batch_index, bool least_only);
+
+/* Gives how many runs every kernel can have within left_s more seconds, at least 1 and at most
+ * min_runs. pass_s: [n_batches] the seconds of a pass at each batch. O(min_runs x kernels). */
+int vbs_table_affordable_runs(const struct vbs_table *table, const double *pass_s, double left_s);
 
 /* ---- noise.c: the times held back until it is clear whether to keep them ---- */
 

@@ -149,7 +149,7 @@ static enum vbs_need kernel_need(const struct vbs_table *table, const struct vbs
 {
     int n = table->runs[kernel].summary.n_runs;
 
-    if (n < table->options.min_runs)
+    if (n < table->least_runs)
         return VBS_NEEDS_RUNS;
     if (hurry || n >= table->options.max_runs || vbs_table_is_tight(table, kernel) ||
         vbs_table_is_dominated(table, group, kernel))
@@ -218,8 +218,8 @@ static double runs_left(const struct vbs_table *table, const struct vbs_group *g
     const struct vbs_profile_row *summary = &table->runs[kernel].summary;
     double aim, ratio;
 
-    if (summary->n_runs < table->options.min_runs)
-        return table->options.min_runs - summary->n_runs;
+    if (summary->n_runs < table->least_runs)
+        return table->least_runs - summary->n_runs;
     if (kernel_need(table, group, kernel, least_only) == VBS_NEEDS_NOTHING)
         return 0;
     ratio = vbs_relative_interval(summary) / table->options.relative_interval;
@@ -242,4 +242,37 @@ double vbs_table_passes_left(const struct vbs_table *table, int batch_index, boo
         most = fmax(most, sum);
     }
     return most;
+}
+
+/* Gives the passes that a batch needs until every kernel has n_runs. */
+static double passes_to(const struct vbs_table *table, int batch_index, int n_runs)
+{
+    int most = 0;
+
+    for (int layer = 1; layer <= table->session->n_layers; layer++) {
+        const struct vbs_group *group = vbs_table_group(table, layer, batch_index);
+        int sum = 0;
+
+        for (int i = group->first; i < group->first + group->count; i++)
+            if (table->runs[i].summary.n_runs < n_runs)
+                sum += n_runs - table->runs[i].summary.n_runs;
+        most = sum > most ? sum : most;
+    }
+    return most;
+}
+
+int vbs_table_affordable_runs(const struct vbs_table *table, const double *pass_s, double left_s)
+{
+    int n_runs = 1;
+
+    while (n_runs < table->options.min_runs) {
+        double needed_s = 0;
+
+        for (int b = 0; b < table->n_batches; b++)
+            needed_s += pass_s[b] * passes_to(table, b, n_runs + 1);
+        if (needed_s > left_s)
+            break;
+        n_runs++;
+    }
+    return n_runs;
 }

@@ -207,6 +207,74 @@ static void every_kernel_gets_min_runs_whatever_the_limit(void)
     fake_free(fake);
 }
 
+static bool append_runs(struct vbs_table *table, int n_runs)
+{
+    for (int i = 0; i < table->session->n_kernels; i++)
+        for (int r = 0; r < n_runs; r++)
+            if (vbs_table_append(NULL, table, i, 1 + r) != VBS_OK)
+                return false;
+    return true;
+}
+
+static void a_limit_affords_as_many_runs_as_it_has_time_for(void)
+{
+    static const double PASS_S[] = {1, 2, 3, 4};
+    struct fake *fake = fake_new(7, 4, 3);
+    struct vbs_table table = {.session = &fake->session, .options = {.min_runs = 5}};
+
+    if (vbs_table_init(NULL, &table) != VBS_OK)
+        abort();
+    /* Three algorithms take turns, so that a run of each takes three passes at each batch. */
+    is_int(vbs_table_affordable_runs(&table, PASS_S, 1e9), 5, "min_runs where there is time");
+    is_int(vbs_table_affordable_runs(&table, PASS_S, 150), 5, "or just enough");
+    is_int(vbs_table_affordable_runs(&table, PASS_S, 149), 4, "one less where there is less");
+    is_int(vbs_table_affordable_runs(&table, PASS_S, 60), 2, "two in two fifths of it");
+    is_int(vbs_table_affordable_runs(&table, PASS_S, -7), 1, "and one where the limit is past");
+    if (!append_runs(&table, 3))
+        abort();
+    is_int(vbs_table_affordable_runs(&table, PASS_S, 0), 3, "runs that are there cost nothing");
+    is_int(vbs_table_affordable_runs(&table, PASS_S, 30), 4, "a further one costs its own passes");
+    if (!append_runs(&table, 9))
+        abort();
+    is_int(vbs_table_affordable_runs(&table, PASS_S, 0), 5, "no more than min_runs are counted");
+    vbs_table_release(&table);
+    fake_free(fake);
+}
+
+/* Measures noisy kernels under a limit, and gives the report. */
+static struct vbs_measure_report limited(double limit_s, int *fewest, int *most)
+{
+    struct fake *fake = fake_new(7, 4, 3);
+    struct vbs_measure_options options = {
+        .struct_size = sizeof(struct vbs_measure_options), .time_limit_s = limit_s, .seed = 3};
+    struct vbs_measure_report report = {0};
+
+    fake->sigma = 0.3;
+    is_int(fake_measure(fake, &options, &report), VBS_OK, "a limit is given");
+    *fewest = fake_fewest_runs(fake);
+    *most = fake_most_runs(fake);
+    fake_free(fake);
+    return report;
+}
+
+static void a_short_limit_is_kept_but_for_one_run_of_each_kernel(void)
+{
+    int fewest, most;
+    struct vbs_measure_report least = limited(1e-6, &fewest, &most), three, patient_report;
+
+    ok(fewest == 1 && most <= 2, "where it is up at once, every kernel has a run (%d..%d)", fewest,
+       most);
+    ok(least.n_unconverged == least.n_judged && least.n_judged == 7 * 4 * 3 &&
+           least.worst_interval == 0,
+       "none of them counts as precise, or as too slow ever to be chosen");
+    three = limited(3 * least.total_s, &fewest, &most);
+    ok(fewest >= 2 && fewest < 5 && three.total_s <= 3 * least.total_s,
+       "three times as much allows %d..%d runs, and is kept", fewest, most);
+    patient_report = limited(20 * least.total_s, &fewest, &most);
+    ok(fewest >= 5 && patient_report.total_s <= 20 * least.total_s,
+       "where there is time every kernel has 5 runs at least (%d..%d)", fewest, most);
+}
+
 static void the_time_limit_is_kept(void)
 {
     struct fake *fake = fake_new(20, 4, 2);
@@ -472,6 +540,8 @@ int main(void)
     noisy_kernels_stop_when_tight_or_at_max_runs();
     dominated_algorithms_get_few_runs();
     every_kernel_gets_min_runs_whatever_the_limit();
+    a_limit_affords_as_many_runs_as_it_has_time_for();
+    a_short_limit_is_kept_but_for_one_run_of_each_kernel();
     the_time_limit_is_kept();
     wrong_options_are_refused();
     an_interrupted_measurement_keeps_what_it_has();
