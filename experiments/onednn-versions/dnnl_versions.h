@@ -1,7 +1,6 @@
 /*
- * The few calls of oneDNN that differ between its major versions 2 and 3, for time_layers.c.
- * A descriptor of memory is a borrowed pointer in both; nothing here is freed but what od_end
- * frees.
+ * The few calls of oneDNN that differ between its major versions 2 and 3, for time_layers.c. A
+ * memory descriptor is a borrowed pointer in both; only od_end frees anything here.
  */
 #ifndef DNNL_VERSIONS_H
 #define DNNL_VERSIONS_H
@@ -15,13 +14,14 @@ typedef const_dnnl_memory_desc_t od_md;
 typedef const dnnl_memory_desc_t *od_md;
 #endif
 
-/* Goes through all kernels that one operation has. It must not be moved while in use. */
+/* An iterator over all kernels of one operation. It must not be moved while in use. */
 struct od_kernels {
 #if DNNL_VERSION_MAJOR >= 3
     dnnl_primitive_desc_t at;
 #else
     dnnl_primitive_desc_iterator_t at;
-    /* The iterator keeps a pointer to it, and ends early, without a word, when it is gone. */
+    /* The library's iterator keeps a pointer to the operation, and ends early without an error when
+     * the operation has been freed. */
     union {
         dnnl_convolution_desc_t conv;
         dnnl_inner_product_desc_t fc;
@@ -29,7 +29,7 @@ struct od_kernels {
 #endif
 };
 
-/* What one layer reads and writes. */
+/* The memory descriptors of the tensors that one layer reads and writes. */
 struct od_operands {
     od_md src, weights, bias, dst;
 };
@@ -38,7 +38,8 @@ struct od_window {
     dnnl_dims_t strides, dilates, low, high;
 };
 
-/* Of f32 values; NULL where there is no such thing or no memory. */
+/* Makes a memory descriptor of f32 values; NULL where the layout does not exist or memory is short.
+ */
 static od_md od_make(int n_dims, const dnnl_dims_t dims, dnnl_format_tag_t tag)
 {
 #if DNNL_VERSION_MAJOR >= 3
@@ -94,7 +95,8 @@ static dnnl_status_t od_begin_fc(struct od_kernels *k, dnnl_engine_t engine,
 #endif
 }
 
-/* The kernel that the walk stands at, as a descriptor of the caller's own; NULL: no memory. */
+/* The kernel at which the iterator stands, as a descriptor that the caller frees; NULL: no memory.
+ */
 static dnnl_primitive_desc_t od_get(const struct od_kernels *k)
 {
 #if DNNL_VERSION_MAJOR >= 3
@@ -106,7 +108,7 @@ static dnnl_primitive_desc_t od_get(const struct od_kernels *k)
 #endif
 }
 
-/* dnnl_success while there is another. */
+/* Goes to the next kernel; dnnl_success while there is one. */
 static dnnl_status_t od_next(struct od_kernels *k)
 {
 #if DNNL_VERSION_MAJOR >= 3

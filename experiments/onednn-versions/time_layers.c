@@ -4,16 +4,16 @@
  *
  *     time_layers LAYERS BATCH PASSES
  *
- * LAYERS is what layers.awk prints. Each layer has bias and ReLU fused, as in vbslab, and is tried
- * with vbslab's canonical layout (nChw16c, channels padded to 16; the images as they come, nchw)
- * and, convolutions, with any layout that the library asks for. A pass runs all layers in order,
- * each with the next of its kernels, so that weights are as cold as in a whole network. Two passes
- * for each kernel warm up; kernels much slower than the best of their kind are then left out;
- * PASSES for each kernel that is left are timed. A negative time is that of a run with an
- * involuntary context switch.
+ * LAYERS is a file that layers.awk prints. Each layer has bias and ReLU fused, as in vbslab, and is
+ * tried with vbslab's canonical layout (nChw16c, channels padded to 16; the images as they come,
+ * nchw) and, for convolutions, with the layouts that the library prefers. A pass runs all layers in
+ * order, each with the next of its kernels, so that weights are as cold as in a whole network. Two
+ * passes for each kernel warm up; kernels much slower than the best of their kind are then left
+ * out; PASSES for each kernel that is left are timed. The time of a run with an involuntary context
+ * switch is negative.
  *
- * Built once with the headers of oneDNN 2 and once with those of 3; the binary for 3 runs with
- * any 3.x. Nothing is freed that lives until the end.
+ * It is built once with the headers of oneDNN 2 and once with the headers of oneDNN 3; the second
+ * binary runs with any 3.x. Memory that is needed until the end is not freed.
  */
 #include "dnnl_versions.h"
 
@@ -28,7 +28,8 @@
 
 enum { MAX_LAYERS = 64, MAX_KERNELS = 40, CHANNEL_BLOCK = 16, HUGE_PAGE = 2 << 20 };
 
-/* A kernel is left out when it takes this many times as long as the best of its kind, and more. */
+/* A kernel is left out when it takes more than slow_ratio times as long as the best of its kind,
+ * and slow_slack_us in addition. */
 static const double slow_ratio = 1.5, slow_slack_us = 20;
 
 struct layer {
@@ -40,15 +41,15 @@ struct layer {
 /* One kernel of a layer with its layouts. */
 struct kernel {
     char name[80], src_layout[8], dst_layout[8];
-    bool any_layout; /* found when the library was free to choose layouts */
-    bool also_any;   /* one of the canonical layout that it chose then too */
+    bool any_layout; /* found where the library may choose the layouts */
+    bool also_any;   /* a kernel of the canonical layout that the library also chose then */
     bool left_out;
     size_t weight_bytes, scratch_bytes;
     dnnl_primitive_t primitive;
     dnnl_memory_t src, dst, scratch;
     dnnl_exec_arg_t args[5];
     int n_args;
-    double warm_us; /* fastest undisturbed run while warming up; 0: none was */
+    double warm_us; /* fastest undisturbed run while warming up; 0: all were disturbed */
     double *us;
     int n_us;
 };
@@ -72,14 +73,14 @@ struct bench {
     int n_layers, batch, passes;
     dnnl_engine_t engine;
     dnnl_stream_t stream;
-    float *activations[2]; /* layers read one and write the other in turn */
+    float *activations[2]; /* each layer reads one and writes the other, in turn */
     size_t activation_bytes;
     void *scratch;
     size_t scratch_bytes;
     uint32_t random;
 };
 
-/* What a layer's tensors are, plain or in the canonical layout. */
+/* The shapes of a layer's tensors, plain or in the canonical layout. */
 struct shapes {
     int n_dims, n_weight_dims;
     dnnl_dims_t src, dst, weights, bias;
@@ -100,7 +101,8 @@ static void fail(const char *what, int status)
 
 /* ---- memory and time ---- */
 
-/* Zeroed, on huge pages where there are any: page faults and TLB misses vary from run to run. */
+/* Makes a zeroed buffer, on huge pages where the system has them, because page faults and TLB
+ * misses vary from run to run. */
 static void *new_buffer(size_t bytes)
 {
     size_t whole = (bytes + HUGE_PAGE) / HUGE_PAGE * HUGE_PAGE;
@@ -248,7 +250,7 @@ static const char *layout_of(od_md md, int n_dims, const dnnl_dims_t dims)
 
 static float *plain_weights(struct bench *b, const struct shapes *s)
 {
-    enum { PERIOD = 262139 }; /* a prime: no channel looks like another */
+    enum { PERIOD = 262139 }; /* a prime, so that all channels differ */
     size_t n = 1;
 
     for (int i = 0; i < s->n_weight_dims; i++)
@@ -306,7 +308,8 @@ static void *packed_weights(struct bench *b, struct kernels *kernels, od_md md,
 
 /* ---- the kernels of a layer ---- */
 
-/* A trial with AlexNet at batch 1 found none of these ever the fastest. */
+/* Whether a kernel is one of those that were never the fastest in a trial with AlexNet at batch 1.
+ */
 static bool is_dominated(const struct layer *y, const char *kernel)
 {
     return strncmp(kernel, "ref", 3) == 0 || strstr(kernel, "sse41") ||
@@ -314,7 +317,7 @@ static bool is_dominated(const struct layer *y, const char *kernel)
            (!is_fc(y) && y->kernel > 1 && strstr(kernel, "gemm"));
 }
 
-/* Whether the layer has this kernel already, of the canonical layout perhaps. */
+/* Whether the layer has this kernel already, perhaps found for the canonical layout. */
 static bool is_known(const struct layer *y, struct kernels *kernels, const struct kernel *kernel)
 {
     bool known = false;
@@ -351,7 +354,7 @@ static void at_least(size_t *size, size_t needed)
         *size = needed;
 }
 
-/* Whether the kernel was added; then `desc` must live on. */
+/* Adds a kernel; true where it was added, and then `desc` must stay allocated. */
 static bool add_kernel(struct bench *b, int layer, struct kernel kernel, dnnl_primitive_desc_t desc,
                        const struct shapes *s)
 {
@@ -414,7 +417,7 @@ static void add_kernels(struct bench *b, int layer, bool any_layout, dnnl_alg_ki
                  : od_begin_conv(&kernels, b->engine, algorithm, &operands, &window, attr);
 
     if (status != dnnl_success)
-        return; /* Winograd where there is none, for one */
+        return; /* for example Winograd, where the library has none */
     for (; status == dnnl_success; status = od_next(&kernels)) {
         dnnl_primitive_desc_t desc = od_get(&kernels);
         struct kernel kernel = {.any_layout = any_layout};
@@ -516,7 +519,7 @@ static void warm_up(struct bench *b)
         }
 }
 
-/* Home or any layout, direct or Winograd. */
+/* The kind of a kernel: canonical or any layout, direct or Winograd. */
 static int kind_of(const struct kernel *kernel)
 {
     return kernel->any_layout * 2 + !!strstr(kernel->name, "wino");
@@ -532,7 +535,7 @@ static void leave_out_slow(struct kernels *kernels)
         if (kernel->warm_us > 0)
             best[kind_of(kernel)] = fmin(best[kind_of(kernel)], kernel->warm_us);
     }
-    best[2] = fmin(best[2], best[0]); /* a canonical layout is one of any */
+    best[2] = fmin(best[2], best[0]); /* the canonical layout counts among the free ones */
     for (int i = 0; i < kernels->n; i++)
         kernels->all[i].left_out =
             kernels->all[i].warm_us > slow_ratio * best[kind_of(&kernels->all[i])] + slow_slack_us;
@@ -554,7 +557,7 @@ static void time_all(struct bench *b)
         }
 }
 
-/* ---- what came out ---- */
+/* ---- results ---- */
 
 static void print_kernel(const struct bench *b, int layer, const struct kernel *kernel)
 {

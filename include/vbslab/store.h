@@ -138,10 +138,10 @@ enum vbs_status vbs_store_save(struct vbs_ctx *ctx, struct vbs_store *store,
 
 /*
  * A measurement under way: begin finds an unfinished profile of the same model and network (hash),
- * input, layers, kernels (batches, algorithms, scratch, weights) and provenance (backend, library,
- * device, threads, vbslab version) whose owner no longer runs, and takes it over, or starts a new
- * one. This is one transaction, so that two processes never share a profile. Where a process was
- * taken for gone but still runs, its next add fails.
+ * input, layers, kernels (batches, algorithms, workspaces, weights) and provenance (backend,
+ * library, device, threads, vbslab version) whose owner no longer runs, and takes it over, or
+ * starts a new one. This is one transaction, so that two processes never share a profile. Where a
+ * process was taken for gone but still runs, its next add fails.
  *
  * sink is valid until free. Samples are committed when 20 ms of measured time or 256 samples have
  * gathered (of modelled times, which cost nothing: 256 samples), and by free. The memory of

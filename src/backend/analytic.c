@@ -12,7 +12,7 @@
  * is the part of the peak that an algorithm reaches on a full device. The device is imaginary, of
  * the size of a small accelerator: 1 TFLOP/s, 50 GB/s, 8 us per launch, half full at 16384 values.
  *
- *     algorithm    for                            share  work          scratch
+ *     algorithm    for                            share  work          workspace
  *     direct       conv, deconv                   0.30   1             none
  *     gemm         conv 1x1 of stride 1, fc,      0.70   1             none
  *                  matmul
@@ -21,10 +21,10 @@
  *     default      the others                     0.10   per element   none
  *
  * Winograd reads weights that it has transformed, 16 for 9, in a packed format of their own.
- * Scratch is written and read once. Only + - * / on doubles in a fixed order: no function whose
- * last bit depends on the C library. Concat is free where each input is one contiguous range of a
- * sample: its producers write side by side. The session then has no such layer, and the readers of
- * the Concat read its inputs.
+ * The workspace is written and read once. Only + - * / on doubles in a fixed order: no function
+ * whose last bit depends on the C library. Concat is free where each input is one contiguous range
+ * of a sample: its producers write side by side. The session then has no such layer, and the
+ * readers of the Concat read its inputs.
  */
 #include "backend/analytic.h"
 #include "backend/common/common.h"

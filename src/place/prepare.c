@@ -286,7 +286,7 @@ static enum vbs_status add_items(struct place_search *search,
 }
 
 /* Cuts the items into components at steps that no item crosses. */
-static enum vbs_status cut_parts(struct place_search *search)
+static enum vbs_status cut_components(struct place_search *search)
 {
     int64_t *offsets;
     int upper = -1;
@@ -376,7 +376,7 @@ enum vbs_status vbs_place_prepare(struct place_search *search,
 
     if ((status = check_problem(search, problem)) ||
         (status = collect_steps(search, problem, &steps)) ||
-        (status = add_items(search, problem, &steps)) || (status = cut_parts(search)) ||
+        (status = add_items(search, problem, &steps)) || (status = cut_components(search)) ||
         (status = find_loads(search, &steps)) || (status = vbs_place_pairs(search)))
         return status;
     return check_fixed(search, problem);

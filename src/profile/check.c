@@ -193,8 +193,8 @@ static enum vbs_status check_edges(struct vbs_ctx *ctx, const struct vbs_profile
 /* Checks that rows of a layer with the same format read weights of the same size. *next goes
  * from the layer's first row to that of the layer after it; *bytes is the sum over the layer's
  * formats. */
-static enum vbs_status check_forms(struct vbs_ctx *ctx, const struct vbs_profile_builder *builder,
-                                   int id, size_t *next, int64_t *bytes)
+static enum vbs_status check_formats(struct vbs_ctx *ctx, const struct vbs_profile_builder *builder,
+                                     int id, size_t *next, int64_t *bytes)
 {
     const struct builder_row *first[VBS_MAX_FORMATS] = {0};
 
@@ -223,30 +223,32 @@ static enum vbs_status check_forms(struct vbs_ctx *ctx, const struct vbs_profile
 static enum vbs_status check_totals(struct vbs_ctx *ctx, const struct vbs_profile_builder *builder,
                                     int64_t input_bytes)
 {
-    int64_t activations = input_bytes, weights = 0, scratch = 0;
+    int64_t activations = input_bytes, weights = 0, workspace = 0;
     size_t next = 0;
 
     for (int id = 1; id <= builder->n_layers; id++) {
         const struct vbs_profile_layer *layer = &builder->layers[id].layer;
         enum vbs_status status;
-        int64_t forms;
+        int64_t format_bytes;
 
         if (!vbs_add(activations, layer->in_bytes, &activations) ||
             !vbs_add(activations, layer->out_bytes, &activations))
             return fail_overflow(ctx, builder, "activations");
-        if ((status = check_forms(ctx, builder, id, &next, &forms)))
+        if ((status = check_formats(ctx, builder, id, &next, &format_bytes)))
             return status;
-        if (!vbs_add(weights, forms > layer->weight_bytes ? forms : layer->weight_bytes, &weights))
+        if (!vbs_add(weights,
+                     format_bytes > layer->weight_bytes ? format_bytes : layer->weight_bytes,
+                     &weights))
             return fail_overflow(ctx, builder, "weights");
     }
     for (size_t i = 0; i < builder->n_rows; i++)
-        if (builder->rows[i].row.ws_bytes > scratch)
-            scratch = builder->rows[i].row.ws_bytes;
+        if (builder->rows[i].row.ws_bytes > workspace)
+            workspace = builder->rows[i].row.ws_bytes;
     if (!vbs_mul(activations, VBS_MAX_REQUEST, &activations) ||
         !vbs_add(activations, weights, &activations) ||
-        !vbs_add(activations, scratch, &activations))
+        !vbs_add(activations, workspace, &activations))
         return vbs_builder_fail(ctx, builder, 0,
-                                "activations of %d samples, scratch and weights together exceed "
+                                "activations of %d samples, workspace and weights together exceed "
                                 "2^63 bytes",
                                 VBS_MAX_REQUEST);
     return VBS_OK;

@@ -13,9 +13,9 @@
 #include <string.h>
 
 /* A layer is measured in at most N_NUMBERS numbers of slices, such that a slice has more than
- * LEAST_PIECE_BYTES and at most MOST_PIECE_BYTES. */
-#define MOST_PIECE_BYTES  ((int64_t)24 << 20)
-#define LEAST_PIECE_BYTES ((int64_t)2 << 20)
+ * LEAST_SLICE_BYTES and at most MOST_SLICE_BYTES. */
+#define MOST_SLICE_BYTES  ((int64_t)24 << 20)
+#define LEAST_SLICE_BYTES ((int64_t)2 << 20)
 #define N_NUMBERS         3
 
 static const char *const FORWARD[] = {
@@ -227,7 +227,7 @@ static enum vbs_status ask(struct cu_build *b, struct cu_step *step, bool *takes
 }
 
 /* Adds the steps that compute outputs of a slice from image x. */
-static enum vbs_status add_piece(struct cu_build *b, struct image_conv *c, int algorithm,
+static enum vbs_status add_slice(struct cu_build *b, struct image_conv *c, int algorithm,
                                  const struct cu_operand *x, struct cu_slice slice,
                                  int64_t first_output, bool *takes)
 {
@@ -266,7 +266,7 @@ static enum vbs_status add_piece(struct cu_build *b, struct image_conv *c, int a
 
 /* Gives the slices that a kernel computes: all that were measured, or those that lie in one
  * requested slice. */
-static struct cu_slice kernel_piece(const struct cu_build *b, int64_t outputs, int measured, int i,
+static struct cu_slice kernel_slice(const struct cu_build *b, int64_t outputs, int measured, int i,
                                     int *n)
 {
     const struct vbs_requested *requested = b->requested;
@@ -294,11 +294,11 @@ static enum vbs_status build_kernel(struct cu_build *b, struct image_conv *c, in
     status = cu_kernel_begin(b, text);
     if (status == VBS_OK && c->window.uneven)
         status = cu_pad(b, &c->window, 0, &x);
-    first = kernel_piece(b, w->outputs, measured, 0, &n);
+    first = kernel_slice(b, w->outputs, measured, 0, &n);
     slice = first;
     for (int i = 0; i < n && status == VBS_OK && takes; i++) {
-        slice = kernel_piece(b, w->outputs, measured, i, &n);
-        status = add_piece(b, c, algorithm, &x, slice, first.first, &takes);
+        slice = kernel_slice(b, w->outputs, measured, i, &n);
+        status = add_slice(b, c, algorithm, &x, slice, first.first, &takes);
     }
     if (status == VBS_OK && takes)
         status = cu_fused(b, c->n_done, &fixed);
@@ -344,7 +344,7 @@ static enum vbs_status build_in_slices(struct cu_build *b, struct image_conv *c,
 
         if (weights_of(b)->outputs % n != 0 || (b->requested && !requested))
             continue;
-        if (!requested && (bytes / n > MOST_PIECE_BYTES || bytes / n <= LEAST_PIECE_BYTES))
+        if (!requested && (bytes / n > MOST_SLICE_BYTES || bytes / n <= LEAST_SLICE_BYTES))
             continue;
         status = build_kernel(b, c, algorithm, name, n);
         n_numbers++;

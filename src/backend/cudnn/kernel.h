@@ -18,14 +18,14 @@ enum vbs_status cu_kernel_begin(struct cu_build *b, const char *algorithm) VBS_M
  * call. */
 struct cu_step *cu_step(struct cu_build *b, enum cu_do what);
 
-/* Reserves a range of the caller's scratch; returns its offset. */
+/* Reserves a range of the kernel's workspace; returns its offset. */
 int64_t cu_reserve(struct cu_build *b, int64_t bytes);
 
 /* Reserves the workspace of a step's call. All calls share one range, because they run one after
  * the other. */
 void cu_ask(struct cu_build *b, struct cu_step *step, size_t bytes);
 
-/* Ends the kernel: its scratch is known now. fixed_bytes: of parameters that the session keeps;
+/* Ends the kernel: its workspace is known now. fixed_bytes: of parameters that the session keeps;
  * packed_bytes: of the weights that it reads. */
 void cu_kernel_end(struct cu_build *b, int64_t fixed_bytes, int64_t packed_bytes);
 

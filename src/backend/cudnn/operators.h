@@ -37,8 +37,8 @@ struct cu_window {
 };
 struct cu_window cu_window(const struct vbs_window *window, int n_spatial);
 
-/* Appends steps that write input 0 of the layer, with value around it, to scratch. *image describes
- * this copy. */
+/* Appends steps that write input 0 of the layer, with value around it, to the workspace. *image
+ * describes this copy. */
 enum vbs_status cu_pad(struct cu_build *b, const struct cu_window *window, float value,
                        struct cu_operand *image) VBS_MUST_CHECK;
 

@@ -2,11 +2,11 @@
  * Buffers: all data that a schedule keeps in memory, as items of an offset allocation. Internal to
  * the room.
  *
- * Items are rigid groups of samples, blocks of weights, and the buffers of single steps: scratch, a
- * copy of the network's input for each step that reads it where the input is kept outside the
+ * Items are rigid groups of samples, blocks of weights, and the buffers of single steps: workspace,
+ * a copy of the network's input for each step that reads it where the input is kept outside the
  * arena, and final outputs that are copied out of the arena right after the step.
  *
- * Scratch and weights are aligned to 64 bytes, and weights to more where loads bypass the page
+ * Workspace and weights are aligned to 64 bytes, and weights to more where loads bypass the page
  * cache. Groups and other samples are aligned to the largest power of two up to 64 that divides the
  * size of a sample.
  */

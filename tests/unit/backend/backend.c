@@ -181,7 +181,7 @@ static void check_formula(void)
     k = kernel_of(&t, 1, 1, "gemm", &us);
     is_near(us, 8 + 4194304 / (1e6 * 0.7 * (2.0 / 3)), 1e-12,
             "compute-bound: operations over peak");
-    is_int(k ? k->ws_bytes : -1, 0, "gemm needs no scratch");
+    is_int(k ? k->ws_bytes : -1, 0, "gemm needs no workspace");
     kernel_of(&t, 1, 2, "gemm", &twice);
     is_near(twice, 8 + 2 * 4194304 / (1e6 * 0.7 * 0.8), 1e-12, "a larger batch fills more");
     /* 512 * 64 * 1000 weights and 1000 biases, read once. */
@@ -196,7 +196,7 @@ static void check_formula(void)
     k = kernel_of(&t, 2, 2, "winograd", &winograd);
     is_int(k ? k->ws_bytes : -1, 2 * 4 * 16 * 16 * (512 + 512), "Winograd keeps its tiles");
     is_int(k ? k->weight_bytes : -1, 4 * (512 * 512 * 16 + 512), "and larger weights");
-    ok(winograd < us && us < direct, "each pays with scratch for time");
+    ok(winograd < us && us < direct, "each pays with workspace for time");
     ok(!kernel_of(&t, 4, 1, "winograd", &us) && kernel_of(&t, 4, 1, "im2col-gemm", &us),
        "no Winograd with a stride");
     ok(t.session->modelled && t.session->provenance.threads == 0, "it says that it computes");

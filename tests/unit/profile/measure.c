@@ -29,7 +29,7 @@ static void layers_run_in_network_order(void)
     ok(fake->n_calls > 0 && fake->n_calls % 21 == 0, "passes are whole");
     is_int(n_out_of_order, 0, "each pass runs the layers in network order");
     is_int(n_mixed, 0, "each pass has one batch");
-    is_int(fake->n_wrong, 0, "layers get their inputs, outputs and scratch where they belong");
+    is_int(fake->n_wrong, 0, "layers get their inputs, outputs and workspace where they belong");
     is_int(fake->n_frees, fake->n_allocs, "all device memory is given back");
     is_int(fake->n_fills, 1, "the input is filled once where nothing overwrites it");
     fake_free(fake);
@@ -170,7 +170,7 @@ static void dominated_algorithms_get_few_runs(void)
         for (int b = 0; b < 2; b++) {
             int first = fake_kernel(fake, layer, b, 0);
 
-            /* the second is slow for as much scratch, the third slow for less */
+            /* the second is slow for as much workspace, the third slow for less */
             fake->kernels[first + 1].ws_bytes = fake->kernels[first].ws_bytes;
             fake->base_us[first + 1] = 2 * fake->base_us[first];
             fake->base_us[first + 2] = 4 * fake->base_us[first];
@@ -184,7 +184,7 @@ static void dominated_algorithms_get_few_runs(void)
             least_frugal = fake->runs[i + 2].n;
     }
     is_int(most_dominated, 5, "one that no planner can choose gets min_runs");
-    is_int(least_frugal, 30, "one that needs less scratch is measured like the fastest");
+    is_int(least_frugal, 30, "one that needs less workspace is measured like the fastest");
     is_int(report.n_unconverged, 2 * 8 * 2, "dominated kernels are not counted as unconverged");
     is_int(report.n_judged, 2 * 8 * 2, "nor among those that are judged");
     fake_free(fake);
@@ -436,7 +436,7 @@ static void every_failed_allocation_is_survived(void)
             break;
         fake_free(fake);
     }
-    is_int(n - 1, 7, "input, five outputs in places of their own and scratch can each fail");
+    is_int(n - 1, 7, "input, five outputs in places of their own and workspace can each fail");
 }
 
 /* ---- Modelled sessions, broken sessions, progress ---- */

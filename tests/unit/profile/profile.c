@@ -50,7 +50,7 @@ static void the_worked_example_reads_as_it_stands(void)
     rows = vbs_profile_rows(profile, 2, 1, &n_rows);
     is_int(n_rows, 1, "one algorithm");
     is_near(rows[0].time_us, 6, 0, "time of layer 2 at batch 2");
-    is_int(rows[0].ws_bytes, 8, "scratch of layer 2 at batch 2");
+    is_int(rows[0].ws_bytes, 8, "workspace of layer 2 at batch 2");
     is_int(vbs_profile_batch_index(profile, 2), 1, "batch 2 is found");
     is_int(vbs_profile_batch_index(profile, 3), -1, "batch 3 is not");
     is_int(vbs_profile_batch_index(profile, 0), -1, "batch 0 is not");

@@ -151,9 +151,9 @@ static const struct refusal REFUSALS[] = {
     {HEAD "1,L1,conv,0,1,default,4,1,9223372036854775807,1,0,0\n",
      "t.csv: activations of all layers together exceed 2^63 bytes"},
     {HEAD "1,L1,conv,0,1,default,4,1,2251799813685248,1,0,0\n",
-     "t.csv: activations of 4096 samples, scratch and weights together exceed 2^63 bytes"},
+     "t.csv: activations of 4096 samples, workspace and weights together exceed 2^63 bytes"},
     {HEAD "1,L1,conv,0,1,default,4,1,1,9223372036854775807,0,0\n",
-     "t.csv: activations of 4096 samples, scratch and weights together exceed 2^63 bytes"},
+     "t.csv: activations of 4096 samples, workspace and weights together exceed 2^63 bytes"},
     {HEAD "1,L1,conv,0,1,default,4,1,1,1,9223372036854775807,0\n"
           "2,L2,conv,1,1,default,4,1,1,1,1,0\n",
      "t.csv: weights of all layers together exceed 2^63 bytes"},

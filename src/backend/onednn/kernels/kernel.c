@@ -1,4 +1,4 @@
-/* Building kernels: memory objects, scratch, steps. */
+/* Building kernels: memory objects, workspace, steps. */
 #include "backend/onednn/kernels/kernel.h"
 #include "backend/onednn/kernels/weights.h"
 
@@ -170,7 +170,7 @@ enum vbs_status od_kernel_reorder(struct od_build *b, const dnnl_memory_desc_t *
     return status;
 }
 
-/* Reserves space in scratch for batch samples of tensor in layout; returns its offset. */
+/* Reserves workspace for batch samples of tensor in layout; returns its offset. */
 static enum vbs_status reserve_layout(struct od_build *b, const struct od_tensor *tensor,
                                       enum od_layout layout, dnnl_memory_desc_t *md,
                                       int64_t *offset)

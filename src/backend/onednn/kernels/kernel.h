@@ -1,5 +1,5 @@
-/* Building kernels: memory objects, scratch and steps (kernel.c); the operators that oneDNN fuses,
- * and its best implementation of an operation (post_ops.c). */
+/* Building kernels: memory objects, workspace and steps (kernel.c); the operators that oneDNN
+ * fuses, and its best implementation of an operation (post_ops.c). */
 #ifndef VBS_BACKEND_ONEDNN_KERNELS_KERNEL_H
 #define VBS_BACKEND_ONEDNN_KERNELS_KERNEL_H
 
@@ -21,11 +21,11 @@ enum vbs_status od_kernel_add(struct od_build *b, const dnnl_memory_desc_t *md,
                               struct od_memory where, void *data,
                               dnnl_memory_t *memory) VBS_MUST_CHECK;
 
-/* Makes a memory object in scratch of its own. */
+/* Makes a memory object in a range of the workspace of its own. */
 enum vbs_status od_kernel_buffer(struct od_build *b, const dnnl_memory_desc_t *md,
                                  dnnl_memory_t *memory) VBS_MUST_CHECK;
 
-/* Reserves scratch, and returns its offset. */
+/* Reserves a range of the workspace, and returns its offset. */
 int64_t od_kernel_reserve(struct od_build *b, int64_t bytes);
 enum vbs_status od_kernel_at(struct od_build *b, const dnnl_memory_desc_t *md, int64_t offset,
                              dnnl_memory_t *memory) VBS_MUST_CHECK;
@@ -61,7 +61,7 @@ enum vbs_status od_target(struct od_build *b, enum od_layout layout, const dnnl_
                           struct od_target *target) VBS_MUST_CHECK;
 enum vbs_status od_target_end(struct od_build *b, const struct od_target *target) VBS_MUST_CHECK;
 
-/* Ends the kernel: its scratch and weights are known now. format: number of the packed weights, 0
+/* Ends the kernel: its workspace and weights are known now. format: number of the packed weights, 0
  * where there are none. The kernel is recorded as one that runs only whole. */
 void od_kernel_end(struct od_build *b, int64_t weight_bytes, int format);
 

@@ -13,7 +13,7 @@
  *
  * A kernel is a list of primitives and plain functions (steps) on memory objects made once at open.
  * Running it sets their pointers and executes; nothing is allocated. A kernel works in one layout;
- * inputs and outputs whose canonical layout is another one are copied in scratch.
+ * inputs and outputs whose canonical layout is another one are copied within the workspace.
  *
  * The weights proper of conv and fc are packed (struct od_packed), and kernels share them.
  * od_kernel_weights records which channels of which packed weights a kernel reads, and the offsets
@@ -33,7 +33,7 @@
 #include "base/arena.h"
 #include <dnnl.h>
 
-#define OD_ALIGNMENT  64 /* bytes, of every range of scratch */
+#define OD_ALIGNMENT  64 /* bytes, of every range of the workspace */
 #define OD_MAX_ROUTES (VBS_MAX_DIMS + 1)
 
 enum od_layout { OD_PLAIN, OD_BLOCKED, OD_CHANNELS_LAST, OD_N_LAYOUTS };
@@ -55,8 +55,8 @@ enum od_location {
     OD_SRC,     /* input number index */
     OD_DST,     /* the output */
     OD_WEIGHTS, /* the packed weights that the kernel reads */
-    OD_BUFFER,  /* scratch */
-    OD_SCRATCH, /* scratch behind all buffers: the workspace of one primitive at a time */
+    OD_BUFFER,  /* a range of the workspace */
+    OD_SCRATCH, /* the workspace behind all buffers: the scratchpad of one primitive at a time */
     OD_FIXED    /* parameters: set at open */
 };
 
@@ -90,7 +90,7 @@ struct od_kernel {
     int64_t buffer_bytes, scratch_bytes;
     struct od_packed *packed;          /* its packed weights; null: it has none in OD_WEIGHTS */
     int64_t first_channel, n_channels; /* the channels of them that it reads */
-    bool shared;                       /* its objects are those of a kernel before it */
+    bool shared;                       /* a kernel before it owns its objects */
 };
 
 /* Weights or a constant operand in the format that a kernel reads. */

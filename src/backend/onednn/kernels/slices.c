@@ -4,7 +4,7 @@
  *
  * A convolution runs sample by sample: the channels of one sample lie side by side, so that a range
  * of them is a tensor of its own and nothing is copied. Direct kernels lose no time by this.
- * Winograd kernels need the scratch of one sample only, and keep the transformed data in the
+ * Winograd kernels need the workspace of one sample only, and keep the transformed data in the
  * caches. An inner product runs all samples at once, so that its weights are read once; where there
  * are several, their outputs go through a buffer.
  */

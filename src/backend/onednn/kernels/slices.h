@@ -36,7 +36,7 @@ struct od_sliceable {
 };
 
 /* Finds whether the implementation can read slices of the whole layer's packed weights, so that the
- * layer runs in any number of slices. *ws_bytes: the most scratch that a slice needs. */
+ * layer runs in any number of slices. *ws_bytes: the largest workspace that a slice needs. */
 enum vbs_status od_can_slice(struct od_build *b, const struct od_sliceable *sliceable,
                              bool *divides, int64_t *ws_bytes) VBS_MUST_CHECK;
 

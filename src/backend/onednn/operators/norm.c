@@ -236,8 +236,8 @@ static enum vbs_status softmax_pd(struct od_build *b, const dnnl_memory_desc_t *
                                 : od_fail(b, dnnl, "describing a softmax");
 }
 
-/* Copies to scratch in which the axis varies fastest, and back, because oneDNN has only a reference
- * for other axes. */
+/* Copies to workspace in which the axis varies fastest, and back, because oneDNN has only a
+ * reference for other axes. */
 static enum vbs_status build_turned_softmax(struct od_build *b)
 {
     int axis = b->l->attributes.softmax.axis;

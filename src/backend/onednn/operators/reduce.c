@@ -100,7 +100,7 @@ static void each_row(const struct od_nest *nest, const float *x,
 }
 
 /* A group of m neighbouring outputs, whose inputs are stride apart. */
-struct fuse {
+struct output_group {
     const struct reduce_plan *plan;
     int64_t m, stride;
     double sums[LANES], most[LANES];
@@ -109,22 +109,22 @@ struct fuse {
 /* Computes one output: its inputs are cut into lanes with independent sums. */
 static void take_long_row(void *job, const float *row)
 {
-    struct fuse *u = job;
-    const struct od_axis *axis = &u->plan->reduced.axes[u->plan->reduced.n_axes - 1];
+    struct output_group *group = job;
+    const struct od_axis *axis = &group->plan->reduced.axes[group->plan->reduced.n_axes - 1];
     int64_t step = axis->stride[1], i = 0;
 
     for (; i + LANES <= axis->n; i += LANES)
-        u->plan->fold(u->sums, 1, row + i * step, step, LANES);
-    u->plan->fold(u->sums, 1, row + i * step, step, axis->n - i);
+        group->plan->fold(group->sums, 1, row + i * step, step, LANES);
+    group->plan->fold(group->sums, 1, row + i * step, step, axis->n - i);
 }
 
 static void take_columns(void *job, const float *row)
 {
-    struct fuse *u = job;
-    const struct od_axis *axis = &u->plan->reduced.axes[u->plan->reduced.n_axes - 1];
+    struct output_group *group = job;
+    const struct od_axis *axis = &group->plan->reduced.axes[group->plan->reduced.n_axes - 1];
 
     for (int64_t i = 0; i < axis->n; i++)
-        u->plan->fold(u->sums, 1, row + i * axis->stride[1], u->stride, u->m);
+        group->plan->fold(group->sums, 1, row + i * axis->stride[1], group->stride, group->m);
 }
 
 static double combined(const struct reduce_plan *p, const double *sums)
@@ -141,53 +141,54 @@ static double combined(const struct reduce_plan *p, const double *sums)
 
 static void add_exponentials(void *job, const float *row)
 {
-    struct fuse *u = job;
-    const struct od_axis *axis = &u->plan->reduced.axes[u->plan->reduced.n_axes - 1];
+    struct output_group *group = job;
+    const struct od_axis *axis = &group->plan->reduced.axes[group->plan->reduced.n_axes - 1];
 
     for (int64_t i = 0; i < axis->n; i++)
-        for (int64_t j = 0; j < u->m; j++)
-            u->sums[j] += exp((double)row[i * axis->stride[1] + j * u->stride] - u->most[j]);
+        for (int64_t j = 0; j < group->m; j++)
+            group->sums[j] +=
+                exp((double)row[i * axis->stride[1] + j * group->stride] - group->most[j]);
 }
 
 /* Takes the largest value out of the sum, so that nothing overflows. */
-static void log_sum_exp(struct fuse *u, const float *x)
+static void log_sum_exp(struct output_group *group, const float *x)
 {
-    struct reduce_plan most = *u->plan;
-    const struct reduce_plan *plan = u->plan;
+    struct reduce_plan most = *group->plan;
+    const struct reduce_plan *plan = group->plan;
 
     most.fold = fold_max;
     for (int j = 0; j < LANES; j++)
-        u->sums[j] = -INFINITY;
-    u->plan = &most;
-    each_row(&plan->reduced, x, take_columns, u);
-    u->plan = plan;
+        group->sums[j] = -INFINITY;
+    group->plan = &most;
+    each_row(&plan->reduced, x, take_columns, group);
+    group->plan = plan;
     for (int j = 0; j < LANES; j++) {
-        u->most[j] = u->sums[j];
-        u->sums[j] = 0;
+        group->most[j] = group->sums[j];
+        group->sums[j] = 0;
     }
-    each_row(&plan->reduced, x, add_exponentials, u);
-    for (int64_t j = 0; j < u->m; j++)
-        u->sums[j] = u->most[j] + log(u->sums[j]);
+    each_row(&plan->reduced, x, add_exponentials, group);
+    for (int64_t j = 0; j < group->m; j++)
+        group->sums[j] = group->most[j] + log(group->sums[j]);
 }
 
 /* Computes m outputs, at most LANES. */
-static void reduce_fuse(const struct reduce_plan *p, const float *x, int64_t m, int64_t stride,
-                        int64_t step, float *to)
+static void reduce_group(const struct reduce_plan *p, const float *x, int64_t m, int64_t stride,
+                         int64_t step, float *to)
 {
-    struct fuse u = {.plan = p, .m = m, .stride = stride};
+    struct output_group group = {.plan = p, .m = m, .stride = stride};
 
     for (int j = 0; j < LANES; j++)
-        u.sums[j] = p->start;
+        group.sums[j] = p->start;
     if (p->op == VBS_OP_REDUCE_LOG_SUM_EXP) {
-        log_sum_exp(&u, x);
+        log_sum_exp(&group, x);
     } else if (m == 1) {
-        each_row(&p->reduced, x, take_long_row, &u);
-        u.sums[0] = combined(p, u.sums);
+        each_row(&p->reduced, x, take_long_row, &group);
+        group.sums[0] = combined(p, group.sums);
     } else {
-        each_row(&p->reduced, x, take_columns, &u);
+        each_row(&p->reduced, x, take_columns, &group);
     }
     for (int64_t j = 0; j < m; j++)
-        to[j * step] = (float)finished(p, u.sums[j]);
+        to[j * step] = (float)finished(p, group.sums[j]);
 }
 
 static void reduce_row(const void *plan, const struct od_axis *axis, int64_t first, int64_t n,
@@ -200,7 +201,7 @@ static void reduce_row(const void *plan, const struct od_axis *axis, int64_t fir
     for (int64_t i = first; i < first + n; i += lanes) {
         int64_t m = first + n - i < lanes ? first + n - i : lanes;
 
-        reduce_fuse(p, at[1] + i * stride, m, stride, step, at[0] + i * step);
+        reduce_group(p, at[1] + i * stride, m, stride, step, at[0] + i * step);
     }
 }
 

@@ -338,7 +338,7 @@ static enum vbs_status pass_step(struct od_build *b, const struct taps *taps, in
     return od_kernel_call(b, run_pass, pass, 2, data);
 }
 
-/* Gives the destination of the pass over dimension d: scratch, or the output itself for the last
+/* Gives the destination of the pass over dimension d: workspace, or the output itself for the last
  * pass. */
 static enum vbs_status pass_target(struct od_build *b, const struct taps *taps, int d,
                                    const struct od_tensor *in, const struct vbs_shape *shape,
