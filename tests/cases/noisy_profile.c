@@ -87,7 +87,6 @@ struct noisy *noisy_new(gsl_rng *rng, const struct noisy_plan *plan)
     require(status == VBS_OK, ctx.detail);
     vbs_profile_builder_free(builder);
     noisy->source = (struct vbs_sample_source){.self = noisy, .times = times};
-    noisy->n_layers = plan->n_layers;
     noisy->n_runs = plan->n_runs;
     noisy->n_kept = n_rows;
     return noisy;

@@ -25,7 +25,7 @@ struct noisy_plan {
 struct noisy {
     struct vbs_profile *profile;
     struct vbs_sample_source source; /* of the samples */
-    int n_layers, n_runs;
+    int n_runs;
     double (*samples_us)[NOISY_MAX_RUNS]; /* [row] in the order of the profile */
     int n_reads;                          /* rows that were asked for */
     int fail_at;                          /* read that fails with VBS_STORE, from 1; 0: none */

@@ -43,9 +43,8 @@
         }                                                                                          \
     }
 
-/* The cases: of operators that work on values, one or two at a time; and of all others. Both lists
- * end with a null name. */
+/* The cases of operators that work on values, one or two at a time. The list ends with a null
+ * name. */
 extern const struct operator_case value_cases[];
-extern const struct operator_case shape_cases[];
 
 #endif

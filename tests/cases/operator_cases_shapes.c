@@ -33,7 +33,8 @@ static const float three_indices[] = {2, -1, 0, 4, 4, 1};
 static const struct vbs_values indices = {
     .name = "indices", .element = VBS_F32, .count = 6, .memory = three_indices, .file = -1};
 
-const struct operator_case shape_cases[] = {
+/* The cases of all other operators. The list ends with a null name. */
+static const struct operator_case shape_cases[] = {
     ONE("deconv of stride 2", VBS_OP_CONV_TRANSPOSE, DIMS(20, 5, 6),
         .weighted = {.out_channels = 36,
                      .groups = 1,

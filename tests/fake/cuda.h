@@ -77,9 +77,6 @@ int fake_cuda_calls(const char *function);
 int fake_cuda_live(void);
 const char *fake_cuda_live_text(void);
 
-/* Gives the device bytes that are allocated now. */
-size_t fake_cuda_used(void);
-
 /* Counts the pieces of work that are queued and not done. */
 int fake_cuda_pending(void);
 

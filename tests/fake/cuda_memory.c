@@ -54,11 +54,6 @@ void fake_reset_memory(void)
     memset(&state, 0, sizeof state);
 }
 
-size_t fake_cuda_used(void)
-{
-    return state.used;
-}
-
 static size_t round_up(size_t n, size_t step)
 {
     return (n + step - 1) / step * step;

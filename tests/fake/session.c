@@ -129,7 +129,6 @@ static enum vbs_status sink_add(struct vbs_ctx *ctx, void *self, int kernel, int
     if (fake->n_added == fake->fail_add || runs->n == FAKE_RUNS)
         return vbs_fail(ctx, VBS_STORE, "the store is full");
     fake->n_added++;
-    fake->sampled_us += time_us;
     /* A kernel runs at most once in a round, and rounds only grow. */
     if (runs->n > runs->n_stored && runs->rounds[runs->n - 1] >= round)
         fake->n_wrong++;

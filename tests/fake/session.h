@@ -54,7 +54,6 @@ struct fake {
     int64_t allocated_bytes;
     int n_wrong; /* pointers, contents or orders that broke a promise */
     int n_added;
-    double sampled_us; /* total that reached the sink */
     volatile sig_atomic_t cancel;
     struct vbs_ctx ctx;
     struct vbs_sample_sink sink;

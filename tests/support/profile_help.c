@@ -147,19 +147,11 @@ static const char *const HOSTILE[] = {
     "\xc2\x85next\xe2\x80\xa8line",
 };
 
-int hostile_count(void)
-{
-    return (int)(sizeof HOSTILE / sizeof HOSTILE[0]);
-}
-
-const char *hostile_text(int index)
-{
-    return HOSTILE[index];
-}
+#define N_HOSTILE ((int)(sizeof HOSTILE / sizeof HOSTILE[0]))
 
 static const char *any_text(gsl_rng *rng)
 {
-    return HOSTILE[random_int(rng, 0, hostile_count() - 1)];
+    return HOSTILE[random_int(rng, 0, N_HOSTILE - 1)];
 }
 
 /* Gives any double from 0 to 1e18: whole, decimal, of any exponent, or the least of all. */
@@ -240,7 +232,7 @@ static enum vbs_status add_rows(struct vbs_ctx *ctx, struct vbs_profile_builder 
 
     for (int layer = n_layers; layer >= 1; layer--)
         for (int b = 0; b < n_batches; b++) {
-            int first = random_int(rng, 1, hostile_count() - 1);
+            int first = random_int(rng, 1, N_HOSTILE - 1);
 
             for (int a = random_int(rng, 0, 3); a >= 0; a--) {
                 struct vbs_profile_row row = any_row(rng, measured);
@@ -248,9 +240,8 @@ static enum vbs_status add_rows(struct vbs_ctx *ctx, struct vbs_profile_builder 
 
                 if (packed)
                     pack_row(rng, &row);
-                status =
-                    vbs_profile_builder_row(ctx, builder, layer, 1 + b * step,
-                                            HOSTILE[1 + (first + a) % (hostile_count() - 1)], &row);
+                status = vbs_profile_builder_row(ctx, builder, layer, 1 + b * step,
+                                                 HOSTILE[1 + (first + a) % (N_HOSTILE - 1)], &row);
 
                 if (status != VBS_OK)
                     return status;
@@ -262,7 +253,7 @@ static enum vbs_status add_rows(struct vbs_ctx *ctx, struct vbs_profile_builder 
 static enum vbs_status add_copies(struct vbs_ctx *ctx, struct vbs_profile_builder *builder,
                                   gsl_rng *rng, bool measured)
 {
-    int n_rows = random_int(rng, 0, 60), first = random_int(rng, 0, hostile_count() - 2);
+    int n_rows = random_int(rng, 0, 60), first = random_int(rng, 0, N_HOSTILE - 2);
 
     for (int i = 0; i < n_rows; i++) {
         struct vbs_profile_row times = any_row(rng, measured);
@@ -273,7 +264,7 @@ static enum vbs_status add_copies(struct vbs_ctx *ctx, struct vbs_profile_builde
                                    .low_us = times.low_us,
                                    .high_us = times.high_us,
                                    .n_runs = times.n_runs};
-        const char *source = HOSTILE[1 + (first + i / 8) % (hostile_count() - 1)];
+        const char *source = HOSTILE[1 + (first + i / 8) % (N_HOSTILE - 1)];
         enum vbs_status status;
 
         if (row.time_us < 1e-3)

@@ -20,11 +20,8 @@
 const char *profile_difference(const struct vbs_profile *a, const struct vbs_profile *b,
                                char *buffer, size_t size);
 
-/* Texts with quotes, commas, line ends, commands, SQL, control and other characters. */
-int hostile_count(void);
-const char *hostile_text(int index);
-
-/* Makes a random profile of up to 12 layers whose texts are hostile and whose times are any double
+/* Makes a random profile of up to 12 layers whose texts are hostile (with quotes, commas,
+ * line ends, commands, SQL, control and other characters) and whose times are any double
  * that is allowed, half of them with channels, formats and copies; measured: with statistics. Null,
  * and the reason in ctx, when it was refused. */
 struct vbs_profile *hostile_profile(struct vbs_ctx *ctx, gsl_rng *rng, bool measured);

@@ -39,7 +39,7 @@ struct trial {
     const struct vbs_backend *backend;
     struct vbs_profile *profile;
     float *want; /* outputs by the definitions */
-    int n_tried, n_failed, n_moved, n_copied;
+    int n_tried, n_failed, n_copied;
 };
 
 /* ---- a profile, from one run of every kernel ---- */
@@ -150,14 +150,12 @@ static bool try_schedule(struct trial *t, const struct vbs_schedule *schedule, b
                                              .place_limit_s = 2,
                                              .trace = trace};
     struct vbs_exec_report report;
-    struct vbs_exec_placement placement;
     struct vbs_exec *exec = NULL;
-    bool good = vbs_exec_new(&t->ctx, t->network, t->backend, t->profile, schedule, &options,
-                             &placement, &exec) == VBS_OK &&
+    bool good = vbs_exec_new(&t->ctx, t->network, t->backend, t->profile, schedule, &options, NULL,
+                             &exec) == VBS_OK &&
                 run_twice(t, exec, &report);
 
     if (good) {
-        t->n_moved += placement.n_moves > 0;
         t->n_copied += report.copied_bytes > 0;
         good = report.touched_bytes == options.memory_bytes && isnan(report.compute_us) == !trace &&
                report.time_us > 0 && report.high_water_bytes >= report.touched_bytes &&
@@ -194,7 +192,7 @@ static void try_planner(struct trial *t, const char *name, enum vbs_weights weig
     struct vbs_solver *solver = NULL;
     int64_t least;
 
-    t->n_tried = t->n_failed = t->n_moved = t->n_copied = 0;
+    t->n_tried = t->n_failed = t->n_copied = 0;
     if (vbs_planner_find(&t->ctx, name, &planner) != VBS_OK ||
         vbs_solver_new(&t->ctx, planner, &problem, NULL, &solver) != VBS_OK) {
         ok(false, "%s: %s", name, vbs_detail(&t->ctx));

@@ -312,7 +312,7 @@ static void nodes(void)
 struct stopper {
     volatile sig_atomic_t *cancel;
     int n_reports;
-    double done, left_s;
+    double done;
     char text[40];
 };
 
@@ -320,9 +320,9 @@ static void stop(void *self, double done, double left_s, const char *text)
 {
     struct stopper *stopper = self;
 
+    (void)left_s;
     stopper->n_reports++;
     stopper->done = done;
-    stopper->left_s = left_s;
     snprintf(stopper->text, sizeof stopper->text, "%s", text);
     *stopper->cancel = 1;
 }

@@ -85,8 +85,8 @@ static bool near(double a, double b)
 }
 
 struct tally {
-    int n_streams, n_plans, n_infeasible, n_streamed, n_moved;
-    int not_walked, not_replayed, over, below_least, kept_anyway, too_early, not_all_kept,
+    int n_streams, n_plans, n_streamed, n_moved;
+    int not_walked, not_replayed, over, below_least, refused, kept_anyway, too_early, not_all_kept,
         placed_better, faster_when_held;
 };
 
@@ -330,7 +330,8 @@ static void check_plan(gsl_rng *rng, const struct subject *subject, int64_t memo
 
     tally->below_least += memory_bytes < stream->least_bytes && status != VBS_INFEASIBLE;
     tally->n_plans++;
-    tally->n_infeasible += status == VBS_INFEASIBLE;
+    tally->refused += memory_bytes >= stream->least_bytes && status != VBS_OK &&
+                      subject->problem.copy.bytes_per_us > 0;
     if (status == VBS_OK && vbs_timeline_find(NULL, &subject->task, &steps, &timeline) == VBS_OK) {
         tally->n_streamed += timeline.copied_bytes > 0;
         tally->not_walked +=
@@ -383,6 +384,7 @@ static void test_streams(gsl_rng *rng)
        "  of %d plans %d copy, and the loads of %d can be elsewhere", tally.n_plans,
        tally.n_streamed, tally.n_moved);
     is_int(tally.below_least, 0, "below the least budget nothing is planned");
+    is_int(tally.refused, 0, "from the least budget on everything is that can be copied");
     is_int(tally.over, 0, "peaks are within the budget");
     is_int(tally.not_walked, 0, "peak and time are those of the walk");
     is_int(tally.not_replayed, 0, "  and of the replay");

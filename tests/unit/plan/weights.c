@@ -40,7 +40,7 @@ struct subject {
     int joint, optimal; /* among the rivals */
     const char *planner;
     int64_t budget;
-    int n_plans, n_streamed; /* that copy anything */
+    int n_plans;
 };
 
 static void describe(const void *self)
