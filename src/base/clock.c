@@ -2,7 +2,7 @@
 
 #include <time.h>
 
-#define LEAST_SHARE 0.01 /* of work, from which the rest is estimated */
+#define LEAST_SHARE 0.02 /* of work, from which the rest is estimated */
 
 static double read_clock(clockid_t clock)
 {

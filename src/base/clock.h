@@ -10,7 +10,7 @@ double vbs_thread_s(void);
 
 /* Estimates the seconds that are left of work whose parts take about the same time each. share: the
  * part that is done, 0..1; reached_s: the seconds from the begin until this share was reached;
- * elapsed_s: the seconds from the begin until now. Below 0: unknown, because less than a hundredth
+ * elapsed_s: the seconds from the begin until now. Below 0: unknown, because less than a fiftieth
  * is done, or because the rest has already taken longer than expected. */
 double vbs_left_s(double share, double reached_s, double elapsed_s);
 

@@ -298,6 +298,28 @@ static enum vbs_status optimal_plan(struct vbs_ctx *ctx, void *self, int64_t mem
     return VBS_OK;
 }
 
+/* Counts the cuttings of the request that need at most memory_bytes. */
+static int count_cuttings(const struct optimal *optimal, int64_t memory_bytes)
+{
+    const struct vbs_pareto_set *cuttings = &optimal->chunks[optimal->n_chunks - 1].cuttings;
+    int n = 0;
+
+    while (n < cuttings->n && cuttings->list[n].bytes <= memory_bytes)
+        n++;
+    return n;
+}
+
+/* Estimates the share of a frontier's budgets that are above memory_bytes, which the cuttings tell:
+ * a budget at which the best schedule changes is mostly near one at which the cutting changes. */
+static double share_above(const struct optimal *optimal, int64_t memory_bytes)
+{
+    int n_below = count_cuttings(optimal, optimal->least_bytes - 1);
+    int n = count_cuttings(optimal, INT64_MAX) - n_below;
+    int n_left = count_cuttings(optimal, memory_bytes) - n_below;
+
+    return n > 0 && n_left > 0 ? 1 - (double)n_left / n : n > 0;
+}
+
 /*
  * Lists the budgets at which some schedule begins to fit, from the largest down: a schedule serves
  * every budget that it fits, so that the next budget is one byte less than its peak. Once the
@@ -326,8 +348,7 @@ static enum vbs_status descend(struct vbs_ctx *ctx, struct optimal *optimal, int
             break;
         list[count++] = draft.reserved_bytes;
         memory = draft.reserved_bytes - 1;
-        optimal->clock.frontier_share =
-            (double)(list[0] - memory) / (double)(list[0] - optimal->least_bytes + 1);
+        optimal->clock.frontier_share = share_above(optimal, memory);
         optimal->clock.frontier_reached_s = vbs_clock_s();
     }
     optimal->clock.frontier_from_s = 0;

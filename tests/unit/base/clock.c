@@ -22,8 +22,8 @@ static void estimates(void)
 
 static void is_unknown(void)
 {
-    ok(vbs_left_s(0, 0, 5) < 0 && vbs_left_s(1e-9, 0.06, 0.06) < 0 && vbs_left_s(0.009, 9, 9) < 0,
-       "the rest is unknown before a hundredth is done");
+    ok(vbs_left_s(0, 0, 5) < 0 && vbs_left_s(1e-9, 0.06, 0.06) < 0 && vbs_left_s(0.019, 9, 9) < 0,
+       "the rest is unknown before a fiftieth is done");
     ok(vbs_left_s(0.25, 10, 41) < 0, "and where it has taken longer than expected");
     ok(vbs_left_s(NAN, 1, 1) < 0, "and where the share is no number");
 }
