@@ -9,8 +9,8 @@
  * Buffers. Time is the place in the list of steps. A sample of a tensor is live from the step that
  * computes it to the last step that reads it. The samples that one step writes, or reads of one
  * tensor, lie one after the other, so samples are joined into rigid groups, whose samples begin and
- * end to live at different steps. Scratch lives for its step. A layer in place shares the group of
- * its first input. A block of packed weights is live from its load to its evict; blocks that one
+ * end to live at different steps. Workspace lives for its step. A layer in place shares the group
+ * of its first input. A block of packed weights is live from its load to its evict; blocks that one
  * step reads form a rigid group too. With io external the samples of the network's input are copied
  * into the arena for each step that reads them, and final outputs are copied out behind the step
  * that makes them.

@@ -11,7 +11,7 @@
 
 /* The network, and the noise of its measurement. */
 struct noisy_plan {
-    int n_layers; /* a chain; every fourth layer takes eight times the scratch of the others */
+    int n_layers; /* a chain; every fourth layer takes eight times the workspace of the others */
     int n_runs;   /* samples of each row, 0: the true times, without intervals */
     double sigma; /* of lognormal noise, whose median is the true time */
     /* Gives the true time of a row; null: proportional to 4 + batch, layers differ, and a batch of

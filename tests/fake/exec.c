@@ -94,7 +94,7 @@ static void check_places(const struct vbs_kernel *kernel, const struct vbs_opera
         int64_t in_bytes = kernel->batch * layers[layer->inputs[i]].out_bytes;
 
         if (overlap(o->src[i], in_bytes, o->ws, kernel->ws_bytes))
-            complain(kernel, "an input in its scratch");
+            complain(kernel, "an input in its workspace");
         if (overlap(o->src[i], in_bytes, o->weights, kernel->packed_bytes))
             complain(kernel, "an input in its weights");
         if (o->src[i] != o->dst && overlap(o->src[i], in_bytes, o->dst, out_bytes))
@@ -105,7 +105,7 @@ static void check_places(const struct vbs_kernel *kernel, const struct vbs_opera
     if (overlap(o->dst, out_bytes, o->ws, kernel->ws_bytes) ||
         overlap(o->dst, out_bytes, o->weights, kernel->packed_bytes) ||
         overlap(o->ws, kernel->ws_bytes, o->weights, kernel->packed_bytes))
-        complain(kernel, "output, scratch and weights overlap");
+        complain(kernel, "output, workspace and weights overlap");
     if ((o->ws == NULL) != (kernel->ws_bytes == 0) || (uintptr_t)o->ws % 64 != 0)
         complain(kernel, "scratch is missing, needless or not aligned");
 }

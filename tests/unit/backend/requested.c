@@ -1,7 +1,7 @@
 /*
  * Every measured kernel can be run: every kernel that the onednn backend offers for a small network
  * is opened once more by its name alone, as the executor does, and writes the same output, to the
- * bit. It needs the same scratch and the same weights. The second session stands for another
+ * bit. It needs the same workspace and the same weights. The second session stands for another
  * process: oneDNN's cache is emptied before it, and the kernels are requested in the opposite
  * order.
  */

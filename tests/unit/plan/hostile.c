@@ -1,7 +1,7 @@
 /*
  * Planners on profiles of any numbers that a profile may have: times from the least double to 1e18
- * us side by side, tensors of a terabyte and of nothing, scratch of half of all bytes that can be
- * counted, batches of thousands. The relations hold to the resolution of time, a tick (struct
+ * us side by side, tensors of a terabyte and of nothing, workspaces of half of all bytes that can
+ * be counted, batches of thousands. The relations hold to the resolution of time, a tick (struct
  * vbs_task). Arguments: number of profiles, seed.
  */
 #include "support/profile_help.h"

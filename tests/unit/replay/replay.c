@@ -150,7 +150,7 @@ static void test_parts_of_a_step(void)
     is_int(replay->steps[2].done_before, 1, "  samples done before a step");
     is_int(replay->steps[2].live_bytes, 2, "  live bytes before it");
     is_int(replay->steps[2].added_bytes, 1, "  what its output adds");
-    is_int(replay->steps[2].ws_bytes, 4, "  its scratch");
+    is_int(replay->steps[2].ws_bytes, 4, "  its workspace");
     is_int(replay->steps[2].memory_bytes, 7, "  all together");
     is_int(replay->steps[2].after_bytes, 2, "  what is live afterwards");
     is_near(replay->steps[2].start_us, 10, 0, "  when it starts");
