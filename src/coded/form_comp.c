@@ -1,0 +1,122 @@
+/*
+ * The form that COMP publishes (III-B): a stream of values and a stream of distances, each with a
+ * Huffman code of its own. For each block, two numbers of bits tell where its part of the streams
+ * begins; it ends where the next one begins.
+ */
+#include "coded/forms.h"
+
+#include "base/fail.h"
+
+static int most_distance(const struct vbs_coded *coded)
+{
+    return 1 << coded->header.index_bits;
+}
+
+static void count_symbols(const struct vbs_coded *coded, const struct vbs_coded_place *place,
+                          const uint16_t *indices, struct vbs_entry *entries,
+                          uint64_t *const counts[2])
+{
+    int n =
+        vbs_entries_find(indices, place->n_rows * place->n_columns, most_distance(coded), entries);
+
+    for (int i = 0; i < n; i++) {
+        counts[0][entries[i].value]++;
+        counts[1][entries[i].distance - 1]++;
+    }
+}
+
+static enum vbs_status write_block(struct vbs_coded_writer *writer,
+                                   const struct vbs_coded_place *place, const uint16_t *indices)
+{
+    const uint8_t *const *lengths = writer->lengths;
+    struct vbs_entry *entries = writer->entries;
+    int n = vbs_entries_find(indices, place->n_rows * place->n_columns,
+                             most_distance(writer->coded), entries);
+
+    writer->n_entries += (uint64_t)n;
+    for (int s = 0; s < 2; s++)
+        VBS_TRY(vbs_coded_reserve(writer->ctx, &writer->streams[s],
+                                  (uint64_t)n * VBS_MAX_CODE_BITS / 8 + 1));
+    for (int i = 0; i < n; i++) {
+        int value = entries[i].value, distance = entries[i].distance - 1;
+
+        vbs_bits_put(&writer->streams[0].bits, writer->codes[0][value], lengths[0][value]);
+        vbs_bits_put(&writer->streams[1].bits, writer->codes[1][distance], lengths[1][distance]);
+    }
+    return VBS_OK;
+}
+
+/* A part of a stream that is decoded. */
+struct part {
+    const uint8_t *bytes;
+    uint64_t at, end; /* bits */
+    const struct vbs_huffman_hit *hits;
+    uint64_t mask;
+};
+
+static uint64_t second_stream(const struct vbs_coded *coded)
+{
+    int64_t n_blocks = coded->n_block_rows * coded->n_block_columns;
+
+    return vbs_coded_stream_end(0, (coded->offsets[2 * n_blocks] + UINT64_C(7)) / 8);
+}
+
+static struct part part_of(const struct vbs_coded *coded, int64_t block, int stream)
+{
+    const uint32_t *offsets = &coded->offsets[2 * block + stream];
+
+    return (struct part){.bytes = coded->data + (stream ? second_stream(coded) : 0),
+                         .at = offsets[0],
+                         .end = offsets[2],
+                         .hits = coded->hits[stream],
+                         .mask = (UINT64_C(1) << coded->header.code_bits[stream]) - 1};
+}
+
+static inline unsigned next_symbol(struct part *part)
+{
+    struct vbs_huffman_hit hit = part->hits[vbs_bits_at(part->bytes, part->at) & part->mask];
+
+    part->at += hit.n_bits;
+    return hit.symbol;
+}
+
+static bool check_block(const struct vbs_coded *coded, const struct vbs_coded_place *place,
+                        struct vbs_coded_totals *totals)
+{
+    struct part values = part_of(coded, place->number, 0);
+    struct part distances = part_of(coded, place->number, 1);
+    int64_t area = (int64_t)place->n_rows * place->n_columns, position = -1;
+
+    while (values.at < values.end && distances.at < distances.end) {
+        uint64_t value_at = values.at, distance_at = distances.at;
+
+        totals->n_nonzero += next_symbol(&values) != 0;
+        position += next_symbol(&distances) + 1;
+        totals->n_entries++;
+        if (values.at == value_at || distances.at == distance_at || position >= area)
+            return false;
+    }
+    return values.at == values.end && distances.at == distances.end;
+}
+
+static void decode_block(const struct vbs_coded *coded, const struct vbs_coded_place *place,
+                         float *dense)
+{
+    struct part values = part_of(coded, place->number, 0);
+    struct part distances = part_of(coded, place->number, 1);
+
+    dense--;
+    while (values.at < values.end) {
+        dense += next_symbol(&distances) + 1;
+        *dense = coded->codebook[next_symbol(&values)];
+    }
+}
+
+const struct vbs_coded_form vbs_coded_form_comp = {.name = "comp",
+                                                   .n_codes = 2,
+                                                   .n_streams = 2,
+                                                   .has_bits = true,
+                                                   .count = count_symbols,
+                                                   .write = write_block,
+                                                   .check = check_block,
+                                                   .decode = decode_block};

@@ -1,0 +1,131 @@
+/*
+ * The forms of coded weights: their layout in memory, and what each does with a block. Internal to
+ * the room.
+ *
+ * Coded weights are a header, a codebook, the lengths of the codes, offsets of the blocks, and
+ * data. All numbers are little-endian, and each section begins at a multiple of 8.
+ */
+#ifndef VBS_CODED_FORMS_H
+#define VBS_CODED_FORMS_H
+
+#include "coded/bits.h"
+#include "coded/huffman.h"
+#include "vbslab/coded.h"
+
+#include <stdbool.h>
+
+#define VBS_CODED_MAGIC   "vbsc"
+#define VBS_CODED_VERSION 1
+
+#define VBS_MAX_PAIR_CODE_BITS 14 /* joint reads four codes at once */
+
+struct vbs_coded_header {
+    char magic[4];
+    uint8_t version, coding, bits, index_bits;
+    uint8_t code_bits[2]; /* the most bits of a code: comp has two codes, joint one, bytes none */
+    uint8_t reserved[2];  /* 0 */
+    uint32_t n_values;
+    int64_t n_rows, n_columns;
+    uint32_t block_rows, block_columns;
+    uint64_t n_entries, n_nonzero;
+    uint64_t n_data; /* bytes of the data */
+};
+
+_Static_assert(sizeof(struct vbs_coded_header) == 64, "the header has no gaps");
+
+/* What a pair of distance and value is decoded to. */
+struct vbs_pair_hit {
+    uint16_t value;
+    uint16_t distance_bits; /* distance << 4 | bits of the code */
+};
+
+struct vbs_coded {
+    struct vbs_coded_header header;
+    int64_t n_block_rows, n_block_columns;
+    const float *codebook;
+    const uint32_t *offsets; /* [blocks + 1][streams] */
+    const uint8_t *data;     /* of the streams, one behind the other */
+    const uint8_t *bytes;    /* all of it */
+    size_t n_bytes;
+    uint8_t *owned;                  /* bytes, where they are not borrowed */
+    size_t table_bytes;              /* of hits and pairs, which are owned */
+    struct vbs_huffman_hit *hits[2]; /* comp: [2^code_bits] of values, of distances */
+    struct vbs_pair_hit *pairs;      /* joint: [2^code_bits] */
+};
+
+/* Gives the end of a stream of n_bytes from begin on, a multiple of 8: decoding reads some bytes
+ * behind the stream. */
+static inline uint64_t vbs_coded_stream_end(uint64_t begin, uint64_t n_bytes)
+{
+    return (begin + n_bytes + VBS_BITS_SLACK + 7) & ~UINT64_C(7);
+}
+
+/* One block of a matrix. */
+struct vbs_coded_place {
+    int64_t number;
+    int64_t first_row, first_column;
+    int n_rows, n_columns;
+};
+
+/* Gives the place of a block. */
+struct vbs_coded_place vbs_coded_place(const struct vbs_coded *coded, int64_t block);
+
+/* A weight that is not 0, or one of the value 0 that fills a distance. */
+struct vbs_entry {
+    uint16_t distance; /* from the entry before, 1 to 256 */
+    uint16_t value;
+};
+
+/* Writes the entries of indices[0..n-1] with distances of at most `most`, and returns their number.
+ * entries has space for n. */
+int vbs_entries_find(const uint16_t *indices, int n, int most, struct vbs_entry *entries);
+
+/* Totals that a check of a block adds to. */
+struct vbs_coded_totals {
+    uint64_t n_entries, n_nonzero;
+};
+
+/* Bytes that grow while bits are written into them. */
+struct vbs_coded_stream {
+    struct vbs_bit_writer bits;
+    int64_t capacity;
+};
+
+/* Makes space for n_bytes more, which are 0. VBS_NO_MEMORY. */
+enum vbs_status vbs_coded_reserve(struct vbs_ctx *ctx, struct vbs_coded_stream *stream,
+                                  uint64_t n_bytes) VBS_MUST_CHECK;
+
+/* The output of coding. */
+struct vbs_coded_writer {
+    struct vbs_ctx *ctx;
+    const struct vbs_coded *coded; /* its header is known */
+    const uint8_t *lengths[2];     /* of the codes of symbols */
+    const uint32_t *codes[2];
+    struct vbs_coded_stream streams[2]; /* of bits; the second is only for comp */
+    struct vbs_entry *entries;          /* space for those of a block */
+    uint64_t n_entries;                 /* so far */
+};
+
+struct vbs_coded_form {
+    const char *name;
+    int n_codes;   /* Huffman codes */
+    int n_streams; /* of data: an offset of a block for each */
+    bool has_bits; /* offsets count bits, not bytes */
+    /* Counts the symbols of a block, of each code. indices are those of the block, row by row. */
+    void (*count)(const struct vbs_coded *coded, const struct vbs_coded_place *place,
+                  const uint16_t *indices, struct vbs_entry *entries, uint64_t *const counts[2]);
+    /* Writes a block. VBS_NO_MEMORY. */
+    enum vbs_status (*write)(struct vbs_coded_writer *writer, const struct vbs_coded_place *place,
+                             const uint16_t *indices);
+    /* Gives whether a block of data that nobody vouches for decodes to its end and within its
+     * place. Reads nothing outside the data. */
+    bool (*check)(const struct vbs_coded *coded, const struct vbs_coded_place *place,
+                  struct vbs_coded_totals *totals);
+    /* Decodes a block that has been checked; dense is 0. */
+    void (*decode)(const struct vbs_coded *coded, const struct vbs_coded_place *place,
+                   float *dense);
+};
+
+extern const struct vbs_coded_form vbs_coded_form_comp, vbs_coded_form_joint, vbs_coded_form_bytes;
+
+#endif

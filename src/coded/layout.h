@@ -1,0 +1,30 @@
+/*
+ * Where the sections of coded weights lie. Internal to the room.
+ */
+#ifndef VBS_CODED_LAYOUT_H
+#define VBS_CODED_LAYOUT_H
+
+#include "coded/forms.h"
+
+/* Gives the form of a coding. */
+const struct vbs_coded_form *vbs_coded_form(enum vbs_coding coding);
+
+/* Gives the number of symbols of a code. */
+int vbs_coded_symbols(const struct vbs_coded_header *header, int code);
+
+/* Sizes of blocks, and counts of them. */
+void vbs_coded_count_blocks(struct vbs_coded *coded);
+
+/*
+ * Writes the lengths of a code of n symbols: a number m of 32 bits, then the m symbols that have a
+ * code (16 bits each) and their lengths (8 bits each); or 2^32 - 1, then all lengths in 4 bits
+ * each, where this is shorter and no length is above 15. bytes null: only counts. Gives the bytes,
+ * filled up to a multiple of 8.
+ */
+size_t vbs_coded_put_lengths(const uint8_t *lengths, int n, uint8_t *bytes);
+
+/* Reads them; false where n_bytes do not hold lengths of n symbols. */
+bool vbs_coded_get_lengths(const uint8_t *bytes, size_t n_bytes, int n, uint8_t *lengths,
+                           size_t *n_read);
+
+#endif

@@ -1,0 +1,267 @@
+/*
+ * Coded weights: random matrices of all forms are decoded to what they were quantised to, by the
+ * program and by the reference; the edges; bytes that are cut or changed are refused or decode
+ * within their block. Arguments: number of matrices, seed.
+ */
+#include "reference/coded.h"
+#include "support/tally.h"
+#include "vbslab/coded.h"
+
+#include <gsl/gsl_rng.h>
+#include <stdlib.h>
+
+#define SEED       15
+#define N_MATRICES 600
+#define N_CHANGES  6 /* bytes that are changed, in each */
+
+#define PROPERTY_LIST(X)                                                                           \
+    X(CODED, "a quantised matrix is coded")                                                        \
+    X(DECODED, "its blocks decode to the quantised weights, to the bit")                           \
+    X(REFERENCE, "so does the reference")                                                          \
+    X(ENTRIES, "entries are those of relative indices with the zeros that fill distances")         \
+    X(OPENED, "its bytes are opened again as what they were")                                      \
+    X(CUT, "bytes that are cut anywhere are refused")                                              \
+    X(CHANGED, "bytes that are changed are refused, or decode within the matrix")
+
+enum property { TALLY_ENUM(PROPERTY_LIST, N_PROPERTIES) };
+static const char *const PROPERTY_TEXTS[] = {TALLY_TEXTS(PROPERTY_LIST)};
+
+struct subject {
+    struct tally tally;
+    gsl_rng *rng;
+    int number;
+    struct vbs_quantised quantised;
+    struct vbs_coding_options options;
+    double density;
+};
+
+static void describe(const void *self)
+{
+    const struct subject *subject = self;
+
+    printf("matrix %d, %" PRId64 " x %" PRId64 ", %s, %d and %d bits, blocks of %" PRId64
+           " x %" PRId64 ", density %g",
+           subject->number, subject->quantised.n_rows, subject->quantised.n_columns,
+           vbs_coding_name(subject->options.coding), subject->quantised.bits,
+           subject->options.index_bits, subject->options.block_rows, subject->options.block_columns,
+           subject->density);
+}
+
+static void check(struct subject *subject, enum property property, bool holds)
+{
+    tally_check(&subject->tally, (int)property, holds);
+}
+
+static int random_below(struct subject *subject, int n)
+{
+    return (int)gsl_rng_uniform_int(subject->rng, (unsigned long)n);
+}
+
+/* Makes a matrix whose weights come alone or in runs, of few values or of many. */
+static bool make_matrix(struct subject *subject)
+{
+    static const double DENSITIES[] = {0, 0.002, 0.04, 0.1, 0.3, 0.9, 1};
+    struct vbs_quantised *quantised = &subject->quantised;
+    int64_t n;
+
+    *quantised = (struct vbs_quantised){.n_rows = 1 + random_below(subject, 40),
+                                        .n_columns = 1 + random_below(subject, 400)};
+    subject->options.coding = (enum vbs_coding)random_below(subject, VBS_N_CODINGS);
+    subject->options.index_bits = 1 + random_below(subject, VBS_MAX_INDEX_BITS);
+    subject->options.block_rows = 1 + random_below(subject, 48);
+    subject->options.block_columns = 1 + random_below(subject, random_below(subject, 2) ? 20 : 500);
+    quantised->bits = 1 + random_below(subject, subject->options.coding == VBS_CODING_JOINT
+                                                    ? VBS_MAX_PAIR_BITS - 8
+                                                : random_below(subject, 4) ? 8
+                                                                           : 16);
+    quantised->n_values = 1 + random_below(subject, 1 << quantised->bits);
+    subject->density = DENSITIES[random_below(subject, 7)];
+    n = quantised->n_rows * quantised->n_columns;
+    quantised->codebook = calloc((size_t)quantised->n_values, sizeof *quantised->codebook);
+    quantised->indices = calloc((size_t)n, sizeof *quantised->indices);
+    if (!quantised->codebook || !quantised->indices)
+        return false;
+    for (int i = 1; i < quantised->n_values; i++)
+        quantised->codebook[i] = (float)(i - quantised->n_values - 1) * 0.25F;
+    for (int64_t i = 0; i < n; i++)
+        if (quantised->n_values > 1 && gsl_rng_uniform(subject->rng) < subject->density)
+            quantised->indices[i] =
+                (uint16_t)(1 + random_below(subject,
+                                            1 + random_below(subject, quantised->n_values - 1)));
+    return true;
+}
+
+/* Decodes block by block into dense. */
+static void decode(const struct vbs_coded *coded, float *dense)
+{
+    struct vbs_coded_shape shape;
+    float *block;
+
+    vbs_coded_describe(coded, &shape);
+    block = malloc((size_t)(shape.block_rows * shape.block_columns) * sizeof *block);
+    for (int64_t b = 0; block && b < shape.n_block_rows * shape.n_block_columns; b++) {
+        int64_t row = b / shape.n_block_columns * shape.block_rows;
+        int64_t column = b % shape.n_block_columns * shape.block_columns;
+        int64_t n_rows = shape.n_rows - row, n_columns = shape.n_columns - column;
+
+        n_rows = n_rows < shape.block_rows ? n_rows : shape.block_rows;
+        n_columns = n_columns < shape.block_columns ? n_columns : shape.block_columns;
+        vbs_coded_block(coded, b, block);
+        for (int64_t r = 0; r < n_rows; r++)
+            memcpy(&dense[(row + r) * shape.n_columns + column], &block[r * n_columns],
+                   (size_t)n_columns * sizeof *dense);
+    }
+    free(block);
+}
+
+static bool is_quantised(const struct vbs_quantised *quantised, const float *dense)
+{
+    for (int64_t i = 0; i < quantised->n_rows * quantised->n_columns; i++)
+        if (dense[i] != quantised->codebook[quantised->indices[i]])
+            return false;
+    return true;
+}
+
+/* Counts the entries of one run of weights: each that is not 0, and one for each full distance
+ * before it that leaves some. */
+static int64_t entries_of(const struct vbs_quantised *quantised, const int64_t *at, int64_t n,
+                          int64_t most)
+{
+    int64_t n_entries = 0, since = 0;
+
+    for (int64_t i = 0; i < n; i++) {
+        since++;
+        if (quantised->indices[at[i]] == 0)
+            continue;
+        n_entries += (since + most - 1) / most;
+        since = 0;
+    }
+    return n_entries;
+}
+
+/* Counts the entries of the matrix in its blocks, quarters or rows. */
+static int64_t count_entries(const struct subject *subject, const struct vbs_coded_shape *shape)
+{
+    int64_t *at = malloc((size_t)(shape->block_rows * shape->block_columns) * sizeof *at);
+    int64_t n_entries = 0;
+
+    for (int64_t row = 0; at && row < shape->n_rows; row += shape->block_rows)
+        for (int64_t column = 0; column < shape->n_columns; column += shape->block_columns) {
+            int64_t n = 0, n_columns = 0, run;
+
+            for (int64_t r = row; r < row + shape->block_rows && r < shape->n_rows; r++)
+                for (int64_t c = column; c < column + shape->block_columns && c < shape->n_columns;
+                     c++) {
+                    at[n++] = r * shape->n_columns + c;
+                    n_columns = c - column + 1;
+                }
+            run = shape->coding == VBS_CODING_COMP    ? n
+                  : shape->coding == VBS_CODING_JOINT ? (n + 3) / 4
+                                                      : n_columns;
+            for (int64_t from = 0; from < n; from += run)
+                n_entries += entries_of(
+                    &subject->quantised, at + from, n - from < run ? n - from : run,
+                    shape->coding == VBS_CODING_BYTES ? 256 : INT64_C(1) << shape->index_bits);
+        }
+    free(at);
+    return n_entries;
+}
+
+/* Opens a copy of bytes that has another end or other bits; what is opened is decoded. */
+static bool is_harmless(const uint8_t *bytes, size_t n_bytes, int64_t n_weights, bool *opened)
+{
+    uint8_t *copy = malloc(n_bytes + 1); /* exact, so that a sanitizer sees what is read behind */
+    float *dense = malloc((size_t)n_weights * sizeof *dense);
+    struct vbs_ctx ctx = {0};
+    struct vbs_coded *coded = NULL;
+    struct vbs_coded_shape shape;
+    enum vbs_status status;
+
+    memcpy(copy, bytes, n_bytes);
+    status = vbs_coded_open(&ctx, copy, n_bytes, &coded);
+    *opened = status == VBS_OK;
+    if (status == VBS_OK) {
+        vbs_coded_describe(coded, &shape);
+        if (shape.n_rows * shape.n_columns <= n_weights)
+            decode(coded, dense);
+    }
+    vbs_coded_free(coded);
+    free(copy);
+    free(dense);
+    return status == VBS_OK ||
+           ((status == VBS_FORMAT || status == VBS_UNSUPPORTED) && ctx.detail[0] != '\0');
+}
+
+static void check_hostile(struct subject *subject, const struct vbs_coded *coded)
+{
+    int64_t n = subject->quantised.n_rows * subject->quantised.n_columns;
+    size_t n_bytes;
+    const uint8_t *bytes = vbs_coded_bytes(coded, &n_bytes);
+    uint8_t *copy = malloc(n_bytes);
+    bool opened;
+
+    for (int i = 0; i < N_CHANGES; i++) {
+        size_t cut = gsl_rng_uniform_int(subject->rng, n_bytes);
+        size_t at = gsl_rng_uniform_int(subject->rng, i % 2 ? 64 : n_bytes);
+
+        check(subject, CUT, is_harmless(bytes, cut, n, &opened) && !opened);
+        memcpy(copy, bytes, n_bytes);
+        copy[at] ^= (uint8_t)(1 << random_below(subject, 8));
+        check(subject, CHANGED, is_harmless(copy, n_bytes, n, &opened));
+    }
+    free(copy);
+}
+
+static void check_matrix(struct subject *subject)
+{
+    int64_t n = subject->quantised.n_rows * subject->quantised.n_columns, n_entries = -1;
+    float *dense = malloc((size_t)n * sizeof *dense);
+    struct vbs_coded *coded = NULL, *again = NULL;
+    struct vbs_coded_shape shape, same;
+    const uint8_t *bytes;
+    size_t n_bytes;
+
+    check(subject, CODED, vbs_code(NULL, &subject->quantised, &subject->options, &coded) == VBS_OK);
+    if (coded) {
+        bytes = vbs_coded_bytes(coded, &n_bytes);
+        vbs_coded_describe(coded, &shape);
+        decode(coded, dense);
+        check(subject, DECODED, is_quantised(&subject->quantised, dense));
+        check(subject, REFERENCE,
+              reference_decode(bytes, n_bytes, dense, &n_entries) &&
+                  is_quantised(&subject->quantised, dense) && n_entries == shape.n_entries);
+        check(subject, ENTRIES, shape.n_entries == count_entries(subject, &shape));
+        check(subject, OPENED, vbs_coded_open(NULL, bytes, n_bytes, &again) == VBS_OK);
+        if (again) {
+            vbs_coded_describe(again, &same);
+            check(subject, OPENED, memcmp(&shape, &same, sizeof shape) == 0);
+        }
+        check_hostile(subject, coded);
+    }
+    vbs_coded_free(again);
+    vbs_coded_free(coded);
+    free(dense);
+}
+
+int main(int argc, char **argv)
+{
+    struct subject subject = {0};
+    int n = argc > 1 ? atoi(argv[1]) : N_MATRICES;
+    unsigned long seed = argc > 2 ? strtoul(argv[2], NULL, 10) : SEED;
+
+    printf("# seed %lu, %d matrices\n", seed, n);
+    subject.tally = (struct tally){.n_properties = N_PROPERTIES,
+                                   .texts = PROPERTY_TEXTS,
+                                   .describe = describe,
+                                   .self = &subject};
+    subject.rng = gsl_rng_alloc(gsl_rng_taus2);
+    gsl_rng_set(subject.rng, seed);
+    for (subject.number = 0; subject.number < n; subject.number++) {
+        if (make_matrix(&subject))
+            check_matrix(&subject);
+        vbs_quantised_clear(&subject.quantised);
+    }
+    gsl_rng_free(subject.rng);
+    tally_report(&subject.tally, "coded weights");
+    return done_testing();
+}
