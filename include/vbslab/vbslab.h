@@ -5,6 +5,7 @@
 #define VBSLAB_VBSLAB_H
 
 #include "vbslab/backend.h"
+#include "vbslab/coded.h"
 #include "vbslab/exec.h"
 #include "vbslab/measure.h"
 #include "vbslab/mmcnn.h"

@@ -3,6 +3,7 @@
 #include "base/ctx.h"
 #include "reference/place_check.h"
 
+#include "vbslab/coded.h"
 #include "vbslab/npy.h"
 #include "model/onnx/onnx.h"
 #include "model/network/parameters.h"
@@ -14,6 +15,7 @@
 #include "vbslab/units.h"
 
 #include <fcntl.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,9 +23,10 @@
 #include <unistd.h>
 
 #define SOURCE    "file"
-#define MAX_READS 300 /* of parameters of one network */
-#define MAX_EACH  64  /* values of one read */
-#define MAX_PLACE 64  /* buffers that are placed */
+#define MAX_READS 300       /* of parameters of one network */
+#define MAX_EACH  64        /* values of one read */
+#define MAX_PLACE 64        /* buffers that are placed */
+#define MAX_BLOCK (1 << 22) /* coded weights of a block that is decoded */
 
 #define NPY_LIMIT (1 << 20) /* values that can be of use */
 
@@ -442,6 +445,54 @@ static const char *read_sizes(const char *text, size_t length)
 
 /* ---- all of them ---- */
 
+/* ---- coded weights ---- */
+
+/* Decodes all blocks into memory of exactly their size, so that sanitizers see what is outside. */
+static const char *decode_blocks(const struct vbs_coded *coded)
+{
+    struct vbs_coded_shape shape;
+    const char *broken = NULL;
+
+    vbs_coded_describe(coded, &shape);
+    for (int64_t b = 0; !broken && b < shape.n_block_rows * shape.n_block_columns; b++) {
+        int64_t n_rows = shape.n_rows - b / shape.n_block_columns * shape.block_rows;
+        int64_t n_columns = shape.n_columns - b % shape.n_block_columns * shape.block_columns;
+        float *dense;
+
+        n_rows = n_rows < shape.block_rows ? n_rows : shape.block_rows;
+        n_columns = n_columns < shape.block_columns ? n_columns : shape.block_columns;
+        if (n_rows * n_columns > MAX_BLOCK)
+            return NULL; /* a block without entries may be as large as it likes */
+        dense = malloc((size_t)(n_rows * n_columns) * sizeof *dense);
+        if (!dense)
+            return NULL;
+        vbs_coded_block(coded, b, dense);
+        for (int64_t i = 0; i < n_rows * n_columns; i++)
+            if (!isfinite(dense[i]))
+                broken = "decoded weights are finite";
+        free(dense);
+    }
+    return broken;
+}
+
+static const char *read_coded(const char *text, size_t length)
+{
+    struct vbs_coded *coded = NULL;
+    struct vbs_ctx ctx = {0};
+    const char *broken;
+    void *bytes = malloc(length + 1); /* aligned */
+    enum vbs_status status;
+
+    if (!bytes)
+        return NULL;
+    memcpy(bytes, text, length);
+    status = vbs_coded_open(&ctx, bytes, length, &coded);
+    broken = status == VBS_OK ? decode_blocks(coded) : failed_well(&ctx, status);
+    vbs_coded_free(coded);
+    free(bytes);
+    return broken;
+}
+
 static const struct reader {
     const char *name;
     const char *(*run)(const char *text, size_t length);
@@ -451,6 +502,7 @@ static const struct reader {
     {"network (ONNX)", read_model},         {"buffers (CSV)", read_buffers},
     {"network (ONNX) as", read_model_as},   {"tensor (ONNX)", read_tensor},
     {"network (text) as", read_network_as}, {"sizes", read_sizes},
+    {"coded weights", read_coded},
 };
 
 static const struct reader *reader_of(const unsigned char *data, size_t size)

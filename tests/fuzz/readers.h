@@ -9,6 +9,7 @@
  *   3 .npy               4 network (ONNX)                      5 buffers to place (CSV)
  *   6 as 4, with an input's shape and a second input bound     7 tensor (ONNX)
  *   8 as 2, with an input's shape                              9 sizes, shapes, batches (text)
+ *   : coded weights
  *
  * 6 and 8 take the shape from the bytes before the file: how many dimensions, then one byte each.
  * Files of ONNX may have values in READERS_EXTERNAL bytes of external data at READERS_LOCATION. The
