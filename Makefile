@@ -95,6 +95,7 @@ TEST_BIN     = $(TESTS:%.c=$(BUILD)/%)
 # Calls that a test makes fail: the linker redirects them.
 WRAP_MALLOC        = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=strdup,--wrap=aligned_alloc
 LDFLAGS_fault/alloc = $(WRAP_MALLOC)
+LDFLAGS_fault/coded = $(WRAP_MALLOC)
 LDFLAGS_fault/model = $(WRAP_MALLOC)
 LDFLAGS_fault/backend = $(WRAP_MALLOC)
 LDFLAGS_fault/operators = $(WRAP_MALLOC)

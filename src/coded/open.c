@@ -12,7 +12,7 @@
 #define MAX_BLOCK ((int64_t)1 << 30) /* weights of a block */
 
 /* The bytes that are not read yet. */
-struct reader {
+struct section_reader {
     struct vbs_ctx *ctx;
     const uint8_t *bytes;
     size_t left;
@@ -24,7 +24,7 @@ static enum vbs_status malformed(struct vbs_ctx *ctx, const char *what)
 }
 
 /* Gives n bytes, filled up to a multiple of 8; null where there are fewer. */
-static const uint8_t *take(struct reader *reader, uint64_t n)
+static const uint8_t *take(struct section_reader *reader, uint64_t n)
 {
     const uint8_t *bytes = reader->bytes;
 
@@ -36,7 +36,7 @@ static const uint8_t *take(struct reader *reader, uint64_t n)
     return bytes;
 }
 
-static enum vbs_status read_header(struct reader *reader, struct vbs_coded *coded)
+static enum vbs_status read_header(struct section_reader *reader, struct vbs_coded *coded)
 {
     struct vbs_coded_header *header = &coded->header;
     const uint8_t *bytes = take(reader, sizeof *header);
@@ -68,7 +68,7 @@ static enum vbs_status read_header(struct reader *reader, struct vbs_coded *code
     return VBS_OK;
 }
 
-static enum vbs_status read_codebook(struct reader *reader, struct vbs_coded *coded)
+static enum vbs_status read_codebook(struct section_reader *reader, struct vbs_coded *coded)
 {
     uint32_t n = coded->header.n_values;
     const float *values = (const void *)take(reader, (uint64_t)n * sizeof *values);
@@ -132,7 +132,7 @@ static enum vbs_status make_table(struct vbs_ctx *ctx, struct vbs_coded *coded, 
     return VBS_OK;
 }
 
-static enum vbs_status read_code(struct reader *reader, struct vbs_coded *coded, int code)
+static enum vbs_status read_code(struct section_reader *reader, struct vbs_coded *coded, int code)
 {
     int n = vbs_coded_symbols(&coded->header, code), max_bits = coded->header.code_bits[code];
     int most_bits =
@@ -169,7 +169,7 @@ static bool ascend(const struct vbs_coded *coded, const struct vbs_coded_form *f
     return offsets[0] == 0;
 }
 
-static enum vbs_status read_data(struct reader *reader, struct vbs_coded *coded)
+static enum vbs_status read_data(struct section_reader *reader, struct vbs_coded *coded)
 {
     const struct vbs_coded_form *form = vbs_coded_form((enum vbs_coding)coded->header.coding);
     int64_t n_blocks = coded->n_block_rows * coded->n_block_columns;
@@ -214,7 +214,7 @@ static enum vbs_status check_blocks(struct vbs_ctx *ctx, const struct vbs_coded 
 
 static enum vbs_status open_bytes(struct vbs_ctx *ctx, struct vbs_coded *coded)
 {
-    struct reader reader = {ctx, coded->bytes, coded->n_bytes};
+    struct section_reader reader = {ctx, coded->bytes, coded->n_bytes};
 
     VBS_TRY(read_header(&reader, coded));
     VBS_TRY(read_codebook(&reader, coded));

@@ -25,7 +25,7 @@
 
 /* Sums over the first groups, of which cluster costs are differences. Weights are taken relative
  * to their mean, so that the differences lose few digits. */
-struct groups {
+struct weight_groups {
     int n;
     double *count; /* [n + 1] weights of the first groups */
     double *sum;   /* [n + 1] */
@@ -37,14 +37,14 @@ struct clustering {
     const float *sorted;
     int64_t n;
     double middle; /* the mean of all */
-    struct groups groups;
+    struct weight_groups groups;
     double *cost, *next; /* [groups + 1] of the first groups in k, and in k + 1 clusters */
     int *begin;          /* [clusters][groups + 1] where the last cluster begins */
     double *sums;        /* [n + 1] of sorted, relative to the mean */
 };
 
 /* The sum of squared errors of groups from..to-1 as one cluster. */
-static double cluster_cost(const struct groups *groups, int from, int to)
+static double cluster_cost(const struct weight_groups *groups, int from, int to)
 {
     double count = groups->count[to] - groups->count[from];
     double sum = groups->sum[to] - groups->sum[from];
@@ -82,7 +82,7 @@ static int64_t group_begin(const struct clustering *work, int g)
 
 static void fill_groups(struct clustering *work)
 {
-    struct groups *groups = &work->groups;
+    struct weight_groups *groups = &work->groups;
 
     for (int g = 0; g < groups->n; g++) {
         double sum = 0, square = 0;
@@ -239,10 +239,10 @@ static enum vbs_status take_means(struct vbs_ctx *ctx, const float *sorted, int6
 {
     struct clustering work;
     int64_t *ends = calloc((size_t)k, sizeof *ends);
-    enum vbs_status status = ends ? VBS_OK : vbs_no_memory(ctx);
+    enum vbs_status status;
 
-    if (status != VBS_OK)
-        return status;
+    if (!ends)
+        return vbs_no_memory(ctx);
     status = clustering_init(ctx, sorted, n, k, &work);
     if (status != VBS_OK)
         goto done;

@@ -1,0 +1,89 @@
+/* Every allocation of pruning, quantising, coding and opening coded weights fails once, and then
+ * also every one after it: the call reports it, leaves nothing behind (AddressSanitizer looks), and
+ * leaves its outputs alone. */
+#include "support/fault.h"
+#include "support/tap.h"
+
+#include "vbslab/coded.h"
+
+#include <stdlib.h>
+
+#define N_ROWS    12
+#define N_COLUMNS 40
+#define N_WEIGHTS (N_ROWS * N_COLUMNS)
+
+static void fill(float *weights)
+{
+    for (int i = 0; i < N_WEIGHTS; i++)
+        weights[i] = (float)((i * 7919) % 211 - 105) / 64;
+}
+
+/* Prunes, quantises, codes, and opens the bytes once more. */
+static enum vbs_status code_all(struct vbs_ctx *ctx, enum vbs_coding coding)
+{
+    const struct vbs_coding_options options = {coding, 4, 5, 16};
+    struct vbs_quantised quantised = {0};
+    struct vbs_coded *coded = NULL, *again = NULL;
+    float weights[N_WEIGHTS];
+    size_t n_bytes;
+    enum vbs_status status;
+
+    fill(weights);
+    status = vbs_prune(ctx, weights, N_WEIGHTS, 0.4);
+    if (status == VBS_OK)
+        status = vbs_quantise(ctx, weights, N_ROWS, N_COLUMNS, 4, &quantised);
+    if (status == VBS_OK)
+        status = vbs_code(ctx, &quantised, &options, &coded);
+    if (status == VBS_OK) {
+        const void *bytes = vbs_coded_bytes(coded, &n_bytes);
+
+        status = vbs_coded_open(ctx, bytes, n_bytes, &again);
+    }
+    if (status != VBS_OK && again)
+        status = VBS_N_STATUS;
+    vbs_coded_free(again);
+    vbs_coded_free(coded);
+    vbs_quantised_clear(&quantised);
+    return status;
+}
+
+static void test_allocations(enum vbs_coding coding, bool lasting)
+{
+    int n_faults = 0, n_wrong = 0;
+    enum vbs_status status;
+
+    for (;;) {
+        struct vbs_ctx ctx = {0};
+
+        allocation_faults = (struct faults){.countdown = n_faults + 1, .lasting = lasting};
+        status = code_all(&ctx, coding);
+        allocation_faults.countdown = 0;
+        if (!allocation_faults.hit)
+            break;
+        n_faults++;
+        if (status != VBS_NO_MEMORY || ctx.status != status) {
+            n_wrong++;
+            printf("# allocation %d: status %d (%s)\n", n_faults, (int)status, ctx.detail);
+        }
+    }
+    ok(n_faults > 15 && n_wrong == 0 && status == VBS_OK, "%s: %d allocations, %s",
+       vbs_coding_name(coding), n_faults, lasting ? "all from one on fail" : "each fails once");
+}
+
+static void test_stop(void)
+{
+    volatile sig_atomic_t stop = 1;
+    struct vbs_ctx ctx = {.cancel = &stop};
+
+    is_int(code_all(&ctx, VBS_CODING_JOINT), VBS_INTERRUPTED, "coding can be stopped");
+}
+
+int main(void)
+{
+    for (int c = 0; c < VBS_N_CODINGS; c++) {
+        test_allocations((enum vbs_coding)c, false);
+        test_allocations((enum vbs_coding)c, true);
+    }
+    test_stop();
+    return done_testing();
+}
