@@ -134,6 +134,20 @@ void vbs_coded_describe(const struct vbs_coded *coded, struct vbs_coded_shape *s
  */
 void vbs_coded_block(const struct vbs_coded *coded, int64_t block, float *dense);
 
+/*
+ * Adds the product of some rows of blocks with activations to output, from the coded weights
+ * themselves: output[row][s] += sum over columns of weight[row][column] x input[column][s], for
+ * s < n_samples. input is [columns][input_stride]; output is [rows][output_stride] and begins with
+ * the first row of the first block. Threads may compute different rows at the same time. Sums are
+ * in floats, in an order that depends on the processor. VBS_UNSUPPORTED: another coding than
+ * VBS_CODING_BYTES, or indices of more than 8 bits. VBS_USAGE: rows or strides out of range.
+ * 2 x entries x n_samples operations.
+ */
+enum vbs_status vbs_coded_multiply(struct vbs_ctx *ctx, const struct vbs_coded *coded,
+                                   int64_t first_block_row, int64_t n_block_rows,
+                                   const float *input, size_t input_stride, int n_samples,
+                                   float *output, size_t output_stride) VBS_MUST_CHECK;
+
 #ifdef __cplusplus
 }
 #endif
