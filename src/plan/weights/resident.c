@@ -408,6 +408,7 @@ static enum vbs_status resident_plan(struct vbs_ctx *ctx, void *self, int64_t me
 {
     struct resident *resident = self;
     double best_time_us = HUGE_VAL;
+    bool interrupted = false;
     enum vbs_status status = VBS_OK;
 
     for (int i = 0; status == VBS_OK && i < resident->n_policies; i++) {
@@ -419,6 +420,7 @@ static enum vbs_status resident_plan(struct vbs_ctx *ctx, void *self, int64_t me
             continue;
         status =
             resident->planner->plan(ctx, policy->self, memory_bytes - policy->weight_bytes, &made);
+        interrupted = interrupted || made.interrupted;
         time_us = status == VBS_OK ? vbs_step_list_us(&policy->task, &made.steps) : HUGE_VAL;
         if (time_us < best_time_us) {
             best_time_us = time_us;
@@ -428,6 +430,7 @@ static enum vbs_status resident_plan(struct vbs_ctx *ctx, void *self, int64_t me
             status = VBS_OK;
         vbs_step_list_clear(&made.steps);
     }
+    draft->interrupted = interrupted;
     return status == VBS_OK && isinf(best_time_us) ? VBS_INFEASIBLE : status;
 }
 

@@ -292,19 +292,23 @@ static void nodes(void)
     int cancel = 1;
     struct vbs_schedule *a = plan_nodes(&problem, 3000, 1, NULL);
     struct vbs_schedule *b = plan_nodes(&problem, 3000, 1, NULL);
-    struct vbs_schedule *c = plan_nodes(&problem, 3000, 1, &cancel);
+    struct vbs_schedule *c = plan_nodes(&problem, 3000, 1, &cancel), *beside;
 
+    problem.weights = VBS_WEIGHTS_INCLUDED;
+    beside = plan_nodes(&problem, 3000, 1, &cancel);
     ok(a && same_steps(a, b) && a->bound.time_us == b->bound.time_us,
        "a limit of nodes and a seed give one plan and one bound");
     ok(a && !a->solver.interrupted, "which was not interrupted");
     ok(c && c->solver.interrupted && c->predicted.time_us >= a->predicted.time_us &&
            c->bound.time_us <= c->predicted.time_us,
        "an interrupted search gives the best so far with its gap");
+    ok(beside && beside->solver.interrupted, "  and says so beside resident weights, too");
     ok(a && a->layer_names && strcmp(a->layer_names[24], "L24") == 0,
        "a schedule has the names of its layers");
     vbs_schedule_free(a);
     vbs_schedule_free(b);
     vbs_schedule_free(c);
+    vbs_schedule_free(beside);
     vbs_profile_free(profile);
 }
 
