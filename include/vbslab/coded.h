@@ -82,6 +82,7 @@ enum vbs_coding {
 /* Gives "comp", "joint" or "bytes". */
 const char *vbs_coding_name(enum vbs_coding coding);
 
+/* How a matrix is coded. */
 struct vbs_coding_options {
     enum vbs_coding coding;
     int index_bits; /* of a distance, 1 to VBS_MAX_INDEX_BITS */
