@@ -1,4 +1,5 @@
-/* Streams of bits, the lowest bit of a byte first. Internal to the library. */
+/* Streams of bits, the lowest bit of a byte first, and numbers of bytes. Internal to the library.
+ */
 #ifndef VBS_CODED_BITS_H
 #define VBS_CODED_BITS_H
 
@@ -37,6 +38,23 @@ static inline void vbs_bits_put(struct vbs_bit_writer *writer, uint32_t value, i
         writer->at += (uint64_t)taken;
         left -= taken;
     }
+}
+
+/* Writes a number of `size` bytes (at most 4), the lowest byte first. */
+static inline void vbs_number_put(uint8_t *bytes, int size, uint32_t number)
+{
+    for (int i = 0; i < size; i++)
+        bytes[i] = (uint8_t)(number >> (8 * i));
+}
+
+/* Reads it. */
+static inline uint32_t vbs_number_get(const uint8_t *bytes, int size)
+{
+    uint32_t number = 0;
+
+    for (int i = 0; i < size; i++)
+        number |= (uint32_t)bytes[i] << (8 * i);
+    return number;
 }
 
 #endif

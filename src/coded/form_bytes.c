@@ -37,11 +37,6 @@ static void put(struct vbs_bit_writer *bits, int n_bytes, unsigned number)
     vbs_bits_put(bits, number, 8 * n_bytes);
 }
 
-static unsigned get(const uint8_t *bytes, int n_bytes)
-{
-    return n_bytes == 1 ? bytes[0] : bytes[0] | (unsigned)bytes[1] << 8;
-}
-
 static enum vbs_status write_block(struct vbs_coded_writer *writer,
                                    const struct vbs_coded_place *place, const uint16_t *indices)
 {
@@ -88,7 +83,7 @@ static bool open_arrays(const struct vbs_coded *coded, const struct vbs_coded_pl
         return false;
     *arrays = (struct arrays){.numbers = head, .distances = head + place->n_rows * size};
     for (int row = 0; row < place->n_rows; row++) {
-        unsigned n = get(head + row * size, size);
+        unsigned n = vbs_number_get(head + row * size, size);
 
         if (n > (unsigned)place->n_columns)
             return false;
@@ -107,11 +102,12 @@ static bool check_block(const struct vbs_coded *coded, const struct vbs_coded_pl
     if (!open_arrays(coded, place, &arrays))
         return false;
     for (int row = 0; row < place->n_rows; row++) {
-        int end = i + (int)get(arrays.numbers + row * number_bytes(coded), number_bytes(coded));
+        int end = i + (int)vbs_number_get(arrays.numbers + row * number_bytes(coded),
+                                          number_bytes(coded));
         int position = -1;
 
         for (; i < end; i++) {
-            unsigned index = get(arrays.indices + (size_t)i * (size_t)size, size);
+            unsigned index = vbs_number_get(arrays.indices + (size_t)i * (size_t)size, size);
 
             position += arrays.distances[i] + 1;
             if (position >= place->n_columns || index >= coded->header.n_values)
@@ -133,12 +129,14 @@ static void decode_block(const struct vbs_coded *coded, const struct vbs_coded_p
     if (!open_arrays(coded, place, &arrays))
         return;
     for (int row = 0; row < place->n_rows; row++) {
-        int end = i + (int)get(arrays.numbers + row * number_bytes(coded), number_bytes(coded));
+        int end = i + (int)vbs_number_get(arrays.numbers + row * number_bytes(coded),
+                                          number_bytes(coded));
         float *out = dense + (size_t)row * (size_t)place->n_columns - 1;
 
         for (; i < end; i++) {
             out += arrays.distances[i] + 1;
-            *out = codebook[get(arrays.indices + (size_t)i * (size_t)size, size)];
+            *out = codebook[size == 1 ? arrays.indices[i]
+                                      : vbs_number_get(arrays.indices + 2 * (size_t)i, 2)];
         }
     }
 }

@@ -63,21 +63,6 @@ static int number_bytes(const struct vbs_coded_place *place)
     return area_of(place) <= SMALL_BLOCK ? 2 : 4;
 }
 
-static void put_number(uint8_t *bytes, int size, uint32_t number)
-{
-    for (int i = 0; i < size; i++)
-        bytes[i] = (uint8_t)(number >> (8 * i));
-}
-
-static uint32_t get_number(const uint8_t *bytes, int size)
-{
-    uint32_t number = 0;
-
-    for (int i = 0; i < size; i++)
-        number |= (uint32_t)bytes[i] << (8 * i);
-    return number;
-}
-
 static enum vbs_status write_block(struct vbs_coded_writer *writer,
                                    const struct vbs_coded_place *place, const uint16_t *indices)
 {
@@ -100,10 +85,10 @@ static enum vbs_status write_block(struct vbs_coded_writer *writer,
             vbs_bits_put(bits, writer->codes[0][symbol], writer->lengths[0][symbol]);
         }
         bits->at = (bits->at + 7) & ~UINT64_C(7);
-        put_number(bits->bytes + head + s * size, size, (uint32_t)n);
+        vbs_number_put(bits->bytes + head + s * size, size, (uint32_t)n);
         if (s + 1 < N_STREAMS)
-            put_number(bits->bytes + head + (N_STREAMS + s) * size, size,
-                       (uint32_t)(bits->at / 8 - from));
+            vbs_number_put(bits->bytes + head + (N_STREAMS + s) * size, size,
+                           (uint32_t)(bits->at / 8 - from));
     }
     return VBS_OK;
 }
@@ -127,9 +112,9 @@ static bool open_streams(const struct vbs_coded *coded, const struct vbs_coded_p
     streams->bytes[0] = head + N_NUMBERS * size;
     streams->bytes[N_STREAMS] = end;
     for (int s = 0; s < N_STREAMS; s++)
-        streams->n[s] = get_number(head + s * size, size);
+        streams->n[s] = vbs_number_get(head + s * size, size);
     for (int s = 1; s < N_STREAMS; s++) {
-        uint32_t length = get_number(head + (N_STREAMS + s - 1) * size, size);
+        uint32_t length = vbs_number_get(head + (N_STREAMS + s - 1) * size, size);
 
         if (length > (size_t)(end - streams->bytes[s - 1]))
             return false;

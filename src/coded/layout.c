@@ -52,29 +52,14 @@ static size_t filled_up(size_t n_bytes)
     return (n_bytes + 7) & ~(size_t)7;
 }
 
-static void put(uint8_t *bytes, int size, uint32_t number)
-{
-    for (int i = 0; i < size; i++)
-        bytes[i] = (uint8_t)(number >> (8 * i));
-}
-
-static uint32_t get(const uint8_t *bytes, int size)
-{
-    uint32_t number = 0;
-
-    for (int i = 0; i < size; i++)
-        number |= (uint32_t)bytes[i] << (8 * i);
-    return number;
-}
-
 static void put_list(const uint8_t *lengths, int n, int n_listed, uint8_t *bytes)
 {
     int at = 0;
 
-    put(bytes, 4, (uint32_t)n_listed);
+    vbs_number_put(bytes, 4, (uint32_t)n_listed);
     for (int i = 0; i < n; i++)
         if (lengths[i] > 0) {
-            put(bytes + 4 + 2 * at, 2, (uint32_t)i);
+            vbs_number_put(bytes + 4 + 2 * at, 2, (uint32_t)i);
             bytes[4 + 2 * n_listed + at++] = lengths[i];
         }
 }
@@ -93,7 +78,7 @@ size_t vbs_coded_put_lengths(const uint8_t *lengths, int n, uint8_t *bytes)
         return filled_up(4 + (size_t)LISTED * (size_t)n_listed);
     }
     if (bytes) {
-        put(bytes, 4, ALL_LENGTHS);
+        vbs_number_put(bytes, 4, ALL_LENGTHS);
         for (int i = 0; i < n; i++)
             bytes[4 + i / 2] |= (uint8_t)(lengths[i] << (i % 2 * 4));
     }
@@ -103,7 +88,7 @@ size_t vbs_coded_put_lengths(const uint8_t *lengths, int n, uint8_t *bytes)
 static bool get_list(const uint8_t *bytes, int n, int n_listed, uint8_t *lengths)
 {
     for (int i = 0; i < n_listed; i++) {
-        uint32_t symbol = get(bytes + 4 + 2 * i, 2);
+        uint32_t symbol = vbs_number_get(bytes + 4 + 2 * i, 2);
         uint8_t length = bytes[4 + 2 * n_listed + i];
 
         if (symbol >= (uint32_t)n || lengths[symbol] > 0 || length == 0)
@@ -121,7 +106,7 @@ bool vbs_coded_get_lengths(const uint8_t *bytes, size_t n_bytes, int n, uint8_t 
     memset(lengths, 0, (size_t)n);
     if (n_bytes < 4)
         return false;
-    n_listed = get(bytes, 4);
+    n_listed = vbs_number_get(bytes, 4);
     if (n_listed != ALL_LENGTHS) {
         if (n_listed > (uint32_t)n)
             return false;
