@@ -4,9 +4,10 @@
  * for it.
  *
  * An entry is one multiplication of a weight with the activations of all samples of its column,
- * which lie side by side. The rows of a block read the same columns, which stay in the cache. The
- * sums of a row stay in registers, for up to 4 vectors of samples at a time. An entry reads 2 bytes
- * of weights, and n floats from the cache for n samples, with which it does 2 n operations.
+ * which lie side by side. The samples are taken in tiles of 4 vectors, so that the sums of a row
+ * stay in registers, and the columns that the rows of a block read stay in the cache; the weights
+ * are read once for each tile. An entry reads 2 bytes of weights, and n floats from the cache for n
+ * samples, with which it does 2 n operations.
  */
 #include "coded/product.h"
 
@@ -85,14 +86,17 @@ static void add_single(const struct vbs_product *product, const struct vbs_produ
     *sum += (sums[0] + sums[1]) + (sums[2] + sums[3]);
 }
 
-/* Adds a row for all samples, in as large pieces as there are left. */
+/* Adds a row for all samples, at most MOST_VECTORS vectors of them, in as large pieces as there are
+ * left. */
 static void add_row(const struct vbs_product *product, const struct vbs_product_row *row,
                     const float *column, float *sums)
 {
     int s = 0, n = product->n_samples;
 
-    for (; s + 4 * LANES <= n; s += 4 * LANES)
-        add_vectors(product, row, column + s, sums + s, 4);
+    if (n == MOST_VECTORS * LANES) {
+        add_vectors(product, row, column, sums, MOST_VECTORS);
+        return;
+    }
     if (s + 2 * LANES <= n) {
         add_vectors(product, row, column + s, sums + s, 2);
         s += 2 * LANES;
@@ -128,7 +132,8 @@ static void add_block(const struct vbs_product *product, int64_t block, float *o
     }
 }
 
-void PRODUCT(const struct vbs_product *product)
+/* Adds all rows for at most MOST_VECTORS vectors of samples. */
+static void add_tile(const struct vbs_product *product)
 {
     const struct vbs_coded *coded = product->coded;
 
@@ -137,4 +142,18 @@ void PRODUCT(const struct vbs_product *product)
             add_block(product, r * coded->n_block_columns + c,
                       product->output + (size_t)(r - product->first_block_row) *
                                             coded->header.block_rows * product->output_stride);
+}
+
+void PRODUCT(const struct vbs_product *product)
+{
+    const int most = MOST_VECTORS * LANES;
+
+    for (int s = 0; s < product->n_samples; s += most) {
+        struct vbs_product tile = *product;
+
+        tile.input += s;
+        tile.output += s;
+        tile.n_samples = product->n_samples - s < most ? product->n_samples - s : most;
+        add_tile(&tile);
+    }
 }
