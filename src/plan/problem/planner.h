@@ -1,9 +1,6 @@
 /*
  * A planner as the registry and the solver see it: functions that open a task and give a schedule
- * for each budget.
- *
- * Adding a planner: one file that defines a struct vbs_planner, its declaration in the header of
- * its sub-room (such as plan/dp/dp.h), and its line in the table of registry.c.
+ * for each budget. CONTRIBUTING.md says what a new planner needs.
  */
 #ifndef VBS_PLAN_PROBLEM_PLANNER_H
 #define VBS_PLAN_PROBLEM_PLANNER_H
