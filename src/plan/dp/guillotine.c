@@ -293,7 +293,7 @@ static void look_at_clock(struct guillotine *work, const struct solved *solved, 
     if (!progress->report || j == 0 || now_s < work->reported_s + REPORT_S)
         return;
     work->reported_s = now_s;
-    progress->report(progress->self, done, spent_s * (1 - done) / done, "cuttings");
+    progress->report(progress->self, done, vbs_left_s(done, spent_s, spent_s), "cuttings");
 }
 
 /* Solves all pairs that end at j, the shortest first. */
@@ -534,11 +534,9 @@ static enum vbs_status offer_all(struct guillotine *work, const struct solved *w
  * every n-th point of the curve becomes a schedule. Returns n. */
 static int offer_stride(const struct guillotine *work, int n_points)
 {
-    double most = (double)MAX_OFFERED_STEPS / work->task->n_layers / work->task->request;
-
-    if (work->counts.exact == work->task->request)
-        return 1;
-    return (int)(n_points / fmax(most, LEAST_OFFERS)) + 1;
+    return work->counts.exact == work->task->request
+               ? 1
+               : vbs_pareto_stride(work->task, n_points, MAX_OFFERED_STEPS, LEAST_OFFERS);
 }
 
 /* Offers the schedules of the largest budget, of the least one, and of budgets between them. */
@@ -551,7 +549,7 @@ static enum vbs_status offer_request(struct guillotine *work, const struct solve
     VBS_TRY(chunks ? compose_chunks(work, whole, chunks) : vbs_no_memory(work->ctx));
     stride = offer_stride(work, chunks[r].n);
     for (int p = 0; p < chunks[r].n; p++)
-        if (p == 0 || (chunks[r].n - 1 - p) % stride == 0)
+        if (vbs_pareto_is_kept(p, chunks[r].n, stride))
             VBS_TRY(offer_chunks(work, whole, chunks, chunks[r].bytes[p], pareto));
     return VBS_OK;
 }
@@ -560,15 +558,11 @@ static enum vbs_status solve_whole(struct guillotine *work, const struct vbs_cha
                                    struct vbs_pareto_set *pareto, int n_sets)
 {
     struct solved whole;
-    enum vbs_status status = vbs_counts_find(work->ctx, work->task, &work->arena, &work->counts);
 
-    if (status == VBS_OK)
-        status = solve(work, chain, &whole);
-
+    VBS_TRY(vbs_counts_find(work->ctx, work->task, &work->arena, &work->counts));
+    VBS_TRY(solve(work, chain, &whole));
     if (work->is_late)
-        return status;
-    if (status != VBS_OK)
-        return status;
+        return VBS_OK;
     if (n_sets == 1)
         return offer_request(work, &whole, pareto);
     for (int b = 1; b <= n_sets; b++)

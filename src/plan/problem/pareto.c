@@ -79,6 +79,18 @@ enum vbs_status vbs_pareto_offer_timed(struct vbs_ctx *ctx, struct vbs_pareto_se
     return VBS_OK;
 }
 
+int vbs_pareto_stride(const struct vbs_task *task, int n, int64_t most_steps, int least)
+{
+    int64_t most = most_steps / task->n_layers / task->request;
+
+    return (int)(n / (most > least ? most : least)) + 1;
+}
+
+bool vbs_pareto_is_kept(int i, int n, int stride)
+{
+    return i == 0 || (n - 1 - i) % stride == 0;
+}
+
 void vbs_pareto_clear(struct vbs_pareto_set *pareto)
 {
     free(pareto->list);

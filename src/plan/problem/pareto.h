@@ -42,6 +42,14 @@ enum vbs_status vbs_pareto_offer_timed(struct vbs_ctx *ctx, struct vbs_pareto_se
 bool vbs_pareto_wants(const struct vbs_pareto_set *pareto, int64_t bytes, double time_us);
 void vbs_pareto_clear(struct vbs_pareto_set *pareto);
 
+/* Long requests have so many steps that only some of n plans, in the order of their bytes, are
+ * made. Gives the distance between those that are: a schedule of one sample a step for each of them
+ * has most_steps steps in all, but there are at least `least` of them. */
+int vbs_pareto_stride(const struct vbs_task *task, int n, int64_t most_steps, int least);
+/* Gives whether the plan at index i of n is one of them: the plan for the largest budget and the
+ * plan for the least one always are. */
+bool vbs_pareto_is_kept(int i, int n, int stride);
+
 /* Functions of struct vbs_planner for a planner whose self begins with a struct vbs_pareto_set. */
 enum vbs_status vbs_pareto_plan_within(struct vbs_ctx *ctx, void *self, int64_t memory_bytes,
                                        struct vbs_draft *draft) VBS_MUST_CHECK;

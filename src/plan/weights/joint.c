@@ -111,7 +111,6 @@ static enum vbs_status try_price(struct joint *joint, double price)
     int left = joint->task->request % joint->chunk;
     struct vbs_task task = {0}, rest_task = {0};
     void *solved = NULL, *rest = NULL;
-    int first_trial = joint->trials.n;
     enum vbs_status status;
 
     VBS_TRY(vbs_joint_price(joint, price));
@@ -122,8 +121,8 @@ static enum vbs_status try_price(struct joint *joint, double price)
     joint->rest = rest;
     if (status == VBS_OK)
         status = vbs_joint_try_cuttings(joint);
-    if (status == VBS_OK && joint->n_repeats > 0)
-        status = vbs_joint_make_schedules(joint, first_trial);
+    if (status == VBS_OK && joint->place.n_repeats > 0)
+        status = vbs_joint_make_schedules(joint);
     close_priced(&task, solved);
     close_priced(&rest_task, rest);
     vbs_profile_free(joint->profile);
@@ -157,9 +156,11 @@ static enum vbs_status try_prices_on(struct joint *joint, const struct joint_pas
     for (int i = 0; i < joint->pareto->n; i++)
         VBS_TRY(vbs_pareto_offer_timed(joint->ctx, found, joint->pareto->list[i].bytes,
                                        joint->pareto->list[i].time_us, &(struct vbs_step_list){0}));
-    joint->tried = few;
-    joint->found = found;
-    joint->n_repeats = joint->task->request / joint->chunk - FEW_CHUNKS;
+    joint->place = (struct trial_place){
+        .task = few,
+        .found = found,
+        .n_repeats = joint->task->request / joint->chunk - FEW_CHUNKS,
+    };
     return try_prices(joint, pass);
 }
 
@@ -236,7 +237,7 @@ static enum vbs_status offer_plans(struct joint *joint, const struct vbs_planner
     if (joint->until_s > 0 && task->request > MAX_CHUNK && stride < n / MAX_OFFERS + 1)
         stride = n / MAX_OFFERS + 1;
     for (int i = n - 1; status == VBS_OK && i >= 0 && !vbs_task_is_late(task); i--)
-        if (vbs_trial_is_made(i, n, stride))
+        if (vbs_pareto_is_kept(i, n, stride))
             status = offer_plan(joint, planner, self, bytes[i]);
     free(bytes);
     planner->close(self);

@@ -25,16 +25,21 @@ struct trial_list {
     struct trial *list;
 };
 
+/* Where schedules are tried: the task and its plans, or a task with few chunks in its place and the
+ * estimates for the whole request. */
+struct trial_place {
+    const struct vbs_task *task;
+    struct vbs_pareto_set *found;
+    int n_repeats; /* chunks of the whole request beyond the chunks of task; 0: it is the whole */
+};
+
 struct joint {
     struct vbs_ctx *ctx;
     const struct vbs_task *task;
     struct vbs_pareto_set *pareto;
-    /* Where schedules are tried: the task and its plans, or a task with few chunks in its place and
-     * the estimates for the whole request. */
-    const struct vbs_task *tried;
-    struct vbs_pareto_set *found;
-    int n_repeats; /* chunks of the task beyond the chunks of tried */
-    /* found has the plans of the best trials; the tag of a plan is the index of its trial. */
+    struct trial_place place;
+    /* The trials of the current price, where their plans are estimates: the tag of a plan of
+     * place.found is the index of its trial, or -1 where the plan needs no schedule. */
     struct trial_list trials;
     int64_t slice_bytes;      /* where memory is not tight */
     int64_t last_slice_bytes; /* the least where memory is tight */
@@ -79,13 +84,12 @@ bool vbs_joint_compose(const struct vbs_task *task, int layer, int batch, int al
 
 /* Makes the task itself the place where schedules are tried. */
 void vbs_joint_try_whole(struct joint *joint);
-/* Makes schedules of joint->cuttings in the budgets of a grid; joint->found gets the best.
+/* Makes schedules of joint->cuttings in the budgets of a grid; joint->place gets the best.
  * VBS_NO_MEMORY, VBS_INTERRUPTED. */
 enum vbs_status vbs_joint_try_cuttings(struct joint *joint) VBS_MUST_CHECK;
-/* Makes the schedules of the best trials from first_trial on, the fastest first, for the task.
- * Before, they were only estimated on tried, which has few chunks. Errors as of
- * vbs_joint_try_cuttings. */
-enum vbs_status vbs_joint_make_schedules(struct joint *joint, int first_trial) VBS_MUST_CHECK;
+/* Makes the schedules of the best trials of the current price for the task, the fastest first.
+ * Before, they were only estimated on few chunks. Errors as of vbs_joint_try_cuttings. */
+enum vbs_status vbs_joint_make_schedules(struct joint *joint) VBS_MUST_CHECK;
 /* Whether the time limit has passed. */
 bool vbs_joint_is_late(const struct joint *joint);
 /* Whether bytes are more than the largest budget that matters. */

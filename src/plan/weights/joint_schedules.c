@@ -40,7 +40,7 @@ static enum vbs_status translate_chunk(struct joint *joint, const struct vbs_ste
                                        int64_t n_steps, struct vbs_step_list *steps,
                                        struct vbs_slicing *slicing)
 {
-    const struct vbs_task *task = joint->tried;
+    const struct vbs_task *task = joint->place.task;
     int *done = calloc((size_t)task->n_layers + 1, sizeof *done);
     enum vbs_status status = done ? VBS_OK : vbs_no_memory(joint->ctx);
 
@@ -87,7 +87,7 @@ static enum vbs_status translate(struct joint *joint, const struct vbs_pareto_pl
     struct vbs_draft rest = {0};
     enum vbs_status status = VBS_OK;
 
-    for (int left = joint->tried->request; left >= joint->chunk; left -= joint->chunk) {
+    for (int left = joint->place.task->request; left >= joint->chunk; left -= joint->chunk) {
         status = translate_chunk(joint, cutting->steps, cutting->n_steps, &to->steps, &to->slicing);
         if (status != VBS_OK)
             return status;
@@ -125,10 +125,10 @@ static enum vbs_status stream_init(struct joint *joint, const struct translation
 {
     const struct vbs_step_list *steps = &translation->steps;
 
-    VBS_TRY(vbs_stream_init(joint->ctx, joint->tried, steps->steps, steps->n_steps,
+    VBS_TRY(vbs_stream_init(joint->ctx, joint->place.task, steps->steps, steps->n_steps,
                             &translation->slicing, joins_steps, stream));
-    if (joint->n_repeats > 0)
-        vbs_stream_repeat(stream, joint->chunk, joint->n_repeats);
+    if (joint->place.n_repeats > 0)
+        vbs_stream_repeat(stream, joint->chunk, joint->place.n_repeats);
     return VBS_OK;
 }
 
@@ -163,18 +163,20 @@ bool vbs_joint_is_late(const struct joint *joint)
     return joint->until_s > 0 && vbs_clock_s() > joint->until_s;
 }
 
-/* Plans the transfers of a trial and offers the schedule to joint->found. */
+/* Plans the transfers of a trial and offers the schedule to joint->place.found. */
 static enum vbs_status try_transfers(struct joint *joint, const struct vbs_stream *stream,
                                      const struct trial *trial)
 {
     struct vbs_stream_rule rule = {.keeps = true, .reserved_bytes = trial->reserved_bytes};
     struct trial_list *trials = &joint->trials;
 
-    VBS_TRY(vbs_grow(joint->ctx, &trials->list, &trials->capacity, (int64_t)trials->n + 1,
-                     sizeof *trials->list));
-    joint->found->tag = trials->n;
-    trials->list[trials->n++] = *trial;
-    return vbs_trial_stream(joint->ctx, stream, &rule, trial->memory_bytes, joint->found);
+    if (joint->place.n_repeats > 0) {
+        VBS_TRY(vbs_grow(joint->ctx, &trials->list, &trials->capacity, (int64_t)trials->n + 1,
+                         sizeof *trials->list));
+        joint->place.found->tag = trials->n;
+        trials->list[trials->n++] = *trial;
+    }
+    return vbs_trial_stream(joint->ctx, stream, &rule, trial->memory_bytes, joint->place.found);
 }
 
 static enum vbs_status try_stream(struct joint *joint, const struct cutting_trial *cutting,
@@ -211,10 +213,10 @@ static enum vbs_status try_cutting(struct joint *joint, const struct cutting_tri
 {
     struct translation translation;
     enum vbs_status status = translation_init(joint, trial->cutting, &translation);
-    double compute_us =
-        vbs_step_list_us(joint->task, &translation.steps) + joint->n_repeats * translation.chunk_us;
+    double compute_us = vbs_step_list_us(joint->task, &translation.steps) +
+                        joint->place.n_repeats * translation.chunk_us;
 
-    if (status == VBS_OK && !vbs_pareto_wants(joint->found, trial->from_bytes, compute_us))
+    if (status == VBS_OK && !vbs_pareto_wants(joint->place.found, trial->from_bytes, compute_us))
         goto clean_up; /* computing alone takes longer than known plans in all these budgets */
     for (int joins_steps = has_runs(&translation.steps);
          status == VBS_OK && joins_steps >= 0 && !vbs_joint_is_late(joint); joins_steps--) {
@@ -234,7 +236,6 @@ clean_up:
 /* Makes the schedule of a trial for the task. */
 static enum vbs_status make_schedule(struct joint *joint, const struct trial *trial)
 {
-    struct vbs_stream_rule rule = {.keeps = true, .reserved_bytes = trial->reserved_bytes};
     struct translation translation;
     struct vbs_stream stream;
     enum vbs_status status = translation_init(joint, trial->cutting, &translation);
@@ -242,7 +243,7 @@ static enum vbs_status make_schedule(struct joint *joint, const struct trial *tr
     if (status == VBS_OK)
         status = stream_init(joint, &translation, trial->joins_steps, &stream);
     if (status == VBS_OK) {
-        status = vbs_trial_stream(joint->ctx, &stream, &rule, trial->memory_bytes, joint->pareto);
+        status = try_transfers(joint, &stream, trial);
         vbs_stream_clear(&stream);
     }
     translation_clear(&translation);
@@ -251,9 +252,7 @@ static enum vbs_status make_schedule(struct joint *joint, const struct trial *tr
 
 void vbs_joint_try_whole(struct joint *joint)
 {
-    joint->tried = joint->task;
-    joint->found = joint->pareto;
-    joint->n_repeats = 0;
+    joint->place = (struct trial_place){.task = joint->task, .found = joint->pareto};
 }
 
 bool vbs_joint_is_above(const struct joint *joint, int64_t bytes)
@@ -263,11 +262,10 @@ bool vbs_joint_is_above(const struct joint *joint, int64_t bytes)
     return most_bytes > 0 && bytes > most_bytes;
 }
 
-enum vbs_status vbs_joint_make_schedules(struct joint *joint, int first_trial)
+enum vbs_status vbs_joint_make_schedules(struct joint *joint)
 {
-    struct vbs_pareto_set *found = joint->found;
-    const struct vbs_task *tried = joint->tried;
-    int n_repeats = joint->n_repeats;
+    const struct trial_place place = joint->place;
+    struct vbs_pareto_set *found = place.found;
     int n = found->n, stride;
     bool has_made = false;
     enum vbs_status status = VBS_OK;
@@ -279,7 +277,7 @@ enum vbs_status vbs_joint_make_schedules(struct joint *joint, int first_trial)
     for (int i = n - 1; status == VBS_OK && i >= 0; i--) {
         const struct vbs_pareto_plan *plan = &found->list[i];
 
-        if (plan->tag < first_trial || !vbs_trial_is_made(i, n, stride) ||
+        if (plan->tag < 0 || !vbs_pareto_is_kept(i, n, stride) ||
             !vbs_pareto_wants(joint->pareto, plan->bytes, plan->time_us))
             continue;
         if (has_made && vbs_joint_is_late(joint))
@@ -287,9 +285,10 @@ enum vbs_status vbs_joint_make_schedules(struct joint *joint, int first_trial)
         status = make_schedule(joint, &joint->trials.list[plan->tag]);
         has_made = true;
     }
-    joint->tried = tried;
-    joint->found = found;
-    joint->n_repeats = n_repeats;
+    joint->place = place;
+    for (int i = 0; i < found->n; i++)
+        found->list[i].tag = -1;
+    joint->trials.n = 0;
     return status;
 }
 
@@ -297,13 +296,13 @@ enum vbs_status vbs_joint_make_schedules(struct joint *joint, int first_trial)
 static void report(struct joint *joint, double share)
 {
     const struct vbs_progress *progress = &joint->task->options.progress;
-    double now_s = vbs_clock_s(), done = (joint->n_done + share) / joint->n_solves, left_s = -1;
+    double now_s = vbs_clock_s(), elapsed_s = now_s - joint->from_s;
+    double done = (joint->n_done + share) / joint->n_solves, left_s;
 
     if (!progress->report || now_s < joint->reported_s + REPORT_S)
         return;
     joint->reported_s = now_s;
-    if (done > 0)
-        left_s = (now_s - joint->from_s) * (1 - done) / done;
+    left_s = vbs_left_s(done, elapsed_s, elapsed_s);
     if (joint->until_s > 0)
         left_s = fmin(left_s < 0 ? HUGE_VAL : left_s, fmax(joint->until_s - now_s, 0));
     progress->report(progress->self, done, left_s, "schedules with transfers");

@@ -261,7 +261,7 @@ static enum vbs_status try_limits_on_few(struct mmcnn *mmcnn, const struct vbs_b
     mmcnn->pareto = pareto;
     for (int i = found.n - 1, stride = vbs_trial_stride(mmcnn->task, found.n);
          status == VBS_OK && i >= 0; i--)
-        if (vbs_trial_is_made(i, found.n, stride))
+        if (vbs_pareto_is_kept(i, found.n, stride))
             status = try_limit(mmcnn, limits->bytes[found.list[i].tag]);
     vbs_pareto_clear(&found);
     vbs_task_clear(&few);

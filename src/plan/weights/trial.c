@@ -88,16 +88,8 @@ const struct vbs_profile_row *vbs_trial_row(const struct vbs_task *task, int lay
 
 int vbs_trial_stride(const struct vbs_task *task, int n)
 {
-    int most = MOST_STEPS / task->n_layers / task->request;
-
-    if (task->options.most_bytes == 0)
-        return 1;
-    return n / (most > LEAST_SCHEDULES ? most : LEAST_SCHEDULES) + 1;
-}
-
-bool vbs_trial_is_made(int i, int n, int stride)
-{
-    return i == 0 || (n - 1 - i) % stride == 0;
+    return task->options.most_bytes == 0 ? 1
+                                         : vbs_pareto_stride(task, n, MOST_STEPS, LEAST_SCHEDULES);
 }
 
 int vbs_trial_batch(const struct vbs_task *task, int limit)

@@ -21,14 +21,11 @@ enum vbs_status vbs_trial_offer(struct vbs_ctx *ctx, int64_t bytes,
                                 const struct vbs_step_list *steps,
                                 struct vbs_pareto_set *pareto) VBS_MUST_CHECK;
 
-/* Of n schedules in the order of their bytes, the distance between those that are made. All are
- * made where any budget may be asked for. Where there is a largest budget, a long request has so
- * many steps that only some of the schedules for smaller budgets are made. */
+/* Gives the distance between the schedules that are made, out of n schedules in the order of their
+ * bytes (vbs_pareto_is_kept). All are made where any budget may be asked for. Where there is a
+ * largest budget, a long request has so many steps that only some of the schedules for smaller
+ * budgets are made. */
 int vbs_trial_stride(const struct vbs_task *task, int n);
-
-/* Whether the schedule at index i of n is made: the one for the largest budget and the one for the
- * least budget always are. */
-bool vbs_trial_is_made(int i, int n, int stride);
 
 /* Finds the row of layer at batch for which computing and then copying its weights takes the least
  * time, among the rows that fit with the weights of one slice: base_bytes + ws + weights / slices
