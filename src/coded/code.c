@@ -7,11 +7,9 @@
 #include "base/arith.h"
 #include "base/fail.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 #define CODE_ROOM       4 /* bits of the longest code beyond those that all symbols need */
-#define MAX_BLOCK       ((int64_t)1 << 30)
 #define LEAST_CODE_BITS 8
 
 /* The work on one matrix. */
@@ -30,17 +28,14 @@ struct coding {
 
 static enum vbs_status check_quantised(struct vbs_ctx *ctx, const struct vbs_quantised *quantised)
 {
-    const float *codebook = quantised->codebook;
     int64_t n = quantised->n_rows * quantised->n_columns;
 
     if (quantised->bits < 1 || quantised->bits > VBS_MAX_CODEBOOK_BITS || quantised->n_values < 1 ||
         quantised->n_values > 1 << quantised->bits)
         return vbs_fail(ctx, VBS_USAGE, "a codebook of %d values in %d bits is out of range",
                         quantised->n_values, quantised->bits);
-    for (int i = 0; i < quantised->n_values; i++)
-        if (!isfinite(codebook[i]) || (codebook[i] == 0) != (i == 0) ||
-            (i > 1 && codebook[i] <= codebook[i - 1]))
-            return vbs_fail(ctx, VBS_USAGE, "value %d of the codebook is out of order", i);
+    if (!vbs_coded_is_codebook(quantised->codebook, quantised->n_values))
+        return vbs_fail(ctx, VBS_USAGE, "the values of the codebook are not 0 and ascending ones");
     for (int64_t i = 0; i < n; i++)
         if (quantised->indices[i] >= quantised->n_values)
             return vbs_fail(ctx, VBS_USAGE, "index %lld is not one of the codebook", (long long)i);
@@ -75,7 +70,7 @@ static enum vbs_status fill_header(struct coding *work, const struct vbs_coding_
 
     rows = rows < quantised->n_rows ? rows : quantised->n_rows;
     columns = columns < quantised->n_columns ? columns : quantised->n_columns;
-    if (!vbs_mul(rows, columns, &area) || area > MAX_BLOCK)
+    if (!vbs_mul(rows, columns, &area) || area > VBS_MAX_CODED_BLOCK)
         return vbs_fail(work->ctx, VBS_USAGE, "a block of %lld x %lld weights is out of range",
                         (long long)rows, (long long)columns);
     work->coded.header = (struct vbs_coded_header){.version = VBS_CODED_VERSION,

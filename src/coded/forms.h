@@ -17,6 +17,8 @@
 #define VBS_CODED_MAGIC   "vbsc"
 #define VBS_CODED_VERSION 1
 
+#define VBS_MAX_CODED_BLOCK ((int64_t)1 << 30) /* weights of a block */
+
 #define VBS_MAX_PAIR_CODE_BITS 14 /* joint reads four codes at once */
 
 struct vbs_coded_header {

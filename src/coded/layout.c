@@ -1,5 +1,7 @@
 #include "coded/layout.h"
 
+#include <math.h>
+
 #define ALL_LENGTHS UINT32_MAX
 #define LISTED      3 /* bytes of a listed symbol */
 #define NIBBLE      15
@@ -15,6 +17,15 @@ const struct vbs_coded_form *vbs_coded_form(enum vbs_coding coding)
 const char *vbs_coding_name(enum vbs_coding coding)
 {
     return vbs_coded_form(coding)->name;
+}
+
+bool vbs_coded_is_codebook(const float *values, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (!isfinite(values[i]) || (values[i] == 0) != (i == 0) ||
+            (i > 1 && values[i] <= values[i - 1]))
+            return false;
+    return true;
 }
 
 int vbs_coded_symbols(const struct vbs_coded_header *header, int code)

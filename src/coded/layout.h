@@ -9,6 +9,10 @@
 /* Gives the form of a coding. */
 const struct vbs_coded_form *vbs_coded_form(enum vbs_coding coding);
 
+/* Gives whether values[0..n-1] are a codebook: 0, then finite values in ascending order that are
+ * not 0. */
+bool vbs_coded_is_codebook(const float *values, int n);
+
 /* Gives the number of symbols of a code. */
 int vbs_coded_symbols(const struct vbs_coded_header *header, int code);
 

@@ -6,10 +6,7 @@
 #include "base/arith.h"
 #include "base/fail.h"
 
-#include <math.h>
 #include <stdlib.h>
-
-#define MAX_BLOCK ((int64_t)1 << 30) /* weights of a block */
 
 /* The bytes that are not read yet. */
 struct section_reader {
@@ -62,7 +59,7 @@ static enum vbs_status read_header(struct section_reader *reader, struct vbs_cod
         header->block_columns < 1 || header->block_rows > header->n_rows ||
         header->block_columns > header->n_columns ||
         !vbs_mul(header->n_rows, header->n_columns, &n_weights) || n_weights > INT64_MAX / 8 ||
-        (int64_t)header->block_rows * header->block_columns > MAX_BLOCK)
+        (int64_t)header->block_rows * header->block_columns > VBS_MAX_CODED_BLOCK)
         return malformed(reader->ctx, "sizes are out of range");
     vbs_coded_count_blocks(coded);
     return VBS_OK;
@@ -75,11 +72,8 @@ static enum vbs_status read_codebook(struct section_reader *reader, struct vbs_c
 
     if (!values)
         return malformed(reader->ctx, "the codebook is cut");
-    if (values[0] != 0)
-        return malformed(reader->ctx, "the first value of the codebook is not 0");
-    for (uint32_t i = 1; i < n; i++)
-        if (!isfinite(values[i]) || values[i] == 0 || (i > 1 && values[i] <= values[i - 1]))
-            return malformed(reader->ctx, "the values of the codebook do not ascend");
+    if (!vbs_coded_is_codebook(values, (int)n))
+        return malformed(reader->ctx, "the values of the codebook are not 0 and ascending ones");
     coded->codebook = values;
     return VBS_OK;
 }
