@@ -473,8 +473,7 @@ static const struct cli_option OPTIONS[] = {
     {CLI_OPTION_LATENCY},
     {"time-limit", "SECONDS",
      "planner optimal: end the search at each of the budgets after this time with the best "
-     "schedule "
-     "so far (default 1)"},
+     "schedule so far (default 1)"},
     {CLI_OPTION_NODE_LIMIT},
     {CLI_OPTION_SEED},
     {"judge", "PROFILE", "replay on this profile what was planned on the other"},

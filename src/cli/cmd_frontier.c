@@ -281,8 +281,8 @@ static const struct cli_option OPTIONS[] = {
     {CLI_OPTION_LATENCY},
     {"time-limit", "SECONDS",
      "planner optimal: end each search after this time (default 60), and the curve takes one or "
-     "two "
-     "searches for each of its budgets; joint: end the search for the whole curve after this time "
+     "two searches for each of its budgets; joint: end the search for the whole curve after this "
+     "time "
      "(default none)"},
     {CLI_OPTION_NODE_LIMIT},
     {CLI_OPTION_SEED},
