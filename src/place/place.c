@@ -17,9 +17,8 @@
 
 #define FIRST_STEPS  4000 /* steps of each search in the first round, */
 #define FIRST_PASSES 4    /* plus the steps of so many passes over the component */
-#define STACK_SHARE                                                                                \
-    4                  /* factor of the steps of the search from the bottom up: where it           \
-                          suits, it is the best by far */
+/* Factor of the steps of the search from the bottom up: where it suits, it is the best by far. */
+#define STACK_SHARE 4
 #define MAX_UNKNOWN 4  /* heights of a round that may remain undecided */
 #define NEAR_BITS   11 /* bisection ends at the load / 2^NEAR_BITS */
 

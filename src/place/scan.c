@@ -8,9 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define SHOWN_SOURCE                                                                               \
-    120 /* characters of a long path in messages, so that there is space for the                   \
-           reason */
+/* Characters of a long path in messages, so that there is space for the reason. */
+#define SHOWN_SOURCE 120
 
 enum vbs_status vbs_place_scan_fail(const struct place_scan *scan, const char *format, ...)
 {

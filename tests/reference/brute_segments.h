@@ -4,10 +4,9 @@
 
 #include "reference/brute_transfer.h"
 
-#define BRUTE_SEGMENTS                                                                             \
-    8                   /* the ranges into which the ends of slices divide the weights of all      \
-                           formats */
-#define BRUTE_RANGES 64 /* slices that can be loaded */
+/* The ranges into which the ends of slices divide the weights of all formats. */
+#define BRUTE_SEGMENTS 8
+#define BRUTE_RANGES   64 /* slices that can be loaded */
 
 /* A slice that can be loaded and evicted. */
 struct brute_range {

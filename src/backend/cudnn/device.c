@@ -5,9 +5,8 @@
 
 #include <stdlib.h>
 
-#define STAGE_BYTES                                                                                \
-    ((int64_t)1 << 20) /* of device memory, for copies between ranges that                         \
-                          overlap */
+/* Bytes of device memory, for copies between ranges that overlap. */
+#define STAGE_BYTES ((int64_t)1 << 20)
 
 static struct cu_session *own(struct vbs_session *session)
 {

@@ -24,10 +24,9 @@
 #include <cuda_runtime_api.h>
 #include <cudnn.h>
 
-#define CU_ALIGNMENT                                                                               \
-    256 /* bytes, of every range within the caller's scratch, and of every                         \
-           parameter */
-#define CU_MAX_DIMS (VBS_MAX_DIMS + 1)
+/* Bytes, for every range within the caller's scratch and for every parameter. */
+#define CU_ALIGNMENT 256
+#define CU_MAX_DIMS  (VBS_MAX_DIMS + 1)
 
 enum cu_location {
     CU_SRC,     /* input number index */

@@ -207,9 +207,8 @@ static void print_clocks(const struct vbs_schedule *schedule, double compute_us)
     }
 }
 
-#define ROUNDING_PERCENT                                                                           \
-    1e-9 /* a gap below it comes from adding the same times in other orders                        \
-          */
+/* A gap below it comes from adding the same times in other orders. */
+#define ROUNDING_PERCENT 1e-9
 
 static void print_times(const struct vbs_schedule *schedule, double compute_us)
 {

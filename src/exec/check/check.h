@@ -15,9 +15,8 @@
 /* Limits of what is executed; a larger schedule is refused. */
 #define VBS_EXEC_MAX_STEPS   (1 << 22)
 #define VBS_EXEC_MAX_SAMPLES (1 << 24) /* layers and the input, times the request */
-#define VBS_EXEC_MAX_VISITS                                                                        \
-    ((int64_t)1 << 30) /* samples that all steps together read and write                           \
-                        */
+/* Samples that all steps together read and write. */
+#define VBS_EXEC_MAX_VISITS ((int64_t)1 << 30)
 
 /* The weights of a layer in one packed format. */
 struct vbs_exec_packed {

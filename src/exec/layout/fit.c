@@ -20,15 +20,12 @@
 
 #define SHORT_STEPS 1000000 /* of a search without moves */
 #define SHORT_S     2       /* fewer of them where the limit of time is shorter */
-#define MORE_SHARE                                                                                 \
-    0.2 /* share of the time limit that is spent on fewer moves once there is a                    \
-           layout */
-#define FEW_MOVED                                                                                  \
-    0.002 /* share of the schedule's time: moving less is not worth another                        \
-             search */
-#define MOST_MOVED                                                                                 \
-    0.1                 /* share of the schedule's time: moving more makes a layout count as       \
-                           none */
+/* Share of the time limit that is spent on fewer moves once there is a layout. */
+#define MORE_SHARE 0.2
+/* Share of the schedule's time: moving less is not worth another search. */
+#define FEW_MOVED 0.002
+/* Share of the schedule's time: moving more makes a layout count as none. */
+#define MOST_MOVED 0.1
 #define COPY_SPEED 5000 /* bytes moved per microsecond */
 #define NEARLY     4096 /* alignment costs at most load / NEARLY bytes */
 

@@ -19,9 +19,8 @@ extern int omp_get_num_places(void);
 extern int omp_get_place_num_procs(int place);
 extern void omp_get_place_proc_ids(int place, int *ids);
 
-#define SPINS                                                                                      \
-    200                            /* looks at a value before a thread sleeps; they take a         \
-                                      microsecond or two */
+/* Looks at a value before a thread sleeps; they take a microsecond or two. */
+#define SPINS   200
 #define CHUNK   ((int64_t)1 << 20) /* bytes that a thread reads at a time */
 #define LOOK_NS 50000000L          /* time between two looks at ctx->cancel while a thread waits */
 #define NOBODY  INT64_MAX

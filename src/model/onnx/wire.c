@@ -7,9 +7,8 @@
 #include <string.h>
 
 #define WINDOW 65536
-#define LENGTH_BYTES                                                                               \
-    5 /* a length is written in that many bytes, since it is not known when they                   \
-         are written */
+/* A length is written in that many bytes, since it is not known when they are written. */
+#define LENGTH_BYTES 5
 
 enum wire { WIRE_VARINT, WIRE_64, WIRE_BYTES, WIRE_32 = 5 };
 

@@ -9,9 +9,8 @@
 
 /* The baselines over which gains are computed: fbs, fbs-best, mmcnn, vdnn. */
 #define VBS_N_BASELINES 4
-#define VBS_N_MADE                                                                                 \
-    2 /* the first ones, which are planned where a comparison does not have                        \
-         them */
+/* The first baselines, which are planned where a comparison does not have them. */
+#define VBS_N_MADE 2
 
 const char *vbs_gains_baseline(int baseline);
 

@@ -16,8 +16,8 @@
 #define LABEL_LIMIT 40
 /* Borders are drawn thinner where there are more boxes, so that they leave colours to be seen. */
 #define WIDE_BORDERS 150 /* boxes with borders of full width */
-#define THIN_BORDERS                                                                               \
-    600 /* boxes with thin borders; with n times as many, they are n times thinner */
+/* Boxes with thin borders; with n times as many, they are n times thinner. */
+#define THIN_BORDERS 600
 
 /* The width of a character, as a share of the width of the lanes in the template. */
 #define LABEL_CHARACTER 0.0085

@@ -14,9 +14,8 @@
 #include <unistd.h>
 
 #define PREFIX "vbslab-plot-"
-#define FIRST_FD                                                                                   \
-    10 /* first number of this process's descriptors for the files, above those                    \
-          of gnuplot */
+/* First number of this process's descriptors for the files, above those of gnuplot. */
+#define FIRST_FD      10
 #define PICTURE_LIMIT ((size_t)256 << 20)
 #define LOG_LIMIT     ((size_t)1 << 20)
 #define TAIL          ((size_t)16) /* bytes of a picture in which its ending is searched for */

@@ -226,9 +226,8 @@ static void set_planner(struct subject *subject, const char *name)
 #define LARGE_REQUEST 150 /* joint plans it in several passes */
 #define MANY_CHUNKS   260
 #define STOPS         16 /* the open of the solver is stopped after 1/16, 2/16 ... of it */
-#define MOST_RATIO                                                                                 \
-    1.25 /* of the time of an interrupted search's schedule to that of a                           \
-            complete one */
+/* The largest ratio of the time of an interrupted search's schedule to that of a complete one. */
+#define MOST_RATIO 1.25
 
 /* Gives the time of joint's schedule when its open is stopped at an allocation; where at is 0 it is
  * not stopped, and *n_allocations becomes their number. HUGE_VAL: there is no schedule. */

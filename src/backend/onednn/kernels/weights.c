@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CHUNK_BYTES                                                                                \
-    ((int64_t)8 << 20) /* of weights that are made at once, where that is possible */
+/* Bytes of weights that are made at once, where that is possible. */
+#define CHUNK_BYTES ((int64_t)8 << 20)
 
 int64_t od_weights_outputs(const struct od_build *b)
 {
