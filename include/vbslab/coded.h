@@ -112,6 +112,15 @@ enum vbs_status vbs_coded_open(struct vbs_ctx *ctx, const void *bytes, size_t n_
                                struct vbs_coded **coded) VBS_MUST_CHECK;
 void vbs_coded_free(struct vbs_coded *coded);
 
+/*
+ * Codes the same matrix in another form or with other blocks: every weight is the same, and so is
+ * the codebook. Both matrices are held in their coded forms, and beside them the weights of one row
+ * of blocks. Errors of vbs_code. O(weights). vbs_coded_free frees *recoded.
+ */
+enum vbs_status vbs_coded_recode(struct vbs_ctx *ctx, const struct vbs_coded *coded,
+                                 const struct vbs_coding_options *options,
+                                 struct vbs_coded **recoded) VBS_MUST_CHECK;
+
 /* Gives the bytes that vbs_coded_open takes, and their number; owned by coded, or borrowed. */
 const void *vbs_coded_bytes(const struct vbs_coded *coded, size_t *n_bytes);
 
