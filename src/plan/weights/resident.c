@@ -14,12 +14,14 @@
 #include "plan/problem/problem.h"
 
 #include "base/fail.h"
+#include "base/grow.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-#define N_STEPS      4             /* from the lightest to the fastest, one format a layer */
-#define MAX_POLICIES (N_STEPS + 2) /* each is solved */
+#define N_STEPS      4                /* from the lightest to the fastest, one format a layer */
+#define MOST_STEPS   12               /* the same where layers have many formats */
+#define MAX_POLICIES (MOST_STEPS + 2) /* each is solved */
 
 /* The allowed formats of each layer, as bits, and their bytes. */
 struct policy {
@@ -136,36 +138,70 @@ static double best_us(const struct formats *formats, uint64_t chosen)
     return best;
 }
 
-/* A change from the light formats of a layer to faster ones. */
+/* A change of a layer to formats that take more bytes and less time. */
 struct policy_change {
     int layer;
-    uint64_t light, fast;
-    int64_t light_bytes, fast_bytes;
-    double worth; /* microseconds a sample for each byte more */
+    uint64_t formats; /* after the change, all of the layer's */
+    int64_t bytes;    /* more than before it */
+    double worth;     /* microseconds a sample for each of them */
 };
 
-static struct policy_change change_of(const struct vbs_task *task, int layer)
-{
-    struct formats formats;
-    struct policy_change change = {.layer = layer};
-    int fast = 0;
+struct change_list {
+    int n;
+    int64_t capacity;
+    struct policy_change *list;
+};
 
-    survey(task, layer, &formats);
-    change.light = lightest(task, layer, &formats);
-    for (int f = 1; f < VBS_MAX_FORMATS; f++)
-        if (formats.best_us[f] < formats.best_us[fast])
-            fast = f;
-    change.fast = (uint64_t)1 << fast;
-    if (formats.n_batches[fast] < task->n_batches)
-        change.fast |= change.light;
-    change.light_bytes = bytes_of(&formats, change.light);
-    change.fast_bytes = bytes_of(&formats, change.fast);
-    if (change.fast_bytes > change.light_bytes)
-        change.worth = (best_us(&formats, change.light) - formats.best_us[fast]) /
-                       (double)(change.fast_bytes - change.light_bytes);
-    return change;
+/* Gives the bytes of a format with what else is needed to serve every batch, and that set. */
+static int64_t served_bytes(const struct vbs_task *task, const struct formats *formats, int format,
+                            uint64_t light, uint64_t *chosen)
+{
+    *chosen = (uint64_t)1 << format;
+    if (formats->n_batches[format] < task->n_batches)
+        *chosen |= light;
+    return bytes_of(formats, *chosen);
 }
 
+/* Adds the changes of a layer, from its lightest formats on: each is the one that saves most time
+ * per byte, so that they are worth less and less (the lower convex hull of time over bytes). */
+static enum vbs_status add_changes(struct vbs_ctx *ctx, const struct vbs_task *task, int layer,
+                                   struct change_list *changes, uint64_t *light)
+{
+    struct formats formats;
+    uint64_t before;
+    int64_t bytes;
+    double us;
+
+    survey(task, layer, &formats);
+    *light = before = lightest(task, layer, &formats);
+    bytes = bytes_of(&formats, before);
+    us = best_us(&formats, before);
+    for (;;) {
+        struct policy_change best = {.layer = layer};
+
+        for (int f = 0; f < VBS_MAX_FORMATS; f++) {
+            uint64_t chosen;
+            int64_t more;
+            double worth;
+
+            if (formats.bytes[f] < 0 || formats.best_us[f] >= us)
+                continue;
+            more = served_bytes(task, &formats, f, *light, &chosen) - bytes;
+            worth = more > 0 ? (us - formats.best_us[f]) / (double)more : 0;
+            if (worth > best.worth || (worth == best.worth && worth > 0 && more > best.bytes))
+                best = (struct policy_change){layer, chosen, more, worth};
+        }
+        if (best.worth <= 0)
+            return VBS_OK;
+        VBS_TRY(vbs_grow(ctx, &changes->list, &changes->capacity, (int64_t)changes->n + 1,
+                         sizeof *changes->list));
+        changes->list[changes->n++] = best;
+        bytes += best.bytes;
+        us = best_us(&formats, best.formats);
+    }
+}
+
+/* Changes of one layer keep their order: each is worth less than the one before. */
 static int by_worth(const void *a, const void *b)
 {
     const struct policy_change *x = a, *y = b;
@@ -175,9 +211,10 @@ static int by_worth(const void *a, const void *b)
     return x->layer < y->layer ? -1 : 1;
 }
 
-/* Adds the policy in which the first n_fast changes are made. */
+/* Adds the policy in which the first n_made changes are made. */
 static enum vbs_status add_policy(struct vbs_ctx *ctx, struct resident *resident,
-                                  const struct policy_change *changes, int n_fast)
+                                  const uint64_t *light, const struct change_list *changes,
+                                  int n_made)
 {
     struct policy *policy = &resident->policies[resident->n_policies];
     int n = resident->task->n_layers;
@@ -186,9 +223,16 @@ static enum vbs_status add_policy(struct vbs_ctx *ctx, struct resident *resident
         .formats = vbs_arena_alloc(&resident->arena, (size_t)n + 1, sizeof *policy->formats)};
     if (!policy->formats)
         return vbs_no_memory(ctx);
-    for (int c = 0; c < n; c++) {
-        policy->formats[changes[c].layer] = c < n_fast ? changes[c].fast : changes[c].light;
-        policy->weight_bytes += c < n_fast ? changes[c].fast_bytes : changes[c].light_bytes;
+    for (int k = 1; k <= n; k++) {
+        struct formats formats;
+
+        survey(resident->task, k, &formats);
+        policy->formats[k] = light[k];
+        policy->weight_bytes += bytes_of(&formats, light[k]);
+    }
+    for (int c = 0; c < n_made; c++) {
+        policy->formats[changes->list[c].layer] = changes->list[c].formats;
+        policy->weight_bytes += changes->list[c].bytes;
     }
     resident->n_policies++;
     return VBS_OK;
@@ -236,27 +280,52 @@ static enum vbs_status add_fastest(struct vbs_ctx *ctx, struct resident *residen
     return VBS_OK;
 }
 
-static enum vbs_status find_policies(struct vbs_ctx *ctx, struct resident *resident)
+/* Counts the first changes after which the weights are still below the largest budget that
+ * matters. */
+static int count_changes(const struct resident *resident, const struct change_list *changes)
 {
-    int n = resident->task->n_layers, n_changes = 0, latest = 0;
-    struct policy_change *changes = vbs_arena_alloc(&resident->arena, (size_t)n, sizeof *changes);
+    int64_t most = resident->task->options.most_bytes, bytes = resident->policies[0].weight_bytes;
+    int n = 0;
 
-    if (!changes)
-        return vbs_no_memory(ctx);
-    for (int k = 1; k <= n; k++)
-        changes[k - 1] = change_of(resident->task, k);
-    qsort(changes, (size_t)n, sizeof *changes, by_worth);
-    while (n_changes < n && changes[n_changes].worth > 0)
-        n_changes++;
-    VBS_TRY(add_policy(ctx, resident, changes, 0));
-    for (int step = 1; step <= N_STEPS; step++) {
-        int n_fast = (n_changes * step + N_STEPS - 1) / N_STEPS;
+    while (n < changes->n && (most == 0 || bytes + changes->list[n].bytes < most))
+        bytes += changes->list[n++].bytes;
+    return n;
+}
 
-        if (n_fast > latest)
-            VBS_TRY(add_policy(ctx, resident, changes, n_fast));
-        latest = n_fast;
+/* Adds the policies between the lightest formats and the fastest, at even numbers of changes. */
+static enum vbs_status add_policies(struct vbs_ctx *ctx, struct resident *resident,
+                                    const uint64_t *light, struct change_list *changes)
+{
+    int n_changes, n_steps, latest = 0;
+
+    if (changes->n > 0)
+        qsort(changes->list, (size_t)changes->n, sizeof *changes->list, by_worth);
+    VBS_TRY(add_policy(ctx, resident, light, changes, 0));
+    n_changes = count_changes(resident, changes);
+    n_steps = changes->n > resident->task->n_layers / 2 ? MOST_STEPS : N_STEPS;
+    for (int step = 1; step <= n_steps; step++) {
+        int n_made = (n_changes * step + n_steps - 1) / n_steps;
+
+        if (n_made > latest)
+            VBS_TRY(add_policy(ctx, resident, light, changes, n_made));
+        latest = n_made;
     }
     return add_fastest(ctx, resident);
+}
+
+static enum vbs_status find_policies(struct vbs_ctx *ctx, struct resident *resident)
+{
+    int n = resident->task->n_layers;
+    uint64_t *light = vbs_arena_alloc(&resident->arena, (size_t)n + 1, sizeof *light);
+    struct change_list changes = {0};
+    enum vbs_status status = light ? VBS_OK : vbs_no_memory(ctx);
+
+    for (int k = 1; k <= n && status == VBS_OK; k++)
+        status = add_changes(ctx, resident->task, k, &changes, &light[k]);
+    if (status == VBS_OK)
+        status = add_policies(ctx, resident, light, &changes);
+    free(changes.list);
+    return status;
 }
 
 struct filter {
