@@ -96,6 +96,7 @@ TEST_BIN     = $(TESTS:%.c=$(BUILD)/%)
 WRAP_MALLOC        = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=strdup,--wrap=aligned_alloc
 LDFLAGS_fault/alloc = $(WRAP_MALLOC)
 LDFLAGS_fault/coded = $(WRAP_MALLOC)
+LDFLAGS_coded/recode = $(WRAP_MALLOC),--wrap=free
 LDFLAGS_fault/model = $(WRAP_MALLOC)
 LDFLAGS_fault/backend = $(WRAP_MALLOC)
 LDFLAGS_fault/operators = $(WRAP_MALLOC)

@@ -114,8 +114,9 @@ void vbs_coded_free(struct vbs_coded *coded);
 
 /*
  * Codes the same matrix in another form or with other blocks: every weight is the same, and so is
- * the codebook. Both matrices are held in their coded forms, and beside them the weights of one row
- * of blocks. Errors of vbs_code. O(weights). vbs_coded_free frees *recoded.
+ * the codebook. Both matrices are held in their coded forms, and beside them the indices of one row
+ * of blocks of each, 2 bytes a weight. Errors of vbs_code. O(weights). vbs_coded_free frees
+ * *recoded.
  */
 enum vbs_status vbs_coded_recode(struct vbs_ctx *ctx, const struct vbs_coded *coded,
                                  const struct vbs_coding_options *options,

@@ -3,6 +3,7 @@
  * written.
  */
 #include "coded/layout.h"
+#include "coded/matrix.h"
 
 #include "base/arith.h"
 #include "base/fail.h"
@@ -15,34 +16,19 @@
 /* The work on one matrix. */
 struct coding {
     struct vbs_ctx *ctx;
-    const struct vbs_quantised *quantised;
+    const struct vbs_index_matrix *matrix;
     const struct vbs_coded_form *form;
     struct vbs_coded coded; /* header and numbers of blocks */
-    uint16_t *indices;      /* of a block */
+    uint16_t *indices;      /* space for those of a block; null: blocks are whole rows */
     uint64_t *counts[2];
     uint8_t *lengths[2];
     uint32_t *codes[2];
-    uint32_t *offsets; /* [blocks + 1][streams] */
+    uint8_t *bytes;       /* the coded weights */
+    size_t offsets, data; /* where these sections begin */
     struct vbs_coded_writer writer;
 };
 
-static enum vbs_status check_quantised(struct vbs_ctx *ctx, const struct vbs_quantised *quantised)
-{
-    int64_t n = quantised->n_rows * quantised->n_columns;
-
-    if (quantised->bits < 1 || quantised->bits > VBS_MAX_CODEBOOK_BITS || quantised->n_values < 1 ||
-        quantised->n_values > 1 << quantised->bits)
-        return vbs_fail(ctx, VBS_USAGE, "a codebook of %d values in %d bits is out of range",
-                        quantised->n_values, quantised->bits);
-    if (!vbs_coded_is_codebook(quantised->codebook, quantised->n_values))
-        return vbs_fail(ctx, VBS_USAGE, "the values of the codebook are not 0 and ascending ones");
-    for (int64_t i = 0; i < n; i++)
-        if (quantised->indices[i] >= quantised->n_values)
-            return vbs_fail(ctx, VBS_USAGE, "index %lld is not one of the codebook", (long long)i);
-    return VBS_OK;
-}
-
-static enum vbs_status check_options(struct vbs_ctx *ctx, const struct vbs_quantised *quantised,
+static enum vbs_status check_options(struct vbs_ctx *ctx, const struct vbs_index_matrix *matrix,
                                      const struct vbs_coding_options *options)
 {
     if (options->coding >= VBS_N_CODINGS)
@@ -52,11 +38,11 @@ static enum vbs_status check_options(struct vbs_ctx *ctx, const struct vbs_quant
                         "%d bits of a distance are out of range; it goes from 1 to %d",
                         options->index_bits, VBS_MAX_INDEX_BITS);
     if (options->coding == VBS_CODING_JOINT &&
-        quantised->bits + options->index_bits > VBS_MAX_PAIR_BITS)
+        matrix->bits + options->index_bits > VBS_MAX_PAIR_BITS)
         return vbs_fail(ctx, VBS_USAGE,
                         "pairs of %d bits of the codebook and %d of a distance have no joint code; "
                         "together they may have %d",
-                        quantised->bits, options->index_bits, VBS_MAX_PAIR_BITS);
+                        matrix->bits, options->index_bits, VBS_MAX_PAIR_BITS);
     if (options->block_rows < 1 || options->block_columns < 1)
         return vbs_fail(ctx, VBS_USAGE, "a block of %lld x %lld weights is out of range",
                         (long long)options->block_rows, (long long)options->block_columns);
@@ -65,21 +51,21 @@ static enum vbs_status check_options(struct vbs_ctx *ctx, const struct vbs_quant
 
 static enum vbs_status fill_header(struct coding *work, const struct vbs_coding_options *options)
 {
-    const struct vbs_quantised *quantised = work->quantised;
+    const struct vbs_index_matrix *matrix = work->matrix;
     int64_t rows = options->block_rows, columns = options->block_columns, area;
 
-    rows = rows < quantised->n_rows ? rows : quantised->n_rows;
-    columns = columns < quantised->n_columns ? columns : quantised->n_columns;
+    rows = rows < matrix->n_rows ? rows : matrix->n_rows;
+    columns = columns < matrix->n_columns ? columns : matrix->n_columns;
     if (!vbs_mul(rows, columns, &area) || area > VBS_MAX_CODED_BLOCK)
         return vbs_fail(work->ctx, VBS_USAGE, "a block of %lld x %lld weights is out of range",
                         (long long)rows, (long long)columns);
     work->coded.header = (struct vbs_coded_header){.version = VBS_CODED_VERSION,
                                                    .coding = (uint8_t)options->coding,
-                                                   .bits = (uint8_t)quantised->bits,
+                                                   .bits = (uint8_t)matrix->bits,
                                                    .index_bits = (uint8_t)options->index_bits,
-                                                   .n_values = (uint32_t)quantised->n_values,
-                                                   .n_rows = quantised->n_rows,
-                                                   .n_columns = quantised->n_columns,
+                                                   .n_values = (uint32_t)matrix->n_values,
+                                                   .n_rows = matrix->n_rows,
+                                                   .n_columns = matrix->n_columns,
                                                    .block_rows = (uint32_t)rows,
                                                    .block_columns = (uint32_t)columns};
     memcpy(work->coded.header.magic, VBS_CODED_MAGIC, sizeof work->coded.header.magic);
@@ -90,13 +76,12 @@ static enum vbs_status fill_header(struct coding *work, const struct vbs_coding_
 static enum vbs_status allocate(struct coding *work)
 {
     size_t area = (size_t)work->coded.header.block_rows * (size_t)work->coded.header.block_columns;
-    size_t n_blocks = (size_t)(work->coded.n_block_rows * work->coded.n_block_columns);
 
-    work->indices = malloc(area * sizeof *work->indices);
-    work->writer.entries = malloc(area * sizeof *work->writer.entries);
-    work->offsets = malloc((n_blocks + 1) * (size_t)work->form->n_streams * sizeof *work->offsets);
-    if (!work->indices || !work->writer.entries || !work->offsets)
-        return vbs_no_memory(work->ctx);
+    if (work->coded.n_block_columns > 1) {
+        work->indices = malloc(area * sizeof *work->indices);
+        if (!work->indices)
+            return vbs_no_memory(work->ctx);
+    }
     for (int c = 0; c < work->form->n_codes; c++) {
         size_t n = (size_t)vbs_coded_symbols(&work->coded.header, c);
 
@@ -109,29 +94,49 @@ static enum vbs_status allocate(struct coding *work)
     return VBS_OK;
 }
 
-/* Copies the indices of a block, row by row. */
-static void gather(const struct coding *work, const struct vbs_coded_place *place)
+/* Gives the indices of a block of the given rows, row by row. */
+static const uint16_t *gather(const struct coding *work, const struct vbs_coded_place *place,
+                              const uint16_t *rows)
 {
-    const uint16_t *from =
-        &work->quantised
-             ->indices[place->first_row * work->quantised->n_columns + place->first_column];
+    size_t width = (size_t)place->n_columns;
 
+    if (!work->indices)
+        return rows;
     for (int row = 0; row < place->n_rows; row++)
-        memcpy(&work->indices[(size_t)row * (size_t)place->n_columns],
-               &from[row * work->quantised->n_columns], (size_t)place->n_columns * sizeof *from);
+        memcpy(&work->indices[(size_t)row * width],
+               &rows[row * work->matrix->n_columns + place->first_column],
+               width * sizeof *work->indices);
+    return work->indices;
 }
 
-static enum vbs_status count_symbols(struct coding *work)
+typedef enum vbs_status block_use(struct coding *work, const struct vbs_coded_place *place,
+                                  const uint16_t *indices);
+
+/* Hands all blocks to a function, one after the other; rows of the matrix are read once. */
+static enum vbs_status for_each_block(struct coding *work, block_use *use)
 {
-    for (int64_t b = 0; b < work->coded.n_block_rows * work->coded.n_block_columns; b++) {
+    for (int64_t row = 0, b = 0; row < work->coded.n_block_rows; row++) {
         struct vbs_coded_place place = vbs_coded_place(&work->coded, b);
+        const uint16_t *rows;
 
         VBS_TRY(vbs_check_cancel(work->ctx));
-        gather(work, &place);
-        work->form->count(&work->coded, &place, work->indices, work->writer.entries, work->counts);
-        for (int64_t i = 0; i < (int64_t)place.n_rows * place.n_columns; i++)
-            work->coded.header.n_nonzero += work->indices[i] != 0;
+        VBS_TRY(work->matrix->rows(work->matrix->self, place.first_row, place.n_rows, &rows));
+        for (int64_t end = b + work->coded.n_block_columns; b < end; b++) {
+            place = vbs_coded_place(&work->coded, b);
+            VBS_TRY(use(work, &place, gather(work, &place, rows)));
+        }
     }
+    return VBS_OK;
+}
+
+static enum vbs_status count_block(struct coding *work, const struct vbs_coded_place *place,
+                                   const uint16_t *indices)
+{
+    struct vbs_coded_header *header = &work->coded.header;
+
+    header->n_entries += (uint64_t)work->form->count(&work->coded, place, indices, work->counts);
+    for (int64_t i = 0; i < (int64_t)place->n_rows * place->n_columns; i++)
+        header->n_nonzero += indices[i] != 0;
     return VBS_OK;
 }
 
@@ -164,122 +169,188 @@ static enum vbs_status make_codes(struct coding *work)
     return VBS_OK;
 }
 
-/* Notes where the next block begins in each stream. */
-static enum vbs_status note_offsets(struct coding *work, int64_t block)
+static enum vbs_status too_large(struct coding *work)
 {
-    for (int s = 0; s < work->form->n_streams; s++) {
-        uint64_t at = work->writer.streams[s].bits.at / (work->form->has_bits ? 1 : 8);
+    return vbs_fail(work->ctx, VBS_UNSUPPORTED,
+                    "the coded weights of one layer are larger than offsets of 32 bits");
+}
 
-        if (at > UINT32_MAX)
-            return vbs_fail(work->ctx, VBS_UNSUPPORTED,
-                            "the coded weights of one layer are larger than offsets of 32 bits");
-        work->offsets[block * work->form->n_streams + s] = (uint32_t)at;
+/* Finds the most bytes of each stream, and where the sections behind the codes begin. */
+static enum vbs_status find_sizes(struct coding *work, uint64_t most[2])
+{
+    size_t n_blocks = (size_t)(work->coded.n_block_rows * work->coded.n_block_columns);
+    struct vbs_coded_header *header = &work->coded.header;
+
+    for (int s = 0; s < work->form->n_streams; s++) {
+        uint64_t n_bits = 0;
+
+        for (int i = 0; s < work->form->n_codes && i < vbs_coded_symbols(header, s); i++)
+            n_bits += work->counts[s][i] * work->lengths[s][i];
+        if (n_bits / (work->form->has_bits ? 1 : 8) > UINT32_MAX)
+            return too_large(work);
+        most[s] = work->form->most_bytes(&work->coded, n_bits);
+    }
+    work->offsets = vbs_coded_filled(sizeof *header) +
+                    vbs_coded_filled((size_t)header->n_values * sizeof(float));
+    for (int c = 0; c < work->form->n_codes; c++)
+        work->offsets +=
+            vbs_coded_put_lengths(work->lengths[c], vbs_coded_symbols(header, c), NULL);
+    work->data = work->offsets + vbs_coded_filled((n_blocks + 1) * (size_t)work->form->n_streams *
+                                                  sizeof *work->coded.offsets);
+    return VBS_OK;
+}
+
+/* Makes space for all sections, and writes those before the offsets, but for the header. */
+static enum vbs_status begin_bytes(struct coding *work)
+{
+    const struct vbs_coded_header *header = &work->coded.header;
+    size_t at = sizeof *header, n_codebook = (size_t)header->n_values * sizeof(float);
+    uint64_t most[2], begin = 0;
+
+    VBS_TRY(find_sizes(work, most));
+    for (int s = 0; s < work->form->n_streams; s++)
+        begin = vbs_coded_stream_end(begin, most[s]);
+    work->bytes = calloc(work->data + begin, 1);
+    if (!work->bytes)
+        return vbs_no_memory(work->ctx);
+    memcpy(work->bytes + at, work->matrix->codebook, n_codebook);
+    at += vbs_coded_filled(n_codebook);
+    for (int c = 0; c < work->form->n_codes; c++)
+        at +=
+            vbs_coded_put_lengths(work->lengths[c], vbs_coded_symbols(header, c), work->bytes + at);
+    work->writer.coded = &work->coded;
+    begin = 0;
+    for (int s = 0; s < work->form->n_streams; s++) {
+        work->writer.streams[s].bytes = work->bytes + work->data + begin;
+        begin = vbs_coded_stream_end(begin, most[s]);
     }
     return VBS_OK;
 }
 
-static enum vbs_status write_blocks(struct coding *work)
+/* Notes where the next block begins in each stream. */
+static enum vbs_status note_offsets(struct coding *work, int64_t block)
 {
-    int64_t n_blocks = work->coded.n_block_rows * work->coded.n_block_columns;
+    uint32_t *offsets = (void *)(work->bytes + work->offsets);
 
-    work->writer.ctx = work->ctx;
-    work->writer.coded = &work->coded;
-    for (int64_t b = 0; b < n_blocks; b++) {
-        struct vbs_coded_place place = vbs_coded_place(&work->coded, b);
+    for (int s = 0; s < work->form->n_streams; s++) {
+        uint64_t at = work->writer.streams[s].at / (work->form->has_bits ? 1 : 8);
 
-        VBS_TRY(vbs_check_cancel(work->ctx));
-        VBS_TRY(note_offsets(work, b));
-        gather(work, &place);
-        VBS_TRY(work->form->write(&work->writer, &place, work->indices));
+        if (at > UINT32_MAX)
+            return too_large(work);
+        offsets[block * work->form->n_streams + s] = (uint32_t)at;
     }
-    work->coded.header.n_entries = work->writer.n_entries;
-    return note_offsets(work, n_blocks);
+    return VBS_OK;
 }
 
-/* Adds n bytes from a section to bytes (null: only counts), up to a multiple of 8. */
-static size_t add(uint8_t *bytes, size_t at, const void *section, size_t n)
+static enum vbs_status write_block(struct coding *work, const struct vbs_coded_place *place,
+                                   const uint16_t *indices)
 {
-    if (bytes && n > 0)
-        memcpy(bytes + at, section, n);
-    return (at + n + 7) & ~(size_t)7;
+    VBS_TRY(note_offsets(work, place->number));
+    work->form->write(&work->writer, place, indices);
+    return VBS_OK;
 }
 
-/* Puts all sections behind each other, and gives the end. */
-static size_t assemble(struct coding *work, uint8_t *bytes)
+/* Writes the header, gives unused space back, and opens the bytes, which *coded owns. */
+static enum vbs_status finish(struct coding *work, struct vbs_coded **coded)
 {
     struct vbs_coded_header *header = &work->coded.header;
-    size_t n_blocks = (size_t)(work->coded.n_block_rows * work->coded.n_block_columns);
-    size_t at = add(bytes, 0, header, sizeof *header);
+    struct vbs_coded *made;
+    uint8_t *bytes;
+    size_t n_bytes;
 
-    at = add(bytes, at, work->quantised->codebook,
-             (size_t)header->n_values * sizeof *work->quantised->codebook);
-    for (int c = 0; c < work->form->n_codes; c++)
-        at += vbs_coded_put_lengths(work->lengths[c], vbs_coded_symbols(header, c),
-                                    bytes ? bytes + at : NULL);
-    at = add(bytes, at, work->offsets,
-             (n_blocks + 1) * (size_t)work->form->n_streams * sizeof *work->offsets);
-    header->n_data = 0;
-    for (int s = 0; s < work->form->n_streams; s++) {
-        const struct vbs_bit_writer *bits = &work->writer.streams[s].bits;
-        uint64_t n_bytes = (bits->at + 7) / 8;
-
-        (void)add(bytes, at + header->n_data, bits->bytes, (size_t)n_bytes);
-        header->n_data = vbs_coded_stream_end(header->n_data, n_bytes);
-    }
-    return at + header->n_data;
+    VBS_TRY(note_offsets(work, work->coded.n_block_rows * work->coded.n_block_columns));
+    for (int s = 0; s < work->form->n_streams; s++)
+        header->n_data = vbs_coded_stream_end(header->n_data, (work->writer.streams[s].at + 7) / 8);
+    memcpy(work->bytes, header, sizeof *header);
+    n_bytes = work->data + header->n_data;
+    bytes = realloc(work->bytes, n_bytes);
+    if (!bytes)
+        return vbs_no_memory(work->ctx);
+    work->bytes = bytes;
+    VBS_TRY(vbs_coded_open(work->ctx, work->bytes, n_bytes, &made));
+    made->owned = work->bytes;
+    work->bytes = NULL;
+    *coded = made;
+    return VBS_OK;
 }
 
 static void coding_clear(struct coding *work)
 {
     free(work->indices);
-    free(work->offsets);
-    free(work->writer.entries);
+    free(work->bytes);
     for (int c = 0; c < 2; c++) {
         free(work->counts[c]);
         free(work->lengths[c]);
         free(work->codes[c]);
-        free(work->writer.streams[c].bits.bytes);
     }
 }
 
-/* The bytes of all sections, which *coded owns. */
-static enum vbs_status finish(struct coding *work, struct vbs_coded **coded)
+enum vbs_status vbs_code_matrix(struct vbs_ctx *ctx, const struct vbs_index_matrix *matrix,
+                                const struct vbs_coding_options *options, struct vbs_coded **coded)
 {
-    size_t n_bytes = assemble(work, NULL);
-    uint8_t *bytes = calloc(n_bytes, 1);
+    struct coding work = {.ctx = ctx, .matrix = matrix};
     enum vbs_status status;
 
-    if (!bytes)
-        return vbs_no_memory(work->ctx);
-    (void)assemble(work, bytes);
-    status = vbs_coded_open(work->ctx, bytes, n_bytes, coded);
-    if (status != VBS_OK)
-        free(bytes);
-    else
-        (*coded)->owned = bytes;
-    return status;
-}
-
-enum vbs_status vbs_code(struct vbs_ctx *ctx, const struct vbs_quantised *quantised,
-                         const struct vbs_coding_options *options, struct vbs_coded **coded)
-{
-    struct coding work = {.ctx = ctx, .quantised = quantised};
-    enum vbs_status status;
-
-    VBS_TRY(check_quantised(ctx, quantised));
-    VBS_TRY(check_options(ctx, quantised, options));
+    VBS_TRY(check_options(ctx, matrix, options));
     work.form = vbs_coded_form(options->coding);
     status = fill_header(&work, options);
     if (status == VBS_OK)
         status = allocate(&work);
     if (status == VBS_OK)
-        status = count_symbols(&work);
+        status = for_each_block(&work, count_block);
     if (status == VBS_OK)
         status = make_codes(&work);
     if (status == VBS_OK)
-        status = write_blocks(&work);
+        status = begin_bytes(&work);
+    if (status == VBS_OK)
+        status = for_each_block(&work, write_block);
     if (status == VBS_OK)
         status = finish(&work, coded);
     coding_clear(&work);
     return status;
+}
+
+/* ---- a quantised matrix ---- */
+
+static enum vbs_status check_quantised(struct vbs_ctx *ctx, const struct vbs_quantised *quantised)
+{
+    int64_t n = quantised->n_rows * quantised->n_columns;
+
+    if (quantised->bits < 1 || quantised->bits > VBS_MAX_CODEBOOK_BITS || quantised->n_values < 1 ||
+        quantised->n_values > 1 << quantised->bits)
+        return vbs_fail(ctx, VBS_USAGE, "a codebook of %d values in %d bits is out of range",
+                        quantised->n_values, quantised->bits);
+    if (!vbs_coded_is_codebook(quantised->codebook, quantised->n_values))
+        return vbs_fail(ctx, VBS_USAGE, "the values of the codebook are not 0 and ascending ones");
+    for (int64_t i = 0; i < n; i++)
+        if (quantised->indices[i] >= quantised->n_values)
+            return vbs_fail(ctx, VBS_USAGE, "index %lld is not one of the codebook", (long long)i);
+    return VBS_OK;
+}
+
+/* The matrix is in memory. */
+static enum vbs_status quantised_rows(void *self, int64_t first_row, int64_t n_rows,
+                                      const uint16_t **rows)
+{
+    const struct vbs_quantised *quantised = self;
+
+    (void)n_rows;
+    *rows = &quantised->indices[first_row * quantised->n_columns];
+    return VBS_OK;
+}
+
+enum vbs_status vbs_code(struct vbs_ctx *ctx, const struct vbs_quantised *quantised,
+                         const struct vbs_coding_options *options, struct vbs_coded **coded)
+{
+    struct vbs_quantised source = *quantised;
+    const struct vbs_index_matrix matrix = {.n_rows = source.n_rows,
+                                            .n_columns = source.n_columns,
+                                            .bits = source.bits,
+                                            .n_values = source.n_values,
+                                            .codebook = source.codebook,
+                                            .rows = quantised_rows,
+                                            .self = &source};
+
+    VBS_TRY(check_quantised(ctx, quantised));
+    return vbs_code_matrix(ctx, &matrix, options, coded);
 }

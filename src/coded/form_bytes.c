@@ -5,21 +5,8 @@
  */
 #include "coded/forms.h"
 
-#include "base/fail.h"
-
 #define MOST_DISTANCE 256
 #define SHORT_ROW     255 /* weights: their number fits a byte */
-
-static void count_symbols(const struct vbs_coded *coded, const struct vbs_coded_place *place,
-                          const uint16_t *indices, struct vbs_entry *entries,
-                          uint64_t *const counts[2])
-{
-    (void)coded;
-    (void)place;
-    (void)indices;
-    (void)entries;
-    (void)counts;
-}
 
 /* Bytes of a number of entries, and of an index. */
 static int number_bytes(const struct vbs_coded *coded)
@@ -32,36 +19,70 @@ static int index_bytes(const struct vbs_coded *coded)
     return coded->header.bits <= 8 ? 1 : 2;
 }
 
-static void put(struct vbs_bit_writer *bits, int n_bytes, unsigned number)
+static struct vbs_entries entries_of(const struct vbs_coded_place *place, const uint16_t *indices,
+                                     int row)
 {
-    vbs_bits_put(bits, number, 8 * n_bytes);
+    return vbs_entries_of(&indices[(size_t)row * (size_t)place->n_columns], place->n_columns,
+                          MOST_DISTANCE);
 }
 
-static enum vbs_status write_block(struct vbs_coded_writer *writer,
-                                   const struct vbs_coded_place *place, const uint16_t *indices)
+static int count_entries(struct vbs_entries entries)
 {
-    const struct vbs_coded *coded = writer->coded;
-    struct vbs_bit_writer *bits = &writer->streams[0].bits;
-    struct vbs_entry *entries = writer->entries;
+    struct vbs_entry entry;
     int n = 0;
 
-    VBS_TRY(vbs_coded_reserve(writer->ctx, &writer->streams[0],
-                              (uint64_t)(place->n_rows * number_bytes(coded))));
-    for (int row = 0; row < place->n_rows; row++) {
-        int added = vbs_entries_find(&indices[(size_t)row * (size_t)place->n_columns],
-                                     place->n_columns, MOST_DISTANCE, &entries[n]);
+    while (vbs_entries_next(&entries, &entry))
+        n++;
+    return n;
+}
 
-        put(bits, number_bytes(coded), (unsigned)added);
-        n += added;
+static int64_t count_symbols(const struct vbs_coded *coded, const struct vbs_coded_place *place,
+                             const uint16_t *indices, uint64_t *const counts[2])
+{
+    int64_t n = 0;
+
+    (void)coded;
+    (void)counts;
+    for (int row = 0; row < place->n_rows; row++)
+        n += count_entries(entries_of(place, indices, row));
+    return n;
+}
+
+static uint64_t most_bytes(const struct vbs_coded *coded, uint64_t n_bits)
+{
+    uint64_t n_numbers = (uint64_t)(coded->header.n_rows * coded->n_block_columns);
+
+    (void)n_bits;
+    return n_numbers * (uint64_t)number_bytes(coded) +
+           coded->header.n_entries * (uint64_t)(1 + index_bytes(coded));
+}
+
+static void write_block(struct vbs_coded_writer *writer, const struct vbs_coded_place *place,
+                        const uint16_t *indices)
+{
+    struct vbs_bit_writer *bits = &writer->streams[0];
+    int n_size = number_bytes(writer->coded), size = index_bytes(writer->coded);
+    uint8_t *numbers = bits->bytes + bits->at / 8;
+    uint8_t *distances = numbers + (size_t)place->n_rows * (size_t)n_size, *values;
+    struct vbs_entry entry;
+    size_t n = 0;
+
+    for (int row = 0; row < place->n_rows; row++) {
+        int added = count_entries(entries_of(place, indices, row));
+
+        vbs_number_put(numbers + (size_t)row * (size_t)n_size, n_size, (uint32_t)added);
+        n += (size_t)added;
     }
-    VBS_TRY(vbs_coded_reserve(writer->ctx, &writer->streams[0],
-                              (uint64_t)n * (uint64_t)(1 + index_bytes(coded))));
-    writer->n_entries += (uint64_t)n;
-    for (int i = 0; i < n; i++)
-        put(bits, 1, entries[i].distance - 1U);
-    for (int i = 0; i < n; i++)
-        put(bits, index_bytes(coded), entries[i].value);
-    return VBS_OK;
+    values = distances + n;
+    bits->at = 8 * (uint64_t)(values + n * (size_t)size - bits->bytes);
+    for (int row = 0; row < place->n_rows; row++) {
+        struct vbs_entries entries = entries_of(place, indices, row);
+
+        for (; vbs_entries_next(&entries, &entry); values += size) {
+            *distances++ = (uint8_t)(entry.distance - 1);
+            vbs_number_put(values, size, entry.value);
+        }
+    }
 }
 
 /* The arrays of a block. */
@@ -141,9 +162,31 @@ static void decode_block(const struct vbs_coded *coded, const struct vbs_coded_p
     }
 }
 
+static void decode_indices(const struct vbs_coded *coded, const struct vbs_coded_place *place,
+                           uint16_t *indices)
+{
+    struct arrays arrays;
+    int size = index_bytes(coded), n_size = number_bytes(coded), i = 0;
+
+    if (!open_arrays(coded, place, &arrays))
+        return;
+    for (int row = 0; row < place->n_rows; row++) {
+        int end = i + (int)vbs_number_get(arrays.numbers + (size_t)row * (size_t)n_size, n_size);
+        int64_t position = (int64_t)row * place->n_columns - 1;
+
+        for (; i < end; i++) {
+            position += arrays.distances[i] + 1;
+            indices[position] =
+                (uint16_t)vbs_number_get(arrays.indices + (size_t)i * (size_t)size, size);
+        }
+    }
+}
+
 const struct vbs_coded_form vbs_coded_form_bytes = {.name = "bytes",
                                                     .n_streams = 1,
                                                     .count = count_symbols,
+                                                    .most_bytes = most_bytes,
                                                     .write = write_block,
                                                     .check = check_block,
-                                                    .decode = decode_block};
+                                                    .decode = decode_block,
+                                                    .decode_indices = decode_indices};

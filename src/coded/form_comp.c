@@ -5,45 +5,50 @@
  */
 #include "coded/forms.h"
 
-#include "base/fail.h"
-
 static int most_distance(const struct vbs_coded *coded)
 {
     return 1 << coded->header.index_bits;
 }
 
-static void count_symbols(const struct vbs_coded *coded, const struct vbs_coded_place *place,
-                          const uint16_t *indices, struct vbs_entry *entries,
-                          uint64_t *const counts[2])
+static struct vbs_entries entries_of(const struct vbs_coded *coded,
+                                     const struct vbs_coded_place *place, const uint16_t *indices)
 {
-    int n =
-        vbs_entries_find(indices, place->n_rows * place->n_columns, most_distance(coded), entries);
-
-    for (int i = 0; i < n; i++) {
-        counts[0][entries[i].value]++;
-        counts[1][entries[i].distance - 1]++;
-    }
+    return vbs_entries_of(indices, place->n_rows * place->n_columns, most_distance(coded));
 }
 
-static enum vbs_status write_block(struct vbs_coded_writer *writer,
-                                   const struct vbs_coded_place *place, const uint16_t *indices)
+static int64_t count_symbols(const struct vbs_coded *coded, const struct vbs_coded_place *place,
+                             const uint16_t *indices, uint64_t *const counts[2])
+{
+    struct vbs_entries entries = entries_of(coded, place, indices);
+    struct vbs_entry entry;
+    int64_t n = 0;
+
+    for (; vbs_entries_next(&entries, &entry); n++) {
+        counts[0][entry.value]++;
+        counts[1][entry.distance - 1]++;
+    }
+    return n;
+}
+
+static uint64_t most_bytes(const struct vbs_coded *coded, uint64_t n_bits)
+{
+    (void)coded;
+    return (n_bits + 7) / 8;
+}
+
+static void write_block(struct vbs_coded_writer *writer, const struct vbs_coded_place *place,
+                        const uint16_t *indices)
 {
     const uint8_t *const *lengths = writer->lengths;
-    struct vbs_entry *entries = writer->entries;
-    int n = vbs_entries_find(indices, place->n_rows * place->n_columns,
-                             most_distance(writer->coded), entries);
+    struct vbs_entries entries = entries_of(writer->coded, place, indices);
+    struct vbs_entry entry;
 
-    writer->n_entries += (uint64_t)n;
-    for (int s = 0; s < 2; s++)
-        VBS_TRY(vbs_coded_reserve(writer->ctx, &writer->streams[s],
-                                  (uint64_t)n * VBS_MAX_CODE_BITS / 8 + 1));
-    for (int i = 0; i < n; i++) {
-        int value = entries[i].value, distance = entries[i].distance - 1;
+    while (vbs_entries_next(&entries, &entry)) {
+        int distance = entry.distance - 1;
 
-        vbs_bits_put(&writer->streams[0].bits, writer->codes[0][value], lengths[0][value]);
-        vbs_bits_put(&writer->streams[1].bits, writer->codes[1][distance], lengths[1][distance]);
+        vbs_bits_put(&writer->streams[0], writer->codes[0][entry.value], lengths[0][entry.value]);
+        vbs_bits_put(&writer->streams[1], writer->codes[1][distance], lengths[1][distance]);
     }
-    return VBS_OK;
 }
 
 /* A part of a stream that is decoded. */
@@ -112,11 +117,26 @@ static void decode_block(const struct vbs_coded *coded, const struct vbs_coded_p
     }
 }
 
+static void decode_indices(const struct vbs_coded *coded, const struct vbs_coded_place *place,
+                           uint16_t *indices)
+{
+    struct part values = part_of(coded, place->number, 0);
+    struct part distances = part_of(coded, place->number, 1);
+    int64_t position = -1;
+
+    while (values.at < values.end) {
+        position += next_symbol(&distances) + 1;
+        indices[position] = (uint16_t)next_symbol(&values);
+    }
+}
+
 const struct vbs_coded_form vbs_coded_form_comp = {.name = "comp",
                                                    .n_codes = 2,
                                                    .n_streams = 2,
                                                    .has_bits = true,
                                                    .count = count_symbols,
+                                                   .most_bytes = most_bytes,
                                                    .write = write_block,
                                                    .check = check_block,
-                                                   .decode = decode_block};
+                                                   .decode = decode_block,
+                                                   .decode_indices = decode_indices};

@@ -6,8 +6,6 @@
  */
 #include "coded/forms.h"
 
-#include "base/fail.h"
-
 #define N_STREAMS   4
 #define N_NUMBERS   (2 * N_STREAMS - 1)
 #define SMALL_BLOCK 65536 /* weights: its streams have fewer bytes and entries */
@@ -36,26 +34,29 @@ static int symbol_of(const struct vbs_coded *coded, const struct vbs_entry *entr
     return entry->value << coded->header.index_bits | (entry->distance - 1);
 }
 
-static int find_entries(const struct vbs_coded *coded, const struct vbs_coded_place *place,
-                        const uint16_t *indices, int stream, struct vbs_entry *entries)
+static struct vbs_entries entries_of(const struct vbs_coded *coded,
+                                     const struct vbs_coded_place *place, const uint16_t *indices,
+                                     int stream)
 {
     int n = stream_area(place, stream);
 
-    return n == 0 ? 0
-                  : vbs_entries_find(&indices[(size_t)stream * (size_t)quarter_of(place)], n,
-                                     1 << coded->header.index_bits, entries);
+    return vbs_entries_of(n > 0 ? &indices[(size_t)stream * (size_t)quarter_of(place)] : indices, n,
+                          1 << coded->header.index_bits);
 }
 
-static void count_symbols(const struct vbs_coded *coded, const struct vbs_coded_place *place,
-                          const uint16_t *indices, struct vbs_entry *entries,
-                          uint64_t *const counts[2])
+static int64_t count_symbols(const struct vbs_coded *coded, const struct vbs_coded_place *place,
+                             const uint16_t *indices, uint64_t *const counts[2])
 {
-    for (int s = 0; s < N_STREAMS; s++) {
-        int n = find_entries(coded, place, indices, s, entries);
+    struct vbs_entry entry;
+    int64_t n = 0;
 
-        for (int i = 0; i < n; i++)
-            counts[0][symbol_of(coded, &entries[i])]++;
+    for (int s = 0; s < N_STREAMS; s++) {
+        struct vbs_entries entries = entries_of(coded, place, indices, s);
+
+        for (; vbs_entries_next(&entries, &entry); n++)
+            counts[0][symbol_of(coded, &entry)]++;
     }
+    return n;
 }
 
 static int number_bytes(const struct vbs_coded_place *place)
@@ -63,34 +64,46 @@ static int number_bytes(const struct vbs_coded_place *place)
     return area_of(place) <= SMALL_BLOCK ? 2 : 4;
 }
 
-static enum vbs_status write_block(struct vbs_coded_writer *writer,
-                                   const struct vbs_coded_place *place, const uint16_t *indices)
+/* Beside the codes, a block has its numbers, and up to 7 bits behind each stream. */
+static uint64_t most_bytes(const struct vbs_coded *coded, uint64_t n_bits)
 {
-    struct vbs_bit_writer *bits = &writer->streams[0].bits;
-    int size = number_bytes(place);
-    uint64_t head = bits->at / 8;
+    uint64_t n_blocks = (uint64_t)(coded->n_block_rows * coded->n_block_columns);
 
-    VBS_TRY(vbs_coded_reserve(writer->ctx, &writer->streams[0], (uint64_t)(N_NUMBERS * size)));
+    return n_bits / 8 + n_blocks * (N_NUMBERS * 4 + N_STREAMS);
+}
+
+/* Writes the entries of a stream, and gives their number. */
+static uint32_t write_stream(struct vbs_coded_writer *writer, struct vbs_entries entries)
+{
+    struct vbs_bit_writer *bits = &writer->streams[0];
+    struct vbs_entry entry;
+    uint32_t n = 0;
+
+    for (; vbs_entries_next(&entries, &entry); n++) {
+        int symbol = symbol_of(writer->coded, &entry);
+
+        vbs_bits_put(bits, writer->codes[0][symbol], writer->lengths[0][symbol]);
+    }
+    bits->at = (bits->at + 7) & ~UINT64_C(7);
+    return n;
+}
+
+static void write_block(struct vbs_coded_writer *writer, const struct vbs_coded_place *place,
+                        const uint16_t *indices)
+{
+    struct vbs_bit_writer *bits = &writer->streams[0];
+    int size = number_bytes(place);
+    uint8_t *head = bits->bytes + bits->at / 8;
+
     bits->at += (uint64_t)(8 * N_NUMBERS * size);
     for (int s = 0; s < N_STREAMS; s++) {
-        int n = find_entries(writer->coded, place, indices, s, writer->entries);
         uint64_t from = bits->at / 8;
+        uint32_t n = write_stream(writer, entries_of(writer->coded, place, indices, s));
 
-        writer->n_entries += (uint64_t)n;
-        VBS_TRY(vbs_coded_reserve(writer->ctx, &writer->streams[0],
-                                  (uint64_t)n * VBS_MAX_CODE_BITS / 8 + 1));
-        for (int i = 0; i < n; i++) {
-            int symbol = symbol_of(writer->coded, &writer->entries[i]);
-
-            vbs_bits_put(bits, writer->codes[0][symbol], writer->lengths[0][symbol]);
-        }
-        bits->at = (bits->at + 7) & ~UINT64_C(7);
-        vbs_number_put(bits->bytes + head + s * size, size, (uint32_t)n);
+        vbs_number_put(head + s * size, size, n);
         if (s + 1 < N_STREAMS)
-            vbs_number_put(bits->bytes + head + (N_STREAMS + s) * size, size,
-                           (uint32_t)(bits->at / 8 - from));
+            vbs_number_put(head + (N_STREAMS + s) * size, size, (uint32_t)(bits->at / 8 - from));
     }
-    return VBS_OK;
 }
 
 /* The streams of a block. */
@@ -207,10 +220,34 @@ static void decode_block(const struct vbs_coded *coded, const struct vbs_coded_p
         }
 }
 
+static void decode_indices(const struct vbs_coded *coded, const struct vbs_coded_place *place,
+                           uint16_t *indices)
+{
+    uint64_t mask = (UINT64_C(1) << coded->header.code_bits[0]) - 1;
+    struct streams streams;
+
+    if (!open_streams(coded, place, &streams))
+        return;
+    for (int s = 0; s < N_STREAMS; s++) {
+        int64_t position = (int64_t)s * quarter_of(place) - 1;
+        uint64_t at = 0;
+
+        for (uint32_t i = 0; i < streams.n[s]; i++) {
+            struct vbs_pair_hit hit = coded->pairs[vbs_bits_at(streams.bytes[s], at) & mask];
+
+            at += hit.distance_bits & 15;
+            position += hit.distance_bits >> 4;
+            indices[position] = hit.value;
+        }
+    }
+}
+
 const struct vbs_coded_form vbs_coded_form_joint = {.name = "joint",
                                                     .n_codes = 1,
                                                     .n_streams = 1,
                                                     .count = count_symbols,
+                                                    .most_bytes = most_bytes,
                                                     .write = write_block,
                                                     .check = check_block,
-                                                    .decode = decode_block};
+                                                    .decode = decode_block,
+                                                    .decode_indices = decode_indices};

@@ -78,34 +78,51 @@ struct vbs_entry {
     uint16_t value;
 };
 
-/* Writes the entries of indices[0..n-1] with distances of at most `most`, and returns their number.
- * entries has space for n. */
-int vbs_entries_find(const uint16_t *indices, int n, int most, struct vbs_entry *entries);
+/* The entries of a run of weights, which vbs_entries_next gives one after the other. */
+struct vbs_entries {
+    const uint16_t *indices; /* [n] of the run */
+    int n;
+    int most; /* the largest distance */
+    int next; /* the first weight that may be the next that is not 0 */
+    int last; /* the place of the entry before */
+};
+
+static inline struct vbs_entries vbs_entries_of(const uint16_t *indices, int n, int most)
+{
+    return (struct vbs_entries){.indices = indices, .n = n, .most = most, .last = -1};
+}
+
+/* False: there are no more. */
+static inline bool vbs_entries_next(struct vbs_entries *entries, struct vbs_entry *entry)
+{
+    int distance;
+
+    while (entries->next < entries->n && entries->indices[entries->next] == 0)
+        entries->next++;
+    if (entries->next == entries->n)
+        return false;
+    distance = entries->next - entries->last;
+    if (distance > entries->most) {
+        *entry = (struct vbs_entry){.distance = (uint16_t)entries->most};
+        entries->last += entries->most;
+        return true;
+    }
+    *entry = (struct vbs_entry){(uint16_t)distance, entries->indices[entries->next]};
+    entries->last = entries->next++;
+    return true;
+}
 
 /* Totals that a check of a block adds to. */
 struct vbs_coded_totals {
     uint64_t n_entries, n_nonzero;
 };
 
-/* Bytes that grow while bits are written into them. */
-struct vbs_coded_stream {
-    struct vbs_bit_writer bits;
-    int64_t capacity;
-};
-
-/* Makes space for n_bytes more, which are 0. VBS_NO_MEMORY. */
-enum vbs_status vbs_coded_reserve(struct vbs_ctx *ctx, struct vbs_coded_stream *stream,
-                                  uint64_t n_bytes) VBS_MUST_CHECK;
-
 /* The output of coding. */
 struct vbs_coded_writer {
-    struct vbs_ctx *ctx;
-    const struct vbs_coded *coded; /* its header is known */
+    const struct vbs_coded *coded; /* its header is known, but for n_data */
     const uint8_t *lengths[2];     /* of the codes of symbols */
     const uint32_t *codes[2];
-    struct vbs_coded_stream streams[2]; /* of bits; the second is only for comp */
-    struct vbs_entry *entries;          /* space for those of a block */
-    uint64_t n_entries;                 /* so far */
+    struct vbs_bit_writer streams[2]; /* with space for most_bytes; the second is only for comp */
 };
 
 struct vbs_coded_form {
@@ -113,12 +130,16 @@ struct vbs_coded_form {
     int n_codes;   /* Huffman codes */
     int n_streams; /* of data: an offset of a block for each */
     bool has_bits; /* offsets count bits, not bytes */
-    /* Counts the symbols of a block, of each code. indices are those of the block, row by row. */
-    void (*count)(const struct vbs_coded *coded, const struct vbs_coded_place *place,
-                  const uint16_t *indices, struct vbs_entry *entries, uint64_t *const counts[2]);
-    /* Writes a block. VBS_NO_MEMORY. */
-    enum vbs_status (*write)(struct vbs_coded_writer *writer, const struct vbs_coded_place *place,
-                             const uint16_t *indices);
+    /* Counts the symbols of a block, of each code, and gives the number of entries. indices are
+     * those of the block, row by row. */
+    int64_t (*count)(const struct vbs_coded *coded, const struct vbs_coded_place *place,
+                     const uint16_t *indices, uint64_t *const counts[2]);
+    /* Gives the most bytes that a stream takes whose codes have n_bits; exact but for joint, where
+     * streams begin at bytes. */
+    uint64_t (*most_bytes)(const struct vbs_coded *coded, uint64_t n_bits);
+    /* Writes a block. */
+    void (*write)(struct vbs_coded_writer *writer, const struct vbs_coded_place *place,
+                  const uint16_t *indices);
     /* Gives whether a block of data that nobody vouches for decodes to its end and within its
      * place. Reads nothing outside the data. */
     bool (*check)(const struct vbs_coded *coded, const struct vbs_coded_place *place,
@@ -126,6 +147,9 @@ struct vbs_coded_form {
     /* Decodes a block that has been checked; dense is 0. */
     void (*decode)(const struct vbs_coded *coded, const struct vbs_coded_place *place,
                    float *dense);
+    /* Decodes it to indices into the codebook, which are 0. */
+    void (*decode_indices)(const struct vbs_coded *coded, const struct vbs_coded_place *place,
+                           uint16_t *indices);
 };
 
 extern const struct vbs_coded_form vbs_coded_form_comp, vbs_coded_form_joint, vbs_coded_form_bytes;

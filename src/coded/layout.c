@@ -58,11 +58,6 @@ struct vbs_coded_place vbs_coded_place(const struct vbs_coded *coded, int64_t bl
         .n_columns = (int)(n_columns < header->block_columns ? n_columns : header->block_columns)};
 }
 
-static size_t filled_up(size_t n_bytes)
-{
-    return (n_bytes + 7) & ~(size_t)7;
-}
-
 static void put_list(const uint8_t *lengths, int n, int n_listed, uint8_t *bytes)
 {
     int at = 0;
@@ -86,14 +81,14 @@ size_t vbs_coded_put_lengths(const uint8_t *lengths, int n, uint8_t *bytes)
     if (longest > NIBBLE || LISTED * n_listed <= (n + 1) / 2) {
         if (bytes)
             put_list(lengths, n, n_listed, bytes);
-        return filled_up(4 + (size_t)LISTED * (size_t)n_listed);
+        return vbs_coded_filled(4 + (size_t)LISTED * (size_t)n_listed);
     }
     if (bytes) {
         vbs_number_put(bytes, 4, ALL_LENGTHS);
         for (int i = 0; i < n; i++)
             bytes[4 + i / 2] |= (uint8_t)(lengths[i] << (i % 2 * 4));
     }
-    return filled_up(4 + ((size_t)n + 1) / 2);
+    return vbs_coded_filled(4 + ((size_t)n + 1) / 2);
 }
 
 static bool get_list(const uint8_t *bytes, int n, int n_listed, uint8_t *lengths)
@@ -121,10 +116,10 @@ bool vbs_coded_get_lengths(const uint8_t *bytes, size_t n_bytes, int n, uint8_t 
     if (n_listed != ALL_LENGTHS) {
         if (n_listed > (uint32_t)n)
             return false;
-        *n_read = filled_up(4 + (size_t)LISTED * n_listed);
+        *n_read = vbs_coded_filled(4 + (size_t)LISTED * n_listed);
         return *n_read <= n_bytes && get_list(bytes, n, (int)n_listed, lengths);
     }
-    *n_read = filled_up(4 + ((size_t)n + 1) / 2);
+    *n_read = vbs_coded_filled(4 + ((size_t)n + 1) / 2);
     if (*n_read > n_bytes)
         return false;
     for (int i = 0; i < n; i++)

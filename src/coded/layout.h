@@ -16,6 +16,12 @@ bool vbs_coded_is_codebook(const float *values, int n);
 /* Gives the number of symbols of a code. */
 int vbs_coded_symbols(const struct vbs_coded_header *header, int code);
 
+/* Gives the bytes of a section of n_bytes, which is filled up to a multiple of 8. */
+static inline size_t vbs_coded_filled(size_t n_bytes)
+{
+    return (n_bytes + 7) & ~(size_t)7;
+}
+
 /* Sizes of blocks, and counts of them. */
 void vbs_coded_count_blocks(struct vbs_coded *coded);
 

@@ -1,6 +1,6 @@
-/* Every allocation of pruning, quantising, coding and opening coded weights fails once, and then
- * also every one after it: the call reports it, leaves nothing behind (AddressSanitizer looks), and
- * leaves its outputs alone. */
+/* Every allocation of pruning, quantising, coding, coding anew and opening coded weights fails
+ * once, and then also every one after it: the call reports it, leaves nothing behind
+ * (AddressSanitizer looks), and leaves its outputs alone. */
 #include "support/fault.h"
 #include "support/tap.h"
 
@@ -18,12 +18,14 @@ static void fill(float *weights)
         weights[i] = (float)((i * 7919) % 211 - 105) / 64;
 }
 
-/* Prunes, quantises, codes, and opens the bytes once more. */
+/* Prunes, quantises, codes with some blocks and then with others, and opens the bytes once more. */
 static enum vbs_status code_all(struct vbs_ctx *ctx, enum vbs_coding coding)
 {
-    const struct vbs_coding_options options = {coding, 4, 5, 16};
+    const struct vbs_coding_options first = {coding, 4, 5, 16};
+    const struct vbs_coding_options second = {(enum vbs_coding)((coding + 1) % VBS_N_CODINGS), 3, 7,
+                                              9};
     struct vbs_quantised quantised = {0};
-    struct vbs_coded *coded = NULL, *again = NULL;
+    struct vbs_coded *coded = NULL, *other = NULL, *again = NULL;
     float weights[N_WEIGHTS];
     size_t n_bytes;
     enum vbs_status status;
@@ -33,15 +35,18 @@ static enum vbs_status code_all(struct vbs_ctx *ctx, enum vbs_coding coding)
     if (status == VBS_OK)
         status = vbs_quantise(ctx, weights, N_ROWS, N_COLUMNS, 4, &quantised);
     if (status == VBS_OK)
-        status = vbs_code(ctx, &quantised, &options, &coded);
+        status = vbs_code(ctx, &quantised, &first, &coded);
+    if (status == VBS_OK)
+        status = vbs_coded_recode(ctx, coded, &second, &other);
     if (status == VBS_OK) {
-        const void *bytes = vbs_coded_bytes(coded, &n_bytes);
+        const void *bytes = vbs_coded_bytes(other, &n_bytes);
 
         status = vbs_coded_open(ctx, bytes, n_bytes, &again);
     }
-    if (status != VBS_OK && again)
+    if (status != VBS_OK && (again || (!coded && other)))
         status = VBS_N_STATUS;
     vbs_coded_free(again);
+    vbs_coded_free(other);
     vbs_coded_free(coded);
     vbs_quantised_clear(&quantised);
     return status;
