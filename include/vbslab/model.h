@@ -14,6 +14,7 @@
 #ifndef VBSLAB_MODEL_H
 #define VBSLAB_MODEL_H
 
+#include "vbslab/coded.h"
 #include "vbslab/status.h"
 
 #include <stdbool.h>
@@ -397,8 +398,9 @@ const char *vbs_model_text(int index);
 
 /*
  * Loads a network. model is the name of a built-in network, or the path of a model text (which ends
- * in .net) or of an ONNX file (which ends in .onnx). input, where it is not null, is a shape of as
- * many dimensions that replaces the model's own. *network is freed by vbs_network_free.
+ * in .net), of an ONNX file (.onnx), or of a network with coded weights (.vbz). input, where it is
+ * not null, is a shape of as many dimensions that replaces the model's own. *network is freed by
+ * vbs_network_free.
  *
  * Errors: VBS_NOT_FOUND (the detail suggests the nearest name), VBS_UNSUPPORTED (operators of an
  * ONNX file; all are named, each with one of its nodes), VBS_IO, VBS_FORMAT (with the file and the
@@ -420,9 +422,9 @@ enum vbs_status vbs_network_parse(struct vbs_ctx *ctx, const char *source, const
                                   size_t length, const struct vbs_shape *input,
                                   struct vbs_network **network) VBS_MUST_CHECK;
 
-/* Writes the name of the network in the ONNX file at path, which is the file's without folder and
- * ending, into name, and returns name. The file is not opened. */
-char *vbs_onnx_name(const char *path, char name[VBS_MAX_NAME]);
+/* Writes the name of the network in the .onnx or .vbz file at path, which is the file's without
+ * folder and ending, into name, and returns name. The file is not opened. */
+char *vbs_network_file_name(const char *path, char name[VBS_MAX_NAME]);
 
 /* Frees a network and all that it points to; null is allowed. */
 void vbs_network_free(struct vbs_network *network);
@@ -466,6 +468,38 @@ int64_t vbs_weight_count(const struct vbs_network *network, int layer);
 enum vbs_status vbs_parameter_values(struct vbs_ctx *ctx, const struct vbs_network *network,
                                      int layer, int fused, enum vbs_parameter what, int64_t first,
                                      int64_t count, float *values) VBS_MUST_CHECK;
+
+/* Gives the coded weights of a conv or fc, which the network owns, or null where its weights are
+ * not coded. The matrix has a row for each output channel: conv [O][I / groups, D, H, W], fc [O][C,
+ * D, H, W]. vbs_parameter_values decodes them: many rows that are asked for at once are decoded
+ * once, rows that are asked for one by one are decoded once for each row of their block. */
+const struct vbs_coded *vbs_network_coded(const struct vbs_network *network, int layer);
+
+/* Gives whether the layer may be computed from this form of its coded weights: from the stored one,
+ * and, where the file says that any form may be used, from all that vbs_coded_recode makes. */
+bool vbs_network_may_code(const struct vbs_network *network, int layer, enum vbs_coding coding);
+
+/* Coded weights of a layer, for vbs_network_write. */
+struct vbs_layer_weights {
+    int layer;
+    const struct vbs_coded *coded;
+    bool any_form; /* they may be coded anew in other forms when they are used */
+};
+
+/*
+ * Writes a network with coded weights as a .vbz file (docs/formats.md), which is self-contained: of
+ * a network from a text it has the text, of one from ONNX the bytes of its files without the
+ * weights that are coded. weights[0..n-1] ascend by layer; other parameters stay as they are. The
+ * file is loaded and compared before it gets its name, so that path has the old file or the
+ * complete new one.
+ *
+ * Errors: VBS_USAGE (weights of a layer without a matrix, or of another shape), VBS_IO,
+ * VBS_NO_MEMORY, VBS_INTERRUPTED; those of reading the files of the network. Complexity: O(bytes
+ * that are written and entries of the weights).
+ */
+enum vbs_status vbs_network_write(struct vbs_ctx *ctx, const struct vbs_network *network,
+                                  const struct vbs_layer_weights *weights, int n,
+                                  const char *path) VBS_MUST_CHECK;
 
 /* Gives the number of arrays of parameters that a file brings (the weights of a layer are one, its
  * bias is another). 0: all parameters are seeded, or there are none. */

@@ -2,6 +2,7 @@
 #include "base/fail.h"
 #include "base/text.h"
 #include "model/onnx/onnx.h"
+#include "model/vbz/vbz.h"
 #include "vbslab/model.h"
 
 #include <stdlib.h>
@@ -60,7 +61,7 @@ static enum vbs_status unknown_model(struct vbs_ctx *ctx, const char *name)
                         nearest);
     return vbs_fail(ctx, VBS_NOT_FOUND,
                     "no network '%.100s'; 'vbslab models' lists the built-in ones, and the path "
-                    "of a file ends in .net or .onnx",
+                    "of a file ends in .net, .onnx or .vbz",
                     name);
 }
 
@@ -90,5 +91,7 @@ enum vbs_status vbs_network_load(struct vbs_ctx *ctx, const char *model,
         return load_file(ctx, model, input, network);
     if (ends_in(model, ".onnx"))
         return vbs_onnx_load(ctx, model, input, NULL, 0, network);
+    if (ends_in(model, ".vbz"))
+        return vbs_vbz_load(ctx, model, input, network);
     return unknown_model(ctx, model);
 }

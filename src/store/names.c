@@ -151,7 +151,7 @@ enum vbs_status vbs_store_choose(struct vbs_ctx *ctx, struct vbs_store *store, c
 /* Checks that a tag cannot be taken for an id, a file or an option. */
 static enum vbs_status check_tag(struct vbs_ctx *ctx, struct vbs_store *store, const char *tag)
 {
-    static const char *const FILES[] = {".csv", ".net", ".onnx"};
+    static const char *const FILES[] = {".csv", ".net", ".onnx", ".vbz"};
     size_t length = strlen(tag);
     int64_t n_models;
 

@@ -181,7 +181,7 @@ bool cli_ends_in(const char *text, const char *ending)
 
 bool cli_is_network_file(const char *word)
 {
-    return cli_ends_in(word, ".net") || cli_ends_in(word, ".onnx");
+    return cli_ends_in(word, ".net") || cli_ends_in(word, ".onnx") || cli_ends_in(word, ".vbz");
 }
 
 /* ---- Progress ---- */

@@ -255,7 +255,7 @@ static enum vbs_status find_name(struct cli *cli, const char *word, char name[VB
     if (status != VBS_USAGE)
         return status;
     /* The file leaves sizes open, which the profile has. */
-    vbs_onnx_name(word, name);
+    vbs_network_file_name(word, name);
     return VBS_OK;
 }
 

@@ -118,8 +118,9 @@ static enum vbs_status hash_stored(struct vbs_ctx *ctx, const struct vbs_network
     for (int k = 1; k <= network->n_layers; k++) {
         const struct vbs_layer *l = &network->layers[k];
 
-        VBS_TRY(hash_values(ctx, network, k, -1, VBS_PARAMETER_WEIGHTS,
-                            vbs_weight_count(network, k), hash));
+        if (!vbs_network_coded(network, k)) /* else the hash of the network holds them */
+            VBS_TRY(hash_values(ctx, network, k, -1, VBS_PARAMETER_WEIGHTS,
+                                vbs_weight_count(network, k), hash));
         if (l->operand.n_dims > 0)
             VBS_TRY(hash_values(ctx, network, k, -1, VBS_PARAMETER_OPERAND,
                                 vbs_shape_elements(&l->operand), hash));

@@ -1,4 +1,4 @@
-#include "vbslab/model.h"
+#include "model/network/network.h"
 
 #include <string.h>
 
@@ -309,13 +309,38 @@ static uint64_t mix_layer(uint64_t hash, const struct vbs_layer *layer)
     return hash;
 }
 
-uint64_t vbs_network_hash(const struct vbs_network *network)
+/* Coded weights decide how long their kernels run and how many bytes they take. A network without
+ * any has the hash that it had before there were coded weights. */
+static uint64_t mix_coded(uint64_t hash, const struct vbs_network *network, int layer)
+{
+    const struct vbs_layer_coded *coded;
+
+    if (!vbs_network_coded(network, layer))
+        return hash;
+    coded = &network->parameters->coded[layer];
+    return mix(mix(hash, coded->fingerprint), (uint64_t)coded->any_form);
+}
+
+static uint64_t hash_network(const struct vbs_network *network, bool with_coded)
 {
     uint64_t hash = mix(UINT64_C(0xcbf29ce484222325), HASH_VERSION);
 
     hash = mix_shape(hash, &network->input);
     hash = mix(hash, (uint64_t)network->n_layers);
-    for (int k = 1; k <= network->n_layers; k++)
+    for (int k = 1; k <= network->n_layers; k++) {
         hash = mix_layer(hash, &network->layers[k]);
+        if (with_coded)
+            hash = mix_coded(hash, network, k);
+    }
     return hash;
+}
+
+uint64_t vbs_network_hash(const struct vbs_network *network)
+{
+    return hash_network(network, true);
+}
+
+uint64_t vbs_network_plain_hash(const struct vbs_network *network)
+{
+    return hash_network(network, false);
 }

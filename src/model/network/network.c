@@ -12,6 +12,7 @@
 #include <search.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 /* The memory of a network and of everything to which it points. */
 struct network {
@@ -74,10 +75,51 @@ void vbs_network_free(struct vbs_network *network)
     struct network *whole = (struct network *)network;
 
     if (whole) {
-        vbs_source_free(whole->parameters.source);
+        struct vbs_parameters *p = &whole->parameters;
+
+        for (int k = 1; p->coded && k <= network->n_layers; k++)
+            vbs_coded_free(p->coded[k].coded);
+        free(p->coded);
+        vbs_source_free(p->source);
+        if (p->mapped)
+            munmap(p->mapped, p->mapped_bytes);
         vbs_arena_clear(&whole->arena);
         free(whole);
     }
+}
+
+enum vbs_status vbs_network_rename(struct vbs_ctx *ctx, struct vbs_network *network,
+                                   const char *name)
+{
+    char *copy = vbs_arena_strdup(&((struct network *)network)->arena, name);
+
+    if (!copy)
+        return vbs_no_memory(ctx);
+    network->name = copy;
+    return VBS_OK;
+}
+
+enum vbs_status vbs_network_set_origin(struct vbs_ctx *ctx, struct vbs_network *network,
+                                       const char *text, size_t length,
+                                       const struct vbs_shape *input)
+{
+    struct network *whole = (struct network *)network;
+    char *copy = text ? vbs_arena_alloc(&whole->arena, length + 1, 1) : NULL;
+
+    if (text && !copy)
+        return vbs_no_memory(ctx);
+    if (text)
+        memcpy(copy, text, length);
+    whole->parameters.origin =
+        (struct vbs_origin){.text = copy, .length = length, .input = {.n_dims = 0}};
+    if (input)
+        whole->parameters.origin.input = *input;
+    return VBS_OK;
+}
+
+struct vbs_parameters *vbs_network_own(struct vbs_network *network)
+{
+    return &((struct network *)network)->parameters;
 }
 
 static int compare_named(const void *a, const void *b)

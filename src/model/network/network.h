@@ -1,7 +1,7 @@
 /*
  * The headers with which readers of files make networks: the table of operators (op.h), shapes
- * (shape.h), the shape of an operator's output (operation.h), the values of parameters (values.h),
- * and the builder.
+ * (shape.h), the shape of an operator's output (operation.h), the values of parameters (values.h,
+ * parameters.h), and the builder.
  *
  * A network is built operator by operator, as readers of files meet them. Shapes are inferred and
  * checked at once; fusion is settled at the end, when all readers of a tensor are known.
@@ -13,6 +13,7 @@
 
 #include "model/network/op.h"
 #include "model/network/operation.h"
+#include "model/network/parameters.h"
 #include "model/network/shape.h"
 #include "model/network/values.h"
 
@@ -78,5 +79,23 @@ const struct vbs_shape *vbs_builder_shape(const struct vbs_builder *builder, int
  * is the line of the operator at fault, or 0. */
 enum vbs_status vbs_builder_finish(struct vbs_ctx *ctx, struct vbs_builder *builder,
                                    struct vbs_network **network, int *line) VBS_MUST_CHECK;
+
+/* Gives the hash that the network would have if no weights were coded. */
+uint64_t vbs_network_plain_hash(const struct vbs_network *network);
+
+/* For the reader that has just made the network, which nobody shares yet. */
+
+/* Gives it another name, which is copied. VBS_NO_MEMORY. */
+enum vbs_status vbs_network_rename(struct vbs_ctx *ctx, struct vbs_network *network,
+                                   const char *name) VBS_MUST_CHECK;
+
+/* Records from what it was made, as in struct vbs_origin; text is copied, and is null where it came
+ * from files; input may be null. VBS_NO_MEMORY. */
+enum vbs_status vbs_network_set_origin(struct vbs_ctx *ctx, struct vbs_network *network,
+                                       const char *text, size_t length,
+                                       const struct vbs_shape *input) VBS_MUST_CHECK;
+
+/* Gives its parameters, which may be changed. */
+struct vbs_parameters *vbs_network_own(struct vbs_network *network);
 
 #endif

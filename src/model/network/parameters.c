@@ -120,8 +120,12 @@ enum vbs_status vbs_parameter_values(struct vbs_ctx *ctx, const struct vbs_netwo
                                      int64_t count, float *values)
 {
     const struct vbs_parameters *p = network->parameters;
+    const struct vbs_coded *coded =
+        what == VBS_PARAMETER_WEIGHTS && fused < 0 ? vbs_network_coded(network, layer) : NULL;
     const struct vbs_values *stored = p ? p->values[p->first[layer] + fused + 1].of[what] : NULL;
 
+    if (coded)
+        return vbs_coded_values(ctx, coded, first, count, values);
     if (stored)
         return vbs_values_read(ctx, p->source, stored, first, count, values);
     seeded_values(&network->layers[layer], layer, fused, what, first, count, values);
@@ -130,7 +134,12 @@ enum vbs_status vbs_parameter_values(struct vbs_ctx *ctx, const struct vbs_netwo
 
 int vbs_network_stored(const struct vbs_network *network)
 {
-    return network->parameters ? network->parameters->n_stored : 0;
+    const struct vbs_parameters *p = network->parameters;
+    int n = p ? p->n_stored : 0;
+
+    for (int k = 1; p && p->coded && k <= network->n_layers; k++)
+        n += p->coded[k].coded && !p->values[p->first[k]].of[VBS_PARAMETER_WEIGHTS];
+    return n;
 }
 
 int64_t vbs_network_parameters(const struct vbs_network *network)

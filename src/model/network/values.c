@@ -1,17 +1,10 @@
 #include "model/network/values.h"
 
-#include "base/arena.h"
 #include "base/fail.h"
-#include "base/grow.h"
-#include "vbslab/units.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #define PIECE_BYTES 65536 /* bytes that are converted at once */
 
@@ -22,87 +15,11 @@
 #define NEAR_VALUES  512
 #define SPARSE       16
 
-struct file {
-    const char *path;
-    int descriptor;
-    int64_t bytes;
-};
-
-struct vbs_source {
-    struct vbs_arena arena;
-    struct file *files;
-    int n_files;
-    int64_t files_capacity;
-};
-
 int vbs_element_bytes(enum vbs_element element)
 {
     static const int bytes[VBS_N_ELEMENTS] = {4, 8, 2, 2, 1, 1, 2, 2, 4, 4, 8, 8};
 
     return bytes[element];
-}
-
-struct vbs_source *vbs_source_new(void)
-{
-    return calloc(1, sizeof(struct vbs_source));
-}
-
-void vbs_source_free(struct vbs_source *source)
-{
-    if (!source)
-        return;
-    for (int i = 0; i < source->n_files; i++)
-        close(source->files[i].descriptor);
-    free(source->files);
-    vbs_arena_clear(&source->arena);
-    free(source);
-}
-
-void *vbs_source_alloc(struct vbs_source *source, size_t n, size_t size)
-{
-    return vbs_arena_alloc(&source->arena, n, size);
-}
-
-/* Opens path into *file. */
-static enum vbs_status open_file(struct vbs_ctx *ctx, const char *path, struct file *file)
-{
-    struct stat about;
-
-    /* a pipe without a writer must not block the reader */
-    file->descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (file->descriptor < 0)
-        return vbs_fail(ctx, VBS_IO, "cannot open '%.300s': %s", path, strerror(errno));
-    if (fstat(file->descriptor, &about) == 0 && S_ISREG(about.st_mode)) {
-        file->bytes = about.st_size;
-        return VBS_OK;
-    }
-    close(file->descriptor);
-    return vbs_fail(ctx, VBS_IO, "cannot read '%.300s': no regular file", path);
-}
-
-enum vbs_status vbs_source_open(struct vbs_ctx *ctx, struct vbs_source *source, const char *path,
-                                int *file, int64_t *bytes)
-{
-    struct file opened = {0};
-    int n = source->n_files;
-
-    for (int i = 0; i < n; i++)
-        if (strcmp(source->files[i].path, path) == 0) {
-            *file = i;
-            *bytes = source->files[i].bytes;
-            return VBS_OK;
-        }
-    VBS_TRY(vbs_grow(ctx, &source->files, &source->files_capacity, (int64_t)n + 1,
-                     sizeof *source->files));
-    opened.path = vbs_arena_strdup(&source->arena, path);
-    if (!opened.path)
-        return vbs_no_memory(ctx);
-    VBS_TRY(open_file(ctx, path, &opened));
-    source->files[n] = opened;
-    source->n_files = n + 1;
-    *file = n;
-    *bytes = opened.bytes;
-    return VBS_OK;
 }
 
 static double half(uint16_t bits)
@@ -167,27 +84,6 @@ long double vbs_element_value(enum vbs_element element, const void *at)
     default:
         return v.f32;
     }
-}
-
-enum vbs_status vbs_source_read(struct vbs_ctx *ctx, const struct vbs_source *source, int number,
-                                int64_t offset, int64_t bytes, void *room)
-{
-    const struct file *file = &source->files[number];
-    char *to = room;
-
-    while (bytes > 0) {
-        ssize_t got = pread(file->descriptor, to, (size_t)bytes, offset);
-
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0)
-            return vbs_fail(ctx, VBS_IO, "cannot read '%.200s': %s", file->path,
-                            got < 0 ? strerror(errno) : "it ends before its values");
-        to += got;
-        offset += got;
-        bytes -= got;
-    }
-    return VBS_OK;
 }
 
 /* Reads stored elements first .. first + count - 1, which are contiguous. */
@@ -400,4 +296,17 @@ enum vbs_status vbs_values_read(struct vbs_ctx *ctx, const struct vbs_source *so
                             (long long)(first + i), isnan(out[i]) ? "no number" : "infinite");
     }
     return VBS_OK;
+}
+
+struct vbs_extent vbs_values_extent(const struct vbs_values *v)
+{
+    int64_t n = v->count;
+
+    if (v->memory || v->file < 0 || v->count == 0)
+        return (struct vbs_extent){0};
+    if (v->n_dims > 0)
+        n = 1;
+    for (int d = 0; d < v->n_dims; d++)
+        n += (v->dim[d] - 1) * v->stride[d];
+    return (struct vbs_extent){.offset = v->offset, .bytes = n * vbs_element_bytes(v->element)};
 }

@@ -6,6 +6,8 @@
 
 #include "vbslab/model.h"
 
+#include "model/network/source.h"
+
 /* The element types of stored values; all are converted to floats. */
 enum vbs_element {
     VBS_F32,
@@ -30,10 +32,6 @@ int vbs_element_bytes(enum vbs_element element);
  * element exactly where it has 64 bits for digits. */
 long double vbs_element_value(enum vbs_element element, const void *at);
 
-/* The files and the memory that values are read from. Threads may read from one source at the same
- * time; opening and allocating is for one thread. */
-struct vbs_source;
-
 /* Values of a parameter, and their place. */
 struct vbs_values {
     const char *name; /* of the initialiser, for messages */
@@ -55,21 +53,8 @@ struct vbs_values {
     double factor;
 };
 
-/* Makes an empty source; null where memory is out. */
-struct vbs_source *vbs_source_new(void);
-void vbs_source_free(struct vbs_source *source);
-
-/* Gives n * size zero bytes that live as long as the source; null where memory is out. */
-void *vbs_source_alloc(struct vbs_source *source, size_t n, size_t size);
-
-/* Opens a file for reading. *file is its number, which is the same for the same path; *bytes is its
- * length. VBS_IO, also where the file is no regular one; VBS_NO_MEMORY. */
-enum vbs_status vbs_source_open(struct vbs_ctx *ctx, struct vbs_source *source, const char *path,
-                                int *file, int64_t *bytes) VBS_MUST_CHECK;
-
-/* Reads bytes of a file without converting them. VBS_IO, also where the file ends before. */
-enum vbs_status vbs_source_read(struct vbs_ctx *ctx, const struct vbs_source *source, int file,
-                                int64_t offset, int64_t bytes, void *to) VBS_MUST_CHECK;
+/* Gives the bytes of the file that hold the values; none where no file does. */
+struct vbs_extent vbs_values_extent(const struct vbs_values *values);
 
 /* Gives the values first..first+count-1 as floats. VBS_IO, VBS_FORMAT (a value is not finite),
  * VBS_NO_MEMORY. Complexity: O(count). Where the strides are not those of dim, blocks of a quarter

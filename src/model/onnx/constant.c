@@ -96,14 +96,14 @@ static enum vbs_status read_stored(struct vbs_onnx_import *im, const struct vbs_
                                    char **stored)
 {
     int64_t bytes = stored_span(c) * vbs_element_bytes(c->values.element);
-    enum vbs_status status;
+    enum vbs_status status = VBS_OK;
     char *data;
 
     if (stored_span(c) > VBS_ONNX_MAX_NUMBERS)
         return vbs_fail(im->ctx, VBS_UNSUPPORTED, "'%.100s' is too large to compute with", c->name);
-    status = vbs_onnx_numbers_read(im, stored_span(c));
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(vbs_onnx_numbers_read(im, stored_span(c)));
+    if (!c->values.memory)
+        VBS_TRY(vbs_source_keep(im->ctx, im->source, c->values.file, c->values.offset, bytes));
     data = malloc((size_t)bytes);
     if (!data)
         return vbs_no_memory(im->ctx);

@@ -294,6 +294,18 @@ static enum vbs_status follow_links(struct vbs_ctx *ctx, const struct vbs_onnx_f
     return VBS_OK;
 }
 
+/* Opens the file of external data at a location, which becomes its name. */
+static enum vbs_status open_external(struct vbs_ctx *ctx, const struct vbs_onnx_file *file,
+                                     const char *location, int *number, int64_t *bytes)
+{
+    char path[MAX_PATH];
+
+    VBS_TRY(external_path(ctx, file, location, path));
+    VBS_TRY(follow_links(ctx, file, location, path));
+    VBS_TRY(vbs_source_open(ctx, file->source, path, number, bytes));
+    return vbs_source_name(ctx, file->source, location, *number);
+}
+
 /* Gives the whole number that the text of an entry holds, or missing where the file has no such
  * entry. */
 static enum vbs_status entry_number(struct vbs_ctx *ctx, const Onnx__TensorProto *tensor,
@@ -319,17 +331,15 @@ static enum vbs_status take_external(struct vbs_ctx *ctx, const struct vbs_onnx_
 {
     const char *location = entry(tensor, "location");
     int64_t want = stored_bytes(c), length = want, bytes, end;
-    char path[MAX_PATH];
 
     if (!location)
         return vbs_fail(ctx, VBS_FORMAT, "external data without a location");
-    VBS_TRY(external_path(ctx, file, location, path));
-    VBS_TRY(follow_links(ctx, file, location, path));
     VBS_TRY(entry_number(ctx, tensor, "offset", 0, &c->values.offset));
     VBS_TRY(entry_number(ctx, tensor, "length", want, &length));
     if (length != want)
         return wrong_bytes(ctx, length, want);
-    VBS_TRY(vbs_source_open(ctx, file->source, path, &c->values.file, &bytes));
+    if (!vbs_source_find(file->source, location, &c->values.file, &bytes))
+        VBS_TRY(open_external(ctx, file, location, &c->values.file, &bytes));
     if (!vbs_add(c->values.offset, want, &end) || end > bytes)
         return vbs_fail(ctx, VBS_FORMAT, "'%.100s' has %lld bytes, too few for %lld at %lld",
                         location, (long long)bytes, (long long)want, (long long)c->values.offset);

@@ -50,14 +50,20 @@ static void copy_clean(const char *text, size_t length, char *to, size_t size)
     to[at] = '\0';
 }
 
-char *vbs_onnx_name(const char *path, char name[VBS_MAX_NAME])
+/* Gives the length of file without an ending. */
+static size_t without(const char *file, const char *ending)
+{
+    size_t length = strlen(file), tail = strlen(ending);
+
+    return length > tail && strcmp(file + length - tail, ending) == 0 ? length - tail : length;
+}
+
+char *vbs_network_file_name(const char *path, char name[VBS_MAX_NAME])
 {
     const char *slash = strrchr(path, '/'), *file = slash ? slash + 1 : path;
-    size_t length = strlen(file), ending = strlen(".onnx");
+    size_t onnx = without(file, ".onnx"), vbz = without(file, ".vbz");
 
-    if (length > ending && strcmp(file + length - ending, ".onnx") == 0)
-        length -= ending;
-    copy_clean(file, length, name, VBS_MAX_NAME);
+    copy_clean(file, onnx < vbz ? onnx : vbz, name, VBS_MAX_NAME);
     return name;
 }
 
@@ -233,8 +239,8 @@ static enum vbs_status import(struct loader *l, bool batch, struct vbs_onnx_impo
     *state = (struct vbs_onnx_state){.tensor = input, .shape = shape};
     input->shape = vbs_onnx_shape(state);
     describe(l, about, sizeof about);
-    status =
-        vbs_builder_new(l->ctx, vbs_onnx_name(l->path, name), about, &input->shape, &im->builder);
+    status = vbs_builder_new(l->ctx, vbs_network_file_name(l->path, name), about, &input->shape,
+                             &im->builder);
     if (status == VBS_OK)
         status = vbs_onnx_import_nodes(im);
     if (status == VBS_OK)
@@ -329,20 +335,35 @@ static enum vbs_status within_file(struct vbs_ctx *ctx, enum vbs_status status, 
     return vbs_fail_within(ctx, status, prefix);
 }
 
-static enum vbs_status load_once(struct vbs_ctx *ctx, const char *path,
-                                 const struct vbs_shape *input,
+/* Loads from a source, which is freed on failure and else becomes the network's. */
+static enum vbs_status load_from(struct vbs_ctx *ctx, const char *path,
+                                 const struct vbs_shape *input, struct vbs_source *source,
                                  const struct vbs_onnx_binding *bindings, int n_bindings,
                                  struct vbs_network **network)
 {
-    struct loader l = {.ctx = ctx, .path = path, .override = input, .source = vbs_source_new()};
+    struct loader l = {.ctx = ctx, .path = path, .override = input, .source = source};
+    struct vbs_network *made = NULL;
     enum vbs_status status =
-        l.source ? load_graph(&l, bindings, n_bindings, network) : vbs_no_memory(ctx);
+        source ? load_graph(&l, bindings, n_bindings, &made) : vbs_no_memory(ctx);
 
+    if (status == VBS_OK)
+        status = vbs_network_set_origin(ctx, made, NULL, 0, input);
+    if (status == VBS_OK)
+        *network = made;
+    else
+        vbs_network_free(made);
     if (status != VBS_OK)
         status = within_file(ctx, status, path);
     vbs_arena_clear(&l.arena);
     vbs_source_free(l.source);
     return status;
+}
+
+enum vbs_status vbs_onnx_load_images(struct vbs_ctx *ctx, const char *path,
+                                     const struct vbs_shape *input, struct vbs_source *source,
+                                     struct vbs_network **network)
+{
+    return load_from(ctx, path, input, source, NULL, 0, network);
 }
 
 enum vbs_status vbs_onnx_load(struct vbs_ctx *ctx, const char *path, const struct vbs_shape *input,
@@ -355,11 +376,11 @@ enum vbs_status vbs_onnx_load(struct vbs_ctx *ctx, const char *path, const struc
 
     if (input && !vbs_shape_valid(input))
         return vbs_fail(ctx, VBS_USAGE, "the input given is no valid shape");
-    status = load_once(ctx, path, input, bindings, n_bindings, network);
+    status = load_from(ctx, path, input, vbs_source_new(), bindings, n_bindings, network);
     if (!input || (status != VBS_FORMAT && status != VBS_UNSUPPORTED))
         return status;
     /* where the file can be loaded without the override, the mistake is the caller's */
-    sound = load_once(NULL, path, NULL, bindings, n_bindings, &plain);
+    sound = load_from(NULL, path, NULL, vbs_source_new(), bindings, n_bindings, &plain);
     if (sound == VBS_NO_MEMORY)
         return vbs_no_memory(ctx);
     if (sound != VBS_OK)

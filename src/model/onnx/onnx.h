@@ -11,6 +11,8 @@
 
 #include "vbslab/model.h"
 
+#include "model/network/network.h"
+
 /* An input of the graph that is a constant: the TensorProto in a file. */
 struct vbs_onnx_binding {
     int input; /* from 0, initialisers not counted */
@@ -21,6 +23,12 @@ struct vbs_onnx_binding {
 enum vbs_status vbs_onnx_load(struct vbs_ctx *ctx, const char *path, const struct vbs_shape *input,
                               const struct vbs_onnx_binding *bindings, int n_bindings,
                               struct vbs_network **network) VBS_MUST_CHECK;
+
+/* Loads an ONNX file out of a source that has images of it, under this path, and of all files
+ * beside it, under their locations. source is freed on failure, and else becomes the network's. */
+enum vbs_status vbs_onnx_load_images(struct vbs_ctx *ctx, const char *path,
+                                     const struct vbs_shape *input, struct vbs_source *source,
+                                     struct vbs_network **network) VBS_MUST_CHECK;
 
 /* The values of a TensorProto file as floats. */
 struct vbs_onnx_tensor_file {

@@ -133,7 +133,9 @@ static enum vbs_status next_byte(struct walk *w, int64_t end, unsigned *byte)
         return broken(w, "a field is cut off");
     if (w->at < w->window_at || w->at >= w->window_at + w->window_bytes) {
         int64_t left = w->bytes - w->at, n = left < WINDOW ? left : WINDOW;
+        int64_t present = vbs_source_present(w->source, w->file, w->at);
 
+        n = present > 0 && present < n ? present : n;
         VBS_TRY(vbs_source_read(w->ctx, w->source, w->file, w->at, n, w->window));
         w->window_at = w->at;
         w->window_bytes = n;

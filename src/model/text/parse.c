@@ -253,6 +253,7 @@ static enum vbs_status parse(struct vbs_ctx *ctx, const char *source, const char
                              struct vbs_network **network)
 {
     struct parser parser = {.ctx = ctx, .override = override};
+    struct vbs_network *made = NULL;
     char *copy = malloc(length + 1);
     enum vbs_status status;
 
@@ -261,11 +262,17 @@ static enum vbs_status parse(struct vbs_ctx *ctx, const char *source, const char
     if (length > 0)
         memcpy(copy, text, length);
     copy[length] = '\0';
-    status = read_text(&parser, copy, length, network);
+    status = read_text(&parser, copy, length, &made);
     if (status != VBS_OK && override && parser.operator_name)
         status = at_layer(ctx, status, source, parser.operator_name);
     else if (status != VBS_OK)
         status = at_line(ctx, status, source, override && !parser.builder ? 0 : parser.line);
+    if (status == VBS_OK)
+        status = vbs_network_set_origin(ctx, made, text, length, override);
+    if (status == VBS_OK)
+        *network = made;
+    else
+        vbs_network_free(made);
     vbs_builder_free(parser.builder);
     free(parser.inputs);
     free(copy);

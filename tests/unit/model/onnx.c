@@ -465,7 +465,7 @@ static void check_names(void)
     char name[VBS_MAX_NAME];
 
     for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++)
-        is_str(vbs_onnx_name(CASES[i].path, name), CASES[i].name, "the name of a file");
+        is_str(vbs_network_file_name(CASES[i].path, name), CASES[i].name, "the name of a file");
 }
 
 int main(void)

@@ -188,16 +188,31 @@ int od_filter_dims(const struct od_build *b, bool stored, dnnl_dims_t dims)
     return n;
 }
 
-/* Writes one output's weights, scaled, in plain order. */
-static enum vbs_status filter_row(const struct od_build *b, int64_t out, int64_t count, float *row)
+/* Writes the weights of outputs first.. first + n - 1, scaled, in plain order: count for each. They
+ * are asked for together, because coded weights are decoded in blocks of many outputs. */
+static enum vbs_status filter_rows(const struct od_build *b, int64_t first, int64_t n,
+                                   int64_t count, float *rows)
 {
-    float scale = b->session->weights[b->layer].scale[out];
+    const float *scale = b->session->weights[b->layer].scale + first;
 
     VBS_TRY(vbs_parameter_values(b->ctx, b->network, b->layer, -1, VBS_PARAMETER_WEIGHTS,
-                                 out * count, count, row));
-    for (int64_t i = 0; i < count; i++)
-        row[i] *= scale;
+                                 first * count, n * count, rows));
+    for (int64_t o = 0; o < n; o++)
+        for (int64_t i = 0; i < count; i++)
+            rows[o * count + i] *= scale[o];
     return VBS_OK;
+}
+
+/* Spreads rows of count values, which lie one after the other from plain on, to a distance of
+ * stride. What is left between them is zero. */
+static void spread_rows(float *plain, int64_t n, int64_t count, int64_t stride)
+{
+    for (int64_t o = n - 1; o > 0 && stride > count; o--) {
+        memmove(plain + o * stride, plain + o * count, (size_t)count * sizeof *plain);
+        memset(plain + o * count, 0,
+               (size_t)(count < (stride - count) * o ? count : (stride - count) * o) *
+                   sizeof *plain);
+    }
 }
 
 /* Writes plain weights of outputs first.. first + count - 1 of a conv into zeroed [count][stride];
@@ -207,9 +222,12 @@ static enum vbs_status fill_filter(const struct od_build *b, int64_t first, int6
 {
     int64_t outputs = b->l->shape.dim[0];
     int64_t n = vbs_weight_count(b->network, b->layer) / outputs;
+    int64_t n_rows = first + count < outputs ? count : outputs - first;
 
-    for (int64_t o = first; o < first + count && o < outputs; o++)
-        VBS_TRY(filter_row(b, o, n, plain + (o - first) * stride));
+    if (n_rows <= 0)
+        return VBS_OK;
+    VBS_TRY(filter_rows(b, first, n_rows, n, plain));
+    spread_rows(plain, n_rows, n, stride);
     return VBS_OK;
 }
 
@@ -233,25 +251,49 @@ static enum vbs_status fill_transposed(const struct od_build *b, int64_t stride,
     return VBS_OK;
 }
 
-/* Does as fill_filter for an fc, with the inputs in the order in which they are stored. */
+/* Gives how many rows of an fc are asked for at once: those of a block where they are coded. */
+static int64_t rows_at_once(const struct od_build *b, int64_t count)
+{
+    const struct vbs_coded *coded = vbs_network_coded(b->network, b->layer);
+    struct vbs_coded_shape shape = {.block_rows = 1};
+
+    if (coded)
+        vbs_coded_describe(coded, &shape);
+    return shape.block_rows < count ? shape.block_rows : count;
+}
+
+/* Copies a row of an fc, with the inputs in the order in which they are stored. */
+static void place_row(const struct od_build *b, const float *row, int64_t n, float *plain)
+{
+    const struct od_tensor *in = od_input(b, 0);
+
+    if (b->l->attributes.weighted.rows) {
+        memcpy(plain, row, (size_t)n * sizeof *row);
+        return;
+    }
+    for (int64_t c = 0, i = 0; c < in->channels; c++)
+        for (int64_t s = 0; s < in->positions; s++, i++)
+            plain[od_stored_index(b->session, in, c, s)] = row[i];
+}
+
+/* Does as fill_filter for an fc. */
 static enum vbs_status fill_matrix(const struct od_build *b, int64_t first, int64_t count,
                                    int64_t stride, float *plain)
 {
     const struct od_tensor *in = od_input(b, 0);
-    bool rows = b->l->attributes.weighted.rows;
-    int64_t n = rows ? stride : in->channels * in->positions;
-    float *row = malloc((size_t)n * sizeof *row);
-    enum vbs_status status = row ? VBS_OK : vbs_no_memory(b->ctx);
+    int64_t n = b->l->attributes.weighted.rows ? stride : in->channels * in->positions;
+    int64_t at_once = rows_at_once(b, count);
+    float *rows = malloc((size_t)(at_once * n) * sizeof *rows);
+    enum vbs_status status = rows ? VBS_OK : vbs_no_memory(b->ctx);
 
-    for (int64_t o = 0; o < count && status == VBS_OK; o++) {
-        status = filter_row(b, first + o, n, row);
-        if (rows && status == VBS_OK)
-            memcpy(plain + o * stride, row, (size_t)n * sizeof *row);
-        for (int64_t c = 0, i = 0; status == VBS_OK && !rows && c < in->channels; c++)
-            for (int64_t s = 0; s < in->positions; s++, i++)
-                plain[o * stride + od_stored_index(b->session, in, c, s)] = row[i];
+    for (int64_t done = 0; done < count && status == VBS_OK; done += at_once) {
+        int64_t n_rows = count - done < at_once ? count - done : at_once;
+
+        status = filter_rows(b, first + done, n_rows, n, rows);
+        for (int64_t o = 0; o < n_rows && status == VBS_OK; o++)
+            place_row(b, rows + o * n, n, plain + (done + o) * stride);
     }
-    free(row);
+    free(rows);
     return status;
 }
 
