@@ -27,20 +27,8 @@ bool vbs_network_may_code(const struct vbs_network *network, int layer, enum vbs
            (coding != VBS_CODING_JOINT || shape.bits + shape.index_bits <= VBS_MAX_PAIR_BITS);
 }
 
-bool vbs_weight_matrix(const struct vbs_network *network, int layer, int64_t *n_rows,
-                       int64_t *n_columns)
-{
-    const struct vbs_layer *l = &network->layers[layer];
-
-    if (l->op != VBS_OP_CONV && l->op != VBS_OP_FC)
-        return false;
-    *n_rows = l->attributes.weighted.out_channels;
-    *n_columns = vbs_weight_count(network, layer) / *n_rows;
-    return true;
-}
-
 /* The rows and columns that are read, and where the first of them goes. */
-struct window {
+struct coded_window {
     int64_t first_row, n_rows, first_column, n_columns;
     float *values;
 };
@@ -53,7 +41,7 @@ static int64_t least(int64_t a, int64_t b)
 /* Copies what a block and a window have in common. The block is rows x columns floats at first_row
  * and first_column. */
 static void copy_common(const float *block, int64_t first_row, int64_t rows, int64_t first_column,
-                        int64_t columns, const struct window *w)
+                        int64_t columns, const struct coded_window *w)
 {
     int64_t begin = first_column > w->first_column ? first_column : w->first_column;
     int64_t end = least(first_column + columns, w->first_column + w->n_columns);
@@ -67,7 +55,7 @@ static void copy_common(const float *block, int64_t first_row, int64_t rows, int
 
 /* Decodes the blocks of a window; block has space for one. */
 static void read_window(const struct vbs_coded *coded, const struct vbs_coded_shape *shape,
-                        const struct window *w, float *block)
+                        const struct coded_window *w, float *block)
 {
     int64_t last_row = (w->first_row + w->n_rows - 1) / shape->block_rows;
     int64_t last_column = (w->first_column + w->n_columns - 1) / shape->block_columns;
@@ -94,10 +82,10 @@ enum vbs_status vbs_coded_values(struct vbs_ctx *ctx, const struct vbs_coded *co
         return vbs_no_memory(ctx);
     while (count > 0) {
         int64_t column = first % shape.n_columns, n;
-        struct window w = {.first_row = first / shape.n_columns,
-                           .n_rows = 1,
-                           .first_column = column,
-                           .values = values};
+        struct coded_window w = {.first_row = first / shape.n_columns,
+                                 .n_rows = 1,
+                                 .first_column = column,
+                                 .values = values};
 
         if (column == 0 && count >= shape.n_columns)
             w.n_rows = count / shape.n_columns;

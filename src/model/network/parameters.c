@@ -65,6 +65,18 @@ int64_t vbs_weight_count(const struct vbs_network *network, int layer)
     return l->attributes.weighted.out_channels * fan_in(l);
 }
 
+bool vbs_weight_matrix(const struct vbs_network *network, int layer, int64_t *n_rows,
+                       int64_t *n_columns)
+{
+    const struct vbs_layer *l = &network->layers[layer];
+
+    if (l->op != VBS_OP_CONV && l->op != VBS_OP_FC)
+        return false;
+    *n_rows = l->attributes.weighted.out_channels;
+    *n_columns = vbs_weight_count(network, layer) / *n_rows;
+    return true;
+}
+
 /* Gives half the width of the weights' distribution: its variance is 2 / fan-in before a ReLU,
  * which keeps the mean square of activations (He et al. 2015, equation 10), and 1 / fan-in
  * without. */

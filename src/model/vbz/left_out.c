@@ -6,18 +6,18 @@
 #include <stdlib.h>
 
 /* Where bytes begin or end that are needed, or that may be left out. */
-struct mark {
+struct vbz_mark {
     int64_t offset;
     int needed, left_out; /* +1 where they begin, -1 where they end */
 };
 
-struct marks {
+struct vbz_marks {
     struct vbs_ctx *ctx;
-    struct mark *marks;
+    struct vbz_mark *marks;
     int64_t n, capacity;
 };
 
-static enum vbs_status mark(struct marks *m, struct vbs_extent extent, bool needed)
+static enum vbs_status mark(struct vbz_marks *m, struct vbs_extent extent, bool needed)
 {
     int more = needed, out = !needed;
 
@@ -31,13 +31,13 @@ static enum vbs_status mark(struct marks *m, struct vbs_extent extent, bool need
 
 static int compare(const void *a, const void *b)
 {
-    const struct mark *left = a, *right = b;
+    const struct vbz_mark *left = a, *right = b;
 
     return (left->offset > right->offset) - (left->offset < right->offset);
 }
 
 /* Marks what parameters and loading read from the file. */
-static enum vbs_status mark_all(struct marks *m, const struct vbs_network *network,
+static enum vbs_status mark_all(struct vbz_marks *m, const struct vbs_network *network,
                                 const bool *is_coded, int file)
 {
     const struct vbs_parameters *p = network->parameters;
@@ -85,7 +85,7 @@ static enum vbs_status add(struct vbs_ctx *ctx, const struct vbs_source *source,
 }
 
 /* Walks over the marks in ascending order. */
-static enum vbs_status add_remaining(const struct marks *m, const struct vbs_source *source,
+static enum vbs_status add_remaining(const struct vbz_marks *m, const struct vbs_source *source,
                                      int file, struct vbs_vbz_extents *to)
 {
     int64_t begin = 0;
@@ -108,7 +108,7 @@ static enum vbs_status add_remaining(const struct marks *m, const struct vbs_sou
 enum vbs_status vbs_vbz_remaining(struct vbs_ctx *ctx, const struct vbs_network *network,
                                   const bool *is_coded, int file, struct vbs_vbz_extents *extents)
 {
-    struct marks m = {.ctx = ctx};
+    struct vbz_marks m = {.ctx = ctx};
     struct vbs_vbz_extents made = {0};
     enum vbs_status status = mark_all(&m, network, is_coded, file);
 

@@ -32,7 +32,7 @@ struct vbz_reader {
 };
 
 /* The bytes of a section that are not read yet. */
-struct cursor {
+struct vbz_cursor {
     struct vbs_ctx *ctx;
     const unsigned char *at;
     uint64_t left;
@@ -154,7 +154,7 @@ static enum vbs_status wrong_network(struct vbs_ctx *ctx, const char *what)
     return vbs_fail(ctx, VBS_FORMAT, "the section of the network: %s", what);
 }
 
-static enum vbs_status take(struct cursor *c, void *to, uint64_t n)
+static enum vbs_status take(struct vbz_cursor *c, void *to, uint64_t n)
 {
     if (n > c->left)
         return wrong_network(c->ctx, "it is cut off");
@@ -166,8 +166,8 @@ static enum vbs_status take(struct cursor *c, void *to, uint64_t n)
 }
 
 /* Reads the extents of a file. *bytes: where their bytes are; it advances behind them. */
-static enum vbs_status take_extents(struct cursor *c, int64_t file_bytes, uint64_t n,
-                                    struct cursor *bytes, struct vbs_extent *extents)
+static enum vbs_status take_extents(struct vbz_cursor *c, int64_t file_bytes, uint64_t n,
+                                    struct vbz_cursor *bytes, struct vbs_extent *extents)
 {
     int64_t end = 0;
 
@@ -186,8 +186,8 @@ static enum vbs_status take_extents(struct cursor *c, int64_t file_bytes, uint64
     return VBS_OK;
 }
 
-static enum vbs_status take_file(struct vbz_reader *r, struct cursor *c, struct cursor *bytes,
-                                 int number, struct vbs_source *source)
+static enum vbs_status take_file(struct vbz_reader *r, struct vbz_cursor *c,
+                                 struct vbz_cursor *bytes, int number, struct vbs_source *source)
 {
     struct vbs_extent *extents;
     uint64_t sizes[2];
@@ -205,7 +205,7 @@ static enum vbs_status take_file(struct vbz_reader *r, struct cursor *c, struct 
                                 extents, (int64_t)sizes[1], &file);
 }
 
-static enum vbs_status take_name(struct cursor *c, uint32_t n_files, struct vbs_source *source)
+static enum vbs_status take_name(struct vbz_cursor *c, uint32_t n_files, struct vbs_source *source)
 {
     uint32_t pair[2];
     char *name;
@@ -221,11 +221,11 @@ static enum vbs_status take_name(struct cursor *c, uint32_t n_files, struct vbs_
 }
 
 /* Makes images of the files of ONNX. */
-static enum vbs_status take_images(struct vbz_reader *r, struct cursor *c,
+static enum vbs_status take_images(struct vbz_reader *r, struct vbz_cursor *c,
                                    struct vbs_source *source)
 {
     struct vbs_vbz_images images;
-    struct cursor bytes = {.ctx = r->ctx};
+    struct vbz_cursor bytes = {.ctx = r->ctx};
 
     VBS_TRY(take(c, &images, sizeof images));
     if (r->n_before == 2) {
@@ -243,7 +243,7 @@ static enum vbs_status take_images(struct vbz_reader *r, struct cursor *c,
     return VBS_OK;
 }
 
-static enum vbs_status load_images(struct vbz_reader *r, struct cursor *c,
+static enum vbs_status load_images(struct vbz_reader *r, struct vbz_cursor *c,
                                    struct vbs_network **network)
 {
     struct vbs_source *source = vbs_source_new();
@@ -255,7 +255,7 @@ static enum vbs_status load_images(struct vbz_reader *r, struct cursor *c,
     return status;
 }
 
-static enum vbs_status load_text(struct vbz_reader *r, struct cursor *c,
+static enum vbs_status load_text(struct vbz_reader *r, struct vbz_cursor *c,
                                  struct vbs_network **network)
 {
     char name[VBS_MAX_NAME];
@@ -273,7 +273,7 @@ static enum vbs_status load_text(struct vbz_reader *r, struct cursor *c,
 /* Loads the network without its coded weights; after a failure *network may have one too. */
 static enum vbs_status load_network(struct vbz_reader *r, struct vbs_network **network)
 {
-    struct cursor c = {r->ctx, r->bytes + r->sections[0].offset, r->sections[0].n_bytes};
+    struct vbz_cursor c = {r->ctx, r->bytes + r->sections[0].offset, r->sections[0].n_bytes};
     struct vbs_vbz_network head;
 
     VBS_TRY(take(&c, &head, sizeof head));
