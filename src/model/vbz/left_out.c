@@ -24,8 +24,8 @@ static enum vbs_status mark(struct vbz_marks *m, struct vbs_extent extent, bool 
     if (extent.bytes == 0)
         return VBS_OK;
     VBS_TRY(vbs_grow(m->ctx, &m->marks, &m->capacity, m->n + 2, sizeof *m->marks));
-    m->marks[m->n++] = (struct mark){extent.offset, more, out};
-    m->marks[m->n++] = (struct mark){extent.offset + extent.bytes, -more, -out};
+    m->marks[m->n++] = (struct vbz_mark){extent.offset, more, out};
+    m->marks[m->n++] = (struct vbz_mark){extent.offset + extent.bytes, -more, -out};
     return VBS_OK;
 }
 
