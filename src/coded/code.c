@@ -12,6 +12,7 @@
 
 #define CODE_ROOM       4 /* bits of the longest code beyond those that all symbols need */
 #define LEAST_CODE_BITS 8
+#define MOST_LOST       256 /* codes may be longer by one part of so many, for a smaller table */
 
 /* The work on one matrix. */
 struct coding {
@@ -140,29 +141,58 @@ static enum vbs_status count_block(struct coding *work, const struct vbs_coded_p
     return VBS_OK;
 }
 
-/* The most bits of a code: little is lost by the limit, and the table stays small. */
-static int choose_code_bits(const struct coding *work, int code)
+/* Bits with which all symbols that occur have codes. */
+static int least_code_bits(const struct coding *work, int code, int n)
 {
-    int n = vbs_coded_symbols(&work->coded.header, code), n_used = 0, bits = CODE_ROOM;
-    int most =
-        work->coded.header.coding == VBS_CODING_JOINT ? VBS_MAX_PAIR_CODE_BITS : VBS_MAX_CODE_BITS;
+    int n_used = 0, bits = LEAST_CODE_BITS;
 
     for (int i = 0; i < n; i++)
         n_used += work->counts[code][i] > 0;
-    while (1 << (bits - CODE_ROOM) < n_used)
+    while (1 << bits < n_used)
         bits++;
-    bits = bits > LEAST_CODE_BITS ? bits : LEAST_CODE_BITS;
-    return bits < most ? bits : most;
+    return bits;
+}
+
+/* Bits of all codes of the matrix. */
+static uint64_t total_bits(const struct coding *work, int code, int n)
+{
+    uint64_t n_bits = 0;
+
+    for (int i = 0; i < n; i++)
+        n_bits += work->counts[code][i] * work->lengths[code][i];
+    return n_bits;
+}
+
+/* Finds the lengths of a code, and the most bits of it: the fewest with which little is lost,
+ * because decoding is the faster the smaller its table is. */
+static enum vbs_status make_lengths(struct coding *work, int code, int n)
+{
+    bool is_joint = work->coded.header.coding == VBS_CODING_JOINT;
+    int most = is_joint ? VBS_MAX_PAIR_CODE_BITS : VBS_MAX_CODE_BITS;
+    int bits = least_code_bits(work, code, n);
+    const uint64_t *counts = work->counts[code];
+    uint8_t *lengths = work->lengths[code];
+    uint64_t best;
+
+    most = bits + CODE_ROOM < most ? bits + CODE_ROOM : most;
+    VBS_TRY(vbs_huffman_lengths(work->ctx, counts, n, most, lengths));
+    best = total_bits(work, code, n);
+    for (;; bits++) { /* ends at `most`, if not before */
+        VBS_TRY(vbs_huffman_lengths(work->ctx, counts, n, bits, lengths));
+        if (total_bits(work, code, n) <= best + best / MOST_LOST)
+            break;
+    }
+    work->coded.header.code_bits[code] = (uint8_t)bits;
+    return VBS_OK;
 }
 
 static enum vbs_status make_codes(struct coding *work)
 {
     for (int c = 0; c < work->form->n_codes; c++) {
-        int n = vbs_coded_symbols(&work->coded.header, c), bits = choose_code_bits(work, c);
+        int n = vbs_coded_symbols(&work->coded.header, c);
 
-        VBS_TRY(vbs_huffman_lengths(work->ctx, work->counts[c], n, bits, work->lengths[c]));
+        VBS_TRY(make_lengths(work, c, n));
         vbs_huffman_codes(work->lengths[c], n, work->codes[c]);
-        work->coded.header.code_bits[c] = (uint8_t)bits;
         work->writer.lengths[c] = work->lengths[c];
         work->writer.codes[c] = work->codes[c];
     }
@@ -182,10 +212,9 @@ static enum vbs_status find_sizes(struct coding *work, uint64_t most[2])
     struct vbs_coded_header *header = &work->coded.header;
 
     for (int s = 0; s < work->form->n_streams; s++) {
-        uint64_t n_bits = 0;
+        uint64_t n_bits =
+            s < work->form->n_codes ? total_bits(work, s, vbs_coded_symbols(header, s)) : 0;
 
-        for (int i = 0; s < work->form->n_codes && i < vbs_coded_symbols(header, s); i++)
-            n_bits += work->counts[s][i] * work->lengths[s][i];
         if (n_bits / (work->form->has_bits ? 1 : 8) > UINT32_MAX)
             return too_large(work);
         most[s] = work->form->most_bytes(&work->coded, n_bits);

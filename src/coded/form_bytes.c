@@ -140,25 +140,38 @@ static bool check_block(const struct vbs_coded *coded, const struct vbs_coded_pl
     return true;
 }
 
+/* Decodes the entries of a row, whose indices have one byte or two. */
+static inline void decode_row(const float *codebook, const uint8_t *distances,
+                              const uint8_t *indices, int n, int size, float *dense)
+{
+    float *out = dense - 1;
+
+    for (int i = 0; i < n; i++) {
+        out += distances[i] + 1;
+        *out = codebook[size == 1 ? indices[i] : vbs_number_get(indices + 2 * (size_t)i, 2)];
+    }
+}
+
 static void decode_block(const struct vbs_coded *coded, const struct vbs_coded_place *place,
                          float *dense)
 {
     const float *codebook = coded->codebook;
+    int size = index_bytes(coded), n_size = number_bytes(coded);
     struct arrays arrays;
-    int size = index_bytes(coded), i = 0;
 
     if (!open_arrays(coded, place, &arrays))
         return;
     for (int row = 0; row < place->n_rows; row++) {
-        int end = i + (int)vbs_number_get(arrays.numbers + row * number_bytes(coded),
-                                          number_bytes(coded));
-        float *out = dense + (size_t)row * (size_t)place->n_columns - 1;
+        int n = (int)vbs_number_get(arrays.numbers, n_size);
 
-        for (; i < end; i++) {
-            out += arrays.distances[i] + 1;
-            *out = codebook[size == 1 ? arrays.indices[i]
-                                      : vbs_number_get(arrays.indices + 2 * (size_t)i, 2)];
-        }
+        if (size == 1)
+            decode_row(codebook, arrays.distances, arrays.indices, n, 1, dense);
+        else
+            decode_row(codebook, arrays.distances, arrays.indices, n, 2, dense);
+        arrays.numbers += n_size;
+        arrays.distances += n;
+        arrays.indices += n * size;
+        dense += place->n_columns;
     }
 }
 

@@ -104,16 +104,69 @@ static bool check_block(const struct vbs_coded *coded, const struct vbs_coded_pl
     return values.at == values.end && distances.at == distances.end;
 }
 
+/* The codes that one word has of each stream. */
+#define AT_ONCE 4
+
+_Static_assert(AT_ONCE *VBS_MAX_PAIR_CODE_BITS <= 57, "a word has so many codes");
+
+/* Gives how often AT_ONCE codes can be decoded from one word before the rest of a stream may have
+ * fewer. */
+static inline uint64_t count_words(const struct part *part, int code_bits)
+{
+    if (code_bits > VBS_MAX_PAIR_CODE_BITS)
+        return 0;
+    return (part->end - part->at) / (uint64_t)(AT_ONCE * code_bits);
+}
+
+/* Decodes the next code of a word, and takes it from the word. */
+#define NEXT(stream, word, symbol)                                                                 \
+    do {                                                                                           \
+        struct vbs_huffman_hit hit = (stream).hits[(word) & (stream).mask];                        \
+                                                                                                   \
+        (word) >>= hit.n_bits & 63;                                                                \
+        (stream).at += hit.n_bits;                                                                 \
+        (symbol) = hit.symbol;                                                                     \
+    } while (0)
+
+/* Decodes AT_ONCE entries; both parts have as many codes. */
+static inline float *decode_word(struct part *values, struct part *distances, const float *codebook,
+                                 float *dense)
+{
+    uint64_t value = vbs_bits_at(values->bytes, values->at);
+    uint64_t distance = vbs_bits_at(distances->bytes, distances->at);
+
+    for (int i = 0; i < AT_ONCE; i++) {
+        unsigned symbol;
+
+        NEXT(*distances, distance, symbol);
+        dense += symbol + 1;
+        NEXT(*values, value, symbol);
+        *dense = codebook[symbol];
+    }
+    return dense;
+}
+
 static void decode_block(const struct vbs_coded *coded, const struct vbs_coded_place *place,
                          float *dense)
 {
     struct part values = part_of(coded, place->number, 0);
     struct part distances = part_of(coded, place->number, 1);
+    const uint8_t *bits = coded->header.code_bits;
+    const float *codebook = coded->codebook;
 
     dense--;
+    for (;;) {
+        uint64_t n = count_words(&values, bits[0]), other = count_words(&distances, bits[1]);
+
+        n = n < other ? n : other;
+        if (n == 0)
+            break;
+        for (; n > 0; n--)
+            dense = decode_word(&values, &distances, codebook, dense);
+    }
     while (values.at < values.end) {
         dense += next_symbol(&distances) + 1;
-        *dense = coded->codebook[next_symbol(&values)];
+        *dense = codebook[next_symbol(&values)];
     }
 }
 

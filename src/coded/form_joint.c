@@ -9,7 +9,7 @@
 #define N_STREAMS   4
 #define N_NUMBERS   (2 * N_STREAMS - 1)
 #define SMALL_BLOCK 65536 /* weights: its streams have fewer bytes and entries */
-#define AT_ONCE     4     /* codes that fit the bits that are read at once */
+#define AT_ONCE     4U    /* codes that fit the bits that are read at once */
 
 static int area_of(const struct vbs_coded_place *place)
 {
@@ -144,16 +144,16 @@ static bool check_stream(const struct vbs_coded *coded, const struct streams *st
     int64_t position = -1;
 
     for (uint32_t i = 0; i < streams->n[s]; i++) {
-        struct vbs_pair_hit hit;
+        vbs_pair_hit hit;
 
         if (at >= end)
             return false;
         hit = coded->pairs[vbs_bits_at(streams->bytes[s], at) & mask];
-        at += hit.distance_bits & 15;
-        position += hit.distance_bits >> 4;
-        if ((hit.distance_bits & 15) == 0 || position >= area)
+        at += vbs_pair_bits(hit);
+        position += vbs_pair_distance(hit);
+        if (hit == 0 || position >= area)
             return false;
-        totals->n_nonzero += hit.value != 0;
+        totals->n_nonzero += vbs_pair_index(hit) != 0;
     }
     totals->n_entries += streams->n[s];
     return at <= end && end - at < 8;
@@ -172,52 +172,94 @@ static bool check_block(const struct vbs_coded *coded, const struct vbs_coded_pl
     return true;
 }
 
-/* Decodes the next codes of stream k: all that one word holds, or a single one. */
-#define LOAD(k) word[k] = vbs_bits_at(streams.bytes[k], at[k])
-#define DECODE(k)                                                                                  \
-    do {                                                                                           \
-        struct vbs_pair_hit hit = pairs[word[k] & mask];                                           \
-                                                                                                   \
-        word[k] >>= hit.distance_bits & 15;                                                        \
-        at[k] += hit.distance_bits & 15;                                                           \
-        out[k] += hit.distance_bits >> 4;                                                          \
-        *out[k] = codebook[hit.value];                                                             \
-    } while (0)
+/* What all streams share; a copy, which stores to dense weights cannot change. */
+struct tables {
+    const uint8_t *data;
+    const vbs_pair_hit *pairs;
+    uint64_t mask;
+};
 
+/* What is left of a stream. */
+struct cursor {
+    uint64_t at;   /* bits from the begin of the data */
+    uint64_t word; /* the bits from there on */
+    uint64_t sum;  /* of the hits from the word: its lowest six bits are those of their codes */
+    float *out;    /* the entry before */
+};
+
+static inline struct cursor cursor_of(const struct tables *tables, const struct streams *streams,
+                                      int s, float *begin)
+{
+    return (struct cursor){.at = 8 * (uint64_t)(streams->bytes[s] - tables->data),
+                           .out = begin - 1};
+}
+
+/* Decodes the next code of a word. */
+static inline __attribute__((always_inline)) void decode_code(const struct tables *tables,
+                                                              struct cursor *stream)
+{
+    vbs_pair_hit hit = tables->pairs[stream->word & tables->mask];
+    uint32_t value = (uint32_t)(hit >> 32);
+
+    stream->word >>= vbs_pair_bits(hit);
+    stream->sum += hit;
+    stream->out += vbs_pair_distance(hit);
+    memcpy(stream->out, &value, sizeof value);
+}
+
+/* Decodes AT_ONCE codes. */
+static inline __attribute__((always_inline)) struct cursor decode_four(const struct tables *tables,
+                                                                       struct cursor stream)
+{
+    stream.word = vbs_bits_at(tables->data, stream.at);
+    stream.sum = 0;
+    decode_code(tables, &stream);
+    decode_code(tables, &stream);
+    decode_code(tables, &stream);
+    decode_code(tables, &stream);
+    stream.at += vbs_pair_bits(stream.sum);
+    return stream;
+}
+
+/* Decodes the last n codes of a stream. */
+static void decode_rest(const struct tables *tables, struct cursor stream, uint32_t n)
+{
+    for (; n >= AT_ONCE; n -= AT_ONCE)
+        stream = decode_four(tables, stream);
+    stream.word = vbs_bits_at(tables->data, stream.at);
+    for (; n > 0; n--)
+        decode_code(tables, &stream);
+}
+
+/* The streams are decoded side by side until one of them ends. */
 static void decode_block(const struct vbs_coded *coded, const struct vbs_coded_place *place,
                          float *dense)
 {
-    const struct vbs_pair_hit *pairs = coded->pairs;
-    const float *codebook = coded->codebook;
-    uint64_t mask = (UINT64_C(1) << coded->header.code_bits[0]) - 1;
-    uint64_t at[N_STREAMS] = {0}, word[N_STREAMS];
+    const struct tables tables = {coded->data, coded->pairs,
+                                  (UINT64_C(1) << coded->header.code_bits[0]) - 1};
+    size_t quarter = (size_t)quarter_of(place);
     uint32_t least = UINT32_MAX, i = 0;
-    float *out[N_STREAMS];
+    struct cursor a, b, c, d; /* not an array, so that they stay in registers */
     struct streams streams;
 
     if (!open_streams(coded, place, &streams))
         return;
-    for (int s = 0; s < N_STREAMS; s++) {
-        out[s] = dense + (size_t)s * (size_t)quarter_of(place) - 1;
-        least = streams.n[s] < least ? streams.n[s] : least;
-    }
-    for (; i + AT_ONCE <= least; i += AT_ONCE) {
-        LOAD(0);
-        LOAD(1);
-        LOAD(2);
-        LOAD(3);
-        for (int c = 0; c < AT_ONCE; c++) {
-            DECODE(0);
-            DECODE(1);
-            DECODE(2);
-            DECODE(3);
-        }
-    }
     for (int s = 0; s < N_STREAMS; s++)
-        for (uint32_t j = i; j < streams.n[s]; j++) {
-            LOAD(s);
-            DECODE(s);
-        }
+        least = streams.n[s] < least ? streams.n[s] : least;
+    a = cursor_of(&tables, &streams, 0, dense);
+    b = cursor_of(&tables, &streams, 1, dense + quarter);
+    c = cursor_of(&tables, &streams, 2, dense + 2 * quarter);
+    d = cursor_of(&tables, &streams, 3, dense + 3 * quarter);
+    for (; i + AT_ONCE <= least; i += AT_ONCE) {
+        a = decode_four(&tables, a);
+        b = decode_four(&tables, b);
+        c = decode_four(&tables, c);
+        d = decode_four(&tables, d);
+    }
+    decode_rest(&tables, a, streams.n[0] - i);
+    decode_rest(&tables, b, streams.n[1] - i);
+    decode_rest(&tables, c, streams.n[2] - i);
+    decode_rest(&tables, d, streams.n[3] - i);
 }
 
 static void decode_indices(const struct vbs_coded *coded, const struct vbs_coded_place *place,
@@ -233,11 +275,11 @@ static void decode_indices(const struct vbs_coded *coded, const struct vbs_coded
         uint64_t at = 0;
 
         for (uint32_t i = 0; i < streams.n[s]; i++) {
-            struct vbs_pair_hit hit = coded->pairs[vbs_bits_at(streams.bytes[s], at) & mask];
+            vbs_pair_hit hit = coded->pairs[vbs_bits_at(streams.bytes[s], at) & mask];
 
-            at += hit.distance_bits & 15;
-            position += hit.distance_bits >> 4;
-            indices[position] = hit.value;
+            at += vbs_pair_bits(hit);
+            position += vbs_pair_distance(hit);
+            indices[position] = (uint16_t)vbs_pair_index(hit);
         }
     }
 }

@@ -35,11 +35,37 @@ struct vbs_coded_header {
 
 _Static_assert(sizeof(struct vbs_coded_header) == 64, "the header has no gaps");
 
-/* What a pair of distance and value is decoded to. */
-struct vbs_pair_hit {
-    uint16_t value;
-    uint16_t distance_bits; /* distance << 4 | bits of the code */
-};
+/*
+ * What a code of a pair of distance and value stands for, in one word: from the lowest bit on the
+ * bits of the code (6 bits), the index of the value (12), the distance (14), and the value itself,
+ * a float (32). All 0: no code begins so. A pair is one load from a small table, and a shift by the
+ * word is a shift by the bits of the code.
+ */
+typedef uint64_t vbs_pair_hit;
+
+static inline vbs_pair_hit vbs_pair_of(unsigned n_bits, unsigned index, unsigned distance,
+                                       float value)
+{
+    uint32_t bits;
+
+    memcpy(&bits, &value, sizeof bits);
+    return (uint64_t)bits << 32 | distance << 18 | index << 6 | n_bits;
+}
+
+static inline unsigned vbs_pair_bits(vbs_pair_hit hit)
+{
+    return hit & 63;
+}
+
+static inline unsigned vbs_pair_index(vbs_pair_hit hit)
+{
+    return hit >> 6 & 4095;
+}
+
+static inline unsigned vbs_pair_distance(vbs_pair_hit hit)
+{
+    return (uint32_t)hit >> 18;
+}
 
 struct vbs_coded {
     struct vbs_coded_header header;
@@ -52,7 +78,7 @@ struct vbs_coded {
     uint8_t *owned;                  /* bytes, where they are not borrowed */
     size_t table_bytes;              /* of hits and pairs, which are owned */
     struct vbs_huffman_hit *hits[2]; /* comp: [2^code_bits] of values, of distances */
-    struct vbs_pair_hit *pairs;      /* joint: [2^code_bits] */
+    vbs_pair_hit *pairs;             /* joint: [2^code_bits] */
 };
 
 /* Gives the end of a stream of n_bytes from begin on, a multiple of 8: decoding reads some bytes

@@ -84,10 +84,10 @@ static void make_pairs(struct vbs_coded *coded, const struct vbs_huffman_hit *hi
 
     for (size_t i = 0; i < (size_t)1 << coded->header.code_bits[0]; i++) {
         unsigned distance = (hits[i].symbol & ((1U << index_bits) - 1)) + 1;
+        unsigned index = (unsigned)hits[i].symbol >> index_bits;
 
-        coded->pairs[i] =
-            (struct vbs_pair_hit){.value = (uint16_t)(hits[i].symbol >> index_bits),
-                                  .distance_bits = (uint16_t)(distance << 4 | hits[i].n_bits)};
+        if (hits[i].n_bits > 0)
+            coded->pairs[i] = vbs_pair_of(hits[i].n_bits, index, distance, coded->codebook[index]);
     }
 }
 
