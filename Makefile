@@ -176,12 +176,13 @@ $(BUILD)/%.o: %.c
 LOOPS = kernels/nest kernels/elementwise operators/binary operators/copy operators/reduce operators/resize
 $(LOOPS:%=$(BUILD)/src/backend/onednn/%.o): ALL_CFLAGS += $(if $(filter -O2,$(OPT)),-O3)
 
-# The product of coded weights, once for each kind of processor; the program chooses when it runs.
+# Kernels of coded weights, once for each kind of processor; the program chooses when it runs.
+CODED_KERNEL = $(BUILD)/src/coded/layer/kernel
 ifneq ($(findstring x86_64,$(shell $(CC) -dumpmachine)),)
-$(BUILD)/src/coded/product_avx2.o: ALL_CFLAGS += -mavx2 -mfma
-$(BUILD)/src/coded/product_avx512.o: ALL_CFLAGS += -mavx512f -mfma -mprefer-vector-width=512
+$(CODED_KERNEL)_avx2.o: ALL_CFLAGS += -mavx2 -mfma -mbmi2
+$(CODED_KERNEL)_avx512.o: ALL_CFLAGS += -mavx512f -mfma -mbmi2 -mprefer-vector-width=512
 endif
-$(BUILD)/src/coded/product_%.o: ALL_CFLAGS += -ffp-contract=fast $(if $(filter -O2,$(OPT)),-O3)
+$(CODED_KERNEL)_%.o: ALL_CFLAGS += -ffp-contract=fast $(if $(filter -O2,$(OPT)),-O3)
 
 $(BUILD)/generated/%.o: $(BUILD)/generated/%.c
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<

@@ -73,7 +73,7 @@ enum vbs_coding {
      * of the block, which are decoded side by side. The smallest form. */
     VBS_CODING_JOINT,
     /* One byte for a distance and one or two for an index; each row of a block begins anew, and a
-     * distance is up to 256 whatever index_bits is. Products are computed from this form without
+     * distance is up to 256 whatever index_bits is. Layers are computed from this form without
      * decoding. */
     VBS_CODING_BYTES,
     VBS_N_CODINGS
@@ -144,20 +144,6 @@ void vbs_coded_describe(const struct vbs_coded *coded, struct vbs_coded_shape *s
  * lower edge of the matrix. Blocks are counted row by row. O(floats of the block).
  */
 void vbs_coded_block(const struct vbs_coded *coded, int64_t block, float *dense);
-
-/*
- * Adds the product of some rows of blocks with activations to output, from the coded weights
- * themselves: output[row][s] += sum over columns of weight[row][column] x input[column][s], for
- * s < n_samples. input is [columns][input_stride]; output is [rows][output_stride] and begins with
- * the first row of the first block. Threads may compute different rows at the same time. Sums are
- * in floats, in an order that depends on the processor. VBS_UNSUPPORTED: another coding than
- * VBS_CODING_BYTES, or indices of more than 8 bits. VBS_USAGE: rows or strides out of range.
- * 2 x entries x n_samples operations.
- */
-enum vbs_status vbs_coded_multiply(struct vbs_ctx *ctx, const struct vbs_coded *coded,
-                                   int64_t first_block_row, int64_t n_block_rows,
-                                   const float *input, size_t input_stride, int n_samples,
-                                   float *output, size_t output_stride) VBS_MUST_CHECK;
 
 #ifdef __cplusplus
 }

@@ -119,13 +119,13 @@ static inline uint64_t count_words(const struct part *part, int code_bits)
 }
 
 /* Decodes the next code of a word, and takes it from the word. */
-#define NEXT(stream, word, symbol)                                                                 \
+#define NEXT(stream, word, found)                                                                  \
     do {                                                                                           \
         struct vbs_huffman_hit hit = (stream).hits[(word) & (stream).mask];                        \
                                                                                                    \
         (word) >>= hit.n_bits & 63;                                                                \
         (stream).at += hit.n_bits;                                                                 \
-        (symbol) = hit.symbol;                                                                     \
+        (found) = hit.symbol;                                                                      \
     } while (0)
 
 /* Decodes AT_ONCE entries; both parts have as many codes. */
@@ -170,6 +170,47 @@ static void decode_block(const struct vbs_coded *coded, const struct vbs_coded_p
     }
 }
 
+/* Lists AT_ONCE entries; both parts have as many codes. */
+static inline void list_word(struct part *values, struct part *distances, const float *codebook,
+                             vbs_pair_hit *hits)
+{
+    uint64_t value = vbs_bits_at(values->bytes, values->at);
+    uint64_t distance = vbs_bits_at(distances->bytes, distances->at);
+
+    for (int i = 0; i < AT_ONCE; i++) {
+        unsigned less_one, index;
+
+        NEXT(*distances, distance, less_one);
+        NEXT(*values, value, index);
+        hits[i] = vbs_pair_of(0, 0, less_one + 1, codebook[index]);
+    }
+}
+
+static void list_block(const struct vbs_coded *coded, const struct vbs_coded_place *place,
+                       vbs_pair_hit *hits, struct vbs_entry_runs *runs)
+{
+    struct part values = part_of(coded, place->number, 0);
+    struct part distances = part_of(coded, place->number, 1);
+    const uint8_t *bits = coded->header.code_bits;
+    vbs_pair_hit *hit = hits;
+
+    for (;;) {
+        uint64_t n = count_words(&values, bits[0]), other = count_words(&distances, bits[1]);
+
+        n = n < other ? n : other;
+        if (n == 0)
+            break;
+        for (; n > 0; n--, hit += AT_ONCE)
+            list_word(&values, &distances, coded->codebook, hit);
+    }
+    while (values.at < values.end) {
+        unsigned less_one = next_symbol(&distances);
+
+        *hit++ = vbs_pair_of(0, 0, less_one + 1, coded->codebook[next_symbol(&values)]);
+    }
+    *runs = (struct vbs_entry_runs){.n_runs = 1, .n_entries = {(uint32_t)(hit - hits)}};
+}
+
 static void decode_indices(const struct vbs_coded *coded, const struct vbs_coded_place *place,
                            uint16_t *indices)
 {
@@ -192,4 +233,5 @@ const struct vbs_coded_form vbs_coded_form_comp = {.name = "comp",
                                                    .write = write_block,
                                                    .check = check_block,
                                                    .decode = decode_block,
-                                                   .decode_indices = decode_indices};
+                                                   .decode_indices = decode_indices,
+                                                   .list = list_block};

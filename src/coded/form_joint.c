@@ -173,30 +173,30 @@ static bool check_block(const struct vbs_coded *coded, const struct vbs_coded_pl
 }
 
 /* What all streams share; a copy, which stores to dense weights cannot change. */
-struct tables {
+struct joint_tables {
     const uint8_t *data;
     const vbs_pair_hit *pairs;
     uint64_t mask;
 };
 
 /* What is left of a stream. */
-struct cursor {
+struct joint_cursor {
     uint64_t at;   /* bits from the begin of the data */
     uint64_t word; /* the bits from there on */
     uint64_t sum;  /* of the hits from the word: its lowest six bits are those of their codes */
     float *out;    /* the entry before */
 };
 
-static inline struct cursor cursor_of(const struct tables *tables, const struct streams *streams,
-                                      int s, float *begin)
+static inline struct joint_cursor cursor_of(const struct joint_tables *tables,
+                                            const struct streams *streams, int s, float *begin)
 {
-    return (struct cursor){.at = 8 * (uint64_t)(streams->bytes[s] - tables->data),
-                           .out = begin - 1};
+    return (struct joint_cursor){.at = 8 * (uint64_t)(streams->bytes[s] - tables->data),
+                                 .out = begin - 1};
 }
 
 /* Decodes the next code of a word. */
-static inline __attribute__((always_inline)) void decode_code(const struct tables *tables,
-                                                              struct cursor *stream)
+static inline __attribute__((always_inline)) void decode_code(const struct joint_tables *tables,
+                                                              struct joint_cursor *stream)
 {
     vbs_pair_hit hit = tables->pairs[stream->word & tables->mask];
     uint32_t value = (uint32_t)(hit >> 32);
@@ -208,8 +208,8 @@ static inline __attribute__((always_inline)) void decode_code(const struct table
 }
 
 /* Decodes AT_ONCE codes. */
-static inline __attribute__((always_inline)) struct cursor decode_four(const struct tables *tables,
-                                                                       struct cursor stream)
+static inline __attribute__((always_inline)) struct joint_cursor decode_four(
+    const struct joint_tables *tables, struct joint_cursor stream)
 {
     stream.word = vbs_bits_at(tables->data, stream.at);
     stream.sum = 0;
@@ -222,7 +222,7 @@ static inline __attribute__((always_inline)) struct cursor decode_four(const str
 }
 
 /* Decodes the last n codes of a stream. */
-static void decode_rest(const struct tables *tables, struct cursor stream, uint32_t n)
+static void decode_rest(const struct joint_tables *tables, struct joint_cursor stream, uint32_t n)
 {
     for (; n >= AT_ONCE; n -= AT_ONCE)
         stream = decode_four(tables, stream);
@@ -235,11 +235,11 @@ static void decode_rest(const struct tables *tables, struct cursor stream, uint3
 static void decode_block(const struct vbs_coded *coded, const struct vbs_coded_place *place,
                          float *dense)
 {
-    const struct tables tables = {coded->data, coded->pairs,
-                                  (UINT64_C(1) << coded->header.code_bits[0]) - 1};
+    const struct joint_tables tables = {coded->data, coded->pairs,
+                                        (UINT64_C(1) << coded->header.code_bits[0]) - 1};
     size_t quarter = (size_t)quarter_of(place);
     uint32_t least = UINT32_MAX, i = 0;
-    struct cursor a, b, c, d; /* not an array, so that they stay in registers */
+    struct joint_cursor a, b, c, d; /* not an array, so that they stay in registers */
     struct streams streams;
 
     if (!open_streams(coded, place, &streams))
@@ -260,6 +260,69 @@ static void decode_block(const struct vbs_coded *coded, const struct vbs_coded_p
     decode_rest(&tables, b, streams.n[1] - i);
     decode_rest(&tables, c, streams.n[2] - i);
     decode_rest(&tables, d, streams.n[3] - i);
+}
+
+/* A stream whose hits are copied. */
+struct list_cursor {
+    uint64_t at; /* bits from the begin of the data */
+    vbs_pair_hit *out;
+};
+
+static inline __attribute__((always_inline)) struct list_cursor list_some(
+    const struct joint_tables *tables, struct list_cursor stream, const int n)
+{
+    uint64_t word = vbs_bits_at(tables->data, stream.at), sum = 0;
+
+    for (int i = 0; i < n; i++) {
+        vbs_pair_hit hit = tables->pairs[word & tables->mask];
+
+        word >>= vbs_pair_bits(hit);
+        sum += hit;
+        stream.out[i] = hit;
+    }
+    stream.at += vbs_pair_bits(sum);
+    stream.out += n;
+    return stream;
+}
+
+static void list_rest(const struct joint_tables *tables, struct list_cursor stream, uint32_t n)
+{
+    for (; n >= AT_ONCE; n -= AT_ONCE)
+        stream = list_some(tables, stream, AT_ONCE);
+    for (; n > 0; n--)
+        stream = list_some(tables, stream, 1);
+}
+
+static void list_block(const struct vbs_coded *coded, const struct vbs_coded_place *place,
+                       vbs_pair_hit *hits, struct vbs_entry_runs *runs)
+{
+    const struct joint_tables tables = {coded->data, coded->pairs,
+                                        (UINT64_C(1) << coded->header.code_bits[0]) - 1};
+    uint32_t least = UINT32_MAX, i = 0;
+    struct list_cursor cursors[N_STREAMS], a, b, c, d;
+    struct streams streams;
+
+    *runs = (struct vbs_entry_runs){.n_runs = N_STREAMS};
+    if (!open_streams(coded, place, &streams))
+        return;
+    for (int s = 0; s < N_STREAMS; s++) {
+        runs->begins[s] = (uint32_t)(s * quarter_of(place));
+        runs->n_entries[s] = streams.n[s];
+        cursors[s] = (struct list_cursor){8 * (uint64_t)(streams.bytes[s] - coded->data), hits};
+        hits += streams.n[s];
+        least = streams.n[s] < least ? streams.n[s] : least;
+    }
+    a = cursors[0], b = cursors[1], c = cursors[2], d = cursors[3];
+    for (; i + AT_ONCE <= least; i += AT_ONCE) {
+        a = list_some(&tables, a, AT_ONCE);
+        b = list_some(&tables, b, AT_ONCE);
+        c = list_some(&tables, c, AT_ONCE);
+        d = list_some(&tables, d, AT_ONCE);
+    }
+    list_rest(&tables, a, streams.n[0] - i);
+    list_rest(&tables, b, streams.n[1] - i);
+    list_rest(&tables, c, streams.n[2] - i);
+    list_rest(&tables, d, streams.n[3] - i);
 }
 
 static void decode_indices(const struct vbs_coded *coded, const struct vbs_coded_place *place,
@@ -292,4 +355,5 @@ const struct vbs_coded_form vbs_coded_form_joint = {.name = "joint",
                                                     .write = write_block,
                                                     .check = check_block,
                                                     .decode = decode_block,
-                                                    .decode_indices = decode_indices};
+                                                    .decode_indices = decode_indices,
+                                                    .list = list_block};

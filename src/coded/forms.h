@@ -62,6 +62,12 @@ static inline unsigned vbs_pair_index(vbs_pair_hit hit)
     return hit >> 6 & 4095;
 }
 
+/* Gives the bits of the value. */
+static inline uint32_t vbs_pair_value(vbs_pair_hit hit)
+{
+    return (uint32_t)(hit >> 32);
+}
+
 static inline unsigned vbs_pair_distance(vbs_pair_hit hit)
 {
     return (uint32_t)hit >> 18;
@@ -79,6 +85,8 @@ struct vbs_coded {
     size_t table_bytes;              /* of hits and pairs, which are owned */
     struct vbs_huffman_hit *hits[2]; /* comp: [2^code_bits] of values, of distances */
     vbs_pair_hit *pairs;             /* joint: [2^code_bits] */
+    const uint8_t *lengths[2];       /* where the lengths of the codes are written */
+    uint32_t most_entries;           /* of a block */
 };
 
 /* Gives the end of a stream of n_bytes from begin on, a multiple of 8: decoding reads some bytes
@@ -138,6 +146,16 @@ static inline bool vbs_entries_next(struct vbs_entries *entries, struct vbs_entr
     return true;
 }
 
+#define VBS_MOST_RUNS 4
+
+/* Entries of a block in runs, each of which begins anew: distances count from `begins` less 1, a
+ * place in the block. */
+struct vbs_entry_runs {
+    int n_runs;
+    uint32_t begins[VBS_MOST_RUNS];
+    uint32_t n_entries[VBS_MOST_RUNS];
+};
+
 /* Totals that a check of a block adds to. */
 struct vbs_coded_totals {
     uint64_t n_entries, n_nonzero;
@@ -176,6 +194,10 @@ struct vbs_coded_form {
     /* Decodes it to indices into the codebook, which are 0. */
     void (*decode_indices)(const struct vbs_coded *coded, const struct vbs_coded_place *place,
                            uint16_t *indices);
+    /* Lists the entries of a block that has been checked; of a hit only the distance and the value
+     * are set. Null: they lie in the block as they are. */
+    void (*list)(const struct vbs_coded *coded, const struct vbs_coded_place *place,
+                 vbs_pair_hit *hits, struct vbs_entry_runs *runs);
 };
 
 extern const struct vbs_coded_form vbs_coded_form_comp, vbs_coded_form_joint, vbs_coded_form_bytes;

@@ -138,14 +138,27 @@ static uint32_t reversed(unsigned code, int n_bits)
     return reversed;
 }
 
+/* Finds the first code of each length, as a number whose first bit is the highest. */
+static void first_codes(const uint8_t *lengths, int n, unsigned first[VBS_MAX_CODE_BITS + 1])
+{
+    unsigned counts[VBS_MAX_CODE_BITS + 1] = {0}, code = 0;
+
+    for (int i = 0; i < n; i++)
+        counts[lengths[i]]++;
+    for (int bits = 1; bits <= VBS_MAX_CODE_BITS; bits++) {
+        first[bits] = code;
+        code = (code + counts[bits]) << 1;
+    }
+}
+
 void vbs_huffman_codes(const uint8_t *lengths, int n, uint32_t *codes)
 {
-    unsigned code = 0;
+    unsigned next[VBS_MAX_CODE_BITS + 1];
 
-    for (int bits = 1; bits <= VBS_MAX_CODE_BITS; bits++, code <<= 1)
-        for (int i = 0; i < n; i++)
-            if (lengths[i] == bits)
-                codes[i] = reversed(code++, bits);
+    first_codes(lengths, n, next);
+    for (int i = 0; i < n; i++)
+        if (lengths[i] > 0)
+            codes[i] = reversed(next[lengths[i]]++, lengths[i]);
 }
 
 int vbs_huffman_is_complete(const uint8_t *lengths, int n, int max_bits)
@@ -165,12 +178,15 @@ int vbs_huffman_is_complete(const uint8_t *lengths, int n, int max_bits)
     return n_codes == 0 || (n_codes == 1 ? last == 1 : used == UINT64_C(1) << max_bits);
 }
 
-void vbs_huffman_table(const uint8_t *lengths, const uint32_t *codes, int n, int max_bits,
-                       struct vbs_huffman_hit *hits)
+void vbs_huffman_table(const uint8_t *lengths, int n, int max_bits, struct vbs_huffman_hit *hits)
 {
+    unsigned next[VBS_MAX_CODE_BITS + 1];
+
+    first_codes(lengths, n, next);
     memset(hits, 0, sizeof *hits << max_bits);
     for (int i = 0; i < n; i++)
         if (lengths[i] > 0)
-            for (unsigned at = codes[i]; at < 1U << max_bits; at += 1U << lengths[i])
+            for (unsigned at = reversed(next[lengths[i]]++, lengths[i]); at < 1U << max_bits;
+                 at += 1U << lengths[i])
                 hits[at] = (struct vbs_huffman_hit){(uint16_t)i, lengths[i]};
 }

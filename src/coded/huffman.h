@@ -26,15 +26,14 @@ enum vbs_status vbs_huffman_lengths(struct vbs_ctx *ctx, const uint64_t *counts,
                                     int max_bits, uint8_t *lengths) VBS_MUST_CHECK;
 
 /* Finds the canonical codes of lengths[0..n-1] (at most VBS_MAX_CODE_BITS each), first bit lowest:
- * shorter codes come first, and of equal length the smaller symbol. O(n max_bits). */
+ * shorter codes come first, and of equal length the smaller symbol. O(n). */
 void vbs_huffman_codes(const uint8_t *lengths, int n, uint32_t *codes);
 
 /* Gives whether lengths are those of a complete prefix code of at most max_bits: every sequence of
  * bits is one of codes. A code of a single symbol has one bit, and no code at all is one, too. */
 int vbs_huffman_is_complete(const uint8_t *lengths, int n, int max_bits);
 
-/* Fills hits[0..2^max_bits-1] for lengths that are complete. O(2^max_bits + n max_bits). */
-void vbs_huffman_table(const uint8_t *lengths, const uint32_t *codes, int n, int max_bits,
-                       struct vbs_huffman_hit *hits);
+/* Fills hits[0..2^max_bits-1] for lengths that are complete. O(2^max_bits + n). */
+void vbs_huffman_table(const uint8_t *lengths, int n, int max_bits, struct vbs_huffman_hit *hits);
 
 #endif

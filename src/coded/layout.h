@@ -22,6 +22,21 @@ static inline size_t vbs_coded_filled(size_t n_bytes)
     return (n_bytes + 7) & ~(size_t)7;
 }
 
+/* Gives the bytes of the table that decodes a code. */
+size_t vbs_coded_table_bytes(const struct vbs_coded_header *header, int code);
+
+/* Makes that table, from the lengths of its codes: header and codebook are known, and coded refers
+ * to the table from now on. */
+void vbs_coded_fill_table(struct vbs_coded *coded, int code, const uint8_t *lengths, void *table);
+
+/* Gives the bytes of the workspace of vbs_coded_move. */
+size_t vbs_coded_move_bytes(const struct vbs_coded *coded);
+
+/* Gives the same coded weights at another address. Their tables are made in the workspace, which is
+ * aligned to 8; *moved is not freed. */
+void vbs_coded_move(const struct vbs_coded *coded, const void *bytes, void *workspace,
+                    struct vbs_coded *moved);
+
 /* Sizes of blocks, and counts of them. */
 void vbs_coded_count_blocks(struct vbs_coded *coded);
 

@@ -78,19 +78,6 @@ static enum vbs_status read_codebook(struct section_reader *reader, struct vbs_c
     return VBS_OK;
 }
 
-static void make_pairs(struct vbs_coded *coded, const struct vbs_huffman_hit *hits)
-{
-    int index_bits = coded->header.index_bits;
-
-    for (size_t i = 0; i < (size_t)1 << coded->header.code_bits[0]; i++) {
-        unsigned distance = (hits[i].symbol & ((1U << index_bits) - 1)) + 1;
-        unsigned index = (unsigned)hits[i].symbol >> index_bits;
-
-        if (hits[i].n_bits > 0)
-            coded->pairs[i] = vbs_pair_of(hits[i].n_bits, index, distance, coded->codebook[index]);
-    }
-}
-
 /* Gives whether each symbol that has a code stands for a value of the codebook. */
 static bool has_values(const struct vbs_coded *coded, int code, const uint8_t *lengths, int n)
 {
@@ -104,25 +91,15 @@ static bool has_values(const struct vbs_coded *coded, int code, const uint8_t *l
 }
 
 static enum vbs_status make_table(struct vbs_ctx *ctx, struct vbs_coded *coded, int code,
-                                  const uint8_t *lengths, uint32_t *codes, int n)
+                                  const uint8_t *lengths)
 {
-    int max_bits = coded->header.code_bits[code];
-    size_t n_hits = (size_t)1 << max_bits;
+    size_t n_bytes = vbs_coded_table_bytes(&coded->header, code);
+    void *table = malloc(n_bytes);
 
-    vbs_huffman_codes(lengths, n, codes);
-    coded->hits[code] = calloc(n_hits, sizeof **coded->hits);
-    if (!coded->hits[code])
+    if (!table)
         return vbs_no_memory(ctx);
-    vbs_huffman_table(lengths, codes, n, max_bits, coded->hits[code]);
-    coded->table_bytes += n_hits * sizeof **coded->hits;
-    if (coded->header.coding != VBS_CODING_JOINT)
-        return VBS_OK;
-    coded->pairs = calloc(n_hits, sizeof *coded->pairs);
-    if (!coded->pairs)
-        return vbs_no_memory(ctx);
-    make_pairs(coded, coded->hits[code]);
-    free(coded->hits[code]);
-    coded->hits[code] = NULL;
+    coded->table_bytes += n_bytes;
+    vbs_coded_fill_table(coded, code, lengths, table);
     return VBS_OK;
 }
 
@@ -132,22 +109,20 @@ static enum vbs_status read_code(struct section_reader *reader, struct vbs_coded
     int most_bits =
         coded->header.coding == VBS_CODING_JOINT ? VBS_MAX_PAIR_CODE_BITS : VBS_MAX_CODE_BITS;
     uint8_t *lengths = malloc((size_t)n);
-    uint32_t *codes = malloc((size_t)n * sizeof *codes);
     enum vbs_status status;
     size_t n_read;
 
-    if (!lengths || !codes)
+    if (!lengths)
         status = vbs_no_memory(reader->ctx);
     else if (max_bits < 1 || max_bits > most_bits ||
              !vbs_coded_get_lengths(reader->bytes, reader->left, n, lengths, &n_read) ||
              !vbs_huffman_is_complete(lengths, n, max_bits) || !has_values(coded, code, lengths, n))
         status = malformed(reader->ctx, "the lengths of a code are wrong");
     else {
-        (void)take(reader, n_read);
-        status = make_table(reader->ctx, coded, code, lengths, codes, n);
+        coded->lengths[code] = take(reader, n_read);
+        status = make_table(reader->ctx, coded, code, lengths);
     }
     free(lengths);
-    free(codes);
     return status;
 }
 
@@ -187,17 +162,20 @@ static enum vbs_status read_data(struct section_reader *reader, struct vbs_coded
     return begin == n_data ? VBS_OK : malformed(reader->ctx, "the data have another length");
 }
 
-static enum vbs_status check_blocks(struct vbs_ctx *ctx, const struct vbs_coded *coded)
+static enum vbs_status check_blocks(struct vbs_ctx *ctx, struct vbs_coded *coded)
 {
     const struct vbs_coded_form *form = vbs_coded_form((enum vbs_coding)coded->header.coding);
     struct vbs_coded_totals totals = {0};
 
     for (int64_t b = 0; b < coded->n_block_rows * coded->n_block_columns; b++) {
         struct vbs_coded_place place = vbs_coded_place(coded, b);
+        uint64_t before = totals.n_entries;
 
         if (!form->check(coded, &place, &totals))
             return vbs_fail(ctx, VBS_FORMAT, "coded weights: block %lld does not decode",
                             (long long)b);
+        if (totals.n_entries - before > coded->most_entries)
+            coded->most_entries = (uint32_t)(totals.n_entries - before);
         if (b % 1024 == 0)
             VBS_TRY(vbs_check_cancel(ctx));
     }

@@ -102,7 +102,7 @@ static bool round_trip(gsl_rng *rng, const uint8_t *lengths, int n, int max_bits
         while (lengths[written[i]] == 0);
         vbs_bits_put(&writer, codes[written[i]], lengths[written[i]]);
     }
-    vbs_huffman_table(lengths, codes, n, max_bits, hits);
+    vbs_huffman_table(lengths, n, max_bits, hits);
     for (int i = 0; holds && i < N_SYMBOLS; i++) {
         struct vbs_huffman_hit hit = hits[vbs_bits_at(bytes, at) & ((UINT64_C(1) << max_bits) - 1)];
 

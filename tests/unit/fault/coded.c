@@ -1,10 +1,10 @@
-/* Every allocation of pruning, quantising, coding, coding anew and opening coded weights fails
- * once, and then also every one after it: the call reports it, leaves nothing behind
+/* Every allocation of pruning, quantising, coding, coding anew, opening coded weights and planning
+ * a layer fails once, and then also every one after it: the call reports it, leaves nothing behind
  * (AddressSanitizer looks), and leaves its outputs alone. */
 #include "support/fault.h"
 #include "support/tap.h"
 
-#include "vbslab/coded.h"
+#include "vbslab/coded_layer.h"
 
 #include <stdlib.h>
 
@@ -18,7 +18,22 @@ static void fill(float *weights)
         weights[i] = (float)((i * 7919) % 211 - 105) / 64;
 }
 
-/* Prunes, quantises, codes with some blocks and then with others, and opens the bytes once more. */
+static enum vbs_status plan_layer(struct vbs_ctx *ctx, const struct vbs_coded *coded,
+                                  struct vbs_coded_plan **plan)
+{
+    const struct vbs_coded_layer layer = {
+        .coded = coded,
+        .input = {N_COLUMNS, N_COLUMNS, 1, N_COLUMNS, 0, 1, 1, N_COLUMNS},
+        .output = {N_ROWS, N_ROWS, 1, N_ROWS, 0, 1, 1, N_ROWS},
+        .batch = 2,
+        .groups = 1,
+        .threads = 2};
+
+    return vbs_coded_plan_new(ctx, &layer, plan);
+}
+
+/* Prunes, quantises, codes with some blocks and then with others, opens the bytes once more, and
+ * plans a layer. */
 static enum vbs_status code_all(struct vbs_ctx *ctx, enum vbs_coding coding)
 {
     const struct vbs_coding_options first = {coding, 4, 5, 16};
@@ -26,6 +41,7 @@ static enum vbs_status code_all(struct vbs_ctx *ctx, enum vbs_coding coding)
                                               9};
     struct vbs_quantised quantised = {0};
     struct vbs_coded *coded = NULL, *other = NULL, *again = NULL;
+    struct vbs_coded_plan *plan = NULL;
     float weights[N_WEIGHTS];
     size_t n_bytes;
     enum vbs_status status;
@@ -45,6 +61,9 @@ static enum vbs_status code_all(struct vbs_ctx *ctx, enum vbs_coding coding)
     }
     if (status != VBS_OK && (again || (!coded && other)))
         status = VBS_N_STATUS;
+    if (status == VBS_OK)
+        status = plan_layer(ctx, again, &plan);
+    vbs_coded_plan_free(plan);
     vbs_coded_free(again);
     vbs_coded_free(other);
     vbs_coded_free(coded);

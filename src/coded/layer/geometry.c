@@ -1,0 +1,223 @@
+/*
+ * Choosing tiles, chunks and parts: every way to cut the positions is priced by a model of cycles,
+ * and the cheapest one whose slab and sums stay in the cache is taken.
+ */
+#include "coded/layer/layer.h"
+
+#include <math.h>
+
+#define LINE_FLOATS 16          /* of a line of the cache */
+#define SLAB_BYTES  (192 << 10) /* of a part, at most, where tiles can be small enough */
+#define SUMS_BYTES  (256 << 10) /* of a part, at most, where chunks can be small enough */
+#define MOST_CUTS   64          /* of a line of positions */
+#define MOST_SIDE   128         /* samples of an inner product side by side */
+#define DECODE_FROM 3           /* spans for which decoding bytes pays */
+
+/* Cycles. */
+#define ENTRY_CYCLES  2.0  /* beside the multiplications of its span */
+#define ROW_CYCLES    15.0 /* of a row of a block and a span */
+#define COPY_CYCLES   0.8  /* of a float of a slab */
+#define FINISH_CYCLES 0.8  /* of an output */
+
+static int64_t divided(int64_t a, int64_t b)
+{
+    return (a + b - 1) / b;
+}
+
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static int64_t gcd(int64_t a, int64_t b)
+{
+    while (b > 0) {
+        int64_t rest = a % b;
+
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+/* Fills what follows from the side, height and width of tiles. */
+static void set_pitches(const struct vbs_coded_plan *plan, struct vbs_coded_geometry *g)
+{
+    int64_t lanes = plan->processor->lanes, columns = plan->layer.coded->header.block_columns;
+    int64_t channels =
+        least(divided(columns - 1, g->window) + 1, plan->layer.coded->header.n_columns / g->window);
+
+    g->n_sides = divided(plan->layer.batch, g->side);
+    g->n_down = divided(g->out_size[1], g->height);
+    g->n_over = divided(g->out_size[2], g->width);
+    g->n_tiles = g->n_sides * g->out_size[0] * g->n_down * g->n_over;
+    g->line_pitch = (g->width + g->reach[2]) * g->side;
+    g->plane_pitch = g->line_pitch * (g->height + g->reach[1]);
+    g->channel_pitch = g->plane_pitch * g->planes[0] * g->planes[1] * g->planes[2];
+    g->slab_floats = g->channel_pitch * channels + lanes;
+    if (plan->layer.method == VBS_CODED_DENSE) {
+        g->sum_pitch = g->width * g->side;
+        g->row_floats = g->height * g->sum_pitch;
+    } else if (g->flat) {
+        g->sum_pitch = g->line_pitch;
+        g->row_floats =
+            divided((g->height - 1) * g->line_pitch + g->width * g->side, lanes) * lanes;
+    } else {
+        g->sum_pitch = divided(g->width * g->side, lanes) * lanes;
+        g->row_floats = g->height * g->sum_pitch;
+    }
+}
+
+/* The bytes of a slab, and of its copy for products of dense matrices. */
+static int64_t slab_bytes(const struct vbs_coded_plan *plan, const struct vbs_coded_geometry *g)
+{
+    int64_t floats = g->slab_floats;
+
+    if (plan->layer.method == VBS_CODED_DENSE && vbs_coded_has_columns(g))
+        floats += plan->layer.coded->header.block_columns * g->row_floats;
+    return floats * (int64_t)sizeof(float);
+}
+
+/* The share of loads of a vector that cross a line of the cache: addresses are multiples of side
+ * floats. */
+static double crossing(int64_t side, int64_t lanes)
+{
+    int64_t step = gcd(side, LINE_FLOATS), n = 0, n_crossing = 0;
+
+    for (int64_t at = 0; at < LINE_FLOATS; at += step, n++)
+        n_crossing += at + lanes > LINE_FLOATS;
+    return (double)n_crossing / (double)n;
+}
+
+/* The vectors of a tile, and the spans that they are cut into. */
+static void count_spans(const struct vbs_coded_processor *processor,
+                        const struct vbs_coded_geometry *g, double *n_vectors, double *n_spans)
+{
+    int64_t lines = g->flat ? 1 : g->height;
+    int64_t vectors = divided(g->flat ? g->row_floats : g->sum_pitch, processor->lanes);
+    int64_t pieces = divided(vectors, processor->most_vectors);
+    int64_t at_once =
+        least(processor->most_lines, processor->most_vectors / divided(vectors, pieces));
+
+    *n_vectors = (double)(lines * vectors);
+    *n_spans = (double)(pieces * divided(lines, at_once));
+}
+
+/* Gives the cycles of the largest part. */
+static double price(const struct vbs_coded_plan *plan, const struct vbs_coded_geometry *g)
+{
+    const struct vbs_coded_header *header = &plan->layer.coded->header;
+    double rows = (double)divided(header->n_rows, g->n_row_parts);
+    double tiles = (double)divided(g->n_tiles, g->n_tile_parts);
+    double entries = (double)header->n_entries / (double)header->n_rows, n_vectors, n_spans;
+    double blocks = (double)plan->layer.coded->n_block_columns;
+    double cycles_of_vector = 0.5 * (1 + crossing(g->side, plan->processor->lanes));
+    double decode = header->coding == VBS_CODING_COMP    ? 10
+                    : header->coding == VBS_CODING_JOINT ? 6
+                                                         : 3;
+    double row, slab;
+
+    count_spans(plan->processor, g, &n_vectors, &n_spans);
+    if (header->coding == VBS_CODING_BYTES && n_spans < DECODE_FROM)
+        decode = 0;
+    row = entries * (n_vectors * cycles_of_vector + n_spans * ENTRY_CYCLES + decode) +
+          blocks * n_spans * (ROW_CYCLES + n_vectors / n_spans) +
+          (double)g->row_floats * FINISH_CYCLES;
+    slab = (double)(g->channel_pitch * (header->n_columns / g->window)) * COPY_CYCLES *
+           ceil(rows / (double)g->chunk_rows);
+    return tiles * (rows * row + slab);
+}
+
+/* Chooses the rows of a chunk, and how parts divide rows and tiles; keeps the cheapest. */
+static void try_parts(const struct vbs_coded_plan *plan, struct vbs_coded_geometry *g, double *best,
+                      struct vbs_coded_geometry *chosen)
+{
+    int threads = plan->layer.threads;
+    int64_t most_rows = plan->layer.coded->header.n_rows / plan->layer.groups;
+    int64_t rows = SUMS_BYTES / (g->row_floats * (int64_t)sizeof(float));
+
+    rows = rows > plan->granule ? rows - rows % plan->granule : plan->granule;
+    for (int row_parts = 1; row_parts <= threads; row_parts++) {
+        int64_t needed = least(most_rows, divided(plan->layer.coded->header.n_rows, row_parts));
+        double cycles;
+
+        if (threads % row_parts != 0)
+            continue;
+        needed = least(most_rows, divided(needed, plan->granule) * plan->granule);
+        g->n_row_parts = row_parts;
+        g->n_tile_parts = threads / row_parts;
+        g->chunk_rows = divided(needed, divided(needed, rows));
+        g->chunk_rows = least(needed, divided(g->chunk_rows, plan->granule) * plan->granule);
+        cycles = price(plan, g);
+        if (cycles < *best) {
+            *best = cycles;
+            *chosen = *g;
+        }
+    }
+}
+
+/* Tries all heights of tiles of a width; gives whether the least of them has a small slab. */
+static bool try_heights(const struct vbs_coded_plan *plan, struct vbs_coded_geometry *g,
+                        double *best, struct vbs_coded_geometry *chosen)
+{
+    bool is_dense = plan->layer.method == VBS_CODED_DENSE, fits = false;
+
+    for (int64_t n_down = g->out_size[1]; n_down >= 1; n_down--) {
+        g->height = divided(g->out_size[1], n_down);
+        if (divided(g->out_size[1], g->height) != n_down)
+            continue;
+        for (int flat = is_dense ? 1 : 0; flat < 2; flat++) {
+            g->flat = flat;
+            set_pitches(plan, g);
+            if (slab_bytes(plan, g) > SLAB_BYTES)
+                return fits;
+            fits = true;
+            try_parts(plan, g, best, chosen);
+        }
+    }
+    return fits;
+}
+
+static void try_side(const struct vbs_coded_plan *plan, struct vbs_coded_geometry *g, double *best,
+                     struct vbs_coded_geometry *chosen)
+{
+    for (int64_t n_over = 1; n_over <= least(g->out_size[2], MOST_CUTS); n_over++) {
+        g->width = divided(g->out_size[2], n_over);
+        if (try_heights(plan, g, best, chosen))
+            break;
+    }
+}
+
+bool vbs_coded_geometry_choose(struct vbs_coded_plan *plan)
+{
+    struct vbs_coded_geometry *g = &plan->geometry, chosen = {0};
+    int64_t batch = plan->layer.batch, lanes = plan->processor->lanes;
+    bool is_product = plan->layer.n_spatial == 0;
+    double best = INFINITY;
+
+    if (is_product)
+        for (int64_t n = divided(batch, MOST_SIDE); n <= batch && n <= divided(batch, lanes); n++) {
+            g->side = divided(batch, n);
+            if (g->side > lanes)
+                g->side = divided(g->side, lanes) * lanes;
+            try_side(plan, g, &best, &chosen);
+        }
+    else
+        for (g->side = 1; g->side <= least(batch, 2 * lanes); g->side++)
+            try_side(plan, g, &best, &chosen);
+    if (best == INFINITY) { /* the least slab of all */
+        g->side = g->height = g->width = 1;
+        g->flat = true;
+        set_pitches(plan, g);
+        try_parts(plan, g, &best, &chosen);
+    }
+    *g = chosen;
+    if (plan->layer.method == VBS_CODED_SPARSE) {
+        double n_vectors, n_spans;
+
+        count_spans(plan->processor, g, &n_vectors, &n_spans);
+        plan->decodes =
+            plan->layer.coded->header.coding != VBS_CODING_BYTES || n_spans >= DECODE_FROM;
+    }
+    return g->slab_floats < INT32_MAX / (int64_t)sizeof(float);
+}

@@ -1,0 +1,246 @@
+/* Running a plan: tiles, chunks, columns of blocks, blocks. */
+#include "coded/layer/layer.h"
+#include "coded/layout.h"
+
+#include <stdatomic.h>
+
+/* What all parts of a run share. */
+struct layer_run {
+    const struct vbs_coded_plan *plan;
+    struct vbs_coded coded;
+    const float *input;
+    float *output;
+    char *parts; /* of the workspace */
+    atomic_bool has_failed;
+};
+
+/* Rows of one block, for a tile and a chunk. */
+struct layer_block {
+    struct vbs_coded_place place;
+    int64_t from, end; /* rows of the block */
+    float *sums;       /* of the first of them */
+    bool first;
+};
+
+/* Applies a strip to one line of positions, or to some lines at once. */
+static void multiply_lines(const struct vbs_coded_part *part, const struct vbs_coded_strip *strip,
+                           struct vbs_coded_span *span, int64_t n_vectors)
+{
+    const struct vbs_coded_processor *processor = part->plan->processor;
+    int64_t most = processor->most_vectors / span->n_lines;
+    int64_t pieces = (n_vectors + most - 1) / most, done = 0;
+
+    for (int64_t piece = 1; piece <= pieces; piece++) {
+        int64_t end = n_vectors * piece / pieces;
+        struct vbs_coded_span shifted = *span;
+
+        shifted.n_vectors = (int)(end - done);
+        shifted.planes += done * processor->lanes;
+        shifted.sums += done * processor->lanes;
+        processor->multiply(strip, &shifted);
+        done = end;
+    }
+}
+
+/* Applies a strip to all positions of a tile. */
+static void multiply_tile(const struct vbs_coded_part *part, const struct vbs_coded_tile *tile,
+                          const struct vbs_coded_strip *strip, const struct layer_block *block)
+{
+    const struct vbs_coded_geometry *g = &part->plan->geometry;
+    const struct vbs_coded_processor *processor = part->plan->processor;
+    int64_t lanes = processor->lanes, floats = tile->width * g->side, lines = tile->height, at_once;
+    struct vbs_coded_span span = {.row_pitch = (size_t)g->row_floats * sizeof(float),
+                                  .sum_pitch = (size_t)g->sum_pitch * sizeof(float),
+                                  .plane_pitch = (size_t)g->line_pitch * sizeof(float),
+                                  .first = block->first};
+
+    if (g->flat) {
+        floats += (lines - 1) * g->line_pitch;
+        lines = 1;
+    }
+    if (lines == 1 && floats == 1) {
+        span.planes = part->slab;
+        span.sums = block->sums;
+        processor->multiply(strip, &span);
+        return;
+    }
+    floats = (floats + lanes - 1) / lanes;
+    at_once = processor->most_vectors / floats;
+    at_once = at_once < 1 ? 1 : at_once < processor->most_lines ? at_once : processor->most_lines;
+    for (int64_t y = 0; y < lines; y += at_once) {
+        span.n_lines = (int)(lines - y < at_once ? lines - y : at_once);
+        span.planes = part->slab + y * g->line_pitch;
+        span.sums = block->sums + y * g->sum_pitch;
+        multiply_lines(part, strip, &span, floats);
+    }
+}
+
+static void multiply_block(const struct vbs_coded_part *part, const struct vbs_coded_tile *tile,
+                           const struct layer_block *block)
+{
+    struct vbs_coded_strip strip;
+
+    if (part->plan->decodes) {
+        vbs_coded_unpack(part, &block->place);
+        strip = (struct vbs_coded_strip){.reader = VBS_READ_ENTRIES,
+                                         .n_rows = (int)(block->end - block->from),
+                                         .entries = part->entries + part->starts[block->from],
+                                         .starts = part->starts + block->from};
+    } else {
+        strip = vbs_coded_strip_of(&part->coded, &block->place, block->from, block->end);
+        strip.offsets = part->offsets;
+        if (part->plan->layer.n_spatial == 0) {
+            strip.reader = VBS_READ_LINEAR;
+            strip.stride = (size_t)part->plan->geometry.side * sizeof(float);
+        }
+    }
+    multiply_tile(part, tile, &strip, block);
+}
+
+static bool multiply_dense(const struct vbs_coded_part *part, const struct vbs_coded_tile *tile,
+                           const struct layer_block *block)
+{
+    const struct vbs_coded_geometry *g = &part->plan->geometry;
+    const struct vbs_coded_place *place = &block->place;
+    bool has_columns = vbs_coded_has_columns(g);
+
+    memset(part->dense, 0, (size_t)place->n_rows * (size_t)place->n_columns * sizeof *part->dense);
+    vbs_coded_form((enum vbs_coding)part->coded.header.coding)
+        ->decode(&part->coded, place, part->dense);
+    if (block->first)
+        memset(block->sums, 0,
+               (size_t)(block->end - block->from) * (size_t)g->row_floats * sizeof *block->sums);
+    return part->plan->layer.gemm(block->end - block->from, tile->height * g->sum_pitch,
+                                  place->n_columns, part->dense + block->from * place->n_columns,
+                                  place->n_columns, has_columns ? part->columns : part->slab,
+                                  has_columns ? g->row_floats : g->channel_pitch, block->sums,
+                                  g->row_floats);
+}
+
+/* Computes the rows from first_row to end_row, all of one group, for a tile. */
+static bool run_chunk(const struct vbs_coded_part *part, const struct vbs_coded_tile *tile,
+                      int64_t first_row, int64_t end_row)
+{
+    const struct vbs_coded_plan *plan = part->plan;
+    const struct vbs_coded *coded = &part->coded;
+    int64_t block_rows = coded->header.block_rows, block_columns = coded->header.block_columns;
+    int64_t group = first_row / (coded->header.n_rows / plan->layer.groups);
+    bool is_dense = plan->layer.method == VBS_CODED_DENSE;
+
+    for (int64_t c = 0; c < coded->n_block_columns; c++) {
+        int64_t left = coded->header.n_columns - c * block_columns;
+        int64_t n_columns = left < block_columns ? left : block_columns;
+
+        vbs_coded_fill_slab(part, tile, group, c * block_columns, n_columns);
+        if (is_dense && vbs_coded_has_columns(&plan->geometry))
+            vbs_coded_fill_columns(part, tile, n_columns);
+        for (int64_t r = first_row / block_rows; r * block_rows < end_row; r++) {
+            struct layer_block block = {
+                .place = vbs_coded_place(coded, r * coded->n_block_columns + c), .first = c == 0};
+
+            block.from = first_row > r * block_rows ? first_row - r * block_rows : 0;
+            block.end = end_row - r * block_rows;
+            block.end = block.end < block.place.n_rows ? block.end : block.place.n_rows;
+            block.sums =
+                part->sums + (r * block_rows + block.from - first_row) * plan->geometry.row_floats;
+            if (!is_dense)
+                multiply_block(part, tile, &block);
+            else if (!multiply_dense(part, tile, &block))
+                return false;
+        }
+    }
+    vbs_coded_put_output(part, tile, first_row, end_row - first_row);
+    return true;
+}
+
+static struct vbs_coded_tile tile_of(const struct vbs_coded_plan *plan, int64_t number)
+{
+    const struct vbs_coded_geometry *g = &plan->geometry;
+    struct vbs_coded_tile tile;
+
+    tile.left = number % g->n_over * g->width;
+    number /= g->n_over;
+    tile.top = number % g->n_down * g->height;
+    number /= g->n_down;
+    tile.depth = number % g->out_size[0];
+    tile.sample = number / g->out_size[0] * g->side;
+    tile.n_samples = plan->layer.batch - tile.sample;
+    tile.n_samples = tile.n_samples < g->side ? tile.n_samples : g->side;
+    tile.height = g->out_size[1] - tile.top;
+    tile.height = tile.height < g->height ? tile.height : g->height;
+    tile.width = g->out_size[2] - tile.left;
+    tile.width = tile.width < g->width ? tile.width : g->width;
+    return tile;
+}
+
+/* Gives where part i of n begins among the rows. */
+static int64_t row_at(const struct vbs_coded_plan *plan, int64_t i)
+{
+    int64_t n_rows = plan->layer.coded->header.n_rows;
+    int64_t granules = (n_rows + plan->granule - 1) / plan->granule;
+    int64_t row = granules * i / plan->geometry.n_row_parts * plan->granule;
+
+    return row < n_rows ? row : n_rows;
+}
+
+static bool run_rows(const struct vbs_coded_part *part, int64_t number, int64_t first_row,
+                     int64_t end_row)
+{
+    const struct vbs_coded_plan *plan = part->plan;
+    int64_t rows_of_group = plan->layer.coded->header.n_rows / plan->layer.groups;
+    struct vbs_coded_tile tile = tile_of(plan, number);
+
+    for (int64_t row = first_row, end; row < end_row; row = end) {
+        end = (row / rows_of_group + 1) * rows_of_group;
+        end = end < end_row ? end : end_row;
+        end = end < row + plan->geometry.chunk_rows ? end : row + plan->geometry.chunk_rows;
+        if (!run_chunk(part, &tile, row, end))
+            return false;
+    }
+    return true;
+}
+
+static void run_part(void *job, int number)
+{
+    struct layer_run *run = job;
+    const struct vbs_coded_plan *plan = run->plan;
+    const struct vbs_coded_geometry *g = &plan->geometry;
+    const struct vbs_coded_memory *memory = &plan->memory;
+    char *base = run->parts + number * memory->part_bytes;
+    struct vbs_coded_part part = {.plan = plan,
+                                  .coded = run->coded,
+                                  .input = run->input,
+                                  .output = run->output,
+                                  .slab = (void *)(base + memory->slab),
+                                  .columns = (void *)(base + memory->columns),
+                                  .dense = (void *)(base + memory->dense),
+                                  .sums = (void *)(base + memory->sums),
+                                  .offsets = (void *)(base + memory->offsets),
+                                  .entries = (void *)(base + memory->entries),
+                                  .starts = (void *)(base + memory->starts)};
+    int64_t row_part = number / g->n_tile_parts, tile_part = number % g->n_tile_parts;
+    int64_t end = g->n_tiles * (tile_part + 1) / g->n_tile_parts;
+
+    for (int64_t t = g->n_tiles * tile_part / g->n_tile_parts; t < end; t++)
+        if (!run_rows(&part, t, row_at(plan, row_part), row_at(plan, row_part + 1))) {
+            atomic_store(&run->has_failed, true);
+            return;
+        }
+}
+
+bool vbs_coded_plan_run(const struct vbs_coded_plan *plan, const void *weights, const float *input,
+                        float *output, void *workspace)
+{
+    struct layer_run run = {.plan = plan,
+                            .input = input,
+                            .output = output,
+                            .parts = (char *)workspace + plan->memory.tables_bytes};
+
+    vbs_coded_move(plan->layer.coded, weights, workspace, &run.coded);
+    if (plan->layer.parallel)
+        plan->layer.parallel(plan->n_parts, run_part, &run);
+    else
+        for (int i = 0; i < plan->n_parts; i++)
+            run_part(&run, i);
+    return !atomic_load(&run.has_failed);
+}
