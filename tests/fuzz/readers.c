@@ -27,6 +27,7 @@
 #define MAX_EACH  64        /* values of one read */
 #define MAX_PLACE 64        /* buffers that are placed */
 #define MAX_BLOCK (1 << 22) /* coded weights of a block that is decoded */
+#define MAX_ANEW  (1 << 14) /* weights of a matrix that is coded anew */
 
 #define NPY_LIMIT (1 << 20) /* values that can be of use */
 
@@ -475,6 +476,58 @@ static const char *decode_blocks(const struct vbs_coded *coded)
     return broken;
 }
 
+/* Decodes all blocks into one matrix of n weights. */
+static float *decode_matrix(const struct vbs_coded *coded, const struct vbs_coded_shape *shape)
+{
+    int64_t n = shape->n_rows * shape->n_columns;
+    float *dense = malloc((size_t)n * sizeof *dense), *block = malloc((size_t)n * sizeof *block);
+
+    for (int64_t b = 0; dense && block && b < shape->n_block_rows * shape->n_block_columns; b++) {
+        int64_t row = b / shape->n_block_columns * shape->block_rows;
+        int64_t column = b % shape->n_block_columns * shape->block_columns;
+        int64_t width = shape->n_columns - column;
+
+        width = width < shape->block_columns ? width : shape->block_columns;
+        vbs_coded_block(coded, b, block);
+        for (int64_t r = 0; r < shape->block_rows && row + r < shape->n_rows; r++)
+            memcpy(&dense[(row + r) * shape->n_columns + column], &block[r * width],
+                   (size_t)width * sizeof *dense);
+    }
+    free(block);
+    return dense;
+}
+
+/* Codes a small matrix in the next form with other blocks; its weights stay what they are. */
+static const char *code_anew(const struct vbs_coded *coded)
+{
+    struct vbs_coded_shape shape, other_shape;
+    struct vbs_coded *other = NULL;
+    struct vbs_ctx ctx = {0};
+    const char *broken = NULL;
+    struct vbs_coding_options options = {.index_bits = 3, .block_rows = 5, .block_columns = 11};
+    enum vbs_status status;
+
+    vbs_coded_describe(coded, &shape);
+    if (shape.n_columns > MAX_ANEW / shape.n_rows)
+        return NULL;
+    options.coding = (enum vbs_coding)((shape.coding + 1) % VBS_N_CODINGS);
+    status = vbs_coded_recode(&ctx, coded, &options, &other);
+    if (status == VBS_OK) {
+        float *before = decode_matrix(coded, &shape), *after;
+
+        vbs_coded_describe(other, &other_shape);
+        after = decode_matrix(other, &other_shape);
+        if (before && after &&
+            memcmp(before, after, (size_t)(shape.n_rows * shape.n_columns) * sizeof *before) != 0)
+            broken = "weights that are coded anew are the same";
+        free(before);
+        free(after);
+    } else if (status != VBS_USAGE) /* too many bits for pairs */
+        broken = "coded weights are coded anew";
+    vbs_coded_free(other);
+    return broken;
+}
+
 static const char *read_coded(const char *text, size_t length)
 {
     struct vbs_coded *coded = NULL;
@@ -488,6 +541,8 @@ static const char *read_coded(const char *text, size_t length)
     memcpy(bytes, text, length);
     status = vbs_coded_open(&ctx, bytes, length, &coded);
     broken = status == VBS_OK ? decode_blocks(coded) : failed_well(&ctx, status);
+    if (status == VBS_OK && !broken)
+        broken = code_anew(coded);
     vbs_coded_free(coded);
     free(bytes);
     return broken;
