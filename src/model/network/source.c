@@ -210,12 +210,13 @@ static const struct vbs_extent *find_extent(const struct file *file, int64_t off
 int64_t vbs_source_present(const struct vbs_source *source, int number, int64_t offset)
 {
     const struct file *file = &source->files[number];
-    const struct vbs_extent *extent, *end = file->extents + file->n_extents;
+    const struct vbs_extent *extent;
     int64_t n = 0;
 
     if (file->descriptor >= 0)
         return file->bytes - offset;
-    for (extent = find_extent(file, offset); extent && extent < end; extent++) {
+    extent = find_extent(file, offset);
+    for (; extent && extent < file->extents + file->n_extents; extent++) {
         if (extent->offset > offset + n)
             break;
         n = extent->offset + extent->bytes - offset;
