@@ -24,6 +24,7 @@ extern "C" {
 
 #define VBS_MAX_CODEBOOK_BITS 16
 #define VBS_MAX_INDEX_BITS    8
+#define VBS_MAX_EXCESS        1e6
 #define VBS_MAX_PAIR_BITS     13 /* codebook and index bits together, for VBS_CODING_JOINT */
 
 /*
@@ -55,6 +56,19 @@ struct vbs_quantised {
 enum vbs_status vbs_quantise(struct vbs_ctx *ctx, const float *weights, int64_t n_rows,
                              int64_t n_columns, int bits,
                              struct vbs_quantised *quantised) VBS_MUST_CHECK;
+
+/*
+ * Quantises as vbs_quantise does, but to values whose indices have shorter codes: the sum of
+ * squared errors is at most (1 + excess) times the least, and the entropy of the indices is as
+ * small as is found under this limit (entropy-constrained quantisation). An excess of 0.1 makes
+ * AlexNet's fc6, of normally distributed weights at a density of 9 % and 5 bits, 3 % smaller in
+ * VBS_CODING_JOINT, and 1 makes it 8 % smaller; VBS_CODING_BYTES becomes no smaller. excess is
+ * from 0, which is vbs_quantise, to VBS_MAX_EXCESS. The same errors. O(n log n + 15 g^2 2^bits)
+ * beyond vbs_quantise, with g = 1024 for up to 5 bits, 512 for up to 8, and 0 above.
+ */
+enum vbs_status vbs_quantise_within(struct vbs_ctx *ctx, const float *weights, int64_t n_rows,
+                                    int64_t n_columns, int bits, double excess,
+                                    struct vbs_quantised *quantised) VBS_MUST_CHECK;
 
 /* Frees what a quantised matrix owns; it is empty then. Null is allowed. */
 void vbs_quantised_clear(struct vbs_quantised *quantised);

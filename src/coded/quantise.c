@@ -1,5 +1,5 @@
 /*
- * The codebook: k-means in one dimension.
+ * The codebook: k-means in one dimension; entropy.c goes on from its clusters to shorter codes.
  *
  * In one dimension the clusters of an optimum are intervals of the sorted weights, so that dynamic
  * programming finds it: the best k clusters of the first i groups are the best k - 1 clusters of
@@ -8,6 +8,7 @@
  * exact k-means in 1D", 2017). The groups are equal numbers of neighbours; Lloyd's iteration on
  * all weights then moves the borders to where they belong.
  */
+#include "coded/clusters.h"
 #include "vbslab/coded.h"
 
 #include "base/arith.h"
@@ -23,8 +24,7 @@
 #define MAX_EXACT      1023 /* clusters; more begin as equal numbers of neighbours */
 #define MAX_ITERATIONS 100
 
-/* Sums over the first groups, of which cluster costs are differences. Weights are taken relative
- * to their mean, so that the differences lose few digits. */
+/* Sums over the first groups, of which cluster costs are differences. */
 struct weight_groups {
     int n;
     double *count; /* [n + 1] weights of the first groups */
@@ -34,13 +34,10 @@ struct weight_groups {
 
 struct clustering {
     struct vbs_ctx *ctx;
-    const float *sorted;
-    int64_t n;
-    double middle; /* the mean of all */
+    struct vbs_sorted_weights weights;
     struct weight_groups groups;
     double *cost, *next; /* [groups + 1] of the first groups in k, and in k + 1 clusters */
     int *begin;          /* [clusters][groups + 1] where the last cluster begins */
-    double *sums;        /* [n + 1] of sorted, relative to the mean */
 };
 
 /* The sum of squared errors of groups from..to-1 as one cluster. */
@@ -77,7 +74,8 @@ static void conquer(struct clustering *work, int *begin, int low, int high, int 
 /* The weight at which group g begins, as an index into sorted. */
 static int64_t group_begin(const struct clustering *work, int g)
 {
-    return work->n / work->groups.n * g + work->n % work->groups.n * g / work->groups.n;
+    return work->weights.n / work->groups.n * g +
+           work->weights.n % work->groups.n * g / work->groups.n;
 }
 
 static void fill_groups(struct clustering *work)
@@ -88,7 +86,7 @@ static void fill_groups(struct clustering *work)
         double sum = 0, square = 0;
 
         for (int64_t i = group_begin(work, g); i < group_begin(work, g + 1); i++) {
-            double x = work->sorted[i] - work->middle;
+            double x = work->weights.sorted[i] - work->weights.middle;
 
             sum += x;
             square += x * x;
@@ -106,7 +104,7 @@ static enum vbs_status find_clusters(struct clustering *work, int k, int64_t *en
 
     if (k > MAX_EXACT) {
         for (int c = 0; c < k; c++)
-            ends[c] = work->n / k * (c + 1) + work->n % k * (c + 1) / k;
+            ends[c] = work->weights.n / k * (c + 1) + work->weights.n % k * (c + 1) / k;
         return VBS_OK;
     }
     fill_groups(work);
@@ -128,21 +126,16 @@ static enum vbs_status find_clusters(struct clustering *work, int k, int64_t *en
     return VBS_OK;
 }
 
-static double mean_of(const struct clustering *work, int64_t from, int64_t to)
-{
-    return work->middle + (work->sums[to] - work->sums[from]) / (double)(to - from);
-}
-
 /* The first index from which on sorted is nearer to the second of two means. */
 static int64_t border_between(const struct clustering *work, double left, double right,
                               int64_t from, int64_t to)
 {
-    double border = (left + right) / 2;
+    double border = work->weights.middle + (left + right) / 2;
 
     while (from < to) {
         int64_t middle = from + (to - from) / 2;
 
-        if (work->sorted[middle] < border)
+        if (work->weights.sorted[middle] < border)
             from = middle + 1;
         else
             to = middle;
@@ -157,12 +150,12 @@ static enum vbs_status iterate(struct clustering *work, int k, int64_t *ends)
     int64_t moved = 1;
 
     for (int i = 0; i < MAX_ITERATIONS && moved > 0; i++) {
-        double left = mean_of(work, 0, ends[0]);
+        double left = vbs_weights_mean(&work->weights, 0, ends[0]);
 
         VBS_TRY(vbs_check_cancel(work->ctx));
         moved = 0;
         for (int c = 0; c + 1 < k; c++) {
-            double right = mean_of(work, ends[c], ends[c + 1]);
+            double right = vbs_weights_mean(&work->weights, ends[c], ends[c + 1]);
             int64_t from = c > 0 ? ends[c - 1] + 1 : 1;
             int64_t border = border_between(work, left, right, from, ends[c + 1] - 1);
 
@@ -182,7 +175,7 @@ static void clustering_clear(struct clustering *work)
     free(work->cost);
     free(work->next);
     free(work->begin);
-    free(work->sums);
+    free(work->weights.sums);
 }
 
 static enum vbs_status clustering_init(struct vbs_ctx *ctx, const float *sorted, int64_t n, int k,
@@ -190,7 +183,7 @@ static enum vbs_status clustering_init(struct vbs_ctx *ctx, const float *sorted,
 {
     size_t n_groups = (size_t)(n < MAX_GROUPS ? n : MAX_GROUPS) + 1;
 
-    *work = (struct clustering){.ctx = ctx, .sorted = sorted, .n = n};
+    *work = (struct clustering){.ctx = ctx, .weights = {.sorted = sorted, .n = n}};
     work->groups.n = (int)n_groups - 1;
     work->groups.count = calloc(n_groups, sizeof(double));
     work->groups.sum = calloc(n_groups, sizeof(double));
@@ -198,16 +191,16 @@ static enum vbs_status clustering_init(struct vbs_ctx *ctx, const float *sorted,
     work->cost = calloc(n_groups, sizeof *work->cost);
     work->next = calloc(n_groups, sizeof *work->next);
     work->begin = calloc(k > MAX_EXACT ? 1 : n_groups * (size_t)k, sizeof *work->begin);
-    work->sums = calloc((size_t)n + 1, sizeof *work->sums);
+    work->weights.sums = calloc((size_t)n + 1, sizeof *work->weights.sums);
     if (!work->groups.count || !work->groups.sum || !work->groups.square || !work->cost ||
-        !work->next || !work->begin || !work->sums) {
+        !work->next || !work->begin || !work->weights.sums) {
         clustering_clear(work);
         return vbs_no_memory(ctx);
     }
     for (int64_t i = 0; i < n; i++)
-        work->middle += sorted[i] / (double)n;
+        work->weights.middle += sorted[i] / (double)n;
     for (int64_t i = 0; i < n; i++)
-        work->sums[i + 1] = work->sums[i] + (sorted[i] - work->middle);
+        work->weights.sums[i + 1] = work->weights.sums[i] + (sorted[i] - work->weights.middle);
     return VBS_OK;
 }
 
@@ -221,46 +214,67 @@ static int count_values(const float *sorted, int64_t n, int limit)
     return n_values;
 }
 
-/* Fills the codebook behind its 0 with the different values of sorted. */
-static int take_values(const float *sorted, int64_t n, float *codebook)
-{
-    int n_values = 1;
+/* A codebook that is looked for. */
+struct wanted {
+    int n_clusters; /* at most */
+    double excess;  /* of the error over the least */
+    float *values;  /* the codebook, from its second value on */
+    float *begins;  /* the least weight of each value */
+    int n;          /* values so far */
+};
 
+/* Takes the different values of sorted. */
+static void take_values(const float *sorted, int64_t n, struct wanted *wanted)
+{
     for (int64_t i = 0; i < n; i++)
         if (i == 0 || sorted[i] != sorted[i - 1])
-            codebook[n_values++] = sorted[i];
-    return n_values;
+            wanted->values[wanted->n++] = sorted[i];
+    memcpy(wanted->begins, wanted->values, (size_t)wanted->n * sizeof *wanted->begins);
 }
 
-/* Fills the codebook behind its 0 with the means of k clusters of sorted. A mean that is no other
- * float than that of the cluster before is left out. */
-static enum vbs_status take_means(struct vbs_ctx *ctx, const float *sorted, int64_t n, int k,
-                                  float *codebook, int *n_values)
+/* Takes the means of clusters. A mean that is no other float than that of the cluster before is
+ * left out. */
+static void take_means(const struct vbs_sorted_weights *weights,
+                       const struct vbs_clusters *clusters, struct wanted *wanted)
 {
+    int64_t from = 0;
+
+    for (int c = 0; c < clusters->n; from = clusters->ends[c++]) {
+        float mean = (float)(weights->middle + vbs_weights_mean(weights, from, clusters->ends[c]));
+
+        if (mean == 0)
+            mean = FLT_MIN; /* 0 is the value of pruned weights */
+        if (wanted->n > 0 && mean <= wanted->values[wanted->n - 1])
+            continue;
+        wanted->begins[wanted->n] = weights->sorted[from];
+        wanted->values[wanted->n++] = mean;
+    }
+}
+
+/* Finds clusters of sorted, and takes their means. */
+static enum vbs_status find_means(struct vbs_ctx *ctx, const float *sorted, int64_t n,
+                                  struct wanted *wanted)
+{
+    int k = wanted->n_clusters;
+    struct vbs_clusters clusters = {.n = k, .ends = calloc((size_t)k, sizeof *clusters.ends)};
     struct clustering work;
-    int64_t *ends = calloc((size_t)k, sizeof *ends);
     enum vbs_status status;
 
-    if (!ends)
+    if (!clusters.ends)
         return vbs_no_memory(ctx);
     status = clustering_init(ctx, sorted, n, k, &work);
     if (status != VBS_OK)
         goto done;
-    status = find_clusters(&work, k, ends);
+    status = find_clusters(&work, k, clusters.ends);
     if (status == VBS_OK)
-        status = iterate(&work, k, ends);
-    *n_values = 1;
-    for (int c = 0; status == VBS_OK && c < k; c++) {
-        float mean = (float)mean_of(&work, c > 0 ? ends[c - 1] : 0, ends[c]);
-
-        if (mean == 0)
-            mean = FLT_MIN; /* 0 is the value of pruned weights */
-        if (*n_values == 1 || mean > codebook[*n_values - 1])
-            codebook[(*n_values)++] = mean;
-    }
+        status = iterate(&work, k, clusters.ends);
+    if (status == VBS_OK && wanted->excess > 0)
+        status = vbs_clusters_relax(ctx, &work.weights, k, wanted->excess, &clusters);
+    if (status == VBS_OK)
+        take_means(&work.weights, &clusters, wanted);
     clustering_clear(&work);
 done:
-    free(ends);
+    free(clusters.ends);
     return status;
 }
 
@@ -280,48 +294,71 @@ static uint16_t nearest(const float *codebook, int n_values, float weight)
     return (uint16_t)low;
 }
 
-static enum vbs_status find_codebook(struct vbs_ctx *ctx, float *sorted, int64_t n, int bits,
-                                     struct vbs_quantised *quantised)
+/* The index of the last value whose least weight is at most a weight that is not 0. */
+static uint16_t within(const float *begins, int n, float weight)
 {
-    int k = (1 << bits) - 1;
+    int low = 0, high = n - 1;
 
-    quantised->n_values = 1;
+    while (low < high) {
+        int middle = low + (high - low + 1) / 2;
+
+        if (begins[middle] <= weight)
+            low = middle;
+        else
+            high = middle - 1;
+    }
+    return (uint16_t)(low + 1);
+}
+
+static enum vbs_status find_codebook(struct vbs_ctx *ctx, float *sorted, int64_t n,
+                                     struct wanted *wanted)
+{
     if (n == 0)
         return VBS_OK;
     gsl_sort_float(sorted, 1, (size_t)n);
-    if (count_values(sorted, n, k + 1) <= k) {
-        quantised->n_values = take_values(sorted, n, quantised->codebook);
+    if (count_values(sorted, n, wanted->n_clusters + 1) <= wanted->n_clusters) {
+        take_values(sorted, n, wanted);
         return VBS_OK;
     }
-    return take_means(ctx, sorted, n, k, quantised->codebook, &quantised->n_values);
+    return find_means(ctx, sorted, n, wanted);
 }
 
-static enum vbs_status quantise(struct vbs_ctx *ctx, const float *weights, int64_t n, int bits,
+static enum vbs_status quantise(struct vbs_ctx *ctx, const float *weights, int64_t n, double excess,
                                 struct vbs_quantised *quantised)
 {
+    size_t n_values = (size_t)1 << quantised->bits;
+    struct wanted wanted = {.n_clusters = (int)n_values - 1, .excess = excess};
     float *sorted = malloc(((size_t)n + 1) * sizeof *sorted);
     int64_t n_nonzero = 0;
     enum vbs_status status;
 
-    quantised->codebook = calloc((size_t)1 << bits, sizeof *quantised->codebook);
+    wanted.begins = calloc(n_values, sizeof *wanted.begins);
+    quantised->codebook = calloc(n_values, sizeof *quantised->codebook);
     quantised->indices = malloc((size_t)n * sizeof *quantised->indices);
-    if (!sorted || !quantised->codebook || !quantised->indices) {
-        free(sorted);
-        return vbs_no_memory(ctx);
+    if (!sorted || !wanted.begins || !quantised->codebook || !quantised->indices) {
+        status = vbs_no_memory(ctx);
+        goto done;
     }
+    wanted.values = quantised->codebook + 1;
     for (int64_t i = 0; i < n; i++)
         if (weights[i] != 0)
             sorted[n_nonzero++] = weights[i];
-    status = find_codebook(ctx, sorted, n_nonzero, bits, quantised);
-    free(sorted);
+    status = find_codebook(ctx, sorted, n_nonzero, &wanted);
+    quantised->n_values = 1 + wanted.n;
     for (int64_t i = 0; status == VBS_OK && i < n; i++)
-        quantised->indices[i] =
-            weights[i] != 0 ? nearest(quantised->codebook, quantised->n_values, weights[i]) : 0;
+        quantised->indices[i] = weights[i] == 0 ? 0
+                                : excess > 0
+                                    ? within(wanted.begins, wanted.n, weights[i])
+                                    : nearest(quantised->codebook, quantised->n_values, weights[i]);
+done:
+    free(sorted);
+    free(wanted.begins);
     return status;
 }
 
-enum vbs_status vbs_quantise(struct vbs_ctx *ctx, const float *weights, int64_t n_rows,
-                             int64_t n_columns, int bits, struct vbs_quantised *quantised)
+enum vbs_status vbs_quantise_within(struct vbs_ctx *ctx, const float *weights, int64_t n_rows,
+                                    int64_t n_columns, int bits, double excess,
+                                    struct vbs_quantised *quantised)
 {
     struct vbs_quantised made = {.n_rows = n_rows, .n_columns = n_columns, .bits = bits};
     int64_t n;
@@ -331,19 +368,29 @@ enum vbs_status vbs_quantise(struct vbs_ctx *ctx, const float *weights, int64_t 
         return vbs_fail(ctx, VBS_USAGE,
                         "a codebook of %d bits is out of range; it goes from 1 to %d", bits,
                         VBS_MAX_CODEBOOK_BITS);
+    if (!(excess >= 0 && excess <= VBS_MAX_EXCESS))
+        return vbs_fail(ctx, VBS_USAGE,
+                        "an error of %g above the least is out of range; it goes from 0 to %g",
+                        excess, VBS_MAX_EXCESS);
     if (n_rows < 1 || n_columns < 1 || !vbs_mul(n_rows, n_columns, &n) || n > INT64_MAX / 8)
         return vbs_fail(ctx, VBS_USAGE, "a matrix of %lld x %lld weights is out of range",
                         (long long)n_rows, (long long)n_columns);
     for (int64_t i = 0; i < n; i++)
         if (!isfinite(weights[i]))
             return vbs_fail(ctx, VBS_USAGE, "weight %lld is not a finite number", (long long)i);
-    status = quantise(ctx, weights, n, bits, &made);
+    status = quantise(ctx, weights, n, excess, &made);
     if (status != VBS_OK) {
         vbs_quantised_clear(&made);
         return status;
     }
     *quantised = made;
     return VBS_OK;
+}
+
+enum vbs_status vbs_quantise(struct vbs_ctx *ctx, const float *weights, int64_t n_rows,
+                             int64_t n_columns, int bits, struct vbs_quantised *quantised)
+{
+    return vbs_quantise_within(ctx, weights, n_rows, n_columns, bits, 0, quantised);
 }
 
 void vbs_quantised_clear(struct vbs_quantised *quantised)

@@ -49,7 +49,7 @@ static enum vbs_status code_all(struct vbs_ctx *ctx, enum vbs_coding coding)
     fill(weights);
     status = vbs_prune(ctx, weights, N_WEIGHTS, 0.4);
     if (status == VBS_OK)
-        status = vbs_quantise(ctx, weights, N_ROWS, N_COLUMNS, 4, &quantised);
+        status = vbs_quantise_within(ctx, weights, N_ROWS, N_COLUMNS, 4, 0.5, &quantised);
     if (status == VBS_OK)
         status = vbs_code(ctx, &quantised, &first, &coded);
     if (status == VBS_OK)
