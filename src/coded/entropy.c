@@ -28,7 +28,7 @@
 #define RAISE          4.0
 #define N_HALVINGS     10
 
-struct search {
+struct entropy_search {
     struct vbs_ctx *ctx;
     const struct vbs_sorted_weights *weights;
     int most; /* clusters */
@@ -89,7 +89,7 @@ static void copy(const struct vbs_clusters *from, struct vbs_clusters *to)
 
 /* Groups are narrow where weights are many, and where they are far apart: half of their borders
  * are equal numbers of weights apart, and half equal distances. */
-static void choose_groups(struct search *search, int most_groups)
+static void choose_groups(struct entropy_search *search, int most_groups)
 {
     const struct vbs_sorted_weights *weights = search->weights;
     double low = weights->sorted[0], range = weights->sorted[weights->n - 1] - low;
@@ -108,7 +108,7 @@ static void choose_groups(struct search *search, int most_groups)
     search->bounds[search->n_groups] = weights->n;
 }
 
-static void fill_costs(struct search *search)
+static void fill_costs(struct entropy_search *search)
 {
     const struct vbs_sorted_weights *weights = search->weights;
     int n = search->n_groups;
@@ -130,7 +130,7 @@ static void fill_costs(struct search *search)
 }
 
 /* Sums of squares of the groups, group j in next[j + 1]. */
-static void fill_squares(struct search *search)
+static void fill_squares(struct entropy_search *search)
 {
     for (int g = 0; g < search->n_groups; g++) {
         double square = 0;
@@ -145,7 +145,7 @@ static void fill_squares(struct search *search)
 }
 
 /* Finds the costs of the first groups in one more cluster. */
-static void add_cluster(struct search *search, int *begin)
+static void add_cluster(struct entropy_search *search, int *begin)
 {
     int n = search->n_groups;
     double *cost = search->cost;
@@ -167,7 +167,7 @@ static void add_cluster(struct search *search, int *begin)
 }
 
 /* Finds the best clusters of whole groups. */
-static enum vbs_status find_clusters(struct search *search, double lambda,
+static enum vbs_status find_clusters(struct entropy_search *search, double lambda,
                                      struct vbs_clusters *clusters)
 {
     size_t width = (size_t)search->n_groups + 1, n = (size_t)search->n_groups * width;
@@ -196,14 +196,15 @@ static enum vbs_status find_clusters(struct search *search, double lambda,
 
 /* Gives the first weight from which on line b is below line a. A weight x costs a cluster of mean
  * m and code length l (x - m)^2 + lambda l, which is x^2 and a line of slope -2 m. */
-static double crossing(const struct search *search, int a, int b)
+static double crossing(const struct entropy_search *search, int a, int b)
 {
     return (search->offset[b] - search->offset[a]) / (search->slope[a] - search->slope[b]);
 }
 
 /* Finds the lines of clusters that are the lowest somewhere, and gives their number. Their slopes
  * fall. */
-static int find_envelope(struct search *search, const struct vbs_clusters *clusters, double lambda)
+static int find_envelope(struct entropy_search *search, const struct vbs_clusters *clusters,
+                         double lambda)
 {
     const struct vbs_sorted_weights *weights = search->weights;
     int64_t from = 0;
@@ -249,7 +250,7 @@ static int64_t first_above(const struct vbs_sorted_weights *weights, double x, i
 }
 
 /* Gives each weight to its lowest line, and gives whether a border moved. */
-static bool assign(struct search *search, int n_lines, struct vbs_clusters *clusters)
+static bool assign(struct entropy_search *search, int n_lines, struct vbs_clusters *clusters)
 {
     int64_t from = 0, n = search->weights->n;
     int n_clusters = 0;
@@ -269,7 +270,8 @@ static bool assign(struct search *search, int n_lines, struct vbs_clusters *clus
     return moved;
 }
 
-static enum vbs_status iterate(struct search *search, double lambda, struct vbs_clusters *clusters)
+static enum vbs_status iterate(struct entropy_search *search, double lambda,
+                               struct vbs_clusters *clusters)
 {
     bool moved = true;
 
@@ -282,7 +284,7 @@ static enum vbs_status iterate(struct search *search, double lambda, struct vbs_
 
 /* ---- both ---- */
 
-static void search_clear(struct search *search)
+static void search_clear(struct entropy_search *search)
 {
     free(search->bounds);
     free(search->error);
@@ -297,7 +299,7 @@ static void search_clear(struct search *search)
     free(search->best.ends);
 }
 
-static enum vbs_status allocate(struct search *search, int most_groups)
+static enum vbs_status allocate(struct entropy_search *search, int most_groups)
 {
     size_t n = (size_t)most_groups + 1, most = (size_t)search->most;
 
@@ -323,14 +325,14 @@ static enum vbs_status allocate(struct search *search, int most_groups)
 }
 
 static enum vbs_status search_init(struct vbs_ctx *ctx, const struct vbs_sorted_weights *weights,
-                                   int most, struct search *search)
+                                   int most, struct entropy_search *search)
 {
     int most_groups = most <= FEW_CLUSTERS ? MAX_GROUPS : most <= MANY_CLUSTERS ? MIN_GROUPS : 0;
     enum vbs_status status;
 
     if (weights->n < most_groups)
         most_groups = (int)weights->n;
-    *search = (struct search){.ctx = ctx, .weights = weights, .most = most};
+    *search = (struct entropy_search){.ctx = ctx, .weights = weights, .most = most};
     status = allocate(search, most_groups);
     if (status != VBS_OK) {
         search_clear(search);
@@ -344,7 +346,7 @@ static enum vbs_status search_init(struct vbs_ctx *ctx, const struct vbs_sorted_
     return VBS_OK;
 }
 
-static double total_of(const struct search *search, double lambda,
+static double total_of(const struct entropy_search *search, double lambda,
                        const struct vbs_clusters *clusters)
 {
     return vbs_clusters_error(search->weights, clusters) +
@@ -352,7 +354,8 @@ static double total_of(const struct search *search, double lambda,
 }
 
 /* As vbs_clusters_weigh. */
-static enum vbs_status weigh(struct search *search, double lambda, struct vbs_clusters *clusters)
+static enum vbs_status weigh(struct entropy_search *search, double lambda,
+                             struct vbs_clusters *clusters)
 {
     double before = total_of(search, lambda, clusters), after;
 
@@ -375,7 +378,7 @@ static enum vbs_status weigh(struct search *search, double lambda, struct vbs_cl
 enum vbs_status vbs_clusters_weigh(struct vbs_ctx *ctx, const struct vbs_sorted_weights *weights,
                                    int most, double lambda, struct vbs_clusters *clusters)
 {
-    struct search search;
+    struct entropy_search search;
     enum vbs_status status;
 
     VBS_TRY(search_init(ctx, weights, most, &search));
@@ -386,7 +389,7 @@ enum vbs_status vbs_clusters_weigh(struct vbs_ctx *ctx, const struct vbs_sorted_
 
 /* Keeps clusters that have the fewest bits so far, and gives whether their error is small enough.
  */
-static bool keep(struct search *search, const struct vbs_clusters *clusters, double limit)
+static bool keep(struct entropy_search *search, const struct vbs_clusters *clusters, double limit)
 {
     bool fits = vbs_clusters_error(search->weights, clusters) <= limit;
 
@@ -398,7 +401,7 @@ static bool keep(struct search *search, const struct vbs_clusters *clusters, dou
 
 /* Tries a lambda, from the best clusters so far on, and gives whether some have an error of at most
  * `limit`. The optimum may jump over the limit; what the iteration finds alone moves less. */
-static enum vbs_status try_lambda(struct search *search, double lambda, double limit,
+static enum vbs_status try_lambda(struct entropy_search *search, double lambda, double limit,
                                   struct vbs_clusters *made, bool *fits)
 {
     copy(&search->best, made);
@@ -413,8 +416,8 @@ static enum vbs_status try_lambda(struct search *search, double lambda, double l
 }
 
 /* Raises lambda until the error is too large, then looks for the largest that is not. */
-static enum vbs_status relax(struct search *search, double excess, const struct vbs_clusters *least,
-                             struct vbs_clusters *made)
+static enum vbs_status relax(struct entropy_search *search, double excess,
+                             const struct vbs_clusters *least, struct vbs_clusters *made)
 {
     double error = vbs_clusters_error(search->weights, least), limit = (1 + excess) * error;
     double low = 0, high = error / (double)search->weights->n * fmin(excess, 1) / RAISE;
@@ -443,7 +446,7 @@ enum vbs_status vbs_clusters_relax(struct vbs_ctx *ctx, const struct vbs_sorted_
                                    int most, double excess, struct vbs_clusters *clusters)
 {
     struct vbs_clusters made = {.ends = calloc((size_t)most, sizeof *made.ends)};
-    struct search search;
+    struct entropy_search search;
     enum vbs_status status;
 
     if (!made.ends)
