@@ -77,7 +77,11 @@ _vbslab_value()
     */--copy) _vbslab_offer "page-cache disk" ;;
     */--judge) _vbslab_offer "$(_vbslab_profiles)" .csv ;;
     profiles/--model) _vbslab_offer "$(_vbslab_stored '\2')" ;;
-    */--model) _vbslab_offer "$(_vbslab_models)" .net .onnx ;;
+    */--model) _vbslab_offer "$(_vbslab_models)" .net .onnx .vbz ;;
+    compress/--output | compress/-o) _vbslab_offer "" .vbz ;;
+    compress/--density) _vbslab_offer "comp-alexnet comp-vgg-16 70% 80% 90%" ;;
+    compress/--format) _vbslab_offer "auto comp joint bytes" ;;
+    compress/--index-bits) _vbslab_offer "auto" ;;
     run/--schedule) _vbslab_offer "" .json ;;
     run/--input | run/--output) _vbslab_offer "" .npy ;;
     plan/--json | frontier/--csv | frontier/--json | */--db | */--plot | */--trace | */--gantt | \
@@ -100,8 +104,8 @@ _vbslab_argument()
     profiles/*) _vbslab_offer "$(_vbslab_profiles)" .csv ;;
     place/*) _vbslab_offer "" .csv ;;
     help/) _vbslab_offer "$(_vbslab_commands)" ;;
-    models/show | measure/*) _vbslab_offer "$(_vbslab_models)" .net .onnx ;;
-    run/*) _vbslab_offer "$(_vbslab_profiles) $(_vbslab_models)" .csv .net .onnx ;;
+    models/show | measure/* | compress/*) _vbslab_offer "$(_vbslab_models)" .net .onnx .vbz ;;
+    run/*) _vbslab_offer "$(_vbslab_profiles) $(_vbslab_models)" .csv .net .onnx .vbz ;;
     replay/?*) _vbslab_offer "" .json ;;
     plan/* | frontier/* | replay/* | compare/*) _vbslab_offer "$(_vbslab_profiles)" .csv ;;
     esac

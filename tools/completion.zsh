@@ -42,7 +42,11 @@ _vbslab_value()
     (*/--copy) candidates=(page-cache disk) ;;
     (*/--judge) candidates=(${(f)"$(_vbslab_profiles)"}) files='*.csv' ;;
     (profiles/--model) candidates=(${(f)"$(_vbslab_stored '\2')"}) ;;
-    (*/--model) candidates=(${(f)"$(_vbslab_models)"}) files='*.(net|onnx)' ;;
+    (*/--model) candidates=(${(f)"$(_vbslab_models)"}) files='*.(net|onnx|vbz)' ;;
+    (compress/--output|compress/-o) files='*.vbz' ;;
+    (compress/--density) candidates=(comp-alexnet comp-vgg-16 70% 80% 90%) ;;
+    (compress/--format) candidates=(auto comp joint bytes) ;;
+    (compress/--index-bits) candidates=(auto) ;;
     (run/--schedule) files='*.json' ;;
     (run/--input|run/--output) files='*.npy' ;;
     (plan/--json|frontier/--csv|frontier/--json|*/--db|*/--plot|*/--trace|*/--gantt|*/--weights-file)
@@ -62,8 +66,8 @@ _vbslab_argument()
     (profiles/*) candidates=(${(f)"$(_vbslab_profiles)"}) files='*.csv' ;;
     (place/*) files='*.csv' ;;
     (help/) candidates=(${(f)"$(_vbslab_commands)"}) ;;
-    (models/show|measure/*) candidates=(${(f)"$(_vbslab_models)"}) files='*.(net|onnx)' ;;
-    (run/*) candidates=(${(f)"$(_vbslab_profiles; _vbslab_models)"}) files='*.(csv|net|onnx)' ;;
+    (models/show|measure/*|compress/*) candidates=(${(f)"$(_vbslab_models)"}) files='*.(net|onnx|vbz)' ;;
+    (run/*) candidates=(${(f)"$(_vbslab_profiles; _vbslab_models)"}) files='*.(csv|net|onnx|vbz)' ;;
     (replay/?*) files='*.json' ;;
     (plan/*|frontier/*|replay/*|compare/*) candidates=(${(f)"$(_vbslab_profiles)"}) files='*.csv' ;;
     esac

@@ -126,6 +126,54 @@ static json_t *fused_json(const struct vbs_layer *layer, bool *failed)
     return list;
 }
 
+/* Gives whether a layer of the network has coded weights. */
+static bool is_coded(const struct vbs_network *network)
+{
+    for (int k = 1; k <= network->n_layers; k++)
+        if (vbs_network_coded(network, k))
+            return true;
+    return false;
+}
+
+/* Gives what the coded weights of a layer are; false where it has none. */
+static bool find_coded(const struct vbs_network *network, int k, struct vbs_coded_shape *shape,
+                       double *density)
+{
+    const struct vbs_coded *coded = vbs_network_coded(network, k);
+
+    if (!coded)
+        return false;
+    vbs_coded_describe(coded, shape);
+    *density = (double)shape->n_nonzero / (double)vbs_weight_count(network, k);
+    return true;
+}
+
+/* Gives whether other forms than the stored one may be used. */
+static bool has_other_forms(const struct vbs_network *network, int k, enum vbs_coding coding)
+{
+    return vbs_network_may_code(network, k, (enum vbs_coding)((coding + 1) % VBS_N_CODINGS)) ||
+           vbs_network_may_code(network, k, (enum vbs_coding)((coding + 2) % VBS_N_CODINGS));
+}
+
+static json_t *coded_json(const struct vbs_network *network, int k, bool *failed)
+{
+    struct vbs_coded_shape shape;
+    json_t *object;
+    double density;
+
+    if (!find_coded(network, k, &shape, &density))
+        return json_null();
+    object = json_object();
+    cli_json_put(object, "form", json_string(vbs_coding_name(shape.coding)), failed);
+    cli_json_put(object, "any_form", json_boolean(has_other_forms(network, k, shape.coding)),
+                 failed);
+    cli_json_put(object, "density", json_real(density), failed);
+    cli_json_put(object, "bits", json_integer(shape.bits), failed);
+    cli_json_put(object, "index_bits", json_integer(shape.index_bits), failed);
+    cli_json_put(object, "coded_bytes", json_integer((int64_t)shape.n_bytes), failed);
+    return object;
+}
+
 static json_t *layer_json(const struct vbs_network *network, int k, int analytic, bool *failed)
 {
     const struct vbs_layer *layer = &network->layers[k];
@@ -142,6 +190,8 @@ static json_t *layer_json(const struct vbs_network *network, int k, int analytic
     cli_json_put(object, "macs", json_integer(layer->macs), failed);
     cli_json_put(object, "fused", fused_json(layer, failed), failed);
     cli_json_put(object, "analytic_layer", analytic ? json_integer(analytic) : json_null(), failed);
+    if (is_coded(network))
+        cli_json_put(object, "coded", coded_json(network, k, failed), failed);
     return object;
 }
 
@@ -171,12 +221,14 @@ static enum vbs_status print_text(struct cli *cli, struct vbs_text *text)
     return status;
 }
 
-static bool is_onnx(const char *model)
+/* Gives whether the network is from a file that may have values of parameters. */
+static bool may_store(const char *model)
 {
-    return cli_ends_in(model, ".onnx");
+    return cli_ends_in(model, ".onnx") || cli_ends_in(model, ".vbz");
 }
 
-/* Gives the word of the JSON for the source of the weights of a network from an ONNX file. */
+/* Gives the word of the JSON for the source of the weights of a network from an ONNX or .vbz
+ * file. */
 static const char *weights_word(const struct vbs_network *network)
 {
     if (vbs_network_parameters(network) == 0)
@@ -191,7 +243,7 @@ static enum vbs_status show_json(struct cli *cli, const char *model,
     json_t *root = network_json(network, &failed), *layers = json_array();
     int last = 0;
 
-    if (is_onnx(model)) {
+    if (may_store(model)) {
         cli_json_put(root, "weights", json_string(weights_word(network)), &failed);
         cli_json_put(root, "whole", json_boolean(network->whole), &failed);
     }
@@ -215,6 +267,20 @@ static void add_inputs(struct vbs_text *text, const struct vbs_layer *layer, con
         vbs_text_addf(text, "%s%d", i ? separator : "", layer->inputs[i]);
 }
 
+static void add_coded_csv(struct vbs_text *text, const struct vbs_network *network, int k)
+{
+    struct vbs_coded_shape shape;
+    double density;
+
+    if (!find_coded(network, k, &shape, &density)) {
+        vbs_text_add(text, ",,,,,");
+        return;
+    }
+    vbs_text_addf(text, ",%s,", vbs_coding_name(shape.coding));
+    vbs_text_add_double(text, density);
+    vbs_text_addf(text, ",%d,%d,%zu", shape.bits, shape.index_bits, shape.n_bytes);
+}
+
 static void add_layer_csv(struct vbs_text *text, const struct vbs_network *network, int k,
                           int analytic)
 {
@@ -231,9 +297,11 @@ static void add_layer_csv(struct vbs_text *text, const struct vbs_network *netwo
         (long long)weight_bytes(layer->parameters), (long long)layer->macs);
     add_fused(text, layer, ";");
     if (analytic)
-        vbs_text_addf(text, ",%d\n", analytic);
+        vbs_text_addf(text, ",%d", analytic);
     else
-        vbs_text_add(text, ",\n");
+        vbs_text_add(text, ",");
+    add_coded_csv(text, network, k);
+    vbs_text_add(text, "\n");
 }
 
 static enum vbs_status show_csv(struct cli *cli, const struct vbs_network *network)
@@ -242,7 +310,7 @@ static enum vbs_status show_csv(struct cli *cli, const struct vbs_network *netwo
     int last = 0;
 
     vbs_text_add(&text, "layer,name,kind,inputs,shape,in_bytes,out_bytes,weight_bytes,macs,"
-                        "fused,analytic_layer\n");
+                        "fused,analytic_layer,coding,density,bits,index_bits,coded_bytes\n");
     for (int k = 1; k <= network->n_layers; k++)
         add_layer_csv(&text, network, k, analytic_number(network, k, &last));
     return print_text(cli, &text);
@@ -262,6 +330,43 @@ static void add_list(struct cli_table *table, const struct vbs_layer *layer, con
     vbs_text_clear(&text);
 }
 
+/* Adds the columns of coded weights. */
+static void add_coded(struct cli_table *table, const struct vbs_network *network, int k)
+{
+    struct vbs_coded_shape shape;
+    double density;
+
+    if (!find_coded(network, k, &shape, &density)) {
+        for (int i = 0; i < 4; i++)
+            cli_table_add(table, "-");
+        return;
+    }
+    cli_table_add(table, "%s%s", vbs_coding_name(shape.coding),
+                  has_other_forms(network, k, shape.coding) ? "" : " only");
+    cli_table_add(table, "%.1f%%", 100 * density);
+    cli_table_add(table, "%d+%d", shape.bits, shape.index_bits);
+    add_bytes(table, (int64_t)shape.n_bytes);
+}
+
+/* Adds the sum of the columns of coded weights. */
+static void add_coded_total(struct cli_table *table, const struct vbs_network *network)
+{
+    struct vbs_coded_shape shape;
+    int64_t bytes = 0, n = 0, n_nonzero = 0;
+    double density;
+
+    for (int k = 1; k <= network->n_layers; k++)
+        if (find_coded(network, k, &shape, &density)) {
+            bytes += (int64_t)shape.n_bytes;
+            n += vbs_weight_count(network, k);
+            n_nonzero += shape.n_nonzero;
+        }
+    cli_table_add(table, "%s", "");
+    cli_table_add(table, "%.1f%%", n ? 100 * (double)n_nonzero / (double)n : 0.0);
+    cli_table_add(table, "%s", "");
+    add_bytes(table, bytes);
+}
+
 /* Adds the row of a layer; analytic is null where the table has no such column. */
 static void add_layer_row(struct cli_table *table, const struct vbs_network *network, int k,
                           const int *analytic)
@@ -278,6 +383,8 @@ static void add_layer_row(struct cli_table *table, const struct vbs_network *net
     add_bytes(table, weight_bytes(layer->parameters));
     add_count(table, layer->macs);
     add_list(table, layer, "+", add_fused);
+    if (is_coded(network))
+        add_coded(table, network, k);
     if (analytic && *analytic)
         cli_table_add(table, "%d", *analytic);
     else if (analytic)
@@ -300,6 +407,8 @@ static void add_total_row(struct cli_table *table, const struct vbs_network *net
     add_bytes(table, weight_bytes(totals.parameters));
     add_count(table, totals.macs);
     cli_table_add(table, "%s", "");
+    if (is_coded(network))
+        add_coded_total(table, network);
     if (n_analytic)
         cli_table_add(table, "%d", *n_analytic);
 }
@@ -313,7 +422,7 @@ static bool is_renumbered(const struct vbs_network *network)
     return false;
 }
 
-/* Prints the properties of a network from an ONNX file that the table does not show. */
+/* Prints the properties of a network from an ONNX or .vbz file that the table does not show. */
 static void print_notes(const struct vbs_network *network)
 {
     printf("\nweights: %s\n", vbs_network_parameters(network) == 0 ? "none"
@@ -326,14 +435,21 @@ static void print_notes(const struct vbs_network *network)
 static enum vbs_status show_table(struct cli *cli, const char *model,
                                   const struct vbs_network *network)
 {
-    static const struct cli_column COLUMNS[] = {
+    static const struct cli_column PLAIN[] = {
         {"layer", true},  {"name", false},  {"kind", false},    {"inputs", false},
         {"output", true}, {"in", true},     {"out", true},      {"weights", true},
         {"MACs", true},   {"fused", false}, {"analytic", true},
     };
-    bool renumbered = is_renumbered(network);
-    struct cli_table table = {.columns = COLUMNS,
-                              .n_columns = sizeof COLUMNS / sizeof COLUMNS[0] - !renumbered};
+    static const struct cli_column CODED[] = {
+        {"layer", true},  {"name", false},  {"kind", false},    {"inputs", false},
+        {"output", true}, {"in", true},     {"out", true},      {"weights", true},
+        {"MACs", true},   {"fused", false}, {"form", false},    {"density", true},
+        {"bits", true},   {"coded", true},  {"analytic", true},
+    };
+    bool renumbered = is_renumbered(network), coded = is_coded(network);
+    size_t n_columns = coded ? sizeof CODED / sizeof *CODED : sizeof PLAIN / sizeof *PLAIN;
+    struct cli_table table = {.columns = coded ? CODED : PLAIN,
+                              .n_columns = (int)n_columns - !renumbered};
     enum vbs_status status;
     int last = 0;
 
@@ -350,7 +466,7 @@ static enum vbs_status show_table(struct cli *cli, const char *model,
             "\nanalytic: the number of the layer in profiles of the analytic backend, which have "
             "no concats, because they are free there. In all other profiles a layer has its "
             "number of the network.\n");
-    if (status == VBS_OK && is_onnx(model))
+    if (status == VBS_OK && may_store(model))
         print_notes(network);
     cli_flow_end(cli);
     return status;

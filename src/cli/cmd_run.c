@@ -330,9 +330,10 @@ const struct cli_command cli_run = {
         (const struct cli_old_name[]){{"repeat", "runs"}, {"paranoid", "debug-checks"}, {0}},
     .arguments =
         (const struct cli_argument[]){{CLI_ARGUMENT_PROFILE},
-                                      {"MODEL", "a network of 'vbslab models', or a .net or .onnx "
-                                                "file: its newest profile; measured first where "
-                                                "there is none"},
+                                      {"MODEL",
+                                       "a network of 'vbslab models', or a .net, .onnx or .vbz "
+                                       "file: its newest profile; measured first where "
+                                       "there is none"},
                                       {CLI_ARGUMENT_SIZE},
                                       {0}},
     .example = "vbslab run googlenet --memory 20MiB --check\n"

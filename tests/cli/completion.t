@@ -59,7 +59,11 @@ if command -v zsh >/dev/null; then
     in_zsh vbslab replay 1 ''
     wants "zsh: a schedule" '*.json'
     in_zsh vbslab measure goo
-    wants "zsh: a model" googlenet '*.(net|onnx)'
+    wants "zsh: a model" googlenet '*.(net|onnx|vbz)'
+    in_zsh vbslab compress vgg
+    wants "zsh: a model to compress" vgg-16 vgg-19 vgg-s '*.(net|onnx|vbz)'
+    in_zsh vbslab compress alexnet --density comp
+    wants "zsh: presets of densities" comp-alexnet comp-vgg-16
     in_zsh vbslab plan --mem
     wants "zsh: an option" --memory
 else
@@ -101,6 +105,10 @@ if command -v fish >/dev/null; then
     report $? "fish: none of a store that is not there"
     in_fish 'vbslab measure goo'
     wants "fish: a model" googlenet
+    in_fish 'vbslab compress vgg'
+    wants "fish: a model to compress" vgg-16 vgg-19 vgg-s
+    in_fish 'vbslab compress alexnet --density comp'
+    wants "fish: presets of densities" comp-alexnet comp-vgg-16
     in_fish 'vbslab plan --mem'
     wants "fish: an option" --memory
 else

@@ -7,6 +7,7 @@ VBSLAB_DB=store.sqlite
 export VBSLAB_DB
 plan='--planner dp-vbs --memory 7 --request 2'
 write_example >example.csv
+printf 'model tiny\ninput 4x12x12\nconv c out=32 kernel=3\nfc f out=20\n' >tiny.net
 "$VBSLAB" profiles import example.csv >/dev/null
 "$VBSLAB" measure --quiet --backend analytic alexnet >/dev/null
 "$VBSLAB" plan example.csv $plan --json plan.json >/dev/null
@@ -44,6 +45,7 @@ overflows replay example.csv plan.json --trace -
 overflows compare example.csv --request 2
 overflows compare example.csv --request 2 --json
 overflows compare example.csv --request 2 --csv
+overflows compress tiny.net -o tiny.vbz
 overflows measure --quiet --backend analytic --batches 1 alexnet
 overflows --help
 overflows plan --help
@@ -84,6 +86,7 @@ outgrows()
 echo kept >kept.json
 cp kept.json kept.csv
 cp kept.json kept.svg
+cp kept.json kept.vbz
 outgrows "a schedule" "cannot write 'kept.json': File too large" 8 \
     plan alexnet.csv --planner fbs --memory 5MiB --request 100 --json kept.json
 outgrows "a frontier" "cannot write 'kept.csv': File too large" 8 \
@@ -92,7 +95,9 @@ outgrows "a trace" "cannot write 'kept.csv': File too large" 8 \
     replay alexnet.csv long.json --trace kept.csv
 outgrows "a profile" "cannot write 'kept.csv': File too large" 8 \
     profiles export alexnet.csv kept.csv
-[ "$(cat kept.json kept.csv)" = "$(printf 'kept\nkept')" ] && [ -z "$(find . -name 'kept.*.*')" ]
+outgrows "a network with coded weights" "cannot write 'kept.vbz': File too large" 8 \
+    compress tiny.net -o kept.vbz
+[ "$(cat kept.json kept.csv kept.vbz)" = "$(printf 'kept\nkept\nkept')" ] && [ -z "$(find . -name 'kept.*.*')" ]
 report $? "what was there before is kept, and no part of a file is left"
 sed 's/^# date:.*/# date: 2020-01-01T00:00:00Z/' alexnet.csv >another.csv
 outgrows "a store" "store.sqlite" 80 profiles import another.csv
@@ -124,6 +129,7 @@ ls -l disk >&2
 dd if=/dev/zero of=disk/filler bs=1k 2>/dev/null
 "$VBSLAB" plan alexnet.csv --planner fbs --memory 5MiB --request 1000 --json disk/plan.json && exit 7
 "$VBSLAB" profiles export googlenet.csv disk/profile.csv && exit 6
+"$VBSLAB" compress tiny.net -o disk/tiny.vbz && exit 6
 [ "$(ls disk | grep -v store)" = "$(printf 'filler\nplan.json')" ] || exit 5
 cmp plan.json disk/plan.json || exit 4
 rm disk/filler

@@ -155,7 +155,7 @@ check_command()
         -*)
             option=${word%%=*}
             [ -n "$command" ] || { echo "$option before a command"; continue; }
-            [ "$option" = - ] || grep -q -- "^  $option\( \|$\)" "help-$command" || echo "$command $option"
+            [ "$option" = - ] || grep -q -- "^  \(--[a-z-]*, \)*$option\([ ,]\|$\)" "help-$command" || echo "$command $option"
             ;;
         *)
             [ -n "$command" ] && continue
@@ -346,6 +346,15 @@ describes "Models" "the columns of models"
 run models show "$DATA/onnx/torch_gates.onnx" --json && mv out show.json
 keys show.json
 describes "Models" "the keys of a model"
+run compress "$DATA/onnx/torch_gates.onnx" -o gates.vbz --bits 1=4,3=4 --json && mv out compress.json
+keys compress.json
+describes "Compression" "the keys of a compression"
+run compress "$DATA/onnx/torch_gates.onnx" -o gates.vbz --bits 1=4,3=4 --csv && mv out compress.csv
+columns compress.csv
+describes "Compression" "the columns of a compression"
+run models show gates.vbz --json && mv out show.json
+keys show.json
+describes "Models" "the keys of a model with coded weights"
 run models show alexnet --csv && mv out show.csv
 columns show.csv
 describes "Models" "the columns of a model"

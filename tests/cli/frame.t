@@ -73,6 +73,8 @@ if command -v bash >/dev/null && [ "${VBSLAB##*/}" = vbslab ]; then
     completes "a backend" onednn measure alexnet --backend on
     completes "an option" --batches measure --bat
     completes "a model" "vgg-s vgg-16 vgg-19" measure vgg
+    completes "a model to compress" "vgg-s vgg-16 vgg-19" compress vgg
+    completes "presets of densities" "comp-alexnet comp-vgg-16" compress alexnet --density comp
     completes "a planner" "fbs fbs-best" plan alexnet --planner f
     completes "a planner after =" "fbs fbs-best" plan alexnet --planner = f
     completes "all planners after =" "joint" plan alexnet --planner = j

@@ -1,6 +1,7 @@
 #include "support/vbz_help.h"
 
 #include "base/ctx.h"
+#include "base/fail.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +14,7 @@ static enum vbs_status code_layer(struct vbs_ctx *ctx, const struct vbs_network 
     int64_t n_rows = network->layers[layer].attributes.weighted.out_channels;
     float *weights = malloc((size_t)n * sizeof *weights);
     struct vbs_quantised quantised = {0};
-    enum vbs_status status = weights ? VBS_OK : VBS_NO_MEMORY;
+    enum vbs_status status = weights ? VBS_OK : vbs_no_memory(ctx);
 
     if (status == VBS_OK)
         status =
@@ -35,7 +36,7 @@ enum vbs_status vbz_write(struct vbs_ctx *ctx, const struct vbs_network *network
     size_t n_layers = (size_t)network->n_layers;
     struct vbs_layer_weights *weights = calloc(n_layers, sizeof *weights);
     struct vbs_coded **coded = calloc(n_layers, sizeof *coded);
-    enum vbs_status status = weights && coded ? VBS_OK : VBS_NO_MEMORY;
+    enum vbs_status status = weights && coded ? VBS_OK : vbs_no_memory(ctx);
     int n = 0;
 
     for (int k = 1; k <= network->n_layers && status == VBS_OK; k++) {

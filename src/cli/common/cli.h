@@ -53,6 +53,12 @@ struct cli_old_name {
     const char *old, *name;
 };
 
+/* A letter for an option with a value: "-o VALUE" is "--output VALUE". */
+struct cli_letter {
+    char letter;
+    const char *name;
+};
+
 /* A word of a command's usage, and its possible values. */
 struct cli_argument {
     const char *word;
@@ -64,7 +70,7 @@ struct cli_argument {
     "PROFILE", "an id or tag of 'vbslab profiles', a .csv file, - for standard input, or a "       \
                "model's name: its newest profile, of this machine before others"
 #define CLI_ARGUMENT_MODEL                                                                         \
-    "MODEL", "a network of 'vbslab models', or a file that ends in .net or .onnx"
+    "MODEL", "a network of 'vbslab models', or a file that ends in .net, .onnx or .vbz"
 #define CLI_ARGUMENT_SIZE                                                                          \
     "SIZE", "15MB (MB = 10^6), 15MiB (MiB = 2^20), 1.5GiB, 512KiB or plain bytes"
 
@@ -82,6 +88,7 @@ struct cli_command {
     const char *usage;                    /* "PROFILE --planner P --memory SIZE [options]" */
     const struct cli_option *options;     /* ends with a null name */
     const struct cli_old_name *old_names; /* ends with a null name; may be null */
+    const struct cli_letter *letters;     /* ends with a null name; may be null */
     const struct cli_argument *arguments; /* ends with a null word; may be null */
     const char *example;                  /* "vbslab plan ...", one or more lines; may be null */
     /* values[i] is the value of options[i] ("" for a switch that was given) or null; arguments are
@@ -126,10 +133,10 @@ enum vbs_status cli_open_store(struct cli *cli, bool write,
 
 /*
  * Loads the PROFILE of a command line: an id of the store, a .csv file ("-": standard input), a
- * tag, or the name of a model, also as its .net or .onnx file. Of several profiles of a model one
- * measured on this machine is taken before those of other machines, and these before modelled ones,
- * the newest by its date; the choice is printed on standard error. *id is 0 for a file. VBS_STORE
- * when the store has no such profile; the detail says what makes one.
+ * tag, or the name of a model, also as its .net, .onnx or .vbz file. Of several profiles of a model
+ * one measured on this machine is taken before those of other machines, and these before modelled
+ * ones, the newest by its date; the choice is printed on standard error. *id is 0 for a file.
+ * VBS_STORE when the store has no such profile; the detail says what makes one.
  */
 enum vbs_status cli_load_profile(struct cli *cli, const char *word, struct vbs_profile **profile,
                                  int64_t *id) VBS_MUST_CHECK;
@@ -138,7 +145,7 @@ enum vbs_status cli_load_profile(struct cli *cli, const char *word, struct vbs_p
  * measured, not modelled. A store that does not exist has none. */
 enum vbs_status cli_has_measured(struct cli *cli, const char *word, bool *has) VBS_MUST_CHECK;
 
-/* True where word names a built-in network or a .net or .onnx file. */
+/* True where word names a built-in network or a .net, .onnx or .vbz file. */
 bool cli_is_model(const char *word);
 
 /* Gives the columns of the terminal of a file descriptor; 0 where it is no terminal. */
@@ -148,7 +155,8 @@ int cli_columns_of(int descriptor);
  * options. */
 const char *cli_value(const struct cli *cli, const char *const *values, const char *name);
 
-/* Give whether text ends in ending and is longer; and whether it names a .net or .onnx file. */
+/* Give whether text ends in ending and is longer; and whether it names a .net, .onnx or .vbz
+ * file. */
 bool cli_ends_in(const char *text, const char *ending);
 bool cli_is_network_file(const char *word);
 

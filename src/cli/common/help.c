@@ -86,12 +86,28 @@ static void print_help(const struct cli *cli, const char *help, int left)
     print_wrapped(cli, text, left, left);
 }
 
-/* Prints " --name VALUE" with its help beside it, or below it where it is too long. */
-static void print_option(const struct cli *cli, const struct cli_option *option, int left)
+/* Writes " --name, -n VALUE"; command may be null. Gives its length. */
+static int option_text(const struct cli_command *command, const struct cli_option *option,
+                       char *text, size_t size)
 {
-    int at = printf("  --%s%s%s", option->name, option->value ? " " : "",
-                    option->value ? option->value : "");
+    const struct cli_letter *letter = command ? command->letters : NULL;
+    char behind[8] = "";
 
+    for (; letter && letter->name; letter++)
+        if (strcmp(letter->name, option->name) == 0)
+            snprintf(behind, sizeof behind, ", -%c", letter->letter);
+    return snprintf(text, size, "  --%s%s%s%s", option->name, behind, option->value ? " " : "",
+                    option->value ? option->value : "");
+}
+
+/* Prints an option with its help beside it, or below it where it is too long. */
+static void print_option(const struct cli *cli, const struct cli_command *command,
+                         const struct cli_option *option, int left)
+{
+    char text[80];
+    int at = option_text(command, option, text, sizeof text);
+
+    fputs(text, stdout);
     if (at + 2 > left) {
         putchar('\n');
         at = 0;
@@ -106,22 +122,21 @@ static void print_argument(const struct cli *cli, const struct cli_argument *arg
     print_wrapped(cli, argument->help, left, left);
 }
 
-static int option_width(const struct cli_option *option)
-{
-    return 4 + (int)strlen(option->name) + (option->value ? 1 + (int)strlen(option->value) : 0);
-}
-
 /* Gives the column where help begins, common to both tables. */
-static int help_column(const struct cli_option *own, const struct cli_argument *arguments)
+static int help_column(const struct cli_command *command)
 {
-    const struct cli_option *tables[] = {own, cli_globals};
+    const struct cli_option *tables[] = {command ? command->options : cli_globals, cli_globals};
     int left = 0;
 
     for (size_t t = 0; t < sizeof tables / sizeof tables[0]; t++)
-        for (const struct cli_option *o = tables[t]; o->name; o++)
-            if (option_width(o) > left && option_width(o) + 2 <= MAX_LEFT)
-                left = option_width(o);
-    for (const struct cli_argument *a = arguments; a && a->word; a++)
+        for (const struct cli_option *o = tables[t]; o->name; o++) {
+            char text[80];
+            int width = option_text(command, o, text, sizeof text);
+
+            if (width > left && width + 2 <= MAX_LEFT)
+                left = width;
+        }
+    for (const struct cli_argument *a = command ? command->arguments : NULL; a && a->word; a++)
         if (2 + (int)strlen(a->word) > left)
             left = 2 + (int)strlen(a->word);
     return left + 2;
@@ -145,7 +160,7 @@ static const struct cli_argument EXIT_CODES[] = {
 
 void cli_print_help(const struct cli *cli)
 {
-    int left = help_column(cli_globals, NULL);
+    int left = help_column(NULL);
 
     fputs("usage: vbslab [--db FILE] [--quiet] COMMAND [ARGUMENTS]\n\n", stdout);
     print_wrapped(cli,
@@ -159,7 +174,7 @@ void cli_print_help(const struct cli *cli)
     }
     fputs("\noptions:\n", stdout);
     for (const struct cli_option *option = cli_globals; option->name; option++)
-        print_option(cli, option, left);
+        print_option(cli, NULL, option, left);
     fputs("\nexit codes:\n", stdout);
     for (size_t i = 0; i < sizeof EXIT_CODES / sizeof EXIT_CODES[0]; i++)
         print_argument(cli, &EXIT_CODES[i], left);
@@ -169,7 +184,7 @@ void cli_print_help(const struct cli *cli)
 
 void cli_print_command_help(const struct cli *cli, const struct cli_command *command)
 {
-    int left = help_column(command->options, command->arguments);
+    int left = help_column(command);
     int at = printf("usage: vbslab %s", command->name);
 
     if (command->usage[0]) {
@@ -187,10 +202,10 @@ void cli_print_command_help(const struct cli *cli, const struct cli_command *com
     if (command->options[0].name)
         fputs("\noptions:\n", stdout);
     for (const struct cli_option *option = command->options; option->name; option++)
-        print_option(cli, option, left);
+        print_option(cli, command, option, left);
     fputs("\noptions of every command:\n", stdout);
     for (const struct cli_option *option = cli_globals; option->name; option++)
-        print_option(cli, option, left);
+        print_option(cli, command, option, left);
     if (command->example)
         print_example(cli, command->example);
 }

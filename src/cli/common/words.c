@@ -61,6 +61,26 @@ static int unknown_option(struct cli *cli, const char *word)
     return cli_usage(cli, "unknown option '%.*s'", length, word);
 }
 
+/* Reads the option at argv[*next - 1], which is a letter behind "-", and its value: "-o VALUE" or
+ * "-oVALUE". */
+static int read_letter(struct cli *cli, char **argv, int *next, struct cli_words *words)
+{
+    const char *word = argv[*next - 1];
+    const struct cli_letter *letters = cli->command ? cli->command->letters : NULL;
+    int i = -1;
+
+    for (int n = 0; letters && letters[n].name && i < 0; n++)
+        if (letters[n].letter == word[1])
+            i = find_own(cli->command, letters[n].name, strlen(letters[n].name));
+    if (i < 0)
+        return unknown_option(cli, word);
+    if (!word[2] && (!argv[*next] || strncmp(argv[*next], "--", 2) == 0))
+        return cli_usage(cli, "-%c needs a value: -%c %s", word[1], word[1],
+                         cli->command->options[i].value);
+    words->values[i] = word[2] ? word + 2 : argv[(*next)++];
+    return 0;
+}
+
 /* Reads the option at argv[*next], which begins with "-", and its value. */
 static int read_option(struct cli *cli, char **argv, int *next, struct cli_words *words)
 {
@@ -76,7 +96,7 @@ static int read_option(struct cli *cli, char **argv, int *next, struct cli_words
         return 0;
     }
     if (word[1] != '-')
-        return unknown_option(cli, word);
+        return read_letter(cli, argv, next, words);
     length = strcspn(name, "=");
     if (cli->command && (i = find_own(cli->command, name, length)) >= 0) {
         option = &cli->command->options[i];

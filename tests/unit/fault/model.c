@@ -5,6 +5,7 @@
  */
 #include "support/fault.h"
 #include "support/tap.h"
+#include "support/vbz_help.h"
 
 #include "vbslab/backend.h"
 
@@ -12,6 +13,7 @@
 #include "vbslab/units.h"
 
 #include <stdlib.h>
+#include <unistd.h>
 
 #define MAX_SHOWN 5 /* faults of one task */
 
@@ -117,6 +119,26 @@ static enum vbs_status read_external(struct vbs_ctx *ctx)
     return status;
 }
 
+/* Writes a network with coded weights, from files, and loads it again. */
+static enum vbs_status write_coded(struct vbs_ctx *ctx)
+{
+    static const struct vbz_recipe RECIPE = {
+        .density = 0.5, .bits = 2, .options = {VBS_CODING_JOINT, 4, 16, 64}, .any_form = true};
+    char path[] = "/tmp/t_fault.XXXXXX.vbz";
+    int file = mkstemps(path, 4);
+    struct vbs_network *network = NULL;
+    enum vbs_status status = vbs_network_load(ctx, "tests/data/onnx/external.onnx", NULL, &network);
+
+    if (status == VBS_OK)
+        status = vbz_write(ctx, network, &RECIPE, path);
+    vbs_network_free(network);
+    if (status == VBS_OK)
+        status = load(ctx, path, NULL);
+    close(file);
+    unlink(path);
+    return status;
+}
+
 static enum vbs_status read_tensor(struct vbs_ctx *ctx)
 {
     struct vbs_onnx_tensor_file tensor = {.values = (void *)&fault_untouched};
@@ -204,6 +226,7 @@ static const struct task TASKS[] = {
     {"an ONNX file that is tried in two ways", load_onnx_twice_tried, VBS_OK},
     {"an ONNX file with an input that does not suit it", load_onnx_reshaped, VBS_USAGE},
     {"weights from a file", read_external, VBS_OK},
+    {"coded weights in a file", write_coded, VBS_OK},
     {"a tensor file", read_tensor, VBS_OK},
     {"a list of batches", parse_batches, VBS_OK},
     {"measuring with analytic", measure_analytic, VBS_OK},

@@ -1,0 +1,165 @@
+#include "base/fail.h"
+#include "cli/common/common.h"
+#include "cli/compress/compress.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* ---- the words ---- */
+
+static bool is_same_file(const char *a, const char *b)
+{
+    struct stat left, right;
+
+    return stat(a, &left) == 0 && stat(b, &right) == 0 && left.st_dev == right.st_dev &&
+           left.st_ino == right.st_ino;
+}
+
+/* Checks what can be checked before a long work. */
+static enum vbs_status check_output(struct cli *cli, const char *model, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    char folder[4096] = ".";
+    struct stat about;
+
+    if (!cli_ends_in(slash ? slash + 1 : path, ".vbz"))
+        return vbs_fail(&cli->ctx, VBS_USAGE,
+                        "-o '%.200s': the name of a network with coded weights ends in .vbz", path);
+    if (cli_is_network_file(model) && is_same_file(model, path))
+        return vbs_fail(&cli->ctx, VBS_USAGE,
+                        "-o '%.200s' is the network that is read; name another file", path);
+    if (slash)
+        snprintf(folder, sizeof folder, "%.*s", (int)(slash - path + 1), path);
+    if (stat(folder, &about) != 0 || !S_ISDIR(about.st_mode))
+        return vbs_fail(&cli->ctx, VBS_IO, "cannot create '%.200s': there is no folder '%.200s'",
+                        path, folder);
+    return VBS_OK;
+}
+
+static enum vbs_status load(struct cli *cli, const char *const *values, const char *model,
+                            struct vbs_network **network)
+{
+    const char *input = cli_value(cli, values, "input");
+    struct vbs_shape shape;
+
+    if (input)
+        VBS_TRY(vbs_shape_parse(&cli->ctx, input, &shape));
+    return vbs_network_load(&cli->ctx, model, input ? &shape : NULL, network);
+}
+
+/* ---- the work ---- */
+
+static enum vbs_status write_network(struct cli *cli, struct compress_report *report)
+{
+    const struct compress_result *result = report->result;
+    struct vbs_layer_weights *weights = calloc((size_t)result->n_layers + 1, sizeof *weights);
+    struct stat about = {0};
+    enum vbs_status status;
+
+    if (!weights)
+        return vbs_no_memory(&cli->ctx);
+    for (int i = 0; i < result->n_layers; i++)
+        weights[i] = (struct vbs_layer_weights){.layer = result->layers[i].layer,
+                                                .coded = result->layers[i].coded,
+                                                .any_form = report->recipe->automatic};
+    status = vbs_network_write(&cli->ctx, report->network, weights, result->n_layers, report->path);
+    free(weights);
+    if (status == VBS_OK && stat(report->path, &about) == 0)
+        report->file_bytes = about.st_size;
+    return status;
+}
+
+static enum vbs_status print(struct cli *cli, const char *const *values,
+                             const struct compress_report *report)
+{
+    if (cli_value(cli, values, "json"))
+        return compress_print_json(cli, report);
+    if (cli_value(cli, values, "csv"))
+        return compress_print_csv(cli, report);
+    return compress_print_table(cli, report);
+}
+
+static enum vbs_status compress(struct cli *cli, const char *const *values, const char *model,
+                                const char *path)
+{
+    struct compress_recipe recipe = {0};
+    struct compress_result result = {0};
+    struct vbs_network *network = NULL;
+    struct compress_report report = {.model = model, .path = path, .result = &result};
+    enum vbs_status status = check_output(cli, model, path);
+
+    if (status == VBS_OK)
+        status = load(cli, values, model, &network);
+    if (status == VBS_OK)
+        status = compress_recipe_read(cli, values, network, &recipe);
+    if (status == VBS_OK)
+        status = compress_layers(cli, network, &recipe, &result);
+    report.network = network;
+    report.recipe = &recipe;
+    if (status == VBS_OK)
+        status = write_network(cli, &report);
+    if (status == VBS_OK)
+        status = print(cli, values, &report);
+    compress_result_clear(&result);
+    compress_recipe_clear(&recipe);
+    vbs_network_free(network);
+    return status;
+}
+
+static int run_compress(struct cli *cli, const char *const *values, int n_arguments,
+                        const char *const *arguments)
+{
+    const char *path = cli_value(cli, values, "output");
+
+    if (n_arguments != 1)
+        return cli_usage(cli, "needs one MODEL");
+    if (!path)
+        return cli_usage(cli, "needs -o NAME.vbz");
+    if (cli_value(cli, values, "json") && cli_value(cli, values, "csv"))
+        return cli_usage(cli, "--json and --csv exclude each other");
+    return cli_end(cli, compress(cli, values, arguments[0], path));
+}
+
+static const struct cli_option OPTIONS[] = {
+    {"output", "NAME.vbz",
+     "the file to write; an older one is replaced when the new one is complete"},
+    {"density", "LIST",
+     "the part of the weights that remains, those of the largest magnitude: 0.3, or 70% pruned; "
+     "for layers conv=0.4,fc6=91%; or comp-alexnet, comp-vgg-16, the layers' own as COMP's Table I "
+     "has them (default 1: only zeros are left out)"},
+    {"bits", "LIST",
+     "of an index into the layer's shared values, 1 to 16, as 6 or conv=8,fc=5,fc8=6; all values "
+     "stay exact where a layer has at most 2^BITS - 1 besides 0 (default conv=8,fc=5; of a .vbz "
+     "its own)"},
+    {"index-bits", "LIST",
+     "of a distance between weights that remain, 1 to 8, or auto, the smallest (default auto; 4 "
+     "with comp-alexnet, 5 with comp-vgg-16)"},
+    {"format", "FORM",
+     "auto: the smallest form is stored, joint if BITS and those of a distance are at most 13, "
+     "else comp, and plans choose among all forms; comp, joint or bytes: this form only (default "
+     "auto)"},
+    {"block", "RxC", "rows and columns that are decoded at once (default 64x1024)"},
+    {"input", "CxHxW", "another input shape, as 3x16x224x224"},
+    {"json", NULL, "print JSON"},
+    {"csv", NULL, "print CSV"},
+    {0},
+};
+
+const struct cli_command cli_compress = {
+    .name = "compress",
+    .summary = "a network with pruned, shared and coded weights, as a .vbz file",
+    .usage = "MODEL -o NAME.vbz [options]",
+    .options = OPTIONS,
+    .letters = (const struct cli_letter[]){{'o', "output"}, {0}},
+    .arguments =
+        (const struct cli_argument[]){{CLI_ARGUMENT_MODEL},
+                                      {"LIST", "values with commas between: a value for all "
+                                               "layers, and KIND=value or LAYER=value, where KIND "
+                                               "is conv or fc and LAYER a name or number of "
+                                               "'vbslab models show'; the narrowest counts"},
+                                      {0}},
+    .example = "vbslab compress alexnet -o small.vbz --density comp-alexnet\n"
+               "vbslab compress net.onnx -o net.vbz --density 80% --bits conv=8,fc=5",
+    .run = run_compress,
+};
