@@ -135,6 +135,9 @@ static const struct cli_option OPTIONS[] = {
     {"index-bits", "LIST",
      "of a distance between weights that remain, 1 to 8, or auto, the smallest (default auto; 4 "
      "with comp-alexnet, 5 with comp-vgg-16)"},
+    {"excess", "LIST",
+     "how much larger than the least the squared error of the shared values may be, as 0.1 or "
+     "10%, for values whose codes are shorter (default 0)"},
     {"format", "FORM",
      "auto: the smallest form is stored, joint if BITS and those of a distance are at most 13, "
      "else comp, and plans choose among all forms; comp, joint or bytes: this form only (default "

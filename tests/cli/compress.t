@@ -76,6 +76,12 @@ done
 run compress tiny.net -o u.vbz --bits 14 --csv && mv out csv
 row_is "joint has at most 13 bits; comp is stored then" f1 form=comp joint_bytes=
 
+run compress tiny.net -o u.vbz --density 30% --csv && mv out csv
+least=$(row f1 value_bits)
+run compress tiny.net -o u.vbz --density 30% --excess f1=50% --csv && mv out csv
+awk -v a="$(row f1 value_bits)" -v b="$least" 'BEGIN { exit !(a < b) }'
+report $? "a larger error makes codes shorter"
+
 # --- presets ---
 
 run compress eight.net -o e.vbz --density comp-alexnet --bits b2=4 --csv && mv out csv
@@ -190,6 +196,7 @@ refuses "a density that is no number" 2 "--density 'nan'" compress tiny.net -o x
 refuses "more than all" 2 "--density '101%'" compress tiny.net -o x.vbz --density 101%
 refuses "17 bits" 2 "--bits" compress tiny.net -o x.vbz --bits 17
 refuses "9 bits of a distance" 2 "--index-bits" compress tiny.net -o x.vbz --index-bits 9
+refuses "an excess below 0" 2 "--excess '-1'" compress tiny.net -o x.vbz --excess -1
 refuses "an empty list" 2 "--bits: the list is empty" compress tiny.net -o x.vbz --bits ,
 refuses "a layer that is not there" 2 "no layer 'f2' with weights that can be coded; did you mean 'f1'?" \
     compress tiny.net -o x.vbz --density f2=0.5

@@ -8,6 +8,8 @@
 #include "model/onnx/onnx.h"
 #include "model/network/parameters.h"
 #include "model/network/shape.h"
+#include "model/vbz/layout.h"
+#include "model/vbz/vbz.h"
 #include "vbslab/place.h"
 #include "vbslab/profile.h"
 #include "vbslab/replay.h"
@@ -22,12 +24,13 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define SOURCE    "file"
-#define MAX_READS 300       /* of parameters of one network */
-#define MAX_EACH  64        /* values of one read */
-#define MAX_PLACE 64        /* buffers that are placed */
-#define MAX_BLOCK (1 << 22) /* coded weights of a block that is decoded */
-#define MAX_ANEW  (1 << 14) /* weights of a matrix that is coded anew */
+#define SOURCE      "file"
+#define MAX_READS   300       /* of parameters of one network */
+#define MAX_EACH    64        /* values of one read */
+#define MAX_PLACE   64        /* buffers that are placed */
+#define MAX_BLOCK   (1 << 22) /* coded weights of a block that is decoded */
+#define MAX_WRITTEN 64        /* layers with coded weights of a network that is written anew */
+#define MAX_ANEW    (1 << 14) /* weights of a matrix that is coded anew */
 
 #define NPY_LIMIT (1 << 20) /* values that can be of use */
 
@@ -444,8 +447,6 @@ static const char *read_sizes(const char *text, size_t length)
     return broken;
 }
 
-/* ---- all of them ---- */
-
 /* ---- coded weights ---- */
 
 /* Decodes all blocks into memory of exactly their size, so that sanitizers see what is outside. */
@@ -548,6 +549,125 @@ static const char *read_coded(const char *text, size_t length)
     return broken;
 }
 
+/* ---- networks with coded weights ---- */
+
+static void take_digest(const unsigned char *bytes, uint64_t n, const unsigned char *more,
+                        uint64_t n_more, unsigned char *digest)
+{
+    struct vbs_sha256 hash;
+
+    vbs_sha256_begin(&hash);
+    vbs_sha256_add(&hash, bytes, n);
+    vbs_sha256_add(&hash, more, n_more);
+    vbs_sha256_end(&hash, digest);
+}
+
+/* Makes what a hostile file would have right: places of sections, zeros between, and checksums. */
+static void repair(unsigned char *bytes, uint64_t length)
+{
+    struct vbs_vbz_header header;
+    uint64_t end;
+
+    if (length < sizeof header)
+        return;
+    memcpy(&header, bytes, sizeof header);
+    header.n_sections %= 16;
+    header.n_bytes = length;
+    end = sizeof header + header.n_sections * sizeof(struct vbs_vbz_section);
+    if (end > length)
+        return;
+    for (uint32_t i = 0; i < header.n_sections; i++) {
+        unsigned char *at = bytes + sizeof header + i * sizeof(struct vbs_vbz_section);
+        struct vbs_vbz_section section;
+        uint64_t left;
+
+        memcpy(&section, at, sizeof section);
+        section.offset = vbs_vbz_aligned(end);
+        if (section.offset > length)
+            return;
+        left = length - section.offset;
+        memset(bytes + end, 0, section.offset - end);
+        if (section.n_bytes > left || i + 1 == header.n_sections)
+            section.n_bytes = left;
+        take_digest(bytes + section.offset, section.n_bytes, NULL, 0, section.digest);
+        memcpy(at, &section, sizeof section);
+        end = section.offset + section.n_bytes;
+    }
+    take_digest((const unsigned char *)&header, offsetof(struct vbs_vbz_header, digest),
+                bytes + sizeof header, header.n_sections * sizeof(struct vbs_vbz_section),
+                header.digest);
+    memcpy(bytes, &header, sizeof header);
+}
+
+/* Gives whether all blocks are small enough to be decoded. */
+static bool has_small_blocks(const struct vbs_network *network)
+{
+    for (int k = 1; k <= network->n_layers; k++) {
+        const struct vbs_coded *coded = vbs_network_coded(network, k);
+        struct vbs_coded_shape shape = {0};
+
+        if (coded)
+            vbs_coded_describe(coded, &shape);
+        if (shape.block_rows * shape.block_columns > MAX_BLOCK)
+            return false;
+    }
+    return true;
+}
+
+/* Writes a network that was read anew, and loads that. */
+static const char *write_again(const struct vbs_network *network)
+{
+    struct vbs_layer_weights weights[MAX_WRITTEN];
+    char path[] = "/dev/shm/fuzz_vbz.XXXXXX"; /* a disk would be slow */
+    int file = mkstemp(path), n = 0;
+    struct vbs_ctx ctx = {0};
+    enum vbs_status status;
+
+    for (int k = 1; k <= network->n_layers && n < MAX_WRITTEN; k++)
+        if (vbs_network_coded(network, k))
+            weights[n++] = (struct vbs_layer_weights){
+                .layer = k, .coded = vbs_network_coded(network, k), .any_form = true};
+    if (file < 0 || n == MAX_WRITTEN) /* cannot be tried */
+        status = VBS_OK;
+    else
+        status = vbs_network_write(&ctx, network, weights, n, path);
+    if (file >= 0)
+        close(file);
+    unlink(path);
+    return status == VBS_OK ? NULL : "a network that was read can be written";
+}
+
+static const char *read_vbz(const char *text, size_t length)
+{
+    struct vbs_network *network = NULL;
+    struct vbs_ctx ctx = {0};
+    unsigned char *bytes = malloc(length + 1);
+    const char *broken = NULL;
+    char path[40];
+    int file;
+
+    if (!bytes)
+        return NULL;
+    memcpy(bytes, text, length);
+    repair(bytes, length);
+    file = memory_file(bytes, length);
+    free(bytes);
+    if (file >= 0) {
+        enum vbs_status status = vbs_vbz_load(&ctx, path_of(file, path), NULL, &network);
+
+        if (status == VBS_OK && length % 8 == 0)
+            broken = write_again(network);
+        if (!broken && status == VBS_OK && !has_small_blocks(network))
+            vbs_network_free(network);
+        else if (!broken)
+            broken = end_network(&ctx, status, network);
+        close(file);
+    }
+    return broken;
+}
+
+/* ---- all of them ---- */
+
 static const struct reader {
     const char *name;
     const char *(*run)(const char *text, size_t length);
@@ -557,7 +677,7 @@ static const struct reader {
     {"network (ONNX)", read_model},         {"buffers (CSV)", read_buffers},
     {"network (ONNX) as", read_model_as},   {"tensor (ONNX)", read_tensor},
     {"network (text) as", read_network_as}, {"sizes", read_sizes},
-    {"coded weights", read_coded},
+    {"coded weights", read_coded},          {"network (.vbz)", read_vbz},
 };
 
 static const struct reader *reader_of(const unsigned char *data, size_t size)

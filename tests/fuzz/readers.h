@@ -9,12 +9,13 @@
  *   3 .npy               4 network (ONNX)                      5 buffers to place (CSV)
  *   6 as 4, with an input's shape and a second input bound     7 tensor (ONNX)
  *   8 as 2, with an input's shape                              9 sizes, shapes, batches (text)
- *   : coded weights
+ *   : coded weights                                            ; network with coded weights, .vbz
  *
  * 6 and 8 take the shape from the bytes before the file: how many dimensions, then one byte each.
- * Files of ONNX may have values in READERS_EXTERNAL bytes of external data at READERS_LOCATION. The
- * inputs that were mutated for the corpus came from the tests' own inputs and ONNX's conformance
- * cases (see tests/data/onnx/README.md).
+ * Files of ; are first given the checksums and the places of sections without which they would be
+ * refused at once. Files of ONNX may have values in READERS_EXTERNAL bytes of external data at
+ * READERS_LOCATION. The inputs that were mutated for the corpus came from the tests' own inputs and
+ * ONNX's conformance cases (see tests/data/onnx/README.md).
  */
 #ifndef TESTS_READERS_H
 #define TESTS_READERS_H

@@ -15,6 +15,7 @@ struct compress_choice {
     const char *why; /* a layer with weights that stays dense: the reason */
     double density;  /* at most this part of the weights remains */
     int bits;
+    double excess;  /* of the squared error over the least, for values with shorter codes */
     int index_bits; /* 0: those that make it smallest */
 };
 

@@ -126,7 +126,8 @@ static enum vbs_status compress_weights(const struct work *work, float *weights,
     report(work, layer->layer, QUANTISE);
     VBS_TRY(vbs_check_cancel(ctx));
     VBS_TRY(vbs_prune(ctx, weights, n, choice->density));
-    VBS_TRY(vbs_quantise(ctx, weights, n_rows, n / n_rows, choice->bits, &quantised));
+    VBS_TRY(vbs_quantise_within(ctx, weights, n_rows, n / n_rows, choice->bits, choice->excess,
+                                &quantised));
     layer->error = relative_error(&quantised, weights);
     report(work, layer->layer, CODE);
     status = code_quantised(work, &quantised, layer);

@@ -11,7 +11,7 @@
 
 #define DEFAULT_CONV_BITS 8
 #define DEFAULT_FC_BITS   5
-#define MAX_NAMES         64 /* compared with an unknown one */
+#define N_LISTS           4
 
 /* COMP, Table I: percent of the weights that are pruned, layer by layer. */
 static const struct preset {
@@ -75,6 +75,22 @@ static enum vbs_status read_index_bits(struct vbs_ctx *ctx, const char *text, do
     if (strcmp(text, "auto") != 0)
         VBS_TRY(vbs_parse_int(ctx, "--index-bits", text, 1, VBS_MAX_INDEX_BITS, &bits));
     *value = (double)bits;
+    return VBS_OK;
+}
+
+static enum vbs_status read_excess(struct vbs_ctx *ctx, const char *text, double *value)
+{
+    char *end;
+    double number = strtod(text, &end);
+    bool percent = end != text && strcmp(end, "%") == 0;
+
+    number = percent ? number / 100 : number;
+    if (end == text || (*end && !percent) || !(number >= 0 && number <= VBS_MAX_EXCESS))
+        return vbs_fail(ctx, VBS_USAGE,
+                        "--excess '%.40s': it is a number from 0 on, or a percentage, by which the "
+                        "squared error may exceed the least",
+                        text);
+    *value = number;
     return VBS_OK;
 }
 
@@ -262,7 +278,7 @@ static double or_default(double value, double otherwise)
     return isnan(value) ? otherwise : value;
 }
 
-/* values: [3][n_layers + 1], of density, bits and index bits. */
+/* values: [N_LISTS][n_layers + 1], of density, bits, index bits and excess. */
 static enum vbs_status choose(struct vbs_ctx *ctx, const struct vbs_network *network,
                               const double *values, const bool *named, int index_bits,
                               struct compress_recipe *recipe)
@@ -275,6 +291,7 @@ static enum vbs_status choose(struct vbs_ctx *ctx, const struct vbs_network *net
         choice->density = or_default(values[k], 1);
         choice->bits = (int)or_default(values[n + k], default_bits(network, k));
         choice->index_bits = (int)or_default(values[2 * n + k], index_bits);
+        choice->excess = or_default(values[3 * n + k], 0);
         choice->why = reason_of(network, k);
         choice->coded =
             can_be_coded(network, k) && (!choice->why || named[k] || vbs_network_coded(network, k));
@@ -302,18 +319,18 @@ static enum vbs_status read_lists(struct cli *cli, const char *const *texts,
                                   const struct vbs_network *network, struct compress_recipe *recipe,
                                   double *values, bool *named)
 {
-    static read_value *const READ[] = {read_density, read_bits, read_index_bits};
-    const char *const options[] = {"density", "bits", "index-bits"};
+    static read_value *const READ[] = {read_density, read_bits, read_index_bits, read_excess};
+    const char *const options[] = {"density", "bits", "index-bits", "excess"};
     const char *density = cli_value(cli, texts, "density");
     const struct preset *preset = find_preset(density);
     int n = network->n_layers + 1;
 
-    for (int i = 0; i < 3 * n; i++)
+    for (int i = 0; i < N_LISTS * n; i++)
         values[i] = NAN;
     recipe->preset = preset ? preset->name : "";
     if (preset)
         VBS_TRY(take_preset(&cli->ctx, preset, network, values));
-    for (int i = preset ? 1 : 0; i < 3; i++) {
+    for (int i = preset ? 1 : 0; i < N_LISTS; i++) {
         struct assignment to = {.option = options[i],
                                 .network = network,
                                 .read = READ[i],
@@ -330,7 +347,7 @@ enum vbs_status compress_recipe_read(struct cli *cli, const char *const *values,
                                      struct compress_recipe *recipe)
 {
     size_t n = (size_t)network->n_layers + 1;
-    double *lists = malloc(3 * n * sizeof *lists);
+    double *lists = malloc(N_LISTS * n * sizeof *lists);
     bool *named = calloc(n, sizeof *named);
     enum vbs_status status;
 
