@@ -115,7 +115,7 @@ LDFLAGS_fault/store = -Wl,--wrap=sqlite3_step
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: always all help test check tests examples deps demo quick bench plots docs asan ubsan sanitize tsan fuzz style \
+.PHONY: always all help test check tests examples deps demo quick bench plots docs asan ubsan sanitize layers tsan fuzz style \
         test-arm64 install uninstall clean
 
 all: $(BUILD)/vbslab $(BUILD)/libvbslab.so $(BUILD)/vbslab.pc ##: the program and the libraries
@@ -308,6 +308,13 @@ FAST = unit/base unit/model/model unit/model/onnx unit/model/corpus unit/profile
        cli/bad_input cli/hostile cli/examples
 sanitize: ##: fast tests of all rooms under AddressSanitizer and UndefinedBehaviorSanitizer
 	@$(SANITIZER_OPTIONS) $(call sanitized,sanitize,address$(comma)undefined,check T="$(or $(T),$(FAST))")
+
+# Random matrices of weights, each coded and decoded by the library and by the reference. make test
+# tries a few hundred.
+LAYERS ?= 10000
+layers: ##: LAYERS (10000) random layers of coded weights against the reference, under sanitizers
+	@$(call sanitized,sanitize,address$(comma)undefined,$(BUILD)-sanitize/tests/unit/coded/coded)
+	@$(SANITIZER_OPTIONS) $(BUILD)-sanitize/tests/unit/coded/coded $(LAYERS)
 
 tsan: ##: the copy thread under ThreadSanitizer
 	@$(SANITIZER_OPTIONS) $(call sanitized,tsan,thread,check T="$(or $(T),unit/exec/copy_thread)")

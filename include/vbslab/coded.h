@@ -101,7 +101,8 @@ struct vbs_coding_options {
     enum vbs_coding coding;
     int index_bits; /* of a distance, 1 to VBS_MAX_INDEX_BITS */
     int64_t block_rows,
-        block_columns; /* of a block, at least 1; larger than the matrix: one block */
+        block_columns; /* of a block, at least 1; larger than the matrix: one block. In
+                        * VBS_CODING_BYTES more than 65535 columns become 65535. */
 };
 
 /* Coded weights of one layer. */

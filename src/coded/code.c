@@ -57,6 +57,8 @@ static enum vbs_status fill_header(struct coding *work, const struct vbs_coding_
 
     rows = rows < matrix->n_rows ? rows : matrix->n_rows;
     columns = columns < matrix->n_columns ? columns : matrix->n_columns;
+    if (options->coding == VBS_CODING_BYTES && columns > VBS_MAX_BYTES_COLUMNS)
+        columns = VBS_MAX_BYTES_COLUMNS;
     if (!vbs_mul(rows, columns, &area) || area > VBS_MAX_CODED_BLOCK)
         return vbs_fail(work->ctx, VBS_USAGE, "a block of %lld x %lld weights is out of range",
                         (long long)rows, (long long)columns);

@@ -19,6 +19,8 @@
 
 #define VBS_MAX_CODED_BLOCK ((int64_t)1 << 30) /* weights of a block */
 
+#define VBS_MAX_BYTES_COLUMNS 65535 /* of a block in form bytes, which counts them in 16 bits */
+
 #define VBS_MAX_PAIR_CODE_BITS 14 /* joint reads four codes at once */
 
 struct vbs_coded_header {

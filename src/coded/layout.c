@@ -23,7 +23,7 @@ bool vbs_coded_is_codebook(const float *values, int n)
 {
     for (int i = 0; i < n; i++)
         if (!isfinite(values[i]) || (values[i] == 0) != (i == 0) ||
-            (i > 1 && values[i] <= values[i - 1]))
+            (i == 0 && signbit(values[i])) || (i > 1 && values[i] <= values[i - 1]))
             return false;
     return true;
 }

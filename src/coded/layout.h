@@ -9,8 +9,8 @@
 /* Gives the form of a coding. */
 const struct vbs_coded_form *vbs_coded_form(enum vbs_coding coding);
 
-/* Gives whether values[0..n-1] are a codebook: 0, then finite values in ascending order that are
- * not 0. */
+/* Gives whether values[0..n-1] are a codebook: 0 (not -0, which is another float), then finite
+ * values in ascending order that are not 0. */
 bool vbs_coded_is_codebook(const float *values, int n);
 
 /* Gives the number of symbols of a code. */

@@ -58,6 +58,7 @@ static enum vbs_status read_header(struct section_reader *reader, struct vbs_cod
     if (header->n_rows < 1 || header->n_columns < 1 || header->block_rows < 1 ||
         header->block_columns < 1 || header->block_rows > header->n_rows ||
         header->block_columns > header->n_columns ||
+        (header->coding == VBS_CODING_BYTES && header->block_columns > VBS_MAX_BYTES_COLUMNS) ||
         !vbs_mul(header->n_rows, header->n_columns, &n_weights) || n_weights > INT64_MAX / 8 ||
         (int64_t)header->block_rows * header->block_columns > VBS_MAX_CODED_BLOCK)
         return malformed(reader->ctx, "sizes are out of range");

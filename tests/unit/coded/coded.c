@@ -1,9 +1,11 @@
 /*
  * Coded weights: random matrices of all forms are decoded to what they were quantised to, by the
- * program and by the reference; the edges; bytes that are cut or changed are refused or decode
- * within their block. Arguments: number of matrices, seed.
+ * program and by the reference, and so is what a reference coder makes of them; the edges; bytes
+ * that are cut or changed are refused or decode within their block. Arguments: number of matrices,
+ * seed.
  */
 #include "reference/coded.h"
+#include "reference/coded_write.h"
 #include "support/tally.h"
 #include "vbslab/coded.h"
 
@@ -11,8 +13,9 @@
 #include <stdlib.h>
 
 #define SEED       15
-#define N_MATRICES 600
-#define N_CHANGES  6 /* bytes that are changed, in each */
+#define N_MATRICES 250
+#define N_CHANGES  6     /* bytes that are changed, in each */
+#define LARGE      65535 /* weights: changed bytes would take long */
 
 #define PROPERTY_LIST(X)                                                                           \
     X(CODED, "a quantised matrix is coded")                                                        \
@@ -20,6 +23,7 @@
     X(REFERENCE, "so does the reference")                                                          \
     X(ENTRIES, "entries are those of relative indices with the zeros that fill distances")         \
     X(OPENED, "its bytes are opened again as what they were")                                      \
+    X(WRITTEN, "so is what the reference codes, which decodes to the same weights")                \
     X(CUT, "bytes that are cut anywhere are refused")                                              \
     X(CHANGED, "bytes that are changed are refused, or decode within the matrix")
 
@@ -57,37 +61,89 @@ static int random_below(struct subject *subject, int n)
     return (int)gsl_rng_uniform_int(subject->rng, (unsigned long)n);
 }
 
-/* Makes a matrix whose weights come alone or in runs, of few values or of many. */
+/* Makes a matrix without weights, and a codebook. */
+static bool make_empty(struct subject *subject, int64_t n_rows, int64_t n_columns, int bits,
+                       int n_values)
+{
+    struct vbs_quantised *quantised = &subject->quantised;
+
+    *quantised = (struct vbs_quantised){
+        .n_rows = n_rows, .n_columns = n_columns, .bits = bits, .n_values = n_values};
+    quantised->codebook = calloc((size_t)n_values, sizeof *quantised->codebook);
+    quantised->indices = calloc((size_t)(n_rows * n_columns), sizeof *quantised->indices);
+    if (!quantised->codebook || !quantised->indices)
+        return false;
+    for (int i = 1; i < n_values; i++)
+        quantised->codebook[i] = (float)(i - n_values - 1) * 0.25F;
+    return true;
+}
+
+/* An index other than 0; the smaller ones are more frequent. */
+static uint16_t random_index(struct subject *subject)
+{
+    int n = subject->quantised.n_values - 1;
+
+    return (uint16_t)(1 + random_below(subject, 1 + random_below(subject, n)));
+}
+
+/* Puts weights at distances about the largest that has an entry of its own, and its multiples. */
+static void fill_spaced(struct subject *subject)
+{
+    int64_t most = INT64_C(1) << subject->options.index_bits;
+    int64_t n = subject->quantised.n_rows * subject->quantised.n_columns;
+
+    for (int64_t i = -1; i < n;) {
+        i += most * random_below(subject, 4) + random_below(subject, 3) - 1;
+        if (i >= 0 && i < n)
+            subject->quantised.indices[i] = random_index(subject);
+        i += i < 0;
+    }
+}
+
+/* Makes a matrix whose weights come alone or in runs, of few values or of many; some have a single
+ * row or column. */
 static bool make_matrix(struct subject *subject)
 {
     static const double DENSITIES[] = {0, 0.002, 0.04, 0.1, 0.3, 0.9, 1};
     struct vbs_quantised *quantised = &subject->quantised;
-    int64_t n;
+    bool is_joint;
+    int bits;
 
-    *quantised = (struct vbs_quantised){.n_rows = 1 + random_below(subject, 40),
-                                        .n_columns = 1 + random_below(subject, 400)};
     subject->options.coding = (enum vbs_coding)random_below(subject, VBS_N_CODINGS);
     subject->options.index_bits = 1 + random_below(subject, VBS_MAX_INDEX_BITS);
     subject->options.block_rows = 1 + random_below(subject, 48);
     subject->options.block_columns = 1 + random_below(subject, random_below(subject, 2) ? 20 : 500);
-    quantised->bits = 1 + random_below(subject, subject->options.coding == VBS_CODING_JOINT
-                                                    ? VBS_MAX_PAIR_BITS - 8
-                                                : random_below(subject, 4) ? 8
-                                                                           : 16);
-    quantised->n_values = 1 + random_below(subject, 1 << quantised->bits);
+    is_joint = subject->options.coding == VBS_CODING_JOINT;
+    bits = 1 + random_below(subject, is_joint                   ? VBS_MAX_PAIR_BITS - 8
+                                     : random_below(subject, 4) ? 8
+                                                                : 16);
     subject->density = DENSITIES[random_below(subject, 7)];
-    n = quantised->n_rows * quantised->n_columns;
-    quantised->codebook = calloc((size_t)quantised->n_values, sizeof *quantised->codebook);
-    quantised->indices = calloc((size_t)n, sizeof *quantised->indices);
-    if (!quantised->codebook || !quantised->indices)
+    if (!make_empty(subject, 1 + random_below(subject, random_below(subject, 8) ? 40 : 1),
+                    1 + random_below(subject, random_below(subject, 8) ? 400 : 1), bits,
+                    1 + random_below(subject, 1 << bits)))
         return false;
-    for (int i = 1; i < quantised->n_values; i++)
-        quantised->codebook[i] = (float)(i - quantised->n_values - 1) * 0.25F;
-    for (int64_t i = 0; i < n; i++)
-        if (quantised->n_values > 1 && gsl_rng_uniform(subject->rng) < subject->density)
-            quantised->indices[i] =
-                (uint16_t)(1 + random_below(subject,
-                                            1 + random_below(subject, quantised->n_values - 1)));
+    if (quantised->n_values == 1)
+        return true;
+    if (random_below(subject, 6) == 0) {
+        fill_spaced(subject);
+        return true;
+    }
+    for (int64_t i = 0; i < quantised->n_rows * quantised->n_columns; i++)
+        if (gsl_rng_uniform(subject->rng) < subject->density)
+            quantised->indices[i] = random_index(subject);
+    return true;
+}
+
+/* Makes a dense matrix of so many weights that is one block. */
+static bool make_dense(struct subject *subject, enum vbs_coding coding, int64_t n_rows,
+                       int64_t n_columns)
+{
+    subject->density = 1;
+    subject->options = (struct vbs_coding_options){coding, 1, n_rows + 1, n_columns + 1};
+    if (!make_empty(subject, n_rows, n_columns, 2, 4))
+        return false;
+    for (int64_t i = 0; i < n_rows * n_columns; i++)
+        subject->quantised.indices[i] = random_index(subject);
     return true;
 }
 
@@ -212,6 +268,47 @@ static void check_hostile(struct subject *subject, const struct vbs_coded *coded
     free(copy);
 }
 
+/* The reference codes the matrix with any number of bits of a code that its symbols can do with,
+ * and the lengths of codes in either of their forms. */
+static void check_written(struct subject *subject, float *dense)
+{
+    const struct vbs_quantised *quantised = &subject->quantised;
+    const struct vbs_coding_options *options = &subject->options;
+    bool is_joint = options->coding == VBS_CODING_JOINT;
+    struct reference_matrix matrix = {.coding = (int)options->coding,
+                                      .bits = quantised->bits,
+                                      .index_bits = options->index_bits,
+                                      .n_values = quantised->n_values,
+                                      .n_rows = quantised->n_rows,
+                                      .n_columns = quantised->n_columns,
+                                      .block_rows = options->block_rows,
+                                      .block_columns = options->block_columns,
+                                      .codebook = quantised->codebook,
+                                      .indices = quantised->indices};
+    int least = quantised->bits + (is_joint ? options->index_bits : 0);
+    struct vbs_coded *coded = NULL;
+    size_t n_bytes;
+    uint8_t *bytes;
+
+    least = least > options->index_bits ? least : options->index_bits;
+    matrix.most_bits = least + random_below(subject, (is_joint ? 14 : 18) - least + 1);
+    matrix.all_lengths = matrix.most_bits <= 15 && random_below(subject, 2);
+    if (matrix.block_rows > matrix.n_rows)
+        matrix.block_rows = matrix.n_rows;
+    if (matrix.block_columns > matrix.n_columns)
+        matrix.block_columns = matrix.n_columns;
+    if (options->coding == VBS_CODING_BYTES && matrix.block_columns > 65535)
+        matrix.block_columns = 65535;
+    bytes = reference_code(&matrix, &n_bytes);
+    check(subject, WRITTEN, vbs_coded_open(NULL, bytes, n_bytes, &coded) == VBS_OK);
+    if (coded) {
+        decode(coded, dense);
+        check(subject, WRITTEN, is_quantised(quantised, dense));
+    }
+    vbs_coded_free(coded);
+    free(bytes);
+}
+
 static void check_matrix(struct subject *subject)
 {
     int64_t n = subject->quantised.n_rows * subject->quantised.n_columns, n_entries = -1;
@@ -236,11 +333,47 @@ static void check_matrix(struct subject *subject)
             vbs_coded_describe(again, &same);
             check(subject, OPENED, memcmp(&shape, &same, sizeof shape) == 0);
         }
-        check_hostile(subject, coded);
+        if (n < LARGE)
+            check_hostile(subject, coded);
+        check_written(subject, dense);
     }
     vbs_coded_free(again);
     vbs_coded_free(coded);
     free(dense);
+}
+
+/* Blocks of about 65536 entries, where counts in 16 bits end. */
+static void check_large(struct subject *subject)
+{
+    static const int64_t SIZES[][2] = {{255, 257}, {256, 256}, {1, 65537}, {65537, 1}, {1, 65535}};
+
+    for (size_t i = 0; i < sizeof SIZES / sizeof SIZES[0]; i++)
+        for (int c = 0; c < VBS_N_CODINGS; c++) {
+            subject->number++;
+            if (make_dense(subject, (enum vbs_coding)c, SIZES[i][0], SIZES[i][1]))
+                check_matrix(subject);
+            vbs_quantised_clear(&subject->quantised);
+        }
+}
+
+/* The first value is +0, the others are finite and ascend. */
+static void test_codebooks(void)
+{
+    static const float WRONG[][3] = {{-0.0F, 1, 2}, {1, 2, 3},        {0, 2, 1},  {0, 1, 1},
+                                     {0, -1, 0},    {0, 1, INFINITY}, {0, 1, NAN}};
+    const struct vbs_coding_options options = {VBS_CODING_JOINT, 4, 1, 1};
+    uint16_t indices[] = {0, 1, 2};
+    struct vbs_coded *coded = NULL;
+    int n_refused = 0, n = sizeof WRONG / sizeof WRONG[0];
+
+    for (int i = 0; i < n; i++) {
+        float codebook[3];
+        struct vbs_quantised quantised = {1, 3, 2, 3, codebook, indices};
+
+        memcpy(codebook, WRONG[i], sizeof codebook);
+        n_refused += vbs_code(NULL, &quantised, &options, &coded) == VBS_USAGE;
+    }
+    is_int(n_refused, n, "codebooks that are none are refused");
 }
 
 int main(int argc, char **argv)
@@ -261,7 +394,9 @@ int main(int argc, char **argv)
             check_matrix(&subject);
         vbs_quantised_clear(&subject.quantised);
     }
+    check_large(&subject);
     gsl_rng_free(subject.rng);
     tally_report(&subject.tally, "coded weights");
+    test_codebooks();
     return done_testing();
 }
