@@ -4,6 +4,7 @@
 
 #include "base/fail.h"
 #include "base/text.h"
+#include "vbslab/coded.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -19,6 +20,18 @@ static const struct vbs_backend *const table[] = {
 const struct vbs_backend *vbs_backend_at(int index)
 {
     return index >= 0 && index < N_BACKENDS ? table[index] : NULL;
+}
+
+bool vbs_algorithm_is_coded(const char *algorithm)
+{
+    for (int c = 0; c < VBS_N_CODINGS; c++) {
+        const char *name = vbs_coding_name((enum vbs_coding)c);
+        size_t length = strlen(name);
+
+        if (strncmp(algorithm, name, length) == 0 && algorithm[length] == ':')
+            return true;
+    }
+    return false;
 }
 
 bool vbs_provenance_modelled(const struct vbs_provenance *provenance)

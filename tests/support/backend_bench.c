@@ -348,6 +348,15 @@ void bench_check_given(const struct operator_case *c, bench_report *report)
     check(&t, opened, report);
 }
 
+void bench_check_network(const char *name, struct vbs_network *network, bool given,
+                         bench_report *report)
+{
+    struct bench t = {.name = name, .network = network, .given = given};
+    bool opened = network && open_on(&t, "onednn", 0);
+
+    check(&t, opened, report);
+}
+
 bool bench_passes_on(char *program, const char *isa)
 {
     char *arguments[] = {program, NULL};

@@ -73,8 +73,8 @@ static dnnl_status_t call_function(const struct od_step *step)
         status = dnnl_memory_get_data_handle(step->args[i].memory, &handle);
         data[i] = handle;
     }
-    if (status == dnnl_success)
-        step->function(step->plan, data);
+    if (status == dnnl_success && !step->function(step->plan, data))
+        status = dnnl_runtime_error;
     return status;
 }
 
@@ -174,6 +174,13 @@ static void close_session(struct vbs_session *session)
         od_kernel_release(&s->kernels[i]);
     for (int k = 0; s->weights && k <= s->core.session.n_layers; k++)
         od_weights_release(&s->weights[k]);
+    while (s->coded) {
+        struct od_coded_step *step = s->coded;
+
+        s->coded = step->next;
+        vbs_coded_plan_free(step->plan);
+        free(step);
+    }
     for (int k = 0; s->transfers && k <= s->core.session.n_layers; k++)
         od_transfer_release(&s->transfers[k]);
     dnnl_stream_destroy(s->stream);

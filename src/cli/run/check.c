@@ -1,7 +1,7 @@
 /*
  * The outputs of a schedule against those of plain execution: one sample after the other, every
- * layer whole, with the algorithm that the schedule uses most for it, where this one runs whole
- * layers at batch 1.
+ * layer whole and from dense weights, with the algorithm that the schedule uses most for it, where
+ * this one does so at batch 1.
  */
 #include "cli/run/run.h"
 
@@ -31,8 +31,8 @@ static int64_t *count_samples(const struct run_job *job)
 }
 
 /* Gives the algorithm of the profile that computes one sample of layer: the one with the most
- * samples; one that was measured in slices only where there is no other. *changed: the schedule
- * computes samples with another one. */
+ * samples; one that was measured in slices, or computes from coded weights, only where there is no
+ * other. *changed: the schedule computes samples with another one. */
 static int plain_algorithm(const struct run_job *job, int layer, const int64_t *samples,
                            bool *changed)
 {
@@ -43,10 +43,11 @@ static int plain_algorithm(const struct run_job *job, int layer, const int64_t *
     const struct vbs_profile_row *rows = vbs_profile_rows(profile, layer, 0, &n_rows);
 
     for (int r = 0; r < n_rows; r++) {
-        int64_t used = rows[r].n_slices > 1 ? -1 : 0;
+        const char *name = profile->algorithms[rows[r].algorithm];
+        int64_t used = rows[r].n_slices > 1 || vbs_algorithm_is_coded(name) ? -1 : 0;
 
         for (int a = 0; a < schedule->n_algorithms && used == 0; a++)
-            if (strcmp(schedule->algorithms[a], profile->algorithms[rows[r].algorithm]) == 0)
+            if (strcmp(schedule->algorithms[a], name) == 0)
                 used = samples[a];
         if (used > most) {
             most = used;

@@ -115,12 +115,13 @@ static od_row *const rows[VBS_N_OPS] = {
 #undef ENTRY
 };
 
-static void run_scalar(const void *plan, float *const *data)
+static bool run_scalar(const void *plan, float *const *data)
 {
     const struct scalar_plan *p = plan;
     float *const operands[OD_OPERANDS] = {data[0], data[1]};
 
     od_nest_run(&p->nest, p->row, p, operands);
+    return true;
 }
 
 /* ---- padding ---- */
@@ -141,12 +142,13 @@ static void padding_row(const void *plan, const struct od_axis *axis, int64_t fi
             at[0][i * block + lane] = 0;
 }
 
-static void run_padding(const void *plan, float *const *data)
+static bool run_padding(const void *plan, float *const *data)
 {
     const struct padding_plan *p = plan;
     float *const operands[OD_OPERANDS] = {data[0]};
 
     od_nest_run(&p->nest, padding_row, p, operands);
+    return true;
 }
 
 enum vbs_status od_zero_padding(struct od_build *b)

@@ -22,15 +22,16 @@
  *
  * Files of kernels/, from the lowest: primitive, build, threads; layout, canonical; post_ops,
  * weights, operand, kernel; nest, affine, elementwise; descriptors, slices, implementations. Files
- * of operators/: copy, one_primitive, then one for each kind of operator, then conv and dispatch.
- * Files of the folder that holds both: probe, tensors, session, open, and onednn, the table of the
- * backend's functions.
+ * of operators/: copy, one_primitive, coded, then one for each kind of operator, then conv and
+ * dispatch. Files of the folder that holds both: probe, tensors, session, open, and onednn, the
+ * table of the backend's functions.
  */
 #ifndef VBS_BACKEND_ONEDNN_KERNELS_SESSION_H
 #define VBS_BACKEND_ONEDNN_KERNELS_SESSION_H
 
 #include "backend/common/common.h"
 #include "base/arena.h"
+#include "vbslab/coded_layer.h"
 #include <dnnl.h>
 
 #define OD_ALIGNMENT  64 /* bytes, of every range of the workspace */
@@ -67,10 +68,11 @@ struct od_memory {
     int64_t offset; /* bytes from the beginning of the location */
 };
 
-/* A step that no primitive does. data: of its memory objects, in their order. Allocates nothing. */
-typedef void od_function(const void *plan, float *const *data);
+/* A step that no primitive does. data: of its memory objects, in their order. Allocates nothing.
+ * False: the library failed. */
+typedef bool od_function(const void *plan, float *const *data);
 
-#define OD_MAX_DATA 3 /* memory objects of a function */
+#define OD_MAX_DATA 4 /* memory objects of a function */
 
 struct od_step {
     dnnl_primitive_t primitive; /* null: function */
@@ -96,13 +98,14 @@ struct od_kernel {
 /* Weights or a constant operand in the format that a kernel reads. */
 struct od_packed {
     struct od_packed *next;
-    dnnl_memory_desc_t md; /* of one weight block */
-    int n_blocks;          /* weight blocks: equal ranges of the channels, one after the other */
-    int64_t channels;      /* of all blocks: output channels, with padding where that is stored */
-    bool stored;           /* md counts padded channels */
-    void *data;            /* null: not packed */
-    int64_t bytes;         /* of all blocks */
-    int number;            /* 0, 1, ... in the order of their first use in the session */
+    const struct vbs_coded *coded; /* the format is that of its bytes; null: md says it */
+    dnnl_memory_desc_t md;         /* of one weight block */
+    int n_blocks;     /* weight blocks: equal ranges of the channels, one after the other */
+    int64_t channels; /* of all blocks: output channels, with padding where that is stored */
+    bool stored;      /* md counts padded channels */
+    void *data;       /* null: not packed */
+    int64_t bytes;    /* of all blocks */
+    int number;       /* 0, 1, ... in the order of their first use in the session */
 };
 
 /* The weights of a conv, deconv or fc, into which a BatchNorm, Scale or Linear right behind the
@@ -116,6 +119,14 @@ struct od_weights {
     int64_t channels; /* of the output, with padding where it is stored */
     int64_t unit;     /* the channels of a slice are a multiple of this; 0: there are no slices */
     struct od_packed *packed;
+    struct od_coding *codings;
+};
+
+/* Coded weights of a layer in one form, as kernels read them (operators/coded.c). */
+struct od_coding {
+    struct od_coding *next;
+    const struct vbs_coded *coded;
+    struct vbs_coded *made; /* coded anew: owned; null: coded is the network's */
 };
 
 /* Copies of one sample between plain order and a tensor's canonical layout, made when first needed.
@@ -136,6 +147,13 @@ struct od_session {
     struct od_weights *weights;    /* [n_layers + 1] */
     struct od_transfer *transfers; /* [n_layers + 1] */
     struct od_kernel *kernels;     /* [core.session.n_kernels] */
+    struct od_coded_step *coded;   /* steps that compute from coded weights */
+};
+
+/* A step that computes a layer from coded weights. */
+struct od_coded_step {
+    struct od_coded_step *next;
+    struct vbs_coded_plan *plan;
 };
 
 /* The kernels that are being made: those of one layer at one batch. */

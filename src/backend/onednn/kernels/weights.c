@@ -145,6 +145,13 @@ enum vbs_status od_weights_init(struct od_build *b)
 
 void od_weights_release(struct od_weights *weights)
 {
+    while (weights->codings) {
+        struct od_coding *coding = weights->codings;
+
+        weights->codings = coding->next;
+        vbs_coded_free(coding->made);
+        free(coding);
+    }
     while (weights->packed) {
         struct od_packed *packed = weights->packed;
 
@@ -482,10 +489,18 @@ static int64_t chunk_of(const struct od_build *b, const struct od_packed *packed
 enum vbs_status od_weights_write(struct od_build *b, const struct od_packed *packed, int64_t first,
                                  int64_t count, void *memory)
 {
-    int64_t chunk = chunk_of(b, packed), end = first + count;
     enum vbs_status status = VBS_OK;
+    int64_t chunk, end = first + count;
     char *to = memory;
 
+    if (packed->coded) {
+        size_t n_bytes;
+        const void *bytes = vbs_coded_bytes(packed->coded, &n_bytes);
+
+        memcpy(memory, bytes, n_bytes);
+        return VBS_OK;
+    }
+    chunk = chunk_of(b, packed);
     for (int64_t c = first, n; c < end; c += n) {
         dnnl_memory_desc_t md = packed->md;
 
@@ -504,10 +519,31 @@ static struct od_packed *known_packed(const struct od_weights *w, const struct o
 {
     struct od_packed *packed = w->packed;
 
-    while (packed && !(packed->n_blocks == requested->n_blocks &&
-                       dnnl_memory_desc_equal(&packed->md, &requested->md)))
+    while (packed &&
+           !(packed->n_blocks == requested->n_blocks && packed->coded == requested->coded &&
+             dnnl_memory_desc_equal(&packed->md, &requested->md)))
         packed = packed->next;
     return packed;
+}
+
+/* Adds packed weights to those of b's layer; *packed is a copy of *requested. */
+static enum vbs_status add_packed(struct od_build *b, struct od_packed *requested,
+                                  struct od_packed **packed)
+{
+    struct od_weights *w = &b->session->weights[b->layer];
+
+    requested->number = w->packed ? w->packed->number + 1 : 0;
+    if (requested->number == VBS_MAX_FORMATS)
+        return vbs_fail(b->ctx, VBS_UNSUPPORTED,
+                        "layer '%s' packs its weights in more than %d ways; measure fewer batches",
+                        b->l->name, VBS_MAX_FORMATS);
+    *packed = malloc(sizeof **packed);
+    if (!*packed)
+        return vbs_no_memory(b->ctx);
+    requested->next = w->packed;
+    **packed = *requested;
+    w->packed = *packed;
+    return VBS_OK;
 }
 
 enum vbs_status od_weights_packed(struct od_build *b, const dnnl_memory_desc_t *md, int n_blocks,
@@ -525,18 +561,20 @@ enum vbs_status od_weights_packed(struct od_build *b, const dnnl_memory_desc_t *
     requested.channels =
         requested.md.dims[0] * (has_groups(b) ? requested.md.dims[1] : requested.n_blocks);
     requested.bytes = (int64_t)dnnl_memory_desc_get_size(&requested.md) * requested.n_blocks;
-    requested.number = w->packed ? w->packed->number + 1 : 0;
-    if (requested.number == VBS_MAX_FORMATS)
-        return vbs_fail(b->ctx, VBS_UNSUPPORTED,
-                        "layer '%s' packs its weights in more than %d ways; measure fewer batches",
-                        b->l->name, VBS_MAX_FORMATS);
-    *packed = malloc(sizeof **packed);
-    if (!*packed)
-        return vbs_no_memory(b->ctx);
-    requested.next = w->packed;
-    **packed = requested;
-    w->packed = *packed;
-    return VBS_OK;
+    return add_packed(b, &requested, packed);
+}
+
+enum vbs_status od_weights_coded(struct od_build *b, const struct vbs_coded *coded,
+                                 struct od_packed **packed)
+{
+    struct od_packed requested = {.coded = coded, .n_blocks = 1, .channels = 1};
+    size_t n_bytes;
+
+    (void)vbs_coded_bytes(coded, &n_bytes);
+    VBS_TRY(od_describe_vector(b, (int64_t)(n_bytes / sizeof(float)), &requested.md));
+    requested.bytes = (int64_t)n_bytes;
+    *packed = known_packed(&b->session->weights[b->layer], &requested);
+    return *packed ? VBS_OK : add_packed(b, &requested, packed);
 }
 
 enum vbs_status od_kernel_weights(struct od_build *b, struct od_packed *packed, int64_t first,

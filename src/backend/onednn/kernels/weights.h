@@ -27,6 +27,11 @@ void od_weights_release(struct od_weights *weights);
 enum vbs_status od_weights_packed(struct od_build *b, const dnnl_memory_desc_t *md, int n_blocks,
                                   bool stored, struct od_packed **packed) VBS_MUST_CHECK;
 
+/* Gives the packed weights of b's layer whose format is that of coded weights: one channel, of all
+ * their bytes. coded lives as long as the session. VBS_UNSUPPORTED as above. */
+enum vbs_status od_weights_coded(struct od_build *b, const struct vbs_coded *coded,
+                                 struct od_packed **packed) VBS_MUST_CHECK;
+
 /* Gives the bytes of so many channels of packed weights: whole units, or all. */
 int64_t od_packed_bytes(const struct od_packed *packed, int64_t channels);
 

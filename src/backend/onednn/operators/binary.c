@@ -375,11 +375,12 @@ struct loop_plan {
     struct od_nest nest;
 };
 
-static void run_loops(const void *plan, float *const *data)
+static bool run_loops(const void *plan, float *const *data)
 {
     const struct loop_plan *p = plan;
 
     od_nest_run(&p->nest, p->row, NULL, data);
+    return true;
 }
 
 /* Sets the strides of operand number i of nest, whose axes exist: the batch, blocks of channels (in

@@ -98,7 +98,7 @@ enum vbs_status od_build_conv(struct od_build *b)
         VBS_TRY(build_all(b));
     if (od_may_run_in_slices(b))
         VBS_TRY(build_in_slices(b));
-    return VBS_OK;
+    return od_build_coded(b);
 }
 
 /* ---- inner products ---- */
@@ -160,6 +160,8 @@ enum vbs_status od_build_fc(struct od_build *b)
         goto done;
     if (od_may_run_in_slices(b))
         status = build_matrix_in_slices(b, &all);
+    if (status == VBS_OK)
+        status = od_build_coded(b);
 done:
     od_implementations_release(&all);
     return status;

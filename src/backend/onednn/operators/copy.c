@@ -68,12 +68,13 @@ static void copy_row(const void *plan, const struct od_axis *axis, int64_t first
     }
 }
 
-static void run_copy(const void *plan, float *const *data)
+static bool run_copy(const void *plan, float *const *data)
 {
     const struct copy_plan *p = plan;
     float *const operands[OD_OPERANDS] = {data[0], data[1]};
 
     od_nest_run(&p->nest, copy_row, p, operands);
+    return true;
 }
 
 /* ---- planning ---- */

@@ -44,6 +44,12 @@ enum vbs_status od_build_copy(struct od_build *b, const struct od_copy *copy) VB
 enum vbs_status od_build_primitive(struct od_build *b, dnnl_primitive_desc_t pd,
                                    enum od_layout layout, int first_fused) VBS_MUST_CHECK;
 
+/* ---- coded.c ---- */
+
+/* Appends the kernels that compute b's layer, a conv or fc, from its coded weights: all methods, or
+ * the requested one. None where the network has no coded weights of the layer. */
+enum vbs_status od_build_coded(struct od_build *b) VBS_MUST_CHECK;
+
 /* ---- the operators ---- */
 
 /* Convolutions, transposed convolutions and fully connected layers are in conv.c. Where b requests

@@ -205,12 +205,13 @@ static void reduce_row(const void *plan, const struct od_axis *axis, int64_t fir
     }
 }
 
-static void run_reduce(const void *plan, float *const *data)
+static bool run_reduce(const void *plan, float *const *data)
 {
     const struct reduce_plan *p = plan;
     float *const operands[OD_OPERANDS] = {data[0], data[1]};
 
     od_nest_run(&p->kept, reduce_row, p, operands);
+    return true;
 }
 
 /* Divides the axes of in, in its layout and with those of out, into kept and reduced ones. */

@@ -303,7 +303,7 @@ static void resize_row(void *job, int64_t unit)
     }
 }
 
-static void run_pass(const void *plan, float *const *data)
+static bool run_pass(const void *plan, float *const *data)
 {
     const struct pass *p = plan;
     struct pass_run run = {.pass = p, .from = data[1], .to = data[0]};
@@ -313,6 +313,7 @@ static void run_pass(const void *plan, float *const *data)
         od_parallel(p->outer * p->taps.n_out, work, resize_values, &run);
     else
         od_parallel(p->outer, work, resize_row, &run);
+    return true;
 }
 
 /* Appends the pass over dimension d of *shape, which becomes the shape of its output. */
