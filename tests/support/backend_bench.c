@@ -348,13 +348,55 @@ void bench_check_given(const struct operator_case *c, bench_report *report)
     check(&t, opened, report);
 }
 
-void bench_check_network(const char *name, struct vbs_network *network, bool given,
-                         bench_report *report)
-{
-    struct bench t = {.name = name, .network = network, .given = given};
-    bool opened = network && open_on(&t, "onednn", 0);
+#define MAX_CODED_KERNELS 300
 
-    check(&t, opened, report);
+/* Gives whether a layer has coded weights, and channels that share them. */
+static bool is_coded(const struct vbs_network *network, int layer)
+{
+    const struct vbs_layer *l = &network->layers[layer];
+
+    return vbs_network_coded(network, layer) &&
+           (l->op == VBS_OP_FC || l->attributes.weighted.groups == 1 ||
+            l->attributes.weighted.groups < l->views[0].dim[0]);
+}
+
+/* Requests the algorithms of all coded layers at all batches. */
+static int request(const struct vbs_network *network, const char *const *algorithms,
+                   struct vbs_requested_kernel *requested)
+{
+    int n = 0;
+
+    for (int k = 1; k <= network->n_layers; k++)
+        for (int a = 0; is_coded(network, k) && algorithms[a]; a++)
+            for (int batch = 1; batch <= MAX_BATCH; batch++)
+                requested[n++] = (struct vbs_requested_kernel){
+                    .layer = k, .batch = batch, .algorithm = algorithms[a]};
+    return n;
+}
+
+void bench_check_coded(const char *name, struct vbs_network *network, const char *const *algorithms,
+                       bool given, bench_report *report)
+{
+    struct vbs_requested_kernel requested[MAX_CODED_KERNELS];
+    struct vbs_backend_options options = {.struct_size = sizeof(struct vbs_backend_options),
+                                          .weights_given = given};
+    struct bench t = {.name = name, .network = network, .given = given};
+    const struct vbs_backend *found;
+
+    if (network) {
+        options.requested = requested;
+        options.n_requested = request(network, algorithms, requested);
+        if (options.n_requested == 0) {
+            vbs_network_free(network);
+            return;
+        }
+    }
+    if (network && vbs_backend_find(&t.ctx, "onednn", &found) == VBS_OK &&
+        found->open(&t.ctx, network, &options, &t.session) == VBS_OK && bench_tensors(&t))
+        check_kernels(&t, report);
+    else
+        report(false, name, vbs_detail(&t.ctx));
+    bench_close(&t);
 }
 
 bool bench_passes_on(char *program, const char *isa)

@@ -48,10 +48,11 @@ void bench_check_operator(const struct operator_case *c, bench_report *report);
 /* Does the same where every run is given its weights. */
 void bench_check_given(const struct operator_case *c, bench_report *report);
 
-/* Checks all kernels for a network, on onednn; the network is freed. Null: a failure. given: runs
- * are given their weights. */
-void bench_check_network(const char *name, struct vbs_network *network, bool given,
-                         bench_report *report);
+/* Checks these algorithms, a list that ends with a null, for each layer of a network that can be
+ * computed from coded weights, on onednn; the network is freed. Null: a failure. given: runs are
+ * given their weights. */
+void bench_check_coded(const char *name, struct vbs_network *network, const char *const *algorithms,
+                       bool given, bench_report *report);
 
 /* Gives whether this program, which is restarted without output, passes as on a machine with
  * narrower vectors, which has other blocks and other kernels. True also where it is such a restart

@@ -45,9 +45,9 @@ static enum vbs_status recode(struct od_build *b, const struct vbs_coded *coded,
                               const struct vbs_coded_shape *shape, struct od_coding *coding,
                               enum vbs_coding form)
 {
-    struct vbs_coding_options options = {.coding = form, .index_bits = shape->index_bits};
+    struct vbs_coding_options options = {
+        .coding = form, .index_bits = shape->index_bits, .block_rows = 64, .block_columns = 512};
 
-    vbs_coded_blocks(form, shape->n_rows, shape->n_columns, &options);
     VBS_TRY(vbs_coded_recode(b->ctx, coded, &options, &coding->made));
     coding->coded = coding->made;
     return VBS_OK;
