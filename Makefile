@@ -228,9 +228,10 @@ $(BUILD)/tests/vbslab-gpu: $(CLI_OBJ) $(BUILD)/tests/fake/gpu_env.o $(FAKE_CUDA:
 $(CUDA_TESTS:%.c=$(BUILD)/%): $(FAKE_CUDA:%.c=$(BUILD)/%.o)
 $(FAKE_CUDA:%.c=$(BUILD)/%.o) $(CUDA_TESTS:%.c=$(BUILD)/%.o): ALL_CFLAGS += $(CUDA_CFLAGS)
 
-BENCHES = $(BUILD)/tests/bench/bench $(BUILD)/tests/bench/misses
-$(BUILD)/tests/bench/bench: $(patsubst %.c,$(BUILD)/%.o,$(filter-out %/misses.c,$(wildcard tests/bench/*.c)))
+BENCHES = $(BUILD)/tests/bench/bench $(BUILD)/tests/bench/misses $(BUILD)/tests/bench/coded
+$(BUILD)/tests/bench/bench: $(patsubst %.c,$(BUILD)/%.o,$(filter-out %/misses.c %/coded.c,$(wildcard tests/bench/*.c)))
 $(BUILD)/tests/bench/misses: $(BUILD)/tests/bench/misses.o
+$(BUILD)/tests/bench/coded: $(BUILD)/tests/bench/coded.o
 $(BENCHES): | $(BUILD)/tests/thin.a $(BUILD)/thin.a
 	@echo "  link    $@"
 	$(Q)$(LINK_TEST)
@@ -282,8 +283,9 @@ check: $(if $(filter %.t,$(CHOSEN)),all) $(if $(filter %/examples.t,$(CHOSEN)),$
 	$(if $(CHOSEN_MANY),@$(PROVE) -j $(JOBS) $(CHOSEN_MANY))
 	$(if $(CHOSEN_LAST),@$(PROVE) $(CHOSEN_LAST))
 
-bench: all $(BUILD)/tests/bench/bench ##: speed as ratios in one run
+bench: all $(BUILD)/tests/bench/bench $(BUILD)/tests/bench/coded ##: speed as ratios in one run
 	@OMP_PROC_BIND=true OMP_PLACES=cores $(BUILD)/tests/bench/bench
+	@OMP_PROC_BIND=true OMP_PLACES=cores $(BUILD)/tests/bench/coded
 	@VBSLAB=$(abspath $(BUILD)/vbslab) MODELS=$(abspath $(BUILD)/peers) experiments/peers/bench
 
 plots: all $(BUILD)/tests/bench/misses ##: the tables and figures of experiments/ anew, from the profiles of db/profiles

@@ -105,6 +105,11 @@ struct vbs_coding_options {
                         * VBS_CODING_BYTES more than 65535 columns become 65535. */
 };
 
+/* Sets the blocks with which layers are computed fastest from coded weights: of a matrix of an
+ * inner product (window 1), or of a convolution with so many weights of a channel in each row. */
+void vbs_coded_choose_blocks(enum vbs_coding coding, int64_t n_rows, int64_t n_columns,
+                             int64_t window, struct vbs_coding_options *options);
+
 /* Coded weights of one layer. */
 struct vbs_coded;
 

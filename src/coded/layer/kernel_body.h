@@ -18,11 +18,17 @@
 typedef float vector __attribute__((vector_size(LANES * sizeof(float))));
 typedef float quad __attribute__((vector_size(QUAD * sizeof(float))));
 
-/* The entry that comes next. */
+/* An entry that is looked up before its turn, because its address takes a chain of loads. */
+struct ahead {
+    const char *read; /* what its column reads at the first position */
+    const char *weight;
+};
+
+/* Where the entries of a row are. */
 struct entry_cursor {
     const struct vbs_coded_entry *entry;
     const uint8_t *distance, *index;
-    int column;       /* before the next one */
+    size_t column;    /* 1 more than that of the entry before */
     const char *read; /* VBS_READ_LINEAR: what the column before reads */
 };
 
@@ -42,13 +48,6 @@ INLINE float load_single(const char *from)
     return value;
 }
 
-INLINE vector begin_sum(const struct vbs_coded_span *span, const char *sums)
-{
-    if (span->first)
-        return (vector){0};
-    return load(sums);
-}
-
 INLINE int count_of(const struct vbs_coded_strip *strip, int row, const int reader)
 {
     if (reader == VBS_READ_ENTRIES)
@@ -57,107 +56,134 @@ INLINE int count_of(const struct vbs_coded_strip *strip, int row, const int read
                                     : strip->numbers[2 * row] | strip->numbers[2 * row + 1] << 8;
 }
 
-/* Gives the weight of the next entry, and what it reads. */
-INLINE float next(const struct vbs_coded_strip *strip, struct entry_cursor *cursor,
-                  const char *planes, const char **read, const int reader)
+/* Gives the next entry; behind the last one of a row, something that may be read. */
+INLINE struct ahead look_ahead(const struct vbs_coded_strip *strip, struct entry_cursor *cursor,
+                               const char *planes, const int reader)
 {
+    struct ahead ahead;
+
     if (reader == VBS_READ_ENTRIES) {
-        *read = planes + cursor->entry->offset;
-        return cursor->entry++->weight;
+        ahead.read = planes + cursor->entry->offset;
+        ahead.weight = (const char *)&cursor->entry++->weight;
+        return ahead;
     }
     if (reader == VBS_READ_LINEAR) {
         cursor->read += (*cursor->distance++ + 1U) * strip->stride;
-        *read = cursor->read;
+        ahead.read = cursor->read;
     } else {
-        cursor->column += *cursor->distance++ + 1;
-        *read = planes + strip->offsets[cursor->column];
+        cursor->column += *cursor->distance++;
+        ahead.read = planes + strip->offsets[cursor->column++];
     }
-    return strip->codebook[*cursor->index++];
+    ahead.weight = (const char *)&strip->codebook[*cursor->index++];
+    return ahead;
 }
 
-INLINE void begin_row(const struct vbs_coded_strip *strip, struct entry_cursor *cursor,
-                      const char *planes)
+/* Gives the first entry of a row, and moves strip to the next row. */
+INLINE struct ahead begin_row(struct vbs_coded_strip *strip, struct entry_cursor *cursor,
+                              int n_entries, const char *planes, const int reader)
 {
-    cursor->column = -1;
-    cursor->read = planes - strip->stride;
+    *cursor = (struct entry_cursor){.entry = strip->entries,
+                                    .distance = strip->distances,
+                                    .index = strip->indices,
+                                    .read = planes - strip->stride};
+    if (reader == VBS_READ_ENTRIES)
+        strip->entries += n_entries;
+    else {
+        strip->distances += n_entries;
+        strip->indices += n_entries;
+    }
+    return look_ahead(strip, cursor, planes, reader);
 }
 
 /* Entries that take turns, so that an addition does not wait for the one before. */
 #define TURNS(n) ((n) >= 8 ? 1 : (n) >= 4 ? 2 : 4)
 
-INLINE void multiply_span(const struct vbs_coded_strip *strip, const struct vbs_coded_span *span,
+INLINE size_t place_in(const int v, const int n_vectors, size_t pitch)
+{
+    return (size_t)(v / n_vectors) * pitch + (size_t)(v % n_vectors) * sizeof(vector);
+}
+
+/* Multiplies the entry at hand, and looks the next one up. */
+INLINE void multiply_entry(const struct vbs_coded_strip *strip, struct entry_cursor *cursor,
+                           struct ahead *ahead, const struct vbs_coded_span *span, vector *sum,
+                           const int reader, const int n_lines, const int n_vectors)
+{
+    struct ahead now = *ahead;
+
+    *ahead = look_ahead(strip, cursor, (const char *)span->planes, reader);
+#pragma GCC unroll 32
+    for (int v = 0; v < n_lines * n_vectors; v++)
+        sum[v] +=
+            load_single(now.weight) * load(now.read + place_in(v, n_vectors, span->plane_pitch));
+}
+
+INLINE void multiply_span(const struct vbs_coded_strip *all, const struct vbs_coded_span *span,
                           const int reader, const int n_lines, const int n_vectors)
 {
     const int n = n_lines * n_vectors, turns = TURNS(n);
-    struct entry_cursor cursor = {strip->entries, strip->distances, strip->indices, 0, NULL};
-    const char *planes = (const char *)span->planes, *read;
+    struct vbs_coded_strip strip = *all;
     char *sums = (char *)span->sums;
 
-    for (int row = 0; row < strip->n_rows; row++, sums += span->row_pitch) {
-        int n_entries = count_of(strip, row, reader), i = 0;
+    for (int row = 0; row < strip.n_rows; row++, sums += span->row_pitch) {
+        int left = count_of(&strip, row, reader);
+        struct entry_cursor cursor;
+        struct ahead ahead = begin_row(&strip, &cursor, left, (const char *)span->planes, reader);
         vector sum[4][MOST_VECTORS];
 
+        if (left == 0)
+            continue;
 #pragma GCC unroll 32
         for (int v = 0; v < n; v++)
-            sum[0][v] = begin_sum(span, sums + (size_t)(v / n_vectors) * span->sum_pitch +
-                                            (size_t)(v % n_vectors) * sizeof(vector));
+            sum[0][v] = load(sums + place_in(v, n_vectors, span->sum_pitch));
 #pragma GCC unroll 32
         for (int v = n; v < n * turns; v++)
             sum[v / n][v % n] = (vector){0};
-        begin_row(strip, &cursor, planes);
-        for (; i + turns <= n_entries; i += turns)
+        /* Ends with `break`, so that sums leave the loop in the registers that they have there. */
+        for (;; left -= turns) {
+            if (turns > 1 && left < turns)
+                break;
 #pragma GCC unroll 4
-            for (int t = 0; t < turns; t++) {
-                float weight = next(strip, &cursor, planes, &read, reader);
-
-#pragma GCC unroll 32
-                for (int v = 0; v < n; v++)
-                    sum[t][v] += weight * load(read + (size_t)(v / n_vectors) * span->plane_pitch +
-                                               (size_t)(v % n_vectors) * sizeof(vector));
-            }
-        for (; turns > 1 && i < n_entries; i++) {
-            float weight = next(strip, &cursor, planes, &read, reader);
-
-#pragma GCC unroll 32
-            for (int v = 0; v < n; v++)
-                sum[0][v] += weight * load(read + (size_t)(v / n_vectors) * span->plane_pitch +
-                                           (size_t)(v % n_vectors) * sizeof(vector));
+            for (int t = 0; t < turns; t++)
+                multiply_entry(&strip, &cursor, &ahead, span, sum[t], reader, n_lines, n_vectors);
+            if (turns == 1 && left == 1)
+                break;
         }
+        for (; turns > 1 && left > 0; left--)
+            multiply_entry(&strip, &cursor, &ahead, span, sum[0], reader, n_lines, n_vectors);
 #pragma GCC unroll 32
         for (int v = n; v < n * turns; v++)
             sum[0][v % n] += sum[v / n][v % n];
 #pragma GCC unroll 32
         for (int v = 0; v < n; v++)
-            memcpy(sums + (size_t)(v / n_vectors) * span->sum_pitch +
-                       (size_t)(v % n_vectors) * sizeof(vector),
-                   &sum[0][v], sizeof(vector));
+            memcpy(sums + place_in(v, n_vectors, span->sum_pitch), &sum[0][v], sizeof(vector));
     }
 }
 
 /* One float for each row. */
-INLINE void multiply_single(const struct vbs_coded_strip *strip, const struct vbs_coded_span *span,
+INLINE void multiply_single(const struct vbs_coded_strip *all, const struct vbs_coded_span *span,
                             const int reader)
 {
-    struct entry_cursor cursor = {strip->entries, strip->distances, strip->indices, 0, NULL};
-    const char *planes = (const char *)span->planes, *read;
+    struct vbs_coded_strip strip = *all;
+    const char *planes = (const char *)span->planes;
     char *sums = (char *)span->sums;
 
-    for (int row = 0; row < strip->n_rows; row++, sums += span->row_pitch) {
-        int n_entries = count_of(strip, row, reader), i = 0;
-        float sum[4] = {0}, before = span->first ? 0 : load_single(sums);
+    for (int row = 0; row < strip.n_rows; row++, sums += span->row_pitch) {
+        int n_entries = count_of(&strip, row, reader), i = 0;
+        struct entry_cursor cursor;
+        struct ahead ahead = begin_row(&strip, &cursor, n_entries, planes, reader), now;
+        float sum[4] = {0}, before = load_single(sums);
 
-        begin_row(strip, &cursor, planes);
         for (; i + 4 <= n_entries; i += 4)
 #pragma GCC unroll 4
             for (int t = 0; t < 4; t++) {
-                float weight = next(strip, &cursor, planes, &read, reader);
-
-                sum[t] += weight * load_single(read);
+                now = ahead;
+                ahead = look_ahead(&strip, &cursor, planes, reader);
+                sum[t] += load_single(now.weight) * load_single(now.read);
             }
         for (; i < n_entries; i++) {
-            float weight = next(strip, &cursor, planes, &read, reader);
-
-            sum[0] += weight * load_single(read);
+            now = ahead;
+            ahead = look_ahead(&strip, &cursor, planes, reader);
+            sum[0] += load_single(now.weight) * load_single(now.read);
         }
         before += (sum[0] + sum[1]) + (sum[2] + sum[3]);
         memcpy(sums, &before, sizeof before);

@@ -53,7 +53,6 @@ struct vbs_coded_span {
     size_t row_pitch, sum_pitch,
         plane_pitch; /* of rows and lines of sums, lines of planes: bytes */
     int n_lines, n_vectors;
-    bool first; /* sums begin with 0 */
 };
 
 /* What one kind of processor does. */

@@ -10,6 +10,8 @@
 #define ALIGNMENT    64
 #define MOST_SIZE    (INT64_C(1) << 20) /* of a dimension, and of a window with its gaps */
 #define MOST_THREADS 4096
+#define LOOK_AHEAD   256 /* columns behind a block, which the entry behind the last of a row names \
+                          */
 
 static bool is_tensor(const struct vbs_coded_tensor *tensor)
 {
@@ -132,12 +134,13 @@ static void lay_out(struct vbs_coded_plan *plan)
 
     (void)put(&memory->tables_bytes, (int64_t)vbs_coded_move_bytes(coded));
     memory->slab = put(&end, g->slab_floats * size);
-    memory->offsets = put(&end, columns * (int64_t)sizeof(int32_t));
+    memory->offsets = put(&end, (columns + LOOK_AHEAD) * (int64_t)sizeof(int32_t));
     memory->columns =
         put(&end, is_dense && vbs_coded_has_columns(g) ? columns * g->row_floats * size : 0);
     memory->dense = put(&end, is_dense ? rows * columns * size : 0);
-    memory->entries = put(
-        &end, plan->decodes ? coded->most_entries * (int64_t)sizeof(struct vbs_coded_entry) : 0);
+    memory->entries = put(&end, plan->decodes ? (coded->most_entries + 1) *
+                                                    (int64_t)sizeof(struct vbs_coded_entry)
+                                              : 0);
     memory->starts = put(&end, plan->decodes ? (rows + 1) * (int64_t)sizeof(uint32_t) : 0);
     memory->sums = put(&end, g->chunk_rows * g->row_floats * size);
     memory->part_bytes = end;

@@ -19,7 +19,6 @@ struct layer_block {
     struct vbs_coded_place place;
     int64_t from, end; /* rows of the block */
     float *sums;       /* of the first of them */
-    bool first;
 };
 
 /* Applies a strip to one line of positions, or to some lines at once. */
@@ -51,8 +50,7 @@ static void multiply_tile(const struct vbs_coded_part *part, const struct vbs_co
     int64_t lanes = processor->lanes, floats = tile->width * g->side, lines = tile->height, at_once;
     struct vbs_coded_span span = {.row_pitch = (size_t)g->row_floats * sizeof(float),
                                   .sum_pitch = (size_t)g->sum_pitch * sizeof(float),
-                                  .plane_pitch = (size_t)g->line_pitch * sizeof(float),
-                                  .first = block->first};
+                                  .plane_pitch = (size_t)g->line_pitch * sizeof(float)};
 
     if (g->flat) {
         floats += (lines - 1) * g->line_pitch;
@@ -107,9 +105,6 @@ static bool multiply_dense(const struct vbs_coded_part *part, const struct vbs_c
     memset(part->dense, 0, (size_t)place->n_rows * (size_t)place->n_columns * sizeof *part->dense);
     vbs_coded_form((enum vbs_coding)part->coded.header.coding)
         ->decode(&part->coded, place, part->dense);
-    if (block->first)
-        memset(block->sums, 0,
-               (size_t)(block->end - block->from) * (size_t)g->row_floats * sizeof *block->sums);
     return part->plan->layer.gemm(block->end - block->from, tile->height * g->sum_pitch,
                                   place->n_columns, part->dense + block->from * place->n_columns,
                                   place->n_columns, has_columns ? part->columns : part->slab,
@@ -127,6 +122,8 @@ static bool run_chunk(const struct vbs_coded_part *part, const struct vbs_coded_
     int64_t group = first_row / (coded->header.n_rows / plan->layer.groups);
     bool is_dense = plan->layer.method == VBS_CODED_DENSE;
 
+    memset(part->sums, 0,
+           (size_t)(end_row - first_row) * (size_t)plan->geometry.row_floats * sizeof *part->sums);
     for (int64_t c = 0; c < coded->n_block_columns; c++) {
         int64_t left = coded->header.n_columns - c * block_columns;
         int64_t n_columns = left < block_columns ? left : block_columns;
@@ -135,8 +132,8 @@ static bool run_chunk(const struct vbs_coded_part *part, const struct vbs_coded_
         if (is_dense && vbs_coded_has_columns(&plan->geometry))
             vbs_coded_fill_columns(part, tile, n_columns);
         for (int64_t r = first_row / block_rows; r * block_rows < end_row; r++) {
-            struct layer_block block = {
-                .place = vbs_coded_place(coded, r * coded->n_block_columns + c), .first = c == 0};
+            struct layer_block block = {.place =
+                                            vbs_coded_place(coded, r * coded->n_block_columns + c)};
 
             block.from = first_row > r * block_rows ? first_row - r * block_rows : 0;
             block.end = end_row - r * block_rows;
