@@ -142,7 +142,9 @@ static const struct cli_option OPTIONS[] = {
      "auto: the smallest form is stored, joint if BITS and those of a distance are at most 13, "
      "else comp, and plans choose among all forms; comp, joint or bytes: this form only (default "
      "auto)"},
-    {"block", "RxC", "rows and columns that are decoded at once (default 64x1024)"},
+    {"block", "RxC",
+     "rows and columns that are decoded at once (default those with which the layer is computed "
+     "fastest)"},
     {"input", "CxHxW", "another input shape, as 3x16x224x224"},
     {"json", NULL, "print JSON"},
     {"csv", NULL, "print CSV"},

@@ -9,13 +9,13 @@
  * all weights then moves the borders to where they belong.
  */
 #include "coded/clusters.h"
+#include "coded/sort.h"
 #include "vbslab/coded.h"
 
 #include "base/arith.h"
 #include "base/fail.h"
 
 #include <float.h>
-#include <gsl/gsl_sort_float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -313,9 +313,15 @@ static uint16_t within(const float *begins, int n, float weight)
 static enum vbs_status find_codebook(struct vbs_ctx *ctx, float *sorted, int64_t n,
                                      struct wanted *wanted)
 {
+    float *room;
+
     if (n == 0)
         return VBS_OK;
-    gsl_sort_float(sorted, 1, (size_t)n);
+    room = malloc((size_t)n * sizeof *room);
+    if (!room)
+        return vbs_no_memory(ctx);
+    vbs_sort_floats(sorted, n, room);
+    free(room);
     if (count_values(sorted, n, wanted->n_clusters + 1) <= wanted->n_clusters) {
         take_values(sorted, n, wanted);
         return VBS_OK;

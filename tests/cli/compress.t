@@ -190,6 +190,7 @@ refuses "the network itself" 2 "is the network that is read" compress t.vbz -o .
 cmp -s t.vbz same.vbz
 report $? "which is unchanged"
 refuses "a folder that is not there" 1 "there is no folder 'none/'" compress tiny.net -o none/x.vbz
+refuses "a place where nothing can be written" 1 "cannot create '/proc/x.vbz'" compress tiny.net -o /proc/x.vbz
 refuses "a folder in place of the file" 1 "'folder.vbz': no regular file" compress tiny.net -o folder.vbz
 refuses "a density above 1" 2 "--density '1.5'" compress tiny.net -o x.vbz --density 1.5
 refuses "a density that is no number" 2 "--density 'nan'" compress tiny.net -o x.vbz --density nan

@@ -20,15 +20,15 @@ struct compress_choice {
 };
 
 struct compress_recipe {
-    struct compress_choice *choices;   /* [1..n_layers] */
-    bool automatic;                    /* the smallest form is stored, and any may be used */
-    struct vbs_coding_options options; /* coding where it is not automatic, and blocks */
-    const char *preset;                /* the name of one, or "" */
+    struct compress_choice *choices; /* [1..n_layers] */
+    bool automatic;                  /* the smallest form is stored, and any may be used */
+    /* The coding where it is not automatic, and blocks: of 0 rows where each layer has those that
+     * suit it. */
+    struct vbs_coding_options options;
+    const char *preset; /* the name of one, or "" */
 };
 
 #define COMPRESS_LEAST_WEIGHTS 1024 /* of a layer that is coded without being named */
-#define COMPRESS_BLOCK_ROWS    64   /* of a block, where --block is not given */
-#define COMPRESS_BLOCK_COLUMNS 1024
 
 /* Reads the options of the command for a network; compress_recipe_clear frees what *recipe owns.
  * VBS_USAGE. */

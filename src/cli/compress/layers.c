@@ -92,6 +92,16 @@ static enum vbs_status code_forms(const struct work *work, const struct vbs_quan
     return VBS_OK;
 }
 
+/* Gives the weights of a channel in each row of the matrix of a layer. */
+static int64_t window_of(const struct vbs_layer *layer)
+{
+    int64_t n = 1;
+
+    for (int i = 0; layer->op == VBS_OP_CONV && i + 1 < layer->views[0].n_dims; i++)
+        n *= layer->attributes.weighted.window.kernel[i];
+    return n;
+}
+
 static enum vbs_status code_quantised(const struct work *work, const struct vbs_quantised *q,
                                       struct compress_layer *layer)
 {
@@ -102,6 +112,9 @@ static enum vbs_status code_quantised(const struct work *work, const struct vbs_
 
     if (!joint || most < 1 || most > VBS_MAX_INDEX_BITS)
         most = VBS_MAX_INDEX_BITS;
+    if (options.block_rows == 0)
+        vbs_coded_choose_blocks(coding_of(work, q, 1), q->n_rows, q->n_columns,
+                                window_of(&work->network->layers[layer->layer]), &options);
     options.index_bits = choice->index_bits;
     if (options.index_bits == 0) {
         options.index_bits = 1;

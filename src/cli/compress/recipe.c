@@ -231,8 +231,6 @@ static enum vbs_status read_block(struct vbs_ctx *ctx, const char *text,
 {
     const char *end;
 
-    options->block_rows = COMPRESS_BLOCK_ROWS;
-    options->block_columns = COMPRESS_BLOCK_COLUMNS;
     if (!text)
         return VBS_OK;
     if (!vbs_parse_digits(text, &end, &options->block_rows) || *end != 'x' ||
