@@ -328,9 +328,33 @@ static void check_damage(void)
     unlink(path);
 }
 
+/* Measurements of the one must not be taken for those of the other. */
+static void check_hash(void)
+{
+    struct vbz_recipe recipe = RECIPES[0];
+    struct vbs_network *networks[4] = {NULL};
+    uint64_t hashes[4] = {0};
+    int n_equal = 0;
+
+    for (int i = 0; i < 4; i++) {
+        if (i == 1)
+            recipe.density = 0.39;
+        recipe.any_form = i != 2;
+        networks[i] = vbz_network("tests/data/onnx/external.onnx", &recipe);
+        hashes[i] = networks[i] ? vbs_network_hash(networks[i]) : 0;
+        vbs_network_free(networks[i]);
+    }
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < i; j++)
+            n_equal += hashes[i] == hashes[j];
+    ok(n_equal == 0 && hashes[3] == hashes[1] && hashes[3] != 0,
+       "hashes tell other weights and forms, and nothing else, apart");
+}
+
 int main(void)
 {
     check_damage();
+    check_hash();
     for (size_t i = 0; i < sizeof MODELS / sizeof MODELS[0]; i++)
         check_model(MODELS[i], &RECIPES[i % 3]);
     for (size_t i = 0; i < 3; i++)
