@@ -273,6 +273,7 @@ static inline __attribute__((always_inline)) struct list_cursor list_some(
 {
     uint64_t word = vbs_bits_at(tables->data, stream.at), sum = 0;
 
+#pragma GCC unroll 4
     for (int i = 0; i < n; i++) {
         vbs_pair_hit hit = tables->pairs[word & tables->mask];
 

@@ -8,16 +8,23 @@
 
 #define LINE_FLOATS 16          /* of a line of the cache */
 #define SLAB_BYTES  (192 << 10) /* of a part, at most, where tiles can be small enough */
-#define SUMS_BYTES  (256 << 10) /* of a part, at most, where chunks can be small enough */
+#define SUMS_BYTES  (768 << 10) /* of a part, at most, where chunks can be small enough */
 #define MOST_CUTS   64          /* of a line of positions */
 #define MOST_SIDE   128         /* samples of an inner product side by side */
 #define DECODE_FROM 3           /* spans for which decoding bytes pays */
 
-/* Cycles. */
-#define ENTRY_CYCLES  2.0  /* beside the multiplications of its span */
-#define ROW_CYCLES    15.0 /* of a row of a block and a span */
-#define COPY_CYCLES   0.8  /* of a float of a slab */
+/* Cycles of a processor with AVX2, measured. */
+#define ENTRY_CYCLES  0.7  /* of an entry that is decoded, beside the multiplications of its span */
+#define LINEAR_CYCLES 1.0  /* of one in bytes */
+#define BYTES_CYCLES  2.5  /* of one in bytes, with offsets in a table */
+#define ROW_CYCLES    16.0 /* of a row of a block and a span */
+#define COPY_CYCLES   1.5  /* of a float of a slab */
 #define FINISH_CYCLES 0.8  /* of an output */
+#define NEAR_BYTES    (22 << 10) /* that a span reads of a slab from the first cache */
+#define FAR_CYCLES    0.9        /* of a vector from the second, more than from the first */
+
+/* Cycles in which an entry is decoded, by coding. */
+static const double DECODE_CYCLES[VBS_N_CODINGS] = {12, 9, 3};
 
 static int64_t divided(int64_t a, int64_t b)
 {
@@ -40,7 +47,8 @@ static int64_t gcd(int64_t a, int64_t b)
     return a;
 }
 
-/* Fills what follows from the side, height and width of tiles. */
+/* Fills what follows from the side, height and width of tiles. sum_lines is 0 where a line does not
+ * fit a span. */
 static void set_pitches(const struct vbs_coded_plan *plan, struct vbs_coded_geometry *g)
 {
     int64_t lanes = plan->processor->lanes, columns = plan->layer.coded->header.block_columns;
@@ -55,17 +63,23 @@ static void set_pitches(const struct vbs_coded_plan *plan, struct vbs_coded_geom
     g->plane_pitch = g->line_pitch * (g->height + g->reach[1]);
     g->channel_pitch = g->plane_pitch * g->planes[0] * g->planes[1] * g->planes[2];
     g->slab_floats = g->channel_pitch * channels + lanes;
+    g->sum_lines = g->height;
     if (plan->layer.method == VBS_CODED_DENSE) {
         g->sum_pitch = g->width * g->side;
-        g->row_floats = g->height * g->sum_pitch;
+        g->group_floats = g->height * g->sum_pitch;
     } else if (g->flat) {
         g->sum_pitch = g->line_pitch;
-        g->row_floats =
+        g->group_floats =
             divided((g->height - 1) * g->line_pitch + g->width * g->side, lanes) * lanes;
     } else {
         g->sum_pitch = divided(g->width * g->side, lanes) * lanes;
-        g->row_floats = g->height * g->sum_pitch;
+        g->sum_lines =
+            least(g->height, least(plan->processor->most_lines,
+                                   plan->processor->most_vectors * lanes / g->sum_pitch));
+        g->group_floats = g->sum_lines * g->sum_pitch;
     }
+    if (g->sum_lines > 0)
+        g->row_floats = divided(g->height, g->sum_lines) * g->group_floats;
 }
 
 /* The bytes of a slab, and of its copy for products of dense matrices. */
@@ -89,39 +103,69 @@ static double crossing(int64_t side, int64_t lanes)
     return (double)n_crossing / (double)n;
 }
 
-/* The vectors of a tile, and the spans that they are cut into. */
-static void count_spans(const struct vbs_coded_processor *processor,
-                        const struct vbs_coded_geometry *g, double *n_vectors, double *n_spans)
+/* The spans that a tile is cut into. */
+struct tile_spans {
+    double n_vectors, n_spans;
+    int64_t lines, vectors; /* of the largest */
+};
+
+static struct tile_spans spans_of(const struct vbs_coded_processor *processor,
+                                  const struct vbs_coded_geometry *g)
 {
-    int64_t lines = g->flat ? 1 : g->height;
+    int64_t lines = g->flat ? 1 : g->height, at_once = g->flat ? 1 : g->sum_lines;
     int64_t vectors = divided(g->flat ? g->row_floats : g->sum_pitch, processor->lanes);
     int64_t pieces = divided(vectors, processor->most_vectors);
-    int64_t at_once =
-        least(processor->most_lines, processor->most_vectors / divided(vectors, pieces));
 
-    *n_vectors = (double)(lines * vectors);
-    *n_spans = (double)(pieces * divided(lines, at_once));
+    return (struct tile_spans){.n_vectors = (double)(lines * vectors),
+                               .n_spans = (double)(pieces * divided(lines, at_once)),
+                               .lines = at_once,
+                               .vectors = divided(vectors, pieces)};
+}
+
+/* Gives the bytes of a slab that one span reads. */
+static double span_bytes(const struct vbs_coded_plan *plan, const struct vbs_coded_geometry *g,
+                         const struct tile_spans *spans)
+{
+    double floats = (double)(spans->vectors * plan->processor->lanes + g->reach[2] * g->side) *
+                    (double)(spans->lines + g->reach[1]);
+
+    return floats * (double)(g->planes[0] * g->planes[1] * g->planes[2]) *
+           (double)plan->layer.coded->header.block_columns / (double)g->window * sizeof(float);
+}
+
+/* Gives the cycles of a vector of a span: 2 are multiplied in one, where they lie in the first
+ * cache and in one line of it each. */
+static double vector_cycles(const struct vbs_coded_plan *plan, const struct vbs_coded_geometry *g,
+                            const struct tile_spans *spans)
+{
+    double bytes = span_bytes(plan, g, spans);
+    double cycles = 0.5 * (1 + crossing(g->side, plan->processor->lanes));
+
+    return bytes <= NEAR_BYTES ? cycles : cycles + FAR_CYCLES * (1 - NEAR_BYTES / bytes);
+}
+
+static bool has_to_decode(const struct vbs_coded_plan *plan, const struct tile_spans *spans)
+{
+    return plan->layer.coded->header.coding != VBS_CODING_BYTES ||
+           (plan->layer.n_spatial > 0 && spans->n_spans >= DECODE_FROM);
 }
 
 /* Gives the cycles of the largest part. */
 static double price(const struct vbs_coded_plan *plan, const struct vbs_coded_geometry *g)
 {
     const struct vbs_coded_header *header = &plan->layer.coded->header;
+    struct tile_spans spans = spans_of(plan->processor, g);
     double rows = (double)divided(header->n_rows, g->n_row_parts);
     double tiles = (double)divided(g->n_tiles, g->n_tile_parts);
-    double entries = (double)header->n_entries / (double)header->n_rows, n_vectors, n_spans;
-    double blocks = (double)plan->layer.coded->n_block_columns;
-    double cycles_of_vector = 0.5 * (1 + crossing(g->side, plan->processor->lanes));
-    double decode = header->coding == VBS_CODING_COMP    ? 10
-                    : header->coding == VBS_CODING_JOINT ? 6
-                                                         : 3;
-    double row, slab;
+    double entries = (double)header->n_entries / (double)header->n_rows;
+    double blocks = (double)plan->layer.coded->n_block_columns, entry, row, slab;
 
-    count_spans(plan->processor, g, &n_vectors, &n_spans);
-    if (header->coding == VBS_CODING_BYTES && n_spans < DECODE_FROM)
-        decode = 0;
-    row = entries * (n_vectors * cycles_of_vector + n_spans * ENTRY_CYCLES + decode) +
-          blocks * n_spans * (ROW_CYCLES + n_vectors / n_spans) +
+    entry = spans.n_vectors * vector_cycles(plan, g, &spans);
+    if (has_to_decode(plan, &spans))
+        entry += DECODE_CYCLES[header->coding] + spans.n_spans * ENTRY_CYCLES;
+    else
+        entry += spans.n_spans * (plan->layer.n_spatial == 0 ? LINEAR_CYCLES : BYTES_CYCLES);
+    row = entries * entry + blocks * (spans.n_spans * ROW_CYCLES + spans.n_vectors) +
           (double)g->row_floats * FINISH_CYCLES;
     slab = (double)(g->channel_pitch * (header->n_columns / g->window)) * COPY_CYCLES *
            ceil(rows / (double)g->chunk_rows);
@@ -166,9 +210,11 @@ static bool try_heights(const struct vbs_coded_plan *plan, struct vbs_coded_geom
         g->height = divided(g->out_size[1], n_down);
         if (divided(g->out_size[1], g->height) != n_down)
             continue;
-        for (int flat = is_dense ? 1 : 0; flat < 2; flat++) {
+        for (int flat = is_dense || plan->layer.n_spatial == 0; flat < 2; flat++) {
             g->flat = flat;
             set_pitches(plan, g);
+            if (g->sum_lines == 0)
+                continue;
             if (slab_bytes(plan, g) > SLAB_BYTES)
                 return fits;
             fits = true;
@@ -181,10 +227,12 @@ static bool try_heights(const struct vbs_coded_plan *plan, struct vbs_coded_geom
 static void try_side(const struct vbs_coded_plan *plan, struct vbs_coded_geometry *g, double *best,
                      struct vbs_coded_geometry *chosen)
 {
-    for (int64_t n_over = 1; n_over <= least(g->out_size[2], MOST_CUTS); n_over++) {
-        g->width = divided(g->out_size[2], n_over);
-        if (try_heights(plan, g, best, chosen))
-            break;
+    int n_tried = 0;
+
+    for (int64_t n = 1; n <= g->out_size[2] && n_tried < MOST_CUTS; n++) {
+        g->width = divided(g->out_size[2], n);
+        if (divided(g->out_size[2], g->width) == n)
+            n_tried += try_heights(plan, g, best, chosen);
     }
 }
 
@@ -213,11 +261,9 @@ bool vbs_coded_geometry_choose(struct vbs_coded_plan *plan)
     }
     *g = chosen;
     if (plan->layer.method == VBS_CODED_SPARSE) {
-        double n_vectors, n_spans;
+        struct tile_spans spans = spans_of(plan->processor, g);
 
-        count_spans(plan->processor, g, &n_vectors, &n_spans);
-        plan->decodes =
-            plan->layer.coded->header.coding != VBS_CODING_BYTES || n_spans >= DECODE_FROM;
+        plan->decodes = has_to_decode(plan, &spans);
     }
     return g->slab_floats < INT32_MAX / (int64_t)sizeof(float);
 }

@@ -236,8 +236,10 @@ INLINE void transpose_quads(const float *from, int64_t from_pitch, float *to, in
 {
     quad rows[QUAD], low[2], high[2], columns[QUAD];
 
+#pragma GCC unroll 4
     for (int i = 0; i < QUAD; i++)
         memcpy(&rows[i], from + i * from_pitch, sizeof rows[i]);
+#pragma GCC unroll 2
     for (int i = 0; i < 2; i++) {
         low[i] = __builtin_shufflevector(rows[2 * i], rows[2 * i + 1], 0, 4, 1, 5);
         high[i] = __builtin_shufflevector(rows[2 * i], rows[2 * i + 1], 2, 6, 3, 7);
@@ -246,21 +248,69 @@ INLINE void transpose_quads(const float *from, int64_t from_pitch, float *to, in
     columns[1] = __builtin_shufflevector(low[0], low[1], 2, 3, 6, 7);
     columns[2] = __builtin_shufflevector(high[0], high[1], 0, 1, 4, 5);
     columns[3] = __builtin_shufflevector(high[0], high[1], 2, 3, 6, 7);
+#pragma GCC unroll 4
     for (int i = 0; i < QUAD; i++)
         memcpy(to + i * to_pitch, &columns[i], sizeof columns[i]);
 }
 
-static void transpose(int64_t n, int64_t m, const float *from, int64_t from_pitch, float *to,
-                      int64_t to_pitch)
-{
-    int64_t whole_n = n - n % QUAD, whole_m = m - m % QUAD;
+#if LANES >= 8
+#define TALL 8
+typedef float tall __attribute__((vector_size(TALL * sizeof(float))));
 
-    for (int64_t j = 0; j < whole_m; j += QUAD)
-        for (int64_t i = 0; i < whole_n; i += QUAD)
+/* Eight rows of four: rows i and i + 4 in one vector. */
+INLINE void transpose_tall(const float *from, int64_t from_pitch, float *to, int64_t to_pitch)
+{
+    tall rows[QUAD], low[2], high[2], columns[QUAD];
+
+#pragma GCC unroll 4
+    for (int i = 0; i < QUAD; i++) {
+        quad upper, lower;
+
+        memcpy(&upper, from + i * from_pitch, sizeof upper);
+        memcpy(&lower, from + (i + QUAD) * from_pitch, sizeof lower);
+        rows[i] = __builtin_shufflevector(upper, lower, 0, 1, 2, 3, 4, 5, 6, 7);
+    }
+#pragma GCC unroll 2
+    for (int i = 0; i < 2; i++) {
+        low[i] = __builtin_shufflevector(rows[2 * i], rows[2 * i + 1], 0, 8, 1, 9, 4, 12, 5, 13);
+        high[i] = __builtin_shufflevector(rows[2 * i], rows[2 * i + 1], 2, 10, 3, 11, 6, 14, 7, 15);
+    }
+    columns[0] = __builtin_shufflevector(low[0], low[1], 0, 1, 8, 9, 4, 5, 12, 13);
+    columns[1] = __builtin_shufflevector(low[0], low[1], 2, 3, 10, 11, 6, 7, 14, 15);
+    columns[2] = __builtin_shufflevector(high[0], high[1], 0, 1, 8, 9, 4, 5, 12, 13);
+    columns[3] = __builtin_shufflevector(high[0], high[1], 2, 3, 10, 11, 6, 7, 14, 15);
+#pragma GCC unroll 4
+    for (int i = 0; i < QUAD; i++)
+        memcpy(to + i * to_pitch, &columns[i], sizeof columns[i]);
+}
+#else
+#define TALL           QUAD
+#define transpose_tall transpose_quads
+#endif
+
+INLINE void transpose_one(const struct vbs_coded_transpose *transpose, const float *from, float *to)
+{
+    int64_t n = transpose->n_rows, m = transpose->n_columns - transpose->n_columns % QUAD, i = 0;
+    int64_t from_pitch = transpose->from_pitch, to_pitch = transpose->to_pitch;
+
+    for (; i + TALL <= n; i += TALL)
+        for (int64_t j = 0; j < m; j += QUAD)
+            transpose_tall(from + i * from_pitch + j, from_pitch, to + j * to_pitch + i, to_pitch);
+    for (; i + QUAD <= n; i += QUAD)
+        for (int64_t j = 0; j < m; j += QUAD)
             transpose_quads(from + i * from_pitch + j, from_pitch, to + j * to_pitch + i, to_pitch);
-    for (int64_t i = 0; i < n; i++)
-        for (int64_t j = i < whole_n ? whole_m : 0; j < m; j++)
+    for (; i < n; i++)
+        for (int64_t j = 0; j < m; j++)
             to[j * to_pitch + i] = from[i * from_pitch + j];
+    for (; m < transpose->n_columns; m++)
+        for (i = 0; i < n; i++)
+            to[m * to_pitch + i] = from[i * from_pitch + m];
+}
+
+static void transpose(const struct vbs_coded_transpose *transpose, const float *from, float *to)
+{
+    for (int64_t k = 0; k < transpose->count; k++)
+        transpose_one(transpose, from + k * transpose->from_step, to + k * transpose->to_step);
 }
 
 static void finish(float *values, int64_t n, float scale, float bias, bool relu)

@@ -55,6 +55,14 @@ struct vbs_coded_span {
     int n_lines, n_vectors;
 };
 
+/* Matrices that are copied with rows and columns exchanged:
+ * to[k * to_step + j * to_pitch + i] = from[k * from_step + i * from_pitch + j]
+ * for k < count, i < n_rows and j < n_columns. */
+struct vbs_coded_transpose {
+    int64_t n_rows, n_columns, from_pitch, to_pitch;
+    int64_t count, from_step, to_step;
+};
+
 /* What one kind of processor does. */
 struct vbs_coded_processor {
     int lanes;        /* floats of a vector */
@@ -62,9 +70,7 @@ struct vbs_coded_processor {
     int most_lines;
     /* sums += weights x planes. */
     void (*multiply)(const struct vbs_coded_strip *strip, const struct vbs_coded_span *span);
-    /* to[j * to_pitch + i] = from[i * from_pitch + j] for i < n and j < m. */
-    void (*transpose)(int64_t n, int64_t m, const float *from, int64_t from_pitch, float *to,
-                      int64_t to_pitch);
+    void (*transpose)(const struct vbs_coded_transpose *transpose, const float *from, float *to);
     /* values = scale x values + bias, at least 0 where relu is set. */
     void (*finish)(float *values, int64_t n, float scale, float bias, bool relu);
 };
@@ -96,9 +102,11 @@ struct vbs_coded_geometry {
     /* Slabs. */
     int64_t line_pitch, plane_pitch, channel_pitch, slab_floats;
     /* Sums. */
-    int64_t sum_pitch;  /* of lines */
-    int64_t row_floats; /* of a row */
-    int64_t chunk_rows; /* at most */
+    int64_t sum_pitch;    /* of lines */
+    int64_t sum_lines;    /* lines whose sums of one row lie side by side: those of a span */
+    int64_t group_floats; /* of them; the next row follows, and after all rows the next lines */
+    int64_t row_floats;   /* of a row, all lines together */
+    int64_t chunk_rows;   /* at most */
     int64_t n_row_parts, n_tile_parts;
 };
 
@@ -152,6 +160,7 @@ struct vbs_coded_part {
     const float *input;
     float *output;
     float *slab, *columns, *dense, *sums;
+    int64_t first_row, n_rows; /* of the chunk at hand */
     int32_t *offsets;
     struct vbs_coded_entry *entries;
     uint32_t *starts; /* [block rows + 1] */
@@ -174,8 +183,17 @@ struct vbs_coded_strip vbs_coded_strip_of(const struct vbs_coded *coded,
                                           const struct vbs_coded_place *place, int64_t from,
                                           int64_t end);
 
-/* Writes the outputs of the rows from first_row on, whose sums over a tile are complete. */
-void vbs_coded_put_output(const struct vbs_coded_part *part, const struct vbs_coded_tile *tile,
-                          int64_t first_row, int64_t n_rows);
+/* Gives where the sums of a row of the chunk begin in a line of the tile. */
+static inline float *vbs_coded_sums(const struct vbs_coded_part *part, int64_t row, int64_t line)
+{
+    const struct vbs_coded_geometry *g = &part->plan->geometry;
+    int64_t group = line / g->sum_lines;
+
+    return part->sums + (group * part->n_rows + row - part->first_row) * g->group_floats +
+           line % g->sum_lines * g->sum_pitch;
+}
+
+/* Writes the outputs of the chunk, whose sums over a tile are complete. */
+void vbs_coded_put_output(const struct vbs_coded_part *part, const struct vbs_coded_tile *tile);
 
 #endif

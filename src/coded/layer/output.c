@@ -9,14 +9,20 @@ static void put_channels(const struct vbs_coded_part *part, const struct vbs_cod
     const struct vbs_coded_tensor *output = &plan->layer.output;
     const struct vbs_coded_geometry *g = &plan->geometry;
 
+    struct vbs_coded_transpose transpose = {.n_rows = n,
+                                            .n_columns = tile->n_samples,
+                                            .from_pitch = g->group_floats,
+                                            .to_pitch = output->sample_stride,
+                                            .count = tile->width,
+                                            .from_step = g->side,
+                                            .to_step = output->position_stride};
+
     if (g->side == 1) {
-        plan->processor->transpose(n, tile->width, sums, g->row_floats, to,
-                                   output->position_stride);
-        return;
+        transpose.n_columns = tile->width;
+        transpose.to_pitch = output->position_stride;
+        transpose.count = 1;
     }
-    for (int64_t x = 0; x < tile->width; x++)
-        plan->processor->transpose(n, tile->n_samples, sums + x * g->side, g->row_floats,
-                                   to + x * output->position_stride, output->sample_stride);
+    plan->processor->transpose(&transpose, sums, to);
 }
 
 /* One row, at one line of a tile. */
@@ -30,8 +36,12 @@ static void put_positions(const struct vbs_coded_part *part, const struct vbs_co
     if (output->position_stride == 1 && side == 1)
         memcpy(to, sums, (size_t)tile->width * sizeof *to);
     else if (output->position_stride == 1)
-        plan->processor->transpose(tile->width, tile->n_samples, sums, side, to,
-                                   output->sample_stride);
+        plan->processor->transpose(&(struct vbs_coded_transpose){.n_rows = tile->width,
+                                                                 .n_columns = tile->n_samples,
+                                                                 .from_pitch = side,
+                                                                 .to_pitch = output->sample_stride,
+                                                                 .count = 1},
+                                   sums, to);
     else
         for (int64_t s = 0; s < tile->n_samples; s++)
             for (int64_t x = 0; x < tile->width; x++)
@@ -64,31 +74,37 @@ static void put_zeros(const struct vbs_coded_part *part, const struct vbs_coded_
                              y)[s * output->sample_stride + x * output->position_stride] = 0;
 }
 
-void vbs_coded_put_output(const struct vbs_coded_part *part, const struct vbs_coded_tile *tile,
-                          int64_t first_row, int64_t n_rows)
+/* Scale, bias and relu, on the sums. */
+static void finish_sums(const struct vbs_coded_part *part, const struct vbs_coded_tile *tile)
 {
     const struct vbs_coded_layer *layer = &part->plan->layer;
     const struct vbs_coded_geometry *g = &part->plan->geometry;
-    int64_t end = first_row + n_rows;
+
+    for (int64_t y = 0; y < tile->height; y += g->sum_lines)
+        for (int64_t row = part->first_row; row < part->first_row + part->n_rows; row++)
+            part->plan->processor->finish(vbs_coded_sums(part, row, y), g->group_floats,
+                                          layer->scale ? layer->scale[row] : 1,
+                                          layer->bias ? layer->bias[row] : 0, layer->relu);
+}
+
+void vbs_coded_put_output(const struct vbs_coded_part *part, const struct vbs_coded_tile *tile)
+{
+    const struct vbs_coded_layer *layer = &part->plan->layer;
+    int64_t end = part->first_row + part->n_rows;
 
     if (layer->scale || layer->bias || layer->relu)
-        for (int64_t r = 0; r < n_rows; r++)
-            part->plan->processor->finish(part->sums + r * g->row_floats, g->row_floats,
-                                          layer->scale ? layer->scale[first_row + r] : 1,
-                                          layer->bias ? layer->bias[first_row + r] : 0,
-                                          layer->relu);
-    for (int64_t row = first_row, n; row < end; row += n) {
-        const float *sums = part->sums + (row - first_row) * g->row_floats;
-
+        finish_sums(part, tile);
+    for (int64_t row = part->first_row, n; row < end; row += n) {
         n = layer->output.block - row % layer->output.block;
         n = n < end - row ? n : end - row;
         for (int64_t y = 0; y < tile->height; y++)
             if (layer->output.channel_stride == 1 && n > 1)
-                put_channels(part, tile, n, sums + y * g->sum_pitch, place_of(part, tile, row, y));
+                put_channels(part, tile, n, vbs_coded_sums(part, row, y),
+                             place_of(part, tile, row, y));
             else
-                for (int64_t i = 0; i < n; i++)
-                    put_positions(part, tile, sums + i * g->row_floats + y * g->sum_pitch,
-                                  place_of(part, tile, row + i, y));
+                for (int64_t i = row; i < row + n; i++)
+                    put_positions(part, tile, vbs_coded_sums(part, i, y),
+                                  place_of(part, tile, i, y));
     }
     if (end == layer->output.channels)
         put_zeros(part, tile);

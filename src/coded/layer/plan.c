@@ -10,8 +10,9 @@
 #define ALIGNMENT    64
 #define MOST_SIZE    (INT64_C(1) << 20) /* of a dimension, and of a window with its gaps */
 #define MOST_THREADS 4096
-#define LOOK_AHEAD   256 /* columns behind a block, which the entry behind the last of a row names \
-                          */
+#define LOOK_AHEAD                                                                                 \
+    256 /* columns behind a block, which the entry behind the last of a row names                  \
+         */
 
 static bool is_tensor(const struct vbs_coded_tensor *tensor)
 {
@@ -156,9 +157,7 @@ enum vbs_status vbs_coded_plan_for(struct vbs_ctx *ctx, const struct vbs_coded_l
 
     VBS_TRY(check_layer(ctx, &made));
     fill_planes(&made.geometry);
-    made.granule = coded->n_block_rows >= layer->threads && coded->header.coding != VBS_CODING_BYTES
-                       ? coded->header.block_rows
-                       : 1;
+    made.granule = coded->n_block_rows >= layer->threads ? coded->header.block_rows : 1;
     if (!vbs_coded_geometry_choose(&made))
         return vbs_fail(ctx, VBS_UNSUPPORTED, "the blocks of coded weights are too large");
     made.n_parts = (int)(made.geometry.n_row_parts * made.geometry.n_tile_parts);

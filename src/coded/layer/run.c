@@ -18,14 +18,13 @@ struct layer_run {
 struct layer_block {
     struct vbs_coded_place place;
     int64_t from, end; /* rows of the block */
-    float *sums;       /* of the first of them */
 };
 
-/* Applies a strip to one line of positions, or to some lines at once. */
-static void multiply_lines(const struct vbs_coded_part *part, const struct vbs_coded_strip *strip,
-                           struct vbs_coded_span *span, int64_t n_vectors)
+/* Applies a strip to some lines, in spans of at most so many vectors. */
+static void multiply_lines(const struct vbs_coded_processor *processor,
+                           const struct vbs_coded_strip *strip, struct vbs_coded_span *span,
+                           int64_t n_vectors)
 {
-    const struct vbs_coded_processor *processor = part->plan->processor;
     int64_t most = processor->most_vectors / span->n_lines;
     int64_t pieces = (n_vectors + most - 1) / most, done = 0;
 
@@ -41,14 +40,14 @@ static void multiply_lines(const struct vbs_coded_part *part, const struct vbs_c
     }
 }
 
-/* Applies a strip to all positions of a tile. */
+/* Applies a strip, whose first row is given, to all positions of a tile. */
 static void multiply_tile(const struct vbs_coded_part *part, const struct vbs_coded_tile *tile,
-                          const struct vbs_coded_strip *strip, const struct layer_block *block)
+                          const struct vbs_coded_strip *strip, int64_t first_row)
 {
     const struct vbs_coded_geometry *g = &part->plan->geometry;
     const struct vbs_coded_processor *processor = part->plan->processor;
-    int64_t lanes = processor->lanes, floats = tile->width * g->side, lines = tile->height, at_once;
-    struct vbs_coded_span span = {.row_pitch = (size_t)g->row_floats * sizeof(float),
+    int64_t floats = tile->width * g->side, lines = tile->height;
+    struct vbs_coded_span span = {.row_pitch = (size_t)g->group_floats * sizeof(float),
                                   .sum_pitch = (size_t)g->sum_pitch * sizeof(float),
                                   .plane_pitch = (size_t)g->line_pitch * sizeof(float)};
 
@@ -56,20 +55,15 @@ static void multiply_tile(const struct vbs_coded_part *part, const struct vbs_co
         floats += (lines - 1) * g->line_pitch;
         lines = 1;
     }
-    if (lines == 1 && floats == 1) {
-        span.planes = part->slab;
-        span.sums = block->sums;
-        processor->multiply(strip, &span);
-        return;
-    }
-    floats = (floats + lanes - 1) / lanes;
-    at_once = processor->most_vectors / floats;
-    at_once = at_once < 1 ? 1 : at_once < processor->most_lines ? at_once : processor->most_lines;
-    for (int64_t y = 0; y < lines; y += at_once) {
-        span.n_lines = (int)(lines - y < at_once ? lines - y : at_once);
+    for (int64_t y = 0; y < lines; y += g->sum_lines) {
+        span.n_lines = (int)(lines - y < g->sum_lines ? lines - y : g->sum_lines);
         span.planes = part->slab + y * g->line_pitch;
-        span.sums = block->sums + y * g->sum_pitch;
-        multiply_lines(part, strip, &span, floats);
+        span.sums = vbs_coded_sums(part, first_row, y);
+        if (span.n_lines == 1 && floats == 1)
+            processor->multiply(strip, &span);
+        else
+            multiply_lines(processor, strip, &span,
+                           (floats + processor->lanes - 1) / processor->lanes);
     }
 }
 
@@ -92,7 +86,7 @@ static void multiply_block(const struct vbs_coded_part *part, const struct vbs_c
             strip.stride = (size_t)part->plan->geometry.side * sizeof(float);
         }
     }
-    multiply_tile(part, tile, &strip, block);
+    multiply_tile(part, tile, &strip, block->place.first_row + block->from);
 }
 
 static bool multiply_dense(const struct vbs_coded_part *part, const struct vbs_coded_tile *tile,
@@ -105,48 +99,59 @@ static bool multiply_dense(const struct vbs_coded_part *part, const struct vbs_c
     memset(part->dense, 0, (size_t)place->n_rows * (size_t)place->n_columns * sizeof *part->dense);
     vbs_coded_form((enum vbs_coding)part->coded.header.coding)
         ->decode(&part->coded, place, part->dense);
-    return part->plan->layer.gemm(block->end - block->from, tile->height * g->sum_pitch,
-                                  place->n_columns, part->dense + block->from * place->n_columns,
-                                  place->n_columns, has_columns ? part->columns : part->slab,
-                                  has_columns ? g->row_floats : g->channel_pitch, block->sums,
-                                  g->row_floats);
+    return part->plan->layer.gemm(
+        block->end - block->from, tile->height * g->sum_pitch, place->n_columns,
+        part->dense + block->from * place->n_columns, place->n_columns,
+        has_columns ? part->columns : part->slab, has_columns ? g->row_floats : g->channel_pitch,
+        vbs_coded_sums(part, place->first_row + block->from, 0), g->group_floats);
 }
 
-/* Computes the rows from first_row to end_row, all of one group, for a tile. */
-static bool run_chunk(const struct vbs_coded_part *part, const struct vbs_coded_tile *tile,
-                      int64_t first_row, int64_t end_row)
+/* Applies the blocks of one column of blocks to a tile. */
+static bool run_column(const struct vbs_coded_part *part, const struct vbs_coded_tile *tile,
+                       int64_t column)
+{
+    const struct vbs_coded *coded = &part->coded;
+    int64_t block_rows = coded->header.block_rows, end = part->first_row + part->n_rows;
+    bool is_dense = part->plan->layer.method == VBS_CODED_DENSE;
+
+    for (int64_t r = part->first_row / block_rows; r * block_rows < end; r++) {
+        struct layer_block block = {
+            .place = vbs_coded_place(coded, r * coded->n_block_columns + column)};
+
+        block.from = part->first_row > r * block_rows ? part->first_row - r * block_rows : 0;
+        block.end = end - r * block_rows;
+        block.end = block.end < block.place.n_rows ? block.end : block.place.n_rows;
+        if (!is_dense)
+            multiply_block(part, tile, &block);
+        else if (!multiply_dense(part, tile, &block))
+            return false;
+    }
+    return true;
+}
+
+/* Computes the chunk at hand, whose rows are all of one group, for a tile. */
+static bool run_chunk(const struct vbs_coded_part *part, const struct vbs_coded_tile *tile)
 {
     const struct vbs_coded_plan *plan = part->plan;
     const struct vbs_coded *coded = &part->coded;
-    int64_t block_rows = coded->header.block_rows, block_columns = coded->header.block_columns;
-    int64_t group = first_row / (coded->header.n_rows / plan->layer.groups);
-    bool is_dense = plan->layer.method == VBS_CODED_DENSE;
+    int64_t group = part->first_row / (coded->header.n_rows / plan->layer.groups);
+    int64_t block_columns = coded->header.block_columns;
+    bool has_columns =
+        plan->layer.method == VBS_CODED_DENSE && vbs_coded_has_columns(&plan->geometry);
 
     memset(part->sums, 0,
-           (size_t)(end_row - first_row) * (size_t)plan->geometry.row_floats * sizeof *part->sums);
+           (size_t)part->n_rows * (size_t)plan->geometry.row_floats * sizeof *part->sums);
     for (int64_t c = 0; c < coded->n_block_columns; c++) {
         int64_t left = coded->header.n_columns - c * block_columns;
         int64_t n_columns = left < block_columns ? left : block_columns;
 
         vbs_coded_fill_slab(part, tile, group, c * block_columns, n_columns);
-        if (is_dense && vbs_coded_has_columns(&plan->geometry))
+        if (has_columns)
             vbs_coded_fill_columns(part, tile, n_columns);
-        for (int64_t r = first_row / block_rows; r * block_rows < end_row; r++) {
-            struct layer_block block = {.place =
-                                            vbs_coded_place(coded, r * coded->n_block_columns + c)};
-
-            block.from = first_row > r * block_rows ? first_row - r * block_rows : 0;
-            block.end = end_row - r * block_rows;
-            block.end = block.end < block.place.n_rows ? block.end : block.place.n_rows;
-            block.sums =
-                part->sums + (r * block_rows + block.from - first_row) * plan->geometry.row_floats;
-            if (!is_dense)
-                multiply_block(part, tile, &block);
-            else if (!multiply_dense(part, tile, &block))
-                return false;
-        }
+        if (!run_column(part, tile, c))
+            return false;
     }
-    vbs_coded_put_output(part, tile, first_row, end_row - first_row);
+    vbs_coded_put_output(part, tile);
     return true;
 }
 
@@ -180,7 +185,7 @@ static int64_t row_at(const struct vbs_coded_plan *plan, int64_t i)
     return row < n_rows ? row : n_rows;
 }
 
-static bool run_rows(const struct vbs_coded_part *part, int64_t number, int64_t first_row,
+static bool run_rows(struct vbs_coded_part *part, int64_t number, int64_t first_row,
                      int64_t end_row)
 {
     const struct vbs_coded_plan *plan = part->plan;
@@ -191,7 +196,9 @@ static bool run_rows(const struct vbs_coded_part *part, int64_t number, int64_t 
         end = (row / rows_of_group + 1) * rows_of_group;
         end = end < end_row ? end : end_row;
         end = end < row + plan->geometry.chunk_rows ? end : row + plan->geometry.chunk_rows;
-        if (!run_chunk(part, &tile, row, end))
+        part->first_row = row;
+        part->n_rows = end - row;
+        if (!run_chunk(part, &tile))
             return false;
     }
     return true;

@@ -21,13 +21,20 @@ static void copy_channels(const struct line *line, int64_t channel, int64_t n, f
     const float *from = line->input + channel / input->block * input->block_stride +
                         channel % input->block * input->channel_stride;
 
+    struct vbs_coded_transpose transpose = {.n_rows = line->n_samples,
+                                            .n_columns = n,
+                                            .from_pitch = input->sample_stride,
+                                            .to_pitch = g->channel_pitch,
+                                            .count = line->count,
+                                            .from_step = line->step,
+                                            .to_step = g->side};
+
     if (g->side == 1) {
-        plan->processor->transpose(line->count, n, from, line->step, slab, g->channel_pitch);
-        return;
+        transpose.n_rows = line->count;
+        transpose.from_pitch = line->step;
+        transpose.count = 1;
     }
-    for (int64_t x = 0; x < line->count; x++)
-        plan->processor->transpose(line->n_samples, n, from + x * line->step, input->sample_stride,
-                                   slab + x * g->side, g->channel_pitch);
+    plan->processor->transpose(&transpose, from, slab);
 }
 
 /* One channel; its positions may lie side by side. */
@@ -42,8 +49,12 @@ static void copy_positions(const struct line *line, int64_t channel, float *slab
     if (line->step == 1 && side == 1)
         memcpy(slab, from, (size_t)line->count * sizeof *slab);
     else if (line->step == 1)
-        plan->processor->transpose(line->n_samples, line->count, from, input->sample_stride, slab,
-                                   side);
+        plan->processor->transpose(&(struct vbs_coded_transpose){.n_rows = line->n_samples,
+                                                                 .n_columns = line->count,
+                                                                 .from_pitch = input->sample_stride,
+                                                                 .to_pitch = side,
+                                                                 .count = 1},
+                                   from, slab);
     else
         for (int64_t s = 0; s < line->n_samples; s++)
             for (int64_t x = 0; x < line->count; x++)
@@ -159,8 +170,12 @@ static void fill_product_slab(const struct vbs_coded_part *part, const struct vb
     for (int64_t j = 0; j < n_columns; j++)
         part->offsets[j] = (int32_t)(j * side * (int64_t)sizeof(float));
     if (is_plain) {
-        plan->processor->transpose(tile->n_samples, n_columns, from + first_column,
-                                   input->sample_stride, part->slab, side);
+        plan->processor->transpose(&(struct vbs_coded_transpose){.n_rows = tile->n_samples,
+                                                                 .n_columns = n_columns,
+                                                                 .from_pitch = input->sample_stride,
+                                                                 .to_pitch = side,
+                                                                 .count = 1},
+                                   from + first_column, part->slab);
         return;
     }
     for (int64_t j = 0; j < n_columns; j++) {

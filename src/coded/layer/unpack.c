@@ -2,52 +2,77 @@
 #include "coded/layer/layer.h"
 #include "coded/layout.h"
 
-#define EXACT_BITS 32 /* of the reciprocal of a number of columns */
-
 _Static_assert(sizeof(struct vbs_coded_entry) == sizeof(vbs_pair_hit),
-               "entries are decoded in place");
+               "a hit becomes an entry in place");
 
-/* Gives the row of a place. */
-static inline uint32_t row_of(uint32_t place, uint32_t n_columns, uint64_t reciprocal)
+/* Gives the bytes of an entry, as one word: the value stays where it is in a hit. */
+static inline uint64_t entry_of(int32_t offset, vbs_pair_hit hit)
 {
-    return reciprocal ? (uint32_t)(place * reciprocal >> EXACT_BITS) : place / n_columns;
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    return (uint64_t)(uint32_t)offset << 32 | vbs_pair_value(hit);
+#else
+    return (hit & ~(uint64_t)UINT32_MAX) | (uint32_t)offset;
+#endif
 }
 
-/* Hits become entries in place; the zeros that fill distances are left out. */
+/* Where entries are placed: the row at hand, and those before it are complete. */
+struct entry_placer {
+    const int32_t *offsets; /* at the place in the block of the first weight of the row */
+    uint32_t *starts;
+    char *entries;
+    uint32_t n;                  /* entries so far */
+    int64_t row, end, n_columns; /* the place of the first weight behind the row */
+};
+
+/* Goes on to the row of a place. */
+static void next_row(struct entry_placer *placer, int64_t place)
+{
+    do {
+        placer->starts[++placer->row] = placer->n;
+        placer->end += placer->n_columns;
+        placer->offsets -= placer->n_columns;
+    } while (place >= placer->end);
+}
+
+/* Hits of a run become entries in place; the zeros that fill distances are left out. */
+static void place_run(struct entry_placer *state, uint32_t begin, uint32_t n_entries,
+                      const char *hits)
+{
+    struct entry_placer placer = *state;
+    int64_t place = (int64_t)begin - 1;
+
+    for (; n_entries > 0; n_entries--, hits += sizeof(vbs_pair_hit)) {
+        vbs_pair_hit hit;
+        uint64_t entry;
+
+        memcpy(&hit, hits, sizeof hit);
+        place += vbs_pair_distance(hit);
+        if (place >= placer.end)
+            next_row(&placer, place);
+        entry = entry_of(placer.offsets[place], hit);
+        memcpy(placer.entries + placer.n * sizeof entry, &entry, sizeof entry);
+        placer.n += (vbs_pair_value(hit) & INT32_MAX) != 0;
+    }
+    *state = placer;
+}
+
 static void place_entries(const struct vbs_coded_part *part, const struct vbs_coded_place *place,
                           const struct vbs_entry_runs *runs)
 {
-    const int32_t *offsets = part->offsets;
-    uint32_t *starts = part->starts;
-    char *entries = (char *)part->entries;
-    uint32_t n_columns = (uint32_t)place->n_columns, n = 0, at = 0;
-    /* Exact for places below 2^32 / columns. */
-    uint64_t area = (uint64_t)place->n_rows * n_columns;
-    uint64_t reciprocal = area * n_columns < UINT64_C(1) << EXACT_BITS
-                              ? ((UINT64_C(1) << EXACT_BITS) + n_columns - 1) / n_columns
-                              : 0;
+    struct entry_placer placer = {.offsets = part->offsets,
+                                  .starts = part->starts,
+                                  .entries = (char *)part->entries,
+                                  .end = place->n_columns,
+                                  .n_columns = place->n_columns};
+    const char *hits = placer.entries;
 
-    memset(starts, 0, ((size_t)place->n_rows + 1) * sizeof *starts);
+    part->starts[0] = 0;
     for (int run = 0; run < runs->n_runs; run++) {
-        uint32_t position = runs->begins[run] - 1;
-
-        for (uint32_t end = at + runs->n_entries[run]; at < end; at++) {
-            vbs_pair_hit hit;
-            uint32_t row, words[2];
-
-            memcpy(&hit, entries + at * sizeof hit, sizeof hit);
-            position += vbs_pair_distance(hit);
-            row = row_of(position, n_columns, reciprocal);
-            words[0] = (uint32_t)offsets[position - row * n_columns];
-            words[1] = vbs_pair_value(hit);
-            memcpy(entries + n * sizeof hit, words, sizeof words);
-            n += (words[1] & INT32_MAX) != 0;
-            starts[row + 1] = n;
-        }
+        place_run(&placer, runs->begins[run], runs->n_entries[run], hits);
+        hits += runs->n_entries[run] * sizeof(vbs_pair_hit);
     }
-    for (int row = 1; row <= place->n_rows; row++)
-        if (starts[row] < starts[row - 1])
-            starts[row] = starts[row - 1];
+    while (placer.row < place->n_rows)
+        part->starts[++placer.row] = placer.n;
 }
 
 /* The entries of coding bytes, row by row. */
