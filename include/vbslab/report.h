@@ -61,9 +61,12 @@ struct vbs_compare_row {
     double plan_us;           /* wall-clock time of the planning; one solve for all budgets is
                                  divided among them */
     int64_t least_bytes;      /* the least budget at which this planner is feasible; INT64_MAX: no
-                                 budget is, because of the bound on the latency */
+                                 budget is, because of the bound on the latency, or
+                                 because the planner needs copies of weights, of
+                                 which the profile has none */
     double least_latency_us;  /* where least_bytes is INT64_MAX: the least bound on the latency that
-                                 the planner keeps in some budget; else 0 */
+                                 the planner keeps in some budget; else, and where
+                                 this is not known, 0 */
     /* The next three are 0 unless weights are included; they are of the whole request, by the
      * judge's times. */
     double copy_us;         /* time that the loads of streamed weights take */

@@ -105,11 +105,15 @@ enum vbs_status vbs_solvers_least_latency(struct vbs_ctx *ctx, struct vbs_solver
                                           double *latency_us)
 {
     struct vbs_infeasibility infeasibility;
+    enum vbs_status status;
 
     *latency_us = 0;
     if (vbs_solver_least_bytes(solver) < INT64_MAX)
         return VBS_OK;
-    VBS_TRY(vbs_solver_explain(ctx, solver, &infeasibility));
+    status = vbs_solver_explain(ctx, solver, &infeasibility);
+    if (status == VBS_UNSUPPORTED) /* not known with weights inside the budget */
+        return VBS_OK;
+    VBS_TRY(status);
     *latency_us = infeasibility.least_latency_us;
     return VBS_OK;
 }
