@@ -333,12 +333,16 @@ static enum vbs_status fail_infeasible(struct cli *cli, const struct vbs_problem
         return vbs_fail(&cli->ctx, VBS_INFEASIBLE,
                         "no planner fits any of the budgets; the least that works is %s, with %s",
                         vbs_format_exact(least->least_bytes, needed, sizeof needed), name);
+    cli_format_typed(problem->latency_us, asked, sizeof asked);
+    if (least->least_latency_us == 0) /* not known with weights inside the budget */
+        return vbs_fail(&cli->ctx, VBS_INFEASIBLE, "no planner answers within %s us in any memory",
+                        asked);
     return vbs_fail(
         &cli->ctx, VBS_INFEASIBLE,
         "no planner answers within %s us in any memory; the least latency that works is %s us, "
         "with %s",
-        cli_format_typed(problem->latency_us, asked, sizeof asked),
-        cli_format_typed(cli_round_up(least->least_latency_us), needed, sizeof needed), name);
+        asked, cli_format_typed(cli_round_up(least->least_latency_us), needed, sizeof needed),
+        name);
 }
 
 /* Compares the needs of two rows; where no budget is feasible, the shorter latency counts. */

@@ -297,6 +297,8 @@ static void add_least(struct vbs_text *text, const struct vbs_compare *compare, 
             vbs_text_add(&line, vbs_form_bytes_up(row->least_bytes, least, sizeof least));
         else if (compare->latency_bound_us == 0)
             vbs_text_add(&line, "none without copies");
+        else if (row->least_latency_us == 0)
+            vbs_text_addf(&line, "none that answers within %.6g us", compare->latency_bound_us);
         else
             vbs_text_addf(&line, "none that answers within %.6g us, but one within %s us",
                           compare->latency_bound_us, vbs_form_us_up(row->least_latency_us, least));
