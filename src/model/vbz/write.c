@@ -285,6 +285,9 @@ static enum vbs_status verify(struct vbz_writer *w)
 
 static enum vbs_status write_file(struct vbz_writer *w, const char *path)
 {
+    if (!w->network->parameters->origin.text && !w->network->parameters->source)
+        return vbs_fail(w->ctx, VBS_USAGE, "'%.100s' comes neither from a text nor from ONNX",
+                        w->network->name);
     VBS_TRY(find_coded(w));
     VBS_TRY(find_extents(w));
     VBS_TRY(make_head(w));
