@@ -171,8 +171,7 @@ static void decode_block(const struct vbs_coded *coded, const struct vbs_coded_p
 }
 
 /* Lists AT_ONCE entries; both parts have as many codes. */
-static inline void list_word(struct part *values, struct part *distances, const float *codebook,
-                             vbs_pair_hit *hits)
+static inline void list_word(struct part *values, struct part *distances, uint32_t *hits)
 {
     uint64_t value = vbs_bits_at(values->bytes, values->at);
     uint64_t distance = vbs_bits_at(distances->bytes, distances->at);
@@ -182,17 +181,17 @@ static inline void list_word(struct part *values, struct part *distances, const 
 
         NEXT(*distances, distance, less_one);
         NEXT(*values, value, index);
-        hits[i] = vbs_pair_of(0, 0, less_one + 1, codebook[index]);
+        hits[i] = (uint32_t)vbs_pair_of(0, index, less_one + 1, 0);
     }
 }
 
 static void list_block(const struct vbs_coded *coded, const struct vbs_coded_place *place,
-                       vbs_pair_hit *hits, struct vbs_entry_runs *runs)
+                       uint32_t *hits, struct vbs_entry_runs *runs)
 {
     struct part values = part_of(coded, place->number, 0);
     struct part distances = part_of(coded, place->number, 1);
     const uint8_t *bits = coded->header.code_bits;
-    vbs_pair_hit *hit = hits;
+    uint32_t *hit = hits;
 
     for (;;) {
         uint64_t n = count_words(&values, bits[0]), other = count_words(&distances, bits[1]);
@@ -201,12 +200,12 @@ static void list_block(const struct vbs_coded *coded, const struct vbs_coded_pla
         if (n == 0)
             break;
         for (; n > 0; n--, hit += AT_ONCE)
-            list_word(&values, &distances, coded->codebook, hit);
+            list_word(&values, &distances, hit);
     }
     while (values.at < values.end) {
         unsigned less_one = next_symbol(&distances);
 
-        *hit++ = vbs_pair_of(0, 0, less_one + 1, coded->codebook[next_symbol(&values)]);
+        *hit++ = (uint32_t)vbs_pair_of(0, next_symbol(&values), less_one + 1, 0);
     }
     *runs = (struct vbs_entry_runs){.n_runs = 1, .n_entries = {(uint32_t)(hit - hits)}};
 }

@@ -64,12 +64,6 @@ static inline unsigned vbs_pair_index(vbs_pair_hit hit)
     return hit >> 6 & 4095;
 }
 
-/* Gives the bits of the value. */
-static inline uint32_t vbs_pair_value(vbs_pair_hit hit)
-{
-    return (uint32_t)(hit >> 32);
-}
-
 static inline unsigned vbs_pair_distance(vbs_pair_hit hit)
 {
     return (uint32_t)hit >> 18;
@@ -87,6 +81,7 @@ struct vbs_coded {
     size_t table_bytes;              /* of hits and pairs, which are owned */
     struct vbs_huffman_hit *hits[2]; /* comp: [2^code_bits] of values, of distances */
     vbs_pair_hit *pairs;             /* joint: [2^code_bits] */
+    const uint32_t *narrow_pairs;    /* joint, where coded weights were moved: without the values */
     const uint8_t *lengths[2];       /* where the lengths of the codes are written */
     uint32_t most_entries;           /* of a block */
 };
@@ -196,10 +191,10 @@ struct vbs_coded_form {
     /* Decodes it to indices into the codebook, which are 0. */
     void (*decode_indices)(const struct vbs_coded *coded, const struct vbs_coded_place *place,
                            uint16_t *indices);
-    /* Lists the entries of a block that has been checked; of a hit only the distance and the value
-     * are set. Null: they lie in the block as they are. */
-    void (*list)(const struct vbs_coded *coded, const struct vbs_coded_place *place,
-                 vbs_pair_hit *hits, struct vbs_entry_runs *runs);
+    /* Lists the entries of a block that has been checked, as lower halves of hits of which distance
+     * and index are set. Null: they lie in the block as they are. */
+    void (*list)(const struct vbs_coded *coded, const struct vbs_coded_place *place, uint32_t *hits,
+                 struct vbs_entry_runs *runs);
 };
 
 extern const struct vbs_coded_form vbs_coded_form_comp, vbs_coded_form_joint, vbs_coded_form_bytes;

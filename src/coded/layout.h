@@ -33,9 +33,9 @@ void vbs_coded_fill_table(struct vbs_coded *coded, int code, const uint8_t *leng
 size_t vbs_coded_move_bytes(const struct vbs_coded *coded);
 
 /* Gives the same coded weights at another address. Their tables are made in the workspace, which is
- * aligned to 8; *moved is not freed. */
-void vbs_coded_move(const struct vbs_coded *coded, const void *bytes, void *workspace,
-                    struct vbs_coded *moved);
+ * aligned to 8; for listing entries, or for decoding. *moved is not freed. */
+void vbs_coded_move(const struct vbs_coded *coded, const void *bytes, bool for_lists,
+                    void *workspace, struct vbs_coded *moved);
 
 /* Sizes of blocks, and counts of them. */
 void vbs_coded_count_blocks(struct vbs_coded *coded);

@@ -42,6 +42,20 @@ void vbs_coded_fill_table(struct vbs_coded *coded, int code, const uint8_t *leng
         coded->hits[code] = table;
 }
 
+/* Leaves the lower halves of pairs, in place: from the first on. */
+static void narrow_pairs(struct vbs_coded *coded)
+{
+    char *pairs = (char *)coded->pairs;
+
+    for (size_t i = 0; i < (size_t)1 << coded->header.code_bits[0]; i++) {
+        uint32_t narrow = (uint32_t)coded->pairs[i];
+
+        memcpy(pairs + i * sizeof narrow, &narrow, sizeof narrow);
+    }
+    coded->narrow_pairs = (void *)pairs;
+    coded->pairs = NULL;
+}
+
 size_t vbs_coded_move_bytes(const struct vbs_coded *coded)
 {
     int n_codes = vbs_coded_form((enum vbs_coding)coded->header.coding)->n_codes;
@@ -56,8 +70,8 @@ size_t vbs_coded_move_bytes(const struct vbs_coded *coded)
     return n_bytes + most_symbols;
 }
 
-void vbs_coded_move(const struct vbs_coded *coded, const void *bytes, void *workspace,
-                    struct vbs_coded *moved)
+void vbs_coded_move(const struct vbs_coded *coded, const void *bytes, bool for_lists,
+                    void *workspace, struct vbs_coded *moved)
 {
     const struct vbs_coded_form *form = vbs_coded_form((enum vbs_coding)coded->header.coding);
     uint8_t *begin = workspace, *table = begin;
@@ -83,4 +97,6 @@ void vbs_coded_move(const struct vbs_coded *coded, const void *bytes, void *work
             vbs_coded_fill_table(moved, c, lengths, begin);
         begin += vbs_coded_table_bytes(&coded->header, c);
     }
+    if (for_lists && coded->header.coding == VBS_CODING_JOINT)
+        narrow_pairs(moved);
 }

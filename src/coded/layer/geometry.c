@@ -7,7 +7,7 @@
 #include <math.h>
 
 #define LINE_FLOATS 16          /* of a line of the cache */
-#define SLAB_BYTES  (192 << 10) /* of a part, at most, where tiles can be small enough */
+#define SLAB_BYTES  (288 << 10) /* of a part, at most, where tiles can be small enough */
 #define SUMS_BYTES  (768 << 10) /* of a part, at most, where chunks can be small enough */
 #define MOST_CUTS   64          /* of a line of positions */
 #define MOST_SIDE   128         /* samples of an inner product side by side */

@@ -240,7 +240,7 @@ bool vbs_coded_plan_run(const struct vbs_coded_plan *plan, const void *weights, 
                             .output = output,
                             .parts = (char *)workspace + plan->memory.tables_bytes};
 
-    vbs_coded_move(plan->layer.coded, weights, workspace, &run.coded);
+    vbs_coded_move(plan->layer.coded, weights, plan->decodes, workspace, &run.coded);
     if (plan->layer.parallel)
         plan->layer.parallel(plan->n_parts, run_part, &run);
     else

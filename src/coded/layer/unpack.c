@@ -2,21 +2,19 @@
 #include "coded/layer/layer.h"
 #include "coded/layout.h"
 
-_Static_assert(sizeof(struct vbs_coded_entry) == sizeof(vbs_pair_hit),
-               "a hit becomes an entry in place");
-
-/* Gives the bytes of an entry, as one word: the value stays where it is in a hit. */
-static inline uint64_t entry_of(int32_t offset, vbs_pair_hit hit)
+/* Gives the bytes of an entry, as one word. */
+static inline uint64_t entry_of(int32_t offset, uint32_t weight)
 {
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-    return (uint64_t)(uint32_t)offset << 32 | vbs_pair_value(hit);
+    return (uint64_t)(uint32_t)offset << 32 | weight;
 #else
-    return (hit & ~(uint64_t)UINT32_MAX) | (uint32_t)offset;
+    return (uint64_t)weight << 32 | (uint32_t)offset;
 #endif
 }
 
 /* Where entries are placed: the row at hand, and those before it are complete. */
 struct entry_placer {
+    const float *codebook;
     const int32_t *offsets; /* at the place in the block of the first weight of the row */
     uint32_t *starts;
     char *entries;
@@ -34,42 +32,43 @@ static void next_row(struct entry_placer *placer, int64_t place)
     } while (place >= placer->end);
 }
 
-/* Hits of a run become entries in place; the zeros that fill distances are left out. */
+/* Hits of a run become entries; the zeros that fill distances are left out. */
 static void place_run(struct entry_placer *state, uint32_t begin, uint32_t n_entries,
                       const char *hits)
 {
     struct entry_placer placer = *state;
     int64_t place = (int64_t)begin - 1;
 
-    for (; n_entries > 0; n_entries--, hits += sizeof(vbs_pair_hit)) {
-        vbs_pair_hit hit;
+    for (; n_entries > 0; n_entries--, hits += sizeof(uint32_t)) {
+        uint32_t hit, weight;
         uint64_t entry;
 
         memcpy(&hit, hits, sizeof hit);
         place += vbs_pair_distance(hit);
         if (place >= placer.end)
             next_row(&placer, place);
-        entry = entry_of(placer.offsets[place], hit);
+        memcpy(&weight, &placer.codebook[vbs_pair_index(hit)], sizeof weight);
+        entry = entry_of(placer.offsets[place], weight);
         memcpy(placer.entries + placer.n * sizeof entry, &entry, sizeof entry);
-        placer.n += (vbs_pair_value(hit) & INT32_MAX) != 0;
+        placer.n += vbs_pair_index(hit) != 0;
     }
     *state = placer;
 }
 
 static void place_entries(const struct vbs_coded_part *part, const struct vbs_coded_place *place,
-                          const struct vbs_entry_runs *runs)
+                          const struct vbs_entry_runs *runs, const char *hits)
 {
-    struct entry_placer placer = {.offsets = part->offsets,
+    struct entry_placer placer = {.codebook = part->coded.codebook,
+                                  .offsets = part->offsets,
                                   .starts = part->starts,
                                   .entries = (char *)part->entries,
                                   .end = place->n_columns,
                                   .n_columns = place->n_columns};
-    const char *hits = placer.entries;
 
     part->starts[0] = 0;
     for (int run = 0; run < runs->n_runs; run++) {
         place_run(&placer, runs->begins[run], runs->n_entries[run], hits);
-        hits += runs->n_entries[run] * sizeof(vbs_pair_hit);
+        hits += runs->n_entries[run] * sizeof(uint32_t);
     }
     while (placer.row < place->n_rows)
         part->starts[++placer.row] = placer.n;
@@ -98,14 +97,16 @@ void vbs_coded_unpack(const struct vbs_coded_part *part, const struct vbs_coded_
 {
     const struct vbs_coded *coded = &part->coded;
     const struct vbs_coded_form *form = vbs_coded_form((enum vbs_coding)coded->header.coding);
+    /* Hits fill the upper half of the entries: each is read before an entry takes its place. */
+    uint32_t *hits = (uint32_t *)(void *)part->entries + (coded->most_entries + 1);
     struct vbs_entry_runs runs;
 
     if (!form->list) {
         place_bytes(part, place);
         return;
     }
-    form->list(coded, place, (void *)part->entries, &runs);
-    place_entries(part, place, &runs);
+    form->list(coded, place, hits, &runs);
+    place_entries(part, place, &runs, (const char *)hits);
 }
 
 struct vbs_coded_strip vbs_coded_strip_of(const struct vbs_coded *coded,
