@@ -57,6 +57,7 @@ struct vbs_compare_row {
                                  plan where the profile judges itself, else the judge's; 0 where the
                                  bound is 0 */
     int max_batch, min_batch; /* the largest and the smallest batch of all steps */
+    int n_coded;              /* layers that are computed from coded weights, all or some samples */
     double latency_us;        /* the longest wait of a sample, by the judge's times */
     double plan_us;           /* wall-clock time of the planning; one solve for all budgets is
                                  divided among them */
@@ -101,6 +102,7 @@ struct vbs_compare {
     struct vbs_provenance provenance, judge;
     char hash[VBS_PROFILE_HASH_SIZE], judge_hash[VBS_PROFILE_HASH_SIZE];
     bool self_judged;
+    bool has_coded; /* the profile that was planned on has algorithms on coded weights */
     enum vbs_intervals intervals;
     int n_budgets, n_planners;
     const int64_t *budgets; /* ascending */

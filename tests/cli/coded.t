@@ -71,7 +71,7 @@ for planner in dp-vbs+ joint; do
     report $? "and the replay agrees"
 done
 run compare any.csv --baselines all --weights included --request 8 --memory 600KiB --json
-[ $code -eq 0 ] && grep -q '"planner": "joint"' out
+[ $code -eq 0 ] && grep -q '"planner": "joint"' out && grep -q '"coded_layers": [1-9]' out
 report $? "planners are compared on them"
 
 run compare any.csv --baselines all --weights included --request 8 --memory 600KiB --copy-rate 0

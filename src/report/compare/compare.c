@@ -9,6 +9,7 @@
 #include "report/compare/gains.h"
 #include "report/compare/judge.h"
 #include "report/compare/solvers.h"
+#include "vbslab/backend.h"
 #include "vbslab/replay.h"
 
 #include <math.h>
@@ -56,6 +57,28 @@ static void set_batches(struct vbs_compare_row *row, const struct vbs_schedule *
     }
 }
 
+/* Counts the layers with a step on coded weights. */
+static enum vbs_status count_coded(struct vbs_ctx *ctx, const struct question *question,
+                                   const struct vbs_schedule *schedule, int *n_coded)
+{
+    bool *coded = calloc((size_t)question->problem->profile->n_layers + 1, sizeof *coded);
+
+    if (!coded)
+        return vbs_no_memory(ctx);
+    *n_coded = 0;
+    for (int64_t i = 0; i < schedule->n_steps; i++) {
+        const struct vbs_step *step = &schedule->steps[i];
+
+        if (step->op == VBS_STEP_COMPUTE && !coded[step->layer] &&
+            vbs_algorithm_is_coded(schedule->algorithms[step->algorithm])) {
+            coded[step->layer] = true;
+            ++*n_coded;
+        }
+    }
+    free(coded);
+    return VBS_OK;
+}
+
 static enum vbs_status fail_over_budget(struct vbs_ctx *ctx, const struct question *question,
                                         const struct vbs_compare_row *row,
                                         const struct vbs_replay *replay)
@@ -98,6 +121,8 @@ static enum vbs_status judge_schedule(struct vbs_ctx *ctx, const struct question
     if (status != VBS_OK)
         return vbs_fail_within(ctx, status, vbs_planner_name(row->planner));
     status = check_replay(ctx, question, row, replay);
+    if (status == VBS_OK)
+        status = count_coded(ctx, question, schedule, &row->n_coded);
     if (status == VBS_OK)
         status = vbs_noise_mix(ctx, question->noise, schedule, replay->time_us, mix);
     if (status == VBS_OK) {
@@ -369,6 +394,14 @@ static struct vbs_link copy_link(struct vbs_arena *arena, const struct vbs_probl
     return link;
 }
 
+static bool has_coded(const struct vbs_profile *profile)
+{
+    for (int a = 0; a < profile->n_algorithms; a++)
+        if (vbs_algorithm_is_coded(profile->algorithms[a]))
+            return true;
+    return false;
+}
+
 /* All of a comparison but bounds and rows, which are zero; null: out of memory. */
 static struct owned_compare *new_compare(const struct vbs_problem *problem,
                                          const struct vbs_profile *judge,
@@ -392,6 +425,7 @@ static struct owned_compare *new_compare(const struct vbs_problem *problem,
         .weight_bytes = vbs_profile_weight_bytes(problem->profile),
         .provenance = copy_provenance(arena, &problem->profile->provenance, &failed),
         .judge = copy_provenance(arena, &judge->provenance, &failed),
+        .has_coded = has_coded(problem->profile),
         .self_judged = vbs_judge_is_same(problem->profile, judge, problem->weights),
         .n_budgets = n_budgets,
         .budgets = copy_budgets(arena, budgets),

@@ -90,6 +90,7 @@ static json_t *make_row(const struct vbs_compare_row *row, enum vbs_weights weig
         set_if(made, "gap_percent", row->feasible, row->gap_percent) &&
         set_int_if(made, "max_batch", row->feasible, row->max_batch) &&
         set_int_if(made, "min_batch", row->feasible, row->min_batch) &&
+        set_int_if(made, "coded_layers", row->feasible, row->n_coded) &&
         set_if(made, "plan_us", row->feasible, row->plan_us) &&
         set(made, "least_bytes",
             row->least_bytes < INT64_MAX ? json_integer(row->least_bytes) : json_null()) &&

@@ -269,9 +269,10 @@ static void add_legend(struct vbs_text *text, const struct vbs_compare *compare,
     if (n_ours == 0)
         return;
     add_baselines(&line, compare);
-    vbs_text_addf(&line, "%s; gains, percent above bound%s and batch sizes are those of ",
+    vbs_text_addf(&line, "%s; gains, percent above bound%s%s and batch sizes are those of ",
                   noisy ? ", +- to the further end of its 95% interval, ~ where that holds 0" : "",
-                  compare->weights == VBS_WEIGHTS_INCLUDED ? ", bytes copied for each sample" : "");
+                  compare->weights == VBS_WEIGHTS_INCLUDED ? ", bytes copied for each sample" : "",
+                  compare->has_coded ? ", layers computed from coded weights" : "");
     add_ours(&line, compare, n_ours);
     end_paragraph(text, &line, width);
     if (compare->weights == VBS_WEIGHTS_INCLUDED)

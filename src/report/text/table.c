@@ -134,7 +134,7 @@ static bool add_planner(struct table *table, int p)
     return cells != NULL;
 }
 
-enum figure { GAIN_FBS, GAIN_FBS_BEST, GAIN, GAP, COPIED, BATCHES, OF_PLANNER };
+enum figure { GAIN_FBS, GAIN_FBS_BEST, GAIN, GAP, COPIED, CODED, BATCHES, OF_PLANNER };
 
 /* Gives the gap of a row to the highest bound of its budget: the row's own gap is to the bound that
  * its planner proved, and other planners may have proved a higher one. */
@@ -181,6 +181,9 @@ static void set_figure(struct vbs_form_cell *cell, const struct vbs_compare *com
     case COPIED:
         set_bytes(cell, (double)row->copied_bytes / (double)compare->request);
         break;
+    case CODED:
+        snprintf(cell->text, sizeof cell->text, "%d", row->n_coded);
+        break;
     case GAP:
         vbs_table_set_percent(cell, gap_percent(compare, row, b));
         break;
@@ -213,6 +216,13 @@ static bool add_figure(struct table *table, const char *top, const char *bottom,
     return cells != NULL;
 }
 
+/* Adds the batches, and the layers on coded weights where the profile has such algorithms. */
+static bool add_batches(struct table *table)
+{
+    return (!table->compare->has_coded || add_figure(table, "coded", "layers", CODED)) &&
+           add_figure(table, "", "batches", BATCHES);
+}
+
 static bool fill_columns(struct table *table)
 {
     const struct vbs_compare *compare = table->compare;
@@ -220,7 +230,7 @@ static bool fill_columns(struct table *table)
     int n_times;
 
     table->columns =
-        vbs_arena_alloc(&table->arena, (size_t)compare->n_planners + 7, sizeof *table->columns);
+        vbs_arena_alloc(&table->arena, (size_t)compare->n_planners + 8, sizeof *table->columns);
     filled = table->columns && add_budgets(table) && add_bounds(table);
     for (int p = 0; p < compare->n_planners && filled; p++)
         filled = add_planner(table, p);
@@ -230,13 +240,11 @@ static bool fill_columns(struct table *table)
     if (table->n_ours > 0 && compare->weights == VBS_WEIGHTS_INCLUDED)
         filled = filled && add_figure(table, "gain over", "baselines", GAIN) &&
                  add_figure(table, "above", "bound", GAP) &&
-                 add_figure(table, "copied", "/sample", COPIED) &&
-                 add_figure(table, "", "batches", BATCHES);
+                 add_figure(table, "copied", "/sample", COPIED) && add_batches(table);
     else if (table->n_ours > 0)
         filled = filled && add_figure(table, "gain over", "fbs", GAIN_FBS) &&
                  add_figure(table, "gain over", "fbs-best", GAIN_FBS_BEST) &&
-                 add_figure(table, "above", "bound", GAP) &&
-                 add_figure(table, "", "batches", BATCHES);
+                 add_figure(table, "above", "bound", GAP) && add_batches(table);
     if (filled)
         table->columns[n_times].begins_group = true;
     return filled;
