@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 static const struct vbz_recipe ANY_FORM = {0.4, 5, {VBS_CODING_JOINT, 4, 16, 32}, true};
-static const struct vbz_recipe SAME_BLOCKS = {0.4, 5, {VBS_CODING_JOINT, 4, 64, 512}, true};
+static const struct vbz_recipe SAME_BLOCKS = {0.4, 5, {VBS_CODING_JOINT, 4, 64, 2048}, true};
 static const struct vbz_recipe COMP = {0.2, 8, {VBS_CODING_COMP, 3, 7, 19}, false};
 static const struct vbz_recipe MANY_VALUES = {0.9, 9, {VBS_CODING_COMP, 5, 64, 64}, true};
 static const struct vbz_recipe DENSE = {1, 4, {VBS_CODING_BYTES, 8, 5, 700}, false};

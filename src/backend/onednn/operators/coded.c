@@ -41,13 +41,23 @@ static bool may_recode(const struct od_build *b, const struct vbs_coded_shape *s
             (coding == VBS_CODING_JOINT && shape->bits + shape->index_bits <= VBS_MAX_PAIR_BITS));
 }
 
+/* Gives the weights of a channel in each row of the matrix. */
+static int64_t window_of(const struct od_build *b)
+{
+    int64_t window = 1;
+
+    for (int i = 0; b->l->op == VBS_OP_CONV && i < od_input(b, 0)->n_spatial; i++)
+        window *= b->l->attributes.weighted.window.kernel[i];
+    return window;
+}
+
 static enum vbs_status recode(struct od_build *b, const struct vbs_coded *coded,
                               const struct vbs_coded_shape *shape, struct od_coding *coding,
                               enum vbs_coding form)
 {
-    struct vbs_coding_options options = {
-        .coding = form, .index_bits = shape->index_bits, .block_rows = 64, .block_columns = 512};
+    struct vbs_coding_options options = {.coding = form, .index_bits = shape->index_bits};
 
+    vbs_coded_choose_blocks(form, shape->n_rows, shape->n_columns, window_of(b), &options);
     VBS_TRY(vbs_coded_recode(b->ctx, coded, &options, &coding->made));
     coding->coded = coding->made;
     return VBS_OK;
