@@ -1,8 +1,9 @@
 /*
- * time_products ROWS COLUMNS DENSITY BITS INDEX-BITS BATCH THREADS ROUNDS - the product of a
+ * time_products ROWS COLUMNS DENSITY BITS INDEX-BITS THREADS ROUNDS BATCH... - the product of a
  * pruned, quantised matrix with a batch, by vbslab from coded weights and by libraries from
  * compressed rows, one after the other in each round. Prints a line of CSV for each: the fastest
- * and the median time, the bytes that hold the matrix, and the largest difference from the first,
+ * and the median time (of one thread that of its processor, which other processes do not add to),
+ * the bytes that hold the matrix, and the largest difference from sums in double precision,
  * relative to the largest output. MKL_RT names MKL's library; without it MKL is left out.
  */
 #include "vbslab/coded_layer.h"
@@ -48,7 +49,7 @@ static double now(void)
 {
     struct timespec time;
 
-    clock_gettime(CLOCK_MONOTONIC, &time);
+    clock_gettime(work.threads == 1 ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC, &time);
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
@@ -171,6 +172,7 @@ static bool open_mkl(void)
 
     if (!library)
         return false;
+    mkl.matrix = NULL;
     LOAD(create, "mkl_sparse_s_create_csr");
     LOAD(hint, "mkl_sparse_set_mm_hint");
     LOAD(hint_vector, "mkl_sparse_set_mv_hint");
@@ -220,7 +222,8 @@ static pthreadpool_t pool;
 /* A convolution of 1 x 1, whose positions are the samples: XNNPACK keeps its weights sparse. */
 static bool open_xnnpack(void)
 {
-    pool = work.threads > 1 ? pthreadpool_create((size_t)work.threads) : NULL;
+    if (!pool && work.threads > 1)
+        pool = pthreadpool_create((size_t)work.threads);
     if (xnn_initialize(NULL) != xnn_status_success ||
         xnn_create_convolution2d_nchw_f32(0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, (size_t)work.n_columns,
                                           (size_t)work.n_rows, (size_t)work.n_columns,
@@ -323,58 +326,75 @@ static int by_time(const void *a, const void *b)
     return (*x > *y) - (*x < *y);
 }
 
-int main(int argc, char **argv)
+/* Fills methods with those that there are, and gives their number. */
+static int list_methods(struct method *methods)
 {
-    struct vbs_quantised quantised = {0};
-    struct method methods[6];
-    int n_methods = 0, n_rounds;
-    size_t n_bytes[2], csr;
-    bool has_mkl;
+    size_t csr = 8 * (size_t)work.n + 4 * ((size_t)work.n_rows + 1), n_bytes[2];
+    size_t dense = 4 * (size_t)work.n_rows * (size_t)work.n_columns;
+    bool has_mkl = open_mkl();
+    int n = 0;
 
-    if (argc != 9)
-        fail("arguments: rows columns density bits index-bits batch threads rounds");
-    work.n_rows = atoi(argv[1]);
-    work.n_columns = atoi(argv[2]);
-    work.batch = atoi(argv[6]);
-    work.threads = atoi(argv[7]);
-    n_rounds = atoi(argv[8]) < MAX_ROUNDS ? atoi(argv[8]) : MAX_ROUNDS;
-    omp_set_num_threads(work.threads);
-    make_matrix(&quantised, atof(argv[3]), atoi(argv[4]));
-    make_batch();
-    make_plan(0, &quantised, VBS_CODING_BYTES, 8);
-    make_plan(1, &quantised, VBS_CODING_JOINT, atoi(argv[5]));
-    vbs_quantised_clear(&quantised);
     for (int i = 0; i < 2; i++)
         (void)vbs_coded_bytes(work.coded[i], &n_bytes[i]);
-    csr = 8 * (size_t)work.n + 4 * ((size_t)work.n_rows + 1);
-    methods[n_methods++] = (struct method){"vbslab bytes", run_bytes, n_bytes[0], true, {0}, 0};
-    methods[n_methods++] = (struct method){"vbslab joint", run_joint, n_bytes[1], true, {0}, 0};
-    has_mkl = open_mkl();
+    methods[n++] = (struct method){"vbslab bytes", run_bytes, n_bytes[0], true, {0}, 0};
+    methods[n++] = (struct method){"vbslab joint", run_joint, n_bytes[1], true, {0}, 0};
     if (has_mkl)
-        methods[n_methods++] = (struct method){"MKL", run_mkl, csr, false, {0}, 0};
-    methods[n_methods++] = (struct method){"Eigen", run_eigen, csr, false, {0}, 0};
+        methods[n++] = (struct method){"MKL", run_mkl, csr, false, {0}, 0};
+    methods[n++] = (struct method){"Eigen", run_eigen, csr, false, {0}, 0};
     if (open_xnnpack())
-        methods[n_methods++] = (struct method){"XNNPACK", run_xnnpack, csr, false, {0}, 0};
+        methods[n++] = (struct method){"XNNPACK", run_xnnpack, csr, false, {0}, 0};
     if (has_mkl)
-        methods[n_methods++] = (struct method){
-            "MKL dense", run_dense, 4 * (size_t)work.n_rows * (size_t)work.n_columns,
-            false,       {0},       0};
-    for (int m = 0; m < n_methods; m++) {
+        methods[n++] = (struct method){"MKL dense", run_dense, dense, false, {0}, 0};
+    return n;
+}
+
+static void time_batch(const struct vbs_quantised *quantised, const char *density, int index_bits,
+                       int n_rounds)
+{
+    struct method methods[6];
+    int n;
+
+    make_batch();
+    make_plan(0, quantised, VBS_CODING_BYTES, 8);
+    make_plan(1, quantised, VBS_CODING_JOINT, index_bits);
+    n = list_methods(methods);
+    for (int m = 0; m < n; m++) {
         methods[m].run();
         methods[m].difference = difference(&methods[m]);
     }
     for (int round = 0; round < n_rounds; round++)
-        for (int m = 0; m < n_methods; m++) {
+        for (int m = 0; m < n; m++) {
             double begin = now();
 
             methods[m].run();
             methods[m].ms[round] = 1e3 * (now() - begin);
         }
-    for (int m = 0; m < n_methods; m++) {
+    for (int m = 0; m < n; m++) {
         qsort(methods[m].ms, (size_t)n_rounds, sizeof(double), by_time);
-        printf("%dx%d,%s,%d,%d,%s,%.3f,%.3f,%zu,%.1e\n", work.n_rows, work.n_columns, argv[3],
+        printf("%dx%d,%s,%d,%d,%s,%.3f,%.3f,%zu,%.1e\n", work.n_rows, work.n_columns, density,
                work.batch, work.threads, methods[m].name, methods[m].ms[0],
                methods[m].ms[n_rounds / 2], methods[m].n_bytes, methods[m].difference);
     }
+    fflush(stdout);
+}
+
+int main(int argc, char **argv)
+{
+    struct vbs_quantised quantised = {0};
+    int n_rounds;
+
+    if (argc < 9)
+        fail("arguments: rows columns density bits index-bits threads rounds batch...");
+    work.n_rows = atoi(argv[1]);
+    work.n_columns = atoi(argv[2]);
+    work.threads = atoi(argv[6]);
+    n_rounds = atoi(argv[7]) < MAX_ROUNDS ? atoi(argv[7]) : MAX_ROUNDS;
+    omp_set_num_threads(work.threads);
+    make_matrix(&quantised, atof(argv[3]), atoi(argv[4]));
+    for (int i = 8; i < argc; i++) {
+        work.batch = atoi(argv[i]);
+        time_batch(&quantised, argv[3], atoi(argv[5]), n_rounds);
+    }
+    vbs_quantised_clear(&quantised);
     return 0;
 }

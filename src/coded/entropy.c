@@ -98,7 +98,8 @@ static void choose_groups(struct entropy_search *search, int most_groups)
     search->n_groups = 1;
     for (int64_t i = 1; i < weights->n; i++) {
         double share = (double)i / (double)weights->n;
-        double level = (share + (weights->sorted[i] - low) / range) / 2 * most_groups;
+        double way = range > 0 ? (weights->sorted[i] - low) / range : share;
+        double level = (share + way) / 2 * most_groups;
 
         if (weights->n > most_groups && level < begun + 1)
             continue;

@@ -160,6 +160,19 @@ static bool is_never_worse(struct subject *subject, int n, int k, double lambda)
            total(subject, lambda) <= before * (1 + CLOSE);
 }
 
+static bool merges_equal(struct subject *subject)
+{
+    fill(subject, 3000);
+    for (int i = 0; i < 3000; i++) {
+        subject->sorted[i] = 1.5F;
+        subject->sums[i + 1] = 0;
+    }
+    subject->weights.middle = 1.5;
+    start(subject, 20);
+    return vbs_clusters_weigh(NULL, &subject->weights, 20, 0.1, &subject->clusters) == VBS_OK &&
+           is_partition(subject) && subject->clusters.n == 1;
+}
+
 /* ---- matrices ---- */
 
 struct outcome {
@@ -256,6 +269,7 @@ int main(int argc, char **argv)
     is_int(n_monotone, N_TRIES / 10, "a larger weight of bits means a larger error and fewer bits");
     is_int(n_better, N_TRIES / 10, "clusters are never worse than those at the begin");
     ok(is_never_worse(subject, MANY, 300, 0.001), "  nor are more of them than are searched");
+    ok(merges_equal(subject), "  nor of weights that are all equal, which become one cluster");
     test_matrix(subject);
     test_refusals();
     gsl_rng_free(subject->rng);
