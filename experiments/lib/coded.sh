@@ -59,14 +59,14 @@ coded_network() { # network, pruning, form, arguments of compress
 
 # Measures $model into a file, whole or not at all. A file that is there is passed over.
 profiled() { # file, batches, seconds, further arguments of measure
-    profile_file=$1 batches=$2 seconds=${LIMIT:-$3}
+    profile_file=$1 profile_batches=$2 profile_s=${LIMIT:-$3}
     shift 3
     if [ -e "$profile_file" ]; then
         echo "${profile_file##*/}: is there" >&2
         return
     fi
     began=$(date +%s)
-    id=$(vbslab measure "$model" --batches "$batches" --time-limit "$seconds" "$@") ||
+    id=$(vbslab measure "$model" --batches "$profile_batches" --time-limit "$profile_s" "$@") ||
         fail "cannot measure '${model##*/}'"
     vbslab profiles export "$id" "$temp/profile.csv" || fail "cannot export '$profile_file'"
     cp "$temp/profile.csv" "$profile_file"
