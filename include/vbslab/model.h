@@ -494,7 +494,7 @@ struct vbs_layer_weights {
  * complete new one.
  *
  * Errors: VBS_USAGE (weights of a layer without a matrix, or of another shape), VBS_IO,
- * VBS_NO_MEMORY, VBS_INTERRUPTED; those of reading the files of the network. Complexity: O(bytes
+ * VBS_NO_MEMORY, VBS_INTERRUPTED; errors of reading the files of the network. Complexity: O(bytes
  * that are written and entries of the weights).
  */
 enum vbs_status vbs_network_write(struct vbs_ctx *ctx, const struct vbs_network *network,

@@ -125,7 +125,7 @@ static const struct cli_option OPTIONS[] = {
     {"output", "NAME.vbz",
      "the file to write; an older one is replaced when the new one is complete"},
     {"density", "LIST",
-     "the part of the weights that remains, those of the largest magnitude: 0.3, or 70% pruned; "
+     "the part of the weights that remains, the largest in magnitude: 0.3, or 70% pruned; "
      "for layers conv=0.4,fc6=91%; or comp-alexnet, comp-vgg-16, the layers' own as COMP's Table I "
      "has them (default 1: only zeros are left out)"},
     {"bits", "LIST",
@@ -139,11 +139,11 @@ static const struct cli_option OPTIONS[] = {
      "how much larger than the least the squared error of the shared values may be, as 0.1 or "
      "10%, for values whose codes are shorter (default 0)"},
     {"format", "FORM",
-     "auto: the smallest form is stored, joint if BITS and those of a distance are at most 13, "
+     "auto: the smallest form is stored, joint if the bits of index and distance are at most 13, "
      "else comp, and plans choose among all forms; comp, joint or bytes: this form only (default "
      "auto)"},
     {"block", "RxC",
-     "rows and columns that are decoded at once (default those with which the layer is computed "
+     "rows and columns that are decoded at once (default blocks with which the layer is computed "
      "fastest)"},
     {"input", "CxHxW", "another input shape, as 3x16x224x224"},
     {"json", NULL, "print JSON"},

@@ -16,14 +16,14 @@ struct compress_choice {
     double density;  /* at most this part of the weights remains */
     int bits;
     double excess;  /* of the squared error over the least, for values with shorter codes */
-    int index_bits; /* 0: those that make it smallest */
+    int index_bits; /* 0: the number that makes it smallest */
 };
 
 struct compress_recipe {
     struct compress_choice *choices; /* [1..n_layers] */
     bool automatic;                  /* the smallest form is stored, and any may be used */
-    /* The coding where it is not automatic, and blocks: of 0 rows where each layer has those that
-     * suit it. */
+    /* The coding where it is not automatic, and blocks: of 0 rows where each layer has blocks
+     * that suit it. */
     struct vbs_coding_options options;
     const char *preset; /* the name of one, or "" */
 };
@@ -58,7 +58,7 @@ struct compress_bounds {
 
 struct compress_sizes {
     int64_t n_weights, n_nonzero;
-    int64_t n_entries; /* of relative indices, with those that fill distances */
+    int64_t n_entries; /* of relative indices, with the zeros that fill distances */
     struct compress_bytes bytes;
     struct compress_bounds bounds;
 };
@@ -74,7 +74,7 @@ enum vbs_status compress_find_sizes(struct vbs_ctx *ctx, const struct vbs_quanti
                                     const struct vbs_coding_options *options,
                                     struct compress_sizes *sizes) VBS_MUST_CHECK;
 
-/* Adds the sizes of a layer to those of several. A form that one layer does not have is none of
+/* Adds the sizes of a layer to the sizes of several. A form that one layer does not have is none of
  * several. */
 void compress_add_sizes(struct compress_sizes *total, const struct compress_sizes *layer);
 
@@ -86,7 +86,7 @@ struct compress_layer {
     struct vbs_coded *coded; /* in the stored form; owned */
     struct vbs_coded_shape shape;
     struct compress_sizes sizes;
-    double error; /* of quantising: root mean square, relative to that of the weights that remain */
+    double error; /* of quantising: root mean square, relative to the weights that remain */
 };
 
 struct compress_result {

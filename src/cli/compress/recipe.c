@@ -306,10 +306,11 @@ static enum vbs_status choose(struct vbs_ctx *ctx, const struct vbs_network *net
     }
     return n_coded > 0
                ? VBS_OK
-               : vbs_fail(ctx, VBS_USAGE,
-                          "'%.100s' has no layer with weights to code: convolutions and inner "
-                          "products of %d weights or more, or those that --density or --bits names",
-                          network->name, COMPRESS_LEAST_WEIGHTS);
+               : vbs_fail(
+                     ctx, VBS_USAGE,
+                     "'%.100s' has no layer with weights to code: convolutions and inner "
+                     "products of %d weights or more, or layers that --density or --bits names",
+                     network->name, COMPRESS_LEAST_WEIGHTS);
 }
 
 /* Reads the lists of all three options. */

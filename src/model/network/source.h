@@ -1,7 +1,7 @@
 /*
  * The files and the memory that values of parameters are read from.
  *
- * The files are those of an ONNX model, opened as they are, or images of such files: the same
+ * They are the files of an ONNX model, opened as they are, or images of such files: the same
  * bytes, of which ranges that nobody reads are left out.
  *
  * Threads may read from one source at the same time; all that changes it is for one thread.

@@ -11,7 +11,7 @@ struct vbs_vbz_extents {
 };
 
 /* Gives the bytes of a file of the network's source that remain when the weights of the layers with
- * is_coded[layer] are left out: bytes that nothing but these weights are, and those that the source
+ * is_coded[layer] are left out: bytes of nothing but these weights, and bytes that the source
  * itself does not have. VBS_NO_MEMORY. O(n log n) for n parameters. */
 enum vbs_status vbs_vbz_remaining(struct vbs_ctx *ctx, const struct vbs_network *network,
                                   const bool *is_coded, int file,

@@ -26,7 +26,7 @@ struct vbz_reader {
     size_t n_bytes;
     struct vbs_vbz_header header;
     const struct vbs_vbz_section *sections;
-    uint32_t n_before; /* sections before those of weights */
+    uint32_t n_before; /* sections before the sections of weights */
     const struct vbs_shape *input;
     struct vbs_shape stored_input;
 };
