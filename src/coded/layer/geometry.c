@@ -6,12 +6,14 @@
 
 #include <math.h>
 
-#define LINE_FLOATS 16          /* of a line of the cache */
-#define SLAB_BYTES  (288 << 10) /* of a part, at most, where tiles can be small enough */
-#define SUMS_BYTES  (768 << 10) /* of a part, at most, where chunks can be small enough */
-#define MOST_CUTS   64          /* of a line of positions */
-#define MOST_SIDE   128         /* samples of an inner product side by side */
-#define DECODE_FROM 3           /* spans for which decoding bytes pays */
+#define LINE_FLOATS      16          /* of a line of the cache */
+#define SLAB_BYTES       (288 << 10) /* of a part, at most, where tiles can be small enough */
+#define SUMS_BYTES       (800 << 10) /* of a part, at most, where chunks can be small enough */
+#define DENSE_BYTES      (1 << 20)   /* the same for products of dense matrices, with the copy */
+#define MOST_SLAB_FLOATS (INT32_MAX / 8)
+#define MOST_CUTS        64  /* of a line of positions */
+#define MOST_SIDE        128 /* samples of an inner product side by side */
+#define DECODE_FROM      3   /* spans for which decoding bytes pays */
 
 /* Cycles of a processor with AVX2, measured. */
 #define ENTRY_CYCLES  0.7  /* of an entry that is decoded, beside the multiplications of its span */
@@ -48,7 +50,7 @@ static int64_t gcd(int64_t a, int64_t b)
 }
 
 /* Fills what follows from the side, height and width of tiles. sum_lines is 0 where a line does not
- * fit a span. */
+ * fit a span, or offsets into a slab would not fit 32 bits. */
 static void set_pitches(const struct vbs_coded_plan *plan, struct vbs_coded_geometry *g)
 {
     int64_t lanes = plan->processor->lanes, columns = plan->layer.coded->header.block_columns;
@@ -61,6 +63,11 @@ static void set_pitches(const struct vbs_coded_plan *plan, struct vbs_coded_geom
     g->n_tiles = g->n_sides * g->out_size[0] * g->n_down * g->n_over;
     g->line_pitch = (g->width + g->reach[2]) * g->side;
     g->plane_pitch = g->line_pitch * (g->height + g->reach[1]);
+    g->sum_lines = 0;
+    if ((double)g->plane_pitch * (double)g->planes[0] * (double)g->planes[1] *
+            (double)g->planes[2] * (double)channels >
+        MOST_SLAB_FLOATS)
+        return;
     g->channel_pitch = g->plane_pitch * g->planes[0] * g->planes[1] * g->planes[2];
     g->slab_floats = g->channel_pitch * channels + lanes;
     g->sum_lines = g->height;
@@ -215,7 +222,7 @@ static bool try_heights(const struct vbs_coded_plan *plan, struct vbs_coded_geom
             set_pitches(plan, g);
             if (g->sum_lines == 0)
                 continue;
-            if (slab_bytes(plan, g) > SLAB_BYTES)
+            if (slab_bytes(plan, g) > (is_dense ? DENSE_BYTES : SLAB_BYTES))
                 return fits;
             fits = true;
             try_parts(plan, g, best, chosen);
@@ -257,6 +264,8 @@ bool vbs_coded_geometry_choose(struct vbs_coded_plan *plan)
         g->side = g->height = g->width = 1;
         g->flat = true;
         set_pitches(plan, g);
+        if (g->sum_lines == 0)
+            return false;
         try_parts(plan, g, &best, &chosen);
     }
     *g = chosen;
@@ -265,5 +274,5 @@ bool vbs_coded_geometry_choose(struct vbs_coded_plan *plan)
 
         plan->decodes = has_to_decode(plan, &spans);
     }
-    return g->slab_floats < INT32_MAX / (int64_t)sizeof(float);
+    return true;
 }

@@ -7,7 +7,10 @@
  * registers while the entries of a row go by: an entry of n vectors needs n multiplications, whose
  * activations are operands in memory, and beside them 2 (decoded) or 4 (in bytes) loads. Processors
  * that do two multiplications and two loads of vectors a cycle are bound by neither alone, so that
- * a span should have as many vectors as there are registers.
+ * a span should have as many vectors as there are registers. With AVX2 the limit is n / 2 cycles
+ * for an entry of n vectors; measured from the first cache (Zen 3) were 7.3 for 13 vectors and 4.7
+ * for 8, and for each row of a block 6 + n more, and some 15 where the number of its entries is not
+ * predicted. From the second cache an entry of 8 vectors takes about 10.
  */
 #include "coded/layer/layer.h"
 

@@ -141,7 +141,7 @@ enum vbs_status vbs_coded_plan_for(struct vbs_ctx *ctx, const struct vbs_coded_l
                                    struct vbs_coded_plan **plan) VBS_MUST_CHECK;
 
 /* Chooses tiles, chunks and parts for the plan, whose layer has been checked and whose geometry has
- * the sizes of the layer. False: a slab would have 2 GiB or more. */
+ * the sizes of the layer. False: a slab would have 1 GiB or more. */
 bool vbs_coded_geometry_choose(struct vbs_coded_plan *plan);
 
 /* ---- Running ---- */

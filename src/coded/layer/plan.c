@@ -159,7 +159,8 @@ enum vbs_status vbs_coded_plan_for(struct vbs_ctx *ctx, const struct vbs_coded_l
     fill_planes(&made.geometry);
     made.granule = coded->n_block_rows >= layer->threads ? coded->header.block_rows : 1;
     if (!vbs_coded_geometry_choose(&made))
-        return vbs_fail(ctx, VBS_UNSUPPORTED, "the blocks of coded weights are too large");
+        return vbs_fail(ctx, VBS_UNSUPPORTED,
+                        "what a block of coded weights reads of the input has 1 GiB or more");
     made.n_parts = (int)(made.geometry.n_row_parts * made.geometry.n_tile_parts);
     lay_out(&made);
     *plan = malloc(sizeof **plan);

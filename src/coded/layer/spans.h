@@ -13,8 +13,9 @@
     SPAN(1, 5)                                                                                     \
     SPAN(1, 6)                                                                                     \
     SPAN(1, 7)                                                                                     \
-    SPAN(1, 8) SPAN(1, 9) SPAN(1, 10) SPAN(1, 11) SPAN(1, 12) SPAN(2, 1) SPAN(2, 2) SPAN(2, 3)     \
-        SPAN(2, 4) SPAN(2, 5) SPAN(2, 6) SPAN(3, 1) SPAN(3, 2) SPAN(3, 3) SPAN(3, 4)
+    SPAN(1, 8)                                                                                     \
+    SPAN(1, 9) SPAN(1, 10) SPAN(1, 11) SPAN(1, 12) SPAN(2, 1) SPAN(2, 2) SPAN(2, 3) SPAN(2, 4)     \
+        SPAN(2, 5) SPAN(2, 6) SPAN(3, 1) SPAN(3, 2) SPAN(3, 3) SPAN(3, 4)
 #define SPANS_14 SPANS_12 SPAN(1, 13) SPAN(1, 14) SPAN(2, 7)
 #define SPANS_28                                                                                   \
     SPANS_14 SPAN(1, 15) SPAN(1, 16) SPAN(1, 17) SPAN(1, 18) SPAN(1, 19) SPAN(1, 20) SPAN(1, 21)   \

@@ -401,6 +401,37 @@ static void test_wide_indices(struct subject *subject)
     subject_clear(subject);
 }
 
+/* Taps so far apart that offsets into a plane do not fit 32 bits. */
+static void test_huge_window(struct subject *subject)
+{
+    enum { SIZE = 64, APART = 1 << 14 };
+    const struct vbs_coding_options options = {VBS_CODING_BYTES, 8, 1, SIZE * SIZE};
+    const struct vbs_coded_tensor one = {1, 1, 1, 1, 1, 1, 1, 1};
+    struct vbs_coded_plan *plan = NULL;
+    float *weights = calloc(SIZE * SIZE, sizeof *weights);
+    struct vbs_ctx ctx = {0};
+    struct vbs_coded_layer layer = {.batch = 1,
+                                    .groups = 1,
+                                    .threads = 1,
+                                    .input = one,
+                                    .output = one,
+                                    .n_spatial = 2,
+                                    .in_size = {1, 1},
+                                    .out_size = {1, 1},
+                                    .kernel = {SIZE, SIZE},
+                                    .stride = {1, 1},
+                                    .dilation = {APART, APART}};
+
+    if (vbs_quantise(NULL, weights, 1, SIZE * SIZE, 1, &subject->quantised) == VBS_OK &&
+        vbs_code(NULL, &subject->quantised, &options, &subject->coded) == VBS_OK) {
+        layer.coded = subject->coded;
+        is_int(vbs_coded_plan_new(&ctx, &layer, &plan), VBS_UNSUPPORTED,
+               "a window that reaches too far is refused");
+    }
+    free(weights);
+    subject_clear(subject);
+}
+
 int main(int argc, char **argv)
 {
     unsigned long seed = argc > 1 ? strtoul(argv[1], NULL, 10) : SEED;
@@ -417,6 +448,7 @@ int main(int argc, char **argv)
 #endif
     test_refusals(&subject);
     test_wide_indices(&subject);
+    test_huge_window(&subject);
     gsl_rng_free(subject.rng);
     return done_testing();
 }
