@@ -196,7 +196,7 @@ INLINE void multiply_single(const struct vbs_coded_strip *all, const struct vbs_
 #define SPAN(LINES, VECTORS)                                                                       \
     case (LINES)*64 + (VECTORS):                                                                   \
         multiply_span(strip, span, reader, LINES, VECTORS);                                        \
-        break;
+        break
 
 /* Spans of all sizes: no line, one line, several lines. */
 INLINE void multiply_with(const struct vbs_coded_strip *strip, const struct vbs_coded_span *span,
