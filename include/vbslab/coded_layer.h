@@ -80,19 +80,21 @@ struct vbs_coded_layer {
 struct vbs_coded_plan;
 
 /* Makes a plan, which vbs_coded_plan_free frees. VBS_USAGE (sizes that do not suit the matrix),
- * VBS_UNSUPPORTED (indices of more than 8 bits with VBS_CODED_SPARSE), VBS_NO_MEMORY. */
+ * VBS_UNSUPPORTED (indices of more than 8 bits with VBS_CODED_SPARSE; a block that reads 1 GiB of
+ * input or more at one position), VBS_NO_MEMORY. Some thousand steps: nothing is measured. */
 enum vbs_status vbs_coded_plan_new(struct vbs_ctx *ctx, const struct vbs_coded_layer *layer,
                                    struct vbs_coded_plan **plan) VBS_MUST_CHECK;
 void vbs_coded_plan_free(struct vbs_coded_plan *plan);
 
 /* Gives the bytes of workspace that a run needs, exactly: blocks, planes, sums, and the tables that
- * decoding reads. */
+ * decoding reads. It depends on the processor, the blocks and the threads; at most 1.1 MiB a thread
+ * with the blocks that vbs_coded_choose_blocks gives to the layers of AlexNet and VGG-16. */
 int64_t vbs_coded_plan_workspace(const struct vbs_coded_plan *plan);
 
 /* Computes the layer. weights are the bytes of the plan's coded weights (vbs_coded_bytes), at any
  * address that is a multiple of 64, workspace likewise; nothing is allocated. False: gemm failed.
- * Sums are in floats, in an order that depends on the processor and on threads, not on the
- * coding of the blocks' entries. */
+ * Sums are in floats, in an order that depends on the processor, the blocks and the threads. 2
+ * operations for each weight that is not 0 (dense: for each weight), position and sample. */
 bool vbs_coded_plan_run(const struct vbs_coded_plan *plan, const void *weights, const float *input,
                         float *output, void *workspace);
 
