@@ -87,8 +87,8 @@ enum vbs_status vbs_coded_plan_new(struct vbs_ctx *ctx, const struct vbs_coded_l
 void vbs_coded_plan_free(struct vbs_coded_plan *plan);
 
 /* Gives the bytes of workspace that a run needs, exactly: blocks, planes, sums, and the tables that
- * decoding reads. It depends on the processor, the blocks and the threads; at most 1.1 MiB a thread
- * with the blocks that vbs_coded_choose_blocks gives to the layers of AlexNet and VGG-16. */
+ * decoding reads. It depends on the processor, the method, the blocks,
+ * the batch and the threads. */
 int64_t vbs_coded_plan_workspace(const struct vbs_coded_plan *plan);
 
 /* Computes the layer. weights are the bytes of the plan's coded weights (vbs_coded_bytes), at any
