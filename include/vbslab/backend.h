@@ -93,8 +93,8 @@ enum vbs_status vbs_backend_find(struct vbs_ctx *ctx, const char *name,
  * the network. */
 bool vbs_analytic_omits(const struct vbs_layer *layer);
 
-/* Gives whether an algorithm of a profile computes from coded weights: its name is that of a form of
- * coded weights (coded.h), a colon, and the method, such as "joint:sparse". */
+/* Gives whether an algorithm of a profile computes from coded weights: its name is that of a form
+ * of coded weights (coded.h), a colon, and the method, such as "joint:sparse". */
 bool vbs_algorithm_is_coded(const char *algorithm);
 
 /* Gives whether the times of a profile with this provenance were computed by a model, not measured:

@@ -11,13 +11,13 @@
 #include <string.h>
 
 /* An algorithm: a method on a form of coded weights. */
-struct algorithm {
+struct coded_algorithm {
     const char *name;
     enum vbs_coding coding;
     enum vbs_coded_method method;
 };
 
-static const struct algorithm ALGORITHMS[] = {
+static const struct coded_algorithm ALGORITHMS[] = {
     {"bytes:sparse", VBS_CODING_BYTES, VBS_CODED_SPARSE},
     {"joint:sparse", VBS_CODING_JOINT, VBS_CODED_SPARSE},
     {"comp:sparse", VBS_CODING_COMP, VBS_CODED_SPARSE},
@@ -138,21 +138,21 @@ static bool multiply(int64_t m, int64_t n, int64_t k, const float *a, int64_t a_
 }
 
 /* The parts of a run. */
-struct parts {
+struct part_list {
     void (*body)(void *job, int i);
     void *job;
 };
 
 static void run_part(void *job, int64_t i)
 {
-    const struct parts *parts = job;
+    const struct part_list *parts = job;
 
     parts->body(parts->job, (int)i);
 }
 
 static void run_parts(int n, void (*body)(void *job, int i), void *job)
 {
-    struct parts parts = {body, job};
+    struct part_list parts = {body, job};
 
     od_parallel(n, INT64_MAX, run_part, &parts);
 }
@@ -258,7 +258,7 @@ static enum vbs_status add_floats(struct od_build *b, int64_t bytes, enum od_loc
     return od_kernel_memory(b, &md, location, 0, NULL, memory);
 }
 
-static enum vbs_status build_kernel(struct od_build *b, const struct algorithm *algorithm,
+static enum vbs_status build_kernel(struct od_build *b, const struct coded_algorithm *algorithm,
                                     const struct vbs_coded *coded)
 {
     struct vbs_coded_layer layer = {.coded = coded, .method = algorithm->method};
@@ -285,7 +285,7 @@ static enum vbs_status build_kernel(struct od_build *b, const struct algorithm *
 }
 
 /* Gives whether the algorithm is to be built. */
-static bool is_wanted(const struct od_build *b, const struct algorithm *algorithm)
+static bool is_wanted(const struct od_build *b, const struct coded_algorithm *algorithm)
 {
     const struct vbs_requested *requested = b->requested;
 
