@@ -619,8 +619,8 @@ static void missing_rows_are_told(void)
     ok(json_is_true(json_object_get(json, "interrupted")), "and says that some may be missing");
     json_decref(json);
     ok(vbs_compare_csv(&ctx, &compare, 1, &text) == VBS_OK, "CSV is made");
-    for (const char *at = text; at && (at = strstr(at, ",true\n")); at++)
-        n_lines++;
+    for (const char *at = text; at && (at = strchr(at, '\n')); at++)
+        n_lines += strncmp(at - 7, ",true,0", 7) == 0 || strncmp(at - 6, ",true,", 6) == 0;
     is_int(n_lines, SAMPLE_BUDGETS * SAMPLE_PLANNERS - 1, "and likewise");
     free(text);
 }
