@@ -1,4 +1,4 @@
-/* Arithmetic that notices an overflow. Internal to the library and the program. */
+/* Arithmetic that notices an overflow, and divisors. Internal to the library and the program. */
 #ifndef VBS_BASE_ARITH_H
 #define VBS_BASE_ARITH_H
 
@@ -25,6 +25,18 @@ static inline bool vbs_mul(int64_t a, int64_t b, int64_t *result)
         return false;
     *result = product;
     return true;
+}
+
+/* Gives the greatest common divisor of two numbers that are not negative; of 0 and b it is b. */
+static inline int64_t vbs_gcd(int64_t a, int64_t b)
+{
+    while (b > 0) {
+        int64_t rest = a % b;
+
+        a = b;
+        b = rest;
+    }
+    return a;
 }
 
 #endif

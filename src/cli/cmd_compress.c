@@ -37,17 +37,6 @@ static enum vbs_status check_output(struct cli *cli, const char *model, const ch
     return VBS_OK;
 }
 
-static enum vbs_status load(struct cli *cli, const char *const *values, const char *model,
-                            struct vbs_network **network)
-{
-    const char *input = cli_value(cli, values, "input");
-    struct vbs_shape shape;
-
-    if (input)
-        VBS_TRY(vbs_shape_parse(&cli->ctx, input, &shape));
-    return vbs_network_load(&cli->ctx, model, input ? &shape : NULL, network);
-}
-
 /* ---- the work ---- */
 
 static enum vbs_status write_network(struct cli *cli, struct compress_report *report)
@@ -90,7 +79,7 @@ static enum vbs_status compress(struct cli *cli, const char *const *values, cons
     enum vbs_status status = check_output(cli, model, path);
 
     if (status == VBS_OK)
-        status = load(cli, values, model, &network);
+        status = cli_load_network(cli, values, model, &network);
     if (status == VBS_OK)
         status = compress_recipe_read(cli, values, network, &recipe);
     if (status == VBS_OK)

@@ -73,17 +73,6 @@ static void add_shape(struct cli_table *table, const struct vbs_shape *shape)
     cli_table_add(table, "%s", vbs_shape_format(shape, buffer, sizeof buffer));
 }
 
-static enum vbs_status load(struct cli *cli, const char *const *values, const char *model,
-                            struct vbs_network **network)
-{
-    const char *input = cli_value(cli, values, "input");
-    struct vbs_shape shape;
-
-    if (input)
-        VBS_TRY(vbs_shape_parse(&cli->ctx, input, &shape));
-    return vbs_network_load(&cli->ctx, model, input ? &shape : NULL, network);
-}
-
 /* Gives the number of the next layer in profiles of the analytic backend, 0: these have no such
  * layer; *last is the last number that was given. */
 static int analytic_number(const struct vbs_network *network, int k, int *last)
@@ -476,7 +465,7 @@ static enum vbs_status show(struct cli *cli, const char *const *values, enum for
                             const char *model)
 {
     struct vbs_network *network;
-    enum vbs_status status = load(cli, values, model, &network);
+    enum vbs_status status = cli_load_network(cli, values, model, &network);
 
     if (status != VBS_OK)
         return status;

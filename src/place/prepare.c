@@ -3,6 +3,7 @@
  */
 #include "place/internal.h"
 
+#include "base/arith.h"
 #include "base/fail.h"
 
 #include <stdio.h>
@@ -137,17 +138,6 @@ static enum vbs_status check_problem(struct place_search *search,
     return VBS_OK;
 }
 
-static int64_t gcd(int64_t a, int64_t b)
-{
-    while (b) {
-        int64_t rest = a % b;
-
-        a = b;
-        b = rest;
-    }
-    return a;
-}
-
 /* Gives the unit of all offsets. In a placement whose items are pushed down as far as they go, all
  * offsets are sums of sizes, rounded up to alignments, and so multiples of their greatest common
  * divisor. */
@@ -159,17 +149,17 @@ static int64_t unit_of(const struct vbs_place_problem *problem)
         const struct vbs_place_item *item = &problem->items[i];
 
         if (item->fixed)
-            unit = gcd(unit, item->fixed_offset);
+            unit = vbs_gcd(unit, item->fixed_offset);
         for (int64_t r = item->first_rect; r < item->first_rect + item->n_rects; r++) {
             if (problem->rects[r].size == 0)
                 continue;
-            unit = gcd(unit, problem->rects[r].size);
-            unit = gcd(unit, problem->rects[r].offset);
+            unit = vbs_gcd(unit, problem->rects[r].size);
+            unit = vbs_gcd(unit, problem->rects[r].offset);
         }
     }
     for (int64_t i = 0; i < problem->n_items; i++)
         if (problem->items[i].alignment > 1 && unit % problem->items[i].alignment)
-            unit = gcd(unit, problem->items[i].alignment);
+            unit = vbs_gcd(unit, problem->items[i].alignment);
     return unit > 0 ? unit : 1;
 }
 

@@ -152,6 +152,17 @@ const char *cli_value(const struct cli *cli, const char *const *values, const ch
     return NULL;
 }
 
+enum vbs_status cli_load_network(struct cli *cli, const char *const *values, const char *model,
+                                 struct vbs_network **network)
+{
+    const char *input = cli_value(cli, values, "input");
+    struct vbs_shape shape;
+
+    if (input)
+        VBS_TRY(vbs_shape_parse(&cli->ctx, input, &shape));
+    return vbs_network_load(&cli->ctx, model, input ? &shape : NULL, network);
+}
+
 enum vbs_status cli_read_problem(struct cli *cli, const char *const *values,
                                  struct vbs_problem *problem)
 {

@@ -155,6 +155,11 @@ int cli_columns_of(int descriptor);
  * options. */
 const char *cli_value(const struct cli *cli, const char *const *values, const char *name);
 
+/* Loads the network of a command that has the option "input", with the input shape given there. The
+ * caller frees *network. */
+enum vbs_status cli_load_network(struct cli *cli, const char *const *values, const char *model,
+                                 struct vbs_network **network) VBS_MUST_CHECK;
+
 /* Give whether text ends in ending and is longer; and whether it names a .net, .onnx or .vbz
  * file. */
 bool cli_ends_in(const char *text, const char *ending);

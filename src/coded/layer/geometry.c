@@ -4,6 +4,8 @@
  */
 #include "coded/layer/layer.h"
 
+#include "base/arith.h"
+
 #include <math.h>
 
 #define LINE_FLOATS      16          /* of a line of the cache */
@@ -36,17 +38,6 @@ static int64_t divided(int64_t a, int64_t b)
 static int64_t least(int64_t a, int64_t b)
 {
     return a < b ? a : b;
-}
-
-static int64_t gcd(int64_t a, int64_t b)
-{
-    while (b > 0) {
-        int64_t rest = a % b;
-
-        a = b;
-        b = rest;
-    }
-    return a;
 }
 
 /* Fills what follows from the side, height and width of tiles. sum_lines is 0 where a line does not
@@ -103,7 +94,7 @@ static int64_t slab_bytes(const struct vbs_coded_plan *plan, const struct vbs_co
  * floats. */
 static double crossing(int64_t side, int64_t lanes)
 {
-    int64_t step = gcd(side, LINE_FLOATS), n = 0, n_crossing = 0;
+    int64_t step = vbs_gcd(side, LINE_FLOATS), n = 0, n_crossing = 0;
 
     for (int64_t at = 0; at < LINE_FLOATS; at += step, n++)
         n_crossing += at + lanes > LINE_FLOATS;

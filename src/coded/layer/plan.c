@@ -69,24 +69,13 @@ static bool fill_sizes(struct vbs_coded_plan *plan)
            columns == header->n_columns && header->n_rows == layer->output.channels;
 }
 
-static int64_t gcd(int64_t a, int64_t b)
-{
-    while (b > 0) {
-        int64_t rest = a % b;
-
-        a = b;
-        b = rest;
-    }
-    return a;
-}
-
 /* The planes of a channel: each tap of the window has one in depth; in height and width those share
  * one that have the same remainder by the stride. */
 static void fill_planes(struct vbs_coded_geometry *g)
 {
     g->planes[0] = g->kernel[0];
     for (int d = 1; d < N_DIMS; d++) {
-        int64_t remainders = g->stride[d] / gcd(g->stride[d], g->dilation[d]);
+        int64_t remainders = g->stride[d] / vbs_gcd(g->stride[d], g->dilation[d]);
 
         g->planes[d] = g->kernel[d] < remainders ? g->kernel[d] : remainders;
         g->reach[d] = (g->kernel[d] - 1) * g->dilation[d] / g->stride[d];

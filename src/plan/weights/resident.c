@@ -18,6 +18,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define N_STEPS      4                /* from the lightest to the fastest, one format a layer */
 #define MOST_STEPS   12               /* the same where layers have many formats */
@@ -147,6 +148,8 @@ struct policy_change {
 };
 
 struct change_list {
+    uint64_t *light; /* [0..n] the lightest formats of each layer, from which changes begin */
+    int64_t light_bytes;
     int n;
     int64_t capacity;
     struct policy_change *list;
@@ -165,17 +168,18 @@ static int64_t served_bytes(const struct vbs_task *task, const struct formats *f
 /* Adds the changes of a layer, from its lightest formats on: each is the one that saves most time
  * per byte, so that they are worth less and less (the lower convex hull of time over bytes). */
 static enum vbs_status add_changes(struct vbs_ctx *ctx, const struct vbs_task *task, int layer,
-                                   struct change_list *changes, uint64_t *light)
+                                   struct change_list *changes)
 {
     struct formats formats;
-    uint64_t before;
+    uint64_t light;
     int64_t bytes;
     double us;
 
     survey(task, layer, &formats);
-    *light = before = lightest(task, layer, &formats);
-    bytes = bytes_of(&formats, before);
-    us = best_us(&formats, before);
+    changes->light[layer] = light = lightest(task, layer, &formats);
+    bytes = bytes_of(&formats, light);
+    us = best_us(&formats, light);
+    changes->light_bytes += bytes;
     for (;;) {
         struct policy_change best = {.layer = layer};
 
@@ -186,7 +190,7 @@ static enum vbs_status add_changes(struct vbs_ctx *ctx, const struct vbs_task *t
 
             if (formats.bytes[f] < 0 || formats.best_us[f] >= us)
                 continue;
-            more = served_bytes(task, &formats, f, *light, &chosen) - bytes;
+            more = served_bytes(task, &formats, f, light, &chosen) - bytes;
             worth = more > 0 ? (us - formats.best_us[f]) / (double)more : 0;
             if (worth > best.worth || (worth == best.worth && worth > 0 && more > best.bytes))
                 best = (struct policy_change){layer, chosen, more, worth};
@@ -213,8 +217,7 @@ static int by_worth(const void *a, const void *b)
 
 /* Adds the policy in which the first n_made changes are made. */
 static enum vbs_status add_policy(struct vbs_ctx *ctx, struct resident *resident,
-                                  const uint64_t *light, const struct change_list *changes,
-                                  int n_made)
+                                  const struct change_list *changes, int n_made)
 {
     struct policy *policy = &resident->policies[resident->n_policies];
     int n = resident->task->n_layers;
@@ -223,13 +226,8 @@ static enum vbs_status add_policy(struct vbs_ctx *ctx, struct resident *resident
         .formats = vbs_arena_alloc(&resident->arena, (size_t)n + 1, sizeof *policy->formats)};
     if (!policy->formats)
         return vbs_no_memory(ctx);
-    for (int k = 1; k <= n; k++) {
-        struct formats formats;
-
-        survey(resident->task, k, &formats);
-        policy->formats[k] = light[k];
-        policy->weight_bytes += bytes_of(&formats, light[k]);
-    }
+    memcpy(policy->formats, changes->light, ((size_t)n + 1) * sizeof *policy->formats);
+    policy->weight_bytes = changes->light_bytes;
     for (int c = 0; c < n_made; c++) {
         policy->formats[changes->list[c].layer] = changes->list[c].formats;
         policy->weight_bytes += changes->list[c].bytes;
@@ -284,7 +282,7 @@ static enum vbs_status add_fastest(struct vbs_ctx *ctx, struct resident *residen
  * matters. */
 static int count_changes(const struct resident *resident, const struct change_list *changes)
 {
-    int64_t most = resident->task->options.most_bytes, bytes = resident->policies[0].weight_bytes;
+    int64_t most = resident->task->options.most_bytes, bytes = changes->light_bytes;
     int n = 0;
 
     while (n < changes->n && (most == 0 || bytes + changes->list[n].bytes < most))
@@ -294,20 +292,20 @@ static int count_changes(const struct resident *resident, const struct change_li
 
 /* Adds the policies between the lightest formats and the fastest, at even numbers of changes. */
 static enum vbs_status add_policies(struct vbs_ctx *ctx, struct resident *resident,
-                                    const uint64_t *light, struct change_list *changes)
+                                    struct change_list *changes)
 {
     int n_changes, n_steps, latest = 0;
 
     if (changes->n > 0)
         qsort(changes->list, (size_t)changes->n, sizeof *changes->list, by_worth);
-    VBS_TRY(add_policy(ctx, resident, light, changes, 0));
+    VBS_TRY(add_policy(ctx, resident, changes, 0));
     n_changes = count_changes(resident, changes);
     n_steps = changes->n > resident->task->n_layers / 2 ? MOST_STEPS : N_STEPS;
     for (int step = 1; step <= n_steps; step++) {
         int n_made = (n_changes * step + n_steps - 1) / n_steps;
 
         if (n_made > latest)
-            VBS_TRY(add_policy(ctx, resident, light, changes, n_made));
+            VBS_TRY(add_policy(ctx, resident, changes, n_made));
         latest = n_made;
     }
     return add_fastest(ctx, resident);
@@ -316,14 +314,14 @@ static enum vbs_status add_policies(struct vbs_ctx *ctx, struct resident *reside
 static enum vbs_status find_policies(struct vbs_ctx *ctx, struct resident *resident)
 {
     int n = resident->task->n_layers;
-    uint64_t *light = vbs_arena_alloc(&resident->arena, (size_t)n + 1, sizeof *light);
-    struct change_list changes = {0};
-    enum vbs_status status = light ? VBS_OK : vbs_no_memory(ctx);
+    struct change_list changes = {
+        .light = vbs_arena_alloc(&resident->arena, (size_t)n + 1, sizeof *changes.light)};
+    enum vbs_status status = changes.light ? VBS_OK : vbs_no_memory(ctx);
 
     for (int k = 1; k <= n && status == VBS_OK; k++)
-        status = add_changes(ctx, resident->task, k, &changes, &light[k]);
+        status = add_changes(ctx, resident->task, k, &changes);
     if (status == VBS_OK)
-        status = add_policies(ctx, resident, light, &changes);
+        status = add_policies(ctx, resident, &changes);
     free(changes.list);
     return status;
 }
