@@ -27,10 +27,10 @@ static inline bool vbs_mul(int64_t a, int64_t b, int64_t *result)
     return true;
 }
 
-/* Gives the greatest common divisor of two numbers that are not negative; of 0 and b it is b. */
+/* Gives the greatest common divisor of two numbers; of 0 and b it is b. */
 static inline int64_t vbs_gcd(int64_t a, int64_t b)
 {
-    while (b > 0) {
+    while (b != 0) {
         int64_t rest = a % b;
 
         a = b;
