@@ -4,8 +4,8 @@
  * that are cut or changed are refused or decode within their block. Arguments: number of matrices,
  * seed.
  */
-#include "reference/coded.h"
-#include "reference/coded_write.h"
+#include "reference/coded/decode.h"
+#include "reference/coded/code.h"
 #include "support/tally.h"
 #include "vbslab/coded.h"
 

@@ -2,8 +2,8 @@
  * A decoder of coded weights, bit by bit, straight from their description in docs/formats: slow and
  * clear, and it shares nothing with src/coded.
  */
-#ifndef TESTS_REFERENCE_CODED_H
-#define TESTS_REFERENCE_CODED_H
+#ifndef TESTS_REFERENCE_CODED_DECODE_H
+#define TESTS_REFERENCE_CODED_DECODE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -2,8 +2,8 @@
  * A coder of weights, straight from the description of coded weights in docs/formats: slow and
  * clear, and it shares nothing with src/coded, nor with the decoder beside it.
  */
-#ifndef TESTS_REFERENCE_CODED_WRITE_H
-#define TESTS_REFERENCE_CODED_WRITE_H
+#ifndef TESTS_REFERENCE_CODED_CODE_H
+#define TESTS_REFERENCE_CODED_CODE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-#include "reference/coded_write.h"
+#include "reference/coded/code.h"
 
 #include <stdlib.h>
 #include <string.h>

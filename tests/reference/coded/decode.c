@@ -1,4 +1,4 @@
-#include "reference/coded.h"
+#include "reference/coded/decode.h"
 
 #include <stdlib.h>
 #include <string.h>
