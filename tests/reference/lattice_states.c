@@ -1,6 +1,7 @@
 #include "reference/lattice_states.h"
 
 #include "reference/brute_common.h"
+#include "support/trials.h"
 
 #include <math.h>
 
@@ -184,14 +185,13 @@ static void try_graph(const struct lattice_trials *trials, enum random_graph gra
 int lattice_trials_run(const struct lattice_trials *trials, int argc, char **argv,
                        struct lattice_trial *trial)
 {
-    int n_profiles = argc > 1 ? atoi(argv[1]) : trials->n_profiles;
-    unsigned long seed = argc > 2 ? strtoul(argv[2], NULL, 10) : trials->seed;
+    struct trials given =
+        trials_of(argc, argv, trials->n_profiles, trials->seed, "profiles per kind of graph");
 
-    printf("# seed %lu, %d profiles per kind of graph\n", seed, n_profiles);
     trial->rng = gsl_rng_alloc(gsl_rng_taus2);
     for (int graph = 0; graph < RANDOM_N_GRAPHS; graph++) {
-        gsl_rng_set(trial->rng, seed + (unsigned long)graph);
-        try_graph(trials, (enum random_graph)graph, n_profiles, trial);
+        gsl_rng_set(trial->rng, given.seed + (unsigned long)graph);
+        try_graph(trials, (enum random_graph)graph, given.n, trial);
     }
     gsl_rng_free(trial->rng);
     return done_testing();

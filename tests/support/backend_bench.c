@@ -79,6 +79,23 @@ bool bench_open_operator(struct bench *t, const struct operator_case *c, const c
     return operator_case_network(&t->ctx, c, &t->network) == VBS_OK && open_on(t, backend, 0);
 }
 
+enum vbs_status bench_session(struct vbs_ctx *ctx, const struct vbs_network *network,
+                              const struct vbs_requested_kernel *requested, int n_requested,
+                              struct vbs_session **session)
+{
+    static const int batches[] = {1, 2};
+    struct vbs_backend_options options = {.struct_size = sizeof(struct vbs_backend_options),
+                                          .batches = batches,
+                                          .n_batches = 2,
+                                          .threads = 1,
+                                          .requested = requested,
+                                          .n_requested = n_requested};
+    const struct vbs_backend *found;
+    enum vbs_status status = vbs_backend_find(ctx, "onednn", &found);
+
+    return status == VBS_OK ? found->open(ctx, network, &options, session) : status;
+}
+
 void bench_close(struct bench *t)
 {
     for (int k = 0; t->network && k <= t->network->n_layers; k++) {

@@ -32,6 +32,12 @@ bool bench_open_operator(struct bench *t, const struct operator_case *c, const c
                          bool given);
 void bench_close(struct bench *t);
 
+/* Opens a session of onednn on one thread at batches 1 and 2, with the requested kernels alone or,
+ * where requested is null, with all kernels. */
+enum vbs_status bench_session(struct vbs_ctx *ctx, const struct vbs_network *network,
+                              const struct vbs_requested_kernel *requested, int n_requested,
+                              struct vbs_session **session);
+
 /* Makes the tensors, MAX_BATCH samples each. */
 bool bench_tensors(struct bench *t);
 

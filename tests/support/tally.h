@@ -27,6 +27,14 @@ struct tally {
 #define TALLY_ENUM(LIST, count) LIST(TALLY_NAME) count
 #define TALLY_TEXTS(LIST)       LIST(TALLY_TEXT)
 
+/* Gives the tally of a list of properties before any of them is checked. */
+static inline struct tally tally_of(int n_properties, const char *const *texts,
+                                    void (*describe)(const void *self), const void *self)
+{
+    return (struct tally){
+        .n_properties = n_properties, .texts = texts, .describe = describe, .self = self};
+}
+
 static inline void tally_check(struct tally *tally, int property, bool holds)
 {
     tally->checked[property]++;

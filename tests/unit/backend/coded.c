@@ -65,19 +65,9 @@ static void check_kernels(const struct vbz_recipe *recipe, const char *const *al
 static struct vbs_session *open_case(struct vbs_ctx *ctx, const struct vbs_network *network,
                                      const struct vbs_requested_kernel *requested, int n)
 {
-    static const int batches[] = {1, 2};
-    struct vbs_backend_options options = {.struct_size = sizeof(struct vbs_backend_options),
-                                          .batches = batches,
-                                          .n_batches = 2,
-                                          .threads = 1,
-                                          .requested = requested,
-                                          .n_requested = n};
-    const struct vbs_backend *backend;
     struct vbs_session *session = NULL;
-    enum vbs_status status = vbs_backend_find(ctx, "onednn", &backend);
+    enum vbs_status status = bench_session(ctx, network, requested, n, &session);
 
-    if (status == VBS_OK)
-        status = backend->open(ctx, network, &options, &session);
     if (status != VBS_OK)
         printf("# %s\n", vbs_detail(ctx));
     return session;

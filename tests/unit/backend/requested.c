@@ -23,23 +23,6 @@ static void empty_cache(void)
         ok(false, "oneDNN's cache is emptied");
 }
 
-/* Opens a session at batches 1 and 2, with all kernels or the requested ones. */
-static enum vbs_status open_session(struct bench *t, const struct vbs_requested_kernel *requested,
-                                    int n_requested, struct vbs_session **session)
-{
-    static const int batches[] = {1, 2};
-    struct vbs_backend_options options = {.struct_size = sizeof(struct vbs_backend_options),
-                                          .batches = batches,
-                                          .n_batches = 2,
-                                          .threads = 1,
-                                          .requested = requested,
-                                          .n_requested = n_requested};
-    const struct vbs_backend *backend;
-    enum vbs_status status = vbs_backend_find(&t->ctx, "onednn", &backend);
-
-    return status == VBS_OK ? backend->open(&t->ctx, t->network, &options, session) : status;
-}
-
 /* Runs a kernel on seeded tensors; gives its output in the canonical layout, or null. */
 static char *output_of(struct bench *t, struct vbs_session *s, int kernel)
 {
@@ -105,7 +88,7 @@ static bool compare_sessions(struct bench *t)
             .layer = k->layer, .batch = k->batch, .algorithm = k->algorithm};
     }
     empty_cache();
-    same = same && open_session(t, requested, n, &second) == VBS_OK;
+    same = same && bench_session(&t->ctx, t->network, requested, n, &second) == VBS_OK;
     for (int i = 0; i < n && same; i++)
         same = same_kernel(t, n - 1 - i, second, i);
     if (second)
@@ -117,8 +100,9 @@ static bool compare_sessions(struct bench *t)
 /* Reports the comparison and closes t. */
 static void check(struct bench *t, enum vbs_status made)
 {
-    bool same =
-        made == VBS_OK && open_session(t, NULL, 0, &t->session) == VBS_OK && compare_sessions(t);
+    bool same = made == VBS_OK &&
+                bench_session(&t->ctx, t->network, NULL, 0, &t->session) == VBS_OK &&
+                compare_sessions(t);
 
     if (!ok(same, "%s: what is measured is what runs", t->name))
         printf("# %s\n", vbs_detail(&t->ctx));

@@ -4,6 +4,7 @@
  * not. The quantised matrix is never in memory. Arguments: number of matrices, seed.
  */
 #include "support/tally.h"
+#include "support/trials.h"
 #include "vbslab/coded.h"
 
 #include <gsl/gsl_rng.h>
@@ -221,17 +222,12 @@ static void test_refusals(struct subject *subject)
 int main(int argc, char **argv)
 {
     struct subject subject = {0};
-    int n = argc > 1 ? atoi(argv[1]) : N_MATRICES;
-    unsigned long seed = argc > 2 ? strtoul(argv[2], NULL, 10) : SEED;
+    struct trials trials = trials_of(argc, argv, N_MATRICES, SEED, "matrices");
 
-    printf("# seed %lu, %d matrices\n", seed, n);
-    subject.tally = (struct tally){.n_properties = N_PROPERTIES,
-                                   .texts = PROPERTY_TEXTS,
-                                   .describe = describe,
-                                   .self = &subject};
+    subject.tally = tally_of(N_PROPERTIES, PROPERTY_TEXTS, describe, &subject);
     subject.rng = gsl_rng_alloc(gsl_rng_taus2);
-    gsl_rng_set(subject.rng, seed);
-    for (subject.number = 0; subject.number < n; subject.number++) {
+    gsl_rng_set(subject.rng, trials.seed);
+    for (subject.number = 0; subject.number < trials.n; subject.number++) {
         make_matrix(&subject);
         check_matrix(&subject);
         vbs_quantised_clear(&subject.quantised);

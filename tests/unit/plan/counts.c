@@ -9,6 +9,7 @@
 #include "plan/dp/dp.h"
 #include "plan/problem/problem.h"
 #include "support/tap.h"
+#include "support/trials.h"
 
 #include <stdlib.h>
 
@@ -146,12 +147,10 @@ static void test_cuttings(int exact, int n_networks, unsigned long seed, double 
 
 int main(int argc, char **argv)
 {
-    int n = argc > 1 ? atoi(argv[1]) : N_NETWORKS;
-    unsigned long seed = argc > 2 ? strtoul(argv[2], NULL, 10) : SEED;
+    struct trials trials = trials_of(argc, argv, N_NETWORKS, SEED, "networks");
 
-    printf("# seed %lu, %d networks\n", seed, n);
     test_splits();
-    test_cuttings(8, n, seed, 0.7);
-    test_cuttings(64, n, seed, 0.03);
+    test_cuttings(8, trials.n, trials.seed, 0.7);
+    test_cuttings(64, trials.n, trials.seed, 0.03);
     return done_testing();
 }

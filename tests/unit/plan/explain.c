@@ -6,6 +6,7 @@
 #include "cases/random_profile.h"
 #include "support/planner.h"
 #include "support/tally.h"
+#include "support/trials.h"
 
 #include "vbslab/plan.h"
 #include "vbslab/replay.h"
@@ -490,19 +491,17 @@ static void test_details(void)
 
 int main(int argc, char **argv)
 {
-    int n_profiles = argc > 1 ? atoi(argv[1]) : N_PROFILES;
-    unsigned long seed = argc > 2 ? strtoul(argv[2], NULL, 10) : SEED;
+    struct trials trials = trials_of(argc, argv, N_PROFILES, SEED, "profiles per kind of graph");
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_taus2);
     struct report report = empty_report();
 
-    printf("# seed %lu, %d profiles per kind of graph\n", seed, n_profiles);
     test_example();
     test_details();
     test_effort();
     test_interrupted();
-    gsl_rng_set(rng, seed);
+    gsl_rng_set(rng, trials.seed);
     for (int graph = 0; graph < RANDOM_N_GRAPHS; graph++)
-        test_graph((enum random_graph)graph, n_profiles, rng, &report);
+        test_graph((enum random_graph)graph, trials.n, rng, &report);
     tally_report(&report.tally, "random problems");
     gsl_rng_free(rng);
     return done_testing();

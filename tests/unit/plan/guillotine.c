@@ -10,6 +10,7 @@
 #include "cases/random_profile.h"
 #include "reference/rivals.h"
 #include "support/tally.h"
+#include "support/trials.h"
 
 #include <stdlib.h>
 
@@ -554,19 +555,15 @@ static int test_blocks(struct subject *subject, int n_networks)
 
 int main(int argc, char **argv)
 {
-    int n_networks = argc > 1 ? atoi(argv[1]) : N_NETWORKS, n_refused;
-    unsigned long seed = argc > 2 ? strtoul(argv[2], NULL, 10) : SEED;
+    struct trials trials = trials_of(argc, argv, N_NETWORKS, SEED, "networks of each kind");
     struct subject subject = {.rng = gsl_rng_alloc(gsl_rng_taus2)};
+    int n_refused;
 
-    printf("# seed %lu, %d networks of each kind\n", seed, n_networks);
-    subject.tally = (struct tally){.n_properties = N_PROPERTIES,
-                                   .texts = PROPERTY_TEXTS,
-                                   .describe = describe,
-                                   .self = &subject};
-    gsl_rng_set(subject.rng, seed);
-    n_refused = test_blocks(&subject, n_networks);
+    subject.tally = tally_of(N_PROPERTIES, PROPERTY_TEXTS, describe, &subject);
+    gsl_rng_set(subject.rng, trials.seed);
+    n_refused = test_blocks(&subject, trials.n);
     for (int graph = 0; graph < RANDOM_N_GRAPHS; graph++)
-        n_refused += test_lines(&subject, (enum random_graph)graph, n_networks);
+        n_refused += test_lines(&subject, (enum random_graph)graph, trials.n);
     is_int(n_refused, 0, "random networks are profiles");
     tally_report(&subject.tally, "cuttings");
     gsl_rng_free(subject.rng);

@@ -8,6 +8,7 @@
 #include "cases/random_profile.h"
 #include "reference/rivals.h"
 #include "support/tally.h"
+#include "support/trials.h"
 
 #include <stdlib.h>
 
@@ -168,18 +169,14 @@ static struct vbs_problem choose_problem(gsl_rng *rng, const struct vbs_profile 
 
 int main(int argc, char **argv)
 {
-    int n_profiles = argc > 1 ? atoi(argv[1]) : N_PROFILES, n_tried = 0;
-    unsigned long seed = argc > 2 ? strtoul(argv[2], NULL, 10) : SEED;
+    struct trials trials = trials_of(argc, argv, N_PROFILES, SEED, "profiles");
+    int n_tried = 0;
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_taus2);
     struct subject *subject = calloc(1, sizeof *subject);
 
-    printf("# seed %lu, %d profiles\n", seed, n_profiles);
-    gsl_rng_set(rng, seed);
-    subject->tally = (struct tally){.n_properties = N_PROPERTIES,
-                                    .texts = PROPERTY_TEXTS,
-                                    .describe = describe,
-                                    .self = subject};
-    for (int i = 0; i < n_profiles; i++) {
+    gsl_rng_set(rng, trials.seed);
+    subject->tally = tally_of(N_PROPERTIES, PROPERTY_TEXTS, describe, subject);
+    for (int i = 0; i < trials.n; i++) {
         struct vbs_profile *profile = hostile_profile(NULL, rng, false);
         struct vbs_problem problem;
 
@@ -191,7 +188,7 @@ int main(int argc, char **argv)
         n_tried++;
         vbs_profile_free(profile);
     }
-    ok(2 * n_tried > n_profiles, "most profiles are profiles: %d", n_tried);
+    ok(2 * n_tried > trials.n, "most profiles are profiles: %d", n_tried);
     tally_report(&subject->tally, "hostile");
     free(subject);
     gsl_rng_free(rng);

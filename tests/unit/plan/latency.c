@@ -6,6 +6,7 @@
 #include "reference/brute_force.h"
 #include "cases/random_profile.h"
 #include "support/tally.h"
+#include "support/trials.h"
 
 #include "vbslab/plan.h"
 #include "vbslab/replay.h"
@@ -465,13 +466,11 @@ static void test_refused(void)
 
 int main(int argc, char **argv)
 {
-    int n_profiles = argc > 1 ? atoi(argv[1]) : N_PROFILES;
-    unsigned long seed = argc > 2 ? strtoul(argv[2], NULL, 10) : SEED;
+    struct trials trials = trials_of(argc, argv, N_PROFILES, SEED, "profiles per kind of graph");
 
-    printf("# seed %lu, %d profiles per kind of graph\n", seed, n_profiles);
     test_example();
     test_refused();
     for (int graph = 0; graph < RANDOM_N_GRAPHS; graph++)
-        test_graph((enum random_graph)graph, n_profiles, seed);
+        test_graph((enum random_graph)graph, trials.n, trials.seed);
     return done_testing();
 }

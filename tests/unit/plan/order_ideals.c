@@ -342,14 +342,12 @@ static void check_profile(void *self, const struct vbs_profile *profile)
 int main(int argc, char **argv)
 {
     struct subject *subject = calloc(1, sizeof *subject);
-    const struct lattice_trials trials = {.n_profiles = N_PROFILES,
-                                          .seed = SEED,
-                                          .properties = {.n_properties = N_PROPERTIES,
-                                                         .texts = PROPERTY_TEXTS,
-                                                         .describe = describe,
-                                                         .self = subject},
-                                          .check_profile = check_profile,
-                                          .self = subject};
+    const struct lattice_trials trials = {
+        .n_profiles = N_PROFILES,
+        .seed = SEED,
+        .properties = tally_of(N_PROPERTIES, PROPERTY_TEXTS, describe, subject),
+        .check_profile = check_profile,
+        .self = subject};
     int code = lattice_trials_run(&trials, argc, argv, &subject->trial);
 
     free(subject);

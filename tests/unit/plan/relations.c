@@ -8,6 +8,7 @@
 #include "cases/random_profile.h"
 #include "reference/rivals.h"
 #include "support/tally.h"
+#include "support/trials.h"
 
 #include <stdlib.h>
 
@@ -276,10 +277,7 @@ static void test_graph(enum random_graph graph, int n_profiles, unsigned long se
     int n_refused = 0;
 
     gsl_rng_set(rng, seed + (unsigned long)graph);
-    subject->tally = (struct tally){.n_properties = N_PROPERTIES,
-                                    .texts = PROPERTY_TEXTS,
-                                    .describe = describe,
-                                    .self = subject};
+    subject->tally = tally_of(N_PROPERTIES, PROPERTY_TEXTS, describe, subject);
     for (int i = 0; i < n_profiles; i++) {
         int n_layers = random_int(rng, MIN_LAYERS, RANDOM_LARGE_LAYERS);
         struct vbs_profile *profile = random_large_profile(rng, graph, n_layers);
@@ -300,11 +298,9 @@ static void test_graph(enum random_graph graph, int n_profiles, unsigned long se
 
 int main(int argc, char **argv)
 {
-    int n_profiles = argc > 1 ? atoi(argv[1]) : N_PROFILES;
-    unsigned long seed = argc > 2 ? strtoul(argv[2], NULL, 10) : SEED;
+    struct trials trials = trials_of(argc, argv, N_PROFILES, SEED, "profiles per kind of graph");
 
-    printf("# seed %lu, %d profiles per kind of graph\n", seed, n_profiles);
     for (int graph = 0; graph < RANDOM_N_GRAPHS; graph++)
-        test_graph((enum random_graph)graph, n_profiles, seed);
+        test_graph((enum random_graph)graph, trials.n, trials.seed);
     return done_testing();
 }

@@ -6,6 +6,7 @@
 #include "cases/random_weights.h"
 #include "reference/rivals.h"
 #include "support/tally.h"
+#include "support/trials.h"
 
 #include "vbslab/replay.h"
 
@@ -212,10 +213,7 @@ static void test_relations(enum random_graph graph, bool with_latency, bool said
     struct subject *subject = calloc(1, sizeof *subject);
 
     gsl_rng_set(rng, seed + 10 * (unsigned long)graph + with_latency);
-    subject->tally = (struct tally){.n_properties = N_PROPERTIES,
-                                    .texts = PROPERTY_TEXTS,
-                                    .describe = describe,
-                                    .self = subject};
+    subject->tally = tally_of(N_PROPERTIES, PROPERTY_TEXTS, describe, subject);
     for (int i = 0; i < n; i++) {
         struct vbs_profile *profile = random_weights_profile(rng, graph, MAX_LAYERS, i % 2);
         struct vbs_problem problem;
@@ -538,10 +536,10 @@ static void test_limit(bool (*holds)(struct limit *), bool two_formats, int n, u
 
 int main(int argc, char **argv)
 {
-    int n = argc > 1 ? atoi(argv[1]) : N_PROBLEMS;
-    unsigned long seed = argc > 2 ? strtoul(argv[2], NULL, 10) : SEED;
+    struct trials trials = trials_of(argc, argv, N_PROBLEMS, SEED, "problems of each kind");
+    unsigned long seed = trials.seed;
+    int n = trials.n;
 
-    printf("# seed %lu, %d problems of each kind\n", seed, n);
     test_relations(RANDOM_LINEAR, false, false, "chains", n, seed);
     test_relations(RANDOM_LINEAR, true, false, "chains that must answer in time", n, seed);
     test_relations(RANDOM_BRANCHED, false, false, "branches", n, seed);
