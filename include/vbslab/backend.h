@@ -97,6 +97,10 @@ bool vbs_analytic_omits(const struct vbs_layer *layer);
  * of coded weights (coded.h), a colon, and the method, such as "joint:sparse". */
 bool vbs_algorithm_is_coded(const char *algorithm);
 
+/* Gives the bytes of the weights of all layers of a profile, where each layer with rows on coded
+ * weights has them in the smallest form of these rows. O(rows). */
+int64_t vbs_least_weight_bytes(const struct vbs_profile *profile);
+
 /* Gives whether the times of a profile with this provenance were computed by a model, not measured:
  * its backend runs nothing. False where the backend is not known. */
 bool vbs_provenance_modelled(const struct vbs_provenance *provenance);

@@ -94,9 +94,10 @@ struct vbs_compare {
     enum vbs_io io;
     double latency_bound_us; /* the problem's bound on the latency; 0: none */
     enum vbs_weights weights;
-    struct vbs_link copy; /* the problem's link; {0} where weights are excluded */
-    int64_t weight_bytes; /* of all layers of the profile that was planned on, whatever the
-                             packing */
+    struct vbs_link copy;       /* the problem's link; {0} where weights are excluded */
+    int64_t weight_bytes;       /* of all layers of the profile that was planned on, whatever the
+                                   packing */
+    int64_t least_weight_bytes; /* the same with the smallest coded weights of each layer */
     /* The provenance of the profile that was planned on and of the one that judged, and their
      * content hashes. self_judged is true where both have the same rows. */
     struct vbs_provenance provenance, judge;

@@ -34,6 +34,31 @@ bool vbs_algorithm_is_coded(const char *algorithm)
     return false;
 }
 
+static int64_t least_of_layer(const struct vbs_profile *profile, int layer)
+{
+    int64_t least = profile->layers[layer].weight_bytes;
+
+    for (int i = 0; i < profile->n_batches; i++) {
+        int n_rows;
+        const struct vbs_profile_row *rows = vbs_profile_rows(profile, layer, i, &n_rows);
+
+        for (int r = 0; r < n_rows; r++)
+            if (rows[r].weight_bytes < least &&
+                vbs_algorithm_is_coded(profile->algorithms[rows[r].algorithm]))
+                least = rows[r].weight_bytes;
+    }
+    return least;
+}
+
+int64_t vbs_least_weight_bytes(const struct vbs_profile *profile)
+{
+    int64_t bytes = 0;
+
+    for (int k = 1; k <= profile->n_layers; k++)
+        bytes += least_of_layer(profile, k);
+    return bytes;
+}
+
 bool vbs_provenance_modelled(const struct vbs_provenance *provenance)
 {
     for (int i = 0; provenance->backend && i < N_BACKENDS; i++)

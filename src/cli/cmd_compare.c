@@ -378,7 +378,8 @@ static enum vbs_status print_tables(struct cli *cli, const struct comparisons *a
         VBS_TRY(vbs_compare_table(&cli->ctx, all->compares[i], cli->columns, cli->colour, &text));
         cli_flow_begin(cli);
         printf("%s%s", i > 0 ? "\n" : "", text);
-        cli_print_outside(all->compares[i]->weights, all->compares[i]->weight_bytes, "");
+        cli_print_outside(all->compares[i]->weights, all->compares[i]->least_weight_bytes,
+                          all->compares[i]->weight_bytes, "");
         cli_flow_end(cli);
         free(text);
     }

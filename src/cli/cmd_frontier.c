@@ -189,8 +189,8 @@ static enum vbs_status print_table(struct cli *cli, const struct curve *curve)
     VBS_TRY(cli_table_print(cli, &table));
     cli_flow_begin_text(cli);
     printf("\n");
-    cli_print_outside(curve->problem->weights, vbs_profile_weight_bytes(curve->problem->profile),
-                      "  ");
+    cli_print_outside(curve->problem->weights, vbs_least_weight_bytes(curve->problem->profile),
+                      vbs_profile_weight_bytes(curve->problem->profile), "  ");
     cli_print_provenance(cli, curve->problem->profile, curve->profile_id);
     printf("  solver   took %s of memory at its peak\n",
            vbs_format_bytes((int64_t)curve->solver_bytes, bytes, sizeof bytes));

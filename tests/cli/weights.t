@@ -37,6 +37,28 @@ prints "weights are outside unless said otherwise" 'planner dp-vbs+' \
 grep weights out >said
 [ "$(cat said)" = '  weights outside the budget: 24 B; --weights included counts them' ]
 report $? "and then all that is said of them is how large they are"
+cat >coded.csv <<'END'
+layer,name,kind,inputs,batch,algorithm,time_us,in_bytes,out_bytes,ws_bytes,weight_bytes,in_place,packed_bytes,form,parts
+1,L1,fc,0,1,dense,9,4,4,0,600,0,600,0,0
+1,L1,fc,0,1,joint:sparse,4,4,4,0,600,0,90,1,1
+2,L2,fc,1,1,dense,4,4,4,0,300,0,320,0,0
+2,L2,fc,1,1,joint:gemm,9,4,4,0,300,0,50,1,1
+2,L2,fc,1,1,bytes:sparse,9,4,4,0,300,0,70,2,1
+3,L3,fc,2,1,bytes:sparse,4,4,4,0,100,0,31,1,1
+3,L3,fc,2,1,bytes:gemm,3,4,4,8,100,0,31,1,1
+END
+prints "weights outside are counted as the plan's steps take them, coded or dense" \
+    'weights outside the budget: 421 B; ' coded.csv --planner dp-vbs+ --request 2 --memory 16
+COMMAND=frontier
+prints "a curve has plans from coded to dense ones" \
+    'weights outside the budget: from 171 B (coded) to 1000 B (dense), by plan; ' coded.csv --request 2
+COMMAND=compare
+prints "and so has a table" \
+    'weights outside the budget: from 171 B (coded) to 1000 B (dense), by plan; ' coded.csv --request 2 --memory 16
+run coded.csv --weights included --request 2 --memory 300
+[ $code -eq 0 ] && tr '\n' ' ' <out | grep -q 'weights *included (1000 B dense, 171 B coded)'
+report $? "weights inside are told in both sizes"
+COMMAND=plan
 run uncopied.csv --planner dp-vbs+ --weights included --request 2 --memory 31
 [ $code -eq 0 ] && grep -q '^2 samples in 31 bytes, weights included, io external' out &&
     grep -q '^  of that  20.00 us computing, nothing copied$' out &&

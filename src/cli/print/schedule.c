@@ -259,7 +259,7 @@ static void print_weights(const struct vbs_schedule *schedule, int64_t n_loads)
 }
 
 static void print_memory(struct cli *cli, const struct vbs_profile *profile,
-                         const struct vbs_schedule *schedule, int64_t n_loads)
+                         const struct vbs_schedule *schedule, int64_t n_loads, int64_t weight_bytes)
 {
     char bytes[48];
 
@@ -269,7 +269,7 @@ static void print_memory(struct cli *cli, const struct vbs_profile *profile,
                vbs_format_exact(schedule->predicted.reserved_bytes, bytes, sizeof bytes));
     print_weights(schedule, n_loads);
     printf("\n");
-    cli_print_outside(schedule->weights, vbs_profile_weight_bytes(profile), "  ");
+    cli_print_outside(schedule->weights, weight_bytes, weight_bytes, "  ");
     cli_print_provenance(cli, profile, schedule->provenance.profile_id);
     printf("  solver   took %s of memory at its peak\n\n",
            vbs_format_bytes(schedule->solver.peak_bytes, bytes, sizeof bytes));
@@ -307,11 +307,14 @@ enum vbs_status cli_print_schedule(struct cli *cli, const struct vbs_profile *pr
 {
     struct layer_use *uses = calloc((size_t)profile->n_layers + 1, sizeof *uses);
     double compute_us = 0;
-    int64_t n_loads = 0;
-    enum vbs_status status;
+    int64_t n_loads = 0, weight_bytes = 0;
+    enum vbs_status status = uses ? cli_used_weights(&cli->ctx, profile, schedule, &weight_bytes)
+                                  : vbs_no_memory(&cli->ctx);
 
-    if (!uses)
-        return vbs_no_memory(&cli->ctx);
+    if (status != VBS_OK) {
+        free(uses);
+        return status;
+    }
     collect(profile, schedule, uses);
     for (int k = 1; k <= profile->n_layers; k++) {
         compute_us += uses[k].time_us;
@@ -320,7 +323,7 @@ enum vbs_status cli_print_schedule(struct cli *cli, const struct vbs_profile *pr
     cli_flow_begin_text(cli);
     print_head(schedule);
     print_times(schedule, compute_us);
-    print_memory(cli, profile, schedule, n_loads);
+    print_memory(cli, profile, schedule, n_loads, weight_bytes);
     cli_flow_end(cli);
     status = print_layers(cli, profile, uses, schedule->weights == VBS_WEIGHTS_INCLUDED);
     free(uses);

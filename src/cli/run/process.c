@@ -28,7 +28,7 @@ int64_t run_first_budget(const struct run_job *job)
     malloc_trim(0);
     base_bytes = run_process_bytes("VmRSS");
     if (!where || strcmp(where, "included") != 0)
-        base_bytes += vbs_profile_weight_bytes(job->profile);
+        base_bytes += vbs_least_weight_bytes(job->profile);
     left_bytes = job->limit_bytes - base_bytes;
     return left_bytes > 0 ? left_bytes : 0;
 }

@@ -201,12 +201,12 @@ static void print_placement(const struct run_job *job)
                vbs_format_exact(job->schedule->memory_bytes, bytes, sizeof bytes));
 }
 
-static void print_weights(const struct run_job *job)
+static void print_weights(const struct run_job *job, int64_t weight_bytes)
 {
     const struct vbs_replay *replay = job->replay;
     char bytes[24];
 
-    cli_print_outside(job->schedule->weights, vbs_profile_weight_bytes(job->profile), "  ");
+    cli_print_outside(job->schedule->weights, weight_bytes, weight_bytes, "  ");
     if (!includes_weights(job))
         return;
     printf("  weights  ");
@@ -261,6 +261,9 @@ static void print_outputs(const struct run_job *job)
 
 enum vbs_status run_print_text(struct run_job *job)
 {
+    int64_t weight_bytes;
+
+    VBS_TRY(cli_used_weights(&job->cli->ctx, job->profile, job->schedule, &weight_bytes));
     cli_flow_begin(job->cli);
     print_head(job);
     cli_flow_end(job->cli);
@@ -268,7 +271,7 @@ enum vbs_status run_print_text(struct run_job *job)
     VBS_TRY(print_memory(job));
     cli_flow_begin(job->cli);
     print_placement(job);
-    print_weights(job);
+    print_weights(job, weight_bytes);
     cli_print_provenance(job->cli, job->profile, job->profile_id);
     print_runs(job);
     print_check(job);

@@ -7,6 +7,7 @@
 #include "cli/run/run.h"
 
 #include "base/fail.h"
+#include "cli/print/print.h"
 
 #include <malloc.h>
 
@@ -34,18 +35,20 @@ static enum vbs_status try_once(struct run_job *job)
 }
 
 /* Says how large the weights are where they stay in memory and the limit fails because of them. */
-static void describe_weights(const struct run_job *job, char *text, size_t size)
+static enum vbs_status describe_weights(const struct run_job *job, char *text, size_t size)
 {
-    int64_t weight_bytes = vbs_profile_weight_bytes(job->profile);
+    int64_t weight_bytes;
     char weights[24];
 
     text[0] = '\0';
+    VBS_TRY(cli_used_weights(&job->cli->ctx, job->profile, job->schedule, &weight_bytes));
     if (job->schedule->weights == VBS_WEIGHTS_EXCLUDED &&
         job->times.total_bytes - weight_bytes <= job->limit_bytes)
         snprintf(text, size,
                  "; %s of it are weights, which --weights included can copy in layer by "
                  "layer",
                  vbs_format_bytes(weight_bytes, weights, sizeof weights));
+    return VBS_OK;
 }
 
 static enum vbs_status refuse(struct run_job *job)
@@ -53,14 +56,15 @@ static enum vbs_status refuse(struct run_job *job)
     char limit[24], total[24], arena[48], weights[128];
     int64_t mib = (job->times.total_bytes + 2 * MARGIN_BYTES + (1 << 20) - 1) >> 20;
 
-    describe_weights(job, weights, sizeof weights);
-    return vbs_fail(&job->cli->ctx, VBS_INFEASIBLE,
-                    "the process takes %s where %s is the limit, with the least arena that %s can "
-                    "use, %s; --total-memory %lldMiB works%s",
-                    vbs_format_bytes(job->times.total_bytes, total, sizeof total),
-                    vbs_format_bytes(job->limit_bytes, limit, sizeof limit), job->schedule->planner,
-                    vbs_format_exact(job->memory_bytes, arena, sizeof arena), (long long)mib,
-                    weights);
+    VBS_TRY(describe_weights(job, weights, sizeof weights));
+    return vbs_fail(
+        &job->cli->ctx, VBS_INFEASIBLE,
+        "the process takes %s where %s is the limit, with %s arena that %s can use, %s; "
+        "--total-memory %lldMiB works%s",
+        vbs_format_bytes(job->times.total_bytes, total, sizeof total),
+        vbs_format_bytes(job->limit_bytes, limit, sizeof limit), job->least ? "the least" : "an",
+        job->schedule->planner, vbs_format_exact(job->memory_bytes, arena, sizeof arena),
+        (long long)mib, weights);
 }
 
 static void tell_again(struct run_job *job)
@@ -73,14 +77,18 @@ static void tell_again(struct run_job *job)
              vbs_format_bytes(job->memory_bytes, arena, sizeof arena));
 }
 
-/* Plans again for the bytes that the last run left of the limit, or for less by the excess. */
+/* Plans again for the bytes that the last run left of the limit, or for less by the excess than
+ * what the plan used of its arena. */
 static enum vbs_status plan_again(struct run_job *job)
 {
     int64_t spare_bytes = job->limit_bytes - job->times.total_bytes;
+    int64_t arena_bytes = job->memory_bytes;
 
     if (spare_bytes < 0 && job->least)
         return refuse(job);
-    VBS_TRY(run_prepare_again(job, job->memory_bytes + spare_bytes - MARGIN_BYTES));
+    if (spare_bytes < 0 && job->placement.placed_bytes < arena_bytes)
+        arena_bytes = job->placement.placed_bytes;
+    VBS_TRY(run_prepare_again(job, arena_bytes + spare_bytes - MARGIN_BYTES));
     tell_again(job);
     return VBS_OK;
 }

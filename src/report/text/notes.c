@@ -68,8 +68,12 @@ static void add_weights(struct vbs_text *line, const struct vbs_compare *compare
 
     if (compare->weights == VBS_WEIGHTS_EXCLUDED)
         return;
-    vbs_text_addf(line, ", weights included (%s), ",
+    vbs_text_addf(line, ", weights included (%s",
                   vbs_format_bytes(compare->weight_bytes, bytes, sizeof bytes));
+    if (compare->least_weight_bytes < compare->weight_bytes)
+        vbs_text_addf(line, " dense, %s coded",
+                      vbs_format_bytes(compare->least_weight_bytes, bytes, sizeof bytes));
+    vbs_text_add(line, "), ");
     if (!(copy->bytes_per_us > 0)) {
         vbs_text_add(line, "no copies");
         return;
