@@ -82,6 +82,26 @@ run compress tiny.net -o u.vbz --density 30% --excess f1=50% --csv && mv out csv
 awk -v a="$(row f1 value_bits)" -v b="$least" 'BEGIN { exit !(a < b) }'
 report $? "a larger error makes codes shorter"
 
+# --- the table ---
+
+run compress tiny.net -o u.vbz --density 25%
+[ $code -eq 0 ] && grep -q '^ *1  c1 .*  dense$' out && grep -q '^ *4  f1 .*  75.0%   5+.*  joint$' out &&
+    grep -q '^network: 271.1 KiB of parameters before, [0-9.]* KiB now, [0-9.]* times smaller' out &&
+    grep -q '^dense: layers of fewer than 1024 weights' out && grep -q '^weights: seeded, not trained' out
+report $? "a table with its words explained, and weights that are seeded"
+run compress tiny.net -o v.vbz --density 25%,conv=50% --bits 8
+[ $code -eq 0 ] && grep -q '^ *1  c1 .*  dense$' out
+report $? "a kind does not name a layer"
+run compress tiny.net -o v.vbz --density 25% --bits c1=8,c2=8
+[ $code -eq 0 ] && ! grep -q 'dense:' out
+report $? "where none stays dense there is no word on it"
+run compress u.vbz -o v.vbz
+[ $code -eq 0 ] && ! grep -q 'seeded' out
+report $? "nor on seeds where the file brings the weights"
+run compress tiny.net -o v.vbz --block 1x1 --bits 8,c1=8,c2=8 --format joint
+[ $code -eq 0 ] && grep -q '^ *coded .*  0\.[0-9][0-9]$' out && grep -q ' now, [0-9.]* times larger' out
+report $? "and larger ones are called larger"
+
 # --- presets ---
 
 run compress eight.net -o e.vbz --density comp-alexnet --bits b2=4 --csv && mv out csv
@@ -216,6 +236,8 @@ if command -v script >/dev/null; then
     on_terminal "stty cols 80; '$VBSLAB' --quiet compress tiny.net -o x.vbz"
     [ $code -eq 0 ] && tr -d '\r' <out | awk '{ gsub(/\033\[[0-9;]*[A-Za-z]/, "") } length > 80 { wide = 1 } END { exit wide }'
     report $? "the table fits a terminal of 80 columns"
+    grep -q '^ *4  f1 .*  joint' out && ! grep -q 'stored:\|form:' out
+    report $? "with all of a layer on its line"
 else
     skip "the table fits a terminal of 80 columns" "there is no script"
 fi

@@ -14,12 +14,16 @@ static const struct cli_column COLUMNS[] = {
 };
 
 #define N_COLUMNS ((int)(sizeof COLUMNS / sizeof COLUMNS[0]))
-/* The columns that a narrow terminal does without: matrix, error, CSR, codebook and bytes. */
-#define SPARE (1U << 2 | 1U << 5 | 1U << 7 | 1U << 8 | 1U << 12)
+/* The columns that a narrow terminal does without: matrix, error, padding, CSR, codebook, index and
+ * bytes. */
+#define SPARE (1U << 2 | 1U << 5 | 1U << 6 | 1U << 7 | 1U << 8 | 1U << 9 | 1U << 12)
 
 static void add_percent(struct cli_table *table, double part)
 {
-    cli_table_add(table, part > 0 && part < 0.01 ? "%.2f%%" : "%.1f%%", 100 * part);
+    if (part > 0 && part < 0.00005)
+        cli_table_add(table, "<0.01%%");
+    else
+        cli_table_add(table, part > 0 && part < 0.01 ? "%.2f%%" : "%.1f%%", 100 * part);
 }
 
 /* Adds bytes as bits a weight; 0: there is no such form. */
@@ -53,7 +57,8 @@ static void add_stages(struct cli_table *table, const struct compress_sizes *siz
         add_bits(table, bytes->forms[c], sizes->n_weights);
     cli_table_add(table, "%.3f", sizes->bounds.information / (double)sizes->n_weights);
     cli_table_add(table, "%s", vbs_format_bytes(bytes->stored, text, sizeof text));
-    cli_table_add(table, "%.1f", (double)bytes->dense / (double)bytes->stored);
+    cli_table_add(table, bytes->dense < bytes->stored ? "%.2f" : "%.1f",
+                  (double)bytes->dense / (double)bytes->stored);
 }
 
 static void add_layer(struct cli_table *table, const struct compress_report *report,
@@ -84,7 +89,7 @@ static void add_dense(struct cli_table *table, const struct compress_report *rep
         cli_table_add(table, "-");
     cli_table_add(table, "%s", vbs_format_bytes(4 * n, text, sizeof text));
     cli_table_add(table, "1.0");
-    cli_table_add(table, "dense: %s", report->recipe->choices[layer].why);
+    cli_table_add(table, "dense");
 }
 
 static void add_total(struct cli_table *table, const struct compress_sizes *total)
@@ -100,22 +105,48 @@ static void add_total(struct cli_table *table, const struct compress_sizes *tota
     cli_table_add(table, "%s", "");
 }
 
-static void print_notes(struct cli *cli, const struct compress_report *report)
+/* Gives whether a layer with weights stays dense. */
+static bool has_dense(const struct compress_report *report)
 {
-    const struct compress_result *result = report->result;
-    char before[24], after[24], file[24];
+    for (int k = 1; k <= report->network->n_layers; k++)
+        if (!report->recipe->choices[k].coded && report->recipe->choices[k].why)
+            return true;
+    return false;
+}
 
-    cli_flow_begin_text(cli);
-    printf("\nCSR, codebook, index, comp, joint, bytes: bits a weight after pruning, with shared "
-           "values, with distances, and in each of the three forms, with all tables; least: what "
-           "places and values of the weights need at least; error: of quantising, relative to the "
-           "weights that remain; padding: zeros that fill distances, relative to these weights.\n");
-    printf("network: %s of parameters before, %s now, %.1f times less; '",
-           vbs_format_bytes(result->parameter_bytes, before, sizeof before),
-           vbs_format_bytes(result->network_bytes, after, sizeof after),
-           (double)result->parameter_bytes / (double)result->network_bytes);
+static void print_sizes(const struct compress_report *report)
+{
+    double before_bytes = (double)report->result->parameter_bytes;
+    double now_bytes = (double)report->result->network_bytes;
+    char before[24], now[24], file[24];
+
+    printf("network: %s of parameters before, %s now, %.1f times %s; '",
+           vbs_format_bytes(report->result->parameter_bytes, before, sizeof before),
+           vbs_format_bytes(report->result->network_bytes, now, sizeof now),
+           now_bytes > before_bytes ? now_bytes / before_bytes : before_bytes / now_bytes,
+           now_bytes > before_bytes ? "larger" : "smaller");
     cli_print_name(report->path);
     printf("' has %s\n", vbs_format_bytes(report->file_bytes, file, sizeof file));
+}
+
+static void print_notes(struct cli *cli, const struct compress_report *report)
+{
+    cli_flow_begin_text(cli);
+    printf("\nbits: of an index into the shared values, and of a distance; error: of quantising, "
+           "relative to the weights that remain; padding: zeros that fill distances, relative to "
+           "these weights; CSR, codebook, index, comp, joint, bytes: bits a weight after pruning, "
+           "with shared values, with distances, and in each of the three forms, with all tables; "
+           "least: what places and values of the weights need at least; ratio: of dense bytes to "
+           "stored ones.\n");
+    if (has_dense(report))
+        printf(
+            "dense: layers of fewer than %d weights and convolutions of each channel on its own, "
+            "which are coded where --density or --bits names them; transposed convolutions.\n",
+            COMPRESS_LEAST_WEIGHTS);
+    print_sizes(report);
+    if (vbs_network_stored(report->network) == 0)
+        printf("weights: seeded, not trained: they show sizes and times, not accuracies. Seeded "
+               "parameters that are not coded are not in the file.\n");
     cli_flow_end(cli);
 }
 
