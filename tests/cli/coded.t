@@ -83,9 +83,13 @@ report $? "those that need copies of weights are named where there are none"
 for planner in dp-vbs+ joint; do
     run run ./any.vbz --schedule $planner.json --check --json
     [ $code -eq 0 ] && [ "$(member out placed_bytes)" -le 614400 ] &&
-        [ "$(member out relative | awk '{ print $1 < 1e-5 }')" = 1 ]
+        [ "$(member out relative | awk '{ print $1 < 1e-5 }')" = 1 ] &&
+        [ "$(member out n_coded)" -ge 1 ] && [ "$(member out n_changed)" -ge "$(member out n_coded)" ]
     report $? "the plan of $planner runs in its budget, with the outputs of dense weights"
 done
+run run ./any.vbz --schedule joint.json --check
+grep -q '; [1-4] layers* there from dense weights, here from coded ones' out
+report $? "of which the line on outputs says so"
 run run ./comp.vbz --schedule dp-vbs+.json
 [ $code -eq 1 ] && one_error "the schedule is for 'any', the profile of 'comp'"
 report $? "a schedule for other coded weights is refused"

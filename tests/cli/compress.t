@@ -214,6 +214,8 @@ refuses "a place where nothing can be written" 1 "cannot create '/proc/x.vbz'" c
 refuses "a folder in place of the file" 1 "'folder.vbz': no regular file" compress tiny.net -o folder.vbz
 refuses "a density above 1" 2 "--density '1.5'" compress tiny.net -o x.vbz --density 1.5
 refuses "a density that is no number" 2 "--density 'nan'" compress tiny.net -o x.vbz --density nan
+refuses "a preset in a list" 2 "a preset, comp-alexnet or comp-vgg-16, stands alone" \
+    compress tiny.net -o x.vbz --density comp-alexnet,f1=0.1
 refuses "more than all" 2 "--density '101%'" compress tiny.net -o x.vbz --density 101%
 refuses "17 bits" 2 "--bits" compress tiny.net -o x.vbz --bits 17
 refuses "9 bits of a distance" 2 "--index-bits" compress tiny.net -o x.vbz --index-bits 9

@@ -158,7 +158,7 @@ for key in format profile model planner request io weights memory_bytes planned_
     planned_bytes live_bytes load_bytes placed_bytes lost_bytes touched_bytes high_water_bytes base_bytes total_bytes limit_bytes \
     resident_peak_bytes virtual_peak_bytes n_buffers \
     n_moves moved_bytes place_s n_replans outputs name shape check bit_equal absolute relative tolerance \
-    n_changed; do
+    n_changed n_coded; do
     grep -q "\"$key\":" run.json || missing="$missing $key"
 done
 [ $code -eq 0 ] && [ ! -s err ] && [ -z "$missing" ]

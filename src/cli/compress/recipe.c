@@ -53,7 +53,8 @@ static enum vbs_status read_density(struct vbs_ctx *ctx, const char *text, doubl
         number > (percent ? 100 : 1))
         return vbs_fail(ctx, VBS_USAGE,
                         "--density '%.40s': a density is a number from 0 to 1, the part of the "
-                        "weights that remains, or the part that is pruned, from 0%% to 100%%",
+                        "weights that remains, or the part that is pruned, from 0%% to 100%%; a "
+                        "preset, comp-alexnet or comp-vgg-16, stands alone",
                         text);
     *value = percent ? 1 - number / 100 : number;
     return VBS_OK;

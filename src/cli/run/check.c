@@ -32,14 +32,15 @@ static int64_t *count_samples(const struct run_job *job)
 
 /* Gives the algorithm of the profile that computes one sample of layer: the one with the most
  * samples; one that was measured in slices, or computes from coded weights, only where there is no
- * other. *changed: the schedule computes samples with another one. */
+ * other. Counts the layer where the schedule computes samples with another one. */
 static int plain_algorithm(const struct run_job *job, int layer, const int64_t *samples,
-                           bool *changed)
+                           struct run_check *check)
 {
     const struct vbs_profile *profile = job->profile;
     const struct vbs_schedule *schedule = job->schedule;
     int n_rows, best = -1;
     int64_t most = -2;
+    bool changed = false, coded = false;
     const struct vbs_profile_row *rows = vbs_profile_rows(profile, layer, 0, &n_rows);
 
     for (int r = 0; r < n_rows; r++) {
@@ -54,10 +55,13 @@ static int plain_algorithm(const struct run_job *job, int layer, const int64_t *
             best = rows[r].algorithm;
         }
     }
-    *changed = false;
     for (int a = 0; a < schedule->n_algorithms; a++)
-        if (samples[a] > 0 && strcmp(schedule->algorithms[a], profile->algorithms[best]) != 0)
-            *changed = true;
+        if (samples[a] > 0 && strcmp(schedule->algorithms[a], profile->algorithms[best]) != 0) {
+            changed = true;
+            coded = coded || vbs_algorithm_is_coded(schedule->algorithms[a]);
+        }
+    check->n_changed += changed;
+    check->n_coded += coded && !vbs_algorithm_is_coded(profile->algorithms[best]);
     return best;
 }
 
@@ -70,11 +74,9 @@ static enum vbs_status fill_steps(struct run_job *job, struct vbs_step *steps)
     if (!samples)
         return vbs_no_memory(&job->cli->ctx);
     for (int k = 1; k <= n; k++) {
-        bool changed;
         int algorithm = plain_algorithm(
-            job, k, samples + (size_t)k * (size_t)job->schedule->n_algorithms, &changed);
+            job, k, samples + (size_t)k * (size_t)job->schedule->n_algorithms, &job->check);
 
-        job->check.n_changed += changed;
         for (int64_t s = 0; s < job->request; s++)
             steps[s * n + k - 1] =
                 (struct vbs_step){.layer = k, .batch = 1, .algorithm = algorithm};

@@ -32,6 +32,8 @@ struct run_check {
     bool done;
     int n_changed; /* layers that another algorithm had to compute, or that another one computes
                       too */
+    int n_coded;   /* those of them that the schedule computes from coded weights, and plain
+                      execution from dense ones */
     bool bit_equal;
     double absolute;    /* largest difference; infinite where only one of the two is NaN */
     double relative;    /* largest difference as a fraction of the output's largest value */

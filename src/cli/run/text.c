@@ -235,9 +235,12 @@ static void print_check(const struct run_job *job)
         printf("outputs differ from those of one sample at a time by %.3g at most, %.3g of the "
                "largest value (tolerance %.0e)",
                check->absolute, check->relative, RUN_TOLERANCE);
-    if (check->n_changed > 0)
-        printf("; %d layer%s there with other kernels too", check->n_changed,
-               check->n_changed == 1 ? "" : "s");
+    if (check->n_coded > 0)
+        printf("; %d layer%s there from dense weights, here from coded ones", check->n_coded,
+               check->n_coded == 1 ? "" : "s");
+    if (check->n_changed > check->n_coded)
+        printf("; %d layer%s there with other kernels too", check->n_changed - check->n_coded,
+               check->n_changed - check->n_coded == 1 ? "" : "s");
     printf("\n");
 }
 

@@ -66,7 +66,7 @@ static bool header_is_sound(const struct vbz_reader *r, uint64_t directory_bytes
 static enum vbs_status damaged(struct vbz_reader *r)
 {
     return vbs_fail(r->ctx, VBS_FORMAT,
-                    "the header or the directory is damaged (its checksum is another)");
+                    "the header or the directory is damaged (its checksum does not match)");
 }
 
 static enum vbs_status read_header(struct vbz_reader *r)
@@ -143,7 +143,8 @@ static enum vbs_status check_sections(struct vbz_reader *r)
     for (uint32_t i = 0; i < r->n_before; i++)
         if (!has_digest(r->bytes + r->sections[i].offset, r->sections[i].n_bytes,
                         r->sections[i].digest))
-            return vbs_fail(r->ctx, VBS_FORMAT, "the network is damaged (its checksum is another)");
+            return vbs_fail(r->ctx, VBS_FORMAT,
+                            "the network is damaged (its checksum does not match)");
     return VBS_OK;
 }
 
@@ -303,7 +304,7 @@ static enum vbs_status open_weights(struct vbz_reader *r, const struct vbs_vbz_s
 
     if (!has_digest(bytes, s->n_bytes, s->digest))
         return vbs_fail(r->ctx, VBS_FORMAT,
-                        "its coded weights are damaged (their checksum is another)");
+                        "its coded weights are damaged (their checksum does not match)");
     if (!vbs_weight_matrix(network, (int)s->layer, &n_rows, &n_columns))
         return vbs_fail(r->ctx, VBS_FORMAT, "coded weights of a layer that has no weights");
     VBS_TRY(vbs_coded_open(r->ctx, bytes, (size_t)s->n_bytes, &coded->coded));
