@@ -17,7 +17,7 @@ set style line 2 lc rgb '#0072B2' lw 1.6 dt solid pt 6 ps 0.8 * marker
 set style line 3 lc rgb '#009E73' lw 1.8 dt (8, 4) pt 8 ps 1.0 * marker
 set style line 4 lc rgb '#D55E00' lw 1.4 dt solid pt 7 ps 0.6 * marker
 set style line 5 lc rgb '#707070' lw 1.2 dt (7, 5) pt 7 ps 0.3 * marker
-set style line 6 lc rgb '#000000' lw 1.2 dt (6, 3)
+set style line 6 lc rgb '#000000' lw 1.2 dt (6, 3) pt -1
 
 # Networks.
 set style line 11 lc rgb '#E69F00' lw 1.6 dt solid pt 4 ps 0.9 * marker

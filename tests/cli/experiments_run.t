@@ -138,4 +138,14 @@ for file in README.md compare.csv; do
 done
 report $same "and gives what the project keeps"
 
+# --- the list of experiments ---
+
+missing=
+for folder in "$ROOT"/experiments/*/; do
+    name=$(basename "$folder")
+    [ ! -x "$folder/run" ] || grep -q "^[a-z ].*[ ]$name[ ;]" "$ROOT/experiments/run" || missing="$missing $name"
+done
+[ -z "$missing" ] || echo "# not in experiments/run:$missing" >&2
+[ -z "$missing" ]
+report $? "every experiment is run by experiments/run"
 finish
