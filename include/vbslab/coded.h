@@ -85,7 +85,8 @@ enum vbs_coding {
      * its own, and for each block where its part of both begins, as numbers of bits. */
     VBS_CODING_COMP,
     /* One Huffman code for pairs of distance and value. A block is four streams, each of a quarter
-     * of the block, which are decoded side by side. The smallest form. */
+     * of the block, which are decoded side by side. The smallest form of large layers that are
+     * sparse and have few values. */
     VBS_CODING_JOINT,
     /* One byte for a distance and one or two for an index; each row of a block begins anew, and a
      * distance is up to 256 whatever index_bits is. Layers are computed from this form without
@@ -100,7 +101,8 @@ const char *vbs_coding_name(enum vbs_coding coding);
 /* How a matrix is coded. */
 struct vbs_coding_options {
     enum vbs_coding coding;
-    int index_bits; /* of a distance, 1 to VBS_MAX_INDEX_BITS */
+    int index_bits; /* of a distance, 1 to VBS_MAX_INDEX_BITS; 0: as many as have the fewest bytes,
+                     * of several such numbers the largest */
     int64_t block_rows,
         block_columns; /* of a block, at least 1; larger than the matrix: one block. In
                         * VBS_CODING_BYTES more than 65535 columns become 65535. */
@@ -117,7 +119,7 @@ struct vbs_coded;
 /*
  * Codes a quantised matrix; vbs_coded_free frees *coded. VBS_USAGE (an option out of range, indices
  * or a codebook that break the rules above), VBS_UNSUPPORTED (coded weights of 4 GiB or more),
- * VBS_NO_MEMORY. O(entries + symbols log symbols).
+ * VBS_NO_MEMORY. O(entries + symbols log symbols); index_bits of 0 take two to three times as long.
  */
 enum vbs_status vbs_code(struct vbs_ctx *ctx, const struct vbs_quantised *quantised,
                          const struct vbs_coding_options *options,

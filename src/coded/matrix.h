@@ -12,7 +12,7 @@ struct vbs_index_matrix {
     int bits, n_values;
     const float *codebook; /* [n_values] */
     /* Gives n_rows rows of indices from first_row on, one behind the other, which stay until the
-     * next call. Rows are read from the first to the last, twice. */
+     * next call. Rows are read from the first to the last, twice or more often. */
     enum vbs_status (*rows)(void *self, int64_t first_row, int64_t n_rows, const uint16_t **rows);
     void *self;
 };

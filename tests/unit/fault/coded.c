@@ -32,12 +32,12 @@ static enum vbs_status plan_layer(struct vbs_ctx *ctx, const struct vbs_coded *c
     return vbs_coded_plan_new(ctx, &layer, plan);
 }
 
-/* Prunes, quantises, codes with some blocks and then with others, opens the bytes once more, and
- * plans a layer. */
+/* Prunes, quantises, codes with some blocks and then with others and the best bits of a distance,
+ * opens the bytes once more, and plans a layer. */
 static enum vbs_status code_all(struct vbs_ctx *ctx, enum vbs_coding coding)
 {
     const struct vbs_coding_options first = {coding, 4, 5, 16};
-    const struct vbs_coding_options second = {(enum vbs_coding)((coding + 1) % VBS_N_CODINGS), 3, 7,
+    const struct vbs_coding_options second = {(enum vbs_coding)((coding + 1) % VBS_N_CODINGS), 0, 7,
                                               9};
     struct vbs_quantised quantised = {0};
     struct vbs_coded *coded = NULL, *other = NULL, *again = NULL;
