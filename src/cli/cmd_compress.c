@@ -48,10 +48,14 @@ static enum vbs_status write_network(struct cli *cli, struct compress_report *re
 
     if (!weights)
         return vbs_no_memory(&cli->ctx);
-    for (int i = 0; i < result->n_layers; i++)
-        weights[i] = (struct vbs_layer_weights){.layer = result->layers[i].layer,
-                                                .coded = result->layers[i].coded,
-                                                .any_form = report->recipe->automatic};
+    for (int i = 0; i < result->n_layers; i++) {
+        const struct compress_layer *layer = &result->layers[i];
+
+        weights[i] =
+            (struct vbs_layer_weights){.layer = layer->layer,
+                                       .coded = layer->coded,
+                                       .any_form = report->recipe->choices[layer->layer].automatic};
+    }
     status = vbs_network_write(&cli->ctx, report->network, weights, result->n_layers, report->path);
     free(weights);
     if (status == VBS_OK && stat(report->path, &about) == 0)
@@ -122,15 +126,14 @@ static const struct cli_option OPTIONS[] = {
      "stay exact where a layer has at most 2^BITS - 1 besides 0 (default conv=8,fc=5; of a .vbz "
      "its own)"},
     {"index-bits", "LIST",
-     "of a distance between weights that remain, 1 to 8, or auto, the smallest (default auto; 4 "
-     "with comp-alexnet, 5 with comp-vgg-16)"},
+     "of a distance between weights that remain, 1 to 8, or auto: in each form as many as make it "
+     "smallest (default auto; 4 with comp-alexnet, 5 with comp-vgg-16)"},
     {"excess", "LIST",
      "how much larger than the least the squared error of the shared values may be, as 0.1 or "
      "10%, for values whose codes are shorter (default 0)"},
-    {"format", "FORM",
-     "auto: the smallest form is stored, joint if the bits of index and distance are at most 13, "
-     "else comp, and plans choose among all forms; comp, joint or bytes: this form only (default "
-     "auto)"},
+    {"format", "LIST",
+     "auto: the smallest form is stored, and plans choose among all forms; comp, joint or bytes: "
+     "this form only; joint takes at most 13 bits of index and distance together (default auto)"},
     {"block", "RxC",
      "rows and columns that are decoded at once (default blocks with which the layer is computed "
      "fastest)"},

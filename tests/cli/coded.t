@@ -43,7 +43,7 @@ for model in any comp; do
 done
 cp any.csv csv
 [ "$(column algorithm | grep '^f1 .*:\(sparse\|gemm\)$' | sort -u | tr '\n' ' ')" = \
-    "f1 bytes:gemm f1 bytes:sparse f1 joint:gemm f1 joint:sparse " ]
+    "f1 bytes:gemm f1 bytes:sparse f1 comp:gemm f1 comp:sparse f1 joint:gemm f1 joint:sparse " ]
 report $? "coded weights are rows of the profile, in each form that may be used"
 column algorithm | grep -q '^f1 .*gemm:jit'
 report $? "beside those of dense weights"

@@ -102,6 +102,47 @@ run compress tiny.net -o v.vbz --block 1x1 --bits 8,c1=8,c2=8 --format joint
 [ $code -eq 0 ] && grep -q '^ *coded .*  0\.[0-9][0-9]$' out && grep -q ' now, [0-9.]* times larger' out
 report $? "and larger ones are called larger"
 
+# --- the smallest ---
+
+# Bits of a distance that compress chooses make no form of a layer larger than any other bits do. The
+# smallest form is stored.
+for density in 60% 98%; do
+    run compress tiny.net -o u.vbz --density $density --csv && mv out csv
+    for layer in c3 f1; do
+        least=
+        for form in comp joint bytes; do
+            bytes=$(row $layer ${form}_bytes)
+            echo "$layer $form $bytes" >>chosen.$density
+            [ -n "$least" ] && [ "$least" -le "$bytes" ] || least=$bytes
+        done
+        [ "$(row $layer stored_bytes)" = "$least" ] && [ "$(row $layer "$(row $layer form)_bytes")" = "$least" ] ||
+            echo "$layer at $density: $(row $layer form) is stored, of $(row $layer stored_bytes) bytes, not $least" >&2
+    done 2>>larger
+    for bits in 1 2 3 4 5 6 7 8; do
+        run compress tiny.net -o u.vbz --density $density --index-bits $bits --csv && mv out csv
+        for layer in c3 f1; do
+            for form in comp joint bytes; do
+                echo "$layer $form $(row $layer ${form}_bytes) $bits"
+            done
+        done
+    done | awk -v density=$density 'NR == FNR { chosen[$1, $2] = $3; next }
+        NF == 4 && $3 < chosen[$1, $2] { print $1 " at " density ": " $2 " has " chosen[$1, $2] \
+            " bytes, and " $3 " with " $4 " bits" }' chosen.$density - >>larger
+done
+sed 's/^/# /' larger >&2
+[ ! -s larger ]
+report $? "no other bits of a distance and no other form are smaller"
+
+run compress tiny.net -o mixed.vbz --density 60% --format bytes,fc=comp,c1=auto --bits c1=4 --json && mv out mixed.json
+[ $code -eq 0 ] && [ "$(member mixed.json any_form)" = false ] && run models show mixed.vbz &&
+    grep -q 'c3 .* bytes only .*f1 .* comp only' <<END
+$(tr '\n' ' ' <out)
+END
+report $? "layers have forms of their own"
+grep ' c1 ' out | grep -v only | grep -q '4+'
+report $? "and one may have any form"
+refuses "an unknown form of a layer" 2 "--format 'zip': it is auto, comp, joint or bytes" compress tiny.net -o x.vbz --format f1=zip
+
 # --- presets ---
 
 run compress eight.net -o e.vbz --density comp-alexnet --bits b2=4 --csv && mv out csv
@@ -118,7 +159,7 @@ refuses "a preset of another network" 2 "for 13 convolutions and 3 inner product
 run compress tiny.net -o d0.vbz --density 0 --csv && mv out csv
 row_is "density 0" f1 nonzero=0 entries=0 values=1 error=0 value_bits= least_bytes=0
 run compress tiny.net -o d1.vbz --density 1 --bits 16 --csv && mv out csv
-row_is "density 1 with 16 bits" f1 nonzero=64000 error=0 form=comp
+row_is "density 1 with 16 bits" f1 nonzero=64000 error=0 form=bytes joint_bytes=
 run compress tiny.net -o b1.vbz --bits 1 --csv && mv out csv
 row_is "one bit" f1 values=2 nonzero=64000
 printf 'model one\ninput 1x1x1\nconv c out=1 kernel=1\n' >one.net

@@ -15,16 +15,17 @@ struct compress_choice {
     const char *why; /* a layer with weights that stays dense: the reason */
     double density;  /* at most this part of the weights remains */
     int bits;
-    double excess;  /* of the squared error over the least, for values with shorter codes */
-    int index_bits; /* 0: the number that makes it smallest */
+    double excess;          /* of the squared error over the least, for values with shorter codes */
+    int index_bits;         /* 0: the number that makes it smallest */
+    bool automatic;         /* the smallest form is stored, and any may be used */
+    enum vbs_coding coding; /* the form where it is not automatic */
 };
 
 struct compress_recipe {
     struct compress_choice *choices; /* [1..n_layers] */
-    bool automatic;                  /* the smallest form is stored, and any may be used */
-    /* The coding where it is not automatic, and blocks: of 0 rows where each layer has blocks
-     * that suit it. */
-    struct vbs_coding_options options;
+    bool automatic;                  /* any form of each layer that is coded may be used */
+    int64_t block_rows;              /* 0: each layer has blocks that suit it */
+    int64_t block_columns;
     const char *preset; /* the name of one, or "" */
 };
 
@@ -63,12 +64,8 @@ struct compress_sizes {
     struct compress_bounds bounds;
 };
 
-/* Gives the bits of a distance with which the weights are expected to be smallest, at most
- * most_bits. VBS_NO_MEMORY. O(weights). */
-enum vbs_status compress_find_index_bits(struct vbs_ctx *ctx, const struct vbs_quantised *quantised,
-                                         int most_bits, int *index_bits) VBS_MUST_CHECK;
-
-/* Counts entries, and finds the bytes before coding and the bounds. options: of the form comp.
+/* Counts entries, and finds the bytes before coding and the bounds: all but the bytes of forms and
+ * what is stored. options: of the form comp.
  * VBS_NO_MEMORY, VBS_INTERRUPTED. O(weights). */
 enum vbs_status compress_find_sizes(struct vbs_ctx *ctx, const struct vbs_quantised *quantised,
                                     const struct vbs_coding_options *options,

@@ -51,40 +51,40 @@ static double relative_error(const struct vbs_quantised *q, const float *weights
     return square > 0 ? sqrt(error / square) : 0;
 }
 
-static bool has_joint(const struct vbs_quantised *q, int index_bits)
+/* Gives whether these coded weights are stored in place of those that were made before. */
+static bool is_stored(const struct compress_choice *choice, const struct compress_layer *layer,
+                      const struct vbs_coded_shape *shape)
 {
-    return q->bits + index_bits <= VBS_MAX_PAIR_BITS;
-}
-
-/* Gives the form that is stored. */
-static enum vbs_coding coding_of(const struct work *work, const struct vbs_quantised *q,
-                                 int index_bits)
-{
-    if (!work->recipe->automatic)
-        return work->recipe->options.coding;
-    return has_joint(q, index_bits) ? VBS_CODING_JOINT : VBS_CODING_COMP;
+    if (!choice->automatic)
+        return shape->coding == choice->coding;
+    return !layer->coded || shape->n_bytes < layer->shape.n_bytes;
 }
 
 /* Codes the weights in all forms, of which one is kept. */
 static enum vbs_status code_forms(const struct work *work, const struct vbs_quantised *q,
                                   struct vbs_coding_options options, struct compress_layer *layer)
 {
-    enum vbs_coding stored = coding_of(work, q, options.index_bits);
+    /* The form that is used with the least work stays where several are as small. */
+    static const enum vbs_coding CODINGS[] = {VBS_CODING_BYTES, VBS_CODING_JOINT, VBS_CODING_COMP};
+    const struct compress_choice *choice = &work->recipe->choices[layer->layer];
+    int least_bits = q->bits + (choice->index_bits ? choice->index_bits : 1);
 
-    for (int c = 0; c < VBS_N_CODINGS; c++) {
+    options.index_bits = choice->index_bits;
+    for (int i = 0; i < VBS_N_CODINGS; i++) {
         struct vbs_coded *coded;
         struct vbs_coded_shape shape;
 
-        if (c == VBS_CODING_JOINT && !has_joint(q, options.index_bits))
+        options.coding = CODINGS[i];
+        if (options.coding == VBS_CODING_JOINT && least_bits > VBS_MAX_PAIR_BITS)
             continue;
-        options.coding = (enum vbs_coding)c;
         VBS_TRY(vbs_code(&work->cli->ctx, q, &options, &coded));
         vbs_coded_describe(coded, &shape);
-        layer->sizes.bytes.forms[c] = (int64_t)shape.n_bytes;
-        if (options.coding != stored) {
+        layer->sizes.bytes.forms[options.coding] = (int64_t)shape.n_bytes;
+        if (!is_stored(choice, layer, &shape)) {
             vbs_coded_free(coded);
             continue;
         }
+        vbs_coded_free(layer->coded);
         layer->coded = coded;
         layer->shape = shape;
         layer->sizes.bytes.stored = (int64_t)shape.n_bytes;
@@ -106,22 +106,16 @@ static enum vbs_status code_quantised(const struct work *work, const struct vbs_
                                       struct compress_layer *layer)
 {
     const struct compress_choice *choice = &work->recipe->choices[layer->layer];
-    struct vbs_coding_options options = work->recipe->options;
-    int most = VBS_MAX_PAIR_BITS - q->bits;
-    bool joint = work->recipe->automatic || options.coding == VBS_CODING_JOINT;
+    struct vbs_coding_options options = {.block_rows = work->recipe->block_rows,
+                                         .block_columns = work->recipe->block_columns};
 
-    if (!joint || most < 1 || most > VBS_MAX_INDEX_BITS)
-        most = VBS_MAX_INDEX_BITS;
     if (options.block_rows == 0)
-        vbs_coded_choose_blocks(coding_of(work, q, 1), q->n_rows, q->n_columns,
-                                window_of(&work->network->layers[layer->layer]), &options);
-    options.index_bits = choice->index_bits;
-    if (options.index_bits == 0) {
-        options.index_bits = 1;
-        VBS_TRY(compress_find_index_bits(&work->cli->ctx, q, most, &options.index_bits));
-    }
-    VBS_TRY(compress_find_sizes(&work->cli->ctx, q, &options, &layer->sizes));
-    return code_forms(work, q, options, layer);
+        vbs_coded_choose_blocks(choice->automatic ? VBS_CODING_JOINT : choice->coding, q->n_rows,
+                                q->n_columns, window_of(&work->network->layers[layer->layer]),
+                                &options);
+    VBS_TRY(code_forms(work, q, options, layer));
+    options.index_bits = layer->shape.index_bits;
+    return compress_find_sizes(&work->cli->ctx, q, &options, &layer->sizes);
 }
 
 static enum vbs_status compress_weights(const struct work *work, float *weights, int64_t n,

@@ -11,7 +11,7 @@
 
 #define DEFAULT_CONV_BITS 8
 #define DEFAULT_FC_BITS   5
-#define N_LISTS           4
+#define N_LISTS           5
 
 /* COMP, Table I: percent of the weights that are pruned, layer by layer. */
 static const struct preset {
@@ -92,6 +92,20 @@ static enum vbs_status read_excess(struct vbs_ctx *ctx, const char *text, double
                         "squared error may exceed the least",
                         text);
     *value = number;
+    return VBS_OK;
+}
+
+/* Gives a form of coded weights, or VBS_N_CODINGS for the smallest. */
+static enum vbs_status read_format(struct vbs_ctx *ctx, const char *text, double *value)
+{
+    for (int c = 0; c < VBS_N_CODINGS; c++)
+        if (strcmp(text, vbs_coding_name((enum vbs_coding)c)) == 0) {
+            *value = c;
+            return VBS_OK;
+        }
+    if (strcmp(text, "auto") != 0)
+        return vbs_fail(ctx, VBS_USAGE, "--format '%.40s': it is auto, comp, joint or bytes", text);
+    *value = VBS_N_CODINGS;
     return VBS_OK;
 }
 
@@ -211,32 +225,18 @@ static enum vbs_status take_preset(struct vbs_ctx *ctx, const struct preset *pre
     return VBS_OK;
 }
 
-/* ---- blocks and forms ---- */
-
-static enum vbs_status read_format(struct vbs_ctx *ctx, const char *text,
-                                   struct compress_recipe *recipe)
-{
-    recipe->automatic = !text || strcmp(text, "auto") == 0;
-    if (recipe->automatic)
-        return VBS_OK;
-    for (int c = 0; c < VBS_N_CODINGS; c++)
-        if (strcmp(text, vbs_coding_name((enum vbs_coding)c)) == 0) {
-            recipe->options.coding = (enum vbs_coding)c;
-            return VBS_OK;
-        }
-    return vbs_fail(ctx, VBS_USAGE, "--format '%.40s': it is auto, comp, joint or bytes", text);
-}
+/* ---- blocks ---- */
 
 static enum vbs_status read_block(struct vbs_ctx *ctx, const char *text,
-                                  struct vbs_coding_options *options)
+                                  struct compress_recipe *recipe)
 {
     const char *end;
 
     if (!text)
         return VBS_OK;
-    if (!vbs_parse_digits(text, &end, &options->block_rows) || *end != 'x' ||
-        !vbs_parse_digits(end + 1, &end, &options->block_columns) || *end ||
-        options->block_rows < 1 || options->block_columns < 1)
+    if (!vbs_parse_digits(text, &end, &recipe->block_rows) || *end != 'x' ||
+        !vbs_parse_digits(end + 1, &end, &recipe->block_columns) || *end ||
+        recipe->block_rows < 1 || recipe->block_columns < 1)
         return vbs_fail(ctx, VBS_USAGE,
                         "--block '%.40s': it is ROWSxCOLUMNS, each a whole number from 1 on", text);
     return VBS_OK;
@@ -277,13 +277,14 @@ static double or_default(double value, double otherwise)
     return isnan(value) ? otherwise : value;
 }
 
-/* values: [N_LISTS][n_layers + 1], of density, bits, index bits and excess. */
+/* values: [N_LISTS][n_layers + 1], of density, bits, index bits, excess and format. */
 static enum vbs_status choose(struct vbs_ctx *ctx, const struct vbs_network *network,
                               const double *values, const bool *named, int index_bits,
                               struct compress_recipe *recipe)
 {
     int n = network->n_layers + 1, n_coded = 0;
 
+    recipe->automatic = true;
     for (int k = 1; k < n; k++) {
         struct compress_choice *choice = &recipe->choices[k];
 
@@ -291,13 +292,16 @@ static enum vbs_status choose(struct vbs_ctx *ctx, const struct vbs_network *net
         choice->bits = (int)or_default(values[n + k], default_bits(network, k));
         choice->index_bits = (int)or_default(values[2 * n + k], index_bits);
         choice->excess = or_default(values[3 * n + k], 0);
+        choice->coding = (enum vbs_coding)or_default(values[4 * n + k], VBS_N_CODINGS);
+        choice->automatic = choice->coding == VBS_N_CODINGS;
         choice->why = reason_of(network, k);
         choice->coded =
             can_be_coded(network, k) && (!choice->why || named[k] || vbs_network_coded(network, k));
         if (!choice->coded)
             continue;
         n_coded++;
-        if (!recipe->automatic && recipe->options.coding == VBS_CODING_JOINT &&
+        recipe->automatic = recipe->automatic && choice->automatic;
+        if (choice->coding == VBS_CODING_JOINT &&
             choice->bits + (choice->index_bits ? choice->index_bits : 1) > VBS_MAX_PAIR_BITS)
             return vbs_fail(ctx, VBS_USAGE,
                             "--format joint takes at most %d bits of value and distance together, "
@@ -314,13 +318,14 @@ static enum vbs_status choose(struct vbs_ctx *ctx, const struct vbs_network *net
                      network->name, COMPRESS_LEAST_WEIGHTS);
 }
 
-/* Reads the lists of all three options. */
+/* Reads the lists of all options. */
 static enum vbs_status read_lists(struct cli *cli, const char *const *texts,
                                   const struct vbs_network *network, struct compress_recipe *recipe,
                                   double *values, bool *named)
 {
-    static read_value *const READ[] = {read_density, read_bits, read_index_bits, read_excess};
-    const char *const options[] = {"density", "bits", "index-bits", "excess"};
+    static read_value *const READ[] = {read_density, read_bits, read_index_bits, read_excess,
+                                       read_format};
+    const char *const options[] = {"density", "bits", "index-bits", "excess", "format"};
     const char *density = cli_value(cli, texts, "density");
     const struct preset *preset = find_preset(density);
     int n = network->n_layers + 1;
@@ -354,9 +359,7 @@ enum vbs_status compress_recipe_read(struct cli *cli, const char *const *values,
     *recipe = (struct compress_recipe){.choices = calloc(n, sizeof *recipe->choices)};
     status = lists && named && recipe->choices ? VBS_OK : vbs_no_memory(&cli->ctx);
     if (status == VBS_OK)
-        status = read_format(&cli->ctx, cli_value(cli, values, "format"), recipe);
-    if (status == VBS_OK)
-        status = read_block(&cli->ctx, cli_value(cli, values, "block"), &recipe->options);
+        status = read_block(&cli->ctx, cli_value(cli, values, "block"), recipe);
     if (status == VBS_OK)
         status = read_lists(cli, values, network, recipe, lists, named);
     free(lists);

@@ -6,8 +6,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define MAX_GAP 65536 /* larger ones are counted as this one, when index bits are chosen */
-
 static double entropy(const int64_t *counts, int64_t n)
 {
     double total = 0, sum = 0;
@@ -18,50 +16,6 @@ static double entropy(const int64_t *counts, int64_t n)
             sum += (double)counts[i] * log2((double)counts[i]);
         }
     return total > 0 ? total * log2(total) - sum : 0;
-}
-
-/* ---- index bits ---- */
-
-/* Gives about how many bits entries of k bits of distance take beside their values, which do not
- * depend on k. gaps[g]: how often a weight lies g behind the one before. */
-static double bits_with(const int64_t *gaps, int k)
-{
-    int64_t distances[1 << VBS_MAX_INDEX_BITS] = {0}, kinds[2] = {0};
-
-    for (int64_t g = 1; g <= MAX_GAP; g++) {
-        kinds[0] += gaps[g] * ((g - 1) >> k);
-        kinds[1] += gaps[g];
-        distances[(g - 1) & ((1 << k) - 1)] += gaps[g];
-    }
-    return entropy(distances, INT64_C(1) << k) + entropy(kinds, 2);
-}
-
-enum vbs_status compress_find_index_bits(struct vbs_ctx *ctx, const struct vbs_quantised *quantised,
-                                         int most_bits, int *index_bits)
-{
-    int64_t *gaps = calloc(MAX_GAP + 1, sizeof *gaps), gap = 0;
-    int64_t n = quantised->n_rows * quantised->n_columns;
-    double best = HUGE_VAL;
-
-    if (!gaps)
-        return vbs_no_memory(ctx);
-    for (int64_t i = 0; i < n; i++) {
-        gap++;
-        if (quantised->indices[i] > 0) {
-            gaps[gap < MAX_GAP ? gap : MAX_GAP]++;
-            gap = 0;
-        }
-    }
-    for (int k = 1; k <= most_bits; k++) {
-        double bits = bits_with(gaps, k);
-
-        if (bits < best) {
-            best = bits;
-            *index_bits = k;
-        }
-    }
-    free(gaps);
-    return VBS_OK;
 }
 
 /* ---- entries ---- */
@@ -155,7 +109,7 @@ enum vbs_status compress_find_sizes(struct vbs_ctx *ctx, const struct vbs_quanti
     int64_t rows = 4 * (q->n_rows + 1), codebook = 4 * q->n_values, n;
     enum vbs_status status = counts.pairs ? VBS_OK : vbs_no_memory(ctx);
 
-    *sizes = (struct compress_sizes){.n_weights = q->n_rows * q->n_columns};
+    sizes->n_weights = q->n_rows * q->n_columns;
     if (status == VBS_OK)
         status = count_blocks(ctx, q, options, &counts);
     if (status == VBS_OK)

@@ -32,13 +32,13 @@ static const struct coded_algorithm ALGORITHMS[] = {
 /* ---- coded weights in the forms that kernels read ---- */
 
 /* Gives whether weights that are coded otherwise are coded in this form. COMP's own form is only
- * used where it was chosen: the joint form is smaller and faster. */
+ * used where it is stored: the joint form is about as small, and faster. */
 static bool may_recode(const struct od_build *b, const struct vbs_coded_shape *shape,
                        enum vbs_coding coding)
 {
     return vbs_network_may_code(b->network, b->layer, coding) &&
            (coding == VBS_CODING_BYTES ||
-            (coding == VBS_CODING_JOINT && shape->bits + shape->index_bits <= VBS_MAX_PAIR_BITS));
+            (coding == VBS_CODING_JOINT && shape->bits < VBS_MAX_PAIR_BITS));
 }
 
 /* Gives the weights of a channel in each row of the matrix. */
@@ -55,7 +55,7 @@ static enum vbs_status recode(struct od_build *b, const struct vbs_coded *coded,
                               const struct vbs_coded_shape *shape, struct od_coding *coding,
                               enum vbs_coding form)
 {
-    struct vbs_coding_options options = {.coding = form, .index_bits = shape->index_bits};
+    struct vbs_coding_options options = {.coding = form}; /* as small as it can be */
 
     vbs_coded_choose_blocks(form, shape->n_rows, shape->n_columns, window_of(b), &options);
     VBS_TRY(vbs_coded_recode(b->ctx, coded, &options, &coding->made));
