@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +12,34 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define MOST_NAMES 100
+#define MOST_LINKS 40  /* in one path, as many as the system follows */
+#define MOST_NAMES 100 /* that are tried beside the target */
+
+/* Gives the path of the file to which a path leads through symbolic links. The file need not exist.
+ * Null, with errno set: memory is out, or the links form a circle. The caller frees it. */
+static char *follow_links(const char *path)
+{
+    char *at = strdup(path);
+
+    for (int i = 0; at && i < MOST_LINKS; i++) {
+        const char *slash = strrchr(at, '/');
+        char link[PATH_MAX], *next = NULL;
+        ssize_t length = readlink(at, link, sizeof link - 1);
+
+        if (length < 0)
+            return at;
+        link[length] = '\0';
+        if (link[0] == '/' || !slash)
+            next = strdup(link);
+        else if (asprintf(&next, "%.*s/%s", (int)(slash - at), at, link) < 0)
+            next = NULL;
+        free(at);
+        at = next;
+    }
+    errno = at ? ELOOP : ENOMEM;
+    free(at);
+    return NULL;
+}
 
 /* Makes a name beside the target for each number. False: memory is out. */
 static bool name_beside(struct vbs_new_file *file, int number)
@@ -73,11 +101,9 @@ enum vbs_status vbs_new_file_open(struct vbs_ctx *ctx, const char *path, struct 
     struct stat about;
 
     *file = (struct vbs_new_file){.descriptor = -1, .path = path};
-    file->target = realpath(path, NULL);
+    file->target = follow_links(path);
     if (!file->target)
-        file->target = strdup(path);
-    if (!file->target)
-        return vbs_no_memory(ctx);
+        return cannot(ctx, "create", file, errno);
     if (stat(file->target, &about) == 0 && !S_ISREG(about.st_mode)) {
         vbs_new_file_abandon(file);
         return vbs_fail(ctx, VBS_IO, "cannot write '%.300s': no regular file", path);
@@ -94,23 +120,30 @@ enum vbs_status vbs_new_file_open(struct vbs_ctx *ctx, const char *path, struct 
     return VBS_OK;
 }
 
-enum vbs_status vbs_new_file_write(struct vbs_ctx *ctx, const struct vbs_new_file *file,
-                                   int64_t offset, const void *bytes, int64_t n_bytes)
+int vbs_write_at(int descriptor, int64_t offset, const void *bytes, int64_t n_bytes)
 {
     const char *from = bytes;
 
     while (n_bytes > 0) {
-        ssize_t wrote = pwrite(file->descriptor, from, (size_t)n_bytes, offset);
+        ssize_t wrote = pwrite(descriptor, from, (size_t)n_bytes, offset);
 
         if (wrote < 0 && errno == EINTR)
             continue;
-        if (wrote < 0)
-            return cannot(ctx, "write", file, errno);
+        if (wrote <= 0)
+            return wrote < 0 ? errno : ENOSPC;
         from += wrote;
         offset += wrote;
         n_bytes -= wrote;
     }
-    return VBS_OK;
+    return 0;
+}
+
+enum vbs_status vbs_new_file_write(struct vbs_ctx *ctx, const struct vbs_new_file *file,
+                                   int64_t offset, const void *bytes, int64_t n_bytes)
+{
+    int reason = vbs_write_at(file->descriptor, offset, bytes, n_bytes);
+
+    return reason ? cannot(ctx, "write", file, reason) : VBS_OK;
 }
 
 /* Gives a file without a name a name beside the target. False, with errno set, on failure. */
@@ -131,18 +164,38 @@ static bool link_beside(struct vbs_new_file *file)
     return false;
 }
 
-enum vbs_status vbs_new_file_commit(struct vbs_ctx *ctx, struct vbs_new_file *file)
+/* Renames the file to the target's name, in one operation, with the mode of the file that is there.
+ */
+static enum vbs_status replace_target(struct vbs_ctx *ctx, struct vbs_new_file *file)
 {
-    enum vbs_status status = VBS_OK;
     struct stat before;
 
     if ((stat(file->target, &before) == 0 &&
          fchmod(file->descriptor, before.st_mode & 07777) != 0) ||
-        fsync(file->descriptor) != 0 || (!file->name && !link_beside(file)) ||
-        rename(file->name, file->target) != 0)
-        status = cannot(ctx, "write", file, errno);
-    else
-        forget_name(file);
+        (!file->name && !link_beside(file)) || rename(file->name, file->target) != 0)
+        return cannot(ctx, "write", file, errno);
+    forget_name(file);
+    return VBS_OK;
+}
+
+enum vbs_status vbs_new_file_commit(struct vbs_ctx *ctx, struct vbs_new_file *file)
+{
+    enum vbs_status status = fsync(file->descriptor) == 0 ? replace_target(ctx, file)
+                                                          : cannot(ctx, "write", file, errno);
+
+    vbs_new_file_abandon(file);
+    return status;
+}
+
+enum vbs_status vbs_new_file_publish(struct vbs_ctx *ctx, struct vbs_new_file *file,
+                                     int *descriptor)
+{
+    enum vbs_status status = replace_target(ctx, file);
+
+    if (status == VBS_OK) {
+        *descriptor = file->descriptor;
+        file->descriptor = -1;
+    }
     vbs_new_file_abandon(file);
     return status;
 }

@@ -15,8 +15,8 @@ struct vbs_new_file {
     char *name;   /* beside the target, or null: it has none */
 };
 
-/* Makes a new file that will replace path. VBS_IO, also where path is there and is no regular file;
- * VBS_NO_MEMORY. */
+/* Makes a new file that will replace path, or the file to which path leads through symbolic links,
+ * which need not exist. VBS_IO, also where path is there and is no regular file; VBS_NO_MEMORY. */
 enum vbs_status vbs_new_file_open(struct vbs_ctx *ctx, const char *path,
                                   struct vbs_new_file *file) VBS_MUST_CHECK;
 
@@ -29,7 +29,15 @@ enum vbs_status vbs_new_file_write(struct vbs_ctx *ctx, const struct vbs_new_fil
  * replaced in one step, and keeps its mode. VBS_IO. In any case the file is closed. */
 enum vbs_status vbs_new_file_commit(struct vbs_ctx *ctx, struct vbs_new_file *file) VBS_MUST_CHECK;
 
+/* Does the same, but leaves it to the system when the bytes are written to the disk, and hands the
+ * open file to the caller. After failure it is closed. */
+enum vbs_status vbs_new_file_publish(struct vbs_ctx *ctx, struct vbs_new_file *file,
+                                     int *descriptor) VBS_MUST_CHECK;
+
 /* Closes the file; nothing of it stays. Allowed after a commit, and where opening failed. */
 void vbs_new_file_abandon(struct vbs_new_file *file);
+
+/* Writes bytes at an offset of any open file. Gives 0, or errno. */
+int vbs_write_at(int descriptor, int64_t offset, const void *bytes, int64_t n_bytes);
 
 #endif

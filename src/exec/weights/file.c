@@ -8,12 +8,12 @@
  *     order
  *
  * The file is for this machine and library only. A file with another key, or a damaged one, is
- * written anew; a file of another kind is left alone. While the file is written, it has no name
- * where the file system supports this, so that a process that is killed leaves nothing behind.
+ * written anew; a file of another kind is left alone.
  */
 
 #include "base/arith.h"
 #include "base/fail.h"
+#include "base/new_file.h"
 #include "base/text.h"
 #include "exec/weights/key.h"
 #include "exec/weights/loader.h"
@@ -21,7 +21,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,9 +33,6 @@
 static const char MAGIC[16] = "vbslab-weights-";
 #define VERSION 1
 #define HASH    UINT64_C(0xcbf29ce484222325)
-
-#define MOST_LINKS 40  /* in one path, as many as the system follows */
-#define MOST_NAMES 100 /* that are tried for a file beside the one that it replaces */
 
 struct file_header {
     char magic[16];
@@ -54,7 +50,6 @@ struct filing {
     const struct vbs_exec_checked *checked;
     struct vbs_session *session;
     const struct vbs_exec_file_options *options;
-    char *target; /* the path with its symbolic links followed; null: no path */
     struct vbs_text key;
     int64_t first_bytes, file_bytes; /* beginning and end of the packed weights in the file */
     int64_t largest_bytes;           /* of the packed weights of one layer, in whole sectors */
@@ -271,31 +266,6 @@ static enum vbs_status reuse(struct filing *f)
     return status == VBS_OK && !ours ? refuse_kind(f) : status;
 }
 
-/* Gives the path of the file to which a path leads through symbolic links. The file need not exist.
- * null: memory is out, or the links form a circle. The caller frees it. */
-static char *follow_links(const char *path)
-{
-    char *at = strdup(path);
-
-    for (int i = 0; at && i < MOST_LINKS; i++) {
-        const char *slash = strrchr(at, '/');
-        char link[PATH_MAX], *next = NULL;
-        ssize_t length = readlink(at, link, sizeof link - 1);
-
-        if (length < 0)
-            return at;
-        link[length] = '\0';
-        if (link[0] == '/' || !slash)
-            next = strdup(link);
-        else if (asprintf(&next, "%.*s/%s", (int)(slash - at), at, link) < 0)
-            next = NULL;
-        free(at);
-        at = next;
-    }
-    free(at);
-    return NULL;
-}
-
 /* ---- a new file ---- */
 
 static enum vbs_status refuse_write(struct filing *f, int reason)
@@ -306,22 +276,6 @@ static enum vbs_status refuse_write(struct filing *f, int reason)
                     vbs_format_bytes(f->file_bytes, size, sizeof size),
                     f->options->path ? "" : "a nameless file in ", f->file->path, strerror(reason),
                     f->options->path ? "" : "; --weights-file names a file elsewhere");
-}
-
-static int write_all(int fd, const char *from, int64_t bytes, int64_t offset)
-{
-    while (bytes > 0) {
-        ssize_t n = pwrite(fd, from, (size_t)bytes, offset);
-
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return n < 0 ? errno : ENOSPC;
-        from += n;
-        offset += n;
-        bytes -= n;
-    }
-    return 0;
 }
 
 /* Packs weights as their kernels read them; weights that no kernel reads become zeros. */
@@ -361,17 +315,17 @@ static enum vbs_status write_packed(struct filing *f, int fd)
             return vbs_fail(f->ctx, VBS_INTERRUPTED, "interrupted");
         report(f, (double)f->file->offsets[m] / (double)f->file_bytes, "packing weights");
         VBS_TRY(pack_weights(f, m));
-        reason = write_all(fd, f->buffer, bytes, f->file->offsets[m]);
+        reason = vbs_write_at(fd, f->file->offsets[m], f->buffer, bytes);
         /* The hash is taken over the same blocks as when the file is checked. */
         header.packed_hash = vbs_exec_hash(header.packed_hash, f->buffer, (size_t)bytes);
     }
     memcpy(header.magic, MAGIC, sizeof MAGIC);
     if (reason == 0)
-        reason = write_all(fd, f->key.data, (int64_t)f->key.length, sizeof header);
+        reason = vbs_write_at(fd, sizeof header, f->key.data, (int64_t)f->key.length);
     if (reason == 0 && ftruncate(fd, f->file_bytes) != 0)
         reason = errno;
     if (reason == 0)
-        reason = write_all(fd, (const char *)&header, sizeof header, 0);
+        reason = vbs_write_at(fd, 0, &header, sizeof header);
     if (reason == 0 && f->options->direct && fdatasync(fd) != 0)
         reason = errno;
     return reason ? refuse_write(f, reason) : VBS_OK;
@@ -396,107 +350,35 @@ static enum vbs_status open_without_path(struct filing *f, int *fd)
     return *fd >= 0 ? VBS_OK : refuse_write(f, errno);
 }
 
-/* Makes a name beside the target for each number. False: memory is out. */
-static bool name_beside(const struct filing *f, int number, char **name)
+static enum vbs_status pack_into(struct filing *f, int fd)
 {
-    free(*name);
-    if (asprintf(name, "%s.%ld-%d", f->target, (long)getpid(), number) >= 0)
-        return true;
-    *name = NULL;
-    errno = ENOMEM;
-    return false;
+    VBS_TRY(map_buffer(f, f->largest_bytes));
+    return write_packed(f, fd);
 }
 
-/* Makes a new file beside the target. Returns -1, and sets errno, on failure. */
-static int create_beside(const struct filing *f, char **name)
+/* Writes the file that replaces the path of the options. */
+static enum vbs_status write_named(struct filing *f)
 {
-    int fd = -1;
+    struct vbs_new_file file;
+    enum vbs_status status = vbs_new_file_open(f->ctx, f->options->path, &file);
 
-    for (int i = 0; i < MOST_NAMES && fd < 0; i++) {
-        if (!name_beside(f, i, name))
-            return -1;
-        fd = open(*name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        if (fd < 0 && errno != EEXIST)
-            return -1;
-    }
-    return fd;
-}
-
-/* Gives a file without a name a name beside the target. Returns false, and sets errno, on
- * failure. */
-static bool link_beside(const struct filing *f, int fd, char **name)
-{
-    char self[40];
-
-    snprintf(self, sizeof self, "/proc/self/fd/%d", fd);
-    for (int i = 0; i < MOST_NAMES; i++) {
-        if (!name_beside(f, i, name))
-            return false;
-        if (linkat(AT_FDCWD, self, AT_FDCWD, *name, AT_SYMLINK_FOLLOW) == 0)
-            return true;
-        if (errno != EEXIST)
-            break;
-    }
-    return false;
-}
-
-/* Opens a new file in the target's folder: without a name where it can get one later, else with
- * *name beside the target. The system applies the mask of permissions. */
-static enum vbs_status open_beside(struct filing *f, int *fd, char **name)
-{
-    const char *slash = strrchr(f->target, '/');
-    char *folder = slash ? strndup(f->target, (size_t)(slash - f->target) + 1) : strdup(".");
-
-    *name = NULL;
-    if (!folder)
-        return vbs_no_memory(f->ctx);
-    *fd = access("/proc/self/fd", X_OK) == 0 ? open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0666)
-                                             : -1;
-    free(folder);
-    if (*fd < 0)
-        *fd = create_beside(f, name);
-    if (*fd >= 0)
-        return VBS_OK;
-    free(*name);
-    *name = NULL;
-    return refuse_write(f, errno);
-}
-
-/* Renames the written file to the target's name, in one operation. */
-static enum vbs_status replace_target(struct filing *f, int fd, char **name)
-{
-    char *linked = NULL;
-    int reason = 0;
-
-    if (!*name && !link_beside(f, fd, &linked)) {
-        reason = errno;
-        free(linked);
-        return refuse_write(f, reason);
-    }
-    if (linked)
-        *name = linked;
-    if (rename(*name, f->target) != 0)
-        return refuse_write(f, errno); /* the caller removes the name */
-    free(*name);
-    *name = NULL;
-    return VBS_OK;
+    if (status == VBS_OK)
+        status = pack_into(f, file.descriptor);
+    if (status == VBS_OK)
+        return vbs_new_file_publish(f->ctx, &file, &f->file->fd);
+    vbs_new_file_abandon(&file);
+    return status;
 }
 
 static enum vbs_status write_file(struct filing *f)
 {
-    char *name = NULL;
-    int fd = -1;
     enum vbs_status status;
+    int fd;
 
-    VBS_TRY(f->target ? open_beside(f, &fd, &name) : open_without_path(f, &fd));
-    status = map_buffer(f, f->largest_bytes);
-    if (status == VBS_OK)
-        status = write_packed(f, fd);
-    if (status == VBS_OK && f->target)
-        status = replace_target(f, fd, &name);
-    if (name)
-        unlink(name);
-    free(name);
+    if (f->options->path)
+        return write_named(f);
+    VBS_TRY(open_without_path(f, &fd));
+    status = pack_into(f, fd);
     if (status == VBS_OK)
         f->file->fd = fd;
     else
@@ -533,14 +415,7 @@ enum vbs_status vbs_exec_file_open(struct vbs_ctx *ctx, struct vbs_exec_file *fi
     enum vbs_status status;
 
     file->path = strdup(options->path ? options->path : folder);
-    if (options->path)
-        f.target = follow_links(options->path);
-    if (!file->path)
-        status = vbs_no_memory(ctx);
-    else if (options->path && !f.target)
-        status = vbs_fail(ctx, VBS_IO, "cannot follow the symbolic links of '%s'", options->path);
-    else
-        status = lay_out(&f, network);
+    status = file->path ? lay_out(&f, network) : vbs_no_memory(ctx);
     if (status != VBS_OK)
         goto done;
     /* for a block of the file, or for its key */
@@ -559,7 +434,6 @@ enum vbs_status vbs_exec_file_open(struct vbs_ctx *ctx, struct vbs_exec_file *fi
 done:
     unmap_buffer(&f);
     vbs_text_clear(&f.key);
-    free(f.target);
     return status;
 }
 

@@ -4,6 +4,7 @@
 #include "support/tap.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -59,6 +60,37 @@ static void write_text(const char *path, const char *text)
     vbs_new_file_abandon(&file);
 }
 
+/* A file behind a link that leads nowhere yet, which the caller goes on with. */
+static void test_publish(void)
+{
+    char path[80], link[80];
+    struct vbs_new_file file = {0};
+    struct vbs_ctx ctx = {0};
+    struct stat about = {0};
+    int descriptor = -1, before = count_files();
+
+    in_folder("p", path);
+    in_folder("q", link);
+    ok(symlink("p", link) == 0 && vbs_new_file_open(&ctx, link, &file) == VBS_OK &&
+           vbs_new_file_write(&ctx, &file, 0, "fourth", 6) == VBS_OK && access(path, F_OK) != 0,
+       "a file behind a dangling link");
+    ok(vbs_new_file_publish(&ctx, &file, &descriptor) == VBS_OK && has(path, "fourth") &&
+           lstat(link, &about) == 0 && S_ISLNK(about.st_mode),
+       "gets the name to which the link leads");
+    ok(vbs_write_at(descriptor, 0, "F", 1) == 0 && has(path, "Fourth"), "and stays open");
+    vbs_new_file_abandon(&file);
+    close(descriptor);
+    unlink(path);
+    unlink(link);
+    ok(symlink("q", link) == 0 && vbs_new_file_open(&ctx, link, &file) == VBS_IO &&
+           strstr(ctx.detail, "symbolic links"),
+       "a link to itself is refused: %s", ctx.detail);
+    vbs_new_file_abandon(&file);
+    unlink(link);
+    is_int(vbs_write_at(-1, 0, "", 1), EBADF, "writing says why it failed");
+    is_int(count_files(), before, "nothing else is left");
+}
+
 int main(void)
 {
     char path[80], link[80];
@@ -87,6 +119,7 @@ int main(void)
     ok(vbs_new_file_open(&ctx, "/tmp/none/there/a", &file) == VBS_IO &&
            strstr(ctx.detail, "cannot create '/tmp/none/there/a'"),
        "and a folder that is not there");
+    test_publish();
     unlink(path);
     unlink(link);
     rmdir(folder);
