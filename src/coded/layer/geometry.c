@@ -60,7 +60,7 @@ static void set_pitches(const struct vbs_coded_plan *plan, struct vbs_coded_geom
         MOST_SLAB_FLOATS)
         return;
     g->channel_pitch = g->plane_pitch * g->planes[0] * g->planes[1] * g->planes[2];
-    g->slab_floats = g->channel_pitch * channels + lanes;
+    g->slab_floats = g->channel_pitch * channels + VBS_CODED_BEHIND_SLAB;
     g->sum_lines = g->height;
     if (plan->layer.method == VBS_CODED_DENSE) {
         g->sum_pitch = g->width * g->side;

@@ -10,7 +10,8 @@
  * a span should have as many vectors as there are registers. With AVX2 the limit is n / 2 cycles
  * for an entry of n vectors; measured from the first cache (Zen 3) were 7.3 for 13 vectors and 4.7
  * for 8, and for each row of a block 6 + n more, and some 15 where the number of its entries is not
- * predicted. From the second cache an entry of 8 vectors takes about 10.
+ * predicted. From the second cache an entry of 8 vectors takes about 10. Spans of one float are in
+ * kernel_single.h.
  */
 #include "coded/layer/layer.h"
 
@@ -162,7 +163,7 @@ INLINE void multiply_span(const struct vbs_coded_strip *all, const struct vbs_co
     }
 }
 
-/* One float for each row. */
+/* One float for each row, of readers other than VBS_READ_LINEAR. */
 INLINE void multiply_single(const struct vbs_coded_strip *all, const struct vbs_coded_span *span,
                             const int reader)
 {
@@ -193,6 +194,8 @@ INLINE void multiply_single(const struct vbs_coded_strip *all, const struct vbs_
     }
 }
 
+#include "coded/layer/kernel_single.h"
+
 #define SPAN(LINES, VECTORS)                                                                       \
     case (LINES)*64 + (VECTORS):                                                                   \
         multiply_span(strip, span, reader, LINES, VECTORS);                                        \
@@ -205,7 +208,10 @@ INLINE void multiply_with(const struct vbs_coded_strip *strip, const struct vbs_
     switch (span->n_lines * 64 + span->n_vectors) {
         SPANS
     default:
-        multiply_single(strip, span, reader);
+        if (reader == VBS_READ_LINEAR)
+            multiply_linear_single(strip, span);
+        else
+            multiply_single(strip, span, reader);
     }
 }
 

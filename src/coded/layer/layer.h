@@ -41,9 +41,13 @@ struct vbs_coded_strip {
     int number_bytes;
     const uint8_t *distances, *indices; /* from the first row on */
     const float *codebook;
+    int n_values;           /* of it */
     const int32_t *offsets; /* [block columns] in bytes */
-    size_t stride;          /* in bytes */
+    size_t stride;          /* in bytes; one float, where spans are single floats */
 };
+
+/* Floats behind a slab that a kernel may read. */
+#define VBS_CODED_BEHIND_SLAB 16
 
 /* The positions to which a strip is applied: n_lines lines of n_vectors vectors each; n_vectors 0:
  * one float. */

@@ -129,5 +129,6 @@ struct vbs_coded_strip vbs_coded_strip_of(const struct vbs_coded *coded,
                                     .number_bytes = size,
                                     .distances = distances + skipped,
                                     .indices = distances + n + skipped,
-                                    .codebook = coded->codebook};
+                                    .codebook = coded->codebook,
+                                    .n_values = (int)coded->header.n_values};
 }
