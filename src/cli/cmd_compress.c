@@ -154,7 +154,10 @@ const struct cli_command cli_compress = {
                                       {"LIST", "values with commas between: a value for all "
                                                "layers, and KIND=value or LAYER=value, where KIND "
                                                "is conv or fc and LAYER a name or number of "
-                                               "'vbslab models show'; the narrowest counts"},
+                                               "'vbslab models show'; the narrowest counts. "
+                                               "Layers of fewer than 1024 weights, and "
+                                               "convolutions of each channel on its own, are "
+                                               "coded where LAYER names them"},
                                       {0}},
     .example = "vbslab compress alexnet -o small.vbz --density comp-alexnet\n"
                "vbslab compress net.onnx -o net.vbz --density 80% --bits conv=8,fc=5",

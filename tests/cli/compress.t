@@ -66,6 +66,10 @@ run compress tiny.net -o u.vbz --density 25%,conv=0.5,c3=0.1 --bits 4,f1=6,c1=3 
 row_is "a layer that is named is coded" c1 form=joint bits=3 nonzero=288
 row_is "what names a layer goes first" c3 nonzero=461 bits=4 index_bits=3
 row_is "then its kind, then all" f1 nonzero=48000 bits=6
+for list in --index-bits=c1=3 --excess=c1=0.1 --format=c1=auto; do
+    run compress tiny.net -o u.vbz $list --csv && mv out csv
+    row_is "in any list: $list" c1 nonzero=576
+done
 run compress tiny.net -o u.vbz --density f1=0.1,7=0 --bits 12 --csv
 [ $code -eq 2 ] && grep -q "no layer '7'" err
 report $? "a layer without weights cannot be named"

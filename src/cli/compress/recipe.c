@@ -33,7 +33,7 @@ struct assignment {
     read_value *read;
     int pass;       /* 0: values for all layers, 1: for all of a kind, 2: for single ones */
     double *values; /* [1..n_layers]; NaN: none */
-    bool *named;    /* [1..n_layers] in pass 2; may be null */
+    bool *named;    /* [1..n_layers] in pass 2 */
 };
 
 static bool can_be_coded(const struct vbs_network *network, int layer)
@@ -156,7 +156,7 @@ static enum vbs_status assign(struct vbs_ctx *ctx, const struct assignment *to, 
         found = true;
         if (to->pass == (kind ? 1 : 2))
             to->values[k] = value;
-        if (to->pass == 2 && !kind && to->named)
+        if (to->pass == 2 && !kind)
             to->named[k] = true;
     }
     return found ? VBS_OK : unknown_layer(ctx, to, name);
@@ -311,11 +311,10 @@ static enum vbs_status choose(struct vbs_ctx *ctx, const struct vbs_network *net
     }
     return n_coded > 0
                ? VBS_OK
-               : vbs_fail(
-                     ctx, VBS_USAGE,
-                     "'%.100s' has no layer with weights to code: convolutions and inner "
-                     "products of %d weights or more, or layers that --density or --bits names",
-                     network->name, COMPRESS_LEAST_WEIGHTS);
+               : vbs_fail(ctx, VBS_USAGE,
+                          "'%.100s' has no layer with weights to code: convolutions and inner "
+                          "products of %d weights or more, or layers that an option names",
+                          network->name, COMPRESS_LEAST_WEIGHTS);
 }
 
 /* Reads the lists of all options. */
@@ -340,7 +339,7 @@ static enum vbs_status read_lists(struct cli *cli, const char *const *texts,
                                 .network = network,
                                 .read = READ[i],
                                 .values = values + (ptrdiff_t)i * n,
-                                .named = i < 2 ? named : NULL};
+                                .named = named};
 
         VBS_TRY(read_list(cli, &to, cli_value(cli, texts, options[i])));
     }

@@ -141,7 +141,7 @@ static void print_notes(struct cli *cli, const struct compress_report *report)
     if (has_dense(report))
         printf(
             "dense: layers of fewer than %d weights and convolutions of each channel on its own, "
-            "which are coded where --density or --bits names them; transposed convolutions.\n",
+            "which are coded where an option names them; transposed convolutions.\n",
             COMPRESS_LEAST_WEIGHTS);
     print_sizes(report);
     if (vbs_network_stored(report->network) == 0)
