@@ -5,6 +5,7 @@
 # OPT     optimisation and debugging;  CFLAGS, LDFLAGS are added at the end
 # CUDA    no: without the cudnn backend; yes: it must be built; else it is built where CUDA 13 and
 #         cuDNN 9 are found, in CUDA_HOME, by pkg-config or in the usual folders
+# COMMIT  what tells builds of one version apart (default: of a checkout, its commit)
 # V=1     shows the commands
 # JOBS    how many compilers and tests run at once (default: one per core)
 # T       words: check, test and the sanitizers run only tests whose path holds one of them (T=unit/plan)
@@ -12,6 +13,8 @@
 VERSION = 0.2.0
 # Programs linked with another minor version of 0.x are not compatible.
 ABI     = $(basename $(VERSION))
+# The commit of a checkout, by which builds of one version are told apart; empty elsewhere.
+COMMIT ?= $(if $(wildcard .git),$(shell git describe --always --dirty --exclude='*' 2>/dev/null))
 BUILD  ?= build
 PREFIX ?= /usr/local
 DESTDIR =
@@ -79,7 +82,7 @@ ROOM_SRC = $(foreach r,$(ROOMS),$(wildcard src/$(r)/*.c src/$(r)/*/*.c src/$(r)/
 LIB_SRC = $(filter-out $(LEFT_OUT) src/cli/%,$(ROOM_SRC))
 CLI_SRC = $(filter src/cli/%,$(ROOM_SRC))
 LIB_OBJ = $(LIB_SRC:%.c=$(BUILD)/%.o) $(GENERATED:%.c=%.o)
-CLI_OBJ = $(CLI_SRC:%.c=$(BUILD)/%.o)
+CLI_OBJ = $(CLI_SRC:%.c=$(BUILD)/%.o) $(BUILD)/generated/build.o
 HEADERS = $(wildcard include/vbslab/*.h)
 
 # Tests of the cudnn backend run on a fake of CUDA and cuDNN, which only they are linked with.
@@ -193,6 +196,12 @@ $(BUILD)/generated/%.o: $(BUILD)/generated/%.c
 $(BUILD)/generated/models.c: tools/embed.sh $(MODELS:%=models/%.net)
 	$(Q)mkdir -p $(@D)
 	$(Q)tools/embed.sh vbs_models $(MODELS:%=models/%.net) > $@
+
+# Changes when the commit does.
+BUILD_TEXT = const char cli_build[] = "$(VERSION)$(addprefix -,$(COMMIT))";
+$(BUILD)/generated/build.c: always
+	$(Q)mkdir -p $(@D)
+	$(Q)echo '$(BUILD_TEXT)' | cmp -s - $@ || echo '$(BUILD_TEXT)' > $@
 
 $(BUILD)/generated/schema.c: tools/embed.sh $(sort $(wildcard db/*.sql))
 	$(Q)mkdir -p $(@D)

@@ -39,6 +39,9 @@ struct cli {
     size_t n_gathered;
 };
 
+/* The version, and the commit of a build from a checkout, "0.2.0-16a2bdb"; the build makes it. */
+extern const char cli_build[];
+
 #define CLI_PLANNERS "@planners@"
 
 /* One option of a command. Arguments are taken as "--name VALUE" or "--name=VALUE". */

@@ -164,6 +164,7 @@ enum vbs_status cli_measure_network(struct cli *cli, const struct cli_measuring 
     cli_progress_end(cli);
     if (status != VBS_OK)
         return status;
+    session->provenance.vbslab = cli_build;
     status = measure_session(cli, how, network, store, session, id);
     session->ops->close(session);
     return status;
