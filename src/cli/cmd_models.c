@@ -417,6 +417,10 @@ static void print_notes(const struct vbs_network *network)
     printf("\nweights: %s\n", vbs_network_parameters(network) == 0 ? "none"
                               : vbs_network_stored(network) > 0    ? "from the file"
                                                                    : "seeded, the file has none");
+    if (is_coded(network))
+        printf("coded: bytes in the file, in this form ('only': plans use no other); bits: of an "
+               "index "
+               "+ a distance\n");
     if (network->whole)
         printf("samples: whole inputs of the file; it computes along dimension 0\n");
 }

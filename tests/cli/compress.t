@@ -182,6 +182,8 @@ report $? "weights that are shared already stay as they are"
 run compress t.vbz -o less.vbz --density 0.1 --csv && mv out csv
 row_is "and can be pruned further" f1 nonzero=6400 bits=5
 prints "models show has the coded weights" "joint" models show t.vbz
+grep -q '^coded: bytes in the file, .*; bits: of an index + a distance$' out
+report $? "and says what the columns are"
 run models show bytes.vbz
 grep -q "bytes only .*70.0%   5+" out
 report $? "with density and bits"
