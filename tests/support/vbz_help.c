@@ -58,23 +58,30 @@ enum vbs_status vbz_write(struct vbs_ctx *ctx, const struct vbs_network *network
     return status;
 }
 
-struct vbs_network *vbz_network(const char *model, const struct vbz_recipe *recipe)
+struct vbs_network *vbz_coded(struct vbs_network *plain, const struct vbz_recipe *recipe)
 {
     char path[] = "/tmp/t_vbz.XXXXXX.vbz";
-    int file = mkstemps(path, 4);
-    struct vbs_network *network = NULL, *plain = NULL;
+    int file = plain ? mkstemps(path, 4) : -1;
+    struct vbs_network *network = NULL;
     struct vbs_ctx ctx = {0};
-    enum vbs_status status = vbs_network_load(&ctx, model, NULL, &plain);
 
-    if (status == VBS_OK)
-        status = vbz_write(&ctx, plain, recipe, path);
-    if (status == VBS_OK)
-        status = vbs_network_load(&ctx, path, NULL, &network);
-    if (status != VBS_OK)
-        printf("# %s\n", vbs_detail(&ctx));
+    if (file < 0)
+        return NULL;
+    if (vbz_write(&ctx, plain, recipe, path) != VBS_OK ||
+        vbs_network_load(&ctx, path, NULL, &network) != VBS_OK)
+        printf("# %s: %s\n", plain->name, vbs_detail(&ctx));
     vbs_network_free(plain);
-    if (file >= 0)
-        close(file);
+    close(file);
     unlink(path);
     return network;
+}
+
+struct vbs_network *vbz_network(const char *model, const struct vbz_recipe *recipe)
+{
+    struct vbs_network *plain = NULL;
+    struct vbs_ctx ctx = {0};
+
+    if (vbs_network_load(&ctx, model, NULL, &plain) != VBS_OK)
+        printf("# %s\n", vbs_detail(&ctx));
+    return vbz_coded(plain, recipe);
 }

@@ -17,8 +17,11 @@ struct vbz_recipe {
 enum vbs_status vbz_write(struct vbs_ctx *ctx, const struct vbs_network *network,
                           const struct vbz_recipe *recipe, const char *path);
 
-/* Loads a model, writes it in a file of its own, and loads that, which is then removed. Null, with
- * a line on standard output, where this fails. */
+/* Writes a network, which is freed, in a file of its own, and loads that, which is then removed.
+ * Null, with a line on standard output, where this fails; null for null. */
+struct vbs_network *vbz_coded(struct vbs_network *plain, const struct vbz_recipe *recipe);
+
+/* Does the same with a model. */
 struct vbs_network *vbz_network(const char *model, const struct vbz_recipe *recipe);
 
 #endif

@@ -274,9 +274,30 @@ static bool is_of(dnnl_primitive_t primitive, const_dnnl_primitive_desc_t pd)
     return name && own_name && strcmp(name, own_name) == 0 && answers(&question, own);
 }
 
+dnnl_status_t od_prepare_gemm(void)
+{
+    static const float a[4] = {0}, b[4] = {0};
+    float c[4] = {0};
+    dnnl_status_t status = check_headroom();
+
+    if (status == dnnl_success)
+        status = dnnl_sgemm('N', 'N', 2, 2, 2, 1, a, 2, b, 2, 0, c, 2);
+    if (status == dnnl_success)
+        status = dnnl_sgemm('N', 'N', 1, 2, 2, 1, a, 2, b, 2, 0, c, 2);
+    return status;
+}
+
+/* Gives whether an implementation multiplies matrices by what all products of the process share. */
+static bool is_gemm(const_dnnl_primitive_desc_t pd)
+{
+    const char *name = od_pd_name(pd);
+
+    return name && strstr(name, "gemm");
+}
+
 dnnl_status_t od_primitive_create(const_dnnl_primitive_desc_t pd, dnnl_primitive_t *primitive)
 {
-    dnnl_status_t status = check_headroom();
+    dnnl_status_t status = is_gemm(pd) ? od_prepare_gemm() : check_headroom();
 
     if (status == dnnl_success)
         status = dnnl_primitive_create(primitive, pd);

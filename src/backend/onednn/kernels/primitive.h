@@ -48,6 +48,10 @@ dnnl_status_t od_pd_concat(const dnnl_memory_desc_t *dst, int n, int dimension,
 /* Gives oneDNN's name of the implementation; it lives as long as pd. Null: it has none. */
 const char *od_pd_name(const_dnnl_primitive_desc_t pd);
 
+/* Lets oneDNN generate what all products of matrices of the process share, which it would otherwise
+ * do during the first of them. od_primitive_create does so itself. */
+dnnl_status_t od_prepare_gemm(void);
+
 /* Makes a primitive of exactly this implementation, so that the scratchpad of pd is its own. */
 dnnl_status_t od_primitive_create(const_dnnl_primitive_desc_t pd, dnnl_primitive_t *primitive);
 

@@ -265,10 +265,15 @@ static enum vbs_status build_kernel(struct od_build *b, const struct coded_algor
     const struct od_weights *w = &b->session->weights[b->layer];
     const struct vbs_coded_plan *plan = NULL;
     dnnl_memory_t data[4] = {NULL};
+    dnnl_status_t dnnl = dnnl_success;
     struct od_packed *packed;
     dnnl_memory_desc_t md;
     int64_t ws_bytes;
 
+    if (algorithm->method == VBS_CODED_DENSE)
+        dnnl = od_prepare_gemm();
+    if (dnnl != dnnl_success)
+        return od_fail(b, dnnl, algorithm->name);
     describe_layer(b, &layer);
     VBS_TRY(make_plan(b, &layer, &plan));
     VBS_TRY(od_weights_coded(b, coded, &packed));
