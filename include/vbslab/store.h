@@ -77,11 +77,16 @@ enum vbs_status vbs_store_load(struct vbs_ctx *ctx, struct vbs_store *store, int
 /* The caller's order of the profiles of a model. */
 struct vbs_store_preference {
     void *self;
-    /* Gives a rank: the larger, the better. */
+    /* Gives a rank: the larger, the better. Null: all are equal. */
     int (*rank)(void *self, const struct vbs_provenance *provenance);
+    /* A network with the name of the model, of this input: a profile that was measured into this
+     * store with this input, but on a network of another hash, is passed over. Null: none is. */
+    const char *input;
+    uint64_t network_hash;
 };
 
-/* The profile that vbs_store_choose chose, and the number of profiles of the model. */
+/* The profile that vbs_store_choose chose, and the number of profiles of the model, without those
+ * that are passed over. */
 struct vbs_store_choice {
     int64_t id;
     int rank;       /* of the profile that was chosen */
@@ -96,6 +101,11 @@ struct vbs_store_choice {
 enum vbs_status vbs_store_choose(struct vbs_ctx *ctx, struct vbs_store *store, const char *model,
                                  const struct vbs_store_preference *preference,
                                  struct vbs_store_choice *choice) VBS_MUST_CHECK;
+
+/* Gives whether profile id was measured into this store on a network of another hash than this one
+ * (vbs_network_hash); false for an imported profile, whose network is not known. VBS_STORE. */
+enum vbs_status vbs_store_is_of_another(struct vbs_ctx *ctx, struct vbs_store *store, int64_t id,
+                                        uint64_t network_hash, bool *another) VBS_MUST_CHECK;
 
 /* Deletes n profiles with all their data; on failure none of them. An id that is given twice counts
  * once. VBS_NOT_FOUND; VBS_STORE when a process that still runs measures one. */

@@ -17,7 +17,7 @@
 
 /* Fails with the most similar name of a model that has a complete profile. */
 static enum vbs_status fail_no_model(struct vbs_ctx *ctx, struct vbs_store *store,
-                                     const char *model, int64_t unfinished)
+                                     const char *model, int64_t unfinished, int n_passed)
 {
     struct vbs_store_list *list = NULL;
     enum vbs_status status = vbs_store_profiles(ctx, store, &list);
@@ -35,7 +35,12 @@ static enum vbs_status fail_no_model(struct vbs_ctx *ctx, struct vbs_store *stor
         if (list->entries[i].complete)
             names[n_names++] = list->entries[i].provenance.model;
     near = vbs_nearest_name(model, names, n_names);
-    if (unfinished > 0)
+    if (n_passed > 0)
+        status = vbs_fail(ctx, VBS_NOT_FOUND,
+                          "store '%s' has profiles of '%s', but of another network with this name; "
+                          "'vbslab measure' makes one",
+                          store->shown, model);
+    else if (unfinished > 0)
         status = vbs_fail(ctx, VBS_NOT_FOUND,
                           "store '%s' has only an unfinished profile of '%s'; 'vbslab measure' "
                           "goes on with it",
@@ -67,9 +72,20 @@ static const char *comparable_date(const char *date)
 
 struct choosing {
     struct vbs_store_choice best;
+    int n_passed;               /* profiles of other networks with this name */
     struct vbs_arena arenas[2]; /* of the best profile and of the next one; the two are swapped */
     const char *best_date;
 };
+
+/* Gives whether the row was measured on another network than the preference says; the hash is in
+ * column 1. */
+static bool is_of_another(const struct vbs_store_preference *preference, sqlite3_stmt *stmt,
+                          const struct vbs_provenance *provenance)
+{
+    return preference && preference->input && sqlite3_column_type(stmt, 1) != SQLITE_NULL &&
+           strcmp(preference->input, provenance->input) == 0 &&
+           sqlite3_column_int64(stmt, 1) != vbs_rows_hash(preference->network_hash);
+}
 
 /* Rows come in the order in which profiles were completed. Of equally good profiles the later one
  * is taken. */
@@ -81,8 +97,13 @@ static enum vbs_status consider(struct vbs_ctx *ctx, struct choosing *choosing, 
     struct vbs_store_choice *best = &choosing->best;
     int rank = 0;
 
-    VBS_TRY(vbs_rows_provenance(ctx, arena, stmt, 1, &provenance));
-    if (preference)
+    VBS_TRY(vbs_rows_provenance(ctx, arena, stmt, 2, &provenance));
+    if (is_of_another(preference, stmt, &provenance)) {
+        choosing->n_passed++;
+        vbs_arena_clear(arena);
+        return VBS_OK;
+    }
+    if (preference && preference->rank)
         rank = preference->rank(preference->self, &provenance);
     best->n_complete++;
     if (best->id == 0 || rank > best->rank ||
@@ -109,8 +130,8 @@ static enum vbs_status choose(struct vbs_ctx *ctx, struct vbs_store *store, cons
     bool row = true;
 
     VBS_TRY(vbs_sql_prepare(ctx, store,
-                            "SELECT id, " VBS_ROWS_PROVENANCE " FROM profile WHERE model = ? AND "
-                            "completed IS NOT NULL ORDER BY completed",
+                            "SELECT id, network_hash, " VBS_ROWS_PROVENANCE " FROM profile WHERE "
+                            "model = ? AND completed IS NOT NULL ORDER BY completed",
                             &stmt));
     status = vbs_sql_bind(ctx, store, stmt, "t", model);
     while (status == VBS_OK && row) {
@@ -136,13 +157,26 @@ enum vbs_status vbs_store_choose(struct vbs_ctx *ctx, struct vbs_store *store, c
     vbs_arena_clear(&choosing.arenas[1]);
     if (status == VBS_OK && choosing.best.id == 0)
         status = vbs_sql_value(ctx, store, &unfinished,
-                               "SELECT count(*) FROM profile WHERE model = ?", "t", model);
+                               "SELECT count(*) FROM profile WHERE model = ? AND completed IS NULL",
+                               "t", model);
     status = vbs_sql_end(ctx, store, status);
     if (status != VBS_OK)
         return status;
     if (choosing.best.id == 0)
-        return fail_no_model(ctx, store, model, unfinished);
+        return fail_no_model(ctx, store, model, unfinished, choosing.n_passed);
     *choice = choosing.best;
+    return VBS_OK;
+}
+
+enum vbs_status vbs_store_is_of_another(struct vbs_ctx *ctx, struct vbs_store *store, int64_t id,
+                                        uint64_t network_hash, bool *another)
+{
+    int64_t n;
+
+    VBS_TRY(vbs_sql_value(ctx, store, &n,
+                          "SELECT count(*) FROM profile WHERE id = ? AND network_hash <> ?", "ii",
+                          id, vbs_rows_hash(network_hash)));
+    *another = n > 0;
     return VBS_OK;
 }
 

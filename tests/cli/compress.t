@@ -207,6 +207,26 @@ OMP_PROC_BIND=false run run t.csv --model e.vbz --memory 1MiB
 [ $code -eq 1 ] && grep -q "the profile is of another network" err
 report $? "a file of another network is refused"
 
+# Other weights under the name of the file have no profile, whatever was measured before.
+cp t.vbz first.vbz
+run compress tiny.net -o t.vbz --density 95%
+refuses "other coded weights of the same name are not measured" 1 \
+    "are of another network with this name, of other layers or other coded weights; run 'vbslab measure ./t.vbz' first" \
+    plan ./t.vbz --memory 1MiB
+OMP_PROC_BIND=false run run 2 --model ./t.vbz --planner fbs --memory 4MiB --threads 1
+grep -q "warning: profile 2 was measured on another network, of other layers or other coded weights than 't'" err
+report $? "a profile that is named is used with a warning"
+OMP_PROC_BIND=false run run ./t.vbz --memory 1MiB --request 3 --check --threads 1 --json
+[ $code -eq 0 ] && grep -q "no measured profile of 't' .*: measuring it first" err && ! grep -q 'another network' err
+report $? "run measures them"
+run plan ./t.vbz --memory 1MiB
+grep -q 'profile *3,' out
+report $? "and finds their profile"
+mv first.vbz t.vbz
+run plan ./t.vbz --memory 1MiB
+[ $code -eq 0 ] && grep -q 'profile *2,' out
+report $? "and the first one by the first weights"
+
 # --- ONNX ---
 
 cp "$DATA/onnx/external.onnx" "$DATA/onnx/external.bin" .

@@ -94,22 +94,30 @@ static enum vbs_status suggest(struct cli *cli, const char *word, const struct v
     return VBS_OK;
 }
 
-static bool is_unfinished(const struct vbs_store_list *list, const char *model)
+/* Gives whether list has a profile of model that is complete, or one that is not. */
+static bool has_profile(const struct vbs_store_list *list, const char *model, bool complete)
 {
     for (int i = 0; i < list->n_entries; i++)
-        if (strcmp(list->entries[i].provenance.model, model) == 0)
+        if (list->entries[i].complete == complete &&
+            strcmp(list->entries[i].provenance.model, model) == 0)
             return true;
     return false;
 }
 
-/* Fails because list has no complete profile of model, for which word stands: the detail names the
- * command that makes one, or a similar name. */
+/* Fails because list has no complete profile of model, for which word stands, or only such of
+ * another network: the detail names the command that makes one, or a similar name. */
 static enum vbs_status fail_unmeasured(struct cli *cli, const char *word, const char *model,
                                        const struct vbs_store_list *list)
 {
     char suggestion[MAX_SUGGESTED + 32];
 
-    if (is_unfinished(list, model))
+    if (has_profile(list, model, true))
+        return vbs_fail(&cli->ctx, VBS_STORE,
+                        "the profiles of '%.100s' in '%.150s' are of another network with this "
+                        "name, of other layers or other coded weights; run 'vbslab measure %.100s' "
+                        "first",
+                        model, cli->db_path, word);
+    if (has_profile(list, model, false))
         return vbs_fail(&cli->ctx, VBS_STORE,
                         "store '%.150s' has only an unfinished profile of '%.100s'; 'vbslab "
                         "measure' goes on with it",
@@ -178,18 +186,60 @@ static int rank(void *self, const struct vbs_provenance *provenance)
                : RANK_ELSEWHERE;
 }
 
+/* A model that a word of the command line stands for. */
+struct named_model {
+    char name[VBS_MAX_NAME]; /* under which its profiles are stored */
+    char input[64];          /* of the network in a file; "": the network is not known */
+    uint64_t network_hash;
+};
+
+/* Finds the model of word, a model's name or file. */
+static enum vbs_status find_model(struct cli *cli, const char *word, struct named_model *model)
+{
+    struct vbs_network *network = NULL;
+    enum vbs_status status;
+
+    snprintf(model->name, sizeof model->name, "%s", word);
+    model->input[0] = '\0';
+    if (!cli_is_network_file(word))
+        return VBS_OK;
+    status = vbs_network_load(&cli->ctx, word, NULL, &network);
+    if (status == VBS_OK) {
+        snprintf(model->name, sizeof model->name, "%s", network->name);
+        vbs_shape_format(&network->input, model->input, sizeof model->input);
+        model->network_hash = vbs_network_hash(network);
+    }
+    vbs_network_free(network);
+    if (status != VBS_USAGE)
+        return status;
+    /* The file leaves sizes open, which the profile has. */
+    vbs_network_file_name(word, model->name);
+    return VBS_OK;
+}
+
+static enum vbs_status choose(struct cli *cli, struct vbs_store *store,
+                              const struct named_model *model, struct vbs_store_choice *choice)
+{
+    struct machine machine = {.n_processors = sysconf(_SC_NPROCESSORS_ONLN)};
+    struct vbs_store_preference preference = {.self = &machine,
+                                              .rank = rank,
+                                              .input = model->input[0] ? model->input : NULL,
+                                              .network_hash = model->network_hash};
+
+    return vbs_store_choose(&cli->ctx, store, model->name, &preference, choice);
+}
+
 /* Chooses the profile of model where only the model is named; a store that does not exist has
  * none. */
 static enum vbs_status find_by_name(struct cli *cli, struct vbs_store *store, const char *word,
-                                    const char *model, struct vbs_store_choice *choice)
+                                    const struct named_model *model,
+                                    struct vbs_store_choice *choice)
 {
-    struct machine machine = {.n_processors = sysconf(_SC_NPROCESSORS_ONLN)};
-    struct vbs_store_preference preference = {.self = &machine, .rank = rank};
     struct vbs_store_list none = {0}, *list = NULL;
     enum vbs_status status = VBS_NOT_FOUND;
 
     if (store)
-        status = vbs_store_choose(&cli->ctx, store, model, &preference, choice);
+        status = choose(cli, store, model, choice);
     if (status == VBS_NOT_FOUND && store) {
         status = vbs_store_find_tag(&cli->ctx, store, word, &choice->id);
         choice->n_complete = 0;
@@ -198,7 +248,7 @@ static enum vbs_status find_by_name(struct cli *cli, struct vbs_store *store, co
         return status;
     status = store ? vbs_store_profiles(&cli->ctx, store, &list) : VBS_OK;
     if (status == VBS_OK)
-        status = fail_unmeasured(cli, word, model, list ? list : &none);
+        status = fail_unmeasured(cli, word, model->name, list ? list : &none);
     vbs_store_list_free(list);
     return status;
 }
@@ -239,26 +289,6 @@ static enum vbs_status load_by_id(struct cli *cli, struct vbs_store *store, int6
     return status;
 }
 
-/* Gives the name under which profiles of word, a model's name or file, are stored. */
-static enum vbs_status find_name(struct cli *cli, const char *word, char name[VBS_MAX_NAME])
-{
-    struct vbs_network *network = NULL;
-    enum vbs_status status;
-
-    snprintf(name, VBS_MAX_NAME, "%s", word);
-    if (!cli_is_network_file(word))
-        return VBS_OK;
-    status = vbs_network_load(&cli->ctx, word, NULL, &network);
-    if (status == VBS_OK)
-        snprintf(name, VBS_MAX_NAME, "%s", network->name);
-    vbs_network_free(network);
-    if (status != VBS_USAGE)
-        return status;
-    /* The file leaves sizes open, which the profile has. */
-    vbs_network_file_name(word, name);
-    return VBS_OK;
-}
-
 /* Loads a profile from the store. word: its name, or a description of it where *id is not 0. */
 static enum vbs_status load_from_store(struct cli *cli, const char *word, int64_t *id,
                                        struct vbs_profile **profile)
@@ -266,15 +296,15 @@ static enum vbs_status load_from_store(struct cli *cli, const char *word, int64_
     struct vbs_store_choice choice = {.id = *id};
     struct vbs_store *store = NULL;
     bool by_id = *id != 0;
-    char name[VBS_MAX_NAME];
-    enum vbs_status status = by_id ? VBS_OK : find_name(cli, word, name);
+    struct named_model model;
+    enum vbs_status status = by_id ? VBS_OK : find_model(cli, word, &model);
 
     if (status == VBS_OK)
         status = cli_open_store(cli, false, &store);
     if (status == VBS_STORE && !by_id && access(cli->db_path, F_OK) != 0)
         status = VBS_OK;
     if (status == VBS_OK && !by_id)
-        status = find_by_name(cli, store, word, name, &choice);
+        status = find_by_name(cli, store, word, &model, &choice);
     if (status == VBS_OK)
         status = load_by_id(cli, store, choice.id, profile);
     vbs_store_close(store);
@@ -288,17 +318,15 @@ static enum vbs_status load_from_store(struct cli *cli, const char *word, int64_
 
 enum vbs_status cli_has_measured(struct cli *cli, const char *word, bool *has)
 {
-    struct machine machine = {.n_processors = sysconf(_SC_NPROCESSORS_ONLN)};
-    struct vbs_store_preference preference = {.self = &machine, .rank = rank};
     struct vbs_store_choice choice = {.rank = RANK_MODELLED};
     struct vbs_store *store = NULL;
-    char name[VBS_MAX_NAME];
-    enum vbs_status status = find_name(cli, word, name);
+    struct named_model model;
+    enum vbs_status status = find_model(cli, word, &model);
 
     if (status == VBS_OK && access(cli->db_path, F_OK) == 0)
         status = cli_open_store(cli, false, &store);
     if (status == VBS_OK && store)
-        status = vbs_store_choose(&cli->ctx, store, name, &preference, &choice);
+        status = choose(cli, store, &model, &choice);
     vbs_store_close(store);
     if (status != VBS_OK && status != VBS_NOT_FOUND)
         return status;

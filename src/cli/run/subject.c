@@ -85,6 +85,27 @@ static enum vbs_status check_network(struct run_job *job)
     return VBS_OK;
 }
 
+/* Warns where the store says that the profile was measured on another network. */
+static enum vbs_status compare_networks(struct run_job *job)
+{
+    struct vbs_store *store = NULL;
+    enum vbs_status status;
+    bool another = false;
+
+    if (job->profile_id == 0)
+        return VBS_OK;
+    VBS_TRY(cli_open_store(job->cli, false, &store));
+    status = vbs_store_is_of_another(&job->cli->ctx, store, job->profile_id,
+                                     vbs_network_hash(job->network), &another);
+    vbs_store_close(store);
+    if (status == VBS_OK && another)
+        cli_warn(job->cli,
+                 "profile %lld was measured on another network, of other layers or other coded "
+                 "weights than '%.100s': predicted times are not its own",
+                 (long long)job->profile_id, job->network->name);
+    return status;
+}
+
 /* ---- The backend ---- */
 
 /* Gives the word with which 'vbslab measure' measures the profile's network: a path where the
@@ -257,6 +278,7 @@ enum vbs_status run_find_subject(struct run_job *job, const char *word)
         job->threads = 0;
     VBS_TRY(load_network(job, word));
     VBS_TRY(check_network(job));
+    VBS_TRY(compare_networks(job));
     compare_threads(job);
     return VBS_OK;
 }

@@ -222,6 +222,64 @@ static void a_store_that_loses_its_name_is_told(const char *folder)
     free(away);
 }
 
+/* Measures a profile on a network of a hash; gives its id. */
+static int64_t measure(struct vbs_store *store, struct plain_session *plain, uint64_t network_hash)
+{
+    struct vbs_store_run *run = NULL;
+    struct vbs_ctx ctx = {0};
+    int64_t id = -1;
+
+    if (vbs_store_run_begin(&ctx, store, network_hash, &plain->session, &run) != VBS_OK ||
+        feed(&ctx, run, 4, 3) != VBS_OK || vbs_store_run_finish(&ctx, run, NULL, &id) != VBS_OK)
+        printf("# %s\n", ctx.detail);
+    vbs_store_run_free(run);
+    return id;
+}
+
+static void profiles_of_another_network_are_passed_over(const char *folder)
+{
+    static const uint64_t FIRST = UINT64_C(0x8000000000000001), SECOND = 2;
+    char *path = path_in(folder, "networks.sqlite");
+    struct plain_session *plain = plain_session_new(2, 2, 1);
+    const struct vbs_provenance *provenance = &plain->session.provenance;
+    struct vbs_ctx ctx = {0};
+    struct vbs_store *store = open_store(&ctx, path, VBS_STORE_WRITE);
+    struct vbs_store_preference network = {.input = provenance->input, .network_hash = SECOND};
+    struct vbs_store_choice choice = {0};
+    bool another = true;
+    int64_t id;
+
+    is_int(measure(store, plain, FIRST), 1, "a network is measured");
+    ok(vbs_store_choose(&ctx, store, provenance->model, &network, &choice) == VBS_NOT_FOUND &&
+           choice.id == 0 && strstr(ctx.detail, "of another network with this name"),
+       "another one of its name has no profile: %s", ctx.detail);
+    network.input = "1x2x3";
+    ok(vbs_store_choose(&ctx, store, provenance->model, &network, &choice) == VBS_OK &&
+           choice.id == 1,
+       "a network of another input cannot be told apart");
+    network.input = provenance->input;
+    is_int(measure(store, plain, SECOND), 2, "it is measured, too");
+    ok(vbs_store_choose(&ctx, store, provenance->model, &network, &choice) == VBS_OK &&
+           choice.id == 2 && choice.n_complete == 1,
+       "then it has one");
+    network.network_hash = FIRST;
+    ok(vbs_store_choose(&ctx, store, provenance->model, &network, &choice) == VBS_OK &&
+           choice.id == 1,
+       "and the first still its own");
+    ok(vbs_store_is_of_another(&ctx, store, 1, FIRST, &another) == VBS_OK && !another &&
+           vbs_store_is_of_another(&ctx, store, 1, SECOND, &another) == VBS_OK && another,
+       "a profile knows its network");
+    id = save_example(path, provenance->model);
+    network.network_hash = 3;
+    ok(vbs_store_is_of_another(&ctx, store, id, SECOND, &another) == VBS_OK && !another &&
+           vbs_store_choose(&ctx, store, provenance->model, &network, &choice) == VBS_OK &&
+           choice.id == id,
+       "that of an imported one is not known");
+    vbs_store_close(store);
+    plain_session_free(plain);
+    free(path);
+}
+
 static volatile sig_atomic_t interrupted;
 
 static void interrupt(int number)
@@ -295,6 +353,7 @@ int main(void)
     a_tag_is_a_name_for_one_profile(folder);
     a_store_that_loses_its_name_is_told(folder);
     kernels_that_were_not_written_are_added(folder);
+    profiles_of_another_network_are_passed_over(folder);
     an_endless_store_can_be_interrupted(folder);
     remove_folder(folder);
     return done_testing();
