@@ -12,6 +12,7 @@ mask()
         -e 's/ \(measured\|modelled\) [0-9]\{4\}-[0-9][0-9]-[0-9][0-9]$/ \1 YYYY-MM-DD/' \
         -e 's/^\(hash  *\|.*"hash": "\)[0-9a-f]\{32\}/\1HASH/' \
         -e 's/content [0-9a-f]\{12\}/content HASH/' \
+        -e 's/^\(vbslab *[0-9.]*\)-[-0-9a-z]*$/\1/; s/\("vbslab": "[0-9.]*\)-[^"]*"/\1"/' \
         -e 's/^\(vbslab *\)[0-9.]*$/\1VERSION/' \
         -e 's/"plan_us": [0-9.e+-]*/"plan_us": PLAN_US/' \
         -e 's/"solver": { "peak_bytes": [0-9]* }/"solver": { "peak_bytes": 4096 }/' \
