@@ -31,14 +31,6 @@ int cli_unknown_command(struct cli *cli, const char *name)
     return cli_usage(cli, "unknown command '%s'", name);
 }
 
-/* Prints the version, and the build where it has a name of its own. */
-static void print_version(void)
-{
-    printf("vbslab %s\n", vbs_version());
-    if (strcmp(cli_build, vbs_version()) != 0)
-        printf("build %s\n", cli_build);
-}
-
 /* Obeys the options of every command. True when nothing else needs to be done, with the exit
  * code. */
 static bool obey_globals(struct cli *cli, const struct cli_words *words, int *code)
@@ -59,7 +51,7 @@ static bool obey_globals(struct cli *cli, const struct cli_words *words, int *co
     else if (words->globals[CLI_HELP])
         cli_print_help(cli);
     else if (words->globals[CLI_VERSION])
-        print_version();
+        printf("vbslab %s\n", cli_build);
     else
         return false;
     return true;
