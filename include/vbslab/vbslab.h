@@ -7,6 +7,7 @@
 #include "vbslab/backend.h"
 #include "vbslab/coded.h"
 #include "vbslab/coded_layer.h"
+#include "vbslab/data.h"
 #include "vbslab/exec.h"
 #include "vbslab/measure.h"
 #include "vbslab/mmcnn.h"
