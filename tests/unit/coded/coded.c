@@ -6,11 +6,9 @@
  */
 #include "reference/coded/decode.h"
 #include "reference/coded/code.h"
-#include "support/tally.h"
+#include "support/coded_subject.h"
 #include "support/trials.h"
-#include "vbslab/coded.h"
 
-#include <gsl/gsl_rng.h>
 #include <stdlib.h>
 
 #define SEED       15
@@ -31,39 +29,13 @@
 enum property { TALLY_ENUM(PROPERTY_LIST, N_PROPERTIES) };
 static const char *const PROPERTY_TEXTS[] = {TALLY_TEXTS(PROPERTY_LIST)};
 
-struct subject {
-    struct tally tally;
-    gsl_rng *rng;
-    int number;
-    struct vbs_quantised quantised;
-    struct vbs_coding_options options;
-    double density;
-};
-
-static void describe(const void *self)
-{
-    const struct subject *subject = self;
-
-    printf("matrix %d, %" PRId64 " x %" PRId64 ", %s, %d and %d bits, blocks of %" PRId64
-           " x %" PRId64 ", density %g",
-           subject->number, subject->quantised.n_rows, subject->quantised.n_columns,
-           vbs_coding_name(subject->options.coding), subject->quantised.bits,
-           subject->options.index_bits, subject->options.block_rows, subject->options.block_columns,
-           subject->density);
-}
-
-static void check(struct subject *subject, enum property property, bool holds)
+static void check(struct coded_subject *subject, enum property property, bool holds)
 {
     tally_check(&subject->tally, (int)property, holds);
 }
 
-static int random_below(struct subject *subject, int n)
-{
-    return (int)gsl_rng_uniform_int(subject->rng, (unsigned long)n);
-}
-
 /* Makes a matrix without weights, and a codebook. */
-static bool make_empty(struct subject *subject, int64_t n_rows, int64_t n_columns, int bits,
+static bool make_empty(struct coded_subject *subject, int64_t n_rows, int64_t n_columns, int bits,
                        int n_values)
 {
     struct vbs_quantised *quantised = &subject->quantised;
@@ -80,21 +52,21 @@ static bool make_empty(struct subject *subject, int64_t n_rows, int64_t n_column
 }
 
 /* An index other than 0; the smaller ones are more frequent. */
-static uint16_t random_index(struct subject *subject)
+static uint16_t random_index(struct coded_subject *subject)
 {
     int n = subject->quantised.n_values - 1;
 
-    return (uint16_t)(1 + random_below(subject, 1 + random_below(subject, n)));
+    return (uint16_t)(1 + coded_below(subject, 1 + coded_below(subject, n)));
 }
 
 /* Puts weights at distances about the largest that has an entry of its own, and its multiples. */
-static void fill_spaced(struct subject *subject)
+static void fill_spaced(struct coded_subject *subject)
 {
     int64_t most = INT64_C(1) << subject->options.index_bits;
     int64_t n = subject->quantised.n_rows * subject->quantised.n_columns;
 
     for (int64_t i = -1; i < n;) {
-        i += most * random_below(subject, 4) + random_below(subject, 3) - 1;
+        i += most * coded_below(subject, 4) + coded_below(subject, 3) - 1;
         if (i >= 0 && i < n)
             subject->quantised.indices[i] = random_index(subject);
         i += i < 0;
@@ -103,29 +75,29 @@ static void fill_spaced(struct subject *subject)
 
 /* Makes a matrix whose weights come alone or in runs, of few values or of many; some have a single
  * row or column. */
-static bool make_matrix(struct subject *subject)
+static bool make_matrix(struct coded_subject *subject)
 {
     static const double DENSITIES[] = {0, 0.002, 0.04, 0.1, 0.3, 0.9, 1};
     struct vbs_quantised *quantised = &subject->quantised;
     bool is_joint;
     int bits;
 
-    subject->options.coding = (enum vbs_coding)random_below(subject, VBS_N_CODINGS);
-    subject->options.index_bits = 1 + random_below(subject, VBS_MAX_INDEX_BITS);
-    subject->options.block_rows = 1 + random_below(subject, 48);
-    subject->options.block_columns = 1 + random_below(subject, random_below(subject, 2) ? 20 : 500);
+    subject->options.coding = (enum vbs_coding)coded_below(subject, VBS_N_CODINGS);
+    subject->options.index_bits = 1 + coded_below(subject, VBS_MAX_INDEX_BITS);
+    subject->options.block_rows = 1 + coded_below(subject, 48);
+    subject->options.block_columns = 1 + coded_below(subject, coded_below(subject, 2) ? 20 : 500);
     is_joint = subject->options.coding == VBS_CODING_JOINT;
-    bits = 1 + random_below(subject, is_joint                   ? VBS_MAX_PAIR_BITS - 8
-                                     : random_below(subject, 4) ? 8
-                                                                : 16);
-    subject->density = DENSITIES[random_below(subject, 7)];
-    if (!make_empty(subject, 1 + random_below(subject, random_below(subject, 8) ? 40 : 1),
-                    1 + random_below(subject, random_below(subject, 8) ? 400 : 1), bits,
-                    1 + random_below(subject, 1 << bits)))
+    bits = 1 + coded_below(subject, is_joint                  ? VBS_MAX_PAIR_BITS - 8
+                                    : coded_below(subject, 4) ? 8
+                                                              : 16);
+    subject->density = DENSITIES[coded_below(subject, 7)];
+    if (!make_empty(subject, 1 + coded_below(subject, coded_below(subject, 8) ? 40 : 1),
+                    1 + coded_below(subject, coded_below(subject, 8) ? 400 : 1), bits,
+                    1 + coded_below(subject, 1 << bits)))
         return false;
     if (quantised->n_values == 1)
         return true;
-    if (random_below(subject, 6) == 0) {
+    if (coded_below(subject, 6) == 0) {
         fill_spaced(subject);
         return true;
     }
@@ -136,7 +108,7 @@ static bool make_matrix(struct subject *subject)
 }
 
 /* Makes a dense matrix of so many weights that is one block. */
-static bool make_dense(struct subject *subject, enum vbs_coding coding, int64_t n_rows,
+static bool make_dense(struct coded_subject *subject, enum vbs_coding coding, int64_t n_rows,
                        int64_t n_columns)
 {
     subject->density = 1;
@@ -197,7 +169,8 @@ static int64_t entries_of(const struct vbs_quantised *quantised, const int64_t *
 }
 
 /* Counts the entries of the matrix in its blocks, quarters or rows. */
-static int64_t count_entries(const struct subject *subject, const struct vbs_coded_shape *shape)
+static int64_t count_entries(const struct coded_subject *subject,
+                             const struct vbs_coded_shape *shape)
 {
     int64_t *at = malloc((size_t)(shape->block_rows * shape->block_columns) * sizeof *at);
     int64_t n_entries = 0;
@@ -249,7 +222,7 @@ static bool is_harmless(const uint8_t *bytes, size_t n_bytes, int64_t n_weights,
            ((status == VBS_FORMAT || status == VBS_UNSUPPORTED) && ctx.detail[0] != '\0');
 }
 
-static void check_hostile(struct subject *subject, const struct vbs_coded *coded)
+static void check_hostile(struct coded_subject *subject, const struct vbs_coded *coded)
 {
     int64_t n = subject->quantised.n_rows * subject->quantised.n_columns;
     size_t n_bytes;
@@ -263,7 +236,7 @@ static void check_hostile(struct subject *subject, const struct vbs_coded *coded
 
         check(subject, CUT, is_harmless(bytes, cut, n, &opened) && !opened);
         memcpy(copy, bytes, n_bytes);
-        copy[at] ^= (uint8_t)(1 << random_below(subject, 8));
+        copy[at] ^= (uint8_t)(1 << coded_below(subject, 8));
         check(subject, CHANGED, is_harmless(copy, n_bytes, n, &opened));
     }
     free(copy);
@@ -271,7 +244,7 @@ static void check_hostile(struct subject *subject, const struct vbs_coded *coded
 
 /* The reference codes the matrix with any number of bits of a code that its symbols can do with,
  * and the lengths of codes in either of their forms. */
-static void check_written(struct subject *subject, float *dense)
+static void check_written(struct coded_subject *subject, float *dense)
 {
     const struct vbs_quantised *quantised = &subject->quantised;
     const struct vbs_coding_options *options = &subject->options;
@@ -292,8 +265,8 @@ static void check_written(struct subject *subject, float *dense)
     uint8_t *bytes;
 
     least = least > options->index_bits ? least : options->index_bits;
-    matrix.most_bits = least + random_below(subject, (is_joint ? 14 : 18) - least + 1);
-    matrix.all_lengths = matrix.most_bits <= 15 && random_below(subject, 2);
+    matrix.most_bits = least + coded_below(subject, (is_joint ? 14 : 18) - least + 1);
+    matrix.all_lengths = matrix.most_bits <= 15 && coded_below(subject, 2);
     if (matrix.block_rows > matrix.n_rows)
         matrix.block_rows = matrix.n_rows;
     if (matrix.block_columns > matrix.n_columns)
@@ -310,7 +283,7 @@ static void check_written(struct subject *subject, float *dense)
     free(bytes);
 }
 
-static void check_matrix(struct subject *subject)
+static void check_matrix(struct coded_subject *subject)
 {
     int64_t n = subject->quantised.n_rows * subject->quantised.n_columns, n_entries = -1;
     float *dense = malloc((size_t)n * sizeof *dense);
@@ -344,7 +317,7 @@ static void check_matrix(struct subject *subject)
 }
 
 /* Blocks of about 65536 entries, where counts in 16 bits end. */
-static void check_large(struct subject *subject)
+static void check_large(struct coded_subject *subject)
 {
     static const int64_t SIZES[][2] = {{255, 257}, {256, 256}, {1, 65537}, {65537, 1}, {1, 65535}};
 
@@ -379,10 +352,10 @@ static void test_codebooks(void)
 
 int main(int argc, char **argv)
 {
-    struct subject subject = {0};
+    struct coded_subject subject = {0};
     struct trials trials = trials_of(argc, argv, N_MATRICES, SEED, "matrices");
 
-    subject.tally = tally_of(N_PROPERTIES, PROPERTY_TEXTS, describe, &subject);
+    subject.tally = tally_of(N_PROPERTIES, PROPERTY_TEXTS, coded_describe, &subject);
     subject.rng = gsl_rng_alloc(gsl_rng_taus2);
     gsl_rng_set(subject.rng, trials.seed);
     for (subject.number = 0; subject.number < trials.n; subject.number++) {

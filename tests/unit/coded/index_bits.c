@@ -2,11 +2,9 @@
  * Bits of a distance that coding chooses: random matrices have no fewer bytes with any other number
  * of bits, in any form, and coding anew chooses the same. Arguments: number of matrices, seed.
  */
-#include "support/tally.h"
+#include "support/coded_subject.h"
 #include "support/trials.h"
-#include "vbslab/coded.h"
 
-#include <gsl/gsl_rng.h>
 #include <stdlib.h>
 
 #define SEED       2017
@@ -23,42 +21,18 @@
 enum property { TALLY_ENUM(PROPERTY_LIST, N_PROPERTIES) };
 static const char *const PROPERTY_TEXTS[] = {TALLY_TEXTS(PROPERTY_LIST)};
 
-struct subject {
-    struct tally tally;
-    gsl_rng *rng;
-    int number;
-    struct vbs_quantised quantised;
-    struct vbs_coding_options options;
-    double density;
-};
-
-static void describe(const void *self)
-{
-    const struct subject *subject = self;
-
-    printf("matrix %d, %" PRId64 " x %" PRId64 ", %d bits, %s in blocks of %" PRId64 " x %" PRId64
-           ", density %g",
-           subject->number, subject->quantised.n_rows, subject->quantised.n_columns,
-           subject->quantised.bits, vbs_coding_name(subject->options.coding),
-           subject->options.block_rows, subject->options.block_columns, subject->density);
-}
-
-static int below(struct subject *subject, int n)
-{
-    return (int)gsl_rng_uniform_int(subject->rng, (unsigned long)n);
-}
-
-static bool make_matrix(struct subject *subject)
+static bool make_matrix(struct coded_subject *subject)
 {
     static const double DENSITIES[] = {0, 0.001, 0.01, 0.05, 0.1, 0.3, 0.6, 1};
     struct vbs_quantised *quantised = &subject->quantised;
     int64_t n;
 
-    subject->density = DENSITIES[below(subject, 8)];
-    *quantised = (struct vbs_quantised){.n_rows = 1 + below(subject, 60),
-                                        .n_columns = 1 + below(subject, 300),
-                                        .bits = 1 + below(subject, subject->number % 8 ? 9 : 16)};
-    quantised->n_values = 1 + below(subject, 1 << quantised->bits);
+    subject->density = DENSITIES[coded_below(subject, 8)];
+    *quantised =
+        (struct vbs_quantised){.n_rows = 1 + coded_below(subject, 60),
+                               .n_columns = 1 + coded_below(subject, 300),
+                               .bits = 1 + coded_below(subject, subject->number % 8 ? 9 : 16)};
+    quantised->n_values = 1 + coded_below(subject, 1 << quantised->bits);
     n = quantised->n_rows * quantised->n_columns;
     quantised->codebook = calloc((size_t)quantised->n_values, sizeof *quantised->codebook);
     quantised->indices = calloc((size_t)n, sizeof *quantised->indices);
@@ -69,9 +43,10 @@ static bool make_matrix(struct subject *subject)
     for (int64_t i = 0; i < n && quantised->n_values > 1; i++)
         if (gsl_rng_uniform(subject->rng) < subject->density)
             quantised->indices[i] =
-                (uint16_t)(1 + below(subject, 1 + below(subject, quantised->n_values - 1)));
-    subject->options.block_rows = 1 + below(subject, 64);
-    subject->options.block_columns = 1 + below(subject, 300);
+                (uint16_t)(1 +
+                           coded_below(subject, 1 + coded_below(subject, quantised->n_values - 1)));
+    subject->options.block_rows = 1 + coded_below(subject, 64);
+    subject->options.block_columns = 1 + coded_below(subject, 300);
     return true;
 }
 
@@ -83,16 +58,8 @@ static size_t bytes_of(const struct vbs_coded *coded)
     return n;
 }
 
-static bool is_same(const struct vbs_coded *a, const struct vbs_coded *b)
-{
-    size_t n_a, n_b;
-    const void *bytes_a = vbs_coded_bytes(a, &n_a), *bytes_b = vbs_coded_bytes(b, &n_b);
-
-    return n_a == n_b && memcmp(bytes_a, bytes_b, n_a) == 0;
-}
-
 /* Compares coded weights with those of each number of bits. */
-static void compare(struct subject *subject, const struct vbs_coded *chosen)
+static void compare(struct coded_subject *subject, const struct vbs_coded *chosen)
 {
     struct vbs_coding_options options = subject->options;
     struct vbs_coded_shape shape;
@@ -112,12 +79,12 @@ static void compare(struct subject *subject, const struct vbs_coded *chosen)
         if (k > shape.index_bits)
             tally_check(&subject->tally, LARGEST, bytes_of(chosen) < bytes_of(coded));
         if (k == shape.index_bits)
-            tally_check(&subject->tally, SAME, is_same(chosen, coded));
+            tally_check(&subject->tally, SAME, coded_is_same(chosen, coded));
         vbs_coded_free(coded);
     }
 }
 
-static void check_form(struct subject *subject, enum vbs_coding coding)
+static void check_form(struct coded_subject *subject, enum vbs_coding coding)
 {
     struct vbs_coding_options other = {VBS_CODING_BYTES, 8, 7, 50};
     struct vbs_coded *chosen = NULL, *first = NULL, *recoded = NULL;
@@ -139,7 +106,7 @@ static void check_form(struct subject *subject, enum vbs_coding coding)
     tally_check(&subject->tally, RECODED,
                 vbs_code(NULL, &subject->quantised, &other, &first) == VBS_OK &&
                     vbs_coded_recode(NULL, first, &subject->options, &recoded) == VBS_OK &&
-                    is_same(recoded, chosen));
+                    coded_is_same(recoded, chosen));
     vbs_coded_free(recoded);
     vbs_coded_free(first);
     vbs_coded_free(chosen);
@@ -147,10 +114,10 @@ static void check_form(struct subject *subject, enum vbs_coding coding)
 
 int main(int argc, char **argv)
 {
-    struct subject subject = {.number = 0};
+    struct coded_subject subject = {.number = 0};
     struct trials trials = trials_of(argc, argv, N_MATRICES, SEED, "matrices");
 
-    subject.tally = tally_of(N_PROPERTIES, PROPERTY_TEXTS, describe, &subject);
+    subject.tally = tally_of(N_PROPERTIES, PROPERTY_TEXTS, coded_describe, &subject);
     subject.rng = gsl_rng_alloc(gsl_rng_taus2);
     gsl_rng_set(subject.rng, trials.seed);
     for (; subject.number < trials.n; subject.number++) {

@@ -3,11 +3,9 @@
  * all pairs of forms, and for blocks that are larger than the matrix or divide each other or do
  * not. The quantised matrix is never in memory. Arguments: number of matrices, seed.
  */
-#include "support/tally.h"
+#include "support/coded_subject.h"
 #include "support/trials.h"
-#include "vbslab/coded.h"
 
-#include <gsl/gsl_rng.h>
 #include <malloc.h>
 #include <stdlib.h>
 
@@ -137,14 +135,6 @@ static void make_matrix(struct subject *subject)
     subject->second = random_options(subject, second);
 }
 
-static bool is_same(const struct vbs_coded *a, const struct vbs_coded *b)
-{
-    size_t n_a, n_b;
-    const void *bytes_a = vbs_coded_bytes(a, &n_a), *bytes_b = vbs_coded_bytes(b, &n_b);
-
-    return n_a == n_b && memcmp(bytes_a, bytes_b, n_a) == 0;
-}
-
 static void check_matrix(struct subject *subject)
 {
     struct vbs_coded *first = NULL, *second = NULL, *recoded = NULL, *back = NULL;
@@ -155,10 +145,10 @@ static void check_matrix(struct subject *subject)
                     vbs_code(NULL, &subject->quantised, &subject->second, &second) == VBS_OK);
     tally_check(tally, RECODED,
                 first && vbs_coded_recode(NULL, first, &subject->second, &recoded) == VBS_OK);
-    tally_check(tally, SAME, recoded && second && is_same(recoded, second));
+    tally_check(tally, SAME, recoded && second && coded_is_same(recoded, second));
     tally_check(tally, BACK,
                 recoded && vbs_coded_recode(NULL, recoded, &subject->first, &back) == VBS_OK &&
-                    is_same(back, first));
+                    coded_is_same(back, first));
     vbs_coded_free(first);
     vbs_coded_free(second);
     vbs_coded_free(recoded);
