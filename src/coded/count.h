@@ -18,7 +18,7 @@ struct vbs_block_matrix {
 };
 
 /* Cuts a matrix into blocks, and begins the header. VBS_USAGE: an option is out of range, but for
- * index_bits, which is not looked at. vbs_blocks_clear frees what *blocks owns. */
+ * index_bits, which is not checked. vbs_blocks_clear frees what *blocks owns. */
 enum vbs_status vbs_blocks_init(struct vbs_ctx *ctx, const struct vbs_index_matrix *matrix,
                                 const struct vbs_coding_options *options,
                                 struct vbs_block_matrix *blocks) VBS_MUST_CHECK;
