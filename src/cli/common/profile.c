@@ -296,7 +296,7 @@ static enum vbs_status load_from_store(struct cli *cli, const char *word, int64_
     struct vbs_store_choice choice = {.id = *id};
     struct vbs_store *store = NULL;
     bool by_id = *id != 0;
-    struct named_model model;
+    struct named_model model = {.input = ""};
     enum vbs_status status = by_id ? VBS_OK : find_model(cli, word, &model);
 
     if (status == VBS_OK)
@@ -320,7 +320,7 @@ enum vbs_status cli_has_measured(struct cli *cli, const char *word, bool *has)
 {
     struct vbs_store_choice choice = {.rank = RANK_MODELLED};
     struct vbs_store *store = NULL;
-    struct named_model model;
+    struct named_model model = {.input = ""};
     enum vbs_status status = find_model(cli, word, &model);
 
     if (status == VBS_OK && access(cli->db_path, F_OK) == 0)
