@@ -7,12 +7,12 @@
 # package of this machine changes, except for the cross compiler and qemu, which are installed where
 # they are missing (as root).
 #
-#   ROOMS   rooms whose unit tests are run (default: base model profile schedule place plan replay store)
+#   ROOMS   rooms whose unit tests are run (default: base coded model profile schedule place plan replay store)
 #   JOBS    how many compilers and tests run at once (default: one per core)
 set -eu
 cd "$(dirname "$0")/.."
 build=$(pwd)/${BUILD:-build-arm64}
-rooms=${ROOMS:-base model profile schedule place plan replay store}
+rooms=${ROOMS:-base coded model profile schedule place plan replay store}
 jobs=${JOBS:-$(nproc)}
 triple=aarch64-linux-gnu
 sysroot=$build/sysroot
@@ -48,6 +48,7 @@ fi
 libs=$sysroot/usr/lib/$triple
 export PKG_CONFIG_LIBDIR="$libs/pkgconfig:$sysroot/usr/share/pkgconfig" PKG_CONFIG_SYSROOT_DIR="$sysroot"
 tests=
+unset ROOMS # a variable of the Makefile, too
 for room in $rooms; do
     tests="$tests $(echo tests/unit/"$room"/*.c)"
 done
