@@ -29,7 +29,7 @@ Q       = $(if $(V),,@)
 
 WARN = -Wall -Wextra -Wshadow -Wvla -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith \
        -Wcast-qual -Wwrite-strings -Wformat=2 -Werror
-PKGS = gsl jansson sqlite3 libprotobuf-c
+PKGS = gsl jansson sqlite3 libprotobuf-c zlib
 PKG_CFLAGS := $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
 PKG_LIBS   := $(shell pkg-config --libs $(PKGS) 2>/dev/null)
 ALL_CFLAGS  = -std=c17 -D_GNU_SOURCE -fPIC -pthread $(OPT) $(WARN) -Iinclude -Isrc -Itests -I$(BUILD) \
@@ -100,6 +100,7 @@ TEST_BIN     = $(TESTS:%.c=$(BUILD)/%)
 WRAP_MALLOC        = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=strdup,--wrap=aligned_alloc
 LDFLAGS_fault/alloc = $(WRAP_MALLOC)
 LDFLAGS_fault/coded = $(WRAP_MALLOC)
+LDFLAGS_fault/data = $(WRAP_MALLOC)
 LDFLAGS_coded/recode = $(WRAP_MALLOC),--wrap=free
 LDFLAGS_fault/model = $(WRAP_MALLOC)
 LDFLAGS_fault/backend = $(WRAP_MALLOC)

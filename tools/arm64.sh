@@ -7,18 +7,18 @@
 # package of this machine changes, except for the cross compiler and qemu, which are installed where
 # they are missing (as root).
 #
-#   ROOMS   rooms whose unit tests are run (default: base coded model profile schedule place plan replay store)
+#   ROOMS   rooms whose unit tests are run (default: base data coded model profile schedule place plan replay store)
 #   JOBS    how many compilers and tests run at once (default: one per core)
 set -eu
 cd "$(dirname "$0")/.."
 build=$(pwd)/${BUILD:-build-arm64}
-rooms=${ROOMS:-base coded model profile schedule place plan replay store}
+rooms=${ROOMS:-base data coded model profile schedule place plan replay store}
 jobs=${JOBS:-$(nproc)}
 triple=aarch64-linux-gnu
 sysroot=$build/sysroot
 libraries="libgomp1 libgsl-dev libgsl27 libgslcblas0
     libjansson-dev libjansson4 libsqlite3-dev libsqlite3-0 libprotobuf-c-dev libprotobuf-c1
-    libdnnl-dev libdnnl2"
+    libdnnl-dev libdnnl2 zlib1g-dev zlib1g"
 
 tools/deps.sh gcc-$triple libc6-dev-arm64-cross qemu-user-static
 

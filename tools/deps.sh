@@ -4,7 +4,8 @@
 set -eu
 
 packages="gcc libc6-dev make pkg-config perl libgsl-dev libsqlite3-dev libjansson-dev libdnnl-dev
-          libprotobuf-c-dev protobuf-c-compiler libonnx-dev libonnx-testdata gnuplot-nox sqlite3"
+          libprotobuf-c-dev protobuf-c-compiler libonnx-dev libonnx-testdata zlib1g-dev gnuplot-nox
+          sqlite3"
 [ $# -eq 0 ] || packages=$*
 
 command -v dpkg-query > /dev/null || exit 0 # no Debian: the build says what is missing

@@ -27,7 +27,7 @@ extern "C" {
 #endif
 
 #define VBS_DATA_MAX_CHANNELS 64
-#define VBS_DATA_MAX_PIXELS   (1 << 26) /* pixels of an image, of all channels */
+#define VBS_DATA_MAX_PIXELS   (1 << 24) /* pixels of an image, of all channels */
 #define VBS_DATA_MAX_CLASSES  65536
 #define VBS_DATA_MAX_IMAGES   INT32_MAX
 

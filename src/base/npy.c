@@ -1,6 +1,7 @@
 #include "vbslab/npy.h"
 
 #include "base/fail.h"
+#include "base/npy_header.h"
 #include "base/text.h"
 
 #include <inttypes.h>
@@ -8,217 +9,33 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAGIC      "\x93NUMPY"
-#define MAGIC_SIZE 6
-#define MAX_HEADER 65536 /* bytes of a header; numpy reads up to 10000 from untrusted files */
-#define ALIGNMENT  64    /* of the first value, in bytes */
-#define MAX_TEXT   64    /* of a text in a header, with its end */
+#define ALIGNMENT 64 /* of the first value, in bytes */
 
-/* A header that is being read. */
-struct cursor {
-    struct vbs_ctx *ctx;
-    const char *source;
-    const char *at, *end;
-};
-
-/* The contents of a header. */
-struct header {
-    bool has_type, has_order, has_shape;
-    char type[MAX_TEXT];
+/* How the values of a file are stored. */
+struct layout {
     int size; /* bytes of a value: 4 or 8 */
     bool swapped;
     bool fortran;
 };
 
-static enum vbs_status fail_header(const struct cursor *cursor, const char *what)
+/* Finds out how values of a type are stored. */
+static enum vbs_status read_type(struct vbs_ctx *ctx, const char *source, const char *type,
+                                 struct layout *layout)
 {
-    return vbs_fail(cursor->ctx, VBS_FORMAT, "%s: malformed .npy header: %s", cursor->source, what);
-}
-
-/* ---- Python literals ---- */
-
-static void skip_blanks(struct cursor *cursor)
-{
-    while (cursor->at < cursor->end && strchr(" \t\r\n", *cursor->at) && *cursor->at)
-        cursor->at++;
-}
-
-/* Skips c where it comes next, and returns true; else false. */
-static bool skip_char(struct cursor *cursor, char c)
-{
-    skip_blanks(cursor);
-    if (cursor->at == cursor->end || *cursor->at != c)
-        return false;
-    cursor->at++;
-    return true;
-}
-
-static bool take_word(struct cursor *cursor, const char *word)
-{
-    size_t length = strlen(word);
-
-    skip_blanks(cursor);
-    if ((size_t)(cursor->end - cursor->at) < length || memcmp(cursor->at, word, length) != 0)
-        return false;
-    cursor->at += length;
-    return true;
-}
-
-/* Reads a text in quotes of either kind, without escapes, of less than MAX_TEXT bytes. */
-static bool take_text(struct cursor *cursor, char text[MAX_TEXT])
-{
-    char quote = skip_char(cursor, '\'') ? '\'' : skip_char(cursor, '"') ? '"' : '\0';
-    const char *from = cursor->at;
-    size_t length;
-
-    if (!quote)
-        return false;
-    while (cursor->at < cursor->end && *cursor->at != quote && *cursor->at != '\\')
-        cursor->at++;
-    length = (size_t)(cursor->at - from);
-    if (length >= MAX_TEXT || cursor->at == cursor->end || *cursor->at != quote)
-        return false;
-    memcpy(text, from, length);
-    text[length] = '\0';
-    cursor->at++;
-    return true;
-}
-
-/* Reads a whole number from 0 on, which may end with the L of Python 2. */
-static bool take_number(struct cursor *cursor, int64_t *number)
-{
-    int64_t value = 0;
-    const char *from;
-
-    skip_blanks(cursor);
-    from = cursor->at;
-    for (; cursor->at < cursor->end && *cursor->at >= '0' && *cursor->at <= '9'; cursor->at++)
-        if (__builtin_mul_overflow(value, 10, &value) ||
-            __builtin_add_overflow(value, *cursor->at - '0', &value))
-            return false;
-    if (cursor->at == from)
-        return false;
-    if (cursor->at < cursor->end && *cursor->at == 'L')
-        cursor->at++;
-    *number = value;
-    return true;
-}
-
-/* ---- The header ---- */
-
-static enum vbs_status read_type(struct cursor *cursor, struct header *header)
-{
-    const uint16_t one = 1;
-    bool little = *(const char *)&one == 1;
-    const char *type = header->type;
-
-    if (!take_text(cursor, header->type))
-        return fail_header(cursor, "'descr' is no plain type");
-    header->has_type = true;
     if (!strchr("<>=", type[0]) || type[0] == '\0' ||
         (strcmp(type + 1, "f4") != 0 && strcmp(type + 1, "f8") != 0))
-        return vbs_fail(cursor->ctx, VBS_FORMAT,
+        return vbs_fail(ctx, VBS_FORMAT,
                         "%s: holds values of type '%s'; wanted are 32-bit floats ('<f4'), as "
                         "array.astype('float32') makes them",
-                        cursor->source, type);
-    header->size = type[2] - '0';
-    header->swapped = type[0] != '=' && (type[0] == '<') != little;
-    return VBS_OK;
-}
-
-static enum vbs_status read_order(struct cursor *cursor, struct header *header)
-{
-    header->has_order = true;
-    header->fortran = take_word(cursor, "True");
-    if (!header->fortran && !take_word(cursor, "False"))
-        return fail_header(cursor, "'fortran_order' is neither True nor False");
-    return VBS_OK;
-}
-
-static enum vbs_status read_shape(struct cursor *cursor, struct header *header, struct vbs_npy *npy)
-{
-    bool comma = true;
-
-    header->has_shape = true;
-    if (!skip_char(cursor, '('))
-        return fail_header(cursor, "'shape' is no tuple");
-    while (!skip_char(cursor, ')')) {
-        if (!comma || npy->n_dims == VBS_NPY_MAX_DIMS ||
-            !take_number(cursor, &npy->dim[npy->n_dims]))
-            return fail_header(cursor, "'shape' is no tuple of at most 32 sizes");
-        npy->n_dims++;
-        comma = skip_char(cursor, ',');
-    }
-    return VBS_OK;
-}
-
-static enum vbs_status read_entry(struct cursor *cursor, struct header *header, struct vbs_npy *npy)
-{
-    char key[MAX_TEXT];
-
-    if (!take_text(cursor, key) || !skip_char(cursor, ':'))
-        return fail_header(cursor, "an entry is not KEY: VALUE");
-    if (strcmp(key, "descr") == 0 && !header->has_type)
-        return read_type(cursor, header);
-    if (strcmp(key, "fortran_order") == 0 && !header->has_order)
-        return read_order(cursor, header);
-    if (strcmp(key, "shape") == 0 && !header->has_shape)
-        return read_shape(cursor, header, npy);
-    return fail_header(cursor, "a key that is unknown or comes twice");
-}
-
-static enum vbs_status read_header(struct cursor *cursor, struct header *header,
-                                   struct vbs_npy *npy)
-{
-    bool comma = true;
-
-    if (!skip_char(cursor, '{'))
-        return fail_header(cursor, "it is no dictionary");
-    while (!skip_char(cursor, '}')) {
-        VBS_TRY(comma ? read_entry(cursor, header, npy)
-                      : fail_header(cursor, "no comma between entries"));
-        comma = skip_char(cursor, ',');
-    }
-    skip_blanks(cursor);
-    if (cursor->at != cursor->end)
-        return fail_header(cursor, "something follows the dictionary");
-    if (!header->has_type || !header->has_order || !header->has_shape)
-        return fail_header(cursor, "'descr', 'fortran_order' or 'shape' is missing");
-    return VBS_OK;
-}
-
-/* Finds the header and sets cursor to it; *data and *length are the values. */
-static enum vbs_status find_header(struct cursor *cursor, const char **data, size_t *length)
-{
-    const unsigned char *bytes = (const unsigned char *)*data;
-    size_t before, size;
-
-    if (*length < MAGIC_SIZE || memcmp(*data, MAGIC, MAGIC_SIZE) != 0)
-        return vbs_fail(cursor->ctx, VBS_FORMAT, "%s: no .npy file: it does not begin as one",
-                        cursor->source);
-    if (*length < MAGIC_SIZE + 6)
-        return fail_header(cursor, "the file ends in it");
-    if (bytes[6] < 1 || bytes[6] > 3)
-        return vbs_fail(cursor->ctx, VBS_FORMAT, "%s: .npy version %d; known are 1 to 3",
-                        cursor->source, bytes[6]);
-    before = bytes[6] == 1 ? 10 : 12;
-    size = bytes[8] | (size_t)bytes[9] << 8;
-    if (bytes[6] > 1)
-        size |= (size_t)bytes[10] << 16 | (size_t)bytes[11] << 24;
-    if (size > *length - before)
-        return fail_header(cursor, "the file ends in it");
-    if (size > MAX_HEADER)
-        return fail_header(cursor, "it is longer than 65536 bytes");
-    cursor->at = *data + before;
-    cursor->end = cursor->at + size;
-    *data = cursor->end;
-    *length -= before + size;
+                        source, type);
+    layout->size = type[2] - '0';
+    layout->swapped = vbs_npy_is_swapped(type);
     return VBS_OK;
 }
 
 /* Multiplies the dimensions of the shape, and compares the product with the bytes of the values. */
-static enum vbs_status check_size(const struct cursor *cursor, const struct header *header,
-                                  int64_t limit, size_t length, struct vbs_npy *npy)
+static enum vbs_status check_size(struct vbs_ctx *ctx, const char *source, const char *type,
+                                  int size, int64_t limit, size_t length, struct vbs_npy *npy)
 {
     char shape[80];
     bool fits = true;
@@ -231,33 +48,31 @@ static enum vbs_status check_size(const struct cursor *cursor, const struct head
     for (int i = 0; i < npy->n_dims && npy->n_values > 0 && fits; i++)
         fits = !__builtin_mul_overflow(npy->n_values, npy->dim[i], &npy->n_values);
     if (!fits || npy->n_values > limit)
-        return vbs_fail(cursor->ctx, VBS_FORMAT,
+        return vbs_fail(ctx, VBS_FORMAT,
                         "%s: shape %s is more than the %" PRId64 " values that can be of use",
-                        cursor->source, shape, limit);
-    if (length % (size_t)header->size != 0 ||
-        length / (size_t)header->size != (size_t)npy->n_values)
-        return vbs_fail(cursor->ctx, VBS_FORMAT,
-                        "%s: %zu bytes of values; shape %s of '%s' has %" PRId64, cursor->source,
-                        length, shape, header->type, npy->n_values * header->size);
+                        source, shape, limit);
+    if (length % (size_t)size != 0 || length / (size_t)size != (size_t)npy->n_values)
+        return vbs_fail(ctx, VBS_FORMAT, "%s: %zu bytes of values; shape %s of '%s' has %" PRId64,
+                        source, length, shape, type, npy->n_values * size);
     return VBS_OK;
 }
 
 /* ---- Values ---- */
 
-static float value_at(const struct header *header, const char *data, int64_t index)
+static float value_at(const struct layout *layout, const char *data, int64_t index)
 {
     char bytes[8];
     double wide;
     float value;
 
-    memcpy(bytes, data + index * header->size, (size_t)header->size);
-    for (int i = 0; header->swapped && i < header->size / 2; i++) {
-        char other = bytes[header->size - 1 - i];
+    memcpy(bytes, data + index * layout->size, (size_t)layout->size);
+    for (int i = 0; layout->swapped && i < layout->size / 2; i++) {
+        char other = bytes[layout->size - 1 - i];
 
-        bytes[header->size - 1 - i] = bytes[i];
+        bytes[layout->size - 1 - i] = bytes[i];
         bytes[i] = other;
     }
-    if (header->size == 8) {
+    if (layout->size == 8) {
         memcpy(&wide, bytes, sizeof wide);
         return (float)wide;
     }
@@ -279,10 +94,10 @@ static int64_t fortran_index(const struct vbs_npy *npy, int64_t index)
     return at;
 }
 
-static enum vbs_status take_values(struct vbs_ctx *ctx, const struct header *header,
+static enum vbs_status take_values(struct vbs_ctx *ctx, const struct layout *layout,
                                    const char *data, struct vbs_npy *npy)
 {
-    bool same = header->size == 4 && !header->swapped && !header->fortran;
+    bool same = layout->size == 4 && !layout->swapped && !layout->fortran;
 
     if (npy->n_values == 0)
         return VBS_OK;
@@ -292,21 +107,25 @@ static enum vbs_status take_values(struct vbs_ctx *ctx, const struct header *hea
     if (same)
         memcpy(npy->values, data, (size_t)npy->n_values * sizeof *npy->values);
     for (int64_t i = 0; i < npy->n_values && !same; i++)
-        npy->values[i] = value_at(header, data, header->fortran ? fortran_index(npy, i) : i);
+        npy->values[i] = value_at(layout, data, layout->fortran ? fortran_index(npy, i) : i);
     return VBS_OK;
 }
 
 enum vbs_status vbs_npy_parse(struct vbs_ctx *ctx, const char *source, const char *data,
                               size_t length, int64_t limit, struct vbs_npy *npy)
 {
-    struct cursor cursor = {.ctx = ctx, .source = source};
-    struct header header = {0};
+    struct vbs_npy_header header;
+    struct layout layout = {0};
     struct vbs_npy made = {0};
 
-    VBS_TRY(find_header(&cursor, &data, &length));
-    VBS_TRY(read_header(&cursor, &header, &made));
-    VBS_TRY(check_size(&cursor, &header, limit, length, &made));
-    VBS_TRY(take_values(ctx, &header, data, &made));
+    VBS_TRY(vbs_npy_read_header(ctx, source, data, length, &header));
+    VBS_TRY(read_type(ctx, source, header.type, &layout));
+    layout.fortran = header.fortran;
+    made.n_dims = header.n_dims;
+    memcpy(made.dim, header.dim, sizeof made.dim);
+    VBS_TRY(
+        check_size(ctx, source, header.type, layout.size, limit, length - header.n_bytes, &made));
+    VBS_TRY(take_values(ctx, &layout, data + header.n_bytes, &made));
     *npy = made;
     return VBS_OK;
 }
@@ -318,8 +137,8 @@ enum vbs_status vbs_npy_read(struct vbs_ctx *ctx, const char *path, int64_t limi
     char *data;
     enum vbs_status status;
 
-    if ((uint64_t)limit < (most - MAX_HEADER - 12) / 8)
-        most = (size_t)limit * 8 + MAX_HEADER + 12;
+    if ((uint64_t)limit < (most - VBS_NPY_MAX_HEADER) / 8)
+        most = (size_t)limit * 8 + VBS_NPY_MAX_HEADER;
     VBS_TRY(vbs_read_file(ctx, path, most, &data, &length));
     status = vbs_npy_parse(ctx, strcmp(path, "-") == 0 ? "standard input" : path, data, length,
                            limit, npy);
@@ -341,9 +160,9 @@ void vbs_npy_clear(struct vbs_npy *npy)
 static void add_header(struct vbs_text *text, int n_dims, const int64_t *dim)
 {
     const uint16_t one = 1;
-    size_t before = MAGIC_SIZE + 4, size;
+    size_t before = VBS_NPY_MAGIC_SIZE + 4, size;
 
-    vbs_text_add(text, MAGIC "0000");
+    vbs_text_add(text, VBS_NPY_MAGIC "0000");
     vbs_text_addf(text, "{'descr': '%cf4', 'fortran_order': False, 'shape': (",
                   *(const char *)&one == 1 ? '<' : '>');
     for (int i = 0; i < n_dims; i++)
