@@ -12,7 +12,7 @@
 #define ALIGNMENT 64 /* of the first value, in bytes */
 
 /* How the values of a file are stored. */
-struct layout {
+struct npy_layout {
     int size; /* bytes of a value: 4 or 8 */
     bool swapped;
     bool fortran;
@@ -20,7 +20,7 @@ struct layout {
 
 /* Finds out how values of a type are stored. */
 static enum vbs_status read_type(struct vbs_ctx *ctx, const char *source, const char *type,
-                                 struct layout *layout)
+                                 struct npy_layout *layout)
 {
     if (!strchr("<>=", type[0]) || type[0] == '\0' ||
         (strcmp(type + 1, "f4") != 0 && strcmp(type + 1, "f8") != 0))
@@ -59,7 +59,7 @@ static enum vbs_status check_size(struct vbs_ctx *ctx, const char *source, const
 
 /* ---- Values ---- */
 
-static float value_at(const struct layout *layout, const char *data, int64_t index)
+static float value_at(const struct npy_layout *layout, const char *data, int64_t index)
 {
     char bytes[8];
     double wide;
@@ -94,7 +94,7 @@ static int64_t fortran_index(const struct vbs_npy *npy, int64_t index)
     return at;
 }
 
-static enum vbs_status take_values(struct vbs_ctx *ctx, const struct layout *layout,
+static enum vbs_status take_values(struct vbs_ctx *ctx, const struct npy_layout *layout,
                                    const char *data, struct vbs_npy *npy)
 {
     bool same = layout->size == 4 && !layout->swapped && !layout->fortran;
@@ -115,7 +115,7 @@ enum vbs_status vbs_npy_parse(struct vbs_ctx *ctx, const char *source, const cha
                               size_t length, int64_t limit, struct vbs_npy *npy)
 {
     struct vbs_npy_header header;
-    struct layout layout = {0};
+    struct npy_layout layout = {0};
     struct vbs_npy made = {0};
 
     VBS_TRY(vbs_npy_read_header(ctx, source, data, length, &header));

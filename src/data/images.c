@@ -23,14 +23,14 @@ void vbs_data_order(int n, uint64_t seed, int64_t epoch, int *order)
 }
 
 /* What happens to one image. */
-struct change {
+struct image_change {
     bool mirrored;
     int down, right; /* pixels by which it moves */
 };
 
-static struct change change_of(const struct vbs_variation *variation, int index)
+static struct image_change change_of(const struct vbs_variation *variation, int index)
 {
-    struct change change = {.mirrored = false};
+    struct image_change change = {.mirrored = false};
     uint64_t key;
     int n_shifts;
 
@@ -47,7 +47,7 @@ static struct change change_of(const struct vbs_variation *variation, int index)
 }
 
 /* The numbers that the bytes of a channel become. */
-struct tables {
+struct byte_tables {
     float of[VBS_DATA_MAX_CHANNELS][256];
 };
 
@@ -55,7 +55,7 @@ struct tables {
 struct writer {
     const struct vbs_dataset *dataset;
     const struct vbs_normalise *normalise; /* null: pixels as they are */
-    struct tables tables;                  /* of bytes */
+    struct byte_tables tables;             /* of bytes */
 };
 
 /* Gives the number that a pixel becomes. */
@@ -102,8 +102,8 @@ static void fill(float value, int n, float *to)
 }
 
 /* Writes a row of an image that is moved to the right; row is the number of its first pixel. */
-static void write_row(const struct writer *writer, int channel, size_t row, struct change change,
-                      float empty, float *to)
+static void write_row(const struct writer *writer, int channel, size_t row,
+                      struct image_change change, float empty, float *to)
 {
     int width = writer->dataset->info.width;
     int before = change.right > 0 ? change.right : 0; /* empty pixels on the left */
@@ -120,7 +120,8 @@ static void write_row(const struct writer *writer, int channel, size_t row, stru
     fill(empty, behind, to + width - behind);
 }
 
-static void write_image(const struct writer *writer, int index, struct change change, float *to)
+static void write_image(const struct writer *writer, int index, struct image_change change,
+                        float *to)
 {
     const struct vbs_data_info *info = &writer->dataset->info;
     size_t plane = (size_t)info->height * (size_t)info->width;
@@ -146,10 +147,8 @@ void vbs_dataset_images(const struct vbs_dataset *dataset, const int *indices, i
 {
     const struct vbs_data_info *info = &dataset->info;
     size_t values = (size_t)info->channels * (size_t)info->height * (size_t)info->width;
-    struct writer writer;
+    struct writer writer = {.dataset = dataset, .normalise = normalise};
 
-    writer.dataset = dataset;
-    writer.normalise = normalise;
     if (!info->is_float)
         fill_tables(&writer);
     for (int i = 0; i < n; i++) {
