@@ -47,7 +47,7 @@ static struct image_change change_of(const struct vbs_variation *variation, int 
 }
 
 /* The numbers that the bytes of a channel become. */
-struct byte_tables {
+struct pixel_tables {
     float of[VBS_DATA_MAX_CHANNELS][256];
 };
 
@@ -55,7 +55,7 @@ struct byte_tables {
 struct writer {
     const struct vbs_dataset *dataset;
     const struct vbs_normalise *normalise; /* null: pixels as they are */
-    struct byte_tables tables;             /* of bytes */
+    struct pixel_tables tables;            /* of bytes */
 };
 
 /* Gives the number that a pixel becomes. */
