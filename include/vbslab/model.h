@@ -440,7 +440,7 @@ uint64_t vbs_network_hash(const struct vbs_network *network);
  *
  * By channel, BatchNorm is y = gamma (x - mean) / sqrt(variance + epsilon) + beta and Scale is
  * y = gamma x + beta. A parameter that an operator does not have is given as its neutral value:
- * bias, mean and beta are 0, variance and gamma are 1.
+ * weights, bias, mean and beta are 0, variance and gamma are 1.
  */
 #define VBS_BATCHNORM_EPSILON 1e-5
 
@@ -461,6 +461,15 @@ enum vbs_parameter {
 /* Gives the number of weights of a conv, deconv or fc; 0 for other layers. */
 int64_t vbs_weight_count(const struct vbs_network *network, int layer);
 
+/* Gives the word of a parameter in messages ("weights"); never null. */
+const char *vbs_parameter_word(enum vbs_parameter what);
+
+/* Gives the number of values of a parameter of the layer's own operator (fused is below 0), or of
+ * its fused operator number fused. 0: the operator has no such parameter, or there is no such
+ * operator. */
+int64_t vbs_parameter_count(const struct vbs_network *network, int layer, int fused,
+                            enum vbs_parameter what);
+
 /* Gives the values first..first+count-1 of a parameter of the layer's own operator (fused is below
  * 0), or of its fused operator number fused. Stored values are read from their file now: VBS_IO,
  * VBS_FORMAT (a value that is not finite; the detail names it). Several threads may read at the
@@ -468,6 +477,30 @@ int64_t vbs_weight_count(const struct vbs_network *network, int layer);
 enum vbs_status vbs_parameter_values(struct vbs_ctx *ctx, const struct vbs_network *network,
                                      int layer, int fused, enum vbs_parameter what, int64_t first,
                                      int64_t count, float *values) VBS_MUST_CHECK;
+
+/* New values of a parameter of the layer's own operator (fused is below 0), or of its fused
+ * operator number fused. */
+struct vbs_new_values {
+    int layer, fused;
+    enum vbs_parameter what;
+    int64_t count;       /* vbs_parameter_count */
+    const float *values; /* [count] in the order of the parameter's shape */
+};
+
+/*
+ * Makes a copy of a network in which the parameters values[0..n-1] have other values. All other
+ * parameters are read and copied too, so that the copy depends on no file and on no memory of the
+ * caller; coded weights become plain ones. The copy has the hash that the network would have
+ * without coded weights, and is freed by vbs_network_free. It comes neither from a text nor from
+ * ONNX, so that vbs_network_write refuses it.
+ *
+ * Errors: VBS_USAGE (no such parameter, another count, a parameter that is given twice, a value
+ * that is not finite), VBS_NO_MEMORY, VBS_INTERRUPTED; errors of vbs_parameter_values. Complexity:
+ * O(parameters + n log n).
+ */
+enum vbs_status vbs_network_revalue(struct vbs_ctx *ctx, const struct vbs_network *network,
+                                    const struct vbs_new_values *values, int n,
+                                    struct vbs_network **copy) VBS_MUST_CHECK;
 
 /* Gives the coded weights of a conv or fc, which the network owns, or null where its weights are
  * not coded. The matrix has a row for each output channel: conv [O][I / groups, D, H, W], fc [O][C,

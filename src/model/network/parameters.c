@@ -65,6 +65,76 @@ int64_t vbs_weight_count(const struct vbs_network *network, int layer)
     return l->attributes.weighted.out_channels * fan_in(l);
 }
 
+const char *vbs_parameter_word(enum vbs_parameter what)
+{
+    static const char *const WORDS[VBS_N_PARAMETERS] = {"weights", "bias", "mean",   "variance",
+                                                        "gamma",   "beta", "operand"};
+
+    return (unsigned)what < VBS_N_PARAMETERS ? WORDS[what] : "parameter";
+}
+
+/* Gives the number of values of a parameter of an operator that normalises or scales: of one for
+ * each channel, or (layernorm) for each element of a row. */
+static int64_t count_affine(enum vbs_op op, const union vbs_attributes *attributes,
+                            const struct vbs_shape *input, enum vbs_parameter what)
+{
+    bool has_gamma, has_beta, has_mean = op == VBS_OP_BATCHNORM;
+    int64_t n = 1;
+
+    if (op == VBS_OP_SCALE) {
+        has_gamma = true;
+        has_beta = attributes->scale.bias;
+    } else {
+        has_gamma = has_beta = attributes->norm.affine;
+    }
+    if (op == VBS_OP_LAYER_NORM)
+        for (int d = attributes->norm.axis; d < input->n_dims; d++)
+            n *= input->dim[d];
+    else
+        n = input->dim[0];
+    switch (what) {
+    case VBS_PARAMETER_MEAN:
+    case VBS_PARAMETER_VARIANCE:
+        return has_mean ? n : 0;
+    case VBS_PARAMETER_GAMMA:
+        return has_gamma ? n : 0;
+    case VBS_PARAMETER_BETA:
+        return has_beta ? n : 0;
+    default:
+        return 0;
+    }
+}
+
+static bool is_affine(enum vbs_op op)
+{
+    return op == VBS_OP_BATCHNORM || op == VBS_OP_SCALE || op == VBS_OP_INSTANCE_NORM ||
+           op == VBS_OP_LAYER_NORM;
+}
+
+int64_t vbs_parameter_count(const struct vbs_network *network, int layer, int fused,
+                            enum vbs_parameter what)
+{
+    const struct vbs_layer *l;
+
+    if (layer < 1 || layer > network->n_layers || fused >= network->layers[layer].n_fused)
+        return 0;
+    l = &network->layers[layer];
+    if (fused >= 0)
+        return is_affine(l->fused[fused].op)
+                   ? count_affine(l->fused[fused].op, &l->fused[fused].attributes, &l->shape, what)
+                   : 0;
+    if (what == VBS_PARAMETER_WEIGHTS)
+        return vbs_weight_count(network, layer);
+    if (what == VBS_PARAMETER_OPERAND)
+        return l->operand.n_dims > 0 ? vbs_shape_elements(&l->operand) : 0;
+    if (is_affine(l->op))
+        return count_affine(l->op, &l->attributes, &l->views[0], what);
+    return what == VBS_PARAMETER_BIAS && vbs_weight_count(network, layer) > 0 &&
+                   l->attributes.weighted.bias
+               ? l->attributes.weighted.out_channels
+               : 0;
+}
+
 bool vbs_weight_matrix(const struct vbs_network *network, int layer, int64_t *n_rows,
                        int64_t *n_columns)
 {
@@ -112,14 +182,15 @@ static void distribution(enum vbs_op op, const union vbs_attributes *attributes,
         *spread = 0.1f;
 }
 
-static void seeded_values(const struct vbs_layer *l, int layer, int fused, enum vbs_parameter what,
-                          int64_t first, int64_t count, float *values)
+static void seeded_values(const struct vbs_network *network, int layer, int fused,
+                          enum vbs_parameter what, int64_t first, int64_t count, float *values)
 {
+    const struct vbs_layer *l = &network->layers[layer];
     uint64_t key = splitmix(splitmix((uint64_t)layer, (uint64_t)(fused + 1)), (uint64_t)what);
     float centre = 0, spread;
 
     if (what == VBS_PARAMETER_WEIGHTS)
-        spread = weight_spread(l);
+        spread = vbs_weight_count(network, layer) > 0 ? weight_spread(l) : 0;
     else if (fused < 0)
         distribution(l->op, &l->attributes, what, &centre, &spread);
     else
@@ -140,7 +211,7 @@ enum vbs_status vbs_parameter_values(struct vbs_ctx *ctx, const struct vbs_netwo
         return vbs_coded_values(ctx, coded, first, count, values);
     if (stored)
         return vbs_values_read(ctx, p->source, stored, first, count, values);
-    seeded_values(&network->layers[layer], layer, fused, what, first, count, values);
+    seeded_values(network, layer, fused, what, first, count, values);
     return VBS_OK;
 }
 

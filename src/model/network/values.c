@@ -94,6 +94,10 @@ static enum vbs_status read_stored(struct vbs_ctx *ctx, const struct vbs_source 
     int64_t size = vbs_element_bytes(v->element), piece = PIECE_BYTES / size;
     char room[PIECE_BYTES];
 
+    if (v->memory && v->element == VBS_F32) {
+        memcpy(out, (const char *)v->memory + first * size, (size_t)(count * size));
+        return VBS_OK;
+    }
     if (v->memory) {
         for (int64_t i = 0; i < count; i++)
             out[i] =

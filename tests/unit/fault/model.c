@@ -139,6 +139,26 @@ static enum vbs_status write_coded(struct vbs_ctx *ctx)
     return status;
 }
 
+/* Copies a network with values from files, and with other ones. */
+static enum vbs_status revalue(struct vbs_ctx *ctx)
+{
+    static const float BIAS[16] = {1, 2, 3};
+    struct vbs_network *network = NULL, *copy = (void *)&fault_untouched;
+    struct vbs_new_values values = {
+        .layer = 1, .fused = -1, .what = VBS_PARAMETER_BIAS, .values = BIAS};
+    enum vbs_status status = vbs_network_load(ctx, "tests/data/onnx/external.onnx", NULL, &network);
+
+    if (status != VBS_OK)
+        return status;
+    values.count = vbs_parameter_count(network, 1, -1, VBS_PARAMETER_BIAS);
+    status = vbs_network_revalue(ctx, network, &values, 1, &copy);
+    vbs_network_free(network);
+    if (status != VBS_OK)
+        return fault_status(status, copy);
+    vbs_network_free(copy);
+    return VBS_OK;
+}
+
 static enum vbs_status read_tensor(struct vbs_ctx *ctx)
 {
     struct vbs_onnx_tensor_file tensor = {.values = (void *)&fault_untouched};
@@ -227,6 +247,7 @@ static const struct task TASKS[] = {
     {"an ONNX file with an input that does not suit it", load_onnx_reshaped, VBS_USAGE},
     {"weights from a file", read_external, VBS_OK},
     {"coded weights in a file", write_coded, VBS_OK},
+    {"a copy of a network with other parameters", revalue, VBS_OK},
     {"a tensor file", read_tensor, VBS_OK},
     {"a list of batches", parse_batches, VBS_OK},
     {"measuring with analytic", measure_analytic, VBS_OK},
