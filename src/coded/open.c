@@ -43,7 +43,7 @@ static enum vbs_status read_header(struct section_reader *reader, struct vbs_cod
         return malformed(reader->ctx, "the header is cut");
     memcpy(header, bytes, sizeof *header);
     if (memcmp(header->magic, VBS_CODED_MAGIC, sizeof header->magic) != 0)
-        return malformed(reader->ctx, "the first bytes are others");
+        return malformed(reader->ctx, "they do not begin with their magic number");
     if (header->version != VBS_CODED_VERSION)
         return vbs_fail(reader->ctx, VBS_UNSUPPORTED, "coded weights: version %d is not known",
                         header->version);
@@ -181,7 +181,7 @@ static enum vbs_status check_blocks(struct vbs_ctx *ctx, struct vbs_coded *coded
             VBS_TRY(vbs_check_cancel(ctx));
     }
     if (totals.n_entries != coded->header.n_entries || totals.n_nonzero != coded->header.n_nonzero)
-        return malformed(ctx, "the number of entries is another");
+        return malformed(ctx, "the header counts other entries than the blocks hold");
     return VBS_OK;
 }
 
