@@ -184,8 +184,8 @@ $(LOOPS:%=$(BUILD)/src/backend/onednn/%.o): ALL_CFLAGS += $(if $(filter -O2,$(OP
 # Kernels of coded weights, once for each kind of processor; the program chooses when it runs.
 CODED_KERNEL = $(BUILD)/src/coded/layer/kernel
 ifneq ($(findstring x86_64,$(shell $(CC) -dumpmachine)),)
-$(CODED_KERNEL)_avx2.o: ALL_CFLAGS += -mavx2 -mfma -mbmi2
-$(CODED_KERNEL)_avx512.o: ALL_CFLAGS += -mavx512f -mfma -mbmi2 -mprefer-vector-width=512
+$(CODED_KERNEL)_avx2.o: ALL_CFLAGS += -mavx2 -mfma -mbmi2 -mlzcnt
+$(CODED_KERNEL)_avx512.o: ALL_CFLAGS += -mavx512f -mfma -mbmi2 -mlzcnt -mprefer-vector-width=512
 endif
 # make fuzz calls none of them; with its sanitizers clang takes minutes for each.
 $(CODED_KERNEL)_%.o: ALL_CFLAGS += -ffp-contract=fast $(if $(filter -O2,$(OPT)),-O3) \

@@ -39,8 +39,11 @@ struct vbs_coded_tensor {
 
 /* How a layer is computed from its weights. */
 enum vbs_coded_method {
-    /* From the entries, with those of forms other than bytes decoded block by block to the form
-     * bytes in the workspace: 2 operations for each entry and position. */
+    /* From the entries: 2 operations for each entry and position. Those of forms other than bytes
+     * are decoded block by block into the workspace; but in inner products of few samples (up to
+     * three vectors of the processor) those of VBS_CODING_JOINT are multiplied when they are
+     * decoded. An activation that is infinite or no number may give outputs that are no numbers
+     * where its weight is 0, as in a dense product. */
     VBS_CODED_SPARSE,
     /* Each block is decoded to dense weights in the workspace, which a product of matrices takes:
      * COMP, algorithm 2. */
@@ -93,7 +96,8 @@ int64_t vbs_coded_plan_workspace(const struct vbs_coded_plan *plan);
 
 /* Computes the layer. weights are the bytes of the plan's coded weights (vbs_coded_bytes), at any
  * address that is a multiple of 64, workspace likewise; nothing is allocated. False: gemm failed.
- * Sums are in floats, in an order that depends on the processor, the blocks and the threads. 2
+ * Sums are in floats, in an order that depends on the processor, the form, the blocks, the batch
+ * and the threads. 2
  * operations for each weight that is not 0 (dense: for each weight), position and sample. */
 bool vbs_coded_plan_run(const struct vbs_coded_plan *plan, const void *weights, const float *input,
                         float *output, void *workspace);

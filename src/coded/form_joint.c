@@ -6,7 +6,7 @@
  */
 #include "coded/forms.h"
 
-#define N_STREAMS   4
+#define N_STREAMS   VBS_JOINT_STREAMS
 #define N_NUMBERS   (2 * N_STREAMS - 1)
 #define SMALL_BLOCK 65536 /* weights: its streams have fewer bytes and entries */
 #define AT_ONCE     4U    /* codes that fit the bits that are read at once */
@@ -134,6 +134,22 @@ static bool open_streams(const struct vbs_coded *coded, const struct vbs_coded_p
         streams->bytes[s] = streams->bytes[s - 1] + length;
     }
     return true;
+}
+
+void vbs_joint_find_streams(const struct vbs_coded *coded, const struct vbs_coded_place *place,
+                            struct vbs_joint_streams *found)
+{
+    struct streams streams;
+
+    *found = (struct vbs_joint_streams){0};
+    if (!open_streams(coded, place, &streams))
+        return;
+    for (int s = 0; s < N_STREAMS; s++) {
+        found->bits[s] = 8 * (uint64_t)(streams.bytes[s] - coded->data);
+        found->n_entries[s] = streams.n[s];
+        if (streams.n[s] > 0)
+            found->begins[s] = (int64_t)s * quarter_of(place);
+    }
 }
 
 static bool check_stream(const struct vbs_coded *coded, const struct streams *streams, int s,

@@ -51,7 +51,7 @@ static inline vbs_pair_hit vbs_pair_of(unsigned n_bits, unsigned index, unsigned
     uint32_t bits;
 
     memcpy(&bits, &value, sizeof bits);
-    return (uint64_t)bits << 32 | distance << 18 | index << 6 | n_bits;
+    return (uint64_t)bits << 32 | distance << 20 | index << 8 | n_bits;
 }
 
 static inline unsigned vbs_pair_bits(vbs_pair_hit hit)
@@ -61,12 +61,18 @@ static inline unsigned vbs_pair_bits(vbs_pair_hit hit)
 
 static inline unsigned vbs_pair_index(vbs_pair_hit hit)
 {
-    return hit >> 6 & 4095;
+    return hit >> 8 & 4095;
+}
+
+/* Gives the index, of up to 8 bits. */
+static inline unsigned vbs_pair_short_index(vbs_pair_hit hit)
+{
+    return (uint8_t)(hit >> 8);
 }
 
 static inline unsigned vbs_pair_distance(vbs_pair_hit hit)
 {
-    return (uint32_t)hit >> 18;
+    return (uint32_t)hit >> 20;
 }
 
 struct vbs_coded {
@@ -152,6 +158,19 @@ struct vbs_entry_runs {
     uint32_t begins[VBS_MOST_RUNS];
     uint32_t n_entries[VBS_MOST_RUNS];
 };
+
+#define VBS_JOINT_STREAMS 4
+
+/* The streams of a block of VBS_CODING_JOINT. */
+struct vbs_joint_streams {
+    uint64_t bits[VBS_JOINT_STREAMS]; /* where they begin in the data */
+    uint32_t n_entries[VBS_JOINT_STREAMS];
+    int64_t begins[VBS_JOINT_STREAMS]; /* the place of the first weight in the block */
+};
+
+/* Finds the streams of a block that has been checked. */
+void vbs_joint_find_streams(const struct vbs_coded *coded, const struct vbs_coded_place *place,
+                            struct vbs_joint_streams *streams);
 
 /* Totals that a check of a block adds to. */
 struct vbs_coded_totals {

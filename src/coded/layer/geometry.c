@@ -21,6 +21,7 @@
 #define ENTRY_CYCLES  0.7  /* of an entry that is decoded, beside the multiplications of its span */
 #define LINEAR_CYCLES 1.0  /* of one in bytes */
 #define BYTES_CYCLES  2.5  /* of one in bytes, with offsets in a table */
+#define FUSED_CYCLES  4.0  /* of one that is multiplied when it is decoded */
 #define ROW_CYCLES    16.0 /* of a row of a block and a span */
 #define COPY_CYCLES   1.5  /* of a float of a slab */
 #define FINISH_CYCLES 0.8  /* of an output */
@@ -144,6 +145,8 @@ static double vector_cycles(const struct vbs_coded_plan *plan, const struct vbs_
 
 static bool has_to_decode(const struct vbs_coded_plan *plan, const struct tile_spans *spans)
 {
+    if (plan->fuses)
+        return false;
     return plan->layer.coded->header.coding != VBS_CODING_BYTES ||
            (plan->layer.n_spatial > 0 && spans->n_spans >= DECODE_FROM);
 }
@@ -159,7 +162,9 @@ static double price(const struct vbs_coded_plan *plan, const struct vbs_coded_ge
     double blocks = (double)plan->layer.coded->n_block_columns, entry, row, slab;
 
     entry = spans.n_vectors * vector_cycles(plan, g, &spans);
-    if (has_to_decode(plan, &spans))
+    if (plan->fuses)
+        entry += spans.n_spans * FUSED_CYCLES;
+    else if (has_to_decode(plan, &spans))
         entry += DECODE_CYCLES[header->coding] + spans.n_spans * ENTRY_CYCLES;
     else
         entry += spans.n_spans * (plan->layer.n_spatial == 0 ? LINEAR_CYCLES : BYTES_CYCLES);

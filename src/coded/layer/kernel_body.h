@@ -196,6 +196,9 @@ INLINE void multiply_single(const struct vbs_coded_strip *all, const struct vbs_
 
 #include "coded/layer/kernel_single.h"
 
+#define MOST_FUSED VBS_CODED_MOST_FUSED
+#include "coded/layer/kernel_fused.h"
+
 #define SPAN(LINES, VECTORS)                                                                       \
     case (LINES)*64 + (VECTORS):                                                                   \
         multiply_span(strip, span, reader, LINES, VECTORS);                                        \
@@ -339,5 +342,6 @@ const struct vbs_coded_processor PROCESSOR = {.lanes = LANES,
                                               .most_vectors = MOST_VECTORS,
                                               .most_lines = MOST_LINES,
                                               .multiply = multiply,
+                                              .multiply_fused = multiply_fused,
                                               .transpose = transpose,
                                               .finish = finish};

@@ -59,6 +59,17 @@ struct vbs_coded_span {
     int n_lines, n_vectors;
 };
 
+/* A block of VBS_CODING_JOINT of an inner product, which is applied to one span of at most
+ * VBS_CODED_MOST_FUSED vectors while it is decoded. */
+struct vbs_coded_fused {
+    const struct vbs_coded *coded; /* with narrow pairs */
+    struct vbs_joint_streams streams;
+    int64_t n_columns;
+    size_t stride; /* of columns, in bytes */
+};
+
+#define VBS_CODED_MOST_FUSED 3
+
 /* Matrices that are copied with rows and columns exchanged:
  * to[k * to_step + j * to_pitch + i] = from[k * from_step + i * from_pitch + j]
  * for k < count, i < n_rows and j < n_columns. */
@@ -74,6 +85,7 @@ struct vbs_coded_processor {
     int most_lines;
     /* sums += weights x planes. */
     void (*multiply)(const struct vbs_coded_strip *strip, const struct vbs_coded_span *span);
+    void (*multiply_fused)(const struct vbs_coded_fused *fused, const struct vbs_coded_span *span);
     void (*transpose)(const struct vbs_coded_transpose *transpose, const float *from, float *to);
     /* values = scale x values + bias, at least 0 where relu is set. */
     void (*finish)(float *values, int64_t n, float scale, float bias, bool relu);
@@ -130,6 +142,7 @@ struct vbs_coded_plan {
     int n_parts;
     int64_t granule; /* rows that are not divided between parts */
     bool decodes;    /* blocks to entries */
+    bool fuses;      /* multiplies entries when they are decoded; parts have whole blocks */
 };
 
 /* Gives whether a product of dense matrices needs a copy of the slab: otherwise each channel is one
@@ -137,6 +150,13 @@ struct vbs_coded_plan {
 static inline bool vbs_coded_has_columns(const struct vbs_coded_geometry *geometry)
 {
     return geometry->window > 1;
+}
+
+/* Gives whether the columns of a block have a table of offsets: those of an inner product lie side
+ * by side, and only decoded entries have offsets of their own. */
+static inline bool vbs_coded_has_offsets(const struct vbs_coded_plan *plan)
+{
+    return plan->layer.n_spatial > 0 || plan->decodes;
 }
 
 /* vbs_coded_plan_new for a processor. */

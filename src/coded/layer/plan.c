@@ -124,7 +124,8 @@ static void lay_out(struct vbs_coded_plan *plan)
 
     (void)put(&memory->tables_bytes, (int64_t)vbs_coded_move_bytes(coded));
     memory->slab = put(&end, g->slab_floats * size);
-    memory->offsets = put(&end, (columns + LOOK_AHEAD) * (int64_t)sizeof(int32_t));
+    memory->offsets = put(
+        &end, vbs_coded_has_offsets(plan) ? (columns + LOOK_AHEAD) * (int64_t)sizeof(int32_t) : 0);
     memory->columns =
         put(&end, is_dense && vbs_coded_has_columns(g) ? columns * g->row_floats * size : 0);
     memory->dense = put(&end, is_dense ? rows * columns * size : 0);
@@ -137,6 +138,17 @@ static void lay_out(struct vbs_coded_plan *plan)
     memory->total_bytes = memory->tables_bytes + plan->n_parts * end;
 }
 
+/* Gives whether entries are multiplied when they are decoded: with more samples, decoding is the
+ * smaller part. */
+static bool can_fuse(const struct vbs_coded_plan *plan)
+{
+    const struct vbs_coded_layer *layer = &plan->layer;
+
+    return layer->method == VBS_CODED_SPARSE && layer->n_spatial == 0 &&
+           layer->coded->header.coding == VBS_CODING_JOINT &&
+           layer->batch <= VBS_CODED_MOST_FUSED * plan->processor->lanes;
+}
+
 enum vbs_status vbs_coded_plan_for(struct vbs_ctx *ctx, const struct vbs_coded_layer *layer,
                                    const struct vbs_coded_processor *processor,
                                    struct vbs_coded_plan **plan)
@@ -146,7 +158,9 @@ enum vbs_status vbs_coded_plan_for(struct vbs_ctx *ctx, const struct vbs_coded_l
 
     VBS_TRY(check_layer(ctx, &made));
     fill_planes(&made.geometry);
-    made.granule = coded->n_block_rows >= layer->threads ? coded->header.block_rows : 1;
+    made.fuses = can_fuse(&made);
+    made.granule =
+        made.fuses || coded->n_block_rows >= layer->threads ? coded->header.block_rows : 1;
     if (!vbs_coded_geometry_choose(&made))
         return vbs_fail(ctx, VBS_UNSUPPORTED,
                         "what a block of coded weights reads of the input has 1 GiB or more");

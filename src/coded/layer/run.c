@@ -67,11 +67,34 @@ static void multiply_tile(const struct vbs_coded_part *part, const struct vbs_co
     }
 }
 
+/* Applies a block while it is decoded; all of its rows are in the chunk. */
+static void multiply_fused(const struct vbs_coded_part *part, const struct vbs_coded_place *place)
+{
+    const struct vbs_coded_geometry *g = &part->plan->geometry;
+    const struct vbs_coded_processor *processor = part->plan->processor;
+    struct vbs_coded_fused fused = {.coded = &part->coded,
+                                    .n_columns = place->n_columns,
+                                    .stride = (size_t)g->side * sizeof(float)};
+    struct vbs_coded_span span = {.planes = part->slab,
+                                  .sums = vbs_coded_sums(part, place->first_row, 0),
+                                  .row_pitch = (size_t)g->group_floats * sizeof(float),
+                                  .n_lines = 1};
+
+    if (g->side > 1)
+        span.n_vectors = (int)((g->side + processor->lanes - 1) / processor->lanes);
+    vbs_joint_find_streams(&part->coded, place, &fused.streams);
+    processor->multiply_fused(&fused, &span);
+}
+
 static void multiply_block(const struct vbs_coded_part *part, const struct vbs_coded_tile *tile,
                            const struct layer_block *block)
 {
     struct vbs_coded_strip strip;
 
+    if (part->plan->fuses) {
+        multiply_fused(part, &block->place);
+        return;
+    }
     if (part->plan->decodes) {
         vbs_coded_unpack(part, &block->place);
         strip = (struct vbs_coded_strip){.reader = VBS_READ_ENTRIES,
@@ -240,7 +263,7 @@ bool vbs_coded_plan_run(const struct vbs_coded_plan *plan, const void *weights, 
                             .output = output,
                             .parts = (char *)workspace + plan->memory.tables_bytes};
 
-    vbs_coded_move(plan->layer.coded, weights, plan->decodes, workspace, &run.coded);
+    vbs_coded_move(plan->layer.coded, weights, plan->decodes || plan->fuses, workspace, &run.coded);
     if (plan->layer.parallel)
         plan->layer.parallel(plan->n_parts, run_part, &run);
     else

@@ -167,7 +167,7 @@ static void fill_product_slab(const struct vbs_coded_part *part, const struct vb
                         : input->position_stride == 1 && input->block >= input->channels &&
                               input->channel_stride == input->n_positions;
 
-    for (int64_t j = 0; j < n_columns; j++)
+    for (int64_t j = 0; vbs_coded_has_offsets(plan) && j < n_columns; j++)
         part->offsets[j] = (int32_t)(j * side * (int64_t)sizeof(float));
     if (is_plain) {
         plan->processor->transpose(&(struct vbs_coded_transpose){.n_rows = tile->n_samples,

@@ -9,6 +9,7 @@
 #include "support/tap.h"
 #include "support/vbz_help.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -130,6 +131,7 @@ static void test_packed(void)
     int bytes = s ? find_kernel(s, 1, 2, "bytes:sparse") : -1;
     size_t n_bytes = 0, n;
     const void *coded;
+    double worst = 0;
     float *own, *given, *other;
     void *weights;
 
@@ -148,7 +150,9 @@ static void test_packed(void)
     other = run_kernel(&ctx, s, bytes, NULL);
     n = 2 * (size_t)s->layers[1].out_bytes;
     ok(own && given && memcmp(own, given, n) == 0, "given weights lead to the same bits");
-    ok(own && other && memcmp(own, other, n) == 0, "and so does the other form");
+    for (size_t i = 0; own && other && i < n / sizeof *own; i++)
+        worst = fmax(worst, fabs((double)own[i] - other[i]) / (1 + fabs((double)own[i])));
+    ok(own && other && worst <= 1e-5, "the other form adds the same products in another order");
     s->ops->free(s, weights);
     s->ops->free(s, own);
     s->ops->free(s, given);

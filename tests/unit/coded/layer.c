@@ -410,6 +410,64 @@ static void test_wide_indices(struct subject *subject)
     subject_clear(subject);
 }
 
+/* Plans of an inner product of 48 x 64 weights in blocks of 16 x 32, for some samples. */
+static struct vbs_coded_plan *product_plan(struct subject *subject, enum vbs_coding coding,
+                                           int batch, int threads)
+{
+    enum { ROWS = 48, COLUMNS = 64 };
+    const struct vbs_coding_options options = {coding, 4, 16, 32};
+    struct vbs_coded_plan *plan = NULL;
+    float weights[ROWS * COLUMNS];
+    struct vbs_coded_layer layer = {.batch = batch,
+                                    .groups = 1,
+                                    .threads = threads,
+                                    .input = {COLUMNS, COLUMNS, 1, COLUMNS, 0, 1, 1, COLUMNS},
+                                    .output = {ROWS, ROWS, 1, ROWS, 0, 1, 1, ROWS}};
+
+    for (int i = 0; i < ROWS * COLUMNS; i++)
+        weights[i] = below(subject, 3) ? 0 : random_float(subject);
+    if (vbs_quantise(NULL, weights, ROWS, COLUMNS, 5, &subject->quantised) == VBS_OK &&
+        vbs_code(NULL, &subject->quantised, &options, &subject->coded) == VBS_OK) {
+        layer.coded = subject->coded;
+        if (vbs_coded_plan_for(NULL, &layer, &vbs_coded_plain, &plan) != VBS_OK)
+            plan = NULL;
+    }
+    return plan;
+}
+
+/* Few samples are multiplied when their entries are decoded, without memory for entries. */
+static void test_fused(struct subject *subject)
+{
+    const int most = VBS_CODED_MOST_FUSED * vbs_coded_plain.lanes;
+    struct {
+        enum vbs_coding coding;
+        int batch, threads;
+        bool fuses, decodes;
+    } cases[] = {{VBS_CODING_JOINT, 1, 1, true, false},
+                 {VBS_CODING_JOINT, most, 8, true, false},
+                 {VBS_CODING_JOINT, most + 1, 1, false, true},
+                 {VBS_CODING_COMP, 1, 1, false, true},
+                 {VBS_CODING_BYTES, 1, 1, false, false}};
+
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct vbs_coded_plan *plan =
+            product_plan(subject, cases[i].coding, cases[i].batch, cases[i].threads);
+        const struct vbs_coded_memory *memory = plan ? &plan->memory : NULL;
+
+        ok(plan && plan->fuses == cases[i].fuses && plan->decodes == cases[i].decodes,
+           "%s, %d samples: %s", vbs_coding_name(cases[i].coding), cases[i].batch,
+           cases[i].fuses     ? "multiplied when decoded"
+           : cases[i].decodes ? "decoded"
+                              : "in place");
+        ok(plan && (memory->sums > memory->entries) == cases[i].decodes &&
+               (memory->columns > memory->offsets) == cases[i].decodes,
+           "entries and offsets take memory only where they are decoded");
+        ok(plan && (!cases[i].fuses || plan->granule == 16), "parts have whole blocks");
+        vbs_coded_plan_free(plan);
+        subject_clear(subject);
+    }
+}
+
 /* Taps so far apart that offsets into a plane do not fit 32 bits. */
 static void test_huge_window(struct subject *subject)
 {
@@ -458,6 +516,7 @@ int main(int argc, char **argv)
     test_refusals(&subject);
     test_wide_indices(&subject);
     test_huge_window(&subject);
+    test_fused(&subject);
     gsl_rng_free(subject.rng);
     return done_testing();
 }
