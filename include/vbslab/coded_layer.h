@@ -97,8 +97,8 @@ int64_t vbs_coded_plan_workspace(const struct vbs_coded_plan *plan);
 /* Computes the layer. weights are the bytes of the plan's coded weights (vbs_coded_bytes), at any
  * address that is a multiple of 64, workspace likewise; nothing is allocated. False: gemm failed.
  * Sums are in floats, in an order that depends on the processor, the form, the blocks, the batch
- * and the threads. 2
- * operations for each weight that is not 0 (dense: for each weight), position and sample. */
+ * and the threads. 2 operations for each weight that is not 0 (dense: for each weight), position
+ * and sample. */
 bool vbs_coded_plan_run(const struct vbs_coded_plan *plan, const void *weights, const float *input,
                         float *output, void *workspace);
 

@@ -1,9 +1,8 @@
 /*
  * Layers that the onednn backend computes from coded weights: every kernel for every case computes
  * what the definition says with the decoded weights, stays within its workspace and keeps padding
- * zero, in each form, with the session's own weights and with given ones. Forms with the same
- * blocks agree to the bit where they are computed from entries. Each form is a packed weight format
- * of its own.
+ * zero, in each form, with the session's own weights and with given ones. Each form is a packed
+ * weight format of its own.
  */
 #include "support/backend_bench.h"
 #include "support/tap.h"
