@@ -25,40 +25,27 @@ def settings(values):
     return ",".join(f"{name}={max(1, math.ceil(math.log2(n + 1)))}" for name, n in values.items())
 
 
-def compress(vbslab, model, path, bits, density=None, search=True):
-    """Codes a network; after a search in the form, and with the bits of a distance for each matrix, that
-    take least.
+def compress(vbslab, model, path, bits, density=None, excess=None):
+    """Codes a network, each layer in the form and with the bits of a distance that take least.
 
     Gives of each matrix its name, weights, those that are not 0, values of the codebook, form, bits of
     a distance, and bytes.
     """
-    given = ["--bits", bits] + ([] if density is None else ["--density", str(density)])
-
-    def code(form, index_bits):
-        text = command(vbslab, "compress", model, "-o", path, "--csv", *given, "--format", form,
-                       "--index-bits", index_bits, folder=os.path.dirname(path))
-        rows = csv.DictReader(line for line in io.StringIO(text) if not line.startswith("#"))
-        return [[row["name"], int(row["weights"]), int(row["nonzero"] or row["weights"]), row["values"],
-                 row["form"], row["index_bits"], int(row["stored_bytes"])]
-                for row in rows if row["name"] and row["kind"] in ("conv", "fc")]
-
-    if not search:
-        return code("auto", "auto")
-    best = None
-    for form in ("comp", "joint"):
-        tries = [code(form, str(k)) for k in range(1, 9)]
-        least = [min(parts, key=lambda part: part[-1]) for parts in zip(*tries)]
-        index_bits = ",".join(f"{part[0]}={part[5]}" for part in least)
-        size = sum(part[-1] for part in code(form, index_bits))
-        if best is None or size < best[0]:
-            best = size, form, index_bits
-    return code(best[1], best[2])
+    given = ["--bits", bits]
+    for option, value in (("--density", density), ("--excess", excess)):
+        given += [] if value is None else [option, str(value)]
+    text = command(vbslab, "compress", model, "-o", path, "--csv", *given, folder=os.path.dirname(path))
+    rows = csv.DictReader(line for line in io.StringIO(text) if not line.startswith("#"))
+    return [[row["name"], int(row["weights"]), int(row["nonzero"] or row["weights"]), row["values"],
+             row["form"], row["index_bits"], int(row["stored_bytes"])]
+            for row in rows if row["name"] and row["kind"] in ("conv", "fc")]
 
 
 def run(vbslab, model, samples, work, memory="64MiB"):
     """Outputs for all samples of an array, some at a time. Times do not matter here: few are taken."""
     folder = os.path.dirname(work)
-    command(vbslab, "--quiet", "measure", model, "--batches", "1,10", "--time-limit", "0.1", "--no-copies", folder=folder)
+    command(vbslab, "--quiet", "measure", model, "--batches", "1,10", "--time-limit", "0.1", "--no-copies",
+            folder=folder)
     outputs = []
     for i in range(0, len(samples), PART):
         part = samples[i:i + PART]

@@ -41,7 +41,12 @@ def test():
     return scaled(images), labels
 
 
+def mirrors(n, generator):
+    """Which of n images are mirrored: half of them."""
+    return torch.rand(n, generator=generator) < 0.5
+
+
 def varied(images, generator):
     """Mirrors half of the images; says which."""
-    mirrored = torch.rand(len(images), generator=generator) < 0.5
+    mirrored = mirrors(len(images), generator)
     return torch.where(mirrored[:, None, None, None], images.flip(3), images), mirrored

@@ -16,15 +16,14 @@ class Share(torch.autograd.Function):
         context.shape, context.size = weight.shape, len(codebook)
         context.save_for_backward(positions, index)
         dense = torch.zeros(weight.numel())
-        dense[positions] = codebook[index]
+        dense.scatter_(0, positions, codebook.index_select(0, index))
         return dense.view(weight.shape)
 
     @staticmethod
     def backward(context, gradient):
         positions, index = context.saved_tensors
-        kept = gradient.reshape(-1)[positions]
-        moved = torch.zeros(gradient.numel())
-        moved[positions] = kept
+        kept = gradient.reshape(-1).index_select(0, positions)
+        moved = torch.zeros(gradient.numel()).scatter_(0, positions, kept)
         shared = torch.bincount(index, kept.double(), context.size)
         return moved.view(context.shape), shared.float(), None, None
 
@@ -47,8 +46,8 @@ class Shared(torch.nn.Module):
             order = torch.argsort(self.codebook.detach())
             values = self.codebook.detach()[order]
             between = (values[1:] + values[:-1]) / 2
-            kept = weight.detach().reshape(-1)[self.positions]
-            self.index = order[torch.bucketize(kept, between)]
+            kept = weight.detach().reshape(-1).index_select(0, self.positions)
+            self.index = order.index_select(0, torch.bucketize(kept, between))
         return Share.apply(weight, self.codebook, self.positions, self.index)
 
     def prune(self, weight, density):

@@ -22,14 +22,17 @@ import networks
 import sharing
 import sizes
 
+# teachers: the dense networks whose outputs are learnt, or none: the dense network of the same seed.
 # epochs: of the dense network; of pruning with retraining; of the whole network when the body has
 # codebooks; of the pruned tail; of the tail when it has codebooks. values: of the codebook of each
-# matrix, beside 0.
+# matrix, beside 0. rate: of the stages behind the dense network.
 RECIPES = {
-    "lenet300": dict(make=networks.LeNet300, epochs=(40, 18, 0, 0, 6), values=(7, 7, 15), decay=1e-4),
-    "lenet5": dict(make=networks.LeNet5, epochs=(8, 4, 1, 12, 6), values=(31, 15, 7, 15), decay=5e-4),
+    "lenet300": dict(make=networks.LeNet300, epochs=(40, 30, 0, 0, 10), values=(4, 4, 15), decay=1e-4, rate=0.05,
+                     teachers=("lenet5-0", "lenet5-1", "lenet5-2", "lenet5-3")),
+    "lenet5": dict(make=networks.LeNet5, epochs=(8, 4, 1, 12, 6), values=(31, 15, 7, 15), decay=5e-4, rate=0.02,
+                   teachers=None),
 }
-RATES = {"dense": 0.05, "longer": 0.02, "compress": 0.02}
+DENSE_RATE = 0.05
 BATCH = 128
 MASK_STEPS = 100  # between two choices of the weights that are pruned
 PRUNING = 0.6  # the part of pruning with retraining behind which no more weights are pruned
@@ -40,16 +43,20 @@ class Images:
     def __init__(self, seed):
         self.train, self.labels, self.validation, self.validation_labels = data.training()
         self.soft = None  # outputs of a teacher, for the images as they are and mirrored
-        self.kept = None  # outputs of a finished body, likewise
+        self.kept = None  # what the part that is trained takes, likewise
         self.generator = torch.Generator().manual_seed(seed)
 
     def batches(self):
         order = torch.randperm(len(self.train), generator=self.generator)
         for i in range(0, len(order) - BATCH + 1, BATCH):
             pick = order[i:i + BATCH]
-            images, mirrored = data.varied(self.train[pick], self.generator)
+            if self.kept is None:
+                images, mirrored = data.varied(self.train[pick], self.generator)
+                batch = data.scaled(images)
+            else:
+                mirrored = data.mirrors(len(pick), self.generator)
+                batch = self.kept.index_select(0, pick + len(self.train) * mirrored)
             soft = None if self.soft is None else self.soft[mirrored.long(), pick]
-            batch = data.scaled(images) if self.kept is None else self.kept[mirrored.long(), pick]
             yield batch, self.labels[pick], soft
 
     def outputs(self, network):
@@ -58,14 +65,27 @@ class Images:
             return torch.stack([torch.cat([network(data.scaled(part)) for part in images.split(500)])
                                 for images in (self.train, self.train.flip(3))])
 
-    def teach(self, teacher):
-        """Lets a network teach: its outputs are kept, for they are the same in each epoch."""
-        self.soft = self.outputs(teacher.eval())
+    def teach(self, names, folder):
+        """Lets dense networks teach by the mean of their outputs, which are kept: they are the same in each epoch."""
+        self.soft = sum(self.outputs_of(name, os.path.join(folder, name)) for name in names) / len(names)
+
+    def outputs_of(self, name, stem):
+        """Of a dense network, from a file where another run has left them."""
+        path = stem + "-dense-outputs.pt"
+        if not os.path.exists(path):
+            teacher = load(RECIPES[name.split("-")[0]]["make"](), stem + "-dense.pt").eval()
+            torch.save(self.outputs(teacher.to(memory_format=torch.channels_last)), path + f".{os.getpid()}")
+            os.replace(path + f".{os.getpid()}", path)
+        return torch.load(path)
+
+    def keep(self):
+        """Keeps the images as a network takes them, where the whole network is trained."""
+        self.kept = torch.cat([data.scaled(self.train), data.scaled(self.train.flip(3))])
 
     def finish(self, network):
         """Ends the training of the body: from here on the tail is trained."""
         if network.tail_from > 0:
-            self.kept = self.outputs(network.eval().body)
+            self.kept = self.outputs(network.eval().body).flatten(0, 1)
             for layer in network.layers()[:network.tail_from]:
                 for parameter in layer.parameters():
                     parameter.requires_grad_(False)
@@ -110,7 +130,7 @@ def run(network, images, path, epochs, options, rate, before=None):
     groups = [dict(params=matrices, weight_decay=decay), dict(params=rest)]
     if any(len(p) for p in shared):
         groups.append(dict(params=shared, lr=rate * options.shared_rate))
-    optimiser = torch.optim.SGD(groups, rate, momentum=0.9, nesterov=True)
+    optimiser = torch.optim.SGD(groups, rate, momentum=0.9, nesterov=True, fused=True)
     steps = epochs * images.n_batches()
     schedule = torch.optim.lr_scheduler.LambdaLR(
         optimiser, lambda k: min(1, (k + 1) / 100) * 0.5 * (1 + math.cos(math.pi * k / steps)))
@@ -298,15 +318,16 @@ def main():
     parser.add_argument("--shared-rate", type=float, default=0.002, help="of it, the part for shared values")
     parser.add_argument("--distil", type=float, default=0.7)
     parser.add_argument("--temperature", type=float, default=2.0)
+    parser.add_argument("--teachers", nargs="+", help="dense networks that teach, as lenet5-0")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--name", help="of a compressed network, in place of its ratio")
     parser.add_argument("--out", default="build/accuracy")
     options = parser.parse_args()
     recipe = RECIPES[options.network]
-    for name in ("epochs", "values", "decay"):
+    for name in ("epochs", "values", "decay", "teachers"):
         if getattr(options, name) is None:
             setattr(options, name, recipe[name])
-    options.rate = options.rate or RATES[options.stage]
+    options.rate = options.rate or (DENSE_RATE if options.stage == "dense" else recipe["rate"])
     torch.set_num_threads(options.threads)
     os.makedirs(options.out, exist_ok=True)
     torch.manual_seed(options.seed)
@@ -314,11 +335,13 @@ def main():
     stem = os.path.join(options.out, f"{options.network}-{options.seed}")
     stages = ("dense", "longer", "compress")
     images = Images(3 * options.seed + stages.index(options.stage))
+    if network.tail_from == 0:
+        images.keep()
     if options.stage == "dense":
         run(network, images, stem + "-dense.pt", options.epochs[0], options, options.rate)
         return
     load(network, stem + "-dense.pt")
-    images.teach(network)
+    images.teach(options.teachers or [f"{options.network}-{options.seed}"], options.out)
     if options.stage == "longer":
         longer(network, images, options, stem)
         return
