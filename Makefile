@@ -69,7 +69,7 @@ endif
 
 # The built-in networks, in the order in which they are listed.
 MODELS     = alexnet vgg-s vgg-16 vgg-19 googlenet resnet-50 resnet-56-cifar squeezenet-v1.0 \
-             mobilenet-v1 c3d
+             mobilenet-v1 c3d lenet-300-100 lenet-5 resnet-8 resnet-20
 GENERATED += $(BUILD)/generated/models.c
 GENERATED += $(BUILD)/generated/schema.c
 GENERATED += $(BUILD)/generated/plots.c

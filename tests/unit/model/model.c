@@ -72,6 +72,13 @@ static const struct {
     {"mobilenet-v1", 30, 4231976, 568740352, 569, 1e6, "Howard 2017, Table 4: 4.2 M, 569 M"},
     /* 27,655,936 in convolutions; 79,991,015 with the 487 classes of Sports-1M */
     {"c3d", 17, 78409573, 38547378176, 38.5, 1e9, "MMAction2: 78.4 M, 38.5 G"},
+    /* 785 * 300 + 301 * 100 + 101 * 10 */
+    {"lenet-300-100", 4, 266610, 266200, 266, 1e3, "Han 2016, Table 1: 1070 KB"},
+    {"lenet-5", 7, 431080, 2293000, 2.293, 1e6, "Han 2016, Table 1: 1720 KB"},
+    /* option B; of option A with three channels, He 2015, Table 6 has 0.27 M for 20 layers, which is
+     * 2752 - 288 less */
+    {"resnet-8", 15, 77754, 9345920, 9.35, 1e6, "option B, one channel"},
+    {"resnet-20", 33, 272186, 31021952, 31.0, 1e6, "option B, one channel"},
 };
 
 #define N_PUBLISHED ((int)(sizeof PUBLISHED / sizeof PUBLISHED[0]))
