@@ -379,7 +379,12 @@ struct vbs_network {
      * are independent tensors of the file's whole shape. False: this dimension is the batch. */
     bool whole;
     const struct vbs_parameters *parameters; /* the source of values; null: all are seeded */
+    /* How inputs are normalised, as the network was trained: the metadata VBS_NORMALISE_KEY of an
+     * ONNX file, which vbs_normalise_parse (data.h) reads. Null: not known. */
+    const char *normalise;
 };
+
+#define VBS_NORMALISE_KEY "vbslab.normalise" /* "MEAN;DEVIATION" */
 
 /* Gives the bytes of one sample of the output of a layer, or (layer 0) of the network's input: 4
  * per element. */
@@ -501,6 +506,11 @@ struct vbs_new_values {
 enum vbs_status vbs_network_revalue(struct vbs_ctx *ctx, const struct vbs_network *network,
                                     const struct vbs_new_values *values, int n,
                                     struct vbs_network **copy) VBS_MUST_CHECK;
+
+/* Sets the member normalise of a network that nobody shares yet, such as a copy that has just been
+ * made, to a copy of text; null: not known. VBS_NO_MEMORY. */
+enum vbs_status vbs_network_set_normalise(struct vbs_ctx *ctx, struct vbs_network *network,
+                                          const char *text) VBS_MUST_CHECK;
 
 /* Gives the coded weights of a conv or fc, which the network owns, or null where its weights are
  * not coded. The matrix has a row for each output channel: conv [O][I / groups, D, H, W], fc [O][C,

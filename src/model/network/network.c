@@ -99,6 +99,17 @@ enum vbs_status vbs_network_rename(struct vbs_ctx *ctx, struct vbs_network *netw
     return VBS_OK;
 }
 
+enum vbs_status vbs_network_set_normalise(struct vbs_ctx *ctx, struct vbs_network *network,
+                                          const char *text)
+{
+    char *copy = text ? vbs_arena_strdup(&((struct network *)network)->arena, text) : NULL;
+
+    if (text && !copy)
+        return vbs_no_memory(ctx);
+    network->normalise = copy;
+    return VBS_OK;
+}
+
 enum vbs_status vbs_network_set_origin(struct vbs_ctx *ctx, struct vbs_network *network,
                                        const char *text, size_t length,
                                        const struct vbs_shape *input)

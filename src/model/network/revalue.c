@@ -228,6 +228,8 @@ static enum vbs_status add_operators(struct revaluation *r)
 static enum vbs_status make_copy(struct revaluation *r, struct vbs_network **copy)
 {
     const struct vbs_network *network = r->network;
+    struct vbs_network *made;
+    enum vbs_status status;
     int line;
 
     r->last = calloc((size_t)network->n_layers + 1, sizeof *r->last);
@@ -239,7 +241,13 @@ static enum vbs_status make_copy(struct revaluation *r, struct vbs_network **cop
         return vbs_no_memory(r->ctx);
     VBS_TRY(vbs_builder_source(r->ctx, r->builder, r->source));
     VBS_TRY(add_operators(r));
-    return vbs_builder_finish(r->ctx, r->builder, copy, &line);
+    VBS_TRY(vbs_builder_finish(r->ctx, r->builder, &made, &line));
+    status = vbs_network_set_normalise(r->ctx, made, network->normalise);
+    if (status != VBS_OK)
+        vbs_network_free(made);
+    else
+        *copy = made;
+    return status;
 }
 
 enum vbs_status vbs_network_revalue(struct vbs_ctx *ctx, const struct vbs_network *network,

@@ -249,10 +249,23 @@ static enum vbs_status import(struct loader *l, bool batch, struct vbs_onnx_impo
     return status;
 }
 
+/* Gives the value of a key of the file's metadata, or null. */
+static const char *find_metadata(const Onnx__ModelProto *model, const char *key)
+{
+    for (size_t i = 0; i < model->n_metadata_props; i++) {
+        const Onnx__StringStringEntryProto *entry = model->metadata_props[i];
+
+        if (entry->key && entry->value && strcmp(entry->key, key) == 0)
+            return entry->value;
+    }
+    return NULL;
+}
+
 /* Makes the network of the operators that have been imported. */
 static enum vbs_status finish_network(struct loader *l, struct vbs_onnx_import *im,
                                       struct vbs_network **network)
 {
+    struct vbs_network *made;
     enum vbs_status status;
     int line;
 
@@ -260,7 +273,16 @@ static enum vbs_status finish_network(struct loader *l, struct vbs_onnx_import *
         vbs_builder_whole(im->builder);
     status = vbs_builder_source(l->ctx, im->builder, l->source);
     l->source = NULL;
-    return status == VBS_OK ? vbs_builder_finish(l->ctx, im->builder, network, &line) : status;
+    if (status != VBS_OK)
+        return status;
+    VBS_TRY(vbs_builder_finish(l->ctx, im->builder, &made, &line));
+    status =
+        vbs_network_set_normalise(l->ctx, made, find_metadata(l->file.model, VBS_NORMALISE_KEY));
+    if (status != VBS_OK)
+        vbs_network_free(made);
+    else
+        *network = made;
+    return status;
 }
 
 /* Imports the graph with a batch, where batch is true and this succeeds, else as a whole
