@@ -10,8 +10,8 @@
  * a span should have as many vectors as there are registers. With AVX2 the limit is n / 2 cycles
  * for an entry of n vectors; measured from the first cache (Zen 3) were 7.3 for 13 vectors and 4.7
  * for 8, and for each row of a block 6 + n more, and some 15 where the number of its entries is not
- * predicted. From the second cache an entry of 8 vectors takes about 10. Spans of one float are in
- * kernel_single.h.
+ * predicted. From the second cache an entry of 8 vectors takes about 10. Inner products of one
+ * sample in bytes are in kernel_single.h, those of few samples in joint in kernel_fused.h.
  */
 #include "coded/layer/layer.h"
 
