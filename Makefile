@@ -178,7 +178,7 @@ $(BUILD)/%.o: %.c
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
 # Loops over floats, which gcc vectorizes only with -O3.
-LOOPS = kernels/nest kernels/elementwise operators/binary operators/copy operators/reduce operators/resize
+LOOPS = training/loops kernels/nest kernels/elementwise operators/binary operators/copy operators/reduce operators/resize
 $(LOOPS:%=$(BUILD)/src/backend/onednn/%.o): ALL_CFLAGS += $(if $(filter -O2,$(OPT)),-O3)
 
 # Kernels of coded weights, once for each kind of processor; the program chooses when it runs.

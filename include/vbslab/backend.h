@@ -6,6 +6,7 @@
 
 #include "vbslab/measure.h"
 #include "vbslab/model.h"
+#include "vbslab/training.h"
 
 #include <stddef.h>
 
@@ -78,6 +79,10 @@ struct vbs_backend {
     enum vbs_status (*open)(struct vbs_ctx *ctx, const struct vbs_network *network,
                             const struct vbs_backend_options *options,
                             struct vbs_session **session);
+    /* Opens a training session (training.h). Null: the backend cannot train. */
+    enum vbs_status (*open_training)(struct vbs_ctx *ctx, const struct vbs_network *network,
+                                     const struct vbs_training_options *options,
+                                     struct vbs_training **session);
 };
 
 /* All backends that vbslab knows, built or not, the default first; null after the last. */

@@ -23,6 +23,7 @@
 #include "vbslab/simple.h"
 #include "vbslab/status.h"
 #include "vbslab/store.h"
+#include "vbslab/training.h"
 #include "vbslab/units.h"
 
 #endif

@@ -85,3 +85,17 @@ enum vbs_status vbs_backend_find(struct vbs_ctx *ctx, const char *name,
         return vbs_fail(ctx, VBS_NOT_FOUND, "no backend '%s'; did you mean '%s'?", name, nearest);
     return vbs_fail(ctx, VBS_NOT_FOUND, "no backend '%s'; 'vbslab backends' lists them", name);
 }
+
+enum vbs_status vbs_training_open(struct vbs_ctx *ctx, const char *backend,
+                                  const struct vbs_network *network,
+                                  const struct vbs_training_options *options,
+                                  struct vbs_training **session)
+{
+    const struct vbs_backend *found = NULL;
+
+    VBS_TRY(vbs_backend_find(ctx, backend, &found));
+    if (!found->open_training)
+        return vbs_fail(ctx, VBS_UNSUPPORTED, "the backend '%s' cannot train; 'onednn' can",
+                        backend);
+    return found->open_training(ctx, network, options, session);
+}

@@ -2,6 +2,7 @@
 #include "backend/onednn/onednn.h"
 
 #include "backend/onednn/kernels/kernels.h"
+#include "backend/onednn/training/training.h"
 
 #include "base/fail.h"
 
@@ -51,4 +52,5 @@ const struct vbs_backend vbs_backend_onednn = {
     .summary = "layers on this machine's processor, by oneDNN",
     .probe = probe,
     .open = open_session,
+    .open_training = od_training_open,
 };

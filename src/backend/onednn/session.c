@@ -62,36 +62,6 @@ static dnnl_status_t set_addresses(const struct od_session *s, const struct od_k
     return status;
 }
 
-static dnnl_status_t call_function(const struct od_step *step)
-{
-    float *data[OD_MAX_DATA] = {0};
-    dnnl_status_t status = dnnl_success;
-
-    for (int i = 0; i < step->n_args && status == dnnl_success; i++) {
-        void *handle = NULL;
-
-        status = dnnl_memory_get_data_handle(step->args[i].memory, &handle);
-        data[i] = handle;
-    }
-    if (status == dnnl_success && !step->function(step->plan, data))
-        status = dnnl_runtime_error;
-    return status;
-}
-
-static dnnl_status_t execute_steps(const struct od_session *s, const struct od_kernel *kernel)
-{
-    dnnl_status_t status = dnnl_success;
-
-    for (int i = 0; i < kernel->n_steps && status == dnnl_success; i++) {
-        const struct od_step *step = &kernel->steps[i];
-
-        status = step->primitive
-                     ? dnnl_primitive_execute(step->primitive, s->stream, step->n_args, step->args)
-                     : call_function(step);
-    }
-    return status == dnnl_success ? dnnl_stream_wait(s->stream) : status;
-}
-
 static double since_us(const struct timespec *start)
 {
     struct timespec now;
@@ -118,7 +88,7 @@ static enum vbs_status run_kernel(struct vbs_ctx *ctx, struct vbs_session *sessi
     status = set_addresses(s, &s->kernels[kernel], operands);
     if (status == dnnl_success) {
         clock_gettime(CLOCK_MONOTONIC, &start);
-        status = execute_steps(s, &s->kernels[kernel]);
+        status = od_kernel_execute(s, &s->kernels[kernel]);
         taken_us = since_us(&start);
     }
     od_threads_restore(before);

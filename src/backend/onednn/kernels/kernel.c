@@ -276,6 +276,38 @@ bool od_kernels_keep(struct od_session *session, int first, const char *name)
     return true;
 }
 
+/* ---- running ---- */
+
+static dnnl_status_t call_function(const struct od_step *step)
+{
+    float *data[OD_MAX_DATA] = {0};
+    dnnl_status_t status = dnnl_success;
+
+    for (int i = 0; i < step->n_args && status == dnnl_success; i++) {
+        void *handle = NULL;
+
+        status = dnnl_memory_get_data_handle(step->args[i].memory, &handle);
+        data[i] = handle;
+    }
+    if (status == dnnl_success && !step->function(step->plan, data))
+        status = dnnl_runtime_error;
+    return status;
+}
+
+dnnl_status_t od_kernel_execute(const struct od_session *s, const struct od_kernel *kernel)
+{
+    dnnl_status_t status = dnnl_success;
+
+    for (int i = 0; i < kernel->n_steps && status == dnnl_success; i++) {
+        const struct od_step *step = &kernel->steps[i];
+
+        status = step->primitive
+                     ? dnnl_primitive_execute(step->primitive, s->stream, step->n_args, step->args)
+                     : call_function(step);
+    }
+    return status == dnnl_success ? dnnl_stream_wait(s->stream) : status;
+}
+
 void od_kernel_release(struct od_kernel *kernel)
 {
     if (kernel->shared)

@@ -72,6 +72,9 @@ enum vbs_status od_kernel_share(struct od_build *b, int index) VBS_MUST_CHECK;
  * false: there is none. */
 bool od_kernels_keep(struct od_session *session, int first, const char *name);
 
+/* Runs the steps, on memory objects whose addresses are set, to their end. */
+dnnl_status_t od_kernel_execute(const struct od_session *session, const struct od_kernel *kernel);
+
 void od_kernel_release(struct od_kernel *kernel);
 
 /* ---- post_ops.c ---- */

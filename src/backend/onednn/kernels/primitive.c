@@ -46,62 +46,153 @@ static bool was_asked(const dnnl_memory_desc_t *asked, const dnnl_memory_desc_t 
                   (size_t)asked->ndims * sizeof asked->dims[0]) == 0;
 }
 
-/* The memory descriptors for which implementations are requested; null: the operation has none
- * there. */
+/* The memory descriptors for which an implementation is requested, each with the query that gives
+ * the implementation's own. */
+#define MAX_ASKED 7
+
 struct od_question {
-    const dnnl_memory_desc_t *src, *second, *weights, *dst;
+    int n;
+    struct {
+        const dnnl_memory_desc_t *md; /* null, or not set: the operation has none there */
+        dnnl_query_t what;
+        int index;
+    } asked[MAX_ASKED];
 };
 
-static struct od_question question_of(const_dnnl_op_desc_t desc)
+static void ask(struct od_question *q, dnnl_query_t what, int index, const dnnl_memory_desc_t *md)
+{
+    q->asked[q->n].md = md;
+    q->asked[q->n].what = what;
+    q->asked[q->n++].index = index;
+}
+
+/* Asks for a source and a destination; of a backward pass, for their gradients. */
+static struct od_question ask_two(const dnnl_memory_desc_t *src, const dnnl_memory_desc_t *dst)
+{
+    struct od_question q = {0};
+
+    ask(&q, dnnl_query_src_md, 0, src);
+    ask(&q, dnnl_query_dst_md, 0, dst);
+    return q;
+}
+
+static void ask_gradients(struct od_question *q, const dnnl_memory_desc_t *src,
+                          const dnnl_memory_desc_t *weights, const dnnl_memory_desc_t *dst)
+{
+    ask(q, dnnl_query_diff_src_md, 0, src);
+    ask(q, dnnl_query_diff_weights_md, 0, weights);
+    ask(q, dnnl_query_diff_dst_md, 0, dst);
+}
+
+/* The operation of one tensor, data, whose backward pass reads it again. */
+static struct od_question ask_one(dnnl_prop_kind_t kind, const dnnl_memory_desc_t *data,
+                                  const dnnl_memory_desc_t *gradient)
+{
+    struct od_question q = {0};
+
+    if (kind == dnnl_backward || kind == dnnl_backward_data)
+        ask(&q, dnnl_query_diff_src_md, 0, gradient);
+    else
+        ask(&q, dnnl_query_src_md, 0, data);
+    return q;
+}
+
+static struct od_question question_of_weighted(const_dnnl_op_desc_t desc)
 {
     const dnnl_convolution_desc_t *conv = desc;
     const dnnl_inner_product_desc_t *product = desc;
+    bool is_product = conv->primitive_kind == dnnl_inner_product;
+    struct od_question q = is_product ? ask_two(&product->src_desc, &product->dst_desc)
+                                      : ask_two(&conv->src_desc, &conv->dst_desc);
+
+    ask(&q, dnnl_query_weights_md, 0, is_product ? &product->weights_desc : &conv->weights_desc);
+    if (is_product)
+        ask_gradients(&q, &product->diff_src_desc, &product->diff_weights_desc,
+                      &product->diff_dst_desc);
+    else
+        ask_gradients(&q, &conv->diff_src_desc, &conv->diff_weights_desc, &conv->diff_dst_desc);
+    return q;
+}
+
+static struct od_question question_of_pool(const_dnnl_op_desc_t desc)
+{
     const dnnl_pooling_desc_t *pool = desc;
     const dnnl_pooling_v2_desc_t *dilated = desc;
-    const dnnl_softmax_v2_desc_t *softmax = desc;
+    bool dense = pool->primitive_kind == dnnl_pooling;
+    struct od_question q = dense ? ask_two(&pool->src_desc, &pool->dst_desc)
+                                 : ask_two(&dilated->src_desc, &dilated->dst_desc);
+
+    ask_gradients(&q, dense ? &pool->diff_src_desc : &dilated->diff_src_desc, NULL,
+                  dense ? &pool->diff_dst_desc : &dilated->diff_dst_desc);
+    return q;
+}
+
+static struct od_question question_of_normalization(const_dnnl_op_desc_t desc)
+{
+    const dnnl_batch_normalization_desc_t *batch = desc;
+    const dnnl_layer_normalization_desc_t *layer = desc;
+
+    return batch->primitive_kind == dnnl_batch_normalization
+               ? ask_one(batch->prop_kind, &batch->data_desc, &batch->diff_data_desc)
+               : ask_one(layer->prop_kind, &layer->data_desc, &layer->diff_data_desc);
+}
+
+/* The operations of two sources, or of a source and weights. */
+static struct od_question question_of_pair(const_dnnl_op_desc_t desc)
+{
     const dnnl_matmul_desc_t *matmul = desc;
-    const dnnl_reduction_desc_t *reduction = desc;
-    const dnnl_resampling_desc_t *resampling = desc;
     const dnnl_binary_desc_t *binary = desc;
     const dnnl_prelu_desc_t *prelu = desc;
+    struct od_question q = {0};
+
+    if (matmul->primitive_kind == dnnl_matmul) {
+        q = ask_two(&matmul->src_desc, &matmul->dst_desc);
+        ask(&q, dnnl_query_weights_md, 0, &matmul->weights_desc);
+    } else if (binary->primitive_kind == dnnl_binary) {
+        q = ask_two(&binary->src_desc[0], &binary->dst_desc);
+        ask(&q, dnnl_query_src_md, 1, &binary->src_desc[1]);
+    } else {
+        q = ask_two(&prelu->data_desc, NULL);
+        ask(&q, dnnl_query_weights_md, 0, &prelu->weights_desc);
+    }
+    return q;
+}
+
+static struct od_question question_of(const_dnnl_op_desc_t desc)
+{
+    const dnnl_softmax_v2_desc_t *softmax = desc;
+    const dnnl_reduction_desc_t *reduction = desc;
+    const dnnl_resampling_desc_t *resampling = desc;
+    const dnnl_eltwise_desc_t *eltwise = desc;
+    const dnnl_lrn_desc_t *lrn = desc;
 
     switch (*(const dnnl_primitive_kind_t *)desc) {
     case dnnl_convolution:
     case dnnl_deconvolution:
-        return (struct od_question){&conv->src_desc, NULL, &conv->weights_desc, &conv->dst_desc};
     case dnnl_inner_product:
-        return (struct od_question){&product->src_desc, NULL, &product->weights_desc,
-                                    &product->dst_desc};
+        return question_of_weighted(desc);
     case dnnl_pooling:
-        return (struct od_question){&pool->src_desc, NULL, NULL, &pool->dst_desc};
     case dnnl_pooling_v2:
-        return (struct od_question){&dilated->src_desc, NULL, NULL, &dilated->dst_desc};
+        return question_of_pool(desc);
     case dnnl_softmax_v2:
-        return (struct od_question){&softmax->src_desc, NULL, NULL, &softmax->dst_desc};
-    case dnnl_matmul:
-        return (struct od_question){&matmul->src_desc, NULL, &matmul->weights_desc,
-                                    &matmul->dst_desc};
+        return ask_two(&softmax->src_desc, &softmax->dst_desc);
     case dnnl_reduction:
-        return (struct od_question){&reduction->src_desc, NULL, NULL, &reduction->dst_desc};
+        return ask_two(&reduction->src_desc, &reduction->dst_desc);
     case dnnl_resampling:
-        return (struct od_question){&resampling->src_desc, NULL, NULL, &resampling->dst_desc};
+        return ask_two(&resampling->src_desc, &resampling->dst_desc);
+    case dnnl_matmul:
     case dnnl_binary:
-        return (struct od_question){&binary->src_desc[0], &binary->src_desc[1], NULL,
-                                    &binary->dst_desc};
     case dnnl_prelu:
-        return (struct od_question){&prelu->data_desc, NULL, &prelu->weights_desc, NULL};
+        return question_of_pair(desc);
     case dnnl_eltwise:
-        return (struct od_question){.src = &((const dnnl_eltwise_desc_t *)desc)->data_desc};
+        return ask_one(eltwise->prop_kind, &eltwise->data_desc, &eltwise->diff_data_desc);
     case dnnl_lrn:
-        return (struct od_question){.src = &((const dnnl_lrn_desc_t *)desc)->data_desc};
+        return ask_one(lrn->prop_kind, &lrn->data_desc, &lrn->diff_data_desc);
     case dnnl_batch_normalization:
-        return (struct od_question){
-            .src = &((const dnnl_batch_normalization_desc_t *)desc)->data_desc};
     case dnnl_layer_normalization:
-        return (struct od_question){
-            .src = &((const dnnl_layer_normalization_desc_t *)desc)->data_desc};
+        return question_of_normalization(desc);
     case dnnl_shuffle:
-        return (struct od_question){.src = &((const dnnl_shuffle_desc_t *)desc)->data_desc};
+        return ask_two(&((const dnnl_shuffle_desc_t *)desc)->data_desc, NULL);
     default:
         return (struct od_question){0};
     }
@@ -114,10 +205,10 @@ static const dnnl_memory_desc_t *md_of(const_dnnl_primitive_desc_t pd, dnnl_quer
 
 static bool answers(const struct od_question *q, const_dnnl_primitive_desc_t pd)
 {
-    return was_asked(q->src, md_of(pd, dnnl_query_src_md, 0)) &&
-           (!q->second || was_asked(q->second, md_of(pd, dnnl_query_src_md, 1))) &&
-           (!q->weights || was_asked(q->weights, md_of(pd, dnnl_query_weights_md, 0))) &&
-           was_asked(q->dst, md_of(pd, dnnl_query_dst_md, 0));
+    for (int i = 0; i < q->n; i++)
+        if (!was_asked(q->asked[i].md, md_of(pd, q->asked[i].what, q->asked[i].index)))
+            return false;
+    return true;
 }
 
 /* ---- implementations ---- */
@@ -198,27 +289,43 @@ dnnl_status_t od_pds_init(struct od_pds *pds, const_dnnl_op_desc_t desc,
     return status;
 }
 
-dnnl_status_t od_pd_first(const_dnnl_op_desc_t desc, const_dnnl_primitive_attr_t attr,
-                          dnnl_engine_t engine, dnnl_primitive_desc_t *pd)
+/* hint: the forward pass; null: it is one. */
+static dnnl_status_t create_first(const_dnnl_op_desc_t desc, const_dnnl_primitive_attr_t attr,
+                                  dnnl_engine_t engine, const_dnnl_primitive_desc_t hint,
+                                  dnnl_primitive_desc_t *pd)
 {
     struct od_question question = question_of(desc);
     dnnl_status_t status = check_headroom();
 
     if (status == dnnl_success)
-        status = dnnl_primitive_desc_create(pd, desc, attr, engine, NULL);
+        status = dnnl_primitive_desc_create(pd, desc, attr, engine, hint);
     for (int i = 1; i < ATTEMPTS && status == dnnl_success && !answers(&question, *pd); i++) {
         dnnl_primitive_desc_destroy(*pd);
+        *pd = NULL;
         empty_cache();
-        status = dnnl_primitive_desc_create(pd, desc, attr, engine, NULL);
+        status = dnnl_primitive_desc_create(pd, desc, attr, engine, hint);
     }
     return status;
+}
+
+dnnl_status_t od_pd_first(const_dnnl_op_desc_t desc, const_dnnl_primitive_attr_t attr,
+                          dnnl_engine_t engine, dnnl_primitive_desc_t *pd)
+{
+    return create_first(desc, attr, engine, NULL, pd);
+}
+
+dnnl_status_t od_pd_backward(const_dnnl_op_desc_t desc, const_dnnl_primitive_attr_t attr,
+                             dnnl_engine_t engine, const_dnnl_primitive_desc_t forward,
+                             dnnl_primitive_desc_t *pd)
+{
+    return create_first(desc, attr, engine, forward, pd);
 }
 
 dnnl_status_t od_pd_reorder(const dnnl_memory_desc_t *from, const dnnl_memory_desc_t *to,
                             const_dnnl_primitive_attr_t attr, dnnl_engine_t engine,
                             dnnl_primitive_desc_t *pd)
 {
-    struct od_question question = {.src = from, .dst = to};
+    struct od_question question = ask_two(from, to);
     dnnl_status_t status = check_headroom();
 
     if (status == dnnl_success)
@@ -261,13 +368,15 @@ dnnl_status_t od_pd_concat(const dnnl_memory_desc_t *dst, int n, int dimension,
 
 static bool is_of(dnnl_primitive_t primitive, const_dnnl_primitive_desc_t pd)
 {
-    struct od_question question = {.src = md_of(pd, dnnl_query_src_md, 0),
-                                   .second = md_of(pd, dnnl_query_src_md, 1),
-                                   .weights = md_of(pd, dnnl_query_weights_md, 0),
-                                   .dst = md_of(pd, dnnl_query_dst_md, 0)};
+    struct od_question question =
+        ask_two(md_of(pd, dnnl_query_src_md, 0), md_of(pd, dnnl_query_dst_md, 0));
     const_dnnl_primitive_desc_t own = NULL;
     const char *name = od_pd_name(pd), *own_name;
 
+    ask(&question, dnnl_query_src_md, 1, md_of(pd, dnnl_query_src_md, 1));
+    ask(&question, dnnl_query_weights_md, 0, md_of(pd, dnnl_query_weights_md, 0));
+    ask_gradients(&question, md_of(pd, dnnl_query_diff_src_md, 0),
+                  md_of(pd, dnnl_query_diff_weights_md, 0), md_of(pd, dnnl_query_diff_dst_md, 0));
     if (dnnl_primitive_get_primitive_desc(primitive, &own) != dnnl_success)
         return true;
     own_name = od_pd_name(own);

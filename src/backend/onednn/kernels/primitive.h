@@ -35,6 +35,11 @@ void od_pds_clear(struct od_pds *pds);
 dnnl_status_t od_pd_first(const_dnnl_op_desc_t desc, const_dnnl_primitive_attr_t attr,
                           dnnl_engine_t engine, dnnl_primitive_desc_t *pd);
 
+/* Does the same for a backward pass; forward is the implementation of its forward pass. */
+dnnl_status_t od_pd_backward(const_dnnl_op_desc_t desc, const_dnnl_primitive_attr_t attr,
+                             dnnl_engine_t engine, const_dnnl_primitive_desc_t forward,
+                             dnnl_primitive_desc_t *pd);
+
 /* Gives the implementation of a copy from one memory descriptor to another. */
 dnnl_status_t od_pd_reorder(const dnnl_memory_desc_t *from, const dnnl_memory_desc_t *to,
                             const_dnnl_primitive_attr_t attr, dnnl_engine_t engine,
