@@ -104,7 +104,7 @@ struct vbs_training_ops {
      * number of threads.
      */
     enum vbs_status (*forward)(struct vbs_ctx *ctx, struct vbs_training *session,
-                               const struct vbs_training_pass *pass, float *output) VBS_MUST_CHECK;
+                               const struct vbs_training_pass *pass, float *output);
     /*
      * Computes the gradients of all trainable parameters for the batch of the last forward pass
      * from the gradient of its outputs, [batch][output_elements] in plain order. Gradients of
@@ -112,18 +112,18 @@ struct vbs_training_ops {
      * `training`.
      */
     enum vbs_status (*backward)(struct vbs_ctx *ctx, struct vbs_training *session,
-                                const float *output_gradient) VBS_MUST_CHECK;
+                                const float *output_gradient);
     /* Gives the gradient of the input of the last backward pass, [batch][input_elements] in plain
      * order. VBS_USAGE: the session was opened without input_gradient. */
     enum vbs_status (*input_gradient)(struct vbs_ctx *ctx, struct vbs_training *session,
-                                      float *values) VBS_MUST_CHECK;
+                                      float *values);
     /* Converts the values or the gradient of trainable array number index to plain order, in the
      * shape of enum vbs_parameter. */
     enum vbs_status (*read)(struct vbs_ctx *ctx, struct vbs_training *session, int index,
-                            bool gradient, float *plain) VBS_MUST_CHECK;
+                            bool gradient, float *plain);
     /* Replaces the values of trainable array number index by plain ones. */
     enum vbs_status (*write)(struct vbs_ctx *ctx, struct vbs_training *session, int index,
-                             const float *plain) VBS_MUST_CHECK;
+                             const float *plain);
     void (*close)(struct vbs_training *session);
 };
 

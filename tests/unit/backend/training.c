@@ -115,7 +115,7 @@ static void check_case(const struct backend_case *c, int threads)
 static void check_operator(const struct operator_case *c)
 {
     struct training_subject s;
-    bool opened = training_open_operator(&s, c, 2);
+    bool opened = training_open_operator(&s, c, 1);
 
     check_subject(&s, opened);
 }

@@ -8,7 +8,7 @@
 #define CHUNK 8192 /* floats that one thread computes at once; even */
 
 /* A loop over n floats in chunks. */
-struct job {
+struct loop_job {
     const void *plan;
     float *const *data;
     int64_t n;
@@ -25,7 +25,7 @@ static void run(const void *plan, float *const *data, int64_t n, int64_t floats,
                 void (*body)(void *job, int64_t i))
 {
     int64_t chunk = floats < CHUNK ? CHUNK / floats : 1;
-    struct job job = {plan, data, n, chunk};
+    struct loop_job job = {plan, data, n, chunk};
 
     od_parallel((n + chunk - 1) / chunk, n * floats, body, &job);
 }
@@ -34,7 +34,7 @@ static void run(const void *plan, float *const *data, int64_t n, int64_t floats,
 
 static void copy(void *data, int64_t i)
 {
-    const struct job *j = data;
+    const struct loop_job *j = data;
     int64_t first = i * j->chunk, n = smaller(j->chunk, j->n - first);
 
     memcpy(j->data[0] + first, j->data[1] + first, (size_t)n * sizeof(float));
@@ -42,7 +42,7 @@ static void copy(void *data, int64_t i)
 
 static void accumulate(void *data, int64_t i)
 {
-    const struct job *j = data;
+    const struct loop_job *j = data;
     int64_t first = i * j->chunk, n = smaller(j->chunk, j->n - first);
     float *to = j->data[0] + first;
     const float *from = j->data[1] + first;
@@ -53,7 +53,7 @@ static void accumulate(void *data, int64_t i)
 
 static void sum(void *data, int64_t i)
 {
-    const struct job *j = data;
+    const struct loop_job *j = data;
     int64_t first = i * j->chunk, n = smaller(j->chunk, j->n - first);
     float *to = j->data[0] + first;
     const float *a = j->data[1] + first, *b = j->data[2] + first;
@@ -108,7 +108,7 @@ static uint64_t key_of(const struct od_dropout *plan)
 
 static void drop(void *data, int64_t i)
 {
-    const struct job *j = data;
+    const struct loop_job *j = data;
     int64_t first = i * j->chunk, end = smaller(first + j->chunk, j->n);
     uint64_t key = key_of(j->plan);
     float *to = j->data[0];
@@ -124,7 +124,7 @@ static void drop(void *data, int64_t i)
 
 static void drop_accumulate(void *data, int64_t i)
 {
-    const struct job *j = data;
+    const struct loop_job *j = data;
     int64_t first = i * j->chunk, end = smaller(first + j->chunk, j->n);
     uint64_t key = key_of(j->plan);
     float *to = j->data[0];
@@ -154,7 +154,7 @@ bool od_loop_dropout_accumulate(const void *plan, float *const *data)
 
 static void scale(void *data, int64_t i)
 {
-    const struct job *j = data;
+    const struct loop_job *j = data;
     int64_t n = ((const struct od_channels *)j->plan)->channels;
     int64_t end = smaller((i + 1) * j->chunk, j->n);
 
@@ -169,7 +169,7 @@ static void scale(void *data, int64_t i)
 
 static void scale_factor(void *data, int64_t i)
 {
-    const struct job *j = data;
+    const struct loop_job *j = data;
     int64_t n = ((const struct od_channels *)j->plan)->channels;
     int64_t end = smaller((i + 1) * j->chunk, j->n);
 
@@ -184,7 +184,7 @@ static void scale_factor(void *data, int64_t i)
 
 static void scale_accumulate(void *data, int64_t i)
 {
-    const struct job *j = data;
+    const struct loop_job *j = data;
     int64_t n = ((const struct od_channels *)j->plan)->channels;
     int64_t end = smaller((i + 1) * j->chunk, j->n);
 
@@ -223,7 +223,7 @@ bool od_loop_scale_accumulate(const void *plan, float *const *data)
 
 static void sum_part(void *data, int64_t part)
 {
-    const struct job *j = data;
+    const struct loop_job *j = data;
     int64_t n = ((const struct od_channels *)j->plan)->channels;
     float *products = j->data[0] + part * 2 * n, *sums = products + n;
 
@@ -241,7 +241,7 @@ static void sum_part(void *data, int64_t part)
 bool od_loop_scale_sums(const void *plan, float *const *data)
 {
     const struct od_channels *c = plan;
-    struct job job = {plan, data, c->rows, 1};
+    struct loop_job job = {plan, data, c->rows, 1};
 
     od_parallel(OD_SUM_PARTS, c->rows * c->channels, sum_part, &job);
     return true;
@@ -279,7 +279,7 @@ bool od_loop_statistics(const void *plan, float *const *data)
 
 static void put(void *data, int64_t i)
 {
-    const struct job *j = data;
+    const struct loop_job *j = data;
     const struct od_rows *r = j->plan;
     int64_t end = smaller((i + 1) * j->chunk, j->n);
 
@@ -290,7 +290,7 @@ static void put(void *data, int64_t i)
 
 static void take(void *data, int64_t i)
 {
-    const struct job *j = data;
+    const struct loop_job *j = data;
     const struct od_rows *r = j->plan;
     int64_t end = smaller((i + 1) * j->chunk, j->n);
 
@@ -301,7 +301,7 @@ static void take(void *data, int64_t i)
 
 static void take_accumulate(void *data, int64_t i)
 {
-    const struct job *j = data;
+    const struct loop_job *j = data;
     const struct od_rows *r = j->plan;
     int64_t end = smaller((i + 1) * j->chunk, j->n);
 

@@ -19,7 +19,7 @@ struct weighted {
     dnnl_dims_t stride, dilation, low, high;
 };
 
-union description {
+union weighted_desc {
     dnnl_convolution_desc_t conv;
     dnnl_inner_product_desc_t product;
 };
@@ -81,7 +81,7 @@ static enum vbs_status find_forward(struct od_train_build *b, const struct weigh
                                     dnnl_primitive_desc_t *pd)
 {
     const dnnl_memory_desc_t *bias = b->o->attributes->weighted.bias ? &w->bias : NULL;
-    union description d;
+    union weighted_desc d;
     dnnl_status_t dnnl =
         w->conv ? dnnl_dilated_convolution_forward_desc_init(
                       &d.conv, dnnl_forward_training, dnnl_convolution_direct, &w->src, &w->weights,
@@ -100,7 +100,7 @@ static enum vbs_status find_with(struct od_train_build *b, const struct weighted
                                  dnnl_primitive_desc_t *pd)
 {
     const dnnl_memory_desc_t *bias = b->o->attributes->weighted.bias ? &w->bias : NULL;
-    union description d;
+    union weighted_desc d;
     dnnl_status_t dnnl;
 
     if (w->conv)

@@ -3,20 +3,20 @@
 
 #include "base/fail.h"
 
-struct window {
+struct train_window {
     dnnl_alg_kind_t algorithm;
     dnnl_dims_t kernel, stride, dilation, low, high;
     bool dense;
 };
 
-static struct window read_window(const struct od_operator *o, int n_spatial)
+static struct train_window read_window(const struct od_operator *o, int n_spatial)
 {
     const struct vbs_window *a = &o->attributes->pool.window;
-    struct window w = {.dense = true,
-                       .algorithm = o->op == VBS_OP_POOL_MAX ? dnnl_pooling_max
-                                    : o->attributes->pool.pad_counts
-                                        ? dnnl_pooling_avg_include_padding
-                                        : dnnl_pooling_avg_exclude_padding};
+    struct train_window w = {.dense = true,
+                             .algorithm = o->op == VBS_OP_POOL_MAX ? dnnl_pooling_max
+                                          : o->attributes->pool.pad_counts
+                                              ? dnnl_pooling_avg_include_padding
+                                              : dnnl_pooling_avg_exclude_padding};
 
     for (int i = 0; i < n_spatial; i++) {
         w.kernel[i] = a->kernel[i];
@@ -29,17 +29,17 @@ static struct window read_window(const struct od_operator *o, int n_spatial)
     return w;
 }
 
-union description {
+union pool_desc {
     dnnl_pooling_desc_t dense;
     dnnl_pooling_v2_desc_t dilated;
 };
 
-static enum vbs_status find_forward(struct od_train_build *b, const struct window *w, bool training,
-                                    const dnnl_memory_desc_t *src, const dnnl_memory_desc_t *dst,
-                                    dnnl_primitive_desc_t *pd)
+static enum vbs_status find_forward(struct od_train_build *b, const struct train_window *w,
+                                    bool training, const dnnl_memory_desc_t *src,
+                                    const dnnl_memory_desc_t *dst, dnnl_primitive_desc_t *pd)
 {
     dnnl_prop_kind_t kind = training ? dnnl_forward_training : dnnl_forward_inference;
-    union description d;
+    union pool_desc d;
     dnnl_status_t dnnl =
         w->dense
             ? dnnl_pooling_forward_desc_init(&d.dense, kind, w->algorithm, src, dst, w->stride,
@@ -51,7 +51,8 @@ static enum vbs_status find_forward(struct od_train_build *b, const struct windo
                                 : od_fail(&b->build, dnnl, "describing a pool");
 }
 
-static enum vbs_status add_forward(struct od_train_build *b, const struct window *w, bool training)
+static enum vbs_status add_forward(struct od_train_build *b, const struct train_window *w,
+                                   bool training)
 {
     const struct od_activation *in = &b->t->activations[b->o->inputs[0]];
     const struct od_activation *out = &b->t->activations[b->number];
@@ -71,13 +72,13 @@ static enum vbs_status add_forward(struct od_train_build *b, const struct window
     return od_train_step(b, pd, n, args);
 }
 
-static enum vbs_status add_backward(struct od_train_build *b, const struct window *w)
+static enum vbs_status add_backward(struct od_train_build *b, const struct train_window *w)
 {
     const struct od_activation *in = &b->t->activations[b->o->inputs[0]];
     const struct od_activation *out = &b->t->activations[b->number];
     dnnl_primitive_desc_t pd = NULL;
     dnnl_exec_arg_t args[3] = {{DNNL_ARG_DIFF_SRC, NULL}};
-    union description d;
+    union pool_desc d;
     dnnl_status_t dnnl =
         w->dense ? dnnl_pooling_backward_desc_init(&d.dense, w->algorithm, &in->md, &out->md,
                                                    w->stride, w->kernel, w->low, w->high)
@@ -100,7 +101,7 @@ static enum vbs_status add_backward(struct od_train_build *b, const struct windo
 enum vbs_status od_train_pool(struct od_train_build *b, enum od_pass pass)
 {
     const struct od_activation *in = &b->t->activations[b->o->inputs[0]];
-    struct window w = read_window(b->o, in->tensor.n_spatial);
+    struct train_window w = read_window(b->o, in->tensor.n_spatial);
 
     if (pass != OD_PASS_BACKWARD)
         return add_forward(b, &w, pass == OD_PASS_TRAIN);
