@@ -28,6 +28,7 @@ do for [i = 1:2] {
     if (i == 1) { set xrange [2:512] } else { set xrange [20:1280] }
     if (i == 1) { set xtics (2, 5, 10, 20, 50, 100, 200, 500) } else { set xtics (20, 40, 80, 160, 320, 640, 1280) }
     set yrange [0:*]
+    set offsets 0, 0, graph 0.05, 0
     if (i == 1) { set ylabel 'images a second' offset 1.0, 0 } else { unset ylabel }
     limit = NaN
     stats 'executed.csv' using (strcol(1) eq name && strcol(3) eq 'unlimited' ? $6 * 1e6 / $9 : NaN) \
@@ -42,7 +43,7 @@ do for [i = 1:2] {
              with points ls 50 + w
 }
 unset logscale
-key_titles = '"mixed (joint)" "coded (COMP)" "dense, page cache" "dense, disk" "dense, all memory"'
+key_titles = '"mixed (joint)" "coded (COMP)" "dense, page cache" "dense, disk" "dense, all memory (executed)"'
 key_styles = '51 52 53 54 6'
 load folder . '/key.gp'
 unset multiplot

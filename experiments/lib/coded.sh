@@ -22,9 +22,9 @@ compressed() { # name, model, arguments of compress
     }
 }
 
-# The first inner product of a network alone, coded in blocks of so many rows and columns. It is
-# quantised once, and coded anew for each form and size.
-fc6() { # alexnet or vgg-16, rows and columns of a block, comp or joint
+# The first inner product of a network alone, coded in blocks of so many rows and columns, or (row) in
+# whole rows. It is quantised once, and coded anew for each form and size.
+fc6() { # alexnet or vgg-16, rows and columns of a block or row, comp or joint
     case $1 in
     alexnet) channels=256 side=6 density=0.09 index_bits=4 ;;
     vgg-16) channels=512 side=7 density=0.04 index_bits=5 ;;
@@ -33,7 +33,8 @@ fc6() { # alexnet or vgg-16, rows and columns of a block, comp or joint
         printf 'model fc6\ninput %dx%dx%d\nfc fc6 out=4096\n' $channels $side $side >"$temp/$1-fc6.net"
         compressed $1-fc6 "$temp/$1-fc6.net" --density $density --bits 5 --index-bits $index_bits
     fi
-    compressed $1-fc6-$3-$2 "$work/$1-fc6.vbz" --index-bits $index_bits --format $3 --block $2x$2
+    case $2 in row) fc6_block=1x$((channels * side * side)) ;; *) fc6_block=$2x$2 ;; esac
+    compressed $1-fc6-$3-$2 "$work/$1-fc6.vbz" --index-bits $index_bits --format $3 --block $fc6_block
 }
 
 # AlexNet as COMP has it, coded in blocks of 128 times 128, or in all forms.

@@ -256,13 +256,17 @@ bool vbs_coded_geometry_choose(struct vbs_coded_plan *plan)
     else
         for (g->side = 1; g->side <= least(batch, 2 * lanes); g->side++)
             try_side(plan, g, &best, &chosen);
-    if (best == INFINITY) { /* the least slab of all */
-        g->side = g->height = g->width = 1;
+    /* Else the least slab; of a product, whose columns are many, the least with full vectors,
+     * because all entries are decoded again for each tile. */
+    for (int64_t side = is_product ? least(batch, lanes) : 1; best == INFINITY; side = 1) {
+        g->side = side;
+        g->height = g->width = 1;
         g->flat = true;
         set_pitches(plan, g);
-        if (g->sum_lines == 0)
+        if (g->sum_lines > 0)
+            try_parts(plan, g, &best, &chosen);
+        else if (side == 1)
             return false;
-        try_parts(plan, g, &best, &chosen);
     }
     *g = chosen;
     if (plan->layer.method == VBS_CODED_SPARSE) {

@@ -468,6 +468,44 @@ static void test_fused(struct subject *subject)
     }
 }
 
+/* Blocks of one row each, so wide that no slab of many samples is small: several samples share each
+ * decoding all the same. */
+static void test_whole_rows(struct subject *subject)
+{
+    enum { ROWS = 3, COLUMNS = 40000, BATCH = 11 };
+    float *weights = calloc(ROWS * COLUMNS, sizeof *weights);
+
+    for (int i = 0; i < ROWS * COLUMNS; i += 1 + below(subject, 60))
+        weights[i] = random_float(subject);
+    for (int coding = 0; coding < VBS_N_CODINGS; coding++) {
+        const struct vbs_coding_options options = {(enum vbs_coding)coding, 5, 1, COLUMNS};
+        struct vbs_coded_plan *plan = NULL;
+        struct vbs_coded_layer *layer = &subject->layer;
+
+        *layer = (struct vbs_coded_layer){.batch = BATCH,
+                                          .groups = 1,
+                                          .threads = 2,
+                                          .input = {COLUMNS, COLUMNS, 1, COLUMNS, 0, 1, 1, COLUMNS},
+                                          .output = {ROWS, ROWS, 1, ROWS, 0, 1, 1, ROWS}};
+        subject->window = 1;
+        subject->n_input = BATCH * COLUMNS;
+        subject->n_output = BATCH * ROWS;
+        subject->input = random_floats(subject, subject->n_input);
+        subject->output = random_floats(subject, subject->n_output);
+        if (vbs_quantise(NULL, weights, ROWS, COLUMNS, 4, &subject->quantised) == VBS_OK &&
+            vbs_code(NULL, &subject->quantised, &options, &subject->coded) == VBS_OK) {
+            layer->coded = subject->coded;
+            if (vbs_coded_plan_new(NULL, layer, &plan) != VBS_OK)
+                plan = NULL;
+        }
+        ok(plan && plan->geometry.side > 1 && run(subject, plan), "%s, whole rows",
+           vbs_coding_name((enum vbs_coding)coding));
+        vbs_coded_plan_free(plan);
+        subject_clear(subject);
+    }
+    free(weights);
+}
+
 /* Taps so far apart that offsets into a plane do not fit 32 bits. */
 static void test_huge_window(struct subject *subject)
 {
@@ -517,6 +555,7 @@ int main(int argc, char **argv)
     test_wide_indices(&subject);
     test_huge_window(&subject);
     test_fused(&subject);
+    test_whole_rows(&subject);
     gsl_rng_free(subject.rng);
     return done_testing();
 }
