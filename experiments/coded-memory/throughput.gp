@@ -43,7 +43,7 @@ do for [i = 1:2] {
              with points ls 50 + w
 }
 unset logscale
-key_titles = '"mixed (joint)" "coded (COMP)" "dense, page cache" "dense, disk" "dense, all memory (executed)"'
+key_titles = '"mixed (joint)" "coded (COMP)" "dense, page cache" "dense, disk" "no limit (executed)"'
 key_styles = '51 52 53 54 6'
 load folder . '/key.gp'
 unset multiplot
