@@ -82,9 +82,10 @@ _vbslab_value()
     compress/--density) _vbslab_offer "comp-alexnet comp-vgg-16 70% 80% 90%" ;;
     compress/--format) _vbslab_offer "auto comp joint bytes" ;;
     compress/--index-bits) _vbslab_offer "auto" ;;
+    eval/--split) _vbslab_offer "train validation test" ;;
     run/--schedule) _vbslab_offer "" .json ;;
     run/--input | run/--output) _vbslab_offer "" .npy ;;
-    plan/--json | frontier/--csv | frontier/--json | */--db | */--plot | */--trace | */--gantt | \
+    plan/--json | frontier/--csv | frontier/--json | */--db | */--plot | eval/--data | */--trace | */--gantt | \
         */--weights-file) _vbslab_offer "" any ;;
     *) return 1 ;;
     esac
@@ -104,7 +105,7 @@ _vbslab_argument()
     profiles/*) _vbslab_offer "$(_vbslab_profiles)" .csv ;;
     place/*) _vbslab_offer "" .csv ;;
     help/) _vbslab_offer "$(_vbslab_commands)" ;;
-    models/show | measure/* | compress/*) _vbslab_offer "$(_vbslab_models)" .net .onnx .vbz ;;
+    models/show | measure/* | compress/* | eval/*) _vbslab_offer "$(_vbslab_models)" .net .onnx .vbz ;;
     run/*) _vbslab_offer "$(_vbslab_profiles) $(_vbslab_models)" .csv .net .onnx .vbz ;;
     replay/?*) _vbslab_offer "" .json ;;
     plan/* | frontier/* | replay/* | compare/*) _vbslab_offer "$(_vbslab_profiles)" .csv ;;

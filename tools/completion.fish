@@ -101,11 +101,13 @@ complete -c vbslab -n '__vbslab_command_is compress' -l output -s o -r -k -a '(_
 complete -c vbslab -n '__vbslab_command_is compress' -l density -x -a 'comp-alexnet comp-vgg-16 70% 80% 90%'
 complete -c vbslab -n '__vbslab_command_is compress' -l format -x -a 'auto comp joint bytes'
 complete -c vbslab -n '__vbslab_command_is compress' -l index-bits -x -a auto
+complete -c vbslab -n '__vbslab_command_is eval' -l data -x -a '(__fish_complete_directories)'
+complete -c vbslab -n '__vbslab_command_is eval' -l split -x -a 'train validation test'
 complete -c vbslab -n '__vbslab_command_is run' -l output -r -k -a '(__fish_complete_suffix .npy)'
 
 complete -c vbslab -n '__vbslab_command_is models; and __vbslab_part_is ""' -a show
 complete -c vbslab -n '__vbslab_command_is models; and __vbslab_part_is show' -k -a '(__vbslab_models; __fish_complete_suffix .onnx; __fish_complete_suffix .vbz)'
-complete -c vbslab -n '__vbslab_command_is measure compress' -k -a '(__vbslab_models; __fish_complete_suffix .onnx; __fish_complete_suffix .vbz)'
+complete -c vbslab -n '__vbslab_command_is measure compress eval' -k -a '(__vbslab_models; __fish_complete_suffix .onnx; __fish_complete_suffix .vbz)'
 complete -c vbslab -n '__vbslab_command_is run' -k -a '(__vbslab_profiles; __vbslab_models; __fish_complete_suffix .onnx; __fish_complete_suffix .vbz)'
 complete -c vbslab -n '__vbslab_command_is plan frontier compare' -k -a '(__vbslab_profiles; __fish_complete_suffix .csv)'
 complete -c vbslab -n '__vbslab_command_is replay; and __vbslab_part_is ""' -k -a '(__vbslab_profiles; __fish_complete_suffix .csv)'

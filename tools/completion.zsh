@@ -47,9 +47,10 @@ _vbslab_value()
     (compress/--density) candidates=(comp-alexnet comp-vgg-16 70% 80% 90%) ;;
     (compress/--format) candidates=(auto comp joint bytes) ;;
     (compress/--index-bits) candidates=(auto) ;;
+    (eval/--split) candidates=(train validation test) ;;
     (run/--schedule) files='*.json' ;;
     (run/--input|run/--output) files='*.npy' ;;
-    (plan/--json|frontier/--csv|frontier/--json|*/--db|*/--plot|*/--trace|*/--gantt|*/--weights-file)
+    (plan/--json|frontier/--csv|frontier/--json|*/--db|*/--plot|eval/--data|*/--trace|*/--gantt|*/--weights-file)
         files='*' ;;
     (*) return 1 ;;
     esac
@@ -66,7 +67,7 @@ _vbslab_argument()
     (profiles/*) candidates=(${(f)"$(_vbslab_profiles)"}) files='*.csv' ;;
     (place/*) files='*.csv' ;;
     (help/) candidates=(${(f)"$(_vbslab_commands)"}) ;;
-    (models/show|measure/*|compress/*) candidates=(${(f)"$(_vbslab_models)"}) files='*.(net|onnx|vbz)' ;;
+    (models/show|measure/*|compress/*|eval/*) candidates=(${(f)"$(_vbslab_models)"}) files='*.(net|onnx|vbz)' ;;
     (run/*) candidates=(${(f)"$(_vbslab_profiles; _vbslab_models)"}) files='*.(csv|net|onnx|vbz)' ;;
     (replay/?*) files='*.json' ;;
     (plan/*|frontier/*|replay/*|compare/*) candidates=(${(f)"$(_vbslab_profiles)"}) files='*.csv' ;;

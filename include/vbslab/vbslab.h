@@ -8,6 +8,7 @@
 #include "vbslab/coded.h"
 #include "vbslab/coded_layer.h"
 #include "vbslab/data.h"
+#include "vbslab/eval.h"
 #include "vbslab/exec.h"
 #include "vbslab/measure.h"
 #include "vbslab/mmcnn.h"

@@ -37,7 +37,8 @@ done
 
 run models
 [ $code -eq 0 ] && [ "$(awk 'NR > 1 { printf "%s ", $1 }' out)" = "alexnet vgg-s vgg-16 vgg-19 \
-googlenet resnet-50 resnet-56-cifar squeezenet-v1.0 mobilenet-v1 c3d " ]
+googlenet resnet-50 resnet-56-cifar squeezenet-v1.0 mobilenet-v1 c3d lenet-300-100 lenet-5 resnet-8 \
+resnet-20 " ]
 report $? "the built-in networks and their order"
 run models show googlenet --json
 keys=$(sed -n 's/^      "\([a-z_]*\)": .*/\1/p' out | sort | uniq -c | awk '{ printf "%s=%s ", $2, $1 }')
