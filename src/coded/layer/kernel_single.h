@@ -128,7 +128,7 @@ INLINE const float *multiply_group(const struct byte_tables *tables, const uint8
 /* Gives n < GROUP bytes, and 0 behind them; up to 7 bytes behind them are read. */
 INLINE void load_some(const uint8_t *bytes, int n, uint64_t words[2])
 {
-    int n_second = (n - 8) & ~((n - 8) >> 31); /* without a branch: at least 0 */
+    int n_second = (n - 8) & -(n > 8); /* without a branch: at least 0 */
 
     words[0] = _bzhi_u64(vbs_bits_at(bytes, 0), 8 * (unsigned)n);
     words[1] = vbs_bits_at(bytes + n_second, 0) >> 8 >> 8 * (7 - n_second);

@@ -47,12 +47,10 @@ struct field {
     bool once;            /* a second one would be merged with the first */
 };
 
-static const struct field MODEL_FIELDS[] = {{1, COPY, 0, NULL, false},
-                                            {2, COPY, 0, NULL, false},
-                                            {7, ENTER, GRAPH, "graph", true},
-                                            {8, ENTER, OPSET, NULL, false},
-                                            {14, ENTER, ENTRY, NULL, false},
-                                            {0}};
+static const struct field MODEL_FIELDS[] = {
+    {1, COPY, 0, NULL, false},        {2, COPY, 0, NULL, false},
+    {7, ENTER, GRAPH, "graph", true}, {8, ENTER, OPSET, NULL, false},
+    {14, ENTER, ENTRY, NULL, false},  {0}};
 static const struct field OPSET_FIELDS[] = {
     {1, COPY, 0, NULL, false}, {2, COPY, 0, NULL, false}, {0}};
 static const struct field GRAPH_FIELDS[] = {{1, ENTER, NODE, NULL, false},

@@ -75,8 +75,8 @@ static const struct {
     /* 785 * 300 + 301 * 100 + 101 * 10 */
     {"lenet-300-100", 4, 266610, 266200, 266, 1e3, "Han 2016, Table 1: 1070 KB"},
     {"lenet-5", 7, 431080, 2293000, 2.293, 1e6, "Han 2016, Table 1: 1720 KB"},
-    /* option B; of option A with three channels, He 2015, Table 6 has 0.27 M for 20 layers, which is
-     * 2752 - 288 less */
+    /* option B; of option A with three channels, He 2015, Table 6 has 0.27 M for 20 layers, which
+     * is 2752 - 288 less */
     {"resnet-8", 15, 77754, 9345920, 9.35, 1e6, "option B, one channel"},
     {"resnet-20", 33, 272186, 31021952, 31.0, 1e6, "option B, one channel"},
 };
