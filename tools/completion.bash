@@ -79,6 +79,7 @@ _vbslab_value()
     profiles/--model) _vbslab_offer "$(_vbslab_stored '\2')" ;;
     */--model) _vbslab_offer "$(_vbslab_models)" .net .onnx .vbz ;;
     compress/--output | compress/-o) _vbslab_offer "" .vbz ;;
+    export/--output | export/-o) _vbslab_offer "" .onnx ;;
     compress/--density) _vbslab_offer "comp-alexnet comp-vgg-16 70% 80% 90%" ;;
     compress/--format) _vbslab_offer "auto comp joint bytes" ;;
     compress/--index-bits) _vbslab_offer "auto" ;;
@@ -105,7 +106,7 @@ _vbslab_argument()
     profiles/*) _vbslab_offer "$(_vbslab_profiles)" .csv ;;
     place/*) _vbslab_offer "" .csv ;;
     help/) _vbslab_offer "$(_vbslab_commands)" ;;
-    models/show | measure/* | compress/* | eval/*) _vbslab_offer "$(_vbslab_models)" .net .onnx .vbz ;;
+    models/show | measure/* | compress/* | export/* | eval/*) _vbslab_offer "$(_vbslab_models)" .net .onnx .vbz ;;
     run/*) _vbslab_offer "$(_vbslab_profiles) $(_vbslab_models)" .csv .net .onnx .vbz ;;
     replay/?*) _vbslab_offer "" .json ;;
     plan/* | frontier/* | replay/* | compare/*) _vbslab_offer "$(_vbslab_profiles)" .csv ;;

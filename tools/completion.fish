@@ -98,6 +98,7 @@ for option in plot trace gantt weights-file
 end
 complete -c vbslab -n '__vbslab_command_is run' -l input -r -k -a '(__fish_complete_suffix .npy)'
 complete -c vbslab -n '__vbslab_command_is compress' -l output -s o -r -k -a '(__fish_complete_suffix .vbz)'
+complete -c vbslab -n '__vbslab_command_is export' -l output -s o -r -k -a '(__fish_complete_suffix .onnx)'
 complete -c vbslab -n '__vbslab_command_is compress' -l density -x -a 'comp-alexnet comp-vgg-16 70% 80% 90%'
 complete -c vbslab -n '__vbslab_command_is compress' -l format -x -a 'auto comp joint bytes'
 complete -c vbslab -n '__vbslab_command_is compress' -l index-bits -x -a auto
@@ -107,7 +108,7 @@ complete -c vbslab -n '__vbslab_command_is run' -l output -r -k -a '(__fish_comp
 
 complete -c vbslab -n '__vbslab_command_is models; and __vbslab_part_is ""' -a show
 complete -c vbslab -n '__vbslab_command_is models; and __vbslab_part_is show' -k -a '(__vbslab_models; __fish_complete_suffix .onnx; __fish_complete_suffix .vbz)'
-complete -c vbslab -n '__vbslab_command_is measure compress eval' -k -a '(__vbslab_models; __fish_complete_suffix .onnx; __fish_complete_suffix .vbz)'
+complete -c vbslab -n '__vbslab_command_is measure compress export eval' -k -a '(__vbslab_models; __fish_complete_suffix .onnx; __fish_complete_suffix .vbz)'
 complete -c vbslab -n '__vbslab_command_is run' -k -a '(__vbslab_profiles; __vbslab_models; __fish_complete_suffix .onnx; __fish_complete_suffix .vbz)'
 complete -c vbslab -n '__vbslab_command_is plan frontier compare' -k -a '(__vbslab_profiles; __fish_complete_suffix .csv)'
 complete -c vbslab -n '__vbslab_command_is replay; and __vbslab_part_is ""' -k -a '(__vbslab_profiles; __fish_complete_suffix .csv)'

@@ -44,6 +44,7 @@ _vbslab_value()
     (profiles/--model) candidates=(${(f)"$(_vbslab_stored '\2')"}) ;;
     (*/--model) candidates=(${(f)"$(_vbslab_models)"}) files='*.(net|onnx|vbz)' ;;
     (compress/--output|compress/-o) files='*.vbz' ;;
+    (export/--output|export/-o) files='*.onnx' ;;
     (compress/--density) candidates=(comp-alexnet comp-vgg-16 70% 80% 90%) ;;
     (compress/--format) candidates=(auto comp joint bytes) ;;
     (compress/--index-bits) candidates=(auto) ;;
@@ -67,7 +68,7 @@ _vbslab_argument()
     (profiles/*) candidates=(${(f)"$(_vbslab_profiles)"}) files='*.csv' ;;
     (place/*) files='*.csv' ;;
     (help/) candidates=(${(f)"$(_vbslab_commands)"}) ;;
-    (models/show|measure/*|compress/*|eval/*) candidates=(${(f)"$(_vbslab_models)"}) files='*.(net|onnx|vbz)' ;;
+    (models/show|measure/*|compress/*|export/*|eval/*) candidates=(${(f)"$(_vbslab_models)"}) files='*.(net|onnx|vbz)' ;;
     (run/*) candidates=(${(f)"$(_vbslab_profiles; _vbslab_models)"}) files='*.(csv|net|onnx|vbz)' ;;
     (replay/?*) files='*.json' ;;
     (plan/*|frontier/*|replay/*|compare/*) candidates=(${(f)"$(_vbslab_profiles)"}) files='*.csv' ;;

@@ -544,6 +544,21 @@ enum vbs_status vbs_network_write(struct vbs_ctx *ctx, const struct vbs_network 
                                   const struct vbs_layer_weights *weights, int n,
                                   const char *path) VBS_MUST_CHECK;
 
+/*
+ * Writes a network as an ONNX file (docs/onnx.md), with all parameters as 32-bit floats: seeded
+ * ones, coded ones and those of other files as the values that vbs_parameter_values gives. The
+ * network may come from anywhere. Dimension 0 of the input and of the outputs is open ("N") where
+ * samples are independent; other networks (whole) have the shapes that they have. Loading the file
+ * gives the same network: operators, attributes, shapes, names and parameters. The file is written
+ * whole or not at all: path has the old file or the complete new one.
+ *
+ * Errors: VBS_UNSUPPORTED (it would take more than 2 GiB, which no reader of protocol buffers
+ * takes), VBS_FORMAT (an index of a gather that is none), VBS_IO, VBS_NO_MEMORY, VBS_INTERRUPTED;
+ * errors of vbs_parameter_values. Complexity: O(bytes that are written).
+ */
+enum vbs_status vbs_network_export(struct vbs_ctx *ctx, const struct vbs_network *network,
+                                   const char *path) VBS_MUST_CHECK;
+
 /* Gives the number of arrays of parameters that a file brings (the weights of a layer are one, its
  * bias is another). 0: all parameters are seeded, or there are none. */
 int vbs_network_stored(const struct vbs_network *network);

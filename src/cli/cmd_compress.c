@@ -6,37 +6,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* ---- the words ---- */
-
-static bool is_same_file(const char *a, const char *b)
-{
-    struct stat left, right;
-
-    return stat(a, &left) == 0 && stat(b, &right) == 0 && left.st_dev == right.st_dev &&
-           left.st_ino == right.st_ino;
-}
-
-/* Checks what can be checked before a long work. */
-static enum vbs_status check_output(struct cli *cli, const char *model, const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    char folder[4096] = ".";
-    struct stat about;
-
-    if (!cli_ends_in(slash ? slash + 1 : path, ".vbz"))
-        return vbs_fail(&cli->ctx, VBS_USAGE,
-                        "-o '%.200s': the name of a network with coded weights ends in .vbz", path);
-    if (cli_is_network_file(model) && is_same_file(model, path))
-        return vbs_fail(&cli->ctx, VBS_USAGE,
-                        "-o '%.200s' is the network that is read; name another file", path);
-    if (slash)
-        snprintf(folder, sizeof folder, "%.*s", (int)(slash - path + 1), path);
-    if (stat(folder, &about) != 0 || !S_ISDIR(about.st_mode))
-        return vbs_fail(&cli->ctx, VBS_IO, "cannot create '%.200s': there is no folder '%.200s'",
-                        path, folder);
-    return VBS_OK;
-}
-
 /* ---- the work ---- */
 
 static enum vbs_status write_network(struct cli *cli, struct compress_report *report)
@@ -80,7 +49,8 @@ static enum vbs_status compress(struct cli *cli, const char *const *values, cons
     struct compress_result result = {0};
     struct vbs_network *network = NULL;
     struct compress_report report = {.model = model, .path = path, .result = &result};
-    enum vbs_status status = check_output(cli, model, path);
+    enum vbs_status status =
+        cli_check_output(cli, model, path, ".vbz", "a network with coded weights");
 
     if (status == VBS_OK)
         status = cli_load_network(cli, values, model, &network);

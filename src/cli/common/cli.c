@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -193,6 +194,35 @@ bool cli_ends_in(const char *text, const char *ending)
 bool cli_is_network_file(const char *word)
 {
     return cli_ends_in(word, ".net") || cli_ends_in(word, ".onnx") || cli_ends_in(word, ".vbz");
+}
+
+static bool is_same_file(const char *a, const char *b)
+{
+    struct stat left, right;
+
+    return stat(a, &left) == 0 && stat(b, &right) == 0 && left.st_dev == right.st_dev &&
+           left.st_ino == right.st_ino;
+}
+
+enum vbs_status cli_check_output(struct cli *cli, const char *model, const char *path,
+                                 const char *ending, const char *what)
+{
+    const char *slash = strrchr(path, '/');
+    char folder[4096] = ".";
+    struct stat about;
+
+    if (!cli_ends_in(slash ? slash + 1 : path, ending))
+        return vbs_fail(&cli->ctx, VBS_USAGE, "-o '%.200s': the name of %s ends in %s", path, what,
+                        ending);
+    if (cli_is_network_file(model) && is_same_file(model, path))
+        return vbs_fail(&cli->ctx, VBS_USAGE,
+                        "-o '%.200s' is the network that is read; name another file", path);
+    if (slash)
+        snprintf(folder, sizeof folder, "%.*s", (int)(slash - path + 1), path);
+    if (stat(folder, &about) != 0 || !S_ISDIR(about.st_mode))
+        return vbs_fail(&cli->ctx, VBS_IO, "cannot create '%.200s': there is no folder '%.200s'",
+                        path, folder);
+    return VBS_OK;
 }
 
 /* ---- Progress ---- */

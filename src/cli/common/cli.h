@@ -168,6 +168,11 @@ enum vbs_status cli_load_network(struct cli *cli, const char *const *values, con
 bool cli_ends_in(const char *text, const char *ending);
 bool cli_is_network_file(const char *word);
 
+/* Checks the name of a file before a long work that writes it: it ends in ending, which what ("an
+ * ONNX file") must have, is not the model that is read, and lies in a folder that is there. */
+enum vbs_status cli_check_output(struct cli *cli, const char *model, const char *path,
+                                 const char *ending, const char *what) VBS_MUST_CHECK;
+
 /* Reads --request, --io and --latency-us, those that the command has, into *problem, which is {0}
  * (defaults 12, external and no bound); VBS_USAGE. */
 enum vbs_status cli_read_problem(struct cli *cli, const char *const *values,

@@ -2,7 +2,9 @@
 #include "base/fail.h"
 #include "model/onnx/import.h"
 
+#include <float.h>
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -43,12 +45,93 @@ int64_t vbs_onnx_int(struct vbs_onnx_import *im, const char *name, int64_t missi
     return a ? 0 : missing;
 }
 
+/* ---- hints ---- */
+
+#define HINT      "vbslab "
+#define PART_HINT "vbslab part of "
+
+/* Gives the hint of a node behind its beginning; null: it has none. */
+static const char *hint_of(const struct vbs_onnx_node *node, const char *beginning)
+{
+    const char *text = node->proto->doc_string;
+    size_t length = strlen(beginning);
+
+    return text && strncmp(text, beginning, length) == 0 ? text + length : NULL;
+}
+
+/* Gives whether text begins with a whole word. */
+static bool begins_with(const char *text, const char *word)
+{
+    size_t length = strlen(word);
+
+    return text && strncmp(text, word, length) == 0 &&
+           (text[length] == '\0' || text[length] == ' ');
+}
+
+bool vbs_onnx_is_hinted(const struct vbs_onnx_node *node)
+{
+    return hint_of(node, HINT) != NULL;
+}
+
+bool vbs_onnx_is_part(const struct vbs_onnx_node *node)
+{
+    return hint_of(node, PART_HINT) != NULL;
+}
+
+bool vbs_onnx_makes(const struct vbs_onnx_import *im, enum vbs_op op)
+{
+    return begins_with(hint_of(im->node, HINT), vbs_op_word(op));
+}
+
+bool vbs_onnx_belongs(const struct vbs_onnx_import *im, enum vbs_op op)
+{
+    return vbs_onnx_makes(im, op) || begins_with(hint_of(im->node, PART_HINT), vbs_op_word(op));
+}
+
+bool vbs_onnx_hints(const struct vbs_onnx_import *im, const char *word)
+{
+    const char *text = hint_of(im->node, HINT);
+
+    for (; text && *text; text += strcspn(text, " "), text += *text == ' ')
+        if (begins_with(text, word))
+            return true;
+    return false;
+}
+
+double vbs_onnx_exact(const struct vbs_onnx_import *im, const char *name, double value)
+{
+    const char *text = hint_of(im->node, HINT);
+    size_t length = strlen(name);
+
+    for (; text && *text; text += strcspn(text, " "), text += *text == ' ') {
+        unsigned long long bits;
+        uint64_t word;
+        double exact;
+
+        if (strncmp(text, name, length) != 0 || text[length] != '=' ||
+            sscanf(text + length + 1, "%16llx", &bits) != 1)
+            continue;
+        word = bits;
+        memcpy(&exact, &word, sizeof exact);
+        if (fmin(fmax(exact, -FLT_MAX), FLT_MAX) == exact
+                ? (float)exact == (float)value
+                : fabs(value) == FLT_MAX && exact * value > 0)
+            return exact;
+    }
+    return value;
+}
+
+/* ---- numbers, lists and words ---- */
+
 double vbs_onnx_real(struct vbs_onnx_import *im, const char *name, double missing)
 {
     const attribute *a = find_attribute(im, name);
 
-    if (a && a->has_f)
-        return a->f;
+    if (a && a->has_f) {
+        double exact = vbs_onnx_exact(im, name, a->f);
+
+        return isfinite(exact) ? exact : a->f;
+    }
     if (a && a->type != ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOAT)
         wrong(im, name, "number");
     return a ? 0 : missing;

@@ -147,7 +147,8 @@ static const char *label_of(const Onnx__NodeProto *node)
 
     for (size_t i = 0; i < node->n_output && !output[0]; i++)
         output = node->output[i];
-    if (!name[0] || (is_number(name) && !is_number(output)))
+    /* vbslab writes the names of its layers (hints in import.h) */
+    if (!name[0] || (is_number(name) && !is_number(output) && !text_of(node->doc_string)[0]))
         name = output;
     return name[0] ? name : "?";
 }

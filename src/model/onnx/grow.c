@@ -268,6 +268,8 @@ VBS_ONNX_HANDLER(pad)
     for (int d = shape.n_dims - 1; d >= 0; d--)
         if (pads.before[d + im->batch] || pads.behind[d + im->batch])
             first = d;
+    if (first < 0 && vbs_onnx_makes(im, VBS_OP_PAD) && shape.n_dims > 0)
+        first = 0;
     if (first < 0)
         return vbs_onnx_give(im, 0, state->tensor, &shape);
     attributes.pad.mode = (enum vbs_pad_mode)mode;

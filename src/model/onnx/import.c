@@ -436,6 +436,7 @@ static enum vbs_status settle(struct vbs_onnx_import *im)
         if (!tensor || tensor->id >= 0 || value->n_uses == 0)
             continue;
         if (value->n_uses == 1 && value->reader >= 0 && tensor->draft->depth < MAX_DEPTH &&
+            (!vbs_onnx_is_hinted(im->node) || vbs_onnx_is_part(im->node)) &&
             may_absorb(tensor->draft, graph->nodes[value->reader].op))
             continue;
         VBS_TRY(vbs_onnx_add(im, tensor));

@@ -79,6 +79,27 @@ int vbs_onnx_word(struct vbs_onnx_import *im, const char *name, const char *cons
                   int missing);
 const Onnx__TensorProto *vbs_onnx_tensor_attribute(struct vbs_onnx_import *im, const char *name);
 
+/* ---- the hint of a node: its doc_string in files that vbslab has written ----
+ *
+ * "vbslab WORD" says that the node makes the operator of this word, "vbslab part of WORD" that the
+ * nodes that read it do. A hint only chooses among operators that compute the same; what is
+ * computed follows from the nodes. Behind the word may stand "plain" (a normalisation without gamma
+ * and beta) and NAME=BITS, a double of which the file has the nearest float.
+ */
+
+bool vbs_onnx_is_hinted(const struct vbs_onnx_node *node);
+bool vbs_onnx_is_part(const struct vbs_onnx_node *node);
+
+/* Gives whether im->node makes op, and whether it does or is a part of it. */
+bool vbs_onnx_makes(const struct vbs_onnx_import *im, enum vbs_op op);
+bool vbs_onnx_belongs(const struct vbs_onnx_import *im, enum vbs_op op);
+
+/* Gives whether the word is in the hint of im->node. */
+bool vbs_onnx_hints(const struct vbs_onnx_import *im, const char *word);
+
+/* Gives the double of this name in the hint of im->node where value is its float, else value. */
+double vbs_onnx_exact(const struct vbs_onnx_import *im, const char *name, double value);
+
 /* ---- inputs and outputs of im->node ---- */
 
 /* Gives the state of an input; null where the node omits it. */

@@ -149,7 +149,7 @@ VBS_ONNX_HANDLER(matmul)
         return vbs_fail(im->ctx, VBS_FORMAT, "has not two inputs");
     a = *first;
     b = *second;
-    simple = a.tensor && b.constant &&
+    simple = a.tensor && b.constant && !vbs_onnx_makes(im, VBS_OP_MATMUL) &&
              (b.constant->shape.n_dims == 1 ||
               (is_plain_matrix(b.constant) && b.constant->shape.n_dims <= vbs_onnx_rank(im, &a)));
     if (b.constant && (!simple || b.constant->shape.n_dims > 2))

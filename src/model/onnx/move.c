@@ -55,7 +55,8 @@ static int spare_dims(const struct vbs_onnx_state *state, const int *perm)
 enum vbs_status vbs_onnx_permute(struct vbs_onnx_import *im, const struct vbs_onnx_state *state,
                                  const int *perm, struct vbs_onnx_state *result)
 {
-    int64_t groups = shuffled_groups(state, perm);
+    bool kept = vbs_onnx_makes(im, VBS_OP_TRANSPOSE);
+    int64_t groups = kept ? 0 : shuffled_groups(state, perm);
     union vbs_attributes attributes;
     struct vbs_onnx_state out = {.tensor = state->tensor, .shape = state->shape};
     const struct vbs_onnx_draft *before = vbs_onnx_pending(state->tensor, VBS_OP_TRANSPOSE);
@@ -63,7 +64,7 @@ enum vbs_status vbs_onnx_permute(struct vbs_onnx_import *im, const struct vbs_on
 
     for (int d = 0; d < out.shape.n_dims; d++)
         out.shape.dim[d] = state->shape.dim[perm[d]];
-    if (keeps_order(&state->shape, perm)) {
+    if (!kept && !vbs_onnx_belongs(im, VBS_OP_SHUFFLE) && keeps_order(&state->shape, perm)) {
         *result = out;
         return VBS_OK;
     }
@@ -243,6 +244,8 @@ static enum vbs_status cut_tensor(struct vbs_onnx_import *im, const struct vbs_o
             first = d;
         result->shape.dim[d] = cut->count[d];
     }
+    if (first < 0 && vbs_onnx_makes(im, VBS_OP_SLICE))
+        first = 0;
     if (first < 0)
         return VBS_OK;
     if (before && vbs_shape_equal(&state->shape, &state->tensor->shape)) {
@@ -487,12 +490,14 @@ static enum vbs_status gather_layer(struct vbs_onnx_import *im, const struct vbs
                                     struct vbs_onnx_tensor **tensor)
 {
     struct vbs_shape list = {.n_dims = 1, .dim = {vbs_shape_elements(indices)}}, view;
+    bool kept = vbs_onnx_makes(im, VBS_OP_GATHER) && indices->n_dims > 0;
     struct vbs_onnx_draft *draft = vbs_onnx_draft(im, VBS_OP_GATHER, 1);
     struct vbs_onnx_constant *constant;
     int shift;
 
     if (!draft)
         return vbs_no_memory(im->ctx);
+    list = kept ? *indices : list;
     view = vbs_onnx_view(state, axis, &shift);
     vbs_onnx_reads(draft, 0, state->tensor, &view);
     draft->node.attributes.gather.axis = axis + shift;
@@ -529,7 +534,7 @@ VBS_ONNX_HANDLER(gather)
         shape.dim[d] = d < axis           ? state->shape.dim[d]
                        : d <= axis + more ? indices->shape.dim[d - axis]
                                           : state->shape.dim[d - more];
-    if (step != 0) {
+    if (step != 0 && !vbs_onnx_makes(im, VBS_OP_GATHER)) {
         struct cut cut;
 
         cut_nothing(&state->shape, &cut);

@@ -12,14 +12,33 @@ static double read_epsilon(struct vbs_onnx_import *im)
 {
     double epsilon = vbs_onnx_real(im, "epsilon", VBS_BATCHNORM_EPSILON);
 
+    if (vbs_onnx_is_hinted(im->node) && !vbs_onnx_has(im, "epsilon"))
+        return 0; /* as the network that was written has it */
     return epsilon == 0 ? 1e-30 : epsilon;
 }
 
 static enum vbs_status check_epsilon(struct vbs_onnx_import *im, double epsilon)
 {
-    if (isfinite(epsilon) && epsilon > 0)
+    if (isfinite(epsilon) && (epsilon > 0 || !vbs_onnx_has(im, "epsilon")))
         return VBS_OK;
     return vbs_fail(im->ctx, VBS_FORMAT, "attribute 'epsilon' is %g", epsilon);
+}
+
+/* Sets *plain where a hint says that gamma and beta, inputs 1 and 2, are not the network's, and
+ * they are 1 and 0. */
+static enum vbs_status read_plain(struct vbs_onnx_import *im, bool *plain)
+{
+    *plain = vbs_onnx_hints(im, "plain");
+    for (int i = 1; i <= 2 && *plain; i++) {
+        struct vbs_onnx_constant *constant;
+        const struct vbs_onnx_number *numbers;
+
+        VBS_TRY(vbs_onnx_constant_in(im, i, &constant));
+        VBS_TRY(vbs_onnx_numbers(im, constant, &numbers));
+        for (int64_t k = 0; k < vbs_shape_elements(&constant->shape); k++)
+            *plain = *plain && numbers[k].value == (i == 1);
+    }
+    return VBS_OK;
 }
 
 /* Makes a draft that reads input 0 as [C, D, H, W]. */
@@ -36,7 +55,7 @@ static enum vbs_status channel_draft(struct vbs_onnx_import *im, enum vbs_op op,
     if (!*draft)
         return vbs_no_memory(im->ctx);
     own = &x->tensor->shape;
-    if (own->dim[0] != view.dim[0] || own->n_dims < view.n_dims)
+    if (own->dim[0] != view.dim[0] || own->n_dims < view.n_dims || vbs_onnx_is_hinted(im->node))
         own = &view;
     vbs_onnx_reads(*draft, 0, x->tensor, own);
     return VBS_OK;
@@ -74,6 +93,7 @@ VBS_ONNX_HANDLER(batch_norm)
     bool trains = vbs_onnx_int(im, "training_mode", 0) != 0 ||
                   (im->graph->opset < 7 && vbs_onnx_int(im, "is_test", 0) == 0);
     struct vbs_onnx_draft *draft;
+    bool plain = false;
     enum vbs_status status = channel_draft(im, VBS_OP_BATCHNORM, &draft);
 
     (void)operator;
@@ -83,9 +103,10 @@ VBS_ONNX_HANDLER(batch_norm)
         return vbs_fail(im->ctx, VBS_UNSUPPORTED, "is in training mode");
     if (vbs_onnx_int(im, "spatial", 1) == 0)
         return vbs_fail(im->ctx, VBS_UNSUPPORTED, "attribute 'spatial' is 0");
-    for (int i = 0; i < 4; i++)
+    VBS_TRY(read_plain(im, &plain));
+    for (int i = plain ? 2 : 0; i < 4; i++)
         VBS_TRY(vbs_onnx_vector(im, i + 1, draft->views[0].dim[0], WHAT[i], draft));
-    draft->node.attributes.norm.affine = true;
+    draft->node.attributes.norm.affine = !plain;
     draft->node.attributes.norm.epsilon = read_epsilon(im);
     VBS_TRY(check_epsilon(im, draft->node.attributes.norm.epsilon));
     return give_alike(im, draft);
@@ -94,14 +115,18 @@ VBS_ONNX_HANDLER(batch_norm)
 VBS_ONNX_HANDLER(instance_norm)
 {
     struct vbs_onnx_draft *draft;
+    bool plain = false;
     enum vbs_status status = channel_draft(im, VBS_OP_INSTANCE_NORM, &draft);
 
     (void)operator;
     if (status != VBS_OK)
         return status;
-    VBS_TRY(vbs_onnx_vector(im, 1, draft->views[0].dim[0], VBS_PARAMETER_GAMMA, draft));
-    VBS_TRY(vbs_onnx_vector(im, 2, draft->views[0].dim[0], VBS_PARAMETER_BETA, draft));
-    draft->node.attributes.norm.affine = true;
+    VBS_TRY(read_plain(im, &plain));
+    if (!plain) {
+        VBS_TRY(vbs_onnx_vector(im, 1, draft->views[0].dim[0], VBS_PARAMETER_GAMMA, draft));
+        VBS_TRY(vbs_onnx_vector(im, 2, draft->views[0].dim[0], VBS_PARAMETER_BETA, draft));
+    }
+    draft->node.attributes.norm.affine = !plain;
     draft->node.attributes.norm.epsilon = read_epsilon(im);
     VBS_TRY(check_epsilon(im, draft->node.attributes.norm.epsilon));
     return give_alike(im, draft);

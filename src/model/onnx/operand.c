@@ -92,9 +92,12 @@ enum vbs_status vbs_onnx_linear(struct vbs_onnx_import *im, const struct vbs_onn
         alpha *= before->node.attributes.linear.factor;
     }
     *result = (struct vbs_onnx_state){.tensor = input, .shape = x->shape};
-    if (alpha == 1 && beta == 0)
+    if (alpha == 1 && beta == 0 && !vbs_onnx_makes(im, VBS_OP_LINEAR))
         return VBS_OK;
-    attributes = (union vbs_attributes){.linear = {alpha, beta}};
+    attributes = (union vbs_attributes){
+        .linear = {vbs_onnx_exact(im, "factor", alpha), vbs_onnx_exact(im, "shift", beta)}};
+    if (!isfinite(attributes.linear.factor) || !isfinite(attributes.linear.shift))
+        attributes = (union vbs_attributes){.linear = {alpha, beta}};
     return vbs_onnx_apply(im, VBS_OP_LINEAR, &attributes, input, NULL, &result->tensor);
 }
 
@@ -185,6 +188,16 @@ static int first_wide(const struct vbs_shape *shape)
     return -1;
 }
 
+/* Gives the dimension of the channels of a value that is scaled or shifted by channel: the first
+ * one that is not 1, or the one that a hint means. */
+static int channel_dim(const struct vbs_onnx_import *im, const struct vbs_shape *shape)
+{
+    int hinted = im->batch ? 0 : 1;
+
+    return vbs_onnx_belongs(im, VBS_OP_SCALE) && shape->n_dims > hinted ? hinted
+                                                                        : first_wide(shape);
+}
+
 /* Gives whether constant has one value for each position of dimension d of shape and varies along
  * no other dimension. */
 static bool is_along(const struct vbs_onnx_constant *constant, const struct vbs_shape *shape, int d)
@@ -196,11 +209,12 @@ static bool is_along(const struct vbs_onnx_constant *constant, const struct vbs_
 }
 
 /* Finds the draft that made x where it lacks a bias and constant can be that bias; else null. */
-static struct vbs_onnx_draft *unbiased(const struct vbs_onnx_state *x,
+static struct vbs_onnx_draft *unbiased(const struct vbs_onnx_import *im,
+                                       const struct vbs_onnx_state *x,
                                        const struct vbs_onnx_constant *constant)
 {
     static const enum vbs_op OPS[] = {VBS_OP_CONV, VBS_OP_CONV_TRANSPOSE, VBS_OP_SCALE, VBS_OP_FC};
-    int channels = first_wide(&x->shape);
+    int channels = channel_dim(im, &x->shape);
 
     for (size_t i = 0; i < sizeof OPS / sizeof OPS[0]; i++) {
         struct vbs_onnx_draft *draft = vbs_onnx_pending(x->tensor, OPS[i]);
@@ -259,7 +273,7 @@ static enum vbs_status scale(struct vbs_onnx_import *im, enum vbs_op op,
 {
     struct vbs_onnx_draft *draft = vbs_onnx_draft(im, VBS_OP_SCALE, 1);
     bool shifts = op == VBS_OP_ADD || op == VBS_OP_SUB, negates = op == VBS_OP_SUB;
-    int first = first_wide(&x->shape);
+    int first = channel_dim(im, &x->shape);
     struct vbs_shape view = {.n_dims = x->shape.n_dims - first};
     enum vbs_status status = VBS_OK;
 
@@ -292,12 +306,30 @@ static bool is_scaling(enum vbs_op op, bool swapped)
 
 /* ---- any constant ---- */
 
+enum vbs_status vbs_onnx_keep(struct vbs_onnx_import *im, enum vbs_op op,
+                              const struct vbs_onnx_state *x, struct vbs_onnx_constant *constant,
+                              bool swapped, struct vbs_onnx_state *result)
+{
+    struct vbs_shape shape = x->shape, operand = constant->shape;
+    const struct vbs_values *values;
+
+    VBS_TRY(vbs_onnx_broadcast(im, &constant->shape, &shape));
+    if (vbs_shape_elements(&constant->shape) == 0)
+        return vbs_fail(im->ctx, VBS_UNSUPPORTED, "an operand has no elements");
+    if (operand.n_dims == 0)
+        operand = (struct vbs_shape){1, {1}};
+    VBS_TRY(vbs_onnx_parameter(im, constant, 0, &values));
+    VBS_TRY(keep_operand(im, op, x, &operand, values, swapped, result));
+    result->shape = shape;
+    return VBS_OK;
+}
+
 enum vbs_status vbs_onnx_operand(struct vbs_onnx_import *im, enum vbs_op op,
                                  const struct vbs_onnx_state *x, struct vbs_onnx_constant *constant,
                                  bool swapped, struct vbs_onnx_state *result)
 {
     struct vbs_shape shape = x->shape;
-    struct vbs_onnx_draft *draft = unbiased(x, constant);
+    struct vbs_onnx_draft *draft = unbiased(im, x, constant);
     const struct vbs_values *values;
     double value;
     enum vbs_status status = vbs_onnx_broadcast(im, &constant->shape, &shape);
@@ -309,11 +341,13 @@ enum vbs_status vbs_onnx_operand(struct vbs_onnx_import *im, enum vbs_op op,
     *result = *x;
     if (draft && (op == VBS_OP_ADD || (op == VBS_OP_SUB && !swapped))) {
         status = add_bias(im, draft, constant, op == VBS_OP_SUB ? -1 : 0, &result->tensor);
-    } else if (vbs_shape_elements(&constant->shape) == 1) {
+    } else if (vbs_shape_elements(&constant->shape) == 1 &&
+               !(vbs_onnx_belongs(im, VBS_OP_SCALE) && constant->shape.n_dims > 0)) {
         status = vbs_onnx_scalar(im, constant, &value);
         if (status == VBS_OK)
             status = with_number(im, op, x, value, swapped, result);
-    } else if (is_scaling(op, swapped) && is_along(constant, &x->shape, first_wide(&x->shape))) {
+    } else if (is_scaling(op, swapped) &&
+               is_along(constant, &x->shape, channel_dim(im, &x->shape))) {
         status = scale(im, op, x, constant, swapped, result);
     } else {
         status = vbs_onnx_parameter(im, constant, 0, &values);

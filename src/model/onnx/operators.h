@@ -80,6 +80,11 @@ enum vbs_status vbs_onnx_combine(struct vbs_onnx_import *im, enum vbs_op op,
                                  const struct vbs_onnx_state *a, const struct vbs_onnx_state *b,
                                  struct vbs_onnx_state *result) VBS_MUST_CHECK;
 
+/* Makes the operator itself of x op constant, also where another one computes the same. */
+enum vbs_status vbs_onnx_keep(struct vbs_onnx_import *im, enum vbs_op op,
+                              const struct vbs_onnx_state *x, struct vbs_onnx_constant *constant,
+                              bool swapped, struct vbs_onnx_state *result) VBS_MUST_CHECK;
+
 /* Computes x op constant, or constant op x where swapped; constant is aligned. */
 enum vbs_status vbs_onnx_operand(struct vbs_onnx_import *im, enum vbs_op op,
                                  const struct vbs_onnx_state *x, struct vbs_onnx_constant *constant,

@@ -149,7 +149,7 @@ static enum vbs_status combine_tensors(struct vbs_onnx_import *im, enum vbs_op o
         return vbs_onnx_mixes(im);
     if (status == VBS_OK && a->tensor == b->tensor && vbs_shape_equal(&a->shape, &b->shape))
         status = with_itself(im, op, a, &found, result);
-    else if (status == VBS_OK && op == VBS_OP_MUL)
+    else if (status == VBS_OK && op == VBS_OP_MUL && !vbs_onnx_makes(im, op))
         status = vbs_onnx_gate(im, a, b, &found, result);
     if (status != VBS_OK || found)
         return status;
@@ -175,6 +175,8 @@ enum vbs_status vbs_onnx_combine(struct vbs_onnx_import *im, enum vbs_op op,
     if (a->tensor && b->tensor)
         return combine_tensors(im, op, a, b, result);
     VBS_TRY(vbs_onnx_align(im, constant, vbs_onnx_rank(im, x), &constant));
+    if (vbs_onnx_makes(im, op))
+        return vbs_onnx_keep(im, op, x, constant, swapped, result);
     return vbs_onnx_operand(im, op, x, constant, swapped, result);
 }
 
@@ -352,7 +354,7 @@ static enum vbs_status read_bound(struct vbs_onnx_import *im, const char *name, 
     }
     if (isnan(*bound))
         return vbs_fail(im->ctx, VBS_FORMAT, "'%s' is no number", name);
-    *bound = fmin(fmax(*bound, -FLT_MAX), FLT_MAX);
+    *bound = vbs_onnx_exact(im, name, fmin(fmax(*bound, -FLT_MAX), FLT_MAX));
     return VBS_OK;
 }
 
@@ -369,7 +371,7 @@ VBS_ONNX_HANDLER(clip)
         return status;
     VBS_TRY(read_bound(im, "min", 1, -FLT_MAX, &a.clip.low));
     VBS_TRY(read_bound(im, "max", 2, FLT_MAX, &a.clip.high));
-    relu = a.clip.low == 0 && a.clip.high == FLT_MAX;
+    relu = a.clip.low == 0 && a.clip.high == FLT_MAX && !vbs_onnx_makes(im, VBS_OP_CLIP);
     VBS_TRY(vbs_onnx_apply(im, relu ? VBS_OP_RELU : VBS_OP_CLIP, relu ? NULL : &a, x->tensor, NULL,
                            &tensor));
     return vbs_onnx_give(im, 0, tensor, &x->shape);

@@ -77,7 +77,7 @@ enum vbs_status vbs_onnx_reduce_state(struct vbs_onnx_import *im, enum vbs_op op
         first++;
     view = vbs_onnx_view(state, first, &shift);
     axes = shift >= 0 ? axes << shift : axes >> -shift;
-    pool = as_pool(op, &view, axes);
+    pool = vbs_onnx_makes(im, op) ? VBS_N_OPS : as_pool(op, &view, axes);
     if (pool == VBS_N_OPS) {
         attributes.reduce.axes = axes;
     } else {

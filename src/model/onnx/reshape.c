@@ -236,10 +236,18 @@ VBS_ONNX_HANDLER(identity)
     (void)operator;
     if (!state)
         return vbs_fail(im->ctx, VBS_FORMAT, "input 0 is missing");
-    if (state->tensor)
-        return vbs_onnx_give(im, 0, state->tensor, &state->shape);
-    vbs_onnx_give_constant(im, 0, state->constant);
-    return VBS_OK;
+    if (!state->tensor) {
+        vbs_onnx_give_constant(im, 0, state->constant);
+        return VBS_OK;
+    }
+    if (vbs_onnx_makes(im, VBS_OP_DROPOUT) || vbs_onnx_makes(im, VBS_OP_IDENTITY)) {
+        enum vbs_op op = vbs_onnx_makes(im, VBS_OP_DROPOUT) ? VBS_OP_DROPOUT : VBS_OP_IDENTITY;
+        struct vbs_onnx_tensor *copy;
+
+        VBS_TRY(vbs_onnx_apply(im, op, NULL, state->tensor, NULL, &copy));
+        return vbs_onnx_give(im, 0, copy, &state->shape);
+    }
+    return vbs_onnx_give(im, 0, state->tensor, &state->shape);
 }
 
 /* A Dropout of a version before 7 that says that it trains is refused, because its scaling

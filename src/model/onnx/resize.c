@@ -257,7 +257,7 @@ VBS_ONNX_HANDLER(resize)
         same = false;
         VBS_TRY(read_roi(im, &request, shift, &attributes));
     }
-    if (same)
+    if (same && !vbs_onnx_makes(im, VBS_OP_RESIZE))
         return vbs_onnx_give(im, 0, state->tensor, &shape);
     VBS_TRY(vbs_onnx_apply(im, VBS_OP_RESIZE, &attributes, state->tensor, &view, &tensor));
     return vbs_onnx_give(im, 0, tensor, &shape);

@@ -59,13 +59,11 @@ static const struct field GRAPH_FIELDS[] = {{1, ENTER, NODE, NULL, false},
                                             {12, ENTER, VALUE, NULL, false},
                                             {15, REFUSE, 0, "sparse initialisers", false},
                                             {0}};
-static const struct field NODE_FIELDS[] = {{1, COPY, 0, NULL, false},
-                                           {2, COPY, 0, NULL, false},
-                                           {3, COPY, 0, NULL, false},
-                                           {4, COPY, 0, NULL, false},
-                                           {5, ENTER, ATTRIBUTE, NULL, false},
-                                           {7, COPY, 0, NULL, false},
-                                           {0}};
+static const struct field NODE_FIELDS[] = {
+    {1, COPY, 0, NULL, false},          {2, COPY, 0, NULL, false},
+    {3, COPY, 0, NULL, false},          {4, COPY, 0, NULL, false},
+    {5, ENTER, ATTRIBUTE, NULL, false}, {6, COPY, 0, NULL, false},
+    {7, COPY, 0, NULL, false},          {0}};
 static const struct field ATTRIBUTE_FIELDS[] = {
     {1, COPY, 0, NULL, false},   {2, COPY, 0, NULL, false},     {3, COPY, 0, NULL, false},
     {4, COPY, 0, NULL, false},   {5, ENTER, TENSOR, "t", true}, {7, PACKED, 0, NULL, false},

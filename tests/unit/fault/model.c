@@ -159,6 +159,19 @@ static enum vbs_status revalue(struct vbs_ctx *ctx)
     return VBS_OK;
 }
 
+/* Writes a network as an ONNX file. */
+static enum vbs_status export(struct vbs_ctx *ctx) {
+    char path[] = "/tmp/t_fault.XXXXXX.onnx"; int file = mkstemps(path, 5);
+    struct vbs_network *network = NULL;
+    enum vbs_status status = vbs_network_load(ctx, "tests/data/onnx/segment.onnx", NULL, &network);
+
+    if (status == VBS_OK) status = vbs_network_export(ctx, network, path);
+    vbs_network_free(network);
+    close(file);
+    unlink(path);
+    return status;
+}
+
 static enum vbs_status read_tensor(struct vbs_ctx *ctx)
 {
     struct vbs_onnx_tensor_file tensor = {.values = (void *)&fault_untouched};
@@ -248,6 +261,7 @@ static const struct task TASKS[] = {
     {"weights from a file", read_external, VBS_OK},
     {"coded weights in a file", write_coded, VBS_OK},
     {"a copy of a network with other parameters", revalue, VBS_OK},
+    {"a network as an ONNX file", export, VBS_OK},
     {"a tensor file", read_tensor, VBS_OK},
     {"a list of batches", parse_batches, VBS_OK},
     {"measuring with analytic", measure_analytic, VBS_OK},

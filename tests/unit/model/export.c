@@ -1,0 +1,296 @@
+/*
+ * Networks that are written as ONNX files are loaded as the same networks: operators, attributes,
+ * shapes, outputs, names and all parameters to the bit; for built-in networks, for all cases of
+ * backends and operators, for networks from ONNX files of many versions, and for coded weights.
+ */
+#include "vbslab/model.h"
+
+#include "cases/backend_cases.h"
+#include "support/tap.h"
+#include "support/vbz_help.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Built-in networks of few parameters, and files. */
+static const char *const MODELS[] = {
+    "resnet-56-cifar",
+    "squeezenet-v1.0",
+    "googlenet",
+    "mobilenet-v1",
+    "lenet-5",
+    "lenet-300-100",
+    "resnet-8",
+    "resnet-20",
+    "tests/data/onnx/external.onnx",
+    "tests/data/onnx/keras_nhwc.onnx",
+    "tests/data/onnx/light_inception_v2.onnx",
+    "tests/data/onnx/light_shufflenet.onnx",
+    "tests/data/onnx/light_squeezenet.onnx",
+    "tests/data/onnx/normals.onnx",
+    "tests/data/onnx/old_01.onnx",
+    "tests/data/onnx/old_02.onnx",
+    "tests/data/onnx/old_04.onnx",
+    "tests/data/onnx/old_05.onnx",
+    "tests/data/onnx/old_06.onnx",
+    "tests/data/onnx/old_09.onnx",
+    "tests/data/onnx/one_channel.onnx",
+    "tests/data/onnx/opset_07.onnx",
+    "tests/data/onnx/opset_09.onnx",
+    "tests/data/onnx/opset_10.onnx",
+    "tests/data/onnx/opset_11.onnx",
+    "tests/data/onnx/opset_13.onnx",
+    "tests/data/onnx/opset_18.onnx",
+    "tests/data/onnx/opset_21.onnx",
+    "tests/data/onnx/opset_22.onnx",
+    "tests/data/onnx/opset_23.onnx",
+    "tests/data/onnx/opset_24.onnx",
+    "tests/data/onnx/outputs.onnx",
+    "tests/data/onnx/segment.onnx",
+    "tests/data/onnx/torch_flatten_11.onnx",
+    "tests/data/onnx/torch_flatten_14.onnx",
+    "tests/data/onnx/torch_gates.onnx",
+    "tests/data/onnx/whole.onnx",
+};
+
+static char path[] = "/tmp/t_export.XXXXXX.onnx";
+
+static float *values_of(const struct vbs_network *network, int k, int f, int what)
+{
+    int64_t n = vbs_parameter_count(network, k, f, (enum vbs_parameter)what);
+    float *values = malloc((size_t)n * sizeof *values + 1);
+
+    if (values && vbs_parameter_values(NULL, network, k, f, (enum vbs_parameter)what, 0, n,
+                                       values) != VBS_OK) {
+        free(values);
+        return NULL;
+    }
+    return values;
+}
+
+static bool same_parameter(const struct vbs_network *a, const struct vbs_network *b, int k, int f,
+                           int what)
+{
+    int64_t n = vbs_parameter_count(a, k, f, (enum vbs_parameter)what);
+    float *left, *right;
+    bool same;
+
+    if (vbs_parameter_count(b, k, f, (enum vbs_parameter)what) != n)
+        return false;
+    if (a->layers[k].op == VBS_OP_GATHER)
+        return true; /* negative indices are read as positive ones */
+    left = values_of(a, k, f, what);
+    right = values_of(b, k, f, what);
+    same = left && right && memcmp(left, right, (size_t)n * sizeof *left) == 0;
+    free(left);
+    free(right);
+    return same;
+}
+
+/* Counts the operators whose parameters or names differ. */
+static int n_different(const struct vbs_network *a, const struct vbs_network *b)
+{
+    int n = 0;
+
+    for (int k = 1; k <= a->n_layers; k++)
+        for (int f = -1; f < a->layers[k].n_fused; f++) {
+            const char *name = f < 0 ? a->layers[k].name : a->layers[k].fused[f].name;
+            const char *other = f < 0 ? b->layers[k].name : b->layers[k].fused[f].name;
+            bool same = strcmp(name, other) == 0;
+
+            for (int what = 0; same && what < VBS_N_PARAMETERS; what++)
+                same = same_parameter(a, b, k, f, what);
+            if (!same)
+                printf("# layer %d '%s' (%d) differs from '%s'\n", k, name, f, other);
+            n += !same;
+        }
+    return n;
+}
+
+static bool same_outputs(const struct vbs_network *a, const struct vbs_network *b)
+{
+    bool same = a->whole == b->whole && a->n_outputs == b->n_outputs;
+
+    for (int i = 0; same && i < a->n_outputs; i++)
+        same = a->outputs[i].layer == b->outputs[i].layer &&
+               strcmp(a->outputs[i].name, b->outputs[i].name) == 0 &&
+               vbs_shape_equal(&a->outputs[i].shape, &b->outputs[i].shape);
+    return same;
+}
+
+/* Prints what a network is made of, where a check has failed. */
+static void describe(const struct vbs_network *network)
+{
+    printf("#");
+    for (int k = 1; k <= network->n_layers && k < 40; k++) {
+        const struct vbs_layer *l = &network->layers[k];
+        char text[64];
+
+        printf(" %s", vbs_op_word(l->op));
+        for (int i = 0; i < l->n_inputs; i++)
+            printf("%s%s", i ? "," : "[", vbs_shape_format(&l->views[i], text, sizeof text));
+        printf("]");
+        for (int f = 0; f < l->n_fused; f++)
+            printf("+%s", vbs_op_word(l->fused[f].op));
+    }
+    printf("\n");
+}
+
+static struct vbs_network *written(const char *name, const struct vbs_network *network)
+{
+    struct vbs_network *loaded = NULL;
+    struct vbs_ctx ctx = {0};
+
+    if (vbs_network_export(&ctx, network, path) == VBS_OK &&
+        vbs_network_load(&ctx, path, NULL, &loaded) == VBS_OK)
+        return loaded;
+    printf("# %s: %s\n", name, vbs_detail(&ctx));
+    return NULL;
+}
+
+/* Networks that cannot be written so that the same operators are read: attributes that have no
+ * meaning for the operator, a concat of one input, scales that are no floats. What is read is then
+ * another network that computes the same, and it is written and read as itself. Gives whether the
+ * network itself was read. */
+static bool check_equal(const char *name, const struct vbs_network *network)
+{
+    struct vbs_network *loaded = written(name, network), *again = NULL;
+    bool same = loaded && vbs_network_hash(loaded) == vbs_network_plain_hash(network);
+
+    ok(loaded && loaded->n_outputs == network->n_outputs, "%s is written and read", name);
+    for (int i = 0; loaded && i < network->n_outputs; i++)
+        if (!vbs_shape_equal(&loaded->outputs[i].shape, &network->outputs[i].shape) ||
+            strcmp(loaded->outputs[i].name, network->outputs[i].name) != 0)
+            ok(false, "%s: output %d is another one", name, i);
+    if (loaded)
+        again = written(name, loaded);
+    ok(again && vbs_network_hash(again) == vbs_network_hash(loaded) &&
+           n_different(loaded, again) == 0 && same_outputs(loaded, again),
+       "... and what is read again");
+    if (same)
+        ok(n_different(network, loaded) == 0, "... with all names and parameters");
+    vbs_network_free(loaded);
+    vbs_network_free(again);
+    return same;
+}
+
+static void check_network(const char *name, const struct vbs_network *network)
+{
+    struct vbs_network *loaded = written(name, network);
+    bool same = loaded && vbs_network_hash(loaded) == vbs_network_plain_hash(network);
+
+    ok(same, "%s is written and read", name);
+    if (loaded && !same) {
+        describe(network);
+        describe(loaded);
+    }
+    if (same)
+        ok(same_outputs(network, loaded) && n_different(network, loaded) == 0,
+           "... with its outputs, names and parameters");
+    vbs_network_free(loaded);
+}
+
+static void check_model(const char *model)
+{
+    struct vbs_ctx ctx = {0};
+    struct vbs_network *network = NULL;
+
+    if (vbs_network_load(&ctx, model, NULL, &network) != VBS_OK)
+        bail_out("%s: %s", model, vbs_detail(&ctx));
+    check_network(model, network);
+    vbs_network_free(network);
+}
+
+static void check_cases(void)
+{
+    struct vbs_ctx ctx = {0};
+    struct vbs_network *network;
+    int n_cases = 0, n_same = 0;
+
+    for (const struct backend_case *c = backend_cases; c->name; c++) {
+        network = NULL;
+        if (backend_case_network(&ctx, c, &network) != VBS_OK)
+            bail_out("%s: %s", c->name, vbs_detail(&ctx));
+        if (strcmp(c->name, "concat of plain and blocked") == 0)
+            check_equal(c->name, network); /* has a concat of one input */
+        else
+            check_network(c->name, network);
+        vbs_network_free(network);
+    }
+    for (int i = 0; operator_case_at(i); i++) {
+        network = NULL;
+        if (operator_case_network(&ctx, operator_case_at(i), &network) != VBS_OK)
+            bail_out("%s: %s", operator_case_at(i)->name, vbs_detail(&ctx));
+        if (network->input.n_dims == VBS_MAX_DIMS) {
+            struct vbs_network *loaded = NULL;
+
+            ok(vbs_network_export(&ctx, network, path) == VBS_OK &&
+                   vbs_network_load(&ctx, path, NULL, &loaded) == VBS_UNSUPPORTED,
+               "an input of 8 dimensions and a batch is written, but not read");
+        } else {
+            n_cases++;
+            n_same += check_equal(operator_case_at(i)->name, network);
+        }
+        vbs_network_free(network);
+    }
+    ok(n_same * 10 >= n_cases * 8, "%d of %d cases of operators are read as the same network",
+       n_same, n_cases);
+}
+
+/* ---- coded weights, failures ---- */
+
+static void check_coded(void)
+{
+    static const struct vbz_recipe RECIPE = {
+        .density = 0.5, .bits = 2, .options = {VBS_CODING_JOINT, 4, 16, 64}, .any_form = true};
+    struct vbs_network *network = vbz_network("tests/data/onnx/external.onnx", &RECIPE);
+
+    if (!network)
+        bail_out("no network with coded weights");
+    check_network("a network with coded weights", network);
+    vbs_network_free(network);
+}
+
+static const char LARGE[] = "model large\ninput 32768x1x1\nfc a out=32768\nfc b out=32768\n";
+
+static void check_refusals(void)
+{
+    struct vbs_ctx ctx = {0};
+    struct vbs_network *network = NULL;
+    volatile sig_atomic_t stop = 1;
+    struct stat about;
+
+    if (vbs_network_parse(&ctx, "large.net", LARGE, strlen(LARGE), NULL, &network) != VBS_OK)
+        bail_out("%s", vbs_detail(&ctx));
+    unlink(path);
+    is_int(vbs_network_export(&ctx, network, path), VBS_UNSUPPORTED,
+           "a network of more than 2 GiB is refused");
+    ok(strstr(vbs_detail(&ctx), "8590197134 bytes") != NULL, "... with its size: %s",
+       vbs_detail(&ctx));
+    vbs_network_free(network);
+    network = NULL;
+    if (vbs_network_load(&ctx, "lenet-5", NULL, &network) != VBS_OK)
+        bail_out("%s", vbs_detail(&ctx));
+    is_int(vbs_network_export(&ctx, network, "/nowhere/x.onnx"), VBS_IO,
+           "a folder that is not there is refused");
+    vbs_ctx_set_cancel(&ctx, &stop);
+    is_int(vbs_network_export(&ctx, network, path), VBS_INTERRUPTED, "writing stops on request");
+    ok(stat(path, &about) != 0, "no file is left behind");
+    vbs_network_free(network);
+}
+
+int main(void)
+{
+    int file = mkstemps(path, 5);
+
+    for (size_t i = 0; i < sizeof MODELS / sizeof MODELS[0]; i++)
+        check_model(MODELS[i]);
+    check_cases();
+    check_coded();
+    check_refusals();
+    close(file);
+    unlink(path);
+    return done_testing();
+}
