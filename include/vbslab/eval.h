@@ -94,8 +94,8 @@ enum vbs_status vbs_eval_check(struct vbs_ctx *ctx, const struct vbs_network *ne
  * Runs network on the images of dataset, one batch after the other, every layer with the first
  * kernel of the onednn backend that computes it from dense weights as it is defined (no Winograd
  * transform, which rounds more). Networks without values for their parameters have seeded ones.
- * normalise: as vbs_dataset_images takes it, with as many channels as the images. *score is to be cleared by vbs_score_clear; report may
- * be null.
+ * normalise: as vbs_dataset_images takes it, with as many channels as the images. *score is to be
+ * cleared by vbs_score_clear; report may be null.
  *
  * Errors: those of vbs_eval_check, of opening a session (backend.h), of vbs_score_add; VBS_USAGE
  * (options); VBS_UNSUPPORTED: this build or machine has no onednn; VBS_INTERRUPTED. Memory:
