@@ -206,6 +206,43 @@ static float scale_for(const union vbs_attributes *a, int d, int64_t in)
     return scale;
 }
 
+/* Gives the policy by which one scale follows from the sizes of all dimensions that have another
+ * scale than 1, or null: there is none. */
+static const char *ratio_policy(const struct export_operator *o)
+{
+    const union vbs_attributes *a = o->attributes;
+    const struct vbs_shape *view = &o->l->views[0];
+    double scale = 1, least = INFINITY, largest = 0;
+
+    if (a->resize.coordinates == VBS_COORDINATES_TF_CROP)
+        return NULL;
+    for (int d = 0; d < view->n_dims; d++) {
+        double in = (double)view->dim[d], out = (double)a->resize.shape.dim[d];
+
+        if (a->resize.scale[d] == 1 && in == out)
+            continue;
+        if ((scale != 1 && a->resize.scale[d] != scale) ||
+            floor(in * a->resize.scale[d] + 0.5) != out)
+            return NULL;
+        scale = a->resize.scale[d];
+        least = fmin(least, out / in);
+        largest = fmax(largest, out / in);
+    }
+    return least == scale ? "not_larger" : largest == scale ? "not_smaller" : NULL;
+}
+
+/* Adds the sizes of the dimensions that axes[0..n-1] name. */
+static enum vbs_status add_sizes(struct export_operator *o, const int64_t *axes, int n,
+                                 struct export_node *node)
+{
+    int64_t sizes[VBS_MAX_DIMS];
+
+    for (int i = 0; i < n; i++)
+        sizes[i] = o->attributes->resize.shape.dim[axes[i] - shift_of(o)];
+    vbs_export_reads(node, "");
+    return add_numbers(o, ".sizes", sizes, n, node);
+}
+
 /* Adds the region of interest as input 1. */
 static enum vbs_status add_region(struct export_operator *o, struct export_node *node)
 {
@@ -239,23 +276,25 @@ static enum vbs_status write_resize(struct export_operator *o)
     struct export_node node = vbs_export_node("Resize");
     int64_t axes[VBS_MAX_DIMS];
     double scales[VBS_MAX_DIMS];
-    int n = o->l->views[0].n_dims;
-    const char *name;
+    int n = o->l->views[0].n_dims, n_axes = 0;
+    const char *policy = follows_from_sizes(o) ? NULL : ratio_policy(o), *name;
 
     for (int d = 0; d < n; d++)
-        axes[d] = d + shift_of(o);
+        if (!policy || a->resize.scale[d] != 1)
+            axes[n_axes++] = d + shift_of(o);
     vbs_export_reads(&node, o->in.name);
     VBS_TRY(add_region(o, &node));
-    if (follows_from_sizes(o)) {
-        vbs_export_reads(&node, "");
-        VBS_TRY(add_numbers(o, ".sizes", a->resize.shape.dim, n, &node));
+    if (policy)
+        vbs_export_word(&node, "keep_aspect_ratio_policy", policy);
+    if (policy || follows_from_sizes(o)) {
+        VBS_TRY(add_sizes(o, axes, n_axes, &node));
     } else {
         for (int d = 0; d < n; d++)
             scales[d] = scale_for(a, d, o->l->views[0].dim[d]);
         VBS_TRY(vbs_export_reals(o->e, o->name, ".scales", scales, n, &name));
         vbs_export_reads(&node, name);
     }
-    vbs_export_ints(&node, "axes", axes, n);
+    vbs_export_ints(&node, "axes", axes, n_axes);
     vbs_export_word(&node, "mode", MODES[a->resize.mode]);
     vbs_export_word(&node, "coordinate_transformation_mode", COORDINATES[a->resize.coordinates]);
     vbs_export_word(&node, "nearest_mode", NEAREST[a->resize.nearest]);

@@ -26,6 +26,7 @@ static const char *const MODELS[] = {
     "resnet-20",
     "tests/data/onnx/external.onnx",
     "tests/data/onnx/keras_nhwc.onnx",
+    "tests/data/onnx/later.onnx",
     "tests/data/onnx/light_inception_v2.onnx",
     "tests/data/onnx/light_shufflenet.onnx",
     "tests/data/onnx/light_squeezenet.onnx",
