@@ -10,10 +10,14 @@
  *   6 as 4, with an input's shape and a second input bound     7 tensor (ONNX)
  *   8 as 2, with an input's shape                              9 sizes, shapes, batches (text)
  *   : coded weights                                            ; network with coded weights, .vbz
+ *   < folder of images
  *
  * 6 and 8 take the shape from the bytes before the file: how many dimensions, then one byte each.
- * Files of ; are first given the checksums and the places of sections without which they would be
- * refused at once. Files of ONNX may have values in READERS_EXTERNAL bytes of external data at
+ * < begins with a byte whose lowest two bits choose the format (idx, npy, npy by pixel, cifar-10)
+ * and whose third one says that the files are compressed. Then come the list of classes, the labels
+ * and the images, the first two behind two bytes of their length, the lower one first. Files of ;
+ * are first given the checksums and the places of sections without which they would be refused at
+ * once. Files of ONNX may have values in READERS_EXTERNAL bytes of external data at
  * READERS_LOCATION. The inputs that were mutated for the corpus came from the tests' own inputs and
  * ONNX's conformance cases (see tests/data/onnx/README.md).
  */

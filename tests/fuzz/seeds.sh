@@ -26,3 +26,12 @@ printf '3\223NUMPY\001\000\071\000%s\n1234123412341234' \
 printf '91.5MiB..2GiB:*1.25' > "$to/9-range"
 printf '91-4,8' > "$to/9-batches"
 printf '93x224x224' > "$to/9-shape"
+# Two images of 2 x 2 pixels and their labels, in each format.
+printf '<0\004\000a\nb\n\012\000\000\000\010\001\000\000\000\002\000\001\000\000\010\003\000\000\000\002\000\000\000\002\000\000\000\00212345678' > "$to/<-idx"
+labels="{'descr': '|u1', 'fortran_order': False, 'shape': (2,)}"
+images="{'descr': '<f4', 'fortran_order': False, 'shape': (2, 1, 2, 1)}"
+for by_pixel in 1 2; do
+    printf "<$by_pixel"'\000\000\103\000\223NUMPY\001\000\067\000%s\000\001\223NUMPY\001\000\077\000%s1234123412341234' \
+        "$labels" "$images" > "$to/<-npy-$by_pixel"
+done
+{ printf '<3\000\000\000\000'; head -c 3073 /dev/zero; } > "$to/<-cifar"
