@@ -18,7 +18,7 @@ COMMIT ?= $(if $(wildcard .git),$(shell git describe --always --dirty --exclude=
 BUILD  ?= build
 PREFIX ?= /usr/local
 DESTDIR =
-ROOMS  ?= base data coded model profile backend eval store schedule place paper plan replay exec report simple cli
+ROOMS  ?= base data coded model profile backend eval train store schedule place paper plan replay exec report simple cli
 OPT    ?= -O2 -g
 JOBS   ?= $(shell nproc)
 comma   = ,
@@ -180,7 +180,7 @@ $(BUILD)/%.o: %.c
 
 # Loops over floats, which gcc vectorizes only with -O3.
 LOOPS = training/loops kernels/nest kernels/elementwise operators/binary operators/copy operators/reduce operators/resize
-$(LOOPS:%=$(BUILD)/src/backend/onednn/%.o): ALL_CFLAGS += $(if $(filter -O2,$(OPT)),-O3)
+$(LOOPS:%=$(BUILD)/src/backend/onednn/%.o) $(BUILD)/src/train/optimise.o: ALL_CFLAGS += $(if $(filter -O2,$(OPT)),-O3)
 
 # Kernels of coded weights, once for each kind of processor; the program chooses when it runs.
 CODED_KERNEL = $(BUILD)/src/coded/layer/kernel

@@ -124,6 +124,11 @@ struct vbs_training_ops {
     /* Replaces the values of trainable array number index by plain ones. */
     enum vbs_status (*write)(struct vbs_ctx *ctx, struct vbs_training *session, int index,
                              const float *plain);
+    /* Computes a forward pass once more, operator by operator, and gives the name of the first one
+     * whose output has a value that is not finite, which lives as long as the network; null: there
+     * is none. For messages; with `training`, running statistics change again. */
+    enum vbs_status (*find_overflow)(struct vbs_ctx *ctx, struct vbs_training *session,
+                                     const struct vbs_training_pass *pass, const char **name);
     void (*close)(struct vbs_training *session);
 };
 

@@ -24,6 +24,7 @@
 #include "vbslab/simple.h"
 #include "vbslab/status.h"
 #include "vbslab/store.h"
+#include "vbslab/train.h"
 #include "vbslab/training.h"
 #include "vbslab/units.h"
 

@@ -5,6 +5,7 @@
 #include "base/options.h"
 #include "vbslab/units.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 /* ---- passes ---- */
@@ -14,12 +15,20 @@ static struct od_training *own(struct vbs_training *session)
     return (struct od_training *)session;
 }
 
-/* Runs a pass that reads plain values from src and writes plain values to dst. */
-static enum vbs_status run_pass(struct vbs_ctx *ctx, struct od_training *t, enum od_pass pass,
-                                const float *src, float *dst)
+static enum vbs_status fail_pass(struct vbs_ctx *ctx, const struct od_training *t,
+                                 enum od_pass pass, dnnl_status_t dnnl)
 {
-    const struct od_kernel *kernel = &t->passes[pass];
-    struct od_threads before = od_threads_set(t->base.threads);
+    if (dnnl == dnnl_out_of_memory)
+        return vbs_no_memory(ctx);
+    return vbs_fail(ctx, VBS_LIBRARY, "network '%s': oneDNN failed in a %s pass at batch %d (%d)",
+                    t->network->name, pass == OD_PASS_BACKWARD ? "backward" : "forward",
+                    t->session.batch, (int)dnnl);
+}
+
+/* Sets the addresses of the caller's values: src is read, dst is written. */
+static dnnl_status_t set_addresses(const struct od_training *t, const struct od_kernel *kernel,
+                                   const float *src, float *dst)
+{
     dnnl_status_t dnnl = dnnl_success;
 
     for (int i = 0; i < kernel->n_memories && dnnl == dnnl_success; i++) {
@@ -30,17 +39,20 @@ static enum vbs_status run_pass(struct vbs_ctx *ctx, struct od_training *t, enum
         else if (m->location == OD_DST)
             dnnl = dnnl_memory_set_data_handle_v2(m->handle, dst, t->base.stream);
     }
+    return dnnl;
+}
+
+static enum vbs_status run_pass(struct vbs_ctx *ctx, struct od_training *t, enum od_pass pass,
+                                const float *src, float *dst)
+{
+    const struct od_kernel *kernel = &t->passes[pass];
+    struct od_threads before = od_threads_set(t->base.threads);
+    dnnl_status_t dnnl = set_addresses(t, kernel, src, dst);
+
     if (dnnl == dnnl_success)
         dnnl = od_kernel_execute(&t->base, kernel);
     od_threads_restore(before);
-    if (dnnl == dnnl_out_of_memory)
-        return vbs_no_memory(ctx);
-    if (dnnl != dnnl_success)
-        return vbs_fail(ctx, VBS_LIBRARY,
-                        "network '%s': oneDNN failed in a %s pass at batch %d (%d)",
-                        t->network->name, pass == OD_PASS_BACKWARD ? "backward" : "forward",
-                        t->session.batch, (int)dnnl);
-    return VBS_OK;
+    return dnnl == dnnl_success ? VBS_OK : fail_pass(ctx, t, pass, dnnl);
 }
 
 static enum vbs_status forward(struct vbs_ctx *ctx, struct vbs_training *session,
@@ -75,6 +87,56 @@ static enum vbs_status input_gradient(struct vbs_ctx *ctx, struct vbs_training *
         return vbs_fail(ctx, VBS_USAGE, "the session was opened without a gradient of the input");
     for (int64_t i = 0; i < session->input_elements * session->batch; i++)
         values[i] = t->input_gradient[i];
+    return VBS_OK;
+}
+
+static bool is_finite(const struct od_activation *a)
+{
+    int64_t n = (int64_t)(dnnl_memory_desc_get_size(&a->md) / sizeof(float));
+
+    for (int64_t i = 0; i < n; i++)
+        if (!isfinite(a->values[i]))
+            return false;
+    return true;
+}
+
+/* Runs the steps of a pass up to the first operator whose output is not finite; 0: there is none.
+ */
+static dnnl_status_t run_until_overflow(struct od_training *t, enum od_pass pass, int *found)
+{
+    struct od_kernel part = t->passes[pass];
+    dnnl_status_t dnnl = dnnl_success;
+    int first = 0;
+
+    *found = 0;
+    for (int i = 1; i <= t->n_operators && dnnl == dnnl_success && *found == 0; i++) {
+        part.steps = t->passes[pass].steps + first;
+        part.n_steps = t->operators[i].end_step[pass] - first;
+        dnnl = od_kernel_execute(&t->base, &part);
+        first = t->operators[i].end_step[pass];
+        if (!is_finite(&t->activations[i]))
+            *found = i;
+    }
+    return dnnl;
+}
+
+static enum vbs_status find_overflow(struct vbs_ctx *ctx, struct vbs_training *session,
+                                     const struct vbs_training_pass *pass, const char **name)
+{
+    struct od_training *t = own(session);
+    enum od_pass kind = pass->training ? OD_PASS_TRAIN : OD_PASS_INFER;
+    struct od_threads before = od_threads_set(t->base.threads);
+    dnnl_status_t dnnl = set_addresses(t, &t->passes[kind], pass->input, NULL);
+    int found = 0;
+
+    t->pass = *pass;
+    t->trained = false;
+    if (dnnl == dnnl_success)
+        dnnl = run_until_overflow(t, kind, &found);
+    od_threads_restore(before);
+    if (dnnl != dnnl_success)
+        return fail_pass(ctx, t, kind, dnnl);
+    *name = found > 0 ? t->operators[found].name : NULL;
     return VBS_OK;
 }
 
@@ -155,8 +217,10 @@ static enum vbs_status make_forward(struct od_train_build *b, enum od_pass pass)
 
     b->build.kernel = &t->passes[pass];
     VBS_TRY(add_transfer(b, 0, OD_SRC, t->activations[0].values));
-    for (int i = 1; i <= t->n_operators; i++)
+    for (int i = 1; i <= t->n_operators; i++) {
         VBS_TRY(add_operator(b, i, pass));
+        t->operators[i].end_step[pass] = t->passes[pass].n_steps;
+    }
     return add_transfer(b, t->output, OD_DST, t->activations[t->output].values);
 }
 
@@ -237,6 +301,7 @@ static const struct vbs_training_ops ops = {
     .input_gradient = input_gradient,
     .read = od_read_array,
     .write = od_write_array,
+    .find_overflow = find_overflow,
     .close = close_session,
 };
 

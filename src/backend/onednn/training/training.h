@@ -60,7 +60,9 @@ struct od_operator {
     int gamma, beta;
     int mean, variance;                 /* running statistics; below 0: it has none */
     float *batch_mean, *batch_variance; /* of the last training pass */
-    dnnl_memory_t workspace;            /* from the forward to the backward pass; null: none */
+    int end_step[2]; /* of the forward passes OD_PASS_TRAIN and OD_PASS_INFER: the step behind its
+                        last one */
+    dnnl_memory_t workspace; /* from the forward to the backward pass; null: none */
 };
 
 /* The layout of a trainable array. */

@@ -1,0 +1,71 @@
+#include "train/run.h"
+
+#include "base/fail.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* The finaliser of splitmix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators,
+ * 2014), as a function of a key and an index. */
+static uint64_t mix(uint64_t key, uint64_t index)
+{
+    uint64_t x = key + (index + 1) * UINT64_C(0x9E3779B97F4A7C15);
+
+    x = (x ^ (x >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
+    x = (x ^ (x >> 27)) * UINT64_C(0x94D049BB133111EB);
+    return x ^ (x >> 31);
+}
+
+/* In (0, 1). */
+static double uniform(uint64_t key, uint64_t index)
+{
+    return ((double)(mix(key, index) >> 12) + 0.5) / 4503599627370496.0;
+}
+
+/* Box and Muller (1958). */
+static double normal(uint64_t key, uint64_t index)
+{
+    return sqrt(-2 * log(uniform(key, 2 * index))) *
+           cos(2 * acos(-1.0) * uniform(key, 2 * index + 1));
+}
+
+static void fill(const struct vbs_train_options *o, const struct vbs_trainable *p, int index,
+                 float *plain)
+{
+    uint64_t key = mix(mix(o->seed, UINT64_C(0x696e6974)), (uint64_t)index);
+    double width = sqrt(2.0 / (double)(p->fan_in > 0 ? p->fan_in : 1));
+    double side = sqrt(6.0 / (double)(p->fan_in + p->fan_out > 0 ? p->fan_in + p->fan_out : 1));
+    bool glorot = o->initialisation == VBS_INITIALISATION_GLOROT;
+
+    for (int64_t i = 0; i < p->count; i++) {
+        if (p->what == VBS_PARAMETER_WEIGHTS)
+            plain[i] = (float)(glorot ? side * (2 * uniform(key, (uint64_t)i) - 1)
+                                      : width * normal(key, (uint64_t)i));
+        else
+            plain[i] = p->what == VBS_PARAMETER_GAMMA ? 1 : 0;
+    }
+}
+
+enum vbs_status vbs_train_initialise(struct vbs_ctx *ctx, struct vbs_train_run *run)
+{
+    struct vbs_training *s = run->session;
+
+    if (run->options.initialisation == VBS_INITIALISATION_KEEP)
+        return VBS_OK;
+    for (int i = 0; i < s->n_trainable; i++) {
+        float *plain = malloc((size_t)s->trainable[i].count * sizeof *plain);
+        enum vbs_status status = plain ? VBS_OK : vbs_no_memory(ctx);
+
+        if (status == VBS_OK) {
+            fill(&run->options, &s->trainable[i], i, plain);
+            status = s->ops->write(ctx, s, i, plain);
+        }
+        free(plain);
+        if (status != VBS_OK)
+            return status;
+    }
+    for (int i = 0; i < s->n_statistics; i++)
+        for (int64_t k = 0; k < s->statistics[i].count; k++)
+            s->statistics[i].values[k] = s->statistics[i].what == VBS_PARAMETER_VARIANCE ? 1 : 0;
+    return VBS_OK;
+}
