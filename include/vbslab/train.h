@@ -36,10 +36,13 @@ extern "C" {
     X(STEP, "step")                                                                                \
     X(EXPONENTIAL, "exponential")
 
-/* X(NAME, word): the parameters with which training begins. He (2015): weights are normal with
- * variance 2 / fan-in; Glorot (2010): uniform with variance 2 / (fan-in + fan-out). In both, biases
- * and beta are 0, gamma is 1, running means are 0 and variances 1. Keep: the network's own. */
+/* X(NAME, word): the parameters with which training begins. Fan: weights are normal with variance
+ * 2 / fan-in where a ReLU is fused with their layer, else 1 / fan-in, because a layer without a
+ * ReLU passes its values on whole. He (2015): 2 / fan-in everywhere. Glorot (2010): uniform with
+ * variance 2 / (fan-in + fan-out). In these, biases and beta are 0, gamma is 1, running means are 0
+ * and variances 1. Keep: the network's own. */
 #define VBS_INITIALISATION_LIST(X)                                                                 \
+    X(FAN, "fan")                                                                                  \
     X(HE, "he")                                                                                    \
     X(GLOROT, "glorot")                                                                            \
     X(KEEP, "keep")

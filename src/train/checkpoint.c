@@ -40,9 +40,9 @@ static void identify(const struct vbs_train_run *run, unsigned char digest[VBS_S
     vbs_sha256_add(&hash, text, (size_t)n);
     vbs_sha256_add(&hash, normalise, strlen(normalise));
     for (int i = 0; i < vbs_dataset_info(run->images)->n_images; i++) {
-        unsigned char label = (unsigned char)vbs_dataset_label(run->images, i);
+        int label = vbs_dataset_label(run->images, i);
 
-        vbs_sha256_add(&hash, &label, 1);
+        vbs_sha256_add(&hash, &label, sizeof label);
     }
     vbs_sha256_end(&hash, digest);
 }

@@ -29,11 +29,23 @@ static double normal(uint64_t key, uint64_t index)
            cos(2 * acos(-1.0) * uniform(key, 2 * index + 1));
 }
 
-static void fill(const struct vbs_train_options *o, const struct vbs_trainable *p, int index,
+/* Gives whether a ReLU is fused with the layer. */
+static bool has_relu(const struct vbs_layer *l)
+{
+    for (int i = 0; i < l->n_fused; i++)
+        if (l->fused[i].op == VBS_OP_RELU || l->fused[i].op == VBS_OP_LEAKY_RELU)
+            return true;
+    return false;
+}
+
+static void fill(const struct vbs_train_run *run, const struct vbs_trainable *p, int index,
                  float *plain)
 {
+    const struct vbs_train_options *o = &run->options;
     uint64_t key = mix(mix(o->seed, UINT64_C(0x696e6974)), (uint64_t)index);
-    double width = sqrt(2.0 / (double)(p->fan_in > 0 ? p->fan_in : 1));
+    bool twice =
+        o->initialisation == VBS_INITIALISATION_HE || has_relu(&run->network->layers[p->layer]);
+    double width = sqrt((twice ? 2.0 : 1.0) / (double)(p->fan_in > 0 ? p->fan_in : 1));
     double side = sqrt(6.0 / (double)(p->fan_in + p->fan_out > 0 ? p->fan_in + p->fan_out : 1));
     bool glorot = o->initialisation == VBS_INITIALISATION_GLOROT;
 
@@ -57,7 +69,7 @@ enum vbs_status vbs_train_initialise(struct vbs_ctx *ctx, struct vbs_train_run *
         enum vbs_status status = plain ? VBS_OK : vbs_no_memory(ctx);
 
         if (status == VBS_OK) {
-            fill(&run->options, &s->trainable[i], i, plain);
+            fill(run, &s->trainable[i], i, plain);
             status = s->ops->write(ctx, s, i, plain);
         }
         free(plain);
