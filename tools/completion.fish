@@ -92,23 +92,27 @@ complete -c vbslab -n '__vbslab_command_is measure profiles' -l backend -x -a '(
 complete -c vbslab -l judge -r -k -a '(__vbslab_profiles; __fish_complete_suffix .csv)'
 complete -c vbslab -n '__vbslab_command_is profiles' -l model -x -a '(__vbslab_stored "\\\\2")'
 complete -c vbslab -n '__vbslab_command_is run' -l model -r -k -a '(__vbslab_models; __fish_complete_suffix .onnx; __fish_complete_suffix .vbz)'
-complete -c vbslab -l schedule -r -k -a '(__fish_complete_suffix .json)'
+complete -c vbslab -n 'not __vbslab_command_is train' -l schedule -r -k -a '(__fish_complete_suffix .json)'
 for option in plot trace gantt weights-file
     complete -c vbslab -l $option -r -F
 end
 complete -c vbslab -n '__vbslab_command_is run' -l input -r -k -a '(__fish_complete_suffix .npy)'
 complete -c vbslab -n '__vbslab_command_is compress' -l output -s o -r -k -a '(__fish_complete_suffix .vbz)'
-complete -c vbslab -n '__vbslab_command_is export' -l output -s o -r -k -a '(__fish_complete_suffix .onnx)'
+complete -c vbslab -n '__vbslab_command_is export train' -l output -s o -r -k -a '(__fish_complete_suffix .onnx)'
 complete -c vbslab -n '__vbslab_command_is compress' -l density -x -a 'comp-alexnet comp-vgg-16 70% 80% 90%'
 complete -c vbslab -n '__vbslab_command_is compress' -l format -x -a 'auto comp joint bytes'
 complete -c vbslab -n '__vbslab_command_is compress' -l index-bits -x -a auto
-complete -c vbslab -n '__vbslab_command_is eval' -l data -x -a '(__fish_complete_directories)'
+complete -c vbslab -n '__vbslab_command_is train' -l schedule -x -a 'cosine constant step exponential'
+complete -c vbslab -n '__vbslab_command_is train' -l optimiser -x -a 'sgd adam'
+complete -c vbslab -n '__vbslab_command_is train' -l init -x -a 'fan he glorot keep'
+complete -c vbslab -n '__vbslab_command_is train' -l checkpoint -r -F
+complete -c vbslab -n '__vbslab_command_is eval train' -l data -x -a '(__fish_complete_directories)'
 complete -c vbslab -n '__vbslab_command_is eval' -l split -x -a 'train validation test'
 complete -c vbslab -n '__vbslab_command_is run' -l output -r -k -a '(__fish_complete_suffix .npy)'
 
 complete -c vbslab -n '__vbslab_command_is models; and __vbslab_part_is ""' -a show
 complete -c vbslab -n '__vbslab_command_is models; and __vbslab_part_is show' -k -a '(__vbslab_models; __fish_complete_suffix .onnx; __fish_complete_suffix .vbz)'
-complete -c vbslab -n '__vbslab_command_is measure compress export eval' -k -a '(__vbslab_models; __fish_complete_suffix .onnx; __fish_complete_suffix .vbz)'
+complete -c vbslab -n '__vbslab_command_is measure compress train export eval' -k -a '(__vbslab_models; __fish_complete_suffix .onnx; __fish_complete_suffix .vbz)'
 complete -c vbslab -n '__vbslab_command_is run' -k -a '(__vbslab_profiles; __vbslab_models; __fish_complete_suffix .onnx; __fish_complete_suffix .vbz)'
 complete -c vbslab -n '__vbslab_command_is plan frontier compare' -k -a '(__vbslab_profiles; __fish_complete_suffix .csv)'
 complete -c vbslab -n '__vbslab_command_is replay; and __vbslab_part_is ""' -k -a '(__vbslab_profiles; __fish_complete_suffix .csv)'
