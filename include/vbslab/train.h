@@ -50,9 +50,11 @@ extern "C" {
 #define VBS_TRAIN_ENUM_OPTIMISER(name, word)      VBS_OPTIMISER_##name,
 #define VBS_TRAIN_ENUM_RATE(name, word)           VBS_RATE_##name,
 #define VBS_TRAIN_ENUM_INITIALISATION(name, word) VBS_INITIALISATION_##name,
-/* The optimiser, the course of the rate, and the first parameters. */
+/* The optimisers of VBS_OPTIMISER_LIST. */
 enum vbs_optimiser { VBS_OPTIMISER_LIST(VBS_TRAIN_ENUM_OPTIMISER) VBS_N_OPTIMISERS };
+/* The courses of the rate of VBS_RATE_LIST. */
 enum vbs_rate_course { VBS_RATE_LIST(VBS_TRAIN_ENUM_RATE) VBS_N_RATES };
+/* The ways of VBS_INITIALISATION_LIST to make the first parameters. */
 enum vbs_initialisation {
     VBS_INITIALISATION_LIST(VBS_TRAIN_ENUM_INITIALISATION) VBS_N_INITIALISATIONS
 };
