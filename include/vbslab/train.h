@@ -89,7 +89,7 @@ struct vbs_train_options {
     int threads;        /* 0: as many as OpenMP gives this process */
     uint64_t seed;      /* of first parameters, order of images, variation, dropout */
     enum vbs_optimiser optimiser;
-    double rate;         /* 0: 0.05 of SGD, 0.001 of Adam */
+    double rate;         /* 0: 0.02 of SGD, 0.001 of Adam */
     double momentum;     /* of SGD; 0: 0.9; below 0: none */
     bool nesterov;       /* of SGD */
     double weight_decay; /* 0: 0.0005; below 0: none */

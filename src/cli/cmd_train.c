@@ -314,7 +314,7 @@ static const struct cli_option OPTIONS[] = {
     {"epochs", "N", "passes over all training images"},
     {"output", "FILE.onnx", "the trained network (default: none is written)"},
     {"batch", "N", "images of a step (default 128)"},
-    {"rate", "R", "the largest rate (default 0.05 with sgd, 0.001 with adam)"},
+    {"rate", "R", "the largest rate (default 0.02 with sgd, 0.001 with adam)"},
     {"schedule", "NAME",
      "the course of the rate: cosine, constant, step or exponential (default "
      "cosine, which falls to 0)"},

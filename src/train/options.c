@@ -41,7 +41,7 @@ static void set_defaults(struct vbs_train_options *o, int n_images)
     if (o->batch == 0)
         o->batch = n_images < 128 ? n_images : 128;
     if (o->rate == 0)
-        o->rate = o->optimiser == VBS_OPTIMISER_ADAM ? 0.001 : 0.05;
+        o->rate = o->optimiser == VBS_OPTIMISER_ADAM ? 0.001 : 0.02;
     o->momentum = or_none(o->momentum, 0.9);
     o->weight_decay = or_none(o->weight_decay, 0.0005);
     if (o->rate_epochs == 0)
