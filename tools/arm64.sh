@@ -46,6 +46,7 @@ if [ ! -e "$sysroot/complete" ]; then
 fi
 
 libs=$sysroot/usr/lib/$triple
+more=$sysroot/lib/$triple # zlib
 export PKG_CONFIG_LIBDIR="$libs/pkgconfig:$sysroot/usr/share/pkgconfig" PKG_CONFIG_SYSROOT_DIR="$sysroot"
 tests=
 unset ROOMS # a variable of the Makefile, too
@@ -59,9 +60,9 @@ binaries=$(for test in $tests; do
 done)
 make --no-print-directory -j"$jobs" BUILD="${BUILD:-build-arm64}" CC="${CC:-$triple-gcc}" CUDA=no TESTS="$tests" \
     OPT="-O2" CFLAGS="-isystem $sysroot/usr/include -isystem $sysroot/usr/include/$triple" \
-    LDFLAGS="-L$libs -Wl,-rpath-link,$libs" all tests
+    LDFLAGS="-L$libs -Wl,-rpath-link,$libs:$more" all tests
 
 # The cross compiler brings libc, libgcc and libstdc++.
-export QEMU_LD_PREFIX=/usr/$triple QEMU_SET_ENV="LD_LIBRARY_PATH=$libs"
+export QEMU_LD_PREFIX=/usr/$triple QEMU_SET_ENV="LD_LIBRARY_PATH=$libs:$more"
 # shellcheck disable=SC2086
 BUILD=$build prove -j "$jobs" --exec "qemu-aarch64-static" --failures --timer $binaries
