@@ -31,11 +31,12 @@ static void name_of(bool test, int k, char name[32])
         snprintf(name, 32, "data_batch_%d.bin", k + 1);
 }
 
-static bool is_there(const char *folder, bool test)
+static bool is_there(const struct vbs_data_format *format, const char *folder, bool test)
 {
     char name[32];
     const char *const names[] = {name, NULL};
 
+    (void)format;
     name_of(test, 0, name);
     return vbs_data_file_find(folder, names) != NULL;
 }
@@ -128,7 +129,8 @@ static enum vbs_status read_images(struct vbs_ctx *ctx, struct batches *batches,
     return VBS_OK;
 }
 
-static enum vbs_status read_part(struct vbs_ctx *ctx, const char *folder, bool test,
+static enum vbs_status read_part(struct vbs_ctx *ctx, const struct vbs_data_format *format,
+                                 const char *folder, bool test,
                                  const struct vbs_image_receiver *receiver)
 {
     struct vbs_data_labels labels = {0};
@@ -136,6 +138,7 @@ static enum vbs_status read_part(struct vbs_ctx *ctx, const char *folder, bool t
     int64_t n_images = 0;
     enum vbs_status status;
 
+    (void)format;
     if (!batches)
         return vbs_no_memory(ctx);
     status = open_batches(ctx, folder, test, batches, &n_images);

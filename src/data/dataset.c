@@ -168,7 +168,7 @@ enum vbs_status vbs_dataset_open(struct vbs_ctx *ctx, const char *folder, enum v
         return vbs_no_memory(ctx);
     keeper.dataset->info.split = split;
     keeper.dataset->info.format = format->name;
-    status = format->read(ctx, folder, split == VBS_SPLIT_TEST, &receiver);
+    status = format->read(ctx, format, folder, split == VBS_SPLIT_TEST, &receiver);
     free(keeper.keep);
     if (status != VBS_OK) {
         vbs_dataset_free(keeper.dataset);

@@ -23,7 +23,8 @@ enum vbs_status vbs_data_format_find(struct vbs_ctx *ctx, const char *folder, bo
         return vbs_fail(ctx, VBS_IO, "%.300s: no folder; wanted is the folder of a data set",
                         folder);
     for (int i = 0; i < N_FORMATS; i++) {
-        if (!FORMATS[i]->is_there(folder, false) && !FORMATS[i]->is_there(folder, true))
+        if (!FORMATS[i]->is_there(FORMATS[i], folder, false) &&
+            !FORMATS[i]->is_there(FORMATS[i], folder, true))
             continue;
         if (found)
             return vbs_fail(ctx, VBS_FORMAT,
@@ -38,7 +39,7 @@ enum vbs_status vbs_data_format_find(struct vbs_ctx *ctx, const char *folder, bo
                         "(%s)",
                         folder, FORMATS[0]->name, FORMATS[0]->example, FORMATS[1]->name,
                         FORMATS[1]->example, FORMATS[2]->name, FORMATS[2]->example);
-    if (!found->is_there(folder, test))
+    if (!found->is_there(found, folder, test))
         return vbs_fail(ctx, VBS_FORMAT, "%.300s: has no %s images", folder,
                         test ? "test" : "training");
     *format = found;

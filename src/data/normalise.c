@@ -204,7 +204,7 @@ enum vbs_status vbs_normalise_measure(struct vbs_ctx *ctx, const char *folder,
     if (!adder)
         return vbs_no_memory(ctx);
     receiver.self = adder;
-    status = format->read(ctx, folder, false, &receiver);
+    status = format->read(ctx, format, folder, false, &receiver);
     if (status == VBS_OK)
         end(adder, normalise);
     free(adder);

@@ -128,20 +128,10 @@ static const struct vbs_pair_format PAIR = {
     .labels_head = labels_head,
 };
 
-static bool is_there(const char *folder, bool test)
-{
-    return vbs_pair_is_there(&PAIR, folder, test);
-}
-
-static enum vbs_status read_part(struct vbs_ctx *ctx, const char *folder, bool test,
-                                 const struct vbs_image_receiver *receiver)
-{
-    return vbs_pair_read(ctx, &PAIR, folder, test, receiver);
-}
-
 const struct vbs_data_format vbs_format_npy = {
     .name = "npy",
     .example = "train-images.npy",
-    .is_there = is_there,
-    .read = read_part,
+    .pair = &PAIR,
+    .is_there = vbs_pair_is_there,
+    .read = vbs_pair_read,
 };

@@ -217,24 +217,25 @@ static enum vbs_status read_images(struct vbs_data_file *file, const struct vbs_
 
 /* ---- the format ---- */
 
-bool vbs_pair_is_there(const struct vbs_pair_format *format, const char *folder, bool test)
+bool vbs_pair_is_there(const struct vbs_data_format *format, const char *folder, bool test)
 {
-    return vbs_data_file_find(folder, format->images[test]) != NULL;
+    return vbs_data_file_find(folder, format->pair->images[test]) != NULL;
 }
 
-enum vbs_status vbs_pair_read(struct vbs_ctx *ctx, const struct vbs_pair_format *format,
+enum vbs_status vbs_pair_read(struct vbs_ctx *ctx, const struct vbs_data_format *format,
                               const char *folder, bool test,
                               const struct vbs_image_receiver *receiver)
 {
+    const struct vbs_pair_format *pair = format->pair;
     struct vbs_data_labels labels = {0};
     struct vbs_data_file file = {0};
-    enum vbs_status status = read_all_labels(ctx, format, folder, test, &labels);
+    enum vbs_status status = read_all_labels(ctx, pair, folder, test, &labels);
 
     if (status == VBS_OK)
-        status = vbs_data_file_open(ctx, folder, vbs_data_file_find(folder, format->images[test]),
-                                    &file);
+        status =
+            vbs_data_file_open(ctx, folder, vbs_data_file_find(folder, pair->images[test]), &file);
     if (status == VBS_OK)
-        status = read_images(&file, format, &labels, receiver);
+        status = read_images(&file, pair, &labels, receiver);
     vbs_data_file_close(&file);
     vbs_data_labels_clear(&labels);
     return status;

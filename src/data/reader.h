@@ -47,11 +47,13 @@ static inline size_t vbs_image_bytes(const struct vbs_images_head *head)
 struct vbs_data_format {
     const char *name;
     const char *example; /* the name of a file by which a folder of this format is known */
+    const struct vbs_pair_format *pair; /* what vbs_pair_is_there and vbs_pair_read need; or null */
     /* Gives whether the folder has files of this format: the training images (test false) or the
      * test images. */
-    bool (*is_there)(const char *folder, bool test);
+    bool (*is_there)(const struct vbs_data_format *format, const char *folder, bool test);
     /* Hands over the images of one part. */
-    enum vbs_status (*read)(struct vbs_ctx *ctx, const char *folder, bool test,
+    enum vbs_status (*read)(struct vbs_ctx *ctx, const struct vbs_data_format *format,
+                            const char *folder, bool test,
                             const struct vbs_image_receiver *receiver);
 };
 
@@ -98,9 +100,9 @@ struct vbs_pair_format {
                                    struct vbs_stored *stored);
 };
 
-/* These do for a pair format what the functions of struct vbs_data_format do. */
-bool vbs_pair_is_there(const struct vbs_pair_format *format, const char *folder, bool test);
-enum vbs_status vbs_pair_read(struct vbs_ctx *ctx, const struct vbs_pair_format *format,
+/* The functions of struct vbs_data_format, of a format whose `pair` is set. */
+bool vbs_pair_is_there(const struct vbs_data_format *format, const char *folder, bool test);
+enum vbs_status vbs_pair_read(struct vbs_ctx *ctx, const struct vbs_data_format *format,
                               const char *folder, bool test,
                               const struct vbs_image_receiver *receiver) VBS_MUST_CHECK;
 
