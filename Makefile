@@ -34,8 +34,12 @@ PKG_CFLAGS := $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
 PKG_LIBS   := $(shell pkg-config --libs $(PKGS) 2>/dev/null)
 ALL_CFLAGS  = -std=c17 -D_GNU_SOURCE -fPIC -pthread $(OPT) $(WARN) -Iinclude -Isrc -Itests -I$(BUILD) \
               $(PKG_CFLAGS) $(CFLAGS)
+# The one file in C++. It needs no run-time types, and neither do checks of sanitizers, whose parts for
+# C++ only clang++ links.
+CXX_CFLAGS  = $(filter-out -Wstrict-prototypes -Wmissing-prototypes,$(patsubst -std=c17,-std=c++17,$(ALL_CFLAGS))) \
+              -fno-rtti -fvisibility=hidden -fno-sanitize=vptr$(if $(findstring clang,$(CC)),$(comma)function)
 # oneDNN of Debian runs its threads with libgomp; threads are counted and bound through it.
-OWN_LIBS = -ldnnl -l:libgomp.so.1 -lm -pthread $(CUDA_LDLIBS)
+OWN_LIBS = -ldnnl -l:libgomp.so.1 -lstdc++ -lm -pthread $(CUDA_LDLIBS)
 LIBS     = $(PKG_LIBS) $(OWN_LIBS)
 
 # Finds the runtime of CUDA and cuDNN, each in its own folder.
@@ -79,9 +83,10 @@ ONNX_PROTO ?= $(firstword $(wildcard /usr/include/onnx/onnx.proto /usr/local/inc
               /usr/include/onnx/onnx.proto)
 
 ROOM_SRC = $(foreach r,$(ROOMS),$(wildcard src/$(r)/*.c src/$(r)/*/*.c src/$(r)/*/*/*.c))
+LIB_CXX = $(foreach r,$(ROOMS),$(wildcard src/$(r)/*.cc))
 LIB_SRC = $(filter-out $(LEFT_OUT) src/cli/%,$(ROOM_SRC))
 CLI_SRC = $(filter src/cli/%,$(ROOM_SRC))
-LIB_OBJ = $(LIB_SRC:%.c=$(BUILD)/%.o) $(GENERATED:%.c=%.o)
+LIB_OBJ = $(LIB_SRC:%.c=$(BUILD)/%.o) $(LIB_CXX:%.cc=$(BUILD)/%.o) $(GENERATED:%.c=%.o)
 CLI_OBJ = $(CLI_SRC:%.c=$(BUILD)/%.o) $(BUILD)/generated/build.o
 HEADERS = $(wildcard include/vbslab/*.h)
 
@@ -177,6 +182,11 @@ $(BUILD)/%.o: %.c
 	@echo "  compile $<"
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+
+$(BUILD)/%.o: %.cc
+	@echo "  compile $<"
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CXX_CFLAGS) -MMD -MP -c -o $@ $<
 
 # Loops over floats, which gcc vectorizes only with -O3.
 LOOPS = training/loops kernels/nest kernels/elementwise operators/binary operators/copy operators/reduce operators/resize

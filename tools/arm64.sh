@@ -18,16 +18,16 @@ triple=aarch64-linux-gnu
 sysroot=$build/sysroot
 libraries="libgomp1 libgsl-dev libgsl27 libgslcblas0
     libjansson-dev libjansson4 libsqlite3-dev libsqlite3-0 libprotobuf-c-dev libprotobuf-c1
-    libdnnl-dev libdnnl2 zlib1g-dev zlib1g"
+    libdnnl-dev libdnnl2 libtomlplusplus-dev zlib1g-dev zlib1g"
 
-tools/deps.sh gcc-$triple libc6-dev-arm64-cross qemu-user-static
+tools/deps.sh gcc-$triple g++-$triple libc6-dev-arm64-cross qemu-user-static
 
 # Calls apt for arm64, with lists and caches of its own.
 apt_arm64() {
     apt-get -qq -o APT::Architecture=arm64 -o APT::Architectures=arm64 -o Dir::State="$build/apt" \
         -o Dir::State::status=/dev/null -o Dir::Cache="$build/apt/cache" -o APT::Sandbox::User=root "$@"
 }
-if [ ! -e "$sysroot/complete" ]; then
+if [ "$(cat "$sysroot/complete" 2> /dev/null || true)" != "$libraries" ]; then
     echo "unpacking the arm64 libraries into ${sysroot#"$PWD"/}" >&2
     rm -rf "$sysroot" "$build/apt"
     mkdir -p "$sysroot" "$build/apt/lists/partial" "$build/apt/cache/archives/partial" "$build/apt/debs"
@@ -42,7 +42,7 @@ if [ ! -e "$sysroot/complete" ]; then
     find "$sysroot" -type l -lname '/*' | while read -r link; do
         ln -sf "$sysroot$(readlink "$link")" "$link"
     done
-    touch "$sysroot/complete"
+    echo "$libraries" > "$sysroot/complete"
 fi
 
 libs=$sysroot/usr/lib/$triple

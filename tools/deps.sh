@@ -3,9 +3,9 @@
 # building, testing and plotting need. Without root it prints the command that would install them.
 set -eu
 
-packages="gcc libc6-dev make pkg-config perl libgsl-dev libsqlite3-dev libjansson-dev libdnnl-dev
-          libprotobuf-c-dev protobuf-c-compiler libonnx-dev libonnx-testdata zlib1g-dev gnuplot-nox
-          sqlite3"
+packages="gcc g++ libc6-dev make pkg-config perl libgsl-dev libsqlite3-dev libjansson-dev libdnnl-dev
+          libprotobuf-c-dev protobuf-c-compiler libonnx-dev libonnx-testdata libtomlplusplus-dev zlib1g-dev
+          gnuplot-nox sqlite3"
 [ $# -eq 0 ] || packages=$*
 
 command -v dpkg-query > /dev/null || exit 0 # no Debian: the build says what is missing

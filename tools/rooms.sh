@@ -24,7 +24,7 @@ breaches() {
     bad=1
 }
 
-sources=$(git ls-files --cached --others --exclude-standard 'src/*.[ch]' 'include/*.h' |
+sources=$(git ls-files --cached --others --exclude-standard 'src/*.[ch]' 'src/*.cc' 'include/*.h' |
     while read -r file; do [ ! -f "$file" ] || echo "$file"; done)
 order=$(sed -n 's/^ROOMS *?*= *//p' Makefile)
 
@@ -77,7 +77,7 @@ breaches "$work/tags"
 # uses. It reads only objects of existing sources: a build folder may hold older ones.
 for file in $sources; do
     case $file in
-    *.c) [ ! -f "$build/${file%.c}.o" ] || echo "$build/${file%.c}.o" ;;
+    *.c | *.cc) [ ! -f "$build/${file%.c*}.o" ] || echo "$build/${file%.c*}.o" ;;
     esac
 done > "$work/objects"
 [ -s "$work/objects" ] || { echo "rooms.sh: no objects in '$build': run make first" >&2; exit 1; }
@@ -92,7 +92,7 @@ xargs nm -A -g < "$work/objects" | sed "s|^$build/src/||; s|\.o:| |" | awk '
                 print part[1], to
         }
     }' | sort -u > "$work/calls"
-sed -n 's|^src/\(.*\)\.[ch]:[0-9]* \([a-z].*/.*\)\.h$|\1 \2|p' "$work/includes" | grep -v ' vbslab/' |
+sed -n 's|^src/\(.*\)\.[ch]c*:[0-9]* \([a-z].*/.*\)\.h$|\1 \2|p' "$work/includes" | grep -v ' vbslab/' |
     cat - "$work/calls" | sort -u > "$work/uses"
 
 # circles LEVEL FILE DEPTH: prints circles among the lines "FROM TO" of FILE, of whose names the first DEPTH

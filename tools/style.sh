@@ -3,7 +3,7 @@
 set -u
 cd "$(dirname "$0")/.." || exit 1
 bad=0
-sources=$(git ls-files 'src/*.[ch]' 'include/*.h' 'tests/*.[ch]')
+sources=$(git ls-files 'src/*.[ch]' 'src/*.cc' 'include/*.h' 'tests/*.[ch]')
 
 complain() {
     echo "$1" >&2

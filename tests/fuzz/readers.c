@@ -1,6 +1,8 @@
 #include "fuzz/readers.h"
 
 #include "base/ctx.h"
+#include "base/json.h"
+#include "base/toml.h"
 #include "reference/place_check.h"
 
 #include "vbslab/coded.h"
@@ -834,6 +836,26 @@ static const char *read_data(const char *text, size_t length)
 
 /* ---- all of them ---- */
 
+/* ---- TOML ---- */
+
+static const char *read_toml(const char *text, size_t length)
+{
+    struct vbs_text printed = {0};
+    struct vbs_ctx ctx = {0};
+    json_t *root;
+    enum vbs_status status = vbs_toml_parse(&ctx, SOURCE, text, length, &root);
+    const char *broken = NULL;
+
+    if (status != VBS_OK)
+        return failed_well(&ctx, status);
+    vbs_text_add_json(&printed, root, JSON_COMPACT);
+    if (!json_is_object(root) || printed.failed)
+        broken = "TOML becomes an object that can be printed";
+    vbs_text_clear(&printed);
+    json_decref(root);
+    return broken;
+}
+
 static const struct reader {
     const char *name;
     const char *(*run)(const char *text, size_t length);
@@ -844,7 +866,7 @@ static const struct reader {
     {"network (ONNX) as", read_model_as},   {"tensor (ONNX)", read_tensor},
     {"network (text) as", read_network_as}, {"sizes", read_sizes},
     {"coded weights", read_coded},          {"network (.vbz)", read_vbz},
-    {"folder of images", read_data},
+    {"folder of images", read_data},        {"TOML", read_toml},
 };
 
 static const struct reader *reader_of(const unsigned char *data, size_t size)

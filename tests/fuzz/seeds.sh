@@ -34,4 +34,5 @@ for by_pixel in 1 2; do
     printf "<$by_pixel"'\000\000\103\000\223NUMPY\001\000\067\000%s\000\001\223NUMPY\001\000\077\000%s1234123412341234' \
         "$labels" "$images" > "$to/<-npy-$by_pixel"
 done
+printf '=[a.b]\nc = { d = [1, 2.5], "e" = true }\n[[f]]\ng = "\\u0041"\n' > "$to/=-toml"
 { printf '<3\000\000\000\000'; head -c 3073 /dev/zero; } > "$to/<-cifar"
