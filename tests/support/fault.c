@@ -1,7 +1,12 @@
 #include "support/fault.h"
 
+#include "base/ctx.h"
+
 #include <jansson.h>
+#include <stdio.h>
 #include <stdlib.h>
+
+#define MAX_SHOWN 5 /* wrong runs of one task */
 
 struct faults allocation_faults;
 char fault_untouched;
@@ -9,6 +14,33 @@ char fault_untouched;
 enum vbs_status fault_status(enum vbs_status status, const void *output)
 {
     return output == &fault_untouched ? status : VBS_N_STATUS;
+}
+
+bool fault_is_said(const struct vbs_ctx *ctx, enum vbs_status status)
+{
+    return status == VBS_NO_MEMORY && ctx->status == status;
+}
+
+void fault_each(struct fault_trial *trial)
+{
+    trial->way = trial->lasting ? "all from one on fail" : "each fails once";
+    for (;;) {
+        struct vbs_ctx ctx = {0};
+
+        allocation_faults =
+            (struct faults){.countdown = trial->n_faults + 1, .lasting = trial->lasting};
+        trial->status = trial->run(&ctx, trial->subject);
+        allocation_faults.countdown = 0;
+        if (!allocation_faults.hit)
+            return;
+        trial->n_faults++;
+        if (trial->is_sound ? trial->is_sound(&ctx, trial->status, trial->n_faults, trial->subject)
+                            : fault_is_said(&ctx, trial->status))
+            continue;
+        if (trial->n_wrong++ < MAX_SHOWN)
+            printf("# allocation %d: status %d (%s)\n", trial->n_faults, (int)trial->status,
+                   ctx.detail);
+    }
 }
 
 bool fault_strikes(struct faults *faults)

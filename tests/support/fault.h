@@ -33,4 +33,26 @@ void fault_jansson(bool among);
 extern char fault_untouched;
 enum vbs_status fault_status(enum vbs_status status, const void *output);
 
+/* A task whose allocations fail, first the first, then the second, ... */
+struct fault_trial {
+    /* Runs the task on the subject, and cleans up after it. */
+    enum vbs_status (*run)(struct vbs_ctx *ctx, const void *subject);
+    const void *subject;
+    bool lasting; /* all allocations behind the one that fails do too */
+    /* Gives whether a run may end with this status after allocation n failed; ctx is the run's. May
+     * print a comment. null: it must be VBS_NO_MEMORY, which the context must say too. */
+    bool (*is_sound)(const struct vbs_ctx *ctx, enum vbs_status status, int n, const void *subject);
+    /* Results. */
+    int n_faults, n_wrong;
+    enum vbs_status status; /* of the last run, in which nothing failed */
+    const char *way;        /* a text of lasting */
+};
+
+/* Runs the task until it ends without a failure, and prints the first few wrong runs as comments.
+ */
+void fault_each(struct fault_trial *trial);
+
+/* Gives whether the status is VBS_NO_MEMORY, and the context says so. */
+bool fault_is_said(const struct vbs_ctx *ctx, enum vbs_status status);
+
 #endif

@@ -8,31 +8,41 @@
 #include "support/profile_help.h"
 #include "support/tap.h"
 
+struct subject {
+    const struct fault_task *task;
+    const struct fault_place *place;
+};
+
+static enum vbs_status run(struct vbs_ctx *ctx, const void *subject)
+{
+    const struct subject *s = subject;
+
+    return s->task->run(ctx, s->place);
+}
+
+/* Looks for damage, and restores the place for the next run. */
+static bool is_sound(const struct vbs_ctx *ctx, enum vbs_status status, int n, const void *subject)
+{
+    const struct fault_place *place = ((const struct subject *)subject)->place;
+    const char *damage = fault_place_damage(place);
+
+    (void)ctx;
+    if (damage)
+        printf("# allocation %d damages %s\n", n, damage);
+    fault_place_reset(place);
+    return status == VBS_NO_MEMORY && !damage;
+}
+
 static void try_task(const struct fault_task *task, const struct fault_place *place, bool lasting)
 {
-    enum vbs_status status;
-    int n_wrong = 0, n_faults = 0;
-    const char *damage;
+    const struct subject subject = {task, place};
+    struct fault_trial trial = {
+        .run = run, .subject = &subject, .lasting = lasting, .is_sound = is_sound};
 
-    for (;;) {
-        struct vbs_ctx ctx = {0};
-
-        fault_place_reset(place);
-        allocation_faults = (struct faults){.countdown = n_faults + 1, .lasting = lasting};
-        status = task->run(&ctx, place);
-        allocation_faults.countdown = 0;
-        if (!allocation_faults.hit)
-            break;
-        n_faults++;
-        damage = fault_place_damage(place);
-        if (status == VBS_NO_MEMORY && !damage)
-            continue;
-        n_wrong++;
-        printf("# allocation %d: status %d (%s); damaged: %s\n", n_faults, (int)status, ctx.detail,
-               damage ? damage : "nothing");
-    }
-    ok(n_faults > 0 && n_wrong == 0 && status == VBS_OK, "%s: %d allocations, %s", task->name,
-       n_faults, lasting ? "all from one on fail" : "each fails once");
+    fault_place_reset(place);
+    fault_each(&trial);
+    ok(trial.n_faults > 0 && trial.n_wrong == 0 && trial.status == VBS_OK, "%s: %d allocations, %s",
+       task->name, trial.n_faults, trial.way);
 }
 
 int main(void)

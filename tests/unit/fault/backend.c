@@ -11,7 +11,6 @@
 #include <stdlib.h>
 
 #define MAX_REQUESTED 8
-#define MAX_SHOWN     5
 
 static const char TEXT[] = "model slices\n"
                            "input 32x8x8\n"
@@ -27,6 +26,7 @@ struct subject {
     struct vbs_requested_kernel requested[MAX_REQUESTED];
     char measured[64]; /* an algorithm that is measured in slices; empty: none */
     int n_requested;
+    bool given; /* the weights are an operand of runs */
     float *plain;
     void *src, *dst, *ws, *weights;
 };
@@ -90,12 +90,13 @@ static bool choose(struct subject *s, struct vbs_session *session)
 }
 
 /* Opens the requested kernels, packs, copies in, runs and copies out. */
-static enum vbs_status use(struct vbs_ctx *ctx, const struct subject *s, bool given)
+static enum vbs_status use(struct vbs_ctx *ctx, const void *subject)
 {
+    const struct subject *s = subject;
     struct vbs_backend_options options = {.struct_size = sizeof(struct vbs_backend_options),
                                           .requested = s->requested,
                                           .n_requested = s->n_requested,
-                                          .weights_given = given,
+                                          .weights_given = s->given,
                                           .threads = 1};
     struct vbs_session *session = NULL;
     enum vbs_status status = s->backend->open(ctx, s->network, &options, &session);
@@ -106,7 +107,7 @@ static enum vbs_status use(struct vbs_ctx *ctx, const struct subject *s, bool gi
         const struct vbs_kernel *k = &session->kernels[i];
         const void *src = s->src;
         struct vbs_operands operands = {
-            .src = &src, .dst = s->dst, .ws = s->ws, .weights = given ? s->weights : NULL};
+            .src = &src, .dst = s->dst, .ws = s->ws, .weights = s->given ? s->weights : NULL};
         double time_us;
 
         vbs_tensor_values(0, 0, 1 << 12, s->plain);
@@ -123,28 +124,15 @@ static enum vbs_status use(struct vbs_ctx *ctx, const struct subject *s, bool gi
     return status;
 }
 
-static void try_it(const struct subject *s, bool given, bool lasting)
+static void try_it(struct subject *s, bool given, bool lasting)
 {
-    enum vbs_status status;
-    int n_wrong = 0, n_faults = 0;
+    struct fault_trial trial = {.run = use, .subject = s, .lasting = lasting};
 
-    for (;;) {
-        struct vbs_ctx ctx = {0};
-
-        allocation_faults = (struct faults){.countdown = n_faults + 1, .lasting = lasting};
-        status = use(&ctx, s, given);
-        allocation_faults.countdown = 0;
-        if (!allocation_faults.hit)
-            break;
-        n_faults++;
-        if (status == VBS_NO_MEMORY && ctx.status == status)
-            continue;
-        if (n_wrong++ < MAX_SHOWN)
-            printf("# allocation %d: status %d (%s)\n", n_faults, (int)status, ctx.detail);
-    }
-    ok(n_faults > 0 && n_wrong == 0 && status == VBS_OK, "weights %s: %d allocations, %s",
-       given ? "given" : "the session's", n_faults,
-       lasting ? "all from one on fail" : "each fails once");
+    s->given = given;
+    fault_each(&trial);
+    ok(trial.n_faults > 0 && trial.n_wrong == 0 && trial.status == VBS_OK,
+       "weights %s: %d allocations, %s", given ? "given" : "the session's", trial.n_faults,
+       trial.way);
 }
 
 int main(void)

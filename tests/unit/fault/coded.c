@@ -34,8 +34,9 @@ static enum vbs_status plan_layer(struct vbs_ctx *ctx, const struct vbs_coded *c
 
 /* Prunes, quantises, codes with some blocks and then with others and the best bits of a distance,
  * opens the bytes once more, and plans a layer. */
-static enum vbs_status code_all(struct vbs_ctx *ctx, enum vbs_coding coding)
+static enum vbs_status code_all(struct vbs_ctx *ctx, const void *subject)
 {
+    enum vbs_coding coding = *(const enum vbs_coding *)subject;
     const struct vbs_coding_options first = {coding, 4, 5, 16};
     const struct vbs_coding_options second = {(enum vbs_coding)((coding + 1) % VBS_N_CODINGS), 0, 7,
                                               9};
@@ -73,25 +74,11 @@ static enum vbs_status code_all(struct vbs_ctx *ctx, enum vbs_coding coding)
 
 static void test_allocations(enum vbs_coding coding, bool lasting)
 {
-    int n_faults = 0, n_wrong = 0;
-    enum vbs_status status;
+    struct fault_trial trial = {.run = code_all, .subject = &coding, .lasting = lasting};
 
-    for (;;) {
-        struct vbs_ctx ctx = {0};
-
-        allocation_faults = (struct faults){.countdown = n_faults + 1, .lasting = lasting};
-        status = code_all(&ctx, coding);
-        allocation_faults.countdown = 0;
-        if (!allocation_faults.hit)
-            break;
-        n_faults++;
-        if (status != VBS_NO_MEMORY || ctx.status != status) {
-            n_wrong++;
-            printf("# allocation %d: status %d (%s)\n", n_faults, (int)status, ctx.detail);
-        }
-    }
-    ok(n_faults > 15 && n_wrong == 0 && status == VBS_OK, "%s: %d allocations, %s",
-       vbs_coding_name(coding), n_faults, lasting ? "all from one on fail" : "each fails once");
+    fault_each(&trial);
+    ok(trial.n_faults > 15 && trial.n_wrong == 0 && trial.status == VBS_OK,
+       "%s: %d allocations, %s", vbs_coding_name(coding), trial.n_faults, trial.way);
 }
 
 static void test_stop(void)
@@ -99,7 +86,8 @@ static void test_stop(void)
     volatile sig_atomic_t stop = 1;
     struct vbs_ctx ctx = {.cancel = &stop};
 
-    is_int(code_all(&ctx, VBS_CODING_JOINT), VBS_INTERRUPTED, "coding can be stopped");
+    is_int(code_all(&ctx, &(enum vbs_coding){VBS_CODING_JOINT}), VBS_INTERRUPTED,
+           "coding can be stopped");
 }
 
 int main(void)

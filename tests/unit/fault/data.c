@@ -8,7 +8,7 @@
 #include "support/fault.h"
 #include "support/tap.h"
 
-static enum vbs_status open_all(struct vbs_ctx *ctx, const char *folder)
+static enum vbs_status open_all(struct vbs_ctx *ctx, const void *folder)
 {
     void *const untouched = &fault_untouched;
     struct vbs_normalise normalise;
@@ -26,25 +26,11 @@ static enum vbs_status open_all(struct vbs_ctx *ctx, const char *folder)
 
 static void test_allocations(const char *name, const char *folder, bool lasting)
 {
-    int n_faults = 0, n_wrong = 0;
-    enum vbs_status status;
+    struct fault_trial trial = {.run = open_all, .subject = folder, .lasting = lasting};
 
-    for (;;) {
-        struct vbs_ctx ctx = {0};
-
-        allocation_faults = (struct faults){.countdown = n_faults + 1, .lasting = lasting};
-        status = open_all(&ctx, folder);
-        allocation_faults.countdown = 0;
-        if (!allocation_faults.hit)
-            break;
-        n_faults++;
-        if (status != VBS_NO_MEMORY || ctx.status != status) {
-            n_wrong++;
-            printf("# allocation %d: status %d (%s)\n", n_faults, (int)status, ctx.detail);
-        }
-    }
-    ok(n_faults > 15 && n_wrong == 0 && status == VBS_OK, "%s: %d allocations, %s", name, n_faults,
-       lasting ? "all from one on fail" : "each fails once");
+    fault_each(&trial);
+    ok(trial.n_faults > 15 && trial.n_wrong == 0 && trial.status == VBS_OK,
+       "%s: %d allocations, %s", name, trial.n_faults, trial.way);
 }
 
 static void test_stop(const char *folder)

@@ -15,8 +15,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define MAX_SHOWN 5 /* faults of one task */
-
 static const char TEXT[] = "model tiny\n"
                            "about every kind of layer\n"
                            "input 4x9x9\n"
@@ -268,35 +266,30 @@ static const struct task TASKS[] = {
     {"measuring with onednn", measure_onednn, VBS_OK},
 };
 
-static bool works_again(const struct task *task)
+static enum vbs_status run(struct vbs_ctx *ctx, const void *task)
 {
-    struct vbs_ctx ctx = {0};
+    return ((const struct task *)task)->run(ctx);
+}
 
-    return task->run(&ctx) == task->expected;
+/* Gives whether the status is allowed, and, after some of the faults, whether the task then runs as
+ * if nothing had failed. */
+static bool is_sound(const struct vbs_ctx *ctx, enum vbs_status status, int n, const void *subject)
+{
+    const struct task *task = subject;
+    struct vbs_ctx again = {0};
+
+    return (fault_is_said(ctx, status) || status == task->expected) &&
+           (n % 8 || task->run(&again) == task->expected);
 }
 
 static void try_task(const struct task *task, bool lasting)
 {
-    enum vbs_status status;
-    int n_wrong = 0, n_faults = 0;
+    struct fault_trial trial = {
+        .run = run, .subject = task, .lasting = lasting, .is_sound = is_sound};
 
-    for (;;) {
-        struct vbs_ctx ctx = {0};
-
-        allocation_faults = (struct faults){.countdown = n_faults + 1, .lasting = lasting};
-        status = task->run(&ctx);
-        allocation_faults.countdown = 0;
-        if (!allocation_faults.hit)
-            break;
-        n_faults++;
-        if (((status == VBS_NO_MEMORY && ctx.status == status) || status == task->expected) &&
-            (n_faults % 8 || works_again(task)))
-            continue;
-        if (n_wrong++ < MAX_SHOWN)
-            printf("# allocation %d: status %d (%s)\n", n_faults, (int)status, ctx.detail);
-    }
-    ok(n_faults > 0 && n_wrong == 0 && status == task->expected, "%s: %d allocations, %s",
-       task->name, n_faults, lasting ? "all from one on fail" : "each fails once");
+    fault_each(&trial);
+    ok(trial.n_faults > 0 && trial.n_wrong == 0 && trial.status == task->expected,
+       "%s: %d allocations, %s", task->name, trial.n_faults, trial.way);
 }
 
 int main(void)

@@ -30,50 +30,43 @@ static const char *const names[] = {
     "resize with something behind it",
 };
 
-static enum vbs_status open_and_close(const struct vbs_network *network,
-                                      const struct vbs_backend *backend)
+struct subject {
+    const struct vbs_backend *backend;
+    struct vbs_network *network;
+};
+
+static enum vbs_status open_and_close(struct vbs_ctx *ctx, const void *subject)
 {
+    const struct subject *s = subject;
     static const int batches[] = {1, 2};
     struct vbs_backend_options options = {.struct_size = sizeof(struct vbs_backend_options),
                                           .batches = batches,
                                           .n_batches = 2,
                                           .threads = 1};
-    struct vbs_ctx ctx = {0};
-    struct vbs_session *session = NULL;
-    enum vbs_status status = backend->open(&ctx, network, &options, &session);
+    struct vbs_session *session = (void *)&fault_untouched;
+    enum vbs_status status = s->backend->open(ctx, s->network, &options, &session);
 
-    if (status == VBS_OK)
-        session->ops->close(session);
-    else if (session || ctx.detail[0] == '\0')
-        status = VBS_INVALID;
-    return status;
+    if (status != VBS_OK)
+        return fault_status(status, session);
+    session->ops->close(session);
+    return VBS_OK;
 }
 
-static void try_case(const struct operator_case *c, const struct vbs_backend *backend, bool lasting)
+static void try_case(const char *name, const struct vbs_backend *backend, bool lasting)
 {
+    const struct operator_case *c = operator_case(name);
+    struct subject subject = {backend, NULL};
+    struct fault_trial trial = {.run = open_and_close, .subject = &subject, .lasting = lasting};
     struct vbs_ctx ctx = {0};
-    struct vbs_network *network = NULL;
-    enum vbs_status status = VBS_NOT_FOUND;
-    int n_wrong = 0, n_faults = 0;
 
-    if (c)
-        status = operator_case_network(&ctx, c, &network);
-    while (network) {
-        allocation_faults = (struct faults){.countdown = n_faults + 1, .lasting = lasting};
-        status = open_and_close(network, backend);
-        allocation_faults.countdown = 0;
-        if (!allocation_faults.hit)
-            break;
-        n_faults++;
-        if (status == VBS_NO_MEMORY)
-            continue;
-        n_wrong++;
-        printf("# allocation %d: status %d\n", n_faults, (int)status);
+    if (!c || operator_case_network(&ctx, c, &subject.network) != VBS_OK) {
+        ok(false, "%s: %s", name, c ? vbs_detail(&ctx) : "no such case");
+        return;
     }
-    ok(n_faults > 0 && n_wrong == 0 && status == VBS_OK, "%s: %d allocations, %s",
-       c ? c->name : "no such case", n_faults,
-       lasting ? "all from one on fail" : "each fails once");
-    vbs_network_free(network);
+    fault_each(&trial);
+    ok(trial.n_faults > 0 && trial.n_wrong == 0 && trial.status == VBS_OK, "%s: %d allocations, %s",
+       name, trial.n_faults, trial.way);
+    vbs_network_free(subject.network);
 }
 
 int main(void)
@@ -83,8 +76,8 @@ int main(void)
     if (vbs_backend_find(NULL, "onednn", &backend) != VBS_OK)
         return 1;
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        try_case(operator_case(names[i]), backend, false);
-        try_case(operator_case(names[i]), backend, true);
+        try_case(names[i], backend, false);
+        try_case(names[i], backend, true);
     }
     return done_testing();
 }

@@ -7,6 +7,7 @@
 #include "cases/random_profile.h"
 #include "support/tap.h"
 
+#include "base/fail.h"
 #include "exec/layout/layout.h"
 #include "vbslab/place.h"
 
@@ -22,9 +23,9 @@ static const struct vbs_place_options OPTIONS = {
 
 static char written[] = "/tmp/vbslab-place-XXXXXX";
 
-typedef enum vbs_status task(struct vbs_ctx *ctx, const struct vbs_place_problem *problem);
+typedef enum vbs_status task(struct vbs_ctx *ctx, const void *problem);
 
-static enum vbs_status place(struct vbs_ctx *ctx, const struct vbs_place_problem *problem)
+static enum vbs_status place(struct vbs_ctx *ctx, const void *problem)
 {
     struct vbs_place_result *result = NULL;
     enum vbs_status status = vbs_place_lowest(ctx, problem, &OPTIONS, &result);
@@ -33,7 +34,7 @@ static enum vbs_status place(struct vbs_ctx *ctx, const struct vbs_place_problem
     return status;
 }
 
-static enum vbs_status read_and_write(struct vbs_ctx *ctx, const struct vbs_place_problem *problem)
+static enum vbs_status read_and_write(struct vbs_ctx *ctx, const void *problem)
 {
     struct vbs_place_csv *csv;
     struct vbs_place_result result = {0};
@@ -44,7 +45,7 @@ static enum vbs_status read_and_write(struct vbs_ctx *ctx, const struct vbs_plac
         return status;
     result.n_items = vbs_place_csv_problem(csv)->n_items;
     result.offsets = calloc((size_t)result.n_items, sizeof *result.offsets);
-    status = result.offsets ? vbs_place_csv_write(ctx, csv, &result, written) : VBS_NO_MEMORY;
+    status = result.offsets ? vbs_place_csv_write(ctx, csv, &result, written) : vbs_no_memory(ctx);
     free(result.offsets);
     vbs_place_csv_free(csv);
     return status;
@@ -53,25 +54,11 @@ static enum vbs_status read_and_write(struct vbs_ctx *ctx, const struct vbs_plac
 static void test_allocations(task *run, const struct vbs_place_problem *problem, const char *name,
                              bool lasting)
 {
-    int n_faults = 0, n_wrong = 0;
-    enum vbs_status status;
+    struct fault_trial trial = {.run = run, .subject = problem, .lasting = lasting};
 
-    for (;;) {
-        struct vbs_ctx ctx = {0};
-
-        allocation_faults = (struct faults){.countdown = n_faults + 1, .lasting = lasting};
-        status = run(&ctx, problem);
-        allocation_faults.countdown = 0;
-        if (!allocation_faults.hit)
-            break;
-        n_faults++;
-        if (status != VBS_NO_MEMORY) {
-            n_wrong++;
-            printf("# allocation %d: status %d (%s)\n", n_faults, (int)status, ctx.detail);
-        }
-    }
-    ok(n_faults > 3 && n_wrong == 0 && status == VBS_OK, "%s: %d allocations, %s", name, n_faults,
-       lasting ? "all from one on fail" : "each fails once");
+    fault_each(&trial);
+    ok(trial.n_faults > 3 && trial.n_wrong == 0 && trial.status == VBS_OK, "%s: %d allocations, %s",
+       name, trial.n_faults, trial.way);
 }
 
 /* ---- layouts with moves ---- */

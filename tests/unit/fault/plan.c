@@ -20,7 +20,6 @@
 #define MIN_LAYERS 11
 #define REQUEST    5
 #define PLANNER    "dp-monotone" /* its schedule is written, read and replayed */
-#define MAX_SHOWN  5             /* faults of one task */
 
 /* The arguments of the calls, which are made while nothing fails. */
 struct subject {
@@ -354,31 +353,39 @@ static bool is_allowed(const struct task *task, enum vbs_status status, bool las
            (status == VBS_FORMAT && task->by_lexer && lasting);
 }
 
+struct trial_subject {
+    const struct task *task;
+    const struct subject *subject;
+    bool lasting;
+};
+
+static enum vbs_status run(struct vbs_ctx *ctx, const void *trial)
+{
+    const struct trial_subject *t = trial;
+
+    return t->task->run(ctx, t->subject);
+}
+
+static bool is_sound(const struct vbs_ctx *ctx, enum vbs_status status, int n, const void *trial)
+{
+    const struct trial_subject *t = trial;
+
+    (void)n;
+    return is_allowed(t->task, status, t->lasting) && (status == VBS_OK || ctx->status == status) &&
+           works_again(t->task, t->subject);
+}
+
 static void try_task(const struct task *task, const struct subject *subject, bool lasting)
 {
-    enum vbs_status status;
-    int n_wrong = 0, n_faults = 0;
+    const struct trial_subject tried = {task, subject, lasting};
+    struct fault_trial trial = {
+        .run = run, .subject = &tried, .lasting = lasting, .is_sound = is_sound};
 
     fault_jansson(!task->by_lexer || lasting);
-    for (;;) {
-        struct vbs_ctx ctx = {0};
-
-        allocation_faults = (struct faults){.countdown = n_faults + 1, .lasting = lasting};
-        status = task->run(&ctx, subject);
-        end_faults();
-        if (!allocation_faults.hit)
-            break;
-        n_faults++;
-        if (is_allowed(task, status, lasting) && (status == VBS_OK || ctx.status == status) &&
-            works_again(task, subject))
-            continue;
-        if (n_wrong++ < MAX_SHOWN)
-            printf("# allocation %d: status %d (%s)\n", n_faults, (int)status, ctx.detail);
-    }
-    ok(n_faults > 0 && n_wrong == 0 && status == task->expected, "%s%s%s: %d allocations, %s",
-       task->name, task->of_planner ? " of " : "",
-       task->of_planner ? vbs_planner_name(subject->planner) : "", n_faults,
-       lasting ? "all from one on fail" : "each fails once");
+    fault_each(&trial);
+    ok(trial.n_faults > 0 && trial.n_wrong == 0 && trial.status == task->expected,
+       "%s%s%s: %d allocations, %s", task->name, task->of_planner ? " of " : "",
+       task->of_planner ? vbs_planner_name(subject->planner) : "", trial.n_faults, trial.way);
 }
 
 /* ---- The subject ---- */

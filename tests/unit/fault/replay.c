@@ -32,44 +32,43 @@ static struct vbs_schedule *make_schedule(gsl_rng *rng, struct vbs_profile **pro
     }
 }
 
-static void test_allocations(const struct vbs_profile *profile, const struct vbs_schedule *schedule,
-                             bool lasting)
+struct subject {
+    struct vbs_profile *profile;
+    struct vbs_schedule *schedule;
+};
+
+static enum vbs_status run(struct vbs_ctx *ctx, const void *subject)
 {
-    int n_faults = 0, n_wrong = 0;
-    enum vbs_status status;
+    const struct subject *s = subject;
+    struct vbs_replay *replay = (void *)&fault_untouched;
+    enum vbs_status status = vbs_replay_run(ctx, s->profile, s->schedule, -1, true, &replay);
 
-    for (;;) {
-        struct vbs_replay *replay = NULL;
-        struct vbs_ctx ctx = {0};
+    if (status != VBS_OK)
+        return fault_status(status, replay);
+    vbs_replay_free(replay);
+    return VBS_OK;
+}
 
-        allocation_faults = (struct faults){.countdown = n_faults + 1, .lasting = lasting};
-        status = vbs_replay_run(&ctx, profile, schedule, -1, true, &replay);
-        allocation_faults.countdown = 0;
-        vbs_replay_free(replay);
-        if (!allocation_faults.hit)
-            break;
-        n_faults++;
-        if (status != VBS_NO_MEMORY || replay) {
-            n_wrong++;
-            printf("# allocation %d: status %d (%s)\n", n_faults, (int)status, ctx.detail);
-        }
-    }
-    ok(n_faults > 20 && n_wrong == 0 && status == VBS_OK, "%d allocations, %s", n_faults,
-       lasting ? "all from one on fail" : "each fails once");
+static void test_allocations(const struct subject *s, bool lasting)
+{
+    struct fault_trial trial = {.run = run, .subject = s, .lasting = lasting};
+
+    fault_each(&trial);
+    ok(trial.n_faults > 20 && trial.n_wrong == 0 && trial.status == VBS_OK, "%d allocations, %s",
+       trial.n_faults, trial.way);
 }
 
 int main(void)
 {
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_taus2);
-    struct vbs_profile *profile;
-    struct vbs_schedule *schedule;
+    struct subject s;
 
     gsl_rng_set(rng, SEED);
-    schedule = make_schedule(rng, &profile);
-    test_allocations(profile, schedule, false);
-    test_allocations(profile, schedule, true);
-    vbs_schedule_free(schedule);
-    vbs_profile_free(profile);
+    s.schedule = make_schedule(rng, &s.profile);
+    test_allocations(&s, false);
+    test_allocations(&s, true);
+    vbs_schedule_free(s.schedule);
+    vbs_profile_free(s.profile);
     gsl_rng_free(rng);
     return done_testing();
 }

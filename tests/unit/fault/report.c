@@ -118,8 +118,9 @@ static bool same_but_noise(const struct vbs_compare *a, const struct vbs_compare
 
 /* Runs the comparison. VBS_N_STATUS when the call broke a promise; VBS_INTERRUPTED also when it
  * gave the rows that it had. */
-static enum vbs_status try(struct vbs_ctx *ctx, const struct subject *subject)
+static enum vbs_status try(struct vbs_ctx *ctx, const void *tried)
 {
+    const struct subject *subject = tried;
     struct vbs_compare *compare = NULL;
     enum vbs_status status = vbs_compare_run(ctx, &subject->problem, &subject->options, &compare);
     bool equal;
@@ -135,25 +136,23 @@ static enum vbs_status try(struct vbs_ctx *ctx, const struct subject *subject)
     return equal ? status : VBS_N_STATUS;
 }
 
+/* Gives whether memory was out, and the same comparison then succeeds. */
+static bool is_sound(const struct vbs_ctx *ctx, enum vbs_status status, int n, const void *subject)
+{
+    struct vbs_ctx again = {0};
+
+    (void)n;
+    return fault_is_said(ctx, status) && try(&again, subject) == VBS_OK;
+}
+
 static void allocations_fail(const struct subject *subject, bool lasting)
 {
-    enum vbs_status status;
-    int n_wrong = 0, n_faults = 0;
+    struct fault_trial trial = {
+        .run = try, .subject = subject, .lasting = lasting, .is_sound = is_sound};
 
-    for (;; n_faults++) {
-        struct vbs_ctx ctx = {0};
-
-        allocation_faults = (struct faults){.countdown = n_faults + 1, .lasting = lasting};
-        status = try(&ctx, subject);
-        if (!allocation_faults.hit)
-            break;
-        if (status == VBS_NO_MEMORY && try(&ctx, subject) == VBS_OK)
-            continue;
-        n_wrong++;
-        printf("# allocation %d: status %d (%s)\n", n_faults + 1, (int)status, ctx.detail);
-    }
-    ok(n_faults > 0 && n_wrong == 0 && status == VBS_OK, "%d allocations, %s", n_faults,
-       lasting ? "all from one on fail" : "each fails once");
+    fault_each(&trial);
+    ok(trial.n_faults > 0 && trial.n_wrong == 0 && trial.status == VBS_OK, "%d allocations, %s",
+       trial.n_faults, trial.way);
 }
 
 /* A source that asks the caller to stop once it has given so many results. */

@@ -27,7 +27,7 @@ static const char TEXT[] = "model training\n"
                            "softmax o\n";
 
 /* Opens a session and reads a parameter. */
-static enum vbs_status task(struct vbs_ctx *ctx, const struct vbs_network *network)
+static enum vbs_status task(struct vbs_ctx *ctx, const void *network)
 {
     const struct vbs_training_options options = {
         .struct_size = sizeof options, .batch = 2, .threads = 1, .input_gradient = true};
@@ -44,46 +44,28 @@ static enum vbs_status task(struct vbs_ctx *ctx, const struct vbs_network *netwo
     return status;
 }
 
-/* Runs the task with the failure of each allocation in turn; gives the number of faults. */
-static long run_with_faults(struct vbs_ctx *ctx, const struct vbs_network *network, bool lasting,
-                            int *n_wrong)
+static void try_task(const struct vbs_network *network, bool lasting)
 {
-    long n = 0;
+    struct fault_trial trial = {.run = task, .subject = network, .lasting = lasting};
 
-    for (bool hit = true; hit && n < 100000;) {
-        enum vbs_status status;
-
-        allocation_faults = (struct faults){.countdown = ++n, .lasting = lasting};
-        status = task(ctx, network);
-        hit = allocation_faults.hit;
-        allocation_faults = (struct faults){0};
-        if (hit && status != VBS_NO_MEMORY) {
-            if (++*n_wrong < 5)
-                printf("# allocation %ld: %s\n", n, vbs_detail(ctx));
-        }
-    }
-    return n - 1;
+    fault_each(&trial);
+    ok(trial.n_faults > 50, "%d allocations, %s", trial.n_faults, trial.way);
+    is_int(trial.n_wrong, 0, "each failure says that memory is out");
+    is_int(trial.status, VBS_OK, "without faults it succeeds again");
 }
 
 int main(void)
 {
     struct vbs_ctx ctx = {0};
     struct vbs_network *network = NULL;
-    int n_wrong = 0;
-    long n;
 
     if (vbs_network_parse(&ctx, "test", TEXT, sizeof TEXT - 1, NULL, &network) != VBS_OK ||
         task(&ctx, network) != VBS_OK) {
         ok(false, "%s", vbs_detail(&ctx));
         return done_testing();
     }
-    n = run_with_faults(&ctx, network, false, &n_wrong);
-    ok(n > 50, "%ld allocations fail", n);
-    is_int(n_wrong, 0, "each failure says that memory is out");
-    n = run_with_faults(&ctx, network, true, &n_wrong);
-    ok(n > 50, "%ld allocations and all behind them fail", n);
-    is_int(n_wrong, 0, "each failure says that memory is out");
-    ok(task(&ctx, network) == VBS_OK, "without faults it succeeds again");
+    try_task(network, false);
+    try_task(network, true);
     vbs_network_free(network);
     return done_testing();
 }
