@@ -10,6 +10,7 @@
  *   session.h          the session, and kernels being built
  *   slices.h           layers on some of their output channels
  *   weights.h          packed weights
+ *   window.h           windows of pools
  */
 #ifndef VBS_BACKEND_ONEDNN_KERNELS_KERNELS_H
 #define VBS_BACKEND_ONEDNN_KERNELS_KERNELS_H
@@ -23,5 +24,6 @@
 #include "backend/onednn/kernels/session.h"
 #include "backend/onednn/kernels/slices.h"
 #include "backend/onednn/kernels/weights.h"
+#include "backend/onednn/kernels/window.h"
 
 #endif

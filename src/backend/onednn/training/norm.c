@@ -147,7 +147,6 @@ static enum vbs_status backward_batchnorm(struct od_train_build *b)
     const struct od_activation *in = input_of(b), *out = &b->t->activations[b->number];
     dnnl_dims_t dims = {2, channels_of(b)};
     dnnl_batch_normalization_desc_t d;
-    dnnl_primitive_desc_t pd = NULL;
     dnnl_memory_desc_t pair;
     dnnl_exec_arg_t args[8] = {{DNNL_ARG_DIFF_SRC, NULL}};
     dnnl_status_t dnnl = dnnl_batch_normalization_backward_desc_init(
@@ -162,16 +161,12 @@ static enum vbs_status backward_batchnorm(struct od_train_build *b)
     VBS_TRY(in->learns ? od_input_gradient(b, 0, &out->md, &args[0].memory)
                        : od_in_region(b, &out->md, OD_REGION_SHARE, &args[0].memory));
     VBS_TRY(od_arg(b, DNNL_ARG_SRC, &out->md, in->values, &n, args));
-    VBS_TRY(od_arg(b, DNNL_ARG_DIFF_DST, &out->md, out->gradient, &n, args));
     VBS_TRY(add_operands(b, o->batch_mean, o->batch_variance, &n, args));
-    if (o->workspace)
-        args[n++] = (dnnl_exec_arg_t){DNNL_ARG_WORKSPACE, o->workspace};
     VBS_TRY(od_describe_dense(&b->build, 2, dims, &pair));
     if (o->gamma >= 0)
         VBS_TRY(
             od_arg(b, DNNL_ARG_DIFF_SCALE_SHIFT, &pair, b->t->arrays[o->gamma].gradient, &n, args));
-    VBS_TRY(od_backward_pd(b, &d, &pd));
-    VBS_TRY(od_train_step(b, pd, n, args));
+    VBS_TRY(od_backward_step(b, &d, n, args));
     return in->learns ? od_input_gradient_end(b, 0, args[0].memory) : VBS_OK;
 }
 
@@ -288,7 +283,6 @@ static enum vbs_status backward_lrn(struct od_train_build *b)
 {
     const union vbs_attributes *a = b->o->attributes;
     const struct od_activation *in = input_of(b), *out = &b->t->activations[b->number];
-    dnnl_primitive_desc_t pd = NULL;
     dnnl_exec_arg_t args[4] = {{DNNL_ARG_DIFF_SRC, NULL}};
     dnnl_lrn_desc_t d;
     dnnl_status_t dnnl =
@@ -300,11 +294,7 @@ static enum vbs_status backward_lrn(struct od_train_build *b)
         return od_fail(&b->build, dnnl, "describing the gradient of a normalization");
     VBS_TRY(od_input_gradient(b, 0, &out->md, &args[0].memory));
     VBS_TRY(od_arg(b, DNNL_ARG_SRC, &out->md, in->values, &n, args));
-    VBS_TRY(od_arg(b, DNNL_ARG_DIFF_DST, &out->md, out->gradient, &n, args));
-    if (b->o->workspace)
-        args[n++] = (dnnl_exec_arg_t){DNNL_ARG_WORKSPACE, b->o->workspace};
-    VBS_TRY(od_backward_pd(b, &d, &pd));
-    VBS_TRY(od_train_step(b, pd, n, args));
+    VBS_TRY(od_backward_step(b, &d, n, args));
     return od_input_gradient_end(b, 0, args[0].memory);
 }
 

@@ -65,25 +65,21 @@ static enum vbs_status backward_eltwise(struct od_train_build *b)
     const struct od_eltwise *e = &b->o->eltwise;
     struct od_activation *in = input_of(b, 0), *out = output_of(b);
     const dnnl_memory_desc_t *md = &out->md;
-    dnnl_exec_arg_t args[4];
+    dnnl_exec_arg_t args[4] = {{DNNL_ARG_DIFF_SRC, NULL}};
     dnnl_eltwise_desc_t desc;
-    dnnl_primitive_desc_t pd = NULL;
     dnnl_status_t dnnl =
         dnnl_eltwise_backward_desc_init(&desc, backward_algorithm(b->o), md, md, e->alpha, e->beta);
-    int n = 0;
+    int n = 1;
 
     if (dnnl != dnnl_success)
         return od_fail(&b->build, dnnl, "describing a derivative");
+    VBS_TRY(od_input_gradient(b, 0, md, &args[0].memory));
     if (b->o->reads_dst)
         VBS_TRY(od_arg(b, DNNL_ARG_DST, md, out->values, &n, args));
     else
         VBS_TRY(od_arg(b, DNNL_ARG_SRC, md, in->values, &n, args));
-    VBS_TRY(od_arg(b, DNNL_ARG_DIFF_DST, md, out->gradient, &n, args));
-    args[n].arg = DNNL_ARG_DIFF_SRC;
-    VBS_TRY(od_input_gradient(b, 0, md, &args[n].memory));
-    VBS_TRY(od_backward_pd(b, &desc, &pd));
-    VBS_TRY(od_train_step(b, pd, n + 1, args));
-    return od_input_gradient_end(b, 0, args[n].memory);
+    VBS_TRY(od_backward_step(b, &desc, n, args));
+    return od_input_gradient_end(b, 0, args[0].memory);
 }
 
 enum vbs_status od_train_eltwise(struct od_train_build *b, enum od_pass pass)

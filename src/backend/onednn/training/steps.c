@@ -71,6 +71,19 @@ enum vbs_status od_train_step(struct od_train_build *b, dnnl_primitive_desc_t pd
     return status;
 }
 
+enum vbs_status od_backward_step(struct od_train_build *b, const_dnnl_op_desc_t desc, int n,
+                                 dnnl_exec_arg_t *args)
+{
+    const struct od_activation *out = &b->t->activations[b->number];
+    dnnl_primitive_desc_t pd = NULL;
+
+    VBS_TRY(od_arg(b, DNNL_ARG_DIFF_DST, &out->md, out->gradient, &n, args));
+    if (b->o->workspace)
+        args[n++] = (dnnl_exec_arg_t){DNNL_ARG_WORKSPACE, b->o->workspace};
+    VBS_TRY(od_backward_pd(b, desc, &pd));
+    return od_train_step(b, pd, n, args);
+}
+
 enum vbs_status od_input_gradient(struct od_train_build *b, int input, const dnnl_memory_desc_t *md,
                                   dnnl_memory_t *memory)
 {

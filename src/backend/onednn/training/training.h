@@ -162,6 +162,11 @@ enum vbs_status od_backward_pd(struct od_train_build *b, const_dnnl_op_desc_t de
 enum vbs_status od_train_step(struct od_train_build *b, dnnl_primitive_desc_t pd, int n_args,
                               const dnnl_exec_arg_t *args) VBS_MUST_CHECK;
 
+/* Appends the step of a backward pass of the operator. args has n arguments of its own and room for
+ * two more: the gradient of the output, and what the forward pass has kept. */
+enum vbs_status od_backward_step(struct od_train_build *b, const_dnnl_op_desc_t desc, int n,
+                                 dnnl_exec_arg_t *args) VBS_MUST_CHECK;
+
 /* The memory into which a primitive writes the gradient of an input: the gradient itself, or, where
  * another reader has written its share already, a region, which od_input_gradient_end adds. */
 enum vbs_status od_input_gradient(struct od_train_build *b, int input, const dnnl_memory_desc_t *md,
