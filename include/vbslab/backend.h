@@ -46,7 +46,8 @@ struct vbs_backend_options {
     int threads;
     /*
      * Where requested is not null, the session has these kernels only, in this order:
-     * session->kernels[i] is requested[i]. A kernel that is requested twice is made once.
+     * session->kernels[i] is requested[i]. A kernel that is requested twice is made once. Where
+     * n_requested is 0, the session has layers only.
      * VBS_NOT_FOUND names an algorithm that this library on this machine does not have, or not in
      * these slices; VBS_INVALID a layer, batch or slice that cannot be.
      *
@@ -60,6 +61,10 @@ struct vbs_backend_options {
     /* Every run is given its weights (struct vbs_operands), and the session keeps none of those
      * that its kernels count in packed_bytes. */
     bool weights_given;
+    /* Where requested is null: gives the one algorithm whose kernel the session has of a layer at a
+     * batch, or null for all algorithms. A null function: all algorithms of all layers. */
+    void *self;
+    const char *(*only)(void *self, int layer, int batch);
 };
 
 /* A backend. Immutable and static: threads may share it. */

@@ -107,6 +107,11 @@ struct vbs_session_ops {
     enum vbs_status (*read)(struct vbs_ctx *ctx, struct vbs_session *session, int tensor, int n,
                             const void *memory, float *values);
     void (*close)(struct vbs_session *session);
+    /* Gives the geometry of a layer of the session: a hash of everything that decides which kernels
+     * it has, their bytes and their times, such as operator, shapes and the layouts of its tensors.
+     * Layers of one geometry have equal kernels, also in sessions of other networks with the same
+     * provenance and batches. Null: not known. */
+    uint64_t (*geometry)(const struct vbs_session *session, int layer);
 };
 
 /* The receiver of samples, from which measuring also resumes. Only the thread that measures calls

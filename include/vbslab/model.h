@@ -438,6 +438,11 @@ void vbs_network_free(struct vbs_network *network);
  * but no names. Two networks with one hash may share measurements. */
 uint64_t vbs_network_hash(const struct vbs_network *network);
 
+/* Gives a hash of everything in a layer (1..n_layers) that decides its time and memory: operator,
+ * attributes, shapes of its inputs and of its output, operators that are fused with it, coded
+ * weights; but neither names nor its place in the network. */
+uint64_t vbs_network_layer_hash(const struct vbs_network *network, int layer);
+
 /*
  * Parameters. Parameters that a file does not bring are seeded: they are the same on every machine
  * and in every backend, and scaled so that activations stay finite and of order one. They depend on

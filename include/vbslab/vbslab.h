@@ -24,8 +24,10 @@
 #include "vbslab/simple.h"
 #include "vbslab/status.h"
 #include "vbslab/store.h"
+#include "vbslab/timings.h"
 #include "vbslab/train.h"
 #include "vbslab/training.h"
+#include "vbslab/trials.h"
 #include "vbslab/units.h"
 
 #endif

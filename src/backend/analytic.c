@@ -473,6 +473,13 @@ static void close_session(struct vbs_session *session)
     free(s);
 }
 
+static uint64_t geometry(const struct vbs_session *session, int layer)
+{
+    const struct analytic_session *s = (const struct analytic_session *)session;
+
+    return vbs_session_geometry(&s->core, layer, (int)(s->source[layer] - s->core.network->layers));
+}
+
 static const struct vbs_session_ops ops = {
     .alloc = alloc,
     .free = release,
@@ -482,6 +489,7 @@ static const struct vbs_session_ops ops = {
     .write = write_tensor,
     .read = read_tensor,
     .close = close_session,
+    .geometry = geometry,
 };
 
 static const char library_text[] = "vbslab roofline 1";

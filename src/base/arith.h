@@ -27,6 +27,18 @@ static inline bool vbs_mul(int64_t a, int64_t b, int64_t *result)
     return true;
 }
 
+/* Mixes a word into a hash: FNV-1a over words, each of which is first spread over all bits (the
+ * finaliser of splitmix64), so that small numbers in different places do not cancel. */
+static inline uint64_t vbs_mix(uint64_t hash, uint64_t word)
+{
+    word += UINT64_C(0x9e3779b97f4a7c15);
+    word = (word ^ (word >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    word = (word ^ (word >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return (hash ^ word ^ (word >> 31)) * UINT64_C(0x100000001b3);
+}
+
+#define VBS_MIX_FIRST UINT64_C(0xcbf29ce484222325) /* the hash of no words */
+
 /* Gives the greatest common divisor of two numbers; of 0 and b it is b. */
 static inline int64_t vbs_gcd(int64_t a, int64_t b)
 {

@@ -140,6 +140,10 @@ enum vbs_status vbs_session_init_provenance(struct vbs_ctx *ctx, struct vbs_sess
 enum vbs_status vbs_session_init_layers(struct vbs_ctx *ctx,
                                         struct vbs_session_core *core) VBS_MUST_CHECK;
 
+/* Gives the geometry of layer k of the session, which is layer number `layer` of the network, where
+ * tensors have no layouts to choose from (ops->geometry of struct vbs_session). */
+uint64_t vbs_session_geometry(const struct vbs_session_core *core, int k, int layer);
+
 /* ---- kernels.c: the kernels of a session while it is opened ---- */
 
 /* Appends a kernel, and makes space for the backend's own data of it: own is the address of the

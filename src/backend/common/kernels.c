@@ -26,20 +26,6 @@ static enum vbs_status make_layer(struct vbs_ctx *ctx, const struct vbs_session_
     return maker->make(maker->build, layer, batch, requested);
 }
 
-static enum vbs_status make_all(struct vbs_ctx *ctx, struct vbs_session_core *core,
-                                const struct vbs_backend_options *options,
-                                const struct vbs_kernel_maker *maker)
-{
-    int n_layers = core->session.n_layers;
-
-    VBS_TRY(vbs_graph_check_kernels(ctx, n_layers, options->n_batches,
-                                    (int64_t)n_layers * options->n_batches));
-    for (int k = 1; k <= n_layers; k++)
-        for (int i = 0; i < options->n_batches; i++)
-            VBS_TRY(make_layer(ctx, core, maker, k, options->batches[i], NULL));
-    return VBS_OK;
-}
-
 static enum vbs_status make_requested(struct vbs_ctx *ctx, struct vbs_session_core *core,
                                       const struct vbs_requested_kernel *kernel,
                                       const struct vbs_kernel_maker *maker)
@@ -55,6 +41,34 @@ static enum vbs_status make_requested(struct vbs_ctx *ctx, struct vbs_session_co
         return vbs_requested_missing(ctx, &core->session, kernel);
     core->offers[first].slice = in_slices ? kernel->slice : 0;
     core->offers[first].n_slices = in_slices ? kernel->n_slices : 0;
+    return VBS_OK;
+}
+
+/* Makes the kernels of a layer at a batch: all, or the only one that the options name. */
+static enum vbs_status make_some(struct vbs_ctx *ctx, struct vbs_session_core *core,
+                                 const struct vbs_backend_options *options,
+                                 const struct vbs_kernel_maker *maker, int layer, int batch)
+{
+    struct vbs_requested_kernel only = {.layer = layer, .batch = batch};
+
+    if (options->only)
+        only.algorithm = options->only(options->self, layer, batch);
+    if (only.algorithm)
+        return make_requested(ctx, core, &only, maker);
+    return make_layer(ctx, core, maker, layer, batch, NULL);
+}
+
+static enum vbs_status make_all(struct vbs_ctx *ctx, struct vbs_session_core *core,
+                                const struct vbs_backend_options *options,
+                                const struct vbs_kernel_maker *maker)
+{
+    int n_layers = core->session.n_layers;
+
+    VBS_TRY(vbs_graph_check_kernels(ctx, n_layers, options->n_batches,
+                                    (int64_t)n_layers * options->n_batches));
+    for (int k = 1; k <= n_layers; k++)
+        for (int i = 0; i < options->n_batches; i++)
+            VBS_TRY(make_some(ctx, core, options, maker, k, options->batches[i]));
     return VBS_OK;
 }
 

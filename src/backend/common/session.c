@@ -1,6 +1,7 @@
 /* Functions that sessions of all backends share: opening, provenance, layers and closing. */
 #include "backend/common/common.h"
 
+#include "base/arith.h"
 #include "base/fail.h"
 #include "base/options.h"
 #include "vbslab/units.h"
@@ -76,4 +77,17 @@ enum vbs_status vbs_session_init_layers(struct vbs_ctx *ctx, struct vbs_session_
     core->session.layers = core->layers;
     core->session.n_layers = core->network->n_layers;
     return VBS_OK;
+}
+
+uint64_t vbs_session_geometry(const struct vbs_session_core *core, int k, int layer)
+{
+    const struct vbs_profile_layer *own = &core->layers[k];
+    uint64_t hash = vbs_network_layer_hash(core->network, layer);
+
+    hash = vbs_mix(hash, own->in_place);
+    /* Which input comes first, and so is overwritten, decides about kernels too. */
+    for (int i = 0; own->in_place && i < core->network->layers[layer].n_inputs; i++)
+        hash = vbs_mix(hash, core->network->layers[layer].inputs[i] == own->inputs[0]);
+    hash = vbs_mix(hash, (uint64_t)own->in_bytes);
+    return vbs_mix(hash, (uint64_t)own->out_bytes);
 }

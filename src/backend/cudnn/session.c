@@ -182,6 +182,11 @@ static void close_session(struct vbs_session *session)
     free(s);
 }
 
+static uint64_t geometry(const struct vbs_session *session, int layer)
+{
+    return vbs_session_geometry((const struct vbs_session_core *)session, layer, layer);
+}
+
 const struct vbs_session_ops cu_session_ops = {
     .device = &cu_device_ops,
     .alloc = alloc,
@@ -192,4 +197,5 @@ const struct vbs_session_ops cu_session_ops = {
     .write = write_tensor,
     .read = read_tensor,
     .close = close_session,
+    .geometry = geometry,
 };

@@ -2,6 +2,7 @@
 #include "backend/onednn/kernels/kernels.h"
 
 #include "backend/common/common.h"
+#include "base/arith.h"
 #include "base/fail.h"
 
 #include <stdlib.h>
@@ -134,6 +135,18 @@ static enum vbs_status pack(struct vbs_ctx *ctx, struct vbs_session *session, in
     return status;
 }
 
+static uint64_t geometry(const struct vbs_session *session, int layer)
+{
+    const struct od_session *s = (const struct od_session *)session;
+    const struct vbs_layer *l = &s->core.network->layers[layer];
+    uint64_t hash = vbs_session_geometry(&s->core, layer, layer);
+
+    hash = vbs_mix(hash, (uint64_t)s->tensors[layer].canonical);
+    for (int i = 0; i < l->n_inputs; i++)
+        hash = vbs_mix(hash, (uint64_t)s->inputs[layer][i].canonical);
+    return hash;
+}
+
 /* ---- closing ---- */
 
 static void close_session(struct vbs_session *session)
@@ -169,4 +182,5 @@ const struct vbs_session_ops od_session_ops = {
     .write = od_write,
     .read = od_read,
     .close = close_session,
+    .geometry = geometry,
 };

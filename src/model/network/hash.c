@@ -1,24 +1,16 @@
 #include "model/network/network.h"
 
+#include "base/arith.h"
+
 #include <string.h>
 
 /* Raise this number when equal networks must be measured anew. */
 #define HASH_VERSION 2
 
-/* Mixes a word into the hash: FNV-1a over words, each of which is first spread over all bits (the
- * finaliser of splitmix64), so that small numbers in different places do not cancel. */
-static uint64_t mix(uint64_t hash, uint64_t word)
-{
-    word += UINT64_C(0x9e3779b97f4a7c15);
-    word = (word ^ (word >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    word = (word ^ (word >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return (hash ^ word ^ (word >> 31)) * UINT64_C(0x100000001b3);
-}
-
 static uint64_t mix_sizes(uint64_t hash, const int64_t *sizes, int count)
 {
     for (int i = 0; i < count; i++)
-        hash = mix(hash, (uint64_t)sizes[i]);
+        hash = vbs_mix(hash, (uint64_t)sizes[i]);
     return hash;
 }
 
@@ -29,12 +21,12 @@ static uint64_t mix_real(uint64_t hash, double value)
     if (value == 0)
         value = 0; /* the two zeros are one value */
     memcpy(&bits, &value, sizeof bits);
-    return mix(hash, bits);
+    return vbs_mix(hash, bits);
 }
 
 static uint64_t mix_shape(uint64_t hash, const struct vbs_shape *shape)
 {
-    return mix_sizes(mix(hash, (uint64_t)shape->n_dims), shape->dim, shape->n_dims);
+    return mix_sizes(vbs_mix(hash, (uint64_t)shape->n_dims), shape->dim, shape->n_dims);
 }
 
 static uint64_t mix_reals(uint64_t hash, const double *values, int count)
@@ -232,11 +224,11 @@ static void flatten(enum vbs_op op, const union vbs_attributes *a, struct flat *
 static uint64_t mix_moves(uint64_t hash, const struct flat *flat)
 {
     for (int i = 0; i < VBS_MAX_DIMS; i++)
-        hash = mix(hash, (uint64_t)flat->perm[i]);
+        hash = vbs_mix(hash, (uint64_t)flat->perm[i]);
     hash = mix_sizes(hash, flat->begin, VBS_MAX_DIMS);
     hash = mix_sizes(hash, flat->step, VBS_MAX_DIMS);
     hash = mix_sizes(hash, flat->end, VBS_MAX_DIMS);
-    hash = mix(hash, (uint64_t)flat->pad_mode);
+    hash = vbs_mix(hash, (uint64_t)flat->pad_mode);
     hash = mix_real(hash, flat->pad_value);
     return mix_shape(hash, &flat->shape);
 }
@@ -247,10 +239,10 @@ static uint64_t mix_resize(uint64_t hash, const union vbs_attributes *attributes
     static const union vbs_attributes none = {.resize = {.mode = VBS_RESIZE_NEAREST}};
     const union vbs_attributes *a = attributes ? attributes : &none;
 
-    hash = mix(hash, (uint64_t)a->resize.mode);
-    hash = mix(hash, (uint64_t)a->resize.coordinates);
-    hash = mix(hash, (uint64_t)a->resize.nearest);
-    hash = mix(hash, (uint64_t)a->resize.exclude_outside);
+    hash = vbs_mix(hash, (uint64_t)a->resize.mode);
+    hash = vbs_mix(hash, (uint64_t)a->resize.coordinates);
+    hash = vbs_mix(hash, (uint64_t)a->resize.nearest);
+    hash = vbs_mix(hash, (uint64_t)a->resize.exclude_outside);
     hash = mix_real(hash, a->resize.cubic_a);
     hash = mix_real(hash, a->resize.extrapolation);
     hash = mix_reals(hash, a->resize.scale, VBS_MAX_DIMS);
@@ -264,17 +256,17 @@ static uint64_t mix_attributes(uint64_t hash, enum vbs_op op,
     struct flat flat;
 
     flatten(op, attributes, &flat);
-    hash = mix(hash, (uint64_t)flat.out_channels);
-    hash = mix(hash, (uint64_t)flat.groups);
-    hash = mix(hash, (uint64_t)flat.bias);
-    hash = mix(hash, (uint64_t)flat.affine);
+    hash = vbs_mix(hash, (uint64_t)flat.out_channels);
+    hash = vbs_mix(hash, (uint64_t)flat.groups);
+    hash = vbs_mix(hash, (uint64_t)flat.bias);
+    hash = vbs_mix(hash, (uint64_t)flat.affine);
     hash = mix_sizes(hash, flat.window.kernel, VBS_MAX_SPATIAL);
     hash = mix_sizes(hash, flat.window.stride, VBS_MAX_SPATIAL);
     hash = mix_sizes(hash, flat.window.dilation, VBS_MAX_SPATIAL);
     hash = mix_sizes(hash, flat.window.pad_low, VBS_MAX_SPATIAL);
     hash = mix_sizes(hash, flat.window.pad_high, VBS_MAX_SPATIAL);
-    hash = mix(hash, (uint64_t)flat.pad_counts);
-    hash = mix(hash, (uint64_t)flat.lrn_size);
+    hash = vbs_mix(hash, (uint64_t)flat.pad_counts);
+    hash = vbs_mix(hash, (uint64_t)flat.lrn_size);
     hash = mix_real(hash, flat.lrn_alpha);
     hash = mix_real(hash, flat.lrn_beta);
     hash = mix_real(hash, flat.lrn_k);
@@ -282,28 +274,30 @@ static uint64_t mix_attributes(uint64_t hash, enum vbs_op op,
     hash = mix_real(hash, flat.epsilon);
     hash = mix_real(hash, flat.alpha);
     hash = mix_real(hash, flat.beta);
-    hash = mix(hash, (uint64_t)flat.rows);
-    hash = mix(hash, (uint64_t)flat.swapped);
-    hash = mix(hash, (uint64_t)flat.axis);
-    hash = mix(hash, (uint64_t)flat.axes);
+    hash = vbs_mix(hash, (uint64_t)flat.rows);
+    hash = vbs_mix(hash, (uint64_t)flat.swapped);
+    hash = vbs_mix(hash, (uint64_t)flat.axis);
+    hash = vbs_mix(hash, (uint64_t)flat.axes);
     hash = mix_moves(hash, &flat);
     return mix_resize(hash, flat.resize);
 }
 
-static uint64_t mix_layer(uint64_t hash, const struct vbs_layer *layer)
+/* Mixes a layer; with_edges: with the ids of the tensors that it reads. */
+static uint64_t mix_layer(uint64_t hash, const struct vbs_layer *layer, bool with_edges)
 {
-    hash = mix(hash, (uint64_t)layer->op);
-    hash = mix(hash, (uint64_t)layer->n_inputs);
+    hash = vbs_mix(hash, (uint64_t)layer->op);
+    hash = vbs_mix(hash, (uint64_t)layer->n_inputs);
     for (int i = 0; i < layer->n_inputs; i++) {
-        hash = mix(hash, (uint64_t)layer->inputs[i]);
+        if (with_edges)
+            hash = vbs_mix(hash, (uint64_t)layer->inputs[i]);
         hash = mix_shape(hash, &layer->views[i]);
     }
     hash = mix_shape(hash, &layer->operand);
     hash = mix_attributes(hash, layer->op, &layer->attributes);
     hash = mix_shape(hash, &layer->shape);
-    hash = mix(hash, (uint64_t)layer->n_fused);
+    hash = vbs_mix(hash, (uint64_t)layer->n_fused);
     for (int i = 0; i < layer->n_fused; i++) {
-        hash = mix(hash, (uint64_t)layer->fused[i].op);
+        hash = vbs_mix(hash, (uint64_t)layer->fused[i].op);
         hash = mix_attributes(hash, layer->fused[i].op, &layer->fused[i].attributes);
     }
     return hash;
@@ -318,17 +312,17 @@ static uint64_t mix_coded(uint64_t hash, const struct vbs_network *network, int 
     if (!vbs_network_coded(network, layer))
         return hash;
     coded = &network->parameters->coded[layer];
-    return mix(mix(hash, coded->fingerprint), (uint64_t)coded->any_form);
+    return vbs_mix(vbs_mix(hash, coded->fingerprint), (uint64_t)coded->any_form);
 }
 
 static uint64_t hash_network(const struct vbs_network *network, bool with_coded)
 {
-    uint64_t hash = mix(UINT64_C(0xcbf29ce484222325), HASH_VERSION);
+    uint64_t hash = vbs_mix(VBS_MIX_FIRST, HASH_VERSION);
 
     hash = mix_shape(hash, &network->input);
-    hash = mix(hash, (uint64_t)network->n_layers);
+    hash = vbs_mix(hash, (uint64_t)network->n_layers);
     for (int k = 1; k <= network->n_layers; k++) {
-        hash = mix_layer(hash, &network->layers[k]);
+        hash = mix_layer(hash, &network->layers[k], true);
         if (with_coded)
             hash = mix_coded(hash, network, k);
     }
@@ -343,4 +337,14 @@ uint64_t vbs_network_hash(const struct vbs_network *network)
 uint64_t vbs_network_plain_hash(const struct vbs_network *network)
 {
     return hash_network(network, false);
+}
+
+uint64_t vbs_network_layer_hash(const struct vbs_network *network, int layer)
+{
+    const struct vbs_layer *l = &network->layers[layer];
+    uint64_t hash = mix_layer(vbs_mix(VBS_MIX_FIRST, HASH_VERSION), l, false);
+
+    for (int i = 0; i < l->n_inputs; i++)
+        hash = mix_shape(hash, &network->layers[l->inputs[i]].shape);
+    return mix_coded(hash, network, layer);
 }

@@ -124,7 +124,9 @@ static void profiles_of_earlier_versions_get_their_hashes(const char *folder)
     vbs_store_close(store);
     ok(!run_sql(path, "DROP TRIGGER profile_is_final; DROP TRIGGER profile_hash_is_final;"
                       "DROP INDEX profile_by_hash; ALTER TABLE profile DROP COLUMN hash;"
-                      "DROP TABLE tag; UPDATE profile SET threads = 1;"
+                      "DROP TABLE tag; DROP TABLE timing_row; DROP TABLE timing_copy;"
+                      "DROP TABLE timing; DROP TABLE trial_value; DROP TABLE trial;"
+                      "DROP TABLE study; UPDATE profile SET threads = 1;"
                       "CREATE TRIGGER profile_is_final BEFORE UPDATE ON profile "
                       "WHEN OLD.completed IS NOT NULL BEGIN SELECT RAISE(ABORT, 'no'); END;"
                       "PRAGMA user_version = 3"),

@@ -438,11 +438,13 @@ static void every_column_is_final(const char *path)
     int n_columns = 0, n_open = 0;
 
     sqlite3_open(path, &db);
-    sqlite3_prepare_v2(db,
-                       "SELECT tables.name, columns.name FROM sqlite_schema AS tables, "
-                       "pragma_table_info(tables.name) AS columns WHERE tables.type = 'table' "
-                       "AND tables.name NOT LIKE 'sqlite_%' AND tables.name <> 'tag'",
-                       -1, &columns, NULL);
+    sqlite3_prepare_v2(
+        db,
+        "SELECT tables.name, columns.name FROM sqlite_schema AS tables, "
+        "pragma_table_info(tables.name) AS columns WHERE tables.type = 'table' "
+        "AND tables.name NOT LIKE 'sqlite_%' AND tables.name NOT IN ('tag', 'timing', "
+        "'timing_row', 'timing_copy', 'study', 'trial', 'trial_value')",
+        -1, &columns, NULL);
     for (; sqlite3_step(columns) == SQLITE_ROW; n_columns++) {
         const char *table = (const char *)sqlite3_column_text(columns, 0);
         const char *column = (const char *)sqlite3_column_text(columns, 1), *error;
