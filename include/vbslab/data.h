@@ -108,6 +108,13 @@ const char *vbs_dataset_class(const struct vbs_dataset *dataset, int k);
 /* Gives the label of image i, 0..n_images - 1. */
 int vbs_dataset_label(const struct vbs_dataset *dataset, int i);
 
+#define VBS_DATASET_DIGEST_BYTES 32
+
+/* Computes the SHA-256 hash of the images of this part: their number, shape and type, all labels
+ * and all pixels. The names of the classes do not count. O(bytes of the pixels). */
+void vbs_dataset_digest(const struct vbs_dataset *dataset,
+                        unsigned char digest[VBS_DATASET_DIGEST_BYTES]);
+
 /* ---- normalisation ---- */
 
 /* A mean and a deviation for each channel, in units of pixels (bytes count as 0 to 1). A plain

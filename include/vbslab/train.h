@@ -112,6 +112,9 @@ struct vbs_train_options {
     void (*report)(void *self, const struct vbs_train_epoch *epoch);
     /* Is called often, with the share of all steps that is done; null: never. */
     void (*progress)(void *self, double done, const struct vbs_train_epoch *so_far);
+    /* Is called before the first step where the backend trains some operators slowly, with a line
+     * that names them; null: never. */
+    void (*warn)(void *self, const char *text);
 };
 
 /*
@@ -121,9 +124,9 @@ struct vbs_train_options {
  *
  * Errors: VBS_USAGE (options; images of another shape than the network's input; more classes than
  * the network has outputs; a checkpoint of another training), VBS_UNSUPPORTED (operators that
- * cannot be trained; the loss is not finite: the detail names step and layer, and the checkpoint
- * stays as it was), VBS_FORMAT (a damaged checkpoint), VBS_IO, VBS_INTERRUPTED (the checkpoint has
- * all steps), VBS_NO_MEMORY, VBS_LIBRARY.
+ * cannot be trained; the loss or a parameter is not finite: the detail names step and layer, and
+ * the checkpoint stays as it was), VBS_FORMAT (a damaged checkpoint), VBS_IO, VBS_INTERRUPTED (the
+ * checkpoint has all steps), VBS_NO_MEMORY, VBS_LIBRARY.
  */
 enum vbs_status vbs_train(struct vbs_ctx *ctx, const struct vbs_network *network,
                           const struct vbs_dataset *images, const struct vbs_dataset *validation,

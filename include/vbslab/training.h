@@ -90,6 +90,9 @@ struct vbs_training {
     struct vbs_trainable *trainable; /* [n_trainable] ascending by layer */
     int n_statistics;
     struct vbs_running_statistic *statistics; /* [n_statistics] ascending by layer */
+    int n_slow; /* operators that a pass computes with code of the library that is only a reference
+                   and many times slower than its other code */
+    const char **slow; /* [n_slow] their names, which live as long as the session */
     /* The memory that the session holds, in bytes: activations that a backward pass needs and
      * gradients, which share memory where their lifetimes do not overlap; workspaces; and
      * parameters with their gradients. */

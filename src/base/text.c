@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <locale.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -75,25 +74,35 @@ void vbs_text_clear(struct vbs_text *text)
     *text = (struct vbs_text){0};
 }
 
-void vbs_text_add_double(struct vbs_text *text, double value)
+char *vbs_format_double(double value, char buffer[VBS_DOUBLE_SIZE])
 {
-    char buffer[40];
-    locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-    locale_t before;
+    size_t to = 0;
 
-    if (!c) {
-        text->failed = true;
-        return;
-    }
-    before = uselocale(c);
     for (int digits = 15; digits <= 17; digits++) {
-        snprintf(buffer, sizeof buffer, "%.*g", digits, value);
+        snprintf(buffer, VBS_DOUBLE_SIZE, "%.*g", digits, value);
         if (strtod(buffer, NULL) == value)
             break;
     }
-    uselocale(before);
-    freelocale(c);
-    vbs_text_add(text, buffer);
+    /* What is neither digit, sign, exponent nor the name of an infinity is the decimal point of the
+     * process's locale, which may have several bytes. */
+    for (size_t from = 0; buffer[from];) {
+        size_t n = strcspn(buffer + from, "+-0123456789einfa");
+
+        if (n > 0)
+            buffer[to++] = '.';
+        else
+            buffer[to++] = buffer[from++];
+        from += n;
+    }
+    buffer[to] = '\0';
+    return buffer;
+}
+
+void vbs_text_add_double(struct vbs_text *text, double value)
+{
+    char buffer[VBS_DOUBLE_SIZE];
+
+    vbs_text_add(text, vbs_format_double(value, buffer));
 }
 
 void vbs_text_add_csv(struct vbs_text *text, const char *field)

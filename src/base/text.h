@@ -21,8 +21,13 @@ void vbs_text_add(struct vbs_text *text, const char *string);
 void vbs_text_addf(struct vbs_text *text, const char *format, ...) VBS_PRINTF(2, 3);
 void vbs_text_clear(struct vbs_text *text);
 
-/* Appends the shortest decimal number that reads back as exactly value, such as "4", "0.1" or
- * "12.5". It does not depend on the locale. */
+#define VBS_DOUBLE_SIZE 40
+
+/* Writes the shortest decimal number that reads back as exactly value, such as "4", "0.1" or
+ * "12.5". It does not depend on the locale, and allocates nothing. Returns buffer. */
+char *vbs_format_double(double value, char buffer[VBS_DOUBLE_SIZE]);
+
+/* Appends what vbs_format_double writes. */
 void vbs_text_add_double(struct vbs_text *text, double value);
 
 /* Appends one field of a CSV file, quoted where RFC 4180 asks for it. */

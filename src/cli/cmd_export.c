@@ -6,20 +6,27 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-static enum vbs_status export(struct cli *cli, const char *const *values, const char *model,
-                              const char *path) {
-    struct vbs_network *network = NULL; struct stat about = {0}; char bytes[32];
+static enum vbs_status export_network(struct cli *cli, const char *const *values, const char *model,
+                                      const char *path)
+{
+    struct vbs_network *network = NULL;
+    struct stat about = {0};
+    char bytes[32];
     enum vbs_status status = cli_check_output(cli, model, path, ".onnx", "an ONNX file");
 
-    if (status == VBS_OK) status = cli_load_network(cli, values, model, &network);
-    if (status == VBS_OK) status = vbs_network_export(&cli->ctx, network, path);
-    if (status == VBS_OK && stat(path, &about) == 0){
-        printf("'"); cli_print_name(path);
+    if (status == VBS_OK)
+        status = cli_load_network(cli, values, model, &network);
+    if (status == VBS_OK)
+        status = vbs_network_export(&cli->ctx, network, path);
+    if (status == VBS_OK && stat(path, &about) == 0) {
+        printf("'");
+        cli_print_name(path);
         printf("' has %d layers, %" PRId64 " parameters, %s\n", network->n_layers,
                vbs_network_parameters(network),
-               vbs_format_bytes((int64_t)about.st_size, bytes, sizeof bytes));}
-vbs_network_free(network);
-return status;
+               vbs_format_bytes((int64_t)about.st_size, bytes, sizeof bytes));
+    }
+    vbs_network_free(network);
+    return status;
 }
 
 static int run_export(struct cli *cli, const char *const *values, int n_arguments,
@@ -31,7 +38,7 @@ static int run_export(struct cli *cli, const char *const *values, int n_argument
         return cli_usage(cli, "needs one MODEL");
     if (!path)
         return cli_usage(cli, "needs -o FILE.onnx");
-    return cli_end(cli, export(cli, values, arguments[0], path));
+    return cli_end(cli, export_network(cli, values, arguments[0], path));
 }
 
 static const struct cli_option OPTIONS[] = {

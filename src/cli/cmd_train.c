@@ -131,6 +131,7 @@ static enum vbs_status read_options(struct train_job *job)
     VBS_TRY(read_real(job, "weight-decay", -1, &o->weight_decay));
     VBS_TRY(read_real(job, "warm-up", 0, &o->warm_up_epochs));
     VBS_TRY(read_real(job, "label-smoothing", 0, &o->label_smoothing));
+    VBS_TRY(read_real(job, "dropout", -1, &o->dropout_rate));
     o->nesterov = cli_value(job->cli, job->values, "nesterov");
     o->mirror = cli_value(job->cli, job->values, "mirror");
     o->checkpoint = cli_value(job->cli, job->values, "checkpoint");
@@ -177,6 +178,13 @@ static void show_progress(void *self, double done, const struct vbs_train_epoch 
         return;
     snprintf(text, sizeof text, "epoch %d, loss %.4f", so_far->epoch, so_far->loss);
     job->progress.report(job->progress.self, done, -1, text);
+}
+
+static void warn(void *self, const char *text)
+{
+    const struct train_job *job = self;
+
+    cli_warn(job->cli, "%s", text);
 }
 
 static json_t *epoch_json(const struct vbs_train_epoch *e, bool *failed)
@@ -270,6 +278,7 @@ static enum vbs_status train(struct train_job *job)
     job->options.self = job;
     job->options.report = report;
     job->options.progress = show_progress;
+    job->options.warn = warn;
     status = vbs_train(ctx, job->network, job->images, job->validation, &job->normalise,
                        &job->options, &job->trained, &last);
     cli_progress_end(job->cli);
@@ -326,6 +335,7 @@ static const struct cli_option OPTIONS[] = {
     {"label-smoothing", "S",
      "the share of a label's probability that all classes have evenly "
      "(default 0)"},
+    {"dropout", "RATE", "the share of values that dropout layers drop (default 0.5, 0 drops none)"},
     {"mirror", NULL, "half of the images are mirrored, other ones in each epoch"},
     {"shift", "N", "images are moved by up to N pixels, anew in each epoch (default 0)"},
     {"init", "NAME",

@@ -2,6 +2,7 @@
 
 #include "base/fail.h"
 #include "base/options.h"
+#include "base/sha256.h"
 #include "data/reader.h"
 
 #include <inttypes.h>
@@ -202,4 +203,19 @@ const char *vbs_dataset_class(const struct vbs_dataset *dataset, int k)
 int vbs_dataset_label(const struct vbs_dataset *dataset, int i)
 {
     return dataset->labels[i];
+}
+
+void vbs_dataset_digest(const struct vbs_dataset *dataset,
+                        unsigned char digest[VBS_DATASET_DIGEST_BYTES])
+{
+    const struct vbs_data_info *info = &dataset->info;
+    const int head[] = {info->n_images, info->channels, info->height, info->width, info->is_float};
+    struct vbs_sha256 hash;
+
+    _Static_assert(VBS_DATASET_DIGEST_BYTES == VBS_SHA256_BYTES, "the hash has another length");
+    vbs_sha256_begin(&hash);
+    vbs_sha256_add(&hash, head, sizeof head);
+    vbs_sha256_add(&hash, dataset->labels, (size_t)info->n_images * sizeof *dataset->labels);
+    vbs_sha256_add(&hash, dataset->pixels, (size_t)info->n_images * dataset->image_bytes);
+    vbs_sha256_end(&hash, digest);
 }

@@ -12,24 +12,26 @@
 
 /* ---- numbers as text ---- */
 
-/* Appends the numbers of all channels, with commas between them. */
-static void add_numbers(struct vbs_text *text, int n, const double *numbers)
+/* Appends the numbers of all channels behind *used bytes, with commas between them; what does not
+ * fit is cut. */
+static void add_numbers(int n, const double *numbers, char *buffer, size_t size, size_t *used)
 {
-    for (int c = 0; c < n; c++) {
-        vbs_text_add(text, c > 0 ? "," : "");
-        vbs_text_add_double(text, numbers[c]);
+    for (int c = 0; c < n && *used < size; c++) {
+        char number[VBS_DOUBLE_SIZE];
+
+        *used += (size_t)snprintf(buffer + *used, size - *used, "%s%s", c > 0 ? "," : "",
+                                  vbs_format_double(numbers[c], number));
     }
 }
 
 char *vbs_normalise_format(const struct vbs_normalise *normalise, char *buffer, size_t size)
 {
-    struct vbs_text text = {0};
+    size_t used = 0;
 
-    add_numbers(&text, normalise->n_channels, normalise->mean);
-    vbs_text_add(&text, ";");
-    add_numbers(&text, normalise->n_channels, normalise->deviation);
-    snprintf(buffer, size, "%s", text.data && !text.failed ? text.data : "");
-    vbs_text_clear(&text);
+    add_numbers(normalise->n_channels, normalise->mean, buffer, size, &used);
+    if (used < size)
+        used += (size_t)snprintf(buffer + used, size - used, ";");
+    add_numbers(normalise->n_channels, normalise->deviation, buffer, size, &used);
     return buffer;
 }
 

@@ -1,5 +1,5 @@
 /*
- * Checkpoints: a mark, a hash of everything that decides a training, the point that it has reached,
+ * Checkpoints: a mark, the identity of the training, the point that it has reached,
  * then for each trainable array the optimiser's states and the values, then the running statistics,
  * all floats in plain order, then a hash of all bytes before it. Numbers are as the machine has
  * them in memory. The file does not depend on the layouts of the backend.
@@ -11,41 +11,11 @@
 #include "base/sha256.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define MARK "vbslab training 1\n"
-
-/* ---- what a training is ---- */
-
-/* Hashes everything that decides how a training goes on, beside the point that it has reached. */
-static void identify(const struct vbs_train_run *run, unsigned char digest[VBS_SHA256_BYTES])
-{
-    const struct vbs_train_options *o = &run->options;
-    char text[2000], normalise[VBS_NORMALISE_SIZE] = "";
-    struct vbs_sha256 hash;
-    int n = snprintf(
-        text, sizeof text,
-        "%016" PRIx64 " %" PRId64 " %d %d %" PRIu64 " %d %a %a %d %a %d %d %a %a %a %a %a %d %d %d",
-        vbs_network_hash(run->network), run->epoch_steps, o->epochs, o->batch, o->seed,
-        (int)o->optimiser, o->rate, o->momentum, (int)o->nesterov, o->weight_decay,
-        (int)o->decay_all, (int)o->course, o->warm_up_epochs, o->rate_epochs, o->rate_factor,
-        o->label_smoothing, o->dropout_rate, (int)o->initialisation, (int)o->mirror, o->max_shift);
-
-    if (run->normalise)
-        vbs_normalise_format(run->normalise, normalise, sizeof normalise);
-    vbs_sha256_begin(&hash);
-    vbs_sha256_add(&hash, text, (size_t)n);
-    vbs_sha256_add(&hash, normalise, strlen(normalise));
-    for (int i = 0; i < vbs_dataset_info(run->images)->n_images; i++) {
-        int label = vbs_dataset_label(run->images, i);
-
-        vbs_sha256_add(&hash, &label, sizeof label);
-    }
-    vbs_sha256_end(&hash, digest);
-}
+#define MARK "vbslab training 2\n"
 
 /* ---- a file that is hashed while it is written or read ---- */
 
@@ -114,9 +84,8 @@ static enum vbs_status put_all(struct hashed_file *f, struct vbs_train_run *run)
     struct vbs_training *s = run->session;
     unsigned char digest[VBS_SHA256_BYTES];
 
-    identify(run, digest);
     VBS_TRY(put(f, MARK, strlen(MARK)));
-    VBS_TRY(put(f, digest, sizeof digest));
+    VBS_TRY(put(f, &run->identity, sizeof run->identity));
     VBS_TRY(put(f, &run->at, sizeof run->at));
     for (int i = 0; i < s->n_trainable; i++) {
         for (int k = 0; k < run->n_states; k++)
@@ -181,18 +150,14 @@ static enum vbs_status get_arrays(struct hashed_file *f, struct vbs_train_run *r
 static enum vbs_status get_all(struct hashed_file *f, struct vbs_train_run *run)
 {
     unsigned char own[VBS_SHA256_BYTES], read[VBS_SHA256_BYTES];
+    struct vbs_train_identity kept;
     char mark[sizeof MARK - 1];
 
     VBS_TRY(get(f, mark, sizeof mark));
     if (memcmp(mark, MARK, sizeof mark) != 0)
         return vbs_fail(f->ctx, VBS_FORMAT, "'%s' is no checkpoint of this version", f->path);
-    identify(run, own);
-    VBS_TRY(get(f, read, sizeof read));
-    if (memcmp(own, read, sizeof own) != 0)
-        return vbs_fail(f->ctx, VBS_USAGE,
-                        "the checkpoint '%s' belongs to another training: another network, other "
-                        "images or other options; remove it, or name another file",
-                        f->path);
+    VBS_TRY(get(f, &kept, sizeof kept));
+    VBS_TRY(vbs_train_compare(f->ctx, run, &kept, f->path));
     VBS_TRY(get(f, &run->at, sizeof run->at));
     VBS_TRY(get_arrays(f, run));
     vbs_sha256_end(&f->hash, own);

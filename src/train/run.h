@@ -7,6 +7,20 @@
 
 #define VBS_TRAIN_STATES 2 /* arrays beside the parameters that an optimiser has at most */
 
+/* What decides how a training goes on, beside the point that it has reached: one hash for each kind
+ * of cause, so that a message can name what differs. */
+enum vbs_train_cause {
+    VBS_TRAIN_NETWORK, /* the network; with "keep" also its own parameters */
+    VBS_TRAIN_IMAGES,  /* pixels, labels and normalisation */
+    VBS_TRAIN_OPTIONS, /* all options but threads and checkpoints */
+    VBS_TRAIN_N_CAUSES
+};
+
+/* The identity of a training. */
+struct vbs_train_identity {
+    unsigned char digest[VBS_TRAIN_N_CAUSES][VBS_DATASET_DIGEST_BYTES];
+};
+
 /* A training. Everything that decides how it goes on is in `at`, in the parameters and statistics
  * of the session, and in the states. */
 struct vbs_train_run {
@@ -27,7 +41,8 @@ struct vbs_train_run {
         int64_t n_right;                 /* of this epoch's images */
         double last_loss, last_accuracy; /* of the epoch before, once there is one */
     } at;
-    double saved_s; /* when the checkpoint was written last */
+    struct vbs_train_identity identity; /* while there is a checkpoint */
+    double saved_s;                     /* when the checkpoint was written last */
 };
 
 /* ---- options.c ---- */
@@ -69,6 +84,17 @@ void vbs_train_update(const struct vbs_train_options *options, double rate, int6
 
 /* Gives the session's arrays their first values. */
 enum vbs_status vbs_train_initialise(struct vbs_ctx *ctx, struct vbs_train_run *run) VBS_MUST_CHECK;
+
+/* ---- identity.c ---- */
+
+/* Sets the identity of a run that has its first parameters. O(bytes of images and parameters). */
+enum vbs_status vbs_train_identify(struct vbs_ctx *ctx, struct vbs_train_run *run) VBS_MUST_CHECK;
+
+/* Fails with VBS_USAGE and says in what the training of the checkpoint at path differs from this
+ * run, if it does. */
+enum vbs_status vbs_train_compare(struct vbs_ctx *ctx, const struct vbs_train_run *run,
+                                  const struct vbs_train_identity *kept,
+                                  const char *path) VBS_MUST_CHECK;
 
 /* ---- checkpoint.c ---- */
 

@@ -6,7 +6,10 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
+
+#define MOST_NAMED 6 /* operators in a warning */
 
 /* ---- a step ---- */
 
@@ -17,6 +20,8 @@ static struct vbs_variation variation_of(const struct vbs_train_run *run, int64_
                                   .mirror = run->options.mirror,
                                   .max_shift = run->options.max_shift};
 }
+
+#define MAY_HELP "a lower rate than %g, a warm-up or another initialisation may help"
 
 /* Fails because the loss of the pass is not finite; names the layer in which the values overflow.
  */
@@ -29,10 +34,40 @@ static enum vbs_status fail_diverged(struct vbs_ctx *ctx, struct vbs_train_run *
     VBS_TRY(run->session->ops->find_overflow(ctx, run->session, pass, &name));
     return vbs_fail(ctx, VBS_UNSUPPORTED,
                     "training diverged: in step %" PRId64 " of epoch %" PRId64
-                    " the values of '%.60s' are not finite; a lower rate than %g, a warm-up or "
-                    "another initialisation may help",
+                    " the values of '%.60s' are not finite; " MAY_HELP,
                     step % run->epoch_steps + 1, step / run->epoch_steps + 1,
                     name ? name : "the loss", run->options.rate);
+}
+
+static bool is_finite(const float *values, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        if (!isfinite(values[i]))
+            return false;
+    return true;
+}
+
+/* Checks that the last step has left finite parameters, so that neither a checkpoint nor the
+ * trained network has others. */
+static enum vbs_status check_parameters(struct vbs_ctx *ctx, const struct vbs_train_run *run)
+{
+    const struct vbs_training *s = run->session;
+    int64_t last = run->at.step > 0 ? run->at.step - 1 : 0;
+    const char *name = NULL;
+
+    for (int i = 0; i < s->n_trainable && !name; i++)
+        if (!is_finite(s->trainable[i].values, s->trainable[i].stored))
+            name = s->trainable[i].name;
+    for (int i = 0; i < s->n_statistics && !name; i++)
+        if (!is_finite(s->statistics[i].values, s->statistics[i].count))
+            name = s->statistics[i].name;
+    if (!name)
+        return VBS_OK;
+    return vbs_fail(ctx, VBS_UNSUPPORTED,
+                    "training diverged: behind step %" PRId64 " of epoch %" PRId64
+                    " the parameters of '%.60s' are not finite; " MAY_HELP,
+                    last % run->epoch_steps + 1, last / run->epoch_steps + 1, name,
+                    run->options.rate);
 }
 
 /* Computes the losses of the batch and the gradient of their mean. */
@@ -137,8 +172,10 @@ static struct vbs_train_epoch describe(const struct vbs_train_run *run, double b
                                     .elapsed_s = vbs_clock_s() - begin_s};
 }
 
+/* Writes the checkpoint, if there is one, of finite parameters. */
 static enum vbs_status save(struct vbs_ctx *ctx, struct vbs_train_run *run)
 {
+    VBS_TRY(check_parameters(ctx, run));
     if (!run->options.checkpoint)
         return VBS_OK;
     VBS_TRY(vbs_checkpoint_write(ctx, run));
@@ -252,6 +289,30 @@ static void clear_run(struct vbs_train_run *run)
         s->ops->close(s);
 }
 
+/* Names the operators that train slowly. */
+static void warn_slow(const struct vbs_train_run *run)
+{
+    const struct vbs_training *s = run->session;
+    char text[VBS_DETAIL_SIZE];
+    size_t used;
+
+    if (s->n_slow == 0 || !run->options.warn)
+        return;
+    used = (size_t)snprintf(text, sizeof text,
+                            "oneDNN has no fast kernel to train %d operator%s, which may take most "
+                            "of the time: ",
+                            s->n_slow, s->n_slow == 1 ? "" : "s");
+    for (int i = 0; i < s->n_slow && used < sizeof text; i++) {
+        bool more = i == MOST_NAMED;
+
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s%s%.60s%s", i > 0 ? ", " : "",
+                                 more ? "" : "'", more ? "..." : s->slow[i], more ? "" : "'");
+        if (more)
+            break;
+    }
+    run->options.warn(run->options.self, text);
+}
+
 static enum vbs_status begin_run(struct vbs_ctx *ctx, struct vbs_train_run *run)
 {
     const struct vbs_training_options options = {.struct_size = sizeof options,
@@ -266,8 +327,12 @@ static enum vbs_status begin_run(struct vbs_ctx *ctx, struct vbs_train_run *run)
         VBS_TRY(check_images(ctx, run, run->validation));
     VBS_TRY(alloc_run(ctx, run));
     VBS_TRY(vbs_train_initialise(ctx, run));
+    warn_slow(run);
     run->saved_s = vbs_clock_s();
-    return run->options.checkpoint ? vbs_checkpoint_read(ctx, run) : VBS_OK;
+    if (!run->options.checkpoint)
+        return VBS_OK;
+    VBS_TRY(vbs_train_identify(ctx, run));
+    return vbs_checkpoint_read(ctx, run);
 }
 
 /* Makes the trained network; values: an array for each parameter and statistic. */

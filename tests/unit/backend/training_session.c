@@ -253,8 +253,26 @@ static void check_order(void)
     training_close(&s);
 }
 
+/* ---- slow operators ---- */
+
+static void check_slow(void)
+{
+    struct training_subject s;
+
+    if (training_open_operator(&s, operator_case("maxpool, dilated"), 1))
+        ok(s.session->n_slow == 1 && strcmp(s.session->slow[0], s.network->layers[1].name) == 0,
+           "a dilated pool, for which the library has only its reference, is named as slow, once");
+    else
+        ok(false, "a dilated pool: %s", vbs_detail(&s.ctx));
+    training_close(&s);
+    if (training_open(&s, backend_case("dilation"), 1, -1))
+        is_int(s.session->n_slow, 0, "a dilated convolution is not slow");
+    training_close(&s);
+}
+
 int main(void)
 {
+    check_slow();
     check_dropout_threads();
     check_statistics();
     check_repeats();

@@ -4,6 +4,7 @@
  */
 #include "vbslab/vbslab.h"
 
+#include "cases/backend_cases.h"
 #include "support/bail_out.h"
 #include "support/data_help.h"
 #include "support/tap.h"
@@ -228,6 +229,47 @@ static void check_first(struct subject *s)
     free(own);
 }
 
+/* ---- warnings ---- */
+
+static void keep_warning(void *self, const char *text)
+{
+    char *kept = self;
+
+    snprintf(kept, VBS_DETAIL_SIZE, "%s", text);
+}
+
+/* The operators of which the backend has only a reference are named, once, before the first step.
+ */
+static void check_warning(struct subject *s)
+{
+    static const union vbs_attributes pool = {
+        .pool = {.window = {.kernel = {2, 2}, .stride = {1, 1}, .dilation = {2, 2}}}};
+    const struct operator_case c = {
+        .name = "dilated pool",
+        .input = {3, {1, 3, 4}},
+        .nodes = {{VBS_OP_POOL_MAX, "wide", .n_inputs = 1, .inputs = (const int[]){0},
+                   .attributes = pool},
+                  {VBS_OP_FC, "f", .n_inputs = 1, .inputs = (const int[]){1},
+                   .attributes = {.weighted = {.out_channels = 4}}}}};
+    struct vbs_train_options options = options_of(s);
+    struct vbs_network *own = s->network, *trained = NULL;
+    char text[VBS_DETAIL_SIZE] = "";
+
+    if (operator_case_network(&s->ctx, &c, &s->network) != VBS_OK)
+        bail_out("%s", vbs_detail(&s->ctx));
+    options.epochs = 1;
+    options.progress = NULL;
+    options.report = NULL;
+    options.self = text;
+    options.warn = keep_warning;
+    ok(train(s, &options, &trained) == VBS_OK && strstr(text, "1 operator,") &&
+           strstr(text, "'wide'"),
+       "a slow operator is named: %s", text);
+    vbs_network_free(trained);
+    vbs_network_free(s->network);
+    s->network = own;
+}
+
 /* ---- equal to the bit ---- */
 
 /* Runs the training in a process that is killed behind a share of the steps. */
@@ -276,6 +318,27 @@ static void check_continued(struct subject *s, const struct vbs_network *whole, 
     data_remove(s->folder, "checkpoint");
 }
 
+/* A process after the other is killed a few steps behind the one before: the checkpoint is written
+ * behind every step, or only at the end of epochs. */
+static void check_killed_often(struct subject *s, const struct vbs_network *whole,
+                               double checkpoint_s)
+{
+    struct vbs_train_options options = options_of(s);
+    struct vbs_network *trained = NULL;
+
+    options.checkpoint = s->checkpoint;
+    options.checkpoint_s = checkpoint_s;
+    for (int i = 1; i <= 8; i++) {
+        s->stop_at = 0.11 * i;
+        train_and_die(s, &options);
+    }
+    s->stop_at = 0;
+    ok(train(s, &options, &trained) == VBS_OK && are_equal(whole, trained),
+       "a training that was killed eight times ends with the same bits");
+    vbs_network_free(trained);
+    data_remove(s->folder, "checkpoint");
+}
+
 static void check_equal(struct subject *s)
 {
     struct vbs_train_options options = options_of(s);
@@ -290,6 +353,8 @@ static void check_equal(struct subject *s)
        "another seed trains other parameters");
     check_continued(s, first, false, "a training that was stopped goes on to the same bits");
     check_continued(s, first, true, "a training that was killed goes on to the same bits");
+    check_killed_often(s, first, 1e-9);
+    check_killed_often(s, first, 60);
     vbs_network_free(first);
     vbs_network_free(second);
     vbs_network_free(other);
@@ -308,6 +373,48 @@ static void check_refused(struct subject *s, const struct vbs_train_options *opt
     vbs_network_free(trained);
 }
 
+/* The checkpoint is not that of images with the same labels and other pixels. */
+static void check_other_images(struct subject *s, const struct vbs_train_options *options)
+{
+    struct vbs_data_options all = {sizeof all, -1};
+    struct vbs_dataset *own = s->images;
+    char folder[DATA_FOLDER_SIZE];
+
+    data_folder_new(folder);
+    put_images(folder, "train-images-idx3-ubyte", "train-labels-idx1-ubyte", N_IMAGES, 1);
+    put_images(folder, "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte", 19, 500);
+    if (vbs_dataset_open(&s->ctx, folder, VBS_SPLIT_TRAIN, &all, &s->images) != VBS_OK)
+        bail_out("%s", vbs_detail(&s->ctx));
+    check_refused(s, options, VBS_USAGE, "differs in the images, their labels or",
+                  "a checkpoint of other pixels");
+    vbs_dataset_free(s->images);
+    s->images = own;
+    data_folder_remove(folder);
+}
+
+/* Where parameters are kept, the checkpoint is not that of a network of other parameters. */
+static void check_other_parameters(struct subject *s, const struct vbs_train_options *options)
+{
+    struct vbs_train_options keep = *options;
+    struct vbs_network *own = s->network, *trained = NULL, *again = NULL;
+    char path[DATA_FOLDER_SIZE + 20];
+
+    snprintf(path, sizeof path, "%s/kept", s->folder);
+    keep.initialisation = VBS_INITIALISATION_KEEP;
+    keep.checkpoint = path;
+    if (train(s, &keep, &trained) != VBS_OK)
+        bail_out("%s", vbs_detail(&s->ctx));
+    ok(train(s, &keep, &again) == VBS_OK && are_equal(trained, again),
+       "a checkpoint of kept parameters is taken up again");
+    s->network = trained;
+    check_refused(s, &keep, VBS_USAGE, "differs in the network or its first parameters;",
+                  "a checkpoint of other parameters");
+    s->network = own;
+    vbs_network_free(trained);
+    vbs_network_free(again);
+    data_remove(s->folder, "kept");
+}
+
 static void check_checkpoints(struct subject *s)
 {
     struct vbs_train_options options = options_of(s);
@@ -318,8 +425,14 @@ static void check_checkpoints(struct subject *s)
     ok(train(s, &options, &trained) == VBS_OK, "a checkpoint is made");
     vbs_network_free(trained);
     options.seed++;
-    check_refused(s, &options, VBS_USAGE, "belongs to another training", "another seed");
+    check_refused(s, &options, VBS_USAGE, "differs in the options;", "another seed");
     options.seed--;
+    options.initialisation = VBS_INITIALISATION_KEEP;
+    check_refused(s, &options, VBS_USAGE, "the network or its first parameters, the options;",
+                  "other first parameters");
+    options.initialisation = VBS_INITIALISATION_FAN;
+    check_other_images(s, &options);
+    check_other_parameters(s, &options);
     data_cut(s->folder, "checkpoint", 500);
     check_refused(s, &options, VBS_FORMAT, "is cut", "a checkpoint that is cut");
     data_remove(s->folder, "checkpoint");
@@ -328,16 +441,45 @@ static void check_checkpoints(struct subject *s)
     data_remove(s->folder, "checkpoint");
 }
 
+/* Gives the file's bytes, which the caller frees. */
+static char *read_bytes(const char *path, size_t *n)
+{
+    FILE *file = fopen(path, "rbe");
+    char *bytes = malloc(1 << 20);
+
+    if (!file || !bytes)
+        bail_out("cannot read '%s'", path);
+    *n = fread(bytes, 1, 1 << 20, file);
+    fclose(file);
+    return bytes;
+}
+
+/* The rate rises, so that the first epochs end well: weight decay alone lets parameters grow
+ * without bound where its product with the rate is above 2. */
 static void check_divergence(struct subject *s)
 {
     struct vbs_train_options options = options_of(s);
+    char detail[VBS_DETAIL_SIZE], *first, *second;
+    size_t n = 0, m = 0;
 
-    options.rate = 1e6;
+    options.rate = 1;
     options.weight_decay = 100;
+    options.warm_up_epochs = 12;
     options.checkpoint = s->checkpoint;
-    check_refused(s, &options, VBS_UNSUPPORTED, "training diverged: in step ",
-                  "values that overflow");
-    ok(strstr(vbs_detail(&s->ctx), "the values of '"), "the layer is named");
+    options.checkpoint_s = 1e-9;
+    s->n_reports = 0;
+    check_refused(s, &options, VBS_UNSUPPORTED, "training diverged: ", "values that overflow");
+    snprintf(detail, sizeof detail, "%s", vbs_detail(&s->ctx));
+    ok(strstr(detail, " step ") && strstr(detail, " of '") && strstr(detail, "are not finite"),
+       "step and layer are named: %s", detail);
+    ok(s->n_reports > 0, "%d epochs ended before", s->n_reports);
+    first = read_bytes(s->checkpoint, &n);
+    check_refused(s, &options, VBS_UNSUPPORTED, detail, "going on from the checkpoint");
+    second = read_bytes(s->checkpoint, &m);
+    ok(n == m && memcmp(first, second, n) == 0, "the checkpoint stays as it was");
+    free(first);
+    free(second);
+    data_remove(s->folder, "checkpoint");
 }
 
 static void check_options(struct subject *s)
@@ -376,6 +518,7 @@ int main(void)
     check_learning(&s, VBS_OPTIMISER_SGD, "SGD");
     check_learning(&s, VBS_OPTIMISER_ADAM, "Adam");
     check_first(&s);
+    check_warning(&s);
     check_equal(&s);
     check_checkpoints(&s);
     check_divergence(&s);
@@ -383,8 +526,6 @@ int main(void)
     vbs_network_free(s.network);
     vbs_dataset_free(s.images);
     vbs_dataset_free(s.test);
-    if (access(s.checkpoint, F_OK) == 0)
-        data_remove(s.folder, "checkpoint");
     data_folder_remove(s.folder);
     return done_testing();
 }

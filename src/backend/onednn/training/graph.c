@@ -280,7 +280,8 @@ enum vbs_status od_unfold(struct od_train_build *b)
         vbs_arena_alloc(&t->base.core.arena, (size_t)t->network->n_layers + 1, sizeof *of_layer);
     t->operators = vbs_arena_alloc(&t->base.core.arena, n, sizeof *t->operators);
     t->activations = vbs_arena_alloc(&t->base.core.arena, n, sizeof *t->activations);
-    if (!of_layer || !t->operators || !t->activations)
+    t->session.slow = vbs_arena_alloc(&t->base.core.arena, n, sizeof *t->session.slow);
+    if (!of_layer || !t->operators || !t->activations || !t->session.slow)
         return vbs_no_memory(b->build.ctx);
     VBS_TRY(add_activation(b, 0, &t->network->input));
     t->activations[0].learns = t->options.input_gradient;

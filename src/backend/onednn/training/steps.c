@@ -62,11 +62,25 @@ enum vbs_status od_backward_pd(struct od_train_build *b, const_dnnl_op_desc_t de
     return find_pd(b, desc, b->o->forward, pd);
 }
 
+/* Notes that the operator has a slow step. Operators come in order, in each pass. */
+static void note_slow(struct od_train_build *b)
+{
+    struct vbs_training *s = &b->t->session;
+
+    for (int i = 0; i < s->n_slow; i++)
+        if (s->slow[i] == b->o->name)
+            return;
+    s->slow[s->n_slow++] = b->o->name;
+}
+
 enum vbs_status od_train_step(struct od_train_build *b, dnnl_primitive_desc_t pd, int n_args,
                               const dnnl_exec_arg_t *args)
 {
-    enum vbs_status status = od_kernel_step(&b->build, pd, n_args, args);
+    enum vbs_status status;
 
+    if (od_is_reference(pd))
+        note_slow(b);
+    status = od_kernel_step(&b->build, pd, n_args, args);
     dnnl_primitive_desc_destroy(pd);
     return status;
 }
