@@ -4,6 +4,17 @@
  */
 #include "base/toml.h"
 
+/* toml++ 3.3 asserts what some malformed texts break ("[="): these are refused, and neither abort
+ * nor, without assertions, misbehave. */
+struct broken_rule {
+};
+[[noreturn]] static inline void break_rule()
+{
+    throw broken_rule();
+}
+#undef NDEBUG
+#define TOML_ASSERT(rule) ((rule) ? static_cast<void>(0) : break_rule())
+
 #define TOML_HEADER_ONLY       1
 #define TOML_EXCEPTIONS        0
 #define TOML_ENABLE_FORMATTERS 0
@@ -48,7 +59,7 @@ json_t *refuse(reading &r, const toml::node &node, const char *why)
     return refuse(r, node.source().begin.line, node.source().begin.column, why);
 }
 
-/* ---- keys with many dots ---- */
+/* ---- before toml++ reads ---- */
 
 /* Gives the place behind the string that begins with a quotation mark at text[i]. A string of one
  * line that is not closed ends with its line. */
@@ -74,31 +85,37 @@ size_t string_end(std::string_view text, size_t i)
     return text.size();
 }
 
-/* Refuses keys of many names with dots. toml++ makes a table inside a table of each name, and frees
- * them recursively, so that a key as long as the file would overflow the stack. */
-bool keys_are_short(reading &r, std::string_view text)
+/*
+ * Refuses what toml++ cannot be given, outside of strings and comments: keys of many names with
+ * dots, of each of which it makes a table inside a table that is freed recursively, so that a key
+ * as long as the file would overflow the stack; and characters outside ASCII, which TOML does not
+ * allow there, and some of which (U+00A1 to U+0499) version 3.3 takes for impossible.
+ */
+bool is_fit(reading &r, std::string_view text)
 {
-    size_t line = 1, dots = 0, i = 0;
+    const bool mark = text.substr(0, 3) == "\xef\xbb\xbf"; /* of the order of bytes */
+    size_t line = 1, line_begin = 0, dots = 0, end;
 
-    while (i < text.size()) {
-        size_t end = i + 1;
-
+    for (size_t i = mark ? 3 : 0; i < text.size(); i = end) {
+        end = i + 1;
         if (text[i] == '"' || text[i] == '\'')
-            end = string_end(text, i);
+            end = std::min(string_end(text, i), text.size());
         else if (text[i] == '#')
             end = std::min(text.find('\n', i), text.size());
         else if (text[i] == '.')
             dots++;
         else if (std::strchr("\n=,[]{}", text[i])) /* finds the zero byte, too */
             dots = 0;
-        if (dots >= VBS_TOML_MAX_DEPTH) {
-            refuse(r, line, 1, "a key has too many names with dots");
-            return false;
-        }
-        end = std::min(end, text.size());
-        line += static_cast<size_t>(std::count(text.begin() + static_cast<ptrdiff_t>(i),
-                                               text.begin() + static_cast<ptrdiff_t>(end), '\n'));
-        i = end;
+        if (dots >= VBS_TOML_MAX_DEPTH)
+            return refuse(r, line, i - line_begin + 1, "a key has too many names with dots");
+        if (static_cast<unsigned char>(text[i]) >= 0x80)
+            return refuse(r, line, i - line_begin + 1,
+                          "a character outside ASCII is not in quotation marks");
+        for (size_t k = i; k < end; k++)
+            if (text[k] == '\n') {
+                line++;
+                line_begin = k + 1;
+            }
     }
     return true;
 }
@@ -203,7 +220,7 @@ json_t *refuse_syntax(reading &r, const toml::parse_error &error)
 
 json_t *parse(reading &r, std::string_view text)
 {
-    if (!keys_are_short(r, text))
+    if (!is_fit(r, text))
         return nullptr;
 
     const toml::parse_result result = toml::parse(text);
@@ -227,6 +244,11 @@ extern "C" enum vbs_status vbs_toml_parse(struct vbs_ctx *ctx, const char *sourc
             *root = made_of_it;
     } catch (const std::bad_alloc &) {
         return vbs_no_memory(ctx);
+    } catch (const broken_rule &) {
+        return vbs_fail(ctx, VBS_FORMAT,
+                        "%s: this is no TOML: a key or a value begins with a character that is "
+                        "allowed at the begin of neither",
+                        source);
     }
     return r.status;
 }

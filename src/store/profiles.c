@@ -1,7 +1,7 @@
 /*
  * Whole profiles: listing, loading, saving and deleting them.
  */
-#include "store/owner.h"
+#include "base/owner.h"
 #include "store/rows.h"
 
 #include "base/fail.h"

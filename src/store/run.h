@@ -3,7 +3,7 @@
 #define VBS_STORE_RUN_H
 
 #include "base/clock.h"
-#include "store/owner.h"
+#include "base/owner.h"
 #include "store/sql.h"
 
 #define VBS_RUN_PENDING   256

@@ -8,7 +8,7 @@
 #include "base/fail.h"
 #include "base/grow.h"
 #include "base/text.h"
-#include "store/owner.h"
+#include "base/owner.h"
 #include "vbslab/trials.h"
 
 #include <math.h>

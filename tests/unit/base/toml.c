@@ -44,6 +44,8 @@ static void check_values(void)
     check("[z]\nk = { q = 1, a = -9223372036854775808 }\n[[t]]\nn = 1\n[[t]]\nn = 0x10\n",
           "{\"z\":{\"k\":{\"q\":1,\"a\":-9223372036854775808}},\"t\":[{\"n\":1},{\"n\":16}]}",
           NULL);
+    check("\xef\xbb\xbf\"\xd1\x9d\" = '\xd1\x9d' # \xd1\x9d\n", "{\"\xd1\x9d\":\"\xd1\x9d\"}",
+          NULL);
     check("a.b.c = '''\nx\"y'''\n\"a b\".\"c.d\" = 1e3\n",
           "{\"a\":{\"b\":{\"c\":\"x\\\"y\"}},\"a b\":{\"c.d\":1000.0}}", NULL);
     check("s = \"\"\"a\"\"\"\"\" # two more marks belong to the text\nt = '#.'\n",
@@ -63,6 +65,8 @@ static void check_refusals(void)
     check("\"a\\u0000b\" = 1\n", NULL, "a key has a zero byte");
     check("s = \"\\u0001\xff\"\n", NULL, "t.toml:1:");
     check("[a]\nb = { c = [", NULL, "t.toml:2:");
+    check("a = 1\n[= 2]\n", NULL, "t.toml: this is no TOML");
+    check("a = 1\n[0\xd1\x9d]\n", NULL, "t.toml:2:3: a character outside ASCII is not in quot");
     check("s = \"cut", NULL, "t.toml:1:");
     check("s = '''cut\n\n", NULL, "t.toml:");
     check_text("a = 1\n\0b = 2\n", 12, NULL, "t.toml:2:");
@@ -77,7 +81,7 @@ static void check_large(void)
     } CASES[] = {
         {"a = ", "[", "t.toml:1:"},
         {"a = ", "{a=", "t.toml:1:"},
-        {"", "a.", "t.toml:1:1: a key has too many names"},
+        {"", "a.", "t.toml:1:32: a key has too many names"},
         {"[", "a.", "too many names"},
         {"[[", "'a'.", "too many names"},
         {"a={a=\"\"\"\"\"\"\"\",", "a . ", "too many names"},

@@ -4,7 +4,7 @@
  * processes.c.
  */
 #include "support/profile_help.h"
-#include "store/owner.h"
+#include "base/owner.h"
 #include "support/store_help.h"
 #include "support/tap.h"
 

@@ -6,7 +6,7 @@
  * The processes of another namespace (another container) cannot be seen from here. Such an owner
  * counts as alive while it has stored something within the last ten minutes.
  */
-#include "store/owner.h"
+#include "base/owner.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -86,18 +86,41 @@ void vbs_owner_self(char owner[VBS_OWNER_SIZE])
     snprintf(owner, VBS_OWNER_SIZE, "%s %s %d %llu", own.boot, own.space, own.pid, own.start);
 }
 
-bool vbs_owner_is_alive(const char *text, int64_t touched_s)
+static bool read_owner(const char *text, struct owner *owner)
 {
-    struct owner own = self(), other;
+    return sscanf(text, "%47s %31s %d %llu", owner->boot, owner->space, &owner->pid,
+                  &owner->start) == 4 &&
+           owner->pid > 0;
+}
+
+/* Gives whether a process of this boot and namespace runs. */
+static bool runs(const struct owner *other)
+{
     unsigned long long start;
     char state;
 
-    if (sscanf(text, "%47s %31s %d %llu", other.boot, other.space, &other.pid, &other.start) != 4 ||
-        strcmp(own.boot, other.boot) != 0 || other.pid <= 0)
+    if (!read_process(other->pid, &state, &start))
+        return kill(other->pid, 0) == 0 || errno == EPERM;
+    return state != 'Z' && state != 'X' && (other->start == 0 || start == other->start);
+}
+
+bool vbs_owner_is_alive(const char *text, int64_t touched_s)
+{
+    struct owner own = self(), other;
+
+    if (!read_owner(text, &other) || strcmp(own.boot, other.boot) != 0)
         return false;
     if (strcmp(own.space, other.space) != 0)
         return touched_s > -UNSEEN_LIMIT_S && touched_s < UNSEEN_LIMIT_S;
-    if (!read_process(other.pid, &state, &start))
-        return kill(other.pid, 0) == 0 || errno == EPERM;
-    return state != 'Z' && state != 'X' && (other.start == 0 || start == other.start);
+    return runs(&other);
+}
+
+enum vbs_owner_state vbs_owner_look(const char *text)
+{
+    struct owner own = self(), other;
+
+    if (!read_owner(text, &other) || strcmp(own.boot, other.boot) != 0 ||
+        strcmp(own.space, other.space) != 0)
+        return VBS_OWNER_UNSEEN;
+    return runs(&other) ? VBS_OWNER_RUNS : VBS_OWNER_GONE;
 }

@@ -1,0 +1,26 @@
+/* Which process owns a piece of work that others can see, such as a profile that is measured, and
+ * whether it still runs. Internal to the library. */
+#ifndef VBS_BASE_OWNER_H
+#define VBS_BASE_OWNER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define VBS_OWNER_SIZE 160
+
+/* Writes the owner that stands for this process. */
+void vbs_owner_self(char owner[VBS_OWNER_SIZE]);
+
+/* Gives whether the process that wrote owner may still run. touched_s: the seconds since it last
+ * stored something. */
+bool vbs_owner_is_alive(const char *owner, int64_t touched_s);
+
+/* What can be seen of an owner from here. Unseen: it belongs to another machine, boot or container,
+ * or the text names no owner. */
+enum vbs_owner_state { VBS_OWNER_RUNS, VBS_OWNER_GONE, VBS_OWNER_UNSEEN };
+
+/* Gives the state of the process that wrote owner, where other machines may have written it, too.
+ */
+enum vbs_owner_state vbs_owner_look(const char *owner);
+
+#endif
