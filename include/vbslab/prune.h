@@ -145,7 +145,8 @@ struct vbs_prune_options {
     /* For VBS_PRUNE_TAYLOR, which needs images: */
     const struct vbs_dataset *images;
     const struct vbs_normalise *normalise; /* null: pixels as they are */
-    int n_images;                          /* 0: 512, or all where there are fewer */
+    int n_images;                          /* 0: 512, or all where there are fewer; in batches of
+                                              64, what is left behind the last whole one is not used */
     int threads;                           /* 0: as many as OpenMP gives this process */
 };
 
@@ -153,9 +154,9 @@ struct vbs_prune_options {
  * Gives every channel of every group a score, [groups->n_channels]; a larger one is more important.
  * Scores are comparable within a group. options: null for the defaults.
  *
- * Errors: VBS_USAGE (options; images of another shape than the network's input, or with more
- * classes than it has outputs), VBS_UNSUPPORTED (Taylor: operators that cannot be trained),
- * VBS_INTERRUPTED, VBS_NO_MEMORY, VBS_LIBRARY; errors of reading parameters. Complexity:
+ * Errors: VBS_USAGE (options), VBS_INTERRUPTED, VBS_NO_MEMORY; errors of reading parameters. Taylor
+ * also: errors of vbs_eval_check (eval.h), VBS_UNSUPPORTED (operators that cannot be trained),
+ * VBS_LIBRARY (a gradient is not finite). Complexity:
  * O(parameters); Taylor: a forward and a backward pass for each image.
  */
 enum vbs_status vbs_prune_scores(struct vbs_ctx *ctx, const struct vbs_network *network,

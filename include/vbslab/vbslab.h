@@ -18,6 +18,7 @@
 #include "vbslab/plan.h"
 #include "vbslab/profile.h"
 #include "vbslab/progress.h"
+#include "vbslab/prune.h"
 #include "vbslab/replay.h"
 #include "vbslab/report.h"
 #include "vbslab/schedule.h"

@@ -11,11 +11,13 @@
 
 #include "vbslab/model.h"
 
+#include "model/network/cut.h"
 #include "model/network/op.h"
 #include "model/network/operation.h"
 #include "model/network/parameters.h"
 #include "model/network/shape.h"
 #include "model/network/values.h"
+#include "model/network/view.h"
 
 /* An operator as the reader of a file describes it. */
 struct vbs_node {

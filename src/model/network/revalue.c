@@ -1,6 +1,5 @@
-/* Copies of networks with other values of parameters: the operators are added to a builder again,
- * with values in memory. */
-#include "model/network/network.h"
+/* Copies of networks with other values of parameters. */
+#include "model/network/copy.h"
 
 #include "base/fail.h"
 
@@ -9,18 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Values that are read at once: many, because coded weights are decoded block by block. */
-#define PIECE_VALUES ((int64_t)1 << 24)
-
 /* A copy that is being made. */
 struct revaluation {
     struct vbs_ctx *ctx;
     const struct vbs_network *network;
     const struct vbs_new_values **given; /* [n_given] ascending by layer, operator, parameter */
     size_t n_given;
-    struct vbs_source *source; /* the owner of the values; the builder's */
-    struct vbs_builder *builder;
-    int *last; /* [layer] the number of its last operator in the builder */
 };
 
 /* ---- the new values ---- */
@@ -118,136 +111,25 @@ static const struct vbs_new_values *find_given(const struct revaluation *r, int 
     return found ? *found : NULL;
 }
 
-/* ---- values ---- */
+/* ---- the copy ---- */
 
-static enum vbs_status read_values(const struct revaluation *r, int layer, int fused,
-                                   enum vbs_parameter what, int64_t count, float *values)
+static int64_t count_values(void *self, int layer, int fused, enum vbs_parameter what)
 {
-    for (int64_t done = 0; done < count; done += PIECE_VALUES) {
-        int64_t left = count - done;
+    const struct revaluation *r = self;
 
-        VBS_TRY(vbs_check_cancel(r->ctx));
-        VBS_TRY(vbs_parameter_values(r->ctx, r->network, layer, fused, what, done,
-                                     left < PIECE_VALUES ? left : PIECE_VALUES, values + done));
-    }
-    return VBS_OK;
+    return vbs_parameter_count(r->network, layer, fused, what);
 }
 
-/* Copies the values of one parameter into the source; *made stays null where the operator does not
- * have it. */
-static enum vbs_status copy_values(const struct revaluation *r, int layer, int fused,
-                                   enum vbs_parameter what, const struct vbs_values **made)
+static enum vbs_status copy_values(void *self, int layer, int fused, enum vbs_parameter what,
+                                   int64_t count, float *values)
 {
-    int64_t count = vbs_parameter_count(r->network, layer, fused, what);
+    const struct revaluation *r = self;
     const struct vbs_new_values *given = find_given(r, layer, fused, what);
-    struct vbs_values *values;
-    float *memory;
 
-    if (count == 0)
-        return VBS_OK;
-    values = vbs_source_alloc(r->source, 1, sizeof *values);
-    memory = vbs_source_alloc(r->source, (size_t)count, sizeof *memory);
-    if (!values || !memory)
-        return vbs_no_memory(r->ctx);
-    if (given)
-        memcpy(memory, given->values, (size_t)count * sizeof *memory);
-    else
-        VBS_TRY(read_values(r, layer, fused, what, count, memory));
-    *values = (struct vbs_values){.name = vbs_parameter_word(what),
-                                  .element = VBS_F32,
-                                  .count = count,
-                                  .memory = memory,
-                                  .file = -1};
-    *made = values;
+    if (!given)
+        return vbs_parameter_read(r->ctx, r->network, layer, fused, what, 0, count, values);
+    memcpy(values, given->values, (size_t)count * sizeof *values);
     return VBS_OK;
-}
-
-static enum vbs_status copy_parameters(const struct revaluation *r, int layer, int fused,
-                                       struct vbs_node *node)
-{
-    for (int what = 0; what < VBS_N_PARAMETERS; what++)
-        VBS_TRY(copy_values(r, layer, fused, (enum vbs_parameter)what, &node->values[what]));
-    return VBS_OK;
-}
-
-/* ---- operators ---- */
-
-static enum vbs_status add_node(struct revaluation *r, int layer, int fused, struct vbs_node *node)
-{
-    VBS_TRY(copy_parameters(r, layer, fused, node));
-    VBS_TRY(vbs_builder_add(r->ctx, r->builder, node));
-    r->last[layer] = vbs_builder_count(r->builder);
-    return VBS_OK;
-}
-
-/* Adds a layer and the operators that are fused with it. */
-static enum vbs_status add_layer(struct revaluation *r, int layer)
-{
-    const struct vbs_layer *l = &r->network->layers[layer];
-    int *inputs = calloc((size_t)l->n_inputs, sizeof *inputs);
-    struct vbs_node node = {.op = l->op,
-                            .name = l->name,
-                            .n_inputs = l->n_inputs,
-                            .inputs = inputs,
-                            .views = l->views,
-                            .attributes = l->attributes,
-                            .operand = l->operand};
-    enum vbs_status status;
-
-    if (!inputs)
-        return vbs_no_memory(r->ctx);
-    for (int i = 0; i < l->n_inputs; i++)
-        inputs[i] = r->last[l->inputs[i]];
-    status = add_node(r, layer, -1, &node);
-    free(inputs);
-    for (int f = 0; f < l->n_fused && status == VBS_OK; f++) {
-        node = (struct vbs_node){.op = l->fused[f].op,
-                                 .name = l->fused[f].name,
-                                 .n_inputs = 1,
-                                 .inputs = &r->last[layer],
-                                 .attributes = l->fused[f].attributes};
-        status = add_node(r, layer, f, &node);
-    }
-    return status;
-}
-
-static enum vbs_status add_operators(struct revaluation *r)
-{
-    const struct vbs_network *network = r->network;
-
-    for (int k = 1; k <= network->n_layers; k++)
-        VBS_TRY(add_layer(r, k));
-    for (int i = 0; i < network->n_outputs; i++)
-        VBS_TRY(vbs_builder_output(r->ctx, r->builder, network->outputs[i].name,
-                                   r->last[network->outputs[i].layer], &network->outputs[i].shape));
-    if (network->whole)
-        vbs_builder_whole(r->builder);
-    return VBS_OK;
-}
-
-static enum vbs_status make_copy(struct revaluation *r, struct vbs_network **copy)
-{
-    const struct vbs_network *network = r->network;
-    struct vbs_network *made;
-    enum vbs_status status;
-    int line;
-
-    r->last = calloc((size_t)network->n_layers + 1, sizeof *r->last);
-    if (!r->last)
-        return vbs_no_memory(r->ctx);
-    VBS_TRY(vbs_builder_new(r->ctx, network->name, network->about, &network->input, &r->builder));
-    r->source = vbs_source_new();
-    if (!r->source)
-        return vbs_no_memory(r->ctx);
-    VBS_TRY(vbs_builder_source(r->ctx, r->builder, r->source));
-    VBS_TRY(add_operators(r));
-    VBS_TRY(vbs_builder_finish(r->ctx, r->builder, &made, &line));
-    status = vbs_network_set_normalise(r->ctx, made, network->normalise);
-    if (status != VBS_OK)
-        vbs_network_free(made);
-    else
-        *copy = made;
-    return status;
 }
 
 enum vbs_status vbs_network_revalue(struct vbs_ctx *ctx, const struct vbs_network *network,
@@ -255,12 +137,12 @@ enum vbs_status vbs_network_revalue(struct vbs_ctx *ctx, const struct vbs_networ
                                     struct vbs_network **copy)
 {
     struct revaluation r = {.ctx = ctx, .network = network};
+    const struct vbs_network_change change = {
+        .self = &r, .count = count_values, .values = copy_values};
     enum vbs_status status = take_given(&r, values, n);
 
     if (status == VBS_OK)
-        status = make_copy(&r, copy);
-    vbs_builder_free(r.builder);
-    free(r.last);
+        status = vbs_network_copy(ctx, network, &change, copy);
     free(r.given);
     return status;
 }
