@@ -5,9 +5,10 @@
  */
 #include "vbslab/model.h"
 
-#include "cases/backend_cases.h"
+#include "cases/network_cases.h"
 #include "support/tap.h"
-#include "support/vbz_help.h"
+
+#include "model/network/network.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -58,19 +59,6 @@ static const char *const MODELS[] = {
 
 static char path[] = "/tmp/t_export.XXXXXX.onnx";
 
-static float *values_of(const struct vbs_network *network, int k, int f, int what)
-{
-    int64_t n = vbs_parameter_count(network, k, f, (enum vbs_parameter)what);
-    float *values = malloc((size_t)n * sizeof *values + 1);
-
-    if (values && vbs_parameter_values(NULL, network, k, f, (enum vbs_parameter)what, 0, n,
-                                       values) != VBS_OK) {
-        free(values);
-        return NULL;
-    }
-    return values;
-}
-
 static bool same_parameter(const struct vbs_network *a, const struct vbs_network *b, int k, int f,
                            int what)
 {
@@ -82,8 +70,8 @@ static bool same_parameter(const struct vbs_network *a, const struct vbs_network
         return false;
     if (a->layers[k].op == VBS_OP_GATHER)
         return true; /* negative indices are read as positive ones */
-    left = values_of(a, k, f, what);
-    right = values_of(b, k, f, what);
+    left = parameter_values(a, k, f, what);
+    right = parameter_values(b, k, f, what);
     same = left && right && memcmp(left, right, (size_t)n * sizeof *left) == 0;
     free(left);
     free(right);
@@ -177,11 +165,12 @@ static bool check_equal(const char *name, const struct vbs_network *network)
     return same;
 }
 
-static void check_network(const char *name, const struct vbs_network *network)
+static void check_network(const char *name, const struct vbs_network *network, void *self)
 {
     struct vbs_network *loaded = written(name, network);
     bool same = loaded && vbs_network_hash(loaded) == vbs_network_plain_hash(network);
 
+    (void)self;
     ok(same, "%s is written and read", name);
     if (loaded && !same) {
         describe(network);
@@ -193,66 +182,36 @@ static void check_network(const char *name, const struct vbs_network *network)
     vbs_network_free(loaded);
 }
 
-static void check_model(const char *model)
+static void check_backend_case(const char *name, const struct vbs_network *network, void *self)
 {
-    struct vbs_ctx ctx = {0};
-    struct vbs_network *network = NULL;
-
-    if (vbs_network_load(&ctx, model, NULL, &network) != VBS_OK)
-        bail_out("%s: %s", model, vbs_detail(&ctx));
-    check_network(model, network);
-    vbs_network_free(network);
+    if (strcmp(name, "concat of plain and blocked") == 0)
+        check_equal(name, network); /* has a concat of one input */
+    else
+        check_network(name, network, self);
 }
 
-static void check_cases(void)
-{
-    struct vbs_ctx ctx = {0};
-    struct vbs_network *network;
-    int n_cases = 0, n_same = 0;
+struct counts {
+    int n_cases, n_same;
+};
 
-    for (const struct backend_case *c = backend_cases; c->name; c++) {
-        network = NULL;
-        if (backend_case_network(&ctx, c, &network) != VBS_OK)
-            bail_out("%s: %s", c->name, vbs_detail(&ctx));
-        if (strcmp(c->name, "concat of plain and blocked") == 0)
-            check_equal(c->name, network); /* has a concat of one input */
-        else
-            check_network(c->name, network);
-        vbs_network_free(network);
+static void check_operator_case(const char *name, const struct vbs_network *network, void *self)
+{
+    struct counts *counts = self;
+
+    if (network->input.n_dims == VBS_MAX_DIMS) {
+        struct vbs_network *loaded = NULL;
+        struct vbs_ctx ctx = {0};
+
+        ok(vbs_network_export(&ctx, network, path) == VBS_OK &&
+               vbs_network_load(&ctx, path, NULL, &loaded) == VBS_UNSUPPORTED,
+           "an input of 8 dimensions and a batch is written, but not read");
+    } else {
+        counts->n_cases++;
+        counts->n_same += check_equal(name, network);
     }
-    for (int i = 0; operator_case_at(i); i++) {
-        network = NULL;
-        if (operator_case_network(&ctx, operator_case_at(i), &network) != VBS_OK)
-            bail_out("%s: %s", operator_case_at(i)->name, vbs_detail(&ctx));
-        if (network->input.n_dims == VBS_MAX_DIMS) {
-            struct vbs_network *loaded = NULL;
-
-            ok(vbs_network_export(&ctx, network, path) == VBS_OK &&
-                   vbs_network_load(&ctx, path, NULL, &loaded) == VBS_UNSUPPORTED,
-               "an input of 8 dimensions and a batch is written, but not read");
-        } else {
-            n_cases++;
-            n_same += check_equal(operator_case_at(i)->name, network);
-        }
-        vbs_network_free(network);
-    }
-    ok(n_same * 10 >= n_cases * 8, "%d of %d cases of operators are read as the same network",
-       n_same, n_cases);
 }
 
-/* ---- coded weights, failures ---- */
-
-static void check_coded(void)
-{
-    static const struct vbz_recipe RECIPE = {
-        .density = 0.5, .bits = 2, .options = {VBS_CODING_JOINT, 4, 16, 64}, .any_form = true};
-    struct vbs_network *network = vbz_network("tests/data/onnx/external.onnx", &RECIPE);
-
-    if (!network)
-        bail_out("no network with coded weights");
-    check_network("a network with coded weights", network);
-    vbs_network_free(network);
-}
+/* ---- failures ---- */
 
 static const char LARGE[] = "model large\ninput 32768x1x1\nfc a out=32768\nfc b out=32768\n";
 
@@ -285,11 +244,14 @@ static void check_refusals(void)
 int main(void)
 {
     int file = mkstemps(path, 5);
+    struct counts counts = {0};
 
-    for (size_t i = 0; i < sizeof MODELS / sizeof MODELS[0]; i++)
-        check_model(MODELS[i]);
-    check_cases();
-    check_coded();
+    each_model(MODELS, sizeof MODELS / sizeof MODELS[0], check_network, NULL);
+    each_backend_case(check_backend_case, NULL);
+    each_operator_case(check_operator_case, &counts);
+    ok(counts.n_same * 10 >= counts.n_cases * 8,
+       "%d of %d cases of operators are read as the same network", counts.n_same, counts.n_cases);
+    one_with_coded_weights(check_network, NULL);
     check_refusals();
     close(file);
     unlink(path);

@@ -5,9 +5,10 @@
  */
 #include "vbslab/model.h"
 
-#include "cases/backend_cases.h"
+#include "cases/network_cases.h"
 #include "support/tap.h"
-#include "support/vbz_help.h"
+
+#include "model/network/network.h"
 
 #include <stdlib.h>
 
@@ -29,19 +30,6 @@ static const char *const MODELS[] = {
 static int64_t count(const struct vbs_network *network, int k, int f, int what)
 {
     return vbs_parameter_count(network, k, f, (enum vbs_parameter)what);
-}
-
-static float *values_of(const struct vbs_network *network, int k, int f, int what)
-{
-    int64_t n = count(network, k, f, what);
-    float *values = malloc((size_t)n * sizeof *values + 1);
-
-    if (values && vbs_parameter_values(NULL, network, k, f, (enum vbs_parameter)what, 0, n,
-                                       values) != VBS_OK) {
-        free(values);
-        return NULL;
-    }
-    return values;
 }
 
 /* Gives the number of parameters of layer k that are weights, without running statistics. */
@@ -83,7 +71,8 @@ static int n_different(const struct vbs_network *a, const struct vbs_network *b)
     for (int k = 1; k <= a->n_layers; k++)
         for (int f = -1; f < a->layers[k].n_fused; f++)
             for (int what = 0; what < VBS_N_PARAMETERS; what++) {
-                float *left = values_of(a, k, f, what), *right = values_of(b, k, f, what);
+                float *left = parameter_values(a, k, f, what),
+                      *right = parameter_values(b, k, f, what);
                 size_t bytes = (size_t)count(a, k, f, what) * sizeof *left;
 
                 n += !left || !right || memcmp(left, right, bytes) != 0;
@@ -149,8 +138,8 @@ static int n_wrong(const struct vbs_network *before, const struct vbs_network *a
 
     for (int i = 0; i < changes->n; i++) {
         const struct vbs_new_values *v = &changes->values[i];
-        float *got = values_of(after, v->layer, v->fused, (int)v->what);
-        float *old = values_of(before, v->layer, v->fused, (int)v->what);
+        float *got = parameter_values(after, v->layer, v->fused, (int)v->what);
+        float *old = parameter_values(before, v->layer, v->fused, (int)v->what);
         const float *want = i % 2 == 0 ? v->values : old;
 
         wrong += !got || !old || memcmp(got, want, (size_t)v->count * sizeof *got) != 0;
@@ -160,13 +149,14 @@ static int n_wrong(const struct vbs_network *before, const struct vbs_network *a
     return wrong;
 }
 
-static void check_network(const char *name, const struct vbs_network *network)
+static void check_network(const char *name, const struct vbs_network *network, void *self)
 {
     struct vbs_ctx ctx = {0};
     struct changes changes = {0};
     struct vbs_network *copy = NULL, *changed = NULL, *again = NULL;
     int n_counts = 0;
 
+    (void)self;
     for (int k = 1; k <= network->n_layers; k++)
         n_counts += count_learned(network, k) != network->layers[k].parameters;
     is_int(n_counts, 0, name);
@@ -191,50 +181,11 @@ static void check_network(const char *name, const struct vbs_network *network)
     vbs_network_free(again);
 }
 
-static void check_model(const char *model)
-{
-    struct vbs_ctx ctx = {0};
-    struct vbs_network *network = NULL;
-
-    if (vbs_network_load(&ctx, model, NULL, &network) != VBS_OK)
-        bail_out("%s: %s", model, vbs_detail(&ctx));
-    check_network(model, network);
-    vbs_network_free(network);
-}
-
-static void check_cases(void)
-{
-    struct vbs_ctx ctx = {0};
-    struct vbs_network *network;
-
-    for (const struct backend_case *c = backend_cases; c->name; c++) {
-        network = NULL;
-        if (backend_case_network(&ctx, c, &network) != VBS_OK)
-            bail_out("%s: %s", c->name, vbs_detail(&ctx));
-        check_network(c->name, network);
-        vbs_network_free(network);
-    }
-    for (int i = 0; operator_case_at(i); i++) {
-        network = NULL;
-        if (operator_case_network(&ctx, operator_case_at(i), &network) != VBS_OK)
-            bail_out("%s: %s", operator_case_at(i)->name, vbs_detail(&ctx));
-        check_network(operator_case_at(i)->name, network);
-        vbs_network_free(network);
-    }
-}
-
 /* Coded weights become plain ones, also when their file is gone. */
-static void check_coded(void)
+static void check_coded(const char *name, const struct vbs_network *network, void *self)
 {
-    static const struct vbz_recipe RECIPE = {
-        .density = 0.5, .bits = 2, .options = {VBS_CODING_JOINT, 4, 16, 64}, .any_form = true};
-    struct vbs_network *network = vbz_network("tests/data/onnx/external.onnx", &RECIPE);
-
-    if (!network)
-        bail_out("no network with coded weights");
     ok(vbs_network_hash(network) != vbs_network_plain_hash(network), "weights are coded");
-    check_network("coded weights", network);
-    vbs_network_free(network);
+    check_network(name, network, self);
 }
 
 /* ---- refusals ---- */
@@ -323,10 +274,10 @@ static void check_refusals(void)
 
 int main(void)
 {
-    for (size_t i = 0; i < sizeof MODELS / sizeof MODELS[0]; i++)
-        check_model(MODELS[i]);
-    check_cases();
-    check_coded();
+    each_model(MODELS, sizeof MODELS / sizeof MODELS[0], check_network, NULL);
+    each_backend_case(check_network, NULL);
+    each_operator_case(check_network, NULL);
+    one_with_coded_weights(check_coded, NULL);
     check_refusals();
     return done_testing();
 }
