@@ -88,9 +88,10 @@ static const struct cli_option OPTIONS[] = {
     {"output", "NAME.vbz",
      "the file to write; an older one is replaced when the new one is complete"},
     {"density", "LIST",
-     "the part of the weights that remains, the largest in magnitude: 0.3, or 70% pruned; "
-     "for layers conv=0.4,fc6=91%; or comp-alexnet, comp-vgg-16, the layers' own as COMP's Table I "
-     "has them (default 1: only zeros are left out)"},
+     "the part of the weights that remains, the largest in magnitude: 0.3, or for layers "
+     "conv=0.4,fc6=0.09; or a preset, which stands alone: 70%, 80% or 90% of all layers pruned, or "
+     "comp-alexnet, comp-vgg-16, the layers' own as COMP's Table I has them (default 1: only zeros "
+     "are left out)"},
     {"bits", "LIST",
      "of an index into the layer's shared values, 1 to 16, as 6 or conv=8,fc=5,fc8=6; all values "
      "stay exact where a layer has at most 2^BITS - 1 besides 0 (default conv=8,fc=5; of a .vbz "

@@ -49,7 +49,7 @@ row_is()
 
 # --- what is coded, and how ---
 
-run compress tiny.net -o t.vbz --density 25% --csv && mv out csv
+run compress tiny.net -o t.vbz --density 0.75 --csv && mv out csv
 [ $code -eq 0 ] && [ -s t.vbz ] && [ ! -s err ]
 report $? "a network is compressed"
 row_is "few weights stay dense" c1 form=dense "reason=few weights" weights=576 stored_bytes=2304 nonzero=
@@ -62,7 +62,7 @@ stored=$(row f1 stored_bytes)
     [ "$(row f1 comp_bytes)" -lt "$(row f1 bytes_bytes)" ] && [ "$(row f1 bytes_bytes)" -lt "$(row f1 csr_bytes)" ]
 report $? "sizes are in their order"
 
-run compress tiny.net -o u.vbz --density 25%,conv=0.5,c3=0.1 --bits 4,f1=6,c1=3 --index-bits c3=3 --csv && mv out csv
+run compress tiny.net -o u.vbz --density 0.75,conv=0.5,c3=0.1 --bits 4,f1=6,c1=3 --index-bits c3=3 --csv && mv out csv
 row_is "a layer that is named is coded" c1 form=joint bits=3 nonzero=288
 row_is "what names a layer goes first" c3 nonzero=461 bits=4 index_bits=3
 row_is "then its kind, then all" f1 nonzero=48000 bits=6
@@ -73,30 +73,34 @@ done
 run compress tiny.net -o u.vbz --density f1=0.1,7=0 --bits 12 --csv
 [ $code -eq 2 ] && grep -q "no layer '7'" err
 report $? "a layer without weights cannot be named"
+run compress tiny.net -o u.vbz --density 80% --csv && mv out csv
+row_is "80% is a preset: so much of all layers is pruned" f1 nonzero=12800
+run compress tiny.net -o u.vbz --density 80% --json && grep -q '"preset": "80%"' out
+report $? "of which the JSON tells the name"
 for form in comp joint bytes; do
-    run compress tiny.net -o $form.vbz --density 30% --format $form --block 3x100 --csv && mv out csv
+    run compress tiny.net -o $form.vbz --density 0.7 --format $form --block 3x100 --csv && mv out csv
     row_is "form $form" f1 form=$form block_rows=3 block_columns=100
 done
 run compress tiny.net -o u.vbz --bits 14 --csv && mv out csv
 row_is "joint has at most 13 bits; comp is stored then" f1 form=comp joint_bytes=
 
-run compress tiny.net -o u.vbz --density 30% --csv && mv out csv
+run compress tiny.net -o u.vbz --density 0.7 --csv && mv out csv
 least=$(row f1 value_bits)
-run compress tiny.net -o u.vbz --density 30% --excess f1=50% --csv && mv out csv
+run compress tiny.net -o u.vbz --density 0.7 --excess f1=50% --csv && mv out csv
 awk -v a="$(row f1 value_bits)" -v b="$least" 'BEGIN { exit !(a < b) }'
 report $? "a larger error makes codes shorter"
 
 # --- the table ---
 
-run compress tiny.net -o u.vbz --density 25%
+run compress tiny.net -o u.vbz --density 0.75
 [ $code -eq 0 ] && grep -q '^ *1  c1 .*  dense$' out && grep -q '^ *4  f1 .*  75.0%   5+.*  joint$' out &&
     grep -q '^network: 271.1 KiB of parameters before, [0-9.]* KiB now, [0-9.]* times smaller' out &&
     grep -q '^dense: layers of fewer than 1024 weights' out && grep -q '^weights: seeded, not trained' out
 report $? "a table with its words explained, and weights that are seeded"
-run compress tiny.net -o v.vbz --density 25%,conv=50% --bits 8
+run compress tiny.net -o v.vbz --density 0.75,conv=0.5 --bits 8
 [ $code -eq 0 ] && grep -q '^ *1  c1 .*  dense$' out
 report $? "a kind does not name a layer"
-run compress tiny.net -o v.vbz --density 25% --bits c1=8,c2=8
+run compress tiny.net -o v.vbz --density 0.75 --bits c1=8,c2=8
 [ $code -eq 0 ] && ! grep -q 'dense:' out
 report $? "where none stays dense there is no word on it"
 run compress u.vbz -o v.vbz
@@ -110,7 +114,7 @@ report $? "and larger ones are called larger"
 
 # Bits of a distance that compress chooses make no form of a layer larger than any other bits do. The
 # smallest form is stored.
-for density in 60% 98%; do
+for density in 0.4 0.02; do
     run compress tiny.net -o u.vbz --density $density --csv && mv out csv
     for layer in c3 f1; do
         least=
@@ -137,7 +141,7 @@ sed 's/^/# /' larger >&2
 [ ! -s larger ]
 report $? "no other bits of a distance and no other form are smaller"
 
-run compress tiny.net -o mixed.vbz --density 60% --format bytes,fc=comp,c1=auto --bits c1=4 --json && mv out mixed.json
+run compress tiny.net -o mixed.vbz --density 0.4 --format bytes,fc=comp,c1=auto --bits c1=4 --json && mv out mixed.json
 [ $code -eq 0 ] && [ "$(member mixed.json any_form)" = false ] && run models show mixed.vbz &&
     grep -q 'c3 .* bytes only .*f1 .* comp only' <<END
 $(tr '\n' ' ' <out)
@@ -209,7 +213,7 @@ report $? "a file of another network is refused"
 
 # Other weights under the name of the file have no profile, whatever was measured before.
 cp t.vbz first.vbz
-run compress tiny.net -o t.vbz --density 95%
+run compress tiny.net -o t.vbz --density 0.05
 refuses "other coded weights of the same name are not measured" 1 \
     "are of another network with this name, of other layers or other coded weights; run 'vbslab measure ./t.vbz' first" \
     plan ./t.vbz --memory 1MiB
@@ -230,7 +234,7 @@ report $? "and the first one by the first weights"
 # --- ONNX ---
 
 cp "$DATA/onnx/external.onnx" "$DATA/onnx/external.bin" .
-run compress external.onnx -o x.vbz --density 50% --bits 1=8,2=6 --csv && mv out csv
+run compress external.onnx -o x.vbz --density 0.5 --bits 1=8,2=6 --csv && mv out csv
 cut -d, -f2,4 csv >forms
 rm external.bin external.onnx
 run models show x.vbz
@@ -281,9 +285,14 @@ refuses "a place where nothing can be written" 1 "cannot create '/proc/x.vbz'" c
 refuses "a folder in place of the file" 1 "'folder.vbz': no regular file" compress tiny.net -o folder.vbz
 refuses "a density above 1" 2 "--density '1.5'" compress tiny.net -o x.vbz --density 1.5
 refuses "a density that is no number" 2 "--density 'nan'" compress tiny.net -o x.vbz --density nan
-refuses "a preset in a list" 2 "a preset, comp-alexnet or comp-vgg-16, stands alone" \
+refuses "a preset in a list" 2 "a preset stands alone: comp-alexnet, comp-vgg-16, or 70%, 80% or 90% pruned" \
     compress tiny.net -o x.vbz --density comp-alexnet,f1=0.1
 refuses "more than all" 2 "--density '101%'" compress tiny.net -o x.vbz --density 101%
+refuses "a percentage that is no preset" 2 \
+    "--density '10%': 0.1 keeps 10% of the weights, and 0.9 prunes 10%; percentages are presets" \
+    compress tiny.net -o x.vbz --density 10%
+refuses "a percentage in a list" 2 "--density '90%': 0.9 keeps 90% of the weights, and 0.1 prunes 90%" \
+    compress tiny.net -o x.vbz --density f1=90%
 refuses "17 bits" 2 "--bits" compress tiny.net -o x.vbz --bits 17
 refuses "9 bits of a distance" 2 "--index-bits" compress tiny.net -o x.vbz --index-bits 9
 refuses "an excess below 0" 2 "--excess '-1'" compress tiny.net -o x.vbz --excess -1

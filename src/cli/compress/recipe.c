@@ -13,14 +13,18 @@
 #define DEFAULT_FC_BITS   5
 #define N_LISTS           5
 
-/* COMP, Table I: percent of the weights that are pruned, layer by layer. */
+/* Percent of the weights that are pruned: layer by layer as in COMP's Table I, or of all layers. */
 static const struct preset {
     const char *name;
-    int n_conv, n_fc, index_bits;
+    int n_conv, n_fc;  /* both 0: all layers have the first density */
+    int index_bits;    /* 0: those that make each form smallest */
     double pruned[16]; /* convolutions, then inner products */
 } PRESETS[] = {
     {"comp-alexnet", 5, 3, 4, {16, 62, 65, 63, 37, 91, 91, 75}},
     {"comp-vgg-16", 13, 3, 5, {42, 78, 66, 64, 47, 76, 58, 68, 73, 66, 65, 71, 64, 96, 96, 77}},
+    {"70%", 0, 0, 0, {70}},
+    {"80%", 0, 0, 0, {80}},
+    {"90%", 0, 0, 0, {90}},
 };
 
 /* Reads the value of an option, for one layer or for several. */
@@ -47,16 +51,19 @@ static enum vbs_status read_density(struct vbs_ctx *ctx, const char *text, doubl
 {
     char *end;
     double number = strtod(text, &end);
-    bool percent = end != text && strcmp(end, "%") == 0;
 
-    if (end == text || (*end && !percent) || !isfinite(number) || number < 0 ||
-        number > (percent ? 100 : 1))
+    if (end != text && strcmp(end, "%") == 0 && number >= 0 && number <= 100)
+        return vbs_fail(ctx, VBS_USAGE,
+                        "--density '%.40s': %g keeps %g%% of the weights, and %g prunes %g%%; "
+                        "percentages are presets, which stand alone: 70%%, 80%% or 90%% pruned",
+                        text, number / 100, number, 1 - number / 100, number);
+    if (end == text || *end || !isfinite(number) || number < 0 || number > 1)
         return vbs_fail(ctx, VBS_USAGE,
                         "--density '%.40s': a density is a number from 0 to 1, the part of the "
-                        "weights that remains, or the part that is pruned, from 0%% to 100%%; a "
-                        "preset, comp-alexnet or comp-vgg-16, stands alone",
+                        "weights that remains; a preset stands alone: comp-alexnet, comp-vgg-16, "
+                        "or 70%%, 80%% or 90%% pruned",
                         text);
-    *value = percent ? 1 - number / 100 : number;
+    *value = number;
     return VBS_OK;
 }
 
@@ -205,13 +212,14 @@ static const struct preset *find_preset(const char *name)
 static enum vbs_status take_preset(struct vbs_ctx *ctx, const struct preset *preset,
                                    const struct vbs_network *network, double *densities)
 {
+    bool alike = preset->n_conv + preset->n_fc == 0;
     int n_conv = 0, n_fc = 0;
 
     for (int k = 1; k <= network->n_layers; k++) {
         n_conv += network->layers[k].op == VBS_OP_CONV;
         n_fc += network->layers[k].op == VBS_OP_FC;
     }
-    if (n_conv != preset->n_conv || n_fc != preset->n_fc)
+    if (!alike && (n_conv != preset->n_conv || n_fc != preset->n_fc))
         return vbs_fail(ctx, VBS_USAGE,
                         "--density %s is for %d convolutions and %d inner products, and '%.100s' "
                         "has %d and %d",
@@ -219,9 +227,11 @@ static enum vbs_status take_preset(struct vbs_ctx *ctx, const struct preset *pre
     n_conv = 0;
     n_fc = preset->n_conv;
     for (int k = 1; k <= network->n_layers; k++)
-        if (can_be_coded(network, k))
-            densities[k] =
-                1 - preset->pruned[network->layers[k].op == VBS_OP_CONV ? n_conv++ : n_fc++] / 100;
+        if (can_be_coded(network, k)) {
+            int i = network->layers[k].op == VBS_OP_CONV ? n_conv++ : n_fc++;
+
+            densities[k] = 1 - preset->pruned[alike ? 0 : i] / 100;
+        }
     return VBS_OK;
 }
 
