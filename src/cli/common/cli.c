@@ -244,6 +244,22 @@ static void format_left(double left_s, char *buffer, size_t size)
         snprintf(buffer, size, "%ld:%02ld:%02ld", s / 3600, s / 60 % 60, s % 60);
 }
 
+/* Writes the rate as percent of the whole in a second, a minute or an hour, whichever is 1 or more,
+ * or "-" before it is known. */
+static void format_rate(double done, double elapsed_s, char *buffer, size_t size)
+{
+    double percent = 100 * done / elapsed_s;
+
+    if (elapsed_s < RATE_AFTER_S || percent * 3600 < 0.05)
+        snprintf(buffer, size, "-");
+    else if (percent >= 1)
+        snprintf(buffer, size, "%.1f%%/s", percent);
+    else if (percent * 60 >= 1)
+        snprintf(buffer, size, "%.1f%%/min", percent * 60);
+    else
+        snprintf(buffer, size, "%.1f%%/h", percent * 3600);
+}
+
 /* Cuts line to columns, behind a word if possible, but not before the first from bytes, and never
  * inside a character of several bytes. */
 static void cut_line(char *line, int columns, size_t from)
@@ -267,19 +283,17 @@ static void draw(void *self, double done, double left_s, const char *text)
 {
     struct cli *cli = self;
     double now = vbs_clock_s(), elapsed_s = now - cli->bar.start_s;
-    char line[LINE_SIZE], bar[BAR_WIDTH + 1], left[24], rate[24] = "-";
+    char line[LINE_SIZE], bar[BAR_WIDTH + 1], left[24], rate[24];
     size_t at;
 
-    cli->bar.n_reports++;
     if (cli->bar.drawn && now - cli->bar.drawn_s < REDRAW_EVERY_S)
         return;
     for (int i = 0; i < BAR_WIDTH; i++)
         bar[i] = i < (int)(done * BAR_WIDTH + 0.5) ? '#' : '.';
     bar[BAR_WIDTH] = '\0';
     format_left(left_s, left, sizeof left);
-    if (elapsed_s > RATE_AFTER_S)
-        snprintf(rate, sizeof rate, "%.1f", cli->bar.n_reports / elapsed_s);
-    at = (size_t)snprintf(line, sizeof line, "[%s] %3d%%  %s/s  %s left  ", bar, (int)(100 * done),
+    format_rate(done, elapsed_s, rate, sizeof rate);
+    at = (size_t)snprintf(line, sizeof line, "[%s] %3d%%  %s  %s left  ", bar, (int)(100 * done),
                           rate, left);
     snprintf(line + at, sizeof line - at, "%s", text);
     cut_line(line, cli_columns_of(STDERR_FILENO) - 1, at);

@@ -15,7 +15,6 @@
 /* The progress bar. Internal to cli.c. */
 struct cli_bar {
     bool drawn;
-    int n_reports;
     double start_s, drawn_s;
 };
 
