@@ -48,4 +48,8 @@ code=$?
 [ $code -eq 0 ] && [ "$(cat out)" = 4 ] &&
     [ "$(grep -c 'warning: copies of weights are not measured: cannot make a file' err)" -eq 1 ]
 report $? "a disk without room is a warning"
+
+run measure tiny.net --backend onednn --batches 1,2 --threads 1 --no-copies --time-limit 1e-6
+[ $code -eq 0 ] && grep -q 'tiny: --time-limit 1e-06 was too short: every kernel at every batch runs' err
+report $? "a limit that is too short for all batches is told"
 finish

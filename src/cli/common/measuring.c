@@ -143,6 +143,11 @@ static enum vbs_status measure_session(struct cli *cli, const struct cli_measuri
     if (status != VBS_OK)
         goto done;
     note_end(cli, network->name, session, &report, *id, vbs_store_run_resumed(run), what);
+    if (how->options.time_limit_s > 0 && report.total_s > options.time_limit_s)
+        cli_note(cli,
+                 "%s: --time-limit %g was too short: every kernel at every batch runs at least "
+                 "once; --batches with fewer of them takes less time",
+                 network->name, how->options.time_limit_s);
 done:
     vbs_store_run_free(run);
     return status;
