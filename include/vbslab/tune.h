@@ -280,7 +280,7 @@ enum vbs_status vbs_search_importance(struct vbs_ctx *ctx, const struct vbs_sear
  */
 enum vbs_status vbs_search_predict(struct vbs_ctx *ctx, const struct vbs_search_space *space,
                                    const double *points, const double *values, int n,
-                                   const double *at, int n_at, uint64_t seed, double *mean,
+                                   const double *at, int n_at, double *mean,
                                    double *deviation) VBS_MUST_CHECK;
 
 #ifdef __cplusplus

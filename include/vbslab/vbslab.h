@@ -29,6 +29,7 @@
 #include "vbslab/train.h"
 #include "vbslab/training.h"
 #include "vbslab/trials.h"
+#include "vbslab/tune.h"
 #include "vbslab/units.h"
 
 #endif
