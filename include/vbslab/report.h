@@ -11,6 +11,7 @@
 #include "vbslab/measure.h"
 #include "vbslab/plan.h"
 #include "vbslab/replay.h"
+#include "vbslab/sensitivity.h"
 #include "vbslab/units.h"
 
 #include <stddef.h>
@@ -263,6 +264,19 @@ enum vbs_status vbs_executed_plot(struct vbs_ctx *ctx, const struct vbs_profile 
                                   const struct vbs_replay *replay,
                                   const struct vbs_exec_report *executed,
                                   const char *path) VBS_MUST_CHECK;
+
+/*
+ * Draws accuracy against the share of channels that is removed, with a curve for each group that
+ * has points; a second panel shows accuracies behind retraining where the points have them. name is
+ * the title. A band marks what a range of vbs_sensitivity_propose with this fall may lose.
+ *
+ * VBS_USAGE: no point of the whole network, no point of a group, or the path has another ending.
+ * Other errors and formats are those of vbs_compare_plot.
+ */
+enum vbs_status vbs_sensitivity_plot(struct vbs_ctx *ctx, const char *name,
+                                     const struct vbs_prune_groups *groups,
+                                     const struct vbs_sensitivity_point *points, int n_points,
+                                     double fall, const char *path) VBS_MUST_CHECK;
 
 #ifdef __cplusplus
 }

@@ -19,6 +19,7 @@
 #include "vbslab/profile.h"
 #include "vbslab/progress.h"
 #include "vbslab/prune.h"
+#include "vbslab/sensitivity.h"
 #include "vbslab/replay.h"
 #include "vbslab/report.h"
 #include "vbslab/schedule.h"
