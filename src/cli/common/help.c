@@ -122,8 +122,9 @@ static void print_argument(const struct cli *cli, const struct cli_argument *arg
     print_wrapped(cli, argument->help, left, left);
 }
 
-/* Gives the column where help begins, common to both tables. */
-static int help_column(const struct cli_command *command)
+/* Gives the column where help begins, common to all tables: the options, and those of the command,
+ * or the commands. */
+static int help_column(const struct cli *cli, const struct cli_command *command)
 {
     const struct cli_option *tables[] = {command ? command->options : cli_globals, cli_globals};
     int left = 0;
@@ -139,6 +140,9 @@ static int help_column(const struct cli_command *command)
     for (const struct cli_argument *a = command ? command->arguments : NULL; a && a->word; a++)
         if (2 + (int)strlen(a->word) > left)
             left = 2 + (int)strlen(a->word);
+    for (int i = 0; !command && cli->commands[i]; i++)
+        if (2 + (int)strlen(cli->commands[i]->name) > left)
+            left = 2 + (int)strlen(cli->commands[i]->name);
     return left + 2;
 }
 
@@ -160,7 +164,7 @@ static const struct cli_argument EXIT_CODES[] = {
 
 void cli_print_help(const struct cli *cli)
 {
-    int left = help_column(NULL);
+    int left = help_column(cli, NULL);
 
     fputs("usage: vbslab [--db FILE] [--quiet] COMMAND [ARGUMENTS]\n\n", stdout);
     print_wrapped(cli,
@@ -184,7 +188,7 @@ void cli_print_help(const struct cli *cli)
 
 void cli_print_command_help(const struct cli *cli, const struct cli_command *command)
 {
-    int left = help_column(command);
+    int left = help_column(cli, command);
     int at = printf("usage: vbslab %s", command->name);
 
     if (command->usage[0]) {
