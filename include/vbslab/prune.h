@@ -176,8 +176,10 @@ enum vbs_status vbs_prune_apply(struct vbs_ctx *ctx, const struct vbs_network *n
                                 const struct vbs_prune_groups *groups, const double *scores,
                                 const int64_t *keep, struct vbs_network **pruned) VBS_MUST_CHECK;
 
-/* Makes a network of the shapes that vbs_prune_apply would give, with seeded parameters: it has the
- * same hash, work and time, and needs no weights to be read. Errors and owner as there. */
+/* Makes a network of the shapes that vbs_prune_apply would give, with seeded parameters: it has
+ * tensors and work of the same sizes, and needs no weights to be read. Only where a slice begins
+ * among channels, or how many of a padding's lie in front of others, may differ. Errors and owner
+ * as there. */
 enum vbs_status vbs_prune_shapes(struct vbs_ctx *ctx, const struct vbs_network *network,
                                  const struct vbs_prune_groups *groups, const int64_t *keep,
                                  struct vbs_network **pruned) VBS_MUST_CHECK;

@@ -120,6 +120,7 @@ static enum vbs_status divide_all(struct set_division *d)
     d->count = calloc(n, sizeof *d->count);
     d->channel = malloc(n * sizeof *d->channel);
     d->sets = malloc(n * sizeof *d->sets);
+    d->n_parts = 1; /* all sets are in part 0 */
     if (!d->part || !d->count || !d->channel || !d->sets)
         return vbs_no_memory(d->map->ctx);
     for (int k = 1; k <= d->map->network->n_layers; k++)

@@ -80,6 +80,8 @@ static int64_t parameters_each(const struct vbs_layer *l, int axis)
     if (l->operand.n_dims > 0 && operand >= 0 && l->operand.dim[operand] > 1 &&
         vbs_op_class(l->op) == VBS_CLASS_BINARY)
         each += vbs_shape_elements(&l->operand) / l->operand.dim[operand];
+    if (l->op == VBS_OP_GATHER && axis == l->attributes.gather.axis)
+        each++;
     if (axis == 0 &&
         (l->op == VBS_OP_BATCHNORM || l->op == VBS_OP_SCALE || l->op == VBS_OP_INSTANCE_NORM)) {
         int64_t own = l->parameters;
