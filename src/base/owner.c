@@ -1,10 +1,15 @@
 /*
- * An owner is written as "BOOT SPACE PID START": the kernel's id of this boot, its name for the
- * process id namespace, the process id there, and when the process started in ticks since boot. A
- * process id alone may belong to another process by now; together with the start it is unique.
+ * An owner is written as "BOOT SPACE PID START HOST": the kernel's id of this boot, its name for
+ * the process id namespace, the process id there, when the process started in ticks since boot, and
+ * the name of the machine. A process id alone may belong to another process by now; together with
+ * the start it is unique.
  *
- * The processes of another namespace (another container) cannot be seen from here. Such an owner
- * counts as alive while it has stored something within the last ten minutes.
+ * A process of an earlier boot of this machine is gone. The processes of another namespace (another
+ * container) or another machine cannot be seen from here. Such an owner counts as alive while it
+ * has stored something within the last ten minutes, by a clock that may differ from this one by as
+ * much. Where it is taken for gone and still runs, nothing is lost nor counted twice: whatever it
+ * stores next is refused, because it is no longer the owner. Owners without a name of the machine,
+ * which earlier versions wrote, count as owners of this one.
  */
 #include "base/owner.h"
 
@@ -22,6 +27,7 @@ struct owner {
     char space[32];
     int pid;
     unsigned long long start; /* 0: unknown */
+    char host[65];            /* "": unknown */
 };
 
 /* Reads the first word of a small file, or "-". */
@@ -76,6 +82,7 @@ static struct owner self(void)
         snprintf(owner.space, sizeof owner.space, "-");
     if (!read_process(owner.pid, &state, &owner.start))
         owner.start = 0;
+    read_word("/proc/sys/kernel/hostname", owner.host, sizeof owner.host);
     return owner;
 }
 
@@ -83,14 +90,18 @@ void vbs_owner_self(char owner[VBS_OWNER_SIZE])
 {
     struct owner own = self();
 
-    snprintf(owner, VBS_OWNER_SIZE, "%s %s %d %llu", own.boot, own.space, own.pid, own.start);
+    snprintf(owner, VBS_OWNER_SIZE, "%s %s %d %llu %s", own.boot, own.space, own.pid, own.start,
+             own.host);
 }
 
 static bool read_owner(const char *text, struct owner *owner)
 {
-    return sscanf(text, "%47s %31s %d %llu", owner->boot, owner->space, &owner->pid,
-                  &owner->start) == 4 &&
-           owner->pid > 0;
+    int n = sscanf(text, "%47s %31s %d %llu %64s", owner->boot, owner->space, &owner->pid,
+                   &owner->start, owner->host);
+
+    if (n == 4)
+        owner->host[0] = '\0';
+    return n >= 4 && owner->pid > 0;
 }
 
 /* Gives whether a process of this boot and namespace runs. */
@@ -104,15 +115,25 @@ static bool runs(const struct owner *other)
     return state != 'Z' && state != 'X' && (other->start == 0 || start == other->start);
 }
 
+/* Gives whether the owner is of another machine, as far as names tell. */
+static bool is_elsewhere(const struct owner *own, const struct owner *other)
+{
+    return other->host[0] && strcmp(own->host, other->host) != 0;
+}
+
 bool vbs_owner_is_alive(const char *text, int64_t touched_s)
 {
     struct owner own = self(), other;
+    bool same_boot;
 
-    if (!read_owner(text, &other) || strcmp(own.boot, other.boot) != 0)
+    if (!read_owner(text, &other))
         return false;
-    if (strcmp(own.space, other.space) != 0)
-        return touched_s > -UNSEEN_LIMIT_S && touched_s < UNSEEN_LIMIT_S;
-    return runs(&other);
+    same_boot = strcmp(own.boot, other.boot) == 0;
+    if (same_boot && strcmp(own.space, other.space) == 0)
+        return runs(&other);
+    if (!same_boot && !is_elsewhere(&own, &other))
+        return false;
+    return touched_s > -UNSEEN_LIMIT_S && touched_s < UNSEEN_LIMIT_S;
 }
 
 enum vbs_owner_state vbs_owner_look(const char *text)

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define VBS_OWNER_SIZE 160
+#define VBS_OWNER_SIZE 192
 
 /* Writes the owner that stands for this process. */
 void vbs_owner_self(char owner[VBS_OWNER_SIZE]);
