@@ -101,10 +101,11 @@ _vbslab_argument()
 {
     case $command/$part in
     models/) _vbslab_offer "show" ;;
-    profiles/) _vbslab_offer "show export import rm tag untag" ;;
+    profiles/) _vbslab_offer "show export import merge rm tag untag" ;;
     profiles/import) _vbslab_offer "" .csv ;;
     profiles/export) if ((n_arguments > 1)); then _vbslab_offer "" any
         else _vbslab_offer "$(_vbslab_profiles)"; fi ;;
+    profiles/merge) _vbslab_offer "" .sqlite ;;
     profiles/rm) _vbslab_offer "$(_vbslab_stored '\1\n\3')" ;;
     profiles/tag) ((n_arguments > 1)) || _vbslab_offer "$(_vbslab_stored '\1\n\3')" ;;
     profiles/untag) _vbslab_offer "$(_vbslab_stored '\3')" ;;

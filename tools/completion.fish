@@ -119,8 +119,9 @@ complete -c vbslab -n '__vbslab_command_is run' -k -a '(__vbslab_profiles; __vbs
 complete -c vbslab -n '__vbslab_command_is plan frontier compare' -k -a '(__vbslab_profiles; __fish_complete_suffix .csv)'
 complete -c vbslab -n '__vbslab_command_is replay; and __vbslab_part_is ""' -k -a '(__vbslab_profiles; __fish_complete_suffix .csv)'
 complete -c vbslab -n '__vbslab_command_is replay; and not __vbslab_part_is ""' -k -a '(__fish_complete_suffix .json)'
-complete -c vbslab -n '__vbslab_command_is profiles; and __vbslab_part_is ""' -a 'show export import rm tag untag'
+complete -c vbslab -n '__vbslab_command_is profiles; and __vbslab_part_is ""' -a 'show export import merge rm tag untag'
 complete -c vbslab -n '__vbslab_command_is profiles; and __vbslab_part_is import' -k -a '(__fish_complete_suffix .csv)'
+complete -c vbslab -n '__vbslab_command_is profiles; and __vbslab_part_is merge' -k -a '(__fish_complete_suffix .sqlite)'
 for part in show export
     complete -c vbslab -n "__vbslab_command_is profiles; and __vbslab_part_is $part" -a '(__vbslab_profiles)'
 end

@@ -66,8 +66,9 @@ _vbslab_argument()
 {
     case $command/$part in
     (models/) candidates=(show) ;;
-    (profiles/) candidates=(show export import rm tag untag) ;;
+    (profiles/) candidates=(show export import merge rm tag untag) ;;
     (profiles/import) files='*.csv' ;;
+    (profiles/merge) files='*.sqlite' ;;
     (profiles/rm|profiles/tag) candidates=(${(f)"$(_vbslab_stored '\1\n\3')"}) ;;
     (profiles/untag) candidates=(${(f)"$(_vbslab_stored '\3')"}) ;;
     (profiles/*) candidates=(${(f)"$(_vbslab_profiles)"}) files='*.csv' ;;

@@ -146,6 +146,92 @@ void vbs_store_samples_free(struct vbs_store_samples *samples);
 enum vbs_status vbs_store_save(struct vbs_ctx *ctx, struct vbs_store *store,
                                const struct vbs_profile *profile, int64_t *id) VBS_MUST_CHECK;
 
+/* The kinds of notes that a merge makes: X(NAME, word). */
+#define VBS_MERGE_NOTE_LIST(X)                                                                     \
+    /* a tag names profiles of different content in the two stores, or is no tag */                \
+    X(TAG, "tag")                                                                                  \
+    /* profiles of one content have different samples, or different networks */                    \
+    X(SAMPLES, "samples")                                                                          \
+    /* profiles of one provenance, but for their notes, have different content; both are kept */   \
+    X(PROVENANCE, "provenance")                                                                    \
+    /* an unfinished measurement was left in its store */                                          \
+    X(UNFINISHED, "unfinished")                                                                    \
+    /* a profile was left in its store because it makes no valid profile */                        \
+    X(DAMAGED, "damaged")                                                                          \
+    /* a study was left in its store */                                                            \
+    X(STUDY, "study")
+
+#define VBS_MERGE_NOTE_ENUM(name, word) VBS_MERGE_##name,
+/* The kind of a note that a merge makes. */
+enum vbs_merge_note_kind { VBS_MERGE_NOTE_LIST(VBS_MERGE_NOTE_ENUM) VBS_N_MERGE_NOTES };
+#undef VBS_MERGE_NOTE_ENUM
+
+/* Gives the word of a kind, such as "tag". */
+const char *vbs_merge_note_word(enum vbs_merge_note_kind kind);
+
+/* What people should know of a merge. Texts are owned by the report, and none is null. */
+struct vbs_merge_note {
+    enum vbs_merge_note_kind kind;
+    const char *name;  /* the tag, the study, else the model */
+    const char *hash;  /* content of the profile that was kept, or that has the tag now; "": none */
+    const char *other; /* content of the other profile; "": none, or the same */
+    const char *text;  /* all of it in one line */
+};
+
+/* The outcome of a merge. Freed by vbs_merge_report_free. */
+struct vbs_merge_report {
+    bool same_file;     /* the source is the store itself: nothing was done */
+    int64_t n_profiles; /* complete profiles of the source, without damaged ones */
+    int64_t n_added;    /* of these, the store did not have */
+    int64_t n_improved; /* the store had with fewer samples or others, and has with the source's */
+    int64_t n_samples;  /* samples that were copied */
+    int64_t n_tags;     /* tags that were copied, or moved to another profile */
+    int64_t n_unfinished, n_damaged; /* profiles that were left in the source */
+    int64_t n_conflicts;             /* notes of the kinds TAG, SAMPLES and PROVENANCE */
+    int n_notes;
+    const struct vbs_merge_note *notes;
+};
+
+/* The options of vbs_store_merge. Begin with {.struct_size = sizeof(struct vbs_merge_options)}. */
+struct vbs_merge_options {
+    size_t struct_size;
+    struct vbs_progress progress;
+};
+
+/*
+ * Copies the complete profiles of the store at path from, with their samples and tags, into store.
+ * This is one transaction: all of it or nothing is done, and other processes that write to store
+ * wait meanwhile. The source is not changed: of a store that an earlier version wrote a temporary
+ * copy is migrated, which SQLite keeps in the folder of temporary files. A source into which others
+ * write is read as it was at the begin.
+ *
+ * Profiles are the same where their content is (vbs_profile_hash). A merge that is repeated changes
+ * nothing, and several merges into one store give the same profiles, samples and tags in any order;
+ * only ids, and the choice between profiles of a model without a date or of the same second, follow
+ * the order. For this, each difference between two stores is settled by a rule that does not depend
+ * on it, and noted:
+ *
+ * - Of one content, the samples that are more are kept (an imported profile has none), of equally
+ *   many those with a network hash, then those with the greater SHA-256.
+ * - A tag that names different profiles stays with the one measured last by its date, of one date
+ *   with the greater content hash.
+ * - Profiles of one provenance and different content are all kept.
+ *
+ * Unfinished measurements stay where they are: their own store resumes them, and a second store
+ * that did so too would measure the same twice. Studies and their kernel times (trials.h,
+ * timings.h) stay, too.
+ *
+ * options may be null. Errors: those of vbs_store_open and, with the source's name, its damage;
+ * VBS_STORE where the disk is full. O(profiles of the source), and linear in the rows and samples
+ * that are copied.
+ */
+enum vbs_status vbs_store_merge(struct vbs_ctx *ctx, struct vbs_store *store, const char *from,
+                                const struct vbs_merge_options *options,
+                                struct vbs_merge_report **report) VBS_MUST_CHECK;
+
+/* Frees a report; null is allowed. */
+void vbs_merge_report_free(struct vbs_merge_report *report);
+
 /*
  * A measurement under way: begin finds an unfinished profile of the same model and network (hash),
  * input, layers, kernels (batches, algorithms, workspaces, weights) and provenance (backend,

@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "cli/common/common.h"
 #include "cli/print/print.h"
+#include "cli/profiles/profiles.h"
 
 #include <jansson.h>
 #include <ctype.h>
@@ -621,12 +622,13 @@ static const struct {
     {"show", 1, "'show' takes one profile: its id, its tag, a .csv file or a model's name"},
     {"export", 2, "'export' takes a profile and the .csv file to write, '-' for standard output"},
     {"import", 1, "'import' takes one .csv file, '-' for standard input"},
+    {"merge", N_ANY, "'merge' takes the stores whose profiles come into the store of --db"},
     {"rm", N_ANY, "'rm' takes the ids or tags of the profiles to delete"},
     {"tag", 2, "'tag' takes the id of a profile, or a tag that it has, and the tag to give to it"},
     {"untag", 1, "'untag' takes the tag to take away"},
 };
 
-enum profiles_action { SHOW, EXPORT, IMPORT, REMOVE, TAG, UNTAG, N_ACTIONS };
+enum profiles_action { SHOW, EXPORT, IMPORT, MERGE, REMOVE, TAG, UNTAG, N_ACTIONS };
 
 static int unknown_action(struct cli *cli, const char *word)
 {
@@ -638,8 +640,8 @@ static int unknown_action(struct cli *cli, const char *word)
     if (nearest)
         return cli_usage(cli, "no '%s' of profiles; did you mean '%s'?", word, nearest);
     return cli_usage(cli,
-                     "no '%s' of profiles; there are 'show', 'export', 'import', 'rm', 'tag' and "
-                     "'untag'",
+                     "no '%s' of profiles; there are 'show', 'export', 'import', 'merge', 'rm', "
+                     "'tag' and 'untag'",
                      word);
 }
 
@@ -657,6 +659,9 @@ static int run_action(struct cli *cli, enum profiles_action action, bool json, i
         break;
     case IMPORT:
         status = import_csv(cli, arguments[0]);
+        break;
+    case MERGE:
+        status = profiles_merge(cli, json, n, arguments);
         break;
     case REMOVE:
         status = remove_profiles(cli, n, arguments);
@@ -691,8 +696,9 @@ static int run_profiles(struct cli *cli, const char *const *values, int n_argume
             continue;
         if (ACTIONS[i].n_arguments == N_ANY ? n == 0 : n != ACTIONS[i].n_arguments)
             return cli_usage(cli, "%s", ACTIONS[i].usage);
-        if (json && i != SHOW)
-            return cli_usage(cli, "--json goes with 'profiles' and 'profiles show'");
+        if (json && i != SHOW && i != MERGE)
+            return cli_usage(cli,
+                             "--json goes with 'profiles', 'profiles show' and 'profiles merge'");
         if (filter.model || filter.backend || filter.device)
             return cli_usage(cli, "--model, --backend and --device go with the list of profiles");
         return run_action(cli, (enum profiles_action)i, json, n, arguments + 1);
@@ -710,14 +716,16 @@ static const struct cli_option OPTIONS[] = {
 
 const struct cli_command cli_profiles = {
     .name = "profiles",
-    .summary = "the store's profiles: list, show, export, import, delete and tag",
+    .summary = "the store's profiles: list, show, export, import, merge, delete and tag",
     .usage = "[--model NAME] [--backend NAME] [--device TEXT] [--json] | show PROFILE [--json] | "
-             "export PROFILE FILE.csv | import FILE.csv | rm ID... | tag ID TAG | untag TAG",
+             "export PROFILE FILE.csv | import FILE.csv | merge STORE... [--json] | rm ID... | "
+             "tag ID TAG | untag TAG",
     .options = OPTIONS,
     .arguments =
         (const struct cli_argument[]){
             {CLI_ARGUMENT_PROFILE},
             {"FILE.csv", "a profile as a table; - is standard input or output"},
+            {"STORE", "a store whose profiles, samples and tags are copied into the store of --db"},
             {"ID", "the number of a profile in the list, or one of its tags"},
             {"TAG", "a name for one profile: letters, digits and . _ + -, a letter first"},
             {0}},

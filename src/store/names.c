@@ -58,9 +58,7 @@ static enum vbs_status fail_no_model(struct vbs_ctx *ctx, struct vbs_store *stor
     return status;
 }
 
-/* Gives the day and hour of measuring in a form that can be compared; an unknown date is before all
- * others. */
-static const char *comparable_date(const char *date)
+const char *vbs_rows_date(const char *date)
 {
     static const char FORM[] = "dddd-dd-dd";
 
@@ -107,13 +105,12 @@ static enum vbs_status consider(struct vbs_ctx *ctx, struct choosing *choosing, 
         rank = preference->rank(preference->self, &provenance);
     best->n_complete++;
     if (best->id == 0 || rank > best->rank ||
-        (rank == best->rank &&
-         strcmp(comparable_date(provenance.date), choosing->best_date) >= 0)) {
+        (rank == best->rank && strcmp(vbs_rows_date(provenance.date), choosing->best_date) >= 0)) {
         struct vbs_arena other = choosing->arenas[0];
 
         best->id = sqlite3_column_int64(stmt, 0);
         best->rank = rank;
-        choosing->best_date = comparable_date(provenance.date);
+        choosing->best_date = vbs_rows_date(provenance.date);
         choosing->arenas[0] = *arena;
         *arena = other;
     }
@@ -182,12 +179,10 @@ enum vbs_status vbs_store_is_of_another(struct vbs_ctx *ctx, struct vbs_store *s
 
 /* ---- tags ---- */
 
-/* Checks that a tag cannot be taken for an id, a file or an option. */
-static enum vbs_status check_tag(struct vbs_ctx *ctx, struct vbs_store *store, const char *tag)
+enum vbs_status vbs_rows_check_tag(struct vbs_ctx *ctx, const char *tag)
 {
     static const char *const FILES[] = {".csv", ".net", ".onnx", ".vbz"};
     size_t length = strlen(tag);
-    int64_t n_models;
 
     if (length == 0 || length > VBS_MAX_TAG || strspn(tag, LETTERS DIGITS "._+-") != length ||
         !strchr(LETTERS, tag[0]))
@@ -198,6 +193,14 @@ static enum vbs_status check_tag(struct vbs_ctx *ctx, struct vbs_store *store, c
     for (size_t i = 0; i < sizeof FILES / sizeof FILES[0]; i++)
         if (length > strlen(FILES[i]) && strcmp(tag + length - strlen(FILES[i]), FILES[i]) == 0)
             return vbs_fail(ctx, VBS_USAGE, "tag '%s' would be taken for a file", tag);
+    return VBS_OK;
+}
+
+/* Checks that a tag is none of the names of models in the store. */
+static enum vbs_status check_no_model(struct vbs_ctx *ctx, struct vbs_store *store, const char *tag)
+{
+    int64_t n_models;
+
     VBS_TRY(vbs_sql_value(ctx, store, &n_models, "SELECT count(*) FROM profile WHERE model = ?",
                           "t", tag));
     if (n_models > 0)
@@ -215,7 +218,8 @@ static enum vbs_status insert_tag(struct vbs_ctx *ctx, struct vbs_store *store, 
     if (!complete)
         return vbs_fail(ctx, VBS_STORE, "profile %lld is unfinished and cannot have a tag",
                         (long long)id);
-    VBS_TRY(check_tag(ctx, store, tag));
+    VBS_TRY(vbs_rows_check_tag(ctx, tag));
+    VBS_TRY(check_no_model(ctx, store, tag));
     return vbs_sql_run(ctx, store, "INSERT OR REPLACE INTO tag VALUES (?, ?)", "ti", tag, id);
 }
 

@@ -351,8 +351,70 @@ static enum vbs_status bring_up(struct vbs_ctx *ctx, struct vbs_store *store, co
     return status == VBS_OK ? vbs_sql_run(ctx, store, "PRAGMA query_only = ON", "") : status;
 }
 
+#define COPIED_PAGES 1024 /* of a store, between two looks whether the caller wants to stop */
+
+/* Copies all pages of a database to another one. */
+static enum vbs_status copy_pages(struct vbs_ctx *ctx, struct vbs_store *from, struct vbs_store *to)
+{
+    sqlite3_backup *backup = sqlite3_backup_init(to->db, "main", from->db, "main");
+    enum vbs_status status = VBS_OK;
+    int rc = SQLITE_OK;
+
+    if (!backup)
+        return vbs_sql_fail(ctx, to, sqlite3_extended_errcode(to->db));
+    while (rc == SQLITE_OK && status == VBS_OK) {
+        status = vbs_check_cancel(ctx);
+        if (status == VBS_OK)
+            rc = sqlite3_backup_step(backup, COPIED_PAGES);
+    }
+    sqlite3_backup_finish(backup);
+    if (status != VBS_OK)
+        return status;
+    return rc == SQLITE_DONE ? VBS_OK : vbs_sql_fail(ctx, from, rc);
+}
+
+/*
+ * Copies a store that an earlier version wrote into a temporary file, migrates the copy, and goes
+ * on with it. SQLite makes the file without a name, in the folder of temporary files, so that
+ * nothing is left of it however the process ends.
+ */
+static enum vbs_status bring_up_copy(struct vbs_ctx *ctx, struct vbs_store *store)
+{
+    struct vbs_store copy = {.wait_ms = store->wait_ms};
+    enum vbs_status status;
+
+    snprintf(copy.shown, sizeof copy.shown, "a copy of %.*s", (int)sizeof copy.shown - 11,
+             store->shown);
+    status = vbs_sql_open(ctx, &copy, "", SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
+    if (status == VBS_OK)
+        status = copy_pages(ctx, store, &copy);
+    if (status == VBS_OK)
+        status = migrate(ctx, &copy);
+    if (status != VBS_OK) {
+        sqlite3_close(copy.db);
+        return status;
+    }
+    sqlite3_close(store->db);
+    store->db = copy.db;
+    sqlite3_busy_handler(store->db, NULL, NULL); /* the copy is this process's own */
+    sqlite3_progress_handler(store->db, VBS_SQL_INSTRUCTIONS, vbs_sql_is_cancelled, store);
+    return vbs_sql_run(ctx, store, "PRAGMA query_only = ON", "");
+}
+
+/* Makes closing leave a log, which a process that was killed left beside the store, as it is. */
+static enum vbs_status keep_log(struct vbs_ctx *ctx, struct vbs_store *store, const char *path)
+{
+    int64_t log_bytes;
+    int was;
+
+    VBS_TRY(measure_log(ctx, path, &log_bytes));
+    if (log_bytes > 0)
+        sqlite3_db_config(store->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, &was);
+    return VBS_OK;
+}
+
 static enum vbs_status open_for_reading(struct vbs_ctx *ctx, struct vbs_store *store,
-                                        const char *path)
+                                        const char *path, bool unchanged)
 {
     enum vbs_status status;
     int version = 0;
@@ -365,15 +427,38 @@ static enum vbs_status open_for_reading(struct vbs_ctx *ctx, struct vbs_store *s
     status = open_file_for_reading(ctx, store, path, &version);
     if (status == VBS_STORE && access(path, R_OK) == 0 && is_access_failure(store))
         status = open_immutable(ctx, store, path, &version);
+    if (status == VBS_OK && unchanged)
+        status = keep_log(ctx, store, path);
     if (status != VBS_OK)
         return status;
     if (version == 0)
         return vbs_fail(ctx, VBS_STORE, "store '%s' is empty", store->shown);
-    return version < newest_version() ? bring_up(ctx, store, path, version) : VBS_OK;
+    if (version == newest_version())
+        return VBS_OK;
+    return unchanged ? bring_up_copy(ctx, store) : bring_up(ctx, store, path, version);
 }
 
-enum vbs_status vbs_store_open(struct vbs_ctx *ctx, const char *path, enum vbs_store_mode mode,
-                               struct vbs_store **store)
+/* What a store is opened for. */
+enum purpose { TO_READ, TO_READ_UNCHANGED, TO_WRITE, TO_MAKE_FOLDER };
+
+static enum vbs_status open_path(struct vbs_ctx *ctx, struct vbs_store *store, const char *path,
+                                 enum purpose purpose)
+{
+    switch (purpose) {
+    case TO_READ:
+        return open_for_reading(ctx, store, path, false);
+    case TO_READ_UNCHANGED:
+        return open_for_reading(ctx, store, path, true);
+    case TO_MAKE_FOLDER:
+        VBS_TRY(make_folders(ctx, path));
+        return open_for_writing(ctx, store, path);
+    default:
+        return open_for_writing(ctx, store, path);
+    }
+}
+
+static enum vbs_status open_file(struct vbs_ctx *ctx, const char *path, enum purpose purpose,
+                                 struct vbs_store **store)
 {
     struct vbs_store *opened = calloc(1, sizeof *opened);
     struct vbs_text plain = {0};
@@ -393,11 +478,8 @@ enum vbs_status vbs_store_open(struct vbs_ctx *ctx, const char *path, enum vbs_s
         status = vbs_no_memory(ctx);
     else if (length == 0)
         status = vbs_fail(ctx, VBS_STORE, "the store's path is empty");
-    if (status == VBS_OK && mode == VBS_STORE_MAKE_FOLDER)
-        status = make_folders(ctx, plain.data);
     if (status == VBS_OK)
-        status = mode == VBS_STORE_READ ? open_for_reading(ctx, opened, plain.data)
-                                        : open_for_writing(ctx, opened, plain.data);
+        status = open_path(ctx, opened, plain.data, purpose);
     vbs_text_clear(&plain);
     if (status != VBS_OK) {
         /* A file that is refused stays as it is, with its log. */
@@ -408,6 +490,22 @@ enum vbs_status vbs_store_open(struct vbs_ctx *ctx, const char *path, enum vbs_s
     }
     *store = opened;
     return VBS_OK;
+}
+
+enum vbs_status vbs_store_open(struct vbs_ctx *ctx, const char *path, enum vbs_store_mode mode,
+                               struct vbs_store **store)
+{
+    return open_file(ctx, path,
+                     mode == VBS_STORE_READ          ? TO_READ
+                     : mode == VBS_STORE_MAKE_FOLDER ? TO_MAKE_FOLDER
+                                                     : TO_WRITE,
+                     store);
+}
+
+enum vbs_status vbs_sql_open_unchanged(struct vbs_ctx *ctx, const char *path,
+                                       struct vbs_store **store)
+{
+    return open_file(ctx, path, TO_READ_UNCHANGED, store);
 }
 
 void vbs_store_close(struct vbs_store *store)

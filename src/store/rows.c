@@ -21,9 +21,9 @@ enum vbs_status vbs_rows_insert_profile(struct vbs_ctx *ctx, struct vbs_store *s
 #define TYPE(member) "t"
 #define TEXT(member) provenance->member,
     VBS_TRY(vbs_sql_run(ctx, store,
-                        "INSERT INTO profile (" VBS_ROWS_PROVENANCE ") "
-                        "VALUES (" VBS_PROVENANCE_TEXTS(VBS_ROWS_MARK) "?)",
-                        VBS_PROVENANCE_TEXTS(TYPE) "i",
+                        "INSERT INTO profile (id, " VBS_ROWS_PROVENANCE ") "
+                        "VALUES (nullif(?, 0), " VBS_PROVENANCE_TEXTS(VBS_ROWS_MARK) "?)",
+                        "i" VBS_PROVENANCE_TEXTS(TYPE) "i", *id,
                         VBS_PROVENANCE_TEXTS(TEXT) VBS_BIND_i(provenance->threads)));
 #undef TEXT
 #undef TYPE
@@ -84,14 +84,15 @@ enum vbs_status vbs_rows_find_hash(struct vbs_ctx *ctx, struct vbs_store *store,
 }
 
 enum vbs_status vbs_rows_complete(struct vbs_ctx *ctx, struct vbs_store *store, int64_t id,
-                                  const char *hash)
+                                  const char *hash, const struct vbs_evidence *evidence,
+                                  int64_t completed)
 {
     return vbs_sql_run(ctx, store,
                        "UPDATE profile SET owner = NULL, touched = NULL, "
                        "hash = iif(EXISTS (SELECT 1 FROM profile WHERE hash = ?1), NULL, ?1), "
-                       "completed = (SELECT coalesce(max(completed), 0) + 1 FROM profile) "
-                       "WHERE id = ?2",
-                       "ti", hash, id);
+                       "n_samples = ?2, samples_hash = ?3, completed = coalesce(nullif(?4, 0), "
+                       "(SELECT coalesce(max(completed), 0) + 1 FROM profile)) WHERE id = ?5",
+                       "titii", hash, evidence->n_samples, evidence->hash, completed, id);
 }
 
 /* ---- reading ---- */
@@ -318,22 +319,55 @@ enum vbs_status vbs_rows_read(struct vbs_ctx *ctx, struct vbs_store *store, int6
     return status;
 }
 
-/* ---- content hashes of earlier versions ---- */
+/* ---- content hashes ---- */
+
+static enum vbs_status read_hash(struct vbs_ctx *ctx, struct vbs_store *store, int64_t id,
+                                 char hash[VBS_PROFILE_HASH_SIZE])
+{
+    enum vbs_status status;
+    sqlite3_stmt *stmt;
+    bool row = false;
+
+    VBS_TRY(
+        vbs_sql_prepare(ctx, store, "SELECT coalesce(hash, '') FROM profile WHERE id = ?", &stmt));
+    status = vbs_sql_bind(ctx, store, stmt, "i", id);
+    if (status == VBS_OK)
+        status = vbs_sql_step(ctx, store, stmt, &row);
+    if (status == VBS_OK && row) {
+        const char *text = (const char *)sqlite3_column_text(stmt, 0);
+
+        snprintf(hash, VBS_PROFILE_HASH_SIZE, "%s", text ? text : "");
+        status = text ? VBS_OK : vbs_no_memory(ctx);
+    }
+    sqlite3_finalize(stmt);
+    return status;
+}
+
+enum vbs_status vbs_rows_content(struct vbs_ctx *ctx, struct vbs_store *store, int64_t id,
+                                 char hash[VBS_PROFILE_HASH_SIZE])
+{
+    struct vbs_profile *profile = NULL;
+
+    hash[0] = '\0';
+    store->rc = SQLITE_OK;
+    VBS_TRY(read_hash(ctx, store, id, hash));
+    if (hash[0])
+        return VBS_OK;
+    VBS_TRY(vbs_rows_read(ctx, store, id, &profile));
+    vbs_profile_hash(profile, hash);
+    vbs_profile_free(profile);
+    return VBS_OK;
+}
 
 static enum vbs_status add_hash(struct vbs_ctx *ctx, struct vbs_store *store, int64_t id)
 {
     char hash[VBS_PROFILE_HASH_SIZE];
-    struct vbs_profile *profile = NULL;
-    enum vbs_status status;
+    enum vbs_status status = vbs_rows_content(ctx, store, id, hash);
 
-    store->rc = SQLITE_OK;
-    status = vbs_rows_read(ctx, store, id, &profile);
     if (status == VBS_STORE && store->rc == SQLITE_OK)
         return VBS_OK; /* the rows make no valid profile; whoever loads it gets the error */
     if (status != VBS_OK)
         return status;
-    vbs_profile_hash(profile, hash);
-    vbs_profile_free(profile);
     return vbs_sql_run(ctx, store, "UPDATE OR IGNORE profile SET hash = ? WHERE id = ?", "ti", hash,
                        id);
 }

@@ -2,6 +2,7 @@
 #ifndef VBS_STORE_ROWS_H
 #define VBS_STORE_ROWS_H
 
+#include "store/evidence.h"
 #include "store/sql.h"
 
 /* The process that measures a profile into the store, and what it measures. */
@@ -67,7 +68,7 @@ int64_t vbs_rows_hash(uint64_t hash);
 /* Each of the following functions is part of a write transaction of the caller. */
 
 /* Inserts a profile without its layers and rows. key: null for a profile that was measured
- * elsewhere. */
+ * elsewhere. *id: 0, or the id that the profile gets. */
 enum vbs_status vbs_rows_insert_profile(struct vbs_ctx *ctx, struct vbs_store *store,
                                         const struct vbs_provenance *provenance,
                                         const struct vbs_run_key *key, int64_t *id) VBS_MUST_CHECK;
@@ -77,6 +78,10 @@ enum vbs_status vbs_rows_insert_layers(struct vbs_ctx *ctx, struct vbs_store *st
                                        int n_layers,
                                        const struct vbs_profile_layer *layers) VBS_MUST_CHECK;
 
+/* Inserts a whole profile, which is not complete yet; *id as above (save.c). */
+enum vbs_status vbs_rows_insert(struct vbs_ctx *ctx, struct vbs_store *store,
+                                const struct vbs_profile *profile, int64_t *id) VBS_MUST_CHECK;
+
 /* Inserts all copies of a profile (copies.c). */
 enum vbs_status vbs_rows_insert_copies(struct vbs_ctx *ctx, struct vbs_store *store, int64_t id,
                                        const struct vbs_profile *profile) VBS_MUST_CHECK;
@@ -85,15 +90,21 @@ enum vbs_status vbs_rows_insert_copies(struct vbs_ctx *ctx, struct vbs_store *st
 enum vbs_status vbs_rows_state(struct vbs_ctx *ctx, struct vbs_store *store, int64_t id,
                                bool *complete) VBS_MUST_CHECK;
 
+/* Gives the content hash of a complete profile, which is computed where its row has none. Part of
+ * any transaction. VBS_STORE, with store->rc SQLITE_OK, where the rows make no valid profile. */
+enum vbs_status vbs_rows_content(struct vbs_ctx *ctx, struct vbs_store *store, int64_t id,
+                                 char hash[VBS_PROFILE_HASH_SIZE]) VBS_MUST_CHECK;
+
 /* Gives the id of the profile whose content has this hash; 0: there is none. */
 enum vbs_status vbs_rows_find_hash(struct vbs_ctx *ctx, struct vbs_store *store, const char *hash,
                                    int64_t *id) VBS_MUST_CHECK;
 
-/* Marks the profile, whose content has this hash, as complete, and as the last of all profiles. It
- * then has no owner and cannot be changed. Where another profile has the hash already, this profile
- * is left without a hash. */
+/* Marks the profile, whose content has this hash, as complete. It then has no owner and cannot be
+ * changed. completed: its place in the order of completion; 0: the last. Where another profile has
+ * the hash already, this profile is left without a hash. */
 enum vbs_status vbs_rows_complete(struct vbs_ctx *ctx, struct vbs_store *store, int64_t id,
-                                  const char *hash) VBS_MUST_CHECK;
+                                  const char *hash, const struct vbs_evidence *evidence,
+                                  int64_t completed) VBS_MUST_CHECK;
 
 /* Computes the content hash of every complete profile that has none. Profiles that cannot be read,
  * and profiles whose content another profile has already, are left without a hash. */
@@ -114,6 +125,13 @@ enum vbs_status vbs_rows_read_copies(struct vbs_ctx *ctx, struct vbs_store *stor
 enum vbs_status vbs_rows_provenance(struct vbs_ctx *ctx, struct vbs_arena *arena,
                                     sqlite3_stmt *stmt, int column,
                                     struct vbs_provenance *provenance) VBS_MUST_CHECK;
+
+/* Gives the date of measuring in a form that can be compared as text; an unknown date is before all
+ * others (names.c). */
+const char *vbs_rows_date(const char *date);
+
+/* Checks that a tag can be taken for nothing else: VBS_USAGE (names.c). */
+enum vbs_status vbs_rows_check_tag(struct vbs_ctx *ctx, const char *tag) VBS_MUST_CHECK;
 
 #define VBS_ROWS_COMMA(member) #member ", "
 #define VBS_ROWS_MARK(member)  "?, "

@@ -4,6 +4,8 @@
  */
 #include "store/run.h"
 
+#include "store/evidence.h"
+#include "store/kernel_samples.h"
 #include "store/rows.h"
 
 #include "base/fail.h"
@@ -48,46 +50,30 @@ const struct vbs_sample_sink *vbs_store_run_sink(struct vbs_store_run *run)
 
 /* ---- finishing ---- */
 
-static enum vbs_status read_times(struct vbs_ctx *ctx, struct vbs_store_run *run, int kernel,
-                                  sqlite3_stmt *stmt, double *times_us, int *n_times)
-{
-    enum vbs_status status = vbs_sql_bind(ctx, run->store, stmt, "i", run->kernel_ids[kernel]);
-    bool row = true;
+struct summarising {
+    struct vbs_kernel_samples samples;
+    struct vbs_sample_packer packer;
+    sqlite3_stmt *update;
+};
 
-    for (*n_times = 0; status == VBS_OK && *n_times < run->n_samples[kernel];) {
-        status = vbs_sql_step(ctx, run->store, stmt, &row);
-        if (!row)
-            break;
-        times_us[(*n_times)++] = sqlite3_column_double(stmt, 0);
-    }
-    return status;
-}
-
+/* Writes the statistics of a kernel, and packs its samples. */
 static enum vbs_status summarise_kernel(struct vbs_ctx *ctx, struct vbs_store_run *run, int index,
-                                        sqlite3_stmt *samples, sqlite3_stmt *update,
-                                        double *times_us)
+                                        struct summarising *s)
 {
     const struct vbs_kernel *kernel = &run->session->kernels[index];
     struct vbs_profile_row row = {0};
-    enum vbs_status status;
-    int n_times;
 
-    if ((status = read_times(ctx, run, index, samples, times_us, &n_times)))
-        return status;
-    if (n_times == 0)
+    VBS_TRY(vbs_kernel_samples_read(ctx, &s->samples, run->kernel_ids[index]));
+    if (s->samples.n == 0)
         return vbs_fail(ctx, VBS_STORE,
                         "profile %lld: layer %d batch %d algorithm '%s' has no sample yet",
                         (long long)run->id, kernel->layer, kernel->batch, kernel->algorithm);
-    vbs_measure_summary(times_us, n_times, &row);
-    VBS_TRY(vbs_sql_bind(ctx, run->store, update, "ddddii", row.time_us, row.mad_us, row.low_us,
+    VBS_TRY(vbs_sample_packer_write(ctx, &s->packer, run->kernel_ids[index], &s->samples));
+    vbs_measure_summary(s->samples.times_us, s->samples.n, &row);
+    VBS_TRY(vbs_sql_bind(ctx, run->store, s->update, "ddddii", row.time_us, row.mad_us, row.low_us,
                          row.high_us, (int64_t)row.n_runs, run->kernel_ids[index]));
-    return vbs_sql_finish(ctx, run->store, update);
+    return vbs_sql_finish(ctx, run->store, s->update);
 }
-
-struct summarising {
-    sqlite3_stmt *samples, *update;
-    double *times_us; /* of the kernel that has the most samples */
-};
 
 static enum vbs_status summarise_slice(struct vbs_ctx *ctx, struct vbs_store_run *run, void *self,
                                        int first, int end)
@@ -96,8 +82,7 @@ static enum vbs_status summarise_slice(struct vbs_ctx *ctx, struct vbs_store_run
     enum vbs_status status = VBS_OK;
 
     for (int i = first; i < end && status == VBS_OK; i++)
-        status = summarise_kernel(ctx, run, i, s->samples, s->update, s->times_us);
-    sqlite3_reset(s->samples);
+        status = summarise_kernel(ctx, run, i, s);
     sqlite3_reset(s->update);
     return status;
 }
@@ -105,17 +90,10 @@ static enum vbs_status summarise_slice(struct vbs_ctx *ctx, struct vbs_store_run
 static enum vbs_status summarise(struct vbs_ctx *ctx, struct vbs_store_run *run)
 {
     struct summarising s = {0};
-    enum vbs_status status;
-    int most = 1;
+    enum vbs_status status = vbs_kernel_samples_open(ctx, run->store, &s.samples);
 
-    for (int i = 0; i < run->session->n_kernels; i++)
-        if (run->n_samples[i] > most)
-            most = run->n_samples[i];
-    s.times_us = malloc((size_t)most * sizeof *s.times_us);
-    if (!s.times_us)
-        return vbs_no_memory(ctx);
-    status = vbs_sql_prepare(
-        ctx, run->store, "SELECT time_us FROM sample WHERE kernel = ? ORDER BY number", &s.samples);
+    if (status == VBS_OK)
+        status = vbs_sample_packer_open(ctx, run->store, &s.packer);
     if (status == VBS_OK)
         status = vbs_sql_prepare(ctx, run->store,
                                  "UPDATE kernel SET time_us = ?, mad_us = ?, low_us = ?, "
@@ -123,9 +101,9 @@ static enum vbs_status summarise(struct vbs_ctx *ctx, struct vbs_store_run *run)
                                  &s.update);
     if (status == VBS_OK)
         status = vbs_run_slices(ctx, run, run->session->n_kernels, summarise_slice, &s);
-    sqlite3_finalize(s.samples);
     sqlite3_finalize(s.update);
-    free(s.times_us);
+    vbs_kernel_samples_clear(&s.samples);
+    vbs_sample_packer_clear(&s.packer);
     return status;
 }
 
@@ -144,30 +122,36 @@ static enum vbs_status write_rest(struct vbs_ctx *ctx, struct vbs_store_run *run
 
 /* Reads the profile back before it is completed, because a complete profile can never be
  * changed. */
-static enum vbs_status read_back(struct vbs_ctx *ctx, struct vbs_store_run *run,
-                                 char hash[VBS_PROFILE_HASH_SIZE])
+static enum vbs_status read_rows(struct vbs_ctx *ctx, struct vbs_store_run *run,
+                                 char hash[VBS_PROFILE_HASH_SIZE], struct vbs_evidence *evidence)
 {
     struct vbs_profile *profile = NULL;
-    enum vbs_status status = vbs_sql_begin_read(ctx, run->store);
 
-    if (status == VBS_OK)
-        status = vbs_sql_end(ctx, run->store, vbs_rows_read(ctx, run->store, run->id, &profile));
-    if (status == VBS_OK)
-        vbs_profile_hash(profile, hash);
+    VBS_TRY(vbs_rows_read(ctx, run->store, run->id, &profile));
+    vbs_profile_hash(profile, hash);
     vbs_profile_free(profile);
-    return status;
+    return vbs_evidence_compute(ctx, run->store, run->id, evidence);
 }
 
-static enum vbs_status complete(struct vbs_ctx *ctx, struct vbs_store_run *run, const char *hash)
+static enum vbs_status read_back(struct vbs_ctx *ctx, struct vbs_store_run *run,
+                                 char hash[VBS_PROFILE_HASH_SIZE], struct vbs_evidence *evidence)
+{
+    VBS_TRY(vbs_sql_begin_read(ctx, run->store));
+    return vbs_sql_end(ctx, run->store, read_rows(ctx, run, hash, evidence));
+}
+
+static enum vbs_status complete(struct vbs_ctx *ctx, struct vbs_store_run *run, const char *hash,
+                                const struct vbs_evidence *evidence)
 {
     VBS_TRY(vbs_run_renew(ctx, run));
-    return vbs_rows_complete(ctx, run->store, run->id, hash);
+    return vbs_rows_complete(ctx, run->store, run->id, hash, evidence, 0);
 }
 
 enum vbs_status vbs_store_run_finish(struct vbs_ctx *ctx, struct vbs_store_run *run,
                                      const char *notes, int64_t *id)
 {
     char hash[VBS_PROFILE_HASH_SIZE];
+    struct vbs_evidence evidence;
     enum vbs_status status;
 
     if (run->over)
@@ -176,8 +160,9 @@ enum vbs_status vbs_store_run_finish(struct vbs_ctx *ctx, struct vbs_store_run *
     if ((status = vbs_run_commit(ctx, run)) || (status = summarise(ctx, run)) ||
         (status = vbs_sql_begin_write(ctx, run->store)) ||
         (status = vbs_sql_end(ctx, run->store, write_rest(ctx, run, notes))) ||
-        (status = read_back(ctx, run, hash)) || (status = vbs_sql_begin_write(ctx, run->store)) ||
-        (status = vbs_sql_end(ctx, run->store, complete(ctx, run, hash))))
+        (status = read_back(ctx, run, hash, &evidence)) ||
+        (status = vbs_sql_begin_write(ctx, run->store)) ||
+        (status = vbs_sql_end(ctx, run->store, complete(ctx, run, hash, &evidence))))
         return status;
     run->over = true;
     *id = run->id;
@@ -242,6 +227,8 @@ static enum vbs_status release(struct vbs_store_run *run)
         status = vbs_sql_run(NULL, run->store,
                              "DELETE FROM profile WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM "
                              "kernel JOIN sample ON kernel = kernel.id WHERE profile = ?1) "
+                             "AND NOT EXISTS (SELECT 1 FROM kernel JOIN packed_sample "
+                             "ON kernel = kernel.id WHERE profile = ?1) "
                              "AND NOT EXISTS (SELECT 1 FROM copy JOIN copy_sample "
                              "ON copy = copy.id WHERE profile = ?1)",
                              "i", run->id);

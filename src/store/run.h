@@ -39,7 +39,8 @@ struct vbs_store_run {
     int *n_samples;      /* [n_kernels] committed so far */
     size_t *first;       /* [n_kernels + 1]: of kernel k's times of earlier processes */
     double *times_us;    /* of earlier processes, by kernel; null: there are none */
-    int first_round;     /* added to the rounds of this process */
+    int64_t max_times;
+    int first_round; /* added to the rounds of this process */
     struct vbs_run_copy *copies;
     int n_copies;
     int64_t max_copies;

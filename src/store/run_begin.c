@@ -5,9 +5,11 @@
  */
 #include "store/run.h"
 
+#include "store/kernel_samples.h"
 #include "store/rows.h"
 
 #include "base/fail.h"
+#include "base/grow.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -163,55 +165,36 @@ static enum vbs_status find_unfinished(struct vbs_ctx *ctx, struct vbs_store_run
     return status;
 }
 
-/* Copies n_times rows (kernel, round, time) of a statement into the arrays. */
-static enum vbs_status copy_samples(struct vbs_ctx *ctx, struct vbs_store_run *run,
-                                    sqlite3_stmt *stmt, size_t n_times)
+/* Appends the samples of kernel i to those of the kernels before it. */
+static enum vbs_status append_samples(struct vbs_ctx *ctx, struct vbs_store_run *run, int i,
+                                      const struct vbs_kernel_samples *samples)
 {
-    int n_kernels = run->session->n_kernels;
-    size_t taken = 0;
-    bool row = true;
+    size_t first = run->first[i];
 
-    while (taken < n_times) {
-        enum vbs_status status = vbs_sql_step(ctx, run->store, stmt, &row);
-        int kernel = row ? vbs_sql_int(stmt, 0) : -1, round = row ? vbs_sql_int(stmt, 1) : 0;
-
-        if (status != VBS_OK)
-            return status;
-        if (kernel < 0 || kernel >= n_kernels)
-            return vbs_sql_fail(ctx, run->store, SQLITE_CORRUPT);
-        run->times_us[taken++] = sqlite3_column_double(stmt, 2);
-        run->n_samples[kernel]++;
-        if (round >= run->first_round && round < INT_MAX / 2)
-            run->first_round = round + 1;
+    VBS_TRY(vbs_grow(ctx, &run->times_us, &run->max_times, (int64_t)first + samples->n + 1,
+                     sizeof *run->times_us));
+    for (int k = 0; k < samples->n; k++) {
+        run->times_us[first + (size_t)k] = samples->times_us[k];
+        if (samples->rounds[k] >= run->first_round && samples->rounds[k] < INT_MAX / 2)
+            run->first_round = samples->rounds[k] + 1;
     }
-    for (int i = 0; i < n_kernels; i++)
-        run->first[i + 1] = run->first[i] + (size_t)run->n_samples[i];
+    run->n_samples[i] = samples->n;
+    run->first[i + 1] = first + (size_t)samples->n;
+    run->resumed = run->resumed || samples->n > 0;
     return VBS_OK;
 }
 
 static enum vbs_status read_samples(struct vbs_ctx *ctx, struct vbs_store_run *run)
 {
-    enum vbs_status status;
-    sqlite3_stmt *stmt;
-    int64_t n_times;
+    struct vbs_kernel_samples samples = {0};
+    enum vbs_status status = vbs_kernel_samples_open(ctx, run->store, &samples);
 
-    VBS_TRY(vbs_sql_value(ctx, run->store, &n_times,
-                          "SELECT count(*) FROM kernel JOIN sample ON kernel = id "
-                          "WHERE profile = ?",
-                          "i", run->id));
-    run->times_us = malloc(((size_t)n_times + 1) * sizeof *run->times_us);
-    if (!run->times_us)
-        return vbs_no_memory(ctx);
-    VBS_TRY(vbs_sql_prepare(ctx, run->store,
-                            "SELECT kernel.number, round, sample.time_us "
-                            "FROM kernel JOIN sample ON kernel = id WHERE profile = ? "
-                            "ORDER BY kernel.number, sample.number",
-                            &stmt));
-    status = vbs_sql_bind(ctx, run->store, stmt, "i", run->id);
-    if (status == VBS_OK)
-        status = copy_samples(ctx, run, stmt, (size_t)n_times);
-    sqlite3_finalize(stmt);
-    run->resumed = run->resumed || n_times > 0;
+    for (int i = 0; i < run->session->n_kernels && status == VBS_OK; i++) {
+        status = vbs_kernel_samples_read(ctx, &samples, run->kernel_ids[i]);
+        if (status == VBS_OK)
+            status = append_samples(ctx, run, i, &samples);
+    }
+    vbs_kernel_samples_clear(&samples);
     return status;
 }
 

@@ -9,8 +9,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define INSTRUCTIONS 4000 /* of SQLite's virtual machine between two calls of is_cancelled */
-
 /* ---- failures ---- */
 
 /* Gives SQLite's message for rc; its general one where the last message belongs to another
@@ -111,9 +109,7 @@ static int wait_for_lock(void *self, int count)
     return 1;
 }
 
-/* SQLite calls this every few thousand instructions of a statement; a result other than 0 ends the
- * statement. */
-static int is_cancelled(void *self)
+int vbs_sql_is_cancelled(void *self)
 {
     const struct vbs_store *store = self;
 
@@ -163,7 +159,12 @@ static int bind_all(sqlite3_stmt *stmt, const char *types, va_list args)
             rc = sqlite3_bind_int64(stmt, i, va_arg(args, int64_t));
         else if (*types == 'd')
             rc = sqlite3_bind_double(stmt, i, va_arg(args, double));
-        else
+        else if (*types == 'b') {
+            const void *bytes = va_arg(args, const void *);
+
+            rc = sqlite3_bind_blob64(stmt, i, bytes, (sqlite3_uint64)va_arg(args, int64_t),
+                                     SQLITE_STATIC);
+        } else
             rc = sqlite3_bind_text(stmt, i, va_arg(args, const char *), -1, SQLITE_STATIC);
     }
     return rc;
@@ -307,8 +308,11 @@ static void roll_back(struct vbs_store *store)
  * error, and the data would be lost. */
 static enum vbs_status check_place(struct vbs_ctx *ctx, struct vbs_store *store)
 {
+    const char *name = sqlite3_db_filename(store->db, "main");
     int moved = 0;
 
+    if (!name || !name[0]) /* a temporary file, which has no name */
+        return VBS_OK;
     if (sqlite3_file_control(store->db, "main", SQLITE_FCNTL_HAS_MOVED, &moved) != SQLITE_OK ||
         !moved)
         return VBS_OK;
@@ -369,7 +373,7 @@ enum vbs_status vbs_sql_open(struct vbs_ctx *ctx, struct vbs_store *store, const
     if (rc == SQLITE_OK)
         rc = sqlite3_busy_handler(store->db, wait_for_lock, store);
     if (rc == SQLITE_OK)
-        sqlite3_progress_handler(store->db, INSTRUCTIONS, is_cancelled, store);
+        sqlite3_progress_handler(store->db, VBS_SQL_INSTRUCTIONS, vbs_sql_is_cancelled, store);
     /* A file from elsewhere may define views and triggers of any kind, so they must not call
      * functions that have side effects. */
     if (rc == SQLITE_OK)

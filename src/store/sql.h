@@ -30,7 +30,8 @@ enum vbs_status vbs_sql_prepare(struct vbs_ctx *ctx, struct vbs_store *store, co
                                 sqlite3_stmt **stmt) VBS_MUST_CHECK;
 
 /* Resets the statement and binds its parameters 1, 2, ...; types has one letter for each: i for
- * int64_t, d for double, t for a text, which must live until the statement has run (null: NULL). */
+ * int64_t, d for double, t for a text, which must live until the statement has run (null: NULL), b
+ * for bytes, which must live as long, and their number as int64_t. */
 enum vbs_status vbs_sql_bind(struct vbs_ctx *ctx, struct vbs_store *store, sqlite3_stmt *stmt,
                              const char *types, ...) VBS_MUST_CHECK;
 
@@ -80,8 +81,18 @@ enum vbs_status vbs_sql_end(struct vbs_ctx *ctx, struct vbs_store *store,
 enum vbs_status vbs_sql_insist(struct vbs_ctx *ctx, struct vbs_store *store,
                                const char *sql) VBS_MUST_CHECK;
 
+/* SQLite calls this function every so many instructions of its virtual machine; a result other than
+ * 0 ends the statement. self: a store. */
+#define VBS_SQL_INSTRUCTIONS 4000
+int vbs_sql_is_cancelled(void *self);
+
 /* Opens path with flags of SQLite. store->shown and store->wait_ms must be set. */
 enum vbs_status vbs_sql_open(struct vbs_ctx *ctx, struct vbs_store *store, const char *path,
                              int flags) VBS_MUST_CHECK;
+
+/* Opens a store that is read and in no way changed: neither its file nor a log that a process left
+ * beside it. Of a store that an earlier version wrote a temporary copy is read (open.c). */
+enum vbs_status vbs_sql_open_unchanged(struct vbs_ctx *ctx, const char *path,
+                                       struct vbs_store **store) VBS_MUST_CHECK;
 
 #endif

@@ -101,6 +101,8 @@ outgrows "a network with coded weights" "cannot write 'kept.vbz': File too large
 report $? "what was there before is kept, and no part of a file is left"
 sed 's/^# date:.*/# date: 2020-01-01T00:00:00Z/' alexnet.csv >another.csv
 outgrows "a store" "store.sqlite" 80 profiles import another.csv
+"$VBSLAB" --db large.sqlite measure --quiet --backend analytic googlenet >/dev/null
+outgrows "a merge" "store.sqlite" 80 profiles merge large.sqlite
 outgrows "a measurement" "store.sqlite" 80 measure --backend analytic googlenet
 run profiles show 1 --json
 [ $code -eq 0 ] && grep -q '"name": "L3"' out && "$VBSLAB" profiles export 2 again.csv &&
@@ -112,10 +114,10 @@ report $? "and takes more once there is room"
 
 # --- a small disk ---
 
-# Runs the rest of this script with a disk of 320 KiB at ./disk, where this user may mount one.
+# Runs the rest of this script with a disk of 480 KiB at ./disk, where this user may mount one.
 on_small_disk()
 {
-    unshare -m sh -c 'mount -t tmpfs -o size=320k none disk && "$@"' sh "$@"
+    unshare -m sh -c 'mount -t tmpfs -o size=480k none disk && "$@"' sh "$@"
 }
 
 mkdir disk

@@ -159,6 +159,53 @@ report $? "a store without profiles says so"
 refuses "filters of one profile" 2 "go with the list" show 3 --model m
 cd ..
 
+# --- merge ---
+
+mkdir merge
+cd merge
+head='layer,name,kind,inputs,batch,algorithm,time_us,in_bytes,out_bytes,ws_bytes,weight_bytes,in_place'
+for i in 1 2; do
+    printf '# model: m%s\n# date: 2026-0%s-01T00:00:00Z\n%s\n1,L,conv,0,1,default,4,1,1,1,0,0\n' $i $i \
+        "$head" >$i.csv
+    "$VBSLAB" --db $i.sqlite profiles import $i.csv >/dev/null
+    "$VBSLAB" --db $i.sqlite profiles tag 1 best
+done
+"$VBSLAB" --db 1.sqlite measure --quiet --backend analytic --batches 1 alexnet >/dev/null
+run --db all.sqlite merge 1.sqlite 2.sqlite
+[ $code -eq 0 ] && [ "$(sed -n 1p out)" = \
+    "store     profiles  added  improved  tags  samples  unfinished  conflicts" ] &&
+    [ "$(sed -n 2p out)" = "1.sqlite         2      2         0     1       29           0          0" ] &&
+    [ "$(sed -n 3p out)" = "2.sqlite         1      1         0     1        0           0          1" ]
+report $? "merge of two stores says what came over"
+[ "$(wc -l <err)" -eq 1 ] && grep -q "warning: tag 'best' named profile .* it names now .* measured last" err
+report $? "and names the conflict"
+run --db other.sqlite merge 2.sqlite 1.sqlite
+"$VBSLAB" --db all.sqlite profiles --json | grep -v '"id"' | sort >all
+"$VBSLAB" --db other.sqlite profiles --json | grep -v '"id"' | sort >other
+[ -s all ] && cmp -s all other
+report $? "in the other order the same comes out"
+ln -s all.sqlite link.sqlite
+run --db all.sqlite merge 1.sqlite link.sqlite --json
+[ $code -eq 0 ] && [ "$(grep -c '"n_added": 0' out)" -eq 2 ] && [ "$(grep -c '"same_file": true' out)" -eq 1 ] &&
+    grep -q "'link.sqlite' is the store itself" err
+report $? "again, and with itself, nothing is added"
+cp 1.sqlite read-only.sqlite
+chmod 400 read-only.sqlite
+run --db from.sqlite merge read-only.sqlite
+[ $code -eq 0 ] && [ ! -e read-only.sqlite-wal ]
+report $? "a store that cannot be written can be merged"
+refuses "a store that is not there" 1 "cannot open store 'none.sqlite'" --db new.sqlite merge 1.sqlite none.sqlite
+[ ! -e new.sqlite ]
+report $? "before the other one is made"
+refuses "a file that is no store" 1 "'1.csv' is not a store of vbslab" --db from.sqlite merge 1.csv
+sqlite3 foreign.sqlite 'CREATE TABLE t (x)' 2>/dev/null &&
+    refuses "another program's file" 1 "is the database of another program" --db from.sqlite merge foreign.sqlite
+run --db from.sqlite merge 2.sqlite 1.csv
+[ $code -eq 1 ] && [ "$(wc -l <out)" -eq 2 ] && grep -q "not a store" err
+report $? "the stores before one that fails stay merged"
+refuses "merge without a store" 2 "'merge' takes the stores" merge
+cd ..
+
 refuses "an unknown part" 2 "did you mean 'show'?" shwo 1
 refuses "show without a profile" 2 "'show' takes one profile" show
 refuses "export without a file" 2 "'export' takes a profile and the .csv file" export 1

@@ -189,6 +189,22 @@ static enum vbs_status tag_and_delete(struct vbs_ctx *ctx, const struct fault_pl
     return status;
 }
 
+/* Merges another store, in which a profile has samples that this one lacks. */
+static enum vbs_status merge(struct vbs_ctx *ctx, const struct fault_place *place)
+{
+    struct vbs_merge_report *report = NULL;
+    struct vbs_store *store = NULL;
+    enum vbs_status status = vbs_store_open(ctx, place->store, VBS_STORE_WRITE, &store);
+
+    if (status == VBS_OK)
+        status = vbs_store_merge(ctx, store, place->other, NULL, &report);
+    if (status == VBS_OK && report->n_added != 2)
+        status = VBS_N_STATUS;
+    vbs_merge_report_free(report);
+    vbs_store_close(store);
+    return status;
+}
+
 const struct fault_task FAULT_TASKS[] = {
     {"building a profile", build, false},
     {"reading a CSV file", read_csv, false},
@@ -199,6 +215,7 @@ const struct fault_task FAULT_TASKS[] = {
     {"loading a profile", load, true},
     {"listing profiles", list, true},
     {"tagging and deleting", tag_and_delete, true},
+    {"merging two stores", merge, true},
     {"resuming, finishing and reading a measurement", measure, true},
     {0},
 };
@@ -226,6 +243,30 @@ static void fill_store(const struct fault_place *place)
     plain_session_free(plain);
 }
 
+/* Makes the store that is merged: a measured profile and an imported one, of which one has a tag.
+ */
+static void fill_other(const struct fault_place *place)
+{
+    struct plain_session *plain = plain_session_new(2, 1, 1);
+    struct vbs_ctx ctx = {0};
+    struct vbs_store *store = open_store(&ctx, place->other, VBS_STORE_WRITE);
+    struct vbs_profile *profile = example("merged");
+    struct vbs_store_run *run = NULL;
+    int64_t id;
+
+    plain->session.provenance.model = "merged";
+    if (vbs_store_save(&ctx, store, profile, &id) != VBS_OK ||
+        vbs_store_run_begin(&ctx, store, 9, &plain->session, &run) != VBS_OK ||
+        feed(&ctx, run, 2, 2) != VBS_OK || feed_copies(&ctx, run, 1) != VBS_OK ||
+        vbs_store_run_finish(&ctx, run, NULL, &id) != VBS_OK ||
+        vbs_store_tag(&ctx, store, id, "tagged") != VBS_OK)
+        printf("# %s\n", ctx.detail);
+    vbs_store_run_free(run);
+    vbs_store_close(store);
+    vbs_profile_free(profile);
+    plain_session_free(plain);
+}
+
 struct fault_place *fault_place_new(const char *folder)
 {
     struct fault_place *place = calloc(1, sizeof *place);
@@ -234,10 +275,12 @@ struct fault_place *fault_place_new(const char *folder)
     place->store = path_in(folder, "store.sqlite");
     place->csv = path_in(folder, "profile.csv");
     place->fresh = path_in(folder, "fresh/store.sqlite");
+    place->other = path_in(folder, "other.sqlite");
     for (int i = 0; i <= FAULT_SAVED; i++)
         place->profiles[i] = numbered_example("first", i);
     place->profile = place->profiles[0];
     fill_store(place);
+    fill_other(place);
     place->pristine = read_text(place->store, &place->n_pristine);
     if (vbs_profile_write_csv(&ctx, place->profile, place->csv) != VBS_OK)
         printf("# %s\n", ctx.detail);
@@ -251,6 +294,7 @@ void fault_place_free(struct fault_place *place)
     free(place->store);
     free(place->csv);
     free(place->fresh);
+    free(place->other);
     free(place->pristine);
     free(place);
 }
@@ -306,11 +350,16 @@ const char *fault_place_damage(const struct fault_place *place)
                             "EXISTS (SELECT 1 FROM kernel WHERE profile = profile.id AND time_us "
                             "IS NULL)") != 0)
         return "a complete profile without times";
-    if (query(place->store, "SELECT count(*) FROM (SELECT 1 FROM sample GROUP BY kernel "
-                            "HAVING count(*) <> max(number) + 1)") != 0 ||
+    if (query(place->store,
+              "SELECT count(*) FROM (SELECT 1 FROM sample LEFT JOIN packed_sample AS p "
+              "ON sample.kernel = p.kernel GROUP BY sample.kernel "
+              "HAVING count(*) + coalesce(length(samples), 0) / 12 <> max(number) + 1)") != 0 ||
         query(place->store, "SELECT count(*) FROM (SELECT 1 FROM copy_sample GROUP BY copy "
                             "HAVING count(*) <> max(number) + 1)") != 0)
         return "the numbering of samples";
+    if (query(place->store, "SELECT count(*) FROM profile WHERE model = 'merged'") % 2 != 0 ||
+        query(place->other, "SELECT count(*) FROM profile WHERE model = 'merged'") != 2)
+        return "a merge";
     same = vbs_profile_read_csv(&ctx, place->csv, &csv) == VBS_OK &&
            !profile_difference(place->profile, csv, where, sizeof where);
     vbs_profile_free(csv);

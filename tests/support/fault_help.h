@@ -13,6 +13,7 @@ struct fault_place {
     char *store; /* path; has FAULT_SAVED complete profiles and an unfinished one */
     char *csv;   /* path; contains the first profile */
     char *fresh; /* path in a folder; neither exists */
+    char *other; /* path of another store; has two profiles of model "merged", one with samples */
     char *pristine;
     size_t n_pristine;
     /* The profiles of the store, and one that it does not have. */

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct vbs_store *open_store(struct vbs_ctx *ctx, const char *path, enum vbs_store_mode mode)
 {
@@ -26,7 +27,7 @@ int newest_version(void)
     return n;
 }
 
-const char *run_sql(const char *path, const char *sql)
+static const char *run(const char *path, bool triggers, const char *sql)
 {
     static char message[200];
     char *error = NULL;
@@ -34,12 +35,80 @@ const char *run_sql(const char *path, const char *sql)
 
     message[0] = '\0';
     if (sqlite3_open(path, &db) != SQLITE_OK ||
-        sqlite3_exec(db, "PRAGMA foreign_keys = ON", NULL, NULL, NULL) != SQLITE_OK ||
+        sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_TRIGGER, (int)triggers, NULL) != SQLITE_OK ||
+        sqlite3_exec(db, triggers ? "PRAGMA foreign_keys = ON" : "", NULL, NULL, NULL) !=
+            SQLITE_OK ||
         sqlite3_exec(db, sql, NULL, NULL, &error) != SQLITE_OK)
         snprintf(message, sizeof message, "%s", error ? error : sqlite3_errmsg(db));
     sqlite3_free(error);
     sqlite3_close(db);
     return message[0] ? message : NULL;
+}
+
+const char *run_sql(const char *path, const char *sql)
+{
+    return run(path, true, sql);
+}
+
+const char *run_sql_untriggered(const char *path, const char *sql)
+{
+    return run(path, false, sql);
+}
+
+/* Runs the scripts that make an empty store of a version. */
+static const char *make_tables(const char *path, int version)
+{
+    for (int number = 1; number <= version; number++) {
+        char name[32] = "schema";
+
+        if (number > 1)
+            snprintf(name, sizeof name, "migration-%d", number);
+        for (const struct vbs_embedded *script = vbs_schema; script->name; script++)
+            if (strcmp(script->name, name) == 0) {
+                const char *error = run_sql(path, script->text);
+
+                if (error)
+                    return error;
+            }
+    }
+    return NULL;
+}
+
+static int add_table(void *self, int n, char **values, char **names)
+{
+    char *sql = self;
+    size_t length = strlen(sql);
+
+    (void)n;
+    (void)names;
+    snprintf(sql + length, 20000 - length, "INSERT INTO %s (%s) SELECT %s FROM later.%s;",
+             values[0], values[1], values[1], values[0]);
+    return 0;
+}
+
+const char *make_earlier(const char *path, int version)
+{
+    static char sql[20000];
+    char earlier[4096];
+    const char *error;
+    sqlite3 *db;
+
+    snprintf(earlier, sizeof earlier, "%s.earlier", path);
+    unlink(earlier);
+    if ((error = make_tables(earlier, version)))
+        return error;
+    snprintf(sql, sizeof sql, "ATTACH '%s' AS later;", path);
+    if (sqlite3_open(earlier, &db) != SQLITE_OK ||
+        sqlite3_exec(
+            db,
+            "SELECT name, (SELECT group_concat(c.name) FROM pragma_table_info(t.name) AS c) "
+            "FROM sqlite_schema AS t WHERE type = 'table' AND name NOT LIKE 'sqlite_%'",
+            add_table, sql, NULL) != SQLITE_OK)
+        return "no tables";
+    sqlite3_close(db);
+    if ((error = run_sql_untriggered(earlier, sql)))
+        return error;
+    return rename(earlier, path) == 0 ? NULL : "cannot rename";
 }
 
 static int take_number(void *self, int n, char **values, char **names)

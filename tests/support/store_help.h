@@ -16,6 +16,14 @@ int newest_version(void);
 /* Runs SQL on a file without the library; gives the message of the failure, or null. */
 const char *run_sql(const char *path, const char *sql);
 
+/* The same without the triggers of the store, which would refuse what a test needs. */
+const char *run_sql_untriggered(const char *path, const char *sql);
+
+/* Makes the store at path one that an earlier version wrote: with the same rows, but without the
+ * tables and columns that this version did not have. No process has it open. Gives the message of a
+ * failure, or null. */
+const char *make_earlier(const char *path, int version);
+
 /* Gives the single number that a query without the library returns, or -1. */
 int64_t query(const char *path, const char *sql);
 

@@ -106,8 +106,8 @@ int main(void)
             if (CODES[i] != SQLITE_BUSY) /* the task would wait for it */
                 try_task(task, place, &step_faults, CODES[i], true, all ? 1 : 11);
         }
-        try_task(task, place, &memory_faults, SQLITE_OK, false, all ? 1 : 37);
-        try_task(task, place, &memory_faults, SQLITE_OK, true, all ? 1 : 41);
+        try_task(task, place, &memory_faults, SQLITE_OK, false, all ? 1 : 149);
+        try_task(task, place, &memory_faults, SQLITE_OK, true, all ? 1 : 151);
     }
     fault_place_free(place);
     remove_folder(folder);

@@ -4,7 +4,9 @@
  * processes.c.
  */
 #include "support/profile_help.h"
+#include "base/ctx.h"
 #include "base/owner.h"
+#include "store/run.h"
 #include "support/store_help.h"
 #include "support/tap.h"
 
@@ -154,7 +156,9 @@ static void a_finished_measurement_is_a_profile(const char *folder)
     ok(feed(&ctx, run, 1, 1) == VBS_STORE, "then it takes no more samples");
     ok(vbs_store_run_finish(&ctx, run, NULL, &id) == VBS_STORE, "nor is it finished twice");
     vbs_store_run_free(run);
-    is_int(query(path, "SELECT count(*) FROM sample"), 84, "the raw samples stay");
+    is_int(query(path, "SELECT sum(length(samples)) / 12 FROM packed_sample"), 84,
+           "the raw samples stay, packed");
+    is_int(query(path, "SELECT count(*) FROM sample"), 0, "and no longer as rows");
     for (int k = 0; k < 7; k++)
         times[k] = 100 + 6 + k / 16.0;
     vbs_measure_summary(times, 7, &expected);
@@ -351,8 +355,12 @@ static void a_broken_off_run_is_resumed_only_by_the_same_measurement(const char 
        "what this process adds is not among the stored");
     ok(vbs_store_run_finish(&ctx, run, NULL, &id) == VBS_OK && id == 1, "finished under its id");
     vbs_store_run_free(run);
-    is_int(query(path, "SELECT count(*) FROM sample"), 20, "five samples of each of four kernels");
-    is_int(query(path, "SELECT count(DISTINCT round) FROM sample"), 5, "in five rounds");
+    is_int(query(path, "SELECT sum(length(samples) = 5 * 12) FROM packed_sample"), 4,
+           "five samples of each of four kernels");
+    is_int(query(path, "SELECT count(DISTINCT hex(substr(samples, 1 + 12 * n, 4))) "
+                       "FROM packed_sample, (SELECT 0 AS n UNION SELECT 1 UNION SELECT 2 UNION "
+                       "SELECT 3 UNION SELECT 4)"),
+           5, "in five rounds");
     is_int(query(path, "SELECT min(n_runs) FROM kernel"), 5, "all of them count");
     ok(vbs_store_run_begin(&ctx, store, 5, &plain->session, &run) == VBS_OK &&
            !vbs_store_run_resumed(run),
@@ -394,14 +402,14 @@ static void a_run_whose_profile_was_taken_over_is_told(const char *folder)
 static void owners_are_told_from_the_dead(void)
 {
     char self[VBS_OWNER_SIZE], changed[VBS_OWNER_SIZE + 8];
-    char boot[64], space[64];
+    char boot[48], space[32], host[65];
     unsigned long long start;
     int pid, status;
     pid_t child;
 
     vbs_owner_self(self);
-    if (!ok(sscanf(self, "%63s %63s %d %llu", boot, space, &pid, &start) == 4 && start > 0 &&
-                pid == (int)getpid(),
+    if (!ok(sscanf(self, "%47s %31s %d %llu %64s", boot, space, &pid, &start, host) == 5 &&
+                start > 0 && pid == (int)getpid(),
             "this process is '%s'", self))
         return;
     ok(vbs_owner_is_alive(self, 1 << 30), "it is alive, however long it was silent");
@@ -412,6 +420,15 @@ static void owners_are_told_from_the_dead(void)
     snprintf(changed, sizeof changed, "%s pid:[1] %d %llu", boot, pid, start);
     ok(vbs_owner_is_alive(changed, 599) && !vbs_owner_is_alive(changed, 601),
        "one that cannot be seen from here is for ten minutes");
+    snprintf(changed, sizeof changed, "x%s %s %d %llu elsewhere", boot + 1, space, pid, start);
+    ok(vbs_owner_is_alive(changed, 599) && vbs_owner_is_alive(changed, -599),
+       "one of another machine is for ten minutes, by either clock");
+    ok(!vbs_owner_is_alive(changed, 601) && !vbs_owner_is_alive(changed, -601),
+       "and not for longer, so that no wrong clock keeps a profile for ever");
+    snprintf(changed, sizeof changed, "x%s %s %d %llu %s", boot + 1, space, pid, start, host);
+    ok(!vbs_owner_is_alive(changed, 0), "one of this machine before it was started anew is not");
+    snprintf(changed, sizeof changed, "%s %s %d %llu renamed", boot, space, pid, start);
+    ok(vbs_owner_is_alive(changed, 1 << 30), "the name of a machine may change while it runs");
     ok(!vbs_owner_is_alive("", 0) && !vbs_owner_is_alive("a b c d", 0) &&
            !vbs_owner_is_alive("a b -1 1", 0),
        "what is no owner is not");
@@ -425,6 +442,46 @@ static void owners_are_told_from_the_dead(void)
     ok(!vbs_owner_is_alive(changed, 0), "a killed one is not, though nobody has waited for it");
     waitpid(child, &status, 0);
     ok(!vbs_owner_is_alive(changed, 0), "nor afterwards");
+}
+
+/* A run whose owner seems to be gone from here goes to another process, and the first one, which
+ * still runs on a machine with another clock, stores nothing any more: no sample is lost or there
+ * twice. */
+static void a_run_of_another_machine_is_taken_over_once(const char *folder)
+{
+    char *path = path_in(folder, "machines.sqlite");
+    struct plain_session *plain = plain_session_new(2, 1, 1);
+    struct vbs_ctx ctx = {0};
+    struct vbs_store *there = open_store(&ctx, path, VBS_STORE_WRITE);
+    struct vbs_store *here = open_store(&ctx, path, VBS_STORE_WRITE);
+    struct vbs_store_run *far = NULL, *near = NULL;
+    int64_t id = 0;
+
+    ok(vbs_store_run_begin(&ctx, there, 5, &plain->session, &far) == VBS_OK &&
+           feed(&ctx, far, 2, 200) == VBS_OK,
+       "a machine measures");
+    strcpy(far->owner, "boot pid:[1] 7 9 elsewhere");
+    run_sql(path, "UPDATE profile SET owner = 'boot pid:[1] 7 9 elsewhere'");
+    ok(vbs_store_run_begin(&ctx, here, 5, &plain->session, &near) == VBS_OK &&
+           !vbs_store_run_resumed(near),
+       "while its last sign is new, another one begins a profile of its own");
+    vbs_store_run_free(near);
+    run_sql(path, "UPDATE profile SET touched = touched + 3600");
+    ok(vbs_store_run_begin(&ctx, here, 5, &plain->session, &near) == VBS_OK &&
+           vbs_store_run_resumed(near),
+       "where the clocks differ by an hour, it takes over the samples");
+    ok(feed(&ctx, far, 2, 200) == VBS_STORE, "the first one is refused: %s", ctx.detail);
+    vbs_store_run_free(far);
+    ok(feed(&ctx, near, 2, 1) == VBS_OK && vbs_store_run_finish(&ctx, near, NULL, &id) == VBS_OK &&
+           id == 1,
+       "the other one finishes");
+    vbs_store_run_free(near);
+    is_int(query(path, "SELECT count(*) FROM profile"), 1, "one profile");
+    ok(query(path, "SELECT max(n_runs) FROM kernel") < 300, "without samples of both");
+    vbs_store_close(here);
+    vbs_store_close(there);
+    plain_session_free(plain);
+    free(path);
 }
 
 /* ---- complete profiles stay as they are ---- */
@@ -471,11 +528,11 @@ static void complete_profiles_cannot_be_changed(const char *folder)
         "UPDATE layer SET profile = 2 WHERE profile = 1",
         "UPDATE layer_input SET source = 0",
         "UPDATE kernel SET time_us = 0.5 WHERE profile = 1",
-        "UPDATE sample SET time_us = 0.5",
+        "UPDATE packed_sample SET samples = zeroblob(12)",
         "DELETE FROM layer WHERE profile = 1",
         "DELETE FROM layer_input WHERE profile = 1",
         "DELETE FROM kernel WHERE profile = 1",
-        "DELETE FROM sample",
+        "DELETE FROM packed_sample",
         "INSERT INTO layer VALUES (1, 9, '', '', 0, 0, 0, 0, 0)",
         "INSERT INTO layer_input VALUES (1, 1, 9, 0)",
         "INSERT INTO kernel SELECT 99, 1, 99, 1, 9, 'x', 0, 0, 0, 0, 0, 0, 1, 0, 0",
@@ -487,6 +544,8 @@ static void complete_profiles_cannot_be_changed(const char *folder)
         "INSERT INTO copy_sample SELECT id, 99, 0.5 FROM copy WHERE profile = 1 LIMIT 1",
         "INSERT INTO sample SELECT id, 99, 0, 0.5 FROM kernel WHERE profile = 1 LIMIT 1",
         "INSERT OR REPLACE INTO sample SELECT id, 0, 0, 0.5 FROM kernel WHERE profile = 1 LIMIT 1",
+        "INSERT OR REPLACE INTO packed_sample SELECT id, zeroblob(12) FROM kernel LIMIT 1",
+        "UPDATE profile SET n_samples = 0",
     };
     char *path = path_in(folder, "final.sqlite");
     struct plain_session *plain = plain_session_new(2, 1, 1);
@@ -508,10 +567,13 @@ static void complete_profiles_cannot_be_changed(const char *folder)
         if (!error || strcmp(error, "a complete profile cannot be changed") != 0)
             printf("#  got %s\n", error ? error : "no error");
     }
+    ok(!run_sql_untriggered(path, "INSERT INTO sample SELECT id, 0, 0, 1 FROM kernel"),
+       "samples as earlier versions kept them");
     every_column_is_final(path);
     ok(!run_sql(path, "DELETE FROM profile WHERE id = 1"), "it can be deleted as a whole");
     is_int(query(path, "SELECT (SELECT count(*) FROM layer) + (SELECT count(*) FROM layer_input) "
                        "+ (SELECT count(*) FROM kernel) + (SELECT count(*) FROM sample) "
+                       "+ (SELECT count(*) FROM packed_sample) "
                        "+ (SELECT count(*) FROM copy) + (SELECT count(*) FROM copy_sample)"),
            0, "with all its rows");
     vbs_store_close(store);
@@ -538,6 +600,7 @@ int main(void)
     a_broken_off_run_is_resumed_only_by_the_same_measurement(folder);
     a_run_whose_profile_was_taken_over_is_told(folder);
     owners_are_told_from_the_dead();
+    a_run_of_another_machine_is_taken_over_once(folder);
     complete_profiles_cannot_be_changed(folder);
     remove_folder(folder);
     gsl_rng_free(rng);

@@ -1,0 +1,189 @@
+#include "store/evidence.h"
+
+#include "store/kernel_samples.h"
+
+#include "base/fail.h"
+#include "base/sha256.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct hashing {
+    struct vbs_ctx *ctx;
+    struct vbs_store *store;
+    int64_t id;
+    struct vbs_sha256 hash;
+    int64_t n_samples;
+    bool has_network;
+};
+
+static void add_int(struct hashing *h, int64_t value)
+{
+    unsigned char bytes[8];
+
+    for (int i = 0; i < 8; i++)
+        bytes[i] = (unsigned char)((uint64_t)value >> (8 * i));
+    vbs_sha256_add(&h->hash, bytes, sizeof bytes);
+}
+
+static void add_double(struct hashing *h, double value)
+{
+    int64_t bits;
+
+    memcpy(&bits, &value, sizeof bits);
+    add_int(h, bits);
+}
+
+/* Adds a text behind its length. */
+static void add_text(struct hashing *h, const unsigned char *text, int length)
+{
+    add_int(h, length);
+    vbs_sha256_add(&h->hash, text ? text : (const unsigned char *)"", (size_t)length);
+}
+
+/* Adds a column: whether it is null, and its number. */
+static void add_number(struct hashing *h, sqlite3_stmt *stmt, int column)
+{
+    bool known = sqlite3_column_type(stmt, column) != SQLITE_NULL;
+
+    add_int(h, known);
+    add_int(h, known ? sqlite3_column_int64(stmt, column) : 0);
+}
+
+/* Does work on each row of a query with the profile's id as its parameter. */
+static enum vbs_status each_row(struct hashing *h, const char *sql, void *self,
+                                enum vbs_status (*work)(struct hashing *h, void *self,
+                                                        sqlite3_stmt *stmt))
+{
+    sqlite3_stmt *stmt;
+    enum vbs_status status;
+    bool row = true;
+
+    VBS_TRY(vbs_sql_prepare(h->ctx, h->store, sql, &stmt));
+    status = vbs_sql_bind(h->ctx, h->store, stmt, "i", h->id);
+    while (status == VBS_OK && row) {
+        status = vbs_sql_step(h->ctx, h->store, stmt, &row);
+        if (status == VBS_OK && row)
+            status = work(h, self, stmt);
+    }
+    sqlite3_finalize(stmt);
+    return status;
+}
+
+static enum vbs_status add_network(struct hashing *h, void *self, sqlite3_stmt *stmt)
+{
+    (void)self;
+    h->has_network = sqlite3_column_type(stmt, 0) != SQLITE_NULL;
+    add_number(h, stmt, 0);
+    add_number(h, stmt, 1);
+    return VBS_OK;
+}
+
+/* Adds a kernel with its samples; a kernel without samples adds nothing, so that profiles without
+ * samples are equal. */
+static enum vbs_status add_kernel(struct hashing *h, void *self, sqlite3_stmt *stmt)
+{
+    struct vbs_kernel_samples *samples = self;
+
+    VBS_TRY(vbs_kernel_samples_read(h->ctx, samples, sqlite3_column_int64(stmt, 0)));
+    if (samples->n == 0)
+        return VBS_OK;
+    h->n_samples += samples->n;
+    add_int(h, sqlite3_column_int64(stmt, 1));
+    add_int(h, sqlite3_column_int64(stmt, 2));
+    add_text(h, sqlite3_column_text(stmt, 3), sqlite3_column_bytes(stmt, 3));
+    add_int(h, samples->n);
+    for (int i = 0; i < samples->n; i++) {
+        add_int(h, samples->rounds[i]);
+        add_double(h, samples->times_us[i]);
+    }
+    return VBS_OK;
+}
+
+static enum vbs_status add_copy_sample(struct hashing *h, void *self, sqlite3_stmt *stmt)
+{
+    (void)self;
+    h->n_samples++;
+    add_text(h, sqlite3_column_text(stmt, 0), sqlite3_column_bytes(stmt, 0));
+    add_int(h, sqlite3_column_int64(stmt, 1));
+    add_double(h, sqlite3_column_double(stmt, 2));
+    return VBS_OK;
+}
+
+static enum vbs_status add_kernels(struct hashing *h)
+{
+    struct vbs_kernel_samples samples = {0};
+    enum vbs_status status = vbs_kernel_samples_open(h->ctx, h->store, &samples);
+
+    if (status == VBS_OK)
+        status = each_row(h,
+                          "SELECT id, layer, batch, algorithm FROM kernel WHERE profile = ? "
+                          "ORDER BY layer, batch, algorithm",
+                          &samples, add_kernel);
+    vbs_kernel_samples_clear(&samples);
+    return status;
+}
+
+enum vbs_status vbs_evidence_compute(struct vbs_ctx *ctx, struct vbs_store *store, int64_t id,
+                                     struct vbs_evidence *evidence)
+{
+    struct hashing h = {.ctx = ctx, .store = store, .id = id};
+    unsigned char digest[VBS_SHA256_BYTES];
+
+    vbs_sha256_begin(&h.hash);
+    VBS_TRY(each_row(&h, "SELECT network_hash, kernels_hash FROM profile WHERE id = ?", NULL,
+                     add_network));
+    VBS_TRY(add_kernels(&h));
+    add_int(&h, 0); /* no layer: copies follow */
+    VBS_TRY(each_row(&h,
+                     "SELECT source, bytes, copy_sample.time_us FROM copy JOIN copy_sample "
+                     "ON copy = id WHERE profile = ? ORDER BY source, bytes, copy_sample.number",
+                     NULL, add_copy_sample));
+    vbs_sha256_end(&h.hash, digest);
+    *evidence = (struct vbs_evidence){.n_samples = h.n_samples, .has_network = h.has_network};
+    for (int i = 0; i < VBS_PROFILE_HASH_SIZE / 2; i++)
+        snprintf(evidence->hash + 2 * i, 3, "%02x", digest[i]);
+    return VBS_OK;
+}
+
+enum vbs_status vbs_evidence_read(struct vbs_ctx *ctx, struct vbs_store *store, int64_t id,
+                                  struct vbs_evidence *evidence)
+{
+    struct vbs_evidence stored = {0};
+    bool row = false, known = false;
+    enum vbs_status status;
+    sqlite3_stmt *stmt;
+
+    VBS_TRY(vbs_sql_prepare(ctx, store,
+                            "SELECT n_samples, network_hash IS NOT NULL, samples_hash FROM profile "
+                            "WHERE id = ?",
+                            &stmt));
+    status = vbs_sql_bind(ctx, store, stmt, "i", id);
+    if (status == VBS_OK)
+        status = vbs_sql_step(ctx, store, stmt, &row);
+    if (status == VBS_OK && row && sqlite3_column_type(stmt, 2) == SQLITE_TEXT) {
+        const char *hash = (const char *)sqlite3_column_text(stmt, 2);
+
+        stored.n_samples = sqlite3_column_int64(stmt, 0);
+        stored.has_network = sqlite3_column_int64(stmt, 1) != 0;
+        snprintf(stored.hash, sizeof stored.hash, "%s", hash ? hash : "");
+        stored.is_stored = known = hash != NULL;
+        status = hash ? VBS_OK : vbs_no_memory(ctx);
+    }
+    sqlite3_finalize(stmt);
+    if (status != VBS_OK)
+        return status;
+    if (!known)
+        return vbs_evidence_compute(ctx, store, id, evidence);
+    *evidence = stored;
+    return VBS_OK;
+}
+
+int vbs_evidence_compare(const struct vbs_evidence *a, const struct vbs_evidence *b)
+{
+    if (a->n_samples != b->n_samples)
+        return a->n_samples < b->n_samples ? -1 : 1;
+    if (a->has_network != b->has_network)
+        return a->has_network ? 1 : -1;
+    return strcmp(a->hash, b->hash);
+}
