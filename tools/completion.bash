@@ -79,19 +79,21 @@ _vbslab_value()
     profiles/--model) _vbslab_offer "$(_vbslab_stored '\2')" ;;
     */--model) _vbslab_offer "$(_vbslab_models)" .net .onnx .vbz ;;
     compress/--output | compress/-o) _vbslab_offer "" .vbz ;;
-    export/--output | export/-o | train/--output | train/-o) _vbslab_offer "" .onnx ;;
+    export/--output | export/-o | prune/--output | prune/-o | train/--output | train/-o) _vbslab_offer "" .onnx ;;
     sensitivity/--output | sensitivity/-o) _vbslab_offer "" .csv ;;
     sensitivity/--ranking) _vbslab_offer "l1 l2 random taylor" ;;
     compress/--density) _vbslab_offer "comp-alexnet comp-vgg-16 70% 80% 90%" ;;
     compress/--format) _vbslab_offer "auto comp joint bytes" ;;
     compress/--index-bits) _vbslab_offer "auto" ;;
+    prune/--by) _vbslab_offer "l1 l2 random taylor" ;;
+    prune/--preset) _vbslab_offer "tune-resnet-56" ;;
     train/--schedule) _vbslab_offer "cosine constant step exponential" ;;
     train/--optimiser) _vbslab_offer "sgd adam" ;;
     train/--init) _vbslab_offer "fan he glorot keep" ;;
     eval/--split) _vbslab_offer "train validation test" ;;
     run/--schedule) _vbslab_offer "" .json ;;
     run/--input | run/--output) _vbslab_offer "" .npy ;;
-    plan/--json | frontier/--csv | frontier/--json | */--db | */--plot | eval/--data | train/--data | sensitivity/--data | train/--checkpoint | */--trace | */--gantt | \
+    plan/--json | frontier/--csv | frontier/--json | */--db | */--plot | eval/--data | prune/--data | train/--data | sensitivity/--data | train/--checkpoint | */--trace | */--gantt | \
         */--weights-file) _vbslab_offer "" any ;;
     *) return 1 ;;
     esac
@@ -112,7 +114,7 @@ _vbslab_argument()
     profiles/*) _vbslab_offer "$(_vbslab_profiles)" .csv ;;
     place/*) _vbslab_offer "" .csv ;;
     help/) _vbslab_offer "$(_vbslab_commands)" ;;
-    models/show | measure/* | compress/* | train/* | sensitivity/* | export/* | eval/*) _vbslab_offer "$(_vbslab_models)" .net .onnx .vbz ;;
+    models/show | measure/* | compress/* | prune/* | train/* | sensitivity/* | export/* | eval/*) _vbslab_offer "$(_vbslab_models)" .net .onnx .vbz ;;
     run/*) _vbslab_offer "$(_vbslab_profiles) $(_vbslab_models)" .csv .net .onnx .vbz ;;
     replay/?*) _vbslab_offer "" .json ;;
     plan/* | frontier/* | replay/* | compare/*) _vbslab_offer "$(_vbslab_profiles)" .csv ;;

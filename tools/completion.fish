@@ -98,23 +98,25 @@ for option in plot trace gantt weights-file
 end
 complete -c vbslab -n '__vbslab_command_is run' -l input -r -k -a '(__fish_complete_suffix .npy)'
 complete -c vbslab -n '__vbslab_command_is compress' -l output -s o -r -k -a '(__fish_complete_suffix .vbz)'
-complete -c vbslab -n '__vbslab_command_is export train' -l output -s o -r -k -a '(__fish_complete_suffix .onnx)'
+complete -c vbslab -n '__vbslab_command_is export prune train' -l output -s o -r -k -a '(__fish_complete_suffix .onnx)'
 complete -c vbslab -n '__vbslab_command_is sensitivity' -l output -s o -r -k -a '(__fish_complete_suffix .csv)'
 complete -c vbslab -n '__vbslab_command_is sensitivity' -l ranking -x -a 'l1 l2 random taylor'
 complete -c vbslab -n '__vbslab_command_is compress' -l density -x -a 'comp-alexnet comp-vgg-16 70% 80% 90%'
 complete -c vbslab -n '__vbslab_command_is compress' -l format -x -a 'auto comp joint bytes'
 complete -c vbslab -n '__vbslab_command_is compress' -l index-bits -x -a auto
+complete -c vbslab -n '__vbslab_command_is prune' -l by -x -a 'l1 l2 random taylor'
+complete -c vbslab -n '__vbslab_command_is prune' -l preset -x -a tune-resnet-56
 complete -c vbslab -n '__vbslab_command_is train' -l schedule -x -a 'cosine constant step exponential'
 complete -c vbslab -n '__vbslab_command_is train' -l optimiser -x -a 'sgd adam'
 complete -c vbslab -n '__vbslab_command_is train' -l init -x -a 'fan he glorot keep'
 complete -c vbslab -n '__vbslab_command_is train' -l checkpoint -r -F
-complete -c vbslab -n '__vbslab_command_is eval train sensitivity' -l data -x -a '(__fish_complete_directories)'
+complete -c vbslab -n '__vbslab_command_is eval prune train sensitivity' -l data -x -a '(__fish_complete_directories)'
 complete -c vbslab -n '__vbslab_command_is eval' -l split -x -a 'train validation test'
 complete -c vbslab -n '__vbslab_command_is run' -l output -r -k -a '(__fish_complete_suffix .npy)'
 
 complete -c vbslab -n '__vbslab_command_is models; and __vbslab_part_is ""' -a show
 complete -c vbslab -n '__vbslab_command_is models; and __vbslab_part_is show' -k -a '(__vbslab_models; __fish_complete_suffix .onnx; __fish_complete_suffix .vbz)'
-complete -c vbslab -n '__vbslab_command_is measure compress train sensitivity export eval' -k -a '(__vbslab_models; __fish_complete_suffix .onnx; __fish_complete_suffix .vbz)'
+complete -c vbslab -n '__vbslab_command_is measure compress prune train sensitivity export eval' -k -a '(__vbslab_models; __fish_complete_suffix .onnx; __fish_complete_suffix .vbz)'
 complete -c vbslab -n '__vbslab_command_is run' -k -a '(__vbslab_profiles; __vbslab_models; __fish_complete_suffix .onnx; __fish_complete_suffix .vbz)'
 complete -c vbslab -n '__vbslab_command_is plan frontier compare' -k -a '(__vbslab_profiles; __fish_complete_suffix .csv)'
 complete -c vbslab -n '__vbslab_command_is replay; and __vbslab_part_is ""' -k -a '(__vbslab_profiles; __fish_complete_suffix .csv)'

@@ -44,19 +44,21 @@ _vbslab_value()
     (profiles/--model) candidates=(${(f)"$(_vbslab_stored '\2')"}) ;;
     (*/--model) candidates=(${(f)"$(_vbslab_models)"}) files='*.(net|onnx|vbz)' ;;
     (compress/--output|compress/-o) files='*.vbz' ;;
-    (export/--output|export/-o|train/--output|train/-o) files='*.onnx' ;;
+    (export/--output|export/-o|prune/--output|prune/-o|train/--output|train/-o) files='*.onnx' ;;
     (sensitivity/--output|sensitivity/-o) files='*.csv' ;;
     (sensitivity/--ranking) candidates=(l1 l2 random taylor) ;;
     (compress/--density) candidates=(comp-alexnet comp-vgg-16 70% 80% 90%) ;;
     (compress/--format) candidates=(auto comp joint bytes) ;;
     (compress/--index-bits) candidates=(auto) ;;
+    (prune/--by) candidates=(l1 l2 random taylor) ;;
+    (prune/--preset) candidates=(tune-resnet-56) ;;
     (train/--schedule) candidates=(cosine constant step exponential) ;;
     (train/--optimiser) candidates=(sgd adam) ;;
     (train/--init) candidates=(fan he glorot keep) ;;
     (eval/--split) candidates=(train validation test) ;;
     (run/--schedule) files='*.json' ;;
     (run/--input|run/--output) files='*.npy' ;;
-    (plan/--json|frontier/--csv|frontier/--json|*/--db|*/--plot|eval/--data|train/--data|sensitivity/--data|train/--checkpoint|*/--trace|*/--gantt|*/--weights-file)
+    (plan/--json|frontier/--csv|frontier/--json|*/--db|*/--plot|eval/--data|prune/--data|train/--data|sensitivity/--data|train/--checkpoint|*/--trace|*/--gantt|*/--weights-file)
         files='*' ;;
     (*) return 1 ;;
     esac
@@ -74,7 +76,7 @@ _vbslab_argument()
     (profiles/*) candidates=(${(f)"$(_vbslab_profiles)"}) files='*.csv' ;;
     (place/*) files='*.csv' ;;
     (help/) candidates=(${(f)"$(_vbslab_commands)"}) ;;
-    (models/show|measure/*|compress/*|train/*|sensitivity/*|export/*|eval/*) candidates=(${(f)"$(_vbslab_models)"}) files='*.(net|onnx|vbz)' ;;
+    (models/show|measure/*|compress/*|prune/*|train/*|sensitivity/*|export/*|eval/*) candidates=(${(f)"$(_vbslab_models)"}) files='*.(net|onnx|vbz)' ;;
     (run/*) candidates=(${(f)"$(_vbslab_profiles; _vbslab_models)"}) files='*.(csv|net|onnx|vbz)' ;;
     (replay/?*) files='*.json' ;;
     (plan/*|frontier/*|replay/*|compare/*) candidates=(${(f)"$(_vbslab_profiles)"}) files='*.csv' ;;

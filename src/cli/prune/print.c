@@ -50,10 +50,9 @@ static int n_layers_of(const struct vbs_prune_group *group)
 static enum vbs_status print_groups(struct cli *cli, const struct prune_report *r)
 {
     static const struct cli_column COLUMNS[] = {
-        {"group", false}, {"channels", true},   {"filters", true},   {"layers", true},
-        {"saves", true},  {"saves MACs", true}, {"why fixed", false}};
+        {"group", false},     {"channels", true}, {"filters", true},   {"layers", true},
+        {"parameters", true}, {"MACs", true},     {"why fixed", false}};
     struct cli_table table = {.columns = COLUMNS, .n_columns = sizeof COLUMNS / sizeof *COLUMNS};
-    char number[32];
 
     for (int g = 0; g < r->groups->n_groups; g++) {
         const struct vbs_prune_group *group = &r->groups->groups[g];
@@ -63,16 +62,15 @@ static enum vbs_status print_groups(struct cli *cli, const struct prune_report *
         cli_table_add(&table, "%" PRId64, group->unit);
         cli_table_add(&table, "%d", n_layers_of(group));
         cli_table_add(&table, "%" PRId64, group->parameters);
-        cli_table_add(&table, "%s", cli_format_number((double)group->macs, number, sizeof number));
+        cli_table_add(&table, "%" PRId64, group->macs);
         cli_table_add(&table, "%s", group->fixed ? group->fixed : "");
     }
     VBS_TRY(cli_table_print(cli, &table));
     cli_flow_begin(cli);
     printf(
         "\nchannels: sets of filters, of which any can be removed as long as one stays; filters: "
-        "of the first layer in each of them; layers: that lose filters together; saves: the "
-        "parameters and multiply-accumulates that one channel less saves, also in the layers "
-        "that read it\n");
+        "of the first layer in each of them; layers: that lose filters together; parameters, "
+        "MACs: what one channel less saves, also in the layers that read it\n");
     cli_flow_end(cli);
     return VBS_OK;
 }
@@ -91,7 +89,7 @@ static void add_pruned(const struct prune_report *r, int g, struct cli_table *ta
     if (cost == after)
         cli_table_add(table, "%s", "");
     else if (cost == before)
-        cli_table_add(table, "%" PRId64 ": nothing is won", cost);
+        cli_table_add(table, "%" PRId64 ": no step won", cost);
     else
         cli_table_add(table, "%" PRId64, cost);
 }
@@ -144,8 +142,8 @@ static enum vbs_status print_pruned(struct cli *cli, const struct prune_report *
         printf("nothing is removed: every group keeps all of its channels\n");
     if (n_inside > 0)
         printf("%d of %d groups have a width inside a step of %d: kernels compute output channels "
-               "in blocks, so that it is about as fast as the end of the step; --round %d keeps "
-               "the channels up to there\n",
+               "in blocks, so that these layers are about as fast as at the end of the step, and "
+               "only the layers that read them gain; --round %d keeps the channels up to there\n",
                n_inside, n, VBS_PRUNE_STEP, VBS_PRUNE_STEP);
     printf("'");
     cli_print_name(r->path);
