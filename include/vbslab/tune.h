@@ -169,7 +169,8 @@ struct vbs_sampler_options {
                        it holds the best, the newest, and an even choice of the others */
     enum vbs_front_rule front_rule;
     const double *reference; /* [n_objectives] values below which nothing counts for the
-                                hypervolume; null: a tenth of the front's extent below it */
+                                hypervolume; null: those of the worst feasible trial in each
+                                objective, less a tenth of the range of all */
 
     /* Objectives that can be computed without a trial. Bit i of known_objectives is set where
      * objective i is one. The function must depend on its arguments alone and is called some

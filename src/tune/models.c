@@ -124,7 +124,8 @@ static int by_first(const void *a, const void *b)
 }
 
 /* Finds the Pareto front of two objectives, and the reference where none is given: a tenth of the
- * front's extent below it, or where it is one point, of the extent of all trials. */
+ * range of all feasible points below the worst of them. The front's own range would not do: at
+ * first it is often one point, or a few that lie near each other. */
 static enum vbs_status find_front(struct vbs_ctx *ctx, struct tune_making *making)
 {
     struct tune_models *models = making->models;
@@ -150,17 +151,15 @@ static enum vbs_status find_front(struct vbs_ctx *ctx, struct tune_making *makin
     qsort(values, (size_t)models->n_front, 2 * sizeof *values, by_first);
     models->front = values;
     for (int o = 0; o < 2; o++) {
-        const double *all = making->objectives[o];
         double low = INFINITY, high = -INFINITY;
 
-        for (int i = 0; i < models->n_front; i++) {
-            low = fmin(low, values[2 * i + o]);
-            high = fmax(high, values[2 * i + o]);
+        for (int i = 0; i < n_all; i++) {
+            if (!making->feasible[i])
+                continue;
+            low = fmin(low, making->objectives[o][i]);
+            high = fmax(high, making->objectives[o][i]);
         }
-        models->reference[o] = low;
-        for (int i = 0; i < n_all && high == models->reference[o]; i++)
-            low = fmin(low, all[i]);
-        models->reference[o] -= high > low ? (high - low) / 10 : fabs(high) / 10 + 1e-6;
+        models->reference[o] = low - (high > low ? (high - low) / 10 : fabs(high) / 10 + 1e-6);
         if (making->problem->options.reference)
             models->reference[o] = making->problem->options.reference[o];
     }
