@@ -26,6 +26,7 @@
 #include "vbslab/simple.h"
 #include "vbslab/status.h"
 #include "vbslab/store.h"
+#include "vbslab/study.h"
 #include "vbslab/timings.h"
 #include "vbslab/train.h"
 #include "vbslab/training.h"

@@ -63,11 +63,11 @@ static enum vbs_status check_study(struct vbs_ctx *ctx, struct vbs_store *store,
     if (!hash || !build)
         return vbs_no_memory(ctx);
     if (study->hash && strcmp(hash, study->hash) != 0)
-        return vbs_fail(
-            ctx, VBS_USAGE,
-            "store '%s' has a study '%s' with another description; give this one another "
-            "name, or delete that one ('vbslab tune --delete %s')",
-            store->shown, study->name, study->name);
+        return vbs_fail(ctx, VBS_USAGE,
+                        "store '%s' has a study '%s' with another description, network or data; "
+                        "give this one another "
+                        "name, or delete that one ('vbslab tune FILE --delete')",
+                        store->shown, study->name);
     if (study->vbslab && strcmp(build, study->vbslab) != 0)
         return vbs_fail(
             ctx, VBS_USAGE,
