@@ -79,6 +79,9 @@ _vbslab_value()
     profiles/--model) _vbslab_offer "$(_vbslab_stored '\2')" ;;
     */--model) _vbslab_offer "$(_vbslab_models)" .net .onnx .vbz ;;
     compress/--output | compress/-o) _vbslab_offer "" .vbz ;;
+    tune/--plot) _vbslab_offer "history importance parallel slice contour pareto" ;;
+    tune/--only) _vbslab_offer "train measure" ;;
+    tune/--export-best) _vbslab_offer "" .onnx ;;
     export/--output | export/-o | prune/--output | prune/-o | train/--output | train/-o) _vbslab_offer "" .onnx ;;
     sensitivity/--output | sensitivity/-o) _vbslab_offer "" .csv ;;
     sensitivity/--ranking) _vbslab_offer "l1 l2 random taylor" ;;
@@ -113,6 +116,8 @@ _vbslab_argument()
     profiles/untag) _vbslab_offer "$(_vbslab_stored '\3')" ;;
     profiles/*) _vbslab_offer "$(_vbslab_profiles)" .csv ;;
     place/*) _vbslab_offer "" .csv ;;
+    tune/) _vbslab_offer "" .toml ;;
+    tune/*) _vbslab_offer "" any ;;
     help/) _vbslab_offer "$(_vbslab_commands)" ;;
     models/show | measure/* | compress/* | prune/* | train/* | sensitivity/* | export/* | eval/*) _vbslab_offer "$(_vbslab_models)" .net .onnx .vbz ;;
     run/*) _vbslab_offer "$(_vbslab_profiles) $(_vbslab_models)" .csv .net .onnx .vbz ;;

@@ -93,9 +93,13 @@ complete -c vbslab -l judge -r -k -a '(__vbslab_profiles; __fish_complete_suffix
 complete -c vbslab -n '__vbslab_command_is profiles' -l model -x -a '(__vbslab_stored "\\\\2")'
 complete -c vbslab -n '__vbslab_command_is run' -l model -r -k -a '(__vbslab_models; __fish_complete_suffix .onnx; __fish_complete_suffix .vbz)'
 complete -c vbslab -n 'not __vbslab_command_is train' -l schedule -r -k -a '(__fish_complete_suffix .json)'
-for option in plot trace gantt weights-file
+for option in trace gantt weights-file
     complete -c vbslab -l $option -r -F
 end
+complete -c vbslab -n 'not __vbslab_command_is tune' -l plot -r -F
+complete -c vbslab -n '__vbslab_command_is tune' -l plot -x -a 'history importance parallel slice contour pareto'
+complete -c vbslab -n '__vbslab_command_is tune' -l only -x -a 'train measure'
+complete -c vbslab -n '__vbslab_command_is tune' -l export-best -r -k -a '(__fish_complete_suffix .onnx)'
 complete -c vbslab -n '__vbslab_command_is run' -l input -r -k -a '(__fish_complete_suffix .npy)'
 complete -c vbslab -n '__vbslab_command_is compress' -l output -s o -r -k -a '(__fish_complete_suffix .vbz)'
 complete -c vbslab -n '__vbslab_command_is export prune train' -l output -s o -r -k -a '(__fish_complete_suffix .onnx)'
@@ -132,5 +136,6 @@ for part in rm tag
         -a '(__vbslab_stored "\\\\1\\\\n\\\\3")'
 end
 complete -c vbslab -n '__vbslab_command_is profiles; and __vbslab_part_is untag' -a '(__vbslab_stored "\\\\3")'
+complete -c vbslab -n '__vbslab_command_is tune' -k -a '(__fish_complete_suffix .toml)'
 complete -c vbslab -n '__vbslab_command_is place' -k -a '(__fish_complete_suffix .csv)'
 complete -c vbslab -n '__vbslab_command_is help' -a '(__vbslab_commands)'

@@ -44,6 +44,9 @@ _vbslab_value()
     (profiles/--model) candidates=(${(f)"$(_vbslab_stored '\2')"}) ;;
     (*/--model) candidates=(${(f)"$(_vbslab_models)"}) files='*.(net|onnx|vbz)' ;;
     (compress/--output|compress/-o) files='*.vbz' ;;
+    (tune/--plot) candidates=(history importance parallel slice contour pareto) ;;
+    (tune/--only) candidates=(train measure) ;;
+    (tune/--export-best) files='*.onnx' ;;
     (export/--output|export/-o|prune/--output|prune/-o|train/--output|train/-o) files='*.onnx' ;;
     (sensitivity/--output|sensitivity/-o) files='*.csv' ;;
     (sensitivity/--ranking) candidates=(l1 l2 random taylor) ;;
@@ -76,6 +79,8 @@ _vbslab_argument()
     (profiles/*) candidates=(${(f)"$(_vbslab_profiles)"}) files='*.csv' ;;
     (place/*) files='*.csv' ;;
     (help/) candidates=(${(f)"$(_vbslab_commands)"}) ;;
+    (tune/) files='*.toml' ;;
+    (tune/*) files='*' ;;
     (models/show|measure/*|compress/*|prune/*|train/*|sensitivity/*|export/*|eval/*) candidates=(${(f)"$(_vbslab_models)"}) files='*.(net|onnx|vbz)' ;;
     (run/*) candidates=(${(f)"$(_vbslab_profiles; _vbslab_models)"}) files='*.(csv|net|onnx|vbz)' ;;
     (replay/?*) files='*.json' ;;

@@ -1,0 +1,169 @@
+#!/bin/sh
+# The command tune: a study from its description to its results; runs that are killed go on; several
+# workers do no trial twice; what is refused. VBSLAB: the program.
+. "$(dirname "$0")/lib.sh"
+
+COMMAND=tune
+VBSLAB_LOCKS=$dir
+OMP_NUM_THREADS=1
+export VBSLAB_LOCKS OMP_NUM_THREADS
+
+# bytes N...: prints bytes of these values.
+bytes()
+{
+    for byte in "$@"; do
+        printf "\\$(printf %03o "$byte")"
+    done
+}
+
+# Images of 4 x 4 bytes of two classes, bright above or bright on the left, of a brightness of their own.
+mkdir data
+for part in train:80 t10k:8; do
+    n_images=${part#*:}
+    name=data/${part%:*}
+    { bytes 0 0 8 3 0 0 0 "$n_images" 0 0 0 4 0 0 0 4; } >"$name-images-idx3-ubyte"
+    { bytes 0 0 8 1 0 0 0 "$n_images"; } >"$name-labels-idx1-ubyte"
+    i=0
+    while [ $i -lt "$n_images" ]; do
+        b=$((120 + i * 37 % 100)) d=$((i * 11 % 60))
+        if [ $((i % 2)) -eq 0 ]; then
+            bytes $b $b $b $b $b $b $b $b $d $d $d $d $d $d $d $d
+        else
+            bytes $b $b $d $d $b $b $d $d $b $b $d $d $b $b $d $d
+        fi >>"$name-images-idx3-ubyte"
+        bytes $((i % 2)) >>"$name-labels-idx1-ubyte"
+        i=$((i + 1))
+    done
+done
+printf 'model tiny\ninput 1x4x4\nconv a out=32 kernel=3 pad=1\nrelu ar\nconv b out=32 kernel=3 pad=1\nrelu br\nfc f out=2\nsoftmax s\n' >tiny.net
+
+# study NAME LINES...: writes NAME.toml, with these lines in [study].
+study()
+{
+    file=$1
+    shift
+    {
+        printf '[study]\nname = "%s"\nmodel = "tiny.net"\ndata = "data"\nbackend = "analytic"\n' "$file"
+        printf 'batches = "1,2,4"\nrequest = 4\nepochs = 1\nbatch = 16\nround = 8\n'
+        [ $# -eq 0 ] || printf '%s\n' "$@"
+        printf '[[parameter]]\nname = "first"\ngroup = "a"\n[[parameter]]\ngroups = ["b"]\nhigh = 0.75\n'
+    } >"$file.toml"
+}
+
+# results NAME: prints what a study came to, without times and files.
+results()
+{
+    "$VBSLAB" --db "${2:-store.sqlite}" tune "$1.toml" --show --csv | cut -d, -f1-4,8-21
+}
+
+# ---- a study ----
+
+study whole 'memory = "20KiB"' 'trials = 5' 'accuracy_loss_at_most = 0.9' 'initial = 2'
+"$VBSLAB" --db store.sqlite --quiet tune whole.toml >/dev/null
+"$VBSLAB" --db store.sqlite tune whole.toml >out 2>err
+code=$?
+[ $code -eq 0 ] && grep -q '^study whole: 5 of 5 trials complete' out &&
+    grep -q '^   0   control ' out && grep -q 'best (\*): trial' out && grep -q 'importance for throughput' out
+report $? "a study is carried out, and its end shown again"
+[ "$(results whole | wc -l)" -eq 7 ] && results whole | head -n 1 | grep -q '^trial,state,feasible,seed,removed:first,removed:b,accuracy'
+report $? "CSV has a row for the control and for each trial"
+prints "JSON names the best trial" '"format": "vbslab-study-1"' --db store.sqlite whole.toml --show --json
+best=$(sed -n 's/^ "best": \([0-9]*\),/\1/p' out)
+"$VBSLAB" --quiet --db store.sqlite tune whole.toml --export-best best.onnx 2>err &&
+    "$VBSLAB" --quiet --db store.sqlite tune whole.toml --export-best other.onnx --trial "$best" &&
+    cmp -s best.onnx other.onnx && "$VBSLAB" eval best.onnx --data data >/dev/null
+report $? "the best trial's network is written, and runs"
+for kind in history importance parallel slice contour pareto; do
+    run --db store.sqlite whole.toml --plot $kind $kind.svg
+    [ $code -eq 0 ] && grep -q '</svg>' $kind.svg
+    report $? "a picture: $kind"
+done
+
+# ---- stopped and continued ----
+
+study whole 'memory = "20KiB"' 'trials = 5' 'accuracy_loss_at_most = 0.9' 'initial = 2'
+for time in 0.05 0.1 0.15 0.2 0.3; do
+    timeout -s KILL $time "$VBSLAB" --quiet --db killed.sqlite tune whole.toml >/dev/null 2>&1
+done
+run --quiet --db killed.sqlite whole.toml
+[ $code -eq 0 ] && results whole >wanted && results whole killed.sqlite >got && cmp -s wanted got
+report $? "a study that was killed five times has the results of one that was not"
+run --quiet --db jobs.sqlite whole.toml --jobs 2
+[ $code -eq 0 ] && [ "$(sqlite3 jobs.sqlite 'SELECT count(*), count(DISTINCT number), sum(state = '"'complete'"') FROM trial')" = "6|6|6" ]
+report $? "two training processes and one that measures do each trial once"
+study more 'memory = "20KiB"' 'trials = 2' 'accuracy_loss_at_most = 0.9'
+"$VBSLAB" --quiet --db more.sqlite tune more.toml >/dev/null
+study more 'memory = "20KiB"' 'trials = 3' 'accuracy_loss_at_most = 0.9'
+run --db more.sqlite more.toml --worker
+[ $code -eq 0 ] && grep -q '^study more: 3 of 3' out && [ "$(grep -c '^vbslab: tune: trial' err)" -eq 1 ]
+report $? "a study can get more trials, and a worker joins it"
+
+# ---- objectives and samplers ----
+
+study front 'objective = ["latency", "accuracy"]' 'trials = 5' 'sampler = "random"'
+run --quiet --db store.sqlite front.toml
+[ $code -eq 0 ] && grep -q '^hypervolume of the Pareto front' out
+report $? "two objectives have a front"
+study hybrid 'objective = "hybrid"' 'trials = 2' 'sampler = "grid"'
+prints "a hybrid objective, on a grid" "objective hybrid" --quiet --db store.sqlite hybrid.toml
+study halves 'objective = "accuracy"' 'trials = 5' 'sampler = "halving"' 'least_epochs = 1' 'reduction = 2'
+sed 's/^epochs = 1/epochs = 2/' halves.toml >h && mv h halves.toml
+run --quiet --db store.sqlite halves.toml
+[ $code -eq 0 ] && "$VBSLAB" --db store.sqlite tune halves.toml --show --json | grep -q '"continues": [0-9]'
+report $? "successive halving goes on with a trial"
+study inside 'memory = "30KiB"' 'weights = "included"' 'trials = 2'
+prints "weights inside the budget" "weights included" --quiet --db store.sqlite inside.toml
+
+# ---- what cannot be ----
+
+study tight 'memory = "200B"' 'trials = 2' 'sampler = "random"'
+run --quiet --db store.sqlite tight.toml
+[ $code -eq 3 ] && grep -q 'no trial could be carried out: .*200' err
+report $? "no trial fits the memory: exit 3"
+study tighter 'memory = "200B"' 'trials = 2'
+run --quiet --db store.sqlite tighter.toml
+[ $code -eq 3 ] && grep -q 'no network of the search space fits the memory: ' err
+report $? "... which is known without a trial where speed is known"
+study high 'memory = "20KiB"' 'trials = 2' 'accuracy_at_least = 1' 'rate = 0.0000001'
+run --quiet --db store.sqlite high.toml
+[ $code -eq 3 ] && grep -q 'no trial is accurate enough; trial [0-9]* is the nearest, with [0-9.]*%, which lacks' err
+report $? "no trial is accurate enough: exit 3, and what was reached"
+
+refuses "a study is needed" 2 "needs one STUDY.toml"
+refuses "a file that is not there" 1 "nothing.toml" nothing.toml
+refuses "a picture's file is needed" 2 "needs STUDY.toml and the picture's file" whole.toml --plot history
+refuses "an unknown picture" 2 "did you mean 'slice'?" --db store.sqlite whole.toml --plot slize x.svg
+study wrong 'memori = "1KiB"'
+refuses "an unknown key" 2 "wrong.toml: [study]: there is no key 'memori'; did you mean 'memory'?" wrong.toml
+study wrong 'objective = "accurracy"'
+refuses "an unknown objective" 2 "did you mean 'accuracy'?" wrong.toml
+study wrong
+refuses "throughput needs a memory" 2 "memory is missing" wrong.toml
+study wrong 'objective = "latency"' 'trials = 0'
+refuses "no trials" 2 "trials is 0, but it must be at least 1" wrong.toml
+study wrong 'objective = "latency"' 'sampler = "bayes"'
+refuses "an unknown sampler" 2 "did you mean 'bayesian'?" wrong.toml
+study wrong 'objective = "latency"'
+sed 's/\["b"\]/["f"]/' wrong.toml >w.toml
+refuses "a group that is fixed" 2 "'f'" --db w.sqlite w.toml
+sed 's/\["b"\]/["bb"]/' wrong.toml >w.toml
+refuses "an unknown group" 2 "did you mean 'b'?" --db w.sqlite w.toml
+sed 's/\["b"\]/["a"]/' wrong.toml >w.toml
+refuses "a group twice" 2 "both prune group 'a'" --db w.sqlite w.toml
+sed 's/high = 0.75/high = 0.1/' wrong.toml >w.toml
+refuses "a parameter without effect" 2 "parameter 'b' has no effect" --db w.sqlite w.toml
+sed 's/^epochs = 1/epochs = 2/' whole.toml >w.toml
+refuses "another description of the same name" 2 "with another description" --db store.sqlite w.toml
+refuses "a study that nobody began" 2 "has no study 'wrong'" --db store.sqlite wrong.toml --worker
+sed 's/"data"/"gone"/' wrong.toml >w.toml
+refuses "data that are gone" 1 "gone" --db w.sqlite w.toml
+sed 's/"tiny.net"/"lenet-5"/; s/\["b"\]/["conv2"]/; s/"a"/"conv1"/; s/round = 8/round = 1/' wrong.toml >w.toml
+refuses "data of another shape" 1 "4x4" --db w.sqlite w.toml
+sqlite3 store.sqlite "UPDATE study SET vbslab = '0.0.1' WHERE name = 'whole'"
+refuses "a study of another version" 2 "was begun by vbslab 0.0.1" --db store.sqlite whole.toml
+run --db store.sqlite whole.toml --delete
+[ $code -eq 0 ] && [ -e killed.sqlite-studies/whole ] && [ ! -e store.sqlite-studies/whole ]
+report $? "a study is deleted, with its networks"
+refuses "... and is gone" 2 "has no study 'whole'" --db store.sqlite whole.toml --show
+
+finish
