@@ -120,6 +120,7 @@ LDFLAGS_fault/weights = $(WRAP_MALLOC)
 LDFLAGS_paper/mmcnn_rows = $(WRAP_MALLOC)
 LDFLAGS_fault/report = $(WRAP_MALLOC)
 LDFLAGS_exec/weights_file = -Wl,--wrap=open
+LDFLAGS_fault/prune = $(WRAP_MALLOC)
 LDFLAGS_fault/replay = $(WRAP_MALLOC)
 LDFLAGS_plan/table_refusals = $(WRAP_MALLOC)
 LDFLAGS_base/npy = $(WRAP_MALLOC)

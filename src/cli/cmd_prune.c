@@ -112,7 +112,8 @@ static enum vbs_status apply_value(struct prune_job *job, const char *value)
         VBS_TRY(vbs_parse_int(&job->cli->ctx, "--keep", value, 1, VBS_MAX_DIM, &filters));
     for (int g = 0; g < job->groups->n_groups; g++) {
         const struct vbs_prune_group *group = &job->groups->groups[g];
-        int64_t channels = (filters + group->unit - 1) / group->unit;
+        int64_t step = job->step > 1 ? job->step : 1;
+        int64_t channels = ((filters + step - 1) / step * step + group->unit - 1) / group->unit;
 
         if (!job->chosen[g])
             continue;

@@ -25,10 +25,13 @@ static bool has_filters(enum vbs_op op)
     return op == VBS_OP_CONV || op == VBS_OP_CONV_TRANSPOSE || op == VBS_OP_FC;
 }
 
-/* Computes a layer; where other is 1, with other values in the places of dead elements, where it is
- * 2, in all other places. A residual sum of padding and masked values is masked: constants keep
- * their values then. */
-static float *compute(const struct masked_network *m, int layer, int other)
+/* Whose values are others. */
+enum moved { MOVED_NONE, MOVED_DEAD, MOVED_REST };
+
+/* Computes a layer, with larger (sign 1) or smaller (sign -1) values in the places of dead
+ * elements, or in all other places. A residual sum of padding and masked values is masked:
+ * constants keep their values then. */
+static float *compute(const struct masked_network *m, int layer, enum moved whose, int sign)
 {
     const struct vbs_layer *l = &m->network->layers[layer];
     const float **inputs = calloc((size_t)l->n_inputs, sizeof *inputs);
@@ -43,11 +46,12 @@ static float *compute(const struct masked_network *m, int layer, int other)
         complete = made[i];
         for (int64_t e = 0; complete && e < n; e++) {
             bool dead = m->dead[l->inputs[i]][e];
-            bool moved = dead ? other == 1 : other == 2 && !(pairs && m->fixed[l->inputs[i]][e]);
+            bool moved = dead ? whose == MOVED_DEAD
+                              : whose == MOVED_REST && !(pairs && m->fixed[l->inputs[i]][e]);
 
             made[i][e] = dead ? 0 : m->tensors[l->inputs[i]][e];
             if (moved)
-                made[i][e] += 3 + (float)((e * 7 + i * 3) % 11);
+                made[i][e] += (float)sign * (3 + (float)((e * 7 + i * 3) % 11));
         }
     }
     if (complete)
@@ -108,11 +112,28 @@ static bool differ(float a, float b)
     return a != b && !(isnan(a) && isnan(b));
 }
 
-/* Finds what depends on masked values alone, and what depends on nothing. Elements that depend on
- * nothing count as zeros where all others of their channel do. */
-static void mark(struct masked_network *m, int layer, const float *moved, const float *rest)
+/* Finds the elements that change with the values of some others, which is not seen of all that a
+ * function cuts off. */
+static bool find_changes(const struct masked_network *m, int layer, enum moved whose, bool *changes)
 {
     const float *y = m->tensors[layer];
+
+    for (int sign = -1; sign <= 1; sign += 2) {
+        float *other = compute(m, layer, whose, sign);
+
+        if (!other)
+            return false;
+        for (int64_t e = 0; e < elements_of(m, layer); e++)
+            changes[e] = changes[e] || differ(other[e], y[e]);
+        free(other);
+    }
+    return true;
+}
+
+/* Finds what depends on masked values alone, and what depends on nothing. Elements that depend on
+ * nothing count as zeros where all others of their channel do. */
+static void mark(struct masked_network *m, int layer, const bool *by_dead, const bool *by_rest)
+{
     int64_t n_channels = m->network->layers[layer].shape.dim[0];
     int64_t n = elements_of(m, layer) / n_channels;
 
@@ -120,12 +141,10 @@ static void mark(struct masked_network *m, int layer, const float *moved, const 
         bool dead = false, alive = false;
 
         for (int64_t e = c * n; e < (c + 1) * n; e++) {
-            bool by_rest = differ(rest[e], y[e]);
-
-            m->dead[layer][e] = differ(moved[e], y[e]) && !by_rest;
-            m->fixed[layer][e] = !m->dead[layer][e] && !by_rest;
+            m->dead[layer][e] = by_dead[e] && !by_rest[e];
+            m->fixed[layer][e] = !by_dead[e] && !by_rest[e];
             dead = dead || m->dead[layer][e];
-            alive = alive || by_rest;
+            alive = alive || by_rest[e];
         }
         for (int64_t e = c * n; e < (c + 1) * n && dead && !alive; e++)
             m->dead[layer][e] = true;
@@ -136,12 +155,11 @@ static bool run_layer(struct masked_network *m, int layer)
 {
     const struct vbs_layer *l = &m->network->layers[layer];
     int64_t n = elements_of(m, layer);
-    float *moved = NULL, *rest = NULL;
-    bool complete;
+    bool *by_dead, *by_rest, complete;
 
     m->dead[layer] = calloc((size_t)n, sizeof **m->dead);
     m->fixed[layer] = calloc((size_t)n, sizeof **m->fixed);
-    m->tensors[layer] = compute(m, layer, 0);
+    m->tensors[layer] = compute(m, layer, MOVED_NONE, 0);
     if (!m->dead[layer] || !m->fixed[layer] || !m->tensors[layer])
         return false;
     if (l->op == VBS_OP_LRN && l->n_fused == 0)
@@ -152,13 +170,14 @@ static bool run_layer(struct masked_network *m, int layer)
     }
     if (!m->masked)
         return true;
-    moved = compute(m, layer, 1);
-    rest = compute(m, layer, 2);
-    if (moved && rest)
-        mark(m, layer, moved, rest);
-    complete = moved && rest;
-    free(moved);
-    free(rest);
+    by_dead = calloc((size_t)n, sizeof *by_dead);
+    by_rest = calloc((size_t)n, sizeof *by_rest);
+    complete = by_dead && by_rest && find_changes(m, layer, MOVED_DEAD, by_dead) &&
+               find_changes(m, layer, MOVED_REST, by_rest);
+    if (complete)
+        mark(m, layer, by_dead, by_rest);
+    free(by_dead);
+    free(by_rest);
     return complete;
 }
 
