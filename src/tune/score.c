@@ -90,10 +90,11 @@ static enum vbs_status predict(struct vbs_ctx *ctx, const struct tune_models *mo
 {
     size_t size = (size_t)n, width = (size_t)models->problem->space->n_parameters;
     double *x = vbs_arena_alloc(arena, size * (size_t)models->axes.n + 1, sizeof *x);
-    double *mean = vbs_arena_alloc(arena, 4 * size, sizeof *mean), *deviation = mean + size;
+    double *mean = vbs_arena_alloc(arena, 4 * size, sizeof *mean), *deviation;
 
     if (!x || !mean)
         return vbs_no_memory(ctx);
+    deviation = mean + size;
     for (size_t i = 0; i < size; i++)
         vbs_tune_locate(models->problem->space, &models->axes, points + i * width,
                         x + i * (size_t)models->axes.n);
