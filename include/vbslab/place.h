@@ -105,11 +105,12 @@ struct vbs_place_result {
  * VBS_INFEASIBLE: none was found, or none exists; the detail says which, with load and height.
  * *result is then the lowest placement found, which is higher than the capacity (the search for it
  * goes on until a limit). Where result->bound_bytes > capacity, it is proven that none exists.
- * Where the load exceeds the capacity, nothing is searched for: *result is that of a fixed order,
- * and may be far from the lowest. VBS_USAGE: malformed, or fixed items in each other's way.
- * VBS_UNSUPPORTED: more than VBS_MAX_PLACE_PAIRS. VBS_NO_MEMORY. A search that is interrupted gives
- * the lowest placement found, with interrupted set, if it is within the capacity; else
- * VBS_INTERRUPTED. *result is freed by vbs_place_free, after VBS_OK and VBS_INFEASIBLE.
+ * Where the load, or another bound that is known before a search, exceeds the capacity, nothing is
+ * searched for: *result is that of a fixed order, and may be far from the lowest. VBS_USAGE:
+ * malformed, or fixed items in each other's way. VBS_UNSUPPORTED: more than VBS_MAX_PLACE_PAIRS.
+ * VBS_NO_MEMORY. A search that is interrupted gives the lowest placement found, with interrupted
+ * set, if it is within the capacity; else VBS_INTERRUPTED. *result is freed by vbs_place_free,
+ * after VBS_OK and VBS_INFEASIBLE.
  *
  * Fixed orders come first, O(n_items log n_items + pairs) each, whatever the limits are. Then three
  * searches take turns: repair of an order; the search of Moffitt, "MiniMalloc", ASPLOS 2023, for

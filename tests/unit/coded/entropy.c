@@ -4,6 +4,7 @@
  */
 #include "coded/clusters.h"
 #include "support/tap.h"
+#include "support/trials.h"
 #include "vbslab/coded.h"
 
 #include <gsl/gsl_randist.h>
@@ -253,21 +254,21 @@ int main(int argc, char **argv)
 {
     unsigned long seed = argc > 1 ? strtoul(argv[1], NULL, 10) : SEED;
     struct subject *subject = calloc(1, sizeof *subject);
-    int n_best = 0, n_monotone = 0, n_better = 0;
+    int n_tries = trials_some(N_TRIES), n_best = 0, n_monotone = 0, n_better = 0;
 
     printf("# seed %lu\n", seed);
     subject->rng = gsl_rng_alloc(gsl_rng_taus2);
     gsl_rng_set(subject->rng, seed);
-    for (int i = 0; i < N_TRIES; i++)
+    for (int i = 0; i < n_tries; i++)
         n_best += weighs_best(subject);
-    for (int i = 0; i < N_TRIES / 10; i++) {
+    for (int i = 0; i < n_tries / 10; i++) {
         n_monotone += is_monotone(subject);
         n_better += is_never_worse(subject, 1000 + below(subject, 4000), 1 + below(subject, 60),
                                    gsl_rng_uniform(subject->rng) / 50);
     }
-    is_int(n_best, N_TRIES, "no clusters of few weights have a smaller total");
-    is_int(n_monotone, N_TRIES / 10, "a larger weight of bits means a larger error and fewer bits");
-    is_int(n_better, N_TRIES / 10, "clusters are never worse than those at the begin");
+    is_int(n_best, n_tries, "no clusters of few weights have a smaller total");
+    is_int(n_monotone, n_tries / 10, "a larger weight of bits means a larger error and fewer bits");
+    is_int(n_better, n_tries / 10, "clusters are never worse than those at the begin");
     ok(is_never_worse(subject, MANY, 300, 0.001), "  nor are more of them than are searched");
     ok(merges_equal(subject), "  nor of weights that are all equal, which become one cluster");
     test_matrix(subject);

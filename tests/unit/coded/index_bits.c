@@ -28,10 +28,10 @@ static bool make_matrix(struct coded_subject *subject)
     int64_t n;
 
     subject->density = DENSITIES[coded_below(subject, 8)];
-    *quantised =
-        (struct vbs_quantised){.n_rows = 1 + coded_below(subject, 60),
-                               .n_columns = 1 + coded_below(subject, 300),
-                               .bits = 1 + coded_below(subject, subject->number % 8 ? 9 : 16)};
+    *quantised = (struct vbs_quantised){.n_rows = 1 + coded_below(subject, 60),
+                                        .n_columns = 1 + coded_below(subject, 300),
+                                        .bits = subject->number % 8 ? 1 + coded_below(subject, 9)
+                                                                    : 9 + coded_below(subject, 8)};
     quantised->n_values = 1 + coded_below(subject, 1 << quantised->bits);
     n = quantised->n_rows * quantised->n_columns;
     quantised->codebook = calloc((size_t)quantised->n_values, sizeof *quantised->codebook);

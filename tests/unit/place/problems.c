@@ -6,6 +6,7 @@
 #include "reference/place_check.h"
 #include "cases/place_schedules.h"
 #include "support/tap.h"
+#include "support/trials.h"
 
 #define SEED 3
 
@@ -126,12 +127,12 @@ int main(void)
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_taus2);
 
     gsl_rng_set(rng, SEED);
-    for (size_t i = 0; i < sizeof HARD / sizeof HARD[0]; i++)
+    for (int i = 0; i < trials_some((int)(sizeof HARD / sizeof HARD[0])); i++)
         test_hard(HARD[i]);
-    test_schedules(rng, 60, 8, 12);
-    test_schedules(rng, 20, 30, 12);
-    test_schedules(rng, 10, 20, 64);
-    test_schedules(rng, 3, 60, 64);
+    test_schedules(rng, trials_some(60), 8, 12);
+    test_schedules(rng, trials_some(20), 30, 12);
+    test_schedules(rng, trials_some(10), 20, 64);
+    test_schedules(rng, trials_some(3), 60, 64);
     gsl_rng_free(rng);
     return done_testing();
 }

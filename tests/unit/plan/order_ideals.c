@@ -8,6 +8,7 @@
 #include "plan/search/heuristic.h"
 #include "plan/search/pattern_database.h"
 #include "support/tally.h"
+#include "support/trials.h"
 
 #include <stdlib.h>
 
@@ -343,7 +344,7 @@ int main(int argc, char **argv)
 {
     struct subject *subject = calloc(1, sizeof *subject);
     const struct lattice_trials trials = {
-        .n_profiles = N_PROFILES,
+        .n_profiles = trials_some(N_PROFILES),
         .seed = SEED,
         .properties = tally_of(N_PROPERTIES, PROPERTY_TEXTS, describe, subject),
         .check_profile = check_profile,
