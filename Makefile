@@ -299,8 +299,11 @@ tests: $(EXAMPLES) $(TEST_BIN) $(if $(HAS_CUDA),$(BUILD)/tests/vbslab-gpu)
 TIMED    = unit/profile/measure cli/break cli/run cli/experiments_measure cli/frame cli/store
 matching = $(strip $(foreach t,$(2),$(if $(strip $(foreach word,$(1),$(findstring $(word),$(patsubst $(BUILD)/%,%,$(t))))),$(t))))
 CHOSEN      = $(if $(T),$(call matching,$(T),$(TEST_BIN) $(TEST_SCRIPTS)),$(TEST_BIN) $(TEST_SCRIPTS))
-CHOSEN_LAST = $(call matching,$(TIMED:%=tests/%),$(CHOSEN))
-CHOSEN_MANY = $(filter-out $(CHOSEN_LAST),$(CHOSEN))
+CHOSEN_LAST = $(filter-out tests/cli/run_cap.t,$(call matching,$(TIMED:%=tests/%),$(CHOSEN)))
+# The longest first, so that all cores end together.
+LONG        = $(BUILD)/tests/unit/exec/exec tests/cli/run_cap.t $(BUILD)/tests/unit/fault/store $(BUILD)/tests/unit/exec/layout \
+              $(BUILD)/tests/unit/backend/cudnn_exec $(BUILD)/tests/unit/backend/coded tests/cli/interface.t
+CHOSEN_MANY = $(filter $(LONG),$(CHOSEN)) $(filter-out $(CHOSEN_LAST) $(LONG),$(CHOSEN))
 PROVE       = OMP_WAIT_POLICY=passive VBSLAB=$(abspath $(BUILD)/vbslab) BUILD=$(abspath $(BUILD)) CC="$(CC)" \
               prove --exec '' --failures --timer
 
