@@ -84,7 +84,7 @@ _vbslab_value()
     tune/--export-best) _vbslab_offer "" .onnx ;;
     export/--output | export/-o | prune/--output | prune/-o | train/--output | train/-o) _vbslab_offer "" .onnx ;;
     sensitivity/--output | sensitivity/-o) _vbslab_offer "" .csv ;;
-    sensitivity/--ranking) _vbslab_offer "l1 l2 random taylor" ;;
+    sensitivity/--by) _vbslab_offer "l1 l2 random taylor" ;;
     compress/--density) _vbslab_offer "comp-alexnet comp-vgg-16 70% 80% 90%" ;;
     compress/--format) _vbslab_offer "auto comp joint bytes" ;;
     compress/--index-bits) _vbslab_offer "auto" ;;

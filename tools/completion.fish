@@ -104,7 +104,7 @@ complete -c vbslab -n '__vbslab_command_is run' -l input -r -k -a '(__fish_compl
 complete -c vbslab -n '__vbslab_command_is compress' -l output -s o -r -k -a '(__fish_complete_suffix .vbz)'
 complete -c vbslab -n '__vbslab_command_is export prune train' -l output -s o -r -k -a '(__fish_complete_suffix .onnx)'
 complete -c vbslab -n '__vbslab_command_is sensitivity' -l output -s o -r -k -a '(__fish_complete_suffix .csv)'
-complete -c vbslab -n '__vbslab_command_is sensitivity' -l ranking -x -a 'l1 l2 random taylor'
+complete -c vbslab -n '__vbslab_command_is sensitivity' -l by -x -a 'l1 l2 random taylor'
 complete -c vbslab -n '__vbslab_command_is compress' -l density -x -a 'comp-alexnet comp-vgg-16 70% 80% 90%'
 complete -c vbslab -n '__vbslab_command_is compress' -l format -x -a 'auto comp joint bytes'
 complete -c vbslab -n '__vbslab_command_is compress' -l index-bits -x -a auto

@@ -49,7 +49,7 @@ _vbslab_value()
     (tune/--export-best) files='*.onnx' ;;
     (export/--output|export/-o|prune/--output|prune/-o|train/--output|train/-o) files='*.onnx' ;;
     (sensitivity/--output|sensitivity/-o) files='*.csv' ;;
-    (sensitivity/--ranking) candidates=(l1 l2 random taylor) ;;
+    (sensitivity/--by) candidates=(l1 l2 random taylor) ;;
     (compress/--density) candidates=(comp-alexnet comp-vgg-16 70% 80% 90%) ;;
     (compress/--format) candidates=(auto comp joint bytes) ;;
     (compress/--index-bits) candidates=(auto) ;;

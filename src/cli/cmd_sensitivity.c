@@ -64,7 +64,7 @@ static enum vbs_status read_real(const struct sensitivity_job *job, const char *
 
 static enum vbs_status read_ranking(struct sensitivity_job *job)
 {
-    const char *value = cli_value(job->cli, job->values, "ranking");
+    const char *value = cli_value(job->cli, job->values, "by");
 
     for (int i = 0; value && i < VBS_N_PRUNE_RANKINGS; i++)
         if (strcmp(value, vbs_prune_ranking_word((enum vbs_prune_ranking)i)) == 0) {
@@ -72,7 +72,7 @@ static enum vbs_status read_ranking(struct sensitivity_job *job)
             return VBS_OK;
         }
     return value ? vbs_fail(&job->cli->ctx, VBS_USAGE,
-                            "--ranking '%.40s' is none of l1, l2, random and taylor", value)
+                            "--by '%.40s' is none of l1, l2, random and taylor", value)
                  : VBS_OK;
 }
 
@@ -519,7 +519,8 @@ static const struct cli_option OPTIONS[] = {
     {"groups", "LIST",
      "names or patterns of groups of 'vbslab prune --list' (default all that can be pruned)"},
     {"shares", "LIST", "shares of the channels that are removed (default " DEFAULT_SHARES ")"},
-    {"ranking", "NAME", "l1, l2, random or taylor (default l1): which channels stay"},
+    {"by", "NAME",
+     "which channels stay, as in 'vbslab prune': l1, l2, random or taylor (default l1)"},
     {"epochs", "N",
      "measure each point also behind N epochs of retraining, and compare with the whole network "
      "trained on for as many (default 0)"},

@@ -43,6 +43,21 @@ got=$(awk -F, '$2 == -1 { printf "%d", 20 * $7 + 0.5 }' points.csv)
 [ "$want" -gt 10 ] && [ "$want" = "$got" ]
 report $? "the whole network has the accuracy of eval"
 
+# A point is the network that prune writes, which keeps the normalisation of its images.
+"$VBSLAB" prune small.onnx --prune c=0.5 -o half.onnx >out 2>err
+"$VBSLAB" eval half.onnx --data data --split validation --validation 20 --json >half.json 2>err
+want=$(member half.json right)
+got=$(awk -F, '$3 == 24 && $13 == "c" { printf "%d", 20 * $7 + 0.5 }' points.csv)
+[ -n "$want" ] && [ "$want" = "$got" ]
+report $? "a point has the accuracy of the network that prune writes"
+"$VBSLAB" export half.onnx -o again.onnx >out 2>err
+"$VBSLAB" eval again.onnx --data data --split validation --validation 20 --json >again.json 2>err
+for file in half again; do
+    grep -E '"normalise(_from)?":|"right":' $file.json >$file.kept
+done
+[ "$(member half.json normalise_from)" = '"network"' ] && [ "$(wc -l <half.kept)" -eq 3 ] && cmp -s half.kept again.kept
+report $? "the normalisation goes from train through prune and export to eval"
+
 # The file is continued behind its last whole line.
 cut -d, -f1-11,13 points.csv >whole
 head -c $(($(wc -c <points.csv) - 30)) points.csv >cut.csv
@@ -105,13 +120,13 @@ run $options --shares 0.5,0.9 --fall 100 --round 48
 report $? "... or the reason why there is none"
 
 refuses "a file of points of other options" 2 "has points of another network, other images or other options" \
-    $options --ranking l2 -o points.csv
+    $options --by l2 -o points.csv
 echo 'not a file of points' >other.csv
 refuses "a file of something else" 1 "has a line that is no point" $options -o other.csv
 refuses "a group that is not there" 2 "did you mean 'c'?" $options --groups cc
 refuses "the last layer" 2 "f" $options --groups f
 refuses "a share of 1" 2 "above 0 and below 1" $options --shares 1
-refuses "an unknown ranking" 2 "none of l1, l2, random and taylor" $options --ranking best
+refuses "an unknown ranking" 2 "none of l1, l2, random and taylor" $options --by best
 refuses "no images" 2 "needs --data DIR" small.onnx
 refuses "two forms" 2 "exclude each other" $options --csv --json
 refuses "a picture of another kind" 2 "must end in .svg, .png or .pdf" $options --plot s.gif
