@@ -84,7 +84,7 @@ int vbs_study_trials(const struct vbs_study *study);
 enum vbs_study_role {
     VBS_STUDY_ALL,    /* suggests, trains, measures and plans */
     VBS_STUDY_TRAIN,  /* suggests and trains */
-    VBS_STUDY_MEASURE /* measures and plans */
+    VBS_STUDY_MEASURE /* measures, plans and judges */
 };
 
 /* What happens in a study, for the caller to show. */
@@ -106,6 +106,9 @@ struct vbs_study_options {
     void *self;
     /* Is called often; null: never. */
     void (*report)(void *self, const struct vbs_study_event *event);
+    /* Is called once, when network, data and study have been opened, before any work; its failure
+     * ends the call. Null: never. */
+    enum vbs_status (*ready)(void *self);
     /* Is asked while there is nothing to do: whether to wait for others. Null: true. */
     bool (*wait)(void *self);
 };

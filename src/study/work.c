@@ -124,7 +124,8 @@ static enum vbs_status turn(struct study_work *w, bool *did, bool *over)
 {
     *did = *over = false;
     VBS_TRY(vbs_check_cancel(w->ctx));
-    VBS_TRY(judge_waiting(w, did));
+    if (w->options.role != VBS_STUDY_TRAIN)
+        VBS_TRY(judge_waiting(w, did));
     if (!*did && w->options.role != VBS_STUDY_TRAIN)
         VBS_TRY(do_stage(w, STAGE_MEASURE, measure, did));
     if (!*did && w->options.role != VBS_STUDY_MEASURE)
@@ -169,6 +170,8 @@ enum vbs_status vbs_study_work(struct vbs_ctx *ctx, struct vbs_store *store,
     if (!w.options.vbslab)
         w.options.vbslab = vbs_version();
     status = study_work_open(&w);
+    if (status == VBS_OK && w.options.ready)
+        status = w.options.ready(w.options.self);
     while (status == VBS_OK && !over) {
         status = turn(&w, &did, &over);
         if (status != VBS_OK || did || over)

@@ -79,11 +79,15 @@ static void become_worker(const struct cli_tuning *tuning, pid_t parent)
     _exit(127);
 }
 
-static enum vbs_status start(struct workers *workers)
+/* Starts the workers, once it is certain that there is work for them. */
+static enum vbs_status start(void *self)
 {
+    struct workers *workers = self;
     const struct cli_tuning *tuning = workers->tuning;
     pid_t parent = getpid();
 
+    if (tuning->jobs <= 1)
+        return VBS_OK;
     workers->pids = calloc((size_t)tuning->jobs, sizeof *workers->pids);
     if (!workers->pids)
         return vbs_no_memory(&tuning->cli->ctx);
@@ -155,11 +159,9 @@ enum vbs_status cli_tune_work(const struct cli_tuning *tuning, struct vbs_store 
                                               .threads = tuning->threads,
                                               .self = &workers,
                                               .report = report,
+                                              .ready = start,
                                               .wait = wait_on};
-    enum vbs_status status = tuning->jobs > 1 ? start(&workers) : VBS_OK;
-
-    if (status == VBS_OK)
-        status = vbs_study_work(&cli->ctx, store, tuning->study, &options, outcome);
+    enum vbs_status status = vbs_study_work(&cli->ctx, store, tuning->study, &options, outcome);
     cli_progress_end(cli);
     if (status == VBS_OK)
         reap(&workers, true);

@@ -153,8 +153,7 @@ static void profiles_are_assembled(const char *folder, const char *name)
         asked = how(backend, false);
         ok(vbs_profile_assemble(&ctx, store, of, &asked, &report, &none) == VBS_NOT_FOUND &&
                !none && report.n_missing > 0,
-           "%s, %d and %d channels: some geometries are missing", name, WIDTHS[i][0],
-           WIDTHS[i][1]);
+           "%s, %d and %d channels: some geometries are missing", name, WIDTHS[i][0], WIDTHS[i][1]);
         n_missing[i] = report.n_missing;
         n_all[i] = report.n_geometries;
         made = assemble(&ctx, store, backend, of, true, &report);
