@@ -129,7 +129,7 @@ LDFLAGS_fault/store = -Wl,--wrap=sqlite3_step
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: always all help test check tests examples deps demo quick bench plots docs asan ubsan sanitize layers tsan fuzz style \
+.PHONY: always all help test check tests examples deps demo quick bench scale plots docs asan ubsan sanitize layers tsan fuzz style \
         test-arm64 install uninstall clean
 
 all: $(BUILD)/vbslab $(BUILD)/libvbslab.so $(BUILD)/vbslab.pc ##: the program and the libraries
@@ -255,10 +255,12 @@ $(BUILD)/tests/vbslab-gpu: $(CLI_OBJ) $(BUILD)/tests/fake/gpu_env.o $(FAKE_CUDA:
 $(CUDA_TESTS:%.c=$(BUILD)/%): $(FAKE_CUDA:%.c=$(BUILD)/%.o)
 $(FAKE_CUDA:%.c=$(BUILD)/%.o) $(CUDA_TESTS:%.c=$(BUILD)/%.o): ALL_CFLAGS += $(CUDA_CFLAGS)
 
-BENCHES = $(BUILD)/tests/bench/bench $(BUILD)/tests/bench/misses $(BUILD)/tests/bench/coded
+BENCHES = $(BUILD)/tests/bench/bench $(BUILD)/tests/bench/misses $(BUILD)/tests/bench/coded \
+          $(BUILD)/tests/scale/store
 $(BUILD)/tests/bench/bench: $(patsubst %.c,$(BUILD)/%.o,$(filter-out %/misses.c %/coded.c,$(wildcard tests/bench/*.c)))
 $(BUILD)/tests/bench/misses: $(BUILD)/tests/bench/misses.o
 $(BUILD)/tests/bench/coded: $(BUILD)/tests/bench/coded.o
+$(BUILD)/tests/scale/store: $(BUILD)/tests/scale/store.o
 $(BENCHES): | $(BUILD)/tests/thin.a $(BUILD)/thin.a
 	@echo "  link    $@"
 	$(Q)$(LINK_TEST)
@@ -317,6 +319,11 @@ bench: all $(BUILD)/tests/bench/bench $(BUILD)/tests/bench/coded ##: speed as ra
 	@OMP_PROC_BIND=true OMP_PLACES=cores $(BUILD)/tests/bench/bench
 	@OMP_PROC_BIND=true OMP_PLACES=cores $(BUILD)/tests/bench/coded
 	@VBSLAB=$(abspath $(BUILD)/vbslab) MODELS=$(abspath $(BUILD)/peers) experiments/peers/bench
+
+# In a folder of its own under $TMPDIR or /tmp, which is removed at the end: some 5 GB of disk. SCALE
+# gives other numbers of profiles, of kernels of a profile and of samples of a kernel than "2000 500 100".
+scale: $(BUILD)/tests/scale/store ##: a store of 100 million samples: the time that commands take on it (10 minutes)
+	@folder=$$(mktemp -d) && $(BUILD)/tests/scale/store $$folder $(SCALE); code=$$?; rm -rf $$folder; exit $$code
 
 plots: all $(BUILD)/tests/bench/misses ##: the tables and figures of experiments/ anew, from the profiles of db/profiles
 	@VBSLAB=$(abspath $(BUILD)/vbslab) MISSES=$(abspath $(BUILD)/tests/bench/misses) experiments/run

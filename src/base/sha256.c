@@ -25,7 +25,7 @@ static uint32_t rotate(uint32_t word, int n)
 /* The letters a to h are v[0] to v[7]. */
 static void take_block(struct vbs_sha256 *hash, const unsigned char *block)
 {
-    uint32_t w[64], v[8];
+    uint32_t w[64], a, b, c, d, e, f, g, h;
 
     for (int t = 0; t < 16; t++)
         w[t] = (uint32_t)block[4 * t] << 24 | (uint32_t)block[4 * t + 1] << 16 |
@@ -36,20 +36,19 @@ static void take_block(struct vbs_sha256 *hash, const unsigned char *block)
 
         w[t] = w[t - 16] + s0 + w[t - 7] + s1;
     }
-    memcpy(v, hash->state, sizeof v);
+    a = hash->state[0], b = hash->state[1], c = hash->state[2], d = hash->state[3];
+    e = hash->state[4], f = hash->state[5], g = hash->state[6], h = hash->state[7];
     for (int t = 0; t < 64; t++) {
-        uint32_t s1 = rotate(v[4], 6) ^ rotate(v[4], 11) ^ rotate(v[4], 25);
-        uint32_t choice = (v[4] & v[5]) ^ (~v[4] & v[6]);
-        uint32_t t1 = v[7] + s1 + choice + round_constants[t] + w[t];
-        uint32_t s0 = rotate(v[0], 2) ^ rotate(v[0], 13) ^ rotate(v[0], 22);
-        uint32_t majority = (v[0] & v[1]) ^ (v[0] & v[2]) ^ (v[1] & v[2]);
+        uint32_t s1 = rotate(e, 6) ^ rotate(e, 11) ^ rotate(e, 25);
+        uint32_t t1 = h + s1 + ((e & f) ^ (~e & g)) + round_constants[t] + w[t];
+        uint32_t s0 = rotate(a, 2) ^ rotate(a, 13) ^ rotate(a, 22);
+        uint32_t t2 = s0 + ((a & b) ^ (a & c) ^ (b & c));
 
-        memmove(v + 1, v, 7 * sizeof *v);
-        v[4] += t1;
-        v[0] = t1 + s0 + majority;
+        h = g, g = f, f = e, e = d + t1;
+        d = c, c = b, b = a, a = t1 + t2;
     }
-    for (int i = 0; i < 8; i++)
-        hash->state[i] += v[i];
+    hash->state[0] += a, hash->state[1] += b, hash->state[2] += c, hash->state[3] += d;
+    hash->state[4] += e, hash->state[5] += f, hash->state[6] += g, hash->state[7] += h;
 }
 
 void vbs_sha256_begin(struct vbs_sha256 *hash)

@@ -469,12 +469,12 @@ static enum vbs_status show_table(struct cli *cli, const struct vbs_profile *pro
     double totals_us[2] = {0, 0};
     char heading[40], algorithm[40];
     const struct cli_column one[] = {
-        {"id", true},        {"name", false},   {"kind", false},     {"from", false},
+        {"layer", true},     {"name", false},   {"kind", false},     {"from", false},
         {"out", true},       {"weights", true}, {"time at 1", true}, {"algorithm at 1", false},
         {"workspace", true},
     };
     const struct cli_column two[] = {
-        {"id", true},    {"name", false},    {"kind", false},     {"from", false},
+        {"layer", true}, {"name", false},    {"kind", false},     {"from", false},
         {"out", true},   {"weights", true},  {"time at 1", true}, {"algorithm at 1", false},
         {heading, true}, {algorithm, false}, {"workspace", true},
     };

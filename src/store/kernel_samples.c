@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SAMPLE_BYTES 12 /* the round in 4 bytes and the time in 8 */
-
 /* ---- packed samples ---- */
 
 static uint64_t get_number(const unsigned char *bytes, int n)
@@ -25,6 +23,18 @@ static void put_number(unsigned char *bytes, int n, uint64_t number)
 {
     for (int i = 0; i < n; i++)
         bytes[i] = (unsigned char)(number >> (8 * i));
+}
+
+void vbs_samples_pack(const struct vbs_kernel_samples *samples, int first, int n,
+                      unsigned char *bytes)
+{
+    for (int i = 0; i < n; i++, bytes += VBS_SAMPLE_BYTES) {
+        uint64_t bits;
+
+        memcpy(&bits, &samples->times_us[first + i], sizeof bits);
+        put_number(bytes, 4, (uint64_t)samples->rounds[first + i]);
+        put_number(bytes + 4, 8, bits);
+    }
 }
 
 /* Appends a sample; space for it was made before. */
@@ -51,10 +61,10 @@ static enum vbs_status fail_damaged(struct vbs_ctx *ctx, struct vbs_store *store
 static enum vbs_status unpack(struct vbs_ctx *ctx, struct vbs_kernel_samples *samples,
                               int64_t kernel, const unsigned char *bytes, int64_t n_bytes)
 {
-    if (n_bytes % SAMPLE_BYTES != 0)
+    if (n_bytes % VBS_SAMPLE_BYTES != 0)
         return fail_damaged(ctx, samples->store, kernel);
-    VBS_TRY(reserve(ctx, samples, n_bytes / SAMPLE_BYTES));
-    for (int64_t at = 0; at < n_bytes; at += SAMPLE_BYTES) {
+    VBS_TRY(reserve(ctx, samples, n_bytes / VBS_SAMPLE_BYTES));
+    for (int64_t at = 0; at < n_bytes; at += VBS_SAMPLE_BYTES) {
         uint64_t round = get_number(bytes + at, 4), bits = get_number(bytes + at + 4, 8);
         double time_us;
 
@@ -71,9 +81,14 @@ static enum vbs_status unpack(struct vbs_ctx *ctx, struct vbs_kernel_samples *sa
 enum vbs_status vbs_kernel_samples_open(struct vbs_ctx *ctx, struct vbs_store *store,
                                         struct vbs_kernel_samples *samples)
 {
+    int64_t has_rows;
+
     samples->store = store;
+    VBS_TRY(vbs_sql_value(ctx, store, &has_rows, "SELECT EXISTS (SELECT 1 FROM sample)", ""));
     VBS_TRY(vbs_sql_prepare(ctx, store, "SELECT samples FROM packed_sample WHERE kernel = ?",
                             &samples->packed));
+    if (!has_rows)
+        return VBS_OK;
     return vbs_sql_prepare(ctx, store,
                            "SELECT round, time_us FROM sample WHERE kernel = ? ORDER BY number",
                            &samples->rows);
@@ -128,7 +143,7 @@ enum vbs_status vbs_kernel_samples_read(struct vbs_ctx *ctx, struct vbs_kernel_s
     samples->n = 0;
     status = read_packed(ctx, samples, kernel);
     sqlite3_reset(samples->packed);
-    if (status == VBS_OK)
+    if (status == VBS_OK && samples->rows)
         status = read_rows(ctx, samples, kernel);
     sqlite3_reset(samples->rows);
     return status;
@@ -145,36 +160,33 @@ void vbs_kernel_samples_clear(struct vbs_kernel_samples *samples)
 
 /* ---- writing ---- */
 
-enum vbs_status vbs_sample_packer_open(struct vbs_ctx *ctx, struct vbs_store *store,
+enum vbs_status vbs_sample_packer_open(struct vbs_ctx *ctx, struct vbs_store *store, bool has_rows,
                                        struct vbs_sample_packer *packer)
 {
     packer->store = store;
     VBS_TRY(vbs_sql_prepare(ctx, store, "INSERT OR REPLACE INTO packed_sample VALUES (?, ?)",
                             &packer->insert));
+    if (!has_rows)
+        return VBS_OK;
     return vbs_sql_prepare(ctx, store, "DELETE FROM sample WHERE kernel = ?", &packer->remove);
 }
 
 enum vbs_status vbs_sample_packer_write(struct vbs_ctx *ctx, struct vbs_sample_packer *packer,
                                         int64_t kernel, const struct vbs_kernel_samples *samples)
 {
-    int64_t n_bytes = (int64_t)samples->n * SAMPLE_BYTES;
+    int64_t n_bytes = (int64_t)samples->n * VBS_SAMPLE_BYTES;
     enum vbs_status status;
 
     if (samples->n == 0)
         return VBS_OK;
     VBS_TRY(vbs_grow(ctx, &packer->bytes, &packer->max_bytes, n_bytes, 1));
-    for (int i = 0; i < samples->n; i++) {
-        unsigned char *at = packer->bytes + (size_t)i * SAMPLE_BYTES;
-        uint64_t bits;
-
-        memcpy(&bits, &samples->times_us[i], sizeof bits);
-        put_number(at, 4, (uint64_t)samples->rounds[i]);
-        put_number(at + 4, 8, bits);
-    }
+    vbs_samples_pack(samples, 0, samples->n, packer->bytes);
     status = vbs_sql_bind(ctx, packer->store, packer->insert, "ib", kernel, packer->bytes, n_bytes);
     if (status == VBS_OK)
         status = vbs_sql_finish(ctx, packer->store, packer->insert);
     sqlite3_reset(packer->insert);
+    if (!packer->remove)
+        return status;
     if (status == VBS_OK)
         status = vbs_sql_bind(ctx, packer->store, packer->remove, "i", kernel);
     if (status == VBS_OK)

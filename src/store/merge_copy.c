@@ -57,7 +57,7 @@ static enum vbs_status copy_kernel_samples(struct profile_copying *c)
     struct vbs_merging *m = c->m;
 
     VBS_TRY(vbs_kernel_samples_open(m->ctx, m->from, &c->samples));
-    VBS_TRY(vbs_sample_packer_open(m->ctx, m->into, &c->packer));
+    VBS_TRY(vbs_sample_packer_open(m->ctx, m->into, false, &c->packer));
     VBS_TRY(vbs_sql_prepare(m->ctx, m->from, SELECT_KERNELS, &c->from));
     VBS_TRY(vbs_sql_bind(m->ctx, m->from, c->from, "i", c->id));
     VBS_TRY(vbs_sql_prepare(m->ctx, m->into, SELECT_KERNELS, &c->into));

@@ -93,7 +93,7 @@ static enum vbs_status summarise(struct vbs_ctx *ctx, struct vbs_store_run *run)
     enum vbs_status status = vbs_kernel_samples_open(ctx, run->store, &s.samples);
 
     if (status == VBS_OK)
-        status = vbs_sample_packer_open(ctx, run->store, &s.packer);
+        status = vbs_sample_packer_open(ctx, run->store, true, &s.packer);
     if (status == VBS_OK)
         status = vbs_sql_prepare(ctx, run->store,
                                  "UPDATE kernel SET time_us = ?, mad_us = ?, low_us = ?, "

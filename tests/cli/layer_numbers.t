@@ -40,7 +40,7 @@ for model in $("$VBSLAB" models --csv | sed '1d; s/,.*//'); do
     "$VBSLAB" profiles export $id profile.csv
     pairs layer name profile.csv >found
     same "$model: numbers in the profile"
-    "$VBSLAB" profiles show $id | awk '/^id / { table = 1; next } table && $2 != "in" { print $1, $2 }' | sort -u >found
+    "$VBSLAB" profiles show $id | awk '/^layer / { table = 1; next } table && $2 != "in" { print $1, $2 }' | sort -u >found
     same "$model: numbers in 'profiles show'"
     "$VBSLAB" plan $id --planner fbs --memory 1GiB --request 1 --json plan.json >plan.txt
     sed -n 's/.*"layer": \([0-9]*\), "name": "\([^"]*\)".*/\1 \2/p' plan.json | sort -u >found

@@ -29,8 +29,9 @@ unusable()
 
 cp good.sqlite other.sqlite
 overwrite other.sqlite 68 'ABCD'
+version=$(($(ls "$ROOT"/db/migration-*.sql | wc -l) + 1))
 unusable "a database of another program" \
-    "is the database of another program (application id 0x41424344, version 4); nothing was changed" \
+    "is the database of another program (application id 0x41424344, version $version); nothing was changed" \
     other.sqlite
 cp good.sqlite nobody.sqlite
 overwrite nobody.sqlite 68 '\0\0\0\0'

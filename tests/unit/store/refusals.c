@@ -417,7 +417,7 @@ static void a_full_disk_loses_nothing(const char *folder)
  * pass. */
 static int meets_the_file_size_limit(const char *path)
 {
-    struct rlimit limit = {.rlim_cur = 200000, .rlim_max = 200000};
+    struct rlimit limit = {.rlim_cur = 400000, .rlim_max = 400000};
     struct vbs_ctx ctx = {0};
     bool intact;
     int n_saved = 0;
