@@ -18,7 +18,7 @@ COMMIT ?= $(if $(wildcard .git),$(shell git describe --always --dirty --exclude=
 BUILD  ?= build
 PREFIX ?= /usr/local
 DESTDIR =
-ROOMS  ?= base data coded model profile backend eval train prune sensitivity tune store schedule place paper plan replay exec report study simple cli
+ROOMS  ?= base data coded model profile backend eval train prune sensitivity tune store schedule place paper plan replay exec report study sweep simple cli
 OPT    ?= -O2 -g
 JOBS   ?= $(shell nproc)
 comma   = ,

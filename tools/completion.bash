@@ -96,7 +96,7 @@ _vbslab_value()
     eval/--split) _vbslab_offer "train validation test" ;;
     run/--schedule) _vbslab_offer "" .json ;;
     run/--input | run/--output) _vbslab_offer "" .npy ;;
-    plan/--json | frontier/--csv | frontier/--json | */--db | */--plot | eval/--data | prune/--data | train/--data | sensitivity/--data | train/--checkpoint | */--trace | */--gantt | \
+    plan/--json | frontier/--csv | frontier/--json | */--db | */--plot | eval/--data | prune/--data | train/--data | sensitivity/--data | train/--checkpoint | sweep/--from | */--trace | */--gantt | \
         */--weights-file) _vbslab_offer "" any ;;
     *) return 1 ;;
     esac
@@ -116,6 +116,7 @@ _vbslab_argument()
     profiles/untag) _vbslab_offer "$(_vbslab_stored '\3')" ;;
     profiles/*) _vbslab_offer "$(_vbslab_profiles)" .csv ;;
     place/*) _vbslab_offer "" .csv ;;
+    sweep/*) _vbslab_offer "" .toml ;;
     tune/) _vbslab_offer "" .toml ;;
     tune/*) _vbslab_offer "" any ;;
     help/) _vbslab_offer "$(_vbslab_commands)" ;;

@@ -121,6 +121,8 @@ complete -c vbslab -n '__vbslab_command_is run' -l output -r -k -a '(__fish_comp
 complete -c vbslab -n '__vbslab_command_is models; and __vbslab_part_is ""' -a show
 complete -c vbslab -n '__vbslab_command_is models; and __vbslab_part_is show' -k -a '(__vbslab_models; __fish_complete_suffix .onnx; __fish_complete_suffix .vbz)'
 complete -c vbslab -n '__vbslab_command_is measure compress prune train sensitivity export eval' -k -a '(__vbslab_models; __fish_complete_suffix .onnx; __fish_complete_suffix .vbz)'
+complete -c vbslab -n '__vbslab_command_is sweep' -k -a '(__fish_complete_suffix .toml)'
+complete -c vbslab -n '__vbslab_command_is sweep' -l from -r -F
 complete -c vbslab -n '__vbslab_command_is run' -k -a '(__vbslab_profiles; __vbslab_models; __fish_complete_suffix .onnx; __fish_complete_suffix .vbz)'
 complete -c vbslab -n '__vbslab_command_is plan frontier compare' -k -a '(__vbslab_profiles; __fish_complete_suffix .csv)'
 complete -c vbslab -n '__vbslab_command_is replay; and __vbslab_part_is ""' -k -a '(__vbslab_profiles; __fish_complete_suffix .csv)'

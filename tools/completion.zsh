@@ -61,7 +61,7 @@ _vbslab_value()
     (eval/--split) candidates=(train validation test) ;;
     (run/--schedule) files='*.json' ;;
     (run/--input|run/--output) files='*.npy' ;;
-    (plan/--json|frontier/--csv|frontier/--json|*/--db|*/--plot|eval/--data|prune/--data|train/--data|sensitivity/--data|train/--checkpoint|*/--trace|*/--gantt|*/--weights-file)
+    (plan/--json|frontier/--csv|frontier/--json|*/--db|*/--plot|eval/--data|prune/--data|train/--data|sensitivity/--data|train/--checkpoint|sweep/--from|*/--trace|*/--gantt|*/--weights-file)
         files='*' ;;
     (*) return 1 ;;
     esac
@@ -78,6 +78,7 @@ _vbslab_argument()
     (profiles/untag) candidates=(${(f)"$(_vbslab_stored '\3')"}) ;;
     (profiles/*) candidates=(${(f)"$(_vbslab_profiles)"}) files='*.csv' ;;
     (place/*) files='*.csv' ;;
+    (sweep/*) files='*.toml' ;;
     (help/) candidates=(${(f)"$(_vbslab_commands)"}) ;;
     (tune/) files='*.toml' ;;
     (tune/*) files='*' ;;

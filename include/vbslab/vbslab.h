@@ -27,6 +27,7 @@
 #include "vbslab/status.h"
 #include "vbslab/store.h"
 #include "vbslab/study.h"
+#include "vbslab/sweep.h"
 #include "vbslab/timings.h"
 #include "vbslab/train.h"
 #include "vbslab/training.h"

@@ -114,10 +114,10 @@ bool vbs_node_take(struct vbs_node *node)
     if (node->hold == VBS_NODE_ALONE)
         return true;
     if (node->hold != VBS_NODE_WANTED) {
+        /* A share is given back first: two that want the machine would wait for each other's. */
+        vbs_node_release(node);
         if (!lock_now(node->gate, LOCK_EX))
             return false;
-        if (node->hold == VBS_NODE_SHARED)
-            flock(node->lock, LOCK_UN);
         node->hold = VBS_NODE_WANTED;
     }
     if (!lock_now(node->lock, LOCK_EX))

@@ -41,9 +41,9 @@ bool vbs_node_is_wanted(const struct vbs_node *node);
 /* Gives back what is held. */
 void vbs_node_release(struct vbs_node *node);
 
-/* Tries to get the machine alone, from any hold; while it returns false it is to be called again
- * from time to time: once the gate is closed for others, the hold is VBS_NODE_WANTED, which
- * vbs_node_release ends, and a share that was held has been given back. */
+/* Tries to get the machine alone; a share is given back. While it returns false it is to be called
+ * again from time to time. Once the gate is closed for others, the hold is VBS_NODE_WANTED, which
+ * vbs_node_release ends. */
 bool vbs_node_take(struct vbs_node *node);
 
 #endif

