@@ -33,9 +33,9 @@ static const char *folder_of_locks(void)
     return stat("/run/lock", &is) == 0 && S_ISDIR(is.st_mode) ? "/run/lock" : "/tmp";
 }
 
-enum vbs_status vbs_node_open(struct vbs_ctx *ctx, const char *folder, struct vbs_node *node)
+enum vbs_status vbs_node_open(struct vbs_ctx *ctx, const char *folder, struct vbs_node_lock *node)
 {
-    struct vbs_node opened = {.gate = -1, .lock = -1};
+    struct vbs_node_lock opened = {.gate = -1, .lock = -1};
     char path[4096];
     int error = 0;
 
@@ -54,7 +54,7 @@ enum vbs_status vbs_node_open(struct vbs_ctx *ctx, const char *folder, struct vb
     error = errno;
     if (opened.gate >= 0)
         close(opened.gate);
-    *node = (struct vbs_node){.gate = -1, .lock = -1};
+    *node = (struct vbs_node_lock){.gate = -1, .lock = -1};
     return vbs_fail(ctx, VBS_IO, "cannot open '%s': %s", path, strerror(error));
 }
 
@@ -64,7 +64,7 @@ static bool lock_now(int file, int kind)
     return flock(file, kind | LOCK_NB) == 0;
 }
 
-void vbs_node_release(struct vbs_node *node)
+void vbs_node_release(struct vbs_node_lock *node)
 {
     if (node->hold == VBS_NODE_SHARED || node->hold == VBS_NODE_ALONE)
         flock(node->lock, LOCK_UN);
@@ -73,18 +73,18 @@ void vbs_node_release(struct vbs_node *node)
     node->hold = VBS_NODE_FREE;
 }
 
-void vbs_node_close(struct vbs_node *node)
+void vbs_node_close(struct vbs_node_lock *node)
 {
     if (node->gate < 0)
         return;
     close(node->gate);
     close(node->lock);
-    *node = (struct vbs_node){.gate = -1, .lock = -1};
+    *node = (struct vbs_node_lock){.gate = -1, .lock = -1};
 }
 
 /* Processes that share or look hold the gate for a moment, shared, which hinders only the one that
  * closes it: it tries again. */
-bool vbs_node_share(struct vbs_node *node)
+bool vbs_node_share(struct vbs_node_lock *node)
 {
     bool shared;
 
@@ -99,7 +99,7 @@ bool vbs_node_share(struct vbs_node *node)
     return shared;
 }
 
-bool vbs_node_is_wanted(const struct vbs_node *node)
+bool vbs_node_is_wanted(const struct vbs_node_lock *node)
 {
     if (node->hold == VBS_NODE_WANTED || node->hold == VBS_NODE_ALONE)
         return false;
@@ -109,7 +109,7 @@ bool vbs_node_is_wanted(const struct vbs_node *node)
     return false;
 }
 
-bool vbs_node_take(struct vbs_node *node)
+bool vbs_node_take(struct vbs_node_lock *node)
 {
     if (node->hold == VBS_NODE_ALONE)
         return true;

@@ -19,7 +19,7 @@
 enum vbs_node_hold { VBS_NODE_FREE, VBS_NODE_SHARED, VBS_NODE_WANTED, VBS_NODE_ALONE };
 
 /* A process's hold of the machine. Threads: one per thread. */
-struct vbs_node {
+struct vbs_node_lock {
     int gate, lock; /* descriptors */
     enum vbs_node_hold hold;
 };
@@ -27,23 +27,23 @@ struct vbs_node {
 /* Opens the lock; folder null: $VBSLAB_LOCKS, else /run/lock or, where it is missing, /tmp.
  * VBS_IO. */
 enum vbs_status vbs_node_open(struct vbs_ctx *ctx, const char *folder,
-                              struct vbs_node *node) VBS_MUST_CHECK;
+                              struct vbs_node_lock *node) VBS_MUST_CHECK;
 
 /* Releases what is held. Allowed after a failed open. */
-void vbs_node_close(struct vbs_node *node);
+void vbs_node_close(struct vbs_node_lock *node);
 
 /* Begins to share the machine. False: another process has it or wants it; nothing has changed. */
-bool vbs_node_share(struct vbs_node *node);
+bool vbs_node_share(struct vbs_node_lock *node);
 
 /* Gives whether another process wants the machine that this one shares. */
-bool vbs_node_is_wanted(const struct vbs_node *node);
+bool vbs_node_is_wanted(const struct vbs_node_lock *node);
 
 /* Gives back what is held. */
-void vbs_node_release(struct vbs_node *node);
+void vbs_node_release(struct vbs_node_lock *node);
 
 /* Tries to get the machine alone; a share is given back. While it returns false it is to be called
  * again from time to time. Once the gate is closed for others, the hold is VBS_NODE_WANTED, which
  * vbs_node_release ends. */
-bool vbs_node_take(struct vbs_node *node);
+bool vbs_node_take(struct vbs_node_lock *node);
 
 #endif

@@ -47,14 +47,14 @@ namespace
 {
 
 /* A text that is read: what calls it in messages, and how its conversion ended so far. */
-struct reading {
+struct toml_reading {
     vbs_ctx *ctx;
     const char *source;
     vbs_status status;
 };
 
 /* Says why the text is refused, and gives null, which stands for no value. */
-json_t *refuse(reading &r, size_t line, size_t column, std::string_view why)
+json_t *refuse(toml_reading &r, size_t line, size_t column, std::string_view why)
 {
     r.status =
         vbs_fail(r.ctx, VBS_FORMAT, "%s:%zu:%zu: %.*s", r.source, line, column,
@@ -62,7 +62,7 @@ json_t *refuse(reading &r, size_t line, size_t column, std::string_view why)
     return nullptr;
 }
 
-json_t *refuse(reading &r, const toml::node &node, const char *why)
+json_t *refuse(toml_reading &r, const toml::node &node, const char *why)
 {
     return refuse(r, node.source().begin.line, node.source().begin.column, why);
 }
@@ -95,7 +95,7 @@ size_t string_end(std::string_view text, size_t i)
 
 /* Refuses keys of many names with dots. toml++ makes a table inside a table of each name, and frees
  * them recursively, so that a key as long as the file would overflow the stack. */
-bool keys_are_short(reading &r, std::string_view text)
+bool keys_are_short(toml_reading &r, std::string_view text)
 {
     size_t line = 1, line_begin = 0, dots = 0, end;
 
@@ -122,24 +122,24 @@ bool keys_are_short(reading &r, std::string_view text)
 
 /* ---- from the tree to JSON ---- */
 
-json_t *convert(reading &r, const toml::node &node);
+json_t *convert(toml_reading &r, const toml::node &node);
 
 /* Gives value, or null with the status of missing memory. */
-json_t *made(reading &r, json_t *value)
+json_t *made(toml_reading &r, json_t *value)
 {
     if (!value)
         r.status = vbs_no_memory(r.ctx);
     return value;
 }
 
-json_t *convert_text(reading &r, const toml::node &node, const std::string &text)
+json_t *convert_text(toml_reading &r, const toml::node &node, const std::string &text)
 {
     if (text.find('\0') != std::string::npos)
         return refuse(r, node, "a text has a zero byte");
     return made(r, json_stringn(text.data(), text.size()));
 }
 
-json_t *convert_array(reading &r, const toml::array &array)
+json_t *convert_array(toml_reading &r, const toml::array &array)
 {
     json_t *all = made(r, json_array());
 
@@ -157,7 +157,7 @@ json_t *convert_array(reading &r, const toml::array &array)
 }
 
 /* The tree has its members in the order of their names. */
-json_t *convert_table(reading &r, const toml::table &table)
+json_t *convert_table(toml_reading &r, const toml::table &table)
 {
     std::vector<std::pair<const toml::key *, const toml::node *>> members;
     json_t *all;
@@ -185,7 +185,7 @@ json_t *convert_table(reading &r, const toml::table &table)
     return all;
 }
 
-json_t *convert(reading &r, const toml::node &node)
+json_t *convert(toml_reading &r, const toml::node &node)
 {
     switch (node.type()) {
     case toml::node_type::table:
@@ -208,7 +208,7 @@ json_t *convert(reading &r, const toml::node &node)
 }
 
 /* Refuses a text with what toml++ says about it, less the name of its macro. */
-json_t *refuse_syntax(reading &r, const toml::parse_error &error)
+json_t *refuse_syntax(toml_reading &r, const toml::parse_error &error)
 {
     std::string why(error.description());
 
@@ -218,7 +218,7 @@ json_t *refuse_syntax(reading &r, const toml::parse_error &error)
     return refuse(r, error.source().begin.line, error.source().begin.column, why);
 }
 
-json_t *parse(reading &r, std::string_view text)
+json_t *parse(toml_reading &r, std::string_view text)
 {
     if (!keys_are_short(r, text))
         return nullptr;
@@ -235,7 +235,7 @@ json_t *parse(reading &r, std::string_view text)
 extern "C" enum vbs_status vbs_toml_parse(struct vbs_ctx *ctx, const char *source, const char *text,
                                           size_t length, json_t **root)
 {
-    reading r = {ctx, source, VBS_OK};
+    toml_reading r = {ctx, source, VBS_OK};
 
     try {
         json_t *made_of_it = parse(r, std::string_view(text, length));

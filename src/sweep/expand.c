@@ -78,7 +78,7 @@ int64_t vbs_sweep_index(const struct vbs_sweep *sweep, int group, const int64_t 
 }
 
 /* A word that is made: for a command, which has paths of results, or for a hash. */
-struct making {
+struct word_making {
     struct vbs_ctx *ctx;
     struct vbs_sweep *sweep;
     const int64_t *digits;
@@ -86,7 +86,7 @@ struct making {
     struct vbs_text *text;
 };
 
-static enum vbs_status add_result(const struct making *m, int group)
+static enum vbs_status add_result(const struct word_making *m, int group)
 {
     char name[VBS_SWEEP_NAME_SIZE];
     uint64_t hash;
@@ -119,7 +119,7 @@ static void add_number(struct vbs_text *text, int64_t number)
     vbs_text_add_bytes(text, digits + at, sizeof digits - at);
 }
 
-static void add_value(const struct making *m, const struct vbs_sweep_piece *piece)
+static void add_value(const struct word_making *m, const struct vbs_sweep_piece *piece)
 {
     const struct vbs_sweep_list *list = &m->sweep->lists[piece->list];
     int64_t i = m->digits[piece->list];
@@ -130,7 +130,7 @@ static void add_value(const struct making *m, const struct vbs_sweep_piece *piec
         add_number(m->text, list->first + i * list->step);
 }
 
-static enum vbs_status add_word(const struct making *m, const struct vbs_sweep_word *word)
+static enum vbs_status add_word(const struct word_making *m, const struct vbs_sweep_word *word)
 {
     for (int p = 0; p < word->n_pieces; p++) {
         const struct vbs_sweep_piece *piece = &word->pieces[p];
@@ -164,7 +164,7 @@ static bool may_be_file(const char *word)
     return false;
 }
 
-static enum vbs_status hash_content(const struct making *m, const char *path, bool must,
+static enum vbs_status hash_content(const struct word_making *m, const char *path, bool must,
                                     struct vbs_sha256 *hash)
 {
     const unsigned char *digest;
@@ -177,7 +177,7 @@ static enum vbs_status hash_content(const struct making *m, const char *path, bo
 
 /* Adds words and contents of files to a hash. The words are gathered, with a zero byte behind each,
  * because many short additions are slow. */
-static enum vbs_status hash_words(const struct making *m, int g, struct vbs_sha256 *hash)
+static enum vbs_status hash_words(const struct word_making *m, int g, struct vbs_sha256 *hash)
 {
     const struct vbs_sweep_rules *rules = &m->sweep->rules[g];
     size_t first = m->text->length, begin[2 * 256 + 1];
@@ -212,7 +212,7 @@ enum vbs_status vbs_sweep_hash(struct vbs_ctx *ctx, struct vbs_sweep *sweep, int
 {
     int64_t digits[MAX_DIGITS];
     unsigned char digest[VBS_SHA256_BYTES];
-    struct making m = {.ctx = ctx, .sweep = sweep, .digits = digits, .text = &sweep->scratch};
+    struct word_making m = {.ctx = ctx, .sweep = sweep, .digits = digits, .text = &sweep->scratch};
     size_t begin = sweep->scratch.length; /* the words of a task that reads this one's result */
     struct vbs_sha256 hash;
     enum vbs_status status;
@@ -250,7 +250,7 @@ enum vbs_status vbs_sweep_make_words(struct vbs_ctx *ctx, struct vbs_sweep *swee
 
     for (int w = 0; status == VBS_OK && w < rules->n_words; w++) {
         struct vbs_text text = {0};
-        struct making m = {ctx, sweep, digits, own, &text};
+        struct word_making m = {ctx, sweep, digits, own, &text};
 
         vbs_text_add(&text, "");
         status = add_word(&m, &rules->words[w]);

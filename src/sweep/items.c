@@ -128,14 +128,14 @@ static enum vbs_status choose(struct vbs_ctx *ctx, const struct vbs_sweep *sweep
 /* ---- states ---- */
 
 /* What is listed, and of which sweep. */
-struct listing {
+struct state_listing {
     const struct vbs_sweep *sweep;
     struct vbs_sweep_items *items;
 };
 
 static void note_file(void *self, uint64_t name, const char *ending, bool claim)
 {
-    const struct listing *l = self;
+    const struct state_listing *l = self;
     struct vbs_sweep_item *item = find(l->items, name);
     enum vbs_sweep_state state = VBS_SWEEP_LEFT;
 
@@ -154,7 +154,7 @@ static void note_file(void *self, uint64_t name, const char *ending, bool claim)
 static enum vbs_status find_states(struct vbs_ctx *ctx, struct vbs_sweep *sweep,
                                    struct vbs_sweep_items *items)
 {
-    struct listing listing = {sweep, items};
+    struct state_listing listing = {sweep, items};
 
     if (items->n > FEW)
         return vbs_results_list(ctx, sweep, note_file, &listing);

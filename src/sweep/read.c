@@ -25,7 +25,7 @@
 
 #define N(names) ((int)(sizeof(names) / sizeof(names)[0]))
 
-struct reader {
+struct description_reader {
     struct vbs_ctx *ctx;
     struct vbs_sweep *sweep;
     const char *file; /* as it was given */
@@ -33,9 +33,10 @@ struct reader {
     char place[160]; /* for messages: "FILE: task 'measure'" */
 };
 
-static enum vbs_status refuse(struct reader *r, const char *format, ...) VBS_PRINTF(2, 3);
+static enum vbs_status refuse(struct description_reader *r, const char *format, ...)
+    VBS_PRINTF(2, 3);
 
-static enum vbs_status refuse(struct reader *r, const char *format, ...)
+static enum vbs_status refuse(struct description_reader *r, const char *format, ...)
 {
     enum vbs_status status;
     va_list args;
@@ -46,27 +47,27 @@ static enum vbs_status refuse(struct reader *r, const char *format, ...)
     return status;
 }
 
-static void set_place(struct reader *r, const char *what, const char *name)
+static void set_place(struct description_reader *r, const char *what, const char *name)
 {
     snprintf(r->place, sizeof r->place, name ? "%.90s: %.20s '%.40s'" : "%.90s: %.20s", r->file,
              what, name);
 }
 
 /* Copies text into the arena of the sweep. */
-static enum vbs_status keep_text(struct reader *r, const char *text, const char **kept)
+static enum vbs_status keep_text(struct description_reader *r, const char *text, const char **kept)
 {
     *kept = vbs_arena_strdup(&r->sweep->arena, text);
     return *kept ? VBS_OK : vbs_no_memory(r->ctx);
 }
 
 /* Gives zeroed memory for count items and one more out of the arena of the sweep, or null. */
-static void *allocate(struct reader *r, int64_t count, size_t size)
+static void *allocate(struct description_reader *r, int64_t count, size_t size)
 {
     return vbs_arena_alloc(&r->sweep->arena, (size_t)count + 1, size);
 }
 
 /* Names are letters, digits, - and _, because they stand in braces. */
-static enum vbs_status check_name(struct reader *r, const char *what, const char *name)
+static enum vbs_status check_name(struct description_reader *r, const char *what, const char *name)
 {
     if (name[0] == '\0' || strlen(name) > 60 ||
         name[strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_")])
@@ -78,8 +79,8 @@ static enum vbs_status check_name(struct reader *r, const char *what, const char
 
 /* ---- members of objects ---- */
 
-static enum vbs_status text_member(struct reader *r, const json_t *object, const char *key,
-                                   const char **text)
+static enum vbs_status text_member(struct description_reader *r, const json_t *object,
+                                   const char *key, const char **text)
 {
     const json_t *value = json_object_get(object, key);
 
@@ -90,8 +91,8 @@ static enum vbs_status text_member(struct reader *r, const json_t *object, const
     return keep_text(r, json_string_value(value), text);
 }
 
-static enum vbs_status number_member(struct reader *r, const json_t *object, const char *key,
-                                     int64_t low, int64_t high, int64_t *number)
+static enum vbs_status number_member(struct description_reader *r, const json_t *object,
+                                     const char *key, int64_t low, int64_t high, int64_t *number)
 {
     const json_t *value = json_object_get(object, key);
 
@@ -105,8 +106,8 @@ static enum vbs_status number_member(struct reader *r, const json_t *object, con
     return VBS_OK;
 }
 
-static enum vbs_status texts_member(struct reader *r, const json_t *object, const char *key, int *n,
-                                    const char *const **texts)
+static enum vbs_status texts_member(struct description_reader *r, const json_t *object,
+                                    const char *key, int *n, const char *const **texts)
 {
     const json_t *all = json_object_get(object, key);
     const char **made;
@@ -133,7 +134,8 @@ static enum vbs_status texts_member(struct reader *r, const json_t *object, cons
 /* ---- lists ---- */
 
 /* Makes a value of a list a text. */
-static enum vbs_status value_text(struct reader *r, const json_t *value, const char **text)
+static enum vbs_status value_text(struct description_reader *r, const json_t *value,
+                                  const char **text)
 {
     struct vbs_text number = {0};
     enum vbs_status status;
@@ -152,7 +154,8 @@ static enum vbs_status value_text(struct reader *r, const json_t *value, const c
 }
 
 /* Reads { from, to, step }. */
-static enum vbs_status read_range(struct reader *r, json_t *range, struct vbs_sweep_list *list)
+static enum vbs_status read_range(struct description_reader *r, json_t *range,
+                                  struct vbs_sweep_list *list)
 {
     static const char *const KEYS[] = {"from", "to", "step"};
     int64_t from = 0, to = -1, step = 1, span;
@@ -174,7 +177,7 @@ static enum vbs_status read_range(struct reader *r, json_t *range, struct vbs_sw
 }
 
 /* Reads a table of a list of tables, all of which have the members of the first. */
-static enum vbs_status read_table(struct reader *r, json_t *table,
+static enum vbs_status read_table(struct description_reader *r, json_t *table,
                                   const struct vbs_sweep_list *list, const char **values)
 {
     if (!json_is_object(table))
@@ -190,7 +193,8 @@ static enum vbs_status read_table(struct reader *r, json_t *table,
     return VBS_OK;
 }
 
-static enum vbs_status read_fields(struct reader *r, json_t *first, struct vbs_sweep_list *list)
+static enum vbs_status read_fields(struct description_reader *r, json_t *first,
+                                   struct vbs_sweep_list *list)
 {
     const char **fields;
     const char *key;
@@ -210,7 +214,8 @@ static enum vbs_status read_fields(struct reader *r, json_t *first, struct vbs_s
     return VBS_OK;
 }
 
-static enum vbs_status read_values(struct reader *r, const json_t *all, struct vbs_sweep_list *list)
+static enum vbs_status read_values(struct description_reader *r, const json_t *all,
+                                   struct vbs_sweep_list *list)
 {
     int64_t n = (int64_t)json_array_size(all);
     const char **values;
@@ -235,7 +240,7 @@ static enum vbs_status read_values(struct reader *r, const json_t *all, struct v
     return VBS_OK;
 }
 
-static enum vbs_status read_lists(struct reader *r)
+static enum vbs_status read_lists(struct description_reader *r)
 {
     json_t *lists = json_object_get(r->root, "lists"), *value;
     const char *key;
@@ -269,7 +274,8 @@ static enum vbs_status read_lists(struct reader *r)
 /* ---- words ---- */
 
 /* Finds what a name in braces stands for. */
-static enum vbs_status resolve(struct reader *r, const char *name, struct vbs_sweep_piece *piece)
+static enum vbs_status resolve(struct description_reader *r, const char *name,
+                               struct vbs_sweep_piece *piece)
 {
     struct vbs_sweep *sweep = r->sweep;
     const char *names[MAX_LISTS + MAX_GROUPS + 1], *nearest;
@@ -314,7 +320,7 @@ static enum vbs_status resolve(struct reader *r, const char *name, struct vbs_sw
 }
 
 /* Adds a piece of text, where it is not empty. */
-static enum vbs_status add_text(struct reader *r, struct vbs_text *text,
+static enum vbs_status add_text(struct description_reader *r, struct vbs_text *text,
                                 struct vbs_sweep_piece *pieces, int *n)
 {
     enum vbs_status status = VBS_OK;
@@ -331,8 +337,8 @@ static enum vbs_status add_text(struct reader *r, struct vbs_text *text,
 }
 
 /* Cuts a word into pieces; there is space for one piece more than it has characters. */
-static enum vbs_status cut_word(struct reader *r, const char *word, struct vbs_text *text,
-                                struct vbs_sweep_piece *pieces, int *n)
+static enum vbs_status cut_word(struct description_reader *r, const char *word,
+                                struct vbs_text *text, struct vbs_sweep_piece *pieces, int *n)
 {
     for (const char *c = word; *c;) {
         size_t length = strcspn(c, "{}");
@@ -360,7 +366,7 @@ static enum vbs_status cut_word(struct reader *r, const char *word, struct vbs_t
     return add_text(r, text, pieces, n);
 }
 
-static enum vbs_status read_words(struct reader *r, int n, const char *const *texts,
+static enum vbs_status read_words(struct description_reader *r, int n, const char *const *texts,
                                   const struct vbs_sweep_word **words)
 {
     struct vbs_sweep_word *made;
@@ -389,7 +395,7 @@ static enum vbs_status read_words(struct reader *r, int n, const char *const *te
 }
 
 /* Refuses a file to be written that is not the task's own: tasks would write it over each other. */
-static enum vbs_status check_output(struct reader *r, int n, const char *const *texts)
+static enum vbs_status check_output(struct description_reader *r, int n, const char *const *texts)
 {
     for (int i = 1; i < n; i++) {
         bool before = strcmp(texts[i - 1], "-o") == 0 || strcmp(texts[i - 1], "--output") == 0;
@@ -414,7 +420,7 @@ static bool has_switch(int n, const char *const *texts, const char *word)
     return false;
 }
 
-static enum vbs_status read_ending(struct reader *r, const json_t *task, int n,
+static enum vbs_status read_ending(struct description_reader *r, const json_t *task, int n,
                                    const char *const *texts, struct vbs_sweep_group *group)
 {
     group->ending = has_switch(n, texts, "--json")  ? "json"
@@ -429,7 +435,7 @@ static enum vbs_status read_ending(struct reader *r, const json_t *task, int n,
     return VBS_OK;
 }
 
-static enum vbs_status read_accepted(struct reader *r, const json_t *task,
+static enum vbs_status read_accepted(struct description_reader *r, const json_t *task,
                                      struct vbs_sweep_rules *rules)
 {
     const json_t *all = json_object_get(task, "accept");
@@ -453,7 +459,7 @@ static enum vbs_status read_accepted(struct reader *r, const json_t *task,
     return VBS_OK;
 }
 
-static enum vbs_status read_task(struct reader *r, int g)
+static enum vbs_status read_task(struct description_reader *r, int g)
 {
     static const char *const KEYS[] = {"name", "command", "output", "accept", "exclusive", "reads"};
     json_t *task = json_array_get(json_object_get(r->root, "task"), (size_t)g);
@@ -482,7 +488,7 @@ static enum vbs_status read_task(struct reader *r, int g)
 }
 
 /* Reads the names, which words refer to. A group without one has the first word of its command. */
-static enum vbs_status read_task_names(struct reader *r)
+static enum vbs_status read_task_names(struct description_reader *r)
 {
     json_t *tasks = json_object_get(r->root, "task");
     int n = (int)json_array_size(tasks);
@@ -537,8 +543,8 @@ static void mark_uses(const struct vbs_sweep *sweep, int n, const struct vbs_swe
 }
 
 /* Keeps the marked numbers. */
-static enum vbs_status keep_marked(struct reader *r, int n, const bool *marked, int *n_kept,
-                                   int **kept)
+static enum vbs_status keep_marked(struct description_reader *r, int n, const bool *marked,
+                                   int *n_kept, int **kept)
 {
     *kept = allocate(r, n, sizeof **kept);
     if (!*kept)
@@ -551,14 +557,14 @@ static enum vbs_status keep_marked(struct reader *r, int n, const bool *marked, 
 }
 
 /* The walk through the groups whose results a group reads. */
-struct walk {
-    struct reader *r;
+struct level_walk {
+    struct description_reader *r;
     bool lists[MAX_GROUPS][MAX_LISTS], needs[MAX_GROUPS][MAX_GROUPS];
     char state[MAX_GROUPS]; /* 0: not visited; 1: its needs are visited; 2: done */
 };
 
 /* Gives a group its level and all lists of the groups that it reads. */
-static enum vbs_status visit(struct walk *w, int g)
+static enum vbs_status visit(struct level_walk *w, int g)
 {
     struct vbs_sweep *sweep = w->r->sweep;
     struct vbs_sweep_group *group = &sweep->groups[g];
@@ -586,10 +592,10 @@ static enum vbs_status visit(struct walk *w, int g)
                        &sweep->rules[g].needs);
 }
 
-static enum vbs_status find_levels(struct reader *r)
+static enum vbs_status find_levels(struct description_reader *r)
 {
     struct vbs_sweep *sweep = r->sweep;
-    struct walk *w = calloc(1, sizeof *w);
+    struct level_walk *w = calloc(1, sizeof *w);
     enum vbs_status status = w ? VBS_OK : vbs_no_memory(r->ctx);
 
     for (int g = 0; status == VBS_OK && g < sweep->info.n_groups; g++) {
@@ -651,7 +657,7 @@ static void sort_by_level(struct vbs_sweep *sweep)
     renumber(sweep, place);
 }
 
-static enum vbs_status count_tasks(struct reader *r)
+static enum vbs_status count_tasks(struct description_reader *r)
 {
     struct vbs_sweep *sweep = r->sweep;
 
@@ -675,7 +681,7 @@ static enum vbs_status count_tasks(struct reader *r)
 /* ---- [sweep] and [slurm] ---- */
 
 /* Gives in *folder the folder of the description, and *base its name without ".toml". */
-static enum vbs_status read_path(struct reader *r, const char **base)
+static enum vbs_status read_path(struct description_reader *r, const char **base)
 {
     char *path = realpath(r->file, NULL), *dot;
     enum vbs_status status;
@@ -695,7 +701,7 @@ static enum vbs_status read_path(struct reader *r, const char **base)
     return status;
 }
 
-static enum vbs_status read_head(struct reader *r)
+static enum vbs_status read_head(struct description_reader *r)
 {
     static const char *const KEYS[] = {"name", "results", "patience"};
     json_t *head = json_object_get(r->root, "sweep");
@@ -722,7 +728,7 @@ static enum vbs_status read_head(struct reader *r)
     return status;
 }
 
-static enum vbs_status read_slurm(struct reader *r)
+static enum vbs_status read_slurm(struct description_reader *r)
 {
     static const char *const KEYS[] = {"options", "array"};
     json_t *slurm = json_object_get(r->root, "slurm");
@@ -736,7 +742,7 @@ static enum vbs_status read_slurm(struct reader *r)
     return number_member(r, slurm, "array", 1, 1000000, &r->sweep->info.slurm_array);
 }
 
-static enum vbs_status read_all(struct reader *r)
+static enum vbs_status read_all(struct description_reader *r)
 {
     static const char *const KEYS[] = {"sweep", "lists", "task", "slurm"};
 
@@ -756,7 +762,7 @@ static enum vbs_status read_all(struct reader *r)
 
 enum vbs_status vbs_sweep_load(struct vbs_ctx *ctx, const char *path, struct vbs_sweep **sweep)
 {
-    struct reader r = {.ctx = ctx, .file = path};
+    struct description_reader r = {.ctx = ctx, .file = path};
     enum vbs_status status;
 
     VBS_TRY(vbs_toml_read(ctx, path, &r.root));

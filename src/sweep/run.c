@@ -61,7 +61,7 @@ struct run {
     struct aside *aside;
     int64_t n_aside, max_aside, next_aside;
     double aside_s; /* when they were looked at */
-    struct vbs_node node;
+    struct vbs_node_lock node;
     bool paused; /* commands stand still, because another process has the machine */
 };
 

@@ -22,14 +22,14 @@
 #define MAX_LEVELS    257  /* a group is at most one level above all others */
 
 /* The tasks of one array. */
-struct stage {
+struct job_array {
     struct vbs_text list; /* records of tasks */
     int64_t n;
 };
 
 struct submission {
     struct sweep_job *job;
-    struct stage
+    struct job_array
         stages[2 * MAX_LEVELS]; /* level by level: those that share, those that are alone */
     int64_t max_array;
     char **words; /* of a command */
@@ -139,7 +139,7 @@ static enum vbs_status take_task(void *self, int64_t index, const char *name,
 {
     struct submission *s = self;
     const struct vbs_sweep_group *group = s->job->info->groups;
-    struct stage *stage;
+    struct job_array *stage;
 
     if (!sweep_is_open(s->job, state))
         return VBS_OK;
@@ -243,7 +243,7 @@ static enum vbs_status make_folder(struct submission *s, char *folder, size_t si
     return VBS_OK;
 }
 
-static enum vbs_status submit(struct submission *s, const struct stage *stage, bool exclusive)
+static enum vbs_status submit(struct submission *s, const struct job_array *stage, bool exclusive)
 {
     struct vbs_ctx *ctx = &s->job->cli->ctx;
     int64_t n = stage->n < s->max_array ? stage->n : s->max_array;
@@ -277,7 +277,7 @@ static enum vbs_status submit(struct submission *s, const struct stage *stage, b
 static enum vbs_status submit_level(struct submission *s, int level)
 {
     for (int exclusive = 0; exclusive < 2; exclusive++) {
-        const struct stage *stage = &s->stages[2 * level + exclusive];
+        const struct job_array *stage = &s->stages[2 * level + exclusive];
 
         if (stage->n > 0)
             VBS_TRY(submit(s, stage, exclusive));

@@ -13,7 +13,7 @@
 
 static void check_lock(const char *folder)
 {
-    struct vbs_node a, b, c;
+    struct vbs_node_lock a, b, c;
 
     if (vbs_node_open(NULL, folder, &a) != VBS_OK || vbs_node_open(NULL, folder, &b) != VBS_OK ||
         vbs_node_open(NULL, folder, &c) != VBS_OK)
@@ -67,7 +67,7 @@ int main(void)
 {
     char folder[] = "/tmp/vbslab-node-XXXXXX", path[80];
     struct vbs_ctx ctx = {0};
-    struct vbs_node node;
+    struct vbs_node_lock node;
 
     if (!mkdtemp(folder))
         bail_out("no folder");
