@@ -122,7 +122,7 @@ struct study_work {
     int n_batches;
     double *known; /* [points of the space][n_objectives] speeds that were computed; NAN: not yet */
     int64_t n_known;
-    struct vbs_node node; /* the machine, which is shared while this process computes */
+    struct vbs_node_lock node; /* the machine, which is shared while this process computes */
 };
 
 /* Makes a study ready: opens network and data, finds the groups and their levels, and finds or
