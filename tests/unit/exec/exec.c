@@ -15,7 +15,7 @@
 #include <stdlib.h>
 
 #define SEED        505
-#define PLACE_S     0.25
+#define PLACE_S     0.1
 #define N_NETWORKS  12
 #define N_SCHEDULES 60
 #define MAX_SHOWN   5
