@@ -131,7 +131,7 @@ enum vbs_status vbs_rows_provenance(struct vbs_ctx *ctx, struct vbs_arena *arena
     return complete ? VBS_OK : vbs_no_memory(ctx);
 }
 
-struct reading {
+struct profile_reading {
     struct vbs_ctx *ctx;
     struct vbs_store *store;
     int64_t id;
@@ -139,7 +139,8 @@ struct reading {
     struct vbs_arena arena; /* texts and inputs, until the builder has copied them */
 };
 
-static enum vbs_status open_query(struct reading *reading, const char *sql, sqlite3_stmt **stmt)
+static enum vbs_status open_query(struct profile_reading *reading, const char *sql,
+                                  sqlite3_stmt **stmt)
 {
     enum vbs_status status;
 
@@ -150,7 +151,7 @@ static enum vbs_status open_query(struct reading *reading, const char *sql, sqli
     return status;
 }
 
-static enum vbs_status read_head(struct reading *reading)
+static enum vbs_status read_head(struct profile_reading *reading)
 {
     struct vbs_provenance provenance;
     enum vbs_status status;
@@ -175,8 +176,8 @@ done:
     return status;
 }
 
-static enum vbs_status read_inputs(struct reading *reading, sqlite3_stmt *stmt, int64_t layer,
-                                   struct vbs_profile_layer *about)
+static enum vbs_status read_inputs(struct profile_reading *reading, sqlite3_stmt *stmt,
+                                   int64_t layer, struct vbs_profile_layer *about)
 {
     int64_t n_inputs;
     enum vbs_status status;
@@ -206,8 +207,8 @@ static enum vbs_status read_inputs(struct reading *reading, sqlite3_stmt *stmt, 
     return VBS_OK;
 }
 
-static enum vbs_status read_layer(struct reading *reading, sqlite3_stmt *stmt, sqlite3_stmt *inputs,
-                                  int expected)
+static enum vbs_status read_layer(struct profile_reading *reading, sqlite3_stmt *stmt,
+                                  sqlite3_stmt *inputs, int expected)
 {
     struct vbs_profile_layer layer = {
         .name = vbs_sql_text(&reading->arena, stmt, 1),
@@ -226,7 +227,7 @@ static enum vbs_status read_layer(struct reading *reading, sqlite3_stmt *stmt, s
     return vbs_profile_builder_layer(reading->ctx, reading->builder, &layer);
 }
 
-static enum vbs_status read_layers(struct reading *reading)
+static enum vbs_status read_layers(struct profile_reading *reading)
 {
     sqlite3_stmt *stmt, *inputs = NULL;
     enum vbs_status status;
@@ -250,7 +251,7 @@ static enum vbs_status read_layers(struct reading *reading)
     return status;
 }
 
-static enum vbs_status read_kernel(struct reading *reading, sqlite3_stmt *stmt)
+static enum vbs_status read_kernel(struct profile_reading *reading, sqlite3_stmt *stmt)
 {
     const char *algorithm = (const char *)sqlite3_column_text(stmt, 2);
     struct vbs_profile_row row = {0};
@@ -270,7 +271,7 @@ static enum vbs_status read_kernel(struct reading *reading, sqlite3_stmt *stmt)
                                    vbs_sql_int(stmt, 1), algorithm, &row);
 }
 
-static enum vbs_status read_kernels(struct reading *reading)
+static enum vbs_status read_kernels(struct profile_reading *reading)
 {
     enum vbs_status status;
     sqlite3_stmt *stmt;
@@ -295,7 +296,7 @@ static enum vbs_status read_kernels(struct reading *reading)
 enum vbs_status vbs_rows_read(struct vbs_ctx *ctx, struct vbs_store *store, int64_t id,
                               struct vbs_profile **profile)
 {
-    struct reading reading = {
+    struct profile_reading reading = {
         .ctx = ctx, .store = store, .id = id, .builder = vbs_profile_builder_new()};
     enum vbs_status status = reading.builder ? VBS_OK : vbs_no_memory(ctx);
     char prefix[200];

@@ -152,10 +152,9 @@ static void processes_may_measure_the_same_at_once(const char *folder)
     is_int(counts[0], N_PROCESSES, "eight processes measure the same network into one store");
     is_int(query(path, "SELECT count(*) FROM profile WHERE completed NOTNULL"), N_PROCESSES,
            "each gets a profile of its own");
-    is_int(query(path,
-                 "SELECT count(*) FROM (SELECT profile FROM kernel JOIN packed_sample "
-                 "ON kernel = id GROUP BY profile HAVING sum(length(samples)) = 600 * 12 "
-                 "AND count(DISTINCT substr(samples, 5, 8)) = 1)"),
+    is_int(query(path, "SELECT count(*) FROM (SELECT profile FROM kernel JOIN packed_sample "
+                       "ON kernel = id GROUP BY profile HAVING sum(length(samples)) = 600 * 12 "
+                       "AND count(DISTINCT substr(samples, 5, 8)) = 1)"),
            N_PROCESSES, "with its own samples, all of them");
     is_int(query(path, "SELECT count(*) FROM pragma_integrity_check WHERE integrity_check = 'ok'"),
            1, "the store is sound");

@@ -399,6 +399,52 @@ static void a_run_whose_profile_was_taken_over_is_told(const char *folder)
     free(path);
 }
 
+/* A process that dies after it has packed samples leaves them to the next, whose own follow. */
+static void a_run_that_died_while_it_finished_resumes(const char *folder)
+{
+    char *path = path_in(folder, "died.sqlite");
+    struct plain_session *plain = plain_session_new(2, 2, 1);
+    struct vbs_ctx ctx = {0};
+    struct vbs_store *store = open_store(&ctx, path, VBS_STORE_WRITE);
+    struct vbs_store_run *run = NULL;
+    struct vbs_store_samples *samples = NULL;
+    const struct vbs_sample_source *source;
+    const double *times = NULL;
+    int64_t id = 0;
+    int n = 0;
+
+    run_sql(path, "CREATE TRIGGER dies BEFORE UPDATE OF completed ON profile "
+                  "BEGIN SELECT RAISE(ABORT, 'died'); END");
+    ok(vbs_store_run_begin(&ctx, store, 5, &plain->session, &run) == VBS_OK &&
+           feed(&ctx, run, 4, 3) == VBS_OK && feed_copies(&ctx, run, 2) == VBS_OK &&
+           vbs_store_run_finish(&ctx, run, NULL, &id) == VBS_STORE,
+       "it ends before the profile is complete: %s", ctx.detail);
+    vbs_store_run_free(run);
+    is_int(query(path, "SELECT sum(length(samples)) / 12 FROM packed_sample"), 12,
+           "its samples are packed");
+    run_sql(path, "DROP TRIGGER dies");
+    ok(vbs_store_run_begin(&ctx, store, 5, &plain->session, &run) == VBS_OK &&
+           vbs_store_run_resumed(run) && feed(&ctx, run, 4, 2) == VBS_OK,
+       "the next process resumes it and adds two of each kernel");
+    vbs_store_run_free(run);
+    is_int(query(path, "SELECT min(number) FROM sample"), 3, "which are counted on");
+    ok(vbs_store_run_begin(&ctx, store, 5, &plain->session, &run) == VBS_OK &&
+           vbs_store_run_finish(&ctx, run, NULL, &id) == VBS_OK && id == 1,
+       "a third one finishes");
+    vbs_store_run_free(run);
+    if (ok(vbs_store_samples_open(&ctx, store, id, &samples) == VBS_OK, "samples")) {
+        source = vbs_store_samples_source(samples);
+        ok(source->times(&ctx, source->self, 1, 1, "direct", &times, &n) == VBS_OK && n == 5 &&
+               times[0] == 100 && times[2] == 100 + 2 / 16.0 && times[3] == 100 &&
+               times[4] == 100 + 1 / 16.0,
+           "are those of all, in their order");
+    }
+    vbs_store_samples_free(samples);
+    vbs_store_close(store);
+    plain_session_free(plain);
+    free(path);
+}
+
 static void owners_are_told_from_the_dead(void)
 {
     char self[VBS_OWNER_SIZE], changed[VBS_OWNER_SIZE + 8];
@@ -599,6 +645,7 @@ int main(void)
     samples_are_committed_after_20_ms_or_256(folder);
     a_broken_off_run_is_resumed_only_by_the_same_measurement(folder);
     a_run_whose_profile_was_taken_over_is_told(folder);
+    a_run_that_died_while_it_finished_resumes(folder);
     owners_are_told_from_the_dead();
     a_run_of_another_machine_is_taken_over_once(folder);
     complete_profiles_cannot_be_changed(folder);
