@@ -364,9 +364,11 @@ static void test_refusals(void)
     is_int(vbs_prune_apply(&stopped, network, groups, NULL, keep, &pruned), VBS_INTERRUPTED,
            "a stop");
     ok(!pruned, "outputs are untouched");
-    ok(vbs_prune_apply(&ctx, network, groups, NULL, keep, &pruned) == VBS_OK &&
+    ok(vbs_network_set_normalise(&ctx, network, "0.5;0.25") == VBS_OK &&
+           vbs_prune_apply(&ctx, network, groups, NULL, keep, &pruned) == VBS_OK &&
            vbs_network_hash(pruned) == vbs_network_hash(network),
        "without removals it is a copy");
+    is_str(pruned ? pruned->normalise : NULL, "0.5;0.25", "... with the normalisation of inputs");
     vbs_network_free(pruned);
     vbs_prune_groups_free(groups);
     vbs_network_free(other);
