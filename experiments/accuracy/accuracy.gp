@@ -1,7 +1,7 @@
 # Test accuracy against how many times smaller the weights are, one panel for each network.
 format = ARG1
 folder = ARG2
-width = 9.0
+width = 11.0
 height = 3.9
 load folder . '/style.gp'
 set output 'accuracy.' . format
@@ -15,25 +15,25 @@ set datafile missing NaN
 set key off
 set logscale x 10
 set xrange [0.75:130]
-set xtics ('1' 1, '2' 2, '5' 5, '10' 10, '20' 20, '40' 40, '60' 60, '85' 85)
+set xtics ('1' 1, '2' 2, '5' 5, '10' 10, '20' 20, '40' 40, '85' 85)
 set format y '%.1f'
 set tmargin at screen 0.80
 set bmargin at screen 0.15
 set xlabel 'times smaller (dense: 1)' offset 0, 0.4
 mean(name, kind) = (strcol(1) eq name && strcol(2) eq kind && strcol(3) ne 'all')
 set multiplot
-do for [i = 1:2] {
-    name = word('lenet300 lenet5', i)
-    set lmargin at screen 0.080 + 0.49 * (i - 1)
-    set rmargin at screen 0.490 + 0.49 * (i - 1)
-    set title (i == 1 ? 'LeNet-300-100' : 'LeNet-5') offset 0, -0.4
+do for [i = 1:3] {
+    name = word('lenet300 lenet5 resnet8', i)
+    set lmargin at screen 0.066 + 0.325 * (i - 1)
+    set rmargin at screen 0.336 + 0.325 * (i - 1)
+    set title word('LeNet-300-100 LeNet-5 ResNet-8', i) offset 0, -0.4
     if (i == 1) { set ylabel 'test images that are right (%)' offset 0.6, 0 } else { unset ylabel }
     stats data every ::1 using (mean(name, 'dense') ? $5 : NaN) nooutput
     dense = STATS_mean
     stats data every ::1 using (mean(name, 'longer') ? $5 : NaN) nooutput
     longer = STATS_mean
     set yrange [*:*]
-    if (i == 1) { set ytics 0.2 } else { set ytics 0.1 }
+    if (i == 2) { set ytics 0.1 } else { set ytics 0.2 }
     plot dense with lines ls 51, longer with lines ls 52, \
          data every ::1 using (0.93 * $4):(mean(name, 'dense') ? $5 : NaN) with points ls 51, \
          data every ::1 using (1.1 * $4):(mean(name, 'longer') ? $5 : NaN) with points ls 52, \

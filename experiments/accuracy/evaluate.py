@@ -30,6 +30,7 @@ import torch
 import coded
 import data
 import export
+import networks
 import sharing
 import train
 
@@ -48,7 +49,7 @@ def checkpoints(folder):
 
 def network_of(name, kind, kept):
     make = train.RECIPES[name]["make"]
-    network = make()
+    network = make() if kind in KINDS else networks.folded(make())
     if kind not in KINDS:
         sharing.share(network)
         train.restore(network, kept["forms"])

@@ -58,10 +58,24 @@ def lenet5(graph, network):
     return graph.layer("fc2", network.fc2, x)
 
 
-GRAPHS = {networks.LeNet300: lenet300, networks.LeNet5: lenet5}
+def resnet8(graph, network):
+    x = graph.node("Relu", graph.layer("stem", network.stem, "input"))
+    for name in ("block1", "block2", "block3"):
+        block = network.get_submodule(name)
+        y = graph.node("Relu", graph.layer(name + ".conv1", block.conv1, x))
+        y = graph.layer(name + ".conv2", block.conv2, y)
+        if block.short is not None:
+            x = graph.layer(name + ".short", block.short, x)
+        x = graph.node("Relu", graph.node("Add", y, x))
+    x = graph.node("Flatten", graph.node("GlobalAveragePool", x), axis=1)
+    return graph.layer("head", network.head, x)
+
+
+GRAPHS = {networks.LeNet300: lenet300, networks.LeNet5: lenet5, networks.ResNet8: resnet8}
 
 
 def save(network, path):
-    """A network without forms."""
+    """A network without forms; its normalisations are folded."""
+    network = networks.folded(network)
     graph = Graph()
     graph.save(GRAPHS[type(network)](graph, network), path)

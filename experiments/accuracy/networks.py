@@ -21,6 +21,7 @@ class Network(torch.nn.Module):
         return x
 
     def n_parameters(self):
+        """Of the network as it is run, where normalisations are folded into convolutions."""
         return sum(layer.weight.shape[0] + layer.weight.numel() for layer in self.layers())
 
     def layers(self):
@@ -62,3 +63,65 @@ class LeNet5(Network):
 
     def tail(self, x):
         return self.fc2(functional.relu(self.fc1(x)))
+
+
+def convolution(inputs, outputs, kernel, stride, normalised):
+    """A convolution that keeps the size but for its stride, and what is behind it: normalised, or with a bias."""
+    layer = torch.nn.Conv2d(inputs, outputs, kernel, stride, kernel // 2, bias=not normalised)
+    return layer, torch.nn.BatchNorm2d(outputs) if normalised else torch.nn.Identity()
+
+
+class Block(torch.nn.Module):
+    """Two convolutions of 3 x 3 and a shortcut, which is a convolution of 1 x 1 where the shape changes."""
+
+    def __init__(self, inputs, outputs, stride, normalised):
+        super().__init__()
+        self.conv1, self.norm1 = convolution(inputs, outputs, 3, stride, normalised)
+        self.conv2, self.norm2 = convolution(outputs, outputs, 3, 1, normalised)
+        self.short = None
+        if stride != 1:
+            self.short, self.norm3 = convolution(inputs, outputs, 1, stride, normalised)
+
+    def forward(self, x):
+        y = self.norm2(self.conv2(functional.relu(self.norm1(self.conv1(x)))))
+        return functional.relu(y + (x if self.short is None else self.norm3(self.short(x))))
+
+
+class ResNet8(Network):
+    """A residual network of eight layers: 5 x 5 with stride 2, blocks of 16, 32 and 64 channels; 77,674 parameters."""
+
+    matrices = ("stem", "block1.conv1", "block1.conv2", "block2.conv1", "block2.conv2", "block2.short",
+                "block3.conv1", "block3.conv2", "block3.short", "head")
+
+    def __init__(self, normalised=True):
+        super().__init__()
+        self.stem, self.norm = convolution(1, 16, 5, 2, normalised)
+        self.block1 = Block(16, 16, 1, normalised)
+        self.block2 = Block(16, 32, 2, normalised)
+        self.block3 = Block(32, 64, 2, normalised)
+        self.head = torch.nn.Linear(64, 10)
+
+    def tail(self, x):
+        x = functional.relu(self.norm(self.stem(x)))
+        return self.head(self.block3(self.block2(self.block1(x))).mean((2, 3)))
+
+    def norms(self):
+        """The normalisation behind each convolution, in the order of the matrices."""
+        yield self.norm
+        for block in (self.block1, self.block2, self.block3):
+            yield from (block.norm1, block.norm2)
+            if block.short is not None:
+                yield block.norm3
+
+
+def folded(network):
+    """The network that computes the same with normalisations folded into the convolutions before them."""
+    if not isinstance(network, ResNet8) or isinstance(network.norm, torch.nn.Identity):
+        return network
+    plain = ResNet8(normalised=False).to(memory_format=torch.channels_last)
+    for layer, norm, bare in zip(network.layers(), network.norms(), plain.layers()):
+        factor = norm.weight / torch.sqrt(norm.running_var + norm.eps)
+        bare.weight.data = (layer.weight * factor[:, None, None, None]).detach()
+        bare.bias.data = (norm.bias - norm.running_mean * factor).detach()
+    plain.head.load_state_dict(network.head.state_dict())
+    return plain.eval()

@@ -25,7 +25,8 @@ import train
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 SAMPLE = 200  # the first of the test images
-FILES = {"lenet300": "lenet-300-100", "lenet5": "lenet-5"}
+# The name of its files, and the compressed kind that is put there.
+FILES = {"lenet300": ("lenet-300-100", "40"), "lenet5": ("lenet-5", "40"), "resnet8": ("resnet-8-stride-2", "10")}
 LARGEST = 2000000
 
 
@@ -59,9 +60,10 @@ def main():
                            ["file", "network", "kind", "bytes", "right_of_10000", f"right_of_{SAMPLE}"],
                            evaluate.provenance(options.vbslab))
     for name, seed, kind, kept in evaluate.checkpoints(options.checkpoints):
-        if seed != options.seed or kind not in ("dense", "40"):
+        stem, compressed = FILES[name]
+        if seed != options.seed or kind not in ("dense", compressed):
             continue
-        file = FILES[name] + (".onnx" if kind == "dense" else ".vbz")
+        file = stem + (".onnx" if kind == "dense" else ".vbz")
         path = os.path.join(folder, file)
         if kind == "dense":
             export.save(evaluate.network_of(name, kind, kept), path)

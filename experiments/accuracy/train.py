@@ -31,6 +31,8 @@ RECIPES = {
                      teachers=("lenet5-0", "lenet5-1", "lenet5-2", "lenet5-3")),
     "lenet5": dict(make=networks.LeNet5, epochs=(8, 4, 1, 12, 6), values=(31, 15, 7, 15), decay=5e-4, rate=0.02,
                    teachers=None),
+    "resnet8": dict(make=networks.ResNet8, epochs=(10, 8, 0, 0, 3), values=(15,) * 10, decay=5e-4, rate=0.02,
+                    teachers=None),
 }
 DENSE_RATE = 0.05
 BATCH = 128
@@ -241,6 +243,7 @@ def densities(network, images, ratio, n_values):
 
 
 def compress(network, images, options, stem):
+    network = networks.folded(network)
     n_values = options.values
     keep = options.keep
     if keep is None:
