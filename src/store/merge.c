@@ -384,6 +384,16 @@ static bool is_same_file(const struct vbs_store *store, const char *path)
            a.st_ino == b.st_ino;
 }
 
+static enum vbs_status merge_file(struct vbs_merging *m, const char *from)
+{
+    enum vbs_status status;
+
+    VBS_TRY(vbs_sql_open_unchanged(m->ctx, from, &m->from));
+    status = merge_states(m);
+    vbs_store_close(m->from);
+    return status;
+}
+
 enum vbs_status vbs_store_merge(struct vbs_ctx *ctx, struct vbs_store *store, const char *from,
                                 const struct vbs_merge_options *options,
                                 struct vbs_merge_report **report)
@@ -396,14 +406,7 @@ enum vbs_status vbs_store_merge(struct vbs_ctx *ctx, struct vbs_store *store, co
     if (!m.body)
         return vbs_no_memory(ctx);
     m.body->report.same_file = is_same_file(store, from);
-    if (m.body->report.same_file) {
-        *report = &m.body->report;
-        return VBS_OK;
-    }
-    status = vbs_sql_open_unchanged(ctx, from, &m.from);
-    if (status == VBS_OK)
-        status = merge_states(&m);
-    vbs_store_close(m.from);
+    status = m.body->report.same_file ? VBS_OK : merge_file(&m, from);
     if (status != VBS_OK) {
         vbs_merge_report_free(&m.body->report);
         return status;
