@@ -130,7 +130,7 @@ LDFLAGS_fault/store = -Wl,--wrap=sqlite3_step
 .DELETE_ON_ERROR:
 .SECONDARY:
 .PHONY: always all help test check tests examples deps demo quick bench scale plots docs asan ubsan sanitize layers tsan fuzz style \
-        test-arm64 install uninstall clean
+        test-slurm test-arm64 install uninstall clean
 
 all: $(BUILD)/vbslab $(BUILD)/libvbslab.so $(BUILD)/vbslab.pc ##: the program and the libraries
 
@@ -360,6 +360,10 @@ tsan: ##: the copy thread under ThreadSanitizer
 
 test-arm64: ##: builds everything for arm64, runs unit tests under qemu
 	@tools/arm64.sh
+
+test-slurm: all ##: a sweep on a real Slurm, on this machine (as root; two minutes)
+	@tools/deps.sh slurmctld slurmd slurm-client munge
+	@$(PROVE) tests/slurm/slurm.t
 
 # Starts from tests/data/corpus and the tests' own inputs; needs clang and libclang-rt-dev. New
 # inputs stay in $(BUILD)-fuzz/corpus. FUZZ_FLAGS: more of libFuzzer's options, such as -fork=2.
