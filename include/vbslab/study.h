@@ -37,6 +37,9 @@ struct vbs_assemble_options {
     const char *folder;                 /* for the file that copies are measured with; null: "." */
     const char *vbslab;                 /* the build, for the provenance; null: vbs_version() */
     struct vbs_measure_options measure; /* struct_size is not needed */
+    /* Where may_measure is not set: looks up the times of so many threads, and asks a session of
+     * one thread about the layers, which is opened much faster; 0: a session of `threads`. */
+    int lookup_threads;
 };
 
 /* Where the times of an assembled profile came from. */

@@ -367,14 +367,18 @@ static enum vbs_status build(struct assembly *a, struct vbs_profile **profile)
 static enum vbs_status open_layers(struct assembly *a)
 {
     static const struct vbs_requested_kernel none = {0};
-    const struct vbs_backend_options options = {
-        .struct_size = sizeof options, .threads = a->options.threads, .requested = &none};
+    bool quick = a->options.lookup_threads > 0 && !a->options.may_measure;
+    const struct vbs_backend_options options = {.struct_size = sizeof options,
+                                                .threads = quick ? 1 : a->options.threads,
+                                                .requested = &none};
 
     for (int i = 0; i < a->options.n_batches; i++)
         vbs_text_addf(&a->batches, "%s%d", i ? "," : "", a->options.batches[i]);
     if (a->batches.failed)
         return vbs_no_memory(a->ctx);
     VBS_TRY(a->options.backend->open(a->ctx, a->network, &options, &a->layers));
+    if (quick)
+        a->layers->provenance.threads = a->options.lookup_threads;
     if (a->options.vbslab)
         a->layers->provenance.vbslab = a->options.vbslab;
     if (!a->layers->ops->geometry)

@@ -72,6 +72,7 @@ static enum vbs_status assemble(struct study_work *w, const int64_t *keep, bool 
     struct vbs_network *pruned = NULL;
     enum vbs_status status;
 
+    options.lookup_threads = may_measure ? 0 : w->threads;
     VBS_TRY(vbs_prune_shapes(w->ctx, w->network, w->groups, keep, &pruned));
     status = vbs_profile_assemble(w->ctx, w->store, pruned, &options, NULL, profile);
     if (status == VBS_NOT_FOUND && may_measure) {
@@ -82,6 +83,8 @@ static enum vbs_status assemble(struct study_work *w, const int64_t *keep, bool 
         vbs_node_release(&w->node);
     }
     vbs_network_free(pruned);
+    if (status == VBS_OK)
+        w->threads = (*profile)->provenance.threads;
     return status;
 }
 
@@ -124,14 +127,15 @@ static enum vbs_status plan(struct study_work *w, const struct vbs_profile *prof
     return status;
 }
 
+/* Plans the request, where there is a memory, and one sample; only: one objective is needed. */
 static enum vbs_status plan_both(struct study_work *w, const struct vbs_profile *profile,
-                                 struct study_speed *speed)
+                                 const enum study_objective *only, struct study_speed *speed)
 {
     struct vbs_replay *replay = NULL;
     enum vbs_status status = VBS_OK;
     int max_batch;
 
-    if (w->study->memory > 0) {
+    if (w->study->memory > 0 && (!only || *only != STUDY_LATENCY)) {
         status = plan(w, profile, w->study->request, w->study->memory, &replay, &speed->max_batch);
         if (status == VBS_OK) {
             speed->samples_per_s = 1e6 * (double)w->study->request / replay->time_us;
@@ -140,7 +144,7 @@ static enum vbs_status plan_both(struct study_work *w, const struct vbs_profile 
         vbs_replay_free(replay);
         replay = NULL;
     }
-    if (status == VBS_OK) {
+    if (status == VBS_OK && (!only || *only == STUDY_LATENCY)) {
         status = plan(w, profile, 1, w->study->memory, &replay, &max_batch);
         if (status == VBS_OK)
             speed->latency_us = replay->time_us;
@@ -149,20 +153,27 @@ static enum vbs_status plan_both(struct study_work *w, const struct vbs_profile 
     return status;
 }
 
-enum vbs_status study_speed(struct study_work *w, const int64_t *keep, bool may_measure,
-                            struct study_speed *speed)
+/* Does as study_speed; only: null, or the one objective that is needed. */
+static enum vbs_status speed_of(struct study_work *w, const int64_t *keep, bool may_measure,
+                                const enum study_objective *only, struct study_speed *speed)
 {
     struct vbs_profile *profile = NULL;
     enum vbs_status status;
 
     *speed = (struct study_speed){0};
     VBS_TRY(assemble(w, keep, may_measure, &profile));
-    status = plan_both(w, profile, speed);
+    status = plan_both(w, profile, only, speed);
     vbs_profile_free(profile);
     speed->fits = status == VBS_OK;
     if (status == VBS_INFEASIBLE)
         snprintf(speed->reason, sizeof speed->reason, "%s", vbs_detail(w->ctx));
     return status == VBS_INFEASIBLE ? VBS_OK : status;
+}
+
+enum vbs_status study_speed(struct study_work *w, const int64_t *keep, bool may_measure,
+                            struct study_speed *speed)
+{
+    return speed_of(w, keep, may_measure, NULL, speed);
 }
 
 /* ---- all geometries ---- */
@@ -298,7 +309,8 @@ double study_known(void *self, int objective, const double *levels)
     keep = calloc((size_t)w->groups->n_groups, sizeof *keep);
     if (keep) {
         study_keep(w, levels, keep);
-        if (study_speed(w, keep, false, &speed) == VBS_OK && speed.fits)
+        if (speed_of(w, keep, false, &w->study->objectives[objective], &speed) == VBS_OK &&
+            speed.fits)
             value = w->study->objectives[objective] == STUDY_THROUGHPUT ? speed.samples_per_s
                                                                         : 1e6 / speed.latency_us;
     }

@@ -121,6 +121,7 @@ struct study_work {
     int *batches;
     int n_batches;
     double *known; /* [points of the space][n_objectives] speeds that were computed; NAN: not yet */
+    int threads;   /* of the times, once a profile has told; else 0 */
     int64_t n_known;
     struct vbs_node_lock node; /* the machine, which is shared while this process computes */
 };

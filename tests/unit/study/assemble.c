@@ -168,6 +168,20 @@ static void profiles_are_assembled(const char *folder, const char *name)
         vbs_profile_free(again);
         vbs_network_free(of);
     }
+    asked = how(backend, false);
+    for (int threads = 1; threads <= 7 && !backend->modelled; threads += 6) {
+        struct vbs_network *of = network(&ctx, 8, 8);
+        struct vbs_profile *made = NULL;
+        enum vbs_status status;
+
+        asked.lookup_threads = threads;
+        status = vbs_profile_assemble(&ctx, store, of, &asked, NULL, &made);
+        ok(status == (threads == 1 ? VBS_OK : VBS_NOT_FOUND) &&
+               (!made || made->provenance.threads == 1),
+           "times of %d threads are %s", threads, threads == 1 ? "known" : "other times");
+        vbs_profile_free(made);
+        vbs_network_free(of);
+    }
     ok(n_missing[0] == n_all[0] && n_missing[1] < n_all[1] && n_missing[3] < n_all[3],
        "known geometries are not measured again");
     vbs_store_close(store);
