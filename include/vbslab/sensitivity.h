@@ -98,8 +98,9 @@ enum vbs_status vbs_sensitivity_measure(struct vbs_ctx *ctx, struct vbs_sensitiv
                                         int group, int64_t keep,
                                         struct vbs_sensitivity_point *point) VBS_MUST_CHECK;
 
-/* The range that is proposed for a group: the shares low, low + step, ..., high are the widths that
- * end a block of channels. A plain value. */
+/* The range that is proposed for a group: the shares low, low + step, ..., high leave the widths
+ * that end a block of channels. Where only one of these is safe, the other width is that of all
+ * filters. A plain value. */
 struct vbs_sensitivity_range {
     int group;
     double safe;            /* the largest share that was measured before the accuracy fell more */

@@ -65,6 +65,11 @@ static void set_widths(const struct vbs_prune_group *group, int64_t least, int64
     range->low = (double)(filters - most) / (double)filters;
     range->high = (double)(filters - fewest) / (double)filters;
     range->step = (double)whole / (double)filters;
+    if (range->n_widths == 1) { /* a parameter needs a choice: all filters are the other one */
+        range->n_widths = 2;
+        range->low = 0;
+        range->step = range->high;
+    }
 }
 
 enum vbs_status vbs_sensitivity_propose(struct vbs_ctx *ctx, const struct vbs_prune_groups *groups,
@@ -156,8 +161,7 @@ static void add_parameter(struct vbs_text *text, const struct vbs_prune_groups *
     vbs_text_add(text, "]\n");
     add_number(text, "low", range->low);
     add_number(text, "high", range->high);
-    if (range->n_widths > 1)
-        add_number(text, "step", range->step);
+    add_number(text, "step", range->step);
 }
 
 enum vbs_status vbs_sensitivity_toml(struct vbs_ctx *ctx, const struct vbs_prune_groups *groups,

@@ -1,10 +1,11 @@
 /*
- * Every allocation of a training, and of an evaluation, fails once, and then also every one from it
- * on: the call says that memory is out, leaves its output alone and nothing behind
- * (AddressSanitizer looks), and a checkpoint that was there is as it was or complete.
+ * Every allocation of a training, of an evaluation and of a sensitivity fails once, and then also
+ * every one from it on: the call says that memory is out, leaves its output alone and nothing
+ * behind (AddressSanitizer looks), and a checkpoint that was there is as it was or complete.
  */
 #include "vbslab/vbslab.h"
 
+#include "base/fail.h"
 #include "support/bail_out.h"
 #include "support/data_help.h"
 #include "support/fault.h"
@@ -65,6 +66,42 @@ static enum vbs_status evaluate(struct vbs_ctx *ctx, const struct subject *s)
     return status;
 }
 
+/* Measures the whole network and one point of a group, and writes the range of it. */
+static enum vbs_status find_range(struct vbs_ctx *ctx, struct vbs_sensitivity *sensitivity)
+{
+    const struct vbs_prune_groups *groups = vbs_sensitivity_groups(sensitivity);
+    struct vbs_sensitivity_point points[2];
+    struct vbs_sensitivity_range ranges[2];
+    char key[VBS_SENSITIVITY_KEY_SIZE], *text = (char *)&fault_untouched;
+    enum vbs_status status;
+    int n;
+
+    VBS_TRY(vbs_sensitivity_key(ctx, sensitivity, key));
+    VBS_TRY(vbs_sensitivity_measure(ctx, sensitivity, -1, 0, &points[0]));
+    VBS_TRY(vbs_sensitivity_measure(ctx, sensitivity, 0, 2, &points[1]));
+    VBS_TRY(vbs_sensitivity_propose(ctx, groups, points, 2, 1, 1, ranges, &n));
+    status = vbs_sensitivity_toml(ctx, groups, ranges, n, &text);
+    if (status != VBS_OK)
+        return fault_status(status, text);
+    free(text);
+    return VBS_OK;
+}
+
+static enum vbs_status measure(struct vbs_ctx *ctx, const struct subject *s)
+{
+    const struct vbs_sensitivity_options options = {
+        .struct_size = sizeof options, .limit = 4, .threads = 1};
+    struct vbs_sensitivity *sensitivity = (void *)&fault_untouched;
+    enum vbs_status status = vbs_sensitivity_open(ctx, s->network, NULL, s->images, &s->normalise,
+                                                  &options, &sensitivity);
+
+    if (status != VBS_OK)
+        return fault_status(status, sensitivity);
+    status = find_range(ctx, sensitivity);
+    vbs_sensitivity_free(sensitivity);
+    return status;
+}
+
 /* Runs the task with the failure of each allocation in turn. fresh: each begins without a
  * checkpoint. */
 static void check(const char *name, task *run, const struct subject *s, bool fresh, bool lasting)
@@ -115,6 +152,7 @@ int main(void)
         check("a training", train, &s, true, lasting);
         check("a training of which the checkpoint has all steps", train, &s, false, lasting);
         check("an evaluation", evaluate, &s, false, lasting);
+        check("a sensitivity", measure, &s, false, lasting);
     }
     ok(train(&ctx, &s) == VBS_OK, "without faults the checkpoint is whole");
     vbs_network_free(s.network);

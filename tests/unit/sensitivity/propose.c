@@ -89,6 +89,14 @@ static void check_rounding(void)
     }
 }
 
+static void check_single(void)
+{
+    const struct vbs_sensitivity_point points[] = {at(-1, 0, 0.90), at(3, 45, 0.90)};
+
+    is_range(range_of(points, 2, 0.01, 16, 3), 5 / 50.0, 0, 2 / 50.0, 2 / 50.0, 2,
+             "where 48 of 50 filters alone end a block, the choice is between all and 48");
+}
+
 static void check_retrained(void)
 {
     struct vbs_sensitivity_point points[] = {at(-1, 0, 0.90), at(0, 32, 0.30), at(0, 16, 0.20)};
@@ -144,6 +152,7 @@ static void check_refusals(void)
 int main(void)
 {
     check_rounding();
+    check_single();
     check_retrained();
     check_text();
     check_refusals();
