@@ -49,7 +49,7 @@ extern "C" {
  * Random: independent points, evenly distributed (over the logarithm where a parameter is
  * logarithmic). Grid: all points of a grid, in an order that the seed shuffles. Halving:
  * asynchronous successive halving (Li et al., A System for Massively Parallel Hyperparameter
- * Tuning, 2020): new points are trained for few epochs, and the best of them go on.
+ * Tuning, 2020): random points are trained for few epochs, and the best of them go on.
  */
 #define VBS_SAMPLER_LIST(X)                                                                        \
     X(BAYESIAN, "bayesian")                                                                        \
