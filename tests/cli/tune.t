@@ -98,6 +98,12 @@ run --db more.sqlite more.toml --worker
 [ $code -eq 0 ] && grep -q '^study more: 3 of 3' out && [ "$(grep -c '^vbslab: tune: trial' err)" -eq 1 ]
 report $? "a study can get more trials, and a worker joins it"
 
+study apart 'memory = "20KiB"' 'trials = 2' 'accuracy_loss_at_most = 0.9'
+"$VBSLAB" --quiet --db apart.sqlite tune apart.toml --only measure >/dev/null 2>&1 &
+run --quiet --db apart.sqlite apart.toml --only train
+wait $! && [ $code -eq 0 ] && [ "$("$VBSLAB" --db apart.sqlite tune apart.toml --show --csv | grep -c ',complete,')" -eq 3 ]
+report $? "one process trains, another one measures"
+
 # ---- objectives and samplers ----
 
 study front 'objective = ["latency", "accuracy"]' 'trials = 5' 'sampler = "random"'
@@ -157,6 +163,8 @@ refuses "another description of the same name" 2 "with another description" --db
 refuses "a study that nobody began" 2 "has no study 'wrong'" --db store.sqlite wrong.toml --worker
 sed 's/"data"/"gone"/' wrong.toml >w.toml
 refuses "data that are gone" 1 "gone" --db w.sqlite w.toml
+sed 's/"resnet-8.onnx"/"resnet-8"/; s/^data = .*/data = "data"/' "$ROOT/examples/tune-resnet-8.toml" >w.toml
+refuses "the example, but for its data" 1 "4x4" --db w.sqlite w.toml
 sed 's/"tiny.net"/"lenet-5"/; s/\["b"\]/["conv2"]/; s/"a"/"conv1"/; s/round = 8/round = 1/' wrong.toml >w.toml
 refuses "data of another shape" 1 "4x4" --db w.sqlite w.toml
 sqlite3 store.sqlite "UPDATE study SET vbslab = '0.0.1' WHERE name = 'whole'"
