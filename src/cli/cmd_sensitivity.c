@@ -31,7 +31,7 @@ struct sensitivity_job {
     int n_shares;
     double fall;   /* of accuracy, 0..1 */
     int64_t block; /* filters */
-    struct points points;
+    struct sensitivity_points points;
     struct vbs_sensitivity_range *ranges; /* [n_groups] */
     int n_ranges;
     struct vbs_progress progress;
@@ -196,7 +196,7 @@ static void report(void *self, double done, double left_s, const char *text)
 
 static enum vbs_status measure(struct sensitivity_job *job, int group, int64_t keep)
 {
-    struct points_row row;
+    struct sensitivity_row row;
     double begin_s = vbs_clock_s();
 
     if (group < 0)
@@ -247,8 +247,8 @@ static enum vbs_status each_point(struct sensitivity_job *job, bool count)
 /* Puts the points in the order of groups and of falling widths. */
 static int compare_rows(const void *a, const void *b)
 {
-    const struct vbs_sensitivity_point *p = &((const struct points_row *)a)->point;
-    const struct vbs_sensitivity_point *q = &((const struct points_row *)b)->point;
+    const struct vbs_sensitivity_point *p = &((const struct sensitivity_row *)a)->point;
+    const struct vbs_sensitivity_point *q = &((const struct sensitivity_row *)b)->point;
 
     if (p->group != q->group)
         return p->group < q->group ? -1 : 1;
@@ -256,7 +256,7 @@ static int compare_rows(const void *a, const void *b)
 }
 
 /* Gives the points without their times; the caller frees them. Null: memory is out. */
-static struct vbs_sensitivity_point *copy_points(const struct points *points)
+static struct vbs_sensitivity_point *copy_points(const struct sensitivity_points *points)
 {
     struct vbs_sensitivity_point *copy = malloc((size_t)points->n_rows * sizeof *copy);
 
@@ -289,7 +289,7 @@ static void add_percent(struct cli_table *table, bool has, double share)
 }
 
 static void add_point(struct cli_table *table, const struct sensitivity_job *job,
-                      const struct points_row *row, const struct points_row *whole)
+                      const struct sensitivity_row *row, const struct sensitivity_row *whole)
 {
     const struct vbs_sensitivity_point *p = &row->point;
     const struct vbs_prune_group *g = p->group < 0 ? NULL : &job->groups->groups[p->group];
@@ -313,7 +313,7 @@ static enum vbs_status print_points(const struct sensitivity_job *job)
                                                 {"removed", true},    {"work %", true},
                                                 {"accuracy %", true}, {"retrained %", true}};
     struct cli_table table = {.columns = COLUMNS, .n_columns = job->options.epochs > 0 ? 6 : 5};
-    const struct points_row *whole = points_find(&job->points, -1, 0);
+    const struct sensitivity_row *whole = points_find(&job->points, -1, 0);
 
     for (int i = 0; i < job->points.n_rows; i++)
         add_point(&table, job, &job->points.rows[i], whole);
@@ -368,7 +368,7 @@ static enum vbs_status print_csv(const struct sensitivity_job *job)
     return status;
 }
 
-static json_t *point_json(const struct sensitivity_job *job, const struct points_row *row,
+static json_t *point_json(const struct sensitivity_job *job, const struct sensitivity_row *row,
                           bool *failed)
 {
     const struct vbs_sensitivity_point *p = &row->point;

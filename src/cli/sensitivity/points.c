@@ -27,7 +27,8 @@ static void add_number(struct vbs_text *text, double value)
     vbs_text_add(text, ",");
 }
 
-void points_format(const struct points *points, const struct points_row *row, struct vbs_text *text)
+void points_format(const struct sensitivity_points *points, const struct sensitivity_row *row,
+                   struct vbs_text *text)
 {
     const struct vbs_sensitivity_point *p = &row->point;
     const struct vbs_prune_group *group = p->group < 0 ? NULL : &points->groups->groups[p->group];
@@ -61,7 +62,7 @@ static const char *end_of_line(const char *at)
     return NULL;
 }
 
-static enum vbs_status fail_line(struct vbs_ctx *ctx, const struct points *points)
+static enum vbs_status fail_line(struct vbs_ctx *ctx, const struct sensitivity_points *points)
 {
     return vbs_fail(ctx, VBS_FORMAT, "'%.300s' has a line that is no point of 'sensitivity'",
                     points->path);
@@ -81,8 +82,8 @@ static bool read_numbers(const char *at, double numbers[N_NUMBERS])
     return true;
 }
 
-static enum vbs_status keep_row(struct vbs_ctx *ctx, struct points *points,
-                                const struct points_row *row)
+static enum vbs_status keep_row(struct vbs_ctx *ctx, struct sensitivity_points *points,
+                                const struct sensitivity_row *row)
 {
     VBS_TRY(vbs_grow(ctx, &points->rows, &points->max_rows, (int64_t)points->n_rows + 1,
                      sizeof *points->rows));
@@ -90,10 +91,11 @@ static enum vbs_status keep_row(struct vbs_ctx *ctx, struct points *points,
     return VBS_OK;
 }
 
-static enum vbs_status read_line(struct vbs_ctx *ctx, struct points *points, const char *line)
+static enum vbs_status read_line(struct vbs_ctx *ctx, struct sensitivity_points *points,
+                                 const char *line)
 {
     size_t key = VBS_SENSITIVITY_KEY_SIZE - 1;
-    struct points_row row = {.time_s = 0};
+    struct sensitivity_row row = {.time_s = 0};
     double numbers[N_NUMBERS];
     int group;
 
@@ -109,22 +111,22 @@ static enum vbs_status read_line(struct vbs_ctx *ctx, struct points *points, con
     group = (int)numbers[0];
     if (group >= 0 && !(numbers[1] <= (double)points->groups->groups[group].n_channels))
         return fail_line(ctx, points);
-    row = (struct points_row){.point = {.group = group,
-                                        .keep = (int64_t)numbers[1],
-                                        .parameters = (int64_t)numbers[3],
-                                        .macs = (int64_t)numbers[4],
-                                        .accuracy = numbers[5],
-                                        .loss = numbers[6],
-                                        .retrained = numbers[7] > 0,
-                                        .retrained_accuracy = numbers[8],
-                                        .retrained_loss = numbers[9]},
-                              .time_s = numbers[10]};
+    row = (struct sensitivity_row){.point = {.group = group,
+                                             .keep = (int64_t)numbers[1],
+                                             .parameters = (int64_t)numbers[3],
+                                             .macs = (int64_t)numbers[4],
+                                             .accuracy = numbers[5],
+                                             .loss = numbers[6],
+                                             .retrained = numbers[7] > 0,
+                                             .retrained_accuracy = numbers[8],
+                                             .retrained_loss = numbers[9]},
+                                   .time_s = numbers[10]};
     return keep_row(ctx, points, &row);
 }
 
 /* Reads all whole lines; *n_whole is their length in bytes. */
-static enum vbs_status read_lines(struct vbs_ctx *ctx, struct points *points, const char *text,
-                                  size_t *n_whole)
+static enum vbs_status read_lines(struct vbs_ctx *ctx, struct sensitivity_points *points,
+                                  const char *text, size_t *n_whole)
 {
     const char *at = text, *end = end_of_line(text);
 
@@ -141,13 +143,14 @@ static enum vbs_status read_lines(struct vbs_ctx *ctx, struct points *points, co
 
 /* ---- the file ---- */
 
-static enum vbs_status fail_file(struct vbs_ctx *ctx, const char *what, const struct points *points)
+static enum vbs_status fail_file(struct vbs_ctx *ctx, const char *what,
+                                 const struct sensitivity_points *points)
 {
     return vbs_fail(ctx, VBS_IO, "cannot %s '%.300s': %s", what, points->path, strerror(errno));
 }
 
-static enum vbs_status append(struct vbs_ctx *ctx, struct points *points, const char *bytes,
-                              size_t n)
+static enum vbs_status append(struct vbs_ctx *ctx, struct sensitivity_points *points,
+                              const char *bytes, size_t n)
 {
     off_t end = lseek(points->descriptor, 0, SEEK_END);
     int reason = end < 0 ? errno : vbs_write_at(points->descriptor, end, bytes, (int64_t)n);
@@ -159,7 +162,7 @@ static enum vbs_status append(struct vbs_ctx *ctx, struct points *points, const 
 }
 
 /* Reads what the file has, and cuts off what is no whole line. */
-static enum vbs_status go_on(struct vbs_ctx *ctx, struct points *points)
+static enum vbs_status go_on(struct vbs_ctx *ctx, struct sensitivity_points *points)
 {
     size_t length, n_whole = 0;
     enum vbs_status status;
@@ -177,7 +180,7 @@ static enum vbs_status go_on(struct vbs_ctx *ctx, struct points *points)
     return n_whole == 0 ? append(ctx, points, points_header, strlen(points_header)) : VBS_OK;
 }
 
-enum vbs_status points_open(struct vbs_ctx *ctx, struct points *points)
+enum vbs_status points_open(struct vbs_ctx *ctx, struct sensitivity_points *points)
 {
     struct stat about;
 
@@ -195,7 +198,8 @@ enum vbs_status points_open(struct vbs_ctx *ctx, struct points *points)
     return go_on(ctx, points);
 }
 
-enum vbs_status points_add(struct vbs_ctx *ctx, struct points *points, const struct points_row *row)
+enum vbs_status points_add(struct vbs_ctx *ctx, struct sensitivity_points *points,
+                           const struct sensitivity_row *row)
 {
     struct vbs_text line = {0};
     enum vbs_status status;
@@ -208,7 +212,8 @@ enum vbs_status points_add(struct vbs_ctx *ctx, struct points *points, const str
     return status;
 }
 
-const struct points_row *points_find(const struct points *points, int group, int64_t keep)
+const struct sensitivity_row *points_find(const struct sensitivity_points *points, int group,
+                                          int64_t keep)
 {
     for (int i = 0; i < points->n_rows; i++)
         if (points->rows[i].point.group == group && points->rows[i].point.keep == keep)
@@ -216,10 +221,10 @@ const struct points_row *points_find(const struct points *points, int group, int
     return NULL;
 }
 
-void points_clear(struct points *points)
+void points_clear(struct sensitivity_points *points)
 {
     if (points->descriptor >= 0)
         close(points->descriptor);
     free(points->rows);
-    *points = (struct points){.descriptor = -1};
+    *points = (struct sensitivity_points){.descriptor = -1};
 }
