@@ -8,11 +8,11 @@ MODEL=resnet-56-cifar
 LONG="measure $MODEL --backend onednn --batches 1-8 --threads 1 --time-limit 600"
 SHORT="measure $MODEL --backend onednn --batches 1-8 --threads 1 --time-limit 0.1"
 
-# wait_for_samples STORE PID: waits until the store's log has grown past the rows of the kernels.
+# wait_for_samples STORE PID: waits until the store holds samples.
 wait_for_samples()
 {
     for _ in $(seq 600); do
-        [ "$(stat -c %s "$1-wal" 2>/dev/null || echo 0)" -gt 500000 ] && return 0
+        [ "$(sqlite3 -readonly "$1" 'SELECT count(*) > 0 FROM sample' 2>/dev/null)" = 1 ] && return 0
         kill -0 "$2" 2>/dev/null || return 1
         sleep 0.05
     done

@@ -242,7 +242,7 @@ else
 fi
 if [ -z "$no_terminal" ]; then
     on_terminal "'$VBSLAB' measure --backend analytic alexnet"
-    [ $code -eq 0 ] && grep -q '\[[#.]*\] *[0-9]*%.*/s .* left ' out &&
+    [ $code -eq 0 ] && grep -q '\[[#.]*\] *[0-9]*% .* left ' out &&
         ! grep -q '\] *[0-9]*%[^'"$escape"']*$' out
     report $? "a progress bar on a terminal, cleared at the end"
     on_terminal "'$VBSLAB' --quiet measure --backend analytic alexnet"
@@ -266,11 +266,11 @@ fi
 
 # --- breaking off and going on ---
 
-# Waits until the store's log holds samples.
+# Waits until the store holds samples.
 wait_for_samples()
 {
     for _ in $(seq 300); do
-        [ "$(stat -c %s big.sqlite-wal 2>/dev/null || echo 0)" -gt 200000 ] && return 0
+        [ "$(sqlite3 -readonly big.sqlite 'SELECT count(*) > 0 FROM sample' 2>/dev/null)" = 1 ] && return 0
         kill -0 "$1" 2>/dev/null || return 1
         sleep 0.1
     done
