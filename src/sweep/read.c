@@ -509,7 +509,7 @@ static enum vbs_status read_task_names(struct description_reader *r)
 
         if (!json_is_object(task))
             return refuse(r, "a task is a table");
-        *name = first ? first : "?";
+        *name = first ? first : "task";
         VBS_TRY(text_member(r, task, "name", name));
         set_place(r, "task", *name);
         VBS_TRY(check_name(r, "task", *name));
