@@ -31,9 +31,14 @@
 extern "C" {
 #endif
 
-/* Kernels compute convolutions in blocks of so many output channels: a width within a block costs
- * about as much as the whole block (docs/pruning.md). */
+/* The step of widths that searches try unless they are told otherwise: a multiple of the blocks of
+ * kernels on all processors. */
 #define VBS_PRUNE_STEP 16
+
+/* Gives the number of output channels that kernels of convolutions compute at once on this
+ * processor, 8 or (with AVX-512) 16: a width within a block costs about as much as the whole block
+ * (docs/pruning.md). */
+int64_t vbs_prune_block(void);
 
 /* Filters first..first+n-1 of a conv, deconv or fc. A plain value. */
 struct vbs_prune_member {

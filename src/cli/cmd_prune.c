@@ -22,6 +22,7 @@ struct prune_job {
     bool *chosen;   /* [n_groups] by the item that is read */
     double *scores; /* [n_channels] */
     int64_t step;   /* to which widths are rounded up */
+    int64_t block;  /* filters that kernels compute at once */
     bool by_share;  /* items are shares that are removed, else filters that stay */
 };
 
@@ -64,6 +65,8 @@ static enum vbs_status read_options(struct prune_job *job)
     VBS_TRY(read_number(job, "images", 1, VBS_DATA_MAX_IMAGES, &images));
     VBS_TRY(read_number(job, "threads", 1, 1024, &threads));
     VBS_TRY(read_number(job, "round", 1, VBS_MAX_DIM, &job->step));
+    job->block = vbs_prune_block();
+    VBS_TRY(read_number(job, "block", 1, VBS_MAX_DIM, &job->block));
     if (taylor && !job->folder)
         return vbs_fail(ctx, VBS_USAGE, "--by taylor needs --data DIR");
     if (!taylor && (job->folder || images > 0))
@@ -216,7 +219,8 @@ static enum vbs_status print(const struct prune_job *job)
                                         .network = job->network,
                                         .pruned = job->pruned,
                                         .groups = job->groups,
-                                        .keep = job->pruned ? job->keep : NULL};
+                                        .keep = job->pruned ? job->keep : NULL,
+                                        .block = job->block};
 
     if (cli_value(job->cli, job->values, "json"))
         return prune_print_json(job->cli, &report);
@@ -282,8 +286,11 @@ static const struct cli_option OPTIONS[] = {
      "named groups, which --prune and --keep may name: tune-resnet-56 has those of TUNE's Table 2 "
      "for resnet-56-cifar; a value without a group is then for these alone"},
     {"round", "N",
-     "round the filters that stay up to a multiple of N; kernels compute in blocks of 16 (default "
+     "round the filters that stay up to a multiple of N, such as the blocks of kernels (default "
      "1)"},
+    {"block", "N",
+     "filters that kernels compute at once, for what widths are as fast as (default: as this "
+     "processor does, 8 or 16)"},
     {"by", "NAME",
      "which channels stay: those with the largest l1 (sum of absolute weights) or l2, random ones, "
      "or taylor, |gradient x value| over images of --data (default l1)"},

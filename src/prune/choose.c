@@ -156,6 +156,15 @@ static enum vbs_status choose(struct selection *c)
     return VBS_OK;
 }
 
+int64_t vbs_prune_block(void)
+{
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx512f"))
+        return 16;
+#endif
+    return 8;
+}
+
 enum vbs_status vbs_prune_choose(struct vbs_ctx *ctx, const struct vbs_prune_groups *groups,
                                  const char *preset, const char *pattern, bool *chosen)
 {

@@ -14,17 +14,17 @@ field()
 prints "the groups of a network are listed" "stage2/block1/shortcut" resnet-8 --list
 grep -q "^fc .* 'prob' mixes its channels\$" out
 report $? "... with the reason of a group that is fixed"
-run resnet-8 --list --csv
+run resnet-8 --list --csv --block 16
 [ $code -eq 0 ] && [ "$(wc -l <out)" -eq 8 ] && grep -q '^conv1,16,16,1,2,621,295568,16,$' out
 report $? "... as CSV"
 
 # --- a smaller network ---
 
-run resnet-8 -o half.onnx --prune 0.5
-[ $code -eq 0 ] && grep -q '^conv1  *2  *16 -> 8  *50.0%  16: no step won$' out &&
+run resnet-8 -o half.onnx --prune 0.5 --block 16
+[ $code -eq 0 ] && grep -q '^conv1  *2  *16 -> 8  *50.0%  16: nothing won$' out &&
     grep -q '^stage3/block1/conv1  *1  *64 -> 32  *50.0%$' out
 report $? "half of all filters are removed, and widths that win nothing are named"
-grep -q '^parameters  77754 -> 19810 (74.5% removed)$' out && grep -q '2 of 6 groups have a width inside a step of 16' out
+grep -q '^parameters  77754 -> 19810 (74.5% removed)$' out && grep -q '2 of 6 groups have a width inside a block of 16' out
 report $? "... with parameters before and after"
 "$VBSLAB" models show half.onnx --json >shown && grep -q '"parameters": 19810' shown
 report $? "... the file has the smaller network"

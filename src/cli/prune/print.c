@@ -21,17 +21,11 @@ static int64_t kept(const struct prune_report *r, int g)
     return r->keep ? r->keep[g] : r->groups->groups[g].n_channels;
 }
 
-/* Gives the width as fast as which kernels compute a width: the end of its step. */
-static int64_t end_of_step(int64_t width)
+/* Gives the width that counts for a group's time, of which it had `before`: a width inside a block
+ * costs what the end of the block costs, but not more than before. */
+static int64_t costs_as(const struct prune_report *r, int64_t width, int64_t before)
 {
-    return (width + VBS_PRUNE_STEP - 1) / VBS_PRUNE_STEP * VBS_PRUNE_STEP;
-}
-
-/* Gives the width that counts for a group's time, of which it had `before`: a width inside a step
- * costs what the end of the step costs, but not more than before. */
-static int64_t costs_as(int64_t width, int64_t before)
-{
-    int64_t end = end_of_step(width);
+    int64_t end = (width + r->block - 1) / r->block * r->block;
 
     return end < before ? end : before;
 }
@@ -79,7 +73,7 @@ static void add_pruned(const struct prune_report *r, int g, struct cli_table *ta
 {
     const struct vbs_prune_group *group = &r->groups->groups[g];
     int64_t before = group->n_channels * group->unit, after = kept(r, g) * group->unit;
-    int64_t cost = costs_as(after, before);
+    int64_t cost = costs_as(r, after, before);
 
     cli_table_add(table, "%s", group->name);
     cli_table_add(table, "%d", n_layers_of(group));
@@ -89,7 +83,7 @@ static void add_pruned(const struct prune_report *r, int g, struct cli_table *ta
     if (cost == after)
         cli_table_add(table, "%s", "");
     else if (cost == before)
-        cli_table_add(table, "%" PRId64 ": no step won", cost);
+        cli_table_add(table, "%" PRId64 ": nothing won", cost);
     else
         cli_table_add(table, "%" PRId64, cost);
 }
@@ -100,7 +94,7 @@ static void print_sums(const char *what, int64_t before, int64_t after)
            before > 0 ? 100.0 * (double)(before - after) / (double)before : 0.0);
 }
 
-/* Counts the groups that are pruned, and those of them whose width lies inside a step. */
+/* Counts the groups that are pruned, and those of them whose width lies inside a block. */
 static int count_pruned(const struct prune_report *r, int *n_inside)
 {
     int n = 0;
@@ -113,7 +107,7 @@ static int count_pruned(const struct prune_report *r, int *n_inside)
         if (kept(r, g) == group->n_channels)
             continue;
         n++;
-        *n_inside += costs_as(width, group->n_channels * group->unit) != width;
+        *n_inside += costs_as(r, width, group->n_channels * group->unit) != width;
     }
     return n;
 }
@@ -141,10 +135,12 @@ static enum vbs_status print_pruned(struct cli *cli, const struct prune_report *
     if (n == 0)
         printf("nothing is removed: every group keeps all of its channels\n");
     if (n_inside > 0)
-        printf("%d of %d groups have a width inside a step of %d: kernels compute output channels "
-               "in blocks, so that these layers are about as fast as at the end of the step, and "
-               "only the layers that read them gain; --round %d keeps the channels up to there\n",
-               n_inside, n, VBS_PRUNE_STEP, VBS_PRUNE_STEP);
+        printf("%d of %d groups have a width inside a block of %" PRId64
+               ": kernels compute so many "
+               "output channels at once, so that these layers are about as fast as at the end of "
+               "the block, and only the layers that read them gain; --round %" PRId64 " keeps the "
+               "channels up to there\n",
+               n_inside, n, r->block, r->block);
     printf("'");
     cli_print_name(r->path);
     printf("' is written\n");
@@ -175,9 +171,10 @@ static json_t *group_json(const struct prune_report *r, int g, bool *failed)
     cli_json_put(made, "layers", layers, failed);
     cli_json_put(made, "parameters", json_integer(group->parameters), failed);
     cli_json_put(made, "macs", json_integer(group->macs), failed);
-    cli_json_put(made, "as_fast_as",
-                 json_integer(costs_as(kept(r, g) * group->unit, group->n_channels * group->unit)),
-                 failed);
+    cli_json_put(
+        made, "as_fast_as",
+        json_integer(costs_as(r, kept(r, g) * group->unit, group->n_channels * group->unit)),
+        failed);
     cli_json_put(made, "fixed", group->fixed ? json_string(group->fixed) : json_null(), failed);
     return made;
 }
@@ -220,7 +217,7 @@ enum vbs_status prune_print_csv(struct cli *cli, const struct prune_report *r)
         vbs_text_addf(
             &text, ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%d,%" PRId64 ",%" PRId64 ",%" PRId64 ",",
             group->n_channels, kept(r, g), group->unit, n_layers_of(group), group->parameters,
-            group->macs, costs_as(kept(r, g) * group->unit, group->n_channels * group->unit));
+            group->macs, costs_as(r, kept(r, g) * group->unit, group->n_channels * group->unit));
         vbs_text_add_csv(&text, group->fixed ? group->fixed : "");
         vbs_text_add(&text, "\n");
     }

@@ -12,6 +12,7 @@ struct prune_report {
     const struct vbs_network *network, *pruned; /* pruned is null where groups are listed */
     const struct vbs_prune_groups *groups;
     const int64_t *keep; /* [n_groups]; null where groups are listed */
+    int64_t block;       /* filters that kernels compute at once */
 };
 
 /* Print all groups, or the groups that were pruned: as a table, as JSON, as CSV. VBS_NO_MEMORY. */
