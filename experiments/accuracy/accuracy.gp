@@ -33,7 +33,7 @@ do for [i = 1:3] {
     stats data every ::1 using (mean(name, 'longer') ? $5 : NaN) nooutput
     longer = STATS_mean
     set yrange [*:*]
-    if (i == 2) { set ytics 0.1 } else { set ytics 0.2 }
+    set ytics word('0.2 0.1 0.5', i) + 0
     plot dense with lines ls 51, longer with lines ls 52, \
          data every ::1 using (0.93 * $4):(mean(name, 'dense') ? $5 : NaN) with points ls 51, \
          data every ::1 using (1.1 * $4):(mean(name, 'longer') ? $5 : NaN) with points ls 52, \
