@@ -199,6 +199,25 @@ enum vbs_status vbs_sql_step(struct vbs_ctx *ctx, struct vbs_store *store, sqlit
     return VBS_OK;
 }
 
+enum vbs_status vbs_sql_each(
+    struct vbs_ctx *ctx, struct vbs_store *store, int64_t id, const char *sql,
+    enum vbs_status (*take)(struct vbs_ctx *ctx, sqlite3_stmt *stmt, void *self), void *self)
+{
+    sqlite3_stmt *stmt;
+    enum vbs_status status;
+    bool row = true;
+
+    VBS_TRY(vbs_sql_prepare(ctx, store, sql, &stmt));
+    status = vbs_sql_bind(ctx, store, stmt, "i", id);
+    while (status == VBS_OK && row) {
+        status = vbs_sql_step(ctx, store, stmt, &row);
+        if (status == VBS_OK && row)
+            status = take(ctx, stmt, self);
+    }
+    sqlite3_finalize(stmt);
+    return status;
+}
+
 enum vbs_status vbs_sql_finish(struct vbs_ctx *ctx, struct vbs_store *store, sqlite3_stmt *stmt)
 {
     enum vbs_status status;

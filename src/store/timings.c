@@ -55,8 +55,9 @@ static enum vbs_status find(struct vbs_ctx *ctx, struct vbs_store *store,
 
 /* ---- reading ---- */
 
-static enum vbs_status read_row(struct vbs_ctx *ctx, sqlite3_stmt *stmt, struct read_timing *read)
+static enum vbs_status read_row(struct vbs_ctx *ctx, sqlite3_stmt *stmt, void *self)
 {
+    struct read_timing *read = self;
     struct vbs_timing_row made = {.batch = vbs_sql_int(stmt, 0)};
     int column = 2;
 
@@ -73,8 +74,9 @@ static enum vbs_status read_row(struct vbs_ctx *ctx, sqlite3_stmt *stmt, struct 
     return VBS_OK;
 }
 
-static enum vbs_status read_copy(struct vbs_ctx *ctx, sqlite3_stmt *stmt, struct read_timing *read)
+static enum vbs_status read_copy(struct vbs_ctx *ctx, sqlite3_stmt *stmt, void *self)
 {
+    struct read_timing *read = self;
     struct vbs_timing_copy made = {.row = {.bytes = sqlite3_column_int64(stmt, 1),
                                            .time_us = sqlite3_column_double(stmt, 2),
                                            .mad_us = sqlite3_column_double(stmt, 3),
@@ -91,28 +93,6 @@ static enum vbs_status read_copy(struct vbs_ctx *ctx, sqlite3_stmt *stmt, struct
     return VBS_OK;
 }
 
-/* Reads what query selects of timing id, row by row. */
-static enum vbs_status read_all(struct vbs_ctx *ctx, struct vbs_store *store, int64_t id,
-                                const char *query,
-                                enum vbs_status (*take)(struct vbs_ctx *ctx, sqlite3_stmt *stmt,
-                                                        struct read_timing *read),
-                                struct read_timing *read)
-{
-    sqlite3_stmt *stmt;
-    enum vbs_status status;
-    bool row = true;
-
-    VBS_TRY(vbs_sql_prepare(ctx, store, query, &stmt));
-    status = vbs_sql_bind(ctx, store, stmt, "i", id);
-    while (status == VBS_OK && row) {
-        status = vbs_sql_step(ctx, store, stmt, &row);
-        if (status == VBS_OK && row)
-            status = take(ctx, stmt, read);
-    }
-    sqlite3_finalize(stmt);
-    return status;
-}
-
 static enum vbs_status read_timing(struct vbs_ctx *ctx, struct vbs_store *store,
                                    const struct vbs_timing_key *key, struct read_timing *read,
                                    bool *found)
@@ -123,14 +103,14 @@ static enum vbs_status read_timing(struct vbs_ctx *ctx, struct vbs_store *store,
     *found = id != 0;
     if (!*found)
         return VBS_OK;
-    VBS_TRY(read_all(ctx, store, id,
-                     "SELECT batch, algorithm" VBS_KERNEL_NAMES VBS_TIME_NAMES
-                     " FROM timing_row WHERE timing = ? ORDER BY number",
-                     read_row, read));
-    return read_all(ctx, store, id,
-                    "SELECT source, bytes, time_us, mad_us, low_us, high_us, n_runs "
-                    "FROM timing_copy WHERE timing = ? ORDER BY number",
-                    read_copy, read);
+    VBS_TRY(vbs_sql_each(ctx, store, id,
+                         "SELECT batch, algorithm" VBS_KERNEL_NAMES VBS_TIME_NAMES
+                         " FROM timing_row WHERE timing = ? ORDER BY number",
+                         read_row, read));
+    return vbs_sql_each(ctx, store, id,
+                        "SELECT source, bytes, time_us, mad_us, low_us, high_us, n_runs "
+                        "FROM timing_copy WHERE timing = ? ORDER BY number",
+                        read_copy, read);
 }
 
 enum vbs_status vbs_store_timing_find(struct vbs_ctx *ctx, struct vbs_store *store,

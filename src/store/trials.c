@@ -139,6 +139,7 @@ struct read_trials {
     struct vbs_trial_value *values; /* of all trials, one after the other */
     int64_t max_trials, max_values;
     int n_values;
+    int at; /* the trial whose values are read */
 };
 
 void vbs_trial_list_free(struct vbs_trial_list *list)
@@ -169,8 +170,9 @@ static enum vbs_trial_state state_of(const char *word)
     return VBS_TRIAL_FAILED;
 }
 
-static enum vbs_status read_trial(struct vbs_ctx *ctx, sqlite3_stmt *stmt, struct read_trials *read)
+static enum vbs_status read_trial(struct vbs_ctx *ctx, sqlite3_stmt *stmt, void *self)
 {
+    struct read_trials *read = self;
     const char *owner = (const char *)sqlite3_column_text(stmt, 5);
     struct vbs_trial_record made = {
         .id = sqlite3_column_int64(stmt, 0),
@@ -194,8 +196,9 @@ static enum vbs_status read_trial(struct vbs_ctx *ctx, sqlite3_stmt *stmt, struc
 }
 
 /* Takes a value. Rows come in the order of the trials, of which those that follow have none yet. */
-static enum vbs_status read_value(struct vbs_ctx *ctx, sqlite3_stmt *stmt, struct read_trials *read)
+static enum vbs_status read_value(struct vbs_ctx *ctx, sqlite3_stmt *stmt, void *self)
 {
+    struct read_trials *read = self;
     struct vbs_trial_value made = {.is_result = sqlite3_column_int64(stmt, 1) != 0,
                                    .name = vbs_sql_text(&read->arena, stmt, 2),
                                    .value = sqlite3_column_double(stmt, 3)};
@@ -206,46 +209,26 @@ static enum vbs_status read_value(struct vbs_ctx *ctx, sqlite3_stmt *stmt, struc
     VBS_TRY(vbs_grow(ctx, &read->values, &read->max_values, (int64_t)read->n_values + 1,
                      sizeof *read->values));
     read->values[read->n_values++] = made;
-    for (int i = read->list.n_trials - 1; i >= 0; i--)
-        if (read->trials[i].id == id) {
-            read->trials[i].n_values++;
-            break;
-        }
+    while (read->at < read->list.n_trials && read->trials[read->at].id != id)
+        read->at++;
+    if (read->at < read->list.n_trials)
+        read->trials[read->at].n_values++;
     return VBS_OK;
-}
-
-static enum vbs_status read_all(struct vbs_ctx *ctx, struct vbs_store *store, int64_t study,
-                                const char *query,
-                                enum vbs_status (*take)(struct vbs_ctx *ctx, sqlite3_stmt *stmt,
-                                                        struct read_trials *read),
-                                struct read_trials *read)
-{
-    sqlite3_stmt *stmt;
-    enum vbs_status status;
-    bool row = true;
-
-    VBS_TRY(vbs_sql_prepare(ctx, store, query, &stmt));
-    status = vbs_sql_bind(ctx, store, stmt, "i", study);
-    while (status == VBS_OK && row) {
-        status = vbs_sql_step(ctx, store, stmt, &row);
-        if (status == VBS_OK && row)
-            status = take(ctx, stmt, read);
-    }
-    sqlite3_finalize(stmt);
-    return status;
 }
 
 static enum vbs_status read_trials(struct vbs_ctx *ctx, struct vbs_store *store, int64_t study,
                                    struct read_trials *read)
 {
-    VBS_TRY(read_all(ctx, store, study,
+    VBS_TRY(
+        vbs_sql_each(ctx, store, study,
                      "SELECT id, number, state, stage, seed, owner, unixepoch() - touched, begun, "
                      "ended, spent_s, file, reason FROM trial WHERE study = ? ORDER BY number",
                      read_trial, read));
-    return read_all(ctx, store, study,
-                    "SELECT trial, kind = 'result', name, value FROM trial "
-                    "JOIN trial_value ON trial = id WHERE study = ? ORDER BY number, kind, name",
-                    read_value, read);
+    return vbs_sql_each(
+        ctx, store, study,
+        "SELECT trial, kind = 'result', name, value FROM trial "
+        "JOIN trial_value ON trial = id WHERE study = ? ORDER BY number, kind, name",
+        read_value, read);
 }
 
 enum vbs_status vbs_store_trials(struct vbs_ctx *ctx, struct vbs_store *store, int64_t study,

@@ -74,21 +74,7 @@ report $? "an ONNX file with gates by channel is pruned"
 
 # --- gradients ---
 
-# 40 training and 4 test images of 28 x 28 bytes, which are dark or bright by their label.
-mkdir data
-for part in train:40 t10k:4; do
-    n_images=${part#*:}
-    octal=$(printf %03o "$n_images")
-    { printf '\0\0\010\003\0\0\0'; printf "\\$octal"; printf '\0\0\0\034\0\0\0\034'; } >"data/${part%:*}-images-idx3-ubyte"
-    { printf '\0\0\010\001\0\0\0'; printf "\\$octal"; } >"data/${part%:*}-labels-idx1-ubyte"
-    i=0
-    while [ $i -lt "$n_images" ]; do
-        if [ $((i % 2)) -eq 0 ]; then pixel='\020'; else pixel='\300'; fi
-        head -c 784 /dev/zero | tr '\0' "$pixel" >>"data/${part%:*}-images-idx3-ubyte"
-        printf "\\00$((i % 2))" >>"data/${part%:*}-labels-idx1-ubyte"
-        i=$((i + 1))
-    done
-done
+write_images data
 printf 'model small\ninput 1x28x28\nfc a out=16\nrelu ar\nfc f out=2\nsoftmax p\n' >small.net
 run small.net -o taylor.onnx --prune a=0.5 --by taylor --data data --images 20 --seed 3 --threads 1
 [ $code -eq 0 ] && grep -q '^a  *1  *16 -> 8' out && "$VBSLAB" --quiet eval taylor.onnx --data data --csv >score && [ -s score ]
