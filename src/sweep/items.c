@@ -45,7 +45,7 @@ static uint32_t *slot_of(const struct vbs_sweep_items *items, uint64_t name)
     return &items->table[i];
 }
 
-static struct vbs_sweep_item *find(const struct vbs_sweep_items *items, uint64_t name)
+struct vbs_sweep_item *vbs_items_find(const struct vbs_sweep_items *items, uint64_t name)
 {
     uint32_t i = *slot_of(items, name);
 
@@ -136,7 +136,7 @@ struct state_listing {
 static void note_file(void *self, uint64_t name, const char *ending, bool claim)
 {
     const struct state_listing *l = self;
-    struct vbs_sweep_item *item = find(l->items, name);
+    struct vbs_sweep_item *item = vbs_items_find(l->items, name);
     enum vbs_sweep_state state = VBS_SWEEP_LEFT;
 
     if (!item || item->state == VBS_SWEEP_DONE)
@@ -210,7 +210,7 @@ enum vbs_status vbs_items_needs(struct vbs_ctx *ctx, struct vbs_sweep *sweep,
         uint64_t name;
 
         VBS_TRY(vbs_sweep_hash(ctx, sweep, vbs_sweep_index(sweep, rules->needs[i], digits), &name));
-        need = find(items, name);
+        need = vbs_items_find(items, name);
         if (need->state == VBS_SWEEP_FAILED || need->state == VBS_SWEEP_BLOCKED)
             all = VBS_SWEEP_BLOCKED;
         else if (need->state != VBS_SWEEP_DONE && all == VBS_SWEEP_DONE)

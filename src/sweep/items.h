@@ -26,6 +26,9 @@ enum vbs_status vbs_items_make(struct vbs_ctx *ctx, struct vbs_sweep *sweep, con
 
 void vbs_items_free(struct vbs_sweep_items *items);
 
+/* Gives the item of a name; null: there is none. */
+struct vbs_sweep_item *vbs_items_find(const struct vbs_sweep_items *items, uint64_t name);
+
 /* Changes the state of an item, and the counts. */
 void vbs_items_set(struct vbs_sweep_items *items, struct vbs_sweep_item *item,
                    enum vbs_sweep_state state);

@@ -95,16 +95,21 @@ static enum vbs_status list_folder(struct vbs_ctx *ctx, const char *folder, bool
     return VBS_OK;
 }
 
+enum vbs_status vbs_results_list_claims(struct vbs_ctx *ctx, const struct vbs_sweep *sweep,
+                                        vbs_results_visit *visit, void *self)
+{
+    char *claims = path("%s/claims", sweep->info.results);
+    enum vbs_status status = list_folder(ctx, claims, true, visit, self);
+
+    free(claims);
+    return status;
+}
+
 enum vbs_status vbs_results_list(struct vbs_ctx *ctx, const struct vbs_sweep *sweep,
                                  vbs_results_visit *visit, void *self)
 {
-    char *claims = path("%s/claims", sweep->info.results);
-    enum vbs_status status = list_folder(ctx, sweep->info.results, false, visit, self);
-
-    if (status == VBS_OK)
-        status = list_folder(ctx, claims, true, visit, self);
-    free(claims);
-    return status;
+    VBS_TRY(list_folder(ctx, sweep->info.results, false, visit, self));
+    return vbs_results_list_claims(ctx, sweep, visit, self);
 }
 
 void vbs_results_forget(const struct vbs_sweep *sweep, uint64_t name)
@@ -162,20 +167,35 @@ static int open_stream(const struct vbs_work *work, const char *name)
     return opened;
 }
 
+/* Removes the folders of a task up to a generation, whose processes are gone. Gives the path of the
+ * last one, which the caller frees; null where memory is out. */
+static char *remove_work(const struct vbs_sweep *sweep, uint64_t name, int generation)
+{
+    char text[VBS_SWEEP_NAME_SIZE], *folder = NULL;
+
+    vbs_sweep_write_name(name, text);
+    for (int g = 1; g <= generation; g++) {
+        free(folder);
+        folder = path("%s/work/%s.%d", sweep->info.results, text, g);
+        if (folder)
+            remove_folder(folder);
+    }
+    return folder;
+}
+
+void vbs_work_remove(const struct vbs_sweep *sweep, uint64_t name, int generation)
+{
+    free(remove_work(sweep, name, generation));
+}
+
 enum vbs_status vbs_work_begin(struct vbs_ctx *ctx, const struct vbs_sweep *sweep, uint64_t name,
                                int generation, struct vbs_work *work)
 {
-    struct vbs_work made = {.output = -1, .log = -1};
+    struct vbs_work made = {.path = remove_work(sweep, name, generation), .output = -1, .log = -1};
     char text[VBS_SWEEP_NAME_SIZE];
     enum vbs_status status;
 
     vbs_sweep_write_name(name, text);
-    for (int g = 1; g <= generation; g++) { /* folders of processes that are gone */
-        free(made.path);
-        made.path = path("%s/work/%s.%d", sweep->info.results, text, g);
-        if (made.path)
-            remove_folder(made.path);
-    }
     made.result = made.path ? path("%s/%s", made.path, text) : NULL;
     if (!made.result) {
         free(made.path);

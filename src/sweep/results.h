@@ -24,6 +24,10 @@ typedef void vbs_results_visit(void *self, uint64_t name, const char *ending, bo
 enum vbs_status vbs_results_list(struct vbs_ctx *ctx, const struct vbs_sweep *sweep,
                                  vbs_results_visit *visit, void *self) VBS_MUST_CHECK;
 
+/* Lists the claims alone, which are few. VBS_IO. */
+enum vbs_status vbs_results_list_claims(struct vbs_ctx *ctx, const struct vbs_sweep *sweep,
+                                        vbs_results_visit *visit, void *self) VBS_MUST_CHECK;
+
 /* Removes the mark of a task that failed. */
 void vbs_results_forget(const struct vbs_sweep *sweep, uint64_t name);
 
@@ -38,6 +42,9 @@ struct vbs_work {
  * each stream of the command. VBS_IO, VBS_NO_MEMORY. */
 enum vbs_status vbs_work_begin(struct vbs_ctx *ctx, const struct vbs_sweep *sweep, uint64_t name,
                                int generation, struct vbs_work *work) VBS_MUST_CHECK;
+
+/* Removes the folders of a task that processes which are gone left behind, up to a generation. */
+void vbs_work_remove(const struct vbs_sweep *sweep, uint64_t name, int generation);
 
 /* Moves the files of a task that is done to their places, the standard output last: with it the
  * task is done. VBS_IO. */

@@ -379,6 +379,24 @@ static enum vbs_status begin_many(struct run *run)
     return VBS_OK;
 }
 
+/* ---- what others left ---- */
+
+/* Removes the claim of a process that was killed after its task had ended, before it could. */
+static void tidy_claim(void *self, uint64_t name, const char *ending, bool claimed)
+{
+    struct run *run = self;
+    const struct vbs_sweep_item *item = vbs_items_find(&run->items, name);
+    struct vbs_claim_watch watch = {0};
+    struct vbs_claim claim;
+
+    (void)ending, (void)claimed;
+    if (!item || (item->state != VBS_SWEEP_DONE && item->state != VBS_SWEEP_FAILED) ||
+        vbs_claim_take(NULL, run->sweep, name, &watch, &claim) != VBS_OK || claim.file < 0)
+        return;
+    vbs_work_remove(run->sweep, name, claim.generation);
+    vbs_claim_release(run->sweep, &claim);
+}
+
 /* ---- the loop ---- */
 
 /* Waits until a command ends, or for a moment. */
@@ -463,7 +481,9 @@ enum vbs_status vbs_sweep_run(struct vbs_ctx *ctx, struct vbs_sweep *sweep,
     VBS_TRY(vbs_results_open(ctx, sweep));
     VBS_TRY(vbs_items_make(ctx, sweep, own.tasks, own.n_tasks, &run.items));
     run.slots = calloc((size_t)run.jobs + 1, sizeof *run.slots);
-    status = run.slots ? vbs_node_open(ctx, NULL, &run.node) : vbs_no_memory(ctx);
+    status = run.slots ? vbs_results_list_claims(ctx, sweep, tidy_claim, &run) : vbs_no_memory(ctx);
+    if (status == VBS_OK)
+        status = vbs_node_open(ctx, NULL, &run.node);
     if (status == VBS_OK) {
         status = loop(&run);
         end_all(&run);

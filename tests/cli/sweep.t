@@ -159,6 +159,11 @@ report $? "a claim of a process of this machine that is gone counts nothing"
 run s.toml --jobs 2
 [ $code -eq 0 ] && [ "$(count done)" -eq 6 ] && [ ! -e "s.results/work/$name.1" ] && [ ! -e "s.results/claims/$name.1" ]
 report $? "... its task is taken over, and what it left is removed"
+mkdir "s.results/work/$name.1"
+printf '%020d\nhost\n%s %s %d 1\n' 7 "$boot" "$space" "$gone" >"s.results/claims/$name.1"
+run s.toml
+[ $code -eq 0 ] && [ "$(count done)" -eq 6 ] && [ ! -e "s.results/work/$name.1" ] && [ ! -e "s.results/claims/$name.1" ]
+report $? "... also where it had ended its task"
 rm -rf s.results && mkdir -p s.results/claims
 printf '%020d\nelsewhere\nboot space 5 1\n' 7 >"s.results/claims/$name.1"
 [ "$(count running)" -eq 1 ]
