@@ -404,8 +404,8 @@ static void damaged_profiles_stay(const char *folder)
         "UPDATE packed_sample SET samples = x'00000000000000000000f0ff' WHERE kernel = 2",
         "UPDATE packed_sample SET samples = x'ffffffff0000000000000000' WHERE kernel = 1",
         "UPDATE kernel SET time_us = NULL WHERE id = 2",
-        "UPDATE layer_input SET source = 0 WHERE profile = 1; DELETE FROM layer WHERE layer = 1 "
-        "AND profile = 1",
+        ("UPDATE layer_input SET source = 0 WHERE profile = 1; "
+         "DELETE FROM layer WHERE layer = 1 AND profile = 1"),
     };
     char *path = path_in(folder, "sound.sqlite"), *into = path_in(folder, "sound-too.sqlite");
     char *damaged = path_in(folder, "damaged.sqlite");
