@@ -42,7 +42,7 @@ static enum vbs_status make_folder(struct vbs_ctx *ctx, const char *folder)
 
 enum vbs_status vbs_results_open(struct vbs_ctx *ctx, const struct vbs_sweep *sweep)
 {
-    static const char *const INSIDE[] = {"", "/claims", "/work"};
+    static const char *const INSIDE[] = {"", "/claims", "/running"};
     enum vbs_status status = VBS_OK;
 
     for (int i = 0; i < 3 && status == VBS_OK; i++) {
@@ -176,7 +176,7 @@ static char *remove_work(const struct vbs_sweep *sweep, uint64_t name, int gener
     vbs_sweep_write_name(name, text);
     for (int g = 1; g <= generation; g++) {
         free(folder);
-        folder = path("%s/work/%s.%d", sweep->info.results, text, g);
+        folder = path("%s/running/%s.%d", sweep->info.results, text, g);
         if (folder)
             remove_folder(folder);
     }

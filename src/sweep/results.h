@@ -2,7 +2,7 @@
  * room.
  *
  * RESULTS/NAME.ENDING is the standard output of a task that is done, NAME.log its standard error,
- * NAME.failed the mark of one that failed. Commands run with their files in RESULTS/work/NAME.N.
+ * NAME.failed the mark of one that failed. Commands run with their files in RESULTS/running/NAME.N.
  */
 #ifndef VBS_SWEEP_RESULTS_H
 #define VBS_SWEEP_RESULTS_H

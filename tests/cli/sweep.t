@@ -46,7 +46,7 @@ grep -q "replay) failed with exit code" err && log=$(sed -n 's/.*see \(.*\)$/\1/
     head -n 1 "$log" | grep -q "^\\$ vbslab 'replay' 'a folder/it'" && [ "$(ls s.results/*.failed | wc -l)" -eq 2 ]
 report $? "... and each keeps its log"
 [ "$(ls s.results/*.txt | wc -l)" -eq 10 ] && [ "$(ls s.results/*.schedule | wc -l)" -eq 4 ] &&
-    [ -z "$(ls s.results/claims s.results/work | grep '^[0-9a-f]')" ]
+    [ -z "$(ls s.results/claims s.results/running | grep '^[0-9a-f]')" ]
 report $? "results lie under the names of their tasks, and nothing else stays"
 name=$(sed -n '1s/.*--task 0-//p' list)
 stat -c '%i %y' "s.results/$name".* >before
@@ -85,7 +85,8 @@ report $? "... and have a row each"
 
 # --- tasks that read results, xargs ---
 
-cat >s.toml <<'END_OF_FILE'
+# Two tasks that measure, and six that plan with what these wrote.
+cat >chain.toml <<'END_OF_FILE'
 [lists]
 model = ["lenet-5", "alexnet"]
 memory = { from = 30, to = 50, step = 10 }
@@ -96,6 +97,7 @@ command = ["plan", "{model}", "--planner", "dp-vbs+", "--memory", "{memory}MB", 
 name = "measure"
 command = ["measure", "{model}", "--backend", "analytic", "--batches", "1-2", "--db", "{result}.sqlite"]
 END_OF_FILE
+cp chain.toml s.toml
 "$VBSLAB" sweep s.toml --list >list
 head -n 1 list >one
 timeout 60 xargs -d '\n' -r -n 1 -P 4 sh -c <list >out 2>err
@@ -148,8 +150,8 @@ accept = [0, 3]
 END_OF_FILE
 cp "$ROOT/experiments/vbs-example/example.csv" example.csv
 name=$("$VBSLAB" sweep s.toml --list | sed -n '3s/.*--task 2-//p')
-mkdir -p s.results/claims "s.results/work/$name.1"
-echo half >"s.results/work/$name.1/output"
+mkdir -p s.results/claims "s.results/running/$name.1"
+echo half >"s.results/running/$name.1/output"
 sleep 0 & gone=$!
 wait $gone
 boot=$(cat /proc/sys/kernel/random/boot_id) space=$(readlink /proc/self/ns/pid)
@@ -157,12 +159,12 @@ printf '%020d\nhost\n%s %s %d 1\n' 7 "$boot" "$space" "$gone" >"s.results/claims
 [ "$(count running)" -eq 0 ] && [ "$(count left)" -eq 6 ]
 report $? "a claim of a process of this machine that is gone counts nothing"
 run s.toml --jobs 2
-[ $code -eq 0 ] && [ "$(count done)" -eq 6 ] && [ ! -e "s.results/work/$name.1" ] && [ ! -e "s.results/claims/$name.1" ]
+[ $code -eq 0 ] && [ "$(count done)" -eq 6 ] && [ ! -e "s.results/running/$name.1" ] && [ ! -e "s.results/claims/$name.1" ]
 report $? "... its task is taken over, and what it left is removed"
-mkdir "s.results/work/$name.1"
+mkdir "s.results/running/$name.1"
 printf '%020d\nhost\n%s %s %d 1\n' 7 "$boot" "$space" "$gone" >"s.results/claims/$name.1"
 run s.toml
-[ $code -eq 0 ] && [ "$(count done)" -eq 6 ] && [ ! -e "s.results/work/$name.1" ] && [ ! -e "s.results/claims/$name.1" ]
+[ $code -eq 0 ] && [ "$(count done)" -eq 6 ] && [ ! -e "s.results/running/$name.1" ] && [ ! -e "s.results/claims/$name.1" ]
 report $? "... also where it had ended its task"
 rm -rf s.results && mkdir -p s.results/claims
 printf '%020d\nelsewhere\nboot space 5 1\n' 7 >"s.results/claims/$name.1"
@@ -261,19 +263,7 @@ END_OF_FILE
 chmod +x bin/sbatch bin/scontrol
 mkdir '50% off'
 cd '50% off'
-cat >s.toml <<'END_OF_FILE'
-[slurm]
-options = ["--partition=debug", "--comment=a 'b'"]
-[lists]
-model = ["lenet-5", "alexnet"]
-memory = { from = 30, to = 50, step = 10 }
-[[task]]
-name = "plan"
-command = ["plan", "{model}", "--planner", "dp-vbs+", "--memory", "{memory}MB", "--request", "4", "--db", "{measure}.sqlite"]
-[[task]]
-name = "measure"
-command = ["measure", "{model}", "--backend", "analytic", "--batches", "1-2", "--db", "{result}.sqlite"]
-END_OF_FILE
+{ printf '[slurm]\noptions = ["--partition=debug", "--comment=a '"'b'"'"]\n'; cat ../chain.toml; } >s.toml
 SUBMITTED=$PWD/submitted PATH=$dir/bin:$PATH
 export SUBMITTED
 "$VBSLAB" sweep s.toml --slurm >out 2>err

@@ -117,7 +117,7 @@ report $? "18 tasks are submitted as two arrays, the second no larger than MaxAr
 squeue -o '# %i %j %T %E %N'
 soon 90 empty
 report $? "the queue becomes empty"
-[ "$(count done)" -eq 18 ] && [ -z "$(ls s.results/claims s.results/work | grep '^[0-9a-f]')" ]
+[ "$(count done)" -eq 18 ] && [ -z "$(ls s.results/claims s.results/running | grep '^[0-9a-f]')" ]
 report $? "all 18 tasks are done"
 [ "$(cat s.results/*.log | grep -c '^\$ vbslab')" -eq 18 ]
 report $? "... each once"
@@ -166,7 +166,7 @@ soon 180 empty
 report $? "Slurm runs its elements again, and the queue becomes empty"
 [ "$(count done)" -eq 24 ] && [ "$(count failed)" -eq 0 ] && [ "$(ls s.results/*.txt | wc -l)" -eq 24 ]
 report $? "all 24 tasks are done, none is lost"
-[ -z "$(ls s.results/claims s.results/work | grep '^[0-9a-f]')" ]
+[ -z "$(ls s.results/claims s.results/running | grep '^[0-9a-f]')" ]
 report $? "nothing of the vanished processes stays"
 [ "$(cat s.results/*.log | grep -c '^\$ vbslab')" -eq 24 ] && ! grep -q . s.results/*.failed 2>/dev/null
 report $? "each result is of one run"
