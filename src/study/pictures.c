@@ -43,11 +43,7 @@ static bool rises(const struct vbs_study_results *r, int objective)
 
 static void add_number(struct vbs_text *text, double value)
 {
-    vbs_text_addf(text, " ");
-    if (isfinite(value))
-        vbs_text_add_double(text, value);
-    else
-        vbs_text_addf(text, "NaN");
+    vbs_gnuplot_add_number(text, " ", value, "");
 }
 
 static void set_number(struct picture *p, const char *name, double value)

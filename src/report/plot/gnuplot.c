@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdlib.h>
@@ -54,6 +55,17 @@ enum vbs_status vbs_gnuplot_format(struct vbs_ctx *ctx, const char *path,
 static bool is_no_character(const char *at)
 {
     return memcmp(at, "\xef\xbf", 2) == 0 && ((unsigned char)at[2] | 1) == 0xbf;
+}
+
+void vbs_gnuplot_add_number(struct vbs_text *text, const char *before, double value,
+                            const char *after)
+{
+    vbs_text_add(text, before);
+    if (isfinite(value))
+        vbs_text_add_double(text, value);
+    else
+        vbs_text_add(text, "NaN");
+    vbs_text_add(text, after);
 }
 
 void vbs_gnuplot_add_string(struct vbs_text *script, const char *text, int limit)

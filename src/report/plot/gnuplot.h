@@ -19,6 +19,10 @@ enum vbs_status vbs_gnuplot_format(struct vbs_ctx *ctx, const char *path,
  * end a text of SVG, gets a blank; a text of more than limit characters is cut. */
 void vbs_gnuplot_add_string(struct vbs_text *script, const char *text, int limit);
 
+/* Appends a number between two texts, as scripts and data have it: NaN where it is not finite. */
+void vbs_gnuplot_add_number(struct vbs_text *text, const char *before, double value,
+                            const char *after);
+
 /* The names that a script uses. They are file descriptors of gnuplot, whose files have no name. */
 #define VBS_GNUPLOT_DATA   "/dev/fd/4"
 #define VBS_GNUPLOT_OUTPUT "/dev/fd/5"

@@ -187,29 +187,20 @@ static struct panel make_panel(const struct vbs_compare *compare)
     return panel;
 }
 
-static void add_number(struct vbs_text *text, const char *before, double value, const char *after)
-{
-    vbs_text_add(text, before);
-    if (isfinite(value))
-        vbs_text_add_double(text, value);
-    else
-        vbs_text_add(text, "NaN");
-    vbs_text_add(text, after);
-}
-
 /* Adds the numbers of budget b, at some place of the memory axis. */
 static void add_line(struct vbs_text *data, const struct vbs_compare *const *compares,
                      int n_compares, const struct vbs_compare *compare, int b, double memory)
 {
     const struct vbs_planner *planner;
 
-    add_number(data, "", memory, "");
-    add_number(data, "\t", limit_rate(compare, b), "");
+    vbs_gnuplot_add_number(data, "", memory, "");
+    vbs_gnuplot_add_number(data, "\t", limit_rate(compare, b), "");
     for (int i = 0; (planner = next_planner(compares, n_compares, &i));) {
         int p;
         bool feasible = is_compared(compare, planner, &p) && vbs_form_row(compare, b, p)->feasible;
 
-        add_number(data, "\t", feasible ? vbs_form_row(compare, b, p)->samples_per_s : NAN, "");
+        vbs_gnuplot_add_number(data, "\t",
+                               feasible ? vbs_form_row(compare, b, p)->samples_per_s : NAN, "");
     }
     vbs_text_add(data, "\n");
 }
@@ -309,18 +300,18 @@ static void add_panel(struct vbs_text *script, int number, const struct panel *p
                   (panel->compare->n_budgets + MARKERS - 1) / MARKERS);
     vbs_text_addf(script, "vbs_last[%d] = %d\n", number, panel->compare->n_budgets - 1);
     vbs_text_addf(script, "vbs_memory_from[%d]", number);
-    add_number(script, " = ", panel->memory_from, "\n");
+    vbs_gnuplot_add_number(script, " = ", panel->memory_from, "\n");
     vbs_text_addf(script, "vbs_memory_to[%d]", number);
-    add_number(script, " = ", panel->memory_to, "\n");
+    vbs_gnuplot_add_number(script, " = ", panel->memory_to, "\n");
     vbs_text_addf(script, "vbs_log[%d] = %d\n", number, panel->logarithmic);
     vbs_text_addf(script, "vbs_weights[%d]", number);
-    add_number(script, " = ", panel->weights, "\n");
+    vbs_gnuplot_add_number(script, " = ", panel->weights, "\n");
     vbs_text_addf(script, "vbs_weights_label[%d]", number);
-    add_number(script, " = ", panel->weights_label, "\n");
+    vbs_gnuplot_add_number(script, " = ", panel->weights_label, "\n");
     vbs_text_addf(script, "vbs_rate_from[%d]", number);
-    add_number(script, " = ", panel->rate_from, "\n");
+    vbs_gnuplot_add_number(script, " = ", panel->rate_from, "\n");
     vbs_text_addf(script, "vbs_rate_to[%d]", number);
-    add_number(script, " = ", panel->rate_to, "\n");
+    vbs_gnuplot_add_number(script, " = ", panel->rate_to, "\n");
 }
 
 static bool ever_fits(const struct vbs_compare *const *compares, int n_compares,

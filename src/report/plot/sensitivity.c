@@ -23,21 +23,11 @@ struct curves {
     int n_curves;
 };
 
-static void add_number(struct vbs_text *text, const char *before, double value, const char *after)
-{
-    vbs_text_add(text, before);
-    if (isfinite(value))
-        vbs_text_add_double(text, value);
-    else
-        vbs_text_add(text, "NaN");
-    vbs_text_add(text, after);
-}
-
 static void add_point(struct vbs_text *data, double share, const struct vbs_sensitivity_point *p)
 {
-    add_number(data, "", 100 * share, " ");
-    add_number(data, "", 100 * p->accuracy, " ");
-    add_number(data, "", p->retrained ? 100 * p->retrained_accuracy : NAN, "\n");
+    vbs_gnuplot_add_number(data, "", 100 * share, " ");
+    vbs_gnuplot_add_number(data, "", 100 * p->accuracy, " ");
+    vbs_gnuplot_add_number(data, "", p->retrained ? 100 * p->retrained_accuracy : NAN, "\n");
 }
 
 /* Appends the points of a group, from the most channels to the fewest; gives their number. */
@@ -85,11 +75,10 @@ static void add_preamble(struct vbs_text *script, const struct curves *c, const 
     vbs_text_addf(script, "vbs_panels = %d\narray vbs_name[%d]\narray vbs_whole[2]\nvbs_title = ",
                   c->whole->retrained ? 2 : 1, c->groups->n_groups + 1);
     vbs_gnuplot_add_string(script, name, 3 * NAME_LIMIT);
-    add_number(script, "\nvbs_whole[1] = ", 100 * c->whole->accuracy, "\n");
-    add_number(script,
-               "vbs_whole[2] = ", c->whole->retrained ? 100 * c->whole->retrained_accuracy : NAN,
-               "\n");
-    add_number(script, "vbs_fall = ", 100 * fall, "\n");
+    vbs_gnuplot_add_number(script, "\nvbs_whole[1] = ", 100 * c->whole->accuracy, "\n");
+    vbs_gnuplot_add_number(script, "vbs_whole[2] = ",
+                           c->whole->retrained ? 100 * c->whole->retrained_accuracy : NAN, "\n");
+    vbs_gnuplot_add_number(script, "vbs_fall = ", 100 * fall, "\n");
 }
 
 enum vbs_status vbs_sensitivity_plot(struct vbs_ctx *ctx, const char *name,
