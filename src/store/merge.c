@@ -103,31 +103,26 @@ static enum vbs_status add(struct vbs_merging *m, int64_t id, const struct vbs_p
     return note_same_provenance(m, copy, profile, hash);
 }
 
-/* Gives the tags of a profile, which is deleted, back to its successor of the same id. */
+/* What a profile that is deleted leaves to its successor of the same id. */
 struct replaced {
     int64_t completed;
     struct vbs_text tags; /* each ends with a newline, which no tag contains */
 };
 
+static enum vbs_status keep_tag(struct vbs_ctx *ctx, sqlite3_stmt *stmt, void *self)
+{
+    struct replaced *kept = self;
+
+    vbs_text_addf(&kept->tags, "%s\n", (const char *)sqlite3_column_text(stmt, 0));
+    return kept->tags.failed ? vbs_no_memory(ctx) : VBS_OK;
+}
+
 static enum vbs_status keep(struct vbs_merging *m, int64_t id, struct replaced *kept)
 {
-    enum vbs_status status;
-    sqlite3_stmt *stmt;
-    bool row = true;
-
     VBS_TRY(vbs_sql_value(m->ctx, m->into, &kept->completed,
                           "SELECT completed FROM profile WHERE id = ?", "i", id));
-    VBS_TRY(vbs_sql_prepare(m->ctx, m->into, "SELECT tag FROM tag WHERE profile = ?", &stmt));
-    status = vbs_sql_bind(m->ctx, m->into, stmt, "i", id);
-    while (status == VBS_OK && row) {
-        status = vbs_sql_step(m->ctx, m->into, stmt, &row);
-        if (status != VBS_OK || !row)
-            break;
-        vbs_text_addf(&kept->tags, "%s\n", (const char *)sqlite3_column_text(stmt, 0));
-        status = kept->tags.failed ? vbs_no_memory(m->ctx) : VBS_OK;
-    }
-    sqlite3_finalize(stmt);
-    return status;
+    return vbs_sql_each(m->ctx, m->into, id, "SELECT tag FROM tag WHERE profile = ?", keep_tag,
+                        kept);
 }
 
 static enum vbs_status give_back(struct vbs_merging *m, int64_t id, const struct replaced *kept)
