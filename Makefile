@@ -96,7 +96,7 @@ CUDA_TESTS   = $(wildcard tests/unit/backend/cudnn*.c tests/unit/backend/fake_cu
 TESTS       ?= $(filter-out $(if $(HAS_CUDA),,$(CUDA_TESTS)),$(wildcard tests/unit/*/*.c))
 TEST_SCRIPTS = $(wildcard tests/cli/*.t)
 # An archive of the code that tests share, from which each test takes what it uses.
-TEST_HELPERS = $(wildcard tests/support/*.c tests/cases/*.c tests/reference/*.c tests/reference/*/*.c \
+TEST_HELPERS = $(wildcard tests/support/*.c tests/cases/*.c tests/reference/*/*.c \
                           tests/fuzz/readers.c) \
                $(filter-out $(FAKE_CUDA) tests/fake/gpu_env.c,$(wildcard tests/fake/*.c))
 TEST_OBJ     = $(TEST_HELPERS:%.c=$(BUILD)/%.o)
@@ -380,7 +380,7 @@ fuzz: ##: libFuzzer on the readers of files, for FUZZ_SECONDS (60)
 	    -artifact_prefix=$(BUILD)-fuzz/ $(BUILD)-fuzz/corpus $(BUILD)-fuzz/seeds tests/data/corpus
 
 $(BUILD)/fuzz_readers: $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/fuzz/*.c)) \
-                       $(BUILD)/tests/reference/place_check.o $(BUILD)/libvbslab.a
+                       $(BUILD)/tests/reference/place/place_check.o $(BUILD)/libvbslab.a
 	@echo "  link    $@"
 	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
 

@@ -6,7 +6,7 @@
  */
 #include "bench/bench.h"
 #include "base/ctx.h"
-#include "reference/brute_force.h"
+#include "reference/plan/brute_force.h"
 #include "profile/measure/measure.h"
 #include "cases/random_profile.h"
 

@@ -1,5 +1,5 @@
 #include "bench/ilp.h"
-#include "reference/brute_common.h"
+#include "reference/plan/brute_common.h"
 
 #include <stdio.h>
 #include <stdlib.h>

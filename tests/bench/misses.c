@@ -11,7 +11,7 @@
  * is compared with brute force. A difference, a gap or a plan below the optimum ends the program.
  */
 #include "base/ctx.h"
-#include "reference/brute_force.h"
+#include "reference/plan/brute_force.h"
 #include "cases/random_profile.h"
 
 #include "vbslab/plan.h"

@@ -1,7 +1,7 @@
 #include "cases/random_transfer.h"
 
 #include "base/ctx.h"
-#include "reference/brute_transfer.h"
+#include "reference/plan/brute_transfer.h"
 #include "cases/random_profile.h"
 
 #include <stdio.h>

@@ -7,7 +7,7 @@ PROBLEMS=$DATA/placement
 # valid PROBLEM PLACED CAPACITY: runs the validator, whose output is in said.
 valid()
 {
-    said=$(awk -v capacity="$3" -f "$ROOT/tests/reference/place_valid.awk" "$1" "$2")
+    said=$(awk -v capacity="$3" -f "$ROOT/tests/reference/place/place_valid.awk" "$1" "$2")
 }
 
 # --- the hard problems, proven by the validator ---

@@ -3,7 +3,7 @@
 #include "base/ctx.h"
 #include "base/json.h"
 #include "base/toml.h"
-#include "reference/place_check.h"
+#include "reference/place/place_check.h"
 
 #include "vbslab/coded.h"
 #include "vbslab/data.h"

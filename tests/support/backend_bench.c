@@ -1,7 +1,7 @@
 #include "support/backend_bench.h"
 
 #include "base/ctx.h"
-#include "reference/ops.h"
+#include "reference/backend/ops.h"
 #include "support/guard.h"
 
 #include <math.h>

@@ -6,7 +6,7 @@
 #include "vbslab/training.h"
 
 #include "cases/backend_cases.h"
-#include "reference/training.h"
+#include "reference/backend/training.h"
 
 #define TRAINING_BATCH 3
 

@@ -8,15 +8,16 @@
  * offers.
  *
  *   --table         prints the table of operators as Markdown and nothing else
- *   --reference     runs the slow definitions of tests/reference/ops.c instead of the backend
- *   NAME            only cases with NAME in their path, with the reason of each that does not pass
+ *   --reference     runs the slow definitions of tests/reference/backend/ops.c instead of the
+ * backend NAME            only cases with NAME in their path, with the reason of each that does not
+ * pass
  */
 #include "vbslab/backend.h"
 
 #include "model/onnx/onnx.h"
 #include "model/onnx/file.h"
 
-#include "reference/ops.h"
+#include "reference/backend/ops.h"
 #include "support/tap.h"
 
 #include <dirent.h>

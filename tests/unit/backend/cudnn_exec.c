@@ -7,7 +7,7 @@
 
 #include "support/backend_bench.h"
 #include "fake/cuda.h"
-#include "reference/ops.h"
+#include "reference/backend/ops.h"
 #include "support/profile_help.h"
 #include "support/tap.h"
 

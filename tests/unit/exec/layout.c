@@ -3,7 +3,7 @@
  * are valid: a checker that knows what every byte holds goes through them step by step.
  */
 #include "fake/exec.h"
-#include "reference/layout_check.h"
+#include "reference/exec/layout_check.h"
 #include "cases/random_transfer.h"
 #include "cases/random_weights.h"
 #include "support/tap.h"

@@ -1,7 +1,7 @@
 /* Every allocation of a placement, of a layout with moves, and of reading and writing its CSV,
  * fails once, and then also every one after it: the calls say so and leave nothing behind. */
 #include "fake/exec.h"
-#include "reference/place_check.h"
+#include "reference/place/place_check.h"
 #include "support/fault.h"
 #include "cases/place_schedules.h"
 #include "cases/random_profile.h"

@@ -3,7 +3,7 @@
  * outputs alone. */
 #include "support/fault.h"
 #include "support/tap.h"
-#include "tune/random.h"
+#include "tune/space/random.h"
 #include "vbslab/tune.h"
 
 #define N 12

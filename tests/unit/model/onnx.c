@@ -5,7 +5,7 @@
 #include "model/onnx/onnx.h"
 
 #include "cases/onnx_bytes.h"
-#include "reference/ops.h"
+#include "reference/backend/ops.h"
 #include "support/tap.h"
 
 #include <stdlib.h>

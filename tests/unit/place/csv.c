@@ -2,7 +2,7 @@
  * The CSV of placement problems is read as it is documented, wrong files are refused with line and
  * reason, and files that were written are read back.
  */
-#include "reference/place_check.h"
+#include "reference/place/place_check.h"
 #include "support/tap.h"
 
 #include <stdlib.h>

@@ -2,7 +2,7 @@
  * The placement planner accepts every valid problem, refuses the others with a reason, and reports
  * the height and the bound of its placement truly.
  */
-#include "reference/place_check.h"
+#include "reference/place/place_check.h"
 #include "cases/place_schedules.h"
 #include "support/tap.h"
 

@@ -3,7 +3,7 @@
  * tests/data/placement, and rigid groups of guillotine schedules. Limits are steps, so that the
  * results are the same everywhere; seconds are only told.
  */
-#include "reference/place_check.h"
+#include "reference/place/place_check.h"
 #include "cases/place_schedules.h"
 #include "support/tap.h"
 #include "support/trials.h"

@@ -1,6 +1,6 @@
 /* On tiny random problems, the planner's heights are those of trying all offsets, and its bounds
  * are right. */
-#include "reference/place_check.h"
+#include "reference/place/place_check.h"
 #include "support/tap.h"
 #include "support/trials.h"
 

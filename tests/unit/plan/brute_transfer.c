@@ -1,7 +1,7 @@
 /* The reference for planners with weights included: its best schedules have the times that it
  * gives, and no random schedule is better. */
-#include "reference/brute_force.h"
-#include "reference/brute_transfer.h"
+#include "reference/plan/brute_force.h"
+#include "reference/plan/brute_transfer.h"
 #include "cases/random_profile.h"
 #include "cases/random_transfer.h"
 #include "cases/random_weights.h"

@@ -4,11 +4,11 @@
  * any order, blocks of branches as special layers and as subchains. Arguments: number of networks
  * of each kind, seed.
  */
-#include "reference/brute_chain.h"
+#include "reference/plan/brute_chain.h"
 #include "plan/dp/dp.h"
 #include "plan/problem/problem.h"
 #include "cases/random_profile.h"
-#include "reference/rivals.h"
+#include "reference/plan/rivals.h"
 #include "support/tally.h"
 #include "support/trials.h"
 

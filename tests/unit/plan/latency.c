@@ -3,7 +3,7 @@
  * own count, and the slow references of brute_force.h. Arguments: number of profiles per kind of
  * graph, seed.
  */
-#include "reference/brute_force.h"
+#include "reference/plan/brute_force.h"
 #include "cases/random_profile.h"
 #include "support/tally.h"
 #include "support/trials.h"

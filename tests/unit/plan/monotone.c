@@ -4,8 +4,8 @@
  * And the results of COMP VI for AlexNet, from its published sizes. Arguments: number of profiles
  * per kind of graph, seed.
  */
-#include "reference/brute_monotone.h"
-#include "reference/brute_common.h"
+#include "reference/plan/brute_monotone.h"
+#include "reference/plan/brute_common.h"
 #include "cases/random_profile.h"
 #include "support/tally.h"
 #include "support/trials.h"

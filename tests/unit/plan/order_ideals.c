@@ -3,8 +3,8 @@
  * heuristic of the planner optimal), on small random networks against the lattice of brute_force.h,
  * state by state. Arguments: number of profiles per kind of graph, seed.
  */
-#include "reference/brute_force.h"
-#include "reference/lattice_states.h"
+#include "reference/plan/brute_force.h"
+#include "reference/plan/lattice_states.h"
 #include "plan/search/heuristic.h"
 #include "plan/search/pattern_database.h"
 #include "support/tally.h"

@@ -4,9 +4,9 @@
  * baselines. Times of random profiles are whole numbers, so that all comparisons are
  * exact. Arguments: number of profiles per kind of graph, seed.
  */
-#include "reference/brute_force.h"
+#include "reference/plan/brute_force.h"
 #include "cases/random_profile.h"
-#include "reference/rivals.h"
+#include "reference/plan/rivals.h"
 #include "support/tally.h"
 #include "support/trials.h"
 

@@ -4,8 +4,8 @@
  * brute_force.h knows. Arguments: number of profiles per kind of graph, seed.
  */
 #include "base/clock.h"
-#include "reference/brute_force.h"
-#include "reference/lattice_states.h"
+#include "reference/plan/brute_force.h"
+#include "reference/plan/lattice_states.h"
 #include "plan/problem/problem.h"
 #include "plan/search/prove.h"
 #include "plan/search/state_search.h"

@@ -6,7 +6,7 @@
  * graph, seed.
  */
 #include "cases/random_profile.h"
-#include "reference/rivals.h"
+#include "reference/plan/rivals.h"
 #include "support/tally.h"
 #include "support/trials.h"
 

@@ -3,8 +3,8 @@
  * improving a schedule window by window; on small random networks, against the lattice of
  * brute_force.h. Arguments: number of profiles per kind of graph, seed.
  */
-#include "reference/brute_force.h"
-#include "reference/lattice_states.h"
+#include "reference/plan/brute_force.h"
+#include "reference/plan/lattice_states.h"
 #include "plan/search/improve.h"
 #include "plan/problem/problem.h"
 #include "support/tally.h"

@@ -3,7 +3,7 @@
  * against a recursion with the same rounding, and under the replay. Examples and refusals are in
  * table_refusals.c. Arguments: number of profiles per kind of graph, seed.
  */
-#include "reference/brute_common.h"
+#include "reference/plan/brute_common.h"
 #include "cases/random_profile.h"
 #include "support/tally.h"
 #include "support/trials.h"

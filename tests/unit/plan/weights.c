@@ -4,7 +4,7 @@
  * and where limits lead back to weights excluded. Arguments: problems per kind, seed.
  */
 #include "cases/random_weights.h"
-#include "reference/rivals.h"
+#include "reference/plan/rivals.h"
 #include "support/tally.h"
 #include "support/trials.h"
 

@@ -4,7 +4,7 @@
  * reference knows slices of at most MAX_SLICES, and bands; plans that use more are skipped.
  * Arguments: problems, seed.
  */
-#include "reference/brute_transfer.h"
+#include "reference/plan/brute_transfer.h"
 #include "cases/random_profile.h"
 #include "cases/random_transfer.h"
 #include "cases/random_weights.h"

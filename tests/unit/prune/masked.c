@@ -9,7 +9,7 @@
 #include "cases/random_network.h"
 #include "cases/random_profile.h"
 #include "prune/groups.h"
-#include "reference/masked.h"
+#include "reference/prune/masked.h"
 #include "support/tally.h"
 #include "support/trials.h"
 

@@ -1,7 +1,7 @@
 /*
  * On random schedules of random profiles the replay agrees with the definition, sample by sample.
  */
-#include "reference/brute_common.h"
+#include "reference/plan/brute_common.h"
 #include "cases/random_profile.h"
 #include "support/tap.h"
 

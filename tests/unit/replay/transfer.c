@@ -1,7 +1,7 @@
 /*
  * On random schedules with weights included the replay agrees with the definition, event by event.
  */
-#include "reference/brute_transfer.h"
+#include "reference/plan/brute_transfer.h"
 #include "cases/random_profile.h"
 #include "cases/random_transfer.h"
 #include "cases/random_weights.h"

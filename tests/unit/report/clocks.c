@@ -2,7 +2,7 @@
  * Both clocks run for many draws of the rows' times at once: each draw gives the result of a slow
  * reference for the profile with those times, for random networks, loads, evictions and slices.
  */
-#include "reference/brute_transfer.h"
+#include "reference/plan/brute_transfer.h"
 #include "cases/random_profile.h"
 #include "cases/random_transfer.h"
 #include "support/tap.h"

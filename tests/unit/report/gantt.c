@@ -2,7 +2,7 @@
  * Pictures of replays: boxes and levels agree with the replay, however many steps there are, and
  * the picture shows all of them.
  */
-#include "reference/brute_transfer.h"
+#include "reference/plan/brute_transfer.h"
 #include "cases/random_profile.h"
 #include "cases/random_transfer.h"
 #include "cases/report_sample.h"

@@ -1,9 +1,9 @@
 /* Which trials the models are made of, the distance of several objectives, the best trial, and
  * predictions for pictures. */
 #include "support/tap.h"
-#include "tune/chosen.h"
-#include "tune/random.h"
-#include "tune/scalar.h"
+#include "tune/models/chosen.h"
+#include "tune/space/random.h"
+#include "tune/models/scalar.h"
 
 #include <stdlib.h>
 

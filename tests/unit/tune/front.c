@@ -1,6 +1,6 @@
 /* Pareto fronts against their definition, hypervolumes against inclusion and exclusion. */
 #include "support/tap.h"
-#include "tune/random.h"
+#include "tune/space/random.h"
 #include "vbslab/tune.h"
 
 #include <stdlib.h>

@@ -1,11 +1,11 @@
 /* The Gaussian process against a dense reference, its gradient against differences, and what it
  * learns. */
-#include "reference/gauss.h"
+#include "reference/tune/gauss.h"
 #include "support/tap.h"
 #include "tune/gp/gp.h"
 #include "tune/gp/minimise.h"
 #include "tune/gp/prior.h"
-#include "tune/random.h"
+#include "tune/space/random.h"
 
 #include <stdlib.h>
 

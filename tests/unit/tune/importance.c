@@ -1,8 +1,8 @@
 /* The importance of parameters: functions whose variances are known, and trees integrated point by
  * point. */
 #include "support/tap.h"
-#include "tune/forest.h"
-#include "tune/random.h"
+#include "tune/results/forest.h"
+#include "tune/space/random.h"
 
 #include <stdlib.h>
 

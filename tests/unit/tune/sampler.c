@@ -1,9 +1,9 @@
 /* What every sampler keeps: points of the space, none twice, equal bits for equal arguments; and
  * what trials can do to it. */
-#include "tune/space.h"
+#include "tune/space/space.h"
 
 #include "support/tap.h"
-#include "tune/random.h"
+#include "tune/space/random.h"
 
 #include <gsl/gsl_errno.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* The acquisition against numerical integration over what the processes expect. */
-#include "tune/models.h"
-#include "tune/normal.h"
+#include "tune/models/models.h"
+#include "tune/models/normal.h"
 
 #include "support/tap.h"
 

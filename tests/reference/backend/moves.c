@@ -1,0 +1,193 @@
+/* The reference of operators that move values, and of resizing. */
+#include "reference/backend/ops_common.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* Gives the position from which a padded position is read; -1: it is not read. */
+static int64_t pad_source(enum vbs_pad_mode mode, int64_t i, int64_t n)
+{
+    if (i >= 0 && i < n)
+        return i;
+    switch (mode) {
+    case VBS_PAD_EDGE:
+        return i < 0 ? 0 : n - 1;
+    case VBS_PAD_WRAP:
+        while (i < 0)
+            i += n;
+        return i % n;
+    case VBS_PAD_REFLECT:
+        while (n > 1 && (i < 0 || i >= n))
+            i = i < 0 ? -i : 2 * (n - 1) - i;
+        return n > 1 ? i : 0;
+    default:
+        return -1;
+    }
+}
+
+/* Turns the output's indices into those of the input; false: there is no value at this place. */
+static bool source_of(const struct vbs_layer *l, const float *values, int64_t *index)
+{
+    const union vbs_attributes *a = &l->attributes;
+    const struct vbs_shape *in = &l->views[0];
+    int64_t out[VBS_MAX_DIMS], n = l->operand.n_dims ? vbs_shape_elements(&l->operand) : 0;
+    int target = l->shape.n_dims - in->n_dims + 1; /* gather: dimensions of the indices */
+    int64_t which = 0;
+
+    for (int d = 0; d < l->shape.n_dims; d++)
+        out[d] = index[d];
+    for (int d = 0; d < in->n_dims; d++)
+        switch (l->op) {
+        case VBS_OP_TRANSPOSE:
+            index[a->transpose.perm[d]] = out[d];
+            break;
+        case VBS_OP_SHUFFLE:
+            index[d] = d > 0 ? out[d]
+                             : out[0] % a->shuffle.groups * (in->dim[0] / a->shuffle.groups) +
+                                   out[0] / a->shuffle.groups;
+            break;
+        case VBS_OP_SLICE:
+            index[d] = a->slice.begin[d] + out[d] * a->slice.step[d];
+            break;
+        case VBS_OP_PAD:
+            index[d] = pad_source(a->pad.mode, out[d] - a->pad.before[d], in->dim[d]);
+            if (index[d] < 0)
+                return false;
+            break;
+        case VBS_OP_EXPAND:
+            index[d] = in->dim[d] == 1 ? 0 : out[d + l->shape.n_dims - in->n_dims];
+            break;
+        case VBS_OP_GATHER:
+            for (int t = 0; d == a->gather.axis && t < target; t++)
+                which = which * l->shape.dim[d + t] + out[d + t];
+            index[d] = d < a->gather.axis      ? out[d]
+                       : d > a->gather.axis    ? out[d + target - 1]
+                       : values[which % n] < 0 ? (int64_t)values[which % n] + in->dim[d]
+                                               : (int64_t)values[which % n];
+            break;
+        default:
+            break;
+        }
+    return true;
+}
+
+bool reference_move(const struct subject *s, const float *x, float *y)
+{
+    const struct vbs_layer *l = s->l;
+    bool gather = l->op == VBS_OP_GATHER;
+    float *values =
+        gather ? subject_values(s, -1, VBS_PARAMETER_OPERAND, vbs_shape_elements(&l->operand))
+               : NULL;
+    int64_t index[VBS_MAX_DIMS];
+
+    if (gather && !values)
+        return false;
+    for (int64_t i = 0; i < vbs_shape_elements(&l->shape); i++) {
+        indices_of(&l->shape, i, index);
+        y[i] = source_of(l, values, index) ? x[number_of(&l->views[0], index)]
+                                           : (float)l->attributes.pad.value;
+    }
+    free(values);
+    return true;
+}
+
+/* ---- resize ---- */
+
+/* Gives the original coordinate by ONNX's coordinate_transformation_mode. */
+static double original(const struct vbs_layer *l, int d, double x)
+{
+    const union vbs_attributes *a = &l->attributes;
+    double in = (double)l->views[0].dim[d], out = (double)l->shape.dim[d],
+           scale = a->resize.scale[d];
+    double begin = a->resize.roi_begin[d], end = a->resize.roi_end[d];
+
+    switch (a->resize.coordinates) {
+    case VBS_COORDINATES_HALF_PIXEL_SYMMETRIC:
+        return in / 2 * (1 - out / (scale * in)) + (x + 0.5) / scale - 0.5;
+    case VBS_COORDINATES_PYTORCH_HALF_PIXEL:
+        return out > 1 ? (x + 0.5) / scale - 0.5 : 0;
+    case VBS_COORDINATES_ALIGN_CORNERS:
+        return out == 1 ? 0 : x * (in - 1) / (scale * in - 1);
+    case VBS_COORDINATES_ASYMMETRIC:
+        return x / scale;
+    case VBS_COORDINATES_TF_HALF_PIXEL:
+        return (x + 0.5) / scale;
+    case VBS_COORDINATES_TF_CROP:
+        return out > 1 ? begin * (in - 1) + x * (end - begin) * (in - 1) / (out - 1)
+                       : 0.5 * (begin + end) * (in - 1);
+    default:
+        return (x + 0.5) / scale - 0.5;
+    }
+}
+
+/* Gives the weight of the sample at distance t from the coordinate. */
+static double kernel(const union vbs_attributes *a, double t)
+{
+    double c = a->resize.cubic_a;
+
+    t = fabs(t);
+    if (a->resize.mode == VBS_RESIZE_LINEAR)
+        return t < 1 ? 1 - t : 0;
+    if (t <= 1)
+        return (c + 2) * t * t * t - (c + 3) * t * t + 1;
+    return t < 2 ? c * t * t * t - 5 * c * t * t + 8 * c * t - 4 * c : 0;
+}
+
+static int64_t nearest(enum vbs_resize_nearest mode, double x)
+{
+    double low = floor(x), part = x - low;
+
+    switch (mode) {
+    case VBS_NEAREST_FLOOR:
+        return (int64_t)low;
+    case VBS_NEAREST_CEIL:
+        return (int64_t)ceil(x);
+    case VBS_NEAREST_ROUND_PREFER_CEIL:
+        return (int64_t)(part >= 0.5 ? low + 1 : low);
+    default:
+        return (int64_t)(part > 0.5 ? low + 1 : low);
+    }
+}
+
+/* Gives the value at the output's position index, from dimension d on; at: the input's indices so
+ * far. */
+static double sample(const struct vbs_layer *l, const int64_t *index, int d, int64_t *at,
+                     const float *x)
+{
+    const union vbs_attributes *a = &l->attributes;
+    int64_t n;
+    double place, sum = 0, weights = 0;
+
+    if (d == l->shape.n_dims)
+        return x[number_of(&l->views[0], at)];
+    n = l->views[0].dim[d];
+    place = original(l, d, (double)index[d]);
+    if (a->resize.coordinates == VBS_COORDINATES_TF_CROP && (place < 0 || place > (double)(n - 1)))
+        return a->resize.extrapolation;
+    if (a->resize.mode == VBS_RESIZE_NEAREST) {
+        at[d] = nearest(a->resize.nearest, place);
+        at[d] = at[d] < 0 ? 0 : at[d] >= n ? n - 1 : at[d];
+        return sample(l, index, d + 1, at, x);
+    }
+    for (int64_t i = (int64_t)floor(place) - 2; i <= (int64_t)floor(place) + 3; i++) {
+        double weight = kernel(a, place - (double)i);
+
+        if (weight == 0 || (a->resize.exclude_outside && (i < 0 || i >= n)))
+            continue;
+        at[d] = i < 0 ? 0 : i >= n ? n - 1 : i;
+        sum += weight * sample(l, index, d + 1, at, x);
+        weights += weight;
+    }
+    return a->resize.exclude_outside ? sum / weights : sum;
+}
+
+bool reference_resize(const struct subject *s, const float *x, float *y)
+{
+    int64_t index[VBS_MAX_DIMS], at[VBS_MAX_DIMS];
+
+    for (int64_t i = 0; i < vbs_shape_elements(&s->l->shape); i++) {
+        indices_of(&s->l->shape, i, index);
+        y[i] = (float)sample(s->l, index, 0, at, x);
+    }
+    return true;
+}
