@@ -107,6 +107,7 @@ struct vbs_trial_step {
     const char *stage;          /* while it runs: the next one; the trial then has no owner */
     double spent_s;             /* added to the trial's */
     const char *file, *reason;
+    const char *training; /* a hash of all that decides the network that was trained */
     int n_values;
     const struct vbs_trial_value *values; /* replace those of the same kind and name */
 };
@@ -115,6 +116,13 @@ struct vbs_trial_step {
  * is another process's by now, and nothing was changed. */
 enum vbs_status vbs_store_trial_step(struct vbs_ctx *ctx, struct vbs_store *store, int64_t id,
                                      const struct vbs_trial_step *step) VBS_MUST_CHECK;
+
+/* Finds a trial of any study that was trained with this hash (struct vbs_trial_step) and has a
+ * file: *study is the id of its study and *number its number; *study is 0 where there is none. Of
+ * several the one that began first. O(log trials). VBS_STORE. */
+enum vbs_status vbs_store_trained(struct vbs_ctx *ctx, struct vbs_store *store,
+                                  const char *training, int64_t *study,
+                                  int *number) VBS_MUST_CHECK;
 
 /* Deletes a study with its trials. VBS_NOT_FOUND; VBS_STORE: a living process works on one of its
  * trials. */

@@ -389,8 +389,9 @@ static enum vbs_status write_step(struct vbs_ctx *ctx, struct vbs_store *store, 
     VBS_TRY(write_values(ctx, store, id, step->n_values, step->values));
     VBS_TRY(vbs_sql_run(ctx, store,
                         "UPDATE trial SET spent_s = spent_s + ?, file = coalesce(?, file), "
-                        "reason = coalesce(?, reason) WHERE id = ?",
-                        "dtti", step->spent_s, step->file, step->reason, id));
+                        "reason = coalesce(?, reason), training = coalesce(?, training) "
+                        "WHERE id = ?",
+                        "dttti", step->spent_s, step->file, step->reason, step->training, id));
     vbs_date_now(date);
     if (step->state != VBS_TRIAL_RUNNING)
         return vbs_sql_run(ctx, store,
@@ -409,6 +410,31 @@ enum vbs_status vbs_store_trial_step(struct vbs_ctx *ctx, struct vbs_store *stor
 {
     VBS_TRY(vbs_sql_begin_write(ctx, store));
     return vbs_sql_end(ctx, store, write_step(ctx, store, id, step));
+}
+
+/* ---- what others have trained ---- */
+
+enum vbs_status vbs_store_trained(struct vbs_ctx *ctx, struct vbs_store *store,
+                                  const char *training, int64_t *study, int *number)
+{
+    sqlite3_stmt *stmt;
+    enum vbs_status status;
+    bool row = false;
+
+    *study = 0;
+    VBS_TRY(vbs_sql_prepare(ctx, store,
+                            "SELECT study, number FROM trial WHERE training = ? AND file <> '' "
+                            "ORDER BY id LIMIT 1",
+                            &stmt));
+    status = vbs_sql_bind(ctx, store, stmt, "t", training);
+    if (status == VBS_OK)
+        status = vbs_sql_step(ctx, store, stmt, &row);
+    if (status == VBS_OK && row) {
+        *study = sqlite3_column_int64(stmt, 0);
+        *number = vbs_sql_int(stmt, 1);
+    }
+    sqlite3_finalize(stmt);
+    return status;
 }
 
 /* ---- deleting ---- */

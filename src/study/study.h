@@ -9,6 +9,7 @@
 #include "base/arena.h"
 #include "base/ctx.h"
 #include "base/node.h"
+#include "base/sha256.h"
 #include "base/text.h"
 #include "vbslab/backend.h"
 #include "vbslab/eval.h"
@@ -65,6 +66,7 @@ struct vbs_study {
     enum vbs_sampler sampler;
     bool model_speed; /* speed is modelled like accuracy, although it is known */
     int64_t n_trials, n_initial, seed;
+    int64_t training_seed; /* of all trials; below 0: each has its own */
     int64_t least_epochs;
     double reduction;
     enum vbs_prune_ranking ranking;
@@ -137,6 +139,14 @@ void study_keep(const struct study_work *w, const double *levels, int64_t *keep)
 
 /* Gives the level of a parameter whose share is nearest. */
 int study_level(const struct study_work *w, int parameter, double share);
+
+#define STUDY_HASH_SIZE 33
+
+/* Begins a hash over the parameters of a network and the sizes of the images; study_hash_end writes
+ * its first 128 bits as hexadecimal digits. */
+enum vbs_status study_hash_begin(struct study_work *w, const struct vbs_network *network,
+                                 struct vbs_sha256 *hash) VBS_MUST_CHECK;
+void study_hash_end(struct vbs_sha256 *hash, char text[STUDY_HASH_SIZE]);
 
 /* Tells what is being done, where somebody listens. */
 void study_report(const struct study_work *w, int trial, double done, const char *format, ...)

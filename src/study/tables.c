@@ -9,9 +9,9 @@
 #include <string.h>
 
 /* The results of trials that files have, in this order. */
-static const char *const result_names[] = {"accuracy",   "loss",   "latency",    "throughput",
-                                           "hybrid",     "margin", "peak_bytes", "max_batch",
-                                           "parameters", "macs",   "epochs",     "continues"};
+static const char *const result_names[] = {
+    "accuracy",  "loss",       "latency", "throughput", "hybrid",    "margin", "peak_bytes",
+    "max_batch", "parameters", "macs",    "epochs",     "continues", "reused"};
 
 #define N_RESULTS ((int)(sizeof result_names / sizeof result_names[0]))
 #define CELL      9 /* characters of a column */

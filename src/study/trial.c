@@ -262,8 +262,15 @@ static enum vbs_status train(struct carried *c, const struct vbs_network *first,
                      &last);
 }
 
+/* What evaluation says of a trained network. */
+struct trained_results {
+    double accuracy; /* 0..1, on the validation images */
+    double loss;
+    bool reused; /* another trial trained and evaluated it */
+};
+
 static enum vbs_status evaluate(struct carried *c, const struct vbs_network *network,
-                                double *accuracy, double *loss)
+                                struct trained_results *results)
 {
     struct study_work *w = c->w;
     const struct vbs_eval_options options = {
@@ -272,9 +279,10 @@ static enum vbs_status evaluate(struct carried *c, const struct vbs_network *net
         .progress = {.self = c, .report = evaluated}};
     struct vbs_score score = {0};
 
+    study_report(w, c->trial->number, -1, "is evaluated");
     VBS_TRY(vbs_evaluate(w->ctx, network, w->validation, &w->normalise, &options, NULL, &score));
-    *accuracy = (double)score.n_right / (double)score.n_images;
-    *loss = score.loss_sum / (double)score.n_images;
+    results->accuracy = (double)score.n_right / (double)score.n_images;
+    results->loss = score.loss_sum / (double)score.n_images;
     vbs_score_clear(&score);
     return VBS_OK;
 }
@@ -288,53 +296,135 @@ static double macs_of(const struct vbs_network *network)
     return macs;
 }
 
-/* Evaluates and keeps a trained network, and hands the trial on. */
-static enum vbs_status keep_trained(struct carried *c, const struct vbs_network *network)
+/* ---- what another trial has trained ---- */
+
+/* Computes the hash of all that decides the network which training gives. */
+static enum vbs_status hash_training(struct carried *c, const struct vbs_network *first, int epochs,
+                                     char text[STUDY_HASH_SIZE])
+{
+    const struct vbs_train_options o = train_options(c, epochs);
+    struct vbs_sha256 hash;
+    char line[1000];
+
+    snprintf(line, sizeof line, "%.200s|%.400s|%d|%d|%d|%llu|%d|%a|%a|%d|%a|%d|%a|%a|%d|%d",
+             c->w->options.vbslab, c->w->study->data, o.epochs, o.batch, o.threads,
+             (unsigned long long)o.seed, (int)o.optimiser, o.rate, o.momentum, o.nesterov,
+             o.weight_decay, (int)o.course, o.warm_up_epochs, o.label_smoothing, o.mirror,
+             o.max_shift);
+    VBS_TRY(study_hash_begin(c->w, first, &hash));
+    vbs_sha256_add(&hash, line, strlen(line));
+    study_hash_end(&hash, text);
+    return VBS_OK;
+}
+
+/* Gives the network and the results of a trial, also of another study, that was trained in just
+ * this way; *trained stays null where there is none, or where its file cannot be read any more. */
+static enum vbs_status find_trained(struct carried *c, const char *training,
+                                    struct trained_results *results, struct vbs_network **trained)
+{
+    struct vbs_trial_list *list = NULL;
+    const struct vbs_trial_record *trial = NULL;
+    enum vbs_status status;
+    int64_t study;
+    int number = 0;
+
+    VBS_TRY(vbs_store_trained(c->w->ctx, c->w->store, training, &study, &number));
+    if (study == 0)
+        return VBS_OK;
+    VBS_TRY(vbs_store_trials(c->w->ctx, c->w->store, study, &list));
+    for (int i = 0; i < list->n_trials; i++)
+        if (list->trials[i].number == number)
+            trial = &list->trials[i];
+    if (trial) {
+        results->accuracy = vbs_trial_number(trial, true, "accuracy");
+        results->loss = vbs_trial_number(trial, true, "loss");
+        results->reused = true;
+        status = vbs_network_load(c->w->ctx, trial->file, NULL, trained);
+        if (status == VBS_NO_MEMORY) {
+            vbs_trial_list_free(list);
+            return status;
+        }
+    }
+    vbs_trial_list_free(list);
+    return VBS_OK;
+}
+
+/* ---- from the first network to the trained one ---- */
+
+/* Keeps a trained network and its results, and hands the trial on. */
+static enum vbs_status keep_trained(struct carried *c, const struct vbs_network *network,
+                                    const struct trained_results *results, const char *training)
 {
     struct study_work *w = c->w;
-    double accuracy = 0, loss = 0;
-    struct vbs_trial_value values[4];
+    struct vbs_trial_value values[] = {
+        {true, "accuracy", results->accuracy},
+        {true, "loss", results->loss},
+        {true, "parameters", (double)vbs_network_parameters(network)},
+        {true, "macs", macs_of(network)},
+        {true, "reused", results->reused}};
     struct vbs_trial_step step = {.stage = STAGE_JUDGE,
                                   .file = path_of(w, c->trial->number, "onnx"),
-                                  .n_values = 4,
+                                  .training = training,
+                                  .n_values = sizeof values / sizeof *values,
                                   .values = values};
     const char *checkpoint = path_of(w, c->trial->number, "checkpoint");
 
     if (!step.file || !checkpoint)
         return vbs_no_memory(w->ctx);
-    study_report(w, c->trial->number, -1, "is evaluated");
-    VBS_TRY(evaluate(c, network, &accuracy, &loss));
     VBS_TRY(vbs_network_export(w->ctx, network, step.file));
-    values[0] = (struct vbs_trial_value){true, "accuracy", accuracy};
-    values[1] = (struct vbs_trial_value){true, "loss", loss};
-    values[2] =
-        (struct vbs_trial_value){true, "parameters", (double)vbs_network_parameters(network)};
-    values[3] = (struct vbs_trial_value){true, "macs", macs_of(network)};
     step.spent_s = vbs_clock_s() - c->start_s;
     VBS_TRY(vbs_store_trial_step(w->ctx, w->store, c->trial->id, &step));
     unlink(checkpoint);
     return VBS_OK;
 }
 
+/* Trains, evaluates and keeps a network, unless a trial has done just this: then its network is
+ * kept. */
+static enum vbs_status carry_network(struct carried *c, const struct vbs_network *first, int epochs)
+{
+    struct vbs_network *trained = NULL;
+    struct trained_results results = {0};
+    char training[STUDY_HASH_SIZE];
+    enum vbs_status status = hash_training(c, first, epochs, training);
+
+    if (status == VBS_OK)
+        status = find_trained(c, training, &results, &trained);
+    if (status == VBS_OK && !trained) {
+        status = train(c, first, epochs, &trained);
+        if (status == VBS_OK)
+            status = evaluate(c, trained, &results);
+    }
+    if (status == VBS_OK)
+        status = keep_trained(c, trained, &results, training);
+    vbs_network_free(trained);
+    return status;
+}
+
+/* Evaluates and keeps a network that is not trained. */
+static enum vbs_status carry_untrained(struct carried *c, struct vbs_network *network)
+{
+    struct study_work *w = c->w;
+    struct trained_results results = {0};
+    char normalise[VBS_NORMALISE_SIZE];
+
+    VBS_TRY(vbs_network_set_normalise(
+        w->ctx, network, vbs_normalise_format(&w->normalise, normalise, sizeof normalise)));
+    VBS_TRY(evaluate(c, network, &results));
+    return keep_trained(c, network, &results, NULL);
+}
+
 static enum vbs_status carry_training(struct carried *c, const struct vbs_trial_list *all)
 {
     struct study_work *w = c->w;
     double epochs = vbs_trial_number(c->trial, true, "epochs");
-    struct vbs_network *first = NULL, *trained = NULL;
-    char normalise[VBS_NORMALISE_SIZE];
+    struct vbs_network *first = NULL;
     int before = 0;
     enum vbs_status status = first_network(w, c->trial, all, &first, &before);
     int left = (isnan(epochs) ? (int)w->study->epochs : (int)epochs) - before;
 
-    if (status == VBS_OK && left > 0)
-        status = train(c, first, left, &trained);
-    if (status == VBS_OK && left <= 0)
-        status = vbs_network_set_normalise(
-            w->ctx, first, vbs_normalise_format(&w->normalise, normalise, sizeof normalise));
     if (status == VBS_OK)
-        status = keep_trained(c, trained ? trained : first);
+        status = left > 0 ? carry_network(c, first, left) : carry_untrained(c, first);
     vbs_network_free(first);
-    vbs_network_free(trained);
     return status;
 }
 

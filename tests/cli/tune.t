@@ -104,6 +104,33 @@ run --quiet --db apart.sqlite apart.toml --only train
 wait $! && [ $code -eq 0 ] && [ "$("$VBSLAB" --db apart.sqlite tune apart.toml --show --csv | grep -c ',complete,')" -eq 3 ]
 report $? "one process trains, another one measures"
 
+# ---- trials that another study has trained ----
+
+study early 'objective = "accuracy"' 'trials = 6' 'sampler = "grid"' 'training_seed = 5'
+study late 'objective = "latency"' 'trials = 6' 'sampler = "grid"' 'training_seed = 5'
+for name in early late; do
+    "$VBSLAB" --quiet --db shared.sqlite tune $name.toml >/dev/null
+done
+# accuracies STUDY: point and accuracy of its trials, in one order.
+accuracies() {
+    sqlite3 shared.sqlite "SELECT number, group_concat(trial_value.name || '=' || value) FROM trial JOIN study ON study.id = study
+        JOIN trial_value ON trial = trial.id WHERE study.name = '$1' AND (kind = 'parameter' OR trial_value.name = 'accuracy') GROUP BY number"
+}
+reused="SELECT count(*), sum(value) FROM study JOIN trial ON study = study.id JOIN trial_value ON trial = trial.id WHERE trial_value.name = 'reused' AND study.name ="
+[ "$(accuracies early)" = "$(accuracies late)" ] && [ "$(accuracies early | wc -l)" -eq 7 ] &&
+    [ "$(sqlite3 shared.sqlite "$reused 'early'")|$(sqlite3 shared.sqlite "$reused 'late'")" = "7|0.0|7|7.0" ] &&
+    cmp -s shared.sqlite-studies/early/trial-0003.onnx shared.sqlite-studies/late/trial-0003.onnx
+report $? "a study takes over what another one has trained"
+rm shared.sqlite-studies/early/trial-0002.onnx
+study last 'objective = "hybrid"' 'trials = 6' 'sampler = "grid"' 'training_seed = 5'
+"$VBSLAB" --quiet --db shared.sqlite tune last.toml >/dev/null
+[ "$(accuracies early)" = "$(accuracies last)" ] && [ "$(sqlite3 shared.sqlite "$reused 'last'")" = "7|6.0" ]
+report $? "... and trains where the file of the other one is gone"
+study other 'objective = "accuracy"' 'trials = 6' 'sampler = "grid"' 'training_seed = 6'
+"$VBSLAB" --quiet --db shared.sqlite tune other.toml >/dev/null
+[ "$(sqlite3 shared.sqlite "$reused 'other'")" = "7|0.0" ]
+report $? "... and where it was trained with another seed"
+
 # ---- objectives and samplers ----
 
 study front 'objective = ["latency", "accuracy"]' 'trials = 5' 'sampler = "random"'

@@ -79,11 +79,16 @@ static void trials_come_back(const char *folder)
     struct vbs_ctx ctx = {0};
     struct vbs_store *store = open_store(&ctx, path, VBS_STORE_WRITE);
     const struct vbs_trial_value results[] = {{true, "accuracy", 0.75}};
-    struct vbs_trial_step step = {
-        .stage = "measure", .spent_s = 2, .file = "net.onnx", .n_values = 1, .values = results};
+    struct vbs_trial_step step = {.stage = "measure",
+                                  .spent_s = 2,
+                                  .file = "net.onnx",
+                                  .training = "cafe",
+                                  .n_values = 1,
+                                  .values = results};
     struct vbs_trial_list *list = NULL;
     const struct vbs_trial_record *t;
     int64_t study = begin_study(&ctx, store), id = begin_trial(&ctx, store, study, 0), other = 3;
+    int number = -1;
 
     begin_trial(&ctx, store, study, 1);
     is_int(begin_trial(&ctx, store, study, 0), 0, "a number is given once");
@@ -91,6 +96,11 @@ static void trials_come_back(const char *folder)
        "a trial that this process owns is not claimed again");
     ok(vbs_store_trial_step(&ctx, store, id, &step) == VBS_OK, "a stage is handed on");
     ok(vbs_store_trial_touch(&ctx, store, id) == VBS_STORE, "... which ends the ownership");
+    ok(vbs_store_trained(&ctx, store, "cafe", &other, &number) == VBS_OK && other == study &&
+           number == 0,
+       "what a trial trained is found");
+    ok(vbs_store_trained(&ctx, store, "cafe1", &other, &number) == VBS_OK && other == 0,
+       "... and nothing else is");
     ok(vbs_store_trial_claim(&ctx, store, study, "measure", &other) == VBS_OK && other == id,
        "... so that another can claim it");
     step = (struct vbs_trial_step){.state = VBS_TRIAL_INFEASIBLE, .spent_s = 1.5, .reason = "why"};
