@@ -18,15 +18,6 @@ void vbs_text_add_json(struct vbs_text *text, const json_t *json, size_t flags)
         text->failed = true;
 }
 
-/* Appends "a, b and c". */
-static void add_names(struct vbs_text *text, const char *const *names, int n_names)
-{
-    for (int i = 0; i < n_names; i++) {
-        vbs_text_add(text, i == 0 ? "" : i < n_names - 1 ? ", " : " and ");
-        vbs_text_add(text, names[i]);
-    }
-}
-
 static enum vbs_status refuse_key(struct vbs_ctx *ctx, const char *place, const char *key,
                                   const char *const *names, int n_names)
 {
@@ -37,7 +28,7 @@ static enum vbs_status refuse_key(struct vbs_ctx *ctx, const char *place, const 
     if (nearest)
         return vbs_fail(ctx, VBS_FORMAT, "%s has no key '%.60s': did you mean '%s'?", place, key,
                         nearest);
-    add_names(&all, names, n_names);
+    vbs_text_add_names(&all, names, n_names);
     status = all.failed ? vbs_no_memory(ctx)
                         : vbs_fail(ctx, VBS_FORMAT, "%s has no key '%.60s': the keys are %s", place,
                                    key, all.data);

@@ -1,4 +1,5 @@
-/* Whole numbers written in decimal digits. Internal to the library and the program. */
+/* Whole numbers written in decimal digits, and words of a list. Internal to the library and the
+ * program. */
 #ifndef VBS_BASE_PARSE_H
 #define VBS_BASE_PARSE_H
 
@@ -15,5 +16,10 @@ bool vbs_parse_digits(const char *text, const char **end, int64_t *value);
  * gives the number, such as "--request". VBS_USAGE. */
 enum vbs_status vbs_parse_int(struct vbs_ctx *ctx, const char *what, const char *text, int64_t low,
                               int64_t high, int64_t *value) VBS_MUST_CHECK;
+
+/* Finds text among words. what is the name that the message gives it, such as "--by". VBS_USAGE
+ * lists all words, and says which is nearest; VBS_NO_MEMORY. */
+enum vbs_status vbs_parse_word(struct vbs_ctx *ctx, const char *what, const char *text,
+                               const char *const *words, int n_words, int *index) VBS_MUST_CHECK;
 
 #endif

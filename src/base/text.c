@@ -50,6 +50,14 @@ void vbs_text_add(struct vbs_text *text, const char *string)
     vbs_text_add_bytes(text, string, strlen(string));
 }
 
+void vbs_text_add_names(struct vbs_text *text, const char *const *names, int n_names)
+{
+    for (int i = 0; i < n_names; i++) {
+        vbs_text_add(text, i == 0 ? "" : i < n_names - 1 ? ", " : " and ");
+        vbs_text_add(text, names[i]);
+    }
+}
+
 void vbs_text_addf(struct vbs_text *text, const char *format, ...)
 {
     va_list args;

@@ -20,6 +20,8 @@ struct vbs_text {
 void vbs_text_add(struct vbs_text *text, const char *string);
 /* Appends bytes, zeros too. */
 void vbs_text_add_bytes(struct vbs_text *text, const char *bytes, size_t length);
+/* Appends "a, b and c". */
+void vbs_text_add_names(struct vbs_text *text, const char *const *names, int n_names);
 void vbs_text_addf(struct vbs_text *text, const char *format, ...) VBS_PRINTF(2, 3);
 void vbs_text_clear(struct vbs_text *text);
 

@@ -139,21 +139,27 @@ json_t *convert_text(toml_reading &r, const toml::node &node, const std::string 
     return made(r, json_stringn(text.data(), text.size()));
 }
 
+/* Frees what a value could not be put into. Where the value has no fault, memory is missing. */
+json_t *drop(toml_reading &r, json_t *all)
+{
+    json_decref(all);
+    return r.status == VBS_OK ? made(r, nullptr) : nullptr;
+}
+
 json_t *convert_array(toml_reading &r, const toml::array &array)
 {
     json_t *all = made(r, json_array());
 
-    for (const toml::node &item : array) {
-        json_t *value = all ? convert(r, item) : nullptr;
-
-        if (value && json_array_append_new(all, value) == 0)
-            continue;
-        if (value)
-            r.status = vbs_no_memory(r.ctx);
-        json_decref(all);
-        return nullptr;
-    }
+    for (const toml::node &item : array)
+        if (!all || json_array_append_new(all, convert(r, item)) != 0)
+            return drop(r, all);
     return all;
+}
+
+json_t *convert_member(toml_reading &r, const std::string &key, const toml::node &node)
+{
+    return key.find('\0') == std::string::npos ? convert(r, node)
+                                               : refuse(r, node, "a key has a zero byte");
 }
 
 /* The tree has its members in the order of their names. */
@@ -169,18 +175,10 @@ json_t *convert_table(toml_reading &r, const toml::table &table)
     });
     all = made(r, json_object());
     for (const auto &[key, node] : members) {
-        json_t *value = nullptr;
+        const std::string name(key->str());
 
-        if (all && key->str().find('\0') != std::string_view::npos)
-            refuse(r, *node, "a key has a zero byte");
-        else if (all)
-            value = convert(r, *node);
-        if (value && json_object_set_new(all, std::string(key->str()).c_str(), value) == 0)
-            continue;
-        if (value)
-            r.status = vbs_no_memory(r.ctx);
-        json_decref(all);
-        return nullptr;
+        if (!all || json_object_set_new(all, name.c_str(), convert_member(r, name, *node)) != 0)
+            return drop(r, all);
     }
     return all;
 }

@@ -74,13 +74,12 @@ static int run_compress(struct cli *cli, const char *const *values, int n_argume
                         const char *const *arguments)
 {
     const char *path = cli_value(cli, values, "output");
+    int code = cli_check_model(cli, values, n_arguments);
 
-    if (n_arguments != 1)
-        return cli_usage(cli, "needs one MODEL");
+    if (code != 0)
+        return code;
     if (!path)
         return cli_usage(cli, "needs -o NAME.vbz");
-    if (cli_value(cli, values, "json") && cli_value(cli, values, "csv"))
-        return cli_usage(cli, "--json and --csv exclude each other");
     return cli_end(cli, compress(cli, values, arguments[0], path));
 }
 

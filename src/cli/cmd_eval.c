@@ -1,5 +1,4 @@
 #include "base/fail.h"
-#include "base/parse.h"
 #include "base/text.h"
 #include "cli/common/common.h"
 #include "cli/print/print.h"
@@ -26,42 +25,23 @@ struct eval_job {
 
 /* ---- what was asked for ---- */
 
-static enum vbs_status read_split(struct cli *cli, const char *word, enum vbs_split *split)
-{
-    *split = VBS_SPLIT_TEST;
-    if (!word)
-        return VBS_OK;
-    for (int s = 0; s < VBS_N_SPLITS; s++)
-        if (strcmp(word, vbs_split_word((enum vbs_split)s)) == 0) {
-            *split = (enum vbs_split)s;
-            return VBS_OK;
-        }
-    return vbs_fail(&cli->ctx, VBS_USAGE, "--split '%.40s' is none of train, validation and test",
-                    word);
-}
-
-/* Reads a whole number of at least 1; 0 where the option is not given. */
-static enum vbs_status read_number(const struct eval_job *job, const char *option, int64_t most,
-                                   int64_t *number)
-{
-    const char *value = cli_value(job->cli, job->values, option);
-    char what[32];
-
-    *number = 0;
-    snprintf(what, sizeof what, "--%s", option);
-    return value ? vbs_parse_int(&job->cli->ctx, what, value, 1, most, number) : VBS_OK;
-}
-
 static enum vbs_status read_options(const struct eval_job *job, enum vbs_split *split,
                                     struct vbs_data_options *data, struct vbs_eval_options *options)
 {
-    int64_t batch, threads;
+#define WORD(name, word) word,
+    static const char *const SPLITS[] = {VBS_SPLIT_LIST(WORD)};
+#undef WORD
+    struct cli *cli = job->cli;
+    int64_t batch = 0, threads = 0;
+    int chosen = VBS_SPLIT_TEST;
 
-    VBS_TRY(read_split(job->cli, cli_value(job->cli, job->values, "split"), split));
-    VBS_TRY(read_number(job, "validation", VBS_DATA_MAX_IMAGES, &data->n_validation));
-    VBS_TRY(read_number(job, "limit", VBS_DATA_MAX_IMAGES, &options->limit));
-    VBS_TRY(read_number(job, "batch", VBS_MAX_BATCH, &batch));
-    VBS_TRY(read_number(job, "threads", 1024, &threads));
+    VBS_TRY(cli_read_word(cli, job->values, "split", SPLITS, VBS_N_SPLITS, &chosen));
+    VBS_TRY(cli_read_whole(cli, job->values, "validation", 1, VBS_DATA_MAX_IMAGES,
+                           &data->n_validation));
+    VBS_TRY(cli_read_whole(cli, job->values, "limit", 1, VBS_DATA_MAX_IMAGES, &options->limit));
+    VBS_TRY(cli_read_whole(cli, job->values, "batch", 1, VBS_MAX_BATCH, &batch));
+    VBS_TRY(cli_read_whole(cli, job->values, "threads", 1, 1024, &threads));
+    *split = (enum vbs_split)chosen;
     options->batch = (int)batch;
     options->threads = (int)threads;
     return VBS_OK;
@@ -371,16 +351,15 @@ static int run_eval(struct cli *cli, const char *const *values, int n_arguments,
                     const char *const *arguments)
 {
     struct eval_job job = {.cli = cli, .values = values};
+    int code = cli_check_model(cli, values, n_arguments);
     enum vbs_status status;
 
-    if (n_arguments != 1)
-        return cli_usage(cli, "needs one MODEL");
+    if (code != 0)
+        return code;
     job.model = arguments[0];
     job.folder = cli_value(cli, values, "data");
     if (!job.folder)
         return cli_usage(cli, "needs --data DIR");
-    if (cli_value(cli, values, "json") && cli_value(cli, values, "csv"))
-        return cli_usage(cli, "--json and --csv exclude each other");
     status = evaluate(&job);
     vbs_score_clear(&job.score);
     vbs_dataset_free(job.dataset);

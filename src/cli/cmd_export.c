@@ -33,9 +33,10 @@ static int run_export(struct cli *cli, const char *const *values, int n_argument
                       const char *const *arguments)
 {
     const char *path = cli_value(cli, values, "output");
+    int code = cli_check_model(cli, values, n_arguments);
 
-    if (n_arguments != 1)
-        return cli_usage(cli, "needs one MODEL");
+    if (code != 0)
+        return code;
     if (!path)
         return cli_usage(cli, "needs -o FILE.onnx");
     return cli_end(cli, export_network(cli, values, arguments[0], path));

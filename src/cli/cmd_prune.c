@@ -28,45 +28,26 @@ struct prune_job {
 
 /* ---- options ---- */
 
-static enum vbs_status read_number(const struct prune_job *job, const char *option, int64_t low,
-                                   int64_t high, int64_t *number)
-{
-    const char *value = cli_value(job->cli, job->values, option);
-    char what[32];
-
-    snprintf(what, sizeof what, "--%s", option);
-    return value ? vbs_parse_int(&job->cli->ctx, what, value, low, high, number) : VBS_OK;
-}
-
-static enum vbs_status read_ranking(struct prune_job *job)
-{
-    const char *value = cli_value(job->cli, job->values, "by");
-
-    if (!value)
-        return VBS_OK;
-    for (int r = 0; r < VBS_N_PRUNE_RANKINGS; r++)
-        if (strcmp(value, vbs_prune_ranking_word((enum vbs_prune_ranking)r)) == 0) {
-            job->options.ranking = (enum vbs_prune_ranking)r;
-            return VBS_OK;
-        }
-    return vbs_fail(&job->cli->ctx, VBS_USAGE, "--by '%.40s' is none of l1, l2, random and taylor",
-                    value);
-}
-
 static enum vbs_status read_options(struct prune_job *job)
 {
-    struct vbs_ctx *ctx = &job->cli->ctx;
+#define WORD(name, word) word,
+    static const char *const RANKINGS[] = {VBS_PRUNE_RANKING_LIST(WORD)};
+#undef WORD
+    struct cli *cli = job->cli;
+    struct vbs_ctx *ctx = &cli->ctx;
     int64_t seed = 1, images = 0, threads = 0;
+    int ranking = 0;
     bool taylor;
 
-    VBS_TRY(read_ranking(job));
+    VBS_TRY(cli_read_word(cli, job->values, "by", RANKINGS, VBS_N_PRUNE_RANKINGS, &ranking));
+    job->options.ranking = (enum vbs_prune_ranking)ranking;
     taylor = job->options.ranking == VBS_PRUNE_TAYLOR;
-    VBS_TRY(read_number(job, "seed", 0, INT64_MAX, &seed));
-    VBS_TRY(read_number(job, "images", 1, VBS_DATA_MAX_IMAGES, &images));
-    VBS_TRY(read_number(job, "threads", 1, 1024, &threads));
-    VBS_TRY(read_number(job, "round", 1, VBS_MAX_DIM, &job->step));
+    VBS_TRY(cli_read_whole(cli, job->values, "seed", 0, INT64_MAX, &seed));
+    VBS_TRY(cli_read_whole(cli, job->values, "images", 1, VBS_DATA_MAX_IMAGES, &images));
+    VBS_TRY(cli_read_whole(cli, job->values, "threads", 1, 1024, &threads));
+    VBS_TRY(cli_read_whole(cli, job->values, "round", 1, VBS_MAX_DIM, &job->step));
     job->block = vbs_prune_block();
-    VBS_TRY(read_number(job, "block", 1, VBS_MAX_DIM, &job->block));
+    VBS_TRY(cli_read_whole(cli, job->values, "block", 1, VBS_MAX_DIM, &job->block));
     if (taylor && !job->folder)
         return vbs_fail(ctx, VBS_USAGE, "--by taylor needs --data DIR");
     if (!taylor && (job->folder || images > 0))
@@ -249,10 +230,11 @@ static int run_prune(struct cli *cli, const char *const *values, int n_arguments
     struct prune_job job = {.cli = cli, .values = values};
     bool list = cli_value(cli, values, "list");
     bool chosen = cli_value(cli, values, "prune") || cli_value(cli, values, "keep");
+    int code = cli_check_model(cli, values, n_arguments);
     enum vbs_status status;
 
-    if (n_arguments != 1)
-        return cli_usage(cli, "needs one MODEL");
+    if (code != 0)
+        return code;
     job.model = arguments[0];
     job.path = cli_value(cli, values, "output");
     job.folder = cli_value(cli, values, "data");
@@ -263,8 +245,6 @@ static int run_prune(struct cli *cli, const char *const *values, int n_arguments
         return cli_usage(cli, "needs --prune LIST or --keep LIST; --list shows the groups");
     if (!list && !job.path)
         return cli_usage(cli, "needs -o FILE.onnx");
-    if (cli_value(cli, values, "json") && cli_value(cli, values, "csv"))
-        return cli_usage(cli, "--json and --csv exclude each other");
     status = prune(&job);
     free(job.keep);
     free(job.chosen);

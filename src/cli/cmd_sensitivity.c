@@ -1,6 +1,5 @@
 #include "base/clock.h"
 #include "base/fail.h"
-#include "base/parse.h"
 #include "base/text.h"
 #include "cli/common/common.h"
 #include "cli/print/print.h"
@@ -41,41 +40,6 @@ struct sensitivity_job {
 
 /* ---- options ---- */
 
-/* Reads a whole number; *number stays where the option is not given. */
-static enum vbs_status read_whole(const struct sensitivity_job *job, const char *option,
-                                  int64_t low, int64_t high, int64_t *number)
-{
-    const char *value = cli_value(job->cli, job->values, option);
-    char what[32];
-
-    snprintf(what, sizeof what, "--%s", option);
-    return value ? vbs_parse_int(&job->cli->ctx, what, value, low, high, number) : VBS_OK;
-}
-
-static enum vbs_status read_real(const struct sensitivity_job *job, const char *option,
-                                 double *number)
-{
-    const char *value = cli_value(job->cli, job->values, option);
-    char what[32];
-
-    snprintf(what, sizeof what, "--%s", option);
-    return value ? cli_parse_from_0(&job->cli->ctx, what, value, "", number) : VBS_OK;
-}
-
-static enum vbs_status read_ranking(struct sensitivity_job *job)
-{
-    const char *value = cli_value(job->cli, job->values, "by");
-
-    for (int i = 0; value && i < VBS_N_PRUNE_RANKINGS; i++)
-        if (strcmp(value, vbs_prune_ranking_word((enum vbs_prune_ranking)i)) == 0) {
-            job->options.ranking = (enum vbs_prune_ranking)i;
-            return VBS_OK;
-        }
-    return value ? vbs_fail(&job->cli->ctx, VBS_USAGE,
-                            "--by '%.40s' is none of l1, l2, random and taylor", value)
-                 : VBS_OK;
-}
-
 /* Adds a share to the list. */
 static enum vbs_status add_share(struct vbs_ctx *ctx, const char *item, void *self)
 {
@@ -93,29 +57,35 @@ static enum vbs_status add_share(struct vbs_ctx *ctx, const char *item, void *se
 
 static enum vbs_status read_options(struct sensitivity_job *job)
 {
+#define WORD(name, word) word,
+    static const char *const RANKINGS[] = {VBS_PRUNE_RANKING_LIST(WORD)};
+#undef WORD
+    struct cli *cli = job->cli;
     struct vbs_sensitivity_options *o = &job->options;
-    const char *shares = cli_value(job->cli, job->values, "shares");
+    const char *shares = cli_value(cli, job->values, "shares");
     int64_t epochs = 0, batch = 0, threads = 0, shift = 0, seed = 1;
+    int ranking = 0;
     double fall = 1;
 
     o->struct_size = sizeof *o;
     job->block = VBS_PRUNE_STEP;
-    VBS_TRY(read_whole(job, "epochs", 0, 1000000, &epochs));
-    VBS_TRY(read_whole(job, "batch", 1, VBS_MAX_BATCH, &batch));
-    VBS_TRY(read_whole(job, "threads", 1, 1024, &threads));
-    VBS_TRY(read_whole(job, "shift", 0, 4096, &shift));
-    VBS_TRY(read_whole(job, "seed", 0, INT64_MAX, &seed));
-    VBS_TRY(read_whole(job, "limit", 1, VBS_DATA_MAX_IMAGES, &o->limit));
-    VBS_TRY(read_whole(job, "round", 1, 65536, &job->block));
-    VBS_TRY(read_real(job, "rate", &o->rate));
-    VBS_TRY(read_real(job, "fall", &fall));
-    VBS_TRY(read_ranking(job));
+    VBS_TRY(cli_read_whole(cli, job->values, "epochs", 0, 1000000, &epochs));
+    VBS_TRY(cli_read_whole(cli, job->values, "batch", 1, VBS_MAX_BATCH, &batch));
+    VBS_TRY(cli_read_whole(cli, job->values, "threads", 1, 1024, &threads));
+    VBS_TRY(cli_read_whole(cli, job->values, "shift", 0, 4096, &shift));
+    VBS_TRY(cli_read_whole(cli, job->values, "seed", 0, INT64_MAX, &seed));
+    VBS_TRY(cli_read_whole(cli, job->values, "limit", 1, VBS_DATA_MAX_IMAGES, &o->limit));
+    VBS_TRY(cli_read_whole(cli, job->values, "round", 1, 65536, &job->block));
+    VBS_TRY(cli_read_from_0(cli, job->values, "rate", &o->rate));
+    VBS_TRY(cli_read_from_0(cli, job->values, "fall", &fall));
+    VBS_TRY(cli_read_word(cli, job->values, "by", RANKINGS, VBS_N_PRUNE_RANKINGS, &ranking));
     if (fall > 100)
         return vbs_fail(&job->cli->ctx, VBS_USAGE, "--fall %g is more than 100 points", fall);
     if (cli_is_empty_list(shares))
         return vbs_fail(&job->cli->ctx, VBS_USAGE, "--shares has no number");
     VBS_TRY(cli_for_each(&job->cli->ctx, shares ? shares : DEFAULT_SHARES, add_share, job));
     job->fall = fall / 100;
+    o->ranking = (enum vbs_prune_ranking)ranking;
     o->epochs = (int)epochs;
     o->batch = (int)batch;
     o->threads = (int)threads;
@@ -162,7 +132,8 @@ static enum vbs_status open_all(struct sensitivity_job *job)
     struct vbs_data_options data = {.struct_size = sizeof data};
     struct vbs_ctx *ctx = &job->cli->ctx;
 
-    VBS_TRY(read_whole(job, "validation", 1, VBS_DATA_MAX_IMAGES, &data.n_validation));
+    VBS_TRY(cli_read_whole(job->cli, job->values, "validation", 1, VBS_DATA_MAX_IMAGES,
+                           &data.n_validation));
     VBS_TRY(cli_load_network(job->cli, job->values, job->model, &job->network));
     VBS_TRY(vbs_dataset_open(ctx, job->folder, VBS_SPLIT_VALIDATION, &data, &job->validation));
     if (job->options.epochs > 0 || job->options.ranking == VBS_PRUNE_TAYLOR)
@@ -487,19 +458,14 @@ static int run_sensitivity(struct cli *cli, const char *const *values, int n_arg
 {
     struct sensitivity_job job = {.cli = cli, .values = values, .points = {.descriptor = -1}};
     enum vbs_status status = cli_check_pictures(cli, "plot", cli_value(cli, values, "plot"));
-    int n_forms = 0;
+    int code = cli_check_model(cli, values, n_arguments);
 
-    if (n_arguments != 1)
-        return cli_usage(cli, "needs one MODEL");
+    if (code != 0)
+        return code;
     job.model = arguments[0];
     job.folder = cli_value(cli, values, "data");
     if (!job.folder)
         return cli_usage(cli, "needs --data DIR");
-    n_forms += cli_value(cli, values, "json") ? 1 : 0;
-    n_forms += cli_value(cli, values, "csv") ? 1 : 0;
-    n_forms += cli_value(cli, values, "toml") ? 1 : 0;
-    if (n_forms > 1)
-        return cli_usage(cli, "--json, --csv and --toml exclude each other");
     if (status == VBS_OK)
         status = run(&job);
     points_clear(&job.points);

@@ -32,13 +32,9 @@ struct train_job {
 static enum vbs_status read_number(const struct train_job *job, const char *option, int64_t low,
                                    int64_t high, int *number)
 {
-    const char *value = cli_value(job->cli, job->values, option);
     int64_t read = *number;
-    char what[32];
 
-    snprintf(what, sizeof what, "--%s", option);
-    if (value)
-        VBS_TRY(vbs_parse_int(&job->cli->ctx, what, value, low, high, &read));
+    VBS_TRY(cli_read_whole(job->cli, job->values, option, low, high, &read));
     *number = (int)read;
     return VBS_OK;
 }
@@ -47,65 +43,25 @@ static enum vbs_status read_number(const struct train_job *job, const char *opti
 static enum vbs_status read_real(const struct train_job *job, const char *option, double zero,
                                  double *number)
 {
-    const char *value = cli_value(job->cli, job->values, option);
-    char what[32];
-
-    snprintf(what, sizeof what, "--%s", option);
-    if (!value)
-        return VBS_OK;
-    VBS_TRY(cli_parse_from_0(&job->cli->ctx, what, value, "", number));
-    if (*number == 0)
+    VBS_TRY(cli_read_from_0(job->cli, job->values, option, number));
+    if (*number == 0 && cli_value(job->cli, job->values, option))
         *number = zero;
     return VBS_OK;
 }
 
-/* Reads one of n words; word gives them by number. */
-static enum vbs_status read_word(const struct train_job *job, const char *option,
-                                 const char *(*word)(int i), int n, int *number)
-{
-    const char *value = cli_value(job->cli, job->values, option);
-    struct vbs_text all = {0};
-    enum vbs_status status;
-
-    if (!value)
-        return VBS_OK;
-    for (int i = 0; i < n; i++) {
-        if (strcmp(value, word(i)) == 0) {
-            *number = i;
-            vbs_text_clear(&all);
-            return VBS_OK;
-        }
-        vbs_text_addf(&all, "%s%s", i == 0 ? "" : i < n - 1 ? ", " : " and ", word(i));
-    }
-    status = all.failed ? vbs_no_memory(&job->cli->ctx)
-                        : vbs_fail(&job->cli->ctx, VBS_USAGE, "--%s '%.40s' is none of %s", option,
-                                   value, all.data);
-    vbs_text_clear(&all);
-    return status;
-}
-
-static const char *optimiser_word(int i)
-{
-    return vbs_optimiser_word((enum vbs_optimiser)i);
-}
-
-static const char *rate_word(int i)
-{
-    return vbs_rate_word((enum vbs_rate_course)i);
-}
-
-static const char *initialisation_word(int i)
-{
-    return vbs_initialisation_word((enum vbs_initialisation)i);
-}
-
 static enum vbs_status read_words(struct train_job *job)
 {
+#define WORD(name, word) word,
+    static const char *const OPTIMISERS[] = {VBS_OPTIMISER_LIST(WORD)};
+    static const char *const COURSES[] = {VBS_RATE_LIST(WORD)};
+    static const char *const WAYS[] = {VBS_INITIALISATION_LIST(WORD)};
+#undef WORD
+    const char *const *values = job->values;
     int optimiser = 0, course = 0, initialisation = 0;
 
-    VBS_TRY(read_word(job, "optimiser", optimiser_word, VBS_N_OPTIMISERS, &optimiser));
-    VBS_TRY(read_word(job, "schedule", rate_word, VBS_N_RATES, &course));
-    VBS_TRY(read_word(job, "init", initialisation_word, VBS_N_INITIALISATIONS, &initialisation));
+    VBS_TRY(cli_read_word(job->cli, values, "optimiser", OPTIMISERS, VBS_N_OPTIMISERS, &optimiser));
+    VBS_TRY(cli_read_word(job->cli, values, "schedule", COURSES, VBS_N_RATES, &course));
+    VBS_TRY(cli_read_word(job->cli, values, "init", WAYS, VBS_N_INITIALISATIONS, &initialisation));
     job->options.optimiser = (enum vbs_optimiser)optimiser;
     job->options.course = (enum vbs_rate_course)course;
     job->options.initialisation = (enum vbs_initialisation)initialisation;
@@ -115,15 +71,13 @@ static enum vbs_status read_words(struct train_job *job)
 static enum vbs_status read_options(struct train_job *job)
 {
     struct vbs_train_options *o = &job->options;
-    const char *seed = cli_value(job->cli, job->values, "seed");
     int64_t number = 1;
 
     VBS_TRY(read_number(job, "epochs", 1, 1000000, &o->epochs));
     VBS_TRY(read_number(job, "batch", 1, VBS_MAX_BATCH, &o->batch));
     VBS_TRY(read_number(job, "threads", 1, 1024, &o->threads));
     VBS_TRY(read_number(job, "shift", 0, 4096, &o->max_shift));
-    if (seed)
-        VBS_TRY(vbs_parse_int(&job->cli->ctx, "--seed", seed, 0, INT64_MAX, &number));
+    VBS_TRY(cli_read_whole(job->cli, job->values, "seed", 0, INT64_MAX, &number));
     o->seed = (uint64_t)number;
     VBS_TRY(read_words(job));
     VBS_TRY(read_real(job, "rate", 0, &o->rate));
@@ -293,20 +247,18 @@ static int run_train(struct cli *cli, const char *const *values, int n_arguments
                      const char *const *arguments)
 {
     struct train_job job = {.cli = cli, .values = values};
-    bool json = cli_value(cli, values, "json"), csv = cli_value(cli, values, "csv");
+    int code = cli_check_model(cli, values, n_arguments);
     enum vbs_status status;
 
-    if (n_arguments != 1)
-        return cli_usage(cli, "needs one MODEL");
+    if (code != 0)
+        return code;
     job.model = arguments[0];
     job.folder = cli_value(cli, values, "data");
     job.path = cli_value(cli, values, "output");
-    job.table = !json && !csv;
+    job.table = !cli_value(cli, values, "json") && !cli_value(cli, values, "csv");
     job.options.struct_size = sizeof job.options;
     if (!job.folder || !cli_value(cli, values, "epochs"))
         return cli_usage(cli, "needs --data DIR and --epochs N");
-    if (json && csv)
-        return cli_usage(cli, "--json and --csv exclude each other");
     status = train(&job);
     free(job.epochs);
     vbs_dataset_free(job.images);

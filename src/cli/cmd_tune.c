@@ -46,31 +46,17 @@ static enum vbs_status make_folder(struct cli *cli, char **folder)
     return VBS_OK;
 }
 
-static enum vbs_status read_role(struct cli *cli, const char *word, enum vbs_study_role *role)
-{
-    *role = VBS_STUDY_ALL;
-    if (!word)
-        return VBS_OK;
-    if (strcmp(word, "train") == 0)
-        *role = VBS_STUDY_TRAIN;
-    else if (strcmp(word, "measure") == 0)
-        *role = VBS_STUDY_MEASURE;
-    else
-        return vbs_fail(&cli->ctx, VBS_USAGE, "--only '%.40s' is neither train nor measure", word);
-    return VBS_OK;
-}
-
 static enum vbs_status read_options(const char *const *values, struct cli_tuning *tuning)
 {
     struct cli *cli = tuning->cli;
-    const char *jobs = cli_value(cli, values, "jobs"), *threads = cli_value(cli, values, "threads");
+    static const char *const ROLES[] = {"all", "train", "measure"}; /* of enum vbs_study_role */
+    int role = VBS_STUDY_ALL - 1;
     int64_t n_jobs = 1, n_threads = 0, processors = sysconf(_SC_NPROCESSORS_ONLN);
 
-    if (jobs)
-        VBS_TRY(vbs_parse_int(&cli->ctx, "--jobs", jobs, 1, 1024, &n_jobs));
-    if (threads)
-        VBS_TRY(vbs_parse_int(&cli->ctx, "--threads", threads, 1, 1024, &n_threads));
-    VBS_TRY(read_role(cli, cli_value(cli, values, "only"), &tuning->role));
+    VBS_TRY(cli_read_whole(cli, values, "jobs", 1, 1024, &n_jobs));
+    VBS_TRY(cli_read_whole(cli, values, "threads", 1, 1024, &n_threads));
+    VBS_TRY(cli_read_word(cli, values, "only", ROLES + 1, 2, &role));
+    tuning->role = (enum vbs_study_role)(role + 1);
     if (n_jobs > 1 && tuning->role != VBS_STUDY_ALL)
         return vbs_fail(&cli->ctx, VBS_USAGE, "--jobs and --only exclude each other");
     if (n_jobs > 1 && n_threads == 0)
@@ -106,14 +92,12 @@ static enum vbs_status export_trial(struct cli *cli, const char *const *values,
                                     const struct vbs_study_results *results, const char *path)
 {
     const struct vbs_trial_list *list = vbs_study_trial_list(results);
-    const char *word = cli_value(cli, values, "trial");
     struct vbs_network *network = NULL;
     int64_t number = vbs_study_best(results);
     const char *file = NULL;
     enum vbs_status status;
 
-    if (word)
-        VBS_TRY(vbs_parse_int(&cli->ctx, "--trial", word, 0, INT32_MAX, &number));
+    VBS_TRY(cli_read_whole(cli, values, "trial", 0, INT32_MAX, &number));
     if (number < 0)
         return vbs_fail(&cli->ctx, VBS_INFEASIBLE, "no trial is complete and accurate enough");
     for (int i = 0; i < list->n_trials; i++)

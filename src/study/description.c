@@ -7,6 +7,7 @@
 
 #include "base/fail.h"
 #include "base/json.h"
+#include "base/parse.h"
 #include "base/toml.h"
 #include "vbslab/units.h"
 
@@ -17,15 +18,23 @@
 
 #define DEFAULT_HYBRID_WEIGHT 0.07 /* Tan et al., MnasNet, 2019, section 3.1 */
 
-/* ---- objectives ---- */
+/* ---- words ---- */
 
-#define OBJECTIVE_WORD(name, word, unit, sign) word,
-#define UNIT(name, word, unit, sign)           unit,
-#define SIGN(name, word, unit, sign)           sign,
-static const char *const objective_words[] = {STUDY_OBJECTIVE_LIST(OBJECTIVE_WORD)};
+#define WORD_OF(name, word)               word,
+#define OBJECTIVE(name, word, unit, sign) word,
+#define UNIT(name, word, unit, sign)      unit,
+#define SIGN(name, word, unit, sign)      sign,
+static const char *const objective_words[] = {STUDY_OBJECTIVE_LIST(OBJECTIVE) NULL};
 static const char *const objective_units[] = {STUDY_OBJECTIVE_LIST(UNIT)};
 static const int objective_signs[] = {STUDY_OBJECTIVE_LIST(SIGN)};
-#undef OBJECTIVE_WORD
+static const char *const sampler_words[] = {VBS_SAMPLER_LIST(WORD_OF) NULL};
+static const char *const ranking_words[] = {VBS_PRUNE_RANKING_LIST(WORD_OF) NULL};
+static const char *const optimiser_words[] = {VBS_OPTIMISER_LIST(WORD_OF) NULL};
+static const char *const schedule_words[] = {VBS_RATE_LIST(WORD_OF) NULL};
+static const char *const io_words[] = {"external", "resident", NULL};
+static const char *const weights_words[] = {"excluded", "included", NULL};
+#undef WORD_OF
+#undef OBJECTIVE
 #undef UNIT
 #undef SIGN
 
@@ -57,15 +66,6 @@ struct study_key {
     double low, high;         /* of numbers, both allowed */
     const char *const *words; /* ends with null */
 };
-
-#define WORD_OF(name, word) word,
-static const char *const sampler_words[] = {VBS_SAMPLER_LIST(WORD_OF) NULL};
-static const char *const ranking_words[] = {VBS_PRUNE_RANKING_LIST(WORD_OF) NULL};
-static const char *const optimiser_words[] = {VBS_OPTIMISER_LIST(WORD_OF) NULL};
-static const char *const schedule_words[] = {VBS_RATE_LIST(WORD_OF) NULL};
-#undef WORD_OF
-static const char *const io_words[] = {"external", "resident", NULL};
-static const char *const weights_words[] = {"excluded", "included", NULL};
 
 #define AT(member)   offsetof(struct vbs_study, member)
 #define OF(member)   offsetof(struct study_parameter, member)
@@ -126,6 +126,7 @@ static const struct study_key PARAMETER_KEYS[] = {
     {"step", REAL, OF(step), ABOVE_0(1), NULL},
 };
 
+#define MAX_KEYS     64 /* of a table */
 #define COUNT(array) ((int)(sizeof(array) / sizeof((array)[0])))
 
 /* A table that is being read. */
@@ -149,19 +150,6 @@ static const struct study_key *find_key(const struct study_table *table, const c
         if (strcmp(table->keys[i].name, name) == 0)
             return &table->keys[i];
     return NULL;
-}
-
-static enum vbs_status fail_unknown(const struct study_table *table, const char *name)
-{
-    const char *names[64], *near;
-
-    for (int i = 0; i < table->n_keys; i++)
-        names[i] = table->keys[i].name;
-    near = vbs_nearest_name(name, names, table->n_keys);
-    if (near)
-        return vbs_fail_at(table->ctx, VBS_USAGE, table->place,
-                           "there is no key '%.60s'; did you mean '%s'?", name, near);
-    return vbs_fail_at(table->ctx, VBS_USAGE, table->place, "there is no key '%.60s'", name);
 }
 
 static enum vbs_status copy_text(const struct study_table *table, const char *key,
@@ -191,34 +179,19 @@ static enum vbs_status read_number(const struct study_table *table, const struct
     return wrong(table, key->name, what);
 }
 
-static enum vbs_status read_word(const struct study_table *table, const struct study_key *key,
-                                 const json_t *value, int *number)
+/* Finds a text among words, the last of which is followed by null. */
+static enum vbs_status find_word(const struct study_table *table, const char *key,
+                                 const char *const *words, const json_t *value, int *number)
 {
-    const char *word = json_string_value(value), *near;
-    struct vbs_text all = {0};
-    enum vbs_status status;
+    char what[200];
     int n = 0;
 
-    for (; key->words[n]; n++) {
-        if (word && strcmp(word, key->words[n]) == 0) {
-            *number = n;
-            vbs_text_clear(&all);
-            return VBS_OK;
-        }
-        vbs_text_addf(&all, "%s%s",
-                      n == 0              ? ""
-                      : key->words[n + 1] ? ", "
-                                          : " and ",
-                      key->words[n]);
-    }
-    near = word ? vbs_nearest_name(word, key->words, n) : NULL;
-    status = all.failed ? vbs_no_memory(table->ctx)
-                        : vbs_fail_at(table->ctx, VBS_USAGE, table->place,
-                                      "%s '%.40s' is none of %s%s%s%s", key->name, word ? word : "",
-                                      all.data, near ? "; did you mean '" : "", near ? near : "",
-                                      near ? "'?" : "");
-    vbs_text_clear(&all);
-    return status;
+    if (!json_is_string(value))
+        return wrong(table, key, "is not a text");
+    while (words[n])
+        n++;
+    snprintf(what, sizeof what, "%s: %s", table->place, key);
+    return vbs_parse_word(table->ctx, what, json_string_value(value), words, n, number);
 }
 
 /* Sets the member of a key. */
@@ -247,7 +220,7 @@ static enum vbs_status set(const struct study_table *table, const struct study_k
             return wrong(table, key->name, "is not a size, such as \"20MiB\" or a number of bytes");
         return VBS_OK;
     case WORD:
-        return read_word(table, key, value, member);
+        return find_word(table, key->name, key->words, value, member);
     case SWITCH:
         if (!json_is_boolean(value))
             return wrong(table, key->name, "is neither true nor false");
@@ -258,23 +231,28 @@ static enum vbs_status set(const struct study_table *table, const struct study_k
     }
 }
 
-static enum vbs_status read_keys(const struct study_table *table, const json_t *object)
+/* Refuses keys that are in no list, as a wrong use. */
+static enum vbs_status check_keys(struct vbs_ctx *ctx, const char *place, json_t *object,
+                                  const char *const *names, int n_names)
 {
-    const char *name;
-    const json_t *value;
-    json_t *open = json_incref((json_t *)(uintptr_t)object);
-    enum vbs_status status = VBS_OK;
+    enum vbs_status status = vbs_json_check_keys(ctx, place, object, names, n_names);
 
-    json_object_foreach(open, name, value)
+    return status == VBS_FORMAT ? vbs_fail(ctx, VBS_USAGE, "%s", vbs_detail(ctx)) : status;
+}
+
+static enum vbs_status read_keys(const struct study_table *table, json_t *object)
+{
+    const char *names[MAX_KEYS], *name;
+    json_t *value;
+
+    for (int i = 0; i < table->n_keys; i++)
+        names[i] = table->keys[i].name;
+    VBS_TRY(check_keys(table->ctx, table->place, object, names, table->n_keys));
+    json_object_foreach(object, name, value)
     {
-        const struct study_key *key = find_key(table, name);
-
-        status = key ? set(table, key, value) : fail_unknown(table, name);
-        if (status != VBS_OK)
-            break;
+        VBS_TRY(set(table, find_key(table, name), value));
     }
-    json_decref(open);
-    return status;
+    return VBS_OK;
 }
 
 /* ---- what has a form of its own ---- */
@@ -282,25 +260,14 @@ static enum vbs_status read_keys(const struct study_table *table, const json_t *
 static enum vbs_status read_objective(const struct study_table *table, const json_t *value)
 {
     struct vbs_study *study = table->study;
-    const char *near;
+    int objective;
 
-    for (int i = 0; json_is_string(value) && i < STUDY_N_OBJECTIVES; i++) {
-        if (strcmp(json_string_value(value), objective_words[i]) != 0)
-            continue;
-        for (int j = 0; j < study->n_objectives; j++)
-            if (study->objectives[j] == (enum study_objective)i)
-                return wrong(table, "objective", "names one objective twice");
-        study->objectives[study->n_objectives++] = (enum study_objective)i;
-        return VBS_OK;
-    }
-    if (!json_is_string(value))
-        return wrong(table, "objective", "is neither a text nor a list of texts");
-    near = vbs_nearest_name(json_string_value(value), objective_words, STUDY_N_OBJECTIVES);
-    return vbs_fail_at(
-        table->ctx, VBS_USAGE, table->place,
-        "objective '%.40s' is none of throughput, latency, accuracy and hybrid%s%s%s",
-        json_string_value(value), near ? "; did you mean '" : "", near ? near : "",
-        near ? "'?" : "");
+    VBS_TRY(find_word(table, "objective", objective_words, value, &objective));
+    for (int i = 0; i < study->n_objectives; i++)
+        if (study->objectives[i] == (enum study_objective)objective)
+            return wrong(table, "objective", "names one objective twice");
+    study->objectives[study->n_objectives++] = (enum study_objective)objective;
+    return VBS_OK;
 }
 
 static enum vbs_status read_objectives(const struct study_table *table, const json_t *value)
@@ -342,7 +309,7 @@ static enum vbs_status read_groups(const struct study_table *table, const json_t
 }
 
 static enum vbs_status read_parameter(struct vbs_ctx *ctx, struct vbs_study *study, int i,
-                                      const json_t *object)
+                                      json_t *object)
 {
     char place[160];
     struct study_parameter *parameter = &study->parameters[i];
@@ -366,8 +333,7 @@ static enum vbs_status read_parameter(struct vbs_ctx *ctx, struct vbs_study *stu
     return VBS_OK;
 }
 
-static enum vbs_status read_parameters(struct vbs_ctx *ctx, struct vbs_study *study,
-                                       const json_t *array)
+static enum vbs_status read_parameters(struct vbs_ctx *ctx, struct vbs_study *study, json_t *array)
 {
     if (!json_is_array(array) || json_array_size(array) == 0)
         return vbs_fail_at(ctx, VBS_USAGE, study->path, "there is no [[parameter]]");
@@ -422,6 +388,7 @@ static enum vbs_status check(const struct study_table *table)
 
 static enum vbs_status read_root(struct vbs_ctx *ctx, struct vbs_study *study, json_t *root)
 {
+    static const char *const TABLES[] = {"study", "parameter"};
     char place[140];
     const struct study_table table = {.ctx = ctx,
                                       .study = study,
@@ -430,15 +397,8 @@ static enum vbs_status read_root(struct vbs_ctx *ctx, struct vbs_study *study, j
                                       .n_keys = COUNT(STUDY_KEYS),
                                       .target = study};
     json_t *own = json_object_get(root, "study");
-    const char *name;
-    json_t *value;
 
-    json_object_foreach(root, name, value) if (
-        strcmp(name, "study") != 0 &&
-        strcmp(name, "parameter") !=
-            0) return vbs_fail_at(ctx, VBS_USAGE, study->path,
-                                  "there is no table '%.60s', only [study] and [[parameter]]",
-                                  name);
+    VBS_TRY(check_keys(ctx, study->path, root, TABLES, COUNT(TABLES)));
     snprintf(place, sizeof place, "%.100s: [study]", study->path);
     if (!json_is_object(own))
         return vbs_fail_at(ctx, VBS_USAGE, study->path, "there is no table [study]");

@@ -3,6 +3,7 @@
 #include "study/study.h"
 
 #include "base/fail.h"
+#include "base/parse.h"
 #include "report/plot/plot.h"
 
 #include <math.h>
@@ -474,18 +475,11 @@ static const char *const plot_words[] = {VBS_STUDY_PLOT_LIST(WORD)};
 enum vbs_status vbs_study_plot_find(struct vbs_ctx *ctx, const char *word,
                                     enum vbs_study_plot *plot)
 {
-    const char *near;
+    int found;
 
-    for (int i = 0; i < VBS_N_STUDY_PLOTS; i++)
-        if (strcmp(word, plot_words[i]) == 0) {
-            *plot = (enum vbs_study_plot)i;
-            return VBS_OK;
-        }
-    near = vbs_nearest_name(word, plot_words, VBS_N_STUDY_PLOTS);
-    return vbs_fail(ctx, VBS_USAGE,
-                    "there is no picture '%.40s'; history, importance, parallel, slice, contour "
-                    "and pareto exist%s%s%s",
-                    word, near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+    VBS_TRY(vbs_parse_word(ctx, "picture", word, plot_words, VBS_N_STUDY_PLOTS, &found));
+    *plot = (enum vbs_study_plot)found;
+    return VBS_OK;
 }
 
 static void add_preamble(struct picture *p, enum vbs_study_plot plot,

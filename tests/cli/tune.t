@@ -167,7 +167,7 @@ refuses "a file that is not there" 1 "nothing.toml" nothing.toml
 refuses "a picture's file is needed" 2 "needs STUDY.toml and the picture's file" whole.toml --plot history
 refuses "an unknown picture" 2 "did you mean 'slice'?" --db store.sqlite whole.toml --plot slize x.svg
 study wrong 'memori = "1KiB"'
-refuses "an unknown key" 2 "wrong.toml: [study]: there is no key 'memori'; did you mean 'memory'?" wrong.toml
+refuses "an unknown key" 2 "wrong.toml: [study] has no key 'memori': did you mean 'memory'?" wrong.toml
 study wrong 'objective = "accurracy"'
 refuses "an unknown objective" 2 "did you mean 'accuracy'?" wrong.toml
 study wrong

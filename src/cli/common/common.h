@@ -8,6 +8,7 @@
  *   list.h      options whose value is a list with commas
  *   measuring.h measuring a network into the store
  *   number.h    numbers as people read and type them
+ *   option.h    values of options: numbers and words
  *   pin.h       threads bound to cores
  *   solving.h   options of planners, and infeasible answers
  */
@@ -21,6 +22,7 @@
 #include "cli/common/list.h"
 #include "cli/common/measuring.h"
 #include "cli/common/number.h"
+#include "cli/common/option.h"
 #include "cli/common/pin.h"
 #include "cli/common/solving.h"
 
