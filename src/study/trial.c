@@ -324,7 +324,7 @@ static enum vbs_status find_trained(struct carried *c, const char *training,
 {
     struct vbs_trial_list *list = NULL;
     const struct vbs_trial_record *trial = NULL;
-    enum vbs_status status;
+    enum vbs_status status = VBS_OK;
     int64_t study;
     int number = 0;
 
@@ -335,18 +335,14 @@ static enum vbs_status find_trained(struct carried *c, const char *training,
     for (int i = 0; i < list->n_trials; i++)
         if (list->trials[i].number == number)
             trial = &list->trials[i];
-    if (trial) {
-        results->accuracy = vbs_trial_number(trial, true, "accuracy");
-        results->loss = vbs_trial_number(trial, true, "loss");
-        results->reused = true;
+    if (trial)
         status = vbs_network_load(c->w->ctx, trial->file, NULL, trained);
-        if (status == VBS_NO_MEMORY) {
-            vbs_trial_list_free(list);
-            return status;
-        }
-    }
+    if (trial && status == VBS_OK)
+        *results = (struct trained_results){.accuracy = vbs_trial_number(trial, true, "accuracy"),
+                                            .loss = vbs_trial_number(trial, true, "loss"),
+                                            .reused = true};
     vbs_trial_list_free(list);
-    return VBS_OK;
+    return status == VBS_NO_MEMORY ? status : VBS_OK;
 }
 
 /* ---- from the first network to the trained one ---- */

@@ -118,8 +118,7 @@ accuracies() {
 }
 reused="SELECT count(*), sum(value) FROM study JOIN trial ON study = study.id JOIN trial_value ON trial = trial.id WHERE trial_value.name = 'reused' AND study.name ="
 [ "$(accuracies early)" = "$(accuracies late)" ] && [ "$(accuracies early | wc -l)" -eq 7 ] &&
-    [ "$(sqlite3 shared.sqlite "$reused 'early'")|$(sqlite3 shared.sqlite "$reused 'late'")" = "7|0.0|7|7.0" ] &&
-    cmp -s shared.sqlite-studies/early/trial-0003.onnx shared.sqlite-studies/late/trial-0003.onnx
+    [ "$(sqlite3 shared.sqlite "$reused 'early'")|$(sqlite3 shared.sqlite "$reused 'late'")" = "7|0.0|7|7.0" ]
 report $? "a study takes over what another one has trained"
 rm shared.sqlite-studies/early/trial-0002.onnx
 study last 'objective = "hybrid"' 'trials = 6' 'sampler = "grid"' 'training_seed = 5'
