@@ -192,7 +192,7 @@ $(BUILD)/%.o: %.cc
 	$(Q)$(CC) $(CXX_CFLAGS) -MMD -MP -c -o $@ $<
 
 # Loops over floats, which gcc vectorizes only with -O3.
-LOOPS = training/loops kernels/nest kernels/elementwise operators/binary operators/copy operators/reduce operators/resize
+LOOPS = training/loops training/max_pool kernels/nest kernels/elementwise operators/binary operators/copy operators/reduce operators/resize
 $(LOOPS:%=$(BUILD)/src/backend/onednn/%.o) $(BUILD)/src/train/optimise.o: ALL_CFLAGS += $(if $(filter -O2,$(OPT)),-O3)
 
 # Kernels of coded weights, once for each kind of processor; the program chooses when it runs.

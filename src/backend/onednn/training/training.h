@@ -7,8 +7,8 @@
  * overlap (lifetimes.c). A pass is one kernel (struct od_kernel) of steps on memory objects that
  * are made while the session opens; running it allocates nothing.
  *
- * Files, from the lowest: loops; parameters, graph, lifetimes, steps; weighted, window, norm,
- * pointwise; session.
+ * Files, from the lowest: loops, max_pool; parameters, graph, lifetimes, steps; weighted, window,
+ * norm, pointwise; session.
  */
 #ifndef VBS_BACKEND_ONEDNN_TRAINING_TRAINING_H
 #define VBS_BACKEND_ONEDNN_TRAINING_TRAINING_H
@@ -62,7 +62,8 @@ struct od_operator {
     float *batch_mean, *batch_variance; /* of the last training pass */
     int end_step[2]; /* of the forward passes OD_PASS_TRAIN and OD_PASS_INFER: the step behind its
                         last one */
-    dnnl_memory_t workspace; /* from the forward to the backward pass; null: none */
+    dnnl_memory_t workspace;            /* from the forward to the backward pass; null: none */
+    const struct od_max_pool *max_pool; /* of the training pass; null: the library's */
 };
 
 /* The layout of a trainable array. */
