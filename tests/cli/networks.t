@@ -1,6 +1,6 @@
 #!/bin/sh
 # The trained networks of db/networks, dense and with coded weights: each gets as many of a sample of
-# test images right as db/networks/networks.csv has it. VBSLAB: the program.
+# test images right as the tables of db/networks have it. VBSLAB: the program.
 . "$(dirname "$0")/lib.sh"
 
 networks=$ROOT/db/networks
@@ -23,7 +23,7 @@ right()
         END { if (k == 10 * n) print right }'
 }
 
-sed '/^#/d' "$networks/networks.csv" | sed 1d >rows
+sed '/^#/d; /^file,/d' "$networks"/*.csv >rows
 n_files=0
 while IFS=, read -r file network kind bytes all want; do
     n_files=$((n_files + 1))
