@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +14,8 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#define LONGEST_STOP_MS 500 /* to wait until a process has stopped */
 
 /* Appends a word as a shell would read it. */
 static void add_quoted(struct vbs_text *text, const char *word)
@@ -131,18 +134,25 @@ bool vbs_process_ended(struct vbs_process *process, int *exit_code)
            take_end(process, status, exit_code);
 }
 
+/* Gives whether a process has stopped or ended. Its end is left for vbs_process_ended. */
+static bool stands_still(const struct vbs_process *process)
+{
+    siginfo_t info = {0};
+
+    return waitid(P_PID, (id_t)process->pid, &info, WSTOPPED | WEXITED | WNOWAIT | WNOHANG) == 0 &&
+           info.si_pid != 0;
+}
+
 void vbs_process_stop(struct vbs_process *process)
 {
-    siginfo_t info;
-
     if (process->stopped)
         return;
     kill(-process->pid, SIGSTOP);
     process->stopped = true;
-    /* The end of a process that ends instead is left for vbs_process_ended. */
-    while (waitid(P_PID, (id_t)process->pid, &info, WSTOPPED | WEXITED | WNOWAIT) != 0 &&
-           errno == EINTR)
-        ;
+    /* A process that waits for its child to become another program (vfork) is not told to stop
+     * before that, and the child, which is stopped, does not become one. It computes nothing. */
+    for (int ms = 0; ms < LONGEST_STOP_MS && !stands_still(process); ms++)
+        poll(NULL, 0, 1);
 }
 
 void vbs_process_continue(struct vbs_process *process)
