@@ -154,12 +154,18 @@ enum vbs_status vbs_store_save(struct vbs_ctx *ctx, struct vbs_store *store,
     X(SAMPLES, "samples")                                                                          \
     /* profiles of one provenance, but for their notes, have different content; both are kept */   \
     X(PROVENANCE, "provenance")                                                                    \
-    /* an unfinished measurement was left in its store */                                          \
+    /* an unfinished measurement, or a trial, was left in its store */                             \
     X(UNFINISHED, "unfinished")                                                                    \
-    /* a profile was left in its store because it makes no valid profile */                        \
+    /* a profile, a study, a trial or times were left in their store, which no sound store has */  \
     X(DAMAGED, "damaged")                                                                          \
-    /* a study was left in its store */                                                            \
-    X(STUDY, "study")
+    /* a study was left in its store, because another one has its name */                          \
+    X(STUDY, "study")                                                                              \
+    /* the two stores have different kernel times of one geometry on one machine */                \
+    X(TIMES, "times")                                                                              \
+    /* trials of one study and number have ended with different results */                         \
+    X(TRIAL, "trial")                                                                              \
+    /* a trial came without its network */                                                         \
+    X(NETWORK, "network")
 
 #define VBS_MERGE_NOTE_ENUM(name, word) VBS_MERGE_##name,
 /* The kind of a note that a merge makes. */
@@ -172,7 +178,7 @@ const char *vbs_merge_note_word(enum vbs_merge_note_kind kind);
 /* What people should know of a merge. Texts are owned by the report, and none is null. */
 struct vbs_merge_note {
     enum vbs_merge_note_kind kind;
-    const char *name;  /* the tag, the study, else the model */
+    const char *name;  /* the tag, the study, the geometry (16 digits), else the model */
     const char *hash;  /* content of the profile that was kept, or that has the tag now; "": none */
     const char *other; /* content of the other profile; "": none, or the same */
     const char *text;  /* all of it in one line */
@@ -186,44 +192,68 @@ struct vbs_merge_report {
     int64_t n_improved; /* the store had with fewer samples or others, and has with the source's */
     int64_t n_samples;  /* samples that were copied */
     int64_t n_tags;     /* tags that were copied, or moved to another profile */
-    int64_t n_unfinished, n_damaged; /* profiles that were left in the source */
-    int64_t n_conflicts;             /* notes of the kinds TAG, SAMPLES and PROVENANCE */
+    int64_t n_unfinished; /* profiles that were left in the source */
+    int64_t n_damaged;    /* what is no sound profile, study, trial or times, and was left there */
+    int64_t n_conflicts;  /* notes of the kinds TAG, SAMPLES, PROVENANCE, STUDY, TIMES, TRIAL */
     int n_notes;
     const struct vbs_merge_note *notes;
+    int64_t n_timings;          /* kernel times of the source, by geometry */
+    int64_t n_timings_added;    /* of these, the store did not have */
+    int64_t n_timings_improved; /* the store had others, and has those of the source */
+    int64_t n_studies;          /* studies of the source that the store has now */
+    int64_t n_trials;           /* trials of these in the source */
+    int64_t n_trials_added, n_trials_improved; /* as above */
+    int64_t n_networks;                        /* networks of trials that were copied */
 };
 
 /* The options of vbs_store_merge. Begin with {.struct_size = sizeof(struct vbs_merge_options)}. */
 struct vbs_merge_options {
     size_t struct_size;
     struct vbs_progress progress;
+    /* Folders in which the networks of trials lie, in one folder for each study with its name: that
+     * of the source, and that of the store, which is made where it is needed. Null: trials are
+     * copied without their networks. */
+    const char *from_networks, *networks;
 };
 
 /*
- * Copies the complete profiles of the store at path from, with their samples and tags, into store.
- * This is one transaction: all of it or nothing is done, and other processes that write to store
- * wait meanwhile. The source is not changed: of a store that an earlier version wrote a temporary
- * copy is migrated, which SQLite keeps in the folder of temporary files. A source into which others
- * write is read as it was at the begin.
+ * Copies the complete profiles of the store at path from, with their samples and tags, its kernel
+ * times by geometry (timings.h) and its studies (trials.h) into store. This is one transaction: all
+ * of it or nothing is done, and other processes that write to store wait meanwhile. The source is
+ * not changed: of a store that an earlier version wrote a temporary copy is migrated, which SQLite
+ * keeps in the folder of temporary files. A source into which others write is read as it was at the
+ * begin.
  *
  * Profiles are the same where their content is (vbs_profile_hash). A merge that is repeated changes
- * nothing, and several merges into one store give the same profiles, samples and tags in any order;
- * only ids, and the choice between profiles of a model without a date or of the same second, follow
- * the order. For this, each difference between two stores is settled by a rule that does not depend
- * on it, and noted:
+ * nothing, and several merges into one store give the same profiles, samples, tags, times and ended
+ * trials in any order; only ids, the choice between profiles of a model without a date or of the
+ * same second, and which of two studies of one name is kept follow the order. For this, each
+ * difference between two stores is settled by a rule that does not depend on it, and noted:
  *
  * - Of one content, the samples that are more are kept (an imported profile has none), of equally
  *   many those with a network hash, then those with the greater SHA-256.
  * - A tag that names different profiles stays with the one measured last by its date, of one date
  *   with the greater content hash.
  * - Profiles of one provenance and different content are all kept.
+ * - Of kernel times of one geometry, batches, backend, library, device, build and threads those of
+ *   more runs are kept, of equally many those with the greater SHA-256.
+ * - A study is the same where its name, description, hash and build are, and its trials are united
+ *   by their numbers. A trial that has ended goes before one that runs, a complete one before an
+ *   infeasible one, and that before a failed one; else the greater SHA-256 decides, of parameters,
+ *   results, seed and reason. A study of which the store has another one with this name stays.
  *
  * Unfinished measurements stay where they are: their own store resumes them, and a second store
- * that did so too would measure the same twice. Studies and their kernel times (trials.h,
- * timings.h) stay, too.
+ * that did so too would measure the same twice. A trial on which a living process works stays in
+ * its store, and so do later ones that would leave a gap in the numbers; a trial of the store on
+ * which a living process works is left alone. Trials that have not ended and on which nobody works
+ * come over, to be gone on with.
+ *
+ * The networks of trials are copied before the transaction ends, each whole or not at all, under
+ * names with a hash of their content; nothing is replaced or removed.
  *
  * options may be null. Errors: those of vbs_store_open and, with the source's name, its damage;
- * VBS_STORE where the disk is full. O(profiles of the source), and linear in the rows and samples
- * that are copied.
+ * VBS_STORE where the disk is full; VBS_IO: a network cannot be read or written. O(profiles of the
+ * source), and linear in the rows and samples that are copied.
  */
 enum vbs_status vbs_store_merge(struct vbs_ctx *ctx, struct vbs_store *store, const char *from,
                                 const struct vbs_merge_options *options,

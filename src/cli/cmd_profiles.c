@@ -622,7 +622,7 @@ static const struct {
     {"show", 1, "'show' takes one profile: its id, its tag, a .csv file or a model's name"},
     {"export", 2, "'export' takes a profile and the .csv file to write, '-' for standard output"},
     {"import", 1, "'import' takes one .csv file, '-' for standard input"},
-    {"merge", N_ANY, "'merge' takes the stores whose profiles come into the store of --db"},
+    {"merge", N_ANY, "'merge' takes the stores whose contents come into the store of --db"},
     {"rm", N_ANY, "'rm' takes the ids or tags of the profiles to delete"},
     {"tag", 2, "'tag' takes the id of a profile, or a tag that it has, and the tag to give to it"},
     {"untag", 1, "'untag' takes the tag to take away"},

@@ -15,9 +15,11 @@
 /* Gives the folder of the study's networks, beside the store: STORE-studies/NAME. */
 static char *folder_of(const struct cli *cli, const struct vbs_study *study)
 {
-    struct vbs_text path = {0};
+    char *networks = cli_networks_folder(cli->db_path);
+    struct vbs_text path = {.failed = !networks};
 
-    vbs_text_addf(&path, "%s-studies/%s", cli->db_path, vbs_study_name(study));
+    vbs_text_addf(&path, "%s/%s", networks, vbs_study_name(study));
+    free(networks);
     if (!path.failed)
         return path.data;
     vbs_text_clear(&path);

@@ -11,9 +11,7 @@
 #define HASHED_AT_ONCE 64 /* samples */
 
 struct hashing {
-    struct vbs_ctx *ctx;
-    struct vbs_store *store;
-    int64_t id;
+    struct vbs_kernel_samples samples; /* of the kernel that is being added */
     struct vbs_sha256 hash;
     int64_t n_samples;
     bool has_network;
@@ -52,29 +50,11 @@ static void add_number(struct hashing *h, sqlite3_stmt *stmt, int column)
     add_int(h, known ? sqlite3_column_int64(stmt, column) : 0);
 }
 
-/* Does work on each row of a query with the profile's id as its parameter. */
-static enum vbs_status each_row(struct hashing *h, const char *sql, void *self,
-                                enum vbs_status (*work)(struct hashing *h, void *self,
-                                                        sqlite3_stmt *stmt))
+static enum vbs_status add_network(struct vbs_ctx *ctx, sqlite3_stmt *stmt, void *self)
 {
-    sqlite3_stmt *stmt;
-    enum vbs_status status;
-    bool row = true;
+    struct hashing *h = self;
 
-    VBS_TRY(vbs_sql_prepare(h->ctx, h->store, sql, &stmt));
-    status = vbs_sql_bind(h->ctx, h->store, stmt, "i", h->id);
-    while (status == VBS_OK && row) {
-        status = vbs_sql_step(h->ctx, h->store, stmt, &row);
-        if (status == VBS_OK && row)
-            status = work(h, self, stmt);
-    }
-    sqlite3_finalize(stmt);
-    return status;
-}
-
-static enum vbs_status add_network(struct hashing *h, void *self, sqlite3_stmt *stmt)
-{
-    (void)self;
+    (void)ctx;
     h->has_network = sqlite3_column_type(stmt, 0) != SQLITE_NULL;
     add_number(h, stmt, 0);
     add_number(h, stmt, 1);
@@ -83,11 +63,12 @@ static enum vbs_status add_network(struct hashing *h, void *self, sqlite3_stmt *
 
 /* Adds a kernel with its samples; a kernel without samples adds nothing, so that profiles without
  * samples are equal. */
-static enum vbs_status add_kernel(struct hashing *h, void *self, sqlite3_stmt *stmt)
+static enum vbs_status add_kernel(struct vbs_ctx *ctx, sqlite3_stmt *stmt, void *self)
 {
-    struct vbs_kernel_samples *samples = self;
+    struct hashing *h = self;
+    struct vbs_kernel_samples *samples = &h->samples;
 
-    VBS_TRY(vbs_kernel_samples_read(h->ctx, samples, sqlite3_column_int64(stmt, 0)));
+    VBS_TRY(vbs_kernel_samples_read(ctx, samples, sqlite3_column_int64(stmt, 0)));
     if (samples->n == 0)
         return VBS_OK;
     h->n_samples += samples->n;
@@ -105,9 +86,11 @@ static enum vbs_status add_kernel(struct hashing *h, void *self, sqlite3_stmt *s
     return VBS_OK;
 }
 
-static enum vbs_status add_copy_sample(struct hashing *h, void *self, sqlite3_stmt *stmt)
+static enum vbs_status add_copy_sample(struct vbs_ctx *ctx, sqlite3_stmt *stmt, void *self)
 {
-    (void)self;
+    struct hashing *h = self;
+
+    (void)ctx;
     h->n_samples++;
     add_text(h, sqlite3_column_text(stmt, 0), sqlite3_column_bytes(stmt, 0));
     add_int(h, sqlite3_column_int64(stmt, 1));
@@ -115,35 +98,37 @@ static enum vbs_status add_copy_sample(struct hashing *h, void *self, sqlite3_st
     return VBS_OK;
 }
 
-static enum vbs_status add_kernels(struct hashing *h)
+static enum vbs_status add_kernels(struct vbs_ctx *ctx, struct vbs_store *store, int64_t id,
+                                   struct hashing *h)
 {
-    struct vbs_kernel_samples samples = {0};
-    enum vbs_status status = vbs_kernel_samples_open(h->ctx, h->store, &samples);
+    enum vbs_status status = vbs_kernel_samples_open(ctx, store, &h->samples);
 
     if (status == VBS_OK)
-        status = each_row(h,
-                          "SELECT id, layer, batch, algorithm FROM kernel WHERE profile = ? "
-                          "ORDER BY layer, batch, algorithm",
-                          &samples, add_kernel);
-    vbs_kernel_samples_clear(&samples);
+        status = vbs_sql_each(ctx, store, id,
+                              "SELECT id, layer, batch, algorithm FROM kernel WHERE profile = ? "
+                              "ORDER BY layer, batch, algorithm",
+                              add_kernel, h);
+    vbs_kernel_samples_clear(&h->samples);
     return status;
 }
 
 enum vbs_status vbs_evidence_compute(struct vbs_ctx *ctx, struct vbs_store *store, int64_t id,
                                      struct vbs_evidence *evidence)
 {
-    struct hashing h = {.ctx = ctx, .store = store, .id = id};
+    struct hashing h = {0};
     unsigned char digest[VBS_SHA256_BYTES];
 
     vbs_sha256_begin(&h.hash);
-    VBS_TRY(each_row(&h, "SELECT network_hash, kernels_hash FROM profile WHERE id = ?", NULL,
-                     add_network));
-    VBS_TRY(add_kernels(&h));
+    VBS_TRY(vbs_sql_each(ctx, store, id,
+                         "SELECT network_hash, kernels_hash FROM profile WHERE id = ?", add_network,
+                         &h));
+    VBS_TRY(add_kernels(ctx, store, id, &h));
     add_int(&h, 0); /* no layer: copies follow */
-    VBS_TRY(each_row(&h,
-                     "SELECT source, bytes, copy_sample.time_us FROM copy JOIN copy_sample "
-                     "ON copy = id WHERE profile = ? ORDER BY source, bytes, copy_sample.number",
-                     NULL, add_copy_sample));
+    VBS_TRY(vbs_sql_each(ctx, store, id,
+                         "SELECT source, bytes, copy_sample.time_us FROM copy JOIN copy_sample "
+                         "ON copy = id WHERE profile = ? "
+                         "ORDER BY source, bytes, copy_sample.number",
+                         add_copy_sample, &h));
     vbs_sha256_end(&h.hash, digest);
     *evidence = (struct vbs_evidence){.n_samples = h.n_samples, .has_network = h.has_network};
     for (int i = 0; i < VBS_PROFILE_HASH_SIZE / 2; i++)

@@ -39,49 +39,50 @@ static enum vbs_status note_damage(struct vbs_merging *m, int64_t id, const char
                           (long long)id, m->ctx ? m->ctx->detail : "it is damaged");
 }
 
+/* A profile that was just copied. */
+struct added {
+    struct vbs_merging *m;
+    const struct vbs_profile *profile;
+    const char *hash;
+};
+
+static enum vbs_status note_other(struct vbs_ctx *ctx, sqlite3_stmt *stmt, void *self)
+{
+    const struct added *added = self;
+    const struct vbs_provenance *p = &added->profile->provenance;
+    const char *other = (const char *)sqlite3_column_text(stmt, 1);
+
+    if (!other)
+        return vbs_no_memory(ctx);
+    return vbs_merge_note(added->m, VBS_MERGE_PROVENANCE, p->model, added->hash, other,
+                          "profiles %.12s of '%s' and %lld here are both of '%s', "
+                          "one device and %s, but differ; both are kept",
+                          added->hash, added->m->from->shown,
+                          (long long)sqlite3_column_int64(stmt, 0), p->model, p->date);
+}
+
 /* Notes complete profiles of another content whose provenance is that of profile id, but for the
  * notes. A profile without a date has too little of a provenance. */
 static enum vbs_status note_same_provenance(struct vbs_merging *m, int64_t id,
                                             const struct vbs_profile *profile, const char *hash)
 {
     const struct vbs_provenance *p = &profile->provenance;
-    sqlite3_stmt *stmt;
-    enum vbs_status status;
-    bool row = true;
+    struct added added = {m, profile, hash};
 
     if (p->date[0] == '\0')
         return VBS_OK;
 #define SAME(member) #member " = ? AND "
 #define TYPE(member) "t"
 #define TEXT(member) p->member,
-    VBS_TRY(vbs_sql_prepare(m->ctx, m->into,
-                            "SELECT id, coalesce(hash, '') FROM profile "
-                            "WHERE " VBS_PROVENANCE_MEASURED(
-                                SAME) "date = ? AND threads = ? "
-                                      "AND id <> ? AND completed IS NOT NULL ORDER BY hash",
-                            &stmt));
-    status = vbs_sql_bind(m->ctx, m->into, stmt, VBS_PROVENANCE_MEASURED(TYPE) "tii",
-                          VBS_PROVENANCE_MEASURED(TEXT) p->date, (int64_t)p->threads, id);
+    return vbs_sql_walk(m->ctx, m->into, note_other, &added,
+                        "SELECT id, coalesce(hash, '') FROM profile WHERE " VBS_PROVENANCE_MEASURED(
+                            SAME) "date = ? AND threads = ? "
+                                  "AND id <> ? AND completed IS NOT NULL ORDER BY hash",
+                        VBS_PROVENANCE_MEASURED(TYPE) "tii", VBS_PROVENANCE_MEASURED(TEXT) p->date,
+                        (int64_t)p->threads, id);
 #undef TEXT
 #undef TYPE
 #undef SAME
-    while (status == VBS_OK && row) {
-        const char *other;
-
-        status = vbs_sql_step(m->ctx, m->into, stmt, &row);
-        if (status != VBS_OK || !row)
-            break;
-        other = (const char *)sqlite3_column_text(stmt, 1);
-        status = !other
-                     ? vbs_no_memory(m->ctx)
-                     : vbs_merge_note(m, VBS_MERGE_PROVENANCE, p->model, hash, other,
-                                      "profiles %.12s of '%s' and %lld here are both of '%s', "
-                                      "one device and %s, but differ; both are kept",
-                                      hash, m->from->shown,
-                                      (long long)sqlite3_column_int64(stmt, 0), p->model, p->date);
-    }
-    sqlite3_finalize(stmt);
-    return status;
 }
 
 /* Copies a profile of which the store has nothing. Where its samples turn out to be damaged, it is
@@ -259,102 +260,64 @@ static enum vbs_status merge_profile(struct vbs_merging *m, int64_t id, const ch
 
 /* ---- all ---- */
 
+/* The profiles of the source, one after the other. */
+struct listed {
+    struct vbs_merging *m;
+    int64_t n_done, n_profiles;
+};
+
+static enum vbs_status take_profile(struct vbs_ctx *ctx, sqlite3_stmt *stmt, void *self)
+{
+    struct listed *listed = self;
+    const char *hash = (const char *)sqlite3_column_text(stmt, 1);
+    const char *model = (const char *)sqlite3_column_text(stmt, 2);
+
+    if (!hash || !model)
+        return vbs_no_memory(ctx);
+    report_progress(listed->m, listed->n_done++, listed->n_profiles);
+    return merge_profile(listed->m, sqlite3_column_int64(stmt, 0), hash, model);
+}
+
 static enum vbs_status merge_profiles(struct vbs_merging *m)
 {
-    int64_t n_done = 0, n_profiles;
-    enum vbs_status status;
-    sqlite3_stmt *stmt;
-    bool row = true;
+    struct listed listed = {.m = m};
 
-    VBS_TRY(vbs_sql_value(m->ctx, m->from, &n_profiles,
+    VBS_TRY(vbs_sql_value(m->ctx, m->from, &listed.n_profiles,
                           "SELECT count(*) FROM profile WHERE completed IS NOT NULL", ""));
-    VBS_TRY(vbs_sql_prepare(m->ctx, m->from,
-                            "SELECT id, coalesce(hash, ''), model FROM profile "
-                            "WHERE completed IS NOT NULL ORDER BY completed",
-                            &stmt));
-    for (;;) {
-        const char *hash, *model;
-
-        report_progress(m, n_done++, n_profiles);
-        status = vbs_sql_step(m->ctx, m->from, stmt, &row);
-        if (status != VBS_OK || !row)
-            break;
-        hash = (const char *)sqlite3_column_text(stmt, 1);
-        model = (const char *)sqlite3_column_text(stmt, 2);
-        status = hash && model ? merge_profile(m, sqlite3_column_int64(stmt, 0), hash, model)
-                               : vbs_no_memory(m->ctx);
-        if (status != VBS_OK)
-            break;
-    }
-    sqlite3_finalize(stmt);
-    return status;
+    VBS_TRY(vbs_sql_walk(m->ctx, m->from, take_profile, &listed,
+                         "SELECT id, coalesce(hash, ''), model FROM profile "
+                         "WHERE completed IS NOT NULL ORDER BY completed",
+                         ""));
+    report_progress(m, listed.n_done, listed.n_profiles);
+    return VBS_OK;
 }
 
-static enum vbs_status note_unfinished(struct vbs_merging *m)
+static enum vbs_status note_unfinished(struct vbs_ctx *ctx, sqlite3_stmt *stmt, void *self)
 {
-    sqlite3_stmt *stmt;
-    enum vbs_status status;
-    bool row = true;
+    struct vbs_merging *m = self;
+    const char *model = (const char *)sqlite3_column_text(stmt, 1);
+    const char *owner = (const char *)sqlite3_column_text(stmt, 2);
 
-    VBS_TRY(vbs_sql_prepare(m->ctx, m->from,
-                            "SELECT id, model, coalesce(owner, ''), ? - touched FROM profile "
-                            "WHERE completed IS NULL ORDER BY id",
-                            &stmt));
-    status = vbs_sql_bind(m->ctx, m->from, stmt, "i", (int64_t)time(NULL));
-    while (status == VBS_OK && row) {
-        const char *model, *owner;
-
-        status = vbs_sql_step(m->ctx, m->from, stmt, &row);
-        if (status != VBS_OK || !row)
-            break;
-        model = (const char *)sqlite3_column_text(stmt, 1);
-        owner = (const char *)sqlite3_column_text(stmt, 2);
-        if (!model || !owner) {
-            status = vbs_no_memory(m->ctx);
-            break;
-        }
-        m->body->report.n_unfinished++;
-        status = vbs_merge_note(m, VBS_MERGE_UNFINISHED, model, "", "",
-                                "profile %lld of '%s' in '%s' is %s; merge again when it is "
-                                "complete",
-                                (long long)sqlite3_column_int64(stmt, 0), model, m->from->shown,
-                                vbs_owner_is_alive(owner, sqlite3_column_int64(stmt, 3))
-                                    ? "being measured"
-                                    : "unfinished");
-    }
-    sqlite3_finalize(stmt);
-    return status;
-}
-
-static enum vbs_status note_studies(struct vbs_merging *m)
-{
-    sqlite3_stmt *stmt;
-    enum vbs_status status = VBS_OK;
-    bool row = true;
-
-    VBS_TRY(vbs_sql_prepare(m->ctx, m->from, "SELECT name FROM study ORDER BY name", &stmt));
-    while (status == VBS_OK && row) {
-        const char *name;
-
-        status = vbs_sql_step(m->ctx, m->from, stmt, &row);
-        if (status != VBS_OK || !row)
-            break;
-        name = (const char *)sqlite3_column_text(stmt, 0);
-        status = !name ? vbs_no_memory(m->ctx)
-                       : vbs_merge_note(m, VBS_MERGE_STUDY, name, "", "",
-                                        "study '%s' stays in '%s', as all studies do", name,
-                                        m->from->shown);
-    }
-    sqlite3_finalize(stmt);
-    return status;
+    if (!model || !owner)
+        return vbs_no_memory(ctx);
+    m->body->report.n_unfinished++;
+    return vbs_merge_note(
+        m, VBS_MERGE_UNFINISHED, model, "", "",
+        "profile %lld of '%s' in '%s' is %s; merge again when it is complete",
+        (long long)sqlite3_column_int64(stmt, 0), model, m->from->shown,
+        vbs_owner_is_alive(owner, sqlite3_column_int64(stmt, 3)) ? "being measured" : "unfinished");
 }
 
 static enum vbs_status merge_all(struct vbs_merging *m)
 {
     VBS_TRY(merge_profiles(m));
     VBS_TRY(vbs_merge_tags(m));
-    VBS_TRY(note_unfinished(m));
-    return note_studies(m);
+    VBS_TRY(vbs_sql_walk(m->ctx, m->from, note_unfinished, m,
+                         "SELECT id, model, coalesce(owner, ''), ? - touched FROM profile "
+                         "WHERE completed IS NULL ORDER BY id",
+                         "i", (int64_t)time(NULL)));
+    VBS_TRY(vbs_merge_timings(m));
+    return vbs_merge_studies(m);
 }
 
 /* Merges while the source stands still in one state, and no other process writes to the store. */

@@ -51,7 +51,7 @@ enum vbs_status vbs_merge_note(struct vbs_merging *m, enum vbs_merge_note_kind k
     body->notes[body->report.n_notes++] = note;
     body->report.notes = body->notes;
     body->report.n_conflicts +=
-        kind == VBS_MERGE_TAG || kind == VBS_MERGE_SAMPLES || kind == VBS_MERGE_PROVENANCE;
+        kind != VBS_MERGE_UNFINISHED && kind != VBS_MERGE_DAMAGED && kind != VBS_MERGE_NETWORK;
     return VBS_OK;
 }
 

@@ -93,27 +93,17 @@ static enum vbs_status merge_tag(struct vbs_merging *m, const char *tag, int64_t
     return strcmp(ours.hash, theirs.hash) == 0 ? VBS_OK : settle(m, tag, &ours, &theirs);
 }
 
+static enum vbs_status take_tag(struct vbs_ctx *ctx, sqlite3_stmt *stmt, void *self)
+{
+    const char *tag = (const char *)sqlite3_column_text(stmt, 0);
+
+    return tag ? merge_tag(self, tag, sqlite3_column_int64(stmt, 1)) : vbs_no_memory(ctx);
+}
+
 enum vbs_status vbs_merge_tags(struct vbs_merging *m)
 {
-    sqlite3_stmt *stmt;
-    enum vbs_status status;
-    bool row = true;
-
-    VBS_TRY(vbs_sql_prepare(m->ctx, m->from,
-                            "SELECT tag, id FROM tag JOIN profile ON profile = id "
-                            "WHERE completed IS NOT NULL ORDER BY tag",
-                            &stmt));
-    while (row) {
-        const char *tag;
-
-        status = vbs_sql_step(m->ctx, m->from, stmt, &row);
-        if (status != VBS_OK || !row)
-            break;
-        tag = (const char *)sqlite3_column_text(stmt, 0);
-        status = tag ? merge_tag(m, tag, sqlite3_column_int64(stmt, 1)) : vbs_no_memory(m->ctx);
-        if (status != VBS_OK)
-            break;
-    }
-    sqlite3_finalize(stmt);
-    return status;
+    return vbs_sql_walk(m->ctx, m->from, take_tag, m,
+                        "SELECT tag, id FROM tag JOIN profile ON profile = id "
+                        "WHERE completed IS NOT NULL ORDER BY tag",
+                        "");
 }

@@ -199,16 +199,20 @@ enum vbs_status vbs_sql_step(struct vbs_ctx *ctx, struct vbs_store *store, sqlit
     return VBS_OK;
 }
 
-enum vbs_status vbs_sql_each(
-    struct vbs_ctx *ctx, struct vbs_store *store, int64_t id, const char *sql,
-    enum vbs_status (*take)(struct vbs_ctx *ctx, sqlite3_stmt *stmt, void *self), void *self)
+enum vbs_status vbs_sql_walk(struct vbs_ctx *ctx, struct vbs_store *store, vbs_sql_take *take,
+                             void *self, const char *sql, const char *types, ...)
 {
     sqlite3_stmt *stmt;
     enum vbs_status status;
     bool row = true;
+    va_list args;
+    int rc;
 
     VBS_TRY(vbs_sql_prepare(ctx, store, sql, &stmt));
-    status = vbs_sql_bind(ctx, store, stmt, "i", id);
+    va_start(args, types);
+    rc = bind_all(stmt, types, args);
+    va_end(args);
+    status = rc == SQLITE_OK ? VBS_OK : vbs_sql_fail(ctx, store, rc);
     while (status == VBS_OK && row) {
         status = vbs_sql_step(ctx, store, stmt, &row);
         if (status == VBS_OK && row)
@@ -216,6 +220,12 @@ enum vbs_status vbs_sql_each(
     }
     sqlite3_finalize(stmt);
     return status;
+}
+
+enum vbs_status vbs_sql_each(struct vbs_ctx *ctx, struct vbs_store *store, int64_t id,
+                             const char *sql, vbs_sql_take *take, void *self)
+{
+    return vbs_sql_walk(ctx, store, take, self, sql, "i", id);
 }
 
 enum vbs_status vbs_sql_finish(struct vbs_ctx *ctx, struct vbs_store *store, sqlite3_stmt *stmt)

@@ -41,12 +41,16 @@ enum vbs_status vbs_sql_bind(struct vbs_ctx *ctx, struct vbs_store *store, sqlit
 enum vbs_status vbs_sql_step(struct vbs_ctx *ctx, struct vbs_store *store, sqlite3_stmt *stmt,
                              bool *row) VBS_MUST_CHECK;
 
-/* Binds id, and hands each row of the result to take until that fails. */
+/* Is handed a row of a result. */
+typedef enum vbs_status vbs_sql_take(struct vbs_ctx *ctx, sqlite3_stmt *row, void *self);
+
+/* Prepares and binds a statement, and hands each row of its result to take until that fails. */
+enum vbs_status vbs_sql_walk(struct vbs_ctx *ctx, struct vbs_store *store, vbs_sql_take *take,
+                             void *self, const char *sql, const char *types, ...) VBS_MUST_CHECK;
+
+/* Does the same with one parameter, an id. */
 enum vbs_status vbs_sql_each(struct vbs_ctx *ctx, struct vbs_store *store, int64_t id,
-                             const char *sql,
-                             enum vbs_status (*take)(struct vbs_ctx *ctx, sqlite3_stmt *stmt,
-                                                     void *self),
-                             void *self) VBS_MUST_CHECK;
+                             const char *sql, vbs_sql_take *take, void *self) VBS_MUST_CHECK;
 
 /* Runs a statement to its end and ignores its rows. */
 enum vbs_status vbs_sql_finish(struct vbs_ctx *ctx, struct vbs_store *store,

@@ -173,9 +173,9 @@ done
 "$VBSLAB" --db 1.sqlite measure --quiet --backend analytic --batches 1 alexnet >/dev/null
 run --db all.sqlite merge 1.sqlite 2.sqlite
 [ $code -eq 0 ] && [ "$(sed -n 1p out)" = \
-    "store     profiles  added  improved  tags  samples  unfinished  conflicts" ] &&
-    [ "$(sed -n 2p out)" = "1.sqlite         2      2         0     1       29           0          0" ] &&
-    [ "$(sed -n 3p out)" = "2.sqlite         1      1         0     1        0           0          1" ]
+    "store     profiles  added  improved  tags  samples  times  trials  unfinished  conflicts" ] &&
+    [ "$(sed -n 2p out)" = "1.sqlite         2      2         0     1       29      0       0           0          0" ] &&
+    [ "$(sed -n 3p out)" = "2.sqlite         1      1         0     1        0      0       0           0          1" ]
 report $? "merge of two stores says what came over"
 [ "$(wc -l <err)" -eq 1 ] && grep -q "warning: tag 'best' named profile .* it names now .* measured last" err
 report $? "and names the conflict"

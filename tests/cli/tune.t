@@ -98,6 +98,25 @@ run --db more.sqlite more.toml --worker
 [ $code -eq 0 ] && grep -q '^study more: 3 of 3' out && [ "$(grep -c '^vbslab: tune: trial' err)" -eq 1 ]
 report $? "a study can get more trials, and a worker joins it"
 
+# ---- merged ----
+
+"$VBSLAB" --db merged.sqlite profiles merge store.sqlite >out 2>err
+[ ! -s err ] && sed -n 2p out | grep -q ' 6  *0  *0$' && results whole merged.sqlite >got && cmp -s wanted got
+report $? "a merge brings the trials of a study, and its times"
+for file in store.sqlite-studies/whole/*.onnx; do
+    name=${file##*/}
+    cmp -s "$file" merged.sqlite-studies/whole/"${name%.onnx}"-????????????????.onnx || echo "$name differs"
+done >differ
+[ ! -s differ ] && "$VBSLAB" --quiet --db merged.sqlite tune whole.toml --export-best merged.onnx && [ -s merged.onnx ]
+report $? "... with their networks"
+[ "$(sqlite3 merged.sqlite "SELECT count(*) FROM trial WHERE file NOT LIKE '$dir/merged.sqlite-studies/whole/trial-%'")" -eq 0 ]
+report $? "... in its own folder"
+study more 'memory = "20KiB"' 'trials = 4' 'accuracy_loss_at_most = 0.9'
+"$VBSLAB" --db merged.sqlite profiles merge more.sqlite >out 2>err
+run --db merged.sqlite more.toml
+[ $code -eq 0 ] && grep -q '^study more: 4 of 4' out && [ "$(grep -c '^vbslab: tune: trial' err)" -eq 1 ]
+report $? "a study that came over is gone on with"
+
 study apart 'memory = "20KiB"' 'trials = 2' 'accuracy_loss_at_most = 0.9'
 "$VBSLAB" --quiet --db apart.sqlite tune apart.toml --only measure >/dev/null 2>&1 &
 run --quiet --db apart.sqlite apart.toml --only train

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* ---- tasks ---- */
@@ -189,16 +190,21 @@ static enum vbs_status tag_and_delete(struct vbs_ctx *ctx, const struct fault_pl
     return status;
 }
 
-/* Merges another store, in which a profile has samples that this one lacks. */
+/* Merges another store, in which a profile has samples that this one lacks, kernel times are of
+ * more runs, and a trial with a network is complete that failed here. */
 static enum vbs_status merge(struct vbs_ctx *ctx, const struct fault_place *place)
 {
+    const struct vbs_merge_options options = {.struct_size = sizeof options,
+                                              .networks = place->networks,
+                                              .from_networks = place->networks};
     struct vbs_merge_report *report = NULL;
     struct vbs_store *store = NULL;
     enum vbs_status status = vbs_store_open(ctx, place->store, VBS_STORE_WRITE, &store);
 
     if (status == VBS_OK)
-        status = vbs_store_merge(ctx, store, place->other, NULL, &report);
-    if (status == VBS_OK && report->n_added != 2)
+        status = vbs_store_merge(ctx, store, place->other, &options, &report);
+    if (status == VBS_OK && (report->n_added != 2 || report->n_timings_improved != 1 ||
+                             report->n_trials_improved != 1 || report->n_networks != 1))
         status = VBS_N_STATUS;
     vbs_merge_report_free(report);
     vbs_store_close(store);
@@ -222,6 +228,26 @@ const struct fault_task FAULT_TASKS[] = {
 
 /* ---- the place ---- */
 
+/* Adds kernel times of so many runs, and a study with a trial that ended in this state. */
+static void add_study(const char *path, int n_runs, const char *state)
+{
+    char sql[1000];
+    const char *error;
+
+    snprintf(sql, sizeof sql,
+             "INSERT INTO timing VALUES (1, 1, '1', 'b', 'l', 'd', 'v', 1, '');"
+             "INSERT INTO timing_row VALUES (1, 0, 1, 'a', 0, 0, 0, 0, 1, 0, 1, 1, %d);"
+             "INSERT INTO timing_copy VALUES (1, 0, 'disk', 1, 1, 0, 1, 1, 1);"
+             "INSERT INTO study VALUES (1, 's', '{}', 'h', 'v', '');"
+             "INSERT INTO trial (id, study, number, state, stage, seed, begun) "
+             "VALUES (1, 1, 0, 'running', '', 1, '');"
+             "INSERT INTO trial_value VALUES (1, 'parameter', 'p', 0.5), (1, 'result', 'r', 1);"
+             "UPDATE trial SET state = '%s', ended = '', file = 'net.onnx'",
+             n_runs, state);
+    if ((error = run_sql(path, sql)))
+        printf("# %s\n", error);
+}
+
 /* Saves two complete profiles, and begins a run of four kernels with one sample each. */
 static void fill_store(const struct fault_place *place)
 {
@@ -241,6 +267,7 @@ static void fill_store(const struct fault_place *place)
     vbs_store_run_free(run);
     vbs_store_close(store);
     plain_session_free(plain);
+    add_study(place->store, 1, "failed");
 }
 
 /* Makes the store that is merged: a measured profile and an imported one, of which one has a tag.
@@ -265,6 +292,19 @@ static void fill_other(const struct fault_place *place)
     vbs_store_close(store);
     vbs_profile_free(profile);
     plain_session_free(plain);
+    add_study(place->other, 2, "complete");
+}
+
+/* Makes the folder of networks, with that of the trial. */
+static void fill_networks(const struct fault_place *place)
+{
+    char *folder = path_in(place->networks, "s"), *file = path_in(folder, "net.onnx");
+
+    mkdir(place->networks, 0777);
+    mkdir(folder, 0777);
+    write_text(file, "network", 7);
+    free(file);
+    free(folder);
 }
 
 struct fault_place *fault_place_new(const char *folder)
@@ -276,6 +316,8 @@ struct fault_place *fault_place_new(const char *folder)
     place->csv = path_in(folder, "profile.csv");
     place->fresh = path_in(folder, "fresh/store.sqlite");
     place->other = path_in(folder, "other.sqlite");
+    place->networks = path_in(folder, "networks");
+    fill_networks(place);
     for (int i = 0; i <= FAULT_SAVED; i++)
         place->profiles[i] = numbered_example("first", i);
     place->profile = place->profiles[0];
@@ -295,6 +337,7 @@ void fault_place_free(struct fault_place *place)
     free(place->csv);
     free(place->fresh);
     free(place->other);
+    free(place->networks);
     free(place->pristine);
     free(place);
 }
@@ -360,6 +403,14 @@ const char *fault_place_damage(const struct fault_place *place)
     if (query(place->store, "SELECT count(*) FROM profile WHERE model = 'merged'") % 2 != 0 ||
         query(place->other, "SELECT count(*) FROM profile WHERE model = 'merged'") != 2)
         return "a merge";
+    if (query(
+            place->store,
+            "SELECT 2 * (SELECT count(*) FROM trial WHERE state = 'complete' AND file LIKE '/%') "
+            "= (SELECT count(*) FROM profile WHERE model = 'merged') AND "
+            "(SELECT n_runs = 2 FROM timing_row) = (SELECT state = 'complete' FROM trial) AND "
+            "(SELECT count(*) FROM timing_copy) = 1 AND (SELECT count(*) FROM trial_value) = 2") !=
+        1)
+        return "a half of a merge";
     same = vbs_profile_read_csv(&ctx, place->csv, &csv) == VBS_OK &&
            !profile_difference(place->profile, csv, where, sizeof where);
     vbs_profile_free(csv);

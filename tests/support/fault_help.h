@@ -14,6 +14,7 @@ struct fault_place {
     char *csv;   /* path; contains the first profile */
     char *fresh; /* path in a folder; neither exists */
     char *other; /* path of another store; has two profiles of model "merged", one with samples */
+    char *networks; /* folder of the networks of both stores; a trial of other has one */
     char *pristine;
     size_t n_pristine;
     /* The profiles of the store, and one that it does not have. */

@@ -129,6 +129,10 @@ void cli_choose_store(struct cli *cli);
 
 #define CLI_LOCAL_STORE "db/vbslab.sqlite"
 
+/* Gives the path of the folder beside a store in which the networks of its studies lie; the caller
+ * frees it. Null: memory is out. */
+char *cli_networks_folder(const char *store);
+
 /* Opens the store; the default one is made with its folder when it is to be written. */
 enum vbs_status cli_open_store(struct cli *cli, bool write,
                                struct vbs_store **store) VBS_MUST_CHECK;

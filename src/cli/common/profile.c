@@ -42,6 +42,17 @@ void cli_choose_store(struct cli *cli)
         cli->db_path = cli->db_buffer;
 }
 
+char *cli_networks_folder(const char *store)
+{
+    struct vbs_text path = {0};
+
+    vbs_text_addf(&path, "%s-studies", store);
+    if (!path.failed)
+        return path.data;
+    vbs_text_clear(&path);
+    return NULL;
+}
+
 enum vbs_status cli_open_store(struct cli *cli, bool write, struct vbs_store **store)
 {
     enum vbs_store_mode mode = !write               ? VBS_STORE_READ

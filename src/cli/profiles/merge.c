@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#define SHOWN_NOTES 20 /* of a kind and a store */
+
 struct merging {
     const char *const *paths;
     int n; /* stores in all */
@@ -48,6 +50,14 @@ static json_t *store_json(const char *path, const struct vbs_merge_report *repor
     cli_json_put(object, "n_damaged", json_integer(report->n_damaged), failed);
     cli_json_put(object, "n_conflicts", json_integer(report->n_conflicts), failed);
     cli_json_put(object, "notes", notes, failed);
+    cli_json_put(object, "n_timings", json_integer(report->n_timings), failed);
+    cli_json_put(object, "n_timings_added", json_integer(report->n_timings_added), failed);
+    cli_json_put(object, "n_timings_improved", json_integer(report->n_timings_improved), failed);
+    cli_json_put(object, "n_studies", json_integer(report->n_studies), failed);
+    cli_json_put(object, "n_trials", json_integer(report->n_trials), failed);
+    cli_json_put(object, "n_trials_added", json_integer(report->n_trials_added), failed);
+    cli_json_put(object, "n_trials_improved", json_integer(report->n_trials_improved), failed);
+    cli_json_put(object, "n_networks", json_integer(report->n_networks), failed);
     return object;
 }
 
@@ -65,15 +75,22 @@ static enum vbs_status print_json(struct cli *cli, const struct merging *m)
 static enum vbs_status print_table(struct cli *cli, const struct merging *m)
 {
     static const struct cli_column COLUMNS[] = {
-        {"store", false}, {"profiles", true}, {"added", true},      {"improved", true},
-        {"tags", true},   {"samples", true},  {"unfinished", true}, {"conflicts", true},
+        {"store", false},     {"profiles", true},  {"added", true}, {"improved", true},
+        {"tags", true},       {"samples", true},   {"times", true}, {"trials", true},
+        {"unfinished", true}, {"conflicts", true},
     };
     struct cli_table table = {.columns = COLUMNS, .n_columns = sizeof COLUMNS / sizeof COLUMNS[0]};
 
     for (int i = 0; i < m->n_merged; i++) {
         const struct vbs_merge_report *report = m->reports[i];
-        const int64_t numbers[] = {report->n_profiles, report->n_added,   report->n_improved,
-                                   report->n_tags,     report->n_samples, report->n_unfinished,
+        const int64_t numbers[] = {report->n_profiles,
+                                   report->n_added,
+                                   report->n_improved,
+                                   report->n_tags,
+                                   report->n_samples,
+                                   report->n_timings_added + report->n_timings_improved,
+                                   report->n_trials_added + report->n_trials_improved,
+                                   report->n_unfinished,
                                    report->n_conflicts};
 
         cli_table_add(&table, "%s", m->paths[i]);
@@ -83,18 +100,30 @@ static enum vbs_status print_table(struct cli *cli, const struct merging *m)
     return cli_table_print(cli, &table);
 }
 
+static void print_note(struct cli *cli, const struct vbs_merge_note *note)
+{
+    if (note->kind == VBS_MERGE_UNFINISHED)
+        cli_note(cli, "%s", note->text);
+    else
+        cli_warn(cli, "%s", note->text);
+}
+
+/* Prints the first notes of each kind, and how many more there are: two machines of a kind measure
+ * all the same geometries. */
 static void print_notes(struct cli *cli, const char *path, const struct vbs_merge_report *report)
 {
+    int n_of[VBS_N_MERGE_NOTES] = {0};
+
     if (report->same_file)
         cli_note(cli, "'%.300s' is the store itself", path);
-    for (int i = 0; i < report->n_notes; i++) {
-        const struct vbs_merge_note *note = &report->notes[i];
-
-        if (note->kind == VBS_MERGE_UNFINISHED || note->kind == VBS_MERGE_STUDY)
-            cli_note(cli, "%s", note->text);
-        else
-            cli_warn(cli, "%s", note->text);
-    }
+    for (int i = 0; i < report->n_notes; i++)
+        if (n_of[report->notes[i].kind]++ < SHOWN_NOTES)
+            print_note(cli, &report->notes[i]);
+    for (int kind = 0; kind < VBS_N_MERGE_NOTES; kind++)
+        if (n_of[kind] > SHOWN_NOTES)
+            cli_note(cli, "... and %d more of the kind '%s' from '%.200s'; --json has all",
+                     n_of[kind] - SHOWN_NOTES, vbs_merge_note_word((enum vbs_merge_note_kind)kind),
+                     path);
 }
 
 /* ---- the work ---- */
@@ -117,20 +146,33 @@ static enum vbs_status check_paths(struct cli *cli, const struct merging *m)
     return VBS_OK;
 }
 
+static enum vbs_status merge_store(struct cli *cli, struct merging *m, struct vbs_store *store)
+{
+    const char *path = m->paths[m->n_merged];
+    char *networks = cli_networks_folder(cli->db_path), *from = cli_networks_folder(path);
+    struct vbs_merge_options options = {
+        .struct_size = sizeof options, .networks = networks, .from_networks = from};
+    enum vbs_status status = networks && from ? VBS_OK : vbs_no_memory(&cli->ctx);
+
+    if (m->bar.report)
+        options.progress = (struct vbs_progress){.self = m, .report = report_part};
+    if (status == VBS_OK)
+        status = vbs_store_merge(&cli->ctx, store, path, &options, &m->reports[m->n_merged]);
+    free(networks);
+    free(from);
+    return status;
+}
+
 static enum vbs_status merge_stores(struct cli *cli, struct merging *m)
 {
-    struct vbs_merge_options options = {.struct_size = sizeof options};
     struct vbs_store *store = NULL;
     enum vbs_status status;
 
     VBS_TRY(check_paths(cli, m));
     VBS_TRY(cli_open_store(cli, true, &store));
     m->bar = cli_progress(cli);
-    if (m->bar.report)
-        options.progress = (struct vbs_progress){.self = m, .report = report_part};
     do
-        status = vbs_store_merge(&cli->ctx, store, m->paths[m->n_merged], &options,
-                                 &m->reports[m->n_merged]);
+        status = merge_store(cli, m, store);
     while (status == VBS_OK && ++m->n_merged < m->n);
     cli_progress_end(cli);
     vbs_store_close(store);
