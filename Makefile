@@ -29,7 +29,7 @@ Q       = $(if $(V),,@)
 
 WARN = -Wall -Wextra -Wshadow -Wvla -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith \
        -Wcast-qual -Wwrite-strings -Wformat=2 -Werror
-PKGS = gsl jansson sqlite3 libprotobuf-c zlib
+PKGS = gsl jansson sqlite3 libprotobuf-c zlib nettle
 PKG_CFLAGS := $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
 PKG_LIBS   := $(shell pkg-config --libs $(PKGS) 2>/dev/null)
 ALL_CFLAGS  = -std=c17 -D_GNU_SOURCE -fPIC -pthread $(OPT) $(WARN) -Iinclude -Isrc -Itests -I$(BUILD) \

@@ -18,7 +18,7 @@ triple=aarch64-linux-gnu
 sysroot=$build/sysroot
 libraries="libgomp1 libgsl-dev libgsl27 libgslcblas0
     libjansson-dev libjansson4 libsqlite3-dev libsqlite3-0 libprotobuf-c-dev libprotobuf-c1
-    libdnnl-dev libdnnl2 libtomlplusplus-dev zlib1g-dev zlib1g"
+    libdnnl-dev libdnnl2 libtomlplusplus-dev zlib1g-dev zlib1g nettle-dev libnettle8"
 
 tools/deps.sh gcc-$triple g++-$triple libc6-dev-arm64-cross qemu-user-static
 

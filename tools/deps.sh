@@ -4,7 +4,7 @@
 set -eu
 
 packages="gcc g++ libc6-dev make pkg-config perl libgsl-dev libsqlite3-dev libjansson-dev libdnnl-dev
-          libprotobuf-c-dev protobuf-c-compiler libonnx-dev libonnx-testdata libtomlplusplus-dev zlib1g-dev
+          libprotobuf-c-dev protobuf-c-compiler libonnx-dev libonnx-testdata libtomlplusplus-dev zlib1g-dev nettle-dev
           gnuplot-nox sqlite3"
 [ $# -eq 0 ] || packages=$*
 

@@ -1,22 +1,33 @@
-/* The SHA-256 hash of bytes that are given in several calls. Internal to the library. */
+/*
+ * The SHA-256 hash of bytes that are given in several calls, by Nettle, which uses the processor's
+ * instructions for it. Internal to the library.
+ */
 #ifndef VBS_BASE_SHA256_H
 #define VBS_BASE_SHA256_H
 
+#include <nettle/sha2.h>
 #include <stddef.h>
-#include <stdint.h>
 
-#define VBS_SHA256_BYTES 32
+#define VBS_SHA256_BYTES SHA256_DIGEST_SIZE
 
 struct vbs_sha256 {
-    uint32_t state[8];
-    uint64_t n_bytes;        /* bytes given so far */
-    unsigned char block[64]; /* the first n_bytes % 64 bytes are not hashed yet */
+    struct sha256_ctx state;
 };
 
-void vbs_sha256_begin(struct vbs_sha256 *hash);
-void vbs_sha256_add(struct vbs_sha256 *hash, const void *bytes, size_t length);
+static inline void vbs_sha256_begin(struct vbs_sha256 *hash)
+{
+    sha256_init(&hash->state);
+}
 
-/* Gives the hash of all bytes; the struct cannot be used again without another begin. */
-void vbs_sha256_end(struct vbs_sha256 *hash, unsigned char digest[VBS_SHA256_BYTES]);
+static inline void vbs_sha256_add(struct vbs_sha256 *hash, const void *bytes, size_t length)
+{
+    sha256_update(&hash->state, length, bytes);
+}
+
+/* Gives the hash of all bytes; the struct begins anew then. */
+static inline void vbs_sha256_end(struct vbs_sha256 *hash, unsigned char digest[VBS_SHA256_BYTES])
+{
+    sha256_digest(&hash->state, VBS_SHA256_BYTES, digest);
+}
 
 #endif
