@@ -192,7 +192,7 @@ $(BUILD)/%.o: %.cc
 	$(Q)$(CC) $(CXX_CFLAGS) -MMD -MP -c -o $@ $<
 
 # Loops over floats, which gcc vectorizes only with -O3.
-LOOPS = training/loops training/max_pool kernels/nest kernels/elementwise operators/binary operators/copy operators/reduce operators/resize
+LOOPS = training/loops training/max_pool training/direct kernels/nest kernels/elementwise operators/binary operators/copy operators/reduce operators/resize
 $(LOOPS:%=$(BUILD)/src/backend/onednn/%.o) $(BUILD)/src/train/optimise.o: ALL_CFLAGS += $(if $(filter -O2,$(OPT)),-O3)
 
 # Kernels of coded weights, once for each kind of processor; the program chooses when it runs.
@@ -200,6 +200,11 @@ CODED_KERNEL = $(BUILD)/src/coded/layer/kernel
 ifneq ($(findstring x86_64,$(shell $(CC) -dumpmachine)),)
 $(CODED_KERNEL)_avx2.o: ALL_CFLAGS += -mavx2 -mfma -mbmi2 -mlzcnt
 $(CODED_KERNEL)_avx512.o: ALL_CFLAGS += -mavx512f -mfma -mbmi2 -mlzcnt -mprefer-vector-width=512
+endif
+# Products of small matrices, for processors with AVX2, which the program asks for when it runs.
+TILE = $(BUILD)/src/backend/onednn/training/tile.o
+ifneq ($(findstring x86_64,$(shell $(CC) -dumpmachine)),)
+$(TILE): ALL_CFLAGS += -mavx2 -mfma -ffp-contract=fast $(if $(filter -O2,$(OPT)),-O3)
 endif
 # make fuzz calls none of them; with its sanitizers clang takes minutes for each.
 $(CODED_KERNEL)_%.o: ALL_CFLAGS += -ffp-contract=fast $(if $(filter -O2,$(OPT)),-O3) \

@@ -247,7 +247,7 @@ static void check_warning(struct subject *s)
     const struct operator_case c = {
         .name = "dilated pool",
         .input = {3, {1, 3, 4}},
-        .nodes = {{VBS_OP_POOL_MAX, "wide", .n_inputs = 1, .inputs = (const int[]){0},
+        .nodes = {{VBS_OP_POOL_AVG, "wide", .n_inputs = 1, .inputs = (const int[]){0},
                    .attributes = pool},
                   {VBS_OP_FC, "f", .n_inputs = 1, .inputs = (const int[]){1},
                    .attributes = {.weighted = {.out_channels = 4}}}}};

@@ -7,8 +7,8 @@
  * overlap (lifetimes.c). A pass is one kernel (struct od_kernel) of steps on memory objects that
  * are made while the session opens; running it allocates nothing.
  *
- * Files, from the lowest: loops, max_pool; parameters, graph, lifetimes, steps; weighted, window,
- * norm, pointwise; session.
+ * Files, from the lowest: loops, max_pool, tile, direct; parameters, graph, lifetimes, steps;
+ * weighted, window, norm, pointwise; session.
  */
 #ifndef VBS_BACKEND_ONEDNN_TRAINING_TRAINING_H
 #define VBS_BACKEND_ONEDNN_TRAINING_TRAINING_H
@@ -25,6 +25,7 @@ enum od_region {
     OD_REGION_WEIGHTS,  /* weights in a layout of another pass */
     OD_REGION_GRADIENT, /* a gradient of weights in the layout of its kernel */
     OD_REGION_SHARE,    /* a gradient that is added to that of other readers */
+    OD_REGION_SUMS,     /* panels and sums of a direct convolution */
     OD_REGION_SCRATCH,
     OD_N_REGIONS
 };
