@@ -55,6 +55,7 @@ struct vbs_sensitivity_point {
     double accuracy, loss;    /* on the validation images; accuracy 0..1 */
     bool retrained;           /* the next two have values */
     double retrained_accuracy, retrained_loss;
+    bool diverged; /* retraining ended without finite numbers: they have none */
 };
 
 #define VBS_SENSITIVITY_KEY_SIZE 17 /* bytes of a key, with the zero behind it */
@@ -91,8 +92,10 @@ enum vbs_status vbs_sensitivity_key(struct vbs_ctx *ctx, const struct vbs_sensit
 
 /*
  * Measures a point: keep channels of a group stay, or, with a group below 0, all of all groups.
- * Two calls give the same numbers with the same number of threads. Errors: VBS_USAGE (keep), those
- * of vbs_prune_apply, vbs_evaluate and vbs_train.
+ * Two calls give the same numbers with the same number of threads. Where the retraining of a group
+ * diverges, the point says so. Errors: VBS_USAGE (keep), those of
+ * vbs_prune_apply, vbs_evaluate and vbs_train (which the whole network has where it diverges: no
+ * point could be judged without it).
  */
 enum vbs_status vbs_sensitivity_measure(struct vbs_ctx *ctx, struct vbs_sensitivity *sensitivity,
                                         int group, int64_t keep,
@@ -113,8 +116,8 @@ struct vbs_sensitivity_range {
  * Proposes a range for each group that has points. fall: the accuracy that may be lost, 0..1.
  * block: filters of a block, as VBS_PRUNE_STEP; at least 1. The shares of a group are judged in
  * ascending order, up to the first with an accuracy below that of the whole network less fall;
- * behind a retraining both are those behind it. The safe share is then rounded down to the end of a
- * block.
+ * behind a retraining both are those behind it, and one that diverged has none. The safe share is
+ * then rounded down to the end of a block.
  *
  * ranges: [groups->n_groups], of which the first *n_ranges are written. Errors: VBS_USAGE (there is
  * no point of the whole network). Complexity: O(groups x points).

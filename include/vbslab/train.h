@@ -112,6 +112,7 @@ struct vbs_train_options {
     void (*report)(void *self, const struct vbs_train_epoch *epoch);
     /* Is called often, with the share of all steps that is done; null: never. */
     void (*progress)(void *self, double done, const struct vbs_train_epoch *so_far);
+    bool *diverged; /* is set to true where the loss or a parameter is not finite; null: not told */
     /* Is called before the first step where the backend trains some operators slowly, with a line
      * that names them; null: never. */
     void (*warn)(void *self, const char *text);

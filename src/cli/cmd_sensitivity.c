@@ -236,6 +236,19 @@ static struct vbs_sensitivity_point *copy_points(const struct sensitivity_points
     return copy;
 }
 
+static void warn_diverged(const struct sensitivity_job *job)
+{
+    int n = 0;
+
+    for (int i = 0; i < job->points.n_rows; i++)
+        n += job->points.rows[i].point.diverged;
+    if (n > 0)
+        cli_warn(job->cli,
+                 "%d of %d points diverged in retraining and count as too inaccurate; a lower "
+                 "--rate may help",
+                 n, job->points.n_rows);
+}
+
 static enum vbs_status propose(struct sensitivity_job *job)
 {
     struct vbs_sensitivity_point *points = copy_points(&job->points);
@@ -274,7 +287,9 @@ static void add_point(struct cli_table *table, const struct sensitivity_job *job
     cli_table_add(table, "%.1f",
                   100 * (double)p->macs / (double)(whole->point.macs > 0 ? whole->point.macs : 1));
     add_percent(table, true, p->accuracy);
-    if (job->options.epochs > 0)
+    if (job->options.epochs > 0 && p->diverged)
+        cli_table_add(table, "diverged");
+    else if (job->options.epochs > 0)
         add_percent(table, p->retrained, p->retrained_accuracy);
 }
 
@@ -359,6 +374,7 @@ static json_t *point_json(const struct sensitivity_job *job, const struct sensit
     cli_json_put(made, "retrained_loss", p->retrained ? json_real(p->retrained_loss) : json_null(),
                  failed);
     cli_json_put(made, "time_s", json_real(row->time_s), failed);
+    cli_json_put(made, "diverged", json_boolean(p->diverged), failed);
     return made;
 }
 
@@ -448,6 +464,7 @@ static enum vbs_status run(struct sensitivity_job *job)
     cli_progress_end(job->cli);
     if (status != VBS_OK)
         return status;
+    warn_diverged(job);
     qsort(job->points.rows, (size_t)job->points.n_rows, sizeof *job->points.rows, compare_rows);
     VBS_TRY(propose(job));
     return print_result(job);

@@ -216,12 +216,17 @@ static enum vbs_status retrain(struct vbs_ctx *ctx, struct vbs_sensitivity *s,
                                               .mirror = s->options.mirror,
                                               .max_shift = s->options.max_shift,
                                               .self = &s->options.progress,
-                                              .progress = report};
+                                              .progress = report,
+                                              .diverged = &point->diverged};
     struct vbs_network *trained;
     struct vbs_train_epoch last;
     enum vbs_status status;
 
-    VBS_TRY(vbs_train(ctx, network, s->images, NULL, s->normalise, &options, &trained, &last));
+    status = vbs_train(ctx, network, s->images, NULL, s->normalise, &options, &trained, &last);
+    if (point->diverged && point->group >= 0)
+        return VBS_OK;
+    if (status != VBS_OK)
+        return status;
     status = evaluate(ctx, s, trained, &point->retrained_accuracy, &point->retrained_loss);
     point->retrained = true;
     vbs_network_free(trained);

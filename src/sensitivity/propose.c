@@ -9,7 +9,7 @@
 
 static double accuracy_of(const struct vbs_sensitivity_point *point)
 {
-    return point->retrained ? point->retrained_accuracy : point->accuracy;
+    return point->diverged ? -1 : point->retrained ? point->retrained_accuracy : point->accuracy;
 }
 
 /* Gives the point of a group that keeps the most channels below `below`; null: none. */

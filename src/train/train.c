@@ -23,6 +23,12 @@ static struct vbs_variation variation_of(const struct vbs_train_run *run, int64_
 
 #define MAY_HELP "a lower rate than %g, a warm-up or another initialisation may help"
 
+static void tell_diverged(const struct vbs_train_run *run)
+{
+    if (run->options.diverged)
+        *run->options.diverged = true;
+}
+
 /* Fails because the loss of the pass is not finite; names the layer in which the values overflow.
  */
 static enum vbs_status fail_diverged(struct vbs_ctx *ctx, struct vbs_train_run *run,
@@ -31,6 +37,7 @@ static enum vbs_status fail_diverged(struct vbs_ctx *ctx, struct vbs_train_run *
     const char *name = NULL;
     int64_t step = run->at.step;
 
+    tell_diverged(run);
     VBS_TRY(run->session->ops->find_overflow(ctx, run->session, pass, &name));
     return vbs_fail(ctx, VBS_UNSUPPORTED,
                     "training diverged: in step %" PRId64 " of epoch %" PRId64
@@ -63,6 +70,7 @@ static enum vbs_status check_parameters(struct vbs_ctx *ctx, const struct vbs_tr
             name = s->statistics[i].name;
     if (!name)
         return VBS_OK;
+    tell_diverged(run);
     return vbs_fail(ctx, VBS_UNSUPPORTED,
                     "training diverged: behind step %" PRId64 " of epoch %" PRId64
                     " the parameters of '%.60s' are not finite; " MAY_HELP,

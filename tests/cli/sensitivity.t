@@ -98,6 +98,21 @@ cut -d, -f1-11,13 out >second
 cut -d, -f1-11,13 first | cmp -s - second && [ "$(sed 1d first | cut -d, -f9 | sort -u)" = 2 ]
 report $? "retraining gives the same numbers again"
 
+# A point that diverged has epochs and no values behind them: it stays, and ends the range before it.
+awk -F, -v OFS=, '$2 == 0 && !seen++ { $10 = $11 = "" } 1' first >diverged.csv
+cp diverged.csv before.csv
+run $options --shares 0.5 --epochs 2 --batch 9 -o diverged.csv --fall 100 --json
+[ $code -eq 0 ] && cmp -s diverged.csv before.csv && [ "$(grep -c '"diverged": true' out)" -eq 1 ] &&
+    grep -q '"why": "the accuracy falls before a block is gone"' out
+report $? "a point that diverged is not measured again, and no range has it"
+run small.onnx --data data --validation 20 --threads 1 --shares 0.5 --epochs 2 --batch 9 -o diverged.csv
+[ $code -eq 0 ] && grep -q '^c .* diverged$' out && grep -q '1 of 3 points diverged in retraining' err
+report $? "... and the table and a warning say so"
+printf 'model linear\ninput 1x8x8\nfc a out=32\nfc f out=4\n' >linear.net
+run linear.net --data data --threads 1 --quiet --shares 0.5 --epochs 4 --batch 9 --rate 1e6 -o over.csv
+[ $code -eq 1 ] && grep -q 'sensitivity: training diverged: .* a lower rate than 1e+06' err && [ ! -s out ]
+report $? "where the whole network diverges there is nothing to compare with"
+
 # A fall of 100 points is never reached: the range ends at the last whole block.
 run $options --shares 0.5,0.9 --fall 100 --toml
 cat >want <<'END'

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -15,6 +16,8 @@
 
 #define MOST_BYTES ((size_t)64 << 20)
 #define N_NUMBERS  11 /* columns between the key and the name */
+#define RETRAINED                                                                                  \
+    8 /* of these, the accuracy behind retraining; epochs come before, the loss behind */
 
 const char points_header[] = "key,number,keep,share,parameters,macs,accuracy,loss,epochs,"
                              "retrained_accuracy,retrained_loss,time_s,group\n";
@@ -38,7 +41,7 @@ void points_format(const struct sensitivity_points *points, const struct sensiti
     vbs_text_addf(text, "%" PRId64 ",%" PRId64 ",", p->parameters, p->macs);
     add_number(text, p->accuracy);
     add_number(text, p->loss);
-    vbs_text_addf(text, "%d,", p->retrained ? points->epochs : 0);
+    vbs_text_addf(text, "%d,", p->retrained || p->diverged ? points->epochs : 0);
     if (p->retrained) {
         add_number(text, p->retrained_accuracy);
         add_number(text, p->retrained_loss);
@@ -68,13 +71,15 @@ static enum vbs_status fail_line(struct vbs_ctx *ctx, const struct sensitivity_p
                     points->path);
 }
 
-/* Reads the numbers of a line behind its key; fields without a number give 0. */
+/* Reads the numbers of a line behind its key; fields without a number give NaN. */
 static bool read_numbers(const char *at, double numbers[N_NUMBERS])
 {
     for (int i = 0; i < N_NUMBERS; i++) {
         char *end;
 
         numbers[i] = strtod(at, &end);
+        if (end == at)
+            numbers[i] = (double)NAN;
         if (*end != ',')
             return false;
         at = end + 1;
@@ -97,6 +102,7 @@ static enum vbs_status read_line(struct vbs_ctx *ctx, struct sensitivity_points 
     size_t key = VBS_SENSITIVITY_KEY_SIZE - 1;
     struct sensitivity_row row = {.time_s = 0};
     double numbers[N_NUMBERS];
+    bool diverged;
     int group;
 
     if (strcspn(line, ",\n") != key || !read_numbers(line + key + 1, numbers))
@@ -108,6 +114,10 @@ static enum vbs_status read_line(struct vbs_ctx *ctx, struct sensitivity_points 
                         points->path);
     if (!(numbers[0] >= -1 && numbers[0] < points->groups->n_groups && numbers[1] >= 0))
         return fail_line(ctx, points);
+    for (int i = 2; i < N_NUMBERS; i++)
+        if (isnan(numbers[i]) && i != RETRAINED && i != RETRAINED + 1)
+            return fail_line(ctx, points);
+    diverged = numbers[RETRAINED - 1] > 0 && isnan(numbers[RETRAINED]);
     group = (int)numbers[0];
     if (group >= 0 && !(numbers[1] <= (double)points->groups->groups[group].n_channels))
         return fail_line(ctx, points);
@@ -117,9 +127,10 @@ static enum vbs_status read_line(struct vbs_ctx *ctx, struct sensitivity_points 
                                              .macs = (int64_t)numbers[4],
                                              .accuracy = numbers[5],
                                              .loss = numbers[6],
-                                             .retrained = numbers[7] > 0,
-                                             .retrained_accuracy = numbers[8],
-                                             .retrained_loss = numbers[9]},
+                                             .retrained = numbers[RETRAINED - 1] > 0 && !diverged,
+                                             .retrained_accuracy = numbers[RETRAINED],
+                                             .retrained_loss = numbers[RETRAINED + 1],
+                                             .diverged = diverged},
                                    .time_s = numbers[10]};
     return keep_row(ctx, points, &row);
 }

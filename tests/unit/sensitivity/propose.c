@@ -108,6 +108,11 @@ static void check_retrained(void)
     points[2].retrained_accuracy = 0.905;
     is_range(range_of(points, 3, 0.01, 16, 0), 0.5, 0, 0.5, 0.25, 3,
              "retrained accuracies are compared with that of the whole network trained on");
+    points[1].retrained = false;
+    points[1].diverged = true;
+    points[1].accuracy = 0.92;
+    is_range(range_of(points, 3, 1, 16, 0), 0, 0, 0, 0, 0,
+             "a point that diverged is too inaccurate for any fall, whatever it was before");
 }
 
 static void check_text(void)
