@@ -86,10 +86,11 @@ static void objective_label(enum study_objective objective, char label[LABEL])
 
 /* ---- history ---- */
 
-static enum vbs_status draw_history(struct picture *p)
+/* Writes the trials over an objective, and its best value so far. */
+static void add_history(struct picture *p, int o)
 {
     const struct vbs_study_results *r = p->r;
-    enum study_objective objective = r->study->objectives[0];
+    enum study_objective objective = r->study->objectives[o];
     double best = (double)NAN;
 
     for (int wanted = 1; wanted >= 0; wanted--) {
@@ -104,13 +105,19 @@ static enum vbs_status draw_history(struct picture *p)
     for (int i = 0; i < r->n_complete; i++) {
         double value = study_shown(objective, trial_of(r, i));
 
-        if (r->feasible[i] && (isnan(best) || (rises(r, 0) ? value > best : value < best)))
+        if (r->feasible[i] && (isnan(best) || (rises(r, o) ? value > best : value < best)))
             best = value;
         vbs_text_addf(&p->data, "%d", trial_of(r, i)->number);
         add_number(&p->data, best);
         vbs_text_addf(&p->data, "\n");
     }
     end_block(p);
+}
+
+static enum vbs_status draw_history(struct picture *p)
+{
+    for (int o = 0; o < p->r->study->n_objectives; o++)
+        add_history(p, o);
     return VBS_OK;
 }
 
@@ -183,9 +190,9 @@ static bool has_accuracy(const struct vbs_study *s)
 static void axis_text(bool percent, double value, char *text, size_t size)
 {
     snprintf(text, size, "%.*f%s",
-             fabs(value) >= 1000 ? 0
-             : fabs(value) >= 10 ? 1
-                                 : 3,
+             value == 0 || fabs(value) >= 1000 ? 0
+             : fabs(value) >= 10               ? 1
+                                               : 3,
              value, percent ? "%" : "");
 }
 
@@ -263,9 +270,9 @@ static enum vbs_status draw_slice(struct picture *p)
         set_element(p, "vbs_name", k + 1, r->study->parameters[k].name);
     set_number(p, "vbs_last", trial_of(r, r->n_complete - 1)->number);
     for (int i = 0; i < r->n_complete; i++) {
-        vbs_text_addf(&p->data, "%d", trial_of(r, i)->number);
-        add_number(&p->data, study_shown(r->study->objectives[0], trial_of(r, i)));
-        vbs_text_addf(&p->data, " %d", r->feasible[i]);
+        vbs_text_addf(&p->data, "%d %d", trial_of(r, i)->number, r->feasible[i]);
+        for (int o = 0; o < r->study->n_objectives; o++)
+            add_number(&p->data, study_shown(r->study->objectives[o], trial_of(r, i)));
         for (int k = 0; k < n; k++)
             add_number(&p->data, share_of(r, i, k));
         vbs_text_addf(&p->data, "\n");
@@ -399,19 +406,21 @@ static enum vbs_status find_front(struct picture *p, struct spot *front, int *n_
     int sign_y = s->n_objectives > 1 ? study_objective_sign(s->objectives[1]) : 1;
     double *values = calloc(2 * (size_t)r->n_complete + 1, sizeof *values);
     bool *on_front = calloc((size_t)r->n_complete + 1, sizeof *on_front);
+    int n = 0;
     enum vbs_status status = values && on_front ? VBS_OK : vbs_no_memory(p->ctx);
 
-    for (int i = 0; i < r->n_complete && status == VBS_OK; i++) {
-        struct spot spot = spot_of(s, trial_of(r, i));
-
-        values[2 * i] = sign_x * spot.x;
-        values[2 * i + 1] = sign_y * spot.y;
-    }
-    if (status == VBS_OK)
-        status = vbs_pareto_front(p->ctx, 2, values, r->n_complete, on_front);
     for (int i = 0; i < r->n_complete && status == VBS_OK; i++)
+        if (r->feasible[i]) {
+            front[n] = spot_of(s, trial_of(r, i));
+            values[2 * n] = sign_x * front[n].x;
+            values[2 * n + 1] = sign_y * front[n].y;
+            n++;
+        }
+    if (status == VBS_OK)
+        status = vbs_pareto_front(p->ctx, 2, values, n, on_front);
+    for (int i = 0; i < n && status == VBS_OK; i++)
         if (on_front[i])
-            front[(*n_front)++] = spot_of(s, trial_of(r, i));
+            front[(*n_front)++] = front[i];
     free(values);
     free(on_front);
     if (status == VBS_OK)
@@ -487,20 +496,29 @@ static void add_preamble(struct picture *p, enum vbs_study_plot plot,
 {
     const struct vbs_study *s = p->r->study;
     char label[LABEL], note[200];
-    const struct vbs_trial_record *control =
-        p->r->control >= 0 ? &p->r->list->trials[p->r->control] : NULL;
 
     vbs_text_addf(&p->script,
                   "vbs_format = '%s'\nvbs_data = '" VBS_GNUPLOT_DATA
                   "'\nvbs_output = '" VBS_GNUPLOT_OUTPUT "'\nvbs_kind = '%s'\n",
                   format->name, plot_words[plot]);
     set_text(p, "vbs_title", s->name);
-    objective_label(s->objectives[0], label);
-    set_text(p, "vbs_objective", label);
+    vbs_text_addf(&p->script,
+                  "vbs_objectives = %d\narray vbs_objective[%d]\narray vbs_control[%d]\n",
+                  s->n_objectives, s->n_objectives, s->n_objectives);
+    for (int o = 0; o < s->n_objectives; o++) {
+        char name[32];
+
+        objective_label(s->objectives[o], label);
+        set_element(p, "vbs_objective", o + 1, label);
+        snprintf(name, sizeof name, "vbs_control[%d]", o + 1);
+        set_number(p, name,
+                   p->r->control < 0
+                       ? (double)NAN
+                       : study_shown(s->objectives[o], &p->r->list->trials[p->r->control]));
+    }
     snprintf(note, sizeof note, "%d complete trials, sampler %s", p->r->n_complete,
              vbs_sampler_word(s->sampler));
     set_text(p, "vbs_note", note);
-    set_number(p, "vbs_control", control ? study_shown(s->objectives[0], control) : (double)NAN);
 }
 
 enum vbs_status vbs_study_draw(struct vbs_ctx *ctx, const struct vbs_study_results *results,

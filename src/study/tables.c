@@ -3,6 +3,7 @@
 
 #include "base/fail.h"
 #include "base/json.h"
+#include "vbslab/units.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -43,38 +44,76 @@ static void add_number(struct vbs_text *text, double value)
                       value);
 }
 
-static void add_percent(struct vbs_text *text, double share)
+static void add_percent(struct vbs_text *text, int width, double share)
 {
     if (isnan(share))
-        vbs_text_addf(text, " %*s", CELL, "-");
+        vbs_text_addf(text, " %*s", width, "-");
     else
-        vbs_text_addf(text, " %*.1f%%", CELL - 1, 100 * share);
+        vbs_text_addf(text, " %*.1f%%", width - 1, 100 * share);
 }
 
 /* ---- the table ---- */
 
-/* Gives how many columns of parameters fit. */
-static int count_shown(const struct vbs_study *s, int columns)
-{
-    int fit = ((columns > 0 ? columns : 100) - 17 - 5 * (CELL + 1)) / (CELL + 1);
+#define NO_TERMINAL 100 /* columns that the table then has */
+#define HEAD        17  /* characters of number and state */
+#define SHARE       6   /* least characters of the column of a parameter: "12.5%" */
 
-    fit = fit < 1 ? 1 : fit;
-    return fit < s->n_parameters ? fit : s->n_parameters;
+/* The columns of the table. Those of parameters bear their names where all fit, else numbers. */
+struct study_layout {
+    int columns; /* of the terminal; 0: there is none, and lines are not broken */
+    int n_shown; /* parameters */
+    int width;   /* of the column of a parameter */
+    bool named, throughput, hybrid, work;
+};
+
+static struct study_layout lay_out(const struct vbs_study *s, int columns)
+{
+    struct study_layout l = {.columns = columns, .width = SHARE, .throughput = s->memory > 0};
+    int left = (columns > 0 ? columns : NO_TERMINAL) - HEAD, longest = SHARE;
+
+    for (int o = 0; o < s->n_objectives; o++)
+        l.hybrid = l.hybrid || s->objectives[o] == STUDY_HYBRID;
+    left -= (CELL + 1) * (2 + l.throughput + l.hybrid);
+    for (int p = 0; p < s->n_parameters; p++)
+        if ((int)strlen(s->parameters[p].name) > longest)
+            longest = (int)strlen(s->parameters[p].name);
+    l.named = s->n_parameters * (longest + 1) <= left;
+    if (l.named)
+        l.width = longest;
+    l.n_shown = left / (l.width + 1);
+    if (l.n_shown > s->n_parameters)
+        l.n_shown = s->n_parameters;
+    if (l.n_shown < 1)
+        l.n_shown = 1;
+    l.work = left - l.n_shown * (l.width + 1) >= CELL + 1;
+    return l;
 }
 
-/* Writes a name into a column: its end, where it is too long. */
-static void add_name(struct vbs_text *text, const char *name)
+/* Appends a text with a line feed; where it is wider than the terminal it is broken at spaces. */
+static void add_lines(struct vbs_text *text, int columns, struct vbs_text *line)
 {
-    size_t length = strlen(name);
+    const char *at = line->data ? line->data : "";
+    size_t width = columns > 0 ? (size_t)columns : SIZE_MAX;
 
-    vbs_text_addf(text, " ");
-    if (length > CELL)
-        vbs_text_addf(text, "~%s", name + length - (CELL - 1));
-    else
-        vbs_text_addf(text, "%*s", CELL, name);
+    for (int i = 0; *at; i++) {
+        size_t room = i > 0 ? width - 2 : width, length = strlen(at);
+
+        if (length > room) {
+            for (length = room; length > 0 && at[length] != ' ';)
+                length--;
+            if (length == 0)
+                length = strcspn(at, " ");
+        }
+        vbs_text_add(text, i > 0 ? "  " : "");
+        vbs_text_add_bytes(text, at, length);
+        vbs_text_add(text, "\n");
+        at += length + strspn(at + length, " ");
+    }
+    text->failed = text->failed || line->failed;
+    vbs_text_clear(line);
 }
 
-static void add_head(struct vbs_text *text, const struct vbs_study_results *r)
+static void add_state(struct vbs_text *text, const struct vbs_study_results *r)
 {
     const struct vbs_study *s = r->study;
     int n[VBS_N_TRIAL_STATES] = {0}, n_low = 0;
@@ -95,37 +134,63 @@ static void add_head(struct vbs_text *text, const struct vbs_study_results *r)
         vbs_text_addf(text, ", %d failed", n[VBS_TRIAL_FAILED]);
     if (n[VBS_TRIAL_RUNNING] > 0)
         vbs_text_addf(text, ", %d under way", n[VBS_TRIAL_RUNNING]);
-    vbs_text_addf(text, "; %.1f min of work\nobjective", r->spent_s / 60);
+    vbs_text_addf(text, "; %.1f min of work", r->spent_s / 60);
+}
+
+static void add_aim(struct vbs_text *text, const struct vbs_study *s)
+{
+    char bytes[32];
+
+    vbs_text_add(text, "objective");
     for (int o = 0; o < s->n_objectives; o++)
         vbs_text_addf(text, "%s %s", o ? "," : "", study_objective_word(s->objectives[o]));
     if (s->memory > 0)
-        vbs_text_addf(text, "; memory %lld bytes, request %lld, io %s, weights %s",
-                      (long long)s->memory, (long long)s->request, vbs_io_word(s->io),
-                      vbs_weights_word(s->weights));
+        vbs_text_addf(text, "; memory %s, request %lld, io %s, weights %s",
+                      vbs_format_bytes(s->memory, bytes, sizeof bytes), (long long)s->request,
+                      vbs_io_word(s->io), vbs_weights_word(s->weights));
     if (s->accuracy_at_least > 0)
         vbs_text_addf(text, "; accuracy at least %g%%", 100 * s->accuracy_at_least);
     if (s->accuracy_loss_at_most >= 0)
         vbs_text_addf(text, "; accuracy at most %g points below the control's",
                       100 * s->accuracy_loss_at_most);
-    vbs_text_addf(text, "\n\n");
 }
 
-static void add_columns(struct vbs_text *text, const struct vbs_study *s, int n_shown)
+static void add_rule(struct vbs_text *text, int width)
 {
-    vbs_text_addf(text, "%*s", 17, "");
-    for (int p = 0; p < n_shown; p++)
-        vbs_text_addf(text, " %*s", CELL, "removed");
-    vbs_text_addf(text, "\ntrial  %-10s", "state");
-    for (int p = 0; p < n_shown; p++)
-        add_name(text, s->parameters[p].name);
-    vbs_text_addf(text, " %*s %*s %*s %*s %*s\n-----  ----------", CELL, "accuracy", CELL,
-                  "samples/s", CELL, "us", CELL, "hybrid", CELL, "work");
-    for (int p = 0; p < n_shown + 5; p++)
-        vbs_text_addf(text, " ---------");
-    vbs_text_addf(text, "\n");
+    vbs_text_add(text, " ");
+    for (int i = 0; i < width; i++)
+        vbs_text_add(text, "-");
 }
 
-static void add_trial(struct vbs_text *text, const struct vbs_study_results *r, int i, int n_shown)
+static void add_columns(struct vbs_text *text, const struct vbs_study *s,
+                        const struct study_layout *l)
+{
+    int n_cells = 2 + l->throughput + l->hybrid + l->work;
+
+    vbs_text_addf(text, "%*s removed\ntrial  %-10s", HEAD, "", "state");
+    for (int p = 0; p < l->n_shown; p++)
+        if (l->named)
+            vbs_text_addf(text, " %*s", l->width, s->parameters[p].name);
+        else
+            vbs_text_addf(text, " %*d", l->width, p + 1);
+    vbs_text_addf(text, " %*s", CELL, "accuracy");
+    if (l->throughput)
+        vbs_text_addf(text, " %*s", CELL, "samples/s");
+    vbs_text_addf(text, " %*s", CELL, "us");
+    if (l->hybrid)
+        vbs_text_addf(text, " %*s", CELL, "hybrid");
+    if (l->work)
+        vbs_text_addf(text, " %*s", CELL, "work");
+    vbs_text_add(text, "\n-----  ----------");
+    for (int p = 0; p < l->n_shown; p++)
+        add_rule(text, l->width);
+    for (int i = 0; i < n_cells; i++)
+        add_rule(text, CELL);
+    vbs_text_add(text, "\n");
+}
+
+static void add_trial(struct vbs_text *text, const struct vbs_study_results *r, int i,
+                      const struct study_layout *l)
 {
     const struct vbs_trial_record *t = &r->list->trials[i];
     bool best = r->best >= 0 && r->complete[r->best] == i;
@@ -134,13 +199,48 @@ static void add_trial(struct vbs_text *text, const struct vbs_study_results *r, 
                                                                            : state_word(t);
 
     vbs_text_addf(text, "%4d%s  %-10s", t->number, best ? "*" : " ", word);
-    for (int p = 0; p < n_shown; p++)
-        add_percent(text, vbs_trial_number(t, false, r->study->parameters[p].name));
-    add_percent(text, vbs_trial_number(t, true, "accuracy"));
-    add_number(text, vbs_trial_number(t, true, "throughput"));
+    for (int p = 0; p < l->n_shown; p++)
+        add_percent(text, l->width, vbs_trial_number(t, false, r->study->parameters[p].name));
+    add_percent(text, CELL, vbs_trial_number(t, true, "accuracy"));
+    if (l->throughput)
+        add_number(text, vbs_trial_number(t, true, "throughput"));
     add_number(text, vbs_trial_number(t, true, "latency"));
-    add_number(text, vbs_trial_number(t, true, "hybrid"));
-    vbs_text_addf(text, " %*.1f s\n", CELL - 2, t->spent_s);
+    if (l->hybrid)
+        add_number(text, vbs_trial_number(t, true, "hybrid"));
+    if (l->work)
+        vbs_text_addf(text, " %*.1f s", CELL - 2, t->spent_s);
+    vbs_text_add(text, "\n");
+}
+
+/* Names the parameters whose columns have numbers, and tells how many have none. */
+static void add_legend(struct vbs_text *text, const struct vbs_study *s,
+                       const struct study_layout *l)
+{
+    struct vbs_text line = {0};
+
+    vbs_text_add(&line, "removed of");
+    for (int p = 0; p < l->n_shown; p++)
+        vbs_text_addf(&line, "%s %d:%s", p ? "," : "", p + 1, s->parameters[p].name);
+    if (l->n_shown < s->n_parameters)
+        vbs_text_addf(&line, "; %d more in --csv and --json", s->n_parameters - l->n_shown);
+    add_lines(text, l->columns, &line);
+}
+
+/* Appends a result of the best trial beside the control's, which may be null. */
+static void add_result(struct vbs_text *text, enum study_objective objective,
+                       const struct vbs_trial_record *best, const struct vbs_trial_record *control)
+{
+    const char *unit = study_objective_unit(objective);
+    double base = control ? study_shown(objective, control) : (double)NAN;
+    bool percent = objective == STUDY_ACCURACY;
+
+    vbs_text_addf(text, " %s ", study_objective_word(objective));
+    if (percent)
+        vbs_text_addf(text, "%.2f%%", study_shown(objective, best));
+    else
+        vbs_text_addf(text, "%.6g%s%s", study_shown(objective, best), unit[0] ? " " : "", unit);
+    if (isfinite(base) && base > 0)
+        vbs_text_addf(text, percent ? " (control %.2f%%)" : " (control %.6g)", base);
 }
 
 /* Says what the best trial has, beside the control. */
@@ -150,40 +250,31 @@ static void add_best(struct vbs_text *text, const struct vbs_study_results *r)
     const struct vbs_trial_record *control = r->control >= 0 ? &r->list->trials[r->control] : NULL;
     const struct vbs_trial_record *best =
         r->best >= 0 ? &r->list->trials[r->complete[r->best]] : NULL;
+    bool accuracy = false;
 
     if (!best) {
-        vbs_text_addf(text, "\nno trial is complete and accurate enough\n");
+        vbs_text_add(text, "no trial is complete and accurate enough");
         return;
     }
-    vbs_text_addf(text, "\nbest (*): trial %d:", best->number);
+    vbs_text_addf(text, "best (*): trial %d:", best->number);
     for (int o = 0; o < s->n_objectives; o++) {
-        double own = study_shown(s->objectives[o], best);
-        double base = control ? study_shown(s->objectives[o], control) : (double)NAN;
-
-        vbs_text_addf(text, "%s %s %.6g%s%s", o ? "," : "", study_objective_word(s->objectives[o]),
-                      own, s->objectives[o] == STUDY_ACCURACY ? "" : " ",
-                      study_objective_unit(s->objectives[o]));
-        if (isfinite(base) && base > 0)
-            vbs_text_addf(text, " (control %.6g)", base);
+        vbs_text_add(text, o ? "," : "");
+        add_result(text, s->objectives[o], best, control);
+        accuracy = accuracy || s->objectives[o] == STUDY_ACCURACY;
     }
-    vbs_text_addf(text, "; accuracy %.2f%%", 100 * vbs_trial_number(best, true, "accuracy"));
-    if (control)
-        vbs_text_addf(text, " (control %.2f%%)", 100 * vbs_trial_number(control, true, "accuracy"));
-    vbs_text_addf(text, "\n");
-    if (isfinite(r->hypervolume))
-        vbs_text_addf(text, "hypervolume of the Pareto front: %.6g\n", r->hypervolume);
+    if (!accuracy) {
+        vbs_text_add(text, ";");
+        add_result(text, STUDY_ACCURACY, best, control);
+    }
 }
 
 static void add_importance(struct vbs_text *text, const struct vbs_study_results *r)
 {
-    if (!r->importance)
-        return;
     vbs_text_addf(text, "importance for %s (share of its variance, fANOVA on a forest):",
                   study_objective_word(r->study->objectives[0]));
     for (int p = 0; p < r->study->n_parameters; p++)
         vbs_text_addf(text, "%s %s %.2f", p ? "," : "", r->study->parameters[p].name,
                       r->importance[p]);
-    vbs_text_addf(text, "\n");
 }
 
 static enum vbs_status give(struct vbs_ctx *ctx, struct vbs_text *made, char **text)
@@ -199,18 +290,30 @@ static enum vbs_status give(struct vbs_ctx *ctx, struct vbs_text *made, char **t
 enum vbs_status vbs_study_table(struct vbs_ctx *ctx, const struct vbs_study_results *results,
                                 int columns, char **text)
 {
-    struct vbs_text made = {0};
-    int n_shown = count_shown(results->study, columns);
+    struct vbs_text made = {0}, line = {0};
+    const struct study_layout l = lay_out(results->study, columns);
 
-    add_head(&made, results);
-    add_columns(&made, results->study, n_shown);
+    add_state(&line, results);
+    add_lines(&made, columns, &line);
+    add_aim(&line, results->study);
+    add_lines(&made, columns, &line);
+    vbs_text_add(&made, "\n");
+    add_columns(&made, results->study, &l);
     for (int i = 0; i < results->list->n_trials; i++)
-        add_trial(&made, results, i, n_shown);
-    if (n_shown < results->study->n_parameters)
-        vbs_text_addf(&made, "%d more parameters are in --csv and --json\n",
-                      results->study->n_parameters - n_shown);
-    add_best(&made, results);
-    add_importance(&made, results);
+        add_trial(&made, results, i, &l);
+    if (!l.named)
+        add_legend(&made, results->study, &l);
+    vbs_text_add(&made, "\n");
+    add_best(&line, results);
+    add_lines(&made, columns, &line);
+    if (isfinite(results->hypervolume)) {
+        vbs_text_addf(&line, "hypervolume of the Pareto front: %.6g", results->hypervolume);
+        add_lines(&made, columns, &line);
+    }
+    if (results->importance) {
+        add_importance(&line, results);
+        add_lines(&made, columns, &line);
+    }
     return give(ctx, &made, text);
 }
 

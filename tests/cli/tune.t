@@ -155,6 +155,19 @@ study front 'objective = ["latency", "accuracy"]' 'trials = 5' 'sampler = "rando
 run --quiet --db store.sqlite front.toml
 [ $code -eq 0 ] && grep -q '^hypervolume of the Pareto front' out
 report $? "two objectives have a front"
+! grep '^best' out | grep -q ';' && grep -q '^best (\*): trial [0-9]*: latency .* us (control .*), accuracy [0-9.]*% (control [0-9.]*%)$' out
+report $? "... and each is told once beside the control's"
+for kind in history slice; do
+    run --db store.sqlite front.toml --plot $kind $kind.svg
+    [ $code -eq 0 ] && grep -q 'latency (us)' $kind.svg && grep -q 'accuracy (%)' $kind.svg
+    report $? "all objectives are in a picture: $kind"
+done
+study long 'objective = "latency"' 'trials = 1' 'sampler = "random"'
+sed 's/"first"/"a-parameter-whose-name-is-longer-than-others"/' long.toml >l && mv l long.toml
+run --quiet --db store.sqlite long.toml
+[ $code -eq 0 ] && grep -q '^removed of 1:a-parameter-whose-name-is-longer-than-others, 2:b$' out &&
+    [ "$(sed -n '/^trial /,/^removed/p' out | awk 'length($0) > 100' | wc -l)" -eq 0 ]
+report $? "parameters with long names have numbers in the table"
 study hybrid 'objective = "hybrid"' 'trials = 2' 'sampler = "grid"'
 prints "a hybrid objective, on a grid" "objective hybrid" --quiet --db store.sqlite hybrid.toml
 study halves 'objective = "accuracy"' 'trials = 5' 'sampler = "halving"' 'least_epochs = 1' 'reduction = 2'
