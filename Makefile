@@ -113,6 +113,8 @@ LDFLAGS_fault/operators = $(WRAP_MALLOC)
 LDFLAGS_fault/place = $(WRAP_MALLOC)
 LDFLAGS_fault/plan = $(WRAP_MALLOC)
 LDFLAGS_fault/optimal = $(WRAP_MALLOC)
+LDFLAGS_fault/study = $(WRAP_MALLOC)
+LDFLAGS_fault/sweep = $(WRAP_MALLOC),--wrap=vasprintf,--wrap=asprintf
 LDFLAGS_fault/train = $(WRAP_MALLOC)
 LDFLAGS_fault/training = $(WRAP_MALLOC)
 LDFLAGS_fault/tune = $(WRAP_MALLOC)

@@ -356,11 +356,17 @@ static enum vbs_status read_parameters(struct vbs_ctx *ctx, struct vbs_study *st
 static enum vbs_status keep_canonical(struct vbs_ctx *ctx, struct vbs_study *study, json_t *root)
 {
     json_t *own = json_object_get(root, "study");
+    struct vbs_text text = {0};
 
     json_object_del(own, "name");
     json_object_del(own, "trials");
-    study->canonical = json_dumps(root, JSON_COMPACT | JSON_SORT_KEYS);
-    return study->canonical ? VBS_OK : vbs_no_memory(ctx);
+    vbs_text_add_json(&text, root, JSON_COMPACT | JSON_SORT_KEYS);
+    if (!text.failed) {
+        study->canonical = text.data;
+        return VBS_OK;
+    }
+    vbs_text_clear(&text);
+    return vbs_no_memory(ctx);
 }
 
 /* Refuses what is missing, and keys that contradict each other or have no effect. */

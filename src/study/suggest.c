@@ -118,6 +118,7 @@ static enum vbs_status begin(struct study_work *w, int number, const double *poi
                                     .stage = STAGE_MEASURE,
                                     .values = values};
     const struct vbs_trial_step hand_on = {.stage = STAGE_MEASURE};
+    enum vbs_status status;
     int64_t id;
 
     for (int p = 0; p < s->n_parameters && point; p++)
@@ -132,7 +133,10 @@ static enum vbs_status begin(struct study_work *w, int number, const double *poi
             (struct vbs_trial_value){true, "continues", suggestion->continues};
     VBS_TRY(vbs_store_trial_begin(w->ctx, w->store, w->id, &trial, &id));
     *begun = id != 0;
-    return *begun ? vbs_store_trial_step(w->ctx, w->store, id, &hand_on) : VBS_OK;
+    status = *begun ? vbs_store_trial_step(w->ctx, w->store, id, &hand_on) : VBS_OK;
+    if (status != VBS_OK)
+        study_give_back(w, id, STAGE_MEASURE);
+    return status;
 }
 
 enum vbs_status study_suggest(struct study_work *w, const struct vbs_trial_list *all, bool *begun,
