@@ -6,6 +6,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -20,28 +22,27 @@ struct holder {
     char owner[VBS_OWNER_SIZE];
 };
 
-/* Gives the path of a claim, which the caller frees; null where memory is out. */
-static char *path_of(const struct vbs_sweep *sweep, uint64_t name, int generation)
+/* The path of a claim. It takes no memory that could be out: a claim that could not be looked at or
+ * removed for that would stand as if its owner still ran. */
+struct claim_path {
+    char text[PATH_MAX + VBS_SWEEP_NAME_SIZE + 32];
+};
+
+static struct claim_path path_of(const struct vbs_sweep *sweep, uint64_t name, int generation)
 {
-    char text[VBS_SWEEP_NAME_SIZE], *path;
+    struct claim_path path;
+    char text[VBS_SWEEP_NAME_SIZE];
 
     vbs_sweep_write_name(name, text);
-    return asprintf(&path, "%s/claims/%s.%d", sweep->info.results, text, generation) < 0 ? NULL
-                                                                                         : path;
+    snprintf(path.text, sizeof path.text, "%s/claims/%s.%d", sweep->info.results, text, generation);
+    return path;
 }
 
 static int open_claim(const struct vbs_sweep *sweep, uint64_t name, int generation, int flags)
 {
-    char *path = path_of(sweep, name, generation);
-    int file;
+    struct claim_path path = path_of(sweep, name, generation);
 
-    if (!path) {
-        errno = ENOMEM;
-        return -1;
-    }
-    file = open(path, flags | O_CLOEXEC, 0666);
-    free(path);
-    return file;
+    return open(path.text, flags | O_CLOEXEC, 0666);
 }
 
 /* Reads a claim that was opened. One that is not whole, because its owner has just made it, has no
@@ -168,11 +169,9 @@ void vbs_claim_release(const struct vbs_sweep *sweep, struct vbs_claim *claim)
     if (claim->file >= 0)
         close(claim->file);
     for (int g = claim->generation; g > 0 && !lost; g--) {
-        char *path = path_of(sweep, claim->name, g);
+        struct claim_path path = path_of(sweep, claim->name, g);
 
-        if (path)
-            unlink(path);
-        free(path);
+        unlink(path.text);
     }
     claim->file = -1;
 }

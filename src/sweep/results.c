@@ -8,6 +8,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -54,16 +56,28 @@ enum vbs_status vbs_results_open(struct vbs_ctx *ctx, const struct vbs_sweep *sw
     return status;
 }
 
-static bool exists(const struct vbs_sweep *sweep, uint64_t name, const char *ending)
+/* The path of a file of a task in the folder of results. It takes no memory that could be out: a
+ * task whose result could not be looked at for that would be done twice. */
+struct result_path {
+    char text[PATH_MAX + VBS_SWEEP_NAME_SIZE + 32];
+};
+
+static struct result_path result_path(const struct vbs_sweep *sweep, uint64_t name,
+                                      const char *ending)
 {
-    char text[VBS_SWEEP_NAME_SIZE], *file;
-    bool is;
+    struct result_path path;
+    char text[VBS_SWEEP_NAME_SIZE];
 
     vbs_sweep_write_name(name, text);
-    file = path("%s/%s.%s", sweep->info.results, text, ending);
-    is = file && access(file, F_OK) == 0;
-    free(file);
-    return is;
+    snprintf(path.text, sizeof path.text, "%s/%s.%s", sweep->info.results, text, ending);
+    return path;
+}
+
+static bool exists(const struct vbs_sweep *sweep, uint64_t name, const char *ending)
+{
+    struct result_path path = result_path(sweep, name, ending);
+
+    return access(path.text, F_OK) == 0;
 }
 
 enum vbs_sweep_state vbs_results_state(const struct vbs_sweep *sweep, uint64_t name,
@@ -114,13 +128,9 @@ enum vbs_status vbs_results_list(struct vbs_ctx *ctx, const struct vbs_sweep *sw
 
 void vbs_results_forget(const struct vbs_sweep *sweep, uint64_t name)
 {
-    char text[VBS_SWEEP_NAME_SIZE], *file;
+    struct result_path path = result_path(sweep, name, "failed");
 
-    vbs_sweep_write_name(name, text);
-    file = path("%s/%s.failed", sweep->info.results, text);
-    if (file)
-        unlink(file);
-    free(file);
+    unlink(path.text);
 }
 
 /* ---- the folder of a command ---- */
@@ -209,7 +219,9 @@ enum vbs_status vbs_work_begin(struct vbs_ctx *ctx, const struct vbs_sweep *swee
         *work = made;
         return VBS_OK;
     }
-    status = vbs_fail(ctx, VBS_IO, "cannot write '%.300s': %s", made.path, strerror(errno));
+    status = errno == ENOMEM
+                 ? vbs_no_memory(ctx)
+                 : vbs_fail(ctx, VBS_IO, "cannot write '%.300s': %s", made.path, strerror(errno));
     vbs_work_end(&made);
     return status;
 }
