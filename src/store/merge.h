@@ -56,10 +56,12 @@ enum vbs_status vbs_merge_tags(struct vbs_merging *m) VBS_MUST_CHECK;
 enum vbs_status vbs_merge_hash(struct vbs_merging *m, struct vbs_store *store, const char *sql,
                                int64_t id, struct vbs_sha256 *hash) VBS_MUST_CHECK;
 
-/* Copies the rows that the query select, with the parameter id, gives in the source: insert has a
- * parameter for copy, and then one for each column. */
+/* Copies the rows that the query select, with the parameter id, gives in the source: write is run
+ * for each, and has a parameter for copy, and then one for each column. *n_rows, where not null, is
+ * raised by their number. */
 enum vbs_status vbs_merge_copy_rows(struct vbs_merging *m, const char *select, int64_t id,
-                                    const char *insert, int64_t copy) VBS_MUST_CHECK;
+                                    const char *write, int64_t copy,
+                                    int64_t *n_rows) VBS_MUST_CHECK;
 
 /* Runs a statement in the store into which is merged, with the parameter id and then the values of
  * n columns of row from first on. *value, where not null, is the first column of its first row, or

@@ -65,75 +65,39 @@ static enum vbs_status copy_kernel_samples(struct profile_copying *c)
     return copy_each_kernel(c);
 }
 
-static enum vbs_status copy_copy_samples(struct profile_copying *c)
-{
-    struct vbs_merging *m = c->m;
-    bool row = true;
-
-    VBS_TRY(vbs_sql_prepare(m->ctx, m->from,
-                            "SELECT source, bytes, copy_sample.number, copy_sample.time_us "
-                            "FROM copy JOIN copy_sample ON copy = id WHERE profile = ?",
-                            &c->from));
-    VBS_TRY(vbs_sql_bind(m->ctx, m->from, c->from, "i", c->id));
-    VBS_TRY(vbs_sql_prepare(m->ctx, m->into,
-                            "INSERT INTO copy_sample SELECT id, ?, ? FROM copy "
-                            "WHERE profile = ? AND source = ? AND bytes = ?",
-                            &c->into));
-    for (;;) {
-        VBS_TRY(vbs_sql_step(m->ctx, m->from, c->from, &row));
-        if (!row)
-            return VBS_OK;
-        VBS_TRY(vbs_sql_bind(m->ctx, m->into, c->into, "iditi", sqlite3_column_int64(c->from, 2),
-                             sqlite3_column_double(c->from, 3), c->copy,
-                             (const char *)sqlite3_column_text(c->from, 0),
-                             sqlite3_column_int64(c->from, 1)));
-        VBS_TRY(vbs_sql_finish(m->ctx, m->into, c->into));
-        m->body->report.n_samples++;
-    }
-}
-
-static void end_statements(struct profile_copying *c)
-{
-    sqlite3_finalize(c->from);
-    sqlite3_finalize(c->into);
-    c->from = c->into = NULL;
-}
-
 /* Copies the hashes of the network and its kernels, where the source knows them. */
-static enum vbs_status copy_network(struct profile_copying *c)
+static enum vbs_status copy_network(const struct profile_copying *c)
 {
-    struct vbs_merging *m = c->m;
-    enum vbs_status status;
-    bool row = false;
+    return vbs_merge_copy_rows(
+        c->m,
+        "SELECT network_hash, kernels_hash FROM profile WHERE id = ? "
+        "AND network_hash IS NOT NULL AND kernels_hash IS NOT NULL",
+        c->id, "UPDATE profile SET network_hash = ?2, kernels_hash = ?3 WHERE id = ?1", c->copy,
+        NULL);
+}
 
-    VBS_TRY(vbs_sql_prepare(m->ctx, m->from,
-                            "SELECT network_hash, kernels_hash FROM profile WHERE id = ? "
-                            "AND network_hash IS NOT NULL AND kernels_hash IS NOT NULL",
-                            &c->from));
-    status = vbs_sql_bind(m->ctx, m->from, c->from, "i", c->id);
-    if (status == VBS_OK)
-        status = vbs_sql_step(m->ctx, m->from, c->from, &row);
-    if (status == VBS_OK && row)
-        status = vbs_sql_run(
-            m->ctx, m->into, "UPDATE profile SET network_hash = ?, kernels_hash = ? WHERE id = ?",
-            "iii", sqlite3_column_int64(c->from, 0), sqlite3_column_int64(c->from, 1), c->copy);
-    return status;
+static enum vbs_status copy_copy_samples(const struct profile_copying *c)
+{
+    return vbs_merge_copy_rows(c->m,
+                               "SELECT source, bytes, copy_sample.number, copy_sample.time_us "
+                               "FROM copy JOIN copy_sample ON copy = id WHERE profile = ?",
+                               c->id,
+                               "INSERT INTO copy_sample SELECT id, ?4, ?5 FROM copy "
+                               "WHERE profile = ?1 AND source = ?2 AND bytes = ?3",
+                               c->copy, &c->m->body->report.n_samples);
 }
 
 static enum vbs_status copy_rest(struct profile_copying *c)
 {
     enum vbs_status status = copy_network(c);
 
-    end_statements(c);
     if (status == VBS_OK)
         status = copy_kernel_samples(c);
-    end_statements(c);
-    if (status == VBS_OK)
-        status = copy_copy_samples(c);
-    end_statements(c);
+    sqlite3_finalize(c->from);
+    sqlite3_finalize(c->into);
     vbs_kernel_samples_clear(&c->samples);
     vbs_sample_packer_clear(&c->packer);
-    return status;
+    return status == VBS_OK ? copy_copy_samples(c) : status;
 }
 
 enum vbs_status vbs_merge_copy(struct vbs_merging *m, int64_t id, const struct vbs_profile *profile,

@@ -71,27 +71,30 @@ static enum vbs_status bind_row(struct vbs_merging *m, sqlite3_stmt *stmt, int64
 
 struct rows_copying {
     struct vbs_merging *m;
-    sqlite3_stmt *insert;
-    int64_t copy;
+    sqlite3_stmt *write;
+    int64_t copy, n;
 };
 
 static enum vbs_status copy_row(struct vbs_ctx *ctx, sqlite3_stmt *row, void *self)
 {
     struct rows_copying *c = self;
 
-    VBS_TRY(bind_row(c->m, c->insert, c->copy, row, 0, sqlite3_column_count(row)));
-    return vbs_sql_finish(ctx, c->m->into, c->insert);
+    VBS_TRY(bind_row(c->m, c->write, c->copy, row, 0, sqlite3_column_count(row)));
+    c->n++;
+    return vbs_sql_finish(ctx, c->m->into, c->write);
 }
 
 enum vbs_status vbs_merge_copy_rows(struct vbs_merging *m, const char *select, int64_t id,
-                                    const char *insert, int64_t copy)
+                                    const char *write, int64_t copy, int64_t *n_rows)
 {
     struct rows_copying c = {.m = m, .copy = copy};
     enum vbs_status status;
 
-    VBS_TRY(vbs_sql_prepare(m->ctx, m->into, insert, &c.insert));
+    VBS_TRY(vbs_sql_prepare(m->ctx, m->into, write, &c.write));
     status = vbs_sql_each(m->ctx, m->from, id, select, copy_row, &c);
-    sqlite3_finalize(c.insert);
+    sqlite3_finalize(c.write);
+    if (n_rows)
+        *n_rows += c.n;
     return status;
 }
 

@@ -101,7 +101,7 @@ static enum vbs_status write_trial(struct vbs_merging *m, void *self)
     copy = sqlite3_last_insert_rowid(m->into->db);
     VBS_TRY(vbs_merge_copy_rows(
         m, SELECT_VALUES, s->id,
-        "INSERT INTO trial_value (trial, kind, name, value) VALUES (?, ?, ?, ?)", copy));
+        "INSERT INTO trial_value (trial, kind, name, value) VALUES (?, ?, ?, ?)", copy, NULL));
     VBS_TRY(vbs_sql_run(m->ctx, m->into, "UPDATE trial SET file = ? WHERE id = ?", "ti",
                         s->file ? s->file : "", copy));
     return vbs_merge_run(m,

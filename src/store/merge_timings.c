@@ -72,11 +72,11 @@ static enum vbs_status copy(struct vbs_merging *m, void *self)
     VBS_TRY(vbs_merge_copy_rows(m, SELECT_ROWS, t->id,
                                 "INSERT INTO timing_row (timing, " ROW_COLUMNS ") "
                                 "VALUES (?, ?, ?, ?" VBS_KERNEL_MARKS VBS_TIME_MARKS ")",
-                                copy));
+                                copy, NULL));
     return vbs_merge_copy_rows(m, SELECT_COPIES, t->id,
                                "INSERT INTO timing_copy (timing, " COPY_COLUMNS ") "
                                "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                               copy);
+                               copy, NULL);
 }
 
 /* The names of times in a note. */
