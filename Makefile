@@ -18,7 +18,7 @@ COMMIT ?= $(if $(wildcard .git),$(shell git describe --always --dirty --exclude=
 BUILD  ?= build
 PREFIX ?= /usr/local
 DESTDIR =
-ROOMS  ?= base data coded model profile backend eval train prune sensitivity tune store schedule place paper plan replay exec report study sweep simple cli
+ROOMS  ?= base data coded model profile backend eval train prune sensitivity tune store schedule place paper plan replay outside exec report study sweep simple cli
 OPT    ?= -O2 -g
 JOBS   ?= $(shell nproc)
 comma   = ,
@@ -112,6 +112,7 @@ LDFLAGS_fault/backend = $(WRAP_MALLOC)
 LDFLAGS_fault/operators = $(WRAP_MALLOC)
 LDFLAGS_fault/place = $(WRAP_MALLOC)
 LDFLAGS_fault/plan = $(WRAP_MALLOC)
+LDFLAGS_fault/outside = $(WRAP_MALLOC)
 LDFLAGS_fault/optimal = $(WRAP_MALLOC)
 LDFLAGS_fault/study = $(WRAP_MALLOC)
 LDFLAGS_fault/sweep = $(WRAP_MALLOC),--wrap=vasprintf,--wrap=asprintf
@@ -290,17 +291,26 @@ test: deps ##: builds and runs every test
 	@$(MAKE) --no-print-directory check
 
 # Built as a user builds them: with the public headers and the shared library.
-EXAMPLES = $(patsubst %.c,$(BUILD)/%,$(wildcard examples/*.c))
+EXAMPLE_OBJECTS = $(BUILD)/examples/planner_so.so
+EXAMPLES = $(patsubst %.c,$(BUILD)/%,$(filter-out examples/planner_so.c,$(wildcard examples/*.c))) $(EXAMPLE_OBJECTS)
 examples: $(EXAMPLES) ##: the programs of examples/, with the shared library
 
 $(BUILD)/libvbslab.so.$(ABI): | $(BUILD)/libvbslab.so
 	$(Q)ln -sf libvbslab.so $@
 
-$(EXAMPLES): $(BUILD)/%: %.c $(HEADERS) $(BUILD)/libvbslab.so $(BUILD)/libvbslab.so.$(ABI)
+$(filter-out $(EXAMPLE_OBJECTS),$(EXAMPLES)): $(BUILD)/%: %.c $(HEADERS) $(BUILD)/libvbslab.so $(BUILD)/libvbslab.so.$(ABI)
 	@echo "  example $@"
 	@mkdir -p $(@D)
 	$(Q)$(CC) -std=c11 -pedantic -pthread $(OPT) $(WARN) -Iinclude $(CFLAGS) $(LDFLAGS) -o $@ $< \
-	    -L$(BUILD) -Wl,-rpath,'$$ORIGIN/..' -lvbslab
+	    -L$(BUILD) -Wl,-rpath,'$$ORIGIN/..' -lvbslab $(EXAMPLE_LIBS)
+
+$(BUILD)/examples/planner_exec: EXAMPLE_LIBS = $(shell pkg-config --libs jansson)
+
+# A shared object needs the headers alone.
+$(EXAMPLE_OBJECTS): $(BUILD)/%.so: %.c $(HEADERS)
+	@echo "  example $@"
+	@mkdir -p $(@D)
+	$(Q)$(CC) -std=c11 -pedantic $(OPT) $(WARN) -Iinclude $(CFLAGS) $(LDFLAGS) -shared -fPIC -o $@ $<
 
 tests: $(EXAMPLES) $(TEST_BIN) $(if $(HAS_CUDA),$(BUILD)/tests/vbslab-gpu)
 

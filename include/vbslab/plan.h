@@ -58,7 +58,8 @@ struct vbs_solver_options {
      * optimal: seconds after which a search ends with the best schedule so far and its proven gap;
      * 0: VBS_TIME_LIMIT_S. The first plan has the seconds that vbs_solver_new left; each further
      * plan has all of them. joint: seconds after which vbs_solver_new tries no further schedules;
-     * 0: no limit.
+     * 0: no limit. Planners from outside: seconds for each budget (planner.h); 0:
+     * VBS_OUTSIDE_TIME_S.
      */
     double time_limit_s;
     /* optimal only, instead of the time limit: the number of states of the lattice that the search
@@ -74,12 +75,18 @@ struct vbs_solver_options {
      * The caller computes it, because this can take longer than a plan. VBS_USAGE: its length is
      * not that of a hash. */
     const char *profile_hash;
+    /* [n_budgets] The budgets that vbs_solver_plan will get, where they are known; other budgets
+     * are allowed nevertheless. A program from outside (planner.h) is then run once for all of them
+     * and not once for each; other planners do not read them. Read by vbs_solver_new alone. */
+    const int64_t *budgets;
+    int n_budgets;
 };
 
-#define VBS_TIME_LIMIT_S 60 /* the default limit of time of a planner that searches */
+#define VBS_TIME_LIMIT_S   60 /* the default limit of time of a planner that searches */
+#define VBS_OUTSIDE_TIME_S 10 /* the default limit of time of a planner from outside, by budget */
 
-/* A planning algorithm. Constant data of the library, never freed; may be shared between threads.
- */
+/* A planning algorithm: constant data of the library, never freed, or a planner from outside that
+ * vbs_planner_load gave (planner.h). May be shared between threads. */
 struct vbs_planner;
 
 /* Gives all planners in the order in which tables show them, baselines first; null after the
@@ -109,7 +116,12 @@ bool vbs_planner_is_compared(const struct vbs_planner *planner, enum vbs_weights
  */
 bool vbs_planner_transfers(const struct vbs_planner *planner);
 
-/* Finds a planner by its name. VBS_NOT_FOUND: the detail suggests the nearest name. O(planners). */
+/* True of planners from outside (planner.h). They plan with weights excluded and included, and
+ * their least budgets are not known. */
+bool vbs_planner_is_outside(const struct vbs_planner *planner);
+
+/* Finds a planner of the library by its name. VBS_NOT_FOUND: the detail suggests the nearest name.
+ * O(planners). */
 enum vbs_status vbs_planner_find(struct vbs_ctx *ctx, const char *name,
                                  const struct vbs_planner **planner) VBS_MUST_CHECK;
 
@@ -138,8 +150,8 @@ enum vbs_status vbs_solver_plan(struct vbs_ctx *ctx, struct vbs_solver *solver,
                                 struct vbs_schedule **schedule) VBS_MUST_CHECK;
 
 /* Gives the least budget for which the planner has a schedule; INT64_MAX when no budget is
- * feasible, because of the latency, or none up to options.most_bytes. At most O(layers x
- * batches). */
+ * feasible, because of the latency, or none up to options.most_bytes; 0 where it is not known,
+ * because the planner is from outside. At most O(layers x batches). */
 int64_t vbs_solver_least_bytes(const struct vbs_solver *solver);
 
 /*
@@ -176,8 +188,8 @@ struct vbs_infeasibility {
 
 /* Fills *infeasibility, which the caller owns. It solves the problem again for each change, mostly
  * on a profile without times or without bytes, which is fast. It does not try optimal as the other
- * planner, nor run optimal with a change and a latency. VBS_USAGE (more than VBS_MAX_STEPS),
- * VBS_NO_MEMORY, VBS_INTERRUPTED. */
+ * planner, nor run optimal with a change and a latency. VBS_UNSUPPORTED (weights included, or a
+ * planner from outside), VBS_USAGE (more than VBS_MAX_STEPS), VBS_NO_MEMORY, VBS_INTERRUPTED. */
 enum vbs_status vbs_solver_explain(struct vbs_ctx *ctx, struct vbs_solver *solver,
                                    struct vbs_infeasibility *infeasibility) VBS_MUST_CHECK;
 
@@ -202,10 +214,13 @@ struct vbs_frontier {
 };
 
 /* Makes the frontier, freed by vbs_frontier_free. It makes a plan for each budget at which the plan
- * may change. A frontier that is interrupted after a schedule was found gives the points that are
- * known by then, with interrupted set: each of its points has a schedule, but points may be
- * missing, and where the planner searches, faster schedules may be, too. VBS_INFEASIBLE: no budget
- * is feasible, because of the latency. VBS_NO_MEMORY; VBS_INTERRUPTED: no point is known yet. */
+ * may change; a planner from outside, of which these are not known, gets 16 budgets in each power
+ * of two, from the least budget of dp-vbs+ (weights included: of joint) to the one with which that
+ * planner has enough. A frontier that is interrupted after a schedule was found gives the points
+ * that are known by then, with interrupted set: each of its points has a schedule, but points may
+ * be missing, and where the planner searches, faster schedules may be, too. VBS_INFEASIBLE: no
+ * budget is feasible, because of the latency, or the planner from outside has a plan for none of
+ * them. VBS_NO_MEMORY; VBS_INTERRUPTED: no point is known yet. */
 enum vbs_status vbs_solver_frontier(struct vbs_ctx *ctx, struct vbs_solver *solver,
                                     struct vbs_frontier **frontier) VBS_MUST_CHECK;
 /* Frees a frontier; null is allowed. */

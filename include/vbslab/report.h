@@ -62,13 +62,14 @@ struct vbs_compare_row {
     double latency_us;        /* the longest wait of a sample, by the judge's times */
     double plan_us;           /* wall-clock time of the planning; one solve for all budgets is
                                  divided among them */
-    int64_t least_bytes;      /* the least budget at which this planner is feasible; INT64_MAX: no
-                                 budget is, because of the bound on the latency, or
-                                 because the planner needs copies of weights, of
-                                 which the profile has none */
-    double least_latency_us;  /* where least_bytes is INT64_MAX: the least bound on the latency that
-                                 the planner keeps in some budget; else, and where
-                                 this is not known, 0 */
+    int64_t least_bytes;     /* the least budget at which this planner is feasible; 0: not known, of
+                                a planner from outside; INT64_MAX: no
+                                budget is, because of the bound on the latency, or
+                                because the planner needs copies of weights, of
+                                which the profile has none */
+    double least_latency_us; /* where least_bytes is INT64_MAX: the least bound on the latency that
+                                the planner keeps in some budget; else, and where
+                                this is not known, 0 */
     /* The next three are 0 unless weights are included; they are of the whole request, by the
      * judge's times. */
     double copy_us;         /* time that the loads of streamed weights take */
@@ -132,7 +133,8 @@ struct vbs_compare_options {
     const struct vbs_byte_range *budgets;      /* null: the default budgets of vbs_compare_run */
     const struct vbs_planner *const *planners; /* null: those of vbs_planner_is_compared */
     int n_planners;
-    double time_limit_s; /* of planner optimal at each budget; 0: VBS_COMPARE_TIME_LIMIT_S */
+    double time_limit_s; /* at each budget: of planner optimal, 0: VBS_COMPARE_TIME_LIMIT_S; of
+                            planners from outside, 0: VBS_OUTSIDE_TIME_S */
     struct vbs_progress progress;
     int64_t
         node_limit; /* the two members of vbs_solver_options of this name, for planner optimal */

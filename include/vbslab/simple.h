@@ -32,10 +32,12 @@ extern "C" {
 /* The options of all three calls. Begin with {.struct_size = sizeof(struct vbs_simple_options)}: a
  * member that is 0 or null has the default that is named here. */
 struct vbs_simple_options {
-    size_t struct_size;       /* sizeof(struct vbs_simple_options) */
-    int64_t request;          /* samples of a run, 1..VBS_MAX_REQUEST; needed for planning */
-    int64_t memory_bytes;     /* the budget, 1 or more; needed for planning */
-    const char *planner;      /* null: "joint" with weights included, else "dp-vbs+" */
+    size_t struct_size;   /* sizeof(struct vbs_simple_options) */
+    int64_t request;      /* samples of a run, 1..VBS_MAX_REQUEST; needed for planning */
+    int64_t memory_bytes; /* the budget, 1 or more; needed for planning */
+    /* A planner of the library, or one from outside, as vbs_planner_load takes it (planner.h).
+     * Null: "joint" with weights included, else "dp-vbs+". */
+    const char *planner;
     enum vbs_io io;           /* of inputs and outputs; 0: VBS_IO_EXTERNAL */
     enum vbs_weights weights; /* 0: VBS_WEIGHTS_EXCLUDED, outside the budget */
     /* Weights included: the source of the copies in the profile that give the time of loads; null:

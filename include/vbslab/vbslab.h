@@ -16,6 +16,7 @@
 #include "vbslab/npy.h"
 #include "vbslab/place.h"
 #include "vbslab/plan.h"
+#include "vbslab/planner.h"
 #include "vbslab/profile.h"
 #include "vbslab/progress.h"
 #include "vbslab/prune.h"

@@ -1,4 +1,5 @@
 #include "base/fail.h"
+#include "base/grow.h"
 #include "base/text.h"
 #include "cli/common/common.h"
 #include "cli/print/print.h"
@@ -18,6 +19,7 @@ struct comparisons {
     struct vbs_compare **compares;
     struct cli_weights weights;
     const struct vbs_planner **planners;
+    int64_t capacity; /* of planners */
     int n_planners;
     struct vbs_solver_options search; /* limits of planner optimal */
     const char *form;                 /* the option of the machine form that was given, or null */
@@ -40,17 +42,21 @@ static bool is_all(const char *list)
     return !list || strcmp(list, "all") == 0;
 }
 
-/* One of the options --baselines and --planners. */
+/* One of the options --baselines, --planners and --planner. */
 struct planner_choice {
-    bool baselines;
+    struct cli *cli;
+    const char *option;
+    bool baselines, others; /* takes planners of these kinds */
     enum vbs_weights weights;
-    const struct vbs_planner **chosen; /* a place for every planner */
+    int n_own; /* planners of the library, each of which has a place in chosen; others come behind
+                */
+    struct comparisons *all;
 };
 
 /* Gives whether the option may name planner. */
 static bool is_allowed(const struct planner_choice *choice, const struct vbs_planner *planner)
 {
-    return vbs_planner_is_baseline(planner) == choice->baselines &&
+    return (vbs_planner_is_baseline(planner) ? choice->baselines : choice->others) &&
            vbs_compare_can(planner, choice->weights);
 }
 
@@ -69,6 +75,23 @@ static const char *list_allowed(const struct planner_choice *choice, char *names
     return names;
 }
 
+/* Adds a planner from outside behind those of the library. */
+static enum vbs_status add_outside(struct vbs_ctx *ctx, struct planner_choice *choice,
+                                   const struct vbs_planner *planner)
+{
+    struct comparisons *all = choice->all;
+    const char *name = vbs_planner_name(planner);
+
+    for (int i = choice->n_own; i < all->n_planners; i++)
+        if (strcmp(vbs_planner_name(all->planners[i]), name) == 0)
+            return vbs_fail(ctx, VBS_USAGE, "two planners are called '%s'; rename one of the files",
+                            name);
+    VBS_TRY(vbs_grow(ctx, &all->planners, &all->capacity, (int64_t)all->n_planners + 1,
+                     sizeof *all->planners));
+    all->planners[all->n_planners++] = planner;
+    return VBS_OK;
+}
+
 /* Adds the planner called item to self, a struct planner_choice. */
 static enum vbs_status choose(struct vbs_ctx *ctx, const char *item, void *self)
 {
@@ -76,17 +99,18 @@ static enum vbs_status choose(struct vbs_ctx *ctx, const char *item, void *self)
     const struct vbs_planner *planner;
     char names[256];
 
-    VBS_TRY(vbs_planner_find(ctx, item, &planner));
-    if (vbs_planner_is_baseline(planner) != choice->baselines)
+    VBS_TRY(cli_find_planner(choice->cli, item, &planner));
+    if (!(vbs_planner_is_baseline(planner) ? choice->baselines : choice->others))
         return vbs_fail(ctx, VBS_USAGE, "'%s' %s; %s takes all, or names out of: %s", item,
-                        choice->baselines ? "is no baseline" : "is a baseline",
-                        choice->baselines ? "--baselines" : "--planners",
+                        choice->baselines ? "is no baseline" : "is a baseline", choice->option,
                         list_allowed(choice, names, sizeof names));
     if (!is_allowed(choice, planner))
         return vbs_fail(ctx, VBS_USAGE, "'%s' copies weights; give --weights included", item);
-    for (int i = 0; vbs_planner_at(i); i++)
+    if (vbs_planner_is_outside(planner))
+        return add_outside(ctx, choice, planner);
+    for (int i = 0; i < choice->n_own; i++)
         if (vbs_planner_at(i) == planner)
-            choice->chosen[i] = planner;
+            choice->all->planners[i] = planner;
     return VBS_OK;
 }
 
@@ -108,37 +132,46 @@ static enum vbs_status choose_list(struct vbs_ctx *ctx, const char *list,
 
     if (cli_is_empty_list(list))
         return vbs_fail(ctx, VBS_USAGE, "%s names no planner; it takes all, or names out of: %s",
-                        choice->baselines ? "--baselines" : "--planners",
-                        list_allowed(choice, names, sizeof names));
+                        choice->option, list_allowed(choice, names, sizeof names));
     if (!is_all(list))
         return cli_for_each(ctx, list, choose, choice);
     for (int i = 0; (planner = vbs_planner_at(i)); i++)
         if (is_meant(choice, planner, list != NULL))
-            choice->chosen[i] = planner;
+            choice->all->planners[i] = planner;
     return VBS_OK;
 }
 
-/* Lists the planners of both lists in the order of all planners. */
+/* Lists the planners of all lists in the order of all planners, those from outside behind them. */
 static enum vbs_status choose_planners(struct cli *cli, const char *const *values,
                                        struct comparisons *all)
 {
-    struct planner_choice choice = {.baselines = true, .weights = all->weights.weights};
-    enum vbs_status status;
+    struct planner_choice choice = {.cli = cli, .weights = all->weights.weights, .all = all};
+    const char *further = cli_value(cli, values, "planner");
     int n = 0;
 
-    while (vbs_planner_at(n))
-        n++;
-    choice.chosen = all->planners = calloc((size_t)n, sizeof *all->planners);
+    while (vbs_planner_at(choice.n_own))
+        choice.n_own++;
+    all->planners = calloc((size_t)choice.n_own, sizeof *all->planners);
     if (!all->planners)
         return vbs_no_memory(&cli->ctx);
-    status = choose_list(&cli->ctx, cli_value(cli, values, "baselines"), &choice);
+    all->n_planners = choice.n_own;
+    all->capacity = choice.n_own;
+    choice.option = "--baselines";
+    choice.baselines = true;
+    VBS_TRY(choose_list(&cli->ctx, cli_value(cli, values, "baselines"), &choice));
+    choice.option = "--planners";
     choice.baselines = false;
-    if (status == VBS_OK)
-        status = choose_list(&cli->ctx, cli_value(cli, values, "planners"), &choice);
-    for (int i = 0; i < n; i++)
+    choice.others = true;
+    VBS_TRY(choose_list(&cli->ctx, cli_value(cli, values, "planners"), &choice));
+    choice.option = "--planner";
+    choice.baselines = true;
+    if (further)
+        VBS_TRY(cli_for_each(&cli->ctx, further, choose, &choice));
+    for (int i = 0; i < all->n_planners; i++)
         if (all->planners[i])
-            all->planners[all->n_planners++] = all->planners[i];
-    return status;
+            all->planners[n++] = all->planners[i];
+    all->n_planners = n;
+    return VBS_OK;
 }
 
 /* Reads --time-limit, --node-limit and --seed, of which only optimal uses the last two. */
@@ -345,9 +378,12 @@ static enum vbs_status fail_infeasible(struct cli *cli, const struct vbs_problem
         name);
 }
 
-/* Compares the needs of two rows; where no budget is feasible, the shorter latency counts. */
+/* Compares the needs of two rows; where no budget is feasible, the shorter latency counts. Those of
+ * planners from outside are not known. */
 static bool needs_less(const struct vbs_compare_row *a, const struct vbs_compare_row *b)
 {
+    if (a->least_bytes == 0 || b->least_bytes == 0)
+        return b->least_bytes == 0 && a->least_bytes > 0;
     return a->least_bytes != b->least_bytes ? a->least_bytes < b->least_bytes
                                             : a->least_latency_us < b->least_latency_us;
 }
@@ -467,6 +503,9 @@ static const struct cli_option OPTIONS[] = {
     {"planners", "LIST",
      "other planners to show: all (default; weights included: dp-vbs+ and joint), or names with "
      "commas"},
+    {"planner", "P",
+     "a further planner, beside those of both lists: exec:PROGRAM or so:FILE from outside; several "
+     "with commas"},
     {"memory", "RANGE",
      "budgets: 15MiB..40MiB:1MiB, 5MiB..1GiB:*1.25, or one (default: about 25 that matter)"},
     {"request", "R", "samples of the request (default 12)"},
@@ -478,7 +517,8 @@ static const struct cli_option OPTIONS[] = {
     {CLI_OPTION_LATENCY},
     {"time-limit", "SECONDS",
      "planner optimal: end the search at each of the budgets after this time with the best "
-     "schedule so far (default 1)"},
+     "schedule so far (default 1); planners from outside: fail after this time for each of the "
+     "budgets (default 10)"},
     {CLI_OPTION_NODE_LIMIT},
     {CLI_OPTION_SEED},
     {"judge", "PROFILE", "replay on this profile what was planned on the other"},

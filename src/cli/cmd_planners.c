@@ -77,6 +77,7 @@ static enum vbs_status print_table(struct cli *cli)
     }
     VBS_TRY(cli_table_print(cli, &table));
     print_transferring();
+    printf("From outside: exec:PROGRAM, so:FILE (docs/outside.md)\n");
     printf("\nTime to plan grows with\n");
     for (int i = 0; (planner = vbs_planner_at(i)); i++)
         cli_print_entry(cli, vbs_planner_name(planner), vbs_planner_cost(planner));

@@ -71,6 +71,7 @@ int main(int argc, char **argv)
     catch_signals();
     code = cli_run_words(&cli, argc > 0 ? argv + 1 : argv);
     cli_progress_end(&cli);
+    cli_unload(&cli);
     if (code == 0)
         code = cli_finish(&cli);
     /* This is the exit code that a shell gives for a program that a signal ended. */

@@ -76,6 +76,11 @@ bool vbs_planner_transfers(const struct vbs_planner *planner)
     return planner->transfers;
 }
 
+bool vbs_planner_is_outside(const struct vbs_planner *planner)
+{
+    return planner->outside;
+}
+
 enum vbs_status vbs_planner_find(struct vbs_ctx *ctx, const char *name,
                                  const struct vbs_planner **planner)
 {

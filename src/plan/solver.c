@@ -55,6 +55,8 @@ static enum vbs_status check_options(struct vbs_ctx *ctx, const struct vbs_plann
     if (!(options->time_limit_s >= 0))
         return vbs_fail(ctx, VBS_USAGE, "a time limit of %g s is out of range",
                         options->time_limit_s);
+    if (options->n_budgets < 0 || (options->n_budgets > 0 && !options->budgets))
+        return vbs_fail(ctx, VBS_USAGE, "a list of %d budgets is none", options->n_budgets);
     if (options->profile_hash && strlen(options->profile_hash) != VBS_PROFILE_HASH_SIZE - 1)
         return vbs_fail(ctx, VBS_USAGE, "the hash of the profile has %zu characters, not %d",
                         strlen(options->profile_hash), VBS_PROFILE_HASH_SIZE - 1);
@@ -85,7 +87,8 @@ static void choose_planner(struct vbs_solver *solver, const struct vbs_planner *
     const struct vbs_task *task = &solver->task;
 
     solver->planner = task->options.table_bytes ? &vbs_planner_dp_vbs_table : planner;
-    if (task->problem.weights == VBS_WEIGHTS_INCLUDED && !planner->transfers) {
+    solver->task.outside = planner->outside ? planner : NULL;
+    if (task->problem.weights == VBS_WEIGHTS_INCLUDED && !planner->transfers && !planner->outside) {
         solver->task.resident = solver->planner;
         solver->planner = &vbs_planner_resident;
     }
@@ -241,6 +244,8 @@ enum vbs_status vbs_solver_new(struct vbs_ctx *ctx, const struct vbs_planner *pl
         status = check_most(ctx, made);
     if (status == VBS_OK)
         status = made->planner->open(ctx, &made->task, &made->self);
+    made->task.options.budgets = NULL; /* the caller's list may be freed after vbs_solver_new */
+    made->task.options.n_budgets = 0;
     if (status != VBS_OK)
         vbs_task_clear(&made->task);
 done:
@@ -286,6 +291,8 @@ enum vbs_status vbs_solver_explain(struct vbs_ctx *ctx, struct vbs_solver *solve
 
     if (solver->task.problem.weights == VBS_WEIGHTS_INCLUDED)
         return vbs_fail(ctx, VBS_UNSUPPORTED, "what would help is not known with weights included");
+    if (solver->planner->outside)
+        return vbs_fail(ctx, VBS_UNSUPPORTED, "what would help %s is not known", solver->name);
     return vbs_explain(ctx, &opened, infeasibility);
 }
 
@@ -370,6 +377,16 @@ static enum vbs_status set_bound(struct vbs_ctx *ctx, const struct vbs_solver *s
     return status;
 }
 
+/* Gives the figures of a draft: those of the replay, where it was judged. */
+static enum vbs_status find_timeline(struct vbs_ctx *ctx, const struct vbs_task *task,
+                                     const struct vbs_draft *draft, struct vbs_timeline *timeline)
+{
+    if (!draft->judged)
+        return vbs_timeline_find(ctx, task, &draft->steps, timeline);
+    *timeline = draft->timeline;
+    return VBS_OK;
+}
+
 /* Checks the planner's draft and makes it a schedule. */
 static enum vbs_status finish(struct vbs_ctx *ctx, struct vbs_solver *solver, int64_t memory_bytes,
                               const struct vbs_draft *draft, struct vbs_schedule **schedule)
@@ -404,7 +421,7 @@ static enum vbs_status finish(struct vbs_ctx *ctx, struct vbs_solver *solver, in
         .steps = draft->steps.steps,
     };
     struct vbs_timeline timeline;
-    enum vbs_status status = vbs_timeline_find(ctx, task, &draft->steps, &timeline);
+    enum vbs_status status = find_timeline(ctx, task, draft, &timeline);
 
     made.predicted.time_us = timeline.time_us;
     if (includes_weights(solver)) {
@@ -427,6 +444,14 @@ static enum vbs_status finish(struct vbs_ctx *ctx, struct vbs_solver *solver, in
     return vbs_schedule_copy(ctx, &made, schedule);
 }
 
+/* Refuses a budget, with the least one of all. */
+static enum vbs_status refuse_all(struct vbs_ctx *ctx, struct vbs_solver *solver,
+                                  int64_t memory_bytes)
+{
+    VBS_TRY(open_for_all(ctx, solver));
+    return refuse(ctx, solver, memory_bytes);
+}
+
 enum vbs_status vbs_solver_plan(struct vbs_ctx *ctx, struct vbs_solver *solver,
                                 int64_t memory_bytes, struct vbs_schedule **schedule)
 {
@@ -436,10 +461,10 @@ enum vbs_status vbs_solver_plan(struct vbs_ctx *ctx, struct vbs_solver *solver,
     if (status == VBS_INFEASIBLE) { /* a search that was interrupted before it found a schedule
                                        proves nothing */
         status = vbs_check_cancel(ctx);
-        if (status == VBS_OK)
-            status = open_for_all(ctx, solver);
-        if (status == VBS_OK)
-            status = refuse(ctx, solver, memory_bytes);
+        if (status == VBS_OK && solver->planner->outside)
+            status = VBS_INFEASIBLE;
+        else if (status == VBS_OK)
+            status = refuse_all(ctx, solver, memory_bytes);
     } else if (status == VBS_OK)
         status = finish(ctx, solver, memory_bytes, &draft, schedule);
     vbs_step_list_clear(&draft.steps);
@@ -457,11 +482,11 @@ static enum vbs_status draft_us(struct vbs_ctx *ctx, const struct vbs_solver *so
     struct vbs_timeline timeline;
     enum vbs_status status;
 
-    if (!includes_weights(solver)) {
+    if (!includes_weights(solver) && !draft->judged) {
         *time_us = vbs_step_list_us(&solver->task, &draft->steps);
         return VBS_OK;
     }
-    status = vbs_timeline_find(ctx, &solver->task, &draft->steps, &timeline);
+    status = find_timeline(ctx, &solver->task, draft, &timeline);
     *time_us = timeline.time_us;
     return status;
 }
@@ -523,7 +548,12 @@ static enum vbs_status trace_points(struct vbs_ctx *ctx, struct vbs_solver *solv
         report_frontier(solver, 0);
         VBS_TRY(trace_point(ctx, solver, bytes[i], frontier, &ends));
     }
-    return frontier->n_points > 0 ? VBS_OK : vbs_fail(ctx, VBS_INTERRUPTED, "interrupted");
+    if (frontier->n_points > 0)
+        return VBS_OK;
+    if (solver->planner->outside && !frontier->interrupted)
+        return vbs_fail(ctx, VBS_INFEASIBLE, "%s has a schedule for none of %d budgets",
+                        solver->name, n);
+    return vbs_fail(ctx, VBS_INTERRUPTED, "interrupted");
 }
 
 enum vbs_status vbs_solver_frontier(struct vbs_ctx *ctx, struct vbs_solver *solver,

@@ -3,7 +3,7 @@
 
 #include "base/fail.h"
 #include "simple/replan.h"
-#include "vbslab/plan.h"
+#include "vbslab/planner.h"
 #include "vbslab/units.h"
 
 #include <unistd.h>
@@ -53,7 +53,7 @@ static enum vbs_status set_problem(struct vbs_ctx *ctx, const struct vbs_profile
                         "copy_source is for weights included; excluded ones are never copied");
     if (included)
         VBS_TRY(find_link(ctx, profile, options->copy_source, &p->problem.copy));
-    return vbs_planner_find(ctx, planner, &p->planner);
+    return vbs_planner_load(ctx, planner, &p->planner);
 }
 
 static enum vbs_status plan(struct vbs_ctx *ctx, const struct vbs_profile *profile,
@@ -75,6 +75,7 @@ static void clear(struct simple_planning *p)
 {
     vbs_solver_free(p->solver);
     vbs_schedule_free(p->schedule);
+    vbs_planner_unload(p->planner);
 }
 
 enum vbs_status vbs_simple_plan(struct vbs_ctx *ctx, const struct vbs_profile *profile,

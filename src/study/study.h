@@ -13,7 +13,7 @@
 #include "base/text.h"
 #include "vbslab/backend.h"
 #include "vbslab/eval.h"
-#include "vbslab/plan.h"
+#include "vbslab/planner.h"
 #include "vbslab/prune.h"
 #include "vbslab/study.h"
 #include "vbslab/train.h"

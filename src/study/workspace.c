@@ -172,7 +172,7 @@ static enum vbs_status find_words(struct study_work *w)
 
     VBS_TRY(
         vbs_backend_find(w->ctx, s->backend ? s->backend : vbs_backend_at(0)->name, &w->backend));
-    VBS_TRY(vbs_planner_find(w->ctx, planner, &w->planner));
+    VBS_TRY(vbs_planner_load(w->ctx, planner, &w->planner));
     if (vbs_planner_transfers(w->planner) && s->weights != VBS_WEIGHTS_INCLUDED)
         return vbs_fail(w->ctx, VBS_USAGE, "%s: planner '%s' needs weights = \"included\"", s->path,
                         planner);
@@ -281,5 +281,6 @@ void study_work_close(struct study_work *w)
     vbs_dataset_free(w->validation);
     free(w->batches);
     free(w->known);
+    vbs_planner_unload(w->planner);
     vbs_arena_clear(&w->arena);
 }

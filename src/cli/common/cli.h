@@ -36,6 +36,9 @@ struct cli {
     FILE *output;
     char *gathered;
     size_t n_gathered;
+    /* The planners of the command that were loaded (solving.h), until its end. */
+    const struct vbs_planner **planners;
+    int64_t n_planners, planners_capacity;
 };
 
 /* The version, and the commit of a build from a checkout, "0.2.0-16a2bdb"; the build makes it. */

@@ -1,11 +1,13 @@
 #include "cli/common/solving.h"
 
 #include "base/fail.h"
+#include "base/grow.h"
 #include "base/parse.h"
 #include "base/text.h"
 #include "cli/common/number.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static enum vbs_status read_table(struct cli *cli, const struct vbs_planner *planner,
@@ -23,14 +25,15 @@ static enum vbs_status read_table(struct cli *cli, const struct vbs_planner *pla
 
 /* Refuses an option of searches that planner does not use. */
 static enum vbs_status check_search(struct cli *cli, const struct vbs_planner *planner,
-                                    const char *option, bool joint_too)
+                                    const char *option, bool limits_time)
 {
     const char *name = vbs_planner_name(planner);
 
-    if (strcmp(name, "optimal") == 0 || (joint_too && strcmp(name, "joint") == 0))
+    if (strcmp(name, "optimal") == 0 ||
+        (limits_time && (strcmp(name, "joint") == 0 || vbs_planner_is_outside(planner))))
         return VBS_OK;
     return vbs_fail(&cli->ctx, VBS_USAGE, "--%s is for planner optimal%s; %s does not search",
-                    option, joint_too ? " or joint" : "", name);
+                    option, limits_time ? " or joint" : "", name);
 }
 
 /* Reads the limits of the searches of optimal and joint. */
@@ -72,6 +75,28 @@ enum vbs_status cli_read_solver_options(struct cli *cli, const char *const *valu
     return read_limits(cli, values, planner, options);
 }
 
+enum vbs_status cli_find_planner(struct cli *cli, const char *name,
+                                 const struct vbs_planner **planner)
+{
+    const struct vbs_planner *found;
+
+    VBS_TRY(vbs_grow(&cli->ctx, &cli->planners, &cli->planners_capacity, cli->n_planners + 1,
+                     sizeof *cli->planners));
+    VBS_TRY(vbs_planner_load(&cli->ctx, name, &found));
+    cli->planners[cli->n_planners++] = found;
+    *planner = found;
+    return VBS_OK;
+}
+
+void cli_unload(struct cli *cli)
+{
+    for (int64_t i = 0; i < cli->n_planners; i++)
+        vbs_planner_unload(cli->planners[i]);
+    free(cli->planners);
+    cli->planners = NULL;
+    cli->n_planners = cli->planners_capacity = 0;
+}
+
 static enum vbs_status find_planner(struct cli *cli, const char *const *values,
                                     const struct vbs_planner **planner)
 {
@@ -84,7 +109,7 @@ static enum vbs_status find_planner(struct cli *cli, const char *const *values,
         name = cli_value(cli, values, "rows")    ? "mmcnn"
                : weights == VBS_WEIGHTS_INCLUDED ? "joint"
                                                  : "dp-vbs+";
-    return vbs_planner_find(&cli->ctx, name, planner);
+    return cli_find_planner(cli, name, planner);
 }
 
 /* ---- Weights ---- */
@@ -350,6 +375,27 @@ static enum vbs_status repeat_refusal(struct cli *cli, const struct vbs_problem 
     return vbs_fail(&cli->ctx, VBS_INFEASIBLE, "%s%s", refusal, why);
 }
 
+/* Repeats the refusal of a planner from outside, and names the least budget of the library's own.
+ */
+static enum vbs_status explain_outside(struct cli *cli, const struct vbs_problem *problem,
+                                       const char *refusal)
+{
+    const char *name = problem->weights == VBS_WEIGHTS_INCLUDED ? "joint" : "dp-vbs+";
+    struct vbs_solver *solver = NULL;
+    const struct vbs_planner *planner;
+    int64_t least;
+    char need[48];
+
+    VBS_TRY(vbs_planner_find(&cli->ctx, name, &planner));
+    VBS_TRY(vbs_solver_new(&cli->ctx, planner, problem, NULL, &solver));
+    least = vbs_solver_least_bytes(solver);
+    vbs_solver_free(solver);
+    if (least == INT64_MAX)
+        return repeat_refusal(cli, problem, refusal);
+    return vbs_fail(&cli->ctx, VBS_INFEASIBLE, "%s; the least budget of %s is %s", refusal, name,
+                    vbs_format_exact(least, need, sizeof need));
+}
+
 enum vbs_status cli_explain(struct cli *cli, const struct vbs_planner *planner,
                             const struct vbs_problem *problem, struct vbs_solver *solver,
                             int64_t memory_bytes)
@@ -360,6 +406,8 @@ enum vbs_status cli_explain(struct cli *cli, const struct vbs_planner *planner,
     enum vbs_status status;
 
     snprintf(refusal, sizeof refusal, "%s", vbs_detail(&cli->ctx));
+    if (vbs_planner_is_outside(planner))
+        return explain_outside(cli, problem, refusal);
     status = vbs_solver_explain(&cli->ctx, solver, &infeasibility);
     if (status == VBS_UNSUPPORTED)
         return repeat_refusal(cli, problem, refusal);

@@ -9,7 +9,8 @@
 #define CLI_OPTION_TIME_LIMIT                                                                      \
     "time-limit", "SECONDS",                                                                       \
         "planners optimal (default 60) and joint (default none): end the search for a plan after " \
-        "this time with the best schedule so far and its gap"
+        "this time with the best schedule so far and its gap; planners from outside (default "     \
+        "10): fail after this time"
 
 #define CLI_OPTION_NODE_LIMIT                                                                      \
     "node-limit", "N",                                                                             \
@@ -24,7 +25,9 @@
         "STEP (a SIZE), for teaching; without it to the byte"
 
 #define CLI_OPTION_PLANNER                                                                         \
-    "planner", "P", "one of " CLI_PLANNERS " (default: dp-vbs+; weights included: joint)"
+    "planner", "P",                                                                                \
+        "one of " CLI_PLANNERS ", or from outside exec:PROGRAM or so:FILE (default: dp-vbs+; "     \
+        "weights included: joint)"
 
 /* The options of weights: outside or inside the budget, and their link. */
 #define CLI_OPTION_WEIGHTS                                                                         \
@@ -74,6 +77,14 @@ enum vbs_status cli_find_link(struct cli *cli, const struct cli_weights *weights
 /* Sets the weights and the link of a problem that has its profile. */
 enum vbs_status cli_set_weights(struct cli *cli, const struct cli_weights *weights,
                                 struct vbs_problem *problem) VBS_MUST_CHECK;
+
+/* Finds a planner by its name, or loads one from outside; it stays valid until cli_unload.
+ * Errors as vbs_planner_load. */
+enum vbs_status cli_find_planner(struct cli *cli, const char *name,
+                                 const struct vbs_planner **planner) VBS_MUST_CHECK;
+
+/* Gives all planners back that cli_find_planner loaded, at the end of the program. */
+void cli_unload(struct cli *cli);
 
 /* A planner, and the problem that it solves. */
 struct cli_task {

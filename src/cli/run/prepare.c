@@ -252,14 +252,14 @@ static enum vbs_status place_plans(struct run_job *job, struct planning *p)
  * process is known only when it runs. */
 static enum vbs_status place_within_limit(struct run_job *job, struct planning *p)
 {
-    int64_t least = vbs_solver_least_bytes(p->solver);
+    int64_t least = vbs_solver_least_bytes(p->solver); /* 0: not known */
     enum vbs_status status;
 
     job->least = job->memory_bytes <= least;
     if (job->least)
         job->memory_bytes = least;
     status = place_plans(job, p);
-    if (status != VBS_INFEASIBLE || least == INT64_MAX)
+    if (status != VBS_INFEASIBLE || least == INT64_MAX || least == 0)
         return status;
     /* This is the least plan, in an arena as large as its placement needs. */
     job->least = true;

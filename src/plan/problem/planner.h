@@ -6,6 +6,7 @@
 #define VBS_PLAN_PROBLEM_PLANNER_H
 
 #include "plan/problem/steps.h"
+#include "plan/problem/timeline.h"
 
 /* The schedule of a planner for one budget. */
 struct vbs_draft {
@@ -13,6 +14,11 @@ struct vbs_draft {
     int64_t reserved_bytes; /* bytes of the steps by the planner's own rule */
     double bound_us;        /* a lower bound of the time that the planner proved, 0: none */
     bool interrupted;       /* the search was ended by the caller */
+    /* Of a planner from outside: the figures by which the replay judged the steps. They stand in
+     * schedules in place of those that the solver counts itself for steps of the library's own
+     * planners. */
+    bool judged;
+    struct vbs_timeline timeline;
 };
 
 /* Bounds of the least budget for which a planner has a schedule. */
@@ -38,6 +44,10 @@ struct vbs_planner {
     bool searches_long;
     bool may_slow_down; /* a larger budget may lead to a schedule that takes longer */
     bool may_be_late;   /* a larger budget may lead to a schedule that exceeds the latency */
+    /* It is not the library's: its drafts are judged, it plans loads of weights itself where they
+     * are included, its least budget is not known (least_bytes gives 0), and plan gives a detail
+     * with VBS_INFEASIBLE. */
+    bool outside;
     /* Opens a task. *self is freed by close. */
     enum vbs_status (*open)(struct vbs_ctx *ctx, const struct vbs_task *task, void **self);
     /* Fills *draft, which is {0}, for a budget; reserved_bytes <= memory_bytes. VBS_INFEASIBLE

@@ -50,9 +50,10 @@ struct vbs_task {
     /* With weights included, for a planner that does not transfer them: the planner that plans in
      * the memory that resident weights leave; else null. */
     const struct vbs_planner *resident;
-    struct vbs_search_clock *clock; /* null: searches are limited by seconds */
-    double cut_until_s;             /* vbs_clock_s() at which cuttings and trials end; 0: never */
-    int exact_samples; /* cuttings try all numbers of samples up to this one, then fewer; 0: all */
+    const struct vbs_planner *outside; /* the planner from outside that opens the task; else null */
+    struct vbs_search_clock *clock;    /* null: searches are limited by seconds */
+    double cut_until_s; /* vbs_clock_s() at which cuttings and trials end; 0: never */
+    int exact_samples;  /* cuttings try all numbers of samples up to this one, then fewer; 0: all */
     int64_t latency_ticks; /* INT64_MAX: not bounded */
     int *last_reader;      /* [0..n] last layer that reads tensor t, 0: none, a final output */
     int *n_readers;        /* [0..n] */

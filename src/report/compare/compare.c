@@ -507,6 +507,7 @@ enum vbs_status vbs_compare_run(struct vbs_ctx *ctx, const struct vbs_problem *p
     status = vbs_solvers_budgets(ctx, &solvers, options->budgets, &budgets);
     if (status != VBS_OK)
         goto done;
+    solvers.budgets = &budgets;
     status = compare_over(ctx, &question, options, &budgets, compare);
 done:
     free(budgets.at);

@@ -16,6 +16,15 @@ bool vbs_compare_can(const struct vbs_planner *planner, enum vbs_weights weights
     return weights == VBS_WEIGHTS_INCLUDED || !vbs_planner_transfers(planner);
 }
 
+/* Gives whether the options name a planner of the library. */
+static bool names_own(const struct vbs_compare_options *options)
+{
+    for (int i = 0; options->planners && i < options->n_planners; i++)
+        if (!vbs_planner_is_outside(options->planners[i]))
+            return true;
+    return false;
+}
+
 /* Gives whether a planner takes part in the search for budgets. With weights excluded the budgets
  * are the same whichever planners are compared: their range ends where the best of all plans has
  * enough memory. */
@@ -23,7 +32,7 @@ static bool is_considered(const struct vbs_problem *problem,
                           const struct vbs_compare_options *options,
                           const struct vbs_planner *planner)
 {
-    if (problem->weights == VBS_WEIGHTS_EXCLUDED || !options->planners)
+    if (problem->weights == VBS_WEIGHTS_EXCLUDED || !names_own(options))
         return vbs_planner_is_compared(planner, problem->weights);
     for (int i = 0; i < options->n_planners; i++)
         if (options->planners[i] == planner)
@@ -40,6 +49,7 @@ enum vbs_status vbs_solvers_init(struct vbs_ctx *ctx, struct vbs_solvers *solver
     *solvers = (struct vbs_solvers){
         .problem = problem,
         .time_limit_s = limit_s == 0 ? VBS_COMPARE_TIME_LIMIT_S : limit_s,
+        .outside_limit_s = limit_s,
         .node_limit = options->node_limit,
         .seed = options->seed,
     };
@@ -74,6 +84,11 @@ static enum vbs_status open_one(struct vbs_ctx *ctx, const struct vbs_solvers *s
         options.time_limit_s = solvers->time_limit_s;
         options.node_limit = solvers->node_limit;
         options.seed = solvers->seed;
+    }
+    if (vbs_planner_is_outside(planner)) {
+        options.time_limit_s = solvers->outside_limit_s;
+        options.budgets = solvers->budgets ? solvers->budgets->at : NULL;
+        options.n_budgets = solvers->budgets ? solvers->budgets->n : 0;
     }
     status = vbs_solver_new(ctx, planner, solvers->problem, &options, &opened->solver);
     opened->open_us = vbs_solvers_clock_us() - start_us;

@@ -23,8 +23,10 @@ struct vbs_budgets {
 struct vbs_solvers {
     const struct vbs_problem *problem; /* borrowed */
     double time_limit_s;               /* of planners that have a time limit */
+    double outside_limit_s;            /* of planners from outside; 0: their default */
     int64_t node_limit;                /* of planners that have a time limit, with the seed */
     uint64_t seed;
+    const struct vbs_budgets *budgets; /* borrowed: those of the comparison; null: not known yet */
     int n;
     struct vbs_opened *at;
 };

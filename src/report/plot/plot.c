@@ -40,19 +40,72 @@ static bool is_compared(const struct vbs_compare *compare, const struct vbs_plan
     return false;
 }
 
-/* Gives the next planner, from *index on in the order of all, that some comparison has; null at the
- * end. */
+/* Gives whether one of the first n comparisons has the planner. */
+static bool is_shown(const struct vbs_compare *const *compares, int n,
+                     const struct vbs_planner *planner)
+{
+    int column;
+
+    for (int i = 0; i < n; i++)
+        if (is_compared(compares[i], planner, &column))
+            return true;
+    return false;
+}
+
+/* Gives planner number index of those from outside, in the order of the comparisons; null: there
+ * are fewer. */
+static const struct vbs_planner *outside_at(const struct vbs_compare *const *compares,
+                                            int n_compares, int index)
+{
+    for (int i = 0; i < n_compares; i++) {
+        for (int p = 0; p < compares[i]->n_planners; p++) {
+            const struct vbs_planner *planner = compares[i]->planners[p];
+
+            if (vbs_planner_is_outside(planner) && !is_shown(compares, i, planner) && index-- == 0)
+                return planner;
+        }
+    }
+    return NULL;
+}
+
+/* Gives the next planner, from *index on, that some comparison has; null at the end. The library's
+ * come in the order of all of them, and then those from outside. */
 static const struct vbs_planner *next_planner(const struct vbs_compare *const *compares,
                                               int n_compares, int *index)
 {
     const struct vbs_planner *planner;
-    int column;
+    int n_own = 0;
 
-    while ((planner = vbs_planner_at((*index)++)))
-        for (int i = 0; i < n_compares; i++)
-            if (is_compared(compares[i], planner, &column))
-                return planner;
-    return NULL;
+    while ((planner = vbs_planner_at(*index))) {
+        ++*index;
+        if (is_shown(compares, n_compares, planner))
+            return planner;
+    }
+    while (vbs_planner_at(n_own))
+        n_own++;
+    return outside_at(compares, n_compares, (*index)++ - n_own);
+}
+
+/* Gives the style of the planner that next_planner gave with this index: a planner of the library
+ * has the same one in every figure, by its place among all; one from outside has one that no other
+ * curve of the figure has, as long as there are such. */
+static int style_of(const struct vbs_compare *const *compares, int n_compares, int index)
+{
+    int n_own = 0, n_free = 0, which;
+
+    while (vbs_planner_at(n_own))
+        n_own++;
+    if (index <= n_own)
+        return index;
+    for (int i = 0; i < n_own; i++)
+        n_free += !is_shown(compares, n_compares, vbs_planner_at(i));
+    if (n_free == 0)
+        return index;
+    which = (index - n_own - 1) % n_free;
+    for (int i = 0; i < n_own; i++)
+        if (!is_shown(compares, n_compares, vbs_planner_at(i)) && which-- == 0)
+            return i + 1;
+    return index;
 }
 
 static double limit_rate(const struct vbs_compare *compare, int b)
@@ -337,8 +390,7 @@ static void add_planners(struct vbs_text *script, const struct vbs_compare *cons
         vbs_text_addf(script, "vbs_name[%d] = ", n + 1);
         vbs_gnuplot_add_string(script, vbs_planner_name(planner), TITLE_LIMIT);
         vbs_text_add(script, ever_fits(compares, n_compares, planner) ? "" : ".' (never fits)'");
-        /* A planner has the same style in every figure, by its place among all planners. */
-        vbs_text_addf(script, "\nvbs_style[%d] = %d\n", n + 1, i);
+        vbs_text_addf(script, "\nvbs_style[%d] = %d\n", n + 1, style_of(compares, n_compares, i));
     }
 }
 
@@ -362,6 +414,12 @@ static void add_preamble(struct vbs_text *script, const struct vbs_gnuplot_forma
         vbs_text_addf(script, "array vbs_%s[%d]\n", PER_PANEL[i], n_compares);
 }
 
+/* Compares the least budgets of rows; one that is not known is not less. */
+static bool needs_less(const struct vbs_compare_row *a, const struct vbs_compare_row *b)
+{
+    return a->least_bytes > 0 && (b->least_bytes == 0 || a->least_bytes < b->least_bytes);
+}
+
 /* Fails with the reason why nothing can be drawn, and with a remedy. */
 static enum vbs_status fail_empty(struct vbs_ctx *ctx, const struct vbs_compare *const *compares,
                                   int n_compares)
@@ -373,9 +431,12 @@ static enum vbs_status fail_empty(struct vbs_ctx *ctx, const struct vbs_compare 
         if (vbs_form_fastest(compares[i], compares[i]->n_budgets - 1, false))
             return vbs_fail(ctx, VBS_UNSUPPORTED, "nothing to plot: every plan takes no time");
         for (int p = 0; p < compares[i]->n_planners; p++)
-            if (vbs_form_row(compares[i], 0, p)->least_bytes < least->least_bytes)
+            if (needs_less(vbs_form_row(compares[i], 0, p), least))
                 least = vbs_form_row(compares[i], 0, p);
     }
+    if (least->least_bytes == 0)
+        return vbs_fail(ctx, VBS_INFEASIBLE,
+                        "nothing to plot: no planner has a plan for any of the budgets");
     if (least->least_bytes == INT64_MAX)
         return vbs_fail(ctx, VBS_INFEASIBLE,
                         "nothing to plot: no planner answers within %g us in any memory",

@@ -70,9 +70,10 @@ static void add_row(struct vbs_text *text, const struct vbs_compare *compare,
     vbs_text_addf(text, "%lld,%lld,%s,", (long long)compare->profile_id,
                   (long long)compare->judge_id, compare->self_judged ? "true" : "false");
     vbs_text_add_csv(text, compare->model);
-    vbs_text_addf(text, ",%lld,%s,%lld,%s,%s", (long long)compare->request,
-                  vbs_io_word(compare->io), (long long)row->memory_bytes,
-                  vbs_planner_name(row->planner), row->feasible ? "true" : "false");
+    vbs_text_addf(text, ",%lld,%s,%lld,", (long long)compare->request, vbs_io_word(compare->io),
+                  (long long)row->memory_bytes);
+    vbs_text_add_csv(text, vbs_planner_name(row->planner));
+    vbs_text_add(text, row->feasible ? ",true" : ",false");
     add_gain(text, row, row->per_sample_us);
     add_gain(text, row, row->samples_per_s);
     add_int(text, row, row->peak_bytes);
@@ -83,7 +84,7 @@ static void add_row(struct vbs_text *text, const struct vbs_compare *compare,
     add_int(text, row, row->min_batch);
     add_gain(text, row, row->plan_us);
     vbs_text_add(text, ",");
-    if (row->least_bytes < INT64_MAX)
+    if (row->least_bytes > 0 && row->least_bytes < INT64_MAX)
         vbs_text_addf(text, "%lld", (long long)row->least_bytes);
     add_noise(text, compare, row);
     add_weights(text, compare, row);

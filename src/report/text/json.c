@@ -93,7 +93,8 @@ static json_t *make_row(const struct vbs_compare_row *row, enum vbs_weights weig
         set_int_if(made, "coded_layers", row->feasible, row->n_coded) &&
         set_if(made, "plan_us", row->feasible, row->plan_us) &&
         set(made, "least_bytes",
-            row->least_bytes < INT64_MAX ? json_integer(row->least_bytes) : json_null()) &&
+            row->least_bytes > 0 && row->least_bytes < INT64_MAX ? json_integer(row->least_bytes)
+                                                                 : json_null()) &&
         set_gain(made, "gain_over_fbs_low_percent", fbs->low_percent, row->feasible) &&
         set_gain(made, "gain_over_fbs_high_percent", fbs->high_percent, row->feasible) &&
         set_gain(made, "gain_over_fbs_best_low_percent", best->low_percent, row->feasible) &&

@@ -298,7 +298,9 @@ static void add_least(struct vbs_text *text, const struct vbs_compare *compare, 
         if (row->feasible || row->missing)
             continue;
         vbs_text_addf(&line, "%s%s ", separator, vbs_planner_name(row->planner));
-        if (row->least_bytes < INT64_MAX)
+        if (row->least_bytes == 0)
+            vbs_text_add(&line, "not known");
+        else if (row->least_bytes < INT64_MAX)
             vbs_text_add(&line, vbs_form_bytes_up(row->least_bytes, least, sizeof least));
         else if (compare->latency_bound_us == 0)
             vbs_text_add(&line, "none without copies");
