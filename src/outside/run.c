@@ -298,8 +298,6 @@ static enum vbs_status take_line(struct vbs_ctx *ctx, struct process *process)
     struct vbs_text *line = &process->line;
     enum vbs_status status = VBS_OK;
 
-    if (line->failed)
-        return vbs_no_memory(ctx);
     if (is_blank(line->data, line->length)) {
         process->n_blank += line->length + 1;
     } else if (process->n_lines++ < run->n_lines) {
@@ -321,6 +319,8 @@ static enum vbs_status take_bytes(struct vbs_ctx *ctx, struct process *process, 
         char reason[80];
 
         vbs_text_add_bytes(&process->line, bytes, length);
+        if (process->line.failed)
+            return vbs_no_memory(ctx);
         if (process->line.length + process->n_blank > process->run->most_bytes) {
             snprintf(reason, sizeof reason, "wrote more than %zu bytes for one budget",
                      process->run->most_bytes);

@@ -130,6 +130,26 @@ printf '#!/bin/sh\necho null\n' >deaf && chmod +x deaf
 refuses "one that does not read its input is no error of its own" 3 "has no schedule" \
     plan "$ROOT/db/profiles/resnet-50-a.csv" --memory 20MiB --planner exec:./deaf
 
+# --- weights inside the budget ---
+
+weights=$ROOT/db/profiles/alexnet-weights-a.csv
+run plan "$weights" --memory 64MiB --request 2 --planner joint --json joint.json
+program echoes <<'END'
+tr -d '\n' <joint.json
+END
+run plan "$weights" --memory 64MiB --request 2 --weights included --planner exec:./echoes --json echo.json
+# figures FILE: what the plan is expected to take, without what the planner reserved.
+figures()
+{
+    grep '"predicted"' "$1" | sed 's/"reserved_bytes": [0-9]*, //'
+}
+figures joint.json >want
+figures echo.json >got
+[ $code -eq 0 ] && cmp -s want got && grep -q '"copied_bytes": [1-9]' got
+report $? "with weights inside, a schedule of joint has the same figures"
+refuses "a schedule for weights inside where they are outside" 1 "'weights' is 'included'" \
+    plan "$weights" --memory 64MiB --request 2 --planner exec:./echoes
+
 # --- answers that break the rules ---
 
 broken "a schedule above the budget" 3 "exec:bad, answer 1 of 1: its schedule breaks the budget of 7 bytes" <<'END'
