@@ -4,6 +4,7 @@
 #include "cli/common/common.h"
 #include "cli/tune/tune.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -188,6 +189,20 @@ static enum vbs_status work(struct cli_tuning *tuning, const char *const *values
     return outcome.n_feasible > 0 ? VBS_OK : fail_infeasible(cli, store, tuning->study);
 }
 
+/* Removes the files of trials that no trial of the study names any more: checkpoints, and networks
+ * of trials that a merge has replaced. */
+static void remove_left(const char *folder)
+{
+    DIR *stream = opendir(folder);
+    struct dirent *entry;
+
+    while (stream && (entry = readdir(stream)))
+        if (strncmp(entry->d_name, "trial-", 6) == 0)
+            unlinkat(dirfd(stream), entry->d_name, 0);
+    if (stream)
+        closedir(stream);
+}
+
 /* Deletes the study from the store, and the networks of its trials. */
 static enum vbs_status delete_study(struct cli *cli, struct vbs_store *store,
                                     const struct vbs_study *study, const char *folder)
@@ -205,6 +220,7 @@ static enum vbs_status delete_study(struct cli *cli, struct vbs_store *store,
         if (list->trials[i].file[0])
             unlink(list->trials[i].file);
     vbs_study_results_free(results);
+    remove_left(folder);
     rmdir(folder); /* where it holds anything else, it stays */
     return VBS_OK;
 }

@@ -227,6 +227,7 @@ sed 's/"tiny.net"/"lenet-5"/; s/\["b"\]/["conv2"]/; s/"a"/"conv1"/; s/round = 8/
 refuses "data of another shape" 1 "4x4" --db w.sqlite w.toml
 sqlite3 store.sqlite "UPDATE study SET vbslab = '0.0.1' WHERE name = 'whole'"
 refuses "a study of another version" 2 "was begun by vbslab 0.0.1" --db store.sqlite whole.toml
+touch store.sqlite-studies/whole/trial-0001.checkpoint store.sqlite-studies/whole/trial-0002-0123456789abcdef.onnx
 run --db store.sqlite whole.toml --delete
 [ $code -eq 0 ] && [ -e killed.sqlite-studies/whole ] && [ ! -e store.sqlite-studies/whole ]
 report $? "a study is deleted, with its networks"
