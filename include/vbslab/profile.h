@@ -249,7 +249,10 @@ enum vbs_status vbs_profile_read_csv(struct vbs_ctx *ctx, const char *path,
 /* Reads the same from a text in memory; source names it in messages. */
 enum vbs_status vbs_profile_parse_csv(struct vbs_ctx *ctx, const char *source, const char *text,
                                       size_t length, struct vbs_profile **profile) VBS_MUST_CHECK;
-/* Writes the profile to a path; "-" is standard output. VBS_IO, VBS_NO_MEMORY. */
+/* Gives the CSV of a profile as a text, which the caller frees with free(). VBS_NO_MEMORY. */
+enum vbs_status vbs_profile_csv(struct vbs_ctx *ctx, const struct vbs_profile *profile,
+                                char **text) VBS_MUST_CHECK;
+/* Writes this text to a path; "-" is standard output. VBS_IO, VBS_NO_MEMORY. */
 enum vbs_status vbs_profile_write_csv(struct vbs_ctx *ctx, const struct vbs_profile *profile,
                                       const char *path) VBS_MUST_CHECK;
 

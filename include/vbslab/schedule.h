@@ -151,7 +151,11 @@ enum vbs_status vbs_schedule_read_json(struct vbs_ctx *ctx, const char *path,
 enum vbs_status vbs_schedule_parse_json(struct vbs_ctx *ctx, const char *source, const char *text,
                                         size_t length,
                                         struct vbs_schedule **schedule) VBS_MUST_CHECK;
-/* Writes a schedule to a path. */
+/* Gives the JSON of a schedule as a text, which the caller frees with free(). VBS_NO_MEMORY.
+ * O(steps). */
+enum vbs_status vbs_schedule_json(struct vbs_ctx *ctx, const struct vbs_schedule *schedule,
+                                  char **text) VBS_MUST_CHECK;
+/* Writes this text to a path. */
 enum vbs_status vbs_schedule_write_json(struct vbs_ctx *ctx, const struct vbs_schedule *schedule,
                                         const char *path) VBS_MUST_CHECK;
 

@@ -177,16 +177,31 @@ static void add_steps(struct vbs_text *text, const struct vbs_schedule *schedule
     vbs_text_add(text, "\n  ] }\n");
 }
 
+enum vbs_status vbs_schedule_json(struct vbs_ctx *ctx, const struct vbs_schedule *schedule,
+                                  char **text)
+{
+    struct vbs_text made = {0};
+
+    add_head(&made, schedule);
+    add_steps(&made, schedule);
+    if (made.failed) {
+        vbs_text_clear(&made);
+        return vbs_no_memory(ctx);
+    }
+    *text = made.data;
+    return VBS_OK;
+}
+
 enum vbs_status vbs_schedule_write_json(struct vbs_ctx *ctx, const struct vbs_schedule *schedule,
                                         const char *path)
 {
-    struct vbs_text text = {0};
-    enum vbs_status status;
+    char *text;
+    enum vbs_status status = vbs_schedule_json(ctx, schedule, &text);
 
-    add_head(&text, schedule);
-    add_steps(&text, schedule);
-    status = text.failed ? vbs_no_memory(ctx) : vbs_write_file(ctx, path, text.data, text.length);
-    vbs_text_clear(&text);
+    if (status != VBS_OK)
+        return status;
+    status = vbs_write_file(ctx, path, text, strlen(text));
+    free(text);
     return status;
 }
 

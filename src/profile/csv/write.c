@@ -9,6 +9,7 @@
 #include "base/text.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 const char *const vbs_csv_columns[CSV_N_COLUMNS] = {
@@ -167,23 +168,37 @@ static struct groups find_groups(const struct vbs_profile *profile)
     return groups;
 }
 
-enum vbs_status vbs_profile_write_csv(struct vbs_ctx *ctx, const struct vbs_profile *profile,
-                                      const char *path)
+enum vbs_status vbs_profile_csv(struct vbs_ctx *ctx, const struct vbs_profile *profile, char **text)
 {
     struct groups groups = find_groups(profile);
-    struct vbs_text text = {0};
-    enum vbs_status status;
+    struct vbs_text made = {0};
 
-    add_head(&text, profile, groups);
-    for (int layer = 1; layer <= profile->n_layers && !text.failed; layer++)
+    add_head(&made, profile, groups);
+    for (int layer = 1; layer <= profile->n_layers && !made.failed; layer++)
         for (int b = 0; b < profile->n_batches; b++) {
             int n_rows;
             const struct vbs_profile_row *rows = vbs_profile_rows(profile, layer, b, &n_rows);
 
             for (int i = 0; i < n_rows; i++)
-                add_row(&text, profile, layer, profile->batches[b], &rows[i], groups);
+                add_row(&made, profile, layer, profile->batches[b], &rows[i], groups);
         }
-    status = text.failed ? vbs_no_memory(ctx) : vbs_write_file(ctx, path, text.data, text.length);
-    vbs_text_clear(&text);
+    if (made.failed) {
+        vbs_text_clear(&made);
+        return vbs_no_memory(ctx);
+    }
+    *text = made.data;
+    return VBS_OK;
+}
+
+enum vbs_status vbs_profile_write_csv(struct vbs_ctx *ctx, const struct vbs_profile *profile,
+                                      const char *path)
+{
+    char *text;
+    enum vbs_status status = vbs_profile_csv(ctx, profile, &text);
+
+    if (status != VBS_OK)
+        return status;
+    status = vbs_write_file(ctx, path, text, strlen(text));
+    free(text);
     return status;
 }
