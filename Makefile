@@ -133,7 +133,7 @@ LDFLAGS_fault/store = -Wl,--wrap=sqlite3_step
 .DELETE_ON_ERROR:
 .SECONDARY:
 .PHONY: always all help test check tests examples deps demo quick bench scale plots docs asan ubsan sanitize layers tsan fuzz style \
-        test-slurm test-arm64 install uninstall clean
+        test-slurm test-arm64 python test-python install uninstall clean
 
 all: $(BUILD)/vbslab $(BUILD)/libvbslab.so $(BUILD)/vbslab.pc ##: the program and the libraries
 
@@ -286,7 +286,12 @@ quick: deps ##: compares planners on shipped profiles, in ten seconds
 	@$(MAKE) --no-print-directory -j$(JOBS) all
 	@$(BUILD)/vbslab demo
 
+# What the tests of the Python package need; without them make test skips these.
+PYTHON_PACKAGES = python3-cffi python3-dev python3-numpy python3-pandas python3-pytest python3-setuptools
+PYTHON         ?= python3
+
 test: deps ##: builds and runs every test
+	@tools/deps.sh $(PYTHON_PACKAGES) || echo "without them the tests of the Python package are skipped"
 	@$(MAKE) --no-print-directory -j$(JOBS) all tests
 	@$(MAKE) --no-print-directory check
 
@@ -378,6 +383,13 @@ tsan: ##: the copy thread under ThreadSanitizer
 test-arm64: ##: builds everything for arm64, runs unit tests under qemu
 	@tools/arm64.sh
 
+python: all ##: the Python package as a wheel, in $(BUILD)/python
+	@BUILD=$(abspath $(BUILD)) CC="$(CC)" $(PYTHON) -m pip wheel -q --no-deps -w $(BUILD)/python ./python
+	@ls $(BUILD)/python/*.whl
+
+test-python: all ##: the Python package in fresh virtual environments, with packages of PyPI
+	@PYTHON=$(PYTHON) $(PROVE) tests/python/install.t
+
 test-slurm: all ##: a sweep on a real Slurm, on this machine (as root; two minutes)
 	@tools/deps.sh slurmctld slurmd slurm-client munge
 	@$(PROVE) tests/slurm/slurm.t
@@ -438,7 +450,8 @@ uninstall: ##: removes the files that install put under PREFIX
 	rm -rf $(DESTDIR)$(PREFIX)/include/vbslab $(DESTDIR)$(PREFIX)/share/vbslab
 
 clean: ##: removes all files that were made, except the store
-	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-ubsan $(BUILD)-sanitize $(BUILD)-tsan $(BUILD)-fuzz $(BUILD)-arm64
+	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-ubsan $(BUILD)-sanitize $(BUILD)-tsan $(BUILD)-fuzz $(BUILD)-arm64 \
+	    python/build python/vbslab.egg-info
 
 # Only for sources that exist: files that depend on a removed source are made anew.
 -include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) \

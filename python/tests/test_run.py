@@ -1,0 +1,160 @@
+"""Executors: arrays of NumPy in, arrays of NumPy out, the values of the program."""
+
+import gc
+import threading
+
+import numpy as np
+import pytest
+
+import vbslab
+
+
+@pytest.fixture(scope="module")
+def x(network):
+    return np.random.default_rng(1).standard_normal((4, *network.input_shape), np.float32)
+
+
+@pytest.fixture(scope="module")
+def executor(network, measured):
+    with vbslab.Executor(network, measured, memory="1MiB", request=4) as made:
+        yield made
+
+
+def test_outputs_are_those_of_the_program(network, measured, executor, x, program, tmp_path):
+    measured.to_csv(tmp_path / "lenet.csv")
+    executor.schedule.to_json(tmp_path / "plan.json")
+    np.save(tmp_path / "in.npy", x)
+    arguments = ["run", "lenet.csv", "--schedule", "plan.json", "--runs", "1", "--warmup", "0"]
+    program(*arguments, "--input", "in.npy", "--output", "out.npy")
+    assert (executor.run(x).output == np.load(tmp_path / "out.npy")).all()
+    program(*arguments, "--output", "seeded.npy")
+    assert (executor.run().output == np.load(tmp_path / "seeded.npy")).all()
+
+
+def test_outputs_are_written_where_the_caller_wants_them(executor, x):
+    out = np.full((4, 10), np.nan, np.float32)
+    run = executor.run(x, out=out)
+    assert run.output is out and run.outputs == {"prob": out}
+    np.testing.assert_allclose(out.sum(axis=1), 1, rtol=1e-5)
+    for given in ([out], {"prob": out}):
+        assert executor.run(x, out=given).output is out
+    half = np.empty((8, 10), np.float32)
+    assert executor.run(x, out=half[4:]).output.base is half
+
+
+def test_a_report_has_times_and_memory(executor, x):
+    run = executor.run(x)
+    assert 0 < run.compute_us <= run.time_us and run.steps is None
+    assert run.base_bytes > 0 and "prob 4x10" in repr(run) and "<table>" in run._repr_html_()
+    assert executor.placement.placed_bytes <= 2**20
+    assert executor.request == 4 and executor.schedule.fits
+
+
+def test_predict_takes_any_number_of_samples(executor, x):
+    expected = executor.run(x).output
+    many = np.concatenate([x, x, x[:1]])
+    predicted = executor.predict(many)
+    assert predicted.shape == (9, 10)
+    assert (predicted[:4] == expected).all() and (predicted[4:8] == expected).all()
+    np.testing.assert_allclose(predicted[8], expected[0], rtol=1e-5)
+    assert executor.predict(x[:0]).shape == (0, 10)
+
+
+@pytest.mark.parametrize(
+    "make, error, part",
+    [
+        (lambda x: x.astype(np.float64), TypeError, "float64"),
+        (lambda x: x.astype(">f4"), TypeError, "dtype"),
+        (lambda x: x[:3], ValueError, r"\(3, 1, 28, 28\); it has to be \(4, 1, 28, 28\)"),
+        (lambda x: x.reshape(4, 28, 28), ValueError, "shape"),
+        (lambda x: np.asfortranarray(x), ValueError, "contiguous"),
+        (lambda x: np.repeat(x, 2, axis=3)[..., ::2], ValueError, "contiguous"),
+        (lambda x: x.tolist(), TypeError, "list"),
+    ],
+)
+def test_an_input_that_would_be_copied_is_refused(executor, x, make, error, part):
+    with pytest.raises(error, match=part):
+        executor.run(make(x))
+
+
+def test_outputs_that_cannot_be_written_are_refused(executor, x):
+    fine = np.empty((4, 10), np.float32)
+    frozen = fine.copy()
+    frozen.flags.writeable = False
+    for out, error in (
+        (frozen, ValueError),
+        (fine[:3], ValueError),
+        (np.empty((10, 4), np.float32).T, ValueError),
+        (fine.astype(np.float64), TypeError),
+        ({"none": fine}, ValueError),
+        ([], ValueError),
+    ):
+        with pytest.raises(error):
+            executor.run(x, out=out)
+    with pytest.raises(TypeError):
+        executor.predict([1.0])
+
+
+def test_an_executor_of_a_schedule_has_a_trace(network, measured, x):
+    plan = measured.plan("200KiB", request=4)
+    with vbslab.Executor(network, measured, plan, trace=True, debug_checks=True) as made:
+        run = made.run(x)
+    assert len(run.steps) == plan.n_steps
+    assert (run.steps["end_us"] >= run.steps["start_us"]).all()
+
+
+def test_weights_inside_the_budget(network, x, executor):
+    profile = network.measure(batches=[1, 4], time_limit_s=0.2, copies=True)
+    with vbslab.Executor(network, profile, memory="3MiB", request=4, weights="included") as made:
+        assert made.schedule.weights == "included"
+        np.testing.assert_allclose(made.run(x).output, executor.run(x).output, rtol=1e-4, atol=1e-6)
+
+
+def test_options_that_do_not_go_together(network, measured, modelled):
+    plan = measured.plan("1MiB", request=4)
+    for options, part in (
+        ({}, "needs a schedule or memory"),
+        ({"schedule": plan, "planner": "fbs"}, "planner"),
+        ({"memory": "1MiB", "trace": True}, "trace"),
+        ({"memory": "1MiB", "request": 0}, "request"),
+    ):
+        with pytest.raises(ValueError, match=part):
+            vbslab.Executor(network, measured, **options)
+    with pytest.raises(vbslab.InfeasibleError, match="least"):
+        vbslab.Executor(network, measured, memory=10)
+    with pytest.raises(vbslab.UnsupportedError):
+        vbslab.Executor(network, modelled, memory="1MiB")
+    with pytest.raises((vbslab.InvalidError, vbslab.NotFoundError)):
+        vbslab.Executor(vbslab.Network("alexnet"), measured, plan)
+
+
+def test_an_executor_outlives_what_it_borrows_until_it_is_closed(measured, x):
+    network = vbslab.Network("lenet-5")
+    executor = vbslab.Executor(network, measured, memory="1MiB", request=4)
+    expected = executor.run(x).output
+    network.close()
+    del network
+    gc.collect()
+    assert (executor.run(x).output == expected).all()
+    executor.close()
+    executor.close()
+    assert executor.closed
+    with pytest.raises(vbslab.ClosedError):
+        executor.run(x)
+
+
+def test_two_threads_take_turns(executor, x):
+    expected, wrong = executor.run(x).output, []
+
+    def work(sign):
+        for _ in range(5):
+            if not (executor.run(sign * x).output == wanted[sign]).all():
+                wrong.append(sign)
+
+    wanted = {1: expected, -1: executor.run(-x).output}
+    threads = [threading.Thread(target=work, args=(sign,)) for sign in (1, -1)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong

@@ -1,0 +1,70 @@
+"""Plans and runs convolutional networks inside a memory budget.
+
+    network = vbslab.Network("googlenet")               # or a .net, .onnx or .vbz file
+    profile = network.measure(time_limit_s=60)          # or vbslab.Profile("googlenet"), from the store
+    plan = profile.plan(memory="20MiB", request=12)     # a Schedule
+    curve = profile.frontier(request=12)                # every budget at which the plan changes
+    verdict = profile.replay(plan)                      # judged by a simulator that knows no planner
+    table = profile.compare("15MiB..40MiB:1MiB").to_dataframe()
+    with vbslab.Executor(network, profile, memory="20MiB", request=12) as executor:
+        y = executor.predict(x)
+
+Sizes are whole numbers of bytes or texts such as "20MiB"; times are microseconds (`_us`) or seconds
+(`_s`). Objects free what they own when they are closed or garbage. Networks, profiles, schedules,
+frontiers, replays and comparisons are immutable and may be shared by threads; of a solver, a store or
+an executor, a second thread waits for the first. Long calls release the GIL, and Ctrl-C ends them.
+"""
+
+from ._native import ffi as _ffi
+from ._native import lib as _lib
+
+__version__ = _ffi.string(_lib.VBS_VERSION_STRING).decode()
+
+if _ffi.string(_lib.vbs_version()).decode() != __version__:
+    raise ImportError(
+        f"vbslab was compiled with headers of version {__version__}, but contains the library "
+        f"{_ffi.string(_lib.vbs_version()).decode()}; run 'make', and install the package again"
+    )
+
+from . import errors  # noqa: E402
+from ._call import cancel_calls  # noqa: E402
+from ._convert import format_bytes, parse_bytes  # noqa: E402
+from .compare import Comparison  # noqa: E402
+from .errors import *  # noqa: E402, F401, F403
+from .executor import Executor, Placement, Run  # noqa: E402
+from .network import Layer, Network, Output, models  # noqa: E402
+from .plan import Frontier, Infeasibility, Planner, Schedule, Solver, planners  # noqa: E402
+from .profile import Copy, Profile, ProfileLayer, Provenance  # noqa: E402
+from .replay import Replay  # noqa: E402
+from .store import Backend, Entry, Store, backends, default_store  # noqa: E402
+
+__all__ = [
+    "Backend",
+    "Comparison",
+    "Copy",
+    "Entry",
+    "Executor",
+    "Frontier",
+    "Infeasibility",
+    "Layer",
+    "Network",
+    "Output",
+    "Placement",
+    "Planner",
+    "Profile",
+    "ProfileLayer",
+    "Provenance",
+    "Replay",
+    "Run",
+    "Schedule",
+    "Solver",
+    "Store",
+    "backends",
+    "cancel_calls",
+    "default_store",
+    "format_bytes",
+    "models",
+    "parse_bytes",
+    "planners",
+    *errors.__all__,
+]
