@@ -2,6 +2,8 @@
 #ifndef VBS_BASE_ARITH_H
 #define VBS_BASE_ARITH_H
 
+#include "base/random.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -27,14 +29,11 @@ static inline bool vbs_mul(int64_t a, int64_t b, int64_t *result)
     return true;
 }
 
-/* Mixes a word into a hash: FNV-1a over words, each of which is first spread over all bits (the
- * finaliser of splitmix64), so that small numbers in different places do not cancel. */
+/* Mixes a word into a hash: FNV-1a over words, each of which is first spread over all bits, so
+ * that small numbers in different places do not cancel. */
 static inline uint64_t vbs_mix(uint64_t hash, uint64_t word)
 {
-    word += UINT64_C(0x9e3779b97f4a7c15);
-    word = (word ^ (word >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    word = (word ^ (word >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return (hash ^ word ^ (word >> 31)) * UINT64_C(0x100000001b3);
+    return (hash ^ vbs_random(word, 0)) * UINT64_C(0x100000001b3);
 }
 
 #define VBS_MIX_FIRST UINT64_C(0xcbf29ce484222325) /* the hash of no words */

@@ -1,6 +1,7 @@
 /* Images as a network takes them: normalised, mirrored, shifted; and the order of an epoch. */
 #include "data/dataset.h"
-#include "data/random.h"
+
+#include "base/random.h"
 
 #include <string.h>
 
@@ -8,14 +9,20 @@
 #define KEY_ORDER     UINT64_C(0x6f72646572)     /* "order" */
 #define KEY_VARIATION UINT64_C(0x76617269617465) /* "variate" */
 
+/* Gives a number within 0..limit - 1 from a random one. limit: 1..INT32_MAX. */
+static int below(uint64_t random, int limit)
+{
+    return (int)((random >> 32) * (uint64_t)limit >> 32);
+}
+
 void vbs_data_order(int n, uint64_t seed, int64_t epoch, int *order)
 {
-    uint64_t key = vbs_data_random(vbs_data_random(seed, KEY_ORDER), (uint64_t)epoch);
+    uint64_t key = vbs_random(vbs_random(seed, KEY_ORDER), (uint64_t)epoch);
 
     for (int i = 0; i < n; i++)
         order[i] = i;
     for (int i = n - 1; i > 0; i--) {
-        int j = vbs_data_below(vbs_data_random(key, (uint64_t)i), i + 1), other = order[i];
+        int j = below(vbs_random(key, (uint64_t)i), i + 1), other = order[i];
 
         order[i] = order[j];
         order[j] = other;
@@ -37,12 +44,11 @@ static struct image_change change_of(const struct vbs_variation *variation, int 
     if (!variation)
         return change;
     n_shifts = 2 * variation->max_shift + 1;
-    key = vbs_data_random(vbs_data_random(variation->seed, KEY_VARIATION),
-                          (uint64_t)variation->epoch);
-    key = vbs_data_random(key, (uint64_t)index);
-    change.mirrored = variation->mirror && vbs_data_random(key, 0) >> 63;
-    change.down = vbs_data_below(vbs_data_random(key, 1), n_shifts) - variation->max_shift;
-    change.right = vbs_data_below(vbs_data_random(key, 2), n_shifts) - variation->max_shift;
+    key = vbs_random(vbs_random(variation->seed, KEY_VARIATION), (uint64_t)variation->epoch);
+    key = vbs_random(key, (uint64_t)index);
+    change.mirrored = variation->mirror && vbs_random(key, 0) >> 63;
+    change.down = below(vbs_random(key, 1), n_shifts) - variation->max_shift;
+    change.right = below(vbs_random(key, 2), n_shifts) - variation->max_shift;
     return change;
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/fail.h"
+#include "base/random.h"
 
 #include <math.h>
 #include <string.h>
@@ -40,14 +41,9 @@ bool vbs_place_step(struct place_search *search, int64_t n_steps)
     return !search->over;
 }
 
-/* This is splitmix64 (Steele, Lea, Flood, 2014). */
 uint64_t vbs_place_random(struct place_search *search, uint64_t n)
 {
-    uint64_t value = search->random += 0x9e3779b97f4a7c15u;
-
-    value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9u;
-    value = (value ^ (value >> 27)) * 0x94d049bb133111ebu;
-    return (value ^ (value >> 31)) % n;
+    return vbs_random_next(&search->random) % n;
 }
 
 void vbs_place_set_limits(struct place_search *search, const struct vbs_place_options *options)

@@ -18,6 +18,7 @@
 
 #include "base/fail.h"
 #include "base/grow.h"
+#include "base/random.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -221,13 +222,6 @@ static bool put(struct place_stack *stack, const struct job *job, int i)
 
 /* ---- states ---- */
 
-static uint64_t mix(uint64_t value)
-{
-    value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9u;
-    value = (value ^ (value >> 27)) * 0x94d049bb133111ebu;
-    return value ^ (value >> 31);
-}
-
 /* Gives whether an item may come next, behind one of that offset and rank. If not, it may only once
  * its least offset is raised. */
 static bool is_open(const struct place_stack *stack, int i, int64_t offset, int rank)
@@ -246,9 +240,9 @@ static uint64_t hash_of(const struct place_stack *stack, const struct job *job, 
         int i = stack->lists[job->first + (size_t)k];
         uint64_t least = is_open(stack, i, offset, rank) ? (uint64_t)stack->least[i] + 1 : 0;
 
-        hash += mix(mix((uint64_t)i + 1) ^ least);
+        hash += vbs_spread(vbs_spread((uint64_t)i + 1) ^ least);
     }
-    return mix(hash);
+    return vbs_spread(hash);
 }
 
 static int by_offset(const void *a, const void *b)

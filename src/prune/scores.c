@@ -4,6 +4,7 @@
 
 #include "base/fail.h"
 #include "base/options.h"
+#include "base/random.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -65,15 +66,10 @@ static enum vbs_status add_weights(struct vbs_ctx *ctx, const struct vbs_network
 
 /* ---- random numbers ---- */
 
-/* Gives a number that is uniform in [0, 1): output number index of splitmix64 (Steele, Lea, Flood,
- * 2014) from seed on. */
+/* Gives a number that is uniform in [0, 1). */
 static double random_number(uint64_t seed, uint64_t index)
 {
-    uint64_t z = seed + (index + 1) * UINT64_C(0x9e3779b97f4a7c15);
-
-    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return (double)((z ^ (z >> 31)) >> 11) * 0x1p-53;
+    return (double)(vbs_random(seed, index) >> 11) * 0x1p-53;
 }
 
 /* ---- scores ---- */

@@ -1,25 +1,15 @@
 #include "train/run.h"
 
 #include "base/fail.h"
+#include "base/random.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-/* The finaliser of splitmix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators,
- * 2014), as a function of a key and an index. */
-static uint64_t mix(uint64_t key, uint64_t index)
-{
-    uint64_t x = key + (index + 1) * UINT64_C(0x9E3779B97F4A7C15);
-
-    x = (x ^ (x >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
-    x = (x ^ (x >> 27)) * UINT64_C(0x94D049BB133111EB);
-    return x ^ (x >> 31);
-}
-
 /* In (0, 1). */
 static double uniform(uint64_t key, uint64_t index)
 {
-    return ((double)(mix(key, index) >> 12) + 0.5) / 4503599627370496.0;
+    return ((double)(vbs_random(key, index) >> 12) + 0.5) / 4503599627370496.0;
 }
 
 /* Box and Muller (1958). */
@@ -42,7 +32,7 @@ static void fill(const struct vbs_train_run *run, const struct vbs_trainable *p,
                  float *plain)
 {
     const struct vbs_train_options *o = &run->options;
-    uint64_t key = mix(mix(o->seed, UINT64_C(0x696e6974)), (uint64_t)index);
+    uint64_t key = vbs_random(vbs_random(o->seed, UINT64_C(0x696e6974)), (uint64_t)index);
     bool twice =
         o->initialisation == VBS_INITIALISATION_HE || has_relu(&run->network->layers[p->layer]);
     double width = sqrt((twice ? 2.0 : 1.0) / (double)(p->fan_in > 0 ? p->fan_in : 1));

@@ -4,25 +4,16 @@
  */
 #include "model/network/parameters.h"
 
+#include "base/random.h"
+
 #include <math.h>
-
-/* Gives the output of splitmix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number
- * Generators, 2014) for state number index of the generator that starts at key. */
-static uint64_t splitmix(uint64_t key, uint64_t index)
-{
-    uint64_t z = key + (index + 1) * UINT64_C(0x9e3779b97f4a7c15);
-
-    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return z ^ (z >> 31);
-}
 
 /* Gives centre + spread * u, where u is uniform in [-1, 1) with 24 bits. */
 static void uniform(uint64_t key, int64_t first, int64_t count, float centre, float spread,
                     float *values)
 {
     for (int64_t i = 0; i < count; i++) {
-        int32_t u = (int32_t)(splitmix(key, (uint64_t)(first + i)) >> 40) - (1 << 23);
+        int32_t u = (int32_t)(vbs_random(key, (uint64_t)(first + i)) >> 40) - (1 << 23);
 
         values[i] = centre + spread * ((float)u * 0x1p-23f);
     }
@@ -186,7 +177,7 @@ static void seeded_values(const struct vbs_network *network, int layer, int fuse
                           enum vbs_parameter what, int64_t first, int64_t count, float *values)
 {
     const struct vbs_layer *l = &network->layers[layer];
-    uint64_t key = splitmix(splitmix((uint64_t)layer, (uint64_t)(fused + 1)), (uint64_t)what);
+    uint64_t key = vbs_random(vbs_random((uint64_t)layer, (uint64_t)(fused + 1)), (uint64_t)what);
     float centre = 0, spread;
 
     if (what == VBS_PARAMETER_WEIGHTS)
@@ -236,5 +227,5 @@ int64_t vbs_network_parameters(const struct vbs_network *network)
 
 void vbs_tensor_values(int tensor, int64_t first, int64_t count, float *values)
 {
-    uniform(splitmix((uint64_t)tensor, UINT64_C(0x7465)), first, count, 0, 1, values);
+    uniform(vbs_random((uint64_t)tensor, UINT64_C(0x7465)), first, count, 0, 1, values);
 }

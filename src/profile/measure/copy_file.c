@@ -11,6 +11,7 @@
 #include "base/arith.h"
 #include "base/clock.h"
 #include "base/fail.h"
+#include "base/random.h"
 #include "vbslab/units.h"
 
 #include <errno.h>
@@ -70,16 +71,11 @@ static enum vbs_status open_file(struct vbs_ctx *ctx, const char *folder,
     return file->fd >= 0 ? VBS_OK : fail_to_make(ctx, folder, reason);
 }
 
-/* Fills values by splitmix64 (Steele, Lea, Flood 2014). The state goes on from block to block. */
+/* Fills values with random bits. The state goes on from block to block. */
 static void fill_with_noise(uint64_t *values, int64_t n, uint64_t *state)
 {
-    for (int64_t i = 0; i < n; i++) {
-        uint64_t x = *state += UINT64_C(0x9e3779b97f4a7c15);
-
-        x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-        x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
-        values[i] = x ^ (x >> 31);
-    }
+    for (int64_t i = 0; i < n; i++)
+        values[i] = vbs_random_next(state);
 }
 
 /* Writes data; returns 0 or errno. */

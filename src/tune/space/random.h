@@ -2,6 +2,8 @@
 #ifndef VBS_TUNE_SPACE_RANDOM_H
 #define VBS_TUNE_SPACE_RANDOM_H
 
+#include "base/random.h"
+
 #include <math.h>
 #include <stdint.h>
 
@@ -14,11 +16,7 @@ struct tune_random {
 /* Gives the next 64 random bits. */
 static inline uint64_t vbs_tune_bits(struct tune_random *random)
 {
-    uint64_t z = random->state += UINT64_C(0x9e3779b97f4a7c15);
-
-    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-    return z ^ z >> 31;
+    return vbs_random_next(&random->state);
 }
 
 /* What sequences are for: those of one seed have nothing in common. */

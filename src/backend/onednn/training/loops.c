@@ -1,6 +1,7 @@
 #include "backend/onednn/training/loops.h"
 
 #include "backend/onednn/kernels/kernels.h"
+#include "base/random.h"
 #include "vbslab/training.h"
 
 #include <string.h>
@@ -82,20 +83,10 @@ bool od_loop_sum(const void *plan, float *const *data)
 
 /* ---- dropout ---- */
 
-/* The finaliser of splitmix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators,
- * 2014). */
-static uint64_t mix(uint64_t x)
-{
-    x += UINT64_C(0x9E3779B97F4A7C15);
-    x = (x ^ (x >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
-    x = (x ^ (x >> 27)) * UINT64_C(0x94D049BB133111EB);
-    return x ^ (x >> 31);
-}
-
 /* Gives the factors of the values number `index` and index + 1; index is even. */
 static void draw(const struct od_dropout *plan, uint64_t key, int64_t index, float factors[2])
 {
-    uint64_t bits = mix(key + (uint64_t)index);
+    uint64_t bits = vbs_random(key + (uint64_t)index, 0);
 
     factors[0] = (uint32_t)bits < plan->threshold ? 0 : plan->factor;
     factors[1] = (uint32_t)(bits >> 32) < plan->threshold ? 0 : plan->factor;
@@ -103,7 +94,9 @@ static void draw(const struct od_dropout *plan, uint64_t key, int64_t index, flo
 
 static uint64_t key_of(const struct od_dropout *plan)
 {
-    return mix(mix(mix(plan->pass->seed) ^ plan->pass->step) ^ (uint64_t)plan->number);
+    return vbs_random(vbs_random(vbs_random(plan->pass->seed, 0) ^ plan->pass->step, 0) ^
+                          (uint64_t)plan->number,
+                      0);
 }
 
 static void drop(void *data, int64_t i)
