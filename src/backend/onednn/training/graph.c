@@ -211,6 +211,15 @@ static enum vbs_status add_operator(struct od_train_build *b, int layer, int fus
     return VBS_OK;
 }
 
+/* Gives whether the operator of activation `last` can compute a ReLU of the layer, too. */
+static bool takes_relu(const struct od_training *t, int layer, int last)
+{
+    const struct od_operator *o = &t->operators[last];
+
+    return last > 0 && last == t->n_operators && o->layer == layer && !o->relu &&
+           (o->op == VBS_OP_BATCHNORM || o->op == VBS_OP_ADD);
+}
+
 /* Appends a fused operator behind the activation *last. */
 static enum vbs_status add_fused(struct od_train_build *b, int layer, int fused, int *last)
 {
@@ -220,10 +229,9 @@ static enum vbs_status add_fused(struct od_train_build *b, int layer, int fused,
 
     if (f->op == VBS_OP_IDENTITY)
         return VBS_OK;
-    if (f->op == VBS_OP_RELU && *last == t->n_operators &&
-        t->operators[*last].op == VBS_OP_BATCHNORM && !t->operators[*last].relu &&
-        t->operators[*last].layer == layer) {
+    if (f->op == VBS_OP_RELU && takes_relu(t, layer, *last)) {
         t->operators[*last].relu = true;
+        t->operators[*last].reads_dst = t->operators[*last].op == VBS_OP_ADD;
         return VBS_OK;
     }
     inputs = vbs_arena_alloc(&t->base.core.arena, 1, sizeof *inputs);

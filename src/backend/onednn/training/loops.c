@@ -63,6 +63,48 @@ static void sum(void *data, int64_t i)
         to[k] = a[k] + b[k];
 }
 
+static void sum_relu(void *data, int64_t i)
+{
+    const struct loop_job *j = data;
+    int64_t first = i * j->chunk, n = smaller(j->chunk, j->n - first);
+    float *to = j->data[0] + first;
+    const float *a = j->data[1] + first, *b = j->data[2] + first;
+
+    for (int64_t k = 0; k < n; k++) {
+        float value = a[k] + b[k];
+
+        to[k] = value > 0 ? value : 0;
+    }
+}
+
+static void relu_gradient(void *data, int64_t i)
+{
+    const struct loop_job *j = data;
+    int64_t first = i * j->chunk, n = smaller(j->chunk, j->n - first);
+    float *to = j->data[0] + first;
+    const float *output = j->data[1] + first, *gradient = j->data[2] + first;
+
+    for (int64_t k = 0; k < n; k++) {
+        float value = gradient[k];
+
+        to[k] = output[k] > 0 ? value : 0;
+    }
+}
+
+static void relu_gradient_accumulate(void *data, int64_t i)
+{
+    const struct loop_job *j = data;
+    int64_t first = i * j->chunk, n = smaller(j->chunk, j->n - first);
+    float *to = j->data[0] + first;
+    const float *output = j->data[1] + first, *gradient = j->data[2] + first;
+
+    for (int64_t k = 0; k < n; k++) {
+        float value = gradient[k];
+
+        to[k] += output[k] > 0 ? value : 0;
+    }
+}
+
 bool od_loop_copy(const void *plan, float *const *data)
 {
     run(plan, data, *(const int64_t *)plan, 1, copy);
@@ -78,6 +120,24 @@ bool od_loop_accumulate(const void *plan, float *const *data)
 bool od_loop_sum(const void *plan, float *const *data)
 {
     run(plan, data, *(const int64_t *)plan, 1, sum);
+    return true;
+}
+
+bool od_loop_sum_relu(const void *plan, float *const *data)
+{
+    run(plan, data, *(const int64_t *)plan, 1, sum_relu);
+    return true;
+}
+
+bool od_loop_relu_gradient(const void *plan, float *const *data)
+{
+    run(plan, data, *(const int64_t *)plan, 1, relu_gradient);
+    return true;
+}
+
+bool od_loop_relu_gradient_accumulate(const void *plan, float *const *data)
+{
+    run(plan, data, *(const int64_t *)plan, 1, relu_gradient_accumulate);
     return true;
 }
 

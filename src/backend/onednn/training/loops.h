@@ -15,6 +15,11 @@ struct vbs_training_pass;
 bool od_loop_copy(const void *plan, float *const *data);       /* 0 = 1 */
 bool od_loop_accumulate(const void *plan, float *const *data); /* 0 += 1 */
 bool od_loop_sum(const void *plan, float *const *data);        /* 0 = 1 + 2 */
+bool od_loop_sum_relu(const void *plan, float *const *data);   /* 0 = the ReLU of 1 + 2 */
+/* The gradient of a ReLU whose output is 1 from that of its output, 2: 0 = 2 where 1 is above 0,
+ * else 0; or 0 += that. 0 may be 2. */
+bool od_loop_relu_gradient(const void *plan, float *const *data);
+bool od_loop_relu_gradient_accumulate(const void *plan, float *const *data);
 
 /* Values that are dropped are 0, the others are multiplied by `factor`. */
 struct od_dropout {

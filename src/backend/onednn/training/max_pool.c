@@ -16,7 +16,7 @@ struct pool_job {
     const struct od_max_pool *plan;
     float *to;
     const float *from;
-    int64_t step[OD_POOL_AXES];    /* floats from one element of a window to the next */
+    int64_t line[OD_POOL_AXES];    /* floats from one position of the input to the next */
     int64_t offset[OD_POOL_TAPS];  /* floats from element 0 of a window to each */
     int64_t in_floats, out_floats; /* of a sample */
     bool accumulates;
@@ -41,14 +41,21 @@ static void begin_job(struct pool_job *j)
     int64_t stride = p->channels, taps = product(p->kernel);
 
     for (int i = OD_POOL_AXES - 1; i >= 0; i--) {
-        j->step[i] = stride * p->dilation[i];
+        j->line[i] = stride;
         stride *= p->in[i];
     }
     for (int64_t t = 0; t < taps; t++)
-        j->offset[t] = t / (p->kernel[1] * p->kernel[2]) * j->step[0] +
-                       t / p->kernel[2] % p->kernel[1] * j->step[1] + t % p->kernel[2] * j->step[2];
+        j->offset[t] = t / (p->kernel[1] * p->kernel[2]) * p->dilation[0] * j->line[0] +
+                       t / p->kernel[2] % p->kernel[1] * p->dilation[1] * j->line[1] +
+                       t % p->kernel[2] * p->dilation[2] * j->line[2];
     j->in_floats = product(p->in) * p->channels;
     j->out_floats = product(p->out) * p->channels;
+}
+
+/* Divides, rounding up; few pools are dilated. */
+static int64_t divide_up(int64_t n, int64_t by)
+{
+    return by == 1 ? n : (n + by - 1) / by;
 }
 
 /* Sets the window's elements along an axis; at: of the output. */
@@ -58,11 +65,11 @@ static void set_axis(const struct pool_job *j, int axis, int64_t at, struct wind
     int64_t begin = at * p->stride[axis] - p->low[axis], dilation = p->dilation[axis];
     int64_t left = p->in[axis] - begin; /* to the end of the input */
 
-    w->first[axis] = begin < 0 ? (-begin + dilation - 1) / dilation : 0;
-    w->end[axis] = left <= 0 ? 0 : (left + dilation - 1) / dilation;
+    w->first[axis] = begin < 0 ? divide_up(-begin, dilation) : 0;
+    w->end[axis] = left <= 0 ? 0 : divide_up(left, dilation);
     if (w->end[axis] > p->kernel[axis])
         w->end[axis] = p->kernel[axis];
-    w->origin += begin * (j->step[axis] / dilation);
+    w->origin += begin * j->line[axis];
 }
 
 static bool is_empty(const struct window *w)

@@ -1,10 +1,12 @@
 /*
- * Max pools of activations that have the channels last. oneDNN takes 4 to 15 times as long
- * where the channels are no whole vectors, because it reads and writes the rest one by one.
+ * Max pools of activations that have the channels last. oneDNN 2.6 takes ten times as long where
+ * the channels are no whole vectors, because it reads and writes the rest one by one, and two to
+ * six times as long elsewhere.
  *
- * The limit is memory: the input is read once and the output written, and backward the other way
- * round. The pool of 20 channels of 24 x 24 in 128 samples moves 7.7 MB: 0.4 ms at 20 GB/s.
- * Measured were 0.9 ms forward and 1.2 ms backward, and 12.4 and 11.5 ms of oneDNN 2.6 (Zen 3).
+ * The limit is memory: forward the input is read once and the output written, backward the other
+ * way round. The pool of 20 channels of 24 x 24 in 128 samples moves 7.7 MB, which take 0.4 ms at
+ * 20 GB/s. Measured on one Zen 3 core were 1.1 ms forward and 0.6 ms backward; forward, comparing
+ * four vectors a tap takes the time. oneDNN took 12.4 and 11.5 ms.
  */
 #ifndef VBS_BACKEND_ONEDNN_TRAINING_MAX_POOL_H
 #define VBS_BACKEND_ONEDNN_TRAINING_MAX_POOL_H

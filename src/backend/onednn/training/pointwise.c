@@ -146,7 +146,23 @@ static enum vbs_status forward_add(struct od_train_build *b, const int64_t *n)
     VBS_TRY(od_at(b, &out->md, out->values, &operands[0]));
     VBS_TRY(od_at(b, &out->md, input_of(b, 0)->values, &operands[1]));
     VBS_TRY(od_at(b, &out->md, input_of(b, 1)->values, &operands[2]));
-    return od_kernel_call(&b->build, od_loop_sum, n, 3, operands);
+    return od_kernel_call(&b->build, b->o->relu ? od_loop_sum_relu : od_loop_sum, n, 3, operands);
+}
+
+/* Appends the gradient of one input of a sum with a ReLU. Where both inputs get it, and one of them
+ * in the place of the output's, the second is made from the first: it is the same. */
+static enum vbs_status backward_relu(struct od_train_build *b, const int64_t *n,
+                                     const struct od_activation *in, bool first)
+{
+    struct od_activation *out = output_of(b);
+    dnnl_memory_t operands[3];
+
+    VBS_TRY(od_at(b, &in->md, in->gradient, &operands[0]));
+    VBS_TRY(od_at(b, &out->md, out->values, &operands[1]));
+    VBS_TRY(od_at(b, &out->md, out->gradient, &operands[2]));
+    return od_kernel_call(&b->build,
+                          first ? od_loop_relu_gradient : od_loop_relu_gradient_accumulate, n, 3,
+                          operands);
 }
 
 enum vbs_status od_train_add(struct od_train_build *b, enum od_pass pass)
@@ -165,7 +181,9 @@ enum vbs_status od_train_add(struct od_train_build *b, enum od_pass pass)
         if (!in->learns)
             continue;
         in->n_written++;
-        if (in->gradient != out->gradient)
+        if (b->o->relu)
+            VBS_TRY(backward_relu(b, n, in, first));
+        else if (in->gradient != out->gradient)
             VBS_TRY(add_loop(b, first ? od_loop_copy : od_loop_accumulate, n, in, in->gradient, out,
                              out->gradient));
     }

@@ -50,11 +50,11 @@ struct od_operator {
     const char *name;
     const union vbs_attributes *attributes;
     int n_inputs;
-    const int *inputs; /* activations */
-    bool relu;         /* normalization: a ReLU behind it, which the same primitive computes */
-    bool reads_src;    /* the backward pass reads the input's values */
-    bool reads_dst;    /* the backward pass reads the output's values */
-    bool learns;       /* it has parameters, or an input has a gradient */
+    const int *inputs;             /* activations */
+    bool relu;                     /* normalization, sum: it computes the ReLU behind it, too */
+    bool reads_src;                /* the backward pass reads the input's values */
+    bool reads_dst;                /* the backward pass reads the output's values */
+    bool learns;                   /* it has parameters, or an input has a gradient */
     struct od_eltwise eltwise;     /* functions of one value */
     dnnl_primitive_desc_t forward; /* of the training pass, while the session opens */
     int weights, bias;             /* trainable arrays; below 0: it has none */
