@@ -120,20 +120,20 @@ static int64_t row_read(const struct direct_job *j, int64_t to, int64_t k)
 }
 
 /* The side that is written, or read: one image. */
-struct side {
+struct conv_side {
     int64_t rows, columns, channels;
 };
 
-static struct side side_of(const struct direct_job *j, bool written)
+static struct conv_side side_of(const struct direct_job *j, bool written)
 {
     const struct od_direct *d = &j->d;
 
-    return written == j->back ? (struct side){d->in[0], d->in[1], d->in_channels}
-                              : (struct side){d->out[0], d->out[1], d->out_channels};
+    return written == j->back ? (struct conv_side){d->in[0], d->in[1], d->in_channels}
+                              : (struct conv_side){d->out[0], d->out[1], d->out_channels};
 }
 
 /* A block of sums: some rows of one image, in the columns of one panel. */
-struct block {
+struct sum_block {
     int64_t image, first, end; /* rows */
     int64_t channel, width;    /* of the panel */
     const float *panel;
@@ -141,11 +141,11 @@ struct block {
 };
 
 /* Adds what some rows of the kernel contribute in one of its columns. */
-static void add_kernel_rows(const struct direct_job *j, const struct block *b, int64_t column,
+static void add_kernel_rows(const struct direct_job *j, const struct sum_block *b, int64_t column,
                             int64_t first, int64_t end)
 {
     const struct od_direct *d = &j->d;
-    struct side to = side_of(j, true), from = side_of(j, false);
+    struct conv_side to = side_of(j, true), from = side_of(j, false);
     int64_t low, high, inside, step = d->in_channels;
     struct od_term terms[MOST_TERMS];
     struct od_product p = {.n_columns = b->width,
@@ -181,8 +181,8 @@ static void add_kernel_rows(const struct direct_job *j, const struct block *b, i
 }
 
 /* Sets the sums of a block to what they begin with. */
-static void begin_block(const struct direct_job *j, const struct block *b, const struct side *to,
-                        const float *values)
+static void begin_block(const struct direct_job *j, const struct sum_block *b,
+                        const struct conv_side *to, const float *values)
 {
     const float *bias = j->back ? NULL : j->d.bias;
     int64_t n = smaller(b->width, to->channels - b->channel);
@@ -195,7 +195,7 @@ static void begin_block(const struct direct_job *j, const struct block *b, const
         copy_few(n, bias + b->channel, b->sums + i * b->width);
 }
 
-static void end_block(const struct block *b, const struct side *to, float *values)
+static void end_block(const struct sum_block *b, const struct conv_side *to, float *values)
 {
     int64_t n = smaller(b->width, to->channels - b->channel);
 
@@ -203,9 +203,9 @@ static void end_block(const struct block *b, const struct side *to, float *value
         copy_few(n, b->sums + i * b->width, values + i * to->channels);
 }
 
-static void compute_block(const struct direct_job *j, struct block *b)
+static void compute_block(const struct direct_job *j, struct sum_block *b)
 {
-    struct side to = side_of(j, true);
+    struct conv_side to = side_of(j, true);
     int64_t rows = SLICE_FLOATS / (j->terms * b->width); /* of the kernel, at once */
     float *values =
         j->to + ((b->image * to.rows + b->first) * to.columns) * to.channels + b->channel;
@@ -218,7 +218,7 @@ static void compute_block(const struct direct_job *j, struct block *b)
     end_block(b, &to, values);
 }
 
-static int64_t block_rows(const struct side *to)
+static int64_t block_rows(const struct conv_side *to)
 {
     int64_t rows = SUM_FLOATS / (to->columns * PANEL_LANES);
 
@@ -228,9 +228,9 @@ static int64_t block_rows(const struct side *to)
 static void compute_part(void *job, int64_t part)
 {
     const struct direct_job *j = job;
-    struct side to = side_of(j, true);
+    struct conv_side to = side_of(j, true);
     int64_t n = j->d.batch * to.rows, rows = block_rows(&to), end = n * (part + 1) / j->d.parts;
-    struct block b = {.sums = j->sums + part * j->part_sums};
+    struct sum_block b = {.sums = j->sums + part * j->part_sums};
 
     for (int64_t row = n * part / j->d.parts; row < end;) {
         b.image = row / to.rows;
@@ -281,7 +281,7 @@ static struct direct_job job_of(const struct od_direct *d, bool joined, bool bac
                            .from = data[1],
                            .weights = data[2],
                            .panels = data[3]};
-    struct side to = side_of(&j, true);
+    struct conv_side to = side_of(&j, true);
 
     j.terms = back ? d->out_channels : d->in_channels;
     j.sums = j.panels + panels_floats(d);
@@ -498,7 +498,7 @@ bool od_direct_pays_input(const struct od_direct *d)
 
 int64_t od_direct_scratch(const struct od_direct *d)
 {
-    const struct side in = {d->in[0], d->in[1], 0}, out = {d->out[0], d->out[1], 0};
+    const struct conv_side in = {d->in[0], d->in[1], 0}, out = {d->out[0], d->out[1], 0};
     int64_t of_in = block_rows(&in) * in.columns, of_out = block_rows(&out) * out.columns;
     int64_t sums = (of_in > of_out ? of_in : of_out) * PANEL_LANES;
     int64_t one = panels_floats(d) + d->parts * sums;
