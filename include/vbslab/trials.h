@@ -121,8 +121,7 @@ enum vbs_status vbs_store_trial_step(struct vbs_ctx *ctx, struct vbs_store *stor
  * file: *study is the id of its study and *number its number; *study is 0 where there is none. Of
  * several the one that began first. O(log trials). VBS_STORE. */
 enum vbs_status vbs_store_trained(struct vbs_ctx *ctx, struct vbs_store *store,
-                                  const char *training, int64_t *study,
-                                  int *number) VBS_MUST_CHECK;
+                                  const char *training, int64_t *study, int *number) VBS_MUST_CHECK;
 
 /* Deletes a study with its trials. VBS_NOT_FOUND; VBS_STORE: a living process works on one of its
  * trials. */

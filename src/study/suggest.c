@@ -112,11 +112,11 @@ static enum vbs_status begin(struct study_work *w, int number, const double *poi
 {
     const struct vbs_study *s = w->study;
     struct vbs_trial_value values[VBS_STUDY_MAX_PARAMETERS + 2];
-    struct vbs_trial_begin trial = {.number = number,
-                                    .seed = (uint64_t)(s->training_seed >= 0 ? s->training_seed
-                                                                      : s->seed + number),
-                                    .stage = STAGE_MEASURE,
-                                    .values = values};
+    struct vbs_trial_begin trial = {
+        .number = number,
+        .seed = (uint64_t)(s->training_seed >= 0 ? s->training_seed : s->seed + number),
+        .stage = STAGE_MEASURE,
+        .values = values};
     const struct vbs_trial_step hand_on = {.stage = STAGE_MEASURE};
     enum vbs_status status;
     int64_t id;
