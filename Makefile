@@ -331,7 +331,7 @@ CHOSEN_MANY = $(filter $(LONG),$(CHOSEN)) $(filter-out $(CHOSEN_LAST) $(LONG),$(
 PROVE       = OMP_WAIT_POLICY=passive VBSLAB=$(abspath $(BUILD)/vbslab) BUILD=$(abspath $(BUILD)) CC="$(CC)" \
               prove --exec '' --failures --timer
 
-check: $(if $(filter %.t,$(CHOSEN)),all) $(if $(filter %/examples.t,$(CHOSEN)),$(EXAMPLES)) $(if $(filter %/cudnn.t,$(CHOSEN)),$(if $(HAS_CUDA),$(BUILD)/tests/vbslab-gpu)) \
+check: $(if $(filter %.t,$(CHOSEN)),all) $(if $(filter %/examples.t %/outside.t,$(CHOSEN)),$(EXAMPLES)) $(if $(filter %/cudnn.t,$(CHOSEN)),$(if $(HAS_CUDA),$(BUILD)/tests/vbslab-gpu)) \
        $(filter $(BUILD)/%,$(CHOSEN)) ##: runs every test, or with T=WORDS those whose path holds a word
 	$(foreach word,$(T),$(if $(call matching,$(word),$(CHOSEN)),,$(error no test has '$(word)' in its path)))
 	$(if $(CHOSEN_MANY),@$(PROVE) -j $(JOBS) $(CHOSEN_MANY))

@@ -5,6 +5,7 @@
  * and run by vbslab plan alexnet --memory 20MiB --planner exec:./planner_exec
  */
 #include <jansson.h>
+#include <stdlib.h>
 
 static json_t *layers; /* layer k is element k - 1; tensor 0 is the network's input */
 
@@ -49,6 +50,7 @@ int main(void)
 {
     json_t *problem = json_loadf(stdin, 0, NULL), *budget, *steps = json_array(), *plan;
     json_int_t request = number(problem, "request"), input = number(problem, "input_bytes"), batch, done;
+    char *text;
     size_t b;
     layers = json_object_get(problem, "layers");
     json_array_foreach(json_object_get(problem, "budgets"), b, budget) {
@@ -60,6 +62,11 @@ int main(void)
             add_steps(steps, batch, bytes, input);
         plan = json_pack("{s:s, s:I, s:I, s:O}", "format", "vbslab-schedule-1", "request", request,
                          "memory_bytes", bytes, "steps", steps);
-        puts(batch > 0 ? json_dumps(plan, JSON_COMPACT) : "null");
+        text = batch > 0 ? json_dumps(plan, JSON_COMPACT) : NULL;
+        puts(text ? text : "null");
+        free(text);
+        json_decref(plan);
     }
+    json_decref(steps);
+    json_decref(problem);
 }

@@ -22,7 +22,7 @@ refused()
 }
 
 for file in "$ROOT"/examples/*.c; do
-    [ "$(wc -l <"$file")" -lt 70 ] || echo "$file"
+    [ "$(wc -l <"$file")" -lt 75 ] || echo "$file"
     grep -q "(pkg-config --cflags" "$file" || echo "$file"
     [ -x "$EXAMPLES/$(basename "$file" .c)" ] || [ -x "$EXAMPLES/$(basename "$file" .c).so" ] || echo "$file"
     grep -qF "]($(basename "$file"))" "$ROOT/examples/README.md" || echo "$file"

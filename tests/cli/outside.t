@@ -6,6 +6,8 @@
 
 EXAMPLES=${BUILD:-$ROOT/build}/examples
 write_example >example.csv
+# Programs that are built with AddressSanitizer reserve terabytes.
+is_sanitized && VBSLAB_PLANNER_MEMORY=0 && export VBSLAB_PLANNER_MEMORY
 
 # The steps of the example's two samples at batch 1, in order.
 for k in 1 2 3; do printf '{"layer":%d,"batch":1,"algorithm":"default"},' $k; done >one
@@ -321,6 +323,42 @@ if [ -x "$EXAMPLES/planner_exec" ]; then
         plan "$profile" --memory 1GiB --weights included --planner "so:$EXAMPLES/planner_so.so"
 else
     skip "the planners in C plan" "no examples in $EXAMPLES"
+fi
+
+# --- a study ---
+
+if [ -x "$EXAMPLES/planner_exec" ]; then
+    write_images data
+    printf 'model tiny\ninput 1x28x28\nconv a out=16 kernel=5 stride=4\nrelu r\nfc f out=2\nsoftmax s\n' >tiny.net
+    { echo '#!/bin/sh'; echo 'echo run >>runs'; echo "exec '$EXAMPLES/planner_exec'"; } >noted
+    chmod +x noted
+    cat >study.toml <<'END'
+[study]
+name = "outside"
+model = "tiny.net"
+data = "data"
+backend = "analytic"
+batches = "1,2"
+request = 2
+epochs = 1
+batch = 16
+validation = 8
+memory = "100KiB"
+trials = 1
+sampler = "random"
+round = 4
+planner = "exec:./noted"
+[[parameter]]
+group = "a"
+END
+    rm -f runs
+    VBSLAB_LOCKS=$dir OMP_NUM_THREADS=1 run --quiet --db study.sqlite tune study.toml
+    [ $code -eq 0 ] && [ -s runs ] && grep -q '1 of 1 trials complete' out
+    report $? "the trials of a study are planned by it"
+    sed 's/noted/nobody/' study.toml >lost.toml
+    refuses "a study whose program is missing" 1 "cannot open './nobody'" --db study.sqlite tune lost.toml
+else
+    skip "the trials of a study are planned by it" "no examples in $EXAMPLES"
 fi
 
 # --- shared objects that break the rules ---
