@@ -191,3 +191,19 @@ def test_schedules_of_other_networks_are_refused(alexnet, modelled):
 
 def test_numpy_numbers_are_numbers(modelled):
     assert modelled.plan(np.int64(2**20), request=np.int32(4)).request == 4
+
+
+def test_planners_from_outside_plan_too(modelled, tmp_path):
+    """A program that answers each problem with the schedule that it was given."""
+    plan = modelled.plan("1MiB", "fbs", request=4)
+    (tmp_path / "plan.json").write_text(plan.to_json().replace("\n", " ") + "\n")
+    program = tmp_path / "planner"
+    program.write_text(f"#!/bin/sh\ncat >/dev/null\ncat '{tmp_path}/plan.json'\n")
+    program.chmod(0o755)
+    name = f"exec:{program}"
+    assert modelled.plan("1MiB", name, request=4).time_us == plan.time_us
+    comparison = modelled.compare("1MiB", ["fbs", name], request=4)
+    assert len(comparison.planners) == 2 and "planner" in comparison.planners[1]
+    comparison.close()
+    with pytest.raises((vbslab.FileError, LookupError, ValueError)):
+        modelled.plan("1MiB", "exec:./none", request=4)

@@ -88,6 +88,7 @@ class Comparison(Handle):
         chosen = [] if planners is None else [find_planner(name) for name in planners]
         if planners is not None and not chosen:
             raise errors.usage("there is no planner to compare")
+        self._planners = chosen  # those from outside are given back after the comparison is freed
         array = ffi.new("const struct vbs_planner *[]", chosen) if chosen else ffi.NULL
         options.planners, options.n_planners = array, len(chosen)
         judge_c = profile._use() if judge is None else judge._use()

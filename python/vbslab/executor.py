@@ -160,14 +160,15 @@ class Executor(Exclusive):
     def _plan(self, memory: Size, planning: Dict[str, Any]) -> None:
         from .plan import choose_planner, find_planner
 
-        planner = find_planner(choose_planner(planning["planner"], planning["weights"]))
+        name = choose_planner(planning["planner"], planning["weights"])
+        planner = find_planner(name)
         where = planning["weights"] or ("included" if lib.vbs_planner_transfers(planner) else "excluded")
         options = ffi.new("struct vbs_simple_options *")
         options.struct_size = ffi.sizeof("struct vbs_simple_options")
         request = 12 if planning["request"] is None else planning["request"]
         options.request = integer(request, "request", 1, lib.VBS_MAX_REQUEST)
         options.memory_bytes = parse_bytes(memory)
-        options.planner = lib.vbs_planner_name(planner)
+        options.planner = self._texts(name)
         options.io = io_of(planning["io"] or "external")
         options.weights = weights_of(where)
         options.copy_source = self._texts(planning["copy"], "copy")

@@ -71,10 +71,11 @@ def planners() -> List[Planner]:
 
 
 def find_planner(name: str) -> Any:
+    """A planner of the library, or one from outside (exec:PROGRAM, so:FILE), which is given back."""
     out = ffi.new("const struct vbs_planner **")
     with Call() as call:
-        call(lib.vbs_planner_find, name_of(name, "planner"), out)
-    return out[0]
+        call(lib.vbs_planner_load, name_of(name, "planner"), out)
+        return ffi.gc(out[0], lib.vbs_planner_unload)
 
 
 def _rate(copy_rate: Optional[Size]) -> Optional[float]:
@@ -162,7 +163,8 @@ class Solver(Exclusive):
     Parameters
     ----------
     profile : the :class:`Profile` to plan on
-    planner : a name of :func:`planners`; the default is "dp-vbs+", or "joint" with weights included
+    planner : a name of :func:`planners`, or one from outside, "exec:PROGRAM" or "so:FILE"
+        (docs/outside.md); the default is "dp-vbs+", or "joint" with weights included
     request : samples that a schedule brings through the network, 1 to 4096
     io : "external" or "resident": whether the request's inputs and outputs live outside the budget
     weights : "excluded" (default) or "included"; mmcnn, vdnn and joint include them by default
@@ -170,7 +172,7 @@ class Solver(Exclusive):
     copy_rate, copy_latency_us : bytes a second, such as "5GB", and microseconds of each copy, in place
         of what was measured
     latency_us : no sample waits longer than so many microseconds
-    time_limit_s : of planners optimal and joint: seconds after which a search ends with the best so far
+    time_limit_s : of planners optimal, joint and those from outside: seconds after which a search ends with the best so far
     node_limit, seed : of planner optimal: the states that a search expands, and where it begins
     table : of planner dp-vbs: plan in a table with steps of this size, as the paper prints it
     most_memory : the largest budget that will be asked for; planning then takes less time
@@ -240,7 +242,8 @@ class Solver(Exclusive):
 
     def _set_limits(self, options: Any, limit: Any, nodes: Any, seed: Any, table: Any) -> None:
         searches = self.planner == "optimal"
-        if limit is not None and not (searches or self.planner == "joint"):
+        outside = self.planner.startswith(("exec:", "so:"))
+        if limit is not None and not (searches or outside or self.planner == "joint"):
             raise errors.usage(f"time_limit_s is for planner optimal or joint; {self.planner} does not search")
         for name, value in (("node_limit", nodes), ("seed", seed)):
             if value is not None and not searches:
