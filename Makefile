@@ -77,10 +77,13 @@ MODELS     = alexnet vgg-s vgg-16 vgg-19 googlenet resnet-50 resnet-56-cifar squ
 GENERATED += $(BUILD)/generated/models.c
 GENERATED += $(BUILD)/generated/schema.c
 GENERATED += $(BUILD)/generated/plots.c
+GENERATED += $(BUILD)/generated/page.c
 GENERATED += $(BUILD)/generated/onnx.pb-c.c
 # The official definition of ONNX files.
 ONNX_PROTO ?= $(firstword $(wildcard /usr/include/onnx/onnx.proto /usr/local/include/onnx/onnx.proto) \
               /usr/include/onnx/onnx.proto)
+# D3 as one script, of which every page of `vbslab report` has a copy.
+D3 ?= /usr/share/nodejs/d3/dist/d3.min.js
 
 ROOM_SRC = $(foreach r,$(ROOMS),$(wildcard src/$(r)/*.c src/$(r)/*/*.c src/$(r)/*/*/*.c))
 LIB_CXX = $(foreach r,$(ROOMS),$(wildcard src/$(r)/*.cc))
@@ -233,6 +236,12 @@ $(BUILD)/generated/schema.c: tools/embed.sh $(sort $(wildcard db/*.sql))
 $(BUILD)/generated/plots.c: tools/embed.sh $(sort $(wildcard plots/*.gp))
 	$(Q)mkdir -p $(@D)
 	$(Q)tools/embed.sh vbs_plots $(sort $(wildcard plots/*.gp)) > $@
+
+# The files of a page in the order of enum page_file (src/report/html/page.c).
+PAGE_FILES = $(addprefix src/report/html/report.,html css js) $(D3)
+$(BUILD)/generated/page.c: tools/embed.sh $(PAGE_FILES)
+	$(Q)mkdir -p $(@D)
+	$(Q)tools/embed.sh vbs_page_files $(PAGE_FILES) > $@
 
 # The output of protoc-c is compiled without our warnings.
 $(BUILD)/generated/onnx.pb-c.c: $(ONNX_PROTO)
@@ -393,6 +402,11 @@ test-python: all ##: the Python package in fresh virtual environments, with pack
 test-slurm: all ##: a sweep on a real Slurm, on this machine (as root; two minutes)
 	@tools/deps.sh slurmctld slurmd slurm-client munge
 	@$(PROVE) tests/slurm/slurm.t
+
+# Screenshots of the pages are in $(BUILD)/report.
+test-report: all ##: pages of `vbslab report` in a real Chromium (as root; a minute)
+	@tools/deps.sh chromium chromium-driver python3-selenium
+	@$(PROVE) tests/report/report.t
 
 # Starts from tests/data/corpus and the tests' own inputs; needs clang and libclang-rt-dev. New
 # inputs stay in $(BUILD)-fuzz/corpus. FUZZ_FLAGS: more of libFuzzer's options, such as -fork=2.

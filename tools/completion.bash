@@ -94,6 +94,7 @@ _vbslab_value()
     train/--optimiser) _vbslab_offer "sgd adam" ;;
     train/--init) _vbslab_offer "fan he glorot keep" ;;
     eval/--split) _vbslab_offer "train validation test" ;;
+    report/--output | report/-o) _vbslab_offer "" .html ;;
     run/--schedule) _vbslab_offer "" .json ;;
     run/--input | run/--output) _vbslab_offer "" .npy ;;
     plan/--json | frontier/--csv | frontier/--json | */--db | */--plot | eval/--data | prune/--data | train/--data | sensitivity/--data | train/--checkpoint | sweep/--from | */--trace | */--gantt | \
@@ -123,7 +124,7 @@ _vbslab_argument()
     models/show | measure/* | compress/* | prune/* | train/* | sensitivity/* | export/* | eval/*) _vbslab_offer "$(_vbslab_models)" .net .onnx .vbz ;;
     run/*) _vbslab_offer "$(_vbslab_profiles) $(_vbslab_models)" .csv .net .onnx .vbz ;;
     replay/?*) _vbslab_offer "" .json ;;
-    plan/* | frontier/* | replay/* | compare/*) _vbslab_offer "$(_vbslab_profiles)" .csv ;;
+    plan/* | frontier/* | replay/* | compare/* | report/*) _vbslab_offer "$(_vbslab_profiles)" .csv ;;
     esac
 }
 

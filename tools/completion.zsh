@@ -59,6 +59,7 @@ _vbslab_value()
     (train/--optimiser) candidates=(sgd adam) ;;
     (train/--init) candidates=(fan he glorot keep) ;;
     (eval/--split) candidates=(train validation test) ;;
+    (report/--output|report/-o) files='*.html' ;;
     (run/--schedule) files='*.json' ;;
     (run/--input|run/--output) files='*.npy' ;;
     (plan/--json|frontier/--csv|frontier/--json|*/--db|*/--plot|eval/--data|prune/--data|train/--data|sensitivity/--data|train/--checkpoint|sweep/--from|*/--trace|*/--gantt|*/--weights-file)
@@ -85,7 +86,7 @@ _vbslab_argument()
     (models/show|measure/*|compress/*|prune/*|train/*|sensitivity/*|export/*|eval/*) candidates=(${(f)"$(_vbslab_models)"}) files='*.(net|onnx|vbz)' ;;
     (run/*) candidates=(${(f)"$(_vbslab_profiles; _vbslab_models)"}) files='*.(csv|net|onnx|vbz)' ;;
     (replay/?*) files='*.json' ;;
-    (plan/*|frontier/*|replay/*|compare/*) candidates=(${(f)"$(_vbslab_profiles)"}) files='*.csv' ;;
+    (plan/*|frontier/*|replay/*|compare/*|report/*) candidates=(${(f)"$(_vbslab_profiles)"}) files='*.csv' ;;
     esac
 }
 

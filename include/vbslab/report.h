@@ -1,6 +1,6 @@
 /*
  * vbslab/report.h - comparisons of planners, as table, JSON, CSV and plot; replays and runs as
- * pictures.
+ * pictures; pages in HTML that show all of it.
  *
  * Threads: a comparison is immutable and may be shared; each call needs a context of its own.
  */
@@ -121,6 +121,13 @@ struct vbs_compare {
  * that streams weights plans only with weights included. */
 bool vbs_compare_can(const struct vbs_planner *planner, enum vbs_weights weights);
 
+/* Is called with each schedule of a comparison after it was judged, and with its row, of which gains
+ * and noise are not known yet. Both are valid only during the call. A failure ends the comparison
+ * and is its result. */
+typedef enum vbs_status vbs_compare_watcher(struct vbs_ctx *ctx, void *self,
+                                            const struct vbs_compare_row *row,
+                                            const struct vbs_schedule *schedule);
+
 /* How to compare; members that are 0 or null give the defaults. All that it points to is borrowed
  * during the call. Threads: only read, may be shared unless its samples or progress may not. */
 struct vbs_compare_options {
@@ -139,6 +146,8 @@ struct vbs_compare_options {
     int64_t
         node_limit; /* the two members of vbs_solver_options of this name, for planner optimal */
     uint64_t seed;
+    vbs_compare_watcher *watch; /* null: nobody watches */
+    void *watching;             /* the watcher's self */
 };
 
 #define VBS_COMPARE_TIME_LIMIT_S 1
@@ -228,6 +237,53 @@ enum vbs_status vbs_compare_csv(struct vbs_ctx *ctx, const struct vbs_compare *c
  */
 enum vbs_status vbs_compare_plot(struct vbs_ctx *ctx, const struct vbs_compare *const *compares,
                                  int n_compares, const char *path) VBS_MUST_CHECK;
+
+/*
+ * A page is one HTML file that shows profiles with the plans of all planners, without anything from
+ * outside (docs/report.md). It has the comparison of each profile, and the plan of each planner for
+ * every budget: a planner without a limit of time has few different plans, whose budgets are found
+ * to the byte; the plans of the others are those of the comparison. Every plan is replayed.
+ *
+ * A page keeps at most VBS_PAGE_STEPS steps. Where a planner has more than its share of them, some
+ * of its plans are left out, and the page says so.
+ */
+struct vbs_page;
+
+#define VBS_PAGE_STEPS 8000000
+
+/* What a page says of itself. Texts are copied; null is the same as empty. Threads: only read, may
+ * be shared. */
+struct vbs_page_options {
+    size_t struct_size;  /* sizeof(struct vbs_page_options) */
+    const char *command; /* the command that makes the page again */
+    const char *vbslab;  /* the build; null: vbs_version() */
+    int n_profiles;      /* how many will be added; 0: 1. They share the steps of the page evenly */
+};
+
+/* Makes a page without profiles; `options` may be null. Threads: a page belongs to one thread.
+ * VBS_USAGE, VBS_NO_MEMORY. */
+enum vbs_status vbs_page_new(struct vbs_ctx *ctx, const struct vbs_page_options *options,
+                             struct vbs_page **page) VBS_MUST_CHECK;
+/* Frees a page; null is allowed. */
+void vbs_page_free(struct vbs_page *page);
+
+/*
+ * Compares the planners as vbs_compare_run does, plans, and adds the profile of the problem, which
+ * is not borrowed beyond the call. The ids are those of the profiles in the store, 0 where they are
+ * in none. options->watch is not used. After a failure the page is as before. Where the problem is
+ * too large for some of the planners, the page is made without them and says so.
+ *
+ * Errors are those of vbs_compare_run, VBS_INTERRUPTED also where the comparison is not finished.
+ * O(plans x steps) beside the planners.
+ */
+enum vbs_status vbs_page_add(struct vbs_ctx *ctx, struct vbs_page *page,
+                             const struct vbs_problem *problem,
+                             const struct vbs_compare_options *options, int64_t profile_id,
+                             int64_t judge_id) VBS_MUST_CHECK;
+
+/* Writes the page to a path, whole or not at all; "-" is standard output. VBS_IO, VBS_NO_MEMORY. */
+enum vbs_status vbs_page_write(struct vbs_ctx *ctx, const struct vbs_page *page,
+                               const char *path) VBS_MUST_CHECK;
 
 /*
  * Draws a replay over time: one lane for computing, coloured by layer, with weights included

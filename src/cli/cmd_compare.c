@@ -1,5 +1,4 @@
 #include "base/fail.h"
-#include "base/grow.h"
 #include "base/text.h"
 #include "cli/common/common.h"
 #include "cli/print/print.h"
@@ -13,184 +12,17 @@
 struct comparisons {
     int n;
     int n_compared; /* profiles compared so far; only the last of them may be interrupted */
-    struct vbs_profile **profiles;
-    struct vbs_profile *judge; /* or null: each judges itself */
-    int64_t judge_id;
     struct vbs_compare **compares;
-    struct cli_weights weights;
-    const struct vbs_planner **planners;
-    int64_t capacity; /* of planners */
-    int n_planners;
-    struct vbs_solver_options search; /* limits of planner optimal */
-    const char *form;                 /* the option of the machine form that was given, or null */
+    struct cli_comparing comparing;
+    const char *form; /* the option of the machine form that was given, or null */
 };
 
 static void release(struct comparisons *all)
 {
-    for (int i = 0; i < all->n; i++) {
+    for (int i = 0; i < all->n; i++)
         vbs_compare_free(all->compares ? all->compares[i] : NULL);
-        vbs_profile_free(all->profiles ? all->profiles[i] : NULL);
-    }
-    vbs_profile_free(all->judge);
+    cli_comparing_clear(&all->comparing);
     free(all->compares);
-    free(all->profiles);
-    free(all->planners);
-}
-
-static bool is_all(const char *list)
-{
-    return !list || strcmp(list, "all") == 0;
-}
-
-/* One of the options --baselines, --planners and --planner. */
-struct planner_choice {
-    struct cli *cli;
-    const char *option;
-    bool baselines, others; /* takes planners of these kinds */
-    enum vbs_weights weights;
-    int n_own; /* planners of the library, each of which has a place in chosen; others come behind
-                */
-    struct comparisons *all;
-};
-
-/* Gives whether the option may name planner. */
-static bool is_allowed(const struct planner_choice *choice, const struct vbs_planner *planner)
-{
-    return (vbs_planner_is_baseline(planner) ? choice->baselines : choice->others) &&
-           vbs_compare_can(planner, choice->weights);
-}
-
-/* Writes the names that the list may hold, such as "fbs, fbs-best", cut off where they are more
- * than size. */
-static const char *list_allowed(const struct planner_choice *choice, char *names, size_t size)
-{
-    const struct vbs_planner *planner;
-    size_t length = 0;
-
-    names[0] = '\0';
-    for (int i = 0; (planner = vbs_planner_at(i)) && length < size; i++)
-        if (is_allowed(choice, planner))
-            length += (size_t)snprintf(names + length, size - length, "%s%s", length ? ", " : "",
-                                       vbs_planner_name(planner));
-    return names;
-}
-
-/* Adds a planner from outside behind those of the library. */
-static enum vbs_status add_outside(struct vbs_ctx *ctx, struct planner_choice *choice,
-                                   const struct vbs_planner *planner)
-{
-    struct comparisons *all = choice->all;
-    const char *name = vbs_planner_name(planner);
-
-    for (int i = choice->n_own; i < all->n_planners; i++)
-        if (strcmp(vbs_planner_name(all->planners[i]), name) == 0)
-            return vbs_fail(ctx, VBS_USAGE, "two planners are called '%s'; rename one of the files",
-                            name);
-    VBS_TRY(vbs_grow(ctx, &all->planners, &all->capacity, (int64_t)all->n_planners + 1,
-                     sizeof *all->planners));
-    all->planners[all->n_planners++] = planner;
-    return VBS_OK;
-}
-
-/* Adds the planner called item to self, a struct planner_choice. */
-static enum vbs_status choose(struct vbs_ctx *ctx, const char *item, void *self)
-{
-    struct planner_choice *choice = self;
-    const struct vbs_planner *planner;
-    char names[256];
-
-    VBS_TRY(cli_find_planner(choice->cli, item, &planner));
-    if (!(vbs_planner_is_baseline(planner) ? choice->baselines : choice->others))
-        return vbs_fail(ctx, VBS_USAGE, "'%s' %s; %s takes all, or names out of: %s", item,
-                        choice->baselines ? "is no baseline" : "is a baseline", choice->option,
-                        list_allowed(choice, names, sizeof names));
-    if (!is_allowed(choice, planner))
-        return vbs_fail(ctx, VBS_USAGE, "'%s' copies weights; give --weights included", item);
-    if (vbs_planner_is_outside(planner))
-        return add_outside(ctx, choice, planner);
-    for (int i = 0; i < choice->n_own; i++)
-        if (vbs_planner_at(i) == planner)
-            choice->all->planners[i] = planner;
-    return VBS_OK;
-}
-
-/* Gives whether "all", or no list, stands for a planner. With weights included, baselines are the
- * default ones in both cases: greedy-vbs shows nothing there that fbs does not. */
-static bool is_meant(const struct planner_choice *choice, const struct vbs_planner *planner,
-                     bool told)
-{
-    return is_allowed(choice, planner) &&
-           ((told && !choice->baselines) || vbs_planner_is_compared(planner, choice->weights));
-}
-
-/* Takes one list of names. */
-static enum vbs_status choose_list(struct vbs_ctx *ctx, const char *list,
-                                   struct planner_choice *choice)
-{
-    const struct vbs_planner *planner;
-    char names[256];
-
-    if (cli_is_empty_list(list))
-        return vbs_fail(ctx, VBS_USAGE, "%s names no planner; it takes all, or names out of: %s",
-                        choice->option, list_allowed(choice, names, sizeof names));
-    if (!is_all(list))
-        return cli_for_each(ctx, list, choose, choice);
-    for (int i = 0; (planner = vbs_planner_at(i)); i++)
-        if (is_meant(choice, planner, list != NULL))
-            choice->all->planners[i] = planner;
-    return VBS_OK;
-}
-
-/* Lists the planners of all lists in the order of all planners, those from outside behind them. */
-static enum vbs_status choose_planners(struct cli *cli, const char *const *values,
-                                       struct comparisons *all)
-{
-    struct planner_choice choice = {.cli = cli, .weights = all->weights.weights, .all = all};
-    const char *further = cli_value(cli, values, "planner");
-    int n = 0;
-
-    while (vbs_planner_at(choice.n_own))
-        choice.n_own++;
-    all->planners = calloc((size_t)choice.n_own, sizeof *all->planners);
-    if (!all->planners)
-        return vbs_no_memory(&cli->ctx);
-    all->n_planners = choice.n_own;
-    all->capacity = choice.n_own;
-    choice.option = "--baselines";
-    choice.baselines = true;
-    VBS_TRY(choose_list(&cli->ctx, cli_value(cli, values, "baselines"), &choice));
-    choice.option = "--planners";
-    choice.baselines = false;
-    choice.others = true;
-    VBS_TRY(choose_list(&cli->ctx, cli_value(cli, values, "planners"), &choice));
-    choice.option = "--planner";
-    choice.baselines = true;
-    if (further)
-        VBS_TRY(cli_for_each(&cli->ctx, further, choose, &choice));
-    for (int i = 0; i < all->n_planners; i++)
-        if (all->planners[i])
-            all->planners[n++] = all->planners[i];
-    all->n_planners = n;
-    return VBS_OK;
-}
-
-/* Reads --time-limit, --node-limit and --seed, of which only optimal uses the last two. */
-static enum vbs_status read_search(struct cli *cli, const char *const *values,
-                                   struct comparisons *all)
-{
-    static const char *const OWN[] = {"node-limit", "seed"};
-    const struct vbs_planner *optimal;
-    bool compared = false;
-
-    VBS_TRY(vbs_planner_find(&cli->ctx, "optimal", &optimal));
-    VBS_TRY(cli_read_solver_options(cli, values, optimal, &all->search));
-    for (int p = 0; p < all->n_planners; p++)
-        compared = compared || all->planners[p] == optimal;
-    for (size_t i = 0; i < sizeof OWN / sizeof OWN[0]; i++)
-        if (!compared && cli_value(cli, values, OWN[i]))
-            return vbs_fail(&cli->ctx, VBS_USAGE,
-                            "--%s is for planner optimal, which is not compared", OWN[i]);
-    return VBS_OK;
 }
 
 /* Gives the option of one machine form that was given, or null. */
@@ -218,77 +50,34 @@ static enum vbs_status explain_dash(struct cli *cli, enum vbs_status status, con
                     detail, form);
 }
 
-/* Loads profile i and compares, over the range or, where it is null, the default budgets. */
-static enum vbs_status compare_profile(struct cli *cli, const char *word,
-                                       const struct vbs_problem *asked,
-                                       const struct vbs_byte_range *range, struct comparisons *all,
+/* Loads profile i and compares. */
+static enum vbs_status compare_profile(struct cli *cli, const char *word, struct comparisons *all,
                                        int i)
 {
-    struct vbs_problem problem = *asked;
-    struct vbs_compare_options options = {
-        .struct_size = sizeof(struct vbs_compare_options),
-        .judge = all->judge,
-        .budgets = range,
-        .planners = all->planners,
-        .n_planners = all->n_planners,
-        .time_limit_s = all->search.time_limit_s,
-        .progress = cli_progress(cli),
-        .node_limit = all->search.node_limit,
-        .seed = all->search.seed,
-    };
-    struct vbs_store *store = NULL;
-    struct vbs_store_samples *samples = NULL;
-    int64_t id, judge_id;
-    enum vbs_status status;
+    struct cli_compared one;
+    enum vbs_status status = cli_compared_load(cli, &all->comparing, word, &one);
 
-    status = cli_load_profile(cli, word, &all->profiles[i], &id);
     if (status == VBS_FORMAT && is_beside_others(word, all) && all->form)
         return explain_dash(cli, status, all->form);
-    if (status != VBS_OK)
-        return status;
-    problem.profile = all->profiles[i];
-    status = cli_set_weights(cli, &all->weights, &problem);
-    if (status != VBS_OK)
-        return status;
-    judge_id = all->judge ? all->judge_id : id;
-    if (judge_id != 0)
-        status = cli_open_store(cli, false, &store);
-    if (status == VBS_OK && store)
-        status = vbs_store_samples_open(&cli->ctx, store, judge_id, &samples);
-    if (samples)
-        options.samples = vbs_store_samples_source(samples);
     if (status == VBS_OK)
-        status = vbs_compare_run(&cli->ctx, &problem, &options, &all->compares[i]);
+        status = vbs_compare_run(&cli->ctx, &one.problem, &one.options, &all->compares[i]);
     if (status == VBS_OK) {
-        all->compares[i]->profile_id = id;
-        all->compares[i]->judge_id = judge_id;
+        all->compares[i]->profile_id = one.profile_id;
+        all->compares[i]->judge_id = one.judge_id;
     }
     cli_progress_end(cli);
-    vbs_store_samples_free(samples);
-    vbs_store_close(store);
+    cli_compared_clear(&one);
     return status;
 }
 
-static enum vbs_status compare_all(struct cli *cli, const char *const *values,
-                                   const struct vbs_problem *problem, const char *const *words,
+static enum vbs_status compare_all(struct cli *cli, const char *const *words,
                                    struct comparisons *all)
 {
-    const char *memory = cli_value(cli, values, "memory"), *judge = cli_value(cli, values, "judge");
-    struct vbs_byte_range range;
-
-    all->profiles = calloc((size_t)all->n, sizeof *all->profiles);
     all->compares = calloc((size_t)all->n, sizeof *all->compares);
-    if (!all->profiles || !all->compares)
+    if (!all->compares)
         return vbs_no_memory(&cli->ctx);
-    if (memory)
-        VBS_TRY(vbs_parse_byte_range(&cli->ctx, memory, &range));
-    VBS_TRY(choose_planners(cli, values, all));
-    VBS_TRY(read_search(cli, values, all));
-    if (judge)
-        VBS_TRY(cli_load_profile(cli, judge, &all->judge, &all->judge_id));
     for (int i = 0; i < all->n; i++) {
-        enum vbs_status status =
-            compare_profile(cli, words[i], problem, memory ? &range : NULL, all, i);
+        enum vbs_status status = compare_profile(cli, words[i], all, i);
 
         /* The results of the profiles before are printed nevertheless. */
         if (status != VBS_OK && i > 0 && vbs_cancelled(&cli->ctx))
@@ -445,13 +234,11 @@ static enum vbs_status compare(struct cli *cli, const char *const *values, const
 {
     const char *plots = cli_value(cli, values, "plot");
     bool table = !cli_value(cli, values, "json") && !cli_value(cli, values, "csv");
-    struct vbs_problem problem = {0};
     const struct vbs_compare_row *least;
     enum vbs_status plotted = VBS_OK;
 
-    VBS_TRY(cli_read_problem(cli, values, &problem));
-    VBS_TRY(cli_read_weights(cli, values, NULL, &all->weights));
-    VBS_TRY(compare_all(cli, values, &problem, words, all));
+    VBS_TRY(cli_comparing_read(cli, values, &all->comparing));
+    VBS_TRY(compare_all(cli, words, all));
     if (is_interrupted(all)) {
         VBS_TRY(print(cli, values, all));
         return fail_interrupted(cli, all);
@@ -465,7 +252,7 @@ static enum vbs_status compare(struct cli *cli, const char *const *values, const
         return plotted;
     VBS_TRY(print(cli, values, all));
     if (least)
-        return fail_infeasible(cli, &problem, least);
+        return fail_infeasible(cli, &all->comparing.problem, least);
     if (plotted == VBS_OK && plots && table)
         VBS_TRY(cli_for_each(&cli->ctx, plots, name_plot, NULL));
     return plotted;
@@ -497,17 +284,10 @@ static int run_compare(struct cli *cli, const char *const *values, int n_argumen
 }
 
 static const struct cli_option OPTIONS[] = {
-    {"baselines", "LIST",
-     "baselines to show: all (default; weights included: fbs, fbs-best, mmcnn, vdnn), or names "
-     "with commas"},
-    {"planners", "LIST",
-     "other planners to show: all (default; weights included: dp-vbs+ and joint), or names with "
-     "commas"},
-    {"planner", "P",
-     "a further planner, beside those of both lists: exec:PROGRAM or so:FILE from outside; several "
-     "with commas"},
-    {"memory", "RANGE",
-     "budgets: 15MiB..40MiB:1MiB, 5MiB..1GiB:*1.25, or one (default: about 25 that matter)"},
+    {CLI_OPTION_BASELINES},
+    {CLI_OPTION_PLANNERS},
+    {CLI_OPTION_FURTHER},
+    {CLI_OPTION_BUDGETS},
     {"request", "R", "samples of the request (default 12)"},
     {"io", "WHERE", "the request's inputs and outputs: external (default) or resident"},
     {CLI_OPTION_WEIGHTS},
@@ -521,7 +301,7 @@ static const struct cli_option OPTIONS[] = {
      "budgets (default 10)"},
     {CLI_OPTION_NODE_LIMIT},
     {CLI_OPTION_SEED},
-    {"judge", "PROFILE", "replay on this profile what was planned on the other"},
+    {CLI_OPTION_JUDGE},
     {"json", NULL, "print JSON: one object, with an array of what each profile gives"},
     {"csv", NULL, "print CSV"},
     {"plot", "FILE", "throughput against memory as .svg, .png or .pdf; several with commas"},

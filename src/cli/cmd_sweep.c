@@ -81,7 +81,7 @@ static enum vbs_status print_row(void *self, int64_t index, const char *name,
     VBS_TRY(vbs_sweep_expand(ctx, p->job->sweep, index, &task));
     for (char **word = task.words; *word; word++) {
         vbs_text_add(&command, word == task.words ? "" : " ");
-        sweep_quote(&command, *word);
+        cli_quote(&command, *word);
     }
     vbs_text_addf(&row, "%lld,%s,", (long long)index, name);
     vbs_text_add_csv(&row, p->job->info->groups[task.group].name);

@@ -3,6 +3,7 @@
  *
  *   cli.h       the frame of all commands: their table, options, errors, notes, profiles by word
  *   commands.h  running a command by its words
+ *   comparing.h options and profiles of comparisons
  *   data.h      files that come with the program
  *   help.h      the help that describes commands
  *   list.h      options whose value is a list with commas
@@ -10,6 +11,7 @@
  *   number.h    numbers as people read and type them
  *   option.h    values of options: numbers and words
  *   pin.h       threads bound to cores
+ *   quote.h     words as a shell reads them
  *   solving.h   options of planners, and infeasible answers
  */
 #ifndef VBS_CLI_COMMON_COMMON_H
@@ -17,6 +19,7 @@
 
 #include "cli/common/cli.h"
 #include "cli/common/commands.h"
+#include "cli/common/comparing.h"
 #include "cli/common/data.h"
 #include "cli/common/help.h"
 #include "cli/common/list.h"
@@ -24,6 +27,7 @@
 #include "cli/common/number.h"
 #include "cli/common/option.h"
 #include "cli/common/pin.h"
+#include "cli/common/quote.h"
 #include "cli/common/solving.h"
 
 #endif

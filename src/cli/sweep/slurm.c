@@ -160,7 +160,7 @@ static void write_script(struct submission *s, const char *list, int64_t n, stru
                          "is this element's.\nexec ");
     sweep_add_command(script, s->job);
     vbs_text_add(script, " --from ");
-    sweep_quote(script, list);
+    cli_quote(script, list);
     vbs_text_addf(script, " --share \"$SLURM_ARRAY_TASK_ID/%lld\"%s\n", (long long)n,
                   s->job->retry ? " --retry" : "");
 }
@@ -199,7 +199,7 @@ static void print_command(const struct submission *s, const struct vbs_text *scr
 
     for (int64_t i = 0; i < s->n_words; i++) {
         vbs_text_add(&line, i > 0 ? " " : "");
-        sweep_quote(&line, s->words[i]);
+        cli_quote(&line, s->words[i]);
     }
     printf("%s%s\n", script->data, line.data ? line.data : "");
     vbs_text_clear(&line);

@@ -1,4 +1,4 @@
-/* Declarations that the files of the command sweep share: quote.c writes words for a shell, slurm.c
+/* Declarations that the files of the command sweep share: quote.c writes the begin of a command, slurm.c
  * submits arrays of jobs. */
 #ifndef VBS_CLI_SWEEP_SWEEP_H
 #define VBS_CLI_SWEEP_SWEEP_H
@@ -17,9 +17,6 @@ struct sweep_job {
     char store[4096]; /* the absolute path of --db, or empty */
     int n_warned;
 };
-
-/* Appends a word as a shell reads it: in quotation marks unless they are needless. */
-void sweep_quote(struct vbs_text *text, const char *word);
 
 /* Appends "PROGRAM [--db STORE] sweep FILE", quoted: the begin of a command that runs tasks. */
 void sweep_add_command(struct vbs_text *text, const struct sweep_job *job);

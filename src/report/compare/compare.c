@@ -33,7 +33,7 @@ struct question {
     const struct vbs_profile *judge;
     struct vbs_noise *noise;
     struct vbs_solvers *solvers;
-    const struct vbs_progress *progress;
+    const struct vbs_compare_options *options;
     const int64_t *budgets;
     double *bound_us; /* raised by the bounds that planners prove */
     int n_budgets;
@@ -138,6 +138,8 @@ static enum vbs_status judge_schedule(struct vbs_ctx *ctx, const struct question
             vbs_form_gap_percent(replay->time_us, question->self_judged ? own_us : *bound_us);
         set_batches(row, schedule);
         *bound_us = fmax(*bound_us, own_us);
+        if (question->options->watch)
+            status = question->options->watch(ctx, question->options->watching, row, schedule);
     }
     vbs_replay_free(replay);
     return status;
@@ -175,7 +177,7 @@ static enum vbs_status plan_budget(struct vbs_ctx *ctx, const struct question *q
 /* Reports progress, unless the work so far took no longer than QUIET_US. */
 static void report_progress(struct question *question, const struct vbs_planner *planner)
 {
-    const struct vbs_progress *progress = question->progress;
+    const struct vbs_progress *progress = &question->options->progress;
     char text[80];
 
     question->n_done++;
@@ -495,7 +497,7 @@ enum vbs_status vbs_compare_run(struct vbs_ctx *ctx, const struct vbs_problem *p
     VBS_TRY(vbs_options_read(ctx, "vbs_compare_options", options, &own, sizeof own));
     options = &own;
     question.judge = options->judge ? options->judge : problem->profile;
-    question.progress = &options->progress;
+    question.options = options;
     if (options->planners && options->n_planners < 1)
         return vbs_fail(ctx, VBS_USAGE, "no planner to compare");
     status = vbs_judge_check(ctx, problem->profile, question.judge);

@@ -7,6 +7,7 @@
 #include "base/fail.h"
 #include "base/json.h"
 #include "report/common/common.h"
+#include "report/text/text.h"
 
 #include <math.h>
 
@@ -175,7 +176,7 @@ static bool set_compare(json_t *made, const struct vbs_compare *compare)
            set(made, "rows", make_rows(compare));
 }
 
-static json_t *make_compare(const struct vbs_compare *compare)
+json_t *vbs_text_compare(const struct vbs_compare *compare)
 {
     json_t *made = json_object();
 
@@ -190,7 +191,7 @@ static json_t *make_array(const struct vbs_compare *const *compares, int n_compa
     json_t *made = json_array();
 
     for (int i = 0; made && i < n_compares; i++) {
-        if (json_array_append_new(made, make_compare(compares[i])) != 0) {
+        if (json_array_append_new(made, vbs_text_compare(compares[i])) != 0) {
             json_decref(made);
             made = NULL;
         }

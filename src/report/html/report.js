@@ -1,0 +1,1041 @@
+"use strict";
+/*
+ * The page of `vbslab report`. The JSON in the element "data" has everything that is shown
+ * (docs/report.md). Peaks, times and gains are the replay's; what would be too much to store (the
+ * memory and the clocks of each step of each plan) follows from the order of the steps. replay()
+ * computes it by the rules of docs/accounting.md, and the page says so where its peak or its time
+ * differs from the replay's.
+ *
+ * Names come from files: they become text nodes and attributes, never markup.
+ */
+
+const MOST_MARKS = 4000; // of one picture; more are summarised
+const MOST_ROWS = 1000; // of a table on the page; its CSV has all
+const MIB = 1048576;
+const OPS = ["compute", "load", "drop"]; // as in enum vbs_step_op and in files
+
+const report = JSON.parse(document.getElementById("data").textContent);
+const state = {profile: null, budget: 0, planners: [0, 0], steps: [null, null], figure: "per_sample_us"};
+
+// ---- Data ----
+
+// Gives objects for rows of numbers.
+function objects(columns, rows) {
+    return rows.map(row => {
+        const object = {};
+        columns.forEach((column, i) => object[column] = i < row.length ? row[i] : null);
+        return object;
+    });
+}
+
+// Undoes src/report/html/pack.c: -length, distance stands for numbers that came before.
+function unpack(packed, n) {
+    const list = new Int32Array(n);
+    let at = 0;
+    for (let i = 0; i < packed.length; i++) {
+        if (packed[i] >= 0) {
+            list[at++] = packed[i];
+        } else {
+            const distance = packed[++i];
+            for (let left = -packed[i - 1]; left > 0; left--, at++)
+                list[at] = list[at - distance];
+        }
+    }
+    return list;
+}
+
+// Prepares a profile when it is first shown.
+function prepare(profile) {
+    if (profile.kindList) return profile;
+    profile.tensors = [{name: "input", kind: "", inputs: [], out_bytes: profile.input_bytes, in_place: false}]
+        .concat(profile.layers);
+    profile.readers = profile.tensors.map(() => []);
+    profile.layers.forEach((layer, i) => new Set(layer.inputs).forEach(k => profile.readers[k].push(i + 1)));
+    profile.kindList = objects(profile.kind_columns, profile.kinds);
+    profile.stepList = unpack(profile.steps, profile.n_steps);
+    for (const planner of profile.planners) {
+        planner.list = objects(profile.plan_columns, planner.plans);
+        planner.list.forEach(plan => plan.planner = planner);
+    }
+    profile.bounds = findBounds(profile);
+    return profile;
+}
+
+// Gives the lower bounds that the plans bring, as budgets and times: the bound of a larger budget holds
+// for a smaller one, too.
+function findBounds(profile) {
+    const points = [];
+    for (const planner of profile.planners)
+        for (const plan of planner.list)
+            if (plan.n_steps && plan.bound_us !== null) points.push({memory_bytes: plan.memory_bytes, time_us: plan.bound_us});
+    points.sort((a, b) => b.memory_bytes - a.memory_bytes);
+    let best = 0;
+    for (const point of points) point.time_us = best = Math.max(best, point.time_us);
+    return points.reverse();
+}
+
+// Gives the largest known lower bound of the time at a budget.
+function boundAt(profile, bytes) {
+    const i = d3.bisector(d => d.memory_bytes).left(profile.bounds, bytes);
+    return i < profile.bounds.length ? profile.bounds[i].time_us : profile.bound_us;
+}
+
+// Gives the number of the plan for a budget, -1 below the first one.
+function indexAt(planner, bytes) {
+    return d3.bisector(d => d.memory_bytes).right(planner.list, bytes) - 1;
+}
+
+// Gives the plan for a budget, or null.
+function planAt(planner, bytes) {
+    const i = indexAt(planner, bytes);
+    return i >= 0 && planner.list[i].n_steps ? planner.list[i] : null;
+}
+
+function kindsOf(profile, plan) {
+    return Array.from(profile.stepList.subarray(plan.first_step, plan.first_step + plan.n_steps), k => profile.kindList[k]);
+}
+
+// ---- Replay ----
+
+// The state of the samples: progress of layers, freed samples of tensors, slices that are ahead.
+function begin(profile) {
+    const n = profile.tensors.length, resident = profile.io === "resident";
+    const samples = {
+        done: new Array(n).fill(0), freed: new Array(n).fill(0), slices: new Array(n).fill(null),
+        counted: profile.tensors.map((t, k) => resident || (k > 0 && profile.readers[k].length > 0)),
+    };
+    samples.done[0] = profile.request;
+    samples.live = samples.counted[0] ? profile.request * profile.input_bytes : 0;
+    return samples;
+}
+
+// Frees the samples of the inputs that a layer was the last to read; gives their bytes.
+function release(profile, samples, layer, doneBefore) {
+    const released = {first: 0, counted: 0};
+    profile.tensors[layer].inputs.forEach((input, i) => {
+        if (samples.freed[input] !== doneBefore) return;
+        const least = Math.min(...profile.readers[input].map(k => samples.done[k]));
+        const bytes = (least - samples.freed[input]) * profile.tensors[input].out_bytes;
+        samples.freed[input] = least;
+        if (i === 0) released.first = bytes;
+        if (samples.counted[input]) released.counted += bytes;
+    });
+    return released;
+}
+
+// Moves one slice of a layer on. Gives where it was, and how many samples no slice had before.
+function moveSlice(samples, kind) {
+    const k = kind.layer;
+    let slices = samples.slices[k];
+    if (!slices || (slices.length !== kind.n_slices && slices.every(done => done === samples.done[k])))
+        slices = samples.slices[k] = new Array(kind.n_slices).fill(samples.done[k]);
+    const furthest = Math.max(...slices), from = slices[kind.slice - 1];
+    slices[kind.slice - 1] += kind.batch;
+    samples.done[k] = Math.min(...slices);
+    return {from, fresh: Math.max(0, slices[kind.slice - 1] - furthest)};
+}
+
+// Gives the samples of a tensor that are written.
+function written(samples, k) {
+    return samples.slices[k] ? Math.max(...samples.slices[k]) : samples.done[k];
+}
+
+// Runs a compute step: its memory, and the samples behind it.
+function compute(profile, samples, kind) {
+    const k = kind.layer, tensor = profile.tensors[k], before = samples.done[k];
+    let from = before, outSamples = kind.batch;
+    if (kind.n_slices > 1 || samples.slices[k]) {
+        const moved = moveSlice(samples, kind);
+        from = moved.from;
+        if (samples.counted[k]) outSamples = moved.fresh;
+    } else {
+        samples.done[k] += kind.batch;
+    }
+    const outside = tensor.inputs.includes(0) && !samples.counted[0] ? kind.batch * profile.input_bytes : 0;
+    const live = samples.live + outside, out = outSamples * tensor.out_bytes;
+    const released = samples.done[k] > before ? release(profile, samples, k, before) : {first: 0, counted: 0};
+    const added = tensor.in_place ? out - Math.min(out, released.first) : out;
+    samples.live += (samples.counted[k] ? out : 0) - released.counted;
+    return {from, live, outside, added};
+}
+
+// Gives the time of a load, as the replay computes it.
+function copyTime(profile, kind) {
+    return profile.replay_copy[0] + kind.bytes / profile.replay_copy[1];
+}
+
+// Gives all steps of a plan with their memory and both clocks.
+function replay(profile, plan) {
+    const samples = begin(profile), ends = [];
+    let clock = 0, copyClock = 0, weights = 0;
+    return kindsOf(profile, plan).map((kind, index) => {
+        const step = {index, kind, from: 0, live: samples.live, outside: 0, added: 0, ws: 0, start: clock, end: clock};
+        if (kind.op === 0) {
+            Object.assign(step, compute(profile, samples, kind));
+            step.ws = kind.ws_bytes;
+            step.start = Math.max(clock, kind.waits ? ends[ends.length - kind.waits] : 0);
+            step.end = clock = step.start + kind.time_us;
+        } else {
+            weights += kind.op === 1 ? kind.bytes : -kind.bytes;
+            if (kind.op === 1 && kind.resident) {
+                step.start = step.end = 0;
+            } else if (kind.op === 1) {
+                step.start = Math.max(copyClock, clock);
+                step.end = copyClock = step.start + copyTime(profile, kind);
+                ends.push(copyClock);
+            }
+        }
+        step.weights = weights;
+        step.memory = step.live + step.added + step.ws + step.weights;
+        return step;
+    });
+}
+
+// Replays a plan once; where this page and the replay differ, it says so.
+function stepsOf(profile, plan) {
+    if (plan.replayed) return plan.replayed;
+    const steps = replay(profile, plan);
+    let peak = 0, end = 0;
+    steps.forEach((step, i) => {
+        if (step.memory > steps[peak].memory) peak = i;
+        end = Math.max(end, step.end);
+    });
+    if (steps[peak].memory !== plan.peak_bytes || peak !== plan.peak_step || Math.abs(end - plan.time_us) > 1e-9 * plan.time_us)
+        fault("The page and the replay differ on the plan of " + plan.planner.name + " for " + plan.memory_bytes + " bytes (" +
+            steps[peak].memory + " and " + plan.peak_bytes + " bytes, " + end + " and " + plan.time_us +
+            " us). This is an error of vbslab.");
+    plan.replayed = steps;
+    return steps;
+}
+
+function fault(text) {
+    d3.select("#fault").attr("hidden", null).text(text);
+}
+
+// Gives what is in memory during a step, by name: the largest first.
+function contents(profile, plan, index) {
+    const steps = stepsOf(profile, plan), step = steps[index], samples = begin(profile), weights = new Map(), parts = [];
+    const add = (what, name, n, bytes) => bytes > 0 && parts.push({what, name, samples: n, bytes});
+    for (let i = 0; i < index; i++)
+        if (steps[i].kind.op === 0) compute(profile, samples, steps[i].kind);
+    for (let i = 0; i <= index; i++) {
+        const kind = steps[i].kind;
+        if (kind.op !== 0) weights.set(kind.layer, (weights.get(kind.layer) || 0) + (kind.op === 1 ? kind.bytes : -kind.bytes));
+    }
+    profile.tensors.forEach((tensor, k) => {
+        const n = written(samples, k) - samples.freed[k];
+        if (samples.counted[k]) add("tensor", nameOf(profile, k), n, n * tensor.out_bytes);
+    });
+    add("tensor", "input (from outside)", step.kind.batch, step.outside);
+    add("output", nameOf(profile, step.kind.layer), step.kind.batch, step.added);
+    add("workspace", nameOf(profile, step.kind.layer), null, step.ws);
+    weights.forEach((bytes, k) => add("weights", nameOf(profile, k), null, bytes));
+    return parts.sort((a, b) => b.bytes - a.bytes);
+}
+
+// ---- Words and numbers ----
+
+function nameOf(profile, k) {
+    return k === 0 ? "input" : k + " " + (profile.tensors[k].name || "layer");
+}
+
+function digits(value, n) {
+    if (value === null || !isFinite(value)) return "-";
+    const all = Number(value.toPrecision(n));
+    return all === 0 ? "0" : all.toFixed(Math.max(0, n - 1 - Math.floor(Math.log10(Math.abs(all)))));
+}
+
+function bytesText(bytes) {
+    const units = [["GiB", 1073741824], ["MiB", MIB], ["KiB", 1024]];
+    if (bytes === null) return "-";
+    for (const [unit, size] of units)
+        if (Math.abs(bytes) >= size) return digits(bytes / size, 4) + " " + unit;
+    return bytes + " B";
+}
+
+// Gives the unit of an axis or a table that goes up to these bytes.
+function unitOf(bytes) {
+    return bytes >= 4 * MIB ? {name: "MiB", size: MIB} : bytes >= 4096 ? {name: "KiB", size: 1024} : {name: "bytes", size: 1};
+}
+
+function exactText(bytes) {
+    return bytesText(bytes) + (Math.abs(bytes) >= 1024 ? " (" + d3.format(",")(bytes) + " bytes)" : "");
+}
+
+function timeText(us) {
+    return us >= 1e6 ? digits(us / 1e6, 4) + " s" : us >= 1e3 ? digits(us / 1e3, 4) + " ms" : digits(us, 4) + " us";
+}
+
+// Reads 20MiB, 15MB or bytes; null where it is no size.
+function parseBytes(text) {
+    const units = {"": 1, b: 1, kb: 1e3, mb: 1e6, gb: 1e9, kib: 1024, mib: MIB, gib: 1073741824};
+    const found = /^\s*([0-9]+(?:\.[0-9]*)?)\s*([a-zA-Z]*)\s*$/.exec(text);
+    const unit = found && units[found[2].toLowerCase()];
+    return unit ? Math.floor(Number(found[1]) * unit) : null;
+}
+
+function plural(n, word) {
+    return n + " " + word + (n === 1 ? "" : "s");
+}
+
+function titleOf(profile) {
+    const parts = [profile.model || "unnamed"];
+    if (profile.input) parts.push("[" + profile.input + "]");
+    return parts.join(" ");
+}
+
+// ---- Files to keep ----
+
+function save(name, type, text) {
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(new Blob([text], {type}));
+    link.download = name.replace(/[^A-Za-z0-9._+-]+/g, "-");
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+}
+
+// A field of CSV (RFC 4180).
+function csvField(value) {
+    const text = value === null || value === undefined ? "" : String(value);
+    return /[",\n\r]/.test(text) ? "\"" + text.replace(/"/g, "\"\"") + "\"" : text;
+}
+
+function csvText(columns, rows) {
+    return [columns].concat(rows).map(row => row.map(csvField).join(",") + "\n").join("");
+}
+
+// The picture with the colours that it has now, for programs that do not know the page's style.
+function svgText(svg) {
+    const copy = svg.cloneNode(true), from = svg.querySelectorAll("*"), to = copy.querySelectorAll("*");
+    const properties = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-dasharray", "opacity", "font-size", "font-family",
+        "font-weight", "text-anchor"];
+    from.forEach((element, i) => {
+        const style = getComputedStyle(element);
+        for (const property of properties) to[i].setAttribute(property, style.getPropertyValue(property));
+        to[i].removeAttribute("class");
+    });
+    copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
+    copy.style.background = getComputedStyle(document.body).backgroundColor;
+    return "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n" + new XMLSerializer().serializeToString(copy) + "\n";
+}
+
+// The schedule as `vbslab plan --json` writes it for the budget of the plan.
+function planText(profile, plan) {
+    const string = JSON.stringify, included = profile.weights === "included";
+    const named = (key, value) => value ? string(key) + ": " + string(value) + ", " : "";
+    const layer = k => "\"layer\": " + k + ", " + named("name", profile.tensors[k].name);
+    const lines = kindsOf(profile, plan).map(kind => {
+        if (kind.op === 0)
+            return "    { " + layer(kind.layer) + "\"batch\": " + kind.batch + ", \"algorithm\": " +
+                string(profile.algorithms[kind.algorithm]) +
+                (kind.n_slices > 1 ? ", \"part\": " + kind.slice + ", \"parts\": " + kind.n_slices : "") + " }";
+        return "    { \"op\": " + string(OPS[kind.op]) + ", " + layer(kind.layer) + "\"part\": " + kind.slice + ", \"parts\": " +
+            kind.n_slices + ", \"bytes\": " + kind.bytes + (kind.format ? ", \"form\": " + kind.format : "") +
+            (kind.resident ? ", \"resident\": true" : "") + " }";
+    });
+    return "{ \"format\": \"vbslab-schedule-1\", \"model\": " + string(profile.model) + ", \"planner\": " + string(plan.planner.name) +
+        ", \"request\": " + profile.request + ",\n  \"memory_bytes\": " + plan.memory_bytes + ", \"io\": " + string(profile.io) + ", " +
+        (profile.latency_bound_us ? "\"latency_us\": " + profile.latency_bound_us + ", " : "") + "\"weights\": " +
+        string(profile.weights) + (profile.weight_bytes ? ", \"weight_bytes\": " + profile.weight_bytes : "") + ",\n" +
+        (included ? "  \"copy\": { \"source\": " + string(profile.copy.source) + ", \"latency_us\": " + profile.copy.latency_us +
+            ", \"bytes_per_us\": " + profile.copy.bytes_per_us + " },\n" : "") +
+        "  \"predicted\": { \"time_us\": " + plan.time_us + ", \"per_sample_us\": " + plan.time_us / profile.request +
+        ", \"peak_bytes\": " + plan.peak_bytes + ", \"reserved_bytes\": " + plan.reserved_bytes + ", " +
+        (included ? "\"copy_us\": " + plan.copy_us + ", \"copied_bytes\": " + plan.copied_bytes + ", \"resident_bytes\": " +
+            plan.resident_bytes + ", " : "") +
+        "\"latency_us\": " + plan.latency_us + " },\n  \"bound\": { \"time_us\": " + plan.bound_us + ", \"gap_percent\": " +
+        plan.gap_percent + " },\n  \"profile\": " + profile.profile + ", \"provenance\": { " + named("hash", profile.hash) +
+        named("backend", profile.backend) + named("library", profile.library) + named("device", profile.device) +
+        (profile.threads ? "\"threads\": " + profile.threads + ", " : "") + named("date", profile.date) + "\"modelled\": " +
+        profile.modelled + " },\n  \"steps\": [\n" + lines.join(",\n") + "\n  ] }\n";
+}
+
+// ---- Tables and pictures ----
+
+// Draws a table of texts; a cell is a text or {text, title, strong}.
+function drawTable(parent, caption, columns, rows) {
+    const table = parent.append("table");
+    table.append("caption").text(caption + (rows.length > MOST_ROWS ? ": the first " + MOST_ROWS + " of " + rows.length + " rows" : ""));
+    table.append("thead").append("tr").selectAll("th").data(columns).enter().append("th").attr("scope", "col").text(d => d);
+    const lines = table.append("tbody").selectAll("tr").data(rows.slice(0, MOST_ROWS)).enter().append("tr");
+    lines.each(function (row) {
+        d3.select(this).selectAll("td").data(row).enter()
+            .append((d, i) => document.createElement(i === 0 ? "th" : "td"))
+            .attr("scope", (d, i) => i === 0 ? "row" : null)
+            .attr("title", d => d && d.title || null)
+            .classed("strong", d => d && d.strong)
+            .text(d => d === null || d === undefined ? "-" : typeof d === "object" ? d.text : d);
+    });
+}
+
+// Adds the buttons and the table behind a picture, which is made when it is opened. table() gives
+// {caption, columns, rows}.
+function addTable(figure, name, table) {
+    const details = figure.append("details");
+    details.append("summary").text("Table");
+    details.on("toggle", () => {
+        if (!details.property("open") || !details.select("div").empty()) return;
+        const made = table(), box = details.append("div");
+        box.append("button").attr("type", "button").text("CSV")
+            .on("click", () => save(name + ".csv", "text/csv", csvText(made.columns, made.rows)));
+        drawTable(box.append("div").attr("class", "scroll").attr("tabindex", 0), made.caption, made.columns, made.rows);
+    });
+}
+
+// Begins a picture as wide as its figure: gives {svg, width, height, figure, note}.
+function addPicture(parent, className, title, height) {
+    const figure = parent.append("figure").attr("class", className);
+    const head = figure.append("figcaption");
+    head.append("strong").text(title);
+    const note = head.append("span").attr("class", "note");
+    const width = Math.max(280, Math.floor(figure.node().clientWidth || 640));
+    const svg = figure.append("svg").attr("role", "img").attr("aria-label", title).attr("width", width).attr("height", height)
+        .attr("viewBox", "0 0 " + width + " " + height);
+    head.append("button").attr("type", "button").attr("class", "svg").text("SVG").attr("aria-label", "Save as SVG: " + title)
+        .on("click", () => save("vbslab-" + className + ".svg", "image/svg+xml", svgText(svg.node())));
+    return {figure, svg, width, height, note};
+}
+
+function addAxes(picture, x, y, xTitle, yTitle, margin) {
+    const {svg, width, height} = picture;
+    svg.append("g").attr("class", "axis").attr("transform", "translate(0," + (height - margin.bottom) + ")").call(x);
+    svg.append("g").attr("class", "axis").attr("transform", "translate(" + margin.left + ",0)").call(y);
+    svg.append("text").attr("class", "title").attr("x", width - margin.right).attr("y", height - 4).attr("text-anchor", "end").text(xTitle);
+    svg.append("text").attr("class", "title").attr("x", 2).attr("y", 11).text(yTitle);
+}
+
+// Shows a text beside the pointer.
+function addTip(marks, text) {
+    const tip = d3.select("#tip");
+    marks.on("mousemove", d => {
+        tip.attr("hidden", null).text(text(d));
+        const box = tip.node().getBoundingClientRect(), x = d3.event.clientX + 14, y = d3.event.clientY + 14;
+        tip.style("left", Math.max(4, Math.min(x, innerWidth - box.width - 8)) + "px")
+            .style("top", (y + box.height > innerHeight ? y - box.height - 28 : y) + "px");
+    }).on("mouseleave", () => tip.attr("hidden", ""));
+}
+
+// Gives at most `most` items of a list, of each run of neighbours the one with the largest weight.
+function thin(list, most, weight) {
+    if (list.length <= most) return list;
+    return d3.range(most).map(i => {
+        const run = list.slice(Math.floor(i * list.length / most), Math.floor((i + 1) * list.length / most));
+        return run[d3.scan(run, (a, b) => weight(b) - weight(a))];
+    });
+}
+
+function colourOf(profile, p) {
+    return d3.schemeTableau10[p % 10];
+}
+
+// ---- Throughput against memory ----
+
+// Gives the budgets that the picture and the slider go over.
+function budgetRange(profile) {
+    const plans = d3.merge(profile.planners.map(planner => planner.list.filter(plan => plan.n_steps)));
+    const rows = profile.compare.rows.map(row => row.memory_bytes);
+    let low = d3.min(plans, plan => plan.memory_bytes), high = d3.max(plans.map(plan => plan.memory_bytes).concat(rows));
+    if (low === undefined) return null;
+    high = Math.ceil(Math.max(high + 0.03 * (high - low), 1.05 * low + 1));
+    return {low, high, isLog: high > 30 * low};
+}
+
+function memoryScale(profile, range) {
+    const scale = profile.range.isLog ? d3.scaleLog() : d3.scaleLinear();
+    return scale.domain([profile.range.low / profile.unit.size, profile.range.high / profile.unit.size]).range(range);
+}
+
+// Gives the corners of a planner's curve: steps where its plans hold until the next.
+function cornersOf(profile, planner) {
+    const corners = [];
+    for (const plan of planner.list)
+        corners.push({memory: plan.memory_bytes / profile.unit.size, rate: plan.n_steps ? 1e6 * profile.request / plan.time_us : null});
+    if (corners.length) corners.push(Object.assign({}, corners[corners.length - 1], {memory: profile.range.high / profile.unit.size}));
+    return corners;
+}
+
+function drawCurve() {
+    const profile = state.profile, box = d3.select("#curve"), unit = profile.unit.size;
+    box.selectAll("*").remove();
+    if (!profile.range) return;
+    const margin = {left: 50, right: 12, top: 18, bottom: 36};
+    const picture = addPicture(box, "curve", "Samples a second in each budget", innerWidth < 600 ? 260 : 360), {svg, width, height} = picture;
+    const x = memoryScale(profile, [margin.left, width - margin.right]);
+    const corners = profile.planners.map(planner => cornersOf(profile, planner));
+    const limit = profile.bounds.map(point => ({memory: point.memory_bytes / unit, rate: 1e6 * profile.request / point.time_us}));
+    limit.push({memory: profile.range.high / unit, rate: 1e6 * profile.request / profile.bound_us});
+    const rates = d3.merge(corners).concat(limit).map(d => d.rate).filter(rate => rate !== null && isFinite(rate));
+    const low = d3.min(rates), high = d3.max(rates);
+    const y = d3.scaleLinear().domain([low > 0.5 * high ? low - 0.05 * (high - low) - 0.001 * high : 0, high * 1.02])
+        .range([height - margin.bottom, margin.top]);
+    const line = d3.line().defined(d => d.rate !== null && isFinite(d.rate)).x(d => x(d.memory)).y(d => y(d.rate));
+    const ticks = d3.axisBottom(x).ticks(width / 90, "~r");
+    addAxes(picture, ticks, d3.axisLeft(y).ticks(6), "budget, " + profile.unit.name + (profile.range.isLog ? " (logarithmic)" : ""), "samples/s", margin);
+    svg.append("path").attr("class", "bound").attr("d", line.curve(d3.curveStepBefore)(limit));
+    const lines = svg.append("g").selectAll("path").data(profile.planners).enter().append("path")
+        .attr("class", "planner").attr("data-planner", d => d.name)
+        .attr("stroke", (d, p) => colourOf(profile, p))
+        .attr("stroke-dasharray", d => d.budgets === "compared" ? "5 3" : null)
+        .attr("d", (d, p) => line.curve(d3.curveStepAfter)(corners[p]));
+    const marker = svg.append("g").attr("class", "marker");
+    marker.append("line").attr("y1", margin.top).attr("y2", height - margin.bottom);
+    marker.selectAll("circle").data([0, 1]).enter().append("circle").attr("r", 4.5);
+    svg.append("rect").attr("class", "catcher").attr("x", margin.left).attr("y", margin.top)
+        .attr("width", width - margin.left - margin.right).attr("height", height - margin.top - margin.bottom)
+        .call(d3.drag().on("start drag", () => setBudget(Math.round(x.invert(d3.event.x) * unit))));
+    drawLegend(picture.figure);
+    addTable(picture.figure, "vbslab-plans", () => curveTable(profile));
+    profile.drawMarker = () => {
+        marker.select("line").attr("x1", x(state.budget / unit)).attr("x2", x(state.budget / unit));
+        marker.selectAll("circle").each(function (side) {
+            const p = state.planners[side], plan = planAt(profile.planners[p], state.budget);
+            d3.select(this).attr("display", plan ? null : "none").attr("fill", colourOf(profile, p))
+                .attr("cx", x(state.budget / unit)).attr("cy", plan ? y(1e6 * profile.request / plan.time_us) : 0);
+        });
+        lines.classed("chosen", (d, p) => state.planners.includes(p));
+    };
+}
+
+function drawLegend(figure) {
+    const items = figure.append("ul").attr("class", "legend").selectAll("li")
+        .data(state.profile.planners.map((planner, p) => ({name: planner.name + (planner.list.length ? "" : " (no plan)"),
+            dashed: planner.budgets === "compared", colour: colourOf(state.profile, p)}))
+            .concat({name: "lower bound: no schedule is faster", colour: null})).enter().append("li");
+    items.append("span").attr("class", d => d.colour ? d.dashed ? "key dashed" : "key" : "key bound").style("border-color", d => d.colour);
+    items.append("span").text(d => d.name);
+}
+
+function curveTable(profile) {
+    const columns = ["planner"].concat(profile.plan_columns, ["per_sample_us", "samples_per_s"]), rows = [];
+    for (const planner of profile.planners)
+        for (const plan of planner.list)
+            rows.push([planner.name].concat(profile.plan_columns.map(column => plan[column]),
+                plan.n_steps ? [plan.time_us / profile.request, 1e6 * profile.request / plan.time_us] : [null, null]));
+    return {caption: "Plans of all planners", columns, rows};
+}
+
+// ---- The budget ----
+
+// The slider's positions are bytes, or, where budgets span a wide range, a millionth of their logarithm.
+function sliderFrom(bytes) {
+    const {low, high, isLog} = state.profile.range;
+    return isLog ? Math.round(1e6 * Math.log(bytes / low) / Math.log(high / low)) : bytes;
+}
+
+function bytesFrom(position) {
+    const {low, high, isLog} = state.profile.range;
+    return isLog ? Math.round(low * Math.exp(position / 1e6 * Math.log(high / low))) : position;
+}
+
+function setBudget(bytes) {
+    const {low, high} = state.profile.range;
+    state.budget = Math.max(low, Math.min(high, bytes));
+    state.steps = [null, null];
+    drawBudget();
+}
+
+// Gives the budget of the next plan of the left planner, or of the one before.
+function neighbour(direction) {
+    const planner = state.profile.planners[state.planners[0]], i = indexAt(planner, state.budget) + direction;
+    return i >= 0 && i < planner.list.length ? planner.list[i].memory_bytes : state.budget;
+}
+
+function onSliderKey() {
+    const jumps = {ArrowRight: () => neighbour(1), ArrowUp: () => neighbour(1), ArrowLeft: () => neighbour(-1),
+        ArrowDown: () => neighbour(-1), PageUp: () => state.budget + MIB, PageDown: () => state.budget - MIB};
+    if (!jumps[d3.event.key]) return;
+    d3.event.preventDefault();
+    setBudget(jumps[d3.event.key]());
+}
+
+function onBudgetTyped() {
+    const bytes = parseBytes(this.value), {low, high} = state.profile.range;
+    this.setCustomValidity(bytes === null ? "Type a size: 20MiB, 15MB or a number of bytes." :
+        bytes < low || bytes > high ? "Budgets of this page go from " + low + " to " + high + " bytes." : "");
+    if (this.reportValidity()) setBudget(bytes);
+}
+
+function drawBudget() {
+    const profile = state.profile, {isLog, low, high} = profile.range;
+    d3.select("#slider").attr("min", isLog ? 0 : low).attr("max", isLog ? 1e6 : high).attr("step", 1)
+        .property("value", sliderFrom(state.budget)).attr("aria-valuetext", exactText(state.budget));
+    d3.select("#budget").property("value", state.budget);
+    d3.select("#budget-text").text(exactText(state.budget));
+    d3.select("#before").property("disabled", neighbour(-1) === state.budget);
+    d3.select("#after").property("disabled", neighbour(1) === state.budget);
+    profile.drawMarker();
+    drawSides();
+}
+
+// ---- A plan ----
+
+function drawSides() {
+    const sides = d3.select("#sides").selectAll("article").data([0, 1]);
+    sides.enter().append("article").attr("aria-label", side => side ? "Right plan" : "Left plan").merge(sides).each(drawSide);
+}
+
+function drawSide(side) {
+    const box = d3.select(this), profile = state.profile, planner = profile.planners[state.planners[side]];
+    const plan = planAt(planner, state.budget), held = document.activeElement && document.activeElement.id;
+    box.selectAll("*").remove();
+    const label = box.append("p").attr("class", "choose").append("label").text("Planner ");
+    label.append("select").attr("id", "planner-" + side).on("change", function () {
+        state.planners[side] = this.selectedIndex;
+        state.steps[side] = null;
+        drawBudget();
+    }).selectAll("option").data(profile.planners).enter().append("option").text(d => d.name);
+    label.select("select").property("selectedIndex", state.planners[side]);
+    drawPlan(box, side, profile, planner, plan);
+    if (held) {
+        const element = document.getElementById(held);
+        if (element && element !== document.activeElement) element.focus({preventScroll: true});
+    }
+}
+
+function drawPlan(box, side, profile, planner, plan) {
+    if (!plan) {
+        const first = planner.list.find(p => p.n_steps);
+        box.append("p").attr("class", "none").text("No plan in this budget. " +
+            (first ? "The least budget with a plan is " + exactText(first.memory_bytes) + "." : "The planner has none in any budget."));
+        return;
+    }
+    const steps = stepsOf(profile, plan);
+    drawFacts(box, side, profile, plan, steps);
+    box.append("button").attr("type", "button").attr("id", "save-" + side).text("Plan as JSON")
+        .attr("title", "The file that vbslab plan --planner " + planner.name + " --memory " + plan.memory_bytes + " --json writes")
+        .on("click", () => save("plan-" + planner.name + "-" + plan.memory_bytes + ".json", "application/json", planText(profile, plan)));
+    drawBatches(box, profile, plan, steps);
+    drawRectangles(box, profile, plan, steps);
+    drawMemory(box, side, profile, plan, steps);
+    drawClocks(box, profile, plan, steps);
+}
+
+function boundText(us, bound) {
+    if (!bound) return "-";
+    return us <= bound * (1 + 1e-9) ? "0%: no schedule is faster" : "at most " + digits(100 * (us / bound - 1), 3) + "%";
+}
+
+// What a plan is, in words: [name, text, title].
+function factsOf(profile, plan, steps) {
+    const bound = boundAt(profile, state.budget), batches = steps.filter(s => s.kind.op === 0).map(s => s.kind.batch);
+    const facts = [
+        ["time per sample", timeText(plan.time_us / profile.request), plan.time_us / profile.request + " us"],
+        ["samples a second", digits(1e6 * profile.request / plan.time_us, 4)],
+        ["peak", exactText(plan.peak_bytes), plan.peak_bytes + " bytes"],
+        ["unused", exactText(state.budget - plan.peak_bytes)],
+        ["above the lower bound", boundText(plan.time_us, bound)],
+        ["batches", d3.min(batches) + " to " + d3.max(batches) + " in " + plural(batches.length, "step")],
+        ["latency", timeText(plan.latency_us)],
+    ];
+    if (profile.weights === "included")
+        facts.push(["weights", bytesText(plan.resident_bytes) + " stay, " + bytesText(plan.copied_bytes) + " are copied in " +
+            timeText(plan.copy_us)]);
+    return facts.concat([["what binds", bindsText(profile, plan, steps)], ["one more MiB", moreText(profile, plan)],
+        ["next plan", nextText(profile, plan)]]);
+}
+
+function drawFacts(box, side, profile, plan, steps) {
+    const list = box.append("dl").attr("class", "facts").attr("id", "facts-" + side).attr("data-memory", plan.memory_bytes)
+        .attr("data-peak", plan.peak_bytes).attr("data-time", plan.time_us);
+    for (const [name, text, title] of factsOf(profile, plan, steps)) {
+        list.append("dt").text(name);
+        list.append("dd").text(text).attr("title", title || null);
+    }
+}
+
+function stepText(profile, kind) {
+    if (kind.op !== 0)
+        return (kind.op === 1 ? kind.resident ? "resident weights of " : "load of " : "eviction of ") + nameOf(profile, kind.layer) +
+            (kind.n_slices > 1 ? ", slice " + kind.slice + " of " + kind.n_slices : "") + ", " + bytesText(kind.bytes);
+    return nameOf(profile, kind.layer) + " on " + plural(kind.batch, "sample") + " with " + profile.algorithms[kind.algorithm] +
+        (kind.n_slices > 1 ? ", slice " + kind.slice + " of " + kind.n_slices : "");
+}
+
+function bindsText(profile, plan, steps) {
+    return "step " + (plan.peak_step + 1) + " of " + steps.length + ": " + stepText(profile, steps[plan.peak_step].kind);
+}
+
+// Gives the batches of each layer of a plan, in the order of its steps; slices count once.
+function batchesOf(profile, steps) {
+    const batches = profile.tensors.map(() => []);
+    for (const step of steps)
+        if (step.kind.op === 0 && step.kind.slice === 1) batches[step.kind.layer].push(step.kind.batch);
+    return batches;
+}
+
+// Says how one plan differs from another in time and batches.
+function differenceText(profile, from, to) {
+    const a = batchesOf(profile, stepsOf(profile, from)), b = batchesOf(profile, stepsOf(profile, to));
+    const changed = d3.range(1, a.length).filter(k => a[k].join() !== b[k].join());
+    const less = 100 * (1 - to.time_us / from.time_us);
+    const shown = changed.slice(0, 2).map(k => nameOf(profile, k) + " " + runs(a[k]) + " \u2192 " + runs(b[k]));
+    return timeText(to.time_us / profile.request) + " per sample, " +
+        (less >= 0 ? digits(less, 3) + "% less" : digits(-less, 3) + "% more") + "; " +
+        (changed.length ? "other batches in " + plural(changed.length, "layer") + ": " + shown.join("; ") +
+            (changed.length > shown.length ? "; ..." : "") : "the same batches");
+}
+
+function moreText(profile, plan) {
+    const other = planAt(plan.planner, state.budget + MIB);
+    return other === plan ? "changes nothing" : differenceText(profile, plan, other);
+}
+
+function nextText(profile, plan) {
+    const other = plan.planner.list[plan.planner.list.indexOf(plan) + 1];
+    if (!other) return "none: more memory does not help" + (plan.planner.budgets === "exact" ? "" : ", as far as this page knows");
+    return "at " + exactText(other.memory_bytes) + ", " + bytesText(other.memory_bytes - state.budget) + " more" +
+        (other.n_steps ? "" : ": the planner has none there");
+}
+
+// Writes batches with repetitions: "4 (3x) 1".
+function runs(batches) {
+    const list = [];
+    for (const batch of batches) {
+        const last = list[list.length - 1];
+        if (last && last.batch === batch) last.n++;
+        else list.push({batch, n: 1});
+    }
+    const words = list.map(run => run.n > 1 ? run.batch + " (" + run.n + "x)" : String(run.batch));
+    return words.length > 6 ? words.slice(0, 6).join(" ") + " ..." : words.join(" ");
+}
+
+// ---- Batch per layer ----
+
+function drawBatches(box, profile, plan, steps) {
+    const margin = {left: 36, right: 14, top: 18, bottom: 34}, n = profile.layers.length;
+    const picture = addPicture(box, "batches", "Batch of each layer", 170), {svg, width, height} = picture;
+    const batches = batchesOf(profile, steps), all = d3.range(1, n + 1).map(k => ({k, batches: batches[k]})).filter(d => d.batches.length);
+    const layers = thin(all, Math.floor((width - margin.left) / 2), d => d3.max(d.batches));
+    const x = d3.scaleLinear().domain([0.5, n + 0.5]).range([margin.left, width - margin.right]);
+    const y = d3.scaleLinear().domain([0, d3.max(layers, d => d3.max(d.batches))]).range([height - margin.bottom, margin.top]).nice();
+    const each = Math.max(1, (x(1) - x(0)) * (layers.length < all.length ? Math.ceil(all.length / layers.length) : 0.8));
+    addAxes(picture, d3.axisBottom(x).ticks(Math.min(n, width / 60)).tickFormat(d3.format("d")), d3.axisLeft(y).ticks(Math.min(4, y.domain()[1])).tickFormat(d3.format("d")),
+        "layer", "samples", margin);
+    const marks = svg.append("g").selectAll("g").data(layers).enter().append("g");
+    const bar = (name, value) => marks.append("rect").attr("class", name).attr("x", d => x(d.k) - each / 2).attr("width", each)
+        .attr("y", d => y(value(d.batches))).attr("height", d => y(0) - y(value(d.batches)));
+    bar("batch-most", b => d3.max(b));
+    bar("batch-least", b => d3.min(b));
+    addTip(marks, d => nameOf(profile, d.k) + "\nbatches in order: " + runs(d.batches));
+    note(picture, layers.length < all.length ? "Of " + all.length + " layers, " + layers.length + " are drawn." :
+        "Dark: its smallest batch, light: its largest.");
+    addTable(picture.figure, "vbslab-batches", () => ({caption: "Batches of each layer, in their order",
+        columns: ["layer", "name", "least", "most", "batches"],
+        rows: all.map(d => [d.k, profile.tensors[d.k].name, d3.min(d.batches), d3.max(d.batches), d.batches.join(" ")])}));
+}
+
+function note(picture, text) {
+    picture.note.text(" " + text);
+}
+
+// ---- The schedule as rectangles ----
+
+// Finds the cuts that the order of the steps shows: a barrier where all steps of some layers come before
+// all steps of the layers behind them, a split where all steps of some samples do. Outer cuts come
+// first; steps between two cuts are cut again.
+function findCuts(rectangles) {
+    const cuts = [], parts = [{from: 0, to: rectangles.length, depth: 0}];
+    for (let p = 0; p < parts.length; p++) {
+        const part = parts[p], list = rectangles.slice(part.from, part.to);
+        const ends = cutEnds(list);
+        const places = ends.barriers.length ? ends.barriers : ends.splits;
+        if (!places.length || part.depth > 6) continue;
+        const area = areaOf(list);
+        for (const place of places) cuts.push(Object.assign({depth: part.depth, isBarrier: ends.barriers.length > 0, area}, place));
+        const borders = [0].concat(places.map(place => place.at), list.length);
+        for (let i = 0; i + 1 < borders.length; i++)
+            if (borders[i + 1] - borders[i] > 1)
+                parts.push({from: part.from + borders[i], to: part.from + borders[i + 1], depth: part.depth + 1});
+    }
+    return cuts;
+}
+
+function areaOf(list) {
+    return {left: d3.min(list, d => d.k), right: d3.max(list, d => d.k), top: d3.min(list, d => d.from), bottom: d3.max(list, d => d.to)};
+}
+
+function cutEnds(list) {
+    const n = list.length, least = new Array(n), first = new Array(n), barriers = [], splits = [];
+    for (let i = n - 1; i >= 0; i--) {
+        least[i] = Math.min(list[i].k, i + 1 < n ? least[i + 1] : Infinity);
+        first[i] = Math.min(list[i].from, i + 1 < n ? first[i + 1] : Infinity);
+    }
+    for (let i = 0, most = 0, last = 0; i + 1 < n; i++) {
+        most = Math.max(most, list[i].k);
+        last = Math.max(last, list[i].to);
+        if (most < least[i + 1]) barriers.push({at: i + 1, place: most + 0.5});
+        if (last <= first[i + 1]) splits.push({at: i + 1, place: last});
+    }
+    return {barriers, splits};
+}
+
+function drawRectangles(box, profile, plan, steps) {
+    const margin = {left: 36, right: 14, top: 18, bottom: 34}, n = profile.layers.length;
+    const picture = addPicture(box, "rectangles", "The schedule as rectangles", 240), {svg, width, height} = picture;
+    const all = steps.filter(s => s.kind.op === 0)
+        .map((s, order) => ({step: s, order, k: s.kind.layer, from: s.from, to: s.from + s.kind.batch}));
+    const stride = Math.ceil(all.length / MOST_MARKS), shown = all.filter(d => (d.k - 1) % stride === 0);
+    const x = d3.scaleLinear().domain([0.5, n + 0.5]).range([margin.left, width - margin.right]);
+    const y = d3.scaleLinear().domain([0, profile.request]).range([margin.top, height - margin.bottom]);
+    const colour = d3.scaleSequential(d3.interpolateViridis).domain([0, all.length]);
+    addAxes(picture, d3.axisBottom(x).ticks(Math.min(n, width / 60)).tickFormat(d3.format("d")),
+        d3.axisLeft(y).ticks(Math.min(profile.request, 6)).tickFormat(d3.format("d")), "layer", "sample", margin);
+    const marks = svg.append("g").selectAll("rect").data(shown).enter().append("rect").attr("class", width / n < 5 ? "piece dense" : "piece")
+        .attr("x", d => x(d.k - 0.5)).attr("width", d => Math.max(0.5, x(d.k + stride - 0.5) - x(d.k - 0.5)))
+        .attr("y", d => y(d.from)).attr("height", d => y(d.to) - y(d.from)).attr("fill", d => colour(d.order));
+    const cuts = all.length <= MOST_MARKS ? findCuts(all) : [];
+    drawCuts(svg, cuts, x, y);
+    addTip(marks, d => stepText(profile, d.step.kind) + "\nsamples " + (d.from + 1) + " to " + d.to + ", step " + (d.step.index + 1) +
+        " of " + steps.length + "\n" + timeText(d.step.kind.time_us));
+    note(picture, stride > 1 ? "From dark (first) to light (last). One in " + stride + " layers is drawn, without cuts." :
+        "From dark (first) to light (last). Lines: cuts, outer ones thicker.");
+    if (cuts.length) picture.figure.append("p").attr("class", "help").text(cutsText(cuts));
+    addTable(picture.figure, "vbslab-steps", () => stepTable(profile, steps));
+}
+
+// Names the outermost cuts, and then those inside of their parts, as far as there is space.
+function cutsText(cuts) {
+    const words = cuts.slice(0, 8).map(cut => cut.isBarrier ? "barrier behind layer " + (cut.place - 0.5) :
+        "split behind sample " + cut.place + (cut.depth ? " (layers " + cut.area.left + " to " + cut.area.right + ")" : ""));
+    return "Cuts, outer ones first: " + words.join(", ") + (cuts.length > words.length ? " and " + (cuts.length - words.length) + " more." : ".");
+}
+
+function drawCuts(svg, cuts, x, y) {
+    const outer = cuts.filter(cut => cut.depth < 4);
+    svg.append("g").attr("class", "cuts").selectAll("line").data(outer).enter().append("line")
+        .attr("stroke-width", cut => [3, 2, 1.2, 0.7][cut.depth])
+        .attr("x1", cut => x(cut.isBarrier ? cut.place : cut.area.left - 0.5)).attr("x2", cut => x(cut.isBarrier ? cut.place : cut.area.right + 0.5))
+        .attr("y1", cut => y(cut.isBarrier ? cut.area.top : cut.place)).attr("y2", cut => y(cut.isBarrier ? cut.area.bottom : cut.place));
+}
+
+function stepTable(profile, steps) {
+    return {caption: "Steps in their order", columns: ["step", "op", "layer", "name", "batch", "algorithm", "part", "parts", "bytes", "done_before", "start_us",
+        "end_us", "live_bytes", "added_bytes", "ws_bytes", "weight_bytes", "memory_bytes"],
+    rows: steps.map(s => [s.index + 1, OPS[s.kind.op], s.kind.layer, profile.tensors[s.kind.layer].name, s.kind.op ? null : s.kind.batch,
+        s.kind.op ? null : profile.algorithms[s.kind.algorithm], s.kind.slice, s.kind.n_slices, s.kind.op ? s.kind.bytes : null,
+        s.kind.op ? null : s.from, s.start, s.end, s.live, s.added, s.ws, s.weights, s.memory])};
+}
+
+// ---- Memory ----
+
+const LAYERS = [["weights", "weights"], ["live", "tensors"], ["added", "output"], ["ws", "workspace"]];
+
+function drawMemory(box, side, profile, plan, steps) {
+    const unit = unitOf(state.budget), margin = {left: 44, right: 14, top: 18, bottom: 34};
+    const picture = addPicture(box, "memory", "Memory of each step", 220), {svg, width, height} = picture;
+    const shown = thin(steps, 1000, s => s.memory), each = (width - margin.left - margin.right) / steps.length;
+    const x = d3.scaleLinear().domain([0, steps.length]).range([margin.left, width - margin.right]);
+    const y = d3.scaleLinear().domain([0, 1.05 * state.budget / unit.size]).range([height - margin.bottom, margin.top]);
+    addAxes(picture, d3.axisBottom(x).ticks(Math.min(steps.length, width / 70)).tickFormat(d3.format("d")), d3.axisLeft(y).ticks(5), "step", unit.name, margin);
+    const marks = svg.append("g").selectAll("g").data(shown).enter().append("g");
+    LAYERS.forEach(([key], i) => marks.append("rect").attr("class", "part-" + key).attr("x", d => x(d.index))
+        .attr("width", Math.max(0.6, each * steps.length / shown.length))
+        .attr("y", d => y(d3.sum(LAYERS.slice(0, i + 1), l => d[l[0]]) / unit.size)).attr("height", d => y(0) - y(d[key] / unit.size)));
+    svg.append("line").attr("class", "budget").attr("x1", margin.left).attr("x2", width - margin.right)
+        .attr("y1", y(state.budget / unit.size)).attr("y2", y(state.budget / unit.size));
+    svg.append("text").attr("class", "budget").attr("x", width - margin.right).attr("y", y(state.budget / unit.size) - 3).attr("text-anchor", "end").text("budget");
+    const cursor = svg.append("path").attr("class", "cursor");
+    addTip(marks, d => "step " + (d.index + 1) + ": " + stepText(profile, d.kind) + "\n" + LAYERS.filter(l => d[l[0]]).map(l => l[1] + " " + bytesText(d[l[0]])).join(", ") +
+        "\ntogether " + exactText(d.memory));
+    const keys = picture.figure.append("ul").attr("class", "legend").selectAll("li").data(LAYERS.filter(l => steps.some(s => s[l[0]]))).enter().append("li");
+    keys.append("span").attr("class", l => "swatch part-" + l[0]);
+    keys.append("span").text(l => l[1]);
+    if (shown.length < steps.length) note(picture, "Of " + steps.length + " steps the " + shown.length + " largest of their neighbours are drawn.");
+    const show = drawContents(picture.figure, side, profile, plan, steps);
+    const move = index => {
+        state.steps[side] = index;
+        cursor.attr("d", "M" + x(index + 0.5) + "," + (height - margin.bottom + 1) + "l4,6h-8z");
+        show(index);
+    };
+    marks.on("click", d => move(d.index));
+    picture.figure.select("input").on("input", function () { move(this.value - 1); });
+    move(state.steps[side] === null ? plan.peak_step : Math.min(state.steps[side], steps.length - 1));
+}
+
+// Adds the step that is shown in detail, and what is in memory during it. Gives the function that shows one.
+function drawContents(figure, side, profile, plan, steps) {
+    const line = figure.append("p").attr("class", "step-line").append("label").text("Step ");
+    const slider = line.append("input").attr("type", "range").attr("id", "step-" + side).attr("min", 1).attr("max", steps.length);
+    const text = figure.append("p").attr("class", "step-text").attr("id", "step-text-" + side);
+    const box = figure.append("div").attr("class", "scroll contents").attr("id", "contents-" + side);
+    return index => {
+        const parts = contents(profile, plan, index), total = d3.sum(parts, d => d.bytes);
+        const words = (index + 1) + " of " + steps.length + (index === plan.peak_step ? " (the peak): " : ": ") + stepText(profile, steps[index].kind);
+        slider.property("value", index + 1).attr("aria-valuetext", words);
+        text.text("Step " + words);
+        box.selectAll("*").remove();
+        drawTable(box, "In memory during this step", ["what", "of", "samples", "bytes"],
+            parts.slice(0, 12).map(d => [d.what, d.name, d.samples, {text: bytesText(d.bytes), title: d.bytes + " bytes"}])
+                .concat(parts.length > 12 ? [["others", plural(parts.length - 12, "part"), null, bytesText(d3.sum(parts.slice(12), d => d.bytes))]] : [])
+                .concat([[{text: "together", strong: true}, "", null, {text: bytesText(total), title: total + " bytes", strong: true}]]));
+        if (total !== steps[index].memory) fault("The parts of step " + (index + 1) + " of " + plan.planner.name + " are " + total + " bytes, not " + steps[index].memory + ". This is an error of vbslab.");
+    };
+}
+
+// ---- Clocks ----
+
+function drawClocks(box, profile, plan, steps) {
+    const copies = steps.some(s => s.kind.op === 1 && !s.kind.resident), lanes = copies ? ["compute", "copy"] : ["compute"];
+    const margin = {left: 58, right: 14, top: 6, bottom: 34};
+    const picture = addPicture(box, "clocks", copies ? "Both clocks" : "The clock", 46 + 44 * lanes.length), {svg, width, height} = picture;
+    const all = steps.filter(s => s.end > s.start), shown = thin(all, MOST_MARKS, s => s.end - s.start);
+    const x = d3.scaleLinear().domain([0, plan.time_us / 1e3 || 1]).range([margin.left, width - margin.right]);
+    const y = d3.scaleBand().domain(lanes).range([margin.top, height - margin.bottom]).padding(0.15);
+    addAxes(picture, d3.axisBottom(x).ticks(width / 80), d3.axisLeft(y).tickSize(0), "ms", "", margin);
+    const colour = d3.scaleSequential(d3.interpolateSinebow).domain([0, profile.layers.length + 1]);
+    const marks = svg.append("g").selectAll("rect").data(shown).enter().append("rect").attr("class", "clock")
+        .attr("x", d => x(d.start / 1e3)).attr("width", d => Math.max(0.4, x(d.end / 1e3) - x(d.start / 1e3)))
+        .attr("y", d => y(OPS[d.kind.op] === "compute" ? "compute" : "copy")).attr("height", y.bandwidth()).attr("fill", d => colour(d.kind.layer));
+    addTip(marks, d => "step " + (d.index + 1) + ": " + stepText(profile, d.kind) + "\n" + timeText(d.start) + " to " + timeText(d.end) + ", " + timeText(d.end - d.start));
+    note(picture, shown.length < all.length ? "Of " + all.length + " steps the " + shown.length + " longest of their neighbours are drawn. Colours tell layers apart." : "Colours tell layers apart; gaps are waiting.");
+    addTable(picture.figure, "vbslab-clocks", () => stepTable(profile, steps));
+}
+
+// ---- Comparison ----
+
+// What the table of the comparison can show: the key of a row, its title, its text.
+function figuresOf(profile) {
+    const gain = name => row => {
+        const low = row["gain_over_" + name + "_low_percent"], high = row["gain_over_" + name + "_high_percent"], value = row["gain_over_" + name + "_percent"];
+        return value === null ? "-" : value.toFixed(1) + (low === null ? "" : " (" + low.toFixed(1) + " to " + high.toFixed(1) + ")");
+    };
+    const figures = [
+        ["per_sample_us", "time per sample, ms", row => digits(row.per_sample_us / 1e3, 4)],
+        ["samples_per_s", "samples a second", row => digits(row.samples_per_s, 4)],
+        ["gain_over_fbs_percent", "gain over fbs, % (95% interval)", gain("fbs")],
+        ["gain_over_fbs_best_percent", "gain over fbs-best, % (95% interval)", gain("fbs_best")],
+        ["gap_percent", "time above the lower bound, %", row => digits(row.gap_percent, 3)],
+        ["peak_bytes", "peak, " + profile.unit.name, row => digits(row.peak_bytes / profile.unit.size, 4)],
+        ["batches", "smallest and largest batch", row => row.min_batch + " to " + row.max_batch],
+        ["latency_us", "latency, ms", row => digits(row.latency_us / 1e3, 4)],
+        ["plan_us", "time of planning, ms", row => digits(row.plan_us / 1e3, 3)],
+    ];
+    if (profile.weights === "included")
+        figures.splice(4, 0, ["gain_over_mmcnn_percent", "gain over mmcnn, % (95% interval)", gain("mmcnn")],
+            ["gain_over_vdnn_percent", "gain over vdnn, % (95% interval)", gain("vdnn")],
+            ["copied_bytes", "copied weights, " + profile.unit.name, row => digits(row.copied_bytes / profile.unit.size, 4)]);
+    return figures;
+}
+
+function drawGains() {
+    const profile = state.profile, rows = profile.compare.rows, box = d3.select("#gains");
+    const unit = profile.unit, figure = figuresOf(profile).find(f => f[0] === state.figure) || figuresOf(profile)[0];
+    const planners = Array.from(new Set(rows.map(row => row.planner))), budgets = d3.nest().key(row => row.memory_bytes).entries(rows);
+    box.selectAll("*").remove();
+    box.append("button").attr("type", "button").attr("id", "save-compare").text("CSV of all figures")
+        .on("click", () => save("vbslab-compare.csv", "text/csv", csvText(Object.keys(rows[0]), rows.map(row => Object.values(row)))));
+    drawTable(box, figure[1], ["memory, " + unit.name].concat(planners), budgets.map(budget => {
+        const fastest = d3.min(budget.values.filter(row => row.feasible), row => row.per_sample_us);
+        return [{text: String(Number((budget.key / unit.size).toPrecision(6))), title: budget.key + " bytes"}].concat(planners.map(name => {
+            const row = budget.values.find(r => r.planner === name);
+            if (!row || !row.feasible) return {text: "-", title: "no plan" + (row && row.least_bytes ? "; the least budget is " + row.least_bytes + " bytes" : "")};
+            return {text: figure[2](row) + (row.per_sample_us > fastest && row.within_noise ? " ~" : ""), strong: row.per_sample_us === fastest};
+        }));
+    }));
+}
+
+function drawGainsAbout() {
+    const compare = state.profile.compare;
+    const from = {samples: "the samples of the measurement", rows: "the interval of each row's median"}[compare.intervals];
+    d3.select("#gains-about").text("As vbslab compare computes it. Bold: the fastest of a budget; ~: noise cannot tell it from the fastest. " +
+        (from ? "Intervals show the noise of the times, from " + from + ". " : "There are no intervals, because the times have no noise that is known. ") +
+        (compare.self_judged ? "The profile judges its own plans, so that gains contain luck." : "Times are those of a second profile, which judges: " +
+            [compare.judge_provenance.device, compare.judge_provenance.date, compare.judge_provenance.hash].filter(Boolean).join(", ") + "."));
+}
+
+// ---- Planners and provenance ----
+
+function howText(planner) {
+    const n = plural(planner.list.length, "plan");
+    if (planner.refused) return "left out: " + planner.refused;
+    if (!planner.list.length) return "no plan in any budget";
+    if (planner.budgets === "exact") return n + ": every budget at which the plan changes, to the byte";
+    if (planner.budgets === "some")
+        return n + " of " + planner.n_breakpoints + " at which the plan changes; between them the page shows the plan for the next smaller budget";
+    return n + ": this planner searches under a limit, so that only the budgets of the comparison are planned; between them the page shows the plan for the next smaller one";
+}
+
+function drawPlanners() {
+    const box = d3.select("#planners");
+    box.selectAll("*").remove();
+    drawTable(box, "How the plans of this page were found", ["planner", "what it does", "source", "plans on this page"],
+        state.profile.planners.map(planner => [planner.name, planner.summary, planner.source, howText(planner)]));
+}
+
+function drawProvenance() {
+    const profile = state.profile, list = d3.select("#from").text("").append("dl").attr("class", "facts");
+    const weights = profile.weights === "included" ? "included, copied from " + profile.copy.source : "excluded: " + bytesText(profile.weight_bytes) + " beside the budget";
+    const facts = [["model", profile.model], ["input", profile.input], ["times", profile.modelled ? "modelled" : "measured"], ["backend", profile.backend],
+        ["library", profile.library], ["device", profile.device], ["threads", profile.threads || ""], ["date", profile.date], ["notes", profile.notes],
+        ["measured by vbslab", profile.vbslab], ["profile", profile.profile || ""], ["content", profile.hash], ["request", plural(profile.request, "sample")],
+        ["inputs and outputs", profile.io === "external" ? "outside the budget" : "inside the budget"], ["weights", weights],
+        ["bound of the latency", profile.latency_bound_us ? timeText(profile.latency_bound_us) : ""], ["layers", profile.layers.length]];
+    for (const [name, text] of facts.filter(fact => fact[1] !== "")) {
+        list.append("dt").text(name);
+        list.append("dd").text(text);
+    }
+}
+
+// ---- The page ----
+
+// Gives the index of the first of these planners that has plans; else 0.
+function findPlanner(profile, names) {
+    const has = name => profile.planners.findIndex(planner => planner.name === name && planner.list.length);
+    return Math.max(0, names.map(has).find(p => p >= 0) || 0);
+}
+
+function chooseProfile(index) {
+    const profile = state.profile = prepare(report.profiles[index]);
+    profile.range = budgetRange(profile);
+    profile.unit = unitOf(d3.max(profile.compare.rows, row => row.memory_bytes));
+    state.planners = [findPlanner(profile, ["joint", "dp-vbs+"]), findPlanner(profile, ["mmcnn", "fbs-best"])];
+    d3.select("#about").text(titleOf(profile) + ", request of " + plural(profile.request, "sample") + ", " + (profile.modelled ? "modelled" : "measured") +
+        (profile.device ? " on " + profile.device : "") + (profile.threads ? ", " + plural(profile.threads, "thread") : ""));
+    d3.select("#nothing").attr("hidden", profile.range ? "" : null);
+    d3.selectAll("#budget-controls, #budget-help, #budget-text").attr("hidden", profile.range ? null : "");
+    d3.select("#sides").selectAll("*").remove();
+    const figures = d3.select("#figure").selectAll("option").data(figuresOf(profile));
+    figures.enter().append("option").merge(figures).attr("value", d => d[0]).text(d => d[1]);
+    figures.exit().remove();
+    drawAll();
+}
+
+// A third of the way between the least budget and the largest.
+function firstBudget({low, high, isLog}) {
+    return Math.round(isLog ? low * Math.pow(high / low, 1 / 3) : low + (high - low) / 3);
+}
+
+function drawAll() {
+    const profile = state.profile;
+    drawCurve();
+    if (profile.range) setBudget(state.budget || firstBudget(profile.range));
+    drawGains();
+    drawGainsAbout();
+    drawPlanners();
+    drawProvenance();
+}
+
+function start() {
+    const names = report.profiles.map((profile, i) => (i + 1) + ": " + titleOf(profile) + (profile.date ? ", " + profile.date.slice(0, 10) : ""));
+    d3.select("#title").text(report.profiles.length === 1 ? titleOf(report.profiles[0]) : plural(report.profiles.length, "profile"));
+    document.title = "vbslab report: " + d3.select("#title").text();
+    d3.select("#choose-profile").attr("hidden", report.profiles.length > 1 ? null : "");
+    d3.select("#profile").on("change", function () { state.budget = 0; chooseProfile(this.selectedIndex); })
+        .selectAll("option").data(names).enter().append("option").text(d => d);
+    d3.select("#slider").on("input", function () { setBudget(bytesFrom(Number(this.value))); }).on("keydown", onSliderKey);
+    d3.select("#budget").on("change", onBudgetTyped);
+    d3.select("#before").on("click", () => setBudget(neighbour(-1)));
+    d3.select("#after").on("click", () => setBudget(neighbour(1)));
+    d3.select("#figure").on("change", function () { state.figure = this.value; drawGains(); });
+    d3.select("#command").text(report.command);
+    d3.select("#made").text("Made by vbslab " + report.vbslab + ".");
+    let width = innerWidth;
+    window.addEventListener("resize", () => {
+        if (innerWidth === width) return;
+        width = innerWidth;
+        drawAll();
+    });
+    chooseProfile(0);
+}
+
+start();
