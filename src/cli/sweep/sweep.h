@@ -1,5 +1,5 @@
-/* Declarations that the files of the command sweep share: quote.c writes the begin of a command, slurm.c
- * submits arrays of jobs. */
+/* Declarations that the files of the command sweep share: quote.c writes the begin of a command,
+ * slurm.c submits arrays of jobs. */
 #ifndef VBS_CLI_SWEEP_SWEEP_H
 #define VBS_CLI_SWEEP_SWEEP_H
 

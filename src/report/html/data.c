@@ -1,6 +1,6 @@
 /*
- * The JSON of a profile (docs/report.md). It is written by hand: long lists of numbers take one line
- * each, and numbers have as many digits as they need. Strings are jansson's.
+ * The JSON of a profile (docs/report.md). It is written by hand: long lists of numbers take one
+ * line each, and numbers have as many digits as they need. Strings are jansson's.
  */
 #include "report/html/html.h"
 
@@ -141,8 +141,8 @@ static void add_layers(struct vbs_text *text, const struct vbs_profile *profile)
 
 static void add_plan(struct vbs_text *text, const struct vbs_page_plan *plan)
 {
-    const double reals[] = {plan->time_us, plan->compute_us, plan->copy_us, plan->latency_us,
-                            plan->bound_us, plan->gap_percent};
+    const double reals[] = {plan->time_us,    plan->compute_us, plan->copy_us,
+                            plan->latency_us, plan->bound_us,   plan->gap_percent};
 
     vbs_text_addf(text, "[%lld,%lld,%lld", (long long)plan->memory_bytes,
                   (long long)plan->first_step, (long long)plan->n_steps);
@@ -166,10 +166,12 @@ static const char *word_of(enum vbs_page_budgets budgets)
 
 static void add_plans(struct vbs_text *text, const struct vbs_page_profile *profile)
 {
-    vbs_text_add(text, "\"plan_columns\":[\"memory_bytes\",\"first_step\",\"n_steps\",\"time_us\","
-                       "\"compute_us\",\"copy_us\",\"latency_us\",\"bound_us\",\"gap_percent\",\"peak_bytes\","
-                       "\"peak_step\",\"reserved_bytes\",\"copied_bytes\",\"resident_bytes\"],\n"
-                       "\"planners\":[");
+    vbs_text_add(
+        text,
+        "\"plan_columns\":[\"memory_bytes\",\"first_step\",\"n_steps\",\"time_us\","
+        "\"compute_us\",\"copy_us\",\"latency_us\",\"bound_us\",\"gap_percent\",\"peak_bytes\","
+        "\"peak_step\",\"reserved_bytes\",\"copied_bytes\",\"resident_bytes\"],\n"
+        "\"planners\":[");
     for (int p = 0; p < profile->n_plans; p++) {
         const struct vbs_page_plans *plans = &profile->plans[p];
 

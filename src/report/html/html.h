@@ -2,9 +2,9 @@
  * What the files of a page share. Internal to the report room.
  *
  * A page is the template report.html with report.css, report.js, D3, and one JSON document
- * (docs/report.md). plans.c finds the plans of a planner, steps.c replays them and keeps their steps,
- * pack.c writes what steps have in common only once, data.c writes the JSON of a profile, and page.c
- * is the door.
+ * (docs/report.md). plans.c finds the plans of a planner, steps.c replays them and keeps their
+ * steps, pack.c writes what steps have in common only once, data.c writes the JSON of a profile,
+ * and page.c is the door.
  */
 #ifndef VBS_REPORT_HTML_HTML_H
 #define VBS_REPORT_HTML_HTML_H
@@ -20,7 +20,7 @@
 struct vbs_page_plan {
     int64_t memory_bytes; /* the budget for which it was planned */
     int64_t first_step;   /* its place among the steps of the profile */
-    int64_t n_steps;      /* 0: the planner has no plan for this budget, and the rest means nothing */
+    int64_t n_steps; /* 0: the planner has no plan for this budget, and the rest means nothing */
     double time_us, compute_us, copy_us, latency_us;
     int64_t peak_bytes, peak_step;
     int64_t copied_bytes, resident_bytes, reserved_bytes;
@@ -38,7 +38,7 @@ enum vbs_page_budgets {
 struct vbs_page_plans {
     const struct vbs_planner *planner;
     enum vbs_page_budgets budgets;
-    int n_breakpoints; /* of the frontier; 0: not known */
+    int n_breakpoints;             /* of the frontier; 0: not known */
     char refused[VBS_DETAIL_SIZE]; /* why the planner is left out; "": it is not */
     struct vbs_page_plan *list;
     int64_t n, capacity;
@@ -85,8 +85,8 @@ enum vbs_status vbs_page_steps_add(struct vbs_ctx *ctx, struct vbs_page_steps *s
                                    const struct vbs_schedule *schedule,
                                    struct vbs_page_plan *plan) VBS_MUST_CHECK;
 
-/* Appends the list of n numbers as an array of JSON in which -L, D stands for L numbers that are the
- * same as those D places before them. O(n). */
+/* Appends the list of n numbers as an array of JSON in which -L, D stands for L numbers that are
+ * the same as those D places before them. O(n). */
 enum vbs_status vbs_page_pack(struct vbs_ctx *ctx, struct vbs_text *text, const int32_t *list,
                               int64_t n) VBS_MUST_CHECK;
 

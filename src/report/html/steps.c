@@ -143,8 +143,8 @@ enum vbs_status vbs_page_steps_add(struct vbs_ctx *ctx, struct vbs_page_steps *s
     struct vbs_page_watch watch = {.steps = steps};
     struct vbs_replay *replay = NULL;
     int64_t n_before = steps->n;
-    enum vbs_status status =
-        vbs_replay_observe(ctx, profile, schedule, schedule->memory_bytes, add_step, &watch, &replay);
+    enum vbs_status status = vbs_replay_observe(ctx, profile, schedule, schedule->memory_bytes,
+                                                add_step, &watch, &replay);
 
     if (status == VBS_OK && !(replay->fits && replay->in_time))
         status = vbs_fail(ctx, VBS_OVER_BUDGET,

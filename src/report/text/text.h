@@ -7,8 +7,8 @@
 
 #include <jansson.h>
 
-/* Makes the JSON object of one comparison, as the array "profiles" of vbs_compare_json has it. Null:
- * out of memory. */
+/* Makes the JSON object of one comparison, as the array "profiles" of vbs_compare_json has it.
+ * Null: out of memory. */
 json_t *vbs_text_compare(const struct vbs_compare *compare);
 
 #endif
