@@ -29,11 +29,11 @@ struct file_copying {
     struct vbs_merging *m;
     int source;
     const char *shown;
-    struct vbs_new_file *made; /* null: the file is only hashed */
     struct vbs_sha256 hash;
 };
 
-static enum vbs_status read_all(struct file_copying *c)
+/* Hashes the file, and copies it into made; null: the file is only hashed. */
+static enum vbs_status read_all(struct file_copying *c, struct vbs_new_file *made)
 {
     unsigned char block[65536];
     int64_t offset = 0;
@@ -43,8 +43,8 @@ static enum vbs_status read_all(struct file_copying *c)
     while ((n = pread(c->source, block, sizeof block, offset)) > 0) {
         VBS_TRY(vbs_check_cancel(c->m->ctx));
         vbs_sha256_add(&c->hash, block, (size_t)n);
-        if (c->made)
-            VBS_TRY(vbs_new_file_write(c->m->ctx, c->made, offset, block, n));
+        if (made)
+            VBS_TRY(vbs_new_file_write(c->m->ctx, made, offset, block, n));
         offset += n;
     }
     return n == 0 ? VBS_OK
@@ -56,9 +56,8 @@ static enum vbs_status copy_to(struct file_copying *c, const char *path)
     struct vbs_new_file made = {0};
     enum vbs_status status = vbs_new_file_open(c->m->ctx, path, &made);
 
-    c->made = &made;
     if (status == VBS_OK)
-        status = read_all(c);
+        status = read_all(c, &made);
     if (status == VBS_OK)
         status = vbs_new_file_commit(c->m->ctx, &made);
     vbs_new_file_abandon(&made);
@@ -100,7 +99,7 @@ static enum vbs_status copy_open(struct file_copying *c, const char *study, int6
     enum vbs_status status;
     char *folder = NULL;
 
-    VBS_TRY(read_all(c));
+    VBS_TRY(read_all(c, NULL));
     vbs_sha256_end(&c->hash, digest);
     VBS_TRY(study_folder(c->m, study, &folder));
     vbs_text_addf(&target, "%s/trial-%04lld-", folder, (long long)number);

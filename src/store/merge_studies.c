@@ -21,7 +21,7 @@
     "SELECT kind, name, value FROM trial_value WHERE trial = ? ORDER BY kind, name"
 
 /* How far a trial is, and what came out. Where only times differ, they decide. */
-struct standing {
+struct trial_standing {
     int64_t progress; /* from FIRST_END on: it has ended */
     struct vbs_merge_content content, times;
 };
@@ -52,7 +52,7 @@ enum { ID, NUMBER, SEED, BEGUN, STATE, STAGE, ENDED, SPENT, REASON, TRAINING, NE
 /* ---- which trial is kept ---- */
 
 static enum vbs_status stand(struct vbs_merging *m, struct vbs_store *store, int64_t id,
-                             struct standing *standing)
+                             struct trial_standing *standing)
 {
     struct vbs_sha256 hash;
 
@@ -75,7 +75,7 @@ static int compare_content(const struct vbs_merge_content *a, const struct vbs_m
     return memcmp(a->digest, b->digest, sizeof a->digest);
 }
 
-static int compare(const struct standing *a, const struct standing *b)
+static int compare(const struct trial_standing *a, const struct trial_standing *b)
 {
     int order = compare_content(&a->content, &b->content);
 
@@ -195,9 +195,9 @@ static enum vbs_status replace(struct study_merging *s)
     bool damaged;
 
     VBS_TRY(vbs_sql_each(m->ctx, m->into, s->own,
-                         "SELECT coalesce((SELECT group_concat(printf('%s %.6g', name, value), "
+                         "SELECT coalesce((SELECT group_concat(format('%s %.6g', name, value), "
                          "', ') FROM trial_value WHERE trial = id AND kind = 'parameter'), "
-                         "'no parameters') || printf(', seed %lld', seed) FROM trial WHERE id = ?",
+                         "'no parameters') || format(', seed %lld', seed) FROM trial WHERE id = ?",
                          read_point, point));
     VBS_TRY(take(s, &m->body->report.n_trials_improved, &damaged));
     snprintf(end, sizeof end, "the other store are kept; the trial that was here had %s%s%s", point,
@@ -209,7 +209,7 @@ static enum vbs_status replace(struct study_merging *s)
 static enum vbs_status unite(struct study_merging *s)
 {
     struct vbs_merging *m = s->m;
-    struct standing ours, theirs;
+    struct trial_standing ours, theirs;
     bool has_network = s->own_file.length > 0 && access(s->own_file.data, R_OK) == 0;
     bool same, damaged;
     int order;

@@ -23,7 +23,7 @@
 #define SELECT_COPIES "SELECT " COPY_COLUMNS " FROM timing_copy WHERE timing = ? ORDER BY number"
 
 /* What decides which of two measurements of one key is kept. */
-struct weight {
+struct timing_weight {
     int64_t n_runs;
     struct vbs_merge_content content;
 };
@@ -35,7 +35,7 @@ struct timing_merging {
 };
 
 static enum vbs_status weigh(struct vbs_merging *m, struct vbs_store *store, int64_t id,
-                             struct weight *weight)
+                             struct timing_weight *weight)
 {
     struct vbs_sha256 hash;
 
@@ -50,7 +50,7 @@ static enum vbs_status weigh(struct vbs_merging *m, struct vbs_store *store, int
     return VBS_OK;
 }
 
-static int compare(const struct weight *a, const struct weight *b)
+static int compare(const struct timing_weight *a, const struct timing_weight *b)
 {
     if (a->n_runs != b->n_runs)
         return a->n_runs < b->n_runs ? -1 : 1;
@@ -121,7 +121,7 @@ static enum vbs_status take(struct vbs_merging *m, struct timing_merging *t, int
 /* Merges times of a key that both stores have. */
 static enum vbs_status unite(struct vbs_merging *m, struct timing_merging *t)
 {
-    struct weight ours, theirs;
+    struct timing_weight ours, theirs;
     struct timing_names names;
     int order;
 

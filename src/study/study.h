@@ -205,8 +205,6 @@ enum vbs_status study_trial_judge(struct study_work *w, const struct vbs_trial_r
 /* Gives an objective of a complete trial, larger is better; the latency is one over the latency. */
 double study_value(enum study_objective objective, const struct vbs_trial_record *trial);
 
-/* ---- work.c ---- */
-
 /* Gives back a trial with which this process could not go on, so that any process can at once, and
  * not only when this one has ended. */
 void study_give_back(struct study_work *w, int64_t id, const char *stage);

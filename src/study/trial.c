@@ -106,6 +106,15 @@ static enum vbs_status end_failed(struct study_work *w, const struct vbs_trial_r
     return end_without(w, trial, VBS_TRIAL_FAILED, reason, vbs_clock_s() - start_s);
 }
 
+void study_give_back(struct study_work *w, int64_t id, const char *stage)
+{
+    const struct vbs_trial_step step = {.stage = stage};
+
+    /* The context keeps the reason of the failure before. */
+    if (vbs_store_trial_step(NULL, w->store, id, &step) != VBS_OK)
+        return; /* the trial is no longer this process's, or the store is out of reach */
+}
+
 /* ---- times ---- */
 
 enum vbs_status study_trial_measure(struct study_work *w, const struct vbs_trial_record *trial)

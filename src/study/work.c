@@ -38,15 +38,6 @@ static enum vbs_status judge(struct study_work *w, const struct vbs_trial_record
     return study_trial_judge(w, trial, trial->number == 0 ? trial : &all->trials[0]);
 }
 
-void study_give_back(struct study_work *w, int64_t id, const char *stage)
-{
-    const struct vbs_trial_step step = {.stage = stage};
-
-    /* The context keeps the reason of the failure before. */
-    if (vbs_store_trial_step(NULL, w->store, id, &step) != VBS_OK)
-        return; /* the trial is no longer this process's, or the store is out of reach */
-}
-
 /* Does one piece of work of a stage, where some waits. */
 static enum vbs_status do_stage(struct study_work *w, const char *stage, stage_fn *work, bool *did)
 {
