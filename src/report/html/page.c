@@ -202,8 +202,9 @@ static enum vbs_status ask_all(struct vbs_ctx *ctx, struct vbs_page_profile *pro
 /* Compares without the planners for which the problem is too large. Where no budgets are given,
  * they go from the least to ten times as much. */
 static enum vbs_status compare_willing(struct vbs_ctx *ctx, struct vbs_page_profile *profile,
-                                       struct vbs_compare_options *options)
+                                       const struct vbs_compare_options *options)
 {
+    struct vbs_compare_options own = *options;
     struct vbs_page_willing willing = {.least_bytes = INT64_MAX / 16};
     struct vbs_byte_range range;
     enum vbs_status status = VBS_OK;
@@ -221,12 +222,12 @@ static enum vbs_status compare_willing(struct vbs_ctx *ctx, struct vbs_page_prof
     range = (struct vbs_byte_range){.from_bytes = willing.least_bytes + 4,
                                     .to_bytes = 10 * willing.least_bytes + 40,
                                     .factor = 1.25};
-    if (!options->budgets)
-        options->budgets = &range;
-    options->planners = willing.list;
-    options->n_planners = willing.n;
+    if (!own.budgets)
+        own.budgets = &range;
+    own.planners = willing.list;
+    own.n_planners = willing.n;
     if (status == VBS_OK)
-        status = vbs_compare_run(ctx, profile->problem, options, &profile->compare);
+        status = vbs_compare_run(ctx, profile->problem, &own, &profile->compare);
     free(willing.list);
     return status;
 }
