@@ -18,7 +18,7 @@ COMMIT ?= $(if $(wildcard .git),$(shell git describe --always --dirty --exclude=
 BUILD  ?= build
 PREFIX ?= /usr/local
 DESTDIR =
-ROOMS  ?= base data coded model profile backend eval train prune sensitivity tune store schedule place paper plan replay outside exec report study sweep simple cli
+ROOMS  ?= base data coded model profile backend eval train prune sensitivity tune store schedule place paper plan replay outside exec report teach study sweep simple cli
 OPT    ?= -O2 -g
 JOBS   ?= $(shell nproc)
 comma   = ,
@@ -78,6 +78,7 @@ GENERATED += $(BUILD)/generated/models.c
 GENERATED += $(BUILD)/generated/schema.c
 GENERATED += $(BUILD)/generated/plots.c
 GENERATED += $(BUILD)/generated/page.c
+GENERATED += $(BUILD)/generated/teaching.c
 GENERATED += $(BUILD)/generated/onnx.pb-c.c
 # The official definition of ONNX files.
 ONNX_PROTO ?= $(firstword $(wildcard /usr/include/onnx/onnx.proto /usr/local/include/onnx/onnx.proto) \
@@ -242,6 +243,10 @@ PAGE_FILES = $(addprefix src/report/html/report.,html css js) $(D3)
 $(BUILD)/generated/page.c: tools/embed.sh $(PAGE_FILES)
 	$(Q)mkdir -p $(@D)
 	$(Q)tools/embed.sh vbs_page_files $(PAGE_FILES) > $@
+
+$(BUILD)/generated/teaching.c: tools/embed.sh $(sort $(wildcard db/teaching/*.csv))
+	$(Q)mkdir -p $(@D)
+	$(Q)tools/embed.sh vbs_teaching $(sort $(wildcard db/teaching/*.csv)) > $@
 
 # The output of protoc-c is compiled without our warnings.
 $(BUILD)/generated/onnx.pb-c.c: $(ONNX_PROTO)

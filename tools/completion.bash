@@ -26,6 +26,7 @@ _vbslab_stored()
 _vbslab_profiles()
 {
     _vbslab_stored '\1\n\2\n\3'
+    vbslab profiles teaching 2> /dev/null | sed -n '2,/^$/s/ .*//p'
 }
 
 # Puts all candidates that begin with $word into COMPREPLY: words, then files whose name ends in one
@@ -95,7 +96,11 @@ _vbslab_value()
     train/--init) _vbslab_offer "fan he glorot keep" ;;
     eval/--split) _vbslab_offer "train validation test" ;;
     report/--output | report/-o) _vbslab_offer "" .html ;;
-    run/--schedule) _vbslab_offer "" .json ;;
+    run/--schedule | exercise/--check) _vbslab_offer "" .json ;;
+    exercise/--level) _vbslab_offer "1 2 3 4 5 6" ;;
+    exercise/--key) _vbslab_offer "" .md ;;
+    exercise/--output | exercise/-o) _vbslab_offer "" .json .md ;;
+    exercise/--profile) _vbslab_offer "" .csv ;;
     run/--input | run/--output) _vbslab_offer "" .npy ;;
     plan/--json | frontier/--csv | frontier/--json | */--db | */--plot | eval/--data | prune/--data | train/--data | sensitivity/--data | train/--checkpoint | sweep/--from | */--trace | */--gantt | \
         */--weights-file) _vbslab_offer "" any ;;
@@ -107,7 +112,7 @@ _vbslab_argument()
 {
     case $command/$part in
     models/) _vbslab_offer "show" ;;
-    profiles/) _vbslab_offer "show export import merge rm tag untag" ;;
+    profiles/) _vbslab_offer "show export import merge rm tag untag teaching" ;;
     profiles/import) _vbslab_offer "" .csv ;;
     profiles/export) if ((n_arguments > 1)); then _vbslab_offer "" any
         else _vbslab_offer "$(_vbslab_profiles)"; fi ;;

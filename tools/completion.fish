@@ -67,6 +67,7 @@ end
 
 function __vbslab_profiles
     __vbslab_stored '\1\n\2\n\3'
+    vbslab profiles teaching 2>/dev/null | sed -n '2,/^$/s/ .*//p' | string match -v ''
 end
 
 function __vbslab_options
@@ -116,6 +117,11 @@ complete -c vbslab -n '__vbslab_command_is train' -l optimiser -x -a 'sgd adam'
 complete -c vbslab -n '__vbslab_command_is train' -l init -x -a 'fan he glorot keep'
 complete -c vbslab -n '__vbslab_command_is train' -l checkpoint -r -F
 complete -c vbslab -n '__vbslab_command_is eval prune train sensitivity' -l data -x -a '(__fish_complete_directories)'
+complete -c vbslab -n '__vbslab_command_is exercise' -l check -r -k -a '(__fish_complete_suffix .json)'
+complete -c vbslab -n '__vbslab_command_is exercise' -l level -x -a '1 2 3 4 5 6'
+complete -c vbslab -n '__vbslab_command_is exercise' -l key -r -k -a '(__fish_complete_suffix .md)'
+complete -c vbslab -n '__vbslab_command_is exercise' -l output -s o -r -k -a '(__fish_complete_suffix .json; __fish_complete_suffix .md)'
+complete -c vbslab -n '__vbslab_command_is exercise' -l profile -r -k -a '(__fish_complete_suffix .csv)'
 complete -c vbslab -n '__vbslab_command_is eval' -l split -x -a 'train validation test'
 complete -c vbslab -n '__vbslab_command_is run' -l output -r -k -a '(__fish_complete_suffix .npy)'
 
@@ -128,7 +134,7 @@ complete -c vbslab -n '__vbslab_command_is run' -k -a '(__vbslab_profiles; __vbs
 complete -c vbslab -n '__vbslab_command_is plan frontier compare report' -k -a '(__vbslab_profiles; __fish_complete_suffix .csv)'
 complete -c vbslab -n '__vbslab_command_is replay; and __vbslab_part_is ""' -k -a '(__vbslab_profiles; __fish_complete_suffix .csv)'
 complete -c vbslab -n '__vbslab_command_is replay; and not __vbslab_part_is ""' -k -a '(__fish_complete_suffix .json)'
-complete -c vbslab -n '__vbslab_command_is profiles; and __vbslab_part_is ""' -a 'show export import merge rm tag untag'
+complete -c vbslab -n '__vbslab_command_is profiles; and __vbslab_part_is ""' -a 'show export import merge rm tag untag teaching'
 complete -c vbslab -n '__vbslab_command_is profiles; and __vbslab_part_is import' -k -a '(__fish_complete_suffix .csv)'
 complete -c vbslab -n '__vbslab_command_is profiles; and __vbslab_part_is merge' -k -a '(__fish_complete_suffix .sqlite)'
 for part in show export

@@ -27,6 +27,7 @@ _vbslab_stored()
 _vbslab_profiles()
 {
     _vbslab_stored '\1\n\2\n\3'
+    vbslab profiles teaching 2> /dev/null | sed -n '2,/^$/s/ .*//p'
 }
 
 # What option $1 of $command takes; false where it takes nothing from a list.
@@ -60,7 +61,11 @@ _vbslab_value()
     (train/--init) candidates=(fan he glorot keep) ;;
     (eval/--split) candidates=(train validation test) ;;
     (report/--output|report/-o) files='*.html' ;;
-    (run/--schedule) files='*.json' ;;
+    (run/--schedule|exercise/--check) files='*.json' ;;
+    (exercise/--level) candidates=(1 2 3 4 5 6) ;;
+    (exercise/--key) files='*.md' ;;
+    (exercise/--output|exercise/-o) files='*.(json|md)' ;;
+    (exercise/--profile) files='*.csv' ;;
     (run/--input|run/--output) files='*.npy' ;;
     (plan/--json|frontier/--csv|frontier/--json|*/--db|*/--plot|eval/--data|prune/--data|train/--data|sensitivity/--data|train/--checkpoint|sweep/--from|*/--trace|*/--gantt|*/--weights-file)
         files='*' ;;
@@ -72,7 +77,7 @@ _vbslab_argument()
 {
     case $command/$part in
     (models/) candidates=(show) ;;
-    (profiles/) candidates=(show export import merge rm tag untag) ;;
+    (profiles/) candidates=(show export import merge rm tag untag teaching) ;;
     (profiles/import) files='*.csv' ;;
     (profiles/merge) files='*.sqlite' ;;
     (profiles/rm|profiles/tag) candidates=(${(f)"$(_vbslab_stored '\1\n\3')"}) ;;

@@ -29,6 +29,7 @@
 #include "vbslab/store.h"
 #include "vbslab/study.h"
 #include "vbslab/sweep.h"
+#include "vbslab/teach.h"
 #include "vbslab/timings.h"
 #include "vbslab/train.h"
 #include "vbslab/training.h"

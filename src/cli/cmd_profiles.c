@@ -611,6 +611,49 @@ static enum vbs_status untag(struct cli *cli, const char *tag)
     return status;
 }
 
+/* ---- profiles teaching ---- */
+
+static enum vbs_status list_teaching_json(struct cli *cli)
+{
+    const struct vbs_teaching_profile *entry;
+    bool failed = false;
+    json_t *root = json_object(), *profiles = json_array();
+
+    for (int i = 0; (entry = vbs_teaching_profile_at(i)) != NULL; i++) {
+        json_t *object = json_object();
+
+        cli_json_put(object, "name", json_string(entry->name), &failed);
+        cli_json_put(object, "about", json_string(entry->about), &failed);
+        cli_json_put(object, "request", json_integer(entry->request), &failed);
+        cli_json_put(object, "memory_bytes", json_integer(entry->memory_bytes), &failed);
+        cli_json_put(object, "weights", json_string(vbs_weights_word(entry->weights)), &failed);
+        cli_json_append(profiles, object, &failed);
+    }
+    cli_json_put(root, "profiles", profiles, &failed);
+    return cli_json_print(cli, root, failed);
+}
+
+static enum vbs_status list_teaching(struct cli *cli, bool json)
+{
+    static const struct cli_column COLUMNS[] = {{"name", false}, {"try", false}, {"shows", false}};
+    struct cli_table table = {.columns = COLUMNS, .n_columns = sizeof COLUMNS / sizeof COLUMNS[0]};
+    const struct vbs_teaching_profile *entry;
+    enum vbs_status status;
+
+    if (json)
+        return list_teaching_json(cli);
+    for (int i = 0; (entry = vbs_teaching_profile_at(i)) != NULL; i++) {
+        cli_table_add(&table, "%s", entry->name);
+        cli_table_add(&table, "%s", entry->options);
+        cli_table_add(&table, "%s", entry->about);
+    }
+    status = cli_table_print(cli, &table);
+    if (status == VBS_OK)
+        printf("\nfor example: vbslab compare %s %s\n", vbs_teaching_profile_at(0)->name,
+               vbs_teaching_profile_at(0)->options);
+    return status;
+}
+
 /* ---- the command ---- */
 
 /* The words after "profiles", and how many arguments each takes; N_ANY: one or more. */
@@ -626,9 +669,10 @@ static const struct {
     {"rm", N_ANY, "'rm' takes the ids or tags of the profiles to delete"},
     {"tag", 2, "'tag' takes the id of a profile, or a tag that it has, and the tag to give to it"},
     {"untag", 1, "'untag' takes the tag to take away"},
+    {"teaching", 0, "'teaching' takes no arguments"},
 };
 
-enum profiles_action { SHOW, EXPORT, IMPORT, MERGE, REMOVE, TAG, UNTAG, N_ACTIONS };
+enum profiles_action { SHOW, EXPORT, IMPORT, MERGE, REMOVE, TAG, UNTAG, TEACHING, N_ACTIONS };
 
 static int unknown_action(struct cli *cli, const char *word)
 {
@@ -641,7 +685,7 @@ static int unknown_action(struct cli *cli, const char *word)
         return cli_usage(cli, "no '%s' of profiles; did you mean '%s'?", word, nearest);
     return cli_usage(cli,
                      "no '%s' of profiles; there are 'show', 'export', 'import', 'merge', 'rm', "
-                     "'tag' and 'untag'",
+                     "'tag', 'untag' and 'teaching'",
                      word);
 }
 
@@ -668,6 +712,9 @@ static int run_action(struct cli *cli, enum profiles_action action, bool json, i
         break;
     case TAG:
         status = tag_profile(cli, arguments[0], arguments[1]);
+        break;
+    case TEACHING:
+        status = list_teaching(cli, json);
         break;
     default:
         status = untag(cli, arguments[0]);
@@ -696,9 +743,10 @@ static int run_profiles(struct cli *cli, const char *const *values, int n_argume
             continue;
         if (ACTIONS[i].n_arguments == N_ANY ? n == 0 : n != ACTIONS[i].n_arguments)
             return cli_usage(cli, "%s", ACTIONS[i].usage);
-        if (json && i != SHOW && i != MERGE)
+        if (json && i != SHOW && i != MERGE && i != TEACHING)
             return cli_usage(cli,
-                             "--json goes with 'profiles', 'profiles show' and 'profiles merge'");
+                             "--json goes with 'profiles', 'profiles show', 'profiles merge' and "
+                             "'profiles teaching'");
         if (filter.model || filter.backend || filter.device)
             return cli_usage(cli, "--model, --backend and --device go with the list of profiles");
         return run_action(cli, (enum profiles_action)i, json, n, arguments + 1);
@@ -716,10 +764,11 @@ static const struct cli_option OPTIONS[] = {
 
 const struct cli_command cli_profiles = {
     .name = "profiles",
-    .summary = "the store's profiles: list, show, export, import, merge, delete and tag",
+    .summary = "the store's profiles: list, show, export, import, merge, delete and tag; and "
+               "profiles to teach with",
     .usage = "[--model NAME] [--backend NAME] [--device TEXT] [--json] | show PROFILE [--json] | "
              "export PROFILE FILE.csv | import FILE.csv | merge STORE... [--json] | rm ID... | "
-             "tag ID TAG | untag TAG",
+             "tag ID TAG | untag TAG | teaching [--json]",
     .options = OPTIONS,
     .arguments =
         (const struct cli_argument[]){

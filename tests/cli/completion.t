@@ -17,6 +17,7 @@ export PATH VBSLAB_DB
 "$VBSLAB" --quiet measure --backend analytic --batches 1 alexnet vgg-s >/dev/null
 "$VBSLAB" profiles tag 2 slow
 "$VBSLAB" profiles tag 2 odd
+teaching="vbs-example greedy-trap barrier crossing two-clocks"
 
 # wants NAME WANTED-WORDS...: checks that the last shell printed these words, in any order.
 wants()
@@ -47,7 +48,8 @@ if command -v zsh >/dev/null; then
     in_zsh vbslab compare 1 --planners dp-vbs,a
     wants "zsh: all is no item of a list" ""
     in_zsh vbslab plan ''
-    wants "zsh: what is measured and tags, where a profile is expected" 1 2 alexnet odd slow vgg-s '*.csv'
+    # shellcheck disable=SC2086 # words
+    wants "zsh: what is measured and tags, where a profile is expected" 1 2 alexnet odd slow vgg-s $teaching '*.csv'
     in_zsh vbslab profiles rm ''
     wants "zsh: ids and tags, where no name will do" 1 2 odd slow
     in_zsh vbslab profiles untag ''
@@ -55,7 +57,8 @@ if command -v zsh >/dev/null; then
     in_zsh vbslab profiles --model ''
     wants "zsh: measured models to filter by" alexnet vgg-s
     in_zsh vbslab --db=none.sqlite plan ''
-    wants "zsh: none of a store that is not there" '*.csv'
+    # shellcheck disable=SC2086 # words
+    wants "zsh: none of a store that is not there" $teaching '*.csv'
     in_zsh vbslab replay 1 ''
     wants "zsh: a schedule" '*.json'
     in_zsh vbslab measure goo

@@ -68,6 +68,7 @@ if command -v bash >/dev/null && [ "${VBSLAB##*/}" = vbslab ]; then
     "$VBSLAB" --db completion/store.sqlite --quiet measure --backend analytic --batches 1 alexnet >/dev/null
     VBSLAB_DB=store.sqlite
     export VBSLAB_DB
+    teaching="vbs-example greedy-trap barrier crossing two-clocks"
     completes "a command" profiles pro
     completes "a command to be helped with" planners help plann
     completes "a backend" onednn measure alexnet --backend on
@@ -89,17 +90,17 @@ if command -v bash >/dev/null && [ "${VBSLAB##*/}" = vbslab ]; then
     completes "where weights live" "excluded included" plan alexnet --weights ''
     completes "a file for a picture" one.svg replay alexnet plan.json --gantt one.s
     completes "a file for plan --json" one.json plan alexnet --json one.j
-    completes "what is measured, where a profile is expected" "1 alexnet folder one.csv" plan ''
+    completes "what is measured, where a profile is expected" "1 alexnet $teaching folder one.csv" plan ''
     completes "no network that is not measured" "" compare --json goo
-    completes "profiles of the store that is named" "1 alexnet folder one.csv" --db store.sqlite frontier ''
-    completes "none of a store that is not there" "folder one.csv" --db none.sqlite plan ''
-    completes "none of a store that is not there, after =" "folder one.csv" --db = none.sqlite plan ''
+    completes "profiles of the store that is named" "1 alexnet $teaching folder one.csv" --db store.sqlite frontier ''
+    completes "none of a store that is not there" "$teaching folder one.csv" --db none.sqlite plan ''
+    completes "none of a store that is not there, after =" "$teaching folder one.csv" --db = none.sqlite plan ''
     completes "a measured model to filter by" alexnet profiles --model ''
     completes "a network to be run, measured or not" "alexnet" run alex
     completes "a schedule" "folder one.json" replay 1 ''
     completes "no file after models --csv" "show" models --csv ''
     completes "a file to import" "folder one.csv" profiles import ''
-    completes "a profile to export" "1 alexnet" profiles export ''
+    completes "a profile to export" "1 alexnet $teaching" profiles export ''
     completes "a file to export to" one.csv profiles export 1 one.c
     unset VBSLAB_DB
 else

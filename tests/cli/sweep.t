@@ -19,7 +19,7 @@ count()
 # --- tasks and results ---
 
 mkdir 'a folder'
-cp "$ROOT/experiments/vbs-example/example.csv" "a folder/it's \"one\".csv"
+cp "$ROOT/db/teaching/vbs-example.csv" "a folder/it's \"one\".csv"
 cat >s.toml <<'END_OF_FILE'
 [lists]
 profile = ['''a folder/it's "one".csv''']
@@ -148,7 +148,7 @@ memory = { from = 1, to = 6 }
 command = ["plan", "example.csv", "--planner", "dp-vbs+", "--memory", "{memory}MB", "--request", "40"]
 accept = [0, 3]
 END_OF_FILE
-cp "$ROOT/experiments/vbs-example/example.csv" example.csv
+cp "$ROOT/db/teaching/vbs-example.csv" example.csv
 name=$("$VBSLAB" sweep s.toml --list | sed -n '3s/.*--task 2-//p')
 mkdir -p s.results/claims "s.results/running/$name.1"
 echo half >"s.results/running/$name.1/output"

@@ -14,7 +14,7 @@ put() { # READER FILE...
     done
 }
 
-put 0 experiments/vbs-example/example.csv tests/data/golden/cli-profiles-example.csv
+put 0 db/teaching/vbs-example.csv tests/data/golden/cli-profiles-example.csv
 put 1 tests/data/golden/cli-plan-example.json
 put 2 models/*.net
 put '8\003\003\100\100' models/*.net

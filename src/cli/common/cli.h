@@ -72,8 +72,9 @@ struct cli_argument {
 
 /* Arguments of several commands, for an initializer. */
 #define CLI_ARGUMENT_PROFILE                                                                       \
-    "PROFILE", "an id or tag of 'vbslab profiles', a .csv file, - for standard input, or a "       \
-               "model's name: its newest profile, of this machine before others"
+    "PROFILE", "an id or tag of 'vbslab profiles', a .csv file, - for standard input, a "          \
+               "model's name: its newest profile, of this machine before others; or one of "       \
+               "'vbslab profiles teaching'"
 #define CLI_ARGUMENT_MODEL                                                                         \
     "MODEL", "a network of 'vbslab models', or a file that ends in .net, .onnx or .vbz"
 #define CLI_ARGUMENT_SIZE                                                                          \
@@ -144,7 +145,8 @@ enum vbs_status cli_open_store(struct cli *cli, bool write,
  * Loads the PROFILE of a command line: an id of the store, a .csv file ("-": standard input), a
  * tag, or the name of a model, also as its .net, .onnx or .vbz file. Of several profiles of a model
  * one measured on this machine is taken before those of other machines, and these before modelled
- * ones, the newest by its date; the choice is printed on standard error. *id is 0 for a file.
+ * ones, the newest by its date; the choice is printed on standard error. A name that the store does
+ * not have may be that of a built-in profile to teach with. *id is 0 for these and for a file.
  * VBS_STORE when the store has no such profile; the detail says what makes one.
  */
 enum vbs_status cli_load_profile(struct cli *cli, const char *word, struct vbs_profile **profile,

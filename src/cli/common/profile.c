@@ -86,9 +86,13 @@ static bool is_built_in(const char *name)
 static enum vbs_status suggest(struct cli *cli, const char *word, const struct vbs_store_list *list,
                                char *text, size_t size)
 {
-    const char **names = malloc((size_t)(vbs_model_count() + list->n_entries) * sizeof *names);
-    const char *nearest;
-    int n = 0;
+    const struct vbs_teaching_profile *teaching;
+    const char **names, *nearest;
+    int n = 0, n_teaching = 0;
+
+    while (vbs_teaching_profile_at(n_teaching))
+        n_teaching++;
+    names = malloc((size_t)(vbs_model_count() + n_teaching + list->n_entries) * sizeof *names);
 
     if (!names)
         return vbs_no_memory(&cli->ctx);
@@ -97,6 +101,8 @@ static enum vbs_status suggest(struct cli *cli, const char *word, const struct v
             names[n++] = list->entries[i].provenance.model;
     for (int i = 0; i < vbs_model_count(); i++)
         names[n++] = vbs_model_name(i);
+    for (int i = 0; (teaching = vbs_teaching_profile_at(i)) != NULL; i++)
+        names[n++] = teaching->name;
     nearest = vbs_nearest_name(word, names, n);
     text[0] = '\0';
     if (nearest && strlen(nearest) <= MAX_SUGGESTED)
@@ -240,8 +246,18 @@ static enum vbs_status choose(struct cli *cli, struct vbs_store *store,
     return vbs_store_choose(&cli->ctx, store, model->name, &preference, choice);
 }
 
+static bool is_for_teaching(const char *word)
+{
+    const struct vbs_teaching_profile *teaching;
+
+    for (int i = 0; (teaching = vbs_teaching_profile_at(i)) != NULL; i++)
+        if (strcmp(teaching->name, word) == 0)
+            return true;
+    return false;
+}
+
 /* Chooses the profile of model where only the model is named; a store that does not exist has
- * none. */
+ * none. VBS_NOT_FOUND: the store has none, but there is a built-in one. */
 static enum vbs_status find_by_name(struct cli *cli, struct vbs_store *store, const char *word,
                                     const struct named_model *model,
                                     struct vbs_store_choice *choice)
@@ -255,7 +271,7 @@ static enum vbs_status find_by_name(struct cli *cli, struct vbs_store *store, co
         status = vbs_store_find_tag(&cli->ctx, store, word, &choice->id);
         choice->n_complete = 0;
     }
-    if (status != VBS_NOT_FOUND)
+    if (status != VBS_NOT_FOUND || is_for_teaching(word))
         return status;
     status = store ? vbs_store_profiles(&cli->ctx, store, &list) : VBS_OK;
     if (status == VBS_OK)
@@ -300,7 +316,8 @@ static enum vbs_status load_by_id(struct cli *cli, struct vbs_store *store, int6
     return status;
 }
 
-/* Loads a profile from the store. word: its name, or a description of it where *id is not 0. */
+/* Loads a profile from the store, or a built-in one whose name the store does not have. word: its
+ * name, or a description of it where *id is not 0. */
 static enum vbs_status load_from_store(struct cli *cli, const char *word, int64_t *id,
                                        struct vbs_profile **profile)
 {
@@ -319,6 +336,8 @@ static enum vbs_status load_from_store(struct cli *cli, const char *word, int64_
     if (status == VBS_OK)
         status = load_by_id(cli, store, choice.id, profile);
     vbs_store_close(store);
+    if (status == VBS_NOT_FOUND)
+        return vbs_teaching_profile_load(&cli->ctx, word, profile);
     if (status != VBS_OK)
         return status;
     if (!by_id)

@@ -1,0 +1,400 @@
+/* Exercises: small planning problems from a seed, and the judge of their answers. */
+#include "base/fail.h"
+#include "base/text.h"
+#include "cli/common/common.h"
+#include "cli/print/print.h"
+
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST_ANSWER_BYTES ((size_t)1 << 20)
+
+/* The exercise that a command line names. */
+struct exercise_words {
+    int64_t level; /* 1 where it is not given */
+    int64_t seed;
+    bool names_seed, names_level;
+};
+
+static enum vbs_status read_words(struct cli *cli, const char *const *values,
+                                  struct exercise_words *words)
+{
+    *words = (struct exercise_words){.level = 1,
+                                     .names_seed = cli_value(cli, values, "seed") != NULL,
+                                     .names_level = cli_value(cli, values, "level") != NULL};
+    VBS_TRY(cli_read_whole(cli, values, "level", 1, VBS_EXERCISE_LEVELS, &words->level));
+    return cli_read_whole(cli, values, "seed", 0, VBS_MAX_EXERCISE_SEED, &words->seed);
+}
+
+/* ---- the problem as JSON ---- */
+
+static json_t *rows_json(const struct vbs_profile *profile, int k, bool *failed)
+{
+    json_t *rows = json_array();
+
+    for (int b = 0; b < profile->n_batches; b++) {
+        int n_rows;
+        const struct vbs_profile_row *row = vbs_profile_rows(profile, k, b, &n_rows);
+
+        for (int i = 0; i < n_rows; i++)
+            cli_json_append(rows,
+                            json_pack("{s:i, s:s, s:f, s:I}", "batch", profile->batches[b],
+                                      "algorithm", profile->algorithms[row[i].algorithm], "time_us",
+                                      row[i].time_us, "ws_bytes", (json_int_t)row[i].ws_bytes),
+                            failed);
+    }
+    return rows;
+}
+
+static json_t *layer_json(const struct vbs_profile *profile, int k, bool *failed)
+{
+    const struct vbs_profile_layer *layer = &profile->layers[k];
+    json_t *object = json_object(), *inputs = json_array();
+
+    for (int i = 0; i < layer->n_inputs; i++)
+        cli_json_append(inputs, json_integer(layer->inputs[i]), failed);
+    cli_json_put(object, "layer", json_integer(k), failed);
+    cli_json_put(object, "name", json_string(layer->name), failed);
+    cli_json_put(object, "inputs", inputs, failed);
+    cli_json_put(object, "in_bytes", json_integer(layer->in_bytes), failed);
+    cli_json_put(object, "out_bytes", json_integer(layer->out_bytes), failed);
+    cli_json_put(object, "weight_bytes", json_integer(layer->weight_bytes), failed);
+    cli_json_put(object, "rows", rows_json(profile, k, failed), failed);
+    return object;
+}
+
+static json_t *problem_json(const struct vbs_exercise *exercise, bool *failed)
+{
+    const struct vbs_profile *profile = exercise->profile;
+    json_t *object = json_object(), *layers = json_array(), *batches = json_array();
+
+    for (int b = 0; b < profile->n_batches; b++)
+        cli_json_append(batches, json_integer(profile->batches[b]), failed);
+    for (int k = 1; k <= profile->n_layers; k++)
+        cli_json_append(layers, layer_json(profile, k, failed), failed);
+    cli_json_put(object, "format", json_string("vbslab-exercise-1"), failed);
+    cli_json_put(object, "level", json_integer(exercise->level), failed);
+    cli_json_put(object, "seed", json_integer(exercise->seed), failed);
+    cli_json_put(object, "about", json_string(vbs_exercise_level_text(exercise->level)), failed);
+    cli_json_put(object, "request", json_integer(exercise->request), failed);
+    cli_json_put(object, "memory_bytes", json_integer(exercise->memory_bytes), failed);
+    cli_json_put(object, "io", json_string(vbs_io_word(exercise->io)), failed);
+    cli_json_put(object, "weights", json_string(vbs_weights_word(exercise->weights)), failed);
+    if (exercise->weights == VBS_WEIGHTS_INCLUDED)
+        cli_json_put(object, "copy",
+                     json_pack("{s:s, s:f, s:f}", "source", exercise->copy.source, "latency_us",
+                               exercise->copy.latency_us, "bytes_per_us",
+                               exercise->copy.bytes_per_us),
+                     failed);
+    cli_json_put(object, "batches", batches, failed);
+    cli_json_put(object, "layers", layers, failed);
+    return object;
+}
+
+/* ---- exercise --seed ---- */
+
+static enum vbs_status print_problem(struct cli *cli, const struct vbs_exercise *exercise,
+                                     bool json)
+{
+    bool failed = false;
+    char *text;
+
+    if (json) {
+        json_t *object = problem_json(exercise, &failed);
+
+        return cli_json_print(cli, object, failed);
+    }
+    VBS_TRY(vbs_exercise_text(&cli->ctx, exercise, &text));
+    fputs(text, stdout);
+    free(text);
+    return VBS_OK;
+}
+
+static enum vbs_status write_start(struct cli *cli, const struct vbs_exercise *exercise,
+                                   const char *path)
+{
+    struct vbs_schedule *schedule;
+    enum vbs_status status = vbs_exercise_start(&cli->ctx, exercise, &schedule);
+
+    if (status != VBS_OK)
+        return status;
+    status = vbs_schedule_write_json(&cli->ctx, schedule, path);
+    vbs_schedule_free(schedule);
+    return status;
+}
+
+static enum vbs_status set(struct cli *cli, const char *const *values,
+                           const struct exercise_words *words)
+{
+    const char *output = cli_value(cli, values, "output");
+    const char *profile = cli_value(cli, values, "profile");
+    struct vbs_exercise *exercise = NULL;
+    enum vbs_status status = vbs_exercise_new(&cli->ctx, (int)words->level, words->seed, &exercise);
+
+    if (status == VBS_OK && output)
+        status = write_start(cli, exercise, output);
+    if (status == VBS_OK && profile)
+        status = vbs_profile_write_csv(&cli->ctx, exercise->profile, profile);
+    if (status == VBS_OK)
+        status = print_problem(cli, exercise, cli_value(cli, values, "json") != NULL);
+    vbs_exercise_free(exercise);
+    return status;
+}
+
+/* ---- exercise --check ---- */
+
+/* Gives how far the time of an answer that fits is above the optimum. */
+static double gap_percent(const struct vbs_exercise *exercise,
+                          const struct vbs_exercise_verdict *verdict)
+{
+    return 100 * (verdict->time_us - exercise->optimum_us) / exercise->optimum_us;
+}
+
+static json_t *verdict_json(const struct vbs_exercise *exercise,
+                            const struct vbs_exercise_verdict *verdict, bool *failed)
+{
+    json_t *object = json_object();
+
+    cli_json_put(object, "format", json_string("vbslab-exercise-verdict-1"), failed);
+    cli_json_put(object, "level", json_integer(exercise->level), failed);
+    cli_json_put(object, "seed", json_integer(exercise->seed), failed);
+    cli_json_put(object, "valid", json_boolean(verdict->is_schedule), failed);
+    cli_json_put(object, "fits", json_boolean(verdict->fits), failed);
+    cli_json_put(object, "optimal",
+                 json_boolean(verdict->fits && verdict->time_us <= exercise->optimum_us), failed);
+    cli_json_put(object, "step", verdict->step ? json_integer(verdict->step) : json_null(), failed);
+    cli_json_put(object, "reason", verdict->reason[0] ? json_string(verdict->reason) : json_null(),
+                 failed);
+    cli_json_put(object, "time_us",
+                 verdict->is_schedule ? json_real(verdict->time_us) : json_null(), failed);
+    cli_json_put(object, "peak_bytes",
+                 verdict->is_schedule ? json_integer(verdict->peak_bytes) : json_null(), failed);
+    cli_json_put(object, "memory_bytes", json_integer(exercise->memory_bytes), failed);
+    cli_json_put(object, "optimum_us", json_real(exercise->optimum_us), failed);
+    cli_json_put(object, "gap_percent",
+                 verdict->fits ? json_real(gap_percent(exercise, verdict)) : json_null(), failed);
+    cli_json_put(object, "hint", json_string(verdict->hint), failed);
+    return object;
+}
+
+static void print_verdict(struct cli *cli, const struct vbs_exercise *exercise,
+                          const struct vbs_exercise_verdict *verdict)
+{
+    cli_flow_begin(cli);
+    printf("exercise of level %d, seed %lld: %lld samples in %lld units\n", exercise->level,
+           (long long)exercise->seed, (long long)exercise->request,
+           (long long)exercise->memory_bytes);
+    printf("  valid    %s\n", verdict->is_schedule ? "yes" : "no");
+    if (verdict->is_schedule) {
+        printf("  fits     %s, the largest step takes %lld of %lld units\n",
+               verdict->fits ? "yes" : "no", (long long)verdict->peak_bytes,
+               (long long)exercise->memory_bytes);
+        printf("  time     %g ms\n", verdict->time_us / 1000);
+    }
+    printf("  optimum  %g ms", exercise->optimum_us / 1000);
+    if (verdict->fits && verdict->time_us > exercise->optimum_us)
+        printf(": the answer takes %.1f%% longer", gap_percent(exercise, verdict));
+    else if (verdict->fits)
+        printf(": reached");
+    printf("\n  hint     %s\n", verdict->hint);
+    cli_flow_end(cli);
+}
+
+static enum vbs_status report(struct cli *cli, const struct vbs_exercise *exercise,
+                              const struct vbs_exercise_verdict *verdict, bool json)
+{
+    bool failed = false;
+
+    if (json) {
+        json_t *object = verdict_json(exercise, verdict, &failed);
+
+        VBS_TRY(cli_json_print(cli, object, failed));
+    } else {
+        print_verdict(cli, exercise, verdict);
+    }
+    if (verdict->fits)
+        return VBS_OK;
+    return vbs_fail(&cli->ctx, verdict->is_schedule ? VBS_OVER_BUDGET : VBS_INVALID, "%s",
+                    verdict->reason);
+}
+
+/* Makes the exercise that the command line names, or else the one that the answer does. */
+static enum vbs_status find_exercise(struct cli *cli, const struct exercise_words *words,
+                                     const struct vbs_schedule *answer,
+                                     struct vbs_exercise **exercise)
+{
+    int level;
+    int64_t seed;
+
+    VBS_TRY(vbs_exercise_of(&cli->ctx, answer, &level, &seed));
+    return vbs_exercise_new(&cli->ctx, words->names_level ? (int)words->level : level,
+                            words->names_seed ? words->seed : seed, exercise);
+}
+
+static enum vbs_status read_answer(struct cli *cli, const char *path, struct vbs_schedule **answer)
+{
+    const char *source = strcmp(path, "-") == 0 ? "standard input" : path;
+    char *text;
+    size_t length;
+    enum vbs_status status;
+
+    VBS_TRY(vbs_read_file(&cli->ctx, path, MOST_ANSWER_BYTES, &text, &length));
+    status = vbs_schedule_parse_json(&cli->ctx, source, text, length, answer);
+    free(text);
+    return status;
+}
+
+static enum vbs_status check(struct cli *cli, const char *const *values,
+                             const struct exercise_words *words)
+{
+    const char *path = cli_value(cli, values, "check");
+    struct vbs_schedule *answer = NULL;
+    struct vbs_exercise *exercise = NULL;
+    struct vbs_exercise_verdict verdict;
+    enum vbs_status status = read_answer(cli, path, &answer);
+
+    if (status != VBS_OK)
+        return status;
+    status = find_exercise(cli, words, answer, &exercise);
+    if (status == VBS_OK)
+        status = vbs_exercise_judge(&cli->ctx, exercise, answer, &verdict);
+    if (status == VBS_OK)
+        status = report(cli, exercise, &verdict, cli_value(cli, values, "json") != NULL);
+    else if (status == VBS_INVALID)
+        status =
+            vbs_fail_within(&cli->ctx, status, strcmp(path, "-") == 0 ? "standard input" : path);
+    vbs_exercise_free(exercise);
+    vbs_schedule_free(answer);
+    return status;
+}
+
+/* ---- exercise --sheet ---- */
+
+/* Writes "sheet-key.md" for "sheet.md" into text. */
+static void name_key(const char *output, struct vbs_text *text)
+{
+    const char *ending = strrchr(output, '.');
+    size_t length = ending && !strchr(ending, '/') && ending > output && ending[-1] != '/'
+                        ? (size_t)(ending - output)
+                        : strlen(output);
+
+    vbs_text_add_bytes(text, output, length);
+    vbs_text_addf(text, "-key%s", output + length);
+}
+
+/* Writes the key first: a sheet is never there without its key. */
+static enum vbs_status write_sheet(struct cli *cli, const struct exercise_words *words, int64_t n,
+                                   const char *output, const char *key)
+{
+    struct vbs_exercise_sheet sheet = {0};
+    enum vbs_status status =
+        vbs_exercise_sheet_make(&cli->ctx, (int)words->level, words->seed, (int)n, &sheet);
+
+    if (status == VBS_OK)
+        status = vbs_write_file(&cli->ctx, key, sheet.key, strlen(sheet.key));
+    if (status == VBS_OK)
+        status = vbs_write_file(&cli->ctx, output, sheet.text, strlen(sheet.text));
+    if (status == VBS_OK)
+        cli_note(cli, "%lld variants in '%.200s', their key in '%.200s'", (long long)n, output,
+                 key);
+    vbs_exercise_sheet_clear(&sheet);
+    return status;
+}
+
+static enum vbs_status make_sheet(struct cli *cli, const char *const *values,
+                                  const struct exercise_words *words)
+{
+    const char *output = cli_value(cli, values, "output"), *key = cli_value(cli, values, "key");
+    struct vbs_text name = {0};
+    int64_t n = 0;
+    enum vbs_status status;
+
+    VBS_TRY(cli_read_whole(cli, values, "sheet", 1, VBS_MAX_SHEET, &n));
+    if (!key)
+        name_key(output, &name);
+    status = name.failed ? vbs_no_memory(&cli->ctx)
+                         : write_sheet(cli, words, n, output, key ? key : name.data);
+    vbs_text_clear(&name);
+    return status;
+}
+
+/* ---- the command ---- */
+
+/* Checks which options go together; the exit code of wrong usage, or 0. */
+static int check_usage(struct cli *cli, const char *const *values, int n_arguments,
+                       const char *const *arguments)
+{
+    bool checks = cli_value(cli, values, "check"), sheet = cli_value(cli, values, "sheet");
+    const char *output = cli_value(cli, values, "output");
+
+    if (n_arguments > 0)
+        return cli_usage(cli, "'%s': the command takes no arguments", arguments[0]);
+    if (checks && (sheet || output || cli_value(cli, values, "profile")))
+        return cli_usage(cli,
+                         "--check judges an answer and writes nothing: no --sheet, --output or "
+                         "--profile");
+    if (!checks && !cli_value(cli, values, "seed"))
+        return cli_usage(cli, "needs --seed, or an answer to --check");
+    if (cli_value(cli, values, "key") && !sheet)
+        return cli_usage(cli, "--key goes with --sheet");
+    if (sheet && (cli_value(cli, values, "json") || cli_value(cli, values, "profile")))
+        return cli_usage(cli, "a sheet is Markdown: no --json or --profile");
+    if (sheet && !output)
+        return cli_usage(cli, "a sheet needs -o FILE.md");
+    if (sheet && strcmp(output, "-") == 0 && !cli_value(cli, values, "key"))
+        return cli_usage(cli, "a sheet on standard output needs --key FILE.md");
+    if (!sheet && output && strcmp(output, "-") == 0)
+        return cli_usage(cli, "the answer needs a file: standard output has the problem");
+    return 0;
+}
+
+static int run_exercise(struct cli *cli, const char *const *values, int n_arguments,
+                        const char *const *arguments)
+{
+    struct exercise_words words;
+    int code = check_usage(cli, values, n_arguments, arguments);
+    enum vbs_status status;
+
+    if (code != 0)
+        return code;
+    status = read_words(cli, values, &words);
+    if (status == VBS_OK && cli_value(cli, values, "check"))
+        status = check(cli, values, &words);
+    else if (status == VBS_OK && cli_value(cli, values, "sheet"))
+        status = make_sheet(cli, values, &words);
+    else if (status == VBS_OK)
+        status = set(cli, values, &words);
+    return cli_end(cli, status);
+}
+
+static const struct cli_option OPTIONS[] = {
+    {"seed", "S", "the number of the exercise: the same problem on every machine"},
+    {"level", "L",
+     "1 to 3: chains; 4: branches; 5: branches, inputs and outputs inside the memory; 6: weights "
+     "inside the memory (default 1)"},
+    {"output", "FILE", "write an answer to start from: valid, but slow; of a sheet: the sheet"},
+    {"check", "ANSWER.json", "judge an answer; - is standard input"},
+    {"json", NULL, "print the problem, or the verdict, as JSON"},
+    {"profile", "FILE.csv",
+     "write the problem's profile too, for other commands; - is standard "
+     "output"},
+    {"sheet", "N", "write N variants of the level, with the seeds 1000 S + 1, 1000 S + 2, ..."},
+    {"key", "FILE.md",
+     "the sheet's key: optimal times and schedules (default: sheet-key.md for "
+     "sheet.md)"},
+    {0},
+};
+
+const struct cli_command cli_exercise = {
+    .name = "exercise",
+    .summary = "a small problem to plan by hand, and a judge of the answer",
+    .usage = "--seed S [--level L] [-o ANSWER.json] | --check ANSWER.json | --seed S --sheet N -o "
+             "FILE.md",
+    .options = OPTIONS,
+    .letters = (const struct cli_letter[]){{'o', "output"}, {0}},
+    .example = "vbslab exercise --seed 7 --level 2 -o answer.json\n"
+               "vbslab exercise --check answer.json\n"
+               "vbslab exercise --seed 1 --level 2 --sheet 30 -o sheet.md",
+    .run = run_exercise,
+};

@@ -1,0 +1,198 @@
+#!/bin/sh
+# Exercises, their judge and their sheets; profiles to teach with. VBSLAB: the program.
+. "$(dirname "$0")/lib.sh"
+
+# --- profiles to teach with ---
+
+COMMAND=
+
+# takes NAME PLANNER TIME ARGUMENTS...: checks the time of a plan of a profile to teach with.
+takes()
+{
+    profile=$1 planner=$2 want=$3
+    shift 3
+    run plan "$profile" --planner "$planner" "$@" --json -
+    [ $code -eq 0 ] && [ ! -s err ] && grep -q "\"predicted\": { \"time_us\": $want," out
+    report $? "$profile: $planner takes $want"
+}
+
+run profiles teaching
+[ $code -eq 0 ] && [ "$(sed -n '2,/^$/p' out | sed '/^$/d' | wc -l)" -eq "$(ls "$ROOT"/db/teaching/*.csv | wc -l)" ]
+report $? "all profiles of db/teaching are listed"
+sed -n '2,/^$/s/  .*//p' out >names
+"$VBSLAB" profiles teaching --json >out 2>err
+[ "$(grep -c '"about"' out)" -eq "$(wc -l <names)" ]
+report $? "and as JSON"
+while read -r name; do
+    run profiles export "$name" -
+    [ $code -eq 0 ] && cmp -s out "$ROOT/db/teaching/$name.csv" || grep -v '^#' out | cut -d, -f1-12 >got
+    grep -v '^#' "$ROOT/db/teaching/$name.csv" >want
+    cmp -s want got && grep -q "^# model: \"*$name" out
+    report $? "$name is the file, with its name"
+done <names
+[ ! -e db ] && [ ! -e data ]
+report $? "they leave no store"
+
+takes vbs-example fbs 24 --request 2 --memory 7
+takes vbs-example dp-vbs 20 --request 2 --memory 7
+takes greedy-trap greedy-vbs 72 --request 4 --memory 36
+takes greedy-trap fbs-best 60 --request 4 --memory 36
+takes greedy-trap optimal 48 --request 4 --memory 36
+takes barrier dp-vbs 16 --request 2 --memory 8
+takes barrier dp-vbs+ 13 --request 2 --memory 8
+takes crossing fbs 30 --request 6 --memory 16
+takes crossing dp-vbs+ 28 --request 6 --memory 16
+takes crossing optimal 26 --request 6 --memory 16
+takes two-clocks dp-vbs+ 57 --request 3 --memory 18 --weights included
+takes two-clocks vdnn 51 --request 3 --memory 18
+takes two-clocks joint 38 --request 3 --memory 18
+
+"$VBSLAB" profiles export barrier other.csv
+sed 's/model: .*/model: crossing/' other.csv >crossing.csv
+mkdir db && "$VBSLAB" --quiet profiles import crossing.csv >/dev/null
+run profiles show crossing
+grep -q '^    3  L3' out
+report $? "a profile of the store goes before a built-in one of its name"
+run profiles show barrier
+[ $code -eq 0 ] && grep -q '^model    barrier' out
+report $? "a store without it leaves the built-in one"
+rm -r db
+refuses "a name that is nearly one" 1 "did you mean 'greedy-trap'?" plan greedy-tarp --memory 36
+refuses "arguments of the list" 2 "'teaching' takes no arguments" profiles teaching barrier
+
+# --- problems ---
+
+COMMAND=exercise
+
+run --seed 7 --level 2 -o answer.json
+[ $code -eq 0 ] && [ ! -s err ] && grep -q '^# Exercise: level 2, seed 7$' out &&
+    grep -q 'Memory: \*\*23 units\*\*' out && ! grep -qi 'optim' out
+report $? "a problem, without its solution"
+[ "$(awk 'length > 125' out | wc -l)" -eq 0 ]
+report $? "in lines that fit a page"
+mv out first
+run --level=2 --seed=7
+cmp -s out first
+report $? "the same problem again"
+run --seed 7
+grep -q '^# Exercise: level 1, seed 7$' out
+report $? "level 1 where none is named"
+for level in 1 2 3 4 5 6; do
+    run --seed 5 --level $level --json
+    [ $code -eq 0 ] && grep -q '"format": "vbslab-exercise-1"' out && grep -q "\"level\": $level," out &&
+        ! grep -q optim out
+    report $? "level $level as JSON, without its solution"
+done
+
+# --- the judge ---
+
+# judges NAME CODE TEXT ERROR ANSWER...: checks the exit code, a part of the verdict, and of the line
+# of error ("": there is none).
+judges()
+{
+    name=$1 want=$2 text=$3 error=$4
+    shift 4
+    run --check "$@"
+    [ $code -eq "$want" ] && grep -qF -- "$text" out &&
+        if [ -n "$error" ]; then [ "$(wc -l <err)" -eq 1 ] && grep -qF -- "$error" err; else [ ! -s err ]; fi
+    report $? "$name"
+}
+
+# answer STEPS...: writes answer.json of level 2, seed 7, with the steps LAYERxBATCH.
+answer()
+{
+    sed '/"steps"/q' start.json >answer.json
+    separator=
+    for step; do
+        printf '%s{ "layer": %s, "batch": %s, "algorithm": "a" }' "$separator" "${step%x*}" "${step#*x}"
+        separator=', '
+    done >>answer.json
+    echo ' ] }' >>answer.json
+}
+
+mv answer.json start.json
+judges "the answer to start from is valid and slow" 0 'the answer takes 75.0% longer' '' start.json
+grep -q 'hint     step 1 is the first that loses time' out
+report $? "and gets a hint"
+answer 1x3 1x3 2x3 2x3 3x3 3x3 4x3 4x3
+judges "too many at once" 3 'fits     no' 'needs 30 units: 12 of samples before the step, 9 of its output' answer.json
+answer 1x1 2x2
+judges "a step before its input" 1 'valid    no' \
+    "step 2 of 2, layer 2 'L2' at batch 2: reads up to sample 2 of layer 1 'L1'" answer.json
+grep -qF 'hint     only 1 sample is ready for layer 2' out
+report $? "with a hint"
+answer 1x1 2x1
+judges "an end that is not reached" 1 'hint     layer 1 still has 5 samples to do' \
+    "after the last step layer 1 'L1' has finished 1 of 6 samples" answer.json
+answer 1x5
+judges "a batch that is not in the table" 1 'have to be of the problem' 'the profile has no batch 5' answer.json
+answer 9x1
+judges "a layer that is not there" 1 'the layers go from 1 to 4' 'the profile has no layer 9' answer.json
+answer
+judges "no step at all" 1 'hint     layer 1 still has 6 samples' 'has finished 0 of 6' answer.json
+run --check start.json --json
+[ $code -eq 0 ] && grep -q '"format": "vbslab-exercise-verdict-1"' out && grep -q '"optimal": false' out &&
+    grep -q '"gap_percent": 75.0' out
+report $? "a verdict as JSON"
+"$VBSLAB" exercise --check - <start.json >out 2>err
+code=$?
+[ $code -eq 0 ] && grep -q 'optimum  72 ms' out
+report $? "an answer on standard input"
+
+sed 's/"memory_bytes": 23/"memory_bytes": 30/' start.json >more.json
+refuses "a larger budget" 1 'more.json: its memory_bytes is 30, that of the exercise is 23' --check more.json
+refuses "another seed" 1 'it answers level 2, seed 7, not level 2, seed 8' --check start.json --seed 8
+refuses "another level" 1 'it answers level 2, seed 7, not level 1, seed 7' --check start.json --level 1
+sed 's/exercise-2-7/exercise-2-8/' start.json >other.json
+refuses "the steps of another problem" 1 "its 'hash' is that of another problem" --check other.json
+sed 's/exercise-2-7/googlenet/' start.json >other.json
+refuses "a plan of a network" 1 'it answers no exercise' --check other.json
+echo 'L1 x3, L2 x3' >text.json
+refuses "no JSON" 1 'text.json:1: ' --check text.json
+echo '[]' >text.json
+refuses "other JSON" 1 'text.json: not a JSON object' --check text.json
+head -c 2000000 /dev/zero | tr '\0' ' ' >huge.json
+refuses "a huge file" 1 "'huge.json' is larger than 1048576 bytes" --check huge.json
+refuses "no file" 1 "cannot open 'none.json'" --check none.json
+
+# --- sheets ---
+
+run --seed 3 --level 4 --sheet 5 -o sheet.md
+[ $code -eq 0 ] && [ ! -s out ] && [ "$(grep -c '^## Variant' sheet.md)" -eq 5 ] &&
+    [ "$(grep -c '^| [1-5] | 300[1-5] |' sheet-key.md)" -eq 5 ] && ! grep -q optimum sheet.md
+report $? "a sheet and its key"
+cp sheet.md sheet2 && cp sheet-key.md key2
+run --seed 3 --level 4 --sheet 5 -o sheet.md
+cmp -s sheet.md sheet2 && cmp -s sheet-key.md key2
+report $? "the same again"
+run --seed 3001 --level 4
+sed -n '/^| layer/,/^Input/p' out >one
+sed -n '/seed 3001$/,/^Input/p' sheet.md | sed 1,2d >two
+[ -s one ] && cmp -s one two
+report $? "a variant is the exercise of its seed"
+run --seed 3 --sheet 2 -o - --key k.md
+[ $code -eq 0 ] && grep -q '^## Variant 2: seed 3002' out && grep -q '^# Key' k.md
+report $? "a sheet on standard output, its key in a file"
+# Each solution of the key, as an answer, takes the optimal time.
+run --seed 3002 --level 4 -o start.json
+schedule=$(sed -n 's/^| 2 | 3002 | .* | \(L[^|]*\) |$/\1/p' sheet-key.md | sed 's/, /\n/g; s/L//g; s/ x/x/g')
+# shellcheck disable=SC2086 # words
+answer $schedule
+judges "a solution of the key" 0 ': reached' '' answer.json
+
+# --- usage ---
+
+refuses "nothing to do" 2 'needs --seed, or an answer to --check'
+refuses "a level that is not there" 2 '--level 7 is out of range; it goes from 1 to 6' --seed 1 --level 7
+refuses "a seed below 0" 2 '--seed -1 is out of range' --seed -1
+refuses "a seed that is no number" 2 "--seed" --seed x
+refuses "arguments" 2 'takes no arguments' --seed 1 answer.json
+refuses "a sheet without a file" 2 'a sheet needs -o FILE.md' --seed 1 --sheet 3
+refuses "a key without a sheet" 2 '--key goes with --sheet' --seed 1 --key k.md
+refuses "a sheet of none" 2 '--sheet 0 is out of range; it goes from 1 to 999' --seed 1 --sheet 0 -o x.md
+refuses "a key that would be lost" 2 'needs --key' --seed 1 --sheet 3 -o -
+refuses "check and sheet" 2 '--check judges an answer' --check start.json --sheet 3
+refuses "a folder that is not there" 1 "no/sheet-key.md" --seed 1 --sheet 3 -o no/sheet.md
+refuses "an answer on standard output" 2 'the answer needs a file' --seed 1 -o -
+
+finish
