@@ -13,7 +13,7 @@
 #include <stdarg.h>
 
 /* Kinds of steps that could stand in the place of the one that loses time. */
-enum change {
+enum teach_change {
     LARGER,
     ALGORITHM,
     SMALLER,
@@ -103,7 +103,7 @@ static enum vbs_status count_good(struct vbs_ctx *ctx, const struct teach_answer
     return VBS_OK;
 }
 
-static enum change compare(const struct vbs_step *step, const struct vbs_step *better)
+static enum teach_change compare(const struct vbs_step *step, const struct vbs_step *better)
 {
     if (better->op != VBS_STEP_COMPUTE)
         return better->op == VBS_STEP_LOAD ? LOAD : EVICT;
@@ -118,7 +118,7 @@ static enum change compare(const struct vbs_step *step, const struct vbs_step *b
 
 /* Finds the change that leads on to a fastest schedule, the simplest of several. */
 static enum vbs_status find_change(struct vbs_ctx *ctx, const struct teach_answer *answer,
-                                   int64_t index, enum change *change)
+                                   int64_t index, enum teach_change *change)
 {
     const struct vbs_exercise *exercise = answer->exercise;
     struct vbs_step moves[TEACH_MOVES];
@@ -131,7 +131,7 @@ static enum vbs_status find_change(struct vbs_ctx *ctx, const struct teach_answe
     n = vbs_teach_moves(exercise, &state, moves);
     *change = NO_CHANGE;
     for (int i = 0; i < n; i++) {
-        enum change found = compare(&answer->steps[index], &moves[i]);
+        enum teach_change found = compare(&answer->steps[index], &moves[i]);
         struct teach_state next = state;
         double time_us;
 
@@ -166,8 +166,8 @@ static int64_t unused_bytes(const struct teach_answer *answer, int64_t index)
     return exercise->memory_bytes - bytes;
 }
 
-static void describe_change(const struct teach_answer *answer, int64_t index, enum change change,
-                            char *text, size_t size)
+static void describe_change(const struct teach_answer *answer, int64_t index,
+                            enum teach_change change, char *text, size_t size)
 {
     int layer = answer->steps[index].layer;
     int64_t unused;
@@ -215,7 +215,7 @@ enum vbs_status vbs_teach_hint(struct vbs_ctx *ctx, const struct teach_answer *a
     const struct vbs_exercise *exercise = answer->exercise;
     int64_t n_residents = 0, n_good;
     double time_us;
-    enum change change;
+    enum teach_change change;
     char text[160];
 
     if (verdict->time_us <= exercise->optimum_us) {

@@ -273,7 +273,7 @@ enum vbs_status vbs_teach_optimum(struct vbs_ctx *ctx, const struct vbs_exercise
 
     do {
         struct teach_state start = {.loaded = residents};
-        struct teach_path found;
+        struct teach_path found = {0};
         double found_us = HUGE_VAL;
 
         if (vbs_teach_between_bytes(exercise, &start) <= exercise->memory_bytes)
