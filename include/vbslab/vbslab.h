@@ -10,6 +10,7 @@
 #include "vbslab/data.h"
 #include "vbslab/eval.h"
 #include "vbslab/exec.h"
+#include "vbslab/explain.h"
 #include "vbslab/measure.h"
 #include "vbslab/mmcnn.h"
 #include "vbslab/model.h"

@@ -276,6 +276,9 @@ size_t vbs_solver_peak_bytes(const struct vbs_solver *solver)
     return solver->planner->peak_bytes(solver->self);
 }
 
+static enum vbs_status refuse(struct vbs_ctx *ctx, const struct vbs_solver *solver,
+                              int64_t memory_bytes);
+
 static struct vbs_opened_planner opened_by(const struct vbs_solver *solver)
 {
     return (struct vbs_opened_planner){.planner = solver->planner,
@@ -294,6 +297,27 @@ enum vbs_status vbs_solver_explain(struct vbs_ctx *ctx, struct vbs_solver *solve
     if (solver->planner->outside)
         return vbs_fail(ctx, VBS_UNSUPPORTED, "what would help %s is not known", solver->name);
     return vbs_explain(ctx, &opened, infeasibility);
+}
+
+enum vbs_status vbs_solver_explain_plan(struct vbs_ctx *ctx, struct vbs_solver *solver,
+                                        int64_t memory_bytes,
+                                        const struct vbs_explain_options *options,
+                                        struct vbs_explanation **explanation)
+{
+    struct vbs_opened_planner opened = opened_by(solver);
+    struct vbs_explain_options own;
+    struct vbs_draft draft = {0};
+    enum vbs_status status = VBS_OK;
+
+    VBS_TRY(vbs_options_read(ctx, "vbs_explain_options", options, &own, sizeof own));
+    if (!own.first_layer && !own.last_layer && !own.samples)
+        status = solver->planner->plan(ctx, solver->self, memory_bytes, &draft);
+    if (status == VBS_INFEASIBLE)
+        status = refuse(ctx, solver, memory_bytes);
+    else if (status == VBS_OK)
+        status = vbs_explain_plan(ctx, &opened, memory_bytes, &own, &draft, explanation);
+    vbs_step_list_clear(&draft.steps);
+    return status;
 }
 
 static bool includes_weights(const struct vbs_solver *solver)

@@ -30,9 +30,7 @@
  * begin and end within one subchain, or take it whole, and m is the number of items of each
  * subchain.
  */
-#include "plan/dp/counts.h"
-#include "plan/dp/curve.h"
-#include "plan/dp/dp.h"
+#include "plan/dp/guillotine.h"
 
 #include "base/clock.h"
 #include "base/fail.h"
@@ -54,61 +52,13 @@
 #define MAX_OFFERED_STEPS (4 << 20)
 #define LEAST_OFFERS      64
 
-/* A chain with its curves. A point's cut is -b1 of a split, else the item c before a barrier or the
- * pivot k; of one item it is the item itself, or the cut within a subchain. */
-struct solved {
-    const struct vbs_chain *chain;
-    struct vbs_curve **opt; /* O[i, j, b]: see opt_row; [n_items], null: column j is not solved */
-    struct vbs_curve *step; /* item k on batch b: see step_at */
-    struct solved **inside; /* [item][branch], or [item][0] of a subchain; null for a layer */
-};
-
-struct guillotine {
-    struct vbs_ctx *ctx;
-    const struct vbs_task *task;
-    enum vbs_cut_rule rule;
-    struct vbs_counts counts; /* the numbers b of samples */
-    struct vbs_arena arena;
-    struct vbs_arena scratch; /* of one j */
-    struct vbs_arena sums[2]; /* of branches, taken by turns */
-    struct vbs_envelope envelope;
-    size_t scratch_peak_bytes;
-    bool is_late; /* task->cut_until_s has passed: nothing is offered */
-    double from_s, reported_s;
-};
-
-/* Where the curve of a pair or an item begins, one for each number of samples. */
-static size_t row_start(const struct guillotine *work, int i)
-{
-    return (size_t)i * (size_t)work->counts.n;
-}
-
-/* O[i, j, ...]; pairs are stored j by j. */
-static struct vbs_curve *opt_row(const struct guillotine *work, const struct solved *solved, int i,
-                                 int j)
-{
-    return solved->opt[j] + row_start(work, i);
-}
-
-static const struct vbs_curve *opt_at(const struct guillotine *work, const struct solved *solved,
-                                      int i, int j, int b)
-{
-    return i > j || b == 0 ? &VBS_CURVE_ZERO : &opt_row(work, solved, i, j)[work->counts.index[b]];
-}
-
-static struct vbs_curve *step_at(const struct guillotine *work, const struct solved *solved, int k,
-                                 int b)
-{
-    return &solved->step[row_start(work, k) + (size_t)work->counts.index[b]];
-}
-
 /* The curve of the whole subchain that is item k. */
 static const struct vbs_curve *subchain_at(const struct guillotine *work,
                                            const struct solved *solved, int k, int b)
 {
     const struct solved *subchain = solved->inside[k];
 
-    return opt_at(work, subchain, 0, subchain->chain->n_items - 1, b);
+    return vbs_opt_at(work, subchain, 0, subchain->chain->n_items - 1, b);
 }
 
 /* Offers a layer as a step: its rows. */
@@ -124,7 +74,7 @@ static enum vbs_status offer_rows(struct guillotine *work, const struct vbs_item
     rows = vbs_profile_rows(task->profile, item->layer, task->batch_index[b], &n_rows);
     for (int a = 0; a < n_rows; a++) {
         VBS_TRY(vbs_envelope_offer(work->ctx, &work->envelope,
-                                   b * item->step_bytes + rows[a].ws_bytes,
+                                   vbs_item_bytes(item, b) + rows[a].ws_bytes,
                                    vbs_task_ticks(task, rows[a].time_us), k));
     }
     return VBS_OK;
@@ -144,8 +94,8 @@ static enum vbs_status offer_branches(struct guillotine *work, const struct vbs_
 
     for (int branch = 0; branch < item->n_branches; branch++) {
         const struct solved *one = &branches[branch];
-        struct vbs_moved added =
-            vbs_moved_by(opt_at(work, one, 0, one->chain->n_items - 1, b), b * item->step_bytes);
+        struct vbs_moved added = vbs_moved_by(vbs_opt_at(work, one, 0, one->chain->n_items - 1, b),
+                                              vbs_item_bytes(item, b));
         struct vbs_arena *arena = &work->sums[branch % 2];
         enum vbs_status status = vbs_check_cancel(work->ctx);
 
@@ -175,7 +125,7 @@ static enum vbs_status solve_item(struct guillotine *work, struct solved *solved
         VBS_TRY(item->layer ? offer_rows(work, item, k, b)
                             : offer_branches(work, item, solved->inside[k], k, b));
         VBS_TRY(vbs_envelope_curve(work->ctx, &work->envelope, &work->arena,
-                                   step_at(work, solved, k, b)));
+                                   vbs_step_at(work, solved, k, b)));
     }
     return VBS_OK;
 }
@@ -184,10 +134,12 @@ static enum vbs_status offer_barriers(struct guillotine *work, const struct solv
                                       int j, int b)
 {
     for (int c = i; c < j; c++) {
-        VBS_TRY(vbs_envelope_offer_sum(work->ctx, &work->envelope,
-                                       vbs_unmoved(opt_at(work, solved, i, c, b)),
-                                       c == i ? VBS_POINTS_ALL : VBS_POINTS_NEGATIVE_CUT,
-                                       vbs_unmoved(opt_at(work, solved, c + 1, j, b)), c));
+        struct vbs_moved parts[2];
+
+        vbs_barrier_parts(work, solved, i, j, b, c, parts);
+        VBS_TRY(vbs_envelope_offer_sum(work->ctx, &work->envelope, parts[0],
+                                       c == i ? VBS_POINTS_ALL : VBS_POINTS_NEGATIVE_CUT, parts[1],
+                                       c));
     }
     return VBS_OK;
 }
@@ -197,34 +149,33 @@ static enum vbs_status offer_pivots(struct guillotine *work, const struct solved
                                     int j, int b, struct vbs_curve *from)
 {
     int at = work->counts.index[b];
-    struct vbs_curve *first = &from[row_start(work, i) + (size_t)at];
+    struct vbs_curve *first = &from[vbs_curves_from(work, i) + (size_t)at];
 
     VBS_TRY(vbs_envelope_offer_sum(work->ctx, &work->envelope,
-                                   vbs_unmoved(step_at(work, solved, i, b)), VBS_POINTS_ALL,
-                                   vbs_unmoved(opt_at(work, solved, i + 1, j, b)), i));
+                                   vbs_unmoved(vbs_step_at(work, solved, i, b)), VBS_POINTS_ALL,
+                                   vbs_unmoved(vbs_opt_at(work, solved, i + 1, j, b)), i));
     VBS_TRY(vbs_envelope_curve(work->ctx, &work->envelope, &work->scratch, first));
     for (int k = i + 1; k <= j; k++)
         VBS_TRY(vbs_envelope_offer_sum(
-            work->ctx, &work->envelope, vbs_unmoved(opt_at(work, solved, i, k - 1, b)),
-            VBS_POINTS_NEGATIVE_CUT, vbs_unmoved(&from[row_start(work, k) + (size_t)at]), k));
+            work->ctx, &work->envelope, vbs_unmoved(vbs_opt_at(work, solved, i, k - 1, b)),
+            VBS_POINTS_NEGATIVE_CUT, vbs_unmoved(&from[vbs_curves_from(work, k) + (size_t)at]), k));
     return VBS_OK;
 }
 
 static enum vbs_status offer_splits(struct guillotine *work, const struct solved *solved, int i,
                                     int j, int b)
 {
-    const int64_t *cut = solved->chain->cut_bytes;
     const int *index = work->counts.index;
     /* Of three parts the second and the third together may have no curve. */
     enum vbs_points first = b <= work->counts.exact ? VBS_POINTS_OTHER_CUT : VBS_POINTS_ALL;
 
     for (int b1 = b - 1; b1 >= 1; b1--) {
+        struct vbs_moved parts[2];
+
         if (index[b1] < 0 || index[b - b1] < 0)
             continue;
-        VBS_TRY(vbs_envelope_offer_sum(
-            work->ctx, &work->envelope,
-            vbs_moved_by(opt_at(work, solved, i, j, b1), cut[i] * (b - b1)), first,
-            vbs_moved_by(opt_at(work, solved, i, j, b - b1), cut[j + 1] * b1), -b1));
+        vbs_split_parts(work, solved, i, j, b, b1, parts);
+        VBS_TRY(vbs_envelope_offer_sum(work->ctx, &work->envelope, parts[0], first, parts[1], -b1));
     }
     return VBS_OK;
 }
@@ -233,7 +184,7 @@ static enum vbs_status solve_cell(struct guillotine *work, const struct solved *
                                   int j, int b, struct vbs_curve *from)
 {
     if (i == j && solved->chain->items[i].subchain) {
-        opt_row(work, solved, i, i)[work->counts.index[b]] = *subchain_at(work, solved, i, b);
+        vbs_opt_row(work, solved, i, i)[work->counts.index[b]] = *subchain_at(work, solved, i, b);
         return VBS_OK;
     }
     vbs_envelope_reset(&work->envelope);
@@ -243,11 +194,11 @@ static enum vbs_status solve_cell(struct guillotine *work, const struct solved *
         VBS_TRY(offer_barriers(work, solved, i, j, b));
     else
         VBS_TRY(vbs_envelope_offer_sum(work->ctx, &work->envelope, vbs_unmoved(&VBS_CURVE_ZERO),
-                                       VBS_POINTS_ALL, vbs_unmoved(step_at(work, solved, i, b)),
+                                       VBS_POINTS_ALL, vbs_unmoved(vbs_step_at(work, solved, i, b)),
                                        i));
     VBS_TRY(offer_splits(work, solved, i, j, b));
     return vbs_envelope_curve(work->ctx, &work->envelope, &work->arena,
-                              &opt_row(work, solved, i, j)[work->counts.index[b]]);
+                              &vbs_opt_row(work, solved, i, j)[work->counts.index[b]]);
 }
 
 /* The least bytes that the curves of a chain take: one point each. */
@@ -302,7 +253,8 @@ static enum vbs_status solve_column(struct guillotine *work, const struct solved
 {
     enum vbs_status status = VBS_OK;
 
-    solved->opt[j] = vbs_arena_alloc(&work->arena, row_start(work, j + 1), sizeof **solved->opt);
+    solved->opt[j] =
+        vbs_arena_alloc(&work->arena, vbs_curves_from(work, j + 1), sizeof **solved->opt);
     if (!solved->opt[j])
         return vbs_no_memory(work->ctx);
     vbs_arena_clear(&work->scratch);
@@ -342,7 +294,7 @@ static enum vbs_status solve_inside(struct guillotine *work, struct solved *solv
 static enum vbs_status solve(struct guillotine *work, const struct vbs_chain *chain,
                              struct solved *solved)
 {
-    size_t m = (size_t)chain->n_items, n_curves = row_start(work, chain->n_items);
+    size_t m = (size_t)chain->n_items, n_curves = vbs_curves_from(work, chain->n_items);
     struct vbs_curve *from;
 
     *solved = (struct solved){.chain = chain};
@@ -382,7 +334,7 @@ static enum vbs_status emit_item(struct cut_emission *to, const struct solved *s
 {
     const struct vbs_task *task = to->work->task;
     const struct vbs_item *item = &solved->chain->items[k];
-    int64_t reserved = b * item->step_bytes;
+    int64_t reserved = vbs_item_bytes(item, b);
 
     if (item->subchain)
         return emit(to, solved->inside[k], 0, item->subchain->n_items - 1, b, bytes);
@@ -406,7 +358,7 @@ static enum vbs_status emit(struct cut_emission *to, const struct solved *solved
     enum vbs_status status = VBS_OK;
 
     while (status == VBS_OK && i <= j && b > 0) {
-        const struct vbs_curve *curve = opt_at(to->work, solved, i, j, b);
+        const struct vbs_curve *curve = vbs_opt_at(to->work, solved, i, j, b);
         int at = vbs_curve_at(curve, bytes), here = curve->cut[at];
 
         bytes = curve->bytes[at];
@@ -433,27 +385,36 @@ static enum vbs_status refuse_more(struct guillotine *work, const struct solved 
     return too_large(work, whole, (double)MAX_SOLVER_BYTES);
 }
 
-/* Offers the schedule of a whole request, given as chunk after chunk. */
-static enum vbs_status offer_chunks(struct guillotine *work, const struct solved *whole,
-                                    const struct vbs_curve *chunks, int64_t bytes,
-                                    struct vbs_pareto_set *pareto)
+enum vbs_status vbs_guillotine_emit(const struct guillotine *work, int64_t bytes,
+                                    struct vbs_step_list *steps)
 {
-    struct cut_emission to = {.work = work};
-    int last = whole->chain->n_items - 1;
+    struct cut_emission to = {.work = work, .steps = *steps};
     enum vbs_status status = VBS_OK;
 
-    if (vbs_cancelled(work->ctx) || pareto->arena.total_bytes > MAX_SOLVER_BYTES)
-        return refuse_more(work, whole);
     for (int left = work->task->request; status == VBS_OK && left > 0;) {
-        const struct vbs_curve *curve = &chunks[left];
+        const struct vbs_curve *curve = &work->chunks[left];
         int b = curve->cut[vbs_curve_at(curve, bytes)];
 
-        status = emit(&to, whole, 0, last, b, bytes);
+        status = emit(&to, &work->whole, 0, work->whole.chain->n_items - 1, b, bytes);
         left -= b;
     }
+    *steps = to.steps;
+    return status;
+}
+
+/* Offers the schedule of a whole request, given as chunk after chunk. */
+static enum vbs_status offer_chunks(struct guillotine *work, int64_t bytes,
+                                    struct vbs_pareto_set *pareto)
+{
+    struct vbs_step_list steps = {0};
+    enum vbs_status status;
+
+    if (vbs_cancelled(work->ctx) || pareto->arena.total_bytes > MAX_SOLVER_BYTES)
+        return refuse_more(work, &work->whole);
+    status = vbs_guillotine_emit(work, bytes, &steps);
     if (status == VBS_OK)
-        status = vbs_pareto_offer(work->ctx, pareto, bytes, &to.steps);
-    vbs_step_list_clear(&to.steps);
+        status = vbs_pareto_offer(work->ctx, pareto, bytes, &steps);
+    vbs_step_list_clear(&steps);
     return status;
 }
 
@@ -470,49 +431,43 @@ static enum vbs_status in_time(struct guillotine *work, const struct vbs_curve *
 }
 
 /*
- * chunks[b]: the best time of b samples in chunks that each keep the latency; cut is the first
- * chunk. With external io no tensor is alive between chunks, so that they do not shift each other's
+ * With external io no tensor is alive between chunks, so that they do not shift each other's
  * curves. With resident io, or without a bound, the request is one chunk.
  */
-static enum vbs_status compose_chunks(struct guillotine *work, const struct solved *whole,
-                                      struct vbs_curve *chunks)
+enum vbs_status vbs_guillotine_compose(struct guillotine *work)
 {
     const struct vbs_task *task = work->task;
+    const struct solved *whole = &work->whole;
     int last = whole->chain->n_items - 1, r = task->request;
     bool bounded = task->latency_ticks != INT64_MAX && task->problem.io == VBS_IO_EXTERNAL;
-    struct vbs_curve *single;
+    struct vbs_curve *single, *chunks;
 
+    work->chunks = chunks = vbs_arena_alloc(&work->arena, (size_t)r + 1, sizeof *chunks);
+    if (!chunks)
+        return vbs_no_memory(work->ctx);
     if (!bounded)
-        return in_time(work, opt_at(work, whole, 0, last, r), r, &chunks[r]);
+        return in_time(work, vbs_opt_at(work, whole, 0, last, r), r, &chunks[r]);
     single = vbs_arena_alloc(&work->arena, (size_t)r + 1, sizeof *single);
     if (!single)
         return vbs_no_memory(work->ctx);
     chunks[0] = VBS_CURVE_ZERO;
     for (int b = 1; b <= r; b++) {
-        enum vbs_status status = in_time(work, opt_at(work, whole, 0, last, b), b, &single[b]);
-
+        VBS_TRY(in_time(work, vbs_opt_at(work, whole, 0, last, b), b, &single[b]));
         vbs_envelope_reset(&work->envelope);
-        if (status != VBS_OK)
-            return status;
-        for (int b1 = b; b1 >= 1; b1--) {
-            status = vbs_envelope_offer_sum(work->ctx, &work->envelope, vbs_unmoved(&single[b1]),
-                                            VBS_POINTS_ALL, vbs_unmoved(&chunks[b - b1]), b1);
-            if (status != VBS_OK)
-                return status;
-        }
-        status = vbs_envelope_curve(work->ctx, &work->envelope, &work->arena, &chunks[b]);
-        if (status != VBS_OK)
-            return status;
+        for (int b1 = b; b1 >= 1; b1--)
+            VBS_TRY(vbs_envelope_offer_sum(work->ctx, &work->envelope, vbs_unmoved(&single[b1]),
+                                           VBS_POINTS_ALL, vbs_unmoved(&chunks[b - b1]), b1));
+        VBS_TRY(vbs_envelope_curve(work->ctx, &work->envelope, &work->arena, &chunks[b]));
     }
     return VBS_OK;
 }
 
 /* Offers the schedules of all points of the curve of b samples in one chunk. */
-static enum vbs_status offer_all(struct guillotine *work, const struct solved *whole, int b,
-                                 struct vbs_pareto_set *pareto)
+static enum vbs_status offer_all(struct guillotine *work, int b, struct vbs_pareto_set *pareto)
 {
+    const struct solved *whole = &work->whole;
     int last = whole->chain->n_items - 1;
-    const struct vbs_curve *curve = opt_at(work, whole, 0, last, b);
+    const struct vbs_curve *curve = vbs_opt_at(work, whole, 0, last, b);
     enum vbs_status status = VBS_OK;
 
     for (int p = 0; p < curve->n; p++) {
@@ -540,33 +495,46 @@ static int offer_stride(const struct guillotine *work, int n_points)
 }
 
 /* Offers the schedules of the largest budget, of the least one, and of budgets between them. */
-static enum vbs_status offer_request(struct guillotine *work, const struct solved *whole,
-                                     struct vbs_pareto_set *pareto)
+static enum vbs_status offer_request(struct guillotine *work, struct vbs_pareto_set *pareto)
 {
-    int r = work->task->request, stride;
-    struct vbs_curve *chunks = vbs_arena_alloc(&work->arena, (size_t)r + 1, sizeof *chunks);
+    const struct vbs_curve *curve;
+    int stride;
 
-    VBS_TRY(chunks ? compose_chunks(work, whole, chunks) : vbs_no_memory(work->ctx));
-    stride = offer_stride(work, chunks[r].n);
-    for (int p = 0; p < chunks[r].n; p++)
-        if (vbs_pareto_is_kept(p, chunks[r].n, stride))
-            VBS_TRY(offer_chunks(work, whole, chunks, chunks[r].bytes[p], pareto));
+    VBS_TRY(vbs_guillotine_compose(work));
+    curve = &work->chunks[work->task->request];
+    stride = offer_stride(work, curve->n);
+    for (int p = 0; p < curve->n; p++)
+        if (vbs_pareto_is_kept(p, curve->n, stride))
+            VBS_TRY(offer_chunks(work, curve->bytes[p], pareto));
     return VBS_OK;
 }
 
-static enum vbs_status solve_whole(struct guillotine *work, const struct vbs_chain *chain,
-                                   struct vbs_pareto_set *pareto, int n_sets)
+enum vbs_status vbs_guillotine_open(struct guillotine *work, const struct vbs_chain *chain)
 {
-    struct solved whole;
-
+    work->envelope.most_bytes = work->task->options.most_bytes;
+    work->from_s = work->reported_s = vbs_clock_s();
     VBS_TRY(vbs_counts_find(work->ctx, work->task, &work->arena, &work->counts));
-    VBS_TRY(solve(work, chain, &whole));
+    return solve(work, chain, &work->whole);
+}
+
+void vbs_guillotine_close(struct guillotine *work)
+{
+    vbs_envelope_clear(&work->envelope);
+    vbs_arena_clear(&work->scratch);
+    vbs_arena_clear(&work->sums[0]);
+    vbs_arena_clear(&work->sums[1]);
+    vbs_arena_clear(&work->arena);
+}
+
+static enum vbs_status offer_schedules(struct guillotine *work, struct vbs_pareto_set *pareto,
+                                       int n_sets)
+{
     if (work->is_late)
         return VBS_OK;
     if (n_sets == 1)
-        return offer_request(work, &whole, pareto);
+        return offer_request(work, pareto);
     for (int b = 1; b <= n_sets; b++)
-        VBS_TRY(offer_all(work, &whole, b, &pareto[b - 1]));
+        VBS_TRY(offer_all(work, b, &pareto[b - 1]));
     return VBS_OK;
 }
 
@@ -574,21 +542,15 @@ enum vbs_status vbs_guillotine_solve(struct vbs_ctx *ctx, const struct vbs_task 
                                      const struct vbs_chain *chain, enum vbs_cut_rule rule,
                                      struct vbs_pareto_set *pareto, int n_sets)
 {
-    struct guillotine work = {.ctx = ctx,
-                              .task = task,
-                              .rule = rule,
-                              .envelope.most_bytes = task->options.most_bytes,
-                              .from_s = vbs_clock_s(),
-                              .reported_s = vbs_clock_s()};
-    enum vbs_status status = solve_whole(&work, chain, pareto, n_sets);
-    size_t used = work.arena.total_bytes + work.scratch_peak_bytes;
+    struct guillotine work = {.ctx = ctx, .task = task, .rule = rule};
+    enum vbs_status status = vbs_guillotine_open(&work, chain);
+    size_t used;
 
+    if (status == VBS_OK)
+        status = offer_schedules(&work, pareto, n_sets);
+    used = work.arena.total_bytes + work.scratch_peak_bytes;
     if (used > pareto->solving_bytes)
         pareto->solving_bytes = used;
-    vbs_envelope_clear(&work.envelope);
-    vbs_arena_clear(&work.scratch);
-    vbs_arena_clear(&work.sums[0]);
-    vbs_arena_clear(&work.sums[1]);
-    vbs_arena_clear(&work.arena);
+    vbs_guillotine_close(&work);
     return status;
 }

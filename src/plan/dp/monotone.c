@@ -37,9 +37,11 @@
  */
 #include "plan/dp/dp.h"
 #include "plan/dp/curve.h"
+#include "plan/dp/reasons.h"
 
 #include "base/fail.h"
 
+#include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -323,6 +325,13 @@ static enum vbs_status offer_plans(struct monotone *work, struct vbs_pareto_set 
     return status;
 }
 
+static void monotone_clear(struct monotone *work)
+{
+    vbs_envelope_clear(&work->envelope);
+    vbs_arena_clear(&work->scratch);
+    vbs_arena_clear(&work->arena);
+}
+
 enum vbs_status vbs_monotone_offer(struct vbs_ctx *ctx, const struct vbs_task *task,
                                    struct vbs_pareto_set *pareto)
 {
@@ -335,9 +344,173 @@ enum vbs_status vbs_monotone_offer(struct vbs_ctx *ctx, const struct vbs_task *t
     used = work.arena.total_bytes + work.scratch_peak_bytes;
     if (used > pareto->solving_bytes)
         pareto->solving_bytes = used;
-    vbs_envelope_clear(&work.envelope);
-    vbs_arena_clear(&work.scratch);
-    vbs_arena_clear(&work.arena);
+    monotone_clear(&work);
+    return status;
+}
+
+/* Adds what a part of a candidate needs and takes to the candidate: `times` the time of a curve
+ * that is moved, in memory_bytes; out of memory it counts at its own least. */
+static void add_part(const struct monotone *work, struct vbs_candidate *candidate,
+                     struct vbs_part *part, const struct vbs_curve *curve, int64_t memory_bytes)
+{
+    int at = vbs_curve_at(curve, memory_bytes - part->beside_bytes);
+    int64_t least = curve->n > 0 ? curve->bytes[0] + part->beside_bytes : INT64_MAX;
+
+    part->time_us = at < 0 ? HUGE_VAL : vbs_task_us(work->task, curve->ticks[at]);
+    if (least > candidate->least_bytes)
+        candidate->least_bytes = least;
+    candidate->time_us += part->times * part->time_us;
+    if (at >= 0 && curve->bytes[at] + part->beside_bytes > candidate->needed_bytes)
+        candidate->needed_bytes = curve->bytes[at] + part->beside_bytes;
+}
+
+/* Adds a candidate of two parts, with the second one's curve moved. */
+static enum vbs_status add_pair(const struct monotone *work, struct vbs_reasons *reasons,
+                                enum vbs_choice choice, int number, struct vbs_part parts[2],
+                                const struct vbs_curve *const curves[2], int64_t memory_bytes)
+{
+    struct vbs_candidate candidate = {.choice = choice, .at = number};
+    int64_t in_bytes = memory_bytes;
+    int n = parts[1].samples > 0 ? 2 : 1;
+
+    for (int pass = 0; pass < 2; pass++) { /* the second at the least memory, where it does not
+                                              fit */
+        candidate.time_us = 0;
+        candidate.needed_bytes = 0;
+        for (int p = 0; p < n; p++)
+            add_part(work, &candidate, &parts[p], curves[p], in_bytes);
+        if (candidate.least_bytes <= memory_bytes || candidate.least_bytes == INT64_MAX)
+            break;
+        in_bytes = candidate.least_bytes;
+    }
+    candidate.fits = candidate.least_bytes <= memory_bytes;
+    if (candidate.least_bytes == INT64_MAX)
+        candidate.needed_bytes = INT64_MAX;
+    return vbs_reasons_add(reasons, &candidate, parts, n);
+}
+
+/* Explains OPT[i, B] at a memory: the batch of the layer before. */
+static enum vbs_status explain_layer(struct monotone *work, struct vbs_reasons *reasons, int parent,
+                                     int i, int batch, int64_t bytes)
+{
+    const int *batches = work->task->profile->batches;
+    const struct vbs_item *items = work->line.items;
+    int index = work->task->batch_index[batch], made;
+    const struct vbs_curve *curve = opt_at(work, i, index);
+    int chosen = curve->cut[vbs_curve_at(curve, bytes)];
+    struct vbs_decision decision = {.first_layer = items[0].layer,
+                                    .last_layer = items[i].layer,
+                                    .n_layers = i + 1,
+                                    .samples = batch,
+                                    .memory_bytes = bytes};
+    struct vbs_curve rows;
+
+    if (i == 0)
+        return vbs_reasons_step(reasons, parent, items[0].layer, batch, batch * items[0].step_bytes,
+                                bytes);
+    VBS_TRY(vbs_reasons_begin(reasons, parent, &decision, &made));
+    VBS_TRY(solve_rows(work, i, index, &rows));
+    for (int d = index; d >= 0; d--) {
+        struct vbs_part parts[2] = {{.first_layer = items[0].layer,
+                                     .last_layer = items[i - 1].layer,
+                                     .samples = batches[d],
+                                     .times = batch / batches[d],
+                                     .beside_bytes = waiting_bytes(work, i, batch - batches[d])},
+                                    {.first_layer = items[i].layer,
+                                     .last_layer = items[i].layer,
+                                     .samples = batch,
+                                     .times = 1}};
+
+        if (batch % batches[d] == 0)
+            VBS_TRY(add_pair(work, reasons, VBS_CHOICE_DIVISOR, batches[d], parts,
+                             (const struct vbs_curve *const[]){opt_at(work, i - 1, d), &rows},
+                             bytes));
+    }
+    VBS_TRY(vbs_reasons_end(reasons, made, VBS_CHOICE_DIVISOR, chosen));
+    VBS_TRY(explain_layer(work, reasons, made, i - 1, chosen,
+                          bytes - waiting_bytes(work, i, batch - chosen)));
+    return vbs_reasons_step(reasons, made, items[i].layer, batch, batch * items[i].step_bytes,
+                            bytes);
+}
+
+/* Explains REST[left] at a memory: the next chunk. */
+static enum vbs_status explain_chunk(struct monotone *work, struct vbs_reasons *reasons, int left,
+                                     int64_t bytes, int *index)
+{
+    const int *batches = work->task->profile->batches;
+    const struct vbs_curve *curve = &work->rest[left];
+    int n = work->task->n_layers, last = work->line.items[n - 1].layer;
+    int chosen = curve->cut[vbs_curve_at(curve, bytes)];
+    struct vbs_decision decision = {.first_layer = work->line.items[0].layer,
+                                    .last_layer = last,
+                                    .n_layers = n,
+                                    .samples = left,
+                                    .memory_bytes = bytes};
+
+    VBS_TRY(vbs_reasons_begin(reasons, *index, &decision, index));
+    for (int d = work->task->n_batches - 1; d >= 0; d--) {
+        int after = left - batches[d];
+        struct vbs_part parts[2] = {{.first_layer = decision.first_layer,
+                                     .last_layer = last,
+                                     .samples = batches[d],
+                                     .times = 1},
+                                    {.first_layer = decision.first_layer,
+                                     .last_layer = last,
+                                     .samples = after,
+                                     .times = 1}};
+
+        if (after < 0)
+            continue;
+        parts[0].beside_bytes = outside_bytes(work, batches[d], after);
+        VBS_TRY(add_pair(work, reasons, VBS_CHOICE_CHUNK, batches[d], parts,
+                         (const struct vbs_curve *const[]){&work->chunks[d], &work->rest[after]},
+                         bytes));
+    }
+    VBS_TRY(vbs_reasons_end(reasons, *index, VBS_CHOICE_CHUNK, chosen));
+    return explain_layer(work, reasons, *index, n - 1, chosen,
+                         bytes - outside_bytes(work, chosen, left - chosen));
+}
+
+/* Gives whether the first steps of the plan have the batches of the curves. */
+static enum vbs_status has_plan(struct monotone *work, const struct vbs_question *question,
+                                bool *found)
+{
+    const struct vbs_curve *curve = &work->rest[work->task->request];
+    struct vbs_pareto_set pareto = {.task = work->task};
+    struct vbs_draft draft = {0};
+    enum vbs_status status = VBS_OK;
+
+    *found = false;
+    if (vbs_curve_at(curve, question->memory_bytes) < 0)
+        return VBS_OK;
+    status = offer_plans(work, &pareto);
+    if (status == VBS_OK)
+        status = vbs_pareto_plan_within(work->ctx, &pareto, question->memory_bytes, &draft);
+    if (status == VBS_OK)
+        *found = vbs_step_list_same_batches(&draft.steps, question->steps, question->n_steps);
+    vbs_step_list_clear(&draft.steps);
+    vbs_pareto_clear(&pareto);
+    return status == VBS_INFEASIBLE ? VBS_OK : status;
+}
+
+enum vbs_status vbs_monotone_explain(struct vbs_reasons *reasons,
+                                     const struct vbs_question *question, bool *found)
+{
+    struct monotone work = {.ctx = reasons->ctx, .task = reasons->task};
+    int64_t bytes = question->memory_bytes;
+    int index = -1;
+    enum vbs_status status = solve(&work);
+
+    *found = false;
+    if (status == VBS_OK)
+        status = has_plan(&work, question, found);
+    for (int left = reasons->task->request; status == VBS_OK && *found && left > 0;) {
+        const struct vbs_curve *curve = &work.rest[left];
+
+        status = explain_chunk(&work, reasons, left, bytes, &index);
+        left -= curve->cut[vbs_curve_at(curve, bytes)];
+    }
+    monotone_clear(&work);
     return status;
 }
 
@@ -358,6 +531,16 @@ static enum vbs_status monotone_open(struct vbs_ctx *ctx, const struct vbs_task 
     return VBS_OK;
 }
 
+static enum vbs_status monotone_explain(struct vbs_reasons *reasons, void *self,
+                                        const struct vbs_question *question)
+{
+    bool found;
+
+    (void)self; /* has schedules and no curves */
+    VBS_TRY(vbs_monotone_explain(reasons, question, &found));
+    return found ? VBS_OK : VBS_NOT_FOUND;
+}
+
 const struct vbs_planner vbs_planner_dp_monotone = {
     .name = "dp-monotone",
     .summary = "batches that grow along the network, each a divisor of the next",
@@ -368,5 +551,6 @@ const struct vbs_planner vbs_planner_dp_monotone = {
     .least_bytes = vbs_pareto_least_bytes,
     .peak_bytes = vbs_pareto_peak_bytes,
     .thresholds = vbs_pareto_thresholds,
+    .explain = monotone_explain,
     .close = vbs_pareto_close,
 };

@@ -4,6 +4,7 @@
  * One solve answers every budget to the byte. guillotine.c has the recurrences and the complexity.
  */
 #include "plan/dp/dp.h"
+#include "plan/dp/reasons.h"
 
 #include "base/fail.h"
 
@@ -44,6 +45,21 @@ static enum vbs_status dp_bracket(struct vbs_ctx *ctx, const struct vbs_task *ta
     return status;
 }
 
+static enum vbs_status dp_explain(struct vbs_reasons *reasons, void *self,
+                                  const struct vbs_question *question)
+{
+    struct vbs_arena arena = {0};
+    struct vbs_chain chain;
+    bool found = false;
+    enum vbs_status status = vbs_chain_build(reasons->ctx, reasons->task, &arena, &chain);
+
+    (void)self; /* has schedules and no curves */
+    if (status == VBS_OK)
+        status = vbs_guillotine_explain(reasons, &chain, VBS_CUT_PIVOT, question, &found);
+    vbs_arena_clear(&arena);
+    return status == VBS_OK && !found ? VBS_NOT_FOUND : status;
+}
+
 const struct vbs_planner vbs_planner_dp_vbs = {
     .name = "dp-vbs",
     .summary = "a batch size per layer by dynamic programming, exact to the byte",
@@ -55,5 +71,7 @@ const struct vbs_planner vbs_planner_dp_vbs = {
     .least_bytes = vbs_pareto_least_bytes,
     .peak_bytes = vbs_pareto_peak_bytes,
     .thresholds = vbs_pareto_thresholds,
+    .explain = dp_explain,
+    .explains_parts = true,
     .close = vbs_pareto_close,
 };

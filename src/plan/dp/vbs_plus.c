@@ -14,25 +14,35 @@
  * dp-monotone and dp-vbs.
  */
 #include "plan/dp/dp.h"
+#include "plan/dp/reasons.h"
 
 #include "base/fail.h"
 
 #include <stdlib.h>
 
+/* Makes the chain of an order, folded where the order has a structure. */
+static enum vbs_status make_chain(struct vbs_ctx *ctx, const struct vbs_task *task,
+                                  const struct vbs_orders *orders, int at, struct vbs_arena *arena,
+                                  struct vbs_chain *chain)
+{
+    const struct vbs_chain *structure = &orders->at[at].structure;
+    struct vbs_chain line;
+
+    VBS_TRY(vbs_line_build(ctx, task, arena, orders->at[at].layers, &line));
+    *chain = line;
+    return structure->n_items > 0 ? vbs_line_fold(ctx, arena, &line, structure, chain) : VBS_OK;
+}
+
 static enum vbs_status solve_order(struct vbs_ctx *ctx, const struct vbs_task *task,
                                    const struct vbs_orders *orders, int at,
                                    struct vbs_pareto_set *pareto)
 {
-    const struct vbs_chain *structure = &orders->at[at].structure;
     struct vbs_arena arena = {0};
-    struct vbs_chain line, folded;
-    enum vbs_status status = vbs_line_build(ctx, task, &arena, orders->at[at].layers, &line);
+    struct vbs_chain chain;
+    enum vbs_status status = make_chain(ctx, task, orders, at, &arena, &chain);
 
-    if (status == VBS_OK && structure->n_items > 0)
-        status = vbs_line_fold(ctx, &arena, &line, structure, &folded);
     if (status == VBS_OK)
-        status = vbs_guillotine_solve(ctx, task, structure->n_items > 0 ? &folded : &line,
-                                      VBS_CUT_BARRIER, pareto, 1);
+        status = vbs_guillotine_solve(ctx, task, &chain, VBS_CUT_BARRIER, pareto, 1);
     vbs_arena_clear(&arena);
     return status;
 }
@@ -63,6 +73,37 @@ static enum vbs_status plus_open(struct vbs_ctx *ctx, const struct vbs_task *tas
     return VBS_OK;
 }
 
+static enum vbs_status explain_order(struct vbs_reasons *reasons, const struct vbs_orders *orders,
+                                     int at, const struct vbs_question *question, bool *found)
+{
+    struct vbs_arena arena = {0};
+    struct vbs_chain chain;
+    enum vbs_status status = make_chain(reasons->ctx, reasons->task, orders, at, &arena, &chain);
+
+    if (status == VBS_OK)
+        status = vbs_guillotine_explain(reasons, &chain, VBS_CUT_BARRIER, question, found);
+    vbs_arena_clear(&arena);
+    return status;
+}
+
+/* Explains the first order that has the plan or the part. */
+static enum vbs_status plus_explain(struct vbs_reasons *reasons, void *self,
+                                    const struct vbs_question *question)
+{
+    struct vbs_arena arena = {0};
+    struct vbs_orders orders;
+    bool found = false;
+    enum vbs_status status = vbs_orders_find(reasons->ctx, reasons->task, &arena, &orders);
+
+    (void)self; /* has schedules and no curves */
+    for (int i = 0; status == VBS_OK && !found && i < orders.n; i++)
+        status = explain_order(reasons, &orders, i, question, &found);
+    if (status == VBS_OK && !found && question->steps)
+        status = vbs_monotone_explain(reasons, question, &found);
+    vbs_arena_clear(&arena);
+    return status == VBS_OK && !found ? VBS_NOT_FOUND : status;
+}
+
 const struct vbs_planner vbs_planner_dp_vbs_plus = {
     .name = "dp-vbs+",
     .compared_beside_weights = true,
@@ -75,5 +116,7 @@ const struct vbs_planner vbs_planner_dp_vbs_plus = {
     .least_bytes = vbs_pareto_least_bytes,
     .peak_bytes = vbs_pareto_peak_bytes,
     .thresholds = vbs_pareto_thresholds,
+    .explain = plus_explain,
+    .explains_parts = true,
     .close = vbs_pareto_close,
 };

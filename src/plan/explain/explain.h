@@ -1,5 +1,5 @@
 /*
- * Infeasibility reports. Internal to src/plan.
+ * Infeasibility reports, and explanations of plans. Internal to src/plan.
  */
 #ifndef VBS_PLAN_EXPLAIN_EXPLAIN_H
 #define VBS_PLAN_EXPLAIN_EXPLAIN_H
@@ -22,5 +22,12 @@ enum vbs_status vbs_explain_refusal(struct vbs_ctx *ctx, const struct vbs_opened
 /* Does the work of vbs_solver_explain. */
 enum vbs_status vbs_explain(struct vbs_ctx *ctx, const struct vbs_opened_planner *opened,
                             struct vbs_infeasibility *infeasibility) VBS_MUST_CHECK;
+
+/* Does the work of vbs_solver_explain_plan, whose options have been read. draft: the plan; not read
+ * where the options ask for a part. */
+enum vbs_status vbs_explain_plan(struct vbs_ctx *ctx, const struct vbs_opened_planner *opened,
+                                 int64_t memory_bytes, const struct vbs_explain_options *options,
+                                 const struct vbs_draft *draft,
+                                 struct vbs_explanation **explanation) VBS_MUST_CHECK;
 
 #endif

@@ -28,6 +28,9 @@ struct vbs_bracket {
     int layer;          /* of the largest step in the schedule for high_bytes */
 };
 
+struct vbs_question;
+struct vbs_reasons;
+
 struct vbs_planner {
     const char *name;
     const char *summary;
@@ -66,6 +69,11 @@ struct vbs_planner {
     /* Lists budgets at which the plan may change, in any order, some of them repeatedly. The caller
      * frees *bytes. */
     enum vbs_status (*thresholds)(struct vbs_ctx *ctx, const void *self, int64_t **bytes, int *n);
+    /* Adds the decisions that lead to the plan of the question, or that are about its part; null:
+     * the planner explains nothing. VBS_NOT_FOUND (without a detail): it has no such part. */
+    enum vbs_status (*explain)(struct vbs_reasons *reasons, void *self,
+                               const struct vbs_question *question);
+    bool explains_parts; /* of the work, beside whole plans */
     void (*close)(void *self);
 };
 

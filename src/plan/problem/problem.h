@@ -12,6 +12,7 @@
  *   pareto.h        one schedule for every budget at which the least time falls
  *   budget_list.h   budgets to try
  *   derive.h        profiles made from a profile
+ *   reasons.h       explanations while they are made
  */
 #ifndef VBS_PLAN_PROBLEM_PROBLEM_H
 #define VBS_PLAN_PROBLEM_PROBLEM_H
@@ -22,6 +23,7 @@
 #include "plan/problem/order_ideals.h"
 #include "plan/problem/pareto.h"
 #include "plan/problem/planner.h"
+#include "plan/problem/reasons.h"
 #include "plan/problem/slices.h"
 #include "plan/problem/steps.h"
 #include "plan/problem/task.h"

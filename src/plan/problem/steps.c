@@ -47,3 +47,14 @@ double vbs_step_list_us(const struct vbs_task *task, const struct vbs_step_list 
         time_us += vbs_task_step_row(task, &list->steps[s])->time_us;
     return time_us;
 }
+
+bool vbs_step_list_same_batches(const struct vbs_step_list *list, const struct vbs_step *steps,
+                                int64_t n)
+{
+    if (list->n_steps != n)
+        return false;
+    for (int64_t s = 0; s < n; s++)
+        if (list->steps[s].layer != steps[s].layer || list->steps[s].batch != steps[s].batch)
+            return false;
+    return true;
+}

@@ -27,4 +27,8 @@ void vbs_step_list_clear(struct vbs_step_list *list);
  * excluded. */
 double vbs_step_list_us(const struct vbs_task *task, const struct vbs_step_list *list);
 
+/* Gives whether the list has n steps with the layers and batches of these. */
+bool vbs_step_list_same_batches(const struct vbs_step_list *list, const struct vbs_step *steps,
+                                int64_t n);
+
 #endif

@@ -174,6 +174,40 @@ static enum vbs_status fbs_thresholds(struct vbs_ctx *ctx, const void *self, int
     return vbs_fixed_thresholds(ctx, fbs->task, fbs->candidates, fbs->task->n_batches, bytes, n);
 }
 
+/* Adds the batches, from the largest down. */
+static enum vbs_status explain(struct vbs_reasons *reasons, const struct fbs *fbs,
+                               const struct vbs_question *question, const struct vbs_fixed *chosen)
+{
+    const struct vbs_task *task = fbs->task;
+    struct vbs_decision decision = {.first_layer = 1,
+                                    .last_layer = task->n_layers,
+                                    .n_layers = task->n_layers,
+                                    .samples = task->request,
+                                    .memory_bytes = question->memory_bytes};
+    int index, batch = 0;
+
+    VBS_TRY(vbs_reasons_begin(reasons, -1, &decision, &index));
+    for (int c = task->n_batches - 1; c >= 0; c--) {
+        VBS_TRY(vbs_fixed_explain(reasons, &fbs->candidates[c], task->profile->batches[c],
+                                  question->memory_bytes, begins_chunk));
+        if (&fbs->candidates[c] == chosen)
+            batch = task->profile->batches[c];
+    }
+    return vbs_reasons_end(reasons, index, VBS_CHOICE_BATCH, batch);
+}
+
+static enum vbs_status fbs_explain(struct vbs_reasons *reasons, void *self,
+                                   const struct vbs_question *question)
+{
+    return explain(reasons, self, question, largest(self, question->memory_bytes));
+}
+
+static enum vbs_status fbs_best_explain(struct vbs_reasons *reasons, void *self,
+                                        const struct vbs_question *question)
+{
+    return explain(reasons, self, question, fastest(self, question->memory_bytes));
+}
+
 const struct vbs_planner vbs_planner_fbs = {
     .name = "fbs",
     .baseline = true,
@@ -187,6 +221,7 @@ const struct vbs_planner vbs_planner_fbs = {
     .least_bytes = fbs_least_bytes,
     .thresholds = fbs_thresholds,
     .peak_bytes = fbs_peak_bytes,
+    .explain = fbs_explain,
     .close = fbs_close,
 };
 
@@ -202,5 +237,6 @@ const struct vbs_planner vbs_planner_fbs_best = {
     .least_bytes = fbs_least_bytes,
     .thresholds = fbs_thresholds,
     .peak_bytes = fbs_peak_bytes,
+    .explain = fbs_best_explain,
     .close = fbs_close,
 };

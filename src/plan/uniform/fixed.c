@@ -173,6 +173,46 @@ int64_t vbs_fixed_least_bytes(const struct vbs_task *task, const struct vbs_fixe
     return high;
 }
 
+enum vbs_status vbs_fixed_explain(struct vbs_reasons *reasons, const struct vbs_fixed *fixed,
+                                  int batch, int64_t memory_bytes,
+                                  bool (*begins_chunk)(const struct vbs_fixed_step *step))
+{
+    const struct vbs_task *task = reasons->task;
+    struct vbs_candidate candidate = {.choice = VBS_CHOICE_BATCH,
+                                      .at = batch,
+                                      .time_us = HUGE_VAL,
+                                      .least_bytes =
+                                          vbs_fixed_least_bytes(task, fixed, begins_chunk),
+                                      .needed_bytes = INT64_MAX};
+    int64_t most = 0;
+
+    candidate.fits = candidate.least_bytes <= memory_bytes;
+    if (!candidate.fits)
+        memory_bytes = candidate.least_bytes;
+    for (int64_t i = 0; i < fixed->n_steps; i++) {
+        const struct vbs_fixed_step *step = &fixed->steps[i];
+        int64_t bytes = step->base_bytes + smallest_ws(task, step->layer, step->batch);
+
+        if (bytes > most)
+            candidate.binds = step->layer;
+        most = bytes > most ? bytes : most;
+    }
+    if (candidate.least_bytes == INT64_MAX)
+        return vbs_reasons_add(reasons, &candidate, NULL, 0);
+    candidate.time_us = vbs_fixed_us(task, fixed, memory_bytes);
+    candidate.needed_bytes = candidate.least_bytes;
+    for (int64_t i = 0; i < fixed->n_steps; i++) {
+        const struct vbs_fixed_step *step = &fixed->steps[i];
+        int64_t bytes =
+            step->base_bytes +
+            vbs_task_row(task, step->layer, step->batch, step->base_bytes, memory_bytes)->ws_bytes;
+
+        if (bytes > candidate.needed_bytes)
+            candidate.needed_bytes = bytes;
+    }
+    return vbs_reasons_add(reasons, &candidate, NULL, 0);
+}
+
 size_t vbs_fixed_bytes(const struct vbs_fixed *candidates, int n_candidates)
 {
     size_t bytes = (size_t)n_candidates * sizeof *candidates;

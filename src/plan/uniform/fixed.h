@@ -58,6 +58,12 @@ bool vbs_fixed_in_time(const struct vbs_task *task, const struct vbs_fixed *fixe
 int64_t vbs_fixed_least_bytes(const struct vbs_task *task, const struct vbs_fixed *fixed,
                               bool (*begins_chunk)(const struct vbs_fixed_step *step));
 
+/* Adds the candidate to an explanation, as a choice of batch. O(steps x algorithms), 63 times where
+ * a latency binds. VBS_NO_MEMORY, VBS_USAGE. */
+enum vbs_status vbs_fixed_explain(
+    struct vbs_reasons *reasons, const struct vbs_fixed *fixed, int batch, int64_t memory_bytes,
+    bool (*begins_chunk)(const struct vbs_fixed_step *step)) VBS_MUST_CHECK;
+
 /* Gives the bytes of the candidates. */
 size_t vbs_fixed_bytes(const struct vbs_fixed *candidates, int n_candidates);
 

@@ -138,6 +138,17 @@ static enum vbs_status check_latency(struct vbs_ctx *ctx, const struct vbs_task 
     return VBS_OK;
 }
 
+/* Gives the largest batch of a layer (its index in the profile) that fits; -1: none. */
+static int largest(const struct greedy *greedy, const struct vbs_fixed *of_layer,
+                   int64_t memory_bytes)
+{
+    int c = greedy->task->n_batches - 1;
+
+    while (c >= 0 && of_layer[c].least_bytes > memory_bytes)
+        c--;
+    return c;
+}
+
 static enum vbs_status greedy_plan(struct vbs_ctx *ctx, void *self, int64_t memory_bytes,
                                    struct vbs_draft *draft)
 {
@@ -146,10 +157,8 @@ static enum vbs_status greedy_plan(struct vbs_ctx *ctx, void *self, int64_t memo
     for (int k = 0; k < greedy->task->n_layers; k++) {
         const struct vbs_fixed *of_layer =
             greedy->candidates + (size_t)k * (size_t)greedy->task->n_batches;
-        int c = greedy->task->n_batches - 1;
+        int c = largest(greedy, of_layer, memory_bytes);
 
-        while (c >= 0 && of_layer[c].least_bytes > memory_bytes)
-            c--;
         if (c < 0)
             return VBS_INFEASIBLE;
         VBS_TRY(vbs_fixed_emit(ctx, greedy->task, &of_layer[c], memory_bytes, draft));
@@ -246,6 +255,53 @@ static size_t greedy_peak_bytes(const void *self)
     return vbs_fixed_bytes(((const struct greedy *)self)->candidates, n_candidates(self));
 }
 
+/* The latency bounds the whole request, and no layer by itself. */
+static bool begins_layer(const struct vbs_fixed_step *step)
+{
+    (void)step;
+    return true;
+}
+
+/* Adds the batches of layer k + 1, from the largest down. */
+static enum vbs_status explain_layer(struct vbs_reasons *reasons, const struct greedy *greedy,
+                                     int k, int64_t memory_bytes)
+{
+    const struct vbs_task *task = greedy->task;
+    const struct vbs_fixed *of_layer = greedy->candidates + (size_t)k * (size_t)task->n_batches;
+    int chosen = largest(greedy, of_layer, memory_bytes), index;
+    struct vbs_decision decision = {.first_layer = k + 1,
+                                    .last_layer = k + 1,
+                                    .n_layers = 1,
+                                    .samples = task->request,
+                                    .memory_bytes = memory_bytes};
+
+    VBS_TRY(vbs_reasons_begin(reasons, 0, &decision, &index));
+    for (int c = task->n_batches - 1; c >= 0; c--)
+        VBS_TRY(vbs_fixed_explain(reasons, &of_layer[c], task->profile->batches[c], memory_bytes,
+                                  begins_layer));
+    return vbs_reasons_end(reasons, index, VBS_CHOICE_BATCH, task->profile->batches[chosen]);
+}
+
+/* Adds a decision without candidates for the whole, and one for each layer below it. */
+static enum vbs_status greedy_explain(struct vbs_reasons *reasons, void *self,
+                                      const struct vbs_question *question)
+{
+    const struct greedy *greedy = self;
+    int n = greedy->task->n_layers, index;
+    struct vbs_decision decision = {.first_layer = 1,
+                                    .last_layer = n,
+                                    .n_layers = n,
+                                    .samples = greedy->task->request,
+                                    .memory_bytes = question->memory_bytes};
+
+    VBS_TRY(vbs_reasons_begin(reasons, -1, &decision, &index));
+    VBS_TRY(vbs_reasons_end(reasons, index, VBS_CHOICE_BATCH, 0));
+    for (int k = 0; k < n; k++)
+        VBS_TRY(explain_layer(reasons, greedy, k, question->memory_bytes));
+    vbs_reasons_sum(reasons, index);
+    return VBS_OK;
+}
+
 const struct vbs_planner vbs_planner_greedy_vbs = {
     .name = "greedy-vbs",
     .summary = "layer by layer, the largest batch that fits beside the whole request",
@@ -259,5 +315,6 @@ const struct vbs_planner vbs_planner_greedy_vbs = {
     .least_bytes = greedy_least_bytes,
     .thresholds = greedy_thresholds,
     .peak_bytes = greedy_peak_bytes,
+    .explain = greedy_explain,
     .close = greedy_close,
 };

@@ -501,6 +501,65 @@ static enum vbs_status resident_plan(struct vbs_ctx *ctx, void *self, int64_t me
     return status == VBS_OK && isinf(best_time_us) ? VBS_INFEASIBLE : status;
 }
 
+/* Explains the plan of the policy that is the fastest, in the memory beside its weights. */
+static enum vbs_status explain_policy(struct vbs_reasons *reasons, const struct resident *resident,
+                                      struct policy *policy, const struct vbs_draft *made,
+                                      const struct vbs_question *question)
+{
+    struct vbs_question inner = *question;
+    const struct vbs_task *task = reasons->task;
+    enum vbs_status status;
+
+    inner.memory_bytes -= policy->weight_bytes;
+    inner.steps = made->steps.steps;
+    inner.n_steps = made->steps.n_steps;
+    if (!question->steps)
+        inner.steps = NULL;
+    reasons->task = &policy->task;
+    status = resident->planner->explain(reasons, policy->self, &inner);
+    reasons->task = task;
+    reasons->made.weight_bytes = policy->weight_bytes;
+    vbs_reasons_rename(reasons, policy->algorithms);
+    return status;
+}
+
+static enum vbs_status resident_explain(struct vbs_reasons *reasons, void *self,
+                                        const struct vbs_question *question)
+{
+    struct resident *resident = self;
+    struct policy *best = NULL;
+    struct vbs_draft draft = {0};
+    double best_us = HUGE_VAL;
+    enum vbs_status status = VBS_OK;
+
+    if (!resident->planner->explain)
+        return VBS_UNSUPPORTED;
+    for (int i = 0; status == VBS_OK && i < resident->n_policies; i++) {
+        struct policy *policy = &resident->policies[i];
+        struct vbs_draft made = {0};
+
+        if (!policy->opened || question->memory_bytes < policy->weight_bytes)
+            continue;
+        status = resident->planner->plan(reasons->ctx, policy->self,
+                                         question->memory_bytes - policy->weight_bytes, &made);
+        if (status == VBS_OK && vbs_step_list_us(&policy->task, &made.steps) < best_us) {
+            struct vbs_draft worse = draft;
+
+            best_us = vbs_step_list_us(&policy->task, &made.steps);
+            best = policy;
+            draft = made;
+            made = worse;
+        }
+        if (status == VBS_INFEASIBLE)
+            status = VBS_OK;
+        vbs_step_list_clear(&made.steps);
+    }
+    if (status == VBS_OK)
+        status = best ? explain_policy(reasons, resident, best, &draft, question) : VBS_NOT_FOUND;
+    vbs_step_list_clear(&draft.steps);
+    return status;
+}
+
 static int64_t resident_least_bytes(const void *self)
 {
     const struct resident *resident = self;
@@ -573,5 +632,6 @@ const struct vbs_planner vbs_planner_resident = {
     .least_bytes = resident_least_bytes,
     .peak_bytes = resident_peak_bytes,
     .thresholds = resident_thresholds,
+    .explain = resident_explain,
     .close = resident_close,
 };

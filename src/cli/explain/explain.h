@@ -1,0 +1,61 @@
+/* Explanations of plans as text and as JSON: `vbslab explain`. */
+#ifndef VBS_CLI_EXPLAIN_EXPLAIN_H
+#define VBS_CLI_EXPLAIN_EXPLAIN_H
+
+#include "cli/common/common.h"
+
+#include <jansson.h>
+
+/* An explanation with what it is about. */
+struct cli_explanation {
+    struct cli *cli;
+    const struct vbs_problem *problem;
+    const char *planner;
+    int64_t memory_bytes;
+    int64_t table_bytes;                 /* the step of the table, 0: none */
+    const struct vbs_schedule *schedule; /* null: a part is explained */
+    const struct vbs_explanation *made;
+};
+
+/* Writes "split 5 + 7" and the like, at most size bytes. Returns buffer. */
+char *cli_choice_label(const struct cli_explanation *about, const struct vbs_decision *decision,
+                       const struct vbs_candidate *candidate, char *buffer, size_t size);
+
+/* Writes "1..12" or "3 conv2", at most size bytes. Returns buffer. */
+char *cli_layers_label(const struct cli_explanation *about, const struct vbs_decision *decision,
+                       char *buffer, size_t size);
+
+/* Gives whether candidate a is faster than b by more than rounding. */
+bool cli_is_faster(double a_us, double b_us);
+
+/* Prints the tree of decisions, a line each, down to `depth` levels; 0: as many as fit a page. */
+enum vbs_status cli_print_tree(const struct cli_explanation *about, int depth) VBS_MUST_CHECK;
+
+/* Prints one decision with its candidates, the best first; at most `most` of them, 0: all. */
+enum vbs_status cli_print_decision(const struct cli_explanation *about, int index,
+                                   int most) VBS_MUST_CHECK;
+
+/* Prints all decisions down to `depth` levels (0: all), each with its candidates; where standard
+ * input is a terminal, a line is read between two of them, and "q" ends. */
+enum vbs_status cli_step_through(const struct cli_explanation *about, int depth) VBS_MUST_CHECK;
+
+/* Prints time against memory of the explained part, around its memory. */
+enum vbs_status cli_print_points(const struct cli_explanation *about) VBS_MUST_CHECK;
+
+/* Print why a planner with one batch for each layer took its batches; what the bound of optimal
+ * rests on; the cells of a table. */
+enum vbs_status cli_print_batches(const struct cli_explanation *about) VBS_MUST_CHECK;
+enum vbs_status cli_print_bound(const struct cli_explanation *about) VBS_MUST_CHECK;
+enum vbs_status cli_print_cells(const struct cli_explanation *about) VBS_MUST_CHECK;
+
+/* Write everything as JSON, or the cells of a table as CSV, to a file ("-": standard output). */
+enum vbs_status cli_write_explanation(const struct cli_explanation *about,
+                                      const char *path) VBS_MUST_CHECK;
+enum vbs_status cli_write_cells(const struct cli_explanation *about,
+                                const char *path) VBS_MUST_CHECK;
+
+/* Print which weights of a schedule stay in memory, which are copied in and when, and what takes
+ * the time: computing or copies. */
+enum vbs_status cli_print_weights(const struct cli_explanation *about) VBS_MUST_CHECK;
+
+#endif
