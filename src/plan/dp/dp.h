@@ -42,6 +42,12 @@ struct vbs_item {
     struct vbs_chain *subchain; /* a chain in the place of an item: see vbs_line_fold */
 };
 
+/* Give the first and the last layer of an item, and the number of layers in the items i..j of a
+ * chain. O(items inside). */
+int vbs_item_first(const struct vbs_item *item);
+int vbs_item_last(const struct vbs_item *item);
+int vbs_chain_count(const struct vbs_chain *chain, int i, int j);
+
 /* Decomposes the network of task into a chain, all of which is allocated in arena. VBS_NO_MEMORY,
  * VBS_INTERRUPTED. O(layers x edges) at worst. */
 enum vbs_status vbs_chain_build(struct vbs_ctx *ctx, const struct vbs_task *task,

@@ -23,40 +23,6 @@ struct rectangle {
     int64_t bytes;
 };
 
-static int first_layer(const struct vbs_item *item)
-{
-    while (!item->layer)
-        item = item->subchain ? item->subchain->items : item->branches->items;
-    return item->layer;
-}
-
-static int last_layer(const struct vbs_item *item)
-{
-    while (!item->layer) {
-        const struct vbs_chain *chain =
-            item->subchain ? item->subchain : &item->branches[item->n_branches - 1];
-
-        item = &chain->items[chain->n_items - 1];
-    }
-    return item->layer;
-}
-
-static int count_layers(const struct vbs_chain *chain, int i, int j)
-{
-    int n = 0;
-
-    for (int k = i; k <= j; k++) {
-        const struct vbs_item *item = &chain->items[k];
-        const struct vbs_chain *inside = item->subchain ? item->subchain : item->branches;
-        int n_inside = item->subchain ? 1 : item->n_branches;
-
-        n += item->layer != 0;
-        for (int c = 0; c < n_inside; c++)
-            n += count_layers(&inside[c], 0, inside[c].n_items - 1);
-    }
-    return n;
-}
-
 /* A curve that is a part of a candidate. late_ticks: points that take longer do not count. */
 struct curve_part {
     struct vbs_moved curve;
@@ -71,8 +37,8 @@ static struct curve_part part_of(const struct solved *solved, int i, int j, int 
 
     return (struct curve_part){.curve = curve,
                                .late_ticks = INT64_MAX,
-                               .part = {.first_layer = first_layer(&items[i]),
-                                        .last_layer = last_layer(&items[j]),
+                               .part = {.first_layer = vbs_item_first(&items[i]),
+                                        .last_layer = vbs_item_last(&items[j]),
                                         .samples = b,
                                         .times = 1,
                                         .beside_bytes = curve.by_bytes}};
@@ -172,7 +138,7 @@ static enum vbs_status add_barriers(const struct cut_reasons *at, const struct r
         vbs_barrier_parts(at->work, solved, in->i, in->j, in->b, c, curves);
         parts[0] = part_of(solved, in->i, c, in->b, curves[0]);
         parts[1] = part_of(solved, c + 1, in->j, in->b, curves[1]);
-        VBS_TRY(add_sum(at, VBS_CHOICE_BARRIER, last_layer(&solved->chain->items[c]), parts, 2,
+        VBS_TRY(add_sum(at, VBS_CHOICE_BARRIER, vbs_item_last(&solved->chain->items[c]), parts, 2,
                         in->bytes));
     }
     return VBS_OK;
@@ -194,7 +160,7 @@ static enum vbs_status add_pivots(const struct cut_reasons *at, const struct rec
         if (k < in->j)
             parts[n++] = part_of(solved, k + 1, in->j, b,
                                  vbs_unmoved(vbs_opt_at(at->work, solved, k + 1, in->j, b)));
-        VBS_TRY(add_sum(at, VBS_CHOICE_PIVOT, first_layer(&solved->chain->items[k]), parts, n,
+        VBS_TRY(add_sum(at, VBS_CHOICE_PIVOT, vbs_item_first(&solved->chain->items[k]), parts, n,
                         in->bytes));
     }
     return VBS_OK;
@@ -243,9 +209,9 @@ static struct vbs_decision decision_on(const struct rectangle *in)
 {
     const struct vbs_chain *chain = in->solved->chain;
 
-    return (struct vbs_decision){.first_layer = first_layer(&chain->items[in->i]),
-                                 .last_layer = last_layer(&chain->items[in->j]),
-                                 .n_layers = count_layers(chain, in->i, in->j),
+    return (struct vbs_decision){.first_layer = vbs_item_first(&chain->items[in->i]),
+                                 .last_layer = vbs_item_last(&chain->items[in->j]),
+                                 .n_layers = vbs_chain_count(chain, in->i, in->j),
                                  .samples = in->b,
                                  .memory_bytes = in->bytes};
 }
@@ -257,7 +223,7 @@ static enum vbs_status end_item(const struct cut_reasons *at, const struct recta
     const struct vbs_profile_row *row;
 
     if (!item->layer) {
-        VBS_TRY(vbs_reasons_end(at->to, index, VBS_CHOICE_BLOCK, first_layer(item)));
+        VBS_TRY(vbs_reasons_end(at->to, index, VBS_CHOICE_BLOCK, vbs_item_first(item)));
         return explain_branches(at, in, index);
     }
     row = vbs_task_row(at->work->task, item->layer, in->b, vbs_item_bytes(item, in->b), in->bytes);
@@ -297,7 +263,7 @@ static enum vbs_status explain_barrier(const struct cut_reasons *at, const struc
                                        int c, int index)
 {
     VBS_TRY(vbs_reasons_end(at->to, index, VBS_CHOICE_BARRIER,
-                            last_layer(&in->solved->chain->items[c])));
+                            vbs_item_last(&in->solved->chain->items[c])));
     VBS_TRY(explain(at, &(struct rectangle){in->solved, in->i, c, in->b, in->bytes}, index));
     return explain(at, &(struct rectangle){in->solved, c + 1, in->j, in->b, in->bytes}, index);
 }
@@ -306,7 +272,7 @@ static enum vbs_status explain_pivot(const struct cut_reasons *at, const struct 
                                      int k, int index)
 {
     VBS_TRY(vbs_reasons_end(at->to, index, VBS_CHOICE_PIVOT,
-                            first_layer(&in->solved->chain->items[k])));
+                            vbs_item_first(&in->solved->chain->items[k])));
     if (k > in->i)
         VBS_TRY(
             explain(at, &(struct rectangle){in->solved, in->i, k - 1, in->b, in->bytes}, index));
@@ -437,8 +403,8 @@ static bool find_part(const struct solved *solved, const struct vbs_question *qu
         const struct vbs_item *item = &chain->items[i];
         int n_inside = item->subchain ? 1 : item->n_branches;
 
-        for (int j = i; first_layer(item) == question->first_layer && j < chain->n_items; j++)
-            if (last_layer(&chain->items[j]) == question->last_layer) {
+        for (int j = i; vbs_item_first(item) == question->first_layer && j < chain->n_items; j++)
+            if (vbs_item_last(&chain->items[j]) == question->last_layer) {
                 *in = (struct rectangle){solved, i, j, question->samples, question->memory_bytes};
                 return true;
             }

@@ -497,3 +497,37 @@ enum vbs_status vbs_chain_build(struct vbs_ctx *ctx, const struct vbs_task *task
         layers[i] = i + 1;
     return build(&at, layers, task->n_layers, chain);
 }
+
+int vbs_item_first(const struct vbs_item *item)
+{
+    while (!item->layer)
+        item = item->subchain ? item->subchain->items : item->branches->items;
+    return item->layer;
+}
+
+int vbs_item_last(const struct vbs_item *item)
+{
+    while (!item->layer) {
+        const struct vbs_chain *chain =
+            item->subchain ? item->subchain : &item->branches[item->n_branches - 1];
+
+        item = &chain->items[chain->n_items - 1];
+    }
+    return item->layer;
+}
+
+int vbs_chain_count(const struct vbs_chain *chain, int i, int j)
+{
+    int n = 0;
+
+    for (int k = i; k <= j; k++) {
+        const struct vbs_item *item = &chain->items[k];
+        const struct vbs_chain *inside = item->subchain ? item->subchain : item->branches;
+        int n_inside = item->subchain ? 1 : item->n_branches;
+
+        n += item->layer != 0;
+        for (int c = 0; c < n_inside; c++)
+            n += vbs_chain_count(&inside[c], 0, inside[c].n_items - 1);
+    }
+    return n;
+}

@@ -23,6 +23,7 @@
  * up to the largest budget so far, and are computed anew for a larger one.
  */
 #include "plan/table/table.h"
+#include "plan/table/cells.h"
 
 #include "base/arith.h"
 #include "base/fail.h"
@@ -34,53 +35,7 @@
 
 #define MAX_TABLE_BYTES 0x1p33 /* 8 GiB */
 #define INFINITE        VBS_TABLE_INFINITE
-
-/* The tables of one chain. The entries of (i, j, b), one for each size of memory, are a row (see
- * row_of). */
-struct tables {
-    const struct vbs_chain *chain;
-    int64_t *opt, *exact;
-    uint16_t *first;          /* the b1 of the least OPT */
-    uint16_t *whole;          /* the k of the least EXACT, the paper's aux1 */
-    struct tables **branches; /* [item][branch], null for a layer */
-};
-
-#define ENTRY_BYTES (2 * sizeof(int64_t) + 2 * sizeof(uint16_t))
-
-/* A solve for all budgets up to tot. */
-struct table_work {
-    struct vbs_ctx *ctx;
-    const struct vbs_task *task;
-    int64_t tot;            /* largest memory, in steps */
-    const int64_t *nothing; /* [tot + 1] zeros: the row of no layers and of no samples */
-    int64_t *ticks;         /* memory of the tables of all chains */
-    uint16_t *choices;
-    size_t n_taken;          /* entries in use */
-    struct vbs_arena arena;  /* memory of all else */
-    struct vbs_arena tables; /* memory of ticks and choices, in one block */
-};
-
-/* Gives where the row (i, j, b) begins; pairs are stored j by j. */
-static size_t row_of(const struct table_work *work, int i, int j, int b)
-{
-    size_t pair = (size_t)j * ((size_t)j + 1) / 2 + (size_t)i;
-
-    return (pair * (size_t)work->task->request + (size_t)b - 1) * ((size_t)work->tot + 1);
-}
-
-static const int64_t *opt_row(const struct table_work *work, const struct tables *tables, int i,
-                              int j, int b)
-{
-    if (i > j || b == 0)
-        return work->nothing;
-    return &tables->opt[row_of(work, i, j, b)];
-}
-
-static const int64_t *exact_row(const struct table_work *work, const struct tables *tables, int i,
-                                int j, int b)
-{
-    return &tables->exact[row_of(work, i, j, b)];
-}
+#define ENTRY_BYTES     (2 * sizeof(int64_t) + 2 * sizeof(uint16_t))
 
 static void forbid_late(const struct table_work *work, int64_t *row)
 {
@@ -122,7 +77,7 @@ static void fill_special(const struct table_work *work, const struct vbs_item *i
         exact[mem] = mem < reserved ? INFINITE : 0;
     for (int branch = 0; branch < item->n_branches; branch++) {
         const struct tables *one = &branches[branch];
-        const int64_t *opt = opt_row(work, one, 0, one->chain->n_items - 1, b);
+        const int64_t *opt = vbs_table_opt(work, one, 0, one->chain->n_items - 1, b);
 
         for (int64_t mem = reserved; mem <= work->tot; mem++)
             exact[mem] = exact[mem] + opt[mem - reserved] < INFINITE
@@ -134,7 +89,7 @@ static void fill_special(const struct table_work *work, const struct vbs_item *i
 static void fill_item(const struct table_work *work, struct tables *tables, int k, int b)
 {
     const struct vbs_item *item = &tables->chain->items[k];
-    size_t row = row_of(work, k, k, b);
+    size_t row = vbs_table_row(work, k, k, b);
 
     if (item->layer)
         fill_layer(work, item, b, &tables->exact[row]);
@@ -148,16 +103,16 @@ static void fill_item(const struct table_work *work, struct tables *tables, int 
 /* Computes (1) for i < j, at all sizes of memory. */
 static void fill_exact(const struct table_work *work, struct tables *tables, int i, int j, int b)
 {
-    size_t row = row_of(work, i, j, b);
+    size_t row = vbs_table_row(work, i, j, b);
     int64_t *exact = &tables->exact[row], tot = work->tot;
     uint16_t *whole = &tables->whole[row];
 
     for (int64_t mem = 0; mem <= tot; mem++)
         exact[mem] = INFINITE;
     for (int k = i; k <= j; k++) {
-        const int64_t *before = opt_row(work, tables, i, k - 1, b);
-        const int64_t *at = exact_row(work, tables, k, k, b);
-        const int64_t *behind = opt_row(work, tables, k + 1, j, b);
+        const int64_t *before = vbs_table_opt(work, tables, i, k - 1, b);
+        const int64_t *at = vbs_table_exact(work, tables, k, k, b);
+        const int64_t *behind = vbs_table_opt(work, tables, k + 1, j, b);
 
         for (int64_t mem = 0; mem <= tot; mem++) {
             int64_t ticks = before[mem] + at[mem] + behind[mem];
@@ -175,15 +130,15 @@ static void fill_exact(const struct table_work *work, struct tables *tables, int
 static void fill_opt(const struct table_work *work, struct tables *tables, int i, int j, int b)
 {
     const int64_t *cut = tables->chain->cut_bytes;
-    size_t row = row_of(work, i, j, b);
+    size_t row = vbs_table_row(work, i, j, b);
     int64_t *opt = &tables->opt[row], tot = work->tot;
     uint16_t *first = &tables->first[row];
 
     for (int64_t mem = 0; mem <= tot; mem++)
         opt[mem] = INFINITE;
     for (int b1 = b; b1 >= 1; b1--) {
-        const int64_t *exact = exact_row(work, tables, i, j, b1);
-        const int64_t *rest = opt_row(work, tables, i, j, b - b1);
+        const int64_t *exact = vbs_table_exact(work, tables, i, j, b1);
+        const int64_t *rest = vbs_table_opt(work, tables, i, j, b - b1);
         int64_t in = vbs_table_steps(work->task, cut[i] * (b - b1));
         int64_t out = b == b1 ? 0 : vbs_table_steps(work->task, cut[j + 1] * b1);
 
@@ -298,9 +253,9 @@ static enum vbs_status emit_opt(const struct table_work *work, const struct tabl
     enum vbs_status status = VBS_OK;
 
     while (i <= j && b > 0) {
-        int b1 = tables->first[row_of(work, i, j, b) + (size_t)mem];
+        int b1 = tables->first[vbs_table_row(work, i, j, b) + (size_t)mem];
         int64_t inside = mem - vbs_table_steps(work->task, cut[i] * (b - b1));
-        int k = tables->whole[row_of(work, i, j, b1) + (size_t)inside];
+        int k = tables->whole[vbs_table_row(work, i, j, b1) + (size_t)inside];
 
         status = emit_opt(work, tables, i, k - 1, b1, inside, steps);
         if (status == VBS_OK)
@@ -335,7 +290,7 @@ static enum vbs_status offer_answers(const struct table_work *work, const struct
                                      struct vbs_pareto_set *pareto)
 {
     int last = tables->chain->n_items - 1;
-    const int64_t *opt = opt_row(work, tables, 0, last, work->task->request);
+    const int64_t *opt = vbs_table_opt(work, tables, 0, last, work->task->request);
     int64_t least_ticks = INFINITE;
     enum vbs_status status = VBS_OK;
 
@@ -402,13 +357,30 @@ static enum vbs_status make_room(struct table_work *work, const struct vbs_chain
     return VBS_OK;
 }
 
+/* Fills all tables up to tot; the caller clears the arenas of *work, after a failure too. */
+static enum vbs_status fill_tables(struct vbs_ctx *ctx, const struct dp *dp, int64_t tot,
+                                   struct table_work *work, struct tables *main_path)
+{
+    *work = (struct table_work){.ctx = ctx, .task = dp->task, .tot = tot};
+    *main_path = (struct tables){0};
+    VBS_TRY(check_size(ctx, dp, tot));
+    VBS_TRY(make_room(work, &dp->chain));
+    return solve_chain(work, &dp->chain, main_path);
+}
+
+static void clear_tables(struct table_work *work)
+{
+    vbs_arena_clear(&work->tables);
+    vbs_arena_clear(&work->arena);
+}
+
 /* Solves for the budgets up to tot. The range at least doubles, so that rising budgets together
  * take at most three times as long as the last one. */
 static enum vbs_status solve(struct vbs_ctx *ctx, const struct dp *dp, int64_t tot)
 {
     struct known *known = dp->known;
-    struct table_work work = {.ctx = ctx, .task = dp->task};
-    struct tables main_path = {0};
+    struct table_work work;
+    struct tables main_path;
     enum vbs_status status;
     size_t bytes;
 
@@ -418,11 +390,7 @@ static enum vbs_status solve(struct vbs_ctx *ctx, const struct dp *dp, int64_t t
         return VBS_OK;
     if (tot < 2 * known->tot)
         tot = 2 * known->tot < dp->ends.most ? 2 * known->tot : dp->ends.most;
-    VBS_TRY(check_size(ctx, dp, tot));
-    work.tot = tot;
-    status = make_room(&work, &dp->chain);
-    if (status == VBS_OK)
-        status = solve_chain(&work, &dp->chain, &main_path);
+    status = fill_tables(ctx, dp, tot, &work, &main_path);
     if (status == VBS_OK)
         status = offer_answers(&work, &main_path, &known->pareto);
     if (status == VBS_OK)
@@ -430,8 +398,7 @@ static enum vbs_status solve(struct vbs_ctx *ctx, const struct dp *dp, int64_t t
     bytes = work.arena.total_bytes + work.tables.total_bytes;
     if (bytes > known->pareto.solving_bytes)
         known->pareto.solving_bytes = bytes;
-    vbs_arena_clear(&work.tables);
-    vbs_arena_clear(&work.arena);
+    clear_tables(&work);
     return status;
 }
 
@@ -519,6 +486,31 @@ static enum vbs_status dp_plan(struct vbs_ctx *ctx, void *self, int64_t memory_b
     return vbs_pareto_plan_within(ctx, &dp->known->pareto, memory_bytes, draft);
 }
 
+/* Fills the tables again, up to the memory above which no plan is faster where that is not much
+ * more, so that candidates that do not fit are known, too. */
+static enum vbs_status dp_explain(struct vbs_reasons *reasons, void *self,
+                                  const struct vbs_question *question)
+{
+    const struct dp *dp = self;
+    int64_t step_bytes = dp->task->options.table_bytes;
+    int64_t mem = question->memory_bytes / step_bytes;
+    struct vbs_question known = *question;
+    struct table_work work;
+    struct tables main_path;
+    enum vbs_status status;
+
+    if (mem > dp->ends.most && dp->ends.most >= 0)
+        mem = dp->ends.most;
+    known.memory_bytes = mem * step_bytes;
+    status = fill_tables(reasons->ctx, dp,
+                         dp->ends.most / 4 <= mem && dp->ends.most >= 0 ? dp->ends.most : mem,
+                         &work, &main_path);
+    if (status == VBS_OK)
+        status = vbs_table_reasons(reasons, &work, &main_path, &known);
+    clear_tables(&work);
+    return status;
+}
+
 static int64_t dp_least_bytes(const void *self)
 {
     const struct dp *dp = self;
@@ -548,5 +540,7 @@ const struct vbs_planner vbs_planner_dp_vbs_table = {
     .least_bytes = dp_least_bytes,
     .thresholds = dp_thresholds,
     .peak_bytes = dp_peak_bytes,
+    .explain = dp_explain,
+    .explains_parts = true,
     .close = dp_close,
 };
