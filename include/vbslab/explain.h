@@ -66,9 +66,10 @@ struct vbs_candidate {
     /* In the memory of the decision; where it does not fit, in least_bytes. HUGE_VAL: it fits no
      * memory. */
     double time_us;
-    int64_t least_bytes;  /* the least memory that it fits; INT64_MAX: none */
-    int64_t needed_bytes; /* the least memory with that time; INT64_MAX: none */
-    int binds;            /* of batches: the layer of the step that needs least_bytes; else 0 */
+    /* The least memory that it fits, and the least with that time. INT64_MAX: none; of long
+     * requests, and of tables, also where it is above the largest memory that was solved. */
+    int64_t least_bytes, needed_bytes;
+    int binds; /* of batches: the layer of the step that needs least_bytes; else 0 */
     int n_parts;
     const struct vbs_part *parts;
 };
@@ -98,16 +99,21 @@ struct vbs_cell {
     int pivot;               /* the first layer of the item that runs whole in EXACT, 0: none */
 };
 
-/* What the bound of a schedule of optimal rests on. Lower bounds of the time, in microseconds. */
+/* What the bound of a schedule of optimal rests on: lower bounds of the time, in microseconds, each
+ * at least the one before. */
 struct vbs_bound_report {
-    double alone_us;   /* each layer has the whole budget for itself */
-    double waiting_us; /* and the other samples wait beside it; 0: not known */
-    double proven_us;  /* by searches of groups of layers */
-    double cutting_us; /* not a bound: the time of the best cutting, where the search began;
-                          HUGE_VAL: no cutting fits */
-    int64_t n_states;  /* that the searches for this budget expanded, as far as they are counted */
-    int n_groups;      /* of layers, whose bounds add up to proven_us; 0: no group was searched */
-    int largest_group; /* layers of the largest group; all of them: the lattice itself */
+    double free_us;    /* without a budget: each layer in its fastest batches */
+    double waiting_us; /* each layer has the budget for itself, but for the least that the samples
+                          before and behind it keep alive */
+    double proven_us;  /* by searches of groups of layers; 0: see n_groups */
+    /* No bound: the time of the best cutting, with which the search began; HUGE_VAL: no cutting
+     * fits, or the latency divides the request into chunks. */
+    double cutting_us;
+    int64_t n_states; /* that the searches for this budget expanded */
+    /* Groups of layers, whose bounds add up to a bound of all, at the end of the search; 0: nothing
+     * had to be searched, or the latency divides the request into chunks. */
+    int n_groups;
+    int largest_group; /* layers of the largest group; all: the lattice itself was searched */
 };
 
 struct vbs_explanation {

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#define MOST_LINES 200 /* of text */
+#define MOST_CELLS 1000 /* of text */
 
 static void add_time(struct vbs_text *text, double time_us)
 {
@@ -60,22 +60,34 @@ static void add_cell(const struct vbs_cell *cell, struct cli_table *table)
         cli_table_add(table, "-");
 }
 
+/* Gives whether a cell differs from the one before it, which has less memory or belongs to another
+ * row. */
+static bool changes(const struct vbs_cell *before, const struct vbs_cell *cell)
+{
+    if (cell->memory_bytes == 0)
+        return cell->first_samples > 0;
+    return cell->opt_us != before->opt_us || cell->exact_us != before->exact_us;
+}
+
 enum vbs_status cli_print_cells(const struct cli_explanation *about)
 {
     static const struct cli_column COLUMNS[] = {
-        {"layers", false}, {"samples", true}, {"memory", true}, {"OPT", true},
+        {"layers", false}, {"samples", true}, {"from", true}, {"OPT", true},
         {"b1", true},      {"EXACT", true},   {"pivot", true}};
     const struct vbs_explanation *made = about->made;
     struct cli_table table = {.columns = COLUMNS, .n_columns = 7};
 
-    if (made->n_cells > MOST_LINES) {
+    if (made->n_cells > MOST_CELLS) {
         printf("the tables have %lld cells; --csv FILE writes them all, and --from, --to and "
                "--samples\nprint those of one part\n",
                (long long)made->n_cells);
         return VBS_OK;
     }
     for (int64_t c = 0; c < made->n_cells; c++)
-        add_cell(&made->cells[c], &table);
-    printf("the cells: OPT and its first b1 samples, EXACT and its pivot\n\n");
+        if (c == 0 ? made->cells[c].first_samples > 0
+                   : changes(&made->cells[c - 1], &made->cells[c]))
+            add_cell(&made->cells[c], &table);
+    printf("the cells at which OPT or EXACT falls, with b1 of OPT and the pivot of EXACT; "
+           "--csv has\nthose between them, too\n\n");
     return cli_table_print(about->cli, &table);
 }

@@ -74,7 +74,7 @@ static json_t *decision_json(const struct cli_explanation *about,
 
 static json_t *bound_json(const struct vbs_bound_report *bound, bool *failed)
 {
-    json_t *json = json_pack("{s:f, s:f, s:f, s:I, s:i, s:i}", "alone_us", bound->alone_us,
+    json_t *json = json_pack("{s:f, s:f, s:f, s:I, s:i, s:i}", "free_us", bound->free_us,
                              "waiting_us", bound->waiting_us, "proven_us", bound->proven_us,
                              "states", (json_int_t)bound->n_states, "groups", bound->n_groups,
                              "largest_group", bound->largest_group);

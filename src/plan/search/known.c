@@ -19,7 +19,7 @@ static int64_t ticks_of(const struct vbs_task *task, const struct vbs_step_list 
     return ticks;
 }
 
-static struct vbs_known look_up(const struct vbs_chunk *chunk, int64_t memory_bytes)
+struct vbs_known vbs_chunk_known(const struct vbs_chunk *chunk, int64_t memory_bytes)
 {
     struct vbs_known known = {.best_ticks = VBS_NEVER_TICKS};
 
@@ -34,6 +34,11 @@ static struct vbs_known look_up(const struct vbs_chunk *chunk, int64_t memory_by
         }
         if (fact->high_bytes == memory_bytes && fact->limit > known.searched)
             known.searched = fact->limit;
+        if (fact->high_bytes == memory_bytes) {
+            known.n_states += fact->n_states;
+            known.n_groups = fact->n_groups;
+            known.largest_group = fact->largest_group;
+        }
     }
     return known;
 }
@@ -62,7 +67,7 @@ static enum vbs_status start_proof(struct vbs_ctx *ctx, struct vbs_chunk *chunk,
 
 /* Appends the result of a proof to the facts, and takes over its steps. */
 static enum vbs_status add_fact(struct vbs_ctx *ctx, struct vbs_chunk *chunk, int64_t memory_bytes,
-                                double limit, struct vbs_proof *proof)
+                                double limit, int64_t n_states, struct vbs_proof *proof)
 {
     struct vbs_timeline timeline = {.peak_bytes = INT64_MAX};
 
@@ -75,6 +80,9 @@ static enum vbs_status add_fact(struct vbs_ctx *ctx, struct vbs_chunk *chunk, in
                                                        .best_ticks = proof->best_ticks,
                                                        .bound_ticks = proof->bound_ticks,
                                                        .limit = fmax(limit, 1e-9),
+                                                       .n_states = n_states,
+                                                       .n_groups = proof->n_groups,
+                                                       .largest_group = proof->largest_group,
                                                        .steps = proof->steps};
     proof->steps = (struct vbs_step_list){0};
     return VBS_OK;
@@ -87,10 +95,11 @@ enum vbs_status vbs_chunk_search(struct vbs_ctx *ctx, struct vbs_chunk *chunk,
     const struct vbs_prove_limits limits = {.until = vbs_search_now(&chunk->task) + limit,
                                             .below_ticks = below_ticks,
                                             .seeds = &chunk->cuttings};
+    int64_t from_states = chunk->task.clock ? chunk->task.clock->n_nodes : 0;
     struct vbs_proof proof = {0};
     enum vbs_status status;
 
-    *known = look_up(chunk, memory_bytes);
+    *known = vbs_chunk_known(chunk, memory_bytes);
     /* The search is repeated where an earlier one had less than half of this limit, as those of
      * vbs_chunk_find_least have. */
     if ((known->searched > 0 && 2 * known->searched > limit) ||
@@ -107,11 +116,12 @@ enum vbs_status vbs_chunk_search(struct vbs_ctx *ctx, struct vbs_chunk *chunk,
         status = VBS_OK;
     }
     if (status == VBS_OK)
-        status = add_fact(ctx, chunk, memory_bytes, limit, &proof);
+        status = add_fact(ctx, chunk, memory_bytes, limit,
+                          chunk->task.clock ? chunk->task.clock->n_nodes - from_states : 0, &proof);
     if (proof.peak_bytes > chunk->search_bytes)
         chunk->search_bytes = proof.peak_bytes;
     vbs_step_list_clear(&proof.steps);
-    *known = look_up(chunk, memory_bytes);
+    *known = vbs_chunk_known(chunk, memory_bytes);
     return status;
 }
 

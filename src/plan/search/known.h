@@ -12,7 +12,9 @@
 struct vbs_fact {
     int64_t low_bytes, high_bytes;
     int64_t best_ticks, bound_ticks;
-    double limit; /* time limit of the search, in its clock */
+    double limit;                /* time limit of the search, in its clock */
+    int64_t n_states;            /* that the search expanded */
+    int n_groups, largest_group; /* see struct vbs_proof */
     struct vbs_step_list steps;
 };
 
@@ -21,7 +23,9 @@ struct vbs_fact {
 struct vbs_known {
     int64_t best_ticks, bound_ticks;
     const struct vbs_step_list *steps;
-    double searched; /* time limit of the search at this very budget, in its clock; 0: none */
+    double searched;  /* time limit of the search at this very budget, in its clock; 0: none */
+    int64_t n_states; /* of all searches at this very budget */
+    int n_groups, largest_group; /* of the latest of them; 0: there was none */
 };
 
 /* A request of one size: the whole request or, when the latency is bounded, a chunk of it. */
@@ -44,6 +48,9 @@ enum vbs_status vbs_chunk_search(struct vbs_ctx *ctx, struct vbs_chunk *chunk,
                                  const struct vbs_order_ideals *ideals, int64_t memory_bytes,
                                  double limit, int64_t below_ticks,
                                  struct vbs_known *known) VBS_MUST_CHECK;
+
+/* Gives what is known for a budget without a search. */
+struct vbs_known vbs_chunk_known(const struct vbs_chunk *chunk, int64_t memory_bytes);
 
 /* Computes the least budget, at most high, at which each layer by itself has a schedule. No
  * schedule of the task fits a smaller budget. O(log high x layers x request x batches). */

@@ -480,6 +480,36 @@ done:
     return VBS_OK;
 }
 
+/* Tells what the bound rests on. With a latency it rests on bounds of chunks of all sizes, of which
+ * only the sums are told. */
+static enum vbs_status optimal_explain(struct vbs_reasons *reasons, void *self,
+                                       const struct vbs_question *question)
+{
+    const struct optimal *optimal = self;
+    const struct vbs_task *task = optimal->task;
+    struct vbs_bound_report *bound = &reasons->made.bound;
+    int64_t memory_bytes = question->memory_bytes, proven = 0;
+
+    reasons->made.has_bound = true;
+    bound->cutting_us = HUGE_VAL;
+    for (int p = 0; p < optimal->n_chunks; p++) {
+        struct vbs_known known = vbs_chunk_known(&optimal->chunks[p], memory_bytes);
+
+        bound->n_states += known.n_states;
+        if (optimal->in_chunks)
+            continue;
+        bound->n_groups = known.n_groups;
+        bound->largest_group = known.largest_group;
+        proven = known.bound_ticks;
+    }
+    bound->proven_us = vbs_task_us(task, proven);
+    if (!optimal->in_chunks)
+        for (int i = 0; i < count_cuttings(optimal, memory_bytes); i++)
+            bound->cutting_us = optimal->chunks[0].cuttings.list[i].time_us;
+    VBS_TRY(vbs_task_bound_us(reasons->ctx, task, enough_bytes(task), &bound->free_us));
+    return vbs_task_bound_us(reasons->ctx, task, memory_bytes, &bound->waiting_us);
+}
+
 static int64_t optimal_least_bytes(const void *self)
 {
     return ((const struct optimal *)self)->least_bytes;
@@ -518,5 +548,6 @@ const struct vbs_planner vbs_planner_optimal = {
     .least_bytes = optimal_least_bytes,
     .peak_bytes = optimal_peak_bytes,
     .thresholds = optimal_thresholds,
+    .explain = optimal_explain,
     .close = optimal_close,
 };

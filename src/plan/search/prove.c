@@ -509,6 +509,22 @@ static enum vbs_status run_rounds(struct prover *at)
     return status;
 }
 
+/* Notes how the layers are grouped, for explanations. */
+static void note_groups(const struct prover *at)
+{
+    struct vbs_proof *proof = at->proof;
+
+    proof->n_groups = at->n_groups;
+    for (int g = 0; g < at->n_groups; g++) {
+        int n = 0;
+
+        for (int w = 0; w < at->lattice.ideals->n_words; w++)
+            n += __builtin_popcountll(at->groups[g].layers[w]);
+        if (n > proof->largest_group)
+            proof->largest_group = n;
+    }
+}
+
 static void prover_clear(struct prover *at)
 {
     for (int g = 0; at->groups && g < at->n_groups; g++)
@@ -549,6 +565,7 @@ enum vbs_status vbs_prove(struct vbs_ctx *ctx, const struct vbs_task *task,
         raise_bound(&at, groups_ticks(&at));
         if (!is_over(&at))
             status = run_rounds(&at);
+        note_groups(&at);
     }
     prover_clear(&at);
     return status;

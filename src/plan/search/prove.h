@@ -12,6 +12,8 @@ struct vbs_proof {
     int64_t bound_ticks; /* no schedule takes less; VBS_NEVER_TICKS: no schedule exists */
     struct vbs_step_list steps;
     size_t peak_bytes; /* of the search */
+    int n_groups;      /* of layers, at its end; 0: no group was searched */
+    int largest_group; /* layers of the largest one */
 };
 
 /* The limits at which a proof ends. */
