@@ -35,6 +35,7 @@ static enum vbs_status read_showing(struct cli *cli, const char *const *values,
                                     const struct vbs_problem *problem, struct showing *showing)
 {
     struct vbs_explain_options *options = &showing->options;
+    bool has_table = cli_value(cli, values, "table") != NULL;
     int n = problem->profile->n_layers;
 
     *showing = (struct showing){.options.struct_size = sizeof *options,
@@ -45,8 +46,8 @@ static enum vbs_status read_showing(struct cli *cli, const char *const *values,
     VBS_TRY(read_number(cli, values, "to", n, &options->last_layer));
     VBS_TRY(read_number(cli, values, "samples", (int)problem->request, &options->samples));
     VBS_TRY(read_number(cli, values, "depth", INT32_MAX, &showing->depth));
-    options->with_cells = cli_value(cli, values, "table") != NULL;
-    if (showing->csv && !options->with_cells)
+    options->with_cells = has_table && (showing->csv || showing->json);
+    if (showing->csv && !has_table)
         return vbs_fail(&cli->ctx, VBS_USAGE,
                         "--csv writes the cells of a table; it needs --table");
     if (showing->json && showing->csv)
@@ -110,7 +111,7 @@ static enum vbs_status print_text(const struct cli_explanation *about,
         printf("\n");
         VBS_TRY(cli_print_points(about));
     }
-    if (made->cells) {
+    if (made->n_cells > 0) {
         printf("\n");
         VBS_TRY(cli_print_cells(about));
     }
@@ -119,11 +120,24 @@ static enum vbs_status print_text(const struct cli_explanation *about,
 
 static enum vbs_status show(const struct cli_explanation *about, const struct showing *showing)
 {
-    if (showing->json && about->made)
+    if (showing->json)
         return cli_write_explanation(about, showing->json);
     if (showing->csv)
         return cli_write_cells(about, showing->csv);
     return print_text(about, showing);
+}
+
+/* Makes the explanation; one that text can show has the cells of its table. */
+static enum vbs_status make(struct cli *cli, struct vbs_solver *solver, int64_t memory_bytes,
+                            struct showing *showing, struct vbs_explanation **made)
+{
+    VBS_TRY(vbs_solver_explain_plan(&cli->ctx, solver, memory_bytes, &showing->options, made));
+    if ((*made)->cells || (*made)->n_cells == 0 || (*made)->n_cells > CLI_MOST_CELLS)
+        return VBS_OK;
+    showing->options.with_cells = true;
+    vbs_explanation_free(*made);
+    *made = NULL;
+    return vbs_solver_explain_plan(&cli->ctx, solver, memory_bytes, &showing->options, made);
 }
 
 static enum vbs_status explain(struct cli *cli, const char *const *values,
@@ -150,7 +164,7 @@ static enum vbs_status explain(struct cli *cli, const char *const *values,
     if (status == VBS_OK && !is_part(&showing))
         status = vbs_solver_plan(&cli->ctx, solver, memory_bytes, &schedule);
     if (status == VBS_OK && !vbs_planner_transfers(task->planner))
-        status = vbs_solver_explain_plan(&cli->ctx, solver, memory_bytes, &showing.options, &made);
+        status = make(cli, solver, memory_bytes, &showing, &made);
     cli_progress_end(cli);
     if (status == VBS_INFEASIBLE && solver)
         status = cli_explain(cli, task->planner, &task->problem, solver, memory_bytes);

@@ -7,8 +7,6 @@
 #include <math.h>
 #include <stdio.h>
 
-#define MOST_CELLS 1000 /* of text */
-
 static void add_time(struct vbs_text *text, double time_us)
 {
     if (time_us < HUGE_VAL)
@@ -77,7 +75,7 @@ enum vbs_status cli_print_cells(const struct cli_explanation *about)
     const struct vbs_explanation *made = about->made;
     struct cli_table table = {.columns = COLUMNS, .n_columns = 7};
 
-    if (made->n_cells > MOST_CELLS) {
+    if (!made->cells) {
         printf("the tables have %lld cells; --csv FILE writes them all, and --from, --to and "
                "--samples\nprint those of one part\n",
                (long long)made->n_cells);

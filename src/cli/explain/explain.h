@@ -17,6 +17,8 @@ struct cli_explanation {
     const struct vbs_explanation *made;
 };
 
+#define CLI_MOST_CELLS 1000 /* of tables that text shows */
+
 /* Writes "split 5 + 7" and the like, at most size bytes. Returns buffer. */
 char *cli_choice_label(const struct cli_explanation *about, const struct vbs_decision *decision,
                        const struct vbs_candidate *candidate, char *buffer, size_t size);
@@ -48,7 +50,8 @@ enum vbs_status cli_print_batches(const struct cli_explanation *about) VBS_MUST_
 enum vbs_status cli_print_bound(const struct cli_explanation *about) VBS_MUST_CHECK;
 enum vbs_status cli_print_cells(const struct cli_explanation *about) VBS_MUST_CHECK;
 
-/* Write everything as JSON, or the cells of a table as CSV, to a file ("-": standard output). */
+/* Write everything (without an explanation of decisions, what cli_print_weights prints) as JSON, or
+ * the cells of a table as CSV, to a file ("-": standard output). */
 enum vbs_status cli_write_explanation(const struct cli_explanation *about,
                                       const char *path) VBS_MUST_CHECK;
 enum vbs_status cli_write_cells(const struct cli_explanation *about,
@@ -57,5 +60,8 @@ enum vbs_status cli_write_cells(const struct cli_explanation *about,
 /* Print which weights of a schedule stay in memory, which are copied in and when, and what takes
  * the time: computing or copies. */
 enum vbs_status cli_print_weights(const struct cli_explanation *about) VBS_MUST_CHECK;
+/* Puts the same into a JSON object. */
+enum vbs_status cli_put_weights(const struct cli_explanation *about, json_t *json,
+                                bool *failed) VBS_MUST_CHECK;
 
 #endif

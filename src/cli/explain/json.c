@@ -132,18 +132,22 @@ enum vbs_status cli_write_explanation(const struct cli_explanation *about, const
                   "model", problem->profile->provenance.model, "planner", about->planner, "request",
                   (json_int_t)problem->request, "memory_bytes", (json_int_t)about->memory_bytes,
                   "io", vbs_io_word(problem->io), "weights", vbs_weights_word(problem->weights),
-                  "weight_bytes", (json_int_t)about->made->weight_bytes);
-    enum vbs_status status;
+                  "weight_bytes", (json_int_t)(about->made ? about->made->weight_bytes : 0));
+    enum vbs_status status = VBS_OK;
 
     cli_json_put(json, "time_us",
                  about->schedule ? json_real(about->schedule->predicted.time_us) : json_null(),
                  &text.failed);
-    put_lists(about, json, &text.failed);
+    if (about->made)
+        put_lists(about, json, &text.failed);
+    else
+        status = cli_put_weights(about, json, &text.failed);
     vbs_text_add_json(&text, json, JSON_INDENT(1));
     vbs_text_add(&text, "\n");
     json_decref(json);
-    status = text.failed ? vbs_no_memory(&about->cli->ctx)
-                         : vbs_write_file(&about->cli->ctx, path, text.data, text.length);
+    if (status == VBS_OK)
+        status = text.failed ? vbs_no_memory(&about->cli->ctx)
+                             : vbs_write_file(&about->cli->ctx, path, text.data, text.length);
     vbs_text_clear(&text);
     return status;
 }

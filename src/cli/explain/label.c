@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#define NAME      10   /* characters of a name that are shown */
 #define SAME_TIME 1e-9 /* sums of the same numbers in another order differ by less */
 
 bool cli_is_faster(double a_us, double b_us)
@@ -18,12 +19,22 @@ static const char *name_of(const struct cli_explanation *about, int layer)
     return about->problem->profile->layers[layer].name;
 }
 
+/* Writes a layer by its number and name; of long names the end, in which they differ. */
+static void one_layer(char *buffer, size_t size, int layer, const char *name)
+{
+    size_t length = strlen(name);
+
+    if (length > NAME)
+        snprintf(buffer, size, "%d ..%s", layer, name + length - (NAME - 2));
+    else
+        snprintf(buffer, size, "%d %s", layer, name);
+}
+
 char *cli_layers_label(const struct cli_explanation *about, const struct vbs_decision *decision,
                        char *buffer, size_t size)
 {
     if (decision->n_layers == 1)
-        snprintf(buffer, size, "%d %.16s", decision->first_layer,
-                 name_of(about, decision->first_layer));
+        one_layer(buffer, size, decision->first_layer, name_of(about, decision->first_layer));
     else
         snprintf(buffer, size, "%d..%d", decision->first_layer, decision->last_layer);
     return buffer;
@@ -32,6 +43,20 @@ char *cli_layers_label(const struct cli_explanation *about, const struct vbs_dec
 static const char *algorithm_of(const struct cli_explanation *about, int algorithm)
 {
     return about->problem->profile->algorithms[algorithm];
+}
+
+/* Writes "pivot 4", or "pivot 4..9" of a branched block. */
+static void pivot_label(const struct vbs_candidate *candidate, char *buffer, size_t size)
+{
+    for (int p = 0; p < candidate->n_parts; p++) {
+        const struct vbs_part *part = &candidate->parts[p];
+
+        if (part->first_layer == candidate->at && part->last_layer != candidate->at) {
+            snprintf(buffer, size, "pivot %d..%d", candidate->at, part->last_layer);
+            return;
+        }
+    }
+    snprintf(buffer, size, "pivot %d", candidate->at);
 }
 
 char *cli_choice_label(const struct cli_explanation *about, const struct vbs_decision *decision,
@@ -56,13 +81,13 @@ char *cli_choice_label(const struct cli_explanation *about, const struct vbs_dec
         snprintf(buffer, size, "barrier after %d", at);
         break;
     case VBS_CHOICE_PIVOT:
-        snprintf(buffer, size, "pivot %d", at);
+        pivot_label(candidate, buffer, size);
         break;
     case VBS_CHOICE_BLOCK:
         snprintf(buffer, size, "branches in turn");
         break;
     case VBS_CHOICE_STEP:
-        snprintf(buffer, size, "step %.24s", algorithm_of(about, at));
+        snprintf(buffer, size, "%.14s", algorithm_of(about, at));
         break;
     case VBS_CHOICE_DIVISOR:
         snprintf(buffer, size, "%d x %d before %d", decision->samples / at, at,
