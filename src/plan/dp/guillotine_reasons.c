@@ -16,11 +16,13 @@ struct cut_reasons {
     const struct guillotine *work;
 };
 
-/* A rectangle in some memory. */
+/* A rectangle in some memory. The plan was made with just the memory that its time needs, in which
+ * fewer algorithms fit. */
 struct rectangle {
     const struct solved *solved;
     int i, j, b;
     int64_t bytes;
+    int64_t planned_bytes; /* <= bytes */
 };
 
 /* A curve that is a part of a candidate. late_ticks: points that take longer do not count. */
@@ -199,7 +201,8 @@ static enum vbs_status explain_branches(const struct cut_reasons *at, const stru
 
         VBS_TRY(explain(at,
                         &(struct rectangle){one, 0, one->chain->n_items - 1, in->b,
-                                            in->bytes - vbs_item_bytes(item, in->b)},
+                                            in->bytes - vbs_item_bytes(item, in->b),
+                                            in->planned_bytes - vbs_item_bytes(item, in->b)},
                         parent));
     }
     return VBS_OK;
@@ -226,7 +229,8 @@ static enum vbs_status end_item(const struct cut_reasons *at, const struct recta
         VBS_TRY(vbs_reasons_end(at->to, index, VBS_CHOICE_BLOCK, vbs_item_first(item)));
         return explain_branches(at, in, index);
     }
-    row = vbs_task_row(at->work->task, item->layer, in->b, vbs_item_bytes(item, in->b), in->bytes);
+    row = vbs_task_row(at->work->task, item->layer, in->b, vbs_item_bytes(item, in->b),
+                       in->planned_bytes);
     return vbs_reasons_end(at->to, index, VBS_CHOICE_STEP, row ? row->algorithm : -1);
 }
 
@@ -250,13 +254,15 @@ static enum vbs_status explain_split(const struct cut_reasons *at, const struct 
 
     vbs_split_parts(at->work, in->solved, in->i, in->j, in->b, b1, parts);
     VBS_TRY(vbs_reasons_end(at->to, index, VBS_CHOICE_SPLIT, b1));
-    VBS_TRY(explain(
-        at, &(struct rectangle){in->solved, in->i, in->j, b1, in->bytes - parts[0].by_bytes},
-        index));
-    return explain(
-        at,
-        &(struct rectangle){in->solved, in->i, in->j, in->b - b1, in->bytes - parts[1].by_bytes},
-        index);
+    VBS_TRY(explain(at,
+                    &(struct rectangle){in->solved, in->i, in->j, b1, in->bytes - parts[0].by_bytes,
+                                        in->planned_bytes - parts[0].by_bytes},
+                    index));
+    return explain(at,
+                   &(struct rectangle){in->solved, in->i, in->j, in->b - b1,
+                                       in->bytes - parts[1].by_bytes,
+                                       in->planned_bytes - parts[1].by_bytes},
+                   index);
 }
 
 static enum vbs_status explain_barrier(const struct cut_reasons *at, const struct rectangle *in,
@@ -264,8 +270,11 @@ static enum vbs_status explain_barrier(const struct cut_reasons *at, const struc
 {
     VBS_TRY(vbs_reasons_end(at->to, index, VBS_CHOICE_BARRIER,
                             vbs_item_last(&in->solved->chain->items[c])));
-    VBS_TRY(explain(at, &(struct rectangle){in->solved, in->i, c, in->b, in->bytes}, index));
-    return explain(at, &(struct rectangle){in->solved, c + 1, in->j, in->b, in->bytes}, index);
+    VBS_TRY(explain(
+        at, &(struct rectangle){in->solved, in->i, c, in->b, in->bytes, in->planned_bytes}, index));
+    return explain(
+        at, &(struct rectangle){in->solved, c + 1, in->j, in->b, in->bytes, in->planned_bytes},
+        index);
 }
 
 static enum vbs_status explain_pivot(const struct cut_reasons *at, const struct rectangle *in,
@@ -274,17 +283,23 @@ static enum vbs_status explain_pivot(const struct cut_reasons *at, const struct 
     VBS_TRY(vbs_reasons_end(at->to, index, VBS_CHOICE_PIVOT,
                             vbs_item_first(&in->solved->chain->items[k])));
     if (k > in->i)
-        VBS_TRY(
-            explain(at, &(struct rectangle){in->solved, in->i, k - 1, in->b, in->bytes}, index));
-    VBS_TRY(explain_item(at, &(struct rectangle){in->solved, k, k, in->b, in->bytes}, index));
+        VBS_TRY(explain(
+            at, &(struct rectangle){in->solved, in->i, k - 1, in->b, in->bytes, in->planned_bytes},
+            index));
+    VBS_TRY(explain_item(
+        at, &(struct rectangle){in->solved, k, k, in->b, in->bytes, in->planned_bytes}, index));
     if (k == in->j)
         return VBS_OK;
-    return explain(at, &(struct rectangle){in->solved, k + 1, in->j, in->b, in->bytes}, index);
+    return explain(
+        at, &(struct rectangle){in->solved, k + 1, in->j, in->b, in->bytes, in->planned_bytes},
+        index);
 }
 
 /* Explains O[i, j, b] at a memory. */
-static enum vbs_status explain(const struct cut_reasons *at, const struct rectangle *in, int parent)
+static enum vbs_status explain(const struct cut_reasons *at, const struct rectangle *given,
+                               int parent)
 {
+    struct rectangle tight = *given, *in = &tight;
     const struct vbs_item *item = &in->solved->chain->items[in->i];
     const struct vbs_curve *curve = vbs_opt_at(at->work, in->solved, in->i, in->j, in->b);
     struct vbs_decision decision = decision_on(in);
@@ -293,7 +308,8 @@ static enum vbs_status explain(const struct cut_reasons *at, const struct rectan
     if (in->i == in->j && item->subchain)
         return explain(at,
                        &(struct rectangle){in->solved->inside[in->i], 0,
-                                           item->subchain->n_items - 1, in->b, in->bytes},
+                                           item->subchain->n_items - 1, in->b, in->bytes,
+                                           in->planned_bytes},
                        parent);
     VBS_TRY(vbs_reasons_begin(at->to, parent, &decision, &index));
     if (in->i == in->j)
@@ -305,6 +321,7 @@ static enum vbs_status explain(const struct cut_reasons *at, const struct rectan
     VBS_TRY(add_splits(at, in));
     if (point < 0)
         return vbs_reasons_end(at->to, index, VBS_CHOICE_STEP, -1);
+    tight.planned_bytes = curve->bytes[point];
     cut = curve->cut[point];
     if (cut < 0)
         return explain_split(at, in, -cut, index);
@@ -335,7 +352,7 @@ static enum vbs_status add_points(const struct cut_reasons *at, const struct vbs
 static enum vbs_status add_chunks(const struct cut_reasons *at, int left, int64_t bytes, int *index)
 {
     const struct solved *whole = &at->work->whole;
-    struct rectangle in = {whole, 0, whole->chain->n_items - 1, left, bytes};
+    struct rectangle in = {whole, 0, whole->chain->n_items - 1, left, bytes, bytes};
     struct vbs_decision decision = decision_on(&in);
 
     VBS_TRY(vbs_reasons_begin(at->to, *index, &decision, index));
@@ -358,6 +375,10 @@ static enum vbs_status explain_chunks(const struct cut_reasons *at, int64_t byte
     bool bounded =
         at->work->task->latency_ticks != INT64_MAX && at->work->task->problem.io == VBS_IO_EXTERNAL;
 
+    int64_t planned;
+
+    planned = at->work->chunks[at->work->task->request]
+                  .bytes[vbs_curve_at(&at->work->chunks[at->work->task->request], bytes)];
     for (int left = at->work->task->request; left > 0;) {
         const struct vbs_curve *curve = &at->work->chunks[left];
         int b = curve->cut[vbs_curve_at(curve, bytes)];
@@ -366,7 +387,7 @@ static enum vbs_status explain_chunks(const struct cut_reasons *at, int64_t byte
             VBS_TRY(add_chunks(at, left, bytes, &index));
             VBS_TRY(vbs_reasons_end(at->to, index, VBS_CHOICE_CHUNK, b));
         }
-        VBS_TRY(explain(at, &(struct rectangle){whole, 0, last, b, bytes}, index));
+        VBS_TRY(explain(at, &(struct rectangle){whole, 0, last, b, bytes, planned}, index));
         left -= b;
     }
     return VBS_OK;
@@ -405,7 +426,12 @@ static bool find_part(const struct solved *solved, const struct vbs_question *qu
 
         for (int j = i; vbs_item_first(item) == question->first_layer && j < chain->n_items; j++)
             if (vbs_item_last(&chain->items[j]) == question->last_layer) {
-                *in = (struct rectangle){solved, i, j, question->samples, question->memory_bytes};
+                *in = (struct rectangle){solved,
+                                         i,
+                                         j,
+                                         question->samples,
+                                         question->memory_bytes,
+                                         question->memory_bytes};
                 return true;
             }
         for (int c = 0; c < n_inside; c++)

@@ -21,6 +21,7 @@ struct entry {
     const struct tables *tables;
     int i, j, b;
     int64_t mem;
+    int64_t planned; /* <= mem: that the plan was made with, just what its time needs */
 };
 
 /* A row of a table that is part of a candidate, moved by some steps of memory. */
@@ -149,8 +150,8 @@ static enum vbs_status explain_item(const struct walk *walk, const struct entry 
     const int64_t *row = vbs_table_exact(walk->work, entry->tables, entry->i, entry->i, entry->b);
 
     if (item->layer) {
-        const struct vbs_profile_row *chosen = vbs_task_row(walk->to->task, item->layer, entry->b,
-                                                            bytes, entry->mem * walk->step_bytes);
+        const struct vbs_profile_row *chosen = vbs_task_row(
+            walk->to->task, item->layer, entry->b, bytes, entry->planned * walk->step_bytes);
 
         VBS_TRY(add_algorithms(walk, entry));
         return vbs_reasons_end(walk->to, index, VBS_CHOICE_STEP, chosen ? chosen->algorithm : -1);
@@ -164,7 +165,8 @@ static enum vbs_status explain_item(const struct walk *walk, const struct entry 
 
         VBS_TRY(explain_opt(walk,
                             &(struct entry){one, 0, one->chain->n_items - 1, entry->b,
-                                            entry->mem - steps_of(walk, bytes)},
+                                            entry->mem - steps_of(walk, bytes),
+                                            entry->planned - steps_of(walk, bytes)},
                             index));
     }
     return VBS_OK;
@@ -194,16 +196,19 @@ static enum vbs_status explain_exact(const struct walk *walk, const struct entry
         VBS_TRY(add_rows(walk, VBS_CHOICE_PIVOT, first_of(entry, k), parts, n, entry->mem,
                          work->task->latency_ticks));
     }
-    chosen = tables->whole[vbs_table_row(work, i, j, b) + (size_t)entry->mem];
+    chosen = tables->whole[vbs_table_row(work, i, j, b) + (size_t)entry->planned];
     VBS_TRY(vbs_reasons_end(walk->to, index, VBS_CHOICE_PIVOT, first_of(entry, chosen)));
     if (vbs_table_exact(work, tables, i, j, b)[entry->mem] >= INFINITE)
         return VBS_OK;
     if (chosen > i)
-        VBS_TRY(explain_opt(walk, &(struct entry){tables, i, chosen - 1, b, entry->mem}, index));
-    VBS_TRY(explain_exact(walk, &(struct entry){tables, chosen, chosen, b, entry->mem}, index));
+        VBS_TRY(explain_opt(
+            walk, &(struct entry){tables, i, chosen - 1, b, entry->mem, entry->planned}, index));
+    VBS_TRY(explain_exact(
+        walk, &(struct entry){tables, chosen, chosen, b, entry->mem, entry->planned}, index));
     if (chosen == j)
         return VBS_OK;
-    return explain_opt(walk, &(struct entry){tables, chosen + 1, j, b, entry->mem}, index);
+    return explain_opt(walk, &(struct entry){tables, chosen + 1, j, b, entry->mem, entry->planned},
+                       index);
 }
 
 /* Adds the ways to divide the samples of OPT[i, j, b, mem]. */
@@ -237,22 +242,24 @@ static enum vbs_status explain_opt(const struct walk *walk, const struct entry *
 
     if (b == 1)
         return explain_exact(walk, entry, parent);
-    b1 = entry->tables->first[vbs_table_row(work, i, j, b) + (size_t)entry->mem];
+    b1 = entry->tables->first[vbs_table_row(work, i, j, b) + (size_t)entry->planned];
     VBS_TRY(vbs_reasons_begin(walk->to, parent, &decision, &index));
     VBS_TRY(add_splits(walk, entry));
     if (vbs_table_opt(work, entry->tables, i, j, b)[entry->mem] >= INFINITE)
         return vbs_reasons_end(walk->to, index, VBS_CHOICE_SPLIT, 0);
     VBS_TRY(vbs_reasons_end(walk->to, index, VBS_CHOICE_SPLIT, b1));
-    VBS_TRY(explain_exact(
-        walk,
-        &(struct entry){entry->tables, i, j, b1, entry->mem - steps_of(walk, cut[i] * (b - b1))},
-        index));
+    VBS_TRY(explain_exact(walk,
+                          &(struct entry){entry->tables, i, j, b1,
+                                          entry->mem - steps_of(walk, cut[i] * (b - b1)),
+                                          entry->planned - steps_of(walk, cut[i] * (b - b1))},
+                          index));
     if (b1 == b)
         return VBS_OK;
-    return explain_opt(
-        walk,
-        &(struct entry){entry->tables, i, j, b - b1, entry->mem - steps_of(walk, cut[j + 1] * b1)},
-        index);
+    return explain_opt(walk,
+                       &(struct entry){entry->tables, i, j, b - b1,
+                                       entry->mem - steps_of(walk, cut[j + 1] * b1),
+                                       entry->planned - steps_of(walk, cut[j + 1] * b1)},
+                       index);
 }
 
 /* Finds the entry whose layers are those of the question. */
@@ -312,7 +319,7 @@ static int64_t list_cells(const struct walk *walk, const struct tables *tables, 
         for (int j = i; j < n_items; j++)
             for (int b = 1; b <= r; b++, n += mem + 1)
                 if (cells)
-                    fill_row(walk, &(struct entry){tables, i, j, b, mem}, cells + n);
+                    fill_row(walk, &(struct entry){tables, i, j, b, mem, mem}, cells + n);
     for (int k = 0; k < n_items; k++)
         for (int branch = 0; branch < tables->chain->items[k].n_branches; branch++)
             n += list_cells(walk, &tables->branches[k][branch], mem, cells ? cells + n : NULL);
@@ -341,11 +348,22 @@ static enum vbs_status add_cells(const struct walk *walk, const struct tables *t
     return VBS_OK;
 }
 
+/* Gives the least memory with the same OPT, for which the plan was made. */
+static int64_t least_equal(const struct entry *entry, const struct table_work *work)
+{
+    const int64_t *opt = vbs_table_opt(work, entry->tables, entry->i, entry->j, entry->b);
+    int64_t mem = entry->mem;
+
+    while (mem > 0 && opt[mem - 1] == opt[entry->mem])
+        mem--;
+    return mem;
+}
+
 enum vbs_status vbs_table_reasons(struct vbs_reasons *reasons, const struct table_work *work,
                                   const struct tables *tables, const struct vbs_question *question)
 {
     struct walk walk = {reasons, work, reasons->task->options.table_bytes};
-    struct entry entry = {tables, 0, tables->chain->n_items - 1, reasons->task->request, 0};
+    struct entry entry = {tables, 0, tables->chain->n_items - 1, reasons->task->request, 0, 0};
     int64_t mem = question->memory_bytes / walk.step_bytes;
 
     if (!question->steps) {
@@ -354,6 +372,7 @@ enum vbs_status vbs_table_reasons(struct vbs_reasons *reasons, const struct tabl
         entry.b = question->samples;
     }
     entry.mem = mem;
+    entry.planned = least_equal(&entry, work);
     VBS_TRY(explain_opt(&walk, &entry, -1));
     return add_cells(&walk, tables, question->steps ? NULL : &entry, mem, question->with_cells);
 }

@@ -117,6 +117,18 @@ static double opt(const struct brute_cutting *cutting, struct brute_chain *chain
     return *known;
 }
 
+double brute_part_us(const struct brute_cutting *cutting, struct brute_chain *chain, int i, int j,
+                     int b, int64_t memory_bytes)
+{
+    return opt(cutting, chain, i, j, b, memory_bytes);
+}
+
+double brute_item_us(const struct brute_cutting *cutting, struct brute_chain *chain, int k, int b,
+                     int64_t memory_bytes)
+{
+    return step(cutting, chain, k, b, memory_bytes);
+}
+
 double brute_chain_us(const struct brute_cutting *cutting, struct brute_chain *chain,
                       int64_t memory_bytes)
 {

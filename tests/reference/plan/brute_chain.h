@@ -44,6 +44,11 @@ struct brute_cutting {
  * another rule. HUGE_VAL: infeasible. */
 double brute_chain_us(const struct brute_cutting *cutting, struct brute_chain *chain,
                       int64_t memory_bytes);
+/* The least time of b samples on the items i..j of it, and of item k on b samples at once. */
+double brute_part_us(const struct brute_cutting *cutting, struct brute_chain *chain, int i, int j,
+                     int b, int64_t memory_bytes);
+double brute_item_us(const struct brute_cutting *cutting, struct brute_chain *chain, int k, int b,
+                     int64_t memory_bytes);
 void brute_chain_forget(struct brute_chain *chain);
 void brute_chain_free(struct brute_chain *chain); /* with all that is inside; the chain itself is
                                                      not freed */
