@@ -102,7 +102,7 @@ _vbslab_value()
     exercise/--output | exercise/-o) _vbslab_offer "" .json .md ;;
     exercise/--profile) _vbslab_offer "" .csv ;;
     run/--input | run/--output) _vbslab_offer "" .npy ;;
-    plan/--json | frontier/--csv | frontier/--json | */--db | */--plot | eval/--data | prune/--data | train/--data | sensitivity/--data | train/--checkpoint | sweep/--from | */--trace | */--gantt | \
+    plan/--json | explain/--json | explain/--csv | frontier/--csv | frontier/--json | */--db | */--plot | eval/--data | prune/--data | train/--data | sensitivity/--data | train/--checkpoint | sweep/--from | */--trace | */--gantt | \
         */--weights-file) _vbslab_offer "" any ;;
     *) return 1 ;;
     esac
@@ -129,7 +129,7 @@ _vbslab_argument()
     models/show | measure/* | compress/* | prune/* | train/* | sensitivity/* | export/* | eval/*) _vbslab_offer "$(_vbslab_models)" .net .onnx .vbz ;;
     run/*) _vbslab_offer "$(_vbslab_profiles) $(_vbslab_models)" .csv .net .onnx .vbz ;;
     replay/?*) _vbslab_offer "" .json ;;
-    plan/* | frontier/* | replay/* | compare/* | report/*) _vbslab_offer "$(_vbslab_profiles)" .csv ;;
+    plan/* | explain/* | frontier/* | replay/* | compare/* | report/*) _vbslab_offer "$(_vbslab_profiles)" .csv ;;
     esac
 }
 

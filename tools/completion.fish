@@ -131,7 +131,7 @@ complete -c vbslab -n '__vbslab_command_is measure compress prune train sensitiv
 complete -c vbslab -n '__vbslab_command_is sweep' -k -a '(__fish_complete_suffix .toml)'
 complete -c vbslab -n '__vbslab_command_is sweep' -l from -r -F
 complete -c vbslab -n '__vbslab_command_is run' -k -a '(__vbslab_profiles; __vbslab_models; __fish_complete_suffix .onnx; __fish_complete_suffix .vbz)'
-complete -c vbslab -n '__vbslab_command_is plan frontier compare report' -k -a '(__vbslab_profiles; __fish_complete_suffix .csv)'
+complete -c vbslab -n '__vbslab_command_is plan explain frontier compare report' -k -a '(__vbslab_profiles; __fish_complete_suffix .csv)'
 complete -c vbslab -n '__vbslab_command_is replay; and __vbslab_part_is ""' -k -a '(__vbslab_profiles; __fish_complete_suffix .csv)'
 complete -c vbslab -n '__vbslab_command_is replay; and not __vbslab_part_is ""' -k -a '(__fish_complete_suffix .json)'
 complete -c vbslab -n '__vbslab_command_is profiles; and __vbslab_part_is ""' -a 'show export import merge rm tag untag teaching'

@@ -67,7 +67,7 @@ _vbslab_value()
     (exercise/--output|exercise/-o) files='*.(json|md)' ;;
     (exercise/--profile) files='*.csv' ;;
     (run/--input|run/--output) files='*.npy' ;;
-    (plan/--json|frontier/--csv|frontier/--json|*/--db|*/--plot|eval/--data|prune/--data|train/--data|sensitivity/--data|train/--checkpoint|sweep/--from|*/--trace|*/--gantt|*/--weights-file)
+    (plan/--json|explain/--json|explain/--csv|frontier/--csv|frontier/--json|*/--db|*/--plot|eval/--data|prune/--data|train/--data|sensitivity/--data|train/--checkpoint|sweep/--from|*/--trace|*/--gantt|*/--weights-file)
         files='*' ;;
     (*) return 1 ;;
     esac
@@ -91,7 +91,7 @@ _vbslab_argument()
     (models/show|measure/*|compress/*|prune/*|train/*|sensitivity/*|export/*|eval/*) candidates=(${(f)"$(_vbslab_models)"}) files='*.(net|onnx|vbz)' ;;
     (run/*) candidates=(${(f)"$(_vbslab_profiles; _vbslab_models)"}) files='*.(csv|net|onnx|vbz)' ;;
     (replay/?*) files='*.json' ;;
-    (plan/*|frontier/*|replay/*|compare/*|report/*) candidates=(${(f)"$(_vbslab_profiles)"}) files='*.csv' ;;
+    (plan/*|explain/*|frontier/*|replay/*|compare/*|report/*) candidates=(${(f)"$(_vbslab_profiles)"}) files='*.csv' ;;
     esac
 }
 

@@ -331,6 +331,14 @@ describes "Frontier" "the columns of a frontier"
 run frontier full.csv --planner dp-vbs --json - && mv out frontier.json
 keys frontier.json
 describes "Frontier" "the keys of a frontier"
+run explain full.csv --planner dp-vbs --memory 1GiB --request 2 --table 512 --csv - && mv out cells.csv
+columns cells.csv
+describes "Explanation" "the columns of an explanation"
+for planner in dp-vbs joint optimal; do
+    run explain full.csv --planner $planner --memory 1GiB --request 2 --json - && mv out why.json
+    keys why.json
+    describes "Explanation" "the keys of an explanation of $planner"
+done
 printf 'id,lower,upper,size,alignment,gaps,hint\na,0,2,4,4,,-1\n' >buffers.csv
 run place buffers.csv && mv out placed.csv
 columns placed.csv

@@ -161,7 +161,7 @@ static void add_row(const struct cli_explanation *about, int index, const struct
         table, "%s",
         decision->time_us < HUGE_VAL ? cli_format_time(decision->time_us, time, sizeof time) : "-");
     if (place->is_again) {
-        cli_table_add(table, "the same again");
+        cli_table_add(table, "as above");
         cli_table_add(table, " ");
         return;
     }
@@ -174,7 +174,7 @@ static void add_row(const struct cli_explanation *about, int index, const struct
 
 enum vbs_status cli_print_tree(const struct cli_explanation *about, int depth)
 {
-    static const struct cli_column COLUMNS[] = {{"layers", false}, {"samples", true},
+    static const struct cli_column COLUMNS[] = {{"layers", false}, {"b", true},
                                                 {"memory", true},  {"time", true},
                                                 {"chosen", false}, {"next best", false}};
     const struct vbs_explanation *made = about->made;

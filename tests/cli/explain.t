@@ -1,0 +1,93 @@
+#!/bin/sh
+# vbslab explain: why a plan is as it is. VBSLAB: the program.
+. "$(dirname "$0")/lib.sh"
+
+write_example >example.csv
+explain='explain example.csv --request 2 --memory 7'
+
+# --- the example of VBS III, by each planner ---
+
+run $explain --planner dp-vbs
+[ $code -eq 0 ] && grep -q '^split 1 + 1 .*24.00 us  +20.00%' out &&
+    grep -q '^pivot 2 .*does not fit *12 B' out && grep -q '  2 L2 .*split 1 + 1' out
+report $? "dp-vbs weighs a split and three pivots, of which one does not fit"
+[ "$(awk 'length > 80' out | wc -l)" -eq 0 ]
+report $? "in lines of at most 80 columns"
+prints "dp-vbs+ has barriers" 'barrier after 1' $explain --planner dp-vbs+
+prints "fbs says what the next batch would need" \
+    'Batch 2 would need 12 B, 5 B more than the budget, at layer 2 L2' $explain --planner fbs
+prints "and fbs-best" 'Batch 2 would need 12 B' $explain --planner fbs-best
+prints "dp-monotone has batches of layers" '2 x 1 before 3' $explain --planner dp-monotone
+prints "greedy-vbs goes layer by layer" 'its largest batch that fits beside the whole request' \
+    explain example.csv --request 2 --memory 8 --planner greedy-vbs
+prints "optimal says what its bound rests on" 'bound: each layer beside waiting samples' \
+    $explain --planner optimal
+prints "the default is dp-vbs+" 'planner dp-vbs+' $explain
+
+# --- parts, depth, steps, tables ---
+
+run $explain --planner dp-vbs --from 2 --to 3 --samples 1
+[ $code -eq 0 ] && grep -q '^layers 2..3, 1 sample, in 7 bytes' out &&
+    grep -q '^    6     6 B *8 us  in this memory' out
+report $? "a part alone has its candidates and its curve"
+prints "what is not given of a part is that of the whole" 'layers 1..3, 1 sample' \
+    $explain --samples 1
+prints "--depth 1 leaves decisions out, and says so" 'more decisions lie below these: --depth 2' \
+    $explain --planner dp-vbs --depth 1
+run $explain --planner dp-vbs --step
+[ $code -eq 0 ] && [ "$(grep -c '^layers\{0,1\} .*, in ' out)" -eq 6 ]
+report $? "--step prints every decision that differs once where input is no terminal"
+run $explain --planner dp-vbs --table 1
+[ $code -eq 0 ] && grep -q '^1..3 *2 *7 B  20.00 us   2  20.00 us      1$' out
+report $? "a small table is printed"
+run $explain --planner dp-vbs --table 1 --csv -
+[ $code -eq 0 ] && [ "$(wc -l <out)" -eq 97 ] && grep -q '^1,3,2,6,24,1,,0$' out &&
+    grep -q '^1,3,2,7,20,2,20,1$' out
+report $? "and written cell by cell"
+prints "a large table is not printed" 'cells; --csv FILE writes them all' \
+    explain "$ROOT/db/profiles/alexnet-a.csv" --planner dp-vbs --memory 4MiB --table 256KiB
+
+# --- JSON ---
+
+run $explain --planner dp-vbs --json -
+[ $code -eq 0 ] && python3 - out <<'END'
+import json, sys
+made = json.load(open(sys.argv[1]))
+first = made["decisions"][0]
+chosen = first["candidates"][first["chosen"]]
+assert made["format"] == "vbslab-explanation-1" and made["time_us"] == 20
+assert first["parent"] is None and first["time_us"] == 20 == chosen["time_us"]
+assert sum(part["time_us"] for part in chosen["parts"]) == 20
+assert [p["memory_bytes"] for p in made["points"]] == [6, 7, 12]
+END
+report $? "--json has decisions, candidates, parts and the curve"
+
+# --- networks with branches; weights ---
+
+googlenet=$ROOT/db/profiles/googlenet-a.csv
+run explain "$googlenet" --planner dp-vbs --memory 20MiB
+[ $code -eq 0 ] && [ "$(wc -l <out)" -le 60 ] && grep -q 'branches in turn' out
+report $? "GoogLeNet in 20 MiB takes a page"
+refuses "a part across a branch" 2 'has no part from layer 5 to layer 12' \
+    explain "$googlenet" --planner dp-vbs --memory 20MiB --from 5 --to 12
+weights=$ROOT/db/profiles/alexnet-weights-a.csv
+prints "joint says what is copied, and which clock waits" 'computing waits for copies for' \
+    explain "$weights" --planner joint --memory 40MiB --request 2
+prints "and other planners say what stays" 'of weights stay in memory' \
+    explain "$weights" --planner dp-vbs --weights included --memory 300MiB --request 2
+run explain "$weights" --planner joint --memory 40MiB --request 2 --json -
+[ $code -eq 0 ] && grep -q '"wait_us"' out && grep -q '"begins_during"' out
+report $? "also as JSON"
+
+# --- what it refuses ---
+
+refuses "no budget" 2 'needs --memory' explain example.csv
+refuses "a budget that is too small" 3 'the least budget is 6 bytes' \
+    explain example.csv --request 2 --memory 5 --planner dp-vbs
+refuses "a part of fbs" 2 'fbs does not decide about parts' $explain --planner fbs --samples 1
+refuses "layers that there are not" 2 'goes from 1 to 3' $explain --to 4
+refuses "cells without a table" 2 'needs --table' $explain --csv -
+refuses "two forms" 2 'one of --json and --csv' \
+    $explain --planner dp-vbs --table 1 --json - --csv -
+
+finish
