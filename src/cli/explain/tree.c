@@ -17,7 +17,7 @@
 #define PAGE 36 /* rows that are shown where no depth is given */
 
 /* How a decision is shown. */
-struct place {
+struct tree_place {
     int level;
     bool is_rest;  /* the rest of a cut into several pieces */
     bool is_again; /* the same as an earlier child of its parent */
@@ -56,11 +56,11 @@ static bool is_same(const struct vbs_decision *a, const struct vbs_decision *b)
 }
 
 /* Finds how all decisions are shown. places: [n_decisions]. */
-static void find_places(const struct vbs_explanation *made, struct place *places)
+static void find_places(const struct vbs_explanation *made, struct tree_place *places)
 {
     for (int d = 0; d < made->n_decisions; d++) {
         const struct vbs_decision *decision = &made->decisions[d];
-        struct place *place = &places[d];
+        struct tree_place *place = &places[d];
         const struct vbs_candidate *its;
 
         if (decision->parent < 0)
@@ -78,7 +78,8 @@ static void find_places(const struct vbs_explanation *made, struct place *places
     }
 }
 
-static int count_rows(const struct vbs_explanation *made, const struct place *places, int level)
+static int count_rows(const struct vbs_explanation *made, const struct tree_place *places,
+                      int level)
 {
     int n = 0;
 
@@ -88,7 +89,7 @@ static int count_rows(const struct vbs_explanation *made, const struct place *pl
 }
 
 /* Chooses the deepest level with which the tree fits a page. */
-static int choose_level(const struct vbs_explanation *made, const struct place *places)
+static int choose_level(const struct vbs_explanation *made, const struct tree_place *places)
 {
     int level = 1, last = 0;
 
@@ -146,7 +147,7 @@ static void add_runner_up(const struct cli_explanation *about, const struct vbs_
                       vbs_format_bytes(next->least_bytes, bytes, sizeof bytes));
 }
 
-static void add_row(const struct cli_explanation *about, int index, const struct place *place,
+static void add_row(const struct cli_explanation *about, int index, const struct tree_place *place,
                     struct cli_table *table)
 {
     const struct vbs_decision *decision = &about->made->decisions[index];
@@ -179,7 +180,7 @@ enum vbs_status cli_print_tree(const struct cli_explanation *about, int depth)
                                                 {"chosen", false}, {"next best", false}};
     const struct vbs_explanation *made = about->made;
     struct cli_table table = {.columns = COLUMNS, .n_columns = 6};
-    struct place *places = calloc((size_t)made->n_decisions + 1, sizeof *places);
+    struct tree_place *places = calloc((size_t)made->n_decisions + 1, sizeof *places);
     int level, n_left = 0;
 
     if (!places)
@@ -217,7 +218,7 @@ static bool wait_for_key(void)
 enum vbs_status cli_step_through(const struct cli_explanation *about, int depth)
 {
     const struct vbs_explanation *made = about->made;
-    struct place *places = calloc((size_t)made->n_decisions + 1, sizeof *places);
+    struct tree_place *places = calloc((size_t)made->n_decisions + 1, sizeof *places);
     bool waits = cli_columns_of(0) > 0, first = true;
     enum vbs_status status = places ? VBS_OK : vbs_no_memory(&about->cli->ctx);
 

@@ -35,7 +35,7 @@ struct account {
     int peak_layer;
     int64_t peak_weight_bytes;
     int64_t n_spans, capacity;
-    struct span {
+    struct compute_span {
         double start_us, end_us;
         int layer;
     } * spans; /* of the compute steps */
@@ -50,7 +50,7 @@ static enum vbs_status note_compute(struct vbs_ctx *ctx, struct account *account
     VBS_TRY(vbs_grow(ctx, &account->spans, &account->capacity, account->n_spans + 1,
                      sizeof *account->spans));
     account->spans[account->n_spans++] =
-        (struct span){start_us, event->record->end_us, event->step->layer};
+        (struct compute_span){start_us, event->record->end_us, event->step->layer};
     if (use->first_read_us < 0)
         use->first_read_us = start_us;
     use->compute_us += event->record->end_us - start_us;

@@ -5,7 +5,7 @@
 #define VBS_PLAN_DP_REASONS_H
 
 #include "plan/dp/dp.h"
-#include "plan/problem/reasons.h"
+#include "plan/problem/problem.h"
 
 /* Explains the cuttings of a chain by rule. *found: the chain has the plan of the question, or the
  * part that it asks for; else nothing is added. Complexity: that of a solve, then

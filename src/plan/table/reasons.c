@@ -10,14 +10,14 @@
 
 #define INFINITE VBS_TABLE_INFINITE
 
-struct walk {
+struct table_walk {
     struct vbs_reasons *to;
     const struct table_work *work;
     int64_t step_bytes;
 };
 
 /* An entry (i, j, b, mem) of OPT or EXACT. */
-struct entry {
+struct table_entry {
     const struct tables *tables;
     int i, j, b;
     int64_t mem;
@@ -46,7 +46,7 @@ static int64_t ticks_of(const struct row_part *parts, int n, int64_t mem)
 }
 
 /* Adds a candidate whose parts are rows. late_ticks: candidates that take longer do not fit. */
-static enum vbs_status add_rows(const struct walk *walk, enum vbs_choice choice, int at,
+static enum vbs_status add_rows(const struct table_walk *walk, enum vbs_choice choice, int at,
                                 struct row_part *parts, int n, int64_t mem, int64_t late_ticks)
 {
     const struct vbs_task *task = walk->to->task;
@@ -81,18 +81,18 @@ static enum vbs_status add_rows(const struct walk *walk, enum vbs_choice choice,
     return vbs_reasons_add(walk->to, &candidate, plain, n);
 }
 
-static int first_of(const struct entry *entry, int item)
+static int first_of(const struct table_entry *entry, int item)
 {
     return vbs_item_first(&entry->tables->chain->items[item]);
 }
 
-static int last_of(const struct entry *entry, int item)
+static int last_of(const struct table_entry *entry, int item)
 {
     return vbs_item_last(&entry->tables->chain->items[item]);
 }
 
-static struct row_part part_of(const struct entry *entry, int i, int j, int b, const int64_t *row,
-                               int64_t by)
+static struct row_part part_of(const struct table_entry *entry, int i, int j, int b,
+                               const int64_t *row, int64_t by)
 {
     return (struct row_part){
         row,
@@ -100,7 +100,8 @@ static struct row_part part_of(const struct entry *entry, int i, int j, int b, c
         {.first_layer = first_of(entry, i), .last_layer = last_of(entry, j), .samples = b}};
 }
 
-static struct vbs_decision decision_on(const struct walk *walk, const struct entry *entry)
+static struct vbs_decision decision_on(const struct table_walk *walk,
+                                       const struct table_entry *entry)
 {
     return (struct vbs_decision){.first_layer = first_of(entry, entry->i),
                                  .last_layer = last_of(entry, entry->j),
@@ -110,15 +111,17 @@ static struct vbs_decision decision_on(const struct walk *walk, const struct ent
                                  .memory_bytes = entry->mem * walk->step_bytes};
 }
 
-static int64_t steps_of(const struct walk *walk, int64_t bytes)
+static int64_t steps_of(const struct table_walk *walk, int64_t bytes)
 {
     return vbs_table_steps(walk->to->task, bytes);
 }
 
-static enum vbs_status explain_opt(const struct walk *walk, const struct entry *entry, int parent);
+static enum vbs_status explain_opt(const struct table_walk *walk, const struct table_entry *entry,
+                                   int parent);
 
 /* The algorithms of a layer, their memory rounded up. */
-static enum vbs_status add_algorithms(const struct walk *walk, const struct entry *entry)
+static enum vbs_status add_algorithms(const struct table_walk *walk,
+                                      const struct table_entry *entry)
 {
     const struct vbs_item *item = &entry->tables->chain->items[entry->i];
     const struct vbs_task *task = walk->to->task;
@@ -143,7 +146,8 @@ static enum vbs_status add_algorithms(const struct walk *walk, const struct entr
 }
 
 /* Explains EXACT[k, k, b, mem], whose decision has begun. */
-static enum vbs_status explain_item(const struct walk *walk, const struct entry *entry, int index)
+static enum vbs_status explain_item(const struct table_walk *walk, const struct table_entry *entry,
+                                    int index)
 {
     const struct vbs_item *item = &entry->tables->chain->items[entry->i];
     int64_t bytes = entry->b * item->step_bytes;
@@ -164,16 +168,17 @@ static enum vbs_status explain_item(const struct walk *walk, const struct entry 
         const struct tables *one = &entry->tables->branches[entry->i][branch];
 
         VBS_TRY(explain_opt(walk,
-                            &(struct entry){one, 0, one->chain->n_items - 1, entry->b,
-                                            entry->mem - steps_of(walk, bytes),
-                                            entry->planned - steps_of(walk, bytes)},
+                            &(struct table_entry){one, 0, one->chain->n_items - 1, entry->b,
+                                                  entry->mem - steps_of(walk, bytes),
+                                                  entry->planned - steps_of(walk, bytes)},
                             index));
     }
     return VBS_OK;
 }
 
 /* Explains EXACT[i, j, b, mem]. */
-static enum vbs_status explain_exact(const struct walk *walk, const struct entry *entry, int parent)
+static enum vbs_status explain_exact(const struct table_walk *walk, const struct table_entry *entry,
+                                     int parent)
 {
     const struct table_work *work = walk->work;
     const struct tables *tables = entry->tables;
@@ -202,17 +207,18 @@ static enum vbs_status explain_exact(const struct walk *walk, const struct entry
         return VBS_OK;
     if (chosen > i)
         VBS_TRY(explain_opt(
-            walk, &(struct entry){tables, i, chosen - 1, b, entry->mem, entry->planned}, index));
+            walk, &(struct table_entry){tables, i, chosen - 1, b, entry->mem, entry->planned},
+            index));
     VBS_TRY(explain_exact(
-        walk, &(struct entry){tables, chosen, chosen, b, entry->mem, entry->planned}, index));
+        walk, &(struct table_entry){tables, chosen, chosen, b, entry->mem, entry->planned}, index));
     if (chosen == j)
         return VBS_OK;
-    return explain_opt(walk, &(struct entry){tables, chosen + 1, j, b, entry->mem, entry->planned},
-                       index);
+    return explain_opt(
+        walk, &(struct table_entry){tables, chosen + 1, j, b, entry->mem, entry->planned}, index);
 }
 
 /* Adds the ways to divide the samples of OPT[i, j, b, mem]. */
-static enum vbs_status add_splits(const struct walk *walk, const struct entry *entry)
+static enum vbs_status add_splits(const struct table_walk *walk, const struct table_entry *entry)
 {
     const struct table_work *work = walk->work;
     const int64_t *cut = entry->tables->chain->cut_bytes;
@@ -233,7 +239,8 @@ static enum vbs_status add_splits(const struct walk *walk, const struct entry *e
 }
 
 /* Explains OPT[i, j, b, mem]. One sample cannot be divided, so that its OPT is its EXACT. */
-static enum vbs_status explain_opt(const struct walk *walk, const struct entry *entry, int parent)
+static enum vbs_status explain_opt(const struct table_walk *walk, const struct table_entry *entry,
+                                   int parent)
 {
     const struct table_work *work = walk->work;
     const int64_t *cut = entry->tables->chain->cut_bytes;
@@ -249,22 +256,22 @@ static enum vbs_status explain_opt(const struct walk *walk, const struct entry *
         return vbs_reasons_end(walk->to, index, VBS_CHOICE_SPLIT, 0);
     VBS_TRY(vbs_reasons_end(walk->to, index, VBS_CHOICE_SPLIT, b1));
     VBS_TRY(explain_exact(walk,
-                          &(struct entry){entry->tables, i, j, b1,
-                                          entry->mem - steps_of(walk, cut[i] * (b - b1)),
-                                          entry->planned - steps_of(walk, cut[i] * (b - b1))},
+                          &(struct table_entry){entry->tables, i, j, b1,
+                                                entry->mem - steps_of(walk, cut[i] * (b - b1)),
+                                                entry->planned - steps_of(walk, cut[i] * (b - b1))},
                           index));
     if (b1 == b)
         return VBS_OK;
     return explain_opt(walk,
-                       &(struct entry){entry->tables, i, j, b - b1,
-                                       entry->mem - steps_of(walk, cut[j + 1] * b1),
-                                       entry->planned - steps_of(walk, cut[j + 1] * b1)},
+                       &(struct table_entry){entry->tables, i, j, b - b1,
+                                             entry->mem - steps_of(walk, cut[j + 1] * b1),
+                                             entry->planned - steps_of(walk, cut[j + 1] * b1)},
                        index);
 }
 
 /* Finds the entry whose layers are those of the question. */
 static bool find_entry(const struct tables *tables, const struct vbs_question *question,
-                       struct entry *entry)
+                       struct table_entry *entry)
 {
     const struct vbs_chain *chain = tables->chain;
 
@@ -272,7 +279,7 @@ static bool find_entry(const struct tables *tables, const struct vbs_question *q
         for (int j = i; j < chain->n_items; j++)
             if (vbs_item_first(&chain->items[i]) == question->first_layer &&
                 vbs_item_last(&chain->items[j]) == question->last_layer) {
-                *entry = (struct entry){.tables = tables, .i = i, .j = j};
+                *entry = (struct table_entry){.tables = tables, .i = i, .j = j};
                 return true;
             }
         for (int branch = 0; branch < chain->items[i].n_branches; branch++)
@@ -284,7 +291,8 @@ static bool find_entry(const struct tables *tables, const struct vbs_question *q
 
 /* Counts the cells of a row of each pair and number of samples, and fills them where cells is not
  * null. */
-static void fill_row(const struct walk *walk, const struct entry *at, struct vbs_cell *cells)
+static void fill_row(const struct table_walk *walk, const struct table_entry *at,
+                     struct vbs_cell *cells)
 {
     const struct table_work *work = walk->work;
     const struct tables *tables = at->tables;
@@ -309,7 +317,7 @@ static void fill_row(const struct walk *walk, const struct entry *at, struct vbs
 
 /* Counts the cells of a chain and its branches up to mem, and fills them where cells is not null.
  */
-static int64_t list_cells(const struct walk *walk, const struct tables *tables, int64_t mem,
+static int64_t list_cells(const struct table_walk *walk, const struct tables *tables, int64_t mem,
                           struct vbs_cell *cells)
 {
     int n_items = tables->chain->n_items, r = walk->work->task->request;
@@ -319,7 +327,7 @@ static int64_t list_cells(const struct walk *walk, const struct tables *tables, 
         for (int j = i; j < n_items; j++)
             for (int b = 1; b <= r; b++, n += mem + 1)
                 if (cells)
-                    fill_row(walk, &(struct entry){tables, i, j, b, mem, mem}, cells + n);
+                    fill_row(walk, &(struct table_entry){tables, i, j, b, mem, mem}, cells + n);
     for (int k = 0; k < n_items; k++)
         for (int branch = 0; branch < tables->chain->items[k].n_branches; branch++)
             n += list_cells(walk, &tables->branches[k][branch], mem, cells ? cells + n : NULL);
@@ -327,8 +335,8 @@ static int64_t list_cells(const struct walk *walk, const struct tables *tables, 
 }
 
 /* Adds the cells of one entry's row, or of all tables where entry is null. */
-static enum vbs_status add_cells(const struct walk *walk, const struct tables *tables,
-                                 const struct entry *entry, int64_t mem, bool with_cells)
+static enum vbs_status add_cells(const struct table_walk *walk, const struct tables *tables,
+                                 const struct table_entry *entry, int64_t mem, bool with_cells)
 {
     struct vbs_explanation *made = &walk->to->made;
     struct vbs_cell *cells;
@@ -349,7 +357,7 @@ static enum vbs_status add_cells(const struct walk *walk, const struct tables *t
 }
 
 /* Gives the least memory with the same OPT, for which the plan was made. */
-static int64_t least_equal(const struct entry *entry, const struct table_work *work)
+static int64_t least_equal(const struct table_entry *entry, const struct table_work *work)
 {
     const int64_t *opt = vbs_table_opt(work, entry->tables, entry->i, entry->j, entry->b);
     int64_t mem = entry->mem;
@@ -362,8 +370,9 @@ static int64_t least_equal(const struct entry *entry, const struct table_work *w
 enum vbs_status vbs_table_reasons(struct vbs_reasons *reasons, const struct table_work *work,
                                   const struct tables *tables, const struct vbs_question *question)
 {
-    struct walk walk = {reasons, work, reasons->task->options.table_bytes};
-    struct entry entry = {tables, 0, tables->chain->n_items - 1, reasons->task->request, 0, 0};
+    struct table_walk walk = {reasons, work, reasons->task->options.table_bytes};
+    struct table_entry entry = {tables, 0, tables->chain->n_items - 1, reasons->task->request,
+                                0,      0};
     int64_t mem = question->memory_bytes / walk.step_bytes;
 
     if (!question->steps) {
