@@ -2,6 +2,7 @@
 #include "teach/teach.h"
 
 #include "base/fail.h"
+#include "base/random.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -87,21 +88,10 @@ void vbs_teach_name(int level, int64_t seed, char name[TEACH_NAME_SIZE])
 
 /* ---- numbers ---- */
 
-/* Gives the next number of splitmix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number
- * Generators). */
-static uint64_t next(uint64_t *state)
-{
-    uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
-
-    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-    return z ^ z >> 31;
-}
-
 /* Gives a number within low..high. */
 static int draw(uint64_t *state, int low, int high)
 {
-    return low + (int)((next(state) >> 32) * (uint64_t)(high - low + 1) >> 32);
+    return low + (int)((vbs_random_next(state) >> 32) * (uint64_t)(high - low + 1) >> 32);
 }
 
 /* Starts the numbers of an attempt: each part moves the state to an unrelated place. */
@@ -109,9 +99,9 @@ static uint64_t begin(int level, int64_t seed, int attempt)
 {
     uint64_t state = (uint64_t)seed;
 
-    state = next(&state) + (uint64_t)level;
-    state = next(&state) + (uint64_t)attempt;
-    return next(&state);
+    state = vbs_random_next(&state) + (uint64_t)level;
+    state = vbs_random_next(&state) + (uint64_t)attempt;
+    return vbs_random_next(&state);
 }
 
 /* ---- layers ---- */
