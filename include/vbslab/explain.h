@@ -59,6 +59,7 @@ struct vbs_part {
     double time_us;       /* of one time, in the memory that is left; HUGE_VAL: it does not fit */
 };
 
+/* One way to do the work of a decision, which the planner weighed. */
 struct vbs_candidate {
     enum vbs_choice choice;
     int at;
@@ -74,6 +75,7 @@ struct vbs_candidate {
     const struct vbs_part *parts;
 };
 
+/* How a part of the work is done: the ways that were weighed, and the one that was chosen. */
 struct vbs_decision {
     int parent; /* its index; -1 of the first decision */
     int depth;  /* 0 of the first */
@@ -116,6 +118,8 @@ struct vbs_bound_report {
     int largest_group; /* layers of the largest group; all: the lattice itself was searched */
 };
 
+/* Why a plan is as it is: a tree of decisions, and what else its planner rests on. Immutable; owns
+ * all that it points to; freed by vbs_explanation_free. */
 struct vbs_explanation {
     int n_layers;         /* of the network */
     int64_t weight_bytes; /* of resident weights, beside which all this is; 0: none */
