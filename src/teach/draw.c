@@ -148,7 +148,7 @@ static enum vbs_status draw_rows(struct teach_drawing *drawing, int id)
 
 static enum vbs_status draw_layer(struct teach_drawing *drawing, const struct graph *graph, int id)
 {
-    char name[8];
+    char name[16];
     int inputs[2] = {graph ? graph->inputs[id][0] : id - 1, graph ? graph->inputs[id][1] : -1};
     struct vbs_profile_layer layer = {
         .name = name,
