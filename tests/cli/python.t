@@ -38,7 +38,7 @@ setup build --build-base "$build/python" --build-lib "$build/python/lib"
 report $? "the Python package: build"
 
 (cd "$dir" && OMP_WAIT_POLICY=passive PYTHONPATH=$build/python/lib PYTHONDONTWRITEBYTECODE=1 VBSLAB=$VBSLAB \
-    "$python" -m pytest -v --tb=short -p no:cacheprovider -rs "$ROOT/python/tests" >out 2>&1)
+    env --default-signal=INT,QUIT "$python" -m pytest -v --tb=short -p no:cacheprovider -rs "$ROOT/python/tests" >out 2>&1)
 ended=$?
 sed -n 's/^SKIPPED/# SKIPPED/p' out
 cp out all

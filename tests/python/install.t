@@ -37,7 +37,7 @@ report $? "a wheel for any Python from 3.9 on"
 
 environment tested
 "$pip" install -q "$(ls wheels/*.whl)[test]" >out 2>err &&
-    (cd "$dir" && tested/bin/python -m pytest -q -p no:cacheprovider "$ROOT/python/tests") >out 2>&1
+    (cd "$dir" && env --default-signal=INT,QUIT tested/bin/python -m pytest -q -p no:cacheprovider "$ROOT/python/tests") >out 2>&1
 report $? "all tests with the newest packages of PyPI"
 
 make -s -C "$ROOT" --no-print-directory install BUILD="$build" PREFIX="$dir/prefix" >out 2>err &&
