@@ -288,13 +288,7 @@ static const struct cli_option OPTIONS[] = {
     {CLI_OPTION_PLANNERS},
     {CLI_OPTION_FURTHER},
     {CLI_OPTION_BUDGETS},
-    {"request", "R", "samples of the request (default 12)"},
-    {"io", "WHERE", "the request's inputs and outputs: external (default) or resident"},
-    {CLI_OPTION_WEIGHTS},
-    {CLI_OPTION_COPY},
-    {CLI_OPTION_COPY_RATE},
-    {CLI_OPTION_COPY_LATENCY},
-    {CLI_OPTION_LATENCY},
+    CLI_OPTIONS_PROBLEM,
     {"time-limit", "SECONDS",
      "planner optimal: end the search at each of the budgets after this time with the best "
      "schedule so far (default 1); planners from outside: fail after this time for each of the "

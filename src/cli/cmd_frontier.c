@@ -272,13 +272,7 @@ static int run_frontier(struct cli *cli, const char *const *values, int n_argume
 
 static const struct cli_option OPTIONS[] = {
     {CLI_OPTION_PLANNER},
-    {"request", "R", "samples of the request (default 12)"},
-    {"io", "WHERE", "the request's inputs and outputs: external (default) or resident"},
-    {CLI_OPTION_WEIGHTS},
-    {CLI_OPTION_COPY},
-    {CLI_OPTION_COPY_RATE},
-    {CLI_OPTION_COPY_LATENCY},
-    {CLI_OPTION_LATENCY},
+    CLI_OPTIONS_PROBLEM,
     {"time-limit", "SECONDS",
      "planner optimal: end each search after this time (default 60), and the curve takes one or "
      "two searches for each of its budgets; joint: end the search for the whole curve after this "

@@ -50,6 +50,16 @@
         "weights included: each copy takes US microseconds and its bytes, in place of what was "   \
         "measured"
 
+/* The options of the problem that planners solve on a profile, but for the budget. */
+#define CLI_OPTIONS_PROBLEM                                                                        \
+    {"request", "R", "samples of the request (default 12)"},                                       \
+        {"io", "WHERE", "the request's inputs and outputs: external (default) or resident"},       \
+        {CLI_OPTION_WEIGHTS}, {CLI_OPTION_COPY}, {CLI_OPTION_COPY_RATE},                           \
+        {CLI_OPTION_COPY_LATENCY},                                                                 \
+    {                                                                                              \
+        CLI_OPTION_LATENCY                                                                         \
+    }
+
 /* The options of weights as they were given. */
 struct cli_weights {
     enum vbs_weights weights;

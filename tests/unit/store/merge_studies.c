@@ -726,8 +726,8 @@ static void a_file_elsewhere_is_no_network(const char *folder)
     free(into);
 }
 
-/* A column that is added to these tables must be copied by src/store/merge_timings.c and
- * merge_studies.c, too. */
+/* A column that is added to these tables must be copied by src/store/merge/timings.c and
+ * studies.c, too. */
 static void all_columns_are_copied(const char *folder)
 {
     static const struct {

@@ -4,7 +4,7 @@
  * kept, of equally many the one with the greater hash: a maximum, so that the order of merges does
  * not matter.
  */
-#include "store/merge.h"
+#include "store/merge/merge.h"
 
 #include "base/ctx.h"
 #include "base/fail.h"

@@ -2,7 +2,7 @@
  * Copying one profile from store to store. The profile itself is written anew from what was read,
  * so that it is checked like any other; this file copies what belongs to it in the store only.
  */
-#include "store/merge.h"
+#include "store/merge/merge.h"
 
 #include "store/kernel_samples.h"
 

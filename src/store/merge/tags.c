@@ -2,7 +2,7 @@
  * Tags of merged stores. A tag that names different profiles goes to the one measured last, of one
  * date to the greater content hash: a maximum, so that the order of merges does not matter.
  */
-#include "store/merge.h"
+#include "store/merge/merge.h"
 
 #include "base/fail.h"
 

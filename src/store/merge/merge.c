@@ -5,7 +5,7 @@
  * maximum of an order that the profiles themselves decide. Unions and maxima do not depend on the
  * order in which they are taken, and taking one again changes nothing.
  */
-#include "store/merge.h"
+#include "store/merge/merge.h"
 
 #include "base/owner.h"
 

@@ -1,6 +1,6 @@
 /* A merge of one store into another. Internal to the room. */
-#ifndef VBS_STORE_MERGE_H
-#define VBS_STORE_MERGE_H
+#ifndef VBS_STORE_MERGE_MERGE_H
+#define VBS_STORE_MERGE_MERGE_H
 
 #include "store/rows.h"
 
@@ -27,7 +27,7 @@ struct vbs_merge_content {
     unsigned char digest[VBS_SHA256_BYTES];
 };
 
-/* ---- merge_report.c ---- */
+/* ---- report.c ---- */
 
 /* Adds a note to the report; other and hash may be "". */
 enum vbs_status vbs_merge_note(struct vbs_merging *m, enum vbs_merge_note_kind kind,
@@ -39,7 +39,7 @@ enum vbs_status vbs_merge_note(struct vbs_merging *m, enum vbs_merge_note_kind k
 bool vbs_merge_is_damage(const struct vbs_merging *m, enum vbs_status status);
 void vbs_merge_forget_failures(struct vbs_merging *m);
 
-/* ---- merge_copy.c, merge_tags.c ---- */
+/* ---- copy.c, tags.c ---- */
 
 /* Copies the profile id of the source, whose content is profile, with its samples into the other
  * store, where it gets the id *copy and the place completed in the order of completion (0: new
@@ -50,7 +50,7 @@ enum vbs_status vbs_merge_copy(struct vbs_merging *m, int64_t id, const struct v
 /* Copies the tags of the source. All profiles must have been copied. */
 enum vbs_status vbs_merge_tags(struct vbs_merging *m) VBS_MUST_CHECK;
 
-/* ---- merge_rows.c: rows as values, whatever they mean ---- */
+/* ---- rows.c: rows as values, whatever they mean ---- */
 
 /* Adds all values of the rows that a query with the parameter id gives, in their order. */
 enum vbs_status vbs_merge_hash(struct vbs_merging *m, struct vbs_store *store, const char *sql,
@@ -75,7 +75,7 @@ enum vbs_status vbs_merge_try(struct vbs_merging *m,
                               enum vbs_status (*work)(struct vbs_merging *m, void *self),
                               void *self, bool *damaged) VBS_MUST_CHECK;
 
-/* ---- merge_timings.c, merge_studies.c, merge_files.c ---- */
+/* ---- timings.c, studies.c, files.c ---- */
 
 /* Copies the kernel times of the source. */
 enum vbs_status vbs_merge_timings(struct vbs_merging *m) VBS_MUST_CHECK;

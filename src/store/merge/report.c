@@ -1,5 +1,5 @@
 /* What a merge tells of its course. */
-#include "store/merge.h"
+#include "store/merge/merge.h"
 
 #include "base/fail.h"
 #include "base/grow.h"

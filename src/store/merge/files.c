@@ -3,7 +3,7 @@
  * merge copies gets a name with a hash of its content, so that it never replaces another one, and
  * that a merge which fails later has done no harm.
  */
-#include "store/merge.h"
+#include "store/merge/merge.h"
 
 #include "base/fail.h"
 #include "base/new_file.h"

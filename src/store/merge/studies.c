@@ -5,7 +5,7 @@
  * merges does not matter. Numbers stay without gaps, because trials refer to each other by them,
  * and trial 0 is the control.
  */
-#include "store/merge.h"
+#include "store/merge/merge.h"
 
 #include "base/ctx.h"
 #include "base/fail.h"

@@ -2,7 +2,7 @@
  * Rows that are copied from store to store by value, and compared by a hash of their values. What
  * they may contain is decided by the tables of the store into which they are copied.
  */
-#include "store/merge.h"
+#include "store/merge/merge.h"
 
 #include "base/fail.h"
 
