@@ -118,6 +118,14 @@ struct vbs_train_options {
     void (*warn)(void *self, const char *text);
 };
 
+#define VBS_TRAIN_OPTIONS_SIZE 512
+
+/* Writes the options that decide what a training gives, as they are, into a text that is filled up
+ * with zeros: from one network, on the same images and with as many threads, equal texts give equal
+ * networks. */
+void vbs_train_options_text(const struct vbs_train_options *options,
+                            char text[VBS_TRAIN_OPTIONS_SIZE]);
+
 /*
  * Trains a network. validation may be null. normalise is applied to all images; its text becomes
  * that of the trained network. *trained is a copy with the new parameters, freed by

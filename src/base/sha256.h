@@ -7,6 +7,7 @@
 
 #include <nettle/sha2.h>
 #include <stddef.h>
+#include <stdio.h>
 
 #define VBS_SHA256_BYTES SHA256_DIGEST_SIZE
 
@@ -28,6 +29,17 @@ static inline void vbs_sha256_add(struct vbs_sha256 *hash, const void *bytes, si
 static inline void vbs_sha256_end(struct vbs_sha256 *hash, unsigned char digest[VBS_SHA256_BYTES])
 {
     sha256_digest(&hash->state, VBS_SHA256_BYTES, digest);
+}
+
+/* Does the same, and writes as many of the first bytes as hexadecimal digits as text has room for.
+ */
+static inline void vbs_sha256_end_text(struct vbs_sha256 *hash, char *text, size_t size)
+{
+    unsigned char digest[VBS_SHA256_BYTES];
+
+    vbs_sha256_end(hash, digest);
+    for (size_t i = 0; i < VBS_SHA256_BYTES && 2 * i + 2 < size; i++)
+        snprintf(text + 2 * i, 3, "%02x", digest[i]);
 }
 
 #endif

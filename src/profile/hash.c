@@ -118,7 +118,6 @@ static void add_row(struct vbs_sha256 *hash, const struct vbs_profile_row *row)
 
 void vbs_profile_hash(const struct vbs_profile *profile, char text[VBS_PROFILE_HASH_SIZE])
 {
-    unsigned char digest[VBS_SHA256_BYTES];
     struct vbs_sha256 hash;
 
     vbs_sha256_begin(&hash);
@@ -148,7 +147,5 @@ void vbs_profile_hash(const struct vbs_profile *profile, char text[VBS_PROFILE_H
 #define ADD(member) add_later_text(&hash, #member, profile->provenance.member);
     VBS_PROVENANCE_TEXTS(ADD)
 #undef ADD
-    vbs_sha256_end(&hash, digest);
-    for (int i = 0; i < VBS_PROFILE_HASH_SIZE / 2; i++)
-        snprintf(text + 2 * i, 3, "%02x", digest[i]);
+    vbs_sha256_end_text(&hash, text, VBS_PROFILE_HASH_SIZE);
 }

@@ -4,6 +4,7 @@
 #include "base/fail.h"
 #include "base/options.h"
 #include "base/sha256.h"
+#include "model/network/network.h"
 #include "vbslab/eval.h"
 #include "vbslab/train.h"
 
@@ -111,30 +112,6 @@ double vbs_sensitivity_share(const struct vbs_prune_group *group, int64_t keep)
 
 /* ---- the key ---- */
 
-/* Hashes all values of the parameters of an operator. */
-static enum vbs_status add_values(struct vbs_ctx *ctx, const struct vbs_network *network, int layer,
-                                  int fused, struct vbs_sha256 *hash)
-{
-    for (int what = 0; what < VBS_N_PARAMETERS; what++) {
-        enum vbs_parameter p = (enum vbs_parameter)what;
-        int64_t n = vbs_parameter_count(network, layer, fused, p);
-        float *values;
-        enum vbs_status status;
-
-        if (n == 0)
-            continue;
-        values = malloc((size_t)n * sizeof *values);
-        status = values ? vbs_parameter_values(ctx, network, layer, fused, p, 0, n, values)
-                        : vbs_no_memory(ctx);
-        if (status == VBS_OK)
-            vbs_sha256_add(hash, values, (size_t)n * sizeof *values);
-        free(values);
-        if (status != VBS_OK)
-            return status;
-    }
-    return VBS_OK;
-}
-
 static void add_images(const struct vbs_dataset *images, struct vbs_sha256 *hash)
 {
     unsigned char digest[VBS_DATASET_DIGEST_BYTES] = {0};
@@ -150,7 +127,6 @@ enum vbs_status vbs_sensitivity_key(struct vbs_ctx *ctx, const struct vbs_sensit
     const struct vbs_sensitivity *s = sensitivity;
     const struct vbs_sensitivity_options *o = &s->options;
     char normalise[VBS_NORMALISE_SIZE] = "", text[300];
-    unsigned char digest[VBS_SHA256_BYTES];
     struct vbs_sha256 hash;
     bool trains = o->epochs > 0;
     int n = snprintf(text, sizeof text, "%016" PRIx64 " %d %" PRIu64 " %d %a %d %d %d %" PRId64,
@@ -163,14 +139,10 @@ enum vbs_status vbs_sensitivity_key(struct vbs_ctx *ctx, const struct vbs_sensit
     vbs_sha256_begin(&hash);
     vbs_sha256_add(&hash, text, (size_t)n);
     vbs_sha256_add(&hash, normalise, strlen(normalise));
-    for (int k = 1; k <= s->network->n_layers; k++)
-        for (int f = -1; f < s->network->layers[k].n_fused; f++)
-            VBS_TRY(add_values(ctx, s->network, k, f, &hash));
+    VBS_TRY(vbs_network_hash_values(ctx, s->network, &hash));
     add_images(s->validation, &hash);
     add_images(trains || o->ranking == VBS_PRUNE_TAYLOR ? s->images : NULL, &hash);
-    vbs_sha256_end(&hash, digest);
-    for (int i = 0; i < (VBS_SENSITIVITY_KEY_SIZE - 1) / 2; i++)
-        snprintf(key + 2 * i, 3, "%02x", digest[i]);
+    vbs_sha256_end_text(&hash, key, VBS_SENSITIVITY_KEY_SIZE);
     return VBS_OK;
 }
 

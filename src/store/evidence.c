@@ -116,7 +116,6 @@ enum vbs_status vbs_evidence_compute(struct vbs_ctx *ctx, struct vbs_store *stor
                                      struct vbs_evidence *evidence)
 {
     struct hashing h = {0};
-    unsigned char digest[VBS_SHA256_BYTES];
 
     vbs_sha256_begin(&h.hash);
     VBS_TRY(vbs_sql_each(ctx, store, id,
@@ -129,10 +128,8 @@ enum vbs_status vbs_evidence_compute(struct vbs_ctx *ctx, struct vbs_store *stor
                          "ON copy = id WHERE profile = ? "
                          "ORDER BY source, bytes, copy_sample.number",
                          add_copy_sample, &h));
-    vbs_sha256_end(&h.hash, digest);
     *evidence = (struct vbs_evidence){.n_samples = h.n_samples, .has_network = h.has_network};
-    for (int i = 0; i < VBS_PROFILE_HASH_SIZE / 2; i++)
-        snprintf(evidence->hash + 2 * i, 3, "%02x", digest[i]);
+    vbs_sha256_end_text(&h.hash, evidence->hash, sizeof evidence->hash);
     return VBS_OK;
 }
 

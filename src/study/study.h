@@ -9,7 +9,6 @@
 #include "base/arena.h"
 #include "base/ctx.h"
 #include "base/node.h"
-#include "base/sha256.h"
 #include "base/text.h"
 #include "vbslab/backend.h"
 #include "vbslab/eval.h"
@@ -140,13 +139,7 @@ void study_keep(const struct study_work *w, const double *levels, int64_t *keep)
 /* Gives the level of a parameter whose share is nearest. */
 int study_level(const struct study_work *w, int parameter, double share);
 
-#define STUDY_HASH_SIZE 33
-
-/* Begins a hash over the parameters of a network and the sizes of the images; study_hash_end writes
- * its first 128 bits as hexadecimal digits. */
-enum vbs_status study_hash_begin(struct study_work *w, const struct vbs_network *network,
-                                 struct vbs_sha256 *hash) VBS_MUST_CHECK;
-void study_hash_end(struct vbs_sha256 *hash, char text[STUDY_HASH_SIZE]);
+#define STUDY_HASH_SIZE 33 /* bytes of a hash as text, with the zero behind it */
 
 /* Tells what is being done, where somebody listens. */
 void study_report(const struct study_work *w, int trial, double done, const char *format, ...)

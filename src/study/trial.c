@@ -7,6 +7,8 @@
 
 #include "base/clock.h"
 #include "base/fail.h"
+#include "base/sha256.h"
+#include "model/network/network.h"
 #include "vbslab/eval.h"
 
 #include <math.h>
@@ -307,22 +309,35 @@ static double macs_of(const struct vbs_network *network)
 
 /* ---- what another trial has trained ---- */
 
-/* Computes the hash of all that decides the network which training gives. */
+static void add_images(struct vbs_sha256 *hash, const struct vbs_dataset *images)
+{
+    unsigned char digest[VBS_DATASET_DIGEST_BYTES];
+
+    vbs_dataset_digest(images, digest);
+    vbs_sha256_add(hash, digest, sizeof digest);
+}
+
+/* Computes the hash of all that decides the network which training gives, and its accuracy. */
 static enum vbs_status hash_training(struct carried *c, const struct vbs_network *first, int epochs,
                                      char text[STUDY_HASH_SIZE])
 {
     const struct vbs_train_options o = train_options(c, epochs);
+    uint64_t shapes = vbs_network_hash(first);
+    char options[VBS_TRAIN_OPTIONS_SIZE], normalise[VBS_NORMALISE_SIZE];
     struct vbs_sha256 hash;
-    char line[1000];
 
-    snprintf(line, sizeof line, "%.200s|%.400s|%d|%d|%d|%llu|%d|%a|%a|%d|%a|%d|%a|%a|%d|%d",
-             c->w->options.vbslab, c->w->study->data, o.epochs, o.batch, o.threads,
-             (unsigned long long)o.seed, (int)o.optimiser, o.rate, o.momentum, o.nesterov,
-             o.weight_decay, (int)o.course, o.warm_up_epochs, o.label_smoothing, o.mirror,
-             o.max_shift);
-    VBS_TRY(study_hash_begin(c->w, first, &hash));
-    vbs_sha256_add(&hash, line, strlen(line));
-    study_hash_end(&hash, text);
+    vbs_train_options_text(&o, options);
+    vbs_normalise_format(&c->w->normalise, normalise, sizeof normalise);
+    vbs_sha256_begin(&hash);
+    vbs_sha256_add(&hash, c->w->options.vbslab, strlen(c->w->options.vbslab));
+    vbs_sha256_add(&hash, &o.threads, sizeof o.threads);
+    vbs_sha256_add(&hash, options, sizeof options);
+    vbs_sha256_add(&hash, normalise, strlen(normalise));
+    add_images(&hash, c->w->images);
+    add_images(&hash, c->w->validation);
+    vbs_sha256_add(&hash, &shapes, sizeof shapes);
+    VBS_TRY(vbs_network_hash_values(c->w->ctx, first, &hash));
+    vbs_sha256_end_text(&hash, text, STUDY_HASH_SIZE);
     return VBS_OK;
 }
 

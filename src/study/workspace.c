@@ -7,6 +7,8 @@
 
 #include "base/fail.h"
 #include "base/options.h"
+#include "base/sha256.h"
+#include "model/network/network.h"
 #include "vbslab/units.h"
 
 #include <math.h>
@@ -15,9 +17,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SHARES       256  /* shares that are tried for a parameter without a step */
-#define DEFAULT_HIGH 0.9  /* of the shares */
-#define HASH_VALUES  4096 /* parameters of a network that are hashed at once */
+#define SHARES       256 /* shares that are tried for a parameter without a step */
+#define DEFAULT_HIGH 0.9 /* of the shares */
 
 void study_report(const struct study_work *w, int trial, double done, const char *format, ...)
 {
@@ -199,54 +200,15 @@ static enum vbs_status find_scores(struct study_work *w)
 
 /* ---- the study in the store ---- */
 
-static enum vbs_status hash_parameter(struct study_work *w, const struct vbs_network *network,
-                                      struct vbs_sha256 *hash, int layer, int fused,
-                                      enum vbs_parameter what)
-{
-    int64_t n = vbs_parameter_count(network, layer, fused, what);
-    float values[HASH_VALUES];
-
-    for (int64_t first = 0; first < n; first += HASH_VALUES) {
-        int64_t count = n - first < HASH_VALUES ? n - first : HASH_VALUES;
-
-        VBS_TRY(vbs_parameter_values(w->ctx, network, layer, fused, what, first, count, values));
-        vbs_sha256_add(hash, values, (size_t)count * sizeof *values);
-    }
-    return VBS_OK;
-}
-
-enum vbs_status study_hash_begin(struct study_work *w, const struct vbs_network *network,
-                                 struct vbs_sha256 *hash)
+/* Finds or makes the study; its hash covers the description, the network and the size of the data.
+ */
+static enum vbs_status find_study(struct study_work *w)
 {
     const struct vbs_data_info *info = vbs_dataset_info(w->images);
     const int64_t data[] = {info->n_images,  info->channels,
                             info->height,    info->width,
                             info->n_classes, vbs_dataset_info(w->validation)->n_images};
-    uint64_t shapes = vbs_network_hash(network);
-
-    vbs_sha256_begin(hash);
-    vbs_sha256_add(hash, data, sizeof data);
-    vbs_sha256_add(hash, &shapes, sizeof shapes);
-    for (int k = 1; k <= network->n_layers; k++)
-        for (int f = -1; f < network->layers[k].n_fused; f++)
-            for (int what = 0; what < VBS_N_PARAMETERS; what++)
-                VBS_TRY(hash_parameter(w, network, hash, k, f, (enum vbs_parameter)what));
-    return VBS_OK;
-}
-
-void study_hash_end(struct vbs_sha256 *hash, char text[STUDY_HASH_SIZE])
-{
-    unsigned char digest[VBS_SHA256_BYTES];
-
-    vbs_sha256_end(hash, digest);
-    for (int i = 0; i < (STUDY_HASH_SIZE - 1) / 2; i++)
-        snprintf(text + (size_t)2 * (size_t)i, 3, "%02x", digest[i]);
-}
-
-/* Finds or makes the study; its hash covers the description, the network and the size of the data.
- */
-static enum vbs_status find_study(struct study_work *w)
-{
+    uint64_t shapes = vbs_network_hash(w->network);
     char text[STUDY_HASH_SIZE];
     const struct vbs_study_record record = {.name = w->study->name,
                                             .description = w->study->canonical,
@@ -254,9 +216,12 @@ static enum vbs_status find_study(struct study_work *w)
                                             .vbslab = w->options.vbslab};
     struct vbs_sha256 hash;
 
-    VBS_TRY(study_hash_begin(w, w->network, &hash));
+    vbs_sha256_begin(&hash);
+    vbs_sha256_add(&hash, data, sizeof data);
+    vbs_sha256_add(&hash, &shapes, sizeof shapes);
+    VBS_TRY(vbs_network_hash_values(w->ctx, w->network, &hash));
     vbs_sha256_add(&hash, w->study->canonical, strlen(w->study->canonical));
-    study_hash_end(&hash, text);
+    vbs_sha256_end_text(&hash, text, sizeof text);
     return vbs_store_study(w->ctx, w->store, &record, !w->options.join, &w->id);
 }
 

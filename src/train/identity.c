@@ -60,20 +60,25 @@ static void identify_images(struct vbs_train_run *run)
     vbs_sha256_end(&hash, run->identity.digest[VBS_TRAIN_IMAGES]);
 }
 
+void vbs_train_options_text(const struct vbs_train_options *o, char text[VBS_TRAIN_OPTIONS_SIZE])
+{
+    memset(text, 0, VBS_TRAIN_OPTIONS_SIZE);
+    snprintf(text, VBS_TRAIN_OPTIONS_SIZE,
+             "%d %d %" PRIu64 " %d %a %a %d %a %d %d %a %a %a %a %a %d %d %d", o->epochs, o->batch,
+             o->seed, (int)o->optimiser, o->rate, o->momentum, (int)o->nesterov, o->weight_decay,
+             (int)o->decay_all, (int)o->course, o->warm_up_epochs, o->rate_epochs, o->rate_factor,
+             o->label_smoothing, o->dropout_rate, (int)o->initialisation, (int)o->mirror,
+             o->max_shift);
+}
+
 static void identify_options(struct vbs_train_run *run)
 {
-    const struct vbs_train_options *o = &run->options;
-    char text[2000];
+    char text[VBS_TRAIN_OPTIONS_SIZE];
     struct vbs_sha256 hash;
-    int n = snprintf(text, sizeof text,
-                     "%d %d %" PRIu64 " %d %a %a %d %a %d %d %a %a %a %a %a %d %d %d", o->epochs,
-                     o->batch, o->seed, (int)o->optimiser, o->rate, o->momentum, (int)o->nesterov,
-                     o->weight_decay, (int)o->decay_all, (int)o->course, o->warm_up_epochs,
-                     o->rate_epochs, o->rate_factor, o->label_smoothing, o->dropout_rate,
-                     (int)o->initialisation, (int)o->mirror, o->max_shift);
 
+    vbs_train_options_text(&run->options, text);
     vbs_sha256_begin(&hash);
-    vbs_sha256_add(&hash, text, (size_t)n);
+    vbs_sha256_add(&hash, text, strlen(text));
     vbs_sha256_end(&hash, run->identity.digest[VBS_TRAIN_OPTIONS]);
 }
 

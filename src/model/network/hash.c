@@ -1,11 +1,14 @@
 #include "model/network/network.h"
 
 #include "base/arith.h"
+#include "base/fail.h"
 
 #include <string.h>
 
 /* Raise this number when equal networks must be measured anew. */
 #define HASH_VERSION 2
+
+#define VALUES 4096 /* of parameters that are hashed at once */
 
 static uint64_t mix_sizes(uint64_t hash, const int64_t *sizes, int count)
 {
@@ -347,4 +350,31 @@ uint64_t vbs_network_layer_hash(const struct vbs_network *network, int layer)
     for (int i = 0; i < l->n_inputs; i++)
         hash = mix_shape(hash, &network->layers[l->inputs[i]].shape);
     return mix_coded(hash, network, layer);
+}
+
+/* ---- values of parameters ---- */
+
+static enum vbs_status add_values(struct vbs_ctx *ctx, const struct vbs_network *network, int layer,
+                                  int fused, enum vbs_parameter what, struct vbs_sha256 *hash)
+{
+    int64_t n = vbs_parameter_count(network, layer, fused, what);
+    float values[VALUES];
+
+    for (int64_t first = 0; first < n; first += VALUES) {
+        int64_t count = n - first < VALUES ? n - first : VALUES;
+
+        VBS_TRY(vbs_parameter_values(ctx, network, layer, fused, what, first, count, values));
+        vbs_sha256_add(hash, values, (size_t)count * sizeof *values);
+    }
+    return VBS_OK;
+}
+
+enum vbs_status vbs_network_hash_values(struct vbs_ctx *ctx, const struct vbs_network *network,
+                                        struct vbs_sha256 *hash)
+{
+    for (int k = 1; k <= network->n_layers; k++)
+        for (int f = -1; f < network->layers[k].n_fused; f++)
+            for (int what = 0; what < VBS_N_PARAMETERS; what++)
+                VBS_TRY(add_values(ctx, network, k, f, (enum vbs_parameter)what, hash));
+    return VBS_OK;
 }

@@ -9,6 +9,7 @@
 #ifndef VBS_MODEL_NETWORK_NETWORK_H
 #define VBS_MODEL_NETWORK_NETWORK_H
 
+#include "base/sha256.h"
 #include "vbslab/model.h"
 
 #include "model/network/cut.h"
@@ -84,6 +85,11 @@ enum vbs_status vbs_builder_finish(struct vbs_ctx *ctx, struct vbs_builder *buil
 
 /* Gives the hash that the network would have if no weights were coded. */
 uint64_t vbs_network_plain_hash(const struct vbs_network *network);
+
+/* Adds the values of all parameters to a hash, in the order of layers, fused operators and kinds of
+ * parameters. VBS_IO, VBS_FORMAT, VBS_NO_MEMORY. O(parameters). */
+enum vbs_status vbs_network_hash_values(struct vbs_ctx *ctx, const struct vbs_network *network,
+                                        struct vbs_sha256 *hash) VBS_MUST_CHECK;
 
 /* For the reader that has just made the network, which nobody shares yet. */
 
