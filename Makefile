@@ -79,6 +79,8 @@ GENERATED += $(BUILD)/generated/schema.c
 GENERATED += $(BUILD)/generated/plots.c
 GENERATED += $(BUILD)/generated/page.c
 GENERATED += $(BUILD)/generated/teaching.c
+GENERATED += $(BUILD)/generated/lesson_texts.c
+GENERATED += $(BUILD)/generated/lesson_pages.c
 GENERATED += $(BUILD)/generated/onnx.pb-c.c
 # The official definition of ONNX files.
 ONNX_PROTO ?= $(firstword $(wildcard /usr/include/onnx/onnx.proto /usr/local/include/onnx/onnx.proto) \
@@ -247,6 +249,22 @@ $(BUILD)/generated/page.c: tools/embed.sh $(PAGE_FILES)
 $(BUILD)/generated/teaching.c: tools/embed.sh $(sort $(wildcard db/teaching/*.csv))
 	$(Q)mkdir -p $(@D)
 	$(Q)tools/embed.sh vbs_teaching $(sort $(wildcard db/teaching/*.csv)) > $@
+
+# The course, as text and as pages.
+LESSONS = $(sort $(wildcard docs/course/[1-9]-*.md))
+$(BUILD)/generated/course/%.txt: docs/course/%.md tools/lesson.sh
+	$(Q)mkdir -p $(@D)
+	$(Q)tools/lesson.sh text $< > $@
+
+$(BUILD)/generated/course/%.html: docs/course/%.md tools/lesson.sh src/teach/lesson.html $(wildcard docs/course/*.svg)
+	$(Q)mkdir -p $(@D)
+	$(Q)tools/lesson.sh page $< src/teach/lesson.html > $@
+
+$(BUILD)/generated/lesson_texts.c: tools/embed.sh $(LESSONS:docs/course/%.md=$(BUILD)/generated/course/%.txt)
+	$(Q)tools/embed.sh vbs_lesson_texts $(filter %.txt,$^) > $@
+
+$(BUILD)/generated/lesson_pages.c: tools/embed.sh $(LESSONS:docs/course/%.md=$(BUILD)/generated/course/%.html)
+	$(Q)tools/embed.sh vbs_lesson_pages $(filter %.html,$^) > $@
 
 # The output of protoc-c is compiled without our warnings.
 $(BUILD)/generated/onnx.pb-c.c: $(ONNX_PROTO)

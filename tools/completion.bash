@@ -101,6 +101,7 @@ _vbslab_value()
     exercise/--key) _vbslab_offer "" .md ;;
     exercise/--output | exercise/-o) _vbslab_offer "" .json .md ;;
     exercise/--profile) _vbslab_offer "" .csv ;;
+    lesson/--output | lesson/-o) _vbslab_offer "" .html .txt ;;
     run/--input | run/--output) _vbslab_offer "" .npy ;;
     plan/--json | explain/--json | explain/--csv | frontier/--csv | frontier/--json | */--db | */--plot | eval/--data | prune/--data | train/--data | sensitivity/--data | train/--checkpoint | sweep/--from | */--trace | */--gantt | \
         */--weights-file) _vbslab_offer "" any ;;
@@ -123,6 +124,7 @@ _vbslab_argument()
     profiles/*) _vbslab_offer "$(_vbslab_profiles)" .csv ;;
     place/*) _vbslab_offer "" .csv ;;
     sweep/*) _vbslab_offer "" .toml ;;
+    lesson/) _vbslab_offer "1 2 3 4 5 6 7" ;;
     tune/) _vbslab_offer "" .toml ;;
     tune/*) _vbslab_offer "" any ;;
     help/) _vbslab_offer "$(_vbslab_commands)" ;;

@@ -122,10 +122,12 @@ complete -c vbslab -n '__vbslab_command_is exercise' -l level -x -a '1 2 3 4 5 6
 complete -c vbslab -n '__vbslab_command_is exercise' -l key -r -k -a '(__fish_complete_suffix .md)'
 complete -c vbslab -n '__vbslab_command_is exercise' -l output -s o -r -k -a '(__fish_complete_suffix .json; __fish_complete_suffix .md)'
 complete -c vbslab -n '__vbslab_command_is exercise' -l profile -r -k -a '(__fish_complete_suffix .csv)'
+complete -c vbslab -n '__vbslab_command_is lesson' -l output -s o -r -k -a '(__fish_complete_suffix .html; __fish_complete_suffix .txt)'
 complete -c vbslab -n '__vbslab_command_is eval' -l split -x -a 'train validation test'
 complete -c vbslab -n '__vbslab_command_is run' -l output -r -k -a '(__fish_complete_suffix .npy)'
 
 complete -c vbslab -n '__vbslab_command_is models; and __vbslab_part_is ""' -a show
+complete -c vbslab -n '__vbslab_command_is lesson; and __vbslab_part_is ""' -k -a '1 2 3 4 5 6 7'
 complete -c vbslab -n '__vbslab_command_is models; and __vbslab_part_is show' -k -a '(__vbslab_models; __fish_complete_suffix .onnx; __fish_complete_suffix .vbz)'
 complete -c vbslab -n '__vbslab_command_is measure compress prune train sensitivity export eval' -k -a '(__vbslab_models; __fish_complete_suffix .onnx; __fish_complete_suffix .vbz)'
 complete -c vbslab -n '__vbslab_command_is sweep' -k -a '(__fish_complete_suffix .toml)'

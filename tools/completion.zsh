@@ -66,6 +66,7 @@ _vbslab_value()
     (exercise/--key) files='*.md' ;;
     (exercise/--output|exercise/-o) files='*.(json|md)' ;;
     (exercise/--profile) files='*.csv' ;;
+    (lesson/--output|lesson/-o) files='*.(html|txt)' ;;
     (run/--input|run/--output) files='*.npy' ;;
     (plan/--json|explain/--json|explain/--csv|frontier/--csv|frontier/--json|*/--db|*/--plot|eval/--data|prune/--data|train/--data|sensitivity/--data|train/--checkpoint|sweep/--from|*/--trace|*/--gantt|*/--weights-file)
         files='*' ;;
@@ -86,6 +87,7 @@ _vbslab_argument()
     (place/*) files='*.csv' ;;
     (sweep/*) files='*.toml' ;;
     (help/) candidates=(${(f)"$(_vbslab_commands)"}) ;;
+    (lesson/) candidates=(1 2 3 4 5 6 7) ;;
     (tune/) files='*.toml' ;;
     (tune/*) files='*' ;;
     (models/show|measure/*|compress/*|prune/*|train/*|sensitivity/*|export/*|eval/*) candidates=(${(f)"$(_vbslab_models)"}) files='*.(net|onnx|vbz)' ;;

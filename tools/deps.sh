@@ -5,7 +5,7 @@ set -eu
 
 packages="gcc g++ libc6-dev make pkg-config perl libgsl-dev libsqlite3-dev libjansson-dev libdnnl-dev
           libprotobuf-c-dev protobuf-c-compiler libonnx-dev libonnx-testdata libtomlplusplus-dev zlib1g-dev nettle-dev
-          gnuplot-nox sqlite3 node-d3"
+          gnuplot-nox sqlite3 node-d3 lowdown"
 [ $# -eq 0 ] || packages=$*
 
 command -v dpkg-query > /dev/null || exit 0 # no Debian: the build says what is missing

@@ -1,5 +1,5 @@
 /*
- * vbslab/teach.h - profiles to teach with, and exercises that judge their answers.
+ * vbslab/teach.h - profiles to teach with, a course, and exercises that judge their answers.
  *
  * An exercise is a small planning problem that a person can solve by hand. It follows from a level
  * and a seed alone, on every machine, and holds no solution: the judge searches for the optimum
@@ -40,6 +40,22 @@ const struct vbs_teaching_profile *vbs_teaching_profile_at(int index);
  * VBS_NO_MEMORY. */
 enum vbs_status vbs_teaching_profile_load(struct vbs_ctx *ctx, const char *name,
                                           struct vbs_profile **profile) VBS_MUST_CHECK;
+
+/* ---- the course ---- */
+
+#define VBS_LESSONS         7 /* lessons are 1..VBS_LESSONS */
+#define VBS_MAX_LESSON_NAME 80
+
+/* A lesson. A plain value: its texts are constant data of the library. */
+struct vbs_lesson {
+    char title[VBS_MAX_LESSON_NAME]; /* one line, with the time that it takes */
+    const char *text;                /* for terminals of 80 columns */
+    const char *page;                /* the same as one page of HTML, with its pictures inside */
+};
+
+/* Gives lesson `number`, in the order of the course. VBS_NOT_FOUND. */
+enum vbs_status vbs_lesson_open(struct vbs_ctx *ctx, int64_t number,
+                                struct vbs_lesson *lesson) VBS_MUST_CHECK;
 
 /* ---- exercises ---- */
 

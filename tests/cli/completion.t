@@ -17,7 +17,7 @@ export PATH VBSLAB_DB
 "$VBSLAB" --quiet measure --backend analytic --batches 1 alexnet vgg-s >/dev/null
 "$VBSLAB" profiles tag 2 slow
 "$VBSLAB" profiles tag 2 odd
-teaching="vbs-example greedy-trap barrier crossing two-clocks"
+teaching="vbs-example greedy-trap four-layers branches barrier crossing two-clocks"
 
 # wants NAME WANTED-WORDS...: checks that the last shell printed these words, in any order.
 wants()

@@ -4,7 +4,7 @@
 # BUILD: the folder of the tests.
 . "$(dirname "$0")/lib.sh"
 
-documents="README.md CONTRIBUTING.md ARCHITECTURE.md CHANGELOG.md models/README.md docs/*.md"
+documents="README.md CONTRIBUTING.md ARCHITECTURE.md CHANGELOG.md models/README.md docs/*.md docs/course/*.md"
 documents=$(cd "$ROOT" && ls $documents)
 
 # --- links ---

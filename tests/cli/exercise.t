@@ -38,6 +38,11 @@ takes vbs-example dp-vbs 20 --request 2 --memory 7
 takes greedy-trap greedy-vbs 72 --request 4 --memory 36
 takes greedy-trap fbs-best 60 --request 4 --memory 36
 takes greedy-trap optimal 48 --request 4 --memory 36
+takes four-layers fbs 30 --request 2 --memory 8
+takes four-layers dp-vbs 28 --request 2 --memory 8
+takes branches fbs 36 --request 2 --memory 10
+takes branches dp-vbs 31 --request 2 --memory 10
+takes branches dp-vbs+ 26 --request 2 --memory 10
 takes barrier dp-vbs 16 --request 2 --memory 8
 takes barrier dp-vbs+ 13 --request 2 --memory 8
 takes crossing fbs 30 --request 6 --memory 16

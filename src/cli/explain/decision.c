@@ -81,7 +81,7 @@ static void add_candidate(const struct cli_explanation *about, const struct vbs_
     else
         cli_table_add(table, "+%.2f%%", 100 * (candidate->time_us / decision->time_us - 1));
     if (candidate->least_bytes == INT64_MAX)
-        cli_table_add(table, "no memory is enough");
+        cli_table_add(table, "none found");
     else
         cli_table_add(table, "%s", vbs_format_bytes(candidate->needed_bytes, bytes, sizeof bytes));
 }

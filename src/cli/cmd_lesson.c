@@ -1,0 +1,71 @@
+/* The lessons of the course, as text or as pages. */
+#include "base/fail.h"
+#include "base/parse.h"
+#include "base/text.h"
+#include "cli/common/common.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static enum vbs_status list_lessons(struct cli *cli)
+{
+    struct vbs_lesson lesson;
+
+    printf("the course, of which 'vbslab lesson N' opens lesson N, with --html as a page:\n\n");
+    for (int number = 1; number <= VBS_LESSONS; number++) {
+        VBS_TRY(vbs_lesson_open(&cli->ctx, number, &lesson));
+        printf("  %s\n", lesson.title);
+    }
+    return VBS_OK;
+}
+
+static enum vbs_status open_lesson(struct cli *cli, int64_t number, bool is_page, const char *path)
+{
+    struct vbs_lesson lesson;
+    const char *text;
+
+    VBS_TRY(vbs_lesson_open(&cli->ctx, number, &lesson));
+    text = is_page ? lesson.page : lesson.text;
+    if (path && strcmp(path, "-") != 0)
+        return vbs_write_file(&cli->ctx, path, text, strlen(text));
+    fputs(text, stdout);
+    return VBS_OK;
+}
+
+static int run_lesson(struct cli *cli, const char *const *values, int n_arguments,
+                      const char *const *arguments)
+{
+    const char *path = cli_value(cli, values, "output");
+    bool is_page = cli_value(cli, values, "html") != NULL;
+    enum vbs_status status;
+    int64_t number;
+
+    if (n_arguments > 1)
+        return cli_usage(cli, "takes one N at most, got %d", n_arguments);
+    if (n_arguments == 0)
+        return is_page || path ? cli_usage(cli, "--html and --output need the number of a lesson")
+                               : cli_end(cli, list_lessons(cli));
+    status = vbs_parse_int(&cli->ctx, "N", arguments[0], 1, VBS_LESSONS, &number);
+    if (status == VBS_OK && is_page && path && strcmp(path, "-") != 0)
+        status = cli_check_output(cli, "", path, ".html", "a page");
+    if (status == VBS_OK)
+        status = open_lesson(cli, number, is_page, path);
+    return cli_end(cli, status);
+}
+
+static const struct cli_option OPTIONS[] = {
+    {"html", NULL, "one page of HTML with its pictures inside, which needs nothing else"},
+    {"output", "FILE", "write it to FILE, a page to FILE.html; - is standard output (default)"},
+    {0},
+};
+
+const struct cli_command cli_lesson = {
+    .name = "lesson",
+    .summary = "a course in seven lessons, with exercises: the list, or lesson N",
+    .usage = "[N] [--html] [-o FILE]",
+    .options = OPTIONS,
+    .letters = (const struct cli_letter[]){{'o', "output"}, {0}},
+    .example = "vbslab lesson 1 | less\n"
+               "vbslab lesson 1 --html -o lesson.html",
+    .run = run_lesson,
+};

@@ -1,0 +1,63 @@
+#!/bin/sh
+# The course: every command of every lesson prints what the lesson says, answers of its exercises are
+# judged as it says, and lessons are opened as text and as pages. VBSLAB: the program. With
+# UPDATE_GOLDEN=1 the outputs in docs/course are renewed, but for those with "..." lines.
+. "$(dirname "$0")/lib.sh"
+COMMAND=lesson
+
+# --- the commands in the lessons ---
+
+number=0
+for lesson in "$ROOT"/docs/course/[1-9]-*.md; do
+    number=$((number + 1))
+    mkdir -p "lesson-$number/db" && ln -s "$ROOT/db/profiles" "lesson-$number/db/profiles"
+    (cd "lesson-$number" && python3 "$ROOT/tests/cli/lesson.py" "$VBSLAB" "$lesson") >out 2>err
+    code=$?
+    [ $code -eq 0 ]
+    report $? "lesson $number: $(cat out)"
+done
+printf '    $ echo one; echo two\n    one\n    $ echo three\n    three\n' >wrong.md
+UPDATE_GOLDEN='' python3 "$ROOT/tests/cli/lesson.py" "$VBSLAB" wrong.md >out 2>err
+[ $? -eq 1 ] && grep -qxF 'wrong.md:1: echo one; echo two' err && ! grep -q three err
+report $? "an output that is not the printed one is found"
+
+# --- the lessons in the program ---
+
+run
+[ $code -eq 0 ] && [ ! -s err ] && grep -c '^  [1-9]\. .* ([0-9]* minutes)$' out >count
+[ "$(cat count)" -eq $number ] && [ $number -eq 7 ]
+report $? "the list has all lessons, with the time that each takes"
+for lesson in "$ROOT"/docs/course/[1-9]-*.md; do
+    number=$(basename "$lesson" | cut -c1)
+    run "$number"
+    [ $code -eq 0 ] && [ ! -s err ] && [ "$(head -n 1 out)" = "$(sed -n '1s/^# //p' "$lesson")" ] &&
+        [ "$(awk 'length > 80' out | wc -l)" -eq 0 ] && ! LC_ALL=C grep -q '[^ -~]' out
+    report $? "lesson $number as text has its title and at most 80 columns of ASCII"
+    sed -n 's/^    \(\$ .*\)/\1/p' "$lesson" >want
+    sed -n 's/^  \(\$ .*\)/\1/p' out >got
+    cmp -s want got && [ -s got ] &&
+        [ "$(grep -c '^Exercise$' out)" -eq 1 ] && [ "$(grep -c '^Solution$' out)" -eq 1 ]
+    report $? "and all commands, an exercise and its solution"
+    run "$number" --html -o page.html
+    [ $code -eq 0 ] && [ ! -s out ] && [ "$(grep -c '<h1>' page.html)" -eq 1 ] &&
+        [ "$(grep -c '^    \$ ' "$lesson")" -eq "$(grep -c '^\(<pre><code>\)*\$ ' page.html)" ] &&
+        [ "$(grep -c '^!\[' "$lesson")" -eq "$(grep -c '<img src="data:image/svg+xml;base64,[A-Za-z0-9+/=]*" alt="[^"]' page.html)" ] &&
+        [ "$(grep -c '<details>' page.html)" -eq 1 ] && [ "$(grep -c '</details>' page.html)" -eq 1 ]
+    report $? "lesson $number as a page has them too, its pictures inside, the solution folded"
+    ! grep -o '\(src\|href\)="[^"]*"' page.html | grep -v '="data:' | grep -q . && ! grep -q '{{\|<script\|@import' page.html
+    report $? "and asks for nothing else"
+done
+run 7 --html
+cmp -s out page.html
+report $? "without -o a page goes to standard output"
+run 7 -o text && [ ! -s out ] && mv text want && run 7 -o - && cmp -s want out
+report $? "a text goes to a file, too"
+
+refuses "a lesson that is not there" 2 "'8'" 8
+refuses "no number" 2 "'one'" one
+refuses "two lessons" 2 "takes one N at most, got 2" 1 2
+refuses "a page of no lesson" 2 "need the number of a lesson" --html
+refuses "a page by another name" 2 "ends in .html" 1 --html -o page.txt
+refuses "a folder that is not there" 1 "there is no folder" 1 --html -o none/page.html
+
+finish
