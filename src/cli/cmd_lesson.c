@@ -45,7 +45,7 @@ static int run_lesson(struct cli *cli, const char *const *values, int n_argument
     if (n_arguments == 0)
         return is_page || path ? cli_usage(cli, "--html and --output need the number of a lesson")
                                : cli_end(cli, list_lessons(cli));
-    status = vbs_parse_int(&cli->ctx, "N", arguments[0], 1, VBS_LESSONS, &number);
+    status = vbs_parse_int(&cli->ctx, "lesson", arguments[0], 1, VBS_LESSONS, &number);
     if (status == VBS_OK && is_page && path && strcmp(path, "-") != 0)
         status = cli_check_output(cli, "", path, ".html", "a page");
     if (status == VBS_OK)

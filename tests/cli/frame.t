@@ -68,7 +68,7 @@ if command -v bash >/dev/null && [ "${VBSLAB##*/}" = vbslab ]; then
     "$VBSLAB" --db completion/store.sqlite --quiet measure --backend analytic --batches 1 alexnet >/dev/null
     VBSLAB_DB=store.sqlite
     export VBSLAB_DB
-    teaching="vbs-example greedy-trap barrier crossing two-clocks"
+    teaching="vbs-example greedy-trap four-layers branches barrier crossing two-clocks"
     completes "a command" profiles pro
     completes "a command to be helped with" planners help plann
     completes "a backend" onednn measure alexnet --backend on

@@ -53,7 +53,7 @@ report $? "without -o a page goes to standard output"
 run 7 -o text && [ ! -s out ] && mv text want && run 7 -o - && cmp -s want out
 report $? "a text goes to a file, too"
 
-refuses "a lesson that is not there" 2 "'8'" 8
+refuses "a lesson that is not there" 2 "lesson 8 is out of range" 8
 refuses "no number" 2 "'one'" one
 refuses "two lessons" 2 "takes one N at most, got 2" 1 2
 refuses "a page of no lesson" 2 "need the number of a lesson" --html
