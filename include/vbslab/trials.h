@@ -117,11 +117,13 @@ struct vbs_trial_step {
 enum vbs_status vbs_store_trial_step(struct vbs_ctx *ctx, struct vbs_store *store, int64_t id,
                                      const struct vbs_trial_step *step) VBS_MUST_CHECK;
 
-/* Finds a trial of any study that was trained with this hash (struct vbs_trial_step) and has a
- * file: *study is the id of its study and *number its number; *study is 0 where there is none. Of
- * several the one that began first. O(log trials). VBS_STORE. */
+/* Finds the next trial of any study that was trained with this hash (struct vbs_trial_step) and has
+ * a file, in the order in which they began. *trial is the id of the one before, or 0, and becomes
+ * that of the one found, 0 where there is none; *study is the id of its study and *number its
+ * number. O(log trials). VBS_STORE. */
 enum vbs_status vbs_store_trained(struct vbs_ctx *ctx, struct vbs_store *store,
-                                  const char *training, int64_t *study, int *number) VBS_MUST_CHECK;
+                                  const char *training, int64_t *trial, int64_t *study,
+                                  int *number) VBS_MUST_CHECK;
 
 /* Deletes a study with its trials. VBS_NOT_FOUND; VBS_STORE: a living process works on one of its
  * trials. */

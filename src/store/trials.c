@@ -415,23 +415,24 @@ enum vbs_status vbs_store_trial_step(struct vbs_ctx *ctx, struct vbs_store *stor
 /* ---- what others have trained ---- */
 
 enum vbs_status vbs_store_trained(struct vbs_ctx *ctx, struct vbs_store *store,
-                                  const char *training, int64_t *study, int *number)
+                                  const char *training, int64_t *trial, int64_t *study, int *number)
 {
     sqlite3_stmt *stmt;
     enum vbs_status status;
     bool row = false;
 
-    *study = 0;
     VBS_TRY(vbs_sql_prepare(ctx, store,
-                            "SELECT study, number FROM trial WHERE training = ? AND file <> '' "
-                            "ORDER BY id LIMIT 1",
+                            "SELECT id, study, number FROM trial WHERE training = ? AND id > ? "
+                            "AND file <> '' ORDER BY id LIMIT 1",
                             &stmt));
-    status = vbs_sql_bind(ctx, store, stmt, "t", training);
+    status = vbs_sql_bind(ctx, store, stmt, "ti", training, *trial);
     if (status == VBS_OK)
         status = vbs_sql_step(ctx, store, stmt, &row);
+    *trial = 0;
     if (status == VBS_OK && row) {
-        *study = sqlite3_column_int64(stmt, 0);
-        *number = vbs_sql_int(stmt, 1);
+        *trial = sqlite3_column_int64(stmt, 0);
+        *study = sqlite3_column_int64(stmt, 1);
+        *number = vbs_sql_int(stmt, 2);
     }
     sqlite3_finalize(stmt);
     return status;

@@ -341,20 +341,15 @@ static enum vbs_status hash_training(struct carried *c, const struct vbs_network
     return VBS_OK;
 }
 
-/* Gives the network and the results of a trial, also of another study, that was trained in just
- * this way; *trained stays null where there is none, or where its file cannot be read any more. */
-static enum vbs_status find_trained(struct carried *c, const char *training,
+/* Reads the network and the results of a trial of some study; *trained stays null where the trial
+ * or its file cannot be read. */
+static enum vbs_status read_trained(struct carried *c, int64_t study, int number,
                                     struct trained_results *results, struct vbs_network **trained)
 {
     struct vbs_trial_list *list = NULL;
     const struct vbs_trial_record *trial = NULL;
     enum vbs_status status = VBS_OK;
-    int64_t study;
-    int number = 0;
 
-    VBS_TRY(vbs_store_trained(c->w->ctx, c->w->store, training, &study, &number));
-    if (study == 0)
-        return VBS_OK;
     VBS_TRY(vbs_store_trials(c->w->ctx, c->w->store, study, &list));
     for (int i = 0; i < list->n_trials; i++)
         if (list->trials[i].number == number)
@@ -367,6 +362,24 @@ static enum vbs_status find_trained(struct carried *c, const char *training,
                                             .reused = true};
     vbs_trial_list_free(list);
     return status == VBS_NO_MEMORY ? status : VBS_OK;
+}
+
+/* Gives the network and the results of a trial, also of another study, that was trained in just
+ * this way: of the first one whose file can still be read. *trained stays null where there is none. */
+static enum vbs_status find_trained(struct carried *c, const char *training,
+                                    struct trained_results *results, struct vbs_network **trained)
+{
+    int64_t id = 0, study = 0;
+    int number = 0;
+
+    for (;;) {
+        VBS_TRY(vbs_store_trained(c->w->ctx, c->w->store, training, &id, &study, &number));
+        if (id == 0)
+            return VBS_OK;
+        VBS_TRY(read_trained(c, study, number, results, trained));
+        if (*trained)
+            return VBS_OK;
+    }
 }
 
 /* ---- from the first network to the trained one ---- */

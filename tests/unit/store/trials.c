@@ -88,6 +88,7 @@ static void trials_come_back(const char *folder)
     struct vbs_trial_list *list = NULL;
     const struct vbs_trial_record *t;
     int64_t study = begin_study(&ctx, store), id = begin_trial(&ctx, store, study, 0), other = 3;
+    int64_t found = 0;
     int number = -1;
 
     begin_trial(&ctx, store, study, 1);
@@ -96,10 +97,12 @@ static void trials_come_back(const char *folder)
        "a trial that this process owns is not claimed again");
     ok(vbs_store_trial_step(&ctx, store, id, &step) == VBS_OK, "a stage is handed on");
     ok(vbs_store_trial_touch(&ctx, store, id) == VBS_STORE, "... which ends the ownership");
-    ok(vbs_store_trained(&ctx, store, "cafe", &other, &number) == VBS_OK && other == study &&
-           number == 0,
+    ok(vbs_store_trained(&ctx, store, "cafe", &found, &other, &number) == VBS_OK && found == id &&
+           other == study && number == 0,
        "what a trial trained is found");
-    ok(vbs_store_trained(&ctx, store, "cafe1", &other, &number) == VBS_OK && other == 0,
+    ok(vbs_store_trained(&ctx, store, "cafe", &found, &other, &number) == VBS_OK && found == 0,
+       "... once");
+    ok(vbs_store_trained(&ctx, store, "cafe1", &found, &other, &number) == VBS_OK && found == 0,
        "... and nothing else is");
     ok(vbs_store_trial_claim(&ctx, store, study, "measure", &other) == VBS_OK && other == id,
        "... so that another can claim it");
