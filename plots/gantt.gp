@@ -1,37 +1,25 @@
 # gantt.gp - a replay over time: what is computed and copied, and what memory holds meanwhile. Below
 # its lanes there may be those of a run of the same steps; the memory is then the run's.
 #
-# Needs what src/report/plot/gantt_plot.c sets before it: vbs_format, vbs_data, vbs_output, vbs_lanes,
-# vbs_shift (where the run's lanes begin, 0: there is none), vbs_layers, vbs_borders, vbs_waits,
-# vbs_time, vbs_title, vbs_note, vbs_unit, vbs_budget (0: no line), vbs_memory_to, vbs_small (a font)
-# and labels from 100 on in the lanes' coordinates.
+# Needs what src/report/plot/gantt_plot.c sets before it: vbs_lanes, vbs_shift (where the run's lanes begin,
+# 0: there is none), vbs_layers, vbs_borders, vbs_waits, vbs_time, vbs_title, vbs_note, vbs_unit, vbs_budget
+# (0: no line), vbs_memory_to, vbs_weights, vbs_tensors, vbs_workspace (1: it is drawn) and labels from
+# 100 on in the lanes' coordinates; and plots/common.gp.
 # Block 0 of the data: lane (0 compute, 1 copy; the run's shifted), from, to, layer (0: computing
 # waits). Block 1: from, and weights, tensors and workspace added up. Block 2: the same as planned,
 # where block 1 is the run's.
 
-width_inches = 8.6
 lane_inches = 0.55
-memory_inches = 2.1
 top_inches = 0.56
 gap_inches = 0.16
 bottom_inches = 0.88
 all_lanes = vbs_lanes + vbs_shift
-height_inches = top_inches + all_lanes * lane_inches + gap_inches + memory_inches + bottom_inches
-
-set encoding utf8
-if (vbs_format eq 'svg') {
-    set terminal svg noenhanced dynamic font 'Helvetica,12' linewidth 1 \
-        size 100 * width_inches, 100 * height_inches background '#ffffff'
-}
-if (vbs_format eq 'png') {
-    set terminal pngcairo noenhanced font 'Sans,10' fontscale 2.6 linewidth 2.6 pointscale 2.4 \
-        size 300 * width_inches, 300 * height_inches background '#ffffff'
-}
-if (vbs_format eq 'pdf') {
-    set terminal pdfcairo noenhanced font 'Sans,10' fontscale 0.62 linewidth 1.05 pointscale 0.62 \
-        size width_inches, height_inches background '#ffffff'
-}
-set output vbs_output
+rest_inches = top_inches + all_lanes * lane_inches + gap_inches + bottom_inches
+width_inches = width_of(8.6)
+height_inches = height_of(rest_inches + 2.1)
+memory_inches = height_inches - rest_inches
+eval need(width_inches, height_inches, 4.0, rest_inches + 0.8)
+eval begin(width_inches, height_inches)
 
 left = 0.85 / width_inches
 right = 1 - 0.85 / width_inches
@@ -52,7 +40,7 @@ set border 3 lw 0.8
 set multiplot
 set key off
 set title vbs_title noenhanced offset 0, 0.85
-set label 1 vbs_note noenhanced at screen (left + right) / 2, \
+set label 1 sized(9, vbs_note) noenhanced at screen (left + right) / 2, \
     screen 1 - 0.43 / height_inches center font ',9' textcolor rgb '#404040'
 set tmargin at screen lanes_top
 set bmargin at screen lanes_bottom
@@ -71,7 +59,7 @@ if (vbs_shift > 0) {
 set xtics format ''
 set colorbox vertical user origin right + 0.12 / width_inches, memory_bottom \
     size 0.12 / width_inches, lanes_top - memory_bottom
-set cblabel 'layer (#)' offset -0.5, 0
+set cblabel 'layer (#)' offset 0.4, 0
 if (vbs_layers <= 16) { set cbtics 1, 1 } else { set cbtics autofreq }
 set cbtics scale 0.4 font ',8'
 set style fill solid 1.0 border lc rgb '#606060'
@@ -100,14 +88,18 @@ if (vbs_budget > 0) {
     set arrow 1 from 0, vbs_budget to vbs_time, vbs_budget nohead front lc rgb '#b03030' \
         lw 1.2 dt (7, 4)
 }
-plot vbs_data index 1 using 1:4 with fillsteps lc rgb '#e69f00' title 'workspace', \
-     vbs_data index 1 using 1:3 with fillsteps lc rgb '#56b4e9' title 'tensors', \
-     vbs_data index 1 using 1:(vbs_lanes > 1 ? column(2) : NaN) with fillsteps lc rgb '#7f8c8d' \
-        title vbs_lanes > 1 ? 'weights' : '', \
+# What a title is empty for has no place in the key.
+entry(shown, text) = shown ? sized(9, text) : ''
+plot vbs_data index 1 using 1:(vbs_workspace ? column(4) : NaN) with fillsteps lc rgb '#e69f00' \
+        title entry(vbs_workspace, 'workspace'), \
+     vbs_data index 1 using 1:(vbs_tensors ? column(3) : NaN) with fillsteps lc rgb '#56b4e9' \
+        title entry(vbs_tensors, 'tensors'), \
+     vbs_data index 1 using 1:(vbs_weights ? column(2) : NaN) with fillsteps lc rgb '#7f8c8d' \
+        title entry(vbs_weights, 'weights'), \
      vbs_data index (vbs_shift > 0 ? 2 : 1) using 1:(vbs_shift > 0 ? column(4) : NaN) with steps \
-        lc rgb '#202020' lw 0.9 title vbs_shift > 0 ? 'planned' : '', \
+        lc rgb '#202020' lw 0.9 title entry(vbs_shift > 0, 'planned'), \
      1 / 0 with boxes fillstyle pattern 5 transparent noborder lc rgb '#b03030' lw 0.5 \
-        title vbs_waits ? 'computing waits' : '', \
-     1 / 0 with lines lc rgb '#b03030' lw 1.2 dt (7, 4) title vbs_budget > 0 ? 'budget' : ''
+        title entry(vbs_waits, 'computing waits'), \
+     1 / 0 with lines lc rgb '#b03030' lw 1.2 dt (7, 4) title entry(vbs_budget > 0, 'budget')
 unset multiplot
 set output

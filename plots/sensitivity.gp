@@ -1,35 +1,19 @@
 # sensitivity.gp - accuracy against the share of channels that is removed, one curve for each group.
 #
-# Needs what src/report/plot/sensitivity.c sets before it: vbs_format, vbs_data, vbs_output, vbs_panels,
-# vbs_curves, vbs_title, vbs_fall, and the arrays vbs_name (per curve) and vbs_whole (per panel). Block c-1
-# of the data holds curve c: the share in percent, the accuracy, and the accuracy behind retraining.
+# Needs what src/report/plot/sensitivity.c sets before it: vbs_panels, vbs_curves, vbs_title, vbs_fall, and the
+# arrays vbs_name (per curve) and vbs_whole (per panel); and plots/common.gp. Block c-1 of the data holds
+# curve c: the share in percent, the accuracy, and the accuracy behind retraining.
 #
 # A second panel shows retrained networks. The band is what a range may lose; a curve that leaves it
 # does so at the width where the range ends.
 
-key_columns = vbs_panels == 1 ? 3 : 5
+width_inches = width_of(vbs_panels == 1 ? 4.6 : 8.0)
+key_columns = width_inches < 2.9 ? 1 : floor((width_inches - 0.25) / 1.44)
 key_rows = (vbs_curves + key_columns - 1) / key_columns
 key_inches = 0.14 + 0.18 * key_rows
-panel_inches = 3.0
-width_inches = vbs_panels == 1 ? 4.6 : 8.0
-height_inches = panel_inches + key_inches
-
-set encoding utf8
-marker = 1.0 # size of markers
-if (vbs_format eq 'svg') {
-    marker = 0.65 # this terminal has no scale of its own
-    set terminal svg noenhanced dynamic font 'Helvetica,12' linewidth 1 \
-        size 100 * width_inches, 100 * height_inches background '#ffffff'
-}
-if (vbs_format eq 'png') {
-    set terminal pngcairo noenhanced font 'Sans,10' fontscale 2.6 linewidth 2.6 pointscale 2.4 \
-        size 300 * width_inches, 300 * height_inches background '#ffffff'
-}
-if (vbs_format eq 'pdf') {
-    set terminal pdfcairo noenhanced font 'Sans,10' fontscale 0.62 linewidth 1.05 pointscale 0.62 \
-        size width_inches, height_inches background '#ffffff'
-}
-set output vbs_output
+height_inches = height_of(3.0 + key_inches)
+eval need(width_inches, height_inches, vbs_panels * 2.0, 1.8 + key_inches)
+eval begin(width_inches, height_inches)
 
 # Colours of Okabe and Ito, told apart by the colour-blind; from the ninth curve on they come again
 # with other dashes and markers.
@@ -97,7 +81,7 @@ do for [i = 1:vbs_curves] {
         lc rgb colour_of(i) lw 1.4 dt dash_of(i)
     set label 2 * i '' at screen x + 0.15 / width_inches, y point lc rgb colour_of(i) \
         pt sign_of(i) ps 0.7 * marker
-    set label 2 * i + 1 vbs_name[i] noenhanced at screen x + 0.38 / width_inches, y left font ',9'
+    set label 2 * i + 1 sized(9, vbs_name[i]) noenhanced at screen x + 0.38 / width_inches, y left font ',9'
 }
 set xrange [0:1]
 set yrange [0:1]

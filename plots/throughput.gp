@@ -1,9 +1,9 @@
 # throughput.gp - samples per second against the memory budget, one panel per profile.
 #
-# Needs what src/report/plot/plot.c sets before it: vbs_format, vbs_data, vbs_output, vbs_panels,
-# vbs_planners and the arrays vbs_name, vbs_style (per planner), vbs_title, vbs_note, vbs_unit,
-# vbs_every, vbs_last, vbs_log, vbs_weights, vbs_weights_label, vbs_memory_from, vbs_memory_to,
-# vbs_rate_from, vbs_rate_to (per panel).
+# Needs what src/report/plot/throughput.c sets before it: vbs_panels, vbs_planners, vbs_bound, vbs_marks (1: the bound, the
+# budgets are drawn) and the arrays vbs_name, vbs_style (per planner), vbs_title, vbs_note, vbs_unit, vbs_every, vbs_last,
+# vbs_log, vbs_weights, vbs_weights_label, vbs_memory_from, vbs_memory_to, vbs_rate_from, vbs_rate_to (per
+# panel); and plots/common.gp.
 # Block p-1 of the data holds panel p: memory, the lower bound's throughput, that of each planner.
 #
 # What fits a budget fits every larger one, so a planner's curve keeps its height up to the next
@@ -13,29 +13,14 @@
 # Sizes are made for print: one panel in one column of a paper, two side by side across both.
 columns = vbs_panels == 1 ? 1 : 2
 rows = (vbs_panels + columns - 1) / columns
-key_columns = columns == 1 ? 2 : 4
-key_rows = (vbs_planners + key_columns) / key_columns # the bound's line too
+width_inches = width_of(columns == 1 ? 4.6 : 8.6)
+key_columns = width_inches < 4.1 ? 1 : floor(width_inches / 2.05)
+key_rows = (vbs_planners + vbs_bound + key_columns - 1) / key_columns
 key_inches = 0.12 + 0.18 * key_rows
-panel_inches = 3.0
-width_inches = columns == 1 ? 4.6 : 8.6
-height_inches = rows * panel_inches + key_inches
-
-set encoding utf8
-marker = 1.0 # size of markers
-if (vbs_format eq 'svg') {
-    marker = 0.65 # this terminal has no scale of its own
-    set terminal svg noenhanced dynamic font 'Helvetica,12' linewidth 1 \
-        size 100 * width_inches, 100 * height_inches background '#ffffff'
-}
-if (vbs_format eq 'png') {
-    set terminal pngcairo noenhanced font 'Sans,10' fontscale 2.6 linewidth 2.6 pointscale 2.4 \
-        size 300 * width_inches, 300 * height_inches background '#ffffff'
-}
-if (vbs_format eq 'pdf') {
-    set terminal pdfcairo noenhanced font 'Sans,10' fontscale 0.62 linewidth 1.05 pointscale 0.62 \
-        size width_inches, height_inches background '#ffffff'
-}
-set output vbs_output
+height_inches = height_of(rows * 3.0 + key_inches)
+panel_inches = (height_inches - key_inches) / rows
+eval need(width_inches, height_inches, columns * 2.0, rows * 1.6 + key_inches)
+eval begin(width_inches, height_inches)
 
 # Planners in the order of all planners. Colours are those of Okabe and Ito, told apart by the
 # colour-blind; dashes and markers tell the curves apart without colour; widths and markers shrink,
@@ -107,7 +92,7 @@ do for [panel = 1:vbs_panels] {
     set bmargin at screen bottom + 0.50 / height_inches
 
     set title vbs_title[panel] noenhanced offset 0, 0.45
-    set label 1 vbs_note[panel] noenhanced at graph 0.5, 1.045 center font ',8' \
+    set label 1 sized(8, vbs_note[panel]) noenhanced at graph 0.5, 1.045 center font ',8' \
         textcolor rgb '#404040'
     set xlabel sprintf('memory budget (%s)', vbs_unit[panel]) offset 0, 0.4
     # Set by hand: gnuplot guesses the width of the ticks' labels, and too low.
@@ -148,7 +133,7 @@ do for [panel = 1:vbs_panels] {
     if (weights > vbs_memory_from[panel] && weights < vbs_memory_to[panel]) {
         set arrow 104 from first weights, graph 0 to first weights, graph 1 nohead back \
             lc rgb '#404040' lw 0.8 dt (2, 4)
-        set label 5 'all weights' at first weights, graph vbs_weights_label[panel] rotate by 90 center offset -0.7, 0 \
+        set label 5 sized(8, 'all weights') at first weights, graph vbs_weights_label[panel] rotate by 90 center offset -0.7, 0 \
             front font ',8' textcolor rgb '#404040'
     }
     # An axis that leaves out 0 is broken for all to see: a gap between two strokes, and words.
@@ -156,18 +141,19 @@ do for [panel = 1:vbs_panels] {
         set arrow 101 from graph 0, 0.033 to graph 0, 0.061 nohead front lc rgb '#ffffff' lw 3
         set arrow 102 from graph -0.014, 0.02 to graph 0.014, 0.046 nohead front lw 0.8
         set arrow 103 from graph -0.014, 0.048 to graph 0.014, 0.074 nohead front lw 0.8
-        set label 3 'axis does not start at 0' at graph 0.025, 0.04 left font ',8' \
+        set label 3 sized(8, 'axis does not start at 0') at graph 0.025, 0.04 left font ',8' \
             textcolor rgb '#404040'
     }
-    plot vbs_data index panel - 1 every ::::vbs_last[panel] using 1:(column(2) / unit) \
+    plot vbs_data index panel - 1 every ::::vbs_last[panel] \
+            using 1:(vbs_bound ? column(2) / unit : NaN) \
             with fsteps linestyle bound_style notitle, \
          vbs_data index panel - 1 every vbs_every[panel]::::vbs_last[panel] \
-            using 1:(column(2) / unit) with points linestyle bound_style notitle, \
+            using 1:(vbs_bound && vbs_marks ? column(2) / unit : NaN) with points linestyle bound_style notitle, \
          for [p = 1:vbs_planners] vbs_data index panel - 1 using 1:(column(2 + p) / unit) \
             with steps linestyle style_of(p) notitle, \
          for [i = 0:2 * vbs_planners - 1] vbs_data index panel - 1 \
             every vbs_every[panel]::::vbs_last[panel] \
-            using 1:(column(3 + i / 2) / unit) with points \
+            using 1:(vbs_marks ? column(3 + i / 2) / unit : NaN) with points \
             linestyle style_of(1 + i / 2) + (i % 2 == 0 ? 20 : 0) notitle
 }
 
@@ -185,13 +171,13 @@ set lmargin at screen 0
 set rmargin at screen 1
 set bmargin at screen 0
 set tmargin at screen key_inches / height_inches
-do for [i = 1:vbs_planners + 1] {
+do for [i = 1:vbs_planners + vbs_bound] {
     x = (0.30 + (width_inches - 0.30) / key_columns * ((i - 1) / key_rows)) / width_inches
     y = (key_inches - 0.18 * ((i - 1) % key_rows) - 0.15) / height_inches
     style = i <= vbs_planners ? style_of(i) : bound_style
     set arrow i from screen x, y to screen x + 0.36 / width_inches, y nohead linestyle style
-    set label 2 * i '' at screen x + 0.18 / width_inches, y point linestyle style
-    set label 2 * i + 1 i <= vbs_planners ? vbs_name[i] : 'lower bound (limit)' noenhanced \
+    if (vbs_marks) { set label 2 * i '' at screen x + 0.18 / width_inches, y point linestyle style }
+    set label 2 * i + 1 sized(9, i <= vbs_planners ? vbs_name[i] : 'lower bound (limit)') noenhanced \
         at screen x + 0.45 / width_inches, y left font ',9'
 }
 plot [0:1] [0:1] 1 / 0 notitle

@@ -225,18 +225,52 @@ enum vbs_status vbs_compare_csv(struct vbs_ctx *ctx, const struct vbs_compare *c
                                 int n_compares, char **text) VBS_MUST_CHECK;
 
 /*
+ * How a picture is drawn; members that are 0 or null give the defaults. All that it points to is
+ * borrowed during the call. Threads: only read, may be shared.
+ */
+struct vbs_plot_options {
+    size_t struct_size; /* sizeof(struct vbs_plot_options) */
+    /* The size of the picture, both or none of them: 0.5 to 100 inches, or pixels, of which an SVG
+     * has 100 an inch and a PNG 300. */
+    double width, height;
+    bool in_pixels;
+    const char *font;   /* its name; in pictures for LaTeX, one of LaTeX's families, such as phv */
+    double font_points; /* of the text, as printed at the picture's size; 0: 8.3 */
+    /* The series to draw; null: all. Their names, as data and key have them: planners and "bound",
+     * groups, parameters and objectives of a study, what memory is made of. */
+    const char *const *series;
+    int n_series;
+    bool with_data; /* also write the numbers, as PATH.csv, and a script for gnuplot, PATH.gp */
+};
+
+/*
  * Draws throughput against memory, with one panel for each comparison, one curve for each planner,
- * and the limit that the lower bound sets. With weights included the axis of memory is logarithmic,
- * and the size of all weights is marked on it. The ending of `path` (.svg, .png or .pdf) chooses
- * the format; the file is written whole or not at all. gnuplot draws it in a private folder under
- * $TMPDIR; no name of a model or a file becomes part of a command.
+ * and the limit that the lower bound sets (series "bound"). With weights included the axis of
+ * memory is logarithmic, and the size of all weights is marked on it. `options` may be null. The
+ * ending of `path` (.svg, .png, .pdf or .tex) chooses the format; the file is written whole or not
+ * at all. A picture for LaTeX has its lines in a file beside it that ends in .pdf, and needs the
+ * packages graphicx and color. gnuplot draws in files without names under $TMPDIR; no name of a
+ * model or a file becomes part of a command.
  *
- * VBS_USAGE: the path has another ending. VBS_INFEASIBLE: no planner is feasible at any budget; the
- * detail names the least budget. VBS_UNSUPPORTED: gnuplot is not installed. VBS_LIBRARY: gnuplot
- * failed; the detail has its reason. VBS_IO, VBS_INTERRUPTED, VBS_NO_MEMORY.
+ * VBS_USAGE: the path has another ending, a series is none of the picture's (the detail names the
+ * nearest), or the size has no room for the picture. VBS_INFEASIBLE: no planner is feasible at any
+ * budget; the detail names the least budget. VBS_UNSUPPORTED: gnuplot is not installed.
+ * VBS_LIBRARY: gnuplot failed; the detail has its reason. VBS_IO, VBS_INTERRUPTED, VBS_NO_MEMORY.
  */
 enum vbs_status vbs_compare_plot(struct vbs_ctx *ctx, const struct vbs_compare *const *compares,
-                                 int n_compares, const char *path) VBS_MUST_CHECK;
+                                 int n_compares, const struct vbs_plot_options *options,
+                                 const char *path) VBS_MUST_CHECK;
+
+/*
+ * Draws the frontiers of planners for one problem, exactly: throughput as a step function of
+ * memory, one curve for each planner. Other formats, options and errors are those of
+ * vbs_compare_plot; VBS_UNSUPPORTED also where no plan takes time.
+ */
+enum vbs_status vbs_frontier_plot(struct vbs_ctx *ctx, const struct vbs_problem *problem,
+                                  const struct vbs_planner *const *planners,
+                                  const struct vbs_frontier *const *frontiers, int n_frontiers,
+                                  const struct vbs_plot_options *options,
+                                  const char *path) VBS_MUST_CHECK;
 
 /*
  * A page is one HTML file that shows profiles with the plans of all planners, without anything from
@@ -291,12 +325,15 @@ enum vbs_status vbs_page_write(struct vbs_ctx *ctx, const struct vbs_page *page,
  * the name of its layer, or "#" and its number, and its batch where they have space. Where there
  * are more than 4000 boxes or levels of memory, the picture is cut into 4000 slices of time, each
  * of which shows the step that takes most of it and the most memory in use during it. The replay
- * must have its trace. Formats and errors are those of vbs_compare_plot; VBS_USAGE also where there
- * is no trace, VBS_UNSUPPORTED where no step takes time.
+ * must have its trace. Series are weights, tensors, workspace and budget. Formats, options and
+ * errors are those of vbs_compare_plot; VBS_USAGE also where there is no trace, VBS_UNSUPPORTED
+ * where no step takes time.
  */
 enum vbs_status vbs_replay_plot(struct vbs_ctx *ctx, const struct vbs_profile *profile,
                                 const struct vbs_schedule *schedule,
-                                const struct vbs_replay *replay, const char *path) VBS_MUST_CHECK;
+                                const struct vbs_replay *replay,
+                                const struct vbs_plot_options *options,
+                                const char *path) VBS_MUST_CHECK;
 
 /*
  * These two functions show a run of a schedule beside its replay; both must have their traces.
@@ -321,12 +358,37 @@ enum vbs_status vbs_executed_plot(struct vbs_ctx *ctx, const struct vbs_profile 
                                   const struct vbs_schedule *schedule,
                                   const struct vbs_replay *replay,
                                   const struct vbs_exec_report *executed,
+                                  const struct vbs_plot_options *options,
                                   const char *path) VBS_MUST_CHECK;
+
+/*
+ * These two functions write a replay, and a run beside its replay, as Chrome trace events in JSON
+ * (docs/formats.md), which Perfetto and chrome://tracing open; the traces must be there. Replay and
+ * run are processes of their own. Each has a thread of compute steps and, with weights included,
+ * one of loads and evictions, and counters of the memory in use and of the budget. Times are
+ * rounded to nanoseconds. The file is written piece by piece and appears when it is complete, but
+ * for "-" (standard output), pipes and devices.
+ *
+ * VBS_USAGE: the replay or the run has no trace. VBS_INVALID: their numbers of steps differ.
+ * VBS_UNSUPPORTED: the schedule takes longer than 9e15 us. VBS_IO, VBS_INTERRUPTED, VBS_NO_MEMORY.
+ * O(steps) time; memory O(1), but O(steps) where the file cannot be replaced.
+ */
+enum vbs_status vbs_replay_write_events(struct vbs_ctx *ctx, const struct vbs_profile *profile,
+                                        const struct vbs_schedule *schedule,
+                                        const struct vbs_replay *replay,
+                                        const char *path) VBS_MUST_CHECK;
+/* Writes the run beside its replay. */
+enum vbs_status vbs_executed_write_events(struct vbs_ctx *ctx, const struct vbs_profile *profile,
+                                          const struct vbs_schedule *schedule,
+                                          const struct vbs_replay *replay,
+                                          const struct vbs_exec_report *executed,
+                                          const char *path) VBS_MUST_CHECK;
 
 /*
  * Draws accuracy against the share of channels that is removed, with a curve for each group that
  * has points; a second panel shows accuracies behind retraining where the points have them. name is
- * the title. A band marks what a range of vbs_sensitivity_propose with this fall may lose.
+ * the title. A band marks what a range of vbs_sensitivity_propose with this fall may lose. Series
+ * are the names of groups.
  *
  * VBS_USAGE: no point of the whole network, no point of a group, or the path has another ending.
  * Other errors and formats are those of vbs_compare_plot.
@@ -334,7 +396,8 @@ enum vbs_status vbs_executed_plot(struct vbs_ctx *ctx, const struct vbs_profile 
 enum vbs_status vbs_sensitivity_plot(struct vbs_ctx *ctx, const char *name,
                                      const struct vbs_prune_groups *groups,
                                      const struct vbs_sensitivity_point *points, int n_points,
-                                     double fall, const char *path) VBS_MUST_CHECK;
+                                     double fall, const struct vbs_plot_options *options,
+                                     const char *path) VBS_MUST_CHECK;
 
 #ifdef __cplusplus
 }

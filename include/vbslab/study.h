@@ -14,6 +14,7 @@
 
 #include "vbslab/backend.h"
 #include "vbslab/measure.h"
+#include "vbslab/report.h"
 #include "vbslab/store.h"
 #include "vbslab/trials.h"
 
@@ -190,10 +191,13 @@ enum vbs_study_plot { VBS_STUDY_PLOT_LIST(VBS_STUDY_PLOT_ENUM) VBS_N_STUDY_PLOTS
 enum vbs_status vbs_study_plot_find(struct vbs_ctx *ctx, const char *word,
                                     enum vbs_study_plot *plot) VBS_MUST_CHECK;
 
-/* Draws a picture; path and errors as vbs_compare_plot. VBS_USAGE: there are too few trials, or too
- * few parameters or objectives, for it. */
+/* Draws a picture; path, options and errors as vbs_compare_plot. Series are the objectives of a
+ * history; the parameters of importance, parallel and slice, and the two of a contour, the first on
+ * the axis of x; feasible, infeasible, front and control of the front. VBS_USAGE: there are too few
+ * trials, or too few parameters or objectives, for it. */
 enum vbs_status vbs_study_draw(struct vbs_ctx *ctx, const struct vbs_study_results *results,
-                               enum vbs_study_plot plot, const char *path) VBS_MUST_CHECK;
+                               enum vbs_study_plot plot, const struct vbs_plot_options *options,
+                               const char *path) VBS_MUST_CHECK;
 
 #ifdef __cplusplus
 }

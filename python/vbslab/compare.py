@@ -166,10 +166,10 @@ class Comparison(Handle):
         return made
 
     def plot(self, path: Path) -> None:
-        """Draws throughput against memory, as .svg, .png or .pdf (by gnuplot)."""
+        """Draws throughput against memory, as .svg, .png, .pdf or .tex (by gnuplot)."""
         c = self._use()
         with Call() as call:
-            call(lib.vbs_compare_plot, ffi.new("struct vbs_compare *[]", [c]), 1, path_of(path))
+            call(lib.vbs_compare_plot, ffi.new("struct vbs_compare *[]", [c]), 1, ffi.NULL, path_of(path))
 
     def _repr_html_(self) -> str:
         c = self._use()

@@ -145,10 +145,10 @@ class Replay(Handle):
             call(lib.vbs_replay_write_csv, self._profile_c, self._schedule_c, c, path_of(path))
 
     def plot(self, path: Path) -> None:
-        """Draws the steps over time and the memory in use, as .svg, .png or .pdf (by gnuplot)."""
+        """Draws the steps over time and the memory in use, as .svg, .png, .pdf or .tex (by gnuplot)."""
         c = self._use()
         with Call() as call:
-            call(lib.vbs_replay_plot, self._profile_c, self._schedule_c, c, path_of(path))
+            call(lib.vbs_replay_plot, self._profile_c, self._schedule_c, c, ffi.NULL, path_of(path))
 
     def _columns(self) -> Dict[str, Any]:
         at = self.steps

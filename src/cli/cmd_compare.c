@@ -14,6 +14,7 @@ struct comparisons {
     int n_compared; /* profiles compared so far; only the last of them may be interrupted */
     struct vbs_compare **compares;
     struct cli_comparing comparing;
+    struct cli_pictures pictures;
     const char *form; /* the option of the machine form that was given, or null */
 };
 
@@ -22,6 +23,7 @@ static void release(struct comparisons *all)
     for (int i = 0; i < all->n; i++)
         vbs_compare_free(all->compares ? all->compares[i] : NULL);
     cli_comparing_clear(&all->comparing);
+    cli_pictures_clear(&all->pictures);
     free(all->compares);
 }
 
@@ -126,11 +128,29 @@ static const struct vbs_compare *const *as_const(const struct comparisons *all)
     return (const struct vbs_compare *const *)all->compares;
 }
 
-static enum vbs_status plot(struct vbs_ctx *ctx, const char *item, void *self)
+static enum vbs_status plot(struct vbs_ctx *ctx, const struct vbs_plot_options *options,
+                            const char *path, void *self)
 {
     const struct comparisons *all = self;
 
-    return vbs_compare_plot(ctx, as_const(all), all->n_compared, item);
+    return vbs_compare_plot(ctx, as_const(all), all->n_compared, options, path);
+}
+
+/* Checks the names of series before the work: the planners, and the bound. */
+static enum vbs_status check_series(struct cli *cli, const struct comparisons *all)
+{
+    const struct cli_comparing *comparing = &all->comparing;
+    const char **names = calloc((size_t)comparing->n_planners + 1, sizeof *names);
+    enum vbs_status status;
+
+    if (!names)
+        return vbs_no_memory(&cli->ctx);
+    for (int i = 0; i < comparing->n_planners; i++)
+        names[i] = vbs_planner_name(comparing->planners[i]);
+    names[comparing->n_planners] = "bound";
+    status = cli_pictures_check(cli, &all->pictures, names, comparing->n_planners + 1);
+    free(names);
+    return status;
 }
 
 /* Adds the path of the plot to the table; the machine forms have no place for it. */
@@ -232,12 +252,13 @@ static enum vbs_status print(struct cli *cli, const char *const *values,
 static enum vbs_status compare(struct cli *cli, const char *const *values, const char *const *words,
                                struct comparisons *all)
 {
-    const char *plots = cli_value(cli, values, "plot");
+    const char *plots = all->pictures.list;
     bool table = !cli_value(cli, values, "json") && !cli_value(cli, values, "csv");
     const struct vbs_compare_row *least;
     enum vbs_status plotted = VBS_OK;
 
     VBS_TRY(cli_comparing_read(cli, values, &all->comparing));
+    VBS_TRY(check_series(cli, all));
     VBS_TRY(compare_all(cli, words, all));
     if (is_interrupted(all)) {
         VBS_TRY(print(cli, values, all));
@@ -247,7 +268,7 @@ static enum vbs_status compare(struct cli *cli, const char *const *values, const
     /* Plots come before the table, so that a path that cannot be plotted to is reported first and
      * alone; other failures of plots must not suppress the table. */
     if (plots && !least)
-        plotted = cli_for_each(&cli->ctx, plots, plot, all);
+        plotted = cli_pictures_draw(cli, &all->pictures, plot, all);
     if (plotted == VBS_USAGE)
         return plotted;
     VBS_TRY(print(cli, values, all));
@@ -276,7 +297,7 @@ static int run_compare(struct cli *cli, const char *const *values, int n_argumen
                              "'-' is a PROFILE, read from standard input, which is a terminal: "
                              "--%s takes no file and prints to standard output",
                              all.form);
-    status = cli_check_pictures(cli, "plot", cli_value(cli, values, "plot"));
+    status = cli_pictures_read(cli, values, "plot", cli_value(cli, values, "plot"), &all.pictures);
     if (status == VBS_OK)
         status = compare(cli, values, arguments, &all);
     release(&all);
@@ -298,7 +319,10 @@ static const struct cli_option OPTIONS[] = {
     {CLI_OPTION_JUDGE},
     {"json", NULL, "print JSON: one object, with an array of what each profile gives"},
     {"csv", NULL, "print CSV"},
-    {"plot", "FILE", "throughput against memory as .svg, .png or .pdf; several with commas"},
+    {"plot", "FILE",
+     "throughput against memory as " CLI_PICTURE_ENDINGS "; several with commas. Series are the "
+     "planners, and bound"},
+    CLI_OPTIONS_PICTURE,
     {0},
 };
 

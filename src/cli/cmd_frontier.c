@@ -7,14 +7,17 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
-/* A frontier with its problem and profile. */
+/* A frontier with its problem and profile, and the picture that it is drawn in. */
 struct curve {
     const struct vbs_problem *problem;
     const struct vbs_planner *planner;
     const struct vbs_frontier *frontier;
     size_t solver_bytes;
     int64_t profile_id; /* 0: not from the store */
+    const struct cli_pictures *pictures;
 };
 
 /* A point, as the forms print it. */
@@ -200,15 +203,166 @@ static enum vbs_status print_table(struct cli *cli, const struct curve *curve)
     return VBS_OK;
 }
 
+/* ---- The picture ---- */
+
+/* The curves of a picture, while further planners are solved for it. */
+struct curves {
+    struct cli *cli;
+    const struct curve *first;
+    const char *const *values;
+    const struct vbs_planner **planners;
+    struct vbs_frontier **frontiers; /* those behind the first are owned */
+    int n;
+};
+
+/* Adds the planner of --beside to the curves, without its frontier. */
+static enum vbs_status add_planner(struct vbs_ctx *ctx, const char *item, void *self)
+{
+    struct curves *curves = self;
+    const struct vbs_problem *problem = curves->first->problem;
+    const struct vbs_planner *planner;
+
+    VBS_TRY(cli_find_planner(curves->cli, item, &planner));
+    if (!vbs_compare_can(planner, problem->weights))
+        return vbs_fail(ctx, VBS_USAGE, "--beside: planner %s does not plan with weights %s", item,
+                        vbs_weights_word(problem->weights));
+    for (int i = 0; i < curves->n; i++)
+        if (curves->planners[i] == planner)
+            return VBS_OK;
+    curves->planners[curves->n++] = planner;
+    return VBS_OK;
+}
+
+/* Finds the frontier of planner number i; one that has no plan at all gets an empty one, and a
+ * warning. */
+static enum vbs_status solve(struct curves *curves, int i)
+{
+    struct cli *cli = curves->cli;
+    const struct vbs_planner *planner = curves->planners[i];
+    struct vbs_solver_options options = {.struct_size = sizeof(struct vbs_solver_options)};
+    struct vbs_solver *solver = NULL;
+    enum vbs_status status;
+
+    /* An option of searches is for those of the planners that search. */
+    if (cli_read_solver_options(cli, curves->values, planner, &options) != VBS_OK)
+        options = (struct vbs_solver_options){.struct_size = sizeof(struct vbs_solver_options)};
+    options.progress = cli_progress(cli);
+    status = vbs_solver_new(&cli->ctx, planner, curves->first->problem, &options, &solver);
+    if (status == VBS_OK)
+        status = vbs_solver_frontier(&cli->ctx, solver, &curves->frontiers[i]);
+    cli_progress_end(cli);
+    vbs_solver_free(solver);
+    if (status == VBS_OK && curves->frontiers[i]->interrupted)
+        return vbs_fail(&cli->ctx, VBS_INTERRUPTED, "interrupted");
+    if (status != VBS_INFEASIBLE)
+        return status;
+    cli_warn(cli, "planner %s has no plan, and no curve in the picture", vbs_planner_name(planner));
+    return VBS_OK;
+}
+
+/* Moves the planners without a curve out of the way. */
+static void drop_empty(struct curves *curves)
+{
+    int n = 0;
+
+    for (int i = 0; i < curves->n; i++)
+        if (curves->frontiers[i]) {
+            curves->planners[n] = curves->planners[i];
+            curves->frontiers[n++] = curves->frontiers[i];
+        }
+    curves->n = n;
+}
+
+static enum vbs_status draw(struct vbs_ctx *ctx, const struct vbs_plot_options *options,
+                            const char *path, void *self)
+{
+    const struct curves *curves = self;
+
+    return vbs_frontier_plot(ctx, curves->first->problem, curves->planners,
+                             (const struct vbs_frontier *const *)curves->frontiers, curves->n,
+                             options, path);
+}
+
+static enum vbs_status check_series(const struct curves *curves)
+{
+    const char **names = calloc((size_t)curves->n, sizeof *names);
+    enum vbs_status status;
+
+    if (!names)
+        return vbs_no_memory(&curves->cli->ctx);
+    for (int i = 0; i < curves->n; i++)
+        names[i] = vbs_planner_name(curves->planners[i]);
+    status = cli_pictures_check(curves->cli, curves->first->pictures, names, curves->n);
+    free(names);
+    return status;
+}
+
+static enum vbs_status plot_all(struct curves *curves, const char *beside)
+{
+    struct cli *cli = curves->cli;
+
+    if (beside)
+        VBS_TRY(cli_for_each(&cli->ctx, beside, add_planner, curves));
+    VBS_TRY(check_series(curves));
+    for (int i = 1; i < curves->n; i++)
+        VBS_TRY(solve(curves, i));
+    drop_empty(curves);
+    return cli_pictures_draw(cli, curves->first->pictures, draw, curves);
+}
+
+static enum vbs_status plot(struct cli *cli, const char *const *values, const struct curve *curve)
+{
+    const char *beside = cli_value(cli, values, "beside");
+    size_t most = 1 + (beside ? strlen(beside) : 0);
+    struct curves curves = {.cli = cli,
+                            .first = curve,
+                            .values = values,
+                            .planners = calloc(most, sizeof *curves.planners),
+                            .frontiers = calloc(most, sizeof *curves.frontiers),
+                            .n = 1};
+    enum vbs_status status = VBS_OK;
+
+    if (curves.planners && curves.frontiers) {
+        curves.planners[0] = curve->planner;
+        curves.frontiers[0] = (struct vbs_frontier *)(uintptr_t)curve->frontier;
+        status = plot_all(&curves, beside);
+    } else {
+        status = vbs_no_memory(&cli->ctx);
+    }
+    for (int i = 1; curves.frontiers && i < curves.n; i++)
+        vbs_frontier_free(curves.frontiers[i]);
+    free(curves.planners);
+    free(curves.frontiers);
+    return status;
+}
+
+/* Adds the path of a picture to the table. */
+static enum vbs_status name_plot(struct vbs_ctx *ctx, const char *item, void *self)
+{
+    (void)ctx;
+    (void)self;
+    fputs("plot: ", stdout);
+    cli_print_name(item);
+    putchar('\n');
+    return VBS_OK;
+}
+
+/* ---- The command ---- */
+
 static enum vbs_status report(struct cli *cli, const char *const *values, const struct curve *curve)
 {
     const char *csv = cli_value(cli, values, "csv"), *json = cli_value(cli, values, "json");
 
+    if (curve->pictures->list && !curve->frontier->interrupted)
+        VBS_TRY(plot(cli, values, curve));
     if (csv)
         return write_csv(cli, curve, csv);
     if (json)
         return write_json(cli, curve, json);
-    return print_table(cli, curve);
+    VBS_TRY(print_table(cli, curve));
+    if (curve->pictures->list && !curve->frontier->interrupted)
+        return cli_for_each(&cli->ctx, curve->pictures->list, name_plot, NULL);
+    return VBS_OK;
 }
 
 /* Fails with VBS_INTERRUPTED, and tells how many points are known. */
@@ -221,9 +375,11 @@ static enum vbs_status fail_interrupted(struct cli *cli, const struct vbs_fronti
 }
 
 static enum vbs_status frontier(struct cli *cli, const char *const *values,
-                                const struct vbs_planner *planner,
-                                const struct vbs_problem *problem, int64_t id)
+                                const struct cli_task *task, const struct cli_pictures *pictures,
+                                int64_t id)
 {
+    const struct vbs_planner *planner = task->planner;
+    const struct vbs_problem *problem = &task->problem;
     struct vbs_solver_options options = {.struct_size = sizeof(struct vbs_solver_options)};
     struct vbs_solver *solver = NULL;
     struct vbs_frontier *found = NULL;
@@ -243,7 +399,8 @@ static enum vbs_status frontier(struct cli *cli, const char *const *values,
                                         .planner = planner,
                                         .frontier = found,
                                         .solver_bytes = vbs_solver_peak_bytes(solver),
-                                        .profile_id = id});
+                                        .profile_id = id,
+                                        .pictures = pictures});
     if (status == VBS_OK && found->interrupted)
         status = fail_interrupted(cli, found);
     vbs_frontier_free(found);
@@ -256,6 +413,7 @@ static int run_frontier(struct cli *cli, const char *const *values, int n_argume
 {
     struct cli_task task;
     struct vbs_profile *profile = NULL;
+    struct cli_pictures pictures = {0};
     int64_t id;
     enum vbs_status status;
 
@@ -263,9 +421,14 @@ static int run_frontier(struct cli *cli, const char *const *values, int n_argume
         return cli_usage(cli, "needs one PROFILE, got %d", n_arguments);
     if (cli_value(cli, values, "csv") && cli_value(cli, values, "json"))
         return cli_usage(cli, "takes one of --json and --csv");
-    status = cli_load_task(cli, values, arguments[0], &task, &profile, &id);
+    if (cli_value(cli, values, "beside") && !cli_value(cli, values, "plot"))
+        return cli_usage(cli, "--beside belongs to --plot");
+    status = cli_pictures_read(cli, values, "plot", cli_value(cli, values, "plot"), &pictures);
     if (status == VBS_OK)
-        status = frontier(cli, values, task.planner, &task.problem, id);
+        status = cli_load_task(cli, values, arguments[0], &task, &profile, &id);
+    if (status == VBS_OK)
+        status = frontier(cli, values, &task, &pictures, id);
+    cli_pictures_clear(&pictures);
     vbs_profile_free(profile);
     return cli_end(cli, status);
 }
@@ -283,6 +446,11 @@ static const struct cli_option OPTIONS[] = {
     {CLI_OPTION_TABLE},
     {"csv", "FILE", "write the curve as CSV; - is standard output"},
     {"json", "FILE", "write the curve as JSON; - is standard output"},
+    {"plot", "FILE",
+     "draw throughput as a step function of memory, exactly, as " CLI_PICTURE_ENDINGS "; several "
+     "with commas. Series are the planners"},
+    {"beside", "LIST", "with --plot: planners whose curves the picture shows too, with commas"},
+    CLI_OPTIONS_PICTURE,
     {0},
 };
 
@@ -292,6 +460,7 @@ const struct cli_command cli_frontier = {
     .usage = "PROFILE [--planner P] [options]",
     .options = OPTIONS,
     .arguments = (const struct cli_argument[]){{CLI_ARGUMENT_PROFILE}, {0}},
-    .example = "vbslab frontier googlenet --planner dp-vbs --csv curve.csv",
+    .example = "vbslab frontier googlenet --planner dp-vbs --csv curve.csv\n"
+               "vbslab frontier googlenet --beside fbs,dp-vbs --plot curves.svg",
     .run = run_frontier,
 };

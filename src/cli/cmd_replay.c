@@ -10,6 +10,7 @@ struct judged {
     const struct vbs_profile *profile;
     const struct vbs_schedule *schedule;
     const struct vbs_replay *replay;
+    const struct cli_pictures *pictures;
 };
 
 static bool is_standard_output(const char *path)
@@ -406,23 +407,32 @@ static enum vbs_status refuse_latency(struct cli *cli, const struct judged *judg
                     behind_layer(step, behind, sizeof behind), late, samples, least);
 }
 
-static enum vbs_status draw(struct vbs_ctx *ctx, const char *item, void *self)
+static enum vbs_status draw(struct vbs_ctx *ctx, const struct vbs_plot_options *options,
+                            const char *path, void *self)
 {
     const struct judged *judged = self;
 
-    return vbs_replay_plot(ctx, judged->profile, judged->schedule, judged->replay, item);
+    return vbs_replay_plot(ctx, judged->profile, judged->schedule, judged->replay, options, path);
+}
+
+/* Writes the trace in the form that the ending of its name asks for. */
+static enum vbs_status write_trace(struct vbs_ctx *ctx, const struct judged *judged,
+                                   const char *path)
+{
+    return cli_ends_in(path, ".json")
+               ? vbs_replay_write_events(ctx, judged->profile, judged->schedule, judged->replay,
+                                         path)
+               : vbs_replay_write_csv(ctx, judged->profile, judged->schedule, judged->replay, path);
 }
 
 /* Prints the verdict in the requested form; a trace on standard output is printed alone. */
 static enum vbs_status report(struct cli *cli, const char *const *values, struct judged *judged)
 {
-    const char *trace = cli_value(cli, values, "trace"), *gantt = cli_value(cli, values, "gantt");
+    const char *trace = cli_value(cli, values, "trace");
 
     if (trace)
-        VBS_TRY(vbs_replay_write_csv(&cli->ctx, judged->profile, judged->schedule, judged->replay,
-                                     trace));
-    if (gantt)
-        VBS_TRY(cli_for_each(&cli->ctx, gantt, draw, judged));
+        VBS_TRY(write_trace(&cli->ctx, judged, trace));
+    VBS_TRY(cli_pictures_draw(cli, judged->pictures, draw, judged));
     if (cli_value(cli, values, "json"))
         VBS_TRY(cli_json_print(cli, verdict_json(judged), false));
     else if (!is_standard_output(trace))
@@ -440,6 +450,7 @@ struct limits {
     double latency_us;          /* -1: the schedule's own */
     int64_t profile_id;         /* 0: not from the store */
     struct cli_weights weights; /* the link for copies */
+    struct cli_pictures pictures;
 };
 
 /* Puts the requested link into schedule, if there is one. */
@@ -477,9 +488,11 @@ static enum vbs_status judge(struct cli *cli, const char *const *values,
     if (status == VBS_OK) {
         replay->profile_id = limits->profile_id;
         cli_warn_origin(cli, profile, schedule);
-        status =
-            report(cli, values,
-                   &(struct judged){.profile = profile, .schedule = &bounded, .replay = replay});
+        status = report(cli, values,
+                        &(struct judged){.profile = profile,
+                                         .schedule = &bounded,
+                                         .replay = replay,
+                                         .pictures = &limits->pictures});
     }
     vbs_replay_free(replay);
     return status;
@@ -504,7 +517,11 @@ static enum vbs_status read_limits(struct cli *cli, const char *const *values,
     const char *memory = cli_value(cli, values, "memory");
     const char *latency = cli_value(cli, values, "latency-us");
 
-    *limits = (struct limits){.memory_bytes = -1, .latency_us = -1};
+    limits->memory_bytes = -1;
+    limits->latency_us = -1;
+    VBS_TRY(cli_pictures_read(cli, values, "gantt", cli_value(cli, values, "gantt"),
+                              &limits->pictures));
+    VBS_TRY(cli_pictures_check(cli, &limits->pictures, cli_memory_series, CLI_N_MEMORY_SERIES));
     VBS_TRY(cli_read_copy(cli, values, &limits->weights));
     if (memory)
         VBS_TRY(vbs_parse_bytes(&cli->ctx, memory, &limits->memory_bytes));
@@ -518,7 +535,7 @@ static int run_replay(struct cli *cli, const char *const *values, int n_argument
                       const char *const *arguments)
 {
     struct vbs_profile *profile = NULL;
-    struct limits limits;
+    struct limits limits = {0};
     enum vbs_status status;
 
     if (n_arguments != 2)
@@ -528,13 +545,12 @@ static int run_replay(struct cli *cli, const char *const *values, int n_argument
         return cli_usage(cli, "profile and schedule cannot both come from standard input");
     if (cli_value(cli, values, "json") && is_standard_output(cli_value(cli, values, "trace")))
         return cli_usage(cli, "--json and --trace cannot both go to standard output");
-    status = cli_check_pictures(cli, "gantt", cli_value(cli, values, "gantt"));
-    if (status == VBS_OK)
-        status = read_limits(cli, values, &limits);
+    status = read_limits(cli, values, &limits);
     if (status == VBS_OK)
         status = cli_load_profile(cli, arguments[0], &profile, &limits.profile_id);
     if (status == VBS_OK)
         status = replay_file(cli, values, profile, arguments[1], &limits);
+    cli_pictures_clear(&limits.pictures);
     vbs_profile_free(profile);
     return cli_end(cli, status);
 }
@@ -545,11 +561,14 @@ static const struct cli_option OPTIONS[] = {
     {CLI_OPTION_COPY},
     {CLI_OPTION_COPY_RATE},
     {CLI_OPTION_COPY_LATENCY},
-    {"trace", "FILE.csv", "write every step: bytes, times; - is standard output, alone"},
+    {"trace", "FILE",
+     "write every step: bytes, times; as CSV or, where the name ends in .json, as trace events for "
+     "Perfetto and chrome://tracing; - is standard output, alone"},
     {"json", NULL, "the verdict as JSON"},
     {"gantt", "FILE",
-     "draw what runs when and what memory holds meanwhile, as .svg, .png or .pdf; several with "
-     "commas"},
+     "draw what runs when and what memory holds meanwhile, as " CLI_PICTURE_ENDINGS "; several "
+     "with commas. Series are weights, tensors, workspace and budget"},
+    CLI_OPTIONS_PICTURE,
     {0},
 };
 

@@ -110,8 +110,10 @@ static enum vbs_status check_distinct(struct cli *cli, const char *const *values
 }
 
 /* Checks files whose faults would otherwise be found only after all the work. */
-static enum vbs_status check_files(struct cli *cli, const char *const *values)
+static enum vbs_status check_files(struct run_job *job)
 {
+    struct cli *cli = job->cli;
+    const char *const *values = job->values;
     const char *output = cli_value(cli, values, "output");
     const char *weights = cli_value(cli, values, "weights-file");
 
@@ -120,7 +122,9 @@ static enum vbs_status check_files(struct cli *cli, const char *const *values)
                         "--weights-file needs the name of a file; it is read again and again");
     if (output && !is_standard(output) && !cli_ends_in(output, ".npy"))
         return vbs_fail(&cli->ctx, VBS_USAGE, "--output '%.100s' must end in .npy", output);
-    VBS_TRY(cli_check_pictures(cli, "gantt", cli_value(cli, values, "gantt")));
+    VBS_TRY(
+        cli_pictures_read(cli, values, "gantt", cli_value(cli, values, "gantt"), &job->pictures));
+    VBS_TRY(cli_pictures_check(cli, &job->pictures, cli_memory_series, CLI_N_MEMORY_SERIES));
     VBS_TRY(check_distinct(cli, values));
     VBS_TRY(check_readable(cli, cli_value(cli, values, "input")));
     return check_folders(cli, values);
@@ -185,25 +189,34 @@ static enum vbs_status check_planning(struct cli *cli, const char *const *values
 /* ---- Results ---- */
 
 /* self: the job. */
-static enum vbs_status draw(struct vbs_ctx *ctx, const char *item, void *self)
+static enum vbs_status draw(struct vbs_ctx *ctx, const struct vbs_plot_options *options,
+                            const char *path, void *self)
 {
     const struct run_job *job = self;
 
     return vbs_executed_plot(ctx, job->profile, job->schedule, job->replay, &job->times.fastest,
-                             item);
+                             options, path);
+}
+
+/* Writes the trace in the form that the ending of its name asks for. */
+static enum vbs_status write_trace(struct run_job *job, const char *path)
+{
+    enum vbs_status (*write)(struct vbs_ctx *, const struct vbs_profile *,
+                             const struct vbs_schedule *, const struct vbs_replay *,
+                             const struct vbs_exec_report *, const char *) =
+        cli_ends_in(path, ".json") ? vbs_executed_write_events : vbs_executed_write_csv;
+
+    return write(&job->cli->ctx, job->profile, job->schedule, job->replay, &job->times.fastest,
+                 path);
 }
 
 static enum vbs_status write_timeline(struct run_job *job)
 {
     const char *trace = cli_value(job->cli, job->values, "trace");
-    const char *gantt = cli_value(job->cli, job->values, "gantt");
 
     if (trace)
-        VBS_TRY(vbs_executed_write_csv(&job->cli->ctx, job->profile, job->schedule, job->replay,
-                                       &job->times.fastest, trace));
-    if (gantt)
-        VBS_TRY(cli_for_each(&job->cli->ctx, gantt, draw, job));
-    return VBS_OK;
+        VBS_TRY(write_trace(job, trace));
+    return cli_pictures_draw(job->cli, &job->pictures, draw, job);
 }
 
 /* Prints the report. A file on standard output is printed alone, without the table. */
@@ -238,6 +251,7 @@ static void clear_job(struct run_job *job)
     }
     free(job->input);
     free(job->times.steps);
+    cli_pictures_clear(&job->pictures);
     vbs_replay_free(job->replay);
     vbs_schedule_free(job->schedule);
     vbs_network_free(job->network);
@@ -250,7 +264,7 @@ static enum vbs_status check_options(struct run_job *job, const char *word)
     VBS_TRY(read_runs(job));
     if (!cli_value(job->cli, job->values, "schedule"))
         VBS_TRY(check_planning(job->cli, job->values));
-    VBS_TRY(check_files(job->cli, job->values));
+    VBS_TRY(check_files(job));
     return check_streams(job->cli, job->values, word);
 }
 
@@ -306,10 +320,13 @@ static const struct cli_option OPTIONS[] = {
      "fill memory that is not in use with signalling values, and check that nobody changes it; "
      "slow"},
     {"check", NULL, "compare the outputs with those of one sample at a time"},
-    {"trace", "FILE.csv",
-     "write every step of the fastest run, planned and executed; - is standard output, alone"},
+    {"trace", "FILE",
+     "write every step of the fastest run, planned and executed; as CSV or, where the name ends in "
+     ".json, as trace events for Perfetto and chrome://tracing; - is standard output, alone"},
     {"gantt", "FILE",
-     "draw the fastest run below what was planned, as .svg, .png or .pdf; several with commas"},
+     "draw the fastest run below what was planned, as " CLI_PICTURE_ENDINGS "; several with "
+     "commas. Series are weights, tensors, workspace and budget"},
+    CLI_OPTIONS_PICTURE,
     {"profile", NULL, "a table of the layers: times planned and in the fastest run"},
     {"json", NULL, "the result as JSON"},
     {0},

@@ -36,6 +36,7 @@ struct sensitivity_job {
     struct vbs_progress progress;
     int n_points, n_done; /* points to measure, without those of the file */
     char at[100];         /* the point that is being measured */
+    struct cli_pictures pictures;
 };
 
 /* ---- options ---- */
@@ -127,6 +128,22 @@ static enum vbs_status find_normalise(struct sensitivity_job *job)
 }
 
 /* Reads the network and its images: choices are made on validation images, never on test images. */
+/* Checks the names of series before the work. */
+static enum vbs_status check_series(struct sensitivity_job *job)
+{
+    const struct vbs_prune_groups *groups = job->groups;
+    const char **names = calloc((size_t)groups->n_groups + 1, sizeof *names);
+    enum vbs_status status;
+
+    if (!names)
+        return vbs_no_memory(&job->cli->ctx);
+    for (int g = 0; g < groups->n_groups; g++)
+        names[g] = groups->groups[g].name;
+    status = cli_pictures_check(job->cli, &job->pictures, names, groups->n_groups);
+    free(names);
+    return status;
+}
+
 static enum vbs_status open_all(struct sensitivity_job *job)
 {
     struct vbs_data_options data = {.struct_size = sizeof data};
@@ -145,6 +162,7 @@ static enum vbs_status open_all(struct sensitivity_job *job)
     job->points.groups = job->groups;
     job->points.epochs = job->options.epochs;
     job->points.path = cli_value(job->cli, job->values, "output");
+    VBS_TRY(check_series(job));
     VBS_TRY(choose_groups(job));
     VBS_TRY(vbs_sensitivity_key(ctx, job->sensitivity, job->points.key));
     return points_open(ctx, &job->points);
@@ -420,14 +438,15 @@ static enum vbs_status print_json(const struct sensitivity_job *job)
     return cli_json_print(job->cli, root, failed);
 }
 
-static enum vbs_status draw(struct vbs_ctx *ctx, const char *item, void *self)
+static enum vbs_status draw(struct vbs_ctx *ctx, const struct vbs_plot_options *options,
+                            const char *path, void *self)
 {
     const struct sensitivity_job *job = self;
     struct vbs_sensitivity_point *points = copy_points(&job->points);
-    enum vbs_status status = points
-                                 ? vbs_sensitivity_plot(ctx, job->network->name, job->groups,
-                                                        points, job->points.n_rows, job->fall, item)
-                                 : vbs_no_memory(ctx);
+    enum vbs_status status =
+        points ? vbs_sensitivity_plot(ctx, job->network->name, job->groups, points,
+                                      job->points.n_rows, job->fall, options, path)
+               : vbs_no_memory(ctx);
 
     free(points);
     return status;
@@ -435,10 +454,7 @@ static enum vbs_status draw(struct vbs_ctx *ctx, const char *item, void *self)
 
 static enum vbs_status print_result(struct sensitivity_job *job)
 {
-    const char *plots = cli_value(job->cli, job->values, "plot");
-
-    if (plots)
-        VBS_TRY(cli_for_each(&job->cli->ctx, plots, draw, job));
+    VBS_TRY(cli_pictures_draw(job->cli, &job->pictures, draw, job));
     if (cli_value(job->cli, job->values, "json"))
         return print_json(job);
     if (cli_value(job->cli, job->values, "csv"))
@@ -474,18 +490,22 @@ static int run_sensitivity(struct cli *cli, const char *const *values, int n_arg
                            const char *const *arguments)
 {
     struct sensitivity_job job = {.cli = cli, .values = values, .points = {.descriptor = -1}};
-    enum vbs_status status = cli_check_pictures(cli, "plot", cli_value(cli, values, "plot"));
+    enum vbs_status status =
+        cli_pictures_read(cli, values, "plot", cli_value(cli, values, "plot"), &job.pictures);
     int code = cli_check_model(cli, values, n_arguments);
 
-    if (code != 0)
+    if (code == 0 && !cli_value(cli, values, "data"))
+        code = cli_usage(cli, "needs --data DIR");
+    if (code != 0) {
+        cli_pictures_clear(&job.pictures);
         return code;
+    }
     job.model = arguments[0];
     job.folder = cli_value(cli, values, "data");
-    if (!job.folder)
-        return cli_usage(cli, "needs --data DIR");
     if (status == VBS_OK)
         status = run(&job);
     points_clear(&job.points);
+    cli_pictures_clear(&job.pictures);
     vbs_sensitivity_free(job.sensitivity);
     free(job.chosen);
     free(job.ranges);
@@ -519,7 +539,10 @@ static const struct cli_option OPTIONS[] = {
     {"output", "FILE.csv",
      "a line for each point as soon as it is measured; where the file exists, the command goes on "
      "behind its points"},
-    {"plot", "FILE", "accuracy against share as .svg, .png or .pdf; several with commas"},
+    {"plot", "FILE",
+     "accuracy against share as " CLI_PICTURE_ENDINGS "; several with commas. Series are the names "
+     "of groups"},
+    CLI_OPTIONS_PICTURE,
     {"seed", "N", "of random and taylor, and of retraining (default 1)"},
     {"threads", "N", "threads that compute (default: as many as this process may use)"},
     {"input", "CxHxW", "another input shape of the network"},

@@ -118,8 +118,23 @@ static enum vbs_status export_trial(struct cli *cli, const char *const *values,
     return status;
 }
 
+/* The picture that is drawn. */
+struct shown {
+    const struct vbs_study_results *results;
+    enum vbs_study_plot kind;
+};
+
+static enum vbs_status draw(struct vbs_ctx *ctx, const struct vbs_plot_options *options,
+                            const char *path, void *self)
+{
+    const struct shown *shown = self;
+
+    return vbs_study_draw(ctx, shown->results, shown->kind, options, path);
+}
+
+/* pictures: where --plot is given; else null. */
 static enum vbs_status show(struct cli *cli, const char *const *values, struct vbs_store *store,
-                            const struct vbs_study *study, const char *picture)
+                            const struct vbs_study *study, const struct cli_pictures *pictures)
 {
     const char *plot = cli_value(cli, values, "plot"),
                *path = cli_value(cli, values, "export-best");
@@ -131,7 +146,8 @@ static enum vbs_status show(struct cli *cli, const char *const *values, struct v
         VBS_TRY(vbs_study_plot_find(&cli->ctx, plot, &kind));
     VBS_TRY(vbs_study_results_read(&cli->ctx, store, study, &results));
     if (plot)
-        status = vbs_study_draw(&cli->ctx, results, kind, picture);
+        status = cli_pictures_draw(cli, pictures, draw,
+                                   &(struct shown){.results = results, .kind = kind});
     if (status == VBS_OK && path)
         status = export_trial(cli, values, results, path);
     if (status == VBS_OK && !plot && !path)
@@ -226,7 +242,7 @@ static enum vbs_status delete_study(struct cli *cli, struct vbs_store *store,
 }
 
 static enum vbs_status tune(struct cli_tuning *tuning, const char *const *values,
-                            const char *picture)
+                            const struct cli_pictures *pictures)
 {
     struct cli *cli = tuning->cli;
     bool removes = cli_value(cli, values, "delete") != NULL;
@@ -244,7 +260,7 @@ static enum vbs_status tune(struct cli_tuning *tuning, const char *const *values
     if (removes)
         status = delete_study(cli, store, tuning->study, tuning->folder);
     else if (shows)
-        status = show(cli, values, store, tuning->study, picture);
+        status = show(cli, values, store, tuning->study, pictures);
     else
         status = work(tuning, values, store);
     vbs_store_close(store);
@@ -256,6 +272,7 @@ static int run_tune(struct cli *cli, const char *const *values, int n_arguments,
 {
     bool plots = cli_value(cli, values, "plot") != NULL;
     struct cli_tuning tuning = {.cli = cli};
+    struct cli_pictures pictures = {0};
     enum vbs_status status;
 
     if (n_arguments != (plots ? 2 : 1))
@@ -266,7 +283,10 @@ static int run_tune(struct cli *cli, const char *const *values, int n_arguments,
     if (cli_value(cli, values, "trial") && !cli_value(cli, values, "export-best"))
         return cli_usage(cli, "--trial belongs to --export-best");
     tuning.path = arguments[0];
-    status = tune(&tuning, values, plots ? arguments[1] : NULL);
+    status = cli_pictures_read(cli, values, "plot", plots ? arguments[1] : NULL, &pictures);
+    if (status == VBS_OK)
+        status = tune(&tuning, values, &pictures);
+    cli_pictures_clear(&pictures);
     free(tuning.folder);
     vbs_study_free(tuning.study);
     return cli_end(cli, status);
@@ -285,6 +305,7 @@ static const struct cli_option OPTIONS[] = {
     {"plot", "KIND",
      "do no work: draw FILE, a picture of this kind: history, importance, parallel, slice, contour "
      "or pareto"},
+    CLI_OPTIONS_PICTURE,
     {"export-best", "FILE.onnx", "do no work: write the network of the best trial"},
     {"trial", "N", "with --export-best: of this trial instead"},
     {"delete", NULL, "do no work: delete the study and the networks of its trials"},
@@ -300,7 +321,7 @@ const struct cli_command cli_tune = {
     .arguments =
         (const struct cli_argument[]){
             {"STUDY.toml", "the description of the study (docs/tuning.md)"},
-            {"FILE", "a picture's file, which ends in .svg, .png or .pdf"},
+            {"FILE", "a picture's file, " CLI_PICTURE_ENDINGS "; several with commas"},
             {0}},
     .example = "vbslab tune examples/tune-resnet-8.toml --jobs 2\n"
                "vbslab tune examples/tune-resnet-8.toml --show\n"

@@ -10,6 +10,7 @@
  *   measuring.h measuring a network into the store
  *   number.h    numbers as people read and type them
  *   option.h    values of options: numbers and words
+ *   pictures.h  pictures: their files, sizes, fonts and series
  *   pin.h       threads bound to cores
  *   quote.h     words as a shell reads them
  *   solving.h   options of planners, and infeasible answers
@@ -26,6 +27,7 @@
 #include "cli/common/measuring.h"
 #include "cli/common/number.h"
 #include "cli/common/option.h"
+#include "cli/common/pictures.h"
 #include "cli/common/pin.h"
 #include "cli/common/quote.h"
 #include "cli/common/solving.h"

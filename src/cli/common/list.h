@@ -14,9 +14,4 @@ typedef enum vbs_status cli_item_function(struct vbs_ctx *ctx, const char *item,
 enum vbs_status cli_for_each(struct vbs_ctx *ctx, const char *list, cli_item_function *take,
                              void *self) VBS_MUST_CHECK;
 
-/* Checks the list of pictures that an option names, before they are made. VBS_USAGE: it has no
- * item, or one that does not end in .svg, .png or .pdf. A list that is null has nothing wrong. */
-enum vbs_status cli_check_pictures(struct cli *cli, const char *option,
-                                   const char *list) VBS_MUST_CHECK;
-
 #endif

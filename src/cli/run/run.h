@@ -77,6 +77,7 @@ struct run_job {
 
     struct run_times times;
     struct run_check check;
+    struct cli_pictures pictures; /* of --gantt */
 };
 
 /* --- subject.c --- */

@@ -111,7 +111,8 @@ static void set_times(const struct vbs_schedule *schedule, const struct vbs_exec
 enum vbs_status vbs_executed_plot(struct vbs_ctx *ctx, const struct vbs_profile *profile,
                                   const struct vbs_schedule *schedule,
                                   const struct vbs_replay *replay,
-                                  const struct vbs_exec_report *executed, const char *path)
+                                  const struct vbs_exec_report *executed,
+                                  const struct vbs_plot_options *options, const char *path)
 {
     struct vbs_replay ran = *replay;
     enum vbs_status status;
@@ -125,7 +126,7 @@ enum vbs_status vbs_executed_plot(struct vbs_ctx *ctx, const struct vbs_profile 
     ran.time_us = executed->time_us;
     ran.compute_us = executed->compute_us;
     ran.copy_us = executed->copy_us;
-    status = vbs_gantt_plot(ctx, profile, schedule, replay, &ran, path);
+    status = vbs_gantt_plot(ctx, profile, schedule, replay, &ran, options, path);
     free(ran.steps);
     return status;
 }

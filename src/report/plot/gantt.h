@@ -43,6 +43,8 @@ void vbs_gantt_clear(struct vbs_gantt *gantt);
  * compute_us, copy_us; all bytes are the replay's). Errors as vbs_replay_plot. */
 enum vbs_status vbs_gantt_plot(struct vbs_ctx *ctx, const struct vbs_profile *profile,
                                const struct vbs_schedule *schedule, const struct vbs_replay *replay,
-                               const struct vbs_replay *executed, const char *path) VBS_MUST_CHECK;
+                               const struct vbs_replay *executed,
+                               const struct vbs_plot_options *options,
+                               const char *path) VBS_MUST_CHECK;
 
 #endif

@@ -1,9 +1,10 @@
 /*
- * A replay as a picture, alone or above the run of the same schedule. The script is a preamble that
- * is generated here and sets variables (vbs_*), then the template plots/gantt.gp, which draws. The
- * data has a block of boxes (lane, from, to in ms, layer) and one or two of levels (from in ms;
- * weights, with tensors, with workspace, added up in the unit), the last level twice, so that its
- * step is drawn to the end: those of what was done last, then, where there are two, those planned.
+ * A replay as a picture, alone or above the run of the same schedule. The template is
+ * plots/gantt.gp. The data has a block of boxes (lane, from, to in ms, layer, its name, batch) and
+ * one or two of levels (from in ms; weights, with tensors, with workspace, added up in the unit),
+ * the last level twice, so that its step is drawn to the end: those of what was done last, then,
+ * where there are two, those planned. What is not among the series that are drawn counts as
+ * nothing.
  */
 #include "base/fail.h"
 #include "report/plot/gantt.h"
@@ -26,8 +27,15 @@
 
 #define UPRIGHT_CHARACTERS 8 /* characters that fit the height of a lane */
 
+/* The series: what memory is made of, from the bottom to the top, and the budget. */
+enum gantt_series { WEIGHTS, TENSORS, WORKSPACE, BUDGET, N_SERIES };
+
+static const char *const SERIES[] = {"weights", "tensors", "workspace", "budget"};
+
 /* The figure that is being made. */
 struct gantt_picture {
+    struct vbs_gnuplot picture;
+    bool shows[N_SERIES];
     const struct vbs_profile *profile;
     const struct vbs_schedule *schedule;
     const struct vbs_replay *replay;
@@ -65,32 +73,37 @@ static void add_field(struct vbs_text *text, double value, const char *after)
 static void add_level(struct vbs_text *data, const struct gantt_picture *figure,
                       const struct vbs_gantt_level *level, double from_us)
 {
-    double unit = figure->unit_bytes;
-    double weights = (double)level->weight_bytes / unit;
-    double live = weights + (double)level->live_bytes / unit;
+    const int64_t parts[] = {level->weight_bytes, level->live_bytes, level->ws_bytes};
+    double sum = 0;
 
-    add_field(data, from_us / 1e3, "\t");
-    add_field(data, weights, "\t");
-    add_field(data, live, "\t");
-    add_field(data, live + (double)level->ws_bytes / unit, "\n");
+    vbs_text_add_double(data, from_us / 1e3);
+    for (int i = WEIGHTS; i <= WORKSPACE; i++) {
+        sum += figure->shows[i] ? (double)parts[i] / figure->unit_bytes : 0;
+        vbs_text_add(data, ",");
+        vbs_text_add_double(data, sum);
+    }
+    vbs_text_add(data, "\n");
 }
 
-static void add_boxes(struct vbs_text *data, const struct vbs_gantt *gantt, double shift)
+static void add_boxes(struct vbs_text *data, const struct gantt_picture *figure,
+                      const struct vbs_gantt *gantt, double shift)
 {
     for (int i = 0; i < gantt->n_boxes; i++) {
         const struct vbs_gantt_box *box = &gantt->boxes[i];
 
-        add_field(data, box->lane + shift, "\t");
-        add_field(data, box->from_us / 1e3, "\t");
-        add_field(data, box->to_us / 1e3, "\t");
-        vbs_text_addf(data, "%d\n", box->layer);
+        add_field(data, box->lane + shift, ",");
+        add_field(data, box->from_us / 1e3, ",");
+        add_field(data, box->to_us / 1e3, ",");
+        vbs_text_addf(data, "%d,%d,", box->layer, box->batch);
+        vbs_gnuplot_add_field(data, box->layer > 0 ? figure->profile->layers[box->layer].name : "");
+        vbs_text_add(data, "\n");
     }
 }
 
 static void add_levels(struct vbs_text *data, const struct gantt_picture *figure,
                        const struct vbs_gantt *gantt, double end_us)
 {
-    vbs_text_add(data, "\n\n");
+    vbs_text_addf(data, "\n\nfrom_ms,weights_%s,with_tensors,with_workspace\n", figure->unit);
     for (int i = 0; i < gantt->n_levels; i++)
         add_level(data, figure, &gantt->levels[i], gantt->levels[i].from_us);
     add_level(data, figure, &gantt->levels[gantt->n_levels - 1], end_us);
@@ -98,9 +111,10 @@ static void add_levels(struct vbs_text *data, const struct gantt_picture *figure
 
 static void add_data(struct vbs_text *data, const struct gantt_picture *figure)
 {
-    add_boxes(data, &figure->gantt, 0);
+    vbs_text_add(data, "lane,from_ms,to_ms,layer,batch,name\n");
+    add_boxes(data, figure, &figure->gantt, 0);
     if (figure->executed) {
-        add_boxes(data, &figure->executed_gantt, lane_shift(figure));
+        add_boxes(data, figure, &figure->executed_gantt, lane_shift(figure));
         add_levels(data, figure, &figure->executed_gantt, figure->executed->time_us);
     }
     add_levels(data, figure, &figure->gantt, figure->replay->time_us);
@@ -156,11 +170,12 @@ static void add_label(struct vbs_text *script, const struct gantt_picture *figur
     script->failed = script->failed || label.text.failed;
     if (label.text.length > 0) {
         vbs_text_addf(script, "set label %d ", 100 + (*n_labels)++);
+        vbs_text_add(script, "sized(7, ");
         vbs_gnuplot_add_string(script, label.text.data, LABEL_LIMIT + 8);
-        vbs_text_add(script, " at ");
+        vbs_text_add(script, ") at ");
         add_field(script, (box->from_us + box->to_us) / 2e3, ", ");
         add_field(script, -box->lane - shift, label.upright ? " rotate by 90" : "");
-        vbs_text_add(script, " center noenhanced front font vbs_small\n");
+        vbs_text_add(script, " center noenhanced front font ',7'\n");
     }
     vbs_text_clear(&label.text);
 }
@@ -240,20 +255,39 @@ static void add_titles(struct vbs_text *script, const struct gantt_picture *figu
     add_string(script, "vbs_note", &note, 3 * TITLE_LIMIT);
 }
 
+/* Gives the most memory of what is drawn, in the unit. */
+static double most_memory(const struct gantt_picture *figure, const struct vbs_gantt *gantt)
+{
+    int64_t most = 0;
+
+    if (figure->shows[WEIGHTS] && figure->shows[TENSORS] && figure->shows[WORKSPACE])
+        return (double)figure->replay->peak_bytes / figure->unit_bytes;
+    for (int i = 0; i < gantt->n_levels; i++) {
+        const struct vbs_gantt_level *level = &gantt->levels[i];
+        int64_t bytes = (figure->shows[WEIGHTS] ? level->weight_bytes : 0) +
+                        (figure->shows[TENSORS] ? level->live_bytes : 0) +
+                        (figure->shows[WORKSPACE] ? level->ws_bytes : 0);
+
+        most = bytes > most ? bytes : most;
+    }
+    return (double)most / figure->unit_bytes;
+}
+
 /* Adds the axis of memory. The budget's line is drawn where it is not far above all levels. */
 static void add_memory(struct vbs_text *script, const struct gantt_picture *figure)
 {
-    double peak = (double)figure->replay->peak_bytes / figure->unit_bytes;
+    double peak = most_memory(figure, &figure->gantt);
     double budget = (double)figure->replay->memory_bytes / figure->unit_bytes;
-    bool near = budget <= 3 * peak;
+    bool near = figure->shows[BUDGET] && budget <= 3 * peak;
+    double highest = near ? fmax(peak, budget) : peak;
 
     vbs_text_addf(script, "vbs_unit = '%s'\nvbs_budget = ", figure->unit);
-    if (near)
-        add_field(script, budget, "\n");
-    else
-        vbs_text_add(script, "0\n");
-    vbs_text_add(script, "vbs_memory_to = ");
-    add_field(script, 1.08 * (near ? fmax(peak, budget) : peak), "\n");
+    vbs_text_add_double(script, near ? budget : 0);
+    vbs_text_add(script, "\nvbs_memory_to = ");
+    add_field(script, highest > 0 ? 1.08 * highest : 1, "\n");
+    for (int i = WEIGHTS; i <= WORKSPACE; i++)
+        vbs_text_addf(script, "vbs_%s = %d\n", SERIES[i],
+                      figure->shows[i] && (i != WEIGHTS || figure->lanes > 1));
 }
 
 static bool has_waits(const struct vbs_gantt *gantt)
@@ -271,25 +305,21 @@ static double border_width(int n_boxes)
     return n_boxes <= THIN_BORDERS ? 0.12 : 0.12 * THIN_BORDERS / n_boxes;
 }
 
-static void add_preamble(struct vbs_text *script, const struct vbs_gnuplot_format *format,
-                         const struct gantt_picture *figure)
+static void add_preamble(struct vbs_text *script, const struct gantt_picture *figure)
 {
     int most = figure->gantt.n_boxes > figure->executed_gantt.n_boxes
                    ? figure->gantt.n_boxes
                    : figure->executed_gantt.n_boxes;
 
     vbs_text_addf(script,
-                  "vbs_format = '%s'\nvbs_data = '" VBS_GNUPLOT_DATA
-                  "'\nvbs_output = '" VBS_GNUPLOT_OUTPUT "'\nvbs_lanes = %d\nvbs_layers = %d\n"
-                  "vbs_borders = %.4f\nvbs_waits = %d\nvbs_time = ",
-                  format->name, figure->lanes, figure->profile->n_layers, border_width(most),
+                  "vbs_lanes = %d\nvbs_layers = %d\nvbs_borders = %.4f\nvbs_waits = %d\n"
+                  "vbs_time = ",
+                  figure->lanes, figure->profile->n_layers, border_width(most),
                   has_waits(&figure->gantt) || has_waits(&figure->executed_gantt));
     add_field(script, figure->span_us / 1e3, "\nvbs_shift = ");
     add_field(script, figure->executed ? lane_shift(figure) : 0, "\n");
     add_titles(script, figure);
     add_memory(script, figure);
-    vbs_text_addf(script, "vbs_small = '%s,7'\n",
-                  strcmp(format->name, "svg") == 0 ? "Helvetica" : "Sans");
     add_labels(script, figure);
 }
 
@@ -301,9 +331,37 @@ static enum vbs_status make_gantts(struct vbs_ctx *ctx, struct gantt_picture *fi
     return VBS_OK;
 }
 
+static enum vbs_status choose_series(struct gantt_picture *figure)
+{
+    const struct vbs_gnuplot *picture = &figure->picture;
+
+    for (int i = 0; i < N_SERIES; i++)
+        figure->shows[i] = vbs_plot_shows(picture->options, SERIES[i]);
+    return vbs_plot_check_series(picture->ctx, picture->options, SERIES, N_SERIES);
+}
+
+static enum vbs_status draw(struct gantt_picture *figure)
+{
+    struct vbs_text title = {0};
+    enum vbs_status status;
+
+    VBS_TRY(choose_series(figure));
+    VBS_TRY(make_gantts(figure->picture.ctx, figure));
+    choose_unit(figure);
+    add_preamble(&figure->picture.script, figure);
+    add_data(&figure->picture.data, figure);
+    vbs_text_add(&title, figure->executed ? "Schedule as planned and as executed: " : "Schedule: ");
+    add_subject(&title, figure);
+    status = title.failed ? vbs_no_memory(figure->picture.ctx)
+                          : vbs_gnuplot_draw(&figure->picture, "gantt", title.data);
+    vbs_text_clear(&title);
+    return status;
+}
+
 enum vbs_status vbs_gantt_plot(struct vbs_ctx *ctx, const struct vbs_profile *profile,
                                const struct vbs_schedule *schedule, const struct vbs_replay *replay,
-                               const struct vbs_replay *executed, const char *path)
+                               const struct vbs_replay *executed,
+                               const struct vbs_plot_options *options, const char *path)
 {
     struct gantt_picture figure = {.profile = profile,
                                    .schedule = schedule,
@@ -312,29 +370,15 @@ enum vbs_status vbs_gantt_plot(struct vbs_ctx *ctx, const struct vbs_profile *pr
                                    .lanes = schedule->weights == VBS_WEIGHTS_INCLUDED ? 2 : 1,
                                    .span_us =
                                        fmax(replay->time_us, executed ? executed->time_us : 0)};
-    const struct vbs_gnuplot_format *format;
-    struct vbs_text script = {0}, data = {0}, title = {0};
     enum vbs_status status;
 
-    VBS_TRY(vbs_gnuplot_format(ctx, path, &format));
+    VBS_TRY(vbs_gnuplot_begin(ctx, options, path, &figure.picture));
     if (!replay->steps)
         return vbs_fail(ctx, VBS_USAGE, "a picture needs the trace of the replay");
     if (!(replay->time_us > 0) || (executed && !(executed->time_us > 0)))
         return vbs_fail(ctx, VBS_UNSUPPORTED, "nothing to plot: the schedule takes no time");
-    status = make_gantts(ctx, &figure);
-    if (status == VBS_OK) {
-        choose_unit(&figure);
-        add_preamble(&script, format, &figure);
-        add_data(&data, &figure);
-        vbs_text_add(&title, executed ? "Schedule as planned and as executed: " : "Schedule: ");
-        add_subject(&title, &figure);
-        status = title.failed
-                     ? vbs_no_memory(ctx)
-                     : vbs_gnuplot_run(ctx, &script, "gantt", &data, title.data, format, path);
-    }
-    vbs_text_clear(&title);
-    vbs_text_clear(&script);
-    vbs_text_clear(&data);
+    status = draw(&figure);
+    vbs_gnuplot_clear(&figure.picture);
     vbs_gantt_clear(&figure.gantt);
     vbs_gantt_clear(&figure.executed_gantt);
     return status;
@@ -342,7 +386,8 @@ enum vbs_status vbs_gantt_plot(struct vbs_ctx *ctx, const struct vbs_profile *pr
 
 enum vbs_status vbs_replay_plot(struct vbs_ctx *ctx, const struct vbs_profile *profile,
                                 const struct vbs_schedule *schedule,
-                                const struct vbs_replay *replay, const char *path)
+                                const struct vbs_replay *replay,
+                                const struct vbs_plot_options *options, const char *path)
 {
-    return vbs_gantt_plot(ctx, profile, schedule, replay, NULL, path);
+    return vbs_gantt_plot(ctx, profile, schedule, replay, NULL, options, path);
 }

@@ -1,4 +1,4 @@
-/* What this sub-room offers to other rooms: running gnuplot on a script. */
+/* What this sub-room offers to other rooms: making pictures by gnuplot. */
 #ifndef VBS_REPORT_PLOT_PLOT_H
 #define VBS_REPORT_PLOT_PLOT_H
 

@@ -147,20 +147,21 @@ static void what_is_not_there_is_refused(void)
     bare.steps = NULL;
     shorter.n_steps--;
     timeless.time_us = 0;
-    ok(vbs_executed_plot(&ctx, ran.profile, ran.schedule, ran.replay, &blind, "a.svg") ==
+    ok(vbs_executed_plot(&ctx, ran.profile, ran.schedule, ran.replay, &blind, NULL, "a.svg") ==
                VBS_USAGE &&
            vbs_executed_write_csv(&ctx, ran.profile, ran.schedule, ran.replay, &blind, "-") ==
                VBS_USAGE,
        "a run without a trace: %s", ctx.detail);
-    ok(vbs_executed_plot(&ctx, ran.profile, ran.schedule, &bare, &ran.report, "a.svg") == VBS_USAGE,
+    ok(vbs_executed_plot(&ctx, ran.profile, ran.schedule, &bare, &ran.report, NULL, "a.svg") ==
+           VBS_USAGE,
        "a replay without one: %s", ctx.detail);
-    ok(vbs_executed_plot(&ctx, ran.profile, ran.schedule, ran.replay, &shorter, "a.svg") ==
+    ok(vbs_executed_plot(&ctx, ran.profile, ran.schedule, ran.replay, &shorter, NULL, "a.svg") ==
            VBS_INVALID,
        "a run of other steps: %s", ctx.detail);
-    ok(vbs_executed_plot(&ctx, ran.profile, ran.schedule, ran.replay, &timeless, "a.svg") ==
+    ok(vbs_executed_plot(&ctx, ran.profile, ran.schedule, ran.replay, &timeless, NULL, "a.svg") ==
            VBS_UNSUPPORTED,
        "a run that took no time: %s", ctx.detail);
-    ok(vbs_executed_plot(&ctx, ran.profile, ran.schedule, ran.replay, &ran.report, "a.gif") ==
+    ok(vbs_executed_plot(&ctx, ran.profile, ran.schedule, ran.replay, &ran.report, NULL, "a.gif") ==
            VBS_USAGE,
        "another ending: %s", ctx.detail);
     ok(access("a.svg", F_OK) != 0 && access("a.gif", F_OK) != 0, "no file is made");
@@ -174,8 +175,8 @@ static char *picture(const struct ran *ran, const char *folder)
     size_t length;
 
     snprintf(path, sizeof path, "%s.svg", folder);
-    if (vbs_executed_plot(&ctx, ran->profile, ran->schedule, ran->replay, &ran->report, path) !=
-            VBS_OK ||
+    if (vbs_executed_plot(&ctx, ran->profile, ran->schedule, ran->replay, &ran->report, NULL,
+                          path) != VBS_OK ||
         vbs_read_file(&ctx, path, 1 << 24, &text, &length) != VBS_OK)
         printf("# %s\n", ctx.detail);
     unlink(path);

@@ -281,7 +281,7 @@ static char *picture(const struct run *run, const char *path, struct vbs_ctx *ct
     char *text = NULL;
     size_t length;
 
-    if (vbs_replay_plot(ctx, run->profile, run->schedule, run->replay, path) != VBS_OK ||
+    if (vbs_replay_plot(ctx, run->profile, run->schedule, run->replay, NULL, path) != VBS_OK ||
         vbs_read_file(NULL, path, 1 << 24, &text, &length) != VBS_OK)
         return strdup("");
     return text;
@@ -293,15 +293,16 @@ static void what_cannot_be_drawn_is_refused(gsl_rng *rng)
     struct vbs_replay *bare = NULL;
     struct vbs_ctx ctx = {0};
 
-    ok(vbs_replay_plot(&ctx, run.profile, run.schedule, run.replay, "a.gif") == VBS_USAGE,
+    ok(vbs_replay_plot(&ctx, run.profile, run.schedule, run.replay, NULL, "a.gif") == VBS_USAGE,
        "another ending: %s", ctx.detail);
     if (vbs_replay_run(NULL, run.profile, run.schedule, -1, false, &bare) != VBS_OK)
         exit(1);
-    ok(vbs_replay_plot(&ctx, run.profile, run.schedule, bare, "a.svg") == VBS_USAGE, "no trace: %s",
-       ctx.detail);
+    ok(vbs_replay_plot(&ctx, run.profile, run.schedule, bare, NULL, "a.svg") == VBS_USAGE,
+       "no trace: %s", ctx.detail);
     vbs_replay_free(bare);
     run.replay->time_us = 0;
-    ok(vbs_replay_plot(&ctx, run.profile, run.schedule, run.replay, "a.svg") == VBS_UNSUPPORTED,
+    ok(vbs_replay_plot(&ctx, run.profile, run.schedule, run.replay, NULL, "a.svg") ==
+           VBS_UNSUPPORTED,
        "no time: %s", ctx.detail);
     ok(access("a.svg", F_OK) != 0 && access("a.gif", F_OK) != 0, "no file is made");
     clear(&run);

@@ -46,7 +46,7 @@ static enum vbs_status plot(struct vbs_ctx *ctx, const struct report_sample *sam
 {
     const struct vbs_compare *compare = &sample->compare;
 
-    return vbs_compare_plot(ctx, &compare, 1, path);
+    return vbs_compare_plot(ctx, &compare, 1, NULL, path);
 }
 
 static void svg_shows_everything(void)
@@ -260,7 +260,7 @@ static void several_profiles_are_several_panels(void)
     samples[2].compare.model = "third";
     samples[3].compare.model = "fourth";
     report_sample_starve(&samples[3]);
-    ok(vbs_compare_plot(&ctx, compares, 4, target("c.svg")) == VBS_OK, "four profiles: %s",
+    ok(vbs_compare_plot(&ctx, compares, 4, NULL, target("c.svg")) == VBS_OK, "four profiles: %s",
        ctx.detail);
     svg = contents(target("c.svg"));
     is_int(n_words(svg, ", request 12, io external"), 8, "four titles, and in that of the file");
@@ -349,7 +349,7 @@ static void names_leave_svg_well_formed(void)
 
     report_sample_fill(&sample);
     sample.compare.model = "a]]>b<c>&\xef\xbf\xbf\xef\xbf\xbe";
-    ok(vbs_compare_plot(&ctx, &compare, 1, target("a.svg")) == VBS_OK, "a hostile model: %s",
+    ok(vbs_compare_plot(&ctx, &compare, 1, NULL, target("a.svg")) == VBS_OK, "a hostile model: %s",
        ctx.detail);
     svg = contents(target("a.svg"));
     ok(svg && !strstr(svg, "a]]>b") && !strstr(svg, "\xef\xbf\xbf") && !strstr(svg, "\xef\xbf\xbe"),

@@ -1,12 +1,13 @@
 /*
- * Throughput against memory. The script is a preamble that is generated here and sets variables
- * (vbs_*), then the template plots/throughput.gp, which draws. The data has one block per panel,
- * for gnuplot's "index": memory, the limit by the lower bound, and one column per planner, all as
- * samples per second, NaN where nothing fits. Each budget has a line, the last one two.
+ * Throughput against memory: of comparisons, and of frontiers, which are drawn as comparisons at
+ * every breakpoint. The template is plots/throughput.gp. The data has one block per panel: memory,
+ * the limit by the lower bound, and one column per planner, all as samples per second, NaN where
+ * nothing fits. Each budget has a line, the last one two.
  */
 #include "base/fail.h"
+#include "base/grow.h"
 #include "report/common/common.h"
-#include "report/plot/gnuplot.h"
+#include "report/plot/throughput.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -16,8 +17,20 @@
 #define NOTE_LIMIT  72
 #define MARKERS     40 /* on one curve; more would merge */
 
+#define BOUND "bound" /* the series of the lower bound */
+
+/* What is drawn. */
+struct figure {
+    const struct vbs_compare *const *compares;
+    int n_compares;
+    bool exact;       /* the budgets are all breakpoints of the curves */
+    bool shows_bound; /* where one is known */
+    struct vbs_gnuplot *picture;
+};
+
 /* The panel of one profile. */
 struct panel {
+    const struct figure *figure;
     const struct vbs_compare *compare;
     const char *unit;
     double unit_bytes;
@@ -70,28 +83,45 @@ static const struct vbs_planner *outside_at(const struct vbs_compare *const *com
 
 /* Gives the next planner, from *index on, that some comparison has; null at the end. The library's
  * come in the order of all of them, and then those from outside. */
-static const struct vbs_planner *next_planner(const struct vbs_compare *const *compares,
-                                              int n_compares, int *index)
+static const struct vbs_planner *next_compared(const struct figure *figure, int *index)
 {
     const struct vbs_planner *planner;
     int n_own = 0;
 
     while ((planner = vbs_planner_at(*index))) {
         ++*index;
-        if (is_shown(compares, n_compares, planner))
+        if (is_shown(figure->compares, figure->n_compares, planner))
             return planner;
     }
     while (vbs_planner_at(n_own))
         n_own++;
-    return outside_at(compares, n_compares, (*index)++ - n_own);
+    return outside_at(figure->compares, figure->n_compares, (*index)++ - n_own);
+}
+
+/* Gives whether the planner is among the series that were chosen. */
+static bool is_chosen(const struct figure *figure, const struct vbs_planner *planner)
+{
+    return vbs_plot_shows(figure->picture->options, vbs_planner_name(planner));
+}
+
+/* Gives the next planner that is drawn. */
+static const struct vbs_planner *next_planner(const struct figure *figure, int *index)
+{
+    const struct vbs_planner *planner;
+
+    do {
+        planner = next_compared(figure, index);
+    } while (planner && !is_chosen(figure, planner));
+    return planner;
 }
 
 /* Gives the style of the planner that next_planner gave with this index: a planner of the library
  * has the same one in every figure, by its place among all; one from outside has one that no other
  * curve of the figure has, as long as there are such. */
-static int style_of(const struct vbs_compare *const *compares, int n_compares, int index)
+static int style_of(const struct figure *figure, int index)
 {
-    int n_own = 0, n_free = 0, which;
+    const struct vbs_compare *const *compares = figure->compares;
+    int n_compares = figure->n_compares, n_own = 0, n_free = 0, which;
 
     while (vbs_planner_at(n_own))
         n_own++;
@@ -123,19 +153,20 @@ static void choose_rates(struct panel *panel)
 {
     const struct vbs_compare *compare = panel->compare;
     double low = HUGE_VAL, high = 0, span;
-    bool feasible = false;
+    bool feasible = false, bound = panel->figure->shows_bound;
 
     for (int b = 0; b < compare->n_budgets; b++) {
         for (int p = 0; p < compare->n_planners; p++) {
             const struct vbs_compare_row *row = vbs_form_row(compare, b, p);
 
-            if (row->feasible && isfinite(row->samples_per_s)) {
+            if (row->feasible && isfinite(row->samples_per_s) &&
+                is_chosen(panel->figure, row->planner)) {
                 feasible = true;
                 low = fmin(low, row->samples_per_s);
                 high = fmax(high, row->samples_per_s);
             }
         }
-        high = fmax(high, limit_rate(compare, b));
+        high = bound ? fmax(high, limit_rate(compare, b)) : high;
     }
     if (!feasible)
         return;
@@ -146,15 +177,17 @@ static void choose_rates(struct panel *panel)
 }
 
 /* Gives whether the memory axis is logarithmic: it spans two powers of two, and the budgets either
- * include weights, which may be most of them, or grow by a constant factor. */
-static bool is_logarithmic(const struct vbs_compare *compare)
+ * include weights, which may be most of them, or grow by a constant factor, or are breakpoints,
+ * most of which are small. */
+static bool is_logarithmic(const struct panel *panel)
 {
+    const struct vbs_compare *compare = panel->compare;
     const int64_t *budgets = compare->budgets;
     int last = compare->n_budgets - 1;
 
     if (budgets[0] < 1 || budgets[last] / budgets[0] < 4)
         return false;
-    return compare->weights == VBS_WEIGHTS_INCLUDED ||
+    return compare->weights == VBS_WEIGHTS_INCLUDED || panel->figure->exact ||
            (budgets[last] - budgets[last - 1]) / 2 > budgets[1] - budgets[0];
 }
 
@@ -196,13 +229,13 @@ static void choose_memory(struct panel *panel)
 static double curve_above(const struct panel *panel, int b, double rate)
 {
     const struct vbs_compare *compare = panel->compare;
-    double limit = limit_rate(compare, b);
+    double limit = panel->figure->shows_bound ? limit_rate(compare, b) : (double)NAN;
     double next = limit > rate ? fmin(limit, panel->rate_to) : panel->rate_to;
 
     for (int p = 0; p < compare->n_planners; p++) {
         const struct vbs_compare_row *row = vbs_form_row(compare, b, p);
 
-        if (row->feasible && row->samples_per_s > rate)
+        if (row->feasible && row->samples_per_s > rate && is_chosen(panel->figure, row->planner))
             next = fmin(next, row->samples_per_s);
     }
     return next;
@@ -228,11 +261,11 @@ static void choose_label(struct panel *panel)
     }
 }
 
-static struct panel make_panel(const struct vbs_compare *compare)
+static struct panel make_panel(const struct figure *figure, const struct vbs_compare *compare)
 {
-    struct panel panel = {.compare = compare};
+    struct panel panel = {.figure = figure, .compare = compare};
 
-    panel.logarithmic = is_logarithmic(compare);
+    panel.logarithmic = is_logarithmic(&panel);
     choose_unit(&panel);
     choose_rates(&panel);
     choose_memory(&panel);
@@ -241,36 +274,51 @@ static struct panel make_panel(const struct vbs_compare *compare)
 }
 
 /* Adds the numbers of budget b, at some place of the memory axis. */
-static void add_line(struct vbs_text *data, const struct vbs_compare *const *compares,
-                     int n_compares, const struct vbs_compare *compare, int b, double memory)
+static void add_line(const struct panel *panel, int b, double memory)
 {
+    const struct vbs_compare *compare = panel->compare;
+    struct vbs_text *data = &panel->figure->picture->data;
     const struct vbs_planner *planner;
 
     vbs_gnuplot_add_number(data, "", memory, "");
-    vbs_gnuplot_add_number(data, "\t", limit_rate(compare, b), "");
-    for (int i = 0; (planner = next_planner(compares, n_compares, &i));) {
+    vbs_gnuplot_add_number(data, ",", limit_rate(compare, b), "");
+    for (int i = 0; (planner = next_planner(panel->figure, &i));) {
         int p;
         bool feasible = is_compared(compare, planner, &p) && vbs_form_row(compare, b, p)->feasible;
 
-        vbs_gnuplot_add_number(data, "\t",
+        vbs_gnuplot_add_number(data, ",",
                                feasible ? vbs_form_row(compare, b, p)->samples_per_s : NAN, "");
     }
+    vbs_text_add(data, ",");
+    vbs_gnuplot_add_field(data, compare->model);
     vbs_text_add(data, "\n");
+}
+
+static void add_header(const struct panel *panel)
+{
+    struct vbs_text *data = &panel->figure->picture->data;
+    const struct vbs_planner *planner;
+
+    vbs_text_addf(data, "memory_%s," BOUND, panel->unit);
+    for (int i = 0; (planner = next_planner(panel->figure, &i));) {
+        vbs_text_add(data, ",");
+        vbs_gnuplot_add_field(data, vbs_planner_name(planner));
+    }
+    vbs_text_add(data, ",model\n");
 }
 
 /* Adds the panel's block. A plan that fits the last budget fits larger ones too, so the last line
  * extends its steps to the edge. */
-static void add_data(struct vbs_text *data, const struct vbs_compare *const *compares,
-                     int n_compares, const struct panel *panel)
+static void add_data(const struct panel *panel)
 {
     const struct vbs_compare *compare = panel->compare;
     int last = compare->n_budgets - 1;
 
+    add_header(panel);
     for (int b = 0; b <= last; b++)
-        add_line(data, compares, n_compares, compare, b,
-                 (double)compare->budgets[b] / panel->unit_bytes);
-    add_line(data, compares, n_compares, compare, last, panel->memory_to);
-    vbs_text_add(data, "\n\n");
+        add_line(panel, b, (double)compare->budgets[b] / panel->unit_bytes);
+    add_line(panel, last, panel->memory_to);
+    vbs_text_add(&panel->figure->picture->data, "\n\n");
 }
 
 static void add_subject(struct vbs_text *title, const struct vbs_compare *compare)
@@ -380,38 +428,41 @@ static bool ever_fits(const struct vbs_compare *const *compares, int n_compares,
 }
 
 /* Adds the planners' names for the key, and their styles. Arrays of gnuplot count from 1. */
-static void add_planners(struct vbs_text *script, const struct vbs_compare *const *compares,
-                         int n_compares)
+static void add_planners(const struct figure *figure)
 {
+    struct vbs_text *script = &figure->picture->script;
     const struct vbs_planner *planner;
     int n = 0;
 
-    for (int i = 0; (planner = next_planner(compares, n_compares, &i)); n++) {
+    for (int i = 0; (planner = next_planner(figure, &i)); n++) {
         vbs_text_addf(script, "vbs_name[%d] = ", n + 1);
         vbs_gnuplot_add_string(script, vbs_planner_name(planner), TITLE_LIMIT);
-        vbs_text_add(script, ever_fits(compares, n_compares, planner) ? "" : ".' (never fits)'");
-        vbs_text_addf(script, "\nvbs_style[%d] = %d\n", n + 1, style_of(compares, n_compares, i));
+        vbs_text_add(script, ever_fits(figure->compares, figure->n_compares, planner)
+                                 ? ""
+                                 : ".' (never fits)'");
+        vbs_text_addf(script, "\nvbs_style[%d] = %d\n", n + 1, style_of(figure, i));
     }
 }
 
-static void add_preamble(struct vbs_text *script, const struct vbs_gnuplot_format *format,
-                         const struct vbs_compare *const *compares, int n_compares)
+static void add_preamble(const struct figure *figure)
 {
     static const char *const PER_PANEL[] = {"weights_label", "title",     "note",      "unit",
                                             "every",         "last",      "log",       "weights",
                                             "memory_from",   "memory_to", "rate_from", "rate_to"};
+    struct vbs_text *script = &figure->picture->script;
     int n_planners = 0;
 
-    for (int i = 0; next_planner(compares, n_compares, &i);)
+    for (int i = 0; next_planner(figure, &i);)
         n_planners++;
+    /* An array has at least one element. */
     vbs_text_addf(script,
-                  "vbs_format = '%s'\nvbs_data = '" VBS_GNUPLOT_DATA
-                  "'\nvbs_output = '" VBS_GNUPLOT_OUTPUT "'\nvbs_panels = %d\nvbs_planners = %d\n"
+                  "vbs_panels = %d\nvbs_planners = %d\nvbs_bound = %d\nvbs_marks = %d\n"
                   "array vbs_name[%d]\narray vbs_style[%d]\n",
-                  format->name, n_compares, n_planners, n_planners, n_planners);
-    add_planners(script, compares, n_compares);
+                  figure->n_compares, n_planners, figure->shows_bound, !figure->exact,
+                  n_planners + 1, n_planners + 1);
+    add_planners(figure);
     for (size_t i = 0; i < sizeof PER_PANEL / sizeof PER_PANEL[0]; i++)
-        vbs_text_addf(script, "array vbs_%s[%d]\n", PER_PANEL[i], n_compares);
+        vbs_text_addf(script, "array vbs_%s[%d]\n", PER_PANEL[i], figure->n_compares);
 }
 
 /* Compares the least budgets of rows; one that is not known is not less. */
@@ -448,35 +499,91 @@ static enum vbs_status fail_empty(struct vbs_ctx *ctx, const struct vbs_compare 
                     vbs_planner_name(least->planner));
 }
 
-enum vbs_status vbs_compare_plot(struct vbs_ctx *ctx, const struct vbs_compare *const *compares,
-                                 int n_compares, const char *path)
+/* Gives whether the bound of any budget is known. */
+static bool has_bound(const struct vbs_compare *const *compares, int n_compares)
 {
-    const struct vbs_gnuplot_format *format;
-    struct vbs_text script = {0}, data = {0}, title = {0};
-    bool empty = true;
-    enum vbs_status status = vbs_gnuplot_format(ctx, path, &format);
+    for (int i = 0; i < n_compares; i++)
+        for (int b = 0; b < compares[i]->n_budgets; b++)
+            if (!isnan(limit_rate(compares[i], b)))
+                return true;
+    return false;
+}
 
-    if (status != VBS_OK)
-        return status;
-    add_preamble(&script, format, compares, n_compares);
-    vbs_text_add(&title, "Throughput against memory: ");
-    for (int i = 0; i < n_compares; i++) {
-        struct panel panel = make_panel(compares[i]);
+/* Checks the names of the series: those of the planners, and of the bound where there is one. */
+static enum vbs_status check_series(const struct figure *figure, bool has_bound)
+{
+    const struct vbs_planner *planner;
+    const char **names = NULL;
+    int64_t capacity = 0;
+    int n = 0;
+    enum vbs_status status = VBS_OK;
+
+    for (int i = 0; status == VBS_OK && (planner = next_compared(figure, &i));) {
+        status = vbs_grow(figure->picture->ctx, &names, &capacity, n + 2, sizeof *names);
+        if (status == VBS_OK)
+            names[n++] = vbs_planner_name(planner);
+    }
+    if (status == VBS_OK && n > 0 && has_bound)
+        names[n++] = BOUND;
+    if (status == VBS_OK)
+        status = vbs_plot_check_series(figure->picture->ctx, figure->picture->options, names, n);
+    free(names);
+    return status;
+}
+
+static enum vbs_status draw(const struct figure *figure, const char *subject)
+{
+    struct vbs_gnuplot *picture = figure->picture;
+    struct vbs_text title = {0};
+    bool empty = true;
+    enum vbs_status status;
+
+    add_preamble(figure);
+    vbs_text_addf(&title, "%s: ", subject);
+    for (int i = 0; i < figure->n_compares; i++) {
+        struct panel panel = make_panel(figure, figure->compares[i]);
 
         vbs_text_add(&title, i > 0 ? "; " : "");
-        add_subject(&title, compares[i]);
+        add_subject(&title, figure->compares[i]);
         empty = empty && panel.rate_to == 0;
-        add_panel(&script, i + 1, &panel);
-        add_data(&data, compares, n_compares, &panel);
+        add_panel(&picture->script, i + 1, &panel);
+        add_data(&panel);
     }
     if (empty)
-        status = fail_empty(ctx, compares, n_compares);
+        status = fail_empty(picture->ctx, figure->compares, figure->n_compares);
     else if (title.failed)
-        status = vbs_no_memory(ctx);
+        status = vbs_no_memory(picture->ctx);
     else
-        status = vbs_gnuplot_run(ctx, &script, "throughput", &data, title.data, format, path);
+        status = vbs_gnuplot_draw(picture, "throughput", title.data);
     vbs_text_clear(&title);
-    vbs_text_clear(&script);
-    vbs_text_clear(&data);
+    return status;
+}
+
+enum vbs_status vbs_throughput_draw(struct vbs_gnuplot *picture,
+                                    const struct vbs_compare *const *compares, int n_compares,
+                                    bool exact, const char *subject)
+{
+    bool bound = has_bound(compares, n_compares);
+    struct figure figure = {.compares = compares,
+                            .n_compares = n_compares,
+                            .exact = exact,
+                            .shows_bound = bound && vbs_plot_shows(picture->options, BOUND),
+                            .picture = picture};
+
+    VBS_TRY(check_series(&figure, bound));
+    return draw(&figure, subject);
+}
+
+enum vbs_status vbs_compare_plot(struct vbs_ctx *ctx, const struct vbs_compare *const *compares,
+                                 int n_compares, const struct vbs_plot_options *options,
+                                 const char *path)
+{
+    struct vbs_gnuplot picture;
+    enum vbs_status status = vbs_gnuplot_begin(ctx, options, path, &picture);
+
+    if (status == VBS_OK)
+        status =
+            vbs_throughput_draw(&picture, compares, n_compares, false, "Throughput against memory");
+    vbs_gnuplot_clear(&picture);
     return status;
 }
