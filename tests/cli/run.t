@@ -422,7 +422,7 @@ succeeds "a limit with much to spare" '  of the whole process' \
 declines "an unknown planner" 2 "did you mean 'fbs'" 1 --model mine.net --planner fbz --memory 1MiB
 declines "no repeats" 2 '--runs 0 is out of range' 1 --planner fbs --memory 1MiB --repeat 0
 declines "no threads" 2 '--threads 0 is out of range' 1 --planner fbs --memory 1MiB --threads 0
-declines "a picture of another kind" 2 "--gantt 'a.gif' must end in .svg, .png or .pdf" \
+declines "a picture of another kind" 2 "--gantt 'a.gif' must end in .svg, .png, .pdf or .tex" \
     1 --planner fbs --memory 1MiB --gantt a.gif
 declines "two results for one stream" 2 'can go to standard output' \
     1 --planner fbs --memory 1MiB --json --trace -

@@ -144,7 +144,7 @@ refuses "a share of 1" 2 "above 0 and below 1" $options --shares 1
 refuses "an unknown ranking" 2 "none of l1, l2, random and taylor" $options --by best
 refuses "no images" 2 "needs --data DIR" small.onnx
 refuses "two forms" 2 "exclude each other" $options --csv --json
-refuses "a picture of another kind" 2 "must end in .svg, .png or .pdf" $options --plot s.gif
+refuses "a picture of another kind" 2 "must end in .svg, .png, .pdf or .tex" $options --plot s.gif
 refuses "images of another shape" 1 "takes inputs of 1x28x28" lenet-5 --data data
 
 finish

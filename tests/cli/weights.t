@@ -256,7 +256,7 @@ if command -v gnuplot >/dev/null; then
         --gantt first.svg,p.gif
     [ ! -e first.svg ]
     report $? "of which none is drawn"
-    refuses "a picture of another kind" 2 "must end in .svg, .png or .pdf" copied.csv v.json --gantt p.gif
+    refuses "a picture of another kind" 2 "must end in .svg, .png, .pdf or .tex" copied.csv v.json --gantt p.gif
     COMMAND=compare
     run copied.csv --weights included --request 2 --copy fast --plot total.svg
     [ $code -eq 0 ] && grep -q 'weights included<' total.svg && grep -q '>all weights<' total.svg &&
