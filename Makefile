@@ -85,7 +85,7 @@ GENERATED += $(BUILD)/generated/onnx.pb-c.c
 # The official definition of ONNX files.
 ONNX_PROTO ?= $(firstword $(wildcard /usr/include/onnx/onnx.proto /usr/local/include/onnx/onnx.proto) \
               /usr/include/onnx/onnx.proto)
-# D3 as one script, of which every page of `vbslab report` has a copy.
+# D3 as one script, of which every page has a copy.
 D3 ?= /usr/share/nodejs/d3/dist/d3.min.js
 
 ROOM_SRC = $(foreach r,$(ROOMS),$(wildcard src/$(r)/*.c src/$(r)/*/*.c src/$(r)/*/*/*.c))
@@ -112,6 +112,9 @@ WRAP_MALLOC        = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=strdu
 LDFLAGS_fault/alloc = $(WRAP_MALLOC)
 LDFLAGS_fault/coded = $(WRAP_MALLOC)
 LDFLAGS_fault/data = $(WRAP_MALLOC)
+LDFLAGS_fault/explain = $(WRAP_MALLOC)
+LDFLAGS_fault/page = $(WRAP_MALLOC)
+LDFLAGS_fault/teach = $(WRAP_MALLOC)
 LDFLAGS_coded/recode = $(WRAP_MALLOC),--wrap=free
 LDFLAGS_fault/model = $(WRAP_MALLOC)
 LDFLAGS_fault/backend = $(WRAP_MALLOC)
@@ -240,8 +243,9 @@ $(BUILD)/generated/plots.c: tools/embed.sh $(sort $(wildcard plots/*.gp))
 	$(Q)mkdir -p $(@D)
 	$(Q)tools/embed.sh vbs_plots $(sort $(wildcard plots/*.gp)) > $@
 
-# The files of a page in the order of enum page_file (src/report/html/page.c).
-PAGE_FILES = $(addprefix src/report/html/report.,html css js) $(D3)
+# The files of pages in the order of enum page_file (src/report/html/file.c).
+PAGE_FILES = $(addprefix src/report/html/page.,html css) $(D3) $(addprefix src/report/html/,page.js \
+             report.html report.js explain.html explain.js)
 $(BUILD)/generated/page.c: tools/embed.sh $(PAGE_FILES)
 	$(Q)mkdir -p $(@D)
 	$(Q)tools/embed.sh vbs_page_files $(PAGE_FILES) > $@
@@ -427,7 +431,7 @@ test-slurm: all ##: a sweep on a real Slurm, on this machine (as root; two minut
 	@$(PROVE) tests/slurm/slurm.t
 
 # Screenshots of the pages are in $(BUILD)/report.
-test-report: all ##: pages of `vbslab report` in a real Chromium (as root; a minute)
+test-report: all ##: pages of report and explain in a real Chromium (as root; a minute)
 	@tools/deps.sh chromium chromium-driver python3-selenium
 	@$(PROVE) tests/report/report.t
 

@@ -95,8 +95,8 @@ _vbslab_value()
     train/--optimiser) _vbslab_offer "sgd adam" ;;
     train/--init) _vbslab_offer "fan he glorot keep" ;;
     eval/--split) _vbslab_offer "train validation test" ;;
-    report/--output | report/-o) _vbslab_offer "" .html ;;
-    run/--schedule | exercise/--check) _vbslab_offer "" .json ;;
+    report/--output | report/-o | explain/--html) _vbslab_offer "" .html ;;
+    run/--schedule | exercise/--check | report/--run) _vbslab_offer "" .json ;;
     exercise/--level) _vbslab_offer "1 2 3 4 5 6" ;;
     exercise/--key) _vbslab_offer "" .md ;;
     exercise/--output | exercise/-o) _vbslab_offer "" .json .md ;;

@@ -105,6 +105,8 @@ complete -c vbslab -n '__vbslab_command_is run' -l input -r -k -a '(__fish_compl
 complete -c vbslab -n '__vbslab_command_is compress' -l output -s o -r -k -a '(__fish_complete_suffix .vbz)'
 complete -c vbslab -n '__vbslab_command_is export prune train' -l output -s o -r -k -a '(__fish_complete_suffix .onnx)'
 complete -c vbslab -n '__vbslab_command_is report' -l output -s o -r -k -a '(__fish_complete_suffix .html)'
+complete -c vbslab -n '__vbslab_command_is report' -l run -r -k -a '(__fish_complete_suffix .json)'
+complete -c vbslab -n '__vbslab_command_is explain' -l html -r -k -a '(__fish_complete_suffix .html)'
 complete -c vbslab -n '__vbslab_command_is sensitivity' -l output -s o -r -k -a '(__fish_complete_suffix .csv)'
 complete -c vbslab -n '__vbslab_command_is sensitivity' -l by -x -a 'l1 l2 random taylor'
 complete -c vbslab -n '__vbslab_command_is compress' -l density -x -a 'comp-alexnet comp-vgg-16 70% 80% 90%'

@@ -60,8 +60,8 @@ _vbslab_value()
     (train/--optimiser) candidates=(sgd adam) ;;
     (train/--init) candidates=(fan he glorot keep) ;;
     (eval/--split) candidates=(train validation test) ;;
-    (report/--output|report/-o) files='*.html' ;;
-    (run/--schedule|exercise/--check) files='*.json' ;;
+    (report/--output|report/-o|explain/--html) files='*.html' ;;
+    (run/--schedule|exercise/--check|report/--run) files='*.json' ;;
     (exercise/--level) candidates=(1 2 3 4 5 6) ;;
     (exercise/--key) files='*.md' ;;
     (exercise/--output|exercise/-o) files='*.(json|md)' ;;

@@ -90,6 +90,9 @@ struct vbs_decision {
     int n_candidates;
     const struct vbs_candidate
         *candidates; /* in the order in which the planner prefers equal times */
+    int n_points;    /* time against memory of the part, where the options ask for it and it is
+                        known; else 0 */
+    const struct vbs_frontier_point *points;
 };
 
 /* A cell of the tables of Algorithm 1. */
@@ -139,7 +142,8 @@ struct vbs_explain_options {
     /* Explain only the layers from first_layer to last_layer on so many samples, instead of the
      * whole request, in the budget: for planners that decide about such parts. */
     int first_layer, last_layer, samples;
-    bool with_cells; /* of dp-vbs with a table */
+    bool with_cells;  /* of dp-vbs with a table */
+    bool with_curves; /* time against memory of every decision's part: dp-vbs and dp-vbs+ */
 };
 
 /* The most decisions, candidates and cells of an explanation. */

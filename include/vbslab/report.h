@@ -315,6 +315,30 @@ enum vbs_status vbs_page_add(struct vbs_ctx *ctx, struct vbs_page *page,
                              const struct vbs_compare_options *options, int64_t profile_id,
                              int64_t judge_id) VBS_MUST_CHECK;
 
+/* A run that was executed: its schedule, when each of its steps began and ended, and its memory.
+ * Immutable, may be shared between threads; freed by vbs_page_run_free. */
+struct vbs_page_run;
+
+/* Reads the file that `vbslab run --json --steps` writes ("-": standard input). It is untrusted:
+ * VBS_FORMAT names what is wrong with it. VBS_IO, VBS_NO_MEMORY. O(length of the file). */
+enum vbs_status vbs_page_run_read(struct vbs_ctx *ctx, const char *path,
+                                  struct vbs_page_run **run) VBS_MUST_CHECK;
+/* Frees a run; null is allowed. */
+void vbs_page_run_free(struct vbs_page_run *run);
+
+/* Gives the content hash (vbs_profile_hash) of the profile that the run was planned on. It belongs
+ * to the run. */
+const char *vbs_page_run_hash(const struct vbs_page_run *run);
+/* Gives whether this is that profile. */
+bool vbs_page_run_is_of(const struct vbs_page_run *run, const struct vbs_profile *profile);
+
+/* Replays the schedule of a run on its profile, which is the one that was added last, and shows it
+ * beside what was planned. VBS_INVALID: the schedule does not belong to the profile. VBS_NO_MEMORY.
+ * After a failure the page is as before. O(steps). */
+enum vbs_status vbs_page_add_run(struct vbs_ctx *ctx, struct vbs_page *page,
+                                 const struct vbs_profile *profile,
+                                 const struct vbs_page_run *run) VBS_MUST_CHECK;
+
 /* Writes the page to a path, whole or not at all; "-" is standard output. VBS_IO, VBS_NO_MEMORY. */
 enum vbs_status vbs_page_write(struct vbs_ctx *ctx, const struct vbs_page *page,
                                const char *path) VBS_MUST_CHECK;

@@ -11,7 +11,7 @@
 /* The options that say what is shown. */
 struct showing {
     struct vbs_explain_options options;
-    const char *json, *csv;
+    const char *json, *csv, *html;
     int depth; /* 0: as many levels as fit */
     bool steps;
 };
@@ -41,6 +41,7 @@ static enum vbs_status read_showing(struct cli *cli, const char *const *values,
     *showing = (struct showing){.options.struct_size = sizeof *options,
                                 .json = cli_value(cli, values, "json"),
                                 .csv = cli_value(cli, values, "csv"),
+                                .html = cli_value(cli, values, "html"),
                                 .steps = cli_value(cli, values, "step")};
     VBS_TRY(read_number(cli, values, "from", n, &options->first_layer));
     VBS_TRY(read_number(cli, values, "to", n, &options->last_layer));
@@ -50,8 +51,9 @@ static enum vbs_status read_showing(struct cli *cli, const char *const *values,
     if (showing->csv && !has_table)
         return vbs_fail(&cli->ctx, VBS_USAGE,
                         "--csv writes the cells of a table; it needs --table");
-    if (showing->json && showing->csv)
-        return vbs_fail(&cli->ctx, VBS_USAGE, "takes one of --json and --csv");
+    if ((showing->json != NULL) + (showing->csv != NULL) + (showing->html != NULL) > 1)
+        return vbs_fail(&cli->ctx, VBS_USAGE, "takes one of --json, --csv and --html");
+    options->with_curves = showing->html;
     if (is_part(showing)) { /* what is not given is that of the whole */
         options->first_layer = options->first_layer ? options->first_layer : 1;
         options->last_layer = options->last_layer ? options->last_layer : n;
@@ -124,15 +126,19 @@ static enum vbs_status show(const struct cli_explanation *about, const struct sh
         return cli_write_explanation(about, showing->json);
     if (showing->csv)
         return cli_write_cells(about, showing->csv);
+    if (showing->html)
+        return cli_write_explanation_page(about, showing->html);
     return print_text(about, showing);
 }
 
-/* Makes the explanation; one that text can show has the cells of its table. */
+/* Makes the explanation; one that text or a page can show has the cells of its table. */
 static enum vbs_status make(struct cli *cli, struct vbs_solver *solver, int64_t memory_bytes,
                             struct showing *showing, struct vbs_explanation **made)
 {
+    int64_t most = showing->html ? CLI_MOST_PAGE_CELLS : CLI_MOST_CELLS;
+
     VBS_TRY(vbs_solver_explain_plan(&cli->ctx, solver, memory_bytes, &showing->options, made));
-    if ((*made)->cells || (*made)->n_cells == 0 || (*made)->n_cells > CLI_MOST_CELLS)
+    if ((*made)->cells || (*made)->n_cells == 0 || (*made)->n_cells > most)
         return VBS_OK;
     showing->options.with_cells = true;
     vbs_explanation_free(*made);
@@ -181,7 +187,7 @@ static enum vbs_status explain(struct cli *cli, const char *const *values,
 static int run_explain(struct cli *cli, const char *const *values, int n_arguments,
                        const char *const *arguments)
 {
-    const char *memory = cli_value(cli, values, "memory");
+    const char *memory = cli_value(cli, values, "memory"), *html = cli_value(cli, values, "html");
     struct cli_task task;
     struct vbs_profile *profile = NULL;
     int64_t memory_bytes = 0, id = 0;
@@ -192,6 +198,8 @@ static int run_explain(struct cli *cli, const char *const *values, int n_argumen
     if (!memory)
         return cli_usage(cli, "needs --memory");
     status = vbs_parse_bytes(&cli->ctx, memory, &memory_bytes);
+    if (status == VBS_OK && html && strcmp(html, "-") != 0)
+        status = cli_check_output(cli, arguments[0], html, ".html", "a page");
     if (status == VBS_OK)
         status = cli_load_task(cli, values, arguments[0], &task, &profile, &id);
     if (status == VBS_OK)
@@ -215,6 +223,9 @@ static const struct cli_option OPTIONS[] = {
     {"step", NULL,
      "show all decisions with all candidates; in a terminal, wait for return after each"},
     {"csv", "FILE", "with --table: write all cells as CSV; - is standard output"},
+    {"html", "FILE",
+     "write a page that goes through the decisions with a slider, and ends in .html; - is standard "
+     "output"},
     {"json", "FILE", "write the whole explanation as JSON; - is standard output"},
     {0},
 };
@@ -225,6 +236,8 @@ const struct cli_command cli_explain_command = {
     .usage = "PROFILE --memory SIZE [--planner P] [options]",
     .options = OPTIONS,
     .arguments = cli_profile_help,
-    .example = "vbslab explain googlenet --planner dp-vbs --memory 20MiB",
+    .example = "vbslab explain googlenet --planner dp-vbs --memory 20MiB\n"
+               "vbslab explain vbs-example --planner dp-vbs --request 2 --memory 7 --table 1 "
+               "--html page.html",
     .run = run_explain,
 };

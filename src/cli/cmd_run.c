@@ -283,6 +283,8 @@ static int run_run(struct cli *cli, const char *const *values, int n_arguments,
         return cli_usage(cli, "takes one of --memory and --total-memory");
     if (cli_value(cli, values, "schedule") && cli_value(cli, values, "planner"))
         return cli_usage(cli, "takes one of --schedule and --planner");
+    if (cli_value(cli, values, "steps") && !cli_value(cli, values, "json"))
+        return cli_usage(cli, "--steps adds to --json, which is not given");
     status = check_options(&job, arguments[0]);
     if (status == VBS_OK)
         status = execute(&job, arguments[0]);
@@ -329,6 +331,9 @@ static const struct cli_option OPTIONS[] = {
     CLI_OPTIONS_PICTURE,
     {"profile", NULL, "a table of the layers: times planned and in the fastest run"},
     {"json", NULL, "the result as JSON"},
+    {"steps", NULL,
+     "with --json: the schedule, and the times of every step of the fastest run, for "
+     "'vbslab report --run'"},
     {0},
 };
 

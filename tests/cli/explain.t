@@ -62,6 +62,62 @@ assert [p["memory_bytes"] for p in made["points"]] == [6, 7, 12]
 END
 report $? "--json has decisions, candidates, parts and the curve"
 
+# --- the page, without a browser; tests/report looks at it in one ---
+
+# page_data FILE: checks with the Python program on standard input, which has the data as `page`.
+page_data()
+{
+    { cat <<'END'
+import json, re, sys
+text = open(sys.argv[1], encoding="utf-8").read()
+page = json.loads(re.search(r'id="data">\n(.*?)</script>', text, re.S).group(1))
+made, shown = page["explanation"], page["shown"]
+END
+        cat
+    } >check.py
+    python3 check.py "$1"
+}
+run $explain --planner dp-vbs --table 1 --html page.html
+[ $code -eq 0 ] && [ ! -s out ] && [ ! -s err ] && page_data page.html <<'END'
+assert page["format"] == "vbslab-explanation-page-1" and page["layers"] == ["L1", "L2", "L3"]
+assert len(shown) == len(made["decisions"]) and len(made["cells"]) == page["n_cells"] == 96
+assert page["peak_bytes"] == 7 and made["time_us"] == 20
+for decision, about in zip(made["decisions"], shown):
+    assert len(about["labels"]) == len(decision["candidates"])
+    curve = list(zip(about["curve"][::2], about["curve"][1::2])) if "curve" in about else []
+    assert len(curve) == about["points"] or not curve
+    best = [time for memory, time in curve if memory <= decision["memory_bytes"]]
+    assert not curve or best[-1] == decision["time_us"]
+assert shown[0]["labels"][made["decisions"][0]["chosen"]] == "no split"
+END
+report $? "--html has decisions, cells, and a curve of each part"
+run $explain --planner dp-vbs --html - && cp out page.html && page_data page.html <<'END'
+assert shown[0]["curve"] == [6, 24, 7, 20, 12, 18] and "cells" not in made and page["n_cells"] == 0
+assert sum(about["again"] for about in shown) == 1 and shown[0]["labels"][0] == "pivot 1"
+END
+report $? "also of exact curves, and on standard output"
+for planner in fbs greedy-vbs dp-monotone optimal dp-vbs+; do
+    run explain example.csv --request 2 --memory 8 --planner $planner --html $planner.html && page_data $planner.html <<'END' || break
+assert len(shown) == len(made["decisions"]) and (shown or made["bound"])
+END
+done
+[ $code -eq 0 ] && [ -s dp-vbs+.html ]
+report $? "every planner has a page"
+refuses "a page of another kind of name" 2 'ends in .html' $explain --html page.txt
+refuses "a page and JSON" 2 'one of --json, --csv and --html' $explain --html page.html --json -
+sed "s/L2/<\/script><b>/" example.csv >names.csv
+run explain names.csv --request 2 --memory 7 --planner dp-vbs --html names.html
+[ $code -eq 0 ] && [ "$(grep -o '</script' names.html | wc -l)" -eq 4 ] && page_data names.html <<'END'
+assert page["layers"][1] == "</script><b>"
+END
+report $? "no name is markup in the page"
+sed "s/L2/$(printf 'a\\303\\251\\303\\251\\303\\251\\303\\251\\303\\251\\303\\251')/; s/default/$(printf '1234567890123\\303\\251')/" example.csv >names.csv
+run explain names.csv --request 2 --memory 7 --planner dp-vbs --html names.html
+[ $code -eq 0 ] && page_data names.html <<'END'
+assert page["layers"][1] == "a" + 6 * "\u00e9"
+END
+report $? "a name that is cut within a character is shown"
+
 # --- networks with branches; weights ---
 
 googlenet=$ROOT/db/profiles/googlenet-a.csv

@@ -153,6 +153,55 @@ run weights.csv --request 2 --weights included -o page.html
 report $? "weights inside the budget"
 replays "weights inside" weights.csv page.html
 
+# --- runs ---
+
+# make_run FILE [CHANGE]: writes a run of plan.json whose steps take 2 us each, one after another; the
+# perl statement CHANGE changes %run before.
+"$VBSLAB" plan example.csv --planner dp-vbs --request 2 --memory 7 --json plan.json >/dev/null
+make_run()
+{
+    perl -MJSON::PP -e 'local $/; open my $file, "<", "plan.json"; my $plan = decode_json(<$file>); my $n = @{$plan->{steps}} - 1;
+        my %run = (format => "vbslab-run-1", provenance => {hash => $plan->{provenance}{hash}}, memory_bytes => 8,
+            measured => {time_us => 2.5 * ($n + 1), n_runs => 3, p99_us => undef, odd => "<script>"},
+            memory => {planned_bytes => 7, placed_bytes => 8, touched_bytes => 4096, high_water_bytes => 8192}, check => {bit_equal => JSON::PP::true},
+            schedule => $plan, fastest => {time_us => 2 * ($n + 1), start_us => [map { 2 * $_ } 0 .. $n], end_us => [map { 2 * $_ + 2 } 0 .. $n]});
+        eval $ARGV[1] if @ARGV > 1; open $file, ">", $ARGV[0]; print $file encode_json(\%run)' "$@"
+}
+make_run run.json
+run example.csv --request 2 --planners dp-vbs --baselines fbs --run run.json,run.json -o page.html
+[ $code -eq 0 ] && [ ! -s err ]
+report $? "a page with two runs"
+echo 'for my $run (@{$page->{runs}}) {
+        my $plan = columns($page->{profiles}[$run->{profile_index}]{plan_columns}, $run->{plan});
+        print join(" ", $run->{source}, $run->{planner}, $run->{request}, $run->{memory_bytes}, $plan->{peak_bytes}, $plan->{time_us},
+            scalar @{unpack_steps($run)}, "@{$run->{start_us}}", "@{$run->{end_us}}", join(",", sort keys %{$run->{measured}}),
+            $run->{memory}{high_water_bytes}, $run->{bit_equal}), "\n" }' | data page.html
+want="run.json dp-vbs 2 8 7 20 4 0 2 4 6 2 4 6 8 n_runs,time_us 8192 1"
+[ "$(cat out)" = "$want
+$want" ]
+report $? "has their schedules by the replay, the times of their steps, and of their figures only numbers"
+wrong_run() # name want [change]
+{
+    name=$1 want=$2
+    shift 2
+    make_run wrong.json "$@"
+    refuses "$name" 1 "$want" example.csv --request 2 --planners dp-vbs --baselines fbs --run wrong.json -o wrong.html
+}
+wrong_run "a run without steps" "has no steps; 'vbslab run --json --steps'" 'delete $run{schedule}'
+wrong_run "another file" "'format' is not" '$run{format} = "vbslab-schedule-1"'
+wrong_run "a run of no profile" "'provenance.hash'" 'delete $run{provenance}'
+wrong_run "a run of another profile" "is no PROFILE of this page" '$run{provenance}{hash} = "0" x 32'
+wrong_run "a time for each step but one" "one time for each of 4 steps" 'pop @{$run{fastest}{end_us}}'
+wrong_run "a step that ends before it begins" "step 2 ends before it begins" '$run{fastest}{end_us}[1] = 1'
+wrong_run "a time that is a word" "of step 3 is no time" '$run{fastest}{start_us}[2] = "<b>"'
+wrong_run "a schedule that is none of the profile" "layer 9" '$run{schedule}{steps}[0]{layer} = 9'
+wrong_run "an arena that is no number" "'memory_bytes'" '$run{memory_bytes} = "x"'
+echo '{ "format": "vbslab-run-1", ' >wrong.json
+refuses "a run that is broken off" 1 "wrong.json" example.csv --run wrong.json -o wrong.html
+refuses "a run that is not there" 1 "none.json" example.csv --run none.json -o wrong.html
+[ ! -e wrong.html ]
+report $? "and no page of them is left"
+
 # --- names ---
 
 cat >names.csv <<'END'
@@ -166,7 +215,7 @@ sed -i "s/'\"-->/\"'\"\"-->/; s/alert(2)>,/alert(2)>\",/" names.csv
 run names.csv -o page.html
 [ $code -eq 0 ]
 report $? "names with markup"
-[ "$(grep -o '</script' page.html | wc -l)" -eq 3 ] && ! grep -q 'onerror=alert(1)>\|<script>alert\|<svg/onload' page.html
+[ "$(grep -o '</script' page.html | wc -l)" -eq 4 ] && ! grep -q 'onerror=alert(1)>\|<script>alert\|<svg/onload' page.html
 report $? "no name is markup in the page"
 echo 'binmode STDOUT, ":utf8"; my $p = $page->{profiles}[0];
     print "$_\n" for $p->{model}, $p->{device}, map({ $_->{name} } @{$p->{layers}}), @{$p->{algorithms}}' | data page.html
@@ -199,6 +248,9 @@ run $many --request 2 --planners dp-vbs -o page.html
 echo 'print scalar @{$page->{profiles}}' | data page.html
 [ "$(cat out)" -eq 100 ]
 report $? "100 profiles"
+VBSLAB_DB=empty.sqlite "$VBSLAB" report example.csv --request 2 --planners dp-vbs -o page.html >out 2>err
+[ $? -eq 0 ] && [ ! -e empty.sqlite ]
+report $? "a file needs no store"
 awk 'BEGIN { print "layer,name,kind,inputs,batch,algorithm,time_us,in_bytes,out_bytes,ws_bytes,weight_bytes,in_place"
     for (k = 1; k <= 3000; k++) for (b = 1; b <= 2; b++)
         printf "%d,L%d,conv,%d,%d,a,%d,%d,%d,%d,0,0\n", k, k, k - 1, b, (b == 1 ? 4 : 6) + k % 7, 64 * b, 64 * b, k % 13 * 16 * b }' >deep.csv

@@ -188,6 +188,14 @@ report $? "the median lies between fastest and slowest"
     "$(printf %.9g "$(member plan.json time_us | head -1)")" ] &&
     [ "$(grep -c '"layer"' plan.json)" -eq "$(member run.json n_steps)" ]
 report $? "what is predicted is what plan says"
+quiet mine.csv --model mine.net --planner dp-vbs+ --memory 200KiB --request 5 --runs 2 --json --steps
+cp out steps.json
+[ $code -eq 0 ] && [ "$(grep -c '"layer":' steps.json)" -eq "$(member steps.json n_steps)" ]
+report $? "--steps adds the schedule"
+"$VBSLAB" --quiet report mine.csv --request 5 --run steps.json --planners dp-vbs --baselines fbs --memory 200KiB -o page.html >out 2>err
+[ $? -eq 0 ] && grep -q '"runs":\[.' page.html && grep -q '"high_water_bytes":' page.html && grep -q '^"end_us":\[[0-9.]*,[0-9.,]*\]' page.html
+report $? "and a time for each step, which report --run takes"
+declines "--steps without --json" 2 '--steps adds to --json' 1 --model mine.net --memory 200KiB --steps
 
 # --- a schedule ---
 

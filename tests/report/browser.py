@@ -1,4 +1,5 @@
-"""Checks pages of `vbslab report` in Chromium against what the program itself says; prints TAP.
+"""Checks pages of `vbslab report` and `vbslab explain --html` in Chromium against what the program itself
+says; prints TAP.
 
 Environment: VBSLAB (the program), ROOT (of the project), SCREENSHOTS (a folder).
 """
@@ -71,6 +72,11 @@ def keep(driver, name, width):
         "captureBeyondViewport": True, "clip": {"x": 0, "y": 0, "width": width, "height": height, "scale": 1}})
     with open(os.path.join(SCREENSHOTS, name + ".png"), "wb") as file:
         file.write(base64.b64decode(shot["data"]))
+
+
+def open_tables(driver):
+    for summary in driver.find_elements(By.CSS_SELECTOR, "details summary"):
+        driver.execute_script("arguments[0].click()", summary)
 
 
 def choose(driver, side, planner):
@@ -197,8 +203,7 @@ def check_controls(driver):
     typed.clear()
     typed.send_keys("20MiB", Keys.TAB)
     check("a budget can be typed", driver.execute_script("return state.budget") == 20 * 1048576)
-    for summary in driver.find_elements(By.CSS_SELECTOR, "details summary"):
-        driver.execute_script("arguments[0].click()", summary)
+    open_tables(driver)
     # The event that a details element was opened comes later.
     driver.execute_async_script("requestAnimationFrame(() => setTimeout(arguments[0], 200))")
     tables = driver.execute_script("return [...document.querySelectorAll('figure')].filter(f => !f.querySelector('table')).length")
@@ -219,9 +224,54 @@ def check_controls(driver):
           len(saved) == 1 and subprocess.run([VBSLAB, "replay", GOOGLENET, saved[0]], capture_output=True, check=False).returncode == 0, saved)
 
 
+def make_run(name, profile, words, planner, memory):
+    """Writes a run in which each step begins when it was planned to and takes a tenth longer than it may."""
+    plan = json.loads(vbslab("plan", profile, "--planner", planner, "--memory", str(memory), "--json", "-", *words))
+    with open("plan.json", "w", encoding="utf-8") as file:
+        json.dump(plan, file)
+    subprocess.run([VBSLAB, "replay", profile, "plan.json", "--trace", "trace.csv"], capture_output=True, check=True)
+    with open("trace.csv", encoding="utf-8") as file:
+        times = [[float(row[key]) for key in ("start_us", "end_us")] for row in csv.DictReader(file)]
+    peak = plan["predicted"]["peak_bytes"]
+    run = {"format": "vbslab-run-1", "provenance": {"hash": plan["provenance"]["hash"]}, "memory_bytes": memory,
+           "measured": {"time_us": 1.2 * plan["predicted"]["time_us"], "n_runs": 5, "fastest_us": 1.1 * plan["predicted"]["time_us"]},
+           "memory": {"planned_bytes": peak, "placed_bytes": peak + 4096, "touched_bytes": peak + 8192, "high_water_bytes": peak + 65536,
+                      "base_bytes": 90000000},
+           "check": None, "schedule": plan,
+           "fastest": {"start_us": [1.1 * start for start, end in times], "end_us": [1.1 * end for start, end in times]}}
+    with open(name, "w", encoding="utf-8") as file:
+        json.dump(run, file)
+    return times
+
+
+def check_run(driver, times):
+    """The section of a run: what its table, its slider and its peaks say."""
+    section = driver.find_element(By.ID, "run-section")
+    check("the run is shown", section.is_displayed() and "5 runs" in section.text, section.text)
+    rows = driver.execute_script("return runTable(report.runs[0]).rows")
+    wrong = [i for i, (row, (start, end)) in enumerate(zip(rows, times))
+             if row[1] != "drop" and not (row[1] == "load" and end == start) and
+             (abs(row[9] - 1.1 * start) > 1e-3 or abs(row[10] - 1.1 * end) > 1e-3 or abs(row[11] - (end - start)) > 1e-6 * end + 1e-6)]
+    check("each step stands planned beside executed", len(rows) == len(times) and not wrong, wrong[:10])
+    slider = driver.find_element(By.ID, "run-step")
+    slider.send_keys(Keys.HOME)
+    first = driver.find_element(By.ID, "run-step-text").text
+    slider.send_keys(Keys.ARROW_RIGHT)
+    second = driver.find_element(By.ID, "run-step-text").text
+    check("a slider goes through its steps", "+10" in first and first != second and slider.get_attribute("aria-valuetext") in second, (first, second))
+    marks = driver.execute_script("return document.querySelectorAll('.executed svg rect.clock').length")
+    timed = driver.execute_script("return timedSteps(report.runs[0]).length")
+    check("each of them is drawn twice", marks == 2 * timed and timed > 10, (marks, timed))
+    driver.execute_script("document.querySelector('.peaks details summary').click()")
+    driver.execute_async_script("requestAnimationFrame(() => setTimeout(arguments[0], 200))")
+    text = driver.find_element(By.CSS_SELECTOR, ".peaks table").text
+    check("four peaks have a table", all(word in text for word in ("planned", "placed", "touched", "process", "base")), text)
+
+
 def test_weights(driver):
     words = ("--weights", "included")
-    vbslab("report", ALEXNET, *words, "-o", "weights.html")
+    times = make_run("run.json", ALEXNET, words, "joint", 16777216)
+    vbslab("report", ALEXNET, *words, "--run", "run.json", "-o", "weights.html")
     show(driver, "weights.html", 1400)
     wrong = []
     for planner, budgets in (("joint", (3000001, 16777216, 300000000)), ("mmcnn", (4194304,)), ("vdnn", (200000000,)),
@@ -232,8 +282,74 @@ def test_weights(driver):
     check("weights inside the budget: plans, memory and both clocks", not wrong, wrong)
     choose(driver, 0, "joint")
     slide(driver, 16777216)
+    check_run(driver, times)
     keep(driver, "weights-1400", 1400)
     quiet(driver, "weights inside")
+
+
+def walk(driver, key, n):
+    """Presses a key n times on the slider of the decisions, and gives the texts."""
+    slider, texts = driver.find_element(By.ID, "walk"), []
+    for _ in range(n):
+        slider.send_keys(key)
+        texts.append(driver.find_element(By.ID, "walk-text").text)
+    return texts
+
+
+def test_explain(driver):
+    words = ("explain", "vbs-example", "--planner", "dp-vbs", "--request", "2", "--memory", "7")
+    vbslab(*words, "--table", "1", "--html", "table.html")
+    show(driver, "table.html", 1400)
+    steps = vbslab(*words, "--table", "1", "--step").split("\n\nlayer")
+    first = driver.find_element(By.ID, "walk-text").text
+    texts = [first] + walk(driver, Keys.ARROW_RIGHT, len(steps) - 1)
+    check("the slider goes through the decisions of --step", len(set(texts)) == len(texts) and
+          driver.find_element(By.ID, "walk").get_attribute("max") == str(len(texts)), (len(steps), texts))
+    walk(driver, Keys.HOME, 1)
+    rows = driver.execute_script("return [...document.querySelectorAll('#weighed tbody tr')].map(r => r.textContent)")
+    check("candidates have their times", len(rows) == 2 and "20.00 us" in rows[0] and "chosen" in rows[0] and "+20.00%" in rows[1], rows)
+    check_cells(driver, words)
+    keep(driver, "table-1400", 1400)
+    quiet(driver, "a table")
+    vbslab("explain", GOOGLENET, "--planner", "dp-vbs+", "--memory", "20MiB", "--html", "explain.html")
+    show(driver, "explain.html", 1400)
+    walk(driver, Keys.ARROW_RIGHT, 3)
+    made = json.loads(vbslab("explain", GOOGLENET, "--planner", "dp-vbs+", "--memory", "20MiB", "--json", "-"))
+    same = driver.execute_script("return JSON.stringify(originalJson()) === JSON.stringify(JSON.parse(arguments[0]))", json.dumps(made))
+    check("the page has the explanation of --json", same)
+    leaves = driver.execute_script("goTo(walk.list.length - 1); return d3.merge(decisions.map(stepsOf)).map(s => [s.first_layer, s.from, s.samples])")
+    plan = json.loads(vbslab("plan", GOOGLENET, "--planner", "dp-vbs+", "--memory", "20MiB", "--json", "-"))
+    done, steps = {}, []
+    for step in plan["steps"]:
+        steps.append([step["layer"], done.get(step["layer"], 0), step["batch"]])
+        done[step["layer"]] = steps[-1][1] + step["batch"]
+    check("the steps of its picture are those of the plan", leaves == steps, (leaves[:20], steps[:20]))
+    keep(driver, "explain-1400", 1400)
+    quiet(driver, "an explanation")
+    show(driver, "explain.html", 400)
+    wide = driver.execute_script("return document.documentElement.scrollWidth")
+    check("an explanation is no wider than a phone", wide <= 400, wide)
+    keep(driver, "explain-400", 400)
+    for planner, words in (("fbs", ()), ("optimal", ("--node-limit", "300")), ("joint", ("--weights", "included"))):
+        vbslab("explain", ALEXNET if words[:1] == ("--weights",) else GOOGLENET, "--planner", planner, "--memory", "40MiB", *words, "--html", "other.html")
+        show(driver, "other.html", 1400)
+        tables = driver.execute_script("return [...document.querySelectorAll('main section:not([hidden]) table')].length")
+        check("an explanation of " + planner + " has a table", tables > 0, tables)
+        quiet(driver, planner)
+
+
+def check_cells(driver, words):
+    """The cells on the page are those of the CSV, and fill as the slider moves."""
+    rows = list(csv.DictReader(vbslab(*words, "--table", "1", "--csv", "-").splitlines()))
+    want = {(int(r["first_layer"]), int(r["last_layer"]), int(r["samples"]), int(r["memory_bytes"])): r["opt_us"] for r in rows}
+    cells = driver.execute_script("return table.list.map(c => [c.first_layer, c.last_layer, c.samples, c.memory_bytes, c.opt_us])")
+    wrong = [cell for cell in cells if (float(want[tuple(cell[:4])]) if want[tuple(cell[:4])] else None) != cell[4]]
+    check("the cells are those of the CSV", len(cells) == len(rows) and not wrong, wrong[:5])
+    driver.find_element(By.ID, "cell").send_keys(Keys.HOME, *[Keys.ARROW_RIGHT] * 4)
+    filled = driver.execute_script("return [...document.querySelectorAll('#cells td.cell')].map(c => c.textContent !== '')")
+    check("cells are filled as far as the slider", filled == [True] * 5 + [False] * (len(cells) - 5), filled[:10])
+    driver.find_element(By.ID, "cell").send_keys(Keys.END)
+    check("the last one is the whole problem", "OPT is 20.00 us" in driver.find_element(By.ID, "cell-text").text, driver.find_element(By.ID, "cell-text").text)
 
 
 def test_names(driver):
@@ -246,13 +362,20 @@ def test_names(driver):
             out.writerow([layer, name, "conv", layer - 1, 1, evil[0], 4, 1000, 1000, 10, 0, 0])
     vbslab("report", "names.csv", "names.csv", "-o", "names.html")
     show(driver, "names.html", 1000)
-    for summary in driver.find_elements(By.CSS_SELECTOR, "details summary"):
-        driver.execute_script("arguments[0].click()", summary)
+    open_tables(driver)
     hacked = driver.execute_script("return window.hacked || document.querySelectorAll('img, b, main script').length")
     check("names are not run", not hacked, hacked)
     text = driver.find_element(By.TAG_NAME, "body").text
     check("names are shown as they are", evil[2] in text and evil[0] in text, text)
     quiet(driver, "names")
+    vbslab("explain", "names.csv", "--request", "2", "--memory", "10KB", "--html", "names.html")
+    show(driver, "names.html", 1000)
+    open_tables(driver)
+    walk(driver, Keys.END, 1)
+    hacked = driver.execute_script("return window.hacked || document.querySelectorAll('img, b, main script').length")
+    text = driver.find_element(By.TAG_NAME, "body").text
+    check("names of an explanation are shown, not run", not hacked and evil[0] in text, text)
+    quiet(driver, "names of an explanation")
 
 
 def test_deep(driver):
@@ -269,12 +392,18 @@ def test_deep(driver):
     check("the page draws no more than it can", marks < 40000, marks)
     keep(driver, "deep-1400", 1400)
     quiet(driver, "3000 layers")
+    vbslab("explain", "deep.csv", "--request", "4", "--memory", "1MiB", "--planner", "greedy-vbs", "--html", "deep.html")
+    show(driver, "deep.html", 1400)
+    walk(driver, Keys.END, 1)
+    text = driver.find_element(By.TAG_NAME, "body").text
+    check("3000 decisions are walked, and their table is cut", "Decision 3001 of 3001" in text and "the first 1000 of them" in text, text[:2000])
+    quiet(driver, "3000 decisions")
 
 
 def main():
     driver = begin()
     try:
-        for test in (test_googlenet, test_weights, test_names, test_deep):
+        for test in (test_googlenet, test_weights, test_explain, test_names, test_deep):
             test(driver)
     finally:
         driver.quit()

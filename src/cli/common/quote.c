@@ -24,3 +24,12 @@ void cli_quote(struct vbs_text *text, const char *word)
     }
     vbs_text_add(text, "'");
 }
+
+void cli_quote_command(struct vbs_text *text, const struct cli *cli)
+{
+    vbs_text_add(text, "vbslab");
+    for (char **word = cli->argv + 1; *word; word++) {
+        vbs_text_add(text, " ");
+        cli_quote(text, *word);
+    }
+}

@@ -17,7 +17,19 @@ struct cli_explanation {
     const struct vbs_explanation *made;
 };
 
-#define CLI_MOST_CELLS 1000 /* of tables that text shows */
+#define CLI_MOST_CELLS      1000   /* of tables that text shows */
+#define CLI_MOST_PAGE_CELLS 200000 /* of tables that a page shows */
+
+/* How the tree shows a decision. */
+struct cli_tree_place {
+    int level;
+    bool is_rest;  /* the rest of a cut into several pieces */
+    bool is_again; /* the same as an earlier child of its parent */
+    bool is_hidden;
+};
+
+/* Finds how the tree shows all decisions. places: [n_decisions], all 0. */
+void cli_find_places(const struct vbs_explanation *made, struct cli_tree_place *places);
 
 /* Writes "split 5 + 7" and the like, at most size bytes. Returns buffer. */
 char *cli_choice_label(const struct cli_explanation *about, const struct vbs_decision *decision,
@@ -50,8 +62,15 @@ enum vbs_status cli_print_batches(const struct cli_explanation *about) VBS_MUST_
 enum vbs_status cli_print_bound(const struct cli_explanation *about) VBS_MUST_CHECK;
 enum vbs_status cli_print_cells(const struct cli_explanation *about) VBS_MUST_CHECK;
 
-/* Write everything (without an explanation of decisions, what cli_print_weights prints) as JSON, or
- * the cells of a table as CSV, to a file ("-": standard output). */
+/* Makes the JSON of everything (without an explanation of decisions, of what cli_print_weights
+ * prints), which the caller releases. */
+enum vbs_status cli_explanation_json(const struct cli_explanation *about,
+                                     json_t **json) VBS_MUST_CHECK;
+
+/* Write this JSON, a page that shows it, or the cells of a table as CSV, to a file ("-": standard
+ * output). */
+enum vbs_status cli_write_explanation_page(const struct cli_explanation *about,
+                                           const char *path) VBS_MUST_CHECK;
 enum vbs_status cli_write_explanation(const struct cli_explanation *about,
                                       const char *path) VBS_MUST_CHECK;
 enum vbs_status cli_write_cells(const struct cli_explanation *about,

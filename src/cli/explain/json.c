@@ -123,11 +123,11 @@ static void put_lists(const struct cli_explanation *about, json_t *json, bool *f
         cli_json_put(json, "bound", bound_json(&made->bound, failed), failed);
 }
 
-enum vbs_status cli_write_explanation(const struct cli_explanation *about, const char *path)
+enum vbs_status cli_explanation_json(const struct cli_explanation *about, json_t **json)
 {
     const struct vbs_problem *problem = about->problem;
-    struct vbs_text text = {0};
-    json_t *json =
+    bool failed = false;
+    json_t *made =
         json_pack("{s:s, s:s, s:s, s:I, s:I, s:s, s:s, s:I}", "format", "vbslab-explanation-1",
                   "model", problem->profile->provenance.model, "planner", about->planner, "request",
                   (json_int_t)problem->request, "memory_bytes", (json_int_t)about->memory_bytes,
@@ -135,19 +135,34 @@ enum vbs_status cli_write_explanation(const struct cli_explanation *about, const
                   "weight_bytes", (json_int_t)(about->made ? about->made->weight_bytes : 0));
     enum vbs_status status = VBS_OK;
 
-    cli_json_put(json, "time_us",
+    cli_json_put(made, "time_us",
                  about->schedule ? json_real(about->schedule->predicted.time_us) : json_null(),
-                 &text.failed);
+                 &failed);
     if (about->made)
-        put_lists(about, json, &text.failed);
+        put_lists(about, made, &failed);
     else
-        status = cli_put_weights(about, json, &text.failed);
+        status = cli_put_weights(about, made, &failed);
+    if (status == VBS_OK && failed)
+        status = vbs_no_memory(&about->cli->ctx);
+    if (status == VBS_OK)
+        *json = made;
+    else
+        json_decref(made);
+    return status;
+}
+
+enum vbs_status cli_write_explanation(const struct cli_explanation *about, const char *path)
+{
+    struct vbs_text text = {0};
+    json_t *json;
+    enum vbs_status status;
+
+    VBS_TRY(cli_explanation_json(about, &json));
     vbs_text_add_json(&text, json, JSON_INDENT(1));
     vbs_text_add(&text, "\n");
     json_decref(json);
-    if (status == VBS_OK)
-        status = text.failed ? vbs_no_memory(&about->cli->ctx)
-                             : vbs_write_file(&about->cli->ctx, path, text.data, text.length);
+    status = text.failed ? vbs_no_memory(&about->cli->ctx)
+                         : vbs_write_file(&about->cli->ctx, path, text.data, text.length);
     vbs_text_clear(&text);
     return status;
 }

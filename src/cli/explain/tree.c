@@ -16,14 +16,6 @@
 
 #define PAGE 36 /* rows that are shown where no depth is given */
 
-/* How a decision is shown. */
-struct tree_place {
-    int level;
-    bool is_rest;  /* the rest of a cut into several pieces */
-    bool is_again; /* the same as an earlier child of its parent */
-    bool is_hidden;
-};
-
 static const struct vbs_candidate *chosen_of(const struct vbs_decision *decision)
 {
     return decision->chosen < 0 ? NULL : &decision->candidates[decision->chosen];
@@ -55,12 +47,11 @@ static bool is_same(const struct vbs_decision *a, const struct vbs_decision *b)
            a->memory_bytes == b->memory_bytes && a->is_exact == b->is_exact;
 }
 
-/* Finds how all decisions are shown. places: [n_decisions]. */
-static void find_places(const struct vbs_explanation *made, struct tree_place *places)
+void cli_find_places(const struct vbs_explanation *made, struct cli_tree_place *places)
 {
     for (int d = 0; d < made->n_decisions; d++) {
         const struct vbs_decision *decision = &made->decisions[d];
-        struct tree_place *place = &places[d];
+        struct cli_tree_place *place = &places[d];
         const struct vbs_candidate *its;
 
         if (decision->parent < 0)
@@ -78,7 +69,7 @@ static void find_places(const struct vbs_explanation *made, struct tree_place *p
     }
 }
 
-static int count_rows(const struct vbs_explanation *made, const struct tree_place *places,
+static int count_rows(const struct vbs_explanation *made, const struct cli_tree_place *places,
                       int level)
 {
     int n = 0;
@@ -89,7 +80,7 @@ static int count_rows(const struct vbs_explanation *made, const struct tree_plac
 }
 
 /* Chooses the deepest level with which the tree fits a page. */
-static int choose_level(const struct vbs_explanation *made, const struct tree_place *places)
+static int choose_level(const struct vbs_explanation *made, const struct cli_tree_place *places)
 {
     int level = 1, last = 0;
 
@@ -147,8 +138,8 @@ static void add_runner_up(const struct cli_explanation *about, const struct vbs_
                       vbs_format_bytes(next->least_bytes, bytes, sizeof bytes));
 }
 
-static void add_row(const struct cli_explanation *about, int index, const struct tree_place *place,
-                    struct cli_table *table)
+static void add_row(const struct cli_explanation *about, int index,
+                    const struct cli_tree_place *place, struct cli_table *table)
 {
     const struct vbs_decision *decision = &about->made->decisions[index];
     const struct vbs_candidate *chosen = chosen_of(decision);
@@ -180,12 +171,12 @@ enum vbs_status cli_print_tree(const struct cli_explanation *about, int depth)
                                                 {"chosen", false}, {"next best", false}};
     const struct vbs_explanation *made = about->made;
     struct cli_table table = {.columns = COLUMNS, .n_columns = 6};
-    struct tree_place *places = calloc((size_t)made->n_decisions + 1, sizeof *places);
+    struct cli_tree_place *places = calloc((size_t)made->n_decisions + 1, sizeof *places);
     int level, n_left = 0;
 
     if (!places)
         return vbs_no_memory(&about->cli->ctx);
-    find_places(made, places);
+    cli_find_places(made, places);
     level = depth > 0 ? depth : choose_level(made, places);
     for (int d = 0; d < made->n_decisions; d++) {
         if (places[d].is_hidden)
@@ -218,12 +209,12 @@ static bool wait_for_key(void)
 enum vbs_status cli_step_through(const struct cli_explanation *about, int depth)
 {
     const struct vbs_explanation *made = about->made;
-    struct tree_place *places = calloc((size_t)made->n_decisions + 1, sizeof *places);
+    struct cli_tree_place *places = calloc((size_t)made->n_decisions + 1, sizeof *places);
     bool waits = cli_columns_of(0) > 0, first = true;
     enum vbs_status status = places ? VBS_OK : vbs_no_memory(&about->cli->ctx);
 
     if (places)
-        find_places(made, places);
+        cli_find_places(made, places);
     for (int d = 0; status == VBS_OK && d < made->n_decisions; d++) {
         if (places[d].is_hidden || places[d].is_again || (depth > 0 && places[d].level > depth))
             continue;

@@ -1,6 +1,7 @@
 /* The result of a run as JSON: format "vbslab-run-1". */
 #include "cli/run/run.h"
 
+#include "base/fail.h"
 #include "cli/print/print.h"
 
 #include <math.h>
@@ -164,11 +165,47 @@ static json_t *layers_json(const struct run_job *job, bool *failed)
     return array;
 }
 
+/* Makes the schedule an object of the result, as `plan --json` writes it. */
+static enum vbs_status schedule_json(struct run_job *job, json_t **json)
+{
+    json_error_t error;
+    char *text;
+
+    VBS_TRY(vbs_schedule_json(&job->cli->ctx, job->schedule, &text));
+    *json = json_loads(text, 0, &error);
+    free(text);
+    return *json ? VBS_OK : vbs_no_memory(&job->cli->ctx);
+}
+
+/* Makes the fastest run: when each step of the schedule began and ended. */
+static json_t *fastest_json(const struct run_job *job, bool *failed)
+{
+    const struct vbs_exec_report *ran = &job->times.fastest;
+    json_t *object = json_object(), *starts = json_array(), *ends = json_array();
+
+    for (int64_t s = 0; s < ran->n_steps; s++) {
+        cli_json_append(starts, real(ran->steps[s].start_us), failed);
+        cli_json_append(ends, real(ran->steps[s].end_us), failed);
+    }
+    cli_json_put(object, "time_us", real(ran->time_us), failed);
+    cli_json_put(object, "compute_us", real(ran->compute_us), failed);
+    cli_json_put(object, "copy_us", real(ran->copy_us), failed);
+    cli_json_put(object, "waited_us", real(ran->waited_us), failed);
+    cli_json_put(object, "io_us", real(ran->io_us), failed);
+    cli_json_put(object, "start_us", starts, failed);
+    cli_json_put(object, "end_us", ends, failed);
+    return object;
+}
+
 enum vbs_status run_print_json(struct run_job *job)
 {
     const struct vbs_schedule *schedule = job->schedule;
-    bool failed = false;
-    json_t *object = json_object();
+    bool failed = false, steps = cli_value(job->cli, job->values, "steps");
+    json_t *object, *as_json = NULL;
+
+    if (steps)
+        VBS_TRY(schedule_json(job, &as_json));
+    object = json_object();
 
     cli_json_put(object, "format", json_string("vbslab-run-1"), &failed);
     cli_json_put(object, "profile", json_integer(job->profile_id), &failed);
@@ -193,5 +230,9 @@ enum vbs_status run_print_json(struct run_job *job)
         cli_json_put(object, "layers", layers_json(job, &failed), &failed);
     cli_json_put(object, "outputs", outputs_json(job, &failed), &failed);
     cli_json_put(object, "check", check_json(job, &failed), &failed);
+    if (steps) {
+        cli_json_put(object, "schedule", as_json, &failed);
+        cli_json_put(object, "fastest", fastest_json(job, &failed), &failed);
+    }
     return cli_json_print(job->cli, object, failed);
 }

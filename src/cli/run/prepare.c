@@ -23,7 +23,7 @@ static struct vbs_exec_options exec_options(struct run_job *job)
         .direct = cli_value(cli, job->values, "direct") != NULL,
         .debug_checks = cli_value(cli, job->values, "debug-checks") != NULL,
         .trace = cli_value(cli, job->values, "trace") || cli_value(cli, job->values, "gantt") ||
-                 cli_value(cli, job->values, "profile"),
+                 cli_value(cli, job->values, "profile") || cli_value(cli, job->values, "steps"),
     };
 }
 

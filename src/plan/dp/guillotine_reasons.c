@@ -14,6 +14,7 @@
 struct cut_reasons {
     struct vbs_reasons *to;
     const struct guillotine *work;
+    bool with_curves;
 };
 
 /* A rectangle in some memory. The plan was made with just the memory that its time needs, in which
@@ -187,6 +188,36 @@ static enum vbs_status add_item(const struct cut_reasons *at, const struct recta
                        : add_block(at, in);
 }
 
+/* Makes the points of a curve. */
+static enum vbs_status points_of(const struct cut_reasons *at, const struct vbs_curve *curve,
+                                 const struct vbs_frontier_point **points)
+{
+    struct vbs_frontier_point *made =
+        vbs_arena_alloc(&at->to->arena, (size_t)curve->n + 1, sizeof *made);
+
+    if (!made)
+        return vbs_no_memory(at->to->ctx);
+    for (int p = 0; p < curve->n; p++)
+        made[p] = (struct vbs_frontier_point){curve->bytes[p],
+                                              vbs_task_us(at->work->task, curve->ticks[p])};
+    *points = made;
+    return VBS_OK;
+}
+
+/* Begins a decision about what a curve has. */
+static enum vbs_status begin(const struct cut_reasons *at, int parent,
+                             const struct vbs_decision *decision, const struct vbs_curve *curve,
+                             int *index)
+{
+    const struct vbs_frontier_point *points;
+
+    VBS_TRY(vbs_reasons_begin(at->to, parent, decision, index));
+    if (!at->with_curves)
+        return VBS_OK;
+    VBS_TRY(points_of(at, curve, &points));
+    return vbs_reasons_curve(at->to, *index, points, curve->n);
+}
+
 static enum vbs_status explain(const struct cut_reasons *at, const struct rectangle *in,
                                int parent);
 
@@ -242,7 +273,7 @@ static enum vbs_status explain_item(const struct cut_reasons *at, const struct r
     int index;
 
     decision.is_exact = true;
-    VBS_TRY(vbs_reasons_begin(at->to, parent, &decision, &index));
+    VBS_TRY(begin(at, parent, &decision, vbs_step_at(at->work, in->solved, in->i, in->b), &index));
     VBS_TRY(add_item(at, in));
     return end_item(at, in, index);
 }
@@ -311,7 +342,7 @@ static enum vbs_status explain(const struct cut_reasons *at, const struct rectan
                                            item->subchain->n_items - 1, in->b, in->bytes,
                                            in->planned_bytes},
                        parent);
-    VBS_TRY(vbs_reasons_begin(at->to, parent, &decision, &index));
+    VBS_TRY(begin(at, parent, &decision, curve, &index));
     if (in->i == in->j)
         VBS_TRY(add_item(at, in));
     else if (at->work->rule == VBS_CUT_PIVOT)
@@ -335,15 +366,8 @@ static enum vbs_status explain(const struct cut_reasons *at, const struct rectan
 static enum vbs_status add_points(const struct cut_reasons *at, const struct vbs_curve *curve)
 {
     struct vbs_explanation *made = &at->to->made;
-    struct vbs_frontier_point *points =
-        vbs_arena_alloc(&at->to->arena, (size_t)curve->n + 1, sizeof *points);
 
-    if (!points)
-        return vbs_no_memory(at->to->ctx);
-    for (int p = 0; p < curve->n; p++)
-        points[p] = (struct vbs_frontier_point){curve->bytes[p],
-                                                vbs_task_us(at->work->task, curve->ticks[p])};
-    made->points = points;
+    VBS_TRY(points_of(at, curve, &made->points));
     made->n_points = curve->n;
     return VBS_OK;
 }
@@ -355,7 +379,7 @@ static enum vbs_status add_chunks(const struct cut_reasons *at, int left, int64_
     struct rectangle in = {whole, 0, whole->chain->n_items - 1, left, bytes, bytes};
     struct vbs_decision decision = decision_on(&in);
 
-    VBS_TRY(vbs_reasons_begin(at->to, *index, &decision, index));
+    VBS_TRY(begin(at, *index, &decision, &at->work->chunks[left], index));
     for (int b = left; b >= 1; b--) {
         struct curve_part parts[2] = {
             part_of(whole, 0, in.j, b, vbs_unmoved(vbs_opt_at(at->work, whole, 0, in.j, b))),
@@ -459,7 +483,7 @@ enum vbs_status vbs_guillotine_explain(struct vbs_reasons *reasons, const struct
                                        bool *found)
 {
     struct guillotine work = {.ctx = reasons->ctx, .task = reasons->task, .rule = rule};
-    struct cut_reasons at = {.to = reasons, .work = &work};
+    struct cut_reasons at = {.to = reasons, .work = &work, .with_curves = question->with_curves};
     enum vbs_status status = vbs_guillotine_open(&work, chain);
 
     *found = false;

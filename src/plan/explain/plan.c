@@ -57,6 +57,7 @@ enum vbs_status vbs_explain_plan(struct vbs_ctx *ctx, const struct vbs_opened_pl
     bool is_part = options->first_layer || options->last_layer || options->samples;
     struct vbs_question question = {.memory_bytes = memory_bytes,
                                     .with_cells = options->with_cells,
+                                    .with_curves = options->with_curves,
                                     .first_layer = options->first_layer,
                                     .last_layer = options->last_layer,
                                     .samples = options->samples};

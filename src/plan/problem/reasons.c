@@ -62,6 +62,15 @@ enum vbs_status vbs_reasons_begin(struct vbs_reasons *reasons, int parent,
     return VBS_OK;
 }
 
+enum vbs_status vbs_reasons_curve(struct vbs_reasons *reasons, int index,
+                                  const struct vbs_frontier_point *points, int n)
+{
+    VBS_TRY(vbs_reasons_count(reasons, n));
+    reasons->decisions[index].points = points;
+    reasons->decisions[index].n_points = n;
+    return VBS_OK;
+}
+
 enum vbs_status vbs_reasons_add(struct vbs_reasons *reasons, const struct vbs_candidate *candidate,
                                 const struct vbs_part *parts, int n_parts)
 {

@@ -15,7 +15,7 @@ struct vbs_question {
     const struct vbs_step *steps; /* of the plan; null: a part is asked for */
     int64_t n_steps;
     int first_layer, last_layer, samples; /* of the part */
-    bool with_cells;
+    bool with_cells, with_curves;
 };
 
 /* The explanation, with what its growth needs. */
@@ -60,6 +60,11 @@ void vbs_reasons_sum(struct vbs_reasons *reasons, int index);
 
 /* Replaces the algorithms of all steps: a by algorithms[a]. */
 void vbs_reasons_rename(struct vbs_reasons *reasons, const int *algorithms);
+
+/* Gives the decision `index` the points of its curve, which lie in the arena and count as entries.
+ * VBS_USAGE: too many entries. */
+enum vbs_status vbs_reasons_curve(struct vbs_reasons *reasons, int index,
+                                  const struct vbs_frontier_point *points, int n) VBS_MUST_CHECK;
 
 /* Counts n more entries. VBS_USAGE: too many. */
 enum vbs_status vbs_reasons_count(struct vbs_reasons *reasons, int64_t n) VBS_MUST_CHECK;

@@ -14,6 +14,7 @@ struct table_walk {
     struct vbs_reasons *to;
     const struct table_work *work;
     int64_t step_bytes;
+    bool with_curves;
 };
 
 /* An entry (i, j, b, mem) of OPT or EXACT. */
@@ -116,6 +117,43 @@ static int64_t steps_of(const struct table_walk *walk, int64_t bytes)
     return vbs_table_steps(walk->to->task, bytes);
 }
 
+/* Gives the number of memories at which a row falls, and lists them where points is not null. */
+static int list_falls(const struct table_walk *walk, const int64_t *row,
+                      struct vbs_frontier_point *points)
+{
+    int64_t before = INFINITE;
+    int n = 0;
+
+    for (int64_t mem = 0; mem <= walk->work->tot; mem++) {
+        if (row[mem] >= before)
+            continue;
+        before = row[mem];
+        if (points)
+            points[n] = (struct vbs_frontier_point){mem * walk->step_bytes,
+                                                    vbs_task_us(walk->to->task, row[mem])};
+        n++;
+    }
+    return n;
+}
+
+/* Begins a decision about an entry of a row. */
+static enum vbs_status begin(const struct table_walk *walk, int parent,
+                             const struct vbs_decision *decision, const int64_t *row, int *index)
+{
+    struct vbs_frontier_point *points;
+    int n;
+
+    VBS_TRY(vbs_reasons_begin(walk->to, parent, decision, index));
+    if (!walk->with_curves)
+        return VBS_OK;
+    n = list_falls(walk, row, NULL);
+    points = vbs_arena_alloc(&walk->to->arena, (size_t)n + 1, sizeof *points);
+    if (!points)
+        return vbs_no_memory(walk->to->ctx);
+    list_falls(walk, row, points);
+    return vbs_reasons_curve(walk->to, *index, points, n);
+}
+
 static enum vbs_status explain_opt(const struct table_walk *walk, const struct table_entry *entry,
                                    int parent);
 
@@ -186,7 +224,7 @@ static enum vbs_status explain_exact(const struct table_walk *walk, const struct
     struct vbs_decision decision = decision_on(walk, entry);
 
     decision.is_exact = true;
-    VBS_TRY(vbs_reasons_begin(walk->to, parent, &decision, &index));
+    VBS_TRY(begin(walk, parent, &decision, vbs_table_exact(work, tables, i, j, b), &index));
     if (i == j)
         return explain_item(walk, entry, index);
     for (int k = i; k <= j; k++) {
@@ -250,7 +288,7 @@ static enum vbs_status explain_opt(const struct table_walk *walk, const struct t
     if (b == 1)
         return explain_exact(walk, entry, parent);
     b1 = entry->tables->first[vbs_table_row(work, i, j, b) + (size_t)entry->planned];
-    VBS_TRY(vbs_reasons_begin(walk->to, parent, &decision, &index));
+    VBS_TRY(begin(walk, parent, &decision, vbs_table_opt(work, entry->tables, i, j, b), &index));
     VBS_TRY(add_splits(walk, entry));
     if (vbs_table_opt(work, entry->tables, i, j, b)[entry->mem] >= INFINITE)
         return vbs_reasons_end(walk->to, index, VBS_CHOICE_SPLIT, 0);
@@ -370,7 +408,8 @@ static int64_t least_equal(const struct table_entry *entry, const struct table_w
 enum vbs_status vbs_table_reasons(struct vbs_reasons *reasons, const struct table_work *work,
                                   const struct tables *tables, const struct vbs_question *question)
 {
-    struct table_walk walk = {reasons, work, reasons->task->options.table_bytes};
+    struct table_walk walk = {reasons, work, reasons->task->options.table_bytes,
+                              question->with_curves};
     struct table_entry entry = {tables, 0, tables->chain->n_items - 1, reasons->task->request,
                                 0,      0};
     int64_t mem = question->memory_bytes / walk.step_bytes;

@@ -91,18 +91,12 @@ static void add_problem(struct vbs_text *text, const struct vbs_problem *problem
     vbs_text_add(text, "},");
 }
 
-/* Gives the link by which the replay judges copies. */
-static const struct vbs_link *judging_link(const struct vbs_problem *problem)
+void vbs_page_add_judging_link(struct vbs_text *text, const struct vbs_profile *profile,
+                               const struct vbs_link *planned)
 {
     const struct vbs_copy *copy =
-        problem->copy.source ? vbs_profile_copy(problem->profile, problem->copy.source) : NULL;
-
-    return copy ? &copy->link : &problem->copy;
-}
-
-static void add_judging_link(struct vbs_text *text, const struct vbs_problem *problem)
-{
-    const struct vbs_link *link = judging_link(problem);
+        planned->source ? vbs_profile_copy(profile, planned->source) : NULL;
+    const struct vbs_link *link = copy ? &copy->link : planned;
 
     vbs_text_add(text, "\"replay_copy\":[");
     add_number(text, link->latency_us);
@@ -139,7 +133,7 @@ static void add_layers(struct vbs_text *text, const struct vbs_profile *profile)
 
 /* ---- Plans ---- */
 
-static void add_plan(struct vbs_text *text, const struct vbs_page_plan *plan)
+void vbs_page_add_plan(struct vbs_text *text, const struct vbs_page_plan *plan)
 {
     const double reals[] = {plan->time_us,    plan->compute_us, plan->copy_us,
                             plan->latency_us, plan->bound_us,   plan->gap_percent};
@@ -185,14 +179,14 @@ static void add_plans(struct vbs_text *text, const struct vbs_page_profile *prof
         vbs_text_add(text, "\"plans\":[");
         for (int64_t i = 0; i < plans->n; i++) {
             vbs_text_add(text, i ? ",\n" : "\n");
-            add_plan(text, &plans->list[i]);
+            vbs_page_add_plan(text, &plans->list[i]);
         }
         vbs_text_add(text, "]}");
     }
     vbs_text_add(text, "],\n");
 }
 
-static void add_kinds(struct vbs_text *text, const struct vbs_page_steps *steps)
+void vbs_page_add_kinds(struct vbs_text *text, const struct vbs_page_steps *steps)
 {
     vbs_text_add(text, "\"kind_columns\":[\"op\",\"layer\",\"batch\",\"algorithm\",\"slice\","
                        "\"n_slices\",\"bytes\",\"format\",\"resident\",\"waits\",\"time_us\","
@@ -222,10 +216,10 @@ enum vbs_status vbs_page_add_profile(struct vbs_ctx *ctx, struct vbs_text *text,
     add_problem(text, profile->problem);
     add_real(text, "bound_us", bound_us);
     if (profile->problem->weights == VBS_WEIGHTS_INCLUDED)
-        add_judging_link(text, profile->problem);
+        vbs_page_add_judging_link(text, profile->problem->profile, &profile->problem->copy);
     add_layers(text, profile->problem->profile);
     add_plans(text, profile);
-    add_kinds(text, &profile->steps);
+    vbs_page_add_kinds(text, &profile->steps);
     VBS_TRY(vbs_page_pack(ctx, text, profile->steps.list, profile->steps.n));
     vbs_text_add(text, ",\n\"compare\":");
     compare = vbs_text_compare(profile->compare);

@@ -1,10 +1,11 @@
 /*
- * What the files of a page share. Internal to the report room.
+ * What the files of a page share, and the file of a page for commands that have pages of their own.
  *
- * A page is the template report.html with report.css, report.js, D3, and one JSON document
- * (docs/report.md). plans.c finds the plans of a planner, steps.c replays them and keeps their
- * steps, pack.c writes what steps have in common only once, data.c writes the JSON of a profile,
- * and page.c is the door.
+ * A page is the template page.html with page.css, page.js, D3, a body and a script of its own
+ * (report.html and report.js, explain.html and explain.js), and one JSON document: file.c puts them
+ * together. Of a report (docs/report.md), plans.c finds the plans of a planner, steps.c replays
+ * them and keeps their steps, pack.c writes what steps have in common only once, data.c writes the
+ * JSON of a profile, runs.c reads runs that were executed, and page.c is the door.
  */
 #ifndef VBS_REPORT_HTML_HTML_H
 #define VBS_REPORT_HTML_HTML_H
@@ -78,12 +79,12 @@ struct vbs_page_steps {
 
 void vbs_page_steps_clear(struct vbs_page_steps *steps);
 
-/* Replays a schedule, appends its steps, and fills the plan. VBS_OVER_BUDGET where the replay does
- * not accept it, which is an error of the planner. On failure steps may have some of its kinds. */
+/* Replays a schedule, appends its steps, and fills the plan. *accepted: it keeps its budget and its
+ * latency. On failure steps may have some of its kinds. */
 enum vbs_status vbs_page_steps_add(struct vbs_ctx *ctx, struct vbs_page_steps *steps,
                                    const struct vbs_profile *profile,
-                                   const struct vbs_schedule *schedule,
-                                   struct vbs_page_plan *plan) VBS_MUST_CHECK;
+                                   const struct vbs_schedule *schedule, struct vbs_page_plan *plan,
+                                   bool *accepted) VBS_MUST_CHECK;
 
 /* Appends the list of n numbers as an array of JSON in which -L, D stands for L numbers that are
  * the same as those D places before them. O(n). */
@@ -114,8 +115,29 @@ enum vbs_status vbs_page_plan_add(struct vbs_ctx *ctx, struct vbs_page_profile *
 /* Appends a text as a string of JSON; bytes that are no UTF-8 become U+FFFD. */
 void vbs_page_add_string(struct vbs_text *text, const char *string);
 
+/* Append parts of the JSON: a row of plans; the kinds of steps, up to the list of the steps itself,
+ * which vbs_page_pack appends; the link by which the replay judges copies that were planned for
+ * another one. */
+void vbs_page_add_plan(struct vbs_text *text, const struct vbs_page_plan *plan);
+void vbs_page_add_kinds(struct vbs_text *text, const struct vbs_page_steps *steps);
+void vbs_page_add_judging_link(struct vbs_text *text, const struct vbs_profile *profile,
+                               const struct vbs_link *planned);
+
 /* Appends the JSON object of a profile. text->failed tells of memory that ran out. */
 enum vbs_status vbs_page_add_profile(struct vbs_ctx *ctx, struct vbs_text *text,
                                      const struct vbs_page_profile *profile) VBS_MUST_CHECK;
+
+/* Replays a run, and appends its JSON object. VBS_INVALID: its schedule is none of the profile. */
+enum vbs_status vbs_page_run_add(struct vbs_ctx *ctx, struct vbs_text *text,
+                                 const struct vbs_page_run *run, const struct vbs_profile *profile,
+                                 int profile_index) VBS_MUST_CHECK;
+
+/* The pages that there are: each has a body and a script. */
+enum vbs_page_form { VBS_PAGE_REPORT, VBS_PAGE_EXPLANATION };
+
+/* Writes a page with a JSON document to a path, whole or not at all; "-" is standard output.
+ * VBS_IO, VBS_NO_MEMORY, also where json->failed. O(length of the JSON). */
+enum vbs_status vbs_page_write_file(struct vbs_ctx *ctx, enum vbs_page_form form,
+                                    const struct vbs_text *json, const char *path) VBS_MUST_CHECK;
 
 #endif

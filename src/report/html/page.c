@@ -1,33 +1,18 @@
-/*
- * Pages: the comparison and the plans of each profile as JSON, and the HTML file around them.
- *
- * The JSON stands in a script element of type application/json, which a browser does not run. Every
- * "<", ">" and "&" in it is written as \u003c, \u003e and \u0026, so that no name ends the element.
- * report.js makes text nodes of names, never markup. The page also forbids itself every request by
- * its Content-Security-Policy, which allows only the two scripts by their hashes.
- */
+/* Reports: the comparison and the plans of each profile, and runs, as one JSON document. */
 #include "report/html/html.h"
 
-#include "base/embedded.h"
 #include "base/fail.h"
 #include "base/options.h"
-#include "base/sha256.h"
-
-#include <nettle/base64.h>
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* The files of a page, in the order in which the Makefile embeds them. */
-extern const struct vbs_embedded vbs_page_files[];
-enum page_file { PAGE_TEMPLATE, PAGE_STYLE, PAGE_SCRIPT, PAGE_D3 };
-
 struct vbs_page {
     char *command, *vbslab;
     int64_t max_steps; /* of one profile */
-    struct vbs_text profiles;
-    int n_profiles;
+    struct vbs_text profiles, runs;
+    int n_profiles, n_runs;
 };
 
 void vbs_page_free(struct vbs_page *page)
@@ -37,6 +22,7 @@ void vbs_page_free(struct vbs_page *page)
     free(page->command);
     free(page->vbslab);
     vbs_text_clear(&page->profiles);
+    vbs_text_clear(&page->runs);
     free(page);
 }
 
@@ -278,90 +264,44 @@ enum vbs_status vbs_page_add(struct vbs_ctx *ctx, struct vbs_page *page,
     return status;
 }
 
-/* ---- The file ---- */
-
-/* Appends JSON so that HTML sees no markup in it: outside of strings it has none of these
- * characters. */
-static void add_guarded(struct vbs_text *out, const struct vbs_text *json)
+enum vbs_status vbs_page_add_run(struct vbs_ctx *ctx, struct vbs_page *page,
+                                 const struct vbs_profile *profile, const struct vbs_page_run *run)
 {
-    const char *at = json->data, *end = json->data + json->length;
+    struct vbs_text text = {0};
+    enum vbs_status status = vbs_page_run_add(ctx, &text, run, profile, page->n_profiles - 1);
 
-    while (at < end) {
-        size_t plain = strcspn(at, "<>&");
-
-        vbs_text_add_bytes(out, at, plain);
-        at += plain;
-        if (at < end)
-            vbs_text_addf(out, "\\u%04x", (unsigned)*at++);
+    if (status == VBS_OK) {
+        vbs_text_add(&page->runs, page->n_runs++ ? ",\n" : "");
+        vbs_text_add_bytes(&page->runs, text.data, text.length);
     }
+    vbs_text_clear(&text);
+    return status;
 }
 
-static void add_data(struct vbs_text *out, const struct vbs_page *page)
+/* ---- The file ---- */
+
+/* Appends a list whose elements have been written. */
+static void add_list(struct vbs_text *json, const char *key, const struct vbs_text *elements)
+{
+    vbs_text_addf(json, ",\"%s\":[\n", key);
+    vbs_text_add_bytes(json, elements->data ? elements->data : "", elements->length);
+    vbs_text_add(json, "]");
+    json->failed = json->failed || elements->failed;
+}
+
+enum vbs_status vbs_page_write(struct vbs_ctx *ctx, const struct vbs_page *page, const char *path)
 {
     struct vbs_text json = {0};
+    enum vbs_status status;
 
     vbs_text_add(&json, "{\"format\":\"vbslab-report-1\",\"vbslab\":");
     vbs_page_add_string(&json, page->vbslab);
     vbs_text_add(&json, ",\"command\":");
     vbs_page_add_string(&json, page->command);
-    vbs_text_add(&json, ",\"profiles\":[\n");
-    vbs_text_add_bytes(&json, page->profiles.data ? page->profiles.data : "",
-                       page->profiles.length);
-    vbs_text_add(&json, "]}\n");
-    if (json.failed)
-        out->failed = true;
-    else
-        add_guarded(out, &json);
+    add_list(&json, "profiles", &page->profiles);
+    add_list(&json, "runs", &page->runs);
+    vbs_text_add(&json, "}\n");
+    status = vbs_page_write_file(ctx, VBS_PAGE_REPORT, &json, path);
     vbs_text_clear(&json);
-}
-
-/* Appends the hash of a script as a Content-Security-Policy has it. */
-static void add_hash(struct vbs_text *out, const struct vbs_embedded *script)
-{
-    unsigned char digest[VBS_SHA256_BYTES];
-    char text[BASE64_ENCODE_RAW_LENGTH(VBS_SHA256_BYTES)];
-    struct vbs_sha256 hash;
-
-    vbs_sha256_begin(&hash);
-    vbs_sha256_add(&hash, script->text, script->length);
-    vbs_sha256_end(&hash, digest);
-    base64_encode_raw(text, sizeof digest, digest);
-    vbs_text_addf(out, "'sha256-%.*s'", (int)sizeof text, text);
-}
-
-/* Appends what stands for a name between {{ and }} in the template. */
-static void add_part(struct vbs_text *out, const struct vbs_page *page, const char *name,
-                     size_t length)
-{
-    if (strncmp(name, "hashes", length) == 0) {
-        add_hash(out, &vbs_page_files[PAGE_D3]);
-        vbs_text_add(out, " ");
-        add_hash(out, &vbs_page_files[PAGE_SCRIPT]);
-    } else if (strncmp(name, "style", length) == 0)
-        vbs_text_add(out, vbs_page_files[PAGE_STYLE].text);
-    else if (strncmp(name, "d3", length) == 0)
-        vbs_text_add(out, vbs_page_files[PAGE_D3].text);
-    else if (strncmp(name, "script", length) == 0)
-        vbs_text_add(out, vbs_page_files[PAGE_SCRIPT].text);
-    else
-        add_data(out, page);
-}
-
-enum vbs_status vbs_page_write(struct vbs_ctx *ctx, const struct vbs_page *page, const char *path)
-{
-    const char *at = vbs_page_files[PAGE_TEMPLATE].text, *name;
-    struct vbs_text out = {.failed = page->profiles.failed};
-    enum vbs_status status;
-
-    while ((name = strstr(at, "{{"))) {
-        size_t length = strcspn(name + 2, "}");
-
-        vbs_text_add_bytes(&out, at, (size_t)(name - at));
-        add_part(&out, page, name + 2, length);
-        at = name + 2 + length + 2;
-    }
-    vbs_text_add(&out, at);
-    status = out.failed ? vbs_no_memory(ctx) : vbs_write_file(ctx, path, out.data, out.length);
-    vbs_text_clear(&out);
     return status;
 }

@@ -33,8 +33,15 @@ enum vbs_status vbs_page_plan_add(struct vbs_ctx *ctx, struct vbs_page_profile *
                                   struct vbs_page_plans *plans, const struct vbs_schedule *schedule)
 {
     struct vbs_page_plan plan;
+    bool accepted;
 
-    VBS_TRY(vbs_page_steps_add(ctx, &profile->steps, profile->problem->profile, schedule, &plan));
+    VBS_TRY(vbs_page_steps_add(ctx, &profile->steps, profile->problem->profile, schedule, &plan,
+                               &accepted));
+    if (!accepted)
+        return vbs_fail(ctx, VBS_OVER_BUDGET,
+                        "the replay does not accept the schedule of %s for %lld bytes: this is "
+                        "an error of the planner",
+                        schedule->planner, (long long)schedule->memory_bytes);
     return append(ctx, plans, &plan);
 }
 

@@ -1,32 +1,15 @@
 "use strict";
 /*
- * The page of `vbslab report`. The JSON in the element "data" has everything that is shown
- * (docs/report.md). Peaks, times and gains are the replay's; what would be too much to store (the
- * memory and the clocks of each step of each plan) follows from the order of the steps. replay()
- * computes it by the rules of docs/accounting.md, and the page says so where its peak or its time
- * differs from the replay's.
- *
- * Names come from files: they become text nodes and attributes, never markup.
+ * The page of `vbslab report`. The JSON in the element "data" (docs/report.md) has peaks, times and
+ * gains as the replay gave them. What would be too much to store (the memory and the clocks of each
+ * step of each plan) follows from the order of the steps. replay() computes it by the rules of
+ * docs/accounting.md, and the page says so where its peak or its time differs from the replay's.
  */
 
-const MOST_MARKS = 4000; // of one picture; more are summarised
-const MOST_ROWS = 1000; // of a table on the page; its CSV has all
-const MIB = 1048576;
-const OPS = ["compute", "load", "drop"]; // as in enum vbs_step_op and in files
-
-const report = JSON.parse(document.getElementById("data").textContent);
+const report = pageData;
 const state = {profile: null, budget: 0, planners: [0, 0], steps: [null, null], figure: "per_sample_us"};
 
 // ---- Data ----
-
-// Gives objects for rows of numbers.
-function objects(columns, rows) {
-    return rows.map(row => {
-        const object = {};
-        columns.forEach((column, i) => object[column] = i < row.length ? row[i] : null);
-        return object;
-    });
-}
 
 // Undoes src/report/html/pack.c: -length, distance stands for numbers that came before.
 function unpack(packed, n) {
@@ -208,10 +191,6 @@ function stepsOf(profile, plan) {
     return steps;
 }
 
-function fault(text) {
-    d3.select("#fault").attr("hidden", null).text(text);
-}
-
 // Gives what is in memory during a step, by name: the largest first.
 function contents(profile, plan, index) {
     const steps = stepsOf(profile, plan), step = steps[index], samples = begin(profile), weights = new Map(), parts = [];
@@ -239,33 +218,6 @@ function nameOf(profile, k) {
     return k === 0 ? "input" : k + " " + (profile.tensors[k].name || "layer");
 }
 
-function digits(value, n) {
-    if (value === null || !isFinite(value)) return "-";
-    const all = Number(value.toPrecision(n));
-    return all === 0 ? "0" : all.toFixed(Math.max(0, n - 1 - Math.floor(Math.log10(Math.abs(all)))));
-}
-
-function bytesText(bytes) {
-    const units = [["GiB", 1073741824], ["MiB", MIB], ["KiB", 1024]];
-    if (bytes === null) return "-";
-    for (const [unit, size] of units)
-        if (Math.abs(bytes) >= size) return digits(bytes / size, 4) + " " + unit;
-    return bytes + " B";
-}
-
-// Gives the unit of an axis or a table that goes up to these bytes.
-function unitOf(bytes) {
-    return bytes >= 4 * MIB ? {name: "MiB", size: MIB} : bytes >= 4096 ? {name: "KiB", size: 1024} : {name: "bytes", size: 1};
-}
-
-function exactText(bytes) {
-    return bytesText(bytes) + (Math.abs(bytes) >= 1024 ? " (" + d3.format(",")(bytes) + " bytes)" : "");
-}
-
-function timeText(us) {
-    return us >= 1e6 ? digits(us / 1e6, 4) + " s" : us >= 1e3 ? digits(us / 1e3, 4) + " ms" : digits(us, 4) + " us";
-}
-
 // Reads 20MiB, 15MB or bytes; null where it is no size.
 function parseBytes(text) {
     const units = {"": 1, b: 1, kb: 1e3, mb: 1e6, gb: 1e9, kib: 1024, mib: MIB, gib: 1073741824};
@@ -274,49 +226,10 @@ function parseBytes(text) {
     return unit ? Math.floor(Number(found[1]) * unit) : null;
 }
 
-function plural(n, word) {
-    return n + " " + word + (n === 1 ? "" : "s");
-}
-
 function titleOf(profile) {
     const parts = [profile.model || "unnamed"];
     if (profile.input) parts.push("[" + profile.input + "]");
     return parts.join(" ");
-}
-
-// ---- Files to keep ----
-
-function save(name, type, text) {
-    const link = document.createElement("a");
-    link.href = URL.createObjectURL(new Blob([text], {type}));
-    link.download = name.replace(/[^A-Za-z0-9._+-]+/g, "-");
-    link.click();
-    setTimeout(() => URL.revokeObjectURL(link.href), 1000);
-}
-
-// A field of CSV (RFC 4180).
-function csvField(value) {
-    const text = value === null || value === undefined ? "" : String(value);
-    return /[",\n\r]/.test(text) ? "\"" + text.replace(/"/g, "\"\"") + "\"" : text;
-}
-
-function csvText(columns, rows) {
-    return [columns].concat(rows).map(row => row.map(csvField).join(",") + "\n").join("");
-}
-
-// The picture with the colours that it has now, for programs that do not know the page's style.
-function svgText(svg) {
-    const copy = svg.cloneNode(true), from = svg.querySelectorAll("*"), to = copy.querySelectorAll("*");
-    const properties = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-dasharray", "opacity", "font-size", "font-family",
-        "font-weight", "text-anchor"];
-    from.forEach((element, i) => {
-        const style = getComputedStyle(element);
-        for (const property of properties) to[i].setAttribute(property, style.getPropertyValue(property));
-        to[i].removeAttribute("class");
-    });
-    copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
-    copy.style.background = getComputedStyle(document.body).backgroundColor;
-    return "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n" + new XMLSerializer().serializeToString(copy) + "\n";
 }
 
 // The schedule as `vbslab plan --json` writes it for the budget of the plan.
@@ -348,80 +261,6 @@ function planText(profile, plan) {
         named("backend", profile.backend) + named("library", profile.library) + named("device", profile.device) +
         (profile.threads ? "\"threads\": " + profile.threads + ", " : "") + named("date", profile.date) + "\"modelled\": " +
         profile.modelled + " },\n  \"steps\": [\n" + lines.join(",\n") + "\n  ] }\n";
-}
-
-// ---- Tables and pictures ----
-
-// Draws a table of texts; a cell is a text or {text, title, strong}.
-function drawTable(parent, caption, columns, rows) {
-    const table = parent.append("table");
-    table.append("caption").text(caption + (rows.length > MOST_ROWS ? ": the first " + MOST_ROWS + " of " + rows.length + " rows" : ""));
-    table.append("thead").append("tr").selectAll("th").data(columns).enter().append("th").attr("scope", "col").text(d => d);
-    const lines = table.append("tbody").selectAll("tr").data(rows.slice(0, MOST_ROWS)).enter().append("tr");
-    lines.each(function (row) {
-        d3.select(this).selectAll("td").data(row).enter()
-            .append((d, i) => document.createElement(i === 0 ? "th" : "td"))
-            .attr("scope", (d, i) => i === 0 ? "row" : null)
-            .attr("title", d => d && d.title || null)
-            .classed("strong", d => d && d.strong)
-            .text(d => d === null || d === undefined ? "-" : typeof d === "object" ? d.text : d);
-    });
-}
-
-// Adds the buttons and the table behind a picture, which is made when it is opened. table() gives
-// {caption, columns, rows}.
-function addTable(figure, name, table) {
-    const details = figure.append("details");
-    details.append("summary").text("Table");
-    details.on("toggle", () => {
-        if (!details.property("open") || !details.select("div").empty()) return;
-        const made = table(), box = details.append("div");
-        box.append("button").attr("type", "button").text("CSV")
-            .on("click", () => save(name + ".csv", "text/csv", csvText(made.columns, made.rows)));
-        drawTable(box.append("div").attr("class", "scroll").attr("tabindex", 0), made.caption, made.columns, made.rows);
-    });
-}
-
-// Begins a picture as wide as its figure: gives {svg, width, height, figure, note}.
-function addPicture(parent, className, title, height) {
-    const figure = parent.append("figure").attr("class", className);
-    const head = figure.append("figcaption");
-    head.append("strong").text(title);
-    const note = head.append("span").attr("class", "note");
-    const width = Math.max(280, Math.floor(figure.node().clientWidth || 640));
-    const svg = figure.append("svg").attr("role", "img").attr("aria-label", title).attr("width", width).attr("height", height)
-        .attr("viewBox", "0 0 " + width + " " + height);
-    head.append("button").attr("type", "button").attr("class", "svg").text("SVG").attr("aria-label", "Save as SVG: " + title)
-        .on("click", () => save("vbslab-" + className + ".svg", "image/svg+xml", svgText(svg.node())));
-    return {figure, svg, width, height, note};
-}
-
-function addAxes(picture, x, y, xTitle, yTitle, margin) {
-    const {svg, width, height} = picture;
-    svg.append("g").attr("class", "axis").attr("transform", "translate(0," + (height - margin.bottom) + ")").call(x);
-    svg.append("g").attr("class", "axis").attr("transform", "translate(" + margin.left + ",0)").call(y);
-    svg.append("text").attr("class", "title").attr("x", width - margin.right).attr("y", height - 4).attr("text-anchor", "end").text(xTitle);
-    svg.append("text").attr("class", "title").attr("x", 2).attr("y", 11).text(yTitle);
-}
-
-// Shows a text beside the pointer.
-function addTip(marks, text) {
-    const tip = d3.select("#tip");
-    marks.on("mousemove", d => {
-        tip.attr("hidden", null).text(text(d));
-        const box = tip.node().getBoundingClientRect(), x = d3.event.clientX + 14, y = d3.event.clientY + 14;
-        tip.style("left", Math.max(4, Math.min(x, innerWidth - box.width - 8)) + "px")
-            .style("top", (y + box.height > innerHeight ? y - box.height - 28 : y) + "px");
-    }).on("mouseleave", () => tip.attr("hidden", ""));
-}
-
-// Gives at most `most` items of a list, of each run of neighbours the one with the largest weight.
-function thin(list, most, weight) {
-    if (list.length <= most) return list;
-    return d3.range(most).map(i => {
-        const run = list.slice(Math.floor(i * list.length / most), Math.floor((i + 1) * list.length / most));
-        return run[d3.scan(run, (a, b) => weight(b) - weight(a))];
-    });
 }
 
 function colourOf(profile, p) {
@@ -724,10 +563,6 @@ function drawBatches(box, profile, plan, steps) {
         rows: all.map(d => [d.k, profile.tensors[d.k].name, d3.min(d.batches), d3.max(d.batches), d.batches.join(" ")])}));
 }
 
-function note(picture, text) {
-    picture.note.text(" " + text);
-}
-
 // ---- The schedule as rectangles ----
 
 // Finds the cuts that the order of the steps shows: a barrier where all steps of some layers come before
@@ -891,6 +726,187 @@ function drawClocks(box, profile, plan, steps) {
     addTable(picture.figure, "vbslab-clocks", () => stepTable(profile, steps));
 }
 
+// ---- Runs ----
+
+// Prepares a run of a profile. What it solved may differ from the rest of the page in request, io and weights;
+// its replay has kinds of steps and a plan of its own.
+function prepareRun(run, profile) {
+    if (run.problem) return;
+    run.problem = Object.assign(Object.create(profile), {request: run.request, io: run.io, weights: run.weights,
+        replay_copy: run.replay_copy, kindList: objects(run.kind_columns, run.kinds), stepList: unpack(run.steps, run.n_steps)});
+    run.plan = objects(profile.plan_columns, [run.plan])[0];
+    run.plan.planner = {name: run.planner};
+    run.list = stepsOf(run.problem, run.plan).map((step, i) => ({step, lane: step.kind.op === 0 ? "compute" : "copy",
+        planned: {start: step.start, end: step.end}, executed: {start: run.start_us[i], end: run.end_us[i]}}));
+}
+
+// Gives the steps of a run that take time on a clock: all but evictions and resident loads.
+function timedSteps(run) {
+    return run.list.filter(d => d.step.kind.op === 0 || (d.step.kind.op === 1 && !d.step.kind.resident));
+}
+
+function lasts(times) {
+    return times.end - times.start;
+}
+
+// Says by how much b is above or below a; a factor where it is large.
+function againstText(a, b) {
+    if (!(a > 0) || !(b >= 0)) return "-";
+    return b > 10 * a ? digits(b / a, 3) + " times" : (b >= a ? "+" : "-") + digits(Math.abs(100 * (b / a - 1)), 3) + "%";
+}
+
+function drawRuns() {
+    const profile = state.profile, index = report.profiles.indexOf(profile);
+    const runs = report.runs.filter(run => run.profile_index === index), section = d3.select("#run-section").attr("hidden", runs.length ? null : "");
+    if (!runs.length) return;
+    d3.select("#choose-run").attr("hidden", runs.length > 1 ? null : "");
+    const options = section.select("#run").on("change", drawRun).selectAll("option").data(runs);
+    options.enter().append("option").merge(options).text((run, i) => (i + 1) + ": " + run.planner + " in " + bytesText(run.memory_bytes) + ", " + run.source);
+    options.exit().remove();
+    drawRun();
+}
+
+function drawRun() {
+    const profile = state.profile, index = report.profiles.indexOf(profile), box = d3.select("#run-box");
+    const run = report.runs.filter(one => one.profile_index === index)[Math.max(0, d3.select("#run").property("selectedIndex"))];
+    prepareRun(run, profile);
+    box.selectAll("*").remove();
+    drawRunFacts(box, run);
+    drawRunClocks(box, run);
+    const pair = box.append("div").attr("class", "pair");
+    drawRunLayers(pair, run);
+    drawRunMemory(pair, run);
+}
+
+function drawRunFacts(box, run) {
+    const m = run.measured, time = us => us === undefined ? "-" : timeText(us);
+    const facts = [
+        ["run", run.planner + ", " + plural(run.request, "sample") + " in " + exactText(run.memory_bytes) + ", io " + run.io + ", weights " + run.weights],
+        ["planned", time(run.plan.time_us) + ", " + time(run.plan.time_us / run.request) + " per sample"],
+        ["executed", time(m.time_us) + ", " + time(m.time_us / run.request) + " per sample, " + againstText(run.plan.time_us, m.time_us) + " against planned; median of " +
+            plural(m.n_runs || 1, "run") + ", " + time(m.fastest_us) + " to " + time(m.slowest_us)],
+        ["computing", time(run.plan.compute_us) + " planned, " + time(m.compute_us) + " executed"],
+    ];
+    if (run.weights === "included")
+        facts.push(["copying weights", time(run.plan.copy_us) + " planned, " + time(m.copy_us) + " executed"],
+            ["waiting for them", time(run.plan.time_us - run.plan.compute_us) + " planned, " + time(m.waited_us) + " executed"]);
+    if (m.io_us !== undefined) facts.push(["inputs and outputs", time(m.io_us) + ", which is not planned"]);
+    if (run.bit_equal !== null) facts.push(["outputs", run.bit_equal ? "those of one sample at a time, to the bit" : "those of one sample at a time, within the tolerance of rounding"]);
+    facts.push(["file", run.source]);
+    const list = box.append("dl").attr("class", "facts").attr("id", "run-facts");
+    for (const [name, text] of facts) {
+        list.append("dt").text(name);
+        list.append("dd").text(text);
+    }
+}
+
+function runTable(run) {
+    const profile = run.problem;
+    return {caption: "Steps, planned and in the fastest run", columns: ["step", "op", "layer", "name", "batch", "part", "parts", "planned_start_us", "planned_end_us",
+        "start_us", "end_us", "planned_us", "executed_us", "difference_percent"],
+    rows: run.list.map(d => {
+        const kind = d.step.kind, planned = lasts(d.planned), executed = lasts(d.executed);
+        return [d.step.index + 1, OPS[kind.op], kind.layer, profile.tensors[kind.layer].name, kind.op ? null : kind.batch, kind.slice, kind.n_slices,
+            d.planned.start, d.planned.end, d.executed.start, d.executed.end, planned, Math.round(1e3 * executed) / 1e3, planned > 0 ? Number((100 * (executed / planned - 1)).toPrecision(4)) : null];
+    })};
+}
+
+function runStepText(run, d) {
+    const text = times => timeText(lasts(times)) + " from " + timeText(times.start) + " on";
+    return stepText(run.problem, d.step.kind) + ": planned " + text(d.planned) + "; executed " + text(d.executed) + ", " +
+        againstText(lasts(d.planned), lasts(d.executed));
+}
+
+function drawRunClocks(box, run) {
+    const all = timedSteps(run), copies = all.some(d => d.lane === "copy");
+    const lanes = [["compute", "planned"], ["compute", "executed"]].concat(copies ? [["copy", "planned"], ["copy", "executed"]] : []);
+    const name = lane => (lane[0] === "copy" ? "copies, " : "") + lane[1], margin = {left: copies ? 104 : 64, right: 14, top: 6, bottom: 34};
+    const picture = addPicture(box, "executed", "Planned beside executed", 46 + 36 * lanes.length), {svg, width, height} = picture;
+    const shown = thin(all, MOST_MARKS / 2, d => lasts(d.executed)), end = d3.max(all, d => Math.max(d.planned.end, d.executed.end)) || 1;
+    const x = d3.scaleLinear().domain([0, end / 1e3]).range([margin.left, width - margin.right]);
+    const y = d3.scaleBand().domain(lanes.map(name)).range([margin.top, height - margin.bottom]).padding(0.15);
+    addAxes(picture, d3.axisBottom(x).ticks(width / 80), d3.axisLeft(y).tickSize(0), "ms", "", margin);
+    const colour = d3.scaleSequential(d3.interpolateSinebow).domain([0, run.problem.layers.length + 1]);
+    const place = (marks, lane) => marks.attr("x", d => x(d[lane[1]].start / 1e3)).attr("y", y(name(lane))).attr("height", y.bandwidth())
+        .attr("width", d => Math.max(0.4, x(d[lane[1]].end / 1e3) - x(d[lane[1]].start / 1e3)));
+    for (const lane of lanes) {
+        const marks = svg.append("g").selectAll("rect").data(shown.filter(d => d.lane === lane[0])).enter().append("rect").attr("class", "clock")
+            .attr("fill", d => colour(d.step.kind.layer));
+        place(marks, lane);
+        addTip(marks, d => "step " + (d.step.index + 1) + ": " + runStepText(run, d));
+        marks.on("click", d => show(all.indexOf(d)));
+    }
+    note(picture, (shown.length < all.length ? "Of " + all.length + " steps the " + shown.length + " longest of their neighbours are drawn. " : "") +
+        "The fastest run, by step. Colours tell layers apart.");
+    const cursors = svg.append("g").attr("class", "selected").selectAll("rect").data([0, 1]).enter().append("rect");
+    const line = picture.figure.append("p").attr("class", "step-line").append("label").text("Step ");
+    const slider = line.append("input").attr("type", "range").attr("id", "run-step").attr("min", 1).attr("max", all.length);
+    const text = picture.figure.append("p").attr("class", "step-text").attr("id", "run-step-text").attr("role", "status");
+    const show = i => {
+        const words = (all[i].step.index + 1) + " of " + run.list.length + ": " + runStepText(run, all[i]);
+        cursors.each(function (d, which) { place(d3.select(this).datum(all[i]), lanes.filter(lane => lane[0] === all[i].lane)[which]); });
+        slider.property("value", i + 1).attr("aria-valuetext", words);
+        text.text("Step " + words);
+    };
+    slider.on("input", function () { show(this.value - 1); });
+    addTable(picture.figure, "vbslab-executed", () => runTable(run));
+    if (all.length) show(d3.scan(all, (a, b) => lasts(b.executed) - lasts(a.executed)));
+}
+
+// Gives for each layer the steps and the times of a run together.
+function runLayers(run) {
+    const layers = run.problem.layers.map((layer, i) => ({k: i + 1, n: 0, planned: 0, executed: 0}));
+    for (const d of run.list.filter(one => one.lane === "compute")) {
+        const layer = layers[d.step.kind.layer - 1];
+        layer.n++;
+        layer.planned += lasts(d.planned);
+        layer.executed += lasts(d.executed);
+    }
+    return layers.filter(layer => layer.n);
+}
+
+function drawRunLayers(box, run) {
+    const margin = {left: 48, right: 14, top: 18, bottom: 34}, n = run.problem.layers.length, all = runLayers(run);
+    const picture = addPicture(box, "run-layers", "Time of each layer", 220), {svg, width, height} = picture;
+    const shown = thin(all, Math.floor((width - margin.left) / 4), d => d.executed);
+    const x = d3.scaleLinear().domain([0.5, n + 0.5]).range([margin.left, width - margin.right]);
+    const y = d3.scaleLinear().domain([0, d3.max(all, d => Math.max(d.planned, d.executed)) / 1e3 || 1]).range([height - margin.bottom, margin.top]).nice();
+    const each = Math.max(1, (x(1) - x(0)) * (shown.length < all.length ? Math.ceil(all.length / shown.length) : 0.8) / 2);
+    addAxes(picture, d3.axisBottom(x).ticks(Math.min(n, width / 60)).tickFormat(d3.format("d")), d3.axisLeft(y).ticks(5), "layer", "ms", margin);
+    const marks = svg.append("g").selectAll("g").data(shown).enter().append("g");
+    [["planned", "batch-most"], ["executed", "batch-least"]].forEach(([key, style], i) => marks.append("rect").attr("class", style)
+        .attr("x", d => x(d.k) + (i - 1) * each).attr("width", each).attr("y", d => y(d[key] / 1e3)).attr("height", d => y(0) - y(d[key] / 1e3)));
+    addTip(marks, d => nameOf(run.problem, d.k) + "\nplanned " + timeText(d.planned) + ", executed " + timeText(d.executed) + ", " + againstText(d.planned, d.executed));
+    note(picture, (shown.length < all.length ? "Of " + all.length + " layers, " + shown.length + " are drawn. " : "") + "Light: planned, dark: in the fastest run.");
+    addTable(picture.figure, "vbslab-run-layers", () => ({caption: "Layers, planned and in the fastest run", columns: ["layer", "name", "n_steps", "planned_us", "measured_us", "difference_percent"],
+        rows: all.map(d => [d.k, run.problem.tensors[d.k].name, d.n, d.planned, d.executed, d.planned > 0 ? Number((100 * (d.executed / d.planned - 1)).toPrecision(4)) : null])}));
+}
+
+// The peaks of a run, as `vbslab run` prints them: key, name, meaning.
+const PEAKS = [["planned_bytes", "planned", "live at most, by the replay"], ["placed_bytes", "placed", "the highest end of a buffer in the arena"],
+    ["touched_bytes", "touched", "pages of the arena in memory after the runs"], ["high_water_bytes", "process", "most that the process rose above its base"]];
+
+function drawRunMemory(box, run) {
+    const peaks = PEAKS.filter(([key]) => run.memory[key] !== undefined), margin = {left: 60, right: 14, top: 8, bottom: 34};
+    const picture = addPicture(box, "peaks", "Four peaks of memory", 220), {svg, width, height} = picture;
+    const most = d3.max(peaks.map(([key]) => run.memory[key]).concat(run.memory_bytes)), unit = unitOf(most);
+    const x = d3.scaleLinear().domain([0, 1.05 * most / unit.size]).range([margin.left, width - margin.right]);
+    const y = d3.scaleBand().domain(peaks.map(peak => peak[1])).range([margin.top, height - margin.bottom]).padding(0.25);
+    addAxes(picture, d3.axisBottom(x).ticks(width / 90), d3.axisLeft(y).tickSize(0), unit.name, "", margin);
+    const marks = svg.append("g").selectAll("g").data(peaks).enter().append("g");
+    marks.append("rect").attr("class", "batch-least").attr("x", x(0)).attr("y", d => y(d[1])).attr("height", y.bandwidth())
+        .attr("width", d => x(run.memory[d[0]] / unit.size) - x(0));
+    addTip(marks, d => d[1] + ": " + exactText(run.memory[d[0]]) + "\n" + d[2]);
+    const budget = x(run.memory_bytes / unit.size);
+    svg.append("line").attr("class", "budget").attr("x1", budget).attr("x2", budget).attr("y1", margin.top).attr("y2", height - margin.bottom);
+    note(picture, "Dashed: the budget, " + exactText(run.memory_bytes) + ". " +
+        (run.memory.base_bytes === undefined ? "" : "Beside it the process needs a base of " + bytesText(run.memory.base_bytes) + "."));
+    const rows = [["budget", run.memory_bytes, "the arena, obtained once"]].concat(peaks.map(([key, name, what]) => [name, run.memory[key], what]))
+        .concat([["lost_bytes", "lost", "between planned and placed"], ["moved_bytes", "moved", "copied within the arena, so that batches lie together"],
+            ["base_bytes", "base", "of the process beside the arena"]].filter(([key]) => run.memory[key] !== undefined).map(([key, name, what]) => [name, run.memory[key], what]));
+    addTable(picture.figure, "vbslab-peaks", () => ({caption: "Memory of the run", columns: ["memory", "bytes", "meaning"], rows}));
+}
+
 // ---- Comparison ----
 
 // What the table of the comparison can show: the key of a row, its title, its text.
@@ -1009,6 +1025,7 @@ function drawAll() {
     const profile = state.profile;
     drawCurve();
     if (profile.range) setBudget(state.budget || firstBudget(profile.range));
+    drawRuns();
     drawGains();
     drawGainsAbout();
     drawPlanners();

@@ -96,7 +96,7 @@ static enum vbs_status add_step(struct vbs_ctx *ctx, void *self,
         .key = {[VBS_PAGE_OP] = step->op,
                 [VBS_PAGE_LAYER] = step->layer,
                 [VBS_PAGE_BATCH] = step->batch,
-                [VBS_PAGE_ALGORITHM] = step->algorithm,
+                [VBS_PAGE_ALGORITHM] = computes ? event->row->algorithm : 0,
                 [VBS_PAGE_SLICE] = step->n_slices > 1 ? step->slice : 1,
                 [VBS_PAGE_N_SLICES] = step->n_slices > 1 ? step->n_slices : 1,
                 [VBS_PAGE_BYTES] = step->bytes,
@@ -138,7 +138,8 @@ static void describe(const struct vbs_schedule *schedule, const struct vbs_repla
 
 enum vbs_status vbs_page_steps_add(struct vbs_ctx *ctx, struct vbs_page_steps *steps,
                                    const struct vbs_profile *profile,
-                                   const struct vbs_schedule *schedule, struct vbs_page_plan *plan)
+                                   const struct vbs_schedule *schedule, struct vbs_page_plan *plan,
+                                   bool *accepted)
 {
     struct vbs_page_watch watch = {.steps = steps};
     struct vbs_replay *replay = NULL;
@@ -146,14 +147,10 @@ enum vbs_status vbs_page_steps_add(struct vbs_ctx *ctx, struct vbs_page_steps *s
     enum vbs_status status = vbs_replay_observe(ctx, profile, schedule, schedule->memory_bytes,
                                                 add_step, &watch, &replay);
 
-    if (status == VBS_OK && !(replay->fits && replay->in_time))
-        status = vbs_fail(ctx, VBS_OVER_BUDGET,
-                          "the replay does not accept the schedule of %s for %lld bytes: this is "
-                          "an error of the planner",
-                          schedule->planner, (long long)schedule->memory_bytes);
-    if (status == VBS_OK)
+    if (status == VBS_OK) {
         describe(schedule, replay, n_before, plan);
-    else
+        *accepted = replay->fits && replay->in_time;
+    } else
         steps->n = n_before;
     vbs_replay_free(replay);
     return status;
