@@ -24,6 +24,7 @@
 #define MAX_LAYERS  5
 #define MAX_REQUEST 4
 #define N_BUDGETS   4
+#define N_CURVES    4 /* of the first decisions, whose points the slow recursion finds too */
 
 #define PROPERTY_LIST(X)                                                                           \
     X(MADE, "a plan is explained")                                                                 \
@@ -37,6 +38,7 @@
     X(LEAST, "a cut fits from its least memory on, and not a byte below")                          \
     X(NEEDED, "and has its time from its needed memory on, and not a byte below")                  \
     X(POINTS, "the curve is that of the slow recursion")                                           \
+    X(CURVES, "the curve of a decision has its time, and is that of the slow recursion")           \
     X(PARTS, "a part that is asked for takes the time of the slow recursion")                      \
     X(CELLS, "the cells of a table of single bytes have its times")                                \
     X(BATCHES, "a batch of fbs needs the largest step, and binds there")                           \
@@ -113,6 +115,27 @@ static void check_children(struct subject *subject, int index)
     check(subject, BELOW, sum == decision->time_us && chosen->time_us == decision->time_us);
 }
 
+static bool same_time(double a, double b)
+{
+    return fabs(a - b) <= 1e-9 * fabs(b);
+}
+
+/* Checks that the curve of a decision has its time in its memory. */
+static void check_curve(struct subject *subject, const struct vbs_decision *decision)
+{
+    double time_us = HUGE_VAL;
+
+    for (int p = 0; p < decision->n_points; p++) {
+        check(subject, CURVES,
+              p == 0 || (decision->points[p].memory_bytes > decision->points[p - 1].memory_bytes &&
+                         decision->points[p].time_us < decision->points[p - 1].time_us));
+        if (decision->points[p].memory_bytes <= decision->memory_bytes)
+            time_us = decision->points[p].time_us;
+    }
+    if (decision->n_points > 0)
+        check(subject, CURVES, same_time(time_us, decision->time_us));
+}
+
 static void check_tree(struct subject *subject, double time_us)
 {
     const struct vbs_explanation *made = subject->made;
@@ -122,6 +145,7 @@ static void check_tree(struct subject *subject, double time_us)
         const struct vbs_decision *decision = &made->decisions[d];
 
         check_children(subject, d);
+        check_curve(subject, decision);
         for (int c = 0; c < decision->n_candidates; c++)
             check_candidate(subject, decision, &decision->candidates[c]);
     }
@@ -215,14 +239,42 @@ static void check_cut(struct subject *subject, const struct vbs_decision *decisi
                   candidate->time_us);
 }
 
+/* Gives the time of a decision's part in a memory by the slow recursion. */
+static double slow_part_us(struct subject *subject, const struct vbs_decision *decision,
+                           int64_t memory_bytes)
+{
+    return decision->is_exact
+               ? brute_item_us(&subject->cutting, subject->chain, decision->first_layer - 1,
+                               decision->samples, memory_bytes)
+               : brute_part_us(&subject->cutting, subject->chain, decision->first_layer - 1,
+                               decision->last_layer - 1, decision->samples, memory_bytes);
+}
+
+/* Checks the curve of a decision point by point; the items of a pivot are single layers. */
+static void check_slow_curve(struct subject *subject, const struct vbs_decision *decision)
+{
+    check(subject, CURVES, decision->n_points > 0);
+    for (int p = 0; p < decision->n_points; p++) {
+        int64_t bytes = decision->points[p].memory_bytes;
+        double us = decision->points[p].time_us;
+
+        check(subject, CURVES,
+              same_time(us, slow_part_us(subject, decision, bytes)) &&
+                  slow_part_us(subject, decision, bytes - 1) > us);
+    }
+}
+
 static void check_cuts(struct subject *subject)
 {
     const struct vbs_explanation *made = subject->made;
     int last = subject->problem.profile->n_layers - 1, r = (int)subject->problem.request;
 
-    for (int d = 0; d < made->n_decisions; d++)
+    for (int d = 0; d < made->n_decisions; d++) {
+        if (d < N_CURVES)
+            check_slow_curve(subject, &made->decisions[d]);
         for (int c = 0; c < made->decisions[d].n_candidates; c++)
             check_cut(subject, &made->decisions[d], &made->decisions[d].candidates[c]);
+    }
     for (int p = 0; p < made->n_points; p++) {
         int64_t bytes = made->points[p].memory_bytes;
         double us = made->points[p].time_us;
@@ -346,10 +398,11 @@ static bool explain(struct subject *subject, struct vbs_solver *solver,
 
 static void check_budget(struct subject *subject, struct vbs_solver *solver, bool is_cut)
 {
+    const struct vbs_explain_options curves = {.struct_size = sizeof curves, .with_curves = is_cut};
     struct vbs_schedule *schedule;
     struct vbs_explanation *made;
 
-    if (explain(subject, solver, NULL, &schedule, &made)) {
+    if (explain(subject, solver, &curves, &schedule, &made)) {
         if (made->has_bound)
             check_bound(subject);
         else if (strcmp(subject->planner, "fbs") == 0)
@@ -405,7 +458,8 @@ static void check_planner(struct subject *subject, const char *name, bool is_cut
 static void check_table(struct subject *subject)
 {
     struct vbs_solver_options options = {.struct_size = sizeof options, .table_bytes = 1};
-    struct vbs_explain_options cells = {.struct_size = sizeof cells, .with_cells = true};
+    struct vbs_explain_options cells = {
+        .struct_size = sizeof cells, .with_cells = true, .with_curves = true};
     struct vbs_solver *solver;
     struct vbs_schedule *schedule;
     struct vbs_explanation *made;
