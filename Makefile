@@ -93,7 +93,7 @@ LIB_CXX = $(foreach r,$(ROOMS),$(wildcard src/$(r)/*.cc))
 LIB_SRC = $(filter-out $(LEFT_OUT) src/cli/%,$(ROOM_SRC))
 CLI_SRC = $(filter src/cli/%,$(ROOM_SRC))
 LIB_OBJ = $(LIB_SRC:%.c=$(BUILD)/%.o) $(LIB_CXX:%.cc=$(BUILD)/%.o) $(GENERATED:%.c=%.o)
-CLI_OBJ = $(CLI_SRC:%.c=$(BUILD)/%.o) $(BUILD)/generated/build.o
+CLI_OBJ = $(CLI_SRC:%.c=$(BUILD)/%.o) $(BUILD)/generated/build.o $(BUILD)/generated/notebook.o
 HEADERS = $(wildcard include/vbslab/*.h)
 
 # Tests of the cudnn backend run on a fake of CUDA and cuDNN, which only they are linked with.
@@ -142,7 +142,7 @@ LDFLAGS_fault/store = -Wl,--wrap=sqlite3_step
 .DELETE_ON_ERROR:
 .SECONDARY:
 .PHONY: always all help test check tests examples deps demo quick bench scale plots docs asan ubsan sanitize layers tsan fuzz style \
-        test-slurm test-arm64 python test-python install uninstall clean
+        test-slurm test-arm64 python test-python notebooks test-notebooks install uninstall clean
 
 all: $(BUILD)/vbslab $(BUILD)/libvbslab.so $(BUILD)/vbslab.pc ##: the program and the libraries
 
@@ -269,6 +269,10 @@ $(BUILD)/generated/lesson_texts.c: tools/embed.sh $(LESSONS:docs/course/%.md=$(B
 
 $(BUILD)/generated/lesson_pages.c: tools/embed.sh $(LESSONS:docs/course/%.md=$(BUILD)/generated/course/%.html)
 	$(Q)tools/embed.sh vbs_lesson_pages $(filter %.html,$^) > $@
+
+$(BUILD)/generated/notebook.c: tools/embed.sh src/cli/notebook/network.md
+	$(Q)mkdir -p $(@D)
+	$(Q)tools/embed.sh cli_notebook_files src/cli/notebook/network.md > $@
 
 # The output of protoc-c is compiled without our warnings.
 $(BUILD)/generated/onnx.pb-c.c: $(ONNX_PROTO)
@@ -426,6 +430,13 @@ python: all ##: the Python package as a wheel, in $(BUILD)/python
 test-python: all ##: the Python package in fresh virtual environments, with packages of PyPI
 	@PYTHON=$(PYTHON) $(PROVE) tests/python/install.t
 
+# ONLY: some of them, such as ONLY="vbs-fig-8 my-network".
+notebooks: all ##: the notebooks of notebooks-export anew, executed with packages of PyPI
+	@BUILD=$(abspath $(BUILD)) VBSLAB=$(abspath $(BUILD)/vbslab) CC="$(CC)" PYTHON=$(PYTHON) JOBS=$(JOBS) tests/notebooks/notebooks.t make $(ONLY)
+
+test-notebooks: all ##: notebooks-export as exported now; three notebooks executed (packages of PyPI)
+	@PYTHON=$(PYTHON) $(PROVE) tests/notebooks/notebooks.t
+
 test-slurm: all ##: a sweep on a real Slurm, on this machine (as root; two minutes)
 	@tools/deps.sh slurmctld slurmd slurm-client munge
 	@$(PROVE) tests/slurm/slurm.t
@@ -463,6 +474,12 @@ docs: ##: the reference of the public headers as HTML, in $(BUILD)/docs
 style: all ##: layout, rooms, circles of calls and static checks of the sources
 	@BUILD=$(BUILD) tools/style.sh
 
+# What notebooks of experiments are made of and read.
+EXPERIMENTS      = $(patsubst %/answer.md,%,$(wildcard experiments/*/answer.md))
+EXPERIMENT_FILES = $(wildcard experiments/lib/*.sql $(foreach file,README.md answer.md *.csv *.sql,$(EXPERIMENTS:%=%/$(file)))) \
+                   $(wildcard $(EXPERIMENTS:%=%/again.py)) \
+                   $(foreach figure,$(basename $(wildcard $(EXPERIMENTS:%=%/*.gp))),$(wildcard $(figure).gp $(figure).py))
+
 ## --- installing -----------------------------------------------------------------------------
 
 install: all ##: program, libraries, headers, man page, completions, profiles under PREFIX
@@ -481,6 +498,8 @@ install: all ##: program, libraries, headers, man page, completions, profiles un
 	install -Dm644 tools/completion.fish $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/vbslab.fish
 	install -d $(DESTDIR)$(PREFIX)/share/vbslab/profiles
 	install -m644 $(wildcard db/profiles/*.csv) $(DESTDIR)$(PREFIX)/share/vbslab/profiles
+	set -e; for file in $(EXPERIMENT_FILES); do \
+	    install -Dm644 $$file $(DESTDIR)$(PREFIX)/share/vbslab/$$file; done
 
 uninstall: ##: removes the files that install put under PREFIX
 	rm -f $(DESTDIR)$(PREFIX)/bin/vbslab $(DESTDIR)$(PREFIX)/lib/libvbslab.* \

@@ -103,7 +103,9 @@ complete -c vbslab -n '__vbslab_command_is tune' -l only -x -a 'train measure'
 complete -c vbslab -n '__vbslab_command_is tune' -l export-best -r -k -a '(__fish_complete_suffix .onnx)'
 complete -c vbslab -n '__vbslab_command_is run' -l input -r -k -a '(__fish_complete_suffix .npy)'
 complete -c vbslab -n '__vbslab_command_is compress' -l output -s o -r -k -a '(__fish_complete_suffix .vbz)'
-complete -c vbslab -n '__vbslab_command_is export prune train' -l output -s o -r -k -a '(__fish_complete_suffix .onnx)'
+complete -c vbslab -n '__vbslab_command_is export' -l output -s o -r -k -a '(__fish_complete_suffix .onnx; __fish_complete_suffix .ipynb)'
+complete -c vbslab -n '__vbslab_command_is export' -l notebook -x -a "list (vbslab export --notebook list 2>/dev/null | sed -n '2,\$s/ .*//p')"
+complete -c vbslab -n '__vbslab_command_is prune train' -l output -s o -r -k -a '(__fish_complete_suffix .onnx)'
 complete -c vbslab -n '__vbslab_command_is report' -l output -s o -r -k -a '(__fish_complete_suffix .html)'
 complete -c vbslab -n '__vbslab_command_is report' -l run -r -k -a '(__fish_complete_suffix .json)'
 complete -c vbslab -n '__vbslab_command_is explain' -l html -r -k -a '(__fish_complete_suffix .html)'
@@ -131,10 +133,10 @@ complete -c vbslab -n '__vbslab_command_is run' -l output -r -k -a '(__fish_comp
 complete -c vbslab -n '__vbslab_command_is models; and __vbslab_part_is ""' -a show
 complete -c vbslab -n '__vbslab_command_is lesson; and __vbslab_part_is ""' -k -a '1 2 3 4 5 6 7'
 complete -c vbslab -n '__vbslab_command_is models; and __vbslab_part_is show' -k -a '(__vbslab_models; __fish_complete_suffix .onnx; __fish_complete_suffix .vbz)'
-complete -c vbslab -n '__vbslab_command_is measure compress prune train sensitivity export eval' -k -a '(__vbslab_models; __fish_complete_suffix .onnx; __fish_complete_suffix .vbz)'
+complete -c vbslab -n '__vbslab_command_is measure compress prune train sensitivity eval' -k -a '(__vbslab_models; __fish_complete_suffix .onnx; __fish_complete_suffix .vbz)'
 complete -c vbslab -n '__vbslab_command_is sweep' -k -a '(__fish_complete_suffix .toml)'
 complete -c vbslab -n '__vbslab_command_is sweep' -l from -r -F
-complete -c vbslab -n '__vbslab_command_is run' -k -a '(__vbslab_profiles; __vbslab_models; __fish_complete_suffix .onnx; __fish_complete_suffix .vbz)'
+complete -c vbslab -n '__vbslab_command_is run export' -k -a '(__vbslab_profiles; __vbslab_models; __fish_complete_suffix .onnx; __fish_complete_suffix .vbz)'
 complete -c vbslab -n '__vbslab_command_is plan explain frontier compare report' -k -a '(__vbslab_profiles; __fish_complete_suffix .csv)'
 complete -c vbslab -n '__vbslab_command_is replay; and __vbslab_part_is ""' -k -a '(__vbslab_profiles; __fish_complete_suffix .csv)'
 complete -c vbslab -n '__vbslab_command_is replay; and not __vbslab_part_is ""' -k -a '(__fish_complete_suffix .json)'

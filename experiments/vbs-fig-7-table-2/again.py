@@ -1,0 +1,12 @@
+# Three points of the figure, planned anew by the Python package on the first profile and judged by the
+# second one, beside the times of compare.csv.
+first, second = experiment.profile("resnet-50-a"), experiment.profile("resnet-50-b")
+planners = ["fbs", "fbs-best", "dp-vbs"]
+again = first.compare("20MiB", planners, judge=second, request=12, io="resident").to_dataframe()
+kept = experiment.sql("""
+    SELECT planner, per_sample_us AS kept_us FROM compare
+    WHERE label = 'resnet-50' AND judge = 'second' AND io = 'resident' AND memory_bytes = 20 * 1048576
+""")
+both = again[["planner", "per_sample_us", "peak_bytes", "gap_percent"]].merge(kept, on="planner")
+assert ((both.per_sample_us == both.kept_us) | both.kept_us.isna()).all()
+both

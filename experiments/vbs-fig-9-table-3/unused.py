@@ -1,0 +1,7 @@
+layers = experiment.sql("SELECT layer, 20 - fbs_unused_bytes / 1048576.0 AS fbs, 20 - dp_vbs_unused_bytes / 1048576.0 AS dp_vbs FROM unused")
+figure, axis = pyplot.subplots(figsize=(8.6, 3.4), layout="constrained")
+axis.bar(layers.index + 1, layers.fbs, color="#9CC8E8", label="fbs")
+axis.plot(layers.index + 1, layers.dp_vbs, "o", color="#D55E00", markersize=4, label="dp-vbs")
+axis.axhline(20, color="black", linestyle="--", linewidth=1, label="budget")
+axis.set(xlabel="layer, in network order", ylabel="memory in use (MiB)", ylim=(0, 23))
+_ = axis.legend(ncols=3, loc="upper right", frameon=False)
