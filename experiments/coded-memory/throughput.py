@@ -8,8 +8,8 @@ figure, axes = curves(
 )
 for axis in axes:
     of_network = executed[executed.network == axis.get_title()]
-    for line, way in zip(axis.lines, [way for way in WAYS if WAYS[way] in set(planned[planned.network == axis.get_title()].way)]):
-        points = of_network[of_network.way == way]
+    for line in list(axis.lines):
+        points = of_network[of_network.way.map(WAYS) == line.get_label()]
         axis.plot(points.mib, points.rate, "o", color=line.get_color())
     limit = of_network[of_network.way == "unlimited"].rate.mean()
     axis.axhline(limit, color="black", linestyle="--", linewidth=1)

@@ -149,12 +149,13 @@ class Experiment:
     def load(self, *files: str) -> "Experiment":
         """Makes a table of each CSV file, and runs the definitions of each .sql file.
 
-        A table has the name of its file, with _ in the place of signs; "NAME=FILE.csv" gives it another.
+        A table has the name of its file, with _ in the place of signs; "NAME=FILE.csv" gives it another. One
+        that is there already gets more rows.
         Numbers become numbers, times real ones, and empty fields NULL. The comments "# key: value" of the
         files are the table about(source, key, value).
         """
         for file in files:
-            name, equals, place = file.rpartition("=")
+            name, _, place = file.rpartition("=")
             path = self._find(place)
             if path.suffix == ".sql":
                 self.define(path.read_text(encoding="utf-8"))
@@ -179,9 +180,9 @@ class Experiment:
         rows = csv.reader(lines, strict=True)
         columns = next(rows)
         is_time = [bool(_TIME.search(column)) for column in columns]
-        self.database.execute(f"CREATE TABLE {_quoted(table)}({', '.join(map(_quoted, columns))})")
+        self.database.execute(f"CREATE TABLE IF NOT EXISTS {_quoted(table)}({', '.join(map(_quoted, columns))})")
         insert = f"INSERT INTO {_quoted(table)} VALUES ({', '.join('?' * len(columns))})"
-        self.database.executemany(insert, (list(map(_value, row, is_time)) for row in rows))
+        self.database.executemany(insert, (list(map(_value, row, is_time)) for row in rows if row))
 
     def define(self, sql: str) -> None:
         """Runs definitions of views and tables."""
@@ -299,7 +300,8 @@ class Answer:
         lines = self.text.split("\n")
         if len(lines) < 2 or not all(line.startswith("|") and line.endswith("|") for line in lines):
             return None
-        return [[cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in lines]
+        cells = [[cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in lines]
+        return cells if all(re.match(r":?-+:?\Z", mark) for mark in cells[1]) else None
 
     def _repr_markdown_(self) -> Optional[str]:
         return None if self._cells() else self.text
@@ -432,12 +434,12 @@ def curves(
         for side in ("top", "right"):
             axis.spines[side].set_visible(False)
     for k, axis in enumerate(axes[: len(panels)]):
-        if k % across and not free:
+        if k % across:
             axis.set_ylabel("")
         if k + across < len(panels):
             axis.set_xlabel("")
     if line is not None:
         figure.legend(
-            known.values(), known.keys(), loc="outside upper center", ncols=min(len(known), 6), frameon=False
+            list(known.values()), list(known), loc="outside upper center", ncols=min(len(known), 6), frameon=False
         )
     return figure, axes[: len(panels)]

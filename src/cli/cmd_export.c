@@ -76,8 +76,9 @@ static int run_notebook(struct cli *cli, const char *const *values, int n_argume
     if (cli_value(cli, values, "input"))
         return cli_usage(cli, "--notebook and --input exclude each other");
     if (n_arguments != (of_network ? 1 : 0))
-        return cli_usage(cli, of_network ? "--notebook %s needs one MODEL or PROFILE"
-                                         : "--notebook %s takes no further argument",
+        return cli_usage(cli,
+                         of_network ? "--notebook %s needs one MODEL or PROFILE"
+                                    : "--notebook %s takes no further argument",
                          question);
     if (strcmp(question, "list") == 0)
         return cli_end(cli, notebook_list(cli));
@@ -85,8 +86,8 @@ static int run_notebook(struct cli *cli, const char *const *values, int n_argume
         name_notebook(question, name, sizeof name);
         path = name;
         if (access(path, F_OK) == 0)
-            return cli_usage(cli, "'%s' is there already; -o FILE.ipynb replaces it or names another",
-                             path);
+            return cli_usage(
+                cli, "'%s' is there already; -o FILE.ipynb replaces it or names another", path);
     }
     return cli_end(cli, export_notebook(cli, question, of_network ? arguments[0] : NULL, path));
 }
@@ -113,7 +114,8 @@ static const struct cli_option OPTIONS[] = {
      "the file to write, .onnx or .ipynb; an older one is replaced when the new one is complete "
      "(default of a notebook: QUESTION.ipynb, which must not be there yet; -: standard output)"},
     {"notebook", "QUESTION",
-     "a Jupyter notebook: that of an experiment, '" NOTEBOOK_NETWORK "' about a MODEL or PROFILE, or "
+     "a Jupyter notebook: that of an experiment, '" NOTEBOOK_NETWORK
+     "' about a MODEL or PROFILE, or "
      "'list', which lists them"},
     {"input", "CxHxW", "another input shape, as 3x16x224x224"},
     {0},
@@ -122,13 +124,15 @@ static const struct cli_option OPTIONS[] = {
 const struct cli_command cli_export = {
     .name = "export",
     .summary = "a network as an ONNX file, with all parameters; an experiment as a notebook",
-    .usage = "MODEL -o FILE.onnx [--input CxHxW] | --notebook QUESTION [MODEL|PROFILE] [-o FILE.ipynb]",
+    .usage =
+        "MODEL -o FILE.onnx [--input CxHxW] | --notebook QUESTION [MODEL|PROFILE] [-o FILE.ipynb]",
     .options = OPTIONS,
     .letters = (const struct cli_letter[]){{'o', "output"}, {0}},
     .arguments =
         (const struct cli_argument[]){
             {CLI_ARGUMENT_MODEL},
-            {"QUESTION", "an experiment (--notebook list), or a folder with README.md and answer.md"},
+            {"QUESTION",
+             "an experiment (--notebook list), or a folder with README.md and answer.md"},
             {CLI_ARGUMENT_PROFILE},
             {0}},
     .example = "vbslab export resnet-50 -o resnet-50.onnx\n"

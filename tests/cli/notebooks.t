@@ -57,7 +57,7 @@ for path in sorted(pathlib.Path("made").glob("*.ipynb")):
 # --- about a network ---
 
 "$VBSLAB" profiles export vbs-example "it's \"one\" \\ é.csv"
-does "a notebook about a profile with quotes in its name" "has [0-9]* cells" \
+prints "a notebook about a profile with quotes in its name" "has 20 cells" \
     export --notebook my-network "it's \"one\" \\ é.csv" -o made/mine.ipynb
 check "... which is a literal of Python, seen from the notebook's folder" '
 import ast, json
@@ -66,30 +66,30 @@ loads = [node for cell in cells for node in ast.walk(ast.parse("".join(cell["sou
          if isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "Profile"]
 assert [load.args[0].value for load in loads] == ["../it\x27s \"one\" \\ \u00e9.csv"], ast.dump(loads[0])
 '
-does "a notebook about a network, which it measures where the store has no profile" "my-network.ipynb' has" \
+prints "a notebook about a network, which it measures where the store has no profile" "'my-network.ipynb' has 20 cells" \
     export --notebook my-network lenet-5
 grep -q 'vbslab.Network(\\"lenet-5\\")' my-network.ipynb
 report $? "... by its name"
 refuses "a notebook of that name is not replaced unasked" 2 "is there already" export --notebook my-network lenet-5
-does "... but with -o" "my-network.ipynb' has" export --notebook my-network lenet-5 -o my-network.ipynb
+prints "... but with -o" "'my-network.ipynb' has 20 cells" export --notebook my-network lenet-5 -o my-network.ipynb
 refuses "a network is needed" 2 "needs one MODEL or PROFILE" export --notebook my-network
-refuses "a network that is not there" 2 "lenet-6" export --notebook my-network lenet-6.net -o x.ipynb
+refuses "a network that is not there" 1 "lenet-6.net" export --notebook my-network lenet-6.net -o x.ipynb
 refuses "standard input is none" 2 "not standard input" export --notebook my-network - -o x.ipynb
 
 # --- experiments of the user's ---
 
 mkdir -p "mine/my \"own\""
-printf '# Mine\n\nSee [data](data.csv) and [x](#x).\n\n<!-- results of ./run: begin -->\nold\n<!-- results of ./run: end -->\n\n![Bars](bars.svg)\n![None](none.svg)\n' \
+printf '# Mine\n\nSee [data](data.csv) and [x](#x).\n\n<!-- results of ./run: begin -->\nstale\n<!-- results of ./run: end -->\n\n![Bars](bars.svg)\n![None](none.svg)\n' \
     >"mine/my \"own\"/README.md"
 printf -- '-- A view.\n    CREATE VIEW v AS SELECT 1 AS a -- one\n\nOne is %%d.\n    SELECT a FROM v\n\n"""odd"""\n    SELECT 1\n' >"mine/my \"own\"/answer.md"
 printf 'a\n1\n' >"mine/my \"own\"/data.csv"
 printf 'experiment.sql("SELECT * FROM data")\n' >"mine/my \"own\"/bars.py"
-does "a folder is an experiment, too" "my \"own\".ipynb' has" export --notebook "mine/my \"own\"/"
+prints "a folder is an experiment, too" "'my \"own\".ipynb' has 8 cells" export --notebook "mine/my \"own\"/"
 check "... whose text, views, answers and figures become cells" '
 import json, sqlite3
 cells = json.load(open("my \"own\".ipynb"))["cells"]
 text = ["".join(cell["source"]) for cell in cells]
-assert text[0] == "# Mine\n\nSee [data](data.csv) and [x](#x)." and "old" not in "".join(text), text
+assert text[0] == "# Mine\n\nSee [data](data.csv) and [x](#x)." and "stale" not in "".join(text), text
 assert "[None](none.svg)" in text[-1] and text[-2] == "# Bars\nexperiment.sql(\"SELECT * FROM data\")", text[-2:]
 calls = {}
 class Experiment:
@@ -108,7 +108,7 @@ VBSLAB_DATA=$dir/mine
 export VBSLAB_DATA
 refuses "data without experiments" 1 "VBSLAB_DATA" export --notebook list
 mkdir -p mine/experiments && mv "mine/my \"own\"" mine/experiments/own
-prints "VBSLAB_DATA names the data" "^own  *Mine" export --notebook list
+prints "VBSLAB_DATA names the data" "own         Mine" export --notebook list
 refuses "an experiment that is not among them" 2 "did you mean 'own'" export --notebook owm -o x.ipynb
 printf '\377' >>mine/experiments/own/answer.md
 refuses "a text that is no UTF-8" 1 "is no text in UTF-8" export --notebook own -o x.ipynb

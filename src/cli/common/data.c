@@ -23,9 +23,9 @@ static const char *program_folder(char folder[PATH_MAX])
     return folder;
 }
 
-/* Looks for name in a folder of the data that come with the program: `kind` of $VBSLAB_DATA, or one of
- * the two folders beside the program. *root: what was looked at. *path is null where it is not there;
- * the caller frees it. */
+/* Looks for name in a folder of the data that come with the program: `kind` of $VBSLAB_DATA, or one
+ * of the two folders beside the program. *root: what was looked at. *path is null where it is not
+ * there; the caller frees it. */
 static enum vbs_status find(struct cli *cli, const char *kind, const char *const beside[2],
                             const char *name, char root[PATH_MAX], char **path)
 {

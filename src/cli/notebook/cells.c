@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A text as the list of its lines, each with its end; null where memory runs out or it is no UTF-8. */
+/* A text as the list of its lines, each with its end; null where memory runs out or it is no UTF-8.
+ */
 static json_t *lines_of(const char *text, size_t length)
 {
     json_t *lines = json_array();
@@ -93,7 +94,8 @@ static void add_way(struct vbs_text *way, const char *from, const char *to)
         way->data[--way->length] = '\0';
 }
 
-/* Gives the absolute path of a file or folder, with a slash behind it; false where there is none. */
+/* Gives the absolute path of a file or folder, with a slash behind it; false where there is none.
+ */
 static bool absolute(const char *path, char out[PATH_MAX + 1])
 {
     char whole[PATH_MAX];
@@ -128,9 +130,10 @@ enum vbs_status notebook_add_path(const struct notebook *notebook, struct vbs_te
 
 static json_t *notebook_json(struct notebook *notebook)
 {
-    json_t *whole = json_pack("{s:{s:{s:s,s:s,s:s},s:{s:s}},s:i,s:i}", "metadata", "kernelspec",
-                              "display_name", "Python 3", "language", "python", "name", "python3",
-                              "language_info", "name", "python", "nbformat", 4, "nbformat_minor", 5);
+    json_t *whole =
+        json_pack("{s:{s:{s:s,s:s,s:s},s:{s:s}},s:i,s:i}", "metadata", "kernelspec", "display_name",
+                  "Python 3", "language", "python", "name", "python3", "language_info", "name",
+                  "python", "nbformat", 4, "nbformat_minor", 5);
 
     if (notebook->failed || !whole || json_object_set(whole, "cells", notebook->cells) != 0) {
         json_decref(whole);
@@ -148,8 +151,9 @@ enum vbs_status notebook_write(struct notebook *notebook)
     vbs_text_add_json(&text, whole, JSON_INDENT(1) | JSON_SORT_KEYS);
     vbs_text_add(&text, "\n");
     json_decref(whole);
-    status = text.failed ? vbs_no_memory(&notebook->cli->ctx)
-                         : vbs_write_file(&notebook->cli->ctx, notebook->path, text.data, text.length);
+    status = text.failed
+                 ? vbs_no_memory(&notebook->cli->ctx)
+                 : vbs_write_file(&notebook->cli->ctx, notebook->path, text.data, text.length);
     vbs_text_clear(&text);
     return status;
 }

@@ -1,4 +1,5 @@
-/* The notebook about a network of the user's, of the text network.md, which is embedded at build. */
+/* The notebook about a network of the user's, of the text network.md, which is embedded at build.
+ */
 #include "base/embedded.h"
 #include "base/fail.h"
 #include "cli/notebook/notebook.h"
@@ -11,8 +12,8 @@ extern const struct vbs_embedded cli_notebook_files[];
 #define FENCE "```"
 #define LOAD  "LOAD\n"
 
-/* The code that loads a profile: of a file, of the store, or of a network that is measured where the
- * store has no profile of it. */
+/* The code that loads a profile: of a file, of the store, or of a network that is measured where
+ * the store has no profile of it. */
 static enum vbs_status add_load(struct notebook *notebook, struct vbs_text *code, const char *word)
 {
     bool is_file = cli_is_network_file(word) || cli_ends_in(word, ".csv");

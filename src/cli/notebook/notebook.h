@@ -1,7 +1,7 @@
 /*
- * Declarations that the files of `export --notebook` share: cells.c keeps cells and writes the file,
- * story.c makes cells of an experiment's README.md and template.c those of its answer.md, network.c
- * the notebook about a network of the user's, questions.c finds and lists what there is.
+ * Declarations that the files of `export --notebook` share: cells.c keeps cells and writes the
+ * file, story.c makes cells of an experiment's README.md and template.c those of its answer.md,
+ * network.c the notebook about a network of the user's, questions.c finds and lists what there is.
  */
 #ifndef VBS_CLI_NOTEBOOK_NOTEBOOK_H
 #define VBS_CLI_NOTEBOOK_NOTEBOOK_H
@@ -16,11 +16,12 @@
 /* No text of which a notebook is made may be larger. */
 #define NOTEBOOK_MOST_BYTES ((size_t)1 << 20)
 
-/* A Jupyter notebook (nbformat 4.5). failed: memory ran out, or a text is no UTF-8; every later call
- * does nothing. Begin with the cli, the path, and the rest 0. */
+/* A Jupyter notebook (nbformat 4.5). failed: memory ran out, or a text is no UTF-8; every later
+ * call does nothing. Begin with the cli, the path, and the rest 0. */
 struct notebook {
     struct cli *cli;
-    const char *path; /* of the file, from whose folder the notebook will run; - is standard output */
+    const char
+        *path; /* of the file, from whose folder the notebook will run; - is standard output */
     json_t *cells;
     int n_cells;
     bool failed;
@@ -33,8 +34,8 @@ void notebook_add_code(struct notebook *notebook, const char *code);
 /* Appends text as a literal of Python, between double quotes. */
 void notebook_add_literal(struct vbs_text *code, const char *text);
 
-/* Appends the path of a file or folder, as a literal, as it is seen from the notebook's folder. VBS_IO
- * where there is no such file. */
+/* Appends the path of a file or folder, as a literal, as it is seen from the notebook's folder.
+ * VBS_IO where there is no such file. */
 enum vbs_status notebook_add_path(const struct notebook *notebook, struct vbs_text *code,
                                   const char *path) VBS_MUST_CHECK;
 

@@ -73,7 +73,8 @@ static void free_names(struct names *names)
     free(names->entries);
 }
 
-/* Gives the path of a folder's entry where that is an experiment, else null; the caller frees it. */
+/* Gives the path of a folder's entry where that is an experiment, else null; the caller frees it.
+ */
 static char *experiment_in(const char *folder, const char *name)
 {
     struct vbs_text path = {0};
@@ -117,12 +118,13 @@ static enum vbs_status unknown(struct cli *cli, const char *folder, const char *
         nearest = vbs_nearest_name(question, known, n);
     }
     if (nearest)
-        status = vbs_fail(&cli->ctx, VBS_NOT_FOUND,
-                          "there is no question '%.100s'; did you mean '%.100s'?", question, nearest);
+        status =
+            vbs_fail(&cli->ctx, VBS_NOT_FOUND,
+                     "there is no question '%.100s'; did you mean '%.100s'?", question, nearest);
     else
-        status = vbs_fail(&cli->ctx, VBS_NOT_FOUND,
-                          "there is no question '%.100s'; 'vbslab export --notebook list' lists them",
-                          question);
+        status = vbs_fail(
+            &cli->ctx, VBS_NOT_FOUND,
+            "there is no question '%.100s'; 'vbslab export --notebook list' lists them", question);
     free(known);
     free_names(&names);
     return status;
@@ -187,10 +189,14 @@ enum vbs_status notebook_list(struct cli *cli)
     char *folder = NULL;
     enum vbs_status status = cli_find_experiments(cli, &folder), printed;
 
-    cli_table_add(&table, NOTEBOOK_NETWORK);
-    cli_table_add(&table, NETWORK_TITLE);
     if (status == VBS_OK)
         status = read_names(cli, folder, &names);
+    if (status != VBS_OK) {
+        free(folder);
+        return status;
+    }
+    cli_table_add(&table, NOTEBOOK_NETWORK);
+    cli_table_add(&table, NETWORK_TITLE);
     for (int i = 0; i < names.n && status == VBS_OK; i++)
         status = add_row(cli, &table, folder, names.entries[i]->d_name);
     printed = cli_table_print(cli, &table);

@@ -201,8 +201,8 @@ static enum vbs_status files_with(struct notebook_story *story, const char *endi
     return status;
 }
 
-/* Appends the literals of the tables that the template names in its line "-- tables: ", or of all CSV
- * files of the folder. */
+/* Appends the literals of the tables that the template names in its line "-- tables: ", or of all
+ * CSV files of the folder. */
 static enum vbs_status add_tables(struct notebook_story *story, struct vbs_text *code)
 {
     static const char TABLES[] = "-- tables: ";
@@ -236,12 +236,15 @@ static enum vbs_status add_tables(struct notebook_story *story, struct vbs_text 
     return VBS_OK;
 }
 
-static const char ABOUT[] =
-    "This notebook was written by `vbslab export --notebook`; it needs the Python package of vbslab,\n"
-    "pandas and matplotlib. The tables of the experiment are those of a SQLite database in memory.\n"
-    "A cell with `experiment.answer` has the text of the answer, in which a line with numbers is a\n"
-    "format of printf; the query below the line gives the numbers. `experiment.sql` gives the result\n"
-    "of any query as a DataFrame.\n";
+static const char ABOUT[] = "This notebook was written by `vbslab export --notebook`; it needs the "
+                            "Python package of vbslab,\n"
+                            "pandas and matplotlib. The tables of the experiment are those of a "
+                            "SQLite database in memory.\n"
+                            "A cell with `experiment.answer` has the text of the answer, in which "
+                            "a line with numbers is a\n"
+                            "format of printf; the query below the line gives the numbers. "
+                            "`experiment.sql` gives the result\n"
+                            "of any query as a DataFrame.\n";
 
 /* Adds the cell that opens the tables, before the first cell of code. */
 static enum vbs_status set_up(struct notebook_story *story)
@@ -291,9 +294,9 @@ enum vbs_status notebook_compute(struct notebook_story *story, const char *code)
 
 /* --- the whole --- */
 
-/* Gives where in the results of the README what follows the template begins, such as rows of a table
- * that other templates fill: behind the last line of the template, where that is no query. Null where
- * there is no such line. */
+/* Gives where in the results of the README what follows the template begins, such as rows of a
+ * table that other templates fill: behind the last line of the template, where that is no query.
+ * Null where there is no such line. */
 static const char *find_rest(const struct notebook_story *story, const char *readme)
 {
     const char *end = strstr(readme, "\n" END), *found = NULL, *line, *last = NULL;
@@ -313,8 +316,9 @@ static const char *find_rest(const struct notebook_story *story, const char *rea
     return found;
 }
 
-/* Adds the README, with the template in the place of what it was filled in to. Of that only what comes
- * from elsewhere stays: what follows the template, and the lines that tell where times come from. */
+/* Adds the README, with the template in the place of what it was filled in to. Of that only what
+ * comes from elsewhere stays: what follows the template, and the lines that tell where times come
+ * from. */
 static enum vbs_status tell_readme(struct notebook_story *story, const char *readme)
 {
     const char *rest = find_rest(story, readme), *line;

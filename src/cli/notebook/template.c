@@ -1,7 +1,7 @@
 /*
- * Cells of an answer.md (experiments/README.md describes it). Comments and the definitions below them
- * become a cell that makes the views; text up to the next empty line becomes a cell that fills it in,
- * or, where no query gives it numbers, a cell of text.
+ * Cells of an answer.md (experiments/README.md describes it). Comments and the definitions below
+ * them become a cell that makes the views; text up to the next empty line becomes a cell that fills
+ * it in, or, where no query gives it numbers, a cell of text.
  */
 #include "cli/notebook/notebook.h"
 
@@ -11,10 +11,10 @@
 struct part {
     struct notebook_story *story;
     struct vbs_text definitions, answer;
-    bool in_comment;   /* the last line was a comment, or a query below one */
-    bool is_defined;   /* definitions have a query */
-    bool needs_end;    /* the last query of the definitions is not ended */
-    bool is_computed;  /* the answer has a query */
+    bool in_comment;  /* the last line was a comment, or a query below one */
+    bool is_defined;  /* definitions have a query */
+    bool needs_end;   /* the last query of the definitions is not ended */
+    bool is_computed; /* the answer has a query */
 };
 
 /* Appends text between the quotes of a text of several lines. */
