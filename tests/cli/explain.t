@@ -118,6 +118,15 @@ assert page["layers"][1] == "a" + 6 * "\u00e9"
 END
 report $? "a name that is cut within a character is shown"
 
+# --- candidates that fit no memory, or none that was solved ---
+
+run explain barrier --request 2 --planner dp-vbs --memory 8 --latency-us 10
+[ $code -eq 0 ] && grep -q '^one chunk of 2 .* does not fit  *none found$' out
+report $? "both samples at once take longer than the latency in any memory"
+run explain "$ROOT/db/profiles/alexnet-a.csv" --planner dp-vbs --table 2MB --memory 5MB
+[ $code -eq 0 ] && grep -q '^no split .* does not fit  *none found$' out
+report $? "a table knows nothing beyond the memory of its plan"
+
 # --- networks with branches; weights ---
 
 googlenet=$ROOT/db/profiles/googlenet-a.csv
