@@ -51,7 +51,7 @@ static bool is_experiment(const char *folder)
 }
 
 /* The names of the experiments. */
-struct names {
+struct notebook_names {
     struct dirent **entries;
     int n;
 };
@@ -66,7 +66,7 @@ static int compare(const struct dirent **a, const struct dirent **b)
     return strcmp((*a)->d_name, (*b)->d_name);
 }
 
-static void free_names(struct names *names)
+static void free_names(struct notebook_names *names)
 {
     for (int i = 0; i < names->n; i++)
         free(names->entries[i]);
@@ -86,12 +86,12 @@ static char *experiment_in(const char *folder, const char *name)
     return NULL;
 }
 
-static enum vbs_status read_names(struct cli *cli, const char *folder, struct names *names)
+static enum vbs_status read_names(struct cli *cli, const char *folder, struct notebook_names *names)
 {
     names->n = scandir(folder, &names->entries, is_visible, compare);
     if (names->n >= 0)
         return VBS_OK;
-    *names = (struct names){0};
+    *names = (struct notebook_names){0};
     return vbs_fail(&cli->ctx, VBS_IO, "cannot read the folder '%.200s'", folder);
 }
 
@@ -99,7 +99,7 @@ static enum vbs_status read_names(struct cli *cli, const char *folder, struct na
 static enum vbs_status unknown(struct cli *cli, const char *folder, const char *question)
 {
     const char **known, *nearest = NULL;
-    struct names names;
+    struct notebook_names names;
     int n = 0;
     enum vbs_status status = read_names(cli, folder, &names);
 
@@ -185,7 +185,7 @@ enum vbs_status notebook_list(struct cli *cli)
 {
     static const struct cli_column COLUMNS[] = {{"question", false}, {"about", false}};
     struct cli_table table = {.columns = COLUMNS, .n_columns = 2};
-    struct names names = {0};
+    struct notebook_names names = {0};
     char *folder = NULL;
     enum vbs_status status = cli_find_experiments(cli, &folder), printed;
 

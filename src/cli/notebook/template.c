@@ -8,7 +8,7 @@
 #include <string.h>
 
 /* What is being gathered: definitions, or a paragraph or table of the answer. */
-struct part {
+struct notebook_part {
     struct notebook_story *story;
     struct vbs_text definitions, answer;
     bool in_comment;  /* the last line was a comment, or a query below one */
@@ -51,7 +51,7 @@ static enum vbs_status add_call(struct notebook_story *story, const char *method
 }
 
 /* Ends the last query with a semicolon, behind its last line unless that ends in a comment. */
-static void end_query(struct part *part)
+static void end_query(struct notebook_part *part)
 {
     struct vbs_text *text = &part->definitions;
     const char *last;
@@ -68,7 +68,7 @@ static void end_query(struct part *part)
     part->needs_end = false;
 }
 
-static enum vbs_status end_definitions(struct part *part)
+static enum vbs_status end_definitions(struct notebook_part *part)
 {
     end_query(part);
     part->in_comment = false;
@@ -80,7 +80,7 @@ static enum vbs_status end_definitions(struct part *part)
     return VBS_OK;
 }
 
-static enum vbs_status end_answer(struct part *part)
+static enum vbs_status end_answer(struct notebook_part *part)
 {
     enum vbs_status status = VBS_OK;
     const char *at, *line;
@@ -103,7 +103,7 @@ static void add_line(struct vbs_text *text, const char *line, size_t length)
     vbs_text_add(text, "\n");
 }
 
-static enum vbs_status take_line(struct part *part, const char *line, size_t length)
+static enum vbs_status take_line(struct notebook_part *part, const char *line, size_t length)
 {
     enum vbs_status status = VBS_OK;
 
@@ -130,7 +130,7 @@ static enum vbs_status take_line(struct part *part, const char *line, size_t len
 
 enum vbs_status notebook_add_template(struct notebook_story *story)
 {
-    struct part part = {.story = story};
+    struct notebook_part part = {.story = story};
     const char *at = story->template, *line;
     enum vbs_status status = VBS_OK;
     size_t length;
