@@ -68,7 +68,7 @@ function againstText(decision, candidate, place) {
 }
 
 function needsText(candidate) {
-    return candidate.least_bytes === null ? "no memory is enough" : bytesText(candidate.needed_bytes);
+    return candidate.least_bytes === null ? "none found" : bytesText(candidate.needed_bytes);
 }
 
 function partsText(candidate) {
