@@ -333,8 +333,8 @@ const char *vbs_page_run_hash(const struct vbs_page_run *run);
 bool vbs_page_run_is_of(const struct vbs_page_run *run, const struct vbs_profile *profile);
 
 /* Replays the schedule of a run on its profile, which is the one that was added last, and shows it
- * beside what was planned. VBS_INVALID: the schedule does not belong to the profile. VBS_NO_MEMORY.
- * After a failure the page is as before. O(steps). */
+ * beside what was planned. VBS_INVALID: the schedule does not belong to the profile. VBS_USAGE: the
+ * page has no profile. VBS_NO_MEMORY. After a failure the page is as before. O(steps). */
 enum vbs_status vbs_page_add_run(struct vbs_ctx *ctx, struct vbs_page *page,
                                  const struct vbs_profile *profile,
                                  const struct vbs_page_run *run) VBS_MUST_CHECK;

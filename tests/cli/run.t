@@ -193,7 +193,8 @@ cp out steps.json
 [ $code -eq 0 ] && [ "$(grep -c '"layer":' steps.json)" -eq "$(member steps.json n_steps)" ]
 report $? "--steps adds the schedule"
 "$VBSLAB" --quiet report mine.csv --request 5 --run steps.json --planners dp-vbs --baselines fbs --memory 200KiB -o page.html >out 2>err
-[ $? -eq 0 ] && grep -q '"runs":\[.' page.html && grep -q '"high_water_bytes":' page.html && grep -q '^"end_us":\[[0-9.]*,[0-9.,]*\]' page.html
+[ $? -eq 0 ] && grep -q '"profile_index":0,' page.html && grep -q '"high_water_bytes":' page.html &&
+    [ "$(grep '^"end_us":' page.html | tr -cd ',' | wc -c)" -eq "$(($(member steps.json n_steps) - 1))" ]
 report $? "and a time for each step, which report --run takes"
 declines "--steps without --json" 2 '--steps adds to --json' 1 --model mine.net --memory 200KiB --steps
 

@@ -23,16 +23,22 @@ function chosenOf(decision) {
 
 // ---- Where each decision lies ----
 
-// Gives each decision the first of its samples: the parts of a split and chunks have their samples one after
-// another; all other parts have the samples of the decision above.
+// Gives each decision the first samples of its part, several where the part is repeated: the parts of a split and
+// chunks have their samples one after another; all other parts have the samples of the decision above.
 function placeDecisions() {
-    const taken = decisions.map(() => 0);
+    const taken = decisions.map(() => 0), n = decisions.map(() => 0);
     for (const decision of decisions) {
         const above = decision.parent === null ? null : decisions[decision.parent], how = above && chosenOf(above);
-        decision.from = above ? above.from : 0;
-        if (!how || (how.choice !== "split" && how.choice !== "chunk")) continue;
-        decision.from += taken[decision.parent];
-        taken[decision.parent] += decision.samples;
+        const part = how && how.parts[n[decision.parent]++], times = part ? part.times : 1;
+        decision.froms = above ? above.froms : [0];
+        if (how && (how.choice === "split" || how.choice === "chunk")) {
+            const before = taken[decision.parent];
+            decision.froms = decision.froms.map(from => from + before);
+            taken[decision.parent] += decision.samples;
+        } else if (times > 1) {
+            decision.froms = d3.merge(decision.froms.map(from => d3.range(times).map(i => from + i * decision.samples)));
+        }
+        decision.from = decision.froms[0];
     }
 }
 
@@ -41,8 +47,9 @@ function stepsOf(decision) {
     const chosen = chosenOf(decision);
     if (!chosen || (chosen.choice !== "step" && chosen.choice !== "batch")) return [];
     const size = chosen.choice === "step" ? decision.samples : chosen.at;
-    return d3.range(0, decision.samples, size).map(first => ({first_layer: decision.first_layer, last_layer: decision.last_layer,
-        from: decision.from + first, samples: Math.min(size, decision.samples - first), time_us: chosen.choice === "step" ? decision.time_us : null}));
+    return d3.merge(decision.froms.map(from => d3.range(0, decision.samples, size).map(first => ({first_layer: decision.first_layer,
+        last_layer: decision.last_layer, from: from + first, samples: Math.min(size, decision.samples - first),
+        time_us: chosen.choice === "step" ? decision.time_us : null}))));
 }
 
 // ---- One decision ----
@@ -296,7 +303,7 @@ function drawTree() {
 
 // The explanation as it came, without what this page added to its decisions.
 function originalJson() {
-    return Object.assign({}, made, {decisions: decisions.map(decision => { const copy = Object.assign({}, decision); delete copy.from; return copy; })});
+    return Object.assign({}, made, {decisions: decisions.map(decision => { const copy = Object.assign({}, decision); delete copy.from; delete copy.froms; return copy; })});
 }
 
 // ---- The cells of a table ----
@@ -388,7 +395,7 @@ function drawBound() {
     const groups = bound.largest_group === layers ? "bound: a search of all " + layers + " layers together" : bound.largest_group > 1 ?
         "bound: " + bound.groups + " groups of layers, the largest of " + bound.largest_group : "bound: searches that found nothing faster";
     const line = (what, us) => [what, {text: timeText(us), title: us + " us"}, (us >= best ? "+" : "") + (100 * (us / best - 1)).toFixed(2) + "%"];
-    drawTable(d3.select("#bound"), "Lower bounds of the time, each at least the one before", ["", "time", "against the schedule"],
+    drawTable(d3.select("#bound"), "Lower bounds of the time, and times", ["", "time", "against the schedule"],
         [line("bound: no limit of memory", bound.free_us), line("bound: each layer beside waiting samples", bound.waiting_us)]
             .concat(bound.groups > 0 ? [line(groups, bound.proven_us)] : [], [line("the schedule", best)],
                 bound.cutting_us !== null ? [line("the best cutting, where the search began", bound.cutting_us)] : []));

@@ -268,8 +268,11 @@ enum vbs_status vbs_page_add_run(struct vbs_ctx *ctx, struct vbs_page *page,
                                  const struct vbs_profile *profile, const struct vbs_page_run *run)
 {
     struct vbs_text text = {0};
-    enum vbs_status status = vbs_page_run_add(ctx, &text, run, profile, page->n_profiles - 1);
+    enum vbs_status status;
 
+    if (page->n_profiles == 0)
+        return vbs_fail(ctx, VBS_USAGE, "the page has no profile to which a run belongs");
+    status = vbs_page_run_add(ctx, &text, run, profile, page->n_profiles - 1);
     if (status == VBS_OK) {
         vbs_text_add(&page->runs, page->n_runs++ ? ",\n" : "");
         vbs_text_add_bytes(&page->runs, text.data, text.length);
