@@ -175,7 +175,13 @@ def test_googlenet(driver):
     wide = driver.execute_script("return document.documentElement.scrollWidth")
     check("nothing is wider than a phone", wide <= 400, wide)
     keep(driver, "googlenet-400-dark", 400)
-    driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+    driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print", "features": []})
+    show(driver, "page.html", 720)
+    drawn = driver.execute_script("return [...document.querySelectorAll('button, .controls, input, details')].filter(e => e.offsetParent).length")
+    wide = driver.execute_script("return document.documentElement.scrollWidth")
+    check("on paper there are no controls, and nothing is cut off", drawn == 0 and wide <= 720, (drawn, wide))
+    keep(driver, "googlenet-print", 720)
+    driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "", "features": []})
 
 
 def check_exactness(driver):
@@ -400,10 +406,20 @@ def test_deep(driver):
     quiet(driver, "3000 decisions")
 
 
+def test_many(driver):
+    vbslab("report", *["vbs-example"] * 100, "--request", "2", "--planners", "dp-vbs", "--baselines", "fbs", "-o", "many.html")
+    show(driver, "many.html", 1000)
+    driver.execute_script("const s = document.getElementById('profile'); s.selectedIndex = 99; s.dispatchEvent(new Event('change'))")
+    options = driver.execute_script("return document.getElementById('profile').options.length")
+    shown = driver.execute_script("return report.profiles.indexOf(state.profile)")
+    check("each of 100 profiles can be chosen", (options, shown) == (100, 99), (options, shown))
+    quiet(driver, "100 profiles")
+
+
 def main():
     driver = begin()
     try:
-        for test in (test_googlenet, test_weights, test_explain, test_names, test_deep):
+        for test in (test_googlenet, test_weights, test_explain, test_names, test_many, test_deep):
             test(driver)
     finally:
         driver.quit()
