@@ -138,7 +138,7 @@ if (vbs_kind eq 'parallel') {
         set label i + 200 sized(9, vbs_high[i]) noenhanced at first i, graph 1.05 center font ',9'
     }
     set cbrange [vbs_from:vbs_to > vbs_from ? vbs_to : vbs_from + 1]
-    set cblabel vbs_objective[1] noenhanced
+    set cblabel vbs_objective[1] noenhanced offset 1, 0
     set colorbox user origin screen 1 - 1.25 / width_inches, graph 0 size 0.14 / width_inches, graph 1
     plot vbs_data index 0 using 1:2 with lines lc rgb '#d4d4d4' lw 0.9, \
          '' index 1 using 1:2:3 with lines lc palette lw 1.6
@@ -199,13 +199,13 @@ if (vbs_kind eq 'pareto') {
     set offsets graph 0.04, graph 0.04, graph 0.04, graph 0.04
     of(shown, value) = shown ? value : NaN
     entry(shown, text) = shown ? sized(9, text) : ''
-    plot vbs_data index 2 using 1:(of(vbs_shows_front, column(2))) with lines lc rgb line lw 1.4 \
+    plot vbs_data index 2 using (of(vbs_shows_front, column(1))):2 with lines lc rgb line lw 1.4 \
              title entry(vbs_shows_front, 'Pareto front'), \
-         '' index 1 using 1:(of(vbs_shows_infeasible, column(2))) with points pt 6 ps 0.9 * marker lc rgb bad \
+         '' index 1 using (of(vbs_shows_infeasible, column(1))):2 with points pt 6 ps 0.9 * marker lc rgb bad \
              title entry(vbs_shows_infeasible, 'not accurate enough'), \
-         '' index 0 using 1:(of(vbs_shows_feasible, column(2))) with points pt 7 ps 0.9 * marker lc rgb good \
+         '' index 0 using (of(vbs_shows_feasible, column(1))):2 with points pt 7 ps 0.9 * marker lc rgb good \
              title entry(vbs_shows_feasible, 'feasible'), \
-         '' index 3 using 1:(of(vbs_shows_control, column(2))) with points pt 3 ps 1.5 * marker lc rgb '#000000' \
+         '' index 3 using (of(vbs_shows_control, column(1))):2 with points pt 3 ps 1.5 * marker lc rgb '#000000' \
              title entry(vbs_shows_control, 'control')
 }
 set output

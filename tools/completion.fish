@@ -7,11 +7,11 @@ function __vbslab_planners
     vbslab planners 2>/dev/null | sed -n '2,/^$/s/ .*//p' | string match -v ''
 end
 
-# Planners for the last item of a list with commas, without those before it; all stands alone.
-function __vbslab_planner_list
-    set -l before (commandline -ct | string replace -r '^--[a-z]*=' '' | string match -r '^.*,')
+# The arguments for the last item of a list with commas, without those before it; all stands alone.
+function __vbslab_list
+    set -l before (commandline -ct | string replace -r '^--[a-z-]*=' '' | string match -r '^.*,')
     set -l used (string split , -- "$before")
-    for item in all (__vbslab_planners)
+    for item in $argv
         if not contains -- $item $used; and not test -n "$before" -a $item = all
             echo "$before$item"
         end
@@ -84,8 +84,12 @@ complete -c vbslab -n 'test -z "$(__vbslab_arguments)"' -a '(__vbslab_commands)'
 complete -c vbslab -n 'string match -q -- "-*" (commandline -ct)' -a '(__vbslab_options)'
 
 complete -c vbslab -l planner -x -a '(__vbslab_planners)'
-complete -c vbslab -n '__vbslab_command_is compare report' -l planners -x -a '(__vbslab_planner_list)'
-complete -c vbslab -n '__vbslab_command_is compare report' -l baselines -x -a '(__vbslab_planner_list)'
+complete -c vbslab -n '__vbslab_command_is compare report' -l planners -x -a '(__vbslab_list all (__vbslab_planners))'
+complete -c vbslab -n '__vbslab_command_is compare report' -l baselines -x -a '(__vbslab_list all (__vbslab_planners))'
+complete -c vbslab -n '__vbslab_command_is frontier' -l beside -x -a '(__vbslab_list (__vbslab_planners))'
+complete -c vbslab -n '__vbslab_command_is frontier' -l plot-series -x -a '(__vbslab_list (__vbslab_planners))'
+complete -c vbslab -n '__vbslab_command_is compare' -l plot-series -x -a '(__vbslab_list bound (__vbslab_planners))'
+complete -c vbslab -n '__vbslab_command_is replay run' -l plot-series -x -a '(__vbslab_list weights tensors workspace budget)'
 complete -c vbslab -l io -x -a 'external resident'
 complete -c vbslab -l weights -x -a 'excluded included'
 complete -c vbslab -l copy -x -a 'page-cache disk'

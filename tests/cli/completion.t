@@ -67,6 +67,10 @@ if command -v zsh >/dev/null; then
     wants "zsh: a model to compress" vgg-16 vgg-19 vgg-s '*.(net|onnx|vbz)'
     in_zsh vbslab compress alexnet --density comp
     wants "zsh: presets of densities" comp-alexnet comp-vgg-16
+    in_zsh vbslab replay 1 p.json --gantt g.svg --plot-series weights,te
+    wants "zsh: series of a picture" tensors
+    in_zsh vbslab compare 1 --plot c.svg --plot-series=fbs,bo
+    wants "zsh: the bound among them" bound
     in_zsh vbslab plan --mem
     wants "zsh: an option" --memory
 else
@@ -112,6 +116,10 @@ if command -v fish >/dev/null; then
     wants "fish: a model to compress" vgg-16 vgg-19 vgg-s
     in_fish 'vbslab compress alexnet --density comp'
     wants "fish: presets of densities" comp-alexnet comp-vgg-16
+    in_fish 'vbslab replay 1 p.json --gantt g.svg --plot-series weights,te'
+    wants "fish: series of a picture" weights,tensors
+    in_fish 'vbslab compare 1 --plot c.svg --plot-series=fbs,bo'
+    wants "fish: the bound among them" --plot-series=fbs,bound
     in_fish 'vbslab plan --mem'
     wants "fish: an option" --memory
 else

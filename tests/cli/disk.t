@@ -93,6 +93,8 @@ outgrows "a frontier" "cannot write 'kept.csv': File too large" 8 \
     frontier alexnet.csv --planner dp-vbs --request 24 --csv kept.csv
 outgrows "a trace" "cannot write 'kept.csv': File too large" 8 \
     replay alexnet.csv long.json --trace kept.csv
+outgrows "trace events" "cannot write 'kept.json': File too large" 8 \
+    replay alexnet.csv long.json --trace kept.json
 outgrows "a profile" "cannot write 'kept.csv': File too large" 8 \
     profiles export alexnet.csv kept.csv
 outgrows "a network with coded weights" "cannot write 'kept.vbz': File too large" 8 \

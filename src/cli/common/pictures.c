@@ -134,6 +134,17 @@ static enum vbs_status read_series(struct cli *cli, const char *list, struct cli
     return VBS_OK;
 }
 
+/* Checks a file with the options, as drawing it would. self: struct cli_pictures */
+static enum vbs_status check_drawable(struct vbs_ctx *ctx, const char *item, void *self)
+{
+    const struct cli_pictures *pictures = self;
+    struct vbs_gnuplot picture;
+    enum vbs_status status = vbs_gnuplot_begin(ctx, &pictures->options, item, &picture);
+
+    vbs_gnuplot_clear(&picture);
+    return status;
+}
+
 enum vbs_status cli_pictures_read(struct cli *cli, const char *const *values, const char *option,
                                   const char *list, struct cli_pictures *pictures)
 {
@@ -156,7 +167,7 @@ enum vbs_status cli_pictures_read(struct cli *cli, const char *const *values, co
     if (series)
         VBS_TRY(read_series(cli, series, pictures));
     pictures->options.with_data = cli_value(cli, values, "plot-data") != NULL;
-    return VBS_OK;
+    return cli_for_each(&cli->ctx, list, check_drawable, pictures);
 }
 
 void cli_pictures_clear(struct cli_pictures *pictures)

@@ -422,20 +422,23 @@ static enum vbs_status wait_for(struct vbs_ctx *ctx, pid_t process, int *outcome
 #define REFUSAL "vbslab: " /* a message of plots/common.gp */
 
 /* Finds the reason in gnuplot's log, which repeats the faulty line and a mark before it: "line N:
- * why". */
+ * why". Of warnings, which begin in the same way, one is the reason only where there is nothing
+ * else. */
 static const char *find_reason(char *log)
 {
-    const char *first = NULL;
+    const char *first = NULL, *warning = NULL;
     char *rest;
 
     for (char *line = strtok_r(log, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
         line += strspn(line, " \t\r");
-        if (strstr(line, "line ") && strchr(line, ':'))
+        if (strstr(line, "warning:"))
+            warning = warning ? warning : line;
+        else if (strstr(line, "line ") && strchr(line, ':'))
             return line;
-        if (!first && line[0])
+        else if (!first && line[0])
             first = line;
     }
-    return first ? first : "it does not say why";
+    return first ? first : warning ? warning : "it does not say why";
 }
 
 static enum vbs_status fail_with_log(struct vbs_ctx *ctx, const struct plot_files *files,
