@@ -316,6 +316,9 @@ columns trace.csv
 describes "Trace of a replay" "the columns of a replay's trace"
 keys replay.json
 describes "Verdict of a replay" "the keys of a replay"
+run replay full.csv plan.json --trace events.json
+keys events.json
+describes "Trace events" "the keys of trace events"
 run replay full.csv plan.json --memory 1 --latency-us 1 --json && mv out late.json
 keys late.json
 describes "Verdict of a replay" "the keys of a replay of a schedule that is refused"
