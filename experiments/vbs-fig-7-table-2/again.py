@@ -8,5 +8,5 @@ kept = experiment.sql("""
     WHERE label = 'resnet-50' AND judge = 'second' AND io = 'resident' AND memory_bytes = 20 * 1048576
 """)
 both = again[["planner", "per_sample_us", "peak_bytes", "gap_percent"]].merge(kept, on="planner")
-assert ((both.per_sample_us == both.kept_us) | both.kept_us.isna()).all()
+both["same"] = (both.per_sample_us == both.kept_us) | both.kept_us.isna()
 both

@@ -81,7 +81,7 @@ def test_rows_and_formats(two):
 
 def test_answers_show_themselves(two):
     table = two.answer("| network | us |\n| --- | ---: |\n| [%s](x) | %g |\n    SELECT '<b>', us FROM times WHERE batch = 2")
-    assert table.frame.us.tolist() == [2.5] and table._repr_markdown_() is None
+    assert table.frames[0].us.tolist() == [2.5] and table._repr_markdown_() is None
     assert '<td style="text-align: left">&lt;b&gt;</td>' in table._repr_html_()
     text = two.answer("%d rows\n    SELECT count(*) FROM times")
     assert (text._repr_html_(), text._repr_markdown_(), repr(text)) == (None, "3 rows", "3 rows")

@@ -13,8 +13,8 @@ use this module. It needs pandas, and matplotlib for figures; ``import vbslab`` 
 ...     SELECT us / batch, batch FROM times WHERE batch = 2
 ... ''')
 A sample takes 3.0 us at batch 2.
->>> two.sql("SELECT max(us) AS most FROM times").most[0]
-6.0
+>>> two.sql("SELECT max(us) AS most FROM times").most.tolist()
+[6.0]
 """
 
 from __future__ import annotations
@@ -201,7 +201,7 @@ class Experiment:
         """Fills in a template: text, in which a line with numbers is a format of printf, and the query that
         gives the numbers stands below it, indented by four. A line that ends with \\ is continued by the next.
         Text that begins with "error: " is raised."""
-        filled, frame = "", None
+        filled, frames = "", []
         for text, query in _parts(template):
             if query is None:
                 filled += _line(text)
@@ -213,9 +213,8 @@ class Experiment:
                     raise ValueError(_row(text, rows[0]))
                 continue
             filled += "".join(_line(_row(text, row)) for row in rows)
-            made = pandas().DataFrame(rows, columns=[column[0] for column in cursor.description])
-            frame = made if frame is None else pandas().concat([frame, made], ignore_index=True)
-        return Answer(filled.strip("\n"), frame)
+            frames.append(pandas().DataFrame(rows, columns=[column[0] for column in cursor.description]))
+        return Answer(filled.strip("\n"), frames)
 
 
 # --- templates ---
@@ -283,14 +282,14 @@ def _plain(cell: str) -> str:
 
 
 class Answer:
-    """A filled-in template: ``text`` is the text, and ``frame`` a DataFrame of the numbers in it.
+    """A filled-in template: ``text`` is the text, and ``frames`` has the result of each query as a DataFrame.
 
     A notebook shows a table as a table, and other text as Markdown.
     """
 
-    def __init__(self, text: str, frame: Any) -> None:
+    def __init__(self, text: str, frames: Sequence[Any]) -> None:
         self.text = text
-        self.frame = frame
+        self.frames = frames
 
     def __repr__(self) -> str:
         return self.text
