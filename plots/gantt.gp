@@ -40,8 +40,11 @@ set border 3 lw 0.8
 set multiplot
 set key off
 set title vbs_title noenhanced offset 0, 0.85
-set label 1 sized(9, vbs_note) noenhanced at screen (left + right) / 2, \
-    screen 1 - 0.43 / height_inches center font ',9' textcolor rgb '#404040'
+# A long note gets a smaller font; characters of 9 points are about 0.068 inches wide.
+fitting = 9 * (width_inches - 0.3) / (0.068 * (strlen(vbs_note) + 1))
+note_points = fitting > 9 ? 9 : fitting < 4 ? 4 : fitting
+set label 1 sized(note_points, vbs_note) noenhanced at screen (left + right) / 2, \
+    screen 1 - 0.43 / height_inches center font sprintf(',%g', note_points) textcolor rgb '#404040'
 set tmargin at screen lanes_top
 set bmargin at screen lanes_bottom
 set yrange [0.5 - all_lanes:0.5]
