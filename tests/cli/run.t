@@ -343,6 +343,10 @@ cp out run.json
     [ "$(wc -l <trace.csv)" -eq $((1 + $(member run.json n_steps))) ] &&
     awk -F, 'NR > 1 && ($10 < last || $11 < $10 || $1 != NR - 1) { exit 1 } NR > 1 { last = $11 }' trace.csv
 report $? "a trace: every step, one after the other"
+quiet mine.csv --model mine.net --schedule plan.json --trace events.json
+[ $code -eq 0 ] && grep -q '"name":"executed"' events.json && [ "$(grep -c '"ph":"X","pid":1' events.json)" -gt 0 ] &&
+    [ "$(grep -c '"ph":"X","pid":2' events.json)" -eq "$(grep -c '"ph":"X","pid":1' events.json)" ]
+report $? "trace events: planned and executed side by side"
 at_most "$(tail -1 trace.csv | cut -d, -f11)" "$(member run.json fastest_us) + 1"
 report $? "within the time of the fastest run"
 quiet mine.csv --model mine.net --schedule plan.json --trace -
