@@ -1,4 +1,7 @@
-reached = experiment.sql("SELECT problem, sampler, trial, median FROM curves WHERE workers = 1 AND sampler IN ('random', 'grid', 'tpe', 'gp', 'bayesian')")
+reached = experiment.sql("""
+    SELECT problem, sampler, trial, median FROM curves
+    WHERE workers = 1 AND sampler IN ('random', 'grid', 'tpe', 'gp', 'bayesian') AND typeof(median) <> 'text'
+""")
 figure, axes = curves(
     reached, "trial", "median", line="sampler", panel="problem", kind="lines", columns=4, free=True, size=(9.4, 5.2), xlabel="trial",
 )
