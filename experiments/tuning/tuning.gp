@@ -1,0 +1,59 @@
+# Left: the trials of both studies. Middle: images a second by memory, planned anew and kept. Right: the
+# median of what samplers have reached, by trial.
+format = ARG1
+folder = ARG2
+width = 9.4
+height = 3.9
+load folder . '/style.gp'
+set output 'tuning.' . format
+set datafile missing NaN
+set multiplot
+set bmargin at screen 0.15
+set tmargin at screen 0.80
+
+set lmargin at screen 0.065
+set rmargin at screen 0.325
+set title 'trials, 122.5 KiB' offset 0, -0.4
+set xlabel 'times the images a second of the control' offset 0, 0.4
+set ylabel 'accuracy lost (points)' offset 1.2, 0
+set yrange [*:*] reverse
+set key bottom left samplen 1 Left reverse
+of(study) = strcol(1) eq study && $4 > 0 ? 100 * $7 : NaN
+plot 0.5 with lines ls 6 title 'limit', \
+     'aims.csv' every ::1 using 10:(of('latency')) with points ls 11 title 'latency', \
+     'aims.csv' every ::1 using 10:(of('throughput')) with points ls 12 title 'throughput'
+
+set yrange [0:*] noreverse
+set lmargin at screen 0.405
+set rmargin at screen 0.665
+set title 'what was chosen, by memory' offset 0, -0.4
+set xlabel 'activations (KiB)' offset 0, 0.4
+set ylabel 'images a second' offset 1.0, 0
+set logscale x 2
+set xrange [110:4500]
+set xtics (128, 256, 512, 1024, 2048, 4096)
+set key bottom right samplen 2 noreverse Right
+kib(text) = (text + 0) * (text[strlen(text) - 2:*] eq 'MiB' ? 1024 : 1)
+speed(network, plan) = strcol(1) eq network && strcol(2) eq plan ? $4 : NaN
+plot 'times.csv' every ::1 using (kib(strcol(3))):(speed('whole', 'again')) with linespoints ls 14 title 'whole', \
+     'times.csv' every ::1 using (kib(strcol(3))):(speed('throughput', 'kept')) with linespoints ls 15 title 'throughput, kept', \
+     'times.csv' every ::1 using (kib(strcol(3))):(speed('latency', 'again')) with linespoints ls 11 title 'latency', \
+     'times.csv' every ::1 using (kib(strcol(3))):(speed('throughput', 'again')) with linespoints ls 12 title 'throughput'
+unset logscale
+set xtics autofreq
+
+set lmargin at screen 0.735
+set rmargin at screen 0.985
+set title 'samplers, mean of the seeds' offset 0, -0.4
+set xlabel 'trial' offset 0, 0.4
+set ylabel 'times the control' offset 1.2, 0
+set xrange [0:*]
+set yrange [1:*]
+set key top left samplen 2 Left reverse
+reached(kind) = strcol(2) eq kind ? $14 : NaN
+kinds = 'random grid scalar bayesian'
+styles = '15 11 13 12'
+plot for [k = 1:4] 'samplers.csv' every ::1 using ($4):(reached(word(kinds, k))) smooth unique with lines \
+     ls word(styles, k) + 0 title word(kinds, k)
+unset multiplot
+set output
