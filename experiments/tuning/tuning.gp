@@ -14,7 +14,7 @@ set tmargin at screen 0.80
 set lmargin at screen 0.065
 set rmargin at screen 0.325
 set title 'trials, 122.5 KiB' offset 0, -0.4
-set xlabel 'times the images a second of the control' offset 0, 0.4
+set xlabel 'times the control, planned' offset 0, 0.4
 set ylabel 'accuracy lost (points)' offset 1.2, 0
 set yrange [*:*] reverse
 set key bottom left samplen 1 Left reverse
@@ -28,17 +28,16 @@ set lmargin at screen 0.405
 set rmargin at screen 0.665
 set title 'what was chosen, by memory' offset 0, -0.4
 set xlabel 'activations (KiB)' offset 0, 0.4
-set ylabel 'images a second' offset 1.0, 0
+set ylabel 'images a second, executed' offset 1.0, 0
 set logscale x 2
 set xrange [110:4500]
 set xtics (128, 256, 512, 1024, 2048, 4096)
 set key bottom right samplen 2 noreverse Right
-kib(text) = (text + 0) * (text[strlen(text) - 2:*] eq 'MiB' ? 1024 : 1)
 speed(network, plan) = strcol(1) eq network && strcol(2) eq plan ? $4 : NaN
-plot 'times.csv' every ::1 using (kib(strcol(3))):(speed('whole', 'again')) with linespoints ls 14 title 'whole', \
-     'times.csv' every ::1 using (kib(strcol(3))):(speed('throughput', 'kept')) with linespoints ls 15 title 'throughput, kept', \
-     'times.csv' every ::1 using (kib(strcol(3))):(speed('latency', 'again')) with linespoints ls 11 title 'latency', \
-     'times.csv' every ::1 using (kib(strcol(3))):(speed('throughput', 'again')) with linespoints ls 12 title 'throughput'
+plot 'speeds.csv' every ::1 using 3:(speed('whole', 'again')) with linespoints ls 14 title 'whole', \
+     'speeds.csv' every ::1 using 3:(speed('throughput', 'kept')) with linespoints ls 15 title 'throughput, kept', \
+     'speeds.csv' every ::1 using 3:(speed('latency', 'again')) with linespoints ls 11 title 'latency', \
+     'speeds.csv' every ::1 using 3:(speed('throughput', 'again')) with linespoints ls 12 title 'throughput'
 unset logscale
 set xtics autofreq
 

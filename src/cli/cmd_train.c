@@ -208,11 +208,14 @@ static enum vbs_status print_result(const struct train_job *job)
 
 static enum vbs_status open_images(struct train_job *job)
 {
-    const struct vbs_data_options data = {.struct_size = sizeof data};
+    struct vbs_data_options data = {.struct_size = sizeof data};
     struct vbs_ctx *ctx = &job->cli->ctx;
 
+    VBS_TRY(cli_read_whole(job->cli, job->values, "validation", 1, VBS_DATA_MAX_IMAGES,
+                           &data.n_validation));
     VBS_TRY(vbs_dataset_open(ctx, job->folder, VBS_SPLIT_TRAIN, &data, &job->images));
-    if (vbs_dataset_info(job->images)->n_images >= 10)
+    /* Of fewer than ten images a tenth is none. */
+    if (data.n_validation > 0 || vbs_dataset_info(job->images)->n_images >= 10)
         VBS_TRY(vbs_dataset_open(ctx, job->folder, VBS_SPLIT_VALIDATION, &data, &job->validation));
     return vbs_normalise_measure(ctx, job->folder, &job->normalise);
 }
@@ -271,8 +274,10 @@ static int run_train(struct cli *cli, const char *const *values, int n_arguments
 static const struct cli_option OPTIONS[] = {
     {"data", "DIR",
      "the folder of a data set: IDX files (MNIST, Fashion-MNIST), CIFAR-10's binary files, or "
-     "arrays of numpy; a tenth of the training images is set aside for validation"},
+     "arrays of numpy"},
     {"epochs", "N", "passes over all training images"},
+    {"validation", "N",
+     "how many of the training images are set aside for validation (default a tenth)"},
     {"output", "FILE.onnx", "the trained network (default: none is written)"},
     {"batch", "N", "images of a step (default 128)"},
     {"rate", "R", "the largest rate (default 0.02 with sgd, 0.001 with adam)"},

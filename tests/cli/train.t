@@ -21,6 +21,9 @@ run small.net --data data --epochs 2 --batch 9 --threads 1 --csv --checkpoint po
 [ $code -eq 0 ] && [ "$(wc -l <out)" -eq 3 ] &&
     [ "$(head -n 1 out)" = "epoch,loss,accuracy,validation_loss,validation_accuracy,rate,time_s" ]
 report $? "CSV has a row for each epoch"
+run small.net --data data --epochs 1 --batch 9 --threads 1 --csv --validation 2
+[ $code -eq 0 ] && awk -F, 'NR == 2 { exit !($4 > 0 && ($5 == 0 || $5 == 0.5 || $5 == 1)) }' out
+report $? "as many images are set aside as --validation says"
 cp point kept
 run small.net --data data --epochs 2 --batch 9 --threads 1 --json --checkpoint point --optimiser adam \
     --schedule step --warm-up 0.5 --init glorot --mirror --shift 1 --label-smoothing 0.1 --weight-decay 0
@@ -32,6 +35,7 @@ refuses "a model is needed" 2 "needs one MODEL" --data data --epochs 1
 refuses "images and epochs are needed" 2 "needs --data DIR and --epochs N" lenet-5 --data data
 refuses "an unknown course" 2 "--schedule 'linear' is none of cosine, constant, step and exponential" \
     lenet-5 --data data --epochs 1 --schedule linear
+refuses "more images set aside than there are" 2 "training images cannot be set aside" small.net --data data --epochs 1 --validation 1000
 refuses "no epochs" 2 "--epochs" lenet-5 --data data --epochs 0
 refuses "a name that is no ONNX file's" 2 "ends in .onnx" lenet-5 --data data --epochs 1 -o net.vbz
 refuses "images of another shape" 2 "the images are 1x28x28" resnet-56-cifar --data data --epochs 1 --batch 8
