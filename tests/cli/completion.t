@@ -107,7 +107,7 @@ if command -v fish >/dev/null; then
     wants "fish: tags to take away" odd slow
     in_fish 'vbslab profiles --model '
     wants "fish: measured models to filter by" alexnet vgg-s
-    in_fish 'vbslab --db none.sqlite plan al'
+    in_fish 'vbslab --db none.sqlite plan odd'
     [ ! -s out ]
     report $? "fish: none of a store that is not there"
     in_fish 'vbslab measure goo'

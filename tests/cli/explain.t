@@ -111,7 +111,7 @@ run explain names.csv --request 2 --memory 7 --planner dp-vbs --html names.html
 assert page["layers"][1] == "</script><b>"
 END
 report $? "no name is markup in the page"
-sed "s/L2/$(printf 'a\\303\\251\\303\\251\\303\\251\\303\\251\\303\\251\\303\\251')/; s/default/$(printf '1234567890123\\303\\251')/" example.csv >names.csv
+sed "s/L2/$(printf 'a\303\251\303\251\303\251\303\251\303\251\303\251')/; s/default/$(printf '1234567890123\303\251')/" example.csv >names.csv
 run explain names.csv --request 2 --memory 7 --planner dp-vbs --html names.html
 [ $code -eq 0 ] && page_data names.html <<'END'
 assert page["layers"][1] == "a" + 6 * "\u00e9"
@@ -152,7 +152,7 @@ refuses "a budget that is too small" 3 'the least budget is 6 bytes' \
 refuses "a part of fbs" 2 'fbs does not decide about parts' $explain --planner fbs --samples 1
 refuses "layers that there are not" 2 'goes from 1 to 3' $explain --to 4
 refuses "cells without a table" 2 'needs --table' $explain --csv -
-refuses "two forms" 2 'one of --json and --csv' \
+refuses "two forms" 2 'one of --json, --csv and --html' \
     $explain --planner dp-vbs --table 1 --json - --csv -
 
 finish

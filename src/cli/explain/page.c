@@ -87,6 +87,7 @@ static json_t *shown_json(const struct cli_explanation *about, int index,
         cli_choice_label(about, decision, &decision->candidates[c], label, sizeof label);
         cli_json_append(labels, visible_json(label, sizeof label, failed), failed);
     }
+    cli_json_put(shown, "labels", labels, failed);
     if (!place->is_hidden && !place->is_again)
         cli_json_put(shown, "curve", curve_json(decision, failed), failed);
     return shown;
