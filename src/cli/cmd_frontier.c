@@ -206,7 +206,7 @@ static enum vbs_status print_table(struct cli *cli, const struct curve *curve)
 /* ---- The picture ---- */
 
 /* The curves of a picture, while further planners are solved for it. */
-struct curves {
+struct frontier_curves {
     struct cli *cli;
     const struct curve *first;
     const char *const *values;
@@ -218,7 +218,7 @@ struct curves {
 /* Adds the planner of --beside to the curves, without its frontier. */
 static enum vbs_status add_planner(struct vbs_ctx *ctx, const char *item, void *self)
 {
-    struct curves *curves = self;
+    struct frontier_curves *curves = self;
     const struct vbs_problem *problem = curves->first->problem;
     const struct vbs_planner *planner;
 
@@ -235,7 +235,7 @@ static enum vbs_status add_planner(struct vbs_ctx *ctx, const char *item, void *
 
 /* Finds the frontier of planner number i; one that has no plan at all gets an empty one, and a
  * warning. */
-static enum vbs_status solve(struct curves *curves, int i)
+static enum vbs_status solve(struct frontier_curves *curves, int i)
 {
     struct cli *cli = curves->cli;
     const struct vbs_planner *planner = curves->planners[i];
@@ -261,7 +261,7 @@ static enum vbs_status solve(struct curves *curves, int i)
 }
 
 /* Moves the planners without a curve out of the way. */
-static void drop_empty(struct curves *curves)
+static void drop_empty(struct frontier_curves *curves)
 {
     int n = 0;
 
@@ -276,14 +276,14 @@ static void drop_empty(struct curves *curves)
 static enum vbs_status draw(struct vbs_ctx *ctx, const struct vbs_plot_options *options,
                             const char *path, void *self)
 {
-    const struct curves *curves = self;
+    const struct frontier_curves *curves = self;
 
     return vbs_frontier_plot(ctx, curves->first->problem, curves->planners,
                              (const struct vbs_frontier *const *)curves->frontiers, curves->n,
                              options, path);
 }
 
-static enum vbs_status check_series(const struct curves *curves)
+static enum vbs_status check_series(const struct frontier_curves *curves)
 {
     const char **names = calloc((size_t)curves->n, sizeof *names);
     enum vbs_status status;
@@ -297,7 +297,7 @@ static enum vbs_status check_series(const struct curves *curves)
     return status;
 }
 
-static enum vbs_status plot_all(struct curves *curves, const char *beside)
+static enum vbs_status plot_all(struct frontier_curves *curves, const char *beside)
 {
     struct cli *cli = curves->cli;
 
@@ -314,12 +314,12 @@ static enum vbs_status plot(struct cli *cli, const char *const *values, const st
 {
     const char *beside = cli_value(cli, values, "beside");
     size_t most = 1 + (beside ? strlen(beside) : 0);
-    struct curves curves = {.cli = cli,
-                            .first = curve,
-                            .values = values,
-                            .planners = calloc(most, sizeof *curves.planners),
-                            .frontiers = calloc(most, sizeof *curves.frontiers),
-                            .n = 1};
+    struct frontier_curves curves = {.cli = cli,
+                                     .first = curve,
+                                     .values = values,
+                                     .planners = calloc(most, sizeof *curves.planners),
+                                     .frontiers = calloc(most, sizeof *curves.frontiers),
+                                     .n = 1};
     enum vbs_status status = VBS_OK;
 
     if (curves.planners && curves.frontiers) {

@@ -365,7 +365,8 @@ static enum vbs_status read_trained(struct carried *c, int64_t study, int number
 }
 
 /* Gives the network and the results of a trial, also of another study, that was trained in just
- * this way: of the first one whose file can still be read. *trained stays null where there is none. */
+ * this way: of the first one whose file can still be read. *trained stays null where there is none.
+ */
 static enum vbs_status find_trained(struct carried *c, const char *training,
                                     struct trained_results *results, struct vbs_network **trained)
 {

@@ -13,8 +13,9 @@
 enum vbs_status cli_find_shipped_profile(struct cli *cli, const char *name,
                                          char **path) VBS_MUST_CHECK;
 
-/* Gives the folder of the experiments that come with the program, which the caller frees: experiments
- * in $VBSLAB_DATA, or ../share/vbslab or, in a source tree, .. of the program's folder. VBS_IO. */
+/* Gives the folder of the experiments that come with the program, which the caller frees:
+ * experiments in $VBSLAB_DATA, or ../share/vbslab or, in a source tree, .. of the program's folder.
+ * VBS_IO. */
 enum vbs_status cli_find_experiments(struct cli *cli, char **folder) VBS_MUST_CHECK;
 
 #endif

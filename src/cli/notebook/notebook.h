@@ -1,7 +1,8 @@
 /*
  * Declarations that the files of `export --notebook` share: cells.c keeps cells and writes the
- * file, story.c makes cells of an experiment's README.md and template.c those of its answer.md,
- * network.c the notebook about a network of the user's, questions.c finds and lists what there is.
+ * file, story.c makes cells of an experiment's text, figures and code, template.c those of its
+ * answer.md, experiment.c the notebook about an experiment, network.c the one about a network of
+ * the user's, questions.c finds and lists what there is.
  */
 #ifndef VBS_CLI_NOTEBOOK_NOTEBOOK_H
 #define VBS_CLI_NOTEBOOK_NOTEBOOK_H
@@ -90,10 +91,15 @@ enum vbs_status notebook_tell(struct notebook_story *story, const char *line,
 /* Adds a cell of code, behind the one that opens the tables. */
 enum vbs_status notebook_compute(struct notebook_story *story, const char *code) VBS_MUST_CHECK;
 
+/* Adds the figures that no picture of the README is of. */
+enum vbs_status notebook_draw_others(struct notebook_story *story) VBS_MUST_CHECK;
+
 /* Adds the cells of the template. */
 enum vbs_status notebook_add_template(struct notebook_story *story) VBS_MUST_CHECK;
 
 /* Gives the next line of *at and its length, and moves on; null at the end. */
 const char *notebook_next_line(const char **at, size_t *length);
+
+bool notebook_begins(const char *text, const char *beginning);
 
 #endif

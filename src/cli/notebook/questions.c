@@ -16,7 +16,7 @@ enum vbs_status notebook_read(struct cli *cli, const char *folder, const char *n
                               char **text)
 {
     struct vbs_text path = {0};
-    size_t length;
+    size_t length = 0;
     enum vbs_status status = VBS_OK;
 
     *text = NULL;

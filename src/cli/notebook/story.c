@@ -1,13 +1,10 @@
-/* The cells of an experiment, from its README.md, answer.md and the scripts of its figures. */
+/* Cells of an experiment: text with its links, figures, code, and the one that opens the tables. */
 #include "base/fail.h"
 #include "cli/notebook/notebook.h"
 
 #include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define BEGIN "<!-- results of ./run: begin -->"
-#define END   "<!-- results of ./run: end -->"
 
 const char *notebook_next_line(const char **at, size_t *length)
 {
@@ -20,6 +17,11 @@ const char *notebook_next_line(const char **at, size_t *length)
     return line;
 }
 
+bool notebook_begins(const char *text, const char *beginning)
+{
+    return strncmp(text, beginning, strlen(beginning)) == 0;
+}
+
 void notebook_end_text(struct notebook_story *story)
 {
     if (story->text.data)
@@ -29,11 +31,6 @@ void notebook_end_text(struct notebook_story *story)
 }
 
 /* --- links --- */
-
-static bool begins(const char *text, const char *beginning)
-{
-    return strncmp(text, beginning, strlen(beginning)) == 0;
-}
 
 /* Appends the target of a link, which is seen from the experiment's folder, as it is seen from
  * notebooks-export/: another experiment becomes its notebook. */
@@ -45,17 +42,18 @@ static void add_target(struct notebook_story *story, const char *target, size_t 
         vbs_text_add_bytes(&story->text, target, length);
         return;
     }
-    if (begins(target, "../../"))
+    if (notebook_begins(target, "../../"))
         vbs_text_add_bytes(&story->text, target + 3, length - 3);
-    else if (begins(target, "../") && !memchr(target + 3, '/', length - 3) &&
+    else if (notebook_begins(target, "../") && !memchr(target + 3, '/', length - 3) &&
              !memchr(target + 3, '.', length - 3)) {
         vbs_text_add_bytes(&story->text, target + 3, (size_t)(end - target) - 3);
         vbs_text_add(&story->text, ".ipynb");
     } else {
-        vbs_text_addf(&story->text, "../experiments/%s", begins(target, "../") ? "" : story->name);
-        vbs_text_add(&story->text, begins(target, "../") ? "" : "/");
-        vbs_text_add_bytes(&story->text, target + (begins(target, "../") ? 3 : 0),
-                           length - (begins(target, "../") ? 3 : 0));
+        vbs_text_addf(&story->text, "../experiments/%s",
+                      notebook_begins(target, "../") ? "" : story->name);
+        vbs_text_add(&story->text, notebook_begins(target, "../") ? "" : "/");
+        vbs_text_add_bytes(&story->text, target + (notebook_begins(target, "../") ? 3 : 0),
+                           length - (notebook_begins(target, "../") ? 3 : 0));
     }
 }
 
@@ -292,55 +290,7 @@ enum vbs_status notebook_compute(struct notebook_story *story, const char *code)
     return status;
 }
 
-/* --- the whole --- */
-
-/* Gives where in the results of the README what follows the template begins, such as rows of a
- * table that other templates fill: behind the last line of the template, where that is no query.
- * Null where there is no such line. */
-static const char *find_rest(const struct notebook_story *story, const char *readme)
-{
-    const char *end = strstr(readme, "\n" END), *found = NULL, *line, *last = NULL;
-    const char *at = story->template;
-    size_t length, n_last = 0;
-
-    while ((line = notebook_next_line(&at, &length)) != NULL)
-        if (length > 0) {
-            last = line;
-            n_last = length;
-        }
-    if (!end || !last || begins(last, "    "))
-        return NULL;
-    while ((line = notebook_next_line(&readme, &length)) != NULL && line < end)
-        if (length == n_last && strncmp(line, last, length) == 0)
-            found = readme;
-    return found;
-}
-
-/* Adds the README, with the template in the place of what it was filled in to. Of that only what
- * comes from elsewhere stays: what follows the template, and the lines that tell where times come
- * from. */
-static enum vbs_status tell_readme(struct notebook_story *story, const char *readme)
-{
-    const char *rest = find_rest(story, readme), *line;
-    enum vbs_status status = VBS_OK;
-    bool inside = false;
-    size_t length;
-
-    while (status == VBS_OK && (line = notebook_next_line(&readme, &length)) != NULL) {
-        if (begins(line, BEGIN)) {
-            inside = true;
-            status = notebook_add_template(story);
-        } else if (begins(line, END)) {
-            inside = false;
-        } else if (!inside || (rest && line >= rest) || begins(line, "Measured with ")) {
-            status = notebook_tell(story, line, length);
-        }
-    }
-    return status;
-}
-
-/* Adds the figures that no picture of the README is of. */
-static enum vbs_status draw_others(struct notebook_story *story)
+enum vbs_status notebook_draw_others(struct notebook_story *story)
 {
     char **names;
     int64_t n;
@@ -354,56 +304,5 @@ static enum vbs_status draw_others(struct notebook_story *story)
             status = draw(story, names[i], names[i], strlen(names[i]), &drawn);
     }
     free_names(names, n);
-    return status;
-}
-
-/* Adds what the experiment's again.py does: a part of the experiment anew, from a profile. */
-static enum vbs_status compute_again(struct notebook_story *story)
-{
-    char *code;
-    const char *rest, *line;
-    size_t length;
-    enum vbs_status status =
-        notebook_read(story->notebook->cli, story->folder, "again.py", true, &code);
-
-    if (status != VBS_OK || !code)
-        return status;
-    notebook_end_text(story);
-    vbs_text_add(&story->text, "## Again, from the profile\n\n");
-    for (rest = code; *rest == '#' && (line = notebook_next_line(&rest, &length)) != NULL;) {
-        size_t skipped = 1 + (length > 1);
-
-        vbs_text_add_bytes(&story->text, line + skipped, length - skipped);
-        vbs_text_add(&story->text, "\n");
-    }
-    status = notebook_compute(story, rest);
-    free(code);
-    return status;
-}
-
-enum vbs_status notebook_add_experiment(struct notebook *notebook, const char *question)
-{
-    struct notebook_story story = {.notebook = notebook};
-    char *folder = NULL, *readme = NULL;
-    enum vbs_status status = notebook_find(notebook->cli, question, &folder, &story.own);
-
-    if (status == VBS_OK) {
-        story.folder = folder;
-        story.name = strrchr(folder, '/') ? strrchr(folder, '/') + 1 : folder;
-        status = notebook_read(notebook->cli, folder, "README.md", false, &readme);
-    }
-    if (status == VBS_OK)
-        status = notebook_read(notebook->cli, folder, "answer.md", false, &story.template);
-    if (status == VBS_OK)
-        status = tell_readme(&story, readme);
-    if (status == VBS_OK)
-        status = draw_others(&story);
-    if (status == VBS_OK)
-        status = compute_again(&story);
-    notebook_end_text(&story);
-    vbs_text_clear(&story.shown);
-    free(story.template);
-    free(readme);
-    free(folder);
     return status;
 }

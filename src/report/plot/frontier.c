@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 /* The arrays of the comparison that is drawn. */
-struct arrays {
+struct frontier_arrays {
     int64_t *budgets;
     double *bound_us;
     struct vbs_compare_row *rows;
@@ -67,7 +67,7 @@ static void fill_rows(const struct vbs_frontier *frontier, const struct vbs_comp
 static enum vbs_status draw(struct vbs_gnuplot *picture, const struct vbs_problem *problem,
                             const struct vbs_planner *const *planners,
                             const struct vbs_frontier *const *frontiers, int n_frontiers,
-                            struct arrays *arrays)
+                            struct frontier_arrays *arrays)
 {
     struct vbs_compare compare = {.model = problem->profile->provenance.model,
                                   .request = problem->request,
@@ -101,7 +101,7 @@ enum vbs_status vbs_frontier_plot(struct vbs_ctx *ctx, const struct vbs_problem 
                                   const struct vbs_plot_options *options, const char *path)
 {
     struct vbs_gnuplot picture;
-    struct arrays arrays;
+    struct frontier_arrays arrays;
     size_t n = 0;
     enum vbs_status status = vbs_gnuplot_begin(ctx, options, path, &picture);
 
@@ -111,9 +111,9 @@ enum vbs_status vbs_frontier_plot(struct vbs_ctx *ctx, const struct vbs_problem 
         n += (size_t)frontiers[f]->n_points;
     if (n == 0)
         return vbs_fail(ctx, VBS_INFEASIBLE, "nothing to plot: no planner has a plan");
-    arrays = (struct arrays){.budgets = calloc(n, sizeof *arrays.budgets),
-                             .bound_us = calloc(n, sizeof *arrays.bound_us),
-                             .rows = calloc(n * (size_t)n_frontiers, sizeof *arrays.rows)};
+    arrays = (struct frontier_arrays){.budgets = calloc(n, sizeof *arrays.budgets),
+                                      .bound_us = calloc(n, sizeof *arrays.bound_us),
+                                      .rows = calloc(n * (size_t)n_frontiers, sizeof *arrays.rows)};
     status = arrays.budgets && arrays.bound_us && arrays.rows
                  ? draw(&picture, problem, planners, frontiers, n_frontiers, &arrays)
                  : vbs_no_memory(ctx);

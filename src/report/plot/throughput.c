@@ -20,7 +20,7 @@
 #define BOUND "bound" /* the series of the lower bound */
 
 /* What is drawn. */
-struct figure {
+struct throughput_figure {
     const struct vbs_compare *const *compares;
     int n_compares;
     bool exact;       /* the budgets are all breakpoints of the curves */
@@ -30,7 +30,7 @@ struct figure {
 
 /* The panel of one profile. */
 struct panel {
-    const struct figure *figure;
+    const struct throughput_figure *figure;
     const struct vbs_compare *compare;
     const char *unit;
     double unit_bytes;
@@ -83,7 +83,7 @@ static const struct vbs_planner *outside_at(const struct vbs_compare *const *com
 
 /* Gives the next planner, from *index on, that some comparison has; null at the end. The library's
  * come in the order of all of them, and then those from outside. */
-static const struct vbs_planner *next_compared(const struct figure *figure, int *index)
+static const struct vbs_planner *next_compared(const struct throughput_figure *figure, int *index)
 {
     const struct vbs_planner *planner;
     int n_own = 0;
@@ -99,13 +99,13 @@ static const struct vbs_planner *next_compared(const struct figure *figure, int 
 }
 
 /* Gives whether the planner is among the series that were chosen. */
-static bool is_chosen(const struct figure *figure, const struct vbs_planner *planner)
+static bool is_chosen(const struct throughput_figure *figure, const struct vbs_planner *planner)
 {
     return vbs_plot_shows(figure->picture->options, vbs_planner_name(planner));
 }
 
 /* Gives the next planner that is drawn. */
-static const struct vbs_planner *next_planner(const struct figure *figure, int *index)
+static const struct vbs_planner *next_planner(const struct throughput_figure *figure, int *index)
 {
     const struct vbs_planner *planner;
 
@@ -118,7 +118,7 @@ static const struct vbs_planner *next_planner(const struct figure *figure, int *
 /* Gives the style of the planner that next_planner gave with this index: a planner of the library
  * has the same one in every figure, by its place among all; one from outside has one that no other
  * curve of the figure has, as long as there are such. */
-static int style_of(const struct figure *figure, int index)
+static int style_of(const struct throughput_figure *figure, int index)
 {
     const struct vbs_compare *const *compares = figure->compares;
     int n_compares = figure->n_compares, n_own = 0, n_free = 0, which;
@@ -261,7 +261,8 @@ static void choose_label(struct panel *panel)
     }
 }
 
-static struct panel make_panel(const struct figure *figure, const struct vbs_compare *compare)
+static struct panel make_panel(const struct throughput_figure *figure,
+                               const struct vbs_compare *compare)
 {
     struct panel panel = {.figure = figure, .compare = compare};
 
@@ -428,7 +429,7 @@ static bool ever_fits(const struct vbs_compare *const *compares, int n_compares,
 }
 
 /* Adds the planners' names for the key, and their styles. Arrays of gnuplot count from 1. */
-static void add_planners(const struct figure *figure)
+static void add_planners(const struct throughput_figure *figure)
 {
     struct vbs_text *script = &figure->picture->script;
     const struct vbs_planner *planner;
@@ -444,7 +445,7 @@ static void add_planners(const struct figure *figure)
     }
 }
 
-static void add_preamble(const struct figure *figure)
+static void add_preamble(const struct throughput_figure *figure)
 {
     static const char *const PER_PANEL[] = {"weights_label", "title",     "note",      "unit",
                                             "every",         "last",      "log",       "weights",
@@ -510,7 +511,7 @@ static bool has_bound(const struct vbs_compare *const *compares, int n_compares)
 }
 
 /* Checks the names of the series: those of the planners, and of the bound where there is one. */
-static enum vbs_status check_series(const struct figure *figure, bool has_bound)
+static enum vbs_status check_series(const struct throughput_figure *figure, bool has_bound)
 {
     const struct vbs_planner *planner;
     const char **names = NULL;
@@ -531,7 +532,7 @@ static enum vbs_status check_series(const struct figure *figure, bool has_bound)
     return status;
 }
 
-static enum vbs_status draw(const struct figure *figure, const char *subject)
+static enum vbs_status draw(const struct throughput_figure *figure, const char *subject)
 {
     struct vbs_gnuplot *picture = figure->picture;
     struct vbs_text title = {0};
@@ -564,11 +565,12 @@ enum vbs_status vbs_throughput_draw(struct vbs_gnuplot *picture,
                                     bool exact, const char *subject)
 {
     bool bound = has_bound(compares, n_compares);
-    struct figure figure = {.compares = compares,
-                            .n_compares = n_compares,
-                            .exact = exact,
-                            .shows_bound = bound && vbs_plot_shows(picture->options, BOUND),
-                            .picture = picture};
+    struct throughput_figure figure = {.compares = compares,
+                                       .n_compares = n_compares,
+                                       .exact = exact,
+                                       .shows_bound =
+                                           bound && vbs_plot_shows(picture->options, BOUND),
+                                       .picture = picture};
 
     VBS_TRY(check_series(&figure, bound));
     return draw(&figure, subject);

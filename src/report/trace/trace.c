@@ -19,7 +19,7 @@
 #define LONGEST_US  9e15              /* whose nanoseconds are whole numbers of 64 bits */
 #define PIECE_BYTES ((size_t)1 << 20) /* that are gathered before they are written */
 
-enum process { PLANNED = 1, EXECUTED = 2 };
+enum trace_process { PLANNED = 1, EXECUTED = 2 };
 enum thread { COMPUTE = 1, WEIGHTS = 2 };
 
 /* The file that is being written, and the subject of all events. */
@@ -37,12 +37,12 @@ struct trace {
 };
 
 /* The times of a step. */
-struct span {
+struct trace_span {
     int64_t start_ns, end_ns;
 };
 
 /* The memory from a time on. */
-struct level {
+struct trace_level {
     int64_t from_ns, weight_bytes, tensor_bytes, ws_bytes;
 };
 
@@ -73,7 +73,8 @@ static void add_time(struct vbs_text *text, const char *key, int64_t ns)
 }
 
 /* Begins an event with its kind, process and thread. */
-static void begin_event(struct trace *trace, char kind, enum process process, enum thread thread)
+static void begin_event(struct trace *trace, char kind, enum trace_process process,
+                        enum thread thread)
 {
     vbs_text_addf(&trace->text, "%s{\"ph\":\"%c\",\"pid\":%d,\"tid\":%d", trace->any ? ",\n" : "\n",
                   kind, (int)process, (int)thread);
@@ -82,7 +83,7 @@ static void begin_event(struct trace *trace, char kind, enum process process, en
 
 /* ---- Processes and threads ---- */
 
-static void name_thread(struct trace *trace, enum process process, enum thread thread,
+static void name_thread(struct trace *trace, enum trace_process process, enum thread thread,
                         const char *name)
 {
     begin_event(trace, 'M', process, thread);
@@ -97,7 +98,7 @@ static bool has_weights(const struct trace *trace)
     return trace->schedule->weights == VBS_WEIGHTS_INCLUDED;
 }
 
-static void name_process(struct trace *trace, enum process process)
+static void name_process(struct trace *trace, enum trace_process process)
 {
     begin_event(trace, 'M', process, COMPUTE);
     vbs_text_addf(&trace->text, ",\"name\":\"process_name\",\"args\":{\"name\":\"%s\"}}",
@@ -117,21 +118,22 @@ static int64_t nanoseconds(double us)
     return llround(1e3 * us);
 }
 
-static struct span planned_span(const struct trace *trace, int64_t index)
+static struct trace_span planned_span(const struct trace *trace, int64_t index)
 {
     const struct vbs_replay_step *step = &trace->replay->steps[index];
 
-    return (struct span){nanoseconds(step->start_us), nanoseconds(step->end_us)};
+    return (struct trace_span){nanoseconds(step->start_us), nanoseconds(step->end_us)};
 }
 
-static struct span span_of(const struct trace *trace, enum process process, int64_t index)
+static struct trace_span span_of(const struct trace *trace, enum trace_process process,
+                                 int64_t index)
 {
     const struct vbs_exec_step *ran;
 
     if (process == PLANNED)
         return planned_span(trace, index);
     ran = &trace->executed->steps[index];
-    return (struct span){nanoseconds(ran->start_us), nanoseconds(ran->end_us)};
+    return (struct trace_span){nanoseconds(ran->start_us), nanoseconds(ran->end_us)};
 }
 
 static void add_samples(struct vbs_text *text, const struct vbs_step *step,
@@ -146,7 +148,7 @@ static void add_samples(struct vbs_text *text, const struct vbs_step *step,
 }
 
 /* Appends the arguments of a step, which people see when they select it. */
-static void add_arguments(struct trace *trace, enum process process, int64_t index)
+static void add_arguments(struct trace *trace, enum trace_process process, int64_t index)
 {
     const struct vbs_step *step = &trace->schedule->steps[index];
     const struct vbs_replay_step *at = &trace->replay->steps[index];
@@ -169,7 +171,7 @@ static void add_arguments(struct trace *trace, enum process process, int64_t ind
     if (at->memory_bytes > trace->replay->memory_bytes)
         vbs_text_add(text, ",\"over_budget\":true");
     if (process == EXECUTED) {
-        struct span planned = planned_span(trace, index);
+        struct trace_span planned = planned_span(trace, index);
 
         add_time(text, "planned_us", planned.end_ns - planned.start_ns);
     }
@@ -196,12 +198,12 @@ static void add_name(struct trace *trace, const struct vbs_step *step)
 }
 
 /* Appends a step: a complete event, or, where it takes effect at once, an instant one. */
-static void add_step(struct trace *trace, enum process process, int64_t index)
+static void add_step(struct trace *trace, enum trace_process process, int64_t index)
 {
     const struct vbs_step *step = &trace->schedule->steps[index];
     bool computes = step->op == VBS_STEP_COMPUTE;
     bool at_once = step->op == VBS_STEP_EVICT || (step->op == VBS_STEP_LOAD && step->resident);
-    struct span span = span_of(trace, process, index);
+    struct trace_span span = span_of(trace, process, index);
 
     begin_event(trace, at_once ? 'i' : 'X', process, computes ? COMPUTE : WEIGHTS);
     add_time(&trace->text, "ts", span.start_ns);
@@ -220,7 +222,8 @@ static void add_step(struct trace *trace, enum process process, int64_t index)
 /* ---- Memory ---- */
 
 /* Appends the memory from a time on. Viewers put the parts of a counter on top of each other. */
-static void add_memory(struct trace *trace, enum process process, const struct level *level)
+static void add_memory(struct trace *trace, enum trace_process process,
+                       const struct trace_level *level)
 {
     begin_event(trace, 'C', process, COMPUTE);
     add_time(&trace->text, "ts", level->from_ns);
@@ -231,7 +234,7 @@ static void add_memory(struct trace *trace, enum process process, const struct l
                   level->tensor_bytes, level->ws_bytes);
 }
 
-static void add_budget(struct trace *trace, enum process process, int64_t at_ns)
+static void add_budget(struct trace *trace, enum trace_process process, int64_t at_ns)
 {
     begin_event(trace, 'C', process, COMPUTE);
     add_time(&trace->text, "ts", at_ns);
@@ -239,7 +242,7 @@ static void add_budget(struct trace *trace, enum process process, int64_t at_ns)
                   trace->replay->memory_bytes);
 }
 
-static bool is_same_memory(const struct level *a, const struct level *b)
+static bool is_same_memory(const struct trace_level *a, const struct trace_level *b)
 {
     return a->weight_bytes == b->weight_bytes && a->tensor_bytes == b->tensor_bytes &&
            a->ws_bytes == b->ws_bytes;
@@ -247,13 +250,13 @@ static bool is_same_memory(const struct level *a, const struct level *b)
 
 /* The counter of memory of a process: the level that was appended last, and the one that is known
  * to begin at its time, unless another one begins at the same time. */
-struct memory {
-    enum process process;
+struct trace_memory {
+    enum trace_process process;
     bool any;
-    struct level shown, next, rest; /* rest: between compute steps */
+    struct trace_level shown, next, rest; /* rest: between compute steps */
 };
 
-static void end_level(struct trace *trace, struct memory *memory)
+static void end_level(struct trace *trace, struct trace_memory *memory)
 {
     if (memory->any && is_same_memory(&memory->shown, &memory->next))
         return;
@@ -262,7 +265,8 @@ static void end_level(struct trace *trace, struct memory *memory)
     memory->any = true;
 }
 
-static void set_level(struct trace *trace, struct memory *memory, const struct level *level)
+static void set_level(struct trace *trace, struct trace_memory *memory,
+                      const struct trace_level *level)
 {
     if (level->from_ns > memory->next.from_ns)
         end_level(trace, memory);
@@ -271,20 +275,20 @@ static void set_level(struct trace *trace, struct memory *memory, const struct l
 
 /* Memory changes in the order of the list, as in the replay: a load's bytes count from the end of
  * the compute step before it, even if the copy has to wait longer. */
-static void follow(struct trace *trace, struct memory *memory, int64_t index)
+static void follow(struct trace *trace, struct trace_memory *memory, int64_t index)
 {
     const struct vbs_replay_step *at = &trace->replay->steps[index];
-    struct span span = span_of(trace, memory->process, index);
+    struct trace_span span = span_of(trace, memory->process, index);
 
     memory->rest.weight_bytes = at->weight_bytes;
     memory->rest.tensor_bytes = at->after_bytes;
     if (trace->schedule->steps[index].op == VBS_STEP_COMPUTE) {
         memory->rest.from_ns = span.end_ns;
         set_level(trace, memory,
-                  &(struct level){.from_ns = span.start_ns,
-                                  .weight_bytes = at->weight_bytes,
-                                  .tensor_bytes = at->live_bytes + at->added_bytes,
-                                  .ws_bytes = at->ws_bytes});
+                  &(struct trace_level){.from_ns = span.start_ns,
+                                        .weight_bytes = at->weight_bytes,
+                                        .tensor_bytes = at->live_bytes + at->added_bytes,
+                                        .ws_bytes = at->ws_bytes});
     }
     set_level(trace, memory, &memory->rest);
 }
@@ -308,9 +312,9 @@ static enum vbs_status write_piece(struct trace *trace, bool everything)
     return status;
 }
 
-static enum vbs_status write_process(struct trace *trace, enum process process)
+static enum vbs_status write_process(struct trace *trace, enum trace_process process)
 {
-    struct memory memory = {.process = process};
+    struct trace_memory memory = {.process = process};
     double time_us = process == PLANNED ? trace->replay->time_us : trace->executed->time_us;
 
     name_process(trace, process);
