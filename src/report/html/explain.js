@@ -189,16 +189,18 @@ function drawSchedule(d) {
     const colour = d3.scaleSequential(d3.interpolateViridis).domain([0, Math.max(1, all.length - 1)]);
     addAxes(picture, d3.axisBottom(x).ticks(Math.min(last - first + 1, width / 60)).tickFormat(d3.format("d")),
         d3.axisLeft(y).ticks(Math.min(whole.samples, 6)).tickFormat(d3.format("d")), "layer", "sample", margin);
-    const place = (marks, value) => marks.attr("x", one => x(value(one).first_layer - 0.5)).attr("width", one => x(value(one).last_layer + 0.5) - x(value(one).first_layer - 0.5))
-        .attr("y", one => y(value(one).from)).attr("height", one => y(value(one).from + value(one).samples) - y(value(one).from));
+    // A part across branches may end at a layer with a smaller number than its first one, as branches run in an order of their own.
+    const low = one => Math.min(one.first_layer, one.last_layer) - 0.5, high = one => Math.max(one.first_layer, one.last_layer) + 0.5;
+    const place = marks => marks.attr("x", one => x(low(one))).attr("width", one => x(high(one)) - x(low(one)))
+        .attr("y", one => y(one.from)).attr("height", one => y(one.from + one.samples) - y(one.from));
     const pieces = svg.append("g").selectAll("rect").data(all).enter().append("rect")
         .attr("class", (one, i) => i < leaves.length ? "piece" : "piece later").attr("fill", (one, i) => colour(i));
-    place(pieces, one => one);
+    place(pieces);
     addTip(pieces, one => (one.first_layer === one.last_layer ? layerName(one.first_layer) : "layers " + one.first_layer + ".." + one.last_layer) +
         " on " + plural(one.samples, "sample") + (one.time_us === null ? "" : "\n" + timeText(one.time_us)));
     const cuts = done.filter(one => !["step", "batch", "block"].includes(chosenOf(one).choice)).slice(-MOST_MARKS);
-    place(svg.append("g").attr("class", "frames").selectAll("rect").data(cuts).enter().append("rect"), one => one);
-    place(svg.append("g").attr("class", "selected").selectAll("rect").data([current]).enter().append("rect"), one => one);
+    place(svg.append("g").attr("class", "frames").selectAll("rect").data(cuts).enter().append("rect"));
+    place(svg.append("g").attr("class", "selected").selectAll("rect").data([current]).enter().append("rect"));
     note(picture, "Strong: steps that are decided, dark ones run first; faint: those to come. Framed: this decision's part." +
         (walk.steps.length > MOST_MARKS ? " Only the first " + MOST_MARKS + " of " + walk.steps.length + " steps are drawn." : ""));
     addTable(picture.figure, "vbslab-decided", () => ({caption: "Steps that are decided", columns: ["first_layer", "last_layer", "name", "first_sample", "samples", "time_us"],
