@@ -153,17 +153,6 @@ static enum vbs_status check_series(struct cli *cli, const struct comparisons *a
     return status;
 }
 
-/* Adds the path of the plot to the table; the machine forms have no place for it. */
-static enum vbs_status name_plot(struct vbs_ctx *ctx, const char *item, void *self)
-{
-    (void)ctx;
-    (void)self;
-    fputs("plot: ", stdout);
-    cli_print_name(item);
-    putchar('\n');
-    return VBS_OK;
-}
-
 /* Fails because nothing fits, and names a remedy. */
 static enum vbs_status fail_infeasible(struct cli *cli, const struct vbs_problem *problem,
                                        const struct vbs_compare_row *least)
@@ -275,7 +264,7 @@ static enum vbs_status compare(struct cli *cli, const char *const *values, const
     if (least)
         return fail_infeasible(cli, &all->comparing.problem, least);
     if (plotted == VBS_OK && plots && table)
-        VBS_TRY(cli_for_each(&cli->ctx, plots, name_plot, NULL));
+        VBS_TRY(cli_pictures_name(cli, &all->pictures));
     return plotted;
 }
 

@@ -336,17 +336,6 @@ static enum vbs_status plot(struct cli *cli, const char *const *values, const st
     return status;
 }
 
-/* Adds the path of a picture to the table. */
-static enum vbs_status name_plot(struct vbs_ctx *ctx, const char *item, void *self)
-{
-    (void)ctx;
-    (void)self;
-    fputs("plot: ", stdout);
-    cli_print_name(item);
-    putchar('\n');
-    return VBS_OK;
-}
-
 /* ---- The command ---- */
 
 static enum vbs_status report(struct cli *cli, const char *const *values, const struct curve *curve)
@@ -361,7 +350,7 @@ static enum vbs_status report(struct cli *cli, const char *const *values, const 
         return write_json(cli, curve, json);
     VBS_TRY(print_table(cli, curve));
     if (curve->pictures->list && !curve->frontier->interrupted)
-        return cli_for_each(&cli->ctx, curve->pictures->list, name_plot, NULL);
+        return cli_pictures_name(cli, curve->pictures);
     return VBS_OK;
 }
 

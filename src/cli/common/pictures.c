@@ -4,6 +4,7 @@
 #include "cli/common/list.h"
 #include "report/plot/plot.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -205,4 +206,19 @@ enum vbs_status cli_pictures_draw(struct cli *cli, const struct cli_pictures *pi
         return VBS_OK;
     return cli_for_each(&cli->ctx, pictures->list, draw_one,
                         &(struct drawn){.options = &pictures->options, .draw = draw, .self = self});
+}
+
+static enum vbs_status name_one(struct vbs_ctx *ctx, const char *item, void *self)
+{
+    (void)ctx;
+    (void)self;
+    fputs("plot: ", stdout);
+    cli_print_name(item);
+    putchar('\n');
+    return VBS_OK;
+}
+
+enum vbs_status cli_pictures_name(struct cli *cli, const struct cli_pictures *pictures)
+{
+    return pictures->list ? cli_for_each(&cli->ctx, pictures->list, name_one, NULL) : VBS_OK;
 }

@@ -56,4 +56,8 @@ typedef enum vbs_status cli_draw_function(struct vbs_ctx *ctx,
 enum vbs_status cli_pictures_draw(struct cli *cli, const struct cli_pictures *pictures,
                                   cli_draw_function *draw, void *self) VBS_MUST_CHECK;
 
+/* Prints a line with the path of each picture of the list, for people below a table. */
+enum vbs_status cli_pictures_name(struct cli *cli,
+                                  const struct cli_pictures *pictures) VBS_MUST_CHECK;
+
 #endif

@@ -332,16 +332,23 @@ static void add_subject(struct vbs_text *title, const struct vbs_compare *compar
         vbs_text_add(title, ", weights included");
 }
 
+/* Sets a string of a panel to a text, which it clears. */
+static void end_string(struct vbs_text *script, const char *name, int number, struct vbs_text *text,
+                       int limit)
+{
+    vbs_text_addf(script, "%s[%d] = ", name, number);
+    vbs_gnuplot_add_string(script, text->data ? text->data : "", limit);
+    vbs_text_add(script, "\n");
+    script->failed = script->failed || text->failed;
+    vbs_text_clear(text);
+}
+
 static void add_title(struct vbs_text *script, int number, const struct vbs_compare *compare)
 {
     struct vbs_text title = {0};
 
     add_subject(&title, compare);
-    vbs_text_addf(script, "vbs_title[%d] = ", number);
-    vbs_gnuplot_add_string(script, title.data ? title.data : "", 2 * TITLE_LIMIT);
-    vbs_text_add(script, "\n");
-    script->failed = script->failed || title.failed;
-    vbs_text_clear(&title);
+    end_string(script, "vbs_title", number, &title, 2 * TITLE_LIMIT);
 }
 
 /* Adds the device up to its first comma: a plot has no space for family, stepping and instruction
@@ -385,11 +392,7 @@ static void add_note(struct vbs_text *script, int number, const struct vbs_compa
     if (!compare->self_judged)
         vbs_text_addf(&note, "%sjudged by a second profile", note.length > 0 ? ", " : "");
     add_copies(&note, compare);
-    vbs_text_addf(script, "vbs_note[%d] = ", number);
-    vbs_gnuplot_add_string(script, note.data ? note.data : "", 2 * NOTE_LIMIT);
-    vbs_text_add(script, "\n");
-    script->failed = script->failed || note.failed;
-    vbs_text_clear(&note);
+    end_string(script, "vbs_note", number, &note, 2 * NOTE_LIMIT);
 }
 
 static void add_panel(struct vbs_text *script, int number, const struct panel *panel)
