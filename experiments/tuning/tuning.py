@@ -1,6 +1,6 @@
 import matplotlib.pyplot as plt
 
-figure, (left, right) = plt.subplots(1, 2, figsize=(8.4, 3.9), layout="constrained")
+figure, (left, middle, right) = plt.subplots(1, 3, figsize=(11.6, 3.9), layout="constrained")
 
 trials = experiment.sql("SELECT study, gain, 100 * lost AS lost FROM aims WHERE trial > 0 AND study IN ('latency', 'throughput')")
 for study, rows in trials.groupby("study"):
@@ -17,8 +17,15 @@ chosen = {
 }
 for label, (network, what) in chosen.items():
     rows = speeds[(speeds.network == network) & (speeds.what == what)]
-    right.plot(rows.kib, rows.value, "o-", markersize=3, label=label)
-right.set_xscale("log", base=2)
-right.set_ylim(0)
-right.set(title="what was chosen, by memory", xlabel="activations (KiB)", ylabel="images a second, executed")
+    middle.plot(rows.kib, rows.value, "o-", markersize=3, label=label)
+middle.set_xscale("log", base=2)
+middle.set_ylim(0)
+middle.set(title="what was chosen, by memory", xlabel="activations (KiB)", ylabel="images a second, executed")
+middle.legend(loc="lower right", fontsize="small")
+
+means = experiment.sql("SELECT kind, trial, avg(best) AS best FROM samplers GROUP BY kind, trial ORDER BY kind, trial")
+for kind in ["bayesian", "random", "grid", "scalar"]:
+    rows = means[means.kind == kind]
+    right.plot(rows.trial, rows.best, "o-", markersize=3, label=kind)
+right.set(title="samplers, mean of the seeds", xlabel="trial", ylabel="times the control, planned")
 right.legend()
