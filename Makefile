@@ -428,6 +428,7 @@ python: all ##: the Python package as a wheel, in $(BUILD)/python
 	@ls $(BUILD)/python/*.whl
 
 test-python: all ##: the Python package in fresh virtual environments, with packages of PyPI
+	@[ "$$(command -v $(PYTHON))" != /usr/bin/python3 ] || tools/deps.sh python3-venv
 	@PYTHON=$(PYTHON) $(PROVE) tests/python/install.t
 
 # ONLY: some of them, such as ONLY="vbs-fig-8 my-network".
@@ -435,6 +436,7 @@ notebooks: all ##: the notebooks of notebooks-export anew, executed with package
 	@BUILD=$(abspath $(BUILD)) VBSLAB=$(abspath $(BUILD)/vbslab) CC="$(CC)" PYTHON=$(PYTHON) JOBS=$(JOBS) tests/notebooks/notebooks.t make $(ONLY)
 
 test-notebooks: all ##: notebooks-export as exported now; three notebooks executed (packages of PyPI)
+	@[ "$$(command -v $(PYTHON))" != /usr/bin/python3 ] || tools/deps.sh python3-venv
 	@PYTHON=$(PYTHON) $(PROVE) tests/notebooks/notebooks.t
 
 test-slurm: all ##: a sweep on a real Slurm, on this machine (as root; two minutes)

@@ -4,6 +4,7 @@ import doctest
 import importlib
 import pathlib
 import pkgutil
+import shutil
 
 import pytest
 
@@ -30,6 +31,8 @@ def test_documents(path, monkeypatch, tmp_path):
     pytest.importorskip("pandas")
     if not path.exists():
         pytest.skip(f"there is no {path}")
+    if shutil.which("gnuplot") is None:
+        pytest.skip("gnuplot is not installed")
     monkeypatch.chdir(tmp_path)
     result = doctest.testfile(str(path), module_relative=False, optionflags=FLAGS)
     assert result.failed == 0 and result.attempted > 0

@@ -22,6 +22,7 @@ from ._convert import (
     text_of,
 )
 from ._native import ffi, lib
+from ._plot import Lengths, plot_options
 from .plan import find_planner, problem_of
 from .profile import Profile
 
@@ -165,11 +166,30 @@ class Comparison(Handle):
         made.attrs.update({name: value for name, value in about.items() if name not in ("rows", "profiles")})
         return made
 
-    def plot(self, path: Path) -> None:
-        """Draws throughput against memory, as .svg, .png, .pdf or .tex (by gnuplot)."""
+    def plot(
+        self,
+        path: Path,
+        *,
+        size: Optional[Lengths] = None,
+        font: Optional[str] = None,
+        font_size: Optional[float] = None,
+        series: Optional[Sequence[str]] = None,
+        data: bool = False,
+    ) -> None:
+        """Draws throughput against memory, as .svg, .png, .pdf or .tex (by gnuplot).
+
+        Parameters
+        ----------
+        path : the file; its ending is the format
+        size : width and height in inches; the default depends on the picture
+        font, font_size : of the text; the size is in points, as printed
+        series : the names of the curves to draw, such as "dp-vbs+" or "bound"; the default is all
+        data : also write the numbers, as PATH.csv, and a script for gnuplot, PATH.gp
+        """
         c = self._use()
+        options, _keep = plot_options(size, font, font_size, series, data)
         with Call() as call:
-            call(lib.vbs_compare_plot, ffi.new("struct vbs_compare *[]", [c]), 1, ffi.NULL, path_of(path))
+            call(lib.vbs_compare_plot, ffi.new("struct vbs_compare *[]", [c]), 1, options, path_of(path))
 
     def _repr_html_(self) -> str:
         c = self._use()

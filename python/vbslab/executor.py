@@ -15,6 +15,7 @@ from ._convert import (
     Path,
     Size,
     Texts,
+    dtype_of,
     format_bytes,
     format_us,
     html_table,
@@ -81,6 +82,19 @@ class Run:
 
 def _fields(kind: type) -> List[str]:
     return [field.name for field in dataclasses.fields(kind) if field.name not in ("outputs", "steps")]
+
+
+def report_of(run: Run) -> Tuple[Any, Any]:
+    """A run as a struct vbs_exec_report, and what has to live as long."""
+    if not isinstance(run, Run):
+        raise TypeError(f"run is a {type(run).__name__}, not a Run")
+    report = ffi.new("struct vbs_exec_report *", {name: getattr(run, name) for name in _fields(Run)})
+    if run.steps is None:
+        return report, None
+    steps = np.ascontiguousarray(run.steps, dtype_of("struct vbs_exec_step"))
+    report.n_steps = len(steps)
+    report.steps = ffi.cast("const struct vbs_exec_step *", ffi.from_buffer(steps))
+    return report, steps
 
 
 class Executor(Exclusive):

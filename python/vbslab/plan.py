@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, NamedTuple, Optional, Tuple
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 
@@ -28,6 +28,7 @@ from ._convert import (
     weights_of,
 )
 from ._native import ffi, lib
+from ._plot import Lengths, plot_options
 from .network import SHOWN_ROWS
 from .profile import Profile
 
@@ -543,6 +544,11 @@ class Schedule(Handle):
         return html_table(repr(self)[1:-1], names, rows, self.n_steps - len(rows))
 
 
+def _is_same_problem(a: Any, b: Any) -> bool:
+    """Whether two problems have one axis of memory and one of throughput."""
+    return (a.profile, a.request, a.io, a.weights, a.latency_us) == (b.profile, b.request, b.io, b.weights, b.latency_us)
+
+
 class Frontier(Handle):
     """Time as an exact step function of the budget.
 
@@ -559,6 +565,7 @@ class Frontier(Handle):
     def _adopt(cls, c: Any, solver: Solver) -> "Frontier":
         made = cls.__new__(cls)
         made._c = ffi.gc(c, lib.vbs_frontier_free)
+        made._problem, made._keep = solver._problem, solver._keep
         made.planner, made.request, made.io = solver.planner, solver._request, solver._io
         made.model = text_of(solver._profile_c.provenance.model)
         return made
@@ -604,6 +611,41 @@ class Frontier(Handle):
         """The time of the request within a budget; inf where it is infeasible."""
         i = int(np.searchsorted(self.memory_bytes, parse_bytes(memory), side="right"))
         return float(self.time_us[i - 1]) if i else float("inf")
+
+    def plot(
+        self,
+        path: Path,
+        *,
+        beside: Sequence["Frontier"] = (),
+        size: Optional[Lengths] = None,
+        font: Optional[str] = None,
+        font_size: Optional[float] = None,
+        series: Optional[Sequence[str]] = None,
+        data: bool = False,
+    ) -> None:
+        """Draws throughput against memory as a step function, with the curves of other planners ``beside`` it.
+
+        The other parameters are those of :meth:`Comparison.plot`. The curves must be those of one profile and request.
+        """
+        curves = [self, *beside]
+        for curve in curves:
+            if not isinstance(curve, Frontier):
+                raise TypeError(f"beside has a {type(curve).__name__}, not a Frontier")
+            if not _is_same_problem(curve._problem, self._problem):
+                raise errors.usage(f"the curve of {curve.planner} is that of another profile, request or constraint")
+        pointers = [curve._use() for curve in curves]
+        planners = [find_planner(curve.planner) for curve in curves]
+        options, _keep = plot_options(size, font, font_size, series, data)
+        with Call() as call:
+            call(
+                lib.vbs_frontier_plot,
+                self._problem,
+                ffi.new("const struct vbs_planner *[]", planners),
+                ffi.new("const struct vbs_frontier *[]", pointers),
+                len(curves),
+                options,
+                path_of(path),
+            )
 
     def _columns(self) -> Dict[str, np.ndarray]:
         per_sample = self.time_us / self.request

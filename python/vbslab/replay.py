@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, Optional
+from typing import Any, Dict, Optional, Sequence
 
 import numpy as np
 
@@ -10,6 +10,8 @@ from . import errors
 from ._call import Call, Handle
 from ._convert import Path, Size, format_bytes, format_us, frame, html_table, parse_bytes, path_of, seconds, view
 from ._native import ffi, lib
+from ._plot import Lengths, plot_options
+from .executor import Run, report_of
 from .network import SHOWN_ROWS
 from .plan import Schedule
 from .profile import Profile
@@ -138,17 +140,50 @@ class Replay(Handle):
             raise errors.usage("the replay has no trace; make it with trace=True")
         return view(c.steps, c.n_steps, "struct vbs_replay_step", c)
 
-    def to_csv(self, path: Path) -> None:
-        """Writes the trace as ``vbslab replay --trace`` does."""
-        c = self._use()
+    def to_csv(self, path: Path, *, run: Optional[Run] = None) -> None:
+        """Writes the trace as ``vbslab replay --trace`` does, or that of a run beside it, as ``vbslab run --trace``."""
+        of = self._profile_c, self._schedule_c, self._use()
         with Call() as call:
-            call(lib.vbs_replay_write_csv, self._profile_c, self._schedule_c, c, path_of(path))
+            if run is None:
+                call(lib.vbs_replay_write_csv, *of, path_of(path))
+            else:
+                report, _keep = report_of(run)
+                call(lib.vbs_executed_write_csv, *of, report, path_of(path))
 
-    def plot(self, path: Path) -> None:
-        """Draws the steps over time and the memory in use, as .svg, .png, .pdf or .tex (by gnuplot)."""
-        c = self._use()
+    def to_events(self, path: Path, *, run: Optional[Run] = None) -> None:
+        """Writes the trace as Chrome trace events in JSON, which Perfetto opens, with those of a run beside it."""
+        of = self._profile_c, self._schedule_c, self._use()
         with Call() as call:
-            call(lib.vbs_replay_plot, self._profile_c, self._schedule_c, c, ffi.NULL, path_of(path))
+            if run is None:
+                call(lib.vbs_replay_write_events, *of, path_of(path))
+            else:
+                report, _keep = report_of(run)
+                call(lib.vbs_executed_write_events, *of, report, path_of(path))
+
+    def plot(
+        self,
+        path: Path,
+        *,
+        run: Optional[Run] = None,
+        size: Optional[Lengths] = None,
+        font: Optional[str] = None,
+        font_size: Optional[float] = None,
+        series: Optional[Sequence[str]] = None,
+        data: bool = False,
+    ) -> None:
+        """Draws the steps over time and the memory in use, as .svg, .png, .pdf or .tex (by gnuplot).
+
+        With a ``run`` of the schedule, which was made with ``trace=True``, the picture shows the run below the replay. The
+        other parameters are those of :meth:`Comparison.plot`; series are "weights", "tensors", "workspace" and "budget".
+        """
+        of = self._profile_c, self._schedule_c, self._use()
+        options, _keep = plot_options(size, font, font_size, series, data)
+        with Call() as call:
+            if run is None:
+                call(lib.vbs_replay_plot, *of, options, path_of(path))
+            else:
+                report, _keep_steps = report_of(run)
+                call(lib.vbs_executed_plot, *of, report, options, path_of(path))
 
     def _columns(self) -> Dict[str, Any]:
         at = self.steps
