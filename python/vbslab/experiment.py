@@ -408,7 +408,8 @@ def curves(
     figure, grid = pyplot.subplots(
         -(-len(panels) // across), across, figsize=size, layout="constrained", squeeze=False, sharey=not free
     )
-    axes, known = list(grid.flat), {}
+    axes = list(grid.flat)
+    known: Dict[Any, Any] = {}
     for axis in axes[len(panels) :]:
         axis.remove()
     for axis, name in zip(axes, panels):

@@ -560,6 +560,8 @@ class Frontier(Handle):
     """
 
     _kind = "frontier"
+    _problem: Any  # which the curve is drawn for
+    _keep: Any  # what the problem borrows
 
     @classmethod
     def _adopt(cls, c: Any, solver: Solver) -> "Frontier":
