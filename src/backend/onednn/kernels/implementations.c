@@ -29,10 +29,18 @@ static int isa_rank(const char *impl)
     return 0;
 }
 
-/* Names an implementation: "x64:gemm:jit" and, where the kernel copies, "x64:gemm:jit+reorder". */
+/* Gives how many operators the primitive of a variant fuses. */
+static int n_fused(const struct od_build *b, const struct od_variant *variant)
+{
+    return variant->apart ? 0 : od_weights_fused(b, variant->algorithm);
+}
+
+/* Names an implementation: "gemm:jit", where the kernel copies "gemm:jit+reorder", and where
+ * operators that could be fused are not "gemm:jit+apart". */
 static void name_implementation(struct od_implementation *c, const char *impl)
 {
-    snprintf(c->name, sizeof c->name, "%.40s%s", impl, c->variant.canonical ? "" : "+reorder");
+    snprintf(c->name, sizeof c->name, "%.40s%s%s", impl, c->variant.canonical ? "" : "+reorder",
+             c->variant.apart ? "+apart" : "");
     for (char *p = c->name; *p; p++)
         if (*p == ' ' || *p == ',' || *p == ';')
             *p = '_';
@@ -61,6 +69,21 @@ static enum vbs_status add_implementation(struct od_build *b, struct od_implemen
     return VBS_OK;
 }
 
+/* Gives whether an implementation without fused operators is offered with them, where this costs it
+ * nothing. Convolutions apply them to values in registers. Transposed ones apply some of them value
+ * by value in a pass of its own, which takes up to 20 times the convolution's time. */
+static bool fuses_well(const struct od_build *b, const struct od_implementations *all,
+                       const_dnnl_primitive_desc_t pd, const struct od_variant *variant)
+{
+    const char *impl = od_pd_name(pd);
+
+    for (int i = 0; impl && b->l->op == VBS_OP_CONV && i < all->n; i++)
+        if (!all->list[i].variant.apart && all->list[i].variant.src == variant->src &&
+            all->list[i].variant.dst == variant->dst && strcmp(all->list[i].impl, impl) == 0)
+            return true;
+    return false;
+}
+
 enum vbs_status od_implementations_add(struct od_build *b, struct od_implementations *all,
                                        const_dnnl_op_desc_t desc, struct od_variant variant)
 {
@@ -69,7 +92,7 @@ enum vbs_status od_implementations_add(struct od_build *b, struct od_implementat
     struct od_pds pds;
     dnnl_status_t dnnl;
     enum vbs_status status =
-        od_attributes(b, w->n_folded, od_weights_fused(b, variant.algorithm), &attr);
+        od_attributes(b, w->n_folded, n_fused(b, &variant), &attr);
 
     if (status != VBS_OK)
         return status;
@@ -78,6 +101,8 @@ enum vbs_status od_implementations_add(struct od_build *b, struct od_implementat
     if (dnnl != dnnl_success)
         return od_fail(b, dnnl, "looking for implementations");
     for (int i = 0; i < pds.n && status == VBS_OK; i++) {
+        if (variant.apart && fuses_well(b, all, pds.list[i], &variant))
+            continue;
         status = add_implementation(b, all, pds.list[i], variant);
         pds.list[i] = NULL;
     }
@@ -203,8 +228,7 @@ static enum vbs_status build_whole(struct od_build *b, const struct od_implement
     VBS_TRY(main_step(b, c, &src, &dst, &weight_bytes, &format));
     if (dst.canonical)
         VBS_TRY(od_kernel_reorder(b, &dst.md, dst.memory, &dst.canonical_md, dst.canonical));
-    return od_fused_end(b, w->n_folded + od_weights_fused(b, c->variant.algorithm), weight_bytes,
-                        format);
+    return od_fused_end(b, w->n_folded + n_fused(b, &c->variant), weight_bytes, format);
 }
 
 /* Builds the kernel of an implementation, or the slice of it that is requested. */
@@ -220,7 +244,7 @@ static enum vbs_status build_kernel(struct od_build *b, const struct od_implemen
     struct vbs_kernel *offer;
     enum vbs_status status = VBS_OK;
 
-    if (c->variant.canonical)
+    if (c->variant.canonical && !c->variant.apart)
         status = od_can_slice(b, &sliceable, &divides, &ws_bytes);
     if (status == VBS_OK && b->requested && b->requested->n_slices > 1)
         return divides ? od_build_slice(b, c->name, &sliceable) : VBS_OK;
@@ -270,7 +294,7 @@ enum vbs_status od_implementations_for_slices(struct od_build *b,
         bool divides;
         int64_t ws_bytes;
 
-        if (c->reference || !can_matter(b, all, i) ||
+        if (c->reference || c->variant.apart || !can_matter(b, all, i) ||
             (*chosen && od_implementation_bytes(*chosen) <= od_implementation_bytes(c)))
             continue;
         if (b->requested && strcmp(c->name, b->requested->name) != 0)

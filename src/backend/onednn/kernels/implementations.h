@@ -11,6 +11,7 @@ struct od_variant {
     bool canonical;
     bool stored; /* padding counts as channels */
     dnnl_alg_kind_t algorithm;
+    bool apart; /* operators that could be fused are steps of their own */
 };
 
 /* An implementation of the layer. */
@@ -31,8 +32,8 @@ struct od_implementations {
 
 void od_implementations_release(struct od_implementations *all);
 
-/* Adds all implementations of an operation, with the operators fused that its weights name. It is
- * no failure where there are none. */
+/* Adds all implementations of an operation, with the operators fused that its weights name, unless
+ * they are steps of their own. It is no failure where there are none. */
 enum vbs_status od_implementations_add(struct od_build *b, struct od_implementations *all,
                                        const_dnnl_op_desc_t desc,
                                        struct od_variant variant) VBS_MUST_CHECK;

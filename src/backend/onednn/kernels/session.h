@@ -22,7 +22,7 @@
  *
  * Files of kernels/, from the lowest: primitive, build, threads; layout, canonical; post_ops,
  * weights, operand, kernel; nest, affine, elementwise; descriptors, window, slices,
- * implementations. Files of operators/: copy, one_primitive, coded, then one for each kind of
+ * implementations. Files of operators/: copy, one_primitive, coded, tiling, then one for each kind of
  * operator, then conv and dispatch. Files of the folder that holds both: probe, tensors, session,
  * open, and onednn, the table of the backend's functions.
  */
@@ -103,6 +103,7 @@ struct od_packed {
     int n_blocks;     /* weight blocks: equal ranges of the channels, one after the other */
     int64_t channels; /* of all blocks: output channels, with padding where that is stored */
     bool stored;      /* md counts padded channels */
+    bool pointwise;   /* of a deconv as a convolution of 1x1 (operators/tiling.c) */
     void *data;       /* null: not packed */
     int64_t bytes;    /* of all blocks */
     int number;       /* 0, 1, ... in the order of their first use in the session */

@@ -258,6 +258,27 @@ static enum vbs_status fill_transposed(const struct od_build *b, int64_t stride,
     return VBS_OK;
 }
 
+/* Writes all weights of a deconv without groups into zeroed [K..., stored O][stride], stride values
+ * for each channel of its convolution of 1x1, scaled by output. */
+static enum vbs_status fill_pointwise(const struct od_build *b, int64_t stride, float *plain)
+{
+    int64_t inputs = od_input(b, 0)->channels, stored = od_output(b)->stored_channels;
+    int64_t n_out = od_weights_outputs(b), n = vbs_weight_count(b->network, b->layer) / inputs;
+    int64_t window = n / n_out;
+    const float *scale = b->session->weights[b->layer].scale;
+    float *row = malloc((size_t)n * sizeof *row);
+    enum vbs_status status = row ? VBS_OK : vbs_no_memory(b->ctx);
+
+    for (int64_t i = 0; i < inputs && status == VBS_OK; i++) {
+        status = vbs_parameter_values(b->ctx, b->network, b->layer, -1, VBS_PARAMETER_WEIGHTS,
+                                      i * n, n, row);
+        for (int64_t j = 0; j < n && status == VBS_OK; j++)
+            plain[(j % window * stored + j / window) * stride + i] = row[j] * scale[j / window];
+    }
+    free(row);
+    return status;
+}
+
 /* Gives how many rows of an fc are asked for at once: those of a block where they are coded. */
 static int64_t rows_at_once(const struct od_build *b, int64_t count)
 {
@@ -326,6 +347,14 @@ static enum vbs_status transposed_md(struct od_build *b, const struct od_packed 
     return status == dnnl_success ? VBS_OK : od_fail(b, status, "describing weights");
 }
 
+static enum vbs_status describe_plain(struct od_build *b, dnnl_format_tag_t tag, int n,
+                                      const dnnl_dims_t dims, dnnl_memory_desc_t *md)
+{
+    dnnl_status_t status = dnnl_memory_desc_init_by_tag(md, n, dims, dnnl_f32, tag);
+
+    return status == dnnl_success ? VBS_OK : od_fail(b, status, "describing weights");
+}
+
 /* Describes plain weights of count outputs: [count, I, K...] where they are not all of a layer with
  * groups, else as od_filter_dims; *stride: values of one output. */
 static enum vbs_status plain_md(struct od_build *b, const struct od_packed *packed, int64_t count,
@@ -336,8 +365,11 @@ static enum vbs_status plain_md(struct od_build *b, const struct od_packed *pack
     dnnl_dims_t dims = {0, b->l->op == VBS_OP_FC ? od_weights_inputs(b) : 0};
     int n = b->l->op == VBS_OP_FC ? 2 : od_filter_dims(b, packed->stored, dims);
     int leading = n == 2 || b->l->attributes.weighted.groups == 1 ? 1 : 2;
-    dnnl_status_t status;
 
+    if (packed->pointwise) {
+        *stride = packed->md.dims[1];
+        return describe_plain(b, tags[packed->md.ndims], packed->md.ndims, packed->md.dims, md);
+    }
     if (b->l->op == VBS_OP_CONV_TRANSPOSE)
         return transposed_md(b, packed, md, stride);
     if (leading == 2 && count < packed->channels) {
@@ -349,8 +381,7 @@ static enum vbs_status plain_md(struct od_build *b, const struct od_packed *pack
     *stride = 1;
     for (int i = leading; i < n; i++)
         *stride *= dims[i];
-    status = dnnl_memory_desc_init_by_tag(md, n, dims, dnnl_f32, tags[n]);
-    return status == dnnl_success ? VBS_OK : od_fail(b, status, "describing weights");
+    return describe_plain(b, tags[n], n, dims, md);
 }
 
 /* Gives zeroed space for plain weights. It is kept for the next weights to pack, because fresh
@@ -413,6 +444,7 @@ static enum vbs_status write_chunk(struct od_build *b, const struct od_packed *p
         return vbs_no_memory(b->ctx);
     status = b->l->op == VBS_OP_FC     ? fill_matrix(b, first, count, stride, values)
              : b->l->op == VBS_OP_CONV ? fill_filter(b, first, count, stride, values)
+             : packed->pointwise       ? fill_pointwise(b, stride, values)
                                        : fill_transposed(b, stride, values);
     return status == VBS_OK && !same ? od_convert(b, &plain, values, md, memory) : status;
 }
@@ -521,6 +553,7 @@ static struct od_packed *known_packed(const struct od_weights *w, const struct o
 
     while (packed &&
            !(packed->n_blocks == requested->n_blocks && packed->coded == requested->coded &&
+             packed->pointwise == requested->pointwise &&
              dnnl_memory_desc_equal(&packed->md, &requested->md)))
         packed = packed->next;
     return packed;
@@ -562,6 +595,20 @@ enum vbs_status od_weights_packed(struct od_build *b, const dnnl_memory_desc_t *
         requested.md.dims[0] * (has_groups(b) ? requested.md.dims[1] : requested.n_blocks);
     requested.bytes = (int64_t)dnnl_memory_desc_get_size(&requested.md) * requested.n_blocks;
     return add_packed(b, &requested, packed);
+}
+
+enum vbs_status od_weights_pointwise(struct od_build *b, const dnnl_memory_desc_t *md,
+                                     struct od_packed **packed)
+{
+    struct od_packed requested = {.md = *md,
+                                  .n_blocks = 1,
+                                  .channels = md->dims[0],
+                                  .bytes = (int64_t)dnnl_memory_desc_get_size(md),
+                                  .stored = true,
+                                  .pointwise = true};
+
+    *packed = known_packed(&b->session->weights[b->layer], &requested);
+    return *packed ? VBS_OK : add_packed(b, &requested, packed);
 }
 
 enum vbs_status od_weights_coded(struct od_build *b, const struct vbs_coded *coded,

@@ -32,6 +32,12 @@ enum vbs_status od_weights_packed(struct od_build *b, const dnnl_memory_desc_t *
 enum vbs_status od_weights_coded(struct od_build *b, const struct vbs_coded *coded,
                                  struct od_packed **packed) VBS_MUST_CHECK;
 
+/* Gives the packed weights of a deconv without groups as those of a convolution of 1x1, which md
+ * describes: [offsets in the window, stored output channels, and padding] x [stored inputs].
+ * VBS_UNSUPPORTED as above. */
+enum vbs_status od_weights_pointwise(struct od_build *b, const dnnl_memory_desc_t *md,
+                                     struct od_packed **packed) VBS_MUST_CHECK;
+
 /* Gives the bytes of so many channels of packed weights: whole units, or all. */
 int64_t od_packed_bytes(const struct od_packed *packed, int64_t channels);
 

@@ -1,4 +1,4 @@
-/* Convolutions and inner products. */
+/* Convolutions, transposed ones too, and inner products. */
 #include "backend/onednn/kernels/kernels.h"
 #include "backend/onednn/operators/operators.h"
 
@@ -22,6 +22,7 @@ static enum vbs_status whole_desc(struct od_build *b, struct od_variant v, union
                                 : od_fail(b, dnnl, "describing weights");
 }
 
+/* Adds the implementations of both algorithms, and those that fuse no operators. */
 static enum vbs_status add_variant(struct od_build *b, struct od_implementations *all,
                                    struct od_variant v)
 {
@@ -32,8 +33,12 @@ static enum vbs_status add_variant(struct od_build *b, struct od_implementations
         union od_conv_desc desc;
 
         v.algorithm = algorithms[i];
+        v.apart = false;
         VBS_TRY(whole_desc(b, v, &desc));
         VBS_TRY(od_implementations_add(b, all, &desc, v));
+        v.apart = true;
+        if (od_weights_fused(b, v.algorithm) > 0)
+            VBS_TRY(od_implementations_add(b, all, &desc, v));
     }
     return VBS_OK;
 }
@@ -41,14 +46,14 @@ static enum vbs_status add_variant(struct od_build *b, struct od_implementations
 static struct od_variant canonical_variant(const struct od_build *b)
 {
     return (struct od_variant){od_input(b, 0)->canonical, od_output(b)->canonical, true,
-                               od_filter_can_be_stored(b), 0};
+                               od_filter_can_be_stored(b), 0, false};
 }
 
 static enum vbs_status build_all(struct od_build *b)
 {
     enum od_layout src = od_input(b, 0)->canonical, dst = od_output(b)->canonical;
-    struct od_variant blocked = {OD_BLOCKED, OD_BLOCKED, false, false, 0};
-    struct od_variant last = {OD_CHANNELS_LAST, OD_CHANNELS_LAST, false, false, 0};
+    struct od_variant blocked = {OD_BLOCKED, OD_BLOCKED, false, false, 0, false};
+    struct od_variant last = {OD_CHANNELS_LAST, OD_CHANNELS_LAST, false, false, 0, false};
     struct od_implementations all = {0};
     enum vbs_status status = add_variant(b, &all, canonical_variant(b));
 
@@ -62,6 +67,8 @@ static enum vbs_status build_all(struct od_build *b)
     if (status != VBS_OK)
         goto done;
     status = od_implementations_build(b, &all);
+    if (status == VBS_OK)
+        status = od_build_tiling(b);
 done:
     od_implementations_release(&all);
     return status;
@@ -109,7 +116,7 @@ static enum vbs_status add_matrix(struct od_build *b, struct od_implementations 
 {
     const struct od_tensor *in = od_input(b, 0), *out = od_output(b);
     dnnl_dims_t dims = {od_weights_outputs(b), od_weights_inputs(b)};
-    struct od_variant canonical = {in->canonical, out->canonical, true, true, 0};
+    struct od_variant canonical = {in->canonical, out->canonical, true, true, 0, false};
     dnnl_memory_desc_t weights;
     dnnl_inner_product_desc_t desc;
     dnnl_status_t dnnl = dnnl_memory_desc_init_by_tag(&weights, 2, dims, dnnl_f32, layout);
