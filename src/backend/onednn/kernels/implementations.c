@@ -91,8 +91,7 @@ enum vbs_status od_implementations_add(struct od_build *b, struct od_implementat
     dnnl_primitive_attr_t attr = NULL;
     struct od_pds pds;
     dnnl_status_t dnnl;
-    enum vbs_status status =
-        od_attributes(b, w->n_folded, n_fused(b, &variant), &attr);
+    enum vbs_status status = od_attributes(b, w->n_folded, n_fused(b, &variant), &attr);
 
     if (status != VBS_OK)
         return status;

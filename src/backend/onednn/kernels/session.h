@@ -22,9 +22,9 @@
  *
  * Files of kernels/, from the lowest: primitive, build, threads; layout, canonical; post_ops,
  * weights, operand, kernel; nest, affine, elementwise; descriptors, window, slices,
- * implementations. Files of operators/: copy, one_primitive, coded, tiling, then one for each kind of
- * operator, then conv and dispatch. Files of the folder that holds both: probe, tensors, session,
- * open, and onednn, the table of the backend's functions.
+ * implementations. Files of operators/: copy, one_primitive, coded, tiling, then one for each kind
+ * of operator, then conv and dispatch. Files of the folder that holds both: probe, tensors,
+ * session, open, and onednn, the table of the backend's functions.
  */
 #ifndef VBS_BACKEND_ONEDNN_KERNELS_SESSION_H
 #define VBS_BACKEND_ONEDNN_KERNELS_SESSION_H

@@ -45,15 +45,17 @@ static enum vbs_status add_variant(struct od_build *b, struct od_implementations
 
 static struct od_variant canonical_variant(const struct od_build *b)
 {
-    return (struct od_variant){od_input(b, 0)->canonical, od_output(b)->canonical, true,
-                               od_filter_can_be_stored(b), 0, false};
+    return (struct od_variant){.src = od_input(b, 0)->canonical,
+                               .dst = od_output(b)->canonical,
+                               .canonical = true,
+                               .stored = od_filter_can_be_stored(b)};
 }
 
 static enum vbs_status build_all(struct od_build *b)
 {
     enum od_layout src = od_input(b, 0)->canonical, dst = od_output(b)->canonical;
-    struct od_variant blocked = {OD_BLOCKED, OD_BLOCKED, false, false, 0, false};
-    struct od_variant last = {OD_CHANNELS_LAST, OD_CHANNELS_LAST, false, false, 0, false};
+    struct od_variant blocked = {.src = OD_BLOCKED, .dst = OD_BLOCKED};
+    struct od_variant last = {.src = OD_CHANNELS_LAST, .dst = OD_CHANNELS_LAST};
     struct od_implementations all = {0};
     enum vbs_status status = add_variant(b, &all, canonical_variant(b));
 
@@ -116,7 +118,8 @@ static enum vbs_status add_matrix(struct od_build *b, struct od_implementations 
 {
     const struct od_tensor *in = od_input(b, 0), *out = od_output(b);
     dnnl_dims_t dims = {od_weights_outputs(b), od_weights_inputs(b)};
-    struct od_variant canonical = {in->canonical, out->canonical, true, true, 0, false};
+    struct od_variant canonical = {
+        .src = in->canonical, .dst = out->canonical, .canonical = true, .stored = true};
     dnnl_memory_desc_t weights;
     dnnl_inner_product_desc_t desc;
     dnnl_status_t dnnl = dnnl_memory_desc_init_by_tag(&weights, 2, dims, dnnl_f32, layout);

@@ -1,12 +1,12 @@
 /*
- * Transposed convolutions whose windows lie side by side: the stride is the window's size, and there
- * is neither padding nor dilation. Each position of the input makes one window of the output, so
- * that such a layer is a convolution of 1x1, which has a channel for each output channel at each
+ * Transposed convolutions whose windows lie side by side: the stride is the window's size, and
+ * there is neither padding nor dilation. Each position of the input makes one window of the output,
+ * so that such a layer is a convolution of 1x1, which has a channel for each output channel at each
  * offset in the window, and a step that moves these channels to their positions. Fused operators
  * work on single values, and are fused into the convolution.
  *
- * A sample is computed after the other, so that the workspace is that of one sample. Moving reads
- * and writes each value of the output once, by rows.
+ * Samples are computed one after the other, so that the workspace is that of one sample. Moving
+ * reads and writes each value of the output once, by rows.
  */
 #include "backend/onednn/kernels/kernels.h"
 #include "backend/onednn/operators/operators.h"
@@ -118,7 +118,8 @@ static enum vbs_status plan_moving(struct od_build *b, const struct od_tensor *p
     m->across = kernel[in->n_spatial - 1];
     m->n_above = out->positions / in->positions / m->across;
     m->step = block;
-    m->from = vbs_arena_alloc(arena, (size_t)(m->n_units * m->n_above * m->across), sizeof *m->from);
+    m->from =
+        vbs_arena_alloc(arena, (size_t)(m->n_units * m->n_above * m->across), sizeof *m->from);
     m->to = vbs_arena_alloc(arena, (size_t)(m->n_lines * m->n_above), sizeof *m->to);
     if (!m->from || !m->to)
         return vbs_no_memory(b->ctx);
@@ -265,7 +266,8 @@ static enum vbs_status build_best(struct od_build *b, const struct product *p,
                                   const struct od_pds *pds)
 {
     char name[64];
-    const char *impl = pds->n > 0 && !od_is_reference(pds->list[0]) ? od_pd_name(pds->list[0]) : NULL;
+    const char *impl =
+        pds->n > 0 && !od_is_reference(pds->list[0]) ? od_pd_name(pds->list[0]) : NULL;
 
     if (!impl)
         return VBS_OK;
