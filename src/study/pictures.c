@@ -410,6 +410,13 @@ static double shown(enum study_objective objective, double value)
                                          : value;
 }
 
+/* Gives coordinate number i of the GRID from one end of an axis to the other. The far end is exact:
+ * a sum that is rounded may lie beyond it, outside the search space. */
+static double grid_value(const struct vbs_search_parameter *axis, int i)
+{
+    return i == GRID - 1 ? axis->high : axis->low + (axis->high - axis->low) * i / (GRID - 1);
+}
+
 /* Predicts the objective over the two parameters, while all others are as in the best trial, or,
  * where none is feasible, as in the first. */
 static enum vbs_status predict(struct picture *p, int x, int y, double *mean)
@@ -429,8 +436,8 @@ static enum vbs_status predict(struct picture *p, int x, int y, double *mean)
         double *point = at + (size_t)i * d;
 
         memcpy(point, fixed, d * sizeof *point);
-        point[x] = r->axes[x].low + (r->axes[x].high - r->axes[x].low) * (i % GRID) / (GRID - 1);
-        point[y] = r->axes[y].low + (r->axes[y].high - r->axes[y].low) * (i / GRID) / (GRID - 1);
+        point[x] = grid_value(&r->axes[x], i % GRID);
+        point[y] = grid_value(&r->axes[y], i / GRID);
     }
     for (int i = 0; i < n && status == VBS_OK; i++)
         values[i] = r->values[i * s->n_objectives];
@@ -458,11 +465,8 @@ static void add_contour(struct picture *p, int x, int y, const double *mean)
 
     add_contour_header(p, x, y, "expected");
     for (int i = 0; i < GRID * GRID; i++) {
-        const struct vbs_search_parameter *a = &r->axes[x], *b = &r->axes[y];
-
-        vbs_gnuplot_add_number(&p->gnuplot.data, "",
-                               100 * (a->low + (a->high - a->low) * (i % GRID) / (GRID - 1)), "");
-        add_number(&p->gnuplot.data, 100 * (b->low + (b->high - b->low) * (i / GRID) / (GRID - 1)));
+        vbs_gnuplot_add_number(&p->gnuplot.data, "", 100 * grid_value(&r->axes[x], i % GRID), "");
+        add_number(&p->gnuplot.data, 100 * grid_value(&r->axes[y], i / GRID));
         add_number(&p->gnuplot.data, shown(objective, mean[i]));
         vbs_text_addf(&p->gnuplot.data, "\n%s", i % GRID == GRID - 1 ? "\n" : "");
     }

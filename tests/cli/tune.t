@@ -79,6 +79,14 @@ for kind in history importance parallel slice contour pareto; do
     report $? "a picture: $kind"
 done
 
+# 0.008 + (0.456 - 0.008) is above 0.456 in doubles.
+study rounded 'objective = "latency"' 'trials = 8' 'sampler = "grid"'
+sed 's/^high = 0.75/low = 0.008\nhigh = 0.456\nstep = 0.448/' rounded.toml >r && mv r rounded.toml
+run --quiet --db rounded.sqlite rounded.toml
+run --db rounded.sqlite rounded.toml --plot contour rounded.svg
+[ $code -eq 0 ] && grep -q '</svg>' rounded.svg
+report $? "a contour over a range whose width is rounded"
+
 # ---- stopped and continued ----
 
 study whole 'memory = "20KiB"' 'trials = 5' 'accuracy_loss_at_most = 0.9' 'initial = 2'
