@@ -15,18 +15,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MARK "vbslab training 2\n"
+#define MARK         "vbslab training 2\n"
+#define BUFFER_BYTES (1 << 14)
 
-/* ---- a file that is hashed while it is written or read ---- */
+/* ---- a file that is written or read ---- */
 
 struct hashed_file {
     struct vbs_ctx *ctx;
     const char *path;
     struct vbs_new_file file; /* written */
     int64_t offset;
-    FILE *stream; /* read */
-    struct vbs_sha256 hash;
-    float *plain, *kept; /* the largest array in plain order, and as it is stored */
+    struct vbs_sha256 hash; /* of what is written */
+    FILE *stream;           /* read */
+    float *plain, *kept;    /* the largest array in plain order, and as it is stored */
 };
 
 static enum vbs_status alloc_arrays(struct hashed_file *f, const struct vbs_train_run *run)
@@ -49,14 +50,21 @@ static enum vbs_status put(struct hashed_file *f, const void *bytes, size_t n)
     return VBS_OK;
 }
 
+static enum vbs_status fail_damaged(const struct hashed_file *f)
+{
+    return vbs_fail(f->ctx, VBS_FORMAT,
+                    "the checkpoint '%s' is cut or damaged; remove it, or name another file, and "
+                    "training begins anew",
+                    f->path);
+}
+
 static enum vbs_status get(struct hashed_file *f, void *bytes, size_t n)
 {
-    if (fread(bytes, 1, n, f->stream) != n)
-        return ferror(f->stream)
-                   ? vbs_fail(f->ctx, VBS_IO, "cannot read '%s': %s", f->path, strerror(errno))
-                   : vbs_fail(f->ctx, VBS_FORMAT, "the checkpoint '%s' is cut", f->path);
-    vbs_sha256_add(&f->hash, bytes, n);
-    return VBS_OK;
+    if (fread(bytes, 1, n, f->stream) == n)
+        return VBS_OK;
+    return ferror(f->stream)
+               ? vbs_fail(f->ctx, VBS_IO, "cannot read '%s': %s", f->path, strerror(errno))
+               : fail_damaged(f);
 }
 
 /* ---- writing ---- */
@@ -147,24 +155,53 @@ static enum vbs_status get_arrays(struct hashed_file *f, struct vbs_train_run *r
     return VBS_OK;
 }
 
-static enum vbs_status get_all(struct hashed_file *f, struct vbs_train_run *run)
+static enum vbs_status go_to(const struct hashed_file *f, int64_t offset, int from)
 {
-    unsigned char own[VBS_SHA256_BYTES], read[VBS_SHA256_BYTES];
-    struct vbs_train_identity kept;
+    if (fseeko(f->stream, offset, from) == 0)
+        return VBS_OK;
+    return vbs_fail(f->ctx, VBS_IO, "cannot read '%s': %s", f->path, strerror(errno));
+}
+
+/* Checks mark and hash of the whole file before any of it is believed, and stops behind the mark.
+ */
+static enum vbs_status check_whole(struct hashed_file *f)
+{
+    unsigned char bytes[BUFFER_BYTES], own[VBS_SHA256_BYTES];
     char mark[sizeof MARK - 1];
+    struct vbs_sha256 hash;
+    int64_t left;
 
     VBS_TRY(get(f, mark, sizeof mark));
     if (memcmp(mark, MARK, sizeof mark) != 0)
         return vbs_fail(f->ctx, VBS_FORMAT, "'%s' is no checkpoint of this version", f->path);
+    VBS_TRY(go_to(f, 0, SEEK_END));
+    left = ftello(f->stream) - VBS_SHA256_BYTES;
+    VBS_TRY(go_to(f, 0, SEEK_SET));
+    for (vbs_sha256_begin(&hash); left > 0;) {
+        size_t n = left < BUFFER_BYTES ? (size_t)left : BUFFER_BYTES;
+
+        VBS_TRY(get(f, bytes, n));
+        vbs_sha256_add(&hash, bytes, n);
+        left -= (int64_t)n;
+    }
+    vbs_sha256_end(&hash, own);
+    VBS_TRY(get(f, bytes, VBS_SHA256_BYTES));
+    return memcmp(own, bytes, sizeof own) == 0 ? go_to(f, sizeof mark, SEEK_SET) : fail_damaged(f);
+}
+
+static enum vbs_status get_all(struct hashed_file *f, struct vbs_train_run *run)
+{
+    struct vbs_train_identity kept;
+    char rest[VBS_SHA256_BYTES + 1];
+
+    VBS_TRY(check_whole(f));
     VBS_TRY(get(f, &kept, sizeof kept));
     VBS_TRY(vbs_train_compare(f->ctx, run, &kept, f->path));
     VBS_TRY(get(f, &run->at, sizeof run->at));
     VBS_TRY(get_arrays(f, run));
-    vbs_sha256_end(&f->hash, own);
-    if (fread(read, 1, sizeof read, f->stream) != sizeof read || fgetc(f->stream) != EOF ||
-        memcmp(own, read, sizeof own) != 0 || run->at.step < 0 ||
+    if (fread(rest, 1, sizeof rest, f->stream) != VBS_SHA256_BYTES || run->at.step < 0 ||
         run->at.step > run->epoch_steps * run->options.epochs)
-        return vbs_fail(f->ctx, VBS_FORMAT, "the checkpoint '%s' is damaged", f->path);
+        return fail_damaged(f);
     return VBS_OK;
 }
 
@@ -178,7 +215,6 @@ enum vbs_status vbs_checkpoint_read(struct vbs_ctx *ctx, struct vbs_train_run *r
         return errno == ENOENT
                    ? VBS_OK
                    : vbs_fail(ctx, VBS_IO, "cannot read '%s': %s", f.path, strerror(errno));
-    vbs_sha256_begin(&f.hash);
     status = alloc_arrays(&f, run);
     if (status == VBS_OK)
         status = get_all(&f, run);

@@ -415,6 +415,38 @@ static void check_other_parameters(struct subject *s, const struct vbs_train_opt
     data_remove(s->folder, "kept");
 }
 
+/* Gives the file's bytes, which the caller frees. */
+static char *read_bytes(const char *path, size_t *n)
+{
+    FILE *file = fopen(path, "rbe");
+    char *bytes = malloc(1 << 20);
+
+    if (!file || !bytes)
+        bail_out("cannot read '%s'", path);
+    *n = fread(bytes, 1, 1 << 20, file);
+    fclose(file);
+    return bytes;
+}
+
+/* A changed byte is found wherever it is, also among what says to which training the file belongs.
+ */
+static void check_other_bytes(struct subject *s, const struct vbs_train_options *options)
+{
+    static const size_t CHANGED[] = {30, 130, 700};
+    size_t n;
+    char *bytes = read_bytes(s->checkpoint, &n);
+
+    for (int i = 0; i < 3; i++) {
+        bytes[CHANGED[i]] ^= 0x10;
+        data_put(s->folder, "checkpoint", bytes, n);
+        check_refused(s, options, VBS_FORMAT, "is cut or damaged",
+                      "a checkpoint with another byte");
+        bytes[CHANGED[i]] ^= 0x10;
+    }
+    data_put(s->folder, "checkpoint", bytes, n);
+    free(bytes);
+}
+
 static void check_checkpoints(struct subject *s)
 {
     struct vbs_train_options options = options_of(s);
@@ -433,25 +465,14 @@ static void check_checkpoints(struct subject *s)
     options.initialisation = VBS_INITIALISATION_FAN;
     check_other_images(s, &options);
     check_other_parameters(s, &options);
+    check_other_bytes(s, &options);
     data_cut(s->folder, "checkpoint", 500);
-    check_refused(s, &options, VBS_FORMAT, "is cut", "a checkpoint that is cut");
+    check_refused(s, &options, VBS_FORMAT, "is cut or damaged; remove it",
+                  "a checkpoint that is cut");
     data_remove(s->folder, "checkpoint");
     data_put(s->folder, "checkpoint", TEXT, sizeof TEXT);
     check_refused(s, &options, VBS_FORMAT, "is no checkpoint", "a file that is no checkpoint");
     data_remove(s->folder, "checkpoint");
-}
-
-/* Gives the file's bytes, which the caller frees. */
-static char *read_bytes(const char *path, size_t *n)
-{
-    FILE *file = fopen(path, "rbe");
-    char *bytes = malloc(1 << 20);
-
-    if (!file || !bytes)
-        bail_out("cannot read '%s'", path);
-    *n = fread(bytes, 1, 1 << 20, file);
-    fclose(file);
-    return bytes;
 }
 
 /* The rate rises, so that the first epochs end well: weight decay alone lets parameters grow
