@@ -98,7 +98,7 @@ static void print_epoch(const struct vbs_train_epoch *e)
 {
     printf("%5d  %7.4f  %7.2f%%", e->epoch, e->loss, 100 * e->accuracy);
     if (e->validated)
-        printf("  %10.4f  %9.2f%%", e->validation_loss, 100 * e->validation_accuracy);
+        printf("  %9.4f  %12.2f%%", e->validation_loss, 100 * e->validation_accuracy);
     printf("  %9.3g  %8.1f s\n", e->rate, e->elapsed_s);
     fflush(stdout);
 }
@@ -119,7 +119,7 @@ static void report(void *self, const struct vbs_train_epoch *epoch)
     cli_progress_end(job->cli);
     if (job->n_epochs == 1)
         printf("epoch     loss  accuracy%s       rate        time\n",
-               epoch->validated ? "  validation  validation" : "");
+               epoch->validated ? "  val. loss  val. accuracy" : "");
     print_epoch(epoch);
 }
 
@@ -316,6 +316,6 @@ const struct cli_command cli_train = {
     .arguments = (const struct cli_argument[]){{CLI_ARGUMENT_MODEL}, {0}},
     .example =
         "vbslab train lenet-5 --data /usr/share/datasets/fashion-mnist --epochs 5 -o net.onnx\n"
-        "vbslab train resnet-8 --data cifar-10-batches-bin --epochs 30 --mirror --shift 2",
+        "vbslab train resnet-8 --input 3x32x32 --data cifar-10-batches-bin --epochs 30 --mirror",
     .run = run_train,
 };

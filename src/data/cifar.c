@@ -46,12 +46,15 @@ static enum vbs_status open_batches(struct vbs_ctx *ctx, const char *folder, boo
                                     struct batches *batches, int64_t *n_images)
 {
     char name[32];
+    const char *const names[] = {name, NULL};
 
     batches->n = test ? 1 : N_TRAINING;
     for (int k = 0; k < batches->n; k++) {
         struct vbs_data_file *file = &batches->files[k];
 
         name_of(test, k, name);
+        if (!vbs_data_file_find(folder, names))
+            return vbs_fail(ctx, VBS_FORMAT, "%.300s: has no %s", folder, name);
         VBS_TRY(vbs_data_file_open(ctx, folder, name, file));
         if (!gzdirect(file->gz))
             return vbs_fail(ctx, VBS_FORMAT,

@@ -77,8 +77,9 @@ static enum vbs_status check_ranges(struct vbs_ctx *ctx, const struct vbs_train_
         const struct range *r = &ranges[i];
 
         if (!(r->value >= r->low && r->value <= r->high) || (r->open && r->value == r->low))
-            return vbs_fail(ctx, VBS_USAGE, "a %s of %g for training; %s %g to %g are allowed",
-                            r->name, r->value, r->open ? "above" : "from", r->low, r->high);
+            return vbs_fail(ctx, VBS_USAGE,
+                            "training with a %s of %g; it must be %s %g and at most %g", r->name,
+                            r->value, r->open ? "above" : "at least", r->low, r->high);
     }
     return VBS_OK;
 }

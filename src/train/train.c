@@ -251,12 +251,19 @@ static enum vbs_status check_images(struct vbs_ctx *ctx, const struct vbs_train_
 
     if (!same && !flat)
         return vbs_fail(ctx, VBS_USAGE,
-                        "the images are %dx%dx%d, which is not the input of network '%s'",
-                        info->channels, info->height, info->width, run->network->name);
+                        "the images are %dx%dx%d, which is not the input of network '%s'; give it "
+                        "another one, if it can take that (--input %dx%dx%d)",
+                        info->channels, info->height, info->width, run->network->name,
+                        info->channels, info->height, info->width);
     if (info->n_classes > run->n_classes)
         return vbs_fail(ctx, VBS_USAGE,
                         "the images have %d classes, but network '%s' has %d outputs",
                         info->n_classes, run->network->name, run->n_classes);
+    if (run->options.max_shift >= info->height || run->options.max_shift >= info->width)
+        return vbs_fail(
+            ctx, VBS_USAGE,
+            "a shift of %d pixels would leave nothing of images of %d rows and %d columns",
+            run->options.max_shift, info->height, info->width);
     return VBS_OK;
 }
 

@@ -39,6 +39,11 @@ refuses "more images set aside than there are" 2 "training images cannot be set 
 refuses "no epochs" 2 "--epochs" lenet-5 --data data --epochs 0
 refuses "a name that is no ONNX file's" 2 "ends in .onnx" lenet-5 --data data --epochs 1 -o net.vbz
 refuses "images of another shape" 2 "the images are 1x28x28" resnet-56-cifar --data data --epochs 1 --batch 8
+refuses "... which the network may take" 2 "(--input 1x28x28)" resnet-56-cifar --data data --epochs 1 --batch 8
+refuses "a shift out of the picture" 2 "a shift of 28 pixels" small.net --data data --epochs 1 --batch 9 --shift 28
+refuses "a rate that is no number" 2 "--rate 'nan' is not a number from 0 on" small.net --data data --epochs 1 --rate nan
+refuses "a warm-up longer than the training" 2 "a number of epochs of warm-up of 7; it must be at least 0 and at most 1" \
+    small.net --data data --epochs 1 --batch 9 --warm-up 7
 refuses "a rate of dropout of 1" 2 "a dropout rate of 1; it must be below 1" small.net --data data --epochs 1 --dropout 1
 refuses "a rate at which values overflow" 1 "training diverged: in step" lenet-5 --data data --epochs 60 --batch 9 --rate 1000000 -o no.onnx
 [ ! -e no.onnx ] && grep -qE "step [0-9]+ of epoch [0-9]+ the (values|parameters) of '(conv|ip|pool|relu)" err

@@ -141,8 +141,8 @@ enum vbs_status cli_parse_from_0(struct vbs_ctx *ctx, const char *what, const ch
     double parsed;
 
     if (!read_number(text, &parsed) || !(parsed >= 0))
-        return vbs_fail(ctx, VBS_USAGE, "%s '%.40s' is not a number of %s from 0 on", what, text,
-                        unit);
+        return vbs_fail(ctx, VBS_USAGE, "%s '%.40s' is not a number%s%s from 0 on", what, text,
+                        unit[0] ? " of " : "", unit);
     *value = parsed + 0.0; /* no -0 */
     return VBS_OK;
 }

@@ -484,7 +484,7 @@ static void test_cifar_refusals(void)
     data_cut(folder, "data_batch_3.bin", RECORD + 1);
     refuses("records that are cut", folder, "has 3074 bytes, which is no multiple of the 3073");
     data_remove(folder, "data_batch_3.bin");
-    refuses("a missing batch", folder, "data_batch_3.bin");
+    refuses("a missing batch", folder, "has no data_batch_3.bin");
     data_put(folder, "data_batch_3.bin.gz", OUT, sizeof OUT);
     refuses("a compressed batch", folder, "does not say how many images it has");
     data_remove(folder, "data_batch_3.bin.gz");
