@@ -30,7 +30,7 @@ static size_t model_at(const uint8_t *data, size_t size)
 {
     size_t at = 1;
 
-    if (size < 2 || strchr("467", data[0]) == NULL || data[0] == '\0')
+    if (size < 2 || strchr("467A", data[0]) == NULL || data[0] == '\0')
         return 0;
     if (data[0] == '6')
         at += 1 + data[1] % 9;

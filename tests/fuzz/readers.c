@@ -9,6 +9,7 @@
 #include "vbslab/data.h"
 #include "vbslab/npy.h"
 #include "model/onnx/onnx.h"
+#include "model/network/network.h"
 #include "model/network/parameters.h"
 #include "model/network/shape.h"
 #include "model/vbz/layout.h"
@@ -17,6 +18,8 @@
 #include "vbslab/profile.h"
 #include "vbslab/replay.h"
 #include "vbslab/schedule.h"
+#include "vbslab/study.h"
+#include "vbslab/sweep.h"
 #include "vbslab/units.h"
 
 #include <fcntl.h>
@@ -34,6 +37,9 @@
 #define MAX_BLOCK   (1 << 22) /* coded weights of a block that is decoded */
 #define MAX_WRITTEN 64        /* layers with coded weights of a network that is written anew */
 #define MAX_ANEW    (1 << 14) /* weights of a matrix that is coded anew */
+
+#define MAX_EXPORTED (1 << 17) /* parameters of a network that is exported */
+#define MAX_EXPANDED 8         /* tasks of a sweep */
 
 #define DATA_PIECES 3 /* files of a data set: classes, labels, images */
 
@@ -258,6 +264,70 @@ static const char *read_onnx(const char *text, size_t length, const struct vbs_s
             vbs_onnx_load(&ctx, files.path, input, &binding, input != NULL, &network);
 
         broken = end_network(&ctx, status, network);
+    }
+    close_files(&files);
+    return broken;
+}
+
+/* Exports a network that was read, and reads it again. */
+static const char *export_network(const struct vbs_network *network)
+{
+    char path[] = "/dev/shm/fuzz_export.XXXXXX.onnx"; /* a disk would be slow */
+    int file = mkstemps(path, 5);
+    struct vbs_network *again = NULL;
+    struct vbs_ctx ctx = {0};
+    const char *broken = NULL;
+    enum vbs_status status;
+
+    if (file < 0)
+        return NULL;
+    close(file);
+    status = vbs_network_export(&ctx, network, path);
+    if (status != VBS_OK)
+        broken = failed_well(&ctx, status);
+    else if (vbs_network_load(&ctx, path, NULL, &again) != VBS_OK)
+        broken = "a network that was exported can be read";
+    else if (vbs_network_hash(again) != vbs_network_plain_hash(network))
+        broken = "a network that was exported is read as the same network";
+    vbs_network_free(again);
+    unlink(path);
+    return broken;
+}
+
+/* Exports the network, if it was read and is small, and frees it. */
+static const char *end_exported(const struct vbs_ctx *ctx, enum vbs_status status,
+                                struct vbs_network *network)
+{
+    const char *broken = NULL;
+
+    if (status != VBS_OK)
+        return failed_well(ctx, status);
+    if (vbs_network_parameters(network) <= MAX_EXPORTED)
+        broken = export_network(network);
+    vbs_network_free(network);
+    return broken;
+}
+
+static const char *export_text(const char *text, size_t length)
+{
+    struct vbs_network *network = NULL;
+    struct vbs_ctx ctx = {0};
+    enum vbs_status status = vbs_network_parse(&ctx, SOURCE, text, length, NULL, &network);
+
+    return end_exported(&ctx, status, network);
+}
+
+static const char *export_model(const char *text, size_t length)
+{
+    struct vbs_network *network = NULL;
+    struct vbs_ctx ctx = {0};
+    const char *broken = NULL;
+    struct files files;
+
+    if (open_files(text, length, &files)) {
+        enum vbs_status status = vbs_onnx_load(&ctx, files.path, NULL, NULL, 0, &network);
+
+        broken = end_exported(&ctx, status, network);
     }
     close_files(&files);
     return broken;
@@ -834,8 +904,6 @@ static const char *read_data(const char *text, size_t length)
     return broken;
 }
 
-/* ---- all of them ---- */
-
 /* ---- TOML ---- */
 
 static const char *read_toml(const char *text, size_t length)
@@ -856,17 +924,92 @@ static const char *read_toml(const char *text, size_t length)
     return broken;
 }
 
+/* ---- descriptions of studies and sweeps ---- */
+
+static const char *read_study(const char *text, size_t length)
+{
+    int file = memory_file(text, length);
+    struct vbs_study *study = NULL;
+    struct vbs_ctx ctx = {0};
+    const char *broken = NULL;
+    char path[40];
+    enum vbs_status status;
+
+    if (file < 0)
+        return NULL;
+    status = vbs_study_read(&ctx, path_of(file, path), &study);
+    if (status != VBS_OK)
+        broken = failed_well(&ctx, status);
+    else if (!vbs_study_name(study)[0] || vbs_study_trials(study) < 1)
+        broken = "a study has a name and trials";
+    vbs_study_free(study);
+    close(file);
+    return broken;
+}
+
+/* Expands the first and the last tasks of a sweep. */
+static const char *expand_tasks(struct vbs_sweep *sweep)
+{
+    int64_t n = vbs_sweep_info(sweep)->n_tasks;
+    const char *broken = NULL;
+
+    for (int64_t i = 0; i < n && i < MAX_EXPANDED && !broken; i++) {
+        int64_t index = i % 2 ? n - 1 - i / 2 : i / 2;
+        struct vbs_sweep_task task = {0};
+        struct vbs_ctx ctx = {0};
+        enum vbs_status status = vbs_sweep_expand(&ctx, sweep, index, &task);
+
+        if (status != VBS_OK)
+            broken = failed_well(&ctx, status);
+        else if (!task.words[0])
+            broken = "a task has words";
+        vbs_sweep_task_clear(&task);
+    }
+    return broken;
+}
+
+static const char *read_sweep(const char *text, size_t length)
+{
+    int file = memory_file(text, length);
+    struct vbs_sweep *sweep = NULL;
+    struct vbs_ctx ctx = {0};
+    const char *broken = NULL;
+    char path[40];
+    enum vbs_status status;
+
+    if (file < 0)
+        return NULL;
+    status = vbs_sweep_load(&ctx, path_of(file, path), &sweep);
+    broken = status == VBS_OK ? expand_tasks(sweep) : failed_well(&ctx, status);
+    vbs_sweep_free(sweep);
+    close(file);
+    return broken;
+}
+
+/* ---- all readers ---- */
+
 static const struct reader {
     const char *name;
     const char *(*run)(const char *text, size_t length);
 } READERS[] = {
-    {"profile (CSV)", read_profile},        {"schedule (JSON)", read_schedule},
-    {"network (text)", read_network},       {"values (npy)", read_npy},
-    {"network (ONNX)", read_model},         {"buffers (CSV)", read_buffers},
-    {"network (ONNX) as", read_model_as},   {"tensor (ONNX)", read_tensor},
-    {"network (text) as", read_network_as}, {"sizes", read_sizes},
-    {"coded weights", read_coded},          {"network (.vbz)", read_vbz},
-    {"folder of images", read_data},        {"TOML", read_toml},
+    {"profile (CSV)", read_profile},
+    {"schedule (JSON)", read_schedule},
+    {"network (text)", read_network},
+    {"values (npy)", read_npy},
+    {"network (ONNX)", read_model},
+    {"buffers (CSV)", read_buffers},
+    {"network (ONNX) as", read_model_as},
+    {"tensor (ONNX)", read_tensor},
+    {"network (text) as", read_network_as},
+    {"sizes", read_sizes},
+    {"coded weights", read_coded},
+    {"network (.vbz)", read_vbz},
+    {"folder of images", read_data},
+    {"TOML", read_toml},
+    {"study (TOML)", read_study},
+    {"sweep (TOML)", read_sweep},
+    {"exported network (text)", export_text},
+    {"exported network (ONNX)", export_model},
 };
 
 static const struct reader *reader_of(const unsigned char *data, size_t size)

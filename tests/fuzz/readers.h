@@ -10,7 +10,8 @@
  *   6 as 4, with an input's shape and a second input bound     7 tensor (ONNX)
  *   8 as 2, with an input's shape                              9 sizes, shapes, batches (text)
  *   : coded weights                                            ; network with coded weights, .vbz
- *   < folder of images   = TOML
+ *   < folder of images   = TOML        > study (TOML)        ? sweep (TOML)
+ *   @ as 2, then exported to ONNX and read again             A as 4, then likewise
  *
  * 6 and 8 take the shape from the bytes before the file: how many dimensions, then one byte each.
  * < begins with a byte whose lowest two bits choose the format (idx, npy, npy by pixel, cifar-10)

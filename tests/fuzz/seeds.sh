@@ -36,3 +36,16 @@ for by_pixel in 1 2; do
 done
 printf '=[a.b]\nc = { d = [1, 2.5], "e" = true }\n[[f]]\ng = "\\u0041"\n' > "$to/=-toml"
 { printf '<3\000\000\000\000'; head -c 3073 /dev/zero; } > "$to/<-cifar"
+put '>' examples/tune-resnet-8.toml
+for words in 'model = ["alexnet", "lenet-5"]\nmemory = { from = 20, to = 40, step = 10 }' \
+    'case = [{ model = "alexnet", memory = 15 }, { model = "lenet-5", memory = 3 }]'; do
+    case $words in
+        case*) from=case. ;;
+        *) from= ;;
+    esac
+    printf "?[lists]\n$words"'\n[[task]]\nname = "measure"\ncommand = ["measure", "{%smodel}", "--db", "{result}.sqlite"]\n[[task]]\nname = "plan"\ncommand = ["plan", "{%smodel}", "--memory", "{%smemory}MB", "--db", "{measure}.sqlite"]\naccept = [0, 3]\n' \
+        "$from" "$from" "$from" > "$to/?-sweep-$from"
+done
+put @ models/*.net
+put A tests/data/onnx/*.onnx
+printf '@model small\ninput 4x8x8\nconv a out=6 kernel=3 pad=1 groups=2\nbatchnorm n\nrelu r\nmaxpool p kernel=2 stride=2\nconv b from=r out=6 kernel=2 stride=2 bias=no\nconcat c from=p,b\nlrn l size=3 alpha=0.1 beta=0.75\nadd s from=c,l\navgpool g kernel=global\ndropout d\nfc f out=3\nsoftmax e\n' > "$to/@-small"
