@@ -265,7 +265,7 @@ static void axis_text(bool percent, double value, char *text, size_t size)
 {
     snprintf(text, size, "%.*f%s",
              value == 0 || fabs(value) >= 1000 ? 0
-             : fabs(value) >= 10               ? 1
+             : percent || fabs(value) >= 10    ? 1
                                                : 3,
              value, percent ? "%" : "");
 }
