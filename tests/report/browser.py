@@ -50,8 +50,26 @@ def show(driver, page, width, height=900):
     driver.get("file://" + os.path.abspath(page))
 
 
+def cut_texts(driver):
+    """Gives the texts of pictures that stand beyond the border of their picture."""
+    return driver.execute_script("""
+        const cut = [];
+        for (const svg of document.querySelectorAll('svg')) {
+            const box = svg.getBoundingClientRect();
+            for (const text of svg.querySelectorAll('text')) {
+                const at = text.getBoundingClientRect();
+                if (at.width && (at.left < box.left - 1 || at.right > box.right + 1 || at.top < box.top - 1 || at.bottom > box.bottom + 1))
+                    cut.push(svg.getAttribute('aria-label') + ': ' + text.textContent);
+            }
+        }
+        return cut;""")
+
+
 def quiet(driver, name):
-    """No message on the console, no request but for the page itself, no fault that the page reports."""
+    """No message on the console, no request but for the page itself, no fault that the page reports, no text of a
+    picture that is cut."""
+    cut = cut_texts(driver)
+    check(name + ": no text of a picture is cut", not cut, cut)
     messages = [entry["message"] for entry in driver.get_log("browser")]
     requests = []
     for entry in driver.get_log("performance"):
@@ -228,6 +246,21 @@ def check_controls(driver):
     saved = driver.execute_async_script("setTimeout(arguments[0], 500)") or [f for f in os.listdir(".") if f.startswith("plan-")]
     check("a plan is saved as a file that replays",
           len(saved) == 1 and subprocess.run([VBSLAB, "replay", GOOGLENET, saved[0]], capture_output=True, check=False).returncode == 0, saved)
+
+
+def test_small(driver):
+    """A network of bytes and microseconds has axes and steps of these."""
+    vbslab("report", "vbs-example", "--request", "2", "--node-limit", "300", "-o", "small.html")
+    for width in (1400, 400):
+        show(driver, "small.html", width)
+        quiet(driver, "a small network at %d pixels" % width)
+    slide(driver, 8)
+    facts = driver.find_element(By.ID, "facts-0").text
+    clock = driver.execute_script("return [...document.querySelectorAll('.clocks text.title')].map(t => t.textContent)")
+    check("its units are bytes and us", "one more byte" in facts and "us" in clock and "ms" not in clock, (facts, clock))
+    driver.find_element(By.ID, "slider").send_keys(Keys.PAGE_UP)
+    budget = driver.execute_script("return state.budget")
+    check("Page Up adds a byte to it", budget == 9, budget)
 
 
 def make_run(name, profile, words, planner, memory):
@@ -419,7 +452,7 @@ def test_many(driver):
 def main():
     driver = begin()
     try:
-        for test in (test_googlenet, test_weights, test_explain, test_names, test_many, test_deep):
+        for test in (test_googlenet, test_small, test_weights, test_explain, test_names, test_many, test_deep):
             test(driver)
     finally:
         driver.quit()

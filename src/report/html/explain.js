@@ -215,10 +215,10 @@ function drawCandidates(d) {
     const list = rank(decision).filter(one => one.candidate.time_us !== null && one.candidate.needed_bytes !== null).slice(0, MOST_MARKS);
     if (!list.length) return;
     const margin = {left: 52, right: 14, top: 18, bottom: 34}, picture = addPicture(box, "candidates", "The candidates", 260), {svg, width, height} = picture;
-    const most = d3.max(list.map(one => one.candidate.needed_bytes).concat(decision.memory_bytes)), unit = unitOf(most);
-    const x = d3.scaleLinear().domain([0, 1.06 * most / unit.size]).range([margin.left, width - margin.right]);
-    const times = list.map(one => one.candidate.time_us), scale = d3.max(times) >= 1e4 ? {name: "ms", size: 1e3} : {name: "us", size: 1};
-    const y = d3.scaleLinear().domain([0, 1.08 * d3.max(times) / scale.size || 1]).range([height - margin.bottom, margin.top]);
+    const needs = list.map(one => one.candidate.needed_bytes).concat(decision.memory_bytes), unit = unitOf(d3.max(needs));
+    const x = d3.scaleLinear().domain(axisEnds(d3.min(needs) / unit.size, d3.max(needs) / unit.size)).range([margin.left, width - margin.right]);
+    const times = list.map(one => one.candidate.time_us), scale = timeUnitOf(d3.max(times));
+    const y = d3.scaleLinear().domain(axisEnds(d3.min(times) / scale.size, d3.max(times) / scale.size)).range([height - margin.bottom, margin.top]);
     addAxes(picture, d3.axisBottom(x).ticks(width / 90), d3.axisLeft(y).ticks(6), "needs, " + unit.name, "time, " + scale.name, margin);
     const budget = x(decision.memory_bytes / unit.size);
     svg.append("line").attr("class", "budget").attr("x1", budget).attr("x2", budget).attr("y1", margin.top).attr("y2", height - margin.bottom);
@@ -263,8 +263,8 @@ function drawPart(d) {
     const margin = {left: 52, right: 14, top: 18, bottom: 34}, picture = addPicture(box, "part", "Time of this part against memory", 220), {svg, width, height} = picture;
     const end = 1.05 * Math.max(points[points.length - 1].memory_bytes, decision.memory_bytes), unit = unitOf(end);
     const x = d3.scaleLinear().domain([0.95 * Math.min(points[0].memory_bytes, decision.memory_bytes) / unit.size, end / unit.size]).range([margin.left, width - margin.right]);
-    const scale = points[0].time_us >= 1e4 ? {name: "ms", size: 1e3} : {name: "us", size: 1};
-    const y = d3.scaleLinear().domain([0, 1.08 * points[0].time_us / scale.size || 1]).range([height - margin.bottom, margin.top]);
+    const scale = timeUnitOf(points[0].time_us);
+    const y = d3.scaleLinear().domain(axisEnds(points[points.length - 1].time_us / scale.size, points[0].time_us / scale.size)).range([height - margin.bottom, margin.top]);
     addAxes(picture, d3.axisBottom(x).ticks(width / 90), d3.axisLeft(y).ticks(5), "memory, " + unit.name, "time, " + scale.name, margin);
     const corners = points.concat({memory_bytes: end, time_us: points[points.length - 1].time_us});
     svg.append("path").attr("class", "planner chosen").attr("stroke", "var(--live)").attr("d", d3.line().curve(d3.curveStepAfter)

@@ -44,6 +44,11 @@ function unitOf(bytes) {
     return bytes >= 4 * MIB ? {name: "MiB", size: MIB} : bytes >= 4096 ? {name: "KiB", size: 1024} : {name: "bytes", size: 1};
 }
 
+// Gives the unit of an axis or a table that goes up to this time.
+function timeUnitOf(us) {
+    return us >= 1e3 ? {name: "ms", size: 1e3} : {name: "us", size: 1};
+}
+
 function exactText(bytes) {
     return bytesText(bytes) + (Math.abs(bytes) >= 1024 ? " (" + d3.format(",")(bytes) + " bytes)" : "");
 }
@@ -147,6 +152,18 @@ function addAxes(picture, x, y, xTitle, yTitle, margin) {
     svg.append("g").attr("class", "axis").attr("transform", "translate(" + margin.left + ",0)").call(y);
     svg.append("text").attr("class", "title").attr("x", width - margin.right).attr("y", height - 4).attr("text-anchor", "end").text(xTitle);
     svg.append("text").attr("class", "title").attr("x", 2).attr("y", 11).text(yTitle);
+}
+
+// Gives the ends of an axis: from 0 on, or, where all numbers are large, from a little below the least.
+function axisEnds(low, high) {
+    const space = 0.08 * (high - low);
+    return low > 0.5 * high && low < high ? [low - space, high + space] : [0, 1.08 * high || 1];
+}
+
+// Gives the space to the left of an axis whose numbers are as long as these.
+function axisSpace(scale, n) {
+    const format = scale.tickFormat(n);
+    return 16 + 7 * d3.max(scale.ticks(n), tick => format(tick).length);
 }
 
 // Shows a text beside the pointer.

@@ -297,16 +297,16 @@ function drawCurve() {
     const profile = state.profile, box = d3.select("#curve"), unit = profile.unit.size;
     box.selectAll("*").remove();
     if (!profile.range) return;
-    const margin = {left: 50, right: 12, top: 18, bottom: 36};
     const picture = addPicture(box, "curve", "Samples a second in each budget", innerWidth < 600 ? 260 : 360), {svg, width, height} = picture;
-    const x = memoryScale(profile, [margin.left, width - margin.right]);
     const corners = profile.planners.map(planner => cornersOf(profile, planner));
     const limit = profile.bounds.map(point => ({memory: point.memory_bytes / unit, rate: 1e6 * profile.request / point.time_us}));
     limit.push({memory: profile.range.high / unit, rate: 1e6 * profile.request / profile.bound_us});
     const rates = d3.merge(corners).concat(limit).map(d => d.rate).filter(rate => rate !== null && isFinite(rate));
     const low = d3.min(rates), high = d3.max(rates);
-    const y = d3.scaleLinear().domain([low > 0.5 * high ? low - 0.05 * (high - low) - 0.001 * high : 0, high * 1.02])
-        .range([height - margin.bottom, margin.top]);
+    const y = d3.scaleLinear().domain([low > 0.5 * high ? low - 0.05 * (high - low) - 0.001 * high : 0, high * 1.02]);
+    const margin = {left: Math.max(50, axisSpace(y, 6)), right: 12, top: 18, bottom: 36};
+    const x = memoryScale(profile, [margin.left, width - margin.right]);
+    y.range([height - margin.bottom, margin.top]);
     const line = d3.line().defined(d => d.rate !== null && isFinite(d.rate)).x(d => x(d.memory)).y(d => y(d.rate));
     const ticks = d3.axisBottom(x).ticks(width / 90, "~r");
     addAxes(picture, ticks, d3.axisLeft(y).ticks(6), "budget, " + profile.unit.name + (profile.range.isLog ? " (logarithmic)" : ""), "samples/s", margin);
@@ -381,7 +381,8 @@ function neighbour(direction) {
 
 function onSliderKey() {
     const jumps = {ArrowRight: () => neighbour(1), ArrowUp: () => neighbour(1), ArrowLeft: () => neighbour(-1),
-        ArrowDown: () => neighbour(-1), PageUp: () => state.budget + MIB, PageDown: () => state.budget - MIB};
+        ArrowDown: () => neighbour(-1), PageUp: () => state.budget + state.profile.unit.size,
+        PageDown: () => state.budget - state.profile.unit.size};
     if (!jumps[d3.event.key]) return;
     d3.event.preventDefault();
     setBudget(jumps[d3.event.key]());
@@ -449,9 +450,19 @@ function drawPlan(box, side, profile, planner, plan) {
     drawClocks(box, profile, plan, steps);
 }
 
+// Gives the word for one of a unit: "MiB", "byte".
+function oneOf(unit) {
+    return unit.size === 1 ? "byte" : unit.name;
+}
+
 function boundText(us, bound) {
     if (!bound) return "-";
     return us <= bound * (1 + 1e-9) ? "0%: no schedule is faster" : "at most " + digits(100 * (us / bound - 1), 3) + "%";
+}
+
+function rangeText(batches) {
+    const low = d3.min(batches), high = d3.max(batches);
+    return low === high ? String(low) : low + " to " + high;
 }
 
 // What a plan is, in words: [name, text, title].
@@ -463,13 +474,13 @@ function factsOf(profile, plan, steps) {
         ["peak", exactText(plan.peak_bytes), plan.peak_bytes + " bytes"],
         ["unused", exactText(state.budget - plan.peak_bytes)],
         ["above the lower bound", boundText(plan.time_us, bound)],
-        ["batches", d3.min(batches) + " to " + d3.max(batches) + " in " + plural(batches.length, "step")],
+        ["batches", rangeText(batches) + " in " + plural(batches.length, "step")],
         ["latency", timeText(plan.latency_us)],
     ];
     if (profile.weights === "included")
         facts.push(["weights", bytesText(plan.resident_bytes) + " stay, " + bytesText(plan.copied_bytes) + " are copied in " +
             timeText(plan.copy_us)]);
-    return facts.concat([["what binds", bindsText(profile, plan, steps)], ["one more MiB", moreText(profile, plan)],
+    return facts.concat([["what binds", bindsText(profile, plan, steps)], ["one more " + oneOf(profile.unit), moreText(profile, plan)],
         ["next plan", nextText(profile, plan)]]);
 }
 
@@ -515,8 +526,8 @@ function differenceText(profile, from, to) {
 }
 
 function moreText(profile, plan) {
-    const other = planAt(plan.planner, state.budget + MIB);
-    return other === plan ? "changes nothing" : differenceText(profile, plan, other);
+    const other = planAt(plan.planner, state.budget + profile.unit.size);
+    return other === plan ? "changes nothing" : other ? differenceText(profile, plan, other) : "leaves the planner without a plan";
 }
 
 function nextText(profile, plan) {
@@ -663,7 +674,7 @@ function drawMemory(box, side, profile, plan, steps) {
     const y = d3.scaleLinear().domain([0, 1.05 * state.budget / unit.size]).range([height - margin.bottom, margin.top]);
     addAxes(picture, d3.axisBottom(x).ticks(Math.min(steps.length, width / 70)).tickFormat(d3.format("d")), d3.axisLeft(y).ticks(5), "step", unit.name, margin);
     const marks = svg.append("g").selectAll("g").data(shown).enter().append("g");
-    LAYERS.forEach(([key], i) => marks.append("rect").attr("class", "part-" + key).attr("x", d => x(d.index))
+    LAYERS.forEach(([key], i) => marks.append("rect").attr("class", "part-" + key + (each < 3 ? " dense" : "")).attr("x", d => x(d.index))
         .attr("width", Math.max(0.6, each * steps.length / shown.length))
         .attr("y", d => y(d3.sum(LAYERS.slice(0, i + 1), l => d[l[0]]) / unit.size)).attr("height", d => y(0) - y(d[key] / unit.size)));
     svg.append("line").attr("class", "budget").attr("x1", margin.left).attr("x2", width - margin.right)
@@ -711,15 +722,15 @@ function drawContents(figure, side, profile, plan, steps) {
 
 function drawClocks(box, profile, plan, steps) {
     const copies = steps.some(s => s.kind.op === 1 && !s.kind.resident), lanes = copies ? ["compute", "copy"] : ["compute"];
-    const margin = {left: 58, right: 14, top: 6, bottom: 34};
+    const margin = {left: 58, right: 20, top: 6, bottom: 34}, unit = timeUnitOf(plan.time_us);
     const picture = addPicture(box, "clocks", copies ? "Both clocks" : "The clock", 46 + 44 * lanes.length), {svg, width, height} = picture;
     const all = steps.filter(s => s.end > s.start), shown = thin(all, MOST_MARKS, s => s.end - s.start);
-    const x = d3.scaleLinear().domain([0, plan.time_us / 1e3 || 1]).range([margin.left, width - margin.right]);
+    const x = d3.scaleLinear().domain([0, plan.time_us / unit.size || 1]).range([margin.left, width - margin.right]);
     const y = d3.scaleBand().domain(lanes).range([margin.top, height - margin.bottom]).padding(0.15);
-    addAxes(picture, d3.axisBottom(x).ticks(width / 80), d3.axisLeft(y).tickSize(0), "ms", "", margin);
+    addAxes(picture, d3.axisBottom(x).ticks(width / 80), d3.axisLeft(y).tickSize(0), unit.name, "", margin);
     const colour = d3.scaleSequential(d3.interpolateSinebow).domain([0, profile.layers.length + 1]);
     const marks = svg.append("g").selectAll("rect").data(shown).enter().append("rect").attr("class", "clock")
-        .attr("x", d => x(d.start / 1e3)).attr("width", d => Math.max(0.4, x(d.end / 1e3) - x(d.start / 1e3)))
+        .attr("x", d => x(d.start / unit.size)).attr("width", d => Math.max(0.4, x(d.end / unit.size) - x(d.start / unit.size)))
         .attr("y", d => y(OPS[d.kind.op] === "compute" ? "compute" : "copy")).attr("height", y.bandwidth()).attr("fill", d => colour(d.kind.layer));
     addTip(marks, d => "step " + (d.index + 1) + ": " + stepText(profile, d.kind) + "\n" + timeText(d.start) + " to " + timeText(d.end) + ", " + timeText(d.end - d.start));
     note(picture, shown.length < all.length ? "Of " + all.length + " steps the " + shown.length + " longest of their neighbours are drawn. Colours tell layers apart." : "Colours tell layers apart; gaps are waiting.");
@@ -820,15 +831,15 @@ function runStepText(run, d) {
 function drawRunClocks(box, run) {
     const all = timedSteps(run), copies = all.some(d => d.lane === "copy");
     const lanes = [["compute", "planned"], ["compute", "executed"]].concat(copies ? [["copy", "planned"], ["copy", "executed"]] : []);
-    const name = lane => (lane[0] === "copy" ? "copies, " : "") + lane[1], margin = {left: copies ? 104 : 64, right: 14, top: 6, bottom: 34};
+    const name = lane => (lane[0] === "copy" ? "copies, " : "") + lane[1], margin = {left: copies ? 104 : 64, right: 20, top: 6, bottom: 34};
     const picture = addPicture(box, "executed", "Planned beside executed", 46 + 36 * lanes.length), {svg, width, height} = picture;
     const shown = thin(all, MOST_MARKS / 2, d => lasts(d.executed)), end = d3.max(all, d => Math.max(d.planned.end, d.executed.end)) || 1;
-    const x = d3.scaleLinear().domain([0, end / 1e3]).range([margin.left, width - margin.right]);
+    const unit = timeUnitOf(end), x = d3.scaleLinear().domain([0, end / unit.size]).range([margin.left, width - margin.right]);
     const y = d3.scaleBand().domain(lanes.map(name)).range([margin.top, height - margin.bottom]).padding(0.15);
-    addAxes(picture, d3.axisBottom(x).ticks(width / 80), d3.axisLeft(y).tickSize(0), "ms", "", margin);
+    addAxes(picture, d3.axisBottom(x).ticks(width / 80), d3.axisLeft(y).tickSize(0), unit.name, "", margin);
     const colour = d3.scaleSequential(d3.interpolateSinebow).domain([0, run.problem.layers.length + 1]);
-    const place = (marks, lane) => marks.attr("x", d => x(d[lane[1]].start / 1e3)).attr("y", y(name(lane))).attr("height", y.bandwidth())
-        .attr("width", d => Math.max(0.4, x(d[lane[1]].end / 1e3) - x(d[lane[1]].start / 1e3)));
+    const place = (marks, lane) => marks.attr("x", d => x(d[lane[1]].start / unit.size)).attr("y", y(name(lane))).attr("height", y.bandwidth())
+        .attr("width", d => Math.max(0.4, x(d[lane[1]].end / unit.size) - x(d[lane[1]].start / unit.size)));
     for (const lane of lanes) {
         const marks = svg.append("g").selectAll("rect").data(shown.filter(d => d.lane === lane[0])).enter().append("rect").attr("class", "clock")
             .attr("fill", d => colour(d.step.kind.layer));
@@ -867,15 +878,16 @@ function runLayers(run) {
 
 function drawRunLayers(box, run) {
     const margin = {left: 48, right: 14, top: 18, bottom: 34}, n = run.problem.layers.length, all = runLayers(run);
+    const most = d3.max(all, d => Math.max(d.planned, d.executed)), unit = timeUnitOf(most);
     const picture = addPicture(box, "run-layers", "Time of each layer", 220), {svg, width, height} = picture;
     const shown = thin(all, Math.floor((width - margin.left) / 4), d => d.executed);
     const x = d3.scaleLinear().domain([0.5, n + 0.5]).range([margin.left, width - margin.right]);
-    const y = d3.scaleLinear().domain([0, d3.max(all, d => Math.max(d.planned, d.executed)) / 1e3 || 1]).range([height - margin.bottom, margin.top]).nice();
+    const y = d3.scaleLinear().domain([0, most / unit.size || 1]).range([height - margin.bottom, margin.top]).nice();
     const each = Math.max(1, (x(1) - x(0)) * (shown.length < all.length ? Math.ceil(all.length / shown.length) : 0.8) / 2);
-    addAxes(picture, d3.axisBottom(x).ticks(Math.min(n, width / 60)).tickFormat(d3.format("d")), d3.axisLeft(y).ticks(5), "layer", "ms", margin);
+    addAxes(picture, d3.axisBottom(x).ticks(Math.min(n, width / 60)).tickFormat(d3.format("d")), d3.axisLeft(y).ticks(5), "layer", unit.name, margin);
     const marks = svg.append("g").selectAll("g").data(shown).enter().append("g");
     [["planned", "batch-most"], ["executed", "batch-least"]].forEach(([key, style], i) => marks.append("rect").attr("class", style)
-        .attr("x", d => x(d.k) + (i - 1) * each).attr("width", each).attr("y", d => y(d[key] / 1e3)).attr("height", d => y(0) - y(d[key] / 1e3)));
+        .attr("x", d => x(d.k) + (i - 1) * each).attr("width", each).attr("y", d => y(d[key] / unit.size)).attr("height", d => y(0) - y(d[key] / unit.size)));
     addTip(marks, d => nameOf(run.problem, d.k) + "\nplanned " + timeText(d.planned) + ", executed " + timeText(d.executed) + ", " + againstText(d.planned, d.executed));
     note(picture, (shown.length < all.length ? "Of " + all.length + " layers, " + shown.length + " are drawn. " : "") + "Light: planned, dark: in the fastest run.");
     addTable(picture.figure, "vbslab-run-layers", () => ({caption: "Layers, planned and in the fastest run", columns: ["layer", "name", "n_steps", "planned_us", "measured_us", "difference_percent"],
@@ -915,15 +927,16 @@ function figuresOf(profile) {
         const low = row["gain_over_" + name + "_low_percent"], high = row["gain_over_" + name + "_high_percent"], value = row["gain_over_" + name + "_percent"];
         return value === null ? "-" : value.toFixed(1) + (low === null ? "" : " (" + low.toFixed(1) + " to " + high.toFixed(1) + ")");
     };
+    const unit = timeUnitOf(d3.max(profile.compare.rows, row => row.per_sample_us) || 0);
     const figures = [
-        ["per_sample_us", "time per sample, ms", row => digits(row.per_sample_us / 1e3, 4)],
+        ["per_sample_us", "time per sample, " + unit.name, row => digits(row.per_sample_us / unit.size, 4)],
         ["samples_per_s", "samples a second", row => digits(row.samples_per_s, 4)],
         ["gain_over_fbs_percent", "gain over fbs, % (95% interval)", gain("fbs")],
         ["gain_over_fbs_best_percent", "gain over fbs-best, % (95% interval)", gain("fbs_best")],
         ["gap_percent", "time above the lower bound, %", row => digits(row.gap_percent, 3)],
         ["peak_bytes", "peak, " + profile.unit.name, row => digits(row.peak_bytes / profile.unit.size, 4)],
-        ["batches", "smallest and largest batch", row => row.min_batch + " to " + row.max_batch],
-        ["latency_us", "latency, ms", row => digits(row.latency_us / 1e3, 4)],
+        ["batches", "smallest and largest batch", row => rangeText([row.min_batch, row.max_batch])],
+        ["latency_us", "latency, " + unit.name, row => digits(row.latency_us / unit.size, 4)],
         ["plan_us", "time of planning, ms", row => digits(row.plan_us / 1e3, 3)],
     ];
     if (profile.weights === "included")
@@ -1009,6 +1022,7 @@ function chooseProfile(index) {
         (profile.device ? " on " + profile.device : "") + (profile.threads ? ", " + plural(profile.threads, "thread") : ""));
     d3.select("#nothing").attr("hidden", profile.range ? "" : null);
     d3.selectAll("#budget-controls, #budget-help, #budget-text").attr("hidden", profile.range ? null : "");
+    d3.select("#budget-step").text("1 " + oneOf(profile.unit));
     d3.select("#sides").selectAll("*").remove();
     const figures = d3.select("#figure").selectAll("option").data(figuresOf(profile));
     figures.enter().append("option").merge(figures).attr("value", d => d[0]).text(d => d[1]);
