@@ -326,24 +326,29 @@ static int check_usage(struct cli *cli, const char *const *values, int n_argumen
                        const char *const *arguments)
 {
     bool checks = cli_value(cli, values, "check"), sheet = cli_value(cli, values, "sheet");
-    const char *output = cli_value(cli, values, "output");
+    const char *output = cli_value(cli, values, "output"), *key = cli_value(cli, values, "key");
+    const char *profile = cli_value(cli, values, "profile");
 
     if (n_arguments > 0)
         return cli_usage(cli, "'%s': the command takes no arguments", arguments[0]);
-    if (checks && (sheet || output || cli_value(cli, values, "profile")))
+    if (checks && (sheet || output || profile))
         return cli_usage(cli,
                          "--check judges an answer and writes nothing: no --sheet, --output or "
                          "--profile");
     if (!checks && !cli_value(cli, values, "seed"))
         return cli_usage(cli, "needs --seed, or an answer to --check");
-    if (cli_value(cli, values, "key") && !sheet)
+    if (key && !sheet)
         return cli_usage(cli, "--key goes with --sheet");
-    if (sheet && (cli_value(cli, values, "json") || cli_value(cli, values, "profile")))
+    if (sheet && (cli_value(cli, values, "json") || profile))
         return cli_usage(cli, "a sheet is Markdown: no --json or --profile");
     if (sheet && !output)
         return cli_usage(cli, "a sheet needs -o FILE.md");
-    if (sheet && strcmp(output, "-") == 0 && !cli_value(cli, values, "key"))
+    if (sheet && strcmp(output, "-") == 0 && !key)
         return cli_usage(cli, "a sheet on standard output needs --key FILE.md");
+    if (sheet && key && strcmp(output, key) == 0)
+        return cli_usage(cli, "--output and --key name the same file, '%.100s'", key);
+    if (!sheet && output && profile && strcmp(output, profile) == 0)
+        return cli_usage(cli, "--output and --profile name the same file, '%.100s'", profile);
     if (!sheet && output && strcmp(output, "-") == 0)
         return cli_usage(cli, "the answer needs a file: standard output has the problem");
     return 0;

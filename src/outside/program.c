@@ -114,6 +114,20 @@ static enum vbs_status judge(struct vbs_ctx *ctx, const struct vbs_task *task,
     return copy_steps(ctx, task, schedule, &answer->draft.steps);
 }
 
+/* Parses the schedule of a line. */
+static enum vbs_status parse(struct vbs_ctx *ctx, const char *place, const char *line,
+                             size_t length, struct vbs_schedule **schedule)
+{
+    size_t end = length;
+
+    while (end > 0 && strchr(" \t\r", line[end - 1]))
+        end--;
+    if (end > 0 && line[0] == '{' && line[end - 1] != '}')
+        return vbs_fail(ctx, VBS_FORMAT,
+                        "%s: the line ends before the schedule does; an answer is one line", place);
+    return vbs_schedule_parse_json(ctx, place, line, length, schedule);
+}
+
 /* Takes a line: null, or a schedule. */
 static enum vbs_status take(struct vbs_ctx *ctx, void *self, int index, const char *line,
                             size_t length)
@@ -129,7 +143,7 @@ static enum vbs_status take(struct vbs_ctx *ctx, void *self, int index, const ch
     snprintf(place, sizeof place, "%s, %s", program->outside->name, source);
     answer.feasible = !is_null(line, length);
     if (answer.feasible) {
-        status = vbs_schedule_parse_json(ctx, place, line, length, &schedule);
+        status = parse(ctx, place, line, length, &schedule);
         if (status == VBS_OK) {
             status = judge(ctx, program->task, schedule, &answer);
             if (status != VBS_OK && status != VBS_NO_MEMORY)

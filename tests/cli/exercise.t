@@ -193,6 +193,10 @@ refuses "a seed below 0" 2 '--seed -1 is out of range' --seed -1
 refuses "a seed that is no number" 2 "--seed" --seed x
 refuses "arguments" 2 'takes no arguments' --seed 1 answer.json
 refuses "a sheet without a file" 2 'a sheet needs -o FILE.md' --seed 1 --sheet 3
+refuses "a sheet and its key in one file" 2 "--output and --key name the same file, 'one.md'" \
+    --seed 1 --sheet 2 -o one.md --key one.md
+refuses "an answer and a profile in one file" 2 "--output and --profile name the same file" \
+    --seed 1 -o one.csv --profile one.csv
 refuses "a key without a sheet" 2 '--key goes with --sheet' --seed 1 --key k.md
 refuses "a sheet of none" 2 '--sheet 0 is out of range; it goes from 1 to 999' --seed 1 --sheet 0 -o x.md
 refuses "a key that would be lost" 2 'needs --key' --seed 1 --sheet 3 -o -

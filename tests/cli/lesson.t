@@ -57,6 +57,7 @@ refuses "a lesson that is not there" 2 "lesson 8 is out of range" 8
 refuses "no number" 2 "'one'" one
 refuses "two lessons" 2 "takes one N at most, got 2" 1 2
 refuses "a page of no lesson" 2 "need the number of a lesson" --html
+refuses "a text by the name of a page" 2 "'page.html' is to be a page; that needs --html" 1 -o page.html
 refuses "a page by another name" 2 "ends in .html" 1 --html -o page.txt
 refuses "a folder that is not there" 1 "there is no folder" 1 --html -o none/page.html
 

@@ -163,6 +163,9 @@ END
 broken "a schedule that does not end" 1 "exec:bad, answer 1 of 1:" <<'END'
 answer 7 | sed 's/,{"layer":3[^]]*\]/]/'
 END
+broken "a schedule over several lines" 1 "answer 1 of 1: the line ends before the schedule does; an answer is one line" <<'END'
+answer 7 | sed 's/,/,\n/'
+END
 broken "no steps at all" 1 "exec:bad, answer 1 of 1:" <<'END'
 answer 7 | sed 's/\[.*\]/[]/'
 END
