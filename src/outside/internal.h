@@ -43,6 +43,11 @@ enum vbs_status vbs_outside_judge(struct vbs_ctx *ctx, const struct vbs_task *ta
 enum vbs_status vbs_outside_thresholds(struct vbs_ctx *ctx, const struct vbs_task *task,
                                        int64_t **bytes, int *n) VBS_MUST_CHECK;
 
+/* Checks that the file of a shared object has all that its header says; the loader checks the rest.
+ * VBS_IO: it is cut. O(segments). */
+enum vbs_status vbs_outside_check_whole(struct vbs_ctx *ctx,
+                                        const struct vbs_outside *outside) VBS_MUST_CHECK;
+
 /* ---- Programs ---- */
 
 /* Writes the problem as "vbslab-problem-1" (docs/formats.md). budgets: [n]. VBS_NO_MEMORY. */

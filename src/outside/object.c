@@ -318,6 +318,7 @@ enum vbs_status vbs_outside_object(struct vbs_ctx *ctx, struct vbs_outside *outs
 {
     struct vbs_planner *planner = &outside->planner;
 
+    VBS_TRY(vbs_outside_check_whole(ctx, outside));
     /* Its code stays in the process, whatever it has registered for later. */
     outside->object = dlopen(outside->path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     if (!outside->object)

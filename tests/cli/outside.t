@@ -406,6 +406,11 @@ refused_object "an object that is stopped" 1 "found no schedule within 0.2 s" \
 refused_object "an open that fails" 1 "so:n: no licence" \
     "PLAN(p) { UNUSED; return VBS_OK; } static enum vbs_status o(const struct vbs_planner_host *h, const struct vbs_problem *q, void **s) { (void)q; (void)s; h->fail(h, \"no licence\"); return VBS_LIBRARY; } $begin $good, .open = o, .plan = p };"
 refuses "a file that is no object" 1 "so:example.csv: " plan example.csv --memory 7 --planner so:./example.csv
+size=$(wc -c <bad.so)
+for share in 1 20 40 60 70; do
+    head -c $((size * share / 100)) bad.so >cut.so
+    refuses "$share% of an object" 1 "so:cut.so: " plan example.csv --memory 7 --planner so:./cut.so
+done
 refuses "no object" 1 "so:none.so: " plan example.csv --memory 7 --planner so:none.so
 
 finish
