@@ -1,17 +1,19 @@
 # throughput.gp - samples per second against the memory budget, one panel per profile.
 #
 # Needs what src/report/plot/throughput.c sets before it: vbs_panels, vbs_planners, vbs_bound, vbs_marks (1: the bound, the
-# budgets are drawn) and the arrays vbs_name, vbs_style (per planner), vbs_title, vbs_note, vbs_unit, vbs_every, vbs_last,
+# budgets are drawn; without marks lines are steps of exact curves) and the arrays vbs_name, vbs_style (per planner), vbs_title, vbs_note, vbs_unit, vbs_every, vbs_last,
 # vbs_log, vbs_weights, vbs_weights_label, vbs_memory_from, vbs_memory_to, vbs_rate_from, vbs_rate_to (per
 # panel); and plots/common.gp.
 # Block p-1 of the data holds panel p: memory, the lower bound's throughput, that of each planner.
 #
 # What fits a budget fits every larger one, so a planner's curve keeps its height up to the next
 # budget that was tried; the last line of a block has no marker (vbs_last) and draws the curve on
-# to the edge. What bounds a budget bounds every smaller one: the bound's curve steps the other way.
+# to the edge. What bounds a budget bounds every smaller one: the bound's curve steps the other way. That of exact
+# curves bounds all budgets of a step, and is drawn as they are.
 
 # Sizes are made for print: one panel in one column of a paper, two side by side across both.
 columns = vbs_panels == 1 ? 1 : 2
+curves = vbs_planners > 0 ? vbs_planners : 1 # gnuplot reads the variable of an empty loop
 rows = (vbs_panels + columns - 1) / columns
 width_inches = width_of(columns == 1 ? 4.6 : 8.6)
 key_columns = width_inches < 4.1 ? 1 : floor(width_inches / 2.05)
@@ -145,15 +147,17 @@ do for [panel = 1:vbs_panels] {
             textcolor rgb '#404040'
     }
     plot vbs_data index panel - 1 every ::::vbs_last[panel] \
-            using 1:(vbs_bound ? column(2) / unit : NaN) \
+            using 1:(vbs_bound && vbs_marks ? column(2) / unit : NaN) \
             with fsteps linestyle bound_style notitle, \
+         vbs_data index panel - 1 using 1:(vbs_bound && !vbs_marks ? column(2) / unit : NaN) \
+            with steps linestyle bound_style notitle, \
          vbs_data index panel - 1 every vbs_every[panel]::::vbs_last[panel] \
             using 1:(vbs_bound && vbs_marks ? column(2) / unit : NaN) with points linestyle bound_style notitle, \
-         for [p = 1:vbs_planners] vbs_data index panel - 1 using 1:(column(2 + p) / unit) \
+         for [p = 1:curves] vbs_data index panel - 1 using 1:(p <= vbs_planners ? column(2 + p) / unit : NaN) \
             with steps linestyle style_of(p) notitle, \
-         for [i = 0:2 * vbs_planners - 1] vbs_data index panel - 1 \
+         for [i = 0:2 * curves - 1] vbs_data index panel - 1 \
             every vbs_every[panel]::::vbs_last[panel] \
-            using 1:(vbs_marks ? column(3 + i / 2) / unit : NaN) with points \
+            using 1:(vbs_marks && i / 2 < vbs_planners ? column(3 + i / 2) / unit : NaN) with points \
             linestyle style_of(1 + i / 2) + (i % 2 == 0 ? 20 : 0) notitle
 }
 

@@ -73,8 +73,8 @@ _vbslab_value()
         sed -n '2,$s/ .*//p')" ;;
     */--planner) _vbslab_offer "$(_vbslab_planners)" ;;
     */--planners | */--baselines) _vbslab_offer_list "all $(_vbslab_planners)" ;;
-    frontier/--beside | frontier/--plot-series) _vbslab_offer_list "$(_vbslab_planners)" ;;
-    compare/--plot-series) _vbslab_offer_list "bound $(_vbslab_planners)" ;;
+    frontier/--beside) _vbslab_offer_list "$(_vbslab_planners)" ;;
+    compare/--plot-series | frontier/--plot-series) _vbslab_offer_list "bound $(_vbslab_planners)" ;;
     replay/--plot-series | run/--plot-series) _vbslab_offer_list "weights tensors workspace budget" ;;
     */--io) _vbslab_offer "external resident" ;;
     */--weights) _vbslab_offer "excluded included" ;;

@@ -38,8 +38,8 @@ _vbslab_value()
         candidates=(${(f)"$(vbslab backends 2> /dev/null | sed -n '2,$s/ .*//p')"}) ;;
     (*/--planner) candidates=(${(f)"$(_vbslab_planners)"}) ;;
     (*/--planners|*/--baselines) candidates=(all ${(f)"$(_vbslab_planners)"}) list=1 ;;
-    (frontier/--beside|frontier/--plot-series) candidates=(${(f)"$(_vbslab_planners)"}) list=1 ;;
-    (compare/--plot-series) candidates=(bound ${(f)"$(_vbslab_planners)"}) list=1 ;;
+    (frontier/--beside) candidates=(${(f)"$(_vbslab_planners)"}) list=1 ;;
+    (compare/--plot-series|frontier/--plot-series) candidates=(bound ${(f)"$(_vbslab_planners)"}) list=1 ;;
     (replay/--plot-series|run/--plot-series) candidates=(weights tensors workspace budget) list=1 ;;
     (*/--io) candidates=(external resident) ;;
     (*/--weights) candidates=(excluded included) ;;

@@ -263,8 +263,9 @@ enum vbs_status vbs_compare_plot(struct vbs_ctx *ctx, const struct vbs_compare *
 
 /*
  * Draws the frontiers of planners for one problem, exactly: throughput as a step function of
- * memory, one curve for each planner. Other formats, options and errors are those of
- * vbs_compare_plot; VBS_UNSUPPORTED also where no plan takes time.
+ * memory, one curve for each planner, and the limit that vbs_bound_us sets for all budgets of a
+ * step (series "bound"). Formats, options and other errors are those of vbs_compare_plot;
+ * VBS_UNSUPPORTED also where no plan takes time. O(breakpoints) bounds.
  */
 enum vbs_status vbs_frontier_plot(struct vbs_ctx *ctx, const struct vbs_problem *problem,
                                   const struct vbs_planner *const *planners,

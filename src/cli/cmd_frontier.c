@@ -283,16 +283,18 @@ static enum vbs_status draw(struct vbs_ctx *ctx, const struct vbs_plot_options *
                              options, path);
 }
 
+/* Checks the names of series: the planners, and the bound. */
 static enum vbs_status check_series(const struct frontier_curves *curves)
 {
-    const char **names = calloc((size_t)curves->n, sizeof *names);
+    const char **names = calloc((size_t)curves->n + 1, sizeof *names);
     enum vbs_status status;
 
     if (!names)
         return vbs_no_memory(&curves->cli->ctx);
     for (int i = 0; i < curves->n; i++)
         names[i] = vbs_planner_name(curves->planners[i]);
-    status = cli_pictures_check(curves->cli, curves->first->pictures, names, curves->n);
+    names[curves->n] = "bound";
+    status = cli_pictures_check(curves->cli, curves->first->pictures, names, curves->n + 1);
     free(names);
     return status;
 }
@@ -437,7 +439,7 @@ static const struct cli_option OPTIONS[] = {
     {"json", "FILE", "write the curve as JSON; - is standard output"},
     {"plot", "FILE",
      "draw throughput as a step function of memory, exactly, as " CLI_PICTURE_ENDINGS "; several "
-     "with commas. Series are the planners"},
+     "with commas. Series are the planners and bound"},
     {"beside", "LIST", "with --plot: planners whose curves the picture shows too, with commas"},
     CLI_OPTIONS_PICTURE,
     {0},

@@ -89,6 +89,7 @@ if command -v bash >/dev/null && [ "${VBSLAB##*/}" = vbslab ]; then
     completes "all alone only" "" compare 1 --planners fbs,al
     completes "series of a picture" "weights,tensors" run 1 --gantt g.svg --plot-series weights,te
     completes "planners beside another" "fbs,dp-monotone" frontier 1 --plot f.svg --beside fbs,dp-m
+    completes "the limit among the series" "bound" frontier 1 --plot f.svg --plot-series bo
     completes "where weights live" "excluded included" plan alexnet --weights ''
     completes "a file for a picture" one.svg replay alexnet plan.json --gantt one.s
     completes "a file for plan --json" one.json plan alexnet --json one.j

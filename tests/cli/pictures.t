@@ -54,8 +54,8 @@ refuses "a planner that is not drawn" 2 "series 'fbs' is none of" example.csv --
 report $? "nor is a part of a picture left"
 
 run example.csv --request 2 --planner dp-vbs --beside fbs,dp-vbs --plot f.svg --plot-data
-[ $code -eq 0 ] && [ "$(tail -1 out)" = "plot: f.svg" ] && grep -q '>dp-vbs<' f.svg && ! grep -q 'lower bound' f.svg
-report $? "the frontiers of two planners"
+[ $code -eq 0 ] && [ "$(tail -1 out)" = "plot: f.svg" ] && grep -q '>dp-vbs<' f.svg && grep -q 'lower bound' f.svg
+report $? "the frontiers of two planners, and the limit"
 [ "$(head -1 f.svg.csv)" = memory_B,bound,fbs,dp-vbs,model ] &&
     [ "$(cut -d, -f1,3,4 f.svg.csv | sed -n 2,4p | tr '\n' ' ')" = "$(
         for planner in fbs dp-vbs; do
@@ -66,6 +66,19 @@ report $? "the frontiers of two planners"
                 END { print m "," (("fbs.csv" in r) ? r["fbs.csv"] : "NaN") "," r["dp-vbs.csv"] }' fbs.csv dp-vbs.csv
         done | tr '\n' ' ')" ]
 report $? "whose data are all breakpoints of both"
+# Each row but the last has the bound of the last byte before the next row's memory.
+sed -n 2,4p f.svg.csv | cut -d, -f1,2 | awk -F, 'NR > 1 { print $1 - 1, bound } { bound = $2 }' >bounds
+while read -r memory rate; do
+    "$VBSLAB" plan example.csv --request 2 --planner dp-vbs --memory "$memory" --json - >planned 2>err
+    bound=$(sed -n 's/.*"bound": { "time_us": \([0-9.]*\),.*/\1/p' planned)
+    awk -v us="$bound" -v rate="$rate" 'BEGIN { apart = 2e6 / us - rate; exit apart > 1e-6 || apart < -1e-6 }' || break
+    echo "$memory"
+done <bounds >checked
+[ -s bounds ] && [ "$(wc -l <checked)" -eq "$(wc -l <bounds)" ]
+report $? "and the bounds of all budgets of a step"
+run example.csv --request 2 --planner dp-vbs --plot b.svg --plot-series bound
+[ $code -eq 0 ] && grep -q 'lower bound' b.svg && ! grep -q '>dp-vbs<' b.svg
+report $? "the limit alone"
 
 cp f.svg before.svg
 gnuplot -d f.svg.gp >out 2>&1 && untitled f.svg >now && untitled before.svg | cmp -s - now

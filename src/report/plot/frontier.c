@@ -2,6 +2,7 @@
  * between two of them no curve changes. */
 #include "base/fail.h"
 #include "report/plot/throughput.h"
+#include "vbslab/units.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -64,6 +65,21 @@ static void fill_rows(const struct vbs_frontier *frontier, const struct vbs_comp
     }
 }
 
+/* Fills the bounds of all budgets of a step: that of the largest, behind the last step of any. */
+static enum vbs_status fill_bounds(struct vbs_ctx *ctx, const struct vbs_problem *problem,
+                                   const struct vbs_compare *compare, double *bound_us)
+{
+    for (int b = 0; b < compare->n_budgets; b++) {
+        bool is_last = b + 1 == compare->n_budgets;
+        int64_t most = is_last ? VBS_MAX_BYTES : compare->budgets[b + 1] - 1;
+
+        if (vbs_cancelled(ctx))
+            return vbs_fail(ctx, VBS_INTERRUPTED, "%s", vbs_status_text(VBS_INTERRUPTED));
+        VBS_TRY(vbs_bound_us(ctx, problem, most, &bound_us[b]));
+    }
+    return VBS_OK;
+}
+
 static enum vbs_status draw(struct vbs_gnuplot *picture, const struct vbs_problem *problem,
                             const struct vbs_planner *const *planners,
                             const struct vbs_frontier *const *frontiers, int n_frontiers,
@@ -85,8 +101,7 @@ static enum vbs_status draw(struct vbs_gnuplot *picture, const struct vbs_proble
 
     compare.n_budgets = fill_budgets(frontiers, n_frontiers, arrays->budgets);
     compare.budgets = arrays->budgets;
-    for (int b = 0; b < compare.n_budgets; b++)
-        arrays->bound_us[b] = HUGE_VAL;
+    VBS_TRY(fill_bounds(picture->ctx, problem, &compare, arrays->bound_us));
     for (int f = 0; f < n_frontiers; f++)
         fill_rows(frontiers[f], &compare, f, arrays->rows);
     compare.bound_us = arrays->bound_us;

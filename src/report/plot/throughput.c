@@ -153,22 +153,25 @@ static void choose_rates(struct panel *panel)
 {
     const struct vbs_compare *compare = panel->compare;
     double low = HUGE_VAL, high = 0, span;
-    bool feasible = false, bound = panel->figure->shows_bound;
+    bool feasible = false;
 
-    for (int b = 0; b < compare->n_budgets; b++) {
+    for (int b = 0; b < compare->n_budgets; b++)
         for (int p = 0; p < compare->n_planners; p++) {
             const struct vbs_compare_row *row = vbs_form_row(compare, b, p);
 
-            if (row->feasible && isfinite(row->samples_per_s) &&
-                is_chosen(panel->figure, row->planner)) {
-                feasible = true;
+            if (!row->feasible || !isfinite(row->samples_per_s))
+                continue;
+            feasible = true;
+            if (is_chosen(panel->figure, row->planner)) {
                 low = fmin(low, row->samples_per_s);
                 high = fmax(high, row->samples_per_s);
             }
         }
-        high = bound ? fmax(high, limit_rate(compare, b)) : high;
+    for (int b = 0; b < compare->n_budgets && feasible && panel->figure->shows_bound; b++) {
+        low = fmin(low, limit_rate(compare, b));
+        high = fmax(high, limit_rate(compare, b));
     }
-    if (!feasible)
+    if (high == 0)
         return;
     span = fmax(high - low, 0.02 * high);
     panel->rate_to = high + 0.08 * span;
@@ -461,7 +464,7 @@ static void add_preamble(const struct throughput_figure *figure)
     /* An array has at least one element. */
     vbs_text_addf(script,
                   "vbs_panels = %d\nvbs_planners = %d\nvbs_bound = %d\nvbs_marks = %d\n"
-                  "array vbs_name[%d]\narray vbs_style[%d]\n",
+                  "array vbs_name[%d]\narray vbs_style[%d]\nvbs_style[1] = 1\n",
                   figure->n_compares, n_planners, figure->shows_bound, !figure->exact,
                   n_planners + 1, n_planners + 1);
     add_planners(figure);
