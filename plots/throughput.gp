@@ -1,9 +1,9 @@
 # throughput.gp - samples per second against the memory budget, one panel per profile.
 #
 # Needs what src/report/plot/throughput.c sets before it: vbs_panels, vbs_planners, vbs_bound, vbs_marks (1: the bound, the
-# budgets are drawn; without marks lines are steps of exact curves) and the arrays vbs_name, vbs_style (per planner), vbs_title, vbs_note, vbs_unit, vbs_every, vbs_last,
-# vbs_log, vbs_weights, vbs_weights_label, vbs_memory_from, vbs_memory_to, vbs_rate_from, vbs_rate_to (per
-# panel); and plots/common.gp.
+# budgets are drawn; without marks lines are steps of exact curves) and the arrays vbs_name, vbs_style (per planner),
+# vbs_title, vbs_note, vbs_unit, vbs_every, vbs_last, vbs_log, vbs_weights, vbs_weights_label, vbs_memory_from,
+# vbs_memory_to, vbs_rate_from, vbs_rate_to (per panel); and plots/common.gp.
 # Block p-1 of the data holds panel p: memory, the lower bound's throughput, that of each planner.
 #
 # What fits a budget fits every larger one, so a planner's curve keeps its height up to the next

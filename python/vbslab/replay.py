@@ -140,25 +140,23 @@ class Replay(Handle):
             raise errors.usage("the replay has no trace; make it with trace=True")
         return view(c.steps, c.n_steps, "struct vbs_replay_step", c)
 
-    def to_csv(self, path: Path, *, run: Optional[Run] = None) -> None:
-        """Writes the trace as ``vbslab replay --trace`` does, or that of a run beside it, as ``vbslab run --trace``."""
+    def _write(self, own: Any, beside: Any, run: Optional[Run], *arguments: Any) -> None:
+        """Calls one of two functions of the library: that of the replay, or that of a run beside it."""
         of = self._profile_c, self._schedule_c, self._use()
         with Call() as call:
             if run is None:
-                call(lib.vbs_replay_write_csv, *of, path_of(path))
+                call(own, *of, *arguments)
             else:
                 report, _keep = report_of(run)
-                call(lib.vbs_executed_write_csv, *of, report, path_of(path))
+                call(beside, *of, report, *arguments)
+
+    def to_csv(self, path: Path, *, run: Optional[Run] = None) -> None:
+        """Writes the trace as ``vbslab replay --trace`` does, or that of a run beside it, as ``vbslab run --trace``."""
+        self._write(lib.vbs_replay_write_csv, lib.vbs_executed_write_csv, run, path_of(path))
 
     def to_events(self, path: Path, *, run: Optional[Run] = None) -> None:
         """Writes the trace as Chrome trace events in JSON, which Perfetto opens, with those of a run beside it."""
-        of = self._profile_c, self._schedule_c, self._use()
-        with Call() as call:
-            if run is None:
-                call(lib.vbs_replay_write_events, *of, path_of(path))
-            else:
-                report, _keep = report_of(run)
-                call(lib.vbs_executed_write_events, *of, report, path_of(path))
+        self._write(lib.vbs_replay_write_events, lib.vbs_executed_write_events, run, path_of(path))
 
     def plot(
         self,
@@ -176,14 +174,8 @@ class Replay(Handle):
         With a ``run`` of the schedule, which was made with ``trace=True``, the picture shows the run below the replay. The
         other parameters are those of :meth:`Comparison.plot`; series are "weights", "tensors", "workspace" and "budget".
         """
-        of = self._profile_c, self._schedule_c, self._use()
         options, _keep = plot_options(size, font, font_size, series, data)
-        with Call() as call:
-            if run is None:
-                call(lib.vbs_replay_plot, *of, options, path_of(path))
-            else:
-                report, _keep_steps = report_of(run)
-                call(lib.vbs_executed_plot, *of, report, options, path_of(path))
+        self._write(lib.vbs_replay_plot, lib.vbs_executed_plot, run, options, path_of(path))
 
     def _columns(self) -> Dict[str, Any]:
         at = self.steps

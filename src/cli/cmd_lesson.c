@@ -35,7 +35,7 @@ static enum vbs_status open_lesson(struct cli *cli, int64_t number, bool is_page
 static int run_lesson(struct cli *cli, const char *const *values, int n_arguments,
                       const char *const *arguments)
 {
-    const char *path = cli_value(cli, values, "output"), *ending;
+    const char *path = cli_value(cli, values, "output");
     bool is_page = cli_value(cli, values, "html") != NULL;
     enum vbs_status status;
     int64_t number;
@@ -45,8 +45,7 @@ static int run_lesson(struct cli *cli, const char *const *values, int n_argument
     if (n_arguments == 0)
         return is_page || path ? cli_usage(cli, "--html and --output need the number of a lesson")
                                : cli_end(cli, list_lessons(cli));
-    ending = path ? strrchr(path, '.') : NULL;
-    if (ending && !is_page && strcmp(ending, ".html") == 0)
+    if (path && !is_page && cli_ends_in(path, ".html"))
         return cli_usage(cli, "'%s' is to be a page; that needs --html", path);
     status = vbs_parse_int(&cli->ctx, "lesson", arguments[0], 1, VBS_LESSONS, &number);
     if (status == VBS_OK && is_page && path && strcmp(path, "-") != 0)

@@ -94,16 +94,33 @@ static enum vbs_status keep(struct vbs_ctx *ctx, struct answers *answers, struct
     return VBS_OK;
 }
 
-static bool is_null(const char *line, size_t length)
+/* A line without the blanks at its ends. */
+struct trimmed {
+    const char *text;
+    size_t length;
+};
+
+static struct trimmed trim(const char *line, size_t length)
 {
     static const char BLANKS[] = " \t\r";
     size_t from = 0;
 
-    while (from < length && strchr(BLANKS, line[from]) && line[from])
+    while (from < length && line[from] && strchr(BLANKS, line[from]))
         from++;
     while (length > from && line[length - 1] && strchr(BLANKS, line[length - 1]))
         length--;
-    return length - from == 4 && memcmp(line + from, "null", 4) == 0;
+    return (struct trimmed){line + from, length - from};
+}
+
+static bool is_null(struct trimmed line)
+{
+    return line.length == 4 && memcmp(line.text, "null", 4) == 0;
+}
+
+/* Gives whether an object begins that the line does not end. */
+static bool is_cut(struct trimmed line)
+{
+    return line.length > 0 && line.text[0] == '{' && line.text[line.length - 1] != '}';
 }
 
 static enum vbs_status judge(struct vbs_ctx *ctx, const struct vbs_task *task,
@@ -118,11 +135,7 @@ static enum vbs_status judge(struct vbs_ctx *ctx, const struct vbs_task *task,
 static enum vbs_status parse(struct vbs_ctx *ctx, const char *place, const char *line,
                              size_t length, struct vbs_schedule **schedule)
 {
-    size_t end = length;
-
-    while (end > 0 && strchr(" \t\r", line[end - 1]))
-        end--;
-    if (end > 0 && line[0] == '{' && line[end - 1] != '}')
+    if (is_cut(trim(line, length)))
         return vbs_fail(ctx, VBS_FORMAT,
                         "%s: the line ends before the schedule does; an answer is one line", place);
     return vbs_schedule_parse_json(ctx, place, line, length, schedule);
@@ -141,7 +154,7 @@ static enum vbs_status take(struct vbs_ctx *ctx, void *self, int index, const ch
 
     snprintf(source, sizeof source, "answer %d of %d", index + 1, question->n);
     snprintf(place, sizeof place, "%s, %s", program->outside->name, source);
-    answer.feasible = !is_null(line, length);
+    answer.feasible = !is_null(trim(line, length));
     if (answer.feasible) {
         status = parse(ctx, place, line, length, &schedule);
         if (status == VBS_OK) {
