@@ -35,15 +35,21 @@ static int n_fused(const struct od_build *b, const struct od_variant *variant)
     return variant->apart ? 0 : od_weights_fused(b, variant->algorithm);
 }
 
-/* Names an implementation: "gemm:jit", where the kernel copies "gemm:jit+reorder", and where
- * operators that could be fused are not "gemm:jit+apart". */
-static void name_implementation(struct od_implementation *c, const char *impl)
+void od_implementation_name(const char *impl, const char *how, char *name)
 {
-    snprintf(c->name, sizeof c->name, "%.40s%s%s", impl, c->variant.canonical ? "" : "+reorder",
-             c->variant.apart ? "+apart" : "");
-    for (char *p = c->name; *p; p++)
+    snprintf(name, OD_IMPLEMENTATION_NAME, "%.40s%s", impl, how);
+    for (char *p = name; *p; p++)
         if (*p == ' ' || *p == ',' || *p == ';')
             *p = '_';
+}
+
+/* Gives what is added to the library's name: "+reorder" where the kernel copies, "+apart" where
+ * operators that could be fused are not. */
+static const char *how_of(const struct od_variant *variant)
+{
+    if (variant->canonical)
+        return variant->apart ? "+apart" : "";
+    return variant->apart ? "+reorder+apart" : "+reorder";
 }
 
 /* Adds an implementation, and takes ownership of pd. */
@@ -62,7 +68,7 @@ static enum vbs_status add_implementation(struct od_build *b, struct od_implemen
         return od_fail(b, dnnl_runtime_error, "asking for an implementation's name");
     }
     c.impl = impl;
-    name_implementation(&c, impl);
+    od_implementation_name(impl, how_of(&variant), c.name);
     c.reference = strncmp(impl, "ref", 3) == 0;
     c.isa = isa_rank(impl);
     all->list[all->n++] = c;

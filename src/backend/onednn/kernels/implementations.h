@@ -4,6 +4,12 @@
 
 #include "backend/onednn/kernels/slices.h"
 
+#define OD_IMPLEMENTATION_NAME 64 /* bytes of a kernel's name */
+
+/* Names a kernel: the library's name of an implementation, in which no separator of lists is left,
+ * and how the kernel uses it. name: [OD_IMPLEMENTATION_NAME] */
+void od_implementation_name(const char *impl, const char *how, char *name);
+
 /* The layouts in which a primitive works. Where they are not the canonical ones, the kernel
  * copies. */
 struct od_variant {
@@ -19,7 +25,7 @@ struct od_implementation {
     dnnl_primitive_desc_t pd;
     struct od_variant variant;
     const char *impl; /* oneDNN's name of it; lives as long as pd */
-    char name[64];
+    char name[OD_IMPLEMENTATION_NAME];
     int isa; /* rank of the instruction set in its name; 0: the name has none */
     bool reference;
 };

@@ -13,7 +13,6 @@
 
 #include "base/fail.h"
 
-#include <stdio.h>
 #include <string.h>
 
 /* ---- moving channels to positions ---- */
@@ -265,13 +264,13 @@ static enum vbs_status build_product(struct od_build *b, const struct product *p
 static enum vbs_status build_best(struct od_build *b, const struct product *p,
                                   const struct od_pds *pds)
 {
-    char name[64];
+    char name[OD_IMPLEMENTATION_NAME];
     const char *impl =
         pds->n > 0 && !od_is_reference(pds->list[0]) ? od_pd_name(pds->list[0]) : NULL;
 
     if (!impl)
         return VBS_OK;
-    snprintf(name, sizeof name, "%.40s+tiling", impl);
+    od_implementation_name(impl, "+tiling", name);
     if (b->requested && strcmp(name, b->requested->name) != 0)
         return VBS_OK;
     return build_product(b, p, pds->list[0], name);
