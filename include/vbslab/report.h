@@ -121,9 +121,10 @@ struct vbs_compare {
  * that streams weights plans only with weights included. */
 bool vbs_compare_can(const struct vbs_planner *planner, enum vbs_weights weights);
 
-/* Is called with each schedule of a comparison after it was judged, and with its row, of which
- * gains and noise are not known yet. Both are valid only during the call. A failure ends the
- * comparison and is its result. */
+/* Is called for each budget of a planner, in ascending order: with its schedule after it was
+ * judged, or with null where the planner has none, and with its row, of which gains and noise are
+ * not known yet. Both are valid only during the call. A failure ends the comparison and is its
+ * result. */
 typedef enum vbs_status vbs_compare_watcher(struct vbs_ctx *ctx, void *self,
                                             const struct vbs_compare_row *row,
                                             const struct vbs_schedule *schedule);

@@ -137,6 +137,35 @@ echo 'local $/; open my $file, "<", "want.json"; my $want = JSON::PP->new->decod
 [ "$(uniq out | wc -l)" -eq 1 ] && [ "$(wc -l <out)" -eq 2 ] && ! grep -q '^0' out
 report $? "gains are those of a comparison"
 
+# A planner from outside that answers null, also between two budgets of which it has schedules.
+cat >gap <<'END'
+#!/bin/sh
+step='{"layer":1,"batch":1,"algorithm":"default"},{"layer":2,"batch":1,"algorithm":"default"},{"layer":3,"batch":1,"algorithm":"default"}'
+for m in $(sed -n 's/^ *"budgets": \[\(.*\)\],$/\1/p' | tr -d ,); do
+    case $m in
+    6 | 9) printf '{"format":"vbslab-schedule-1","request":2,"memory_bytes":%s,"steps":[%s,%s]}\n' "$m" "$step" "$step" ;;
+    *) echo null ;;
+    esac
+done
+END
+chmod +x gap
+run example.csv --request 2 --memory 4..10:1 --planners dp-vbs,exec:./gap -o page.html
+[ $code -eq 0 ]
+report $? "a planner without a plan for some budgets"
+echo 'my $profile = $page->{profiles}[0];
+    for (grep { $_->{name} eq "exec:gap" } @{$profile->{planners}}) {
+        print join " ", map { my $plan = columns($profile->{plan_columns}, $_); "$plan->{memory_bytes}:" . ($plan->{n_steps} > 0 ? 1 : 0) } @{$_->{plans}} }' | data page.html
+[ "$(cat out)" = "6:1 7:0 9:1 10:0" ]
+report $? "the page says from which budgets on it has none"
+echo 'my $profile = $page->{profiles}[0];
+    for my $planner (@{$profile->{planners}}) {
+        for my $row (grep { $_->{planner} eq $planner->{name} } @{$profile->{compare}{rows}}) {
+            my @below = grep { $_->{memory_bytes} <= $row->{memory_bytes} } map { columns($profile->{plan_columns}, $_) } @{$planner->{plans}};
+            my $has = @below && $below[-1]{n_steps} > 0 ? 1 : 0;
+            print $has == ($row->{feasible} ? 1 : 0) ? "same\n" : "$planner->{name} at $row->{memory_bytes}\n" } }' | data page.html
+[ "$(sort -u out)" = same ] && [ "$(wc -l <out)" -ge 14 ]
+report $? "and has plans where the comparison has them"
+
 options='--request 2 --weights included'
 cat >weights.csv <<'END'
 # model: weights

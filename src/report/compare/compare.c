@@ -138,8 +138,6 @@ static enum vbs_status judge_schedule(struct vbs_ctx *ctx, const struct question
             vbs_form_gap_percent(replay->time_us, question->self_judged ? own_us : *bound_us);
         set_batches(row, schedule);
         *bound_us = fmax(*bound_us, own_us);
-        if (question->options->watch)
-            status = question->options->watch(ctx, question->options->watching, row, schedule);
     }
     vbs_replay_free(replay);
     return status;
@@ -151,23 +149,34 @@ static enum vbs_status fail_interrupted(struct vbs_ctx *ctx, const struct vbs_pl
                     vbs_planner_name(planner));
 }
 
+static enum vbs_status watch(struct vbs_ctx *ctx, const struct question *question,
+                             const struct vbs_compare_row *row, const struct vbs_schedule *schedule)
+{
+    const struct vbs_compare_options *options = question->options;
+
+    return options->watch ? options->watch(ctx, options->watching, row, schedule) : VBS_OK;
+}
+
 static enum vbs_status plan_budget(struct vbs_ctx *ctx, const struct question *question,
                                    struct vbs_solver *solver, double *bound_us,
                                    struct vbs_compare_row *row, const struct vbs_mix **mix)
 {
     struct vbs_schedule *schedule = NULL;
     double start_us = vbs_solvers_clock_us(), plan_us;
-    enum vbs_status status;
+    enum vbs_status status = row->memory_bytes < row->least_bytes
+                                 ? VBS_INFEASIBLE
+                                 : vbs_solver_plan(ctx, solver, row->memory_bytes, &schedule);
 
-    if (row->memory_bytes < row->least_bytes)
-        return VBS_OK;
-    status = vbs_solver_plan(ctx, solver, row->memory_bytes, &schedule);
     plan_us = vbs_solvers_clock_us() - start_us;
+    if (status == VBS_INFEASIBLE)
+        return watch(ctx, question, row, NULL);
     if (status != VBS_OK)
-        return status == VBS_INFEASIBLE ? VBS_OK : status;
+        return status;
     status = schedule->solver.interrupted
                  ? fail_interrupted(ctx, row->planner)
                  : judge_schedule(ctx, question, schedule, bound_us, row, mix);
+    if (status == VBS_OK)
+        status = watch(ctx, question, row, schedule);
     if (status == VBS_OK)
         row->plan_us = plan_us;
     vbs_schedule_free(schedule);

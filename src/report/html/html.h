@@ -107,9 +107,10 @@ struct vbs_page_profile {
 enum vbs_status vbs_page_plan_all(struct vbs_ctx *ctx, struct vbs_page_profile *profile,
                                   struct vbs_page_plans *plans) VBS_MUST_CHECK;
 
-/* Appends one schedule to the plans of its planner. */
+/* Appends the schedule for a budget to the plans of its planner; null: there is none from this
+ * budget on. Budgets ascend. */
 enum vbs_status vbs_page_plan_add(struct vbs_ctx *ctx, struct vbs_page_profile *profile,
-                                  struct vbs_page_plans *plans,
+                                  struct vbs_page_plans *plans, int64_t memory_bytes,
                                   const struct vbs_schedule *schedule) VBS_MUST_CHECK;
 
 /* Appends a text as a string of JSON; bytes that are no UTF-8 become U+FFFD. */

@@ -88,7 +88,7 @@ static bool is_kept(const struct vbs_planner *planner)
     return vbs_planner_is_timed(planner) || vbs_planner_is_outside(planner);
 }
 
-/* Keeps the plans of such planners. */
+/* Keeps the plans of such planners, and the budgets from which on they have none. */
 static enum vbs_status watch(struct vbs_ctx *ctx, void *self, const struct vbs_compare_row *row,
                              const struct vbs_schedule *schedule)
 {
@@ -98,7 +98,7 @@ static enum vbs_status watch(struct vbs_ctx *ctx, void *self, const struct vbs_c
     if (!is_kept(row->planner))
         return VBS_OK;
     VBS_TRY(find_plans(ctx, profile, row->planner, &plans));
-    return vbs_page_plan_add(ctx, profile, plans, schedule);
+    return vbs_page_plan_add(ctx, profile, plans, row->memory_bytes, schedule);
 }
 
 /* Gives the place of a planner among all; those from outside are behind them. */

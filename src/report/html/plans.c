@@ -29,12 +29,24 @@ static enum vbs_status append(struct vbs_ctx *ctx, struct vbs_page_plans *plans,
     return VBS_OK;
 }
 
+/* Appends a budget from which on there is no plan, where the budget before it has one. */
+static enum vbs_status append_end(struct vbs_ctx *ctx, struct vbs_page_plans *plans,
+                                  int64_t memory_bytes)
+{
+    if (plans->n == 0 || plans->list[plans->n - 1].n_steps == 0)
+        return VBS_OK;
+    return append(ctx, plans, &(struct vbs_page_plan){.memory_bytes = memory_bytes});
+}
+
 enum vbs_status vbs_page_plan_add(struct vbs_ctx *ctx, struct vbs_page_profile *profile,
-                                  struct vbs_page_plans *plans, const struct vbs_schedule *schedule)
+                                  struct vbs_page_plans *plans, int64_t memory_bytes,
+                                  const struct vbs_schedule *schedule)
 {
     struct vbs_page_plan plan;
     bool accepted;
 
+    if (!schedule)
+        return append_end(ctx, plans, memory_bytes);
     VBS_TRY(vbs_page_steps_add(ctx, &profile->steps, profile->problem->profile, schedule, &plan,
                                &accepted));
     if (!accepted)
@@ -81,13 +93,11 @@ static bool same_plan(const struct vbs_schedule *a, const struct vbs_schedule *b
     return true;
 }
 
-/* Appends the plan for a budget; a null schedule says that there is none from here on. */
+/* Appends the plan for a budget, or that there is none from here on. */
 static enum vbs_status keep(struct vbs_ctx *ctx, const struct vbs_page_search *search,
                             int64_t memory_bytes, const struct vbs_schedule *schedule)
 {
-    if (!schedule)
-        return append(ctx, search->plans, &(struct vbs_page_plan){.memory_bytes = memory_bytes});
-    return vbs_page_plan_add(ctx, search->profile, search->plans, schedule);
+    return vbs_page_plan_add(ctx, search->profile, search->plans, memory_bytes, schedule);
 }
 
 /* Appends the plans of budgets above low_bytes and up to high_bytes. low is the plan at low_bytes,

@@ -39,6 +39,7 @@ function prepare(profile) {
     for (const planner of profile.planners) {
         planner.list = objects(profile.plan_columns, planner.plans);
         planner.list.forEach(plan => plan.planner = planner);
+        planner.n_plans = planner.list.filter(plan => plan.n_steps).length;
     }
     profile.bounds = findBounds(profile);
     return profile;
@@ -337,7 +338,7 @@ function drawCurve() {
 
 function drawLegend(figure) {
     const items = figure.append("ul").attr("class", "legend").selectAll("li")
-        .data(state.profile.planners.map((planner, p) => ({name: planner.name + (planner.list.length ? "" : " (no plan)"),
+        .data(state.profile.planners.map((planner, p) => ({name: planner.name + (planner.n_plans ? "" : " (no plan)"),
             dashed: planner.budgets === "compared", colour: colourOf(state.profile, p)}))
             .concat({name: "lower bound: no schedule is faster", colour: null})).enter().append("li");
     items.append("span").attr("class", d => d.colour ? d.dashed ? "key dashed" : "key" : "key bound").style("border-color", d => d.colour);
@@ -975,9 +976,9 @@ function drawGainsAbout() {
 // ---- Planners and provenance ----
 
 function howText(planner) {
-    const n = plural(planner.list.length, "plan");
+    const n = plural(planner.n_plans, "plan");
     if (planner.refused) return "left out: " + planner.refused;
-    if (!planner.list.length) return "no plan in any budget";
+    if (!planner.n_plans) return "no plan in any budget";
     if (planner.budgets === "exact") return n + ": every budget at which the plan changes, to the byte";
     if (planner.budgets === "some")
         return n + " of " + planner.n_breakpoints + " at which the plan changes; between them the page shows the plan for the next smaller budget";
@@ -1009,7 +1010,7 @@ function drawProvenance() {
 
 // Gives the index of the first of these planners that has plans; else 0.
 function findPlanner(profile, names) {
-    const has = name => profile.planners.findIndex(planner => planner.name === name && planner.list.length);
+    const has = name => profile.planners.findIndex(planner => planner.name === name && planner.n_plans);
     return Math.max(0, names.map(has).find(p => p >= 0) || 0);
 }
 
