@@ -2,8 +2,8 @@
 # its lanes there may be those of a run of the same steps; the memory is then the run's.
 #
 # Needs what src/report/plot/gantt_plot.c sets before it: vbs_lanes, vbs_shift (where the run's lanes begin,
-# 0: there is none), vbs_layers, vbs_borders, vbs_waits, vbs_time, vbs_title, vbs_note, vbs_unit, vbs_budget
-# (0: no line), vbs_memory_to, vbs_weights, vbs_tensors, vbs_workspace (1: it is drawn) and labels from
+# 0: there is none), vbs_layers, vbs_borders, vbs_waits, vbs_time, vbs_time_unit, vbs_title, vbs_note, vbs_unit,
+# vbs_budget (0: no line), vbs_memory_to, vbs_weights, vbs_tensors, vbs_workspace (1: it is drawn) and labels from
 # 100 on in the lanes' coordinates; and plots/common.gp.
 # Block 0 of the data: lane (0 compute, 1 copy; the run's shifted), from, to, layer (0: computing
 # waits). Block 1: from, and weights, tensors and workspace added up. Block 2: the same as planned,
@@ -82,7 +82,7 @@ set bmargin at screen memory_bottom
 set yrange [0:vbs_memory_to]
 set ytics autofreq format '%g' scale 0.6
 set xtics format '%g'
-set xlabel 'time (ms)' offset 0, 0.3
+set xlabel 'time (' . vbs_time_unit . ')' offset 0, 0.3
 set label 2 'memory (' . vbs_unit . ')' rotate by 90 center \
     at screen 0.15 / width_inches, screen (memory_top + memory_bottom) / 2
 set key at screen (left + right) / 2, screen 0.02 center bottom horizontal maxrows 1 samplen 2 \

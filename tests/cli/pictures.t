@@ -97,6 +97,23 @@ run example.csv --request 2 --plot c.svg --plot-series bound,fbs --plot-data
     [ "$(head -1 c.svg.csv)" = memory_B,bound,fbs,model ]
 report $? "two series of a comparison"
 
+# --- the unit of time ---
+
+COMMAND=replay
+# slower FACTOR UNIT TIME: the example, so many times slower, has its axis in a unit that suits.
+slower()
+{
+    awk -F, -v OFS=, -v factor="$1" 'NR > 1 { $7 = factor * $7 } { print }' example.csv >slow.csv
+    run slow.csv plan.json --gantt slow.svg --plot-data
+    [ $code -eq 0 ] && grep -q ">time ($2)<" slow.svg && grep -q ">$3; peak" slow.svg &&
+        [ "$(head -1 slow.svg.csv)" = "lane,from_$2,to_$2,layer,batch,name" ] &&
+        [ "$(sed -n 5p slow.svg.csv | cut -d, -f3)" = "${3% *}" ] && grep -q "^from_$2,weights_B" slow.svg.csv
+    report $? "a schedule of $3 is drawn in $2"
+}
+slower 1 us '20 us'
+slower 100 ms '2 ms'
+slower 1000000 s '20 s'
+
 # --- LaTeX, and names ---
 
 COMMAND=replay

@@ -239,7 +239,7 @@ if command -v gnuplot >/dev/null; then
         report $? "a picture as .$kind"
     done
     grep -q '>copy<' picture.svg && grep -q '>weights<' picture.svg && grep -q '>budget<' picture.svg &&
-        grep -q '>computing waits<' picture.svg && grep -q '>time (ms)<' picture.svg
+        grep -q '>computing waits<' picture.svg && grep -q '>time (us)<' picture.svg
     report $? "with copies, waits and weights"
     run copied.csv f.json --gantt picture.svg
     [ $code -eq 0 ] && grep -q '>compute<' picture.svg && ! grep -q '>copy<\|>weights<\|waits' picture.svg

@@ -1,10 +1,10 @@
 /*
  * A replay as a picture, alone or above the run of the same schedule. The template is
- * plots/gantt.gp. The data has a block of boxes (lane, from, to in ms, layer, its name, batch) and
- * one or two of levels (from in ms; weights, with tensors, with workspace, added up in the unit),
- * the last level twice, so that its step is drawn to the end: those of what was done last, then,
- * where there are two, those planned. What is not among the series that are drawn counts as
- * nothing.
+ * plots/gantt.gp. The data has a block of boxes (lane, from, to, layer, its name, batch) and one or
+ * two of levels (from; weights, with tensors, with workspace, added up), times and memory in units
+ * that suit the longest and the largest of the picture, the last level twice, so that its step is
+ * drawn to the end: those of what was done last, then, where there are two, those planned. What is
+ * not among the series that are drawn counts as nothing.
  */
 #include "base/fail.h"
 #include "report/plot/gantt.h"
@@ -43,8 +43,8 @@ struct gantt_picture {
     int lanes;                         /* lanes of the replay, and as many of the run */
     double span_us;                    /* of the axis of time */
     struct vbs_gantt gantt, executed_gantt;
-    const char *unit;
-    double unit_bytes;
+    const char *unit, *time_unit;
+    double unit_bytes, time_unit_us;
 };
 
 /* Gives how much lower the lanes of the run are. */
@@ -53,7 +53,13 @@ static double lane_shift(const struct gantt_picture *figure)
     return figure->lanes + 0.2;
 }
 
-static void choose_unit(struct gantt_picture *figure)
+static void choose_time_unit(struct gantt_picture *figure)
+{
+    figure->time_unit = figure->span_us < 1e3 ? "us" : figure->span_us < 1e7 ? "ms" : "s";
+    figure->time_unit_us = figure->span_us < 1e3 ? 1 : figure->span_us < 1e7 ? 1e3 : 1e6;
+}
+
+static void choose_memory_unit(struct gantt_picture *figure)
 {
     static const char *const NAMES[] = {"B", "KiB", "MiB", "GiB"};
     int i = 0;
@@ -76,7 +82,7 @@ static void add_level(struct vbs_text *data, const struct gantt_picture *figure,
     const int64_t parts[] = {level->weight_bytes, level->live_bytes, level->ws_bytes};
     double sum = 0;
 
-    vbs_text_add_double(data, from_us / 1e3);
+    vbs_text_add_double(data, from_us / figure->time_unit_us);
     for (int i = WEIGHTS; i <= WORKSPACE; i++) {
         sum += figure->shows[i] ? (double)parts[i] / figure->unit_bytes : 0;
         vbs_text_add(data, ",");
@@ -92,8 +98,8 @@ static void add_boxes(struct vbs_text *data, const struct gantt_picture *figure,
         const struct vbs_gantt_box *box = &gantt->boxes[i];
 
         add_field(data, box->lane + shift, ",");
-        add_field(data, box->from_us / 1e3, ",");
-        add_field(data, box->to_us / 1e3, ",");
+        add_field(data, box->from_us / figure->time_unit_us, ",");
+        add_field(data, box->to_us / figure->time_unit_us, ",");
         vbs_text_addf(data, "%d,%d,", box->layer, box->batch);
         vbs_gnuplot_add_field(data, box->layer > 0 ? figure->profile->layers[box->layer].name : "");
         vbs_text_add(data, "\n");
@@ -103,7 +109,8 @@ static void add_boxes(struct vbs_text *data, const struct gantt_picture *figure,
 static void add_levels(struct vbs_text *data, const struct gantt_picture *figure,
                        const struct vbs_gantt *gantt, double end_us)
 {
-    vbs_text_addf(data, "\n\nfrom_ms,weights_%s,with_tensors,with_workspace\n", figure->unit);
+    vbs_text_addf(data, "\n\nfrom_%s,weights_%s,with_tensors,with_workspace\n", figure->time_unit,
+                  figure->unit);
     for (int i = 0; i < gantt->n_levels; i++)
         add_level(data, figure, &gantt->levels[i], gantt->levels[i].from_us);
     add_level(data, figure, &gantt->levels[gantt->n_levels - 1], end_us);
@@ -111,7 +118,8 @@ static void add_levels(struct vbs_text *data, const struct gantt_picture *figure
 
 static void add_data(struct vbs_text *data, const struct gantt_picture *figure)
 {
-    vbs_text_add(data, "lane,from_ms,to_ms,layer,batch,name\n");
+    vbs_text_addf(data, "lane,from_%s,to_%s,layer,batch,name\n", figure->time_unit,
+                  figure->time_unit);
     add_boxes(data, figure, &figure->gantt, 0);
     if (figure->executed) {
         add_boxes(data, figure, &figure->executed_gantt, lane_shift(figure));
@@ -173,7 +181,7 @@ static void add_label(struct vbs_text *script, const struct gantt_picture *figur
         vbs_text_add(script, "sized(7, ");
         vbs_gnuplot_add_string(script, label.text.data, LABEL_LIMIT + 8);
         vbs_text_add(script, ") at ");
-        add_field(script, (box->from_us + box->to_us) / 2e3, ", ");
+        add_field(script, (box->from_us + box->to_us) / 2 / figure->time_unit_us, ", ");
         add_field(script, -box->lane - shift, label.upright ? " rotate by 90" : "");
         vbs_text_add(script, " center noenhanced front font ',7'\n");
     }
@@ -199,6 +207,11 @@ static void add_string(struct vbs_text *script, const char *name, struct vbs_tex
     vbs_text_clear(value);
 }
 
+static void add_time(struct vbs_text *note, const struct gantt_picture *figure, double time_us)
+{
+    vbs_text_addf(note, "%.4g %s", time_us / figure->time_unit_us, figure->time_unit);
+}
+
 /* Adds the times of replay, which may be the run; then its whole time is compared with the planned
  * one. */
 static void add_clocks(struct vbs_text *note, const struct gantt_picture *figure,
@@ -206,12 +219,15 @@ static void add_clocks(struct vbs_text *note, const struct gantt_picture *figure
 {
     double planned_us = figure->replay->time_us;
 
-    vbs_text_addf(note, "%.4g ms", replay->time_us / 1e3);
+    add_time(note, figure, replay->time_us);
     if (replay != figure->replay)
         vbs_text_addf(note, " (%+.1f%%)", 100 * (replay->time_us - planned_us) / planned_us);
-    if (figure->lanes > 1)
-        vbs_text_addf(note, ": computing %.4g ms, copying %.4g ms", replay->compute_us / 1e3,
-                      replay->copy_us / 1e3);
+    if (figure->lanes > 1) {
+        vbs_text_add(note, ": computing ");
+        add_time(note, figure, replay->compute_us);
+        vbs_text_add(note, ", copying ");
+        add_time(note, figure, replay->copy_us);
+    }
 }
 
 static void add_note(struct vbs_text *note, const struct gantt_picture *figure)
@@ -313,10 +329,11 @@ static void add_preamble(struct vbs_text *script, const struct gantt_picture *fi
 
     vbs_text_addf(script,
                   "vbs_lanes = %d\nvbs_layers = %d\nvbs_borders = %.4f\nvbs_waits = %d\n"
-                  "vbs_time = ",
+                  "vbs_time_unit = '%s'\nvbs_time = ",
                   figure->lanes, figure->profile->n_layers, border_width(most),
-                  has_waits(&figure->gantt) || has_waits(&figure->executed_gantt));
-    add_field(script, figure->span_us / 1e3, "\nvbs_shift = ");
+                  has_waits(&figure->gantt) || has_waits(&figure->executed_gantt),
+                  figure->time_unit);
+    add_field(script, figure->span_us / figure->time_unit_us, "\nvbs_shift = ");
     add_field(script, figure->executed ? lane_shift(figure) : 0, "\n");
     add_titles(script, figure);
     add_memory(script, figure);
@@ -347,7 +364,8 @@ static enum vbs_status draw(struct gantt_picture *figure)
 
     VBS_TRY(choose_series(figure));
     VBS_TRY(make_gantts(figure->picture.ctx, figure));
-    choose_unit(figure);
+    choose_time_unit(figure);
+    choose_memory_unit(figure);
     add_preamble(&figure->picture.script, figure);
     add_data(&figure->picture.data, figure);
     vbs_text_add(&title, figure->executed ? "Schedule as planned and as executed: " : "Schedule: ");
