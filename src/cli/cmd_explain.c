@@ -92,17 +92,25 @@ static bool has_batches(const struct vbs_explanation *made)
     return last->n_candidates > 0 && last->candidates[0].choice == VBS_CHOICE_BATCH;
 }
 
+/* Gives whether there are no decisions that follow each other; made may be null. */
+static bool is_one_step(const struct vbs_explanation *made)
+{
+    return !made || made->has_bound || (has_batches(made) && made->n_decisions == 1);
+}
+
 static enum vbs_status print_text(const struct cli_explanation *about,
                                   const struct showing *showing)
 {
     const struct vbs_explanation *made = about->made;
 
     print_head(about);
+    if (showing->steps && is_one_step(made))
+        printf("One step, because this planner has no decisions that follow each other.\n\n");
     if (!made)
         return cli_print_weights(about);
     if (made->has_bound)
         return cli_print_bound(about);
-    if (showing->steps)
+    if (showing->steps && !is_one_step(made))
         return cli_step_through(about, showing->depth);
     if (has_batches(made))
         return cli_print_batches(about);

@@ -37,6 +37,19 @@ prints "--depth 1 leaves decisions out, and says so" 'more decisions lie below t
 run $explain --planner dp-vbs --step
 [ $code -eq 0 ] && [ "$(grep -c '^layers\{0,1\} .*, in ' out)" -eq 6 ]
 report $? "--step prints every decision that differs once where input is no terminal"
+grep -q '^A pivot runs all samples at once' out && [ "$(grep -c '^A split: ' out)" -eq 1 ]
+report $? "and what its candidates mean, once"
+run explain greedy-trap --request 4 --memory 40 --planner greedy-vbs --step
+[ $code -eq 0 ] && sed -n 4p out | grep -q '^The layers are decided one by one' &&
+    grep -qx '    2  L2           1   36 B        4   48 B' out && [ "$(grep -c '^layer [1-3] ' out)" -eq 3 ]
+report $? "steps of greedy-vbs begin with how it decides, and what each layer could take"
+for planner in fbs fbs-best greedy-vbs dp-monotone dp-vbs dp-vbs+ optimal; do
+    run explain greedy-trap --request 4 --memory 40 --planner $planner --step
+    [ $code -eq 0 ] && ! grep -A 1 'needs *$' out | grep -q '^$' && [ "$(awk 'length > 80' out | wc -l)" -eq 0 ]
+    report $? "no step of $planner has an empty table, or lines of more than 80 columns"
+done
+prints "a planner without decisions that follow each other has one step" 'One step, because' \
+    explain two-clocks --request 3 --memory 18 --weights included --planner joint --step
 run $explain --planner dp-vbs --table 1
 [ $code -eq 0 ] && grep -q '^1..3 *2 *7 B  20.00 us   2  20.00 us      1$' out
 report $? "a small table is printed"

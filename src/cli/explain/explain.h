@@ -49,8 +49,9 @@ enum vbs_status cli_print_tree(const struct cli_explanation *about, int depth) V
 enum vbs_status cli_print_decision(const struct cli_explanation *about, int index,
                                    int most) VBS_MUST_CHECK;
 
-/* Prints all decisions down to `depth` levels (0: all), each with its candidates; where standard
- * input is a terminal, a line is read between two of them, and "q" ends. */
+/* Prints all decisions down to `depth` levels (0: all), each with its candidates and what the new
+ * ones mean; in a terminal, a line is read between two of them, and "q" ends. Of a planner that
+ * decides layer by layer, the first step is what is known before. */
 enum vbs_status cli_step_through(const struct cli_explanation *about, int depth) VBS_MUST_CHECK;
 
 /* Prints time against memory of the explained part, around its memory. */
