@@ -125,6 +125,8 @@ struct vbs_bound_report {
  * all that it points to; freed by vbs_explanation_free. */
 struct vbs_explanation {
     int n_layers;         /* of the network */
+    const int *order;     /* [n_layers] the layers, 1..n, in the order in which the planner runs
+                             them; null: that of their numbers */
     int64_t weight_bytes; /* of resident weights, beside which all this is; 0: none */
     int n_decisions;      /* the first is about the whole, and parents come before children */
     const struct vbs_decision *decisions;

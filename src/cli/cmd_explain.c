@@ -114,6 +114,7 @@ static enum vbs_status print_text(const struct cli_explanation *about,
         return cli_step_through(about, showing->depth);
     if (has_batches(made))
         return cli_print_batches(about);
+    cli_print_order(made);
     VBS_TRY(cli_print_decision(about, 0, is_part(showing) ? 0 : FEW));
     printf("\n");
     VBS_TRY(cli_print_tree(about, showing->depth));

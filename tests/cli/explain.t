@@ -75,6 +75,20 @@ assert [p["memory_bytes"] for p in made["points"]] == [6, 7, 12]
 END
 report $? "--json has decisions, candidates, parts and the curve"
 
+run explain "$ROOT/db/profiles/googlenet-a.csv" --planner dp-vbs+ --memory 20MiB --json -
+[ $code -eq 0 ] && python3 - out <<'END'
+import json, sys
+made = json.load(open(sys.argv[1]))
+order, place = made["order"], {layer: i for i, layer in enumerate(made["order"])}
+assert sorted(order) == list(range(1, 85)) and order != sorted(order)
+assert any(d["first_layer"] > d["last_layer"] for d in made["decisions"])
+for d in made["decisions"]:
+    assert place[d["last_layer"]] - place[d["first_layer"]] == d["layers"] - 1, d
+END
+report $? "where branches run in an order of their own, all parts are ranges of it"
+prints "and the order stands above the tree" '  34..35 38..39 36..37 33 40' \
+    explain "$ROOT/db/profiles/googlenet-a.csv" --planner dp-vbs+ --memory 20MiB --depth 1
+
 # --- the page, without a browser; tests/report looks at it in one ---
 
 # page_data FILE: checks with the Python program on standard input, which has the data as `page`.

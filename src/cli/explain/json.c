@@ -105,8 +105,11 @@ static json_t *cells_json(const struct vbs_explanation *made, bool *failed)
 static void put_lists(const struct cli_explanation *about, json_t *json, bool *failed)
 {
     const struct vbs_explanation *made = about->made;
-    json_t *decisions = json_array(), *points = json_array();
+    json_t *decisions = json_array(), *points = json_array(), *order = json_array();
 
+    for (int k = 0; k < made->n_layers; k++)
+        cli_json_append(order, json_integer(made->order ? made->order[k] : k + 1), failed);
+    cli_json_put(json, "order", order, failed);
     for (int d = 0; d < made->n_decisions; d++)
         cli_json_append(decisions, decision_json(about, &made->decisions[d], failed), failed);
     for (int p = 0; p < made->n_points; p++)

@@ -14,7 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PAGE 36 /* rows that are shown where no depth is given */
+#define PAGE  36 /* rows that are shown where no depth is given */
+#define WIDTH 80 /* columns of the list of layers */
 
 static const struct vbs_candidate *chosen_of(const struct vbs_decision *decision)
 {
@@ -162,6 +163,29 @@ static void add_row(const struct cli_explanation *about, int index,
                   : decision->n_candidates ? "nothing fits"
                                            : "layer by layer");
     add_runner_up(about, decision, table);
+}
+
+void cli_print_order(const struct vbs_explanation *made)
+{
+    char text[32];
+    int column;
+
+    if (!made->order)
+        return;
+    column = printf("branches run one after the other, so that the order of the layers is:");
+    for (int first = 0, last; first < made->n_layers; first = last + 1) {
+        last = first;
+        while (last + 1 < made->n_layers && made->order[last + 1] == made->order[last] + 1)
+            last++;
+        if (last > first)
+            snprintf(text, sizeof text, "%d..%d", made->order[first], made->order[last]);
+        else
+            snprintf(text, sizeof text, "%d", made->order[first]);
+        if (column + (int)strlen(text) + 1 > WIDTH)
+            column = printf("\n ") - 1;
+        column += printf(" %s", text);
+    }
+    printf("\n\n");
 }
 
 enum vbs_status cli_print_tree(const struct cli_explanation *about, int depth)

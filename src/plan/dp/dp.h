@@ -48,6 +48,15 @@ int vbs_item_first(const struct vbs_item *item);
 int vbs_item_last(const struct vbs_item *item);
 int vbs_chain_count(const struct vbs_chain *chain, int i, int j);
 
+/* Writes the layers of a chain in the order in which they run, branches one after the other, and
+ * returns their number. O(layers). */
+int vbs_chain_layers(const struct vbs_chain *chain, int *order);
+
+/* Gives the explanation the order of the layers of a chain, which is that of the network, where it
+ * is another one than that of their numbers. VBS_NO_MEMORY. O(layers). */
+enum vbs_status vbs_chain_explain_order(struct vbs_reasons *reasons,
+                                        const struct vbs_chain *chain) VBS_MUST_CHECK;
+
 /* Decomposes the network of task into a chain, all of which is allocated in arena. VBS_NO_MEMORY,
  * VBS_INTERRUPTED. O(layers x edges) at worst. */
 enum vbs_status vbs_chain_build(struct vbs_ctx *ctx, const struct vbs_task *task,

@@ -478,6 +478,20 @@ static enum vbs_status explain_part(const struct cut_reasons *at,
     return add_points(at, vbs_opt_at(at->work, in.solved, in.i, in.j, in.b));
 }
 
+enum vbs_status vbs_chain_explain_order(struct vbs_reasons *reasons, const struct vbs_chain *chain)
+{
+    int n = reasons->task->n_layers, place = 0;
+    int *order = vbs_arena_alloc(&reasons->arena, (size_t)n, sizeof *order);
+
+    if (!order)
+        return vbs_no_memory(reasons->ctx);
+    vbs_chain_layers(chain, order);
+    while (place < n && order[place] == place + 1)
+        place++;
+    reasons->made.order = place < n ? order : NULL;
+    return VBS_OK;
+}
+
 enum vbs_status vbs_guillotine_explain(struct vbs_reasons *reasons, const struct vbs_chain *chain,
                                        enum vbs_cut_rule rule, const struct vbs_question *question,
                                        bool *found)
@@ -492,6 +506,8 @@ enum vbs_status vbs_guillotine_explain(struct vbs_reasons *reasons, const struct
     if (status == VBS_OK && !work.is_late)
         status = question->steps ? explain_plan(&at, question, found)
                                  : explain_part(&at, question, found);
+    if (status == VBS_OK && *found)
+        status = vbs_chain_explain_order(reasons, chain);
     vbs_guillotine_close(&work);
     return status;
 }

@@ -69,16 +69,19 @@ enum vbs_status vbs_line_build(struct vbs_ctx *ctx, const struct vbs_task *task,
     return VBS_OK;
 }
 
-/* Appends the layers of chain to order at n; returns their number so far. */
-static int append(const struct vbs_chain *chain, int *order, int n)
+int vbs_chain_layers(const struct vbs_chain *chain, int *order)
 {
+    int n = 0;
+
     for (int i = 0; i < chain->n_items; i++) {
         const struct vbs_item *item = &chain->items[i];
 
         if (item->layer)
             order[n++] = item->layer;
+        if (item->subchain)
+            n += vbs_chain_layers(item->subchain, order + n);
         for (int branch = 0; branch < item->n_branches; branch++)
-            n = append(&item->branches[branch], order, n);
+            n += vbs_chain_layers(&item->branches[branch], order + n);
     }
     return n;
 }
@@ -132,7 +135,7 @@ static int64_t largest_workspace(const struct vbs_task *task, int layer)
 static struct branch_need find_need(const struct sorting *at, const struct vbs_chain *branch)
 {
     struct branch_need need = {.chain = *branch};
-    int n = append(branch, at->order, 0);
+    int n = vbs_chain_layers(branch, at->order);
     int64_t live = 0;
 
     for (int i = 0; i < n; i++)
@@ -237,10 +240,10 @@ enum vbs_status vbs_orders_find(struct vbs_ctx *ctx, const struct vbs_task *task
     VBS_TRY(vbs_chain_build(ctx, task, arena, &chain));
     VBS_TRY(vbs_chain_build(ctx, task, arena, &sorted));
     VBS_TRY(sort_branches(ctx, task, &sorted));
-    append(&chain, layers, 0);
+    vbs_chain_layers(&chain, layers);
     for (int k = 1; k <= task->n_layers; k++)
         layers[n + (size_t)k - 1] = k;
-    append(&sorted, layers + 2 * n, 0);
+    vbs_chain_layers(&sorted, layers + 2 * n);
     add_order(task, orders, layers, &chain);
     add_order(task, orders, layers + n, NULL);
     add_order(task, orders, layers + 2 * n, &sorted);

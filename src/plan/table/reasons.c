@@ -422,5 +422,6 @@ enum vbs_status vbs_table_reasons(struct vbs_reasons *reasons, const struct tabl
     entry.mem = mem;
     entry.planned = least_equal(&entry, work);
     VBS_TRY(explain_opt(&walk, &entry, -1));
+    VBS_TRY(vbs_chain_explain_order(reasons, tables->chain));
     return add_cells(&walk, tables, question->steps ? NULL : &entry, mem, question->with_cells);
 }

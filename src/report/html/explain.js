@@ -176,9 +176,13 @@ function goUp() {
 
 // ---- The picture of the schedule: layers across, samples down ----
 
+// The place of each layer in the order in which the planner runs them, both from 1 on.
+const places = [];
+(made.order || []).forEach((layer, place) => places[layer] = place + 1);
+
 function drawSchedule(d) {
     const box = d3.select("#schedule"), whole = decisions[0], current = decisions[d];
-    const first = d3.min(decisions, one => one.first_layer), last = d3.max(decisions, one => one.last_layer);
+    const first = d3.min(decisions, one => places[one.first_layer]), last = d3.max(decisions, one => places[one.last_layer]);
     box.selectAll("*").remove();
     const margin = {left: 36, right: 14, top: 18, bottom: 34}, picture = addPicture(box, "decided", "What is decided so far", 260), {svg, width, height} = picture;
     const x = d3.scaleLinear().domain([first - 0.5, last + 0.5]).range([margin.left, width - margin.right]);
@@ -187,10 +191,9 @@ function drawSchedule(d) {
     const done = decisions.slice(0, Math.max(next, d + 1)).filter(one => one.chosen !== null);
     const leaves = d3.merge(done.map(stepsOf)), all = walk.steps.slice(0, MOST_MARKS);
     const colour = d3.scaleSequential(d3.interpolateViridis).domain([0, Math.max(1, all.length - 1)]);
-    addAxes(picture, d3.axisBottom(x).ticks(Math.min(last - first + 1, width / 60)).tickFormat(d3.format("d")),
+    addAxes(picture, d3.axisBottom(x).ticks(Math.min(last - first + 1, width / 60)).tickFormat(place => made.order[place - 1]),
         d3.axisLeft(y).ticks(Math.min(whole.samples, 6)).tickFormat(d3.format("d")), "layer", "sample", margin);
-    // A part across branches may end at a layer with a smaller number than its first one, as branches run in an order of their own.
-    const low = one => Math.min(one.first_layer, one.last_layer) - 0.5, high = one => Math.max(one.first_layer, one.last_layer) + 0.5;
+    const low = one => places[one.first_layer] - 0.5, high = one => places[one.last_layer] + 0.5;
     const place = marks => marks.attr("x", one => x(low(one))).attr("width", one => x(high(one)) - x(low(one)))
         .attr("y", one => y(one.from)).attr("height", one => y(one.from + one.samples) - y(one.from));
     const pieces = svg.append("g").selectAll("rect").data(all).enter().append("rect")
@@ -202,6 +205,7 @@ function drawSchedule(d) {
     place(svg.append("g").attr("class", "frames").selectAll("rect").data(cuts).enter().append("rect"));
     place(svg.append("g").attr("class", "selected").selectAll("rect").data([current]).enter().append("rect"));
     note(picture, "Strong: steps that are decided, dark ones run first; faint: those to come. Framed: this decision's part." +
+        (made.order.some((layer, place) => layer !== place + 1) ? " Layers stand in the order in which they run: branches one after the other." : "") +
         (walk.steps.length > MOST_MARKS ? " Only the first " + MOST_MARKS + " of " + walk.steps.length + " steps are drawn." : ""));
     addTable(picture.figure, "vbslab-decided", () => ({caption: "Steps that are decided", columns: ["first_layer", "last_layer", "name", "first_sample", "samples", "time_us"],
         rows: leaves.map(one => [one.first_layer, one.last_layer, one.first_layer === one.last_layer ? pageData.layers[one.first_layer - 1] : "", one.from + 1, one.samples, one.time_us])}));
