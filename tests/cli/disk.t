@@ -45,6 +45,20 @@ overflows replay example.csv plan.json --trace -
 overflows compare example.csv --request 2
 overflows compare example.csv --request 2 --json
 overflows compare example.csv --request 2 --csv
+overflows report example.csv --request 2 -o -
+overflows explain example.csv $plan
+overflows explain example.csv $plan --json -
+overflows explain example.csv $plan --html -
+overflows explain example.csv $plan --table 1 --csv -
+overflows lesson
+overflows lesson 1
+overflows lesson 1 --html
+overflows exercise --seed 1
+overflows exercise --seed 1 --json
+overflows exercise --seed 1 --profile -
+overflows export --notebook list
+overflows planners
+overflows demo
 overflows compress tiny.net -o tiny.vbz
 overflows measure --quiet --backend analytic --batches 1 alexnet
 overflows --help
@@ -87,6 +101,11 @@ echo kept >kept.json
 cp kept.json kept.csv
 cp kept.json kept.svg
 cp kept.json kept.vbz
+cp kept.json kept.html
+cp kept.json kept.md
+cp kept.json kept-key.md
+cp kept.json kept.ipynb
+kept=$(ls -d kept*)
 outgrows "a schedule" "cannot write 'kept.json': File too large" 8 \
     plan alexnet.csv --planner fbs --memory 5MiB --request 100 --json kept.json
 outgrows "a frontier" "cannot write 'kept.csv': File too large" 8 \
@@ -97,9 +116,30 @@ outgrows "trace events" "cannot write 'kept.json': File too large" 8 \
     replay alexnet.csv long.json --trace kept.json
 outgrows "a profile" "cannot write 'kept.csv': File too large" 8 \
     profiles export alexnet.csv kept.csv
+outgrows "a report" "cannot write 'kept.html': File too large" 8 \
+    report example.csv --request 2 -o kept.html
+outgrows "an explanation" "cannot write 'kept.json': File too large" 8 \
+    explain alexnet.csv --planner dp-vbs --memory 8MiB --json kept.json
+outgrows "the page of an explanation" "cannot write 'kept.html': File too large" 8 \
+    explain example.csv $plan --html kept.html
+outgrows "the cells of a table" "cannot write 'kept.csv': File too large" 2 \
+    explain example.csv $plan --table 1 --csv kept.csv
+outgrows "a lesson" "cannot write 'kept.md': File too large" 8 lesson 1 -o kept.md
+outgrows "the page of a lesson" "cannot write 'kept.html': File too large" 8 \
+    lesson 1 --html -o kept.html
+outgrows "an exercise" "cannot write 'kept.json': File too large" 1 \
+    exercise --seed 1 --level 5 -o kept.json
+outgrows "the profile of an exercise" "cannot write 'kept.csv': File too large" 1 \
+    exercise --seed 1 --level 5 --profile kept.csv
+outgrows "a sheet" "cannot write 'kept.md': File too large" 8 \
+    exercise --seed 1 --sheet 30 -o kept.md --key /dev/null
+outgrows "the key of a sheet" "cannot write 'kept-key.md': File too large" 2 \
+    exercise --seed 1 --sheet 30 -o kept.md --key kept-key.md
+outgrows "a notebook" "cannot write 'kept.ipynb': File too large" 8 \
+    export --notebook alexnet-vgg -o kept.ipynb
 outgrows "a network with coded weights" "cannot write 'kept.vbz': File too large" 8 \
     compress tiny.net -o kept.vbz
-[ "$(cat kept.json kept.csv kept.vbz)" = "$(printf 'kept\nkept\nkept')" ] && [ -z "$(find . -name 'kept.*.*')" ]
+[ "$(cat kept* | sort -u)" = kept ] && [ "$(ls -d kept*)" = "$kept" ]
 report $? "what was there before is kept, and no part of a file is left"
 sed 's/^# date:.*/# date: 2020-01-01T00:00:00Z/' alexnet.csv >another.csv
 outgrows "a store" "store.sqlite" 80 profiles import another.csv

@@ -22,6 +22,10 @@
 #define PLANNER    "dp-monotone" /* its schedule is written, read and replayed */
 
 /* The arguments of the calls, which are made while nothing fails. */
+/* The files of the folder. */
+enum file { PLAN, TRACE, EVENTS, RUN, N_FILES };
+static const char *const FILE_NAMES[] = {"plan.json", "trace.csv", "events.json", "run.json"};
+
 struct subject {
     struct vbs_profile *profile;
     struct vbs_problem problem;
@@ -32,9 +36,12 @@ struct subject {
     struct vbs_replay *replay;
     struct vbs_compare *compare;
     struct vbs_byte_range budgets, few; /* the default ones, and three of them */
-    char *folder, *json, *trace;        /* a folder with two files */
-    char *json_text, *trace_text, *texts[3];
-    size_t n_json, n_trace;
+    char *folder, *texts[3];
+    struct {
+        char *path, *text; /* as it was written without faults */
+        size_t length;
+    } files[N_FILES];
+    struct vbs_exec_step *executed; /* [n_steps] of the replay */
 };
 
 struct task {
@@ -48,16 +55,6 @@ struct task {
      * for a malformed word. */
     bool by_lexer;
 };
-
-static bool same_file(const char *path, const char *text, size_t length)
-{
-    size_t n = 0;
-    char *found = read_text(path, &n);
-    bool same = found && n == length && memcmp(found, text, length) == 0;
-
-    free(found);
-    return same;
-}
 
 /* Ends the faults once the call under test has returned: the calls that follow are the test's
  * own. */
@@ -191,18 +188,53 @@ static enum vbs_status copy_schedule(struct vbs_ctx *ctx, const struct subject *
     return same ? VBS_OK : VBS_N_STATUS;
 }
 
-static enum vbs_status write_schedule(struct vbs_ctx *ctx, const struct subject *subject)
+static enum vbs_status write_file(struct vbs_ctx *ctx, const struct subject *subject, int file)
 {
-    enum vbs_status status = vbs_schedule_write_json(ctx, subject->schedule, subject->json);
+    const char *path = subject->files[file].path;
+    const struct vbs_exec_report executed = {.time_us = subject->replay->time_us,
+                                             .n_steps = subject->replay->n_steps,
+                                             .steps = subject->executed};
+
+    switch (file) {
+    case PLAN:
+        return vbs_schedule_write_json(ctx, subject->schedule, path);
+    case TRACE:
+        return vbs_replay_write_csv(ctx, subject->profile, subject->schedule, subject->replay,
+                                    path);
+    case EVENTS:
+        return vbs_replay_write_events(ctx, subject->profile, subject->schedule, subject->replay,
+                                       path);
+    default:
+        return vbs_executed_write_events(ctx, subject->profile, subject->schedule, subject->replay,
+                                         &executed, path);
+    }
+}
+
+/* Writes a file again; VBS_N_STATUS when it is then another one, written or not. */
+static enum vbs_status rewrite(struct vbs_ctx *ctx, const struct subject *subject, int file)
+{
+    enum vbs_status status = write_file(ctx, subject, file);
+    size_t length = 0;
+    char *found;
+    bool same;
 
     end_faults();
-    return same_file(subject->json, subject->json_text, subject->n_json) ? status : VBS_N_STATUS;
+    found = read_text(subject->files[file].path, &length);
+    same = found && length == subject->files[file].length &&
+           memcmp(found, subject->files[file].text, length) == 0;
+    free(found);
+    return same ? status : VBS_N_STATUS;
+}
+
+static enum vbs_status write_schedule(struct vbs_ctx *ctx, const struct subject *subject)
+{
+    return rewrite(ctx, subject, PLAN);
 }
 
 static enum vbs_status read_schedule(struct vbs_ctx *ctx, const struct subject *subject)
 {
     struct vbs_schedule *schedule = (void *)&fault_untouched;
-    enum vbs_status status = vbs_schedule_read_json(ctx, subject->json, &schedule);
+    enum vbs_status status = vbs_schedule_read_json(ctx, subject->files[PLAN].path, &schedule);
     bool same;
 
     if (status != VBS_OK)
@@ -231,11 +263,17 @@ static enum vbs_status replay(struct vbs_ctx *ctx, const struct subject *subject
 
 static enum vbs_status write_trace(struct vbs_ctx *ctx, const struct subject *subject)
 {
-    enum vbs_status status = vbs_replay_write_csv(ctx, subject->profile, subject->schedule,
-                                                  subject->replay, subject->trace);
+    return rewrite(ctx, subject, TRACE);
+}
 
-    end_faults();
-    return same_file(subject->trace, subject->trace_text, subject->n_trace) ? status : VBS_N_STATUS;
+static enum vbs_status write_events(struct vbs_ctx *ctx, const struct subject *subject)
+{
+    return rewrite(ctx, subject, EVENTS);
+}
+
+static enum vbs_status write_run(struct vbs_ctx *ctx, const struct subject *subject)
+{
+    return rewrite(ctx, subject, RUN);
 }
 
 /* ---- Comparison ---- */
@@ -328,6 +366,8 @@ static const struct task TASKS[] = {
     {.name = "reading a schedule", .run = read_schedule, .by_lexer = true},
     {.name = "a replay with its trace", .run = replay},
     {.name = "writing a trace", .run = write_trace},
+    {.name = "writing trace events", .run = write_events},
+    {.name = "writing trace events of a run", .run = write_run},
     {.name = "choosing budgets", .run = choose_budgets},
     {.name = "a comparison", .run = compare},
     {.name = "the table of a comparison", .run = print_table},
@@ -342,7 +382,7 @@ static bool works_again(const struct task *task, const struct subject *subject)
 {
     struct vbs_ctx ctx = {0};
 
-    return task->run(&ctx, subject) == task->expected && count_files(subject->folder) == 2;
+    return task->run(&ctx, subject) == task->expected && count_files(subject->folder) == N_FILES;
 }
 
 /* Gives whether a status is allowed. Success is too, where a result is right although an allocation
@@ -438,17 +478,25 @@ static void set_planner(struct subject *subject, const struct vbs_planner *plann
         bail_out("no plan");
 }
 
+/* Writes all files; the run takes as long as its replay. */
 static void set_files(struct subject *subject)
 {
+    const struct vbs_replay *replay = subject->replay;
+
     subject->folder = temporary_folder();
-    subject->json = path_in(subject->folder, "plan.json");
-    subject->trace = path_in(subject->folder, "trace.csv");
-    if (vbs_schedule_write_json(NULL, subject->schedule, subject->json) != VBS_OK ||
-        vbs_replay_write_csv(NULL, subject->profile, subject->schedule, subject->replay,
-                             subject->trace) != VBS_OK)
-        bail_out("no files");
-    subject->json_text = read_text(subject->json, &subject->n_json);
-    subject->trace_text = read_text(subject->trace, &subject->n_trace);
+    subject->executed = calloc((size_t)replay->n_steps, sizeof *subject->executed);
+    if (!subject->executed)
+        bail_out("no memory");
+    for (int64_t i = 0; i < replay->n_steps; i++)
+        subject->executed[i] =
+            (struct vbs_exec_step){replay->steps[i].start_us, replay->steps[i].end_us};
+    for (int file = 0; file < N_FILES; file++) {
+        subject->files[file].path = path_in(subject->folder, FILE_NAMES[file]);
+        if (write_file(NULL, subject, file) != VBS_OK)
+            bail_out("no %s", FILE_NAMES[file]);
+        subject->files[file].text =
+            read_text(subject->files[file].path, &subject->files[file].length);
+    }
 }
 
 static void subject_init(struct subject *subject)
@@ -478,10 +526,11 @@ static void subject_clear(struct subject *subject)
 {
     for (int form = TABLE; form <= CSV; form++)
         free(subject->texts[form]);
-    free(subject->json_text);
-    free(subject->trace_text);
-    free(subject->json);
-    free(subject->trace);
+    for (int file = 0; file < N_FILES; file++) {
+        free(subject->files[file].path);
+        free(subject->files[file].text);
+    }
+    free(subject->executed);
     remove_folder(subject->folder);
     vbs_compare_free(subject->compare);
     vbs_replay_free(subject->replay);
