@@ -2,20 +2,12 @@
 #include "base/fail.h"
 #include "base/text.h"
 #include "cli/common/common.h"
+#include "cli/exercise/exercise.h"
 #include "cli/print/print.h"
 
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define MOST_ANSWER_BYTES ((size_t)1 << 20)
-
-/* The exercise that a command line names. */
-struct exercise_words {
-    int64_t level; /* 1 where it is not given */
-    int64_t seed;
-    bool names_seed, names_level;
-};
 
 static enum vbs_status read_words(struct cli *cli, const char *const *values,
                                   struct exercise_words *words)
@@ -142,183 +134,6 @@ static enum vbs_status set(struct cli *cli, const char *const *values,
     return status;
 }
 
-/* ---- exercise --check ---- */
-
-/* Gives how far the time of an answer that fits is above the optimum. */
-static double gap_percent(const struct vbs_exercise *exercise,
-                          const struct vbs_exercise_verdict *verdict)
-{
-    return 100 * (verdict->time_us - exercise->optimum_us) / exercise->optimum_us;
-}
-
-static json_t *verdict_json(const struct vbs_exercise *exercise,
-                            const struct vbs_exercise_verdict *verdict, bool *failed)
-{
-    json_t *object = json_object();
-
-    cli_json_put(object, "format", json_string("vbslab-exercise-verdict-1"), failed);
-    cli_json_put(object, "level", json_integer(exercise->level), failed);
-    cli_json_put(object, "seed", json_integer(exercise->seed), failed);
-    cli_json_put(object, "valid", json_boolean(verdict->is_schedule), failed);
-    cli_json_put(object, "fits", json_boolean(verdict->fits), failed);
-    cli_json_put(object, "optimal",
-                 json_boolean(verdict->fits && verdict->time_us <= exercise->optimum_us), failed);
-    cli_json_put(object, "step", verdict->step ? json_integer(verdict->step) : json_null(), failed);
-    cli_json_put(object, "reason", verdict->reason[0] ? json_string(verdict->reason) : json_null(),
-                 failed);
-    cli_json_put(object, "time_us",
-                 verdict->is_schedule ? json_real(verdict->time_us) : json_null(), failed);
-    cli_json_put(object, "peak_bytes",
-                 verdict->is_schedule ? json_integer(verdict->peak_bytes) : json_null(), failed);
-    cli_json_put(object, "memory_bytes", json_integer(exercise->memory_bytes), failed);
-    cli_json_put(object, "optimum_us", json_real(exercise->optimum_us), failed);
-    cli_json_put(object, "gap_percent",
-                 verdict->fits ? json_real(gap_percent(exercise, verdict)) : json_null(), failed);
-    cli_json_put(object, "hint", json_string(verdict->hint), failed);
-    return object;
-}
-
-static void print_verdict(struct cli *cli, const struct vbs_exercise *exercise,
-                          const struct vbs_exercise_verdict *verdict)
-{
-    cli_flow_begin(cli);
-    printf("exercise of level %d, seed %lld: %lld samples in %lld units\n", exercise->level,
-           (long long)exercise->seed, (long long)exercise->request,
-           (long long)exercise->memory_bytes);
-    printf("  valid    %s\n", verdict->is_schedule ? "yes" : "no");
-    if (verdict->is_schedule) {
-        printf("  fits     %s, the largest step takes %lld of %lld units\n",
-               verdict->fits ? "yes" : "no", (long long)verdict->peak_bytes,
-               (long long)exercise->memory_bytes);
-        printf("  time     %g ms\n", verdict->time_us / 1000);
-    }
-    printf("  optimum  %g ms", exercise->optimum_us / 1000);
-    if (verdict->fits && verdict->time_us > exercise->optimum_us)
-        printf(": the answer takes %.1f%% longer", gap_percent(exercise, verdict));
-    else if (verdict->fits)
-        printf(": reached");
-    printf("\n  hint     %s\n", verdict->hint);
-    cli_flow_end(cli);
-}
-
-static enum vbs_status report(struct cli *cli, const struct vbs_exercise *exercise,
-                              const struct vbs_exercise_verdict *verdict, bool json)
-{
-    bool failed = false;
-
-    if (json) {
-        json_t *object = verdict_json(exercise, verdict, &failed);
-
-        VBS_TRY(cli_json_print(cli, object, failed));
-    } else {
-        print_verdict(cli, exercise, verdict);
-    }
-    if (verdict->fits)
-        return VBS_OK;
-    return vbs_fail(&cli->ctx, verdict->is_schedule ? VBS_OVER_BUDGET : VBS_INVALID, "%s",
-                    verdict->reason);
-}
-
-/* Makes the exercise that the command line names, or else the one that the answer does. */
-static enum vbs_status find_exercise(struct cli *cli, const struct exercise_words *words,
-                                     const struct vbs_schedule *answer,
-                                     struct vbs_exercise **exercise)
-{
-    int level;
-    int64_t seed;
-
-    VBS_TRY(vbs_exercise_of(&cli->ctx, answer, &level, &seed));
-    return vbs_exercise_new(&cli->ctx, words->names_level ? (int)words->level : level,
-                            words->names_seed ? words->seed : seed, exercise);
-}
-
-static enum vbs_status read_answer(struct cli *cli, const char *path, struct vbs_schedule **answer)
-{
-    const char *source = strcmp(path, "-") == 0 ? "standard input" : path;
-    char *text;
-    size_t length;
-    enum vbs_status status;
-
-    VBS_TRY(vbs_read_file(&cli->ctx, path, MOST_ANSWER_BYTES, &text, &length));
-    status = vbs_schedule_parse_json(&cli->ctx, source, text, length, answer);
-    free(text);
-    return status;
-}
-
-static enum vbs_status check(struct cli *cli, const char *const *values,
-                             const struct exercise_words *words)
-{
-    const char *path = cli_value(cli, values, "check");
-    struct vbs_schedule *answer = NULL;
-    struct vbs_exercise *exercise = NULL;
-    struct vbs_exercise_verdict verdict;
-    enum vbs_status status = read_answer(cli, path, &answer);
-
-    if (status != VBS_OK)
-        return status;
-    status = find_exercise(cli, words, answer, &exercise);
-    if (status == VBS_OK)
-        status = vbs_exercise_judge(&cli->ctx, exercise, answer, &verdict);
-    if (status == VBS_OK)
-        status = report(cli, exercise, &verdict, cli_value(cli, values, "json") != NULL);
-    else if (status == VBS_INVALID)
-        status =
-            vbs_fail_within(&cli->ctx, status, strcmp(path, "-") == 0 ? "standard input" : path);
-    vbs_exercise_free(exercise);
-    vbs_schedule_free(answer);
-    return status;
-}
-
-/* ---- exercise --sheet ---- */
-
-/* Writes "sheet-key.md" for "sheet.md" into text. */
-static void name_key(const char *output, struct vbs_text *text)
-{
-    const char *ending = strrchr(output, '.');
-    size_t length = ending && !strchr(ending, '/') && ending > output && ending[-1] != '/'
-                        ? (size_t)(ending - output)
-                        : strlen(output);
-
-    vbs_text_add_bytes(text, output, length);
-    vbs_text_addf(text, "-key%s", output + length);
-}
-
-/* Writes the key first: a sheet is never there without its key. */
-static enum vbs_status write_sheet(struct cli *cli, const struct exercise_words *words, int64_t n,
-                                   const char *output, const char *key)
-{
-    struct vbs_exercise_sheet sheet = {0};
-    enum vbs_status status =
-        vbs_exercise_sheet_make(&cli->ctx, (int)words->level, words->seed, (int)n, &sheet);
-
-    if (status == VBS_OK)
-        status = vbs_write_file(&cli->ctx, key, sheet.key, strlen(sheet.key));
-    if (status == VBS_OK)
-        status = vbs_write_file(&cli->ctx, output, sheet.text, strlen(sheet.text));
-    if (status == VBS_OK)
-        cli_note(cli, "%lld variants in '%.200s', their key in '%.200s'", (long long)n, output,
-                 key);
-    vbs_exercise_sheet_clear(&sheet);
-    return status;
-}
-
-static enum vbs_status make_sheet(struct cli *cli, const char *const *values,
-                                  const struct exercise_words *words)
-{
-    const char *output = cli_value(cli, values, "output"), *key = cli_value(cli, values, "key");
-    struct vbs_text name = {0};
-    int64_t n = 0;
-    enum vbs_status status;
-
-    VBS_TRY(cli_read_whole(cli, values, "sheet", 1, VBS_MAX_SHEET, &n));
-    if (!key)
-        name_key(output, &name);
-    status = name.failed ? vbs_no_memory(&cli->ctx)
-                         : write_sheet(cli, words, n, output, key ? key : name.data);
-    vbs_text_clear(&name);
-    return status;
-}
-
 /* ---- the command ---- */
 
 /* Checks which options go together; the exit code of wrong usage, or 0. */
@@ -329,12 +144,16 @@ static int check_usage(struct cli *cli, const char *const *values, int n_argumen
     const char *output = cli_value(cli, values, "output"), *key = cli_value(cli, values, "key");
     const char *profile = cli_value(cli, values, "profile");
 
-    if (n_arguments > 0)
-        return cli_usage(cli, "'%s': the command takes no arguments", arguments[0]);
+    if (n_arguments > 0 && !checks)
+        return cli_usage(cli, "'%s': the command takes no arguments without --check", arguments[0]);
     if (checks && (sheet || output || profile))
         return cli_usage(cli,
                          "--check judges an answer and writes nothing: no --sheet, --output or "
                          "--profile");
+    if (cli_value(cli, values, "csv") && !checks)
+        return cli_usage(cli, "--csv goes with --check");
+    if (cli_value(cli, values, "csv") && cli_value(cli, values, "json"))
+        return cli_usage(cli, "--json and --csv exclude each other");
     if (!checks && !cli_value(cli, values, "seed"))
         return cli_usage(cli, "needs --seed, or an answer to --check");
     if (key && !sheet)
@@ -354,6 +173,31 @@ static int check_usage(struct cli *cli, const char *const *values, int n_argumen
     return 0;
 }
 
+/* Judges the answers of --check and of the arguments; one alone gets its verdict and a hint, but
+ * for --csv, which always has rows. */
+static enum vbs_status check(struct cli *cli, const char *const *values,
+                             const struct exercise_words *words, int n_arguments,
+                             const char *const *arguments)
+{
+    enum exercise_form form = cli_value(cli, values, "json")  ? EXERCISE_JSON
+                              : cli_value(cli, values, "csv") ? EXERCISE_CSV
+                                                              : EXERCISE_TEXT;
+    const char **paths;
+    enum vbs_status status;
+
+    if (n_arguments == 0 && form != EXERCISE_CSV)
+        return exercise_check_one(cli, words, cli_value(cli, values, "check"), form);
+    paths = calloc((size_t)n_arguments + 1, sizeof *paths);
+    if (!paths)
+        return vbs_no_memory(&cli->ctx);
+    paths[0] = cli_value(cli, values, "check");
+    for (int i = 0; i < n_arguments; i++)
+        paths[i + 1] = arguments[i];
+    status = exercise_check_class(cli, words, paths, n_arguments + 1, form);
+    free(paths);
+    return status;
+}
+
 static int run_exercise(struct cli *cli, const char *const *values, int n_arguments,
                         const char *const *arguments)
 {
@@ -365,9 +209,9 @@ static int run_exercise(struct cli *cli, const char *const *values, int n_argume
         return code;
     status = read_words(cli, values, &words);
     if (status == VBS_OK && cli_value(cli, values, "check"))
-        status = check(cli, values, &words);
+        status = check(cli, values, &words, n_arguments, arguments);
     else if (status == VBS_OK && cli_value(cli, values, "sheet"))
-        status = make_sheet(cli, values, &words);
+        status = exercise_write_sheet(cli, values, &words);
     else if (status == VBS_OK)
         status = set(cli, values, &words);
     return cli_end(cli, status);
@@ -379,8 +223,11 @@ static const struct cli_option OPTIONS[] = {
      "1 to 3: chains; 4: branches; 5: branches, inputs and outputs inside the memory; 6: weights "
      "inside the memory (default 1)"},
     {"output", "FILE", "write an answer to start from: valid, but slow; of a sheet: the sheet"},
-    {"check", "ANSWER.json", "judge an answer; - is standard input"},
-    {"json", NULL, "print the problem, or the verdict, as JSON"},
+    {"check", "ANSWER.json",
+     "judge an answer; - is standard input. Further answers may follow, of a class: then each has "
+     "a row, with its verdict, time, and the reason where it is wrong"},
+    {"json", NULL, "print the problem, or the verdicts, as JSON"},
+    {"csv", NULL, "with --check: print a row of CSV for each answer"},
     {"profile", "FILE.csv",
      "write the problem's profile too, for other commands; - is standard "
      "output"},
@@ -394,12 +241,13 @@ static const struct cli_option OPTIONS[] = {
 const struct cli_command cli_exercise = {
     .name = "exercise",
     .summary = "a small problem to plan by hand, and a judge of the answer",
-    .usage = "--seed S [--level L] [-o ANSWER.json] | --check ANSWER.json | --seed S --sheet N -o "
-             "FILE.md",
+    .usage = "--seed S [--level L] [-o ANSWER.json] | --check ANSWER.json... [--json|--csv] | "
+             "--seed S --sheet N -o FILE.md",
     .options = OPTIONS,
     .letters = (const struct cli_letter[]){{'o', "output"}, {0}},
     .example = "vbslab exercise --seed 7 --level 2 -o answer.json\n"
                "vbslab exercise --check answer.json\n"
+               "vbslab exercise --check answers/*.json --csv > class.csv\n"
                "vbslab exercise --seed 1 --level 2 --sheet 30 -o sheet.md",
     .run = run_exercise,
 };

@@ -160,6 +160,89 @@ head -c 2000000 /dev/zero | tr '\0' ' ' >huge.json
 refuses "a huge file" 1 "'huge.json' is larger than 1048576 bytes" --check huge.json
 refuses "no file" 1 "cannot open 'none.json'" --check none.json
 
+# --- the answers of a class ---
+
+mkdir class class/folder.json
+cp start.json class/ann.json
+cp start.json "class/ben, \"b\".json"
+cp start.json "$(printf 'class/\033[31m\377.json')"
+answer 1x3 1x3 2x3 2x3 3x3 3x3 4x3 4x3
+mv answer.json class/cleo.json
+answer 1x1 2x2
+mv answer.json class/dan.json
+cp more.json class/eve.json
+echo 'L1 x3, L2 x3' >class/fritz.json
+echo '[]' >class/gus.json
+cp huge.json class/huge.json
+sed 's/exercise-2-7/googlenet/' start.json >class/ida.json
+run --seed 3 --level 4 -o class/jan.json
+run --check class/*.json class/none.json
+[ $code -eq 1 ] && [ "$(sed -n '1,/^$/p' out | wc -l)" -eq 15 ] && [ "$(wc -l <err)" -eq 1 ] &&
+    grep -qF '9 of 13 answers are wrong' err
+report $? "several answers have a row each, and one line says how many are wrong"
+# row FILE TEXT...: the row of a file, blanks aside.
+row()
+{
+    sed 's/  */ /g' out | grep -qF -- "$1 $2"
+    report $? "the row of $1"
+}
+row class/ann.json '2 7 slower 126 72 75.0% -'
+row 'class/ben, "b".json' '2 7 slower 126'
+row 'class/\x1b[31m\xff.json' '2 7 slower 126'
+row class/cleo.json '2 7 exceeds the memory 70 72 - step 7 of 8, layer 4 at batch 3, needs 30 units'
+row class/dan.json "2 7 no schedule - 72 - step 2 of 2, layer 2 'L2' at batch 2: reads"
+row class/eve.json '2 7 no answer - 72 - its memory_bytes is 30, that of the exercise is 23'
+row class/folder.json "- - no answer - - - cannot read 'class/folder.json'"
+row class/fritz.json '- - no answer - - - class/fritz.json:1:'
+row class/gus.json '- - no answer - - - not a JSON object'
+row class/huge.json "- - no answer - - - 'class/huge.json' is larger"
+row class/ida.json '- - no answer - - - it answers no exercise'
+row class/jan.json '4 3 slower'
+row class/none.json "- - no answer - - - cannot open 'class/none.json'"
+grep -qx '13 answers: 4 slower, 1 exceeds the memory, 1 no schedule, 7 no answers' out
+report $? "how many are of each kind"
+run --check class/*.json --csv
+[ $code -eq 1 ] && python3 - out <<'END'
+import csv, sys
+rows = list(csv.DictReader(open(sys.argv[1], newline="")))
+by_name = {row["file"]: row for row in rows}
+assert len(rows) == 12 and all(None not in row and None not in row.values() for row in rows)
+ann, cleo, gus = (by_name[f"class/{name}.json"] for name in ("ann", "cleo", "gus"))
+assert (ann["level"], ann["seed"], ann["valid"], ann["fits"], ann["optimal"]) == ("2", "7", "true", "true", "false")
+assert (ann["time_us"], ann["optimum_us"], ann["gap_percent"], ann["reason"]) == ("126000", "72000", "75", "")
+assert ann["hint"].startswith("step 1 is the first that loses time")
+assert (cleo["valid"], cleo["fits"], cleo["step"], cleo["gap_percent"]) == ("true", "false", "7", "")
+assert gus["reason"] == "not a JSON object" and gus["level"] == gus["time_us"] == ""
+assert 'class/ben, "b".json' in by_name
+END
+report $? "as CSV"
+run --check class/*.json --json
+[ $code -eq 1 ] && python3 - out <<'END'
+import json, sys
+made = json.load(open(sys.argv[1]))
+assert made["format"] == "vbslab-exercise-verdicts-1" and len(made["answers"]) == 12
+assert all(list(answer) == list(made["answers"][0]) for answer in made["answers"])
+eve = next(answer for answer in made["answers"] if answer["file"] == "class/eve.json")
+assert eve["seed"] == 7 and eve["valid"] is False and eve["time_us"] is None
+END
+report $? "as JSON, all with the same keys"
+run --check class/ann.json class/jan.json
+[ $code -eq 0 ] && [ ! -s err ]
+report $? "answers that fit give exit code 0"
+run --check class/ann.json class/cleo.json
+[ $code -eq 3 ] && grep -qF '1 of 2 answers is wrong' err
+report $? "one that exceeds the memory 3"
+run --check class/ann.json class/jan.json --seed 7
+[ $code -eq 1 ] && sed 's/  */ /g' out | grep -q 'jan.json 4 7 no answer .* it answers level 4, seed 3'
+report $? "with --seed all answer one exercise"
+run --check start.json --csv
+[ $code -eq 0 ] && [ "$(wc -l <out)" -eq 2 ]
+report $? "one answer alone has a row, too, as CSV"
+"$VBSLAB" exercise --check - class/ann.json <start.json >out 2>err
+code=$?
+[ $code -eq 0 ] && grep -q '^-  *2 ' out
+report $? "standard input among others"
+
 # --- sheets ---
 
 run --seed 3 --level 4 --sheet 5 -o sheet.md
@@ -197,6 +280,8 @@ refuses "a sheet and its key in one file" 2 "--output and --key name the same fi
     --seed 1 --sheet 2 -o one.md --key one.md
 refuses "an answer and a profile in one file" 2 "--output and --profile name the same file" \
     --seed 1 -o one.csv --profile one.csv
+refuses "rows of no answers" 2 '--csv goes with --check' --seed 1 --csv
+refuses "two forms" 2 '--json and --csv exclude each other' --check start.json --json --csv
 refuses "a key without a sheet" 2 '--key goes with --sheet' --seed 1 --key k.md
 refuses "a sheet of none" 2 '--sheet 0 is out of range; it goes from 1 to 999' --seed 1 --sheet 0 -o x.md
 refuses "a key that would be lost" 2 'needs --key' --seed 1 --sheet 3 -o -

@@ -341,7 +341,7 @@ static void add_row(struct vbs_text *text, const struct cli_table *table,
     add_below(text, table, layout, first, columns);
 }
 
-static void clear_cells(struct cli_table *table)
+void cli_table_clear(struct cli_table *table)
 {
     for (int i = 0; i < table->n_cells; i++)
         free(table->cells[i]);
@@ -374,6 +374,6 @@ enum vbs_status cli_table_print(struct cli *cli, struct cli_table *table)
     free(layout.widths);
     free(layout.lies);
     free(layout.rest);
-    clear_cells(table);
+    cli_table_clear(table);
     return status;
 }

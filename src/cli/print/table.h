@@ -37,4 +37,7 @@ void cli_table_add(struct cli_table *table, const char *format, ...) VBS_PRINTF(
  */
 enum vbs_status cli_table_print(struct cli *cli, struct cli_table *table) VBS_MUST_CHECK;
 
+/* Frees the cells of a table that is not printed. */
+void cli_table_clear(struct cli_table *table);
+
 #endif
