@@ -151,6 +151,32 @@ enum vbs_status vbs_exercise_sheet_make(struct vbs_ctx *ctx, int level, int64_t 
 /* Frees the texts of a sheet, which is {0} then. */
 void vbs_exercise_sheet_clear(struct vbs_exercise_sheet *sheet);
 
+/* What one student of a class gets. */
+struct vbs_exercise_handout {
+    char *file;                 /* a name for files, without an ending: "007-Ann_Lee" */
+    char *text;                 /* the problem, with the student's name, in Markdown */
+    struct vbs_schedule *start; /* an answer to start from, to be saved as FILE.json */
+};
+
+/* A problem for each student of a class, and the key to all. Freed by vbs_exercise_class_clear. */
+struct vbs_exercise_class {
+    int n;
+    struct vbs_exercise_handout *handouts; /* in the order of the names */
+    char *key; /* as that of a sheet, with the students' names and files */
+};
+
+/*
+ * Makes a variant of a level for each of n (1..VBS_MAX_SHEET) students, with the seeds of
+ * vbs_exercise_sheet_make. Names are UTF-8, and may be any text: in Markdown they are plain text,
+ * and names of files, which begin with the variant's number, have letters, digits, dashes and
+ * underscores. VBS_USAGE (out of range), VBS_NO_MEMORY, VBS_INTERRUPTED.
+ */
+enum vbs_status vbs_exercise_class_make(struct vbs_ctx *ctx, int level, int64_t seed,
+                                        const char *const *names, int n,
+                                        struct vbs_exercise_class *made) VBS_MUST_CHECK;
+/* Frees all of a class, which is {0} then. */
+void vbs_exercise_class_clear(struct vbs_exercise_class *made);
+
 #ifdef __cplusplus
 }
 #endif

@@ -141,24 +141,31 @@ static int check_usage(struct cli *cli, const char *const *values, int n_argumen
                        const char *const *arguments)
 {
     bool checks = cli_value(cli, values, "check"), sheet = cli_value(cli, values, "sheet");
+    const char *students = cli_value(cli, values, "students");
     const char *output = cli_value(cli, values, "output"), *key = cli_value(cli, values, "key");
     const char *profile = cli_value(cli, values, "profile");
 
     if (n_arguments > 0 && !checks)
         return cli_usage(cli, "'%s': the command takes no arguments without --check", arguments[0]);
-    if (checks && (sheet || output || profile))
+    if (checks && (sheet || students || output || profile))
         return cli_usage(cli,
-                         "--check judges an answer and writes nothing: no --sheet, --output or "
-                         "--profile");
+                         "--check judges an answer and writes nothing: no --sheet, --students, "
+                         "--output or --profile");
     if (cli_value(cli, values, "csv") && !checks)
         return cli_usage(cli, "--csv goes with --check");
     if (cli_value(cli, values, "csv") && cli_value(cli, values, "json"))
         return cli_usage(cli, "--json and --csv exclude each other");
     if (!checks && !cli_value(cli, values, "seed"))
         return cli_usage(cli, "needs --seed, or an answer to --check");
-    if (key && !sheet)
-        return cli_usage(cli, "--key goes with --sheet");
-    if (sheet && (cli_value(cli, values, "json") || profile))
+    if (sheet && students)
+        return cli_usage(cli, "--sheet and --students exclude each other");
+    if (key && !sheet && !students)
+        return cli_usage(cli, "--key goes with --sheet and --students");
+    if (students && (!output || strcmp(output, "-") == 0))
+        return cli_usage(cli, "--students needs -o FOLDER, for a problem and an answer of each");
+    if (students && key && strcmp(students, key) == 0)
+        return cli_usage(cli, "--students and --key name the same file, '%.100s'", key);
+    if ((sheet || students) && (cli_value(cli, values, "json") || profile))
         return cli_usage(cli, "a sheet is Markdown: no --json or --profile");
     if (sheet && !output)
         return cli_usage(cli, "a sheet needs -o FILE.md");
@@ -210,6 +217,8 @@ static int run_exercise(struct cli *cli, const char *const *values, int n_argume
     status = read_words(cli, values, &words);
     if (status == VBS_OK && cli_value(cli, values, "check"))
         status = check(cli, values, &words, n_arguments, arguments);
+    else if (status == VBS_OK && cli_value(cli, values, "students"))
+        status = exercise_write_class(cli, values, &words);
     else if (status == VBS_OK && cli_value(cli, values, "sheet"))
         status = exercise_write_sheet(cli, values, &words);
     else if (status == VBS_OK)
@@ -222,7 +231,9 @@ static const struct cli_option OPTIONS[] = {
     {"level", "L",
      "1 to 3: chains; 4: branches; 5: branches, inputs and outputs inside the memory; 6: weights "
      "inside the memory (default 1)"},
-    {"output", "FILE", "write an answer to start from: valid, but slow; of a sheet: the sheet"},
+    {"output", "FILE",
+     "write an answer to start from: valid, but slow; of a sheet: the sheet; of a class: its "
+     "folder"},
     {"check", "ANSWER.json",
      "judge an answer; - is standard input. Further answers may follow, of a class: then each has "
      "a row, with its verdict, time, and the reason where it is wrong"},
@@ -232,9 +243,12 @@ static const struct cli_option OPTIONS[] = {
      "write the problem's profile too, for other commands; - is standard "
      "output"},
     {"sheet", "N", "write N variants of the level, with the seeds 1000 S + 1, 1000 S + 2, ..."},
+    {"students", "NAMES.txt",
+     "write a problem and an answer to start from for each student, with the seeds of a sheet, "
+     "into the folder of --output; NAMES.txt has a name on each line, - is standard input"},
     {"key", "FILE.md",
-     "the sheet's key: optimal times and schedules (default: sheet-key.md for "
-     "sheet.md)"},
+     "the key of a sheet or a class: optimal times and schedules (default: sheet-key.md for "
+     "sheet.md and for sheet)"},
     {0},
 };
 
@@ -242,12 +256,13 @@ const struct cli_command cli_exercise = {
     .name = "exercise",
     .summary = "a small problem to plan by hand, and a judge of the answer",
     .usage = "--seed S [--level L] [-o ANSWER.json] | --check ANSWER.json... [--json|--csv] | "
-             "--seed S --sheet N -o FILE.md",
+             "--seed S --sheet N -o FILE.md | --seed S --students NAMES.txt -o FOLDER",
     .options = OPTIONS,
     .letters = (const struct cli_letter[]){{'o', "output"}, {0}},
     .example = "vbslab exercise --seed 7 --level 2 -o answer.json\n"
                "vbslab exercise --check answer.json\n"
                "vbslab exercise --check answers/*.json --csv > class.csv\n"
-               "vbslab exercise --seed 1 --level 2 --sheet 30 -o sheet.md",
+               "vbslab exercise --seed 1 --level 2 --sheet 30 -o sheet.md\n"
+               "vbslab exercise --seed 1 --level 2 --students names.txt -o class",
     .run = run_exercise,
 };

@@ -92,10 +92,27 @@ enum vbs_status vbs_teach_optimum(struct vbs_ctx *ctx, const struct vbs_exercise
 /* ---- text.c ---- */
 
 /* Append, in Markdown: the rules of all exercises of this kind; what is given in this one: its
- * table, request and budget; and the steps of a schedule on one line. */
+ * table, request and budget; both, below what its level is; and the steps of a schedule on one
+ * line. */
 void vbs_teach_add_rules(struct vbs_text *text, const struct vbs_exercise *exercise);
 void vbs_teach_add_given(struct vbs_text *text, const struct vbs_exercise *exercise);
+void vbs_teach_add_problem(struct vbs_text *text, const struct vbs_exercise *exercise);
 void vbs_teach_add_steps(struct vbs_text *text, const struct vbs_schedule *schedule);
+
+/* ---- sheet.c: what sheets and classes share ---- */
+
+/* Checks the number of variants and the seed of a sheet: VBS_USAGE. */
+enum vbs_status vbs_teach_check_sheet(struct vbs_ctx *ctx, int64_t seed, int n) VBS_MUST_CHECK;
+
+/* Gives the seed of variant 1, 2, ... of a sheet. */
+int64_t vbs_teach_variant_seed(int64_t seed, int variant);
+
+/* Append the beginning of a key up to its table, whose columns begin with the number of the variant
+ * and, where a class has them, the student and the file; and, of one variant, what is behind these
+ * columns. */
+void vbs_teach_begin_key(struct vbs_text *key, int level, int64_t seed, int n, bool has_students);
+enum vbs_status vbs_teach_add_to_key(struct vbs_ctx *ctx, struct vbs_text *key,
+                                     const struct vbs_exercise *exercise) VBS_MUST_CHECK;
 
 /* ---- hint.c ---- */
 

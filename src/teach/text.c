@@ -158,17 +158,23 @@ void vbs_teach_add_given(struct vbs_text *text, const struct vbs_exercise *exerc
     vbs_text_add(text, "\n");
 }
 
+void vbs_teach_add_problem(struct vbs_text *text, const struct vbs_exercise *exercise)
+{
+    vbs_text_addf(text, "Level %d: %s.\n\n", exercise->level,
+                  vbs_exercise_level_text(exercise->level));
+    vbs_teach_add_rules(text, exercise);
+    vbs_text_add(text, "\n");
+    vbs_teach_add_given(text, exercise);
+}
+
 enum vbs_status vbs_exercise_text(struct vbs_ctx *ctx, const struct vbs_exercise *exercise,
                                   char **result)
 {
     struct vbs_text text = {0};
 
-    vbs_text_addf(&text, "# Exercise: level %d, seed %" PRId64 "\n\nLevel %d: %s.\n\n",
-                  exercise->level, exercise->seed, exercise->level,
-                  vbs_exercise_level_text(exercise->level));
-    vbs_teach_add_rules(&text, exercise);
-    vbs_text_add(&text, "\n");
-    vbs_teach_add_given(&text, exercise);
+    vbs_text_addf(&text, "# Exercise: level %d, seed %" PRId64 "\n\n", exercise->level,
+                  exercise->seed);
+    vbs_teach_add_problem(&text, exercise);
     vbs_text_addf(&text,
                   "\n`vbslab exercise --seed %" PRId64 " --level %d -o answer.json` writes an "
                   "answer to start from; change its steps.\n`vbslab exercise --check answer.json` "

@@ -268,6 +268,50 @@ schedule=$(sed -n 's/^| 2 | 3002 | .* | \(L[^|]*\) |$/\1/p' sheet-key.md | sed '
 answer $schedule
 judges "a solution of the key" 0 ': reached' '' answer.json
 
+# --- a problem for each student ---
+
+printf '\357\273\277Ann Lee\r\n\n  ../../etc/passwd \n<b>"$(touch pwned)"|`x`\nAnn Lee\n%s' '李明' >names.txt
+run --seed 3 --level 4 --students names.txt -o class4/
+[ $code -eq 0 ] && [ ! -s out ] && [ "$(ls class4 | tr '\n' ' ')" = "001-Ann_Lee.json 001-Ann_Lee.md \
+002-etc_passwd.json 002-etc_passwd.md 003-b_touch_pwned_x.json 003-b_touch_pwned_x.md 004-Ann_Lee.json \
+004-Ann_Lee.md 005-李明.json 005-李明.md " ] && [ ! -e pwned ]
+report $? "a problem and an answer for each student, under names that are safe"
+grep -qF 'lines 1 and 5 have the same name' err
+report $? "with a warning of a name that comes twice"
+[ "$(grep -c '^| [1-5] | .* | 300[1-5] |' class4-key.md)" -eq 5 ] &&
+    grep -qF '| 3 | \<b\>\"\$(touch pwned)\"\|\`x\` | 003-b_touch_pwned_x | 3003 |' class4-key.md
+report $? "and a key with the names, as plain text"
+"$VBSLAB" exercise --seed 3001 --level 4 -o start.json | sed -n '/^| layer/,/^Input/p' >one
+sed -n '/^| layer/,/^Input/p' class4/001-Ann_Lee.md >two
+[ -s one ] && cmp -s one two && cmp -s start.json class4/001-Ann_Lee.json &&
+    sed -n 3p class4/001-Ann_Lee.md | grep -qx 'For Ann Lee'
+report $? "the problem is the variant of the sheet"
+run --check class4/*.json
+[ $code -eq 0 ] && grep -q '^5 answers: 5 slower$' out
+report $? "the class's answers are judged at once"
+refuses "a folder in which students may have answered" 1 "'class4' is there already and no empty folder" \
+    --seed 3 --students names.txt -o class4
+mkdir empty
+"$VBSLAB" exercise --seed 3 --students - -o empty --key k4.md <names.txt >out 2>err && [ "$(ls empty | wc -l)" -eq 10 ] &&
+    [ -s k4.md ]
+report $? "a list on standard input, an empty folder, a key by another name"
+printf 'Ann\nJos\351\n' >latin.txt
+refuses "a list that is no UTF-8" 1 'latin.txt:2: the name is no UTF-8' --seed 3 --students latin.txt -o none
+printf ' \n\r\n' >blank.txt
+refuses "a list without names" 1 'blank.txt: has no names' --seed 3 --students blank.txt -o none
+printf 'a\0b\n' >zero.txt
+refuses "a list that is no text" 1 'zero.txt: is no text' --seed 3 --students zero.txt -o none
+seq 1000 >many.txt
+refuses "a list of 1000" 1 'many.txt:1000: more than 999 names' --seed 3 --students many.txt -o none
+refuses "no list" 1 "cannot open 'no.txt'" --seed 3 --students no.txt -o none
+refuses "a folder in no folder" 1 "cannot make the folder 'no/class'" --seed 3 --students names.txt -o no/class
+refuses "a file for a folder" 1 "'names.txt' is there already" --seed 3 --students names.txt -o names.txt
+[ ! -e none ] && [ ! -e none-key.md ]
+report $? "and nothing is written"
+refuses "students without a folder" 2 '--students needs -o FOLDER' --seed 3 --students names.txt
+refuses "students of a sheet" 2 'exclude each other' --seed 3 --students names.txt --sheet 3 -o s.md
+refuses "a key that would replace the list" 2 'name the same file' --seed 3 --students names.txt -o none --key names.txt
+
 # --- usage ---
 
 refuses "nothing to do" 2 'needs --seed, or an answer to --check'
@@ -282,7 +326,7 @@ refuses "an answer and a profile in one file" 2 "--output and --profile name the
     --seed 1 -o one.csv --profile one.csv
 refuses "rows of no answers" 2 '--csv goes with --check' --seed 1 --csv
 refuses "two forms" 2 '--json and --csv exclude each other' --check start.json --json --csv
-refuses "a key without a sheet" 2 '--key goes with --sheet' --seed 1 --key k.md
+refuses "a key without a sheet" 2 '--key goes with --sheet and --students' --seed 1 --key k.md
 refuses "a sheet of none" 2 '--sheet 0 is out of range; it goes from 1 to 999' --seed 1 --sheet 0 -o x.md
 refuses "a key that would be lost" 2 'needs --key' --seed 1 --sheet 3 -o -
 refuses "check and sheet" 2 '--check judges an answer' --check start.json --sheet 3

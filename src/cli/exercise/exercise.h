@@ -2,6 +2,7 @@
 #ifndef VBS_CLI_EXERCISE_EXERCISE_H
 #define VBS_CLI_EXERCISE_EXERCISE_H
 
+#include "base/text.h"
 #include "cli/common/common.h"
 
 #include <jansson.h>
@@ -56,6 +57,16 @@ enum vbs_status exercise_check_class(struct cli *cli, const struct exercise_word
 
 /* Writes the sheet that the options ask for, and its key. */
 enum vbs_status exercise_write_sheet(struct cli *cli, const char *const *values,
+                                     const struct exercise_words *words) VBS_MUST_CHECK;
+
+/* Writes the key of "sheet.md", "sheet-key.md", into text; of a folder "class", "class-key.md". */
+void exercise_name_key(const char *output, bool is_folder, struct vbs_text *text);
+
+/* ---- students.c ---- */
+
+/* Writes a folder with a problem and an answer to start from for each student of a list, and the
+ * key. */
+enum vbs_status exercise_write_class(struct cli *cli, const char *const *values,
                                      const struct exercise_words *words) VBS_MUST_CHECK;
 
 #endif

@@ -5,14 +5,20 @@
 
 #include <string.h>
 
-/* Writes "sheet-key.md" for "sheet.md" into text. */
-static void name_key(const char *output, struct vbs_text *text)
+void exercise_name_key(const char *output, bool is_folder, struct vbs_text *text)
 {
     const char *ending = strrchr(output, '.');
-    size_t length = ending && !strchr(ending, '/') && ending > output && ending[-1] != '/'
-                        ? (size_t)(ending - output)
-                        : strlen(output);
+    size_t length = strlen(output);
 
+    if (is_folder) {
+        while (length > 1 && output[length - 1] == '/')
+            length--;
+        vbs_text_add_bytes(text, output, length);
+        vbs_text_add(text, "-key.md");
+        return;
+    }
+    if (ending && !strchr(ending, '/') && ending > output && ending[-1] != '/')
+        length = (size_t)(ending - output);
     vbs_text_add_bytes(text, output, length);
     vbs_text_addf(text, "-key%s", output + length);
 }
@@ -46,7 +52,7 @@ enum vbs_status exercise_write_sheet(struct cli *cli, const char *const *values,
 
     VBS_TRY(cli_read_whole(cli, values, "sheet", 1, VBS_MAX_SHEET, &n));
     if (!key)
-        name_key(output, &name);
+        exercise_name_key(output, false, &name);
     status = name.failed ? vbs_no_memory(&cli->ctx)
                          : write_sheet(cli, words, n, output, key ? key : name.data);
     vbs_text_clear(&name);

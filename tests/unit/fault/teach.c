@@ -102,6 +102,20 @@ static enum vbs_status make_sheet(struct vbs_ctx *ctx, const void *self)
     return VBS_OK;
 }
 
+static enum vbs_status make_class(struct vbs_ctx *ctx, const void *self)
+{
+    static const char *const NAMES[] = {"Ann Lee", "x"};
+    const struct subject *subject = self;
+    struct vbs_exercise_class made = {.key = &fault_untouched};
+    enum vbs_status status =
+        vbs_exercise_class_make(ctx, subject->exercise->level, SEED, NAMES, 2, &made);
+
+    if (status != VBS_OK)
+        return fault_status(status, made.key);
+    vbs_exercise_class_clear(&made);
+    return VBS_OK;
+}
+
 static const struct task {
     const char *name;
     enum vbs_status (*run)(struct vbs_ctx *ctx, const void *subject);
@@ -110,7 +124,7 @@ static const struct task {
     {"a profile to teach with", load, true}, {"an exercise", make, false},
     {"its text", write_text, false},         {"an answer to start from", start, false},
     {"the solution", solve, false},          {"the judge", judge, false},
-    {"a sheet", make_sheet, true},
+    {"a sheet", make_sheet, true},           {"a class", make_class, true},
 };
 
 static void level_fails(int level)

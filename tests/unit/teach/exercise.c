@@ -382,6 +382,40 @@ static void makes_sheets(void)
        "sheets out of range are refused");
 }
 
+static void makes_classes(void)
+{
+    static const char *const NAMES[] = {"Ann Lee", "../../<b>|`x`", "...", "-\xc3\xa4 \xe2\x80\xae",
+                                        "Ann Lee"};
+    struct vbs_ctx ctx = {0};
+    struct vbs_exercise_class made = {0};
+    struct vbs_exercise_sheet sheet = {0};
+    char *row;
+
+    if (vbs_exercise_class_make(&ctx, 2, 3, NAMES, 5, &made) != VBS_OK ||
+        vbs_exercise_sheet_make(&ctx, 2, 3, 5, &sheet) != VBS_OK)
+        bail_out("%s", ctx.detail);
+    ok(strcmp(made.handouts[0].file, "001-Ann_Lee") == 0, "a student's files have number and name");
+    ok(strcmp(made.handouts[1].file, "002-b_x") == 0, "of any name what files may be called");
+    ok(strcmp(made.handouts[2].file, "003") == 0, "which may be nothing");
+    ok(strcmp(made.handouts[3].file, "004--\xc3\xa4") == 0, "letters of all languages");
+    ok(strcmp(made.handouts[4].file, "005-Ann_Lee") == 0, "the same name twice gives two files");
+    ok(strstr(made.handouts[1].text, "\nFor ..\\/..\\/\\<b\\>\\|\\`x\\`\n") &&
+           strstr(made.handouts[1].text, "# Exercise: level 2, seed 3002\n") &&
+           strstr(made.handouts[1].text, "`002-b_x.json`"),
+       "a name is plain text in Markdown");
+    ok(!strstr(made.key, "\xe2\x80\xae") && count(made.key, "\n| ") == 2 + 5,
+       "the key has a row for each, without marks that turn the text");
+    row = strstr(sheet.key, "3001 | ");
+    ok(row && strstr(made.key, "| 1 | Ann Lee | 001-Ann_Lee | 3001 | ") &&
+           strncmp(strstr(made.key, "3001 | "), row, strcspn(row, "\n")) == 0,
+       "and the problems of the sheet");
+    vbs_exercise_class_clear(&made);
+    vbs_exercise_sheet_clear(&sheet);
+    ok(vbs_exercise_class_make(&ctx, 1, 1, NAMES, 0, &made) == VBS_USAGE &&
+           vbs_exercise_class_make(&ctx, 1, -1, NAMES, 1, &made) == VBS_USAGE && !made.handouts,
+       "classes out of range are refused");
+}
+
 int main(int argc, char **argv)
 {
     struct trials trials = trials_of(argc, argv, N_SEEDS, SEED, "exercises of each level");
@@ -397,6 +431,7 @@ int main(int argc, char **argv)
     tally_report(&subject.tally, "exercises");
     refuses_other_answers();
     makes_sheets();
+    makes_classes();
     gsl_rng_free(subject.rng);
     return done_testing();
 }
