@@ -57,6 +57,18 @@ struct vbs_lesson {
 enum vbs_status vbs_lesson_open(struct vbs_ctx *ctx, int64_t number,
                                 struct vbs_lesson *lesson) VBS_MUST_CHECK;
 
+#define VBS_LESSON_FILE_SIZE 24
+
+/* Writes the name that the page of a lesson has in a folder with all of them, "lesson-3.html"; of
+ * 0, the page that lists them, "index.html". Returns name. */
+char *vbs_lesson_file(int64_t number, char name[VBS_LESSON_FILE_SIZE]);
+
+/* Makes the page of a lesson, or of 0 the list of all, for a folder with all of them: it links to
+ * the list, and to the lessons before and behind it. *page is freed by the caller with free().
+ * VBS_NOT_FOUND, VBS_NO_MEMORY. */
+enum vbs_status vbs_lesson_linked_page(struct vbs_ctx *ctx, int64_t number,
+                                       char **page) VBS_MUST_CHECK;
+
 /* ---- exercises ---- */
 
 #define VBS_EXERCISE_LEVELS   6 /* levels are 1..VBS_EXERCISE_LEVELS */

@@ -53,10 +53,39 @@ report $? "without -o a page goes to standard output"
 run 7 -o text && [ ! -s out ] && mv text want && run 7 -o - && cmp -s want out
 report $? "a text goes to a file, too"
 
+# --- the whole course, with links ---
+
+run --html -o course
+[ $code -eq 0 ] && [ ! -s out ] && [ "$(ls course | tr '\n' ' ')" = "index.html $(printf 'lesson-%d.html ' 1 2 3 4 5 6 7)" ] &&
+    grep -qF "begins with 'course/index.html'" err
+report $? "all lessons are written into a folder, with a page that lists them"
+# links FILE: prints the files that a page links to.
+links()
+{
+    grep -o '<a[^>]* href="[^"]*"' "course/$1" | sed 's/.* href="//; s/"$//' | sort -u | tr '\n' ' '
+}
+[ "$(links index.html)" = "$(printf 'lesson-%d.html ' 1 2 3 4 5 6 7)" ] &&
+    grep -qF '>4. The dynamic program on a chain (30 minutes)</a>' course/index.html && grep -q '<title>A course' course/index.html
+report $? "which links to each by its title"
+[ "$(links lesson-1.html)" = "index.html lesson-2.html " ] && [ "$(links lesson-4.html)" = "index.html lesson-3.html lesson-5.html " ] &&
+    [ "$(links lesson-7.html)" = "index.html lesson-6.html " ]
+report $? "each links to the list, and to those before and behind it"
+for number in 1 2 3 4 5 6 7; do
+    "$VBSLAB" lesson $number --html >one.html
+    sed '/^<nav/,/^<\/nav>/d' course/lesson-$number.html | cmp -s one.html - || break
+done
+[ "$number" -eq 7 ] && sed '/^<nav/,/^<\/nav>/d' course/lesson-7.html | cmp -s one.html - && ! grep -q '<nav' one.html
+report $? "and is otherwise the page of the lesson alone, which has no links"
+refuses "a folder with files" 1 "'course' is there already and no empty folder" --html -o course
+refuses "a page of all lessons" 2 "'course.html' would be the folder of all lessons" --html -o course.html
+refuses "all lessons on standard output" 2 "--html of all lessons needs -o FOLDER" --html -o -
+refuses "a list in a file" 2 "--output needs the number of a lesson" -o list.txt
+refuses "a folder in no folder" 1 "cannot make the folder 'none/course'" --html -o none/course
+
 refuses "a lesson that is not there" 2 "lesson 8 is out of range" 8
 refuses "no number" 2 "'one'" one
 refuses "two lessons" 2 "takes one N at most, got 2" 1 2
-refuses "a page of no lesson" 2 "need the number of a lesson" --html
+refuses "all lessons without a folder" 2 "--html of all lessons needs -o FOLDER; of one lesson its number" --html
 refuses "a text by the name of a page" 2 "'page.html' is to be a page; that needs --html" 1 -o page.html
 refuses "a page by another name" 2 "ends in .html" 1 --html -o page.txt
 refuses "a folder that is not there" 1 "there is no folder" 1 --html -o none/page.html

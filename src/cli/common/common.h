@@ -5,6 +5,7 @@
  *   commands.h  running a command by its words
  *   comparing.h options and profiles of comparisons
  *   data.h      files that come with the program
+ *   folder.h    folders for results of several files
  *   help.h      the help that describes commands
  *   list.h      options whose value is a list with commas
  *   measuring.h measuring a network into the store
@@ -22,6 +23,7 @@
 #include "cli/common/commands.h"
 #include "cli/common/comparing.h"
 #include "cli/common/data.h"
+#include "cli/common/folder.h"
 #include "cli/common/help.h"
 #include "cli/common/list.h"
 #include "cli/common/measuring.h"

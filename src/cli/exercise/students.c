@@ -3,11 +3,8 @@
 #include "base/utf8.h"
 #include "cli/exercise/exercise.h"
 
-#include <dirent.h>
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #define MOST_LIST_BYTES ((size_t)1 << 20)
 #define BYTE_ORDER_MARK "\xef\xbb\xbf"
@@ -86,32 +83,6 @@ static enum vbs_status read_list(struct cli *cli, const char *path, struct list 
     return split_list(cli, source, list);
 }
 
-static bool is_empty(const char *folder)
-{
-    DIR *opened = opendir(folder);
-    int n = 0;
-
-    if (!opened)
-        return false;
-    while (n <= 2 && readdir(opened))
-        n++;
-    closedir(opened);
-    return n <= 2; /* the folder itself and the one above */
-}
-
-/* Makes the folder. One that holds files is refused: students may have answered in it. */
-static enum vbs_status make_folder(struct cli *cli, const char *folder)
-{
-    int error = mkdir(folder, 0777) != 0 ? errno : 0;
-
-    if (error == 0 || (error == EEXIST && is_empty(folder)))
-        return VBS_OK;
-    if (error == EEXIST)
-        return vbs_fail(&cli->ctx, VBS_IO,
-                        "'%s' is there already and no empty folder; name a new one", folder);
-    return vbs_fail(&cli->ctx, VBS_IO, "cannot make the folder '%s': %s", folder, strerror(error));
-}
-
 static enum vbs_status write_handout(struct cli *cli, const char *folder,
                                      const struct vbs_exercise_handout *handout)
 {
@@ -135,7 +106,7 @@ static enum vbs_status write_handout(struct cli *cli, const char *folder,
 static enum vbs_status write_class(struct cli *cli, const struct vbs_exercise_class *made,
                                    const char *folder, const char *key)
 {
-    VBS_TRY(make_folder(cli, folder));
+    VBS_TRY(cli_make_folder(cli, folder));
     VBS_TRY(vbs_write_file(&cli->ctx, key, made->key, strlen(made->key)));
     for (int i = 0; i < made->n; i++)
         VBS_TRY(write_handout(cli, folder, &made->handouts[i]));

@@ -116,15 +116,33 @@ static enum vbs_status make_class(struct vbs_ctx *ctx, const void *self)
     return VBS_OK;
 }
 
+static enum vbs_status link_lesson(struct vbs_ctx *ctx, const void *self)
+{
+    char *page = &fault_untouched;
+    enum vbs_status status;
+
+    (void)self;
+    status = vbs_lesson_linked_page(ctx, 0, &page);
+    if (status != VBS_OK)
+        return fault_status(status, page);
+    free(page);
+    return VBS_OK;
+}
+
 static const struct task {
     const char *name;
     enum vbs_status (*run)(struct vbs_ctx *ctx, const void *subject);
     bool once; /* it does not depend on the level */
 } TASKS[] = {
-    {"a profile to teach with", load, true}, {"an exercise", make, false},
-    {"its text", write_text, false},         {"an answer to start from", start, false},
-    {"the solution", solve, false},          {"the judge", judge, false},
-    {"a sheet", make_sheet, true},           {"a class", make_class, true},
+    {"a profile to teach with", load, true},
+    {"an exercise", make, false},
+    {"its text", write_text, false},
+    {"an answer to start from", start, false},
+    {"the solution", solve, false},
+    {"the judge", judge, false},
+    {"a sheet", make_sheet, true},
+    {"a class", make_class, true},
+    {"the list of lessons", link_lesson, true},
 };
 
 static void level_fails(int level)
