@@ -77,7 +77,7 @@ static void unknown_operators(struct bytes *graph)
     struct bytes node = onnx_node("FusedConv", "b", "c");
 
     bytes_text(&node, 7, "com.microsoft");
-    onnx_add_node(graph, onnx_node("NonZero", "x", "a"));
+    onnx_add_node(graph, onnx_node("Unique", "x", "a"));
     onnx_add_node(graph, onnx_node("Einsum", "a", "b"));
     onnx_add_node(graph, node);
     onnx_add_node(graph, onnx_node("Einsum", "c", "y"));
@@ -363,6 +363,44 @@ static void odd_offset(struct bytes *graph)
     onnx_add_external(graph, "short.bin", "-5");
 }
 
+/* Adds y = x + op(d, i, u), where d is [2, 3] and i a list of rows of two indices. */
+static void index_rows(struct bytes *graph, const char *op, int64_t n, const int64_t *rows,
+                       int64_t n_updates)
+{
+    struct bytes indices = onnx_tensor("i", INT64, 2, (int64_t[]){n, 2});
+
+    bytes_data(&indices, 9, rows, (size_t)(2 * n) * sizeof *rows);
+    onnx_add_tensor(graph, indices);
+    onnx_add_tensor(graph, onnx_floats("d", 1, 2, (int64_t[]){2, 3}));
+    if (n_updates > 0)
+        onnx_add_tensor(graph, onnx_floats("u", 1, 1, &n_updates));
+    onnx_add_node(graph, onnx_node(op, n_updates > 0 ? "d i u" : "d i", "c"));
+    onnx_add_node(graph, onnx_node("Add", "x c", "y"));
+}
+
+static void far_rows(struct bytes *graph)
+{
+    index_rows(graph, "GatherND", 2, (int64_t[]){0, 1, -3, 0}, 0);
+}
+
+static void far_scatter(struct bytes *graph)
+{
+    index_rows(graph, "ScatterND", 1, (int64_t[]){1, INT64_MIN}, 1);
+}
+
+static void odd_updates(struct bytes *graph)
+{
+    index_rows(graph, "ScatterND", 1, (int64_t[]){1, 2}, 2);
+}
+
+static void many_tiles(struct bytes *graph)
+{
+    onnx_add_tensor(graph, onnx_floats("d", 1, 1, (int64_t[]){2}));
+    onnx_add_tensor(graph, onnx_longs("n", 1, (int64_t[]){1 << 20}));
+    onnx_add_node(graph, onnx_node("Tile", "d n", "c"));
+    onnx_add_node(graph, onnx_node("Add", "x c", "y"));
+}
+
 const struct onnx_case onnx_cases[] = {
     {"a sound graph", sound, VBS_OK, NULL},
     {"an empty graph", nothing, VBS_FORMAT, "the graph has no outputs"},
@@ -380,7 +418,7 @@ const struct onnx_case onnx_cases[] = {
     {"two initialisers of a name", two_initialisers, VBS_FORMAT,
      "initialiser 'w' is there twice, or unnamed"},
     {"operators that are not supported", unknown_operators, VBS_UNSUPPORTED,
-     "operators not supported: NonZero ('a'), Einsum ('b', 2 times), com.microsoft.FusedConv "
+     "operators not supported: Unique ('a'), Einsum ('b', 2 times), com.microsoft.FusedConv "
      "('c')"},
     {"too few values", few_bytes, VBS_FORMAT,
      "tensor 'w': 4 bytes of values where its shape asks for 432"},
@@ -419,6 +457,14 @@ const struct onnx_case onnx_cases[] = {
     {"a scalar that is no number", not_a_number, VBS_FORMAT, "node 'y' (Mul): 'b' is no number"},
     {"no permutation", no_perm, VBS_FORMAT, "node 'y' (Transpose): 'perm' is no permutation"},
     {"an index beyond", far_gather, VBS_FORMAT, "node 'y' (Gather): there is no element 9 among 3"},
+    {"a row of indices beyond", far_rows, VBS_FORMAT,
+     "node 'c' (GatherND): there is no element -3 among 2"},
+    {"an update beyond", far_scatter, VBS_FORMAT,
+     "node 'c' (ScatterND): there is no element -9223372036854775808 among 3"},
+    {"updates of another shape", odd_updates, VBS_FORMAT,
+     "node 'c' (ScatterND): its updates do not have the shape of what they update"},
+    {"a constant repeated too often", many_tiles, VBS_UNSUPPORTED,
+     "node 'c' (Tile): constants of 2097152 elements are too large to compute with"},
     {"a range without end", long_range, VBS_UNSUPPORTED,
      "node 'r' (Range): the range is too long, or endless"},
     {"a slice of extremes, which are clamped", endless_slice, VBS_OK, NULL},

@@ -68,9 +68,8 @@ enum vbs_status vbs_onnx_constant_new(struct vbs_onnx_import *im, int type,
     return VBS_OK;
 }
 
-/* Advances to the next position in row-major order, and *at to where its element is stored. */
-static void advance(const struct vbs_shape *shape, const int64_t *stride, int64_t *position,
-                    int64_t *at)
+void vbs_onnx_advance(const struct vbs_shape *shape, const int64_t *stride, int64_t *position,
+                      int64_t *at)
 {
     for (int d = shape->n_dims - 1; d >= 0; d--) {
         *at += stride[d];
@@ -137,8 +136,8 @@ enum vbs_status vbs_onnx_numbers(struct vbs_onnx_import *im, struct vbs_onnx_con
         made[i].value = stored
                             ? vbs_element_value(c->values.element,
                                                 stored + at * vbs_element_bytes(c->values.element))
-                            : (long double)c->values.fill;
-        advance(&c->shape, c->stride, position, &at);
+                            : vbs_onnx_rounded(c->type, c->values.fill);
+        vbs_onnx_advance(&c->shape, c->stride, position, &at);
     }
     free(stored);
     if (status == VBS_OK)
@@ -190,7 +189,7 @@ static enum vbs_status view_numbers(struct vbs_onnx_import *im, struct vbs_onnx_
     VBS_TRY(vbs_onnx_numbers_new(im, count, &made));
     for (int64_t i = 0; i < count; i++) {
         made[i] = from[at];
-        advance(&view->shape, stride, position, &at);
+        vbs_onnx_advance(&view->shape, stride, position, &at);
     }
     view->numbers = made;
     return VBS_OK;
@@ -315,6 +314,38 @@ enum vbs_status vbs_onnx_constant_transpose(struct vbs_onnx_import *im, struct v
     return vbs_onnx_constant_view(im, c, &shape, stride, 0, view);
 }
 
+/* ---- floats ---- */
+
+bool vbs_onnx_is_stored(const struct vbs_onnx_constant *c)
+{
+    return !c->computed && !is_fill(c) && is_plain(&c->shape, c->stride);
+}
+
+enum vbs_status vbs_onnx_constant_floats(struct vbs_onnx_import *im, struct vbs_onnx_constant *c,
+                                         struct vbs_onnx_constant **copied, float **floats)
+{
+    int64_t count = vbs_shape_elements(&c->shape);
+    struct vbs_onnx_constant *made = copy(im, c, &c->shape);
+    float *values;
+
+    if (count > VBS_ONNX_MAX_ALL_FLOATS - im->n_floats)
+        return vbs_fail(im->ctx, VBS_UNSUPPORTED, "constants are too large to compute with");
+    im->n_floats += count;
+    values = vbs_source_alloc(im->source, (size_t)count + 1, sizeof *values);
+    if (!made || !values)
+        return vbs_no_memory(im->ctx);
+    made->values.count = count;
+    if (made->values.file >= 0)
+        VBS_TRY(vbs_source_keep(im->ctx, im->source, made->values.file, made->values.offset,
+                                count * vbs_element_bytes(made->values.element)));
+    VBS_TRY(vbs_values_read(im->ctx, im->source, &made->values, 0, count, values));
+    made->values = (struct vbs_values){
+        .name = c->name, .element = VBS_F32, .count = count, .memory = values, .file = -1};
+    *copied = made;
+    *floats = values;
+    return VBS_OK;
+}
+
 /* ---- what layers take ---- */
 
 /* Copies the numbers of a constant, as floats, into memory that lives as long as the network. */
@@ -406,7 +437,15 @@ enum vbs_status vbs_onnx_whole_numbers(struct vbs_onnx_import *im, struct vbs_on
     return VBS_OK;
 }
 
-/* ---- constants that nodes give ---- */
+/* ---- constants that nodes read and give ---- */
+
+enum vbs_status vbs_onnx_numbers_in(struct vbs_onnx_import *im, int index,
+                                    struct vbs_onnx_constant **constant,
+                                    const struct vbs_onnx_number **numbers)
+{
+    VBS_TRY(vbs_onnx_constant_in(im, index, constant));
+    return vbs_onnx_numbers(im, *constant, numbers);
+}
 
 enum vbs_status vbs_onnx_give_numbers(struct vbs_onnx_import *im, int type,
                                       const struct vbs_shape *shape,

@@ -17,6 +17,9 @@ struct vbs_onnx_import;
 #define VBS_ONNX_MAX_ALL_NUMBERS (1 << 21)
 #define VBS_ONNX_MAX_ALL_READ    (1 << 26)
 
+/* Limit of the floats that are made for all constants of a file. */
+#define VBS_ONNX_MAX_ALL_FLOATS (1 << 28)
+
 struct vbs_onnx_number {
     long double value;
     bool batch; /* computed from the number of samples, which is not known */
@@ -54,8 +57,24 @@ enum vbs_status vbs_onnx_numbers_read(struct vbs_onnx_import *im, int64_t count)
 enum vbs_status vbs_onnx_numbers(struct vbs_onnx_import *im, struct vbs_onnx_constant *constant,
                                  const struct vbs_onnx_number **numbers) VBS_MUST_CHECK;
 
+/* Advances position, of shape.n_dims numbers, to the next one of shape in row-major order, and *at
+ * by the strides; after the last position, to the first. */
+void vbs_onnx_advance(const struct vbs_shape *shape, const int64_t *stride, int64_t *position,
+                      int64_t *at);
+
 /* Gives the integer of 64 bits that is nearest to value; 0 for NaN. */
 int64_t vbs_onnx_clamp(long double value);
+
+/* Gives whether the elements of a constant are stored one after the other in row-major order. */
+bool vbs_onnx_is_stored(const struct vbs_onnx_constant *constant);
+
+/* Gives a copy of a constant that is stored, of any size, and its values, which may be changed:
+ * they live as long as the network. VBS_UNSUPPORTED: they are too many; VBS_FORMAT: they are not
+ * finite; VBS_IO. */
+enum vbs_status vbs_onnx_constant_floats(struct vbs_onnx_import *im,
+                                         struct vbs_onnx_constant *constant,
+                                         struct vbs_onnx_constant **copied,
+                                         float **floats) VBS_MUST_CHECK;
 
 /* Gives a constant that is computed and has the numbers of this one. */
 enum vbs_status vbs_onnx_constant_compute(struct vbs_onnx_import *im,
@@ -104,6 +123,11 @@ enum vbs_status vbs_onnx_scalar(struct vbs_onnx_import *im, struct vbs_onnx_cons
 enum vbs_status vbs_onnx_whole_numbers(struct vbs_onnx_import *im,
                                        struct vbs_onnx_constant *constant, int most,
                                        int64_t *values, int *n) VBS_MUST_CHECK;
+
+/* Gives input index of the node, which must be a constant, and its numbers. */
+enum vbs_status vbs_onnx_numbers_in(struct vbs_onnx_import *im, int index,
+                                    struct vbs_onnx_constant **constant,
+                                    const struct vbs_onnx_number **numbers) VBS_MUST_CHECK;
 
 /* Makes a constant of these numbers, which becomes output 0 of the node. */
 enum vbs_status vbs_onnx_give_numbers(struct vbs_onnx_import *im, int type,

@@ -9,6 +9,11 @@
 
 struct vbs_onnx_import;
 
+/* The most inputs of operators that take any number, and the number of lists of inputs that an
+ * operator has had. */
+#define VBS_ONNX_ANY         VBS_MAX_LAYERS
+#define VBS_ONNX_MAX_CHANGES 3
+
 /* An operator of ONNX, and how its nodes are imported. */
 struct vbs_onnx_operator {
     const char *name;
@@ -17,6 +22,11 @@ struct vbs_onnx_operator {
     /* Imports im->node when no input is a tensor; null: the operator works on tensors only. */
     enum vbs_status (*fold)(struct vbs_onnx_import *im, const struct vbs_onnx_operator *operator);
     int op; /* enum vbs_op, or a number whose meaning the two functions define */
+    /* The most inputs of its nodes, from a version of the operators on; ascending, and ended by a
+     * version of 0 or the last one. */
+    struct {
+        int since, most;
+    } inputs[VBS_ONNX_MAX_CHANGES];
 };
 
 struct vbs_onnx_node {

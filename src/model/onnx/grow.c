@@ -196,12 +196,9 @@ VBS_ONNX_HANDLER(concat)
 
 /* ---- Pad ---- */
 
-/* The positions that a Pad adds before and behind, by dimension of the file. */
-struct pads {
-    int64_t before[VBS_MAX_DIMS + 1], behind[VBS_MAX_DIMS + 1];
-};
+const char *const vbs_onnx_pad_modes[] = {"constant", "reflect", "edge", "wrap", NULL};
 
-static enum vbs_status read_pads(struct vbs_onnx_import *im, int rank, struct pads *pads)
+enum vbs_status vbs_onnx_read_pads(struct vbs_onnx_import *im, int rank, struct vbs_onnx_pads *pads)
 {
     int64_t values[2 * (VBS_MAX_DIMS + 1)], axes[VBS_MAX_DIMS + 1];
     const char *name = im->graph->opset < 2 ? "paddings" : "pads";
@@ -209,7 +206,7 @@ static enum vbs_status read_pads(struct vbs_onnx_import *im, int rank, struct pa
     int n, n_axes = rank;
     enum vbs_status status = vbs_onnx_list(im, name, 1, 11, 2 * rank, values, &n, &given);
 
-    *pads = (struct pads){{0}, {0}};
+    *pads = (struct vbs_onnx_pads){{0}, {0}};
     if (status != VBS_OK)
         return status;
     if (im->graph->opset >= 18)
@@ -228,7 +225,7 @@ static enum vbs_status read_pads(struct vbs_onnx_import *im, int rank, struct pa
     return VBS_OK;
 }
 
-static enum vbs_status read_pad_value(struct vbs_onnx_import *im, double *value)
+enum vbs_status vbs_onnx_read_pad_value(struct vbs_onnx_import *im, long double *value)
 {
     const struct vbs_onnx_number *number;
     struct vbs_onnx_constant *constant;
@@ -240,19 +237,19 @@ static enum vbs_status read_pad_value(struct vbs_onnx_import *im, double *value)
     VBS_TRY(vbs_onnx_numbers(im, constant, &number));
     if (vbs_shape_elements(&constant->shape) != 1 || isnan(number->value) || number->batch)
         return vbs_fail(im->ctx, VBS_FORMAT, "the value to pad with is no number");
-    *value = (double)number->value;
+    *value = number->value;
     return VBS_OK;
 }
 
 VBS_ONNX_HANDLER(pad)
 {
-    static const char *const MODES[] = {"constant", "reflect", "edge", "wrap", NULL};
     union vbs_attributes attributes = {.pad = {.mode = VBS_PAD_CONSTANT}};
-    int mode = vbs_onnx_word(im, "mode", MODES, 0), first = -1, shift;
+    int mode = vbs_onnx_word(im, "mode", vbs_onnx_pad_modes, 0), first = -1, shift;
     const struct vbs_onnx_state *state;
     struct vbs_shape view, shape;
     struct vbs_onnx_tensor *tensor;
-    struct pads pads;
+    struct vbs_onnx_pads pads;
+    long double value;
     enum vbs_status status = vbs_onnx_tensor_in(im, 0, &state);
 
     (void)operator;
@@ -260,8 +257,9 @@ VBS_ONNX_HANDLER(pad)
         return im->bad;
     if (status != VBS_OK)
         return status;
-    VBS_TRY(read_pads(im, vbs_onnx_rank(im, state), &pads));
-    VBS_TRY(read_pad_value(im, &attributes.pad.value));
+    VBS_TRY(vbs_onnx_read_pads(im, vbs_onnx_rank(im, state), &pads));
+    VBS_TRY(vbs_onnx_read_pad_value(im, &value));
+    attributes.pad.value = (double)value;
     if (im->batch && (pads.before[0] || pads.behind[0]))
         return vbs_onnx_mixes(im);
     shape = state->shape;
@@ -341,9 +339,10 @@ VBS_ONNX_HANDLER(expand)
     const struct vbs_onnx_state *state = vbs_onnx_in(im, 0);
     int64_t values[VBS_MAX_DIMS + 1];
     struct vbs_onnx_constant *view;
+    const struct vbs_shape *own;
     struct vbs_shape shape;
     bool batch_first;
-    int n, more;
+    int n;
     enum vbs_status status = vbs_onnx_target(im, 1, values, &batch_first, &n);
 
     (void)operator;
@@ -354,11 +353,11 @@ VBS_ONNX_HANDLER(expand)
     if (state->tensor)
         return expand_tensor(im, state, values, n, batch_first);
     VBS_TRY(vbs_onnx_constant_shape(im, values, n, batch_first, &shape));
+    own = &state->constant->shape;
+    if (batch_first && (own->n_dims > n || (own->n_dims == n && own->dim[0] != 1)))
+        return vbs_onnx_mixes(im);
     /* broadcasting goes both ways: a dimension of the constant that is larger is kept */
-    more = shape.n_dims - state->constant->shape.n_dims;
-    for (int d = 0; d < state->constant->shape.n_dims && more >= 0; d++)
-        if (shape.dim[d + more] == 1 && !(batch_first && d + more == 0))
-            shape.dim[d + more] = state->constant->shape.dim[d];
+    VBS_TRY(vbs_onnx_broadcast(im, own, &shape));
     VBS_TRY(vbs_onnx_constant_expand(im, state->constant, &shape, &view));
     vbs_onnx_give_constant(im, 0, view);
     return VBS_OK;

@@ -83,12 +83,18 @@ enum vbs_status vbs_onnx_mixes(struct vbs_onnx_import *im)
                     "works along dimension 0, the batch, or depends on its size");
 }
 
-enum vbs_status vbs_onnx_axis(struct vbs_onnx_import *im, int64_t axis, int rank, int *dim)
+enum vbs_status vbs_onnx_constant_axis(struct vbs_onnx_import *im, int64_t axis, int rank, int *dim)
 {
     if (axis < -rank || axis >= rank)
         return vbs_fail(im->ctx, VBS_FORMAT, "there is no dimension %lld among %d", (long long)axis,
                         rank);
     *dim = (int)(axis < 0 ? axis + rank : axis);
+    return VBS_OK;
+}
+
+enum vbs_status vbs_onnx_axis(struct vbs_onnx_import *im, int64_t axis, int rank, int *dim)
+{
+    VBS_TRY(vbs_onnx_constant_axis(im, axis, rank, dim));
     if (im->batch && *dim == 0)
         return vbs_onnx_mixes(im);
     *dim -= im->batch;

@@ -59,6 +59,7 @@ struct vbs_onnx_import {
     char bad_why[128];
     bool mixed;                /* batch mode failed, because samples would mix */
     int64_t n_numbers, n_read; /* numbers made, and numbers read, while constants are computed */
+    int64_t n_floats;          /* made likewise */
 };
 
 /* ---- attributes of im->node; an attribute of a wrong type sets im->bad and reads as missing ----
@@ -125,6 +126,11 @@ void vbs_onnx_give_constant(struct vbs_onnx_import *im, int index,
 
 /* Fails with "would mix samples", which ends batch mode. */
 enum vbs_status vbs_onnx_mixes(struct vbs_onnx_import *im);
+
+/* Converts axis of the file, which counts from the end where it is negative, to a dimension of a
+ * constant of this rank. */
+enum vbs_status vbs_onnx_constant_axis(struct vbs_onnx_import *im, int64_t axis, int rank,
+                                       int *dim) VBS_MUST_CHECK;
 
 /* Converts axis of the file, which counts from the end where it is negative, to a dimension of
  * shapes; rank is the rank in the file. VBS_FORMAT; vbs_onnx_mixes where it is the batch. */

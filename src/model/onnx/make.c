@@ -159,6 +159,28 @@ VBS_ONNX_HANDLER(fold_range)
     return vbs_onnx_give_numbers(im, input[0]->type, &shape, numbers);
 }
 
+/* Makes a matrix of the input's shape, with ones on a diagonal. */
+VBS_ONNX_HANDLER(fold_eye_like)
+{
+    int64_t shift = vbs_onnx_int(im, "k", 0), columns;
+    constant *input;
+    number *ones;
+    int type;
+    enum vbs_status status = vbs_onnx_constant_in(im, 0, &input);
+
+    (void)operator;
+    if (status != VBS_OK)
+        return status;
+    type = (int)vbs_onnx_int(im, "dtype", input->type);
+    if (input->shape.n_dims != 2)
+        return vbs_fail(im->ctx, VBS_FORMAT, "its input is no matrix");
+    VBS_TRY(vbs_onnx_numbers_new(im, vbs_shape_elements(&input->shape), &ones));
+    columns = input->shape.dim[1];
+    for (int64_t i = 0; i < vbs_shape_elements(&input->shape); i++)
+        ones[i].value = i % columns - i / columns == shift;
+    return vbs_onnx_give_numbers(im, type, &input->shape, ones);
+}
+
 /* ---- shapes of values ---- */
 
 /* Gives the dimensions of input 0 in the file; *batch tells whether the first is the open batch. */

@@ -86,12 +86,16 @@ VBS_ONNX_HANDLER(lrn)
     return give_alike(im, draft);
 }
 
+bool vbs_onnx_trains(struct vbs_onnx_import *im)
+{
+    return vbs_onnx_int(im, "training_mode", 0) != 0 ||
+           (im->graph->opset < 7 && vbs_onnx_int(im, "is_test", 0) == 0);
+}
+
 VBS_ONNX_HANDLER(batch_norm)
 {
     static const enum vbs_parameter WHAT[] = {VBS_PARAMETER_GAMMA, VBS_PARAMETER_BETA,
                                               VBS_PARAMETER_MEAN, VBS_PARAMETER_VARIANCE};
-    bool trains = vbs_onnx_int(im, "training_mode", 0) != 0 ||
-                  (im->graph->opset < 7 && vbs_onnx_int(im, "is_test", 0) == 0);
     struct vbs_onnx_draft *draft;
     bool plain = false;
     enum vbs_status status = channel_draft(im, VBS_OP_BATCHNORM, &draft);
@@ -99,7 +103,7 @@ VBS_ONNX_HANDLER(batch_norm)
     (void)operator;
     if (status != VBS_OK)
         return status;
-    if (trains)
+    if (vbs_onnx_trains(im))
         return vbs_fail(im->ctx, VBS_UNSUPPORTED, "is in training mode");
     if (vbs_onnx_int(im, "spatial", 1) == 0)
         return vbs_fail(im->ctx, VBS_UNSUPPORTED, "attribute 'spatial' is 0");

@@ -21,9 +21,9 @@ struct loader {
     struct vbs_arena arena;
     struct vbs_onnx_file file;
     struct vbs_onnx_graph graph;
-    struct vbs_shape dims; /* of the input in the file with override, 0 where open */
-    int rank;              /* -1: the file does not say */
-    int64_t n_numbers;
+    struct vbs_shape dims;               /* of the input in the file with override, 0 where open */
+    int rank;                            /* -1: the file does not say */
+    int64_t n_numbers, n_read, n_floats; /* as in struct vbs_onnx_import, of all attempts */
 };
 
 /* Copies text; each character that could harm a terminal becomes _. */
@@ -228,7 +228,9 @@ static enum vbs_status import(struct loader *l, bool batch, struct vbs_onnx_impo
         .batch = batch,
         .n_samples = l->dims.dim[0],
         .states = vbs_arena_alloc(&l->arena, (size_t)l->graph.n_values, sizeof *im->states),
-        .n_numbers = l->n_numbers};
+        .n_numbers = l->n_numbers,
+        .n_read = l->n_read,
+        .n_floats = l->n_floats};
     if (status != VBS_OK)
         return status;
     if (!input || !im->states)
@@ -246,6 +248,8 @@ static enum vbs_status import(struct loader *l, bool batch, struct vbs_onnx_impo
     if (status == VBS_OK)
         status = add_outputs(im);
     l->n_numbers = im->n_numbers;
+    l->n_read = im->n_read;
+    l->n_floats = im->n_floats;
     return status;
 }
 

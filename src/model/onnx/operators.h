@@ -10,8 +10,16 @@ extern const int vbs_onnx_n_operators;
 
 /* Operators that work on constants only; they continue enum vbs_op. */
 enum {
-    VBS_FOLD_NOT = VBS_N_OPS,
-    VBS_FOLD_MOD,
+    VBS_FOLD_MOD = VBS_N_OPS,
+    VBS_FOLD_REMAINDER, /* a Mod whose result has the sign of the dividend */
+    VBS_FOLD_BIT_AND,
+    VBS_FOLD_BIT_OR,
+    VBS_FOLD_BIT_XOR,
+    VBS_FOLD_BIT_NOT,
+    VBS_FOLD_SHIFT_LEFT, /* BitShift; its attribute chooses between the two */
+    VBS_FOLD_SHIFT_RIGHT,
+    VBS_FOLD_ARG_MAX,
+    VBS_FOLD_ARG_MIN,
     VBS_FOLD_EQUAL, /* from here on the result is true or false */
     VBS_FOLD_LESS,
     VBS_FOLD_LESS_EQUAL,
@@ -19,8 +27,16 @@ enum {
     VBS_FOLD_GREATER_EQUAL,
     VBS_FOLD_AND,
     VBS_FOLD_OR,
-    VBS_FOLD_XOR
+    VBS_FOLD_XOR,
+    VBS_FOLD_NOT,
+    VBS_FOLD_IS_NAN
 };
+
+/* Gives whether the result of an operator is true or false. */
+static inline bool vbs_onnx_is_truth(int op)
+{
+    return op >= VBS_FOLD_EQUAL;
+}
 
 /* ---- shapes that files ask for ---- */
 
@@ -54,6 +70,52 @@ enum vbs_status vbs_onnx_reduced(struct vbs_onnx_import *im, const struct vbs_sh
  * of the node. */
 void vbs_onnx_reduced_shapes(const struct vbs_shape *shape, unsigned axes, bool keep,
                              struct vbs_shape *kept, struct vbs_shape *given);
+
+/* ---- what is read alike for tensors and for constants ---- */
+
+/* Reads the attributes of an operator that works value by value. */
+enum vbs_status vbs_onnx_read_unary(struct vbs_onnx_import *im, enum vbs_op op,
+                                    union vbs_attributes *attributes) VBS_MUST_CHECK;
+
+/* Give the second operand, which is a constant, the dimensions that it has beside a first one of
+ * this rank: in versions before 7 it stands at the first one's dimension 'axis', and the slope of a
+ * PRelu at its channels. */
+enum vbs_status vbs_onnx_old_axis(struct vbs_onnx_import *im, int rank,
+                                  struct vbs_onnx_constant **second) VBS_MUST_CHECK;
+enum vbs_status vbs_onnx_old_slope(struct vbs_onnx_import *im, int rank,
+                                   struct vbs_onnx_constant **slope) VBS_MUST_CHECK;
+
+/* Gives whether a BatchNormalization is in training mode. */
+bool vbs_onnx_trains(struct vbs_onnx_import *im);
+
+/* Reads the attributes that Conv and ConvTranspose share, for an input of shape view = [C, D, H, W]
+ * and weights of one dimension more; and the others of a Conv. */
+enum vbs_status vbs_onnx_read_conv(struct vbs_onnx_import *im, const struct vbs_shape *view,
+                                   const struct vbs_shape *weights,
+                                   union vbs_attributes *attributes) VBS_MUST_CHECK;
+enum vbs_status vbs_onnx_finish_conv(struct vbs_onnx_import *im, const struct vbs_shape *view,
+                                     const struct vbs_shape *weights,
+                                     union vbs_attributes *attributes) VBS_MUST_CHECK;
+
+/* The positions that a Pad adds before and behind, by dimension of the file. */
+struct vbs_onnx_pads {
+    int64_t before[VBS_MAX_DIMS + 1], behind[VBS_MAX_DIMS + 1];
+};
+
+/* The words of enum vbs_pad_mode, in its order; null ends them. */
+extern const char *const vbs_onnx_pad_modes[];
+
+/* Read a Pad's positions, and the value that it pads with. */
+enum vbs_status vbs_onnx_read_pads(struct vbs_onnx_import *im, int rank,
+                                   struct vbs_onnx_pads *pads) VBS_MUST_CHECK;
+enum vbs_status vbs_onnx_read_pad_value(struct vbs_onnx_import *im,
+                                        long double *value) VBS_MUST_CHECK;
+
+/* ---- numbers ---- */
+
+/* Computes a op b in numbers of a TensorProto.DataType. Whole numbers are exact and keep their
+ * lowest bits where they overflow; other results are not yet rounded. */
+long double vbs_onnx_combined(int op, int type, long double a, long double b);
 
 /* ---- operands ---- */
 
@@ -123,6 +185,25 @@ VBS_ONNX_HANDLER(fold_size);
 VBS_ONNX_HANDLER(fold_concat);
 VBS_ONNX_HANDLER(fold_gather);
 VBS_ONNX_HANDLER(fold_reduce);
+VBS_ONNX_HANDLER(fold_is_inf);
+VBS_ONNX_HANDLER(fold_clip);
+VBS_ONNX_HANDLER(fold_batch_norm);
+VBS_ONNX_HANDLER(fold_conv);
+VBS_ONNX_HANDLER(fold_matmul);
+VBS_ONNX_HANDLER(fold_gemm);
+VBS_ONNX_HANDLER(fold_cum_sum);
+VBS_ONNX_HANDLER(fold_arg);
+VBS_ONNX_HANDLER(fold_top_k);
+VBS_ONNX_HANDLER(fold_gather_elements);
+VBS_ONNX_HANDLER(fold_gather_nd);
+VBS_ONNX_HANDLER(fold_scatter_elements);
+VBS_ONNX_HANDLER(fold_scatter_nd);
+VBS_ONNX_HANDLER(fold_non_zero);
+VBS_ONNX_HANDLER(fold_one_hot);
+VBS_ONNX_HANDLER(fold_tile);
+VBS_ONNX_HANDLER(fold_pad);
+VBS_ONNX_HANDLER(fold_trilu);
+VBS_ONNX_HANDLER(fold_eye_like);
 
 /* Handlers for both constants and tensors. */
 VBS_ONNX_HANDLER(reshape);

@@ -180,24 +180,32 @@ enum vbs_status vbs_onnx_combine(struct vbs_onnx_import *im, enum vbs_op op,
     return vbs_onnx_operand(im, op, x, constant, swapped, result);
 }
 
-/* Aligns the second operand of versions before 7: it stands at 'axis' of the first, or at its
- * end. */
-static enum vbs_status old_axis(struct vbs_onnx_import *im, const struct vbs_onnx_state *a,
-                                struct vbs_onnx_state *b)
+enum vbs_status vbs_onnx_old_axis(struct vbs_onnx_import *im, int rank,
+                                  struct vbs_onnx_constant **second)
 {
     int64_t axis = vbs_onnx_int(im, "axis", -1);
-    struct vbs_shape shape;
+    struct vbs_shape shape = (*second)->shape;
 
-    if (im->graph->opset >= 7 || !vbs_onnx_has(im, "axis") || !b->constant || !a->tensor)
+    if (im->graph->opset >= 7 || !vbs_onnx_has(im, "axis"))
         return VBS_OK;
-    shape = b->constant->shape;
-    axis += axis < 0 ? vbs_onnx_rank(im, a) : 0;
-    if (axis < 0 || axis > vbs_onnx_rank(im, a) - shape.n_dims ||
-        vbs_onnx_rank(im, a) - axis > VBS_MAX_DIMS)
+    axis += axis < 0 ? rank : 0;
+    if (axis < 0 || axis > rank - shape.n_dims || rank - axis > VBS_MAX_DIMS)
         return vbs_fail(im->ctx, VBS_FORMAT, "there is no dimension %lld", (long long)axis);
-    while (shape.n_dims < vbs_onnx_rank(im, a) - axis)
+    while (shape.n_dims < rank - axis)
         shape.dim[shape.n_dims++] = 1;
-    return vbs_onnx_constant_reshape(im, b->constant, &shape, &b->constant);
+    return vbs_onnx_constant_reshape(im, *second, &shape, second);
+}
+
+enum vbs_status vbs_onnx_old_slope(struct vbs_onnx_import *im, int rank,
+                                   struct vbs_onnx_constant **slope)
+{
+    struct vbs_shape shape = (*slope)->shape;
+
+    if (im->graph->opset >= 7 || shape.n_dims != 1)
+        return VBS_OK;
+    while (shape.n_dims < rank - 1)
+        shape.dim[shape.n_dims++] = 1;
+    return vbs_onnx_constant_reshape(im, *slope, &shape, slope);
 }
 
 static enum vbs_status both(struct vbs_onnx_import *im, struct vbs_onnx_state *a,
@@ -217,7 +225,8 @@ VBS_ONNX_HANDLER(pair)
     struct vbs_onnx_state a, b, result;
 
     VBS_TRY(both(im, &a, &b));
-    VBS_TRY(old_axis(im, &a, &b));
+    if (a.tensor && b.constant)
+        VBS_TRY(vbs_onnx_old_axis(im, vbs_onnx_rank(im, &a), &b.constant));
     VBS_TRY(vbs_onnx_combine(im, (enum vbs_op) operator->op, &a, &b, &result));
     return vbs_onnx_give(im, 0, result.tensor, &result.shape);
 }
@@ -262,16 +271,8 @@ VBS_ONNX_HANDLER(prelu)
         return status;
     if (!x.tensor)
         return vbs_fail(im->ctx, VBS_UNSUPPORTED, "input 0 is a constant");
-    if (im->graph->opset < 7 && slope.constant && slope.constant->shape.n_dims == 1 &&
-        x.shape.n_dims > 0) {
-        int rank = vbs_onnx_rank(im, &x);
-        struct vbs_shape shape = {.n_dims = rank - 1, .dim = {slope.constant->shape.dim[0]}};
-
-        for (int d = 1; d < shape.n_dims; d++)
-            shape.dim[d] = 1;
-        if (rank > 1)
-            VBS_TRY(vbs_onnx_constant_reshape(im, slope.constant, &shape, &slope.constant));
-    }
+    if (slope.constant && x.shape.n_dims > 0)
+        VBS_TRY(vbs_onnx_old_slope(im, vbs_onnx_rank(im, &x), &slope.constant));
     VBS_TRY(vbs_onnx_combine(im, VBS_OP_PRELU, &x, &slope, &result));
     return vbs_onnx_give(im, 0, result.tensor, &x.shape);
 }
@@ -288,8 +289,8 @@ static enum vbs_status read_finite(struct vbs_onnx_import *im, const char *name,
     return vbs_fail(im->ctx, VBS_FORMAT, "attribute '%s' is %g", name, *value);
 }
 
-static enum vbs_status read_unary(struct vbs_onnx_import *im, enum vbs_op op,
-                                  union vbs_attributes *a)
+enum vbs_status vbs_onnx_read_unary(struct vbs_onnx_import *im, enum vbs_op op,
+                                    union vbs_attributes *a)
 {
     bool old = im->graph->opset < 6;
     enum vbs_status status;
@@ -331,13 +332,12 @@ VBS_ONNX_HANDLER(unary)
     struct vbs_onnx_tensor *tensor;
 
     VBS_TRY(vbs_onnx_tensor_in(im, 0, &x));
-    VBS_TRY(read_unary(im, op, &attributes));
+    VBS_TRY(vbs_onnx_read_unary(im, op, &attributes));
     VBS_TRY(vbs_onnx_apply(im, op, &attributes, x->tensor, NULL, &tensor));
     return vbs_onnx_give(im, 0, tensor, &x->shape);
 }
 
-/* Reads a bound of Clip from input index or from an attribute; *given tells whether there is
- * one. */
+/* Reads a bound of Clip from input index or from an attribute; missing where there is none. */
 static enum vbs_status read_bound(struct vbs_onnx_import *im, const char *name, int index,
                                   double missing, double *bound)
 {

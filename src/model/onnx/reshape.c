@@ -250,6 +250,23 @@ VBS_ONNX_HANDLER(identity)
     return vbs_onnx_give(im, 0, state->tensor, &state->shape);
 }
 
+/* Makes the mask of a Dropout: true for every element, because none is dropped. */
+static enum vbs_status give_mask(struct vbs_onnx_import *im, const struct vbs_onnx_constant *input)
+{
+    struct vbs_onnx_constant *mask;
+    struct vbs_onnx_number *kept;
+
+    if (!input)
+        return vbs_fail(im->ctx, VBS_UNSUPPORTED, "its mask is not supported");
+    VBS_TRY(vbs_onnx_numbers_new(im, vbs_shape_elements(&input->shape), &kept));
+    for (int64_t i = 0; i < vbs_shape_elements(&input->shape); i++)
+        kept[i].value = 1;
+    VBS_TRY(
+        vbs_onnx_constant_new(im, ONNX__TENSOR_PROTO__DATA_TYPE__BOOL, &input->shape, kept, &mask));
+    vbs_onnx_give_constant(im, 1, mask);
+    return VBS_OK;
+}
+
 /* A Dropout of a version before 7 that says that it trains is refused, because its scaling
  * differs. */
 VBS_ONNX_HANDLER(dropout)
@@ -266,8 +283,8 @@ VBS_ONNX_HANDLER(dropout)
     }
     if (trains)
         return vbs_fail(im->ctx, VBS_UNSUPPORTED, "is in training mode");
-    if (vbs_onnx_output_used(im, 1))
-        return vbs_fail(im->ctx, VBS_UNSUPPORTED, "its mask is not supported");
+    if (vbs_onnx_output_used(im, 1) && vbs_onnx_in(im, 0))
+        VBS_TRY(give_mask(im, vbs_onnx_in(im, 0)->constant));
     return vbs_onnx_identity(im, operator);
 }
 

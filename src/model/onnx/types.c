@@ -75,11 +75,49 @@ bool vbs_onnx_bounded(const struct vbs_shape *shape)
     return true;
 }
 
+bool vbs_onnx_is_signed(int type)
+{
+    if (!vbs_onnx_is_whole(type))
+        return false;
+    return TYPES[type].element == VBS_I8 || TYPES[type].element == VBS_I16 ||
+           TYPES[type].element == VBS_I32 || TYPES[type].element == VBS_I64;
+}
+
 long double vbs_onnx_rounded(int type, long double value)
 {
+    long double least, most;
+    int n_bits;
+
     if (type == ONNX__TENSOR_PROTO__DATA_TYPE__BOOL)
         return value != 0;
-    if (vbs_onnx_is_whole(type))
-        return truncl(value);
-    return type == ONNX__TENSOR_PROTO__DATA_TYPE__DOUBLE ? (double)value : (float)value;
+    if (!vbs_onnx_is_whole(type))
+        return type == ONNX__TENSOR_PROTO__DATA_TYPE__DOUBLE ? (double)value : (float)value;
+    if (isnan(value))
+        return 0;
+    n_bits = 8 * (int)vbs_element_bytes(TYPES[type].element) - vbs_onnx_is_signed(type);
+    most = ldexpl(1, n_bits) - 1;
+    least = vbs_onnx_is_signed(type) ? -most - 1 : 0;
+    return value < least ? least : value > most ? most : truncl(value);
+}
+
+uint64_t vbs_onnx_bits(long double value)
+{
+    if (isnan(value))
+        return 0;
+    if (value < 0)
+        return value <= -0x1p63L ? (uint64_t)INT64_MIN : (uint64_t)(int64_t)value;
+    return value >= 0x1p64L ? UINT64_MAX : (uint64_t)value;
+}
+
+long double vbs_onnx_wrapped(int type, uint64_t bits)
+{
+    int unused;
+
+    if (type == ONNX__TENSOR_PROTO__DATA_TYPE__BOOL)
+        return bits != 0;
+    unused = 64 - 8 * (int)vbs_element_bytes(TYPES[type].element);
+    bits <<= unused;
+    if (!vbs_onnx_is_signed(type))
+        return bits >> unused;
+    return bits >> 63 ? -(long double)(~bits >> unused) - 1 : (long double)(bits >> unused);
 }

@@ -25,7 +25,19 @@ bool vbs_onnx_element(int type, enum vbs_element *element);
 /* Gives the name of a TensorProto.DataType, such as "FLOAT16"; never null. */
 const char *vbs_onnx_type_name(int type);
 
-/* Gives the number that value becomes when it is stored as a TensorProto.DataType. */
+/* Gives whether elements of this TensorProto.DataType are whole numbers that may be negative. */
+bool vbs_onnx_is_signed(int type);
+
+/* Gives the number that value becomes when it is stored as a TensorProto.DataType. Whole numbers
+ * are cut off towards 0; a value beyond their range becomes its nearest end, and NaN becomes 0. */
 long double vbs_onnx_rounded(int type, long double value);
+
+/* Gives the 64 bits of a whole number of any type, in two's complement where it is negative; the
+ * nearest ones where it has none. */
+uint64_t vbs_onnx_bits(long double value);
+
+/* Gives the whole number of a TensorProto.DataType whose bits are the lowest of these: how integers
+ * overflow. */
+long double vbs_onnx_wrapped(int type, uint64_t bits);
 
 #endif

@@ -130,13 +130,40 @@ static void absorb_pad(const struct vbs_onnx_import *im, struct vbs_onnx_draft *
     draft->inputs[0] = pad->inputs[0];
 }
 
+enum vbs_status vbs_onnx_read_conv(struct vbs_onnx_import *im, const struct vbs_shape *view,
+                                   const struct vbs_shape *weights, union vbs_attributes *a)
+{
+    int64_t groups = vbs_onnx_int(im, "group", 1);
+
+    if (weights->n_dims != view->n_dims + 1)
+        return vbs_fail(im->ctx, VBS_FORMAT, "weights of %d dimensions for an input of %d",
+                        weights->n_dims, view->n_dims + 1);
+    if (groups < 1 || groups > view->dim[0] || view->dim[0] % groups)
+        return vbs_fail(im->ctx, VBS_FORMAT, "%lld groups do not divide %lld channels",
+                        (long long)groups, (long long)view->dim[0]);
+    a->weighted.groups = groups;
+    VBS_TRY(read_window(im, view->n_dims - 1, &a->weighted.window));
+    return read_kernel(im, weights, &a->weighted.window);
+}
+
+enum vbs_status vbs_onnx_finish_conv(struct vbs_onnx_import *im, const struct vbs_shape *view,
+                                     const struct vbs_shape *weights, union vbs_attributes *a)
+{
+    a->weighted.out_channels = weights->dim[0];
+    if (weights->dim[1] != view->dim[0] / a->weighted.groups)
+        return vbs_fail(im->ctx, VBS_FORMAT,
+                        "weights for %lld channels in each of %lld groups, its input has %lld",
+                        (long long)weights->dim[1], (long long)a->weighted.groups,
+                        (long long)view->dim[0]);
+    return pad_alike(im, view, &a->weighted.window);
+}
+
 /* Reads input 0 as [C, D, H, W], constant weights of one dimension more, and the bias. */
 static enum vbs_status read_conv(struct vbs_onnx_import *im, enum vbs_op op,
                                  const struct vbs_onnx_state **x,
                                  struct vbs_onnx_constant **weights, struct vbs_onnx_draft **draft)
 {
     struct vbs_shape view;
-    union vbs_attributes *a;
 
     VBS_TRY(vbs_onnx_tensor_in(im, 0, x));
     VBS_TRY(vbs_onnx_constant_in(im, 1, weights));
@@ -144,18 +171,8 @@ static enum vbs_status read_conv(struct vbs_onnx_import *im, enum vbs_op op,
     *draft = vbs_onnx_draft(im, op, 1);
     if (!*draft)
         return vbs_no_memory(im->ctx);
-    if ((*weights)->shape.n_dims != view.n_dims + 1)
-        return vbs_fail(im->ctx, VBS_FORMAT, "weights of %d dimensions for an input of %d",
-                        (*weights)->shape.n_dims, view.n_dims + 1);
-    a = &(*draft)->node.attributes;
-    a->weighted.groups = vbs_onnx_int(im, "group", 1);
-    if (a->weighted.groups < 1 || a->weighted.groups > view.dim[0] ||
-        view.dim[0] % a->weighted.groups)
-        return vbs_fail(im->ctx, VBS_FORMAT, "%lld groups do not divide %lld channels",
-                        (long long)a->weighted.groups, (long long)view.dim[0]);
     vbs_onnx_reads(*draft, 0, (*x)->tensor, &view);
-    VBS_TRY(read_window(im, view.n_dims - 1, &a->weighted.window));
-    VBS_TRY(read_kernel(im, &(*weights)->shape, &a->weighted.window));
+    VBS_TRY(vbs_onnx_read_conv(im, &view, &(*weights)->shape, &(*draft)->node.attributes));
     return vbs_onnx_weights(im, *weights, 0, &(*draft)->node.values[VBS_PARAMETER_WEIGHTS]);
 }
 
@@ -178,20 +195,12 @@ VBS_ONNX_HANDLER(conv)
     const struct vbs_onnx_state *x;
     struct vbs_onnx_constant *weights;
     struct vbs_onnx_draft *draft;
-    union vbs_attributes *a;
     enum vbs_status status = read_conv(im, VBS_OP_CONV, &x, &weights, &draft);
 
     (void)operator;
     if (status != VBS_OK)
         return status;
-    a = &draft->node.attributes;
-    a->weighted.out_channels = weights->shape.dim[0];
-    if (weights->shape.dim[1] != draft->views[0].dim[0] / a->weighted.groups)
-        return vbs_fail(im->ctx, VBS_FORMAT,
-                        "weights for %lld channels in each of %lld groups, its input has %lld",
-                        (long long)weights->shape.dim[1], (long long)a->weighted.groups,
-                        (long long)draft->views[0].dim[0]);
-    VBS_TRY(pad_alike(im, &draft->views[0], &a->weighted.window));
+    VBS_TRY(vbs_onnx_finish_conv(im, &draft->views[0], &weights->shape, &draft->node.attributes));
     absorb_pad(im, draft);
     return give_conv(im, draft);
 }
