@@ -401,6 +401,31 @@ static void many_tiles(struct bytes *graph)
     onnx_add_node(graph, onnx_node("Add", "x c", "y"));
 }
 
+static void spare_input(struct bytes *graph)
+{
+    onnx_add_node(graph, onnx_node("Exp", "x", "e"));
+    onnx_add_node(graph, onnx_node("Relu", "x e", "y"));
+}
+
+static void later_input(struct bytes *graph)
+{
+    onnx_add_tensor(graph, onnx_longs("axes", 1, (int64_t[]){2}));
+    onnx_add_node(graph, onnx_node("ReduceMax", "x axes", "y"));
+}
+
+static void empty_input(struct bytes *graph)
+{
+    onnx_add_node(graph, onnx_node("Relu", "x -", "y"));
+}
+
+static void output_twice(struct bytes *graph)
+{
+    struct bytes value = onnx_value("y", FLOAT, 0, NULL);
+
+    bytes_put(graph, ONNX_OUTPUT, &value);
+    onnx_add_node(graph, onnx_node("Relu", "x", "y"));
+}
+
 const struct onnx_case onnx_cases[] = {
     {"a sound graph", sound, VBS_OK, NULL},
     {"an empty graph", nothing, VBS_FORMAT, "the graph has no outputs"},
@@ -465,6 +490,12 @@ const struct onnx_case onnx_cases[] = {
      "node 'c' (ScatterND): its updates do not have the shape of what they update"},
     {"a constant repeated too often", many_tiles, VBS_UNSUPPORTED,
      "node 'c' (Tile): constants of 2097152 elements are too large to compute with"},
+    {"more inputs than an operator takes", spare_input, VBS_FORMAT,
+     "node 'y' (Relu): has 2 inputs; Relu of opset 13 takes at most 1"},
+    {"an input of a later version", later_input, VBS_FORMAT,
+     "node 'y' (ReduceMax): has 2 inputs; ReduceMax of opset 13 takes at most 1"},
+    {"an input that is left out at the end", empty_input, VBS_OK, NULL},
+    {"an output named twice", output_twice, VBS_FORMAT, "output 'y' of the graph is named twice"},
     {"a range without end", long_range, VBS_UNSUPPORTED,
      "node 'r' (Range): the range is too long, or endless"},
     {"a slice of extremes, which are clamped", endless_slice, VBS_OK, NULL},

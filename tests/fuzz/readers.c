@@ -191,6 +191,23 @@ static const char *check_layer(const struct vbs_network *network, int k)
     return NULL;
 }
 
+/* Gives whether each layer is read by another one or is an output. */
+static bool all_are_read(const struct vbs_network *network)
+{
+    for (int k = 1; k <= network->n_layers; k++) {
+        bool read = false;
+
+        for (int i = 0; i < network->n_outputs && !read; i++)
+            read = network->outputs[i].layer == k;
+        for (int j = k + 1; j <= network->n_layers && !read; j++)
+            for (int i = 0; i < network->layers[j].n_inputs && !read; i++)
+                read = network->layers[j].inputs[i] == k;
+        if (!read)
+            return false;
+    }
+    return true;
+}
+
 static const char *check_network(const struct vbs_network *network)
 {
     const char *broken = NULL;
@@ -202,6 +219,8 @@ static const char *check_network(const struct vbs_network *network)
     for (int i = 0; i < network->n_outputs && !broken; i++)
         if (network->outputs[i].layer < 1 || network->outputs[i].layer > network->n_layers)
             broken = "outputs are layers";
+    if (!broken && !all_are_read(network))
+        broken = "every layer is read by another one or is an output";
     (void)vbs_network_hash(network);
     return broken ? broken : read_parameters(network);
 }
@@ -269,24 +288,6 @@ static const char *read_onnx(const char *text, size_t length, const struct vbs_s
     return broken;
 }
 
-/* Gives whether each layer is read by another one or is an output. A file with more inputs of a
- * node than its operator takes can have others, which are not read from the exported file. */
-static bool all_are_read(const struct vbs_network *network)
-{
-    for (int k = 1; k <= network->n_layers; k++) {
-        bool read = false;
-
-        for (int i = 0; i < network->n_outputs && !read; i++)
-            read = network->outputs[i].layer == k;
-        for (int j = k + 1; j <= network->n_layers && !read; j++)
-            for (int i = 0; i < network->layers[j].n_inputs && !read; i++)
-                read = network->layers[j].inputs[i] == k;
-        if (!read)
-            return false;
-    }
-    return true;
-}
-
 /* Exports a network that was read, and reads it again. */
 static const char *export_network(const struct vbs_network *network)
 {
@@ -320,7 +321,7 @@ static const char *end_exported(const struct vbs_ctx *ctx, enum vbs_status statu
 
     if (status != VBS_OK)
         return failed_well(ctx, status);
-    if (vbs_network_parameters(network) <= MAX_EXPORTED && all_are_read(network))
+    if (vbs_network_parameters(network) <= MAX_EXPORTED)
         broken = export_network(network);
     vbs_network_free(network);
     return broken;

@@ -354,26 +354,73 @@ static enum vbs_status infer(struct vbs_ctx *ctx, struct vbs_builder *builder, s
                               &draft->macs);
 }
 
-/* Copies all data of draft into the arena, and enters its name. */
+/* Appends draft, which reads the drafts of these numbers, and enters its name. */
+static enum vbs_status append(struct vbs_ctx *ctx, struct vbs_builder *builder,
+                              const struct draft *draft, const int *inputs)
+{
+    size_t n = (size_t)draft->node.n_inputs;
+    int *copy = vbs_arena_alloc(arena(builder), n, sizeof *copy), id = builder->n_drafts;
+    struct named *named = vbs_arena_alloc(arena(builder), 1, sizeof *named);
+    struct draft *added = &builder->drafts[id];
+
+    if (!copy || !named)
+        return vbs_no_memory(ctx);
+    *named = (struct named){.name = draft->node.name, .id = id};
+    if (!tsearch(named, &builder->names, compare_named))
+        return vbs_no_memory(ctx);
+    *added = *draft;
+    added->node.inputs = copy;
+    added->n_readers = added->last_reader = 0;
+    for (size_t i = 0; i < n; i++) {
+        copy[i] = inputs[i];
+        builder->drafts[inputs[i]].n_readers++;
+        builder->drafts[inputs[i]].last_reader = id;
+    }
+    builder->n_drafts++;
+    return VBS_OK;
+}
+
+/* Copies all data of draft into the arena, and appends it. */
 static enum vbs_status take_draft(struct vbs_ctx *ctx, struct vbs_builder *builder,
                                   struct draft *draft)
 {
-    size_t n = (size_t)draft->node.n_inputs;
-    int *inputs = vbs_arena_alloc(arena(builder), n, sizeof *inputs);
-    struct named *named = vbs_arena_alloc(arena(builder), 1, sizeof *named);
     char *name = vbs_arena_strdup(arena(builder), draft->node.name);
 
-    if (!inputs || !named || !name || grow(ctx, builder) != VBS_OK)
+    if (!name || grow(ctx, builder) != VBS_OK)
         return vbs_no_memory(ctx);
-    memcpy(inputs, draft->node.inputs, n * sizeof *inputs);
-    draft->node.inputs = inputs;
     draft->node.name = name;
-    *named = (struct named){.name = name, .id = builder->n_drafts};
-    if (!tsearch(named, &builder->names, compare_named))
+    return append(ctx, builder, draft, draft->node.inputs);
+}
+
+enum vbs_status vbs_builder_keep(struct vbs_ctx *ctx, struct vbs_builder *builder, int *ids, int n)
+{
+    int n_before = builder->n_drafts;
+    bool *needed = vbs_arena_alloc(arena(builder), (size_t)n_before, sizeof *needed);
+    int *number = vbs_arena_alloc(arena(builder), (size_t)n_before, sizeof *number);
+    int *inputs = vbs_arena_alloc(arena(builder), (size_t)n_before, sizeof *inputs);
+
+    if (!needed || !number || !inputs)
         return vbs_no_memory(ctx);
-    for (size_t i = 0; i < n; i++)
-        builder->drafts[inputs[i]].n_readers++;
-    builder->drafts[builder->n_drafts++] = *draft;
+    for (int i = 0; i < n; i++)
+        needed[ids[i]] = true;
+    for (int id = n_before - 1; id > 0; id--)
+        for (int i = 0; needed[id] && i < builder->drafts[id].node.n_inputs; i++)
+            needed[builder->drafts[id].node.inputs[i]] = true;
+    tdestroy(builder->names, keep_in_arena);
+    builder->names = NULL;
+    builder->n_drafts = 1;
+    builder->drafts[0].n_readers = builder->drafts[0].last_reader = 0;
+    for (int id = 1; id < n_before; id++) {
+        const struct draft draft = builder->drafts[id];
+
+        number[id] = builder->n_drafts;
+        for (int i = 0; needed[id] && i < draft.node.n_inputs; i++)
+            inputs[i] = number[draft.node.inputs[i]];
+        if (needed[id])
+            VBS_TRY(append(ctx, builder, &draft, inputs));
+    }
+    for (int i = 0; i < n; i++)
+        ids[i] = number[ids[i]];
     return VBS_OK;
 }
 

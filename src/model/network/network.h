@@ -63,6 +63,11 @@ void vbs_builder_whole(struct vbs_builder *builder);
 enum vbs_status vbs_builder_add(struct vbs_ctx *ctx, struct vbs_builder *builder,
                                 const struct vbs_node *node) VBS_MUST_CHECK;
 
+/* Drops all operators on which none of the n operators ids depends, and numbers the others and ids
+ * anew. Outputs are named behind this. VBS_NO_MEMORY. */
+enum vbs_status vbs_builder_keep(struct vbs_ctx *ctx, struct vbs_builder *builder, int *ids,
+                                 int n) VBS_MUST_CHECK;
+
 /* Gives whether an operator that was added reads the operator id, or the input (id 0). */
 bool vbs_builder_is_read(const struct vbs_builder *builder, int id);
 

@@ -257,8 +257,9 @@ static enum vbs_status find_outputs(struct builder *b)
 {
     size_t n = b->proto->n_output;
     int *outputs = vbs_arena_alloc(b->arena, n, sizeof *outputs);
+    bool *named = vbs_arena_alloc(b->arena, (size_t)b->graph->n_values, sizeof *named);
 
-    if (!outputs)
+    if (!outputs || !named)
         return vbs_no_memory(b->ctx);
     if (n == 0)
         return vbs_fail(b->ctx, VBS_FORMAT, "the graph has no outputs");
@@ -269,6 +270,10 @@ static enum vbs_status find_outputs(struct builder *b)
         if (outputs[i] < 0)
             return vbs_fail(b->ctx, VBS_FORMAT, "output '%.100s' of the graph is made by nothing",
                             name);
+        if (named[outputs[i]])
+            return vbs_fail(b->ctx, VBS_FORMAT, "output '%.100s' of the graph is named twice",
+                            name);
+        named[outputs[i]] = true;
     }
     b->graph->n_outputs = (int)n;
     b->graph->outputs = outputs;
@@ -476,6 +481,37 @@ static enum vbs_status fail_unknown(struct vbs_ctx *ctx, const struct unknown *u
     return status;
 }
 
+/* Gives the most inputs that an operator takes in a version of the operators. */
+static int most_inputs(const struct vbs_onnx_operator *operator, int64_t opset)
+{
+    int most = operator->inputs[0].most;
+
+    for (int i = 1; i < VBS_ONNX_MAX_CHANGES && operator->inputs[i].since> 0; i++)
+        if (opset >= operator->inputs[i].since)
+            most = operator->inputs[i].most;
+    return most;
+}
+
+/* Refuses nodes with more inputs than their operator takes: what they mean is not known. Inputs
+ * that are left out at the end do not count. */
+static enum vbs_status check_inputs(struct vbs_ctx *ctx, const struct vbs_onnx_graph *graph)
+{
+    for (int i = 0; i < graph->n_nodes; i++) {
+        const struct vbs_onnx_node *node = &graph->nodes[i];
+        int most = most_inputs(node->operator, graph->opset), n = node->n_inputs;
+
+        while (n > 0 && node->inputs[n - 1] < 0)
+            n--;
+        if (n > most)
+            return vbs_onnx_within_node(
+                ctx,
+                vbs_fail(ctx, VBS_FORMAT, "has %d inputs; %s of opset %lld takes at most %d", n,
+                         node->operator->name, (long long)graph->opset, most),
+                node);
+    }
+    return VBS_OK;
+}
+
 static enum vbs_status check_operators(struct vbs_ctx *ctx, const struct vbs_onnx_graph *graph)
 {
     struct unknown unknown = {.n = 0};
@@ -483,7 +519,7 @@ static enum vbs_status check_operators(struct vbs_ctx *ctx, const struct vbs_onn
     for (int i = 0; i < graph->n_nodes; i++)
         if (!graph->nodes[i].operator)
             note_unknown(&unknown, &graph->nodes[i]);
-    return unknown.n ? fail_unknown(ctx, &unknown) : VBS_OK;
+    return unknown.n ? fail_unknown(ctx, &unknown) : check_inputs(ctx, graph);
 }
 
 /* Chooses the network's input: the only input of the graph that a node or an output reads. */

@@ -171,19 +171,36 @@ static enum vbs_status copy_output(struct vbs_onnx_import *im, const char *name,
     return vbs_onnx_add(im, *tensor);
 }
 
+/* Adds the tensors that are outputs, and drops layers on which none of them depends: nodes may read
+ * nothing of a tensor but its shape. */
+static enum vbs_status keep_needed(struct vbs_onnx_import *im)
+{
+    const struct vbs_onnx_graph *graph = im->graph;
+    int *ids = vbs_arena_alloc(im->arena, (size_t)graph->n_outputs, sizeof *ids);
+
+    if (!ids)
+        return vbs_no_memory(im->ctx);
+    for (int i = 0; i < graph->n_outputs; i++) {
+        struct vbs_onnx_state *state = &im->states[graph->outputs[i]];
+
+        if (!state->tensor)
+            return vbs_fail(im->ctx, VBS_UNSUPPORTED,
+                            "output '%.100s' of the graph does not depend on its input",
+                            graph->values[graph->outputs[i]].name);
+        VBS_TRY(vbs_onnx_add(im, state->tensor));
+        ids[i] = state->tensor->id;
+    }
+    VBS_TRY(vbs_builder_keep(im->ctx, im->builder, ids, graph->n_outputs));
+    for (int i = 0; i < graph->n_outputs; i++)
+        im->states[graph->outputs[i]].tensor->id = ids[i];
+    return VBS_OK;
+}
+
 static enum vbs_status add_outputs(struct vbs_onnx_import *im)
 {
     const struct vbs_onnx_graph *graph = im->graph;
 
-    for (int i = 0; i < graph->n_outputs; i++) {
-        struct vbs_onnx_state *state = &im->states[graph->outputs[i]];
-        const char *name = graph->values[graph->outputs[i]].name;
-
-        if (!state->tensor)
-            return vbs_fail(im->ctx, VBS_UNSUPPORTED,
-                            "output '%.100s' of the graph does not depend on its input", name);
-        VBS_TRY(vbs_onnx_add(im, state->tensor));
-    }
+    VBS_TRY(keep_needed(im));
     for (int i = 0; i < graph->n_outputs; i++) {
         struct vbs_onnx_state *state = &im->states[graph->outputs[i]];
         const char *name = graph->values[graph->outputs[i]].name;

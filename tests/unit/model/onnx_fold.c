@@ -479,6 +479,29 @@ static void check_normalised_weights(void)
     free(got);
 }
 
+/* Checks that no layer is left of a tensor of which only the shape is read. */
+static void check_unread(void)
+{
+    struct bytes graph = onnx_usual_graph(), model;
+    struct vbs_network *network = NULL;
+    struct vbs_ctx ctx = {0};
+
+    node(&graph, "Relu", "x", "a");
+    node(&graph, "Exp", "a", "e");
+    node(&graph, "Shape", "e", "s");
+    node(&graph, "ConstantOfShape", "s", "z");
+    node(&graph, "Tanh", "x", "t");
+    node(&graph, "Add", "t z", "y");
+    model = onnx_model(13, &graph);
+    bytes_write(&model, path);
+    bytes_clear(&model);
+    ok(vbs_onnx_load(&ctx, path, NULL, NULL, 0, &network) == VBS_OK && network->n_layers == 2 &&
+           strcmp(network->layers[1].name, "t") == 0 && network->layers[1].inputs[0] == 0 &&
+           network->layers[2].inputs[0] == 1 && network->outputs[0].layer == 2,
+       "a tensor whose shape alone is read leaves no layer");
+    vbs_network_free(network);
+}
+
 int main(void)
 {
     int file = mkstemp(path);
@@ -493,6 +516,7 @@ int main(void)
     check_fourier();
     check_same_padding();
     check_normalised_weights();
+    check_unread();
     unlink(path);
     return done_testing();
 }
