@@ -200,16 +200,16 @@ report $? "the Makefile has every target that is named"
 [ "$(wc -l <"$ROOT/README.md")" -le 120 ]
 report $? "README.md has at most 120 lines"
 
-# --- the tutorial ---
+# --- outputs of commands ---
 
-# Commands on shipped profiles print the output in docs/tutorial.md; UPDATE_GOLDEN=1 renews it there.
+# Commands on shipped profiles print the output in the documents; UPDATE_GOLDEN=1 renews it there.
 # A block is a command line, "$ vbslab ...", with its output below it, which "..." cuts short.
-# blocks: writes the command and the output of each such block to the files N.command and N.want; or,
-# with new=1, prints the document with the outputs of N.have.
+# blocks DOCUMENT: writes the command and the output of each such block to the files N.command and N.want;
+# blocks DOCUMENT 1 prints the document with the outputs of N.have.
 blocks()
 {
-    awk -v new="$1" '
-        function is_planned() { return /^    \$ vbslab (models show alexnet|[a-z]* \$profiles)/ }
+    awk -v new="$2" '
+        function is_planned() { return /^    \$ vbslab (models show alexnet|[a-z]* (\$profiles|vbs-example))/ }
         /^    \$ / || (/^[^ ]/ && on) {
             if (on && new && !cut) while ((getline line < (n ".have")) > 0) print (line == "" ? "" : "    " line)
             if (on && new) printf "%s", held
@@ -234,24 +234,30 @@ blocks()
             if (!new) print substr($0, 5) > (n ".want")
             next
         }
-        new { print }' "$ROOT/docs/tutorial.md"
+        new { print }' "$ROOT/$1"
 }
 
-mkdir tutorial && cd tutorial || exit 1
-blocks
-profiles=$ROOT/db/profiles
-for want in *.want; do
-    number=${want%.want}
-    # shellcheck disable=SC2046,SC2086 # words of an example
-    COMMAND= run $(sed "s|^vbslab ||; s|\$profiles|$profiles|g" "$number.command")
-    cat out err >"$number.have"
-    head -n "$(wc -l <"$want")" "$number.have" | diff "$want" - >out
-    report $? "docs/tutorial.md has the output of $(cut -c 1-60 <"$number.command")"
-done
-[ "$n" -gt 0 ] && [ -e 4.want ]
-report $? "there are outputs to compare"
-[ -z "$UPDATE_GOLDEN" ] || { blocks 1 >new && cat new >"$ROOT/docs/tutorial.md"; }
-cd .. || exit 1
+# outputs DOCUMENT N: checks all such blocks of a document, which are N.
+outputs()
+{
+    mkdir blocks && cd blocks || exit 1
+    blocks "$1"
+    for want in *.want; do
+        number=${want%.want}
+        # shellcheck disable=SC2046,SC2086 # words of an example
+        COMMAND= run $(sed "s|^vbslab ||; s|\$profiles|$ROOT/db/profiles|g" "$number.command")
+        cat out err >"$number.have"
+        head -n "$(wc -l <"$want")" "$number.have" | diff "$want" - >out
+        report $? "$1 has the output of $(cut -c 1-60 <"$number.command")"
+    done
+    [ -e "$2.want" ] && [ ! -e "$(($2 + 1)).want" ]
+    report $? "$1 has $2 outputs to compare"
+    [ -z "$UPDATE_GOLDEN" ] || { blocks "$1" 1 >new && cat new >"$ROOT/$1"; }
+    cd .. && rm -r blocks || exit 1
+}
+
+outputs docs/tutorial.md 4
+outputs docs/explain.md 3
 
 # --- columns and keys ---
 
