@@ -22,6 +22,9 @@ prints "greedy-vbs goes layer by layer" 'its largest batch that fits beside the 
     explain example.csv --request 2 --memory 8 --planner greedy-vbs
 prints "optimal says what its bound rests on" 'bound: each layer beside waiting samples' \
     $explain --planner optimal
+run explain "$ROOT/db/profiles/googlenet-a.csv" --planner optimal --memory 60MiB
+[ $code -eq 0 ] && grep -q '^bound: no limit of memory .* +0.00%$' out && ! grep -q -e '-0.00%' out
+report $? "and a bound that rounding alone tells from the schedule is 0% from it"
 prints "the default is dp-vbs+" 'planner dp-vbs+' $explain
 
 # --- parts, depth, steps, tables ---

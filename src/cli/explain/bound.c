@@ -6,13 +6,22 @@
 #include <math.h>
 #include <stdio.h>
 
+/* Gives the percent by which a time is longer than the best one; 0 where two decimals show none, so
+ * that the sign of a rounding error is not printed. */
+static double percent_above(double time_us, double best_us)
+{
+    double percent = 100 * (time_us / best_us - 1);
+
+    return fabs(percent) < 0.005 ? 0 : percent;
+}
+
 static void add_line(struct cli_table *table, const char *what, double time_us, double best_us)
 {
     char time[32];
 
     cli_table_add(table, "%s", what);
     cli_table_add(table, "%s", cli_format_exact_time(time_us, time, sizeof time));
-    cli_table_add(table, "%+.2f%%", 100 * (time_us / best_us - 1));
+    cli_table_add(table, "%+.2f%%", percent_above(time_us, best_us));
 }
 
 /* Writes "9 groups, the largest of 3 layers". */

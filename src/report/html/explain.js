@@ -400,7 +400,7 @@ function drawBound() {
     const bound = made.bound, best = made.time_us, layers = pageData.layers.length;
     const groups = bound.largest_group === layers ? "bound: a search of all " + layers + " layers together" : bound.largest_group > 1 ?
         "bound: " + bound.groups + " groups of layers, the largest of " + bound.largest_group : "bound: searches that found nothing faster";
-    const line = (what, us) => [what, {text: timeText(us), title: us + " us"}, (us >= best ? "+" : "") + (100 * (us / best - 1)).toFixed(2) + "%"];
+    const line = (what, us) => [what, {text: timeText(us), title: us + " us"}, percentText(100 * (us / best - 1))];
     drawTable(d3.select("#bound"), "Lower bounds of the time, and times", ["", "time", "against the schedule"],
         [line("bound: no limit of memory", bound.free_us), line("bound: each layer beside waiting samples", bound.waiting_us)]
             .concat(bound.groups > 0 ? [line(groups, bound.proven_us)] : [], [line("the schedule", best)],

@@ -57,6 +57,12 @@ function timeText(us) {
     return us >= 1e6 ? digits(us / 1e6, 4) + " s" : us >= 1e3 ? digits(us / 1e3, 4) + " ms" : digits(us, 4) + " us";
 }
 
+// Gives "+1.50%"; no sign of a rounding error where two decimals show none.
+function percentText(percent) {
+    const shown = percent.toFixed(2);
+    return (Number(shown) === 0 ? "+0.00" : percent > 0 ? "+" + shown : shown) + "%";
+}
+
 function plural(n, word) {
     return n + " " + word + (n === 1 ? "" : "s");
 }
