@@ -242,10 +242,32 @@ def check_controls(driver):
     rows = driver.execute_script("const t = curveTable(state.profile); return csvText(t.columns, t.rows)")
     table = list(csv.DictReader(rows.splitlines()))
     check("a table is saved as CSV", len(table) > 100 and all(row["planner"] for row in table))
+    long = driver.execute_script("return [...document.querySelectorAll('td')].map(c => c.textContent)"
+                                 ".filter(t => t.includes('.') && Number(t) && Number(t) !== Number(Number(t).toPrecision(7)))")
+    check("tables on the page have no more digits than a reader can use", not long, long[:5])
     driver.execute_script("document.getElementById('save-0').click()")
     saved = driver.execute_async_script("setTimeout(arguments[0], 500)") or [f for f in os.listdir(".") if f.startswith("plan-")]
     check("a plan is saved as a file that replays",
           len(saved) == 1 and subprocess.run([VBSLAB, "replay", GOOGLENET, saved[0]], capture_output=True, check=False).returncode == 0, saved)
+    check_same_plans(driver)
+
+
+def check_same_plans(driver):
+    """Of planner optimal the page has a plan for each compared budget; equal neighbours are one plan to the reader."""
+    choose(driver, 0, "optimal")
+    wrong = driver.execute_script("""
+        const profile = state.profile, planner = profile.planners[state.planners[0]], wrong = [];
+        const key = plan => kindsOf(profile, plan).map(kind => profile.kindList.indexOf(kind)).join();
+        planner.list.forEach((plan, i) => {
+            setBudget(plan.memory_bytes);
+            const other = planner.list.slice(i + 1).find(p => key(p) !== key(plan));
+            const next = neighbour(1), said = nextText(profile, plan);
+            if (next !== (other ? other.memory_bytes : plan.memory_bytes) || said.startsWith("none") !== !other ||
+                (other && !said.includes(exactText(other.memory_bytes))) || moreText(profile, plan).includes(" 0% less; the same batches"))
+                wrong.push([plan.memory_bytes, next, said, moreText(profile, plan)]);
+        });
+        return wrong.concat(planner.list.some((plan, i) => i && key(plan) === key(planner.list[i - 1])) ? [] : ["no equal neighbours"]);""")
+    check("the next plan is one that differs", not wrong, wrong)
 
 
 def test_small(driver):
@@ -261,6 +283,10 @@ def test_small(driver):
     driver.find_element(By.ID, "slider").send_keys(Keys.PAGE_UP)
     budget = driver.execute_script("return state.budget")
     check("Page Up adds a byte to it", budget == 9, budget)
+    vbslab("report", ALEXNET, "--memory", "1KiB", "--node-limit", "300", "-o", "small.html")
+    show(driver, "small.html", 1400)
+    facts, axis = driver.find_element(By.ID, "facts-0").text, driver.find_element(By.CSS_SELECTOR, "#curve svg").text
+    check("units are those of the plans, not of the budgets that were compared", "one more MiB" in facts and "budget, MiB" in axis, (facts, axis))
 
 
 def make_run(name, profile, words, planner, memory):
@@ -407,6 +433,20 @@ def test_names(driver):
     text = driver.find_element(By.TAG_NAME, "body").text
     check("names are shown as they are", evil[2] in text and evil[0] in text, text)
     quiet(driver, "names")
+    hidden = "\u202eturned\u2028\u0085"
+    with open("hidden.csv", "w", encoding="utf-8", newline="") as file:
+        out = csv.writer(file, lineterminator="\n")
+        file.write("# model: \"" + hidden + "\"\n")
+        out.writerow("layer,name,kind,inputs,batch,algorithm,time_us,in_bytes,out_bytes,ws_bytes,weight_bytes,in_place".split(","))
+        out.writerow([1, hidden, "conv", 0, 1, hidden, 4, 1000, 1000, 10, 0, 0])
+    vbslab("report", "hidden.csv", "-o", "names.html")
+    vbslab("explain", "hidden.csv", "--request", "2", "--memory", "10KB", "--planner", "dp-vbs", "--html", "explain.html")
+    for page in ("names.html", "explain.html"):
+        show(driver, page, 1000)
+        open_tables(driver)
+        text = driver.find_element(By.TAG_NAME, "body").text + driver.title
+        check("characters that turn text are visible in " + page, not any(c in text for c in hidden[:1] + hidden[-2:]) and "\\xe2\\x80\\xaeturned" in text, text)
+    quiet(driver, "names that turn text")
     vbslab("explain", "names.csv", "--request", "2", "--memory", "10KB", "--html", "names.html")
     show(driver, "names.html", 1000)
     open_tables(driver)
@@ -421,14 +461,20 @@ def test_deep(driver):
     with open("deep.csv", "w", encoding="utf-8") as file:
         file.write("layer,name,kind,inputs,batch,algorithm,time_us,in_bytes,out_bytes,ws_bytes,weight_bytes,in_place\n")
         for k in range(1, 3001):
-            for b in (1, 2):
-                file.write("%d,L%d,conv,%d,%d,a,%d,%d,%d,%d,0,0\n" % (k, k, k - 1, b, (4, 6)[b - 1] + k % 7, 64 * b, 64 * b, k % 13 * 16 * b))
+            for b in (1, 2, 4):
+                file.write("%d,L%d,conv,%d,%d,a,%d,%d,%d,%d,0,0\n" % (k, k, k - 1, b, 2 + 2 * b + k % 7, 64 * b, 64 * b, k % 13 * 16 * b))
     vbslab("report", "deep.csv", "--request", "4", "--baselines", "fbs,fbs-best", "--planners", "dp-vbs", "-o", "deep.html")
     show(driver, "deep.html", 1400)
     text = driver.find_element(By.TAG_NAME, "body").text
     check("3000 layers are summarised, and the page says so", "layers is drawn" in text and "left out" in text, text[-3000:])
     marks = driver.execute_script("return document.querySelectorAll('svg rect').length")
     check("the page draws no more than it can", marks < 40000, marks)
+    choose(driver, 0, "fbs")
+    driver.find_element(By.ID, "slider").send_keys(Keys.END)
+    covered = driver.execute_script("""
+        const svg = document.querySelector('.rectangles svg');
+        return [svg.querySelectorAll('rect').length, d3.sum([...svg.querySelectorAll('.cuts line')], l => Number(l.getAttribute('stroke-width'))) / svg.clientWidth];""")
+    check("lines of 2999 cuts do not hide the rectangles between them", covered[0] == 3000 and covered[1] < 0.5, covered)
     keep(driver, "deep-1400", 1400)
     quiet(driver, "3000 layers")
     vbslab("explain", "deep.csv", "--request", "4", "--memory", "1MiB", "--planner", "greedy-vbs", "--html", "deep.html")

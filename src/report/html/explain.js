@@ -465,13 +465,13 @@ function startCells() {
 }
 
 function start() {
-    const name = made.model || "unnamed";
-    d3.select("#title").text(name + ": " + made.planner + " in " + bytesText(made.memory_bytes));
+    const name = visible(made.model || "unnamed");
+    d3.select("#title").text(name + ": " + visible(made.planner) + " in " + bytesText(made.memory_bytes));
     document.title = "vbslab explain: " + name;
     d3.select("#about").text(plural(made.request, "sample") + ", io " + made.io + ", weights " + made.weights + (made.time_us === null ? "; one part of it is explained" :
         "; time " + timeText(made.time_us) + ", peak " + exactText(pageData.peak_bytes)) +
         (made.weight_bytes ? "; " + exactText(made.weight_bytes) + " of weights stay in memory, and all below is about the rest" : ""));
-    d3.select("#command").text(pageData.command);
+    d3.select("#command").text(visible(pageData.command));
     d3.select("#made").text("Made by vbslab " + pageData.vbslab + ".");
     if (decisions.length) d3.selectAll("#walk-section, #tree-section").attr("hidden", null);
     if (decisions.length) startWalk();

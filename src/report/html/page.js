@@ -16,6 +16,13 @@ const pageData = JSON.parse(document.getElementById("data").textContent);
 
 // ---- Words and numbers ----
 
+// Makes characters visible that would hide, or turn the text around them: controls, line separators, and
+// those that change the direction of writing, as \\x and the hexadecimal digits of their bytes, as the program does.
+function visible(text) {
+    return text.replace(/[\u0000-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]/g, character =>
+        Array.from(new TextEncoder().encode(character), byte => "\\x" + byte.toString(16).padStart(2, "0")).join(""));
+}
+
 // Gives objects for rows of numbers.
 function objects(columns, rows) {
     return rows.map(row => {
@@ -108,7 +115,19 @@ function svgText(svg) {
 
 // ---- Tables and pictures ----
 
-// Draws a table of texts; a cell is a text or {text, title, strong}.
+function textOfCell(cell) {
+    if (cell === null || cell === undefined) return "-";
+    if (typeof cell === "number") return Number.isInteger(cell) ? cell : Number(cell.toPrecision(7));
+    return visible(String(typeof cell === "object" ? cell.text : cell));
+}
+
+// Gives what a cell shows under the pointer: its title, or a number that is rounded.
+function titleOfCell(cell) {
+    if (typeof cell === "number") return textOfCell(cell) === cell ? null : cell;
+    return cell && cell.title ? visible(String(cell.title)) : null;
+}
+
+// Draws a table of texts and numbers; a cell is one of these or {text, title, strong}.
 function drawTable(parent, caption, columns, rows) {
     const table = parent.append("table");
     table.append("caption").text(caption + (rows.length > MOST_ROWS ? ": the first " + MOST_ROWS + " of " + rows.length + " rows" : ""));
@@ -118,9 +137,9 @@ function drawTable(parent, caption, columns, rows) {
         d3.select(this).selectAll("td").data(row).enter()
             .append((d, i) => document.createElement(i === 0 ? "th" : "td"))
             .attr("scope", (d, i) => i === 0 ? "row" : null)
-            .attr("title", d => d && d.title || null)
+            .attr("title", titleOfCell)
             .classed("strong", d => d && d.strong)
-            .text(d => d === null || d === undefined ? "-" : typeof d === "object" ? d.text : d);
+            .text(textOfCell);
     });
 }
 

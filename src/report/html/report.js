@@ -39,7 +39,8 @@ function prepare(profile) {
     for (const planner of profile.planners) {
         planner.list = objects(profile.plan_columns, planner.plans);
         planner.list.forEach(plan => plan.planner = planner);
-        planner.n_plans = planner.list.filter(plan => plan.n_steps).length;
+        planner.changes = planner.list.filter((plan, i) => i === 0 || !isSamePlan(profile, planner.list[i - 1], plan));
+        planner.n_plans = planner.changes.filter(plan => plan.n_steps).length;
     }
     profile.bounds = findBounds(profile);
     return profile;
@@ -64,14 +65,20 @@ function boundAt(profile, bytes) {
     return i < profile.bounds.length ? profile.bounds[i].time_us : profile.bound_us;
 }
 
-// Gives the number of the plan for a budget, -1 below the first one.
-function indexAt(planner, bytes) {
-    return d3.bisector(d => d.memory_bytes).right(planner.list, bytes) - 1;
+// A planner that is planned at the budgets of the comparison may have the same plan at several of them.
+function isSamePlan(profile, a, b) {
+    const steps = plan => profile.stepList.subarray(plan.first_step, plan.first_step + plan.n_steps);
+    return a.n_steps === b.n_steps && a.reserved_bytes === b.reserved_bytes && steps(a).every((kind, i) => kind === steps(b)[i]);
+}
+
+// Gives the number of the last of these plans that a budget has, -1 below the first one.
+function indexAt(plans, bytes) {
+    return d3.bisector(d => d.memory_bytes).right(plans, bytes) - 1;
 }
 
 // Gives the plan for a budget, or null.
 function planAt(planner, bytes) {
-    const i = indexAt(planner, bytes);
+    const i = indexAt(planner.list, bytes);
     return i >= 0 && planner.list[i].n_steps ? planner.list[i] : null;
 }
 
@@ -216,7 +223,7 @@ function contents(profile, plan, index) {
 // ---- Words and numbers ----
 
 function nameOf(profile, k) {
-    return k === 0 ? "input" : k + " " + (profile.tensors[k].name || "layer");
+    return k === 0 ? "input" : k + " " + visible(profile.tensors[k].name || "layer");
 }
 
 // Reads 20MiB, 15MB or bytes; null where it is no size.
@@ -228,7 +235,7 @@ function parseBytes(text) {
 }
 
 function titleOf(profile) {
-    const parts = [profile.model || "unnamed"];
+    const parts = [visible(profile.model || "unnamed")];
     if (profile.input) parts.push("[" + profile.input + "]");
     return parts.join(" ");
 }
@@ -342,14 +349,16 @@ function drawLegend(figure) {
             dashed: planner.budgets === "compared", colour: colourOf(state.profile, p)}))
             .concat({name: "lower bound: no schedule is faster", colour: null})).enter().append("li");
     items.append("span").attr("class", d => d.colour ? d.dashed ? "key dashed" : "key" : "key bound").style("border-color", d => d.colour);
-    items.append("span").text(d => d.name);
+    items.append("span").text(d => visible(d.name));
 }
 
+// The plans as rows; steps count from 1, as on the page, and where they lie in the data is left out.
 function curveTable(profile) {
-    const columns = ["planner"].concat(profile.plan_columns, ["per_sample_us", "samples_per_s"]), rows = [];
+    const own = profile.plan_columns.filter(column => column !== "first_step");
+    const columns = ["planner"].concat(own, ["per_sample_us", "samples_per_s"]), rows = [];
     for (const planner of profile.planners)
         for (const plan of planner.list)
-            rows.push([planner.name].concat(profile.plan_columns.map(column => plan[column]),
+            rows.push([planner.name].concat(own.map(column => column === "peak_step" && plan.n_steps ? plan.peak_step + 1 : plan[column]),
                 plan.n_steps ? [plan.time_us / profile.request, 1e6 * profile.request / plan.time_us] : [null, null]));
     return {caption: "Plans of all planners", columns, rows};
 }
@@ -376,8 +385,8 @@ function setBudget(bytes) {
 
 // Gives the budget of the next plan of the left planner, or of the one before.
 function neighbour(direction) {
-    const planner = state.profile.planners[state.planners[0]], i = indexAt(planner, state.budget) + direction;
-    return i >= 0 && i < planner.list.length ? planner.list[i].memory_bytes : state.budget;
+    const plans = state.profile.planners[state.planners[0]].changes, i = indexAt(plans, state.budget) + direction;
+    return i >= 0 && i < plans.length ? plans[i].memory_bytes : state.budget;
 }
 
 function onSliderKey() {
@@ -424,7 +433,7 @@ function drawSide(side) {
         state.planners[side] = this.selectedIndex;
         state.steps[side] = null;
         drawBudget();
-    }).selectAll("option").data(profile.planners).enter().append("option").text(d => d.name);
+    }).selectAll("option").data(profile.planners).enter().append("option").text(d => visible(d.name));
     label.select("select").property("selectedIndex", state.planners[side]);
     drawPlan(box, side, profile, planner, plan);
     if (held) {
@@ -498,7 +507,7 @@ function stepText(profile, kind) {
     if (kind.op !== 0)
         return (kind.op === 1 ? kind.resident ? "resident weights of " : "load of " : "eviction of ") + nameOf(profile, kind.layer) +
             (kind.n_slices > 1 ? ", slice " + kind.slice + " of " + kind.n_slices : "") + ", " + bytesText(kind.bytes);
-    return nameOf(profile, kind.layer) + " on " + plural(kind.batch, "sample") + " with " + profile.algorithms[kind.algorithm] +
+    return nameOf(profile, kind.layer) + " on " + plural(kind.batch, "sample") + " with " + visible(profile.algorithms[kind.algorithm]) +
         (kind.n_slices > 1 ? ", slice " + kind.slice + " of " + kind.n_slices : "");
 }
 
@@ -527,12 +536,13 @@ function differenceText(profile, from, to) {
 }
 
 function moreText(profile, plan) {
-    const other = planAt(plan.planner, state.budget + profile.unit.size);
-    return other === plan ? "changes nothing" : other ? differenceText(profile, plan, other) : "leaves the planner without a plan";
+    const budget = state.budget + profile.unit.size, other = planAt(plan.planner, budget), plans = plan.planner.changes;
+    if (indexAt(plans, budget) === indexAt(plans, state.budget)) return "changes nothing";
+    return other ? differenceText(profile, plan, other) : "leaves the planner without a plan";
 }
 
 function nextText(profile, plan) {
-    const other = plan.planner.list[plan.planner.list.indexOf(plan) + 1];
+    const plans = plan.planner.changes, other = plans[indexAt(plans, state.budget) + 1];
     if (!other) return "none: more memory does not help" + (plan.planner.budgets === "exact" ? "" : ", as far as this page knows");
     return "at " + exactText(other.memory_bytes) + ", " + bytesText(other.memory_bytes - state.budget) + " more" +
         (other.n_steps ? "" : ": the planner has none there");
@@ -568,8 +578,8 @@ function drawBatches(box, profile, plan, steps) {
     bar("batch-most", b => d3.max(b));
     bar("batch-least", b => d3.min(b));
     addTip(marks, d => nameOf(profile, d.k) + "\nbatches in order: " + runs(d.batches));
-    note(picture, layers.length < all.length ? "Of " + all.length + " layers, " + layers.length + " are drawn." :
-        "Dark: its smallest batch, light: its largest.");
+    note(picture, (layers.length < all.length ? "Of " + all.length + " layers, " + layers.length + " are drawn. " : "") +
+        "Strong colour: its smallest batch, faint: its largest.");
     addTable(picture.figure, "vbslab-batches", () => ({caption: "Batches of each layer, in their order",
         columns: ["layer", "name", "least", "most", "batches"],
         rows: all.map(d => [d.k, profile.tensors[d.k].name, d3.min(d.batches), d3.max(d.batches), d.batches.join(" ")])}));
@@ -631,11 +641,11 @@ function drawRectangles(box, profile, plan, steps) {
         .attr("x", d => x(d.k - 0.5)).attr("width", d => Math.max(0.5, x(d.k + stride - 0.5) - x(d.k - 0.5)))
         .attr("y", d => y(d.from)).attr("height", d => y(d.to) - y(d.from)).attr("fill", d => colour(d.order));
     const cuts = all.length <= MOST_MARKS ? findCuts(all) : [];
-    drawCuts(svg, cuts, x, y);
+    const isAll = drawCuts(svg, cuts, x, y);
     addTip(marks, d => stepText(profile, d.step.kind) + "\nsamples " + (d.from + 1) + " to " + d.to + ", step " + (d.step.index + 1) +
         " of " + steps.length + "\n" + timeText(d.step.kind.time_us));
     note(picture, stride > 1 ? "From dark (first) to light (last). One in " + stride + " layers is drawn, without cuts." :
-        "From dark (first) to light (last). Lines: cuts, outer ones thicker.");
+        "From dark (first) to light (last). " + (isAll ? "Lines: cuts, outer ones thicker." : "Cuts are too close to each other for lines."));
     if (cuts.length) picture.figure.append("p").attr("class", "help").text(cutsText(cuts));
     addTable(picture.figure, "vbslab-steps", () => stepTable(profile, steps));
 }
@@ -647,12 +657,26 @@ function cutsText(cuts) {
     return "Cuts, outer ones first: " + words.join(", ") + (cuts.length > words.length ? " and " + (cuts.length - words.length) + " more." : ".");
 }
 
+// Gives the width of the lines of cuts that are alike: narrower where many lie side by side, and 0 where they
+// would hide what is between them.
+function cutWidth(cuts, scale, depth) {
+    const places = Array.from(new Set(cuts.map(cut => cut.place))), distance = Math.abs(scale(d3.max(places)) - scale(d3.min(places)));
+    const most = places.length > 1 ? 0.35 * distance / (places.length - 1) : Infinity;
+    return most < 0.5 ? 0 : Math.min(most, [3, 2, 1.2, 0.7][depth]);
+}
+
+// Draws the cuts of the four outer levels. Gives whether all of these have lines.
 function drawCuts(svg, cuts, x, y) {
-    const outer = cuts.filter(cut => cut.depth < 4);
-    svg.append("g").attr("class", "cuts").selectAll("line").data(outer).enter().append("line")
-        .attr("stroke-width", cut => [3, 2, 1.2, 0.7][cut.depth])
+    const outer = cuts.filter(cut => cut.depth < 4), group = svg.append("g").attr("class", "cuts");
+    for (const {key, values} of d3.nest().key(cut => (cut.isBarrier ? "barriers " : "splits ") + cut.depth).entries(outer)) {
+        const width = cutWidth(values, key.startsWith("barriers") ? x : y, values[0].depth);
+        values.forEach(cut => cut.width = width);
+    }
+    group.selectAll("line").data(outer.filter(cut => cut.width)).enter().append("line")
+        .attr("stroke-width", cut => cut.width)
         .attr("x1", cut => x(cut.isBarrier ? cut.place : cut.area.left - 0.5)).attr("x2", cut => x(cut.isBarrier ? cut.place : cut.area.right + 0.5))
         .attr("y1", cut => y(cut.isBarrier ? cut.area.top : cut.place)).attr("y2", cut => y(cut.isBarrier ? cut.area.bottom : cut.place));
+    return outer.every(cut => cut.width);
 }
 
 function stepTable(profile, steps) {
@@ -773,7 +797,7 @@ function drawRuns() {
     if (!runs.length) return;
     d3.select("#choose-run").attr("hidden", runs.length > 1 ? null : "");
     const options = section.select("#run").on("change", drawRun).selectAll("option").data(runs);
-    options.enter().append("option").merge(options).text((run, i) => (i + 1) + ": " + run.planner + " in " + bytesText(run.memory_bytes) + ", " + run.source);
+    options.enter().append("option").merge(options).text((run, i) => (i + 1) + ": " + visible(run.planner) + " in " + bytesText(run.memory_bytes) + ", " + visible(run.source));
     options.exit().remove();
     drawRun();
 }
@@ -808,7 +832,7 @@ function drawRunFacts(box, run) {
     const list = box.append("dl").attr("class", "facts").attr("id", "run-facts");
     for (const [name, text] of facts) {
         list.append("dt").text(name);
-        list.append("dd").text(text);
+        list.append("dd").text(visible(String(text)));
     }
 }
 
@@ -890,7 +914,7 @@ function drawRunLayers(box, run) {
     [["planned", "batch-most"], ["executed", "batch-least"]].forEach(([key, style], i) => marks.append("rect").attr("class", style)
         .attr("x", d => x(d.k) + (i - 1) * each).attr("width", each).attr("y", d => y(d[key] / unit.size)).attr("height", d => y(0) - y(d[key] / unit.size)));
     addTip(marks, d => nameOf(run.problem, d.k) + "\nplanned " + timeText(d.planned) + ", executed " + timeText(d.executed) + ", " + againstText(d.planned, d.executed));
-    note(picture, (shown.length < all.length ? "Of " + all.length + " layers, " + shown.length + " are drawn. " : "") + "Light: planned, dark: in the fastest run.");
+    note(picture, (shown.length < all.length ? "Of " + all.length + " layers, " + shown.length + " are drawn. " : "") + "Faint colour: planned, strong: in the fastest run.");
     addTable(picture.figure, "vbslab-run-layers", () => ({caption: "Layers, planned and in the fastest run", columns: ["layer", "name", "n_steps", "planned_us", "measured_us", "difference_percent"],
         rows: all.map(d => [d.k, run.problem.tensors[d.k].name, d.n, d.planned, d.executed, d.planned > 0 ? Number((100 * (d.executed / d.planned - 1)).toPrecision(4)) : null])}));
 }
@@ -1002,7 +1026,7 @@ function drawProvenance() {
         ["bound of the latency", profile.latency_bound_us ? timeText(profile.latency_bound_us) : ""], ["layers", profile.layers.length]];
     for (const [name, text] of facts.filter(fact => fact[1] !== "")) {
         list.append("dt").text(name);
-        list.append("dd").text(text);
+        list.append("dd").text(visible(String(text)));
     }
 }
 
@@ -1017,10 +1041,10 @@ function findPlanner(profile, names) {
 function chooseProfile(index) {
     const profile = state.profile = prepare(report.profiles[index]);
     profile.range = budgetRange(profile);
-    profile.unit = unitOf(d3.max(profile.compare.rows, row => row.memory_bytes));
+    profile.unit = unitOf(profile.range ? profile.range.high : d3.max(profile.compare.rows, row => row.memory_bytes));
     state.planners = [findPlanner(profile, ["joint", "dp-vbs+"]), findPlanner(profile, ["mmcnn", "fbs-best"])];
     d3.select("#about").text(titleOf(profile) + ", request of " + plural(profile.request, "sample") + ", " + (profile.modelled ? "modelled" : "measured") +
-        (profile.device ? " on " + profile.device : "") + (profile.threads ? ", " + plural(profile.threads, "thread") : ""));
+        (profile.device ? " on " + visible(profile.device) : "") + (profile.threads ? ", " + plural(profile.threads, "thread") : ""));
     d3.select("#nothing").attr("hidden", profile.range ? "" : null);
     d3.selectAll("#budget-controls, #budget-help, #budget-text").attr("hidden", profile.range ? null : "");
     d3.select("#budget-step").text("1 " + oneOf(profile.unit));
@@ -1059,7 +1083,7 @@ function start() {
     d3.select("#before").on("click", () => setBudget(neighbour(-1)));
     d3.select("#after").on("click", () => setBudget(neighbour(1)));
     d3.select("#figure").on("change", function () { state.figure = this.value; drawGains(); });
-    d3.select("#command").text(report.command);
+    d3.select("#command").text(visible(report.command));
     d3.select("#made").text("Made by vbslab " + report.vbslab + ".");
     let width = innerWidth;
     window.addEventListener("resize", () => {
