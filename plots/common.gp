@@ -51,3 +51,8 @@ needed(least_w, least_h) = sprintf('vbslab: this picture needs at least %.2fx%.2
     vbs_scale * least_w + 0.005, vbs_scale * least_h + 0.005)
 need(w, h, least_w, least_h) = too_small(w, h, least_w, least_h) ? \
     "exit error '".needed(least_w, least_h)."'" : "vbs_fits = 1"
+
+# Gives the step of ticks, 1, 2 or 5 times a power of 10, of which about so many fit the span.
+round_up(part) = part <= 1 ? 1 : part <= 2 ? 2 : part <= 5 ? 5 : 10
+power(value) = 10 ** floor(log10(value))
+step_of(span, ticks) = power(span / ticks) * round_up(span / ticks / power(span / ticks))

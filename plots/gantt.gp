@@ -12,10 +12,14 @@
 lane_inches = 0.55
 top_inches = 0.56
 gap_inches = 0.16
-bottom_inches = 0.88
+width_inches = width_of(8.6)
+# The key has several rows where the picture is narrow.
+entries = vbs_weights + vbs_tensors + vbs_workspace + (vbs_shift > 0) + vbs_waits + (vbs_budget > 0)
+key_columns = floor((width_inches - 0.3) / (vbs_waits ? 1.5 : 1.2))
+key_rows = entries > key_columns ? ceil(real(entries) / key_columns) : 1
+bottom_inches = 0.88 + 0.17 * (key_rows - 1)
 all_lanes = vbs_lanes + vbs_shift
 rest_inches = top_inches + all_lanes * lane_inches + gap_inches + bottom_inches
-width_inches = width_of(8.6)
 height_inches = height_of(rest_inches + 2.1)
 memory_inches = height_inches - rest_inches
 eval need(width_inches, height_inches, 4.0, rest_inches + 0.8)
@@ -80,12 +84,13 @@ set style fill solid 1.0 noborder
 set tmargin at screen memory_top
 set bmargin at screen memory_bottom
 set yrange [0:vbs_memory_to]
-set ytics autofreq format '%g' scale 0.6
+rows_of_ticks = memory_inches / 0.2 < 10 ? memory_inches / 0.2 : 10.0
+set ytics 0, step_of(vbs_memory_to, rows_of_ticks) format '%g' scale 0.6
 set xtics format '%g'
 set xlabel 'time (' . vbs_time_unit . ')' offset 0, 0.3
 set label 2 'memory (' . vbs_unit . ')' rotate by 90 center \
     at screen 0.15 / width_inches, screen (memory_top + memory_bottom) / 2
-set key at screen (left + right) / 2, screen 0.02 center bottom horizontal maxrows 1 samplen 2 \
+set key at screen (left + right) / 2, screen 0.02 center bottom horizontal maxrows key_rows samplen 2 \
     font ',9' width -2 noautotitles
 if (vbs_budget > 0) {
     set arrow 1 from 0, vbs_budget to vbs_time, vbs_budget nohead front lc rgb '#b03030' \

@@ -63,9 +63,6 @@ set ytics autofreq
 # in figures: that of the tick step decides on the decimals.
 unit_of(rate) = rate < 1e4 ? 1 : rate < 1e7 ? 1e3 : rate < 1e10 ? 1e6 : 1e9
 unit_name(unit) = unit == 1 ? '' : unit == 1e3 ? 'thousand ' : unit == 1e6 ? 'million ' : 'billion '
-round_up(part) = part <= 1 ? 1 : part <= 2 ? 2 : part <= 5 ? 5 : 10
-power(value) = 10 ** floor(log10(value))
-step_of(span) = power(span / 8.0) * round_up(span / 8.0 / power(span / 8.0))
 decimals_of(step) = step >= 1 ? 0 : ceil(-log10(step) - 1e-6)
 
 set multiplot
@@ -82,7 +79,7 @@ do for [panel = 1:vbs_panels] {
     unit = unit_of(vbs_rate_to[panel])
     from = empty ? 0.0 : vbs_rate_from[panel] / unit
     to = empty ? 1.0 : vbs_rate_to[panel] / unit
-    step = step_of(to - from)
+    step = step_of(to - from, 8.0)
     tick_form = to < 1e6 && decimals_of(step) <= 5 ? sprintf('%%.%df', decimals_of(step)) : '%.3g'
     figures = strlen(sprintf(tick_form, to))
     set format y tick_form

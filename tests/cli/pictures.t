@@ -114,6 +114,24 @@ slower 1 us '20 us'
 slower 100 ms '2 ms'
 slower 1000000 s '20 s'
 
+# --- narrow pictures ---
+
+# down FILE TEXT: prints how far down in the picture a text stands, rounded.
+down()
+{
+    grep -B 3 -- ">$2<" "$1" | sed -n 's/.*translate([0-9.]*,\([0-9]*\).*/\1/p' | tail -1
+}
+"$VBSLAB" plan two-clocks --planner vdnn --request 3 --memory 18 --json clocks.json >/dev/null
+run two-clocks clocks.json --gantt narrow.svg --plot-size 4.8x4.5in
+[ $code -eq 0 ] && [ "$(down narrow.svg workspace)" -ge $(($(down narrow.svg 'time (us)') + 9)) ] &&
+    [ "$(down narrow.svg budget)" -gt "$(down narrow.svg workspace)" ]
+report $? "where the key has no space in one row, it has several below the axis"
+grep -A 2 'font-size="9.00"' narrow.svg | grep -q '>L3 x2<'
+report $? "the labels of few boxes are large"
+run two-clocks clocks.json --gantt high.svg --plot-size 4.8x6in
+[ $code -eq 0 ] && grep -q '>14<' high.svg && grep -q '>15<' narrow.svg && ! grep -q '>14<' narrow.svg
+report $? "a low axis of memory has few ticks"
+
 # --- LaTeX, and names ---
 
 COMMAND=replay

@@ -20,12 +20,19 @@
 /* Boxes with thin borders; with n times as many, they are n times thinner. */
 #define THIN_BORDERS 600
 
-/* The width of a character, as a share of the width of the lanes in the template. */
-#define LABEL_CHARACTER 0.0085
-#define LABEL_MARGIN    0.006
-#define UPRIGHT_ROOM    0.010 /* for one line of text that goes from bottom to top */
-
-#define UPRIGHT_CHARACTERS 8 /* characters that fit the height of a lane */
+/* The layout of the template, in inches of text of the default size. */
+#define WIDTH_INCHES  8.6  /* of the picture, where no size is given */
+#define BESIDE_INCHES 1.7  /* on both sides of the lanes */
+#define SVG_POINTS    8.64 /* the default size of text */
+#define OTHER_POINTS  8.27
+/* Labels of boxes: larger where there are few boxes, and no label loses words by it. */
+#define FEW_BOXES        16
+#define LARGE_POINTS     9
+#define SMALL_POINTS     7
+#define CHARACTER_INCHES 0.0084 /* the width of a character, for each point of its size */
+#define UPRIGHT_INCHES   0.0099 /* the height of a line that goes from bottom to top, likewise */
+#define MARGIN_INCHES    0.041
+#define LANE_INCHES      0.47 /* the height of a box, for upright text */
 
 /* The series: what memory is made of, from the bottom to the top, and the budget. */
 enum gantt_series { WEIGHTS, TENSORS, WORKSPACE, BUDGET, N_SERIES };
@@ -42,6 +49,8 @@ struct gantt_picture {
     const struct vbs_replay *executed; /* null: the replay stands alone */
     int lanes;                         /* lanes of the replay, and as many of the run */
     double span_us;                    /* of the axis of time */
+    double lane_inches;                /* the length of that axis */
+    int label_points;
     struct vbs_gantt gantt, executed_gantt;
     const char *unit, *time_unit;
     double unit_bytes, time_unit_us;
@@ -134,18 +143,19 @@ struct box_label {
     bool upright;         /* from bottom to top */
 };
 
-static bool has_room(struct box_label *label, double room)
+/* Chooses the direction of a label in a box that is so many inches wide. */
+static bool has_room(struct box_label *label, int points, double inches)
 {
-    double length = (double)label->text.length;
+    double length_inches = (double)label->text.length * points * CHARACTER_INCHES;
 
-    label->upright = length * LABEL_CHARACTER > room;
-    return !label->upright || (room >= UPRIGHT_ROOM && length <= UPRIGHT_CHARACTERS);
+    label->upright = length_inches > inches;
+    return !label->upright || (inches >= points * UPRIGHT_INCHES && length_inches <= LANE_INCHES);
 }
 
 /* Chooses the longest label that fits: name and batch ("conv2 x8"), the name, number and batch
  * ("#5 x8"), the number ("#5"), or none. A number without a mark would look like a batch. */
 static void choose_label(struct box_label *label, const char *name, const struct vbs_gantt_box *box,
-                         double room)
+                         int points, double inches)
 {
     struct vbs_text *text = &label->text;
 
@@ -161,31 +171,74 @@ static void choose_label(struct box_label *label, const char *name, const struct
             vbs_text_addf(text, "#%d", box->layer);
         if (with_batch)
             vbs_text_addf(text, " x%d", box->batch);
-        if (has_room(label, room))
+        if (has_room(label, points, inches))
             return;
     }
     vbs_text_clear(text);
 }
 
+/* Chooses the label of a box; that of a wait is empty. */
+static void label_box(struct box_label *label, const struct gantt_picture *figure,
+                      const struct vbs_gantt_box *box, int points)
+{
+    double inches =
+        (box->to_us - box->from_us) / figure->span_us * figure->lane_inches - MARGIN_INCHES;
+
+    if (box->layer > 0)
+        choose_label(label, figure->profile->layers[box->layer].name, box, points, inches);
+}
+
 static void add_label(struct vbs_text *script, const struct gantt_picture *figure,
                       const struct vbs_gantt_box *box, double shift, int *n_labels)
 {
-    double room = (box->to_us - box->from_us) / figure->span_us - LABEL_MARGIN;
     struct box_label label = {0};
 
-    if (box->layer > 0)
-        choose_label(&label, figure->profile->layers[box->layer].name, box, room);
+    label_box(&label, figure, box, figure->label_points);
     script->failed = script->failed || label.text.failed;
     if (label.text.length > 0) {
         vbs_text_addf(script, "set label %d ", 100 + (*n_labels)++);
-        vbs_text_add(script, "sized(7, ");
+        vbs_text_addf(script, "sized(%d, ", figure->label_points);
         vbs_gnuplot_add_string(script, label.text.data, LABEL_LIMIT + 8);
         vbs_text_add(script, ") at ");
         add_field(script, (box->from_us + box->to_us) / 2 / figure->time_unit_us, ", ");
         add_field(script, -box->lane - shift, label.upright ? " rotate by 90" : "");
-        vbs_text_add(script, " center noenhanced front font ',7'\n");
+        vbs_text_addf(script, " center noenhanced front font ',%d'\n", figure->label_points);
     }
     vbs_text_clear(&label.text);
+}
+
+/* Gives whether large labels have all words that small ones have. */
+static bool keeps_words(const struct gantt_picture *figure, const struct vbs_gantt *gantt)
+{
+    bool keeps = gantt->n_boxes <= FEW_BOXES;
+
+    for (int i = 0; i < gantt->n_boxes && keeps; i++) {
+        struct box_label large = {0}, small = {0};
+
+        label_box(&large, figure, &gantt->boxes[i], LARGE_POINTS);
+        label_box(&small, figure, &gantt->boxes[i], SMALL_POINTS);
+        keeps = large.text.length == small.text.length;
+        vbs_text_clear(&large.text);
+        vbs_text_clear(&small.text);
+    }
+    return keeps;
+}
+
+/* Finds the length of the lanes and the size of labels. */
+static void size_labels(struct gantt_picture *figure)
+{
+    const struct vbs_plot_options *options = figure->picture.options;
+    const struct vbs_gnuplot_format *format = figure->picture.format;
+    double points = strcmp(format->name, "svg") == 0 ? SVG_POINTS : OTHER_POINTS;
+    double scale = options->font_points > 0 ? options->font_points / points : 1;
+    double width = options->width > 0 ? options->width : WIDTH_INCHES;
+
+    if (options->width > 0 && options->in_pixels)
+        width /= format->pixels_per_inch;
+    figure->lane_inches = width / scale - BESIDE_INCHES;
+    figure->label_points = LARGE_POINTS;
+    if (!keeps_words(figure, &figure->gantt) || !keeps_words(figure, &figure->executed_gantt))
+        figure->label_points = SMALL_POINTS;
 }
 
 static void add_labels(struct vbs_text *script, const struct gantt_picture *figure)
@@ -366,6 +419,7 @@ static enum vbs_status draw(struct gantt_picture *figure)
     VBS_TRY(make_gantts(figure->picture.ctx, figure));
     choose_time_unit(figure);
     choose_memory_unit(figure);
+    size_labels(figure);
     add_preamble(&figure->picture.script, figure);
     add_data(&figure->picture.data, figure);
     vbs_text_add(&title, figure->executed ? "Schedule as planned and as executed: " : "Schedule: ");
