@@ -21,6 +21,18 @@ UPDATE_GOLDEN='' python3 "$ROOT/tests/cli/lesson.py" "$VBSLAB" wrong.md >out 2>e
 [ $? -eq 1 ] && grep -qxF 'wrong.md:1: echo one; echo two' err && ! grep -q three err
 report $? "an output that is not the printed one is found"
 
+COMMAND=plan
+mkdir elsewhere
+(cd elsewhere && "$VBSLAB" plan db/profiles/alexnet-a.csv --memory 3MiB) >out 2>err
+[ $? -eq 1 ] && grep -qF "there is no file 'db/profiles/alexnet-a.csv' here; the profile of this name that comes with vbslab is '/" err
+report $? "from another folder, the error has the path of the profile of lessons 1 and 6"
+path=$(sed "s/.* is '//; s/'$//" err)
+run "$path" --memory 3MiB --planner fbs
+[ $code -eq 0 ] && grep -q '^  time     129.7 ms' out
+report $? "which is that of the lessons"
+refuses "a file that is nowhere" 1 "cannot open 'nowhere.csv'" nowhere.csv --memory 3MiB
+COMMAND=lesson
+
 # --- the lessons in the program ---
 
 run

@@ -6,6 +6,7 @@
 #include "base/fail.h"
 #include "base/parse.h"
 #include "base/text.h"
+#include "cli/common/data.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -369,6 +370,27 @@ bool cli_is_model(const char *word)
     return is_built_in(word) || cli_is_network_file(word);
 }
 
+/* Reads a profile from a file. Where it is not there, the error names the one that comes with the
+ * program under its name, if there is one. */
+static enum vbs_status read_csv(struct cli *cli, const char *path, struct vbs_profile **profile)
+{
+    const char *slash = strrchr(path, '/');
+    char *found = NULL, *shipped;
+    enum vbs_status status;
+
+    if (strcmp(path, "-") == 0 || access(path, F_OK) == 0 ||
+        cli_find_shipped_profile(cli, slash ? slash + 1 : path, &found) != VBS_OK)
+        return vbs_profile_read_csv(&cli->ctx, path, profile);
+    shipped = realpath(found, NULL);
+    status = vbs_fail(&cli->ctx, VBS_IO,
+                      "there is no file '%.100s' here; the profile of this name that comes with "
+                      "vbslab is '%.300s'",
+                      path, shipped ? shipped : found);
+    free(shipped);
+    free(found);
+    return status;
+}
+
 enum vbs_status cli_load_profile(struct cli *cli, const char *word, struct vbs_profile **profile,
                                  int64_t *id)
 {
@@ -376,7 +398,7 @@ enum vbs_status cli_load_profile(struct cli *cli, const char *word, struct vbs_p
     int64_t number = 0;
 
     if (cli_ends_in(word, ".csv") || strcmp(word, "-") == 0) {
-        VBS_TRY(vbs_profile_read_csv(&cli->ctx, word, profile));
+        VBS_TRY(read_csv(cli, word, profile));
     } else {
         if (by_id)
             VBS_TRY(vbs_parse_int(&cli->ctx, "profile", word, 1, INT64_MAX, &number));
