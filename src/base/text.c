@@ -142,6 +142,20 @@ void vbs_text_add_visible(struct vbs_text *text, const char *name, int limit)
     }
 }
 
+/* Gives whether a file is known to be larger than limit before it is read. */
+static bool is_too_large(FILE *file, size_t limit)
+{
+    struct stat about;
+
+    return fstat(fileno(file), &about) == 0 && S_ISREG(about.st_mode) &&
+           (uintmax_t)about.st_size > limit;
+}
+
+static enum vbs_status fail_too_large(struct vbs_ctx *ctx, const char *path, size_t limit)
+{
+    return vbs_fail(ctx, VBS_FORMAT, "'%s' is larger than %zu bytes", path, limit);
+}
+
 enum vbs_status vbs_read_file(struct vbs_ctx *ctx, const char *path, size_t limit, char **data,
                               size_t *length)
 {
@@ -152,7 +166,9 @@ enum vbs_status vbs_read_file(struct vbs_ctx *ctx, const char *path, size_t limi
 
     if (!file)
         return vbs_fail(ctx, VBS_IO, "cannot open '%s': %s", path, strerror(errno));
-    for (;;) {
+    if (!standard && is_too_large(file, limit))
+        status = fail_too_large(ctx, path, limit);
+    while (status == VBS_OK) {
         size_t got;
 
         if (!reserve(&text, 65536)) {
@@ -162,7 +178,7 @@ enum vbs_status vbs_read_file(struct vbs_ctx *ctx, const char *path, size_t limi
         got = fread(text.data + text.length, 1, 65536, file);
         text.length += got;
         if (text.length > limit) {
-            status = vbs_fail(ctx, VBS_FORMAT, "'%s' is larger than %zu bytes", path, limit);
+            status = fail_too_large(ctx, path, limit);
             break;
         }
         if (got == 0)

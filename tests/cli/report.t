@@ -222,11 +222,18 @@ wrong_run "a run of no profile" "'provenance.hash'" 'delete $run{provenance}'
 wrong_run "a run of another profile" "is no PROFILE of this page" '$run{provenance}{hash} = "0" x 32'
 wrong_run "a time for each step but one" "one time for each of 4 steps" 'pop @{$run{fastest}{end_us}}'
 wrong_run "a step that ends before it begins" "step 2 ends before it begins" '$run{fastest}{end_us}[1] = 1'
+wrong_run "a run that measured no time" "'measured.time_us' is no time" '$run{measured}{time_us} = undef'
 wrong_run "a time that is a word" "of step 3 is no time" '$run{fastest}{start_us}[2] = "<b>"'
 wrong_run "a schedule that is none of the profile" "layer 9" '$run{schedule}{steps}[0]{layer} = 9'
 wrong_run "an arena that is no number" "'memory_bytes'" '$run{memory_bytes} = "x"'
 echo '{ "format": "vbslab-run-1", ' >wrong.json
 refuses "a run that is broken off" 1 "wrong.json" example.csv --run wrong.json -o wrong.html
+truncate -s 5G large.json
+is_sanitized && limit=unlimited || limit=1000000
+(ulimit -v $limit && run example.csv --run large.json -o wrong.html; exit $code)
+[ $? -eq 1 ] && grep -q "'large.json' is larger than" err
+report $? "a run of 5 GiB is refused before it is read"
+rm large.json
 refuses "a run that is not there" 1 "none.json" example.csv --run none.json -o wrong.html
 [ ! -e wrong.html ]
 report $? "and no page of them is left"

@@ -140,6 +140,8 @@ static enum vbs_status read_run(struct vbs_ctx *ctx, struct vbs_page_run *run, c
         if (run->end_us[s] < run->start_us[s])
             return vbs_fail(ctx, VBS_FORMAT, "%.300s: step %lld ends before it begins", run->source,
                             (long long)s + 1);
+    if (!json_is_number(json_object_get(json_object_get(run->json, "measured"), "time_us")))
+        return wrong(ctx, run, "'measured.time_us' is no time");
     memory = json_object_get(run->json, "memory_bytes");
     if (!json_is_integer(memory) || json_integer_value(memory) < 0)
         return wrong(ctx, run, "'memory_bytes' is no number of bytes");
