@@ -248,7 +248,7 @@ static const struct cli_option OPTIONS[] = {
      "into the folder of --output; NAMES.txt has a name on each line, - is standard input"},
     {"key", "FILE.md",
      "the key of a sheet or a class: optimal times and schedules (default: sheet-key.md for "
-     "sheet.md and for sheet)"},
+     "sheet.md, class-key.md for the folder class)"},
     {0},
 };
 

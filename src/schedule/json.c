@@ -586,9 +586,15 @@ enum vbs_status vbs_schedule_parse_json(struct vbs_ctx *ctx, const char *source,
     char shown[SHOWN_SIZE];
     struct schedule_reader reader = {.ctx = ctx, .source = end_of(source, shown)};
     json_error_t error;
-    json_t *root = json_loadb(text, length, JSON_REJECT_DUPLICATES, &error);
+    json_t *root;
     enum vbs_status status;
 
+    /* Editors may begin a text with a byte order mark. */
+    if (length >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) {
+        text += 3;
+        length -= 3;
+    }
+    root = json_loadb(text, length, JSON_REJECT_DUPLICATES, &error);
     if (!root && error.text[0] == '\0') /* jansson reports it in this way */
         return vbs_no_memory(ctx);
     if (!root)

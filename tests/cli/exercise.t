@@ -120,6 +120,8 @@ judges "the answer to start from is valid and slow" 0 'the answer takes 75.0% lo
 grep -q 'hint     step 1 is the first that loses time' out
 report $? "and gets a hint"
 answer 1x3 1x3 2x3 2x3 3x3 3x3 4x3 4x3
+{ printf '\357\273\277'; sed 's/$/\r/' start.json; } >windows.json
+judges "an answer as editors of Windows save it" 0 'time     126 ms' '' windows.json
 judges "too many at once" 3 'fits     no' 'needs 30 units: 12 of samples before the step, 9 of its output' answer.json
 answer 1x1 2x2
 judges "a step before its input" 1 'valid    no' \
