@@ -139,8 +139,8 @@ struct export_operator {
 /* Gives whether the operator reads and makes [N, C, D, H, W]. */
 bool vbs_export_has_channels(enum vbs_op op);
 
-/* Reads input index in its view, with dimensions of 1 before it where it has fewer than rank; 0: as
- * it is. */
+/* Reads input index in its view, with dimensions of 1 before it where it has fewer than rank and
+ * stands behind a dimension of samples. */
 enum vbs_status vbs_export_input(struct export_operator *o, int index, int rank,
                                  const char **name) VBS_MUST_CHECK;
 

@@ -122,14 +122,11 @@ static enum vbs_status write_expand(struct export_operator *o)
     const struct vbs_shape *target = &o->attributes->expand.shape;
     struct export_node node = vbs_export_node("Expand");
     struct export_dims shape = vbs_export_dims(o->e, target);
-    int rank = target->n_dims;
     const char *name;
 
-    if (o->e->network->whole)
-        rank = o->l->views[0].n_dims; /* the node itself adds dimensions in front */
-    else
+    if (!o->e->network->whole)
         shape.dim[0] = 1; /* as many samples as there are */
-    VBS_TRY(vbs_export_input(o, 0, rank, &name));
+    VBS_TRY(vbs_export_input(o, 0, target->n_dims, &name));
     vbs_export_reads(&node, name);
     VBS_TRY(add_numbers(o, ".shape", shape.dim, shape.n, &node));
     return vbs_export_result(o, &node, NULL);

@@ -27,9 +27,12 @@ enum vbs_status vbs_export_input(struct export_operator *o, int index, int rank,
 {
     struct exporter *e = o->e;
     const struct vbs_shape *view = &o->l->views[index];
-    struct vbs_shape wide = {.n_dims = view->n_dims > rank ? view->n_dims : rank};
+    struct vbs_shape wide = *view;
     struct export_dims dims;
 
+    /* Where no dimension of samples stands before the others, nodes add dimensions themselves. */
+    if (!e->network->whole && view->n_dims < rank)
+        wide.n_dims = rank;
     for (int d = 0; d < wide.n_dims; d++) {
         int own = d - (wide.n_dims - view->n_dims);
 
