@@ -194,6 +194,20 @@ int vbs_onnx_word(struct vbs_onnx_import *im, const char *name, const char *cons
     return a ? -1 : missing;
 }
 
+const char *vbs_onnx_text(struct vbs_onnx_import *im, const char *name)
+{
+    const attribute *a = find_attribute(im, name);
+    size_t length = a && a->has_s ? a->s.len : 0, n = 0;
+    char *text = vbs_arena_alloc(im->arena, length + 1, 1);
+
+    if (a && !a->has_s)
+        wrong(im, name, "text");
+    for (size_t i = 0; text && i < length; i++)
+        if (a->s.data[i] != ' ')
+            text[n++] = (char)a->s.data[i];
+    return text;
+}
+
 const Onnx__TensorProto *vbs_onnx_tensor_attribute(struct vbs_onnx_import *im, const char *name)
 {
     const attribute *a = find_attribute(im, name);

@@ -261,20 +261,21 @@ enum vbs_status vbs_onnx_constant_reshape(struct vbs_onnx_import *im, struct vbs
 {
     int64_t count = vbs_shape_elements(&c->shape), stride[VBS_MAX_DIMS];
     char from[64], to[64];
-    enum vbs_status status = VBS_OK;
 
     if (count != vbs_shape_elements(shape))
         return vbs_fail(im->ctx, VBS_FORMAT, "a constant of shape %s cannot become %s",
                         vbs_onnx_shape_text(&c->shape, from, sizeof from),
                         vbs_onnx_shape_text(shape, to, sizeof to));
     vbs_onnx_plain_strides(shape, stride);
-    if (!is_fill(c) && !c->computed && count > 0 && !reshape_strides(c, shape, stride)) {
-        status = vbs_onnx_constant_compute(im, c, &c);
-        vbs_onnx_plain_strides(shape, stride);
-    }
-    if (status == VBS_OK)
-        status = vbs_onnx_constant_view(im, c, shape, stride, 0, view);
-    return status;
+    if (!is_fill(c) && !c->computed && count > 0 && !reshape_strides(c, shape, stride))
+        VBS_TRY(vbs_onnx_constant_compute(im, c, &c));
+    if (!c->computed)
+        return vbs_onnx_constant_view(im, c, shape, stride, 0, view);
+    *view = copy(im, c, shape);
+    if (!*view)
+        return vbs_no_memory(im->ctx);
+    (*view)->numbers = c->numbers;
+    return VBS_OK;
 }
 
 enum vbs_status vbs_onnx_constant_expand(struct vbs_onnx_import *im, struct vbs_onnx_constant *c,

@@ -13,8 +13,8 @@ struct vbs_onnx_import;
 
 /* Limits of the numbers that are made for one constant; of those that are made for all constants of
  * a file; and of those that are read, which costs time but no memory. */
-#define VBS_ONNX_MAX_NUMBERS     (1 << 19)
-#define VBS_ONNX_MAX_ALL_NUMBERS (1 << 21)
+#define VBS_ONNX_MAX_NUMBERS     (1 << 21)
+#define VBS_ONNX_MAX_ALL_NUMBERS (1 << 24)
 #define VBS_ONNX_MAX_ALL_READ    (1 << 26)
 
 /* Limit of the floats that are made for all constants of a file. */

@@ -154,14 +154,34 @@ long double vbs_onnx_combined(int op, int type, long double a, long double b)
 
 /* ---- whole constants ---- */
 
-/* Gives a constant's numbers, repeated to fill shape. */
-static enum vbs_status expanded(struct vbs_onnx_import *im, constant *input,
-                                const struct vbs_shape *shape, const number **numbers)
-{
-    constant *view;
+/* The numbers of a constant, each at every position of a shape to which it broadcasts. */
+struct repeated {
+    const number *next; /* the one at the position that comes next */
+    const struct vbs_shape *shape;
+    int64_t stride[VBS_MAX_DIMS], position[VBS_MAX_DIMS];
+};
 
-    VBS_TRY(vbs_onnx_constant_expand(im, input, shape, &view));
-    return vbs_onnx_numbers(im, view, numbers);
+static enum vbs_status repeat(struct vbs_onnx_import *im, constant *input,
+                              const struct vbs_shape *shape, struct repeated *r)
+{
+    int64_t stride[VBS_MAX_DIMS];
+    int more = shape->n_dims - input->shape.n_dims;
+
+    *r = (struct repeated){.shape = shape};
+    vbs_onnx_plain_strides(&input->shape, stride);
+    for (int d = 0; d < input->shape.n_dims; d++)
+        r->stride[d + more] = input->shape.dim[d] == 1 ? 0 : stride[d];
+    return vbs_onnx_numbers(im, input, &r->next);
+}
+
+static const number *take(struct repeated *r)
+{
+    const number *taken = r->next;
+    int64_t at = 0;
+
+    vbs_onnx_advance(r->shape, r->stride, r->position, &at);
+    r->next += at;
+    return taken;
 }
 
 /* Combines the values of result, which fill shape, with those of input, in numbers of this type. */
@@ -169,13 +189,17 @@ static enum vbs_status combine_with(struct vbs_onnx_import *im, int op, int type
                                     const struct vbs_shape *shape, number *result)
 {
     int made = vbs_onnx_is_truth(op) ? BOOL : type;
-    const number *x;
+    struct repeated x;
 
-    VBS_TRY(expanded(im, input, shape, &x));
-    for (int64_t i = 0; i < vbs_shape_elements(shape); i++)
-        result[i] = (number){
-            vbs_onnx_rounded(made, vbs_onnx_combined(op, type, result[i].value, x[i].value)),
-            result[i].batch || x[i].batch};
+    VBS_TRY(repeat(im, input, shape, &x));
+    VBS_TRY(vbs_onnx_numbers_read(im, vbs_shape_elements(shape)));
+    for (int64_t i = 0; i < vbs_shape_elements(shape); i++) {
+        const number *with = take(&x);
+
+        result[i].value =
+            vbs_onnx_rounded(made, vbs_onnx_combined(op, type, result[i].value, with->value));
+        result[i].batch |= with->batch;
+    }
     return VBS_OK;
 }
 
@@ -215,7 +239,7 @@ VBS_ONNX_HANDLER(fold_pair)
     int least = operator->inputs[0].most == VBS_ONNX_ANY ? 1 : 2;
     constant **inputs = vbs_arena_alloc(im->arena, (size_t)n, sizeof(constant *));
     bool mean = strcmp(operator->name, "Mean") == 0;
-    const number *first;
+    struct repeated first;
     struct vbs_shape shape;
     number *result;
     enum vbs_status status;
@@ -229,9 +253,9 @@ VBS_ONNX_HANDLER(fold_pair)
         return status;
     type = inputs[0]->type;
     VBS_TRY(vbs_onnx_numbers_new(im, vbs_shape_elements(&shape), &result));
-    VBS_TRY(expanded(im, inputs[0], &shape, &first));
-    if (vbs_shape_elements(&shape) > 0)
-        memcpy(result, first, (size_t)vbs_shape_elements(&shape) * sizeof *result);
+    VBS_TRY(repeat(im, inputs[0], &shape, &first));
+    for (int64_t i = 0; i < vbs_shape_elements(&shape); i++)
+        result[i] = *take(&first);
     for (int i = 1; i < n; i++)
         VBS_TRY(combine_with(im, op, type, inputs[i], &shape, result));
     for (int64_t i = 0; i < vbs_shape_elements(&shape) && mean; i++)
@@ -241,7 +265,7 @@ VBS_ONNX_HANDLER(fold_pair)
 
 VBS_ONNX_HANDLER(fold_where)
 {
-    const number *which = NULL, *x = NULL, *y = NULL;
+    struct repeated which, x, y;
     constant *inputs[3];
     struct vbs_shape shape = {.n_dims = 0};
     number *result = NULL;
@@ -252,12 +276,14 @@ VBS_ONNX_HANDLER(fold_where)
         VBS_TRY(vbs_onnx_broadcast(im, &inputs[i]->shape, &shape));
     }
     VBS_TRY(vbs_onnx_numbers_new(im, vbs_shape_elements(&shape), &result));
-    VBS_TRY(expanded(im, inputs[0], &shape, &which));
-    VBS_TRY(expanded(im, inputs[1], &shape, &x));
-    VBS_TRY(expanded(im, inputs[2], &shape, &y));
+    VBS_TRY(repeat(im, inputs[0], &shape, &which));
+    VBS_TRY(repeat(im, inputs[1], &shape, &x));
+    VBS_TRY(repeat(im, inputs[2], &shape, &y));
     for (int64_t i = 0; i < vbs_shape_elements(&shape); i++) {
-        result[i] = which[i].value != 0 ? x[i] : y[i];
-        result[i].batch |= which[i].batch;
+        const number *chooses = take(&which), *yes = take(&x), *no = take(&y);
+
+        result[i] = chooses->value != 0 ? *yes : *no;
+        result[i].batch |= chooses->batch;
     }
     return vbs_onnx_give_numbers(im, inputs[1]->type, &shape, result);
 }

@@ -78,6 +78,8 @@ bool vbs_onnx_is(struct vbs_onnx_import *im, const char *name, const char *word,
  * attribute is missing. Where it is none of the words, gives -1 and sets im->bad. */
 int vbs_onnx_word(struct vbs_onnx_import *im, const char *name, const char *const *words,
                   int missing);
+/* Gives a string attribute without blanks; empty where it is missing, null: out of memory. */
+const char *vbs_onnx_text(struct vbs_onnx_import *im, const char *name);
 const Onnx__TensorProto *vbs_onnx_tensor_attribute(struct vbs_onnx_import *im, const char *name);
 
 /* ---- the hint of a node: its doc_string in files that vbslab has written ----
