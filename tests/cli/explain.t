@@ -20,6 +20,9 @@ prints "and fbs-best" 'Batch 2 would need 12 B' $explain --planner fbs-best
 prints "dp-monotone has batches of layers" '2 x 1 before 3' $explain --planner dp-monotone
 prints "greedy-vbs goes layer by layer" 'its largest batch that fits beside the whole request' \
     explain example.csv --request 2 --memory 8 --planner greedy-vbs
+run explain "$ROOT/db/profiles/googlenet-a.csv" --memory 60MiB --planner greedy-vbs --step
+[ $code -eq 0 ] && grep -q '^batch 1  *1.465 ms  -33.05%' out && ! grep -q '^batch 1 .* equal' out
+report $? "and a batch that it does not take, though it is faster, is told from equal ones"
 prints "optimal says what its bound rests on" 'bound: each layer beside waiting samples' \
     $explain --planner optimal
 run explain "$ROOT/db/profiles/googlenet-a.csv" --planner optimal --memory 60MiB

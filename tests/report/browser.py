@@ -395,6 +395,10 @@ def test_explain(driver):
     wide = driver.execute_script("return document.documentElement.scrollWidth")
     check("an explanation is no wider than a phone", wide <= 400, wide)
     keep(driver, "explain-400", 400)
+    vbslab("explain", GOOGLENET, "--planner", "fbs", "--memory", "44MiB", "--html", "other.html")
+    show(driver, "other.html", 1400)
+    text, rows = driver.find_element(By.ID, "walk-text").text, driver.find_element(By.ID, "weighed").text
+    check("a faster batch that is not the largest is told from equal ones", "Next best: batch 6 -1.24%" in text and "batch 6 81.34 ms -1.24%" in rows, (text, rows))
     for planner, words in (("fbs", ()), ("optimal", ("--node-limit", "300")), ("joint", ("--weights", "included"))):
         vbslab("explain", ALEXNET if words[:1] == ("--weights",) else GOOGLENET, "--planner", planner, "--memory", "40MiB", *words, "--html", "other.html")
         show(driver, "other.html", 1400)

@@ -76,10 +76,10 @@ static void add_candidate(const struct cli_explanation *about, const struct vbs_
         cli_table_add(table, "chosen");
     else if (!candidate->fits)
         cli_table_add(table, "does not fit");
-    else if (!cli_is_faster(decision->time_us, candidate->time_us))
+    else if (cli_is_equal(candidate->time_us, decision->time_us))
         cli_table_add(table, "equal");
     else
-        cli_table_add(table, "+%.2f%%", 100 * (candidate->time_us / decision->time_us - 1));
+        cli_table_add(table, "%+.2f%%", 100 * (candidate->time_us / decision->time_us - 1));
     if (candidate->least_bytes == INT64_MAX)
         cli_table_add(table, "none found");
     else

@@ -42,6 +42,9 @@ char *cli_layers_label(const struct cli_explanation *about, const struct vbs_dec
 /* Gives whether candidate a is faster than b by more than rounding. */
 bool cli_is_faster(double a_us, double b_us);
 
+/* Gives whether neither is faster. */
+bool cli_is_equal(double a_us, double b_us);
+
 /* Prints the order in which the layers run, where it is not that of their numbers. */
 void cli_print_order(const struct vbs_explanation *made);
 

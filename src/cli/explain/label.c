@@ -14,6 +14,11 @@ bool cli_is_faster(double a_us, double b_us)
     return a_us < b_us && !(fabs(a_us - b_us) <= SAME_TIME * fabs(b_us));
 }
 
+bool cli_is_equal(double a_us, double b_us)
+{
+    return !cli_is_faster(a_us, b_us) && !cli_is_faster(b_us, a_us);
+}
+
 static const char *name_of(const struct cli_explanation *about, int layer)
 {
     return about->problem->profile->layers[layer].name;

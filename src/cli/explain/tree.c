@@ -93,8 +93,9 @@ static int choose_level(const struct vbs_explanation *made, const struct cli_tre
     return level;
 }
 
-/* Finds the best candidate that is slower, and counts those that are as fast; where there is none,
- * the one that misses least memory. */
+/* Finds the fastest of the other candidates, and counts those that are as fast as the chosen one;
+ * where there is no other, the one that misses least memory. The fastest one is faster than the
+ * chosen one where a planner takes the largest batch. */
 static const struct vbs_candidate *runner_up(const struct vbs_decision *decision, int *n_equal)
 {
     const struct vbs_candidate *best = NULL, *near = NULL;
@@ -108,7 +109,7 @@ static const struct vbs_candidate *runner_up(const struct vbs_decision *decision
         if (!candidate->fits) {
             if (!near || candidate->least_bytes < near->least_bytes)
                 near = candidate;
-        } else if (!cli_is_faster(decision->time_us, candidate->time_us))
+        } else if (cli_is_equal(candidate->time_us, decision->time_us))
             ++*n_equal;
         else if (!best || candidate->time_us < best->time_us)
             best = candidate;
@@ -128,7 +129,7 @@ static void add_runner_up(const struct cli_explanation *about, const struct vbs_
     if (!next)
         cli_table_add(table, "%s", n_equal > 0 ? equal : "-");
     else if (next->fits)
-        cli_table_add(table, "%s%s +%.2f%%", equal,
+        cli_table_add(table, "%s%s %+.2f%%", equal,
                       cli_choice_label(about, decision, next, label, sizeof label),
                       100 * (next->time_us / decision->time_us - 1));
     else if (next->least_bytes == INT64_MAX)

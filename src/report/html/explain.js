@@ -13,6 +13,10 @@ function isFaster(a, b) {
     return a < b && !(Math.abs(a - b) <= 1e-9 * Math.abs(b));
 }
 
+function isEqual(a, b) {
+    return !isFaster(a, b) && !isFaster(b, a);
+}
+
 function layerName(k) {
     return k + " " + (pageData.layers[k - 1] || "layer");
 }
@@ -70,8 +74,7 @@ function rank(decision) {
 function againstText(decision, candidate, place) {
     if (place === decision.chosen) return "chosen";
     if (!candidate.fits) return "does not fit";
-    if (!isFaster(decision.time_us, candidate.time_us)) return "equal";
-    return "+" + (100 * (candidate.time_us / decision.time_us - 1)).toFixed(2) + "%";
+    return isEqual(candidate.time_us, decision.time_us) ? "equal" : percentText(100 * (candidate.time_us / decision.time_us - 1));
 }
 
 function needsText(candidate) {
@@ -91,14 +94,14 @@ function runnerUp(d) {
         const one = {candidate, label: shown[d].labels[place]};
         if (!candidate.fits) {
             if (!near || (candidate.least_bytes !== null && (near.candidate.least_bytes === null || candidate.least_bytes < near.candidate.least_bytes))) near = one;
-        } else if (!isFaster(decision.time_us, candidate.time_us)) {
+        } else if (isEqual(candidate.time_us, decision.time_us)) {
             equal++;
         } else if (!best || candidate.time_us < best.candidate.time_us) {
             best = one;
         }
     });
     const next = best || near, words = equal ? [equal + " equal"] : [];
-    if (best) words.push(best.label + " +" + (100 * (best.candidate.time_us / decision.time_us - 1)).toFixed(2) + "%");
+    if (best) words.push(best.label + " " + percentText(100 * (best.candidate.time_us / decision.time_us - 1)));
     else if (next) words.push(next.candidate.least_bytes === null ? "no other fits" : next.label + " needs " + bytesText(next.candidate.least_bytes));
     return words.join("; ") || "-";
 }
