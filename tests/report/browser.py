@@ -65,11 +65,8 @@ def cut_texts(driver):
         return cut;""")
 
 
-def quiet(driver, name):
-    """No message on the console, no request but for the page itself, no fault that the page reports, no text of a
-    picture that is cut."""
-    cut = cut_texts(driver)
-    check(name + ": no text of a picture is cut", not cut, cut)
+def silent(driver, name):
+    """No message on the console, no request but for the page itself."""
     messages = [entry["message"] for entry in driver.get_log("browser")]
     requests = []
     for entry in driver.get_log("performance"):
@@ -80,6 +77,13 @@ def quiet(driver, name):
                 requests.append(url)
     check(name + ": no message on the console", not messages, messages)
     check(name + ": no request", not requests, requests)
+
+
+def quiet(driver, name):
+    """As silent, no fault that the page reports, and no text of a picture that is cut."""
+    cut = cut_texts(driver)
+    check(name + ": no text of a picture is cut", not cut, cut)
+    silent(driver, name)
     fault = driver.find_element(By.ID, "fault")
     check(name + ": the page and the replay agree", not fault.is_displayed(), fault.text)
 
@@ -499,10 +503,37 @@ def test_many(driver):
     quiet(driver, "100 profiles")
 
 
+def test_lessons(driver):
+    vbslab("lesson", "--html", "-o", "course")
+    titles, wide, dim = [], [], []
+    for width, scheme in ((1400, "light"), (400, "dark")):
+        driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": scheme}]})
+        show(driver, "course/index.html", width)
+        driver.find_element(By.PARTIAL_LINK_TEXT, "1. Why batches").click()
+        while True:
+            titles.append(driver.find_element(By.TAG_NAME, "h1").text[:2])
+            wide += driver.execute_script("return document.documentElement.scrollWidth > arguments[0] ? [document.title] : []", width)
+            dim.append(driver.execute_script("return [...document.images].every(i => (getComputedStyle(i).filter === 'none') === arguments[0])", scheme == "light"))
+            keep(driver, "lesson-" + titles[-1][0] + "-%d" % width, width)
+            following = driver.find_elements(By.CSS_SELECTOR, "nav a[rel=next]")
+            if not following:
+                break
+            following[0].click()
+    check("links lead from the list through all lessons", titles == ["%d." % i for i in range(1, 8)] * 2, titles)
+    check("no lesson is wider than a phone", not wide, wide)
+    check("pictures are dark on dark pages only", all(dim), dim)
+    driver.find_element(By.CSS_SELECTOR, "nav a[rel=prev]").click()
+    check("and back", driver.find_element(By.TAG_NAME, "h1").text.startswith("6."))
+    driver.find_element(By.LINK_TEXT, "All lessons").click()
+    check("and to the list", len(driver.find_elements(By.CSS_SELECTOR, ".lessons a")) == 7)
+    silent(driver, "lessons")
+    driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+
+
 def main():
     driver = begin()
     try:
-        for test in (test_googlenet, test_small, test_weights, test_explain, test_names, test_many, test_deep):
+        for test in (test_googlenet, test_small, test_weights, test_explain, test_names, test_lessons, test_many, test_deep):
             test(driver)
     finally:
         driver.quit()
