@@ -175,7 +175,7 @@ static bool advance_labels(const struct equation *e, int first, int end, int64_t
 /* Counts the products, which are work. */
 static enum vbs_status count_work(struct vbs_onnx_import *im, const struct equation *e, int n)
 {
-    int64_t work = n;
+    int64_t work = 2 * (int64_t)n; /* the position of each factor advances, too */
 
     for (int i = 0; i < e->n_labels; i++)
         if (!vbs_mul(work, e->size[e->labels[i]], &work))
@@ -187,6 +187,7 @@ static enum vbs_status count_work(struct vbs_onnx_import *im, const struct equat
 static number sum_products(const struct equation *e, int n_out, int type, int64_t *position,
                            struct einsum_factor *factors, int n)
 {
+    bool whole = vbs_onnx_is_whole(type);
     number sum = {0, false};
 
     do {
@@ -195,10 +196,12 @@ static number sum_products(const struct equation *e, int n_out, int type, int64_
         for (int k = 0; k < n; k++) {
             const number *x = &factors[k].x[factors[k].at];
 
-            product = vbs_onnx_combined(VBS_OP_MUL, type, product, x->value);
+            product =
+                whole ? vbs_onnx_combined(VBS_OP_MUL, type, product, x->value) : product * x->value;
             sum.batch |= x->batch;
         }
-        sum.value = vbs_onnx_combined(VBS_OP_ADD, type, sum.value, product);
+        sum.value =
+            whole ? vbs_onnx_combined(VBS_OP_ADD, type, sum.value, product) : sum.value + product;
     } while (advance_labels(e, n_out, e->n_labels, position, factors, n));
     sum.value = vbs_onnx_rounded(type, sum.value);
     return sum;

@@ -155,29 +155,40 @@ struct matrix_product {
     const number *a, *b;
 };
 
+/* Computes an element of a product: the sum of n products of a row and a column. */
+static number row_by_column(int type, const number *row, const number *column, int64_t n,
+                            int64_t step)
+{
+    bool whole = vbs_onnx_is_whole(type);
+    number sum = {0, false};
+
+    for (int64_t k = 0; k < n; k++) {
+        const number *a = &row[k], *b = &column[k * step];
+
+        if (whole)
+            sum.value = vbs_onnx_combined(VBS_OP_ADD, type, sum.value,
+                                          vbs_onnx_combined(VBS_OP_MUL, type, a->value, b->value));
+        else
+            sum.value += a->value * b->value;
+        sum.batch |= a->batch || b->batch;
+    }
+    sum.value = vbs_onnx_rounded(type, sum.value);
+    return sum;
+}
+
 static enum vbs_status multiply(struct vbs_onnx_import *im, int type,
                                 const struct matrix_product *p, number *c)
 {
     int64_t each, work;
 
-    if (!vbs_mul(p->rows, p->columns, &each) || !vbs_mul(each, p->inner, &work) ||
+    if (!vbs_mul(p->rows, p->columns, &each) || !vbs_mul(each, 2 * p->inner, &work) ||
         !vbs_mul(work, p->stacks, &work))
         return vbs_fail(im->ctx, VBS_UNSUPPORTED, "too much is computed with constants");
     VBS_TRY(vbs_onnx_numbers_read(im, work));
-    for (int64_t i = 0; i < p->stacks * each; i++) {
-        const number *row = p->a + i / p->columns * p->inner;
-        const number *column = p->b + i / each * p->inner * p->columns + i % p->columns;
-
-        c[i] = (number){0, false};
-        for (int64_t k = 0; k < p->inner; k++) {
-            const number *left = &row[k], *right = &column[k * p->columns];
-            long double product = vbs_onnx_combined(VBS_OP_MUL, type, left->value, right->value);
-
-            c[i].value = vbs_onnx_combined(VBS_OP_ADD, type, c[i].value, product);
-            c[i].batch |= left->batch || right->batch;
-        }
-        c[i].value = vbs_onnx_rounded(type, c[i].value);
-    }
+    for (int64_t i = 0; i < p->stacks * each; i++)
+        c[i] = row_by_column(type, p->a + i / p->columns * p->inner,
+                             p->b + i / each * p->inner * p->columns + i % p->columns, p->inner,
+                             p->columns);
     return VBS_OK;
 }
 
