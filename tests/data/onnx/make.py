@@ -281,6 +281,80 @@ def external():
     n.save(external="external.bin")
 
 
+def folded():
+    """The weights of a matrix are computed from constants, by every operator that works on constants
+    only, and by others."""
+    n = Net("folded", 18, ["N", 4])
+    parts = []
+
+    def take(value):
+        flat = n.op("Reshape", n.op("Cast", value, to=TensorProto.FLOAT), all_of)
+        parts.append(flat)
+
+    all_of = n.ints(-1)
+    image = n.constant(np.arange(12, dtype=np.float32).reshape(3, 4) / 4 - 1)
+    cells, column = n.constant(np.array([[0, 1], [-1, 2]])), n.constant(np.array([[1], [2], [0]]))
+    places = n.constant(np.array([[0, -1], [1, 1], [-2, 3]]))
+    take(n.op("ScatterND", image, cells, n.floats(9, 8)))
+    take(n.op("ScatterElements", image, places, n.constant(np.ones((3, 2), np.float32)), axis=1,
+              reduction="add"))
+    take(n.op("GatherND", image, cells))
+    take(n.op("GatherND", image, column, batch_dims=1))
+    take(n.op("GatherElements", image, places, axis=1))
+    take(n.op("Gather", image, n.ints(2, -3), axis=0))
+    take(n.op("OneHot", n.ints(0, 2, -1), n.constant(np.array(3)), n.floats(0, 1), axis=0))
+    take(n.op("NonZero", image))
+    take(n.op("Tile", image, n.ints(2, 1)))
+    for mode in "constant", "reflect", "edge", "wrap":
+        take(n.op("Pad", image, n.ints(1, 1, 0, 2), mode=mode))
+    take(n.op("Trilu", image, n.constant(np.array(1)), upper=0))
+    take(n.op("EyeLike", image, k=1))
+    take(n.op("Concat", image, image, axis=-1))
+    take(n.op("CumSum", image, n.constant(np.array(1)), exclusive=1, reverse=1))
+    take(n.op("ArgMax", image, axis=1, select_last_index=1))
+    take(n.op("ArgMin", image, keepdims=0))
+    for part in n.op("TopK", image, n.ints(2), axis=0, largest=0, outputs=2):
+        take(part)
+    for kind in "L1", "L2", "LogSumExp", "Max", "Mean", "Min", "Prod", "Sum", "SumSquare":
+        take(n.op("Reduce" + kind, image, n.ints(-1)))
+    take(n.op("Softmax", image, axis=0))
+    take(n.op("LogSoftmax", image))
+    take(n.op("LayerNormalization", image, n.weight(4), n.weight(4), epsilon=1e-3))
+    square = n.weight(2, 3, 3)
+    take(n.op("MatMul", square, n.weight(3, 2)))
+    take(n.op("Einsum", square, n.weight(2), equation="...ii,..."))
+    take(n.op("Gemm", image, image, n.floats(1, 2, 3), transB=1, alpha=0.5, beta=2.0))
+    stack = n.weight(1, 2, 6)
+    take(n.op("Conv", stack, n.weight(2, 1, 3), n.weight(2), pads=[1, 0], strides=[2], group=2))
+    ones, zeros = n.floats(1, 1), n.floats(0, 0)
+    normal = n.op("BatchNormalization", stack, n.weight(2), n.weight(2), zeros, ones, outputs=3,
+                  training_mode=1)
+    for part in normal:
+        take(part)
+    whole, other = n.ints(-7, 1000), n.ints(3, -1)
+    word = n.constant(np.array([3, 70], np.uint32))
+    take(n.op("Mod", whole, other))
+    take(n.op("Mod", whole, other, fmod=1))
+    take(n.op("BitShift", word, n.constant(np.array([1, 4], np.uint32)), direction="LEFT"))
+    take(n.op("BitwiseXor", whole, other))
+    take(n.op("BitwiseAnd", whole, other))
+    take(n.op("BitwiseOr", whole, other))
+    take(n.op("BitwiseNot", other))
+    take(n.op("Pow", n.floats(-1.5, 2), n.ints(2, -1)))
+    take(n.op("Clip", whole, n.constant(np.array(-2)), n.constant(np.array(5))))
+    take(n.op("PRelu", image, n.floats(0.5)))
+    take(n.op("Mean", image, image, n.floats(1, 2, 3, 4)))
+    take(n.op("Where", n.op("Less", image, n.scalar(0)), n.op("Erf", image), image))
+    take(n.op("IsInf", n.floats(1, np.inf)))
+    take(n.op("IsNaN", n.floats(1, np.nan)))
+    joined = n.op("Concat", *parts, axis=0)
+    whole_rows = n.op("Slice", joined, n.ints(0), n.ints(4 * 80))
+    n.output(n.op("MatMul", "x", n.op("Reshape", whole_rows, n.ints(4, 80))), "y")
+    rest = n.op("Slice", joined, n.ints(4 * 80), n.ints(1 << 20))
+    n.output(n.op("Add", n.op("ReduceSum", "x", n.ints(1)), rest), "rest")
+    n.save()
+
+
 def opset(version, results=None):
     """The same network in the words of several versions."""
     n = Net("opset_%02d" % version, version, [1, 4, 6, 6], seed=5)
@@ -363,7 +437,7 @@ def old(version, results=None):
 if __name__ == "__main__":
     torch_flatten(11, torch_flatten(14))  # onnx.reference trains in version 11
     for make in (torch_gates, keras_nhwc, segment, outputs, one_channel, whole, normals,
-                 external):
+                 folded, external):
         make()
     later(later())  # onnx.reference does not know GlobalLpPool
     known = opset(9)

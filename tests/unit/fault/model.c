@@ -95,6 +95,11 @@ static enum vbs_status load_onnx_twice_tried(struct vbs_ctx *ctx)
     return load(ctx, "tests/data/onnx/whole.onnx", NULL);
 }
 
+static enum vbs_status load_onnx_folded(struct vbs_ctx *ctx)
+{
+    return load(ctx, "tests/data/onnx/folded.onnx", NULL);
+}
+
 static enum vbs_status load_onnx_reshaped(struct vbs_ctx *ctx)
 {
     return load(ctx, "tests/data/onnx/light_zfnet512.onnx",
@@ -255,6 +260,7 @@ static const struct task TASKS[] = {
     {"a model text that is wrong", parse_wrong, VBS_FORMAT},
     {"ONNX files", load_onnx, VBS_OK},
     {"an ONNX file that is tried in two ways", load_onnx_twice_tried, VBS_OK},
+    {"an ONNX file whose constants are computed", load_onnx_folded, VBS_OK},
     {"an ONNX file with an input that does not suit it", load_onnx_reshaped, VBS_USAGE},
     {"weights from a file", read_external, VBS_OK},
     {"coded weights in a file", write_coded, VBS_OK},

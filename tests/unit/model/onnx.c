@@ -100,6 +100,7 @@ static const struct {
     {"whole", "fc transpose matmul softmax+scale reducemax"},
     {"normals", "layernorm pad add add fc transpose transpose matmul+linear softmax matmul "
                 "transpose transpose instancenorm scale gather+gelu reducel2"},
+    {"folded", "fc reducesum add"},
     {"later", "mish+gelu avgpool pad slice slice concat resize leakyrelu reducel1 mul instancenorm "
               "scale reducelogsumexp"},
     {"external", "conv+relu fc"},

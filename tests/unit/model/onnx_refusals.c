@@ -373,6 +373,7 @@ int main(void)
     check_damage("tests/data/onnx/opset_18.onnx");
     check_damage("tests/data/onnx/segment.onnx");
     check_damage("tests/data/onnx/normals.onnx");
+    check_damage("tests/data/onnx/folded.onnx");
     unlink(path_of("m.onnx"));
     unlink(path_of("t.pb"));
     unlink(path_of("short.bin"));
