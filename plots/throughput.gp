@@ -91,7 +91,7 @@ do for [panel = 1:vbs_panels] {
     set bmargin at screen bottom + 0.50 / height_inches
 
     set title vbs_title[panel] noenhanced offset 0, 0.45
-    set label 1 sized(8, vbs_note[panel]) noenhanced at graph 0.5, 1.045 center font ',8' \
+    set label 1 sized(8, vbs_note[panel]) noenhanced at graph 0.5, screen top - 0.37 / height_inches center font ',8' \
         textcolor rgb '#404040'
     set xlabel sprintf('memory budget (%s)', vbs_unit[panel]) offset 0, 0.4
     # Set by hand: gnuplot guesses the width of the ticks' labels, and too low.

@@ -84,6 +84,11 @@ cp f.svg before.svg
 gnuplot -d f.svg.gp >out 2>&1 && untitled f.svg >now && untitled before.svg | cmp -s - now
 report $? "the script draws the same picture from the data"
 
+COMMAND='' run frontier "$ROOT/db/profiles/googlenet-a.csv" --planner dp-vbs --beside fbs,dp-vbs+ --plot low.svg \
+    --plot-size 12x8cm --plot-font ,10
+[ $code -eq 0 ] && perl -0ne '/d=.M[\d.]+,([\d.]+) L[^>]*>\s*<g transform="translate\([\d.]+,([\d.]+)\)"[^>]*font-size="([\d.]+)"[^>]*>\s*<text>Intel/ or exit 1;
+    exit($2 + 0.3 * $3 < $1 ? 0 : 1)' low.svg
+report $? "in a low picture with large text the line below the title stays above the frame"
 run example.csv --request 2 --plot big.svg --plot-size 25.4x12.7cm --plot-font "DejaVu Serif,8.64"
 [ $code -eq 0 ] && head -5 big.svg | grep -q 'viewBox="0 0 1000 500"' && grep -q 'font-family="DejaVu Serif" font-size="12.00"' big.svg
 report $? "a size in centimetres, a font, and its size"
