@@ -97,6 +97,13 @@ enum vbs_status vbs_onnx_finish_conv(struct vbs_onnx_import *im, const struct vb
                                      const struct vbs_shape *weights,
                                      union vbs_attributes *attributes) VBS_MUST_CHECK;
 
+/* Reads what a Resize, or an Upsample, makes of a value of this shape, which is that of a sample
+ * (batch) or that of the file, and whose dimension 0 is dimension shift in the attributes. *same:
+ * it makes nothing of it. */
+enum vbs_status vbs_onnx_read_resize(struct vbs_onnx_import *im, bool upsample,
+                                     const struct vbs_shape *shape, bool batch, int shift,
+                                     union vbs_attributes *attributes, bool *same) VBS_MUST_CHECK;
+
 /* The positions that a Pad adds before and behind, by dimension of the file. */
 struct vbs_onnx_pads {
     int64_t before[VBS_MAX_DIMS + 1], behind[VBS_MAX_DIMS + 1];
@@ -188,6 +195,7 @@ VBS_ONNX_HANDLER(fold_reduce);
 VBS_ONNX_HANDLER(fold_is_inf);
 VBS_ONNX_HANDLER(fold_clip);
 VBS_ONNX_HANDLER(fold_batch_norm);
+VBS_ONNX_HANDLER(fold_resize);
 VBS_ONNX_HANDLER(fold_softmax);
 VBS_ONNX_HANDLER(fold_layer_norm);
 VBS_ONNX_HANDLER(fold_conv);

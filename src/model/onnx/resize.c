@@ -7,6 +7,7 @@
 /* The parameters of a Resize node, by dimension of the file. */
 struct request {
     int rank;
+    bool batch; /* dimension 0 of the file is not among those of shapes */
     bool sized; /* the node gives sizes instead of scales */
     double scale[VBS_MAX_DIMS + 1];
     int64_t size[VBS_MAX_DIMS + 1];
@@ -64,7 +65,7 @@ static enum vbs_status read_sizes(struct vbs_onnx_import *im, int index, struct 
     VBS_TRY(vbs_onnx_target(im, index, values, &open, &n));
     if (n != r->n_axes)
         return vbs_fail(im->ctx, VBS_FORMAT, "%d sizes for %d dimensions", n, r->n_axes);
-    if (n > 0 && r->axis[0] == 0)
+    if (n > 0 && r->axis[0] == 0 && r->batch)
         r->open = open;
     else if (open)
         return vbs_onnx_mixes(im);
@@ -97,7 +98,7 @@ static enum vbs_status read_scales(struct vbs_onnx_import *im, int index, struct
 
 /* Replaces the scales by one for all axes, such that no size is above (not_larger) or below
  * (not_smaller) the one that was asked for. */
-static enum vbs_status keep_ratio(struct vbs_onnx_import *im, const struct vbs_onnx_state *state,
+static enum vbs_status keep_ratio(struct vbs_onnx_import *im, const struct vbs_shape *shape,
                                   struct request *r)
 {
     static const char *const POLICIES[] = {"stretch", "not_larger", "not_smaller", NULL};
@@ -109,13 +110,13 @@ static enum vbs_status keep_ratio(struct vbs_onnx_import *im, const struct vbs_o
     for (int i = 0; i < r->n_axes; i++) {
         double each;
 
-        if (im->batch && r->axis[i] == 0)
+        if (r->batch && r->axis[i] == 0)
             return vbs_onnx_mixes(im);
-        each = (double)r->size[r->axis[i]] / (double)state->shape.dim[r->axis[i] - im->batch];
+        each = (double)r->size[r->axis[i]] / (double)shape->dim[r->axis[i] - r->batch];
         scale = i == 0 ? each : policy == 1 ? fmin(scale, each) : fmax(scale, each);
     }
     for (int i = 0; i < r->n_axes; i++) {
-        double size = (double)state->shape.dim[r->axis[i] - im->batch] * scale;
+        double size = (double)shape->dim[r->axis[i] - r->batch] * scale;
 
         if (!(size >= 0 && size < VBS_MAX_DIM))
             return vbs_fail(im->ctx, VBS_FORMAT, "its output is too large");
@@ -125,25 +126,24 @@ static enum vbs_status keep_ratio(struct vbs_onnx_import *im, const struct vbs_o
     return VBS_OK;
 }
 
-static enum vbs_status read_request(struct vbs_onnx_import *im, const struct vbs_onnx_state *state,
-                                    bool upsample, struct request *r)
+static enum vbs_status read_request(struct vbs_onnx_import *im, const struct vbs_shape *shape,
+                                    bool batch, bool upsample, struct request *r)
 {
     const struct vbs_onnx_state *sizes = vbs_onnx_in(im, 3);
     bool sized = !upsample && im->graph->opset >= 11 && sizes && sizes->constant &&
                  vbs_shape_elements(&sizes->constant->shape) > 0;
     int scales = upsample ? (im->graph->opset < 9 ? -1 : 1) : im->graph->opset < 11 ? 1 : 2;
 
-    *r = (struct request){.rank = vbs_onnx_rank(im, state)};
+    *r = (struct request){.rank = shape->n_dims + batch, .batch = batch, .open = batch};
     for (int d = 0; d < r->rank; d++) {
         r->scale[d] = 1;
-        r->size[d] = d < im->batch ? 1 : state->shape.dim[d - im->batch];
+        r->size[d] = d < batch ? 1 : shape->dim[d - batch];
     }
-    r->open = im->batch;
     VBS_TRY(read_axes(im, r));
     if (!sized)
         return read_scales(im, scales, r);
     VBS_TRY(read_sizes(im, 3, r));
-    return keep_ratio(im, state, r);
+    return keep_ratio(im, shape, r);
 }
 
 /* Sets dimension d of the file, of in elements, in the attributes, and gives the output's size in
@@ -175,11 +175,11 @@ static enum vbs_status read_roi(struct vbs_onnx_import *im, const struct request
         return vbs_fail(im->ctx, VBS_FORMAT, "a region of %d values for %d dimensions", n,
                         r->n_axes);
     for (int i = 0; i < r->n_axes; i++) {
-        int64_t at = r->axis[i] - im->batch + shift;
+        int64_t at = r->axis[i] - r->batch + shift;
 
         if (!isfinite(values[i]) || !isfinite(values[i + n / 2]))
             return vbs_fail(im->ctx, VBS_FORMAT, "the region is not finite");
-        if (r->axis[i] < im->batch) {
+        if (r->axis[i] < r->batch) {
             if (values[i] != 0 || values[i + n / 2] != 1)
                 return vbs_onnx_mixes(im);
             continue;
@@ -220,43 +220,46 @@ static enum vbs_status read_modes(struct vbs_onnx_import *im, bool upsample,
     return VBS_OK;
 }
 
+enum vbs_status vbs_onnx_read_resize(struct vbs_onnx_import *im, bool upsample,
+                                     const struct vbs_shape *shape, bool batch, int shift,
+                                     union vbs_attributes *a, bool *same)
+{
+    struct request request;
+
+    VBS_TRY(read_modes(im, upsample, a));
+    VBS_TRY(read_request(im, shape, batch, upsample, &request));
+    if (batch && (request.scale[0] != 1 || (!request.open && request.size[0] != im->n_samples)))
+        return vbs_onnx_mixes(im);
+    if (shape->n_dims == 0)
+        return vbs_fail(im->ctx, VBS_FORMAT, "a scalar cannot be resized");
+    *same = a->resize.coordinates != VBS_COORDINATES_TF_CROP;
+    for (int d = 0; d < shape->n_dims; d++) {
+        VBS_TRY(set_dim(im, &request, d + batch, shape->dim[d], a, d + shift));
+        *same &= a->resize.shape.dim[d + shift] == shape->dim[d] && a->resize.scale[d + shift] == 1;
+    }
+    return a->resize.coordinates == VBS_COORDINATES_TF_CROP ? read_roi(im, &request, shift, a)
+                                                            : VBS_OK;
+}
+
 VBS_ONNX_HANDLER(resize)
 {
-    bool upsample = operator->op != 0, same = true;
     union vbs_attributes attributes = {.resize = {.mode = VBS_RESIZE_NEAREST}};
     const struct vbs_onnx_state *state;
     struct vbs_onnx_tensor *tensor;
-    struct request request;
     struct vbs_shape view, shape;
     int shift;
-    enum vbs_status status;
+    bool same;
 
     VBS_TRY(vbs_onnx_tensor_in(im, 0, &state));
-    VBS_TRY(read_modes(im, upsample, &attributes));
-    status = read_request(im, state, upsample, &request);
-    if (status != VBS_OK)
-        return status;
-    if (im->batch && (request.scale[0] != 1 || (!request.open && request.size[0] != im->n_samples)))
-        return vbs_onnx_mixes(im);
-    shape = state->shape;
-    if (shape.n_dims == 0)
-        return vbs_fail(im->ctx, VBS_FORMAT, "a scalar cannot be resized");
     view = vbs_onnx_view(state, 0, &shift);
     attributes.resize.shape = view;
     for (int d = 0; d < view.n_dims; d++)
         attributes.resize.scale[d] = 1;
-    for (int d = 0; d < shape.n_dims; d++) {
-        status = set_dim(im, &request, d + im->batch, shape.dim[d], &attributes, d + shift);
-        same &= attributes.resize.shape.dim[d + shift] == shape.dim[d] &&
-                attributes.resize.scale[d + shift] == 1;
+    shape = state->shape;
+    VBS_TRY(
+        vbs_onnx_read_resize(im, operator->op != 0, &shape, im->batch, shift, &attributes, &same));
+    for (int d = 0; d < shape.n_dims; d++)
         shape.dim[d] = attributes.resize.shape.dim[d + shift];
-        if (status != VBS_OK)
-            return status;
-    }
-    if (attributes.resize.coordinates == VBS_COORDINATES_TF_CROP) {
-        same = false;
-        VBS_TRY(read_roi(im, &request, shift, &attributes));
-    }
     if (same && !vbs_onnx_makes(im, VBS_OP_RESIZE))
         return vbs_onnx_give(im, 0, state->tensor, &shape);
     VBS_TRY(vbs_onnx_apply(im, VBS_OP_RESIZE, &attributes, state->tensor, &view, &tensor));

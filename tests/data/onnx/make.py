@@ -347,6 +347,12 @@ def folded():
     take(n.op("Where", n.op("Less", image, n.scalar(0)), n.op("Erf", image), image))
     take(n.op("IsInf", n.floats(1, np.inf)))
     take(n.op("IsNaN", n.floats(1, np.nan)))
+    sizes = n.ints(1, 1, 4, 7)
+    table = n.weight(1, 1, 3, 4)
+    take(n.op("Resize", table, "", "", sizes, mode="cubic", cubic_coeff_a=-0.5))
+    take(n.op("Resize", table, "", "", sizes, mode="linear",
+              coordinate_transformation_mode="align_corners"))
+    take(n.op("Resize", table, "", n.floats(1, 1, 2, 0.5), mode="nearest"))
     joined = n.op("Concat", *parts, axis=0)
     whole_rows = n.op("Slice", joined, n.ints(0), n.ints(4 * 80))
     n.output(n.op("MatMul", "x", n.op("Reshape", whole_rows, n.ints(4, 80))), "y")
