@@ -137,7 +137,10 @@ extern "C" {
     X(PAD, "pad", MOVE, 1, 1, 0)                                                                   \
     X(EXPAND, "expand", MOVE, 1, 1, 0)                                                             \
     X(GATHER, "gather", MOVE, 1, 1, 0)                                                             \
-    X(IDENTITY, "identity", UNARY, 1, 1, 0)
+    X(IDENTITY, "identity", UNARY, 1, 1, 0)                                                        \
+    X(RNN, "rnn", OTHER, 1, 1, 0)                                                                  \
+    X(GRU, "gru", OTHER, 1, 1, 0)                                                                  \
+    X(LSTM, "lstm", OTHER, 1, 1, 0)
 
 #define VBS_N_TEXT_OPS 12
 
@@ -160,6 +163,8 @@ enum vbs_op_class {
 const char *vbs_op_word(enum vbs_op op);
 /* Gives the class of an operator. */
 enum vbs_op_class vbs_op_class(enum vbs_op op);
+/* Gives the number of gates of a recurrent operator: 1 of rnn, 3 of gru, 4 of lstm; else 0. */
+int vbs_op_gates(enum vbs_op op);
 
 /* The dimensions of a sample of a tensor, slowest first. A plain value: copy it freely. */
 struct vbs_shape {
@@ -202,6 +207,12 @@ enum vbs_resize_nearest {
     VBS_NEAREST_FLOOR,
     VBS_NEAREST_CEIL
 };
+
+/* Where a recurrent operator begins: at the first element of the sequence, at the last one, or at
+ * both in turn, with weights of their own. */
+enum vbs_direction { VBS_FORWARD, VBS_BACKWARD, VBS_BOTH_WAYS };
+/* The function of an rnn. */
+enum vbs_rnn_function { VBS_RNN_TANH, VBS_RNN_RELU, VBS_RNN_SIGMOID };
 
 /* The windows of a convolution or a pool, by spatial dimension: [D, H, W] of 3-D, [H, W] of 2-D. */
 struct vbs_window {
@@ -311,6 +322,16 @@ union vbs_attributes {
         int axis;
         struct vbs_shape indices; /* the shape that the indices have in the output */
     } gather;
+    /* rnn, gru, lstm: a sequence [T, I] becomes [T, D hidden], D = 2 for both directions, else 1.
+     * The first state is 0. Of both directions, element t has the state of the forward one behind
+     * elements 0..t, then that of the backward one behind elements T-1..t. */
+    struct {
+        int64_t hidden; /* elements of the state */
+        enum vbs_direction direction;
+        bool bias;
+        enum vbs_rnn_function function; /* rnn */
+        bool reset_after;               /* gru: ONNX's linear_before_reset */
+    } recurrent;
     struct {
         enum vbs_resize_mode mode;
         enum vbs_resize_coordinates coordinates;
@@ -341,8 +362,9 @@ struct vbs_layer {
     /* [n_inputs] The shape in which the layer reads each input: it has as many elements as the
      * tensor, in the same row-major order. (Reshape, Flatten and the like become such shapes.) */
     const struct vbs_shape *views;
-    /* The shape of the constant operand of a BINARY operator, a matmul or a gather; n_dims is 0
-     * where there is none. A scalar is [1]. The values are the parameter VBS_PARAMETER_OPERAND. */
+    /* The shape of the constant operand of a BINARY operator, a matmul, a gather or a recurrent
+     * operator; n_dims is 0 where there is none. A scalar is [1]. The values are the parameter
+     * VBS_PARAMETER_OPERAND. */
     struct vbs_shape operand;
     union vbs_attributes attributes;
     struct vbs_shape shape; /* of the output */
@@ -350,7 +372,8 @@ struct vbs_layer {
     const struct vbs_fused *fused; /* [n_fused] in the order in which they are applied */
     int64_t
         parameters; /* weights and biases, also of fused operators, without running statistics */
-    int64_t macs;   /* multiply-accumulates per sample of conv, deconv, fc and matmul; else 0 */
+    int64_t macs;   /* multiply-accumulates per sample of conv, deconv, fc, matmul and recurrent
+                       operators; else 0 */
 };
 
 /* A final output of a network. Immutable, as part of its network. */
@@ -385,6 +408,7 @@ struct vbs_network {
 };
 
 #define VBS_NORMALISE_KEY "vbslab.normalise" /* "MEAN;DEVIATION" */
+#define VBS_WHOLE_KEY     "vbslab.whole"     /* where `whole` is true */
 
 /* Gives the bytes of one sample of the output of a layer, or (layer 0) of the network's input: 4
  * per element. */
@@ -457,18 +481,20 @@ uint64_t vbs_network_layer_hash(const struct vbs_network *network, int layer);
 /* The parameters of operators, with their shapes. */
 enum vbs_parameter {
     /* conv [O, I / groups, D, H, W], deconv [I, O / groups, D, H, W], fc [O, I]: plain, inputs as
-     * C, D, H, W */
+     * C, D, H, W; rnn, gru, lstm [directions, gates hidden, I], gates as ONNX: z r h; i o f c */
     VBS_PARAMETER_WEIGHTS,
-    VBS_PARAMETER_BIAS, /* [O] */
+    VBS_PARAMETER_BIAS, /* [O]; rnn, gru, lstm [directions, 2, gates hidden]: of input and state */
     VBS_PARAMETER_MEAN, /* [C], as all below; layernorm: [elements of a row] */
     VBS_PARAMETER_VARIANCE,
     VBS_PARAMETER_GAMMA,
     VBS_PARAMETER_BETA,
-    VBS_PARAMETER_OPERAND, /* of shape layer->operand; gather: whole numbers */
+    VBS_PARAMETER_OPERAND, /* of shape layer->operand; gather: whole numbers; rnn, gru, lstm:
+                              weights of the state [directions, gates hidden, hidden] */
     VBS_N_PARAMETERS
 };
 
-/* Gives the number of weights of a conv, deconv or fc; 0 for other layers. */
+/* Gives the number of weights of a conv, deconv or fc, and of those of a recurrent operator for its
+ * input; 0 for other layers. */
 int64_t vbs_weight_count(const struct vbs_network *network, int layer);
 
 /* Gives the word of a parameter in messages ("weights"); never null. */

@@ -69,6 +69,9 @@ static double flops(const struct vbs_layer *l, int64_t in_bytes)
     case VBS_OP_CONV_TRANSPOSE:
     case VBS_OP_FC:
     case VBS_OP_MATMUL:
+    case VBS_OP_RNN:
+    case VBS_OP_GRU:
+    case VBS_OP_LSTM:
         return 2.0 * (double)l->macs;
     case VBS_OP_LRN:
         return elements * (double)(2 * l->attributes.lrn.size + 4);
@@ -161,7 +164,7 @@ static bool offers(const struct vbs_layer *l, enum algorithm algorithm)
     const struct vbs_window *w = &l->attributes.weighted.window;
     int n = l->shape.n_dims - 1;
     bool conv = l->op == VBS_OP_CONV, deconv = l->op == VBS_OP_CONV_TRANSPOSE;
-    bool product = l->op == VBS_OP_FC || l->op == VBS_OP_MATMUL;
+    bool product = l->op == VBS_OP_FC || l->op == VBS_OP_MATMUL || vbs_op_gates(l->op) > 0;
     bool dense = conv && l->attributes.weighted.groups == 1;
     bool unit_stride = conv && all_are(w->stride, n, 1);
     bool pointwise = unit_stride && all_are(w->kernel, n, 1) && all_are(w->pad_low, n, 0) &&
@@ -188,6 +191,9 @@ static bool describe(const struct vbs_network *network, const struct vbs_layer *
                      enum algorithm algorithm, struct vbs_kernel *kernel)
 {
     int64_t weights = 4 * vbs_weight_count(network, (int)(l - network->layers));
+
+    if (vbs_op_gates(l->op) > 0)
+        weights += 4 * vbs_shape_elements(&l->operand);
 
     kernel->algorithm = algorithm_names[algorithm];
     kernel->weight_bytes = 4 * l->parameters;

@@ -148,7 +148,8 @@ static bool add_values(struct vbs_source *source, const struct vbs_shape *input,
         node->values[pair[i]] = seeded(source, i, n);
         made = made && node->values[pair[i]];
     }
-    if (node->operand.n_dims > 0 && !node->values[VBS_PARAMETER_OPERAND]) {
+    if (node->operand.n_dims > 0 && !node->values[VBS_PARAMETER_OPERAND] &&
+        vbs_op_gates(node->op) == 0) {
         node->values[VBS_PARAMETER_OPERAND] = seeded(source, 7, vbs_shape_elements(&node->operand));
         made = made && node->values[VBS_PARAMETER_OPERAND];
     }

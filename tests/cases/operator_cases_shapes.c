@@ -33,6 +33,15 @@ static const float three_indices[] = {2, -1, 0, 4, 4, 1};
 static const struct vbs_values indices = {
     .name = "indices", .element = VBS_F32, .count = 6, .memory = three_indices, .file = -1};
 
+/* A recurrent operator on a sequence of 5 elements, with the weights of its state. */
+#define RECURRENT(title, operator, directions, gates, ...)                                         \
+    {                                                                                              \
+        .name = title, .input = DIMS(5, 12), .nodes = {                                            \
+            {operator, "n", FROM(0), .operand = DIMS(directions, (gates)*7, 7),                    \
+             .attributes = {.recurrent = {.hidden = 7, __VA_ARGS__}}}                              \
+        }                                                                                          \
+    }
+
 /* The cases of all other operators. The list ends with a null name. */
 static const struct operator_case shape_cases[] = {
     ONE("deconv of stride 2", VBS_OP_CONV_TRANSPOSE, DIMS(20, 5, 6),
@@ -387,6 +396,32 @@ static const struct operator_case shape_cases[] = {
                     {.weighted = {.out_channels = 3, .groups = 1, .window = WINDOW(1, 1, 1, 0)}}},
                {VBS_OP_IDENTITY, "e", FROM(4)},
                {VBS_OP_SOFTMAX, "s", FROM(4)}}},
+
+    RECURRENT("lstm", VBS_OP_LSTM, 1, 4, .bias = true),
+    RECURRENT("lstm from the end", VBS_OP_LSTM, 1, 4, .bias = true, .direction = VBS_BACKWARD),
+    RECURRENT("lstm both ways, without bias", VBS_OP_LSTM, 2, 4, .direction = VBS_BOTH_WAYS),
+    RECURRENT("gru both ways", VBS_OP_GRU, 2, 3, .bias = true, .direction = VBS_BOTH_WAYS),
+    RECURRENT("gru that resets after the product", VBS_OP_GRU, 2, 3, .bias = true,
+              .reset_after = true, .direction = VBS_BOTH_WAYS),
+    RECURRENT("gru that resets after it, without bias", VBS_OP_GRU, 1, 3, .reset_after = true),
+    RECURRENT("rnn", VBS_OP_RNN, 2, 1, .bias = true, .direction = VBS_BOTH_WAYS),
+    RECURRENT("rnn with relu", VBS_OP_RNN, 1, 1, .function = VBS_RNN_RELU),
+    RECURRENT("rnn with sigmoid, from the end", VBS_OP_RNN, 1, 1, .bias = true,
+              .direction = VBS_BACKWARD, .function = VBS_RNN_SIGMOID),
+    {.name = "lstm on blocks in another shape, with operators behind it",
+     .input = DIMS(16, 3, 4),
+     .nodes =
+         {{VBS_OP_CONV, "c", FROM(0),
+           .attributes =
+               {.weighted = {.out_channels = 32, .groups = 1, .window = WINDOW(1, 1, 1, 0)}}},
+          {VBS_OP_LSTM, "n", FROM(1), VIEWS(DIMS(12, 32)), .operand = DIMS(2, 64, 16),
+           .attributes = {.recurrent = {.hidden = 16, .bias = true, .direction = VBS_BOTH_WAYS}}},
+          {VBS_OP_RELU, "r", FROM(2)},
+          {VBS_OP_GRU, "g", FROM(3), .operand = DIMS(1, 24, 8),
+           .attributes = {.recurrent = {.hidden = 8, .bias = true}}},
+          {VBS_OP_CONV, "d", FROM(1),
+           .attributes =
+               {.weighted = {.out_channels = 8, .groups = 1, .window = WINDOW(1, 1, 1, 0)}}}}},
 
     RESIZE("twice as large, nearest", DIMS(20, 4, 5), DIMS(20, 8, 10), VBS_RESIZE_NEAREST,
            VBS_COORDINATES_ASYMMETRIC, .nearest = VBS_NEAREST_FLOOR, .scale = {1, 2, 2}),

@@ -75,6 +75,7 @@ struct export_node {
     int n_attributes;
     int64_t ints[EXPORT_MAX_INTS];
     int n_ints;
+    ProtobufCBinaryData words[2]; /* of one attribute that is a list of words */
 };
 
 /* What a node stands for. */
@@ -98,6 +99,7 @@ void vbs_export_reads(struct export_node *node, const char *value); /* "": left 
 void vbs_export_int(struct export_node *node, const char *name, int64_t value);
 void vbs_export_real(struct export_node *node, const char *name, double value);
 void vbs_export_word(struct export_node *node, const char *name, const char *value);
+void vbs_export_words(struct export_node *node, const char *name, const char *value, int n);
 void vbs_export_ints(struct export_node *node, const char *name, const int64_t *values, int n);
 
 /* Appends the node to the graph; its output is the value named output. */
@@ -164,5 +166,10 @@ enum vbs_status vbs_export_operator(struct export_operator *o) VBS_MUST_CHECK;
 
 /* Writes an operator of class MOVE or a resize. */
 enum vbs_status vbs_export_move(struct export_operator *o) VBS_MUST_CHECK;
+
+/* ---- recurrent.c ---- */
+
+/* Writes an rnn, gru or lstm. */
+enum vbs_status vbs_export_recurrent(struct export_operator *o) VBS_MUST_CHECK;
 
 #endif

@@ -274,9 +274,10 @@ static enum vbs_status make_head(struct exporter *e, struct export_bytes *head)
 {
     Onnx__ModelProto model = ONNX__MODEL_PROTO__INIT;
     Onnx__OperatorSetIdProto opset = ONNX__OPERATOR_SET_ID_PROTO__INIT, *opsets[] = {&opset};
-    Onnx__StringStringEntryProto entry = ONNX__STRING_STRING_ENTRY_PROTO__INIT;
-    Onnx__StringStringEntryProto *entries[] = {&entry};
-    char key[] = VBS_NORMALISE_KEY;
+    Onnx__StringStringEntryProto normalise = ONNX__STRING_STRING_ENTRY_PROTO__INIT;
+    Onnx__StringStringEntryProto whole = ONNX__STRING_STRING_ENTRY_PROTO__INIT;
+    Onnx__StringStringEntryProto *entries[2];
+    char normalise_key[] = VBS_NORMALISE_KEY, whole_key[] = VBS_WHOLE_KEY, yes[] = "yes";
     char producer[] = "vbslab", version[] = VBS_VERSION_STRING, domain[] = "";
 
     opset.domain = domain;
@@ -289,11 +290,16 @@ static enum vbs_status make_head(struct exporter *e, struct export_bytes *head)
     model.producer_version = version;
     model.n_opset_import = 1;
     model.opset_import = opsets;
+    model.metadata_props = entries;
     if (e->network->normalise) {
-        entry.key = key;
-        entry.value = (char *)(uintptr_t)e->network->normalise;
-        model.n_metadata_props = 1;
-        model.metadata_props = entries;
+        normalise.key = normalise_key;
+        normalise.value = (char *)(uintptr_t)e->network->normalise;
+        entries[model.n_metadata_props++] = &normalise;
+    }
+    if (e->network->whole) {
+        whole.key = whole_key;
+        whole.value = yes;
+        entries[model.n_metadata_props++] = &whole;
     }
     return append_message(e, head, 0, &model.base);
 }

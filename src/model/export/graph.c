@@ -102,6 +102,19 @@ void vbs_export_word(struct export_node *node, const char *name, const char *val
     a->s = (ProtobufCBinaryData){.len = strlen(value), .data = (uint8_t *)(uintptr_t)value};
 }
 
+/* The same word n times, 1 or 2. */
+void vbs_export_words(struct export_node *node, const char *name, const char *value, int n)
+{
+    Onnx__AttributeProto *a =
+        add_attribute(node, name, ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRINGS);
+
+    for (int i = 0; i < n; i++)
+        node->words[i] =
+            (ProtobufCBinaryData){.len = strlen(value), .data = (uint8_t *)(uintptr_t)value};
+    a->n_strings = (size_t)n;
+    a->strings = node->words;
+}
+
 void vbs_export_ints(struct export_node *node, const char *name, const int64_t *values, int n)
 {
     Onnx__AttributeProto *a =
@@ -147,6 +160,8 @@ enum vbs_status vbs_export_add(struct exporter *e, struct export_node *node,
         if (node->attributes[i].type == ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INTS) {
             node->attributes[i].ints = node->ints + next;
             next += (int)node->attributes[i].n_ints;
+        } else if (node->attributes[i].n_strings > 0) {
+            node->attributes[i].strings = node->words;
         }
     proto.op_type = (char *)(uintptr_t)node->op;
     proto.name = (char *)(uintptr_t)place->name;

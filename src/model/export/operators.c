@@ -613,14 +613,18 @@ static enum vbs_status write_other(struct export_operator *o)
         return write_pair(o);
     case VBS_OP_RESIZE:
         return vbs_export_move(o);
+    case VBS_OP_RNN:
+    case VBS_OP_GRU:
+    case VBS_OP_LSTM:
+        return vbs_export_recurrent(o);
     default:
         return write_weighted(o);
     }
 }
 
 /* A new operator comes last in the list. Before its name replaces the last one here, it needs a
- * line in SIMPLE, or a function above or in moves.c. */
-_Static_assert(VBS_OP_IDENTITY + 1 == VBS_N_OPS, "a new operator: write its nodes");
+ * line in SIMPLE, or a function above, in moves.c or in recurrent.c. */
+_Static_assert(VBS_OP_LSTM + 1 == VBS_N_OPS, "a new operator: write its nodes");
 
 enum vbs_status vbs_export_operator(struct export_operator *o)
 {

@@ -60,6 +60,9 @@ static bool named_by_part(const struct export_operator *o)
 {
     switch (o->op) {
     case VBS_OP_SHUFFLE:
+    case VBS_OP_RNN:
+    case VBS_OP_GRU:
+    case VBS_OP_LSTM:
         return true;
     case VBS_OP_SCALE:
         return o->attributes->scale.bias;

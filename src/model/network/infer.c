@@ -369,6 +369,28 @@ static enum vbs_status infer_move(struct vbs_ctx *ctx, const struct vbs_operatio
     }
 }
 
+/* Computes the shape of the states of a sequence, and checks that of the weights of the state. */
+static enum vbs_status infer_recurrent(struct vbs_ctx *ctx, const struct vbs_operation *operation,
+                                       const union vbs_attributes *attributes,
+                                       struct vbs_shape *output)
+{
+    const struct vbs_shape *input = &operation->inputs[0];
+    int64_t hidden = attributes->recurrent.hidden;
+    int64_t n = attributes->recurrent.direction == VBS_BOTH_WAYS ? 2 : 1;
+    struct vbs_shape state;
+
+    if (input->n_dims != 2)
+        return vbs_fail(ctx, VBS_FORMAT, "a sequence has two dimensions, not %d", input->n_dims);
+    if (!within(hidden, 1) || !within(n * vbs_op_gates(operation->op) * hidden, 1))
+        return vbs_fail(ctx, VBS_FORMAT, "a state of %lld elements", (long long)hidden);
+    state = (struct vbs_shape){3, {n, vbs_op_gates(operation->op) * hidden, hidden}};
+    if (!vbs_shape_equal(operation->operand, &state))
+        return shapes_differ(ctx, "weights of the state and those needed", operation->operand,
+                             &state);
+    *output = (struct vbs_shape){2, {input->dim[0], n * hidden}};
+    return VBS_OK;
+}
+
 static enum vbs_status infer(struct vbs_ctx *ctx, const struct vbs_operation *operation,
                              union vbs_attributes *attributes, struct vbs_shape *output)
 {
@@ -402,6 +424,10 @@ static enum vbs_status infer(struct vbs_ctx *ctx, const struct vbs_operation *op
                                           : infer_matmul(ctx, input, other, output);
     case VBS_OP_RESIZE:
         return infer_resize(ctx, attributes, input, output);
+    case VBS_OP_RNN:
+    case VBS_OP_GRU:
+    case VBS_OP_LSTM:
+        return infer_recurrent(ctx, operation, attributes, output);
     default:
         break;
     }

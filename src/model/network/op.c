@@ -26,6 +26,11 @@ enum vbs_op_class vbs_op_class(enum vbs_op op)
     return (unsigned)op < VBS_N_OPS ? OPS[op].class : VBS_CLASS_OTHER;
 }
 
+int vbs_op_gates(enum vbs_op op)
+{
+    return op == VBS_OP_RNN ? 1 : op == VBS_OP_GRU ? 3 : op == VBS_OP_LSTM ? 4 : 0;
+}
+
 const struct vbs_op_info *vbs_op_info(enum vbs_op op)
 {
     return &OPS[op];

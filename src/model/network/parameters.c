@@ -19,12 +19,14 @@ static void uniform(uint64_t key, int64_t first, int64_t count, float centre, fl
     }
 }
 
-/* Counts the inputs of one output value of a conv or fc. */
+/* Counts the inputs of one output value of a conv or fc, or of a gate. */
 static int64_t fan_in(const struct vbs_layer *layer)
 {
     const struct vbs_shape *source = &layer->views[0];
     int64_t n;
 
+    if (vbs_op_gates(layer->op) > 0)
+        return source->dim[1];
     if (layer->op == VBS_OP_FC)
         return layer->attributes.weighted.rows ? source->dim[source->n_dims - 1]
                                                : vbs_shape_elements(source);
@@ -51,6 +53,8 @@ int64_t vbs_weight_count(const struct vbs_network *network, int layer)
 
     if (l->op == VBS_OP_CONV_TRANSPOSE)
         return l->views[0].dim[0] * fan_in(l);
+    if (vbs_op_gates(l->op) > 0)
+        return l->operand.dim[0] * l->operand.dim[1] * fan_in(l);
     if (l->op != VBS_OP_CONV && l->op != VBS_OP_FC)
         return 0;
     return l->attributes.weighted.out_channels * fan_in(l);
@@ -120,6 +124,10 @@ int64_t vbs_parameter_count(const struct vbs_network *network, int layer, int fu
         return l->operand.n_dims > 0 ? vbs_shape_elements(&l->operand) : 0;
     if (is_affine(l->op))
         return count_affine(l->op, &l->attributes, &l->views[0], what);
+    if (vbs_op_gates(l->op) > 0)
+        return what == VBS_PARAMETER_BIAS && l->attributes.recurrent.bias
+                   ? 2 * l->operand.dim[0] * l->operand.dim[1]
+                   : 0;
     return what == VBS_PARAMETER_BIAS && vbs_weight_count(network, layer) > 0 &&
                    l->attributes.weighted.bias
                ? l->attributes.weighted.out_channels
@@ -156,6 +164,7 @@ static void distribution(enum vbs_op op, const union vbs_attributes *attributes,
     bool batchnorm = op == VBS_OP_BATCHNORM, scale = op == VBS_OP_SCALE;
     bool norm = batchnorm || op == VBS_OP_INSTANCE_NORM || op == VBS_OP_LAYER_NORM;
     bool weighted = op == VBS_OP_CONV || op == VBS_OP_CONV_TRANSPOSE || op == VBS_OP_FC;
+    bool recurrent = vbs_op_gates(op) > 0;
     bool gamma = scale || (norm && attributes->norm.affine);
     bool beta = scale ? attributes->scale.bias : gamma;
 
@@ -163,6 +172,10 @@ static void distribution(enum vbs_op op, const union vbs_attributes *attributes,
     *spread = 0;
     if (what == VBS_PARAMETER_BIAS && weighted && attributes->weighted.bias)
         *spread = 0.1f;
+    else if (what == VBS_PARAMETER_BIAS && recurrent && attributes->recurrent.bias)
+        *spread = 0.1f;
+    else if (what == VBS_PARAMETER_OPERAND && recurrent)
+        *spread = (float)sqrt(3 / (double)attributes->recurrent.hidden);
     else if (what == VBS_PARAMETER_MEAN && batchnorm)
         *spread = 0.1f;
     else if (what == VBS_PARAMETER_VARIANCE && batchnorm)

@@ -42,6 +42,21 @@ static int64_t norm_values(enum vbs_op op, const union vbs_attributes *attribute
     return elements;
 }
 
+/* Adds the weights of the input and the biases of a recurrent operator to *parameters, which are
+ * those of the state [directions, gates x hidden, hidden], and computes the multiply-accumulates.
+ * Each dimension is below 2^31. False where the parameters exceed 64 bits. */
+static bool count_recurrent(const struct vbs_shape *state, bool bias, const struct vbs_shape *input,
+                            int64_t *parameters, int64_t *macs)
+{
+    int64_t rows = state->dim[0] * state->dim[1], weights;
+
+    if (!vbs_mul(rows, input->dim[1], &weights) || !vbs_add(weights, *parameters, parameters))
+        return false;
+    if (!vbs_mul(*parameters, input->dim[0], macs))
+        *macs = INT64_MAX;
+    return !bias || vbs_add(*parameters, 2 * rows, parameters);
+}
+
 /* Computes parameters and multiply-accumulates, INT64_MAX where the latter exceed 64 bits; false
  * where the former do. */
 static bool count_work(const struct vbs_operation *operation,
@@ -64,6 +79,10 @@ static bool count_work(const struct vbs_operation *operation,
                      vbs_shape_elements(output), macs))
             *macs = INT64_MAX;
         return true;
+    case VBS_OP_RNN:
+    case VBS_OP_GRU:
+    case VBS_OP_LSTM:
+        return count_recurrent(operand, attributes->recurrent.bias, input, parameters, macs);
     case VBS_OP_SCALE:
         *parameters = (attributes->scale.bias ? 2 : 1) * output->dim[0];
         return true;

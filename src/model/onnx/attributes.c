@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 typedef Onnx__AttributeProto attribute;
 
@@ -206,6 +207,25 @@ const char *vbs_onnx_text(struct vbs_onnx_import *im, const char *name)
         if (a->s.data[i] != ' ')
             text[n++] = (char)a->s.data[i];
     return text;
+}
+
+bool vbs_onnx_words_are(const struct vbs_onnx_import *im, const char *name,
+                        const char *const *words, int n_words, int n)
+{
+    const attribute *a = find_attribute(im, name);
+
+    if (!a)
+        return true;
+    if (a->n_strings != (size_t)n)
+        return false;
+    for (int i = 0; i < n; i++) {
+        const char *word = words[i % n_words];
+
+        if (a->strings[i].len != strlen(word) ||
+            strncasecmp((const char *)a->strings[i].data, word, strlen(word)) != 0)
+            return false;
+    }
+    return true;
 }
 
 const Onnx__TensorProto *vbs_onnx_tensor_attribute(struct vbs_onnx_import *im, const char *name)

@@ -27,7 +27,12 @@ struct vbs_onnx_operator {
     struct {
         int since, most;
     } inputs[VBS_ONNX_MAX_CHANGES];
+    /* Where its tensors may have the samples, beside dimension 0 alone: bits of the following. */
+    unsigned samples;
 };
+
+#define VBS_ONNX_APART  1u /* any dimension counts them, and nothing else */
+#define VBS_ONNX_FOLDED 2u /* other dimensions are folded into that dimension */
 
 struct vbs_onnx_node {
     const Onnx__NodeProto *proto;

@@ -341,9 +341,8 @@ VBS_ONNX_HANDLER(expand)
     struct vbs_onnx_constant *view;
     const struct vbs_shape *own;
     struct vbs_shape shape;
-    bool batch_first;
-    int n;
-    enum vbs_status status = vbs_onnx_target(im, 1, values, &batch_first, &n);
+    int n, open;
+    enum vbs_status status = vbs_onnx_target(im, 1, values, &open, &n);
 
     (void)operator;
     if (status != VBS_OK)
@@ -351,10 +350,12 @@ VBS_ONNX_HANDLER(expand)
     if (!state)
         return vbs_fail(im->ctx, VBS_FORMAT, "input 0 is missing");
     if (state->tensor)
-        return expand_tensor(im, state, values, n, batch_first);
-    VBS_TRY(vbs_onnx_constant_shape(im, values, n, batch_first, &shape));
+        return open > 0 || (open == 0 && values[0] != 1)
+                   ? vbs_onnx_mixes(im)
+                   : expand_tensor(im, state, values, n, open == 0);
+    VBS_TRY(vbs_onnx_constant_shape(im, values, n, &shape));
     own = &state->constant->shape;
-    if (batch_first && (own->n_dims > n || (own->n_dims == n && own->dim[0] != 1)))
+    if (open >= 0 && own->n_dims - n + open >= 0 && own->dim[own->n_dims - n + open] != 1)
         return vbs_onnx_mixes(im);
     /* broadcasting goes both ways: a dimension of the constant that is larger is kept */
     VBS_TRY(vbs_onnx_broadcast(im, own, &shape));

@@ -60,7 +60,8 @@ enum vbs_status vbs_onnx_give(struct vbs_onnx_import *im, int index, struct vbs_
     if (vbs_shape_elements(shape) != vbs_shape_elements(&tensor->shape))
         return vbs_fail(im->ctx, VBS_FORMAT, "its output has another number of elements");
     state = &im->states[im->node->outputs[index]];
-    *state = (struct vbs_onnx_state){.tensor = tensor, .shape = *shape};
+    *state = (struct vbs_onnx_state){
+        .tensor = tensor, .shape = *shape, .at = im->at_out, .outer = im->outer_out};
     if (tensor->draft && tensor->draft->from == im->node && !tensor->draft->name)
         tensor->draft->name =
             index == 0 ? im->node->label : im->graph->values[im->node->outputs[index]].name;
@@ -80,7 +81,7 @@ enum vbs_status vbs_onnx_mixes(struct vbs_onnx_import *im)
 {
     im->mixed = true;
     return vbs_fail(im->ctx, VBS_UNSUPPORTED,
-                    "works along dimension 0, the batch, or depends on its size");
+                    "works along dimension %d, the batch, or depends on its size", im->at);
 }
 
 enum vbs_status vbs_onnx_constant_axis(struct vbs_onnx_import *im, int64_t axis, int rank, int *dim)
@@ -95,15 +96,25 @@ enum vbs_status vbs_onnx_constant_axis(struct vbs_onnx_import *im, int64_t axis,
 enum vbs_status vbs_onnx_axis(struct vbs_onnx_import *im, int64_t axis, int rank, int *dim)
 {
     VBS_TRY(vbs_onnx_constant_axis(im, axis, rank, dim));
-    if (im->batch && *dim == 0)
+    if (im->batch && *dim == im->at)
         return vbs_onnx_mixes(im);
-    *dim -= im->batch;
+    *dim -= vbs_onnx_is_apart(im) && *dim > im->at;
     return VBS_OK;
+}
+
+bool vbs_onnx_is_apart(const struct vbs_onnx_import *im)
+{
+    return im->batch && im->outer == 0;
+}
+
+int vbs_onnx_file_dim(const struct vbs_onnx_import *im, int dim)
+{
+    return dim + (vbs_onnx_is_apart(im) && dim >= im->at);
 }
 
 int vbs_onnx_rank(const struct vbs_onnx_import *im, const struct vbs_onnx_state *state)
 {
-    return state->shape.n_dims + im->batch;
+    return state->shape.n_dims + (im->batch && state->outer == 0);
 }
 
 struct vbs_shape vbs_onnx_shape(const struct vbs_onnx_state *state)
@@ -450,6 +461,34 @@ static enum vbs_status settle(struct vbs_onnx_import *im)
     return VBS_OK;
 }
 
+/* Finds the dimension of the samples in the node's tensors. Where it is not 0 in all of them, it
+ * must be the same one, counted from the end as in broadcasting, of an operator that knows it. */
+static enum vbs_status find_batch(struct vbs_onnx_import *im)
+{
+    const struct vbs_onnx_state *first = NULL;
+    bool differ = false;
+
+    im->at = 0;
+    im->outer = 0;
+    for (int i = 0; im->batch && i < im->node->n_inputs; i++) {
+        const struct vbs_onnx_state *state = vbs_onnx_in(im, i);
+
+        if (!state || !state->tensor)
+            continue;
+        first = first ? first : state;
+        differ |= state->outer != first->outer ||
+                  first->shape.n_dims - first->at != state->shape.n_dims - state->at;
+        im->at = state->at > im->at ? state->at : im->at;
+        im->outer = state->outer > im->outer ? state->outer : im->outer;
+    }
+    im->at_out = im->at;
+    im->outer_out = im->outer;
+    if (im->at == 0 && im->outer == 0)
+        return VBS_OK;
+    differ |= !(im->node->operator->samples &(im->outer > 0 ? VBS_ONNX_FOLDED : VBS_ONNX_APART));
+    return differ ? vbs_onnx_mixes(im) : VBS_OK;
+}
+
 static enum vbs_status import_node(struct vbs_onnx_import *im)
 {
     const struct vbs_onnx_operator *operator= im->node->operator;
@@ -470,6 +509,7 @@ static enum vbs_status import_node(struct vbs_onnx_import *im)
     if (tensors && !operator->import)
         return vbs_fail(im->ctx, VBS_UNSUPPORTED, "works on constants only");
     im->bad = VBS_OK;
+    VBS_TRY(find_batch(im));
     status = tensors ? operator->import(im, operator) : operator->fold(im, operator);
     if (im->bad != VBS_OK)
         return vbs_fail(im->ctx, im->bad, "%s", im->bad_why);

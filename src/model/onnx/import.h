@@ -7,8 +7,11 @@
  * before an Add, a Pad before a convolution, a Sigmoid before a Mul) stays a draft until its reader
  * is imported.
  *
- * In batch mode, shapes are those of one sample, without dimension 0 of the file; else they are
- * those of the file.
+ * In batch mode, shapes are those of one sample; else they are those of the file. In the file, one
+ * dimension of a tensor counts the samples. It is dimension 0 of most; operators that know others
+ * (operators.c has their list) work with it anywhere: recurrent ones have the elements of their
+ * sequences before it. It may count nothing else, and is then no dimension of the shape; or other
+ * dimensions are folded into it, as where attention works on [samples x heads, T, C].
  *
  * Functions without a comment on errors fail with VBS_NO_MEMORY, VBS_FORMAT (the file contradicts
  * the standard) or VBS_UNSUPPORTED (vbslab has no such operator), with the reason as the detail.
@@ -43,6 +46,9 @@ struct vbs_onnx_state {
     struct vbs_onnx_constant *constant;
     struct vbs_onnx_tensor *tensor;
     struct vbs_shape shape; /* of tensor; n_dims may be 0, dimensions are above 0 */
+    int at;                 /* of tensor in batch mode: the dimension of the samples in the file */
+    int64_t outer; /* 0: it counts only samples; else dimension `at` of shape, of which this many
+                      elements are before those of a sample, is folded into it */
 };
 
 struct vbs_onnx_import {
@@ -52,7 +58,11 @@ struct vbs_onnx_import {
     struct vbs_source *source; /* for data that the network keeps */
     struct vbs_builder *builder;
     bool batch;
-    int64_t n_samples;                /* dimension 0 of the input in the file; 0: open */
+    /* In batch mode the dimension of the samples in the file, as in a state: of the node's tensors,
+     * and of its outputs, which is the same unless the handler sets it. */
+    int at, at_out;
+    int64_t outer, outer_out;
+    int64_t n_samples;                /* in the network's input in the file; 0: open */
     struct vbs_onnx_state *states;    /* of graph->values */
     const struct vbs_onnx_node *node; /* the one that is being imported */
     enum vbs_status bad; /* error of an attribute that could not be read, and the reason */
@@ -80,6 +90,11 @@ int vbs_onnx_word(struct vbs_onnx_import *im, const char *name, const char *cons
                   int missing);
 /* Gives a string attribute without blanks; empty where it is missing, null: out of memory. */
 const char *vbs_onnx_text(struct vbs_onnx_import *im, const char *name);
+
+/* Gives whether each string of a list of n is one of the words that come in turn, or the attribute
+ * is missing; n_words: of words. */
+bool vbs_onnx_words_are(const struct vbs_onnx_import *im, const char *name,
+                        const char *const *words, int n_words, int n);
 const Onnx__TensorProto *vbs_onnx_tensor_attribute(struct vbs_onnx_import *im, const char *name);
 
 /* ---- the hint of a node: its doc_string in files that vbslab has written ----
@@ -135,12 +150,19 @@ enum vbs_status vbs_onnx_constant_axis(struct vbs_onnx_import *im, int64_t axis,
                                        int *dim) VBS_MUST_CHECK;
 
 /* Converts axis of the file, which counts from the end where it is negative, to a dimension of
- * shapes; rank is the rank in the file. VBS_FORMAT; vbs_onnx_mixes where it is the batch. */
+ * shapes; rank is the rank in the file of a tensor. VBS_FORMAT; vbs_onnx_mixes where it is that of
+ * the samples. */
 enum vbs_status vbs_onnx_axis(struct vbs_onnx_import *im, int64_t axis, int rank,
                               int *dim) VBS_MUST_CHECK;
 
 /* Gives the rank in the file of a state's tensor. */
 int vbs_onnx_rank(const struct vbs_onnx_import *im, const struct vbs_onnx_state *state);
+
+/* Gives whether tensors of the node have a dimension in the file that is none of their shapes. */
+bool vbs_onnx_is_apart(const struct vbs_onnx_import *im);
+
+/* Gives the dimension of the file that dimension dim of the shape of a tensor is. */
+int vbs_onnx_file_dim(const struct vbs_onnx_import *im, int dim);
 
 /* Gives the shape of a state; a scalar gets one dimension. */
 struct vbs_shape vbs_onnx_shape(const struct vbs_onnx_state *state);

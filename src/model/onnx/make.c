@@ -51,8 +51,8 @@ VBS_ONNX_HANDLER(fold_constant)
     return VBS_OK;
 }
 
-enum vbs_status vbs_onnx_target(struct vbs_onnx_import *im, int index, int64_t *values,
-                                bool *batch_first, int *n)
+enum vbs_status vbs_onnx_target(struct vbs_onnx_import *im, int index, int64_t *values, int *open,
+                                int *n)
 {
     constant *input;
     const number *numbers = NULL;
@@ -64,24 +64,28 @@ enum vbs_status vbs_onnx_target(struct vbs_onnx_import *im, int index, int64_t *
     if (input->shape.n_dims > 1 || !vbs_onnx_is_whole(input->type) || count > VBS_MAX_DIMS + 1)
         return vbs_fail(im->ctx, VBS_UNSUPPORTED, "'%.100s' is no shape of up to %d dimensions",
                         input->name, VBS_MAX_DIMS);
-    *batch_first = count > 0 && numbers[0].batch;
+    *open = -1;
     for (int i = 0; i < (int)count; i++) {
         values[i] = vbs_onnx_clamp(numbers[i].value);
-        if (numbers[i].batch && (i > 0 || values[i] != VBS_ONNX_OPEN_BATCH))
+        if (!numbers[i].batch)
+            continue;
+        if (*open >= 0 || values[i] < VBS_ONNX_OPEN_BATCH || values[i] % VBS_ONNX_OPEN_BATCH != 0)
             return vbs_onnx_mixes(im);
+        *open = i;
+        values[i] /= VBS_ONNX_OPEN_BATCH;
     }
     *n = (int)count;
     return VBS_OK;
 }
 
 enum vbs_status vbs_onnx_constant_shape(struct vbs_onnx_import *im, const int64_t *values, int n,
-                                        bool batch_first, struct vbs_shape *shape)
+                                        struct vbs_shape *shape)
 {
     *shape = (struct vbs_shape){.n_dims = n};
     if (n > VBS_MAX_DIMS)
         return vbs_fail(im->ctx, VBS_UNSUPPORTED, "more than %d dimensions", VBS_MAX_DIMS);
     for (int d = 0; d < n; d++) {
-        int64_t dim = batch_first && d == 0 ? 1 : values[d];
+        int64_t dim = values[d];
 
         if (dim < 0 || dim > VBS_MAX_DIM)
             return vbs_fail(im->ctx, VBS_FORMAT, "dimension %d is %lld, out of range", d,
@@ -100,14 +104,13 @@ VBS_ONNX_HANDLER(fold_constant_of_shape)
     constant *value = NULL, *made;
     const number *numbers = NULL;
     struct vbs_shape shape;
-    bool batch_first;
-    int n;
-    enum vbs_status status = vbs_onnx_target(im, 0, values, &batch_first, &n);
+    int open, n;
+    enum vbs_status status = vbs_onnx_target(im, 0, values, &open, &n);
 
     (void)operator;
     if (status != VBS_OK)
         return status;
-    VBS_TRY(vbs_onnx_constant_shape(im, values, n, batch_first, &shape));
+    VBS_TRY(vbs_onnx_constant_shape(im, values, n, &shape));
     if (tensor)
         VBS_TRY(vbs_onnx_file_constant(im->ctx, im->graph->file, tensor, &value));
     if (value)
@@ -183,18 +186,20 @@ VBS_ONNX_HANDLER(fold_eye_like)
 
 /* ---- shapes of values ---- */
 
-/* Gives the dimensions of input 0 in the file; *batch tells whether the first is the open batch. */
-static void dims_of(const struct vbs_onnx_import *im, int64_t *dims, bool *batch, int *n)
+/* Gives the dimensions of input 0 in the file; number *batch is that of the samples, else -1. */
+static void dims_of(const struct vbs_onnx_import *im, int64_t *dims, int *batch, int *n)
 {
     const struct vbs_onnx_state *state = vbs_onnx_in(im, 0);
     const struct vbs_shape *shape = state->constant ? &state->constant->shape : &state->shape;
 
-    *batch = im->batch && !state->constant;
+    *batch = im->batch && !state->constant ? im->at : -1;
     *n = 0;
-    if (*batch)
-        dims[(*n)++] = VBS_ONNX_OPEN_BATCH;
-    for (int d = 0; d < shape->n_dims; d++)
-        dims[(*n)++] = shape->dim[d];
+    for (int d = 0; d <= shape->n_dims; d++) {
+        if (d == *batch && im->outer == 0)
+            dims[(*n)++] = VBS_ONNX_OPEN_BATCH;
+        if (d < shape->n_dims)
+            dims[(*n)++] = shape->dim[d] * (d == *batch && im->outer > 0 ? VBS_ONNX_OPEN_BATCH : 1);
+    }
 }
 
 static int64_t within(int64_t value, int n)
@@ -208,8 +213,7 @@ VBS_ONNX_HANDLER(fold_shape)
     int64_t dims[VBS_MAX_DIMS + 1], begin, end;
     struct vbs_shape shape = {.n_dims = 1};
     number *numbers;
-    bool batch;
-    int n;
+    int batch, n;
 
     (void)operator;
     if (!vbs_onnx_in(im, 0))
@@ -220,7 +224,7 @@ VBS_ONNX_HANDLER(fold_shape)
     shape.dim[0] = end > begin ? end - begin : 0;
     VBS_TRY(vbs_onnx_numbers_new(im, shape.dim[0], &numbers));
     for (int64_t i = 0; i < shape.dim[0]; i++)
-        numbers[i] = (number){dims[begin + i], batch && begin + i == 0};
+        numbers[i] = (number){dims[begin + i], begin + i == batch};
     return vbs_onnx_give_numbers(im, INT64, &shape, numbers);
 }
 
@@ -229,8 +233,7 @@ VBS_ONNX_HANDLER(fold_size)
     struct vbs_shape scalar = {.n_dims = 0};
     int64_t dims[VBS_MAX_DIMS + 1];
     number *size;
-    bool batch;
-    int n;
+    int batch, n;
     enum vbs_status status = vbs_onnx_numbers_new(im, 1, &size);
 
     (void)operator;
@@ -239,7 +242,7 @@ VBS_ONNX_HANDLER(fold_size)
     if (!vbs_onnx_in(im, 0))
         return vbs_fail(im->ctx, VBS_FORMAT, "input 0 is missing");
     dims_of(im, dims, &batch, &n);
-    *size = (number){1, batch};
+    *size = (number){1, batch >= 0};
     for (int d = 0; d < n; d++)
         size->value *= dims[d];
     return vbs_onnx_give_numbers(im, INT64, &scalar, size);

@@ -138,6 +138,19 @@ static void drop_dims(bool a_vector, bool b_vector, struct vbs_shape *shape)
     shape->n_dims -= a_vector + b_vector;
 }
 
+/* Gives whether a product sums over samples, or takes them for rows or columns of matrices that it
+ * cannot take apart; simple: every row of a is multiplied by one constant matrix. */
+static bool has_samples_inside(const struct vbs_onnx_import *im, const struct vbs_onnx_state *a,
+                               const struct vbs_onnx_state *b, bool simple)
+{
+    /* dimensions behind the samples */
+    int behind = (a->tensor ? a : b)->shape.n_dims - im->at - (im->outer > 0);
+
+    if (a->tensor && (simple || (b->constant && im->at == 0)))
+        return behind < 1;
+    return behind < 2;
+}
+
 VBS_ONNX_HANDLER(matmul)
 {
     const struct vbs_onnx_state *first = vbs_onnx_in(im, 0), *second = vbs_onnx_in(im, 1);
@@ -158,9 +171,8 @@ VBS_ONNX_HANDLER(matmul)
         VBS_TRY(vbs_onnx_align(im, a.constant, vbs_onnx_rank(im, &b), &a.constant));
     if (im->batch && a.tensor && b.tensor && a.shape.n_dims != b.shape.n_dims)
         return vbs_onnx_mixes(im);
-    if (im->batch &&
-        ((a.tensor && a.shape.n_dims < (b.tensor ? 2 : 1)) || (!a.tensor && b.shape.n_dims < 2)))
-        return vbs_onnx_mixes(im); /* the rows of the file are samples */
+    if (im->batch && has_samples_inside(im, &a, &b, simple))
+        return vbs_onnx_mixes(im);
     VBS_TRY(as_matrix(im, &b, true, &b_vector));
     if (simple) {
         VBS_TRY(times_matrix(im, &a, b.constant, &result));
@@ -250,7 +262,7 @@ VBS_ONNX_HANDLER(gemm)
         (b->tensor ? vbs_onnx_rank(im, b) : b->constant->shape.n_dims) != 2)
         return vbs_fail(im->ctx, VBS_FORMAT, "its inputs are no matrices");
     left = *a;
-    if (a_transposed && a->tensor && im->batch)
+    if (im->batch && (im->at > 0 || (a_transposed && a->tensor)))
         return vbs_onnx_mixes(im);
     if (a_transposed && a->tensor)
         VBS_TRY(vbs_onnx_permute(im, a, perm, &left));
@@ -295,6 +307,8 @@ static enum vbs_status from_axis(struct vbs_onnx_import *im, enum vbs_op op,
     struct vbs_onnx_tensor *tensor;
     int wide = 0, last = axis;
 
+    if (im->batch && im->at > axis)
+        return vbs_onnx_mixes(im);
     for (int d = 0; d < x->shape.n_dims; d++) {
         view.dim[d >= axis] *= x->shape.dim[d];
         if (d >= axis && x->shape.dim[d] != 1) {

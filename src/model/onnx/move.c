@@ -112,6 +112,21 @@ static enum vbs_status read_perm(struct vbs_onnx_import *im, int rank, int *perm
     return VBS_OK;
 }
 
+/* Makes a permutation of the n dimensions of a sample from one of the file, and sets im->at_out to
+ * where it moves the samples. */
+static void take_samples(struct vbs_onnx_import *im, int n, int *perm)
+{
+    bool apart = vbs_onnx_is_apart(im);
+    int left = 0;
+
+    for (int d = 0; im->batch && d < n + apart; d++) {
+        if (perm[d] == im->at)
+            im->at_out = d;
+        if (!apart || perm[d] != im->at)
+            perm[left++] = perm[d] - (apart && perm[d] > im->at);
+    }
+}
+
 VBS_ONNX_HANDLER(transpose)
 {
     const struct vbs_onnx_state *state = vbs_onnx_in(im, 0);
@@ -129,10 +144,7 @@ VBS_ONNX_HANDLER(transpose)
         return VBS_OK;
     }
     VBS_TRY(read_perm(im, vbs_onnx_rank(im, state), perm));
-    if (im->batch && perm[0] != 0)
-        return vbs_onnx_mixes(im);
-    for (int d = 0; d < state->shape.n_dims; d++)
-        perm[d] = perm[d + im->batch] - im->batch;
+    take_samples(im, state->shape.n_dims, perm);
     VBS_TRY(vbs_onnx_permute(im, state, perm, &result));
     return vbs_onnx_give(im, 0, result.tensor, &result.shape);
 }
@@ -355,16 +367,18 @@ VBS_ONNX_HANDLER(slice)
     struct ranges ranges;
     struct cut cut;
     enum vbs_status status = read_ranges(im, &ranges);
-    int batch, rank;
+    bool samples, apart;
+    int rank;
 
     (void)operator;
     if (status != VBS_OK)
         return status;
     if (!state)
         return vbs_fail(im->ctx, VBS_FORMAT, "input 0 is missing");
-    batch = im->batch && state->tensor;
+    samples = im->batch && state->tensor;
+    apart = samples && vbs_onnx_is_apart(im);
     shape = state->tensor ? &state->shape : &state->constant->shape;
-    rank = shape->n_dims + batch;
+    rank = shape->n_dims + apart;
     cut_nothing(shape, &cut);
     for (int i = 0; i < ranges.n; i++) {
         int64_t axis = ranges.axis[i] + (ranges.axis[i] < 0 ? rank : 0);
@@ -372,12 +386,14 @@ VBS_ONNX_HANDLER(slice)
         if (axis < 0 || axis >= rank)
             return vbs_fail(im->ctx, VBS_FORMAT, "there is no dimension %lld",
                             (long long)ranges.axis[i]);
-        axis -= batch;
-        if (axis >= 0)
-            cut_range(shape->dim[axis], ranges.start[i], ranges.end[i], ranges.step[i], (int)axis,
-                      &cut);
-        else if (!is_all(im, &ranges, i))
-            return vbs_onnx_mixes(im);
+        if (samples && axis == im->at) {
+            if (!is_all(im, &ranges, i))
+                return vbs_onnx_mixes(im);
+            continue;
+        }
+        axis -= apart && axis > im->at;
+        cut_range(shape->dim[axis], ranges.start[i], ranges.end[i], ranges.step[i], (int)axis,
+                  &cut);
     }
     VBS_TRY(cut_state(im, state, &cut, &result));
     return give_state(im, 0, &result);
@@ -415,20 +431,22 @@ VBS_ONNX_HANDLER(split)
     struct vbs_onnx_state result;
     int64_t *sizes;
     struct cut cut;
-    int batch, rank;
+    bool samples, apart;
+    int rank;
 
     (void)operator;
     if (!state)
         return vbs_fail(im->ctx, VBS_FORMAT, "input 0 is missing");
-    batch = im->batch && state->tensor;
+    samples = im->batch && state->tensor;
+    apart = samples && vbs_onnx_is_apart(im);
     shape = state->tensor ? &state->shape : &state->constant->shape;
-    rank = shape->n_dims + batch;
+    rank = shape->n_dims + apart;
     axis += axis < 0 ? rank : 0;
     if (axis < 0 || axis >= rank)
         return vbs_fail(im->ctx, VBS_FORMAT, "there is no dimension %lld", (long long)axis);
-    axis -= batch;
-    if (axis < 0)
+    if (samples && axis == im->at)
         return vbs_onnx_mixes(im);
+    axis -= apart && axis > im->at;
     sizes = vbs_arena_alloc(im->arena, (size_t)im->node->n_outputs, sizeof *sizes);
     if (!sizes)
         return vbs_no_memory(im->ctx);
@@ -527,6 +545,7 @@ VBS_ONNX_HANDLER(gather)
     VBS_TRY(vbs_onnx_axis(im, vbs_onnx_int(im, "axis", 0), vbs_onnx_rank(im, state), &axis));
     VBS_TRY(read_indices(im, indices, state->shape.dim[axis], &numbers, &first, &step));
     more = indices->shape.n_dims - 1;
+    im->at_out += vbs_onnx_file_dim(im, axis) < im->at ? more : 0;
     if (state->shape.n_dims + more > VBS_MAX_DIMS)
         return vbs_fail(im->ctx, VBS_UNSUPPORTED, "more than %d dimensions", VBS_MAX_DIMS);
     shape.n_dims = state->shape.n_dims + more;

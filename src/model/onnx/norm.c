@@ -282,6 +282,8 @@ VBS_ONNX_HANDLER(layer_norm)
     VBS_TRY(check_epsilon(im, epsilon));
     if (!draft)
         return vbs_no_memory(im->ctx);
+    if (im->batch && im->at > axis)
+        return vbs_onnx_mixes(im);
     for (int d = axis; d < x->shape.n_dims; d++)
         row.dim[row.n_dims++] = x->shape.dim[d];
     view = vbs_onnx_view(x, axis, &shift);

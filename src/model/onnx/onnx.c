@@ -21,8 +21,8 @@ struct loader {
     struct vbs_arena arena;
     struct vbs_onnx_file file;
     struct vbs_onnx_graph graph;
-    struct vbs_shape dims;               /* of the input in the file with override, 0 where open */
-    int rank;                            /* -1: the file does not say */
+    struct vbs_shape dims;               /* of the input in the file, 0 where open */
+    int rank;                            /* with override; -1: the file does not say */
     int64_t n_numbers, n_read, n_floats; /* as in struct vbs_onnx_import, of all attempts */
 };
 
@@ -103,7 +103,7 @@ static enum vbs_status read_dims(struct loader *l)
         const Onnx__TensorShapeProto__Dimension *dim = type->shape->dim[d];
         bool given = dim->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE;
 
-        l->dims.dim[d] = given ? dim->dim_value : 0;
+        l->dims.dim[d] = given && dim->dim_value != -1 ? dim->dim_value : 0; /* -1: Paddle's open */
         if (l->dims.dim[d] < 0 || l->dims.dim[d] > VBS_MAX_DIM)
             return vbs_fail(l->ctx, VBS_FORMAT, "dimension %d of input '%.100s' is %lld", d,
                             input->name, (long long)l->dims.dim[d]);
@@ -111,44 +111,51 @@ static enum vbs_status read_dims(struct loader *l)
     return VBS_OK;
 }
 
-/* Replaces the file's dimensions by the override, which has all of them or all but the first. */
-static enum vbs_status override_dims(struct loader *l, bool *batch)
+#define WHOLE (-1) /* in the place of the dimension of the samples: there is none */
+
+/* Checks the override, which has all dimensions of the file (*batch is then false) or all but that
+ * of the samples. */
+static enum vbs_status check_override(struct loader *l, bool *batch)
 {
     const struct vbs_shape *o = l->override;
 
+    *batch = true;
     if (!o)
         return VBS_OK;
     if (l->rank >= 0 && o->n_dims != l->rank && o->n_dims != l->rank - 1)
         return vbs_fail(l->ctx, VBS_FORMAT,
                         "the model's input has %d dimensions with its batch, not %d", l->rank,
                         o->n_dims + 1);
-    if (o->n_dims == l->rank) {
-        l->dims = *o;
+    if (o->n_dims == l->rank)
         *batch = false;
-    } else if (o->n_dims == VBS_MAX_DIMS) {
+    else if (o->n_dims == VBS_MAX_DIMS)
         return vbs_fail(l->ctx, VBS_UNSUPPORTED, "an input of %d dimensions", o->n_dims + 1);
-    } else {
-        l->dims.n_dims = o->n_dims + 1;
-        memcpy(l->dims.dim + 1, o->dim, (size_t)o->n_dims * sizeof o->dim[0]);
-    }
-    l->rank = l->dims.n_dims;
+    else
+        l->rank = o->n_dims + 1;
     return VBS_OK;
 }
 
-/* Makes the shape of the network's input, in batch mode or not. */
-static enum vbs_status input_shape(const struct loader *l, bool batch, struct vbs_shape *shape)
+/* Makes the shape of the network's input: of a sample where dimension at counts the samples, else
+ * (WHOLE) that of the file. */
+static enum vbs_status input_shape(const struct loader *l, int at, struct vbs_shape *shape)
 {
     const char *name = l->graph.values[l->graph.input].name;
+    int left_out = at == WHOLE ? 0 : at; /* where the override has one dimension less */
+    bool is_shorter = l->override && l->override->n_dims < l->rank;
 
-    *shape = (struct vbs_shape){.n_dims = l->rank - batch};
-    for (int d = 0; d < shape->n_dims; d++) {
-        int64_t dim = l->dims.dim[d + batch];
+    *shape = (struct vbs_shape){.n_dims = 0};
+    for (int d = 0; d < l->rank; d++) {
+        bool own = !l->override || (is_shorter && d == left_out);
+        int64_t dim = own ? (d < l->dims.n_dims ? l->dims.dim[d] : 0)
+                          : l->override->dim[d - (is_shorter && d > left_out)];
 
-        if (dim == 0 && d + batch > 0)
+        if (d == at)
+            continue;
+        if (dim == 0 && (d > 0 || at > 0))
             return vbs_fail(l->ctx, VBS_USAGE,
                             "dimension %d of input '%.100s' is open; give a shape (--input CxHxW)",
-                            d + batch, name);
-        shape->dim[d] = dim > 0 ? dim : 1;
+                            d, name);
+        shape->dim[shape->n_dims++] = dim > 0 ? dim : 1;
     }
     if (shape->n_dims > 0 && !vbs_shape_valid(shape))
         return vbs_fail(l->ctx, VBS_FORMAT, "input '%.100s' is larger than 2^36 elements", name);
@@ -200,6 +207,12 @@ static enum vbs_status add_outputs(struct vbs_onnx_import *im)
 {
     const struct vbs_onnx_graph *graph = im->graph;
 
+    for (int i = 0; i < graph->n_outputs; i++) {
+        const struct vbs_onnx_state *state = &im->states[graph->outputs[i]];
+
+        if (state->at + (state->outer > 0) > 0 && im->n_samples > 1)
+            return vbs_onnx_mixes(im); /* outputs would have another order than in the file */
+    }
     VBS_TRY(keep_needed(im));
     for (int i = 0; i < graph->n_outputs; i++) {
         struct vbs_onnx_state *state = &im->states[graph->outputs[i]];
@@ -228,22 +241,35 @@ static void describe(const struct loader *l, char *about, size_t size)
              clean[0] ? ", written by " : "", clean);
 }
 
-/* Imports the graph into a new builder. */
-static enum vbs_status import(struct loader *l, bool batch, struct vbs_onnx_import *im)
+/* Gives the value of a key of the file's metadata, or null. */
+static const char *find_metadata(const Onnx__ModelProto *model, const char *key)
+{
+    for (size_t i = 0; i < model->n_metadata_props; i++) {
+        const Onnx__StringStringEntryProto *entry = model->metadata_props[i];
+
+        if (entry->key && entry->value && strcmp(entry->key, key) == 0)
+            return entry->value;
+    }
+    return NULL;
+}
+
+/* Imports the graph into a new builder; dimension at of the input counts the samples, or none does
+ * (WHOLE). */
+static enum vbs_status import(struct loader *l, int at, struct vbs_onnx_import *im)
 {
     struct vbs_onnx_tensor *input = vbs_arena_alloc(&l->arena, 1, sizeof *input);
     struct vbs_onnx_state *state;
     char about[128], name[VBS_MAX_NAME];
     struct vbs_shape shape;
-    enum vbs_status status = input_shape(l, batch, &shape);
+    enum vbs_status status = input_shape(l, at, &shape);
 
     *im = (struct vbs_onnx_import){
         .ctx = l->ctx,
         .graph = &l->graph,
         .arena = &l->arena,
         .source = l->source,
-        .batch = batch,
-        .n_samples = l->dims.dim[0],
+        .batch = at != WHOLE,
+        .n_samples = at == WHOLE || at >= l->dims.n_dims ? 0 : l->dims.dim[at],
         .states = vbs_arena_alloc(&l->arena, (size_t)l->graph.n_values, sizeof *im->states),
         .n_numbers = l->n_numbers,
         .n_read = l->n_read,
@@ -255,7 +281,7 @@ static enum vbs_status import(struct loader *l, bool batch, struct vbs_onnx_impo
     for (int v = 0; v < l->graph.n_values; v++)
         im->states[v].constant = l->graph.values[v].constant;
     state = &im->states[l->graph.input];
-    *state = (struct vbs_onnx_state){.tensor = input, .shape = shape};
+    *state = (struct vbs_onnx_state){.tensor = input, .shape = shape, .at = at == WHOLE ? 0 : at};
     input->shape = vbs_onnx_shape(state);
     describe(l, about, sizeof about);
     status = vbs_builder_new(l->ctx, vbs_network_file_name(l->path, name), about, &input->shape,
@@ -268,18 +294,6 @@ static enum vbs_status import(struct loader *l, bool batch, struct vbs_onnx_impo
     l->n_read = im->n_read;
     l->n_floats = im->n_floats;
     return status;
-}
-
-/* Gives the value of a key of the file's metadata, or null. */
-static const char *find_metadata(const Onnx__ModelProto *model, const char *key)
-{
-    for (size_t i = 0; i < model->n_metadata_props; i++) {
-        const Onnx__StringStringEntryProto *entry = model->metadata_props[i];
-
-        if (entry->key && entry->value && strcmp(entry->key, key) == 0)
-            return entry->value;
-    }
-    return NULL;
 }
 
 /* Makes the network of the operators that have been imported. */
@@ -306,30 +320,49 @@ static enum vbs_status finish_network(struct loader *l, struct vbs_onnx_import *
     return status;
 }
 
-/* Imports the graph with a batch, where batch is true and this succeeds, else as a whole
- * network. */
+/* Gives whether another reading of the graph may succeed. */
+static bool may_try_again(enum vbs_status status)
+{
+    return status != VBS_OK && status != VBS_NO_MEMORY && status != VBS_IO &&
+           status != VBS_INTERRUPTED && status != VBS_USAGE;
+}
+
+/* Gives whether dimension at, which is not the first, may count the samples. */
+static bool may_count(const struct loader *l, int at)
+{
+    return at < l->dims.n_dims && l->dims.dim[at] <= 1;
+}
+
+/* Imports the graph again, with another dimension of the samples. */
+static enum vbs_status import_again(struct loader *l, int at, struct vbs_onnx_import *im)
+{
+    vbs_builder_free(im->builder);
+    im->builder = NULL;
+    return import(l, at, im);
+}
+
+/* Imports the graph with the samples along dimension 0, where batch is true and this succeeds; else
+ * along another dimension that may count them; else as a whole network. */
 static enum vbs_status attempt(struct loader *l, bool batch, struct vbs_network **network)
 {
     struct vbs_onnx_import im = {.builder = NULL};
     struct vbs_ctx first = {0};
-    enum vbs_status status = batch ? import(l, true, &im) : VBS_FORMAT;
-    bool again = !batch || (status != VBS_OK && status != VBS_NO_MEMORY && status != VBS_IO &&
-                            status != VBS_INTERRUPTED && status != VBS_USAGE);
+    enum vbs_status status = batch ? import(l, 0, &im) : VBS_FORMAT, before = status;
     bool mixed = !batch || im.mixed;
 
-    if (again && batch) {
-        if (l->ctx)
-            first = *l->ctx;
-        vbs_builder_free(im.builder);
-    }
-    if (again) {
-        enum vbs_status other = import(l, false, &im);
-
-        if (other != VBS_OK && !mixed && other != VBS_NO_MEMORY) {
+    if (l->ctx)
+        first = *l->ctx;
+    for (int at = 1; batch && mixed && at < l->rank && may_try_again(status); at++)
+        if (may_count(l, at)) {
+            status = import_again(l, at, &im);
+            status = status == VBS_USAGE ? before : status; /* its shape is not given */
+        }
+    if (may_try_again(status)) {
+        status = import_again(l, WHOLE, &im);
+        if (status != VBS_OK && !mixed && status != VBS_NO_MEMORY) {
             if (l->ctx)
                 *l->ctx = first;
-        } else {
-            status = other;
+            status = before;
         }
     }
     if (status == VBS_OK)
@@ -347,7 +380,7 @@ static enum vbs_status load_graph(struct loader *l, const struct vbs_onnx_bindin
                                              .n_bindings = n_bindings};
     size_t bytes = strlen(l->path) + 1;
     char *path = vbs_source_alloc(l->source, bytes, 1);
-    bool batch = true;
+    bool batch;
 
     if (!path)
         return vbs_no_memory(l->ctx);
@@ -355,13 +388,14 @@ static enum vbs_status load_graph(struct loader *l, const struct vbs_onnx_bindin
     VBS_TRY(vbs_onnx_file_read(l->ctx, l->source, path, false, &l->file));
     VBS_TRY(vbs_onnx_graph_read(l->ctx, &l->file, &reading, &l->arena, &l->graph));
     VBS_TRY(read_dims(l));
-    VBS_TRY(override_dims(l, &batch));
+    VBS_TRY(check_override(l, &batch));
     if (l->rank < 0)
         return vbs_fail(l->ctx, VBS_USAGE,
                         "the shape of input '%.100s' is open; give one "
                         "(--input CxHxW)",
                         l->graph.values[l->graph.input].name);
-    return attempt(l, batch && l->rank > 1, network);
+    batch = batch && l->rank > 1 && !find_metadata(l->file.model, VBS_WHOLE_KEY);
+    return attempt(l, batch, network);
 }
 
 /* Puts the path of the file before the reason of a failure. */

@@ -36,14 +36,17 @@ enum vbs_status vbs_onnx_align(struct vbs_onnx_import *im, struct vbs_onnx_const
                                int rank, struct vbs_onnx_constant **aligned)
 {
     struct vbs_shape shape = constant->shape;
+    int at = im->at - (rank - shape.n_dims); /* of the samples in the constant */
 
     *aligned = constant;
-    if (!im->batch || shape.n_dims < rank)
+    if (!im->batch || at < 0)
         return VBS_OK;
-    if (shape.n_dims > rank || shape.dim[0] != 1)
+    if (shape.n_dims > rank || (shape.dim[at] != 1 && (im->outer == 0 || im->n_samples != 1)))
         return vbs_onnx_mixes(im);
+    if (im->outer > 0)
+        return VBS_OK;
     shape.n_dims--;
-    memmove(shape.dim, shape.dim + 1, (size_t)shape.n_dims * sizeof shape.dim[0]);
+    memmove(shape.dim + at, shape.dim + at + 1, (size_t)(shape.n_dims - at) * sizeof shape.dim[0]);
     return vbs_onnx_constant_reshape(im, constant, &shape, aligned);
 }
 

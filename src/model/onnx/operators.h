@@ -40,15 +40,14 @@ static inline bool vbs_onnx_is_truth(int op)
 
 /* ---- shapes that files ask for ---- */
 
-/* Reads input index as a shape of *n <= VBS_MAX_DIMS + 1 values. The first value alone may depend
- * on the number of samples, and must then be equal to it: *batch_first is true. */
-enum vbs_status vbs_onnx_target(struct vbs_onnx_import *im, int index, int64_t *values,
-                                bool *batch_first, int *n) VBS_MUST_CHECK;
+/* Reads input index as a shape of *n <= VBS_MAX_DIMS + 1 values. One value may depend on the number
+ * of samples, and must then be a multiple of it: values[*open] is the factor. Else *open is -1. */
+enum vbs_status vbs_onnx_target(struct vbs_onnx_import *im, int index, int64_t *values, int *open,
+                                int *n) VBS_MUST_CHECK;
 
-/* Makes values the shape of a constant. An open batch becomes 1, because a constant is the same for
- * all samples. */
+/* Makes values the shape of a constant, which is the same for all samples. */
 enum vbs_status vbs_onnx_constant_shape(struct vbs_onnx_import *im, const int64_t *values, int n,
-                                        bool batch_first, struct vbs_shape *shape) VBS_MUST_CHECK;
+                                        struct vbs_shape *shape) VBS_MUST_CHECK;
 
 /* Reads a list of whole numbers from input index (from opset since on) or from the attribute name;
  * *given tells whether the node has it. */
@@ -246,6 +245,7 @@ VBS_ONNX_HANDLER(batch_norm);
 VBS_ONNX_HANDLER(instance_norm);
 VBS_ONNX_HANDLER(group_norm);
 VBS_ONNX_HANDLER(layer_norm);
+VBS_ONNX_HANDLER(recurrent); /* op: rnn, gru or lstm */
 VBS_ONNX_HANDLER(mean_variance_norm);
 VBS_ONNX_HANDLER(gemm);
 VBS_ONNX_HANDLER(matmul);

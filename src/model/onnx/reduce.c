@@ -11,7 +11,8 @@ enum vbs_status vbs_onnx_reduced(struct vbs_onnx_import *im, const struct vbs_sh
     bool sum = strcmp(im->node->op, "ReduceSum") == 0, given;
     bool noop = vbs_onnx_int(im, "noop_with_empty_axes", 0) != 0;
     int64_t list[VBS_MAX_DIMS + 1];
-    int n, rank = shape->n_dims + batch;
+    bool apart = batch && vbs_onnx_is_apart(im);
+    int n, rank = shape->n_dims + apart;
     enum vbs_status status =
         vbs_onnx_list(im, "axes", 1, sum ? 13 : 18, VBS_MAX_DIMS + 1, list, &n, &given);
 
@@ -29,10 +30,12 @@ enum vbs_status vbs_onnx_reduced(struct vbs_onnx_import *im, const struct vbs_sh
 
         if (axis < 0 || axis >= rank)
             return vbs_fail(im->ctx, VBS_FORMAT, "there is no dimension %lld", (long long)list[i]);
-        if (batch && axis == 0)
+        if (batch && axis == im->at)
             return vbs_onnx_mixes(im);
-        *axes |= 1u << (axis - batch);
+        *axes |= 1u << (axis - (apart && axis > im->at));
     }
+    for (int d = 0; batch && !*keep && d < im->at; d++)
+        im->at_out -= *axes >> d & 1;
     return VBS_OK;
 }
 

@@ -57,13 +57,6 @@ enum vbs_status vbs_onnx_list(struct vbs_onnx_import *im, const char *name, int 
 
 /* ---- Reshape ---- */
 
-/* Gives whether value, as dimension 0 of a tensor in batch mode, stands for its samples. */
-static bool is_batch(const struct vbs_onnx_import *im, int64_t value, bool open, bool keeps_zero)
-{
-    return open || value == -1 || (value == 0 && !keeps_zero) ||
-           (im->n_samples > 0 && value == im->n_samples);
-}
-
 /* Makes a shape of values, in which -1 and 0 stand for dimensions that follow from the shape
  * from. */
 static enum vbs_status resolve_shape(struct vbs_onnx_import *im, const struct vbs_shape *from,
@@ -101,30 +94,149 @@ static enum vbs_status resolve_shape(struct vbs_onnx_import *im, const struct vb
     return VBS_OK;
 }
 
+/* A new shape that a file asks for. */
+struct target {
+    int64_t values[VBS_MAX_DIMS + 1];
+    int n, open; /* value number open is a factor of the number of samples; -1: not known */
+    bool keeps_zero;
+};
+
+/* Counts the elements of the first n dimensions. */
+static int64_t elements_before(const struct vbs_shape *shape, int n)
+{
+    struct vbs_shape first = *shape;
+
+    first.n_dims = n;
+    return vbs_shape_elements(&first);
+}
+
+/* Replaces the zeros of a target for a tensor in batch mode by what they copy; *twice: two values
+ * would count the samples. */
+static void fill_zeros(const struct vbs_onnx_import *im, const struct vbs_shape *from,
+                       struct target *target, bool *twice)
+{
+    bool apart = vbs_onnx_is_apart(im);
+
+    *twice = false;
+    for (int d = 0; d < target->n && !target->keeps_zero; d++) {
+        if (target->values[d] != 0 || d >= from->n_dims + apart)
+            continue;
+        if (d == im->at) {
+            *twice = target->open >= 0;
+            target->open = d;
+        }
+        target->values[d] = apart && d == im->at ? 1 : from->dim[d - (apart && d > im->at)];
+    }
+}
+
+/* Finds the value of a target that counts the samples, with so many elements of a sample before
+ * them: the number of samples, or, where folded is set, a multiple of it. -1: none does. */
+static int find_counted(const struct vbs_onnx_import *im, const struct target *target,
+                        int64_t before, bool folded)
+{
+    int64_t product = 1;
+
+    for (int d = 0; d < target->n && before % product == 0; d++) {
+        int64_t value = target->values[d], left = before / product;
+
+        if (value < 1)
+            return -1;
+        if (folded ? value % im->n_samples == 0 && value / im->n_samples % left == 0
+                   : value == im->n_samples && left == 1)
+            return d;
+        if (value > left)
+            return -1;
+        product *= value;
+    }
+    return -1;
+}
+
+/* Finds the value of a target that counts the samples, and makes it the factor of their number, or
+ * -1 where this follows from the other values. Gives -1 where none does. */
+static int find_samples(const struct vbs_onnx_import *im, struct target *target, int64_t before)
+{
+    int at = target->open;
+
+    if (at >= 0)
+        return at;
+    if (im->n_samples > 0)
+        at = find_counted(im, target, before, false);
+    for (int d = 0; d < target->n && at < 0; d++)
+        if (target->values[d] == -1)
+            return d;
+    if (im->n_samples > 0 && at < 0)
+        at = find_counted(im, target, before, true);
+    if (at >= 0)
+        target->values[at] /= im->n_samples;
+    return at;
+}
+
+/* Gives the factor of the number of samples that value number at of a target is: where it is -1, as
+ * many elements as the other values leave. 0: none. */
+static int64_t factor_of(const struct target *target, int at, int64_t elements)
+{
+    int64_t left = elements;
+
+    if (target->values[at] != -1)
+        return target->values[at];
+    for (int d = 0; d < target->n; d++) {
+        if (d != at && (target->values[d] < 1 || left % target->values[d] != 0))
+            return 0;
+        left /= d == at ? 1 : target->values[d];
+    }
+    return left;
+}
+
+/* Makes the shape of a sample from the target, and sets where the samples are counted. */
+static enum vbs_status reshape_samples(struct vbs_onnx_import *im, const struct vbs_shape *from,
+                                       struct target *target, struct vbs_shape *shape)
+{
+    int64_t before = elements_before(from, im->at) * (im->outer > 0 ? im->outer : 1);
+    int64_t factor = 0, own;
+    bool twice;
+    int at;
+
+    fill_zeros(im, from, target, &twice);
+    at = twice ? -1 : find_samples(im, target, before);
+    if (at >= 0)
+        factor = target->values[at] = factor_of(target, at, vbs_shape_elements(from));
+    if (factor < 1)
+        return vbs_onnx_mixes(im);
+    if (factor == 1) {
+        target->n--;
+        memmove(target->values + at, target->values + at + 1,
+                (size_t)(target->n - at) * sizeof target->values[0]);
+    }
+    VBS_TRY(resolve_shape(im, from, target->values, target->n, true, shape));
+    own = elements_before(shape, at);
+    if (before % own != 0 || factor % (before / own) != 0)
+        return vbs_onnx_mixes(im);
+    im->at_out = at;
+    im->outer_out = factor == 1 ? 0 : before / own;
+    return VBS_OK;
+}
+
 VBS_ONNX_HANDLER(reshape)
 {
-    bool keeps_zero = vbs_onnx_int(im, "allowzero", 0) != 0, batch = false, open = false;
+    struct target target = {.open = -1, .keeps_zero = vbs_onnx_int(im, "allowzero", 0) != 0};
     const struct vbs_shape *from = NULL;
-    int64_t values[VBS_MAX_DIMS + 1];
     struct vbs_shape shape;
-    int n = 0;
+    bool batch = false, given;
     enum vbs_status status = shape_in(im, &from, &batch);
 
     (void)operator;
-    if (status == VBS_OK && im->graph->opset < 5) {
-        bool given;
-
-        status = vbs_onnx_list(im, "shape", 1, 5, VBS_MAX_DIMS + 1, values, &n, &given);
-    } else if (status == VBS_OK) {
-        status = vbs_onnx_target(im, 1, values, &open, &n);
-    }
-    if (status == VBS_OK && batch && (n == 0 || !is_batch(im, values[0], open, keeps_zero)))
+    if (status == VBS_OK && im->graph->opset < 5)
+        status =
+            vbs_onnx_list(im, "shape", 1, 5, VBS_MAX_DIMS + 1, target.values, &target.n, &given);
+    else if (status == VBS_OK)
+        status = vbs_onnx_target(im, 1, target.values, &target.open, &target.n);
+    if (status != VBS_OK)
+        return status;
+    if (!batch && target.open >= 0)
         return vbs_onnx_mixes(im);
-    if (status == VBS_OK && !batch && open)
-        return vbs_onnx_mixes(im);
-    if (status == VBS_OK)
-        status = resolve_shape(im, from, values + batch, n - batch, keeps_zero, &shape);
-    if (status == VBS_FORMAT && batch) /* the other dimensions may include some of dimension 0 */
+    status = batch ? reshape_samples(im, from, &target, &shape)
+                   : resolve_shape(im, from, target.values, target.n, target.keeps_zero, &shape);
+    if (status == VBS_FORMAT && batch) /* the other dimensions may include some of the samples */
         im->mixed = true;
     return status == VBS_OK ? give_reshaped(im, &shape) : status;
 }
@@ -178,7 +290,7 @@ VBS_ONNX_HANDLER(squeeze)
     const struct vbs_shape *from = NULL;
     int64_t axes[VBS_MAX_DIMS + 1];
     struct vbs_shape shape = {.n_dims = 0};
-    bool given = false, batch = false;
+    bool given = false, batch = false, apart;
     unsigned bits = 0;
     int n = 0;
     enum vbs_status status = shape_in(im, &from, &batch);
@@ -186,16 +298,19 @@ VBS_ONNX_HANDLER(squeeze)
     (void)operator;
     if (status != VBS_OK)
         return status;
+    apart = batch && vbs_onnx_is_apart(im);
     VBS_TRY(vbs_onnx_list(im, "axes", 1, 13, VBS_MAX_DIMS + 1, axes, &n, &given));
-    VBS_TRY(axis_bits(im, axes, n, from->n_dims + batch, &bits));
-    if (batch && (given ? bits & 1 : im->n_samples == 1))
+    VBS_TRY(axis_bits(im, axes, n, from->n_dims + apart, &bits));
+    if (apart && (given ? bits >> im->at & 1 : im->n_samples == 1))
         return vbs_onnx_mixes(im);
     for (int d = 0; d < from->n_dims; d++) {
-        bool dropped = given ? bits >> (d + batch) & 1 : from->dim[d] == 1;
+        int own = d + (apart && d >= im->at);
+        bool dropped = given ? bits >> own & 1 : from->dim[d] == 1;
 
         if (dropped && from->dim[d] != 1)
-            return vbs_fail(im->ctx, VBS_FORMAT, "dimension %d is %lld, not 1", d + batch,
+            return vbs_fail(im->ctx, VBS_FORMAT, "dimension %d is %lld, not 1", own,
                             (long long)from->dim[d]);
+        im->at_out -= batch && dropped && own < im->at;
         if (!dropped)
             shape.dim[shape.n_dims++] = from->dim[d];
     }
@@ -207,7 +322,7 @@ VBS_ONNX_HANDLER(unsqueeze)
     const struct vbs_shape *from = NULL;
     int64_t axes[VBS_MAX_DIMS];
     struct vbs_shape shape = {.n_dims = 0};
-    bool given, batch = false;
+    bool given, batch = false, apart;
     unsigned bits = 0;
     int n = 0, rank = 0, d = 0;
     enum vbs_status status = shape_in(im, &from, &batch);
@@ -215,15 +330,23 @@ VBS_ONNX_HANDLER(unsqueeze)
     (void)operator;
     if (status != VBS_OK)
         return status;
+    apart = batch && vbs_onnx_is_apart(im);
     VBS_TRY(vbs_onnx_list(im, "axes", 1, 13, VBS_MAX_DIMS, axes, &n, &given));
-    rank = from->n_dims + batch + n;
-    if (rank - batch > VBS_MAX_DIMS)
+    rank = from->n_dims + apart + n;
+    if (rank - apart > VBS_MAX_DIMS)
         return vbs_fail(im->ctx, VBS_UNSUPPORTED, "more than %d dimensions", VBS_MAX_DIMS);
     VBS_TRY(axis_bits(im, axes, n, rank, &bits));
-    if (batch && bits & 1)
-        return vbs_onnx_mixes(im);
-    for (int i = batch; i < rank; i++)
-        shape.dim[shape.n_dims++] = bits >> i & 1 ? 1 : from->dim[d++];
+    for (int i = 0, own = 0; i < rank; i++) { /* own: a dimension of the input */
+        if (bits >> i & 1) {
+            shape.dim[shape.n_dims++] = 1;
+            continue;
+        }
+        if (batch && own == im->at)
+            im->at_out = i;
+        if (!apart || own != im->at)
+            shape.dim[shape.n_dims++] = from->dim[d++];
+        own++;
+    }
     return give_reshaped(im, &shape);
 }
 

@@ -59,16 +59,15 @@ static enum vbs_status read_axes(struct vbs_onnx_import *im, struct request *r)
 static enum vbs_status read_sizes(struct vbs_onnx_import *im, int index, struct request *r)
 {
     int64_t values[VBS_MAX_DIMS + 1];
-    bool open;
-    int n;
+    int open, n;
 
     VBS_TRY(vbs_onnx_target(im, index, values, &open, &n));
     if (n != r->n_axes)
         return vbs_fail(im->ctx, VBS_FORMAT, "%d sizes for %d dimensions", n, r->n_axes);
-    if (n > 0 && r->axis[0] == 0 && r->batch)
-        r->open = open;
-    else if (open)
+    if (open >= 0 && (!r->batch || r->axis[open] != 0 || values[open] != 1))
         return vbs_onnx_mixes(im);
+    if (n > 0 && r->axis[0] == 0 && r->batch)
+        r->open = open == 0;
     for (int i = 0; i < n; i++)
         r->size[r->axis[i]] = values[i];
     r->sized = true;

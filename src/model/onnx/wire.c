@@ -65,9 +65,11 @@ static const struct field NODE_FIELDS[] = {
     {5, ENTER, ATTRIBUTE, NULL, false}, {6, COPY, 0, NULL, false},
     {7, COPY, 0, NULL, false},          {0}};
 static const struct field ATTRIBUTE_FIELDS[] = {
-    {1, COPY, 0, NULL, false},   {2, COPY, 0, NULL, false},     {3, COPY, 0, NULL, false},
-    {4, COPY, 0, NULL, false},   {5, ENTER, TENSOR, "t", true}, {7, PACKED, 0, NULL, false},
-    {8, PACKED, 0, NULL, false}, {20, COPY, 0, NULL, false},    {0}};
+    {1, COPY, 0, NULL, false},     {2, COPY, 0, NULL, false},
+    {3, COPY, 0, NULL, false},     {4, COPY, 0, NULL, false},
+    {5, ENTER, TENSOR, "t", true}, {7, PACKED, 0, NULL, false},
+    {8, PACKED, 0, NULL, false},   {9, COPY, 0, NULL, false},
+    {20, COPY, 0, NULL, false},    {0}};
 static const struct field TENSOR_FIELDS[] = {{1, PACKED, 0, NULL, false},
                                              {2, COPY, 0, NULL, false},
                                              {3, REFUSE, 0, "tensors in segments", false},

@@ -252,6 +252,60 @@ def normals():
     n.save(ir=10)
 
 
+def recurrent():
+    """Sequences of the columns of images, the samples behind their elements; then rows of all samples
+    together, as in networks that read text."""
+    n = Net("recurrent", 17, ["N", 1, 4, 7])
+    y = n.op("Conv", "x", n.weight(6, 1, 3, 3), pads=[1, 1, 1, 1])
+    y = n.op("Transpose", y, perm=[3, 0, 1, 2])
+    def size(of, dim):
+        return n.op("Unsqueeze", n.op("Gather", n.op("Shape", of), n.constant(np.int64(dim))), n.ints(0))
+    y = n.op("Reshape", y, n.op("Concat", size(y, 0), size(y, 1), n.ints(24), axis=0))
+    zero = n.op("ConstantOfShape", n.op("Concat", n.ints(1), size(y, 1), n.ints(5), axis=0))
+    y, _, _ = n.op("LSTM", y, n.weight(1, 20, 24), n.weight(1, 20, 5), n.weight(1, 40), "", zero, zero,
+                   outputs=3, hidden_size=5)
+    y, last = n.op("GRU", n.op("Squeeze", y, n.ints(1)), n.weight(1, 9, 5), n.weight(1, 9, 3),
+                   n.weight(1, 18), outputs=2, hidden_size=3, linear_before_reset=1)
+    y = n.op("Squeeze", y, n.ints(1))
+    rows = n.op("Concat", n.op("Mul", size(y, 0), size(y, 1)), n.ints(3), axis=0)
+    z = n.op("Relu", n.op("Gemm", n.op("Reshape", y, rows), n.weight(3, 8), n.weight(8)))
+    z = n.op("Reshape", z, n.op("Concat", size(y, 0), size(y, 1), n.ints(-1), axis=0))
+    n.output(n.op("LogSoftmax", n.op("Transpose", z, perm=[1, 0, 2]), axis=2), "y")
+    n.output(n.op("Squeeze", last, n.ints(0)), "last")
+    n.save()
+
+
+def sequence():
+    """An input whose dimension 1 counts the samples, of which the file has one."""
+    n = Net("sequence", 14, [7, 1, 5], batch=1)
+    y, _ = n.op("RNN", n.op("Relu", "x"), n.weight(1, 4, 5), n.weight(1, 4, 4), outputs=2, hidden_size=4,
+                activations=["Tanh"])
+    y = n.op("Add", n.op("Squeeze", y, n.ints(1)), n.weight(7, 1, 4))
+    y = n.op("Slice", y, n.ints(1), n.ints(-1), n.ints(0))
+    y = n.op("Unsqueeze", n.op("Transpose", y, perm=[0, 2, 1]), n.ints(0))
+    n.output(n.op("ReduceMean", y, axes=[1], keepdims=0), "y")
+    n.save()
+
+
+def windows():
+    """Attention within windows and heads, which are folded into the dimension of the samples."""
+    n = Net("windows", 17, ["N", 4, 4, 6])
+    y = n.op("Transpose", n.op("Reshape", "x", n.ints(-1, 2, 2, 2, 2, 6)), perm=[0, 1, 3, 2, 4, 5])
+    y = n.op("LayerNormalization", n.op("Reshape", y, n.ints(-1, 4, 6)), n.weight(6), n.weight(6))
+    def heads(value):
+        value = n.op("Transpose", n.op("Reshape", value, n.ints(0, 4, 2, 3)), perm=[0, 2, 1, 3])
+        return n.op("Reshape", value, n.ints(-1, 4, 3))
+    q, k = heads(n.op("MatMul", y, n.weight(6, 6))), heads(y)
+    scores = n.op("Reshape", n.op("MatMul", q, n.op("Transpose", k, perm=[0, 2, 1])),
+                  n.ints(-1, 4, 2, 4, 4))
+    scores = n.op("Reshape", n.op("Add", scores, n.weight(4, 1, 4, 4)), n.ints(-1, 4, 4))
+    y = n.op("Reshape", n.op("MatMul", n.op("Softmax", scores, axis=-1), k), n.ints(-1, 2, 4, 3))
+    y = n.op("Reshape", n.op("Transpose", y, perm=[0, 2, 1, 3]), n.ints(-1, 2, 2, 2, 2, 6))
+    y = n.op("Transpose", y, perm=[0, 1, 3, 2, 4, 5])
+    n.output(n.op("Reshape", y, n.ints(-1, 16, 6)), "y")
+    n.save()
+
+
 def later(results=None):
     """What versions 18 to 20 brought."""
     n = Net("later", 20, ["N", 4, 7, 6])
@@ -443,7 +497,7 @@ def old(version, results=None):
 if __name__ == "__main__":
     torch_flatten(11, torch_flatten(14))  # onnx.reference trains in version 11
     for make in (torch_gates, keras_nhwc, segment, outputs, one_channel, whole, normals,
-                 folded, external):
+                 folded, external, recurrent, sequence, windows):
         make()
     later(later())  # onnx.reference does not know GlobalLpPool
     known = opset(9)

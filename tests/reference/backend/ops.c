@@ -292,6 +292,10 @@ static bool compute(const struct subject *s, const float *const *inputs, float *
         return normalise(s, v.n * v.behind, false, inputs[0], y);
     case VBS_OP_RESIZE:
         return reference_resize(s, inputs[0], y);
+    case VBS_OP_RNN:
+    case VBS_OP_GRU:
+    case VBS_OP_LSTM:
+        return reference_recurrent(s, inputs[0], y);
     default:
         break;
     }

@@ -104,6 +104,10 @@ static const struct {
     {"later", "mish+gelu avgpool pad slice slice concat resize leakyrelu reducel1 mul instancenorm "
               "scale reducelogsumexp"},
     {"external", "conv+relu fc"},
+    {"recurrent", "conv transpose lstm gru slice fc+relu logsoftmax"},
+    {"sequence", "relu rnn add slice reducemean"},
+    {"windows", "transpose layernorm fc transpose transpose transpose matmul add softmax matmul "
+                "transpose transpose"},
     {"opset_07", "conv+clip pad slice resize slice slice reducesum mul reducemax softmax"},
     {"opset_09", "conv+clip pad slice resize slice slice reducesum mul reducemax softmax"},
     {"opset_10", "conv+clip pad slice resize slice slice reducesum mul reducemax softmax"},

@@ -20,6 +20,9 @@ static bool works_on_blocks(const struct vbs_layer *l)
     case VBS_OP_LAYER_NORM:
     case VBS_OP_TRANSPOSE:
     case VBS_OP_GATHER:
+    case VBS_OP_RNN:
+    case VBS_OP_GRU:
+    case VBS_OP_LSTM:
         return false;
     case VBS_OP_SOFTMAX:
     case VBS_OP_LOGSOFTMAX:

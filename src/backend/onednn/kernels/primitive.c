@@ -396,11 +396,16 @@ dnnl_status_t od_prepare_gemm(void)
     return status;
 }
 
-/* Gives whether an implementation multiplies matrices by what all products of the process share. */
+/* Gives whether an implementation multiplies matrices by what all products of the process share, as
+ * those of recurrent operators do. */
 static bool is_gemm(const_dnnl_primitive_desc_t pd)
 {
     const char *name = od_pd_name(pd);
+    dnnl_primitive_kind_t kind = dnnl_undefined_primitive;
 
+    if (dnnl_primitive_desc_query(pd, dnnl_query_primitive_kind, 0, &kind) == dnnl_success &&
+        kind == dnnl_rnn)
+        return true;
     return name && strstr(name, "gemm");
 }
 

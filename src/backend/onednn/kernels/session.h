@@ -95,6 +95,11 @@ struct od_kernel {
     bool shared;                       /* a kernel before it owns its objects */
 };
 
+struct od_build;
+
+/* Writes all weights of b's layer to memory, in a format of its own. */
+typedef enum vbs_status od_filler(struct od_build *b, void *memory);
+
 /* Weights or a constant operand in the format that a kernel reads. */
 struct od_packed {
     struct od_packed *next;
@@ -104,6 +109,7 @@ struct od_packed {
     int64_t channels; /* of all blocks: output channels, with padding where that is stored */
     bool stored;      /* md counts padded channels */
     bool pointwise;   /* of a deconv as a convolution of 1x1 (operators/tiling.c) */
+    od_filler *fill;  /* writes all bytes; null: md, or coded, says how */
     void *data;       /* null: not packed */
     int64_t bytes;    /* of all blocks */
     int number;       /* 0, 1, ... in the order of their first use in the session */

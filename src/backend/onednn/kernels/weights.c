@@ -532,6 +532,8 @@ enum vbs_status od_weights_write(struct od_build *b, const struct od_packed *pac
         memcpy(memory, bytes, n_bytes);
         return VBS_OK;
     }
+    if (packed->fill)
+        return packed->fill(b, memory);
     chunk = chunk_of(b, packed);
     for (int64_t c = first, n; c < end; c += n) {
         dnnl_memory_desc_t md = packed->md;
@@ -553,7 +555,7 @@ static struct od_packed *known_packed(const struct od_weights *w, const struct o
 
     while (packed &&
            !(packed->n_blocks == requested->n_blocks && packed->coded == requested->coded &&
-             packed->pointwise == requested->pointwise &&
+             packed->pointwise == requested->pointwise && packed->fill == requested->fill &&
              dnnl_memory_desc_equal(&packed->md, &requested->md)))
         packed = packed->next;
     return packed;
@@ -620,6 +622,17 @@ enum vbs_status od_weights_coded(struct od_build *b, const struct vbs_coded *cod
     (void)vbs_coded_bytes(coded, &n_bytes);
     VBS_TRY(od_describe_vector(b, (int64_t)(n_bytes / sizeof(float)), &requested.md));
     requested.bytes = (int64_t)n_bytes;
+    *packed = known_packed(&b->session->weights[b->layer], &requested);
+    return *packed ? VBS_OK : add_packed(b, &requested, packed);
+}
+
+enum vbs_status od_weights_filled(struct od_build *b, int64_t n, od_filler *fill,
+                                  struct od_packed **packed)
+{
+    struct od_packed requested = {.fill = fill, .n_blocks = 1, .channels = 1};
+
+    VBS_TRY(od_describe_vector(b, n, &requested.md));
+    requested.bytes = n * (int64_t)sizeof(float);
     *packed = known_packed(&b->session->weights[b->layer], &requested);
     return *packed ? VBS_OK : add_packed(b, &requested, packed);
 }

@@ -38,6 +38,11 @@ enum vbs_status od_weights_coded(struct od_build *b, const struct vbs_coded *cod
 enum vbs_status od_weights_pointwise(struct od_build *b, const dnnl_memory_desc_t *md,
                                      struct od_packed **packed) VBS_MUST_CHECK;
 
+/* Gives the packed weights of b's layer that are n floats, which fill writes: one channel.
+ * VBS_UNSUPPORTED as above. */
+enum vbs_status od_weights_filled(struct od_build *b, int64_t n, od_filler *fill,
+                                  struct od_packed **packed) VBS_MUST_CHECK;
+
 /* Gives the bytes of so many channels of packed weights: whole units, or all. */
 int64_t od_packed_bytes(const struct od_packed *packed, int64_t channels);
 

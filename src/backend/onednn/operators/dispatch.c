@@ -23,6 +23,10 @@ enum vbs_status od_build_other(struct od_build *b)
     case VBS_OP_INSTANCE_NORM:
     case VBS_OP_LAYER_NORM:
         return od_build_norm(b);
+    case VBS_OP_RNN:
+    case VBS_OP_GRU:
+    case VBS_OP_LSTM:
+        return od_build_recurrent(b);
     case VBS_OP_DROPOUT: /* at inference a Dropout on a branch of its own only copies */
     case VBS_OP_IDENTITY:
         return od_build_move(b);

@@ -72,6 +72,7 @@ enum vbs_status od_build_resize(struct od_build *b) VBS_MUST_CHECK;
 enum vbs_status od_build_matmul(struct od_build *b) VBS_MUST_CHECK;
 enum vbs_status od_build_move(struct od_build *b) VBS_MUST_CHECK;
 enum vbs_status od_build_concat(struct od_build *b) VBS_MUST_CHECK;
+enum vbs_status od_build_recurrent(struct od_build *b) VBS_MUST_CHECK;
 enum vbs_status od_build_other(struct od_build *b)
     VBS_MUST_CHECK; /* all but conv and fc; in dispatch.c */
 
