@@ -104,9 +104,10 @@ _vbslab_value()
     run/--schedule | exercise/--check | report/--run) _vbslab_offer "" .json ;;
     exercise/--level) _vbslab_offer "1 2 3 4 5 6" ;;
     exercise/--key) _vbslab_offer "" .md ;;
-    exercise/--output | exercise/-o) _vbslab_offer "" .json .md ;;
+    exercise/--students) _vbslab_offer "" .txt ;;
+    exercise/--output | exercise/-o) _vbslab_offer "" any ;;
     exercise/--profile) _vbslab_offer "" .csv ;;
-    lesson/--output | lesson/-o) _vbslab_offer "" .html .txt ;;
+    lesson/--output | lesson/-o) _vbslab_offer "" any ;;
     run/--input | run/--output) _vbslab_offer "" .npy ;;
     plan/--json | explain/--json | explain/--csv | frontier/--csv | frontier/--json | */--db | */--plot | eval/--data | prune/--data | train/--data | sensitivity/--data | train/--checkpoint | sweep/--from | */--trace | */--gantt | \
         */--weights-file) _vbslab_offer "" any ;;
@@ -130,6 +131,7 @@ _vbslab_argument()
     place/*) _vbslab_offer "" .csv ;;
     sweep/*) _vbslab_offer "" .toml ;;
     lesson/) _vbslab_offer "1 2 3 4 5 6 7" ;;
+    exercise/*) _vbslab_offer "" .json ;;
     tune/) _vbslab_offer "" .toml ;;
     tune/*) _vbslab_offer "" any ;;
     help/) _vbslab_offer "$(_vbslab_commands)" ;;

@@ -127,9 +127,11 @@ complete -c vbslab -n '__vbslab_command_is eval prune train sensitivity' -l data
 complete -c vbslab -n '__vbslab_command_is exercise' -l check -r -k -a '(__fish_complete_suffix .json)'
 complete -c vbslab -n '__vbslab_command_is exercise' -l level -x -a '1 2 3 4 5 6'
 complete -c vbslab -n '__vbslab_command_is exercise' -l key -r -k -a '(__fish_complete_suffix .md)'
-complete -c vbslab -n '__vbslab_command_is exercise' -l output -s o -r -k -a '(__fish_complete_suffix .json; __fish_complete_suffix .md)'
+complete -c vbslab -n '__vbslab_command_is exercise' -l students -r -k -a '(__fish_complete_suffix .txt)'
+complete -c vbslab -n '__vbslab_command_is exercise' -l output -s o -r -F
+complete -c vbslab -n '__vbslab_command_is exercise' -k -a '(__fish_complete_suffix .json)'
 complete -c vbslab -n '__vbslab_command_is exercise' -l profile -r -k -a '(__fish_complete_suffix .csv)'
-complete -c vbslab -n '__vbslab_command_is lesson' -l output -s o -r -k -a '(__fish_complete_suffix .html; __fish_complete_suffix .txt)'
+complete -c vbslab -n '__vbslab_command_is lesson' -l output -s o -r -F
 complete -c vbslab -n '__vbslab_command_is eval' -l split -x -a 'train validation test'
 complete -c vbslab -n '__vbslab_command_is run' -l output -r -k -a '(__fish_complete_suffix .npy)'
 

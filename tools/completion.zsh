@@ -69,9 +69,10 @@ _vbslab_value()
     (run/--schedule|exercise/--check|report/--run) files='*.json' ;;
     (exercise/--level) candidates=(1 2 3 4 5 6) ;;
     (exercise/--key) files='*.md' ;;
-    (exercise/--output|exercise/-o) files='*.(json|md)' ;;
+    (exercise/--students) files='*.txt' ;;
+    (exercise/--output|exercise/-o) files='*' ;;
     (exercise/--profile) files='*.csv' ;;
-    (lesson/--output|lesson/-o) files='*.(html|txt)' ;;
+    (lesson/--output|lesson/-o) files='*' ;;
     (run/--input|run/--output) files='*.npy' ;;
     (plan/--json|explain/--json|explain/--csv|frontier/--csv|frontier/--json|*/--db|*/--plot|eval/--data|prune/--data|train/--data|sensitivity/--data|train/--checkpoint|sweep/--from|*/--trace|*/--gantt|*/--weights-file)
         files='*' ;;
@@ -93,6 +94,7 @@ _vbslab_argument()
     (sweep/*) files='*.toml' ;;
     (help/) candidates=(${(f)"$(_vbslab_commands)"}) ;;
     (lesson/) candidates=(1 2 3 4 5 6 7) ;;
+    (exercise/*) files='*.json' ;;
     (tune/) files='*.toml' ;;
     (tune/*) files='*' ;;
     (models/show|measure/*|compress/*|prune/*|train/*|sensitivity/*|eval/*) candidates=(${(f)"$(_vbslab_models)"}) files='*.(net|onnx|vbz)' ;;

@@ -60,6 +60,9 @@ def test_errors_are_those_of_python_too(tmp_path):
         vbslab.Schedule(tmp_path / "none.json")
     with pytest.raises(FileNotFoundError):
         vbslab.Store(tmp_path / "none.sqlite", mode="read")
+    with pytest.raises(vbslab.MissingFileError) as missing:
+        vbslab.Profile(tmp_path / "none.csv")
+    assert "none.csv" in str(missing.value) and "None" not in str(missing.value)
     with pytest.raises(LookupError, match="did you mean 'alexnet'"):
         vbslab.Network("alexnett")
     (tmp_path / "bad.csv").write_text("layer,name\n")
@@ -69,8 +72,11 @@ def test_errors_are_those_of_python_too(tmp_path):
         vbslab.Schedule.from_json("{")
     with pytest.raises(OSError):
         vbslab.Profile(tmp_path)  # a folder: no file of a profile
-    with pytest.raises(ValueError, match="zero byte"):
-        vbslab.Network("a\0b")
+    for wrong in (lambda: vbslab.Network("a\0b"), lambda: vbslab.parse_bytes("1\0MB")):
+        with pytest.raises(ValueError, match="zero byte"):
+            wrong()
+    with pytest.raises(TypeError, match="bool"):
+        vbslab.parse_bytes(True)
 
 
 def test_a_network_has_layers_outputs_and_values(network):

@@ -41,6 +41,8 @@ def path_of(path: Path) -> bytes:
 def name_of(text: str, what: str) -> bytes:
     if not isinstance(text, str):
         raise TypeError(f"{what} is a {type(text).__name__}, not a str")
+    if "\0" in text:
+        raise errors.usage(f"{what} has a zero byte")
     return text.encode()
 
 
@@ -63,6 +65,8 @@ class Texts:
 
 def integer(value: Any, what: str, least: int, most: int) -> int:
     try:
+        if isinstance(value, bool):
+            raise TypeError
         number = operator.index(value)
     except TypeError:
         raise TypeError(f"{what} is a {type(value).__name__}, not a whole number") from None
@@ -98,7 +102,7 @@ def parse_bytes(size: Size) -> int:
         return integer(size, "a size", 0, lib.VBS_MAX_BYTES)
     out = ffi.new("int64_t *")
     with Call() as call:
-        call(lib.vbs_parse_bytes, size.encode(), out)
+        call(lib.vbs_parse_bytes, name_of(size, "a size"), out)
     return int(out[0])
 
 
@@ -125,7 +129,7 @@ def byte_range(sizes: SizeRange) -> Any:
     out = ffi.new("struct vbs_byte_range *")
     if isinstance(sizes, str):
         with Call() as call:
-            call(lib.vbs_parse_byte_range, sizes.encode(), out)
+            call(lib.vbs_parse_byte_range, name_of(sizes, "a range of sizes"), out)
         return out
     if not isinstance(sizes, range):
         sizes = range(parse_bytes(sizes), parse_bytes(sizes) + 1)
@@ -143,7 +147,7 @@ def batches_of(batches: Union[str, Iterable[int]]) -> Any:
     else:
         out, n = ffi.new("int **"), ffi.new("int *")
         with Call() as call:
-            call(lib.vbs_parse_batches, batches.encode(), out, n)
+            call(lib.vbs_parse_batches, name_of(batches, "a list of batches"), out, n)
         numbers = ffi.unpack(out[0], n[0])
         lib.free(out[0])
     if not numbers or numbers[0] != 1:
@@ -170,7 +174,7 @@ def shape_of(shape: Shape) -> Any:
     out = ffi.new("struct vbs_shape *")
     text = shape if isinstance(shape, str) else "x".join(str(integer(d, "a dimension", 1, 2**31 - 1)) for d in shape)
     with Call() as call:
-        call(lib.vbs_shape_parse, text.encode(), out)
+        call(lib.vbs_shape_parse, name_of(text, "a shape"), out)
     return out
 
 

@@ -57,6 +57,9 @@ class FileError(VbslabError, OSError):
 class MissingFileError(FileError, FileNotFoundError):
     """A file that was to be read does not exist."""
 
+    def __str__(self) -> str:
+        return str(self.args[0])  # the library's line, where OSError would write errno and name
+
 
 class FormatError(VbslabError, ValueError):
     """A file or a text is malformed; the message names the line, the key or the node."""

@@ -64,8 +64,8 @@ static void add_batch(const struct cli_explanation *about, const struct vbs_deci
     else
         cli_table_add(table, "%+.2f%%", 100 * (candidate->time_us / chosen_us - 1));
     cli_table_add(table, "%s",
-                  candidate->least_bytes < INT64_MAX
-                      ? vbs_format_bytes(candidate->least_bytes, bytes, sizeof bytes)
+                  candidate->needed_bytes < INT64_MAX
+                      ? vbs_format_bytes(candidate->needed_bytes, bytes, sizeof bytes)
                       : "-");
     cli_table_add(table, "%d %.32s", candidate->binds, name_of(about, candidate->binds));
 }
@@ -95,7 +95,7 @@ static void add_layer(const struct cli_explanation *about, const struct vbs_deci
     cli_table_add(table, "%d", decision->first_layer);
     cli_table_add(table, "%.24s", name_of(about, decision->first_layer));
     cli_table_add(table, "%d", chosen->at);
-    cli_table_add(table, "%s", vbs_format_bytes(chosen->least_bytes, bytes, sizeof bytes));
+    cli_table_add(table, "%s", vbs_format_bytes(chosen->needed_bytes, bytes, sizeof bytes));
     cli_table_add(table, "%s", cli_format_time(chosen->time_us, time, sizeof time));
     if (!next) {
         for (int i = 0; i < 3; i++)

@@ -57,8 +57,8 @@ static void add_batch(struct cli_table *table, const struct vbs_candidate *candi
 
     cli_table_add(table, "%d", candidate->at);
     cli_table_add(table, "%s",
-                  candidate->least_bytes < INT64_MAX
-                      ? vbs_format_bytes(candidate->least_bytes, bytes, sizeof bytes)
+                  candidate->needed_bytes < INT64_MAX
+                      ? vbs_format_bytes(candidate->needed_bytes, bytes, sizeof bytes)
                       : "-");
 }
 
