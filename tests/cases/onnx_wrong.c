@@ -418,6 +418,63 @@ static void empty_input(struct bytes *graph)
     onnx_add_node(graph, onnx_node("Relu", "x -", "y"));
 }
 
+/* Quantises x with n scales of this value, and floats for zero points where there are some. */
+static void quantise(struct bytes *graph, float scale, int64_t n, int64_t n_zeros)
+{
+    onnx_add_tensor(graph, onnx_floats("s", scale, n > 1, (int64_t[]){n}));
+    if (n_zeros > 0)
+        onnx_add_tensor(graph, onnx_floats("z", 0, n_zeros > 1, (int64_t[]){n_zeros}));
+    onnx_add_node(graph, onnx_node("QuantizeLinear", n_zeros > 0 ? "x s z" : "x s", "y"));
+}
+
+static void no_scale(struct bytes *graph)
+{
+    quantise(graph, 0, 1, 0);
+}
+
+static void negative_scale(struct bytes *graph)
+{
+    quantise(graph, -1, 3, 0);
+}
+
+static void endless_scale(struct bytes *graph)
+{
+    quantise(graph, INFINITY, 1, 0);
+}
+
+static void few_scales(struct bytes *graph)
+{
+    quantise(graph, 1, 2, 0);
+}
+
+static void odd_zeros(struct bytes *graph)
+{
+    quantise(graph, 1, 3, 2);
+}
+
+static void float_zero(struct bytes *graph)
+{
+    quantise(graph, 1, 1, 1);
+}
+
+/* Runs an operator with a state of 2 elements over all values of x, with a first state of this
+ * value. */
+static void recur(struct bytes *graph, const char *op, int64_t gates, float state)
+{
+    onnx_add_tensor(graph, onnx_floats("w", 0.5f, 3, (int64_t[]){1, 2 * gates, 8}));
+    onnx_add_tensor(graph, onnx_floats("r", 0.5f, 3, (int64_t[]){1, 2 * gates, 2}));
+    onnx_add_tensor(graph, onnx_floats("h", state, 3, (int64_t[]){1, 1, 2}));
+    onnx_add_node(graph, onnx_node("Flatten", "x", "f"));
+    onnx_add_node(graph, onnx_node("Unsqueeze", "f u", "t"));
+    onnx_add_tensor(graph, onnx_longs("u", 1, (int64_t[]){0}));
+    onnx_add_node(graph, onnx_node(op, "t w r - - h", "y"));
+}
+
+static void short_weights(struct bytes *graph)
+{
+    recur(graph, "GRU", 3, 0);
+}
+
 static void output_twice(struct bytes *graph)
 {
     struct bytes value = onnx_value("y", FLOAT, 0, NULL);
@@ -495,6 +552,19 @@ const struct onnx_case onnx_cases[] = {
     {"an input of a later version", later_input, VBS_FORMAT,
      "node 'y' (ReduceMax): has 2 inputs; ReduceMax of opset 13 takes at most 1"},
     {"an input that is left out at the end", empty_input, VBS_OK, NULL},
+    {"a scale of 0", no_scale, VBS_FORMAT, "node 'y' (QuantizeLinear): a scale is 0, not above 0"},
+    {"a scale below 0", negative_scale, VBS_FORMAT,
+     "node 'y' (QuantizeLinear): a scale is -1, not above 0"},
+    {"an infinite scale", endless_scale, VBS_FORMAT,
+     "node 'y' (QuantizeLinear): a scale is inf, not above 0"},
+    {"too few scales", few_scales, VBS_FORMAT,
+     "node 'y' (QuantizeLinear): 2 scales for a dimension of 3"},
+    {"zero points that are not as many", odd_zeros, VBS_FORMAT,
+     "node 'y' (QuantizeLinear): 2 zero points for 3 scales"},
+    {"a zero point that is no whole number", float_zero, VBS_UNSUPPORTED,
+     "node 'y' (QuantizeLinear): quantises to element type FLOAT"},
+    {"weights of a sequence of other elements", short_weights, VBS_FORMAT,
+     "node 'y' (GRU): input 1 has shape 1x6x8, not 1x6x192"},
     {"an output named twice", output_twice, VBS_FORMAT, "output 'y' of the graph is named twice"},
     {"a range without end", long_range, VBS_UNSUPPORTED,
      "node 'r' (Range): the range is too long, or endless"},

@@ -231,14 +231,41 @@ static enum vbs_status add_outputs(struct vbs_onnx_import *im)
 
 /* ---- attempts ---- */
 
+static bool is_short(int type)
+{
+    return type == ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT16 ||
+           type == ONNX__TENSOR_PROTO__DATA_TYPE__BFLOAT16;
+}
+
+/* Gives what the file has in place of 32-bit floats, with which everything is computed; empty: it
+ * has these. */
+static const char *find_precision(const struct loader *l)
+{
+    const Onnx__GraphProto *graph = l->file.model->graph;
+    const Onnx__TypeProto *input = l->graph.values[l->graph.input].input->type;
+
+    for (int i = 0; i < l->graph.n_nodes; i++)
+        if (strstr(l->graph.nodes[i].op, "QuantizeLinear") ||
+            strcmp(l->graph.nodes[i].op, "DequantizeLinear") == 0)
+            return "quantised";
+    for (size_t i = 0; i < graph->n_initializer; i++)
+        if (is_short(graph->initializer[i]->data_type))
+            return "16-bit floats";
+    return input->value_case == ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE &&
+                   is_short(input->tensor_type->elem_type)
+               ? "16-bit floats"
+               : "";
+}
+
 static void describe(const struct loader *l, char *about, size_t size)
 {
-    const char *producer = l->file.model->producer_name;
+    const char *producer = l->file.model->producer_name, *precision = find_precision(l);
     char clean[64];
 
     copy_clean(producer ? producer : "", producer ? strlen(producer) : 0, clean, sizeof clean);
-    snprintf(about, size, "ONNX opset %lld%s%s", (long long)l->graph.opset,
-             clean[0] ? ", written by " : "", clean);
+    snprintf(about, size, "ONNX opset %lld%s%s%s%s%s", (long long)l->graph.opset,
+             clean[0] ? ", written by " : "", clean, precision[0] ? "; " : "", precision,
+             precision[0] ? ", computed in 32-bit floats" : "");
 }
 
 /* Gives the value of a key of the file's metadata, or null. */
@@ -259,7 +286,7 @@ static enum vbs_status import(struct loader *l, int at, struct vbs_onnx_import *
 {
     struct vbs_onnx_tensor *input = vbs_arena_alloc(&l->arena, 1, sizeof *input);
     struct vbs_onnx_state *state;
-    char about[128], name[VBS_MAX_NAME];
+    char about[160], name[VBS_MAX_NAME];
     struct vbs_shape shape;
     enum vbs_status status = input_shape(l, at, &shape);
 

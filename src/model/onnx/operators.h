@@ -246,6 +246,10 @@ VBS_ONNX_HANDLER(instance_norm);
 VBS_ONNX_HANDLER(group_norm);
 VBS_ONNX_HANDLER(layer_norm);
 VBS_ONNX_HANDLER(recurrent); /* op: rnn, gru or lstm */
+VBS_ONNX_HANDLER(quantize_linear);
+VBS_ONNX_HANDLER(dequantize_linear);
+VBS_ONNX_HANDLER(fold_quantize_linear);
+VBS_ONNX_HANDLER(fold_dequantize_linear);
 VBS_ONNX_HANDLER(mean_variance_norm);
 VBS_ONNX_HANDLER(gemm);
 VBS_ONNX_HANDLER(matmul);

@@ -287,6 +287,29 @@ def sequence():
     n.save()
 
 
+def quantised():
+    """Weights and activations of 8 bits: with one scale, and with one for each channel."""
+    n = Net("quantised", 19, ["N", 3, 5, 5])
+
+    def whole(kind, low, high, *shape):
+        return n.constant(n.random.randint(low, high + 1, shape).astype(kind))
+
+    def quantise(value, scale, zero):
+        grid = n.scalar(scale), n.constant(zero)
+        return n.op("DequantizeLinear", n.op("QuantizeLinear", value, *grid), *grid)
+    scales = n.constant((0.01 + 0.02 * n.random.rand(4)).astype(np.float32))
+    w = n.op("DequantizeLinear", whole(np.int8, -127, 127, 4, 3, 3, 3), scales, axis=0)
+    b = n.op("DequantizeLinear", whole(np.int32, -99, 99, 4), n.scalar(0.003))
+    y = n.op("Conv", quantise("x", 0.02, np.uint8(117)), w, b, pads=[1, 1, 1, 1])
+    y = quantise(n.op("Relu", y), 0.025, np.int8(-128))
+    zeros = whole(np.uint8, 100, 150, 4)
+    y = n.op("QuantizeLinear", y, scales, zeros, axis=1)
+    y = n.op("Flatten", n.op("DequantizeLinear", y, scales, zeros, axis=1))
+    w = n.op("DequantizeLinear", whole(np.uint8, 0, 255, 100, 6), n.scalar(0.001), n.constant(np.uint8(130)))
+    n.output(n.op("MatMul", y, n.op("Identity", w)), "y")
+    n.save()
+
+
 def windows():
     """Attention within windows and heads, which are folded into the dimension of the samples."""
     n = Net("windows", 17, ["N", 4, 4, 6])
@@ -497,7 +520,8 @@ def old(version, results=None):
 if __name__ == "__main__":
     torch_flatten(11, torch_flatten(14))  # onnx.reference trains in version 11
     for make in (torch_gates, keras_nhwc, segment, outputs, one_channel, whole, normals,
-                 folded, external, recurrent, sequence, windows):
+                 folded, external, recurrent, sequence, windows,
+                 quantised):
         make()
     later(later())  # onnx.reference does not know GlobalLpPool
     known = opset(9)

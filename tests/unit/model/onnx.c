@@ -104,6 +104,9 @@ static const struct {
     {"later", "mish+gelu avgpool pad slice slice concat resize leakyrelu reducel1 mul instancenorm "
               "scale reducelogsumexp"},
     {"external", "conv+relu fc"},
+    {"quantised",
+     "linear+round+linear+clip+linear "
+     "conv+relu+linear+round+linear+clip+linear+scale+round+scale+clip+scale+scale fc"},
     {"recurrent", "conv transpose lstm gru slice fc+relu logsoftmax"},
     {"sequence", "relu rnn add slice reducemean"},
     {"windows", "transpose layernorm fc transpose transpose transpose matmul add softmax matmul "
