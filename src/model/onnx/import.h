@@ -51,6 +51,8 @@ struct vbs_onnx_state {
                       elements are before those of a sample, is folded into it */
 };
 
+#define VBS_ONNX_SPARE 4
+
 struct vbs_onnx_import {
     struct vbs_ctx *ctx;
     const struct vbs_onnx_graph *graph;
@@ -63,7 +65,7 @@ struct vbs_onnx_import {
     int at, at_out;
     int64_t outer, outer_out;
     int64_t n_samples;                /* in the network's input in the file; 0: open */
-    struct vbs_onnx_state *states;    /* of graph->values */
+    struct vbs_onnx_state *states;    /* of graph->values, and VBS_ONNX_SPARE more for handlers */
     const struct vbs_onnx_node *node; /* the one that is being imported */
     enum vbs_status bad; /* error of an attribute that could not be read, and the reason */
     char bad_why[128];

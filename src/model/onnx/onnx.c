@@ -245,8 +245,9 @@ static const char *find_precision(const struct loader *l)
     const Onnx__TypeProto *input = l->graph.values[l->graph.input].input->type;
 
     for (int i = 0; i < l->graph.n_nodes; i++)
-        if (strstr(l->graph.nodes[i].op, "QuantizeLinear") ||
-            strcmp(l->graph.nodes[i].op, "DequantizeLinear") == 0)
+        if (strcmp(l->graph.nodes[i].op, "DequantizeLinear") == 0 ||
+            strncmp(l->graph.nodes[i].op, "QLinear", 7) == 0 ||
+            strstr(l->graph.nodes[i].op, "Integer"))
             return "quantised";
     for (size_t i = 0; i < graph->n_initializer; i++)
         if (is_short(graph->initializer[i]->data_type))
@@ -297,7 +298,8 @@ static enum vbs_status import(struct loader *l, int at, struct vbs_onnx_import *
         .source = l->source,
         .batch = at != WHOLE,
         .n_samples = at == WHOLE || at >= l->dims.n_dims ? 0 : l->dims.dim[at],
-        .states = vbs_arena_alloc(&l->arena, (size_t)l->graph.n_values, sizeof *im->states),
+        .states = vbs_arena_alloc(&l->arena, (size_t)l->graph.n_values + VBS_ONNX_SPARE,
+                                  sizeof *im->states),
         .n_numbers = l->n_numbers,
         .n_read = l->n_read,
         .n_floats = l->n_floats};

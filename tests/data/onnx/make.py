@@ -310,6 +310,28 @@ def quantised():
     n.save()
 
 
+def integers():
+    """Convolutions and products of whole numbers."""
+    n = Net("integers", 19, ["N", 2, 5, 5], seed=2)
+
+    def whole(kind, low, high, *shape):
+        return n.constant(n.random.randint(low, high + 1, shape).astype(kind))
+    grid, next_grid = (n.scalar(0.02), n.constant(np.uint8(117))), (n.scalar(0.05), n.constant(np.uint8(90)))
+    last_grid = n.scalar(0.2), n.constant(np.uint8(128))
+    scales = n.constant((0.01 + 0.02 * n.random.rand(3)).astype(np.float32))
+    y = n.op("QuantizeLinear", "x", *grid)
+    z = n.op("ConvInteger", y, whole(np.uint8, 0, 255, 3, 2, 3, 3), grid[1], n.constant(np.uint8(120)))
+    n.output(n.op("Mul", n.op("Cast", z, to=1), n.scalar(1e-4)), "z")
+    z = n.op("MatMulInteger", n.op("Flatten", y), whole(np.int8, -9, 9, 50, 4), grid[1])
+    n.output(n.op("Mul", n.op("Cast", z, to=1), n.scalar(1e-4)), "row")
+    y = n.op("QLinearConv", y, *grid, whole(np.int8, -99, 99, 3, 2, 3, 3), scales,
+             n.constant(np.zeros(3, np.int8)), *next_grid, whole(np.int32, -99, 99, 3), pads=[1, 1, 0, 0])
+    y = n.op("QLinearMatMul", n.op("Transpose", y, perm=[0, 2, 3, 1]), *next_grid,
+             whole(np.uint8, 0, 255, 3, 6), n.scalar(0.01), n.constant(np.uint8(100)), *last_grid)
+    n.output(n.op("DequantizeLinear", y, *last_grid), "y")
+    n.save()
+
+
 def windows():
     """Attention within windows and heads, which are folded into the dimension of the samples."""
     n = Net("windows", 17, ["N", 4, 4, 6])
@@ -521,7 +543,7 @@ if __name__ == "__main__":
     torch_flatten(11, torch_flatten(14))  # onnx.reference trains in version 11
     for make in (torch_gates, keras_nhwc, segment, outputs, one_channel, whole, normals,
                  folded, external, recurrent, sequence, windows,
-                 quantised):
+                 quantised, integers):
         make()
     later(later())  # onnx.reference does not know GlobalLpPool
     known = opset(9)

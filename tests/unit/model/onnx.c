@@ -107,6 +107,9 @@ static const struct {
     {"quantised",
      "linear+round+linear+clip+linear "
      "conv+relu+linear+round+linear+clip+linear+scale+round+scale+clip+scale+scale fc"},
+    {"integers", "linear+round+linear+clip linear conv+linear linear fc+linear linear "
+                 "conv+linear+round+linear+clip "
+                 "transpose+linear fc+linear+round+linear+clip+linear"},
     {"recurrent", "conv transpose lstm gru slice fc+relu logsoftmax"},
     {"sequence", "relu rnn add slice reducemean"},
     {"windows", "transpose layernorm fc transpose transpose transpose matmul add softmax matmul "
