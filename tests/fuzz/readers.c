@@ -114,7 +114,8 @@ static int64_t wanted_values(const struct vbs_network *network, int layer, int p
     if (what == VBS_PARAMETER_WEIGHTS)
         return vbs_weight_count(network, layer);
     if (what == VBS_PARAMETER_BIAS)
-        return l->attributes.weighted.out_channels;
+        return vbs_op_gates(l->op) > 0 ? 2 * l->operand.dim[0] * l->operand.dim[1]
+                                       : l->attributes.weighted.out_channels;
     if (what == VBS_PARAMETER_OPERAND)
         return vbs_shape_elements(&l->operand);
     if (place > 0)

@@ -427,6 +427,8 @@ static struct rows rows_of(const struct cutting *c, int layer, int fused, enum v
 
     if (fused >= 0)
         return value_rows(c->out.keep && c->out.axis == 0 ? &c->out : &ALL, &vector, 0);
+    if (vbs_op_gates(l->op) > 0) /* whose input and output stay whole */
+        return value_rows(&ALL, &vector, 0);
     if (what == VBS_PARAMETER_WEIGHTS)
         return weight_rows(c, layer);
     if (what == VBS_PARAMETER_BIAS)

@@ -100,6 +100,20 @@ static enum vbs_status load_onnx_folded(struct vbs_ctx *ctx)
     return load(ctx, "tests/data/onnx/folded.onnx", NULL);
 }
 
+static enum vbs_status load_onnx_recurrent(struct vbs_ctx *ctx)
+{
+    enum vbs_status status = load(ctx, "tests/data/onnx/recurrent.onnx", NULL);
+
+    return status == VBS_OK ? load(ctx, "tests/data/onnx/sequence.onnx", NULL) : status;
+}
+
+static enum vbs_status load_onnx_quantised(struct vbs_ctx *ctx)
+{
+    enum vbs_status status = load(ctx, "tests/data/onnx/quantised.onnx", NULL);
+
+    return status == VBS_OK ? load(ctx, "tests/data/onnx/integers.onnx", NULL) : status;
+}
+
 static enum vbs_status load_onnx_reshaped(struct vbs_ctx *ctx)
 {
     return load(ctx, "tests/data/onnx/light_zfnet512.onnx",
@@ -261,6 +275,8 @@ static const struct task TASKS[] = {
     {"ONNX files", load_onnx, VBS_OK},
     {"an ONNX file that is tried in two ways", load_onnx_twice_tried, VBS_OK},
     {"an ONNX file whose constants are computed", load_onnx_folded, VBS_OK},
+    {"an ONNX file with recurrent operators", load_onnx_recurrent, VBS_OK},
+    {"a quantised ONNX file", load_onnx_quantised, VBS_OK},
     {"an ONNX file with an input that does not suit it", load_onnx_reshaped, VBS_USAGE},
     {"weights from a file", read_external, VBS_OK},
     {"coded weights in a file", write_coded, VBS_OK},

@@ -28,6 +28,8 @@ static const char *const names[] = {
     "cubic",
     "nearest by thirds, rounded down",
     "resize with something behind it",
+    "lstm both ways, without bias",
+    "gru that resets after the product",
 };
 
 struct subject {
