@@ -230,19 +230,13 @@ VBS_ONNX_HANDLER(fold_clip)
  */
 VBS_ONNX_HANDLER(fold_cast)
 {
-    int to = (int)vbs_onnx_int(im, "to", FLOAT);
     constant *input, *made;
     const number *x;
     number *y;
-    enum vbs_element element;
-    enum vbs_status status = vbs_onnx_constant_in(im, 0, &input);
+    int to;
 
-    (void)operator;
-    if (status != VBS_OK)
-        return status;
-    if (!vbs_onnx_element(to, &element))
-        return vbs_fail(im->ctx, VBS_UNSUPPORTED, "casts to element type %s",
-                        vbs_onnx_type_name(to));
+    VBS_TRY(vbs_onnx_constant_in(im, 0, &input));
+    VBS_TRY(vbs_onnx_cast_type(im, operator->op == 1, &to));
     if (!vbs_onnx_is_whole(to) && !input->computed) { /* values are read as floats in any case */
         made = vbs_arena_alloc(im->arena, 1, sizeof *made);
         if (!made)

@@ -31,6 +31,7 @@ const struct vbs_onnx_operator vbs_onnx_operators[] = {
     {"BitwiseOr", NULL, H(fold_pair), VBS_FOLD_BIT_OR, {{1, 2}}, 0},
     {"BitwiseXor", NULL, H(fold_pair), VBS_FOLD_BIT_XOR, {{1, 2}}, 0},
     {"Cast", H(cast), H(fold_cast), 0, {{1, 1}}, ANYWHERE},
+    {"CastLike", H(cast), H(fold_cast), 1, {{1, 2}}, ANYWHERE},
     {"Ceil", H(unary), H(fold_unary), VBS_OP_CEIL, {{1, 1}}, ANYWHERE},
     {"Celu", H(unary), H(fold_unary), VBS_OP_CELU, {{1, 1}}, ANYWHERE},
     {"Clip", H(clip), H(fold_clip), 0, {{1, 1}, {11, 3}}, ANYWHERE},

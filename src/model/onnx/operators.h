@@ -84,6 +84,10 @@ enum vbs_status vbs_onnx_old_axis(struct vbs_onnx_import *im, int rank,
 enum vbs_status vbs_onnx_old_slope(struct vbs_onnx_import *im, int rank,
                                    struct vbs_onnx_constant **slope) VBS_MUST_CHECK;
 
+/* Gives the TensorProto.DataType to which a Cast, or a CastLike, casts. VBS_UNSUPPORTED: no
+ * numbers. */
+enum vbs_status vbs_onnx_cast_type(struct vbs_onnx_import *im, bool like, int *type) VBS_MUST_CHECK;
+
 /* Gives whether a BatchNormalization is in training mode. */
 bool vbs_onnx_trains(struct vbs_onnx_import *im);
 
