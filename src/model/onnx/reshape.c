@@ -4,8 +4,6 @@
 
 #include <string.h>
 
-#define FLOAT ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT
-
 /* Makes output 0 of the elements of input 0, in shape: of the file for a constant, else of a
  * tensor. */
 static enum vbs_status give_reshaped(struct vbs_onnx_import *im, const struct vbs_shape *shape)
@@ -411,24 +409,6 @@ VBS_ONNX_HANDLER(dropout)
     if (vbs_onnx_output_used(im, 1) && vbs_onnx_in(im, 0))
         VBS_TRY(give_mask(im, vbs_onnx_in(im, 0)->constant));
     return vbs_onnx_identity(im, operator);
-}
-
-enum vbs_status vbs_onnx_cast_type(struct vbs_onnx_import *im, bool like, int *type)
-{
-    const struct vbs_onnx_state *state = vbs_onnx_in(im, 1);
-    enum vbs_element element;
-
-    *type = FLOAT;
-    if (!like)
-        *type = (int)vbs_onnx_int(im, "to", FLOAT);
-    else if (!state)
-        return vbs_fail(im->ctx, VBS_FORMAT, "input 1 is missing");
-    else if (state->constant)
-        *type = state->constant->type;
-    if (!vbs_onnx_element(*type, &element))
-        return vbs_fail(im->ctx, VBS_UNSUPPORTED, "casts to element type %s",
-                        vbs_onnx_type_name(*type));
-    return VBS_OK;
 }
 
 /* Cast, and CastLike (op 1), whose input 0 may be a constant beside a tensor. */
