@@ -590,6 +590,52 @@ enum vbs_status vbs_network_write(struct vbs_ctx *ctx, const struct vbs_network 
 enum vbs_status vbs_network_export(struct vbs_ctx *ctx, const struct vbs_network *network,
                                    const char *path) VBS_MUST_CHECK;
 
+/* Whole numbers of 8 bits that stand for floats: number q stands for (q - zero) * scale. */
+struct vbs_int8_value {
+    float scale; /* 0: the value stays in floats; else finite and above 0 */
+    int zero;    /* within the range of the type */
+};
+
+/* Weights of 8 bits, and a bias of 32 bits: of a conv, deconv or fc, or the operand of a matmul. */
+struct vbs_int8_weights {
+    int layer;
+    const int8_t *values; /* as many as the parameter has, in its order; none is -128 */
+    /* One for all weights, or one for each output channel: dimension 0 of conv and fc, 1 of a
+     * deconv of one group, the last one of a matmul's operand of two dimensions. */
+    const float *scales;
+    int64_t n_scales;
+    const int32_t *bias; /* [out channels] in units of scale of the layer's input * scales[channel];
+                            null: the bias stays in floats, or there is none */
+};
+
+/* What vbs_network_export_int8 writes in 8 bits. */
+struct vbs_int8_table {
+    bool is_signed; /* numbers of values are -128..127, else 0..255 */
+    /* [vbs_network_operators] What the network's input and each operator makes, by
+     * vbs_network_operator. */
+    const struct vbs_int8_value *values;
+    const struct vbs_int8_weights *weights; /* [n_weights] ascending by layer */
+    int n_weights;
+};
+
+/* Gives 1 more than the number of operators of all layers, fused ones included. */
+int vbs_network_operators(const struct vbs_network *network);
+/* Gives the number of an operator: of the layer's own one (fused is below 0), or of its fused
+ * operator number fused. The network's input (layer 0) is 0, and operators count from 1 in the
+ * order of the layers. O(layer). */
+int vbs_network_operator(const struct vbs_network *network, int layer, int fused);
+
+/*
+ * Writes a network as vbs_network_export does, with the values and weights of a table as whole
+ * numbers: behind a value stand QuantizeLinear and DequantizeLinear, and whoever reads the value
+ * reads what these make; weights and biases are stored as whole numbers, with a DequantizeLinear
+ * behind them. Errors are those of vbs_network_export, and VBS_USAGE: the table has weights of a
+ * layer that has none, or as many scales as it cannot have.
+ */
+enum vbs_status vbs_network_export_int8(struct vbs_ctx *ctx, const struct vbs_network *network,
+                                        const struct vbs_int8_table *table,
+                                        const char *path) VBS_MUST_CHECK;
+
 /* Gives the number of arrays of parameters that a file brings (the weights of a layer are one, its
  * bias is another). 0: all parameters are seeded, or there are none. */
 int vbs_network_stored(const struct vbs_network *network);

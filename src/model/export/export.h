@@ -40,7 +40,8 @@ struct export_bytes {
  * of the network, or, where layer is 0, all of them fill. */
 struct export_constant {
     const char *name;
-    int type; /* TensorProto.DataType: FLOAT or INT64 */
+    int type; /* TensorProto.DataType: FLOAT, INT64, INT32, INT8 or UINT8; the last three have data
+               */
     struct export_dims dims;
     int64_t count;
     const void *data;
@@ -52,6 +53,7 @@ struct export_constant {
 struct exporter {
     struct vbs_ctx *ctx;
     const struct vbs_network *network;
+    const struct vbs_int8_table *int8; /* null: all is written as floats */
     struct vbs_arena arena;
     int opset;
     void *names; /* tsearch tree of the names of values */
@@ -124,6 +126,10 @@ enum vbs_status vbs_export_numbers(struct exporter *e, const char *base, const c
 enum vbs_status vbs_export_reals(struct exporter *e, const char *base, const char *suffix,
                                  const double *values, int n, const char **name) VBS_MUST_CHECK;
 
+enum vbs_status vbs_export_whole(struct exporter *e, const char *base, const char *suffix, int type,
+                                 const void *data, const struct export_dims *dims,
+                                 const char **name) VBS_MUST_CHECK; /* data is borrowed */
+
 /* ---- shared.c ---- */
 
 /* An operator that is being written: of a layer (fused below 0), or fused with it. */
@@ -153,6 +159,28 @@ enum vbs_status vbs_export_result(struct export_operator *o, struct export_node 
 /* Appends a node whose output only the operator itself reads, which is *made. */
 enum vbs_status vbs_export_part(struct export_operator *o, struct export_node *node,
                                 const char *suffix, const char **made) VBS_MUST_CHECK;
+
+/* ---- int8.c ---- */
+
+/* VBS_USAGE: the table has weights of layers that have none. */
+enum vbs_status vbs_export_check_table(const struct exporter *e) VBS_MUST_CHECK;
+
+/* Gives whether what an operator makes is written in 8 bits. */
+bool vbs_export_is_whole(const struct exporter *e, int layer, int fused);
+
+/* Makes the value named to of the one named from, which the operator makes: what its whole numbers
+ * stand for. */
+enum vbs_status vbs_export_pair(struct exporter *e, int layer, int fused, const char *from,
+                                const char *to) VBS_MUST_CHECK;
+
+/* Make the weights or the bias of a layer, or the operand of a matmul, as an input of a node: as
+ * floats where the table has no others. turned: weights [O, I] are written as [I, O], which only
+ * those that the table has can be. */
+bool vbs_export_has_whole(const struct export_operator *o);
+enum vbs_status vbs_export_weights(struct export_operator *o, enum vbs_parameter what,
+                                   const struct export_dims *dims, bool turned,
+                                   const char **name) VBS_MUST_CHECK;
+enum vbs_status vbs_export_bias(struct export_operator *o, const char **name) VBS_MUST_CHECK;
 
 /* ---- operators.c ---- */
 

@@ -93,6 +93,20 @@ static enum vbs_status name_result(struct exporter *e, struct export_operator *o
     return value->name ? VBS_OK : vbs_no_memory(e->ctx);
 }
 
+/* Writes an operator, and where its value is one of 8 bits, the nodes behind it. */
+static enum vbs_status write_operator(struct exporter *e, struct export_operator *o)
+{
+    const char *name = o->output;
+
+    if (!vbs_export_is_whole(e, o->layer, o->fused))
+        return vbs_export_operator(o);
+    o->output = vbs_export_name(e, name, ".float");
+    if (!o->output)
+        return vbs_no_memory(e->ctx);
+    VBS_TRY(vbs_export_operator(o));
+    return vbs_export_pair(e, o->layer, o->fused, o->output, name);
+}
+
 static enum vbs_status write_layer(struct exporter *e, int layer)
 {
     const struct vbs_layer *l = &e->network->layers[layer];
@@ -118,7 +132,7 @@ static enum vbs_status write_layer(struct exporter *e, int layer)
         }
         value.dims = result_dims(e, l, f);
         VBS_TRY(name_result(e, &o, f + 1 == l->n_fused, &value));
-        VBS_TRY(vbs_export_operator(&o));
+        VBS_TRY(write_operator(e, &o));
     }
     e->values[layer] = value;
     return VBS_OK;
@@ -157,6 +171,12 @@ static enum vbs_status make_graph(struct exporter *e)
     e->opset = choose_opset(network);
     VBS_TRY(name_outputs(e));
     e->values[0] = (struct export_value){e->input, vbs_export_dims(e, &network->input)};
+    if (vbs_export_is_whole(e, 0, -1)) {
+        e->values[0].name = vbs_export_name(e, e->input, ".rounded");
+        if (!e->values[0].name)
+            return vbs_no_memory(e->ctx);
+        VBS_TRY(vbs_export_pair(e, 0, -1, e->input, e->values[0].name));
+    }
     for (int k = 1; k <= network->n_layers; k++) {
         VBS_TRY(vbs_check_cancel(e->ctx));
         VBS_TRY(write_layer(e, k));
@@ -306,7 +326,15 @@ static enum vbs_status make_head(struct exporter *e, struct export_bytes *head)
 
 static int64_t value_bytes(const struct export_constant *c)
 {
-    return c->count * (c->type == ONNX__TENSOR_PROTO__DATA_TYPE__INT64 ? 8 : 4);
+    switch (c->type) {
+    case ONNX__TENSOR_PROTO__DATA_TYPE__INT64:
+        return c->count * 8;
+    case ONNX__TENSOR_PROTO__DATA_TYPE__INT8:
+    case ONNX__TENSOR_PROTO__DATA_TYPE__UINT8:
+        return c->count;
+    default:
+        return c->count * 4;
+    }
 }
 
 /* Makes a constant without its values: the beginning of the field of the graph. */
@@ -387,6 +415,7 @@ static enum vbs_status write_file(struct exporter *e, struct output_file *out, c
     unsigned char tag[12];
     int64_t graph;
 
+    VBS_TRY(vbs_export_check_table(e));
     VBS_TRY(make_graph(e));
     VBS_TRY(make_head(e, &out->head));
     VBS_TRY(make_tail(e, &out->tail));
@@ -412,10 +441,10 @@ static void keep_in_arena(void *name)
     (void)name; /* lives in the arena */
 }
 
-enum vbs_status vbs_network_export(struct vbs_ctx *ctx, const struct vbs_network *network,
-                                   const char *path)
+enum vbs_status vbs_network_export_int8(struct vbs_ctx *ctx, const struct vbs_network *network,
+                                        const struct vbs_int8_table *table, const char *path)
 {
-    struct exporter e = {.ctx = ctx, .network = network};
+    struct exporter e = {.ctx = ctx, .network = network, .int8 = table};
     struct output_file out = {.at = 0};
     enum vbs_status status = write_file(&e, &out, path);
 
@@ -429,4 +458,10 @@ enum vbs_status vbs_network_export(struct vbs_ctx *ctx, const struct vbs_network
     tdestroy(e.names, keep_in_arena);
     vbs_arena_clear(&e.arena);
     return status;
+}
+
+enum vbs_status vbs_network_export(struct vbs_ctx *ctx, const struct vbs_network *network,
+                                   const char *path)
+{
+    return vbs_network_export_int8(ctx, network, NULL, path);
 }

@@ -259,6 +259,15 @@ enum vbs_status vbs_export_reals(struct exporter *e, const char *base, const cha
     return add_constant(e, &constant, base, suffix, name);
 }
 
+enum vbs_status vbs_export_whole(struct exporter *e, const char *base, const char *suffix, int type,
+                                 const void *data, const struct export_dims *dims,
+                                 const char **name)
+{
+    struct export_constant constant = {.type = type, .dims = *dims, .data = data};
+
+    return add_constant(e, &constant, base, suffix, name);
+}
+
 /* ---- shapes of values ---- */
 
 enum vbs_status vbs_export_reshape(struct exporter *e, const struct export_value *value,

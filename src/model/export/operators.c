@@ -150,7 +150,19 @@ static enum vbs_status add_operand(struct export_operator *o, struct export_node
     const char *name;
 
     memcpy(dims.dim, shape->dim, (size_t)shape->n_dims * sizeof shape->dim[0]);
-    VBS_TRY(vbs_export_parameter(o->e, o->layer, -1, VBS_PARAMETER_OPERAND, &dims, &name));
+    VBS_TRY(vbs_export_weights(o, VBS_PARAMETER_OPERAND, &dims, false, &name));
+    vbs_export_reads(node, name);
+    return VBS_OK;
+}
+
+/* Adds the bias of a layer with weights as an input, where it has one. */
+static enum vbs_status add_bias(struct export_operator *o, struct export_node *node)
+{
+    const char *name;
+
+    if (!o->attributes->weighted.bias)
+        return VBS_OK;
+    VBS_TRY(vbs_export_bias(o, &name));
     vbs_export_reads(node, name);
     return VBS_OK;
 }
@@ -198,10 +210,9 @@ static enum vbs_status write_conv(struct export_operator *o)
     dims.dim[1] = (transposed ? a->weighted.out_channels : view->dim[0]) / groups;
     memcpy(dims.dim + 2, a->weighted.window.kernel, (size_t)n * sizeof dims.dim[0]);
     vbs_export_reads(&node, o->in.name);
-    VBS_TRY(vbs_export_parameter(o->e, o->layer, -1, VBS_PARAMETER_WEIGHTS, &dims, &name));
+    VBS_TRY(vbs_export_weights(o, VBS_PARAMETER_WEIGHTS, &dims, false, &name));
     vbs_export_reads(&node, name);
-    if (a->weighted.bias)
-        VBS_TRY(add_vector(o, VBS_PARAMETER_BIAS, a->weighted.out_channels, 1, &node));
+    VBS_TRY(add_bias(o, &node));
     add_window(&node, &a->weighted.window, n);
     vbs_export_ints(&node, "dilations", a->weighted.window.dilation, n);
     vbs_export_int(&node, "group", groups);
@@ -240,34 +251,45 @@ static enum vbs_status write_vector_product(struct export_operator *o)
 
     VBS_TRY(vbs_export_reshape(e, &o->in, &one, &name));
     vbs_export_reads(&node, name);
-    VBS_TRY(vbs_export_parameter(e, o->layer, -1, VBS_PARAMETER_WEIGHTS, &weights, &name));
+    VBS_TRY(vbs_export_weights(o, VBS_PARAMETER_WEIGHTS, &weights, false, &name));
     vbs_export_reads(&node, name);
-    if (a->weighted.bias)
-        VBS_TRY(add_vector(o, VBS_PARAMETER_BIAS, a->weighted.out_channels, 1, &node));
+    VBS_TRY(add_bias(o, &node));
     vbs_export_int(&node, "transB", 1);
     return vbs_export_result(o, &node, NULL);
+}
+
+/* Gives the weights [O, I] as [I, O]: whole numbers are stored so, floats are transposed by a node,
+ * because they are read from where they are when the file is written. */
+static enum vbs_status turn_weights(struct export_operator *o, const char **turned)
+{
+    static const int64_t SWAP[] = {1, 0};
+    struct exporter *e = o->e;
+    const struct vbs_shape *view = &o->l->views[0];
+    const struct export_dims dims = {
+        2, {o->attributes->weighted.out_channels, view->dim[view->n_dims - 1]}};
+    struct export_node turn = vbs_export_node("Transpose");
+    const struct export_place none = {NULL, NULL};
+    const char *name;
+
+    if (vbs_export_has_whole(o))
+        return vbs_export_weights(o, VBS_PARAMETER_WEIGHTS, &dims, true, turned);
+    VBS_TRY(vbs_export_parameter(e, o->layer, -1, VBS_PARAMETER_WEIGHTS, &dims, &name));
+    *turned = vbs_export_name(e, name, ".transposed");
+    if (!*turned)
+        return vbs_no_memory(e->ctx);
+    vbs_export_reads(&turn, name);
+    vbs_export_ints(&turn, "perm", SWAP, 2);
+    return vbs_export_add(e, &turn, &none, *turned);
 }
 
 /* Multiplies every row by the weights, which are transposed for it. */
 static enum vbs_status write_row_products(struct export_operator *o)
 {
-    static const int64_t SWAP[] = {1, 0};
-    struct exporter *e = o->e;
     const union vbs_attributes *a = o->attributes;
-    const struct vbs_shape *view = &o->l->views[0];
-    const struct export_dims dims = {2, {a->weighted.out_channels, view->dim[view->n_dims - 1]}};
-    struct export_node turn = vbs_export_node("Transpose"), product = vbs_export_node("MatMul");
-    struct export_node sum = vbs_export_node("Add");
-    const struct export_place none = {NULL, NULL};
+    struct export_node product = vbs_export_node("MatMul"), sum = vbs_export_node("Add");
     const char *name, *turned;
 
-    VBS_TRY(vbs_export_parameter(e, o->layer, -1, VBS_PARAMETER_WEIGHTS, &dims, &name));
-    turned = vbs_export_name(e, name, ".transposed");
-    if (!turned)
-        return vbs_no_memory(e->ctx);
-    vbs_export_reads(&turn, name);
-    vbs_export_ints(&turn, "perm", SWAP, 2);
-    VBS_TRY(vbs_export_add(e, &turn, &none, turned));
+    VBS_TRY(turn_weights(o, &turned));
     vbs_export_reads(&product, o->in.name);
     vbs_export_reads(&product, turned);
     if (!a->weighted.bias)

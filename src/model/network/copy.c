@@ -2,6 +2,7 @@
 
 #include "base/fail.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #define PIECE_VALUES ((int64_t)1 << 24) /* values that are read at once */
@@ -14,6 +15,8 @@ struct network_copying {
     struct vbs_source *source; /* the owner of the values; the builder's */
     struct vbs_builder *builder;
     int *last; /* [layer] the number of its last operator in the builder */
+    int *taps; /* [n_taps] the numbers of operators that were added, of at most one for each */
+    int n_taps, n_names;
 };
 
 enum vbs_status vbs_parameter_read(struct vbs_ctx *ctx, const struct vbs_network *network,
@@ -54,6 +57,21 @@ static enum vbs_status copy_values(const struct network_copying *c, int layer, i
     return VBS_OK;
 }
 
+/* Adds an operator that copies what the last operator of the layer makes. */
+static enum vbs_status add_tap(struct network_copying *c, int layer)
+{
+    char name[32];
+    const struct vbs_node node = {
+        .op = VBS_OP_IDENTITY, .name = name, .n_inputs = 1, .inputs = &c->last[layer]};
+
+    do
+        snprintf(name, sizeof name, "tap %d", ++c->n_names);
+    while (vbs_builder_find(c->builder, name) >= 0);
+    VBS_TRY(vbs_builder_add(c->ctx, c->builder, &node));
+    c->taps[c->n_taps++] = vbs_builder_count(c->builder);
+    return VBS_OK;
+}
+
 static enum vbs_status add_node(struct network_copying *c, int layer, int fused,
                                 struct vbs_node *node)
 {
@@ -61,6 +79,8 @@ static enum vbs_status add_node(struct network_copying *c, int layer, int fused,
         VBS_TRY(copy_values(c, layer, fused, (enum vbs_parameter)what, &node->values[what]));
     VBS_TRY(vbs_builder_add(c->ctx, c->builder, node));
     c->last[layer] = vbs_builder_count(c->builder);
+    if (c->change->tap && c->change->tap(c->change->self, layer, fused))
+        VBS_TRY(add_tap(c, layer));
     return VBS_OK;
 }
 
@@ -98,9 +118,18 @@ static enum vbs_status add_layer(struct network_copying *c, int layer)
                                 .inputs = &c->last[layer],
                                 .attributes = l->fused[f].attributes};
 
-        status = add_node(c, layer, f, &node);
+        if (!c->change->skip || !c->change->skip(c->change->self, layer, f))
+            status = add_node(c, layer, f, &node);
     }
     return status;
+}
+
+static enum vbs_status name_tap(struct network_copying *c, int id)
+{
+    char name[32];
+
+    snprintf(name, sizeof name, "tap output %d", id);
+    return vbs_builder_output(c->ctx, c->builder, name, id, vbs_builder_shape(c->builder, id));
 }
 
 static enum vbs_status add_operators(struct network_copying *c)
@@ -112,6 +141,8 @@ static enum vbs_status add_operators(struct network_copying *c)
     for (int i = 0; i < network->n_outputs; i++)
         VBS_TRY(vbs_builder_output(c->ctx, c->builder, network->outputs[i].name,
                                    c->last[network->outputs[i].layer], &network->outputs[i].shape));
+    for (int i = 0; i < c->n_taps; i++)
+        VBS_TRY(name_tap(c, c->taps[i]));
     if (network->whole)
         vbs_builder_whole(c->builder);
     return VBS_OK;
@@ -125,7 +156,8 @@ static enum vbs_status make_copy(struct network_copying *c, struct vbs_network *
     int line;
 
     c->last = calloc((size_t)network->n_layers + 1, sizeof *c->last);
-    if (!c->last)
+    c->taps = calloc((size_t)vbs_network_operators(network), sizeof *c->taps);
+    if (!c->last || !c->taps)
         return vbs_no_memory(c->ctx);
     VBS_TRY(vbs_builder_new(c->ctx, network->name, network->about, &network->input, &c->builder));
     c->source = vbs_source_new();
@@ -150,5 +182,6 @@ enum vbs_status vbs_network_copy(struct vbs_ctx *ctx, const struct vbs_network *
 
     vbs_builder_free(c.builder);
     free(c.last);
+    free(c.taps);
     return status;
 }

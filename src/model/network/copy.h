@@ -11,6 +11,11 @@ struct vbs_network_change {
     /* Changes the node of a layer's own operator before it is added; null: nothing is changed. The
      * node borrows what it is given until the next call. */
     enum vbs_status (*node)(void *self, int layer, struct vbs_node *node);
+    /* Gives whether a fused operator is left out; null: none is. */
+    bool (*skip)(void *self, int layer, int fused);
+    /* Gives whether an operator that copies it reads what an operator makes, and is one more output
+     * of the copy; null: none does. What is fused with it becomes a layer of its own then. */
+    bool (*tap)(void *self, int layer, int fused);
     /* Gives the number of values of a parameter; 0: the operator does not have it, or the copy has
      * seeded values. */
     int64_t (*count)(void *self, int layer, int fused, enum vbs_parameter what);
@@ -19,11 +24,26 @@ struct vbs_network_change {
                               int64_t count, float *values);
 };
 
-/* Makes a changed copy of a network. The operators keep their names and their order. VBS_NO_MEMORY;
+/* Makes a changed copy of a network. The operators keep their names and their order, but for those
+ * that are left out or added. VBS_NO_MEMORY;
  * errors of the calls of change, and of adding the operators. */
 enum vbs_status vbs_network_copy(struct vbs_ctx *ctx, const struct vbs_network *network,
                                  const struct vbs_network_change *change,
                                  struct vbs_network **copy) VBS_MUST_CHECK;
+
+/*
+ * Makes a copy of a network without the BatchNorms, Scales and Dropouts that are fused directly
+ * with a conv, deconv or fc: their factors are in its weights, and their constants in its bias.
+ * *copy is null where there are none. VBS_NO_MEMORY, VBS_INTERRUPTED; errors of
+ * vbs_parameter_values.
+ */
+enum vbs_status vbs_network_fold(struct vbs_ctx *ctx, const struct vbs_network *network,
+                                 struct vbs_network **copy) VBS_MUST_CHECK;
+
+/* Makes a copy of a network in which each value that is inside a layer, and for which wanted has
+ * true (by vbs_network_operator), is what a layer makes. Errors as above. */
+enum vbs_status vbs_network_tap(struct vbs_ctx *ctx, const struct vbs_network *network,
+                                const bool *wanted, struct vbs_network **copy) VBS_MUST_CHECK;
 
 /* Reads values first..first+count-1 of a parameter in large pieces: many at once, because coded
  * weights are decoded block by block. VBS_INTERRUPTED; errors of vbs_parameter_values. */

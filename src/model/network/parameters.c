@@ -229,6 +229,20 @@ int vbs_network_stored(const struct vbs_network *network)
     return n;
 }
 
+int vbs_network_operator(const struct vbs_network *network, int layer, int fused)
+{
+    int n = 0;
+
+    for (int k = 1; k < layer; k++)
+        n += 1 + network->layers[k].n_fused;
+    return layer == 0 ? 0 : n + 1 + (fused < 0 ? 0 : fused + 1);
+}
+
+int vbs_network_operators(const struct vbs_network *network)
+{
+    return vbs_network_operator(network, network->n_layers + 1, -1);
+}
+
 int64_t vbs_network_parameters(const struct vbs_network *network)
 {
     int64_t n = 0;
