@@ -146,6 +146,16 @@ void vbs_exec_free(struct vbs_exec *exec);
 enum vbs_status vbs_exec_run(struct vbs_ctx *ctx, struct vbs_exec *exec, const float *input,
                              float *const *outputs, struct vbs_exec_report *report) VBS_MUST_CHECK;
 
+/*
+ * Gives the system back memory that preparing took and runs do not need: free memory of the heap,
+ * and the pages of code and constants of the program and its libraries that nobody has changed.
+ * Pages that are needed come back from their files, which takes page faults in the next run. For a
+ * process that runs a network in little memory: call it when vbs_exec_new has succeeded and the
+ * planner has been freed. It acts on the whole process and changes no value. Where the system does
+ * not tell which pages are unchanged, these stay. O(pages of the program and its libraries).
+ */
+void vbs_exec_trim(void);
+
 /* Gives the placement of the buffers in the arena; it belongs to exec. */
 const struct vbs_exec_placement *vbs_exec_placement(const struct vbs_exec *exec);
 

@@ -239,6 +239,7 @@ static enum vbs_status execute(struct run_job *job, const char *word)
     VBS_TRY(run_measure_within(job));
     if (cli_value(job->cli, job->values, "check"))
         VBS_TRY(run_compare(job));
+    run_keep_peak(job);
     return report_run(job);
 }
 
@@ -271,7 +272,7 @@ static enum vbs_status check_options(struct run_job *job, const char *word)
 static int run_run(struct cli *cli, const char *const *values, int n_arguments,
                    const char *const *arguments)
 {
-    struct run_job job = {.cli = cli, .values = values};
+    struct run_job job = {.cli = cli, .values = values, .peak_bytes = -1};
     enum vbs_status status;
 
     if (n_arguments != 1)

@@ -5,7 +5,8 @@
 # limit that every system has. Where VBSLAB_TEST_CGROUP names a folder of the cgroup file system in which
 # groups can be made, the same runs also have a limit of resident memory. The base comes from a run
 # of the same schedule in a larger arena. A limit that is lower by half of the budget must end
-# in an error, which shows that the test can fail. VBSLAB: the program.
+# in an error, which shows that the test can fail. At the end the resident memory of whole processes is
+# bounded, from their start to their end where nothing is planned. VBSLAB: the program.
 . "$(dirname "$0")/lib.sh"
 VBSLAB_DB=store.sqlite
 # The C library reserves address space in steps of 64 MiB for each thread that allocates.
@@ -75,7 +76,7 @@ proves()
     report $passed "$name: runs in an arena of $more bytes"
     [ $passed -eq 0 ] || return
     base=$(($(member out virtual_peak_bytes) - more))
-    resident=$(($(member out resident_peak_bytes) - $(member out touched_bytes)))
+    resident=$(member out base_bytes)
     limit=$((base + large + space_slack))
     within_space $limit "$large" "$@" --output "$name.npy"
     [ $code -eq 0 ] && [ "$(member out memory_bytes)" -eq "$large" ] &&
@@ -135,4 +136,47 @@ report $? "alexnet is coded"
 measures ./alexnet-comp.vbz 1,8
 proves alexnet-coded $((10 * mib)) ./alexnet-comp.vbz --planner joint --request 16 --copy-rate 5GB \
     --copy-latency 5
+
+# within_whole NAME LIMIT ARGUMENTS...: keeps the process of SqueezeNet within LIMIT MiB while it runs.
+within_whole()
+{
+    name=$1 limit=$2
+    shift 2
+    "$VBSLAB" --quiet run squeezenet-v1.0 --request 1 --total-memory "${limit}MiB" --json "$@" >out 2>err
+    code=$?
+    total=$(member out total_bytes)
+    [ $code -eq 0 ] && [ "${total:-0}" -gt $((6 * mib)) ] && [ "$total" -le $((limit * mib)) ]
+    report $? "squeezenet, $name: the whole process takes ${total:-?} bytes of $limit MiB"
+}
+
+# More threads have more stacks.
+threads=$(nproc)
+[ "$threads" -lt 2 ] || threads=2
+"$VBSLAB" --quiet measure squeezenet-v1.0 --batches 1 --threads "$threads" --time-limit 1 >out 2>err
+report $? "squeezenet is measured"
+within_whole "its weights apart" 25
+within_whole "its weights inside" 20 --weights included
+# Its largest step alone has 5.9 MiB.
+"$VBSLAB" --quiet run squeezenet-v1.0 --request 1 --total-memory 8MiB --weights included >out 2>err
+code=$?
+[ $code -eq 3 ] && one_error ' where 8 MiB is the limit, '
+report $? "squeezenet: 8 MiB are refused"
+
+# A process that is given the profile, the schedule and the packed weights stays small from its start on.
+"$VBSLAB" --quiet profiles export squeezenet-v1.0 squeezenet.csv >out 2>err &&
+    "$VBSLAB" plan squeezenet-v1.0 --request 1 --weights included --memory 6275200 --json squeezenet.json >out 2>err
+report $? "squeezenet is planned"
+set -- squeezenet.csv --schedule squeezenet.json --weights-file squeezenet.bin
+execute 6MiB "$@" # writes the file
+execute 6MiB "$@"
+peak=$(member out resident_peak_bytes)
+[ $code -eq 0 ] && [ "${peak:-0}" -ge "$(member out total_bytes)" ] && [ "$peak" -le $((25 * mib)) ]
+report $? "squeezenet: a process that only runs takes ${peak:-?} bytes of 25 MiB in its whole life"
+if [ -z "$VBSLAB_TEST_CGROUP" ]; then
+    skip "squeezenet: survives in a cgroup of 14 MiB" "VBSLAB_TEST_CGROUP names no folder to make one in"
+else
+    within_group $((14 * mib)) 6MiB "$@"
+    [ $code -eq 0 ]
+    report $? "squeezenet: survives in a cgroup of 14 MiB"
+fi
 finish

@@ -149,6 +149,7 @@ static enum vbs_status run_plain(struct run_job *job, const struct vbs_schedule 
                                           plain, &options, NULL, &exec);
 
     cli_progress_end(job->cli);
+    run_keep_peak(job);
     if (status == VBS_OK)
         status = vbs_exec_run(&job->cli->ctx, exec, job->input, outputs, &report);
     vbs_exec_free(exec);

@@ -85,7 +85,7 @@ static json_t *memory_json(const struct run_job *job, bool *failed)
     cli_json_put(object, "above_budget_bytes", json_integer(run_above_budget(job)), failed);
     cli_json_put(object, "heap_bytes", bytes(job->times.heap_bytes), failed);
     cli_json_put(object, "base_bytes", bytes(job->times.base_bytes), failed);
-    cli_json_put(object, "resident_peak_bytes", bytes(run_process_bytes("VmHWM")), failed);
+    cli_json_put(object, "resident_peak_bytes", bytes(job->peak_bytes), failed);
     cli_json_put(object, "virtual_peak_bytes", bytes(run_process_bytes("VmPeak")), failed);
     cli_json_put(object, "total_bytes", bytes(job->times.total_bytes), failed);
     cli_json_put(object, "limit_bytes",

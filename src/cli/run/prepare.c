@@ -40,6 +40,7 @@ static enum vbs_status make_executor(struct run_job *job)
     cli_progress_end(job->cli);
     if (status != VBS_OK)
         return status;
+    vbs_exec_trim(); /* of what planning took */
     options.progress = cli_progress(job->cli);
     status = vbs_exec_new(ctx, job->network, job->backend, job->profile, job->schedule, &options,
                           &job->placement, &job->exec);

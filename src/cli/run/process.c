@@ -20,6 +20,14 @@ int64_t run_process_bytes(const char *key)
     return found;
 }
 
+void run_keep_peak(struct run_job *job)
+{
+    int64_t bytes = run_process_bytes("VmHWM");
+
+    if (bytes > job->peak_bytes)
+        job->peak_bytes = bytes;
+}
+
 int64_t run_first_budget(const struct run_job *job)
 {
     const char *where = cli_value(job->cli, job->values, "weights");

@@ -66,7 +66,8 @@ struct run_job {
     int64_t memory_bytes;      /* of the arena */
     int64_t limit_bytes;       /* of the whole process, --total-memory; 0: none */
     bool least;                /* with a limit: no plan in a smaller arena is possible */
-    int n_replans;             /* how often placement requested another plan */
+    int64_t peak_bytes; /* most of the process before its peak was last reset; -1: not known */
+    int n_replans;      /* how often placement requested another plan */
     struct vbs_exec_placement placement;
     struct vbs_exec *exec;
 
@@ -95,6 +96,9 @@ int64_t run_first_budget(const struct run_job *job);
 
 /* Gives the memory of the process, now or (peak) at most; -1: the system does not tell. */
 int64_t run_process_bytes(const char *key);
+
+/* Keeps the most that the process has taken so far, because a run resets the system's figure. */
+void run_keep_peak(struct run_job *job);
 
 /* --- prepare.c --- */
 

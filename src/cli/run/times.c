@@ -46,6 +46,7 @@ static enum vbs_status copy_fastest(struct run_job *job, const struct vbs_exec_r
 
 static enum vbs_status run_once(struct run_job *job, struct vbs_exec_report *report)
 {
+    run_keep_peak(job);
     return vbs_exec_run(&job->cli->ctx, job->exec, job->input, job->outputs, report);
 }
 
@@ -186,6 +187,7 @@ enum vbs_status run_measure(struct run_job *job)
 
     free(job->times.steps);
     job->times.steps = NULL;
+    vbs_exec_trim();
     status = run_repeatedly(job, &reports);
     if (status == VBS_OK) {
         times_us = calloc((size_t)reports.n, sizeof *times_us);

@@ -9,8 +9,6 @@
 #include "base/fail.h"
 #include "cli/print/print.h"
 
-#include <malloc.h>
-
 #define MOST_PLANS 8
 /* The reserve between the memory of one run and that of the next: some KiB by which the system's
  * counters are wrong, and the fragments of the allocator. */
@@ -23,7 +21,6 @@ static enum vbs_status try_once(struct run_job *job)
     double duration_s = job->duration_s;
     enum vbs_status status;
 
-    malloc_trim(0);
     job->n_runs = 1;
     job->n_warm_up = 0;
     job->duration_s = 0;
