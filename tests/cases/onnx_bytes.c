@@ -130,6 +130,16 @@ void onnx_attribute_tensor(struct bytes *node, const char *name, struct bytes te
     bytes_put(node, 5, &attribute);
 }
 
+void onnx_attribute_graph(struct bytes *node, const char *name, struct bytes graph)
+{
+    struct bytes attribute = {0};
+
+    bytes_text(&attribute, 1, name);
+    bytes_put(&attribute, 6, &graph);
+    bytes_int(&attribute, 20, 5);
+    bytes_put(node, 5, &attribute);
+}
+
 struct bytes onnx_tensor(const char *name, int type, int n, const int64_t *dims)
 {
     struct bytes tensor = {0};

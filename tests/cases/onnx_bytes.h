@@ -31,6 +31,8 @@ void onnx_attribute_ints(struct bytes *node, const char *name, int n, const int6
 void onnx_attribute_text(struct bytes *node, const char *name, const char *value);
 /* Appends an attribute that is a tensor, which is cleared. */
 void onnx_attribute_tensor(struct bytes *node, const char *name, struct bytes tensor);
+/* Appends an attribute that is a graph, which is cleared. */
+void onnx_attribute_graph(struct bytes *node, const char *name, struct bytes graph);
 
 /* Makes a tensor without values; dims has n dimensions. */
 struct bytes onnx_tensor(const char *name, int type, int n, const int64_t *dims);

@@ -32,11 +32,11 @@ static const struct {
     enum message outer;
     unsigned field;
     enum message inner;
-} INNER[] = {{MODEL, 7, GRAPH},    {MODEL, 8, OPSET},      {GRAPH, 1, NODE},
-             {GRAPH, 5, TENSOR},   {GRAPH, 11, VALUE},     {GRAPH, 12, VALUE},
-             {NODE, 5, ATTRIBUTE}, {ATTRIBUTE, 5, TENSOR}, {TENSOR, 13, ENTRY},
-             {VALUE, 2, TYPE},     {TYPE, 1, TENSOR_TYPE}, {TENSOR_TYPE, 2, SHAPE},
-             {SHAPE, 1, DIMENSION}};
+} INNER[] = {{MODEL, 7, GRAPH},     {MODEL, 8, OPSET},      {GRAPH, 1, NODE},
+             {GRAPH, 5, TENSOR},    {GRAPH, 11, VALUE},     {GRAPH, 12, VALUE},
+             {NODE, 5, ATTRIBUTE},  {ATTRIBUTE, 5, TENSOR}, {TENSOR, 13, ENTRY},
+             {VALUE, 2, TYPE},      {TYPE, 1, TENSOR_TYPE}, {TENSOR_TYPE, 2, SHAPE},
+             {SHAPE, 1, DIMENSION}, {ATTRIBUTE, 6, GRAPH}};
 
 enum { WIRE_VARINT, WIRE_64, WIRE_BYTES, WIRE_32 = 5 };
 

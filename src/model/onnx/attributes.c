@@ -236,3 +236,12 @@ const Onnx__TensorProto *vbs_onnx_tensor_attribute(struct vbs_onnx_import *im, c
         wrong(im, name, "tensor");
     return a ? a->t : NULL;
 }
+
+const Onnx__GraphProto *vbs_onnx_graph_attribute(struct vbs_onnx_import *im, const char *name)
+{
+    const attribute *a = find_attribute(im, name);
+
+    if (a && !a->g)
+        wrong(im, name, "graph");
+    return a ? a->g : NULL;
+}

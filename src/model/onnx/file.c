@@ -33,55 +33,19 @@ static void leave_to_source(void *self, void *bytes)
     (void)self, (void)bytes; /* the arena lives as long as the source */
 }
 
-/* Gives the tensor out of which a blob was cut, or null where the file has no such tensor. */
-static const Onnx__TensorProto *tensor_of(const struct vbs_onnx_file *file,
-                                          const struct vbs_onnx_blob *blob)
+/* Keeps the blobs of a skeleton as long as the source. */
+static enum vbs_status keep_blobs(struct vbs_ctx *ctx, const struct vbs_onnx_skeleton *skeleton,
+                                  struct vbs_onnx_file *file)
 {
-    const Onnx__GraphProto *graph = file->model ? file->model->graph : NULL;
-    const Onnx__NodeProto *node;
+    size_t n = (size_t)skeleton->n_blobs;
+    struct vbs_onnx_blob *blobs = vbs_source_alloc(file->source, n, sizeof *blobs);
 
-    if (!graph)
-        return file->tensor;
-    if (blob->initializer >= 0)
-        return (size_t)blob->initializer < graph->n_initializer
-                   ? graph->initializer[blob->initializer]
-                   : NULL;
-    if (blob->node < 0 || (size_t)blob->node >= graph->n_node)
-        return NULL;
-    node = graph->node[blob->node];
-    return blob->attribute >= 0 && (size_t)blob->attribute < node->n_attribute
-               ? node->attribute[blob->attribute]->t
-               : NULL;
-}
-
-static int compare_stored(const void *a, const void *b)
-{
-    uintptr_t left = (uintptr_t)((const struct vbs_onnx_stored *)a)->tensor;
-    uintptr_t right = (uintptr_t)((const struct vbs_onnx_stored *)b)->tensor;
-
-    return (left > right) - (left < right);
-}
-
-/* Finds the tensor of each blob, and sorts the blobs by the addresses of their tensors. */
-static enum vbs_status place_blobs(struct vbs_ctx *ctx, const struct vbs_onnx_skeleton *skeleton,
-                                   struct vbs_onnx_file *file)
-{
-    struct vbs_onnx_stored *stored =
-        vbs_source_alloc(file->source, (size_t)skeleton->n_blobs, sizeof *stored);
-
-    if (!stored)
+    if (!blobs)
         return vbs_no_memory(ctx);
-    for (int i = 0; i < skeleton->n_blobs; i++) {
-        stored[i] = (struct vbs_onnx_stored){.tensor = tensor_of(file, &skeleton->blobs[i]),
-                                             .blob = skeleton->blobs[i]};
-        if (!stored[i].tensor)
-            return vbs_fail(ctx, VBS_FORMAT, "byte %lld: an array that belongs to no tensor",
-                            (long long)skeleton->blobs[i].offset);
-    }
-    if (skeleton->n_blobs > 0)
-        qsort(stored, (size_t)skeleton->n_blobs, sizeof *stored, compare_stored);
-    file->stored = stored;
-    file->n_stored = skeleton->n_blobs;
+    if (n > 0)
+        memcpy(blobs, skeleton->blobs, n * sizeof *blobs);
+    file->blobs = blobs;
+    file->n_blobs = skeleton->n_blobs;
     return VBS_OK;
 }
 
@@ -103,7 +67,7 @@ static enum vbs_status unpack(struct vbs_ctx *ctx, struct vbs_onnx_file *file,
         file->tensor = (const Onnx__TensorProto *)(const void *)unpacked;
     else
         file->model = (const Onnx__ModelProto *)(const void *)unpacked;
-    return place_blobs(ctx, skeleton, file);
+    return keep_blobs(ctx, skeleton, file);
 }
 
 enum vbs_status vbs_onnx_file_read(struct vbs_ctx *ctx, struct vbs_source *source, const char *path,
@@ -365,16 +329,31 @@ static enum vbs_status take_shape(struct vbs_ctx *ctx, const Onnx__TensorProto *
     return vbs_onnx_bounded(shape) ? VBS_OK : vbs_fail(ctx, VBS_FORMAT, "more than 2^36 elements");
 }
 
+/* Reads a number of seven bits a byte, the lowest first. */
+static uint64_t varint_of(const uint8_t *data, size_t length)
+{
+    uint64_t value = 0;
+
+    for (size_t i = 0; i < length && i < 10; i++)
+        value |= (uint64_t)(data[i] & 0x7f) << 7 * i;
+    return value;
+}
+
 /* Finds where the array of a tensor stands in the file; null where the tensor itself contains
  * it. */
 static const struct vbs_onnx_blob *find_blob(const struct vbs_onnx_file *file,
                                              const Onnx__TensorProto *tensor)
 {
-    const struct vbs_onnx_stored key = {.tensor = tensor}, *found = NULL;
+    const struct vbs_onnx_blob *found = NULL;
 
-    if (file->n_stored > 0)
-        found = bsearch(&key, file->stored, (size_t)file->n_stored, sizeof key, compare_stored);
-    return found ? &found->blob : NULL;
+    for (unsigned i = 0; i < tensor->base.n_unknown_fields; i++) {
+        const ProtobufCMessageUnknownField *field = &tensor->base.unknown_fields[i];
+        uint64_t number = varint_of(field->data, field->len);
+
+        if (field->tag == VBS_ONNX_FIELD_BLOB && number < (uint64_t)file->n_blobs)
+            found = &file->blobs[number];
+    }
+    return found;
 }
 
 static enum vbs_status fill_values(struct vbs_ctx *ctx, const struct vbs_onnx_file *file,

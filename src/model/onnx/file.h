@@ -7,21 +7,15 @@
 
 #include "generated/onnx.pb-c.h"
 
-/* A TensorProto whose array stays in the file. */
-struct vbs_onnx_stored {
-    const Onnx__TensorProto *tensor;
-    struct vbs_onnx_blob blob;
-};
-
 struct vbs_onnx_file {
     const char *path;
     struct vbs_source *source; /* owns all unpacked data */
     int number;                /* of the file in source */
     int64_t bytes;
     const Onnx__ModelProto *model;
-    const Onnx__TensorProto *tensor;      /* of a file with one TensorProto */
-    const struct vbs_onnx_stored *stored; /* ascending by the address of the tensor */
-    int n_stored;
+    const Onnx__TensorProto *tensor; /* of a file with one TensorProto */
+    const struct vbs_onnx_blob *blobs;
+    int n_blobs;
 };
 
 /* Reads a file of a ModelProto, or (tensor) of a TensorProto; path must live as long as source.

@@ -10,13 +10,23 @@
 
 #define MAX_UNKNOWN 32 /* kinds of unsupported operators that are counted apart */
 
+/* A name of the graph that is being read, and its value. */
+struct naming {
+    const char *name;
+    int value;
+};
+
 struct builder {
     struct vbs_ctx *ctx;
     struct vbs_arena *arena;
-    struct vbs_onnx_graph *graph;
+    struct vbs_onnx_graph *graph; /* to which values are added */
     const Onnx__GraphProto *proto;
-    const struct vbs_onnx_reading *reading;
-    void *names;         /* tsearch tree of struct vbs_onnx_value */
+    const struct vbs_onnx_reading *reading; /* null: the graph is inside a node */
+    const struct vbs_onnx_node *around;     /* this node; else null */
+    void *names;                            /* tsearch tree of struct naming */
+    struct vbs_onnx_node *nodes;
+    int n_nodes, n_outputs;
+    int *outputs;        /* values */
     unsigned char *mark; /* [nodes of the file] */
 };
 
@@ -37,14 +47,14 @@ enum vbs_status vbs_onnx_within_node(struct vbs_ctx *ctx, enum vbs_status status
 
 static int compare(const void *a, const void *b)
 {
-    const struct vbs_onnx_value *left = a, *right = b;
+    const struct naming *left = a, *right = b;
 
     return strcmp(left->name, right->name);
 }
 
-static void keep_in_arena(void *value)
+static void keep_in_arena(void *naming)
 {
-    (void)value; /* the value lives in the arena */
+    (void)naming; /* it lives in the arena */
 }
 
 static const char *text_of(const char *text)
@@ -52,28 +62,59 @@ static const char *text_of(const char *text)
     return text ? text : "";
 }
 
-static int find_tensor(const struct builder *b, const char *name)
+/* Finds the value of a name, of the graph itself or of those around it. */
+static int find_tensor(const void *graph, const char *name)
 {
-    const struct vbs_onnx_value key = {.name = name};
-    struct vbs_onnx_value *const *found = tfind(&key, &b->names, compare);
+    const struct builder *b = graph;
+    const struct naming key = {.name = name};
+    struct naming *const *found = tfind(&key, &b->names, compare);
 
-    return found ? (int)(*found - b->graph->values) : -1;
+    if (found)
+        return (*found)->value;
+    return b->around ? vbs_onnx_find_captured(b->around->captured,
+                                              b->around->n_inputs - b->around->n_given, name)
+                     : -1;
 }
 
-/* Adds a value; *made is false when there is one of that name already. */
+enum vbs_status vbs_onnx_graph_value(struct vbs_ctx *ctx, struct vbs_arena *arena, const char *name,
+                                     struct vbs_onnx_graph *graph, int *value)
+{
+    if (graph->n_values == graph->room) {
+        int room = 2 * graph->room + 64;
+        struct vbs_onnx_value *values = vbs_arena_alloc(arena, (size_t)room, sizeof *values);
+
+        if (!values)
+            return vbs_no_memory(ctx);
+        if (graph->n_values > 0)
+            memcpy(values, graph->values, (size_t)graph->n_values * sizeof *values);
+        graph->values = values;
+        graph->room = room;
+    }
+    graph->values[graph->n_values] = (struct vbs_onnx_value){.name = name, .producer = -1};
+    *value = graph->n_values++;
+    return VBS_OK;
+}
+
+/* Adds a value; *made is false when there is one of that name already. The value may move when
+ * others are added. */
 static enum vbs_status add_value(struct builder *b, const char *name, struct vbs_onnx_value **value,
                                  bool *made)
 {
-    struct vbs_onnx_value *added = &b->graph->values[b->graph->n_values];
-    struct vbs_onnx_value *const *found;
+    struct naming *naming = vbs_arena_alloc(b->arena, 1, sizeof *naming);
+    struct naming *const *found;
 
-    *added = (struct vbs_onnx_value){.name = name, .producer = -1, .reader = -1};
-    found = tsearch(added, &b->names, compare);
+    if (b->around)
+        VBS_TRY(vbs_onnx_count_names(b->ctx, &b->graph->n_names, 1));
+    if (!naming)
+        return vbs_no_memory(b->ctx);
+    naming->name = name;
+    found = tsearch(naming, &b->names, compare);
     if (!found)
         return vbs_no_memory(b->ctx);
-    *made = *found == added;
-    *value = *found;
-    b->graph->n_values += *made;
+    *made = *found == naming;
+    if (*made)
+        VBS_TRY(vbs_onnx_graph_value(b->ctx, b->arena, name, b->graph, &naming->value));
+    *value = &b->graph->values[(*found)->value];
     return VBS_OK;
 }
 
@@ -106,8 +147,8 @@ static enum vbs_status bind(struct builder *b, const char *path, struct vbs_onnx
 /* Adds the inputs of the graph. Files of IR version 3 list initialisers among them. */
 static enum vbs_status add_inputs(struct builder *b)
 {
-    const struct vbs_onnx_binding *bindings = b->reading->bindings;
-    int n = 0;
+    const struct vbs_onnx_binding *bindings = b->reading ? b->reading->bindings : NULL;
+    int n_bindings = b->reading ? b->reading->n_bindings : 0, n = 0;
 
     for (size_t i = 0; i < b->proto->n_input; i++) {
         const Onnx__ValueInfoProto *input = b->proto->input[i];
@@ -116,13 +157,15 @@ static enum vbs_status add_inputs(struct builder *b)
         bool made;
 
         VBS_TRY(add_value(b, text_of(input->name), &value, &made));
-        if (!made && value->constant && !value->input)
+        if (!made && value->constant && !value->input && !b->around)
             continue;
         if (!made || !value->name[0])
             return vbs_fail(b->ctx, VBS_FORMAT, "input '%.100s' is there twice, or unnamed",
                             value->name);
+        if (b->around)
+            continue;
         value->input = input;
-        for (int k = 0; k < b->reading->n_bindings; k++)
+        for (int k = 0; k < n_bindings; k++)
             if (bindings[k].input == n)
                 path = bindings[k].path;
         n++;
@@ -169,13 +212,13 @@ static const struct vbs_onnx_operator *find_operator(const struct builder *b,
 {
     if (!is_onnx(text_of(node->domain)))
         return NULL;
-    return bsearch(text_of(node->op_type), b->reading->operators, (size_t)b->reading->n_operators,
-                   sizeof *b->reading->operators, compare_operator);
+    return bsearch(text_of(node->op_type), b->graph->operators, (size_t)b->graph->n_operators,
+                   sizeof *b->graph->operators, compare_operator);
 }
 
 static enum vbs_status add_outputs_of(struct builder *b, int number)
 {
-    struct vbs_onnx_node *node = &b->graph->nodes[number];
+    struct vbs_onnx_node *node = &b->nodes[number];
     int *outputs = vbs_arena_alloc(b->arena, node->proto->n_output, sizeof *outputs);
 
     if (!outputs)
@@ -201,9 +244,35 @@ static enum vbs_status add_outputs_of(struct builder *b, int number)
     return VBS_OK;
 }
 
+/* Makes what graphs inside a node read inputs of it, behind the others. */
+static enum vbs_status capture(struct builder *b, struct vbs_onnx_node *node, int **inputs)
+{
+    struct vbs_onnx_capturing capturing = {.ctx = b->ctx,
+                                           .arena = b->arena,
+                                           .find = find_tensor,
+                                           .graph = b,
+                                           .n_names = &b->graph->n_names};
+    int n = 0, *all;
+
+    VBS_TRY(vbs_onnx_capture(&capturing, node->proto, &node->captured, &n));
+    if (n == 0)
+        return VBS_OK;
+    all = vbs_arena_alloc(b->arena, (size_t)(node->n_given + n), sizeof *all);
+    if (!all)
+        return vbs_no_memory(b->ctx);
+    if (node->n_given > 0)
+        memcpy(all, *inputs, (size_t)node->n_given * sizeof *all);
+    for (int i = 0; i < n; i++)
+        all[node->n_given + i] = node->captured[i].value;
+    node->n_inputs += n;
+    *inputs = all;
+    return VBS_OK;
+}
+
 static enum vbs_status find_inputs_of(struct builder *b, struct vbs_onnx_node *node)
 {
     int *inputs = vbs_arena_alloc(b->arena, node->proto->n_input, sizeof *inputs);
+    enum vbs_status status;
 
     if (!inputs)
         return vbs_no_memory(b->ctx);
@@ -222,34 +291,36 @@ static enum vbs_status find_inputs_of(struct builder *b, struct vbs_onnx_node *n
                 b->ctx, vbs_fail(b->ctx, VBS_FORMAT, "reads '%.100s', which nothing makes", name),
                 node);
     }
-    node->n_inputs = (int)node->proto->n_input;
+    node->n_given = node->n_inputs = (int)node->proto->n_input;
+    status = capture(b, node, &inputs);
     node->inputs = inputs;
+    if (status != VBS_OK)
+        return vbs_onnx_within_node(b->ctx, status, node);
     return VBS_OK;
 }
 
 static enum vbs_status add_nodes(struct builder *b)
 {
-    struct vbs_onnx_graph *graph = b->graph;
     size_t n = b->proto->n_node;
 
     if (n > VBS_MAX_OPERATORS)
         return vbs_fail(b->ctx, VBS_UNSUPPORTED, "%zu nodes, more than %d", n, VBS_MAX_OPERATORS);
-    graph->nodes = vbs_arena_alloc(b->arena, n, sizeof *graph->nodes);
+    b->nodes = vbs_arena_alloc(b->arena, n, sizeof *b->nodes);
     b->mark = vbs_arena_alloc(b->arena, n, 1);
-    if (!graph->nodes || !b->mark)
+    if (!b->nodes || !b->mark)
         return vbs_no_memory(b->ctx);
-    graph->n_nodes = (int)n;
+    b->n_nodes = (int)n;
     for (size_t i = 0; i < n; i++) {
         const Onnx__NodeProto *proto = b->proto->node[i];
 
-        graph->nodes[i] = (struct vbs_onnx_node){.proto = proto,
-                                                 .op = text_of(proto->op_type),
-                                                 .operator= find_operator(b, proto),
-                                                 .label = label_of(proto)};
+        b->nodes[i] = (struct vbs_onnx_node){.proto = proto,
+                                             .op = text_of(proto->op_type),
+                                             .operator= find_operator(b, proto),
+                                             .label = label_of(proto)};
         VBS_TRY(add_outputs_of(b, (int)i));
     }
     for (size_t i = 0; i < n; i++)
-        VBS_TRY(find_inputs_of(b, &graph->nodes[i]));
+        VBS_TRY(find_inputs_of(b, &b->nodes[i]));
     return VBS_OK;
 }
 
@@ -257,7 +328,8 @@ static enum vbs_status find_outputs(struct builder *b)
 {
     size_t n = b->proto->n_output;
     int *outputs = vbs_arena_alloc(b->arena, n, sizeof *outputs);
-    bool *named = vbs_arena_alloc(b->arena, (size_t)b->graph->n_values, sizeof *named);
+    bool *named =
+        vbs_arena_alloc(b->arena, b->around ? 0 : (size_t)b->graph->n_values, sizeof *named);
 
     if (!outputs || !named)
         return vbs_no_memory(b->ctx);
@@ -270,13 +342,15 @@ static enum vbs_status find_outputs(struct builder *b)
         if (outputs[i] < 0)
             return vbs_fail(b->ctx, VBS_FORMAT, "output '%.100s' of the graph is made by nothing",
                             name);
+        if (b->around)
+            continue;
         if (named[outputs[i]])
             return vbs_fail(b->ctx, VBS_FORMAT, "output '%.100s' of the graph is named twice",
                             name);
         named[outputs[i]] = true;
     }
-    b->graph->n_outputs = (int)n;
-    b->graph->outputs = outputs;
+    b->n_outputs = (int)n;
+    b->outputs = outputs;
     return VBS_OK;
 }
 
@@ -290,11 +364,10 @@ static int producer_of(const struct builder *b, int value)
 /* Marks the nodes on which the outputs depend; list has room for all nodes. */
 static void mark_needed(struct builder *b, int *list)
 {
-    const struct vbs_onnx_graph *graph = b->graph;
     int n = 0;
 
-    for (int i = 0; i < graph->n_outputs; i++) {
-        int node = producer_of(b, graph->outputs[i]);
+    for (int i = 0; i < b->n_outputs; i++) {
+        int node = producer_of(b, b->outputs[i]);
 
         if (node >= 0 && b->mark[node] == UNSEEN) {
             b->mark[node] = NEEDED;
@@ -302,7 +375,7 @@ static void mark_needed(struct builder *b, int *list)
         }
     }
     while (n > 0) {
-        const struct vbs_onnx_node *node = &graph->nodes[list[--n]];
+        const struct vbs_onnx_node *node = &b->nodes[list[--n]];
 
         for (int i = 0; i < node->n_inputs; i++) {
             int next = producer_of(b, node->inputs[i]);
@@ -330,7 +403,7 @@ static enum vbs_status visit_nodes(struct builder *b, int first, struct visit *s
     b->mark[first] = OPEN;
     while (depth > 0) {
         struct visit *top = &stack[depth - 1];
-        const struct vbs_onnx_node *node = &b->graph->nodes[top->node];
+        const struct vbs_onnx_node *node = &b->nodes[top->node];
         int next;
 
         if (top->input == node->n_inputs) {
@@ -352,11 +425,19 @@ static enum vbs_status visit_nodes(struct builder *b, int first, struct visit *s
     return VBS_OK;
 }
 
+/* Makes the values of the graph's nodes those of no producer. */
+static void forget_producers(struct builder *b)
+{
+    for (int i = 0; i < b->n_nodes; i++)
+        for (int k = 0; k < b->nodes[i].n_outputs; k++)
+            if (b->nodes[i].outputs[k] >= 0)
+                b->graph->values[b->nodes[i].outputs[k]].producer = -1;
+}
+
 /* Keeps only the needed nodes, in the file's order as far as their dependencies allow. */
 static enum vbs_status sort(struct builder *b)
 {
-    struct vbs_onnx_graph *graph = b->graph;
-    size_t room = (size_t)graph->n_nodes;
+    size_t room = (size_t)b->n_nodes;
     int *order = vbs_arena_alloc(b->arena, room, sizeof *order), n = 0;
     struct visit *stack = vbs_arena_alloc(b->arena, room, sizeof *stack);
     struct vbs_onnx_node *sorted = vbs_arena_alloc(b->arena, room, sizeof *sorted);
@@ -364,46 +445,47 @@ static enum vbs_status sort(struct builder *b)
     if (!order || !stack || !sorted)
         return vbs_no_memory(b->ctx);
     mark_needed(b, order);
-    for (int i = 0; i < graph->n_nodes; i++)
+    for (int i = 0; i < b->n_nodes; i++)
         if (b->mark[i] == NEEDED)
             VBS_TRY(visit_nodes(b, i, stack, order, &n));
     for (int i = 0; i < n; i++)
-        sorted[i] = graph->nodes[order[i]];
-    graph->nodes = sorted;
-    graph->n_nodes = n;
+        sorted[i] = b->nodes[order[i]];
+    forget_producers(b);
+    b->nodes = sorted;
+    b->n_nodes = n;
     return VBS_OK;
 }
 
 /* Finds the producer and the readers of each value among the nodes that are left. */
-static void count_uses(struct vbs_onnx_graph *graph)
+static void count_uses(const struct builder *b)
 {
-    for (int v = 0; v < graph->n_values; v++)
-        graph->values[v].producer = -1;
-    for (int i = 0; i < graph->n_nodes; i++) {
-        const struct vbs_onnx_node *node = &graph->nodes[i];
+    struct vbs_onnx_value *values = b->graph->values;
+
+    for (int i = 0; i < b->n_nodes; i++) {
+        const struct vbs_onnx_node *node = &b->nodes[i];
 
         for (int k = 0; k < node->n_outputs; k++)
             if (node->outputs[k] >= 0)
-                graph->values[node->outputs[k]].producer = i;
+                values[node->outputs[k]].producer = i;
         for (int k = 0; k < node->n_inputs; k++)
             if (node->inputs[k] >= 0) {
-                graph->values[node->inputs[k]].n_uses++;
-                graph->values[node->inputs[k]].reader = i;
+                values[node->inputs[k]].n_uses++;
+                values[node->inputs[k]].reader = node;
             }
     }
-    for (int i = 0; i < graph->n_outputs; i++) {
-        graph->values[graph->outputs[i]].n_uses++;
-        graph->values[graph->outputs[i]].reader = -1;
+    for (int i = 0; i < b->n_outputs; i++) {
+        values[b->outputs[i]].n_uses++;
+        values[b->outputs[i]].reader = NULL;
     }
 }
 
-static void find_weights(struct vbs_onnx_graph *graph)
+static void find_weights(const struct builder *b, struct vbs_onnx_graph *graph)
 {
     static const char *const WITH_WEIGHTS[] = {"Conv", "ConvTranspose", "Gemm", "MatMul"};
     int n = 0, made = 0;
 
-    for (int i = 0; i < graph->n_nodes; i++) {
-        const struct vbs_onnx_node *node = &graph->nodes[i];
+    for (int i = 0; i < b->n_nodes; i++) {
+        const struct vbs_onnx_node *node = &b->nodes[i];
 
         for (int k = 0; k < 4 && node->n_inputs > 1 && node->inputs[1] >= 0; k++) {
             const struct vbs_onnx_value *weights = &graph->values[node->inputs[1]];
@@ -412,7 +494,7 @@ static void find_weights(struct vbs_onnx_graph *graph)
                 continue;
             n++;
             made += weights->producer >= 0 &&
-                    strcmp(graph->nodes[weights->producer].op, "ConstantOfShape") == 0;
+                    strcmp(b->nodes[weights->producer].op, "ConstantOfShape") == 0;
         }
     }
     graph->weightless = 2 * made > n;
@@ -494,11 +576,13 @@ static int most_inputs(const struct vbs_onnx_operator *operator, int64_t opset)
 
 /* Refuses nodes with more inputs than their operator takes: what they mean is not known. Inputs
  * that are left out at the end do not count. */
-static enum vbs_status check_inputs(struct vbs_ctx *ctx, const struct vbs_onnx_graph *graph)
+static enum vbs_status check_inputs(const struct builder *b)
 {
-    for (int i = 0; i < graph->n_nodes; i++) {
-        const struct vbs_onnx_node *node = &graph->nodes[i];
-        int most = most_inputs(node->operator, graph->opset), n = node->n_inputs;
+    struct vbs_ctx *ctx = b->ctx;
+
+    for (int i = 0; i < b->n_nodes; i++) {
+        const struct vbs_onnx_node *node = &b->nodes[i];
+        int most = most_inputs(node->operator, b->graph->opset), n = node->n_given;
 
         while (n > 0 && node->inputs[n - 1] < 0)
             n--;
@@ -506,20 +590,20 @@ static enum vbs_status check_inputs(struct vbs_ctx *ctx, const struct vbs_onnx_g
             return vbs_onnx_within_node(
                 ctx,
                 vbs_fail(ctx, VBS_FORMAT, "has %d inputs; %s of opset %lld takes at most %d", n,
-                         node->operator->name, (long long)graph->opset, most),
+                         node->operator->name, (long long)b->graph->opset, most),
                 node);
     }
     return VBS_OK;
 }
 
-static enum vbs_status check_operators(struct vbs_ctx *ctx, const struct vbs_onnx_graph *graph)
+static enum vbs_status check_operators(const struct builder *b)
 {
     struct unknown unknown = {.n = 0};
 
-    for (int i = 0; i < graph->n_nodes; i++)
-        if (!graph->nodes[i].operator)
-            note_unknown(&unknown, &graph->nodes[i]);
-    return unknown.n ? fail_unknown(ctx, &unknown) : check_inputs(ctx, graph);
+    for (int i = 0; i < b->n_nodes; i++)
+        if (!b->nodes[i].operator)
+            note_unknown(&unknown, &b->nodes[i]);
+    return unknown.n ? fail_unknown(b->ctx, &unknown) : check_inputs(b);
 }
 
 /* Chooses the network's input: the only input of the graph that a node or an output reads. */
@@ -566,23 +650,28 @@ static enum vbs_status find_opset(struct vbs_ctx *ctx, const Onnx__ModelProto *m
     return VBS_OK;
 }
 
-static enum vbs_status read_graph(struct builder *b)
+/* Reads what the file has of a graph, and leaves the needed nodes. */
+static enum vbs_status read_nodes(struct builder *b)
 {
-    size_t n = b->proto->n_initializer + b->proto->n_input + 1;
-
-    for (size_t i = 0; i < b->proto->n_node; i++)
-        n += b->proto->node[i]->n_output;
-    b->graph->values = vbs_arena_alloc(b->arena, n, sizeof *b->graph->values);
-    if (!b->graph->values)
-        return vbs_no_memory(b->ctx);
     VBS_TRY(add_initialisers(b));
     VBS_TRY(add_inputs(b));
     VBS_TRY(add_nodes(b));
     VBS_TRY(find_outputs(b));
     VBS_TRY(sort(b));
-    count_uses(b->graph);
-    find_weights(b->graph);
-    VBS_TRY(check_operators(b->ctx, b->graph));
+    count_uses(b);
+    return VBS_OK;
+}
+
+static enum vbs_status read_graph(struct builder *b)
+{
+    VBS_TRY(read_nodes(b));
+    find_weights(b, b->graph);
+    forget_producers(b);
+    VBS_TRY(check_operators(b));
+    b->graph->nodes = b->nodes;
+    b->graph->n_nodes = b->n_nodes;
+    b->graph->outputs = b->outputs;
+    b->graph->n_outputs = b->n_outputs;
     return choose_input(b->ctx, b->graph);
 }
 
@@ -590,7 +679,8 @@ enum vbs_status vbs_onnx_graph_read(struct vbs_ctx *ctx, const struct vbs_onnx_f
                                     const struct vbs_onnx_reading *reading, struct vbs_arena *arena,
                                     struct vbs_onnx_graph *graph)
 {
-    struct vbs_onnx_graph made = {.file = file};
+    struct vbs_onnx_graph made = {
+        .file = file, .operators = reading->operators, .n_operators = reading->n_operators};
     struct builder b = {.ctx = ctx,
                         .arena = arena,
                         .graph = &made,
@@ -606,5 +696,53 @@ enum vbs_status vbs_onnx_graph_read(struct vbs_ctx *ctx, const struct vbs_onnx_f
     tdestroy(b.names, keep_in_arena);
     if (status == VBS_OK)
         *graph = made;
+    return status;
+}
+
+/* ---- graphs inside nodes ---- */
+
+/* Finds the values that were made for the inputs of a graph inside a node. */
+static enum vbs_status find_formal(const struct builder *b, struct vbs_onnx_inner *inner)
+{
+    size_t n = b->proto->n_input;
+    int *inputs = vbs_arena_alloc(b->arena, n, sizeof *inputs);
+
+    if (!inputs)
+        return vbs_no_memory(b->ctx);
+    for (size_t i = 0; i < n; i++)
+        inputs[i] = find_tensor(b, text_of(b->proto->input[i]->name));
+    inner->inputs = inputs;
+    inner->n_inputs = (int)n;
+    return VBS_OK;
+}
+
+static enum vbs_status read_inner(struct builder *b, struct vbs_onnx_inner *inner)
+{
+    int most = VBS_MAX_OPERATORS - b->graph->n_added;
+
+    VBS_TRY(read_nodes(b));
+    forget_producers(b);
+    VBS_TRY(check_operators(b));
+    if (b->n_nodes >= most)
+        return vbs_fail(
+            b->ctx, VBS_UNSUPPORTED,
+            "graphs inside nodes have more than %d nodes, counted each time that they run",
+            VBS_MAX_OPERATORS);
+    b->graph->n_added += b->n_nodes + 1;
+    inner->nodes = b->nodes;
+    inner->n_nodes = b->n_nodes;
+    inner->outputs = b->outputs;
+    inner->n_outputs = b->n_outputs;
+    return find_formal(b, inner);
+}
+
+enum vbs_status vbs_onnx_graph_add(struct vbs_ctx *ctx, struct vbs_arena *arena,
+                                   const struct vbs_onnx_node *node, const Onnx__GraphProto *proto,
+                                   struct vbs_onnx_graph *graph, struct vbs_onnx_inner *inner)
+{
+    struct builder b = {.ctx = ctx, .arena = arena, .graph = graph, .proto = proto, .around = node};
+    enum vbs_status status = read_inner(&b, inner);
+
+    tdestroy(b.names, keep_in_arena);
     return status;
 }

@@ -4,6 +4,7 @@
 #define VBS_MODEL_ONNX_GRAPH_H
 
 #include "base/arena.h"
+#include "model/onnx/capture.h"
 #include "model/onnx/onnx.h"
 #include "model/onnx/file.h"
 
@@ -33,6 +34,8 @@ struct vbs_onnx_operator {
 
 #define VBS_ONNX_APART  1u /* any dimension counts them, and nothing else */
 #define VBS_ONNX_FOLDED 2u /* other dimensions are folded into that dimension */
+/* Its nodes have graphs inside them: import is called in any case, and deals with the samples. */
+#define VBS_ONNX_INSIDE 4u
 
 struct vbs_onnx_node {
     const Onnx__NodeProto *proto;
@@ -40,16 +43,18 @@ struct vbs_onnx_node {
     const struct vbs_onnx_operator *operator;
     const char *label; /* its name, else that of its first output, for messages */
     int n_inputs;
-    const int *inputs; /* values; -1: left out */
+    const int *inputs; /* values; -1: left out; behind those of the file, those of captured */
+    int n_given;       /* inputs in the file */
+    const struct vbs_onnx_captured *captured; /* [n_inputs - n_given] ascending by name */
     int n_outputs;
     const int *outputs; /* values; -1: left out */
 };
 
 struct vbs_onnx_value {
     const char *name;
-    int producer;                       /* node, or -1 */
-    int n_uses;                         /* by nodes, and as an output of the graph */
-    int reader;                         /* the last node that reads the value, or -1 */
+    int producer;                       /* node, or -1; while its graph is read */
+    int n_uses;                         /* by nodes, and as an output of a graph */
+    const struct vbs_onnx_node *reader; /* the last node that reads the value; null: an output */
     struct vbs_onnx_constant *constant; /* of an initialiser or a binding; else null */
     const Onnx__ValueInfoProto *input;  /* the input of the graph where it has no constant; else
                                            null */
@@ -58,7 +63,9 @@ struct vbs_onnx_value {
 struct vbs_onnx_graph {
     int64_t opset; /* of the ONNX operators */
     const struct vbs_onnx_file *file;
-    int n_values;
+    const struct vbs_onnx_operator *operators; /* as in struct vbs_onnx_reading */
+    int n_operators;
+    int n_values, room; /* values, and those that memory has been taken for */
     struct vbs_onnx_value *values;
     int n_nodes;
     struct vbs_onnx_node *nodes;
@@ -68,6 +75,16 @@ struct vbs_onnx_graph {
     /* ConstantOfShape makes most weights of convolutions and matrices, as files without weights are
      * written. All weights, biases and normalisations are then seeded. */
     bool weightless;
+    int n_added;     /* nodes of graphs inside nodes that have been added */
+    int64_t n_names; /* names of graphs inside nodes that have been looked at */
+};
+
+/* A graph inside a node, whose values have become values of the graph around it. */
+struct vbs_onnx_inner {
+    struct vbs_onnx_node *nodes; /* those on which its outputs depend, in topological order */
+    int n_nodes;
+    const int *inputs, *outputs; /* values */
+    int n_inputs, n_outputs;
 };
 
 /* The inputs of vbs_onnx_graph_read, beside the file. */
@@ -85,6 +102,18 @@ struct vbs_onnx_reading {
 enum vbs_status vbs_onnx_graph_read(struct vbs_ctx *ctx, const struct vbs_onnx_file *file,
                                     const struct vbs_onnx_reading *reading, struct vbs_arena *arena,
                                     struct vbs_onnx_graph *graph) VBS_MUST_CHECK;
+
+/* Adds the values of a graph inside node, which may be added any number of times, to those of
+ * graph; its nodes stay apart. Errors as above; VBS_UNSUPPORTED: more than VBS_MAX_OPERATORS nodes
+ * have been added. Complexity: O(n log n) in the names of the inner graph. */
+enum vbs_status vbs_onnx_graph_add(struct vbs_ctx *ctx, struct vbs_arena *arena,
+                                   const struct vbs_onnx_node *node, const Onnx__GraphProto *proto,
+                                   struct vbs_onnx_graph *graph,
+                                   struct vbs_onnx_inner *inner) VBS_MUST_CHECK;
+
+/* Appends a value without a producer. */
+enum vbs_status vbs_onnx_graph_value(struct vbs_ctx *ctx, struct vbs_arena *arena, const char *name,
+                                     struct vbs_onnx_graph *graph, int *value) VBS_MUST_CHECK;
 
 /* Puts the operator and the name of node before the detail of an error; returns status. */
 enum vbs_status vbs_onnx_within_node(struct vbs_ctx *ctx, enum vbs_status status,

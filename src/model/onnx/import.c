@@ -452,9 +452,9 @@ static enum vbs_status settle(struct vbs_onnx_import *im)
         tensor = im->states[im->node->outputs[i]].tensor;
         if (!tensor || tensor->id >= 0 || value->n_uses == 0)
             continue;
-        if (value->n_uses == 1 && value->reader >= 0 && tensor->draft->depth < MAX_DEPTH &&
+        if (value->n_uses == 1 && value->reader && tensor->draft->depth < MAX_DEPTH &&
             (!vbs_onnx_is_hinted(im->node) || vbs_onnx_is_part(im->node)) &&
-            may_absorb(tensor->draft, graph->nodes[value->reader].op))
+            may_absorb(tensor->draft, value->reader->op))
             continue;
         VBS_TRY(vbs_onnx_add(im, tensor));
     }
@@ -489,28 +489,43 @@ static enum vbs_status find_batch(struct vbs_onnx_import *im)
     return differ ? vbs_onnx_mixes(im) : VBS_OK;
 }
 
-static enum vbs_status import_node(struct vbs_onnx_import *im)
+/* Checks that an input of the node is known, and gives whether one of them is a tensor. */
+static enum vbs_status check_states(struct vbs_onnx_import *im, bool *tensors)
 {
-    const struct vbs_onnx_operator *operator= im->node->operator;
-    bool tensors = false;
-    enum vbs_status status;
-
+    *tensors = false;
     for (int i = 0; i < im->node->n_inputs; i++) {
         const struct vbs_onnx_state *state = vbs_onnx_in(im, i);
 
-        tensors |= state && state->tensor;
+        *tensors |= state && state->tensor;
         if (state && !state->tensor && !state->constant)
             return vbs_fail(im->ctx, VBS_UNSUPPORTED, "input %d is made by no supported output", i);
     }
+    return VBS_OK;
+}
+
+static enum vbs_status run_operator(struct vbs_onnx_import *im)
+{
+    const struct vbs_onnx_operator *operator= im->node->operator;
+    bool tensors;
+
+    im->bad = VBS_OK;
+    if (operator->samples & VBS_ONNX_INSIDE)
+        return operator->import(im, operator);
+    VBS_TRY(check_states(im, &tensors));
     if (!tensors && !operator->fold)
         return vbs_fail(im->ctx, VBS_UNSUPPORTED,
                         "works on the network's input only, not on "
                         "constants");
     if (tensors && !operator->import)
         return vbs_fail(im->ctx, VBS_UNSUPPORTED, "works on constants only");
-    im->bad = VBS_OK;
     VBS_TRY(find_batch(im));
-    status = tensors ? operator->import(im, operator) : operator->fold(im, operator);
+    return tensors ? operator->import(im, operator) : operator->fold(im, operator);
+}
+
+static enum vbs_status import_node(struct vbs_onnx_import *im)
+{
+    enum vbs_status status = run_operator(im);
+
     if (im->bad != VBS_OK)
         return vbs_fail(im->ctx, im->bad, "%s", im->bad_why);
     if (status != VBS_OK)
@@ -522,19 +537,43 @@ static enum vbs_status import_node(struct vbs_onnx_import *im)
     return settle(im);
 }
 
-enum vbs_status vbs_onnx_import_nodes(struct vbs_onnx_import *im)
+enum vbs_status vbs_onnx_add_states(struct vbs_onnx_import *im, int first)
 {
-    enum vbs_status status = VBS_OK;
+    int need = im->graph->n_values + VBS_ONNX_SPARE, room = im->n_states;
 
-    for (int i = 0; i < im->graph->n_nodes; i++) {
-        im->node = &im->graph->nodes[i];
+    if (need > room) {
+        struct vbs_onnx_state *states;
+
+        room = need > 2 * room ? need : 2 * room;
+        states = vbs_arena_alloc(im->arena, (size_t)room, sizeof *states);
+        if (!states)
+            return vbs_no_memory(im->ctx);
+        if (first > 0)
+            memcpy(states, im->states, (size_t)first * sizeof *states);
+        im->states = states;
+        im->n_states = room;
+    }
+    for (int v = first; v < need; v++)
+        im->states[v] = (struct vbs_onnx_state){
+            .constant = v < im->graph->n_values ? im->graph->values[v].constant : NULL};
+    return VBS_OK;
+}
+
+enum vbs_status vbs_onnx_import_nodes(struct vbs_onnx_import *im, const struct vbs_onnx_node *nodes,
+                                      int n)
+{
+    const struct vbs_onnx_node *around = im->node;
+
+    for (int i = 0; i < n; i++) {
+        enum vbs_status status;
+
+        im->node = &nodes[i];
         if (vbs_cancelled(im->ctx))
             return vbs_fail(im->ctx, VBS_INTERRUPTED, "%s", vbs_status_text(VBS_INTERRUPTED));
         status = import_node(im);
         if (status != VBS_OK)
-            status = vbs_onnx_within_node(im->ctx, status, im->node);
-        if (status != VBS_OK)
-            return status;
+            return vbs_onnx_within_node(im->ctx, status, im->node);
     }
+    im->node = around;
     return VBS_OK;
 }

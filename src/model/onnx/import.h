@@ -55,9 +55,9 @@ struct vbs_onnx_state {
 
 struct vbs_onnx_import {
     struct vbs_ctx *ctx;
-    const struct vbs_onnx_graph *graph;
-    struct vbs_arena *arena;   /* for data that are needed until the network is made */
-    struct vbs_source *source; /* for data that the network keeps */
+    struct vbs_onnx_graph *graph; /* of this import: graphs inside nodes are added to it */
+    struct vbs_arena *arena;      /* for data that are needed until the network is made */
+    struct vbs_source *source;    /* for data that the network keeps */
     struct vbs_builder *builder;
     bool batch;
     /* In batch mode the dimension of the samples in the file, as in a state: of the node's tensors,
@@ -66,6 +66,7 @@ struct vbs_onnx_import {
     int64_t outer, outer_out;
     int64_t n_samples;                /* in the network's input in the file; 0: open */
     struct vbs_onnx_state *states;    /* of graph->values, and VBS_ONNX_SPARE more for handlers */
+    int n_states;                     /* that memory has been taken for */
     const struct vbs_onnx_node *node; /* the one that is being imported */
     enum vbs_status bad; /* error of an attribute that could not be read, and the reason */
     char bad_why[128];
@@ -98,6 +99,7 @@ const char *vbs_onnx_text(struct vbs_onnx_import *im, const char *name);
 bool vbs_onnx_words_are(const struct vbs_onnx_import *im, const char *name,
                         const char *const *words, int n_words, int n);
 const Onnx__TensorProto *vbs_onnx_tensor_attribute(struct vbs_onnx_import *im, const char *name);
+const Onnx__GraphProto *vbs_onnx_graph_attribute(struct vbs_onnx_import *im, const char *name);
 
 /* ---- the hint of a node: its doc_string in files that vbslab has written ----
  *
@@ -219,9 +221,14 @@ struct vbs_onnx_draft *vbs_onnx_pending(const struct vbs_onnx_tensor *tensor, en
 struct vbs_onnx_draft *vbs_onnx_again(struct vbs_onnx_import *im,
                                       const struct vbs_onnx_draft *draft);
 
-/* Imports all nodes in their order. The caller has set im->states of the graph's input and of its
- * constants. */
-enum vbs_status vbs_onnx_import_nodes(struct vbs_onnx_import *im) VBS_MUST_CHECK;
+/* Gives values that have been appended to the graph, from number first on, their states: those of
+ * constants, and none. */
+enum vbs_status vbs_onnx_add_states(struct vbs_onnx_import *im, int first) VBS_MUST_CHECK;
+
+/* Imports n nodes in their order; im->node is the same afterwards. The caller has set im->states of
+ * what they read and do not make. */
+enum vbs_status vbs_onnx_import_nodes(struct vbs_onnx_import *im, const struct vbs_onnx_node *nodes,
+                                      int n) VBS_MUST_CHECK;
 
 /* ---- operators of ONNX ---- */
 

@@ -281,34 +281,48 @@ static const char *find_metadata(const Onnx__ModelProto *model, const char *key)
     return NULL;
 }
 
+/* Copies the graph, so that graphs inside its nodes can be added to it. */
+static struct vbs_onnx_graph *copy_graph(struct loader *l)
+{
+    struct vbs_onnx_graph *copy = vbs_arena_alloc(&l->arena, 1, sizeof *copy);
+    size_t n = (size_t)l->graph.n_values;
+    struct vbs_onnx_value *values = vbs_arena_alloc(&l->arena, n, sizeof *values);
+
+    if (!copy || !values)
+        return NULL;
+    *copy = l->graph;
+    memcpy(values, l->graph.values, n * sizeof *values);
+    copy->values = values;
+    copy->room = copy->n_values;
+    return copy;
+}
+
 /* Imports the graph into a new builder; dimension at of the input counts the samples, or none does
  * (WHOLE). */
 static enum vbs_status import(struct loader *l, int at, struct vbs_onnx_import *im)
 {
     struct vbs_onnx_tensor *input = vbs_arena_alloc(&l->arena, 1, sizeof *input);
+    struct vbs_onnx_graph *graph = copy_graph(l);
     struct vbs_onnx_state *state;
     char about[160], name[VBS_MAX_NAME];
     struct vbs_shape shape;
     enum vbs_status status = input_shape(l, at, &shape);
 
-    *im = (struct vbs_onnx_import){
-        .ctx = l->ctx,
-        .graph = &l->graph,
-        .arena = &l->arena,
-        .source = l->source,
-        .batch = at != WHOLE,
-        .n_samples = at == WHOLE || at >= l->dims.n_dims ? 0 : l->dims.dim[at],
-        .states = vbs_arena_alloc(&l->arena, (size_t)l->graph.n_values + VBS_ONNX_SPARE,
-                                  sizeof *im->states),
-        .n_numbers = l->n_numbers,
-        .n_read = l->n_read,
-        .n_floats = l->n_floats};
+    *im = (struct vbs_onnx_import){.ctx = l->ctx,
+                                   .graph = graph,
+                                   .arena = &l->arena,
+                                   .source = l->source,
+                                   .batch = at != WHOLE,
+                                   .n_samples =
+                                       at == WHOLE || at >= l->dims.n_dims ? 0 : l->dims.dim[at],
+                                   .n_numbers = l->n_numbers,
+                                   .n_read = l->n_read,
+                                   .n_floats = l->n_floats};
     if (status != VBS_OK)
         return status;
-    if (!input || !im->states)
+    if (!input || !graph)
         return vbs_no_memory(l->ctx);
-    for (int v = 0; v < l->graph.n_values; v++)
-        im->states[v].constant = l->graph.values[v].constant;
+    VBS_TRY(vbs_onnx_add_states(im, 0));
     state = &im->states[l->graph.input];
     *state = (struct vbs_onnx_state){.tensor = input, .shape = shape, .at = at == WHOLE ? 0 : at};
     input->shape = vbs_onnx_shape(state);
@@ -316,7 +330,7 @@ static enum vbs_status import(struct loader *l, int at, struct vbs_onnx_import *
     status = vbs_builder_new(l->ctx, vbs_network_file_name(l->path, name), about, &input->shape,
                              &im->builder);
     if (status == VBS_OK)
-        status = vbs_onnx_import_nodes(im);
+        status = vbs_onnx_import_nodes(im, graph->nodes, graph->n_nodes);
     if (status == VBS_OK)
         status = add_outputs(im);
     l->n_numbers = im->n_numbers;

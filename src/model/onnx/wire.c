@@ -64,12 +64,17 @@ static const struct field NODE_FIELDS[] = {
     {3, COPY, 0, NULL, false},          {4, COPY, 0, NULL, false},
     {5, ENTER, ATTRIBUTE, NULL, false}, {6, COPY, 0, NULL, false},
     {7, COPY, 0, NULL, false},          {0}};
-static const struct field ATTRIBUTE_FIELDS[] = {
-    {1, COPY, 0, NULL, false},     {2, COPY, 0, NULL, false},
-    {3, COPY, 0, NULL, false},     {4, COPY, 0, NULL, false},
-    {5, ENTER, TENSOR, "t", true}, {7, PACKED, 0, NULL, false},
-    {8, PACKED, 0, NULL, false},   {9, COPY, 0, NULL, false},
-    {20, COPY, 0, NULL, false},    {0}};
+static const struct field ATTRIBUTE_FIELDS[] = {{1, COPY, 0, NULL, false},
+                                                {2, COPY, 0, NULL, false},
+                                                {3, COPY, 0, NULL, false},
+                                                {4, COPY, 0, NULL, false},
+                                                {5, ENTER, TENSOR, "t", true},
+                                                {6, ENTER, GRAPH, "g", true},
+                                                {7, PACKED, 0, NULL, false},
+                                                {8, PACKED, 0, NULL, false},
+                                                {9, COPY, 0, NULL, false},
+                                                {20, COPY, 0, NULL, false},
+                                                {0}};
 static const struct field TENSOR_FIELDS[] = {{1, PACKED, 0, NULL, false},
                                              {2, COPY, 0, NULL, false},
                                              {3, REFUSE, 0, "tensors in segments", false},
@@ -114,10 +119,7 @@ struct walk {
     struct vbs_onnx_skeleton *out;
     int64_t capacity, blobs_capacity;
     int n_fields;
-    /* The place of the walk as blobs record it: how many initialisers and nodes there were, and how
-     * many attributes of the node. */
-    int n_initializers, n_nodes, n_attributes;
-    bool is_initializer;
+    int depth; /* graphs that the walk is inside of */
 };
 
 static enum vbs_status broken(struct walk *w, const char *what)
@@ -204,49 +206,24 @@ static enum vbs_status copy_bytes(struct walk *w, int number, int64_t length)
     return take_bytes(w, length, w->out->data + w->out->length - length);
 }
 
-static bool same_tensor(const struct vbs_onnx_blob *a, const struct vbs_onnx_blob *b)
-{
-    return a->initializer == b->initializer && a->node == b->node && a->attribute == b->attribute;
-}
-
-/* Records the place of a blob and skips it. */
+/* Records the place of a blob, whose number becomes a field of its TensorProto, and skips it. */
 static enum vbs_status leave_blob(struct walk *w, int number, int64_t length)
 {
     struct vbs_onnx_skeleton *out = w->out;
-    struct vbs_onnx_blob blob = {.field = number,
-                                 .offset = w->at,
-                                 .bytes = length,
-                                 .initializer = w->is_initializer ? w->n_initializers - 1 : -1,
-                                 .node = w->is_initializer ? -1 : w->n_nodes - 1,
-                                 .attribute = w->is_initializer ? -1 : w->n_attributes - 1};
 
     VBS_TRY(vbs_grow(w->ctx, &out->blobs, &w->blobs_capacity, (int64_t)out->n_blobs + 1,
                      sizeof *out->blobs));
-    if (out->n_blobs > 0 && same_tensor(&out->blobs[out->n_blobs - 1], &blob))
-        out->n_blobs--;
-    else if (++w->n_fields > VBS_ONNX_MAX_FIELDS)
-        return broken(w, "more than 2^20 fields beside the weights");
-    out->blobs[out->n_blobs++] = blob;
+    VBS_TRY(put_key(w, VBS_ONNX_FIELD_BLOB, WIRE_VARINT, 10));
+    put_varint(w, (uint64_t)out->n_blobs);
+    out->blobs[out->n_blobs++] =
+        (struct vbs_onnx_blob){.field = number, .offset = w->at, .bytes = length};
     w->at += length;
     return VBS_OK;
 }
 
-/* Counts a message that was entered inside the message within. */
-static void count_message(struct walk *w, enum message within, enum message entered)
-{
-    if (within == GRAPH && entered == NODE) {
-        w->n_nodes++;
-        w->n_attributes = 0;
-    }
-    w->n_attributes += within == NODE && entered == ATTRIBUTE;
-    w->n_initializers += within == GRAPH && entered == TENSOR;
-    w->is_initializer = within == GRAPH && entered == TENSOR;
-}
-
 static enum vbs_status walk_message(struct walk *w, enum message message, int64_t end);
 
-static enum vbs_status enter(struct walk *w, enum message within, const struct field *field,
-                             int64_t length)
+static enum vbs_status enter(struct walk *w, const struct field *field, int64_t length)
 {
     enum vbs_status status = put_key(w, field->number, WIRE_BYTES, LENGTH_BYTES);
     size_t place = w->out->length, written;
@@ -254,8 +231,12 @@ static enum vbs_status enter(struct walk *w, enum message within, const struct f
     if (status != VBS_OK)
         return status;
     w->out->length += LENGTH_BYTES;
-    count_message(w, within, field->message);
+    w->depth += field->message == GRAPH;
+    if (w->depth > VBS_ONNX_MAX_NESTED)
+        return vbs_fail(w->ctx, VBS_UNSUPPORTED, "byte %lld: graphs nested deeper than %d",
+                        (long long)w->at, VBS_ONNX_MAX_NESTED);
     VBS_TRY(walk_message(w, field->message, w->at + length));
+    w->depth -= field->message == GRAPH;
     written = w->out->length - place - LENGTH_BYTES;
     for (int i = 0; i < LENGTH_BYTES; i++, written >>= 7)
         w->out->data[place + (size_t)i] =
@@ -263,8 +244,7 @@ static enum vbs_status enter(struct walk *w, enum message within, const struct f
     return VBS_OK;
 }
 
-static enum vbs_status walk_bytes(struct walk *w, enum message within, const struct field *field,
-                                  int64_t end)
+static enum vbs_status walk_bytes(struct walk *w, const struct field *field, int64_t end)
 {
     uint64_t length;
 
@@ -286,7 +266,7 @@ static enum vbs_status walk_bytes(struct walk *w, enum message within, const str
     case PACKED:
         return copy_bytes(w, field->number, (int64_t)length);
     case ENTER:
-        return enter(w, within, field, (int64_t)length);
+        return enter(w, field, (int64_t)length);
     default:
         w->at += (int64_t)length;
         return VBS_OK;
@@ -350,14 +330,14 @@ static enum vbs_status walk_field(struct walk *w, enum message message, int64_t 
     case WIRE_32:
         return walk_number(w, field, WIRE_32, 4, end);
     case WIRE_BYTES:
-        return walk_bytes(w, message, field, end);
+        return walk_bytes(w, field, end);
     default:
         return broken(w, "no field of a protocol buffer; this is no ONNX file");
     }
 }
 
-/* Walks a message. The recursion is no deeper than the nesting of the messages above, because
- * graphs inside attributes are left out. */
+/* Walks a message. The recursion is as deep as the messages above are nested, once for each graph
+ * that is nested in others. */
 static enum vbs_status walk_message(struct walk *w, enum message message, int64_t end)
 {
     unsigned seen = 0;

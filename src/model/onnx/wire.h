@@ -16,26 +16,26 @@
 #define VBS_ONNX_MAX_FIELDS   (1 << 20)          /* in the skeleton */
 #define VBS_ONNX_MAX_TEXT     (1 << 16)          /* bytes of a name, or another string */
 #define VBS_ONNX_KEPT_BYTES   1024               /* arrays up to here are part of the skeleton */
+#define VBS_ONNX_MAX_NESTED   8                  /* graphs inside each other, the outermost too */
 
 /* An array of a TensorProto that stays in the file. The TensorProto, without the array, is in the
- * skeleton: as initialiser number initializer of the graph; else as the value of attribute number
- * attribute of node number node; else, all three below 0, as the skeleton itself. */
+ * skeleton, where field VBS_ONNX_FIELD_BLOB is the number of the blob. */
 struct vbs_onnx_blob {
     int field; /* of TensorProto: raw_data, float_data or double_data */
     int64_t offset, bytes;
-    int initializer, node, attribute;
 };
 
 struct vbs_onnx_skeleton {
     unsigned char *data; /* a ModelProto or TensorProto */
     size_t length;
-    struct vbs_onnx_blob *blobs; /* at most one for each TensorProto: its last array */
+    struct vbs_onnx_blob *blobs; /* of several of one TensorProto the last one counts */
     int n_blobs;
 };
 
 #define VBS_ONNX_FIELD_FLOAT_DATA  4
 #define VBS_ONNX_FIELD_RAW_DATA    9
 #define VBS_ONNX_FIELD_DOUBLE_DATA 10
+#define VBS_ONNX_FIELD_BLOB        1000 /* not of ONNX: only the walk writes it */
 
 /* Reads file number file of source, which has so many bytes, as a ModelProto (tensor: as a
  * TensorProto). The skeleton is to be freed by vbs_onnx_skeleton_clear. VBS_FORMAT says what is

@@ -81,6 +81,8 @@ class Net:
         x = self.random.randn(*shape).astype(np.float32)
         if results is None:
             results = ReferenceEvaluator(model).run(None, {"x": x})
+        elif callable(results):
+            results = results(x)
         path = os.path.join(FOLDER, self.name)
         if external:
             onnx.save_model(model, path + ".onnx", save_as_external_data=True, location=external,
@@ -351,6 +353,54 @@ def windows():
     n.save()
 
 
+def inner(name, nodes, outputs, weights=(), inputs=()):
+    """A graph inside a node, all of whose values are floats but those that are named."""
+    types = {"i": TensorProto.INT64, "go": TensorProto.BOOL, "on": TensorProto.BOOL}
+    info = lambda v: helper.make_tensor_value_info(v, types.get(v, TensorProto.FLOAT), None)
+    return helper.make_graph(nodes, name, [info(v) for v in inputs], [info(v) for v in outputs],
+                             list(weights))
+
+
+def control():
+    """An If in an If whose conditions follow from shapes, with weights of their own that stay in the
+    file, and a Loop that ends before its trip count, whose sums over positions are stacked."""
+    n = Net("control", 17, ["N", 3, 6, 6])
+    node = helper.make_node
+    weight = lambda name, *shape: numpy_helper.from_array(
+        (n.random.randn(*shape) / np.sqrt(np.prod(shape[1:]))).astype(np.float32), name)
+    y = n.op("Conv", "x", n.weight(8, 3, 3, 3), pads=[1] * 4)
+    channels = n.op("Gather", n.op("Shape", y), n.constant(np.array(1, np.int64)))
+    eight = n.op("Equal", channels, n.constant(np.array(8, np.int64)))
+    then = inner("then", [
+        node("Conv", [y, "own"], ["a"], pads=[1] * 4),
+        node("Add", ["a", "shift"], ["b"]),
+        node("If", [n.op("Not", eight)], ["c"],
+             then_branch=inner("nan", [node("Log", ["b"], ["none"])], ["none"]),
+             else_branch=inner("tanh", [node("Tanh", ["b"], ["some"])], ["some"])),
+        node("Mul", ["c", y], ["d"])], ["d"], [weight("own", 8, 8, 3, 3), weight("shift", 8, 1, 1)])
+    other = inner("else", [node("Unique", [y], ["e"])], ["e"])
+    y = n.op("If", eight, then_branch=then, else_branch=other)
+    body = inner("body", [
+        node("Conv", ["h", "turn"], ["p"]),
+        node("Cast", ["i"], ["step"], to=TensorProto.FLOAT),
+        node("Add", ["p", "step"], ["q"]),
+        node("ReduceMean", ["q"], ["m"], axes=[2, 3], keepdims=0),
+        node("Less", ["step", "last"], ["on"])], ["on", "q", "m"],
+        [weight("turn", 8, 8, 1, 1), numpy_helper.from_array(np.array(1.5, np.float32), "last")],
+        ["i", "go", "h"])
+    h, means = n.op("Loop", n.constant(np.array(9, np.int64)), n.constant(np.array(True)), y,
+                    outputs=2, body=body)
+    n.outputs = [h, means]
+    raw = ReferenceEvaluator(n.model())
+    n.outputs = []
+    n.output(n.op("Relu", h), "y")
+    n.output(n.op("Transpose", means, perm=[1, 0, 2]), "z")
+    def results(x):  # onnx.reference joins the scan outputs along their first dimension
+        h, means = raw.run(None, {"x": x})
+        return np.maximum(h, 0), means.reshape(-1, len(x), 8).transpose(1, 0, 2)
+    n.save(results=results)
+
+
 def later(results=None):
     """What versions 18 to 20 brought."""
     n = Net("later", 20, ["N", 4, 7, 6])
@@ -543,7 +593,7 @@ if __name__ == "__main__":
     torch_flatten(11, torch_flatten(14))  # onnx.reference trains in version 11
     for make in (torch_gates, keras_nhwc, segment, outputs, one_channel, whole, normals,
                  folded, external, recurrent, sequence, windows,
-                 quantised, integers):
+                 quantised, integers, control):
         make()
     later(later())  # onnx.reference does not know GlobalLpPool
     known = opset(9)

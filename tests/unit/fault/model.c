@@ -114,6 +114,11 @@ static enum vbs_status load_onnx_quantised(struct vbs_ctx *ctx)
     return status == VBS_OK ? load(ctx, "tests/data/onnx/integers.onnx", NULL) : status;
 }
 
+static enum vbs_status load_onnx_control(struct vbs_ctx *ctx)
+{
+    return load(ctx, "tests/data/onnx/control.onnx", NULL);
+}
+
 static enum vbs_status load_onnx_reshaped(struct vbs_ctx *ctx)
 {
     return load(ctx, "tests/data/onnx/light_zfnet512.onnx",
@@ -277,6 +282,7 @@ static const struct task TASKS[] = {
     {"an ONNX file whose constants are computed", load_onnx_folded, VBS_OK},
     {"an ONNX file with recurrent operators", load_onnx_recurrent, VBS_OK},
     {"a quantised ONNX file", load_onnx_quantised, VBS_OK},
+    {"an ONNX file with graphs inside nodes", load_onnx_control, VBS_OK},
     {"an ONNX file with an input that does not suit it", load_onnx_reshaped, VBS_USAGE},
     {"weights from a file", read_external, VBS_OK},
     {"coded weights in a file", write_coded, VBS_OK},

@@ -114,6 +114,8 @@ static const struct {
     {"sequence", "relu rnn add slice reducemean"},
     {"windows", "transpose layernorm fc transpose transpose transpose matmul add softmax matmul "
                 "transpose transpose"},
+    {"control",
+     "conv conv+tanh mul conv avgpool conv+linear avgpool conv+linear avgpool concat relu"},
     {"opset_07", "conv+clip pad slice resize slice slice reducesum mul reducemax softmax"},
     {"opset_09", "conv+clip pad slice resize slice slice reducesum mul reducemax softmax"},
     {"opset_10", "conv+clip pad slice resize slice slice reducesum mul reducemax softmax"},
