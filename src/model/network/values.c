@@ -15,11 +15,18 @@
 #define NEAR_VALUES  512
 #define SPARSE       16
 
-int vbs_element_bytes(enum vbs_element element)
+int vbs_element_bits(enum vbs_element element)
 {
-    static const int bytes[VBS_N_ELEMENTS] = {4, 8, 2, 2, 1, 1, 2, 2, 4, 4, 8, 8};
+    static const int bits[VBS_N_ELEMENTS] = {32, 64, 16, 16, 8, 8, 16, 16, 32, 32, 64, 64, 4, 4};
 
-    return bytes[element];
+    return bits[element];
+}
+
+int64_t vbs_elements_bytes(enum vbs_element element, int64_t count)
+{
+    int bits = vbs_element_bits(element);
+
+    return bits < 8 ? (count + 1) / 2 : count * (bits / 8);
 }
 
 static double half(uint16_t bits)
@@ -41,8 +48,17 @@ static float brain(uint16_t bits)
     return value;
 }
 
+/* Gives element number index of 4 bits each, those of one byte in turn; signed ones are from -8 to
+ * 7. */
+static int nibble(const unsigned char *at, int64_t index, bool is_signed)
+{
+    int value = at[index / 2] >> (index % 2 ? 4 : 0) & 15;
+
+    return is_signed && value > 7 ? value - 16 : value;
+}
+
 /* Files are little-endian, and so are all machines for which vbslab is built. */
-long double vbs_element_value(enum vbs_element element, const void *at)
+long double vbs_element_value(enum vbs_element element, const void *at, int64_t index)
 {
     union {
         float f32;
@@ -57,7 +73,10 @@ long double vbs_element_value(enum vbs_element element, const void *at)
         uint64_t u64;
     } v;
 
-    memcpy(&v, at, (size_t)vbs_element_bytes(element));
+    if (element == VBS_I4 || element == VBS_U4)
+        return nibble(at, index, element == VBS_I4);
+    memcpy(&v, (const char *)at + index * (vbs_element_bits(element) / 8),
+           (size_t)vbs_element_bits(element) / 8);
     switch (element) {
     case VBS_F64:
         return v.f64;
@@ -86,34 +105,94 @@ long double vbs_element_value(enum vbs_element element, const void *at)
     }
 }
 
+/* Converts elements first .. first + count - 1 of those at at. The usual types of large weights are
+ * converted in loops of their own. */
+static void convert(enum vbs_element element, const void *at, int64_t first, int64_t count,
+                    float *out)
+{
+    const int8_t *whole = at;
+    const uint8_t *natural = at;
+
+    if (element == VBS_F32)
+        memcpy(out, (const char *)at + first * 4, (size_t)count * 4);
+    else if (element == VBS_I8)
+        for (int64_t i = 0; i < count; i++)
+            out[i] = whole[first + i];
+    else if (element == VBS_U8)
+        for (int64_t i = 0; i < count; i++)
+            out[i] = natural[first + i];
+    else if (element == VBS_I4 || element == VBS_U4)
+        for (int64_t i = 0; i < count; i++)
+            out[i] = (float)nibble(at, first + i, element == VBS_I4);
+    else
+        for (int64_t i = 0; i < count; i++)
+            out[i] = (float)vbs_element_value(element, at, first + i);
+}
+
+/* Applies one scale and zero, or, with a step of 1, those in turn. */
+static void apply_run(const struct vbs_grid *grid, int64_t own, int64_t count, float *values)
+{
+    const float *scales = grid->scales + own, *zeros = grid->zeros ? grid->zeros + own : NULL;
+    int64_t step = grid->inner_step;
+
+    for (int64_t i = 0; i < count; i++)
+        values[i] = (values[i] - (zeros ? zeros[i * step] : 0)) * scales[i * step];
+}
+
+int64_t vbs_grid_place(const struct vbs_grid *grid, int64_t element)
+{
+    int64_t at = element - grid->origin, position = at / grid->run;
+
+    return position / grid->extent * grid->outer_step +
+           position % grid->extent / grid->block * grid->block_step +
+           at % grid->run * grid->inner_step;
+}
+
+void vbs_grid_apply(const struct vbs_grid *grid, int64_t first, int64_t count, float *values)
+{
+    for (int64_t done = 0, n; done < count; done += n) {
+        int64_t at = first + done, left = grid->run - (at - grid->origin) % grid->run;
+
+        n = left < count - done ? left : count - done;
+        apply_run(grid, vbs_grid_place(grid, at), n, values + done);
+    }
+}
+
+/* Reads contiguous elements first .. first + count - 1 without what they stand for. */
+static enum vbs_status read_elements(struct vbs_ctx *ctx, const struct vbs_source *source,
+                                     const struct vbs_values *v, int64_t first, int64_t count,
+                                     float *out)
+{
+    int bits = vbs_element_bits(v->element);
+    int64_t piece = (int64_t)PIECE_BYTES * 8 / bits - 2; /* two elements may share a byte */
+    char room[PIECE_BYTES];
+
+    if (v->memory) {
+        convert(v->element, v->memory, first, count, out);
+        return VBS_OK;
+    }
+    if (v->element == VBS_F32)
+        return vbs_source_read(ctx, source, v->file, v->offset + first * 4, count * 4, out);
+    for (int64_t done = 0; done < count; done += piece) {
+        int64_t n = count - done < piece ? count - done : piece, at = first + done;
+        int64_t shared = bits < 8 ? at % 2 : 0;
+
+        VBS_TRY(vbs_source_read(ctx, source, v->file,
+                                v->offset + vbs_elements_bytes(v->element, at - shared),
+                                vbs_elements_bytes(v->element, n + shared), room));
+        convert(v->element, room, shared, n, out + done);
+    }
+    return VBS_OK;
+}
+
 /* Reads stored elements first .. first + count - 1, which are contiguous. */
 static enum vbs_status read_stored(struct vbs_ctx *ctx, const struct vbs_source *source,
                                    const struct vbs_values *v, int64_t first, int64_t count,
                                    float *out)
 {
-    int64_t size = vbs_element_bytes(v->element), piece = PIECE_BYTES / size;
-    char room[PIECE_BYTES];
-
-    if (v->memory && v->element == VBS_F32) {
-        memcpy(out, (const char *)v->memory + first * size, (size_t)(count * size));
-        return VBS_OK;
-    }
-    if (v->memory) {
-        for (int64_t i = 0; i < count; i++)
-            out[i] =
-                (float)vbs_element_value(v->element, (const char *)v->memory + (first + i) * size);
-        return VBS_OK;
-    }
-    if (v->element == VBS_F32)
-        return vbs_source_read(ctx, source, v->file, v->offset + first * size, count * size, out);
-    for (int64_t done = 0; done < count; done += piece) {
-        int64_t n = count - done < piece ? count - done : piece;
-
-        VBS_TRY(vbs_source_read(ctx, source, v->file, v->offset + (first + done) * size, n * size,
-                                room));
-        for (int64_t i = 0; i < n; i++)
-            out[done + i] = (float)vbs_element_value(v->element, room + i * size);
-    }
+    VBS_TRY(read_elements(ctx, source, v, v->first + first, count, out));
+    if (v->grid)
+        vbs_grid_apply(v->grid, v->first + first, count, out);
     return VBS_OK;
 }
 
@@ -304,7 +383,7 @@ enum vbs_status vbs_values_read(struct vbs_ctx *ctx, const struct vbs_source *so
 
 struct vbs_extent vbs_values_extent(const struct vbs_values *v)
 {
-    int64_t n = v->count;
+    int64_t n = v->count, begin;
 
     if (v->memory || v->file < 0 || v->count == 0)
         return (struct vbs_extent){0};
@@ -312,5 +391,7 @@ struct vbs_extent vbs_values_extent(const struct vbs_values *v)
         n = 1;
     for (int d = 0; d < v->n_dims; d++)
         n += (v->dim[d] - 1) * v->stride[d];
-    return (struct vbs_extent){.offset = v->offset, .bytes = n * vbs_element_bytes(v->element)};
+    begin = v->first - (vbs_element_bits(v->element) < 8 ? v->first % 2 : 0);
+    return (struct vbs_extent){.offset = v->offset + vbs_elements_bytes(v->element, begin),
+                               .bytes = vbs_elements_bytes(v->element, v->first - begin + n)};
 }

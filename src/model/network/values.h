@@ -22,15 +22,39 @@ enum vbs_element {
     VBS_U32,
     VBS_I64,
     VBS_U64,
+    VBS_I4, /* two in a byte, the first one in its lower half */
+    VBS_U4,
     VBS_N_ELEMENTS
 };
 
-/* Gives the bytes of one element. */
-int vbs_element_bytes(enum vbs_element element);
+/* Gives the bits of one element, and the bytes of count elements, of which the first one begins a
+ * byte. */
+int vbs_element_bits(enum vbs_element element);
+int64_t vbs_elements_bytes(enum vbs_element element, int64_t count);
 
-/* Gives the little-endian element at at, which may be any address. A long double holds every
- * element exactly where it has 64 bits for digits. */
-long double vbs_element_value(enum vbs_element element, const void *at);
+/* Gives element number index of those that begin at at, which may be any address. They are
+ * little-endian. A long double holds every element exactly where it has 64 bits for digits. */
+long double vbs_element_value(enum vbs_element element, const void *at, int64_t index);
+
+/* What the numbers of quantised weights stand for: stored number q for (q - zero) * scale. Element
+ * i has position p = i / run % extent along the dimension that the scales follow, and scale and
+ * zero number
+ *     i / (run * extent) * outer_step + p / block * block_step + i % run * inner_step,
+ * which is 0 for all elements where they have one scale. The steps are 0 or more. */
+struct vbs_grid {
+    int64_t run, extent, block; /* each at least 1 */
+    int64_t outer_step, block_step, inner_step;
+    const float *scales;
+    const float *zeros; /* null: all are 0 */
+    int64_t origin;     /* the element that is element 0 of these */
+};
+
+/* Gives the number of the scale and zero of an element. */
+int64_t vbs_grid_place(const struct vbs_grid *grid, int64_t element);
+
+/* Replaces count numbers, of which the first one is element number first, by what they stand for.
+ * Complexity: O(count). */
+void vbs_grid_apply(const struct vbs_grid *grid, int64_t first, int64_t count, float *values);
 
 /* Values of a parameter, and their place. */
 struct vbs_values {
@@ -44,11 +68,13 @@ struct vbs_values {
     const void *memory;
     int file;
     int64_t offset;
+    int64_t first; /* the element there that is element 0 in the following */
     /* Value i of the parameter is element sum over d of digit d of i (row-major in dim) *
      * stride[d]; where n_dims is 0 it is element i. In this way a transposed matrix is read as it
      * is stored. */
     int n_dims;
     int64_t dim[VBS_MAX_DIMS], stride[VBS_MAX_DIMS];
+    const struct vbs_grid *grid; /* null: the elements stand for themselves */
     /* Values are multiplied by this after reading, where it is not 0 (alpha of Gemm). */
     double factor;
 };

@@ -90,11 +90,33 @@ static int64_t stored_span(const struct vbs_onnx_constant *c)
     return span;
 }
 
+/* Gives the number of elements before the first one that c uses in the byte that holds it. */
+static int64_t shared_of(const struct vbs_onnx_constant *c)
+{
+    return vbs_element_bits(c->values.element) < 8 ? c->values.first % 2 : 0;
+}
+
+/* Gives the number that stored element number at of c stands for; stored is what read_stored gives.
+ */
+static long double number_at(const struct vbs_onnx_constant *c, const char *stored, int64_t at)
+{
+    long double value = vbs_element_value(c->values.element, stored, shared_of(c) + at);
+    float scaled = (float)value;
+
+    if (!c->values.grid)
+        return value;
+    vbs_grid_apply(c->values.grid, c->values.first + at, 1, &scaled);
+    return scaled;
+}
+
 /* Reads the stored elements of c without converting them; the caller frees them with free(). */
 static enum vbs_status read_stored(struct vbs_onnx_import *im, const struct vbs_onnx_constant *c,
                                    char **stored)
 {
-    int64_t bytes = stored_span(c) * vbs_element_bytes(c->values.element);
+    int64_t begin = shared_of(c), span = begin + stored_span(c);
+    int64_t bytes = vbs_elements_bytes(c->values.element, span);
+    int64_t skipped = vbs_elements_bytes(c->values.element, c->values.first - begin);
+    int64_t offset = c->values.offset + skipped;
     enum vbs_status status = VBS_OK;
     char *data;
 
@@ -102,15 +124,14 @@ static enum vbs_status read_stored(struct vbs_onnx_import *im, const struct vbs_
         return vbs_fail(im->ctx, VBS_UNSUPPORTED, "'%.100s' is too large to compute with", c->name);
     VBS_TRY(vbs_onnx_numbers_read(im, stored_span(c)));
     if (!c->values.memory)
-        VBS_TRY(vbs_source_keep(im->ctx, im->source, c->values.file, c->values.offset, bytes));
+        VBS_TRY(vbs_source_keep(im->ctx, im->source, c->values.file, offset, bytes));
     data = malloc((size_t)bytes);
     if (!data)
         return vbs_no_memory(im->ctx);
     if (c->values.memory)
-        memcpy(data, c->values.memory, (size_t)bytes);
+        memcpy(data, (const char *)c->values.memory + skipped, (size_t)bytes);
     else
-        status =
-            vbs_source_read(im->ctx, im->source, c->values.file, c->values.offset, bytes, data);
+        status = vbs_source_read(im->ctx, im->source, c->values.file, offset, bytes, data);
     if (status == VBS_OK)
         *stored = data;
     else
@@ -133,10 +154,8 @@ enum vbs_status vbs_onnx_numbers(struct vbs_onnx_import *im, struct vbs_onnx_con
     if (status == VBS_OK && count > 0 && !is_fill(c))
         status = read_stored(im, c, &stored);
     for (int64_t i = 0; i < count && status == VBS_OK; i++) {
-        made[i].value = stored
-                            ? vbs_element_value(c->values.element,
-                                                stored + at * vbs_element_bytes(c->values.element))
-                            : vbs_onnx_rounded(c->type, c->values.fill);
+        made[i].value =
+            stored ? number_at(c, stored, at) : vbs_onnx_rounded(c->type, c->values.fill);
         vbs_onnx_advance(&c->shape, c->stride, position, &at);
     }
     free(stored);
@@ -206,14 +225,9 @@ enum vbs_status vbs_onnx_constant_view(struct vbs_onnx_import *im, struct vbs_on
     if (c->computed) {
         VBS_TRY(view_numbers(im, made, c->numbers, stride, offset));
     } else {
-        int64_t skipped = offset * vbs_element_bytes(c->values.element);
-
         for (int d = 0; d < shape->n_dims; d++)
             made->stride[d] = stride[d];
-        if (made->values.memory)
-            made->values.memory = (const char *)made->values.memory + skipped;
-        else if (made->values.file >= 0)
-            made->values.offset += skipped;
+        made->values.first += offset;
     }
     *view = made;
     return VBS_OK;
@@ -327,6 +341,7 @@ enum vbs_status vbs_onnx_constant_floats(struct vbs_onnx_import *im, struct vbs_
 {
     int64_t count = vbs_shape_elements(&c->shape);
     struct vbs_onnx_constant *made = copy(im, c, &c->shape);
+    struct vbs_extent extent;
     float *values;
 
     if (count > VBS_ONNX_MAX_ALL_FLOATS - im->n_floats)
@@ -336,9 +351,10 @@ enum vbs_status vbs_onnx_constant_floats(struct vbs_onnx_import *im, struct vbs_
     if (!made || !values)
         return vbs_no_memory(im->ctx);
     made->values.count = count;
-    if (made->values.file >= 0)
-        VBS_TRY(vbs_source_keep(im->ctx, im->source, made->values.file, made->values.offset,
-                                count * vbs_element_bytes(made->values.element)));
+    extent = vbs_values_extent(&made->values);
+    if (extent.bytes > 0)
+        VBS_TRY(
+            vbs_source_keep(im->ctx, im->source, made->values.file, extent.offset, extent.bytes));
     VBS_TRY(vbs_values_read(im->ctx, im->source, &made->values, 0, count, values));
     made->values = (struct vbs_values){
         .name = c->name, .element = VBS_F32, .count = count, .memory = values, .file = -1};

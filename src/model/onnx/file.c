@@ -97,7 +97,7 @@ static enum vbs_status wrong_bytes(struct vbs_ctx *ctx, int64_t got, int64_t wan
 /* Gives the number of bytes that c's elements take as they are stored. */
 static int64_t stored_bytes(const struct vbs_onnx_constant *c)
 {
-    return vbs_shape_elements(&c->shape) * vbs_element_bytes(c->values.element);
+    return vbs_elements_bytes(c->values.element, vbs_shape_elements(&c->shape));
 }
 
 static enum vbs_status take_blob(struct vbs_ctx *ctx, const struct vbs_onnx_file *file,
@@ -118,11 +118,12 @@ static enum vbs_status take_blob(struct vbs_ctx *ctx, const struct vbs_onnx_file
 static enum vbs_status take_memory(struct vbs_ctx *ctx, enum vbs_element element, size_t n,
                                    const void *memory, struct vbs_onnx_constant *c)
 {
-    int64_t each = vbs_element_bytes(element), count = vbs_shape_elements(&c->shape);
+    int64_t count = vbs_shape_elements(&c->shape);
 
     c->values.element = element;
     if ((int64_t)n != count)
-        return wrong_bytes(ctx, (int64_t)n * each, count * each);
+        return wrong_bytes(ctx, vbs_elements_bytes(element, (int64_t)n),
+                           vbs_elements_bytes(element, count));
     c->values.memory = memory;
     return VBS_OK;
 }
@@ -138,6 +139,22 @@ static enum vbs_status take_halves(struct vbs_ctx *ctx, const struct vbs_onnx_fi
     for (size_t i = 0; i < tensor->n_int32_data; i++)
         halves[i] = (uint16_t)tensor->int32_data[i];
     return take_memory(ctx, c->values.element, tensor->n_int32_data, halves, c);
+}
+
+/* Takes numbers of 4 bits, two of which stand in a word of 32 bits. */
+static enum vbs_status take_nibbles(struct vbs_ctx *ctx, const struct vbs_onnx_file *file,
+                                    const Onnx__TensorProto *tensor, struct vbs_onnx_constant *c)
+{
+    uint8_t *pairs = vbs_source_alloc(file->source, tensor->n_int32_data, sizeof *pairs);
+
+    if (!pairs)
+        return vbs_no_memory(ctx);
+    for (size_t i = 0; i < tensor->n_int32_data; i++)
+        pairs[i] = (uint8_t)tensor->int32_data[i];
+    if ((int64_t)tensor->n_int32_data != stored_bytes(c))
+        return wrong_bytes(ctx, (int64_t)tensor->n_int32_data, stored_bytes(c));
+    c->values.memory = pairs;
+    return VBS_OK;
 }
 
 /* Takes the elements from the field for the tensor's type; for tensors without raw_data. */
@@ -157,6 +174,9 @@ static enum vbs_status take_typed(struct vbs_ctx *ctx, const struct vbs_onnx_fil
     case VBS_F16:
     case VBS_BF16:
         return take_halves(ctx, file, tensor, c);
+    case VBS_I4:
+    case VBS_U4:
+        return take_nibbles(ctx, file, tensor, c);
     default:
         return take_memory(ctx, VBS_I32, tensor->n_int32_data, tensor->int32_data, c);
     }

@@ -206,13 +206,20 @@ static int compare_operator(const void *name, const void *operator)
     return strcmp(name, ((const struct vbs_onnx_operator *)operator)->name);
 }
 
-/* Finds the operator of a node; null where it is unknown. */
+/* Finds the operator of a node; null where it is unknown. Operators of other domains than ONNX's
+ * have the domain before their name. */
 static const struct vbs_onnx_operator *find_operator(const struct builder *b,
                                                      const Onnx__NodeProto *node)
 {
-    if (!is_onnx(text_of(node->domain)))
-        return NULL;
-    return bsearch(text_of(node->op_type), b->graph->operators, (size_t)b->graph->n_operators,
+    const char *domain = text_of(node->domain), *name = text_of(node->op_type);
+    char whole[80];
+
+    if (!is_onnx(domain)) {
+        if (snprintf(whole, sizeof whole, "%s.%s", domain, name) >= (int)sizeof whole)
+            return NULL;
+        name = whole;
+    }
+    return bsearch(name, b->graph->operators, (size_t)b->graph->n_operators,
                    sizeof *b->graph->operators, compare_operator);
 }
 

@@ -51,7 +51,8 @@ struct vbs_onnx_state {
                       elements are before those of a sample, is folded into it */
 };
 
-#define VBS_ONNX_SPARE 4
+/* States for the inputs and the output of a node that is imported as another one (grid.h). */
+#define VBS_ONNX_SPARE 256
 
 struct vbs_onnx_import {
     struct vbs_ctx *ctx;

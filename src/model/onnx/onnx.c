@@ -237,6 +237,18 @@ static bool is_short(int type)
            type == ONNX__TENSOR_PROTO__DATA_TYPE__BFLOAT16;
 }
 
+/* Gives whether an operator works with whole numbers that stand for floats. */
+static bool is_quantised(const char *op)
+{
+    static const char *const BEGINNINGS[] = {
+        "DequantizeLinear", "DynamicQuantize", "MatMulNBits", "QGemm", "QLinear", NULL};
+
+    for (int i = 0; BEGINNINGS[i]; i++)
+        if (strncmp(op, BEGINNINGS[i], strlen(BEGINNINGS[i])) == 0)
+            return true;
+    return strstr(op, "Integer") != NULL;
+}
+
 /* Gives what the file has in place of 32-bit floats, with which everything is computed; empty: it
  * has these. */
 static const char *find_precision(const struct loader *l)
@@ -245,9 +257,7 @@ static const char *find_precision(const struct loader *l)
     const Onnx__TypeProto *input = l->graph.values[l->graph.input].input->type;
 
     for (int i = 0; i < l->graph.n_nodes; i++)
-        if (strcmp(l->graph.nodes[i].op, "DequantizeLinear") == 0 ||
-            strncmp(l->graph.nodes[i].op, "QLinear", 7) == 0 ||
-            strstr(l->graph.nodes[i].op, "Integer"))
+        if (is_quantised(l->graph.nodes[i].op))
             return "quantised";
     for (size_t i = 0; i < graph->n_initializer; i++)
         if (is_short(graph->initializer[i]->data_type))
@@ -516,19 +526,19 @@ enum vbs_status vbs_onnx_load(struct vbs_ctx *ctx, const char *path, const struc
 static enum vbs_status read_values(struct vbs_ctx *ctx, struct vbs_source *source,
                                    const struct vbs_onnx_constant *c, float *values)
 {
-    int64_t count = vbs_shape_elements(&c->shape), each = vbs_element_bytes(c->values.element);
-    char *stored = malloc((size_t)(count * each) + 1);
+    int64_t count = vbs_shape_elements(&c->shape);
+    int64_t bytes = vbs_elements_bytes(c->values.element, count);
+    char *stored = malloc((size_t)bytes + 1);
     enum vbs_status status = VBS_OK;
 
     if (!stored)
         return vbs_no_memory(ctx);
     if (c->values.file >= 0)
-        status =
-            vbs_source_read(ctx, source, c->values.file, c->values.offset, count * each, stored);
+        status = vbs_source_read(ctx, source, c->values.file, c->values.offset, bytes, stored);
     else if (count > 0 && c->values.memory)
-        memcpy(stored, c->values.memory, (size_t)(count * each));
+        memcpy(stored, c->values.memory, (size_t)bytes);
     for (int64_t i = 0; i < count && status == VBS_OK; i++)
-        values[i] = (float)vbs_element_value(c->values.element, stored + i * each);
+        values[i] = (float)vbs_element_value(c->values.element, stored, i);
     free(stored);
     return status;
 }

@@ -94,7 +94,8 @@ enum vbs_status vbs_onnx_linear(struct vbs_onnx_import *im, const struct vbs_onn
         beta += alpha * before->node.attributes.linear.shift;
         alpha *= before->node.attributes.linear.factor;
     }
-    *result = (struct vbs_onnx_state){.tensor = input, .shape = x->shape};
+    *result = *x;
+    result->tensor = input;
     if (alpha == 1 && beta == 0 && !vbs_onnx_makes(im, VBS_OP_LINEAR))
         return VBS_OK;
     attributes = (union vbs_attributes){

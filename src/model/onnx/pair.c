@@ -160,7 +160,7 @@ static enum vbs_status combine_tensors(struct vbs_onnx_import *im, enum vbs_op o
     vbs_onnx_reads(draft, 0, a->tensor, &view);
     view = vbs_onnx_view(b, 0, &shift);
     vbs_onnx_reads(draft, 1, b->tensor, &view);
-    *result = (struct vbs_onnx_state){.shape = shape};
+    *result = (struct vbs_onnx_state){.shape = shape, .at = a->at, .outer = a->outer};
     return vbs_onnx_tensor_new(im, draft, &result->tensor);
 }
 

@@ -11,15 +11,33 @@ static const struct {
     const char *name;
     bool known, whole;
     enum vbs_element element;
-} TYPES[] = {{"UNDEFINED", false, false, 0},     {"FLOAT", true, false, VBS_F32},
-             {"UINT8", true, true, VBS_U8},      {"INT8", true, true, VBS_I8},
-             {"UINT16", true, true, VBS_U16},    {"INT16", true, true, VBS_I16},
-             {"INT32", true, true, VBS_I32},     {"INT64", true, true, VBS_I64},
-             {"STRING", false, false, 0},        {"BOOL", true, true, VBS_U8},
-             {"FLOAT16", true, false, VBS_F16},  {"DOUBLE", true, false, VBS_F64},
-             {"UINT32", true, true, VBS_U32},    {"UINT64", true, true, VBS_U64},
-             {"COMPLEX64", false, false, 0},     {"COMPLEX128", false, false, 0},
-             {"BFLOAT16", true, false, VBS_BF16}};
+} TYPES[] = {{"UNDEFINED", false, false, 0},
+             {"FLOAT", true, false, VBS_F32},
+             {"UINT8", true, true, VBS_U8},
+             {"INT8", true, true, VBS_I8},
+             {"UINT16", true, true, VBS_U16},
+             {"INT16", true, true, VBS_I16},
+             {"INT32", true, true, VBS_I32},
+             {"INT64", true, true, VBS_I64},
+             {"STRING", false, false, 0},
+             {"BOOL", true, true, VBS_U8},
+             {"FLOAT16", true, false, VBS_F16},
+             {"DOUBLE", true, false, VBS_F64},
+             {"UINT32", true, true, VBS_U32},
+             {"UINT64", true, true, VBS_U64},
+             {"COMPLEX64", false, false, 0},
+             {"COMPLEX128", false, false, 0},
+             {"BFLOAT16", true, false, VBS_BF16},
+             {"FLOAT8E4M3FN", false, false, 0},
+             {"FLOAT8E4M3FNUZ", false, false, 0},
+             {"FLOAT8E5M2", false, false, 0},
+             {"FLOAT8E5M2FNUZ", false, false, 0},
+             {"UINT4", true, true, VBS_U4},
+             {"INT4", true, true, VBS_I4},
+             {"FLOAT4E2M1", false, false, 0},
+             {"FLOAT8E8M0", false, false, 0},
+             {"UINT2", false, false, 0},
+             {"INT2", false, false, 0}};
 
 static bool is_listed(int type)
 {
@@ -79,8 +97,9 @@ bool vbs_onnx_is_signed(int type)
 {
     if (!vbs_onnx_is_whole(type))
         return false;
-    return TYPES[type].element == VBS_I8 || TYPES[type].element == VBS_I16 ||
-           TYPES[type].element == VBS_I32 || TYPES[type].element == VBS_I64;
+    return TYPES[type].element == VBS_I4 || TYPES[type].element == VBS_I8 ||
+           TYPES[type].element == VBS_I16 || TYPES[type].element == VBS_I32 ||
+           TYPES[type].element == VBS_I64;
 }
 
 long double vbs_onnx_rounded(int type, long double value)
@@ -94,7 +113,7 @@ long double vbs_onnx_rounded(int type, long double value)
         return type == ONNX__TENSOR_PROTO__DATA_TYPE__DOUBLE ? (double)value : (float)value;
     if (isnan(value))
         return 0;
-    n_bits = 8 * (int)vbs_element_bytes(TYPES[type].element) - vbs_onnx_is_signed(type);
+    n_bits = vbs_element_bits(TYPES[type].element) - vbs_onnx_is_signed(type);
     most = ldexpl(1, n_bits) - 1;
     least = vbs_onnx_is_signed(type) ? -most - 1 : 0;
     return value < least ? least : value > most ? most : truncl(value);
@@ -115,7 +134,7 @@ long double vbs_onnx_wrapped(int type, uint64_t bits)
 
     if (type == ONNX__TENSOR_PROTO__DATA_TYPE__BOOL)
         return bits != 0;
-    unused = 64 - 8 * (int)vbs_element_bytes(TYPES[type].element);
+    unused = 64 - vbs_element_bits(TYPES[type].element);
     bits <<= unused;
     if (!vbs_onnx_is_signed(type))
         return bits >> unused;

@@ -15,6 +15,9 @@ from onnx.reference import ReferenceEvaluator
 FOLDER = sys.argv[1] if len(sys.argv) > 1 else os.path.dirname(os.path.abspath(__file__))
 
 
+CONTRIB = "com.microsoft"  # the domain of the operators that ONNX Runtime adds
+
+
 class Net:
     """Nodes and initialisers in the order in which they are asked for."""
 
@@ -70,17 +73,24 @@ class Net:
             inputs += [helper.make_tensor_value_info(w.name, w.data_type, list(w.dims))
                        for w in self.weights]
         graph = helper.make_graph(self.nodes, self.name, inputs, outs, self.weights)
-        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", self.opset)],
+        domains = [helper.make_opsetid("", self.opset)]
+        if any(node.domain for node in self.nodes):
+            domains.append(helper.make_opsetid(CONTRIB, 1))
+        model = helper.make_model(graph, opset_imports=domains,
                                   producer_name="make.py")
         model.ir_version = ir
         return model
 
-    def save(self, ir=8, external=None, results=None):
+    def save(self, ir=8, external=None, results=None, apart=False, twin=None):
+        """apart: each sample is computed on its own; twin: a network that computes the same."""
         model = self.model(ir)
         shape = [self.batch if isinstance(d, str) or d is None else d for d in self.shape]
         x = self.random.randn(*shape).astype(np.float32)
         if results is None:
-            results = ReferenceEvaluator(model).run(None, {"x": x})
+            evaluator = ReferenceEvaluator(twin.model(ir) if twin else model)
+            parts = [x[i:i + 1] for i in range(len(x))] if apart else [x]
+            parts = [evaluator.run(None, {"x": part}) for part in parts]
+            results = [np.concatenate(part) for part in zip(*parts)] if apart else parts[0]
         elif callable(results):
             results = results(x)
         path = os.path.join(FOLDER, self.name)
@@ -332,6 +342,130 @@ def integers():
              whole(np.uint8, 0, 255, 3, 6), n.scalar(0.01), n.constant(np.uint8(100)), *last_grid)
     n.output(n.op("DequantizeLinear", y, *last_grid), "y")
     n.save()
+
+
+def dynamic():
+    """Quantised by the range of each sample; weights with one scale, and with one for each column."""
+    n = Net("dynamic", 19, ["N", 2, 6, 6], seed=3)
+
+    def whole(kind, low, high, *shape):
+        return n.constant(n.random.randint(low, high + 1, shape).astype(kind))
+    y, scale, zero = n.op("DynamicQuantizeLinear", "x", outputs=3)
+    z = n.op("ConvInteger", y, whole(np.uint8, 0, 255, 4, 2, 3, 3), zero, n.constant(np.uint8(120)))
+    y = n.op("Mul", n.op("Cast", z, to=1), n.op("Mul", scale, n.scalar(0.004)))
+    y = n.op("Relu", n.op("Add", y, n.weight(1, 4, 1, 1)))
+    y, scale, zero = n.op("DynamicQuantizeLinear", n.op("Flatten", y), outputs=3)
+    z = n.op("MatMulInteger", y, whole(np.int8, -99, 99, 64, 5), zero, n.constant(np.zeros(5, np.int8)))
+    scales = n.constant((0.001 + 0.002 * n.random.rand(5)).astype(np.float32))
+    n.output(n.op("Mul", n.op("Cast", z, to=1), n.op("Mul", scale, scales)), "y")
+    n.save(apart=True)
+
+
+def blocks():
+    """Weights of 4 and 8 bits with a scale for each block of them."""
+    n = Net("blocks", 21, ["N", 24], seed=4)
+
+    def whole(kind, low, high, *shape):
+        values = n.random.randint(low, high + 1, shape)
+        name = n.fresh("w")
+        n.weights.append(helper.make_tensor(name, kind, shape, values.reshape(-1).tolist()))
+        return name
+
+    def scales(*shape):
+        return n.constant((0.02 + 0.05 * n.random.rand(*shape)).astype(np.float32))
+    w = n.op("DequantizeLinear", whole(TensorProto.INT4, -8, 7, 24, 15), scales(3, 15), axis=0, block_size=8)
+    y = n.op("Relu", n.op("MatMul", "x", w))
+    w = n.op("DequantizeLinear", whole(TensorProto.UINT4, 0, 15, 7, 15), scales(7, 4),
+             whole(TensorProto.UINT4, 0, 15, 7, 4), axis=1, block_size=4)
+    y = n.op("Relu", n.op("Gemm", y, w, transB=1))
+    w = n.op("DequantizeLinear", whole(TensorProto.INT16, -999, 999, 9, 7), scales(9, 1), axis=1, block_size=9)
+    y = n.op("MatMul", n.op("Slice", y, n.ints(1), n.ints(7), n.ints(1)),
+             n.op("Slice", n.op("Transpose", w, perm=[1, 0]), n.ints(1), n.ints(7), n.ints(0)))
+    w = n.op("DequantizeLinear", whole(TensorProto.INT4, -8, 7, 9, 3), n.scalar(0.1))
+    n.output(n.op("MatMul", y, w), "y")
+    n.save(ir=10)
+
+
+def contrib_nodes(n, own):
+    """Operators of ONNX Runtime's own (own), or others that compute the same."""
+    def whole(kind, low, high, *shape):
+        return n.constant(n.random.randint(low, high + 1, shape).astype(kind))
+
+    def grid(scale, zero):
+        return n.scalar(scale), n.constant(np.uint8(zero))
+
+    def op(kind, inputs, out, **attributes):
+        """inputs: pairs of a value and its grid."""
+        if own:
+            flat = [name for value, g in inputs for name in (value, *g)]
+            flat = [*out, *flat] if kind == "Concat" else [*flat, *out]
+            return n.op("QLinear" + kind, *flat, domain=CONTRIB, **attributes)
+        values = [n.op("DequantizeLinear", value, *g) for value, g in inputs]
+        return n.op("QuantizeLinear", n.op(kind, *values, **attributes), *out)
+    g0, g1, g2, g3, g4 = grid(0.02, 117), grid(0.02, 120), grid(0.03, 90), grid(1 / 255, 0), grid(0.1, 130)
+    x = n.op("QuantizeLinear", "x", *g0)
+    a = op("LeakyRelu", [(x, g0)], g1, alpha=0.2)
+    b = op("Mul", [(x, g0), (a, g1)], g2)
+    c = op("Add", [(b, g2), (x, g0)], g2)
+    d = op("AveragePool", [(c, g2)], g1, kernel_shape=[2, 2], pads=[0, 0, 1, 1])
+    y = op("Concat", [(d, g1), (op("Sigmoid", [(b, g2)], g3), g3)], g0, axis=1)
+    y = op("GlobalAveragePool", [(y, g0)], g1)
+    y = n.op("Flatten", y)
+    scales = 0.01 + 0.02 * n.random.rand(6)
+    w = whole(np.int8, -99, 99, 6, 4)
+    bias = n.random.randint(-99, 99, 6)
+    if own:
+        y = n.op("QGemm", y, *g1, w, n.constant(scales.astype(np.float32)), n.constant(np.zeros(6, np.int8)),
+                 n.constant(bias.astype(np.int32)), *g4, transB=1, domain=CONTRIB)
+    else:
+        w = n.op("DequantizeLinear", w, n.constant(scales.astype(np.float32)), axis=0)
+        bias = n.constant((bias * scales * np.float32(0.02)).astype(np.float32))
+        y = n.op("QuantizeLinear", n.op("Gemm", n.op("DequantizeLinear", y, *g1), w, bias, transB=1), *g4)
+    y = op("Softmax", [(y, g4)], g3, axis=1)
+    n.output(n.op("DequantizeLinear", y, *g3), "y")
+
+
+def contrib():
+    """Operators of whole numbers of the domain com.microsoft, as ONNX Runtime's quantiser writes them."""
+    n, twin = (Net("contrib", 19, ["N", 2, 5, 5], seed=5) for _ in range(2))
+    contrib_nodes(n, True)
+    contrib_nodes(twin, False)
+    n.save(twin=twin)
+
+
+def contrib_weights():
+    """Products and a sequence with quantised weights of the domain com.microsoft."""
+    n, twin = (Net("contrib_weights", 19, ["N", 6, 10], seed=6) for _ in range(2))
+    q = n.random.randint(0, 256, (12, 3, 2)).astype(np.uint8)  # rows of 10 numbers, in 3 blocks of 4
+    zeros = n.random.randint(0, 256, (12, 2)).astype(np.uint8)
+    scales = (0.02 * n.random.randn(12, 3)).astype(np.float32)
+    y = n.op("MatMulNBits", "x", n.constant(q), n.constant(scales.reshape(-1)), n.constant(zeros.reshape(-1)), K=10,
+             N=12, bits=4, block_size=4, domain=CONTRIB)
+
+    def nibbles(packed):
+        return np.stack([packed & 15, packed >> 4], -1).reshape(len(packed), -1).astype(np.float32)
+    w = (nibbles(q.reshape(12, -1)).reshape(12, 3, 4) - nibbles(zeros)[:, :3, None]) * scales[:, :, None]
+    z = twin.op("MatMul", "x", twin.constant(w.reshape(12, 12)[:, :10].T.copy()))
+    w = n.random.randint(-99, 99, (12, 7)).astype(np.int8)
+    scales = (0.001 + 0.002 * n.random.rand(7)).astype(np.float32)
+    bias = n.random.randn(7).astype(np.float32)
+    y = n.op("DynamicQuantizeMatMul", y, n.constant(w), n.constant(scales), "", n.constant(bias), domain=CONTRIB)
+    whole, scale, zero = twin.op("DynamicQuantizeLinear", z, outputs=3)
+    z = twin.op("Cast", twin.op("MatMulInteger", whole, twin.constant(w), zero), to=1)
+    z = twin.op("Mul", z, twin.op("Mul", scale, twin.constant(scales)))
+    z = twin.op("Add", z, twin.constant(bias))
+    w = n.random.randint(0, 256, (7, 7)).astype(np.uint8)
+    whole, scale, zero = n.op("DynamicQuantizeLinear", y, outputs=3)
+    grid = 0.01, 120
+    y = n.op("MatMulIntegerToFloat", whole, n.constant(w), scale, n.scalar(grid[0]), zero,
+             n.constant(np.uint8(grid[1])), n.constant(bias), domain=CONTRIB)
+    whole, scale, zero = twin.op("DynamicQuantizeLinear", z, outputs=3)
+    z = twin.op("MatMulInteger", whole, twin.constant(w), zero, twin.constant(np.uint8(grid[1])))
+    z = twin.op("Mul", twin.op("Cast", z, to=1), twin.op("Mul", scale, twin.scalar(grid[0])))
+    z = twin.op("Add", z, twin.constant(bias))
+    n.output(y, "y")
+    twin.output(z, "y")
+    n.save(apart=True, twin=twin)
 
 
 def windows():
@@ -593,7 +727,7 @@ if __name__ == "__main__":
     torch_flatten(11, torch_flatten(14))  # onnx.reference trains in version 11
     for make in (torch_gates, keras_nhwc, segment, outputs, one_channel, whole, normals,
                  folded, external, recurrent, sequence, windows,
-                 quantised, integers, control):
+                 quantised, integers, control, dynamic, blocks, contrib, contrib_weights):
         make()
     later(later())  # onnx.reference does not know GlobalLpPool
     known = opset(9)

@@ -110,6 +110,19 @@ static const struct {
     {"integers", "linear+round+linear+clip linear conv+linear linear fc+linear linear "
                  "conv+linear+round+linear+clip "
                  "transpose+linear fc+linear+round+linear+clip+linear"},
+    {"dynamic", "reducemin+clip reducemax+relu sub+linear+clip div+linear+round+clip div+round "
+                "add+clip sub conv linear mul+scale+relu reducemin+clip reducemax+relu "
+                "sub+linear+clip div+linear+round+clip div+round add+clip sub fc mul mul"},
+    {"blocks", "fc+relu fc+relu slice fc fc"},
+    {"contrib", "linear+round+linear+clip linear+leakyrelu+linear+round+linear+clip+linear linear "
+                "mul+linear+round+linear+clip linear linear add+linear+round+linear+clip+linear "
+                "avgpool+linear+round+linear+clip+linear linear+sigmoid+linear+round+clip+linear "
+                "concat+linear+round+linear+clip+linear avgpool+linear+round+linear+clip+linear "
+                "fc+linear+round+linear+clip+linear softmax+linear+round+clip+linear"},
+    {"contrib_weights",
+     "fc reducemin+clip reducemax+relu sub+linear+clip div+linear+round+clip div+round "
+     "add+clip sub fc mul add reducemin+clip reducemax+relu sub+linear+clip "
+     "div+linear+round+clip div+round add+clip sub fc mul add"},
     {"recurrent", "conv transpose lstm gru slice fc+relu logsoftmax"},
     {"sequence", "relu rnn add slice reducemean"},
     {"windows", "transpose layernorm fc transpose transpose transpose matmul add softmax matmul "
@@ -222,7 +235,7 @@ static void check_small(int i)
     struct vbs_network *network = load(name, NULL);
     struct vbs_onnx_tensor_file input = {.values = NULL};
     double most = 0;
-    char text[400];
+    char text[600];
 
     ok(network && read_pb(name, "in", &input), "%s is read", name);
     if (network && input.values) {

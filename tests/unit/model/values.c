@@ -132,8 +132,87 @@ static void check_elements(struct vbs_source *source)
 
         ok(vbs_values_read(&ctx, source, &v, 0, 2, got) == VBS_OK && got[0] == CASES[i].values[0] &&
                got[1] == CASES[i].values[1],
-           "element type %d of %d bytes", (int)v.element, vbs_element_bytes(v.element));
+           "element type %d of %d bytes", (int)v.element, vbs_element_bits(v.element) / 8);
     }
+}
+
+/* Gives the value that element i of 24 numbers of 4 bits, i * 7 % 16, stands for. */
+static float stands_for(const struct vbs_grid *grid, int64_t i)
+{
+    int64_t p = i / grid->run % grid->extent;
+    int64_t own = i / (grid->run * grid->extent) * grid->outer_step +
+                  p / grid->block * grid->block_step + i % grid->run * grid->inner_step;
+
+    return ((float)(i * 7 % 16) - (grid->zeros ? grid->zeros[own] : 0)) * grid->scales[own];
+}
+
+/* Reads every range of 24 numbers of 4 bits, of which the first `skipped` belong to no value, by
+ * grids of several kinds. */
+static void check_grids(struct vbs_source *source, const char *where, struct vbs_values v)
+{
+    static const float scales[] = {0.5f, -2, 0.25f, 3, 1, 7, 0.125f, 5, 9, 11, 13, 17};
+    static const float zeros[] = {8, 7, 6, 5, 4, 3, 2, 1, 0, 15, 14, 13};
+    static const struct vbs_grid GRIDS[] = {
+        {24, 1, 1, 0, 0, 0, scales, NULL, 0}, {4, 3, 1, 0, 1, 0, scales, zeros, 0},
+        {1, 6, 1, 0, 1, 0, scales, zeros, 0}, {2, 6, 4, 4, 2, 1, scales, zeros, 0},
+        {3, 8, 1, 0, 1, 0, scales, zeros, 0}, {3, 4, 4, 3, 0, 1, scales, zeros, 0}};
+    struct vbs_ctx ctx = {0};
+
+    for (size_t k = 0; k < sizeof GRIDS / sizeof GRIDS[0]; k++) {
+        int wrong = 0;
+
+        v.grid = &GRIDS[k];
+        v.name = "w";
+        v.element = VBS_U4;
+        for (int skipped = 0; skipped < 4; skipped++)
+            for (int first = 0; first < 24 - skipped; first++)
+                for (int n = 1; first + n <= 24 - skipped; n++) {
+                    float got[24];
+
+                    v.first = skipped;
+                    v.count = 24 - skipped;
+                    if (vbs_values_read(&ctx, source, &v, first, n, got) != VBS_OK) {
+                        wrong++;
+                        continue;
+                    }
+                    for (int i = 0; i < n; i++)
+                        wrong += got[i] != stands_for(v.grid, skipped + first + i);
+                }
+        ok(wrong == 0, "numbers of 4 bits in %s by grid %zu", where, k);
+    }
+}
+
+static void check_four_bits(void)
+{
+    unsigned char pairs[12];
+    char path[] = "/tmp/t_model_nibbles.XXXXXX";
+    struct vbs_source *source = vbs_source_new();
+    struct vbs_ctx ctx = {0};
+    struct vbs_values v;
+    float got[2];
+    int made = mkstemp(path), file = -1;
+    int64_t bytes = 0;
+
+    for (int i = 0; i < 12; i++)
+        pairs[i] = (unsigned char)(2 * i * 7 % 16 | (2 * i + 1) * 7 % 16 << 4);
+    v = (struct vbs_values){.memory = pairs, .file = -1};
+    check_grids(source, "memory", v);
+    ok(made >= 0 && write_file(path, 9, pairs, sizeof pairs) &&
+           vbs_source_open(&ctx, source, path, &file, &bytes) == VBS_OK,
+       "a file of numbers of 4 bits");
+    v = (struct vbs_values){.file = file, .offset = 9};
+    check_grids(source, "a file", v);
+    v = (struct vbs_values){
+        .name = "w", .element = VBS_I4, .count = 2, .memory = pairs, .file = -1, .first = 1};
+    ok(vbs_values_read(&ctx, source, &v, 0, 2, got) == VBS_OK && got[0] == 7 && got[1] == -2,
+       "numbers of 4 bits with a sign");
+    v = (struct vbs_values){
+        .element = VBS_U4, .count = 4, .file = file, .offset = 9, .first = 3, .n_dims = 0};
+    ok(vbs_values_extent(&v).offset == 10 && vbs_values_extent(&v).bytes == 3,
+       "elements 3 to 6 are in bytes 1 to 3");
+    vbs_source_free(source);
+    close(made);
+    unlink(path);
 }
 
 static void check_refusals(struct vbs_source *source, const char *path)
@@ -175,6 +254,7 @@ int main(void)
     check_orders(source, "memory", (struct vbs_values){.memory = stored, .file = -1});
     check_orders(source, "a file", (struct vbs_values){.file = file, .offset = 100});
     check_elements(source);
+    check_four_bits();
     check_refusals(source, path);
     vbs_source_free(source);
     close(made);
