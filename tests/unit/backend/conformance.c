@@ -36,6 +36,8 @@
 #define MAX_NAME   64
 #define MAX_MODEL  (1 << 20) /* bytes */
 #define FLOAT_TYPE 1         /* TensorProto.FLOAT */
+#define UINT8_TYPE 2
+#define INT8_TYPE  3
 
 static const char *const SUITES[] = {"node", "pytorch-converted", "pytorch-operator", "simple"};
 
@@ -175,15 +177,19 @@ static enum result read_model(struct one_case *c, enum pass pass)
     return result;
 }
 
-/* Reads a tensor; false when the file holds none that is a float tensor with elements. */
+/* Reads a tensor; false when the file holds none that is a float tensor with elements, or, of
+ * outputs, one of 8 bits. */
 static bool read_floats(struct one_case *c, const char *kind, int index,
                         struct vbs_onnx_tensor_file *tensor)
 {
     char path[800];
+    bool quantised;
 
     if (vbs_onnx_read_tensor(NULL, data_path(c, kind, index, path), tensor) != VBS_OK)
         return false;
-    if (tensor->type == FLOAT_TYPE && vbs_shape_elements(&tensor->shape) > 0)
+    quantised =
+        strcmp(kind, "output") == 0 && (tensor->type == UINT8_TYPE || tensor->type == INT8_TYPE);
+    if ((tensor->type == FLOAT_TYPE || quantised) && vbs_shape_elements(&tensor->shape) > 0)
         return true;
     free(tensor->values);
     tensor->values = NULL;
@@ -208,7 +214,7 @@ static enum result read_outputs(struct one_case *c)
         return out_of_scope(c, "no inputs");
     for (int n = count_files(c, "output"); c->n_outputs < n; c->n_outputs++)
         if (!read_floats(c, "output", c->n_outputs, &c->output[c->n_outputs]))
-            return out_of_scope(c, "outputs other than float32 tensors with elements");
+            return out_of_scope(c, "outputs other than tensors of float32 or 8 bits with elements");
     return PASSED;
 }
 
