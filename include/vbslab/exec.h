@@ -136,7 +136,8 @@ enum vbs_status vbs_exec_new(struct vbs_ctx *ctx, const struct vbs_network *netw
 void vbs_exec_free(struct vbs_exec *exec);
 
 /*
- * Runs the request once. input: request samples in plain order, or null: vbs_tensor_values.
+ * Runs the request once. input: request samples in plain order (those of a network with several
+ * inputs as vbs_network_join_inputs makes them), or null: vbs_network_input_values.
  * outputs: one array per network->outputs, request samples in plain order, or null; an entry that
  * is null is not written. Runs can be repeated; resident weights stay from one to the next.
  * VBS_LIBRARY, VBS_IO (a load failed), VBS_INTERRUPTED, and with debug checks VBS_LIBRARY where a

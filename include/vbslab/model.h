@@ -383,14 +383,47 @@ struct vbs_output {
     struct vbs_shape shape; /* the file's: as many elements as the layer's output, row-major */
 };
 
+/* The numbers that the elements of an input are. In memory all of them are 32-bit floats, which
+ * hold whole numbers up to VBS_MAX_WHOLE exactly. */
+enum vbs_number { VBS_NUMBER_REAL, VBS_NUMBER_WHOLE, VBS_NUMBER_BOOL };
+
+#define VBS_MAX_WHOLE (1 << 24)
+
+/*
+ * An input of a network, which is a part of its tensor 0: in each sample, the inputs lie one after
+ * the other, each row-major. Immutable, as part of its network.
+ */
+struct vbs_input {
+    const char *name; /* the name in the ONNX file, else VBS_INPUT_NAME */
+    /* Of a sample. n_dims is 0 where it is a number for each sample, or a scalar of the file; it is
+     * [1] where this is the only input. */
+    struct vbs_shape shape;
+    int64_t first; /* the element of a sample of tensor 0 with which it begins */
+    enum vbs_number number;
+    /* The input has no dimension of samples in the file, although others have one: all samples are
+     * meant to have the same values. Each has its own copy. */
+    bool shared;
+    /* The least and the largest value that is given to its elements where no input is given; equal:
+     * they are uniform in [-1, 1). They are the indices of the smallest table that it is an index
+     * of, where it is one. */
+    int64_t low, high;
+};
+
+/* An input of the file that is a constant of the network, because the caller has given its value.
+ * Immutable, as part of its network. */
+struct vbs_fixed_input {
+    const char *name;
+    double value;
+};
+
 /*
  * A network. It owns everything that it points to and is freed by vbs_network_free.
  * Threads: immutable once made; threads may share it.
  */
 struct vbs_network {
     const char *name;
-    const char *about; /* one line for people; may be empty */
-    struct vbs_shape input;
+    const char *about;      /* one line for people; may be empty */
+    struct vbs_shape input; /* of tensor 0; where there are several inputs, [their elements] */
     int n_layers;
     /* [1..n_layers] are the layers. [0] stands for the network's input: its op is VBS_N_OPS. */
     const struct vbs_layer *layers;
@@ -405,6 +438,12 @@ struct vbs_network {
     /* How inputs are normalised, as the network was trained: the metadata VBS_NORMALISE_KEY of an
      * ONNX file, which vbs_normalise_parse (data.h) reads. Null: not known. */
     const char *normalise;
+    /* The inputs, in the order of the file. One input is the whole tensor 0 in the same shape. Of
+     * several, each that is read has a layer of kind slice that copies it out of tensor 0. */
+    int n_inputs; /* at least 1 */
+    const struct vbs_input *inputs;
+    int n_fixed_inputs;
+    const struct vbs_fixed_input *fixed_inputs;
 };
 
 #define VBS_NORMALISE_KEY "vbslab.normalise" /* "MEAN;DEVIATION" */
@@ -444,6 +483,47 @@ const char *vbs_model_text(int index);
 enum vbs_status vbs_network_load(struct vbs_ctx *ctx, const char *model,
                                  const struct vbs_shape *input,
                                  struct vbs_network **network) VBS_MUST_CHECK;
+
+/* What a caller decides of one input of an ONNX file. */
+struct vbs_input_choice {
+    const char *name;       /* in the file; null: the next one in the order of the file */
+    struct vbs_shape shape; /* as of vbs_network_load; n_dims 0: the file's own */
+    bool fixed;             /* it has one element, which is to be the constant `value` */
+    double value;
+};
+
+/*
+ * Loads a network of any number of inputs, as vbs_network_load does; choices may be null where n is
+ * 0. Where an input of several has all dimensions of the file, it has no samples: it is the same
+ * for all of them (struct vbs_input's shared), or the network is whole. Errors are those of
+ * vbs_network_load; VBS_USAGE also for a name that no input has, or two choices of one input.
+ */
+enum vbs_status vbs_network_load_inputs(struct vbs_ctx *ctx, const char *model,
+                                        const struct vbs_input_choice *choices, int n,
+                                        struct vbs_network **network) VBS_MUST_CHECK;
+
+/*
+ * Writes the choices with which loading the same file gives this network again, as one line: the
+ * shapes of the inputs with ; between them, "3x227x227" of one input; then NAME=VALUE of each input
+ * that is a constant, in which characters that would disturb are %XX. The caller frees *text.
+ * VBS_NO_MEMORY.
+ */
+enum vbs_status vbs_network_inputs_text(struct vbs_ctx *ctx, const struct vbs_network *network,
+                                        char **text) VBS_MUST_CHECK;
+
+/* Loads a network by choices in the form of vbs_network_inputs_text; an empty text chooses nothing.
+ * Errors as vbs_network_load_inputs. */
+enum vbs_status vbs_network_load_by_text(struct vbs_ctx *ctx, const char *model, const char *text,
+                                         struct vbs_network **network) VBS_MUST_CHECK;
+
+/* Gives the number of the input of a name; -1: there is none. */
+int vbs_network_find_input(const struct vbs_network *network, const char *name);
+
+/* Joins the inputs of n_samples samples as tensor 0 of the network: inputs[i] are the values of
+ * input i, sample after sample, or those of one sample where the input is shared; null: its seeded
+ * values. tensor has room for n_samples samples of network->input. O(elements). */
+void vbs_network_join_inputs(const struct vbs_network *network, int64_t n_samples,
+                             const float *const *inputs, float *tensor);
 
 /* Makes a network from a model text in memory, of at most VBS_MAX_MODEL_TEXT bytes. source names
  * the text in messages. Errors are those of vbs_network_load. */
@@ -646,6 +726,12 @@ int64_t vbs_network_parameters(const struct vbs_network *network);
 /* Gives the values first..first+count-1 that a tensor has where no input is given, sample after
  * sample in plain order: they are uniform in [-1, 1). */
 void vbs_tensor_values(int tensor, int64_t first, int64_t count, float *values);
+
+/* Gives the values first..first+count-1 of tensor 0 of a network, sample after sample, where no
+ * input is given: those of vbs_tensor_values, which inputs of whole numbers have scaled to their
+ * range (struct vbs_input). */
+void vbs_network_input_values(const struct vbs_network *network, int64_t first, int64_t count,
+                              float *values);
 
 #ifdef __cplusplus
 }

@@ -23,6 +23,8 @@ extern "C" {
 
 #define VBS_NPY_MAX_DIMS 32 /* as numpy's */
 
+#define VBS_NPY_MAX_WHOLE (1 << 24)
+
 /* An array in C order; of no dimensions it has one value. Begin with {0}. */
 struct vbs_npy {
     int n_dims;
@@ -33,10 +35,11 @@ struct vbs_npy {
 
 /*
  * Reads an array from the file at path ("-": standard input) of at most limit values. 32-bit and
- * 64-bit floats of either byte order are read, in C or Fortran order; a double that is no float is
- * rounded to one, or becomes infinite. Versions 1 to 3 of the format. VBS_FORMAT names the fault,
- * such as another type; VBS_IO, VBS_NO_MEMORY. vbs_npy_clear frees what *npy owns. O(values x
- * dimensions).
+ * 64-bit floats, whole numbers of 8 to 64 bits and bools are read, of either byte order, in C or
+ * Fortran order; a double that is no float is rounded to one, or becomes infinite, and a whole
+ * number beyond VBS_NPY_MAX_WHOLE, which a float may not hold, is refused. Versions 1 to 3 of the
+ * format. VBS_FORMAT names the fault, such as another type; VBS_IO, VBS_NO_MEMORY. vbs_npy_clear
+ * frees what *npy owns. O(values x dimensions).
  */
 enum vbs_status vbs_npy_read(struct vbs_ctx *ctx, const char *path, int64_t limit,
                              struct vbs_npy *npy) VBS_MUST_CHECK;

@@ -83,6 +83,7 @@ struct vbs_store_preference {
      * store with this input, but on a network of another hash, is passed over. Null: none is. */
     const char *input;
     uint64_t network_hash;
+    bool input_only; /* profiles that were measured with another input are passed over, too */
 };
 
 /* The profile that vbs_store_choose chose, and the number of profiles of the model, without those

@@ -13,7 +13,8 @@
 
 /* How the values of a file are stored. */
 struct npy_layout {
-    int size; /* bytes of a value: 4 or 8 */
+    char kind; /* of the type: f, i, u or b */
+    int size;  /* bytes of a value */
     bool swapped;
     bool fortran;
 };
@@ -22,14 +23,20 @@ struct npy_layout {
 static enum vbs_status read_type(struct vbs_ctx *ctx, const char *source, const char *type,
                                  struct npy_layout *layout)
 {
-    if (!strchr("<>=", type[0]) || type[0] == '\0' ||
-        (strcmp(type + 1, "f4") != 0 && strcmp(type + 1, "f8") != 0))
+    static const char *const KINDS[] = {"f4", "f8", "i1", "i2", "i4", "i8",
+                                        "u1", "u2", "u4", "u8", "b1", NULL};
+    int k = 0;
+
+    while (KINDS[k] && (type[0] == '\0' || strcmp(type + 1, KINDS[k]) != 0))
+        k++;
+    if (!KINDS[k] || !strchr(KINDS[k][1] == '1' ? "<>=|" : "<>=", type[0]))
         return vbs_fail(ctx, VBS_FORMAT,
                         "%s: holds values of type '%s'; wanted are 32-bit floats ('<f4'), as "
-                        "array.astype('float32') makes them",
+                        "array.astype('float32') makes them, doubles, whole numbers or bools",
                         source, type);
+    layout->kind = type[1];
     layout->size = type[2] - '0';
-    layout->swapped = vbs_npy_is_swapped(type);
+    layout->swapped = layout->size > 1 && vbs_npy_is_swapped(type);
     return VBS_OK;
 }
 
@@ -59,12 +66,34 @@ static enum vbs_status check_size(struct vbs_ctx *ctx, const char *source, const
 
 /* ---- Values ---- */
 
-static float value_at(const struct npy_layout *layout, const char *data, int64_t index)
+/* Gives the whole number that bytes are. One of 64 bits that is above the largest signed one
+ * becomes that one, which is too large in any case. */
+static int64_t whole_at(const struct npy_layout *layout, const char *bytes)
 {
-    char bytes[8];
-    double wide;
-    float value;
+    bool is_signed = layout->kind == 'i';
+    uint16_t two;
+    uint32_t four;
+    uint64_t eight;
 
+    switch (layout->size) {
+    case 1:
+        return is_signed ? (signed char)bytes[0] : (unsigned char)bytes[0];
+    case 2:
+        memcpy(&two, bytes, sizeof two);
+        return is_signed ? (int16_t)two : two;
+    case 4:
+        memcpy(&four, bytes, sizeof four);
+        return is_signed ? (int32_t)four : (int64_t)four;
+    default:
+        memcpy(&eight, bytes, sizeof eight);
+        return !is_signed && eight > INT64_MAX ? INT64_MAX : (int64_t)eight;
+    }
+}
+
+/* Puts a value's bytes in the order of this machine. */
+static void take_bytes(const struct npy_layout *layout, const char *data, int64_t index,
+                       char *bytes)
+{
     memcpy(bytes, data + index * layout->size, (size_t)layout->size);
     for (int i = 0; layout->swapped && i < layout->size / 2; i++) {
         char other = bytes[layout->size - 1 - i];
@@ -72,12 +101,34 @@ static float value_at(const struct npy_layout *layout, const char *data, int64_t
         bytes[layout->size - 1 - i] = bytes[i];
         bytes[i] = other;
     }
-    if (layout->size == 8) {
-        memcpy(&wide, bytes, sizeof wide);
-        return (float)wide;
+}
+
+static enum vbs_status value_at(struct vbs_ctx *ctx, const char *source,
+                                const struct npy_layout *layout, const char *data, int64_t index,
+                                float *value)
+{
+    char bytes[8];
+    double wide;
+    int64_t whole;
+
+    take_bytes(layout, data, index, bytes);
+    if (layout->kind == 'f' && layout->size == 4) {
+        memcpy(value, bytes, sizeof *value);
+        return VBS_OK;
     }
-    memcpy(&value, bytes, sizeof value);
-    return value;
+    if (layout->kind == 'f') {
+        memcpy(&wide, bytes, sizeof wide);
+        *value = (float)wide;
+        return VBS_OK;
+    }
+    whole = whole_at(layout, bytes);
+    if (whole < -VBS_NPY_MAX_WHOLE || whole > VBS_NPY_MAX_WHOLE)
+        return vbs_fail(ctx, VBS_FORMAT,
+                        "%s: has the whole number %" PRId64 "; 32-bit floats, with which "
+                        "everything is computed, hold those up to 2^24 exactly",
+                        source, whole);
+    *value = layout->kind == 'b' ? (float)(whole != 0) : (float)whole;
+    return VBS_OK;
 }
 
 /* Gives the place in Fortran order, whose first dimension varies fastest, of value index in C
@@ -94,10 +145,12 @@ static int64_t fortran_index(const struct vbs_npy *npy, int64_t index)
     return at;
 }
 
-static enum vbs_status take_values(struct vbs_ctx *ctx, const struct npy_layout *layout,
-                                   const char *data, struct vbs_npy *npy)
+static enum vbs_status take_values(struct vbs_ctx *ctx, const char *source,
+                                   const struct npy_layout *layout, const char *data,
+                                   struct vbs_npy *npy)
 {
-    bool same = layout->size == 4 && !layout->swapped && !layout->fortran;
+    enum vbs_status status = VBS_OK;
+    bool same = layout->kind == 'f' && layout->size == 4 && !layout->swapped && !layout->fortran;
 
     if (npy->n_values == 0)
         return VBS_OK;
@@ -106,9 +159,12 @@ static enum vbs_status take_values(struct vbs_ctx *ctx, const struct npy_layout 
         return vbs_no_memory(ctx);
     if (same)
         memcpy(npy->values, data, (size_t)npy->n_values * sizeof *npy->values);
-    for (int64_t i = 0; i < npy->n_values && !same; i++)
-        npy->values[i] = value_at(layout, data, layout->fortran ? fortran_index(npy, i) : i);
-    return VBS_OK;
+    for (int64_t i = 0; i < npy->n_values && !same && status == VBS_OK; i++)
+        status = value_at(ctx, source, layout, data, layout->fortran ? fortran_index(npy, i) : i,
+                          &npy->values[i]);
+    if (status != VBS_OK)
+        free(npy->values);
+    return status;
 }
 
 enum vbs_status vbs_npy_parse(struct vbs_ctx *ctx, const char *source, const char *data,
@@ -125,7 +181,7 @@ enum vbs_status vbs_npy_parse(struct vbs_ctx *ctx, const char *source, const cha
     memcpy(made.dim, header.dim, sizeof made.dim);
     VBS_TRY(
         check_size(ctx, source, header.type, layout.size, limit, length - header.n_bytes, &made));
-    VBS_TRY(take_values(ctx, &layout, data + header.n_bytes, &made));
+    VBS_TRY(take_values(ctx, source, &layout, data + header.n_bytes, &made));
     *npy = made;
     return VBS_OK;
 }

@@ -53,7 +53,7 @@ static enum vbs_status compress(struct cli *cli, const char *const *values, cons
         cli_check_output(cli, model, path, ".vbz", "a network with coded weights");
 
     if (status == VBS_OK)
-        status = cli_load_network(cli, values, model, &network);
+        status = cli_load_network(cli, model, &network);
     if (status == VBS_OK)
         status = compress_recipe_read(cli, values, network, &recipe);
     if (status == VBS_OK)
@@ -107,7 +107,8 @@ static const struct cli_option OPTIONS[] = {
     {"block", "RxC",
      "rows and columns that are decoded at once (default blocks with which the layer is computed "
      "fastest)"},
-    {"input", "CxHxW", "another input shape, as 3x16x224x224"},
+    {CLI_OPTION_INPUT_SHAPE},
+    {CLI_OPTION_FIX},
     {"json", NULL, "print JSON"},
     {"csv", NULL, "print CSV"},
     {0},

@@ -339,7 +339,7 @@ static enum vbs_status evaluate(struct eval_job *job)
     enum vbs_split split;
 
     VBS_TRY(read_options(job, &split, &data, &options));
-    VBS_TRY(cli_load_network(job->cli, job->values, job->model, &job->network));
+    VBS_TRY(cli_load_network(job->cli, job->model, &job->network));
     VBS_TRY(vbs_dataset_open(&job->cli->ctx, job->folder, split, &data, &job->dataset));
     VBS_TRY(run_network(job, &options));
     if (cli_value(job->cli, job->values, "json"))
@@ -380,7 +380,8 @@ static const struct cli_option OPTIONS[] = {
      "channel its own (default: as the network's file says, else those of the training images)"},
     {"batch", "N", "images at once (default 64, fewer where these need more than 256 MiB)"},
     {"threads", "N", "threads that compute (default: as many as this process may use)"},
-    {"input", "CxHxW", "another input shape of the network"},
+    {CLI_OPTION_INPUT_SHAPE},
+    {CLI_OPTION_FIX},
     {"json", NULL, "print JSON, with the whole confusion matrix"},
     {"csv", NULL, "print CSV"},
     {0},

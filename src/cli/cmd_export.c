@@ -9,8 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static enum vbs_status export_network(struct cli *cli, const char *const *values, const char *model,
-                                      const char *path)
+static enum vbs_status export_network(struct cli *cli, const char *model, const char *path)
 {
     struct vbs_network *network = NULL;
     struct stat about = {0};
@@ -18,7 +17,7 @@ static enum vbs_status export_network(struct cli *cli, const char *const *values
     enum vbs_status status = cli_check_output(cli, model, path, ".onnx", "an ONNX file");
 
     if (status == VBS_OK)
-        status = cli_load_network(cli, values, model, &network);
+        status = cli_load_network(cli, model, &network);
     if (status == VBS_OK)
         status = vbs_network_export(&cli->ctx, network, path);
     if (status == VBS_OK && stat(path, &about) == 0) {
@@ -106,7 +105,7 @@ static int run_export(struct cli *cli, const char *const *values, int n_argument
         return code;
     if (!path)
         return cli_usage(cli, "needs -o FILE.onnx");
-    return cli_end(cli, export_network(cli, values, arguments[0], path));
+    return cli_end(cli, export_network(cli, arguments[0], path));
 }
 
 static const struct cli_option OPTIONS[] = {
@@ -117,7 +116,8 @@ static const struct cli_option OPTIONS[] = {
      "a Jupyter notebook: that of an experiment, '" NOTEBOOK_NETWORK
      "' about a MODEL or PROFILE, or "
      "'list', which lists them"},
-    {"input", "CxHxW", "another input shape, as 3x16x224x224"},
+    {CLI_OPTION_INPUT_SHAPE},
+    {CLI_OPTION_FIX},
     {0},
 };
 

@@ -11,8 +11,6 @@
 struct measure_task {
     struct cli_measuring how;
     int *batches;
-    struct vbs_shape input;
-    bool has_input;
     bool oversubscribe;
     struct vbs_store *store;
 };
@@ -55,16 +53,12 @@ static enum vbs_status read_task(struct cli *cli, const char *const *values,
 {
     const char *backend = cli_value(cli, values, "backend");
     const char *batches = cli_value(cli, values, "batches");
-    const char *input = cli_value(cli, values, "input");
 
     VBS_TRY(vbs_backend_find(&cli->ctx, backend ? backend : vbs_backend_at(0)->name,
                              &task->how.backend));
     VBS_TRY(cli_read_batches(cli, batches ? batches : CLI_DEFAULT_BATCHES, &task->batches,
                              &task->how.prepare.n_batches));
     task->how.prepare.batches = task->batches;
-    if (input)
-        VBS_TRY(vbs_shape_parse(&cli->ctx, input, &task->input));
-    task->has_input = input != NULL;
     task->oversubscribe = cli_value(cli, values, "oversubscribe") != NULL;
     task->how.no_copies = cli_value(cli, values, "no-copies") != NULL;
     return read_numbers(cli, values, task);
@@ -97,8 +91,7 @@ static enum vbs_status measure_all(struct cli *cli, struct measure_task *task, i
     enum vbs_status status = networks ? VBS_OK : vbs_no_memory(&cli->ctx);
 
     for (int i = 0; i < n && status == VBS_OK; i++)
-        status = vbs_network_load(&cli->ctx, models[i], task->has_input ? &task->input : NULL,
-                                  &networks[i]);
+        status = cli_load_network(cli, models[i], &networks[i]);
     if (status == VBS_OK)
         status = cli_check_backend(cli, task->how.backend);
     if (status == VBS_OK)
@@ -154,7 +147,8 @@ static const struct cli_option OPTIONS[] = {
     {"batches", "LIST", "batch sizes, 1 among them (default: 1-12)"},
     {"threads", "N", "threads that compute (default: as many as this process may use)"},
     {"oversubscribe", NULL, "allow more threads than there are processors"},
-    {"input", "CxHxW", "another input shape, as 3x16x224x224 (default: the model's own)"},
+    {CLI_OPTION_INPUT_SHAPE},
+    {CLI_OPTION_FIX},
     {"time-limit", "SECONDS",
      "end the measurement of each model after this time, but not before every kernel has a run; "
      "kernels get 5 runs where the time is enough (default: refine for 60 s, after 5 runs of every "

@@ -225,6 +225,47 @@ static const char *weights_word(const struct vbs_network *network)
     return vbs_network_stored(network) > 0 ? "stored" : "seeded";
 }
 
+static const char *number_word(enum vbs_number number)
+{
+    static const char *const WORDS[] = {
+        [VBS_NUMBER_REAL] = "real", [VBS_NUMBER_WHOLE] = "whole", [VBS_NUMBER_BOOL] = "bool"};
+
+    return WORDS[number];
+}
+
+static json_t *network_inputs_json(const struct vbs_network *network, bool *failed)
+{
+    json_t *array = json_array();
+
+    for (int i = 0; i < network->n_inputs; i++) {
+        const struct vbs_input *input = &network->inputs[i];
+        json_t *object = json_object();
+
+        cli_json_put(object, "name", json_string(input->name), failed);
+        cli_json_put(object, "shape", shape_json(&input->shape), failed);
+        cli_json_put(object, "numbers", json_string(number_word(input->number)), failed);
+        cli_json_put(object, "shared", json_boolean(input->shared), failed);
+        cli_json_append(array, object, failed);
+    }
+    return array;
+}
+
+static json_t *network_outputs_json(const struct vbs_network *network, bool *failed)
+{
+    json_t *array = json_array();
+
+    for (int i = 0; i < network->n_outputs; i++) {
+        const struct vbs_output *output = &network->outputs[i];
+        json_t *object = json_object();
+
+        cli_json_put(object, "name", json_string(output->name), failed);
+        cli_json_put(object, "shape", shape_json(&output->shape), failed);
+        cli_json_put(object, "layer", json_integer(output->layer), failed);
+        cli_json_append(array, object, failed);
+    }
+    return array;
+}
+
 static enum vbs_status show_json(struct cli *cli, const char *model,
                                  const struct vbs_network *network)
 {
@@ -240,6 +281,10 @@ static enum vbs_status show_json(struct cli *cli, const char *model,
         cli_json_append(layers, layer_json(network, k, analytic_number(network, k, &last), &failed),
                         &failed);
     cli_json_put(root, "layers", layers, &failed);
+    if (may_store(model)) {
+        cli_json_put(root, "inputs", network_inputs_json(network, &failed), &failed);
+        cli_json_put(root, "outputs", network_outputs_json(network, &failed), &failed);
+    }
     return cli_json_print(cli, root, failed);
 }
 
@@ -411,6 +456,48 @@ static bool is_renumbered(const struct vbs_network *network)
     return false;
 }
 
+static const char *shape_text(const struct vbs_shape *shape, char *buffer, size_t size)
+{
+    return shape->n_dims > 0 ? vbs_shape_format(shape, buffer, size) : "a number";
+}
+
+/* Prints the inputs, where there is more to say of them than the shape of tensor 0. */
+static void print_inputs(const struct vbs_network *network)
+{
+    bool plain = network->n_inputs == 1 && network->inputs[0].number == VBS_NUMBER_REAL;
+    char shape[64];
+
+    for (int i = 0; i < network->n_inputs && !plain; i++) {
+        const struct vbs_input *input = &network->inputs[i];
+
+        printf("input '");
+        cli_print_name(input->name);
+        printf("': %s%s%s\n", shape_text(&input->shape, shape, sizeof shape),
+               input->number == VBS_NUMBER_BOOL    ? ", 0 or 1"
+               : input->number == VBS_NUMBER_WHOLE ? ", whole numbers"
+                                                   : "",
+               input->shared ? ", the same for all samples" : "");
+    }
+    for (int i = 0; i < network->n_fixed_inputs; i++) {
+        printf("input '");
+        cli_print_name(network->fixed_inputs[i].name);
+        printf("': the constant %g\n", network->fixed_inputs[i].value);
+    }
+}
+
+/* Prints the outputs, where there are several. */
+static void print_outputs(const struct vbs_network *network)
+{
+    char shape[64];
+
+    for (int i = 0; i < network->n_outputs && network->n_outputs > 1; i++) {
+        printf("output '");
+        cli_print_name(network->outputs[i].name);
+        printf("': %s, of layer %d\n", shape_text(&network->outputs[i].shape, shape, sizeof shape),
+               network->outputs[i].layer);
+    }
+}
+
 /* Prints the properties of a network from an ONNX or .vbz file that the table does not show. */
 static void print_notes(const struct vbs_network *network)
 {
@@ -423,6 +510,8 @@ static void print_notes(const struct vbs_network *network)
                "+ a distance\n");
     if (network->whole)
         printf("samples: whole inputs of the file; it computes along dimension 0\n");
+    print_inputs(network);
+    print_outputs(network);
 }
 
 static enum vbs_status show_table(struct cli *cli, const char *model,
@@ -465,11 +554,10 @@ static enum vbs_status show_table(struct cli *cli, const char *model,
     return status;
 }
 
-static enum vbs_status show(struct cli *cli, const char *const *values, enum form form,
-                            const char *model)
+static enum vbs_status show(struct cli *cli, enum form form, const char *model)
 {
     struct vbs_network *network;
-    enum vbs_status status = cli_load_network(cli, values, model, &network);
+    enum vbs_status status = cli_load_network(cli, model, &network);
 
     if (status != VBS_OK)
         return status;
@@ -575,15 +663,14 @@ static int run_models(struct cli *cli, const char *const *values, int n_argument
             return cli_usage(cli, "'%s': write 'models' or 'models show MODEL'", arguments[0]);
         if (n_arguments != 2)
             return cli_usage(cli, "'show' takes one MODEL");
-        status = show(cli, values, form, arguments[1]);
+        status = show(cli, form, arguments[1]);
     }
     return cli_end(cli, status);
 }
 
 static const struct cli_option OPTIONS[] = {
-    {"json", NULL, "print JSON"},
-    {"csv", NULL, "print CSV"},
-    {"input", "CxHxW", "another input shape, as 3x16x224x224 (with show)"},
+    {"json", NULL, "print JSON"}, {"csv", NULL, "print CSV"},
+    {CLI_OPTION_INPUT_SHAPE},     {CLI_OPTION_FIX},
     {NULL, NULL, NULL},
 };
 

@@ -217,7 +217,7 @@ static enum vbs_status prune(struct prune_job *job)
     VBS_TRY(read_options(job));
     if (!list)
         VBS_TRY(cli_check_output(job->cli, job->model, job->path, ".onnx", "an ONNX file"));
-    VBS_TRY(cli_load_network(job->cli, job->values, job->model, &job->network));
+    VBS_TRY(cli_load_network(job->cli, job->model, &job->network));
     VBS_TRY(vbs_prune_groups(&job->cli->ctx, job->network, &job->groups));
     if (!list)
         VBS_TRY(write_pruned(job));
@@ -279,7 +279,8 @@ static const struct cli_option OPTIONS[] = {
     {"seed", "N", "decides random numbers and the choice of images (default 1)"},
     {"threads", "N", "of --by taylor (default: as many as this process may use)"},
     {"list", NULL, "list the groups, and what each saves, and write nothing"},
-    {"input", "CxHxW", "another input shape of the network"},
+    {CLI_OPTION_INPUT_SHAPE},
+    {CLI_OPTION_FIX},
     {"json", NULL, "print JSON"},
     {"csv", NULL, "print CSV"},
     {0},

@@ -49,12 +49,15 @@ static enum vbs_status check_picture_folder(struct vbs_ctx *ctx, const char *ite
 
 static enum vbs_status check_folders(struct cli *cli, const char *const *values)
 {
-    static const char *const WRITTEN[] = {"output", "trace"}, WEIGHTS[] = "weights-file";
+    static const char TRACE[] = "trace", WEIGHTS[] = "weights-file";
     const char *gantt = cli_value(cli, values, "gantt");
 
+    const char *output;
+
     VBS_TRY(check_folder(cli, WEIGHTS, cli_value(cli, values, WEIGHTS), R_OK));
-    for (size_t i = 0; i < sizeof WRITTEN / sizeof WRITTEN[0]; i++)
-        VBS_TRY(check_folder(cli, WRITTEN[i], cli_value(cli, values, WRITTEN[i]), W_OK));
+    for (int i = 0; (output = cli_nth_value(cli, "output", i)); i++)
+        VBS_TRY(check_folder(cli, "output", run_file_of(output), W_OK));
+    VBS_TRY(check_folder(cli, TRACE, cli_value(cli, values, TRACE), W_OK));
     return gantt ? cli_for_each(&cli->ctx, gantt, check_picture_folder, cli) : VBS_OK;
 }
 
@@ -86,6 +89,7 @@ static enum vbs_status check_other(struct vbs_ctx *ctx, const char *item, void *
     for (int i = 0; i < files->n; i++) {
         const char *other = cli_value(files->cli, files->values, WRITERS[i]);
 
+        other = other && i == 0 ? run_file_of(other) : other;
         if (other && !is_standard(item) && strcmp(item, other) == 0)
             return vbs_fail(ctx, VBS_USAGE, "--%s and --%s name the same file, '%.100s'",
                             WRITERS[i], WRITERS[files->n], item);
@@ -114,19 +118,22 @@ static enum vbs_status check_files(struct run_job *job)
 {
     struct cli *cli = job->cli;
     const char *const *values = job->values;
-    const char *output = cli_value(cli, values, "output");
+    const char *output, *input;
     const char *weights = cli_value(cli, values, "weights-file");
 
     if (weights && (is_standard(weights) || !weights[0]))
         return vbs_fail(&cli->ctx, VBS_USAGE,
                         "--weights-file needs the name of a file; it is read again and again");
-    if (output && !is_standard(output) && !cli_ends_in(output, ".npy"))
-        return vbs_fail(&cli->ctx, VBS_USAGE, "--output '%.100s' must end in .npy", output);
+    for (int i = 0; (output = cli_nth_value(cli, "output", i)); i++)
+        if (!is_standard(run_file_of(output)) && !cli_ends_in(output, ".npy"))
+            return vbs_fail(&cli->ctx, VBS_USAGE, "--output '%.100s' must end in .npy", output);
     VBS_TRY(
         cli_pictures_read(cli, values, "gantt", cli_value(cli, values, "gantt"), &job->pictures));
     VBS_TRY(cli_pictures_check(cli, &job->pictures, cli_memory_series, CLI_N_MEMORY_SERIES));
     VBS_TRY(check_distinct(cli, values));
-    VBS_TRY(check_readable(cli, cli_value(cli, values, "input")));
+    for (int i = 0; (input = cli_nth_value(cli, "input", i)); i++)
+        if (!cli_is_shape_choice(input))
+            VBS_TRY(check_readable(cli, run_file_of(input)));
     return check_folders(cli, values);
 }
 
@@ -134,9 +141,8 @@ static enum vbs_status check_files(struct run_job *job)
 static enum vbs_status check_streams(struct cli *cli, const char *const *values, const char *word)
 {
     int n_in = is_standard(word) + is_standard(cli_value(cli, values, "schedule")) +
-               is_standard(cli_value(cli, values, "input"));
-    int n_out = (cli_value(cli, values, "json") != NULL) +
-                is_standard(cli_value(cli, values, "output")) +
+               run_uses_standard(cli, "input");
+    int n_out = (cli_value(cli, values, "json") != NULL) + run_uses_standard(cli, "output") +
                 is_standard(cli_value(cli, values, "trace"));
 
     if (n_in > 1)
@@ -226,7 +232,7 @@ static enum vbs_status report_run(struct run_job *job)
     VBS_TRY(write_timeline(job));
     if (cli_value(job->cli, job->values, "json"))
         VBS_TRY(run_print_json(job));
-    else if (!is_standard(cli_value(job->cli, job->values, "output")) &&
+    else if (!run_uses_standard(job->cli, "output") &&
              !is_standard(cli_value(job->cli, job->values, "trace")))
         VBS_TRY(run_print_text(job));
     return run_judge(job);
@@ -234,6 +240,7 @@ static enum vbs_status report_run(struct run_job *job)
 
 static enum vbs_status execute(struct run_job *job, const char *word)
 {
+    VBS_TRY(run_choose_inputs(job, word));
     VBS_TRY(run_find_subject(job, word));
     VBS_TRY(run_prepare(job));
     VBS_TRY(run_measure_within(job));
@@ -246,6 +253,7 @@ static enum vbs_status execute(struct run_job *job, const char *word)
 static void clear_job(struct run_job *job)
 {
     vbs_exec_free(job->exec);
+    cli_choices_clear(&job->cli->choices);
     if (job->network) {
         run_free_outputs(job, job->outputs);
         run_free_files(job);
@@ -305,11 +313,14 @@ static const struct cli_option OPTIONS[] = {
     {CLI_OPTION_NODE_LIMIT},
     {CLI_OPTION_SEED},
     {"model", "MODEL", "the network, where the profile does not say where it is"},
-    {"input", "FILE.npy",
-     "samples, floats of shape [R, ...] as the network's input (default: seeded values); - is "
-     "standard input"},
-    {"output", "FILE.npy",
-     "write the first output; further ones go to FILE-NAME.npy. - is standard output, alone"},
+    {"input", "[NAME=]FILE.npy",
+     "samples, of shape [R, ...] as the network's input (default: seeded values); - is standard "
+     "input. Of several inputs NAME=FILE.npy, repeated for all. [NAME=]CxHxW: a size that the file "
+     "leaves open"},
+    {CLI_OPTION_FIX},
+    {"output", "[NAME=]FILE.npy",
+     "write the first output; further ones go to FILE-NAME.npy. NAME=FILE.npy, which may be "
+     "repeated, writes the output of that name. - is standard output, alone"},
     {"runs", "N",
      "timed runs, at least (default 5; 1 with --duration); percentile p90 needs 10 runs, p99 100"},
     {"duration", "SECONDS", "time of the timed runs together, at least"},

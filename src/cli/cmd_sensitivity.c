@@ -151,7 +151,7 @@ static enum vbs_status open_all(struct sensitivity_job *job)
 
     VBS_TRY(cli_read_whole(job->cli, job->values, "validation", 1, VBS_DATA_MAX_IMAGES,
                            &data.n_validation));
-    VBS_TRY(cli_load_network(job->cli, job->values, job->model, &job->network));
+    VBS_TRY(cli_load_network(job->cli, job->model, &job->network));
     VBS_TRY(vbs_dataset_open(ctx, job->folder, VBS_SPLIT_VALIDATION, &data, &job->validation));
     if (job->options.epochs > 0 || job->options.ranking == VBS_PRUNE_TAYLOR)
         VBS_TRY(vbs_dataset_open(ctx, job->folder, VBS_SPLIT_TRAIN, &data, &job->images));
@@ -545,7 +545,8 @@ static const struct cli_option OPTIONS[] = {
     CLI_OPTIONS_PICTURE,
     {"seed", "N", "of random and taylor, and of retraining (default 1)"},
     {"threads", "N", "threads that compute (default: as many as this process may use)"},
-    {"input", "CxHxW", "another input shape of the network"},
+    {CLI_OPTION_INPUT_SHAPE},
+    {CLI_OPTION_FIX},
     {"json", NULL, "print JSON"},
     {"csv", NULL, "print CSV"},
     {"toml", NULL, "print only the ranges, as tables [[parameter]] of a study"},

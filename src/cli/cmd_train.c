@@ -229,7 +229,7 @@ static enum vbs_status train(struct train_job *job)
     VBS_TRY(read_options(job));
     if (job->path)
         VBS_TRY(cli_check_output(job->cli, job->model, job->path, ".onnx", "an ONNX file"));
-    VBS_TRY(cli_load_network(job->cli, job->values, job->model, &job->network));
+    VBS_TRY(cli_load_network(job->cli, job->model, &job->network));
     VBS_TRY(open_images(job));
     job->progress = cli_progress(job->cli);
     job->options.self = job;
@@ -301,7 +301,8 @@ static const struct cli_option OPTIONS[] = {
     {"seed", "N", "decides first weights, order and variation of images, and dropout (default 1)"},
     {"checkpoint", "FILE", "written every 30 seconds; where it exists, training goes on from it"},
     {"threads", "N", "threads that compute (default: as many as this process may use)"},
-    {"input", "CxHxW", "another input shape of the network"},
+    {CLI_OPTION_INPUT_SHAPE},
+    {CLI_OPTION_FIX},
     {"json", NULL, "print JSON"},
     {"csv", NULL, "print CSV"},
     {0},

@@ -300,6 +300,7 @@ static enum vbs_status count_values(struct opening *o)
     struct vbs_exec *exec = o->exec;
     const struct vbs_network *network = o->network;
 
+    exec->network = network;
     exec->input_values = vbs_shape_elements(&network->input);
     exec->output_values = malloc((size_t)network->n_outputs * sizeof *exec->output_values + 1);
     if (!exec->output_values)

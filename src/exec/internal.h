@@ -7,6 +7,7 @@
 
 struct vbs_exec {
     struct vbs_session *session;
+    const struct vbs_network *network; /* that the session borrows */
     int64_t request, n_steps;
     struct vbs_exec_placement placement;
     struct vbs_exec_arena arena;

@@ -314,7 +314,7 @@ static enum vbs_status seed_input(struct running *r)
         exec->seeded_input = malloc((size_t)n * sizeof *exec->seeded_input);
         if (!exec->seeded_input)
             return vbs_no_memory(r->ctx);
-        vbs_tensor_values(0, 0, n, exec->seeded_input);
+        vbs_network_input_values(exec->network, 0, n, exec->seeded_input);
     }
     r->input = exec->seeded_input;
     return VBS_OK;

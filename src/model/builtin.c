@@ -1,6 +1,7 @@
 #include "base/embedded.h"
 #include "base/fail.h"
 #include "base/text.h"
+#include "model/network/network.h"
 #include "model/onnx/onnx.h"
 #include "model/vbz/vbz.h"
 #include "vbslab/model.h"
@@ -79,19 +80,53 @@ static enum vbs_status load_file(struct vbs_ctx *ctx, const char *path,
     return status;
 }
 
-enum vbs_status vbs_network_load(struct vbs_ctx *ctx, const char *model,
-                                 const struct vbs_shape *input, struct vbs_network **network)
+static enum vbs_status load_text(struct vbs_ctx *ctx, const char *model,
+                                 const struct vbs_input_choice *choices, int n,
+                                 struct vbs_network **network)
 {
     const struct vbs_embedded *builtin = find_model(model);
+    const struct vbs_shape *input;
 
+    VBS_TRY(vbs_input_only(ctx, choices, n, &input));
     if (builtin)
         return vbs_network_parse(ctx, builtin->name, builtin->text, builtin->length, input,
                                  network);
-    if (ends_in(model, ".net"))
-        return load_file(ctx, model, input, network);
+    return load_file(ctx, model, input, network);
+}
+
+enum vbs_status vbs_network_load_inputs(struct vbs_ctx *ctx, const char *model,
+                                        const struct vbs_input_choice *choices, int n,
+                                        struct vbs_network **network)
+{
+    if (find_model(model) || ends_in(model, ".net"))
+        return load_text(ctx, model, choices, n, network);
     if (ends_in(model, ".onnx"))
-        return vbs_onnx_load(ctx, model, input, NULL, 0, network);
+        return vbs_onnx_load_inputs(ctx, model, choices, n, network);
     if (ends_in(model, ".vbz"))
-        return vbs_vbz_load(ctx, model, input, network);
+        return vbs_vbz_load_inputs(ctx, model, choices, n, network);
     return unknown_model(ctx, model);
+}
+
+enum vbs_status vbs_network_load_by_text(struct vbs_ctx *ctx, const char *model, const char *text,
+                                         struct vbs_network **network)
+{
+    struct vbs_input_choices choices;
+    enum vbs_status status = vbs_input_choices_read(ctx, text, &choices);
+
+    if (status == VBS_OK)
+        status = vbs_network_load_inputs(ctx, model, choices.choices, choices.n, network);
+    vbs_input_choices_clear(&choices);
+    return status;
+}
+
+enum vbs_status vbs_network_load(struct vbs_ctx *ctx, const char *model,
+                                 const struct vbs_shape *input, struct vbs_network **network)
+{
+    struct vbs_input_choice choice = {.name = NULL};
+
+    if (input && !vbs_shape_valid(input))
+        return vbs_fail(ctx, VBS_USAGE, "the input given is no valid shape");
+    if (input)
+        choice.shape = *input;
+    return vbs_network_load_inputs(ctx, model, &choice, input ? 1 : 0, network);
 }

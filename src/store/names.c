@@ -80,8 +80,12 @@ struct choosing {
 static bool is_of_another(const struct vbs_store_preference *preference, sqlite3_stmt *stmt,
                           const struct vbs_provenance *provenance)
 {
-    return preference && preference->input && sqlite3_column_type(stmt, 1) != SQLITE_NULL &&
-           strcmp(preference->input, provenance->input) == 0 &&
+    bool same =
+        !preference || !preference->input || strcmp(preference->input, provenance->input) == 0;
+
+    if (!same && preference->input_only)
+        return true;
+    return preference && preference->input && sqlite3_column_type(stmt, 1) != SQLITE_NULL && same &&
            sqlite3_column_int64(stmt, 1) != vbs_rows_hash(preference->network_hash);
 }
 

@@ -43,12 +43,17 @@ void vbs_session_core_clear(struct vbs_session_core *core)
 enum vbs_status vbs_session_init_provenance(struct vbs_ctx *ctx, struct vbs_session_core *core,
                                             const struct vbs_provenance *texts)
 {
-    char input[64];
     struct vbs_arena *arena = &core->arena;
-    const struct vbs_provenance made = {
+    const char *input;
+    struct vbs_provenance made;
+    char *text;
+
+    VBS_TRY(vbs_network_inputs_text(ctx, core->network, &text));
+    input = vbs_arena_strdup(arena, text);
+    free(text);
+    made = (struct vbs_provenance){
         .model = vbs_arena_strdup(arena, core->network->name),
-        .input =
-            vbs_arena_strdup(arena, vbs_shape_format(&core->network->input, input, sizeof input)),
+        .input = input,
         .backend = vbs_arena_strdup(arena, texts->backend),
         .library = vbs_arena_strdup(arena, texts->library),
         .device = vbs_arena_strdup(arena, texts->device),

@@ -149,7 +149,11 @@ static enum vbs_status fill(struct vbs_ctx *ctx, struct vbs_session *session, in
 
     if (!values)
         return vbs_no_memory(ctx);
-    vbs_tensor_values(tensor, 0, (int64_t)(bytes / sizeof *values), values);
+    if (tensor == 0)
+        vbs_network_input_values(own(session)->core.network, 0, (int64_t)(bytes / sizeof *values),
+                                 values);
+    else
+        vbs_tensor_values(tensor, 0, (int64_t)(bytes / sizeof *values), values);
     status = write_tensor(ctx, session, tensor, n, values, memory);
     free(values);
     return status;

@@ -114,7 +114,8 @@ enum vbs_status od_read(struct vbs_ctx *ctx, struct vbs_session *session, int te
 enum vbs_status od_fill(struct vbs_ctx *ctx, struct vbs_session *session, int tensor, int n,
                         void *memory)
 {
-    const struct od_tensor *shape = &((struct od_session *)session)->tensors[tensor];
+    const struct od_session *s = (struct od_session *)session;
+    const struct od_tensor *shape = &s->tensors[tensor];
     int64_t elements = shape->channels * shape->positions;
     float *values = malloc((size_t)elements * sizeof *values);
     enum vbs_status status = VBS_OK;
@@ -122,7 +123,10 @@ enum vbs_status od_fill(struct vbs_ctx *ctx, struct vbs_session *session, int te
     if (!values)
         return vbs_no_memory(ctx);
     for (int i = 0; i < n && status == VBS_OK; i++) {
-        vbs_tensor_values(tensor, i * elements, elements, values);
+        if (tensor == 0)
+            vbs_network_input_values(s->core.network, i * elements, elements, values);
+        else
+            vbs_tensor_values(tensor, i * elements, elements, values);
         status = od_write(ctx, session, tensor, 1, values, (char *)memory + i * shape->bytes);
     }
     free(values);

@@ -5,6 +5,7 @@
 #include "base/parse.h"
 #include "base/text.h"
 #include "base/utf8.h"
+#include "cli/common/inputs.h"
 #include "cli/common/number.h"
 
 #include <errno.h>
@@ -153,15 +154,15 @@ const char *cli_value(const struct cli *cli, const char *const *values, const ch
     return NULL;
 }
 
-enum vbs_status cli_load_network(struct cli *cli, const char *const *values, const char *model,
-                                 struct vbs_network **network)
+enum vbs_status cli_load_network(struct cli *cli, const char *model, struct vbs_network **network)
 {
-    const char *input = cli_value(cli, values, "input");
-    struct vbs_shape shape;
+    struct cli_choices choices;
+    enum vbs_status status = cli_read_choices(cli, false, &choices);
 
-    if (input)
-        VBS_TRY(vbs_shape_parse(&cli->ctx, input, &shape));
-    return vbs_network_load(&cli->ctx, model, input ? &shape : NULL, network);
+    if (status == VBS_OK)
+        status = vbs_network_load_inputs(&cli->ctx, model, choices.choices, choices.n, network);
+    cli_choices_clear(&choices);
+    return status;
 }
 
 enum vbs_status cli_read_problem(struct cli *cli, const char *const *values,

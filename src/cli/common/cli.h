@@ -18,6 +18,13 @@ struct cli_bar {
     double start_s, drawn_s;
 };
 
+/* What the command line says of the inputs of a network (inputs.h). */
+struct cli_choices {
+    struct vbs_input_choice *choices;
+    int n;
+    char **names; /* [n] */
+};
+
 /* The settings of the options before the command, and the state that every command may use. */
 struct cli {
     struct vbs_ctx ctx;
@@ -30,12 +37,16 @@ struct cli {
     int columns; /* columns of the terminal that is standard output; 0: it is no terminal */
     const struct cli_command *const *commands; /* all of them; null after the last */
     const struct cli_command *command;         /* the one that runs, or null */
-    char **argv; /* words of the process, for a command that must start it again */
+    char **argv;  /* words of the process, for a command that must start it again */
+    char **words; /* words of the command that runs, with those before it */
     struct cli_bar bar;
     /* While text is gathered (print/flow.h): standard output itself, and the gathered text. */
     FILE *output;
     char *gathered;
     size_t n_gathered;
+    /* With which the networks of the files that the command names are loaded; the command that sets
+     * them clears them. */
+    struct cli_choices choices;
     /* The planners of the command that were loaded (solving.h), until its end. */
     const struct vbs_planner **planners;
     int64_t n_planners, planners_capacity;
@@ -166,9 +177,9 @@ int cli_columns_of(int descriptor);
  * options. */
 const char *cli_value(const struct cli *cli, const char *const *values, const char *name);
 
-/* Loads the network of a command that has the option "input", with the input shape given there. The
- * caller frees *network. */
-enum vbs_status cli_load_network(struct cli *cli, const char *const *values, const char *model,
+/* Loads the network of a command that has the options of inputs.h, with the shapes and values that
+ * are given there. The caller frees *network. */
+enum vbs_status cli_load_network(struct cli *cli, const char *model,
                                  struct vbs_network **network) VBS_MUST_CHECK;
 
 /* Give whether text ends in ending and is longer; and whether it names a .net, .onnx or .vbz

@@ -96,10 +96,12 @@ static int run_command(struct cli *cli, char **argv, int next, struct cli_words 
 int cli_run_words(struct cli *cli, char **argv)
 {
     const struct cli_command *before = cli->command;
+    char **words_before = cli->words;
     struct cli_words words = {0};
     int next = 0, code;
 
     cli->command = NULL;
+    cli->words = argv;
     code = cli_words_read(cli, argv, &next, &words);
     if (code == 0 && !obey_globals(cli, &words, &code)) {
         if (!argv[next]) {
@@ -112,5 +114,6 @@ int cli_run_words(struct cli *cli, char **argv)
         }
     }
     cli->command = before;
+    cli->words = words_before;
     return code;
 }

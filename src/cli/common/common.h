@@ -7,6 +7,7 @@
  *   data.h      files that come with the program
  *   folder.h    folders for results of several files
  *   help.h      the help that describes commands
+ *   inputs.h    shapes and values of the inputs of a network
  *   list.h      options whose value is a list with commas
  *   measuring.h measuring a network into the store
  *   number.h    numbers as people read and type them
@@ -25,6 +26,7 @@
 #include "cli/common/data.h"
 #include "cli/common/folder.h"
 #include "cli/common/help.h"
+#include "cli/common/inputs.h"
 #include "cli/common/list.h"
 #include "cli/common/measuring.h"
 #include "cli/common/number.h"

@@ -207,7 +207,8 @@ static int rank(void *self, const struct vbs_provenance *provenance)
 /* A model that a word of the command line stands for. */
 struct named_model {
     char name[VBS_MAX_NAME]; /* under which its profiles are stored */
-    char input[64];          /* of the network in a file; "": the network is not known */
+    char *input;             /* vbs_network_inputs_text of the network in a file, which the owner
+                                frees; null: the network is not known */
     uint64_t network_hash;
 };
 
@@ -218,13 +219,15 @@ static enum vbs_status find_model(struct cli *cli, const char *word, struct name
     enum vbs_status status;
 
     snprintf(model->name, sizeof model->name, "%s", word);
-    model->input[0] = '\0';
+    model->input = NULL;
     if (!cli_is_network_file(word))
         return VBS_OK;
-    status = vbs_network_load(&cli->ctx, word, NULL, &network);
+    status =
+        vbs_network_load_inputs(&cli->ctx, word, cli->choices.choices, cli->choices.n, &network);
+    if (status == VBS_OK)
+        status = vbs_network_inputs_text(&cli->ctx, network, &model->input);
     if (status == VBS_OK) {
         snprintf(model->name, sizeof model->name, "%s", network->name);
-        vbs_shape_format(&network->input, model->input, sizeof model->input);
         model->network_hash = vbs_network_hash(network);
     }
     vbs_network_free(network);
@@ -241,7 +244,8 @@ static enum vbs_status choose(struct cli *cli, struct vbs_store *store,
     struct machine machine = {.n_processors = sysconf(_SC_NPROCESSORS_ONLN)};
     struct vbs_store_preference preference = {.self = &machine,
                                               .rank = rank,
-                                              .input = model->input[0] ? model->input : NULL,
+                                              .input = model->input,
+                                              .input_only = cli->choices.n > 0,
                                               .network_hash = model->network_hash};
 
     return vbs_store_choose(&cli->ctx, store, model->name, &preference, choice);
@@ -325,7 +329,7 @@ static enum vbs_status load_from_store(struct cli *cli, const char *word, int64_
     struct vbs_store_choice choice = {.id = *id};
     struct vbs_store *store = NULL;
     bool by_id = *id != 0;
-    struct named_model model = {.input = ""};
+    struct named_model model = {.input = NULL};
     enum vbs_status status = by_id ? VBS_OK : find_model(cli, word, &model);
 
     if (status == VBS_OK)
@@ -337,6 +341,7 @@ static enum vbs_status load_from_store(struct cli *cli, const char *word, int64_
     if (status == VBS_OK)
         status = load_by_id(cli, store, choice.id, profile);
     vbs_store_close(store);
+    free(model.input);
     if (status == VBS_NOT_FOUND)
         return vbs_teaching_profile_load(&cli->ctx, word, profile);
     if (status != VBS_OK)
@@ -351,7 +356,7 @@ enum vbs_status cli_has_measured(struct cli *cli, const char *word, bool *has)
 {
     struct vbs_store_choice choice = {.rank = RANK_MODELLED};
     struct vbs_store *store = NULL;
-    struct named_model model = {.input = ""};
+    struct named_model model = {.input = NULL};
     enum vbs_status status = find_model(cli, word, &model);
 
     if (status == VBS_OK && access(cli->db_path, F_OK) == 0)
@@ -359,6 +364,7 @@ enum vbs_status cli_has_measured(struct cli *cli, const char *word, bool *has)
     if (status == VBS_OK && store)
         status = choose(cli, store, &model, &choice);
     vbs_store_close(store);
+    free(model.input);
     if (status != VBS_OK && status != VBS_NOT_FOUND)
         return status;
     *has = status == VBS_OK && choice.rank != RANK_MODELLED;

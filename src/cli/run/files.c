@@ -1,4 +1,5 @@
-/* The files of --output: FILE.npy for the first output, FILE-NAME.npy for each further one. */
+/* The files of --output: FILE.npy for the first output, FILE-NAME.npy for each further one; or
+ * NAME=FILE.npy for one of them. */
 #include "cli/run/run.h"
 
 #include "base/fail.h"
@@ -49,7 +50,7 @@ static char *make_path(const struct run_job *job, const char *path, int output, 
 static bool is_taken(char *const *paths, int n, const char *path)
 {
     for (int i = 0; i < n; i++)
-        if (strcmp(paths[i], path) == 0)
+        if (paths[i] && strcmp(paths[i], path) == 0)
             return true;
     return false;
 }
@@ -88,30 +89,97 @@ static enum vbs_status add_path(struct run_job *job, const char *file, int outpu
         path = make_path(job, file, output, number++);
         if (!path)
             return vbs_no_memory(&job->cli->ctx);
-    } while (is_taken(job->files, output, path));
+    } while (is_taken(job->files, job->network->n_outputs, path));
     job->files[output] = path;
     return check_length(job, path, output);
 }
 
-enum vbs_status run_name_files(struct run_job *job)
+const char *run_file_of(const char *value)
 {
-    const char *file = cli_value(job->cli, job->values, "output");
-    int n = job->network->n_outputs;
-    enum vbs_status status = VBS_OK;
+    const char *equals = access(value, F_OK) == 0 ? NULL : strrchr(value, '=');
 
-    if (!file)
+    return equals ? equals + 1 : value;
+}
+
+bool run_uses_standard(const struct cli *cli, const char *option)
+{
+    const char *value;
+
+    for (int i = 0; (value = cli_nth_value(cli, option, i)); i++)
+        if (strcmp(run_file_of(value), "-") == 0)
+            return true;
+    return false;
+}
+
+/* Finds the output that a value NAME=FILE of --output is for, of the longest name that fits, and
+ * its file; -1: it is for none. */
+static int find_output(const struct run_job *job, const char *value, const char **file)
+{
+    int output = -1;
+
+    for (int i = 0; i < job->network->n_outputs; i++) {
+        const char *name = job->network->outputs[i].name;
+        size_t length = strlen(name);
+
+        if (strncmp(value, name, length) != 0 || value[length] != '=')
+            continue;
+        if (output < 0 || value + length + 1 > *file) {
+            output = i;
+            *file = value + length + 1;
+        }
+    }
+    return output;
+}
+
+/* Notes the file of one output, where value names an output; else the file of all of them. */
+static enum vbs_status take_file(struct run_job *job, const char *value, const char **all)
+{
+    const char *file = NULL;
+    int output = find_output(job, value, &file);
+
+    if (output < 0) {
+        *all = value;
         return VBS_OK;
-    job->files = calloc((size_t)n, sizeof *job->files);
-    if (!job->files)
-        return vbs_no_memory(&job->cli->ctx);
+    }
+    if (job->files[output])
+        return vbs_fail(&job->cli->ctx, VBS_USAGE, "--output gives two files for output '%.80s'",
+                        job->network->outputs[output].name);
+    if (strcmp(file, "-") != 0 && !cli_ends_in(file, ".npy"))
+        return vbs_fail(&job->cli->ctx, VBS_USAGE, "--output '%.100s' must end in .npy", value);
+    if (strcmp(file, "-") != 0 && is_taken(job->files, job->network->n_outputs, file))
+        return vbs_fail(&job->cli->ctx, VBS_USAGE, "--output gives '%.100s' for two outputs", file);
+    job->files[output] = strdup(file);
+    return job->files[output] ? VBS_OK : vbs_no_memory(&job->cli->ctx);
+}
+
+/* Names the files of those outputs that have none yet after that of the first one. */
+static enum vbs_status name_all(struct run_job *job, const char *file)
+{
+    int n = job->network->n_outputs;
+
     if (strcmp(file, "-") == 0 && n > 1)
         cli_warn(job->cli,
                  "the network has %d outputs, and standard output takes the first only; --output "
                  "FILE.npy writes all of them",
                  n);
-    for (int i = 0; i < (strcmp(file, "-") == 0 ? 1 : n) && status == VBS_OK; i++)
-        status = add_path(job, file, i);
-    return status;
+    for (int i = 0; i < (strcmp(file, "-") == 0 ? 1 : n); i++)
+        if (!job->files[i])
+            VBS_TRY(add_path(job, file, i));
+    return VBS_OK;
+}
+
+enum vbs_status run_name_files(struct run_job *job)
+{
+    const char *value, *all = NULL;
+
+    if (!cli_value(job->cli, job->values, "output"))
+        return VBS_OK;
+    job->files = calloc((size_t)job->network->n_outputs, sizeof *job->files);
+    if (!job->files)
+        return vbs_no_memory(&job->cli->ctx);
+    for (int i = 0; (value = cli_nth_value(job->cli, "output", i)); i++)
+        VBS_TRY(take_file(job, value, &all));
+    return all ? name_all(job, all) : VBS_OK;
 }
 
 void run_free_files(struct run_job *job)

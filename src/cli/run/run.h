@@ -1,8 +1,8 @@
 /*
  * Declarations that the files of the command run share. In the order of work: subject.c finds the
- * profile and the network, process.c measures its memory, prepare.c plans and places it, data.c
- * reads inputs and writes outputs to the files that files.c names, times.c runs it, total.c keeps
- * the whole process within --total-memory, check.c compares the outputs, text.c, layers.c and
+ * profile and the network, process.c measures its memory, prepare.c plans and places it, inputs.c
+ * reads inputs, data.c writes outputs to the files that files.c names, times.c runs it, total.c
+ * keeps the whole process within --total-memory, check.c compares the outputs, text.c, layers.c and
  * json.c print the results.
  */
 #ifndef VBS_CLI_RUN_RUN_H
@@ -130,7 +130,33 @@ enum vbs_status run_write_outputs(struct run_job *job) VBS_MUST_CHECK;
  * their number. Samples that are whole inputs of batch 1 are joined to one larger batch. */
 int run_batch_shape(const struct run_job *job, const struct vbs_shape *sample, int64_t *dim);
 
+/* Writes the position "[2, 0, 17]" of value index of samples, counted as numpy does. */
+void run_name_position(const struct vbs_shape *sample, int64_t index, char *buffer, size_t size);
+
+/* Gives the index of the first value that is not finite, -1: all are. */
+int64_t run_first_bad(int64_t n, const float *values);
+
+/* Gives the word for a value that is not finite. */
+const char *run_value_word(float value);
+
+/* --- inputs.c --- */
+
+/* Reads and checks the files of --input, and makes job->input of them. VBS_USAGE: an input has no
+ * file although others have, has two, or there is none of that name. */
+enum vbs_status run_read_inputs(struct run_job *job) VBS_MUST_CHECK;
+
+/* Sets cli->choices: what --input and --fix say of the inputs of the model, and, where the model
+ * leaves sizes open, the shapes of the files of --input. */
+enum vbs_status run_choose_inputs(struct run_job *job, const char *word) VBS_MUST_CHECK;
+
 /* --- files.c --- */
+
+/* Gives the file that a value of --output names, "-" or a path, where it is NAME=FILE; else the
+ * value itself. */
+const char *run_file_of(const char *value);
+
+/* Gives whether the option is given with standard input or output as a file. */
+bool run_uses_standard(const struct cli *cli, const char *option);
 
 /* Names the files of --output in job->files: outputs whose names would give one file are numbered.
  * Standard output takes the first only; the others have no file. VBS_USAGE: a name is too long for

@@ -25,20 +25,14 @@ static const char *network_word(const struct run_job *job, const char *word)
     return job->profile->provenance.model[0] ? job->profile->provenance.model : NULL;
 }
 
-/* Loads a network in the shape of the profile's measurement, because an ONNX file may leave its own
- * shape open. */
+/* Loads a network with the inputs of the profile's measurement, because an ONNX file may leave its
+ * own shape open. */
 static enum vbs_status load_in_shape(struct run_job *job, const char *model)
 {
     struct vbs_ctx *ctx = &job->cli->ctx;
-    const char *input = job->profile->provenance.input;
-    struct vbs_shape shape;
-    enum vbs_status status;
+    enum vbs_status status =
+        vbs_network_load_by_text(ctx, model, job->profile->provenance.input, &job->network);
 
-    if (input[0] == '\0')
-        return vbs_network_load(ctx, model, NULL, &job->network);
-    status = vbs_shape_parse(ctx, input, &shape);
-    if (status == VBS_OK)
-        status = vbs_network_load(ctx, model, &shape, &job->network);
     return status == VBS_USAGE
                ? vbs_fail_within(ctx, VBS_INVALID, "the profile is of another network")
                : status;
@@ -221,7 +215,9 @@ static enum vbs_status measure_first(struct run_job *job, const char *word)
     struct vbs_ctx *ctx = &job->cli->ctx;
     struct vbs_network *network = NULL;
     int *batches = NULL, n_batches;
-    enum vbs_status status = vbs_network_load(ctx, word, NULL, &network);
+    const struct cli_choices *choices = &job->cli->choices;
+    enum vbs_status status =
+        vbs_network_load_inputs(ctx, word, choices->choices, choices->n, &network);
 
     if (status == VBS_OK)
         status = cli_read_batches(job->cli, CLI_DEFAULT_BATCHES, &batches, &n_batches);

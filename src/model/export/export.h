@@ -56,8 +56,8 @@ struct exporter {
     const struct vbs_int8_table *int8; /* null: all is written as floats */
     struct vbs_arena arena;
     int opset;
-    void *names; /* tsearch tree of the names of values */
-    const char *input;
+    void *names;               /* tsearch tree of the names of values */
+    const char **inputs;       /* [network->n_inputs] their names */
     struct export_bytes nodes; /* NodeProtos as fields of GraphProto */
     struct export_constant *constants;
     int64_t n_constants, constants_capacity;

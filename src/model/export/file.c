@@ -33,8 +33,25 @@ static enum vbs_status name_outputs(struct exporter *e)
         if (!e->outputs[output->layer])
             e->outputs[output->layer] = name;
     }
-    e->input = vbs_export_name(e, NO_INPUT, "");
-    return e->input ? VBS_OK : vbs_no_memory(e->ctx);
+    return VBS_OK;
+}
+
+/* Names the inputs of the graph: as in the network, where there are several. */
+static enum vbs_status name_inputs(struct exporter *e)
+{
+    const struct vbs_network *network = e->network;
+
+    e->inputs = vbs_arena_alloc(&e->arena, (size_t)network->n_inputs, sizeof *e->inputs);
+    if (!e->inputs)
+        return vbs_no_memory(e->ctx);
+    for (int i = 0; i < network->n_inputs; i++) {
+        const char *name = network->n_inputs > 1 ? network->inputs[i].name : NO_INPUT;
+
+        e->inputs[i] = vbs_export_name(e, name, "");
+        if (!e->inputs[i])
+            return vbs_no_memory(e->ctx);
+    }
+    return VBS_OK;
 }
 
 static int choose_opset(const struct vbs_network *network)
@@ -107,12 +124,85 @@ static enum vbs_status write_operator(struct exporter *e, struct export_operator
     return vbs_export_pair(e, o->layer, o->fused, o->output, name);
 }
 
+/* ---- inputs ---- */
+
+/* Gives the element type that an input has in the file. */
+static int type_of(enum vbs_number number)
+{
+    static const int TYPES[] = {[VBS_NUMBER_REAL] = ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT,
+                                [VBS_NUMBER_WHOLE] = ONNX__TENSOR_PROTO__DATA_TYPE__INT64,
+                                [VBS_NUMBER_BOOL] = ONNX__TENSOR_PROTO__DATA_TYPE__BOOL};
+
+    return TYPES[number];
+}
+
+/* Makes the floats of an input. */
+static enum vbs_status read_input(struct exporter *e, int input, struct export_value *value)
+{
+    const struct vbs_input *of = &e->network->inputs[input];
+    const struct export_place none = {NULL, NULL};
+    struct export_node node = vbs_export_node("Cast");
+
+    *value = (struct export_value){e->inputs[input], vbs_export_dims(e, &of->shape)};
+    if (of->number == VBS_NUMBER_REAL)
+        return VBS_OK;
+    value->name = vbs_export_name(e, e->inputs[input], ".float");
+    if (!value->name)
+        return vbs_no_memory(e->ctx);
+    vbs_export_reads(&node, e->inputs[input]);
+    vbs_export_int(&node, "to", ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT);
+    return vbs_export_add(e, &node, &none, value->name);
+}
+
+/* Gives the input that a layer copies out of tensor 0; -1: it does not. */
+static int find_part(const struct vbs_network *network, const struct vbs_layer *l)
+{
+    if (network->n_inputs == 1 || l->op != VBS_OP_SLICE || l->inputs[0] != 0 ||
+        l->views[0].n_dims != 1 || l->attributes.slice.step[0] != 1)
+        return -1;
+    for (int i = 0; i < network->n_inputs; i++)
+        if (network->inputs[i].first == l->attributes.slice.begin[0] &&
+            vbs_shape_elements(&network->inputs[i].shape) == l->attributes.slice.count[0])
+            return i;
+    return -1;
+}
+
+/* Gives a layer that is the copy of an input the value of this input. Operators that are fused with
+ * it read it in the shape of the copy. */
+static enum vbs_status take_part(struct exporter *e, const struct vbs_layer *l, int input,
+                                 struct export_value *value)
+{
+    struct export_dims dims = vbs_export_dims(e, &l->shape);
+
+    VBS_TRY(read_input(e, input, value));
+    if (l->n_fused == 0)
+        return VBS_OK;
+    VBS_TRY(vbs_export_reshape(e, value, &dims, &value->name));
+    value->dims = dims;
+    return VBS_OK;
+}
+
+/* Checks that a layer of a network with several inputs reads them one by one. */
+static enum vbs_status check_reader(struct exporter *e, const struct vbs_layer *l)
+{
+    for (int i = 0; i < l->n_inputs && e->network->n_inputs > 1; i++)
+        if (l->inputs[i] == 0)
+            return vbs_fail(e->ctx, VBS_UNSUPPORTED, "layer '%.100s' reads several inputs as one",
+                            l->name);
+    return VBS_OK;
+}
+
 static enum vbs_status write_layer(struct exporter *e, int layer)
 {
     const struct vbs_layer *l = &e->network->layers[layer];
     struct export_value value = {.name = NULL};
+    int part = find_part(e->network, l);
 
-    for (int f = -1; f < l->n_fused; f++) {
+    if (part >= 0)
+        VBS_TRY(take_part(e, l, part, &value));
+    else
+        VBS_TRY(check_reader(e, l));
+    for (int f = part >= 0 ? 0 : -1; f < l->n_fused; f++) {
         struct export_operator o = {.e = e,
                                     .l = l,
                                     .layer = layer,
@@ -170,12 +260,19 @@ static enum vbs_status make_graph(struct exporter *e)
         return vbs_no_memory(e->ctx);
     e->opset = choose_opset(network);
     VBS_TRY(name_outputs(e));
-    e->values[0] = (struct export_value){e->input, vbs_export_dims(e, &network->input)};
+    VBS_TRY(name_inputs(e));
+    if (network->n_inputs == 1)
+        VBS_TRY(read_input(e, 0, &e->values[0]));
     if (vbs_export_is_whole(e, 0, -1)) {
-        e->values[0].name = vbs_export_name(e, e->input, ".rounded");
+        const char *read = e->values[0].name;
+
+        if (!read)
+            return vbs_fail(e->ctx, VBS_UNSUPPORTED,
+                            "several inputs cannot be written as one of 8 bits");
+        e->values[0].name = vbs_export_name(e, read, ".rounded");
         if (!e->values[0].name)
             return vbs_no_memory(e->ctx);
-        VBS_TRY(vbs_export_pair(e, 0, -1, e->input, e->values[0].name));
+        VBS_TRY(vbs_export_pair(e, 0, -1, read, e->values[0].name));
     }
     for (int k = 1; k <= network->n_layers; k++) {
         VBS_TRY(vbs_check_cancel(e->ctx));
@@ -240,7 +337,7 @@ static enum vbs_status append_text(struct exporter *e, struct export_bytes *byte
 
 /* Appends an input or output of the graph. */
 static enum vbs_status append_value(struct exporter *e, struct export_bytes *bytes, int number,
-                                    const char *name, const struct vbs_shape *shape)
+                                    const char *name, const struct vbs_shape *shape, int element)
 {
     Onnx__ValueInfoProto value = ONNX__VALUE_INFO_PROTO__INIT;
     Onnx__TypeProto type = ONNX__TYPE_PROTO__INIT;
@@ -266,7 +363,7 @@ static enum vbs_status append_value(struct exporter *e, struct export_bytes *byt
     list.n_dim = (size_t)of_value.n;
     list.dim = pointers;
     tensor.has_elem_type = true;
-    tensor.elem_type = ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT;
+    tensor.elem_type = element;
     tensor.shape = &list;
     type.value_case = ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE;
     type.tensor_type = &tensor;
@@ -283,9 +380,12 @@ static enum vbs_status make_tail(struct exporter *e, struct export_bytes *tail)
     VBS_TRY(append_text(e, tail, 2, network->name));
     if (network->about[0])
         VBS_TRY(append_text(e, tail, 10, network->about));
-    VBS_TRY(append_value(e, tail, 11, e->input, &network->input));
+    for (int i = 0; i < network->n_inputs; i++)
+        VBS_TRY(append_value(e, tail, 11, e->inputs[i], &network->inputs[i].shape,
+                             type_of(network->inputs[i].number)));
     for (int i = 0; i < network->n_outputs; i++)
-        VBS_TRY(append_value(e, tail, 12, network->outputs[i].name, &network->outputs[i].shape));
+        VBS_TRY(append_value(e, tail, 12, network->outputs[i].name, &network->outputs[i].shape,
+                             ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT));
     return VBS_OK;
 }
 

@@ -143,6 +143,10 @@ static enum vbs_status add_operators(struct network_copying *c)
                                    c->last[network->outputs[i].layer], &network->outputs[i].shape));
     for (int i = 0; i < c->n_taps; i++)
         VBS_TRY(name_tap(c, c->taps[i]));
+    for (int i = 0; i < network->n_inputs; i++)
+        VBS_TRY(vbs_builder_input(c->ctx, c->builder, &network->inputs[i]));
+    for (int i = 0; i < network->n_fixed_inputs; i++)
+        VBS_TRY(vbs_builder_fixed_input(c->ctx, c->builder, &network->fixed_inputs[i]));
     if (network->whole)
         vbs_builder_whole(c->builder);
     return VBS_OK;

@@ -49,6 +49,12 @@ struct vbs_builder {
     struct output *outputs;
     int n_outputs;
     int64_t outputs_capacity;
+    struct vbs_input *inputs;
+    int n_inputs;
+    int64_t inputs_capacity;
+    struct vbs_fixed_input *fixed;
+    int n_fixed;
+    int64_t fixed_capacity;
     struct draft *drafts; /* [0] is the network's input */
     int n_drafts;
     int64_t capacity;
@@ -152,6 +158,8 @@ void vbs_builder_free(struct vbs_builder *builder)
     tdestroy(builder->names, keep_in_arena);
     free(builder->drafts);
     free(builder->outputs);
+    free(builder->inputs);
+    free(builder->fixed);
     if (builder->network)
         vbs_network_free(&builder->network->network);
     free(builder);
@@ -222,6 +230,39 @@ enum vbs_status vbs_builder_output(struct vbs_ctx *ctx, struct vbs_builder *buil
     builder->outputs[builder->n_outputs++] =
         (struct output){.name = copy, .id = id, .shape = *shape};
     builder->drafts[id].n_readers++;
+    return VBS_OK;
+}
+
+enum vbs_status vbs_builder_input(struct vbs_ctx *ctx, struct vbs_builder *builder,
+                                  const struct vbs_input *input)
+{
+    const char *copy = vbs_arena_strdup(arena(builder), input->name);
+    const struct vbs_input *before;
+    struct vbs_input *added;
+
+    VBS_TRY(vbs_grow(ctx, &builder->inputs, &builder->inputs_capacity,
+                     (int64_t)builder->n_inputs + 1, sizeof *builder->inputs));
+    if (!copy)
+        return vbs_no_memory(ctx);
+    added = &builder->inputs[builder->n_inputs++];
+    before = added - 1;
+    *added = *input;
+    added->name = copy;
+    added->first = builder->n_inputs > 1 ? before->first + vbs_shape_elements(&before->shape) : 0;
+    return VBS_OK;
+}
+
+enum vbs_status vbs_builder_fixed_input(struct vbs_ctx *ctx, struct vbs_builder *builder,
+                                        const struct vbs_fixed_input *input)
+{
+    const char *copy = vbs_arena_strdup(arena(builder), input->name);
+
+    VBS_TRY(vbs_grow(ctx, &builder->fixed, &builder->fixed_capacity, (int64_t)builder->n_fixed + 1,
+                     sizeof *builder->fixed));
+    if (!copy)
+        return vbs_no_memory(ctx);
+    builder->fixed[builder->n_fixed++] =
+        (struct vbs_fixed_input){.name = copy, .value = input->value};
     return VBS_OK;
 }
 
@@ -613,6 +654,36 @@ static enum vbs_status take_outputs(struct vbs_ctx *ctx, struct vbs_builder *bui
     return VBS_OK;
 }
 
+/* Copies the inputs into the arena; where none was added, there is one. */
+static enum vbs_status take_inputs(struct vbs_ctx *ctx, struct vbs_builder *builder)
+{
+    struct vbs_network *made = &builder->network->network;
+    const struct vbs_input only = {.name = VBS_INPUT_NAME, .shape = made->input};
+    struct vbs_input *inputs;
+    struct vbs_fixed_input *fixed = NULL;
+    size_t n_fixed = (size_t)builder->n_fixed;
+    int64_t elements = 0;
+
+    if (builder->n_inputs == 0)
+        VBS_TRY(vbs_builder_input(ctx, builder, &only));
+    inputs = vbs_arena_alloc(arena(builder), (size_t)builder->n_inputs, sizeof *inputs);
+    fixed = vbs_arena_alloc(arena(builder), n_fixed, sizeof *fixed);
+    if (!inputs || !fixed)
+        return vbs_no_memory(ctx);
+    memcpy(inputs, builder->inputs, (size_t)builder->n_inputs * sizeof *inputs);
+    if (n_fixed)
+        memcpy(fixed, builder->fixed, n_fixed * sizeof *fixed);
+    for (int i = 0; i < builder->n_inputs; i++)
+        elements += vbs_shape_elements(&inputs[i].shape);
+    if (elements != vbs_shape_elements(&made->input))
+        return vbs_fail(ctx, VBS_FORMAT, "its inputs have another number of elements together");
+    made->n_inputs = builder->n_inputs;
+    made->inputs = inputs;
+    made->n_fixed_inputs = builder->n_fixed;
+    made->fixed_inputs = fixed;
+    return VBS_OK;
+}
+
 enum vbs_status vbs_builder_finish(struct vbs_ctx *ctx, struct vbs_builder *builder,
                                    struct vbs_network **network, int *line)
 {
@@ -636,6 +707,7 @@ enum vbs_status vbs_builder_finish(struct vbs_ctx *ctx, struct vbs_builder *buil
     *line = 0;
     VBS_TRY(take_values(ctx, builder));
     VBS_TRY(take_outputs(ctx, builder));
+    VBS_TRY(take_inputs(ctx, builder));
     builder->network = NULL;
     *network = made;
     return VBS_OK;

@@ -13,6 +13,7 @@
 #include "vbslab/model.h"
 
 #include "model/network/cut.h"
+#include "model/network/inputs.h"
 #include "model/network/op.h"
 #include "model/network/operation.h"
 #include "model/network/parameters.h"
@@ -54,6 +55,16 @@ enum vbs_status vbs_builder_source(struct vbs_ctx *ctx, struct vbs_builder *buil
 enum vbs_status vbs_builder_output(struct vbs_ctx *ctx, struct vbs_builder *builder,
                                    const char *name, int id,
                                    const struct vbs_shape *shape) VBS_MUST_CHECK;
+
+/* Adds an input, which begins behind those that were added before (its member first is not read);
+ * together they must have the elements of tensor 0. Where none is added, the network has one,
+ * VBS_INPUT_NAME. Names are copied. VBS_NO_MEMORY. */
+enum vbs_status vbs_builder_input(struct vbs_ctx *ctx, struct vbs_builder *builder,
+                                  const struct vbs_input *input) VBS_MUST_CHECK;
+
+/* Records an input that is a constant. VBS_NO_MEMORY. */
+enum vbs_status vbs_builder_fixed_input(struct vbs_ctx *ctx, struct vbs_builder *builder,
+                                        const struct vbs_fixed_input *input) VBS_MUST_CHECK;
 
 /* Sets whole in struct vbs_network. */
 void vbs_builder_whole(struct vbs_builder *builder);

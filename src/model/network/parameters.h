@@ -23,6 +23,7 @@ struct vbs_origin {
     const char *text;       /* null: files, of which number 0 is the ONNX file */
     size_t length;          /* of text */
     struct vbs_shape input; /* that replaced the model's own; n_dims 0: none did */
+    bool chosen;            /* more was chosen of the inputs than this shape */
 };
 
 /* The parameters of a network. */

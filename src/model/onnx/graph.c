@@ -144,6 +144,80 @@ static enum vbs_status bind(struct builder *b, const char *path, struct vbs_onnx
     return VBS_OK;
 }
 
+/* Gives the choice that fixes the input of a name, or null. */
+static const struct vbs_input_choice *find_fixed(const struct builder *b, const char *name)
+{
+    for (int i = 0; i < b->reading->n_choices; i++) {
+        const struct vbs_input_choice *choice = &b->reading->choices[i];
+
+        if (choice->fixed && choice->name && strcmp(choice->name, name) == 0)
+            return choice;
+    }
+    return NULL;
+}
+
+/* Gives whether the file says that an input has one element. */
+static bool has_one_element(const Onnx__TypeProto__Tensor *type)
+{
+    for (size_t d = 0; type->shape && d < type->shape->n_dim; d++) {
+        const Onnx__TensorShapeProto__Dimension *dim = type->shape->dim[d];
+
+        if (dim->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE &&
+            dim->dim_value != 1)
+            return false;
+    }
+    return type->shape && type->shape->n_dim <= VBS_MAX_DIMS;
+}
+
+/* Makes the constant that an input is fixed to. */
+static enum vbs_status fix(struct builder *b, const struct vbs_input_choice *choice,
+                           struct vbs_onnx_value *value)
+{
+    const Onnx__TypeProto *any = value->input->type;
+    const Onnx__TypeProto__Tensor *type =
+        any && any->value_case == ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE ? any->tensor_type : NULL;
+    struct vbs_onnx_constant *made = vbs_arena_alloc(b->arena, 1, sizeof *made);
+    struct vbs_onnx_number *number = vbs_arena_alloc(b->arena, 1, sizeof *number);
+    enum vbs_element element;
+
+    if (!made || !number)
+        return vbs_no_memory(b->ctx);
+    if (!type || !vbs_onnx_element(type->elem_type, &element) || !has_one_element(type))
+        return vbs_fail(b->ctx, VBS_USAGE,
+                        "input '%.80s' cannot be fixed to a number: it has more than one element",
+                        value->name);
+    number->value = choice->value;
+    if (vbs_onnx_is_whole(type->elem_type) &&
+        vbs_onnx_rounded(type->elem_type, choice->value) != (long double)choice->value)
+        return vbs_fail(b->ctx, VBS_USAGE, "input '%.80s' is of type %s, which has no %g",
+                        value->name, vbs_onnx_type_name(type->elem_type), choice->value);
+    *made = (struct vbs_onnx_constant){
+        .name = value->name, .type = type->elem_type, .numbers = number, .computed = true};
+    made->shape.n_dims = (int)type->shape->n_dim;
+    for (int d = 0; d < made->shape.n_dims; d++)
+        made->shape.dim[d] = 1;
+    vbs_onnx_plain_strides(&made->shape, made->stride);
+    value->constant = made;
+    return VBS_OK;
+}
+
+/* Refuses a number for an input that is not there, and two numbers for one input. */
+static enum vbs_status check_fixed(const struct builder *b)
+{
+    for (int i = 0; i < b->reading->n_choices; i++) {
+        const struct vbs_input_choice *choice = &b->reading->choices[i];
+        const char *name = choice->name ? choice->name : "";
+        int value = choice->fixed ? find_tensor(b, name) : 0;
+
+        if (choice->fixed && (value < 0 || !b->graph->values[value].input))
+            return vbs_fail(b->ctx, VBS_USAGE, "there is no input '%.80s' that could be fixed",
+                            name);
+        if (choice->fixed && find_fixed(b, name) != choice)
+            return vbs_fail(b->ctx, VBS_USAGE, "input '%.80s' is fixed twice", name);
+    }
+    return VBS_OK;
+}
+
 /* Adds the inputs of the graph. Files of IR version 3 list initialisers among them. */
 static enum vbs_status add_inputs(struct builder *b)
 {
@@ -171,8 +245,10 @@ static enum vbs_status add_inputs(struct builder *b)
         n++;
         if (path)
             VBS_TRY(bind(b, path, value));
+        if (find_fixed(b, value->name))
+            VBS_TRY(fix(b, find_fixed(b, value->name), value));
     }
-    return VBS_OK;
+    return b->reading ? check_fixed(b) : VBS_OK;
 }
 
 /* ---- nodes ---- */
@@ -613,29 +689,24 @@ static enum vbs_status check_operators(const struct builder *b)
     return unknown.n ? fail_unknown(b->ctx, &unknown) : check_inputs(b);
 }
 
-/* Chooses the network's input: the only input of the graph that a node or an output reads. */
-static enum vbs_status choose_input(struct vbs_ctx *ctx, struct vbs_onnx_graph *graph)
+/* Finds the network's inputs: those of the graph that a node or an output reads. */
+static enum vbs_status choose_inputs(struct builder *b)
 {
-    int n = 0, second = 0;
+    struct vbs_onnx_graph *graph = b->graph;
+    int *inputs = vbs_arena_alloc(b->arena, (size_t)graph->n_values, sizeof *inputs);
 
+    if (!inputs)
+        return vbs_no_memory(b->ctx);
     for (int v = 0; v < graph->n_values; v++) {
         const struct vbs_onnx_value *value = &graph->values[v];
 
-        if (!value->input || value->constant || value->n_uses == 0)
-            continue;
-        if (n++ == 0)
-            graph->input = v;
-        else if (n == 2)
-            second = v;
+        if (value->input && !value->constant && value->n_uses > 0)
+            inputs[graph->n_inputs++] = v;
     }
-    if (n == 0)
-        return vbs_fail(ctx, VBS_UNSUPPORTED, "its outputs depend on no input");
-    if (n > 1)
-        return vbs_fail(ctx, VBS_UNSUPPORTED,
-                        "%d inputs ('%.60s', '%.60s'%s); networks of one input are supported", n,
-                        graph->values[graph->input].name, graph->values[second].name,
-                        n > 2 ? ", ..." : "");
-    return VBS_OK;
+    graph->inputs = inputs;
+    return graph->n_inputs > 0
+               ? VBS_OK
+               : vbs_fail(b->ctx, VBS_UNSUPPORTED, "its outputs depend on no input");
 }
 
 /* The newest version whose operators the importer knows. Versions 22 to 24 only added element types
@@ -679,7 +750,7 @@ static enum vbs_status read_graph(struct builder *b)
     b->graph->n_nodes = b->n_nodes;
     b->graph->outputs = b->outputs;
     b->graph->n_outputs = b->n_outputs;
-    return choose_input(b->ctx, b->graph);
+    return choose_inputs(b);
 }
 
 enum vbs_status vbs_onnx_graph_read(struct vbs_ctx *ctx, const struct vbs_onnx_file *file,

@@ -69,7 +69,8 @@ struct vbs_onnx_graph {
     struct vbs_onnx_value *values;
     int n_nodes;
     struct vbs_onnx_node *nodes;
-    int input; /* the value that is the network's input */
+    int n_inputs;      /* at least 1 */
+    const int *inputs; /* the values that are inputs of the network, in the file's order */
     int n_outputs;
     const int *outputs; /* values, in the file's order */
     /* ConstantOfShape makes most weights of convolutions and matrices, as files without weights are
@@ -94,11 +95,14 @@ struct vbs_onnx_reading {
     int n_operators;
     const struct vbs_onnx_binding *bindings;
     int n_bindings;
+    const struct vbs_input_choice *choices; /* of which those that are fixed matter here */
+    int n_choices;
 };
 
 /* Reads the graph into arena; file and its source must outlive it. VBS_FORMAT: names that no node
- * makes or that two nodes make, cycles, a missing input. VBS_UNSUPPORTED: more than one input, or
- * unknown operators, all of which the detail names in one line. VBS_NO_MEMORY. */
+ * makes or that two nodes make, cycles, a missing input. VBS_UNSUPPORTED: unknown operators, all of
+ * which the detail names in one line. VBS_USAGE: an input cannot be the number that the caller
+ * fixed. VBS_NO_MEMORY. */
 enum vbs_status vbs_onnx_graph_read(struct vbs_ctx *ctx, const struct vbs_onnx_file *file,
                                     const struct vbs_onnx_reading *reading, struct vbs_arena *arena,
                                     struct vbs_onnx_graph *graph) VBS_MUST_CHECK;

@@ -60,8 +60,11 @@ enum vbs_status vbs_onnx_give(struct vbs_onnx_import *im, int index, struct vbs_
     if (vbs_shape_elements(shape) != vbs_shape_elements(&tensor->shape))
         return vbs_fail(im->ctx, VBS_FORMAT, "its output has another number of elements");
     state = &im->states[im->node->outputs[index]];
-    *state = (struct vbs_onnx_state){
-        .tensor = tensor, .shape = *shape, .at = im->at_out, .outer = im->outer_out};
+    *state = (struct vbs_onnx_state){.tensor = tensor,
+                                     .shape = *shape,
+                                     .at = im->at_out,
+                                     .outer = im->outer_out,
+                                     .shared = im->shared};
     if (tensor->draft && tensor->draft->from == im->node && !tensor->draft->name)
         tensor->draft->name =
             index == 0 ? im->node->label : im->graph->values[im->node->outputs[index]].name;
@@ -280,14 +283,15 @@ bool vbs_onnx_has_bias(const struct vbs_node *node)
 
 struct vbs_onnx_draft *vbs_onnx_pending(const struct vbs_onnx_tensor *tensor, enum vbs_op op)
 {
-    return tensor->id < 0 && tensor->draft->node.op == op ? tensor->draft : NULL;
+    /* a draft of no node is an input, which is copied as a whole */
+    bool pending = tensor->id < 0 && tensor->draft->from;
+
+    return pending && tensor->draft->node.op == op ? tensor->draft : NULL;
 }
 
 /* ---- names ---- */
 
-/* Makes the name of a layer from text: valid UTF-8 that does no harm to a terminal, and not too
- * long. */
-static void clean_name(const char *text, char name[VBS_MAX_NAME], size_t limit)
+char *vbs_onnx_clean(const char *text, char *buffer, size_t size)
 {
     size_t at = 0;
 
@@ -296,16 +300,17 @@ static void clean_name(const char *text, char name[VBS_MAX_NAME], size_t limit)
         int length = vbs_utf8_show(text, shown);
         bool harmless = (int)strlen(shown) == length && memcmp(shown, text, (size_t)length) == 0;
 
-        if (at + (size_t)length >= limit)
+        if (at + (size_t)length >= size)
             break;
         if (harmless)
-            memcpy(name + at, text, (size_t)length);
+            memcpy(buffer + at, text, (size_t)length);
         else
-            memset(name + at, '_', (size_t)length);
+            memset(buffer + at, '_', (size_t)length);
         at += (size_t)length;
         text += length;
     }
-    name[at] = '\0';
+    buffer[at] = '\0';
+    return buffer;
 }
 
 /* Makes a name for draft that no layer has yet. */
@@ -315,7 +320,7 @@ static void unique_name(const struct vbs_onnx_import *im, const struct vbs_onnx_
     char base[VBS_MAX_NAME];
     int n = 1;
 
-    clean_name(draft->name ? draft->name : draft->from->label, base, LONGEST_BASE);
+    vbs_onnx_clean(draft->name ? draft->name : draft->from->label, base, LONGEST_BASE);
     if (draft->name && base[0])
         strcpy(name, base);
     else
@@ -377,8 +382,9 @@ static enum vbs_status add_draft(struct vbs_onnx_import *im, struct vbs_onnx_ten
     node.views = draft->views;
     status = vbs_builder_add(im->ctx, im->builder, &node);
     if (status != VBS_OK)
-        return draft->from == im->node ? status
-                                       : vbs_onnx_within_node(im->ctx, status, draft->from);
+        return draft->from == im->node || !draft->from
+                   ? status
+                   : vbs_onnx_within_node(im->ctx, status, draft->from);
     tensor->id = vbs_builder_count(im->builder);
     return VBS_OK;
 }
@@ -489,6 +495,112 @@ static enum vbs_status find_batch(struct vbs_onnx_import *im)
     return differ ? vbs_onnx_mixes(im) : VBS_OK;
 }
 
+/* ---- tensors that all samples share ---- */
+
+/* Gives whether an operator combines its inputs as numpy broadcasts them. */
+static bool broadcasts(const char *op)
+{
+    static const char *const WORDS[] = {
+        "Add", "Sub",  "Mul",   "Div",  "Pow",     "Max",         "Min",
+        "Sum", "Mean", "PRelu", "Mod",  "MatMul",  "Where",       "Equal",
+        "And", "Or",   "Xor",   "Less", "Greater", "LessOrEqual", "GreaterOrEqual",
+        NULL};
+
+    return is_among(op, WORDS);
+}
+
+/* Gives a state that all samples share the form of one that each sample has: in the file it gets
+ * `rank` dimensions, of which dimension at is 1 and counts the samples. */
+static enum vbs_status adapt_shared(struct vbs_onnx_import *im, int rank, int at,
+                                    struct vbs_onnx_state *state)
+{
+    struct vbs_shape wide = {.n_dims = rank}, shape = {.n_dims = 0};
+    int more = rank - state->shape.n_dims;
+
+    if (more < 0 || rank > VBS_MAX_DIMS || (more > 0 && !broadcasts(im->node->op)))
+        return vbs_onnx_mixes(im);
+    for (int d = 0; d < rank; d++)
+        wide.dim[d] = d < more ? 1 : state->shape.dim[d - more];
+    if (wide.dim[at] != 1)
+        return vbs_onnx_mixes(im);
+    for (int d = 0; d < rank; d++)
+        if (d != at)
+            shape.dim[shape.n_dims++] = wide.dim[d];
+    state->shape = shape;
+    state->at = at;
+    state->shared = false;
+    return VBS_OK;
+}
+
+/* What adapting changed: the states of the inputs, in their order. */
+struct adapted {
+    struct vbs_onnx_state *states; /* null: nothing */
+    bool batch;
+};
+
+/* Brings the tensors that the node reads into one form where all samples share some of them: where
+ * they share all, the node is imported as out of batch mode. */
+static enum vbs_status adapt(struct vbs_onnx_import *im, struct adapted *before)
+{
+    const struct vbs_onnx_state *own = NULL;
+    bool shared = false;
+
+    *before = (struct adapted){.batch = im->batch};
+    im->shared = false;
+    for (int i = 0; im->batch && i < im->node->n_inputs; i++) {
+        const struct vbs_onnx_state *state = vbs_onnx_in(im, i);
+
+        if (!state || !state->tensor)
+            continue;
+        shared |= state->shared;
+        if (!state->shared && (!own || vbs_onnx_rank(im, state) > vbs_onnx_rank(im, own)))
+            own = state;
+    }
+    if (!shared)
+        return VBS_OK;
+    im->shared = !own;
+    im->batch = own != NULL;
+    if (!own)
+        return VBS_OK;
+    if (own->outer > 0)
+        return vbs_onnx_mixes(im);
+    before->states = vbs_arena_alloc(im->arena, (size_t)im->node->n_inputs, sizeof *before->states);
+    if (!before->states)
+        return vbs_no_memory(im->ctx);
+    for (int i = 0; i < im->node->n_inputs; i++)
+        if (im->node->inputs[i] >= 0)
+            before->states[i] = im->states[im->node->inputs[i]];
+    for (int i = 0; i < im->node->n_inputs; i++)
+        if (im->node->inputs[i] >= 0 && im->states[im->node->inputs[i]].shared)
+            VBS_TRY(adapt_shared(im, vbs_onnx_rank(im, own), own->at,
+                                 &im->states[im->node->inputs[i]]));
+    return VBS_OK;
+}
+
+static void adapt_back(struct vbs_onnx_import *im, const struct adapted *before)
+{
+    im->batch = before->batch;
+    im->shared = false;
+    for (int i = 0; before->states && i < im->node->n_inputs; i++)
+        if (im->node->inputs[i] >= 0)
+            im->states[im->node->inputs[i]] = before->states[i];
+}
+
+/* Imports the node, some of whose inputs may be tensors. */
+static enum vbs_status import_with(struct vbs_onnx_import *im, bool tensors)
+{
+    const struct vbs_onnx_operator *operator= im->node->operator;
+    struct adapted before;
+    enum vbs_status status = adapt(im, &before);
+
+    if (status == VBS_OK)
+        status = find_batch(im);
+    if (status == VBS_OK)
+        status = tensors ? operator->import(im, operator) : operator->fold(im, operator);
+    adapt_back(im, &before);
+    return status;
+}
+
 /* Checks that an input of the node is known, and gives whether one of them is a tensor. */
 static enum vbs_status check_states(struct vbs_onnx_import *im, bool *tensors)
 {
@@ -518,8 +630,7 @@ static enum vbs_status run_operator(struct vbs_onnx_import *im)
                         "constants");
     if (tensors && !operator->import)
         return vbs_fail(im->ctx, VBS_UNSUPPORTED, "works on constants only");
-    VBS_TRY(find_batch(im));
-    return tensors ? operator->import(im, operator) : operator->fold(im, operator);
+    return import_with(im, tensors);
 }
 
 static enum vbs_status import_node(struct vbs_onnx_import *im)

@@ -49,6 +49,9 @@ struct vbs_onnx_state {
     int at;                 /* of tensor in batch mode: the dimension of the samples in the file */
     int64_t outer; /* 0: it counts only samples; else dimension `at` of shape, of which this many
                       elements are before those of a sample, is folded into it */
+    /* In batch mode: the file has no samples in it, and its shape is the file's; every sample has
+     * the same values. */
+    bool shared;
 };
 
 /* States for the inputs and the output of a node that is imported as another one (grid.h). */
@@ -61,6 +64,7 @@ struct vbs_onnx_import {
     struct vbs_source *source;    /* for data that the network keeps */
     struct vbs_builder *builder;
     bool batch;
+    bool shared; /* all tensors that the node reads are; it is imported as out of batch mode */
     /* In batch mode the dimension of the samples in the file, as in a state: of the node's tensors,
      * and of its outputs, which is the same unless the handler sets it. */
     int at, at_out;
@@ -122,6 +126,9 @@ bool vbs_onnx_hints(const struct vbs_onnx_import *im, const char *word);
 
 /* Gives the double of this name in the hint of im->node where value is its float, else value. */
 double vbs_onnx_exact(const struct vbs_onnx_import *im, const char *name, double value);
+
+/* Copies text into buffer, and returns it; each character that could harm a terminal becomes _. */
+char *vbs_onnx_clean(const char *text, char *buffer, size_t size);
 
 /* ---- inputs and outputs of im->node ---- */
 

@@ -2,7 +2,7 @@
 
 #include "base/ctx.h"
 #include "base/fail.h"
-#include "base/utf8.h"
+#include "model/onnx/inputs.h"
 #include "model/onnx/operators.h"
 #include "model/network/network.h"
 
@@ -16,39 +16,15 @@
 struct loader {
     struct vbs_ctx *ctx;
     const char *path;
-    const struct vbs_shape *override;
+    const struct vbs_input_choice *choices;
+    int n_choices;
     struct vbs_source *source; /* null once a builder has it */
     struct vbs_arena arena;
     struct vbs_onnx_file file;
     struct vbs_onnx_graph graph;
-    struct vbs_shape dims;               /* of the input in the file, 0 where open */
-    int rank;                            /* with override; -1: the file does not say */
+    struct vbs_onnx_inputs inputs;
     int64_t n_numbers, n_read, n_floats; /* as in struct vbs_onnx_import, of all attempts */
 };
-
-/* Copies text; each character that could harm a terminal becomes _. */
-static void copy_clean(const char *text, size_t length, char *to, size_t size)
-{
-    char whole[1024], shown[VBS_UTF8_SHOWN];
-    size_t at = 0;
-
-    length = length < sizeof whole - 1 ? length : sizeof whole - 1;
-    memcpy(whole, text, length);
-    whole[length] = '\0';
-    for (const char *next = whole; *next;) {
-        size_t n = (size_t)vbs_utf8_show(next, shown);
-
-        if (at + n >= size)
-            break;
-        if (strlen(shown) == n)
-            memcpy(to + at, next, n);
-        else
-            memset(to + at, '_', n);
-        at += n;
-        next += n;
-    }
-    to[at] = '\0';
-}
 
 /* Gives the length of file without an ending. */
 static size_t without(const char *file, const char *ending)
@@ -63,103 +39,10 @@ char *vbs_network_file_name(const char *path, char name[VBS_MAX_NAME])
     const char *slash = strrchr(path, '/'), *file = slash ? slash + 1 : path;
     size_t onnx = without(file, ".onnx"), vbz = without(file, ".vbz");
 
-    copy_clean(file, onnx < vbz ? onnx : vbz, name, VBS_MAX_NAME);
-    return name;
-}
+    char whole[1024];
 
-/* ---- the input ---- */
-
-static enum vbs_status check_input_type(struct vbs_ctx *ctx, const struct vbs_onnx_value *input,
-                                        const Onnx__TypeProto__Tensor *type)
-{
-    enum vbs_element element;
-
-    if (!type)
-        return vbs_fail(ctx, VBS_UNSUPPORTED, "input '%.100s' is no tensor", input->name);
-    if (!vbs_onnx_element(type->elem_type, &element) || vbs_onnx_is_whole(type->elem_type))
-        return vbs_fail(ctx, VBS_UNSUPPORTED, "input '%.100s' has element type %s, no floats",
-                        input->name, vbs_onnx_type_name(type->elem_type));
-    return VBS_OK;
-}
-
-/* Reads the dimensions that the file gives the network's input. */
-static enum vbs_status read_dims(struct loader *l)
-{
-    const struct vbs_onnx_value *input = &l->graph.values[l->graph.input];
-    const Onnx__TypeProto *any = input->input->type;
-    const Onnx__TypeProto__Tensor *type =
-        any && any->value_case == ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE ? any->tensor_type : NULL;
-    enum vbs_status status = check_input_type(l->ctx, input, type);
-
-    l->rank = -1;
-    if (status != VBS_OK || !type->shape)
-        return status;
-    if (type->shape->n_dim > VBS_MAX_DIMS)
-        return vbs_fail(l->ctx, VBS_UNSUPPORTED, "input '%.100s' has %zu dimensions", input->name,
-                        type->shape->n_dim);
-    l->rank = (int)type->shape->n_dim;
-    l->dims.n_dims = l->rank;
-    for (int d = 0; d < l->rank; d++) {
-        const Onnx__TensorShapeProto__Dimension *dim = type->shape->dim[d];
-        bool given = dim->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE;
-
-        l->dims.dim[d] = given && dim->dim_value != -1 ? dim->dim_value : 0; /* -1: Paddle's open */
-        if (l->dims.dim[d] < 0 || l->dims.dim[d] > VBS_MAX_DIM)
-            return vbs_fail(l->ctx, VBS_FORMAT, "dimension %d of input '%.100s' is %lld", d,
-                            input->name, (long long)l->dims.dim[d]);
-    }
-    return VBS_OK;
-}
-
-#define WHOLE (-1) /* in the place of the dimension of the samples: there is none */
-
-/* Checks the override, which has all dimensions of the file (*batch is then false) or all but that
- * of the samples. */
-static enum vbs_status check_override(struct loader *l, bool *batch)
-{
-    const struct vbs_shape *o = l->override;
-
-    *batch = true;
-    if (!o)
-        return VBS_OK;
-    if (l->rank >= 0 && o->n_dims != l->rank && o->n_dims != l->rank - 1)
-        return vbs_fail(l->ctx, VBS_FORMAT,
-                        "the model's input has %d dimensions with its batch, not %d", l->rank,
-                        o->n_dims + 1);
-    if (o->n_dims == l->rank)
-        *batch = false;
-    else if (o->n_dims == VBS_MAX_DIMS)
-        return vbs_fail(l->ctx, VBS_UNSUPPORTED, "an input of %d dimensions", o->n_dims + 1);
-    else
-        l->rank = o->n_dims + 1;
-    return VBS_OK;
-}
-
-/* Makes the shape of the network's input: of a sample where dimension at counts the samples, else
- * (WHOLE) that of the file. */
-static enum vbs_status input_shape(const struct loader *l, int at, struct vbs_shape *shape)
-{
-    const char *name = l->graph.values[l->graph.input].name;
-    int left_out = at == WHOLE ? 0 : at; /* where the override has one dimension less */
-    bool is_shorter = l->override && l->override->n_dims < l->rank;
-
-    *shape = (struct vbs_shape){.n_dims = 0};
-    for (int d = 0; d < l->rank; d++) {
-        bool own = !l->override || (is_shorter && d == left_out);
-        int64_t dim = own ? (d < l->dims.n_dims ? l->dims.dim[d] : 0)
-                          : l->override->dim[d - (is_shorter && d > left_out)];
-
-        if (d == at)
-            continue;
-        if (dim == 0 && (d > 0 || at > 0))
-            return vbs_fail(l->ctx, VBS_USAGE,
-                            "dimension %d of input '%.100s' is open; give a shape (--input CxHxW)",
-                            d, name);
-        shape->dim[shape->n_dims++] = dim > 0 ? dim : 1;
-    }
-    if (shape->n_dims > 0 && !vbs_shape_valid(shape))
-        return vbs_fail(l->ctx, VBS_FORMAT, "input '%.100s' is larger than 2^36 elements", name);
-    return VBS_OK;
+    snprintf(whole, sizeof whole, "%.*s", (int)(onnx < vbz ? onnx : vbz), file);
+    return vbs_onnx_clean(whole, name, VBS_MAX_NAME);
 }
 
 /* ---- outputs ---- */
@@ -192,8 +75,8 @@ static enum vbs_status keep_needed(struct vbs_onnx_import *im)
 
         if (!state->tensor)
             return vbs_fail(im->ctx, VBS_UNSUPPORTED,
-                            "output '%.100s' of the graph does not depend on its input",
-                            graph->values[graph->outputs[i]].name);
+                            "output '%.100s' of the graph does not depend on its input%s",
+                            graph->values[graph->outputs[i]].name, graph->n_inputs > 1 ? "s" : "");
         VBS_TRY(vbs_onnx_add(im, state->tensor));
         ids[i] = state->tensor->id;
     }
@@ -221,7 +104,7 @@ static enum vbs_status add_outputs(struct vbs_onnx_import *im)
         struct vbs_shape shape = vbs_onnx_shape(state);
         char clean[VBS_MAX_NAME];
 
-        copy_clean(name, strlen(name), clean, sizeof clean);
+        vbs_onnx_clean(name, clean, sizeof clean);
         if (tensor->id == 0 || vbs_builder_is_read(im->builder, tensor->id))
             VBS_TRY(copy_output(im, name, &tensor));
         VBS_TRY(vbs_builder_output(im->ctx, im->builder, clean, tensor->id, &shape));
@@ -254,18 +137,16 @@ static bool is_quantised(const char *op)
 static const char *find_precision(const struct loader *l)
 {
     const Onnx__GraphProto *graph = l->file.model->graph;
-    const Onnx__TypeProto *input = l->graph.values[l->graph.input].input->type;
-
     for (int i = 0; i < l->graph.n_nodes; i++)
         if (is_quantised(l->graph.nodes[i].op))
             return "quantised";
     for (size_t i = 0; i < graph->n_initializer; i++)
         if (is_short(graph->initializer[i]->data_type))
             return "16-bit floats";
-    return input->value_case == ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE &&
-                   is_short(input->tensor_type->elem_type)
-               ? "16-bit floats"
-               : "";
+    for (int i = 0; i < l->inputs.n; i++)
+        if (is_short(l->inputs.of[i].type->elem_type))
+            return "16-bit floats";
+    return "";
 }
 
 static void describe(const struct loader *l, char *about, size_t size)
@@ -273,7 +154,7 @@ static void describe(const struct loader *l, char *about, size_t size)
     const char *producer = l->file.model->producer_name, *precision = find_precision(l);
     char clean[64];
 
-    copy_clean(producer ? producer : "", producer ? strlen(producer) : 0, clean, sizeof clean);
+    vbs_onnx_clean(producer ? producer : "", clean, sizeof clean);
     snprintf(about, size, "ONNX opset %lld%s%s%s%s%s", (long long)l->graph.opset,
              clean[0] ? ", written by " : "", clean, precision[0] ? "; " : "", precision,
              precision[0] ? ", computed in 32-bit floats" : "");
@@ -307,42 +188,57 @@ static struct vbs_onnx_graph *copy_graph(struct loader *l)
     return copy;
 }
 
-/* Imports the graph into a new builder; dimension at of the input counts the samples, or none does
- * (WHOLE). */
-static enum vbs_status import(struct loader *l, int at, struct vbs_onnx_import *im)
+/* Records the inputs that are constants because the caller has given their values. */
+static enum vbs_status add_fixed(struct loader *l, struct vbs_builder *builder)
 {
-    struct vbs_onnx_tensor *input = vbs_arena_alloc(&l->arena, 1, sizeof *input);
-    struct vbs_onnx_graph *graph = copy_graph(l);
-    struct vbs_onnx_state *state;
+    for (int i = 0; i < l->n_choices; i++) {
+        const struct vbs_fixed_input fixed = {.name = l->choices[i].name,
+                                              .value = l->choices[i].value};
+
+        if (l->choices[i].fixed)
+            VBS_TRY(vbs_builder_fixed_input(l->ctx, builder, &fixed));
+    }
+    return VBS_OK;
+}
+
+/* Imports the nodes into a new builder; the inputs have their places. */
+static enum vbs_status import_graph(struct loader *l, struct vbs_onnx_import *im)
+{
     char about[160], name[VBS_MAX_NAME];
     struct vbs_shape shape;
-    enum vbs_status status = input_shape(l, at, &shape);
+
+    VBS_TRY(vbs_onnx_inputs_shape(&l->inputs, &shape));
+    describe(l, about, sizeof about);
+    VBS_TRY(
+        vbs_builder_new(l->ctx, vbs_network_file_name(l->path, name), about, &shape, &im->builder));
+    VBS_TRY(vbs_onnx_inputs_begin(&l->inputs, im));
+    VBS_TRY(vbs_onnx_import_nodes(im, im->graph->nodes, im->graph->n_nodes));
+    VBS_TRY(vbs_onnx_inputs_end(&l->inputs, im));
+    VBS_TRY(add_fixed(l, im->builder));
+    return add_outputs(im);
+}
+
+/* Imports the graph; dimension at of the first input counts the samples, or none does
+ * (VBS_ONNX_WHOLE). */
+static enum vbs_status import(struct loader *l, int at, struct vbs_onnx_import *im)
+{
+    enum vbs_status status = vbs_onnx_inputs_place(&l->inputs, at);
 
     *im = (struct vbs_onnx_import){.ctx = l->ctx,
-                                   .graph = graph,
+                                   .graph = copy_graph(l),
                                    .arena = &l->arena,
                                    .source = l->source,
-                                   .batch = at != WHOLE,
-                                   .n_samples =
-                                       at == WHOLE || at >= l->dims.n_dims ? 0 : l->dims.dim[at],
+                                   .batch = at != VBS_ONNX_WHOLE,
                                    .n_numbers = l->n_numbers,
                                    .n_read = l->n_read,
                                    .n_floats = l->n_floats};
     if (status != VBS_OK)
         return status;
-    if (!input || !graph)
+    if (!im->graph)
         return vbs_no_memory(l->ctx);
+    im->n_samples = vbs_onnx_inputs_samples(&l->inputs);
     VBS_TRY(vbs_onnx_add_states(im, 0));
-    state = &im->states[l->graph.input];
-    *state = (struct vbs_onnx_state){.tensor = input, .shape = shape, .at = at == WHOLE ? 0 : at};
-    input->shape = vbs_onnx_shape(state);
-    describe(l, about, sizeof about);
-    status = vbs_builder_new(l->ctx, vbs_network_file_name(l->path, name), about, &input->shape,
-                             &im->builder);
-    if (status == VBS_OK)
-        status = vbs_onnx_import_nodes(im, graph->nodes, graph->n_nodes);
-    if (status == VBS_OK)
-        status = add_outputs(im);
+    status = import_graph(l, im);
     l->n_numbers = im->n_numbers;
     l->n_read = im->n_read;
     l->n_floats = im->n_floats;
@@ -380,12 +276,6 @@ static bool may_try_again(enum vbs_status status)
            status != VBS_INTERRUPTED && status != VBS_USAGE;
 }
 
-/* Gives whether dimension at, which is not the first, may count the samples. */
-static bool may_count(const struct loader *l, int at)
-{
-    return at < l->dims.n_dims && l->dims.dim[at] <= 1;
-}
-
 /* Imports the graph again, with another dimension of the samples. */
 static enum vbs_status import_again(struct loader *l, int at, struct vbs_onnx_import *im)
 {
@@ -402,16 +292,17 @@ static enum vbs_status attempt(struct loader *l, bool batch, struct vbs_network 
     struct vbs_ctx first = {0};
     enum vbs_status status = batch ? import(l, 0, &im) : VBS_FORMAT, before = status;
     bool mixed = !batch || im.mixed;
+    int rank = batch ? l->inputs.of[l->inputs.first].rank : 0;
 
     if (l->ctx)
         first = *l->ctx;
-    for (int at = 1; batch && mixed && at < l->rank && may_try_again(status); at++)
-        if (may_count(l, at)) {
+    for (int at = 1; batch && mixed && at < rank && may_try_again(status); at++)
+        if (vbs_onnx_inputs_may_count(&l->inputs, at)) {
             status = import_again(l, at, &im);
             status = status == VBS_USAGE ? before : status; /* its shape is not given */
         }
     if (may_try_again(status)) {
-        status = import_again(l, WHOLE, &im);
+        status = import_again(l, VBS_ONNX_WHOLE, &im);
         if (status != VBS_OK && !mixed && status != VBS_NO_MEMORY) {
             if (l->ctx)
                 *l->ctx = first;
@@ -430,7 +321,9 @@ static enum vbs_status load_graph(struct loader *l, const struct vbs_onnx_bindin
     const struct vbs_onnx_reading reading = {.operators = vbs_onnx_operators,
                                              .n_operators = vbs_onnx_n_operators,
                                              .bindings = bindings,
-                                             .n_bindings = n_bindings};
+                                             .n_bindings = n_bindings,
+                                             .choices = l->choices,
+                                             .n_choices = l->n_choices};
     size_t bytes = strlen(l->path) + 1;
     char *path = vbs_source_alloc(l->source, bytes, 1);
     bool batch;
@@ -440,14 +333,9 @@ static enum vbs_status load_graph(struct loader *l, const struct vbs_onnx_bindin
     memcpy(path, l->path, bytes);
     VBS_TRY(vbs_onnx_file_read(l->ctx, l->source, path, false, &l->file));
     VBS_TRY(vbs_onnx_graph_read(l->ctx, &l->file, &reading, &l->arena, &l->graph));
-    VBS_TRY(read_dims(l));
-    VBS_TRY(check_override(l, &batch));
-    if (l->rank < 0)
-        return vbs_fail(l->ctx, VBS_USAGE,
-                        "the shape of input '%.100s' is open; give one "
-                        "(--input CxHxW)",
-                        l->graph.values[l->graph.input].name);
-    batch = batch && l->rank > 1 && !find_metadata(l->file.model, VBS_WHOLE_KEY);
+    VBS_TRY(
+        vbs_onnx_inputs_read(l->ctx, &l->graph, l->choices, l->n_choices, &l->arena, &l->inputs));
+    batch = l->inputs.first >= 0 && !find_metadata(l->file.model, VBS_WHOLE_KEY);
     return attempt(l, batch, network);
 }
 
@@ -465,60 +353,107 @@ static enum vbs_status within_file(struct vbs_ctx *ctx, enum vbs_status status, 
     return vbs_fail_within(ctx, status, prefix);
 }
 
-/* Loads from a source, which is freed on failure and else becomes the network's. */
-static enum vbs_status load_from(struct vbs_ctx *ctx, const char *path,
-                                 const struct vbs_shape *input, struct vbs_source *source,
-                                 const struct vbs_onnx_binding *bindings, int n_bindings,
-                                 struct vbs_network **network)
+/* Records from what the network was made. */
+static enum vbs_status set_origin(struct loader *l, struct vbs_network *made)
 {
-    struct loader l = {.ctx = ctx, .path = path, .override = input, .source = source};
+    bool one = l->n_choices == 1 && !l->choices[0].fixed && !l->choices[0].name;
+
+    VBS_TRY(vbs_network_set_origin(l->ctx, made, NULL, 0, one ? &l->choices[0].shape : NULL));
+    vbs_network_own(made)->origin.chosen = l->n_choices > 0 && !one;
+    return VBS_OK;
+}
+
+/* Loads from the source of a loader, which is freed on failure and else becomes the network's. */
+static enum vbs_status load_from(struct loader *l, const struct vbs_onnx_binding *bindings,
+                                 int n_bindings, struct vbs_network **network)
+{
     struct vbs_network *made = NULL;
     enum vbs_status status =
-        source ? load_graph(&l, bindings, n_bindings, &made) : vbs_no_memory(ctx);
+        l->source ? load_graph(l, bindings, n_bindings, &made) : vbs_no_memory(l->ctx);
 
     if (status == VBS_OK)
-        status = vbs_network_set_origin(ctx, made, NULL, 0, input);
+        status = set_origin(l, made);
     if (status == VBS_OK)
         *network = made;
     else
         vbs_network_free(made);
     if (status != VBS_OK)
-        status = within_file(ctx, status, path);
-    vbs_arena_clear(&l.arena);
-    vbs_source_free(l.source);
+        status = within_file(l->ctx, status, l->path);
+    vbs_arena_clear(&l->arena);
+    vbs_source_free(l->source);
     return status;
 }
 
 enum vbs_status vbs_onnx_load_images(struct vbs_ctx *ctx, const char *path,
-                                     const struct vbs_shape *input, struct vbs_source *source,
-                                     struct vbs_network **network)
+                                     const struct vbs_input_choice *choices, int n_choices,
+                                     struct vbs_source *source, struct vbs_network **network)
 {
-    return load_from(ctx, path, input, source, NULL, 0, network);
+    struct loader l = {
+        .ctx = ctx, .path = path, .choices = choices, .n_choices = n_choices, .source = source};
+
+    return load_from(&l, NULL, 0, network);
+}
+
+/* Puts before the reason of a failure that it is the caller's choice that does not suit. */
+static enum vbs_status refuse_choices(struct vbs_ctx *ctx, const struct vbs_input_choice *choices,
+                                      int n)
+{
+    char prefix[96], text[64];
+
+    if (n > 1 || choices[0].shape.n_dims == 0)
+        snprintf(prefix, sizeof prefix, "what is given of inputs does not suit the model");
+    else
+        snprintf(prefix, sizeof prefix, "input %s does not suit the model",
+                 vbs_shape_format(&choices[0].shape, text, sizeof text));
+    return vbs_fail_within(ctx, VBS_USAGE, prefix);
+}
+
+/* Loads a file, where n_choices may be 0. */
+static enum vbs_status load_file(struct vbs_ctx *ctx, const char *path,
+                                 const struct vbs_input_choice *choices, int n_choices,
+                                 const struct vbs_onnx_binding *bindings, int n_bindings,
+                                 struct vbs_network **network)
+{
+    struct loader l = {.ctx = ctx,
+                       .path = path,
+                       .choices = choices,
+                       .n_choices = n_choices,
+                       .source = vbs_source_new()};
+    struct loader plain = {.path = path};
+    enum vbs_status status = load_from(&l, bindings, n_bindings, network), sound;
+    struct vbs_network *loaded;
+
+    if (n_choices == 0 || (status != VBS_FORMAT && status != VBS_UNSUPPORTED))
+        return status;
+    /* where the file can be loaded without the choices, the mistake is the caller's */
+    plain.source = vbs_source_new();
+    sound = load_from(&plain, bindings, n_bindings, &loaded);
+    if (sound == VBS_NO_MEMORY)
+        return vbs_no_memory(ctx);
+    if (sound != VBS_OK)
+        return status;
+    vbs_network_free(loaded);
+    return refuse_choices(ctx, choices, n_choices);
 }
 
 enum vbs_status vbs_onnx_load(struct vbs_ctx *ctx, const char *path, const struct vbs_shape *input,
                               const struct vbs_onnx_binding *bindings, int n_bindings,
                               struct vbs_network **network)
 {
-    struct vbs_network *plain;
-    char prefix[96], text[64];
-    enum vbs_status status, sound;
+    struct vbs_input_choice choice = {.name = NULL};
 
     if (input && !vbs_shape_valid(input))
         return vbs_fail(ctx, VBS_USAGE, "the input given is no valid shape");
-    status = load_from(ctx, path, input, vbs_source_new(), bindings, n_bindings, network);
-    if (!input || (status != VBS_FORMAT && status != VBS_UNSUPPORTED))
-        return status;
-    /* where the file can be loaded without the override, the mistake is the caller's */
-    sound = load_from(NULL, path, NULL, vbs_source_new(), bindings, n_bindings, &plain);
-    if (sound == VBS_NO_MEMORY)
-        return vbs_no_memory(ctx);
-    if (sound != VBS_OK)
-        return status;
-    vbs_network_free(plain);
-    snprintf(prefix, sizeof prefix, "input %s does not suit the model",
-             vbs_shape_format(input, text, sizeof text));
-    return vbs_fail_within(ctx, VBS_USAGE, prefix);
+    if (input)
+        choice.shape = *input;
+    return load_file(ctx, path, &choice, input ? 1 : 0, bindings, n_bindings, network);
+}
+
+enum vbs_status vbs_onnx_load_inputs(struct vbs_ctx *ctx, const char *path,
+                                     const struct vbs_input_choice *choices, int n,
+                                     struct vbs_network **network)
+{
+    return load_file(ctx, path, choices, n, NULL, 0, network);
 }
 
 /* ---- tensor files ---- */

@@ -68,7 +68,7 @@ static inline uint64_t vbs_vbz_aligned(uint64_t offset)
 /* Loads the open file fd, which the caller closes; path is its name in messages, and names the
  * network. */
 enum vbs_status vbs_vbz_load_open(struct vbs_ctx *ctx, int fd, const char *path,
-                                  const struct vbs_shape *input,
+                                  const struct vbs_input_choice *choices, int n_choices,
                                   struct vbs_network **network) VBS_MUST_CHECK;
 
 #endif

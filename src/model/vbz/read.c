@@ -27,8 +27,9 @@ struct vbz_reader {
     struct vbs_vbz_header header;
     const struct vbs_vbz_section *sections;
     uint32_t n_before; /* sections before the sections of weights */
-    const struct vbs_shape *input;
-    struct vbs_shape stored_input;
+    const struct vbs_input_choice *choices;
+    int n_choices;
+    struct vbs_input_choice stored;
 };
 
 /* The bytes of a section that are not read yet. */
@@ -251,7 +252,7 @@ static enum vbs_status load_images(struct vbz_reader *r, struct vbz_cursor *c,
     enum vbs_status status = source ? take_images(r, c, source) : vbs_no_memory(r->ctx);
 
     if (status == VBS_OK)
-        return vbs_onnx_load_images(r->ctx, r->path, r->input, source, network);
+        return vbs_onnx_load_images(r->ctx, r->path, r->choices, r->n_choices, source, network);
     vbs_source_free(source);
     return status;
 }
@@ -260,12 +261,14 @@ static enum vbs_status load_text(struct vbz_reader *r, struct vbz_cursor *c,
                                  struct vbs_network **network)
 {
     char name[VBS_MAX_NAME];
+    const struct vbs_shape *input;
     enum vbs_status status;
 
     if (r->n_before != 1)
         return wrong_network(r->ctx, "there are files beside a text");
+    VBS_TRY(vbs_input_only(r->ctx, r->choices, r->n_choices, &input));
     status =
-        vbs_network_parse(r->ctx, r->path, (const char *)c->at, (size_t)c->left, r->input, network);
+        vbs_network_parse(r->ctx, r->path, (const char *)c->at, (size_t)c->left, input, network);
     if (status == VBS_OK)
         status = vbs_network_rename(r->ctx, *network, vbs_network_file_name(r->path, name));
     return status;
@@ -280,10 +283,12 @@ static enum vbs_status load_network(struct vbz_reader *r, struct vbs_network **n
     VBS_TRY(take(&c, &head, sizeof head));
     if (head.n_dims > VBS_MAX_DIMS)
         return wrong_network(r->ctx, "its input has too many dimensions");
-    r->stored_input.n_dims = (int)head.n_dims;
-    memcpy(r->stored_input.dim, head.dim, sizeof head.dim);
-    if (!r->input && head.n_dims > 0)
-        r->input = &r->stored_input;
+    r->stored.shape.n_dims = (int)head.n_dims;
+    memcpy(r->stored.shape.dim, head.dim, sizeof head.dim);
+    if (r->n_choices == 0 && head.n_dims > 0) {
+        r->choices = &r->stored;
+        r->n_choices = 1;
+    }
     if (head.origin == VBS_VBZ_TEXT)
         return load_text(r, &c, network);
     if (head.origin == VBS_VBZ_ONNX)
@@ -416,9 +421,10 @@ static enum vbs_status read_mapped(struct vbz_reader *r, void *mapped, struct vb
 }
 
 enum vbs_status vbs_vbz_load_open(struct vbs_ctx *ctx, int fd, const char *path,
-                                  const struct vbs_shape *input, struct vbs_network **network)
+                                  const struct vbs_input_choice *choices, int n_choices,
+                                  struct vbs_network **network)
 {
-    struct vbz_reader r = {.ctx = ctx, .path = path, .input = input};
+    struct vbz_reader r = {.ctx = ctx, .path = path, .choices = choices, .n_choices = n_choices};
     struct vbs_network *made = NULL;
     struct stat about;
     void *mapped;
@@ -443,7 +449,8 @@ enum vbs_status vbs_vbz_load_open(struct vbs_ctx *ctx, int fd, const char *path,
     return within_file(ctx, status, path);
 }
 
-static enum vbs_status load(struct vbs_ctx *ctx, const char *path, const struct vbs_shape *input,
+static enum vbs_status load(struct vbs_ctx *ctx, const char *path,
+                            const struct vbs_input_choice *choices, int n,
                             struct vbs_network **network)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -451,24 +458,38 @@ static enum vbs_status load(struct vbs_ctx *ctx, const char *path, const struct 
 
     if (fd < 0)
         return vbs_fail(ctx, VBS_IO, "cannot open '%.300s': %s", path, strerror(errno));
-    status = vbs_vbz_load_open(ctx, fd, path, input, network);
+    status = vbs_vbz_load_open(ctx, fd, path, choices, n, network);
     close(fd);
     return status;
+}
+
+enum vbs_status vbs_vbz_load_inputs(struct vbs_ctx *ctx, const char *path,
+                                    const struct vbs_input_choice *choices, int n,
+                                    struct vbs_network **network)
+{
+    enum vbs_status status = load(ctx, path, choices, n, network);
+    struct vbs_network *plain;
+    char prefix[96], text[64];
+
+    if (n == 0 || (status != VBS_FORMAT && status != VBS_UNSUPPORTED) ||
+        load(NULL, path, NULL, 0, &plain) != VBS_OK)
+        return status;
+    /* without the choices the file can be loaded: the mistake is the caller's */
+    vbs_network_free(plain);
+    if (n > 1 || choices[0].shape.n_dims == 0)
+        snprintf(prefix, sizeof prefix, "what is given of inputs does not suit the model");
+    else
+        snprintf(prefix, sizeof prefix, "input %s does not suit the model",
+                 vbs_shape_format(&choices[0].shape, text, sizeof text));
+    return vbs_fail_within(ctx, VBS_USAGE, prefix);
 }
 
 enum vbs_status vbs_vbz_load(struct vbs_ctx *ctx, const char *path, const struct vbs_shape *input,
                              struct vbs_network **network)
 {
-    enum vbs_status status = load(ctx, path, input, network);
-    struct vbs_network *plain;
-    char prefix[96], text[64];
+    struct vbs_input_choice choice = {.name = NULL};
 
-    if (!input || (status != VBS_FORMAT && status != VBS_UNSUPPORTED) ||
-        load(NULL, path, NULL, &plain) != VBS_OK)
-        return status;
-    /* without the input given the file can be loaded: the mistake is the caller's */
-    vbs_network_free(plain);
-    snprintf(prefix, sizeof prefix, "input %s does not suit the model",
-             vbs_shape_format(input, text, sizeof text));
-    return vbs_fail_within(ctx, VBS_USAGE, prefix);
+    if (input)
+        choice.shape = *input;
+    return vbs_vbz_load_inputs(ctx, path, &choice, input ? 1 : 0, network);
 }

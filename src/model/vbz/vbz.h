@@ -12,4 +12,9 @@
 enum vbs_status vbs_vbz_load(struct vbs_ctx *ctx, const char *path, const struct vbs_shape *input,
                              struct vbs_network **network) VBS_MUST_CHECK;
 
+/* The same, as vbs_network_load_inputs does. */
+enum vbs_status vbs_vbz_load_inputs(struct vbs_ctx *ctx, const char *path,
+                                    const struct vbs_input_choice *choices, int n,
+                                    struct vbs_network **network) VBS_MUST_CHECK;
+
 #endif

@@ -266,7 +266,7 @@ static enum vbs_status verify(struct vbz_writer *w)
 {
     struct vbs_network *loaded;
     enum vbs_status status =
-        vbs_vbz_load_open(w->ctx, w->file.descriptor, w->file.path, NULL, &loaded);
+        vbs_vbz_load_open(w->ctx, w->file.descriptor, w->file.path, NULL, 0, &loaded);
 
     if (status == VBS_INTERRUPTED || status == VBS_NO_MEMORY)
         return status;
@@ -287,6 +287,11 @@ static enum vbs_status write_file(struct vbz_writer *w, const char *path)
 {
     if (!w->network->parameters->origin.text && !w->network->parameters->source)
         return vbs_fail(w->ctx, VBS_USAGE, "'%.100s' comes neither from a text nor from ONNX",
+                        w->network->name);
+    if (w->network->parameters->origin.chosen)
+        return vbs_fail(w->ctx, VBS_UNSUPPORTED,
+                        "'%.100s' was loaded with shapes or values of single inputs, which a .vbz "
+                        "file cannot hold; 'vbslab export' makes an .onnx file that has them",
                         w->network->name);
     VBS_TRY(find_coded(w));
     VBS_TRY(find_extents(w));

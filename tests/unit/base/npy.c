@@ -156,14 +156,82 @@ static void doubles_are_rounded(void)
     vbs_npy_clear(&npy);
 }
 
+/* Checks that `count` values of a type become these floats. */
+static void check_wholes(const char *type, const void *values, size_t size, const float *want,
+                         int count)
+{
+    char header[100];
+    struct vbs_ctx ctx = {0};
+    struct vbs_npy npy = {0};
+    struct file file;
+    bool same;
+
+    snprintf(header, sizeof header, "{'descr': '%s', 'fortran_order': False, 'shape': (%d,), }\n",
+             type, count);
+    file = make(1, header, values, size);
+    same = parse(&ctx, &file, &npy) == VBS_OK && npy.n_values == count &&
+           memcmp(npy.values, want, (size_t)count * sizeof *want) == 0;
+    ok(same, "values of type %s become floats", type);
+    vbs_npy_clear(&npy);
+}
+
+static void whole_numbers_become_floats(void)
+{
+    static const signed char I1[] = {-128, 0, 127};
+    static const unsigned char U1[] = {0, 1, 255}, B1[] = {0, 1, 2};
+    static const int16_t I2[] = {-32768, 32767};
+    static const uint16_t U2[] = {65535, 0};
+    static const int32_t I4[] = {-16777216, 16777216};
+    static const uint32_t U4[] = {16777216, 7};
+    static const int64_t I8[] = {-16777216, -1, 16777216};
+    static const uint64_t U8[] = {16777216};
+    static const unsigned char BIG[] = {0, 0, 1, 0, 255, 255, 255, 254};
+
+    check_wholes("|i1", I1, sizeof I1, (const float[]){-128, 0, 127}, 3);
+    check_wholes("|u1", U1, sizeof U1, (const float[]){0, 1, 255}, 3);
+    check_wholes("|b1", B1, sizeof B1, (const float[]){0, 1, 1}, 3);
+    check_wholes("<i2", I2, sizeof I2, (const float[]){-32768, 32767}, 2);
+    check_wholes("<u2", U2, sizeof U2, (const float[]){65535, 0}, 2);
+    check_wholes("<i4", I4, sizeof I4, (const float[]){-16777216, 16777216}, 2);
+    check_wholes("<u4", U4, sizeof U4, (const float[]){16777216, 7}, 2);
+    check_wholes("<i8", I8, sizeof I8, (const float[]){-16777216, -1, 16777216}, 3);
+    check_wholes("<u8", U8, sizeof U8, (const float[]){16777216}, 1);
+    check_wholes(">i4", BIG, sizeof BIG, (const float[]){256, -2}, 2);
+}
+
+static void check_too_large(const char *type, const void *value, size_t size, const char *named)
+{
+    char header[100];
+    struct vbs_ctx ctx = {0};
+    struct vbs_npy npy = {0};
+    struct file file;
+
+    snprintf(header, sizeof header, "{'descr': '%s', 'fortran_order': False, 'shape': (1,), }\n",
+             type);
+    file = make(1, header, value, size);
+    ok(parse(&ctx, &file, &npy) == VBS_FORMAT && strstr(vbs_detail(&ctx), named),
+       "%s of type %s is refused", named, type);
+}
+
+static void whole_numbers_that_no_float_holds_are_refused(void)
+{
+    static const int32_t I4 = 16777217;
+    static const int64_t I8 = INT64_MIN;
+    static const uint64_t U8 = UINT64_MAX;
+
+    check_too_large("<i4", &I4, sizeof I4, "16777217");
+    check_too_large("<i8", &I8, sizeof I8, "-9223372036854775808");
+    check_too_large("<u8", &U8, sizeof U8, "9223372036854775807");
+}
+
 /* ---- What it refuses ---- */
 
 static void other_types_are_named(void)
 {
-    refuses("{'descr': '<i8', 'fortran_order': False, 'shape': (6,), }",
-            "holds values of type '<i8'; wanted are 32-bit floats ('<f4'), as "
+    refuses("{'descr': '<u3', 'fortran_order': False, 'shape': (6,), }",
+            "holds values of type '<u3'; wanted are 32-bit floats ('<f4'), as "
             "array.astype('float32') makes them");
-    refuses("{'descr': '|u1', 'fortran_order': False, 'shape': (6,), }", "'|u1'");
+    refuses("{'descr': '|i8', 'fortran_order': False, 'shape': (6,), }", "'|i8'");
     refuses("{'descr': '<f2', 'fortran_order': False, 'shape': (6,), }", "'<f2'");
     refuses("{'descr': '<c8', 'fortran_order': False, 'shape': (6,), }", "'<c8'");
     refuses("{'descr': '|O', 'fortran_order': False, 'shape': (6,), }", "'|O'");
@@ -351,6 +419,8 @@ int main(void)
         return 1;
     every_type_and_order_is_read();
     doubles_are_rounded();
+    whole_numbers_become_floats();
+    whole_numbers_that_no_float_holds_are_refused();
     other_types_are_named();
     malformed_headers_are_refused();
     sizes_that_cannot_be_are_refused();

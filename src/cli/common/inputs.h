@@ -1,0 +1,36 @@
+/* The options --input and --fix, which may be repeated: shapes and values of the inputs of a
+ * network. */
+#ifndef VBS_CLI_COMMON_INPUTS_H
+#define VBS_CLI_COMMON_INPUTS_H
+
+#include "cli/common/cli.h"
+
+/* The option --fix, for an initializer. */
+#define CLI_OPTION_FIX                                                                             \
+    "fix", "NAME=NUMBER",                                                                          \
+        "the input NAME of an ONNX file, which has one element, is this constant; may be repeated"
+
+/* The option --input of commands that take no files for it, for an initializer. */
+#define CLI_OPTION_INPUT_SHAPE                                                                     \
+    "input", "[NAME=]CxHxW",                                                                       \
+        "another input shape, as 3x16x224x224; of several inputs NAME=SHAPE, repeated"
+
+/* Gives the value that the option of the command has where it is given for the n-th time, from 0;
+ * null: it is given less often. */
+const char *cli_nth_value(const struct cli *cli, const char *option, int n);
+
+/* Reads the shapes of --input and the values of --fix. Where files is true, values of --input that
+ * are no shapes are names of files, and are left out. VBS_USAGE, VBS_NO_MEMORY.
+ * cli_choices_clear frees what *choices has, also after a failure. */
+enum vbs_status cli_read_choices(struct cli *cli, bool files,
+                                 struct cli_choices *choices) VBS_MUST_CHECK;
+
+/* Appends a choice, whose name is copied; name may be null. */
+enum vbs_status cli_add_choice(struct cli *cli, struct cli_choices *choices, const char *name,
+                               const struct vbs_input_choice *choice) VBS_MUST_CHECK;
+void cli_choices_clear(struct cli_choices *choices);
+
+/* Gives whether a value of --input is a shape, or NAME=SHAPE. */
+bool cli_is_shape_choice(const char *value);
+
+#endif

@@ -1,0 +1,276 @@
+/* The inputs of a run, in files of numpy's format: FILE.npy of the only one, NAME=FILE.npy of each
+ * of several. */
+#include "cli/run/run.h"
+
+#include "base/fail.h"
+#include "vbslab/npy.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define SHAPE_SIZE (VBS_NPY_MAX_DIMS * 21)
+#define MOST_MORE  64 /* a file of inputs may have so many times the samples of the request */
+
+/* An input of the network, and its file. */
+struct input_file {
+    const struct vbs_input *input;
+    const char *path; /* null: it has none */
+    struct vbs_npy npy;
+};
+
+/* ---- Which file is of which input ---- */
+
+/* Gives the path where value is NAME=PATH of this name, else null. */
+static const char *path_for(const char *name, const char *value)
+{
+    size_t length = strlen(name);
+
+    return strncmp(value, name, length) == 0 && value[length] == '=' ? value + length + 1 : NULL;
+}
+
+/* Lists the names of the inputs, for messages. */
+static const char *list_names(const struct vbs_network *network, char *buffer, size_t size)
+{
+    size_t at = 0;
+
+    buffer[0] = '\0';
+    for (int i = 0; i < network->n_inputs && at + 100 < size; i++)
+        at += (size_t)snprintf(buffer + at, size - at, "%s'%.80s'", i ? ", " : "",
+                               network->inputs[i].name);
+    return buffer;
+}
+
+/* Finds the input that a value of --input is for, and its path: the longest name that fits. */
+static enum vbs_status find_input(struct run_job *job, const char *value, int *input,
+                                  const char **path)
+{
+    const struct vbs_network *network = job->network;
+    char names[400];
+
+    *input = -1;
+    for (int i = 0; i < network->n_inputs; i++) {
+        const char *found = path_for(network->inputs[i].name, value);
+
+        if (found && (*input < 0 || found > *path)) {
+            *input = i;
+            *path = found;
+        }
+    }
+    if (*input >= 0 && !(network->n_inputs == 1 && access(value, F_OK) == 0))
+        return VBS_OK;
+    *input = 0;
+    *path = value;
+    if (network->n_inputs == 1)
+        return VBS_OK;
+    return vbs_fail(&job->cli->ctx, VBS_USAGE,
+                    "--input '%.100s' is NAME=FILE.npy of no input; the inputs are %s", value,
+                    list_names(network, names, sizeof names));
+}
+
+/* Finds the files of all inputs; *n is their number. */
+static enum vbs_status find_files(struct run_job *job, struct input_file *files, int *n)
+{
+    const char *value, *path = NULL;
+    int input;
+
+    *n = 0;
+    for (int i = 0; (value = cli_nth_value(job->cli, "input", i)); i++) {
+        if (cli_is_shape_choice(value))
+            continue;
+        VBS_TRY(find_input(job, value, &input, &path));
+        if (files[input].path)
+            return vbs_fail(&job->cli->ctx, VBS_USAGE, "--input gives two files for input '%.80s'",
+                            job->network->inputs[input].name);
+        files[input].path = path;
+        (*n)++;
+    }
+    for (int i = 0; i<job->network->n_inputs && * n> 0; i++)
+        if (!files[i].path)
+            return vbs_fail(&job->cli->ctx, VBS_USAGE,
+                            "--input gives no file for input '%.80s', but for %d of %d: give all, "
+                            "or none for seeded values",
+                            job->network->inputs[i].name, *n, job->network->n_inputs);
+    return VBS_OK;
+}
+
+/* ---- Reading one ---- */
+
+/* Gives the samples that a file must have of an input, and (where it is not shared) the shape of
+ * all of them in want. */
+static int wanted_shape(const struct run_job *job, const struct vbs_input *input, int64_t *want)
+{
+    if (!input->shared)
+        return run_batch_shape(job, &input->shape, want);
+    memcpy(want, input->shape.dim, (size_t)input->shape.n_dims * sizeof *want);
+    return input->shape.n_dims;
+}
+
+static enum vbs_status check_shape(struct run_job *job, const struct input_file *file)
+{
+    const struct vbs_npy *npy = &file->npy;
+    int64_t want[1 + VBS_MAX_DIMS];
+    int n_dims = wanted_shape(job, file->input, want), fixed = file->input->shared ? 0 : 1;
+    char has[SHAPE_SIZE], wants[SHAPE_SIZE], hint[48] = "";
+    bool suits = npy->n_dims == n_dims && memcmp(npy->dim + fixed, want + fixed,
+                                                 (size_t)(n_dims - fixed) * sizeof *want) == 0;
+
+    if (suits && (file->input->shared || npy->dim[0] >= want[0]))
+        return VBS_OK;
+    if (suits && npy->dim[0] > 0 && !cli_value(job->cli, job->values, "schedule"))
+        snprintf(hint, sizeof hint, ", or --request %lld", (long long)npy->dim[0]);
+    return vbs_fail(&job->cli->ctx, VBS_FORMAT, "%s: has shape %s; %s needs %s%s", file->path,
+                    vbs_npy_shape(npy->n_dims, npy->dim, has, sizeof has),
+                    file->input->shared ? "the input, which is the same for all samples,"
+                                        : "the request",
+                    vbs_npy_shape(n_dims, want, wants, sizeof wants), hint);
+}
+
+/* Gives the first value that an input of this kind does not have, -1: there is none; *word says
+ * what it is not. */
+static int64_t first_unsuited(enum vbs_number number, int64_t n, const float *values)
+{
+    for (int64_t i = 0; i < n && number != VBS_NUMBER_REAL; i++)
+        if (values[i] != floorf(values[i]) || fabsf(values[i]) > VBS_MAX_WHOLE ||
+            (number == VBS_NUMBER_BOOL && values[i] != 0 && values[i] != 1))
+            return i;
+    return -1;
+}
+
+static enum vbs_status check_values(struct run_job *job, const struct input_file *file)
+{
+    int64_t samples = file->input->shared ? 1 : job->request;
+    int64_t n = samples * vbs_shape_elements(&file->input->shape);
+    int64_t bad = run_first_bad(n, file->npy.values), other;
+    char position[SHAPE_SIZE];
+
+    if (bad >= 0) {
+        run_name_position(&file->input->shape, bad, position, sizeof position);
+        return vbs_fail(&job->cli->ctx, VBS_FORMAT, "%s: value %s is %s", file->path, position,
+                        run_value_word(file->npy.values[bad]));
+    }
+    other = first_unsuited(file->input->number, n, file->npy.values);
+    if (other < 0)
+        return VBS_OK;
+    run_name_position(&file->input->shape, other, position, sizeof position);
+    return vbs_fail(&job->cli->ctx, VBS_FORMAT, "%s: value %s is %g; input '%.80s' takes %s",
+                    file->path, position, (double)file->npy.values[other], file->input->name,
+                    file->input->number == VBS_NUMBER_BOOL ? "0 and 1 only"
+                                                           : "whole numbers up to 2^24 only");
+}
+
+static enum vbs_status read_file(struct run_job *job, struct input_file *file)
+{
+    int64_t n_values = job->request * vbs_shape_elements(&file->input->shape);
+
+    VBS_TRY(vbs_npy_read(&job->cli->ctx, file->path, MOST_MORE * n_values, &file->npy));
+    VBS_TRY(check_shape(job, file));
+    VBS_TRY(check_values(job, file));
+    if (!file->input->shared && file->npy.dim[0] > job->request)
+        cli_warn(job->cli, "%s has %lld samples; the request takes the first %lld", file->path,
+                 (long long)file->npy.dim[0], (long long)job->request);
+    return VBS_OK;
+}
+
+/* ---- All of them ---- */
+
+/* Makes the samples of tensor 0 out of the files of all inputs. */
+static enum vbs_status join(struct run_job *job, const struct input_file *files)
+{
+    const struct vbs_network *network = job->network;
+    int64_t n = job->request * vbs_shape_elements(&network->input);
+    const float **values = calloc((size_t)network->n_inputs, sizeof *values);
+    float *tensor = malloc((size_t)n * sizeof *tensor);
+
+    if (values && tensor) {
+        for (int i = 0; i < network->n_inputs; i++)
+            values[i] = files[i].npy.values;
+        vbs_network_join_inputs(network, job->request, values, tensor);
+        job->input = tensor;
+    } else {
+        free(tensor);
+    }
+    free(values);
+    return job->input ? VBS_OK : vbs_no_memory(&job->cli->ctx);
+}
+
+static enum vbs_status read_files(struct run_job *job, struct input_file *files)
+{
+    int n;
+
+    for (int i = 0; i < job->network->n_inputs; i++)
+        files[i].input = &job->network->inputs[i];
+    VBS_TRY(find_files(job, files, &n));
+    for (int i = 0; i < job->network->n_inputs && n > 0; i++)
+        VBS_TRY(read_file(job, &files[i]));
+    if (n == 0)
+        return VBS_OK;
+    if (job->network->n_inputs > 1 || job->network->inputs[0].shared)
+        return join(job, files);
+    job->input = files[0].npy.values;
+    files[0].npy.values = NULL;
+    return VBS_OK;
+}
+
+enum vbs_status run_read_inputs(struct run_job *job)
+{
+    struct input_file *files = calloc((size_t)job->network->n_inputs, sizeof *files);
+    enum vbs_status status = files ? read_files(job, files) : vbs_no_memory(&job->cli->ctx);
+
+    for (int i = 0; files && i < job->network->n_inputs; i++)
+        vbs_npy_clear(&files[i].npy);
+    free(files);
+    return status;
+}
+
+/* ---- Sizes that the model leaves open ---- */
+
+/* Adds the shape of a sample that a file of --input has, where it names one that can be read. */
+static enum vbs_status add_shape_of(struct run_job *job, const char *value,
+                                    struct cli_choices *choices)
+{
+    const char *equals = access(value, F_OK) == 0 ? NULL : strrchr(value, '=');
+    const char *path = equals ? equals + 1 : value;
+    char *name = equals ? strndup(value, (size_t)(equals - value)) : NULL;
+    struct vbs_input_choice choice = {.name = NULL};
+    struct vbs_npy npy = {0};
+    enum vbs_status status = VBS_OK;
+
+    if (equals && !name)
+        return vbs_no_memory(&job->cli->ctx);
+    if (strcmp(path, "-") != 0 && vbs_npy_read(NULL, path, VBS_MAX_ELEMENTS, &npy) == VBS_OK &&
+        npy.n_dims > 1 && npy.n_dims <= VBS_MAX_DIMS + 1 && npy.n_values > 0) {
+        choice.shape.n_dims = npy.n_dims - 1;
+        memcpy(choice.shape.dim, npy.dim + 1, (size_t)choice.shape.n_dims * sizeof npy.dim[0]);
+        status = cli_add_choice(job->cli, choices, name, &choice);
+    }
+    vbs_npy_clear(&npy);
+    free(name);
+    return status;
+}
+
+static enum vbs_status add_shapes(struct run_job *job, struct cli_choices *choices)
+{
+    const char *value;
+
+    for (int i = 0; (value = cli_nth_value(job->cli, "input", i)); i++)
+        if (!cli_is_shape_choice(value))
+            VBS_TRY(add_shape_of(job, value, choices));
+    return VBS_OK;
+}
+
+enum vbs_status run_choose_inputs(struct run_job *job, const char *word)
+{
+    struct vbs_network *network = NULL;
+    struct cli_choices *choices = &job->cli->choices;
+    enum vbs_status status;
+
+    VBS_TRY(cli_read_choices(job->cli, true, choices));
+    if (!cli_is_network_file(word))
+        return VBS_OK;
+    status = vbs_network_load_inputs(NULL, word, choices->choices, choices->n, &network);
+    if (status == VBS_OK)
+        vbs_network_free(network);
+    return status == VBS_USAGE ? add_shapes(job, choices) : VBS_OK;
+}
