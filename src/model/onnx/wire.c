@@ -33,6 +33,7 @@ enum message {
 enum field_action {
     LEAVE,
     COPY,   /* a number, or a string */
+    NOTE,   /* a string that is left out when it is long */
     PACKED, /* an array of numbers, of any length */
     BLOB,   /* an array that stays in the file when it is large */
     ENTER,  /* a message */
@@ -89,7 +90,7 @@ static const struct field TENSOR_FIELDS[] = {{1, PACKED, 0, NULL, false},
                                              {14, COPY, 0, NULL, false},
                                              {0}};
 static const struct field ENTRY_FIELDS[] = {
-    {1, COPY, 0, NULL, false}, {2, COPY, 0, NULL, false}, {0}};
+    {1, COPY, 0, NULL, false}, {2, NOTE, 0, NULL, false}, {0}};
 static const struct field VALUE_FIELDS[] = {
     {1, COPY, 0, NULL, false}, {2, ENTER, TYPE, "type", true}, {0}};
 static const struct field TYPE_FIELDS[] = {{1, ENTER, TENSOR_TYPE, "tensor_type", true}, {0}};
@@ -255,6 +256,12 @@ static enum vbs_status walk_bytes(struct walk *w, const struct field *field, int
                         "or damaged",
                         (long long)w->at, (unsigned long long)length, (long long)(end - w->at));
     switch (field ? field->action : LEAVE) {
+    case NOTE: /* in metadata there are whole dictionaries */
+        if (length > VBS_ONNX_MAX_TEXT) {
+            w->at += (int64_t)length;
+            return VBS_OK;
+        }
+        return copy_bytes(w, field->number, (int64_t)length);
     case COPY:
         if (length > VBS_ONNX_MAX_TEXT)
             return broken(w, "a text of more than 64 KiB");

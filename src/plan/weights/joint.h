@@ -75,10 +75,16 @@ enum vbs_status vbs_joint_price(struct joint *joint, double price) VBS_MUST_CHEC
 int vbs_joint_slices(const struct joint *joint, int layer, const struct vbs_profile_row *row,
                      int doublings);
 /* Sets *sum to time and workspace of one algorithm on batch samples, in steps of batches that the
- * profile has, the largest first. False where one of these batches has no row with the algorithm.
- */
+ * profile has, the largest first. False where one of these batches has no row with the algorithm,
+ * unless no algorithm has rows of all of them: steps without it are then those of
+ * vbs_joint_piece. */
 bool vbs_joint_compose(const struct vbs_task *task, int layer, int batch, int algorithm,
                        struct vbs_profile_row *sum);
+
+/* Gives the row of a batch of the profile with the algorithm; where it has none, the fastest row
+ * whose weights have the format; null: there is no such row. */
+const struct vbs_profile_row *vbs_joint_piece(const struct vbs_task *task, int layer, int batch,
+                                              int algorithm, int format);
 
 /* ---- joint_schedules.c ---- */
 

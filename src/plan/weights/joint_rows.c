@@ -85,33 +85,65 @@ int vbs_joint_slices(const struct joint *joint, int layer, const struct vbs_prof
     return (int)(n_slices < limit ? n_slices : limit < 1 ? 1 : limit);
 }
 
-bool vbs_joint_compose(const struct vbs_task *task, int layer, int batch, int algorithm,
-                       struct vbs_profile_row *sum)
+const struct vbs_profile_row *vbs_joint_piece(const struct vbs_task *task, int layer, int batch,
+                                              int algorithm, int format)
+{
+    const struct vbs_profile_row *best = NULL, *rows;
+    int n_rows;
+
+    rows = vbs_profile_rows(task->profile, layer, task->batch_index[batch], &n_rows);
+    for (int a = 0; a < n_rows; a++) {
+        if (rows[a].algorithm == algorithm)
+            return &rows[a];
+        if (rows[a].format == format && (!best || rows[a].time_us < best->time_us))
+            best = &rows[a];
+    }
+    return best;
+}
+
+/* As vbs_joint_compose; mixed: pieces without the algorithm run on others. */
+static bool compose(const struct vbs_task *task, int layer, int batch, int algorithm, bool mixed,
+                    struct vbs_profile_row *sum)
 {
     bool first = true;
 
     for (int left = batch, b; left > 0; left -= b) {
-        int n_rows, a = 0;
-        const struct vbs_profile_row *rows;
+        const struct vbs_profile_row *row;
 
         b = vbs_trial_batch(task, left);
-        rows = vbs_profile_rows(task->profile, layer, task->batch_index[b], &n_rows);
-        while (a < n_rows && rows[a].algorithm != algorithm)
-            a++;
-        if (a == n_rows || (!first && rows[a].format != sum->format))
+        row = vbs_joint_piece(task, layer, b, algorithm, first ? -1 : sum->format);
+        if (!row || (row->algorithm != algorithm && (first || !mixed)) ||
+            (!first && row->format != sum->format))
             return false;
         if (first)
-            *sum = rows[a];
+            *sum = *row;
         else {
-            if (rows[a].n_slices != sum->n_slices)
+            if (row->n_slices != sum->n_slices)
                 sum->n_slices = 1;
-            sum->time_us += rows[a].time_us;
-            if (rows[a].ws_bytes > sum->ws_bytes)
-                sum->ws_bytes = rows[a].ws_bytes;
+            sum->time_us += row->time_us;
+            if (row->ws_bytes > sum->ws_bytes)
+                sum->ws_bytes = row->ws_bytes;
         }
         first = false;
     }
     return true;
+}
+
+bool vbs_joint_compose(const struct vbs_task *task, int layer, int batch, int algorithm,
+                       struct vbs_profile_row *sum)
+{
+    int n_rows;
+    const struct vbs_profile_row *rows;
+    struct vbs_profile_row other;
+
+    if (compose(task, layer, batch, algorithm, false, sum))
+        return true;
+    rows = vbs_profile_rows(task->profile, layer, task->batch_index[vbs_trial_batch(task, batch)],
+                            &n_rows);
+    for (int a = 0; a < n_rows; a++)
+        if (compose(task, layer, batch, rows[a].algorithm, false, &other))
+            return false;
+    return compose(task, layer, batch, algorithm, true, sum);
 }
 
 /* The cost of small slices, as a share of the row's time. */

@@ -60,7 +60,9 @@ static enum vbs_status translate_chunk(struct joint *joint, const struct vbs_ste
         }
         for (int left = samples, b; status == VBS_OK && left > 0; left -= b) {
             b = vbs_trial_batch(task, left);
-            status = vbs_step_list_add(joint->ctx, steps, layer, b, kind->algorithm);
+            status = vbs_step_list_add(
+                joint->ctx, steps, layer, b,
+                vbs_joint_piece(task, layer, b, kind->algorithm, row.format)->algorithm);
         }
         cut = &slicing->n_slices[layer * slicing->n_formats + row.format];
         n_slices = row.weight_bytes > 0 ? vbs_joint_slices(joint, layer, &row, kind->doublings) : 0;

@@ -133,6 +133,17 @@ static void check_wire(void)
                     "byte 4: a text of more than 64 KiB");
         bytes_clear(&model);
     }
+    {
+        struct bytes entry = {0}, model = {0};
+
+        bytes_data(&entry, 1, "k", 1);
+        bytes_data(&entry, 2, file.data, file.length);
+        bytes_data(&model, 14, entry.data, entry.length);
+        check_bytes("a long text of the metadata is left out", model.data, model.length, VBS_FORMAT,
+                    "no graph; this is no ONNX file, or an empty one");
+        bytes_clear(&entry);
+        bytes_clear(&model);
+    }
     bytes_clear(&file);
 }
 

@@ -297,6 +297,48 @@ static void test_formats_of_the_request(void)
     vbs_profile_free(profile);
 }
 
+/* One layer of 100 bytes, which runs one sample with one algorithm and two with another. */
+static struct vbs_profile *no_common_algorithm(void)
+{
+    struct vbs_profile_builder *builder = vbs_profile_builder_new();
+    struct vbs_profile *profile = NULL;
+    const int input = 0;
+    enum vbs_status status = builder ? VBS_OK : VBS_NO_MEMORY;
+
+    if (status == VBS_OK)
+        status = vbs_profile_builder_layer(NULL, builder,
+                                           &(struct vbs_profile_layer){.name = "L",
+                                                                       .kind = "fc",
+                                                                       .n_inputs = 1,
+                                                                       .inputs = &input,
+                                                                       .in_bytes = 1,
+                                                                       .out_bytes = 1,
+                                                                       .weight_bytes = 100});
+    for (int b = 1; status == VBS_OK && b <= 2; b++)
+        status = vbs_profile_builder_row(NULL, builder, 1, b, b == 1 ? "single" : "double",
+                                         &(struct vbs_profile_row){.time_us = b == 1 ? 10 : 12});
+    if (status == VBS_OK)
+        status = vbs_profile_builder_finish(NULL, builder, &profile);
+    vbs_profile_builder_free(builder);
+    if (status != VBS_OK)
+        bail_out("no profile without a common algorithm");
+    return profile;
+}
+
+static void test_no_common_algorithm(void)
+{
+    struct vbs_profile *profile = no_common_algorithm();
+    struct vbs_problem problem = included(profile, 3, 0, 100);
+
+    is_near(time_of(&problem, "joint", 104), 22, 1e-6,
+            "joint runs three samples as two and one, which no algorithm does both");
+    problem.request = 5;
+    is_near(time_of(&problem, "joint", 104), 34, 1e-6, "  and five");
+    problem.request = 400;
+    is_near(time_of(&problem, "joint", 104), 2400, 1e-6, "  and more than it plans at once");
+    vbs_profile_free(profile);
+}
+
 /* Where some channels have no byte of their own, no slice is without one. */
 static void test_more_channels_than_bytes(void)
 {
@@ -408,6 +450,7 @@ int main(int argc, char **argv)
     test_resident_latency();
     test_fat_layer();
     test_formats_of_the_request();
+    test_no_common_algorithm();
     test_more_channels_than_bytes();
     test_stop();
     printf("# seed %lu\n", seed);
