@@ -84,11 +84,10 @@ class First(torch.nn.Module):
         return tuple(found.values()) if isinstance(found, dict) else found
 
 
-def export(name, exporter, opset, flags, path):
-    _, sample, options = NETWORKS[name]
+def write(model, sample, exporter, opset, flags, path):
+    """The file of a network that takes one tensor."""
     fixed = "1" in flags
     images = torch.randn(1 if fixed else 2, *sample)
-    model = First(network(name, sample, options)).eval()
     warnings.simplefilter("ignore")
     if exporter == "torchscript":
         torch.onnx.export(model, (images,), path, dynamo=False, opset_version=opset,
@@ -98,3 +97,9 @@ def export(name, exporter, opset, flags, path):
         torch.onnx.export(model, (images,), path, dynamo=True, opset_version=opset, verbose=False,
                           external_data="external" in flags, input_names=["images"],
                           dynamic_shapes=None if fixed else ({0: torch.export.Dim("N")},))
+
+
+def export(name, exporter, opset, flags, path):
+    _, sample, options = NETWORKS[name]
+    model = First(network(name, sample, options)).eval()
+    write(model, sample, exporter, opset, flags, path)
