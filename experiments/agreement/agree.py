@@ -15,8 +15,8 @@ All outputs of all samples are compared with those of ONNX Runtime. Results:
 
   agrees   the largest difference is at most the tolerance, of the largest value; of a quantised
            network, 99.9% of the values of each output are at most one step of the output's grid off,
-           or no more of them than the values of ONNX Runtime without its optimisations; the step is
-           1/127 of the largest value where the output is on no grid
+           or as many as of ONNX Runtime's own values without its optimisations; where the
+           output is on no grid, the step is 1/255 of the range of its values
   differs  it is not so, or shapes or numbers of outputs are others
   refused  vbslab says that it does not support the file, or what is wrong with it
   fails    a crash, a message of several lines, or more time than --patience

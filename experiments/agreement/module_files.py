@@ -7,8 +7,6 @@ import warnings
 import torch
 from torch import nn
 
-torch.manual_seed(1)
-
 
 class Tagger(nn.Module):
     """A label for each word of a sentence: embedding, LSTM both ways."""
@@ -253,7 +251,7 @@ class Lookback(nn.Module):
 
     def __init__(self):
         super().__init__()
-        self.image = nn.Sequential(nn.Conv2d(3, 8, 3, 2), nn.ReLU(), nn.AdaptiveAvgPool2d(2),
+        self.image = nn.Sequential(nn.Conv2d(3, 8, 3, 2), nn.ReLU(), nn.MaxPool2d(5),
                                    nn.Flatten())
         self.lstm = nn.LSTM(32, 24, batch_first=True)
         self.last = nn.Linear(24, 6)
@@ -307,6 +305,9 @@ def export(name, exporter, opset, flags, path):
     _, make, inputs = NETWORKS[name]
     torch.manual_seed(1)
     model = make()
+    for module in model.modules():
+        if isinstance(module, (nn.Conv1d, nn.Conv2d, nn.ConvTranspose2d, nn.Linear)):
+            nn.init.kaiming_normal_(module.weight, nonlinearity="relu")
     model.train()
     with torch.no_grad():
         for module in model.modules():

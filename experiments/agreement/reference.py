@@ -163,8 +163,8 @@ class Difference:
 
 def compare(mine, theirs, steps):
     """beyond is the share of values that are off by more than a step: the grid of the output, or,
-    where it is not known, 1/127 of its largest value. apart: how far requests are from each other,
-    over the largest value."""
+    where it is on none, the finest grid of 8 bits that holds its values. apart: how far requests
+    are from each other, over the largest value."""
     found = Difference()
     for a, b, step in zip(mine, theirs, steps, strict=True):
         if not (np.isfinite(a).all() and np.isfinite(b).all()):
@@ -178,7 +178,7 @@ def compare(mine, theirs, steps):
             found.apart = min(found.apart, float(np.abs(b - b[:1]).max()) / largest)
         elif worst > 0:
             found.of_largest = np.inf
-        limit = (step or largest / 127) * (1 + 1e-4)
+        limit = (step or float(np.ptp(b)) / 255 if b.size else 0) * (1 + 1e-4)
         if off.size:
             found.beyond = max(found.beyond, float((off > limit).mean()))
     if found.apart == np.inf:
