@@ -313,9 +313,14 @@ def write(table, rows):
     part.replace(table)
 
 
+def bytes_of(path):
+    """With the weights in files beside."""
+    return sum(part.stat().st_size for part in path.parent.glob(path.name + "*"))
+
+
 def chosen(arguments, rows):
     files = [path for path in arguments.models.rglob("*.onnx") if path.parent.name != "part"]
-    files.sort(key=lambda path: (path.stat().st_size, path))  # what is quick comes first
+    files.sort(key=lambda path: (bytes_of(path), path))  # what is quick comes first
     again = set(filter(None, arguments.again.split(",")))
     for path in files:
         file = File(arguments.models, path)
