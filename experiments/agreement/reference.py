@@ -150,6 +150,14 @@ def session_of(path, optimised):
     return onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
 
 
+def shaken(requests, seed):
+    """The same requests, but each float by up to a millionth more or less."""
+    rng = np.random.default_rng(seed)
+    return [{name: value if value.dtype.kind != "f" else
+             (value * (1 + 1e-6 * rng.uniform(-1, 1, value.shape))).astype(value.dtype)
+             for name, value in request.items()} for request in requests]
+
+
 def one_line(why):
     return " ".join(str(why).split())[:200]
 
