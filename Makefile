@@ -18,7 +18,7 @@ COMMIT ?= $(if $(wildcard .git),$(shell git describe --always --dirty --exclude=
 BUILD  ?= build
 PREFIX ?= /usr/local
 DESTDIR =
-ROOMS  ?= base data coded model profile backend eval train prune sensitivity tune store schedule place paper plan replay outside exec report teach study sweep simple cli
+ROOMS  ?= base data coded model profile backend eval quantize train prune sensitivity tune store schedule place paper plan replay outside exec report teach study sweep simple cli
 OPT    ?= -O2 -g
 JOBS   ?= $(shell nproc)
 comma   = ,
@@ -133,6 +133,7 @@ LDFLAGS_paper/mmcnn_rows = $(WRAP_MALLOC)
 LDFLAGS_fault/report = $(WRAP_MALLOC)
 LDFLAGS_exec/weights_file = -Wl,--wrap=open
 LDFLAGS_fault/prune = $(WRAP_MALLOC)
+LDFLAGS_fault/quantize = $(WRAP_MALLOC)
 LDFLAGS_fault/replay = $(WRAP_MALLOC)
 LDFLAGS_plan/table_refusals = $(WRAP_MALLOC)
 LDFLAGS_base/npy = $(WRAP_MALLOC)

@@ -14,6 +14,7 @@
 #include "vbslab/model.h"
 #include "vbslab/progress.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -90,6 +91,10 @@ struct vbs_eval_report {
 enum vbs_status vbs_eval_check(struct vbs_ctx *ctx, const struct vbs_network *network,
                                const struct vbs_dataset *dataset) VBS_MUST_CHECK;
 
+/* Checks the first half of this alone: that a network takes the images. */
+enum vbs_status vbs_eval_check_input(struct vbs_ctx *ctx, const struct vbs_network *network,
+                                     const struct vbs_dataset *dataset) VBS_MUST_CHECK;
+
 /*
  * Runs network on the images of dataset, one batch after the other, every layer with the first
  * kernel of the onednn backend that computes it from dense weights as it is defined (no Winograd
@@ -106,6 +111,38 @@ enum vbs_status vbs_evaluate(struct vbs_ctx *ctx, const struct vbs_network *netw
                              const struct vbs_normalise *normalise,
                              const struct vbs_eval_options *options, struct vbs_eval_report *report,
                              struct vbs_score *score) VBS_MUST_CHECK;
+
+/* Samples that a network runs on, and what is looked at of it. The functions are called in the
+ * thread of vbs_observe. */
+struct vbs_observer {
+    void *self;
+    int64_t n_samples; /* at least 1 */
+    /* Writes samples first..first+n-1 into inputs, as the network takes them: [n, ...]. */
+    enum vbs_status (*inputs)(struct vbs_ctx *ctx, void *self, int64_t first, int n, float *inputs);
+    /* [0..n_layers] Whose outputs, fused operators included, are looked at; 0 is the input. */
+    const bool *wanted;
+    /* Is given what a layer makes of samples first..first+n-1: values [n, ...], row-major. A
+     * failure ends the run. */
+    enum vbs_status (*look)(struct vbs_ctx *ctx, void *self, int layer, int64_t first, int n,
+                            const float *values);
+};
+
+/*
+ * Runs network on samples, one batch after the other, with the kernels of vbs_evaluate, and shows
+ * what layers make, in their order. limit of the options has no meaning. report may be null.
+ *
+ * Errors: those of opening a session (backend.h) and of the observer; VBS_USAGE (options);
+ * VBS_UNSUPPORTED: this build or machine has no onednn; VBS_INTERRUPTED. Memory: as vbs_evaluate,
+ * and the largest tensor once more.
+ */
+enum vbs_status vbs_observe(struct vbs_ctx *ctx, const struct vbs_network *network,
+                            const struct vbs_observer *observer,
+                            const struct vbs_eval_options *options,
+                            struct vbs_eval_report *report) VBS_MUST_CHECK;
+
+/* Gives as many samples at once as keep all tensors of a network within 256 MiB, but at least 1 and
+ * at most 64. */
+int vbs_eval_batch(const struct vbs_network *network);
 
 #ifdef __cplusplus
 }

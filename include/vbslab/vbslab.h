@@ -21,6 +21,7 @@
 #include "vbslab/profile.h"
 #include "vbslab/progress.h"
 #include "vbslab/prune.h"
+#include "vbslab/quantize.h"
 #include "vbslab/sensitivity.h"
 #include "vbslab/replay.h"
 #include "vbslab/report.h"

@@ -38,12 +38,11 @@ static bool suits(const struct vbs_shape *shape, const int64_t dim[3])
     return n_wanted == n_given && memcmp(wanted, given, (size_t)n_given * sizeof *given) == 0;
 }
 
-enum vbs_status vbs_eval_check(struct vbs_ctx *ctx, const struct vbs_network *network,
-                               const struct vbs_dataset *dataset)
+enum vbs_status vbs_eval_check_input(struct vbs_ctx *ctx, const struct vbs_network *network,
+                                     const struct vbs_dataset *dataset)
 {
     const struct vbs_data_info *info = vbs_dataset_info(dataset);
     const int64_t dim[3] = {info->channels, info->height, info->width};
-    int64_t n_outputs = vbs_shape_elements(&network->outputs[0].shape);
     char shape[64];
 
     if (!suits(&network->input, dim))
@@ -52,6 +51,16 @@ enum vbs_status vbs_eval_check(struct vbs_ctx *ctx, const struct vbs_network *ne
                         "%dx%dx%d",
                         network->name, vbs_shape_format(&network->input, shape, sizeof shape),
                         info->channels, info->height, info->width);
+    return VBS_OK;
+}
+
+enum vbs_status vbs_eval_check(struct vbs_ctx *ctx, const struct vbs_network *network,
+                               const struct vbs_dataset *dataset)
+{
+    const struct vbs_data_info *info = vbs_dataset_info(dataset);
+    int64_t n_outputs = vbs_shape_elements(&network->outputs[0].shape);
+
+    VBS_TRY(vbs_eval_check_input(ctx, network, dataset));
     if (network->n_outputs > 1)
         return vbs_fail(ctx, VBS_FORMAT,
                         "network '%.100s' has %d outputs; a network that names "
@@ -80,6 +89,13 @@ static int64_t bytes_each(const struct vbs_network *network)
     return sum;
 }
 
+int vbs_eval_batch(const struct vbs_network *network)
+{
+    int64_t most = DEFAULT_BYTES / bytes_each(network);
+
+    return most < 1 ? 1 : most < DEFAULT_BATCH ? (int)most : DEFAULT_BATCH;
+}
+
 static enum vbs_status read_options(struct vbs_ctx *ctx, const struct vbs_network *network,
                                     const struct vbs_dataset *dataset,
                                     const struct vbs_eval_options *options,
@@ -93,11 +109,8 @@ static enum vbs_status read_options(struct vbs_ctx *ctx, const struct vbs_networ
         return vbs_fail(ctx, VBS_USAGE, "a limit of %" PRId64 " images", own->limit);
     if (own->limit == 0 || own->limit > vbs_dataset_info(dataset)->n_images)
         own->limit = vbs_dataset_info(dataset)->n_images;
-    if (own->batch == 0) {
-        int64_t most = DEFAULT_BYTES / bytes_each(network);
-
-        own->batch = most < 1 ? 1 : most < DEFAULT_BATCH ? (int)most : DEFAULT_BATCH;
-    }
+    if (own->batch == 0)
+        own->batch = vbs_eval_batch(network);
     if (own->batch > own->limit)
         own->batch = (int)own->limit;
     return VBS_OK;

@@ -159,7 +159,7 @@ void vbs_runner_clear(struct vbs_runner *runner)
 
 /* ---- running ---- */
 
-static enum vbs_status run_layer(struct vbs_ctx *ctx, struct vbs_runner *r, int k)
+enum vbs_status vbs_runner_layer(struct vbs_ctx *ctx, struct vbs_runner *r, int k)
 {
     const struct vbs_profile_layer *layer = &r->session->layers[k];
     struct vbs_operands operands = {.src = r->inputs, .dst = r->tensors[k]};
@@ -174,14 +174,26 @@ static enum vbs_status run_layer(struct vbs_ctx *ctx, struct vbs_runner *r, int 
     return VBS_OK;
 }
 
+enum vbs_status vbs_runner_put(struct vbs_ctx *ctx, struct vbs_runner *runner, const float *inputs)
+{
+    struct vbs_session *session = runner->session;
+
+    return session->ops->write(ctx, session, 0, runner->batch, inputs, runner->tensors[0]);
+}
+
+enum vbs_status vbs_runner_read(struct vbs_ctx *ctx, struct vbs_runner *runner, int k, int n,
+                                float *values)
+{
+    struct vbs_session *session = runner->session;
+
+    return session->ops->read(ctx, session, k, n, runner->tensors[k], values);
+}
+
 enum vbs_status vbs_runner_run(struct vbs_ctx *ctx, struct vbs_runner *runner, int n,
                                const float *inputs, float *outputs)
 {
-    struct vbs_session *session = runner->session;
-    int output = runner->network->outputs[0].layer;
-
-    VBS_TRY(session->ops->write(ctx, session, 0, runner->batch, inputs, runner->tensors[0]));
-    for (int k = 1; k <= session->n_layers; k++)
-        VBS_TRY(run_layer(ctx, runner, k));
-    return session->ops->read(ctx, session, output, n, runner->tensors[output], outputs);
+    VBS_TRY(vbs_runner_put(ctx, runner, inputs));
+    for (int k = 1; k <= runner->session->n_layers; k++)
+        VBS_TRY(vbs_runner_layer(ctx, runner, k));
+    return vbs_runner_read(ctx, runner, runner->network->outputs[0].layer, n, outputs);
 }

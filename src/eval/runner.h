@@ -27,6 +27,16 @@ enum vbs_status vbs_runner_open(struct vbs_ctx *ctx, const struct vbs_network *n
 enum vbs_status vbs_runner_run(struct vbs_ctx *ctx, struct vbs_runner *runner, int n,
                                const float *inputs, float *outputs) VBS_MUST_CHECK;
 
+/* The same in steps: the inputs are put into tensor 0, and layer k runs behind the layers before
+ * it. vbs_runner_read gives n samples of what layer k has made, as long as no layer behind it has
+ * overwritten it in place. */
+enum vbs_status vbs_runner_put(struct vbs_ctx *ctx, struct vbs_runner *runner,
+                               const float *inputs) VBS_MUST_CHECK;
+enum vbs_status vbs_runner_layer(struct vbs_ctx *ctx, struct vbs_runner *runner,
+                                 int k) VBS_MUST_CHECK;
+enum vbs_status vbs_runner_read(struct vbs_ctx *ctx, struct vbs_runner *runner, int k, int n,
+                                float *values) VBS_MUST_CHECK;
+
 void vbs_runner_clear(struct vbs_runner *runner);
 
 #endif

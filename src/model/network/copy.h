@@ -31,24 +31,4 @@ enum vbs_status vbs_network_copy(struct vbs_ctx *ctx, const struct vbs_network *
                                  const struct vbs_network_change *change,
                                  struct vbs_network **copy) VBS_MUST_CHECK;
 
-/*
- * Makes a copy of a network without the BatchNorms, Scales and Dropouts that are fused directly
- * with a conv, deconv or fc: their factors are in its weights, and their constants in its bias.
- * *copy is null where there are none. VBS_NO_MEMORY, VBS_INTERRUPTED; errors of
- * vbs_parameter_values.
- */
-enum vbs_status vbs_network_fold(struct vbs_ctx *ctx, const struct vbs_network *network,
-                                 struct vbs_network **copy) VBS_MUST_CHECK;
-
-/* Makes a copy of a network in which each value that is inside a layer, and for which wanted has
- * true (by vbs_network_operator), is what a layer makes. Errors as above. */
-enum vbs_status vbs_network_tap(struct vbs_ctx *ctx, const struct vbs_network *network,
-                                const bool *wanted, struct vbs_network **copy) VBS_MUST_CHECK;
-
-/* Reads values first..first+count-1 of a parameter in large pieces: many at once, because coded
- * weights are decoded block by block. VBS_INTERRUPTED; errors of vbs_parameter_values. */
-enum vbs_status vbs_parameter_read(struct vbs_ctx *ctx, const struct vbs_network *network,
-                                   int layer, int fused, enum vbs_parameter what, int64_t first,
-                                   int64_t count, float *values) VBS_MUST_CHECK;
-
 #endif

@@ -1,7 +1,8 @@
 /* Copies of networks in which factors of channels are in the weights, or with more outputs. */
-#include "model/network/copy.h"
+#include "model/network/fold.h"
 
 #include "base/fail.h"
+#include "model/network/copy.h"
 
 #include <math.h>
 #include <stdlib.h>

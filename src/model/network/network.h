@@ -13,6 +13,7 @@
 #include "vbslab/model.h"
 
 #include "model/network/cut.h"
+#include "model/network/fold.h"
 #include "model/network/inputs.h"
 #include "model/network/op.h"
 #include "model/network/operation.h"

@@ -39,6 +39,12 @@ struct vbs_parameters {
     size_t mapped_bytes;
 };
 
+/* Reads values first..first+count-1 of a parameter in large pieces: many at once, because coded
+ * weights are decoded block by block. VBS_INTERRUPTED; errors of vbs_parameter_values. */
+enum vbs_status vbs_parameter_read(struct vbs_ctx *ctx, const struct vbs_network *network,
+                                   int layer, int fused, enum vbs_parameter what, int64_t first,
+                                   int64_t count, float *values) VBS_MUST_CHECK;
+
 /* Gives the matrix of a layer whose weights can be coded: a row for each output channel of a conv
  * or fc. False: the layer has none. */
 bool vbs_weight_matrix(const struct vbs_network *network, int layer, int64_t *n_rows,

@@ -8,7 +8,6 @@
 #include "support/bail_out.h"
 #include "support/tap.h"
 
-#include "model/network/copy.h"
 #include "model/network/network.h"
 
 #include <math.h>

@@ -1,0 +1,128 @@
+/* Outputs of two networks on the same samples. */
+#include "vbslab/quantize.h"
+
+#include "base/fail.h"
+#include "base/options.h"
+#include "vbslab/eval.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST_VALUES ((int64_t)1 << 26) /* of outputs that are kept */
+
+/* A comparison. */
+struct comparing {
+    const struct vbs_quantize_samples *samples;
+    const struct vbs_quantize_options *options;
+    int64_t each; /* elements of an output */
+    float *kept;  /* [n, each] outputs of the first network */
+    bool second;
+    double power, error;
+    struct vbs_quantize_difference result;
+};
+
+static enum vbs_status give_inputs(struct vbs_ctx *ctx, void *self, int64_t first, int n,
+                                   float *inputs)
+{
+    const struct comparing *c = self;
+
+    return c->samples->inputs(ctx, c->samples->self, first, n, inputs);
+}
+
+static int64_t largest_of(const float *values, int64_t n)
+{
+    int64_t at = 0;
+
+    for (int64_t i = 1; i < n; i++)
+        at = values[i] > values[at] ? i : at;
+    return at;
+}
+
+static enum vbs_status look(struct vbs_ctx *ctx, void *self, int layer, int64_t first, int n,
+                            const float *values)
+{
+    struct comparing *c = self;
+
+    (void)ctx;
+    (void)layer;
+    if (!c->second) {
+        memcpy(c->kept + first * c->each, values, (size_t)(n * c->each) * sizeof *values);
+        return VBS_OK;
+    }
+    for (int64_t s = 0; s < n; s++) {
+        const float *a = c->kept + (first + s) * c->each, *b = values + s * c->each;
+
+        c->result.n_same += largest_of(a, c->each) == largest_of(b, c->each);
+        for (int64_t i = 0; i < c->each; i++) {
+            double difference = (double)a[i] - (double)b[i];
+
+            c->power += (double)a[i] * (double)a[i];
+            c->error += difference * difference;
+            c->result.largest = fmax(c->result.largest, fabs(difference));
+        }
+    }
+    return VBS_OK;
+}
+
+static void report(void *self, double done, double left_s, const char *text)
+{
+    const struct comparing *c = self;
+    const struct vbs_progress *progress = &c->options->progress;
+
+    (void)left_s;
+    progress->report(progress->self, (done + c->second) / 2, -1, text);
+}
+
+static enum vbs_status run(struct vbs_ctx *ctx, struct comparing *c,
+                           const struct vbs_network *network)
+{
+    bool *wanted = calloc((size_t)network->n_layers + 1, sizeof *wanted);
+    const struct vbs_observer observer = {
+        .self = c, .n_samples = c->result.n, .inputs = give_inputs, .wanted = wanted, .look = look};
+    const struct vbs_eval_options options = {
+        .struct_size = sizeof options,
+        .batch = c->options->batch,
+        .threads = c->options->threads,
+        .progress = {c, c->options->progress.report ? report : NULL}};
+    enum vbs_status status;
+
+    if (!wanted)
+        return vbs_no_memory(ctx);
+    wanted[network->outputs[0].layer] = true;
+    status = vbs_observe(ctx, network, &observer, &options, NULL);
+    free(wanted);
+    return status;
+}
+
+enum vbs_status vbs_quantize_compare(struct vbs_ctx *ctx, const struct vbs_network *a,
+                                     const struct vbs_network *b,
+                                     const struct vbs_quantize_samples *samples,
+                                     const struct vbs_quantize_options *options,
+                                     struct vbs_quantize_difference *difference)
+{
+    struct vbs_quantize_options own;
+    struct comparing c = {.samples = samples,
+                          .options = &own,
+                          .each = vbs_shape_elements(&a->outputs[0].shape),
+                          .result = {.n = samples->n}};
+    enum vbs_status status;
+
+    VBS_TRY(vbs_options_read(ctx, "vbs_quantize_options", options, &own, sizeof own));
+    if (c.each != vbs_shape_elements(&b->outputs[0].shape))
+        return vbs_fail(ctx, VBS_USAGE, "the networks have outputs of different sizes");
+    if (c.result.n > MOST_VALUES / c.each)
+        c.result.n = c.each > MOST_VALUES ? 1 : MOST_VALUES / c.each;
+    c.kept = malloc((size_t)(c.result.n * c.each) * sizeof *c.kept);
+    if (!c.kept)
+        return vbs_no_memory(ctx);
+    status = run(ctx, &c, a);
+    c.second = true;
+    if (status == VBS_OK)
+        status = run(ctx, &c, b);
+    free(c.kept);
+    c.result.db = c.error > 0 ? 10 * log10(c.power / c.error) : INFINITY;
+    if (status == VBS_OK)
+        *difference = c.result;
+    return status;
+}

@@ -1,0 +1,89 @@
+/* What the files of the room share. */
+#ifndef VBS_QUANTIZE_INTERNAL_H
+#define VBS_QUANTIZE_INTERNAL_H
+
+#include "base/arena.h"
+#include "vbslab/quantize.h"
+
+/* How an operator is computed. */
+enum quantize_role {
+    ROLE_FLOAT, /* in floats */
+    ROLE_EIGHT, /* in 8 bits: reads and makes rounded values */
+    ROLE_SAME,  /* moves values: in 8 bits where its input is rounded */
+    ROLE_JOINED /* belongs to the operator before it, which is of 8 bits */
+};
+
+/* An operator, and what is decided about it. */
+struct quantize_operator {
+    int layer, fused;
+    enum vbs_op op;
+    const char *name;
+    const union vbs_attributes *attributes;
+    enum quantize_role role;
+    const char *why; /* of ROLE_FLOAT */
+    bool needed;     /* an operator of 8 bits reads what it makes */
+    bool rounded;    /* what it makes is rounded */
+    int root;        /* the operator whose scale it has: itself, or the source of what it moves */
+};
+
+/* What samples showed of what an operator makes. */
+struct quantize_seen {
+    double low, high;
+    double *counts; /* [VBS_QUANTIZE_BINS]; null for minmax */
+    double total;   /* of counts */
+};
+
+/* Weights in 8 bits that belong to table.weights. */
+struct vbs_quantized_network {
+    struct vbs_arena arena;
+    const struct vbs_network *network;   /* borrowed, or own */
+    struct vbs_network *own;             /* with factors folded into weights, or null */
+    struct quantize_operator *operators; /* [n], and one more, by vbs_network_operator */
+    int n;
+    int *last;                        /* [0..n_layers] the last operator of a layer */
+    struct quantize_seen *seen;       /* [n] */
+    struct vbs_int8_value *values;    /* [n] */
+    struct vbs_int8_weights *weights; /* [n_weights] */
+    int n_weights;
+    struct vbs_quantize_row *rows; /* [n_rows] */
+    int *row_of;                   /* [n] the row of an operator, or -1 */
+    int n_rows;
+    bool is_signed;
+};
+
+/* ---- roles.c ---- */
+
+/* Decides how each operator is computed, and which values are rounded: fills operators and last. */
+enum vbs_status vbs_quantize_roles(struct vbs_ctx *ctx, struct vbs_quantized_network *q,
+                                   const struct vbs_quantize_options *options) VBS_MUST_CHECK;
+
+/* ---- collect.c ---- */
+
+/* Runs the samples and fills seen. */
+enum vbs_status vbs_quantize_collect(struct vbs_ctx *ctx, struct vbs_quantized_network *q,
+                                     const struct vbs_quantize_samples *samples,
+                                     const struct vbs_quantize_options *options) VBS_MUST_CHECK;
+
+/* ---- range.c ---- */
+
+/* Chooses the range of what was seen. */
+void vbs_quantize_range(const struct quantize_seen *seen,
+                        const struct vbs_quantize_options *options, double *low, double *high);
+
+/* Gives the share of the values that was seen outside low..high, as far as bins tell; 0 without
+ * counts. */
+double vbs_quantize_outside(const struct quantize_seen *seen, enum vbs_quantize_method method,
+                            double low, double high);
+
+/* ---- weights.c ---- */
+
+/* Gives the parameter of a layer that is stored in 8 bits where its operator is computed so, or
+ * VBS_N_PARAMETERS. */
+enum vbs_parameter vbs_quantize_weights_of(const struct vbs_layer *l);
+
+/* Rounds the weights and the bias of a layer whose input has a scale; fills a row's members. */
+enum vbs_status vbs_quantize_weights(struct vbs_ctx *ctx, struct vbs_quantized_network *q,
+                                     int layer, bool per_tensor, struct vbs_int8_weights *weights,
+                                     struct vbs_quantize_row *row) VBS_MUST_CHECK;
+
+#endif
