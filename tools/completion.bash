@@ -88,7 +88,9 @@ _vbslab_value()
     tune/--export-best) _vbslab_offer "" .onnx ;;
     export/--output | export/-o) _vbslab_offer "" .onnx .ipynb ;;
     export/--notebook) _vbslab_offer "list $(vbslab export --notebook list 2> /dev/null | sed -n '2,$s/ .*//p')" ;;
-    prune/--output | prune/-o | train/--output | train/-o) _vbslab_offer "" .onnx ;;
+    quantize/--method) _vbslab_offer "minmax percentile entropy" ;;
+    quantize/--data) _vbslab_offer "" any ;;
+    prune/--output | prune/-o | quantize/--output | quantize/-o | train/--output | train/-o) _vbslab_offer "" .onnx ;;
     sensitivity/--output | sensitivity/-o) _vbslab_offer "" .csv ;;
     sensitivity/--by) _vbslab_offer "l1 l2 random taylor" ;;
     compress/--density) _vbslab_offer "comp-alexnet comp-vgg-16 70% 80% 90%" ;;
@@ -135,7 +137,7 @@ _vbslab_argument()
     tune/) _vbslab_offer "" .toml ;;
     tune/*) _vbslab_offer "" any ;;
     help/) _vbslab_offer "$(_vbslab_commands)" ;;
-    models/show | measure/* | compress/* | prune/* | train/* | sensitivity/* | eval/*) _vbslab_offer "$(_vbslab_models)" .net .onnx .vbz ;;
+    models/show | measure/* | compress/* | quantize/* | prune/* | train/* | sensitivity/* | eval/*) _vbslab_offer "$(_vbslab_models)" .net .onnx .vbz ;;
     run/* | export/*) _vbslab_offer "$(_vbslab_profiles) $(_vbslab_models)" .csv .net .onnx .vbz ;;
     replay/?*) _vbslab_offer "" .json ;;
     plan/* | explain/* | frontier/* | replay/* | compare/* | report/*) _vbslab_offer "$(_vbslab_profiles)" .csv ;;

@@ -108,7 +108,7 @@ complete -c vbslab -n '__vbslab_command_is run' -l input -r -k -a '(__fish_compl
 complete -c vbslab -n '__vbslab_command_is compress' -l output -s o -r -k -a '(__fish_complete_suffix .vbz)'
 complete -c vbslab -n '__vbslab_command_is export' -l output -s o -r -k -a '(__fish_complete_suffix .onnx; __fish_complete_suffix .ipynb)'
 complete -c vbslab -n '__vbslab_command_is export' -l notebook -x -a "list (vbslab export --notebook list 2>/dev/null | sed -n '2,\$s/ .*//p')"
-complete -c vbslab -n '__vbslab_command_is prune train' -l output -s o -r -k -a '(__fish_complete_suffix .onnx)'
+complete -c vbslab -n '__vbslab_command_is prune quantize train' -l output -s o -r -k -a '(__fish_complete_suffix .onnx)'
 complete -c vbslab -n '__vbslab_command_is report' -l output -s o -r -k -a '(__fish_complete_suffix .html)'
 complete -c vbslab -n '__vbslab_command_is report' -l run -r -k -a '(__fish_complete_suffix .json)'
 complete -c vbslab -n '__vbslab_command_is explain' -l html -r -k -a '(__fish_complete_suffix .html)'
@@ -117,6 +117,8 @@ complete -c vbslab -n '__vbslab_command_is sensitivity' -l by -x -a 'l1 l2 rando
 complete -c vbslab -n '__vbslab_command_is compress' -l density -x -a 'comp-alexnet comp-vgg-16 70% 80% 90%'
 complete -c vbslab -n '__vbslab_command_is compress' -l format -x -a 'auto comp joint bytes'
 complete -c vbslab -n '__vbslab_command_is compress' -l index-bits -x -a auto
+complete -c vbslab -n '__vbslab_command_is quantize' -l method -x -a 'minmax percentile entropy'
+complete -c vbslab -n '__vbslab_command_is quantize' -l data -r -F
 complete -c vbslab -n '__vbslab_command_is prune' -l by -x -a 'l1 l2 random taylor'
 complete -c vbslab -n '__vbslab_command_is prune' -l preset -x -a tune-resnet-56
 complete -c vbslab -n '__vbslab_command_is train' -l schedule -x -a 'cosine constant step exponential'
@@ -138,7 +140,7 @@ complete -c vbslab -n '__vbslab_command_is run' -l output -r -k -a '(__fish_comp
 complete -c vbslab -n '__vbslab_command_is models; and __vbslab_part_is ""' -a show
 complete -c vbslab -n '__vbslab_command_is lesson; and __vbslab_part_is ""' -k -a '1 2 3 4 5 6 7'
 complete -c vbslab -n '__vbslab_command_is models; and __vbslab_part_is show' -k -a '(__vbslab_models; __fish_complete_suffix .onnx; __fish_complete_suffix .vbz)'
-complete -c vbslab -n '__vbslab_command_is measure compress prune train sensitivity eval' -k -a '(__vbslab_models; __fish_complete_suffix .onnx; __fish_complete_suffix .vbz)'
+complete -c vbslab -n '__vbslab_command_is measure compress quantize prune train sensitivity eval' -k -a '(__vbslab_models; __fish_complete_suffix .onnx; __fish_complete_suffix .vbz)'
 complete -c vbslab -n '__vbslab_command_is sweep' -k -a '(__fish_complete_suffix .toml)'
 complete -c vbslab -n '__vbslab_command_is sweep' -l from -r -F
 complete -c vbslab -n '__vbslab_command_is run export' -k -a '(__vbslab_profiles; __vbslab_models; __fish_complete_suffix .onnx; __fish_complete_suffix .vbz)'

@@ -53,7 +53,9 @@ _vbslab_value()
     (tune/--export-best) files='*.onnx' ;;
     (export/--output|export/-o) files='*.(onnx|ipynb)' ;;
     (export/--notebook) candidates=(list ${(f)"$(vbslab export --notebook list 2>/dev/null | sed -n '2,$s/ .*//p')"}) ;;
-    (prune/--output|prune/-o|train/--output|train/-o) files='*.onnx' ;;
+    (quantize/--method) candidates=(minmax percentile entropy) ;;
+    (quantize/--data) files='*' ;;
+    (prune/--output|prune/-o|quantize/--output|quantize/-o|train/--output|train/-o) files='*.onnx' ;;
     (sensitivity/--output|sensitivity/-o) files='*.csv' ;;
     (sensitivity/--by) candidates=(l1 l2 random taylor) ;;
     (compress/--density) candidates=(comp-alexnet comp-vgg-16 70% 80% 90%) ;;
@@ -97,7 +99,7 @@ _vbslab_argument()
     (exercise/*) files='*.json' ;;
     (tune/) files='*.toml' ;;
     (tune/*) files='*' ;;
-    (models/show|measure/*|compress/*|prune/*|train/*|sensitivity/*|eval/*) candidates=(${(f)"$(_vbslab_models)"}) files='*.(net|onnx|vbz)' ;;
+    (models/show|measure/*|compress/*|quantize/*|prune/*|train/*|sensitivity/*|eval/*) candidates=(${(f)"$(_vbslab_models)"}) files='*.(net|onnx|vbz)' ;;
     (run/*|export/*) candidates=(${(f)"$(_vbslab_profiles; _vbslab_models)"}) files='*.(csv|net|onnx|vbz)' ;;
     (replay/?*) files='*.json' ;;
     (plan/*|explain/*|frontier/*|replay/*|compare/*|report/*) candidates=(${(f)"$(_vbslab_profiles)"}) files='*.csv' ;;

@@ -47,42 +47,6 @@ static enum vbs_status read_options(const struct eval_job *job, enum vbs_split *
     return VBS_OK;
 }
 
-/* ---- normalisation ---- */
-
-/* Uses the numbers of one channel for all of them. */
-static void spread(struct vbs_normalise *normalise, int n_channels)
-{
-    for (int c = 1; normalise->n_channels == 1 && c < n_channels; c++) {
-        normalise->mean[c] = normalise->mean[0];
-        normalise->deviation[c] = normalise->deviation[0];
-    }
-    if (normalise->n_channels == 1)
-        normalise->n_channels = n_channels;
-}
-
-/* Finds the normalisation: that of the option, of the network's file, or of the training images. */
-static enum vbs_status find_normalise(struct eval_job *job)
-{
-    struct vbs_ctx *ctx = &job->cli->ctx;
-    const char *option = cli_value(job->cli, job->values, "normalise");
-    enum vbs_status status;
-
-    job->normalise_from = option ? "option" : job->network->normalise ? "network" : "data";
-    if (option) {
-        status = vbs_normalise_parse(ctx, "--normalise", option, &job->normalise);
-        return status == VBS_FORMAT ? vbs_fail(ctx, VBS_USAGE, "%s", vbs_detail(ctx)) : status;
-    }
-    if (job->network->normalise)
-        return vbs_normalise_parse(ctx, job->model, job->network->normalise, &job->normalise);
-    status = vbs_normalise_measure(ctx, job->folder, &job->normalise);
-    if (status == VBS_FORMAT || status == VBS_IO)
-        return vbs_fail_within(
-            ctx, status,
-            "the network does not say how its inputs are normalised, nor can the "
-            "training images (--normalise MEAN,DEVIATION can)");
-    return status;
-}
-
 /* ---- the result ---- */
 
 static double percent(int64_t part, int64_t whole)
@@ -323,8 +287,9 @@ static enum vbs_status run_network(struct eval_job *job, struct vbs_eval_options
     enum vbs_status status;
 
     VBS_TRY(vbs_eval_check(&job->cli->ctx, job->network, job->dataset));
-    VBS_TRY(find_normalise(job));
-    spread(&job->normalise, vbs_dataset_info(job->dataset)->channels);
+    VBS_TRY(cli_find_normalise(job->cli, job->values, job->network, job->model, job->folder,
+                               vbs_dataset_info(job->dataset)->channels, &job->normalise,
+                               &job->normalise_from));
     options->progress = cli_progress(job->cli);
     status = vbs_evaluate(&job->cli->ctx, job->network, job->dataset, &job->normalise, options,
                           &job->report, &job->score);

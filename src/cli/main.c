@@ -5,38 +5,26 @@
 #include <string.h>
 #include <unistd.h>
 
-extern const struct cli_command cli_models, cli_compress, cli_prune, cli_train, cli_sensitivity,
-    cli_export, cli_eval, cli_tune, cli_measure, cli_profiles, cli_plan, cli_frontier, cli_replay,
-    cli_compare, cli_explain_command, cli_report, cli_run, cli_place, cli_sweep, cli_planners,
-    cli_backends, cli_lesson, cli_exercise, cli_demo, cli_help;
+extern const struct cli_command cli_models, cli_compress, cli_quantize, cli_prune, cli_train,
+    cli_sensitivity, cli_export, cli_eval, cli_tune, cli_measure, cli_profiles, cli_plan,
+    cli_frontier, cli_replay, cli_compare, cli_explain_command, cli_report, cli_run, cli_place,
+    cli_sweep, cli_planners, cli_backends, cli_lesson, cli_exercise, cli_demo, cli_help;
 
 /* The commands are in the order of work. */
 static const struct cli_command *const COMMANDS[] = {
-    &cli_models,
-    &cli_compress,
-    &cli_prune,
-    &cli_train,
-    &cli_sensitivity,
-    &cli_export,
-    &cli_eval,
-    &cli_tune,
-    &cli_measure,
-    &cli_profiles,
-    &cli_plan,
-    &cli_frontier,
-    &cli_explain_command,
-    &cli_replay,
-    &cli_compare,
-    &cli_report,
-    &cli_run,
-    &cli_place,
-    &cli_sweep,
-    &cli_planners,
-    &cli_backends,
-    &cli_lesson,
-    &cli_exercise,
-    &cli_demo,
-    &cli_help,
+    &cli_models,   &cli_compress,
+    &cli_quantize, &cli_prune,
+    &cli_train,    &cli_sensitivity,
+    &cli_export,   &cli_eval,
+    &cli_tune,     &cli_measure,
+    &cli_profiles, &cli_plan,
+    &cli_frontier, &cli_explain_command,
+    &cli_replay,   &cli_compare,
+    &cli_report,   &cli_run,
+    &cli_place,    &cli_sweep,
+    &cli_planners, &cli_backends,
+    &cli_lesson,   &cli_exercise,
+    &cli_demo,     &cli_help,
     NULL,
 };
 

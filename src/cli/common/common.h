@@ -10,6 +10,7 @@
  *   inputs.h    shapes and values of the inputs of a network
  *   list.h      options whose value is a list with commas
  *   measuring.h measuring a network into the store
+ *   normalise.h how the inputs of a network are normalised
  *   number.h    numbers as people read and type them
  *   option.h    values of options: numbers and words
  *   pictures.h  pictures: their files, sizes, fonts and series
@@ -29,6 +30,7 @@
 #include "cli/common/inputs.h"
 #include "cli/common/list.h"
 #include "cli/common/measuring.h"
+#include "cli/common/normalise.h"
 #include "cli/common/number.h"
 #include "cli/common/option.h"
 #include "cli/common/pictures.h"
