@@ -430,7 +430,8 @@ static enum vbs_status tell_time(struct vbs_ctx *ctx, struct vbs_session *sessio
                                  const struct vbs_operands *operands, double *time_us)
 {
     (void)ctx, (void)operands;
-    *time_us = own(session)->times_us[kernel];
+    if (time_us)
+        *time_us = own(session)->times_us[kernel];
     return VBS_OK;
 }
 

@@ -6,6 +6,7 @@
 #include "model/network/network.h"
 
 #include <stdio.h>
+#include <string.h>
 
 /* This function is from libgomp, on which oneDNN runs. It is declared here because only gcc has
  * omp.h. */
@@ -124,17 +125,63 @@ static enum vbs_status build_layer(struct od_build *b)
     }
 }
 
+/* Work of a layer above which two threads take less time than one, wherever starting them takes
+ * less than twenty microseconds. */
+#define SERIAL_MACS  (INT64_C(1) << 20)
+#define SERIAL_BYTES (INT64_C(512) << 10)
+
+/* Gives whether one thread may compute the layer in less time than it takes to start the others and
+ * to wait for them, or in little more. */
+static bool may_be_serial(const struct od_build *b)
+{
+    const struct vbs_profile_layer *layer = &b->session->core.layers[b->layer];
+
+    return b->session->threads > 1 && b->batch * b->l->macs <= SERIAL_MACS &&
+           b->batch * (layer->in_bytes + layer->out_bytes) <= SERIAL_BYTES;
+}
+
+/* Makes the layer's kernels for one thread. The library fixes the number of threads of a primitive
+ * when it makes it. */
+static enum vbs_status build_serial(struct od_build *b)
+{
+    struct od_threads before = od_threads_set(1);
+    enum vbs_status status;
+
+    b->serial = true;
+    status = build_layer(b);
+    b->serial = false;
+    od_threads_restore(before);
+    return status;
+}
+
+/* Gives whether a kernel for one thread is requested; *requested is the request without that part
+ * of the name. */
+static bool is_serial(struct vbs_requested *requested)
+{
+    size_t length = strlen(requested->name), ending = strlen(OD_SERIAL);
+
+    if (length <= ending || strcmp(requested->name + length - ending, OD_SERIAL) != 0)
+        return false;
+    requested->name[length - ending] = '\0';
+    return true;
+}
+
 static enum vbs_status make_kernels(void *build, int layer, int batch,
                                     const struct vbs_requested *requested)
 {
     struct od_build *b = build;
-    enum vbs_status status;
+    struct vbs_requested plain = requested ? *requested : (struct vbs_requested){0};
+    bool serial = requested && is_serial(&plain);
+    enum vbs_status status = VBS_OK;
 
     b->layer = layer;
     b->l = &b->network->layers[layer];
     b->batch = batch;
-    b->requested = requested;
-    status = build_layer(b);
+    b->requested = requested ? &plain : NULL;
+    if (!serial)
+        status = build_layer(b);
+    if (status == VBS_OK && (serial || (!requested && may_be_serial(b))))
+        status = build_serial(b);
     b->requested = NULL;
     return status;
 }

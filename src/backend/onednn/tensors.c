@@ -27,8 +27,11 @@ static dnnl_status_t make_copy(dnnl_engine_t engine, const dnnl_memory_desc_t *f
     return dnnl;
 }
 
-static enum vbs_status transfer_init(struct od_build *b, const struct od_tensor *tensor,
-                                     struct od_transfer *t)
+#define SERIAL_BYTES (INT64_C(64) << 10) /* that one thread copies faster than several do */
+
+/* Makes the primitives for t->threads, which the calling thread is set to. */
+static enum vbs_status make_copies(struct od_build *b, const struct od_tensor *tensor,
+                                   struct od_transfer *t)
 {
     dnnl_engine_t engine = b->session->engine;
     dnnl_memory_desc_t plain, canonical;
@@ -50,21 +53,37 @@ static enum vbs_status transfer_init(struct od_build *b, const struct od_tensor 
     return od_fail(b, dnnl, "copying a tensor");
 }
 
+static enum vbs_status transfer_init(struct od_build *b, const struct od_tensor *tensor,
+                                     struct od_transfer *t)
+{
+    struct od_threads before;
+    enum vbs_status status;
+
+    t->threads = tensor->bytes <= SERIAL_BYTES ? 1 : b->session->threads;
+    before = od_threads_set(t->threads);
+    status = make_copies(b, tensor, t);
+    od_threads_restore(before);
+    return status;
+}
+
 static enum vbs_status transfer_sample(struct od_build *b, const struct od_transfer *t,
                                        bool to_canonical, void *plain, void *canonical)
 {
     dnnl_stream_t stream = b->session->stream;
+    struct od_threads before;
     dnnl_exec_arg_t args[] = {{DNNL_ARG_FROM, to_canonical ? t->plain : t->canonical},
                               {DNNL_ARG_TO, to_canonical ? t->canonical : t->plain}};
     dnnl_status_t dnnl = dnnl_memory_set_data_handle_v2(t->plain, plain, stream);
 
     if (dnnl == dnnl_success)
         dnnl = dnnl_memory_set_data_handle_v2(t->canonical, canonical, stream);
+    before = od_threads_set(t->threads);
     if (dnnl == dnnl_success)
         dnnl =
             dnnl_primitive_execute(to_canonical ? t->to_canonical : t->to_plain, stream, 2, args);
     if (dnnl == dnnl_success)
         dnnl = dnnl_stream_wait(stream);
+    od_threads_restore(before);
     return dnnl == dnnl_success ? VBS_OK : od_fail(b, dnnl, "copying a tensor");
 }
 

@@ -249,7 +249,7 @@ static enum vbs_status build_kernel(struct od_build *b, const struct od_implemen
     struct vbs_kernel *offer;
     enum vbs_status status = VBS_OK;
 
-    if (c->variant.canonical && !c->variant.apart)
+    if (c->variant.canonical && !c->variant.apart && !b->serial)
         status = od_can_slice(b, &sliceable, &divides, &ws_bytes);
     if (status == VBS_OK && b->requested && b->requested->n_slices > 1)
         return divides ? od_build_slice(b, c->name, &sliceable) : VBS_OK;

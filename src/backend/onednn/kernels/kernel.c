@@ -5,6 +5,7 @@
 #include "base/fail.h"
 #include "base/grow.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,16 +17,17 @@ static int64_t aligned(int64_t bytes)
 enum vbs_status od_kernel_begin(struct od_build *b, const char *algorithm)
 {
     struct od_session *s = b->session;
-    const struct vbs_kernel offer = {.layer = b->layer,
-                                     .batch = b->batch,
-                                     .algorithm = vbs_arena_strdup(&s->core.arena, algorithm),
-                                     .row_slices = 1};
+    struct vbs_kernel offer = {.layer = b->layer, .batch = b->batch, .row_slices = 1};
+    char name[OD_KERNEL_NAME];
+
+    snprintf(name, sizeof name, "%s%s", algorithm, b->serial ? OD_SERIAL : "");
+    offer.algorithm = vbs_arena_strdup(&s->core.arena, name);
 
     if (!offer.algorithm)
         return vbs_no_memory(b->ctx);
     VBS_TRY(vbs_kernel_append(b->ctx, &s->core, &offer, &s->kernels, sizeof *s->kernels));
     b->kernel = &s->kernels[s->core.session.n_kernels - 1];
-    *b->kernel = (struct od_kernel){0};
+    *b->kernel = (struct od_kernel){.serial = b->serial};
     return VBS_OK;
 }
 
@@ -37,6 +39,14 @@ enum vbs_status od_kernel_begin_with(struct od_build *b, const_dnnl_primitive_de
     if (status != dnnl_success)
         return od_fail(b, status, "asking for an implementation's name");
     return od_kernel_begin(b, impl);
+}
+
+static bool has_padding(const dnnl_memory_desc_t *md)
+{
+    for (int i = 0; i < md->ndims; i++)
+        if (md->padded_dims[i] != md->dims[i])
+            return true;
+    return false;
 }
 
 enum vbs_status od_kernel_add(struct od_build *b, const dnnl_memory_desc_t *md,
@@ -53,6 +63,8 @@ enum vbs_status od_kernel_add(struct od_build *b, const dnnl_memory_desc_t *md,
     if (status != dnnl_success)
         return od_fail(b, status, "making a memory object");
     *memory = where.handle;
+    where.padded = has_padding(md);
+    where.address = data;
     k->memories[k->n_memories++] = where;
     return VBS_OK;
 }

@@ -6,7 +6,11 @@
 #include "backend/onednn/kernels/layout.h"
 #include "backend/onednn/kernels/primitive.h"
 
-/* Begins a kernel of b's layer and batch, of this algorithm. */
+#define OD_SERIAL      "+serial" /* ends the names of kernels for one thread */
+#define OD_KERNEL_NAME 96        /* bytes of a name */
+
+/* Begins a kernel of b's layer and batch, of this algorithm; OD_SERIAL is added to its name where b
+ * makes serial kernels. */
 enum vbs_status od_kernel_begin(struct od_build *b, const char *algorithm) VBS_MUST_CHECK;
 enum vbs_status od_kernel_begin_with(struct od_build *b,
                                      const_dnnl_primitive_desc_t pd) VBS_MUST_CHECK;

@@ -66,6 +66,8 @@ struct od_memory {
     enum od_location location;
     int index;
     int64_t offset; /* bytes from the beginning of the location */
+    bool padded;    /* setting its address writes zeros into padding */
+    void *address;  /* that was set last */
 };
 
 /* A step that no primitive does. data: of its memory objects, in their order. Allocates nothing.
@@ -93,6 +95,7 @@ struct od_kernel {
     struct od_packed *packed;          /* its packed weights; null: it has none in OD_WEIGHTS */
     int64_t first_channel, n_channels; /* the channels of them that it reads */
     bool shared;                       /* a kernel before it owns its objects */
+    bool serial;                       /* all of it runs on the calling thread */
 };
 
 struct od_build;
@@ -141,6 +144,7 @@ struct od_coding {
 struct od_transfer {
     dnnl_memory_t plain, canonical;
     dnnl_primitive_t to_canonical, to_plain;
+    int threads;
 };
 
 struct od_session {
@@ -173,6 +177,7 @@ struct od_build {
     int batch;
     /* Make only this kernel, where it is not null; od_build_other may ignore it. */
     const struct vbs_requested *requested;
+    bool serial;              /* kernels are made for one thread, and named so (open.c) */
     struct od_kernel *kernel; /* the one begun last; valid until the next one begins */
     float *plain;             /* space for weights.c; the maker of the build frees it */
     int64_t plain_bytes;

@@ -358,7 +358,8 @@ enum vbs_status od_build_slice(struct od_build *b, const char *name,
 
 bool od_may_run_in_slices(const struct od_build *b)
 {
-    if (units_of(b) == 1 || groups_of(b) > 1 || has_unfused(b, dnnl_convolution_direct))
+    if (b->serial || units_of(b) == 1 || groups_of(b) > 1 ||
+        has_unfused(b, dnnl_convolution_direct))
         return false;
     return b->requested ? b->requested->row_slices > 0
                         : 4 * vbs_weight_count(b->network, b->layer) >= LEAST_PLAIN_BYTES;

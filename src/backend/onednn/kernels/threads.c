@@ -16,15 +16,19 @@ struct od_threads od_threads_set(int n)
 {
     struct od_threads before = {.n = omp_get_max_threads(), .dynamic = omp_get_dynamic()};
 
-    omp_set_dynamic(0);
-    omp_set_num_threads(n);
+    if (before.dynamic)
+        omp_set_dynamic(0);
+    if (before.n != n || before.dynamic)
+        omp_set_num_threads(n);
     return before;
 }
 
 void od_threads_restore(struct od_threads before)
 {
-    omp_set_num_threads(before.n);
-    omp_set_dynamic(before.dynamic);
+    if (omp_get_max_threads() != before.n)
+        omp_set_num_threads(before.n);
+    if (before.dynamic)
+        omp_set_dynamic(before.dynamic);
 }
 
 static void count(void *n)

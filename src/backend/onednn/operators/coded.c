@@ -300,7 +300,7 @@ static bool is_wanted(const struct od_build *b, const struct coded_algorithm *al
 
 enum vbs_status od_build_coded(struct od_build *b)
 {
-    if (!vbs_network_coded(b->network, b->layer) || !can_be_coded(b))
+    if (b->serial || !vbs_network_coded(b->network, b->layer) || !can_be_coded(b))
         return VBS_OK;
     for (int i = 0; i < N_ALGORITHMS; i++) {
         const struct vbs_coded *coded = NULL;
