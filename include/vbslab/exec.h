@@ -54,6 +54,9 @@ struct vbs_exec_options {
     bool trace;         /* keep the times of every step */
     struct vbs_progress progress; /* receives the progress of preparing: kernels, placement, the
                                      weight file */
+    /* Runs do not ask the system for memory, which takes up to a tenth of a millisecond: in their
+     * reports touched_bytes, base_bytes, high_water_bytes, heap_bytes and file_bytes are -1. */
+    bool times_only;
 };
 
 /* The result of the offset allocation. */

@@ -115,6 +115,7 @@ class Executor(Exclusive):
     folder : where packed weights are kept; the default is the current folder
     weights_file, direct, debug_checks, trace : with a schedule only, as the options of ``vbslab run``
     progress : a function of (share done, seconds left or None, text), of the preparation
+    times_only : runs do not ask the system for memory, which takes up to 0.1 ms; their figures of memory are -1
 
     One thread at a time uses an executor; another one that calls it waits.
 
@@ -149,8 +150,10 @@ class Executor(Exclusive):
         debug_checks: bool = False,
         trace: bool = False,
         progress: Optional[ProgressFunction] = None,
+        times_only: bool = False,
     ) -> None:
         super().__init__()
+        self._times_only = bool(times_only)
         planning: Dict[str, Any] = {"request": request, "planner": planner, "io": io, "weights": weights}
         planning.update(copy=copy, latency_us=latency_us)
         running = {"weights_file": weights_file, "direct": direct, "debug_checks": debug_checks, "trace": trace}
@@ -188,6 +191,7 @@ class Executor(Exclusive):
         options.copy_source = self._texts(planning["copy"], "copy")
         options.latency_us = seconds(planning["latency_us"], "latency_us")
         options.threads, options.folder = self._threads, self._folder
+        options.times_only = self._times_only
         self._progress.fill(options.progress)
         plan, out = ffi.new("struct vbs_schedule **"), ffi.new("struct vbs_exec **")
         with Call(progress=self._progress) as call:
@@ -204,6 +208,7 @@ class Executor(Exclusive):
         options.weights_path = self._texts.path(running["weights_file"])
         options.direct, options.trace = running["direct"], running["trace"]
         options.debug_checks = running["debug_checks"]
+        options.times_only = self._times_only
         self._progress.fill(options.progress)
         out, c = ffi.new("struct vbs_exec **"), schedule._use()
         with Call(progress=self._progress) as call:

@@ -19,6 +19,7 @@ struct vbs_exec {
     struct vbs_exec_step *trace;      /* [n_steps], or null */
     bool *is_load;                    /* [n_steps] the step's times are the copy thread's; null
                                          without trace */
+    bool times_only;                  /* reports have no memory */
     bool has_residents;               /* resident weights are in the arena */
     int64_t input_values;             /* of a sample */
     int64_t *output_values;           /* [n_outputs] values of a sample */

@@ -15,11 +15,11 @@ struct running {
     struct vbs_exec *exec;
     const float *input;
     float *const *outputs;
-    double start_s, last_s; /* start of the run; end of the last op */
+    double start_s, last_s; /* start of the run; when the clock was read last */
     double taken_us[VBS_N_OP_KINDS];
 };
 
-/* Counts the time since the last op for an op of this kind. */
+/* Counts the time since the clock was read last for an op of this kind. */
 static void stop_watch(struct running *r, enum vbs_exec_op_kind kind)
 {
     double now_s = vbs_clock_s();
@@ -35,11 +35,10 @@ static enum vbs_status run_kernel(struct running *r, const struct vbs_exec_op *o
                                           .ws = op->compute.ws,
                                           .weights = op->compute.weights};
     struct vbs_session *session = r->exec->session;
-    double time_us;
 
     if (session->ops->device && !r->exec->trace)
         return session->ops->device->enqueue(r->ctx, session, op->compute.kernel, &operands);
-    return session->ops->run(r->ctx, session, op->compute.kernel, &operands, &time_us);
+    return session->ops->run(r->ctx, session, op->compute.kernel, &operands, NULL);
 }
 
 static enum vbs_status write_input(struct running *r, const struct vbs_exec_op *op)
@@ -76,10 +75,21 @@ static enum vbs_status move_buffer(struct running *r, const struct vbs_exec_op *
     return VBS_OK;
 }
 
+/* Gives whether the time of an op of this kind is told apart from that of computing. */
+static bool is_apart(enum vbs_exec_op_kind kind)
+{
+    return kind != VBS_DO_COMPUTE && kind != VBS_DO_RELOCATE && kind != VBS_DO_COPY_IN_PLACE;
+}
+
+/* Runs an op. Without a trace the clock is not read around ops that compute, because reading it
+ * takes longer than all else that the executor does for them. */
 static enum vbs_status run_op(struct running *r, const struct vbs_exec_op *op)
 {
+    bool apart = is_apart((enum vbs_exec_op_kind)op->kind);
     enum vbs_status status = VBS_OK;
 
+    if (apart && !r->exec->trace)
+        stop_watch(r, VBS_DO_COMPUTE);
     switch ((enum vbs_exec_op_kind)op->kind) {
     case VBS_DO_WAIT_TO_EVICT:
     case VBS_DO_WAIT_TO_RELOCATE:
@@ -104,7 +114,8 @@ static enum vbs_status run_op(struct running *r, const struct vbs_exec_op *op)
     case VBS_N_OP_KINDS:
         break;
     }
-    stop_watch(r, (enum vbs_exec_op_kind)op->kind);
+    if (apart || r->exec->trace)
+        stop_watch(r, (enum vbs_exec_op_kind)op->kind);
     return status;
 }
 
@@ -210,6 +221,7 @@ static enum vbs_status run_steps(struct running *r)
         }
     }
     if (exec->stream) {
+        stop_watch(r, VBS_DO_COMPUTE);
         status = vbs_exec_stream_wait(r->ctx, exec->stream, exec->program.n_loads);
         stop_watch(r, VBS_DO_WAIT_TO_COMPUTE);
     }
@@ -267,6 +279,7 @@ static enum vbs_status run_timed(struct running *r)
     if (exec->stream)
         vbs_exec_stream_begin(exec->stream, r->start_s, exec->trace);
     status = run_steps(r);
+    stop_watch(r, VBS_DO_COMPUTE);
     if (exec->arena.session) {
         struct vbs_ctx rest = {0};
         enum vbs_status ended =
@@ -320,6 +333,12 @@ static enum vbs_status seed_input(struct running *r)
     return VBS_OK;
 }
 
+/* What the system tells of the process's memory. */
+struct usage {
+    int64_t base_bytes, heap_bytes, file_bytes;
+    bool tells_peak;
+};
+
 /* Gives the memory of the process; on a device, the memory that all processes use there now. */
 static int64_t used_bytes(const struct vbs_exec *exec, enum vbs_exec_resident which)
 {
@@ -328,26 +347,53 @@ static int64_t used_bytes(const struct vbs_exec *exec, enum vbs_exec_resident wh
     return session ? session->ops->device->used(session) : vbs_exec_resident_bytes(which);
 }
 
+/* Asks for the memory before a run. */
+static struct usage begin_usage(const struct vbs_exec *exec)
+{
+    struct usage usage = {.heap_bytes = vbs_exec_heap_bytes(),
+                          .file_bytes = vbs_exec_resident_bytes(VBS_EXEC_FILES)};
+
+    usage.tells_peak = exec->arena.session || vbs_exec_reset_peak();
+    usage.base_bytes = used_bytes(exec, VBS_EXEC_NOW);
+    usage.tells_peak &= usage.base_bytes >= 0;
+    if (usage.tells_peak || !exec->arena.session)
+        usage.base_bytes -= vbs_exec_arena_touched(&exec->arena);
+    return usage;
+}
+
+/* Asks for the memory after the run. */
+static void end_usage(const struct vbs_exec *exec, const struct usage *usage,
+                      struct vbs_exec_report *report)
+{
+    int64_t file_bytes;
+
+    report->base_bytes = usage->base_bytes;
+    report->touched_bytes = vbs_exec_arena_touched(&exec->arena);
+    report->high_water_bytes =
+        usage->tells_peak ? used_bytes(exec, VBS_EXEC_PEAK) - usage->base_bytes : -1;
+    report->heap_bytes = vbs_exec_heap_bytes() - usage->heap_bytes;
+    file_bytes = vbs_exec_resident_bytes(VBS_EXEC_FILES) - usage->file_bytes;
+    report->file_bytes = file_bytes > 0 && !exec->arena.session ? file_bytes : 0;
+}
+
 enum vbs_status vbs_exec_run(struct vbs_ctx *ctx, struct vbs_exec *exec, const float *input,
                              float *const *outputs, struct vbs_exec_report *result)
 {
     struct running r = {.ctx = ctx, .exec = exec, .input = input, .outputs = outputs};
     const int *starts = exec->program.begin;
-    struct vbs_exec_report report = {0};
+    struct vbs_exec_report report = {.touched_bytes = -1,
+                                     .base_bytes = -1,
+                                     .high_water_bytes = -1,
+                                     .heap_bytes = -1,
+                                     .file_bytes = -1};
+    struct usage usage = {0};
     enum vbs_status status;
     double io_us = 0;
-    int64_t heap_bytes, file_bytes;
-    bool tells;
 
     if (!input)
         VBS_TRY(seed_input(&r));
-    heap_bytes = vbs_exec_heap_bytes();
-    file_bytes = vbs_exec_resident_bytes(VBS_EXEC_FILES);
-    tells = exec->arena.session || vbs_exec_reset_peak();
-    report.base_bytes = used_bytes(exec, VBS_EXEC_NOW);
-    tells &= report.base_bytes >= 0;
-    if (tells || !exec->arena.session)
-        report.base_bytes -= vbs_exec_arena_touched(&exec->arena);
+    if (!exec->times_only)
+        usage = begin_usage(exec);
     status = begin_run(&r);
     r.last_s = vbs_clock_s();
     if (status != VBS_OK)
@@ -360,11 +406,8 @@ enum vbs_status vbs_exec_run(struct vbs_ctx *ctx, struct vbs_exec *exec, const f
     io_us = r.taken_us[VBS_DO_WRITE_OUTPUT];
     VBS_TRY(run_others(&r, starts[exec->n_steps + 2], starts[exec->n_steps + 3]));
     report.io_us += r.taken_us[VBS_DO_WRITE_OUTPUT] - io_us;
-    report.touched_bytes = vbs_exec_arena_touched(&exec->arena);
-    report.high_water_bytes = tells ? used_bytes(exec, VBS_EXEC_PEAK) - report.base_bytes : -1;
-    report.heap_bytes = vbs_exec_heap_bytes() - heap_bytes;
-    file_bytes = vbs_exec_resident_bytes(VBS_EXEC_FILES) - file_bytes;
-    report.file_bytes = file_bytes > 0 && !exec->arena.session ? file_bytes : 0;
+    if (!exec->times_only)
+        end_usage(exec, &usage, &report);
     *result = report;
     return VBS_OK;
 }

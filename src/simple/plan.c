@@ -176,7 +176,8 @@ enum vbs_status vbs_simple_prepare(struct vbs_ctx *ctx, const struct vbs_network
                                           .memory_bytes = own.memory_bytes,
                                           .place_limit_s = VBS_REPLAN_PLACE_S,
                                           .folder = own.folder,
-                                          .progress = own.progress};
+                                          .progress = own.progress,
+                                          .times_only = own.times_only};
     status = place(ctx, &p);
     if (status != VBS_OK)
         goto done;

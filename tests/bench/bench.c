@@ -3,6 +3,7 @@
  * Nothing here passes or fails.
  *
  *   bench [SECONDS]   time for measuring each network (default 20)
+ *   bench steps       only the overhead of a step
  */
 #include "bench/bench.h"
 #include "base/ctx.h"
@@ -106,11 +107,18 @@ static struct vbs_profile *build_profile(struct vbs_ctx *ctx, const struct vbs_s
 void bench_measure(const char *model, const char *backend_name, const int *batches, int n_batches,
                    double seconds, struct measured *made)
 {
+    bench_measure_threads(model, backend_name, batches, n_batches, seconds, 0, made);
+}
+
+void bench_measure_threads(const char *model, const char *backend_name, const int *batches,
+                           int n_batches, double seconds, int threads, struct measured *made)
+{
     struct vbs_ctx ctx = {0};
     const struct vbs_backend *backend;
     const struct vbs_backend_options options = {.struct_size = sizeof(struct vbs_backend_options),
                                                 .batches = batches,
-                                                .n_batches = n_batches};
+                                                .n_batches = n_batches,
+                                                .threads = threads};
     const struct vbs_measure_options how = {
         .struct_size = sizeof(struct vbs_measure_options), .time_limit_s = seconds, .seed = 1};
     struct memory_sink keeper;
@@ -430,13 +438,19 @@ int main(int argc, char **argv)
     setvbuf(stdout, NULL, _IOLBF, 0);
     vbs_backend_at(0)->probe(&info);
     printf("vbslab %s on %s, %s\n\n", vbs_version(), info.device, info.library);
+    if (argc > 1 && strcmp(argv[1], "steps") == 0 && info.usable) {
+        bench_steps();
+        return 0;
+    }
     bench_planning();
     bench_reference();
     bench_table();
     bench_ilp();
-    if (info.usable)
+    if (info.usable) {
+        bench_steps();
         bench_prediction(seconds > 0 ? seconds : 20);
-    else
+    } else {
         printf("No prediction: %s\n", info.why);
+    }
     return 0;
 }

@@ -22,6 +22,10 @@ void bench_measure(const char *model, const char *backend, const int *batches, i
                    double seconds, struct measured *made);
 void bench_release(struct measured *made);
 
+/* The same with so many threads; 0: as many as the process may use. */
+void bench_measure_threads(const char *model, const char *backend, const int *batches,
+                           int n_batches, double seconds, int threads, struct measured *made);
+
 extern const int BENCH_TO_12[12]; /* batches 1 to 12 */
 
 /* Gives the planner of this name. */
@@ -33,6 +37,9 @@ struct vbs_solver *bench_solver(const char *planner, const struct vbs_problem *p
 
 /* Compares dp-vbs on curves with the tables of VBS's Algorithm 1. */
 void bench_table(void);
+
+/* Compares a step of a run with a call of oneDNN. */
+void bench_steps(void);
 
 /* Compares the planner optimal with an integer program. */
 void bench_ilp(void);

@@ -166,6 +166,14 @@ static void plans_are_executed(struct vbs_ctx *ctx, const struct vbs_network *ne
 
     options.planner = "fbs";
     ok(run(ctx, network, profile, &options, want, &report), "a request in equal batches");
+    ok(report.time_us > 0 && report.base_bytes > 0 && report.touched_bytes > 0,
+       "the report tells time and memory");
+    options.times_only = true;
+    ok(run(ctx, network, profile, &options, want, &report) && report.time_us > 0 &&
+           report.base_bytes == -1 && report.touched_bytes == -1 && report.high_water_bytes == -1 &&
+           report.heap_bytes == -1 && report.file_bytes == -1,
+       "with times only it tells no memory");
+    options.times_only = false;
     options.planner = NULL;
     options.memory_bytes = MEMORY / 64;
     ok(run(ctx, network, profile, &options, got, &report), "a request in 16 KiB");
