@@ -76,7 +76,7 @@ static void two_initialisers(struct bytes *graph)
 
 static void unknown_operators(struct bytes *graph)
 {
-    struct bytes node = onnx_node("FusedConv", "b", "c");
+    struct bytes node = onnx_node("Attention", "b", "c");
 
     bytes_text(&node, 7, "com.microsoft");
     onnx_add_node(graph, onnx_node("Unique", "x", "a"));
@@ -579,6 +579,26 @@ static void no_nbits(struct bytes *graph)
     nbits(graph, 4, 0, 96);
 }
 
+static void odd_activation(struct bytes *graph)
+{
+    struct bytes node = onnx_node("FusedGemm", "f w", "y");
+
+    onnx_add_tensor(graph, onnx_floats("w", 1, 2, (int64_t[]){192, 4}));
+    onnx_add_node(graph, onnx_node("Flatten", "x", "f"));
+    bytes_text(&node, 7, "com.microsoft");
+    onnx_attribute_text(&node, "activation", "Affine");
+    onnx_add_node(graph, node);
+}
+
+static void far_transpose(struct bytes *graph)
+{
+    struct bytes node = onnx_node("FusedMatMul", "x x", "y");
+
+    bytes_text(&node, 7, "com.microsoft");
+    onnx_attribute_int(&node, "transBatchA", 1);
+    onnx_add_node(graph, node);
+}
+
 static void short_joint(struct bytes *graph)
 {
     struct bytes node = onnx_node("QLinearConcat", "s z x s", "y");
@@ -870,7 +890,7 @@ const struct onnx_case onnx_cases[] = {
     {"two initialisers of a name", two_initialisers, VBS_FORMAT,
      "initialiser 'w' is there twice, or unnamed"},
     {"operators that are not supported", unknown_operators, VBS_UNSUPPORTED,
-     "operators not supported: Unique ('a'), Hardmax ('b', 2 times), com.microsoft.FusedConv "
+     "operators not supported: Unique ('a'), Hardmax ('b', 2 times), com.microsoft.Attention "
      "('c')"},
     {"too few values", few_bytes, VBS_FORMAT,
      "tensor 'w': 4 bytes of values where its shape asks for 432"},
@@ -949,6 +969,10 @@ const struct onnx_case onnx_cases[] = {
      "node 'y' (QuantizeLinear): has a scale for each block of data; constants can have them"},
     {"too few scales of blocks of 4 bits", few_nbits, VBS_FORMAT,
      "node 'y' (MatMulNBits): has 5 scales where K, N and block_size ask for 96"},
+    {"an activation that is not known", odd_activation, VBS_UNSUPPORTED,
+     "node 'y' (FusedGemm): activation 'Affine' is not supported"},
+    {"a product whose leading dimensions are exchanged", far_transpose, VBS_UNSUPPORTED,
+     "node 'y' (FusedMatMul): transposes dimensions before the last two"},
     {"blocks of 3 bits", odd_nbits, VBS_UNSUPPORTED,
      "node 'y' (MatMulNBits): its weights have 3 bits, not 4 or 8"},
     {"no blocks", no_nbits, VBS_FORMAT, "node 'y' (MatMulNBits): its blocks have 0 elements"},

@@ -10,7 +10,8 @@
  * vbs_node. */
 static double read_epsilon(struct vbs_onnx_import *im)
 {
-    double epsilon = vbs_onnx_real(im, "epsilon", VBS_BATCHNORM_EPSILON);
+    bool skip = strcmp(im->node->proto->op_type, "SkipLayerNormalization") == 0; /* fused.c */
+    double epsilon = vbs_onnx_real(im, "epsilon", skip ? 1e-12 : VBS_BATCHNORM_EPSILON);
 
     if (vbs_onnx_is_hinted(im->node) && !vbs_onnx_has(im, "epsilon"))
         return 0; /* as the network that was written has it */

@@ -468,6 +468,45 @@ def contrib_weights():
     n.save(apart=True, twin=twin)
 
 
+def fused_nodes(n, own):
+    """Operators that ONNX Runtime's optimiser makes (own), or those that it makes them of."""
+    def op(kind, *inputs, **attributes):
+        return n.op(kind, *inputs, domain=CONTRIB, **attributes)
+    weights = [n.weight(8, 3, 3, 3), n.weight(8), n.weight(8, 8, 1, 1), n.weight(8), n.weight(6), n.weight(6, 6),
+               n.weight(6), n.weight(6), n.weight(6), n.weight(6, 4, 36), n.weight(5, 6), n.weight(5)]
+    if own:
+        y = op("FusedConv", "x", *weights[:2], kernel_shape=[3, 3], pads=[1] * 4, activation="LeakyRelu",
+               activation_params=[0.2])
+        y = op("FusedConv", y, *weights[2:4], y, activation="Clip", activation_params=[-0.5, 1.0])
+        a = op("FastGelu", op("BiasGelu", y, weights[4]))
+        s = op("FusedMatMul", a, a, transB=1, alpha=0.3)
+        a = op("FusedMatMul", s, op("QuickGelu", a), transA=1)
+        b = op("Gelu", op("FusedMatMul", a, weights[5], transB=1))
+        y = op("SkipLayerNormalization", a, b, weights[6], weights[7], weights[8], epsilon=1e-3)
+        y = n.op("ReduceMean", y, n.ints(1, 2), keepdims=0)
+        n.output(op("FusedGemm", y, *weights[10:], transB=1, activation="Sigmoid"), "y")
+        return
+    y = n.op("LeakyRelu", n.op("Conv", "x", *weights[:2], pads=[1] * 4), alpha=0.2)
+    y = n.op("Clip", n.op("Add", n.op("Conv", y, *weights[2:4]), y), n.scalar(-0.5), n.scalar(1))
+    a = n.op("Gelu", n.op("Gelu", n.op("Add", y, weights[4])), approximate="tanh")
+    s = n.op("Mul", n.op("MatMul", a, n.op("Transpose", a, perm=[0, 1, 3, 2])), n.scalar(0.3))
+    g = n.op("Mul", a, n.op("Sigmoid", n.op("Mul", a, n.scalar(1.702))))
+    a = n.op("MatMul", n.op("Transpose", s, perm=[0, 1, 3, 2]), g)
+    b = n.op("Gelu", n.op("MatMul", a, n.op("Transpose", weights[5], perm=[1, 0])))
+    y = n.op("Add", n.op("Add", a, b), weights[8])
+    y = n.op("LayerNormalization", y, *weights[6:8], epsilon=1e-3)
+    y = n.op("ReduceMean", y, n.ints(1, 2), keepdims=0)
+    n.output(n.op("Sigmoid", n.op("Gemm", y, *weights[10:], transB=1)), "y")
+
+
+def fused():
+    """What ONNX Runtime's optimiser writes of floats: the domain com.microsoft."""
+    n, twin = (Net("fused", 20, ["N", 3, 4, 6], seed=7) for _ in range(2))
+    fused_nodes(n, True)
+    fused_nodes(twin, False)
+    n.save(twin=twin)
+
+
 def windows():
     """Attention within windows and heads, which are folded into the dimension of the samples."""
     n = Net("windows", 17, ["N", 4, 4, 6])
@@ -727,7 +766,7 @@ if __name__ == "__main__":
     torch_flatten(11, torch_flatten(14))  # onnx.reference trains in version 11
     for make in (torch_gates, keras_nhwc, segment, outputs, one_channel, whole, normals,
                  folded, external, recurrent, sequence, windows,
-                 quantised, integers, control, dynamic, blocks, contrib, contrib_weights):
+                 quantised, integers, control, dynamic, blocks, contrib, contrib_weights, fused):
         make()
     later(later())  # onnx.reference does not know GlobalLpPool
     known = opset(9)

@@ -123,6 +123,9 @@ static const struct {
      "fc reducemin+clip reducemax+relu sub+linear+clip div+linear+round+clip div+round "
      "add+clip sub fc mul add reducemin+clip reducemax+relu sub+linear+clip "
      "div+linear+round+clip div+round add+clip sub fc mul add"},
+    {"fused",
+     "conv+leakyrelu conv add+clip add+gelu+gelu transpose matmul+linear linear+sigmoid mul "
+     "transpose matmul fc+gelu add add layernorm reducemean fc+sigmoid"},
     {"recurrent", "conv transpose lstm gru slice fc+relu logsoftmax"},
     {"sequence", "relu rnn add slice reducemean"},
     {"windows", "transpose layernorm fc transpose transpose transpose matmul add softmax matmul "
