@@ -6,6 +6,7 @@
 #include "support/tap.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* ---- whole networks ---- */
 
@@ -201,6 +202,23 @@ static void report(bool passed, const char *name, const char *detail)
         printf("# %s\n", detail);
 }
 
+/* A convolution of small groups between plain tensors is not left to a product of matrices for each
+ * group. */
+static void check_small_groups(void)
+{
+    static const struct backend_case c = {"small groups on plain channels",
+                                          "input 3x9x9\nconv d out=3 kernel=3 pad=1 groups=3\n"};
+    bool copies = false;
+    struct bench t;
+
+    bench_check(&c, report);
+    if (bench_open(&t, &c, "onednn", 0))
+        for (int i = 0; i < t.session->n_kernels; i++)
+            copies |= strstr(t.session->kernels[i].algorithm, "+reorder") != NULL;
+    ok(copies, "%s: kernels that copy are offered", c.name);
+    bench_close(&t);
+}
+
 int main(int argc, char **argv)
 {
     struct vbs_backend_info info;
@@ -219,6 +237,7 @@ int main(int argc, char **argv)
     check_read_and_write();
     check_in_place();
     check_cancel();
+    check_small_groups();
     ok(argc > 0 && bench_passes_on(argv[0], "AVX2"), "all of this with DNNL_MAX_CPU_ISA=AVX2");
     return done_testing();
 }
