@@ -5,6 +5,7 @@
 #include "cli/print/print.h"
 #include "simple/replan.h"
 
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,6 +28,15 @@ static struct vbs_exec_options exec_options(struct run_job *job)
     };
 }
 
+/* Sets what becomes of large memory that is freed. While kernels are made and weights are packed,
+ * it goes back to the system; while the network runs it stays, because kernels take and free some
+ * at each call. */
+static void set_heap(bool runs)
+{
+    mallopt(M_MMAP_THRESHOLD, runs ? 32 << 20 : 1 << 20);
+    mallopt(M_TRIM_THRESHOLD, runs ? 64 << 20 : 128 << 10);
+}
+
 /* Finds offsets before the executor is made, because they need no kernels. */
 static enum vbs_status make_executor(struct run_job *job)
 {
@@ -41,9 +51,11 @@ static enum vbs_status make_executor(struct run_job *job)
     if (status != VBS_OK)
         return status;
     vbs_exec_trim(); /* of what planning took */
+    set_heap(false);
     options.progress = cli_progress(job->cli);
     status = vbs_exec_new(ctx, job->network, job->backend, job->profile, job->schedule, &options,
                           &job->placement, &job->exec);
+    set_heap(true);
     cli_progress_end(job->cli);
     if (status == VBS_NOT_FOUND)
         return vbs_fail(ctx, VBS_UNSUPPORTED,
