@@ -72,6 +72,12 @@ struct vbs_session {
                       written */
 };
 
+/* A receiver of packed weights, which gets their bytes in order, piece by piece. */
+struct vbs_pack_sink {
+    void *self;
+    enum vbs_status (*write)(struct vbs_ctx *ctx, void *self, const void *bytes, int64_t n_bytes);
+};
+
 /* The calls of a session. All that return a status set the reason in *ctx on failure. */
 struct vbs_session_ops {
     const struct vbs_device_ops *device; /* internal; null: alloc returns memory of the host */
@@ -112,6 +118,11 @@ struct vbs_session_ops {
      * Layers of one geometry have equal kernels, also in sessions of other networks with the same
      * provenance and batches. Null: not known. */
     uint64_t (*geometry)(const struct vbs_session *session, int layer);
+    /* Does as pack, but hands the bytes to sink. It needs memory for a piece of some MiB only,
+     * where ranges of channels of the packed weight format can be made alone. Passes on sink's
+     * failure. Null: the backend has pack alone. */
+    enum vbs_status (*pack_to)(struct vbs_ctx *ctx, struct vbs_session *session, int kernel,
+                               const struct vbs_pack_sink *sink);
 };
 
 /* The receiver of samples, from which measuring also resumes. Only the thread that measures calls

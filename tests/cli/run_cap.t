@@ -68,7 +68,10 @@ proves()
     set -- "$1" --schedule "$name.json"
     if grep -q '"weights": "included"' "$name.json"; then
         set -- "$@" --weights-file "$name.bin"
-        execute $more "$@" # writes the file, which takes memory of its own
+        execute $more "$@" # writes the file, in pieces of some MiB
+        peak=$(member out resident_peak_bytes)
+        [ $code -eq 0 ] && [ "${peak:-0}" -gt 0 ] && [ "$peak" -le $((large + 64 * mib)) ]
+        report $? "$name: a process that packs all weights takes ${peak:-?} bytes"
     fi
     execute $more "$@" --output "$name-more.npy"
     [ $code -eq 0 ] && [ "$(member out memory_bytes)" -eq $more ]

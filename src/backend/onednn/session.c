@@ -152,6 +152,25 @@ static enum vbs_status pack(struct vbs_ctx *ctx, struct vbs_session *session, in
     return status;
 }
 
+static enum vbs_status pack_to(struct vbs_ctx *ctx, struct vbs_session *session, int kernel,
+                               const struct vbs_pack_sink *sink)
+{
+    struct od_session *s = own(session);
+    const struct od_kernel *k = &s->kernels[kernel];
+    struct od_build b = build_of(ctx, s, kernel);
+    enum vbs_status status = VBS_OK;
+
+    if (!k->packed)
+        return VBS_OK;
+    if (k->packed->data)
+        return sink->write(ctx, sink->self,
+                           (char *)k->packed->data + od_packed_bytes(k->packed, k->first_channel),
+                           s->core.offers[kernel].packed_bytes);
+    status = od_weights_stream(&b, k->packed, k->first_channel, k->n_channels, sink);
+    free(b.plain);
+    return status;
+}
+
 static uint64_t geometry(const struct vbs_session *session, int layer)
 {
     const struct od_session *s = (const struct od_session *)session;
@@ -200,4 +219,5 @@ const struct vbs_session_ops od_session_ops = {
     .read = od_read,
     .close = close_session,
     .geometry = geometry,
+    .pack_to = pack_to,
 };

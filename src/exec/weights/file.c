@@ -52,7 +52,6 @@ struct filing {
     const struct vbs_exec_file_options *options;
     struct vbs_text key;
     int64_t first_bytes, file_bytes; /* beginning and end of the packed weights in the file */
-    int64_t largest_bytes;           /* of the packed weights of one layer, in whole sectors */
     char *buffer;
     int64_t buffer_bytes;
 };
@@ -82,14 +81,12 @@ static enum vbs_status lay_out(struct filing *f, const struct vbs_network *netwo
     if (!f->file->offsets)
         return vbs_no_memory(f->ctx);
     f->first_bytes = at = round_up((int64_t)sizeof(struct file_header) + (int64_t)f->key.length);
-    f->largest_bytes = VBS_EXEC_SECTOR;
     for (int m = 0; m < checked->n_packed; m++) {
         int64_t bytes = checked->packed[m].packed_bytes;
 
         f->file->offsets[m] = at;
         if (bytes > INT64_MAX / 4 || !vbs_add(at, round_up(bytes), &at) || at > INT64_MAX / 2)
             return vbs_fail(f->ctx, VBS_USAGE, "packed weights have more bytes than a file can");
-        f->largest_bytes = round_up(bytes) > f->largest_bytes ? round_up(bytes) : f->largest_bytes;
     }
     f->file_bytes = at;
     return VBS_OK;
@@ -278,8 +275,43 @@ static enum vbs_status refuse_write(struct filing *f, int reason)
                     f->options->path ? "" : "; --weights-file names a file elsewhere");
 }
 
-/* Packs weights as their kernels read them; weights that no kernel reads become zeros. */
-static enum vbs_status pack_weights(struct filing *f, int m)
+/* Where the next piece of packed weights goes. */
+struct place {
+    struct filing *f;
+    int fd;
+    int64_t at;
+};
+
+/* self: the place. */
+static enum vbs_status write_piece(struct vbs_ctx *ctx, void *self, const void *bytes,
+                                   int64_t n_bytes)
+{
+    struct place *place = self;
+    int reason = vbs_write_at(place->fd, place->at, bytes, n_bytes);
+
+    (void)ctx;
+    place->at += n_bytes;
+    return reason ? refuse_write(place->f, reason) : VBS_OK;
+}
+
+/* Packs the weights of a kernel in pieces, or at once where the backend has no pieces. */
+static enum vbs_status pack_kernel(struct place *place, int kernel, int64_t bytes)
+{
+    const struct vbs_pack_sink sink = {place, write_piece};
+    struct filing *f = place->f;
+    struct vbs_session *session = f->session;
+
+    if (session->ops->pack_to)
+        return session->ops->pack_to(f->ctx, session, kernel, &sink);
+    if (f->buffer_bytes < bytes)
+        VBS_TRY(map_buffer(f, bytes));
+    VBS_TRY(session->ops->pack(f->ctx, session, kernel, f->buffer));
+    return write_piece(f->ctx, place, f->buffer, bytes);
+}
+
+/* Packs weights as their kernels read them; weights that no kernel reads stay zeros of the new
+ * file. */
+static enum vbs_status pack_weights(struct filing *f, int m, int fd)
 {
     const struct vbs_exec_packed *packed = &f->checked->packed[m];
     int *kernels, n;
@@ -287,48 +319,54 @@ static enum vbs_status pack_weights(struct filing *f, int m)
 
     if (status != VBS_OK)
         return status;
-    memset(f->buffer, 0, (size_t)round_up(packed->packed_bytes));
     for (int i = 0; i < n && status == VBS_OK && packed->packed_bytes > 0; i++) {
         const struct vbs_requested_kernel *requested = &f->checked->kernels[kernels[i]].requested;
         struct vbs_exec_range range =
             vbs_exec_slice_range(packed, requested->slice, requested->n_slices);
+        struct place place = {f, fd, f->file->offsets[m] + range.packed_from};
 
-        status =
-            f->session->ops->pack(f->ctx, f->session, kernels[i], f->buffer + range.packed_from);
+        status = pack_kernel(&place, kernels[i], range.packed_to - range.packed_from);
+        if (status == VBS_OK && place.at != f->file->offsets[m] + range.packed_to)
+            status =
+                vbs_fail(f->ctx, VBS_LIBRARY,
+                         "layer %d: the backend has packed other bytes of weights than it said",
+                         requested->layer);
     }
     free(kernels);
     return status;
 }
 
-static enum vbs_status write_packed(struct filing *f, int fd)
+/* Writes the header, by which the file will be known, when all packed weights are in it. */
+static enum vbs_status write_header(struct filing *f, int fd)
 {
-    struct file_header header = {.version = VERSION,
-                                 .key_bytes = f->key.length,
-                                 .file_bytes = (uint64_t)f->file_bytes,
-                                 .packed_hash = HASH};
-    int reason = 0;
+    struct file_header header = {
+        .version = VERSION, .key_bytes = f->key.length, .file_bytes = (uint64_t)f->file_bytes};
+    bool whole = true;
+    int reason = ftruncate(fd, f->file_bytes) != 0 ? errno : 0;
 
-    for (int m = 0; m < f->checked->n_packed && reason == 0; m++) {
-        int64_t bytes = round_up(f->checked->packed[m].packed_bytes);
-
-        if (vbs_cancelled(f->ctx))
-            return vbs_fail(f->ctx, VBS_INTERRUPTED, "interrupted");
-        report(f, (double)f->file->offsets[m] / (double)f->file_bytes, "packing weights");
-        VBS_TRY(pack_weights(f, m));
-        reason = vbs_write_at(fd, f->file->offsets[m], f->buffer, bytes);
-        /* The hash is taken over the same blocks as when the file is checked. */
-        header.packed_hash = vbs_exec_hash(header.packed_hash, f->buffer, (size_t)bytes);
-    }
     memcpy(header.magic, MAGIC, sizeof MAGIC);
     if (reason == 0)
+        VBS_TRY(hash_file(f, fd, &header.packed_hash, &whole));
+    if (!whole)
+        reason = EIO;
+    if (reason == 0)
         reason = vbs_write_at(fd, sizeof header, f->key.data, (int64_t)f->key.length);
-    if (reason == 0 && ftruncate(fd, f->file_bytes) != 0)
-        reason = errno;
     if (reason == 0)
         reason = vbs_write_at(fd, 0, &header, sizeof header);
     if (reason == 0 && f->options->direct && fdatasync(fd) != 0)
         reason = errno;
     return reason ? refuse_write(f, reason) : VBS_OK;
+}
+
+static enum vbs_status write_packed(struct filing *f, int fd)
+{
+    for (int m = 0; m < f->checked->n_packed; m++) {
+        if (vbs_cancelled(f->ctx))
+            return vbs_fail(f->ctx, VBS_INTERRUPTED, "interrupted");
+        report(f, (double)f->file->offsets[m] / (double)f->file_bytes, "packing weights");
+        VBS_TRY(pack_weights(f, m, fd));
+    }
+    return write_header(f, fd);
 }
 
 /* Opens a file without a name in the folder of the options. Where none was given and the current
@@ -350,12 +388,6 @@ static enum vbs_status open_without_path(struct filing *f, int *fd)
     return *fd >= 0 ? VBS_OK : refuse_write(f, errno);
 }
 
-static enum vbs_status pack_into(struct filing *f, int fd)
-{
-    VBS_TRY(map_buffer(f, f->largest_bytes));
-    return write_packed(f, fd);
-}
-
 /* Writes the file that replaces the path of the options. */
 static enum vbs_status write_named(struct filing *f)
 {
@@ -363,7 +395,7 @@ static enum vbs_status write_named(struct filing *f)
     enum vbs_status status = vbs_new_file_open(f->ctx, f->options->path, &file);
 
     if (status == VBS_OK)
-        status = pack_into(f, file.descriptor);
+        status = write_packed(f, file.descriptor);
     if (status == VBS_OK)
         return vbs_new_file_publish(f->ctx, &file, &f->file->fd);
     vbs_new_file_abandon(&file);
@@ -378,7 +410,7 @@ static enum vbs_status write_file(struct filing *f)
     if (f->options->path)
         return write_named(f);
     VBS_TRY(open_without_path(f, &fd));
-    status = pack_into(f, fd);
+    status = write_packed(f, fd);
     if (status == VBS_OK)
         f->file->fd = fd;
     else

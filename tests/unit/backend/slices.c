@@ -6,9 +6,11 @@
 #include "vbslab/vbslab.h"
 
 #include "support/guard.h"
+#include "base/fail.h"
 #include "support/tap.h"
 
 #include <dnnl.h>
+#include <limits.h>
 #include <stdlib.h>
 
 #define MAX_KERNELS 128
@@ -109,14 +111,53 @@ static bool run(struct bench *t, struct vbs_session *session, int kernel, const 
     return worked;
 }
 
-/* Packs the weights of a kernel; the caller frees them. Null: it failed, or wrote elsewhere. */
+/* What has come of the packed weights of a kernel. */
+struct stream {
+    const unsigned char *want;
+    int64_t n_bytes, largest; /* so far; of one piece */
+    int n_pieces, fails_at;   /* the piece at which taking it fails; 0: none */
+    bool same;
+};
+
+/* self: the stream. */
+static enum vbs_status take(struct vbs_ctx *ctx, void *self, const void *bytes, int64_t n_bytes)
+{
+    struct stream *s = self;
+
+    s->same &= memcmp(s->want + s->n_bytes, bytes, (size_t)n_bytes) == 0;
+    s->n_bytes += n_bytes;
+    s->largest = n_bytes > s->largest ? n_bytes : s->largest;
+    return ++s->n_pieces == s->fails_at ? vbs_fail(ctx, VBS_IO, "no more") : VBS_OK;
+}
+
+/* Hands the weights of a kernel, which want has, to a stream. */
+static enum vbs_status stream(struct bench *t, struct vbs_session *session, int kernel,
+                              const unsigned char *want, int fails_at, struct stream *s)
+{
+    const struct vbs_pack_sink sink = {s, take};
+
+    *s = (struct stream){.want = want, .fails_at = fails_at, .same = true};
+    return session->ops->pack_to(&t->ctx, session, kernel, &sink);
+}
+
+static bool streams(struct bench *t, struct vbs_session *session, int kernel,
+                    const unsigned char *want)
+{
+    struct stream s;
+
+    return stream(t, session, kernel, want, 0, &s) == VBS_OK && s.same &&
+           s.n_bytes == session->kernels[kernel].packed_bytes;
+}
+
+/* Packs the weights of a kernel at once and in pieces; the caller frees them. Null: it failed, or
+ * wrote elsewhere. */
 static unsigned char *packed(struct bench *t, struct vbs_session *session, int kernel)
 {
     int64_t bytes = session->kernels[kernel].packed_bytes;
     unsigned char *memory = guarded(t->session, bytes);
 
     if (memory && session->ops->pack(&t->ctx, session, kernel, memory) == VBS_OK &&
-        is_guard(memory + bytes, GUARD_BYTES))
+        is_guard(memory + bytes, GUARD_BYTES) && streams(t, session, kernel, memory))
         return memory;
     t->session->ops->free(t->session, memory);
     return NULL;
@@ -174,6 +215,46 @@ static void weights_can_be_given(struct bench *t)
        "%s: packed weights are the session's own to the bit, and so are outputs (%d kernels, %d "
        "with weights; %s)",
        t->name, n_same, n_with, t->ctx.detail);
+}
+
+/* Tries a kernel of 25 MiB of weights in a session that keeps none: in how many pieces they come.
+ */
+static int count_pieces(struct bench *t, const struct vbs_kernel *k)
+{
+    const struct vbs_requested_kernel requested = {k->layer, k->batch, 0, 0, k->algorithm};
+    struct vbs_session *session = open_requested(t, &requested, 1, true);
+    unsigned char *want = session ? packed(t, session, 0) : NULL;
+    struct stream whole = {0}, cut = {0};
+    bool good = want && stream(t, session, 0, want, 0, &whole) == VBS_OK &&
+                stream(t, session, 0, want, 1, &cut) == VBS_IO && cut.n_pieces == 1 &&
+                strcmp(t->ctx.detail, "no more") == 0;
+
+    free(want);
+    if (session)
+        session->ops->close(session);
+    if (!good || (whole.n_pieces > 1 && whole.largest > 8 << 20))
+        return -1;
+    return whole.n_pieces;
+}
+
+/* Where the format can be divided, no piece is large. */
+static void large_weights_come_in_pieces(void)
+{
+    struct bench t;
+    int least = INT_MAX, most = 0;
+
+    if (open_bench(&t, "large weights", "input 4096\nfc f out=1600 bias=no\n"))
+        for (int i = 0; i < t.session->n_kernels; i++) {
+            int n = t.session->kernels[i].batch == 1 ? count_pieces(&t, &t.session->kernels[i]) : 1;
+
+            least = n < least ? n : least;
+            most = n > most ? n : most;
+        }
+    ok(least > 0 && most > 2,
+       "25 MiB of weights come in up to %d pieces, and end where one cannot "
+       "be taken (%s)",
+       most, t.ctx.detail);
+    close_bench(&t);
 }
 
 /* ---- slices ---- */
@@ -514,6 +595,7 @@ int main(void)
     check("fc on blocked and padded channels", "input 20x3x3\nfc f out=48\nrelu r\n");
     check("Winograd of large weights", "input 256x10x10\nconv c out=320 kernel=3 pad=1\nrelu r\n");
     check("a large fc", "input 4096\nfc f out=512\nrelu r\n");
+    large_weights_come_in_pieces();
     what_divides_is_said();
     weights_of_a_plain_output_can_be_given();
     kernels_come_as_requested();

@@ -89,6 +89,13 @@ static bool choose(struct subject *s, struct vbs_session *session)
     return s->plain && s->src && s->dst && s->ws && s->weights;
 }
 
+static enum vbs_status take_nothing(struct vbs_ctx *ctx, void *self, const void *bytes,
+                                    int64_t n_bytes)
+{
+    (void)ctx, (void)self, (void)bytes, (void)n_bytes;
+    return VBS_OK;
+}
+
 /* Opens the requested kernels, packs, copies in, runs and copies out. */
 static enum vbs_status use(struct vbs_ctx *ctx, const void *subject)
 {
@@ -108,6 +115,7 @@ static enum vbs_status use(struct vbs_ctx *ctx, const void *subject)
         const void *src = s->src;
         struct vbs_operands operands = {
             .src = &src, .dst = s->dst, .ws = s->ws, .weights = s->given ? s->weights : NULL};
+        const struct vbs_pack_sink sink = {NULL, take_nothing};
         double time_us;
 
         vbs_tensor_values(0, 0, 1 << 12, s->plain);
@@ -115,6 +123,8 @@ static enum vbs_status use(struct vbs_ctx *ctx, const void *subject)
                                      s->plain, s->src);
         if (status == VBS_OK)
             status = session->ops->pack(ctx, session, i, s->weights);
+        if (status == VBS_OK && session->ops->pack_to)
+            status = session->ops->pack_to(ctx, session, i, &sink);
         if (status == VBS_OK)
             status = session->ops->run(ctx, session, i, &operands, &time_us);
         if (status == VBS_OK)

@@ -549,6 +549,39 @@ enum vbs_status od_weights_write(struct od_build *b, const struct od_packed *pac
     return VBS_OK;
 }
 
+static int64_t bytes_of(const struct od_packed *packed, int64_t first, int64_t count)
+{
+    return od_packed_bytes(packed, first + count) - od_packed_bytes(packed, first);
+}
+
+enum vbs_status od_weights_stream(struct od_build *b, const struct od_packed *packed, int64_t first,
+                                  int64_t count, const struct vbs_pack_sink *sink)
+{
+    int64_t chunk = packed->coded || packed->fill ? count : chunk_of(b, packed),
+            end = first + count;
+    enum vbs_status status = VBS_OK;
+    size_t n_coded;
+    const void *coded;
+    void *piece;
+
+    if (packed->coded) {
+        coded = vbs_coded_bytes(packed->coded, &n_coded);
+        return sink->write(b->ctx, sink->self, coded, (int64_t)n_coded);
+    }
+    chunk = chunk < count ? chunk : count;
+    piece = od_alloc(bytes_of(packed, first, chunk));
+    if (!piece)
+        return vbs_no_memory(b->ctx);
+    for (int64_t c = first, n; c < end && status == VBS_OK; c += n) {
+        n = end - c < chunk ? end - c : chunk;
+        status = od_weights_write(b, packed, c, n, piece);
+        if (status == VBS_OK)
+            status = sink->write(b->ctx, sink->self, piece, bytes_of(packed, c, n));
+    }
+    free(piece);
+    return status;
+}
+
 static struct od_packed *known_packed(const struct od_weights *w, const struct od_packed *requested)
 {
     struct od_packed *packed = w->packed;

@@ -55,6 +55,10 @@ enum vbs_status od_kernel_weights(struct od_build *b, struct od_packed *packed, 
 enum vbs_status od_weights_write(struct od_build *b, const struct od_packed *packed, int64_t first,
                                  int64_t count, void *memory) VBS_MUST_CHECK;
 
+/* Does the same, but hands the bytes to sink in pieces. */
+enum vbs_status od_weights_stream(struct od_build *b, const struct od_packed *packed, int64_t first,
+                                  int64_t count, const struct vbs_pack_sink *sink) VBS_MUST_CHECK;
+
 /* Gives the number of output channels in a block of md, where blocks lie one after the other, so
  * that every range of whole blocks is a range of bytes; 0: md has none. groups: md begins with a
  * dimension of groups. */
