@@ -54,7 +54,8 @@ extern "C" {
  * else. All others are of class OTHER. The first VBS_N_TEXT_OPS operators are those of model texts;
  * all of them can come from ONNX. New ones go to the end, because hashes of networks hold their
  * numbers. Each computes what the ONNX operator of that name defines, with
- * the attributes of union vbs_attributes.
+ * the attributes of union vbs_attributes. Comparisons give 1 or 0; keep gives its first operand
+ * where the second one is not 0, and else 0; remainder is Mod with the sign of the dividend.
  */
 #define VBS_OP_LIST(X)                                                                             \
     X(CONV, "conv", OTHER, 1, 1, 0)                                                                \
@@ -140,7 +141,12 @@ extern "C" {
     X(IDENTITY, "identity", UNARY, 1, 1, 0)                                                        \
     X(RNN, "rnn", OTHER, 1, 1, 0)                                                                  \
     X(GRU, "gru", OTHER, 1, 1, 0)                                                                  \
-    X(LSTM, "lstm", OTHER, 1, 1, 0)
+    X(LSTM, "lstm", OTHER, 1, 1, 0)                                                                \
+    X(EQUAL, "equal", BINARY, 1, 2, 0)                                                             \
+    X(LESS, "less", BINARY, 1, 2, 0)                                                               \
+    X(LESS_EQUAL, "lessorequal", BINARY, 1, 2, 0)                                                  \
+    X(KEEP, "keep", BINARY, 1, 2, 0)                                                               \
+    X(REMAINDER, "remainder", BINARY, 1, 2, 0)
 
 #define VBS_N_TEXT_OPS 12
 

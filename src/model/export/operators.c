@@ -62,6 +62,10 @@ static const struct {
     {VBS_OP_MAX, "Max", 13},
     {VBS_OP_MIN, "Min", 13},
     {VBS_OP_PRELU, "PRelu", 13},
+    {VBS_OP_EQUAL, "Equal", 13},
+    {VBS_OP_LESS, "Less", 13},
+    {VBS_OP_LESS_EQUAL, "LessOrEqual", 13},
+    {VBS_OP_REMAINDER, "Mod", 13},
     {VBS_OP_MATMUL, "MatMul", 13},
     {VBS_OP_REDUCE_SUM, "ReduceSum", 13},
     {VBS_OP_REDUCE_MEAN, "ReduceMean", 13},
@@ -307,9 +311,9 @@ static int largest(int a, int b)
     return a > b ? a : b;
 }
 
-static enum vbs_status write_pair(struct export_operator *o)
+/* Adds both operands of a pair as inputs. */
+static enum vbs_status add_operands(struct export_operator *o, struct export_node *node)
 {
-    struct export_node node = vbs_export_node(node_name(o->op));
     const struct vbs_layer *l = o->l;
     bool swapped = l->operand.n_dims > 0 && o->attributes->binary.swapped;
     int rank =
@@ -317,15 +321,61 @@ static enum vbs_status write_pair(struct export_operator *o)
     const char *name;
 
     if (swapped)
-        VBS_TRY(add_operand(o, &node));
+        VBS_TRY(add_operand(o, node));
     VBS_TRY(vbs_export_input(o, 0, rank, &name));
-    vbs_export_reads(&node, name);
+    vbs_export_reads(node, name);
     if (l->n_inputs > 1) {
         VBS_TRY(vbs_export_input(o, 1, rank, &name));
-        vbs_export_reads(&node, name);
+        vbs_export_reads(node, name);
     } else if (!swapped) {
-        VBS_TRY(add_operand(o, &node));
+        VBS_TRY(add_operand(o, node));
     }
+    return VBS_OK;
+}
+
+/* Compares: a truth value becomes a float. */
+static enum vbs_status write_comparison(struct export_operator *o)
+{
+    struct export_node truth = vbs_export_node(node_name(o->op)), node = vbs_export_node("Cast");
+    const char *name;
+
+    VBS_TRY(add_operands(o, &truth));
+    VBS_TRY(vbs_export_part(o, &truth, ".truth", &name));
+    vbs_export_reads(&node, name);
+    vbs_export_int(&node, "to", ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT);
+    return vbs_export_result(o, &node, NULL);
+}
+
+/* Chooses between the first operand and 0, by the second one as a truth value. */
+static enum vbs_status write_keep(struct export_operator *o)
+{
+    static const struct export_dims ONE = {1, {1}};
+    struct export_node pair = vbs_export_node(""), truth = vbs_export_node("Cast");
+    struct export_node node = vbs_export_node("Where");
+    const char *name;
+
+    VBS_TRY(add_operands(o, &pair));
+    vbs_export_reads(&truth, pair.few[1]);
+    vbs_export_int(&truth, "to", ONNX__TENSOR_PROTO__DATA_TYPE__BOOL);
+    VBS_TRY(vbs_export_part(o, &truth, ".truth", &name));
+    vbs_export_reads(&node, name);
+    vbs_export_reads(&node, pair.few[0]);
+    VBS_TRY(vbs_export_fill(o->e, o->name, ".zero", 0, &ONE, &name));
+    vbs_export_reads(&node, name);
+    return vbs_export_result(o, &node, NULL);
+}
+
+static enum vbs_status write_pair(struct export_operator *o)
+{
+    struct export_node node = vbs_export_node(node_name(o->op));
+
+    if (o->op == VBS_OP_EQUAL || o->op == VBS_OP_LESS || o->op == VBS_OP_LESS_EQUAL)
+        return write_comparison(o);
+    if (o->op == VBS_OP_KEEP)
+        return write_keep(o);
+    if (o->op == VBS_OP_REMAINDER)
+        vbs_export_int(&node, "fmod", 1);
+    VBS_TRY(add_operands(o, &node));
     return vbs_export_result(o, &node, NULL);
 }
 
@@ -646,7 +696,7 @@ static enum vbs_status write_other(struct export_operator *o)
 
 /* A new operator comes last in the list. Before its name replaces the last one here, it needs a
  * line in SIMPLE, or a function above, in moves.c or in recurrent.c. */
-_Static_assert(VBS_OP_LSTM + 1 == VBS_N_OPS, "a new operator: write its nodes");
+_Static_assert(VBS_OP_REMAINDER + 1 == VBS_N_OPS, "a new operator: write its nodes");
 
 enum vbs_status vbs_export_operator(struct export_operator *o)
 {

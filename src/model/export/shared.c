@@ -63,6 +63,9 @@ static bool named_by_part(const struct export_operator *o)
     case VBS_OP_RNN:
     case VBS_OP_GRU:
     case VBS_OP_LSTM:
+    case VBS_OP_EQUAL:
+    case VBS_OP_LESS:
+    case VBS_OP_LESS_EQUAL:
         return true;
     case VBS_OP_SCALE:
         return o->attributes->scale.bias;

@@ -77,15 +77,16 @@ struct vbs_values {
     const struct vbs_grid *grid; /* null: the elements stand for themselves */
     /* Values are multiplied by this after reading, where it is not 0 (alpha of Gemm). */
     double factor;
+    bool infinite; /* values may be infinite, as in masks that are added */
 };
 
 /* Gives the bytes of the file that hold the values; none where no file does. */
 struct vbs_extent vbs_values_extent(const struct vbs_values *values);
 
-/* Gives the values first..first+count-1 as floats. VBS_IO, VBS_FORMAT (a value is not finite),
- * VBS_NO_MEMORY. Complexity: O(count). Where the strides are not those of dim, blocks of a quarter
- * MiB are read of which at least one value in 16 is used, or single runs of neighbours: it is
- * faster to ask for many rows at once. */
+/* Gives the values first..first+count-1 as floats. VBS_IO, VBS_FORMAT (a value is not finite, or is
+ * no number), VBS_NO_MEMORY. Complexity: O(count). Where the strides are not those of dim, blocks
+ * of a quarter MiB are read of which at least one value in 16 is used, or single runs of
+ * neighbours: it is faster to ask for many rows at once. */
 enum vbs_status vbs_values_read(struct vbs_ctx *ctx, const struct vbs_source *source,
                                 const struct vbs_values *values, int64_t first, int64_t count,
                                 float *out) VBS_MUST_CHECK;

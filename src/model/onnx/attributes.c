@@ -89,6 +89,16 @@ bool vbs_onnx_belongs(const struct vbs_onnx_import *im, enum vbs_op op)
     return vbs_onnx_makes(im, op) || begins_with(hint_of(im->node, PART_HINT), vbs_op_word(op));
 }
 
+bool vbs_onnx_feeds(const struct vbs_onnx_import *im, enum vbs_op op)
+{
+    const struct vbs_onnx_value *value = im->node->n_outputs > 0 && im->node->outputs[0] >= 0
+                                             ? &im->graph->values[im->node->outputs[0]]
+                                             : NULL;
+
+    return value && value->n_uses == 1 && value->reader && vbs_onnx_belongs(im, op) &&
+           vbs_onnx_is_part(im->node) && begins_with(hint_of(value->reader, HINT), vbs_op_word(op));
+}
+
 bool vbs_onnx_hints(const struct vbs_onnx_import *im, const char *word)
 {
     const char *text = hint_of(im->node, HINT);

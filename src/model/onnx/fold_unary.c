@@ -255,6 +255,10 @@ VBS_ONNX_HANDLER(fold_cast)
 
     VBS_TRY(vbs_onnx_constant_in(im, 0, &input));
     VBS_TRY(vbs_onnx_cast_type(im, operator->op == 1, &to));
+    if (vbs_onnx_feeds(im, VBS_OP_KEEP)) { /* which takes floats */
+        vbs_onnx_give_constant(im, 0, input);
+        return VBS_OK;
+    }
     if (!vbs_onnx_is_whole(to) && !input->computed) { /* values are read as floats in any case */
         made = vbs_arena_alloc(im->arena, 1, sizeof *made);
         if (!made)

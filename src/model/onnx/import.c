@@ -633,6 +633,27 @@ static enum vbs_status run_operator(struct vbs_onnx_import *im)
     return import_with(im, tensors);
 }
 
+/* Notes whether the outputs are whole numbers in the file: as what a Cast casts to, else as the
+ * first input, or of a Where the second one. */
+static void note_whole(struct vbs_onnx_import *im)
+{
+    const char *op = im->node->op;
+    const struct vbs_onnx_state *from = vbs_onnx_in(im, strcmp(op, "Where") == 0);
+    bool whole = from && (from->tensor ? from->whole
+                                       : from->constant && vbs_onnx_is_whole(from->constant->type));
+
+    if (im->node->operator->samples & VBS_ONNX_INSIDE)
+        return;
+    if (strcmp(op, "Cast") == 0)
+        whole =
+            vbs_onnx_is_whole((int)vbs_onnx_int(im, "to", ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT));
+    if (strcmp(op, "DequantizeLinear") == 0)
+        whole = false;
+    for (int i = 0; i < im->node->n_outputs; i++)
+        if (im->node->outputs[i] >= 0)
+            im->states[im->node->outputs[i]].whole = whole;
+}
+
 static enum vbs_status import_node(struct vbs_onnx_import *im)
 {
     enum vbs_status status = run_operator(im);
@@ -645,6 +666,7 @@ static enum vbs_status import_node(struct vbs_onnx_import *im)
         if (vbs_onnx_output_used(im, i) && !im->states[im->node->outputs[i]].tensor &&
             !im->states[im->node->outputs[i]].constant)
             return vbs_fail(im->ctx, VBS_UNSUPPORTED, "output %d is not supported", i);
+    note_whole(im);
     return settle(im);
 }
 

@@ -47,6 +47,7 @@ struct vbs_onnx_state {
     struct vbs_onnx_tensor *tensor;
     struct vbs_shape shape; /* of tensor; n_dims may be 0, dimensions are above 0 */
     int at;                 /* of tensor in batch mode: the dimension of the samples in the file */
+    bool whole;             /* of tensor: whole numbers in the file, whose quotients are cut off */
     int64_t outer; /* 0: it counts only samples; else dimension `at` of shape, of which this many
                       elements are before those of a sample, is folded into it */
     /* In batch mode: the file has no samples in it, and its shape is the file's; every sample has
@@ -120,6 +121,9 @@ bool vbs_onnx_is_part(const struct vbs_onnx_node *node);
 /* Gives whether im->node makes op, and whether it does or is a part of it. */
 bool vbs_onnx_makes(const struct vbs_onnx_import *im, enum vbs_op op);
 bool vbs_onnx_belongs(const struct vbs_onnx_import *im, enum vbs_op op);
+
+/* Gives whether im->node is a part of op, and the only reader of its first output makes op. */
+bool vbs_onnx_feeds(const struct vbs_onnx_import *im, enum vbs_op op);
 
 /* Gives whether the word is in the hint of im->node. */
 bool vbs_onnx_hints(const struct vbs_onnx_import *im, const char *word);

@@ -335,6 +335,7 @@ enum vbs_status vbs_onnx_inputs_begin(const struct vbs_onnx_inputs *inputs,
         *state = (struct vbs_onnx_state){.tensor = whole,
                                          .shape = input->shape,
                                          .at = input->at < 0 ? 0 : input->at,
+                                         .whole = vbs_onnx_is_whole(input->type->elem_type),
                                          .shared = im->batch && input->at < 0};
         if (inputs->n > 1)
             VBS_TRY(make_part(im, input, whole, first, &state->tensor));

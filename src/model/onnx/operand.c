@@ -122,16 +122,19 @@ static enum vbs_status keep_operand(struct vbs_onnx_import *im, enum vbs_op op,
                                     struct vbs_onnx_state *result)
 {
     struct vbs_onnx_draft *draft = vbs_onnx_draft(im, op, 1);
+    struct vbs_values *copy = vbs_source_alloc(im->source, 1, sizeof *copy);
     struct vbs_shape view;
     int shift;
 
-    if (!draft || !values)
+    if (!draft || !values || !copy)
         return vbs_no_memory(im->ctx);
+    *copy = *values;
+    copy->infinite = true;
     view = vbs_onnx_view(x, 0, &shift);
     vbs_onnx_reads(draft, 0, x->tensor, &view);
     draft->node.operand = *operand;
     draft->node.attributes.binary.swapped = swapped;
-    draft->node.values[VBS_PARAMETER_OPERAND] = values;
+    draft->node.values[VBS_PARAMETER_OPERAND] = copy;
     *result = *x;
     return vbs_onnx_tensor_new(im, draft, &result->tensor);
 }

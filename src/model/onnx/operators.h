@@ -88,6 +88,10 @@ enum vbs_status vbs_onnx_old_slope(struct vbs_onnx_import *im, int rank,
  * numbers. */
 enum vbs_status vbs_onnx_cast_type(struct vbs_onnx_import *im, bool like, int *type) VBS_MUST_CHECK;
 
+/* Casts a tensor to whole numbers, or (truth) to truth values, and gives it as output 0. */
+enum vbs_status vbs_onnx_cast_whole(struct vbs_onnx_import *im, const struct vbs_onnx_state *x,
+                                    bool truth) VBS_MUST_CHECK;
+
 /* Gives whether a BatchNormalization is in training mode. */
 bool vbs_onnx_trains(struct vbs_onnx_import *im);
 
@@ -285,6 +289,14 @@ VBS_ONNX_HANDLER(pair);
 VBS_ONNX_HANDLER(sum);
 VBS_ONNX_HANDLER(prelu);
 VBS_ONNX_HANDLER(reduce);
+VBS_ONNX_HANDLER(compare);
+VBS_ONNX_HANDLER(logic);
+VBS_ONNX_HANDLER(not );
+VBS_ONNX_HANDLER(is_nan);
+VBS_ONNX_HANDLER(is_inf);
+VBS_ONNX_HANDLER(divide);
+VBS_ONNX_HANDLER(mod);
+VBS_ONNX_HANDLER(where);
 VBS_ONNX_HANDLER(if);
 VBS_ONNX_HANDLER(loop);
 

@@ -175,7 +175,7 @@ enum vbs_status vbs_onnx_combine(struct vbs_onnx_import *im, enum vbs_op op,
     if (a->tensor && b->tensor)
         return combine_tensors(im, op, a, b, result);
     VBS_TRY(vbs_onnx_align(im, constant, vbs_onnx_rank(im, x), &constant));
-    if (vbs_onnx_makes(im, op))
+    if (vbs_onnx_makes(im, op) || op >= VBS_OP_EQUAL)
         return vbs_onnx_keep(im, op, x, constant, swapped, result);
     return vbs_onnx_operand(im, op, x, constant, swapped, result);
 }
@@ -358,17 +358,45 @@ static enum vbs_status read_bound(struct vbs_onnx_import *im, const char *name, 
     return VBS_OK;
 }
 
+static bool is_computed(const struct vbs_onnx_import *im, int index)
+{
+    const struct vbs_onnx_state *bound = vbs_onnx_in(im, index);
+
+    return im->graph->opset >= 11 && bound && bound->tensor;
+}
+
+/* Clips by bounds of which at least one is computed from the network's input. */
+static enum vbs_status clip_by_tensors(struct vbs_onnx_import *im)
+{
+    const struct vbs_onnx_state *x = vbs_onnx_in(im, 0);
+    struct vbs_onnx_state result;
+
+    if (!x)
+        return vbs_fail(im->ctx, VBS_FORMAT, "input 0 is missing");
+    result = *x;
+    for (int i = 1; i <= 2; i++) {
+        const struct vbs_onnx_state before = result;
+
+        if (vbs_onnx_in(im, i))
+            VBS_TRY(vbs_onnx_combine(im, i == 1 ? VBS_OP_MAX : VBS_OP_MIN, &before,
+                                     vbs_onnx_in(im, i), &result));
+    }
+    if (!result.tensor)
+        return vbs_fail(im->ctx, VBS_UNSUPPORTED, "its only tensor is a bound that is left out");
+    return vbs_onnx_give(im, 0, result.tensor, &result.shape);
+}
+
 VBS_ONNX_HANDLER(clip)
 {
     union vbs_attributes a = {.clip = {0, 0}};
     const struct vbs_onnx_state *x;
     struct vbs_onnx_tensor *tensor;
     bool relu;
-    enum vbs_status status = vbs_onnx_tensor_in(im, 0, &x);
 
     (void)operator;
-    if (status != VBS_OK)
-        return status;
+    if (is_computed(im, 1) || is_computed(im, 2))
+        return clip_by_tensors(im);
+    VBS_TRY(vbs_onnx_tensor_in(im, 0, &x));
     VBS_TRY(read_bound(im, "min", 1, -FLT_MAX, &a.clip.low));
     VBS_TRY(read_bound(im, "max", 2, FLT_MAX, &a.clip.high));
     relu = a.clip.low == 0 && a.clip.high == FLT_MAX && !vbs_onnx_makes(im, VBS_OP_CLIP);

@@ -574,6 +574,45 @@ def control():
     n.save(results=results)
 
 
+def truth():
+    """Comparisons and logic on data, what they choose, infinite masks, whole numbers, and bounds that
+    are computed."""
+    n = Net("truth", 17, ["N", 4, 5, 5])
+    half, zero = n.op("Mul", "x", n.scalar(0.5)), n.scalar(0)
+    row = n.op("ReduceMean", "x", axes=[3], keepdims=1)
+    over, under = n.op("Greater", "x", row), n.op("LessOrEqual", n.op("Abs", "x"), n.floats(0.7))
+    either = n.op("Or", n.op("Xor", over, under), n.op("And", over, n.op("Less", half, n.floats(-1))))
+    y = n.op("Where", either, "x", n.floats(0.25))
+    mask = n.constant(np.tril(np.ones((5, 5), bool)))
+    endless = n.scalar(-np.inf)
+    scores = n.op("Softmax", n.op("Where", mask, y, endless), axis=3)
+    far = n.op("Where", n.op("Or", n.op("Not", under), n.constant(np.eye(5) > 0)), "x", endless)
+    y = n.op("Add", scores, n.op("Softmax", n.op("Add", far, n.constant(
+        np.where(np.tri(5) > 0, 0, -np.inf).astype(np.float32))), axis=2))
+    whole = n.op("Cast", n.op("Mul", "x", n.scalar(5)), to=TensorProto.INT32)
+    rest = n.op("Cast", n.op("Mod", whole, n.constant(np.array(3, np.int32))), to=TensorProto.FLOAT)
+    log = n.op("Log", "x")
+    odd = n.op("Or", n.op("IsNaN", log), n.op("IsInf", n.op("Div", n.scalar(1), rest),
+                                              detect_negative=0))
+    y = n.op("Add", y, n.op("Where", odd, rest, log))
+    y = n.op("Sub", y, n.op("Mod", half, n.floats(0.3), fmod=1))
+    same = n.op("Cast", n.op("Equal", whole, n.constant(np.array([[1], [0], [-1], [2], [3]],
+                                                                 np.int32))), to=TensorProto.FLOAT)
+    n.output(n.op("Add", y, n.op("Max", half, row, n.op("Sub", same, zero))), "y")
+    n.output(n.op("Cast", n.op("Cast", rest, to=TensorProto.BOOL), to=TensorProto.FLOAT), "z")
+    n.save()
+
+
+def bounds():
+    """Bounds of a Clip that are computed; they make a sample of the whole tensor."""
+    n = Net("bounds", 17, [1, 3, 4, 4])
+    y = n.op("Conv", "x", n.weight(3, 3, 1, 1))
+    low, high = n.op("ReduceMin", y, keepdims=0), n.op("ReduceMax", "x", keepdims=0)
+    y = n.op("Clip", y, n.op("Mul", low, n.scalar(0.5)), n.op("Mul", high, n.scalar(0.25)))
+    n.output(n.op("Add", y, n.op("Clip", "x", "", high)), "y")
+    n.save()
+
+
 def later(results=None):
     """What versions 18 to 20 brought."""
     n = Net("later", 20, ["N", 4, 7, 6])
@@ -766,7 +805,8 @@ if __name__ == "__main__":
     torch_flatten(11, torch_flatten(14))  # onnx.reference trains in version 11
     for make in (torch_gates, keras_nhwc, segment, outputs, one_channel, whole, normals,
                  folded, external, recurrent, sequence, windows,
-                 quantised, integers, control, dynamic, blocks, contrib, contrib_weights, fused):
+                 quantised, integers, control, truth, bounds, dynamic, blocks, contrib,
+                 contrib_weights, fused):
         make()
     later(later())  # onnx.reference does not know GlobalLpPool
     known = opset(9)

@@ -118,6 +118,16 @@ static double combine(enum vbs_op op, double a, double b)
         return fmax(a, b);
     case VBS_OP_MIN:
         return fmin(a, b);
+    case VBS_OP_EQUAL:
+        return a == b;
+    case VBS_OP_LESS:
+        return a < b;
+    case VBS_OP_LESS_EQUAL:
+        return a <= b;
+    case VBS_OP_KEEP:
+        return b != 0 ? a : 0;
+    case VBS_OP_REMAINDER:
+        return fmod(a, b);
     default: /* prelu */
         return a < 0 ? a * b : a;
     }

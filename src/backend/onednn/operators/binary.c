@@ -100,8 +100,11 @@ static bool algorithm_of(enum vbs_op op, dnnl_alg_kind_t *algorithm)
         enum vbs_op op;
         dnnl_alg_kind_t algorithm;
     } list[] = {
-        {VBS_OP_ADD, dnnl_binary_add}, {VBS_OP_SUB, dnnl_binary_sub}, {VBS_OP_MUL, dnnl_binary_mul},
-        {VBS_OP_DIV, dnnl_binary_div}, {VBS_OP_MAX, dnnl_binary_max}, {VBS_OP_MIN, dnnl_binary_min},
+        {VBS_OP_ADD, dnnl_binary_add},       {VBS_OP_SUB, dnnl_binary_sub},
+        {VBS_OP_MUL, dnnl_binary_mul},       {VBS_OP_DIV, dnnl_binary_div},
+        {VBS_OP_MAX, dnnl_binary_max},       {VBS_OP_MIN, dnnl_binary_min},
+        {VBS_OP_EQUAL, dnnl_binary_eq},      {VBS_OP_LESS, dnnl_binary_lt},
+        {VBS_OP_LESS_EQUAL, dnnl_binary_le},
     };
 
     for (size_t i = 0; i < sizeof list / sizeof list[0]; i++)
@@ -121,7 +124,8 @@ struct arrangement {
 
 static bool arrange(enum vbs_op op, const struct od_pair *pair, struct arrangement *a)
 {
-    bool ordered = op == VBS_OP_DIV || op == VBS_OP_PRELU;
+    bool ordered =
+        op == VBS_OP_DIV || op == VBS_OP_PRELU || op == VBS_OP_LESS || op == VBS_OP_LESS_EQUAL;
 
     if (!pair->first.full && (!pair->second.full || ordered))
         return false;
@@ -347,6 +351,11 @@ LOOPS(max, x > y ? x : y)
 LOOPS(min, x < y ? x : y)
 LOOPS(pow, powf(x, y))
 LOOPS(prelu, x < 0 ? x * y : x)
+LOOPS(equal, x == y)
+LOOPS(less, x < y)
+LOOPS(less_equal, x <= y)
+LOOPS(keep, y != 0 ? x : 0)
+LOOPS(remainder, fmodf(x, y))
 
 static od_row *row_of(enum vbs_op op)
 {
@@ -365,6 +374,16 @@ static od_row *row_of(enum vbs_op op)
         return min_row;
     case VBS_OP_POW:
         return pow_row;
+    case VBS_OP_EQUAL:
+        return equal_row;
+    case VBS_OP_LESS:
+        return less_row;
+    case VBS_OP_LESS_EQUAL:
+        return less_equal_row;
+    case VBS_OP_KEEP:
+        return keep_row;
+    case VBS_OP_REMAINDER:
+        return remainder_row;
     default:
         return prelu_row;
     }
@@ -450,8 +469,13 @@ static enum vbs_status build_loops(struct od_build *b, const struct od_pair *pai
 /* Gives whether padding is 0 again: both operands have padding, and 0 op 0 is 0. */
 static bool padding_stays(const struct od_build *b, const struct od_pair *pair)
 {
-    return has_blocks(b, &pair->first) && has_blocks(b, &pair->second) && b->l->op != VBS_OP_DIV &&
-           b->l->op != VBS_OP_POW;
+    static const enum vbs_op CHANGES[] = {VBS_OP_DIV, VBS_OP_POW, VBS_OP_EQUAL, VBS_OP_LESS_EQUAL,
+                                          VBS_OP_REMAINDER};
+    bool stays = has_blocks(b, &pair->first) && has_blocks(b, &pair->second);
+
+    for (size_t i = 0; i < sizeof CHANGES / sizeof CHANGES[0]; i++)
+        stays &= b->l->op != CHANGES[i];
+    return stays;
 }
 
 enum vbs_status od_build_binary(struct od_build *b)
