@@ -69,6 +69,7 @@ _vbslab_offer_list()
 _vbslab_value()
 {
     case $command/$1 in
+    */--precision) _vbslab_offer "fp32 int8 bf16" ;;
     measure/--backend | profiles/--backend) _vbslab_offer "$(vbslab backends 2> /dev/null |
         sed -n '2,$s/ .*//p')" ;;
     */--planner) _vbslab_offer "$(_vbslab_planners)" ;;

@@ -92,6 +92,7 @@ complete -c vbslab -n '__vbslab_command_is replay run' -l plot-series -x -a '(__
 complete -c vbslab -l io -x -a 'external resident'
 complete -c vbslab -l weights -x -a 'excluded included'
 complete -c vbslab -l copy -x -a 'page-cache disk'
+complete -c vbslab -l precision -x -a 'fp32 int8 bf16'
 complete -c vbslab -n '__vbslab_command_is measure profiles' -l backend -x -a '(__vbslab_backends)'
 complete -c vbslab -l judge -r -k -a '(__vbslab_profiles; __fish_complete_suffix .csv)'
 complete -c vbslab -n '__vbslab_command_is profiles' -l model -x -a '(__vbslab_stored "\\\\2")'

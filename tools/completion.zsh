@@ -34,6 +34,7 @@ _vbslab_profiles()
 _vbslab_value()
 {
     case $command/$1 in
+    (*/--precision) candidates=(fp32 int8 bf16) ;;
     (measure/--backend|profiles/--backend)
         candidates=(${(f)"$(vbslab backends 2> /dev/null | sed -n '2,$s/ .*//p')"}) ;;
     (*/--planner) candidates=(${(f)"$(_vbslab_planners)"}) ;;

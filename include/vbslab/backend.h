@@ -98,10 +98,10 @@ enum vbs_status vbs_backend_find(struct vbs_ctx *ctx, const char *name,
                                  const struct vbs_backend **backend) VBS_MUST_CHECK;
 
 /* True of a layer that profiles of the analytic backend do not have: a Concat each of whose inputs
- * is one contiguous range of a sample, which is free there. The layers behind it have lower numbers
- * in such a profile than in the network; in profiles of the other backends all numbers are those of
- * the network. */
-bool vbs_analytic_omits(const struct vbs_layer *layer);
+ * is one contiguous range of a sample and stored as the output is, which is free there. The layers
+ * behind it have lower numbers in such a profile than in the network; in profiles of the other
+ * backends all numbers are those of the network. */
+bool vbs_analytic_omits(const struct vbs_network *network, int layer);
 
 /* Gives whether an algorithm of a profile computes from coded weights: its name is that of a form
  * of coded weights (coded.h), a colon, and the method, such as "joint:sparse". */

@@ -5,8 +5,8 @@
  * input. Operators that work value by value, BatchNorm, Scale and Dropout run in place and are
  * fused: they are not layers but belong to the layer before them (VBS, section IV;
  * docs/accounting.md). Shapes are per sample, without the batch: [C], [C, L], [C, H, W], [C, D, H,
- * W], or any other up to VBS_MAX_DIMS. All data is 32-bit floats, row-major where nothing else is
- * said.
+ * W], or any other up to VBS_MAX_DIMS. All values are real numbers, computed in 32-bit floats and
+ * row-major where nothing else is said; a tensor may be stored in fewer bits (struct vbs_encoding).
  *
  * Sources of networks: built-in ones (text files of models/, compiled in), text files of the same
  * format (models/README.md), ONNX files. All are untrusted: sizes, counts and products are checked.
@@ -350,6 +350,35 @@ union vbs_attributes {
     } resize;
 };
 
+/* How values are stored. */
+enum vbs_storage { VBS_FLOAT32, VBS_UINT8, VBS_INT8, VBS_BFLOAT16, VBS_N_STORAGES };
+
+/* Gives the bytes of one value, and the word for it ("float32", "uint8", "int8", "bfloat16"). */
+int64_t vbs_storage_bytes(enum vbs_storage storage);
+const char *vbs_storage_word(enum vbs_storage storage);
+
+/*
+ * How the values of a tensor are stored. Whole numbers q of 8 bits stand for scale * (q - zero); a
+ * value x is stored as the whole number that is the nearest to x / scale (the even one of two),
+ * plus zero, or as the smallest or largest q where it is beyond. A bfloat16 is the nearest one. So
+ * an encoding rounds the output of a layer behind its fused operators, and changes nothing else in
+ * what the network computes.
+ */
+struct vbs_encoding {
+    enum vbs_storage storage;
+    float scale; /* 8 bits: finite and above 0; else 0 */
+    int zero;    /* 8 bits: one of the whole numbers q; else 0 */
+};
+
+/* Gives the smallest and the largest whole number of a storage of 8 bits. */
+int vbs_storage_low(enum vbs_storage storage);
+int vbs_storage_high(enum vbs_storage storage);
+
+bool vbs_encoding_equal(const struct vbs_encoding *a, const struct vbs_encoding *b);
+
+/* Gives the value that x has when it has been stored and is read again. */
+float vbs_encoding_round(const struct vbs_encoding *encoding, float x);
+
 /* An operator that is fused with a layer. Immutable, as part of its network. */
 struct vbs_fused {
     enum vbs_op op;
@@ -380,6 +409,11 @@ struct vbs_layer {
         parameters; /* weights and biases, also of fused operators, without running statistics */
     int64_t macs;   /* multiply-accumulates per sample of conv, deconv, fc, matmul and recurrent
                        operators; else 0 */
+    struct vbs_encoding encoding; /* of the output */
+    /* Of a conv or fc, how its weights may be stored: VBS_INT8 where they are whole multiples of 8
+     * bits, by output channel, of a step (vbs_weight_steps); VBS_BFLOAT16: they are rounded to it.
+     */
+    enum vbs_storage weights;
 };
 
 /* A final output of a network. Immutable, as part of its network. */
@@ -431,7 +465,8 @@ struct vbs_network {
     const char *about;      /* one line for people; may be empty */
     struct vbs_shape input; /* of tensor 0; where there are several inputs, [their elements] */
     int n_layers;
-    /* [1..n_layers] are the layers. [0] stands for the network's input: its op is VBS_N_OPS. */
+    /* [1..n_layers] are the layers. [0] stands for the network's input: its op is VBS_N_OPS, and
+     * its encoding is that of the input. */
     const struct vbs_layer *layers;
     /* The tensors that no layer reads: in the order of the file where it names its outputs, else
      * ascending by layer. */
@@ -455,12 +490,52 @@ struct vbs_network {
 #define VBS_NORMALISE_KEY "vbslab.normalise" /* "MEAN;DEVIATION" */
 #define VBS_WHOLE_KEY     "vbslab.whole"     /* where `whole` is true */
 
-/* Gives the bytes of one sample of the output of a layer, or (layer 0) of the network's input: 4
- * per element. */
+/* Gives the bytes of one sample of the output of a layer, or (layer 0) of the network's input, as
+ * its encoding stores it. */
 int64_t vbs_network_out_bytes(const struct vbs_network *network, int layer);
 
 /* Gives the bytes of one sample of all inputs of a layer together. */
 int64_t vbs_network_in_bytes(const struct vbs_network *network, int layer);
+
+/* Gives the bytes of all parameters of a layer: of its weights as they may be stored, and 4 for
+ * each other one. */
+int64_t vbs_network_weight_bytes(const struct vbs_network *network, int layer);
+
+/*
+ * The precision of a network: how its tensors and weights are stored.
+ * fp32: in floats; what a quantised file rounds is rounded by fused operators.
+ * int8: what a quantised file rounds to 8 bits is stored in 8 bits; all else in floats.
+ * bf16: all tensors, and the weights of conv and fc, in bfloat16; sums are floats.
+ */
+enum vbs_precision { VBS_PRECISION_FP32, VBS_PRECISION_INT8, VBS_PRECISION_BF16, VBS_N_PRECISIONS };
+
+/* Gives the word of a precision: "fp32", "int8", "bf16". */
+const char *vbs_precision_word(enum vbs_precision precision);
+/* Finds the precision of a word. VBS_USAGE names the words. */
+enum vbs_status vbs_precision_parse(struct vbs_ctx *ctx, const char *word,
+                                    enum vbs_precision *precision) VBS_MUST_CHECK;
+
+/* Gives the length of a model's name or path without the precision behind it, which begins with a
+ * colon as in "net.onnx:fp32". precision, if it is not null, is set where there is one. */
+size_t vbs_model_word_length(const char *model, enum vbs_precision *precision);
+
+/*
+ * Stores a network of precision fp32, which nobody shares yet, in another precision. int8:
+ * operators that round a tensor to 8 bits (a linear one, a round, an addition of the zero point, a
+ * clip to 0 to 255 or to -128 to 127, and a linear one back) become the encoding of the tensor in
+ * front of them, and layers that only round go where all readers of a tensor round it alike; a ReLU
+ * or clip right before them that the range implies is left out. A network without any stays as it
+ * is.
+ *
+ * Errors: VBS_USAGE (another precision has been set), VBS_NO_MEMORY; int8: errors of
+ * vbs_parameter_values, because weights are inspected. Complexity: int8: O(parameters + n^2) at
+ * most; bf16: O(n).
+ */
+enum vbs_status vbs_network_set_precision(struct vbs_ctx *ctx, struct vbs_network *network,
+                                          enum vbs_precision precision) VBS_MUST_CHECK;
+
+/* Gives the precision that has been set; fp32 where no tensor is stored in another one. */
+enum vbs_precision vbs_network_precision(const struct vbs_network *network);
 
 /* Gives the number of built-in networks, which have the order in which 'vbslab models' lists
  * them. */
@@ -472,9 +547,11 @@ const char *vbs_model_text(int index);
 
 /*
  * Loads a network. model is the name of a built-in network, or the path of a model text (which ends
- * in .net), of an ONNX file (.onnx), or of a network with coded weights (.vbz). input, where it is
- * not null, is a shape of as many dimensions that replaces the model's own. *network is freed by
- * vbs_network_free.
+ * in .net), of an ONNX file (.onnx), or of a network with coded weights (.vbz). Behind it may stand
+ * a precision, as in "net.onnx:fp32"; without one, it is that of the file: int8 where the file is
+ * quantised to 8 bits, else fp32. The network's name has the precision behind it where that is not
+ * the file's. input, where it is not null, is a shape of as many dimensions that replaces the
+ * model's own. *network is freed by vbs_network_free.
  *
  * Errors: VBS_NOT_FOUND (the detail suggests the nearest name), VBS_UNSUPPORTED (operators of an
  * ONNX file; all are named, each with one of its nodes), VBS_IO, VBS_FORMAT (with the file and the
@@ -531,6 +608,18 @@ int vbs_network_find_input(const struct vbs_network *network, const char *name);
 void vbs_network_join_inputs(const struct vbs_network *network, int64_t n_samples,
                              const float *const *inputs, float *tensor);
 
+/* Does as vbs_network_load_inputs, but in this precision, which must not stand behind model too; the
+ * name has none behind it. VBS_USAGE also: int8, and the file is not quantised. */
+enum vbs_status vbs_network_load_as(struct vbs_ctx *ctx, const char *model,
+                                    const struct vbs_input_choice *choices, int n,
+                                    enum vbs_precision precision,
+                                    struct vbs_network **network) VBS_MUST_CHECK;
+
+/* Fails with VBS_USAGE where a network has another precision than fp32, which what ("pruning") does
+ * not take. */
+enum vbs_status vbs_network_check_floats(struct vbs_ctx *ctx, const struct vbs_network *network,
+                                         const char *what) VBS_MUST_CHECK;
+
 /* Makes a network from a model text in memory, of at most VBS_MAX_MODEL_TEXT bytes. source names
  * the text in messages. Errors are those of vbs_network_load. */
 enum vbs_status vbs_network_parse(struct vbs_ctx *ctx, const char *source, const char *text,
@@ -582,6 +671,13 @@ enum vbs_parameter {
 /* Gives the number of weights of a conv, deconv or fc, and of those of a recurrent operator for its
  * input; 0 for other layers. */
 int64_t vbs_weight_count(const struct vbs_network *network, int layer);
+
+/* Finds, for each output channel of a conv or fc, a step of which all its weights are whole
+ * multiples of -128 to 127, up to rounding of floats. *whole is false where there is none for some
+ * channel, or the layer has no such weights. steps: [output channels], each above 0. Errors of
+ * vbs_parameter_values; VBS_NO_MEMORY. Complexity: O(weights). */
+enum vbs_status vbs_weight_steps(struct vbs_ctx *ctx, const struct vbs_network *network, int layer,
+                                 float *steps, bool *whole) VBS_MUST_CHECK;
 
 /* Gives the word of a parameter in messages ("weights"); never null. */
 const char *vbs_parameter_word(enum vbs_parameter what);

@@ -59,8 +59,14 @@ struct analytic_session {
 
 /* ---- the formula ---- */
 
-/* Counts the floating-point operations for one sample. */
-static double flops(const struct vbs_layer *l, int64_t in_bytes)
+/* Gives the bytes of a value that a layer reads. */
+static double value_bytes(const struct vbs_network *network, const struct vbs_layer *l)
+{
+    return (double)vbs_storage_bytes(network->layers[l->inputs[0]].encoding.storage);
+}
+
+/* Counts the operations on values for one sample. */
+static double flops(const struct vbs_network *network, const struct vbs_layer *l, int64_t in_bytes)
 {
     double elements = (double)vbs_shape_elements(&l->shape);
 
@@ -90,8 +96,17 @@ static double flops(const struct vbs_layer *l, int64_t in_bytes)
                            : l->attributes.resize.mode == VBS_RESIZE_LINEAR ? 4.0
                                                                             : 16.0);
     default:
-        return (double)in_bytes / 4.0;
+        return (double)in_bytes / value_bytes(network, l);
     }
+}
+
+/* Gives how many operations are done in the time of one on floats: weights of 8 bits are multiplied
+ * four at a time, those of 16 bits two, where the layer reads such values too. */
+static double speed_up(const struct vbs_network *network, const struct vbs_layer *l)
+{
+    double bytes = (double)vbs_storage_bytes(l->weights);
+
+    return l->weights != VBS_FLOAT32 && value_bytes(network, l) <= bytes ? 4.0 / bytes : 1.0;
 }
 
 static double share(enum algorithm algorithm)
@@ -101,13 +116,14 @@ static double share(enum algorithm algorithm)
     return shares[algorithm];
 }
 
-static double kernel_time_us(const struct vbs_profile_layer *layer, const struct vbs_layer *l,
+static double kernel_time_us(const struct vbs_network *network,
+                             const struct vbs_profile_layer *layer, const struct vbs_layer *l,
                              enum algorithm algorithm, const struct vbs_kernel *kernel)
 {
     double batch = (double)kernel->batch;
     double values = batch * (double)vbs_shape_elements(&l->shape);
     double fill = values / (values + (double)HALF_FILL);
-    double work = batch * flops(l, layer->in_bytes);
+    double work = batch * flops(network, l, layer->in_bytes) / speed_up(network, l);
     double bytes = batch * (double)(layer->in_bytes + layer->out_bytes);
     double compute_us, memory_us;
 
@@ -190,13 +206,14 @@ static bool offers(const struct vbs_layer *l, enum algorithm algorithm)
 static bool describe(const struct vbs_network *network, const struct vbs_layer *l,
                      enum algorithm algorithm, struct vbs_kernel *kernel)
 {
-    int64_t weights = 4 * vbs_weight_count(network, (int)(l - network->layers));
+    int k = (int)(l - network->layers);
+    int64_t weights = vbs_storage_bytes(l->weights) * vbs_weight_count(network, k);
 
     if (vbs_op_gates(l->op) > 0)
         weights += 4 * vbs_shape_elements(&l->operand);
 
     kernel->algorithm = algorithm_names[algorithm];
-    kernel->weight_bytes = 4 * l->parameters;
+    kernel->weight_bytes = vbs_network_weight_bytes(network, k);
     kernel->packed_bytes = weights;
     if (algorithm == IM2COL_GEMM)
         return im2col_bytes(l, l->views[0].dim[0], kernel->batch, &kernel->ws_bytes);
@@ -211,10 +228,15 @@ static bool describe(const struct vbs_network *network, const struct vbs_layer *
 
 /* ---- layers: the network's, without concats that are free ---- */
 
-bool vbs_analytic_omits(const struct vbs_layer *l)
+bool vbs_analytic_omits(const struct vbs_network *network, int layer)
 {
+    const struct vbs_layer *l = &network->layers[layer];
+
     if (l->op != VBS_OP_CONCAT)
         return false;
+    for (int i = 0; i < l->n_inputs; i++)
+        if (!vbs_encoding_equal(&network->layers[l->inputs[i]].encoding, &l->encoding))
+            return false;
     for (int d = 0; d < l->attributes.concat.axis; d++)
         if (l->shape.dim[d] > 1)
             return false;
@@ -265,7 +287,7 @@ static enum vbs_status add_layer(struct vbs_ctx *ctx, struct analytic_session *s
                                         .n_inputs = f->n_inputs,
                                         .inputs = inputs,
                                         .out_bytes = vbs_network_out_bytes(f->network, k),
-                                        .weight_bytes = 4 * l->parameters,
+                                        .weight_bytes = vbs_network_weight_bytes(f->network, k),
                                         .channels = vbs_graph_channels(l)};
     if (!inputs || !layer->name)
         return vbs_no_memory(ctx);
@@ -302,7 +324,7 @@ static enum vbs_status init_layers(struct vbs_ctx *ctx, struct analytic_session 
         return vbs_no_memory(ctx);
     s->core.session.n_layers = 0; /* counts the layers made so far */
     for (int k = 1; k < (int)n; k++)
-        if (vbs_analytic_omits(&network->layers[k]))
+        if (vbs_analytic_omits(network, k))
             f.id[k] = -1;
         else
             VBS_TRY(add_layer(ctx, s, &f, k));
@@ -347,7 +369,7 @@ static enum vbs_status make_kernels(void *build, int layer, int batch,
 
         if (!offers(l, a) || !describe(s->core.network, l, a, &kernel))
             continue;
-        time_us = kernel_time_us(&s->core.layers[layer], l, a, &kernel);
+        time_us = kernel_time_us(s->core.network, &s->core.layers[layer], l, a, &kernel);
         if (requested && requested->n_slices > 1)
             cut_slice(s, requested, &kernel, &time_us);
         VBS_TRY(vbs_kernel_append(b->ctx, &s->core, &kernel, &s->times_us, sizeof *s->times_us));

@@ -53,7 +53,7 @@ static enum vbs_status compress(struct cli *cli, const char *const *values, cons
         cli_check_output(cli, model, path, ".vbz", "a network with coded weights");
 
     if (status == VBS_OK)
-        status = cli_load_network(cli, model, &network);
+        status = cli_load_floats(cli, model, &network);
     if (status == VBS_OK)
         status = compress_recipe_read(cli, values, network, &recipe);
     if (status == VBS_OK)

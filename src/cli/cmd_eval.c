@@ -349,6 +349,7 @@ static const struct cli_option OPTIONS[] = {
     {CLI_OPTION_FIX},
     {"json", NULL, "print JSON, with the whole confusion matrix"},
     {"csv", NULL, "print CSV"},
+    {CLI_OPTION_PRECISION},
     {0},
 };
 

@@ -17,7 +17,7 @@ static enum vbs_status export_network(struct cli *cli, const char *model, const 
     enum vbs_status status = cli_check_output(cli, model, path, ".onnx", "an ONNX file");
 
     if (status == VBS_OK)
-        status = cli_load_network(cli, model, &network);
+        status = cli_load_floats(cli, model, &network);
     if (status == VBS_OK)
         status = vbs_network_export(&cli->ctx, network, path);
     if (status == VBS_OK && stat(path, &about) == 0) {

@@ -155,6 +155,7 @@ static const struct cli_option OPTIONS[] = {
      "kernel)"},
     {"no-copies", NULL, "do not measure how fast weights can be copied from page cache and disk"},
     {"seed", "N", "decides the order of batches and algorithms (default: 1)"},
+    {CLI_OPTION_PRECISION},
     {NULL, NULL, NULL},
 };
 

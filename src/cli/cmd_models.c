@@ -12,7 +12,7 @@ enum form { FORM_TABLE, FORM_JSON, FORM_CSV };
 
 /* The sums of a network, per sample. */
 struct totals {
-    int64_t parameters, macs, out_bytes;
+    int64_t parameters, weight_bytes, macs, out_bytes;
 };
 
 static struct totals add_up(const struct vbs_network *network)
@@ -21,15 +21,11 @@ static struct totals add_up(const struct vbs_network *network)
 
     for (int k = 1; k <= network->n_layers; k++) {
         totals.parameters += network->layers[k].parameters;
+        totals.weight_bytes += vbs_network_weight_bytes(network, k);
         totals.macs += network->layers[k].macs;
         totals.out_bytes += vbs_network_out_bytes(network, k);
     }
     return totals;
-}
-
-static int64_t weight_bytes(int64_t parameters)
-{
-    return (int64_t)sizeof(float) * parameters;
 }
 
 /* Writes a count in four digits: "724.4 M", "15.47 G". */
@@ -77,7 +73,7 @@ static void add_shape(struct cli_table *table, const struct vbs_shape *shape)
  * layer; *last is the last number that was given. */
 static int analytic_number(const struct vbs_network *network, int k, int *last)
 {
-    return vbs_analytic_omits(&network->layers[k]) ? 0 : ++*last;
+    return vbs_analytic_omits(network, k) ? 0 : ++*last;
 }
 
 static json_t *shape_json(const struct vbs_shape *shape)
@@ -163,6 +159,16 @@ static json_t *coded_json(const struct vbs_network *network, int k, bool *failed
     return object;
 }
 
+/* Puts how a tensor is stored: float32, uint8, int8 or bfloat16, with scale and zero point. */
+static void put_encoding(json_t *object, const struct vbs_encoding *encoding, bool *failed)
+{
+    bool whole = encoding->scale > 0;
+
+    cli_json_put(object, "stored", json_string(vbs_storage_word(encoding->storage)), failed);
+    cli_json_put(object, "scale", whole ? json_real((double)encoding->scale) : json_null(), failed);
+    cli_json_put(object, "zero", whole ? json_integer(encoding->zero) : json_null(), failed);
+}
+
 static json_t *layer_json(const struct vbs_network *network, int k, int analytic, bool *failed)
 {
     const struct vbs_layer *layer = &network->layers[k];
@@ -175,12 +181,17 @@ static json_t *layer_json(const struct vbs_network *network, int k, int analytic
     cli_json_put(object, "shape", shape_json(&layer->shape), failed);
     cli_json_put(object, "in_bytes", json_integer(vbs_network_in_bytes(network, k)), failed);
     cli_json_put(object, "out_bytes", json_integer(vbs_network_out_bytes(network, k)), failed);
-    cli_json_put(object, "weight_bytes", json_integer(weight_bytes(layer->parameters)), failed);
+    cli_json_put(object, "weight_bytes", json_integer(vbs_network_weight_bytes(network, k)),
+                 failed);
     cli_json_put(object, "macs", json_integer(layer->macs), failed);
     cli_json_put(object, "fused", fused_json(layer, failed), failed);
     cli_json_put(object, "analytic_layer", analytic ? json_integer(analytic) : json_null(), failed);
     if (is_coded(network))
         cli_json_put(object, "coded", coded_json(network, k, failed), failed);
+    if (vbs_network_precision(network) == VBS_PRECISION_FP32)
+        return object;
+    put_encoding(object, &layer->encoding, failed);
+    cli_json_put(object, "weights_stored", json_string(vbs_storage_word(layer->weights)), failed);
     return object;
 }
 
@@ -195,8 +206,10 @@ static json_t *network_json(const struct vbs_network *network, bool *failed)
     cli_json_put(object, "input", shape_json(&network->input), failed);
     cli_json_put(object, "n_layers", json_integer(network->n_layers), failed);
     cli_json_put(object, "parameters", json_integer(totals.parameters), failed);
-    cli_json_put(object, "weight_bytes", json_integer(weight_bytes(totals.parameters)), failed);
+    cli_json_put(object, "weight_bytes", json_integer(totals.weight_bytes), failed);
     cli_json_put(object, "macs", json_integer(totals.macs), failed);
+    if (vbs_network_precision(network) != VBS_PRECISION_FP32)
+        put_encoding(object, &network->layers[0].encoding, failed);
     return object;
 }
 
@@ -213,7 +226,7 @@ static enum vbs_status print_text(struct cli *cli, struct vbs_text *text)
 /* Gives whether the network is from a file that may have values of parameters. */
 static bool may_store(const char *model)
 {
-    return cli_ends_in(model, ".onnx") || cli_ends_in(model, ".vbz");
+    return cli_is_file_of(model, ".onnx") || cli_is_file_of(model, ".vbz");
 }
 
 /* Gives the word of the JSON for the source of the weights of a network from an ONNX or .vbz
@@ -315,6 +328,20 @@ static void add_coded_csv(struct vbs_text *text, const struct vbs_network *netwo
     vbs_text_addf(text, ",%d,%d,%zu", shape.bits, shape.index_bits, shape.n_bytes);
 }
 
+static void add_encoding_csv(struct vbs_text *text, const struct vbs_layer *layer)
+{
+    const struct vbs_encoding *encoding = &layer->encoding;
+
+    vbs_text_addf(text, ",%s,", vbs_storage_word(encoding->storage));
+    if (encoding->scale > 0) {
+        vbs_text_add_double(text, (double)encoding->scale);
+        vbs_text_addf(text, ",%d", encoding->zero);
+    } else {
+        vbs_text_add(text, ",");
+    }
+    vbs_text_addf(text, ",%s", vbs_storage_word(layer->weights));
+}
+
 static void add_layer_csv(struct vbs_text *text, const struct vbs_network *network, int k,
                           int analytic)
 {
@@ -328,13 +355,14 @@ static void add_layer_csv(struct vbs_text *text, const struct vbs_network *netwo
     vbs_text_addf(
         text, ",%s,%lld,%lld,%lld,%lld,", vbs_shape_format(&layer->shape, shape, sizeof shape),
         (long long)vbs_network_in_bytes(network, k), (long long)vbs_network_out_bytes(network, k),
-        (long long)weight_bytes(layer->parameters), (long long)layer->macs);
+        (long long)vbs_network_weight_bytes(network, k), (long long)layer->macs);
     add_fused(text, layer, ";");
     if (analytic)
         vbs_text_addf(text, ",%d", analytic);
     else
         vbs_text_add(text, ",");
     add_coded_csv(text, network, k);
+    add_encoding_csv(text, layer);
     vbs_text_add(text, "\n");
 }
 
@@ -344,7 +372,8 @@ static enum vbs_status show_csv(struct cli *cli, const struct vbs_network *netwo
     int last = 0;
 
     vbs_text_add(&text, "layer,name,kind,inputs,shape,in_bytes,out_bytes,weight_bytes,macs,"
-                        "fused,analytic_layer,coding,density,bits,index_bits,coded_bytes\n");
+                        "fused,analytic_layer,coding,density,bits,index_bits,coded_bytes,stored,"
+                        "scale,zero,weights_stored\n");
     for (int k = 1; k <= network->n_layers; k++)
         add_layer_csv(&text, network, k, analytic_number(network, k, &last));
     return print_text(cli, &text);
@@ -401,6 +430,15 @@ static void add_coded_total(struct cli_table *table, const struct vbs_network *n
     add_bytes(table, bytes);
 }
 
+/* Adds how the output and, where they are not floats, the weights are stored. */
+static void add_stored(struct cli_table *table, const struct vbs_layer *layer)
+{
+    const char *weights = layer->weights == VBS_FLOAT32 ? "" : vbs_storage_word(layer->weights);
+
+    cli_table_add(table, "%s%s%s", vbs_storage_word(layer->encoding.storage),
+                  weights[0] ? ", weights " : "", weights);
+}
+
 /* Adds the row of a layer; analytic is null where the table has no such column. */
 static void add_layer_row(struct cli_table *table, const struct vbs_network *network, int k,
                           const int *analytic)
@@ -414,9 +452,11 @@ static void add_layer_row(struct cli_table *table, const struct vbs_network *net
     add_shape(table, &layer->shape);
     add_bytes(table, vbs_network_in_bytes(network, k));
     add_bytes(table, vbs_network_out_bytes(network, k));
-    add_bytes(table, weight_bytes(layer->parameters));
+    add_bytes(table, vbs_network_weight_bytes(network, k));
     add_count(table, layer->macs);
     add_list(table, layer, "+", add_fused);
+    if (vbs_network_precision(network) != VBS_PRECISION_FP32)
+        add_stored(table, layer);
     if (is_coded(network))
         add_coded(table, network, k);
     if (analytic && *analytic)
@@ -438,9 +478,11 @@ static void add_total_row(struct cli_table *table, const struct vbs_network *net
     cli_table_add(table, "%s", "");
     cli_table_add(table, "%s", "");
     add_bytes(table, totals.out_bytes);
-    add_bytes(table, weight_bytes(totals.parameters));
+    add_bytes(table, totals.weight_bytes);
     add_count(table, totals.macs);
     cli_table_add(table, "%s", "");
+    if (vbs_network_precision(network) != VBS_PRECISION_FP32)
+        cli_table_add(table, "%s", "");
     if (is_coded(network))
         add_coded_total(table, network);
     if (n_analytic)
@@ -451,7 +493,7 @@ static void add_total_row(struct cli_table *table, const struct vbs_network *net
 static bool is_renumbered(const struct vbs_network *network)
 {
     for (int k = 1; k <= network->n_layers; k++)
-        if (vbs_analytic_omits(&network->layers[k]))
+        if (vbs_analytic_omits(network, k))
             return true;
     return false;
 }
@@ -514,24 +556,37 @@ static void print_notes(const struct vbs_network *network)
     print_outputs(network);
 }
 
+#define MOST_COLUMNS 16
+
+/* Makes the columns of the table of layers; returns their number. */
+static int fill_columns(const struct vbs_network *network, struct cli_column *columns)
+{
+    static const struct cli_column PLAIN[] = {
+        {"layer", true}, {"name", false}, {"kind", false},   {"inputs", false}, {"output", true},
+        {"in", true},    {"out", true},   {"weights", true}, {"MACs", true},    {"fused", false},
+    };
+    static const struct cli_column CODED[] = {
+        {"form", false}, {"density", true}, {"bits", true}, {"coded", true}};
+    int n = sizeof PLAIN / sizeof *PLAIN;
+
+    memcpy(columns, PLAIN, sizeof PLAIN);
+    if (vbs_network_precision(network) != VBS_PRECISION_FP32)
+        columns[n++] = (struct cli_column){"stored", false};
+    if (is_coded(network)) {
+        memcpy(columns + n, CODED, sizeof CODED);
+        n += sizeof CODED / sizeof *CODED;
+    }
+    if (is_renumbered(network))
+        columns[n++] = (struct cli_column){"analytic", true};
+    return n;
+}
+
 static enum vbs_status show_table(struct cli *cli, const char *model,
                                   const struct vbs_network *network)
 {
-    static const struct cli_column PLAIN[] = {
-        {"layer", true},  {"name", false},  {"kind", false},    {"inputs", false},
-        {"output", true}, {"in", true},     {"out", true},      {"weights", true},
-        {"MACs", true},   {"fused", false}, {"analytic", true},
-    };
-    static const struct cli_column CODED[] = {
-        {"layer", true},  {"name", false},  {"kind", false},    {"inputs", false},
-        {"output", true}, {"in", true},     {"out", true},      {"weights", true},
-        {"MACs", true},   {"fused", false}, {"form", false},    {"density", true},
-        {"bits", true},   {"coded", true},  {"analytic", true},
-    };
-    bool renumbered = is_renumbered(network), coded = is_coded(network);
-    size_t n_columns = coded ? sizeof CODED / sizeof *CODED : sizeof PLAIN / sizeof *PLAIN;
-    struct cli_table table = {.columns = coded ? CODED : PLAIN,
-                              .n_columns = (int)n_columns - !renumbered};
+    struct cli_column columns[MOST_COLUMNS];
+    bool renumbered = is_renumbered(network);
+    struct cli_table table = {.columns = columns, .n_columns = fill_columns(network, columns)};
     enum vbs_status status;
     int last = 0;
 
@@ -594,7 +649,7 @@ static enum vbs_status list_csv(struct cli *cli, struct vbs_network *const *netw
         vbs_text_addf(&text, "%s,%s,%d,%lld,%lld,%lld,", networks[i]->name,
                       vbs_shape_format(&networks[i]->input, shape, sizeof shape),
                       networks[i]->n_layers, (long long)totals.parameters,
-                      (long long)weight_bytes(totals.parameters), (long long)totals.macs);
+                      (long long)totals.weight_bytes, (long long)totals.macs);
         vbs_text_add_csv(&text, networks[i]->about);
         vbs_text_add(&text, "\n");
     }
@@ -615,7 +670,7 @@ static enum vbs_status list_table(struct cli *cli, struct vbs_network *const *ne
         cli_table_add(&table, "%s", networks[i]->name);
         add_shape(&table, &networks[i]->input);
         cli_table_add(&table, "%d", networks[i]->n_layers);
-        add_bytes(&table, weight_bytes(totals.parameters));
+        add_bytes(&table, totals.weight_bytes);
         add_count(&table, totals.macs);
         cli_table_add(&table, "%s", networks[i]->about);
     }
@@ -670,7 +725,7 @@ static int run_models(struct cli *cli, const char *const *values, int n_argument
 
 static const struct cli_option OPTIONS[] = {
     {"json", NULL, "print JSON"}, {"csv", NULL, "print CSV"},
-    {CLI_OPTION_INPUT_SHAPE},     {CLI_OPTION_FIX},
+    {CLI_OPTION_INPUT_SHAPE},     {CLI_OPTION_FIX},           {CLI_OPTION_PRECISION},
     {NULL, NULL, NULL},
 };
 

@@ -217,7 +217,7 @@ static enum vbs_status prune(struct prune_job *job)
     VBS_TRY(read_options(job));
     if (!list)
         VBS_TRY(cli_check_output(job->cli, job->model, job->path, ".onnx", "an ONNX file"));
-    VBS_TRY(cli_load_network(job->cli, job->model, &job->network));
+    VBS_TRY(cli_load_floats(job->cli, job->model, &job->network));
     VBS_TRY(vbs_prune_groups(&job->cli->ctx, job->network, &job->groups));
     if (!list)
         VBS_TRY(write_pruned(job));

@@ -190,6 +190,7 @@ static const struct cli_option OPTIONS[] = {
     {CLI_OPTION_NODE_LIMIT},
     {CLI_OPTION_SEED},
     {CLI_OPTION_JUDGE},
+    {CLI_OPTION_PRECISION},
     {0},
 };
 

@@ -346,6 +346,7 @@ static const struct cli_option OPTIONS[] = {
     {"steps", NULL,
      "with --json: the schedule, and the times of every step of the fastest run, for "
      "'vbslab report --run'"},
+    {CLI_OPTION_PRECISION},
     {0},
 };
 

@@ -151,7 +151,7 @@ static enum vbs_status open_all(struct sensitivity_job *job)
 
     VBS_TRY(cli_read_whole(job->cli, job->values, "validation", 1, VBS_DATA_MAX_IMAGES,
                            &data.n_validation));
-    VBS_TRY(cli_load_network(job->cli, job->model, &job->network));
+    VBS_TRY(cli_load_floats(job->cli, job->model, &job->network));
     VBS_TRY(vbs_dataset_open(ctx, job->folder, VBS_SPLIT_VALIDATION, &data, &job->validation));
     if (job->options.epochs > 0 || job->options.ranking == VBS_PRUNE_TAYLOR)
         VBS_TRY(vbs_dataset_open(ctx, job->folder, VBS_SPLIT_TRAIN, &data, &job->images));

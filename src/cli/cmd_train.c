@@ -229,7 +229,7 @@ static enum vbs_status train(struct train_job *job)
     VBS_TRY(read_options(job));
     if (job->path)
         VBS_TRY(cli_check_output(job->cli, job->model, job->path, ".onnx", "an ONNX file"));
-    VBS_TRY(cli_load_network(job->cli, job->model, &job->network));
+    VBS_TRY(cli_load_floats(job->cli, job->model, &job->network));
     VBS_TRY(open_images(job));
     job->progress = cli_progress(job->cli);
     job->options.self = job;

@@ -110,7 +110,7 @@ static enum vbs_status export_trial(struct cli *cli, const char *const *values,
         return vbs_fail(&cli->ctx, VBS_NOT_FOUND, "trial %lld %s", (long long)number,
                         file ? "has made no network" : "does not exist");
     VBS_TRY(cli_check_output(cli, file, path, ".onnx", "an ONNX file"));
-    VBS_TRY(vbs_network_load(&cli->ctx, file, NULL, &network));
+    VBS_TRY(vbs_network_load_as(&cli->ctx, file, NULL, 0, VBS_PRECISION_FP32, &network));
     status = vbs_network_export(&cli->ctx, network, path);
     vbs_network_free(network);
     if (status == VBS_OK)

@@ -6,6 +6,7 @@
 #include "model/vbz/vbz.h"
 #include "vbslab/model.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -94,9 +95,10 @@ static enum vbs_status load_text(struct vbs_ctx *ctx, const char *model,
     return load_file(ctx, model, input, network);
 }
 
-enum vbs_status vbs_network_load_inputs(struct vbs_ctx *ctx, const char *model,
-                                        const struct vbs_input_choice *choices, int n,
-                                        struct vbs_network **network)
+/* Loads a network in precision fp32. */
+static enum vbs_status load_model(struct vbs_ctx *ctx, const char *model,
+                                  const struct vbs_input_choice *choices, int n,
+                                  struct vbs_network **network)
 {
     if (find_model(model) || ends_in(model, ".net"))
         return load_text(ctx, model, choices, n, network);
@@ -105,6 +107,77 @@ enum vbs_status vbs_network_load_inputs(struct vbs_ctx *ctx, const char *model,
     if (ends_in(model, ".vbz"))
         return vbs_vbz_load_inputs(ctx, model, choices, n, network);
     return unknown_model(ctx, model);
+}
+
+/* Puts the precision behind the network's name. */
+static enum vbs_status name_precision(struct vbs_ctx *ctx, struct vbs_network *network,
+                                      enum vbs_precision precision)
+{
+    char name[VBS_MAX_NAME];
+
+    if (snprintf(name, sizeof name, "%s:%s", network->name, vbs_precision_word(precision)) >=
+        (int)sizeof name)
+        return vbs_fail(ctx, VBS_USAGE, "name '%.40s...' is longer than %d bytes", network->name,
+                        VBS_MAX_NAME - 6);
+    return vbs_network_rename(ctx, network, name);
+}
+
+static enum vbs_status set_as(struct vbs_ctx *ctx, struct vbs_network *network,
+                              enum vbs_precision precision)
+{
+    if (precision == VBS_PRECISION_INT8 && !vbs_network_rounds(network))
+        return vbs_fail(ctx, VBS_USAGE, "precision int8: '%.100s' is not quantised to 8 bits",
+                        network->name);
+    return vbs_network_set_precision(ctx, network, precision);
+}
+
+/* Sets the precision that stands behind the model, or (VBS_N_PRECISIONS) the file's. */
+static enum vbs_status set_asked(struct vbs_ctx *ctx, struct vbs_network *network,
+                                 enum vbs_precision asked)
+{
+    enum vbs_precision own = vbs_network_rounds(network) ? VBS_PRECISION_INT8 : VBS_PRECISION_FP32;
+
+    if (asked == VBS_N_PRECISIONS)
+        return vbs_network_set_precision(ctx, network, own);
+    VBS_TRY(set_as(ctx, network, asked));
+    return asked == own ? VBS_OK : name_precision(ctx, network, asked);
+}
+
+enum vbs_status vbs_network_load_inputs(struct vbs_ctx *ctx, const char *model,
+                                        const struct vbs_input_choice *choices, int n,
+                                        struct vbs_network **network)
+{
+    enum vbs_precision precision = VBS_N_PRECISIONS;
+    char *word = strndup(model, vbs_model_word_length(model, &precision));
+    struct vbs_network *made = NULL;
+    enum vbs_status status = word ? load_model(ctx, word, choices, n, &made) : vbs_no_memory(ctx);
+
+    free(word);
+    if (status == VBS_OK)
+        status = set_asked(ctx, made, precision);
+    if (status != VBS_OK) {
+        vbs_network_free(made);
+        return status;
+    }
+    *network = made;
+    return VBS_OK;
+}
+
+enum vbs_status vbs_network_load_as(struct vbs_ctx *ctx, const char *model,
+                                    const struct vbs_input_choice *choices, int n,
+                                    enum vbs_precision precision, struct vbs_network **network)
+{
+    struct vbs_network *made = NULL;
+    enum vbs_status status = load_model(ctx, model, choices, n, &made);
+
+    if (status == VBS_OK)
+        status = set_as(ctx, made, precision);
+    if (status != VBS_OK) {
+        vbs_network_free(made);
+        return status;
+    }
+    *network = made;
+    return VBS_OK;
 }
 
 enum vbs_status vbs_network_load_by_text(struct vbs_ctx *ctx, const char *model, const char *text,

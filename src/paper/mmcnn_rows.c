@@ -178,7 +178,7 @@ enum vbs_status vbs_mmcnn_table_new(struct vbs_ctx *ctx, const struct vbs_networ
     for (int i = 0; i < made->n_rows && status == VBS_OK; i++)
         if (is_weighted(&made->rows[i])) {
             status = plan_segment(ctx, made, head, i,
-                                  4 * network->layers[made->rows[i].layer].parameters);
+                                  vbs_network_weight_bytes(network, made->rows[i].layer));
             head = i + 1;
         }
     if (status == VBS_OK)

@@ -222,7 +222,8 @@ static enum vbs_status first_network(struct study_work *w, const struct vbs_tria
     for (int i = 0; i < all->n_trials && !isnan(continues); i++)
         if (all->trials[i].number == (int)continues && all->trials[i].file[0]) {
             *trained = (int)vbs_trial_number(&all->trials[i], true, "epochs");
-            return vbs_network_load(w->ctx, all->trials[i].file, NULL, network);
+            return vbs_network_load_as(w->ctx, all->trials[i].file, NULL, 0, VBS_PRECISION_FP32,
+                                       network);
         }
     VBS_TRY(keep_new(w, trial, &keep));
     status = vbs_prune_apply(w->ctx, w->network, w->groups, w->scores, keep, network);
@@ -355,7 +356,7 @@ static enum vbs_status read_trained(struct carried *c, int64_t study, int number
         if (list->trials[i].number == number)
             trial = &list->trials[i];
     if (trial)
-        status = vbs_network_load(c->w->ctx, trial->file, NULL, trained);
+        status = vbs_network_load_as(c->w->ctx, trial->file, NULL, 0, VBS_PRECISION_FP32, trained);
     if (trial && status == VBS_OK)
         *results = (struct trained_results){.accuracy = vbs_trial_number(trial, true, "accuracy"),
                                             .loss = vbs_trial_number(trial, true, "loss"),

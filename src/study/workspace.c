@@ -229,7 +229,7 @@ enum vbs_status study_work_open(struct study_work *w)
 {
     VBS_TRY(vbs_node_open(w->ctx, NULL, &w->node));
     VBS_TRY(find_words(w));
-    VBS_TRY(vbs_network_load(w->ctx, w->study->model, NULL, &w->network));
+    VBS_TRY(vbs_network_load_as(w->ctx, w->study->model, NULL, 0, VBS_PRECISION_FP32, &w->network));
     VBS_TRY(vbs_prune_groups(w->ctx, w->network, &w->groups));
     VBS_TRY(find_space(w));
     VBS_TRY(open_data(w));

@@ -20,10 +20,10 @@ double vbs_cpu_clock_mhz(void);
 
 /* ---- graph.c: the layers of a session ---- */
 
-/* Fills a layer as in a profile, except for the members that depend on the layout of tensors:
+/* Fills layer k as in a profile, except for the members that depend on the layout of tensors:
  * bytes, channels, place. */
 enum vbs_status vbs_graph_layer_init(struct vbs_ctx *ctx, struct vbs_arena *arena,
-                                     const struct vbs_layer *l,
+                                     const struct vbs_network *network, int k,
                                      struct vbs_profile_layer *layer) VBS_MUST_CHECK;
 
 /* Gives the same memory, for libraries whose sources are not const. They do not change it, but

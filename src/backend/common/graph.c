@@ -6,15 +6,17 @@
 #include <string.h>
 
 enum vbs_status vbs_graph_layer_init(struct vbs_ctx *ctx, struct vbs_arena *arena,
-                                     const struct vbs_layer *l, struct vbs_profile_layer *layer)
+                                     const struct vbs_network *network, int k,
+                                     struct vbs_profile_layer *layer)
 {
+    const struct vbs_layer *l = &network->layers[k];
     int *inputs = vbs_arena_alloc(arena, (size_t)l->n_inputs, sizeof *inputs);
 
     *layer = (struct vbs_profile_layer){.name = vbs_arena_strdup(arena, l->name),
                                         .kind = vbs_op_word(l->op),
                                         .n_inputs = l->n_inputs,
                                         .inputs = inputs,
-                                        .weight_bytes = 4 * l->parameters};
+                                        .weight_bytes = vbs_network_weight_bytes(network, k)};
     if (!inputs || !layer->name)
         return vbs_no_memory(ctx);
     for (int i = 0; i < l->n_inputs; i++)

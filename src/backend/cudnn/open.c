@@ -38,7 +38,7 @@ static enum vbs_status init_layer(struct cu_build *b, int k)
     const struct vbs_layer *l = &b->network->layers[k];
     struct vbs_profile_layer *layer = &s->core.layers[k];
 
-    VBS_TRY(vbs_graph_layer_init(b->ctx, &s->core.arena, l, layer));
+    VBS_TRY(vbs_graph_layer_init(b->ctx, &s->core.arena, b->network, k, layer));
     s->order[k] = vbs_arena_alloc(&s->core.arena, (size_t)l->n_inputs, sizeof *s->order[k]);
     if (!s->order[k])
         return vbs_no_memory(b->ctx);
@@ -168,6 +168,7 @@ enum vbs_status cu_open(struct cu_build *b, const struct vbs_backend_options *op
     const struct vbs_kernel_maker maker = {
         .build = b, .make = make_kernels, .keep = keep_kernel, .share = share_kernel};
 
+    VBS_TRY(vbs_network_check_floats(b->ctx, b->network, "backend cudnn"));
     VBS_TRY(start(b));
     VBS_TRY(cu_device_init(b));
     VBS_TRY(init_provenance(b));

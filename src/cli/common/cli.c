@@ -165,6 +165,18 @@ enum vbs_status cli_load_network(struct cli *cli, const char *model, struct vbs_
     return status;
 }
 
+enum vbs_status cli_load_floats(struct cli *cli, const char *model, struct vbs_network **network)
+{
+    struct cli_choices choices;
+    enum vbs_status status = cli_read_choices(cli, false, &choices);
+
+    if (status == VBS_OK)
+        status = vbs_network_load_as(&cli->ctx, model, choices.choices, choices.n,
+                                     VBS_PRECISION_FP32, network);
+    cli_choices_clear(&choices);
+    return status;
+}
+
 enum vbs_status cli_read_problem(struct cli *cli, const char *const *values,
                                  struct vbs_problem *problem)
 {
@@ -192,9 +204,17 @@ bool cli_ends_in(const char *text, const char *ending)
     return length > tail && strcmp(text + length - tail, ending) == 0;
 }
 
+bool cli_is_file_of(const char *word, const char *ending)
+{
+    size_t length = vbs_model_word_length(word, NULL), tail = strlen(ending);
+
+    return length > tail && strncmp(word + length - tail, ending, tail) == 0;
+}
+
 bool cli_is_network_file(const char *word)
 {
-    return cli_ends_in(word, ".net") || cli_ends_in(word, ".onnx") || cli_ends_in(word, ".vbz");
+    return cli_is_file_of(word, ".net") || cli_is_file_of(word, ".onnx") ||
+           cli_is_file_of(word, ".vbz");
 }
 
 static bool is_same_file(const char *a, const char *b)

@@ -167,7 +167,8 @@ enum vbs_status cli_load_profile(struct cli *cli, const char *word, struct vbs_p
  * measured, not modelled. A store that does not exist has none. */
 enum vbs_status cli_has_measured(struct cli *cli, const char *word, bool *has) VBS_MUST_CHECK;
 
-/* True where word names a built-in network or a .net, .onnx or .vbz file. */
+/* True where word names a built-in network or a .net, .onnx or .vbz file, which a precision may
+ * follow. */
 bool cli_is_model(const char *word);
 
 /* Gives the columns of the terminal of a file descriptor; 0 where it is no terminal. */
@@ -177,15 +178,28 @@ int cli_columns_of(int descriptor);
  * options. */
 const char *cli_value(const struct cli *cli, const char *const *values, const char *name);
 
+/* The option of commands whose models may have a precision, which is put behind them before the
+ * command runs. */
+#define CLI_OPTION_PRECISION                                                                       \
+    "precision", "fp32|int8|bf16",                                                                 \
+        "how tensors and weights are stored, as MODEL:fp32 (default: int8 where the file is "      \
+        "quantised, else fp32)"
+
 /* Loads the network of a command that has the options of inputs.h, with the shapes and values that
  * are given there. The caller frees *network. */
 enum vbs_status cli_load_network(struct cli *cli, const char *model,
                                  struct vbs_network **network) VBS_MUST_CHECK;
 
+/* Does the same for a command that changes the network or its parameters: in precision fp32. */
+enum vbs_status cli_load_floats(struct cli *cli, const char *model,
+                                struct vbs_network **network) VBS_MUST_CHECK;
+
 /* Give whether text ends in ending and is longer; and whether it names a .net, .onnx or .vbz
- * file. */
+ * file, which a precision may follow. */
 bool cli_ends_in(const char *text, const char *ending);
 bool cli_is_network_file(const char *word);
+/* Gives whether word is a file of this ending, which a precision may follow. */
+bool cli_is_file_of(const char *word, const char *ending);
 
 /* Checks the name of a file before a long work that writes it: it ends in ending, which what ("an
  * ONNX file") must have, is not the model that is read, and lies in a folder that is there. */

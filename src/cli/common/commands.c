@@ -1,6 +1,8 @@
 #include "cli/common/commands.h"
 
+#include "base/fail.h"
 #include "base/text.h"
+#include "cli/common/common.h"
 #include "cli/common/help.h"
 #include "cli/common/words.h"
 
@@ -75,6 +77,52 @@ static int count_words(char **argv)
     return n;
 }
 
+/* Puts the precision of --precision behind the models among the arguments. The words are kept until
+ * the command has run. */
+static enum vbs_status add_precision(struct cli *cli, struct cli_words *words, char ***kept)
+{
+    const char *precision = cli_value(cli, words->values, "precision");
+    enum vbs_precision parsed, own;
+
+    *kept = NULL;
+    if (!precision)
+        return VBS_OK;
+    VBS_TRY(vbs_precision_parse(&cli->ctx, precision, &parsed));
+    *kept = calloc((size_t)words->n_arguments + 1, sizeof **kept);
+    if (!*kept)
+        return vbs_no_memory(&cli->ctx);
+    for (int i = 0, n = 0; i < words->n_arguments; i++) {
+        const char *word = words->arguments[i];
+
+        if (!cli_is_model(word))
+            continue;
+        if (vbs_model_word_length(word, &own) != strlen(word))
+            return vbs_fail(&cli->ctx, VBS_USAGE, "'%.100s' has a precision and so has --precision",
+                            word);
+        if (asprintf(&(*kept)[n], "%s:%s", word, precision) < 0) {
+            (*kept)[n] = NULL;
+            return vbs_no_memory(&cli->ctx);
+        }
+        words->arguments[i] = (*kept)[n++];
+    }
+    return VBS_OK;
+}
+
+/* Runs the command on words that are read. */
+static int run_words(struct cli *cli, struct cli_words *words)
+{
+    char **kept;
+    enum vbs_status status = add_precision(cli, words, &kept);
+    int code = status == VBS_OK
+                   ? cli->command->run(cli, words->values, words->n_arguments, words->arguments)
+                   : cli_end(cli, status);
+
+    for (int i = 0; kept && kept[i]; i++)
+        free(kept[i]);
+    free(kept);
+    return code;
+}
+
 static int run_command(struct cli *cli, char **argv, int next, struct cli_words *words)
 {
     int code;
@@ -86,7 +134,7 @@ static int run_command(struct cli *cli, char **argv, int next, struct cli_words 
     } else {
         code = cli_words_read(cli, argv, &next, words);
         if (code == 0 && !obey_globals(cli, words, &code))
-            code = cli->command->run(cli, words->values, words->n_arguments, words->arguments);
+            code = run_words(cli, words);
     }
     free(words->values);
     free(words->arguments);

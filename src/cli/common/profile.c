@@ -74,8 +74,10 @@ enum vbs_status cli_open_store(struct cli *cli, bool write, struct vbs_store **s
 
 static bool is_built_in(const char *name)
 {
+    size_t length = vbs_model_word_length(name, NULL);
+
     for (int i = 0; i < vbs_model_count(); i++)
-        if (strcmp(vbs_model_name(i), name) == 0)
+        if (strlen(vbs_model_name(i)) == length && strncmp(vbs_model_name(i), name, length) == 0)
             return true;
     return false;
 }

@@ -546,7 +546,10 @@ enum vbs_status vbs_network_export_int8(struct vbs_ctx *ctx, const struct vbs_ne
 {
     struct exporter e = {.ctx = ctx, .network = network, .int8 = table};
     struct output_file out = {.at = 0};
-    enum vbs_status status = write_file(&e, &out, path);
+    enum vbs_status status = vbs_network_check_floats(ctx, network, "export");
+
+    if (status == VBS_OK)
+        status = write_file(&e, &out, path);
 
     vbs_new_file_abandon(&out.file);
     free(out.head.data);

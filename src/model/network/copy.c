@@ -182,7 +182,10 @@ enum vbs_status vbs_network_copy(struct vbs_ctx *ctx, const struct vbs_network *
                                  const struct vbs_network_change *change, struct vbs_network **copy)
 {
     struct network_copying c = {.ctx = ctx, .network = network, .change = change};
-    enum vbs_status status = make_copy(&c, copy);
+    enum vbs_status status = vbs_network_check_floats(ctx, network, "changing");
+
+    if (status == VBS_OK)
+        status = make_copy(&c, copy);
 
     vbs_builder_free(c.builder);
     free(c.last);

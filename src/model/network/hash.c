@@ -294,6 +294,16 @@ static uint64_t mix_attributes(uint64_t hash, enum vbs_op op,
     return mix_resize(hash, flat.resize);
 }
 
+/* Floats leave the hash as it was when every tensor had floats. */
+static uint64_t mix_encoding(uint64_t hash, const struct vbs_encoding *encoding)
+{
+    if (encoding->storage == VBS_FLOAT32)
+        return hash;
+    hash = vbs_mix(hash, (uint64_t)encoding->storage);
+    hash = mix_real(hash, (double)encoding->scale);
+    return vbs_mix(hash, (uint64_t)encoding->zero);
+}
+
 /* Mixes a layer; with_edges: with the ids of the tensors that it reads. */
 static uint64_t mix_layer(uint64_t hash, const struct vbs_layer *layer, bool with_edges)
 {
@@ -307,6 +317,9 @@ static uint64_t mix_layer(uint64_t hash, const struct vbs_layer *layer, bool wit
     hash = mix_shape(hash, &layer->operand);
     hash = mix_attributes(hash, layer->op, &layer->attributes);
     hash = mix_shape(hash, &layer->shape);
+    hash = mix_encoding(hash, &layer->encoding);
+    if (layer->weights != VBS_FLOAT32)
+        hash = vbs_mix(hash, (uint64_t)layer->weights);
     hash = vbs_mix(hash, (uint64_t)layer->n_fused);
     for (int i = 0; i < layer->n_fused; i++) {
         hash = vbs_mix(hash, (uint64_t)layer->fused[i].op);
@@ -332,6 +345,7 @@ static uint64_t hash_network(const struct vbs_network *network, bool with_coded)
     uint64_t hash = vbs_mix(VBS_MIX_FIRST, HASH_VERSION);
 
     hash = mix_shape(hash, &network->input);
+    hash = mix_encoding(hash, &network->layers[0].encoding);
     hash = vbs_mix(hash, (uint64_t)network->n_layers);
     for (int k = 1; k <= network->n_layers; k++) {
         hash = mix_layer(hash, &network->layers[k], true);
@@ -356,8 +370,10 @@ uint64_t vbs_network_layer_hash(const struct vbs_network *network, int layer)
     const struct vbs_layer *l = &network->layers[layer];
     uint64_t hash = mix_layer(vbs_mix(VBS_MIX_FIRST, HASH_VERSION), l, false);
 
-    for (int i = 0; i < l->n_inputs; i++)
+    for (int i = 0; i < l->n_inputs; i++) {
         hash = mix_shape(hash, &network->layers[l->inputs[i]].shape);
+        hash = mix_encoding(hash, &network->layers[l->inputs[i]].encoding);
+    }
     return mix_coded(hash, network, layer);
 }
 

@@ -19,6 +19,7 @@ struct network {
     struct vbs_network network; /* first: callers have a pointer to it */
     struct vbs_arena arena;
     struct vbs_parameters parameters;
+    struct vbs_layer *layers; /* those of network, as they can be changed */
 };
 
 struct draft {
@@ -60,21 +61,6 @@ struct vbs_builder {
     int64_t capacity;
     void *names; /* tsearch tree of struct named */
 };
-
-int64_t vbs_network_out_bytes(const struct vbs_network *network, int layer)
-{
-    return (int64_t)sizeof(float) * vbs_shape_elements(&network->layers[layer].shape);
-}
-
-int64_t vbs_network_in_bytes(const struct vbs_network *network, int layer)
-{
-    const struct vbs_layer *reader = &network->layers[layer];
-    int64_t bytes = 0;
-
-    for (int i = 0; i < reader->n_inputs; i++)
-        bytes += vbs_network_out_bytes(network, reader->inputs[i]);
-    return bytes;
-}
 
 void vbs_network_free(struct vbs_network *network)
 {
@@ -137,6 +123,23 @@ enum vbs_status vbs_network_set_origin(struct vbs_ctx *ctx, struct vbs_network *
 struct vbs_parameters *vbs_network_own(struct vbs_network *network)
 {
     return &((struct network *)network)->parameters;
+}
+
+void *vbs_network_alloc(struct vbs_network *network, size_t count, size_t size)
+{
+    return vbs_arena_alloc(&((struct network *)network)->arena, count, size);
+}
+
+struct vbs_layer *vbs_network_layers(struct vbs_network *network)
+{
+    return ((struct network *)network)->layers;
+}
+
+void vbs_network_set_layers(struct vbs_network *network, struct vbs_layer *layers, int n_layers)
+{
+    ((struct network *)network)->layers = layers;
+    network->layers = layers;
+    network->n_layers = n_layers;
 }
 
 static int compare_named(const void *a, const void *b)
@@ -703,7 +706,7 @@ enum vbs_status vbs_builder_finish(struct vbs_ctx *ctx, struct vbs_builder *buil
         return vbs_no_memory(ctx);
     layers[0] = (struct vbs_layer){.op = VBS_N_OPS, .name = VBS_INPUT_NAME, .shape = made->input};
     VBS_TRY(fill_layers(ctx, builder, layers, fused, line));
-    made->layers = layers;
+    vbs_network_set_layers(made, layers, made->n_layers);
     *line = 0;
     VBS_TRY(take_values(ctx, builder));
     VBS_TRY(take_outputs(ctx, builder));

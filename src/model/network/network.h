@@ -108,6 +108,10 @@ uint64_t vbs_network_plain_hash(const struct vbs_network *network);
 enum vbs_status vbs_network_hash_values(struct vbs_ctx *ctx, const struct vbs_network *network,
                                         struct vbs_sha256 *hash) VBS_MUST_CHECK;
 
+/* Gives whether fused operators of some layer round its output to 8 bits, in a network of precision
+ * fp32. */
+bool vbs_network_rounds(const struct vbs_network *network);
+
 /* For the reader that has just made the network, which nobody shares yet. */
 
 /* Gives it another name, which is copied. VBS_NO_MEMORY. */
@@ -122,5 +126,14 @@ enum vbs_status vbs_network_set_origin(struct vbs_ctx *ctx, struct vbs_network *
 
 /* Gives its parameters, which may be changed. */
 struct vbs_parameters *vbs_network_own(struct vbs_network *network);
+
+/* Allocates zeroed memory that the network owns; null: out of memory. */
+void *vbs_network_alloc(struct vbs_network *network, size_t count, size_t size);
+
+/* Gives its layers, [n_layers + 1], which may be changed. */
+struct vbs_layer *vbs_network_layers(struct vbs_network *network);
+
+/* Gives it other layers, from vbs_network_alloc. */
+void vbs_network_set_layers(struct vbs_network *network, struct vbs_layer *layers, int n_layers);
 
 #endif

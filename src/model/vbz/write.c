@@ -306,7 +306,10 @@ enum vbs_status vbs_network_write(struct vbs_ctx *ctx, const struct vbs_network 
                                   const struct vbs_layer_weights *weights, int n, const char *path)
 {
     struct vbz_writer w = {.ctx = ctx, .network = network, .weights = weights, .n_weights = n};
-    enum vbs_status status = write_file(&w, path);
+    enum vbs_status status = vbs_network_check_floats(ctx, network, "writing coded weights");
+
+    if (status == VBS_OK)
+        status = write_file(&w, path);
 
     vbs_new_file_abandon(&w.file);
     for (int f = 0; w.extents && f < w.n_files; f++)

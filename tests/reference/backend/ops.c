@@ -311,6 +311,25 @@ static bool compute(const struct subject *s, const float *const *inputs, float *
     }
 }
 
+float reference_stored(const struct vbs_encoding *e, float x)
+{
+    double low = e->storage == VBS_INT8 ? -128 : 0, high = e->storage == VBS_INT8 ? 127 : 255;
+    int exponent;
+    double q;
+
+    switch (e->storage) {
+    case VBS_UINT8:
+    case VBS_INT8:
+        q = isnan(x) ? low : rint((double)(x / e->scale)) + e->zero;
+        return (float)(fmin(fmax(q, low), high) - e->zero) * e->scale;
+    case VBS_BFLOAT16: /* 8 digits */
+        q = frexp((double)x, &exponent);
+        return isfinite(x) ? (float)ldexp(rint(ldexp(q, 8)), exponent - 8) : x;
+    default:
+        return x;
+    }
+}
+
 float *reference_layer(const struct vbs_network *network, int layer, const float *const *inputs)
 {
     struct subject s = {network, layer, &network->layers[layer]};
@@ -319,6 +338,8 @@ float *reference_layer(const struct vbs_network *network, int layer, const float
 
     for (int i = 0; i < s.l->n_fused && made; i++)
         made = elementwise(&s, i, y, y);
+    for (int64_t i = 0; made && i < vbs_shape_elements(&s.l->shape); i++)
+        y[i] = reference_stored(&s.l->encoding, y[i]);
     if (made)
         return y;
     free(y);

@@ -38,7 +38,7 @@ static struct vbs_network *load(const char *name, const struct vbs_shape *input)
     char path[300];
 
     snprintf(path, sizeof path, "tests/data/onnx/%s.onnx", name);
-    if (vbs_network_load(&ctx, path, input, &network) == VBS_OK)
+    if (vbs_network_load_as(&ctx, path, input, VBS_PRECISION_FP32, &network) == VBS_OK)
         return network;
     printf("# %s\n", vbs_detail(&ctx));
     return NULL;
