@@ -1,6 +1,9 @@
 #include "support/backend_bench.h"
 
+#include "backend/common/common.h"
 #include "base/ctx.h"
+#include "base/random.h"
+#include "model/network/network.h"
 #include "reference/backend/ops.h"
 #include "support/guard.h"
 
@@ -46,7 +49,8 @@ bool bench_tensors(struct bench *t)
         if (!t->plain[k] || !t->canonical[k])
             return false;
         vbs_tensor_values(k, 0, count, t->plain[k]);
-        if (!fill(t, k, count))
+        if (!fill(t, k, count) || t->session->ops->read(&t->ctx, t->session, k, MAX_BATCH,
+                                                        t->canonical[k], t->plain[k]) != VBS_OK)
             return false;
     }
     return t->plain && t->canonical;
@@ -149,6 +153,59 @@ struct outcome {
     bool negative; /* a time was negative */
 };
 
+/* ---- encoded tensors ---- */
+
+static double tolerance(const char *algorithm);
+
+/* Gives how far a value may be from the expected one: a step of 8 bits, of which few values may
+ * differ, and the last digit of a bfloat16. largest: of the output. */
+static double allowed(const struct vbs_encoding *e, double want, double largest, const char *name)
+{
+    double floats = tolerance(name) * largest;
+
+    switch (e->storage) {
+    case VBS_UINT8:
+    case VBS_INT8:
+        return 1.01 * (double)e->scale;
+    case VBS_BFLOAT16:
+        return floats + fabs(want) / 128;
+    default:
+        return floats;
+    }
+}
+
+/* Gives the largest difference of the values of an encoded layer, as a fraction of what is allowed;
+ * infinite where more than one in 20, and more than two, of the values of 8 bits differ. */
+static double encoded_difference(const struct vbs_encoding *e, const float *got, const float *want,
+                                 int64_t n, const char *name)
+{
+    bool whole = e->storage == VBS_UINT8 || e->storage == VBS_INT8;
+    double most = 0, largest = 1e-30;
+    int64_t n_differ = 0;
+
+    for (int64_t i = 0; i < n; i++)
+        largest = isfinite(want[i]) ? fmax(largest, fabs((double)want[i])) : largest;
+    for (int64_t i = 0; i < n; i++) {
+        double d = fabs((double)got[i] - want[i]);
+
+        if (got[i] == want[i] || (isnan(got[i]) && isnan(want[i])))
+            continue;
+        most = fmax(most, isnan(d) ? INFINITY : d / allowed(e, want[i], largest, name));
+        n_differ += d > 0.01 * (double)e->scale;
+    }
+    return whole && n_differ > 2 && n_differ > n / 20 ? INFINITY : most;
+}
+
+static bool is_encoded(const struct bench *t, int layer)
+{
+    const struct vbs_layer *l = &t->network->layers[layer];
+
+    for (int i = 0; i < l->n_inputs; i++)
+        if (t->network->layers[l->inputs[i]].encoding.storage != VBS_FLOAT32)
+            return true;
+    return l->encoding.storage != VBS_FLOAT32;
+}
+
 /* Packs the weights of a kernel where runs are given them; else null. */
 static void *packed(struct bench *t, int kernel)
 {
@@ -171,6 +228,7 @@ static void run_kernel(struct bench *t, int kernel, const float *want, struct ou
     float *got = malloc((size_t)count * sizeof *got);
     void *weights = packed(t, kernel);
     struct vbs_operands operands;
+    const struct vbs_encoding *encoding = &t->network->layers[k->layer].encoding;
     const void *src[16];
     double time_us = -1;
 
@@ -186,11 +244,16 @@ static void run_kernel(struct bench *t, int kernel, const float *want, struct ou
         t->session->ops->read(&t->ctx, t->session, k->layer, k->batch, dst, got) != VBS_OK) {
         o->failed = true;
     } else {
-        o->worst = fmax(o->worst, difference(got, want, count));
+        o->worst =
+            fmax(o->worst, is_encoded(t, k->layer)
+                               ? tolerance(k->algorithm) *
+                                     encoded_difference(encoding, got, want, count, k->algorithm)
+                               : difference(got, want, count));
         o->guards &=
             is_guard(dst + out_bytes, GUARD_BYTES) && is_guard(ws + k->ws_bytes, GUARD_BYTES);
-        o->padding &=
-            non_zeros((const float *)(const void *)dst, out_bytes / 4) == non_zeros(got, count);
+        if (encoding->storage == VBS_FLOAT32)
+            o->padding &=
+                non_zeros((const float *)(const void *)dst, out_bytes / 4) == non_zeros(got, count);
         o->negative |= !(time_us >= 0 && time_us < 1e9);
     }
     t->session->ops->free(t->session, dst);
@@ -310,7 +373,8 @@ static bool session_is_sound(const struct bench *t)
                 return false;
             in_bytes += s->layers[s->layers[k].inputs[i]].out_bytes;
         }
-        if (in_bytes != s->layers[k].in_bytes || s->layers[k].out_bytes < 4 * bench_elements(t, k))
+        if (in_bytes != s->layers[k].in_bytes ||
+            s->layers[k].out_bytes < vbs_network_out_bytes(t->network, k))
             return false;
     }
     for (int i = 0; i < s->n_kernels; i++) {
@@ -363,6 +427,115 @@ void bench_check_given(const struct operator_case *c, bench_report *report)
     bool opened = bench_open_operator(&t, c, "onednn", true);
 
     check(&t, opened, report);
+}
+
+/* Makes an encoding, or float32, at random. */
+static struct vbs_encoding random_encoding(uint64_t seed, int tensor)
+{
+    static const float scales[] = {1.0f / 128, 1.0f / 60, 0.01f, 0.03f};
+    uint64_t bits = vbs_random(seed, (uint64_t)tensor);
+    struct vbs_encoding e = {.storage = (enum vbs_storage)(bits % VBS_N_STORAGES)};
+
+    if (e.storage != VBS_UINT8 && e.storage != VBS_INT8)
+        return e;
+    e.scale = scales[bits / 8 % 4];
+    e.zero = bits / 32 % 2 ? vbs_storage_low(e.storage)
+                           : vbs_storage_low(e.storage) + (int)(bits / 64 % 256);
+    return e;
+}
+
+/* Makes weights of conv and fc whole multiples of a step for each channel: -127 to 127 of them. */
+static enum vbs_status whole_weights(struct vbs_ctx *ctx, const struct vbs_network *network,
+                                     struct vbs_network **made)
+{
+    struct vbs_new_values *list = calloc((size_t)network->n_layers, sizeof *list);
+    enum vbs_status status = list ? VBS_OK : VBS_NO_MEMORY;
+    int n = 0;
+
+    for (int k = 1; k <= network->n_layers && status == VBS_OK; k++) {
+        const struct vbs_layer *l = &network->layers[k];
+        int64_t count = vbs_parameter_count(network, k, -1, VBS_PARAMETER_WEIGHTS), row;
+        float *values;
+
+        if ((l->op != VBS_OP_CONV && l->op != VBS_OP_FC) || count == 0)
+            continue;
+        values = malloc((size_t)count * sizeof *values);
+        row = count / l->attributes.weighted.out_channels;
+        status = values ? vbs_parameter_values(ctx, network, k, -1, VBS_PARAMETER_WEIGHTS, 0, count,
+                                               values)
+                        : VBS_NO_MEMORY;
+        for (int64_t i = 0; i < count && status == VBS_OK; i++)
+            values[i] = rintf(values[i] * 100) * (float)(0.01 + 0.001 * (double)(i / row % 7));
+        list[n++] = (struct vbs_new_values){k, -1, VBS_PARAMETER_WEIGHTS, count, values};
+    }
+    if (status == VBS_OK)
+        status = vbs_network_revalue(ctx, network, list, n, made);
+    for (int i = 0; i < n; i++)
+        free(vbs_writable(list[i].values));
+    free(list);
+    return status;
+}
+
+/* Gives whether an operator jumps at a number of which the definition and the kernel have different
+ * floats, so that values of a grid may fall on either side. */
+static bool jumps(const struct vbs_network *network)
+{
+    bool found = false;
+
+    for (int k = 1; k <= network->n_layers; k++) {
+        found |= network->layers[k].op == VBS_OP_SHRINK;
+        for (int f = 0; f < network->layers[k].n_fused; f++)
+            found |= network->layers[k].fused[f].op == VBS_OP_SHRINK;
+    }
+    return found;
+}
+
+/* Encodes the tensors of the case's network, which is replaced. */
+static bool encode(struct bench *t, uint64_t seed)
+{
+    struct vbs_network *made = NULL;
+    struct vbs_layer *layers;
+
+    if (whole_weights(&t->ctx, t->network, &made) != VBS_OK)
+        return false;
+    vbs_network_free(t->network);
+    t->network = made;
+    layers = vbs_network_layers(made);
+    for (int k = 0; k <= made->n_layers && !jumps(made); k++) {
+        struct vbs_layer *l = &layers[k];
+        enum vbs_storage read = k > 0 ? layers[l->inputs[0]].encoding.storage : VBS_FLOAT32;
+
+        l->encoding = random_encoding(seed, k);
+        if (k > 0 && vbs_random(seed, (uint64_t)(k + 10000)) % 2 == 0)
+            l->encoding = layers[l->inputs[0]].encoding;
+        if ((l->op == VBS_OP_CONV || l->op == VBS_OP_FC) && (read == VBS_UINT8 || read == VBS_INT8))
+            l->weights = VBS_INT8;
+    }
+    return true;
+}
+
+static void check_encoded(struct bench *t, bool made, uint64_t seed, bench_report *report)
+{
+    bool opened = made && encode(t, seed) && open_on(t, "onednn", 0);
+
+    check(t, opened, report);
+}
+
+void bench_check_encoded(const struct backend_case *c, uint64_t seed, bench_report *report)
+{
+    struct bench t = {.name = c->name};
+    bool made = backend_case_network(&t.ctx, c, &t.network) == VBS_OK;
+
+    check_encoded(&t, made, seed, report);
+}
+
+void bench_check_encoded_operator(const struct operator_case *c, uint64_t seed,
+                                  bench_report *report)
+{
+    struct bench t = {.name = c->name, .low = c->low, .high = c->high};
+    bool made = operator_case_network(&t.ctx, c, &t.network) == VBS_OK;
+
+    check_encoded(&t, made, seed, report);
 }
 
 #define MAX_CODED_KERNELS 300

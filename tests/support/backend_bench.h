@@ -54,6 +54,12 @@ void bench_check_operator(const struct operator_case *c, bench_report *report);
 /* Does the same where every run is given its weights. */
 void bench_check_given(const struct operator_case *c, bench_report *report);
 
+/* Do the same with tensors that are encoded at random, and weights of 8 bits where those of a layer
+ * read 8 bits. */
+void bench_check_encoded(const struct backend_case *c, uint64_t seed, bench_report *report);
+void bench_check_encoded_operator(const struct operator_case *c, uint64_t seed,
+                                  bench_report *report);
+
 /* Checks these algorithms, a list that ends with a null, for each layer of a network that can be
  * computed from coded weights, on onednn; the network is freed. Null: a failure. given: runs are
  * given their weights. */

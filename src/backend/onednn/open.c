@@ -1,4 +1,5 @@
 /* Opening sessions of the onednn backend: layers, then all kernels or those that are requested. */
+#include "backend/onednn/kernels/encode.h"
 #include "backend/onednn/operators/operators.h"
 
 #include "backend/common/common.h"
@@ -49,7 +50,7 @@ static enum vbs_status init_layer(struct od_build *b, int k, enum od_layout cano
     struct od_session *s = b->session;
     const struct vbs_layer *l = &b->network->layers[k];
     struct vbs_profile_layer *layer = &s->core.layers[k];
-    enum vbs_status status = vbs_graph_layer_init(b->ctx, &s->core.arena, l, layer);
+    enum vbs_status status = vbs_graph_layer_init(b->ctx, &s->core.arena, b->network, k, layer);
 
     b->layer = k;
     b->l = l;
@@ -57,9 +58,10 @@ static enum vbs_status init_layer(struct od_build *b, int k, enum od_layout cano
         return status;
     VBS_TRY(od_tensor_init(b, &l->shape, canonical, &s->tensors[k]));
     VBS_TRY(od_inputs_init(b));
-    layer->out_bytes = s->tensors[k].bytes;
+    s->stored[k] = od_stored_init(b, k);
+    layer->out_bytes = s->stored[k].bytes;
     for (int i = 0; i < l->n_inputs; i++)
-        layer->in_bytes += s->tensors[l->inputs[i]].bytes;
+        layer->in_bytes += s->stored[l->inputs[i]].bytes;
     init_channels(b, layer);
     return VBS_OK;
 }
@@ -74,6 +76,7 @@ static bool can_overwrite(const void *build, int layer, int input)
 
     return vbs_graph_overwrites(l, input) &&
            s->inputs[layer][input].canonical == s->tensors[layer].canonical &&
+           s->stored[l->inputs[input]].layout == s->stored[layer].layout &&
            vbs_shape_equal(&l->views[input], &l->shape);
 }
 
@@ -95,16 +98,18 @@ static enum vbs_status init_layers(struct od_build *b)
 
     VBS_TRY(vbs_session_init_layers(b->ctx, &s->core));
     s->tensors = vbs_arena_alloc(&s->core.arena, n, sizeof *s->tensors);
+    s->stored = vbs_arena_alloc(&s->core.arena, n, sizeof *s->stored);
     s->inputs = vbs_arena_alloc(&s->core.arena, n, sizeof *s->inputs);
     s->weights = vbs_arena_alloc(&s->core.arena, n, sizeof *s->weights);
     s->transfers = vbs_arena_alloc(&s->core.arena, n, sizeof *s->transfers);
     layouts = vbs_arena_alloc(&s->core.arena, n, sizeof *layouts);
-    if (!s->tensors || !s->inputs || !s->weights || !s->transfers || !layouts)
+    if (!s->tensors || !s->stored || !s->inputs || !s->weights || !s->transfers || !layouts)
         return vbs_no_memory(b->ctx);
     b->l = &b->network->layers[0];
     VBS_TRY(od_canonical_layouts(b, layouts));
     VBS_TRY(od_tensor_init(b, &b->network->input, layouts[0], &s->tensors[0]));
-    s->core.layers[0].out_bytes = s->tensors[0].bytes;
+    s->stored[0] = od_stored_init(b, 0);
+    s->core.layers[0].out_bytes = s->stored[0].bytes;
     for (int k = 1; k < (int)n; k++)
         VBS_TRY(init_layer(b, k, layouts[k]));
     return vbs_graph_init_in_place(b->ctx, &s->core.arena, s->core.layers, (int)n - 1, &in_place);
@@ -112,7 +117,7 @@ static enum vbs_status init_layers(struct od_build *b)
 
 /* ---- kernels ---- */
 
-static enum vbs_status build_layer(struct od_build *b)
+static enum vbs_status build_floats(struct od_build *b)
 {
     switch (b->l->op) {
     case VBS_OP_CONV:
@@ -123,6 +128,43 @@ static enum vbs_status build_layer(struct od_build *b)
     default:
         return od_build_other(b);
     }
+}
+
+/* Takes an ending off the name of a requested kernel; false: it has another one. */
+static bool cut_ending(struct vbs_requested *requested, const char *ending)
+{
+    size_t length = strlen(requested->name), tail = strlen(ending);
+
+    if (length <= tail || strcmp(requested->name + length - tail, ending) != 0)
+        return false;
+    requested->name[length - tail] = '\0';
+    return true;
+}
+
+/* Builds the kernels of a layer with encoded tensors: on these, and on floats. */
+static enum vbs_status build_encoded(struct od_build *b)
+{
+    const struct vbs_requested *requested = b->requested;
+    struct vbs_requested plain = requested ? *requested : (struct vbs_requested){0};
+    bool decoded = requested && cut_ending(&plain, OD_DECODED);
+    enum vbs_status status = VBS_OK;
+
+    if (!decoded) {
+        b->native = true;
+        status = od_build_native(b);
+        b->native = false;
+    }
+    if (status != VBS_OK || (requested && !decoded))
+        return status;
+    b->requested = requested ? &plain : NULL;
+    status = build_floats(b);
+    b->requested = requested;
+    return status;
+}
+
+static enum vbs_status build_layer(struct od_build *b)
+{
+    return od_is_encoded(b) ? build_encoded(b) : build_floats(b);
 }
 
 /* Work of a layer above which two threads take less time than one, wherever starting them takes
@@ -154,24 +196,12 @@ static enum vbs_status build_serial(struct od_build *b)
     return status;
 }
 
-/* Gives whether a kernel for one thread is requested; *requested is the request without that part
- * of the name. */
-static bool is_serial(struct vbs_requested *requested)
-{
-    size_t length = strlen(requested->name), ending = strlen(OD_SERIAL);
-
-    if (length <= ending || strcmp(requested->name + length - ending, OD_SERIAL) != 0)
-        return false;
-    requested->name[length - ending] = '\0';
-    return true;
-}
-
 static enum vbs_status make_kernels(void *build, int layer, int batch,
                                     const struct vbs_requested *requested)
 {
     struct od_build *b = build;
     struct vbs_requested plain = requested ? *requested : (struct vbs_requested){0};
-    bool serial = requested && is_serial(&plain);
+    bool serial = requested && cut_ending(&plain, OD_SERIAL);
     enum vbs_status status = VBS_OK;
 
     b->layer = layer;

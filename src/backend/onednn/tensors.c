@@ -1,4 +1,5 @@
 /* Converts tensors to and from their canonical layouts. */
+#include "backend/onednn/kernels/encode.h"
 #include "backend/onednn/kernels/kernels.h"
 
 #include "backend/common/common.h"
@@ -106,34 +107,92 @@ static enum vbs_status transfer_all(struct vbs_ctx *ctx, struct od_session *s, i
     return VBS_OK;
 }
 
-enum vbs_status od_write(struct vbs_ctx *ctx, struct vbs_session *session, int tensor, int n,
-                         const float *values, void *memory)
+/* Converts samples of a tensor of floats. */
+static enum vbs_status transfer_floats(struct vbs_ctx *ctx, struct od_session *s, int tensor, int n,
+                                       bool to_canonical, float *values, void *memory)
 {
-    struct od_session *s = (struct od_session *)session;
     const struct od_tensor *shape = &s->tensors[tensor];
 
     if (shape->canonical != OD_PLAIN)
-        return transfer_all(ctx, s, tensor, n, true, vbs_writable(values), memory);
-    memcpy(memory, values, (size_t)n * (size_t)shape->bytes);
+        return transfer_all(ctx, s, tensor, n, to_canonical, values, memory);
+    if (to_canonical)
+        memcpy(memory, values, (size_t)n * (size_t)shape->bytes);
+    else
+        memcpy(values, memory, (size_t)n * (size_t)shape->bytes);
     return VBS_OK;
+}
+
+static void recode(const struct od_session *s, int tensor, enum od_layout floats, bool to_stored,
+                   float *values, void *memory)
+{
+    const struct od_recode r = od_recode_of(s, tensor, 1, floats);
+
+    if (to_stored)
+        od_encode(&r, values, memory);
+    else
+        od_decode(&r, memory, values);
+}
+
+/* Converts samples of a tensor of bfloat16, whose layout is that of its floats, one by one. */
+static enum vbs_status transfer_wide(struct vbs_ctx *ctx, struct od_session *s, int tensor, int n,
+                                     bool to_stored, float *values, char *memory)
+{
+    const struct od_tensor *shape = &s->tensors[tensor];
+    int64_t elements = shape->channels * shape->positions;
+    float *canonical = od_alloc(shape->bytes);
+    enum vbs_status status = canonical ? VBS_OK : vbs_no_memory(ctx);
+
+    for (int i = 0; i < n && status == VBS_OK; i++) {
+        char *sample = memory + i * s->stored[tensor].bytes;
+
+        if (!to_stored)
+            recode(s, tensor, shape->canonical, false, canonical, sample);
+        status = transfer_floats(ctx, s, tensor, 1, to_stored, values + i * elements, canonical);
+        if (status == VBS_OK && to_stored)
+            recode(s, tensor, shape->canonical, true, canonical, sample);
+    }
+    free(canonical);
+    return status;
+}
+
+/* Converts samples between plain floats and the form in which the tensor is stored. */
+static enum vbs_status transfer(struct vbs_ctx *ctx, struct od_session *s, int tensor, int n,
+                                bool to_stored, float *values, void *memory)
+{
+    const struct od_tensor *shape = &s->tensors[tensor];
+    const struct od_stored *stored = &s->stored[tensor];
+    struct od_threads before;
+
+    if (stored->encoding.storage == VBS_FLOAT32)
+        return transfer_floats(ctx, s, tensor, n, to_stored, values, memory);
+    if (stored->encoding.storage == VBS_BFLOAT16)
+        return transfer_wide(ctx, s, tensor, n, to_stored, values, memory);
+    before = od_threads_set(s->threads);
+    for (int i = 0; i < n; i++)
+        recode(s, tensor, OD_PLAIN, to_stored, values + i * shape->channels * shape->positions,
+               (char *)memory + i * stored->bytes);
+    od_threads_restore(before);
+    return VBS_OK;
+}
+
+enum vbs_status od_write(struct vbs_ctx *ctx, struct vbs_session *session, int tensor, int n,
+                         const float *values, void *memory)
+{
+    return transfer(ctx, (struct od_session *)session, tensor, n, true, vbs_writable(values),
+                    memory);
 }
 
 enum vbs_status od_read(struct vbs_ctx *ctx, struct vbs_session *session, int tensor, int n,
                         const void *memory, float *values)
 {
-    struct od_session *s = (struct od_session *)session;
-    const struct od_tensor *shape = &s->tensors[tensor];
-
-    if (shape->canonical != OD_PLAIN)
-        return transfer_all(ctx, s, tensor, n, false, values, vbs_writable(memory));
-    memcpy(values, memory, (size_t)n * (size_t)shape->bytes);
-    return VBS_OK;
+    return transfer(ctx, (struct od_session *)session, tensor, n, false, values,
+                    vbs_writable(memory));
 }
 
 enum vbs_status od_fill(struct vbs_ctx *ctx, struct vbs_session *session, int tensor, int n,
                         void *memory)
 {
-    const struct od_session *s = (struct od_session *)session;
+    const struct od_session *s = (const struct od_session *)session;
     const struct od_tensor *shape = &s->tensors[tensor];
     int64_t elements = shape->channels * shape->positions;
     float *values = malloc((size_t)elements * sizeof *values);
@@ -146,7 +205,8 @@ enum vbs_status od_fill(struct vbs_ctx *ctx, struct vbs_session *session, int te
             vbs_network_input_values(s->core.network, i * elements, elements, values);
         else
             vbs_tensor_values(tensor, i * elements, elements, values);
-        status = od_write(ctx, session, tensor, 1, values, (char *)memory + i * shape->bytes);
+        status =
+            od_write(ctx, session, tensor, 1, values, (char *)memory + i * s->stored[tensor].bytes);
     }
     free(values);
     return status;

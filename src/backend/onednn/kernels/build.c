@@ -46,13 +46,12 @@ void *od_alloc(int64_t bytes)
 
     if (size > SIZE_MAX / 2)
         return NULL;
-    memory = aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
+    size = (size + alignment - 1) / alignment * alignment;
+    memory = aligned_alloc(alignment, size);
     if (!memory)
         return NULL;
-    /* Only advice: failure does not matter. The last huge page is not used up, and what is never
-     * touched of it takes no memory. */
     if (alignment == HUGE_PAGE)
-        (void)madvise(memory, size / HUGE_PAGE * HUGE_PAGE, MADV_HUGEPAGE);
+        (void)madvise(memory, size, MADV_HUGEPAGE); /* only advice: failure does not matter */
     return memset(memory, 0, size);
 }
 

@@ -279,6 +279,5 @@ static enum vbs_status append_fused(struct od_build *b, int first, int64_t *weig
 enum vbs_status od_fused_end(struct od_build *b, int first, int64_t weight_bytes, int format)
 {
     VBS_TRY(append_fused(b, first, &weight_bytes));
-    od_kernel_end(b, weight_bytes, format);
-    return VBS_OK;
+    return od_kernel_end(b, weight_bytes, format);
 }

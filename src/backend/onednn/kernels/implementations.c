@@ -19,7 +19,7 @@ void od_implementations_release(struct od_implementations *all)
     free(all->list);
 }
 
-static int isa_rank(const char *impl)
+int od_isa_rank(const char *impl)
 {
     static const char *const names[] = {"sse41", "avx", "avx2", "avx512"};
 
@@ -70,7 +70,7 @@ static enum vbs_status add_implementation(struct od_build *b, struct od_implemen
     c.impl = impl;
     od_implementation_name(impl, how_of(&variant), c.name);
     c.reference = strncmp(impl, "ref", 3) == 0;
-    c.isa = isa_rank(impl);
+    c.isa = od_isa_rank(impl);
     all->list[all->n++] = c;
     return VBS_OK;
 }

@@ -10,6 +10,10 @@
  * and how the kernel uses it. name: [OD_IMPLEMENTATION_NAME] */
 void od_implementation_name(const char *impl, const char *how, char *name);
 
+/* Gives the rank of the instruction set in the library's name of an implementation; 0: there is
+ * none. */
+int od_isa_rank(const char *impl);
+
 /* The layouts in which a primitive works. Where they are not the canonical ones, the kernel
  * copies. */
 struct od_variant {

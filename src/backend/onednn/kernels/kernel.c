@@ -1,4 +1,5 @@
 /* Building kernels: memory objects, workspace, steps. */
+#include "backend/onednn/kernels/encode.h"
 #include "backend/onednn/kernels/kernel.h"
 #include "backend/onednn/kernels/weights.h"
 
@@ -14,33 +15,6 @@ static int64_t aligned(int64_t bytes)
     return (bytes + OD_ALIGNMENT - 1) / OD_ALIGNMENT * OD_ALIGNMENT;
 }
 
-enum vbs_status od_kernel_begin(struct od_build *b, const char *algorithm)
-{
-    struct od_session *s = b->session;
-    struct vbs_kernel offer = {.layer = b->layer, .batch = b->batch, .row_slices = 1};
-    char name[OD_KERNEL_NAME];
-
-    snprintf(name, sizeof name, "%s%s", algorithm, b->serial ? OD_SERIAL : "");
-    offer.algorithm = vbs_arena_strdup(&s->core.arena, name);
-
-    if (!offer.algorithm)
-        return vbs_no_memory(b->ctx);
-    VBS_TRY(vbs_kernel_append(b->ctx, &s->core, &offer, &s->kernels, sizeof *s->kernels));
-    b->kernel = &s->kernels[s->core.session.n_kernels - 1];
-    *b->kernel = (struct od_kernel){.serial = b->serial};
-    return VBS_OK;
-}
-
-enum vbs_status od_kernel_begin_with(struct od_build *b, const_dnnl_primitive_desc_t pd)
-{
-    const char *impl = NULL;
-    dnnl_status_t status = dnnl_primitive_desc_query(pd, dnnl_query_impl_info_str, 0, &impl);
-
-    if (status != dnnl_success)
-        return od_fail(b, status, "asking for an implementation's name");
-    return od_kernel_begin(b, impl);
-}
-
 static bool has_padding(const dnnl_memory_desc_t *md)
 {
     for (int i = 0; i < md->ndims; i++)
@@ -49,8 +23,8 @@ static bool has_padding(const dnnl_memory_desc_t *md)
     return false;
 }
 
-enum vbs_status od_kernel_add(struct od_build *b, const dnnl_memory_desc_t *md,
-                              struct od_memory where, void *data, dnnl_memory_t *memory)
+static enum vbs_status add_memory(struct od_build *b, const dnnl_memory_desc_t *md,
+                                  struct od_memory where, void *data, dnnl_memory_t *memory)
 {
     struct od_kernel *k = b->kernel;
     enum vbs_status grown = vbs_grow(b->ctx, &k->memories, &k->max_memories,
@@ -67,6 +41,115 @@ enum vbs_status od_kernel_add(struct od_build *b, const dnnl_memory_desc_t *md,
     where.address = data;
     k->memories[k->n_memories++] = where;
     return VBS_OK;
+}
+
+/* ---- encoded tensors ---- */
+
+/* Gives the tensor that is input number index of b's layer as kernels count them, or (the number of
+ * inputs) its output. */
+static int tensor_of(const struct od_build *b, int index)
+{
+    return index < b->l->n_inputs ? b->session->core.layers[b->layer].inputs[index] : b->layer;
+}
+
+static bool decode_step(const void *plan, float *const *data)
+{
+    od_decode(plan, data[1], data[0]);
+    return true;
+}
+
+static bool encode_step(const void *plan, float *const *data)
+{
+    od_encode(plan, data[1], data[0]);
+    return true;
+}
+
+/* Appends the step between an encoded tensor and its floats in the workspace. */
+static enum vbs_status recode(struct od_build *b, int index)
+{
+    bool output = index == b->l->n_inputs;
+    const struct od_tensor *tensor = output ? od_output(b) : od_input(b, index);
+    struct od_memory floats = {.location = OD_BUFFER, .offset = b->kernel->floats[index]};
+    struct od_memory stored = {.location = output ? OD_DST : OD_SRC, .index = output ? 0 : index};
+    struct od_recode *plan = vbs_arena_alloc(&b->session->core.arena, 1, sizeof *plan);
+    dnnl_memory_t data[2];
+    dnnl_memory_desc_t md;
+
+    if (!plan)
+        return vbs_no_memory(b->ctx);
+    *plan = od_recode_of(b->session, tensor_of(b, index), b->batch, tensor->canonical);
+    VBS_TRY(od_describe(b, tensor, b->batch, tensor->canonical, false, &md));
+    VBS_TRY(add_memory(b, &md, floats, NULL, &data[output]));
+    VBS_TRY(add_memory(b, &md, stored, NULL, &data[!output])); /* only its address is used */
+    return od_kernel_call(b, output ? encode_step : decode_step, plan, 2, data);
+}
+
+/* Gives encoded tensors space for their floats, and decodes the inputs. */
+static enum vbs_status begin_decoded(struct od_build *b)
+{
+    int n = b->l->n_inputs + 1;
+    int64_t *floats = vbs_arena_alloc(&b->session->core.arena, (size_t)n, sizeof *floats);
+
+    if (!floats)
+        return vbs_no_memory(b->ctx);
+    for (int i = 0; i < n; i++) {
+        const struct od_tensor *tensor = i + 1 < n ? od_input(b, i) : od_output(b);
+        bool encoded = b->session->stored[tensor_of(b, i)].encoding.storage != VBS_FLOAT32;
+
+        floats[i] = encoded ? od_kernel_reserve(b, b->batch * tensor->bytes) : -1;
+    }
+    b->kernel->floats = floats;
+    for (int i = 0; i + 1 < n; i++)
+        if (floats[i] >= 0)
+            VBS_TRY(recode(b, i));
+    return VBS_OK;
+}
+
+/* Puts the floats of an encoded tensor in the place of the tensor. */
+static struct od_memory placed(const struct od_build *b, struct od_memory where)
+{
+    int index = where.location == OD_SRC ? where.index : b->l->n_inputs;
+    int64_t *floats = b->kernel->floats;
+
+    if (!floats || (where.location != OD_SRC && where.location != OD_DST) || floats[index] < 0)
+        return where;
+    return (struct od_memory){.location = OD_BUFFER, .offset = floats[index] + where.offset};
+}
+
+/* ---- kernels ---- */
+
+enum vbs_status od_kernel_begin(struct od_build *b, const char *algorithm)
+{
+    struct od_session *s = b->session;
+    bool decoded = !b->native && od_is_encoded(b);
+    struct vbs_kernel offer = {.layer = b->layer, .batch = b->batch, .row_slices = 1};
+    char name[OD_KERNEL_NAME];
+
+    snprintf(name, sizeof name, "%s%s%s", algorithm, decoded ? OD_DECODED : "",
+             b->serial ? OD_SERIAL : "");
+    offer.algorithm = vbs_arena_strdup(&s->core.arena, name);
+    if (!offer.algorithm)
+        return vbs_no_memory(b->ctx);
+    VBS_TRY(vbs_kernel_append(b->ctx, &s->core, &offer, &s->kernels, sizeof *s->kernels));
+    b->kernel = &s->kernels[s->core.session.n_kernels - 1];
+    *b->kernel = (struct od_kernel){.serial = b->serial};
+    return decoded ? begin_decoded(b) : VBS_OK;
+}
+
+enum vbs_status od_kernel_begin_with(struct od_build *b, const_dnnl_primitive_desc_t pd)
+{
+    const char *impl = NULL;
+    dnnl_status_t status = dnnl_primitive_desc_query(pd, dnnl_query_impl_info_str, 0, &impl);
+
+    if (status != dnnl_success)
+        return od_fail(b, status, "asking for an implementation's name");
+    return od_kernel_begin(b, impl);
+}
+
+enum vbs_status od_kernel_add(struct od_build *b, const dnnl_memory_desc_t *md,
+                              struct od_memory where, void *data, dnnl_memory_t *memory)
+{
+    return add_memory(b, md, placed(b, where), data, memory);
 }
 
 enum vbs_status od_kernel_memory(struct od_build *b, const dnnl_memory_desc_t *md,
@@ -242,10 +325,12 @@ enum vbs_status od_target_end(struct od_build *b, const struct od_target *target
     return copy_layout(b, od_output(b), OD_DST, 0, &target->md, target->offset);
 }
 
-void od_kernel_end(struct od_build *b, int64_t weight_bytes, int format)
+enum vbs_status od_kernel_end(struct od_build *b, int64_t weight_bytes, int format)
 {
     struct vbs_kernel *offer = &b->session->core.offers[b->session->core.session.n_kernels - 1];
 
+    if (b->kernel->floats && b->kernel->floats[b->l->n_inputs] >= 0)
+        VBS_TRY(recode(b, b->l->n_inputs));
     offer->ws_bytes = b->kernel->buffer_bytes + b->kernel->scratch_bytes;
     if (b->kernel->packed)
         offer->packed_bytes = od_packed_bytes(b->kernel->packed, b->kernel->n_channels);
@@ -254,6 +339,7 @@ void od_kernel_end(struct od_build *b, int64_t weight_bytes, int format)
     for (int i = 0; i < b->kernel->n_memories; i++)
         if (b->kernel->memories[i].location == OD_SCRATCH)
             b->kernel->memories[i].offset = b->kernel->buffer_bytes;
+    return VBS_OK;
 }
 
 enum vbs_status od_kernel_share(struct od_build *b, int index)

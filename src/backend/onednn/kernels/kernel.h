@@ -10,7 +10,8 @@
 #define OD_KERNEL_NAME 96        /* bytes of a name */
 
 /* Begins a kernel of b's layer and batch, of this algorithm; OD_SERIAL is added to its name where b
- * makes serial kernels. */
+ * makes serial kernels. Where tensors are encoded and b is not native, OD_SRC and OD_DST stand for
+ * their floats in the workspace from now on, and OD_DECODED is added to the name first. */
 enum vbs_status od_kernel_begin(struct od_build *b, const char *algorithm) VBS_MUST_CHECK;
 enum vbs_status od_kernel_begin_with(struct od_build *b,
                                      const_dnnl_primitive_desc_t pd) VBS_MUST_CHECK;
@@ -65,9 +66,10 @@ enum vbs_status od_target(struct od_build *b, enum od_layout layout, const dnnl_
                           struct od_target *target) VBS_MUST_CHECK;
 enum vbs_status od_target_end(struct od_build *b, const struct od_target *target) VBS_MUST_CHECK;
 
-/* Ends the kernel: its workspace and weights are known now. format: number of the packed weights, 0
- * where there are none. The kernel is recorded as one that runs only whole. */
-void od_kernel_end(struct od_build *b, int64_t weight_bytes, int format);
+/* Ends the kernel, which encodes the output if it has to: its workspace and weights are known now.
+ * format: number of the packed weights, 0 where there are none. The kernel is recorded as one that
+ * runs only whole. */
+enum vbs_status od_kernel_end(struct od_build *b, int64_t weight_bytes, int format) VBS_MUST_CHECK;
 
 /* Appends kernel number index once more; both share their objects. */
 enum vbs_status od_kernel_share(struct od_build *b, int index) VBS_MUST_CHECK;

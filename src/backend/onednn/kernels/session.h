@@ -15,15 +15,21 @@
  * Running it sets their pointers and executes; nothing is allocated. A kernel works in one layout;
  * inputs and outputs whose canonical layout is another one are copied within the workspace.
  *
+ * Tensors may be encoded (struct vbs_encoding). Functions that build kernels of floats see every
+ * tensor as floats in its canonical layout: od_kernel_begin gives encoded ones space in the
+ * workspace, into which a step decodes them first, and od_kernel_end encodes the output. Such
+ * kernels have OD_DECODED behind their names. Kernels of whole numbers, and of bfloat16, are
+ * native: they read tensors as they are stored.
+ *
  * The weights proper of conv and fc are packed (struct od_packed), and kernels share them.
  * od_kernel_weights records which channels of which packed weights a kernel reads, and the offsets
  * of its memory objects in OD_WEIGHTS count from the first of these channels, so that a run can be
  * given them. All other parameters are OD_FIXED.
  *
  * Files of kernels/, from the lowest: primitive, build, threads; layout, canonical; post_ops,
- * weights, operand, kernel; nest, affine, elementwise; descriptors, window, slices,
+ * weights, operand, nest, encode, kernel; affine, elementwise; descriptors, window, slices,
  * implementations. Files of operators/: copy, one_primitive, coded, tiling, then one for each kind
- * of operator, then conv and dispatch. Files of the folder that holds both: probe, tensors,
+ * of operator, then conv, native and dispatch. Files of the folder that holds both: probe, tensors,
  * session, open, and onednn, the table of the backend's functions.
  */
 #ifndef VBS_BACKEND_ONEDNN_KERNELS_SESSION_H
@@ -35,6 +41,7 @@
 #include <dnnl.h>
 
 #define OD_ALIGNMENT  64 /* bytes, of every range of the workspace */
+#define OD_DECODED    "+f32"
 #define OD_MAX_ROUTES (VBS_MAX_DIMS + 1)
 
 enum od_layout { OD_PLAIN, OD_BLOCKED, OD_CHANNELS_LAST, OD_N_LAYOUTS };
@@ -49,6 +56,14 @@ struct od_tensor {
     int64_t positions; /* product of spatial */
     enum od_layout canonical;
     int64_t bytes;
+};
+
+/* How a tensor lies in memory between steps. Floats and bfloat16 have the canonical layout; 8 bits
+ * have the channels last, as oneDNN's kernels of whole numbers read them, or are plain. */
+struct od_stored {
+    struct vbs_encoding encoding;
+    enum od_layout layout;
+    int64_t bytes; /* of a sample */
 };
 
 /* The location of a memory object's data during a run. */
@@ -94,8 +109,11 @@ struct od_kernel {
     int64_t buffer_bytes, scratch_bytes;
     struct od_packed *packed;          /* its packed weights; null: it has none in OD_WEIGHTS */
     int64_t first_channel, n_channels; /* the channels of them that it reads */
-    bool shared;                       /* a kernel before it owns its objects */
-    bool serial;                       /* all of it runs on the calling thread */
+    /* [inputs, then the output] Offsets in the workspace of the floats of encoded tensors, below 0
+     * for others; null: the kernel works on the tensors as they are stored. */
+    int64_t *floats;
+    bool shared; /* a kernel before it owns its objects */
+    bool serial; /* all of it runs on the calling thread */
 };
 
 struct od_build;
@@ -112,6 +130,7 @@ struct od_packed {
     int64_t channels; /* of all blocks: output channels, with padding where that is stored */
     bool stored;      /* md counts padded channels */
     bool pointwise;   /* of a deconv as a convolution of 1x1 (operators/tiling.c) */
+    bool whole;       /* whole multiples of the steps, in 8 bits; those of an fc are [I, O] */
     od_filler *fill;  /* writes all bytes; null: md, or coded, says how */
     void *data;       /* null: not packed */
     int64_t bytes;    /* of all blocks */
@@ -124,10 +143,15 @@ struct od_weights {
     float *scale; /* [channels of the output] factor of the network's weights */
     float *bias;  /* [stored channels of the output]; null: none */
     int64_t bias_bytes;
-    int n_folded;     /* fused operators that scale and bias contain */
-    int n_fused;      /* fused operators after them that are fused */
-    int64_t channels; /* of the output, with padding where it is stored */
-    int64_t unit;     /* the channels of a slice are a multiple of this; 0: there are no slices */
+    /* Of weights of 8 bits (VBS_INT8), by output channel: */
+    float *steps; /* of which the network's weights are multiples; null: weights are floats */
+    float *unit_factors; /* the value of one in a sum of products of whole numbers; null: a sum has
+                            none */
+    float *unit_bias;    /* the bias in such units; null: there is none */
+    int n_folded;        /* fused operators that scale and bias contain */
+    int n_fused;         /* fused operators after them that are fused */
+    int64_t channels;    /* of the output, with padding where it is stored */
+    int64_t unit; /* the channels of a slice are a multiple of this; 0: there are no slices */
     struct od_packed *packed;
     struct od_coding *codings;
 };
@@ -153,7 +177,8 @@ struct od_session {
     dnnl_stream_t stream;
     int threads;
     int block;                     /* channels in a block; 1: every canonical layout is plain */
-    struct od_tensor *tensors;     /* [n_layers + 1] */
+    struct od_tensor *tensors;     /* [n_layers + 1], as kernels that compute in floats see them */
+    struct od_stored *stored;      /* [n_layers + 1] */
     struct od_tensor **inputs;     /* [n_layers + 1][n_inputs], as the layer reads them */
     struct od_weights *weights;    /* [n_layers + 1] */
     struct od_transfer *transfers; /* [n_layers + 1] */
@@ -177,7 +202,8 @@ struct od_build {
     int batch;
     /* Make only this kernel, where it is not null; od_build_other may ignore it. */
     const struct vbs_requested *requested;
-    bool serial;              /* kernels are made for one thread, and named so (open.c) */
+    bool native; /* kernels work on encoded tensors as they are stored, else on their floats */
+    bool serial; /* kernels are made for one thread, and named so (open.c) */
     struct od_kernel *kernel; /* the one begun last; valid until the next one begins */
     float *plain;             /* space for weights.c; the maker of the build frees it */
     int64_t plain_bytes;

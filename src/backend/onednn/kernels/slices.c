@@ -333,9 +333,8 @@ static enum vbs_status build_ranges(struct od_build *b, const char *name, struct
     for (int64_t c = r->first; c < r->first + r->count; c += r->each)
         VBS_TRY(b->l->op == VBS_OP_FC ? add_product(b, r, c, r->each)
                                       : add_convolutions(b, r, c, c + r->each));
-    od_kernel_end(b, od_packed_bytes(r->packed, r->count) + weights_of(b)->bias_bytes,
-                  r->packed->number);
-    return VBS_OK;
+    return od_kernel_end(b, od_packed_bytes(r->packed, r->count) + weights_of(b)->bias_bytes,
+                         r->packed->number);
 }
 
 enum vbs_status od_build_slice(struct od_build *b, const char *name,

@@ -5,11 +5,13 @@
  */
 #include "backend/onednn/kernels/weights.h"
 
+#include "backend/onednn/kernels/encode.h"
 #include "backend/onednn/kernels/kernel.h"
 
 #include "backend/common/common.h"
 #include "base/fail.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -88,6 +90,8 @@ static int64_t find_unit(const struct od_build *b, int64_t channels)
     const struct od_tensor *in = od_input(b, 0), *out = od_output(b);
     int64_t groups = b->l->attributes.weighted.groups;
 
+    if (od_is_encoded(b)) /* the whole output is encoded at once */
+        return 0;
     if (b->l->op == VBS_OP_FC)
         return channels % b->session->block == 0 ? b->session->block : 1;
     if (groups > 1 &&
@@ -103,6 +107,39 @@ void od_weights_measure(struct od_build *b)
 
     w->channels = stored ? od_output(b)->stored_channels : od_output(b)->channels;
     w->unit = find_unit(b, w->channels);
+}
+
+/* Finds the steps of weights of 8 bits, and the values of one in sums of products of them with the
+ * input's whole numbers. Channels whose sums have no value, because a BatchNorm multiplies them by
+ * 0, say, leave the layer without. */
+static enum vbs_status init_whole(struct od_build *b, struct od_weights *w)
+{
+    const struct vbs_encoding *in = &b->network->layers[b->l->inputs[0]].encoding;
+    int64_t outputs = od_weights_outputs(b);
+    float *values = od_constants(b, 3 * outputs);
+    bool whole = false;
+
+    if (!values)
+        return vbs_no_memory(b->ctx);
+    VBS_TRY(vbs_weight_steps(b->ctx, b->network, b->layer, values, &whole));
+    if (!whole || in->scale == 0)
+        return VBS_OK;
+    w->steps = values;
+    w->unit_factors = values + outputs;
+    w->unit_bias = w->bias ? values + 2 * outputs : NULL;
+    for (int64_t o = 0; o < outputs; o++) {
+        float factor = in->scale * w->steps[o] * w->scale[o];
+        float bias = w->bias ? w->bias[o] / factor : 0;
+
+        if (!isnormal(factor) || !isfinite(bias)) {
+            w->unit_factors = NULL;
+            return VBS_OK;
+        }
+        w->unit_factors[o] = factor;
+        if (w->unit_bias)
+            w->unit_bias[o] = bias;
+    }
+    return VBS_OK;
 }
 
 enum vbs_status od_weights_init(struct od_build *b)
@@ -140,6 +177,8 @@ enum vbs_status od_weights_init(struct od_build *b)
         w->bias = NULL;
         w->bias_bytes = 0;
     }
+    if (status == VBS_OK && b->l->weights == VBS_INT8)
+        status = init_whole(b, w);
     return status;
 }
 
@@ -195,18 +234,20 @@ int od_filter_dims(const struct od_build *b, bool stored, dnnl_dims_t dims)
     return n;
 }
 
-/* Writes the weights of outputs first.. first + n - 1, scaled, in plain order: count for each. They
- * are asked for together, because coded weights are decoded in blocks of many outputs. */
-static enum vbs_status filter_rows(const struct od_build *b, int64_t first, int64_t n,
+/* Writes the weights of outputs first.. first + n - 1, scaled or as whole numbers, in plain order:
+ * count for each. They are asked for together, because coded weights are decoded in blocks of many
+ * outputs. */
+static enum vbs_status filter_rows(const struct od_build *b, bool whole, int64_t first, int64_t n,
                                    int64_t count, float *rows)
 {
-    const float *scale = b->session->weights[b->layer].scale + first;
+    const struct od_weights *w = &b->session->weights[b->layer];
 
     VBS_TRY(vbs_parameter_values(b->ctx, b->network, b->layer, -1, VBS_PARAMETER_WEIGHTS,
                                  first * count, n * count, rows));
     for (int64_t o = 0; o < n; o++)
         for (int64_t i = 0; i < count; i++)
-            rows[o * count + i] *= scale[o];
+            rows[o * count + i] = whole ? nearbyintf(rows[o * count + i] / w->steps[first + o])
+                                        : rows[o * count + i] * w->scale[first + o];
     return VBS_OK;
 }
 
@@ -224,8 +265,8 @@ static void spread_rows(float *plain, int64_t n, int64_t count, int64_t stride)
 
 /* Writes plain weights of outputs first.. first + count - 1 of a conv into zeroed [count][stride];
  * outputs beyond the layer's are padding. */
-static enum vbs_status fill_filter(const struct od_build *b, int64_t first, int64_t count,
-                                   int64_t stride, float *plain)
+static enum vbs_status fill_filter(const struct od_build *b, bool whole, int64_t first,
+                                   int64_t count, int64_t stride, float *plain)
 {
     int64_t outputs = b->l->shape.dim[0];
     int64_t n = vbs_weight_count(b->network, b->layer) / outputs;
@@ -233,7 +274,7 @@ static enum vbs_status fill_filter(const struct od_build *b, int64_t first, int6
 
     if (n_rows <= 0)
         return VBS_OK;
-    VBS_TRY(filter_rows(b, first, n_rows, n, plain));
+    VBS_TRY(filter_rows(b, whole, first, n_rows, n, plain));
     spread_rows(plain, n_rows, n, stride);
     return VBS_OK;
 }
@@ -291,11 +332,18 @@ static int64_t rows_at_once(const struct od_build *b, int64_t count)
 }
 
 /* Copies a row of an fc, with the inputs in the order in which they are stored. */
-static void place_row(const struct od_build *b, const float *row, int64_t n, float *plain)
+static void place_row(const struct od_build *b, bool whole, const float *row, int64_t n,
+                      float *plain)
 {
     const struct od_tensor *in = od_input(b, 0);
+    bool last = b->session->stored[b->l->inputs[0]].layout == OD_CHANNELS_LAST;
 
-    if (b->l->attributes.weighted.rows) {
+    if (whole && last) {
+        for (int64_t i = 0; i < n; i++)
+            plain[i % in->positions * in->channels + i / in->positions] = row[i];
+        return;
+    }
+    if (whole || b->l->attributes.weighted.rows) {
         memcpy(plain, row, (size_t)n * sizeof *row);
         return;
     }
@@ -305,8 +353,8 @@ static void place_row(const struct od_build *b, const float *row, int64_t n, flo
 }
 
 /* Does as fill_filter for an fc. */
-static enum vbs_status fill_matrix(const struct od_build *b, int64_t first, int64_t count,
-                                   int64_t stride, float *plain)
+static enum vbs_status fill_matrix(const struct od_build *b, bool whole, int64_t first,
+                                   int64_t count, int64_t stride, float *plain)
 {
     const struct od_tensor *in = od_input(b, 0);
     int64_t n = b->l->attributes.weighted.rows ? stride : in->channels * in->positions;
@@ -317,9 +365,9 @@ static enum vbs_status fill_matrix(const struct od_build *b, int64_t first, int6
     for (int64_t done = 0; done < count && status == VBS_OK; done += at_once) {
         int64_t n_rows = count - done < at_once ? count - done : at_once;
 
-        status = filter_rows(b, first + done, n_rows, n, rows);
+        status = filter_rows(b, whole, first + done, n_rows, n, rows);
         for (int64_t o = 0; o < n_rows && status == VBS_OK; o++)
-            place_row(b, rows + o * n, n, plain + (done + o) * stride);
+            place_row(b, whole, rows + o * n, n, plain + (done + o) * stride);
     }
     free(rows);
     return status;
@@ -372,6 +420,10 @@ static enum vbs_status plain_md(struct od_build *b, const struct od_packed *pack
     }
     if (b->l->op == VBS_OP_CONV_TRANSPOSE)
         return transposed_md(b, packed, md, stride);
+    if (packed->whole && n == 2) {
+        *stride = packed->md.dims[0];
+        return describe_plain(b, dnnl_ba, 2, packed->md.dims, md);
+    }
     if (leading == 2 && count < packed->channels) {
         memmove(dims, dims + 1, (size_t)--n * sizeof *dims);
         leading = 1;
@@ -442,8 +494,8 @@ static enum vbs_status write_chunk(struct od_build *b, const struct od_packed *p
                   : plain_space(b, (int64_t)dnnl_memory_desc_get_size(&plain));
     if (!values)
         return vbs_no_memory(b->ctx);
-    status = b->l->op == VBS_OP_FC     ? fill_matrix(b, first, count, stride, values)
-             : b->l->op == VBS_OP_CONV ? fill_filter(b, first, count, stride, values)
+    status = b->l->op == VBS_OP_FC     ? fill_matrix(b, packed->whole, first, count, stride, values)
+             : b->l->op == VBS_OP_CONV ? fill_filter(b, packed->whole, first, count, stride, values)
              : packed->pointwise       ? fill_pointwise(b, stride, values)
                                        : fill_transposed(b, stride, values);
     return status == VBS_OK && !same ? od_convert(b, &plain, values, md, memory) : status;
@@ -462,7 +514,8 @@ int64_t od_packed_unit(const dnnl_memory_desc_t *md, bool groups)
     int o = groups ? 1 : 0;
     int64_t block = 1, bytes;
 
-    if (md->format_kind != dnnl_blocked || md->extra.flags != 0 || md->offset0 != 0)
+    if (md->format_kind != dnnl_blocked || md->extra.flags != 0 || md->offset0 != 0 ||
+        md->data_type != dnnl_f32)
         return 0;
     for (int i = 0; i < blocking->inner_nblks; i++) {
         if (groups && blocking->inner_idxs[i] == 0)
@@ -588,7 +641,8 @@ static struct od_packed *known_packed(const struct od_weights *w, const struct o
 
     while (packed &&
            !(packed->n_blocks == requested->n_blocks && packed->coded == requested->coded &&
-             packed->pointwise == requested->pointwise && packed->fill == requested->fill &&
+             packed->pointwise == requested->pointwise && packed->whole == requested->whole &&
+             packed->fill == requested->fill &&
              dnnl_memory_desc_equal(&packed->md, &requested->md)))
         packed = packed->next;
     return packed;
@@ -641,6 +695,19 @@ enum vbs_status od_weights_pointwise(struct od_build *b, const dnnl_memory_desc_
                                   .bytes = (int64_t)dnnl_memory_desc_get_size(md),
                                   .stored = true,
                                   .pointwise = true};
+
+    *packed = known_packed(&b->session->weights[b->layer], &requested);
+    return *packed ? VBS_OK : add_packed(b, &requested, packed);
+}
+
+enum vbs_status od_weights_whole(struct od_build *b, const dnnl_memory_desc_t *md,
+                                 struct od_packed **packed)
+{
+    struct od_packed requested = {.md = *md,
+                                  .n_blocks = 1,
+                                  .channels = od_weights_outputs(b),
+                                  .bytes = (int64_t)dnnl_memory_desc_get_size(md),
+                                  .whole = true};
 
     *packed = known_packed(&b->session->weights[b->layer], &requested);
     return *packed ? VBS_OK : add_packed(b, &requested, packed);

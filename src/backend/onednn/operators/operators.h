@@ -56,6 +56,12 @@ enum vbs_status od_build_coded(struct od_build *b) VBS_MUST_CHECK;
  * or the requested one. None where b's layer is another one. */
 enum vbs_status od_build_tiling(struct od_build *b) VBS_MUST_CHECK;
 
+/* ---- native.c ---- */
+
+/* Appends the kernels that compute b's layer on encoded tensors as they are stored, or the
+ * requested one; none where there are none. b is native. */
+enum vbs_status od_build_native(struct od_build *b) VBS_MUST_CHECK;
+
 /* ---- the operators ---- */
 
 /* Convolutions, transposed convolutions and fully connected layers are in conv.c. Where b requests

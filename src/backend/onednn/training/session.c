@@ -331,6 +331,7 @@ enum vbs_status od_training_open(struct vbs_ctx *ctx, const struct vbs_network *
 
     VBS_TRY(vbs_options_read(ctx, "vbs_training_options", options, &read, sizeof read));
     VBS_TRY(check_options(ctx, &read));
+    VBS_TRY(vbs_network_check_floats(ctx, network, "training"));
     t = calloc(1, sizeof *t);
     if (!t)
         return vbs_no_memory(ctx);

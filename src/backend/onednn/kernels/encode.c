@@ -1,0 +1,283 @@
+/*
+ * Decoding and encoding. Channels that are last lie side by side as they do in a block of floats,
+ * so that whole blocks are converted at once; plain floats are reached through tiles of positions.
+ * Rounding adds and subtracts 1.5 * 2^23, where floats are whole numbers, which compilers make
+ * vectors of.
+ */
+#include "backend/onednn/kernels/encode.h"
+
+#include "backend/onednn/kernels/nest.h"
+
+#include <string.h>
+
+#define TILE  64 /* positions that a thread converts at once */
+#define MAGIC 12582912.0f
+
+/* ---- values ---- */
+
+static float decode_8(const struct vbs_encoding *e, const uint8_t *q)
+{
+    int whole = e->storage == VBS_INT8 ? (int)(int8_t)*q : (int)*q;
+
+    return e->scale * (float)(whole - e->zero);
+}
+
+static void decode_row(const struct vbs_encoding *e, const uint8_t *restrict q, int64_t n,
+                       float *restrict x)
+{
+    float scale = e->scale, zero = (float)e->zero;
+
+    if (e->storage == VBS_INT8)
+        for (int64_t i = 0; i < n; i++)
+            x[i] = scale * ((float)(int8_t)q[i] - zero);
+    else
+        for (int64_t i = 0; i < n; i++)
+            x[i] = scale * ((float)q[i] - zero);
+}
+
+/* Gives the whole number of x, as vbs_encoding_round does; what is no number becomes the lowest. */
+static uint8_t encode_8(float x, float scale, float low, float high, int zero)
+{
+    float q = x / scale;
+
+    q = q > low ? q : low;
+    q = q < high ? q : high;
+    q = (q + MAGIC) - MAGIC;
+    return (uint8_t)((int)q + zero);
+}
+
+static void encode_row(const struct vbs_encoding *e, const float *restrict x, int64_t n,
+                       uint8_t *restrict q)
+{
+    float scale = e->scale;
+    float low = (float)(vbs_storage_low(e->storage) - e->zero);
+    float high = (float)(vbs_storage_high(e->storage) - e->zero);
+    int zero = e->zero;
+
+    for (int64_t i = 0; i < n; i++)
+        q[i] = encode_8(x[i], scale, low, high, zero);
+}
+
+/* ---- bfloat16 ---- */
+
+static void widen_row(const uint16_t *restrict b, int64_t n, float *restrict x)
+{
+    for (int64_t i = 0; i < n; i++) {
+        uint32_t bits = (uint32_t)b[i] << 16;
+
+        memcpy(&x[i], &bits, sizeof bits);
+    }
+}
+
+static void narrow_row(const float *restrict x, int64_t n, uint16_t *restrict b)
+{
+    for (int64_t i = 0; i < n; i++) {
+        uint32_t bits, rounded;
+
+        memcpy(&bits, &x[i], sizeof bits);
+        rounded = (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
+        b[i] = (uint16_t)(x[i] != x[i] ? 0x7fc0 : rounded);
+    }
+}
+
+/* ---- samples ---- */
+
+struct recode_job {
+    const struct od_recode *recode;
+    const uint8_t *from_stored; /* decoding */
+    uint8_t *to_stored;         /* encoding */
+    const float *from_floats;
+    float *to_floats;
+};
+
+/* Gives the values that are converted without regard to their places, of all samples; 0: places
+ * differ. */
+static int64_t flat_values(const struct od_recode *r)
+{
+    int64_t stored = (r->channels + r->block - 1) / r->block * r->block;
+
+    if (r->stored.encoding.storage == VBS_BFLOAT16)
+        return r->n * stored * r->positions;
+    if (stored != r->channels || (r->stored.layout == OD_CHANNELS_LAST && r->positions > 1) ||
+        (r->block > 1 && r->positions > 1))
+        return 0;
+    return r->n * r->channels * r->positions;
+}
+
+#define FLAT 4096 /* values that a thread converts at once */
+
+static void flat_part(void *self, int64_t part)
+{
+    const struct recode_job *j = self;
+    const struct vbs_encoding *e = &j->recode->stored.encoding;
+    int64_t first = part * FLAT, all = flat_values(j->recode);
+    int64_t n = all - first < FLAT ? all - first : FLAT;
+    bool wide = e->storage == VBS_BFLOAT16;
+
+    if (j->to_floats && wide)
+        widen_row((const uint16_t *)(const void *)j->from_stored + first, n, j->to_floats + first);
+    else if (j->to_floats)
+        decode_row(e, j->from_stored + first, n, j->to_floats + first);
+    else if (wide)
+        narrow_row(j->from_floats + first, n, (uint16_t *)(void *)j->to_stored + first);
+    else
+        encode_row(e, j->from_floats + first, n, j->to_stored + first);
+}
+
+static int64_t smaller(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Gives the distance of neighbouring channels and of neighbouring positions of 8 bits. */
+static int64_t channel_step(const struct od_recode *r)
+{
+    return r->stored.layout == OD_CHANNELS_LAST ? 1 : r->positions;
+}
+
+static int64_t position_step(const struct od_recode *r)
+{
+    return r->stored.layout == OD_CHANNELS_LAST ? r->channels : 1;
+}
+
+/* Converts channel c, or the block that begins with it, at positions first.. first + n - 1. floats
+ * and q are addresses of the sample's beginnings. */
+static void decode_channels(const struct od_recode *r, const uint8_t *q, float *floats, int64_t c,
+                            int64_t first, int64_t n)
+{
+    const struct vbs_encoding *e = &r->stored.encoding;
+    int64_t there = smaller(r->block, r->channels - c), step = channel_step(r);
+
+    for (int64_t p = first; p < first + n; p++) {
+        const uint8_t *from = q + p * position_step(r) + c * step;
+        float *to = floats + c * r->positions + p * r->block;
+
+        if (step == 1 && r->block > 1)
+            decode_row(e, from, there, to);
+        else
+            for (int64_t i = 0; i < there; i++)
+                to[i] = decode_8(e, &from[i * step]);
+        memset(to + there, 0, (size_t)(r->block - there) * sizeof *to);
+    }
+}
+
+static void encode_channels(const struct od_recode *r, const float *floats, uint8_t *q, int64_t c,
+                            int64_t first, int64_t n)
+{
+    const struct vbs_encoding *e = &r->stored.encoding;
+    int64_t there = smaller(r->block, r->channels - c), step = channel_step(r);
+
+    for (int64_t p = first; p < first + n; p++) {
+        const float *from = floats + c * r->positions + p * r->block;
+        uint8_t *to = q + p * position_step(r) + c * step;
+
+        if (step == 1)
+            encode_row(e, from, there, to);
+        else
+            for (int64_t i = 0; i < there; i++)
+                encode_row(e, &from[i], 1, &to[i * step]);
+    }
+}
+
+static void tile_part(void *self, int64_t part)
+{
+    const struct recode_job *j = self;
+    const struct od_recode *r = j->recode;
+    int64_t n_tiles = (r->positions + TILE - 1) / TILE;
+    int64_t sample = part / n_tiles, first = part % n_tiles * TILE;
+    int64_t n = smaller(TILE, r->positions - first);
+    int64_t stored = (r->channels + r->block - 1) / r->block * r->block * r->positions;
+
+    for (int64_t c = 0; c < r->channels; c += r->block)
+        if (j->to_floats)
+            decode_channels(r, j->from_stored + sample * r->stored.bytes,
+                            j->to_floats + sample * stored, c, first, n);
+        else
+            encode_channels(r, j->from_floats + sample * stored,
+                            j->to_stored + sample * r->stored.bytes, c, first, n);
+}
+
+static void convert(struct recode_job *job)
+{
+    const struct od_recode *r = job->recode;
+    int64_t flat = flat_values(r), n_tiles = (r->positions + TILE - 1) / TILE;
+
+    if (flat > 0)
+        od_parallel((flat + FLAT - 1) / FLAT, flat, flat_part, job);
+    else
+        od_parallel(r->n * n_tiles, r->n * r->channels * r->positions, tile_part, job);
+}
+
+void od_decode(const struct od_recode *recode, const void *stored, float *floats)
+{
+    struct recode_job job = {.recode = recode, .from_stored = stored, .to_floats = floats};
+
+    convert(&job);
+}
+
+void od_encode(const struct od_recode *recode, const float *floats, void *stored)
+{
+    struct recode_job job = {.recode = recode, .from_floats = floats, .to_stored = stored};
+
+    convert(&job);
+}
+
+struct od_recode od_recode_of(const struct od_session *session, int tensor, int64_t n,
+                              enum od_layout floats)
+{
+    const struct od_tensor *t = &session->tensors[tensor];
+
+    return (struct od_recode){.stored = session->stored[tensor],
+                              .n = n,
+                              .channels = t->channels,
+                              .positions = t->positions,
+                              .block = floats == OD_BLOCKED ? session->block : 1};
+}
+
+/* ---- how tensors are stored ---- */
+
+static bool has_windows(enum vbs_op op)
+{
+    return op == VBS_OP_CONV || op == VBS_OP_POOL_MAX || op == VBS_OP_POOL_AVG;
+}
+
+/* Gives whether a tensor's dimensions behind the first are positions, and not those of rows. */
+static bool has_positions(const struct od_build *b, int k)
+{
+    int n_dims = b->session->tensors[k].shape.n_dims;
+    bool windows = k > 0 && has_windows(b->network->layers[k].op);
+
+    if (n_dims != 2)
+        return n_dims > 2 && n_dims <= VBS_MAX_SPATIAL + 1;
+    for (int r = k + 1; r <= b->network->n_layers && !windows; r++)
+        for (int i = 0; i < b->network->layers[r].n_inputs; i++)
+            windows |=
+                b->network->layers[r].inputs[i] == k && has_windows(b->network->layers[r].op);
+    return windows;
+}
+
+struct od_stored od_stored_init(const struct od_build *b, int k)
+{
+    const struct od_tensor *tensor = &b->session->tensors[k];
+    struct od_stored stored = {.encoding = b->network->layers[k].encoding,
+                               .layout = tensor->canonical,
+                               .bytes = tensor->bytes};
+
+    if (stored.encoding.storage == VBS_BFLOAT16)
+        stored.bytes /= 2;
+    if (stored.encoding.storage == VBS_UINT8 || stored.encoding.storage == VBS_INT8) {
+        stored.layout = has_positions(b, k) ? OD_CHANNELS_LAST : OD_PLAIN;
+        stored.bytes = tensor->channels * tensor->positions;
+    }
+    return stored;
+}
+
+bool od_is_encoded(const struct od_build *b)
+{
+    const struct vbs_network *network = b->network;
+
+    for (int i = 0; i < b->l->n_inputs; i++)
+        if (network->layers[b->l->inputs[i]].encoding.storage != VBS_FLOAT32)
+            return true;
+    return network->layers[b->layer].encoding.storage != VBS_FLOAT32;
+}

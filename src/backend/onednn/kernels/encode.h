@@ -1,0 +1,33 @@
+/*
+ * Encoded tensors (struct vbs_encoding) and their floats.
+ */
+#ifndef VBS_BACKEND_ONEDNN_KERNELS_ENCODE_H
+#define VBS_BACKEND_ONEDNN_KERNELS_ENCODE_H
+
+#include "backend/onednn/kernels/layout.h"
+
+/* Samples of a tensor, as they are stored and as floats. */
+struct od_recode {
+    struct od_stored stored;
+    int64_t n, channels, positions;
+    int64_t block; /* of the floats: channels in a block; 1: they are plain */
+};
+
+/* Makes the recoding of n samples of a tensor, whose floats have a layout: plain or blocked; that
+ * of a bfloat16 is the stored one. */
+struct od_recode od_recode_of(const struct od_session *session, int tensor, int64_t n,
+                              enum od_layout floats);
+
+/* Decodes all samples to floats; padding becomes zero. */
+void od_decode(const struct od_recode *recode, const void *stored, float *floats);
+
+/* Encodes the floats of all samples. */
+void od_encode(const struct od_recode *recode, const float *floats, void *stored);
+
+/* Chooses how tensor number k, whose description as floats is made, is stored. */
+struct od_stored od_stored_init(const struct od_build *b, int k);
+
+/* Gives whether the layer reads or writes an encoded tensor. */
+bool od_is_encoded(const struct od_build *b);
+
+#endif

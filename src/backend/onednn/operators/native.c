@@ -1,0 +1,324 @@
+/*
+ * Kernels of whole numbers: convolutions and fully connected layers whose input has 8 bits and
+ * whose weights are whole multiples of a step.
+ *
+ * oneDNN multiplies whole numbers, adds the bias in units of their products, and multiplies by a
+ * factor of each output channel. Where only a ReLU or clip is fused, that factor contains the
+ * output's scale, else a linear operation divides by it at the end.
+ */
+#include "backend/onednn/operators/operators.h"
+
+#include "backend/onednn/kernels/encode.h"
+#include "backend/onednn/kernels/implementations.h"
+#include "backend/onednn/kernels/kernels.h"
+#include "backend/onednn/kernels/weights.h"
+#include "base/fail.h"
+#include "model/network/network.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A kernel of whole numbers before its primitive is known. */
+struct whole {
+    struct od_stored in, out;
+    bool scaled;    /* the factors contain the output's scale */
+    float *factors; /* [output channels] */
+    float *bias;    /* [output channels] in units of products; null: there is none */
+};
+
+static dnnl_data_type_t type_of(enum vbs_storage storage)
+{
+    return storage == VBS_UINT8 ? dnnl_u8 : storage == VBS_INT8 ? dnnl_s8 : dnnl_f32;
+}
+
+static bool is_whole(enum vbs_storage storage)
+{
+    return storage == VBS_UINT8 || storage == VBS_INT8;
+}
+
+static const struct od_stored *stored_in(const struct od_build *b, int index)
+{
+    return &b->session->stored[b->session->core.layers[b->layer].inputs[index]];
+}
+
+/* ---- attributes ---- */
+
+/* Gives whether an operator does the same to values divided by a scale, but for its limits. */
+static bool scales(const struct vbs_fused *fused)
+{
+    return fused->op == VBS_OP_RELU || fused->op == VBS_OP_CLIP || fused->op == VBS_OP_DROPOUT ||
+           fused->op == VBS_OP_LEAKY_RELU;
+}
+
+/* Appends a fused operator on values that have been divided by scale. */
+static dnnl_status_t append_fused(const struct vbs_fused *fused, float scale, dnnl_post_ops_t ops)
+{
+    struct od_eltwise operations[OD_MAX_OPERATIONS];
+    int n = od_eltwise_operations(fused->op, &fused->attributes, operations);
+    dnnl_status_t status = dnnl_success;
+
+    for (int i = 0; i < n && status == dnnl_success; i++) {
+        bool clip = operations[i].algorithm == dnnl_eltwise_clip;
+
+        status = dnnl_post_ops_append_eltwise(ops, 1, operations[i].algorithm,
+                                              operations[i].alpha / (clip ? scale : 1),
+                                              operations[i].beta / (clip ? scale : 1));
+    }
+    return status;
+}
+
+/* Appends the fused operators and, of an output of whole numbers, what is left to them. */
+static dnnl_status_t append_operations(const struct od_build *b, const struct whole *w,
+                                       dnnl_post_ops_t ops)
+{
+    const struct od_weights *weights = &b->session->weights[b->layer];
+    const struct vbs_encoding *e = &w->out.encoding;
+    dnnl_status_t status = dnnl_success;
+
+    for (int i = weights->n_folded; i < b->l->n_fused && status == dnnl_success; i++)
+        status = append_fused(&b->l->fused[i], w->scaled ? e->scale : 1, ops);
+    if (status == dnnl_success && is_whole(e->storage) && (!w->scaled || e->zero != 0))
+        status = dnnl_post_ops_append_eltwise(ops, 1, dnnl_eltwise_linear,
+                                              w->scaled ? 1 : 1 / e->scale, (float)e->zero);
+    return status;
+}
+
+static enum vbs_status whole_attributes(struct od_build *b, const struct whole *w,
+                                        dnnl_primitive_attr_t *attr)
+{
+    dnnl_primitive_attr_t made = NULL;
+    dnnl_post_ops_t ops = NULL;
+    int32_t zero = w->in.encoding.zero;
+    dnnl_status_t status = dnnl_primitive_attr_create(&made);
+
+    if (status == dnnl_success)
+        status = dnnl_primitive_attr_set_scratchpad_mode(made, dnnl_scratchpad_mode_user);
+    if (status == dnnl_success)
+        status =
+            dnnl_primitive_attr_set_output_scales(made, od_weights_outputs(b), 1 << 1, w->factors);
+    if (status == dnnl_success && zero != 0)
+        status = dnnl_primitive_attr_set_zero_points(made, DNNL_ARG_SRC, 1, 0, &zero);
+    if (status == dnnl_success)
+        status = dnnl_post_ops_create(&ops);
+    if (status == dnnl_success)
+        status = append_operations(b, w, ops);
+    if (status == dnnl_success)
+        status = dnnl_primitive_attr_set_post_ops(made, ops);
+    dnnl_post_ops_destroy(ops);
+    if (status != dnnl_success) {
+        dnnl_primitive_attr_destroy(made);
+        return od_fail(b, status, "setting attributes");
+    }
+    *attr = made;
+    return VBS_OK;
+}
+
+/* ---- the layer ---- */
+
+/* Gives whether oneDNN can do all fused operators, each algorithm once. */
+static bool all_fuse(const struct od_build *b, bool scaled)
+{
+    const struct od_weights *weights = &b->session->weights[b->layer];
+
+    if (weights->n_folded + weights->n_fused != b->l->n_fused)
+        return false;
+    for (int i = weights->n_folded; i < b->l->n_fused; i++) {
+        struct od_eltwise operations[OD_MAX_OPERATIONS];
+        int n = od_eltwise_operations(b->l->fused[i].op, &b->l->fused[i].attributes, operations);
+
+        for (int p = 0; p < n && !scaled; p++)
+            if (operations[p].algorithm == dnnl_eltwise_linear)
+                return false;
+    }
+    return true;
+}
+
+/* Describes the layer; *possible: there may be kernels of whole numbers. */
+static enum vbs_status whole_init(struct od_build *b, struct whole *w, bool *possible)
+{
+    const struct od_weights *weights = &b->session->weights[b->layer];
+    int64_t outputs = od_weights_outputs(b);
+
+    *w = (struct whole){.in = *stored_in(b, 0), .out = b->session->stored[b->layer]};
+    w->scaled = is_whole(w->out.encoding.storage);
+    for (int i = weights->n_folded; i < b->l->n_fused; i++)
+        w->scaled = w->scaled && scales(&b->l->fused[i]);
+    *possible = weights->unit_factors && is_whole(w->in.encoding.storage) &&
+                w->out.encoding.storage != VBS_BFLOAT16 && all_fuse(b, w->scaled);
+    if (!*possible)
+        return VBS_OK;
+    w->bias = weights->unit_bias;
+    w->factors = weights->unit_factors;
+    if (!w->scaled)
+        return VBS_OK;
+    w->factors = od_constants(b, outputs);
+    if (!w->factors)
+        return vbs_no_memory(b->ctx);
+    for (int64_t o = 0; o < outputs; o++)
+        w->factors[o] = weights->unit_factors[o] / w->out.encoding.scale;
+    return VBS_OK;
+}
+
+/* Builds the kernel of an implementation. dst is described in layout. */
+static enum vbs_status build_kernel(struct od_build *b, const struct whole *w,
+                                    const_dnnl_primitive_desc_t pd, enum od_layout layout)
+{
+    const dnnl_memory_desc_t *md = dnnl_primitive_desc_query_md(pd, dnnl_query_weights_md, 0);
+    const dnnl_memory_desc_t *bias_md = dnnl_primitive_desc_query_md(pd, dnnl_query_weights_md, 1);
+    const dnnl_memory_desc_t *dst = dnnl_primitive_desc_query_md(pd, dnnl_query_dst_md, 0);
+    dnnl_exec_arg_t args[4] = {{DNNL_ARG_SRC, NULL}, {DNNL_ARG_DST, NULL}};
+    struct od_target target = {0};
+    struct od_packed *packed;
+    int64_t bias_bytes = 0;
+    int n = 2;
+
+    VBS_TRY(od_kernel_begin_with(b, pd));
+    VBS_TRY(od_weights_whole(b, md, &packed));
+    VBS_TRY(od_kernel_weights(b, packed, 0, packed->channels));
+    VBS_TRY(od_kernel_memory(b, dnnl_primitive_desc_query_md(pd, dnnl_query_src_md, 0), OD_SRC, 0,
+                             NULL, &args[0].memory));
+    if (w->out.encoding.storage == VBS_FLOAT32)
+        VBS_TRY(od_target(b, layout, dst, &target));
+    else
+        VBS_TRY(od_kernel_memory(b, dst, OD_DST, 0, NULL, &target.memory));
+    args[1].memory = target.memory;
+    args[n].arg = DNNL_ARG_WEIGHTS;
+    VBS_TRY(od_kernel_memory(b, md, OD_WEIGHTS, 0, NULL, &args[n++].memory));
+    if (w->bias) {
+        args[n].arg = DNNL_ARG_BIAS;
+        bias_bytes = (int64_t)dnnl_memory_desc_get_size(bias_md);
+        VBS_TRY(od_kernel_memory(b, bias_md, OD_FIXED, 0, w->bias, &args[n++].memory));
+    }
+    VBS_TRY(od_kernel_step(b, pd, n, args));
+    VBS_TRY(od_target_end(b, &target));
+    return od_kernel_end(b, packed->bytes + bias_bytes, packed->number);
+}
+
+/* Gives whether an implementation can matter: it is no reference and has the best instruction set.
+ */
+static bool can_matter(const struct od_pds *pds, int index)
+{
+    const char *name = od_pd_name(pds->list[index]);
+
+    if (!name || od_is_reference(pds->list[index]))
+        return false;
+    for (int i = 0; i < pds->n; i++) {
+        const char *other = od_pd_name(pds->list[i]);
+
+        if (other && od_isa_rank(other) > od_isa_rank(name))
+            return false;
+        if (other && i < index && strcmp(other, name) == 0)
+            return false;
+    }
+    return true;
+}
+
+/* Builds the kernels of all implementations of an operation that can matter, or the requested one.
+ */
+static enum vbs_status build_all(struct od_build *b, const struct whole *w,
+                                 const_dnnl_op_desc_t desc, enum od_layout layout)
+{
+    dnnl_primitive_attr_t attr = NULL;
+    struct od_pds pds;
+    dnnl_status_t dnnl;
+    enum vbs_status status;
+
+    VBS_TRY(whole_attributes(b, w, &attr));
+    dnnl = od_pds_init(&pds, desc, attr, b->session->engine, NULL);
+    dnnl_primitive_attr_destroy(attr);
+    if (dnnl != dnnl_success)
+        return od_fail(b, dnnl, "looking for implementations");
+    status = VBS_OK;
+    for (int i = 0; i < pds.n && status == VBS_OK; i++) {
+        const char *name = od_pd_name(pds.list[i]);
+
+        if (b->requested ? name && strcmp(name, b->requested->name) == 0 : can_matter(&pds, i))
+            status = build_kernel(b, w, pds.list[i], layout);
+    }
+    od_pds_clear(&pds);
+    return status;
+}
+
+/* ---- convolutions ---- */
+
+/* Describes batch samples of a tensor of spatial dimensions with the channels last. */
+static enum vbs_status describe_last(struct od_build *b, const struct od_tensor *tensor,
+                                     enum vbs_storage storage, dnnl_memory_desc_t *md)
+{
+    VBS_TRY(od_describe(b, tensor, b->batch, OD_CHANNELS_LAST, false, md));
+    md->data_type = type_of(storage);
+    return VBS_OK;
+}
+
+static enum vbs_status build_conv(struct od_build *b, const struct whole *w)
+{
+    dnnl_memory_desc_t src, dst, weights;
+    union od_conv_desc desc;
+    dnnl_dims_t dims = {0};
+    int n = od_filter_dims(b, false, dims);
+    dnnl_status_t dnnl;
+
+    VBS_TRY(describe_last(b, od_input(b, 0), w->in.encoding.storage, &src));
+    VBS_TRY(describe_last(b, od_output(b), w->out.encoding.storage, &dst));
+    dnnl = dnnl_memory_desc_init_by_tag(&weights, n, dims, dnnl_s8, dnnl_format_tag_any);
+    if (dnnl != dnnl_success)
+        return od_fail(b, dnnl, "describing weights");
+    VBS_TRY(od_conv_desc(b, dnnl_convolution_direct, &src, &weights, &dst, &desc));
+    return build_all(b, w, &desc, OD_CHANNELS_LAST);
+}
+
+/* ---- fully connected layers ---- */
+
+/* A product of matrices, whose primitive has zero points, which that of inner products lacks. */
+static enum vbs_status build_fc(struct od_build *b, const struct whole *w)
+{
+    int64_t outputs = od_weights_outputs(b);
+    int64_t inputs = vbs_weight_count(b->network, b->layer) / outputs;
+    dnnl_dims_t src_dims = {b->batch * vbs_shape_elements(&b->l->shape) / outputs, inputs};
+    dnnl_dims_t dst_dims = {src_dims[0], outputs}, weight_dims = {inputs, outputs};
+    dnnl_dims_t bias_dims = {1, outputs};
+    dnnl_memory_desc_t src, dst, weights, bias;
+    dnnl_matmul_desc_t desc;
+    dnnl_status_t dnnl =
+        dnnl_memory_desc_init_by_tag(&src, 2, src_dims, type_of(w->in.encoding.storage), dnnl_ab);
+
+    if (dnnl == dnnl_success)
+        dnnl = dnnl_memory_desc_init_by_tag(&dst, 2, dst_dims, type_of(w->out.encoding.storage),
+                                            dnnl_ab);
+    if (dnnl == dnnl_success)
+        dnnl = dnnl_memory_desc_init_by_tag(&weights, 2, weight_dims, dnnl_s8, dnnl_format_tag_any);
+    if (dnnl == dnnl_success)
+        dnnl = dnnl_memory_desc_init_by_tag(&bias, 2, bias_dims, dnnl_f32, dnnl_ab);
+    if (dnnl == dnnl_success)
+        dnnl = dnnl_matmul_desc_init(&desc, &src, &weights, w->bias ? &bias : NULL, &dst);
+    return dnnl == dnnl_success ? build_all(b, w, &desc, OD_PLAIN)
+                                : od_fail(b, dnnl, "describing a product");
+}
+
+/* Gives whether the layer can work on its tensors as they lie in memory. */
+static bool layouts_suit(const struct od_build *b, const struct whole *w)
+{
+    const struct od_tensor *own = &b->session->tensors[b->l->inputs[0]];
+    bool flat = own->positions == 1 || own->channels == 1;
+
+    if (b->l->op == VBS_OP_FC)
+        return (!b->l->attributes.weighted.rows || w->in.layout == OD_PLAIN || flat) &&
+               (w->out.layout != OD_CHANNELS_LAST || od_output(b)->positions == 1);
+    return w->in.layout == OD_CHANNELS_LAST && vbs_shape_equal(&own->shape, &b->l->views[0]) &&
+           (w->out.layout == OD_CHANNELS_LAST || w->out.encoding.storage == VBS_FLOAT32);
+}
+
+enum vbs_status od_build_native(struct od_build *b)
+{
+    struct whole w;
+    bool possible = false;
+
+    if (b->l->weights != VBS_INT8 || (b->l->op != VBS_OP_CONV && b->l->op != VBS_OP_FC) ||
+        (b->requested && (b->requested->row_slices || b->requested->n_slices > 1)))
+        return VBS_OK;
+    VBS_TRY(od_weights_init(b));
+    VBS_TRY(whole_init(b, &w, &possible));
+    if (!possible || !layouts_suit(b, &w))
+        return VBS_OK;
+    return b->l->op == VBS_OP_CONV ? build_conv(b, &w) : build_fc(b, &w);
+}
