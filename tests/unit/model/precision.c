@@ -274,7 +274,7 @@ static void check_words(void)
 static bool finds_steps(struct vbs_ctx *ctx, double largest, double off)
 {
     struct vbs_network *network = NULL, *made = NULL;
-    float values[6 * 25], steps[6];
+    float values[64 * 25], steps[64];
     struct vbs_new_values v = {1, -1, VBS_PARAMETER_WEIGHTS, 0, values};
     bool whole = false;
 
