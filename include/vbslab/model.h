@@ -608,8 +608,8 @@ int vbs_network_find_input(const struct vbs_network *network, const char *name);
 void vbs_network_join_inputs(const struct vbs_network *network, int64_t n_samples,
                              const float *const *inputs, float *tensor);
 
-/* Does as vbs_network_load_inputs, but in this precision, which must not stand behind model too; the
- * name has none behind it. VBS_USAGE also: int8, and the file is not quantised. */
+/* Does as vbs_network_load_inputs, but in this precision, which must not stand behind model too;
+ * the name has none behind it. VBS_USAGE also: int8, and the file is not quantised. */
 enum vbs_status vbs_network_load_as(struct vbs_ctx *ctx, const char *model,
                                     const struct vbs_input_choice *choices, int n,
                                     enum vbs_precision precision,

@@ -725,8 +725,8 @@ static int run_models(struct cli *cli, const char *const *values, int n_argument
 
 static const struct cli_option OPTIONS[] = {
     {"json", NULL, "print JSON"}, {"csv", NULL, "print CSV"},
-    {CLI_OPTION_INPUT_SHAPE},     {CLI_OPTION_FIX},           {CLI_OPTION_PRECISION},
-    {NULL, NULL, NULL},
+    {CLI_OPTION_INPUT_SHAPE},     {CLI_OPTION_FIX},
+    {CLI_OPTION_PRECISION},       {NULL, NULL, NULL},
 };
 
 const struct cli_command cli_models = {
