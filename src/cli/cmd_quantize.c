@@ -257,7 +257,7 @@ static enum vbs_status quantize(struct quantize_job *job)
 
     VBS_TRY(read_options(job));
     VBS_TRY(cli_check_output(job->cli, job->model, job->path, ".onnx", "an ONNX file"));
-    VBS_TRY(cli_load_network(job->cli, job->model, &job->network));
+    VBS_TRY(cli_load_floats(job->cli, job->model, &job->network));
     VBS_TRY(is_array(job) ? open_array(job) : open_folder(job));
     VBS_TRY(quantise(job));
     VBS_TRY(vbs_quantized_write(ctx, job->quantized, job->path));

@@ -199,7 +199,7 @@ static void check_write(void)
 
     make_table(&t);
     if (vbs_network_export_int8(&ctx, network, &t.table, path) != VBS_OK ||
-        vbs_network_load_as(&ctx, path, NULL, VBS_PRECISION_FP32, &loaded) != VBS_OK)
+        vbs_network_load_as(&ctx, path, NULL, 0, VBS_PRECISION_FP32, &loaded) != VBS_OK)
         bail_out("%s", vbs_detail(&ctx));
     check_read(loaded, &t);
     ok(vbs_shape_elements(&loaded->outputs[0].shape) == 2, "the output is the network's");

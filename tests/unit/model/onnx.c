@@ -33,12 +33,16 @@ static const struct {
 
 static struct vbs_network *load(const char *name, const struct vbs_shape *input)
 {
+    struct vbs_input_choice choice = {.name = NULL};
     struct vbs_network *network = NULL;
     struct vbs_ctx ctx = {0};
     char path[300];
 
     snprintf(path, sizeof path, "tests/data/onnx/%s.onnx", name);
-    if (vbs_network_load_as(&ctx, path, input, VBS_PRECISION_FP32, &network) == VBS_OK)
+    if (input)
+        choice.shape = *input;
+    if (vbs_network_load_as(&ctx, path, &choice, input ? 1 : 0, VBS_PRECISION_FP32, &network) ==
+        VBS_OK)
         return network;
     printf("# %s\n", vbs_detail(&ctx));
     return NULL;
