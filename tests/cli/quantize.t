@@ -29,7 +29,8 @@ grep -q "^ranges  *minmax of 36 samples\$" out && grep -q "^size  *1.64 MiB as 3
 report $? "... the table tells ranges and sizes"
 grep -q '^top-1 .* of 4 test images$' out && grep -q '^outputs .* dB, largest difference ' out
 report $? "... and accuracy, before and after"
-"$VBSLAB" models show lenet.onnx >shown && grep -q 'relu+linear+round' shown
+"$VBSLAB" models show lenet.onnx:fp32 >shown && grep -q 'relu+linear+round' shown &&
+    "$VBSLAB" models show lenet.onnx >shown && grep -q 'int8, weights int8' shown
 report $? "the file has a network that rounds"
 "$VBSLAB" --db s.sqlite --quiet run lenet.onnx --request 2 --memory 400KiB --check >out 2>err
 report $? "... and is executed like others"
