@@ -37,9 +37,9 @@ extern "C" {
  * shares are equal and together 100 less the percentile. entropy: the range [-t, t], or the part of
  * it that was seen, that loses least information: t has the least Kullback-Leibler divergence of
  * the values and the rounded values, as distributions over 2048 bins of |x| (S. Migacz, "8-bit
- * inference with TensorRT", GTC 2017); exact zeros, which every scale represents, do not count. The
- * network's input keeps the range that was seen, because a background that most pixels have would
- * draw the threshold to itself.
+ * inference with TensorRT", GTC 2017); exact zeros, which every scale represents, do not count, and
+ * at most a twentieth of the values is clipped. The network's input keeps the range that was seen,
+ * because a background that most pixels have would draw the threshold to itself.
  */
 #define VBS_QUANTIZE_METHOD_LIST(X)                                                                \
     X(MINMAX, "minmax")                                                                            \

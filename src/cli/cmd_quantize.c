@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #define DEFAULT_IMAGES 512
+#define MOST_COMPARED  512 /* samples whose outputs are compared, one by one */
 #define MOST_KEPT      256
 #define MOST_VALUES    ((int64_t)1 << 32) /* of a file of samples */
 
@@ -212,8 +213,10 @@ static enum vbs_status score(struct quantize_job *job, const struct vbs_network 
 
 static enum vbs_status compare(struct quantize_job *job)
 {
-    const struct vbs_quantize_samples samples = {
-        .self = job, .n = job->n_tests, .inputs = job->tests ? give_tests : give_rows};
+    const struct vbs_quantize_samples samples = {.self = job,
+                                                 .n = job->n_tests < MOST_COMPARED ? job->n_tests
+                                                                                   : MOST_COMPARED,
+                                                 .inputs = job->tests ? give_tests : give_rows};
     struct vbs_ctx *ctx = &job->cli->ctx;
     enum vbs_status status;
 

@@ -57,6 +57,11 @@ struct vbs_quantized_network {
 enum vbs_status vbs_quantize_roles(struct vbs_ctx *ctx, struct vbs_quantized_network *q,
                                    const struct vbs_quantize_options *options) VBS_MUST_CHECK;
 
+/* Gives whether an operator is an input of the network: tensor 0, or the layer that copies one of
+ * several inputs out of it, which has a scale of its own. */
+bool vbs_quantize_is_input(const struct vbs_quantized_network *q,
+                           const struct quantize_operator *o);
+
 /* ---- collect.c ---- */
 
 /* Runs the samples and fills seen. */

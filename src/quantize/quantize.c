@@ -137,7 +137,7 @@ static void fill_value(struct vbs_quantized_network *q, int i,
     high = seen->high;
     /* The distribution of inputs says little of what matters in them: a background that most pixels
      * have draws the threshold of entropy to itself. */
-    if (root != 0 || options->method != VBS_QUANTIZE_ENTROPY)
+    if (options->method != VBS_QUANTIZE_ENTROPY || !vbs_quantize_is_input(q, &q->operators[root]))
         vbs_quantize_range(seen, options, &low, &high);
     *value = vbs_quantize_value(low, high, options->is_signed, options->symmetric);
     row->value = *value;

@@ -4,7 +4,8 @@
 #include <float.h>
 #include <math.h>
 
-#define BINS VBS_QUANTIZE_BINS
+#define BINS         VBS_QUANTIZE_BINS
+#define MOST_CLIPPED 0.05 /* of the values, by entropy */
 
 static const char *const METHOD_WORDS[] = {
 #define WORD(name, word) word,
@@ -132,11 +133,12 @@ int vbs_quantize_entropy(const double *counts, int n_bins, double low, double hi
         c.n = n;
         c.inside += counts[n - 1];
         c.step = symmetric ? n / 127.0 : span / 255;
-        /* steps below a bin say nothing of what rounding loses */
-        if (c.step < 1 && n < n_bins)
+        /* Steps below a bin say nothing of what rounding loses; and few values look alike wherever
+         * they are cut: a single bin that is filled is equal to itself. */
+        if (n < n_bins && (c.step < 1 || c.inside < c.total * (1 - MOST_CLIPPED)))
             continue;
-        divergence = c.inside > 0 ? divergence_of(&c) : INFINITY;
-        if (divergence < least) {
+        divergence = divergence_of(&c);
+        if (divergence <= least + 1e-12) {
             least = divergence;
             best = n;
         }

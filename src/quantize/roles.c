@@ -10,6 +10,7 @@
 
 static const char NO_KERNEL[] = "no kernel of 8 bits";
 static const char CONSTANT[] = "has a constant operand";
+static const char PART[] = "copies one of several inputs";
 static const char KEPT[] = "kept by name";
 
 /* ---- the list of operators ---- */
@@ -116,6 +117,14 @@ static bool joins(const struct quantize_operator *o)
            (o->op == VBS_OP_RELU || o->op == VBS_OP_CLIP || o->op == VBS_OP_DROPOUT);
 }
 
+bool vbs_quantize_is_input(const struct vbs_quantized_network *q, const struct quantize_operator *o)
+{
+    if (o->layer == 0)
+        return true;
+    return q->network->n_inputs > 1 && o->fused < 0 &&
+           q->network->layers[o->layer].inputs[0] == 0 && o->op == VBS_OP_SLICE;
+}
+
 static bool is_kept(const struct vbs_quantized_network *q, const struct quantize_operator *o,
                     const struct vbs_quantize_options *options, bool *used)
 {
@@ -160,6 +169,10 @@ static enum vbs_status choose_roles(struct vbs_ctx *ctx, struct vbs_quantized_ne
         struct quantize_operator *o = &q->operators[i];
 
         o->role = role_of(&q->network->layers[o->layer], o, &o->why);
+        if (vbs_quantize_is_input(q, o)) {
+            o->role = ROLE_FLOAT;
+            o->why = PART;
+        }
         if (is_kept(q, o, options, used)) {
             o->role = ROLE_FLOAT;
             o->why = KEPT;

@@ -182,6 +182,17 @@ static enum vbs_status take_part(struct exporter *e, const struct vbs_layer *l, 
     return VBS_OK;
 }
 
+/* Rounds the copy of an input where it is one of 8 bits. */
+static enum vbs_status round_part(struct exporter *e, int layer, struct export_value *value)
+{
+    const char *from = value->name;
+
+    if (!vbs_export_is_whole(e, layer, -1))
+        return VBS_OK;
+    value->name = vbs_export_name(e, from, ".rounded");
+    return value->name ? vbs_export_pair(e, layer, -1, from, value->name) : vbs_no_memory(e->ctx);
+}
+
 /* Checks that a layer of a network with several inputs reads them one by one. */
 static enum vbs_status check_reader(struct exporter *e, const struct vbs_layer *l)
 {
@@ -198,10 +209,11 @@ static enum vbs_status write_layer(struct exporter *e, int layer)
     struct export_value value = {.name = NULL};
     int part = find_part(e->network, l);
 
-    if (part >= 0)
-        VBS_TRY(take_part(e, l, part, &value));
-    else
+    if (part < 0)
         VBS_TRY(check_reader(e, l));
+    else
+        VBS_TRY(take_part(e, l, part, &value));
+    VBS_TRY(part < 0 ? VBS_OK : round_part(e, layer, &value));
     for (int f = part >= 0 ? 0 : -1; f < l->n_fused; f++) {
         struct export_operator o = {.e = e,
                                     .l = l,

@@ -2,8 +2,8 @@
  * For each n: the histogram p of the first n bins, with all that is clipped in the last of them;
  * the histogram q in which each bin has the mean of the bins that are rounded to the same number,
  * as far as these have something; the divergence of the distributions that both are. Each bin is
- * rounded as its middle is. Thresholds whose steps are finer than bins are left out, but for the
- * whole range.
+ * rounded as its middle is. Thresholds whose steps are finer than bins, or outside which more than a
+ * twentieth lies, are left out, but for the whole range. Of equally good ones the largest counts.
  */
 #include "reference/quantize/entropy.h"
 
@@ -58,12 +58,16 @@ int entropy_reference(const double *counts, int n_bins, double low, double high,
 
     *divergence = INFINITY;
     for (int n = 1; n <= n_bins; n++) {
-        double now;
+        double now, outside = 0, all = 0;
 
-        if (n < n_bins && step_of(n, low, high, symmetric) < 1)
+        for (int i = 0; i < n_bins; i++) {
+            all += counts[i];
+            outside += i >= n ? counts[i] : 0;
+        }
+        if (n < n_bins && (step_of(n, low, high, symmetric) < 1 || outside > all / 20))
             continue;
         now = entropy_divergence(counts, n_bins, n, low, high, symmetric);
-        if (now < *divergence) {
+        if (now <= *divergence) {
             *divergence = now;
             best = n;
         }

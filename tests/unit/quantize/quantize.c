@@ -2,6 +2,7 @@
  * files that are read again, and what is refused. */
 #include "vbslab/quantize.h"
 
+#include "cases/onnx_bytes.h"
 #include "support/tap.h"
 #include "vbslab/eval.h"
 
@@ -380,6 +381,38 @@ static void check_outputs(const char *what, struct vbs_network *network, double 
     vbs_network_free(network);
 }
 
+/* y = (a w + b v) of two inputs, whose ranges differ. */
+static void check_two_inputs(void)
+{
+    struct bytes graph = {0}, output = onnx_value("y", 1, 2, (int64_t[]){0, 2});
+    struct bytes a = onnx_value("a", 1, 2, (int64_t[]){0, 3});
+    struct bytes b = onnx_value("b", 1, 2, (int64_t[]){0, 4}), model;
+    struct vbs_quantized_network *q;
+    struct vbs_network *network;
+    struct ramp ramp;
+
+    bytes_put(&graph, ONNX_OUTPUT, &output);
+    bytes_put(&graph, ONNX_INPUT, &a);
+    bytes_put(&graph, ONNX_INPUT, &b);
+    onnx_add_tensor(&graph, onnx_floats("w", 0.5F, 2, (int64_t[]){3, 2}));
+    onnx_add_tensor(&graph, onnx_floats("v", -0.25F, 2, (int64_t[]){4, 2}));
+    onnx_add_node(&graph, onnx_node("MatMul", "a w", "c"));
+    onnx_add_node(&graph, onnx_node("MatMul", "b v", "d"));
+    onnx_add_node(&graph, onnx_node("Add", "c d", "y"));
+    model = onnx_model(13, &graph);
+    if (!bytes_write(&model, path))
+        bail_out("cannot write %s", path);
+    bytes_clear(&model);
+    network = load(path);
+    ramp = ramp_for(network, -1, 2, 64);
+    q = quantise(network, &ramp, NULL);
+    ok(!find(q, VBS_INPUT_NAME)->rounded && find(q, "a") && find(q, "a")->rounded && find(q, "b") &&
+           find(q, "b")->rounded,
+       "each of two inputs is rounded by itself");
+    vbs_quantized_free(q);
+    check_outputs("two inputs", network, 25);
+}
+
 static void check_same_file(void)
 {
     struct vbs_network *network = parse(TEXT);
@@ -480,6 +513,7 @@ int main(void)
     check_outputs("opset 13", load("tests/data/onnx/opset_13.onnx"), 5);
     check_outputs("gates", load("tests/data/onnx/torch_gates.onnx"), 5);
     check_outputs("segment", load("tests/data/onnx/segment.onnx"), 5);
+    check_two_inputs();
     check_same_file();
     check_refusals();
     close(file);
