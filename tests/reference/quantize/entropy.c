@@ -2,8 +2,8 @@
  * For each n: the histogram p of the first n bins, with all that is clipped in the last of them;
  * the histogram q in which each bin has the mean of the bins that are rounded to the same number,
  * as far as these have something; the divergence of the distributions that both are. Each bin is
- * rounded as its middle is. Thresholds whose steps are finer than bins, or outside which more than a
- * twentieth lies, are left out, but for the whole range. Of equally good ones the largest counts.
+ * rounded as its middle is. Thresholds whose steps are finer than bins, or outside which more than
+ * a twentieth lies, are left out, but for the whole range. Of equally good ones the largest counts.
  */
 #include "reference/quantize/entropy.h"
 
