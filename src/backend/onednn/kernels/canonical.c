@@ -18,7 +18,6 @@ static bool works_on_blocks(const struct vbs_layer *l)
     case VBS_OP_FC:
     case VBS_OP_MATMUL:
     case VBS_OP_LAYER_NORM:
-    case VBS_OP_TRANSPOSE:
     case VBS_OP_GATHER:
     case VBS_OP_RNN:
     case VBS_OP_GRU:
@@ -39,11 +38,37 @@ static bool works_on_blocks(const struct vbs_layer *l)
     }
 }
 
+/* Gives whether the layer's output may be in blocks without a transposition's own reason. */
+static bool writes_blocks(const struct vbs_layer *l)
+{
+    return l->op != VBS_OP_TRANSPOSE && works_on_blocks(l);
+}
+
 /* Gives whether a layer reads whole samples: a fully connected layer packs its weights in the order
  * of its input. */
 static bool reads_whole(const struct vbs_layer *l)
 {
     return l->op == VBS_OP_FC && !l->attributes.weighted.rows;
+}
+
+/* Notes of each layer whether it is a transposition that only convolutions read. These write blocks
+ * and read plain tensors; other transpositions may read blocks and write plain tensors. */
+static void note_turned(const struct vbs_network *network, int block, bool *turned)
+{
+    for (int k = 1; k <= network->n_layers; k++)
+        turned[k] = network->layers[k].op == VBS_OP_TRANSPOSE &&
+                    od_can_be_blocked(block, &network->layers[k].shape) &&
+                    network->layers[k].shape.n_dims > 1;
+    for (int i = 0; i < network->n_outputs; i++)
+        turned[network->outputs[i].layer] = false;
+    for (int k = 1; k <= network->n_layers; k++)
+        for (int i = 0; i < network->layers[k].n_inputs; i++) {
+            const struct vbs_layer *l = &network->layers[k];
+            const struct vbs_layer *read = &network->layers[l->inputs[i]];
+
+            if (l->op != VBS_OP_CONV || !vbs_shape_equal(&read->shape, &l->views[i]))
+                turned[l->inputs[i]] = false;
+        }
 }
 
 static bool reads_blocks(const struct vbs_network *network, const struct vbs_layer *l, int input)
@@ -87,18 +112,21 @@ enum vbs_status od_canonical_layouts(struct od_build *b, enum od_layout *layouts
     const struct vbs_network *network = b->network;
     int n = network->n_layers, block = b->session->block;
     bool *read_plain = vbs_arena_alloc(&b->session->core.arena, (size_t)n + 1, sizeof *read_plain);
+    bool *turned = vbs_arena_alloc(&b->session->core.arena, (size_t)n + 1, sizeof *turned);
 
-    if (!read_plain)
+    if (!read_plain || !turned)
         return vbs_no_memory(b->ctx);
+    note_turned(network, block, turned);
     for (int k = 1; k <= n; k++)
         for (int i = 0; i < network->layers[k].n_inputs; i++)
-            if (!reads_blocks(network, &network->layers[k], i))
+            if (turned[k] || !reads_blocks(network, &network->layers[k], i))
                 read_plain[network->layers[k].inputs[i]] = true;
     for (int k = 0; k <= n; k++) {
         const struct vbs_layer *l = &network->layers[k];
-        bool plain = !od_can_be_blocked(block, &l->shape) ||
-                     (read_plain[k] && !is_same_either_way(block, &l->shape)) ||
-                     (k > 0 && (!works_on_blocks(l) || inputs_are_plain(b, l, layouts)));
+        bool plain =
+            !od_can_be_blocked(block, &l->shape) ||
+            (read_plain[k] && !is_same_either_way(block, &l->shape)) ||
+            (k > 0 && !turned[k] && (!writes_blocks(l) || inputs_are_plain(b, l, layouts)));
 
         layouts[k] = plain ? OD_PLAIN : OD_BLOCKED;
     }

@@ -21,10 +21,55 @@ static int64_t *table(struct od_build *b, int64_t n)
     return vbs_arena_alloc(&b->session->core.arena, (size_t)n, sizeof(int64_t));
 }
 
+/* Describes the plain one of a transposition's two tensors in the order of the dimensions of the
+ * other one, which is in blocks. */
+static enum vbs_status describe_turned(struct od_build *b, bool from_blocks, dnnl_memory_desc_t *md)
+{
+    const struct vbs_shape *plain = from_blocks ? &b->l->shape : &od_input(b, 0)->shape;
+    const int *perm = b->l->attributes.transpose.perm;
+    dnnl_dims_t dims = {b->batch}, strides = {vbs_shape_elements(plain)};
+    int64_t stride[VBS_MAX_DIMS], step = 1;
+    dnnl_status_t dnnl;
+
+    for (int d = plain->n_dims - 1; d >= 0; d--) {
+        stride[d] = step;
+        step *= plain->dim[d];
+    }
+    for (int d = 0; d < plain->n_dims; d++) {
+        int theirs = from_blocks ? perm[d] : d, ours = from_blocks ? d : perm[d];
+
+        dims[1 + theirs] = plain->dim[ours];
+        strides[1 + theirs] = stride[ours];
+    }
+    dnnl = dnnl_memory_desc_init_by_strides(md, plain->n_dims + 1, dims, dnnl_f32, strides);
+    return dnnl == dnnl_success ? VBS_OK : od_fail(b, dnnl, "describing a transposition");
+}
+
+/* Builds a transposition between blocks of channels and a plain tensor. Where channels become the
+ * dimension that varies fastest, or were it, it copies whole blocks. */
+static enum vbs_status build_between_layouts(struct od_build *b)
+{
+    const struct od_tensor *in = od_input(b, 0), *out = od_output(b);
+    bool from_blocks = in->canonical == OD_BLOCKED;
+    dnnl_memory_desc_t blocked, plain;
+    dnnl_memory_t from = NULL, to = NULL;
+
+    VBS_TRY(od_describe(b, from_blocks ? in : out, b->batch, OD_BLOCKED, false, &blocked));
+    VBS_TRY(describe_turned(b, from_blocks, &plain));
+    VBS_TRY(od_kernel_begin(b, "reorder"));
+    VBS_TRY(od_kernel_memory(b, from_blocks ? &blocked : &plain, OD_SRC, 0, NULL, &from));
+    VBS_TRY(od_kernel_memory(b, from_blocks ? &plain : &blocked, OD_DST, 0, NULL, &to));
+    VBS_TRY(od_kernel_reorder(b, from_blocks ? &blocked : &plain, from,
+                              from_blocks ? &plain : &blocked, to));
+    return od_fused_end(b, 0, 0, 0);
+}
+
 static enum vbs_status build_transpose(struct od_build *b)
 {
     struct od_copy copy = identity(&b->l->shape);
 
+    if ((od_input(b, 0)->canonical == OD_BLOCKED) != (od_output(b)->canonical == OD_BLOCKED))
+        return build_between_layouts(b);
     for (int d = 0; d < copy.n_routes; d++)
         copy.routes[d].source = b->l->attributes.transpose.perm[d];
     return od_build_copy(b, &copy);
