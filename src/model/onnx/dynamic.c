@@ -241,7 +241,19 @@ static enum vbs_status read_weights(struct vbs_onnx_import *im, int index, int s
     return vbs_onnx_constant_transpose(im, given, TURNED, &weights->constant);
 }
 
-/* The weights are those of the file; the sequence and the states are not rounded. */
+/* Rounds a tensor to the numbers that its range gives. */
+static enum vbs_status round_by_range(struct vbs_onnx_import *im, const struct vbs_onnx_state *x,
+                                      struct vbs_onnx_state *rounded)
+{
+    struct vbs_onnx_grid grid;
+    struct ranged ranged;
+
+    VBS_TRY(quantise_by_range(im, x, &ranged, &grid));
+    return vbs_onnx_dequantise(im, &ranged.whole, &grid, rounded);
+}
+
+/* The sequence is rounded, and the states are not: ONNX Runtime rounds them, too, in each step by
+ * their range then. */
 VBS_ONNX_HANDLER(dynamic_quantize_lstm)
 {
     static const struct vbs_onnx_operator LSTM = {"LSTM",      vbs_onnx_recurrent, NULL,
@@ -252,6 +264,9 @@ VBS_ONNX_HANDLER(dynamic_quantize_lstm)
     for (int i = 0; i < 8; i++)
         if (vbs_onnx_in(im, i))
             inputs[i] = *vbs_onnx_in(im, i);
+    if (!inputs[0].tensor)
+        return vbs_fail(im->ctx, VBS_UNSUPPORTED, "input 0 is a constant, or missing");
+    VBS_TRY(round_by_range(im, vbs_onnx_in(im, 0), &inputs[0]));
     VBS_TRY(read_weights(im, 1, 8, &inputs[1]));
     VBS_TRY(read_weights(im, 2, 10, &inputs[2]));
     return vbs_onnx_become(im, &LSTM, inputs, 8);
