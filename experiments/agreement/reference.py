@@ -19,22 +19,49 @@ class Unusable(Exception):
     """ONNX Runtime gives no reference; why."""
 
 
+def normal(rng, shape):
+    return rng.standard_normal(shape)
+
+
+def uniform(rng, shape):
+    return rng.random(shape)
+
+
+def strokes(rng, shape):
+    """Lines of short strokes on white paper, which networks that look for text find."""
+    image = np.ones(shape)
+    height, width = shape[-2:]
+    for _ in range(height * width // 300):
+        y, x = rng.integers(height // 28) * 28 + 2, rng.integers(width - 8)
+        if rng.random() < 0.5:
+            image[..., y:y + 9, x:x + 2] = -1
+        else:
+            y += rng.integers(8)
+            image[..., y:y + 2, x:x + 7] = -1
+    return image
+
+
 class Given:
     """One input: its name, the shape of one request, its type, and which values it gets."""
 
     def __init__(self, value, shape, how, vocabulary):
         self.name, self.type = value.name, TYPES[value.type]
-        self.open = any(not isinstance(size, int) or size < 1 for size in value.shape[1:])
+        free = [not isinstance(size, int) or size < 1 for size in value.shape]
+        # The samples: dimension 0 where it is open or 1, else the first open one.
+        self.batch = 0 if not free or free[0] or value.shape[0] == 1 or True not in free \
+            else free.index(True)
+        self.open = any(size for i, size in enumerate(free) if i != self.batch)
         self.shape = tuple(shape)
         self.constant = float(how[1:]) if how.startswith("=") else None
         self.factor = float(how[1:]) if how.startswith("*") else 1
+        self.draw = {"uniform": uniform, "strokes": strokes}.get(how, normal)
         self.range = tuple(int(n) for n in how.split("..")) if ".." in how else (0, vocabulary)
 
     def request(self, rng):
         if self.constant is not None:
             return np.full(self.shape, self.constant, self.type)
         if np.issubdtype(self.type, np.floating):
-            return (rng.standard_normal(self.shape) * self.factor).astype(self.type)
+            return (self.draw(rng, self.shape) * self.factor).astype(self.type)
         return rng.integers(*self.range, self.shape).astype(self.type)
 
 
@@ -151,10 +178,10 @@ def session_of(path, optimised):
 
 
 def shaken(requests, seed):
-    """The same requests, but each float by up to a millionth more or less."""
+    """The same requests, but each float by up to a hundred-thousandth more or less."""
     rng = np.random.default_rng(seed)
     return [{name: value if value.dtype.kind != "f" else
-             (value * (1 + 1e-6 * rng.uniform(-1, 1, value.shape))).astype(value.dtype)
+             (value * (1 + 1e-5 * rng.uniform(-1, 1, value.shape))).astype(value.dtype)
              for name, value in request.items()} for request in requests]
 
 
