@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Exports the networks of torch_files.py, timm_files.py, module_files.py and keras_files.py.
+"""Exports the networks of torchvision_files.py, timm_files.py, module_files.py and keras_files.py.
 
-  export.py torch|timm|module|keras [--out DIR] [--list] [NAME...]
+  export.py module|torchvision|timm|keras [--out DIR] [--list] [NAME...]
 
 A file is called NETWORK-EXPORTER-OPSET-BATCH.onnx; BATCH is open or 1. Every file is made in a
 process of its own; what is there is passed over, and what cannot be exported is told.
@@ -55,7 +55,7 @@ def make(files, path, name, exporter, opset, flags):
 def command_line():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("side", choices=["torch", "timm", "module", "keras"])
+    parser.add_argument("side", choices=["module", "torchvision", "timm", "keras"])
     parser.add_argument("names", nargs="*", metavar="NAME", help="networks (default: all)")
     parser.add_argument("--out", type=pathlib.Path, default="build/agreement",
                         help="where the files go (default: build/agreement)")

@@ -1,12 +1,12 @@
 """Networks of timm as ONNX files, by both exporters of PyTorch.
 
-The files and what is done to weights are as in torch_files.py; a network takes images of its own
+The files and what is done to weights are as in torchvision_files.py; a network takes images of its own
 size, or of the size that stands here.
 """
 import timm
 import torch
 
-import torch_files
+import torchvision_files
 
 # name: (files, shape of one sample)
 NETWORKS = {
@@ -47,7 +47,7 @@ def network(name, sample):
     torch.set_num_threads(2)
     model = timm.create_model(name, pretrained=False, exportable=True)
     with torch.no_grad():
-        torch_files.vary(model)
+        torchvision_files.vary(model)
         model.train()
         model(torch.randn(4, *sample))
     return model.eval()
@@ -55,4 +55,4 @@ def network(name, sample):
 
 def export(name, exporter, opset, flags, path):
     sample = NETWORKS[name][1]
-    torch_files.write(network(name, sample), sample, exporter, opset, flags, path)
+    torchvision_files.write(network(name, sample), sample, exporter, opset, flags, path)
