@@ -610,6 +610,14 @@ static void short_joint(struct bytes *graph)
     onnx_add_node(graph, node);
 }
 
+static void odd_columns(struct bytes *graph)
+{
+    struct bytes node = onnx_node("Scaler", "x", "y");
+
+    bytes_text(&node, 7, "ai.onnx.ml");
+    onnx_add_node(graph, node);
+}
+
 static void few_scales(struct bytes *graph)
 {
     quantise(graph, 1, 2, 0);
@@ -978,6 +986,8 @@ const struct onnx_case onnx_cases[] = {
     {"a joint of quantised tensors with an input left out", short_joint, VBS_FORMAT,
      "node 'y' (QLinearConcat): has 4 inputs; a scale, a zero point, and three for each tensor are "
      "asked"},
+    {"a Scaler without numbers", odd_columns, VBS_FORMAT,
+     "node 'y' (Scaler): attribute 'offset' has 0 numbers for 8 columns"},
     {"too few scales", few_scales, VBS_FORMAT,
      "node 'y' (QuantizeLinear): 2 scales for a dimension of 3"},
     {"zero points that are not as many", odd_zeros, VBS_FORMAT,

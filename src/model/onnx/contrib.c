@@ -1,8 +1,11 @@
-/* Operators of whole numbers that ONNX Runtime adds to ONNX (domain com.microsoft). */
+/* Operators of other domains than ONNX's: those of whole numbers that ONNX Runtime adds
+ * (com.microsoft), and the Scaler of ai.onnx.ml. */
 #include "base/fail.h"
 #include "model/network/network.h"
 #include "model/onnx/grid.h"
 #include "model/onnx/operators.h"
+
+#include <math.h>
 
 #define UINT8 ONNX__TENSOR_PROTO__DATA_TYPE__UINT8
 
@@ -131,6 +134,48 @@ VBS_ONNX_HANDLER(qgemm)
     if (vbs_onnx_in(im, 7))
         return give_quantised(im, &result, 7);
     return vbs_onnx_give(im, 0, result.tensor, &result.shape);
+}
+
+/* ---- ai.onnx.ml ---- */
+
+/* Makes a constant of an attribute that has a number, or one for each of so many columns. */
+static enum vbs_status read_columns(struct vbs_onnx_import *im, const char *name, int64_t columns,
+                                    struct vbs_onnx_state *state)
+{
+    struct vbs_onnx_number *numbers;
+    int n;
+    const float *reals = vbs_onnx_reals(im, name, &n);
+
+    if (n != 1 && n != columns)
+        return vbs_fail(im->ctx, VBS_FORMAT, "attribute '%s' has %d numbers for %lld columns", name,
+                        n, (long long)columns);
+    VBS_TRY(vbs_onnx_numbers_new(im, n, &numbers));
+    for (int i = 0; i < n; i++) {
+        if (!isfinite(reals[i]))
+            return vbs_fail(im->ctx, VBS_FORMAT, "attribute '%s' has a number that is not finite",
+                            name);
+        numbers[i] = (struct vbs_onnx_number){.value = reals[i]};
+    }
+    *state = (struct vbs_onnx_state){0};
+    return vbs_onnx_constant_new(im, ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT,
+                                 &(struct vbs_shape){1, {n}}, numbers, &state->constant);
+}
+
+/* (x - offset) * scale, by column. */
+VBS_ONNX_HANDLER(scaler)
+{
+    const struct vbs_onnx_state *x;
+    struct vbs_onnx_state offset, scale, moved, result;
+    int64_t columns;
+
+    (void)operator;
+    VBS_TRY(vbs_onnx_tensor_in(im, 0, &x));
+    columns = x->shape.n_dims > 0 ? x->shape.dim[x->shape.n_dims - 1] : 1;
+    VBS_TRY(read_columns(im, "offset", columns, &offset));
+    VBS_TRY(read_columns(im, "scale", columns, &scale));
+    VBS_TRY(vbs_onnx_combine(im, VBS_OP_SUB, x, &offset, &moved));
+    VBS_TRY(vbs_onnx_combine(im, VBS_OP_MUL, &moved, &scale, &result));
+    return vbs_onnx_give(im, 0, result.tensor, &x->shape);
 }
 
 /* ---- weights in blocks ---- */

@@ -166,6 +166,7 @@ const struct vbs_onnx_operator vbs_onnx_operators[] = {
     {"Upsample", H(resize), H(fold_resize), 1, {{1, 1}, {9, 2}}, 0},
     {"Where", H(where), H(fold_where), 0, {{1, 3}}, ANYWHERE},
     {"Xor", H(logic), H(fold_pair), VBS_FOLD_XOR, {{1, 2}}, ANYWHERE},
+    {"ai.onnx.ml.Scaler", H(scaler), NULL, 0, {{1, 1}}, APART},
     {"com.microsoft.BiasGelu", H(bias_gelu), NULL, 0, {{1, 2}}, ANYWHERE},
     {"com.microsoft.DequantizeLinear",
      H(dequantize_linear),

@@ -272,6 +272,7 @@ VBS_ONNX_HANDLER(qlinear_softmax);
 VBS_ONNX_HANDLER(qlinear_pool);
 VBS_ONNX_HANDLER(qlinear_concat);
 VBS_ONNX_HANDLER(qgemm);
+VBS_ONNX_HANDLER(scaler);
 VBS_ONNX_HANDLER(matmul_nbits);
 VBS_ONNX_HANDLER(fused_conv);
 VBS_ONNX_HANDLER(fused_gemm);

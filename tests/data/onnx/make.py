@@ -16,6 +16,7 @@ FOLDER = sys.argv[1] if len(sys.argv) > 1 else os.path.dirname(os.path.abspath(_
 
 
 CONTRIB = "com.microsoft"  # the domain of the operators that ONNX Runtime adds
+LEARN = "ai.onnx.ml"  # and of those of classic learning
 
 
 class Net:
@@ -74,8 +75,9 @@ class Net:
                        for w in self.weights]
         graph = helper.make_graph(self.nodes, self.name, inputs, outs, self.weights)
         domains = [helper.make_opsetid("", self.opset)]
-        if any(node.domain for node in self.nodes):
-            domains.append(helper.make_opsetid(CONTRIB, 1))
+        for domain in (CONTRIB, LEARN):
+            if any(node.domain == domain for node in self.nodes):
+                domains.append(helper.make_opsetid(domain, 1))
         model = helper.make_model(graph, opset_imports=domains,
                                   producer_name="make.py")
         model.ir_version = ir
@@ -430,6 +432,22 @@ def contrib():
     n, twin = (Net("contrib", 19, ["N", 2, 5, 5], seed=5) for _ in range(2))
     contrib_nodes(n, True)
     contrib_nodes(twin, False)
+    n.save(twin=twin)
+
+
+def scaler():
+    """Columns scaled before a network and after it, as converters of scikit-learn write it."""
+    n, twin = (Net("scaler", 17, ["N", 6], seed=7) for _ in range(2))
+
+    def scaled(x, offset, scale):
+        own = n.op("Scaler", x[0], offset=offset, scale=scale, domain=LEARN)
+        return own, twin.op("Mul", twin.op("Sub", x[1], twin.floats(*offset)), twin.floats(*scale))
+    y = scaled(("x", "x"), [0.5, -1, 0, 2, 0.25, 1], [2, 1, 0.5, -1, 3, 0.1])
+    w, bias = n.random.randn(6, 3).astype(np.float32), n.random.randn(3).astype(np.float32)
+    y = [net.op("Relu", net.op("Gemm", value, net.constant(w), net.constant(bias)))
+         for net, value in zip((n, twin), y)]
+    for net, value in zip((n, twin), scaled(y, [-3.0], [4.0])):
+        net.output(value, "y")
     n.save(twin=twin)
 
 
@@ -806,7 +824,7 @@ if __name__ == "__main__":
     for make in (torch_gates, keras_nhwc, segment, outputs, one_channel, whole, normals,
                  folded, external, recurrent, sequence, windows,
                  quantised, integers, control, truth, bounds, dynamic, blocks, contrib,
-                 contrib_weights, fused):
+                 contrib_weights, fused, scaler):
         make()
     later(later())  # onnx.reference does not know GlobalLpPool
     known = opset(9)

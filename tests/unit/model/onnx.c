@@ -130,6 +130,7 @@ static const struct {
     {"fused",
      "conv+leakyrelu conv add+clip add+gelu+gelu transpose matmul+linear linear+sigmoid mul "
      "transpose matmul fc+gelu add add layernorm reducemean fc+sigmoid"},
+    {"scaler", "scale+scale fc+relu+linear"},
     {"recurrent", "conv transpose lstm gru slice fc+relu logsoftmax"},
     {"sequence", "relu rnn add slice reducemean"},
     {"windows", "transpose layernorm fc transpose transpose transpose matmul add softmax matmul "
