@@ -21,7 +21,8 @@ All outputs of all samples are compared with those of ONNX Runtime. Results:
            after its inputs are changed by 1e-5, a tenth of what is tolerated of floats: then a rounding
            that went the other way has grown on its way. They are compared with ONNX Runtime as it optimises the file and as it
            executes the file's own operators, and the closer one counts, for its optimisations
-           round otherwise
+           round otherwise; so does its DynamicQuantizeLSTM, in whose place the second has LSTM with
+           the same weights
   differs  it is not so, or shapes or numbers of outputs are others
   refused  vbslab says that it does not support the file, or what is wrong with it
   fails    a crash, a message of several lines, or more time than --patience

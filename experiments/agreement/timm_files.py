@@ -21,7 +21,6 @@ NETWORKS = {
     "eva02_tiny_patch14_224": (["dynamo-18"], (3, 224, 224)),
     "focalnet_tiny_srf": (["dynamo-20"], (3, 224, 224)),
     "ghostnet_100": (["torchscript-10", "dynamo-18"], (3, 224, 224)),
-    "halonet26t": (["torchscript-17"], (3, 256, 256)),
     "lambda_resnet26t": (["torchscript-13"], (3, 256, 256)),
     "lcnet_050": (["torchscript-9,1"], (3, 224, 224)),
     "levit_128s": (["torchscript-14"], (3, 224, 224)),
