@@ -411,7 +411,7 @@ static bool may_absorb(const struct vbs_onnx_draft *draft, const char *reader)
     static const char *const MUL[] = {"Mul", NULL}, *const TANH[] = {"Tanh", NULL};
     static const char *const DIV[] = {"Div", NULL};
     static const char *const SLICE[] = {"Slice", NULL};
-    static const char *const TRANSPOSE[] = {"Transpose", NULL};
+    static const char *const TRANSPOSE[] = {"Transpose", "Conv", NULL};
     static const char *const LINEAR[] = {"Add", "Sub", "Mul", "Div", "Erf", "Clip", NULL};
 
     switch (draft->node.op) {

@@ -101,6 +101,84 @@ static enum vbs_status read_kernel(struct vbs_onnx_import *im, const struct vbs_
     return VBS_OK;
 }
 
+/* ---- several images in a sample ---- */
+
+/* Gives the images of a sample, [N, C, H, W] in the file: those that are folded into dimension 0,
+ * or, where no dimension counts the samples, all. */
+static int64_t images_of(const struct vbs_onnx_import *im, const struct vbs_onnx_state *x)
+{
+    bool several = im->batch ? im->outer > 0 : x->shape.n_dims > 1;
+
+    return several ? x->shape.dim[0] : 1;
+}
+
+/* Gives the shape [C, H, W] of an image of x. */
+static enum vbs_status image_shape(struct vbs_onnx_import *im, const struct vbs_onnx_state *x,
+                                   struct vbs_shape *view)
+{
+    if (im->batch && im->outer > 0 && im->at > 0)
+        return vbs_onnx_mixes(im);
+    if (images_of(im, x) == 1 && (!im->batch || im->outer == 0))
+        return vbs_onnx_channels(im, x, view);
+    *view = x->shape;
+    if (view->n_dims < 3 || view->n_dims > VBS_MAX_SPATIAL + 1)
+        return vbs_fail(im->ctx, VBS_UNSUPPORTED,
+                        "has %lld samples in dimension 0, which other nodes mix, of %d dimensions",
+                        (long long)view->dim[0], view->n_dims - 1);
+    view->n_dims--;
+    memmove(view->dim, view->dim + 1, (size_t)view->n_dims * sizeof view->dim[0]);
+    return VBS_OK;
+}
+
+/* Exchanges the first two dimensions of x. */
+static enum vbs_status turn(struct vbs_onnx_import *im, const struct vbs_onnx_state *x,
+                            struct vbs_onnx_state *turned)
+{
+    int perm[VBS_MAX_DIMS];
+
+    for (int d = 0; d < x->shape.n_dims; d++)
+        perm[d] = d < 2 ? 1 - d : d;
+    return vbs_onnx_permute(im, x, perm, turned);
+}
+
+static void spread_list(int64_t *values, int64_t first)
+{
+    memmove(values + 1, values, (VBS_MAX_SPATIAL - 1) * sizeof *values);
+    values[0] = first;
+}
+
+/* Gives the windows a first dimension, along which they have one element. */
+static void spread_window(struct vbs_window *window)
+{
+    spread_list(window->kernel, 1);
+    spread_list(window->stride, 1);
+    spread_list(window->dilation, 1);
+    spread_list(window->pad_low, 0);
+    spread_list(window->pad_high, 0);
+}
+
+/* Gives the output of a draft with windows, which reads an image [C, H, W] of x. Where samples have
+ * k images, it reads [C, k, H, W]: windows of one image in three dimensions. */
+static enum vbs_status give_windows(struct vbs_onnx_import *im, const struct vbs_onnx_state *x,
+                                    struct vbs_window *window, struct vbs_onnx_draft *draft)
+{
+    struct vbs_onnx_state turned, made, result;
+    struct vbs_shape shape;
+
+    if (images_of(im, x) == 1 && (!im->batch || im->outer == 0)) {
+        VBS_TRY(vbs_onnx_tensor_new(im, draft, &made.tensor));
+        shape = vbs_onnx_unchannels(im, &made.tensor->shape);
+        return vbs_onnx_give(im, 0, made.tensor, &shape);
+    }
+    VBS_TRY(turn(im, x, &turned));
+    vbs_onnx_reads(draft, 0, turned.tensor, &turned.shape);
+    spread_window(window);
+    VBS_TRY(vbs_onnx_tensor_new(im, draft, &made.tensor));
+    made = (struct vbs_onnx_state){.tensor = made.tensor, .shape = made.tensor->shape};
+    VBS_TRY(turn(im, &made, &result));
+    return vbs_onnx_give(im, 0, result.tensor, &result.shape);
+}
+
 /* ---- Conv ---- */
 
 /* Makes a Pad of zeros that is still a draft part of the windows' padding. */
@@ -167,27 +245,26 @@ static enum vbs_status read_conv(struct vbs_onnx_import *im, enum vbs_op op,
 
     VBS_TRY(vbs_onnx_tensor_in(im, 0, x));
     VBS_TRY(vbs_onnx_constant_in(im, 1, weights));
-    VBS_TRY(vbs_onnx_channels(im, *x, &view));
+    VBS_TRY(image_shape(im, *x, &view));
     *draft = vbs_onnx_draft(im, op, 1);
     if (!*draft)
         return vbs_no_memory(im->ctx);
-    vbs_onnx_reads(*draft, 0, (*x)->tensor, &view);
+    (*draft)->inputs[0] = (*x)->tensor;
+    (*draft)->views[0] = view;
     VBS_TRY(vbs_onnx_read_conv(im, &view, &(*weights)->shape, &(*draft)->node.attributes));
     return vbs_onnx_weights(im, *weights, 0, &(*draft)->node.values[VBS_PARAMETER_WEIGHTS]);
 }
 
-static enum vbs_status give_conv(struct vbs_onnx_import *im, struct vbs_onnx_draft *draft)
+static enum vbs_status give_conv(struct vbs_onnx_import *im, const struct vbs_onnx_state *x,
+                                 struct vbs_onnx_draft *draft)
 {
-    struct vbs_onnx_tensor *tensor;
-    struct vbs_shape shape;
-
     draft->node.attributes.weighted.bias = vbs_onnx_in(im, 2) != NULL;
     if (draft->node.attributes.weighted.bias)
         VBS_TRY(vbs_onnx_vector(im, 2, draft->node.attributes.weighted.out_channels,
                                 VBS_PARAMETER_BIAS, draft));
-    VBS_TRY(vbs_onnx_tensor_new(im, draft, &tensor));
-    shape = vbs_onnx_unchannels(im, &tensor->shape);
-    return vbs_onnx_give(im, 0, tensor, &shape);
+    if (images_of(im, x) > 1 || (im->batch && im->outer > 0))
+        spread_list(draft->node.attributes.weighted.out_pad, 0);
+    return give_windows(im, x, &draft->node.attributes.weighted.window, draft);
 }
 
 VBS_ONNX_HANDLER(conv)
@@ -201,8 +278,9 @@ VBS_ONNX_HANDLER(conv)
     if (status != VBS_OK)
         return status;
     VBS_TRY(vbs_onnx_finish_conv(im, &draft->views[0], &weights->shape, &draft->node.attributes));
-    absorb_pad(im, draft);
-    return give_conv(im, draft);
+    if (images_of(im, x) == 1)
+        absorb_pad(im, draft);
+    return give_conv(im, x, draft);
 }
 
 /* ---- ConvTranspose ---- */
@@ -265,7 +343,7 @@ VBS_ONNX_HANDLER(conv_transpose)
                         (long long)weights->shape.dim[0], (long long)draft->views[0].dim[0]);
     a->weighted.out_channels = weights->shape.dim[1] * a->weighted.groups;
     VBS_TRY(pad_transposed(im, &draft->views[0], a));
-    return give_conv(im, draft);
+    return give_conv(im, x, draft);
 }
 
 /* ---- pools ---- */
@@ -293,6 +371,9 @@ static enum vbs_status pad_mean(struct vbs_onnx_import *im, struct vbs_onnx_draf
 
     if (!a->pool.pad_counts || !draft->node.round_up || !overhangs(window, &draft->views[0]))
         return VBS_OK;
+    if (images_of(im, vbs_onnx_in(im, 0)) > 1)
+        return vbs_fail(im->ctx, VBS_UNSUPPORTED,
+                        "rounds up a mean of several samples, which counts its padding");
     for (int d = 0; d < draft->views[0].n_dims - 1; d++) {
         zeros.pad.before[d + 1] = window->pad_low[d];
         zeros.pad.behind[d + 1] = window->pad_high[d];
@@ -306,12 +387,7 @@ static enum vbs_status pad_mean(struct vbs_onnx_import *im, struct vbs_onnx_draf
 
 static enum vbs_status give_pool(struct vbs_onnx_import *im, struct vbs_onnx_draft *draft)
 {
-    struct vbs_onnx_tensor *tensor;
-    struct vbs_shape shape;
-
-    VBS_TRY(vbs_onnx_tensor_new(im, draft, &tensor));
-    shape = vbs_onnx_unchannels(im, &tensor->shape);
-    return vbs_onnx_give(im, 0, tensor, &shape);
+    return give_windows(im, vbs_onnx_in(im, 0), &draft->node.attributes.pool.window, draft);
 }
 
 static enum vbs_status pool_draft(struct vbs_onnx_import *im, enum vbs_op op,
@@ -321,11 +397,12 @@ static enum vbs_status pool_draft(struct vbs_onnx_import *im, enum vbs_op op,
     struct vbs_shape view;
 
     VBS_TRY(vbs_onnx_tensor_in(im, 0, &x));
-    VBS_TRY(vbs_onnx_channels(im, x, &view));
+    VBS_TRY(image_shape(im, x, &view));
     *draft = vbs_onnx_draft(im, op, 1);
     if (!*draft)
         return vbs_no_memory(im->ctx);
-    vbs_onnx_reads(*draft, 0, x->tensor, &view);
+    (*draft)->inputs[0] = x->tensor;
+    (*draft)->views[0] = view;
     return VBS_OK;
 }
 

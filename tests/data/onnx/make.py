@@ -631,6 +631,47 @@ def bounds():
     n.save()
 
 
+def index():
+    """Elements that are chosen and replaced by constant indices, places of the largest, sums so far,
+    triangles, and marks; the batch is 1 in the file."""
+    n = Net("index", 17, [1, 4, 5, 5], batch=1)
+    ints = lambda *shape, high: n.constant(n.random.randint(0, high, shape).astype(np.int64))
+    y = n.op("GatherElements", "x", ints(1, 4, 5, 3, high=5), axis=3)
+    y = n.op("ScatterElements", "x", ints(1, 2, 5, 3, high=5),
+             n.op("Slice", y, n.ints(0), n.ints(2), n.ints(1)), axis=2)
+    grid = np.stack(np.meshgrid([0], [1, 3], np.arange(5), [0, 4], indexing="ij"), -1)
+    y = n.op("ScatterND", y, n.constant(grid.astype(np.int64)), n.op("Mul", n.op(
+        "Slice", "x", n.ints(0, 0), n.ints(2, 2), n.ints(1, 3)), n.scalar(3)))
+    y = n.op("ScatterND", y, n.constant(grid[:, :, :1].astype(np.int64)),
+             n.constant(np.ones((1, 2, 1, 2), np.float32)))
+    y = n.op("Trilu", y, n.constant(np.array(1, np.int64)), upper=0)
+    y = n.op("CumSum", n.op("CumSum", y, n.constant(np.array(2, np.int64)), reverse=1),
+             n.constant(np.array(3, np.int64)), exclusive=1)
+    first = n.op("ArgMax", y, axis=1)
+    last = n.op("ArgMin", n.op("Round", y), axis=2, keepdims=0, select_last_index=1)
+    hot = n.op("OneHot", n.op("Squeeze", first, n.ints(1)), n.constant(np.array(4, np.int64)),
+               n.floats(0.5, 2), axis=1)
+    n.output(n.op("Mul", y, hot), "y")
+    n.output(n.op("Cast", last, to=TensorProto.FLOAT), "z")
+    n.save()
+
+
+def images():
+    """Windows of an image that are folded into the samples, with convolutions and pools on them."""
+    n = Net("images", 17, ["N", 3, 8, 8])
+    y = n.op("Reshape", n.op("Conv", "x", n.weight(8, 3, 3, 3), pads=[1] * 4),
+             n.ints(-1, 8, 2, 4, 2, 4))
+    y = n.op("Reshape", n.op("Transpose", y, perm=[0, 2, 4, 1, 3, 5]), n.ints(-1, 8, 4, 4))
+    y = n.op("Relu", n.op("Conv", y, n.weight(8, 1, 3, 3), n.weight(8), pads=[1] * 4, group=8))
+    gate = n.op("Conv", n.op("GlobalAveragePool", y), n.weight(8, 8, 1, 1))
+    y = n.op("Mul", y, n.op("Sigmoid", gate))
+    y = n.op("MaxPool", y, kernel_shape=[3, 2], strides=[1, 2], pads=[1, 0, 1, 0])
+    y = n.op("ConvTranspose", y, n.weight(8, 6, 1, 2), strides=[1, 2])
+    y = n.op("Transpose", n.op("Reshape", y, n.ints(-1, 2, 2, 6, 4, 4)), perm=[0, 3, 1, 4, 2, 5])
+    n.output(n.op("Conv", n.op("Reshape", y, n.ints(-1, 6, 8, 8)), n.weight(4, 6, 1, 1)), "y")
+    n.save()
+
+
 def later(results=None):
     """What versions 18 to 20 brought."""
     n = Net("later", 20, ["N", 4, 7, 6])
@@ -823,7 +864,8 @@ if __name__ == "__main__":
     torch_flatten(11, torch_flatten(14))  # onnx.reference trains in version 11
     for make in (torch_gates, keras_nhwc, segment, outputs, one_channel, whole, normals,
                  folded, external, recurrent, sequence, windows,
-                 quantised, integers, control, truth, bounds, dynamic, blocks, contrib,
+                 quantised, integers, control, truth, bounds, index,
+                 images, dynamic, blocks, contrib,
                  contrib_weights, fused, scaler):
         make()
     later(later())  # onnx.reference does not know GlobalLpPool

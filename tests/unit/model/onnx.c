@@ -143,6 +143,13 @@ static const struct {
      "remainder log lessorequal+linear reciprocal equal max keep linear keep add add remainder sub "
      "equal max max add equal+linear"},
     {"bounds", "conv reducemin+linear reducemax max linear min min add"},
+    {"index",
+     "gather slice concat gather slice+linear concat gather gather keep add keep transpose fc "
+     "transpose fc reducemax equal+scale reducemin+linear round reducemin equal mul "
+     "reducemax+linear equal equal max+linear mul"},
+    {"images", "conv transpose transpose conv transpose+relu transpose avgpool conv "
+               "transpose+sigmoid mul transpose maxpool transpose transpose deconv transpose "
+               "transpose conv"},
     {"opset_07", "conv+clip pad slice resize slice slice reducesum mul reducemax softmax"},
     {"opset_09", "conv+clip pad slice resize slice slice reducesum mul reducemax softmax"},
     {"opset_10", "conv+clip pad slice resize slice slice reducesum mul reducemax softmax"},
