@@ -114,6 +114,21 @@ static enum vbs_status load_onnx_quantised(struct vbs_ctx *ctx)
     return status == VBS_OK ? load(ctx, "tests/data/onnx/integers.onnx", NULL) : status;
 }
 
+static enum vbs_status load_onnx_contrib(struct vbs_ctx *ctx)
+{
+    return load(ctx, "tests/data/onnx/contrib.onnx", NULL);
+}
+
+static enum vbs_status load_onnx_contrib_weights(struct vbs_ctx *ctx)
+{
+    return load(ctx, "tests/data/onnx/contrib_weights.onnx", NULL);
+}
+
+static enum vbs_status load_onnx_blocks(struct vbs_ctx *ctx)
+{
+    return load(ctx, "tests/data/onnx/blocks.onnx", NULL);
+}
+
 static enum vbs_status load_onnx_control(struct vbs_ctx *ctx)
 {
     return load(ctx, "tests/data/onnx/control.onnx", NULL);
@@ -282,6 +297,9 @@ static const struct task TASKS[] = {
     {"an ONNX file whose constants are computed", load_onnx_folded, VBS_OK},
     {"an ONNX file with recurrent operators", load_onnx_recurrent, VBS_OK},
     {"a quantised ONNX file", load_onnx_quantised, VBS_OK},
+    {"one with operators of ONNX Runtime", load_onnx_contrib, VBS_OK},
+    {"one with quantised weights", load_onnx_contrib_weights, VBS_OK},
+    {"one with weights in blocks", load_onnx_blocks, VBS_OK},
     {"an ONNX file with graphs inside nodes", load_onnx_control, VBS_OK},
     {"an ONNX file with an input that does not suit it", load_onnx_reshaped, VBS_USAGE},
     {"weights from a file", read_external, VBS_OK},
