@@ -139,9 +139,9 @@ extern "C" {
     X(EXPAND, "expand", MOVE, 1, 1, 0)                                                             \
     X(GATHER, "gather", MOVE, 1, 1, 0)                                                             \
     X(IDENTITY, "identity", UNARY, 1, 1, 0)                                                        \
-    X(RNN, "rnn", OTHER, 1, 1, 0)                                                                  \
-    X(GRU, "gru", OTHER, 1, 1, 0)                                                                  \
-    X(LSTM, "lstm", OTHER, 1, 1, 0)                                                                \
+    X(RNN, "rnn", OTHER, 1, 2, 0)                                                                  \
+    X(GRU, "gru", OTHER, 1, 2, 0)                                                                  \
+    X(LSTM, "lstm", OTHER, 1, 3, 0)                                                                \
     X(EQUAL, "equal", BINARY, 1, 2, 0)                                                             \
     X(LESS, "less", BINARY, 1, 2, 0)                                                               \
     X(LESS_EQUAL, "lessorequal", BINARY, 1, 2, 0)                                                  \
@@ -329,10 +329,13 @@ union vbs_attributes {
         struct vbs_shape indices; /* the shape that the indices have in the output */
     } gather;
     /* rnn, gru, lstm: a sequence [T, I] becomes [T, D hidden], D = 2 for both directions, else 1.
-     * The first state is 0. Of both directions, element t has the state of the forward one behind
+     * The first state is 0, or input 1, [D, hidden]; an lstm has the first memory, of the same
+     * shape, as input 2 then. Of both directions, element t has the state of the forward one behind
      * elements 0..t, then that of the backward one behind elements T-1..t. */
     struct {
         int64_t hidden; /* elements of the state */
+        bool cells;     /* lstm: two more rows, the states of all directions behind the whole
+                           sequence and the memories there: [T + 2, D hidden] */
         enum vbs_direction direction;
         bool bias;
         enum vbs_rnn_function function; /* rnn */

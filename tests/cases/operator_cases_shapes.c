@@ -42,6 +42,14 @@ static const struct vbs_values indices = {
         }                                                                                          \
     }
 
+/* Takes rows of the network's input as first states of that many directions. */
+#define FIRST_STATE(name, to, row)                                                                 \
+    {                                                                                              \
+        VBS_OP_SLICE, name, FROM(0), .attributes = {                                               \
+            .slice = {.begin = {row, 2}, .step = {1, 1}, .count = {to, 7}}                         \
+        }                                                                                          \
+    }
+
 /* The cases of all other operators. The list ends with a null name. */
 static const struct operator_case shape_cases[] = {
     ONE("deconv of stride 2", VBS_OP_CONV_TRANSPOSE, DIMS(20, 5, 6),
@@ -425,6 +433,41 @@ static const struct operator_case shape_cases[] = {
     RECURRENT("rnn with relu", VBS_OP_RNN, 1, 1, .function = VBS_RNN_RELU),
     RECURRENT("rnn with sigmoid, from the end", VBS_OP_RNN, 1, 1, .bias = true,
               .direction = VBS_BACKWARD, .function = VBS_RNN_SIGMOID),
+    {.name = "lstm with a first state",
+     .input = DIMS(5, 12),
+     .nodes = {FIRST_STATE("h", 1, 0),
+               FIRST_STATE("m", 1, 3),
+               {VBS_OP_LSTM, "n", FROM(0, 1, 2), .operand = DIMS(1, 28, 7),
+                .attributes = {.recurrent = {.hidden = 7, .bias = true}}}}},
+    {.name = "gru both ways with a first state",
+     .input = DIMS(5, 12),
+     .nodes = {FIRST_STATE("h", 2, 1),
+               {VBS_OP_GRU, "n", FROM(0, 1), .operand = DIMS(2, 21, 7),
+                .attributes = {.recurrent = {.hidden = 7, .direction = VBS_BOTH_WAYS}}}}},
+    {.name = "gru that resets after the product, with a first state",
+     .input = DIMS(5, 12),
+     .nodes = {FIRST_STATE("h", 1, 1),
+               {VBS_OP_GRU, "n", FROM(0, 1), .operand = DIMS(1, 21, 7),
+                .attributes = {.recurrent = {.hidden = 7, .bias = true, .reset_after = true}}}}},
+    {.name = "rnn from the end with a first state",
+     .input = DIMS(5, 12),
+     .nodes = {FIRST_STATE("h", 1, 4),
+               {VBS_OP_RNN, "n", FROM(0, 1), .operand = DIMS(1, 7, 7),
+                .attributes = {.recurrent = {.hidden = 7, .direction = VBS_BACKWARD}}}}},
+    {.name = "lstm with its last memories",
+     .input = DIMS(5, 12),
+     .nodes = {{VBS_OP_LSTM, "n", FROM(0), .operand = DIMS(1, 28, 7),
+                .attributes = {.recurrent = {.hidden = 7, .bias = true, .cells = true}}}}},
+    {.name = "lstm both ways with first states and last memories",
+     .input = DIMS(5, 12),
+     .nodes = {FIRST_STATE("h", 2, 0),
+               FIRST_STATE("m", 2, 3),
+               {VBS_OP_LSTM, "n", FROM(0, 1, 2), .operand = DIMS(2, 28, 7),
+                .attributes = {.recurrent = {.hidden = 7,
+                                             .bias = true,
+                                             .cells = true,
+                                             .direction = VBS_BOTH_WAYS}}},
+               {VBS_OP_TANH, "t", FROM(3)}}},
     {.name = "lstm on blocks in another shape, with operators behind it",
      .input = DIMS(16, 3, 4),
      .nodes =

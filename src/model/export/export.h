@@ -72,7 +72,9 @@ struct export_node {
     const char *op;
     const char **inputs; /* [n_inputs] */
     int n_inputs, most_inputs;
-    const char *few[6]; /* the inputs of most nodes */
+    const char *few[8];  /* the inputs of most nodes */
+    const char *more[2]; /* [n_more] outputs behind the first one */
+    int n_more;
     Onnx__AttributeProto attributes[EXPORT_MAX_ATTRIBUTES];
     int n_attributes;
     int64_t ints[EXPORT_MAX_INTS];

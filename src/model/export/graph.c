@@ -149,7 +149,7 @@ enum vbs_status vbs_export_add(struct exporter *e, struct export_node *node,
 {
     Onnx__NodeProto proto = ONNX__NODE_PROTO__INIT;
     Onnx__AttributeProto *attributes[EXPORT_MAX_ATTRIBUTES];
-    char *made = (char *)(uintptr_t)output;
+    char *outputs[3] = {(char *)(uintptr_t)output};
     const char **inputs = node->inputs ? node->inputs : node->few;
     unsigned char *at;
 
@@ -168,8 +168,10 @@ enum vbs_status vbs_export_add(struct exporter *e, struct export_node *node,
     proto.doc_string = (char *)(uintptr_t)place->hint;
     proto.input = (char **)(uintptr_t)inputs;
     proto.n_input = (size_t)node->n_inputs;
-    proto.output = &made;
-    proto.n_output = 1;
+    for (int i = 0; i < node->n_more; i++)
+        outputs[1 + i] = (char *)(uintptr_t)node->more[i];
+    proto.output = outputs;
+    proto.n_output = 1 + (size_t)node->n_more;
     proto.attribute = attributes;
     proto.n_attribute = (size_t)node->n_attributes;
     VBS_TRY(append_field(e, &e->nodes, 1, onnx__node_proto__get_packed_size(&proto), &at));

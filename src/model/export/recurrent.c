@@ -44,34 +44,114 @@ static enum vbs_status transpose(struct export_operator *o, const char *from, co
     return vbs_export_part(o, &node, suffix, made);
 }
 
+/* Reads input index of the operator, a first state [directions, hidden], as the node does. */
+static enum vbs_status read_first(struct export_operator *o, int index, struct export_node *node)
+{
+    static const int64_t PERM[] = {1, 0, 2};
+    const struct vbs_shape *view = &o->l->views[index];
+    const struct export_dims dims = {3, {view->dim[0], 1, view->dim[1]}};
+    struct export_value value = {.dims = vbs_export_dims(o->e, view)};
+    const char *from;
+
+    VBS_TRY(vbs_export_input(o, index, 0, &value.name));
+    if (o->e->network->whole)
+        VBS_TRY(vbs_export_reshape(o->e, &value, &dims, &from));
+    else
+        VBS_TRY(transpose(o, value.name, PERM, 3, index == 1 ? ".first" : ".memory", &from));
+    vbs_export_reads(node, from);
+    return VBS_OK;
+}
+
+/* Reads the sequence as the node does, with the samples behind its elements. */
+static enum vbs_status read_sequence(struct export_operator *o, struct export_node *node)
+{
+    static const int64_t PERM[] = {1, 0, 2};
+    const struct vbs_shape *view = &o->l->views[0];
+    const struct export_dims dims = {3, {view->dim[0], 1, view->dim[1]}};
+    struct export_value value = o->in;
+    const char *from;
+
+    if (o->l->n_inputs > 1) {
+        VBS_TRY(vbs_export_input(o, 0, 0, &value.name));
+        value.dims = vbs_export_dims(o->e, view);
+    }
+    if (o->e->network->whole)
+        VBS_TRY(vbs_export_reshape(o->e, &value, &dims, &from));
+    else
+        VBS_TRY(transpose(o, value.name, PERM, 3, ".sequence", &from));
+    vbs_export_reads(node, from);
+    return VBS_OK;
+}
+
+/* Makes of an output of the node [elements, directions, samples, hidden], or without elements, a
+ * node that gives it the shape [samples, rows, directions hidden]. */
+static enum vbs_status begin_rows(struct export_operator *o, const char *output, bool is_state,
+                                  int64_t rows, const char *suffix, struct export_node *node)
+{
+    static const int64_t ALL[] = {2, 0, 1, 3}, LAST[] = {1, 0, 2};
+    const struct vbs_shape shape = {2, {rows, o->l->shape.dim[1]}};
+    const struct export_dims dims = vbs_export_dims(o->e, &shape);
+    const char *numbers;
+
+    *node = vbs_export_node("Reshape");
+    if (!o->e->network->whole)
+        VBS_TRY(transpose(o, output, is_state ? LAST : ALL, is_state ? 3 : 4, suffix, &output));
+    vbs_export_reads(node, output);
+    VBS_TRY(vbs_export_numbers(o->e, o->name, ".shape", dims.dim, dims.n, NULL, &numbers));
+    vbs_export_reads(node, numbers);
+    return VBS_OK;
+}
+
+/* Joins the states of all elements, made, with the last states and memories, last. */
+static enum vbs_status join_rows(struct export_operator *o, const char *made,
+                                 const char *const *last)
+{
+    static const char *const SUFFIXES[] = {".last", ".cell"};
+    struct export_node part, joined = vbs_export_node("Concat");
+    const char *rows;
+
+    VBS_TRY(begin_rows(o, made, false, o->l->views[0].dim[0], ".samples", &part));
+    VBS_TRY(vbs_export_part(o, &part, ".rows", &rows));
+    vbs_export_reads(&joined, rows);
+    for (int i = 0; i < 2; i++) {
+        VBS_TRY(begin_rows(o, last[i], true, 1, SUFFIXES[i], &part));
+        VBS_TRY(vbs_export_part(o, &part, ".rows", &rows));
+        vbs_export_reads(&joined, rows);
+    }
+    vbs_export_int(&joined, "axis", o->e->network->whole ? 0 : 1);
+    return vbs_export_result(o, &joined, NULL);
+}
+
 enum vbs_status vbs_export_recurrent(struct export_operator *o)
 {
-    static const int64_t BEFORE[] = {1, 0, 2}, BEHIND[] = {2, 0, 1, 3};
     const struct vbs_shape *view = &o->l->views[0], *state = &o->l->operand;
-    const struct export_dims sequence = {3, {view->dim[0], 1, view->dim[1]}};
-    const struct export_dims dims = vbs_export_dims(o->e, &o->l->shape);
     struct export_node node = vbs_export_node(o->op == VBS_OP_LSTM  ? "LSTM"
                                               : o->op == VBS_OP_GRU ? "GRU"
                                                                     : "RNN");
-    struct export_node reshape = vbs_export_node("Reshape");
-    bool whole = o->e->network->whole;
-    const char *from = o->in.name, *made, *shape;
+    struct export_node reshape;
+    const char *made;
 
-    if (whole)
-        VBS_TRY(vbs_export_reshape(o->e, &o->in, &sequence, &from));
-    else
-        VBS_TRY(transpose(o, o->in.name, BEFORE, 3, ".sequence", &from));
-    vbs_export_reads(&node, from);
+    VBS_TRY(read_sequence(o, &node));
     VBS_TRY(add_parameter(o, &node, VBS_PARAMETER_WEIGHTS, state->dim[1], view->dim[1]));
     VBS_TRY(add_parameter(o, &node, VBS_PARAMETER_OPERAND, state->dim[1], state->dim[2]));
     if (o->attributes->recurrent.bias)
         VBS_TRY(add_parameter(o, &node, VBS_PARAMETER_BIAS, 2 * state->dim[1], 0));
+    else if (o->l->n_inputs > 1)
+        vbs_export_reads(&node, "");
+    if (o->l->n_inputs > 1)
+        vbs_export_reads(&node, "");
+    for (int i = 1; i < o->l->n_inputs; i++)
+        VBS_TRY(read_first(o, i, &node));
     add_attributes(o, &node);
+    for (int i = 0; i < 2 && o->attributes->recurrent.cells; i++) {
+        node.more[i] = vbs_export_name(o->e, o->name, i == 0 ? ".y_h" : ".y_c");
+        if (!node.more[i])
+            return vbs_no_memory(o->e->ctx);
+        node.n_more++;
+    }
     VBS_TRY(vbs_export_part(o, &node, ".states", &made));
-    if (!whole)
-        VBS_TRY(transpose(o, made, BEHIND, 4, ".samples", &made));
-    vbs_export_reads(&reshape, made);
-    VBS_TRY(vbs_export_numbers(o->e, o->name, ".shape", dims.dim, dims.n, NULL, &shape));
-    vbs_export_reads(&reshape, shape);
+    if (node.n_more > 0)
+        return join_rows(o, made, node.more);
+    VBS_TRY(begin_rows(o, made, false, o->l->shape.dim[0], ".samples", &reshape));
     return vbs_export_result(o, &reshape, NULL);
 }

@@ -198,8 +198,9 @@ static void flatten_other(enum vbs_op op, const union vbs_attributes *a, struct 
         flat->out_channels = a->recurrent.hidden;
         flat->bias = a->recurrent.bias;
         flat->axis = (int)a->recurrent.direction;
-        flat->axes = (unsigned)(op == VBS_OP_RNN ? (int)a->recurrent.function
-                                                 : op == VBS_OP_GRU && a->recurrent.reset_after);
+        flat->axes = (unsigned)(op == VBS_OP_RNN   ? (int)a->recurrent.function
+                                : op == VBS_OP_GRU ? a->recurrent.reset_after
+                                                   : a->recurrent.cells);
         break;
     default:
         break;

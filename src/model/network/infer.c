@@ -369,6 +369,24 @@ static enum vbs_status infer_move(struct vbs_ctx *ctx, const struct vbs_operatio
     }
 }
 
+/* Checks the first states: none, or one of each kind, [directions, hidden]. */
+static enum vbs_status check_first_states(struct vbs_ctx *ctx,
+                                          const struct vbs_operation *operation, int64_t directions,
+                                          int64_t hidden)
+{
+    const struct vbs_shape first = {2, {directions, hidden}};
+    int n = operation->n_inputs, kinds = operation->op == VBS_OP_LSTM ? 2 : 1;
+
+    if (n != 1 && n != 1 + kinds)
+        return vbs_fail(ctx, VBS_FORMAT, "%d inputs; it takes a sequence, and %d first state%s", n,
+                        kinds, kinds == 1 ? "" : "s");
+    for (int i = 1; i < n; i++)
+        if (!vbs_shape_equal(&operation->inputs[i], &first))
+            return shapes_differ(ctx, "a first state and that needed", &operation->inputs[i],
+                                 &first);
+    return VBS_OK;
+}
+
 /* Computes the shape of the states of a sequence, and checks that of the weights of the state. */
 static enum vbs_status infer_recurrent(struct vbs_ctx *ctx, const struct vbs_operation *operation,
                                        const union vbs_attributes *attributes,
@@ -387,7 +405,11 @@ static enum vbs_status infer_recurrent(struct vbs_ctx *ctx, const struct vbs_ope
     if (!vbs_shape_equal(operation->operand, &state))
         return shapes_differ(ctx, "weights of the state and those needed", operation->operand,
                              &state);
-    *output = (struct vbs_shape){2, {input->dim[0], n * hidden}};
+    if (attributes->recurrent.cells && operation->op != VBS_OP_LSTM)
+        return vbs_fail(ctx, VBS_FORMAT, "only an lstm has memories");
+    VBS_TRY(check_first_states(ctx, operation, n, hidden));
+    *output =
+        (struct vbs_shape){2, {input->dim[0] + (attributes->recurrent.cells ? 2 : 0), n * hidden}};
     return VBS_OK;
 }
 

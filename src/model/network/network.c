@@ -346,7 +346,8 @@ static enum vbs_status check_inputs(struct vbs_ctx *ctx, struct vbs_builder *bui
     const struct vbs_op_info *info = vbs_op_info(node->op);
     int n = node->n_inputs, reader = builder->n_drafts;
     int fewest = needs_two(node) ? 2 : info->fewest_inputs;
-    int most = node->operand.n_dims > 0 ? 1 : info->most_inputs;
+    bool is_pair = node->operand.n_dims > 0 && vbs_op_gates(node->op) == 0;
+    int most = is_pair ? 1 : info->most_inputs;
 
     if (n < fewest || (most && n > most))
         return vbs_fail(ctx, VBS_FORMAT, "'%s' takes %d input%s%s, not %d", info->word, fewest,

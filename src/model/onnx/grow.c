@@ -180,8 +180,46 @@ static enum vbs_status join_mixed(struct vbs_onnx_import *im, const struct parts
     return vbs_onnx_operand(im, VBS_OP_ADD, &sum, constant.constant, false, result);
 }
 
+/* Gives the draft where a part is the elements of a tensor from element begin of the axis on, all
+ * dimensions beside it whole; else null. */
+static const struct vbs_onnx_draft *find_slice(const struct parts *p, int part, int64_t begin)
+{
+    const struct vbs_onnx_tensor *tensor = p->part[part].tensor;
+    const struct vbs_onnx_draft *draft = tensor ? tensor->draft : NULL;
+    const union vbs_attributes *a;
+
+    if (!draft || !draft->from || draft->node.op != VBS_OP_SLICE ||
+        !vbs_shape_equal(&tensor->shape, &p->part[part].shape) ||
+        draft->views[0].n_dims != p->shape.n_dims)
+        return NULL;
+    a = &draft->node.attributes;
+    for (int d = 0; d < p->shape.n_dims; d++)
+        if (a->slice.step[d] != 1 || a->slice.begin[d] != (d == p->axis ? begin : 0))
+            return NULL;
+    return draft;
+}
+
+/* Gives the tensor that the parts are all slices of, in their order; null: they are not. */
+static struct vbs_onnx_tensor *find_whole(const struct parts *p)
+{
+    struct vbs_onnx_tensor *whole = NULL;
+    int64_t begin = 0;
+
+    for (int i = 0; i < p->n; i++) {
+        const struct vbs_onnx_draft *draft = find_slice(p, i, begin);
+
+        if (!draft || (whole && draft->inputs[0] != whole) ||
+            !vbs_shape_equal(&draft->views[0], &p->shape))
+            return NULL;
+        whole = draft->inputs[0];
+        begin += p->part[i].shape.dim[p->axis];
+    }
+    return whole;
+}
+
 VBS_ONNX_HANDLER(concat)
 {
+    struct vbs_onnx_tensor *whole;
     struct vbs_onnx_state result;
     struct parts parts;
     enum vbs_status status = read_parts(im, &parts);
@@ -189,6 +227,9 @@ VBS_ONNX_HANDLER(concat)
     (void)operator;
     if (status != VBS_OK)
         return status;
+    whole = vbs_onnx_makes(im, VBS_OP_CONCAT) ? NULL : find_whole(&parts);
+    if (whole)
+        return vbs_onnx_give(im, 0, whole, &parts.shape);
     VBS_TRY(parts.n_tensors == parts.n ? join_tensors(im, &parts, 0, parts.n, &result)
                                        : join_mixed(im, &parts, &result));
     return vbs_onnx_give(im, 0, result.tensor, &parts.shape);

@@ -10,11 +10,13 @@
 /* The inputs of a node. */
 enum { SEQUENCE, WEIGHTS, STATE_WEIGHTS, BIAS, LENGTHS, FIRST_STATE, FIRST_MEMORY, PEEPHOLES };
 
-/* What a node computes: its attributes, and whether the samples come before the elements. */
+/* What a node computes: its attributes, whether the samples come before the elements, and the
+ * tensors that are its first state and memory; null: they are 0. */
 struct recurrence {
     union vbs_attributes attributes;
     int64_t directions, gates;
     bool samples_first;
+    const struct vbs_onnx_state *first[2];
 };
 
 /* Reads the functions of gates and states. Those of a GRU and an LSTM are always the same. */
@@ -151,66 +153,127 @@ static struct vbs_shape states_shape(struct vbs_onnx_import *im, const struct re
     return shape;
 }
 
+/* Takes sample number `sample` of a tensor of the file, which has the samples in dimension at. */
+static enum vbs_status take_sample(struct vbs_onnx_import *im, const struct vbs_onnx_state *state,
+                                   int at, int64_t sample, struct vbs_onnx_tensor **own)
+{
+    union vbs_attributes range = {.slice = {.step = {1, 1, 1}}};
+
+    memcpy(range.slice.count, state->shape.dim, 3 * sizeof range.slice.count[0]);
+    range.slice.begin[at] = sample;
+    range.slice.count[at] = 1;
+    return vbs_onnx_apply(im, VBS_OP_SLICE, &range, state->tensor, &state->shape, own);
+}
+
+/* Makes the first state of a sample, or its memory where which is 1: zeros where only the other one
+ * is given. */
+static enum vbs_status read_first(struct vbs_onnx_import *im, const struct recurrence *cell,
+                                  int which, int64_t n_samples, int64_t sample,
+                                  struct vbs_onnx_draft *draft)
+{
+    const struct vbs_onnx_state *given = cell->first[which], *state;
+    const struct vbs_shape view = {2, {cell->directions, cell->attributes.recurrent.hidden}};
+    struct vbs_onnx_tensor *own;
+
+    state = given ? given : cell->first[1 - which];
+    own = state->tensor;
+    if (n_samples > 1)
+        VBS_TRY(take_sample(im, state, cell->samples_first ? 0 : 1, sample, &own));
+    if (!given)
+        VBS_TRY(vbs_onnx_apply(im, VBS_OP_LINEAR, NULL, own, NULL, &own)); /* 0 x + 0 */
+    vbs_onnx_reads(draft, 1 + which, own, &view);
+    return VBS_OK;
+}
+
 /* Gives the states [elements, directions x hidden] of sample number `sample`. */
 static enum vbs_status run_sample(struct vbs_onnx_import *im, const struct recurrence *cell,
                                   const struct vbs_onnx_draft *like, int64_t n_samples,
                                   int64_t sample, struct vbs_onnx_tensor **states)
 {
-    struct vbs_onnx_draft *draft = vbs_onnx_again(im, like);
     const struct vbs_onnx_state *x = vbs_onnx_in(im, SEQUENCE);
+    struct vbs_onnx_draft *draft = vbs_onnx_draft(im, like->node.op, like->n_inputs);
     struct vbs_onnx_tensor *own = x->tensor;
-    int at = cell->samples_first ? 0 : 1;
 
     if (!draft)
         return vbs_no_memory(im->ctx);
-    if (n_samples > 1) {
-        union vbs_attributes range = {.slice = {.step = {1, 1, 1}}};
-
-        memcpy(range.slice.count, x->shape.dim, 3 * sizeof range.slice.count[0]);
-        range.slice.begin[at] = sample;
-        range.slice.count[at] = 1;
-        VBS_TRY(vbs_onnx_apply(im, VBS_OP_SLICE, &range, own, &x->shape, &own));
-    }
+    draft->node = like->node;
+    /* vbslab writes the name of the layer */
+    if (vbs_onnx_belongs(im, like->node.op))
+        draft->name = im->node->label;
+    if (n_samples > 1)
+        VBS_TRY(take_sample(im, x, cell->samples_first ? 0 : 1, sample, &own));
     vbs_onnx_reads(draft, 0, own, &like->views[0]);
+    for (int i = 1; i < like->n_inputs; i++)
+        VBS_TRY(read_first(im, cell, i - 1, n_samples, sample, draft));
     return vbs_onnx_tensor_new(im, draft, states);
 }
 
-/* Takes the state of one direction behind its last element. */
+/* Gives the elements of the sequence whose states these are. */
+static int64_t elements_of(const struct recurrence *cell, const struct vbs_onnx_tensor *states)
+{
+    return states->shape.dim[0] - (cell->attributes.recurrent.cells ? 2 : 0);
+}
+
+/* Takes n values of a row of states. */
+static enum vbs_status take_values(struct vbs_onnx_import *im, struct vbs_onnx_tensor *states,
+                                   int64_t row, int64_t first, int64_t n,
+                                   struct vbs_onnx_tensor **values)
+{
+    const union vbs_attributes range = {
+        .slice = {.begin = {row, first}, .step = {1, 1}, .count = {1, n}}};
+
+    return vbs_onnx_apply(im, VBS_OP_SLICE, &range, states, NULL, values);
+}
+
+/* Takes the state of one direction behind its last element, or its memory. */
 static enum vbs_status last_state(struct vbs_onnx_import *im, const struct recurrence *cell,
-                                  struct vbs_onnx_tensor *states, int64_t direction,
+                                  struct vbs_onnx_tensor *states, int64_t direction, bool memory,
                                   struct vbs_onnx_tensor **last)
 {
     bool backward = direction == 1 || cell->attributes.recurrent.direction == VBS_BACKWARD;
-    int64_t hidden = cell->attributes.recurrent.hidden;
-    const union vbs_attributes range = {
-        .slice = {.begin = {backward ? 0 : states->shape.dim[0] - 1, direction * hidden},
-                  .step = {1, 1},
-                  .count = {1, hidden}}};
+    int64_t hidden = cell->attributes.recurrent.hidden, n = elements_of(cell, states);
+    int64_t row = cell->attributes.recurrent.cells ? n + memory : backward ? 0 : n - 1;
 
-    return vbs_onnx_apply(im, VBS_OP_SLICE, &range, states, NULL, last);
+    return take_values(im, states, row, direction * hidden, hidden, last);
 }
 
-/* Makes output 1, the last states of all directions and samples. */
+/* Makes output 1, the last states of all directions and samples, or (memory) output 2, the last
+ * memories. */
 static enum vbs_status give_last(struct vbs_onnx_import *im, const struct recurrence *cell,
-                                 struct vbs_onnx_tensor *const *states, int64_t n_samples)
+                                 struct vbs_onnx_tensor *const *states, int64_t n_samples,
+                                 bool memory)
 {
-    int64_t n = cell->directions * n_samples;
+    int64_t n = cell->directions * n_samples, row = elements_of(cell, states[0]) + memory;
     struct vbs_onnx_draft *joined = vbs_onnx_draft(im, VBS_OP_CONCAT, (int)n);
     struct vbs_shape shape = states_shape(im, cell, 0, n_samples);
     struct vbs_onnx_tensor *last = NULL;
 
     if (!joined)
         return vbs_no_memory(im->ctx);
+    if (cell->attributes.recurrent.cells && n_samples == 1) { /* one row has all of them */
+        VBS_TRY(take_values(im, states[0], row, 0, states[0]->shape.dim[1], &last));
+        return vbs_onnx_give(im, 1 + memory, last, &shape);
+    }
     for (int64_t i = 0; i < n; i++) {
         int64_t sample = cell->samples_first ? i / cell->directions : i % n_samples;
         int64_t direction = cell->samples_first ? i % cell->directions : i / n_samples;
 
-        VBS_TRY(last_state(im, cell, states[sample], direction, &last));
+        VBS_TRY(last_state(im, cell, states[sample], direction, memory, &last));
         vbs_onnx_reads(joined, (int)i, last, NULL);
     }
     if (n > 1)
         VBS_TRY(vbs_onnx_tensor_new(im, joined, &last));
-    return vbs_onnx_give(im, 1, last, &shape);
+    return vbs_onnx_give(im, 1 + memory, last, &shape);
+}
+
+/* Takes the first n rows of states. */
+static enum vbs_status take_rows(struct vbs_onnx_import *im, struct vbs_onnx_tensor *states,
+                                 int64_t n, struct vbs_onnx_tensor **rows)
+{
+    const union vbs_attributes range = {
+        .slice = {.step = {1, 1}, .count = {n, states->shape.dim[1]}}};
+
+    return vbs_onnx_apply(im, VBS_OP_SLICE, &range, states, NULL, rows);
 }
 
 /* Makes output 0, the states of all elements, directions and samples. */
@@ -218,35 +281,77 @@ static enum vbs_status give_all(struct vbs_onnx_import *im, const struct recurre
                                 struct vbs_onnx_tensor *const *states, int64_t n_samples)
 {
     struct vbs_onnx_draft *joined = vbs_onnx_draft(im, VBS_OP_CONCAT, (int)n_samples);
-    struct vbs_shape shape = states_shape(im, cell, states[0]->shape.dim[0], n_samples);
-    struct vbs_shape one = states_shape(im, cell, states[0]->shape.dim[0], 1);
+    int64_t n = elements_of(cell, states[0]);
+    struct vbs_shape shape = states_shape(im, cell, n, n_samples);
+    struct vbs_shape one = states_shape(im, cell, n, 1);
     struct vbs_onnx_tensor *all = states[0];
 
     if (!joined)
         return vbs_no_memory(im->ctx);
-    for (int i = 0; i < (int)n_samples; i++)
-        vbs_onnx_reads(joined, i, states[i], &one);
+    for (int i = 0; i < (int)n_samples; i++) {
+        all = states[i];
+        if (cell->attributes.recurrent.cells)
+            VBS_TRY(take_rows(im, all, n, &all));
+        vbs_onnx_reads(joined, i, all, &one);
+    }
     joined->node.attributes.concat.axis = cell->samples_first ? 0 : 2;
     if (n_samples > 1)
         VBS_TRY(vbs_onnx_tensor_new(im, joined, &all));
     return vbs_onnx_give(im, 0, all, &shape);
 }
 
-/* Checks the optional inputs: sequences of one length, a first state of 0, no peepholes. */
-static enum vbs_status check_options(struct vbs_onnx_import *im, enum vbs_op op, int64_t elements)
+/* Reads a first state, or memory: a tensor of one for each direction and sample, or zeros. */
+static enum vbs_status find_first(struct vbs_onnx_import *im, const struct recurrence *cell,
+                                  int index, int64_t n_samples, const struct vbs_onnx_state **first)
+{
+    const struct vbs_onnx_state *state = vbs_onnx_in(im, index);
+    struct vbs_shape want = {.n_dims = 0};
+    char have[64], needed[64];
+
+    if (!state || !state->tensor)
+        return check_fill(im, index, 0, "begins with a state that is a constant other than 0");
+    if (!im->batch && cell->samples_first)
+        want.dim[want.n_dims++] = n_samples;
+    want.dim[want.n_dims++] = cell->directions;
+    if (!im->batch && !cell->samples_first)
+        want.dim[want.n_dims++] = n_samples;
+    want.dim[want.n_dims++] = cell->attributes.recurrent.hidden;
+    if (!vbs_shape_equal(&state->shape, &want))
+        return vbs_fail(im->ctx, VBS_FORMAT, "input %d has shape %s, not %s", index,
+                        vbs_onnx_shape_text(&state->shape, have, sizeof have),
+                        vbs_onnx_shape_text(&want, needed, sizeof needed));
+    *first = state;
+    return VBS_OK;
+}
+
+/* Checks the optional inputs: sequences of one length, no peepholes; and finds the first states. */
+static enum vbs_status read_options(struct vbs_onnx_import *im, enum vbs_op op, int64_t elements,
+                                    int64_t n_samples, struct recurrence *cell)
 {
     VBS_TRY(check_fill(im, LENGTHS, (double)elements, "has sequences of different lengths"));
-    VBS_TRY(check_fill(im, FIRST_STATE, 0, "begins with another state than 0"));
+    VBS_TRY(find_first(im, cell, FIRST_STATE, n_samples, &cell->first[0]));
     if (op != VBS_OP_LSTM)
         return VBS_OK;
-    VBS_TRY(check_fill(im, FIRST_MEMORY, 0, "begins with another state than 0"));
+    VBS_TRY(find_first(im, cell, FIRST_MEMORY, n_samples, &cell->first[1]));
+    cell->attributes.recurrent.cells = vbs_onnx_output_used(im, 2);
     return check_fill(im, PEEPHOLES, 0, "has peepholes");
+}
+
+/* Makes the outputs that are used. */
+static enum vbs_status give_outputs(struct vbs_onnx_import *im, const struct recurrence *cell,
+                                    struct vbs_onnx_tensor *const *states, int64_t n_samples)
+{
+    if (vbs_onnx_output_used(im, 1))
+        VBS_TRY(give_last(im, cell, states, n_samples, false));
+    if (cell->attributes.recurrent.cells)
+        VBS_TRY(give_last(im, cell, states, n_samples, true));
+    return give_all(im, cell, states, n_samples);
 }
 
 VBS_ONNX_HANDLER(recurrent)
 {
     enum vbs_op op = (enum vbs_op) operator->op;
-    struct vbs_onnx_draft *draft = vbs_onnx_draft(im, op, 1);
+    struct vbs_onnx_draft *draft = vbs_onnx_draft(im, op, 3);
     struct vbs_onnx_tensor *states[MOST_SAMPLES];
     struct vbs_onnx_constant *state_weights;
     const struct vbs_onnx_state *x;
@@ -263,13 +368,12 @@ VBS_ONNX_HANDLER(recurrent)
     cell.attributes.recurrent.hidden =
         state_weights->shape.n_dims == 3 ? state_weights->shape.dim[2] : 0;
     cell.attributes.recurrent.bias = vbs_onnx_in(im, BIAS) != NULL;
-    VBS_TRY(check_options(im, op, view.dim[0]));
+    VBS_TRY(read_options(im, op, view.dim[0], n_samples, &cell));
+    draft->n_inputs = !cell.first[0] && !cell.first[1] ? 1 : op == VBS_OP_LSTM ? 3 : 2;
     draft->node.attributes = cell.attributes;
     VBS_TRY(add_parameters(im, &cell, &view, draft));
     draft->views[0] = view;
     for (int64_t i = 0; i < n_samples; i++)
         VBS_TRY(run_sample(im, &cell, draft, n_samples, i, &states[i]));
-    if (vbs_onnx_output_used(im, 1))
-        VBS_TRY(give_last(im, &cell, states, n_samples));
-    return give_all(im, &cell, states, n_samples);
+    return give_outputs(im, &cell, states, n_samples);
 }

@@ -295,7 +295,7 @@ static bool compute(const struct subject *s, const float *const *inputs, float *
     case VBS_OP_RNN:
     case VBS_OP_GRU:
     case VBS_OP_LSTM:
-        return reference_recurrent(s, inputs[0], y);
+        return reference_recurrent(s, inputs, y);
     default:
         break;
     }

@@ -3,7 +3,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* One direction of an operator: its parameters, and a state. Gates are in ONNX's order. */
 struct cell {
@@ -108,8 +107,34 @@ static void run(const struct cell *cell, bool backward, int64_t elements, const 
     }
 }
 
-bool reference_recurrent(const struct subject *s, const float *x, float *y)
+/* Sets the first state and memory of a direction; inputs[1] and [2] are those of all directions,
+ * where there are some. */
+static void begin(const struct subject *s, int64_t direction, const float *const *inputs,
+                  struct cell *cell)
 {
+    int64_t n = cell->hidden, first = direction * n;
+
+    for (int64_t i = 0; i < n; i++) {
+        cell->h[i] = s->l->n_inputs > 1 ? inputs[1][first + i] : 0;
+        cell->c[i] = s->l->n_inputs > 2 ? inputs[2][first + i] : 0;
+    }
+}
+
+/* Writes the last state and memory of a direction to their rows behind those of the sequence. */
+static void end(const struct subject *s, int64_t direction, const struct cell *cell, float *y)
+{
+    int64_t row = s->l->shape.dim[1], n = cell->hidden;
+    float *to = y + s->l->views[0].dim[0] * row + direction * n;
+
+    for (int64_t i = 0; i < n && s->l->attributes.recurrent.cells; i++) {
+        to[i] = (float)cell->h[i];
+        to[row + i] = (float)cell->c[i];
+    }
+}
+
+bool reference_recurrent(const struct subject *s, const float *const *inputs, float *y)
+{
+    const float *x = inputs[0];
     const struct vbs_layer *l = s->l;
     int64_t directions = l->operand.dim[0], rows = l->operand.dim[1], hidden = l->operand.dim[2];
     int64_t n_in = l->views[0].dim[1];
@@ -133,9 +158,10 @@ bool reference_recurrent(const struct subject *s, const float *x, float *y)
                             .x_sum = space + 2 * hidden,
                             .h_sum = space + 2 * hidden + rows};
 
-        memset(space, 0, 2 * (size_t)hidden * sizeof *space);
+        begin(s, d, inputs, &cell);
         run(&cell, d == 1 || l->attributes.recurrent.direction == VBS_BACKWARD, l->views[0].dim[0],
             x, y + d * hidden, directions * hidden);
+        end(s, d, &cell, y);
     }
     free(space);
     free(bias);

@@ -112,15 +112,28 @@ static enum vbs_status fill_bias(struct od_build *b, float *bias)
 /* The memory descriptors of a primitive. */
 struct descriptors {
     dnnl_memory_desc_t src, dst, input_weights, state_weights, bias;
+    dnnl_memory_desc_t first, last; /* states before the sequence, and behind it */
 };
 
-/* Describes sequences of n elements of all samples, which lie sample after sample. */
+/* Describes sequences of n elements of all samples, which lie sample after sample, each with this
+ * number of rows. */
 static dnnl_status_t describe_sequence(const struct od_build *b, int64_t elements, int64_t n,
-                                       dnnl_memory_desc_t *md)
+                                       int64_t rows, dnnl_memory_desc_t *md)
 {
-    const dnnl_dims_t dims = {elements, b->batch, n}, strides = {n, elements * n, 1};
+    const dnnl_dims_t dims = {elements, b->batch, n}, strides = {n, rows * n, 1};
 
     return dnnl_memory_desc_init_by_strides(md, 3, dims, dnnl_f32, strides);
+}
+
+/* Describes the states [directions, hidden] of all samples, which lie this number of rows apart. */
+static dnnl_status_t describe_state(const struct od_build *b, int64_t rows, dnnl_memory_desc_t *md)
+{
+    const struct sizes s = sizes_of(b);
+    const dnnl_dims_t dims = {1, s.directions, b->batch, s.hidden};
+    int64_t row = s.directions * s.hidden;
+    const dnnl_dims_t strides = {row * rows * b->batch, s.hidden, row * rows, 1};
+
+    return dnnl_memory_desc_init_by_strides(md, 4, dims, dnnl_f32, strides);
 }
 
 static enum vbs_status describe(struct od_build *b, struct descriptors *to)
@@ -129,10 +142,15 @@ static enum vbs_status describe(struct od_build *b, struct descriptors *to)
     const dnnl_dims_t input = {1, s.directions, s.input, s.gates, s.hidden};
     const dnnl_dims_t state = {1, s.directions, s.hidden, s.gates, s.hidden};
     const dnnl_dims_t bias = {1, s.directions, s.gates + (has_state_bias(b) ? 1 : 0), s.hidden};
-    dnnl_status_t dnnl = describe_sequence(b, s.elements, s.input, &to->src);
+    int64_t rows = b->l->shape.dim[0];
+    dnnl_status_t dnnl = describe_sequence(b, s.elements, s.input, s.elements, &to->src);
 
     if (dnnl == dnnl_success)
-        dnnl = describe_sequence(b, s.elements, s.directions * s.hidden, &to->dst);
+        dnnl = describe_sequence(b, s.elements, s.directions * s.hidden, rows, &to->dst);
+    if (dnnl == dnnl_success)
+        dnnl = describe_state(b, 1, &to->first);
+    if (dnnl == dnnl_success)
+        dnnl = describe_state(b, rows, &to->last);
     if (dnnl == dnnl_success)
         dnnl = dnnl_memory_desc_init_by_tag(&to->input_weights, 5, input, dnnl_f32, dnnl_ldigo);
     if (dnnl == dnnl_success)
@@ -154,21 +172,23 @@ static dnnl_status_t init_desc(const struct od_build *b, const struct descriptor
                                                 [VBS_RNN_SIGMOID] = dnnl_eltwise_logistic};
     const union vbs_attributes *a = &b->l->attributes;
     dnnl_rnn_direction_t direction = DIRECTIONS[a->recurrent.direction];
+    const dnnl_memory_desc_t *first = b->l->n_inputs > 1 ? &of->first : NULL;
+    const dnnl_memory_desc_t *last = a->recurrent.cells ? &of->last : NULL;
 
     if (b->l->op == VBS_OP_LSTM)
-        return dnnl_lstm_forward_desc_init(desc, dnnl_forward_inference, direction, &of->src, NULL,
-                                           NULL, &of->input_weights, &of->state_weights, &of->bias,
-                                           &of->dst, NULL, NULL, 0);
+        return dnnl_lstm_forward_desc_init(desc, dnnl_forward_inference, direction, &of->src, first,
+                                           first, &of->input_weights, &of->state_weights, &of->bias,
+                                           &of->dst, last, last, 0);
     if (has_state_bias(b))
         return dnnl_lbr_gru_forward_desc_init(desc, dnnl_forward_inference, direction, &of->src,
-                                              NULL, &of->input_weights, &of->state_weights,
+                                              first, &of->input_weights, &of->state_weights,
                                               &of->bias, &of->dst, NULL, 0);
     if (b->l->op == VBS_OP_GRU)
-        return dnnl_gru_forward_desc_init(desc, dnnl_forward_inference, direction, &of->src, NULL,
+        return dnnl_gru_forward_desc_init(desc, dnnl_forward_inference, direction, &of->src, first,
                                           &of->input_weights, &of->state_weights, &of->bias,
                                           &of->dst, NULL, 0);
     return dnnl_vanilla_rnn_forward_desc_init(
-        desc, dnnl_forward_inference, FUNCTIONS[a->recurrent.function], direction, &of->src, NULL,
+        desc, dnnl_forward_inference, FUNCTIONS[a->recurrent.function], direction, &of->src, first,
         &of->input_weights, &of->state_weights, &of->bias, &of->dst, NULL, 0, 0, 0);
 }
 
@@ -201,16 +221,51 @@ static enum vbs_status add_parameters(struct od_build *b, const struct descripto
     return od_kernel_memory(b, &of->bias, OD_FIXED, 0, bias, &args[(*n_args)++].memory);
 }
 
+#define MAX_ARGS 9
+
+/* Appends the states before the sequence, which are the other inputs, to args. */
+static enum vbs_status add_first(struct od_build *b, const struct descriptors *of, int *n_args,
+                                 dnnl_exec_arg_t *args)
+{
+    static const int ARGS[] = {DNNL_ARG_SRC_LAYER, DNNL_ARG_SRC_ITER, DNNL_ARG_SRC_ITER_C};
+
+    for (int i = 1; i < b->l->n_inputs; i++) {
+        args[*n_args].arg = ARGS[i];
+        VBS_TRY(od_source(b, i, OD_PLAIN, &of->first, &args[(*n_args)++].memory));
+    }
+    return VBS_OK;
+}
+
+/* Appends the states behind the sequence, which are the last rows of the output, to args. */
+static enum vbs_status add_last(struct od_build *b, const struct descriptors *of, int *n_args,
+                                dnnl_exec_arg_t *args)
+{
+    static const int ARGS[] = {DNNL_ARG_DST_ITER, DNNL_ARG_DST_ITER_C};
+    const struct sizes s = sizes_of(b);
+
+    for (int i = 0; i < 2 && b->l->attributes.recurrent.cells; i++) {
+        const struct od_memory row = {.location = OD_DST,
+                                      .offset = (s.elements + i) * s.directions * s.hidden *
+                                                (int64_t)sizeof(float)};
+
+        args[*n_args].arg = ARGS[i];
+        VBS_TRY(od_kernel_add(b, &of->last, row, NULL, &args[(*n_args)++].memory));
+    }
+    return VBS_OK;
+}
+
 static enum vbs_status build(struct od_build *b, const struct descriptors *of,
                              const_dnnl_primitive_desc_t pd)
 {
-    dnnl_exec_arg_t args[5] = {{DNNL_ARG_SRC_LAYER, NULL}, {DNNL_ARG_DST_LAYER, NULL}};
+    dnnl_exec_arg_t args[MAX_ARGS] = {{DNNL_ARG_SRC_LAYER, NULL}, {DNNL_ARG_DST_LAYER, NULL}};
     int n_args = 2, format = 0;
     int64_t weight_bytes = 0;
 
     VBS_TRY(od_kernel_begin_with(b, pd));
     VBS_TRY(od_source(b, 0, OD_PLAIN, &of->src, &args[0].memory));
     VBS_TRY(od_kernel_memory(b, &of->dst, OD_DST, 0, NULL, &args[1].memory));
+    VBS_TRY(add_first(b, of, &n_args, args));
+    VBS_TRY(add_last(b, of, &n_args, args));
     VBS_TRY(add_parameters(b, of, &weight_bytes, &format, &n_args, args));
     VBS_TRY(od_kernel_step(b, pd, n_args, args));
     return od_fused_end(b, 0, weight_bytes, format);
