@@ -1,9 +1,11 @@
 #include "cases/onnx_wrong.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #define FLOAT  1
+#define INT8   3
 #define INT64  7
 #define STRING 8
 
@@ -203,7 +205,7 @@ static void to_int(struct bytes *graph)
 {
     struct bytes node = onnx_node("Cast", "x", "y");
 
-    onnx_attribute_int(&node, "to", INT64);
+    onnx_attribute_int(&node, "to", INT8);
     onnx_add_node(graph, node);
 }
 
@@ -269,6 +271,38 @@ static void endless_slice(struct bytes *graph)
     onnx_add_tensor(graph, onnx_longs("d", 1, (int64_t[]){3}));
     onnx_add_tensor(graph, onnx_longs("s", 1, (int64_t[]){INT64_MIN}));
     onnx_add_node(graph, onnx_node("Slice", "x a b d s", "y"));
+}
+
+/* A gru of two states over the rows of x; first is its input 5. */
+static void gru_begins(struct bytes *graph, const char *first)
+{
+    struct bytes value = onnx_value("q", FLOAT, 3, (int64_t[]){4, 1, 5}), node;
+    char names[40];
+
+    bytes_clear(graph);
+    bytes_put(graph, ONNX_INPUT, &value);
+    value = onnx_value("y", FLOAT, 0, NULL);
+    bytes_put(graph, ONNX_OUTPUT, &value);
+    onnx_add_tensor(graph, onnx_floats("w", 1, 3, (int64_t[]){1, 6, 5}));
+    onnx_add_tensor(graph, onnx_floats("r", 1, 3, (int64_t[]){1, 6, 2}));
+    snprintf(names, sizeof names, "q w r - - %s", first);
+    node = onnx_node("GRU", names, "y");
+    onnx_attribute_int(&node, "hidden_size", 2);
+    onnx_add_node(graph, node);
+}
+
+static void odd_state(struct bytes *graph)
+{
+    struct bytes value = onnx_value("h", FLOAT, 3, (int64_t[]){1, 1, 9});
+
+    gru_begins(graph, "h");
+    bytes_put(graph, ONNX_INPUT, &value);
+}
+
+static void constant_state(struct bytes *graph)
+{
+    gru_begins(graph, "h");
+    onnx_add_tensor(graph, onnx_floats("h", 0.5F, 3, (int64_t[]){1, 1, 2}));
 }
 
 static void other_input(struct bytes *graph, int type, int n, const int64_t *dims)
@@ -960,6 +994,10 @@ const struct onnx_case onnx_cases[] = {
     {"indices of a pool", indices, VBS_UNSUPPORTED,
      "node 'z' (MaxPool): its indices are not supported"},
     {"a cast to whole numbers", to_int, VBS_OK, NULL},
+    {"a first state of another size", odd_state, VBS_FORMAT,
+     "node 'y' (GRU): input 5 has shape 1x1x9, not 1x1x2"},
+    {"a first state that is no 0", constant_state, VBS_UNSUPPORTED,
+     "node 'y' (GRU): begins with a state that is a constant other than 0"},
     {"an output of constants", constant_output, VBS_UNSUPPORTED, "its outputs depend on no input"},
     {"a shape that does not fit", odd_reshape, VBS_FORMAT,
      "node 'y' (Reshape): 192 elements do not fit the new shape"},

@@ -3,9 +3,9 @@
  * pytorch-operator, simple) whose operators vbslab claims, on the onednn backend: a model, its
  * inputs and the outputs that it must give, within the tolerance of ONNX's own runner.
  *
- * A network has one input, so all inputs but one are bound to their values as constants. A case
- * that carries a batch runs with it, layer by layer, each by the first algorithm that the backend
- * offers.
+ * All inputs of a case vary where the reader can make a network of that; else all but one are bound
+ * to their values as constants. A case that carries a batch runs with it, layer by layer, each by
+ * the first algorithm that the backend offers.
  *
  * A second pass binds all inputs, so that the reader computes the outputs from constants. They are
  * made floats, joined, and added to the only input that is left, which is 0.
@@ -67,7 +67,10 @@ struct one_case {
     int n_inputs, n_outputs;
     /* TensorProto.DataType of the outputs and inputs in the model; 0: no tensors */
     int types[MAX_FILES], input_types[MAX_FILES];
-    struct vbs_onnx_tensor_file input, output[MAX_FILES]; /* input: the one that is not bound */
+    char names[MAX_FILES][MAX_NAME]; /* of the inputs that are no initialisers */
+    int in_types[MAX_FILES];         /* and their types in the model */
+    /* input: the one that is not bound, or tensor 0 of all samples */
+    struct vbs_onnx_tensor_file input, output[MAX_FILES];
 };
 
 static struct row *row_of(struct row *rows, int *n, const char *name)
@@ -136,11 +139,28 @@ static int type_of(const Onnx__ValueInfoProto *value)
                : 0;
 }
 
+static void read_names(struct one_case *c, const Onnx__GraphProto *graph)
+{
+    int n = 0;
+
+    for (size_t i = 0; i < graph->n_input && n < MAX_FILES; i++) {
+        bool constant = false;
+
+        for (size_t k = 0; k < graph->n_initializer; k++)
+            constant |= strcmp(graph->initializer[k]->name, graph->input[i]->name) == 0;
+        if (constant)
+            continue;
+        c->in_types[n] = type_of(graph->input[i]);
+        snprintf(c->names[n++], MAX_NAME, "%s", graph->input[i]->name);
+    }
+}
+
 /* Reads the operators of a model; gives a reason when one of them is not claimed. */
 static enum result read_operators(struct one_case *c, const Onnx__GraphProto *graph, enum pass pass)
 {
     bool layer, any = false;
 
+    read_names(c, graph);
     for (size_t i = 0; i < graph->n_output && i < MAX_FILES; i++)
         c->types[i] = type_of(graph->output[i]);
     for (size_t i = 0; i < graph->n_input && i < MAX_FILES; i++)
@@ -247,13 +267,85 @@ static enum vbs_status load(struct vbs_ctx *ctx, const struct one_case *c, const
     return vbs_onnx_load(ctx, path, NULL, bindings, n, network);
 }
 
-/* Leaves the first input free, or another one where the outputs do not depend on the first. */
+/* Gives the number of samples of a tensor that is an input of the network; 0: its samples are not
+ * one after the other. */
+static int64_t samples_of(const struct vbs_input *input, const struct vbs_onnx_tensor_file *file)
+{
+    int64_t n = vbs_shape_elements(&file->shape), one = vbs_shape_elements(&input->shape);
+    bool first = file->shape.n_dims == input->shape.n_dims + 1 && file->shape.dim[0] == n / one;
+
+    if (n % one != 0)
+        return 0;
+    return n == one || first ? n / one : 0;
+}
+
+/* Joins the files of all inputs of a network as its tensor 0. False: they are no whole samples. */
+static bool join_files(struct one_case *c, const struct vbs_network *network,
+                       const struct vbs_onnx_tensor_file *files)
+{
+    const float *values[MAX_FILES];
+    int64_t n = 0, elements = vbs_shape_elements(&network->input);
+    bool fits = network->n_inputs <= MAX_FILES;
+
+    for (int i = 0; i < network->n_inputs && fits; i++) {
+        const struct vbs_input *input = &network->inputs[i];
+        int k = 0;
+
+        while (k < c->n_inputs && strcmp(c->names[k], input->name) != 0)
+            k++;
+        fits = k < c->n_inputs && samples_of(input, &files[k]) > 0 &&
+               (input->shared || n == 0 || n == samples_of(input, &files[k]));
+        if (fits && !input->shared)
+            n = samples_of(input, &files[k]);
+        values[i] = fits ? files[k].values : NULL;
+    }
+    if (!fits)
+        return false;
+    n = n > 0 ? n : 1;
+    c->input.shape = (struct vbs_shape){.n_dims = 2, .dim = {n, elements}};
+    c->input.values = malloc((size_t)(n * elements) * sizeof *c->input.values);
+    if (c->input.values)
+        vbs_network_join_inputs(network, n, values, c->input.values);
+    return c->input.values != NULL;
+}
+
+/* Loads the case with all inputs free. False: it has one only, or cannot be run so. */
+static bool load_free(struct one_case *c, struct vbs_network **network)
+{
+    struct vbs_onnx_tensor_file files[MAX_FILES];
+    struct vbs_network *made = NULL;
+    int n_read = 0;
+    bool joined = false, typed = true; /* of the types that the model says */
+    char path[800];
+
+    snprintf(path, sizeof path, "%s/model.onnx", c->folder);
+    while (n_read < c->n_inputs && vbs_onnx_read_tensor(NULL, data_path(c, "input", n_read, path),
+                                                        &files[n_read]) == VBS_OK) {
+        typed &= files[n_read].type == c->in_types[n_read];
+        n_read++;
+    }
+    snprintf(path, sizeof path, "%s/model.onnx", c->folder);
+    if (n_read == c->n_inputs && typed && vbs_onnx_load(NULL, path, NULL, NULL, 0, &made) == VBS_OK)
+        joined = join_files(c, made, files);
+    for (int i = 0; i < n_read; i++)
+        free(files[i].values);
+    if (joined)
+        *network = made;
+    else
+        vbs_network_free(made);
+    return joined;
+}
+
+/* Leaves all inputs free, or the first one, or another one where the outputs do not depend on the
+ * first. */
 static enum result load_case(struct one_case *c, struct vbs_network **network)
 {
     struct vbs_ctx ctx = {0};
     bool any = false;
     char path[800];
 
+    if (load_free(c, network))
+        return PASSED;
     snprintf(path, sizeof path, "%s/model.onnx", c->folder);
     for (int i = 0; i < c->n_inputs; i++) {
         if (!read_floats(c, "input", i, &c->input))
