@@ -276,29 +276,29 @@ static enum vbs_status refuse_write(struct filing *f, int reason)
 }
 
 /* Where the next piece of packed weights goes. */
-struct place {
+struct next_piece {
     struct filing *f;
     int fd;
     int64_t at;
 };
 
-/* self: the place. */
+/* self: the next piece. */
 static enum vbs_status write_piece(struct vbs_ctx *ctx, void *self, const void *bytes,
                                    int64_t n_bytes)
 {
-    struct place *place = self;
-    int reason = vbs_write_at(place->fd, place->at, bytes, n_bytes);
+    struct next_piece *next = self;
+    int reason = vbs_write_at(next->fd, next->at, bytes, n_bytes);
 
     (void)ctx;
-    place->at += n_bytes;
-    return reason ? refuse_write(place->f, reason) : VBS_OK;
+    next->at += n_bytes;
+    return reason ? refuse_write(next->f, reason) : VBS_OK;
 }
 
 /* Packs the weights of a kernel in pieces, or at once where the backend has no pieces. */
-static enum vbs_status pack_kernel(struct place *place, int kernel, int64_t bytes)
+static enum vbs_status pack_kernel(struct next_piece *next, int kernel, int64_t bytes)
 {
-    const struct vbs_pack_sink sink = {place, write_piece};
-    struct filing *f = place->f;
+    const struct vbs_pack_sink sink = {next, write_piece};
+    struct filing *f = next->f;
     struct vbs_session *session = f->session;
 
     if (session->ops->pack_to)
@@ -306,7 +306,7 @@ static enum vbs_status pack_kernel(struct place *place, int kernel, int64_t byte
     if (f->buffer_bytes < bytes)
         VBS_TRY(map_buffer(f, bytes));
     VBS_TRY(session->ops->pack(f->ctx, session, kernel, f->buffer));
-    return write_piece(f->ctx, place, f->buffer, bytes);
+    return write_piece(f->ctx, next, f->buffer, bytes);
 }
 
 /* Packs weights as their kernels read them; weights that no kernel reads stay zeros of the new
@@ -323,10 +323,10 @@ static enum vbs_status pack_weights(struct filing *f, int m, int fd)
         const struct vbs_requested_kernel *requested = &f->checked->kernels[kernels[i]].requested;
         struct vbs_exec_range range =
             vbs_exec_slice_range(packed, requested->slice, requested->n_slices);
-        struct place place = {f, fd, f->file->offsets[m] + range.packed_from};
+        struct next_piece next = {f, fd, f->file->offsets[m] + range.packed_from};
 
-        status = pack_kernel(&place, kernels[i], range.packed_to - range.packed_from);
-        if (status == VBS_OK && place.at != f->file->offsets[m] + range.packed_to)
+        status = pack_kernel(&next, kernels[i], range.packed_to - range.packed_from);
+        if (status == VBS_OK && next.at != f->file->offsets[m] + range.packed_to)
             status =
                 vbs_fail(f->ctx, VBS_LIBRARY,
                          "layer %d: the backend has packed other bytes of weights than it said",
