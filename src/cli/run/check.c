@@ -188,14 +188,32 @@ done:
     return status;
 }
 
+/* Gives whether a layer rounds its output, as in a quantised file. */
+static bool rounds(const struct vbs_layer *l)
+{
+    bool found = l->encoding.storage != VBS_FLOAT32 || l->op == VBS_OP_ROUND;
+
+    for (int f = 0; f < l->n_fused; f++)
+        found |= l->fused[f].op == VBS_OP_ROUND;
+    return found;
+}
+
+double run_tolerance(const struct run_job *job)
+{
+    for (int k = 0; k <= job->network->n_layers; k++)
+        if (rounds(&job->network->layers[k]))
+            return RUN_TOLERANCE_ROUNDED;
+    return RUN_TOLERANCE;
+}
+
 enum vbs_status run_judge(struct run_job *job)
 {
     const struct run_check *check = &job->check;
 
-    if (!check->done || check->relative <= RUN_TOLERANCE)
+    if (!check->done || check->relative <= run_tolerance(job))
         return VBS_OK;
     return vbs_fail(&job->cli->ctx, VBS_LIBRARY,
                     "output '%.100s' differs from that of one sample at a time by %.3g of its "
                     "largest value; %.0e is the tolerance",
-                    check->output, check->relative, RUN_TOLERANCE);
+                    check->output, check->relative, run_tolerance(job));
 }

@@ -109,7 +109,7 @@ static json_t *check_json(const struct run_job *job, bool *failed)
     cli_json_put(object, "bit_equal", json_boolean(check->bit_equal), failed);
     cli_json_put(object, "absolute", real(check->absolute), failed);
     cli_json_put(object, "relative", real(check->relative), failed);
-    cli_json_put(object, "tolerance", real(RUN_TOLERANCE), failed);
+    cli_json_put(object, "tolerance", real(run_tolerance(job)), failed);
     cli_json_put(object, "n_changed", json_integer(check->n_changed), failed);
     cli_json_put(object, "n_coded", json_integer(check->n_coded), failed);
     return object;

@@ -234,7 +234,7 @@ static void print_check(const struct run_job *job)
     else
         printf("outputs differ from those of one sample at a time by %.3g at most, %.3g of the "
                "largest value (tolerance %.0e)",
-               check->absolute, check->relative, RUN_TOLERANCE);
+               check->absolute, check->relative, run_tolerance(job));
     if (check->n_coded > 0)
         printf("; %d layer%s there from dense weights, here from coded ones", check->n_coded,
                check->n_coded == 1 ? "" : "s");

@@ -281,3 +281,15 @@ bool od_is_encoded(const struct od_build *b)
             return true;
     return network->layers[b->layer].encoding.storage != VBS_FLOAT32;
 }
+
+bool od_is_whole(enum vbs_storage storage)
+{
+    return storage == VBS_UINT8 || storage == VBS_INT8;
+}
+
+dnnl_data_type_t od_data_type(enum vbs_storage storage)
+{
+    static const dnnl_data_type_t types[VBS_N_STORAGES] = {dnnl_f32, dnnl_u8, dnnl_s8, dnnl_bf16};
+
+    return types[storage];
+}

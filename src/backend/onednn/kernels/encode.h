@@ -27,6 +27,10 @@ void od_encode(const struct od_recode *recode, const float *floats, void *stored
 /* Chooses how tensor number k, whose description as floats is made, is stored. */
 struct od_stored od_stored_init(const struct od_build *b, int k);
 
+/* Gives whether a storage is whole numbers of 8 bits, and the library's type of a storage. */
+bool od_is_whole(enum vbs_storage storage);
+dnnl_data_type_t od_data_type(enum vbs_storage storage);
+
 /* Gives whether the layer reads or writes an encoded tensor. */
 bool od_is_encoded(const struct od_build *b);
 

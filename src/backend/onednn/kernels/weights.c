@@ -131,6 +131,9 @@ static enum vbs_status init_whole(struct od_build *b, struct od_weights *w)
         float factor = in->scale * w->steps[o] * w->scale[o];
         float bias = w->bias ? w->bias[o] / factor : 0;
 
+        /* That of a quantised file is whole, but for the rounding of floats. */
+        if (fabsf(bias - nearbyintf(bias)) < 1e-3f + 1e-6f * fabsf(bias))
+            bias = nearbyintf(bias);
         if (!isnormal(factor) || !isfinite(bias)) {
             w->unit_factors = NULL;
             return VBS_OK;

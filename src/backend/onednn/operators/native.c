@@ -26,16 +26,6 @@ struct whole {
     float *bias;    /* [output channels] in units of products; null: there is none */
 };
 
-static dnnl_data_type_t type_of(enum vbs_storage storage)
-{
-    return storage == VBS_UINT8 ? dnnl_u8 : storage == VBS_INT8 ? dnnl_s8 : dnnl_f32;
-}
-
-static bool is_whole(enum vbs_storage storage)
-{
-    return storage == VBS_UINT8 || storage == VBS_INT8;
-}
-
 static const struct od_stored *stored_in(const struct od_build *b, int index)
 {
     return &b->session->stored[b->session->core.layers[b->layer].inputs[index]];
@@ -77,7 +67,7 @@ static dnnl_status_t append_operations(const struct od_build *b, const struct wh
 
     for (int i = weights->n_folded; i < b->l->n_fused && status == dnnl_success; i++)
         status = append_fused(&b->l->fused[i], w->scaled ? e->scale : 1, ops);
-    if (status == dnnl_success && is_whole(e->storage) && (!w->scaled || e->zero != 0))
+    if (status == dnnl_success && od_is_whole(e->storage) && (!w->scaled || e->zero != 0))
         status = dnnl_post_ops_append_eltwise(ops, 1, dnnl_eltwise_linear,
                                               w->scaled ? 1 : 1 / e->scale, (float)e->zero);
     return status;
@@ -140,10 +130,10 @@ static enum vbs_status whole_init(struct od_build *b, struct whole *w, bool *pos
     int64_t outputs = od_weights_outputs(b);
 
     *w = (struct whole){.in = *stored_in(b, 0), .out = b->session->stored[b->layer]};
-    w->scaled = is_whole(w->out.encoding.storage);
+    w->scaled = od_is_whole(w->out.encoding.storage);
     for (int i = weights->n_folded; i < b->l->n_fused; i++)
         w->scaled = w->scaled && scales(&b->l->fused[i]);
-    *possible = weights->unit_factors && is_whole(w->in.encoding.storage) &&
+    *possible = weights->unit_factors && od_is_whole(w->in.encoding.storage) &&
                 w->out.encoding.storage != VBS_BFLOAT16 && all_fuse(b, w->scaled);
     if (!*possible)
         return VBS_OK;
@@ -246,7 +236,7 @@ static enum vbs_status describe_last(struct od_build *b, const struct od_tensor 
                                      enum vbs_storage storage, dnnl_memory_desc_t *md)
 {
     VBS_TRY(od_describe(b, tensor, b->batch, OD_CHANNELS_LAST, false, md));
-    md->data_type = type_of(storage);
+    md->data_type = od_data_type(storage);
     return VBS_OK;
 }
 
@@ -280,10 +270,10 @@ static enum vbs_status build_fc(struct od_build *b, const struct whole *w)
     dnnl_memory_desc_t src, dst, weights, bias;
     dnnl_matmul_desc_t desc;
     dnnl_status_t dnnl =
-        dnnl_memory_desc_init_by_tag(&src, 2, src_dims, type_of(w->in.encoding.storage), dnnl_ab);
+        dnnl_memory_desc_init_by_tag(&src, 2, src_dims, od_data_type(w->in.encoding.storage), dnnl_ab);
 
     if (dnnl == dnnl_success)
-        dnnl = dnnl_memory_desc_init_by_tag(&dst, 2, dst_dims, type_of(w->out.encoding.storage),
+        dnnl = dnnl_memory_desc_init_by_tag(&dst, 2, dst_dims, od_data_type(w->out.encoding.storage),
                                             dnnl_ab);
     if (dnnl == dnnl_success)
         dnnl = dnnl_memory_desc_init_by_tag(&weights, 2, weight_dims, dnnl_s8, dnnl_format_tag_any);
@@ -313,8 +303,11 @@ enum vbs_status od_build_native(struct od_build *b)
     struct whole w;
     bool possible = false;
 
-    if (b->l->weights != VBS_INT8 || (b->l->op != VBS_OP_CONV && b->l->op != VBS_OP_FC) ||
-        (b->requested && (b->requested->row_slices || b->requested->n_slices > 1)))
+    if (b->requested && (b->requested->row_slices || b->requested->n_slices > 1))
+        return VBS_OK;
+    if (b->l->op != VBS_OP_CONV && b->l->op != VBS_OP_FC)
+        return od_build_native_values(b);
+    if (b->l->weights != VBS_INT8)
         return VBS_OK;
     VBS_TRY(od_weights_init(b));
     VBS_TRY(whole_init(b, &w, &possible));

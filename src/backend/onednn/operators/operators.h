@@ -62,6 +62,11 @@ enum vbs_status od_build_tiling(struct od_build *b) VBS_MUST_CHECK;
  * requested one; none where there are none. b is native. */
 enum vbs_status od_build_native(struct od_build *b) VBS_MUST_CHECK;
 
+/* ---- native_values.c ---- */
+
+/* Does so for layers without weights. */
+enum vbs_status od_build_native_values(struct od_build *b) VBS_MUST_CHECK;
+
 /* ---- the operators ---- */
 
 /* Convolutions, transposed convolutions and fully connected layers are in conv.c. Where b requests
