@@ -1,6 +1,7 @@
 /*
- * Kernels of whole numbers: convolutions and fully connected layers whose input has 8 bits and
- * whose weights are whole multiples of a step.
+ * Kernels of whole numbers and of bfloat16: convolutions and fully connected layers whose input has
+ * 8 bits and whose weights are whole multiples of a step, or whose input and weights are bfloat16.
+ * The latter work as kernels of floats do, in the same layouts.
  *
  * oneDNN multiplies whole numbers, adds the bias in units of their products, and multiplies by a
  * factor of each output channel. Where only a ReLU or clip is fused, that factor contains the
@@ -8,6 +9,7 @@
  */
 #include "backend/onednn/operators/operators.h"
 
+#include "backend/onednn/kernels/elementwise.h"
 #include "backend/onednn/kernels/encode.h"
 #include "backend/onednn/kernels/implementations.h"
 #include "backend/onednn/kernels/kernels.h"
@@ -18,9 +20,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A kernel of whole numbers before its primitive is known. */
+/* A kernel before its primitive is known. */
 struct whole {
     struct od_stored in, out;
+    bool wide;      /* of bfloat16; else of whole numbers */
+    bool stored;    /* bfloat16: padding counts as channels */
     bool scaled;    /* the factors contain the output's scale */
     float *factors; /* [output channels] */
     float *bias;    /* [output channels] in units of products; null: there is none */
@@ -79,8 +83,12 @@ static enum vbs_status whole_attributes(struct od_build *b, const struct whole *
     dnnl_primitive_attr_t made = NULL;
     dnnl_post_ops_t ops = NULL;
     int32_t zero = w->in.encoding.zero;
-    dnnl_status_t status = dnnl_primitive_attr_create(&made);
+    dnnl_status_t status;
 
+    if (w->wide)
+        return od_attributes(b, b->session->weights[b->layer].n_folded,
+                             b->session->weights[b->layer].n_fused, attr);
+    status = dnnl_primitive_attr_create(&made);
     if (status == dnnl_success)
         status = dnnl_primitive_attr_set_scratchpad_mode(made, dnnl_scratchpad_mode_user);
     if (status == dnnl_success)
@@ -149,6 +157,28 @@ static enum vbs_status whole_init(struct od_build *b, struct whole *w, bool *pos
     return VBS_OK;
 }
 
+/* Describes the layer of bfloat16, all of whose operators are to fuse. */
+static void wide_init(struct od_build *b, struct whole *w, bool *possible)
+{
+    const struct od_weights *weights = &b->session->weights[b->layer];
+
+    *w = (struct whole){.in = *stored_in(b, 0),
+                        .out = b->session->stored[b->layer],
+                        .wide = true,
+                        .bias = weights->bias};
+    w->stored = b->l->op == VBS_OP_CONV && od_filter_can_be_stored(b);
+    *possible = w->in.encoding.storage == VBS_BFLOAT16 && w->out.encoding.storage == VBS_BFLOAT16 &&
+                weights->n_folded + weights->n_fused == b->l->n_fused && !od_breaks_padding(b);
+}
+
+/* Gives the packed weights that a kernel reads. */
+static enum vbs_status pack(struct od_build *b, const struct whole *w, const dnnl_memory_desc_t *md,
+                            struct od_packed **packed)
+{
+    return w->wide ? od_weights_packed(b, md, 1, w->stored, packed)
+                   : od_weights_whole(b, md, packed);
+}
+
 /* Builds the kernel of an implementation. dst is described in layout. */
 static enum vbs_status build_kernel(struct od_build *b, const struct whole *w,
                                     const_dnnl_primitive_desc_t pd, enum od_layout layout)
@@ -163,7 +193,7 @@ static enum vbs_status build_kernel(struct od_build *b, const struct whole *w,
     int n = 2;
 
     VBS_TRY(od_kernel_begin_with(b, pd));
-    VBS_TRY(od_weights_whole(b, md, &packed));
+    VBS_TRY(pack(b, w, md, &packed));
     VBS_TRY(od_kernel_weights(b, packed, 0, packed->channels));
     VBS_TRY(od_kernel_memory(b, dnnl_primitive_desc_query_md(pd, dnnl_query_src_md, 0), OD_SRC, 0,
                              NULL, &args[0].memory));
@@ -231,11 +261,15 @@ static enum vbs_status build_all(struct od_build *b, const struct whole *w,
 
 /* ---- convolutions ---- */
 
-/* Describes batch samples of a tensor of spatial dimensions with the channels last. */
-static enum vbs_status describe_last(struct od_build *b, const struct od_tensor *tensor,
-                                     enum vbs_storage storage, dnnl_memory_desc_t *md)
+/* Describes batch samples of a tensor as it is stored; floats have the channels last. */
+static enum vbs_status describe_stored(struct od_build *b, const struct od_tensor *tensor,
+                                       const struct od_stored *stored, bool padded,
+                                       dnnl_memory_desc_t *md)
 {
-    VBS_TRY(od_describe(b, tensor, b->batch, OD_CHANNELS_LAST, false, md));
+    enum vbs_storage storage = stored->encoding.storage;
+
+    VBS_TRY(od_describe(b, tensor, b->batch,
+                        storage == VBS_FLOAT32 ? OD_CHANNELS_LAST : stored->layout, padded, md));
     md->data_type = od_data_type(storage);
     return VBS_OK;
 }
@@ -245,12 +279,13 @@ static enum vbs_status build_conv(struct od_build *b, const struct whole *w)
     dnnl_memory_desc_t src, dst, weights;
     union od_conv_desc desc;
     dnnl_dims_t dims = {0};
-    int n = od_filter_dims(b, false, dims);
+    int n = od_filter_dims(b, w->stored, dims);
     dnnl_status_t dnnl;
 
-    VBS_TRY(describe_last(b, od_input(b, 0), w->in.encoding.storage, &src));
-    VBS_TRY(describe_last(b, od_output(b), w->out.encoding.storage, &dst));
-    dnnl = dnnl_memory_desc_init_by_tag(&weights, n, dims, dnnl_s8, dnnl_format_tag_any);
+    VBS_TRY(describe_stored(b, od_input(b, 0), &w->in, w->stored, &src));
+    VBS_TRY(describe_stored(b, od_output(b), &w->out, w->stored, &dst));
+    dnnl = dnnl_memory_desc_init_by_tag(&weights, n, dims, w->wide ? dnnl_bf16 : dnnl_s8,
+                                        dnnl_format_tag_any);
     if (dnnl != dnnl_success)
         return od_fail(b, dnnl, "describing weights");
     VBS_TRY(od_conv_desc(b, dnnl_convolution_direct, &src, &weights, &dst, &desc));
@@ -269,12 +304,12 @@ static enum vbs_status build_fc(struct od_build *b, const struct whole *w)
     dnnl_dims_t bias_dims = {1, outputs};
     dnnl_memory_desc_t src, dst, weights, bias;
     dnnl_matmul_desc_t desc;
-    dnnl_status_t dnnl =
-        dnnl_memory_desc_init_by_tag(&src, 2, src_dims, od_data_type(w->in.encoding.storage), dnnl_ab);
+    dnnl_status_t dnnl = dnnl_memory_desc_init_by_tag(
+        &src, 2, src_dims, od_data_type(w->in.encoding.storage), dnnl_ab);
 
     if (dnnl == dnnl_success)
-        dnnl = dnnl_memory_desc_init_by_tag(&dst, 2, dst_dims, od_data_type(w->out.encoding.storage),
-                                            dnnl_ab);
+        dnnl = dnnl_memory_desc_init_by_tag(&dst, 2, dst_dims,
+                                            od_data_type(w->out.encoding.storage), dnnl_ab);
     if (dnnl == dnnl_success)
         dnnl = dnnl_memory_desc_init_by_tag(&weights, 2, weight_dims, dnnl_s8, dnnl_format_tag_any);
     if (dnnl == dnnl_success)
@@ -285,12 +320,40 @@ static enum vbs_status build_fc(struct od_build *b, const struct whole *w)
                                 : od_fail(b, dnnl, "describing a product");
 }
 
+/* An inner product of bfloat16, of the inputs in the order in which they are stored. */
+static enum vbs_status build_wide_fc(struct od_build *b, const struct whole *w)
+{
+    int64_t outputs = od_weights_outputs(b);
+    dnnl_dims_t src_dims = {b->batch * vbs_shape_elements(&b->l->shape) / outputs,
+                            od_weights_inputs(b)};
+    dnnl_dims_t dst_dims = {src_dims[0], outputs}, weight_dims = {outputs, src_dims[1]};
+    dnnl_memory_desc_t src, dst, weights, bias;
+    dnnl_inner_product_desc_t desc;
+    dnnl_status_t dnnl = dnnl_memory_desc_init_by_tag(&src, 2, src_dims, dnnl_bf16, dnnl_ab);
+
+    VBS_TRY(od_describe_vector(b, outputs, &bias));
+    if (dnnl == dnnl_success)
+        dnnl = dnnl_memory_desc_init_by_tag(&dst, 2, dst_dims, dnnl_bf16, dnnl_ab);
+    if (dnnl == dnnl_success)
+        dnnl =
+            dnnl_memory_desc_init_by_tag(&weights, 2, weight_dims, dnnl_bf16, dnnl_format_tag_any);
+    if (dnnl == dnnl_success)
+        dnnl = dnnl_inner_product_forward_desc_init(&desc, dnnl_forward_inference, &src, &weights,
+                                                    w->bias ? &bias : NULL, &dst);
+    return dnnl == dnnl_success ? build_all(b, w, &desc, OD_PLAIN)
+                                : od_fail(b, dnnl, "describing an inner product");
+}
+
 /* Gives whether the layer can work on its tensors as they lie in memory. */
 static bool layouts_suit(const struct od_build *b, const struct whole *w)
 {
     const struct od_tensor *own = &b->session->tensors[b->l->inputs[0]];
     bool flat = own->positions == 1 || own->channels == 1;
 
+    if (w->wide) /* as for floats */
+        return od_input(b, 0)->canonical == w->in.layout &&
+               (b->l->op == VBS_OP_CONV || b->l->attributes.weighted.rows ||
+                od_output(b)->positions == 1);
     if (b->l->op == VBS_OP_FC)
         return (!b->l->attributes.weighted.rows || w->in.layout == OD_PLAIN || flat) &&
                (w->out.layout != OD_CHANNELS_LAST || od_output(b)->positions == 1);
@@ -307,11 +370,16 @@ enum vbs_status od_build_native(struct od_build *b)
         return VBS_OK;
     if (b->l->op != VBS_OP_CONV && b->l->op != VBS_OP_FC)
         return od_build_native_values(b);
-    if (b->l->weights != VBS_INT8)
+    if (b->l->weights == VBS_FLOAT32)
         return VBS_OK;
     VBS_TRY(od_weights_init(b));
-    VBS_TRY(whole_init(b, &w, &possible));
+    if (b->l->weights == VBS_BFLOAT16)
+        wide_init(b, &w, &possible);
+    else
+        VBS_TRY(whole_init(b, &w, &possible));
     if (!possible || !layouts_suit(b, &w))
         return VBS_OK;
-    return b->l->op == VBS_OP_CONV ? build_conv(b, &w) : build_fc(b, &w);
+    if (b->l->op == VBS_OP_CONV)
+        return build_conv(b, &w);
+    return w.wide ? build_wide_fc(b, &w) : build_fc(b, &w);
 }
