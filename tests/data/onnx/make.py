@@ -486,6 +486,27 @@ def contrib_weights():
     n.save(apart=True, twin=twin)
 
 
+def contrib_lstm():
+    """A DynamicQuantizeLSTM, of which the sequence is rounded and the states are not."""
+    n, twin = (Net("contrib_lstm", 19, ["N", 6, 5], seed=8) for _ in range(2))
+    w, r = (n.random.randint(-127, 128, (2, size, 16)).astype(np.int8) for size in (5, 4))
+    w_scale, r_scale = (0.002 + 0.004 * n.random.rand(2, 16)).astype(np.float32), np.float32([0.004, 0.005])
+    bias = (0.3 * n.random.randn(2, 32)).astype(np.float32)
+    options = {"hidden_size": 4, "direction": "bidirectional"}
+    zeros = n.constant(np.zeros((2, 16), np.int8)), n.constant(np.zeros(2, np.int8))
+    y = n.op("DynamicQuantizeLSTM", n.op("Transpose", "x", perm=[1, 0, 2]), n.constant(w), n.constant(r),
+             n.constant(bias), "", "", "", "", n.constant(w_scale), zeros[0], n.constant(r_scale), zeros[1],
+             domain=CONTRIB, **options)
+    z = twin.op("DynamicQuantizeLinear", twin.op("Transpose", "x", perm=[1, 0, 2]), outputs=3)
+    w = (w * w_scale[:, None]).transpose(0, 2, 1)
+    r = (r * r_scale[:, None, None]).transpose(0, 2, 1)
+    z = twin.op("LSTM", twin.op("DequantizeLinear", *z), twin.constant(w), twin.constant(r), twin.constant(bias),
+                **options)
+    n.output(n.op("Transpose", y, perm=[2, 0, 1, 3]), "y")
+    twin.output(twin.op("Transpose", z, perm=[2, 0, 1, 3]), "y")
+    n.save(apart=True, twin=twin)
+
+
 def fused_nodes(n, own):
     """Operators that ONNX Runtime's optimiser makes (own), or those that it makes them of."""
     def op(kind, *inputs, **attributes):
@@ -866,7 +887,7 @@ if __name__ == "__main__":
                  folded, external, recurrent, sequence, windows,
                  quantised, integers, control, truth, bounds, index,
                  images, dynamic, blocks, contrib,
-                 contrib_weights, fused, scaler):
+                 contrib_weights, contrib_lstm, fused, scaler):
         make()
     later(later())  # onnx.reference does not know GlobalLpPool
     known = opset(9)

@@ -127,6 +127,8 @@ static const struct {
      "fc reducemin+clip reducemax+relu sub+linear+clip div+linear+round+clip div+round "
      "add+clip sub fc mul add reducemin+clip reducemax+relu sub+linear+clip "
      "div+linear+round+clip div+round add+clip sub fc mul add"},
+    {"contrib_lstm", "reducemin+clip reducemax+relu sub+linear+clip div+linear+round+clip "
+                     "div+round add+clip sub mul lstm"},
     {"fused",
      "conv+leakyrelu conv add+clip add+gelu+gelu transpose matmul+linear linear+sigmoid mul "
      "transpose matmul fc+gelu add add layernorm reducemean fc+sigmoid"},
