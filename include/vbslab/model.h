@@ -450,6 +450,7 @@ struct vbs_input {
      * they are uniform in [-1, 1). They are the indices of the smallest table that it is an index
      * of, where it is one. */
     int64_t low, high;
+    bool is_index; /* a table has rows 0..high; an index below 0 counts from the end */
 };
 
 /* An input of the file that is a constant of the network, because the caller has given its value.

@@ -138,6 +138,15 @@ static int64_t first_unsuited(enum vbs_number number, int64_t n, const float *va
     return -1;
 }
 
+/* Gives the first value that is no index of the table, -1: there is none. */
+static int64_t first_outside(const struct vbs_input *input, int64_t n, const float *values)
+{
+    for (int64_t i = 0; i < n; i++)
+        if (values[i] < -(float)(input->high + 1) || values[i] > (float)input->high)
+            return i;
+    return -1;
+}
+
 static enum vbs_status check_values(struct run_job *job, const struct input_file *file)
 {
     int64_t samples = file->input->shared ? 1 : job->request;
@@ -149,6 +158,15 @@ static enum vbs_status check_values(struct run_job *job, const struct input_file
         run_name_position(&file->input->shape, bad, position, sizeof position);
         return vbs_fail(&job->cli->ctx, VBS_FORMAT, "%s: value %s is %s", file->path, position,
                         run_value_word(file->npy.values[bad]));
+    }
+    other = file->input->is_index ? first_outside(file->input, n, file->npy.values) : -1;
+    if (other >= 0) {
+        run_name_position(&file->input->shape, other, position, sizeof position);
+        return vbs_fail(&job->cli->ctx, VBS_FORMAT,
+                        "%s: value %s is %g; input '%.80s' takes indices up to %lld, and those "
+                        "below 0 count from the end",
+                        file->path, position, (double)file->npy.values[other], file->input->name,
+                        (long long)file->input->high);
     }
     other = first_unsuited(file->input->number, n, file->npy.values);
     if (other < 0)

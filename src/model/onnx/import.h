@@ -39,6 +39,7 @@ struct vbs_onnx_tensor {
     int id;                 /* in the builder; -1: not added yet */
     struct vbs_shape shape; /* in the builder */
     struct vbs_onnx_draft *draft;
+    int64_t rows; /* of the smallest table that it has indices of; 0: of none */
 };
 
 /* The import so far of a value: a constant, a tensor with its shape in the file, or neither. */

@@ -366,6 +366,10 @@ enum vbs_status vbs_onnx_inputs_end(const struct vbs_onnx_inputs *inputs,
             input.shape = (struct vbs_shape){.n_dims = 1, .dim = {1}};
         if (input.number != VBS_NUMBER_REAL)
             input.high = from->type->elem_type == ONNX__TENSOR_PROTO__DATA_TYPE__UINT8 ? 255 : 1;
+        if (input.number == VBS_NUMBER_WHOLE && im->states[from->value].tensor->rows > 0) {
+            input.is_index = true;
+            input.high = im->states[from->value].tensor->rows - 1;
+        }
         VBS_TRY(vbs_builder_input(im->ctx, im->builder, &input));
     }
     return VBS_OK;

@@ -536,11 +536,11 @@ VBS_ONNX_HANDLER(gather)
     struct vbs_shape shape;
     int64_t first = 0, step = 0;
     int axis = 0, more;
-    enum vbs_status status = vbs_onnx_tensor_in(im, 0, &state);
 
     (void)operator;
-    if (status != VBS_OK)
-        return status;
+    if (vbs_onnx_in(im, 0) && vbs_onnx_in(im, 0)->constant)
+        return vbs_onnx_embed(im);
+    VBS_TRY(vbs_onnx_tensor_in(im, 0, &state));
     VBS_TRY(vbs_onnx_constant_in(im, 1, &indices));
     VBS_TRY(vbs_onnx_axis(im, vbs_onnx_int(im, "axis", 0), vbs_onnx_rank(im, state), &axis));
     VBS_TRY(read_indices(im, indices, state->shape.dim[axis], &numbers, &first, &step));

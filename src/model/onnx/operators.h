@@ -88,6 +88,9 @@ enum vbs_status vbs_onnx_old_slope(struct vbs_onnx_import *im, int rank,
  * numbers. */
 enum vbs_status vbs_onnx_cast_type(struct vbs_onnx_import *im, bool like, int *type) VBS_MUST_CHECK;
 
+/* Imports a Gather whose data are constants and whose indices are a tensor. */
+enum vbs_status vbs_onnx_embed(struct vbs_onnx_import *im) VBS_MUST_CHECK;
+
 /* Casts a tensor to whole numbers, or (truth) to truth values, and gives it as output 0. */
 enum vbs_status vbs_onnx_cast_whole(struct vbs_onnx_import *im, const struct vbs_onnx_state *x,
                                     bool truth) VBS_MUST_CHECK;

@@ -321,6 +321,35 @@ static void seeded_values_suit_the_inputs(void)
     vbs_network_free(network);
 }
 
+/* The input ids is read twice: by a table of 9 rows, and by one of 4. */
+static void seeded_indices_are_rows_of_the_smallest_table(void)
+{
+    struct bytes graph = new_graph();
+    struct vbs_network *network;
+    bool rows = true, whole = true;
+    float values[300], most = 0;
+
+    add_input(&graph, "ids", INT64, 2, (int64_t[]){0, 100});
+    onnx_add_tensor(&graph, onnx_floats("v", 1, 2, (int64_t[]){9, 3}));
+    onnx_add_tensor(&graph, onnx_floats("w", 2, 2, (int64_t[]){4, 3}));
+    onnx_add_node(&graph, onnx_node("Gather", "v ids", "a"));
+    onnx_add_node(&graph, onnx_node("Gather", "w ids", "b"));
+    onnx_add_node(&graph, onnx_node("Add", "a b", "y"));
+    write_graph(&graph);
+    network = load(NULL, 0);
+    if (!ok(network && network->n_inputs == 1 && network->inputs[0].is_index,
+            "an input of indices is told"))
+        return;
+    vbs_network_input_values(network, 0, 300, values);
+    for (int i = 0; i < 300; i++) {
+        rows &= values[i] >= 0 && values[i] <= 3;
+        whole &= values[i] == floorf(values[i]);
+        most = values[i] > most ? values[i] : most;
+    }
+    ok(rows && whole && most == 3, "its values are rows of the smallest table");
+    vbs_network_free(network);
+}
+
 static void inputs_are_joined(void)
 {
     enum { SAMPLE = 76, SAMPLES = 2 };
@@ -402,6 +431,7 @@ int main(void)
     names_may_have_any_characters();
     open_sizes_are_given_by_name();
     seeded_values_suit_the_inputs();
+    seeded_indices_are_rows_of_the_smallest_table();
     inputs_are_joined();
     written_files_have_the_inputs();
     one_input_stays_tensor_0();
