@@ -37,6 +37,8 @@ struct vbs_onnx_constant {
     /* Row-major in shape; null: not read yet. Where computed is set, no file has these values. */
     const struct vbs_onnx_number *numbers;
     bool computed;
+    bool
+        repeated; /* a dimension of 1 stands for the samples, of which the file has one copy each */
 };
 
 /* Makes a constant of numbers, which are kept as they are and belong to im's arena. */

@@ -105,23 +105,26 @@ static int64_t place_tiled(const void *unused, int d, int64_t dim, int64_t at)
 
 VBS_ONNX_HANDLER(fold_tile)
 {
-    int64_t repeats[VBS_MAX_DIMS];
-    constant *input, *list;
+    int64_t repeats[VBS_MAX_DIMS + 1];
     struct vbs_shape shape;
-    int n;
+    constant *input;
+    int n, open;
     enum vbs_status status = vbs_onnx_constant_in(im, 0, &input);
 
     (void)operator;
     if (status != VBS_OK)
         return status;
-    VBS_TRY(vbs_onnx_constant_in(im, 1, &list));
-    VBS_TRY(vbs_onnx_whole_numbers(im, list, VBS_MAX_DIMS, repeats, &n));
+    VBS_TRY(vbs_onnx_target(im, 1, repeats, &open, &n));
     shape = input->shape;
     if (n != shape.n_dims)
         return vbs_fail(im->ctx, VBS_FORMAT, "%d repeats for %d dimensions", n, shape.n_dims);
+    /* what is the same for all samples is not repeated */
+    if (open >= 0 && (shape.dim[open] != 1 || repeats[open] != 1))
+        return vbs_onnx_mixes(im);
     for (int d = 0; d < n; d++)
         if (repeats[d] < 0 || !vbs_mul(shape.dim[d], repeats[d], &shape.dim[d]))
             return vbs_fail(im->ctx, VBS_FORMAT, "%lld repeats", (long long)repeats[d]);
+    im->repeats = open >= 0;
     return give_placed(im, &shape, place_tiled, NULL, (number){0, false});
 }
 

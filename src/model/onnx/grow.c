@@ -301,11 +301,11 @@ VBS_ONNX_HANDLER(pad)
     VBS_TRY(vbs_onnx_read_pads(im, vbs_onnx_rank(im, state), &pads));
     VBS_TRY(vbs_onnx_read_pad_value(im, &value));
     attributes.pad.value = (double)value;
-    if (im->batch && (pads.before[0] || pads.behind[0]))
+    if (im->batch && (pads.before[im->at] || pads.behind[im->at]))
         return vbs_onnx_mixes(im);
     shape = state->shape;
     for (int d = shape.n_dims - 1; d >= 0; d--)
-        if (pads.before[d + im->batch] || pads.behind[d + im->batch])
+        if (pads.before[vbs_onnx_file_dim(im, d)] || pads.behind[vbs_onnx_file_dim(im, d)])
             first = d;
     if (first < 0 && vbs_onnx_makes(im, VBS_OP_PAD) && shape.n_dims > 0)
         first = 0;
@@ -314,8 +314,8 @@ VBS_ONNX_HANDLER(pad)
     attributes.pad.mode = (enum vbs_pad_mode)mode;
     view = vbs_onnx_view(state, first, &shift);
     for (int d = first; d < shape.n_dims; d++) {
-        attributes.pad.before[d + shift] = pads.before[d + im->batch];
-        attributes.pad.behind[d + shift] = pads.behind[d + im->batch];
+        attributes.pad.before[d + shift] = pads.before[vbs_onnx_file_dim(im, d)];
+        attributes.pad.behind[d + shift] = pads.behind[vbs_onnx_file_dim(im, d)];
     }
     VBS_TRY(vbs_onnx_apply(im, VBS_OP_PAD, &attributes, state->tensor, &view, &tensor));
     for (int d = first; d < shape.n_dims; d++)
@@ -345,10 +345,10 @@ static enum vbs_status expand_tensor(struct vbs_onnx_import *im, const struct vb
     struct vbs_shape target = state->shape, view = vbs_onnx_shape(state);
     struct vbs_onnx_tensor *tensor;
 
-    if (im->batch &&
+    if (im->batch && im->outer == 0 &&
         (n > rank || (n == rank && !batch_first && values[0] != 1 && values[0] != im->n_samples)))
         return vbs_onnx_mixes(im);
-    if (im->batch && n == rank) {
+    if (im->batch && im->outer == 0 && n == rank) {
         values++;
         n--;
     }
@@ -390,6 +390,14 @@ VBS_ONNX_HANDLER(expand)
         return status;
     if (!state)
         return vbs_fail(im->ctx, VBS_FORMAT, "input 0 is missing");
+    if (state->tensor && im->outer > 0) { /* the dimension of the samples stays as it is */
+        bool stays = n == state->shape.n_dims &&
+                     (open >= 0 ? open == im->at && values[open] == state->shape.dim[open]
+                                : values[im->at] == 1);
+
+        values[im->at] = 1;
+        return stays ? expand_tensor(im, state, values, n, false) : vbs_onnx_mixes(im);
+    }
     if (state->tensor)
         return open > 0 || (open == 0 && values[0] != 1)
                    ? vbs_onnx_mixes(im)
@@ -401,6 +409,7 @@ VBS_ONNX_HANDLER(expand)
     /* broadcasting goes both ways: a dimension of the constant that is larger is kept */
     VBS_TRY(vbs_onnx_broadcast(im, own, &shape));
     VBS_TRY(vbs_onnx_constant_expand(im, state->constant, &shape, &view));
+    im->repeats = open >= 0;
     vbs_onnx_give_constant(im, 0, view);
     return VBS_OK;
 }

@@ -621,6 +621,7 @@ static enum vbs_status run_operator(struct vbs_onnx_import *im)
     bool tensors;
 
     im->bad = VBS_OK;
+    im->repeats = false;
     if (operator->samples & VBS_ONNX_INSIDE)
         return operator->import(im, operator);
     VBS_TRY(check_states(im, &tensors));
@@ -654,6 +655,24 @@ static void note_whole(struct vbs_onnx_import *im)
             im->states[im->node->outputs[i]].whole = whole;
 }
 
+/* Notes that constants which are made of one with a copy for each sample have such copies too. */
+static void note_repeated(struct vbs_onnx_import *im)
+{
+    bool repeated = im->repeats;
+
+    if (im->node->operator->samples & VBS_ONNX_INSIDE)
+        return;
+
+    for (int i = 0; i < im->node->n_inputs; i++) {
+        const struct vbs_onnx_state *state = vbs_onnx_in(im, i);
+
+        repeated |= state && state->constant && state->constant->repeated;
+    }
+    for (int i = 0; i < im->node->n_outputs && repeated; i++)
+        if (im->node->outputs[i] >= 0 && im->states[im->node->outputs[i]].constant)
+            im->states[im->node->outputs[i]].constant->repeated = true;
+}
+
 static enum vbs_status import_node(struct vbs_onnx_import *im)
 {
     enum vbs_status status = run_operator(im);
@@ -667,6 +686,7 @@ static enum vbs_status import_node(struct vbs_onnx_import *im)
             !im->states[im->node->outputs[i]].constant)
             return vbs_fail(im->ctx, VBS_UNSUPPORTED, "output %d is not supported", i);
     note_whole(im);
+    note_repeated(im);
     return settle(im);
 }
 

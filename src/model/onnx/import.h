@@ -77,7 +77,8 @@ struct vbs_onnx_import {
     const struct vbs_onnx_node *node; /* the one that is being imported */
     enum vbs_status bad; /* error of an attribute that could not be read, and the reason */
     char bad_why[128];
-    bool mixed;                /* batch mode failed, because samples would mix */
+    bool repeats; /* the node makes a copy of a constant for each sample (constant.h: repeated) */
+    bool mixed;   /* batch mode failed, because samples would mix */
     int64_t n_numbers, n_read; /* numbers made, and numbers read, while constants are computed */
     int64_t n_floats;          /* made likewise */
 };

@@ -124,6 +124,7 @@ VBS_ONNX_HANDLER(fold_constant_of_shape)
         (constant){.name = im->node->label, .type = value ? value->type : FLOAT, .shape = shape};
     made->values = (struct vbs_values){.file = -1, .fill = numbers ? (double)numbers[0].value : 0};
     vbs_onnx_plain_strides(&shape, made->stride);
+    im->repeats = open >= 0 && values[open] == 1;
     vbs_onnx_give_constant(im, 0, made);
     return VBS_OK;
 }

@@ -93,21 +93,71 @@ bool vbs_onnx_trains(struct vbs_onnx_import *im)
            (im->graph->opset < 7 && vbs_onnx_int(im, "is_test", 0) == 0);
 }
 
+/* Makes the factors, or the shifts, of a BatchNormalization a constant [C, 1, ...]. */
+static enum vbs_status fold_factors(struct vbs_onnx_import *im, int n_dims, bool shifts,
+                                    struct vbs_onnx_state *result)
+{
+    const struct vbs_onnx_number *values[4];
+    struct vbs_shape shape = {.n_dims = n_dims};
+    struct vbs_onnx_constant *constant;
+    struct vbs_onnx_number *made;
+    int64_t n = 0;
+
+    for (int i = 0; i < 4; i++) {
+        VBS_TRY(vbs_onnx_numbers_in(im, i + 1, &constant, &values[i]));
+        if (i > 0 && vbs_shape_elements(&constant->shape) != n)
+            return vbs_fail(im->ctx, VBS_FORMAT, "inputs 1 to 4 have different lengths");
+        n = vbs_shape_elements(&constant->shape);
+    }
+    for (int d = 0; d < n_dims; d++)
+        shape.dim[d] = d == 0 ? n : 1;
+    VBS_TRY(vbs_onnx_numbers_new(im, n, &made));
+    for (int64_t i = 0; i < n; i++) {
+        double factor =
+            (double)values[0][i].value / sqrt((double)values[3][i].value + read_epsilon(im));
+
+        made[i].value =
+            shifts ? (double)values[1][i].value - (double)values[2][i].value * factor : factor;
+    }
+    *result = (struct vbs_onnx_state){.tensor = NULL};
+    return vbs_onnx_constant_new(im, ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT, &shape, made,
+                                 &result->constant);
+}
+
+/* Normalises samples of several images, [images, C, ...]. */
+static enum vbs_status norm_images(struct vbs_onnx_import *im, const struct vbs_onnx_state *x)
+{
+    struct vbs_onnx_state factors, shifts, product, result;
+
+    if (im->at > 0 || x->shape.n_dims < 2)
+        return vbs_onnx_mixes(im);
+    VBS_TRY(fold_factors(im, x->shape.n_dims - 1, false, &factors));
+    VBS_TRY(fold_factors(im, x->shape.n_dims - 1, true, &shifts));
+    if (factors.constant->shape.dim[0] != x->shape.dim[1])
+        return vbs_fail(im->ctx, VBS_FORMAT, "input 1 has %lld values for %lld channels",
+                        (long long)factors.constant->shape.dim[0], (long long)x->shape.dim[1]);
+    VBS_TRY(vbs_onnx_combine(im, VBS_OP_MUL, x, &factors, &product));
+    VBS_TRY(vbs_onnx_combine(im, VBS_OP_ADD, &product, &shifts, &result));
+    return vbs_onnx_give(im, 0, result.tensor, &x->shape);
+}
+
 VBS_ONNX_HANDLER(batch_norm)
 {
     static const enum vbs_parameter WHAT[] = {VBS_PARAMETER_GAMMA, VBS_PARAMETER_BETA,
                                               VBS_PARAMETER_MEAN, VBS_PARAMETER_VARIANCE};
+    const struct vbs_onnx_state *x;
     struct vbs_onnx_draft *draft;
     bool plain = false;
-    enum vbs_status status = channel_draft(im, VBS_OP_BATCHNORM, &draft);
 
     (void)operator;
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(vbs_onnx_tensor_in(im, 0, &x));
     if (vbs_onnx_trains(im))
         return vbs_fail(im->ctx, VBS_UNSUPPORTED, "is in training mode");
     if (vbs_onnx_int(im, "spatial", 1) == 0)
         return vbs_fail(im->ctx, VBS_UNSUPPORTED, "attribute 'spatial' is 0");
+    if (im->batch ? im->outer > 0 : x->shape.n_dims > 1 && x->shape.dim[0] > 1)
+        return norm_images(im, x);
+    VBS_TRY(channel_draft(im, VBS_OP_BATCHNORM, &draft));
     VBS_TRY(read_plain(im, &plain));
     for (int i = plain ? 2 : 0; i < 4; i++)
         VBS_TRY(vbs_onnx_vector(im, i + 1, draft->views[0].dim[0], WHAT[i], draft));

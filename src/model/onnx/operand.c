@@ -331,6 +331,17 @@ enum vbs_status vbs_onnx_keep(struct vbs_onnx_import *im, enum vbs_op op,
     return VBS_OK;
 }
 
+/* Gives whether a number is a bound of Max or Min below or above which nothing is. */
+static bool bounds_nothing(struct vbs_onnx_import *im, enum vbs_op op,
+                           struct vbs_onnx_constant *constant)
+{
+    const struct vbs_onnx_number *number;
+
+    return (op == VBS_OP_MAX || op == VBS_OP_MIN) &&
+           vbs_onnx_numbers(im, constant, &number) == VBS_OK && !number->batch &&
+           isinf(number->value) && (number->value < 0) == (op == VBS_OP_MAX);
+}
+
 enum vbs_status vbs_onnx_operand(struct vbs_onnx_import *im, enum vbs_op op,
                                  const struct vbs_onnx_state *x, struct vbs_onnx_constant *constant,
                                  bool swapped, struct vbs_onnx_state *result)
@@ -350,6 +361,10 @@ enum vbs_status vbs_onnx_operand(struct vbs_onnx_import *im, enum vbs_op op,
         status = add_bias(im, draft, constant, op == VBS_OP_SUB ? -1 : 0, &result->tensor);
     } else if (vbs_shape_elements(&constant->shape) == 1 &&
                !(vbs_onnx_belongs(im, VBS_OP_SCALE) && constant->shape.n_dims > 0)) {
+        if (bounds_nothing(im, op, constant)) {
+            result->shape = shape;
+            return VBS_OK;
+        }
         status = vbs_onnx_scalar(im, constant, &value);
         if (status == VBS_OK)
             status = with_number(im, op, x, value, swapped, result);

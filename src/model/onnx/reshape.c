@@ -232,7 +232,8 @@ VBS_ONNX_HANDLER(reshape)
         status = vbs_onnx_target(im, 1, target.values, &target.open, &target.n);
     if (status != VBS_OK)
         return status;
-    if (!batch && target.open >= 0)
+    if (!batch && target.open >= 0 &&
+        (target.values[target.open] != 1 || !vbs_onnx_in(im, 0)->constant->repeated))
         return vbs_onnx_mixes(im);
     status = batch ? reshape_samples(im, from, &target, &shape)
                    : resolve_shape(im, from, target.values, target.n, target.keeps_zero, &shape);
@@ -243,27 +244,27 @@ VBS_ONNX_HANDLER(reshape)
 
 VBS_ONNX_HANDLER(flatten)
 {
-    const struct vbs_shape *from;
-    struct vbs_shape shape = {.n_dims = 2, .dim = {1, 1}};
+    struct target target = {.values = {1, 1}, .n = 2, .open = -1, .keeps_zero = true};
     int64_t axis = vbs_onnx_int(im, "axis", 1);
-    bool batch;
+    const struct vbs_shape *from = NULL;
+    struct vbs_shape shape;
+    bool batch = false;
     enum vbs_status status = shape_in(im, &from, &batch);
     int rank;
 
     (void)operator;
     if (status != VBS_OK)
         return status;
-    rank = from->n_dims + batch;
+    rank = from->n_dims + (batch && vbs_onnx_is_apart(im));
     axis += axis < 0 ? rank : 0;
     if (axis < 0 || axis > rank)
         return vbs_fail(im->ctx, VBS_FORMAT, "there is no dimension %lld", (long long)axis);
     for (int d = 0; d < from->n_dims; d++)
-        shape.dim[d + batch >= axis] *= from->dim[d];
-    if (batch) {
-        if (axis == 0 || shape.dim[0] != 1)
-            return vbs_onnx_mixes(im);
-        shape = (struct vbs_shape){.n_dims = 1, .dim = {shape.dim[1]}};
-    }
+        target.values[(batch ? vbs_onnx_file_dim(im, d) : d) >= axis] *= from->dim[d];
+    if (batch)
+        target.open = im->at >= axis;
+    VBS_TRY(batch ? reshape_samples(im, from, &target, &shape)
+                  : resolve_shape(im, from, target.values, 2, true, &shape));
     return give_reshaped(im, &shape);
 }
 

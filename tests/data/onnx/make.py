@@ -693,6 +693,25 @@ def images():
     n.save()
 
 
+def folds():
+    """What keeps the samples apart behind dimensions that are folded into them: Flatten, Pad, Expand,
+    BatchNormalization of rows; a table that is repeated for each sample before it is reshaped."""
+    n = Net("folds", 14, ["N", 3, 4, 4])
+    y = n.op("Transpose", n.op("Reshape", "x", n.ints(0, 3, 16)), perm=[0, 2, 1])
+    y = batch_norm(n, n.op("Flatten", n.op("MatMul", y, n.weight(3, 6)), axis=2), 6)
+    size = n.op("Gather", n.op("Shape", "x"), n.ints(0))
+    y = n.op("Reshape", y, n.op("Concat", size, n.ints(4, 4, 6), axis=0))
+    y = n.op("Reshape", y, n.ints(-1, 4, 6))
+    y = n.op("Pad", y, n.ints(0, 0, 1, 0, 1, 0))
+    y = n.op("Flatten", n.op("Unsqueeze", y, n.ints(1)), axis=3)
+    y = n.op("Reshape", y, n.ints(-1, 1, 5, 7))
+    y = n.op("Expand", y, n.op("Concat", n.op("Mul", size, n.ints(4)), n.ints(2, 5, 7), axis=0))
+    y = n.op("Reshape", y, n.op("Concat", size, n.ints(8, 35), axis=0))
+    table = n.op("Tile", n.weight(1, 8, 5, 7), n.op("Concat", size, n.ints(1, 1, 1), axis=0))
+    n.output(n.op("Add", y, n.op("Reshape", table, n.op("Concat", size, n.ints(-1, 35), axis=0))), "y")
+    n.save()
+
+
 def later(results=None):
     """What versions 18 to 20 brought."""
     n = Net("later", 20, ["N", 4, 7, 6])
@@ -885,7 +904,7 @@ if __name__ == "__main__":
     torch_flatten(11, torch_flatten(14))  # onnx.reference trains in version 11
     for make in (torch_gates, keras_nhwc, segment, outputs, one_channel, whole, normals,
                  folded, external, recurrent, sequence, windows,
-                 quantised, integers, control, truth, bounds, index,
+                 quantised, integers, control, truth, bounds, index, folds,
                  images, dynamic, blocks, contrib,
                  contrib_weights, contrib_lstm, fused, scaler):
         make()

@@ -149,6 +149,7 @@ static const struct {
      "gather slice concat gather slice+linear concat gather gather keep add keep transpose fc "
      "transpose fc reducemax equal+scale reducemin+linear round reducemin equal mul "
      "reducemax+linear equal equal max+linear mul"},
+    {"folds", "transpose fc mul add pad expand add"},
     {"images", "conv transpose transpose conv transpose+relu transpose avgpool conv "
                "transpose+sigmoid mul transpose maxpool transpose transpose deconv transpose "
                "transpose conv"},
