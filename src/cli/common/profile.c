@@ -212,6 +212,8 @@ struct named_model {
     char *input;             /* vbs_network_inputs_text of the network in a file, which the owner
                                 frees; null: the network is not known */
     uint64_t network_hash;
+    bool
+        several; /* it has several inputs, or some that are fixed: profiles of others do not suit */
 };
 
 /* Finds the model of word, a model's name or file. */
@@ -231,6 +233,7 @@ static enum vbs_status find_model(struct cli *cli, const char *word, struct name
     if (status == VBS_OK) {
         snprintf(model->name, sizeof model->name, "%s", network->name);
         model->network_hash = vbs_network_hash(network);
+        model->several = network->n_inputs > 1 || network->n_fixed_inputs > 0;
     }
     vbs_network_free(network);
     if (status != VBS_USAGE)
@@ -247,7 +250,7 @@ static enum vbs_status choose(struct cli *cli, struct vbs_store *store,
     struct vbs_store_preference preference = {.self = &machine,
                                               .rank = rank,
                                               .input = model->input,
-                                              .input_only = cli->choices.n > 0,
+                                              .input_only = model->several || cli->choices.n > 0,
                                               .network_hash = model->network_hash};
 
     return vbs_store_choose(&cli->ctx, store, model->name, &preference, choice);

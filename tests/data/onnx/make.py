@@ -900,7 +900,26 @@ def old(version, results=None):
     return n.save(ir=3, results=results)
 
 
+def several():
+    """Four inputs, of floats, bools, indices and one number, with names that a shell takes apart."""
+    value = helper.make_tensor_value_info
+    nodes = [helper.make_node("Add", ["a'b=c", "t"], ["s"]),
+             helper.make_node("Cast", ["m"], ["f"], to=TensorProto.FLOAT),
+             helper.make_node("Mul", ["s", "f"], ["y=1"]),
+             helper.make_node("Gather", ["table", "$ids;"], ["z"])]
+    table = numpy_helper.from_array(np.arange(15, dtype=np.float32).reshape(5, 3), "table")
+    inputs = [value("a'b=c", TensorProto.FLOAT, ["N", 4]), value("m", TensorProto.BOOL, ["N", 4]),
+              value("$ids;", TensorProto.INT64, ["N", 2]), value("t", TensorProto.FLOAT, [])]
+    outputs = [value("y=1", TensorProto.FLOAT, ["N", 4]), value("z", TensorProto.FLOAT, ["N", 2, 3])]
+    graph = helper.make_graph(nodes, "several", inputs, outputs, [table])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)],
+                              producer_name="make.py")
+    model.ir_version = 8
+    onnx.save_model(model, os.path.join(FOLDER, "several.onnx"))
+
+
 if __name__ == "__main__":
+    several()
     torch_flatten(11, torch_flatten(14))  # onnx.reference trains in version 11
     for make in (torch_gates, keras_nhwc, segment, outputs, one_channel, whole, normals,
                  folded, external, recurrent, sequence, windows,

@@ -1,0 +1,91 @@
+#!/bin/sh
+# Networks of several inputs in the command line: files of each, names that a shell takes apart,
+# numbers that are fixed, and what is refused. No check depends on a time. VBSLAB: the program.
+. "$(dirname "$0")/lib.sh"
+COMMAND=
+VBSLAB_DB=store.sqlite
+export VBSLAB_DB
+cp "$DATA/onnx/several.onnx" .
+
+# npy FILE TYPE SHAPE BYTES: writes an array; BYTES is a format of printf.
+npy()
+{
+    {
+        printf '\223NUMPY\1\0v\0'
+        printf '%-117s\n' "{'descr': '$2', 'fortran_order': False, 'shape': $3, }"
+        printf "$4"
+    } >"$1"
+}
+
+# floats FILE COUNT: prints the last numbers of an array.
+floats()
+{
+    tail -c $((4 * $2)) "$1" | od -An -v -tf4 | tr -s ' \n' ' ' | sed 's/^ //; s/ $//'
+}
+
+# several OPTIONS...: runs two samples.
+several()
+{
+    run --quiet run several.onnx --memory 64KiB --request 2 --runs 1 "$@"
+}
+
+npy x.npy '|u1' '(2, 4)' '\1\2\3\4\5\6\7\10'
+npy m.npy '|b1' '(2, 4)' '\1\0\1\0\1\0\1\0'
+npy ids.npy '|i1' '(2, 2)' '\0\4\377\2'
+npy t.npy '|u1' '()' '\2'
+
+run models show several.onnx
+[ $code -eq 0 ] && grep -qx "input 'a'b=c': 4" out && grep -qx "input 'm': 4, 0 or 1" out &&
+    grep -qx "input '\$ids;': 2, whole numbers" out &&
+    grep -qx "input 't': a number, the same for all samples" out &&
+    grep -q "^output 'y=1': 4, of layer" out && grep -q "^output 'z': 2x3, of layer" out
+report $? "models show lists inputs and outputs"
+
+several --input "a'b=c=x.npy" --input m=m.npy --input '$ids;=ids.npy' --input=t=t.npy \
+    --output 'y=1=y.npy' --output z=z.npy --check
+[ $code -eq 0 ] && [ "$(floats y.npy 8)" = "3 0 5 0 7 0 9 0" ] &&
+    [ "$(floats z.npy 12)" = "0 1 2 12 13 14 12 13 14 6 7 8" ]
+report $? "each input has a file, and each output"
+
+several --input "a'b=c=x.npy" --input m=m.npy --input '$ids;=ids.npy' --fix t=2 --output y.npy
+[ $code -eq 0 ] && [ "$(floats y.npy 8)" = "3 0 5 0 7 0 9 0" ] && [ -e y-z.npy ]
+report $? "a number can be fixed; --output FILE names all outputs"
+
+several
+report "$code" "without files all inputs are seeded"
+
+several --input m=m.npy
+[ $code -eq 2 ] && grep -q "gives no file for input 'a'b=c', but for 1 of 4" err
+report $? "an input without a file is named"
+several --input m=m.npy --input m=m.npy
+[ $code -eq 2 ] && grep -q "gives two files for input 'm'" err
+report $? "so is one with two"
+several --input n=m.npy
+[ $code -eq 2 ] && grep -q "'n=m.npy' is NAME=FILE.npy of no input; the inputs are 'a'b=c', 'm'" err
+report $? "and a name of none"
+
+# refused INPUT FILE TEXT: replaces one of the files.
+refused()
+{
+    several --input "a'b=c=$1" --input m="$2" --input '$ids;='"$3" --input t="$4"
+    [ $code -eq 1 ] && [ "$(wc -l <err)" -eq 1 ] && grep -q "$5" err
+    report $? "refused: $5"
+}
+npy short.npy '|u1' '(2, 3)' '\1\2\3\4\5\6'
+npy flat.npy '|u1' '(8,)' '\1\2\3\4\5\6\7\10'
+npy none.npy '|u1' '(0, 4)' ''
+npy two.npy '|u1' '(2, 4)' '\1\0\2\0\1\0\1\0'
+npy far.npy '|i1' '(2, 2)' '\0\5\0\0'
+npy large.npy '<i4' '(2, 2)' '\0\0\0\0\1\0\0\1\0\0\0\0\0\0\0\0'
+refused short.npy m.npy ids.npy t.npy 'has shape 2x3; the request needs 2x4'
+refused flat.npy m.npy ids.npy t.npy 'has shape 8; the request needs 2x4'
+refused none.npy m.npy ids.npy t.npy 'has shape 0x4; the request needs 2x4'
+refused x.npy two.npy ids.npy t.npy "value \[0, 2\] is 2; input 'm' takes 0 and 1 only"
+refused x.npy m.npy far.npy t.npy 'value \[0, 1\] is 5; input .* takes indices up to 4'
+refused x.npy m.npy large.npy t.npy 'has the whole number 16777217'
+refused x.npy m.npy ids.npy x.npy 'the same for all samples, needs one value'
+
+run export several.onnx -o again.onnx
+[ $code -eq 0 ] && run models show again.onnx && grep -qx "input 'm': 4, 0 or 1" out
+report $? "a file that is written has the inputs"
+finish
