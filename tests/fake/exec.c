@@ -370,6 +370,7 @@ struct made {
     struct vbs_layer *layers;
     struct vbs_shape *views;
     struct vbs_output *outputs;
+    struct vbs_input input;
 };
 
 struct vbs_network *exec_fake_network(const struct vbs_profile *profile)
@@ -399,6 +400,9 @@ struct vbs_network *exec_fake_network(const struct vbs_profile *profile)
     made->network.name = "fake";
     made->network.about = "";
     made->network.input = made->layers[0].shape;
+    made->input = (struct vbs_input){.name = VBS_INPUT_NAME, .shape = made->layers[0].shape};
+    made->network.n_inputs = 1;
+    made->network.inputs = &made->input;
     made->network.n_layers = profile->n_layers;
     made->network.layers = made->layers;
     made->network.outputs = made->outputs;
