@@ -385,6 +385,10 @@ int main(void)
     check_damage("tests/data/onnx/segment.onnx");
     check_damage("tests/data/onnx/normals.onnx");
     check_damage("tests/data/onnx/folded.onnx");
+    check_damage("tests/data/onnx/control.onnx");
+    check_damage("tests/data/onnx/truth.onnx");
+    check_damage("tests/data/onnx/index.onnx");
+    check_damage("tests/data/onnx/folds.onnx");
     unlink(path_of("m.onnx"));
     unlink(path_of("t.pb"));
     unlink(path_of("short.bin"));
