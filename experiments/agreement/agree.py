@@ -141,6 +141,8 @@ class Checked:
             self.prepare()
         except (Stopped, reference.Unusable) as stopped:
             return [self.ended("read", stopped)]
+        except (ValueError, KeyError, StopIteration) as why:  # inputs that are none of the file's
+            return [self.ended("read", Stopped("fails", f"agree.py: {why!r}"))]
         rows = []
         for execution, budget, words in self.executions():
             try:
