@@ -99,11 +99,11 @@ class File:
             self.network, self.exporter = stem, "onnx"
 
 
-def joined(requests, name, shape, n_samples):
-    """The values of an input for n samples, each of this shape; whole inputs whose first size is 1
-    come as one batch."""
+def joined(requests, name, shape, n_samples, alone):
+    """The values of an input for n samples, each of this shape; a whole input whose first size is 1
+    comes as one batch where it is the only one."""
     values = np.stack([request[name] for request in requests])
-    whole = len(shape) == values.ndim - 1 and shape[:1] == [1]
+    whole = alone and len(shape) == values.ndim - 1 and shape[:1] == [1]
     return values.reshape(n_samples, *shape[1 if whole else 0:])
 
 
@@ -121,7 +121,8 @@ def choices(given):
         if one.constant is not None:
             words += ["--fix", f"{one.name}={one.constant:g}"]
         elif one.open:
-            shape = "x".join(str(size) for i, size in enumerate(one.shape) if i != one.batch)
+            shape = "x".join(str(size) for i, size in enumerate(one.shape)
+                             if i != one.batch or size > 1)
             words += ["--input", f"{one.name}={shape}" if several else shape]
     return words
 
@@ -154,15 +155,17 @@ class Checked:
     def within(self, execution, budget, words):
         """The row of an execution in this budget, or in the least that vbslab names where it is too
         small."""
-        self.row.update(budget_bytes=budget)
-        try:
-            return self.executed(execution, budget, words)
-        except Stopped as stopped:
-            least = re.search(r"the least budget is (\d+) bytes", stopped.args[1])
-            if execution != "joint" or not least:
-                raise
-            self.row.update(budget_bytes=int(least[1]))
-            return self.executed(execution, int(least[1]), words)
+        for _ in range(3):
+            self.row.update(budget_bytes=budget)
+            try:
+                return self.executed(execution, budget, words)
+            except Stopped as stopped:
+                least = re.search(r"(?:the least budget is|needs an arena of) (\d+) bytes",
+                                  stopped.args[1])
+                if execution not in ("least", "joint") or not least:
+                    raise
+                budget, last = int(least[1]), stopped
+        raise last
 
     def ended(self, execution, stopped):
         result, said = (stopped.args if isinstance(stopped, Stopped) else
@@ -211,7 +214,7 @@ class Checked:
         self.values = []
         for name, shape, same in self.inputs:
             value = (self.requests[0][name].reshape(shape) if same else
-                     joined(self.requests, name, shape, self.n_samples))
+                     joined(self.requests, name, shape, self.n_samples, len(self.inputs) == 1))
             path = self.folder / f"in{len(self.values)}.npy"
             np.save(path, value.astype(np.float32))
             self.values += ["--input", path if len(self.inputs) == 1 else f"{name}={path}"]

@@ -50,7 +50,8 @@ class Given:
         # The samples: dimension 0 where it is open or 1, else the first open one.
         self.batch = 0 if not free or free[0] or value.shape[0] == 1 or True not in free \
             else free.index(True)
-        self.open = any(size for i, size in enumerate(free) if i != self.batch)
+        self.open = any(is_free and (i != self.batch or shape[i] > 1)
+                        for i, is_free in enumerate(free))
         self.shape = tuple(shape)
         self.constant = float(how[1:]) if how.startswith("=") else None
         self.factor = float(how[1:]) if how.startswith("*") else 1
