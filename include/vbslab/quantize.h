@@ -136,6 +136,21 @@ enum vbs_status vbs_quantized_write(struct vbs_ctx *ctx,
                                     const struct vbs_quantized_network *quantized,
                                     const char *path) VBS_MUST_CHECK;
 
+/*
+ * Measures what each layer with weights in 8 bits costs alone, where all others are computed in
+ * floats: db[0..n_rows-1] are the error of the network's first output, as in struct
+ * vbs_quantize_difference, where what the layer reads and its weights are rounded; infinite for
+ * rows without weights. Such layers are the first to be kept in floats. Of options batch, threads
+ * and progress count; null: defaults. A file of the network is written into /tmp for each layer,
+ * and removed. Errors as vbs_quantize_compare, vbs_quantized_write and vbs_network_load; VBS_IO.
+ * Complexity: one run of all samples for each layer.
+ */
+enum vbs_status vbs_quantized_alone(struct vbs_ctx *ctx,
+                                    const struct vbs_quantized_network *quantized,
+                                    const struct vbs_quantize_samples *samples,
+                                    const struct vbs_quantize_options *options,
+                                    double *db) VBS_MUST_CHECK;
+
 /* How far the first outputs of two networks differ. A plain value. */
 struct vbs_quantize_difference {
     int64_t n;      /* samples that were compared */

@@ -29,6 +29,7 @@ struct quantize_job {
     struct vbs_quantize_options options;
     struct vbs_quantized_network *quantized;
     struct quantize_report report;
+    double *alone; /* [rows] or null */
 };
 
 /* ---- options ---- */
@@ -211,6 +212,29 @@ static enum vbs_status score(struct quantize_job *job, const struct vbs_network 
     return status;
 }
 
+/* Measures what each layer costs alone, on the samples that told the ranges: it is for choices. */
+static enum vbs_status measure_alone(struct quantize_job *job)
+{
+    const struct vbs_quantize_samples samples = {.self = job,
+                                                 .n = job->n_images < MOST_COMPARED ? job->n_images
+                                                                                    : MOST_COMPARED,
+                                                 .inputs = job->images ? give_images : give_rows};
+    enum vbs_status status;
+    int n;
+
+    if (!cli_value(job->cli, job->values, "alone"))
+        return VBS_OK;
+    vbs_quantized_rows(job->quantized, &n);
+    job->alone = calloc((size_t)n, sizeof *job->alone);
+    if (!job->alone)
+        return vbs_no_memory(&job->cli->ctx);
+    job->options.progress = cli_progress(job->cli);
+    status =
+        vbs_quantized_alone(&job->cli->ctx, job->quantized, &samples, &job->options, job->alone);
+    cli_progress_end(job->cli);
+    return status;
+}
+
 static enum vbs_status compare(struct quantize_job *job)
 {
     const struct vbs_quantize_samples samples = {.self = job,
@@ -244,6 +268,7 @@ static enum vbs_status print(struct quantize_job *job)
     r->data = job->data;
     r->network = job->network;
     r->options = &job->options;
+    r->alone = job->alone;
     r->n_samples = job->n_images;
     r->rows = vbs_quantized_rows(job->quantized, &r->n_rows);
     if (cli_value(job->cli, job->values, "json"))
@@ -267,6 +292,7 @@ static enum vbs_status quantize(struct quantize_job *job)
     if (stat(job->path, &about) == 0)
         job->report.file_bytes = about.st_size;
     VBS_TRY(vbs_network_load(ctx, job->path, NULL, &job->written));
+    VBS_TRY(measure_alone(job));
     VBS_TRY(compare(job));
     return print(job);
 }
@@ -276,6 +302,7 @@ static void clear(struct quantize_job *job)
     for (int i = 0; i < job->options.n_keep; i++)
         free(job->keep[i]);
     free(job->order);
+    free(job->alone);
     vbs_score_clear(&job->report.before);
     vbs_score_clear(&job->report.after);
     vbs_npy_clear(&job->array);
@@ -324,6 +351,9 @@ static const struct cli_option OPTIONS[] = {
     {"symmetric", NULL, "values have ranges [-a, a] (default: from the least to the largest)"},
     {"signed", NULL, "values are numbers -128..127 (default: 0..255)"},
     {"keep", "LIST", "layers that stay in floats: names, or patterns with * and ?"},
+    {"alone", NULL,
+     "measure what each layer with weights costs alone, all others in floats: where to begin with "
+     "--keep"},
     {"limit", "N", "only the first N test images (default all)"},
     {"normalise", "MEAN,DEVIATION",
      "the network takes (pixel - MEAN) / DEVIATION, bytes counting as 0 to 1; M,M,M;D,D,D for each "

@@ -1,5 +1,5 @@
 /* Outputs of two networks on the same samples. */
-#include "vbslab/quantize.h"
+#include "quantize/internal.h"
 
 #include "base/fail.h"
 #include "base/options.h"
@@ -11,21 +11,10 @@
 
 #define MOST_VALUES ((int64_t)1 << 26) /* of outputs that are kept */
 
-/* A comparison. */
-struct comparing {
-    const struct vbs_quantize_samples *samples;
-    const struct vbs_quantize_options *options;
-    int64_t each; /* elements of an output */
-    float *kept;  /* [n, each] outputs of the first network */
-    bool second;
-    double power, error;
-    struct vbs_quantize_difference result;
-};
-
 static enum vbs_status give_inputs(struct vbs_ctx *ctx, void *self, int64_t first, int n,
                                    float *inputs)
 {
-    const struct comparing *c = self;
+    const struct quantize_comparing *c = self;
 
     return c->samples->inputs(ctx, c->samples->self, first, n, inputs);
 }
@@ -42,7 +31,7 @@ static int64_t largest_of(const float *values, int64_t n)
 static enum vbs_status look(struct vbs_ctx *ctx, void *self, int layer, int64_t first, int n,
                             const float *values)
 {
-    struct comparing *c = self;
+    struct quantize_comparing *c = self;
 
     (void)ctx;
     (void)layer;
@@ -65,26 +54,16 @@ static enum vbs_status look(struct vbs_ctx *ctx, void *self, int layer, int64_t 
     return VBS_OK;
 }
 
-static void report(void *self, double done, double left_s, const char *text)
-{
-    const struct comparing *c = self;
-    const struct vbs_progress *progress = &c->options->progress;
-
-    (void)left_s;
-    progress->report(progress->self, (done + c->second) / 2, -1, text);
-}
-
-static enum vbs_status run(struct vbs_ctx *ctx, struct comparing *c,
+static enum vbs_status run(struct vbs_ctx *ctx, struct quantize_comparing *c,
                            const struct vbs_network *network)
 {
     bool *wanted = calloc((size_t)network->n_layers + 1, sizeof *wanted);
     const struct vbs_observer observer = {
         .self = c, .n_samples = c->result.n, .inputs = give_inputs, .wanted = wanted, .look = look};
-    const struct vbs_eval_options options = {
-        .struct_size = sizeof options,
-        .batch = c->options->batch,
-        .threads = c->options->threads,
-        .progress = {c, c->options->progress.report ? report : NULL}};
+    const struct vbs_eval_options options = {.struct_size = sizeof options,
+                                             .batch = c->options->batch,
+                                             .threads = c->options->threads,
+                                             .progress = c->progress};
     enum vbs_status status;
 
     if (!wanted)
@@ -95,6 +74,57 @@ static enum vbs_status run(struct vbs_ctx *ctx, struct comparing *c,
     return status;
 }
 
+enum vbs_status vbs_quantize_compare_begin(struct vbs_ctx *ctx, const struct vbs_network *a,
+                                           const struct vbs_quantize_samples *samples,
+                                           const struct vbs_quantize_options *options,
+                                           struct vbs_progress progress,
+                                           struct quantize_comparing *c)
+{
+    *c = (struct quantize_comparing){.samples = samples,
+                                     .options = options,
+                                     .progress = progress,
+                                     .each = vbs_shape_elements(&a->outputs[0].shape),
+                                     .result = {.n = samples->n}};
+    if (c->result.n > MOST_VALUES / c->each)
+        c->result.n = c->each > MOST_VALUES ? 1 : MOST_VALUES / c->each;
+    c->kept = malloc((size_t)(c->result.n * c->each) * sizeof *c->kept);
+    return c->kept ? run(ctx, c, a) : vbs_no_memory(ctx);
+}
+
+enum vbs_status vbs_quantize_compare_with(struct vbs_ctx *ctx, struct quantize_comparing *c,
+                                          const struct vbs_network *b,
+                                          struct vbs_quantize_difference *difference)
+{
+    if (c->each != vbs_shape_elements(&b->outputs[0].shape))
+        return vbs_fail(ctx, VBS_USAGE, "the networks have outputs of different sizes");
+    c->second = true;
+    c->power = c->error = 0;
+    c->result = (struct vbs_quantize_difference){.n = c->result.n};
+    VBS_TRY(run(ctx, c, b));
+    c->result.db = c->error > 0 ? 10 * log10(c->power / c->error) : INFINITY;
+    *difference = c->result;
+    return VBS_OK;
+}
+
+void vbs_quantize_compare_clear(struct quantize_comparing *c)
+{
+    free(c->kept);
+}
+
+/* Two runs as one, of which each has half of the progress. */
+struct halves {
+    const struct vbs_progress *all;
+    bool second;
+};
+
+static void report(void *self, double done, double left_s, const char *text)
+{
+    const struct halves *halves = self;
+
+    (void)left_s;
+    halves->all->report(halves->all->self, (done + halves->second) / 2, -1, text);
+}
+
 enum vbs_status vbs_quantize_compare(struct vbs_ctx *ctx, const struct vbs_network *a,
                                      const struct vbs_network *b,
                                      const struct vbs_quantize_samples *samples,
@@ -102,27 +132,17 @@ enum vbs_status vbs_quantize_compare(struct vbs_ctx *ctx, const struct vbs_netwo
                                      struct vbs_quantize_difference *difference)
 {
     struct vbs_quantize_options own;
-    struct comparing c = {.samples = samples,
-                          .options = &own,
-                          .each = vbs_shape_elements(&a->outputs[0].shape),
-                          .result = {.n = samples->n}};
+    struct quantize_comparing c;
+    struct halves halves = {.all = &own.progress};
+    struct vbs_progress progress = {&halves, NULL};
     enum vbs_status status;
 
     VBS_TRY(vbs_options_read(ctx, "vbs_quantize_options", options, &own, sizeof own));
-    if (c.each != vbs_shape_elements(&b->outputs[0].shape))
-        return vbs_fail(ctx, VBS_USAGE, "the networks have outputs of different sizes");
-    if (c.result.n > MOST_VALUES / c.each)
-        c.result.n = c.each > MOST_VALUES ? 1 : MOST_VALUES / c.each;
-    c.kept = malloc((size_t)(c.result.n * c.each) * sizeof *c.kept);
-    if (!c.kept)
-        return vbs_no_memory(ctx);
-    status = run(ctx, &c, a);
-    c.second = true;
+    progress.report = own.progress.report ? report : NULL;
+    status = vbs_quantize_compare_begin(ctx, a, samples, &own, progress, &c);
+    halves.second = true;
     if (status == VBS_OK)
-        status = run(ctx, &c, b);
-    free(c.kept);
-    c.result.db = c.error > 0 ? 10 * log10(c.power / c.error) : INFINITY;
-    if (status == VBS_OK)
-        *difference = c.result;
+        status = vbs_quantize_compare_with(ctx, &c, b, difference);
+    vbs_quantize_compare_clear(&c);
     return status;
 }

@@ -80,6 +80,32 @@ void vbs_quantize_range(const struct quantize_seen *seen,
 double vbs_quantize_outside(const struct quantize_seen *seen, enum vbs_quantize_method method,
                             double low, double high);
 
+/* ---- compare.c ---- */
+
+/* A network's outputs, beside which those of others are held. */
+struct quantize_comparing {
+    const struct vbs_quantize_samples *samples;
+    const struct vbs_quantize_options *options;
+    struct vbs_progress progress; /* of a run */
+    int64_t each;                 /* elements of an output */
+    float *kept;                  /* [n, each] outputs of the first network */
+    bool second;                  /* another network runs */
+    double power, error;
+    struct vbs_quantize_difference result;
+};
+
+/* Runs a network and keeps its outputs; runs another one and compares its outputs with them. Clear
+ * it in any case. */
+enum vbs_status vbs_quantize_compare_begin(struct vbs_ctx *ctx, const struct vbs_network *a,
+                                           const struct vbs_quantize_samples *samples,
+                                           const struct vbs_quantize_options *options,
+                                           struct vbs_progress progress,
+                                           struct quantize_comparing *c) VBS_MUST_CHECK;
+enum vbs_status vbs_quantize_compare_with(
+    struct vbs_ctx *ctx, struct quantize_comparing *c, const struct vbs_network *b,
+    struct vbs_quantize_difference *difference) VBS_MUST_CHECK;
+void vbs_quantize_compare_clear(struct quantize_comparing *c);
+
 /* ---- weights.c ---- */
 
 /* Gives the parameter of a layer that is stored in 8 bits where its operator is computed so, or

@@ -58,6 +58,13 @@ report $? "one scale for each layer, signed and symmetric"
 run "$trained" --data samples.npy -o kept.onnx --images 100 --keep 'conv1,fc*' --json
 [ $code -eq 0 ] && [ "$(field weights)" = 25000 ] && [ "$(grep -c '"floats_because": "kept by name"' out)" -ge 3 ]
 report $? "layers stay in floats by name"
+run "$trained" --data samples.npy -o alone.onnx --images 50 --alone --csv
+[ $code -eq 0 ] && awk -F, 'NR == 1 { if ($NF != "alone_db") exit 1; next } $12 > 0 { n++; if ($NF < 30) exit 1 } $12 == 0 && $NF != "" { exit 1 }
+    END { exit n != 4 }' out
+report $? "layers are measured alone"
+run "$trained" --data samples.npy -o alone.onnx --images 50 --alone
+[ $code -eq 0 ] && grep -q '^layer .* alone  computed in floats$' out && grep -q '^fc2 .* dB  *[0-9.]* dB$' out
+report $? "... and so in the table"
 "$VBSLAB" --quiet eval lenet.onnx --data images >out 2>err
 report $? "a file in 8 bits is evaluated"
 

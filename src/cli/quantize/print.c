@@ -36,7 +36,8 @@ static void add_decibels(struct cli_table *table, double db)
         cli_table_add(table, "exact");
 }
 
-static void add_row(struct cli_table *table, const struct vbs_quantize_row *row)
+static void add_row(struct cli_table *table, const struct vbs_quantize_row *row,
+                    const double *alone)
 {
     cli_table_add(table, "%s", row->name);
     cli_table_add(table, "%s", row->kind);
@@ -59,6 +60,10 @@ static void add_row(struct cli_table *table, const struct vbs_quantize_row *row)
     if (row->n_weights > 0)
         add_decibels(table, row->weights_db);
     else
+        cli_table_add(table, "%s", "");
+    if (alone && row->n_weights > 0)
+        add_decibels(table, *alone);
+    else if (alone)
         cli_table_add(table, "%s", "");
     cli_table_add(table, "%s", row->why ? row->why : "");
 }
@@ -101,14 +106,20 @@ static void print_sums(const struct quantize_report *r)
 
 enum vbs_status quantize_print_table(struct cli *cli, const struct quantize_report *report)
 {
-    static const struct cli_column COLUMNS[] = {
+    static const struct cli_column PLAIN[] = {
         {"layer", false}, {"kind", false}, {"seen", false},   {"range", false},
         {"scale", true},  {"zero", true},  {"weights", true}, {"computed in floats", false}};
-    struct cli_table table = {
-        .columns = COLUMNS, .n_columns = sizeof COLUMNS / sizeof *COLUMNS, .spare = 1 << 2};
+    static const struct cli_column ALONE[] = {
+        {"layer", false},  {"kind", false}, {"seen", false},
+        {"range", false},  {"scale", true}, {"zero", true},
+        {"weights", true}, {"alone", true}, {"computed in floats", false}};
+    struct cli_table table = {.columns = report->alone ? ALONE : PLAIN,
+                              .n_columns = (int)(report->alone ? sizeof ALONE / sizeof *ALONE
+                                                               : sizeof PLAIN / sizeof *PLAIN),
+                              .spare = 1 << 2};
 
     for (int i = 0; i < report->n_rows; i++)
-        add_row(&table, &report->rows[i]);
+        add_row(&table, &report->rows[i], report->alone ? &report->alone[i] : NULL);
     VBS_TRY(cli_table_print(cli, &table));
     print_sums(report);
     return VBS_OK;
@@ -122,7 +133,7 @@ static json_t *decibels(double db)
     return isfinite(db) ? json_real(db) : json_null();
 }
 
-static json_t *row_json(const struct vbs_quantize_row *row, bool *failed)
+static json_t *row_json(const struct vbs_quantize_row *row, const double *alone, bool *failed)
 {
     json_t *made = json_object();
     bool weights = row->n_weights > 0;
@@ -142,6 +153,7 @@ static json_t *row_json(const struct vbs_quantize_row *row, bool *failed)
     cli_json_put(made, "weights", json_integer(row->n_weights), failed);
     cli_json_put(made, "weight_scales", json_integer(row->n_channels), failed);
     cli_json_put(made, "weights_db", weights ? decibels(row->weights_db) : json_null(), failed);
+    cli_json_put(made, "alone_db", weights && alone ? decibels(*alone) : json_null(), failed);
     cli_json_put(made, "floats_because", row->why ? json_string(row->why) : json_null(), failed);
     return made;
 }
@@ -172,7 +184,8 @@ enum vbs_status quantize_print_json(struct cli *cli, const struct quantize_repor
     bool failed = false;
 
     for (int i = 0; i < r->n_rows; i++)
-        cli_json_append(rows, row_json(&r->rows[i], &failed), &failed);
+        cli_json_append(rows, row_json(&r->rows[i], r->alone ? &r->alone[i] : NULL, &failed),
+                        &failed);
     cli_json_put(root, "format", json_string("vbslab-quantize-1"), &failed);
     cli_json_put(root, "vbslab", json_string(vbs_version()), &failed);
     cli_json_put(root, "model", json_string(r->network->name), &failed);
@@ -206,7 +219,7 @@ enum vbs_status quantize_print_csv(struct cli *cli, const struct quantize_report
     enum vbs_status status = VBS_OK;
 
     vbs_text_add(&text, "layer,name,kind,rounded,seen_low,seen_high,low,high,scale,zero,clipped,"
-                        "weights,weight_scales,weights_db,floats_because\n");
+                        "weights,weight_scales,weights_db,floats_because,alone_db\n");
     for (int i = 0; i < r->n_rows; i++) {
         const struct vbs_quantize_row *row = &r->rows[i];
 
@@ -224,6 +237,7 @@ enum vbs_status quantize_print_csv(struct cli *cli, const struct quantize_report
         add_number(&text, row->n_weights > 0, row->weights_db);
         vbs_text_add(&text, ",");
         vbs_text_add_csv(&text, row->why ? row->why : "");
+        add_number(&text, r->alone && row->n_weights > 0, r->alone ? r->alone[i] : 0);
         vbs_text_add(&text, "\n");
     }
     if (text.failed)

@@ -13,8 +13,9 @@ struct quantize_report {
     const struct vbs_quantize_options *options;
     const struct vbs_quantize_row *rows; /* [n_rows] */
     int n_rows;
-    int64_t n_samples;  /* that ranges are of */
-    int64_t file_bytes; /* of the file that was written */
+    const double *alone; /* [n_rows] decibels of the output where one layer is rounded; or null */
+    int64_t n_samples;   /* that ranges are of */
+    int64_t file_bytes;  /* of the file that was written */
     struct vbs_quantize_difference difference;
     bool scored; /* the next two have values: the data have labels for the network */
     struct vbs_score before, after;

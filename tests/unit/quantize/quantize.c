@@ -413,6 +413,31 @@ static void check_two_inputs(void)
     check_outputs("two inputs", network, 25);
 }
 
+/* Layers with weights are measured; other rows have no number. */
+static void check_alone(void)
+{
+    struct vbs_network *network =
+        parse("model n\ninput 1x4x4\nconv a out=2 kernel=1\nrelu r\nfc f out=2\n");
+    struct ramp ramp = ramp_for(network, -1, 2, 8);
+    const struct vbs_quantize_samples samples = {&ramp, ramp.n, give_ramp};
+    const struct vbs_quantize_options options = {.struct_size = sizeof options, .per_tensor = true};
+    const float weights[] = {0.5F, 0.25F};
+    struct vbs_quantized_network *q;
+    struct vbs_ctx ctx = {0};
+    double db[3];
+    int n;
+
+    set_values(&network, 1, VBS_PARAMETER_WEIGHTS, weights, 2);
+    q = quantise(network, &ramp, &options);
+    vbs_quantized_rows(q, &n);
+    if (n != 3 || vbs_quantized_alone(&ctx, q, &samples, NULL, db) != VBS_OK)
+        bail_out("%s", vbs_detail(&ctx));
+    ok(!isfinite(db[0]) && isfinite(db[1]) && isfinite(db[2]) && db[1] > 20 && db[2] > 20,
+       "layers with weights are measured alone: %.1f and %.1f dB", db[1], db[2]);
+    vbs_quantized_free(q);
+    vbs_network_free(network);
+}
+
 static void check_same_file(void)
 {
     struct vbs_network *network = parse(TEXT);
@@ -514,6 +539,7 @@ int main(void)
     check_outputs("gates", load("tests/data/onnx/torch_gates.onnx"), 5);
     check_outputs("segment", load("tests/data/onnx/segment.onnx"), 5);
     check_two_inputs();
+    check_alone();
     check_same_file();
     check_refusals();
     close(file);

@@ -1,0 +1,111 @@
+/* What each layer with weights costs alone: everything else stays in floats. */
+#include "quantize/internal.h"
+
+#include "base/fail.h"
+#include "base/options.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* The measurement. */
+struct measuring {
+    struct vbs_ctx *ctx;
+    const struct vbs_quantized_network *q;
+    struct vbs_int8_value *values; /* [q->n] of one layer */
+    struct quantize_comparing comparing;
+    const struct vbs_progress *all;
+    int n_done;
+    char path[64]; /* of a file that is written for each layer; "": there is none */
+};
+
+static void report(void *self, double done, double left_s, const char *text)
+{
+    const struct measuring *m = self;
+
+    (void)left_s;
+    m->all->report(m->all->self, (m->n_done + done) / (m->q->n_weights + 1), -1, text);
+}
+
+/* Rounds what one layer reads, and its weights. */
+static enum vbs_status measure_layer(struct measuring *m, const struct vbs_int8_weights *weights,
+                                     double *db)
+{
+    const struct vbs_quantized_network *q = m->q;
+    const struct vbs_layer *l = &q->network->layers[weights->layer];
+    const struct vbs_int8_table table = {
+        .is_signed = q->is_signed, .values = m->values, .weights = weights, .n_weights = 1};
+    struct vbs_quantize_difference difference;
+    struct vbs_network *alone;
+    enum vbs_status status;
+
+    memset(m->values, 0, (size_t)q->n * sizeof *m->values);
+    for (int i = 0; i < l->n_inputs; i++)
+        m->values[q->last[l->inputs[i]]] = q->values[q->last[l->inputs[i]]];
+    VBS_TRY(vbs_network_export_int8(m->ctx, q->network, &table, m->path));
+    VBS_TRY(vbs_network_load(m->ctx, m->path, NULL, &alone));
+    status = vbs_quantize_compare_with(m->ctx, &m->comparing, alone, &difference);
+    vbs_network_free(alone);
+    if (status == VBS_OK)
+        *db = difference.db;
+    return status;
+}
+
+static enum vbs_status measure(struct measuring *m, double *db)
+{
+    const struct vbs_quantized_network *q = m->q;
+    int file;
+
+    m->values = malloc((size_t)q->n * sizeof *m->values);
+    if (!m->values)
+        return vbs_no_memory(m->ctx);
+    snprintf(m->path, sizeof m->path, "/tmp/vbslab.XXXXXX.onnx");
+    file = mkstemps(m->path, 5);
+    if (file < 0) {
+        m->path[0] = 0;
+        return vbs_fail(m->ctx, VBS_IO, "cannot make a file in '/tmp': %s", strerror(errno));
+    }
+    close(file);
+    for (int i = 0; i < q->n_weights; i++) {
+        int row = q->row_of[vbs_network_operator(q->network, q->weights[i].layer, -1)];
+
+        m->n_done = i + 1;
+        VBS_TRY(measure_layer(m, &q->weights[i], &db[row]));
+    }
+    return VBS_OK;
+}
+
+enum vbs_status vbs_quantized_alone(struct vbs_ctx *ctx,
+                                    const struct vbs_quantized_network *quantized,
+                                    const struct vbs_quantize_samples *samples,
+                                    const struct vbs_quantize_options *options, double *db)
+{
+    struct vbs_quantize_options own;
+    struct measuring m = {.ctx = ctx, .q = quantized, .all = &own.progress};
+    struct vbs_progress progress = {&m, NULL};
+    double *made = malloc((size_t)quantized->n_rows * sizeof *made);
+    enum vbs_status status;
+
+    if (!made)
+        return vbs_no_memory(ctx);
+    for (int i = 0; i < quantized->n_rows; i++)
+        made[i] = INFINITY;
+    status = vbs_options_read(ctx, "vbs_quantize_options", options, &own, sizeof own);
+    progress.report = own.progress.report ? report : NULL;
+    if (status == VBS_OK)
+        status = vbs_quantize_compare_begin(ctx, quantized->network, samples, &own, progress,
+                                            &m.comparing);
+    if (status == VBS_OK)
+        status = measure(&m, made);
+    if (status == VBS_OK)
+        memcpy(db, made, (size_t)quantized->n_rows * sizeof *made);
+    if (m.path[0])
+        unlink(m.path);
+    vbs_quantize_compare_clear(&m.comparing);
+    free(m.values);
+    free(made);
+    return status;
+}
