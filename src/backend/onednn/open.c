@@ -1,5 +1,5 @@
 /* Opening sessions of the onednn backend: layers, then all kernels or those that are requested. */
-#include "backend/onednn/kernels/encode.h"
+#include "backend/onednn/kernels/kernels.h"
 #include "backend/onednn/operators/operators.h"
 
 #include "backend/common/common.h"

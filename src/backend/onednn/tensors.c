@@ -1,5 +1,4 @@
 /* Converts tensors to and from their canonical layouts. */
-#include "backend/onednn/kernels/encode.h"
 #include "backend/onednn/kernels/kernels.h"
 
 #include "backend/common/common.h"
@@ -122,10 +121,10 @@ static enum vbs_status transfer_floats(struct vbs_ctx *ctx, struct od_session *s
     return VBS_OK;
 }
 
-static void recode(const struct od_session *s, int tensor, enum od_layout floats, bool to_stored,
-                   float *values, void *memory)
+static void recode(const struct od_session *s, int tensor, int n, enum od_layout floats,
+                   bool to_stored, float *values, void *memory)
 {
-    const struct od_recode r = od_recode_of(s, tensor, 1, floats);
+    const struct od_recode r = od_recode_of(s, tensor, n, floats);
 
     if (to_stored)
         od_encode(&r, values, memory);
@@ -146,10 +145,10 @@ static enum vbs_status transfer_wide(struct vbs_ctx *ctx, struct od_session *s, 
         char *sample = memory + i * s->stored[tensor].bytes;
 
         if (!to_stored)
-            recode(s, tensor, shape->canonical, false, canonical, sample);
+            recode(s, tensor, 1, shape->canonical, false, canonical, sample);
         status = transfer_floats(ctx, s, tensor, 1, to_stored, values + i * elements, canonical);
         if (status == VBS_OK && to_stored)
-            recode(s, tensor, shape->canonical, true, canonical, sample);
+            recode(s, tensor, 1, shape->canonical, true, canonical, sample);
     }
     free(canonical);
     return status;
@@ -159,7 +158,6 @@ static enum vbs_status transfer_wide(struct vbs_ctx *ctx, struct od_session *s, 
 static enum vbs_status transfer(struct vbs_ctx *ctx, struct od_session *s, int tensor, int n,
                                 bool to_stored, float *values, void *memory)
 {
-    const struct od_tensor *shape = &s->tensors[tensor];
     const struct od_stored *stored = &s->stored[tensor];
     struct od_threads before;
 
@@ -167,10 +165,9 @@ static enum vbs_status transfer(struct vbs_ctx *ctx, struct od_session *s, int t
         return transfer_floats(ctx, s, tensor, n, to_stored, values, memory);
     if (stored->encoding.storage == VBS_BFLOAT16)
         return transfer_wide(ctx, s, tensor, n, to_stored, values, memory);
-    before = od_threads_set(s->threads);
-    for (int i = 0; i < n; i++)
-        recode(s, tensor, OD_PLAIN, to_stored, values + i * shape->channels * shape->positions,
-               (char *)memory + i * stored->bytes);
+    /* Few bytes are converted faster by one thread. */
+    before = od_threads_set((int64_t)n * stored->bytes <= SERIAL_BYTES ? 1 : s->threads);
+    recode(s, tensor, n, OD_PLAIN, to_stored, values, memory);
     od_threads_restore(before);
     return VBS_OK;
 }

@@ -73,7 +73,7 @@ enum vbs_status vbs_network_check_floats(struct vbs_ctx *ctx, const struct vbs_n
 /* ---- chains ---- */
 
 /* What becomes of a layer. */
-struct change {
+struct storage_change {
     struct vbs_encoding encoding;
     int n_fused;   /* the fused operators that stay */
     bool identity; /* its own operator only rounds, or turns whole numbers back */
@@ -87,7 +87,7 @@ struct change {
 struct precision_job {
     struct vbs_ctx *ctx;
     struct vbs_network *network;
-    struct change *changes; /* [n_layers + 1] */
+    struct storage_change *changes; /* [n_layers + 1] */
 };
 
 /* A chain at the end of a layer. */
@@ -186,7 +186,7 @@ bool vbs_network_rounds(const struct vbs_network *network)
 }
 
 /* Leaves out fused operators that the encoding implies, and chains of the same encoding. */
-static void leave_out(const struct vbs_layer *l, struct change *c)
+static void leave_out(const struct vbs_layer *l, struct storage_change *c)
 {
     struct chain chain;
 
@@ -207,7 +207,7 @@ static void find_chains(struct precision_job *job)
 {
     for (int k = 1; k <= job->network->n_layers; k++) {
         const struct vbs_layer *l = &job->network->layers[k];
-        struct change *c = &job->changes[k];
+        struct storage_change *c = &job->changes[k];
         struct chain chain;
 
         c->n_fused = l->n_fused;
@@ -244,7 +244,7 @@ static int count_readers(const struct vbs_network *network, int tensor)
 static bool readers_turn_back(struct precision_job *job, int tensor)
 {
     const struct vbs_network *network = job->network;
-    struct change *c = &job->changes[tensor];
+    struct storage_change *c = &job->changes[tensor];
     const union vbs_attributes *first = NULL;
 
     for (int k = tensor + 1; k <= network->n_layers; k++) {
@@ -269,12 +269,13 @@ static void settle_whole(struct precision_job *job)
     const struct vbs_network *network = job->network;
 
     for (int k = 1; k <= network->n_layers; k++) {
-        struct change *c = &job->changes[k];
+        struct storage_change *c = &job->changes[k];
 
         if (!c->whole)
             continue;
         if (!readers_turn_back(job, k)) {
-            *c = (struct change){.n_fused = network->layers[k].n_fused, .is_output = c->is_output};
+            *c = (struct storage_change){.n_fused = network->layers[k].n_fused,
+                                         .is_output = c->is_output};
             continue;
         }
         for (int r = k + 1; r <= network->n_layers; r++)
@@ -287,13 +288,13 @@ static void settle_whole(struct precision_job *job)
 static void encode_read_alike(struct precision_job *job, int tensor)
 {
     const struct vbs_network *network = job->network;
-    struct change *c = &job->changes[tensor];
-    const struct change *first = NULL;
+    struct storage_change *c = &job->changes[tensor];
+    const struct storage_change *first = NULL;
 
     if (c->encoding.storage != VBS_FLOAT32 || c->is_output)
         return;
     for (int k = tensor + 1; k <= network->n_layers; k++) {
-        const struct change *reader = &job->changes[k];
+        const struct storage_change *reader = &job->changes[k];
 
         if (!reads(&network->layers[k], tensor))
             continue;
@@ -312,7 +313,7 @@ static void drop_layers(struct precision_job *job)
     const struct vbs_network *network = job->network;
 
     for (int k = 1; k <= network->n_layers; k++) {
-        struct change *c = &job->changes[k], *from;
+        struct storage_change *c = &job->changes[k], *from;
         int tensor = c->identity ? network->layers[k].inputs[0] : 0;
 
         if (!c->identity || c->n_fused > 0)
@@ -345,7 +346,7 @@ static bool keep_one(struct precision_job *job)
 
         for (int i = 1; i < l->n_inputs; i++)
             for (int j = 0; j < i; j++) {
-                struct change *c = &job->changes[l->inputs[i]];
+                struct storage_change *c = &job->changes[l->inputs[i]];
 
                 if (follow(job, l->inputs[i]) != follow(job, l->inputs[j]))
                     continue;
@@ -361,7 +362,7 @@ static bool keep_one(struct precision_job *job)
 
 static enum vbs_status change_layer(struct precision_job *job, int k, struct vbs_layer *l)
 {
-    const struct change *c = &job->changes[k];
+    const struct storage_change *c = &job->changes[k];
     int *inputs = vbs_network_alloc(job->network, (size_t)l->n_inputs, sizeof *inputs);
 
     if (!inputs)

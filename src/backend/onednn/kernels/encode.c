@@ -46,15 +46,21 @@ static uint8_t encode_8(float x, float scale, float low, float high, int zero)
     return (uint8_t)((int)q + zero);
 }
 
+#define RUN 16 /* values of which compilers make vectors */
+
 static void encode_row(const struct vbs_encoding *e, const float *restrict x, int64_t n,
                        uint8_t *restrict q)
 {
     float scale = e->scale;
     float low = (float)(vbs_storage_low(e->storage) - e->zero);
     float high = (float)(vbs_storage_high(e->storage) - e->zero);
+    int64_t i = 0;
     int zero = e->zero;
 
-    for (int64_t i = 0; i < n; i++)
+    for (; i + RUN <= n; i += RUN)
+        for (int lane = 0; lane < RUN; lane++)
+            q[i + lane] = encode_8(x[i + lane], scale, low, high, zero);
+    for (; i < n; i++)
         q[i] = encode_8(x[i], scale, low, high, zero);
 }
 
@@ -147,12 +153,19 @@ static void decode_channels(const struct od_recode *r, const uint8_t *q, float *
 {
     const struct vbs_encoding *e = &r->stored.encoding;
     int64_t there = smaller(r->block, r->channels - c), step = channel_step(r);
+    uint8_t part[TILE];
 
+    for (int64_t i = 0; i < n && r->block == 1; i++)
+        part[i] = q[(first + i) * position_step(r) + c * step];
+    if (r->block == 1) {
+        decode_row(e, part, n, floats + c * r->positions + first);
+        return;
+    }
     for (int64_t p = first; p < first + n; p++) {
         const uint8_t *from = q + p * position_step(r) + c * step;
         float *to = floats + c * r->positions + p * r->block;
 
-        if (step == 1 && r->block > 1)
+        if (step == 1)
             decode_row(e, from, there, to);
         else
             for (int64_t i = 0; i < there; i++)
@@ -166,8 +179,13 @@ static void encode_channels(const struct od_recode *r, const float *floats, uint
 {
     const struct vbs_encoding *e = &r->stored.encoding;
     int64_t there = smaller(r->block, r->channels - c), step = channel_step(r);
+    uint8_t part[TILE];
 
-    for (int64_t p = first; p < first + n; p++) {
+    if (r->block == 1)
+        encode_row(e, floats + c * r->positions + first, n, part);
+    for (int64_t i = 0; i < n && r->block == 1; i++)
+        q[(first + i) * position_step(r) + c * step] = part[i];
+    for (int64_t p = first; p < first + n && r->block > 1; p++) {
         const float *from = floats + c * r->positions + p * r->block;
         uint8_t *to = q + p * position_step(r) + c * step;
 

@@ -7,6 +7,7 @@
  *   layout.h           layouts of tensors
  *   nest.h             loops over floats, where the library has none
  *   primitive.h        primitives of the library
+ *   encode.h           encoded tensors and their floats
  *   session.h          the session, and kernels being built
  *   slices.h           layers on some of their output channels
  *   weights.h          packed weights
@@ -16,6 +17,7 @@
 #define VBS_BACKEND_ONEDNN_KERNELS_KERNELS_H
 
 #include "backend/onednn/kernels/elementwise.h"
+#include "backend/onednn/kernels/encode.h"
 #include "backend/onednn/kernels/implementations.h"
 #include "backend/onednn/kernels/kernel.h"
 #include "backend/onednn/kernels/layout.h"

@@ -9,11 +9,7 @@
  */
 #include "backend/onednn/operators/operators.h"
 
-#include "backend/onednn/kernels/elementwise.h"
-#include "backend/onednn/kernels/encode.h"
-#include "backend/onednn/kernels/implementations.h"
 #include "backend/onednn/kernels/kernels.h"
-#include "backend/onednn/kernels/weights.h"
 #include "base/fail.h"
 #include "model/network/network.h"
 

@@ -5,7 +5,6 @@
  */
 #include "backend/onednn/operators/operators.h"
 
-#include "backend/onednn/kernels/encode.h"
 #include "backend/onednn/kernels/kernels.h"
 #include "base/fail.h"
 #include "model/network/network.h"
