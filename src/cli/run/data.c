@@ -98,10 +98,9 @@ void run_free_outputs(const struct run_job *job, float **outputs)
     free(outputs);
 }
 
-enum vbs_status run_read_input(struct run_job *job)
+enum vbs_status run_make_outputs(struct run_job *job)
 {
     VBS_TRY(run_name_files(job));
-    VBS_TRY(run_read_inputs(job));
     job->outputs = run_new_outputs(job);
     return job->outputs ? VBS_OK : vbs_no_memory(&job->cli->ctx);
 }

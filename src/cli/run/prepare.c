@@ -152,7 +152,8 @@ static enum vbs_status prepare_read(struct run_job *job, const char *path)
     if (status != VBS_OK)
         return status;
     cli_warn_origin(job->cli, job->profile, job->schedule);
-    VBS_TRY(run_read_input(job));
+    VBS_TRY(run_read_inputs(job));
+    VBS_TRY(run_make_outputs(job));
     status = make_executor(job);
     return status == VBS_INFEASIBLE ? refuse_placement(job) : status;
 }
@@ -178,7 +179,8 @@ static enum vbs_status set_up(struct run_job *job, struct planning *p)
     VBS_TRY(cli_read_solver_options(job->cli, job->values, p->task.planner, &options));
     job->request = p->task.problem.request;
     if (!job->outputs)
-        VBS_TRY(run_read_input(job));
+        VBS_TRY(run_read_inputs(job));
+    VBS_TRY(run_make_outputs(job));
     options.progress = cli_progress(job->cli);
     status =
         vbs_solver_new(&job->cli->ctx, p->task.planner, &p->task.problem, &options, &p->solver);

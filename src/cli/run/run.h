@@ -122,8 +122,8 @@ enum vbs_status run_measure_within(struct run_job *job) VBS_MUST_CHECK;
 
 /* --- data.c --- */
 
-/* Reads and checks the file of --input, and allocates the outputs. */
-enum vbs_status run_read_input(struct run_job *job) VBS_MUST_CHECK;
+/* Names the files of --output, and allocates the outputs. */
+enum vbs_status run_make_outputs(struct run_job *job) VBS_MUST_CHECK;
 float **run_new_outputs(const struct run_job *job); /* null: out of memory */
 void run_free_outputs(const struct run_job *job, float **outputs);
 int64_t run_output_values(const struct run_job *job, int output);
