@@ -1,0 +1,43 @@
+#!/bin/sh
+# Precisions on the command line: MODEL:PRECISION and --precision are the same, profiles are kept
+# apart by them, and networks in bfloat16 take half of the memory and run.
+. "$(dirname "$0")/lib.sh"
+
+"$VBSLAB" models show lenet-5 --json >floats && "$VBSLAB" models show lenet-5:bf16 --json >wide &&
+    "$VBSLAB" models show lenet-5 --precision bf16 --json >option && cmp -s wide option
+report $? "a precision behind the model and the option are the same"
+grep -q '"name": "lenet-5:bf16"' wide && grep -q '"stored": "bfloat16"' wide &&
+    ! grep -q '"stored"' floats
+report $? "the name has the precision, and each layer tells how it is stored"
+first() { sed -n 's/^      "out_bytes": \([0-9]*\),*$/\1/p' "$1" | head -n 1; }
+[ "$(first floats)" -eq $((2 * $(first wide))) ]
+report $? "a value of bfloat16 takes two bytes"
+"$VBSLAB" models show lenet-5:fp32 --json | cmp -s - floats
+report $? "its own precision changes nothing"
+
+run models show lenet-5:int8
+[ $code -eq 2 ] && [ "$(cat err)" = "vbslab: models: precision int8: 'lenet-5' is not quantised to 8 bits" ]
+report $? "int8 of a network that is not quantised is refused"
+run models show lenet-5 --precision fp16
+[ $code -eq 2 ] && grep -q "precision 'fp16' is none of fp32, int8 and bf16" err
+report $? "an unknown precision is refused"
+run models show lenet-5:bf16 --precision fp32
+[ $code -eq 2 ] && grep -q "'lenet-5:bf16' has a precision and so has --precision" err
+report $? "two precisions are refused"
+run export lenet-5:bf16 -o out.onnx
+[ $code -ne 0 ] && [ ! -e out.onnx ]
+report $? "what changes or writes a network takes none"
+
+"$VBSLAB" --db s.sqlite --quiet measure lenet-5 lenet-5:bf16 --backend analytic --batches 1,2 >ids 2>err &&
+    "$VBSLAB" --db s.sqlite profiles >list && grep -q ' lenet-5 ' list && grep -q ' lenet-5:bf16 ' list
+report $? "profiles of precisions have names of their own"
+least() { "$VBSLAB" --db s.sqlite --quiet frontier "$1" --planner fbs --request 2 --csv - | sed -n '2s/,.*//p'; }
+[ "$(least lenet-5)" -eq $((2 * $(least lenet-5:bf16))) ]
+report $? "the least budget is half of that of floats"
+
+"$VBSLAB" --db r.sqlite --quiet measure lenet-5:bf16 --batches 1,2 --no-copies --time-limit 1 >ids 2>err &&
+    "$VBSLAB" --db r.sqlite --quiet run lenet-5:bf16 --memory 1MiB --request 4 --check >out 2>err &&
+    grep -q '^  check ' out
+report $? "a network in bfloat16 runs"
+
+finish
