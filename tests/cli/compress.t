@@ -192,7 +192,7 @@ run models show bytes.vbz
 grep -q "bytes only .*70.0%   5+" out
 report $? "with density and bits"
 run models show t.vbz --csv
-grep -q '^4,f1,fc.*,joint,0.75,5,[0-9],[0-9]*$' out
+grep -q '^4,f1,fc.*,joint,0.75,5,[0-9],[0-9]*,float32,,,float32$' out
 report $? "in CSV too"
 run measure t.vbz --backend analytic --batches 1-2 --quiet
 [ $code -eq 0 ] && [ "$(cat out)" = 1 ]

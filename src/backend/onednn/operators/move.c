@@ -28,7 +28,7 @@ static enum vbs_status describe_turned(struct od_build *b, bool from_blocks, dnn
     const struct vbs_shape *plain = from_blocks ? &b->l->shape : &od_input(b, 0)->shape;
     const int *perm = b->l->attributes.transpose.perm;
     dnnl_dims_t dims = {b->batch}, strides = {vbs_shape_elements(plain)};
-    int64_t stride[VBS_MAX_DIMS], step = 1;
+    int64_t stride[VBS_MAX_DIMS] = {0}, step = 1;
     dnnl_status_t dnnl;
 
     for (int d = plain->n_dims - 1; d >= 0; d--) {
