@@ -13,7 +13,8 @@
 
 static const struct od_stored *stored_of(const struct od_build *b, int index)
 {
-    int tensor = index < b->l->n_inputs ? b->session->core.layers[b->layer].inputs[index] : b->layer;
+    int tensor =
+        index < b->l->n_inputs ? b->session->core.layers[b->layer].inputs[index] : b->layer;
 
     return &b->session->stored[tensor];
 }
@@ -97,8 +98,7 @@ static enum vbs_status describe_flat(struct od_build *b, int index, dnnl_memory_
     return dnnl == dnnl_success ? VBS_OK : od_fail(b, dnnl, "describing a tensor");
 }
 
-static enum vbs_status sum_pd(struct od_build *b, dnnl_memory_desc_t *md,
-                              dnnl_primitive_desc_t *pd)
+static enum vbs_status sum_pd(struct od_build *b, dnnl_memory_desc_t *md, dnnl_primitive_desc_t *pd)
 {
     dnnl_primitive_attr_t attr = NULL;
     dnnl_binary_desc_t desc;
@@ -119,8 +119,7 @@ static enum vbs_status sum_pd(struct od_build *b, dnnl_memory_desc_t *md,
 
 static enum vbs_status build_sum(struct od_build *b)
 {
-    dnnl_exec_arg_t args[] = {
-        {DNNL_ARG_SRC_0, NULL}, {DNNL_ARG_SRC_1, NULL}, {DNNL_ARG_DST, NULL}};
+    dnnl_exec_arg_t args[] = {{DNNL_ARG_SRC_0, NULL}, {DNNL_ARG_SRC_1, NULL}, {DNNL_ARG_DST, NULL}};
     dnnl_memory_desc_t md[3];
     dnnl_primitive_desc_t pd = NULL;
     enum vbs_status status = sum_pd(b, md, &pd);
@@ -128,8 +127,8 @@ static enum vbs_status build_sum(struct od_build *b)
     if (status == VBS_OK && pd && !od_is_reference(pd)) {
         status = od_kernel_begin_with(b, pd);
         for (int i = 0; i < 3 && status == VBS_OK; i++)
-            status = od_kernel_memory(b, &md[i], i < 2 ? OD_SRC : OD_DST, i % 2, NULL,
-                                      &args[i].memory);
+            status =
+                od_kernel_memory(b, &md[i], i < 2 ? OD_SRC : OD_DST, i % 2, NULL, &args[i].memory);
         if (status == VBS_OK)
             status = end_with(b, pd, 3, args);
     }
