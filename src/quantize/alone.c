@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 /* The measurement. */
-struct measuring {
+struct alone {
     struct vbs_ctx *ctx;
     const struct vbs_quantized_network *q;
     struct vbs_int8_value *values; /* [q->n] of one layer */
@@ -24,14 +24,14 @@ struct measuring {
 
 static void report(void *self, double done, double left_s, const char *text)
 {
-    const struct measuring *m = self;
+    const struct alone *m = self;
 
     (void)left_s;
     m->all->report(m->all->self, (m->n_done + done) / (m->q->n_weights + 1), -1, text);
 }
 
 /* Rounds what one layer reads, and its weights. */
-static enum vbs_status measure_layer(struct measuring *m, const struct vbs_int8_weights *weights,
+static enum vbs_status measure_layer(struct alone *m, const struct vbs_int8_weights *weights,
                                      double *db)
 {
     const struct vbs_quantized_network *q = m->q;
@@ -54,7 +54,7 @@ static enum vbs_status measure_layer(struct measuring *m, const struct vbs_int8_
     return status;
 }
 
-static enum vbs_status measure(struct measuring *m, double *db)
+static enum vbs_status measure(struct alone *m, double *db)
 {
     const struct vbs_quantized_network *q = m->q;
     int file;
@@ -84,7 +84,7 @@ enum vbs_status vbs_quantized_alone(struct vbs_ctx *ctx,
                                     const struct vbs_quantize_options *options, double *db)
 {
     struct vbs_quantize_options own;
-    struct measuring m = {.ctx = ctx, .q = quantized, .all = &own.progress};
+    struct alone m = {.ctx = ctx, .q = quantized, .all = &own.progress};
     struct vbs_progress progress = {&m, NULL};
     double *made = malloc((size_t)quantized->n_rows * sizeof *made);
     enum vbs_status status;
