@@ -38,18 +38,19 @@ struct od_window {
     dnnl_dims_t strides, dilates, low, high;
 };
 
-/* Makes a memory descriptor of f32 values; NULL where the layout does not exist or memory is short.
+/* Makes a memory descriptor; NULL where the layout does not exist or memory is short.
  */
-static od_md od_make(int n_dims, const dnnl_dims_t dims, dnnl_format_tag_t tag)
+static od_md od_make(int n_dims, const dnnl_dims_t dims, dnnl_data_type_t type,
+                     dnnl_format_tag_t tag)
 {
 #if DNNL_VERSION_MAJOR >= 3
     dnnl_memory_desc_t md;
 
-    return dnnl_memory_desc_create_with_tag(&md, n_dims, dims, dnnl_f32, tag) ? NULL : md;
+    return dnnl_memory_desc_create_with_tag(&md, n_dims, dims, type, tag) ? NULL : md;
 #else
     dnnl_memory_desc_t *md = malloc(sizeof *md);
 
-    return !md || dnnl_memory_desc_init_by_tag(md, n_dims, dims, dnnl_f32, tag) ? NULL : md;
+    return !md || dnnl_memory_desc_init_by_tag(md, n_dims, dims, type, tag) ? NULL : md;
 #endif
 }
 
@@ -59,6 +60,42 @@ static dnnl_status_t od_append_relu(dnnl_post_ops_t ops)
     return dnnl_post_ops_append_eltwise(ops, dnnl_eltwise_relu, 0, 0);
 #else
     return dnnl_post_ops_append_eltwise(ops, 1, dnnl_eltwise_relu, 0, 0);
+#endif
+}
+
+/* The scales of int8 that a kernel is given when it runs. Version 2 gets the product of all of them
+ * before, as scales of the output. */
+struct od_scale_arg {
+    int arg;
+    int by_channel; /* one for each output channel, else one */
+};
+#if DNNL_VERSION_MAJOR >= 3
+#define OD_N_SCALES 3
+static const struct od_scale_arg od_scale_args[] = {
+    {DNNL_ARG_ATTR_SCALES | DNNL_ARG_SRC, 0},
+    {DNNL_ARG_ATTR_SCALES | DNNL_ARG_WEIGHTS, 1},
+    {DNNL_ARG_ATTR_SCALES | DNNL_ARG_DST, 0},
+};
+#else
+#define OD_N_SCALES 0
+static const struct od_scale_arg od_scale_args[1];
+#endif
+
+/* Sets the attributes of scales; `scales` has one for each of n_channels. */
+static dnnl_status_t od_set_scales(dnnl_primitive_attr_t attr, int has_groups, int n_channels,
+                                   const float *scales)
+{
+#if DNNL_VERSION_MAJOR >= 3
+    dnnl_status_t status = dnnl_primitive_attr_set_scales_mask(attr, DNNL_ARG_SRC, 0);
+
+    (void)n_channels;
+    (void)scales;
+    if (!status)
+        status = dnnl_primitive_attr_set_scales_mask(attr, DNNL_ARG_WEIGHTS, has_groups ? 3 : 1);
+    return status ? status : dnnl_primitive_attr_set_scales_mask(attr, DNNL_ARG_DST, 0);
+#else
+    (void)has_groups;
+    return dnnl_primitive_attr_set_output_scales(attr, n_channels, 1 << 1, scales);
 #endif
 }
 

@@ -2,7 +2,7 @@
  * Times the kernels of every layer of a list with the oneDNN that it is run with, as CSV on the
  * standard output:
  *
- *     time_layers LAYERS BATCH PASSES
+ *     time_layers LAYERS BATCH PASSES TYPE
  *
  * LAYERS is a file that layers.awk prints. Each layer has bias and ReLU fused, as in vbslab, and is
  * tried with vbslab's canonical layout (nChw16c, channels padded to 16; the images as they come,
@@ -11,6 +11,10 @@
  * passes for each kernel warm up; kernels much slower than the best of their kind are then left
  * out; PASSES for each kernel that is left are timed. The time of a run with an involuntary context
  * switch is negative.
+ *
+ * TYPE is f32, or int8: activations of 8 bits without a sign, weights of 8 bits with one scale for
+ * each output channel, one scale for each activation, biases in f32. The canonical layout of int8
+ * has the channels last, and pads nothing.
  *
  * It is built once with the headers of oneDNN 2 and once with the headers of oneDNN 3; the second
  * binary runs with any 3.x. Memory that is needed until the end is not freed.
@@ -47,7 +51,7 @@ struct kernel {
     size_t weight_bytes, scratch_bytes;
     dnnl_primitive_t primitive;
     dnnl_memory_t src, dst, scratch;
-    dnnl_exec_arg_t args[5];
+    dnnl_exec_arg_t args[8];
     int n_args;
     double warm_us; /* fastest undisturbed run while warming up; 0: all were disturbed */
     double *us;
@@ -71,9 +75,11 @@ struct bench {
     struct layer layers[MAX_LAYERS];
     struct kernels *kernels; /* of each layer */
     int n_layers, batch, passes;
+    bool int8;
+    float *scales; /* of int8: of output channels, or of an activation */
     dnnl_engine_t engine;
     dnnl_stream_t stream;
-    float *activations[2]; /* each layer reads one and writes the other, in turn */
+    void *activations[2]; /* each layer reads one and writes the other, in turn */
     size_t activation_bytes;
     void *scratch;
     size_t scratch_bytes;
@@ -183,9 +189,10 @@ static bool is_whole_blocks(const struct layer *y)
            (reads_images(y) || padded(y->channels) == y->channels);
 }
 
-static struct shapes shapes_of(const struct layer *y, int batch, bool any_layout)
+static struct shapes shapes_of(const struct bench *b, const struct layer *y, bool any_layout)
 {
-    bool pads = !any_layout && !is_fc(y) && y->groups == 1;
+    int batch = b->batch;
+    bool pads = !b->int8 && !any_layout && !is_fc(y) && y->groups == 1;
     int in = pads && !reads_images(y) ? padded(y->channels) : y->channels;
     int out = pads ? padded(y->out_channels) : y->out_channels;
     struct shapes s = {.n_dims = is_fc(y) ? 2 : 4,
@@ -204,20 +211,20 @@ static struct shapes shapes_of(const struct layer *y, int batch, bool any_layout
     return s;
 }
 
-static struct od_operands operands_of(const struct layer *y, const struct shapes *s,
-                                      bool any_layout)
+static struct od_operands operands_of(const struct bench *b, const struct layer *y,
+                                      const struct shapes *s, bool any_layout)
 {
-    dnnl_format_tag_t src = is_fc(y)          ? dnnl_nc
-                            : any_layout      ? dnnl_format_tag_any
-                            : reads_images(y) ? dnnl_nchw
-                                              : dnnl_nChw16c;
-    dnnl_format_tag_t dst = is_fc(y) ? dnnl_nc : any_layout ? dnnl_format_tag_any : dnnl_nChw16c;
+    dnnl_format_tag_t canonical = b->int8 ? dnnl_nhwc : dnnl_nChw16c;
+    dnnl_format_tag_t dst = is_fc(y) ? dnnl_nc : any_layout ? dnnl_format_tag_any : canonical;
+    dnnl_format_tag_t src = is_fc(y) || any_layout || b->int8 || !reads_images(y) ? dst : dnnl_nchw;
+    dnnl_data_type_t activation = b->int8 ? dnnl_u8 : dnnl_f32;
 
     struct od_operands o = {
-        .src = od_make(s->n_dims, s->src, src),
-        .weights = od_make(s->n_weight_dims, s->weights, dnnl_format_tag_any),
-        .bias = od_make(1, s->bias, dnnl_a),
-        .dst = od_make(s->n_dims, s->dst, dst),
+        .src = od_make(s->n_dims, s->src, activation, src),
+        .weights = od_make(s->n_weight_dims, s->weights, b->int8 ? dnnl_s8 : dnnl_f32,
+                           dnnl_format_tag_any),
+        .bias = od_make(1, s->bias, dnnl_f32, dnnl_a),
+        .dst = od_make(s->n_dims, s->dst, activation, dst),
     };
 
     if (!o.src || !o.weights || !o.bias || !o.dst)
@@ -225,7 +232,7 @@ static struct od_operands operands_of(const struct layer *y, const struct shapes
     return o;
 }
 
-static const char *layout_of(od_md md, int n_dims, const dnnl_dims_t dims)
+static const char *layout_of(const struct bench *b, od_md md, int n_dims, const dnnl_dims_t dims)
 {
     static const struct {
         dnnl_format_tag_t tag;
@@ -238,7 +245,7 @@ static const char *layout_of(od_md md, int n_dims, const dnnl_dims_t dims)
     if (n_dims == 2)
         return "nc";
     for (size_t i = 0; i < sizeof tags / sizeof tags[0]; i++) {
-        od_md other = od_make(n_dims, dims, tags[i].tag);
+        od_md other = od_make(n_dims, dims, b->int8 ? dnnl_u8 : dnnl_f32, tags[i].tag);
 
         if (other && dnnl_memory_desc_equal(other, md))
             return tags[i].name;
@@ -257,7 +264,8 @@ static float *plain_weights(struct bench *b, const struct shapes *s)
         n *= (size_t)s->weights[i];
 
     float *values = new_buffer(n * sizeof *values);
-    float scale = sqrtf(6.0f * (float)s->bias[0] / (float)n); /* keeps the size of activations */
+    float scale = b->int8 ? 127 /* the range of a byte, or what keeps the size of activations */
+                          : sqrtf(6.0f * (float)s->bias[0] / (float)n);
 
     for (size_t i = 0; i < n && i < PERIOD; i++)
         values[i] = scale * random_value(b);
@@ -300,7 +308,7 @@ static void *packed_weights(struct bench *b, struct kernels *kernels, od_md md,
     float *plain = plain_weights(b, s);
     void *data = new_buffer(dnnl_memory_desc_get_size(md));
 
-    reorder(b, od_make(s->n_weight_dims, s->weights, tag), plain, md, data);
+    reorder(b, od_make(s->n_weight_dims, s->weights, dnnl_f32, tag), plain, md, data);
     free(plain);
     kernels->packed[kernels->n_packed++] = (struct packed){md, data};
     return data;
@@ -354,6 +362,16 @@ static void at_least(size_t *size, size_t needed)
         *size = needed;
 }
 
+/* Adds the scales of int8, where the version takes them when a kernel runs. */
+static void add_scales(struct bench *b, struct kernel *kernel, int n_channels)
+{
+    for (int i = 0; i < OD_N_SCALES; i++) {
+        dnnl_dims_t n = {od_scale_args[i].by_channel ? n_channels : 1};
+
+        add_arg(b, kernel, od_scale_args[i].arg, od_make(1, n, dnnl_f32, dnnl_a), b->scales);
+    }
+}
+
 /* Adds a kernel; true where it was added, and then `desc` must stay allocated. */
 static bool add_kernel(struct bench *b, int layer, struct kernel kernel, dnnl_primitive_desc_t desc,
                        const struct shapes *s)
@@ -366,8 +384,8 @@ static bool add_kernel(struct bench *b, int layer, struct kernel kernel, dnnl_pr
     od_md bias = dnnl_primitive_desc_query_md(desc, dnnl_query_weights_md, 1);
     od_md scratch = dnnl_primitive_desc_query_md(desc, dnnl_query_scratchpad_md, 0);
 
-    strcpy(kernel.src_layout, layout_of(src, s->n_dims, s->src));
-    strcpy(kernel.dst_layout, layout_of(dst, s->n_dims, s->dst));
+    strcpy(kernel.src_layout, layout_of(b, src, s->n_dims, s->src));
+    strcpy(kernel.dst_layout, layout_of(b, dst, s->n_dims, s->dst));
     if (is_known(y, kernels, &kernel) ||
         dnnl_primitive_create(&kernel.primitive, desc) != dnnl_success)
         return false;
@@ -385,12 +403,14 @@ static bool add_kernel(struct bench *b, int layer, struct kernel kernel, dnnl_pr
     add_arg(b, &kernel, DNNL_ARG_BIAS, bias, new_buffer(dnnl_memory_desc_get_size(bias)));
     if (kernel.scratch_bytes)
         kernel.scratch = add_arg(b, &kernel, DNNL_ARG_SCRATCHPAD, scratch, NULL);
+    if (b->int8)
+        add_scales(b, &kernel, (int)s->bias[0]);
     kernel.us = new_buffer(sizeof *kernel.us * (size_t)b->passes * MAX_KERNELS);
     kernels->all[kernels->n++] = kernel;
     return true;
 }
 
-static dnnl_primitive_attr_t new_attr(void)
+static dnnl_primitive_attr_t new_attr(const struct bench *b, const struct layer *y)
 {
     dnnl_primitive_attr_t attr;
     dnnl_post_ops_t ops;
@@ -400,17 +420,19 @@ static dnnl_primitive_attr_t new_attr(void)
     CHECK(od_append_relu(ops));
     CHECK(dnnl_primitive_attr_set_post_ops(attr, ops));
     CHECK(dnnl_primitive_attr_set_scratchpad_mode(attr, dnnl_scratchpad_mode_user));
+    if (b->int8)
+        CHECK(od_set_scales(attr, y->groups > 1, y->out_channels, b->scales));
     return attr;
 }
 
 static void add_kernels(struct bench *b, int layer, bool any_layout, dnnl_alg_kind_t algorithm)
 {
     const struct layer *y = &b->layers[layer];
-    struct shapes s = shapes_of(y, b->batch, any_layout);
-    struct od_operands operands = operands_of(y, &s, any_layout);
+    struct shapes s = shapes_of(b, y, any_layout);
+    struct od_operands operands = operands_of(b, y, &s, any_layout);
     struct od_window window = {
         .strides = {y->stride, y->stride}, .low = {y->pad, y->pad}, .high = {y->pad, y->pad}};
-    dnnl_primitive_attr_t attr = new_attr();
+    dnnl_primitive_attr_t attr = new_attr(b, y);
     struct od_kernels kernels;
     dnnl_status_t status =
         is_fc(y) ? od_begin_fc(&kernels, b->engine, &operands, attr)
@@ -433,10 +455,24 @@ static void add_kernels(struct bench *b, int layer, bool any_layout, dnnl_alg_ki
     od_end(&kernels);
 }
 
+/* Fills a buffer for activations with values that are not negative. */
+static void fill(struct bench *b, void *data)
+{
+    for (size_t i = 0; b->int8 && i < b->activation_bytes; i++)
+        ((uint8_t *)data)[i] = (uint8_t)(fabsf(random_value(b)) * 255);
+    for (size_t i = 0; !b->int8 && i < b->activation_bytes / sizeof(float); i++)
+        ((float *)data)[i] = fabsf(random_value(b));
+}
+
 static void prepare(struct bench *b)
 {
+    enum { MAX_CHANNELS = 1 << 16 };
+
     CHECK(dnnl_engine_create(&b->engine, dnnl_cpu, 0));
     CHECK(dnnl_stream_create(&b->stream, b->engine, dnnl_stream_default_flags));
+    b->scales = new_buffer(sizeof *b->scales * MAX_CHANNELS);
+    for (int i = 0; i < MAX_CHANNELS; i++)
+        b->scales[i] = 1.0f / 1024; /* leaves most sums in the range of a byte */
     b->kernels = new_buffer(sizeof *b->kernels * (size_t)b->n_layers);
     for (int l = 0; l < b->n_layers; l++) {
         add_kernels(b, l, false, dnnl_convolution_direct);
@@ -450,8 +486,7 @@ static void prepare(struct bench *b)
     }
     for (int i = 0; i < 2; i++) {
         b->activations[i] = new_buffer(b->activation_bytes);
-        for (size_t j = 0; j < b->activation_bytes / sizeof(float); j++)
-            b->activations[i][j] = fabsf(random_value(b));
+        fill(b, b->activations[i]);
     }
     b->scratch = new_buffer(b->scratch_bytes);
 }
@@ -564,10 +599,11 @@ static void print_kernel(const struct bench *b, int layer, const struct kernel *
     const dnnl_version_t *v = dnnl_version();
     const struct layer *y = &b->layers[layer];
 
-    printf("%d.%d.%d,%s,%d,%d,%s,%s,%s,%s,%s,%s,%d,%zu,%zu,%d,", v->major, v->minor, v->patch,
-           y->network, b->batch, layer, y->name, y->kind, kernel->any_layout ? "any" : "home",
-           kernel->name, kernel->src_layout, kernel->dst_layout, kernel->also_any,
-           kernel->weight_bytes, kernel->scratch_bytes, kernel->left_out);
+    printf("%d.%d.%d,%s,%s,%d,%d,%s,%s,%s,%s,%s,%s,%d,%zu,%zu,%d,", v->major, v->minor, v->patch,
+           b->int8 ? "int8" : "f32", y->network, b->batch, layer, y->name, y->kind,
+           kernel->any_layout ? "any" : "home", kernel->name, kernel->src_layout,
+           kernel->dst_layout, kernel->also_any, kernel->weight_bytes, kernel->scratch_bytes,
+           kernel->left_out);
     if (kernel->left_out)
         printf("%.1f", kernel->warm_us);
     for (int i = 0; i < kernel->n_us; i++)
@@ -579,10 +615,11 @@ int main(int argc, char **argv)
 {
     struct bench b = {.random = 1};
 
-    b.batch = argc == 4 ? atoi(argv[2]) : 0;
-    b.passes = argc == 4 ? atoi(argv[3]) : 0;
-    if (b.batch < 1 || b.passes < 1) {
-        fputs("usage: time_layers LAYERS BATCH PASSES\n", stderr);
+    b.batch = argc == 5 ? atoi(argv[2]) : 0;
+    b.passes = argc == 5 ? atoi(argv[3]) : 0;
+    b.int8 = argc == 5 && strcmp(argv[4], "int8") == 0;
+    if (b.batch < 1 || b.passes < 1 || (!b.int8 && strcmp(argv[4], "f32") != 0)) {
+        fputs("usage: time_layers LAYERS BATCH PASSES f32|int8\n", stderr);
         return 2;
     }
     if (dnnl_version()->major != DNNL_VERSION_MAJOR)
@@ -590,7 +627,7 @@ int main(int argc, char **argv)
     read_layers(&b, argv[1]);
     prepare(&b);
     time_all(&b);
-    puts("version,network,batch,layer,name,kind,layouts,kernel,src,dst,also_any,weight_bytes,"
+    puts("version,type,network,batch,layer,name,kind,layouts,kernel,src,dst,also_any,weight_bytes,"
          "scratch_bytes,dropped,samples_us");
     for (int l = 0; l < b.n_layers; l++)
         for (int i = 0; i < b.kernels[l].n; i++)
