@@ -62,6 +62,23 @@ static long double reduce_end(int op, long double so_far, int64_t n)
     }
 }
 
+/* Fails where a sum along these dimensions may be one over the copies that a constant has for each
+ * sample, of which only one is kept. */
+static enum vbs_status check_copies(struct vbs_onnx_import *im, const constant *input,
+                                    unsigned axes)
+{
+    for (int d = 0; d < input->shape.n_dims && input->repeated; d++)
+        if ((axes >> d & 1) && input->shape.dim[d] == 1)
+            return vbs_onnx_mixes(im);
+    return VBS_OK;
+}
+
+/* Gives whether a reduction of copies of a value is that value. */
+static bool ignores_copies(int op)
+{
+    return op == VBS_OP_REDUCE_MAX || op == VBS_OP_REDUCE_MIN || op == VBS_OP_REDUCE_MEAN;
+}
+
 VBS_ONNX_HANDLER(fold_reduce)
 {
     int64_t stride[VBS_MAX_DIMS] = {0}, count, each = 1, position[VBS_MAX_DIMS] = {0}, at = 0;
@@ -78,6 +95,8 @@ VBS_ONNX_HANDLER(fold_reduce)
         vbs_onnx_give_constant(im, 0, input);
         return VBS_OK;
     }
+    if (!ignores_copies(operator->op))
+        VBS_TRY(check_copies(im, input, axes));
     vbs_onnx_reduced_shapes(&input->shape, axes, keep, &kept, &shape);
     count = vbs_shape_elements(&input->shape);
     VBS_TRY(vbs_onnx_numbers_read(im, count));
@@ -143,6 +162,7 @@ VBS_ONNX_HANDLER(fold_cum_sum)
     VBS_TRY(vbs_onnx_constant_in(im, 1, &along));
     VBS_TRY(vbs_onnx_scalar(im, along, &value));
     VBS_TRY(vbs_onnx_constant_axis(im, vbs_onnx_clamp(value), input->shape.n_dims, &axis));
+    VBS_TRY(check_copies(im, input, 1u << axis));
     VBS_TRY(vbs_onnx_numbers_new(im, vbs_shape_elements(&input->shape), &y));
     lines = lines_along(&input->shape, axis);
     for (int64_t line = 0; line < lines.n; line++) {

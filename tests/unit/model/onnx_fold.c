@@ -502,6 +502,27 @@ static void check_unread(void)
     vbs_network_free(network);
 }
 
+/* Checks that a sum over what is the same for each sample is none over one sample. */
+static void check_copies(const char *op, bool mixes)
+{
+    struct bytes graph = onnx_usual_graph(), model;
+    struct vbs_network *network = NULL;
+    struct vbs_ctx ctx = {0};
+
+    node(&graph, "Shape", "x", "s");
+    node(&graph, "ConstantOfShape", "s", "z");
+    node(&graph, "Exp", "z", "ones");
+    onnx_add_tensor(&graph, onnx_longs("zero", 1, (int64_t[]){0}));
+    node(&graph, op, "ones zero", "sum");
+    node(&graph, "Add", "x sum", "y");
+    model = onnx_model(18, &graph);
+    bytes_write(&model, path);
+    bytes_clear(&model);
+    ok(vbs_onnx_load(&ctx, path, NULL, NULL, 0, &network) == VBS_OK && network->whole == mixes,
+       "%s over what each sample has a copy of %s", op, mixes ? "mixes samples" : "is one copy");
+    vbs_network_free(network);
+}
+
 int main(void)
 {
     int file = mkstemp(path);
@@ -517,6 +538,8 @@ int main(void)
     check_same_padding();
     check_normalised_weights();
     check_unread();
+    check_copies("ReduceSum", true);
+    check_copies("ReduceMax", false);
     unlink(path);
     return done_testing();
 }
