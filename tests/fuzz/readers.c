@@ -305,7 +305,7 @@ static const char *export_network(const struct vbs_network *network)
     status = vbs_network_export(&ctx, network, path);
     if (status != VBS_OK)
         broken = failed_well(&ctx, status);
-    else if (vbs_network_load(&ctx, path, NULL, &again) != VBS_OK)
+    else if (vbs_network_load_as(&ctx, path, NULL, 0, VBS_PRECISION_FP32, &again) != VBS_OK)
         broken = "a network that was exported can be read";
     else if (vbs_network_hash(again) != vbs_network_plain_hash(network))
         broken = "a network that was exported is read as the same network";

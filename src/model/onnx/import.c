@@ -458,6 +458,9 @@ static enum vbs_status settle(struct vbs_onnx_import *im)
         tensor = im->states[im->node->outputs[i]].tensor;
         if (!tensor || tensor->id >= 0 || value->n_uses == 0)
             continue;
+        /* A part of the input that the node reshapes becomes a layer when another one reads it. */
+        if (!tensor->draft->from)
+            continue;
         if (value->n_uses == 1 && value->reader && tensor->draft->depth < MAX_DEPTH &&
             (!vbs_onnx_is_hinted(im->node) || vbs_onnx_is_part(im->node)) &&
             may_absorb(tensor->draft, value->reader->op))
