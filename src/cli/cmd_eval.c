@@ -255,7 +255,6 @@ static enum vbs_status print_csv(const struct eval_job *job)
 {
     const struct vbs_score *score = &job->score;
     struct vbs_text text = {0};
-    enum vbs_status status = VBS_OK;
 
     vbs_text_add(&text, "model,data,split,images,right,top1_percent,top5_percent,loss,"
                         "images_per_s,batch,threads\n");
@@ -272,12 +271,7 @@ static enum vbs_status print_csv(const struct eval_job *job)
     vbs_text_add(&text, ",");
     vbs_text_add_double(&text, images_per_s(job));
     vbs_text_addf(&text, ",%d,%d\n", job->report.batch, job->report.threads);
-    if (text.failed)
-        status = vbs_no_memory(&job->cli->ctx);
-    else
-        fputs(text.data, stdout);
-    vbs_text_clear(&text);
-    return status;
+    return cli_text_print(job->cli, &text);
 }
 
 /* ---- the command ---- */

@@ -359,17 +359,11 @@ static enum vbs_status print_text(const struct sensitivity_job *job)
 static enum vbs_status print_csv(const struct sensitivity_job *job)
 {
     struct vbs_text text = {0};
-    enum vbs_status status = VBS_OK;
 
     vbs_text_add(&text, points_header);
     for (int i = 0; i < job->points.n_rows; i++)
         points_format(&job->points, &job->points.rows[i], &text);
-    if (text.failed)
-        status = vbs_no_memory(&job->cli->ctx);
-    else
-        fputs(text.data, stdout);
-    vbs_text_clear(&text);
-    return status;
+    return cli_text_print(job->cli, &text);
 }
 
 static json_t *point_json(const struct sensitivity_job *job, const struct sensitivity_row *row,

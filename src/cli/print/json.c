@@ -1,10 +1,8 @@
 #include "cli/print/json.h"
 
-#include "base/fail.h"
 #include "base/json.h"
 #include "base/text.h"
-
-#include <stdio.h>
+#include "cli/print/text.h"
 
 void cli_json_put(json_t *object, const char *key, json_t *value, bool *failed)
 {
@@ -21,15 +19,9 @@ void cli_json_append(json_t *array, json_t *value, bool *failed)
 enum vbs_status cli_json_print(struct cli *cli, json_t *json, bool failed)
 {
     struct vbs_text text = {.failed = failed};
-    enum vbs_status status = VBS_OK;
 
     vbs_text_add_json(&text, json, JSON_INDENT(2));
     vbs_text_add(&text, "\n");
     json_decref(json);
-    if (text.failed)
-        status = vbs_no_memory(&cli->ctx);
-    else
-        fputs(text.data, stdout);
-    vbs_text_clear(&text);
-    return status;
+    return cli_text_print(cli, &text);
 }

@@ -7,6 +7,7 @@
  *   rows.h       the printed accounting of mmCNN
  *   schedule.h   a schedule as text for people
  *   table.h      aligned tables
+ *   text.h       a finished text
  *   weights.h    weights and their copies
  */
 #ifndef VBS_CLI_PRINT_PRINT_H
@@ -18,6 +19,7 @@
 #include "cli/print/rows.h"
 #include "cli/print/schedule.h"
 #include "cli/print/table.h"
+#include "cli/print/text.h"
 #include "cli/print/weights.h"
 
 #endif

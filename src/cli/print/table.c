@@ -1,8 +1,8 @@
 #include "cli/print/table.h"
 
-#include "base/fail.h"
 #include "base/grow.h"
 #include "base/text.h"
+#include "cli/print/text.h"
 
 #include <limits.h>
 #include <stdarg.h>
@@ -358,7 +358,7 @@ enum vbs_status cli_table_print(struct cli *cli, struct cli_table *table)
                             calloc((size_t)table->n_columns, sizeof *layout.rest)};
     struct vbs_text text = {.failed =
                                 !layout.widths || !layout.lies || !layout.rest || table->failed};
-    enum vbs_status status = VBS_OK;
+    enum vbs_status status;
 
     if (!text.failed) {
         lay_out(table, cli->columns, &layout);
@@ -366,11 +366,7 @@ enum vbs_status cli_table_print(struct cli *cli, struct cli_table *table)
         for (int i = 0; i < table->n_cells; i += table->n_columns)
             add_row(&text, table, &layout, i, cli->columns);
     }
-    if (text.failed)
-        status = vbs_no_memory(&cli->ctx);
-    else
-        fputs(text.data, stdout);
-    vbs_text_clear(&text);
+    status = cli_text_print(cli, &text);
     free(layout.widths);
     free(layout.lies);
     free(layout.rest);

@@ -207,7 +207,6 @@ enum vbs_status prune_print_json(struct cli *cli, const struct prune_report *r)
 enum vbs_status prune_print_csv(struct cli *cli, const struct prune_report *r)
 {
     struct vbs_text text = {0};
-    enum vbs_status status = VBS_OK;
 
     vbs_text_add(&text, "group,channels,kept,unit,layers,parameters,macs,as_fast_as,fixed\n");
     for (int g = 0; g < r->groups->n_groups; g++) {
@@ -221,10 +220,5 @@ enum vbs_status prune_print_csv(struct cli *cli, const struct prune_report *r)
         vbs_text_add_csv(&text, group->fixed ? group->fixed : "");
         vbs_text_add(&text, "\n");
     }
-    if (text.failed)
-        status = vbs_no_memory(&cli->ctx);
-    else
-        fputs(text.data, stdout);
-    vbs_text_clear(&text);
-    return status;
+    return cli_text_print(cli, &text);
 }

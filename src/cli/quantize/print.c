@@ -216,7 +216,6 @@ static void add_number(struct vbs_text *text, bool given, double number)
 enum vbs_status quantize_print_csv(struct cli *cli, const struct quantize_report *r)
 {
     struct vbs_text text = {0};
-    enum vbs_status status = VBS_OK;
 
     vbs_text_add(&text, "layer,name,kind,rounded,seen_low,seen_high,low,high,scale,zero,clipped,"
                         "weights,weight_scales,weights_db,floats_because,alone_db\n");
@@ -240,10 +239,5 @@ enum vbs_status quantize_print_csv(struct cli *cli, const struct quantize_report
         add_number(&text, r->alone && row->n_weights > 0, r->alone ? r->alone[i] : 0);
         vbs_text_add(&text, "\n");
     }
-    if (text.failed)
-        status = vbs_no_memory(&cli->ctx);
-    else
-        fputs(text.data, stdout);
-    vbs_text_clear(&text);
-    return status;
+    return cli_text_print(cli, &text);
 }
