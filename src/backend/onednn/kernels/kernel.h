@@ -106,6 +106,12 @@ int od_fusable(const struct od_build *b, int first);
 enum vbs_status od_attributes(struct od_build *b, int first, int n_fused,
                               dnnl_primitive_attr_t *attr) VBS_MUST_CHECK;
 
+/* Ends the making of attributes, of which ops, if it is not null, become the post-ops; status is
+ * that of what was done so far. Frees ops, and made where it fails. */
+enum vbs_status od_attributes_end(struct od_build *b, dnnl_status_t status,
+                                  dnnl_primitive_attr_t made, dnnl_post_ops_t ops,
+                                  dnnl_primitive_attr_t *attr) VBS_MUST_CHECK;
+
 /* Gives the implementation that oneDNN offers first, its best, with *n_fused fused operators from
  * number first on fused. Where there is only a reference with these, it gives the one without fused
  * operators, and *n_fused is 0. */

@@ -123,6 +123,21 @@ static dnnl_status_t append_fused(const struct od_build *b, int first, int n, dn
     return status;
 }
 
+enum vbs_status od_attributes_end(struct od_build *b, dnnl_status_t status,
+                                  dnnl_primitive_attr_t made, dnnl_post_ops_t ops,
+                                  dnnl_primitive_attr_t *attr)
+{
+    if (status == dnnl_success && ops)
+        status = dnnl_primitive_attr_set_post_ops(made, ops);
+    dnnl_post_ops_destroy(ops);
+    if (status != dnnl_success) {
+        dnnl_primitive_attr_destroy(made);
+        return od_fail(b, status, "setting attributes");
+    }
+    *attr = made;
+    return VBS_OK;
+}
+
 enum vbs_status od_attributes(struct od_build *b, int first, int n_fused,
                               dnnl_primitive_attr_t *attr)
 {
@@ -136,16 +151,8 @@ enum vbs_status od_attributes(struct od_build *b, int first, int n_fused,
         status = dnnl_post_ops_create(&ops);
         if (status == dnnl_success)
             status = append_fused(b, first, n_fused, ops);
-        if (status == dnnl_success)
-            status = dnnl_primitive_attr_set_post_ops(made, ops);
     }
-    dnnl_post_ops_destroy(ops);
-    if (status != dnnl_success) {
-        dnnl_primitive_attr_destroy(made);
-        return od_fail(b, status, "setting attributes");
-    }
-    *attr = made;
-    return VBS_OK;
+    return od_attributes_end(b, status, made, ops, attr);
 }
 
 /* ---- implementations ---- */

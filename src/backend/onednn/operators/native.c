@@ -96,15 +96,7 @@ static enum vbs_status whole_attributes(struct od_build *b, const struct whole *
         status = dnnl_post_ops_create(&ops);
     if (status == dnnl_success)
         status = append_operations(b, w, ops);
-    if (status == dnnl_success)
-        status = dnnl_primitive_attr_set_post_ops(made, ops);
-    dnnl_post_ops_destroy(ops);
-    if (status != dnnl_success) {
-        dnnl_primitive_attr_destroy(made);
-        return od_fail(b, status, "setting attributes");
-    }
-    *attr = made;
-    return VBS_OK;
+    return od_attributes_end(b, status, made, ops, attr);
 }
 
 /* ---- the layer ---- */

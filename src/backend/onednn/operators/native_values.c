@@ -76,15 +76,7 @@ static enum vbs_status sum_attributes(struct od_build *b, dnnl_primitive_attr_t 
     if (status == dnnl_success && b->l->n_fused > 0) /* a ReLU */
         status = dnnl_post_ops_append_eltwise(ops, 1, dnnl_eltwise_clip, (float)out->zero,
                                               (float)vbs_storage_high(out->storage));
-    if (status == dnnl_success)
-        status = dnnl_primitive_attr_set_post_ops(made, ops);
-    dnnl_post_ops_destroy(ops);
-    if (status != dnnl_success) {
-        dnnl_primitive_attr_destroy(made);
-        return od_fail(b, status, "setting attributes");
-    }
-    *attr = made;
-    return VBS_OK;
+    return od_attributes_end(b, status, made, ops, attr);
 }
 
 /* Describes all values of the batch, whose places do not matter. */
