@@ -198,3 +198,16 @@ enum vbs_status vbs_input_only(struct vbs_ctx *ctx, const struct vbs_input_choic
     *input = n > 0 && choices[0].shape.n_dims > 0 ? &choices[0].shape : NULL;
     return VBS_OK;
 }
+
+enum vbs_status vbs_input_choices_refuse(struct vbs_ctx *ctx,
+                                         const struct vbs_input_choice *choices, int n)
+{
+    char prefix[96], text[64];
+
+    if (n > 1 || choices[0].shape.n_dims == 0)
+        snprintf(prefix, sizeof prefix, "what is given of inputs does not suit the model");
+    else
+        snprintf(prefix, sizeof prefix, "input %s does not suit the model",
+                 vbs_shape_format(&choices[0].shape, text, sizeof text));
+    return vbs_fail_within(ctx, VBS_USAGE, prefix);
+}

@@ -20,6 +20,12 @@ enum vbs_status vbs_input_choices_read(struct vbs_ctx *ctx, const char *text,
 enum vbs_status vbs_input_only(struct vbs_ctx *ctx, const struct vbs_input_choice *choices, int n,
                                const struct vbs_shape **input) VBS_MUST_CHECK;
 
+/* Puts before the reason of a failure that it is the caller's choice that does not suit; VBS_USAGE.
+ */
+enum vbs_status vbs_input_choices_refuse(struct vbs_ctx *ctx,
+                                         const struct vbs_input_choice *choices,
+                                         int n) VBS_MUST_CHECK;
+
 void vbs_input_choices_clear(struct vbs_input_choices *choices);
 
 #endif

@@ -394,20 +394,6 @@ enum vbs_status vbs_onnx_load_images(struct vbs_ctx *ctx, const char *path,
     return load_from(&l, NULL, 0, network);
 }
 
-/* Puts before the reason of a failure that it is the caller's choice that does not suit. */
-static enum vbs_status refuse_choices(struct vbs_ctx *ctx, const struct vbs_input_choice *choices,
-                                      int n)
-{
-    char prefix[96], text[64];
-
-    if (n > 1 || choices[0].shape.n_dims == 0)
-        snprintf(prefix, sizeof prefix, "what is given of inputs does not suit the model");
-    else
-        snprintf(prefix, sizeof prefix, "input %s does not suit the model",
-                 vbs_shape_format(&choices[0].shape, text, sizeof text));
-    return vbs_fail_within(ctx, VBS_USAGE, prefix);
-}
-
 /* Loads a file, where n_choices may be 0. */
 static enum vbs_status load_file(struct vbs_ctx *ctx, const char *path,
                                  const struct vbs_input_choice *choices, int n_choices,
@@ -433,7 +419,7 @@ static enum vbs_status load_file(struct vbs_ctx *ctx, const char *path,
     if (sound != VBS_OK)
         return status;
     vbs_network_free(loaded);
-    return refuse_choices(ctx, choices, n_choices);
+    return vbs_input_choices_refuse(ctx, choices, n_choices);
 }
 
 enum vbs_status vbs_onnx_load(struct vbs_ctx *ctx, const char *path, const struct vbs_shape *input,

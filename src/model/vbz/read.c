@@ -469,19 +469,13 @@ enum vbs_status vbs_vbz_load_inputs(struct vbs_ctx *ctx, const char *path,
 {
     enum vbs_status status = load(ctx, path, choices, n, network);
     struct vbs_network *plain;
-    char prefix[96], text[64];
 
     if (n == 0 || (status != VBS_FORMAT && status != VBS_UNSUPPORTED) ||
         load(NULL, path, NULL, 0, &plain) != VBS_OK)
         return status;
     /* without the choices the file can be loaded: the mistake is the caller's */
     vbs_network_free(plain);
-    if (n > 1 || choices[0].shape.n_dims == 0)
-        snprintf(prefix, sizeof prefix, "what is given of inputs does not suit the model");
-    else
-        snprintf(prefix, sizeof prefix, "input %s does not suit the model",
-                 vbs_shape_format(&choices[0].shape, text, sizeof text));
-    return vbs_fail_within(ctx, VBS_USAGE, prefix);
+    return vbs_input_choices_refuse(ctx, choices, n);
 }
 
 enum vbs_status vbs_vbz_load(struct vbs_ctx *ctx, const char *path, const struct vbs_shape *input,
