@@ -417,6 +417,7 @@ struct vbs_layer {
      * bits, by output channel, of a step (vbs_weight_steps); VBS_BFLOAT16: they are rounded to it.
      */
     enum vbs_storage weights;
+    const float *weight_steps; /* [output channels] where weights is VBS_INT8; else null */
 };
 
 /* A final output of a network. Immutable, as part of its network. */

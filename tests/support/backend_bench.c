@@ -491,6 +491,20 @@ static bool jumps(const struct vbs_network *network)
     return found;
 }
 
+/* Stores the weights of a layer in 8 bits where they have steps. */
+static bool encode_weights(struct bench *t, int k, struct vbs_layer *l)
+{
+    float *steps =
+        vbs_network_alloc(t->network, (size_t)l->attributes.weighted.out_channels, sizeof *steps);
+    bool whole = false;
+
+    if (!steps || vbs_weight_steps(&t->ctx, t->network, k, steps, &whole) != VBS_OK)
+        return false;
+    l->weights = whole ? VBS_INT8 : VBS_FLOAT32;
+    l->weight_steps = whole ? steps : NULL;
+    return true;
+}
+
 /* Encodes the tensors of the case's network, which is replaced. */
 static bool encode(struct bench *t, uint64_t seed)
 {
@@ -511,8 +525,8 @@ static bool encode(struct bench *t, uint64_t seed)
             l->encoding = layers[l->inputs[0]].encoding;
         if (l->op != VBS_OP_CONV && l->op != VBS_OP_FC)
             continue;
-        if (read == VBS_UINT8 || read == VBS_INT8)
-            l->weights = VBS_INT8;
+        if ((read == VBS_UINT8 || read == VBS_INT8) && !encode_weights(t, k, l))
+            return false;
         if (read == VBS_BFLOAT16)
             l->weights = VBS_BFLOAT16;
     }

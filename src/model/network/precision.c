@@ -444,14 +444,16 @@ static enum vbs_status change_network(struct precision_job *job)
 /* Finds whether a layer that reads a tensor of 8 bits may have weights of 8 bits. */
 static enum vbs_status inspect_layer(struct precision_job *job, int k, struct vbs_layer *l)
 {
-    float *steps = malloc((size_t)l->attributes.weighted.out_channels * sizeof *steps);
+    float *steps =
+        vbs_network_alloc(job->network, (size_t)l->attributes.weighted.out_channels, sizeof *steps);
     bool whole = false;
-    enum vbs_status status = steps ? vbs_weight_steps(job->ctx, job->network, k, steps, &whole)
-                                   : vbs_no_memory(job->ctx);
 
-    free(steps);
+    if (!steps)
+        return vbs_no_memory(job->ctx);
+    VBS_TRY(vbs_weight_steps(job->ctx, job->network, k, steps, &whole));
     l->weights = whole ? VBS_INT8 : VBS_FLOAT32;
-    return status;
+    l->weight_steps = whole ? steps : NULL;
+    return VBS_OK;
 }
 
 static enum vbs_status inspect_weights(struct precision_job *job)

@@ -144,7 +144,6 @@ struct od_weights {
     float *bias;  /* [stored channels of the output]; null: none */
     int64_t bias_bytes;
     /* Of weights of 8 bits (VBS_INT8), by output channel: */
-    float *steps; /* of which the network's weights are multiples; null: weights are floats */
     float *unit_factors; /* the value of one in a sum of products of whole numbers; null: a sum has
                             none */
     float *unit_bias;    /* the bias in such units; null: there is none */

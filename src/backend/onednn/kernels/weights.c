@@ -109,26 +109,23 @@ void od_weights_measure(struct od_build *b)
     w->unit = find_unit(b, w->channels);
 }
 
-/* Finds the steps of weights of 8 bits, and the values of one in sums of products of them with the
- * input's whole numbers. Channels whose sums have no value, because a BatchNorm multiplies them by
+/* Finds the values of one in sums of products of weights of 8 bits with the input's whole
+ * numbers. Channels whose sums have no value, because a BatchNorm multiplies them by
  * 0, say, leave the layer without. */
 static enum vbs_status init_whole(struct od_build *b, struct od_weights *w)
 {
     const struct vbs_encoding *in = &b->network->layers[b->l->inputs[0]].encoding;
     int64_t outputs = od_weights_outputs(b);
-    float *values = od_constants(b, 3 * outputs);
-    bool whole = false;
+    float *values = od_constants(b, 2 * outputs);
 
     if (!values)
         return vbs_no_memory(b->ctx);
-    VBS_TRY(vbs_weight_steps(b->ctx, b->network, b->layer, values, &whole));
-    if (!whole || in->scale == 0)
+    if (in->scale == 0)
         return VBS_OK;
-    w->steps = values;
-    w->unit_factors = values + outputs;
-    w->unit_bias = w->bias ? values + 2 * outputs : NULL;
+    w->unit_factors = values;
+    w->unit_bias = w->bias ? values + outputs : NULL;
     for (int64_t o = 0; o < outputs; o++) {
-        float factor = in->scale * w->steps[o] * w->scale[o];
+        float factor = in->scale * b->l->weight_steps[o] * w->scale[o];
         float bias = w->bias ? w->bias[o] / factor : 0;
 
         /* That of a quantised file is whole, but for the rounding of floats. */
@@ -249,8 +246,9 @@ static enum vbs_status filter_rows(const struct od_build *b, bool whole, int64_t
                                  first * count, n * count, rows));
     for (int64_t o = 0; o < n; o++)
         for (int64_t i = 0; i < count; i++)
-            rows[o * count + i] = whole ? nearbyintf(rows[o * count + i] / w->steps[first + o])
-                                        : rows[o * count + i] * w->scale[first + o];
+            rows[o * count + i] =
+                whole ? nearbyintf(rows[o * count + i] / b->l->weight_steps[first + o])
+                      : rows[o * count + i] * w->scale[first + o];
     return VBS_OK;
 }
 
