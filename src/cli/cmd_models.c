@@ -213,16 +213,6 @@ static json_t *network_json(const struct vbs_network *network, bool *failed)
     return object;
 }
 
-static enum vbs_status print_text(struct cli *cli, struct vbs_text *text)
-{
-    enum vbs_status status = text->failed ? vbs_no_memory(&cli->ctx) : VBS_OK;
-
-    if (status == VBS_OK)
-        fputs(text->data, stdout);
-    vbs_text_clear(text);
-    return status;
-}
-
 /* Gives whether the network is from a file that may have values of parameters. */
 static bool may_store(const char *model)
 {
@@ -376,7 +366,7 @@ static enum vbs_status show_csv(struct cli *cli, const struct vbs_network *netwo
                         "scale,zero,weights_stored\n");
     for (int k = 1; k <= network->n_layers; k++)
         add_layer_csv(&text, network, k, analytic_number(network, k, &last));
-    return print_text(cli, &text);
+    return cli_text_print(cli, &text);
 }
 
 /* Adds cells that need more than one number or word. */
@@ -653,7 +643,7 @@ static enum vbs_status list_csv(struct cli *cli, struct vbs_network *const *netw
         vbs_text_add_csv(&text, networks[i]->about);
         vbs_text_add(&text, "\n");
     }
-    return print_text(cli, &text);
+    return cli_text_print(cli, &text);
 }
 
 static enum vbs_status list_table(struct cli *cli, struct vbs_network *const *networks, int n)
