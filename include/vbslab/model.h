@@ -373,7 +373,8 @@ struct vbs_encoding {
     int zero;    /* 8 bits: one of the whole numbers q; else 0 */
 };
 
-/* Gives the smallest and the largest whole number of a storage of 8 bits. */
+/* Gives whether a storage is whole numbers of 8 bits, and the smallest and the largest of them. */
+bool vbs_storage_is_whole(enum vbs_storage storage);
 int vbs_storage_low(enum vbs_storage storage);
 int vbs_storage_high(enum vbs_storage storage);
 

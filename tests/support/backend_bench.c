@@ -180,7 +180,7 @@ static double allowed(const struct vbs_encoding *e, double want, double largest,
 static double encoded_difference(const struct vbs_encoding *e, const float *got, const float *want,
                                  int64_t n, const char *name)
 {
-    bool whole = e->storage == VBS_UINT8 || e->storage == VBS_INT8;
+    bool whole = vbs_storage_is_whole(e->storage);
     double most = 0, largest = 1e-30;
     int64_t n_differ = 0;
 
@@ -525,7 +525,7 @@ static bool encode(struct bench *t, uint64_t seed)
             l->encoding = layers[l->inputs[0]].encoding;
         if (l->op != VBS_OP_CONV && l->op != VBS_OP_FC)
             continue;
-        if ((read == VBS_UINT8 || read == VBS_INT8) && !encode_weights(t, k, l))
+        if (vbs_storage_is_whole(read) && !encode_weights(t, k, l))
             return false;
         if (read == VBS_BFLOAT16)
             l->weights = VBS_BFLOAT16;

@@ -24,6 +24,11 @@ const char *vbs_storage_word(enum vbs_storage storage)
     return (unsigned)storage < VBS_N_STORAGES ? WORDS[storage] : "unknown";
 }
 
+bool vbs_storage_is_whole(enum vbs_storage storage)
+{
+    return storage == VBS_UINT8 || storage == VBS_INT8;
+}
+
 int vbs_storage_low(enum vbs_storage storage)
 {
     return storage == VBS_INT8 ? -128 : 0;

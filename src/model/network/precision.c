@@ -461,10 +461,8 @@ static enum vbs_status inspect_weights(struct precision_job *job)
     struct vbs_layer *layers = vbs_network_layers(job->network);
 
     for (int k = 1; k <= job->network->n_layers; k++) {
-        enum vbs_storage read = layers[layers[k].inputs[0]].encoding.storage;
-
         if ((layers[k].op != VBS_OP_CONV && layers[k].op != VBS_OP_FC) ||
-            (read != VBS_UINT8 && read != VBS_INT8))
+            !vbs_storage_is_whole(layers[layers[k].inputs[0]].encoding.storage))
             continue;
         VBS_TRY(vbs_check_cancel(job->ctx));
         VBS_TRY(inspect_layer(job, k, &layers[k]));

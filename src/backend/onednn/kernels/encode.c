@@ -7,6 +7,7 @@
 #include "backend/onednn/kernels/encode.h"
 
 #include "backend/onednn/kernels/nest.h"
+#include "base/fail.h"
 
 #include <string.h>
 
@@ -283,7 +284,7 @@ struct od_stored od_stored_init(const struct od_build *b, int k)
 
     if (stored.encoding.storage == VBS_BFLOAT16)
         stored.bytes /= 2;
-    if (stored.encoding.storage == VBS_UINT8 || stored.encoding.storage == VBS_INT8) {
+    if (vbs_storage_is_whole(stored.encoding.storage)) {
         stored.layout = has_positions(b, k) ? OD_CHANNELS_LAST : OD_PLAIN;
         stored.bytes = tensor->channels * tensor->positions;
     }
@@ -300,14 +301,31 @@ bool od_is_encoded(const struct od_build *b)
     return network->layers[b->layer].encoding.storage != VBS_FLOAT32;
 }
 
-bool od_is_whole(enum vbs_storage storage)
-{
-    return storage == VBS_UINT8 || storage == VBS_INT8;
-}
-
 dnnl_data_type_t od_data_type(enum vbs_storage storage)
 {
     static const dnnl_data_type_t types[VBS_N_STORAGES] = {dnnl_f32, dnnl_u8, dnnl_s8, dnnl_bf16};
 
     return types[storage];
+}
+
+int od_tensor_of(const struct od_build *b, int index)
+{
+    return index < b->l->n_inputs ? b->session->core.layers[b->layer].inputs[index] : b->layer;
+}
+
+const struct od_stored *od_stored_of(const struct od_build *b, int index)
+{
+    return &b->session->stored[od_tensor_of(b, index)];
+}
+
+enum vbs_status od_describe_stored(struct od_build *b, const struct od_tensor *tensor,
+                                   const struct od_stored *stored, bool padded,
+                                   dnnl_memory_desc_t *md)
+{
+    enum vbs_storage storage = stored->encoding.storage;
+
+    VBS_TRY(od_describe(b, tensor, b->batch,
+                        storage == VBS_FLOAT32 ? OD_CHANNELS_LAST : stored->layout, padded, md));
+    md->data_type = od_data_type(storage);
+    return VBS_OK;
 }

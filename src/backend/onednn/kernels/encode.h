@@ -27,8 +27,18 @@ void od_encode(const struct od_recode *recode, const float *floats, void *stored
 /* Chooses how tensor number k, whose description as floats is made, is stored. */
 struct od_stored od_stored_init(const struct od_build *b, int k);
 
-/* Gives whether a storage is whole numbers of 8 bits, and the library's type of a storage. */
-bool od_is_whole(enum vbs_storage storage);
+/* Gives the tensor that is input number index of the layer, or (n_inputs) its output, and how it is
+ * stored. */
+int od_tensor_of(const struct od_build *b, int index);
+const struct od_stored *od_stored_of(const struct od_build *b, int index);
+
+/* Describes batch samples of a tensor as it is stored; floats have the channels last. padded: with
+ * the padding counted as channels. */
+enum vbs_status od_describe_stored(struct od_build *b, const struct od_tensor *tensor,
+                                   const struct od_stored *stored, bool padded,
+                                   dnnl_memory_desc_t *md) VBS_MUST_CHECK;
+
+/* Gives the library's type of a storage. */
 dnnl_data_type_t od_data_type(enum vbs_storage storage);
 
 /* Gives whether the layer reads or writes an encoded tensor. */

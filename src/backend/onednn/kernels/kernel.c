@@ -45,13 +45,6 @@ static enum vbs_status add_memory(struct od_build *b, const dnnl_memory_desc_t *
 
 /* ---- encoded tensors ---- */
 
-/* Gives the tensor that is input number index of b's layer as kernels count them, or (the number of
- * inputs) its output. */
-static int tensor_of(const struct od_build *b, int index)
-{
-    return index < b->l->n_inputs ? b->session->core.layers[b->layer].inputs[index] : b->layer;
-}
-
 static bool decode_step(const void *plan, float *const *data)
 {
     od_decode(plan, data[1], data[0]);
@@ -77,7 +70,7 @@ static enum vbs_status recode(struct od_build *b, int index)
 
     if (!plan)
         return vbs_no_memory(b->ctx);
-    *plan = od_recode_of(b->session, tensor_of(b, index), b->batch, tensor->canonical);
+    *plan = od_recode_of(b->session, od_tensor_of(b, index), b->batch, tensor->canonical);
     VBS_TRY(od_describe(b, tensor, b->batch, tensor->canonical, false, &md));
     VBS_TRY(add_memory(b, &md, floats, NULL, &data[output]));
     VBS_TRY(add_memory(b, &md, stored, NULL, &data[!output])); /* only its address is used */
@@ -94,7 +87,7 @@ static enum vbs_status begin_decoded(struct od_build *b)
         return vbs_no_memory(b->ctx);
     for (int i = 0; i < n; i++) {
         const struct od_tensor *tensor = i + 1 < n ? od_input(b, i) : od_output(b);
-        bool encoded = b->session->stored[tensor_of(b, i)].encoding.storage != VBS_FLOAT32;
+        bool encoded = od_stored_of(b, i)->encoding.storage != VBS_FLOAT32;
 
         floats[i] = encoded ? od_kernel_reserve(b, b->batch * tensor->bytes) : -1;
     }

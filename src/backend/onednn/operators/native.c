@@ -26,11 +26,6 @@ struct whole {
     float *bias;    /* [output channels] in units of products; null: there is none */
 };
 
-static const struct od_stored *stored_in(const struct od_build *b, int index)
-{
-    return &b->session->stored[b->session->core.layers[b->layer].inputs[index]];
-}
-
 /* ---- attributes ---- */
 
 /* Gives whether an operator does the same to values divided by a scale, but for its limits. */
@@ -67,7 +62,7 @@ static dnnl_status_t append_operations(const struct od_build *b, const struct wh
 
     for (int i = weights->n_folded; i < b->l->n_fused && status == dnnl_success; i++)
         status = append_fused(&b->l->fused[i], w->scaled ? e->scale : 1, ops);
-    if (status == dnnl_success && od_is_whole(e->storage) && (!w->scaled || e->zero != 0))
+    if (status == dnnl_success && vbs_storage_is_whole(e->storage) && (!w->scaled || e->zero != 0))
         status = dnnl_post_ops_append_eltwise(ops, 1, dnnl_eltwise_linear,
                                               w->scaled ? 1 : 1 / e->scale, (float)e->zero);
     return status;
@@ -125,11 +120,11 @@ static enum vbs_status whole_init(struct od_build *b, struct whole *w, bool *pos
     const struct od_weights *weights = &b->session->weights[b->layer];
     int64_t outputs = od_weights_outputs(b);
 
-    *w = (struct whole){.in = *stored_in(b, 0), .out = b->session->stored[b->layer]};
-    w->scaled = od_is_whole(w->out.encoding.storage);
+    *w = (struct whole){.in = *od_stored_of(b, 0), .out = *od_stored_of(b, b->l->n_inputs)};
+    w->scaled = vbs_storage_is_whole(w->out.encoding.storage);
     for (int i = weights->n_folded; i < b->l->n_fused; i++)
         w->scaled = w->scaled && scales(&b->l->fused[i]);
-    *possible = weights->unit_factors && od_is_whole(w->in.encoding.storage) &&
+    *possible = weights->unit_factors && vbs_storage_is_whole(w->in.encoding.storage) &&
                 w->out.encoding.storage != VBS_BFLOAT16 && all_fuse(b, w->scaled);
     if (!*possible)
         return VBS_OK;
@@ -150,8 +145,8 @@ static void wide_init(struct od_build *b, struct whole *w, bool *possible)
 {
     const struct od_weights *weights = &b->session->weights[b->layer];
 
-    *w = (struct whole){.in = *stored_in(b, 0),
-                        .out = b->session->stored[b->layer],
+    *w = (struct whole){.in = *od_stored_of(b, 0),
+                        .out = *od_stored_of(b, b->l->n_inputs),
                         .wide = true,
                         .bias = weights->bias};
     w->stored = b->l->op == VBS_OP_CONV && od_filter_can_be_stored(b);
@@ -249,19 +244,6 @@ static enum vbs_status build_all(struct od_build *b, const struct whole *w,
 
 /* ---- convolutions ---- */
 
-/* Describes batch samples of a tensor as it is stored; floats have the channels last. */
-static enum vbs_status describe_stored(struct od_build *b, const struct od_tensor *tensor,
-                                       const struct od_stored *stored, bool padded,
-                                       dnnl_memory_desc_t *md)
-{
-    enum vbs_storage storage = stored->encoding.storage;
-
-    VBS_TRY(od_describe(b, tensor, b->batch,
-                        storage == VBS_FLOAT32 ? OD_CHANNELS_LAST : stored->layout, padded, md));
-    md->data_type = od_data_type(storage);
-    return VBS_OK;
-}
-
 static enum vbs_status build_conv(struct od_build *b, const struct whole *w)
 {
     dnnl_memory_desc_t src, dst, weights;
@@ -270,8 +252,8 @@ static enum vbs_status build_conv(struct od_build *b, const struct whole *w)
     int n = od_filter_dims(b, w->stored, dims);
     dnnl_status_t dnnl;
 
-    VBS_TRY(describe_stored(b, od_input(b, 0), &w->in, w->stored, &src));
-    VBS_TRY(describe_stored(b, od_output(b), &w->out, w->stored, &dst));
+    VBS_TRY(od_describe_stored(b, od_input(b, 0), &w->in, w->stored, &src));
+    VBS_TRY(od_describe_stored(b, od_output(b), &w->out, w->stored, &dst));
     dnnl = dnnl_memory_desc_init_by_tag(&weights, n, dims, w->wide ? dnnl_bf16 : dnnl_s8,
                                         dnnl_format_tag_any);
     if (dnnl != dnnl_success)

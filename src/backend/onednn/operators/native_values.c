@@ -1,5 +1,5 @@
 /*
- * Kernels that work on whole numbers as they are stored, without weights: sums, pools and concats.
+ * Kernels that work on whole numbers as they are stored, without weights: sums and pools.
  * Values of equal encodings are moved and compared as the numbers that stand for them; a sum
  * multiplies each operand by its scale and adds what all zero points together are.
  */
@@ -11,27 +11,19 @@
 
 #include <string.h>
 
-static const struct od_stored *stored_of(const struct od_build *b, int index)
-{
-    int tensor =
-        index < b->l->n_inputs ? b->session->core.layers[b->layer].inputs[index] : b->layer;
-
-    return &b->session->stored[tensor];
-}
-
 /* Gives whether all inputs and the output have 8 bits in one layout, and inputs are read in their
  * own shapes; equal: and one encoding. */
 static bool are_alike(const struct od_build *b, bool equal)
 {
-    const struct od_stored *out = stored_of(b, b->l->n_inputs);
+    const struct od_stored *out = od_stored_of(b, b->l->n_inputs);
 
-    if (!od_is_whole(out->encoding.storage))
+    if (!vbs_storage_is_whole(out->encoding.storage))
         return false;
     for (int i = 0; i < b->l->n_inputs; i++) {
-        const struct od_stored *in = stored_of(b, i);
+        const struct od_stored *in = od_stored_of(b, i);
         const struct vbs_shape *own = &b->network->layers[b->l->inputs[i]].shape;
 
-        if (!od_is_whole(in->encoding.storage) || in->layout != out->layout ||
+        if (!vbs_storage_is_whole(in->encoding.storage) || in->layout != out->layout ||
             !vbs_shape_equal(own, &b->l->views[i]) ||
             (equal && !vbs_encoding_equal(&in->encoding, &out->encoding)))
             return false;
@@ -51,14 +43,14 @@ static enum vbs_status end_with(struct od_build *b, const_dnnl_primitive_desc_t 
 
 static enum vbs_status sum_attributes(struct od_build *b, dnnl_primitive_attr_t *attr)
 {
-    const struct vbs_encoding *out = &stored_of(b, 2)->encoding;
+    const struct vbs_encoding *out = &od_stored_of(b, 2)->encoding;
     float scales[2], shift = (float)out->zero;
     dnnl_primitive_attr_t made = NULL;
     dnnl_post_ops_t ops = NULL;
     dnnl_status_t status = dnnl_primitive_attr_create(&made);
 
     for (int i = 0; i < 2; i++) {
-        const struct vbs_encoding *in = &stored_of(b, i)->encoding;
+        const struct vbs_encoding *in = &od_stored_of(b, i)->encoding;
 
         scales[i] = in->scale / out->scale;
         shift -= scales[i] * (float)in->zero;
@@ -82,7 +74,7 @@ static enum vbs_status sum_attributes(struct od_build *b, dnnl_primitive_attr_t 
 /* Describes all values of the batch, whose places do not matter. */
 static enum vbs_status describe_flat(struct od_build *b, int index, dnnl_memory_desc_t *md)
 {
-    const struct od_stored *stored = stored_of(b, index);
+    const struct od_stored *stored = od_stored_of(b, index);
     dnnl_dims_t dims = {b->batch, stored->bytes};
     dnnl_status_t dnnl =
         dnnl_memory_desc_init_by_tag(md, 2, dims, od_data_type(stored->encoding.storage), dnnl_ab);
@@ -139,15 +131,6 @@ static bool is_sum(const struct od_build *b)
 
 /* ---- pools ---- */
 
-/* Describes a tensor with the channels last. */
-static enum vbs_status describe_last(struct od_build *b, const struct od_tensor *tensor, int index,
-                                     dnnl_memory_desc_t *md)
-{
-    VBS_TRY(od_describe(b, tensor, b->batch, OD_CHANNELS_LAST, false, md));
-    md->data_type = od_data_type(stored_of(b, index)->encoding.storage);
-    return VBS_OK;
-}
-
 /* Gives whether the padding of a mean, which is 0, is the whole number 0 or does not count. */
 static bool pads_well(const struct od_build *b)
 {
@@ -157,13 +140,13 @@ static bool pads_well(const struct od_build *b)
     for (int i = 0; i < od_input(b, 0)->n_spatial; i++)
         padded |= a->pool.window.pad_low[i] != 0 || a->pool.window.pad_high[i] != 0;
     return b->l->op == VBS_OP_POOL_MAX || !a->pool.pad_counts || !padded ||
-           stored_of(b, 0)->encoding.zero == 0;
+           od_stored_of(b, 0)->encoding.zero == 0;
 }
 
 static bool is_pool(const struct od_build *b)
 {
     return (b->l->op == VBS_OP_POOL_MAX || b->l->op == VBS_OP_POOL_AVG) && b->l->n_fused == 0 &&
-           are_alike(b, true) && stored_of(b, 0)->layout == OD_CHANNELS_LAST && pads_well(b);
+           are_alike(b, true) && od_stored_of(b, 0)->layout == OD_CHANNELS_LAST && pads_well(b);
 }
 
 static enum vbs_status build_pool(struct od_build *b)
@@ -177,8 +160,8 @@ static enum vbs_status build_pool(struct od_build *b)
     dnnl_status_t dnnl;
     enum vbs_status status;
 
-    VBS_TRY(describe_last(b, od_input(b, 0), 0, &src));
-    VBS_TRY(describe_last(b, od_output(b), 1, &dst));
+    VBS_TRY(od_describe_stored(b, od_input(b, 0), od_stored_of(b, 0), false, &src));
+    VBS_TRY(od_describe_stored(b, od_output(b), od_stored_of(b, 1), false, &dst));
     dnnl = od_pool_desc(&w, dnnl_forward_inference, &src, &dst, &desc);
     if (dnnl != dnnl_success)
         return od_fail(b, dnnl, "describing a pool");
