@@ -226,24 +226,6 @@ VBS_ONNX_HANDLER(fold_clip)
     return vbs_onnx_give_numbers(im, input->type, &input->shape, y);
 }
 
-enum vbs_status vbs_onnx_cast_type(struct vbs_onnx_import *im, bool like, int *type)
-{
-    const struct vbs_onnx_state *state = vbs_onnx_in(im, 1);
-    enum vbs_element element;
-
-    *type = FLOAT;
-    if (!like)
-        *type = (int)vbs_onnx_int(im, "to", FLOAT);
-    else if (!state)
-        return vbs_fail(im->ctx, VBS_FORMAT, "input 1 is missing");
-    else if (state->constant)
-        *type = state->constant->type;
-    if (!vbs_onnx_element(*type, &element))
-        return vbs_fail(im->ctx, VBS_UNSUPPORTED, "casts to element type %s",
-                        vbs_onnx_type_name(*type));
-    return VBS_OK;
-}
-
 /* Whole numbers lose the bits that the other type has not; floats become the nearest number of it.
  */
 VBS_ONNX_HANDLER(fold_cast)

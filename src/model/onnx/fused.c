@@ -1,7 +1,6 @@
 /* Operators that ONNX Runtime's optimiser makes of several of ONNX (domain com.microsoft). */
 #include "base/fail.h"
 #include "model/network/network.h"
-#include "model/onnx/grid.h"
 #include "model/onnx/operators.h"
 
 #include <float.h>

@@ -73,17 +73,4 @@ enum vbs_status vbs_onnx_times_moving(struct vbs_onnx_import *im, const struct v
                                       struct vbs_onnx_tensor *moving,
                                       struct vbs_onnx_state *result) VBS_MUST_CHECK;
 
-/* Imports a node that is im->node but for its operator and its n inputs, of which there are at most
- * VBS_ONNX_MOST_RUN, and gives its output 0. */
-#define VBS_ONNX_MOST_RUN (VBS_ONNX_SPARE - 1)
-enum vbs_status vbs_onnx_run_as(struct vbs_onnx_import *im,
-                                const struct vbs_onnx_operator *operator,
-                                const struct vbs_onnx_state * inputs, int n,
-                                struct vbs_onnx_state *result) VBS_MUST_CHECK;
-
-/* Does the same and leaves the outputs to the node's. */
-enum vbs_status vbs_onnx_become(struct vbs_onnx_import *im,
-                                const struct vbs_onnx_operator *operator,
-                                const struct vbs_onnx_state * inputs, int n) VBS_MUST_CHECK;
-
 #endif

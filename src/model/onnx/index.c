@@ -6,7 +6,6 @@
  */
 #include "base/fail.h"
 #include "model/network/network.h"
-#include "model/onnx/grid.h"
 #include "model/onnx/operators.h"
 
 #include <string.h>
@@ -91,7 +90,6 @@ static enum vbs_status gather_flat(struct vbs_onnx_import *im, struct vbs_onnx_t
 /* GatherElements and GatherND of data. */
 VBS_ONNX_HANDLER(pick)
 {
-    const struct vbs_onnx_operator fold = {operator->name, operator->fold, NULL, 0, {{1, 2}}, 0};
     struct vbs_onnx_state inputs[2], numbers, result;
     struct vbs_onnx_constant *indices;
     const struct vbs_onnx_state *data;
@@ -102,7 +100,7 @@ VBS_ONNX_HANDLER(pick)
         return vbs_onnx_mixes(im);
     VBS_TRY(number_elements(im, data, 0, &inputs[0]));
     inputs[1] = (struct vbs_onnx_state){.constant = indices};
-    VBS_TRY(vbs_onnx_run_as(im, &fold, inputs, 2, &numbers));
+    VBS_TRY(vbs_onnx_run_as(im, operator, inputs, 2, &numbers));
     VBS_TRY(gather_flat(im, data->tensor, numbers.constant, &result));
     return vbs_onnx_give(im, 0, result.tensor, &result.shape);
 }
@@ -161,7 +159,6 @@ static enum vbs_status mix_flat(struct vbs_onnx_import *im, struct vbs_onnx_tens
 /* ScatterElements and ScatterND; data, updates or both are tensors. */
 VBS_ONNX_HANDLER(scatter)
 {
-    const struct vbs_onnx_operator fold = {operator->name, operator->fold, NULL, 0, {{1, 3}}, 0};
     const struct vbs_onnx_state *data = vbs_onnx_in(im, 0), *updates = vbs_onnx_in(im, 2);
     struct vbs_onnx_state inputs[3], numbers, result;
     struct vbs_onnx_constant *indices;
@@ -179,7 +176,7 @@ VBS_ONNX_HANDLER(scatter)
     n = vbs_shape_elements(&inputs[0].constant->shape);
     VBS_TRY(number_elements(im, updates, n, &inputs[2]));
     inputs[1] = (struct vbs_onnx_state){.constant = indices};
-    VBS_TRY(vbs_onnx_run_as(im, &fold, inputs, 3, &numbers));
+    VBS_TRY(vbs_onnx_run_as(im, operator, inputs, 3, &numbers));
     if (data->tensor && updates->tensor) {
         VBS_TRY(join_flat(im, data->tensor, updates->tensor, &joined));
         VBS_TRY(gather_flat(im, joined, numbers.constant, &result));
@@ -213,13 +210,10 @@ static enum vbs_status ones(struct vbs_onnx_import *im, int64_t rows, int64_t co
 /* Keeps one triangle of each matrix: the mask is that of a matrix of ones. */
 VBS_ONNX_HANDLER(trilu)
 {
-    static const struct vbs_onnx_operator FOLD = {"Trilu", vbs_onnx_fold_trilu, NULL, 0, {{1, 2}},
-                                                  0};
     struct vbs_onnx_state inputs[2] = {{.tensor = NULL}}, mask, result;
     const struct vbs_onnx_state *x, *shift = vbs_onnx_in(im, 1);
     int row, column;
 
-    (void)operator;
     VBS_TRY(vbs_onnx_tensor_in(im, 0, &x));
     if (shift && !shift->constant)
         return vbs_fail(im->ctx, VBS_UNSUPPORTED, "input 1 is to be a constant");
@@ -228,7 +222,7 @@ VBS_ONNX_HANDLER(trilu)
     VBS_TRY(ones(im, x->shape.dim[row], x->shape.dim[column], false, &inputs[0]));
     if (shift)
         inputs[1] = *shift;
-    VBS_TRY(vbs_onnx_run_as(im, &FOLD, inputs, 2, &mask));
+    VBS_TRY(vbs_onnx_run_as(im, operator, inputs, 2, &mask));
     VBS_TRY(vbs_onnx_combine(im, VBS_OP_KEEP, x, &mask, &result));
     return vbs_onnx_give(im, 0, result.tensor, &result.shape);
 }
@@ -236,8 +230,6 @@ VBS_ONNX_HANDLER(trilu)
 /* Multiplies each line by a triangle of ones, which is the cumulative sum of a diagonal. */
 VBS_ONNX_HANDLER(cum_sum)
 {
-    static const struct vbs_onnx_operator FOLD = {
-        "CumSum", vbs_onnx_fold_cum_sum, NULL, 0, {{1, 2}}, 0};
     static const struct vbs_onnx_operator MATMUL = {"MatMul", vbs_onnx_matmul, NULL,
                                                     0,        {{1, 2}},        0};
     struct vbs_onnx_state inputs[2] = {{.tensor = NULL}}, turned, sums, result;
@@ -247,7 +239,6 @@ VBS_ONNX_HANDLER(cum_sum)
     int perm[VBS_MAX_DIMS], dim, last;
     double axis = 0;
 
-    (void)operator;
     VBS_TRY(vbs_onnx_tensor_in(im, 0, &x));
     VBS_TRY(vbs_onnx_constant_in(im, 1, &along));
     VBS_TRY(vbs_onnx_scalar(im, along, &axis));
@@ -260,7 +251,7 @@ VBS_ONNX_HANDLER(cum_sum)
     one->value = 1;
     VBS_TRY(vbs_onnx_constant_new(im, INT64, &(struct vbs_shape){.n_dims = 0}, one,
                                   &inputs[1].constant));
-    VBS_TRY(vbs_onnx_run_as(im, &FOLD, inputs, 2, &sums));
+    VBS_TRY(vbs_onnx_run_as(im, operator, inputs, 2, &sums));
     VBS_TRY(vbs_onnx_permute(im, x, perm, &turned));
     turned.at = x->at;
     turned.outer = x->outer;

@@ -412,6 +412,24 @@ VBS_ONNX_HANDLER(dropout)
     return vbs_onnx_identity(im, operator);
 }
 
+enum vbs_status vbs_onnx_cast_type(struct vbs_onnx_import *im, bool like, int *type)
+{
+    const struct vbs_onnx_state *state = vbs_onnx_in(im, 1);
+    enum vbs_element element;
+
+    *type = ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT;
+    if (!like)
+        *type = (int)vbs_onnx_int(im, "to", ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT);
+    else if (!state)
+        return vbs_fail(im->ctx, VBS_FORMAT, "input 1 is missing");
+    else if (state->constant)
+        *type = state->constant->type;
+    if (!vbs_onnx_element(*type, &element))
+        return vbs_fail(im->ctx, VBS_UNSUPPORTED, "casts to element type %s",
+                        vbs_onnx_type_name(*type));
+    return VBS_OK;
+}
+
 /* Cast, and CastLike (op 1), whose input 0 may be a constant beside a tensor. */
 VBS_ONNX_HANDLER(cast)
 {
@@ -419,7 +437,7 @@ VBS_ONNX_HANDLER(cast)
     int to;
 
     if (state && state->constant)
-        return vbs_onnx_fold_cast(im, operator);
+        return operator->fold(im, operator);
     VBS_TRY(vbs_onnx_cast_type(im, operator->op == 1, &to));
     if (vbs_onnx_is_whole(to) && !vbs_onnx_feeds(im, VBS_OP_KEEP) &&
         (!state->whole || to == ONNX__TENSOR_PROTO__DATA_TYPE__BOOL))
