@@ -4,7 +4,7 @@
  * The graph is made operator by operator (operators.c, moves.c): nodes are packed at once,
  * constants are collected, and their values are read when the file is written (file.c). Each node
  * has a hint in its doc_string, the word of the operator of vbslab that it stands for, so that the
- * reader makes this operator again and not one that is equal to it (model/onnx/import.h).
+ * reader makes this operator again and not one that is equal to it (model/onnx/import/import.h).
  */
 #ifndef VBS_MODEL_EXPORT_EXPORT_H
 #define VBS_MODEL_EXPORT_EXPORT_H

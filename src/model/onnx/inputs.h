@@ -9,8 +9,7 @@
 #ifndef VBS_MODEL_ONNX_INPUTS_H
 #define VBS_MODEL_ONNX_INPUTS_H
 
-#include "model/onnx/graph.h"
-#include "model/onnx/import.h"
+#include "model/onnx/import/import.h"
 
 #define VBS_ONNX_WHOLE (-1) /* in the place of the dimension of the samples: there is none */
 

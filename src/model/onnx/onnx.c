@@ -3,7 +3,7 @@
 #include "base/ctx.h"
 #include "base/fail.h"
 #include "model/onnx/inputs.h"
-#include "model/onnx/operators.h"
+#include "model/onnx/table.h"
 #include "model/network/network.h"
 
 #include <stdio.h>
@@ -315,20 +315,35 @@ static enum vbs_status attempt(struct loader *l, bool batch, struct vbs_network 
     return status;
 }
 
+/* Gives the files of constants by input, null for those that have none; *n: of so many inputs.
+ * Null: out of memory. */
+static const char *const *paths_of(struct loader *l, const struct vbs_onnx_binding *bindings,
+                                   int n_bindings, int *n)
+{
+    const char **paths;
+
+    *n = 0;
+    for (int i = 0; i < n_bindings; i++)
+        *n = bindings[i].input >= *n ? bindings[i].input + 1 : *n;
+    paths = vbs_arena_alloc(&l->arena, (size_t)*n + 1, sizeof *paths);
+    for (int i = 0; paths && i < n_bindings; i++)
+        paths[bindings[i].input] = bindings[i].path;
+    return paths;
+}
+
 static enum vbs_status load_graph(struct loader *l, const struct vbs_onnx_binding *bindings,
                                   int n_bindings, struct vbs_network **network)
 {
-    const struct vbs_onnx_reading reading = {.operators = vbs_onnx_operators,
-                                             .n_operators = vbs_onnx_n_operators,
-                                             .bindings = bindings,
-                                             .n_bindings = n_bindings,
-                                             .choices = l->choices,
-                                             .n_choices = l->n_choices};
+    struct vbs_onnx_reading reading = {.operators = vbs_onnx_operators,
+                                       .n_operators = vbs_onnx_n_operators,
+                                       .choices = l->choices,
+                                       .n_choices = l->n_choices};
     size_t bytes = strlen(l->path) + 1;
     char *path = vbs_source_alloc(l->source, bytes, 1);
     bool batch;
 
-    if (!path)
+    reading.paths = paths_of(l, bindings, n_bindings, &reading.n_paths);
+    if (!path || !reading.paths)
         return vbs_no_memory(l->ctx);
     memcpy(path, l->path, bytes);
     VBS_TRY(vbs_onnx_file_read(l->ctx, l->source, path, false, &l->file));

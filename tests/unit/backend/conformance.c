@@ -18,7 +18,7 @@
 #include "vbslab/backend.h"
 
 #include "model/onnx/onnx.h"
-#include "model/onnx/file.h"
+#include "model/onnx/import/import.h"
 
 #include "cases/onnx_bytes.h"
 #include "reference/backend/ops.h"

@@ -1,0 +1,289 @@
+/* Constants that are computed from pairs of values, or chosen between them. */
+#include "model/onnx/fold/fold.h"
+
+#include "base/fail.h"
+
+#include <math.h>
+#include <string.h>
+
+#define FLOAT ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT
+#define BOOL  ONNX__TENSOR_PROTO__DATA_TYPE__BOOL
+
+typedef struct vbs_onnx_number number;
+typedef struct vbs_onnx_constant constant;
+
+/* ---- two values ---- */
+
+static uint64_t power(uint64_t base, uint64_t exponent)
+{
+    uint64_t result = 1;
+
+    for (; exponent > 0; exponent >>= 1, base *= base)
+        if (exponent & 1)
+            result *= base;
+    return result;
+}
+
+/* Divides whole numbers; a quotient by 0 is 0. */
+static uint64_t quotient(bool is_signed, uint64_t a, uint64_t b)
+{
+    if (b == 0)
+        return 0;
+    if (!is_signed)
+        return a / b;
+    return b == UINT64_MAX ? -a : (uint64_t)((int64_t)a / (int64_t)b);
+}
+
+/* Gives what is left of a behind the multiple of b that quotient() gives. */
+static uint64_t remainder_of(bool is_signed, uint64_t a, uint64_t b)
+{
+    return b == 0 ? 0 : a - b * quotient(is_signed, a, b);
+}
+
+/* Combines the bits of whole numbers; sums and products keep the lowest 64 bits. Gives false for
+ * operators that need no integers. */
+static bool combine_bits(int op, bool is_signed, uint64_t a, uint64_t b, uint64_t *result)
+{
+    switch (op) {
+    case VBS_OP_ADD:
+        *result = a + b;
+        return true;
+    case VBS_OP_SUB:
+        *result = a - b;
+        return true;
+    case VBS_OP_MUL:
+        *result = a * b;
+        return true;
+    case VBS_OP_DIV:
+        *result = quotient(is_signed, a, b);
+        return true;
+    case VBS_OP_POW:
+        *result = power(a, b);
+        return true;
+    case VBS_FOLD_MOD: /* the result has the sign of the divisor */
+        *result = remainder_of(is_signed, a, b);
+        if (is_signed && *result != 0 && (*result ^ b) >> 63)
+            *result += b;
+        return true;
+    case VBS_FOLD_REMAINDER:
+        *result = remainder_of(is_signed, a, b);
+        return true;
+    case VBS_FOLD_BIT_AND:
+        *result = a & b;
+        return true;
+    case VBS_FOLD_BIT_OR:
+        *result = a | b;
+        return true;
+    case VBS_FOLD_BIT_XOR:
+        *result = a ^ b;
+        return true;
+    case VBS_FOLD_SHIFT_LEFT:
+        *result = b < 64 ? a << b : 0;
+        return true;
+    case VBS_FOLD_SHIFT_RIGHT:
+        *result = b < 64 ? a >> b : 0;
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* Gives the remainder that has the sign of the divisor. */
+static long double modulo(long double a, long double b)
+{
+    long double rest = fmodl(a, b);
+
+    return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+}
+
+static long double compared(int op, long double a, long double b)
+{
+    switch (op) {
+    case VBS_FOLD_EQUAL:
+        return a == b;
+    case VBS_FOLD_LESS:
+        return a < b;
+    case VBS_FOLD_LESS_EQUAL:
+        return a <= b;
+    case VBS_FOLD_GREATER:
+        return a > b;
+    case VBS_FOLD_GREATER_EQUAL:
+        return a >= b;
+    case VBS_FOLD_AND:
+        return a != 0 && b != 0;
+    case VBS_FOLD_OR:
+        return a != 0 || b != 0;
+    default:
+        return (a != 0) != (b != 0);
+    }
+}
+
+long double vbs_onnx_combined(int op, int type, long double a, long double b)
+{
+    bool whole = vbs_onnx_is_whole(type) && truncl(b) == b && !(op == VBS_OP_POW && b < 0);
+    uint64_t bits;
+
+    if (whole &&
+        combine_bits(op, vbs_onnx_is_signed(type), vbs_onnx_bits(a), vbs_onnx_bits(b), &bits))
+        return vbs_onnx_wrapped(type, bits);
+    switch (op) {
+    case VBS_OP_ADD:
+        return a + b;
+    case VBS_OP_SUB:
+        return a - b;
+    case VBS_OP_MUL:
+        return a * b;
+    case VBS_OP_DIV:
+        return a / b;
+    case VBS_OP_POW:
+        return powl(a, b);
+    case VBS_OP_MAX:
+        return a > b || isnan(a) ? a : b;
+    case VBS_OP_MIN:
+        return a < b || isnan(a) ? a : b;
+    case VBS_OP_PRELU:
+        return a < 0 ? a * b : a;
+    case VBS_FOLD_MOD:
+        return modulo(a, b);
+    case VBS_FOLD_REMAINDER:
+        return fmodl(a, b);
+    default:
+        return vbs_onnx_is_truth(op) ? compared(op, a, b) : NAN;
+    }
+}
+
+/* ---- whole constants ---- */
+
+/* The numbers of a constant, each at every position of a shape to which it broadcasts. */
+struct repeated {
+    const number *next; /* the one at the position that comes next */
+    const struct vbs_shape *shape;
+    int64_t stride[VBS_MAX_DIMS], position[VBS_MAX_DIMS];
+};
+
+static enum vbs_status repeat(struct vbs_onnx_import *im, constant *input,
+                              const struct vbs_shape *shape, struct repeated *r)
+{
+    int64_t stride[VBS_MAX_DIMS];
+    int more = shape->n_dims - input->shape.n_dims;
+
+    *r = (struct repeated){.shape = shape};
+    vbs_onnx_plain_strides(&input->shape, stride);
+    for (int d = 0; d < input->shape.n_dims; d++)
+        r->stride[d + more] = input->shape.dim[d] == 1 ? 0 : stride[d];
+    return vbs_onnx_numbers(im, input, &r->next);
+}
+
+static const number *take(struct repeated *r)
+{
+    const number *taken = r->next;
+    int64_t at = 0;
+
+    vbs_onnx_advance(r->shape, r->stride, r->position, &at);
+    r->next += at;
+    return taken;
+}
+
+/* Combines the values of result, which fill shape, with those of input, in numbers of this type. */
+static enum vbs_status combine_with(struct vbs_onnx_import *im, int op, int type, constant *input,
+                                    const struct vbs_shape *shape, number *result)
+{
+    int made = vbs_onnx_is_truth(op) ? BOOL : type;
+    struct repeated x;
+
+    VBS_TRY(repeat(im, input, shape, &x));
+    VBS_TRY(vbs_onnx_numbers_read(im, vbs_shape_elements(shape)));
+    for (int64_t i = 0; i < vbs_shape_elements(shape); i++) {
+        const number *with = take(&x);
+
+        result[i].value =
+            vbs_onnx_rounded(made, vbs_onnx_combined(op, type, result[i].value, with->value));
+        result[i].batch |= with->batch;
+    }
+    return VBS_OK;
+}
+
+/* Gives the inputs, as they go together, and the shape to which all of them broadcast. */
+static enum vbs_status broadcast_inputs(struct vbs_onnx_import *im, int op, constant **inputs,
+                                        struct vbs_shape *shape)
+{
+    *shape = (struct vbs_shape){.n_dims = 0};
+    for (int i = 0; i < im->node->n_inputs; i++) {
+        VBS_TRY(vbs_onnx_constant_in(im, i, &inputs[i]));
+        if (i == 1 && op == VBS_OP_PRELU)
+            VBS_TRY(vbs_onnx_old_slope(im, inputs[0]->shape.n_dims, &inputs[i]));
+        else if (i == 1)
+            VBS_TRY(vbs_onnx_old_axis(im, inputs[0]->shape.n_dims, &inputs[i]));
+        VBS_TRY(vbs_onnx_broadcast(im, &inputs[i]->shape, shape));
+    }
+    return VBS_OK;
+}
+
+/* Gives the operator of the node where attributes choose it. */
+static int chosen(struct vbs_onnx_import *im, int op)
+{
+    static const char *const DIRECTIONS[] = {"LEFT", "RIGHT", NULL};
+
+    if (op == VBS_FOLD_MOD && vbs_onnx_int(im, "fmod", 0) != 0)
+        return VBS_FOLD_REMAINDER;
+    if (op == VBS_FOLD_SHIFT_LEFT && vbs_onnx_word(im, "direction", DIRECTIONS, 0) == 1)
+        return VBS_FOLD_SHIFT_RIGHT;
+    return op;
+}
+
+/* Combines the inputs from left to right: two, or any number for Sum and its like. The output has
+ * the type of the first input, also where the exponent of a power has another one. */
+VBS_ONNX_HANDLER(fold_pair)
+{
+    int n = im->node->n_inputs, op = chosen(im, operator->op), type;
+    int least = operator->inputs[0].most == VBS_ONNX_ANY ? 1 : 2;
+    constant **inputs = vbs_arena_alloc(im->arena, (size_t)n, sizeof(constant *));
+    bool mean = strcmp(operator->name, "Mean") == 0;
+    struct repeated first;
+    struct vbs_shape shape;
+    number *result;
+    enum vbs_status status;
+
+    if (n < least)
+        return vbs_fail(im->ctx, VBS_FORMAT, "input %d is missing", n);
+    if (!inputs)
+        return vbs_no_memory(im->ctx);
+    status = broadcast_inputs(im, op, inputs, &shape);
+    if (status != VBS_OK)
+        return status;
+    type = inputs[0]->type;
+    VBS_TRY(vbs_onnx_numbers_new(im, vbs_shape_elements(&shape), &result));
+    VBS_TRY(repeat(im, inputs[0], &shape, &first));
+    for (int64_t i = 0; i < vbs_shape_elements(&shape); i++)
+        result[i] = *take(&first);
+    for (int i = 1; i < n; i++)
+        VBS_TRY(combine_with(im, op, type, inputs[i], &shape, result));
+    for (int64_t i = 0; i < vbs_shape_elements(&shape) && mean; i++)
+        result[i].value = vbs_onnx_rounded(type, result[i].value / n);
+    return vbs_onnx_give_numbers(im, vbs_onnx_is_truth(op) ? BOOL : type, &shape, result);
+}
+
+VBS_ONNX_HANDLER(fold_where)
+{
+    struct repeated which, x, y;
+    constant *inputs[3];
+    struct vbs_shape shape = {.n_dims = 0};
+    number *result = NULL;
+
+    (void)operator;
+    for (int i = 0; i < 3; i++) {
+        VBS_TRY(vbs_onnx_constant_in(im, i, &inputs[i]));
+        VBS_TRY(vbs_onnx_broadcast(im, &inputs[i]->shape, &shape));
+    }
+    VBS_TRY(vbs_onnx_numbers_new(im, vbs_shape_elements(&shape), &result));
+    VBS_TRY(repeat(im, inputs[0], &shape, &which));
+    VBS_TRY(repeat(im, inputs[1], &shape, &x));
+    VBS_TRY(repeat(im, inputs[2], &shape, &y));
+    for (int64_t i = 0; i < vbs_shape_elements(&shape); i++) {
+        const number *chooses = take(&which), *yes = take(&x), *no = take(&y);
+
+        result[i] = chooses->value != 0 ? *yes : *no;
+        result[i].batch |= chooses->batch;
+    }
+    return vbs_onnx_give_numbers(im, inputs[1]->type, &shape, result);
+}

@@ -1,0 +1,220 @@
+/* Constants whose elements are those of others in other places: Concat, Tile, Pad, Trilu. */
+#include "model/onnx/fold/fold.h"
+
+#include "base/arith.h"
+#include "base/fail.h"
+
+#include <string.h>
+
+typedef struct vbs_onnx_number number;
+typedef struct vbs_onnx_constant constant;
+
+/* ---- Concat ---- */
+
+/* Adds an input's elements along axis to the shape of the output. */
+static enum vbs_status add_part(struct vbs_onnx_import *im, const struct vbs_shape *part, int axis,
+                                struct vbs_shape *shape)
+{
+    if (part->n_dims != shape->n_dims)
+        return vbs_fail(im->ctx, VBS_FORMAT, "inputs have different dimensions");
+    for (int d = 0; d < shape->n_dims; d++)
+        if (d != axis && part->dim[d] != shape->dim[d])
+            return vbs_fail(im->ctx, VBS_FORMAT, "sizes beside the axis differ");
+    shape->dim[axis] += part->dim[axis];
+    if (!vbs_onnx_bounded(shape))
+        return vbs_fail(im->ctx, VBS_FORMAT, "its output has more than 2^36 elements");
+    return VBS_OK;
+}
+
+VBS_ONNX_HANDLER(fold_concat)
+{
+    constant *first, *input;
+    struct vbs_shape shape;
+    int64_t before = 1, row, at = 0;
+    int axis;
+    number *joined;
+    enum vbs_status status = vbs_onnx_constant_in(im, 0, &first);
+
+    (void)operator;
+    if (status != VBS_OK)
+        return status;
+    shape = first->shape;
+    VBS_TRY(vbs_onnx_constant_axis(im, vbs_onnx_int(im, "axis", 1), shape.n_dims, &axis));
+    for (int i = 1; i < im->node->n_inputs; i++) {
+        VBS_TRY(vbs_onnx_constant_in(im, i, &input));
+        VBS_TRY(add_part(im, &input->shape, axis, &shape));
+    }
+    VBS_TRY(vbs_onnx_numbers_new(im, vbs_shape_elements(&shape), &joined));
+    for (int d = 0; d < axis; d++)
+        before *= shape.dim[d];
+    row = before > 0 ? vbs_shape_elements(&shape) / before : 0;
+    for (int i = 0; i < im->node->n_inputs; i++) {
+        const number *x;
+        int64_t each;
+
+        VBS_TRY(vbs_onnx_numbers_in(im, i, &input, &x));
+        each = before > 0 ? vbs_shape_elements(&input->shape) / before : 0;
+        for (int64_t k = 0; k < before && each > 0; k++)
+            memcpy(joined + k * row + at, x + k * each, (size_t)each * sizeof *x);
+        at += each;
+    }
+    return vbs_onnx_give_numbers(im, first->type, &shape, joined);
+}
+
+/* ---- outputs each of whose elements is one of the input, or a fixed one ---- */
+
+/* Gives the position of an input of dim elements from which position at of the output comes, or -1
+ * where none does. */
+typedef int64_t place_function(const void *places, int d, int64_t dim, int64_t at);
+
+/* Makes an output of this shape; elsewhere is the element of positions that come from none. */
+static enum vbs_status give_placed(struct vbs_onnx_import *im, const struct vbs_shape *shape,
+                                   place_function *place, const void *places, number elsewhere)
+{
+    int64_t stride[VBS_MAX_DIMS], none[VBS_MAX_DIMS] = {0}, position[VBS_MAX_DIMS] = {0};
+    int64_t unused = 0;
+    constant *input;
+    const number *x;
+    number *y;
+
+    if (!vbs_onnx_bounded(shape))
+        return vbs_fail(im->ctx, VBS_FORMAT, "its output has more than 2^36 elements");
+    VBS_TRY(vbs_onnx_numbers_in(im, 0, &input, &x));
+    VBS_TRY(vbs_onnx_numbers_new(im, vbs_shape_elements(shape), &y));
+    vbs_onnx_plain_strides(&input->shape, stride);
+    for (int64_t i = 0; i < vbs_shape_elements(shape); i++) {
+        int64_t from = 0;
+
+        for (int d = 0; d < shape->n_dims && from >= 0; d++) {
+            int64_t at = place(places, d, input->shape.dim[d], position[d]);
+
+            from = at < 0 ? -1 : from + at * stride[d];
+        }
+        y[i] = from < 0 ? elsewhere : x[from];
+        vbs_onnx_advance(shape, none, position, &unused);
+    }
+    return vbs_onnx_give_numbers(im, input->type, shape, y);
+}
+
+static int64_t place_tiled(const void *unused, int d, int64_t dim, int64_t at)
+{
+    (void)unused;
+    (void)d;
+    return at % dim;
+}
+
+VBS_ONNX_HANDLER(fold_tile)
+{
+    int64_t repeats[VBS_MAX_DIMS + 1];
+    struct vbs_shape shape;
+    constant *input;
+    int n, open;
+    enum vbs_status status = vbs_onnx_constant_in(im, 0, &input);
+
+    (void)operator;
+    if (status != VBS_OK)
+        return status;
+    VBS_TRY(vbs_onnx_target(im, 1, repeats, &open, &n));
+    shape = input->shape;
+    if (n != shape.n_dims)
+        return vbs_fail(im->ctx, VBS_FORMAT, "%d repeats for %d dimensions", n, shape.n_dims);
+    /* what is the same for all samples is not repeated */
+    if (open >= 0 && (shape.dim[open] != 1 || repeats[open] != 1))
+        return vbs_onnx_mixes(im);
+    for (int d = 0; d < n; d++)
+        if (repeats[d] < 0 || !vbs_mul(shape.dim[d], repeats[d], &shape.dim[d]))
+            return vbs_fail(im->ctx, VBS_FORMAT, "%lld repeats", (long long)repeats[d]);
+    im->repeats = open >= 0;
+    return give_placed(im, &shape, place_tiled, NULL, (number){0, false});
+}
+
+/* A Pad: its mode, and the positions that it adds before, by dimension. */
+struct padding {
+    enum vbs_pad_mode mode;
+    struct vbs_onnx_pads pads;
+};
+
+static int64_t place_padded(const void *places, int d, int64_t dim, int64_t at)
+{
+    const struct padding *p = places;
+    int64_t period = 2 * (dim - 1);
+
+    at -= p->pads.before[d];
+    if (at >= 0 && at < dim)
+        return at;
+    switch (p->mode) {
+    case VBS_PAD_REFLECT:
+        at = period > 0 ? (at % period + period) % period : 0;
+        return at < dim ? at : period - at;
+    case VBS_PAD_EDGE:
+        return at < 0 ? 0 : dim - 1;
+    case VBS_PAD_WRAP:
+        return (at % dim + dim) % dim;
+    default:
+        return -1;
+    }
+}
+
+VBS_ONNX_HANDLER(fold_pad)
+{
+    int mode = vbs_onnx_word(im, "mode", vbs_onnx_pad_modes, 0);
+    struct padding p;
+    long double value;
+    constant *input;
+    struct vbs_shape shape;
+    enum vbs_status status = vbs_onnx_constant_in(im, 0, &input);
+
+    (void)operator;
+    if (mode < 0)
+        return im->bad;
+    if (status != VBS_OK)
+        return status;
+    p.mode = (enum vbs_pad_mode)mode;
+    shape = input->shape;
+    VBS_TRY(vbs_onnx_read_pads(im, shape.n_dims, &p.pads));
+    VBS_TRY(vbs_onnx_read_pad_value(im, &value));
+    for (int d = 0; d < shape.n_dims; d++) {
+        int64_t *dim = &shape.dim[d];
+
+        if (*dim == 0 && p.mode != VBS_PAD_CONSTANT)
+            return vbs_fail(im->ctx, VBS_FORMAT, "dimension %d has no elements to pad with", d);
+        if (!vbs_add(*dim, p.pads.before[d], dim) || !vbs_add(*dim, p.pads.behind[d], dim) ||
+            *dim < 0 || *dim > VBS_MAX_DIM || p.pads.before[d] < -VBS_MAX_DIM)
+            return vbs_fail(im->ctx, VBS_FORMAT, "dimension %d of its output is out of range", d);
+    }
+    return give_placed(im, &shape, place_padded, &p, (number){value, false});
+}
+
+/* ---- Trilu ---- */
+
+/* Keeps one triangle of every matrix of a stack; the other becomes 0. */
+VBS_ONNX_HANDLER(fold_trilu)
+{
+    bool upper = vbs_onnx_int(im, "upper", 1) != 0;
+    int64_t count, rows, columns;
+    constant *input, *shift;
+    const number *x;
+    double k = 0;
+    number *y;
+    enum vbs_status status = vbs_onnx_numbers_in(im, 0, &input, &x);
+
+    (void)operator;
+    if (status != VBS_OK)
+        return status;
+    if (input->shape.n_dims < 2)
+        return vbs_fail(im->ctx, VBS_FORMAT, "its input is no matrix");
+    if (vbs_onnx_in(im, 1)) {
+        VBS_TRY(vbs_onnx_constant_in(im, 1, &shift));
+        VBS_TRY(vbs_onnx_scalar(im, shift, &k));
+    }
+    count = vbs_shape_elements(&input->shape);
+    rows = input->shape.dim[input->shape.n_dims - 2];
+    columns = input->shape.dim[input->shape.n_dims - 1];
+    VBS_TRY(vbs_onnx_numbers_new(im, count, &y));
+    for (int64_t i = 0; i < count; i++) {
+        double right = (double)(i % columns - i / columns % rows);
+
+        y[i] = (upper ? right >= k : right <= k) ? x[i] : (number){0, x[i].batch};
+    }
+    return vbs_onnx_give_numbers(im, input->type, &input->shape, y);
+}

@@ -1,0 +1,177 @@
+/* Constants that are resized, as tables of positions are, one dimension after the other. */
+#include "model/onnx/fold/fold.h"
+
+#include "base/fail.h"
+#include "model/network/network.h"
+
+#include <math.h>
+
+#define MAX_TAPS 6
+
+typedef struct vbs_onnx_number number;
+typedef struct vbs_onnx_constant constant;
+
+/* The elements along a dimension of which one of the output is made; none: it is extrapolated. */
+struct resize_taps {
+    int n;
+    int64_t at[MAX_TAPS];
+    double weight[MAX_TAPS];
+};
+
+/* Gives the coordinate in the input, of n elements, of position x of the output. */
+static double original(const union vbs_attributes *a, int d, int64_t n, double x)
+{
+    double in = (double)n, out = (double)a->resize.shape.dim[d], scale = a->resize.scale[d];
+    double begin = a->resize.roi_begin[d], end = a->resize.roi_end[d];
+
+    switch (a->resize.coordinates) {
+    case VBS_COORDINATES_HALF_PIXEL_SYMMETRIC:
+        return in / 2 * (1 - out / (scale * in)) + (x + 0.5) / scale - 0.5;
+    case VBS_COORDINATES_PYTORCH_HALF_PIXEL:
+        return out > 1 ? (x + 0.5) / scale - 0.5 : 0;
+    case VBS_COORDINATES_ALIGN_CORNERS:
+        return out == 1 ? 0 : x * (in - 1) / (scale * in - 1);
+    case VBS_COORDINATES_ASYMMETRIC:
+        return x / scale;
+    case VBS_COORDINATES_TF_HALF_PIXEL:
+        return (x + 0.5) / scale;
+    case VBS_COORDINATES_TF_CROP:
+        return out > 1 ? begin * (in - 1) + x * (end - begin) * (in - 1) / (out - 1)
+                       : 0.5 * (begin + end) * (in - 1);
+    default:
+        return (x + 0.5) / scale - 0.5;
+    }
+}
+
+static double nearest(enum vbs_resize_nearest mode, double x)
+{
+    switch (mode) {
+    case VBS_NEAREST_FLOOR:
+        return floor(x);
+    case VBS_NEAREST_CEIL:
+        return ceil(x);
+    case VBS_NEAREST_ROUND_PREFER_CEIL:
+        return floor(x + 0.5);
+    default:
+        return ceil(x - 0.5);
+    }
+}
+
+/* Gives the weight of an element at distance t. */
+static double weight_of(const union vbs_attributes *a, double t)
+{
+    double c = a->resize.cubic_a;
+
+    t = fabs(t);
+    if (a->resize.mode == VBS_RESIZE_LINEAR)
+        return t < 1 ? 1 - t : 0;
+    if (t <= 1)
+        return (c + 2) * t * t * t - (c + 3) * t * t + 1;
+    return t < 2 ? c * t * t * t - 5 * c * t * t + 8 * c * t - 4 * c : 0;
+}
+
+static int64_t inside(double at, int64_t n)
+{
+    return !(at > 0) ? 0 : at >= (double)(n - 1) ? n - 1 : (int64_t)at;
+}
+
+static struct resize_taps taps_of(const union vbs_attributes *a, int d, int64_t n, int64_t x)
+{
+    double place = original(a, d, n, (double)x), sum = 0, first;
+    struct resize_taps taps = {.n = 0};
+
+    if (a->resize.coordinates == VBS_COORDINATES_TF_CROP &&
+        !(place >= 0 && place <= (double)(n - 1)))
+        return taps;
+    if (a->resize.mode == VBS_RESIZE_NEAREST)
+        return (struct resize_taps){
+            .n = 1, .at = {inside(nearest(a->resize.nearest, place), n)}, .weight = {1}};
+    place = fmin(fmax(place, -4), (double)n + 4); /* further outside nothing changes */
+    first = floor(place) - 2;
+    for (int i = 0; i < MAX_TAPS; i++) {
+        double at = first + i, weight = weight_of(a, place - at);
+
+        if (weight == 0 || (a->resize.exclude_outside && (at < 0 || at >= (double)n)))
+            continue;
+        taps.at[taps.n] = inside(at, n);
+        taps.weight[taps.n++] = weight;
+        sum += weight;
+    }
+    for (int i = 0; i < taps.n && a->resize.exclude_outside; i++)
+        taps.weight[i] /= sum;
+    return taps;
+}
+
+/* Makes an element of those that are step apart from x on. */
+static number mixed(const union vbs_attributes *a, const struct resize_taps *taps, const number *x,
+                    int64_t step)
+{
+    number sum = {taps->n > 0 ? 0 : a->resize.extrapolation, false};
+
+    for (int i = 0; i < taps->n; i++) {
+        sum.value += taps->weight[i] * x[taps->at[i] * step].value;
+        sum.batch |= x[taps->at[i] * step].batch;
+    }
+    return sum;
+}
+
+/* Gives whether dimension d of n elements stays as it is. */
+static bool stays(const union vbs_attributes *a, int d, int64_t n)
+{
+    return a->resize.scale[d] == 1 && a->resize.shape.dim[d] == n &&
+           a->resize.coordinates != VBS_COORDINATES_TF_HALF_PIXEL &&
+           a->resize.coordinates != VBS_COORDINATES_TF_CROP;
+}
+
+/* Resizes dimension d of *shape, and replaces *x. */
+static enum vbs_status resize_along(struct vbs_onnx_import *im, const union vbs_attributes *a,
+                                    int d, struct vbs_shape *shape, const number **x)
+{
+    int64_t n = shape->dim[d], out = a->resize.shape.dim[d], step = 1, n_before = 1;
+    number *y;
+
+    for (int i = 0; i < shape->n_dims; i++) {
+        step *= i > d ? shape->dim[i] : 1;
+        n_before *= i < d ? shape->dim[i] : 1;
+    }
+    shape->dim[d] = out;
+    if (!vbs_onnx_bounded(shape))
+        return vbs_fail(im->ctx, VBS_FORMAT, "its output has more than 2^36 elements");
+    VBS_TRY(vbs_onnx_numbers_new(im, vbs_shape_elements(shape), &y));
+    VBS_TRY(vbs_onnx_numbers_read(im, MAX_TAPS * vbs_shape_elements(shape)));
+    for (int64_t k = 0; k < out; k++) {
+        struct resize_taps taps = taps_of(a, d, n, k);
+
+        for (int64_t i = 0; i < n_before * step; i++) {
+            int64_t line = i / step, at = i % step;
+
+            y[(line * out + k) * step + at] = mixed(a, &taps, *x + line * n * step + at, step);
+        }
+    }
+    *x = y;
+    return VBS_OK;
+}
+
+VBS_ONNX_HANDLER(fold_resize)
+{
+    union vbs_attributes a = {.resize = {.mode = VBS_RESIZE_NEAREST}};
+    struct vbs_shape shape;
+    constant *input;
+    const number *x;
+    number *y;
+    bool same;
+
+    VBS_TRY(vbs_onnx_numbers_in(im, 0, &input, &x));
+    shape = input->shape;
+    if (vbs_shape_elements(&shape) == 0)
+        return vbs_fail(im->ctx, VBS_FORMAT, "its input has no elements");
+    a.resize.shape = shape;
+    VBS_TRY(vbs_onnx_read_resize(im, operator->op != 0, &shape, false, 0, &a, &same));
+    for (int d = 0; d < shape.n_dims; d++)
+        if (!stays(&a, d, shape.dim[d]))
+            VBS_TRY(resize_along(im, &a, d, &shape, &x));
+    VBS_TRY(vbs_onnx_numbers_new(im, vbs_shape_elements(&shape), &y));
+    for (int64_t i = 0; i < vbs_shape_elements(&shape); i++)
+        y[i] = (number){vbs_onnx_rounded(input->type, x[i].value), x[i].batch};
+    return vbs_onnx_give_numbers(im, input->type, &shape, y);
+}

@@ -1,0 +1,261 @@
+/* Constants that are computed value by value from one input. */
+#include "model/onnx/fold/fold.h"
+
+#include "base/fail.h"
+
+#include <math.h>
+
+#define FLOAT ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT
+#define BOOL  ONNX__TENSOR_PROTO__DATA_TYPE__BOOL
+
+typedef struct vbs_onnx_number number;
+typedef struct vbs_onnx_constant constant;
+
+static long double softplus(long double x)
+{
+    return x > 0 ? x + log1pl(expl(-x)) : log1pl(expl(x));
+}
+
+static long double elu(long double x, long double alpha)
+{
+    return x > 0 ? x : alpha * expm1l(x);
+}
+
+static long double hard_sigmoid(long double x, long double slope, long double offset)
+{
+    long double y = slope * x + offset;
+
+    return y < 0 ? 0 : y > 1 ? 1 : y;
+}
+
+static long double gelu(long double x, bool by_tanh)
+{
+    const long double two_over_pi = 0.636619772367581343076L;
+
+    if (by_tanh)
+        return x / 2 * (1 + tanhl(sqrtl(two_over_pi) * (x + 0.044715L * x * x * x)));
+    return x / 2 * (1 + erfl(x * sqrtl(0.5L)));
+}
+
+/* The activations. */
+static long double activation(int op, const union vbs_attributes *a, long double x)
+{
+    switch (op) {
+    case VBS_OP_RELU:
+        return x > 0 ? x : 0;
+    case VBS_OP_LEAKY_RELU:
+        return x < 0 ? a->leaky_relu.slope * x : x;
+    case VBS_OP_THRESHOLDED_RELU:
+        return x > a->thresholded_relu.threshold ? x : 0;
+    case VBS_OP_ELU:
+        return elu(x, a->elu.alpha);
+    case VBS_OP_CELU:
+        return a->elu.alpha * elu(x / a->elu.alpha, 1);
+    case VBS_OP_SELU:
+        return a->selu.gamma * elu(x, a->selu.alpha);
+    case VBS_OP_SIGMOID:
+        return 1 / (1 + expl(-x));
+    case VBS_OP_HARD_SIGMOID:
+        return hard_sigmoid(x, a->hard_sigmoid.slope, a->hard_sigmoid.offset);
+    case VBS_OP_HARD_SWISH:
+        return x * hard_sigmoid(x, 1 / 6.0L, 0.5L);
+    case VBS_OP_GELU:
+        return gelu(x, a->gelu.by_tanh);
+    case VBS_OP_MISH:
+        return x * tanhl(softplus(x));
+    case VBS_OP_SOFTPLUS:
+        return softplus(x);
+    case VBS_OP_SOFTSIGN:
+        return x / (1 + fabsl(x));
+    case VBS_OP_SHRINK:
+        return x > a->shrink.lambda    ? x - a->shrink.bias
+               : x < -a->shrink.lambda ? x + a->shrink.bias
+                                       : 0;
+    default:
+        return NAN;
+    }
+}
+
+static long double unary(int op, const union vbs_attributes *a, long double x)
+{
+    switch (op) {
+    case VBS_OP_NEG:
+        return -x;
+    case VBS_OP_ABS:
+        return fabsl(x);
+    case VBS_OP_SQRT:
+        return sqrtl(x);
+    case VBS_OP_EXP:
+        return expl(x);
+    case VBS_OP_LOG:
+        return logl(x);
+    case VBS_OP_ERF:
+        return erfl(x);
+    case VBS_OP_FLOOR:
+        return floorl(x);
+    case VBS_OP_CEIL:
+        return ceill(x);
+    case VBS_OP_ROUND:
+        return rintl(x);
+    case VBS_OP_RECIPROCAL:
+        return 1 / x;
+    case VBS_OP_SIGN:
+        return (x > 0) - (x < 0);
+    case VBS_OP_SIN:
+        return sinl(x);
+    case VBS_OP_COS:
+        return cosl(x);
+    case VBS_OP_TAN:
+        return tanl(x);
+    case VBS_OP_ASIN:
+        return asinl(x);
+    case VBS_OP_ACOS:
+        return acosl(x);
+    case VBS_OP_ATAN:
+        return atanl(x);
+    case VBS_OP_SINH:
+        return sinhl(x);
+    case VBS_OP_COSH:
+        return coshl(x);
+    case VBS_OP_TANH:
+        return tanhl(x);
+    case VBS_OP_ASINH:
+        return asinhl(x);
+    case VBS_OP_ACOSH:
+        return acoshl(x);
+    case VBS_OP_ATANH:
+        return atanhl(x);
+    case VBS_FOLD_NOT:
+        return x == 0;
+    case VBS_FOLD_IS_NAN:
+        return isnan(x);
+    default:
+        return activation(op, a, x);
+    }
+}
+
+/* Gives -x or ~x of a whole number; they keep its lowest bits. Gives false for other operators. */
+static bool unary_bits(int op, uint64_t x, uint64_t *y)
+{
+    *y = op == VBS_OP_NEG ? 0 - x : ~x;
+    return op == VBS_OP_NEG || op == VBS_FOLD_BIT_NOT;
+}
+
+VBS_ONNX_HANDLER(fold_unary)
+{
+    union vbs_attributes attributes = {0};
+    int op = operator->op, type;
+    constant *input;
+    const number *x = NULL;
+    number *y = NULL;
+    uint64_t bits;
+
+    VBS_TRY(vbs_onnx_numbers_in(im, 0, &input, &x));
+    VBS_TRY(vbs_onnx_numbers_new(im, vbs_shape_elements(&input->shape), &y));
+    if (op < VBS_N_OPS)
+        VBS_TRY(vbs_onnx_read_unary(im, (enum vbs_op)op, &attributes));
+    type = vbs_onnx_is_truth(op) ? BOOL : input->type;
+    for (int64_t i = 0; i < vbs_shape_elements(&input->shape); i++) {
+        if (vbs_onnx_is_whole(type) && unary_bits(op, vbs_onnx_bits(x[i].value), &bits))
+            y[i].value = vbs_onnx_wrapped(type, bits);
+        else
+            y[i].value = vbs_onnx_rounded(type, unary(op, &attributes, x[i].value));
+        y[i].batch = x[i].batch;
+    }
+    return vbs_onnx_give_numbers(im, type, &input->shape, y);
+}
+
+/* Gives true for the infinities that the attributes of IsInf ask for. */
+VBS_ONNX_HANDLER(fold_is_inf)
+{
+    bool negative = vbs_onnx_int(im, "detect_negative", 1) != 0;
+    bool positive = vbs_onnx_int(im, "detect_positive", 1) != 0;
+    constant *input;
+    const number *x;
+    number *y;
+    enum vbs_status status = vbs_onnx_numbers_in(im, 0, &input, &x);
+
+    (void)operator;
+    if (status != VBS_OK)
+        return status;
+    VBS_TRY(vbs_onnx_numbers_new(im, vbs_shape_elements(&input->shape), &y));
+    for (int64_t i = 0; i < vbs_shape_elements(&input->shape); i++)
+        y[i] = (number){isinf(x[i].value) && (x[i].value > 0 ? positive : negative), x[i].batch};
+    return vbs_onnx_give_numbers(im, BOOL, &input->shape, y);
+}
+
+/* Gives a bound of Clip: input index, from version 11 on, or an attribute; missing where there is
+ * none. */
+static enum vbs_status bound_in(struct vbs_onnx_import *im, const char *name, int index,
+                                long double missing, number *bound)
+{
+    constant *input;
+    const number *given;
+
+    *bound = (number){missing, false};
+    if (im->graph->opset < 11 && vbs_onnx_has(im, name))
+        bound->value = vbs_onnx_real(im, name, 0);
+    if (im->graph->opset < 11 || !vbs_onnx_in(im, index))
+        return VBS_OK;
+    VBS_TRY(vbs_onnx_numbers_in(im, index, &input, &given));
+    if (vbs_shape_elements(&input->shape) != 1)
+        return vbs_fail(im->ctx, VBS_FORMAT, "'%s' is to be one number", name);
+    *bound = *given;
+    return VBS_OK;
+}
+
+VBS_ONNX_HANDLER(fold_clip)
+{
+    number low, high, *y;
+    constant *input;
+    const number *x;
+    enum vbs_status status = vbs_onnx_numbers_in(im, 0, &input, &x);
+
+    (void)operator;
+    if (status != VBS_OK)
+        return status;
+    VBS_TRY(bound_in(im, "min", 1, -INFINITY, &low));
+    VBS_TRY(bound_in(im, "max", 2, INFINITY, &high));
+    VBS_TRY(vbs_onnx_numbers_new(im, vbs_shape_elements(&input->shape), &y));
+    for (int64_t i = 0; i < vbs_shape_elements(&input->shape); i++) {
+        long double above = x[i].value < low.value ? low.value : x[i].value;
+
+        y[i] = (number){vbs_onnx_rounded(input->type, above > high.value ? high.value : above),
+                        x[i].batch || low.batch || high.batch};
+    }
+    return vbs_onnx_give_numbers(im, input->type, &input->shape, y);
+}
+
+/* Whole numbers lose the bits that the other type has not; floats become the nearest number of it.
+ */
+VBS_ONNX_HANDLER(fold_cast)
+{
+    constant *input, *made;
+    const number *x;
+    number *y;
+    int to;
+
+    VBS_TRY(vbs_onnx_constant_in(im, 0, &input));
+    VBS_TRY(vbs_onnx_cast_type(im, operator->op == 1, &to));
+    if (vbs_onnx_feeds(im, VBS_OP_KEEP)) { /* which takes floats */
+        vbs_onnx_give_constant(im, 0, input);
+        return VBS_OK;
+    }
+    if (!vbs_onnx_is_whole(to) && !input->computed) { /* values are read as floats in any case */
+        made = vbs_arena_alloc(im->arena, 1, sizeof *made);
+        if (!made)
+            return vbs_no_memory(im->ctx);
+        *made = *input;
+        made->type = to;
+        vbs_onnx_give_constant(im, 0, made);
+        return VBS_OK;
+    }
+    VBS_TRY(vbs_onnx_numbers(im, input, &x));
+    VBS_TRY(vbs_onnx_numbers_new(im, vbs_shape_elements(&input->shape), &y));
+    for (int64_t i = 0; i < vbs_shape_elements(&input->shape); i++)
+        y[i] = (number){vbs_onnx_is_whole(to) && vbs_onnx_is_whole(input->type)
+                            ? vbs_onnx_wrapped(to, vbs_onnx_bits(x[i].value))
+                            : vbs_onnx_rounded(to, x[i].value),
+                        x[i].batch};
+    return vbs_onnx_give_numbers(im, to, &input->shape, y);
+}

@@ -1,0 +1,362 @@
+/*
+ * Operators that choose elements of tensors by constant indices, and that give indices of elements.
+ *
+ * Which element stands where is found by the function that works on constants: it gets the numbers
+ * of the elements in place of the elements.
+ */
+#include "base/fail.h"
+#include "model/network/network.h"
+#include "model/onnx/operators/operators.h"
+
+#include <string.h>
+
+#define FLOAT ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT
+#define INT64 ONNX__TENSOR_PROTO__DATA_TYPE__INT64
+
+/* ---- chosen elements ---- */
+
+/* Gives the shape in the file of a tensor that has one sample there. */
+static enum vbs_status file_shape(struct vbs_onnx_import *im, const struct vbs_onnx_state *x,
+                                  struct vbs_shape *shape)
+{
+    *shape = x->shape;
+    if (!im->batch)
+        return VBS_OK;
+    if (im->n_samples != 1 || im->outer > 0 || shape->n_dims == VBS_MAX_DIMS)
+        return vbs_onnx_mixes(im);
+    memmove(shape->dim + im->at + 1, shape->dim + im->at,
+            (size_t)(shape->n_dims - im->at) * sizeof shape->dim[0]);
+    shape->dim[im->at] = 1;
+    shape->n_dims++;
+    return VBS_OK;
+}
+
+/* Makes the constant of the numbers of x's elements, from first on. */
+static enum vbs_status number_elements(struct vbs_onnx_import *im, const struct vbs_onnx_state *x,
+                                       int64_t first, struct vbs_onnx_state *numbered)
+{
+    struct vbs_onnx_number *numbers;
+    struct vbs_shape shape;
+
+    *numbered = (struct vbs_onnx_state){.tensor = NULL};
+    if (x->tensor)
+        VBS_TRY(file_shape(im, x, &shape));
+    else
+        shape = x->constant->shape;
+    VBS_TRY(vbs_onnx_numbers_new(im, vbs_shape_elements(&shape), &numbers));
+    for (int64_t i = 0; i < vbs_shape_elements(&shape); i++)
+        numbers[i].value = (long double)(first + i);
+    return vbs_onnx_constant_new(im, INT64, &shape, numbers, &numbered->constant);
+}
+
+/* Gives the shape of a tensor from one in the file. */
+static enum vbs_status sample_shape(struct vbs_onnx_import *im, struct vbs_shape *shape)
+{
+    if (!im->batch)
+        return VBS_OK;
+    if (im->at >= shape->n_dims || shape->dim[im->at] != 1)
+        return vbs_onnx_mixes(im);
+    shape->n_dims--;
+    memmove(shape->dim + im->at, shape->dim + im->at + 1,
+            (size_t)(shape->n_dims - im->at) * sizeof shape->dim[0]);
+    return VBS_OK;
+}
+
+/* Makes the tensor of the elements of flat whose numbers these are. */
+static enum vbs_status gather_flat(struct vbs_onnx_import *im, struct vbs_onnx_tensor *tensor,
+                                   const struct vbs_onnx_constant *numbers,
+                                   struct vbs_onnx_state *result)
+{
+    const struct vbs_shape flat = {1, {vbs_shape_elements(&tensor->shape)}};
+    const struct vbs_shape list = {1, {vbs_shape_elements(&numbers->shape)}};
+    struct vbs_onnx_draft *draft = vbs_onnx_draft(im, VBS_OP_GATHER, 1);
+    struct vbs_onnx_constant *indices;
+
+    if (!draft)
+        return vbs_no_memory(im->ctx);
+    if (list.dim[0] == 0)
+        return vbs_fail(im->ctx, VBS_UNSUPPORTED, "its output has no elements");
+    vbs_onnx_reads(draft, 0, tensor, &flat);
+    draft->node.attributes.gather.axis = 0;
+    draft->node.attributes.gather.indices = list;
+    draft->node.operand = list;
+    VBS_TRY(vbs_onnx_constant_new(im, INT64, &list, numbers->numbers, &indices));
+    VBS_TRY(vbs_onnx_parameter(im, indices, 0, &draft->node.values[VBS_PARAMETER_OPERAND]));
+    *result = (struct vbs_onnx_state){.shape = numbers->shape, .at = im->at};
+    VBS_TRY(sample_shape(im, &result->shape));
+    return vbs_onnx_tensor_new(im, draft, &result->tensor);
+}
+
+/* GatherElements and GatherND of data. */
+VBS_ONNX_HANDLER(pick)
+{
+    struct vbs_onnx_state inputs[2], numbers, result;
+    struct vbs_onnx_constant *indices;
+    const struct vbs_onnx_state *data;
+
+    VBS_TRY(vbs_onnx_tensor_in(im, 0, &data));
+    VBS_TRY(vbs_onnx_constant_in(im, 1, &indices));
+    if (im->batch && operator->op == 1 && vbs_onnx_int(im, "batch_dims", 0) <= im->at)
+        return vbs_onnx_mixes(im);
+    VBS_TRY(number_elements(im, data, 0, &inputs[0]));
+    inputs[1] = (struct vbs_onnx_state){.constant = indices};
+    VBS_TRY(vbs_onnx_run_as(im, operator, inputs, 2, &numbers));
+    VBS_TRY(gather_flat(im, data->tensor, numbers.constant, &result));
+    return vbs_onnx_give(im, 0, result.tensor, &result.shape);
+}
+
+/* ---- scattered elements ---- */
+
+/* Joins the elements of two tensors, one after the other. */
+static enum vbs_status join_flat(struct vbs_onnx_import *im, struct vbs_onnx_tensor *a,
+                                 struct vbs_onnx_tensor *b, struct vbs_onnx_tensor **joined)
+{
+    struct vbs_onnx_draft *draft = vbs_onnx_draft(im, VBS_OP_CONCAT, 2);
+    const struct vbs_shape first = {1, {vbs_shape_elements(&a->shape)}};
+    const struct vbs_shape second = {1, {vbs_shape_elements(&b->shape)}};
+
+    if (!draft)
+        return vbs_no_memory(im->ctx);
+    vbs_onnx_reads(draft, 0, a, &first);
+    vbs_onnx_reads(draft, 1, b, &second);
+    return vbs_onnx_tensor_new(im, draft, joined);
+}
+
+/* Puts together a tensor whose elements come from a tensor (with numbers first .. first + count -
+ * 1) and others from a constant (from number other on). */
+static enum vbs_status mix_flat(struct vbs_onnx_import *im, struct vbs_onnx_tensor *tensor,
+                                int64_t first, struct vbs_onnx_constant *others, int64_t other,
+                                const struct vbs_onnx_constant *numbers,
+                                struct vbs_onnx_state *result)
+{
+    int64_t count = vbs_shape_elements(&numbers->shape), n = vbs_shape_elements(&tensor->shape);
+    struct vbs_onnx_number *at, *mask, *fixed;
+    struct vbs_onnx_state gathered, kept, chosen = {.tensor = NULL}, constant = {.tensor = NULL};
+    const struct vbs_onnx_number *values;
+    struct vbs_onnx_constant *places;
+
+    VBS_TRY(vbs_onnx_numbers(im, others, &values));
+    VBS_TRY(vbs_onnx_numbers_new(im, count, &at));
+    VBS_TRY(vbs_onnx_numbers_new(im, count, &mask));
+    VBS_TRY(vbs_onnx_numbers_new(im, count, &fixed));
+    for (int64_t i = 0; i < count; i++) {
+        int64_t from = (int64_t)numbers->numbers[i].value - first;
+
+        mask[i].value = from >= 0 && from < n;
+        if (mask[i].value != 0)
+            at[i].value = (long double)from;
+        else
+            fixed[i] = values[(int64_t)numbers->numbers[i].value - other];
+    }
+    VBS_TRY(vbs_onnx_constant_new(im, INT64, &numbers->shape, at, &places));
+    VBS_TRY(vbs_onnx_constant_new(im, FLOAT, &numbers->shape, mask, &chosen.constant));
+    VBS_TRY(vbs_onnx_constant_new(im, FLOAT, &numbers->shape, fixed, &constant.constant));
+    VBS_TRY(gather_flat(im, tensor, places, &gathered));
+    VBS_TRY(vbs_onnx_combine(im, VBS_OP_KEEP, &gathered, &chosen, &kept));
+    return vbs_onnx_combine(im, VBS_OP_ADD, &kept, &constant, result);
+}
+
+/* ScatterElements and ScatterND; data, updates or both are tensors. */
+VBS_ONNX_HANDLER(scatter)
+{
+    const struct vbs_onnx_state *data = vbs_onnx_in(im, 0), *updates = vbs_onnx_in(im, 2);
+    struct vbs_onnx_state inputs[3], numbers, result;
+    struct vbs_onnx_constant *indices;
+    struct vbs_onnx_tensor *joined;
+    int64_t n;
+
+    if (!data || !updates)
+        return vbs_fail(im->ctx, VBS_FORMAT, "an input is missing");
+    if (!vbs_onnx_is(im, "reduction", "none", true))
+        return vbs_fail(im->ctx, VBS_UNSUPPORTED,
+                        "combines updates with what is there; on data "
+                        "they can only take its place");
+    VBS_TRY(vbs_onnx_constant_in(im, 1, &indices));
+    VBS_TRY(number_elements(im, data, 0, &inputs[0]));
+    n = vbs_shape_elements(&inputs[0].constant->shape);
+    VBS_TRY(number_elements(im, updates, n, &inputs[2]));
+    inputs[1] = (struct vbs_onnx_state){.constant = indices};
+    VBS_TRY(vbs_onnx_run_as(im, operator, inputs, 3, &numbers));
+    if (data->tensor && updates->tensor) {
+        VBS_TRY(join_flat(im, data->tensor, updates->tensor, &joined));
+        VBS_TRY(gather_flat(im, joined, numbers.constant, &result));
+    } else if (data->tensor) {
+        VBS_TRY(mix_flat(im, data->tensor, 0, updates->constant, n, numbers.constant, &result));
+    } else {
+        VBS_TRY(mix_flat(im, updates->tensor, n, data->constant, 0, numbers.constant, &result));
+    }
+    return vbs_onnx_give(im, 0, result.tensor, &result.shape);
+}
+
+/* ---- triangles and sums ---- */
+
+static enum vbs_status ones(struct vbs_onnx_import *im, int64_t rows, int64_t columns,
+                            bool diagonal, struct vbs_onnx_state *result)
+{
+    const struct vbs_shape shape = {2, {rows, columns}};
+    struct vbs_onnx_number *numbers;
+
+    *result = (struct vbs_onnx_state){.tensor = NULL};
+    if (columns > VBS_ONNX_MAX_NUMBERS / rows)
+        return vbs_fail(im->ctx, VBS_UNSUPPORTED,
+                        "a matrix of %lldx%lld is too large to compute with", (long long)rows,
+                        (long long)columns);
+    VBS_TRY(vbs_onnx_numbers_new(im, rows * columns, &numbers));
+    for (int64_t i = 0; i < rows * columns; i++)
+        numbers[i].value = !diagonal || i / columns == i % columns;
+    return vbs_onnx_constant_new(im, FLOAT, &shape, numbers, &result->constant);
+}
+
+/* Keeps one triangle of each matrix: the mask is that of a matrix of ones. */
+VBS_ONNX_HANDLER(trilu)
+{
+    struct vbs_onnx_state inputs[2] = {{.tensor = NULL}}, mask, result;
+    const struct vbs_onnx_state *x, *shift = vbs_onnx_in(im, 1);
+    int row, column;
+
+    VBS_TRY(vbs_onnx_tensor_in(im, 0, &x));
+    if (shift && !shift->constant)
+        return vbs_fail(im->ctx, VBS_UNSUPPORTED, "input 1 is to be a constant");
+    VBS_TRY(vbs_onnx_axis(im, -2, vbs_onnx_rank(im, x), &row));
+    VBS_TRY(vbs_onnx_axis(im, -1, vbs_onnx_rank(im, x), &column));
+    VBS_TRY(ones(im, x->shape.dim[row], x->shape.dim[column], false, &inputs[0]));
+    if (shift)
+        inputs[1] = *shift;
+    VBS_TRY(vbs_onnx_run_as(im, operator, inputs, 2, &mask));
+    VBS_TRY(vbs_onnx_combine(im, VBS_OP_KEEP, x, &mask, &result));
+    return vbs_onnx_give(im, 0, result.tensor, &result.shape);
+}
+
+/* Multiplies each line by a triangle of ones, which is the cumulative sum of a diagonal. */
+VBS_ONNX_HANDLER(cum_sum)
+{
+    static const struct vbs_onnx_operator MATMUL = {"MatMul", vbs_onnx_matmul, NULL,
+                                                    0,        {{1, 2}},        0};
+    struct vbs_onnx_state inputs[2] = {{.tensor = NULL}}, turned, sums, result;
+    const struct vbs_onnx_state *x;
+    struct vbs_onnx_constant *along;
+    struct vbs_onnx_number *one;
+    int perm[VBS_MAX_DIMS], dim, last;
+    double axis = 0;
+
+    VBS_TRY(vbs_onnx_tensor_in(im, 0, &x));
+    VBS_TRY(vbs_onnx_constant_in(im, 1, &along));
+    VBS_TRY(vbs_onnx_scalar(im, along, &axis));
+    VBS_TRY(vbs_onnx_axis(im, vbs_onnx_clamp(axis), vbs_onnx_rank(im, x), &dim));
+    last = x->shape.n_dims - 1;
+    for (int d = 0; d <= last; d++)
+        perm[d] = d == dim ? last : d == last ? dim : d;
+    VBS_TRY(ones(im, x->shape.dim[dim], x->shape.dim[dim], true, &inputs[0]));
+    VBS_TRY(vbs_onnx_numbers_new(im, 1, &one));
+    one->value = 1;
+    VBS_TRY(vbs_onnx_constant_new(im, INT64, &(struct vbs_shape){.n_dims = 0}, one,
+                                  &inputs[1].constant));
+    VBS_TRY(vbs_onnx_run_as(im, operator, inputs, 2, &sums));
+    VBS_TRY(vbs_onnx_permute(im, x, perm, &turned));
+    turned.at = x->at;
+    turned.outer = x->outer;
+    inputs[0] = turned;
+    inputs[1] = sums;
+    VBS_TRY(vbs_onnx_run_as(im, &MATMUL, inputs, 2, &turned));
+    VBS_TRY(vbs_onnx_permute(im, &turned, perm, &result));
+    return vbs_onnx_give(im, 0, result.tensor, &x->shape);
+}
+
+/* ---- indices of elements ---- */
+
+/* Makes first, first + 1, ... along dimension dim of rank ones. */
+static enum vbs_status count_along(struct vbs_onnx_import *im, int rank, int dim, int64_t n,
+                                   int64_t first, struct vbs_onnx_state *result)
+{
+    struct vbs_shape shape = {.n_dims = rank - dim, .dim = {n}};
+    struct vbs_onnx_number *numbers;
+
+    for (int d = 1; d < shape.n_dims; d++)
+        shape.dim[d] = 1;
+    *result = (struct vbs_onnx_state){.tensor = NULL};
+    VBS_TRY(vbs_onnx_numbers_new(im, n, &numbers));
+    for (int64_t i = 0; i < n; i++)
+        numbers[i].value = (long double)(first + i);
+    return vbs_onnx_constant_new(im, INT64, &shape, numbers, &result->constant);
+}
+
+/* The first place of the largest element: the smallest of i - n where it is, and of 0 elsewhere,
+ * and n more. The last place: the largest of i + 1 where it is, and of 0, and 1 less. */
+VBS_ONNX_HANDLER(arg)
+{
+    bool largest = operator->op == VBS_FOLD_ARG_MAX, keep = vbs_onnx_int(im, "keepdims", 1) != 0;
+    bool last = vbs_onnx_int(im, "select_last_index", 0) != 0;
+    struct vbs_onnx_state most, same, places, marked, found, result;
+    struct vbs_shape kept, shape;
+    const struct vbs_onnx_state *x;
+    int rank, dim;
+    int64_t n;
+
+    VBS_TRY(vbs_onnx_tensor_in(im, 0, &x));
+    rank = vbs_onnx_rank(im, x);
+    VBS_TRY(vbs_onnx_axis(im, vbs_onnx_int(im, "axis", 0), rank, &dim));
+    n = x->shape.dim[dim];
+    VBS_TRY(vbs_onnx_reduce_state(im, largest ? VBS_OP_REDUCE_MAX : VBS_OP_REDUCE_MIN, x, 1u << dim,
+                                  &most));
+    VBS_TRY(vbs_onnx_combine(im, VBS_OP_EQUAL, x, &most, &same));
+    VBS_TRY(count_along(im, rank, vbs_onnx_file_dim(im, dim), n, last ? 1 : -n, &places));
+    VBS_TRY(vbs_onnx_combine(im, VBS_OP_MUL, &same, &places, &marked));
+    VBS_TRY(vbs_onnx_reduce_state(im, last ? VBS_OP_REDUCE_MAX : VBS_OP_REDUCE_MIN, &marked,
+                                  1u << dim, &found));
+    VBS_TRY(vbs_onnx_linear(im, &found, 1, last ? -1 : (double)n, &result));
+    vbs_onnx_reduced_shapes(&x->shape, 1u << dim, keep, &kept, &shape);
+    if (!keep && im->batch && im->outer == 0 && vbs_onnx_file_dim(im, dim) < im->at)
+        im->at_out--;
+    return vbs_onnx_give(im, 0, result.tensor, &shape);
+}
+
+/* Gives x a new dimension of 1, number dim in the file, and makes it the state of the node. */
+static enum vbs_status insert_dimension(struct vbs_onnx_import *im, const struct vbs_onnx_state *x,
+                                        int dim, struct vbs_onnx_state *result)
+{
+    bool apart = vbs_onnx_is_apart(im);
+    int own = dim - (apart && dim > im->at);
+
+    if (im->batch && !apart)
+        return vbs_onnx_mixes(im);
+    if (x->shape.n_dims == VBS_MAX_DIMS)
+        return vbs_fail(im->ctx, VBS_UNSUPPORTED, "more than %d dimensions", VBS_MAX_DIMS);
+    *result = *x;
+    memmove(result->shape.dim + own + 1, result->shape.dim + own,
+            (size_t)(x->shape.n_dims - own) * sizeof x->shape.dim[0]);
+    result->shape.dim[own] = 1;
+    result->shape.n_dims++;
+    im->at += apart && dim <= im->at;
+    result->at = im->at_out = im->at;
+    return VBS_OK;
+}
+
+/* on where the index is the place along the new dimension, counted from either end, else off. */
+VBS_ONNX_HANDLER(one_hot)
+{
+    struct vbs_onnx_state wide, places, front, behind, either, result;
+    struct vbs_onnx_constant *deep, *values;
+    const struct vbs_onnx_number *off_on;
+    const struct vbs_onnx_state *x;
+    int rank, axis;
+    double depth = 0;
+
+    (void)operator;
+    VBS_TRY(vbs_onnx_tensor_in(im, 0, &x));
+    VBS_TRY(vbs_onnx_constant_in(im, 1, &deep));
+    VBS_TRY(vbs_onnx_scalar(im, deep, &depth));
+    VBS_TRY(vbs_onnx_numbers_in(im, 2, &values, &off_on));
+    rank = vbs_onnx_rank(im, x) + 1;
+    if (depth < 1 || depth > VBS_ONNX_MAX_NUMBERS || vbs_shape_elements(&values->shape) != 2)
+        return vbs_fail(im->ctx, VBS_FORMAT, "needs a depth and two values");
+    VBS_TRY(vbs_onnx_constant_axis(im, vbs_onnx_int(im, "axis", -1), rank, &axis));
+    VBS_TRY(insert_dimension(im, x, axis, &wide));
+    VBS_TRY(count_along(im, rank, axis, (int64_t)depth, 0, &places));
+    VBS_TRY(vbs_onnx_combine(im, VBS_OP_EQUAL, &wide, &places, &front));
+    VBS_TRY(count_along(im, rank, axis, (int64_t)depth, -(int64_t)depth, &places));
+    VBS_TRY(vbs_onnx_combine(im, VBS_OP_EQUAL, &wide, &places, &behind));
+    VBS_TRY(vbs_onnx_combine(im, VBS_OP_MAX, &front, &behind, &either));
+    VBS_TRY(vbs_onnx_linear(im, &either, (double)(off_on[1].value - off_on[0].value),
+                            (double)off_on[0].value, &result));
+    return vbs_onnx_give(im, 0, result.tensor, &result.shape);
+}

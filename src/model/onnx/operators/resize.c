@@ -1,0 +1,266 @@
+/* Resize of all versions, and Upsample. */
+#include "base/fail.h"
+#include "model/onnx/operators/operators.h"
+
+#include <math.h>
+
+/* The parameters of a Resize node, by dimension of the file. */
+struct request {
+    int rank;
+    bool batch; /* dimension 0 of the file is not among those of shapes */
+    bool sized; /* the node gives sizes instead of scales */
+    double scale[VBS_MAX_DIMS + 1];
+    int64_t size[VBS_MAX_DIMS + 1];
+    bool open; /* size[0] is the number of samples */
+    int n_axes;
+    int64_t axis[VBS_MAX_DIMS + 1]; /* the axes that the lists of the node are for */
+};
+
+/* Reads a list of numbers from input index; *n is 0 where the input is left out or empty. */
+static enum vbs_status read_reals(struct vbs_onnx_import *im, int index, int most, double *values,
+                                  int *n)
+{
+    const struct vbs_onnx_state *state = vbs_onnx_in(im, index);
+    const struct vbs_onnx_number *numbers;
+    struct vbs_onnx_constant *constant;
+
+    *n = 0;
+    if (!state)
+        return VBS_OK;
+    VBS_TRY(vbs_onnx_constant_in(im, index, &constant));
+    VBS_TRY(vbs_onnx_numbers(im, constant, &numbers));
+    if (vbs_shape_elements(&constant->shape) > most)
+        return vbs_fail(im->ctx, VBS_FORMAT, "input %d has more than %d values", index, most);
+    *n = (int)vbs_shape_elements(&constant->shape);
+    for (int i = 0; i < *n; i++) {
+        if (numbers[i].batch)
+            return vbs_onnx_mixes(im);
+        values[i] = (double)numbers[i].value;
+    }
+    return VBS_OK;
+}
+
+static enum vbs_status read_axes(struct vbs_onnx_import *im, struct request *r)
+{
+    int n;
+    const int64_t *axes = vbs_onnx_ints(im, "axes", &n);
+
+    r->n_axes = axes ? n : r->rank;
+    if (r->n_axes > r->rank)
+        return vbs_fail(im->ctx, VBS_FORMAT, "%d axes for %d dimensions", n, r->rank);
+    for (int i = 0; i < r->n_axes; i++) {
+        r->axis[i] = axes ? axes[i] + (axes[i] < 0 ? r->rank : 0) : i;
+        if (r->axis[i] < 0 || r->axis[i] >= r->rank)
+            return vbs_fail(im->ctx, VBS_FORMAT, "there is no dimension %lld", (long long)axes[i]);
+    }
+    return VBS_OK;
+}
+
+static enum vbs_status read_sizes(struct vbs_onnx_import *im, int index, struct request *r)
+{
+    int64_t values[VBS_MAX_DIMS + 1];
+    int open, n;
+
+    VBS_TRY(vbs_onnx_target(im, index, values, &open, &n));
+    if (n != r->n_axes)
+        return vbs_fail(im->ctx, VBS_FORMAT, "%d sizes for %d dimensions", n, r->n_axes);
+    if (open >= 0 && (!r->batch || r->axis[open] != 0 || values[open] != 1))
+        return vbs_onnx_mixes(im);
+    if (n > 0 && r->axis[0] == 0 && r->batch)
+        r->open = open == 0;
+    for (int i = 0; i < n; i++)
+        r->size[r->axis[i]] = values[i];
+    r->sized = true;
+    return VBS_OK;
+}
+
+/* Reads the scales from an attribute (Upsample before 9) or an input. */
+static enum vbs_status read_scales(struct vbs_onnx_import *im, int index, struct request *r)
+{
+    double values[VBS_MAX_DIMS + 1];
+    const float *listed;
+    int n;
+
+    if (index < 0) {
+        listed = vbs_onnx_reals(im, "scales", &n);
+        for (int i = 0; i < n && n <= r->rank; i++)
+            values[i] = listed[i];
+    } else {
+        VBS_TRY(read_reals(im, index, r->rank, values, &n));
+    }
+    if (n != r->n_axes)
+        return vbs_fail(im->ctx, VBS_FORMAT, "%d scales for %d dimensions", n, r->n_axes);
+    for (int i = 0; i < n; i++)
+        r->scale[r->axis[i]] = values[i];
+    return VBS_OK;
+}
+
+/* Replaces the scales by one for all axes, such that no size is above (not_larger) or below
+ * (not_smaller) the one that was asked for. */
+static enum vbs_status keep_ratio(struct vbs_onnx_import *im, const struct vbs_shape *shape,
+                                  struct request *r)
+{
+    static const char *const POLICIES[] = {"stretch", "not_larger", "not_smaller", NULL};
+    int policy = vbs_onnx_word(im, "keep_aspect_ratio_policy", POLICIES, 0);
+    double scale = 0;
+
+    if (policy <= 0)
+        return policy < 0 ? im->bad : VBS_OK;
+    for (int i = 0; i < r->n_axes; i++) {
+        double each;
+
+        if (r->batch && r->axis[i] == 0)
+            return vbs_onnx_mixes(im);
+        each = (double)r->size[r->axis[i]] / (double)shape->dim[r->axis[i] - r->batch];
+        scale = i == 0 ? each : policy == 1 ? fmin(scale, each) : fmax(scale, each);
+    }
+    for (int i = 0; i < r->n_axes; i++) {
+        double size = (double)shape->dim[r->axis[i] - r->batch] * scale;
+
+        if (!(size >= 0 && size < VBS_MAX_DIM))
+            return vbs_fail(im->ctx, VBS_FORMAT, "its output is too large");
+        r->size[r->axis[i]] = (int64_t)floor(size + 0.5);
+        r->scale[r->axis[i]] = scale;
+    }
+    return VBS_OK;
+}
+
+static enum vbs_status read_request(struct vbs_onnx_import *im, const struct vbs_shape *shape,
+                                    bool batch, bool upsample, struct request *r)
+{
+    const struct vbs_onnx_state *sizes = vbs_onnx_in(im, 3);
+    bool sized = !upsample && im->graph->opset >= 11 && sizes && sizes->constant &&
+                 vbs_shape_elements(&sizes->constant->shape) > 0;
+    int scales = upsample ? (im->graph->opset < 9 ? -1 : 1) : im->graph->opset < 11 ? 1 : 2;
+
+    *r = (struct request){.rank = shape->n_dims + batch, .batch = batch, .open = batch};
+    for (int d = 0; d < r->rank; d++) {
+        r->scale[d] = 1;
+        r->size[d] = d < batch ? 1 : shape->dim[d - batch];
+    }
+    VBS_TRY(read_axes(im, r));
+    if (!sized)
+        return read_scales(im, scales, r);
+    VBS_TRY(read_sizes(im, 3, r));
+    return keep_ratio(im, shape, r);
+}
+
+/* Sets dimension d of the file, of in elements, in the attributes, and gives the output's size in
+ * *out. */
+static enum vbs_status set_dim(struct vbs_onnx_import *im, const struct request *r, int d,
+                               int64_t in, union vbs_attributes *a, int at)
+{
+    double out = r->sized ? (double)r->size[d] : floor((double)in * r->scale[d]);
+
+    if (!(out >= 1 && out <= VBS_MAX_DIM) || !(r->scale[d] > 0))
+        return vbs_fail(im->ctx, VBS_FORMAT, "dimension %d would have %g elements", d, out);
+    a->resize.shape.dim[at] = (int64_t)out;
+    a->resize.scale[at] = r->sized && r->scale[d] == 1 ? out / (double)in : r->scale[d];
+    return VBS_OK;
+}
+
+static enum vbs_status read_roi(struct vbs_onnx_import *im, const struct request *r, int shift,
+                                union vbs_attributes *a)
+{
+    double values[2 * (VBS_MAX_DIMS + 1)];
+    int n;
+    enum vbs_status status = read_reals(im, 1, 2 * r->rank, values, &n);
+
+    for (int d = 0; d < a->resize.shape.n_dims; d++)
+        a->resize.roi_end[d] = 1;
+    if (status != VBS_OK)
+        return status;
+    if (n != 2 * r->n_axes)
+        return vbs_fail(im->ctx, VBS_FORMAT, "a region of %d values for %d dimensions", n,
+                        r->n_axes);
+    for (int i = 0; i < r->n_axes; i++) {
+        int64_t at = r->axis[i] - r->batch + shift;
+
+        if (!isfinite(values[i]) || !isfinite(values[i + n / 2]))
+            return vbs_fail(im->ctx, VBS_FORMAT, "the region is not finite");
+        if (r->axis[i] < r->batch) {
+            if (values[i] != 0 || values[i + n / 2] != 1)
+                return vbs_onnx_mixes(im);
+            continue;
+        }
+        a->resize.roi_begin[at] = values[i];
+        a->resize.roi_end[at] = values[i + n / 2];
+    }
+    return VBS_OK;
+}
+
+/* Reads the modes of interpolation. Older versions of the operator correspond to one choice
+ * each. */
+static enum vbs_status read_modes(struct vbs_onnx_import *im, bool upsample,
+                                  union vbs_attributes *a)
+{
+    static const char *const MODES[] = {"nearest", "linear", "cubic", NULL};
+    static const char *const COORDINATES[] = {
+        "half_pixel",         "pytorch_half_pixel",   "align_corners",        "asymmetric",
+        "tf_crop_and_resize", "tf_half_pixel_for_nn", "half_pixel_symmetric", NULL};
+    static const char *const NEAREST[] = {"round_prefer_floor", "round_prefer_ceil", "floor",
+                                          "ceil", NULL};
+    bool old = upsample || im->graph->opset < 11;
+    int mode = vbs_onnx_word(im, "mode", MODES, 0);
+    int coordinates = old ? VBS_COORDINATES_ASYMMETRIC
+                          : vbs_onnx_word(im, "coordinate_transformation_mode", COORDINATES, 0);
+    int nearest = old ? VBS_NEAREST_FLOOR : vbs_onnx_word(im, "nearest_mode", NEAREST, 0);
+
+    if (vbs_onnx_int(im, "antialias", 0))
+        return vbs_fail(im->ctx, VBS_UNSUPPORTED, "attribute 'antialias' is set");
+    if (mode < 0 || coordinates < 0 || nearest < 0)
+        return im->bad;
+    a->resize.mode = (enum vbs_resize_mode)mode;
+    a->resize.coordinates = (enum vbs_resize_coordinates)coordinates;
+    a->resize.nearest = (enum vbs_resize_nearest)nearest;
+    a->resize.cubic_a = vbs_onnx_real(im, "cubic_coeff_a", -0.75);
+    a->resize.exclude_outside = vbs_onnx_int(im, "exclude_outside", 0) != 0;
+    a->resize.extrapolation = vbs_onnx_real(im, "extrapolation_value", 0);
+    return VBS_OK;
+}
+
+enum vbs_status vbs_onnx_read_resize(struct vbs_onnx_import *im, bool upsample,
+                                     const struct vbs_shape *shape, bool batch, int shift,
+                                     union vbs_attributes *a, bool *same)
+{
+    struct request request;
+
+    VBS_TRY(read_modes(im, upsample, a));
+    VBS_TRY(read_request(im, shape, batch, upsample, &request));
+    if (batch && (request.scale[0] != 1 || (!request.open && request.size[0] != im->n_samples)))
+        return vbs_onnx_mixes(im);
+    if (shape->n_dims == 0)
+        return vbs_fail(im->ctx, VBS_FORMAT, "a scalar cannot be resized");
+    *same = a->resize.coordinates != VBS_COORDINATES_TF_CROP;
+    for (int d = 0; d < shape->n_dims; d++) {
+        VBS_TRY(set_dim(im, &request, d + batch, shape->dim[d], a, d + shift));
+        *same &= a->resize.shape.dim[d + shift] == shape->dim[d] && a->resize.scale[d + shift] == 1;
+    }
+    return a->resize.coordinates == VBS_COORDINATES_TF_CROP ? read_roi(im, &request, shift, a)
+                                                            : VBS_OK;
+}
+
+VBS_ONNX_HANDLER(resize)
+{
+    union vbs_attributes attributes = {.resize = {.mode = VBS_RESIZE_NEAREST}};
+    const struct vbs_onnx_state *state;
+    struct vbs_onnx_tensor *tensor;
+    struct vbs_shape view, shape;
+    int shift;
+    bool same;
+
+    VBS_TRY(vbs_onnx_tensor_in(im, 0, &state));
+    view = vbs_onnx_view(state, 0, &shift);
+    attributes.resize.shape = view;
+    for (int d = 0; d < view.n_dims; d++)
+        attributes.resize.scale[d] = 1;
+    shape = state->shape;
+    VBS_TRY(
+        vbs_onnx_read_resize(im, operator->op != 0, &shape, im->batch, shift, &attributes, &same));
+    for (int d = 0; d < shape.n_dims; d++)
+        shape.dim[d] = attributes.resize.shape.dim[d + shift];
+    if (same && !vbs_onnx_makes(im, VBS_OP_RESIZE))
+        return vbs_onnx_give(im, 0, state->tensor, &shape);
+    VBS_TRY(vbs_onnx_apply(im, VBS_OP_RESIZE, &attributes, state->tensor, &view, &tensor));
+    return vbs_onnx_give(im, 0, tensor, &shape);
+}
