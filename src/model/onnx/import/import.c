@@ -618,6 +618,13 @@ static enum vbs_status check_states(struct vbs_onnx_import *im, bool *tensors)
     return VBS_OK;
 }
 
+bool vbs_onnx_holds_whole(const struct vbs_onnx_state *state)
+{
+    if (!state || (!state->tensor && !state->constant))
+        return false;
+    return state->tensor ? state->whole : vbs_onnx_is_whole(state->constant->type);
+}
+
 static enum vbs_status run_operator(struct vbs_onnx_import *im)
 {
     const struct vbs_onnx_operator *operator= im->node->operator;
@@ -625,6 +632,7 @@ static enum vbs_status run_operator(struct vbs_onnx_import *im)
 
     im->bad = VBS_OK;
     im->repeats = false;
+    im->whole_out = vbs_onnx_holds_whole(vbs_onnx_in(im, 0));
     if (operator->samples & VBS_ONNX_INSIDE)
         return operator->import(im, operator);
     VBS_TRY(check_states(im, &tensors));
@@ -637,25 +645,13 @@ static enum vbs_status run_operator(struct vbs_onnx_import *im)
     return import_with(im, tensors);
 }
 
-/* Notes whether the outputs are whole numbers in the file: as what a Cast casts to, else as the
- * first input, or of a Where the second one. */
 static void note_whole(struct vbs_onnx_import *im)
 {
-    const char *op = im->node->op;
-    const struct vbs_onnx_state *from = vbs_onnx_in(im, strcmp(op, "Where") == 0);
-    bool whole = from && (from->tensor ? from->whole
-                                       : from->constant && vbs_onnx_is_whole(from->constant->type));
-
     if (im->node->operator->samples & VBS_ONNX_INSIDE)
         return;
-    if (strcmp(op, "Cast") == 0)
-        whole =
-            vbs_onnx_is_whole((int)vbs_onnx_int(im, "to", ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT));
-    if (strcmp(op, "DequantizeLinear") == 0)
-        whole = false;
     for (int i = 0; i < im->node->n_outputs; i++)
         if (im->node->outputs[i] >= 0)
-            im->states[im->node->outputs[i]].whole = whole;
+            im->states[im->node->outputs[i]].whole = im->whole_out;
 }
 
 /* Notes that constants which are made of one with a copy for each sample have such copies too. */

@@ -77,8 +77,10 @@ struct vbs_onnx_import {
     const struct vbs_onnx_node *node; /* the one that is being imported */
     enum vbs_status bad; /* error of an attribute that could not be read, and the reason */
     char bad_why[128];
-    bool repeats; /* the node makes a copy of a constant for each sample (constant.h: repeated) */
-    bool mixed;   /* batch mode failed, because samples would mix */
+    bool whole_out; /* the node's outputs are whole numbers in the file: as its first input, unless
+                       the handler sets it */
+    bool repeats;   /* the node makes a copy of a constant for each sample (constant.h: repeated) */
+    bool mixed;     /* batch mode failed, because samples would mix */
     int64_t n_numbers, n_read; /* numbers made, and numbers read, while constants are computed */
     int64_t n_floats;          /* made likewise */
 };
@@ -156,6 +158,9 @@ enum vbs_status vbs_onnx_give(struct vbs_onnx_import *im, int index, struct vbs_
                               const struct vbs_shape *shape) VBS_MUST_CHECK;
 void vbs_onnx_give_constant(struct vbs_onnx_import *im, int index,
                             struct vbs_onnx_constant *constant);
+
+/* Gives whether a value is whole numbers in the file; null: it is not. */
+bool vbs_onnx_holds_whole(const struct vbs_onnx_state *state);
 
 /* ---- dimensions ---- */
 

@@ -147,7 +147,7 @@ VBS_ONNX_HANDLER(divide)
     (void)operator;
     VBS_TRY(both(im, &a, &b));
     VBS_TRY(vbs_onnx_combine(im, VBS_OP_DIV, &a, &b, &result));
-    if (a.tensor ? a.whole : vbs_onnx_is_whole(a.constant->type))
+    if (vbs_onnx_holds_whole(&a))
         return vbs_onnx_cast_whole(im, &result, false);
     return vbs_onnx_give(im, 0, result.tensor, &result.shape);
 }
@@ -330,6 +330,7 @@ VBS_ONNX_HANDLER(where)
     (void)operator;
     if (!which || !x || !y)
         return vbs_fail(im->ctx, VBS_FORMAT, "an input is missing");
+    im->whole_out = vbs_onnx_holds_whole(x);
     VBS_TRY(is_zero(im, y, &y_is_zero));
     if (vbs_onnx_makes(im, VBS_OP_KEEP) && !y_is_zero) /* truth values may be any numbers then */
         return vbs_fail(im->ctx, VBS_UNSUPPORTED, "is no 'keep', as its hint says");

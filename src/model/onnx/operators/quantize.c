@@ -30,6 +30,7 @@ VBS_ONNX_HANDLER(dequantize_linear)
     (void)operator;
     VBS_TRY(vbs_onnx_tensor_in(im, 0, &x));
     VBS_TRY(vbs_onnx_grid_read(im, 1, 2, UINT8, &grid));
+    im->whole_out = false;
     VBS_TRY(vbs_onnx_dequantise(im, x, &grid, &result));
     return vbs_onnx_give(im, 0, result.tensor, &x->shape);
 }

@@ -485,6 +485,7 @@ VBS_ONNX_HANDLER(cast)
     if (state && state->constant)
         return operator->fold(im, operator);
     VBS_TRY(vbs_onnx_cast_type(im, operator->op == 1, &to));
+    im->whole_out = vbs_onnx_is_whole(to);
     if (vbs_onnx_is_whole(to) && !vbs_onnx_feeds(im, VBS_OP_KEEP) &&
         (!state->whole || to == ONNX__TENSOR_PROTO__DATA_TYPE__BOOL))
         return vbs_onnx_cast_whole(im, state, to == ONNX__TENSOR_PROTO__DATA_TYPE__BOOL);
