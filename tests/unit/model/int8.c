@@ -6,6 +6,7 @@
 #include "vbslab/model.h"
 
 #include "support/bail_out.h"
+#include "support/model_help.h"
 #include "support/tap.h"
 
 #include "model/network/network.h"
@@ -30,16 +31,6 @@ static const char TEXT[] = "model folds\n"
                            "softmax o\n";
 
 static char path[] = "/tmp/t_int8.XXXXXX.onnx";
-
-static struct vbs_network *parse(const char *text)
-{
-    struct vbs_network *network = NULL;
-    struct vbs_ctx ctx = {0};
-
-    if (vbs_network_parse(&ctx, "test", text, strlen(text), NULL, &network) != VBS_OK)
-        bail_out("%s", vbs_detail(&ctx));
-    return network;
-}
 
 static float *values(const struct vbs_network *network, int layer, int fused,
                      enum vbs_parameter what, int64_t n)
@@ -71,7 +62,7 @@ static void line_of(const struct vbs_network *network, int c, double *factor, do
 
 static void check_fold(void)
 {
-    struct vbs_network *network = parse(TEXT), *folded = NULL, *again = NULL;
+    struct vbs_network *network = parse_network(TEXT), *folded = NULL, *again = NULL;
     struct vbs_ctx ctx = {0};
     float *before, *after, *bias, *was;
     int n_wrong = 0;
@@ -103,7 +94,7 @@ static void check_fold(void)
 
 static void check_tap(void)
 {
-    struct vbs_network *network = parse(TEXT), *tapped = NULL;
+    struct vbs_network *network = parse_network(TEXT), *tapped = NULL;
     bool *wanted = calloc((size_t)vbs_network_operators(network), sizeof *wanted);
     struct vbs_ctx ctx = {0};
 
@@ -193,7 +184,7 @@ static void check_read(const struct vbs_network *network, const struct small_tab
 
 static void check_write(void)
 {
-    struct vbs_network *network = parse(SMALL), *loaded = NULL;
+    struct vbs_network *network = parse_network(SMALL), *loaded = NULL;
     struct vbs_ctx ctx = {0};
     struct small_table t;
 
@@ -219,7 +210,7 @@ static void refuse(const struct vbs_network *network, const struct small_table *
 
 static void check_refusals(void)
 {
-    struct vbs_network *network = parse(SMALL);
+    struct vbs_network *network = parse_network(SMALL);
     struct small_table t;
 
     make_table(&t);

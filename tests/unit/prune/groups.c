@@ -8,20 +8,12 @@
 #include "model/network/network.h"
 #include "support/bail_out.h"
 #include "support/data_help.h"
+#include "support/model_help.h"
 #include "support/tap.h"
 
 #include <stdlib.h>
 
 static struct vbs_ctx ctx;
-
-static struct vbs_network *parse(const char *text)
-{
-    struct vbs_network *network;
-
-    if (vbs_network_parse(&ctx, "test", text, strlen(text), NULL, &network) != VBS_OK)
-        bail_out("%s", vbs_detail(&ctx));
-    return network;
-}
 
 static struct vbs_prune_groups *groups_of(const struct vbs_network *network)
 {
@@ -95,7 +87,7 @@ static const struct {
 static void test_graphs(void)
 {
     for (size_t i = 0; i < sizeof GRAPHS / sizeof *GRAPHS; i++) {
-        struct vbs_network *network = parse(GRAPHS[i].text);
+        struct vbs_network *network = parse_network(GRAPHS[i].text);
         struct vbs_prune_groups *groups = groups_of(network);
         char text[1024];
 
@@ -108,9 +100,9 @@ static void test_graphs(void)
 
 static void test_reasons(void)
 {
-    struct vbs_network *network =
-        parse("model m\ninput 3x4x4\nconv a out=3 kernel=1\nadd s from=input,a\nconv b out=4 "
-              "kernel=1\nsoftmax p\nconv c out=1 kernel=1\nconv d out=4 kernel=1\n");
+    struct vbs_network *network = parse_network(
+        "model m\ninput 3x4x4\nconv a out=3 kernel=1\nadd s from=input,a\nconv b out=4 "
+        "kernel=1\nsoftmax p\nconv c out=1 kernel=1\nconv d out=4 kernel=1\n");
     struct vbs_prune_groups *groups = groups_of(network);
 
     is_str(groups->groups[0].fixed, "'s' combines its channels with a tensor that stays whole",
@@ -216,7 +208,7 @@ static double filter_sum(const struct vbs_network *network, int layer, int64_t f
 
 static void test_sums(void)
 {
-    struct vbs_network *network = parse(SMALL);
+    struct vbs_network *network = parse_network(SMALL);
     struct vbs_prune_groups *groups = groups_of(network);
     struct vbs_prune_options options = {.struct_size = sizeof options};
     double l1[64], l2[64], random[64], again[64];
@@ -280,7 +272,7 @@ static double loss_of(const float *w, const float *bias, const float *images, co
  * is fixed, but has scores. */
 static void test_taylor(void)
 {
-    struct vbs_network *network = parse("model m\ninput 1x3x4\nfc f out=4\nsoftmax p\n");
+    struct vbs_network *network = parse_network("model m\ninput 1x3x4\nfc f out=4\nsoftmax p\n");
     struct vbs_prune_groups *groups = groups_of(network);
     char folder[DATA_FOLDER_SIZE];
     struct vbs_dataset *data;
@@ -333,7 +325,8 @@ static void test_taylor(void)
 
 static void test_refusals(void)
 {
-    struct vbs_network *network = parse(SMALL), *other = parse("model m\ninput 4\nfc f out=2\n");
+    struct vbs_network *network = parse_network(SMALL),
+                       *other = parse_network("model m\ninput 4\nfc f out=2\n");
     struct vbs_network *pruned = NULL;
     struct vbs_prune_groups *groups = groups_of(network);
     int64_t keep[3] = {4, 6, 4};
@@ -379,9 +372,10 @@ static void test_refusals(void)
 static void test_cuts(void)
 {
     static const bool FIRST[] = {false, true, true, true}, LAST[] = {true, true, true, false};
-    struct vbs_network *network = parse("model m\ninput 3x2x2\nconv a out=4 kernel=1\nconv b out=4 "
-                                        "kernel=1\nadd s from=a,b\nconv c out=4 kernel=1 groups=2\n"
-                                        "fc f out=2\n"),
+    struct vbs_network *network = parse_network(
+                           "model m\ninput 3x2x2\nconv a out=4 kernel=1\nconv b out=4 "
+                           "kernel=1\nadd s from=a,b\nconv c out=4 kernel=1 groups=2\n"
+                           "fc f out=2\n"),
                        *copy = NULL;
     struct vbs_cut cuts[6] = {{0, NULL}};
 

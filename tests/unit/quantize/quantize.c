@@ -3,6 +3,7 @@
 #include "vbslab/quantize.h"
 
 #include "cases/onnx_bytes.h"
+#include "support/model_help.h"
 #include "support/tap.h"
 #include "vbslab/eval.h"
 
@@ -13,16 +14,6 @@
 #include <unistd.h>
 
 static char path[] = "/tmp/t_quantize.XXXXXX.onnx";
-
-static struct vbs_network *parse(const char *text)
-{
-    struct vbs_network *network = NULL;
-    struct vbs_ctx ctx = {0};
-
-    if (vbs_network_parse(&ctx, "test", text, strlen(text), NULL, &network) != VBS_OK)
-        bail_out("%s", vbs_detail(&ctx));
-    return network;
-}
 
 static struct vbs_network *load(const char *model)
 {
@@ -119,7 +110,7 @@ static void check_row(const struct vbs_quantized_network *q, const char *name, c
 
 static void check_roles(void)
 {
-    struct vbs_network *network = parse(TEXT);
+    struct vbs_network *network = parse_network(TEXT);
     struct ramp ramp = ramp_for(network, -1, 2, 3);
     struct vbs_quantized_network *q = quantise(network, &ramp, NULL);
     const char *keep[] = {"c", "f*"};
@@ -215,7 +206,7 @@ static enum vbs_status give_normal(struct vbs_ctx *ctx, void *self, int64_t firs
 /* What a convolution makes of samples of which one value is far from all others. */
 static void check_clipped(void)
 {
-    struct vbs_network *network = parse("model c\ninput 1x8x8\nconv c out=1 kernel=1\n");
+    struct vbs_network *network = parse_network("model c\ninput 1x8x8\nconv c out=1 kernel=1\n");
     struct ramp ramp = ramp_for(network, 0, 0, 400);
     const struct vbs_quantize_samples samples = {&ramp, ramp.n, give_normal};
     const struct vbs_quantize_options options = {.struct_size = sizeof options,
@@ -238,7 +229,7 @@ static void check_clipped(void)
 
 static void check_ranges(void)
 {
-    struct vbs_network *network = parse("model r\ninput 1x8x8\nfc f out=2\n");
+    struct vbs_network *network = parse_network("model r\ninput 1x8x8\nfc f out=2\n");
     struct ramp ramp = ramp_for(network, -1, 4, 40), far = ramp, constant = ramp;
     struct vbs_quantize_options options = {.struct_size = sizeof options};
     struct vbs_quantized_network *q;
@@ -307,7 +298,7 @@ static void check_weights(void)
 {
     static const float WEIGHTS[] = {0.127F, -0.0104F, 0.001F, 0, 0, 0, 1e-12F, -1e-12F, 5e-13F};
     static const float BIAS[] = {0.5F, 0.25F, 3};
-    struct vbs_network *network = parse("model w\ninput 3\nfc f out=3\n");
+    struct vbs_network *network = parse_network("model w\ninput 3\nfc f out=3\n");
     struct ramp ramp = ramp_for(network, 0, 2.55, 22);
     struct vbs_quantize_options options = {.struct_size = sizeof options};
     struct vbs_quantized_network *q;
@@ -417,7 +408,7 @@ static void check_two_inputs(void)
 static void check_alone(void)
 {
     struct vbs_network *network =
-        parse("model n\ninput 1x4x4\nconv a out=2 kernel=1\nrelu r\nfc f out=2\n");
+        parse_network("model n\ninput 1x4x4\nconv a out=2 kernel=1\nrelu r\nfc f out=2\n");
     struct ramp ramp = ramp_for(network, -1, 2, 8);
     const struct vbs_quantize_samples samples = {&ramp, ramp.n, give_ramp};
     const struct vbs_quantize_options options = {.struct_size = sizeof options, .per_tensor = true};
@@ -440,7 +431,7 @@ static void check_alone(void)
 
 static void check_same_file(void)
 {
-    struct vbs_network *network = parse(TEXT);
+    struct vbs_network *network = parse_network(TEXT);
     struct ramp ramp = ramp_for(network, -1, 2, 3);
     struct vbs_quantized_network *a = quantise(network, &ramp, NULL),
                                  *b = quantise(network, &ramp, NULL);
@@ -483,10 +474,11 @@ static enum vbs_status fail_to_give(struct vbs_ctx *ctx, void *self, int64_t fir
 
 static void check_refusals(void)
 {
-    struct vbs_network *network = parse(TEXT), *none = parse("model n\ninput 4\nsoftmax s\n"),
+    struct vbs_network *network = parse_network(TEXT),
+                       *none = parse_network("model n\ninput 4\nsoftmax s\n"),
                        *done = load("tests/data/onnx/quantised.onnx");
     struct ramp ramp = ramp_for(network, -1, 2, 3), odd = ramp, few = ramp;
-    struct vbs_network *conv = parse("model c\ninput 1x2x2\nconv c out=1 kernel=1\n");
+    struct vbs_network *conv = parse_network("model c\ninput 1x2x2\nconv c out=1 kernel=1\n");
     struct ramp large = ramp_for(conv, 0, 1, 3);
     struct ramp small = ramp_for(none, 0, 1, 1), other = ramp_for(done, 0, 1, 1);
     const char *keep[] = {"a", "sf"};
@@ -534,7 +526,7 @@ int main(void)
     check_roles();
     check_ranges();
     check_weights();
-    check_outputs("many operators", parse(TEXT), 15);
+    check_outputs("many operators", parse_network(TEXT), 15);
     check_outputs("opset 13", load("tests/data/onnx/opset_13.onnx"), 5);
     check_outputs("gates", load("tests/data/onnx/torch_gates.onnx"), 5);
     check_outputs("segment", load("tests/data/onnx/segment.onnx"), 5);
