@@ -367,6 +367,13 @@ const char *vbs_nearest_name(const char *name, const char *const *names, int cou
     return nearest;
 }
 
+const char *vbs_temporary_folder(void)
+{
+    const char *folder = getenv("TMPDIR");
+
+    return folder && folder[0] ? folder : "/tmp";
+}
+
 int vbs_open_nameless(const char *folder, const char *prefix)
 {
     int fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);

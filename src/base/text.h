@@ -52,6 +52,9 @@ enum vbs_status vbs_read_file(struct vbs_ctx *ctx, const char *path, size_t limi
 enum vbs_status vbs_write_file(struct vbs_ctx *ctx, const char *path, const char *data,
                                size_t length) VBS_MUST_CHECK;
 
+/* Gives the folder of temporary files: TMPDIR, else /tmp. */
+const char *vbs_temporary_folder(void);
+
 /* Opens a new file without a name in folder for reading and writing, so that nothing of it stays
  * however the process ends. Where the file system does not support this, the file has a name, which
  * begins with prefix, until it is open. Returns -1, with errno set, on failure; the caller closes

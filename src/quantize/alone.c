@@ -3,6 +3,7 @@
 
 #include "base/fail.h"
 #include "base/options.h"
+#include "base/text.h"
 
 #include <errno.h>
 #include <math.h>
@@ -19,7 +20,7 @@ struct alone {
     struct quantize_comparing comparing;
     const struct vbs_progress *all;
     int n_done;
-    char path[64]; /* of a file that is written for each layer; "": there is none */
+    char *path; /* of a file that is written for each layer; null: there is none */
 };
 
 static void report(void *self, double done, double left_s, const char *text)
@@ -57,18 +58,22 @@ static enum vbs_status measure_layer(struct alone *m, const struct vbs_int8_weig
 static enum vbs_status measure(struct alone *m, double *db)
 {
     const struct vbs_quantized_network *q = m->q;
+    char *path;
     int file;
 
     m->values = malloc((size_t)q->n * sizeof *m->values);
     if (!m->values)
         return vbs_no_memory(m->ctx);
-    snprintf(m->path, sizeof m->path, "/tmp/vbslab.XXXXXX.onnx");
-    file = mkstemps(m->path, 5);
+    if (asprintf(&path, "%s/vbslab.XXXXXX.onnx", vbs_temporary_folder()) < 0)
+        return vbs_no_memory(m->ctx);
+    file = mkstemps(path, 5);
     if (file < 0) {
-        m->path[0] = 0;
-        return vbs_fail(m->ctx, VBS_IO, "cannot make a file in '/tmp': %s", strerror(errno));
+        free(path);
+        return vbs_fail(m->ctx, VBS_IO, "cannot make a file in '%s': %s", vbs_temporary_folder(),
+                        strerror(errno));
     }
     close(file);
+    m->path = path;
     for (int i = 0; i < q->n_weights; i++) {
         int row = q->row_of[vbs_network_operator(q->network, q->weights[i].layer, -1)];
 
@@ -102,8 +107,9 @@ enum vbs_status vbs_quantized_alone(struct vbs_ctx *ctx,
         status = measure(&m, made);
     if (status == VBS_OK)
         memcpy(db, made, (size_t)quantized->n_rows * sizeof *made);
-    if (m.path[0])
+    if (m.path)
         unlink(m.path);
+    free(m.path);
     vbs_quantize_compare_clear(&m.comparing);
     free(m.values);
     free(made);

@@ -89,6 +89,11 @@ refuses "a folder that is not there" 1 "nowhere" lenet-5 --data nowhere -o x.onn
 refuses "a file that cannot be written" 1 "nowhere" lenet-5 --data images -o nowhere/x.onnx
 refuses "images of another shape" 1 "takes inputs of 3x227x227" alexnet --data images -o x.onnx
 refuses "samples of another shape" 1 "samples of 'resnet-56-cifar' are Nx3x32x32" resnet-56-cifar --data samples.npy -o x.onnx
+TMPDIR=elsewhere
+export TMPDIR
+refuses "a folder of temporary files that is not there" 1 "cannot make a file in 'elsewhere'" "$trained" --data samples.npy -o x.onnx --images 8 --alone
+unset TMPDIR
+rm -f x.onnx # which was written before
 refuses "a layer that is none" 2 "did you mean 'conv1'" lenet-5 --data images -o x.onnx --keep conv
 refuses "a list without names" 2 "--keep names no layer" lenet-5 --data images -o x.onnx --keep ,
 refuses "nothing that is left" 2 "no convolution" lenet-5 --data images -o x.onnx --keep '*'

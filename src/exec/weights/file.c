@@ -373,11 +373,11 @@ static enum vbs_status write_packed(struct filing *f, int fd)
  * folder cannot be written, it uses the folder of temporary files. */
 static enum vbs_status open_without_path(struct filing *f, int *fd)
 {
-    const char *folder = f->options->folder, *temporary = getenv("TMPDIR");
+    const char *folder = f->options->folder;
 
     *fd = vbs_open_nameless(folder ? folder : ".", WEIGHTS_PREFIX);
     if (*fd < 0 && !folder) {
-        char *path = strdup(temporary && temporary[0] ? temporary : "/tmp");
+        char *path = strdup(vbs_temporary_folder());
 
         if (!path)
             return vbs_no_memory(f->ctx);

@@ -254,9 +254,7 @@ static void add_file_name(struct vbs_text *script, const char *before, const cha
 
 static enum vbs_status open_files(struct vbs_ctx *ctx, struct plot_files *files)
 {
-    const char *folder = getenv("TMPDIR");
-
-    files->folder = folder && folder[0] ? folder : "/tmp";
+    files->folder = vbs_temporary_folder();
     for (int i = 0; i < N_PLOT_FILES; i++) {
         int fd = vbs_open_nameless(files->folder, PREFIX);
 
