@@ -140,8 +140,8 @@ static void report_progress(const struct evaluation *e, int64_t n_done)
     if (!e->options->progress.report)
         return;
     snprintf(text, sizeof text, "%" PRId64 " of %" PRId64 " images", n_done, e->options->limit);
-    e->options->progress.report(e->options->progress.self, done,
-                                done > 0 ? spent_s * (1 - done) / done : -1, text);
+    e->options->progress.report(e->options->progress.self, done, vbs_left_s(done, spent_s, spent_s),
+                                text);
 }
 
 /* Runs and counts the images from number first on; those behind the last are the last again, and do

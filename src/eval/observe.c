@@ -66,8 +66,8 @@ static void report_progress(const struct observation *o, int64_t n_done)
         return;
     snprintf(text, sizeof text, "%" PRId64 " of %" PRId64 " samples", n_done,
              o->observer->n_samples);
-    o->options->progress.report(o->options->progress.self, done,
-                                done > 0 ? spent_s * (1 - done) / done : -1, text);
+    o->options->progress.report(o->options->progress.self, done, vbs_left_s(done, spent_s, spent_s),
+                                text);
 }
 
 /* Shows what layer k has made, where it is wanted. */

@@ -18,18 +18,9 @@ struct alone {
     const struct vbs_quantized_network *q;
     struct vbs_int8_value *values; /* [q->n] of one layer */
     struct quantize_comparing comparing;
-    const struct vbs_progress *all;
-    int n_done;
+    struct quantize_passes passes;
     char *path; /* of a file that is written for each layer; null: there is none */
 };
-
-static void report(void *self, double done, double left_s, const char *text)
-{
-    const struct alone *m = self;
-
-    (void)left_s;
-    m->all->report(m->all->self, (m->n_done + done) / (m->q->n_weights + 1), -1, text);
-}
 
 /* Rounds what one layer reads, and its weights. */
 static enum vbs_status measure_layer(struct alone *m, const struct vbs_int8_weights *weights,
@@ -77,7 +68,7 @@ static enum vbs_status measure(struct alone *m, double *db)
     for (int i = 0; i < q->n_weights; i++) {
         int row = q->row_of[vbs_network_operator(q->network, q->weights[i].layer, -1)];
 
-        m->n_done = i + 1;
+        m->passes.n_done = i + 1;
         VBS_TRY(measure_layer(m, &q->weights[i], &db[row]));
     }
     return VBS_OK;
@@ -89,8 +80,9 @@ enum vbs_status vbs_quantized_alone(struct vbs_ctx *ctx,
                                     const struct vbs_quantize_options *options, double *db)
 {
     struct vbs_quantize_options own;
-    struct alone m = {.ctx = ctx, .q = quantized, .all = &own.progress};
-    struct vbs_progress progress = {&m, NULL};
+    struct alone m = {.ctx = ctx,
+                      .q = quantized,
+                      .passes = {.all = &own.progress, .n = quantized->n_weights + 1}};
     double *made = malloc((size_t)quantized->n_rows * sizeof *made);
     enum vbs_status status;
 
@@ -99,10 +91,9 @@ enum vbs_status vbs_quantized_alone(struct vbs_ctx *ctx,
     for (int i = 0; i < quantized->n_rows; i++)
         made[i] = INFINITY;
     status = vbs_options_read(ctx, "vbs_quantize_options", options, &own, sizeof own);
-    progress.report = own.progress.report ? report : NULL;
     if (status == VBS_OK)
-        status = vbs_quantize_compare_begin(ctx, quantized->network, samples, &own, progress,
-                                            &m.comparing);
+        status = vbs_quantize_compare_begin(ctx, quantized->network, samples, &own,
+                                            vbs_quantize_progress(&m.passes), &m.comparing);
     if (status == VBS_OK)
         status = measure(&m, made);
     if (status == VBS_OK)

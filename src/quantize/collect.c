@@ -21,10 +21,9 @@ struct collecting {
     const struct vbs_quantize_options *options;
     struct vbs_network *tapped;        /* or null: no value is inside a layer */
     const struct vbs_network *network; /* that runs */
-    int *maker;    /* [n_layers of it + 1] the operator of a layer's output, or -1 */
-    bool *wanted;  /* [n_layers of it + 1] */
-    bool counting; /* the second pass */
-    int n_passes;
+    int *maker;   /* [n_layers of it + 1] the operator of a layer's output, or -1 */
+    bool *wanted; /* [n_layers of it + 1] */
+    struct quantize_passes passes; /* the second one counts */
 };
 
 /* ---- the network that runs ---- */
@@ -135,7 +134,7 @@ static enum vbs_status look(struct vbs_ctx *ctx, void *self, int layer, int64_t 
     int64_t each = vbs_shape_elements(&c->network->layers[layer].shape);
 
     (void)ctx;
-    if (!c->counting)
+    if (c->passes.n_done == 0)
         return see_range(c, &c->q->operators[i], &c->q->seen[i], first, each, each * n, values);
     see_bins(c, &c->q->seen[i], each * n, values);
     return VBS_OK;
@@ -151,16 +150,6 @@ static enum vbs_status give_inputs(struct vbs_ctx *ctx, void *self, int64_t firs
 
 /* ---- the passes ---- */
 
-/* Reports the progress of a pass as a part of that of all. */
-static void report(void *self, double done, double left_s, const char *text)
-{
-    const struct collecting *c = self;
-    const struct vbs_progress *progress = &c->options->progress;
-
-    progress->report(progress->self, (done + c->counting) / c->n_passes,
-                     c->n_passes == 1 ? left_s : -1, text);
-}
-
 static enum vbs_status pass(struct collecting *c)
 {
     const struct vbs_observer observer = {.self = c,
@@ -168,11 +157,10 @@ static enum vbs_status pass(struct collecting *c)
                                           .inputs = give_inputs,
                                           .wanted = c->wanted,
                                           .look = look};
-    const struct vbs_eval_options options = {
-        .struct_size = sizeof options,
-        .batch = c->options->batch,
-        .threads = c->options->threads,
-        .progress = {c, c->options->progress.report ? report : NULL}};
+    const struct vbs_eval_options options = {.struct_size = sizeof options,
+                                             .batch = c->options->batch,
+                                             .threads = c->options->threads,
+                                             .progress = vbs_quantize_progress(&c->passes)};
 
     return vbs_observe(c->ctx, c->network, &observer, &options, NULL);
 }
@@ -199,9 +187,9 @@ static enum vbs_status collect(struct collecting *c)
     if (!c->q->seen)
         return vbs_no_memory(c->ctx);
     VBS_TRY(pass(c));
-    if (c->n_passes == 1)
+    if (c->passes.n == 1)
         return VBS_OK;
-    c->counting = true;
+    c->passes.n_done = 1;
     VBS_TRY(allocate_bins(c));
     return pass(c);
 }
@@ -210,11 +198,12 @@ enum vbs_status vbs_quantize_collect(struct vbs_ctx *ctx, struct vbs_quantized_n
                                      const struct vbs_quantize_samples *samples,
                                      const struct vbs_quantize_options *options)
 {
-    struct collecting c = {.ctx = ctx,
-                           .q = q,
-                           .samples = samples,
-                           .options = options,
-                           .n_passes = options->method == VBS_QUANTIZE_MINMAX ? 1 : 2};
+    struct collecting c = {
+        .ctx = ctx,
+        .q = q,
+        .samples = samples,
+        .options = options,
+        .passes = {.all = &options->progress, .n = options->method == VBS_QUANTIZE_MINMAX ? 1 : 2}};
     enum vbs_status status = collect(&c);
 
     vbs_network_free(c.tapped);

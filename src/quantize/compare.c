@@ -111,18 +111,17 @@ void vbs_quantize_compare_clear(struct quantize_comparing *c)
     free(c->kept);
 }
 
-/* Two runs as one, of which each has half of the progress. */
-struct halves {
-    const struct vbs_progress *all;
-    bool second;
-};
-
 static void report(void *self, double done, double left_s, const char *text)
 {
-    const struct halves *halves = self;
+    const struct quantize_passes *passes = self;
 
-    (void)left_s;
-    halves->all->report(halves->all->self, (done + halves->second) / 2, -1, text);
+    passes->all->report(passes->all->self, (done + passes->n_done) / passes->n,
+                        passes->n == 1 ? left_s : -1, text);
+}
+
+struct vbs_progress vbs_quantize_progress(struct quantize_passes *passes)
+{
+    return (struct vbs_progress){passes, passes->all->report ? report : NULL};
 }
 
 enum vbs_status vbs_quantize_compare(struct vbs_ctx *ctx, const struct vbs_network *a,
@@ -133,14 +132,12 @@ enum vbs_status vbs_quantize_compare(struct vbs_ctx *ctx, const struct vbs_netwo
 {
     struct vbs_quantize_options own;
     struct quantize_comparing c;
-    struct halves halves = {.all = &own.progress};
-    struct vbs_progress progress = {&halves, NULL};
+    struct quantize_passes passes = {.all = &own.progress, .n = 2};
     enum vbs_status status;
 
     VBS_TRY(vbs_options_read(ctx, "vbs_quantize_options", options, &own, sizeof own));
-    progress.report = own.progress.report ? report : NULL;
-    status = vbs_quantize_compare_begin(ctx, a, samples, &own, progress, &c);
-    halves.second = true;
+    status = vbs_quantize_compare_begin(ctx, a, samples, &own, vbs_quantize_progress(&passes), &c);
+    passes.n_done = 1;
     if (status == VBS_OK)
         status = vbs_quantize_compare_with(ctx, &c, b, difference);
     vbs_quantize_compare_clear(&c);

@@ -106,6 +106,15 @@ enum vbs_status vbs_quantize_compare_with(
     struct vbs_quantize_difference *difference) VBS_MUST_CHECK;
 void vbs_quantize_compare_clear(struct quantize_comparing *c);
 
+/* Passes that take as long as each other, whose progress is one. */
+struct quantize_passes {
+    const struct vbs_progress *all;
+    int n_done, n;
+};
+
+/* Gives what reports the progress of the pass that runs. passes stays where it is meanwhile. */
+struct vbs_progress vbs_quantize_progress(struct quantize_passes *passes);
+
 /* ---- weights.c ---- */
 
 /* Gives the parameter of a layer that is stored in 8 bits where its operator is computed so, or
