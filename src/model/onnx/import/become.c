@@ -3,11 +3,11 @@
 #include "model/onnx/import/import.h"
 
 /* Imports a node that is im->node but for its operator, inputs and outputs. */
-static enum vbs_status run_node(struct vbs_onnx_import *im,
-                                const struct vbs_onnx_operator *operator,
-                                const struct vbs_onnx_state * inputs, int n, int n_outputs,
+static enum vbs_status run_node(struct vbs_onnx_import *im, const char *name,
+                                const struct vbs_onnx_state *inputs, int n, int n_outputs,
                                 const int *outputs)
 {
+    const struct vbs_onnx_operator *operator= vbs_onnx_graph_operator(im->graph, name);
     const struct vbs_onnx_node *outer = im->node;
     struct vbs_onnx_node *node = vbs_arena_alloc(im->arena, 1, sizeof *node);
     int *values = vbs_arena_alloc(im->arena, (size_t)n, sizeof *values);
@@ -37,9 +37,8 @@ static enum vbs_status run_node(struct vbs_onnx_import *im,
     return status;
 }
 
-enum vbs_status vbs_onnx_run_as(struct vbs_onnx_import *im,
-                                const struct vbs_onnx_operator *operator,
-                                const struct vbs_onnx_state * inputs, int n,
+enum vbs_status vbs_onnx_run_as(struct vbs_onnx_import *im, const char *name,
+                                const struct vbs_onnx_state *inputs, int n,
                                 struct vbs_onnx_state *result)
 {
     int *output = vbs_arena_alloc(im->arena, 1, sizeof *output);
@@ -48,14 +47,13 @@ enum vbs_status vbs_onnx_run_as(struct vbs_onnx_import *im,
         return vbs_no_memory(im->ctx);
     *output = im->graph->n_values + VBS_ONNX_MOST_RUN;
     im->states[*output] = (struct vbs_onnx_state){.tensor = NULL};
-    VBS_TRY(run_node(im, operator, inputs, n, 1, output));
+    VBS_TRY(run_node(im, name, inputs, n, 1, output));
     *result = im->states[*output];
     return VBS_OK;
 }
 
-enum vbs_status vbs_onnx_become(struct vbs_onnx_import *im,
-                                const struct vbs_onnx_operator *operator,
-                                const struct vbs_onnx_state * inputs, int n)
+enum vbs_status vbs_onnx_become(struct vbs_onnx_import *im, const char *name,
+                                const struct vbs_onnx_state *inputs, int n)
 {
-    return run_node(im, operator, inputs, n, im->node->n_outputs, im->node->outputs);
+    return run_node(im, name, inputs, n, im->node->n_outputs, im->node->outputs);
 }

@@ -279,6 +279,13 @@ static int compare_operator(const void *name, const void *operator)
     return strcmp(name, ((const struct vbs_onnx_operator *)operator)->name);
 }
 
+const struct vbs_onnx_operator *vbs_onnx_graph_operator(const struct vbs_onnx_graph *graph,
+                                                        const char *name)
+{
+    return bsearch(name, graph->operators, (size_t)graph->n_operators, sizeof *graph->operators,
+                   compare_operator);
+}
+
 /* Finds the operator of a node; null where it is unknown. Operators of other domains than ONNX's
  * have the domain before their name. */
 static const struct vbs_onnx_operator *find_operator(const struct builder *b,
@@ -292,8 +299,7 @@ static const struct vbs_onnx_operator *find_operator(const struct builder *b,
             return NULL;
         name = whole;
     }
-    return bsearch(name, b->graph->operators, (size_t)b->graph->n_operators,
-                   sizeof *b->graph->operators, compare_operator);
+    return vbs_onnx_graph_operator(b->graph, name);
 }
 
 static enum vbs_status add_outputs_of(struct builder *b, int number)

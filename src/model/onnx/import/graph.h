@@ -87,6 +87,10 @@ struct vbs_onnx_inner {
     int n_inputs, n_outputs;
 };
 
+/* Finds an operator that can be imported by its name; null where there is none. */
+const struct vbs_onnx_operator *vbs_onnx_graph_operator(const struct vbs_onnx_graph *graph,
+                                                        const char *name);
+
 /* The inputs of vbs_onnx_graph_read, beside the file. */
 struct vbs_onnx_reading {
     /* All operators that can be imported, ascending by name. */

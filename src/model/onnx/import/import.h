@@ -251,19 +251,17 @@ enum vbs_status vbs_onnx_import_nodes(struct vbs_onnx_import *im, const struct v
 
 /* ---- a node as another one ---- */
 
-/* Imports a node that is im->node but for its operator and its n inputs, of which there are at most
- * VBS_ONNX_MOST_RUN, and gives its output 0: a constant where all inputs are constants and the
- * operator computes with them. */
+/* Imports a node that is im->node but for its operator, of this name, and its n inputs, of which
+ * there are at most VBS_ONNX_MOST_RUN, and gives its output 0: a constant where all inputs are
+ * constants and the operator computes with them. */
 #define VBS_ONNX_MOST_RUN (VBS_ONNX_SPARE - 1)
-enum vbs_status vbs_onnx_run_as(struct vbs_onnx_import *im,
-                                const struct vbs_onnx_operator *operator,
-                                const struct vbs_onnx_state * inputs, int n,
+enum vbs_status vbs_onnx_run_as(struct vbs_onnx_import *im, const char *name,
+                                const struct vbs_onnx_state *inputs, int n,
                                 struct vbs_onnx_state *result) VBS_MUST_CHECK;
 
 /* Does the same and leaves the outputs to the node's. */
-enum vbs_status vbs_onnx_become(struct vbs_onnx_import *im,
-                                const struct vbs_onnx_operator *operator,
-                                const struct vbs_onnx_state * inputs, int n) VBS_MUST_CHECK;
+enum vbs_status vbs_onnx_become(struct vbs_onnx_import *im, const char *name,
+                                const struct vbs_onnx_state *inputs, int n) VBS_MUST_CHECK;
 
 /* ---- operators of ONNX ---- */
 

@@ -65,8 +65,6 @@ VBS_ONNX_HANDLER(qlinear_unary)
 
 VBS_ONNX_HANDLER(qlinear_softmax)
 {
-    static const struct vbs_onnx_operator SOFTMAX = {"Softmax",      vbs_onnx_softmax, NULL,
-                                                     VBS_OP_SOFTMAX, {{1, 1}},         0};
     int64_t opset = vbs_onnx_int(im, "opset", im->graph->opset);
     struct vbs_onnx_state x, result;
 
@@ -75,29 +73,24 @@ VBS_ONNX_HANDLER(qlinear_softmax)
         return vbs_fail(im->ctx, VBS_UNSUPPORTED, "is a Softmax of opset %lld in a file of %lld",
                         (long long)opset, (long long)im->graph->opset);
     VBS_TRY(read_triple(im, 0, &x));
-    VBS_TRY(vbs_onnx_run_as(im, &SOFTMAX, &x, 1, &result));
+    VBS_TRY(vbs_onnx_run_as(im, "Softmax", &x, 1, &result));
     return give_quantised(im, &result, 3);
 }
 
 /* QLinearAveragePool, and the global one. */
 VBS_ONNX_HANDLER(qlinear_pool)
 {
-    static const struct vbs_onnx_operator POOL = {"AveragePool",   vbs_onnx_pool, NULL,
-                                                  VBS_OP_POOL_AVG, {{1, 1}},      0};
-    static const struct vbs_onnx_operator GLOBAL = {
-        "GlobalAveragePool", vbs_onnx_global_pool, NULL, VBS_OP_POOL_AVG, {{1, 1}}, 0};
     struct vbs_onnx_state x, result;
 
     VBS_TRY(refuse_channels_last(im));
     VBS_TRY(read_triple(im, 0, &x));
-    VBS_TRY(vbs_onnx_run_as(im, operator->op == 1 ? &GLOBAL : & POOL, &x, 1, &result));
+    VBS_TRY(vbs_onnx_run_as(im, operator->op == 1 ? "GlobalAveragePool" : "AveragePool", &x, 1,
+                            &result));
     return give_quantised(im, &result, 3);
 }
 
 VBS_ONNX_HANDLER(qlinear_concat)
 {
-    static const struct vbs_onnx_operator CONCAT = {"Concat", vbs_onnx_concat,     NULL,
-                                                    0,        {{1, VBS_ONNX_ANY}}, 0};
     struct vbs_onnx_state inputs[VBS_ONNX_MOST_RUN], result;
     int n = (im->node->n_inputs - 2) / 3;
 
@@ -110,7 +103,7 @@ VBS_ONNX_HANDLER(qlinear_concat)
         return vbs_fail(im->ctx, VBS_UNSUPPORTED, "joins more than %d tensors", VBS_ONNX_MOST_RUN);
     for (int i = 0; i < n; i++)
         VBS_TRY(read_triple(im, 2 + 3 * i, &inputs[i]));
-    VBS_TRY(vbs_onnx_run_as(im, &CONCAT, inputs, n, &result));
+    VBS_TRY(vbs_onnx_run_as(im, "Concat", inputs, n, &result));
     return give_quantised(im, &result, 0);
 }
 
@@ -118,7 +111,6 @@ VBS_ONNX_HANDLER(qlinear_concat)
  * floats. */
 VBS_ONNX_HANDLER(qgemm)
 {
-    static const struct vbs_onnx_operator GEMM = {"Gemm", vbs_onnx_gemm, NULL, 0, {{1, 3}}, 0};
     struct vbs_onnx_state inputs[3], result;
     struct vbs_onnx_grid a, b;
 
@@ -130,7 +122,7 @@ VBS_ONNX_HANDLER(qgemm)
     VBS_TRY(vbs_onnx_dequantise_in(im, 0, &a, &inputs[0]));
     VBS_TRY(vbs_onnx_dequantise_in(im, 3, &b, &inputs[1]));
     VBS_TRY(vbs_onnx_whole_bias(im, 6, &a, &b, vbs_onnx_real(im, "alpha", 1), &inputs[2]));
-    VBS_TRY(vbs_onnx_run_as(im, &GEMM, inputs, 3, &result));
+    VBS_TRY(vbs_onnx_run_as(im, "Gemm", inputs, 3, &result));
     if (vbs_onnx_in(im, 7))
         return give_quantised(im, &result, 7);
     return vbs_onnx_give(im, 0, result.tensor, &result.shape);
@@ -304,8 +296,6 @@ static enum vbs_status block_matrix(struct vbs_onnx_import *im, const struct blo
 
 VBS_ONNX_HANDLER(matmul_nbits)
 {
-    static const struct vbs_onnx_operator MATMUL = {"MatMul", vbs_onnx_matmul, NULL,
-                                                    0,        {{1, 2}},        0};
     struct vbs_onnx_state inputs[2] = {{.tensor = NULL}}, product, result;
     const struct vbs_onnx_state *x, *bias = vbs_onnx_in(im, 5);
     struct blocks blocks;
@@ -317,7 +307,7 @@ VBS_ONNX_HANDLER(matmul_nbits)
     VBS_TRY(read_blocks(im, &blocks));
     inputs[0] = *x;
     VBS_TRY(block_matrix(im, &blocks, &inputs[1].constant));
-    VBS_TRY(vbs_onnx_run_as(im, &MATMUL, inputs, 2, &product));
+    VBS_TRY(vbs_onnx_run_as(im, "MatMul", inputs, 2, &product));
     result = product;
     if (bias)
         VBS_TRY(vbs_onnx_combine(im, VBS_OP_ADD, &product, bias, &result));

@@ -172,16 +172,6 @@ static enum vbs_status add_value(struct vbs_onnx_import *im, const struct vbs_on
     return VBS_OK;
 }
 
-static const struct vbs_onnx_operator *find_operator(const struct vbs_onnx_import *im,
-                                                     const char *name)
-{
-    int i = 0;
-
-    while (strcmp(im->graph->operators[i].name, name) != 0)
-        i++;
-    return &im->graph->operators[i];
-}
-
 /* Imports a node that the file does not have: an operator of the given inputs, with one attribute
  * where it is not null. */
 static enum vbs_status import_made(struct vbs_onnx_import *im, const char *op, const int *inputs,
@@ -203,7 +193,7 @@ static enum vbs_status import_made(struct vbs_onnx_import *im, const char *op, c
     proto->n_attribute = attribute != NULL;
     *node = (struct vbs_onnx_node){.proto = proto,
                                    .op = op,
-                                   .operator= find_operator(im, op),
+                                   .operator= vbs_onnx_graph_operator(im->graph, op),
                                    .label = im->node->label,
                                    .n_inputs = n,
                                    .inputs = inputs,

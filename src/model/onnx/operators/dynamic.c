@@ -133,12 +133,10 @@ static enum vbs_status give_product(struct vbs_onnx_import *im, const struct vbs
                                     const struct vbs_onnx_state *b, struct vbs_onnx_tensor *scale,
                                     int bias)
 {
-    static const struct vbs_onnx_operator MATMUL = {"MatMul", vbs_onnx_matmul, NULL,
-                                                    0,        {{1, 2}},        0};
     const struct vbs_onnx_state inputs[] = {*a, *b}, *added = vbs_onnx_in(im, bias);
     struct vbs_onnx_state product, scaled, sum;
 
-    VBS_TRY(vbs_onnx_run_as(im, &MATMUL, inputs, 2, &product));
+    VBS_TRY(vbs_onnx_run_as(im, "MatMul", inputs, 2, &product));
     VBS_TRY(vbs_onnx_times_moving(im, &product, scale, &scaled));
     sum = scaled;
     if (added)
@@ -256,8 +254,6 @@ static enum vbs_status round_by_range(struct vbs_onnx_import *im, const struct v
  * their range then. */
 VBS_ONNX_HANDLER(dynamic_quantize_lstm)
 {
-    static const struct vbs_onnx_operator LSTM = {"LSTM",      vbs_onnx_recurrent, NULL,
-                                                  VBS_OP_LSTM, {{1, 8}},           0};
     struct vbs_onnx_state inputs[8] = {{.tensor = NULL}};
 
     (void)operator;
@@ -269,5 +265,5 @@ VBS_ONNX_HANDLER(dynamic_quantize_lstm)
     VBS_TRY(round_by_range(im, vbs_onnx_in(im, 0), &inputs[0]));
     VBS_TRY(read_weights(im, 1, 8, &inputs[1]));
     VBS_TRY(read_weights(im, 2, 10, &inputs[2]));
-    return vbs_onnx_become(im, &LSTM, inputs, 8);
+    return vbs_onnx_become(im, "LSTM", inputs, 8);
 }

@@ -86,13 +86,12 @@ static void take_inputs(const struct vbs_onnx_import *im, int n, struct vbs_onnx
 /* A fourth input is added before the activation. */
 VBS_ONNX_HANDLER(fused_conv)
 {
-    static const struct vbs_onnx_operator CONV = {"Conv", vbs_onnx_conv, NULL, 0, {{1, 3}}, 0};
     const struct vbs_onnx_state *added = vbs_onnx_in(im, 3);
     struct vbs_onnx_state inputs[3], result, sum;
 
     (void)operator;
     take_inputs(im, 3, inputs);
-    VBS_TRY(vbs_onnx_run_as(im, &CONV, inputs, 3, &result));
+    VBS_TRY(vbs_onnx_run_as(im, "Conv", inputs, 3, &result));
     sum = result;
     if (added)
         VBS_TRY(vbs_onnx_combine(im, VBS_OP_ADD, &result, added, &sum));
@@ -101,12 +100,11 @@ VBS_ONNX_HANDLER(fused_conv)
 
 VBS_ONNX_HANDLER(fused_gemm)
 {
-    static const struct vbs_onnx_operator GEMM = {"Gemm", vbs_onnx_gemm, NULL, 0, {{1, 3}}, 0};
     struct vbs_onnx_state inputs[3], result;
 
     (void)operator;
     take_inputs(im, 3, inputs);
-    VBS_TRY(vbs_onnx_run_as(im, &GEMM, inputs, 3, &result));
+    VBS_TRY(vbs_onnx_run_as(im, "Gemm", inputs, 3, &result));
     return give_activated(im, &result);
 }
 
@@ -136,8 +134,6 @@ static enum vbs_status turn(struct vbs_onnx_import *im, struct vbs_onnx_state *x
 
 VBS_ONNX_HANDLER(fused_matmul)
 {
-    static const struct vbs_onnx_operator MATMUL = {"MatMul", vbs_onnx_matmul, NULL,
-                                                    0,        {{1, 2}},        0};
     struct vbs_onnx_state inputs[2], product, result;
 
     (void)operator;
@@ -150,7 +146,7 @@ VBS_ONNX_HANDLER(fused_matmul)
         VBS_TRY(turn(im, &inputs[0]));
     if (vbs_onnx_int(im, "transB", 0) != 0)
         VBS_TRY(turn(im, &inputs[1]));
-    VBS_TRY(vbs_onnx_run_as(im, &MATMUL, inputs, 2, &product));
+    VBS_TRY(vbs_onnx_run_as(im, "MatMul", inputs, 2, &product));
     VBS_TRY(vbs_onnx_linear(im, &product, vbs_onnx_real(im, "alpha", 1), 0, &result));
     return vbs_onnx_give(im, 0, result.tensor, &product.shape);
 }
@@ -202,8 +198,6 @@ VBS_ONNX_HANDLER(quick_gelu)
 /* Normalises the sum of inputs 0, 1 and 4, which is output 3. */
 VBS_ONNX_HANDLER(skip_layer_norm)
 {
-    static const struct vbs_onnx_operator NORM = {
-        "LayerNormalization", vbs_onnx_layer_norm, NULL, 0, {{1, 3}}, 0};
     const struct vbs_onnx_state *bias = vbs_onnx_in(im, 4);
     struct vbs_onnx_state inputs[3] = {{.tensor = NULL}}, result, sum;
 
@@ -217,7 +211,7 @@ VBS_ONNX_HANDLER(skip_layer_norm)
     for (int i = 1; i < 3; i++)
         if (vbs_onnx_in(im, i + 1))
             inputs[i] = *vbs_onnx_in(im, i + 1);
-    VBS_TRY(vbs_onnx_run_as(im, &NORM, inputs, 3, &result));
+    VBS_TRY(vbs_onnx_run_as(im, "LayerNormalization", inputs, 3, &result));
     if (vbs_onnx_output_used(im, 3))
         VBS_TRY(vbs_onnx_give(im, 3, inputs[0].tensor, &inputs[0].shape));
     return vbs_onnx_give(im, 0, result.tensor, &result.shape);

@@ -100,7 +100,7 @@ VBS_ONNX_HANDLER(pick)
         return vbs_onnx_mixes(im);
     VBS_TRY(number_elements(im, data, 0, &inputs[0]));
     inputs[1] = (struct vbs_onnx_state){.constant = indices};
-    VBS_TRY(vbs_onnx_run_as(im, operator, inputs, 2, &numbers));
+    VBS_TRY(vbs_onnx_run_as(im, operator->name, inputs, 2, &numbers));
     VBS_TRY(gather_flat(im, data->tensor, numbers.constant, &result));
     return vbs_onnx_give(im, 0, result.tensor, &result.shape);
 }
@@ -176,7 +176,7 @@ VBS_ONNX_HANDLER(scatter)
     n = vbs_shape_elements(&inputs[0].constant->shape);
     VBS_TRY(number_elements(im, updates, n, &inputs[2]));
     inputs[1] = (struct vbs_onnx_state){.constant = indices};
-    VBS_TRY(vbs_onnx_run_as(im, operator, inputs, 3, &numbers));
+    VBS_TRY(vbs_onnx_run_as(im, operator->name, inputs, 3, &numbers));
     if (data->tensor && updates->tensor) {
         VBS_TRY(join_flat(im, data->tensor, updates->tensor, &joined));
         VBS_TRY(gather_flat(im, joined, numbers.constant, &result));
@@ -222,7 +222,7 @@ VBS_ONNX_HANDLER(trilu)
     VBS_TRY(ones(im, x->shape.dim[row], x->shape.dim[column], false, &inputs[0]));
     if (shift)
         inputs[1] = *shift;
-    VBS_TRY(vbs_onnx_run_as(im, operator, inputs, 2, &mask));
+    VBS_TRY(vbs_onnx_run_as(im, operator->name, inputs, 2, &mask));
     VBS_TRY(vbs_onnx_combine(im, VBS_OP_KEEP, x, &mask, &result));
     return vbs_onnx_give(im, 0, result.tensor, &result.shape);
 }
@@ -230,8 +230,6 @@ VBS_ONNX_HANDLER(trilu)
 /* Multiplies each line by a triangle of ones, which is the cumulative sum of a diagonal. */
 VBS_ONNX_HANDLER(cum_sum)
 {
-    static const struct vbs_onnx_operator MATMUL = {"MatMul", vbs_onnx_matmul, NULL,
-                                                    0,        {{1, 2}},        0};
     struct vbs_onnx_state inputs[2] = {{.tensor = NULL}}, turned, sums, result;
     const struct vbs_onnx_state *x;
     struct vbs_onnx_constant *along;
@@ -251,13 +249,13 @@ VBS_ONNX_HANDLER(cum_sum)
     one->value = 1;
     VBS_TRY(vbs_onnx_constant_new(im, INT64, &(struct vbs_shape){.n_dims = 0}, one,
                                   &inputs[1].constant));
-    VBS_TRY(vbs_onnx_run_as(im, operator, inputs, 2, &sums));
+    VBS_TRY(vbs_onnx_run_as(im, operator->name, inputs, 2, &sums));
     VBS_TRY(vbs_onnx_permute(im, x, perm, &turned));
     turned.at = x->at;
     turned.outer = x->outer;
     inputs[0] = turned;
     inputs[1] = sums;
-    VBS_TRY(vbs_onnx_run_as(im, &MATMUL, inputs, 2, &turned));
+    VBS_TRY(vbs_onnx_run_as(im, "MatMul", inputs, 2, &turned));
     VBS_TRY(vbs_onnx_permute(im, &turned, perm, &result));
     return vbs_onnx_give(im, 0, result.tensor, &x->shape);
 }

@@ -63,9 +63,6 @@ VBS_ONNX_HANDLER(fold_dequantize_linear)
 
 /* ---- convolutions and products of whole numbers ---- */
 
-static const struct vbs_onnx_operator CONV = {"Conv", vbs_onnx_conv, NULL, 0, {{1, 3}}, 0};
-static const struct vbs_onnx_operator MATMUL = {"MatMul", vbs_onnx_matmul, NULL, 0, {{1, 2}}, 0};
-
 VBS_ONNX_HANDLER(qlinear_conv)
 {
     struct vbs_onnx_state inputs[3], sum, result;
@@ -81,7 +78,7 @@ VBS_ONNX_HANDLER(qlinear_conv)
     VBS_TRY(vbs_onnx_dequantise_in(im, 0, &input, &inputs[0]));
     VBS_TRY(vbs_onnx_dequantise_in(im, 3, &weights, &inputs[1]));
     VBS_TRY(vbs_onnx_whole_bias(im, 8, &input, &weights, 1, &inputs[2]));
-    VBS_TRY(vbs_onnx_run_as(im, &CONV, inputs, inputs[2].constant ? 3 : 2, &sum));
+    VBS_TRY(vbs_onnx_run_as(im, "Conv", inputs, inputs[2].constant ? 3 : 2, &sum));
     VBS_TRY(vbs_onnx_quantise(im, &sum, &output, &result));
     return vbs_onnx_give(im, 0, result.tensor, &sum.shape);
 }
@@ -97,7 +94,7 @@ VBS_ONNX_HANDLER(conv_integer)
     weights.axis = 0;
     VBS_TRY(vbs_onnx_dequantise_in(im, 0, &input, &inputs[0]));
     VBS_TRY(vbs_onnx_dequantise_in(im, 1, &weights, &inputs[1]));
-    VBS_TRY(vbs_onnx_run_as(im, &CONV, inputs, 2, &sum));
+    VBS_TRY(vbs_onnx_run_as(im, "Conv", inputs, 2, &sum));
     return vbs_onnx_give(im, 0, sum.tensor, &sum.shape);
 }
 
@@ -115,7 +112,7 @@ VBS_ONNX_HANDLER(qlinear_matmul)
     b.axis = -1;
     VBS_TRY(vbs_onnx_dequantise_in(im, 0, &a, &inputs[0]));
     VBS_TRY(vbs_onnx_dequantise_in(im, 3, &b, &inputs[1]));
-    VBS_TRY(vbs_onnx_run_as(im, &MATMUL, inputs, 2, &product));
+    VBS_TRY(vbs_onnx_run_as(im, "MatMul", inputs, 2, &product));
     VBS_TRY(vbs_onnx_quantise(im, &product, &output, &result));
     return vbs_onnx_give(im, 0, result.tensor, &product.shape);
 }
@@ -132,6 +129,6 @@ VBS_ONNX_HANDLER(matmul_integer)
     b.axis = -1;
     VBS_TRY(vbs_onnx_dequantise_in(im, 0, &a, &inputs[0]));
     VBS_TRY(vbs_onnx_dequantise_in(im, 1, &b, &inputs[1]));
-    VBS_TRY(vbs_onnx_run_as(im, &MATMUL, inputs, 2, &product));
+    VBS_TRY(vbs_onnx_run_as(im, "MatMul", inputs, 2, &product));
     return vbs_onnx_give(im, 0, product.tensor, &product.shape);
 }
