@@ -16,7 +16,10 @@ struct onnx_case {
 /* Adds y = Conv(x, w), where w is [4, 3, 3, 3] and its 432 bytes stand in another file. */
 void onnx_add_external(struct bytes *graph, const char *location, const char *offset);
 
-/* All cases; the last has a null what. Some need a file short.bin of 100 bytes beside the model. */
+/* The cases; the last of each table has a null what. Some need a file short.bin of 100 bytes beside
+ * the model. */
 extern const struct onnx_case onnx_cases[];
+extern const struct onnx_case onnx_quantised_cases[]; /* onnx_wrong_quantised.c */
+extern const struct onnx_case onnx_inner_cases[];     /* onnx_wrong_inner.c: If and Loop */
 
 #endif

@@ -34,23 +34,22 @@ static enum vbs_status load(struct vbs_ctx *ctx, const char *path)
     return status;
 }
 
-static void check_case(size_t i)
+static void check_case(const struct onnx_case *c)
 {
     struct bytes graph = onnx_usual_graph(), model;
     struct vbs_ctx ctx = {0};
     char want[600];
     enum vbs_status status;
 
-    onnx_cases[i].fill(&graph);
+    c->fill(&graph);
     model = onnx_model(13, &graph);
     if (!bytes_write(&model, path_of("m.onnx")))
         ok(false, "the file is written");
     bytes_clear(&model);
     status = load(&ctx, path_of("m.onnx"));
-    ok(status == onnx_cases[i].status, "%s", onnx_cases[i].what);
-    snprintf(want, sizeof want, "%s: %s", path_of("m.onnx"),
-             onnx_cases[i].why ? onnx_cases[i].why : "");
-    if (onnx_cases[i].why)
+    ok(status == c->status, "%s", c->what);
+    snprintf(want, sizeof want, "%s: %s", path_of("m.onnx"), c->why ? c->why : "");
+    if (c->why)
         is_str(vbs_detail(&ctx), want, "is said");
     else if (status == VBS_IO)
         ok(strstr(vbs_detail(&ctx), "none.bin") != NULL, "is said: %s", vbs_detail(&ctx));
@@ -363,6 +362,8 @@ static void check_depth(const char *op)
 
 int main(void)
 {
+    static const struct onnx_case *const TABLES[] = {onnx_cases, onnx_quantised_cases,
+                                                     onnx_inner_cases};
     struct bytes hundred = {0};
 
     if (!mkdtemp(folder))
@@ -371,8 +372,9 @@ int main(void)
         bytes_add(&hundred, "x", 1);
     bytes_write(&hundred, path_of("short.bin"));
     bytes_clear(&hundred);
-    for (size_t i = 0; onnx_cases[i].what; i++)
-        check_case(i);
+    for (size_t t = 0; t < sizeof TABLES / sizeof TABLES[0]; t++)
+        for (const struct onnx_case *c = TABLES[t]; c->what; c++)
+            check_case(c);
     check_opsets();
     check_links();
     check_depth("Sum");
