@@ -37,8 +37,8 @@ struct cli {
     int columns; /* columns of the terminal that is standard output; 0: it is no terminal */
     const struct cli_command *const *commands; /* all of them; null after the last */
     const struct cli_command *command;         /* the one that runs, or null */
-    char **argv;  /* words of the process, for a command that must start it again */
-    char **words; /* words of the command that runs, with those before it */
+    char **argv; /* words of the process, for a command that must start it again */
+    const struct cli_words *words; /* of the command that runs */
     struct cli_bar bar;
     /* While text is gathered (print/flow.h): standard output itself, and the gathered text. */
     FILE *output;

@@ -111,12 +111,16 @@ static enum vbs_status add_precision(struct cli *cli, struct cli_words *words, c
 /* Runs the command on words that are read. */
 static int run_words(struct cli *cli, struct cli_words *words)
 {
+    const struct cli_words *before = cli->words;
     char **kept;
     enum vbs_status status = add_precision(cli, words, &kept);
-    int code = status == VBS_OK
-                   ? cli->command->run(cli, words->values, words->n_arguments, words->arguments)
-                   : cli_end(cli, status);
+    int code;
 
+    cli->words = words;
+    code = status == VBS_OK
+               ? cli->command->run(cli, words->values, words->n_arguments, words->arguments)
+               : cli_end(cli, status);
+    cli->words = before;
     for (int i = 0; kept && kept[i]; i++)
         free(kept[i]);
     free(kept);
@@ -128,8 +132,9 @@ static int run_command(struct cli *cli, char **argv, int next, struct cli_words 
     int code;
 
     words->values = calloc((size_t)count_options(cli->command) + 1, sizeof *words->values);
+    words->given = calloc((size_t)count_words(argv) + 1, sizeof *words->given);
     words->arguments = calloc((size_t)count_words(argv) + 1, sizeof *words->arguments);
-    if (!words->values || !words->arguments) {
+    if (!words->values || !words->given || !words->arguments) {
         code = cli_fail(cli, VBS_NO_MEMORY);
     } else {
         code = cli_words_read(cli, argv, &next, words);
@@ -137,6 +142,7 @@ static int run_command(struct cli *cli, char **argv, int next, struct cli_words 
             code = run_words(cli, words);
     }
     free(words->values);
+    free(words->given);
     free(words->arguments);
     return code;
 }
@@ -144,12 +150,10 @@ static int run_command(struct cli *cli, char **argv, int next, struct cli_words 
 int cli_run_words(struct cli *cli, char **argv)
 {
     const struct cli_command *before = cli->command;
-    char **words_before = cli->words;
     struct cli_words words = {0};
     int next = 0, code;
 
     cli->command = NULL;
-    cli->words = argv;
     code = cli_words_read(cli, argv, &next, &words);
     if (code == 0 && !obey_globals(cli, &words, &code)) {
         if (!argv[next]) {
@@ -162,6 +166,5 @@ int cli_run_words(struct cli *cli, char **argv)
         }
     }
     cli->command = before;
-    cli->words = words_before;
     return code;
 }

@@ -2,6 +2,7 @@
 
 #include "base/fail.h"
 #include "base/grow.h"
+#include "cli/common/words.h"
 
 #include <errno.h>
 #include <math.h>
@@ -11,20 +12,11 @@
 
 const char *cli_nth_value(const struct cli *cli, const char *option, int n)
 {
-    size_t length = strlen(option);
+    const struct cli_words *words = cli->words;
 
-    for (char **word = cli->words; word && *word && strcmp(*word, "--") != 0; word++) {
-        const char *value = NULL;
-
-        if (strncmp(*word, "--", 2) != 0 || strncmp(*word + 2, option, length) != 0)
-            continue;
-        if ((*word)[2 + length] == '=')
-            value = *word + 3 + length;
-        else if ((*word)[2 + length] == '\0' && word[1])
-            value = *++word;
-        if (value && n-- == 0)
-            return value;
-    }
+    for (int i = 0; words && i < words->n_given; i++)
+        if (strcmp(cli->command->options[words->given[i].option].name, option) == 0 && n-- == 0)
+            return words->given[i].value;
     return NULL;
 }
 
@@ -46,7 +38,7 @@ bool cli_is_shape_choice(const char *value)
 }
 
 enum vbs_status cli_add_choice(struct cli *cli, struct cli_choices *choices, const char *name,
-                               const struct vbs_input_choice *choice)
+                               size_t length, const struct vbs_input_choice *choice)
 {
     size_t n = (size_t)choices->n + 1;
     struct vbs_input_choice *grown = realloc(choices->choices, n * sizeof *grown);
@@ -58,8 +50,8 @@ enum vbs_status cli_add_choice(struct cli *cli, struct cli_choices *choices, con
         choices->names = names;
     if (!grown || !names)
         return vbs_no_memory(&cli->ctx);
-    names[n - 1] = name ? strdup(name) : NULL;
-    if (name && !names[n - 1])
+    names[n - 1] = length > 0 ? strndup(name, length) : NULL;
+    if (length > 0 && !names[n - 1])
         return vbs_no_memory(&cli->ctx);
     grown[n - 1] = *choice;
     grown[n - 1].name = names[n - 1];
@@ -76,27 +68,13 @@ void cli_choices_clear(struct cli_choices *choices)
     *choices = (struct cli_choices){.n = 0};
 }
 
-/* Appends a choice for the input whose name ends before equals, or (null) for the only one. */
-static enum vbs_status add_named(struct cli *cli, struct cli_choices *choices, const char *value,
-                                 const char *equals, const struct vbs_input_choice *choice)
-{
-    char *name = equals ? strndup(value, (size_t)(equals - value)) : NULL;
-    enum vbs_status status;
-
-    if (equals && !name)
-        return vbs_no_memory(&cli->ctx);
-    status = cli_add_choice(cli, choices, name, choice);
-    free(name);
-    return status;
-}
-
 static enum vbs_status add_shape(struct cli *cli, const char *value, struct cli_choices *choices)
 {
     const char *equals = last_equals(value);
     struct vbs_input_choice choice = {.name = NULL};
 
     VBS_TRY(vbs_shape_parse(&cli->ctx, equals ? equals + 1 : value, &choice.shape));
-    return add_named(cli, choices, value, equals, &choice);
+    return cli_add_choice(cli, choices, value, equals ? (size_t)(equals - value) : 0, &choice);
 }
 
 static enum vbs_status add_fixed(struct cli *cli, const char *value, struct cli_choices *choices)
@@ -109,7 +87,7 @@ static enum vbs_status add_fixed(struct cli *cli, const char *value, struct cli_
         choice.value = strtod(equals + 1, &end);
     if (!equals || end == equals + 1 || *end || !isfinite(choice.value))
         return vbs_fail(&cli->ctx, VBS_USAGE, "--fix '%.100s' is not NAME=NUMBER", value);
-    return add_named(cli, choices, value, equals, &choice);
+    return cli_add_choice(cli, choices, value, (size_t)(equals - value), &choice);
 }
 
 enum vbs_status cli_read_choices(struct cli *cli, bool files, struct cli_choices *choices)

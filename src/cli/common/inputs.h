@@ -25,9 +25,10 @@ const char *cli_nth_value(const struct cli *cli, const char *option, int n);
 enum vbs_status cli_read_choices(struct cli *cli, bool files,
                                  struct cli_choices *choices) VBS_MUST_CHECK;
 
-/* Appends a choice, whose name is copied; name may be null. */
+/* Appends a choice for the input whose name are the first length bytes of name, which are copied,
+ * or (0) for the only one. */
 enum vbs_status cli_add_choice(struct cli *cli, struct cli_choices *choices, const char *name,
-                               const struct vbs_input_choice *choice) VBS_MUST_CHECK;
+                               size_t length, const struct vbs_input_choice *choice) VBS_MUST_CHECK;
 void cli_choices_clear(struct cli_choices *choices);
 
 /* Gives whether a value of --input is a shape, or NAME=SHAPE. */

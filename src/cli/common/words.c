@@ -61,6 +61,13 @@ static int unknown_option(struct cli *cli, const char *word)
     return cli_usage(cli, "unknown option '%.*s'", length, word);
 }
 
+/* Keeps the value of an option of the command. */
+static void give(struct cli_words *words, int option, const char *value)
+{
+    words->values[option] = value;
+    words->given[words->n_given++] = (struct cli_given){option, value};
+}
+
 /* Reads the option at argv[*next - 1], which is a letter behind "-", and its value: "-o VALUE" or
  * "-oVALUE". */
 static int read_letter(struct cli *cli, char **argv, int *next, struct cli_words *words)
@@ -77,7 +84,7 @@ static int read_letter(struct cli *cli, char **argv, int *next, struct cli_words
     if (!word[2] && (!argv[*next] || strncmp(argv[*next], "--", 2) == 0))
         return cli_usage(cli, "-%c needs a value: -%c %s", word[1], word[1],
                          cli->command->options[i].value);
-    words->values[i] = word[2] ? word + 2 : argv[(*next)++];
+    give(words, i, word[2] ? word + 2 : argv[(*next)++]);
     return 0;
 }
 
@@ -87,9 +94,9 @@ static int read_option(struct cli *cli, char **argv, int *next, struct cli_words
     const char *word = argv[(*next)++];
     const char *name = word + 2, *equals = strchr(word, '=');
     const struct cli_option *option;
-    const char **value;
+    const char *value;
     size_t length;
-    int i = -1;
+    int own = -1, i = -1;
 
     if (strcmp(word, "-h") == 0) {
         words->globals[CLI_HELP] = "";
@@ -98,21 +105,22 @@ static int read_option(struct cli *cli, char **argv, int *next, struct cli_words
     if (word[1] != '-')
         return read_letter(cli, argv, next, words);
     length = strcspn(name, "=");
-    if (cli->command && (i = find_own(cli->command, name, length)) >= 0) {
-        option = &cli->command->options[i];
-        value = &words->values[i];
-    } else if ((i = find_option(cli_globals, name, length)) >= 0) {
+    if (cli->command && (own = find_own(cli->command, name, length)) >= 0)
+        option = &cli->command->options[own];
+    else if ((i = find_option(cli_globals, name, length)) >= 0)
         option = &cli_globals[i];
-        value = &words->globals[i];
-    } else {
+    else
         return unknown_option(cli, word);
-    }
     if (!option->value && equals)
         return cli_usage(cli, "--%s takes no value", option->name);
     if (option->value && !equals && (!argv[*next] || strncmp(argv[*next], "--", 2) == 0))
         return cli_usage(cli, "--%s needs a value: --%s %s", option->name, option->name,
                          option->value);
-    *value = !option->value ? "" : equals ? equals + 1 : argv[(*next)++];
+    value = !option->value ? "" : equals ? equals + 1 : argv[(*next)++];
+    if (own >= 0)
+        give(words, own, value);
+    else
+        words->globals[i] = value;
     return 0;
 }
 

@@ -248,23 +248,19 @@ enum vbs_status run_read_inputs(struct run_job *job)
 static enum vbs_status add_shape_of(struct run_job *job, const char *value,
                                     struct cli_choices *choices)
 {
-    const char *equals = access(value, F_OK) == 0 ? NULL : strrchr(value, '=');
-    const char *path = equals ? equals + 1 : value;
-    char *name = equals ? strndup(value, (size_t)(equals - value)) : NULL;
+    const char *path = run_file_of(value);
+    size_t length = path > value ? (size_t)(path - value) - 1 : 0; /* of the name before = */
     struct vbs_input_choice choice = {.name = NULL};
     struct vbs_npy npy = {0};
     enum vbs_status status = VBS_OK;
 
-    if (equals && !name)
-        return vbs_no_memory(&job->cli->ctx);
     if (strcmp(path, "-") != 0 && vbs_npy_read(NULL, path, VBS_MAX_ELEMENTS, &npy) == VBS_OK &&
         npy.n_dims > 1 && npy.n_dims <= VBS_MAX_DIMS + 1 && npy.n_values > 0) {
         choice.shape.n_dims = npy.n_dims - 1;
         memcpy(choice.shape.dim, npy.dim + 1, (size_t)choice.shape.n_dims * sizeof npy.dim[0]);
-        status = cli_add_choice(job->cli, choices, name, &choice);
+        status = cli_add_choice(job->cli, choices, value, length, &choice);
     }
     vbs_npy_clear(&npy);
-    free(name);
     return status;
 }
 
@@ -278,6 +274,17 @@ static enum vbs_status add_shapes(struct run_job *job, struct cli_choices *choic
     return VBS_OK;
 }
 
+/* Gives whether --input has a file whose shape can say what the model leaves open. */
+static bool gives_file(const struct cli *cli)
+{
+    const char *value;
+
+    for (int i = 0; (value = cli_nth_value(cli, "input", i)); i++)
+        if (!cli_is_shape_choice(value))
+            return true;
+    return false;
+}
+
 enum vbs_status run_choose_inputs(struct run_job *job, const char *word)
 {
     struct vbs_network *network = NULL;
@@ -285,7 +292,7 @@ enum vbs_status run_choose_inputs(struct run_job *job, const char *word)
     enum vbs_status status;
 
     VBS_TRY(cli_read_choices(job->cli, true, choices));
-    if (!cli_is_network_file(word))
+    if (!cli_is_network_file(word) || !gives_file(job->cli))
         return VBS_OK;
     status = vbs_network_load_inputs(NULL, word, choices->choices, choices->n, &network);
     if (status == VBS_OK)
