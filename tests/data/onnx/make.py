@@ -565,6 +565,24 @@ def windows():
     n.save()
 
 
+def single():
+    """Windows and heads of a file whose batch is 1, with all sizes written out, as dynamo exports
+    them: -1 stands behind the dimension of the samples, and a view of other strides is a Gather."""
+    n = Net("single", 18, [1, 4, 4, 6], batch=1)
+    y = n.op("Transpose", n.op("Reshape", "x", n.ints(1, 2, 2, 2, 2, 6)), perm=[0, 1, 3, 2, 4, 5])
+    y = n.op("Reshape", y, n.ints(4, 4, 6))
+    q = n.op("Transpose", n.op("Reshape", y, n.ints(4, 4, 2, -1)), perm=[0, 2, 1, 3])
+    length = n.op("ReduceL2", q, n.ints(-1), keepdims=1)
+    q = n.op("Div", q, n.op("Expand", n.op("Clip", length, n.scalar(1e-6)), n.ints(4, 2, 4, 3)))
+    y = n.op("Reshape", n.op("Transpose", q, perm=[0, 2, 1, 3]), n.ints(1, 2, 2, 2, 2, -1))
+    y = n.op("Reshape", n.op("Transpose", y, perm=[0, 1, 3, 2, 4, 5]), n.ints(1, 16, 6))
+    mean = n.op("Reshape", n.op("ReduceMean", y, n.ints(1), keepdims=0), n.ints(-1))
+    mean = n.op("Gather", mean, n.constant(np.arange(6).reshape(1, 6, 1)[:, ::-1].copy()))
+    halves = n.op("Gather", n.op("Reshape", mean, n.ints(6)), n.ints(4, 1, 0, 2))
+    n.output(n.op("Gemm", n.op("Reshape", halves, n.ints(1, -1)), n.weight(4, 5)), "y")
+    n.save()
+
+
 def inner(name, nodes, outputs, weights=(), inputs=()):
     """A graph inside a node, all of whose values are floats but those that are named."""
     types = {"i": TensorProto.INT64, "go": TensorProto.BOOL, "on": TensorProto.BOOL}
@@ -922,7 +940,7 @@ if __name__ == "__main__":
     several()
     torch_flatten(11, torch_flatten(14))  # onnx.reference trains in version 11
     for make in (torch_gates, keras_nhwc, segment, outputs, one_channel, whole, normals,
-                 folded, external, recurrent, sequence, windows,
+                 folded, external, recurrent, sequence, windows, single,
                  quantised, integers, control, truth, bounds, index, folds,
                  images, dynamic, blocks, contrib,
                  contrib_weights, contrib_lstm, fused, scaler):

@@ -137,6 +137,8 @@ static const struct {
     {"sequence", "relu rnn add slice reducemean"},
     {"windows", "transpose layernorm fc transpose transpose transpose matmul add softmax matmul "
                 "transpose transpose"},
+    {"single", "transpose transpose reducel2+clip expand div transpose transpose reducemean slice "
+               "gather fc"},
     {"control",
      "conv conv+tanh mul conv avgpool conv+linear avgpool conv+linear avgpool concat relu"},
     {"truth",

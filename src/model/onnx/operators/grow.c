@@ -393,7 +393,8 @@ VBS_ONNX_HANDLER(expand)
     if (state->tensor && im->outer > 0) { /* the dimension of the samples stays as it is */
         bool stays = n == state->shape.n_dims &&
                      (open >= 0 ? open == im->at && values[open] == state->shape.dim[open]
-                                : values[im->at] == 1);
+                                : values[im->at] == 1 ||
+                                      values[im->at] == state->shape.dim[im->at] * im->n_samples);
 
         values[im->at] = 1;
         return stays ? expand_tensor(im, state, values, n, false) : vbs_onnx_mixes(im);

@@ -527,6 +527,33 @@ static enum vbs_status gather_layer(struct vbs_onnx_import *im, const struct vbs
     return vbs_onnx_tensor_new(im, draft, tensor);
 }
 
+/* Gives the dimension of state->shape along which im->node gathers. *only: the samples are folded
+ * into it, and the file has one sample, to which all its elements belong; the first dimension of
+ * the indices then counts the samples. */
+static enum vbs_status gather_axis(struct vbs_onnx_import *im, const struct vbs_onnx_state *state,
+                                   const struct vbs_shape *indices, int *axis, bool *only)
+{
+    int64_t given = vbs_onnx_int(im, "axis", 0);
+    int rank = vbs_onnx_rank(im, state);
+
+    VBS_TRY(vbs_onnx_constant_axis(im, given, rank, axis));
+    *only =
+        im->batch && *axis == im->at && im->outer == 1 && im->n_samples == 1 && indices->n_dims > 0;
+    return *only ? VBS_OK : vbs_onnx_axis(im, given, rank, axis);
+}
+
+/* Says that dimension axis of the node's output counts the samples of a file with one of them. */
+static void count_only(struct vbs_onnx_import *im, int axis, struct vbs_shape *shape)
+{
+    im->at_out = axis;
+    im->outer_out = shape->dim[axis] > 1;
+    if (im->outer_out > 0)
+        return;
+    shape->n_dims--;
+    memmove(shape->dim + axis, shape->dim + axis + 1,
+            (size_t)(shape->n_dims - axis) * sizeof shape->dim[0]);
+}
+
 VBS_ONNX_HANDLER(gather)
 {
     const struct vbs_onnx_state *state;
@@ -536,13 +563,14 @@ VBS_ONNX_HANDLER(gather)
     struct vbs_shape shape;
     int64_t first = 0, step = 0;
     int axis = 0, more;
+    bool only = false;
 
     (void)operator;
     if (vbs_onnx_in(im, 0) && vbs_onnx_in(im, 0)->constant)
         return vbs_onnx_embed(im);
     VBS_TRY(vbs_onnx_tensor_in(im, 0, &state));
     VBS_TRY(vbs_onnx_constant_in(im, 1, &indices));
-    VBS_TRY(vbs_onnx_axis(im, vbs_onnx_int(im, "axis", 0), vbs_onnx_rank(im, state), &axis));
+    VBS_TRY(gather_axis(im, state, &indices->shape, &axis, &only));
     VBS_TRY(read_indices(im, indices, state->shape.dim[axis], &numbers, &first, &step));
     more = indices->shape.n_dims - 1;
     im->at_out += vbs_onnx_file_dim(im, axis) < im->at ? more : 0;
@@ -564,5 +592,7 @@ VBS_ONNX_HANDLER(gather)
     } else {
         VBS_TRY(gather_layer(im, state, axis, &indices->shape, numbers, &result.tensor));
     }
+    if (only)
+        count_only(im, axis, &shape);
     return vbs_onnx_give(im, 0, result.tensor, &shape);
 }

@@ -197,6 +197,20 @@ static int find_counted(const struct vbs_onnx_import *im, const struct target *t
     return -1;
 }
 
+/* Finds the value of -1 of a target, where it may count the samples: so many elements of a sample
+ * are before them, and it begins with one of these. -1: there is none. */
+static int find_open(const struct target *target, int64_t before)
+{
+    int64_t product = 1;
+
+    for (int d = 0; d < target->n && product > 0 && before % product == 0; d++) {
+        if (target->values[d] == -1)
+            return d;
+        product *= target->values[d];
+    }
+    return -1;
+}
+
 /* Finds the value of a target that counts the samples, and makes it the factor of their number, or
  * -1 where this follows from the other values. Gives -1 where none does. */
 static int find_samples(const struct vbs_onnx_import *im, struct target *target, int64_t before)
@@ -207,9 +221,8 @@ static int find_samples(const struct vbs_onnx_import *im, struct target *target,
         return at;
     if (im->n_samples > 0)
         at = find_counted(im, target, before, false);
-    for (int d = 0; d < target->n && at < 0; d++)
-        if (target->values[d] == -1)
-            return d;
+    if (at < 0 && (at = find_open(target, before)) >= 0)
+        return at;
     if (im->n_samples > 0 && at < 0)
         at = find_counted(im, target, before, true);
     if (at >= 0)
