@@ -23,7 +23,8 @@ struct vbs_kernel {
     int layer;             /* 1..n_layers */
     int batch;             /* samples */
     const char *algorithm; /* the same name for the same implementation at every batch */
-    int64_t ws_bytes;      /* exact workspace of a run, which the caller provides */
+    int64_t ws_bytes;      /* workspace of a run, which the caller provides. Because it begins at a
+                              multiple of 64, sessions that execute give whole multiples of 64 */
     int64_t weight_bytes;  /* all parameters as this kernel packs them; of a slice its own */
     /* As in struct vbs_profile_row: kernels of a layer with the same format read the same packed
      * weights. Formats are numbered by their first use, so a number means something only within one

@@ -499,7 +499,7 @@ static enum vbs_status add_rows(struct vbs_ctx *ctx, struct vbs_profile_builder 
         for (int i = 0; i < n_rows && status == VBS_OK; i++) {
             struct vbs_profile_row row = rows[i];
 
-            row.ws_bytes *= scale;
+            row.ws_bytes = (row.ws_bytes * scale + 63) / 64 * 64;
             row.weight_bytes *= scale;
             status = vbs_profile_builder_row(ctx, builder, k, profile->batches[b],
                                              profile->algorithms[row.algorithm], &row);

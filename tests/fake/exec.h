@@ -48,8 +48,9 @@ void exec_fake_network_free(struct vbs_network *network);
 bool exec_fake_reference(const struct vbs_profile *profile, const struct vbs_network *network,
                          int64_t request, const float *input, float *const *values);
 
-/* Makes a profile that an executor can run: all sizes times scale, in place only where sizes allow
- * it. Null, and a line of TAP: the builder refused it. */
+/* Makes a profile that an executor can run: all sizes times scale, workspaces rounded up to
+ * multiples of 64, in place only where sizes allow it. Null, and a line of TAP: the builder refused
+ * it. */
 struct vbs_profile *exec_fake_profile(const struct vbs_profile *profile, int scale);
 
 #endif

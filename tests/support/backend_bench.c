@@ -383,7 +383,8 @@ static bool session_is_sound(const struct bench *t)
         bool next_batch = k->layer == layer && (k->batch == batch || k->batch == batch + 1);
         bool next_layer = k->layer == layer + 1 && k->batch == 1 && (layer == 0 || batch == 3);
 
-        if (!(next_batch || next_layer) || k->ws_bytes < 0 || strpbrk(k->algorithm, " ,;\""))
+        if (!(next_batch || next_layer) || k->ws_bytes < 0 ||
+            (!s->modelled && k->ws_bytes % 64 != 0) || strpbrk(k->algorithm, " ,;\""))
             return false;
         layer = k->layer;
         batch = k->batch;

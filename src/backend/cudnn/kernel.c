@@ -121,7 +121,7 @@ void cu_kernel_end(struct cu_build *b, int64_t fixed_bytes, int64_t packed_bytes
 
     for (int i = 0; i < b->kernel->n_steps; i++)
         b->kernel->steps[i].scratch_offset = b->scratch_bytes;
-    offer->ws_bytes = b->scratch_bytes + b->most_asked;
+    offer->ws_bytes = b->scratch_bytes + round_up(b->most_asked);
     offer->weight_bytes = fixed_bytes + packed_bytes;
     offer->packed_bytes = packed_bytes;
     offer->row_slices = 1;

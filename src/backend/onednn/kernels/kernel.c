@@ -324,7 +324,7 @@ enum vbs_status od_kernel_end(struct od_build *b, int64_t weight_bytes, int form
 
     if (b->kernel->floats && b->kernel->floats[b->l->n_inputs] >= 0)
         VBS_TRY(recode(b, b->l->n_inputs));
-    offer->ws_bytes = b->kernel->buffer_bytes + b->kernel->scratch_bytes;
+    offer->ws_bytes = b->kernel->buffer_bytes + aligned(b->kernel->scratch_bytes);
     if (b->kernel->packed)
         offer->packed_bytes = od_packed_bytes(b->kernel->packed, b->kernel->n_channels);
     offer->weight_bytes = weight_bytes;

@@ -136,6 +136,11 @@ static enum vbs_status slice_pd(struct od_build *b, const struct od_sliceable *s
     return find_named(b, &convolution, sliceable, pd);
 }
 
+static int64_t aligned(int64_t bytes)
+{
+    return (bytes + OD_ALIGNMENT - 1) / OD_ALIGNMENT * OD_ALIGNMENT;
+}
+
 static int64_t scratch_bytes(const_dnnl_primitive_desc_t pd)
 {
     const dnnl_memory_desc_t *md = dnnl_primitive_desc_query_md(pd, dnnl_query_scratchpad_md, 0);
@@ -146,9 +151,7 @@ static int64_t scratch_bytes(const_dnnl_primitive_desc_t pd)
 /* Gives the bytes of count outputs of several samples of an inner product. */
 static int64_t buffer_bytes(const struct od_build *b, int64_t count)
 {
-    int64_t bytes = b->l->op == VBS_OP_FC && b->batch > 1 ? 4 * b->batch * count : 0;
-
-    return (bytes + OD_ALIGNMENT - 1) / OD_ALIGNMENT * OD_ALIGNMENT;
+    return b->l->op == VBS_OP_FC && b->batch > 1 ? aligned(4 * b->batch * count) : 0;
 }
 
 enum vbs_status od_can_slice(struct od_build *b, const struct od_sliceable *sliceable,
@@ -168,7 +171,7 @@ enum vbs_status od_can_slice(struct od_build *b, const struct od_sliceable *slic
 
         VBS_TRY(slice_pd(b, sliceable, counts[i], &pd));
         *divides = pd != NULL;
-        bytes = pd ? buffer_bytes(b, counts[i]) + scratch_bytes(pd) : 0;
+        bytes = pd ? buffer_bytes(b, counts[i]) + aligned(scratch_bytes(pd)) : 0;
         *ws_bytes = bytes > *ws_bytes ? bytes : *ws_bytes;
         dnnl_primitive_desc_destroy(pd);
     }
