@@ -583,6 +583,26 @@ def single():
     n.save()
 
 
+def heads():
+    """Attention of torch.nn with a batch of 1 in dimension 1, whose heads are folded into it, beside
+    a cell of a recurrent network that is written out, with a state of more dimensions."""
+    n = Net("heads", 18, [5, 1, 8], batch=1)
+    def split(value):
+        value = n.op("Reshape", n.op("MatMul", value, n.weight(8, 8)), n.ints(5, 2, 4))
+        return n.op("Transpose", value, perm=[1, 0, 2])
+    q, k, v = split("x"), split("x"), split("x")
+    scores = n.op("Softmax", n.op("MatMul", q, n.op("Transpose", k, perm=[0, 2, 1])), axis=-1)
+    y = n.op("Transpose", n.op("MatMul", scores, v), perm=[1, 0, 2])
+    y = n.op("Gemm", n.op("Reshape", y, n.ints(5, 8)), n.weight(8, 8), n.weight(8))
+    y = n.op("Add", "x", n.op("Reshape", y, n.ints(5, 1, 8)))
+    steps = n.op("Split", y, n.ints(1, 1, 3), outputs=3, axis=0)
+    first, second = (n.op("Squeeze", step, n.ints(0)) for step in steps[:2])
+    state = n.op("Tanh", n.op("Add", n.weight(1, 1, 8), first))
+    state = n.op("Tanh", n.op("Add", second, n.op("MatMul", state, n.weight(8, 8))))
+    n.output(n.op("Concat", state, steps[2], axis=0), "y")
+    n.save()
+
+
 def inner(name, nodes, outputs, weights=(), inputs=()):
     """A graph inside a node, all of whose values are floats but those that are named."""
     types = {"i": TensorProto.INT64, "go": TensorProto.BOOL, "on": TensorProto.BOOL}
@@ -940,7 +960,7 @@ if __name__ == "__main__":
     several()
     torch_flatten(11, torch_flatten(14))  # onnx.reference trains in version 11
     for make in (torch_gates, keras_nhwc, segment, outputs, one_channel, whole, normals,
-                 folded, external, recurrent, sequence, windows, single,
+                 folded, external, recurrent, sequence, windows, single, heads,
                  quantised, integers, control, truth, bounds, index, folds,
                  images, dynamic, blocks, contrib,
                  contrib_weights, contrib_lstm, fused, scaler):

@@ -139,6 +139,8 @@ static const struct {
                 "transpose transpose"},
     {"single", "transpose transpose reducel2+clip expand div transpose transpose reducemean slice "
                "gather fc"},
+    {"heads", "fc transpose fc fc transpose transpose matmul softmax matmul transpose fc add slice "
+              "slice slice scale+tanh fc add+tanh concat"},
     {"control",
      "conv conv+tanh mul conv avgpool conv+linear avgpool conv+linear avgpool concat relu"},
     {"truth",

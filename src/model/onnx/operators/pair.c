@@ -220,6 +220,31 @@ static enum vbs_status both(struct vbs_onnx_import *im, struct vbs_onnx_state *a
     return VBS_OK;
 }
 
+/* Gives the rank in the file of an operand. */
+static int rank_of(const struct vbs_onnx_import *im, const struct vbs_onnx_state *state)
+{
+    return state->tensor ? vbs_onnx_rank(im, state) : state->constant->shape.n_dims;
+}
+
+/* Gives a tensor in batch mode that has fewer dimensions than the other operand more of them, which
+ * are 1 and before the others. */
+static enum vbs_status widen(struct vbs_onnx_import *im, struct vbs_onnx_state *state, int rank)
+{
+    int more = rank - rank_of(im, state), n = state->shape.n_dims;
+
+    if (!im->batch || !state->tensor || more <= 0)
+        return VBS_OK;
+    if (n + more > VBS_MAX_DIMS)
+        return vbs_fail(im->ctx, VBS_UNSUPPORTED, "more than %d dimensions", VBS_MAX_DIMS);
+    memmove(state->shape.dim + more, state->shape.dim, (size_t)n * sizeof state->shape.dim[0]);
+    for (int d = 0; d < more; d++)
+        state->shape.dim[d] = 1;
+    state->shape.n_dims = n + more;
+    state->at += more;
+    im->at = im->at_out = state->at > im->at ? state->at : im->at;
+    return VBS_OK;
+}
+
 VBS_ONNX_HANDLER(pair)
 {
     struct vbs_onnx_state a, b, result;
@@ -227,6 +252,8 @@ VBS_ONNX_HANDLER(pair)
     VBS_TRY(both(im, &a, &b));
     if (a.tensor && b.constant)
         VBS_TRY(vbs_onnx_old_axis(im, vbs_onnx_rank(im, &a), &b.constant));
+    VBS_TRY(widen(im, &a, rank_of(im, &b)));
+    VBS_TRY(widen(im, &b, rank_of(im, &a)));
     VBS_TRY(vbs_onnx_combine(im, (enum vbs_op) operator->op, &a, &b, &result));
     return vbs_onnx_give(im, 0, result.tensor, &result.shape);
 }

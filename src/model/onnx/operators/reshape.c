@@ -175,18 +175,33 @@ static void fill_zeros(const struct vbs_onnx_import *im, const struct vbs_shape 
     }
 }
 
+/* Counts the dimensions of a sample that are behind the samples, in a tensor of shape from. */
+static int count_behind(const struct vbs_onnx_import *im, const struct vbs_shape *from)
+{
+    if (im->outer == 0)
+        return from->n_dims - im->at;
+    return from->n_dims - im->at - (from->dim[im->at] == im->outer);
+}
+
 /* Finds the value of a target that counts the samples, with so many elements of a sample before
- * them: the number of samples, or, where folded is set, a multiple of it. -1: none does. */
-static int find_counted(const struct vbs_onnx_import *im, const struct target *target,
-                        int64_t before, bool folded)
+ * them: the number of samples, or, where folded is set, a multiple of it. -1: none does. In a file
+ * of one sample two values may: that of the elements before it, and the next. The first does where
+ * dimensions behind the samples stay or are joined, as in front of a matrix; the second where these
+ * are divided, as heads are. */
+static int find_counted(const struct vbs_onnx_import *im, const struct vbs_shape *from,
+                        const struct target *target, int64_t before, bool folded)
 {
     int64_t product = 1;
 
     for (int d = 0; d < target->n && before % product == 0; d++) {
         int64_t value = target->values[d], left = before / product;
+        bool is_last = im->n_samples == 1 && value == left && left > 1 && d + 1 < target->n &&
+                       target->values[d + 1] > 1;
 
         if (value < 1)
             return -1;
+        if (folded && is_last && target->n - d - 1 > count_behind(im, from))
+            return d + 1;
         if (folded ? value % im->n_samples == 0 && value / im->n_samples % left == 0
                    : value == im->n_samples && left == 1)
             return d;
@@ -213,18 +228,19 @@ static int find_open(const struct target *target, int64_t before)
 
 /* Finds the value of a target that counts the samples, and makes it the factor of their number, or
  * -1 where this follows from the other values. Gives -1 where none does. */
-static int find_samples(const struct vbs_onnx_import *im, struct target *target, int64_t before)
+static int find_samples(const struct vbs_onnx_import *im, const struct vbs_shape *from,
+                        struct target *target, int64_t before)
 {
     int at = target->open;
 
     if (at >= 0)
         return at;
     if (im->n_samples > 0)
-        at = find_counted(im, target, before, false);
+        at = find_counted(im, from, target, before, false);
     if (at < 0 && (at = find_open(target, before)) >= 0)
         return at;
     if (im->n_samples > 0 && at < 0)
-        at = find_counted(im, target, before, true);
+        at = find_counted(im, from, target, before, true);
     if (at >= 0)
         target->values[at] /= im->n_samples;
     return at;
@@ -256,7 +272,7 @@ static enum vbs_status reshape_samples(struct vbs_onnx_import *im, const struct 
     int at;
 
     fill_zeros(im, from, target, &twice);
-    at = twice ? -1 : find_samples(im, target, before);
+    at = twice ? -1 : find_samples(im, from, target, before);
     if (at >= 0)
         factor = target->values[at] = factor_of(target, at, vbs_shape_elements(from));
     if (factor < 1)
