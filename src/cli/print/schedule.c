@@ -269,7 +269,7 @@ static void print_memory(struct cli *cli, const struct vbs_profile *profile,
                vbs_format_exact(schedule->predicted.reserved_bytes, bytes, sizeof bytes));
     print_weights(schedule, n_loads);
     printf("\n");
-    cli_print_outside(schedule->weights, weight_bytes, weight_bytes, "  ");
+    cli_print_held(schedule->weights, weight_bytes, "  ");
     cli_print_provenance(cli, profile, schedule->provenance.profile_id);
     printf("  solver   took %s of memory at its peak\n\n",
            vbs_format_bytes(schedule->solver.peak_bytes, bytes, sizeof bytes));

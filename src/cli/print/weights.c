@@ -42,21 +42,18 @@ static const struct vbs_profile_row *find_row(const struct vbs_profile *profile,
 /* used: [n_algorithms], the algorithms that compute the layer. */
 static int64_t used_of_layer(const struct vbs_profile *profile, int layer, const bool *used)
 {
-    int64_t plain = 0, coded = 0;
-    uint64_t forms = 0; /* bit f: the packed format f was counted */
+    int64_t bytes = 0;
+    uint64_t formats = 0; /* bit f: the packed format f was counted */
 
     for (int a = 0; a < profile->n_algorithms; a++) {
         const struct vbs_profile_row *row = used[a] ? find_row(profile, layer, a) : NULL;
 
-        if (!row)
+        if (!row || formats >> row->format & 1)
             continue;
-        if (!vbs_algorithm_is_coded(profile->algorithms[a]))
-            plain = profile->layers[layer].weight_bytes;
-        else if (!(forms >> row->format & 1))
-            coded += row->weight_bytes;
-        forms |= (uint64_t)1 << row->format;
+        bytes += row->weight_bytes;
+        formats |= (uint64_t)1 << row->format;
     }
-    return plain + coded;
+    return bytes;
 }
 
 enum vbs_status cli_used_weights(struct vbs_ctx *ctx, const struct vbs_profile *profile,
@@ -74,6 +71,15 @@ enum vbs_status cli_used_weights(struct vbs_ctx *ctx, const struct vbs_profile *
     return VBS_OK;
 }
 
+void cli_print_held(enum vbs_weights weights, int64_t bytes, const char *indent)
+{
+    char text[24];
+
+    if (weights == VBS_WEIGHTS_EXCLUDED && bytes > 0)
+        printf("%sweights outside the budget: %s; --weights included counts them\n", indent,
+               vbs_format_bytes(bytes, text, sizeof text));
+}
+
 void cli_print_outside(enum vbs_weights weights, int64_t least_bytes, int64_t most_bytes,
                        const char *indent)
 {
@@ -88,7 +94,8 @@ void cli_print_outside(enum vbs_weights weights, int64_t least_bytes, int64_t mo
                "included counts them\n",
                indent, least, most);
     else
-        printf("%sweights outside the budget: %s; --weights included counts them\n", indent, most);
+        printf("%sweights outside the budget: %s before packing; --weights included counts them\n",
+               indent, most);
 }
 
 void cli_print_rate(const struct vbs_link *copy)

@@ -4,14 +4,18 @@
 
 #include "cli/common/common.h"
 
-/* Gives the bytes of the weights that the steps of a schedule are computed from: of each layer the
- * plain weights where a step takes dense ones, and each form of coded weights that a step takes. */
+/* Gives the bytes of the weights that the steps of a schedule are computed from: of each layer every
+ * packed weight format that a step reads, once. */
 enum vbs_status cli_used_weights(struct vbs_ctx *ctx, const struct vbs_profile *profile,
                                  const struct vbs_schedule *schedule,
                                  int64_t *weight_bytes) VBS_MUST_CHECK;
 
-/* Prints the line that tells the size of weights outside the budget, which goes from least_bytes to
- * most_bytes; nothing where there are none, or they are inside. indent: the text before it. */
+/* Prints the line that tells the size of weights outside the budget, as cli_used_weights gives it;
+ * nothing where there are none, or they are inside. indent: the text before it. */
+void cli_print_held(enum vbs_weights weights, int64_t bytes, const char *indent);
+
+/* Prints the same line for plans that are not known, in which weights take from least_bytes (coded)
+ * to most_bytes (plain), and dense ones more where an algorithm packs them to more. */
 void cli_print_outside(enum vbs_weights weights, int64_t least_bytes, int64_t most_bytes,
                        const char *indent);
 

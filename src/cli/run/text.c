@@ -206,7 +206,7 @@ static void print_weights(const struct run_job *job, int64_t weight_bytes)
     const struct vbs_replay *replay = job->replay;
     char bytes[24];
 
-    cli_print_outside(job->schedule->weights, weight_bytes, weight_bytes, "  ");
+    cli_print_held(job->schedule->weights, weight_bytes, "  ");
     if (!includes_weights(job))
         return;
     printf("  weights  ");
