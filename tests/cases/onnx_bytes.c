@@ -182,7 +182,7 @@ struct bytes onnx_value(const char *name, int type, int n, const int64_t *dims)
         if (dims[i] == 0)
             bytes_text(&dim, 2, "N");
         else
-            bytes_int(&dim, 1, dims[i]);
+            bytes_int(&dim, 1, dims[i] == ONNX_NOTHING ? 0 : dims[i]);
         bytes_put(&shape, 1, &dim);
     }
     bytes_int(&tensor, 1, type);

@@ -40,7 +40,9 @@ struct bytes onnx_tensor(const char *name, int type, int n, const int64_t *dims)
 struct bytes onnx_floats(const char *name, float value, int n, const int64_t *dims);
 struct bytes onnx_longs(const char *name, int n, const int64_t *values);
 
-/* Makes an input or output of a graph; dims below 0 are written as they are, and 0 as a name. */
+/* Makes an input or output of a graph; dims below 0 are written as they are, 0 as a name, and
+ * ONNX_NOTHING as 0. */
+#define ONNX_NOTHING INT64_MIN
 struct bytes onnx_value(const char *name, int type, int n, const int64_t *dims);
 
 /* The numbers of the fields of a graph. */

@@ -597,7 +597,7 @@ const struct onnx_case onnx_cases[] = {
      "dimension 1 of input 'z' is -3"},
     {"a negative input", negative_input, VBS_FORMAT, "dimension 2 of input 'x' is -8"},
     {"an open input", open_input, VBS_USAGE,
-     "dimension 2 of input 'x' is open; give a shape (--input CxHxW)"},
+     "dimension 2 of input 'x' is open; give the shape of a sample (--input 3xN)"},
     {"an input that is too large", huge_input, VBS_FORMAT,
      "input 'x' is larger than 2^36 elements"},
     {"samples that mix behind a convolution", whole_conv, VBS_OK, NULL},

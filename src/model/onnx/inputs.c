@@ -51,6 +51,7 @@ static enum vbs_status read_dims(struct vbs_ctx *ctx, const struct vbs_onnx_valu
 
         input->dims.dim[d] = size;
         input->labels[d] = label_of(dim);
+        input->empty |= given && dim->dim_value == 0 ? 1u << d : 0;
         if (size < 0 || size > VBS_MAX_DIM)
             return vbs_fail(ctx, VBS_FORMAT, "dimension %d of input '%.100s' is %lld", d,
                             input->name, (long long)size);
@@ -186,8 +187,10 @@ enum vbs_status vbs_onnx_inputs_read(struct vbs_ctx *ctx, const struct vbs_onnx_
     for (int i = 0; i < made.n; i++)
         if (made.of[i].rank < 0)
             return vbs_fail(ctx, VBS_USAGE,
-                            "the shape of input '%.100s' is open; give one (--input %sCxHxW)",
-                            made.of[i].name, made.n > 1 ? "NAME=" : "");
+                            "the shape of input '%.100s' is open; give that of a sample (--input "
+                            "%.60s%sCxHxW)",
+                            made.of[i].name, made.n > 1 ? made.of[i].name : "",
+                            made.n > 1 ? "=" : "");
     made.first = find_first(&made);
     *inputs = made;
     return VBS_OK;
@@ -211,11 +214,13 @@ static bool suits(const struct vbs_onnx_input *first, int at, const struct vbs_o
     return input->dims.dim[d] == first->dims.dim[at] || input->dims.dim[d] == 0;
 }
 
-/* Finds the dimension of an input that counts the samples, which `first` has in dimension at. */
+/* Finds the dimension of an input that counts the samples, which `first` has in dimension at; where
+ * several suit, the first or the second of them. */
 static int find_samples(const struct vbs_onnx_input *first, int at,
-                        const struct vbs_onnx_input *input)
+                        const struct vbs_onnx_input *input, bool second)
 {
     const char *label = at < first->dims.n_dims ? first->labels[at] : "";
+    int found = VBS_ONNX_WHOLE;
 
     if (input == first)
         return at;
@@ -225,11 +230,52 @@ static int find_samples(const struct vbs_onnx_input *first, int at,
         if (strcmp(input->labels[d], label) == 0)
             return d;
     if (at < input->rank && suits(first, at, input, at))
-        return at;
-    for (int d = 0; d < input->rank; d++)
-        if (suits(first, at, input, d))
-            return d;
+        found = at;
+    for (int d = 0; d < input->rank && (found < 0 || second); d++)
+        if (d != at && suits(first, at, input, d)) {
+            second &= found >= 0;
+            found = d;
+            if (second)
+                break;
+        }
+    if (found >= 0)
+        return found;
     return input->choice && at < input->rank ? at : VBS_ONNX_WHOLE;
+}
+
+/* Gives whether a file's name of a dimension can stand for its size in a shape. */
+static bool is_word(const char *label)
+{
+    size_t n = strspn(label, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789");
+
+    return n > 0 && n < 20 && label[n] == '\0' && (label[0] < '0' || label[0] > '9');
+}
+
+/* Refuses dimension d of an input, which is open, and says how to give the shape of a sample. */
+static enum vbs_status refuse_open(const struct vbs_onnx_inputs *inputs,
+                                   const struct vbs_onnx_input *input, int samples, int d)
+{
+    char shape[VBS_MAX_DIMS * 24] = "";
+    size_t used = 0;
+
+    for (int i = 0; i < input->rank; i++) {
+        const char *label =
+            i < input->dims.n_dims && is_word(input->labels[i]) ? input->labels[i] : "SIZE";
+
+        if (i == samples)
+            continue;
+        used += (size_t)snprintf(shape + used, sizeof shape - used, "%s", used ? "x" : "");
+        if (i < input->dims.n_dims && input->dims.dim[i] > 0)
+            used += (size_t)snprintf(shape + used, sizeof shape - used, "%lld",
+                                     (long long)input->dims.dim[i]);
+        else
+            used += (size_t)snprintf(shape + used, sizeof shape - used, "%s", label);
+    }
+    return vbs_fail(inputs->ctx, VBS_USAGE,
+                    "dimension %d of input '%.100s' is %s; give the shape of a sample (--input "
+                    "%.60s%s%s)",
+                    d, input->name, input->empty >> d & 1 ? "0" : "open",
+                    inputs->n > 1 ? input->name : "", inputs->n > 1 ? "=" : "", shape);
 }
 
 /* Makes the shape of an input, in which `samples` is the dimension that counts them: it is left out
@@ -251,10 +297,7 @@ static enum vbs_status settle_shape(const struct vbs_onnx_inputs *inputs,
         if (apart && d == samples)
             continue;
         if (dim == 0 && d != samples)
-            return vbs_fail(
-                inputs->ctx, VBS_USAGE,
-                "dimension %d of input '%.100s' is open; give a shape (--input %sCxHxW)", d,
-                input->name, inputs->n > 1 ? "NAME=" : "");
+            return refuse_open(inputs, input, samples, d);
         shape.dim[shape.n_dims++] = dim > 0 ? dim : 1;
     }
     if (shape.n_dims > 0 && !vbs_shape_valid(&shape))
@@ -264,13 +307,24 @@ static enum vbs_status settle_shape(const struct vbs_onnx_inputs *inputs,
     return VBS_OK;
 }
 
-enum vbs_status vbs_onnx_inputs_place(struct vbs_onnx_inputs *inputs, int at)
+bool vbs_onnx_inputs_have_second(const struct vbs_onnx_inputs *inputs, int at)
+{
+    const struct vbs_onnx_input *first = &inputs->of[inputs->first];
+
+    for (int i = 0; i < inputs->n; i++)
+        if (find_samples(first, at, &inputs->of[i], true) !=
+            find_samples(first, at, &inputs->of[i], false))
+            return true;
+    return false;
+}
+
+enum vbs_status vbs_onnx_inputs_place(struct vbs_onnx_inputs *inputs, int at, bool second)
 {
     const struct vbs_onnx_input *first = inputs->first < 0 ? NULL : &inputs->of[inputs->first];
 
     for (int i = 0; i < inputs->n; i++) {
         struct vbs_onnx_input *input = &inputs->of[i];
-        int samples = first ? find_samples(first, at < 0 ? 0 : at, input) : 0;
+        int samples = first ? find_samples(first, at < 0 ? 0 : at, input, second) : 0;
 
         input->at = at < 0 ? VBS_ONNX_WHOLE : samples;
         VBS_TRY(settle_shape(inputs, input, samples, input->at >= 0));

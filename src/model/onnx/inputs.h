@@ -4,7 +4,9 @@
  * An attempt to import the graph says where the first input that may have samples has them, or that
  * there are none. Where each other input has them follows: in the dimension that the file calls by
  * the same name, else in the dimension of the same number, else in the first one of the same size
- * (or open). An input without such a dimension is the same for all samples.
+ * (or open), or, in another attempt, in the second dimension that suits: states of recurrent
+ * operators have their samples there, behind one layer. An input without such a dimension is the
+ * same for all samples.
  */
 #ifndef VBS_MODEL_ONNX_INPUTS_H
 #define VBS_MODEL_ONNX_INPUTS_H
@@ -20,6 +22,7 @@ struct vbs_onnx_input {
     const struct vbs_shape *choice;   /* the caller's shape, or null */
     struct vbs_shape dims;            /* in the file, 0 where open */
     const char *labels[VBS_MAX_DIMS]; /* the file's names of dimensions; "": it has none */
+    unsigned empty;                   /* bits of the dimensions that are 0 in the file */
     int rank;                         /* with choice; -1: neither says */
     int at;                           /* in this attempt, the dimension of the samples */
     struct vbs_shape shape;           /* in this attempt; n_dims may be 0 */
@@ -43,9 +46,14 @@ enum vbs_status vbs_onnx_inputs_read(struct vbs_ctx *ctx, const struct vbs_onnx_
 /* Gives whether dimension at of the first input may count the samples. */
 bool vbs_onnx_inputs_may_count(const struct vbs_onnx_inputs *inputs, int at);
 
+/* Gives whether an input has the samples elsewhere where second is set in vbs_onnx_inputs_place. */
+bool vbs_onnx_inputs_have_second(const struct vbs_onnx_inputs *inputs, int at);
+
 /* Settles the shapes of all inputs, where the first one has the samples in dimension at, or
- * VBS_ONNX_WHOLE. VBS_USAGE: a size is open; VBS_FORMAT. */
-enum vbs_status vbs_onnx_inputs_place(struct vbs_onnx_inputs *inputs, int at) VBS_MUST_CHECK;
+ * VBS_ONNX_WHOLE, and the others in the first dimension that suits, or the second. VBS_USAGE: a
+ * size is open; VBS_FORMAT. */
+enum vbs_status vbs_onnx_inputs_place(struct vbs_onnx_inputs *inputs, int at,
+                                      bool second) VBS_MUST_CHECK;
 
 /* Gives the number of samples that the file has in this attempt; 0: it is open. */
 int64_t vbs_onnx_inputs_samples(const struct vbs_onnx_inputs *inputs);

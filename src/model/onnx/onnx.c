@@ -20,10 +20,11 @@ struct loader {
     int n_choices;
     struct vbs_source *source; /* null once a builder has it */
     struct vbs_arena arena;
+    struct vbs_arena attempt; /* for data of an attempt to import the graph */
     struct vbs_onnx_file file;
     struct vbs_onnx_graph graph;
     struct vbs_onnx_inputs inputs;
-    int64_t n_numbers, n_read, n_floats; /* as in struct vbs_onnx_import, of all attempts */
+    int64_t n_read, n_floats; /* as in struct vbs_onnx_import, of all attempts */
 };
 
 /* Gives the length of file without an ending. */
@@ -172,17 +173,36 @@ static const char *find_metadata(const Onnx__ModelProto *model, const char *key)
     return NULL;
 }
 
+/* Copies the constants of n values, which keep the numbers that an attempt reads. */
+static bool copy_constants(struct loader *l, struct vbs_onnx_value *values, int n)
+{
+    for (int v = 0; v < n; v++) {
+        struct vbs_onnx_constant *copy;
+
+        if (!values[v].constant)
+            continue;
+        copy = vbs_arena_alloc(&l->attempt, 1, sizeof *copy);
+        if (!copy)
+            return false;
+        *copy = *values[v].constant;
+        values[v].constant = copy;
+    }
+    return true;
+}
+
 /* Copies the graph, so that graphs inside its nodes can be added to it. */
 static struct vbs_onnx_graph *copy_graph(struct loader *l)
 {
-    struct vbs_onnx_graph *copy = vbs_arena_alloc(&l->arena, 1, sizeof *copy);
+    struct vbs_onnx_graph *copy = vbs_arena_alloc(&l->attempt, 1, sizeof *copy);
     size_t n = (size_t)l->graph.n_values;
-    struct vbs_onnx_value *values = vbs_arena_alloc(&l->arena, n, sizeof *values);
+    struct vbs_onnx_value *values = vbs_arena_alloc(&l->attempt, n, sizeof *values);
 
     if (!copy || !values)
         return NULL;
     *copy = l->graph;
     memcpy(values, l->graph.values, n * sizeof *values);
+    if (!copy_constants(l, values, l->graph.n_values))
+        return NULL;
     copy->values = values;
     copy->room = copy->n_values;
     return copy;
@@ -219,17 +239,16 @@ static enum vbs_status import_graph(struct loader *l, struct vbs_onnx_import *im
 }
 
 /* Imports the graph; dimension at of the first input counts the samples, or none does
- * (VBS_ONNX_WHOLE). */
-static enum vbs_status import(struct loader *l, int at, struct vbs_onnx_import *im)
+ * (VBS_ONNX_WHOLE); second: as for vbs_onnx_inputs_place. */
+static enum vbs_status import(struct loader *l, int at, bool second, struct vbs_onnx_import *im)
 {
-    enum vbs_status status = vbs_onnx_inputs_place(&l->inputs, at);
+    enum vbs_status status = vbs_onnx_inputs_place(&l->inputs, at, second);
 
     *im = (struct vbs_onnx_import){.ctx = l->ctx,
                                    .graph = copy_graph(l),
-                                   .arena = &l->arena,
+                                   .arena = &l->attempt,
                                    .source = l->source,
                                    .batch = at != VBS_ONNX_WHOLE,
-                                   .n_numbers = l->n_numbers,
                                    .n_read = l->n_read,
                                    .n_floats = l->n_floats};
     if (status != VBS_OK)
@@ -239,7 +258,6 @@ static enum vbs_status import(struct loader *l, int at, struct vbs_onnx_import *
     im->n_samples = vbs_onnx_inputs_samples(&l->inputs);
     VBS_TRY(vbs_onnx_add_states(im, 0));
     status = import_graph(l, im);
-    l->n_numbers = im->n_numbers;
     l->n_read = im->n_read;
     l->n_floats = im->n_floats;
     return status;
@@ -269,45 +287,64 @@ static enum vbs_status finish_network(struct loader *l, struct vbs_onnx_import *
     return status;
 }
 
-/* Gives whether another reading of the graph may succeed. */
-static bool may_try_again(enum vbs_status status)
+/* Gives whether an attempt is the last one. */
+static bool is_final(enum vbs_status status)
 {
-    return status != VBS_OK && status != VBS_NO_MEMORY && status != VBS_IO &&
-           status != VBS_INTERRUPTED && status != VBS_USAGE;
+    return status == VBS_OK || status == VBS_NO_MEMORY || status == VBS_IO ||
+           status == VBS_INTERRUPTED;
 }
 
 /* Imports the graph again, with another dimension of the samples. */
-static enum vbs_status import_again(struct loader *l, int at, struct vbs_onnx_import *im)
+static enum vbs_status import_again(struct loader *l, int at, bool second,
+                                    struct vbs_onnx_import *im)
 {
     vbs_builder_free(im->builder);
     im->builder = NULL;
-    return import(l, at, im);
+    vbs_arena_clear(&l->attempt);
+    return import(l, at, second, im);
+}
+
+/* Imports the graph with the samples in other dimensions than the first ones. VBS_UNSUPPORTED: no
+ * dimensions suit. */
+static enum vbs_status import_elsewhere(struct loader *l, struct vbs_onnx_import *im)
+{
+    int rank = l->inputs.of[l->inputs.first].rank;
+
+    for (int at = 0; at < rank; at++) {
+        enum vbs_status status = VBS_UNSUPPORTED;
+
+        if (at > 0 && !vbs_onnx_inputs_may_count(&l->inputs, at))
+            continue;
+        if (at > 0)
+            status = import_again(l, at, false, im);
+        if (!is_final(status) && vbs_onnx_inputs_have_second(&l->inputs, at))
+            status = import_again(l, at, true, im);
+        if (is_final(status))
+            return status;
+    }
+    return VBS_UNSUPPORTED;
 }
 
 /* Imports the graph with the samples along dimension 0, where batch is true and this succeeds; else
- * along another dimension that may count them; else as a whole network. */
+ * along another dimension that may count them, which may also be because another size is open; else
+ * as a whole network. */
 static enum vbs_status attempt(struct loader *l, bool batch, struct vbs_network **network)
 {
     struct vbs_onnx_import im = {.builder = NULL};
     struct vbs_ctx first = {0};
-    enum vbs_status status = batch ? import(l, 0, &im) : VBS_FORMAT, before = status;
+    enum vbs_status status = batch ? import(l, 0, false, &im) : VBS_FORMAT, before = status;
     bool mixed = !batch || im.mixed;
-    int rank = batch ? l->inputs.of[l->inputs.first].rank : 0;
 
     if (l->ctx)
         first = *l->ctx;
-    for (int at = 1; batch && mixed && at < rank && may_try_again(status); at++)
-        if (vbs_onnx_inputs_may_count(&l->inputs, at)) {
-            status = import_again(l, at, &im);
-            status = status == VBS_USAGE ? before : status; /* its shape is not given */
-        }
-    if (may_try_again(status)) {
-        status = import_again(l, VBS_ONNX_WHOLE, &im);
-        if (status != VBS_OK && !mixed && status != VBS_NO_MEMORY) {
-            if (l->ctx)
-                *l->ctx = first;
-            status = before;
-        }
+    if (batch && !is_final(status) && (mixed || status == VBS_USAGE))
+        status = import_elsewhere(l, &im);
+    if (!is_final(status) && before != VBS_USAGE)
+        status = import_again(l, VBS_ONNX_WHOLE, false, &im);
+    if (!is_final(status) && !mixed) {
+        if (l->ctx)
+            *l->ctx = first;
+        status = before;
     }
     if (status == VBS_OK)
         status = finish_network(l, &im, network);
@@ -394,6 +431,7 @@ static enum vbs_status load_from(struct loader *l, const struct vbs_onnx_binding
         vbs_network_free(made);
     if (status != VBS_OK)
         status = within_file(l->ctx, status, l->path);
+    vbs_arena_clear(&l->attempt);
     vbs_arena_clear(&l->arena);
     vbs_source_free(l->source);
     return status;

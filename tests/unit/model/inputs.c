@@ -145,6 +145,13 @@ static void samples_are_found_in_other_dimensions(void)
         return;
     is_int(network->input.dim[0], 24, "a sample has an entry of each");
     vbs_network_free(network);
+    write_product((int64_t[]){1, 7, 6}, (int64_t[]){1, 1, 6});
+    network = load(NULL, 0);
+    if (!ok(network != NULL, "a state of one layer and one sample is read"))
+        return;
+    ok(!network->whole, "its samples are in its second dimension of 1");
+    is_int(network->input.dim[0], 48, "a sample has an entry of each");
+    vbs_network_free(network);
 }
 
 /* Checks that loading is refused, for a reason that has `why` in it. */
@@ -158,6 +165,28 @@ static void refuses(const struct vbs_input_choice *choices, int n, enum vbs_stat
     if (!ok(strstr(vbs_detail(&ctx), why) != NULL, "is said"))
         printf("# %s\n", vbs_detail(&ctx));
     vbs_network_free(network);
+}
+
+static void an_open_dimension_behind_others_counts_the_samples(void)
+{
+    struct bytes graph = new_graph();
+    struct vbs_network *network;
+
+    add_input(&graph, "a", FLOAT, 3, (int64_t[]){5, 0, 3});
+    onnx_add_node(&graph, onnx_node("Relu", "a", "y"));
+    write_graph(&graph);
+    network = load(NULL, 0);
+    if (!ok(network != NULL, "a sequence of open samples is read"))
+        return;
+    ok(!network->whole && network->input.n_dims == 2 && network->input.dim[0] == 5,
+       "a sample is a sequence");
+    vbs_network_free(network);
+    graph = new_graph();
+    add_input(&graph, "a", FLOAT, 3, (int64_t[]){0, 4, ONNX_NOTHING});
+    onnx_add_node(&graph, onnx_node("Relu", "a", "y"));
+    write_graph(&graph);
+    refuses(NULL, 0, VBS_USAGE,
+            "dimension 2 of input 'a' is 0; give the shape of a sample (--input 4xSIZE)");
 }
 
 static const struct vbs_shape PLAIN = {.n_dims = 3, .dim = {3, 4, 5}};
@@ -253,7 +282,7 @@ static void open_sizes_are_given_by_name(void)
     onnx_add_node(&graph, onnx_node("Add", "a b", "y"));
     write_graph(&graph);
     refuses(NULL, 0, VBS_USAGE,
-            "dimension 1 of input 'a' is open; give a shape (--input NAME=CxHxW)");
+            "dimension 1 of input 'a' is open; give the shape of a sample (--input a=Nx3)");
     network = load(sizes, 1);
     if (!ok(network != NULL, "a size is given"))
         return;
@@ -426,6 +455,7 @@ int main(void)
     snprintf(path, sizeof path, "%s/m.onnx", folder);
     inputs_are_parts_of_tensor_0();
     samples_are_found_in_other_dimensions();
+    an_open_dimension_behind_others_counts_the_samples();
     choices_that_suit_no_input_are_refused();
     an_input_may_be_fixed();
     names_may_have_any_characters();
