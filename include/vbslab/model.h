@@ -525,6 +525,10 @@ enum vbs_status vbs_precision_parse(struct vbs_ctx *ctx, const char *word,
  * colon as in "net.onnx:fp32". precision, if it is not null, is set where there is one. */
 size_t vbs_model_word_length(const char *model, enum vbs_precision *precision);
 
+/* VBS_USAGE: behind the name of a built-in network or a path that ends in .net, .onnx or .vbz
+ * stands a colon and a word that is no precision, which the detail tells. */
+enum vbs_status vbs_model_check_precision(struct vbs_ctx *ctx, const char *model) VBS_MUST_CHECK;
+
 /*
  * Stores a network of precision fp32, which nobody shares yet, in another precision. int8:
  * operators that round a tensor to 8 bits (a linear one, a round, an addition of the zero point, a

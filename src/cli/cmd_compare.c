@@ -312,6 +312,8 @@ static const struct cli_option OPTIONS[] = {
      "throughput against memory as " CLI_PICTURE_ENDINGS "; several with commas. Series are the "
      "planners, and bound"},
     CLI_OPTIONS_PICTURE,
+    {CLI_OPTION_INPUT_SHAPE},
+    {CLI_OPTION_FIX},
     {CLI_OPTION_PRECISION},
     {0},
 };

@@ -236,6 +236,8 @@ static const struct cli_option OPTIONS[] = {
      "write a page that goes through the decisions with a slider, and ends in .html; - is standard "
      "output"},
     {"json", "FILE", "write the whole explanation as JSON; - is standard output"},
+    {CLI_OPTION_INPUT_SHAPE},
+    {CLI_OPTION_FIX},
     {CLI_OPTION_PRECISION},
     {0},
 };

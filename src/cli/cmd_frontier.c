@@ -442,6 +442,8 @@ static const struct cli_option OPTIONS[] = {
      "with commas. Series are the planners and bound"},
     {"beside", "LIST", "with --plot: planners whose curves the picture shows too, with commas"},
     CLI_OPTIONS_PICTURE,
+    {CLI_OPTION_INPUT_SHAPE},
+    {CLI_OPTION_FIX},
     {CLI_OPTION_PRECISION},
     {0},
 };

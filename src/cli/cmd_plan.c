@@ -91,6 +91,8 @@ static const struct cli_option OPTIONS[] = {
     {CLI_OPTION_TABLE},
     {CLI_OPTION_ROWS},
     {"json", "FILE", "write the schedule; - is standard output, instead of the table"},
+    {CLI_OPTION_INPUT_SHAPE},
+    {CLI_OPTION_FIX},
     {CLI_OPTION_PRECISION},
     {0},
 };

@@ -759,6 +759,8 @@ static const struct cli_option OPTIONS[] = {
     {"model", "NAME", "list only profiles of this model"},
     {"backend", "NAME", "list only profiles of this backend"},
     {"device", "TEXT", "list only profiles of devices whose name has this text in it"},
+    {CLI_OPTION_INPUT_SHAPE},
+    {CLI_OPTION_FIX},
     {NULL, NULL, NULL},
 };
 

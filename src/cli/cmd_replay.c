@@ -569,6 +569,8 @@ static const struct cli_option OPTIONS[] = {
      "draw what runs when and what memory holds meanwhile, as " CLI_PICTURE_ENDINGS "; several "
      "with commas. Series are weights, tensors, workspace and budget"},
     CLI_OPTIONS_PICTURE,
+    {CLI_OPTION_INPUT_SHAPE},
+    {CLI_OPTION_FIX},
     {0},
 };
 

@@ -190,6 +190,8 @@ static const struct cli_option OPTIONS[] = {
     {CLI_OPTION_NODE_LIMIT},
     {CLI_OPTION_SEED},
     {CLI_OPTION_JUDGE},
+    {CLI_OPTION_INPUT_SHAPE},
+    {CLI_OPTION_FIX},
     {CLI_OPTION_PRECISION},
     {0},
 };

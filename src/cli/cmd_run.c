@@ -253,7 +253,6 @@ static enum vbs_status execute(struct run_job *job, const char *word)
 static void clear_job(struct run_job *job)
 {
     vbs_exec_free(job->exec);
-    cli_choices_clear(&job->cli->choices);
     if (job->network) {
         run_free_outputs(job, job->outputs);
         run_free_files(job);
@@ -367,5 +366,6 @@ const struct cli_command cli_run = {
                                       {0}},
     .example = "vbslab run googlenet --memory 20MiB --check\n"
                "vbslab run alexnet --weights included --memory 30MiB --request 64 --gantt run.svg",
+    .input_files = true,
     .run = run_run,
 };

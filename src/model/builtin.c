@@ -49,12 +49,31 @@ static bool ends_in(const char *text, const char *ending)
     return length > tail && strcmp(text + length - tail, ending) == 0;
 }
 
+enum vbs_status vbs_model_check_precision(struct vbs_ctx *ctx, const char *model)
+{
+    const char *colon = strrchr(model, ':');
+    enum vbs_precision precision;
+    bool is_known;
+    char *word;
+
+    if (!colon)
+        return VBS_OK;
+    word = strndup(model, (size_t)(colon - model));
+    if (!word)
+        return vbs_no_memory(ctx);
+    is_known = find_model(word) || ends_in(word, ".net") || ends_in(word, ".onnx") ||
+               ends_in(word, ".vbz");
+    free(word);
+    return is_known ? vbs_precision_parse(ctx, colon + 1, &precision) : VBS_OK;
+}
+
 static enum vbs_status unknown_model(struct vbs_ctx *ctx, const char *name)
 {
     const char *names[MAX_MODELS];
     const char *nearest;
     int count = 0;
 
+    VBS_TRY(vbs_model_check_precision(ctx, name));
     for (; count < MAX_MODELS && vbs_models[count].name; count++)
         names[count] = vbs_models[count].name;
     nearest = vbs_nearest_name(name, names, count);

@@ -85,6 +85,31 @@ refused x.npy m.npy far.npy t.npy 'value \[0, 1\] is 5; input .* takes indices u
 refused x.npy m.npy large.npy t.npy 'has the whole number 16777217'
 refused x.npy m.npy ids.npy x.npy 'the same for all samples, needs one value'
 
+# --- the same inputs wherever a model is named ---
+
+run --quiet measure several.onnx --fix t=2 --batches 1,2 --no-copies --db fixed.sqlite
+report $code "a network whose number is fixed is measured"
+VBSLAB_DB=fixed.sqlite
+run plan several.onnx --memory 64KiB
+[ $code -ne 0 ] && grep -q "run 'vbslab measure several.onnx' first" err
+report $? "its profile is none of the network whose number is not"
+run plan several.onnx --fix t=2 --memory 64KiB --json fixed.json
+report $code "plan finds it by the same options"
+for command in "compare several.onnx --memory 64KiB" "frontier several.onnx" "explain several.onnx --memory 64KiB" \
+    "report several.onnx --memory 64KiB -o fixed.html" "replay several.onnx fixed.json" "profiles show several.onnx"; do
+    run $command --fix t=2
+    report $code "... and so does ${command%% *}"
+done
+run plan several.onnx --fix t --memory 64KiB
+[ $code -eq 2 ] && grep -q "plan: --fix 't' is not NAME=NUMBER" err
+report $? "what is no number is refused there, too"
+if [ -n "$(command -v strace)" ]; then
+    strace -f -e trace=openat -o calls "$VBSLAB" --quiet run several.onnx --fix t=2 --memory 64KiB --runs 1 --threads 1 >out 2>err
+    [ "$(grep -c several.onnx calls)" -le 2 ]
+    report $? "run reads the file once, and once more where it is started again for its threads"
+fi
+VBSLAB_DB=store.sqlite
+
 run export several.onnx -o again.onnx
 [ $code -eq 0 ] && run models show again.onnx && grep -qx "input 'm': 4, 0 or 1" out
 report $? "a file that is written has the inputs"

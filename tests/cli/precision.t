@@ -21,6 +21,15 @@ report $? "int8 of a network that is not quantised is refused"
 run models show lenet-5 --precision fp16
 [ $code -eq 2 ] && grep -q "precision 'fp16' is none of fp32, int8 and bf16" err
 report $? "an unknown precision is refused"
+for command in "models show" measure "plan --memory 1MiB" "run --memory 1MiB"; do
+    run $command lenet-5:int4
+    [ $code -eq 2 ] && grep -q "precision 'int4' is none of fp32, int8 and bf16$" err && run $command net.onnx:int4 &&
+        [ $code -eq 2 ] && grep -q "precision 'int4' is none of fp32, int8 and bf16$" err
+    report $? "... behind a model, too: $command"
+done
+run measure lenet-5:mixed
+[ $code -eq 2 ] && grep -q "; 'vbslab mixed' plans one for each layer$" err
+report $? "mixed precision has a command of its own"
 run models show lenet-5:bf16 --precision fp32
 [ $code -eq 2 ] && grep -q "'lenet-5:bf16' has a precision and so has --precision" err
 report $? "two precisions are refused"

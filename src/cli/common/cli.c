@@ -156,25 +156,13 @@ const char *cli_value(const struct cli *cli, const char *const *values, const ch
 
 enum vbs_status cli_load_network(struct cli *cli, const char *model, struct vbs_network **network)
 {
-    struct cli_choices choices;
-    enum vbs_status status = cli_read_choices(cli, false, &choices);
-
-    if (status == VBS_OK)
-        status = vbs_network_load_inputs(&cli->ctx, model, choices.choices, choices.n, network);
-    cli_choices_clear(&choices);
-    return status;
+    return vbs_network_load_inputs(&cli->ctx, model, cli->choices.choices, cli->choices.n, network);
 }
 
 enum vbs_status cli_load_floats(struct cli *cli, const char *model, struct vbs_network **network)
 {
-    struct cli_choices choices;
-    enum vbs_status status = cli_read_choices(cli, false, &choices);
-
-    if (status == VBS_OK)
-        status = vbs_network_load_as(&cli->ctx, model, choices.choices, choices.n,
-                                     VBS_PRECISION_FP32, network);
-    cli_choices_clear(&choices);
-    return status;
+    return vbs_network_load_as(&cli->ctx, model, cli->choices.choices, cli->choices.n,
+                               VBS_PRECISION_FP32, network);
 }
 
 enum vbs_status cli_read_problem(struct cli *cli, const char *const *values,

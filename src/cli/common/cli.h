@@ -44,9 +44,11 @@ struct cli {
     FILE *output;
     char *gathered;
     size_t n_gathered;
-    /* With which the networks of the files that the command names are loaded; the command that sets
-     * them clears them. */
+    /* With which the networks that the command names are loaded: what its --input and --fix say. */
     struct cli_choices choices;
+    /* The network of the file that was named last (profile.c); null: none is kept. */
+    struct vbs_network *named;
+    char *named_word;
     /* The planners of the command that were loaded (solving.h), until its end. */
     const struct vbs_planner **planners;
     int64_t n_planners, planners_capacity;
@@ -83,9 +85,9 @@ struct cli_argument {
 
 /* Arguments of several commands, for an initializer. */
 #define CLI_ARGUMENT_PROFILE                                                                       \
-    "PROFILE", "an id or tag of 'vbslab profiles', a .csv file, - for standard input, a "          \
-               "model's name: its newest profile, of this machine before others; or one of "       \
-               "'vbslab profiles teaching'"
+    "PROFILE", "an id or tag of 'vbslab profiles', a .csv file, - for standard input, the "        \
+               "name or file of a model: its newest profile, of this machine before others; or "   \
+               "one of 'vbslab profiles teaching'"
 #define CLI_ARGUMENT_MODEL                                                                         \
     "MODEL", "a network of 'vbslab models', or a file that ends in .net, .onnx or .vbz"
 #define CLI_ARGUMENT_SIZE                                                                          \
@@ -108,6 +110,7 @@ struct cli_command {
     const struct cli_letter *letters;     /* ends with a null name; may be null */
     const struct cli_argument *arguments; /* ends with a null word; may be null */
     const char *example;                  /* "vbslab plan ...", one or more lines; may be null */
+    bool input_files; /* values of --input that are no shapes name files, which the command reads */
     /* values[i] is the value of options[i] ("" for a switch that was given) or null; arguments are
      * the words that are no options. Returns the exit code. */
     int (*run)(struct cli *cli, const char *const *values, int n_arguments,
@@ -185,14 +188,27 @@ const char *cli_value(const struct cli *cli, const char *const *values, const ch
         "how tensors and weights are stored, as MODEL:fp32 (default: int8 where the file is "      \
         "quantised, else fp32)"
 
-/* Loads the network of a command that has the options of inputs.h, with the shapes and values that
- * are given there. The caller frees *network. */
+/* Loads a network with the shapes and values of the options of inputs.h, where the command has
+ * them. The caller frees *network. */
 enum vbs_status cli_load_network(struct cli *cli, const char *model,
                                  struct vbs_network **network) VBS_MUST_CHECK;
 
 /* Does the same for a command that changes the network or its parameters: in precision fp32. */
 enum vbs_status cli_load_floats(struct cli *cli, const char *model,
                                 struct vbs_network **network) VBS_MUST_CHECK;
+
+/* Gives the network of a file as cli_load_network, which stays the command's until its end or until
+ * another one is named: a file is read once, whoever asks for it. */
+enum vbs_status cli_name_network(struct cli *cli, const char *word,
+                                 const struct vbs_network **network) VBS_MUST_CHECK;
+
+/* Gives the network of a model with these inputs (vbs_network_inputs_text): the named one, if it
+ * has them, else as vbs_network_load_by_text does. *network is null before; the caller frees it. */
+enum vbs_status cli_take_network(struct cli *cli, const char *word, const char *inputs,
+                                 struct vbs_network **network) VBS_MUST_CHECK;
+
+/* Frees the named network, if there is one. */
+void cli_forget_network(struct cli *cli);
 
 /* Give whether text ends in ending and is longer; and whether it names a .net, .onnx or .vbz
  * file, which a precision may follow. */

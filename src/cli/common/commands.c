@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "cli/common/common.h"
 #include "cli/common/help.h"
+#include "cli/common/inputs.h"
 #include "cli/common/words.h"
 
 #include <stdio.h>
@@ -112,14 +113,21 @@ static enum vbs_status add_precision(struct cli *cli, struct cli_words *words, c
 static int run_words(struct cli *cli, struct cli_words *words)
 {
     const struct cli_words *before = cli->words;
+    struct cli_choices choices = cli->choices;
     char **kept;
     enum vbs_status status = add_precision(cli, words, &kept);
     int code;
 
     cli->words = words;
+    cli->choices = (struct cli_choices){.n = 0};
+    if (status == VBS_OK)
+        status = cli_read_choices(cli);
     code = status == VBS_OK
                ? cli->command->run(cli, words->values, words->n_arguments, words->arguments)
                : cli_end(cli, status);
+    cli_forget_network(cli);
+    cli_choices_clear(&cli->choices);
+    cli->choices = choices;
     cli->words = before;
     for (int i = 0; kept && kept[i]; i++)
         free(kept[i]);

@@ -90,15 +90,15 @@ static enum vbs_status add_fixed(struct cli *cli, const char *value, struct cli_
     return cli_add_choice(cli, choices, value, (size_t)(equals - value), &choice);
 }
 
-enum vbs_status cli_read_choices(struct cli *cli, bool files, struct cli_choices *choices)
+enum vbs_status cli_read_choices(struct cli *cli)
 {
+    bool files = cli->command->input_files;
     const char *value;
 
-    *choices = (struct cli_choices){.n = 0};
     for (int i = 0; (value = cli_nth_value(cli, "input", i)); i++)
         if (!files || cli_is_shape_choice(value))
-            VBS_TRY(add_shape(cli, value, choices));
+            VBS_TRY(add_shape(cli, value, &cli->choices));
     for (int i = 0; (value = cli_nth_value(cli, "fix", i)); i++)
-        VBS_TRY(add_fixed(cli, value, choices));
+        VBS_TRY(add_fixed(cli, value, &cli->choices));
     return VBS_OK;
 }

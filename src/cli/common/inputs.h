@@ -10,7 +10,8 @@
     "fix", "NAME=NUMBER",                                                                          \
         "the input NAME of an ONNX file, which has one element, is this constant; may be repeated"
 
-/* The option --input of commands that take no files for it, for an initializer. */
+/* The option --input of commands that take no files for it, for an initializer. Every command that
+ * takes a MODEL or a PROFILE has both. */
 #define CLI_OPTION_INPUT_SHAPE                                                                     \
     "input", "[NAME=]CxHxW",                                                                       \
         "another input shape, as 3x16x224x224; of several inputs NAME=SHAPE, repeated"
@@ -19,11 +20,10 @@
  * null: it is given less often. */
 const char *cli_nth_value(const struct cli *cli, const char *option, int n);
 
-/* Reads the shapes of --input and the values of --fix. Where files is true, values of --input that
- * are no shapes are names of files, and are left out. VBS_USAGE, VBS_NO_MEMORY.
- * cli_choices_clear frees what *choices has, also after a failure. */
-enum vbs_status cli_read_choices(struct cli *cli, bool files,
-                                 struct cli_choices *choices) VBS_MUST_CHECK;
+/* Reads the shapes of --input and the values of --fix of the command that runs into cli->choices,
+ * which are empty before; names of files are left out. VBS_USAGE, VBS_NO_MEMORY. cli_choices_clear
+ * frees them, also after a failure. */
+enum vbs_status cli_read_choices(struct cli *cli) VBS_MUST_CHECK;
 
 /* Appends a choice for the input whose name are the first length bytes of name, which are copied,
  * or (0) for the only one. */

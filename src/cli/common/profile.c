@@ -131,6 +131,7 @@ static enum vbs_status fail_unmeasured(struct cli *cli, const char *word, const 
 {
     char suggestion[MAX_SUGGESTED + 32];
 
+    VBS_TRY(vbs_model_check_precision(&cli->ctx, word));
     if (has_profile(list, model, true))
         return vbs_fail(&cli->ctx, VBS_STORE,
                         "the profiles of '%.100s' in '%.150s' are of another network with this "
@@ -206,6 +207,49 @@ static int rank(void *self, const struct vbs_provenance *provenance)
                : RANK_ELSEWHERE;
 }
 
+/* ---- the networks of files ---- */
+
+void cli_forget_network(struct cli *cli)
+{
+    vbs_network_free(cli->named);
+    free(cli->named_word);
+    cli->named = NULL;
+    cli->named_word = NULL;
+}
+
+enum vbs_status cli_name_network(struct cli *cli, const char *word,
+                                 const struct vbs_network **network)
+{
+    if (!cli->named || strcmp(cli->named_word, word) != 0) {
+        cli_forget_network(cli);
+        cli->named_word = strdup(word);
+        if (!cli->named_word)
+            return vbs_no_memory(&cli->ctx);
+        VBS_TRY(cli_load_network(cli, word, &cli->named));
+    }
+    *network = cli->named;
+    return VBS_OK;
+}
+
+enum vbs_status cli_take_network(struct cli *cli, const char *word, const char *inputs,
+                                 struct vbs_network **network)
+{
+    char *text = NULL;
+
+    if (cli->named && strcmp(cli->named_word, word) == 0) {
+        VBS_TRY(vbs_network_inputs_text(&cli->ctx, cli->named, &text));
+        if (strcmp(text, inputs) == 0) {
+            *network = cli->named;
+            cli->named = NULL;
+        }
+        free(text);
+    }
+    cli_forget_network(cli);
+    return *network ? VBS_OK : vbs_network_load_by_text(&cli->ctx, word, inputs, network);
+}
+
+/* ---- models ---- */
+
 /* A model that a word of the command line stands for. */
 struct named_model {
     char name[VBS_MAX_NAME]; /* under which its profiles are stored */
@@ -219,15 +263,14 @@ struct named_model {
 /* Finds the model of word, a model's name or file. */
 static enum vbs_status find_model(struct cli *cli, const char *word, struct named_model *model)
 {
-    struct vbs_network *network = NULL;
+    const struct vbs_network *network;
     enum vbs_status status;
 
     snprintf(model->name, sizeof model->name, "%s", word);
     model->input = NULL;
     if (!cli_is_network_file(word))
         return VBS_OK;
-    status =
-        vbs_network_load_inputs(&cli->ctx, word, cli->choices.choices, cli->choices.n, &network);
+    status = cli_name_network(cli, word, &network);
     if (status == VBS_OK)
         status = vbs_network_inputs_text(&cli->ctx, network, &model->input);
     if (status == VBS_OK) {
@@ -235,7 +278,6 @@ static enum vbs_status find_model(struct cli *cli, const char *word, struct name
         model->network_hash = vbs_network_hash(network);
         model->several = network->n_inputs > 1 || network->n_fixed_inputs > 0;
     }
-    vbs_network_free(network);
     if (status != VBS_USAGE)
         return status;
     /* The file leaves sizes open, which the profile has. */

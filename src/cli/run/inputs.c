@@ -245,8 +245,7 @@ enum vbs_status run_read_inputs(struct run_job *job)
 /* ---- Sizes that the model leaves open ---- */
 
 /* Adds the shape of a sample that a file of --input has, where it names one that can be read. */
-static enum vbs_status add_shape_of(struct run_job *job, const char *value,
-                                    struct cli_choices *choices)
+static enum vbs_status add_shape_of(struct run_job *job, const char *value)
 {
     const char *path = run_file_of(value);
     size_t length = path > value ? (size_t)(path - value) - 1 : 0; /* of the name before = */
@@ -258,19 +257,19 @@ static enum vbs_status add_shape_of(struct run_job *job, const char *value,
         npy.n_dims > 1 && npy.n_dims <= VBS_MAX_DIMS + 1 && npy.n_values > 0) {
         choice.shape.n_dims = npy.n_dims - 1;
         memcpy(choice.shape.dim, npy.dim + 1, (size_t)choice.shape.n_dims * sizeof npy.dim[0]);
-        status = cli_add_choice(job->cli, choices, value, length, &choice);
+        status = cli_add_choice(job->cli, &job->cli->choices, value, length, &choice);
     }
     vbs_npy_clear(&npy);
     return status;
 }
 
-static enum vbs_status add_shapes(struct run_job *job, struct cli_choices *choices)
+static enum vbs_status add_shapes(struct run_job *job)
 {
     const char *value;
 
     for (int i = 0; (value = cli_nth_value(job->cli, "input", i)); i++)
         if (!cli_is_shape_choice(value))
-            VBS_TRY(add_shape_of(job, value, choices));
+            VBS_TRY(add_shape_of(job, value));
     return VBS_OK;
 }
 
@@ -287,15 +286,9 @@ static bool gives_file(const struct cli *cli)
 
 enum vbs_status run_choose_inputs(struct run_job *job, const char *word)
 {
-    struct vbs_network *network = NULL;
-    struct cli_choices *choices = &job->cli->choices;
-    enum vbs_status status;
+    const struct vbs_network *network;
 
-    VBS_TRY(cli_read_choices(job->cli, true, choices));
     if (!cli_is_network_file(word) || !gives_file(job->cli))
         return VBS_OK;
-    status = vbs_network_load_inputs(NULL, word, choices->choices, choices->n, &network);
-    if (status == VBS_OK)
-        vbs_network_free(network);
-    return status == VBS_USAGE ? add_shapes(job, choices) : VBS_OK;
+    return cli_name_network(job->cli, word, &network) == VBS_USAGE ? add_shapes(job) : VBS_OK;
 }

@@ -150,8 +150,7 @@ const char *run_value_word(float value);
  * file although others have, has two, or there is none of that name. */
 enum vbs_status run_read_inputs(struct run_job *job) VBS_MUST_CHECK;
 
-/* Sets cli->choices: what --input and --fix say of the inputs of the model, and, where the model
- * leaves sizes open, the shapes of the files of --input. */
+/* Adds the shapes of the files of --input to cli->choices, where the model leaves sizes open. */
 enum vbs_status run_choose_inputs(struct run_job *job, const char *word) VBS_MUST_CHECK;
 
 /* --- files.c --- */

@@ -31,7 +31,7 @@ static enum vbs_status load_in_shape(struct run_job *job, const char *model)
 {
     struct vbs_ctx *ctx = &job->cli->ctx;
     enum vbs_status status =
-        vbs_network_load_by_text(ctx, model, job->profile->provenance.input, &job->network);
+        cli_take_network(job->cli, model, job->profile->provenance.input, &job->network);
 
     return status == VBS_USAGE
                ? vbs_fail_within(ctx, VBS_INVALID, "the profile is of another network")
@@ -213,11 +213,9 @@ static enum vbs_status measure_into(struct run_job *job, const struct vbs_networ
 static enum vbs_status measure_first(struct run_job *job, const char *word)
 {
     struct vbs_ctx *ctx = &job->cli->ctx;
-    struct vbs_network *network = NULL;
+    const struct vbs_network *network;
     int *batches = NULL, n_batches;
-    const struct cli_choices *choices = &job->cli->choices;
-    enum vbs_status status =
-        vbs_network_load_inputs(ctx, word, choices->choices, choices->n, &network);
+    enum vbs_status status = cli_name_network(job->cli, word, &network);
 
     if (status == VBS_OK)
         status = cli_read_batches(job->cli, CLI_DEFAULT_BATCHES, &batches, &n_batches);
@@ -229,7 +227,6 @@ static enum vbs_status measure_first(struct run_job *job, const char *word)
         status = measure_into(job, network, batches, n_batches);
     }
     free(batches);
-    vbs_network_free(network);
     malloc_trim(0); /* memory of measuring is not the run's */
     if (status == VBS_INTERRUPTED)
         return vbs_fail(ctx, status, "interrupted; the same command goes on measuring from here");

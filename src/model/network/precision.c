@@ -33,7 +33,8 @@ enum vbs_status vbs_precision_parse(struct vbs_ctx *ctx, const char *word,
             *precision = (enum vbs_precision)i;
             return VBS_OK;
         }
-    return vbs_fail(ctx, VBS_USAGE, "precision '%.40s' is none of fp32, int8 and bf16", word);
+    return vbs_fail(ctx, VBS_USAGE, "precision '%.40s' is none of fp32, int8 and bf16%s", word,
+                    strcmp(word, "mixed") == 0 ? "; 'vbslab mixed' plans one for each layer" : "");
 }
 
 size_t vbs_model_word_length(const char *model, enum vbs_precision *precision)
