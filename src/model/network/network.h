@@ -112,6 +112,10 @@ enum vbs_status vbs_network_hash_values(struct vbs_ctx *ctx, const struct vbs_ne
  * fp32. */
 bool vbs_network_rounds(const struct vbs_network *network);
 
+/* Gives how many fused operators of a layer, from number first on, do nothing but make the whole
+ * numbers of an encoding of 8 bits, which becomes *encoding; 0: they do something else. */
+int vbs_layer_rounding(const struct vbs_layer *layer, int first, struct vbs_encoding *encoding);
+
 /* For the reader that has just made the network, which nobody shares yet. */
 
 /* Gives it another name, which is copied. VBS_NO_MEMORY. */

@@ -186,6 +186,21 @@ bool vbs_network_rounds(const struct vbs_network *network)
     return false;
 }
 
+int vbs_layer_rounding(const struct vbs_layer *layer, int first, struct vbs_encoding *encoding)
+{
+    struct chain chain, back;
+
+    for (int n = first + 1; n <= layer->n_fused; n++) {
+        if (!find_chain(layer, n, &chain) || !chain.whole || chain.begin != first)
+            continue;
+        *encoding = chain.encoding;
+        if (n < layer->n_fused && find_chain(layer, n + 1, &back) && back.begin == first)
+            *encoding = back.encoding; /* its scale is exact */
+        return n - first;
+    }
+    return 0;
+}
+
 /* Leaves out fused operators that the encoding implies, and chains of the same encoding. */
 static void leave_out(const struct vbs_layer *l, struct storage_change *c)
 {

@@ -3,6 +3,7 @@
  * one or more operations of oneDNN where it has them, else by functions of one float.
  */
 #include "backend/onednn/kernels/elementwise.h"
+#include "backend/onednn/kernels/encode.h"
 #include "backend/onednn/kernels/nest.h"
 
 #include "base/fail.h"
@@ -95,15 +96,17 @@ struct scalar_plan {
 
 #define DEFINE(op, expression)                                                                     \
     static void row_##op(const void *plan, const struct od_axis *axis, int64_t first, int64_t n,   \
-                         float *const *at)                                                         \
+                         void *const *at)                                                          \
     {                                                                                              \
         const struct scalar_plan *p = plan;                                                        \
+        const float *from = at[1];                                                                 \
+        float *to = at[0];                                                                         \
                                                                                                    \
         (void)axis, (void)p;                                                                       \
         for (int64_t i = first; i < first + n; i++) {                                              \
-            float x = at[1][i];                                                                    \
+            float x = from[i];                                                                     \
                                                                                                    \
-            at[0][i] = (expression);                                                               \
+            to[i] = (expression);                                                                  \
         }                                                                                          \
     }
 SCALARS(DEFINE)
@@ -132,14 +135,14 @@ struct padding_plan {
 };
 
 static void padding_row(const void *plan, const struct od_axis *axis, int64_t first, int64_t n,
-                        float *const *at)
+                        void *const *at)
 {
     const struct padding_plan *p = plan;
-    int64_t block = axis->stride[0];
+    int64_t block = axis->stride[0], bytes = p->nest.bytes;
+    char *to = at[0];
 
     for (int64_t i = first; i < first + n; i++)
-        for (int64_t lane = p->first; lane < block; lane++)
-            at[0][i * block + lane] = 0;
+        memset(to + (i * block + p->first) * bytes, 0, (size_t)((block - p->first) * bytes));
 }
 
 static bool run_padding(const void *plan, float *const *data)
@@ -159,12 +162,13 @@ enum vbs_status od_zero_padding(struct od_build *b)
     dnnl_memory_desc_t md;
     dnnl_memory_t memory;
 
-    if (out->channels == out->stored_channels)
+    if (out->channels == out->stored_channels || od_value_bytes(b, b->l->n_inputs) == 1)
         return VBS_OK;
     plan = vbs_arena_alloc(&b->session->core.arena, 1, sizeof *plan);
     if (!plan)
         return vbs_no_memory(b->ctx);
     plan->first = out->channels % block;
+    plan->nest.bytes = od_value_bytes(b, b->l->n_inputs);
     plan->nest.start[0] = stored - out->positions * block;
     od_nest_add_strided(&plan->nest, b->batch, stored, 0, 0);
     od_nest_add_strided(&plan->nest, out->positions, block, 0, 0);

@@ -1,96 +1,22 @@
 /*
  * Decoding and encoding. Channels that are last lie side by side as they do in a block of floats,
  * so that whole blocks are converted at once; plain floats are reached through tiles of positions.
- * Rounding adds and subtracts 1.5 * 2^23, where floats are whole numbers, which compilers make
- * vectors of.
  */
 #include "backend/onednn/kernels/encode.h"
 
 #include "backend/onednn/kernels/nest.h"
+#include "backend/onednn/rows/rows.h"
 #include "base/fail.h"
 
 #include <string.h>
 
-#define TILE  64 /* positions that a thread converts at once */
-#define MAGIC 12582912.0f
-
-/* ---- values ---- */
-
-static float decode_8(const struct vbs_encoding *e, const uint8_t *q)
-{
-    int whole = e->storage == VBS_INT8 ? (int)(int8_t)*q : (int)*q;
-
-    return e->scale * (float)(whole - e->zero);
-}
-
-static void decode_row(const struct vbs_encoding *e, const uint8_t *restrict q, int64_t n,
-                       float *restrict x)
-{
-    float scale = e->scale, zero = (float)e->zero;
-
-    if (e->storage == VBS_INT8)
-        for (int64_t i = 0; i < n; i++)
-            x[i] = scale * ((float)(int8_t)q[i] - zero);
-    else
-        for (int64_t i = 0; i < n; i++)
-            x[i] = scale * ((float)q[i] - zero);
-}
-
-/* Gives the whole number of x, as vbs_encoding_round does; what is no number becomes the lowest. */
-static uint8_t encode_8(float x, float scale, float low, float high, int zero)
-{
-    float q = x / scale;
-
-    q = q > low ? q : low;
-    q = q < high ? q : high;
-    q = (q + MAGIC) - MAGIC;
-    return (uint8_t)((int)q + zero);
-}
-
-#define RUN 16 /* values of which compilers make vectors */
-
-static void encode_row(const struct vbs_encoding *e, const float *restrict x, int64_t n,
-                       uint8_t *restrict q)
-{
-    float scale = e->scale;
-    float low = (float)(vbs_storage_low(e->storage) - e->zero);
-    float high = (float)(vbs_storage_high(e->storage) - e->zero);
-    int64_t i = 0;
-    int zero = e->zero;
-
-    for (; i + RUN <= n; i += RUN)
-        for (int lane = 0; lane < RUN; lane++)
-            q[i + lane] = encode_8(x[i + lane], scale, low, high, zero);
-    for (; i < n; i++)
-        q[i] = encode_8(x[i], scale, low, high, zero);
-}
-
-/* ---- bfloat16 ---- */
-
-static void widen_row(const uint16_t *restrict b, int64_t n, float *restrict x)
-{
-    for (int64_t i = 0; i < n; i++) {
-        uint32_t bits = (uint32_t)b[i] << 16;
-
-        memcpy(&x[i], &bits, sizeof bits);
-    }
-}
-
-static void narrow_row(const float *restrict x, int64_t n, uint16_t *restrict b)
-{
-    for (int64_t i = 0; i < n; i++) {
-        uint32_t bits, rounded;
-
-        memcpy(&bits, &x[i], sizeof bits);
-        rounded = (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
-        b[i] = (uint16_t)(x[i] != x[i] ? 0x7fc0 : rounded);
-    }
-}
+#define TILE 64 /* positions that a thread converts at once */
 
 /* ---- samples ---- */
 
 struct recode_job {
     const struct od_recode *recode;
+    const struct od_row_loops *rows;
     const uint8_t *from_stored; /* decoding */
     uint8_t *to_stored;         /* encoding */
     const float *from_floats;
@@ -122,13 +48,14 @@ static void flat_part(void *self, int64_t part)
     bool wide = e->storage == VBS_BFLOAT16;
 
     if (j->to_floats && wide)
-        widen_row((const uint16_t *)(const void *)j->from_stored + first, n, j->to_floats + first);
+        j->rows->widen((const uint16_t *)(const void *)j->from_stored + first, n,
+                       j->to_floats + first);
     else if (j->to_floats)
-        decode_row(e, j->from_stored + first, n, j->to_floats + first);
+        j->rows->decode(e, j->from_stored + first, n, j->to_floats + first);
     else if (wide)
-        narrow_row(j->from_floats + first, n, (uint16_t *)(void *)j->to_stored + first);
+        j->rows->narrow(j->from_floats + first, n, (uint16_t *)(void *)j->to_stored + first);
     else
-        encode_row(e, j->from_floats + first, n, j->to_stored + first);
+        j->rows->encode(e, j->from_floats + first, n, j->to_stored + first);
 }
 
 static int64_t smaller(int64_t a, int64_t b)
@@ -149,9 +76,10 @@ static int64_t position_step(const struct od_recode *r)
 
 /* Converts channel c, or the block that begins with it, at positions first.. first + n - 1. floats
  * and q are addresses of the sample's beginnings. */
-static void decode_channels(const struct od_recode *r, const uint8_t *q, float *floats, int64_t c,
+static void decode_channels(const struct recode_job *j, const uint8_t *q, float *floats, int64_t c,
                             int64_t first, int64_t n)
 {
+    const struct od_recode *r = j->recode;
     const struct vbs_encoding *e = &r->stored.encoding;
     int64_t there = smaller(r->block, r->channels - c), step = channel_step(r);
     uint8_t part[TILE];
@@ -159,7 +87,7 @@ static void decode_channels(const struct od_recode *r, const uint8_t *q, float *
     for (int64_t i = 0; i < n && r->block == 1; i++)
         part[i] = q[(first + i) * position_step(r) + c * step];
     if (r->block == 1) {
-        decode_row(e, part, n, floats + c * r->positions + first);
+        j->rows->decode(e, part, n, floats + c * r->positions + first);
         return;
     }
     for (int64_t p = first; p < first + n; p++) {
@@ -167,23 +95,24 @@ static void decode_channels(const struct od_recode *r, const uint8_t *q, float *
         float *to = floats + c * r->positions + p * r->block;
 
         if (step == 1)
-            decode_row(e, from, there, to);
+            j->rows->decode(e, from, there, to);
         else
             for (int64_t i = 0; i < there; i++)
-                to[i] = decode_8(e, &from[i * step]);
+                j->rows->decode(e, &from[i * step], 1, &to[i]);
         memset(to + there, 0, (size_t)(r->block - there) * sizeof *to);
     }
 }
 
-static void encode_channels(const struct od_recode *r, const float *floats, uint8_t *q, int64_t c,
+static void encode_channels(const struct recode_job *j, const float *floats, uint8_t *q, int64_t c,
                             int64_t first, int64_t n)
 {
+    const struct od_recode *r = j->recode;
     const struct vbs_encoding *e = &r->stored.encoding;
     int64_t there = smaller(r->block, r->channels - c), step = channel_step(r);
     uint8_t part[TILE];
 
     if (r->block == 1)
-        encode_row(e, floats + c * r->positions + first, n, part);
+        j->rows->encode(e, floats + c * r->positions + first, n, part);
     for (int64_t i = 0; i < n && r->block == 1; i++)
         q[(first + i) * position_step(r) + c * step] = part[i];
     for (int64_t p = first; p < first + n && r->block > 1; p++) {
@@ -191,10 +120,10 @@ static void encode_channels(const struct od_recode *r, const float *floats, uint
         uint8_t *to = q + p * position_step(r) + c * step;
 
         if (step == 1)
-            encode_row(e, from, there, to);
+            j->rows->encode(e, from, there, to);
         else
             for (int64_t i = 0; i < there; i++)
-                encode_row(e, &from[i], 1, &to[i * step]);
+                j->rows->encode(e, &from[i], 1, &to[i * step]);
     }
 }
 
@@ -209,10 +138,10 @@ static void tile_part(void *self, int64_t part)
 
     for (int64_t c = 0; c < r->channels; c += r->block)
         if (j->to_floats)
-            decode_channels(r, j->from_stored + sample * r->stored.bytes,
+            decode_channels(j, j->from_stored + sample * r->stored.bytes,
                             j->to_floats + sample * stored, c, first, n);
         else
-            encode_channels(r, j->from_floats + sample * stored,
+            encode_channels(j, j->from_floats + sample * stored,
                             j->to_stored + sample * r->stored.bytes, c, first, n);
 }
 
@@ -229,14 +158,16 @@ static void convert(struct recode_job *job)
 
 void od_decode(const struct od_recode *recode, const void *stored, float *floats)
 {
-    struct recode_job job = {.recode = recode, .from_stored = stored, .to_floats = floats};
+    struct recode_job job = {
+        .recode = recode, .rows = od_rows(), .from_stored = stored, .to_floats = floats};
 
     convert(&job);
 }
 
 void od_encode(const struct od_recode *recode, const float *floats, void *stored)
 {
-    struct recode_job job = {.recode = recode, .from_floats = floats, .to_stored = stored};
+    struct recode_job job = {
+        .recode = recode, .rows = od_rows(), .from_floats = floats, .to_stored = stored};
 
     convert(&job);
 }
@@ -260,19 +191,51 @@ static bool has_windows(enum vbs_op op)
     return op == VBS_OP_CONV || op == VBS_OP_POOL_MAX || op == VBS_OP_POOL_AVG;
 }
 
-/* Gives whether a tensor's dimensions behind the first are positions, and not those of rows. */
-static bool has_positions(const struct od_build *b, int k)
+/* Gives whether windows move over a tensor's dimensions behind the first. */
+static bool is_windowed(const struct od_build *b, int k)
 {
-    int n_dims = b->session->tensors[k].shape.n_dims;
     bool windows = k > 0 && has_windows(b->network->layers[k].op);
 
-    if (n_dims != 2)
-        return n_dims > 2 && n_dims <= VBS_MAX_SPATIAL + 1;
     for (int r = k + 1; r <= b->network->n_layers && !windows; r++)
         for (int i = 0; i < b->network->layers[r].n_inputs; i++)
             windows |=
                 b->network->layers[r].inputs[i] == k && has_windows(b->network->layers[r].op);
     return windows;
+}
+
+/* Gives whether an operator may leave the channels where they are in the tensor that it reads. */
+static bool keeps_channels(const struct vbs_layer *l)
+{
+    switch (l->op) {
+    case VBS_OP_TRANSPOSE:
+    case VBS_OP_FC:
+    case VBS_OP_MATMUL:
+    case VBS_OP_LAYER_NORM:
+    case VBS_OP_RNN:
+    case VBS_OP_GRU:
+    case VBS_OP_LSTM:
+        return false;
+    default:
+        return l->n_inputs > 0 && l->views[0].n_dims == l->shape.n_dims;
+    }
+}
+
+/* Gives whether a tensor's dimensions behind the first are positions, and not those of rows: where
+ * windows move over them, where floats would have blocks of channels, and behind such tensors. */
+static bool has_positions(const struct od_build *b, int k)
+{
+    const struct od_tensor *tensor = &b->session->tensors[k];
+    const struct vbs_layer *l = &b->network->layers[k];
+    int n_dims = tensor->shape.n_dims;
+
+    if (n_dims < 2 || n_dims > VBS_MAX_SPATIAL + 1)
+        return false;
+    if (is_windowed(b, k))
+        return true;
+    if (n_dims == 2 || k == 0)
+        return false;
+    return tensor->canonical == OD_BLOCKED ||
+           (keeps_channels(l) && b->session->stored[l->inputs[0]].layout == OD_CHANNELS_LAST);
 }
 
 struct od_stored od_stored_init(const struct od_build *b, int k)
@@ -316,6 +279,44 @@ int od_tensor_of(const struct od_build *b, int index)
 const struct od_stored *od_stored_of(const struct od_build *b, int index)
 {
     return &b->session->stored[od_tensor_of(b, index)];
+}
+
+int64_t od_value_bytes(const struct od_build *b, int index)
+{
+    return b->native ? vbs_storage_bytes(od_stored_of(b, index)->encoding.storage)
+                     : (int64_t)sizeof(float);
+}
+
+enum od_layout od_stored_layout(const struct od_build *b, int index)
+{
+    const struct od_tensor *own = &b->session->tensors[od_tensor_of(b, index)];
+
+    return own->positions == 1 || own->channels == 1 ? OD_PLAIN : od_stored_of(b, index)->layout;
+}
+
+void od_stored_strides(const struct od_build *b, int index, int64_t *strides)
+{
+    const struct vbs_shape *shape =
+        index < b->l->n_inputs ? &od_input(b, index)->shape : &b->l->shape;
+    bool last = od_stored_layout(b, index) == OD_CHANNELS_LAST;
+    int64_t stride = last ? shape->dim[0] : 1;
+
+    for (int d = shape->n_dims - 1; d >= 0; d--) {
+        strides[d] = stride;
+        stride *= shape->dim[d];
+    }
+    if (last)
+        strides[0] = 1;
+}
+
+enum vbs_status od_describe_flat(struct od_build *b, int index, dnnl_memory_desc_t *md)
+{
+    const struct od_stored *stored = od_stored_of(b, index);
+    enum vbs_storage storage = stored->encoding.storage;
+    dnnl_dims_t dims = {b->batch, stored->bytes / vbs_storage_bytes(storage)};
+    dnnl_status_t dnnl = dnnl_memory_desc_init_by_tag(md, 2, dims, od_data_type(storage), dnnl_ab);
+
+    return dnnl == dnnl_success ? VBS_OK : od_fail(b, dnnl, "describing a tensor");
 }
 
 enum vbs_status od_describe_stored(struct od_build *b, const struct od_tensor *tensor,

@@ -32,6 +32,22 @@ struct od_stored od_stored_init(const struct od_build *b, int k);
 int od_tensor_of(const struct od_build *b, int index);
 const struct od_stored *od_stored_of(const struct od_build *b, int index);
 
+/* Gives the bytes of a value of such a tensor as b's kernels see it, which are those of a float
+ * where they are not native. */
+int64_t od_value_bytes(const struct od_build *b, int index);
+
+/* Gives the layout of such a tensor of 8 bits: plain also where both layouts are the same bytes. */
+enum od_layout od_stored_layout(const struct od_build *b, int index);
+
+/* Gives the strides, in values, of the dimensions in which the layer reads or writes such a tensor
+ * of 8 bits. */
+void od_stored_strides(const struct od_build *b, int index, int64_t *strides);
+
+/* Describes all values of a batch of such a tensor, whose places do not matter, as they are stored.
+ */
+enum vbs_status od_describe_flat(struct od_build *b, int index,
+                                 dnnl_memory_desc_t *md) VBS_MUST_CHECK;
+
 /* Describes batch samples of a tensor as it is stored; floats have the channels last. padded: with
  * the padding counted as channels. */
 enum vbs_status od_describe_stored(struct od_build *b, const struct od_tensor *tensor,

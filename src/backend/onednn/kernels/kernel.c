@@ -153,6 +153,15 @@ enum vbs_status od_kernel_memory(struct od_build *b, const dnnl_memory_desc_t *m
                          memory);
 }
 
+enum vbs_status od_stored_memory(struct od_build *b, int index, dnnl_memory_t *memory)
+{
+    bool output = index == b->l->n_inputs;
+    dnnl_memory_desc_t md;
+
+    VBS_TRY(od_describe_flat(b, index, &md));
+    return od_kernel_memory(b, &md, output ? OD_DST : OD_SRC, output ? 0 : index, NULL, memory);
+}
+
 int64_t od_kernel_reserve(struct od_build *b, int64_t bytes)
 {
     int64_t offset = b->kernel->buffer_bytes;

@@ -21,6 +21,11 @@ enum vbs_status od_kernel_memory(struct od_build *b, const dnnl_memory_desc_t *m
                                  enum od_location location, int index, void *data,
                                  dnnl_memory_t *memory) VBS_MUST_CHECK;
 
+/* Makes a memory object of input number index, or (n_inputs) of the output, as it is stored, of
+ * which a step uses only the address. */
+enum vbs_status od_stored_memory(struct od_build *b, int index,
+                                 dnnl_memory_t *memory) VBS_MUST_CHECK;
+
 /* Adds a memory object at any location; data is its address for OD_FIXED, else null. */
 enum vbs_status od_kernel_add(struct od_build *b, const dnnl_memory_desc_t *md,
                               struct od_memory where, void *data,

@@ -9,6 +9,7 @@
  *   primitive.h        primitives of the library
  *   encode.h           encoded tensors and their floats
  *   session.h          the session, and kernels being built
+ *   table.h            operators on 8 bits by tables
  *   slices.h           layers on some of their output channels
  *   weights.h          packed weights
  *   window.h           windows of pools
@@ -25,6 +26,7 @@
 #include "backend/onednn/kernels/primitive.h"
 #include "backend/onednn/kernels/session.h"
 #include "backend/onednn/kernels/slices.h"
+#include "backend/onednn/kernels/table.h"
 #include "backend/onednn/kernels/weights.h"
 #include "backend/onednn/kernels/window.h"
 

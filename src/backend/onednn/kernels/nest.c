@@ -127,6 +127,7 @@ struct od_nest_job {
     int64_t segment;         /* positions of a row that are one unit */
     int64_t segments, units; /* of a row; of all rows */
     int64_t share;           /* units of a thread's turn */
+    int64_t bytes;           /* of a value */
 };
 
 /* The offsets of the operands at every depth: offset[d] is before axis d counts. */
@@ -181,12 +182,12 @@ static void run_units(void *job, int64_t turn)
     for (int64_t segment = unit % r->segments; unit < end; unit++) {
         int64_t first = segment * r->segment;
         int64_t n = axis->n - first < r->segment ? axis->n - first : r->segment;
-        float *at[OD_OPERANDS];
+        void *at[OD_OPERANDS];
 
         for (int i = 0; i < OD_OPERANDS; i++) {
             int64_t offset = w.offset[nest->n_axes - 1][i];
 
-            at[i] = r->data[i] && offset >= 0 ? r->data[i] + offset : NULL;
+            at[i] = r->data[i] && offset >= 0 ? (char *)r->data[i] + offset * r->bytes : NULL;
         }
         r->row(r->plan, axis, first, n, at);
         if (++segment == r->segments) {
@@ -198,7 +199,11 @@ static void run_units(void *job, int64_t turn)
 
 void od_nest_run(const struct od_nest *nest, od_row *row, const void *plan, float *const *data)
 {
-    struct od_nest_job r = {.nest = nest, .row = row, .plan = plan, .data = data};
+    struct od_nest_job r = {.nest = nest,
+                            .row = row,
+                            .plan = plan,
+                            .data = data,
+                            .bytes = nest->bytes > 0 ? nest->bytes : (int64_t)sizeof(float)};
     int64_t n = nest->axes[nest->n_axes - 1].n, cost = nest->cost > 0 ? nest->cost : 1;
     int64_t work = cost, turns;
 

@@ -1,6 +1,6 @@
 /*
- * Loops for operations of which oneDNN has no primitive: a nest of loops over up to three operands
- * of floats, cut into rows that threads share.
+ * Loops for operations of which oneDNN has no primitive: a nest of loops over up to three operands,
+ * cut into rows that threads share.
  */
 #ifndef VBS_BACKEND_ONEDNN_KERNELS_NEST_H
 #define VBS_BACKEND_ONEDNN_KERNELS_NEST_H
@@ -15,8 +15,8 @@
 
 struct od_axis {
     int64_t n;
-    int64_t stride[OD_OPERANDS]; /* floats from one position to the next */
-    /* [n] floats from the first position, instead of stride; null: stride holds. */
+    int64_t stride[OD_OPERANDS]; /* values from one position to the next */
+    /* [n] values from the first position, instead of stride; null: stride holds. */
     const int64_t *table[OD_OPERANDS];
 };
 
@@ -25,7 +25,8 @@ struct od_nest {
     int n_axes;
     struct od_axis axes[OD_MAX_AXES];
     int64_t start[OD_OPERANDS];
-    int64_t cost; /* of a position, in copied floats; 0: 1 */
+    int64_t cost;  /* of a position, in copied values; 0: 1 */
+    int64_t bytes; /* of a value, in all operands; 0: those of a float */
 };
 
 /*
@@ -34,7 +35,7 @@ struct od_nest {
  * has none.
  */
 typedef void od_row(const void *plan, const struct od_axis *axis, int64_t first, int64_t n,
-                    float *const *at);
+                    void *const *at);
 
 /* Appends an axis; the caller keeps to OD_MAX_AXES. */
 struct od_axis *od_nest_add(struct od_nest *nest, int64_t n);
@@ -53,7 +54,7 @@ void od_nest_run(const struct od_nest *nest, od_row *row, const void *plan, floa
 /* Runs body(job, i) for i = 0 .. n - 1, by several threads where work, in copied floats, pays. */
 void od_parallel(int64_t n, int64_t work, void (*body)(void *job, int64_t i), void *job);
 
-/* Gives position i of an axis, in floats of operand. */
+/* Gives position i of an axis, in values of operand. */
 static inline int64_t od_axis_at(const struct od_axis *axis, int operand, int64_t i)
 {
     return axis->table[operand] ? axis->table[operand][i] : i * axis->stride[operand];

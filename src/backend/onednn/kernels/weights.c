@@ -10,6 +10,7 @@
 
 #include "backend/common/common.h"
 #include "base/fail.h"
+#include "model/network/network.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -42,6 +43,15 @@ int od_weights_fused(const struct od_build *b, dnnl_alg_kind_t algorithm)
             return i;
     }
     return w->n_fused;
+}
+
+/* Gives whether fused operator number i begins a rounding to 8 bits, which kernels of whole numbers
+ * do as one. */
+static bool begins_rounding(const struct od_build *b, int i)
+{
+    struct vbs_encoding encoding;
+
+    return b->l->weights == VBS_INT8 && vbs_layer_rounding(b->l, i, &encoding) > 0;
 }
 
 /* Gives whether an operator's factors are those of the outputs that have weights of their own. */
@@ -163,7 +173,7 @@ enum vbs_status od_weights_init(struct od_build *b)
     for (int i = 0; i < b->l->n_fused && status == VBS_OK; i++, w->n_folded++) {
         enum vbs_op op = b->l->fused[i].op;
 
-        if (!folds(b, op))
+        if (!folds(b, op) || begins_rounding(b, i))
             break;
         if (op == VBS_OP_DROPOUT)
             continue;

@@ -329,11 +329,11 @@ static enum vbs_status try_value(struct od_build *b, const struct od_pair *pair,
 
 #define LOOPS(name, expression)                                                                    \
     static void name##_row(const void *plan, const struct od_axis *axis, int64_t first, int64_t n, \
-                           float *const *at)                                                       \
+                           void *const *at)                                                        \
     {                                                                                              \
         int64_t step = axis->stride[0], a_step = axis->stride[1], b_step = axis->stride[2];        \
-        float *to = at[0] + first * step;                                                          \
-        const float *a = at[1] + first * a_step, *b = at[2] + first * b_step;                      \
+        float *to = (float *)at[0] + first * step;                                                 \
+        const float *a = (float *)at[1] + first * a_step, *b = (float *)at[2] + first * b_step;    \
                                                                                                    \
         (void)plan;                                                                                \
         for (int64_t i = 0; i < n; i++) {                                                          \

@@ -111,7 +111,7 @@ static enum vbs_status build_loops(struct od_build *b)
         first += shape->dim[axis];
     }
     VBS_TRY(od_zero_padding(b));
-    return od_fused_end(b, 0, 0, 0);
+    return od_copy_end(b);
 }
 
 static enum vbs_status build_channels(struct od_build *b)
@@ -133,5 +133,5 @@ static enum vbs_status build_channels(struct od_build *b)
 
 enum vbs_status od_build_concat(struct od_build *b)
 {
-    return b->l->attributes.concat.axis == 0 ? build_channels(b) : build_loops(b);
+    return b->l->attributes.concat.axis == 0 && !b->native ? build_channels(b) : build_loops(b);
 }

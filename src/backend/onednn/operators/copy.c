@@ -1,70 +1,129 @@
 /*
  * Copies that move values: any dimension of the output comes from any dimension of the input, in
  * either layout. In blocks the channels are two axes, blocks outside and channels of a block
- * inside, if they come from whole blocks; else one axis with tables.
+ * inside, if they come from whole blocks; else one axis with tables. Native kernels copy values as
+ * they are stored; those of 8 bits go through a table where the encodings differ or operators are
+ * fused.
  */
 #include "backend/onednn/operators/operators.h"
 
 #include "backend/onednn/kernels/kernels.h"
+#include "backend/onednn/rows/rows.h"
 #include "base/fail.h"
 
 #include <string.h>
 
-#define LONG_ROW 256 /* floats from which on a call of memcpy pays */
+#define LONG_ROW 256 /* values from which on a call of memcpy pays */
 
-/* A copy in which each position is `unit` floats, which are contiguous on both sides. */
+/* A copy in which each position is `unit` values, which are contiguous on both sides. */
 struct copy_plan {
-    int64_t unit;
-    float fill;
+    int64_t unit, bytes;  /* of a value */
+    const uint8_t *table; /* of 8 bits: what becomes of each whole number; null: nothing */
+    const struct od_row_loops *rows;
+    unsigned char fill[sizeof(float)];
+    bool partial; /* the copy writes only a part of the output */
     struct od_nest nest;
 };
 
 /* ---- running ---- */
 
 /* Copies one position. Where from is null, there is none, and the fill value is written. */
-static void copy_unit(const struct copy_plan *p, const float *from, float *to)
+static void copy_unit(const struct copy_plan *p, const char *from, char *to)
 {
-    if (from && p->unit == 16)
-        memcpy(to, from, 16 * sizeof *to);
+    int64_t bytes = p->unit * p->bytes;
+
+    if (from && p->table)
+        p->rows->map(p->table, (const uint8_t *)from, bytes, (uint8_t *)to);
+    else if (from && bytes == 64)
+        memcpy(to, from, 64);
     else if (from)
-        memcpy(to, from, (size_t)p->unit * sizeof *to);
-    for (int64_t i = 0; !from && i < p->unit; i++)
-        to[i] = p->fill;
+        memcpy(to, from, (size_t)bytes);
+    for (int64_t i = 0; !from && i < bytes; i += p->bytes)
+        memcpy(to + i, p->fill, (size_t)p->bytes);
 }
 
 static void copy_units(const struct copy_plan *p, const struct od_axis *axis, int64_t first,
-                       int64_t n, float *const *at)
+                       int64_t n, void *const *at)
 {
     const int64_t *table = axis->table[1];
 
     for (int64_t i = first; i < first + n; i++) {
         bool there = at[1] && !(table && table[i] < 0);
 
-        copy_unit(p, there ? at[1] + od_axis_at(axis, 1, i) : NULL, at[0] + od_axis_at(axis, 0, i));
+        copy_unit(p, there ? (const char *)at[1] + od_axis_at(axis, 1, i) * p->bytes : NULL,
+                  (char *)at[0] + od_axis_at(axis, 0, i) * p->bytes);
+    }
+}
+
+/* Defines a function that copies n values of a type, which lie step and from_step apart. */
+#define SPREAD(type)                                                                               \
+    static void spread_##type(const void *values, int64_t from_step, int64_t n, void *output,      \
+                              int64_t step)                                                        \
+    {                                                                                              \
+        const type *from = values;                                                                 \
+        type *to = output;                                                                         \
+                                                                                                   \
+        for (int64_t i = 0; i < n; i++)                                                            \
+            to[i * step] = from[i * from_step];                                                    \
+    }
+SPREAD(float)
+SPREAD(uint16_t)
+SPREAD(uint8_t)
+#undef SPREAD
+
+/* Copies n values, of which the input's lie from_step apart, at 0 all in one place. */
+static void copy_spread(const struct copy_plan *p, const void *from, int64_t from_step, int64_t n,
+                        char *to, int64_t step)
+{
+    if (p->bytes == sizeof(float)) {
+        spread_float(from, from_step, n, to, step);
+    } else if (p->bytes == sizeof(uint16_t)) {
+        spread_uint16_t(from, from_step, n, to, step);
+    } else if (p->table) {
+        for (int64_t i = 0; i < n; i++)
+            to[i * step] = (char)p->table[((const uint8_t *)from)[i * from_step]];
+    } else {
+        spread_uint8_t(from, from_step, n, to, step);
+    }
+}
+
+/* Looks the values of bytes up along an axis whose input has a table and whose output has not. */
+static void copy_bytes(const struct copy_plan *p, const struct od_axis *axis, int64_t first,
+                       int64_t n, void *const *at)
+{
+    const int64_t *table = axis->table[1];
+    const uint8_t *from = at[1];
+    uint8_t *to = at[0];
+    int64_t step = axis->stride[0];
+
+    for (int64_t i = first; i < first + n; i++) {
+        uint8_t q = table[i] < 0 ? p->fill[0] : from[table[i]];
+
+        to[i * step] = p->table && table[i] >= 0 ? p->table[q] : q;
     }
 }
 
 static void copy_row(const void *plan, const struct od_axis *axis, int64_t first, int64_t n,
-                     float *const *at)
+                     void *const *at)
 {
     const struct copy_plan *p = plan;
     int64_t step = axis->stride[0], from_step = axis->stride[1];
-    float *to = at[0] + first * step;
+    char *to = (char *)at[0] + first * step * p->bytes;
+    const char *from = at[1];
 
-    if (axis->table[0] || axis->table[1] || p->unit > 1) {
+    if (p->unit == 1 && p->bytes == 1 && from && axis->table[1] && !axis->table[0]) {
+        copy_bytes(p, axis, first, n, at);
+    } else if (axis->table[0] || axis->table[1] || p->unit > 1) {
         copy_units(p, axis, first, n, at);
-    } else if (!at[1] || from_step == 0) {
-        float value = at[1] ? at[1][0] : p->fill;
-
+    } else if (!from) {
         for (int64_t i = 0; i < n; i++)
-            to[i * step] = value;
+            memcpy(to + i * step * p->bytes, p->fill, (size_t)p->bytes);
+    } else if (step == 1 && from_step == 1 && !p->table) {
+        memcpy(to, from + first * p->bytes, (size_t)(n * p->bytes));
     } else if (step == 1 && from_step == 1) {
-        memcpy(to, at[1] + first, (size_t)n * sizeof *to);
+        p->rows->map(p->table, (const uint8_t *)from + first, n, (uint8_t *)to);
     } else {
-        const float *from = at[1] + first * from_step;
-
-        for (int64_t i = 0; i < n; i++)
-            to[i * step] = from[i * from_step];
+        copy_spread(p, from + first * from_step * p->bytes, from_step, n, to, step);
     }
 }
 
@@ -79,19 +138,35 @@ static bool run_copy(const void *plan, float *const *data)
 
 /* ---- planning ---- */
 
-/* A tensor's strides in floats; for channels in blocks, the stride between blocks. */
+/* A tensor's strides in values; for channels in blocks, the stride between blocks. */
 struct strides {
     int64_t sample, channel_blocks;
     int64_t dim[VBS_MAX_DIMS];
-    int64_t block; /* channels in a block; 1: plain */
+    int64_t block; /* channels in a block; 1: there are no blocks */
+    bool last;     /* the channels are last */
 };
 
-static struct strides strides_of(const struct od_build *b, const struct od_tensor *tensor)
+/* Gives the strides of a tensor of 8 bits as it is stored. */
+static struct strides stored_strides(const struct od_build *b, int index)
 {
+    struct strides s = {.sample = od_stored_of(b, index)->bytes,
+                        .block = 1,
+                        .last = od_stored_layout(b, index) == OD_CHANNELS_LAST};
+
+    od_stored_strides(b, index, s.dim);
+    return s;
+}
+
+/* Gives the strides of input number index, or (n_inputs) of the output. */
+static struct strides strides_of(const struct od_build *b, int index)
+{
+    const struct od_tensor *tensor = index < b->l->n_inputs ? od_input(b, index) : od_output(b);
     struct strides s = {.sample = tensor->stored_channels * tensor->positions,
                         .block = tensor->canonical == OD_BLOCKED ? b->session->block : 1};
     int64_t stride = s.block;
 
+    if (od_value_bytes(b, index) == 1)
+        return stored_strides(b, index);
     for (int d = tensor->shape.n_dims - 1; d >= 0; d--) {
         s.dim[d] = stride;
         stride *= tensor->shape.dim[d];
@@ -170,7 +245,7 @@ static enum vbs_status add_sample(struct od_build *b, const struct od_copy *copy
     int64_t to_step[OD_MAX_ROUTES], step = out->block;
     enum vbs_status status = VBS_OK;
 
-    if (out->block > 1 || copy->axis > 0 || copy->first > 0) {
+    if (out->block > 1 || out->last || copy->axis > 0 || copy->first > 0) {
         memcpy(to_step, out->dim, sizeof out->dim); /* routes are by the output's dimensions */
     } else {
         for (int r = copy->n_routes - 1; r >= 0; r--) {
@@ -178,7 +253,8 @@ static enum vbs_status add_sample(struct od_build *b, const struct od_copy *copy
             step *= copy->routes[r].n;
         }
     }
-    for (int r = 0; r < copy->n_routes && status == VBS_OK; r++) {
+    for (int i = 0; i < copy->n_routes && status == VBS_OK; i++) {
+        int r = out->last ? (i + 1) % copy->n_routes : i;
         const struct od_route *route = &copy->routes[r];
         bool table = !is_straight(route, in) || (r == 0 && out->block > 1);
 
@@ -204,8 +280,7 @@ static enum vbs_status add_sample(struct od_build *b, const struct od_copy *copy
 static enum vbs_status plan_nest(struct od_build *b, const struct od_copy *copy,
                                  struct od_nest *nest)
 {
-    struct strides in = strides_of(b, od_input(b, copy->input));
-    struct strides out = strides_of(b, od_output(b));
+    struct strides in = strides_of(b, copy->input), out = strides_of(b, b->l->n_inputs);
     enum vbs_status status;
 
     od_nest_add_strided(nest, b->batch, out.sample, in.sample, 0);
@@ -260,6 +335,12 @@ static bool is_transposition(const struct od_nest *nest)
     return turned && nest->start[0] == 0 && nest->start[1] == 0 && row->stride[0] == 1;
 }
 
+/* Gives a type that is copied as it is. */
+static dnnl_data_type_t type_of(int64_t bytes)
+{
+    return bytes == 1 ? dnnl_u8 : bytes == 2 ? dnnl_bf16 : dnnl_f32;
+}
+
 static enum vbs_status describe_nest(struct od_build *b, const struct od_nest *nest, int operand,
                                      dnnl_memory_desc_t *md)
 {
@@ -270,7 +351,7 @@ static enum vbs_status describe_nest(struct od_build *b, const struct od_nest *n
         dims[d] = nest->axes[d].n;
         strides[d] = nest->axes[d].stride[operand];
     }
-    dnnl = dnnl_memory_desc_init_by_strides(md, nest->n_axes, dims, dnnl_f32, strides);
+    dnnl = dnnl_memory_desc_init_by_strides(md, nest->n_axes, dims, type_of(nest->bytes), strides);
     return dnnl == dnnl_success ? VBS_OK : od_fail(b, dnnl, "describing a transposition");
 }
 
@@ -286,28 +367,61 @@ static enum vbs_status transposition_step(struct od_build *b, int input, const s
     return od_kernel_reorder(b, &from_md, from, &to_md, to);
 }
 
-/* Describes the tensor in its canonical layout; the step uses only its address. */
-static enum vbs_status canonical_memory(struct od_build *b, const struct od_tensor *tensor,
-                                        enum od_location location, int index, dnnl_memory_t *memory)
+/* Describes a tensor; the step uses only its address. */
+static enum vbs_status whole_memory(struct od_build *b, int index, dnnl_memory_t *memory)
 {
+    bool output = index == b->l->n_inputs;
+    const struct od_tensor *tensor = output ? od_output(b) : od_input(b, index);
     dnnl_memory_desc_t md;
 
+    if (b->native)
+        return od_stored_memory(b, index, memory);
     VBS_TRY(od_describe(b, tensor, b->batch, tensor->canonical, true, &md));
-    return od_kernel_memory(b, &md, location, index, NULL, memory);
+    return od_kernel_memory(b, &md, output ? OD_DST : OD_SRC, output ? 0 : index, NULL, memory);
+}
+
+/* Gives whether oneDNN does the copy; tables come behind it, on the whole output. */
+static bool is_reorder(const struct copy_plan *plan)
+{
+    return is_transposition(&plan->nest) && !(plan->table && plan->partial);
 }
 
 /* Appends a step for plan, which has its nest and lives as long as the session. */
 static enum vbs_status planned_step(struct od_build *b, const struct od_copy *copy,
                                     struct copy_plan *plan)
 {
+    bool transposition = is_reorder(plan);
     dnnl_memory_t data[2];
 
-    if (is_transposition(&plan->nest))
-        return transposition_step(b, copy->input, &plan->nest);
+    if (transposition)
+        VBS_TRY(transposition_step(b, copy->input, &plan->nest));
+    if (transposition && !plan->table)
+        return VBS_OK;
+    VBS_TRY(whole_memory(b, b->l->n_inputs, &data[0]));
+    if (transposition)
+        return od_table_step(b, plan->table, b->batch * od_stored_of(b, b->l->n_inputs)->bytes,
+                             data[0], data[0]);
     make_units(plan);
-    VBS_TRY(canonical_memory(b, od_output(b), OD_DST, 0, &data[0]));
-    VBS_TRY(canonical_memory(b, od_input(b, copy->input), OD_SRC, copy->input, &data[1]));
+    VBS_TRY(whole_memory(b, copy->input, &data[1]));
     return od_kernel_call(b, run_copy, plan, 2, data);
+}
+
+/* Sets the values that the copy writes: floats, or as they are stored. */
+static enum vbs_status plan_values(struct od_build *b, const struct od_copy *copy,
+                                   struct copy_plan *plan)
+{
+    const struct vbs_encoding *to = &od_stored_of(b, b->l->n_inputs)->encoding;
+    struct od_table_request request = {.from = od_stored_of(b, copy->input)->encoding, .to = *to};
+
+    plan->bytes = plan->nest.bytes = od_value_bytes(b, b->l->n_inputs);
+    plan->rows = od_rows();
+    if (plan->bytes == 1)
+        return od_table_make(b, &request, &copy->fill, &plan->table, plan->fill);
+    if (plan->bytes == sizeof(float))
+        memcpy(plan->fill, &copy->fill, sizeof copy->fill);
+    else
+        plan->rows->narrow(&copy->fill, 1, (uint16_t *)(void *)plan->fill);
+    return VBS_OK;
 }
 
 static enum vbs_status make_plan(struct od_build *b, const struct od_copy *copy,
@@ -316,7 +430,9 @@ static enum vbs_status make_plan(struct od_build *b, const struct od_copy *copy,
     *plan = vbs_arena_alloc(&b->session->core.arena, 1, sizeof **plan);
     if (!*plan)
         return vbs_no_memory(b->ctx);
-    (*plan)->fill = copy->fill;
+    (*plan)->partial = copy->axis > 0 || copy->first > 0 ||
+                       copy->routes[copy->axis].n < b->l->shape.dim[copy->axis];
+    VBS_TRY(plan_values(b, copy, *plan));
     return plan_nest(b, copy, &(*plan)->nest);
 }
 
@@ -328,13 +444,18 @@ enum vbs_status od_copy_step(struct od_build *b, const struct od_copy *copy)
     return planned_step(b, copy, plan);
 }
 
+enum vbs_status od_copy_end(struct od_build *b)
+{
+    return b->native ? od_kernel_end(b, 0, 0) : od_fused_end(b, 0, 0, 0);
+}
+
 enum vbs_status od_build_copy(struct od_build *b, const struct od_copy *copy)
 {
     struct copy_plan *plan;
 
     VBS_TRY(make_plan(b, copy, &plan));
-    VBS_TRY(od_kernel_begin(b, is_transposition(&plan->nest) ? "reorder" : "loop:copy"));
+    VBS_TRY(od_kernel_begin(b, is_reorder(plan) ? "reorder" : "loop:copy"));
     VBS_TRY(planned_step(b, copy, plan));
     VBS_TRY(od_zero_padding(b));
-    return od_fused_end(b, 0, 0, 0);
+    return od_copy_end(b);
 }

@@ -64,11 +64,18 @@ static enum vbs_status build_between_layouts(struct od_build *b)
     return od_fused_end(b, 0, 0, 0);
 }
 
+/* Gives whether kernels copy values of 8 bits, which are never in blocks. */
+static bool is_stored(const struct od_build *b)
+{
+    return od_value_bytes(b, 0) == 1;
+}
+
 static enum vbs_status build_transpose(struct od_build *b)
 {
     struct od_copy copy = identity(&b->l->shape);
 
-    if ((od_input(b, 0)->canonical == OD_BLOCKED) != (od_output(b)->canonical == OD_BLOCKED))
+    if (!is_stored(b) &&
+        (od_input(b, 0)->canonical == OD_BLOCKED) != (od_output(b)->canonical == OD_BLOCKED))
         return build_between_layouts(b);
     for (int d = 0; d < copy.n_routes; d++)
         copy.routes[d].source = b->l->attributes.transpose.perm[d];
@@ -152,7 +159,7 @@ static enum vbs_status copy_shuffle(struct od_build *b)
     struct od_copy copy = identity(&b->l->shape);
     int64_t *positions;
 
-    if (od_output(b)->canonical == OD_PLAIN) {
+    if (is_stored(b) ? od_stored_layout(b, 1) == OD_PLAIN : od_output(b)->canonical == OD_PLAIN) {
         for (int d = copy.n_routes++; d > 1; d--)
             copy.routes[d] = copy.routes[d - 1];
         copy.routes[0] = (struct od_route){.n = n, .source = 0, .step = 1};
@@ -178,7 +185,7 @@ static enum vbs_status build_shuffle(struct od_build *b)
     dnnl_status_t dnnl;
     enum vbs_status status;
 
-    if (out->canonical != OD_BLOCKED || od_input(b, 0)->canonical != OD_BLOCKED)
+    if (b->native || out->canonical != OD_BLOCKED || od_input(b, 0)->canonical != OD_BLOCKED)
         return copy_shuffle(b);
     VBS_TRY(od_describe(b, out, b->batch, out->canonical, false, &md));
     dnnl = dnnl_shuffle_forward_desc_init(&desc, dnnl_forward_inference, &md, 1,
@@ -261,6 +268,11 @@ enum vbs_status od_build_move(struct od_build *b)
     case VBS_OP_GATHER:
         return build_gather(b);
     default:
+        if (b->native) {
+            struct od_copy copy = identity(&b->l->shape);
+
+            return od_build_copy(b, &copy);
+        }
         return build_same(b);
     }
 }

@@ -5,7 +5,8 @@
  *
  * oneDNN multiplies whole numbers, adds the bias in units of their products, and multiplies by a
  * factor of each output channel. Where only a ReLU or clip is fused, that factor contains the
- * output's scale, else a linear operation divides by it at the end.
+ * output's scale, else a linear operation divides by it at the end. Operators behind a rounding are
+ * looked up in a table.
  */
 #include "backend/onednn/operators/operators.h"
 
@@ -19,11 +20,12 @@
 /* A kernel before its primitive is known. */
 struct whole {
     struct od_stored in, out;
-    bool wide;      /* of bfloat16; else of whole numbers */
-    bool stored;    /* bfloat16: padding counts as channels */
-    bool scaled;    /* the factors contain the output's scale */
-    float *factors; /* [output channels] */
-    float *bias;    /* [output channels] in units of products; null: there is none */
+    bool wide;           /* of bfloat16; else of whole numbers */
+    bool stored;         /* bfloat16: padding counts as channels */
+    bool scaled;         /* the factors contain the output's scale */
+    struct od_tail tail; /* an output of whole numbers is encoded as it says */
+    float *factors;      /* [output channels] */
+    float *bias;         /* [output channels] in units of products; null: there is none */
 };
 
 /* ---- attributes ---- */
@@ -60,7 +62,7 @@ static dnnl_status_t append_operations(const struct od_build *b, const struct wh
     const struct vbs_encoding *e = &w->out.encoding;
     dnnl_status_t status = dnnl_success;
 
-    for (int i = weights->n_folded; i < b->l->n_fused && status == dnnl_success; i++)
+    for (int i = weights->n_folded; i < w->tail.end && status == dnnl_success; i++)
         status = append_fused(&b->l->fused[i], w->scaled ? e->scale : 1, ops);
     if (status == dnnl_success && vbs_storage_is_whole(e->storage) && (!w->scaled || e->zero != 0))
         status = dnnl_post_ops_append_eltwise(ops, 1, dnnl_eltwise_linear,
@@ -96,14 +98,14 @@ static enum vbs_status whole_attributes(struct od_build *b, const struct whole *
 
 /* ---- the layer ---- */
 
-/* Gives whether oneDNN can do all fused operators, each algorithm once. */
-static bool all_fuse(const struct od_build *b, bool scaled)
+/* Gives whether oneDNN can do the fused operators up to number end, each algorithm once. */
+static bool all_fuse(const struct od_build *b, int end, bool scaled)
 {
     const struct od_weights *weights = &b->session->weights[b->layer];
 
-    if (weights->n_folded + weights->n_fused != b->l->n_fused)
+    if (weights->n_folded + weights->n_fused < end)
         return false;
-    for (int i = weights->n_folded; i < b->l->n_fused; i++) {
+    for (int i = weights->n_folded; i < end; i++) {
         struct od_eltwise operations[OD_MAX_OPERATIONS];
         int n = od_eltwise_operations(b->l->fused[i].op, &b->l->fused[i].attributes, operations);
 
@@ -122,10 +124,15 @@ static enum vbs_status whole_init(struct od_build *b, struct whole *w, bool *pos
 
     *w = (struct whole){.in = *od_stored_of(b, 0), .out = *od_stored_of(b, b->l->n_inputs)};
     w->scaled = vbs_storage_is_whole(w->out.encoding.storage);
-    for (int i = weights->n_folded; i < b->l->n_fused; i++)
+    w->tail.end = b->l->n_fused;
+    if (w->scaled) {
+        VBS_TRY(od_tail_init(b, weights->n_folded, &w->tail));
+        w->out.encoding = w->tail.encoding;
+    }
+    for (int i = weights->n_folded; i < w->tail.end; i++)
         w->scaled = w->scaled && scales(&b->l->fused[i]);
     *possible = weights->unit_factors && vbs_storage_is_whole(w->in.encoding.storage) &&
-                w->out.encoding.storage != VBS_BFLOAT16 && all_fuse(b, w->scaled);
+                w->out.encoding.storage != VBS_BFLOAT16 && all_fuse(b, w->tail.end, w->scaled);
     if (!*possible)
         return VBS_OK;
     w->bias = weights->unit_bias;
@@ -194,6 +201,7 @@ static enum vbs_status build_kernel(struct od_build *b, const struct whole *w,
     }
     VBS_TRY(od_kernel_step(b, pd, n, args));
     VBS_TRY(od_target_end(b, &target));
+    VBS_TRY(od_tail_step(b, &w->tail));
     return od_kernel_end(b, packed->bytes + bias_bytes, packed->number);
 }
 

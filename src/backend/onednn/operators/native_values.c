@@ -1,11 +1,11 @@
 /*
- * Kernels that work on whole numbers as they are stored, without weights: sums and pools.
- * Values of equal encodings are moved and compared as the numbers that stand for them; a sum
- * multiplies each operand by its scale and adds what all zero points together are.
+ * Kernels that work on whole numbers as they are stored, without weights: pools, means and
+ * operators on values. Values of equal encodings are compared as the numbers that stand for them.
  */
 #include "backend/onednn/operators/operators.h"
 
 #include "backend/onednn/kernels/kernels.h"
+#include "backend/onednn/rows/rows.h"
 #include "base/fail.h"
 #include "model/network/network.h"
 
@@ -23,8 +23,9 @@ static bool are_alike(const struct od_build *b, bool equal)
         const struct od_stored *in = od_stored_of(b, i);
         const struct vbs_shape *own = &b->network->layers[b->l->inputs[i]].shape;
 
-        if (!vbs_storage_is_whole(in->encoding.storage) || in->layout != out->layout ||
-            !vbs_shape_equal(own, &b->l->views[i]) ||
+        if (!vbs_storage_is_whole(in->encoding.storage) ||
+            od_stored_layout(b, i) != od_stored_layout(b, b->l->n_inputs) ||
+            (od_stored_layout(b, i) != OD_PLAIN && !vbs_shape_equal(own, &b->l->views[i])) ||
             (equal && !vbs_encoding_equal(&in->encoding, &out->encoding)))
             return false;
     }
@@ -37,96 +38,6 @@ static enum vbs_status end_with(struct od_build *b, const_dnnl_primitive_desc_t 
 {
     VBS_TRY(od_kernel_step(b, pd, n, args));
     return od_kernel_end(b, 0, 0);
-}
-
-/* ---- sums ---- */
-
-static enum vbs_status sum_attributes(struct od_build *b, dnnl_primitive_attr_t *attr)
-{
-    const struct vbs_encoding *out = &od_stored_of(b, 2)->encoding;
-    float scales[2], shift = (float)out->zero;
-    dnnl_primitive_attr_t made = NULL;
-    dnnl_post_ops_t ops = NULL;
-    dnnl_status_t status = dnnl_primitive_attr_create(&made);
-
-    for (int i = 0; i < 2; i++) {
-        const struct vbs_encoding *in = &od_stored_of(b, i)->encoding;
-
-        scales[i] = in->scale / out->scale;
-        shift -= scales[i] * (float)in->zero;
-    }
-    if (status == dnnl_success)
-        status = dnnl_primitive_attr_set_scratchpad_mode(made, dnnl_scratchpad_mode_user);
-    if (status == dnnl_success)
-        status = dnnl_primitive_attr_set_scales(made, DNNL_ARG_SRC_0, 1, 0, &scales[0]);
-    if (status == dnnl_success)
-        status = dnnl_primitive_attr_set_scales(made, DNNL_ARG_SRC_1, 1, 0, &scales[1]);
-    if (status == dnnl_success)
-        status = dnnl_post_ops_create(&ops);
-    if (status == dnnl_success)
-        status = dnnl_post_ops_append_eltwise(ops, 1, dnnl_eltwise_linear, 1, shift);
-    if (status == dnnl_success && b->l->n_fused > 0) /* a ReLU */
-        status = dnnl_post_ops_append_eltwise(ops, 1, dnnl_eltwise_clip, (float)out->zero,
-                                              (float)vbs_storage_high(out->storage));
-    return od_attributes_end(b, status, made, ops, attr);
-}
-
-/* Describes all values of the batch, whose places do not matter. */
-static enum vbs_status describe_flat(struct od_build *b, int index, dnnl_memory_desc_t *md)
-{
-    const struct od_stored *stored = od_stored_of(b, index);
-    dnnl_dims_t dims = {b->batch, stored->bytes};
-    dnnl_status_t dnnl =
-        dnnl_memory_desc_init_by_tag(md, 2, dims, od_data_type(stored->encoding.storage), dnnl_ab);
-
-    return dnnl == dnnl_success ? VBS_OK : od_fail(b, dnnl, "describing a tensor");
-}
-
-static enum vbs_status sum_pd(struct od_build *b, dnnl_memory_desc_t *md, dnnl_primitive_desc_t *pd)
-{
-    dnnl_primitive_attr_t attr = NULL;
-    dnnl_binary_desc_t desc;
-    dnnl_status_t dnnl;
-
-    for (int i = 0; i < 3; i++)
-        VBS_TRY(describe_flat(b, i, &md[i]));
-    dnnl = dnnl_binary_desc_init(&desc, dnnl_binary_add, &md[0], &md[1], &md[2]);
-    if (dnnl != dnnl_success)
-        return od_fail(b, dnnl, "describing a sum");
-    VBS_TRY(sum_attributes(b, &attr));
-    dnnl = od_pd_first(&desc, attr, b->session->engine, pd);
-    dnnl_primitive_attr_destroy(attr);
-    return dnnl == dnnl_success || dnnl == dnnl_unimplemented
-               ? VBS_OK
-               : od_fail(b, dnnl, "looking for implementations");
-}
-
-static enum vbs_status build_sum(struct od_build *b)
-{
-    dnnl_exec_arg_t args[] = {{DNNL_ARG_SRC_0, NULL}, {DNNL_ARG_SRC_1, NULL}, {DNNL_ARG_DST, NULL}};
-    dnnl_memory_desc_t md[3];
-    dnnl_primitive_desc_t pd = NULL;
-    enum vbs_status status = sum_pd(b, md, &pd);
-
-    if (status == VBS_OK && pd && !od_is_reference(pd)) {
-        status = od_kernel_begin_with(b, pd);
-        for (int i = 0; i < 3 && status == VBS_OK; i++)
-            status =
-                od_kernel_memory(b, &md[i], i < 2 ? OD_SRC : OD_DST, i % 2, NULL, &args[i].memory);
-        if (status == VBS_OK)
-            status = end_with(b, pd, 3, args);
-    }
-    dnnl_primitive_desc_destroy(pd);
-    return status;
-}
-
-static bool is_sum(const struct od_build *b)
-{
-    bool fused = b->l->n_fused == 0 || (b->l->n_fused == 1 && b->l->fused[0].op == VBS_OP_RELU);
-
-    return b->l->op == VBS_OP_ADD && b->l->n_inputs == 2 && fused && are_alike(b, false) &&
-           vbs_shape_equal(&b->l->views[0], &b->l->shape) &&
-           vbs_shape_equal(&b->l->views[1], &b->l->shape);
 }
 
 /* ---- pools ---- */
@@ -181,12 +92,134 @@ static enum vbs_status build_pool(struct od_build *b)
     return status;
 }
 
+/* ---- means of all positions ---- */
+
+struct mean_plan {
+    struct vbs_encoding from, to;
+    int64_t channels, positions, n; /* samples */
+    bool last;                      /* the channels are last */
+    float factor;
+};
+
+struct mean_job {
+    const struct mean_plan *plan;
+    const struct od_row_loops *rows;
+    const uint8_t *from;
+    uint8_t *to;
+};
+
+#define CHANNELS 64 /* that a thread takes at once */
+
+/* Computes up to CHANNELS means of a sample. */
+static void mean_part(void *self, int64_t part)
+{
+    const struct mean_job *j = self;
+    const struct mean_plan *p = j->plan;
+    int64_t n_parts = (p->channels + CHANNELS - 1) / CHANNELS;
+    int64_t sample = part / n_parts, first = part % n_parts * CHANNELS;
+    int64_t n = p->channels - first < CHANNELS ? p->channels - first : CHANNELS;
+    const uint8_t *from = j->from + sample * p->channels * p->positions;
+    int32_t sums[CHANNELS] = {0};
+
+    for (int64_t i = 0; i < p->positions && p->last; i++)
+        j->rows->gather(p->from.storage, from + i * p->channels + first, n, sums);
+    for (int64_t c = 0; c < n && !p->last; c++)
+        sums[c] = j->rows->total(p->from.storage, from + (first + c) * p->positions, p->positions);
+    j->rows->scale(&p->to, sums, p->from.zero * (int32_t)p->positions, p->factor, n,
+                   j->to + sample * p->channels + first);
+}
+
+static bool run_mean(const void *plan, float *const *data)
+{
+    const struct mean_plan *p = plan;
+    struct mean_job job = {
+        .plan = p, .rows = od_rows(), .from = (void *)data[1], .to = (void *)data[0]};
+    int64_t n_parts = (p->channels + CHANNELS - 1) / CHANNELS;
+
+    od_parallel(p->n * n_parts, p->n * p->channels * p->positions / 8, mean_part, &job);
+    return true;
+}
+
+/* Gives whether the layer computes the mean of all positions of each channel. */
+static bool is_mean(const struct od_build *b)
+{
+    const union vbs_attributes *a = &b->l->attributes;
+    const struct vbs_shape *in = &b->l->views[0];
+    bool whole = vbs_shape_elements(&b->l->shape) == in->dim[0];
+
+    if (b->l->op == VBS_OP_POOL_AVG)
+        for (int i = 0; i < od_input(b, 0)->n_spatial; i++)
+            whole = whole && a->pool.window.pad_low[i] == 0 && a->pool.window.pad_high[i] == 0 &&
+                    a->pool.window.kernel[i] == in->dim[1 + i];
+    else
+        whole = whole && b->l->op == VBS_OP_REDUCE_MEAN &&
+                a->reduce.axes == (((1u << in->n_dims) - 1) & ~1u);
+    return whole && in->n_dims > 1 && vbs_shape_elements(in) / in->dim[0] < INT64_C(1) << 22 &&
+           vbs_storage_is_whole(od_stored_of(b, 0)->encoding.storage) &&
+           vbs_storage_is_whole(od_stored_of(b, 1)->encoding.storage) &&
+           (od_stored_layout(b, 0) == OD_PLAIN ||
+            vbs_shape_equal(in, &b->network->layers[b->l->inputs[0]].shape));
+}
+
+static enum vbs_status build_mean(struct od_build *b)
+{
+    struct mean_plan *plan = vbs_arena_alloc(&b->session->core.arena, 1, sizeof *plan);
+    struct od_tail tail;
+    dnnl_memory_t data[2];
+
+    VBS_TRY(plan ? od_tail_init(b, 0, &tail) : vbs_no_memory(b->ctx));
+    if (tail.end > 0)
+        return VBS_OK;
+    *plan = (struct mean_plan){.from = od_stored_of(b, 0)->encoding,
+                               .to = tail.encoding,
+                               .channels = b->l->views[0].dim[0],
+                               .n = b->batch,
+                               .last = od_stored_layout(b, 0) == OD_CHANNELS_LAST};
+    plan->positions = vbs_shape_elements(&b->l->views[0]) / plan->channels;
+    plan->factor = plan->from.scale / (plan->to.scale * (float)plan->positions);
+    VBS_TRY(od_kernel_begin(b, "loop:mean"));
+    VBS_TRY(od_stored_memory(b, 1, &data[0]));
+    VBS_TRY(od_stored_memory(b, 0, &data[1]));
+    VBS_TRY(od_kernel_call(b, run_mean, plan, 2, data));
+    VBS_TRY(od_tail_step(b, &tail));
+    return od_kernel_end(b, 0, 0);
+}
+
+/* ---- operators on values ---- */
+
+/* Builds the kernel of a layer that works value by value: a table of all whole numbers. */
+static enum vbs_status build_table(struct od_build *b)
+{
+    struct od_table_request request = {
+        .from = od_stored_of(b, 0)->encoding, .to = od_stored_of(b, 1)->encoding, .own = true};
+    const uint8_t *table = NULL;
+    dnnl_memory_t to, from;
+
+    if (!od_table_possible(b, &request) || !are_alike(b, false))
+        return VBS_OK;
+    VBS_TRY(od_table_make(b, &request, NULL, &table, NULL));
+    VBS_TRY(od_kernel_begin(b, "loop:table"));
+    VBS_TRY(od_stored_memory(b, 1, &to));
+    VBS_TRY(od_stored_memory(b, 0, &from));
+    VBS_TRY(od_table_step(b, table, b->batch * od_stored_of(b, 1)->bytes, from, to));
+    return od_kernel_end(b, 0, 0);
+}
+
 /* ---- the choice ---- */
 
 enum vbs_status od_build_native_values(struct od_build *b)
 {
-    if (is_sum(b))
-        return build_sum(b);
+    bool made = false;
+
+    VBS_TRY(od_build_native_move(b, &made));
+    if (made)
+        return VBS_OK;
+    if (vbs_op_class(b->l->op) == VBS_CLASS_UNARY)
+        return build_table(b);
+    if (vbs_op_class(b->l->op) == VBS_CLASS_BINARY)
+        return od_build_native_pair(b);
+    if (is_mean(b))
+        return build_mean(b);
     if (is_pool(b))
         return build_pool(b);
     return VBS_OK;

@@ -33,6 +33,10 @@ struct od_copy {
 /* Appends the copying of an input, or of a part of it, to the output or a part of it. */
 enum vbs_status od_copy_step(struct od_build *b, const struct od_copy *copy) VBS_MUST_CHECK;
 
+/* Ends a kernel of such copies: behind copies of floats come the fused operators, which tables of
+ * copies of 8 bits contain. */
+enum vbs_status od_copy_end(struct od_build *b) VBS_MUST_CHECK;
+
 /* Appends the kernel of a layer that is nothing but such a copy. */
 enum vbs_status od_build_copy(struct od_build *b, const struct od_copy *copy) VBS_MUST_CHECK;
 
@@ -66,6 +70,16 @@ enum vbs_status od_build_native(struct od_build *b) VBS_MUST_CHECK;
 
 /* Does so for layers without weights. */
 enum vbs_status od_build_native_values(struct od_build *b) VBS_MUST_CHECK;
+
+/* ---- native_pairs.c ---- */
+
+/* Does so for operators of two operands. */
+enum vbs_status od_build_native_pair(struct od_build *b) VBS_MUST_CHECK;
+
+/* ---- native_moves.c ---- */
+
+/* Does so for layers that only move values; *made: b's layer is one. */
+enum vbs_status od_build_native_move(struct od_build *b, bool *made) VBS_MUST_CHECK;
 
 /* ---- the operators ---- */
 

@@ -192,16 +192,18 @@ static void reduce_group(const struct reduce_plan *p, const float *x, int64_t m,
 }
 
 static void reduce_row(const void *plan, const struct od_axis *axis, int64_t first, int64_t n,
-                       float *const *at)
+                       void *const *at)
 {
     const struct reduce_plan *p = plan;
     int64_t step = axis->stride[0], stride = axis->stride[1];
+    const float *from = at[1];
+    float *to = at[0];
     int64_t lanes = stride == 1 ? LANES : 1;
 
     for (int64_t i = first; i < first + n; i += lanes) {
         int64_t m = first + n - i < lanes ? first + n - i : lanes;
 
-        reduce_group(p, at[1] + i * stride, m, stride, step, at[0] + i * step);
+        reduce_group(p, from + i * stride, m, stride, step, to + i * step);
     }
 }
 

@@ -396,7 +396,7 @@ enum vbs_status od_build_resize(struct od_build *b)
             return status;
         same = same && taps[d].same;
     }
-    n = onednn_dims(b, taps);
+    n = b->native ? 0 : onednn_dims(b, taps);
     if (n > 0) {
         enum vbs_status status = build_resampling(b, n);
 

@@ -1,0 +1,55 @@
+/*
+ * backend/onednn/rows: loops over rows of encoded values, compiled for several kinds of processor.
+ *
+ * Whole numbers q of 8 bits stand for scale * (q - zero) (struct vbs_encoding). All results are
+ * rounded to the nearest whole number, the even one of two. Sums and products are computed in the
+ * order in which ONNX Runtime's kernels for x86 compute them, so that both round alike.
+ *
+ * choose.c picks the table; plain.c, avx2.c and avx512.c compile body.h for their processors.
+ */
+#ifndef VBS_BACKEND_ONEDNN_ROWS_ROWS_H
+#define VBS_BACKEND_ONEDNN_ROWS_ROWS_H
+
+#include "vbslab/model.h"
+
+#include <stdint.h>
+
+/* What is computed of two rows of 8 bits. A sum is a * factor + b * second + shift, a product is
+ * (a - zero_a) * (b - zero_b) * factor + shift; shift contains the output's zero. */
+struct od_mixture {
+    enum vbs_storage a, b;
+    int zero_a, zero_b;
+    float factor, second, shift;
+    int low, high; /* the smallest and the largest whole number of the output */
+};
+
+/* Rows of n values; those of two operands advance by a_step and b_step, 0 or 1. */
+typedef void od_mixing(const struct od_mixture *m, const uint8_t *a, int64_t a_step,
+                       const uint8_t *b, int64_t b_step, int64_t n, uint8_t *to);
+
+struct od_row_loops {
+    /* Between whole numbers and their floats. What is no number becomes the lowest. */
+    void (*decode)(const struct vbs_encoding *e, const uint8_t *q, int64_t n, float *x);
+    void (*encode)(const struct vbs_encoding *e, const float *x, int64_t n, uint8_t *q);
+    /* Between bfloat16 and floats. */
+    void (*widen)(const uint16_t *b, int64_t n, float *x);
+    void (*narrow)(const float *x, int64_t n, uint16_t *b);
+    /* to[i] = table[from[i]], of 256 entries; to may be from. */
+    void (*map)(const uint8_t *table, const uint8_t *from, int64_t n, uint8_t *to);
+    od_mixing *add, *multiply;
+    /* sums[i] += the whole number from[i] */
+    void (*gather)(enum vbs_storage storage, const uint8_t *from, int64_t n, int32_t *sums);
+    int32_t (*total)(enum vbs_storage storage, const uint8_t *from, int64_t n); /* their sum */
+    /* to[i] is the whole number of (sums[i] - shift) * factor, to which e's zero is added behind
+     * the rounding. */
+    void (*scale)(const struct vbs_encoding *e, const int32_t *sums, int32_t shift, float factor,
+                  int64_t n, uint8_t *to);
+};
+
+/* Gives the table for this processor. */
+const struct od_row_loops *od_rows(void);
+
+/* The tables; those of other processors than this one are not to be called. */
+extern const struct od_row_loops od_rows_plain, od_rows_avx2, od_rows_avx512;
+
+#endif

@@ -1,0 +1,211 @@
+/* Loops over rows of encoded values: the tables for all kinds of this processor give what the
+ * definition gives. */
+#include "backend/onednn/rows/rows.h"
+
+#include "base/random.h"
+#include "support/tap.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST 300 /* values of a row; all lengths below are tried as well */
+
+static const struct vbs_encoding encodings[] = {
+    {VBS_UINT8, 0.25f, 0}, {VBS_UINT8, 0.013f, 131}, {VBS_INT8, 0.5f, -128}, {VBS_INT8, 0.07f, 5}};
+#define N_ENCODINGS ((int)(sizeof encodings / sizeof encodings[0]))
+
+static uint8_t bytes[2][MOST];
+static float floats[MOST];
+
+static int whole(enum vbs_storage storage, uint8_t q)
+{
+    return storage == VBS_INT8 ? (int8_t)q : q;
+}
+
+static uint8_t nearest(double x, int low, int high)
+{
+    x = x > low ? x : low;
+    x = x < high ? x : high;
+    return (uint8_t)(int)nearbyint(x);
+}
+
+static uint8_t encoded(const struct vbs_encoding *e, double x)
+{
+    int low = vbs_storage_low(e->storage), high = vbs_storage_high(e->storage);
+    double q = x > low - e->zero ? x : low - e->zero;
+
+    q = q < high - e->zero ? q : high - e->zero;
+    return (uint8_t)((int)nearbyint(q) + e->zero);
+}
+
+static bool decodes(const struct od_row_loops *rows, const struct vbs_encoding *e, int n)
+{
+    float got[MOST + 1];
+    bool right = true;
+
+    got[n] = 77;
+    rows->decode(e, bytes[0], n, got);
+    for (int i = 0; i < n; i++)
+        right &= got[i] == e->scale * (float)(whole(e->storage, bytes[0][i]) - e->zero);
+    return right && got[n] == 77;
+}
+
+static bool encodes(const struct od_row_loops *rows, const struct vbs_encoding *e, int n)
+{
+    uint8_t got[MOST + 1];
+    bool right = true;
+
+    got[n] = 77;
+    rows->encode(e, floats, n, got);
+    for (int i = 0; i < n; i++)
+        right &= got[i] == encoded(e, isnan(floats[i]) ? -INFINITY : floats[i] / e->scale);
+    return right && got[n] == 77;
+}
+
+static bool looks_up(const struct od_row_loops *rows, int n)
+{
+    uint8_t table[256], got[MOST + 1];
+    bool right = true;
+
+    for (int i = 0; i < 256; i++)
+        table[i] = (uint8_t)(i * 7 + 3);
+    got[n] = 77;
+    rows->map(table, bytes[0], n, got);
+    for (int i = 0; i < n; i++)
+        right &= got[i] == table[bytes[0][i]];
+    return right && got[n] == 77;
+}
+
+/* Gives one value of a mixture; within: another one is as right, because sums of floats are rounded
+ * in another order. */
+static bool is_mixed(const struct od_mixture *m, bool sum, uint8_t a, uint8_t b, uint8_t got)
+{
+    double x = whole(m->a, a), y = whole(m->b, b), exact, error = 1e-4;
+
+    exact = sum ? x * (double)m->factor + y * (double)m->second + (double)m->shift
+                : (x - m->zero_a) * (y - m->zero_b) * (double)m->factor + (double)m->shift;
+    return got == nearest(exact - error, m->low, m->high) ||
+           got == nearest(exact + error, m->low, m->high);
+}
+
+/* Checks a sum or a product, into an array of its own and over an operand. */
+static bool mixes(const struct od_row_loops *rows, const struct od_mixture *m, bool sum, int n)
+{
+    od_mixing *mix = sum ? rows->add : rows->multiply;
+    uint8_t got[MOST + 1], over[MOST];
+    bool right = true;
+
+    for (int steps = 1; steps < 4; steps++) {
+        int64_t a = steps & 1, b = steps >> 1;
+
+        got[n] = 77;
+        mix(m, bytes[0], a, bytes[1], b, n, got);
+        for (int i = 0; i < n; i++)
+            right &= is_mixed(m, sum, bytes[0][i * a], bytes[1][i * b], got[i]);
+        right &= got[n] == 77;
+    }
+    memcpy(over, bytes[0], sizeof over);
+    mix(m, over, 1, bytes[1], 1, n, over);
+    mix(m, bytes[0], 1, bytes[1], 1, n, got);
+    return right && memcmp(over, got, (size_t)n) == 0;
+}
+
+static bool sums_up(const struct od_row_loops *rows, const struct vbs_encoding *e, int n)
+{
+    int32_t sums[MOST], all = 0;
+    uint8_t got[MOST + 1];
+    bool right = true;
+
+    for (int i = 0; i < n; i++)
+        sums[i] = i - 50;
+    rows->gather(e->storage, bytes[0], n, sums);
+    for (int i = 0; i < n; i++) {
+        right &= sums[i] == i - 50 + whole(e->storage, bytes[0][i]);
+        all += whole(e->storage, bytes[0][i]);
+    }
+    got[n] = 77;
+    rows->scale(e, sums, 20, 0.375f, n, got);
+    for (int i = 0; i < n; i++)
+        right &= got[i] == encoded(e, (sums[i] - 20) * 0.375);
+    return right && got[n] == 77 && rows->total(e->storage, bytes[0], n) == all;
+}
+
+static bool widens(const struct od_row_loops *rows, int n)
+{
+    uint16_t narrow[MOST];
+    float wide[MOST];
+    bool right = true;
+
+    rows->narrow(floats, n, narrow);
+    rows->widen(narrow, n, wide);
+    for (int i = 0; i < n; i++) {
+        struct vbs_encoding e = {.storage = VBS_BFLOAT16};
+        float want = vbs_encoding_round(&e, floats[i]);
+
+        right &= wide[i] == want || (isnan(wide[i]) && isnan(want));
+    }
+    return right;
+}
+
+static void check(const struct od_row_loops *rows, const char *name)
+{
+    bool decoded = true, back = true, table = true, sum = true, product = true, sums = true,
+         wide = true;
+
+    for (int n = 0; n < MOST; n++) {
+        table &= looks_up(rows, n);
+        wide &= widens(rows, n);
+        for (int i = 0; i < N_ENCODINGS; i++) {
+            const struct vbs_encoding *e = &encodings[i], *f = &encodings[(i + n) % N_ENCODINGS];
+            struct od_mixture m = {.a = e->storage,
+                                   .b = f->storage,
+                                   .zero_a = e->zero,
+                                   .zero_b = f->zero,
+                                   .factor = 0.03f,
+                                   .second = -0.7f,
+                                   .shift = 90,
+                                   .low = vbs_storage_low(f->storage),
+                                   .high = vbs_storage_high(f->storage)};
+
+            decoded &= decodes(rows, e, n);
+            back &= encodes(rows, e, n);
+            sum &= mixes(rows, &m, true, n);
+            product &= mixes(rows, &m, false, n);
+            sums &= sums_up(rows, e, n);
+        }
+    }
+    ok(decoded, "%s: whole numbers become their floats", name);
+    ok(back, "%s: floats become the nearest whole numbers, and what is none the lowest", name);
+    ok(table, "%s: tables", name);
+    ok(sum, "%s: sums of two rows, of a row and a value, over an operand", name);
+    ok(product, "%s: products of two rows, of a row and a value, over an operand", name);
+    ok(sums, "%s: sums of rows, and what they are scaled to", name);
+    ok(wide, "%s: bfloat16", name);
+}
+
+int main(void)
+{
+    const struct od_row_loops *best = od_rows();
+
+    for (int i = 0; i < MOST; i++) {
+        bytes[0][i] = (uint8_t)vbs_random(1, (uint64_t)i);
+        bytes[1][i] = (uint8_t)vbs_random(2, (uint64_t)i);
+        floats[i] = ((float)(vbs_random(3, (uint64_t)i) % 20001) - 10000) / 160; /* ties too */
+    }
+    floats[3] = NAN;
+    floats[40] = INFINITY;
+    floats[41] = -INFINITY;
+    check(&od_rows_plain, "any processor");
+#if defined(__x86_64__)
+    if (best != &od_rows_plain)
+        check(&od_rows_avx2, "AVX2");
+    else
+        skip("AVX2", "this processor has none");
+    if (best == &od_rows_avx512)
+        check(&od_rows_avx512, "AVX-512");
+    else
+        skip("AVX-512", "this processor has no permutations of bytes");
+#endif
+    return done_testing();
+}
