@@ -34,8 +34,8 @@ struct vbs_npy {
 };
 
 /*
- * Reads an array from the file at path ("-": standard input) of at most limit values. 32-bit and
- * 64-bit floats, whole numbers of 8 to 64 bits and bools are read, of either byte order, in C or
+ * Reads an array from the file at path ("-": standard input) of at most limit values. Floats of 16,
+ * 32 and 64 bits, whole numbers of 8 to 64 bits and bools are read, of either byte order, in C or
  * Fortran order; a double that is no float is rounded to one, or becomes infinite, and a whole
  * number beyond VBS_NPY_MAX_WHOLE, which a float may not hold, is refused. Versions 1 to 3 of the
  * format. VBS_FORMAT names the fault, such as another type; VBS_IO, VBS_NO_MEMORY. vbs_npy_clear

@@ -5,6 +5,7 @@
 #include "base/text.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,17 +24,19 @@ struct npy_layout {
 static enum vbs_status read_type(struct vbs_ctx *ctx, const char *source, const char *type,
                                  struct npy_layout *layout)
 {
-    static const char *const KINDS[] = {"f4", "f8", "i1", "i2", "i4", "i8",
+    static const char *const KINDS[] = {"f2", "f4", "f8", "i1", "i2", "i4", "i8",
                                         "u1", "u2", "u4", "u8", "b1", NULL};
     int k = 0;
 
     while (KINDS[k] && (type[0] == '\0' || strcmp(type + 1, KINDS[k]) != 0))
         k++;
     if (!KINDS[k] || !strchr(KINDS[k][1] == '1' ? "<>=|" : "<>=", type[0]))
-        return vbs_fail(ctx, VBS_FORMAT,
-                        "%s: holds values of type '%s'; wanted are 32-bit floats ('<f4'), as "
-                        "array.astype('float32') makes them, doubles, whole numbers or bools",
-                        source, type);
+        return vbs_fail(
+            ctx, VBS_FORMAT,
+            "%s: holds values of type '%s'; wanted are 32-bit floats ('<f4'), as "
+            "array.astype('float32') makes them, floats of 16 or 64 bits, whole numbers or "
+            "bools",
+            source, type);
     layout->kind = type[1];
     layout->size = type[2] - '0';
     layout->swapped = layout->size > 1 && vbs_npy_is_swapped(type);
@@ -103,6 +106,24 @@ static void take_bytes(const struct npy_layout *layout, const char *data, int64_
     }
 }
 
+/* Gives the float of 16 bits that bytes are. */
+static float half_at(const char *bytes)
+{
+    uint16_t bits;
+    int exponent, fraction;
+    float value;
+
+    memcpy(&bits, bytes, sizeof bits);
+    exponent = bits >> 10 & 31;
+    fraction = bits & 1023;
+    if (exponent == 31)
+        value = fraction ? NAN : INFINITY;
+    else
+        value =
+            ldexpf((float)(exponent ? fraction + 1024 : fraction), (exponent ? exponent : 1) - 25);
+    return bits >> 15 ? -value : value;
+}
+
 static enum vbs_status value_at(struct vbs_ctx *ctx, const char *source,
                                 const struct npy_layout *layout, const char *data, int64_t index,
                                 float *value)
@@ -114,6 +135,10 @@ static enum vbs_status value_at(struct vbs_ctx *ctx, const char *source,
     take_bytes(layout, data, index, bytes);
     if (layout->kind == 'f' && layout->size == 4) {
         memcpy(value, bytes, sizeof *value);
+        return VBS_OK;
+    }
+    if (layout->kind == 'f' && layout->size == 2) {
+        *value = half_at(bytes);
         return VBS_OK;
     }
     if (layout->kind == 'f') {

@@ -156,6 +156,24 @@ static void doubles_are_rounded(void)
     vbs_npy_clear(&npy);
 }
 
+static void floats_of_16_bits_are_widened(void)
+{
+    static const uint16_t VALUES[8] = {0x3c00, 0xc000, 0x7bff, 0x0001,
+                                       0x83ff, 0x0400, 0xfc00, 0x7c01};
+    static const float WANT[7] = {1, -2, 65504, 0x1p-24f, -0x1.ff8p-15f, 0x1p-14f, -INFINITY};
+    struct file file = make(1, "{'descr': '<f2', 'fortran_order': False, 'shape': (8,), }\n",
+                            VALUES, sizeof VALUES);
+    struct vbs_ctx ctx = {0};
+    struct vbs_npy npy = {0};
+
+    if (!ok(parse(&ctx, &file, &npy) == VBS_OK, "floats of 16 bits are read"))
+        return;
+    for (int i = 0; i < 7; i++)
+        ok(npy.values[i] == WANT[i], "%04x is %g", VALUES[i], (double)WANT[i]);
+    ok(isnan(npy.values[7]), "7c01 is no number");
+    vbs_npy_clear(&npy);
+}
+
 /* Checks that `count` values of a type become these floats. */
 static void check_wholes(const char *type, const void *values, size_t size, const float *want,
                          int count)
@@ -232,7 +250,7 @@ static void other_types_are_named(void)
             "holds values of type '<u3'; wanted are 32-bit floats ('<f4'), as "
             "array.astype('float32') makes them");
     refuses("{'descr': '|i8', 'fortran_order': False, 'shape': (6,), }", "'|i8'");
-    refuses("{'descr': '<f2', 'fortran_order': False, 'shape': (6,), }", "'<f2'");
+    refuses("{'descr': '<f1', 'fortran_order': False, 'shape': (6,), }", "'<f1'");
     refuses("{'descr': '<c8', 'fortran_order': False, 'shape': (6,), }", "'<c8'");
     refuses("{'descr': '|O', 'fortran_order': False, 'shape': (6,), }", "'|O'");
     refuses("{'descr': '', 'fortran_order': False, 'shape': (6,), }", "type ''");
@@ -419,6 +437,7 @@ int main(void)
         return 1;
     every_type_and_order_is_read();
     doubles_are_rounded();
+    floats_of_16_bits_are_widened();
     whole_numbers_become_floats();
     whole_numbers_that_no_float_holds_are_refused();
     other_types_are_named();
