@@ -85,6 +85,20 @@ refused x.npy m.npy far.npy t.npy 'value \[0, 1\] is 5; input .* takes indices u
 refused x.npy m.npy large.npy t.npy 'has the whole number 16777217'
 refused x.npy m.npy ids.npy x.npy 'the same for all samples, needs one value'
 
+# y = relu(x), where x is [N, T, 3]
+printf '\010\010B\002\020\021\072\064\012\014\012\001x\022\001y\042\004ReluZ\031\012\001x\022\024\012\022\010\001\022\016\012\003\022\001N\012\003\022\001T\012\002\010\003b\011\012\001y\022\004\012\002\010\001' >open.onnx
+npy open.npy '|u1' '(2, 2, 3)' '\0\1\2\3\4\5\6\7\1\1\2\2'
+npy none.npy '|u1' '(2, 0, 3)' ''
+run --quiet run open.onnx --memory 64KiB --request 2 --runs 1 --input open.npy --output y.npy
+[ $code -eq 0 ] && [ "$(floats y.npy 12)" = "0 1 2 3 4 5 6 7 1 1 2 2" ]
+report $? "an open size is that of the file of the input"
+run --quiet run open.onnx --memory 64KiB --request 2 --runs 1 --input none.npy
+[ $code -eq 1 ] && grep -qx "vbslab: run: none.npy: has shape 2x0x3, and no values" err
+report $? "which is not 0"
+run models show open.onnx
+[ $code -eq 2 ] && grep -q "dimension 1 of input 'x' is open; give the shape of a sample (--input Tx3)" err
+report $? "a message shows the shape to give"
+
 # --- the same inputs wherever a model is named ---
 
 run --quiet measure several.onnx --fix t=2 --batches 1,2 --no-copies --db fixed.sqlite

@@ -253,8 +253,15 @@ static enum vbs_status add_shape_of(struct run_job *job, const char *value)
     struct vbs_npy npy = {0};
     enum vbs_status status = VBS_OK;
 
-    if (strcmp(path, "-") != 0 && vbs_npy_read(NULL, path, VBS_MAX_ELEMENTS, &npy) == VBS_OK &&
-        npy.n_dims > 1 && npy.n_dims <= VBS_MAX_DIMS + 1 && npy.n_values > 0) {
+    if (strcmp(path, "-") == 0 || vbs_npy_read(NULL, path, VBS_MAX_ELEMENTS, &npy) != VBS_OK)
+        return VBS_OK;
+    if (npy.n_values == 0) {
+        char shape[SHAPE_SIZE];
+
+        return vbs_fail(&job->cli->ctx, VBS_FORMAT, "%s: has shape %s, and no values", path,
+                        vbs_npy_shape(npy.n_dims, npy.dim, shape, sizeof shape));
+    }
+    if (npy.n_dims > 1 && npy.n_dims <= VBS_MAX_DIMS + 1) {
         choice.shape.n_dims = npy.n_dims - 1;
         memcpy(choice.shape.dim, npy.dim + 1, (size_t)choice.shape.n_dims * sizeof npy.dim[0]);
         status = cli_add_choice(job->cli, &job->cli->choices, value, length, &choice);

@@ -464,14 +464,16 @@ static enum vbs_status load_file(struct vbs_ctx *ctx, const char *path,
 
     if (n_choices == 0 || (status != VBS_FORMAT && status != VBS_UNSUPPORTED))
         return status;
-    /* where the file can be loaded without the choices, the mistake is the caller's */
+    /* where the file can be loaded without the choices, or is open without them and what they make
+     * of it contradicts itself, the mistake is the caller's */
     plain.source = vbs_source_new();
     sound = load_from(&plain, bindings, n_bindings, &loaded);
     if (sound == VBS_NO_MEMORY)
         return vbs_no_memory(ctx);
-    if (sound != VBS_OK)
+    if (sound != VBS_OK && (sound != VBS_USAGE || status != VBS_FORMAT))
         return status;
-    vbs_network_free(loaded);
+    if (sound == VBS_OK)
+        vbs_network_free(loaded);
     return vbs_input_choices_refuse(ctx, choices, n_choices);
 }
 

@@ -290,6 +290,18 @@ static void open_sizes_are_given_by_name(void)
     vbs_network_free(network);
 }
 
+static void a_size_that_contradicts_the_file_is_the_callers_mistake(void)
+{
+    const struct vbs_input_choice size[] = {{.shape = {.n_dims = 2, .dim = {5, 4}}}};
+    struct bytes graph = new_graph();
+
+    add_input(&graph, "x", FLOAT, 3, (int64_t[]){0, 0, 3});
+    onnx_add_tensor(&graph, onnx_floats("w", 1, 2, (int64_t[]){3, 2}));
+    onnx_add_node(&graph, onnx_node("MatMul", "x w", "y"));
+    write_graph(&graph);
+    refuses(size, 1, VBS_USAGE, "input 5x4 does not suit the model");
+}
+
 /* ---- values ---- */
 
 static void write_numbers(void)
@@ -460,6 +472,7 @@ int main(void)
     an_input_may_be_fixed();
     names_may_have_any_characters();
     open_sizes_are_given_by_name();
+    a_size_that_contradicts_the_file_is_the_callers_mistake();
     seeded_values_suit_the_inputs();
     seeded_indices_are_rows_of_the_smallest_table();
     inputs_are_joined();
