@@ -127,6 +127,22 @@ enum vbs_status vbs_quantize(struct vbs_ctx *ctx, const struct vbs_network *netw
 /* Frees it; null is allowed. */
 void vbs_quantized_free(struct vbs_quantized_network *quantized);
 
+/*
+ * Puts layers of a quantised network back into floats: those of the rows with weights in 8 bits for
+ * which kept[0..n_rows-1] is true. An operator without weights that reads what such a layer makes
+ * is in floats too, unless a layer of 8 bits reads the same value: nothing is rounded for the sake
+ * of operators without weights alone. Ranges, scales and rounded weights stay those of quantized,
+ * which is borrowed until *mixed is freed by vbs_quantized_free. Where all layers are kept, nothing
+ * is left in 8 bits. VBS_NO_MEMORY. O(operators).
+ */
+enum vbs_status vbs_quantized_keep(struct vbs_ctx *ctx,
+                                   const struct vbs_quantized_network *quantized, const bool *kept,
+                                   struct vbs_quantized_network **mixed) VBS_MUST_CHECK;
+
+/* Gives the network in floats that was quantised, with factors folded into its weights; it belongs
+ * to the quantised network. */
+const struct vbs_network *vbs_quantized_floats(const struct vbs_quantized_network *quantized);
+
 /* Gives the rows, owned by the quantised network: the input, then operators in their order. */
 const struct vbs_quantize_row *vbs_quantized_rows(const struct vbs_quantized_network *quantized,
                                                   int *n);
@@ -136,13 +152,19 @@ enum vbs_status vbs_quantized_write(struct vbs_ctx *ctx,
                                     const struct vbs_quantized_network *quantized,
                                     const char *path) VBS_MUST_CHECK;
 
+/* Gives the network that loading the written file gives, freed by vbs_network_free. Its values are
+ * in a file without a name in TMPDIR, else /tmp. Errors as vbs_quantized_write and
+ * vbs_network_load. */
+enum vbs_status vbs_quantized_load(struct vbs_ctx *ctx,
+                                   const struct vbs_quantized_network *quantized,
+                                   struct vbs_network **network) VBS_MUST_CHECK;
+
 /*
  * Measures what each layer with weights in 8 bits costs alone, where all others are computed in
  * floats: db[0..n_rows-1] are the error of the network's first output, as in struct
  * vbs_quantize_difference, where what the layer reads and its weights are rounded; infinite for
  * rows without weights. Such layers are the first to be kept in floats. Of options batch, threads
- * and progress count; null: defaults. A file of the network is written into /tmp for each layer,
- * and removed. Errors as vbs_quantize_compare, vbs_quantized_write and vbs_network_load; VBS_IO.
+ * and progress count; null: defaults. Errors as vbs_quantize_compare and vbs_quantized_load.
  * Complexity: one run of all samples for each layer.
  */
 enum vbs_status vbs_quantized_alone(struct vbs_ctx *ctx,
@@ -150,6 +172,31 @@ enum vbs_status vbs_quantized_alone(struct vbs_ctx *ctx,
                                     const struct vbs_quantize_samples *samples,
                                     const struct vbs_quantize_options *options,
                                     double *db) VBS_MUST_CHECK;
+
+/*
+ * Measures what each rounding costs alone: values[0..n_operators-1] (vbs_network_operators of
+ * vbs_quantized_floats) are the errors of the network's first output where only the value that an
+ * operator makes is rounded, and weights[0..n_rows-1] where only the weights of a row are, as
+ * shares of the power of the output; 0 where nothing is rounded, or a value has the scale of one
+ * that is. Options and errors as vbs_quantized_alone. Complexity: one run of all samples for each
+ * value and each row with weights.
+ */
+enum vbs_status vbs_quantized_errors(struct vbs_ctx *ctx,
+                                     const struct vbs_quantized_network *quantized,
+                                     const struct vbs_quantize_samples *samples,
+                                     const struct vbs_quantize_options *options, double *values,
+                                     double *weights) VBS_MUST_CHECK;
+
+/* Gives the error that is predicted for a network that vbs_quantized_keep made of quantized: the
+ * sum of those of all that it rounds, because errors that have little to do with each other add up
+ * in power. values and weights are those of quantized. O(operators). */
+double vbs_quantized_predict(const struct vbs_quantized_network *quantized,
+                             const struct vbs_quantized_network *mixed, const double *values,
+                             const double *weights);
+
+/* Gives the error of one row alone: its weights, and what it reads. */
+double vbs_quantized_row_error(const struct vbs_quantized_network *quantized, int row,
+                               const double *values, const double *weights);
 
 /* How far the first outputs of two networks differ. A plain value. */
 struct vbs_quantize_difference {

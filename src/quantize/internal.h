@@ -57,10 +57,32 @@ struct vbs_quantized_network {
 enum vbs_status vbs_quantize_roles(struct vbs_ctx *ctx, struct vbs_quantized_network *q,
                                    const struct vbs_quantize_options *options) VBS_MUST_CHECK;
 
+/* Does the same for a network that is in 8 bits as whole, but for operators kept[0..n-1] with
+ * weights. */
+enum vbs_status vbs_quantize_roles_keep(struct vbs_ctx *ctx, struct vbs_quantized_network *q,
+                                        const struct vbs_quantized_network *whole,
+                                        const bool *kept) VBS_MUST_CHECK;
+
 /* Gives whether an operator is an input of the network: tensor 0, or the layer that copies one of
  * several inputs out of it, which has a scale of its own. */
 bool vbs_quantize_is_input(const struct vbs_quantized_network *q,
                            const struct quantize_operator *o);
+
+/* ---- quantize.c ---- */
+
+/* Lists the rows: names and kinds, without what scales and weights tell. */
+enum vbs_status vbs_quantize_rows(struct vbs_ctx *ctx,
+                                  struct vbs_quantized_network *q) VBS_MUST_CHECK;
+
+/* Gives what is written in 8 bits; it belongs to q. */
+struct vbs_int8_table vbs_quantize_table(const struct vbs_quantized_network *q);
+
+/* ---- load.c ---- */
+
+/* Gives the network that loading the file of a table gives. */
+enum vbs_status vbs_quantize_load(struct vbs_ctx *ctx, const struct vbs_network *network,
+                                  const struct vbs_int8_table *table,
+                                  struct vbs_network **loaded) VBS_MUST_CHECK;
 
 /* ---- collect.c ---- */
 

@@ -110,7 +110,7 @@ static enum vbs_status add_row(struct vbs_ctx *ctx, struct vbs_quantized_network
     return VBS_OK;
 }
 
-static enum vbs_status list_rows(struct vbs_ctx *ctx, struct vbs_quantized_network *q)
+enum vbs_status vbs_quantize_rows(struct vbs_ctx *ctx, struct vbs_quantized_network *q)
 {
     q->rows = vbs_arena_alloc(&q->arena, (size_t)q->n, sizeof *q->rows);
     q->row_of = vbs_arena_alloc(&q->arena, (size_t)q->n, sizeof *q->row_of);
@@ -191,7 +191,7 @@ static enum vbs_status quantise(struct vbs_ctx *ctx, const struct vbs_network *n
     q->is_signed = options->is_signed;
     VBS_TRY(vbs_quantize_roles(ctx, q, options));
     VBS_TRY(check_network(ctx, q));
-    VBS_TRY(list_rows(ctx, q));
+    VBS_TRY(vbs_quantize_rows(ctx, q));
     VBS_TRY(vbs_quantize_collect(ctx, q, samples, options));
     VBS_TRY(choose_scales(ctx, q, options));
     return round_all_weights(ctx, q, options);
@@ -227,6 +227,11 @@ void vbs_quantized_free(struct vbs_quantized_network *quantized)
     free(quantized);
 }
 
+const struct vbs_network *vbs_quantized_floats(const struct vbs_quantized_network *quantized)
+{
+    return quantized->network;
+}
+
 const struct vbs_quantize_row *vbs_quantized_rows(const struct vbs_quantized_network *quantized,
                                                   int *n)
 {
@@ -234,13 +239,18 @@ const struct vbs_quantize_row *vbs_quantized_rows(const struct vbs_quantized_net
     return quantized->rows;
 }
 
+struct vbs_int8_table vbs_quantize_table(const struct vbs_quantized_network *q)
+{
+    return (struct vbs_int8_table){.is_signed = q->is_signed,
+                                   .values = q->values,
+                                   .weights = q->weights,
+                                   .n_weights = q->n_weights};
+}
+
 enum vbs_status vbs_quantized_write(struct vbs_ctx *ctx,
                                     const struct vbs_quantized_network *quantized, const char *path)
 {
-    const struct vbs_int8_table table = {.is_signed = quantized->is_signed,
-                                         .values = quantized->values,
-                                         .weights = quantized->weights,
-                                         .n_weights = quantized->n_weights};
+    const struct vbs_int8_table table = vbs_quantize_table(quantized);
 
     return vbs_network_export_int8(ctx, quantized->network, &table, path);
 }

@@ -12,6 +12,8 @@ static const char NO_KERNEL[] = "no kernel of 8 bits";
 static const char CONSTANT[] = "has a constant operand";
 static const char PART[] = "copies one of several inputs";
 static const char KEPT[] = "kept by name";
+static const char CHOSEN[] = "kept in floats";
+static const char BESIDE[] = "reads floats of layers that are kept";
 
 /* ---- the list of operators ---- */
 
@@ -235,16 +237,117 @@ static void round_value(struct vbs_quantized_network *q, int i)
     }
 }
 
-enum vbs_status vbs_quantize_roles(struct vbs_ctx *ctx, struct vbs_quantized_network *q,
-                                   const struct vbs_quantize_options *options)
+/* Decides which values are rounded, once the roles are known. */
+static void round_values(struct vbs_quantized_network *q)
 {
-    VBS_TRY(list_operators(ctx, q));
-    VBS_TRY(choose_roles(ctx, q, options));
     for (int i = q->n - 1; i > 0; i--)
         if (q->operators[i].role == ROLE_EIGHT ||
             (q->operators[i].role == ROLE_SAME && q->operators[i].needed))
             need_inputs(q, &q->operators[i]);
     for (int i = 0; i < q->n; i++)
         round_value(q, i);
+}
+
+enum vbs_status vbs_quantize_roles(struct vbs_ctx *ctx, struct vbs_quantized_network *q,
+                                   const struct vbs_quantize_options *options)
+{
+    VBS_TRY(list_operators(ctx, q));
+    VBS_TRY(choose_roles(ctx, q, options));
+    round_values(q);
+    return VBS_OK;
+}
+
+/* ---- layers that go back to floats ---- */
+
+/* What is known of operators while layers go back to floats. */
+struct keeping {
+    struct vbs_quantized_network *q;
+    const struct vbs_quantized_network *whole;
+    const bool *kept; /* [n] */
+    bool *wanted;     /* [n] a layer with weights reads the value in 8 bits, or what moves it */
+    bool *floats;     /* [n] it comes from a layer that is kept, and is computed in floats */
+};
+
+static bool has_weights(const struct vbs_quantized_network *q, int i)
+{
+    const struct quantize_operator *o = &q->operators[i];
+
+    return o->fused < 0 &&
+           vbs_quantize_weights_of(&q->network->layers[o->layer]) != VBS_N_PARAMETERS;
+}
+
+/* Finds the values that layers with weights read in 8 bits. */
+static void find_wanted(struct keeping *k)
+{
+    const struct vbs_quantized_network *q = k->q;
+
+    for (int i = q->n - 1; i > 0; i--) {
+        const struct quantize_operator *o = &q->operators[i];
+        const struct vbs_layer *l = &q->network->layers[o->layer];
+        enum quantize_role role = k->whole->operators[i].role;
+
+        if (role == ROLE_SAME && k->wanted[i])
+            k->wanted[source_of(q, i)] = true;
+        if (role != ROLE_EIGHT || k->kept[i] || !has_weights(q, i))
+            continue;
+        for (int j = 0; j < l->n_inputs; j++)
+            k->wanted[q->last[l->inputs[j]]] = true;
+    }
+}
+
+/* Gives whether an operator reads a value that stays in floats because of layers that are kept. */
+static bool reads_floats(const struct keeping *k, int i)
+{
+    const struct quantize_operator *o = &k->q->operators[i];
+    const struct vbs_layer *l = &k->q->network->layers[o->layer];
+
+    if (o->fused >= 0)
+        return k->floats[i - 1];
+    for (int j = 0; j < l->n_inputs; j++) {
+        int input = k->q->last[l->inputs[j]];
+
+        if (k->floats[input] && !k->wanted[input])
+            return true;
+    }
+    return false;
+}
+
+/* An operator that joined a layer which is kept has the role that it has by itself, and one without
+ * weights is in 8 bits only where nothing is rounded for its sake alone. */
+static void choose_role_keep(struct keeping *k, int i)
+{
+    struct quantize_operator *o = &k->q->operators[i];
+    const struct quantize_operator *whole = &k->whole->operators[i];
+    bool reads = !has_weights(k->q, i) && reads_floats(k, i);
+
+    o->role = whole->role;
+    o->why = whole->why;
+    k->floats[i] = k->kept[i] || reads;
+    if (whole->role == ROLE_FLOAT)
+        return;
+    o->role = role_of(&k->q->network->layers[o->layer], o, &o->why);
+    if (joins(o)) {
+        o->role = ROLE_JOINED;
+        o->why = NULL;
+    } else if (o->role == ROLE_EIGHT && k->floats[i]) {
+        o->role = ROLE_FLOAT;
+        o->why = k->kept[i] ? CHOSEN : BESIDE;
+    }
+}
+
+enum vbs_status vbs_quantize_roles_keep(struct vbs_ctx *ctx, struct vbs_quantized_network *q,
+                                        const struct vbs_quantized_network *whole, const bool *kept)
+{
+    struct keeping k = {.q = q, .whole = whole, .kept = kept};
+
+    VBS_TRY(list_operators(ctx, q));
+    k.wanted = vbs_arena_alloc(&q->arena, (size_t)q->n, sizeof *k.wanted);
+    k.floats = vbs_arena_alloc(&q->arena, (size_t)q->n, sizeof *k.floats);
+    if (!k.wanted || !k.floats)
+        return vbs_no_memory(ctx);
+    find_wanted(&k);
+    for (int i = 1; i < q->n; i++)
+        choose_role_keep(&k, i);
+    round_values(q);
     return VBS_OK;
 }

@@ -16,7 +16,7 @@ static int64_t weights_of(const struct quantize_report *r)
     return n;
 }
 
-static double accuracy(const struct vbs_score *score)
+double quantize_accuracy(const struct vbs_score *score)
 {
     return 100.0 * (double)score->n_right / (double)score->n_images;
 }
@@ -68,6 +68,14 @@ static void add_row(struct cli_table *table, const struct vbs_quantize_row *row,
     cli_table_add(table, "%s", row->why ? row->why : "");
 }
 
+void quantize_print_top1(const struct quantize_scores *s)
+{
+    if (s->scored)
+        printf("top-1       %.2f%% -> %.2f%% (%+.2f) of %" PRId64 " test images\n",
+               quantize_accuracy(&s->before), quantize_accuracy(&s->after),
+               quantize_accuracy(&s->after) - quantize_accuracy(&s->before), s->after.n_images);
+}
+
 static void print_scores(const struct quantize_report *r)
 {
     const struct vbs_quantize_difference *d = &r->difference;
@@ -78,12 +86,9 @@ static void print_scores(const struct quantize_report *r)
                d->db, d->largest, d->n_same, d->n);
     else
         printf("outputs     equal for %" PRId64 " samples\n", d->n);
-    if (!r->scored)
-        return;
-    printf("top-1       %.2f%% -> %.2f%% (%+.2f) of %" PRId64 " test images\n",
-           accuracy(&r->before), accuracy(&r->after), accuracy(&r->after) - accuracy(&r->before),
-           r->after.n_images);
-    printf("loss        %.4f -> %.4f\n", loss(&r->before), loss(&r->after));
+    quantize_print_top1(&r->scores);
+    if (r->scores.scored)
+        printf("loss        %.4f -> %.4f\n", loss(&r->scores.before), loss(&r->scores.after));
 }
 
 static void print_sums(const struct quantize_report *r)
@@ -161,20 +166,21 @@ static json_t *row_json(const struct vbs_quantize_row *row, const double *alone,
 static void put_scores(json_t *root, const struct quantize_report *r, bool *failed)
 {
     const struct vbs_quantize_difference *d = &r->difference;
-    bool scored = r->scored;
+    bool scored = r->scores.scored;
 
     cli_json_put(root, "compared", json_integer(d->n), failed);
     cli_json_put(root, "outputs_db", decibels(d->db), failed);
     cli_json_put(root, "largest_difference", json_real(d->largest), failed);
     cli_json_put(root, "same_class", json_integer(d->n_same), failed);
-    cli_json_put(root, "test_images", scored ? json_integer(r->after.n_images) : json_null(),
+    cli_json_put(root, "test_images", scored ? json_integer(r->scores.after.n_images) : json_null(),
                  failed);
-    cli_json_put(root, "top1_percent", scored ? json_real(accuracy(&r->before)) : json_null(),
+    cli_json_put(root, "top1_percent",
+                 scored ? json_real(quantize_accuracy(&r->scores.before)) : json_null(), failed);
+    cli_json_put(root, "top1_percent_after",
+                 scored ? json_real(quantize_accuracy(&r->scores.after)) : json_null(), failed);
+    cli_json_put(root, "loss", scored ? json_real(loss(&r->scores.before)) : json_null(), failed);
+    cli_json_put(root, "loss_after", scored ? json_real(loss(&r->scores.after)) : json_null(),
                  failed);
-    cli_json_put(root, "top1_percent_after", scored ? json_real(accuracy(&r->after)) : json_null(),
-                 failed);
-    cli_json_put(root, "loss", scored ? json_real(loss(&r->before)) : json_null(), failed);
-    cli_json_put(root, "loss_after", scored ? json_real(loss(&r->after)) : json_null(), failed);
 }
 
 enum vbs_status quantize_print_json(struct cli *cli, const struct quantize_report *r)
