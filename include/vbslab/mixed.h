@@ -15,9 +15,10 @@
  * because errors that have little to do with each other add up in power. A choice counts as within
  * a bound only after it has run on the samples.
  *
- * There are 2^layers choices. Walks go from 8 bits to floats and back, and change the layer next
- * whose change costs least time for each unit of error; then the chosen ones are improved as long
- * as changing one layer, or one for another, is faster within the bound.
+ * There are 2^layers choices. Where that is no more than may be planned, all are. Else walks go
+ * from 8 bits to floats and back, and change the layer next whose change costs least time for each
+ * unit of error; then the chosen ones are improved as long as changing one layer, or one for
+ * another, is faster within the bound.
  *
  * Threads: one thread at a time uses a struct vbs_mixed.
  */
@@ -96,8 +97,9 @@ struct vbs_mixed;
 /*
  * Begins a search: measures the error of each rounding alone. quantized has all layers in 8 bits
  * and its ranges from other samples than these; quantized, samples, store and what options point to
- * are borrowed until vbs_mixed_free. VBS_USAGE: no planner; errors of vbs_quantized_errors, and
- * where budgets are chosen, those of planning. One run of all samples for each rounding.
+ * are borrowed until vbs_mixed_free. VBS_USAGE: no planner; VBS_INFEASIBLE:
+ * nothing fits the largest budget, with the least that would do; errors of vbs_quantized_errors,
+ * and where budgets are chosen, those of planning. One run of all samples for each rounding.
  */
 enum vbs_status vbs_mixed_new(struct vbs_ctx *ctx, struct vbs_store *store,
                               const struct vbs_quantized_network *quantized,

@@ -115,7 +115,6 @@ struct improving {
     struct mixed_choices *c;
     int budget, at;
     const struct vbs_mixed_bound *bound;
-    double most_error; /* predicted */
     bool *kept;
     double *gains;  /* [layers] what changing one adds to the time; HUGE_VAL: not known */
     double *errors; /* [layers] what it adds to the predicted error */
@@ -151,12 +150,24 @@ static enum vbs_status find_gains(struct vbs_ctx *ctx, struct improving *m)
     return VBS_OK;
 }
 
+/* Gives the largest error that may be predicted: as far from the bound as what was measured of the
+ * choice that is improved. Where samples are counted, that choice's own is the guide. */
+static double most_error(const struct improving *m)
+{
+    const struct vbs_mixed_choice *at = &m->c->choices[m->at];
+    double measured = pow(10, -at->difference.db / 10);
+
+    if (!(m->bound->error < HUGE_VAL))
+        return at->error;
+    return measured > 0 ? at->error * m->bound->error / measured : m->bound->error;
+}
+
 /* Lists the changes that look faster and whose predicted error is within the bound, the fastest
  * first. Two layers change in opposite directions. */
 static void list_changes(struct improving *m)
 {
     int n = m->c->costs->n_layers;
-    double left = m->most_error - m->c->choices[m->at].error;
+    double left = most_error(m) - m->c->choices[m->at].error;
 
     m->n_changes = 0;
     for (int i = 0; i < n; i++) {
@@ -209,13 +220,10 @@ static enum vbs_status improve_choice(struct vbs_ctx *ctx, struct mixed_choices 
                                       const struct vbs_mixed_bound *bound, int number)
 {
     size_t n = (size_t)c->costs->n_layers;
-    double error = c->choices[number].error;
     struct improving m = {.c = c,
                           .budget = budget,
                           .at = number,
                           .bound = bound,
-                          /* where only samples are counted, what keeps the bound is the guide */
-                          .most_error = bound->error < HUGE_VAL ? fmax(bound->error, error) : error,
                           .kept = malloc(n * sizeof *m.kept),
                           .gains = malloc(n * sizeof *m.gains),
                           .errors = malloc(n * sizeof *m.errors),
@@ -247,7 +255,7 @@ enum vbs_status mixed_search(struct vbs_ctx *ctx, struct mixed_choices *c,
 {
     int n = c->costs->n_budgets * n_bounds;
 
-    VBS_TRY(walk(ctx, c));
+    VBS_TRY(mixed_are_few(c) ? mixed_try_all(ctx, c) : walk(ctx, c));
     for (int i = 0; i < n; i++) {
         VBS_TRY(choose(ctx, c, i / n_bounds, &bounds[i % n_bounds], &chosen[i]));
         if (chosen[i] >= 0)

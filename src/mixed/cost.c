@@ -3,6 +3,7 @@
 
 #include "base/fail.h"
 #include "vbslab/replay.h"
+#include "vbslab/units.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -167,6 +168,22 @@ static enum vbs_status find_range(struct vbs_ctx *ctx, struct mixed_cost *cost, 
     vbs_solver_free(solver);
     vbs_profile_free(profile);
     return status;
+}
+
+enum vbs_status mixed_cost_refuse(struct vbs_ctx *ctx, struct mixed_cost *cost)
+{
+    bool *kept = calloc((size_t)cost->n_layers, sizeof *kept);
+    int64_t least = 0, enough = 0;
+    char budget[48], needed[48];
+    enum vbs_status status =
+        kept ? find_range(ctx, cost, kept, &least, &enough) : vbs_no_memory(ctx);
+
+    free(kept);
+    VBS_TRY(status);
+    return vbs_fail(
+        ctx, VBS_INFEASIBLE, "nothing fits %s: with all layers in 8 bits, planner %s needs %s",
+        vbs_format_exact(cost->budgets[cost->n_budgets - 1], budget, sizeof budget),
+        vbs_planner_name(cost->options.planner), vbs_format_exact(least, needed, sizeof needed));
 }
 
 enum vbs_status mixed_cost_budgets(struct vbs_ctx *ctx, struct mixed_cost *cost)

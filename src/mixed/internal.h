@@ -55,6 +55,10 @@ void mixed_choices_clear(struct mixed_choices *c);
  * neighbours, so that later choices need few new times. */
 enum vbs_status mixed_begin(struct vbs_ctx *ctx, struct mixed_choices *c) VBS_MUST_CHECK;
 
+/* Gives whether all choices may be planned; plans all. */
+bool mixed_are_few(const struct mixed_choices *c);
+enum vbs_status mixed_try_all(struct vbs_ctx *ctx, struct mixed_choices *c) VBS_MUST_CHECK;
+
 /* Walks from 8 bits to floats, and back, by the times of one budget. */
 enum vbs_status mixed_walk(struct vbs_ctx *ctx, struct mixed_choices *c, int budget) VBS_MUST_CHECK;
 
@@ -94,6 +98,9 @@ enum vbs_status mixed_cost_profile(struct vbs_ctx *ctx, struct mixed_cost *cost,
 /* Chooses budgets from the least in which all layers in 8 bits fit to the one in which all in
  * floats have enough. VBS_INFEASIBLE: no budget is, because of the latency. */
 enum vbs_status mixed_cost_budgets(struct vbs_ctx *ctx, struct mixed_cost *cost) VBS_MUST_CHECK;
+
+/* Fails with VBS_INFEASIBLE and the least budget of all layers in 8 bits. */
+enum vbs_status mixed_cost_refuse(struct vbs_ctx *ctx, struct mixed_cost *cost) VBS_MUST_CHECK;
 
 /* Gives the network of a choice, which vbs_quantized_free frees. */
 enum vbs_status mixed_cost_network(struct vbs_ctx *ctx, const struct mixed_cost *cost,

@@ -103,7 +103,11 @@ static enum vbs_status begin(struct vbs_ctx *ctx, struct vbs_mixed *m)
                                     .compare = mixed_cost_compare};
     m->choices = (struct mixed_choices){
         .costs = &m->costs, .most = cost->options.most_choices, .progress = cost->options.progress};
-    return mixed_begin(ctx, &m->choices);
+    VBS_TRY(mixed_begin(ctx, &m->choices));
+    for (int i = 0; i < m->choices.n; i++)
+        if (m->choices.choices[i].plans[cost->n_budgets - 1].time_us < HUGE_VAL)
+            return VBS_OK;
+    return mixed_cost_refuse(ctx, cost);
 }
 
 enum vbs_status vbs_mixed_new(struct vbs_ctx *ctx, struct vbs_store *store,

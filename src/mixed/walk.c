@@ -30,12 +30,33 @@ enum vbs_status mixed_begin(struct vbs_ctx *ctx, struct mixed_choices *c)
     return status;
 }
 
+bool mixed_are_few(const struct mixed_choices *c)
+{
+    return c->costs->n_layers < 30 && 1 << c->costs->n_layers <= c->most;
+}
+
+enum vbs_status mixed_try_all(struct vbs_ctx *ctx, struct mixed_choices *c)
+{
+    int n = c->costs->n_layers, number;
+    bool *kept = malloc((size_t)n * sizeof *kept);
+    enum vbs_status status = kept ? VBS_OK : vbs_no_memory(ctx);
+
+    for (int mask = 0; status == VBS_OK && mask < 1 << n; mask++) {
+        for (int i = 0; i < n; i++)
+            kept[i] = mask >> i & 1;
+        status = mixed_find(ctx, c, kept, &number);
+    }
+    free(kept);
+    return status;
+}
+
 /* A walk in one direction. A layer's rate is the time that changing it costs for each unit of
  * error; on the way back, the (negative) time for each unit of error that it adds. Rates of earlier
  * steps are estimates: the layer with the least one is planned anew until it stays the least. */
 struct walk {
     struct mixed_choices *c;
     int budget, step, at; /* at: the number of the choice that is reached */
+    bool timeless;
     bool *kept;
     double *rates; /* HUGE_VAL: the layer is not changed any more */
     int *steps;    /* in which a rate was found */
@@ -70,6 +91,8 @@ static double rate_of(const struct walk *w, int number)
 
     if (!(time_of(w, number) < HUGE_VAL))
         return HUGE_VAL;
+    if (w->timeless)
+        return to->error - from->error;
     return (time_of(w, number) - time_of(w, w->at)) /
            fmax(fabs(to->error - from->error), LEAST_ERROR);
 }
@@ -120,7 +143,11 @@ enum vbs_status mixed_walk(struct vbs_ctx *ctx, struct mixed_choices *c, int bud
 
     if (status == VBS_OK)
         status = walk_from(ctx, &w, 0, false);
-    /* Where floats do not fit, the way back begins with the last choice that did. */
+    /* Where floats do not fit, the way back begins with as little error as does. */
+    w.timeless = true;
+    if (status == VBS_OK && !(time_of(&w, 1) < HUGE_VAL))
+        status = walk_from(ctx, &w, 0, false);
+    w.timeless = false;
     if (status == VBS_OK)
         status = walk_from(ctx, &w, time_of(&w, 1) < HUGE_VAL ? 1 : w.at, true);
     free(w.kept);
