@@ -12,6 +12,7 @@
 #include "vbslab/exec.h"
 #include "vbslab/explain.h"
 #include "vbslab/measure.h"
+#include "vbslab/mixed.h"
 #include "vbslab/mmcnn.h"
 #include "vbslab/model.h"
 #include "vbslab/npy.h"
