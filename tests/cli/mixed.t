@@ -33,9 +33,9 @@ run "$trained" --data samples.npy $modelled --memory 60KiB..240KiB:*2 --loss-bou
         $2 == "int8" { least = $4 }
         END { exit !(NR == 1 + 3 * 6 && n >= 9) }' out
 report $? "plans fit their budgets, losses are within their bounds, and no bound is no slower than 8 bits"
-cp out first.csv
+cut -d, -f1-13 out >first.csv
 run "$trained" --data samples.npy $modelled --memory 60KiB..240KiB:*2 --loss-bound 44dB,50dB,0%,none --csv
-cmp -s out first.csv
+cut -d, -f1-13 out | cmp -s - first.csv
 report $? "another run gives the same"
 
 run "$trained" --data images $modelled --memory 120KiB --loss-bound 46dB -o m.onnx --json
