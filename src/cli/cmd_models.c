@@ -530,12 +530,36 @@ static void print_outputs(const struct vbs_network *network)
     }
 }
 
+/* Prints in what a network computes where that is not what it is stored in. */
+static void print_computing(const struct vbs_network *network)
+{
+    static const char *const WORDS[] = {
+        [VBS_PRECISION_INT8] =
+            "in whole numbers where there are kernels of 8 bits, else in 32-bit floats: "
+            "algorithms with '+f32'",
+        [VBS_PRECISION_BF16] = "in bfloat16 where there are kernels of it, else in 32-bit floats: "
+                               "algorithms with '+f32'",
+        [VBS_PRECISION_FP32] = "in 32-bit floats",
+    };
+    enum vbs_precision precision = vbs_network_precision(network);
+    const char *about = network->about;
+
+    if (precision == VBS_PRECISION_FP32 && !strstr(about, "; quantised") &&
+        !strstr(about, "; 16-bit floats"))
+        return;
+    printf("computed: %s\n", WORDS[precision]);
+}
+
 /* Prints the properties of a network from an ONNX or .vbz file that the table does not show. */
 static void print_notes(const struct vbs_network *network)
 {
-    printf("\nweights: %s\n", vbs_network_parameters(network) == 0 ? "none"
-                              : vbs_network_stored(network) > 0    ? "from the file"
-                                                                   : "seeded, the file has none");
+    printf("\nfile: ");
+    cli_print_name(network->about);
+    printf("\n");
+    print_computing(network);
+    printf("weights: %s\n", vbs_network_parameters(network) == 0 ? "none"
+                            : vbs_network_stored(network) > 0    ? "from the file"
+                                                                 : "seeded, the file has none");
     if (is_coded(network))
         printf("coded: bytes in the file, in this form ('only': plans use no other); bits: of an "
                "index "

@@ -49,4 +49,21 @@ report $? "the least budget is half of that of floats"
     grep -q '^  check ' out
 report $? "a network in bfloat16 runs"
 
+cp "$DATA/onnx/quantised.onnx" .
+run models show quantised.onnx
+[ $code -eq 0 ] && grep -q "^file: ONNX opset .*; quantised$" out &&
+    grep -q "^computed: in whole numbers where .* else in 32-bit floats" out
+report $? "models show says in what a quantised network is computed"
+run --db q.sqlite measure quantised.onnx --batches 1,2 --no-copies --time-limit 1
+[ $code -eq 0 ] && grep -q "(conv) has no kernel .* computes in 32-bit floats (+f32)$" err && ! grep -q "(fc).*+f32" err
+report $? "measure says which of its layers have kernels of floats only"
+# y = x + c in 16-bit floats
+printf '\010\010B\002\020\021\072K\012\016\012\001x\012\001c\022\001y\042\003Add\052\015\010\002\020\012B\001cJ\004\000\074\000\300Z\024\012\001x\022\017\012\015\010\012\022\011\012\003\022\001N\012\002\010\002b\024\012\001y\022\017\012\015\010\012\022\011\012\003\022\001N\012\002\010\002' >half.onnx
+run models show half.onnx
+[ $code -eq 0 ] && grep -qx "file: ONNX opset 17; 16-bit floats" out && grep -qx "computed: in 32-bit floats" out
+report $? "models show says that 16-bit floats are computed in 32 bits"
+run models show half.onnx:bf16
+[ $code -eq 0 ] && grep -q "^computed: in bfloat16 where" out
+report $? "... or in bfloat16"
+
 finish

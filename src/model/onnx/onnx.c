@@ -133,8 +133,7 @@ static bool is_quantised(const char *op)
     return strstr(op, "Integer") != NULL;
 }
 
-/* Gives what the file has in place of 32-bit floats, with which everything is computed; empty: it
- * has these. */
+/* Gives what the file has in place of 32-bit floats; empty: it has these. */
 static const char *find_precision(const struct loader *l)
 {
     const Onnx__GraphProto *graph = l->file.model->graph;
@@ -156,9 +155,8 @@ static void describe(const struct loader *l, char *about, size_t size)
     char clean[64];
 
     vbs_onnx_clean(producer ? producer : "", clean, sizeof clean);
-    snprintf(about, size, "ONNX opset %lld%s%s%s%s%s", (long long)l->graph.opset,
-             clean[0] ? ", written by " : "", clean, precision[0] ? "; " : "", precision,
-             precision[0] ? ", computed in 32-bit floats" : "");
+    snprintf(about, size, "ONNX opset %lld%s%s%s%s", (long long)l->graph.opset,
+             clean[0] ? ", written by " : "", clean, precision[0] ? "; " : "", precision);
 }
 
 /* Gives the value of a key of the file's metadata, or null. */
