@@ -11,14 +11,14 @@
 /* ---- the fastest within a bound ---- */
 
 /* A choice that fits. */
-struct entry {
+struct front_entry {
     double time_us, error;
     int number;
 };
 
 static int compare_entries(const void *a, const void *b)
 {
-    const struct entry *x = a, *y = b;
+    const struct front_entry *x = a, *y = b;
 
     if (x->time_us != y->time_us)
         return x->time_us < y->time_us ? -1 : 1;
@@ -29,14 +29,14 @@ static int compare_entries(const void *a, const void *b)
 
 /* Fills front, [c->n], with the choices that fit and of which none is faster with as small a
  * predicted error, the fastest first. */
-static int list_front(const struct mixed_choices *c, int budget, struct entry *front)
+static int list_front(const struct mixed_choices *c, int budget, struct front_entry *front)
 {
     int n = 0, n_front = 0;
 
     for (int i = 0; i < c->n; i++)
         if (c->choices[i].plans[budget].time_us < HUGE_VAL)
             front[n++] =
-                (struct entry){c->choices[i].plans[budget].time_us, c->choices[i].error, i};
+                (struct front_entry){c->choices[i].plans[budget].time_us, c->choices[i].error, i};
     qsort(front, (size_t)n, sizeof *front, compare_entries);
     for (int i = 0; i < n; i++)
         if (n_front == 0 || front[i].error < front[n_front - 1].error)
@@ -46,7 +46,7 @@ static int list_front(const struct mixed_choices *c, int budget, struct entry *f
 
 /* The loss falls along the front, nearly: so halves are halved. */
 static enum vbs_status search_front(struct vbs_ctx *ctx, struct mixed_choices *c,
-                                    const struct entry *front, int n,
+                                    const struct front_entry *front, int n,
                                     const struct vbs_mixed_bound *bound, int *number)
 {
     int first = 0, end = n; /* the first that is within the bound lies in first..end */
@@ -70,7 +70,7 @@ static enum vbs_status search_front(struct vbs_ctx *ctx, struct mixed_choices *c
 static enum vbs_status choose(struct vbs_ctx *ctx, struct mixed_choices *c, int budget,
                               const struct vbs_mixed_bound *bound, int *number)
 {
-    struct entry *front = malloc((size_t)c->n * sizeof *front);
+    struct front_entry *front = malloc((size_t)c->n * sizeof *front);
     enum vbs_status status = front ? VBS_OK : vbs_no_memory(ctx);
 
     if (status == VBS_OK)
@@ -106,7 +106,7 @@ static enum vbs_status choose_compared(struct vbs_ctx *ctx, struct mixed_choices
 
 /* A change of one layer, or of two: what it adds to the time, as planned (one layer) or as the sum
  * of both (two). */
-struct change {
+struct layer_change {
     double time_us;
     int layer, second; /* second: -1 or another layer */
 };
@@ -118,13 +118,13 @@ struct improving {
     bool *kept;
     double *gains;  /* [layers] what changing one adds to the time; HUGE_VAL: not known */
     double *errors; /* [layers] what it adds to the predicted error */
-    struct change *changes;
+    struct layer_change *changes;
     int n_changes;
 };
 
 static int compare_changes(const void *a, const void *b)
 {
-    const struct change *x = a, *y = b;
+    const struct layer_change *x = a, *y = b;
 
     if (x->time_us != y->time_us)
         return x->time_us < y->time_us ? -1 : 1;
@@ -172,10 +172,10 @@ static void list_changes(struct improving *m)
     m->n_changes = 0;
     for (int i = 0; i < n; i++) {
         if (m->gains[i] < 0 && m->errors[i] <= left)
-            m->changes[m->n_changes++] = (struct change){m->gains[i], i, -1};
+            m->changes[m->n_changes++] = (struct layer_change){m->gains[i], i, -1};
         for (int j = 0; m->kept[i] && j < n; j++)
             if (!m->kept[j] && m->gains[i] + m->gains[j] < 0 && m->errors[i] + m->errors[j] <= left)
-                m->changes[m->n_changes++] = (struct change){m->gains[i] + m->gains[j], i, j};
+                m->changes[m->n_changes++] = (struct layer_change){m->gains[i] + m->gains[j], i, j};
     }
     qsort(m->changes, (size_t)m->n_changes, sizeof *m->changes, compare_changes);
 }
@@ -188,7 +188,7 @@ static enum vbs_status change(struct vbs_ctx *ctx, struct improving *m, bool *ch
 
     *changed = false;
     for (int i = 0; i < m->n_changes && i < m->c->costs->n_layers && !*changed; i++) {
-        const struct change *change = &m->changes[i];
+        const struct layer_change *change = &m->changes[i];
 
         VBS_TRY(mixed_find_changed(ctx, m->c, m->kept, change->layer, change->second, &number));
         if (number < 0 || !(time_of(m, number) < time_of(m, m->at)))

@@ -14,7 +14,7 @@
 #define MOST_DECIBEL 200
 
 /* A picture that is being made. Curves are those of 8 bits, of the bounds and of floats. */
-struct picture {
+struct mixed_picture {
     const struct vbs_mixed_figure *figure;
     const struct vbs_mixed_choice *choices;
     const int64_t *budgets;
@@ -23,26 +23,27 @@ struct picture {
     double rate_to, loss_from, loss_to;
 };
 
-static const char *name_of(const struct picture *p, int curve)
+static const char *name_of(const struct mixed_picture *p, int curve)
 {
     if (curve == 0)
         return VBS_MIXED_SERIES_INT8;
     return curve == p->n_curves - 1 ? VBS_MIXED_SERIES_FLOATS : p->figure->words[curve - 1];
 }
 
-static bool shows(const struct picture *p, int curve)
+static bool shows(const struct mixed_picture *p, int curve)
 {
     return vbs_plot_shows(p->gnuplot.options, name_of(p, curve));
 }
 
-static double rate_of(const struct picture *p, const struct vbs_mixed_choice *choice, int budget)
+static double rate_of(const struct mixed_picture *p, const struct vbs_mixed_choice *choice,
+                      int budget)
 {
     double time_us = choice->plans[budget].time_us;
 
     return time_us < HUGE_VAL ? 1e6 * (double)p->figure->request / time_us : (double)NAN;
 }
 
-static double curve_rate(const struct picture *p, int curve, int budget)
+static double curve_rate(const struct mixed_picture *p, int curve, int budget)
 {
     int n = p->n_curves - 2, number = curve == 0 ? 0 : 1;
 
@@ -53,7 +54,7 @@ static double curve_rate(const struct picture *p, int curve, int budget)
 
 /* ---- the left panel ---- */
 
-static void add_line(struct picture *p, int budget, double memory)
+static void add_line(struct mixed_picture *p, int budget, double memory)
 {
     struct vbs_text *data = &p->gnuplot.data;
 
@@ -67,13 +68,13 @@ static void add_line(struct picture *p, int budget, double memory)
     vbs_text_add(data, "\n");
 }
 
-static void set_number(struct picture *p, const char *name, double value)
+static void set_number(struct mixed_picture *p, const char *name, double value)
 {
     vbs_text_add(&p->gnuplot.script, name);
     vbs_gnuplot_add_number(&p->gnuplot.script, " = ", value, "\n");
 }
 
-static void add_memory(struct picture *p)
+static void add_memory(struct mixed_picture *p)
 {
     struct vbs_text *data = &p->gnuplot.data;
     int64_t first = p->budgets[0], last = p->budgets[p->n_budgets - 1];
@@ -116,7 +117,7 @@ static int compare_points(const void *a, const void *b)
 
 /* Lists the choices of a budget of which none with as small an error is faster, the least error
  * first; all in floats has none and is left out. */
-static int list_front(const struct picture *p, int budget, struct loss_point *points)
+static int list_front(const struct mixed_picture *p, int budget, struct loss_point *points)
 {
     double fastest = 0;
     int n = 0, n_front = 0;
@@ -134,7 +135,7 @@ static int list_front(const struct picture *p, int budget, struct loss_point *po
     return n_front;
 }
 
-static enum vbs_status add_losses(struct picture *p)
+static enum vbs_status add_losses(struct mixed_picture *p)
 {
     struct vbs_text *data = &p->gnuplot.data;
     struct loss_point *points = malloc((size_t)p->n_choices * sizeof *points);
@@ -161,7 +162,7 @@ static enum vbs_status add_losses(struct picture *p)
 
 /* ---- the whole ---- */
 
-static void add_title(struct picture *p)
+static void add_title(struct mixed_picture *p)
 {
     const struct vbs_mixed_figure *f = p->figure;
     const struct vbs_provenance *from = &f->profile->provenance;
@@ -182,7 +183,7 @@ static void add_title(struct picture *p)
     vbs_text_clear(&note);
 }
 
-static void add_names(struct picture *p)
+static void add_names(struct mixed_picture *p)
 {
     struct vbs_text *script = &p->gnuplot.script;
     char bytes[32];
@@ -203,7 +204,7 @@ static void add_names(struct picture *p)
     vbs_text_addf(script, "vbs_curves = %d\nvbs_budgets = %d\n", n, p->n_budgets);
 }
 
-static enum vbs_status check_series(const struct picture *p)
+static enum vbs_status check_series(const struct mixed_picture *p)
 {
     const char **names = calloc((size_t)p->n_curves, sizeof *names);
     enum vbs_status status;
@@ -217,7 +218,7 @@ static enum vbs_status check_series(const struct picture *p)
     return status;
 }
 
-static enum vbs_status draw(struct picture *p)
+static enum vbs_status draw(struct mixed_picture *p)
 {
     VBS_TRY(check_series(p));
     add_title(p);
@@ -236,10 +237,10 @@ static enum vbs_status draw(struct picture *p)
 enum vbs_status vbs_mixed_plot(struct vbs_ctx *ctx, const struct vbs_mixed_figure *figure,
                                const struct vbs_plot_options *options, const char *path)
 {
-    struct picture p = {.figure = figure,
-                        .n_curves = figure->n_bounds + 2,
-                        .loss_from = MOST_DECIBEL,
-                        .loss_to = -MOST_DECIBEL};
+    struct mixed_picture p = {.figure = figure,
+                              .n_curves = figure->n_bounds + 2,
+                              .loss_from = MOST_DECIBEL,
+                              .loss_to = -MOST_DECIBEL};
     enum vbs_status status = vbs_gnuplot_begin(ctx, options, path, &p.gnuplot);
 
     p.choices = vbs_mixed_choices(figure->mixed, &p.n_choices);

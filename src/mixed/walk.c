@@ -53,7 +53,7 @@ enum vbs_status mixed_try_all(struct vbs_ctx *ctx, struct mixed_choices *c)
 /* A walk in one direction. A layer's rate is the time that changing it costs for each unit of
  * error; on the way back, the (negative) time for each unit of error that it adds. Rates of earlier
  * steps are estimates: the layer with the least one is planned anew until it stays the least. */
-struct walk {
+struct mixed_course {
     struct mixed_choices *c;
     int budget, step, at; /* at: the number of the choice that is reached */
     bool timeless;
@@ -62,12 +62,12 @@ struct walk {
     int *steps;    /* in which a rate was found */
 };
 
-static double time_of(const struct walk *w, int number)
+static double time_of(const struct mixed_course *w, int number)
 {
     return w->c->choices[number].plans[w->budget].time_us;
 }
 
-static int least(const struct walk *w)
+static int least(const struct mixed_course *w)
 {
     int found = -1;
 
@@ -77,7 +77,7 @@ static int least(const struct walk *w)
     return found;
 }
 
-static void take(struct walk *w, int layer, int number)
+static void take(struct mixed_course *w, int layer, int number)
 {
     w->kept[layer] = !w->kept[layer];
     w->rates[layer] = HUGE_VAL;
@@ -85,7 +85,7 @@ static void take(struct walk *w, int layer, int number)
     w->step++;
 }
 
-static double rate_of(const struct walk *w, int number)
+static double rate_of(const struct mixed_course *w, int number)
 {
     const struct vbs_mixed_choice *to = &w->c->choices[number], *from = &w->c->choices[w->at];
 
@@ -98,7 +98,7 @@ static double rate_of(const struct walk *w, int number)
 }
 
 /* Walks until nothing can be changed, or most choices have been planned. */
-static enum vbs_status walk(struct vbs_ctx *ctx, struct walk *w)
+static enum vbs_status walk(struct vbs_ctx *ctx, struct mixed_course *w)
 {
     int layer, number;
 
@@ -117,7 +117,7 @@ static enum vbs_status walk(struct vbs_ctx *ctx, struct walk *w)
 }
 
 /* Walks from a choice that fits: changes layers that are kept, or those that are not. */
-static enum vbs_status walk_from(struct vbs_ctx *ctx, struct walk *w, int from, bool kept)
+static enum vbs_status walk_from(struct vbs_ctx *ctx, struct mixed_course *w, int from, bool kept)
 {
     const struct vbs_mixed_choice *choice = &w->c->choices[from];
 
@@ -134,11 +134,11 @@ static enum vbs_status walk_from(struct vbs_ctx *ctx, struct walk *w, int from, 
 enum vbs_status mixed_walk(struct vbs_ctx *ctx, struct mixed_choices *c, int budget)
 {
     size_t n = (size_t)c->costs->n_layers;
-    struct walk w = {.c = c,
-                     .budget = budget,
-                     .kept = malloc(n * sizeof *w.kept),
-                     .rates = malloc(n * sizeof *w.rates),
-                     .steps = malloc(n * sizeof *w.steps)};
+    struct mixed_course w = {.c = c,
+                             .budget = budget,
+                             .kept = malloc(n * sizeof *w.kept),
+                             .rates = malloc(n * sizeof *w.rates),
+                             .steps = malloc(n * sizeof *w.steps)};
     enum vbs_status status = w.kept && w.rates && w.steps ? VBS_OK : vbs_no_memory(ctx);
 
     if (status == VBS_OK)

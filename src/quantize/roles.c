@@ -260,7 +260,7 @@ enum vbs_status vbs_quantize_roles(struct vbs_ctx *ctx, struct vbs_quantized_net
 /* ---- layers that go back to floats ---- */
 
 /* What is known of operators while layers go back to floats. */
-struct keeping {
+struct role_keeping {
     struct vbs_quantized_network *q;
     const struct vbs_quantized_network *whole;
     const bool *kept; /* [n] */
@@ -277,7 +277,7 @@ static bool has_weights(const struct vbs_quantized_network *q, int i)
 }
 
 /* Finds the values that layers with weights read in 8 bits. */
-static void find_wanted(struct keeping *k)
+static void find_wanted(struct role_keeping *k)
 {
     const struct vbs_quantized_network *q = k->q;
 
@@ -296,7 +296,7 @@ static void find_wanted(struct keeping *k)
 }
 
 /* Gives whether an operator reads a value that stays in floats because of layers that are kept. */
-static bool reads_floats(const struct keeping *k, int i)
+static bool reads_floats(const struct role_keeping *k, int i)
 {
     const struct quantize_operator *o = &k->q->operators[i];
     const struct vbs_layer *l = &k->q->network->layers[o->layer];
@@ -314,7 +314,7 @@ static bool reads_floats(const struct keeping *k, int i)
 
 /* An operator that joined a layer which is kept has the role that it has by itself, and one without
  * weights is in 8 bits only where nothing is rounded for its sake alone. */
-static void choose_role_keep(struct keeping *k, int i)
+static void choose_role_keep(struct role_keeping *k, int i)
 {
     struct quantize_operator *o = &k->q->operators[i];
     const struct quantize_operator *whole = &k->whole->operators[i];
@@ -338,7 +338,7 @@ static void choose_role_keep(struct keeping *k, int i)
 enum vbs_status vbs_quantize_roles_keep(struct vbs_ctx *ctx, struct vbs_quantized_network *q,
                                         const struct vbs_quantized_network *whole, const bool *kept)
 {
-    struct keeping k = {.q = q, .whole = whole, .kept = kept};
+    struct role_keeping k = {.q = q, .whole = whole, .kept = kept};
 
     VBS_TRY(list_operators(ctx, q));
     k.wanted = vbs_arena_alloc(&q->arena, (size_t)q->n, sizeof *k.wanted);

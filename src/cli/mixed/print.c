@@ -213,8 +213,10 @@ static json_t *row_json(const struct mixed_report *r, int i, bool *failed)
     put_plan(made, r, &row, failed);
     cli_json_put(made, "layers_in_floats", c ? json_integer(c->n_kept) : json_null(), failed);
     cli_json_put(made, "kept", c ? kept_json(r, c, failed) : json_null(), failed);
-    cli_json_put(made, "predicted_db", c ? finite_json(-10 * log10(c->error)) : json_null(), failed);
-    cli_json_put(made, "outputs_db", measured ? finite_json(c->difference.db) : json_null(), failed);
+    cli_json_put(made, "predicted_db", c ? finite_json(-10 * log10(c->error)) : json_null(),
+                 failed);
+    cli_json_put(made, "outputs_db", measured ? finite_json(c->difference.db) : json_null(),
+                 failed);
     cli_json_put(made, "changed",
                  measured ? json_integer(c->difference.n - c->difference.n_same) : json_null(),
                  failed);

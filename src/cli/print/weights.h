@@ -4,8 +4,8 @@
 
 #include "cli/common/common.h"
 
-/* Gives the bytes of the weights that the steps of a schedule are computed from: of each layer every
- * packed weight format that a step reads, once. */
+/* Gives the bytes of the weights that the steps of a schedule are computed from: of each layer
+ * every packed weight format that a step reads, once. */
 enum vbs_status cli_used_weights(struct vbs_ctx *ctx, const struct vbs_profile *profile,
                                  const struct vbs_schedule *schedule,
                                  int64_t *weight_bytes) VBS_MUST_CHECK;
