@@ -513,6 +513,29 @@ static void far_element(struct bytes *graph)
     onnx_add_node(graph, node);
 }
 
+static void sum_products(struct bytes *graph, const char *inputs, const char *equation)
+{
+    struct bytes node = onnx_node("Einsum", inputs, "y");
+
+    onnx_attribute_text(&node, "equation", equation);
+    onnx_add_node(graph, node);
+}
+
+static void short_equation(struct bytes *graph)
+{
+    sum_products(graph, "x x", "nchw->nc");
+}
+
+static void unknown_label(struct bytes *graph)
+{
+    sum_products(graph, "x", "nchw->nck");
+}
+
+static void other_sizes(struct bytes *graph)
+{
+    sum_products(graph, "x x", "nchw,nwhc->n");
+}
+
 const struct onnx_case onnx_cases[] = {
     {"a sound graph", sound, VBS_OK, NULL},
     {"an empty graph", nothing, VBS_FORMAT, "the graph has no outputs"},
@@ -617,5 +640,11 @@ const struct onnx_case onnx_cases[] = {
      "node 'y' (GatherElements): input 1 depends on the network's input; it is to be a constant"},
     {"an index of an element beyond", far_element, VBS_FORMAT,
      "node 'y' (GatherElements): there is no element 3 among 3"},
+    {"an equation of fewer factors", short_equation, VBS_FORMAT,
+     "node 'y' (Einsum): its equation does not suit its inputs"},
+    {"an equation whose result has a label of its own", unknown_label, VBS_FORMAT,
+     "node 'y' (Einsum): its equation does not suit its inputs"},
+    {"a label of two sizes", other_sizes, VBS_FORMAT,
+     "node 'y' (Einsum): its equation does not suit its inputs"},
     {NULL, NULL, VBS_OK, NULL},
 };

@@ -52,7 +52,7 @@ const struct vbs_onnx_operator vbs_onnx_operators[] = {
     {"Div", H(divide), H(fold_pair), VBS_OP_DIV, {{1, 2}}, ANYWHERE},
     {"Dropout", H(dropout), H(dropout), 0, {{1, 1}, {12, 3}}, ANYWHERE},
     {"DynamicQuantizeLinear", H(dynamic_quantize_linear), NULL, 0, {{11, 1}}, ANYWHERE},
-    {"Einsum", NULL, H(fold_einsum), 0, {{1, VBS_ONNX_ANY}}, 0},
+    {"Einsum", H(einsum), H(fold_einsum), 0, {{1, VBS_ONNX_ANY}}, APART},
     {"Elu", H(unary), H(fold_unary), VBS_OP_ELU, {{1, 1}}, ANYWHERE},
     {"Equal", H(compare), H(fold_pair), VBS_FOLD_EQUAL, {{1, 2}}, ANYWHERE},
     {"Erf", H(unary), H(fold_unary), VBS_OP_ERF, {{1, 1}}, ANYWHERE},

@@ -715,6 +715,22 @@ def index():
     n.save()
 
 
+def products():
+    """Einsum of tensors and constants: relative positions, attention, diagonals, sums, three factors."""
+    n = Net("products", 17, ["N", 2, 4, 4, 6])
+    sums = lambda equation, *inputs: n.op("Einsum", *inputs, equation=equation)
+    q, k = (n.op("Transpose", "x", perm=[0, 2, 1, 3, 4]), n.op("Sigmoid", "x"))
+    y = sums("bthwc,hkc->bthwk", "x", n.weight(4, 5, 6))
+    y = sums("bthwk,...kc->bthwc", y, n.weight(5, 6))
+    a = n.op("Softmax", sums("bhtwc,bthvc->btwhv", q, k), axis=-1)
+    y = n.op("Add", y, sums("btwhv, bthvc -> bthwc", a, k))
+    y = n.op("Mul", y, sums("bthwc,w,c->btwhc", y, n.weight(4), n.weight(6)))
+    y = n.op("Add", y, n.op("Unsqueeze", sums("bthhc->btc", y), n.ints(2, 3)))
+    n.output(n.op("Mul", y, n.op("Unsqueeze", sums("bthhc->bth", y), n.ints(3, 4))), "y")
+    n.output(sums("bthwc,bthwc->b", y, k), "z")
+    n.save()
+
+
 def images():
     """Windows of an image that are folded into the samples, with convolutions and pools on them."""
     n = Net("images", 17, ["N", 3, 8, 8])
@@ -961,7 +977,7 @@ if __name__ == "__main__":
     torch_flatten(11, torch_flatten(14))  # onnx.reference trains in version 11
     for make in (torch_gates, keras_nhwc, segment, outputs, one_channel, whole, normals,
                  folded, external, recurrent, sequence, windows, single, heads,
-                 quantised, integers, control, truth, bounds, index, folds,
+                 quantised, integers, control, truth, bounds, index, products, folds,
                  images, dynamic, blocks, contrib,
                  contrib_weights, contrib_lstm, fused, scaler):
         make()

@@ -153,6 +153,9 @@ static const struct {
      "gather slice concat gather slice+linear concat gather gather keep add keep transpose fc "
      "transpose fc reducemax equal+scale reducemin+linear round reducemin equal mul "
      "reducemax+linear equal equal max+linear mul"},
+    {"products", "transpose sigmoid transpose matmul transpose transpose matmul transpose softmax "
+                 "transpose matmul fc add transpose+scale transpose+scale transpose mul keep "
+                 "reducesum reducesum add keep reducesum reducesum mul matmul"},
     {"folds", "transpose fc mul add pad expand add"},
     {"images", "conv transpose transpose conv transpose+relu transpose avgpool conv "
                "transpose+sigmoid mul transpose maxpool transpose transpose deconv transpose "

@@ -238,6 +238,7 @@ VBS_ONNX_HANDLER(bias_gelu);
 VBS_ONNX_HANDLER(quick_gelu);
 VBS_ONNX_HANDLER(skip_layer_norm);
 VBS_ONNX_HANDLER(mean_variance_norm);
+VBS_ONNX_HANDLER(einsum);
 VBS_ONNX_HANDLER(gemm);
 VBS_ONNX_HANDLER(matmul);
 VBS_ONNX_HANDLER(softmax);
