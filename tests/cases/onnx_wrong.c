@@ -494,7 +494,17 @@ static void summed_updates(struct bytes *graph)
 static void open_indices(struct bytes *graph)
 {
     onnx_add_node(graph, onnx_node("Cast", "x", "i"));
-    onnx_add_node(graph, onnx_node("GatherElements", "x i", "y"));
+    onnx_add_node(graph, onnx_node("GatherND", "x i", "y"));
+}
+
+static void fewer_indices(struct bytes *graph)
+{
+    struct bytes pool = onnx_node("GlobalMaxPool", "x", "i"), node;
+
+    onnx_add_node(graph, pool);
+    node = onnx_node("GatherElements", "x i", "y");
+    onnx_attribute_int(&node, "axis", 1);
+    onnx_add_node(graph, node);
 }
 
 static void far_element(struct bytes *graph)
@@ -637,7 +647,11 @@ const struct onnx_case onnx_cases[] = {
      "node 'y' (ScatterND): combines updates with what is there; on data they can only take its "
      "place"},
     {"indices that are computed", open_indices, VBS_UNSUPPORTED,
-     "node 'y' (GatherElements): input 1 depends on the network's input; it is to be a constant"},
+     "node 'y' (GatherND): input 1 depends on the network's input; it is to be a constant"},
+    {"indices that are computed for fewer elements than there are", fewer_indices, VBS_UNSUPPORTED,
+     "node 'y' (GatherElements): indices that vary are supported for all elements only; dimension "
+     "2 "
+     "has 1 of 8"},
     {"an index of an element beyond", far_element, VBS_FORMAT,
      "node 'y' (GatherElements): there is no element 3 among 3"},
     {"an equation of fewer factors", short_equation, VBS_FORMAT,

@@ -715,6 +715,20 @@ def index():
     n.save()
 
 
+def picked():
+    """Elements of tensors and of a constant whose indices are computed, counted from either end."""
+    n = Net("picked", 17, ["N", 4, 3, 5])
+    whole = lambda value, high: n.op("Cast", n.op("Clip", n.op(
+        "Round", n.op("Mul", value, n.scalar(2))), n.scalar(-high), n.scalar(high - 1)),
+        to=TensorProto.INT64)
+    table = n.op("Expand", n.weight(1, 1, 1, 5), n.op("Shape", "x"))
+    y = n.op("GatherElements", "x", whole("x", 3), axis=2)
+    y = n.op("Add", y, n.op("GatherElements", table, whole("x", 5), axis=3))
+    few = n.op("Slice", whole(y, 4), n.ints(0), n.ints(2), n.ints(1))
+    n.output(n.op("GatherElements", y, few, axis=-3), "y")
+    n.save()
+
+
 def products():
     """Einsum of tensors and constants: relative positions, attention, diagonals, sums, three factors."""
     n = Net("products", 17, ["N", 2, 4, 4, 6])
@@ -977,7 +991,7 @@ if __name__ == "__main__":
     torch_flatten(11, torch_flatten(14))  # onnx.reference trains in version 11
     for make in (torch_gates, keras_nhwc, segment, outputs, one_channel, whole, normals,
                  folded, external, recurrent, sequence, windows, single, heads,
-                 quantised, integers, control, truth, bounds, index, products, folds,
+                 quantised, integers, control, truth, bounds, index, picked, products, folds,
                  images, dynamic, blocks, contrib,
                  contrib_weights, contrib_lstm, fused, scaler):
         make()

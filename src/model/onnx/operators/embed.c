@@ -1,5 +1,8 @@
-/* Gather with a constant table and indices that vary: the rows of the table are multiplied by what
- * is 1 in the place of the index and 0 in all others, which is exact. */
+/*
+ * Indices that vary: what is 1 in the place of the index and 0 in all others says which elements
+ * are meant. A Gather with a constant table multiplies the rows of the table by it, which is exact.
+ * A GatherElements keeps these elements and adds up what is left along the dimension.
+ */
 #include "base/fail.h"
 #include "model/onnx/operators/operators.h"
 
@@ -103,4 +106,87 @@ enum vbs_status vbs_onnx_embed(struct vbs_onnx_import *im)
     VBS_TRY(mark_rows(im, indices, table->shape.dim[0], &marks));
     VBS_TRY(take_rows(im, marks.tensor, table, &taken));
     return vbs_onnx_give(im, 0, taken, &shape);
+}
+
+/* ---- GatherElements ---- */
+
+/* Moves dimension dim behind the last one, and leaves a 1 in its place. */
+static enum vbs_status put_last(struct vbs_onnx_import *im, int dim, struct vbs_onnx_state *data)
+{
+    struct vbs_shape *shape = data->tensor ? &data->shape : &data->constant->shape, wide;
+    struct vbs_onnx_state turned = *data;
+    int perm[VBS_MAX_DIMS], last = shape->n_dims - 1;
+
+    for (int d = 0; d <= last; d++)
+        perm[d] = d < dim ? d : d < last ? d + 1 : dim;
+    wide = *shape;
+    wide.n_dims++;
+    wide.dim[last + 1] = shape->dim[dim];
+    wide.dim[dim] = 1;
+    if (data->constant) {
+        VBS_TRY(vbs_onnx_constant_transpose(im, data->constant, perm, &turned.constant));
+        return vbs_onnx_constant_reshape(im, turned.constant, &wide, &data->constant);
+    }
+    VBS_TRY(vbs_onnx_permute(im, data, perm, &turned));
+    data->tensor = turned.tensor;
+    data->shape = wide;
+    return VBS_OK;
+}
+
+/* Checks the shapes of data and indices, of which dimension dim is the one of the indices. */
+static enum vbs_status check_elements(struct vbs_onnx_import *im, const struct vbs_shape *data,
+                                      const struct vbs_shape *indices, int dim)
+{
+    if (data->n_dims != indices->n_dims)
+        return vbs_fail(im->ctx, VBS_FORMAT, "its indices have %d dimensions for %d",
+                        indices->n_dims, data->n_dims);
+    if (data->n_dims == VBS_MAX_DIMS)
+        return vbs_fail(im->ctx, VBS_UNSUPPORTED, "more than %d dimensions", VBS_MAX_DIMS);
+    for (int d = 0; d < data->n_dims; d++)
+        if (d != dim && data->dim[d] != indices->dim[d])
+            return vbs_fail(im->ctx, VBS_UNSUPPORTED,
+                            "indices that vary are supported for all elements only; dimension %d "
+                            "has %lld of %lld",
+                            vbs_onnx_file_dim(im, d), (long long)indices->dim[d],
+                            (long long)data->dim[d]);
+    if (data->dim[dim] > MOST_ROWS)
+        return vbs_fail(im->ctx, VBS_UNSUPPORTED,
+                        "indices that vary into a dimension of %lld elements; %d is the most",
+                        (long long)data->dim[dim], MOST_ROWS);
+    return VBS_OK;
+}
+
+/* Keeps of data what is marked; both have the same dimensions but for those of 1. */
+static enum vbs_status keep_marked(struct vbs_onnx_import *im, const struct vbs_onnx_state *data,
+                                   const struct vbs_onnx_state *marks, struct vbs_onnx_state *kept)
+{
+    if (data->constant)
+        return vbs_onnx_operand(im, VBS_OP_KEEP, marks, data->constant, true, kept);
+    return vbs_onnx_combine(im, VBS_OP_KEEP, data, marks, kept);
+}
+
+enum vbs_status vbs_onnx_pick_marked(struct vbs_onnx_import *im)
+{
+    struct vbs_onnx_state data, marks, kept, result;
+    const struct vbs_onnx_state *indices;
+    const struct vbs_shape *shape;
+    int dim;
+
+    VBS_TRY(vbs_onnx_tensor_in(im, 1, &indices));
+    if (!vbs_onnx_in(im, 0))
+        return vbs_fail(im->ctx, VBS_FORMAT, "input 0 is missing");
+    data = *vbs_onnx_in(im, 0);
+    VBS_TRY(vbs_onnx_axis(im, vbs_onnx_int(im, "axis", 0), vbs_onnx_rank(im, indices), &dim));
+    if (data.constant)
+        VBS_TRY(vbs_onnx_align(im, data.constant, vbs_onnx_rank(im, indices), &data.constant));
+    shape = data.tensor ? &data.shape : &data.constant->shape;
+    VBS_TRY(check_elements(im, shape, &indices->shape, dim));
+    if (indices->tensor->rows == 0 || shape->dim[dim] < indices->tensor->rows)
+        indices->tensor->rows = shape->dim[dim];
+    VBS_TRY(mark_rows(im, indices, shape->dim[dim], &marks));
+    VBS_TRY(put_last(im, dim, &data));
+    VBS_TRY(keep_marked(im, &data, &marks, &kept));
+    VBS_TRY(
+        vbs_onnx_reduce_state(im, VBS_OP_REDUCE_SUM, &kept, 1u << indices->shape.n_dims, &result));
+    return vbs_onnx_give(im, 0, result.tensor, &indices->shape);
 }

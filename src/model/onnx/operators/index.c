@@ -92,8 +92,10 @@ VBS_ONNX_HANDLER(pick)
 {
     struct vbs_onnx_state inputs[2], numbers, result;
     struct vbs_onnx_constant *indices;
-    const struct vbs_onnx_state *data;
+    const struct vbs_onnx_state *data, *places = vbs_onnx_in(im, 1);
 
+    if (operator->op == 0 && places && places->tensor)
+        return vbs_onnx_pick_marked(im);
     VBS_TRY(vbs_onnx_tensor_in(im, 0, &data));
     VBS_TRY(vbs_onnx_constant_in(im, 1, &indices));
     if (im->batch && operator->op == 1 && vbs_onnx_int(im, "batch_dims", 0) <= im->at)

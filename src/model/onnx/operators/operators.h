@@ -87,6 +87,9 @@ enum vbs_status vbs_onnx_cast_type(struct vbs_onnx_import *im, bool like, int *t
 /* Imports a Gather whose data are constants and whose indices are a tensor. */
 enum vbs_status vbs_onnx_embed(struct vbs_onnx_import *im) VBS_MUST_CHECK;
 
+/* Imports a GatherElements whose indices are a tensor. */
+enum vbs_status vbs_onnx_pick_marked(struct vbs_onnx_import *im) VBS_MUST_CHECK;
+
 /* Casts a tensor to whole numbers, or (truth) to truth values, and gives it as output 0. */
 enum vbs_status vbs_onnx_cast_whole(struct vbs_onnx_import *im, const struct vbs_onnx_state *x,
                                     bool truth) VBS_MUST_CHECK;
