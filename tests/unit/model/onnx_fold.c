@@ -479,6 +479,44 @@ static void check_normalised_weights(void)
     free(got);
 }
 
+/* Weights of more elements than constants may have that are computed, which are joined from stored
+ * ones in another order and from computed ones, as those of recurrent operators. */
+static void check_joined_weights(void)
+{
+    enum { IN = 1001, EACH = 1050, MORE = 2, OUT = 2 * EACH + MORE, AT = 7 };
+    struct bytes graph = {0}, value = onnx_value("x", FLOAT, 2, (int64_t[]){0, IN}), model;
+    float *w = malloc((size_t)IN * EACH * sizeof *w), b[IN * MORE], x[IN] = {0}, *got;
+    int64_t count = 0, wrong = 0;
+
+    if (!w)
+        return;
+    for (int i = 0; i < IN * EACH; i++)
+        w[i] = (float)(i % 9973);
+    for (int i = 0; i < IN * MORE; i++)
+        b[i] = (float)i;
+    x[AT] = 1;
+    bytes_put(&graph, ONNX_INPUT, &value);
+    value = onnx_value("y", FLOAT, 0, NULL);
+    bytes_put(&graph, ONNX_OUTPUT, &value);
+    floats(&graph, "w", 2, (int64_t[]){EACH, IN}, w);
+    floats(&graph, "b", 2, (int64_t[]){IN, MORE}, b);
+    node(&graph, "Transpose", "w", "t");
+    node(&graph, "Neg", "b", "less");
+    node_int(&graph, "Concat", "t less t", "c", "axis", 1);
+    node(&graph, "MatMul", "x c", "y");
+    model = onnx_model(18, &graph);
+    got = compute(&model, x, &count);
+    for (int64_t i = 0; got && count == OUT && i < OUT; i++) {
+        int64_t k = i < EACH ? i : i - EACH - MORE;
+
+        wrong += got[i] != (i < EACH || k >= 0 ? w[k * IN + AT] : -b[AT * MORE + i - EACH]);
+    }
+    ok(got && count == OUT && wrong == 0, "large weights are joined");
+    bytes_clear(&model);
+    free(got);
+    free(w);
+}
+
 /* Checks that no layer is left of a tensor of which only the shape is read. */
 static void check_unread(void)
 {
@@ -537,6 +575,7 @@ int main(void)
     check_fourier();
     check_same_padding();
     check_normalised_weights();
+    check_joined_weights();
     check_unread();
     check_copies("ReduceSum", true);
     check_copies("ReduceMax", false);

@@ -44,6 +44,14 @@ static int64_t channel_of(const struct channels *c, int64_t i)
     return i / c->behind % c->n;
 }
 
+static enum vbs_status copy_floats(struct vbs_onnx_import *im, struct channels *c)
+{
+    constant *from = c->input;
+
+    VBS_TRY(vbs_onnx_floats_new(im, from, &from->shape, &c->input, &c->floats));
+    return vbs_onnx_floats_read(im, from, c->floats);
+}
+
 /* Weights stay floats, because they may be large. */
 static enum vbs_status read_channels(struct vbs_onnx_import *im, struct channels *c)
 {
@@ -62,7 +70,7 @@ static enum vbs_status read_channels(struct vbs_onnx_import *im, struct channels
     for (int i = 0; i < 4; i++)
         VBS_TRY(vector_in(im, i + 1, c->n, given[i]));
     if (vbs_onnx_is_stored(c->input))
-        return vbs_onnx_constant_floats(im, c->input, &c->input, &c->floats);
+        return copy_floats(im, c);
     return vbs_onnx_numbers(im, c->input, &c->x);
 }
 

@@ -4,7 +4,10 @@
 #include "base/arith.h"
 #include "base/fail.h"
 
+#include <stdlib.h>
 #include <string.h>
+
+#define MANY (1 << 16) /* elements of a constant that should not become numbers */
 
 typedef struct vbs_onnx_number number;
 typedef struct vbs_onnx_constant constant;
@@ -26,6 +29,44 @@ static enum vbs_status add_part(struct vbs_onnx_import *im, const struct vbs_sha
     return VBS_OK;
 }
 
+/* Gives whether all inputs are floats, of more elements together than should become numbers. */
+static bool are_many_floats(struct vbs_onnx_import *im, const struct vbs_shape *shape)
+{
+    if (vbs_shape_elements(shape) <= MANY)
+        return false;
+    for (int i = 0; i < im->node->n_inputs; i++)
+        if (vbs_onnx_in(im, i)->constant->type != ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT)
+            return false;
+    return true;
+}
+
+/* Joins inputs of floats, the elements before whose axis number `before`, in the floats' own form:
+ * weights are joined of recurrent operators, whose gates exporters bring into another order. */
+static enum vbs_status join_floats(struct vbs_onnx_import *im, const struct vbs_shape *shape,
+                                   int64_t before)
+{
+    int64_t row = vbs_shape_elements(shape) / before, at = 0;
+    constant *made;
+    float *joined;
+
+    VBS_TRY(vbs_onnx_floats_new(im, vbs_onnx_in(im, 0)->constant, shape, &made, &joined));
+    for (int i = 0; i < im->node->n_inputs; i++) {
+        constant *input = vbs_onnx_in(im, i)->constant;
+        int64_t count = vbs_shape_elements(&input->shape), each = count / before;
+        float *part = malloc((size_t)(count + 1) * sizeof *part);
+        enum vbs_status status =
+            part ? vbs_onnx_floats_read(im, input, part) : vbs_no_memory(im->ctx);
+
+        for (int64_t k = 0; k < before && status == VBS_OK; k++)
+            memcpy(joined + k * row + at, part + k * each, (size_t)each * sizeof *part);
+        free(part);
+        VBS_TRY(status);
+        at += each;
+    }
+    vbs_onnx_give_constant(im, 0, made);
+    return VBS_OK;
+}
+
 VBS_ONNX_HANDLER(fold_concat)
 {
     constant *first, *input;
@@ -44,9 +85,11 @@ VBS_ONNX_HANDLER(fold_concat)
         VBS_TRY(vbs_onnx_constant_in(im, i, &input));
         VBS_TRY(add_part(im, &input->shape, axis, &shape));
     }
-    VBS_TRY(vbs_onnx_numbers_new(im, vbs_shape_elements(&shape), &joined));
     for (int d = 0; d < axis; d++)
         before *= shape.dim[d];
+    if (are_many_floats(im, &shape))
+        return join_floats(im, &shape, before);
+    VBS_TRY(vbs_onnx_numbers_new(im, vbs_shape_elements(&shape), &joined));
     row = before > 0 ? vbs_shape_elements(&shape) / before : 0;
     for (int i = 0; i < im->node->n_inputs; i++) {
         const number *x;

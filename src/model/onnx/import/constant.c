@@ -331,17 +331,33 @@ enum vbs_status vbs_onnx_constant_transpose(struct vbs_onnx_import *im, struct v
 
 /* ---- floats ---- */
 
+/* Describes where the values of a constant are stored. */
+static void place_values(const struct vbs_onnx_constant *c, struct vbs_values *values)
+{
+    *values = c->values;
+    values->name = c->name;
+    values->count = vbs_shape_elements(&c->shape);
+    if (c->computed || is_fill(c) || is_plain(&c->shape, c->stride))
+        return;
+    values->n_dims = c->shape.n_dims;
+    for (int d = 0; d < values->n_dims; d++) {
+        values->dim[d] = c->shape.dim[d];
+        values->stride[d] = c->stride[d];
+    }
+}
+
 bool vbs_onnx_is_stored(const struct vbs_onnx_constant *c)
 {
     return !c->computed && !is_fill(c) && is_plain(&c->shape, c->stride);
 }
 
-enum vbs_status vbs_onnx_constant_floats(struct vbs_onnx_import *im, struct vbs_onnx_constant *c,
-                                         struct vbs_onnx_constant **copied, float **floats)
+enum vbs_status vbs_onnx_floats_new(struct vbs_onnx_import *im,
+                                    const struct vbs_onnx_constant *like,
+                                    const struct vbs_shape *shape,
+                                    struct vbs_onnx_constant **constant, float **floats)
 {
-    int64_t count = vbs_shape_elements(&c->shape);
-    struct vbs_onnx_constant *made = copy(im, c, &c->shape);
-    struct vbs_extent extent;
+    int64_t count = vbs_shape_elements(shape);
+    struct vbs_onnx_constant *made = copy(im, like, shape);
     float *values;
 
     if (count > VBS_ONNX_MAX_ALL_FLOATS - im->n_floats)
@@ -350,17 +366,34 @@ enum vbs_status vbs_onnx_constant_floats(struct vbs_onnx_import *im, struct vbs_
     values = vbs_source_alloc(im->source, (size_t)count + 1, sizeof *values);
     if (!made || !values)
         return vbs_no_memory(im->ctx);
-    made->values.count = count;
-    extent = vbs_values_extent(&made->values);
-    if (extent.bytes > 0)
-        VBS_TRY(
-            vbs_source_keep(im->ctx, im->source, made->values.file, extent.offset, extent.bytes));
-    VBS_TRY(vbs_values_read(im->ctx, im->source, &made->values, 0, count, values));
+    made->computed = false;
     made->values = (struct vbs_values){
-        .name = c->name, .element = VBS_F32, .count = count, .memory = values, .file = -1};
-    *copied = made;
+        .name = like->name, .element = VBS_F32, .count = count, .memory = values, .file = -1};
+    *constant = made;
     *floats = values;
     return VBS_OK;
+}
+
+enum vbs_status vbs_onnx_floats_read(struct vbs_onnx_import *im, struct vbs_onnx_constant *c,
+                                     float *floats)
+{
+    int64_t count = vbs_shape_elements(&c->shape);
+    struct vbs_extent extent;
+    struct vbs_values values;
+
+    for (int64_t i = 0; c->computed && i < count; i++) {
+        if (c->numbers[i].batch)
+            return vbs_onnx_mixes(im);
+        floats[i] = (float)c->numbers[i].value;
+    }
+    if (c->computed || count == 0)
+        return VBS_OK;
+    place_values(c, &values);
+    values.infinite = true;
+    extent = vbs_values_extent(&values);
+    if (extent.bytes > 0)
+        VBS_TRY(vbs_source_keep(im->ctx, im->source, values.file, extent.offset, extent.bytes));
+    return vbs_values_read(im->ctx, im->source, &values, 0, count, floats);
 }
 
 /* ---- what layers take ---- */
@@ -391,19 +424,10 @@ enum vbs_status vbs_onnx_parameter(struct vbs_onnx_import *im, struct vbs_onnx_c
 
     if (!made)
         return vbs_no_memory(im->ctx);
-    *made = c->values;
-    made->name = c->name;
-    made->count = vbs_shape_elements(&c->shape);
+    place_values(c, made);
     made->factor = factor;
-    if (c->computed) {
+    if (c->computed)
         VBS_TRY(keep_numbers(im, c, made));
-    } else if (!is_fill(c) && !is_plain(&c->shape, c->stride)) {
-        made->n_dims = c->shape.n_dims;
-        for (int d = 0; d < made->n_dims; d++) {
-            made->dim[d] = c->shape.dim[d];
-            made->stride[d] = c->stride[d];
-        }
-    }
     *values = made;
     return VBS_OK;
 }

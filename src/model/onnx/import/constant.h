@@ -70,13 +70,18 @@ int64_t vbs_onnx_clamp(long double value);
 /* Gives whether the elements of a constant are stored one after the other in row-major order. */
 bool vbs_onnx_is_stored(const struct vbs_onnx_constant *constant);
 
-/* Gives a copy of a constant that is stored, of any size, and its values, which may be changed:
- * they live as long as the network. VBS_UNSUPPORTED: they are too many; VBS_FORMAT: they are not
- * finite; VBS_IO. */
-enum vbs_status vbs_onnx_constant_floats(struct vbs_onnx_import *im,
-                                         struct vbs_onnx_constant *constant,
-                                         struct vbs_onnx_constant **copied,
-                                         float **floats) VBS_MUST_CHECK;
+/* Makes a constant of 32-bit floats, of any shape, with the name and type of another one. The
+ * caller sets the values, which live as long as the network. VBS_UNSUPPORTED: they are too many. */
+enum vbs_status vbs_onnx_floats_new(struct vbs_onnx_import *im,
+                                    const struct vbs_onnx_constant *like,
+                                    const struct vbs_shape *shape,
+                                    struct vbs_onnx_constant **constant,
+                                    float **floats) VBS_MUST_CHECK;
+
+/* Reads a constant of any size as floats, in row-major order. VBS_FORMAT: a value is no number;
+ * VBS_IO. */
+enum vbs_status vbs_onnx_floats_read(struct vbs_onnx_import *im, struct vbs_onnx_constant *constant,
+                                     float *floats) VBS_MUST_CHECK;
 
 /* Gives a constant that is computed and has the numbers of this one. */
 enum vbs_status vbs_onnx_constant_compute(struct vbs_onnx_import *im,
