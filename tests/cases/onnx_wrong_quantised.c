@@ -83,6 +83,16 @@ static void finish_weights(struct bytes *graph, struct bytes node)
     onnx_add_node(graph, node);
 }
 
+/* Quantises to UINT8 by a zero point, and takes the numbers for those of a type with another. */
+static void other_data_zero(struct bytes *graph)
+{
+    onnx_add_tensor(graph, onnx_floats("s", 1, 0, NULL));
+    add_whole(graph, "z", 2, 0, NULL, 1);
+    add_whole(graph, "less", 3, 0, NULL, 1);
+    onnx_add_node(graph, onnx_node("QuantizeLinear", "x s z", "q"));
+    onnx_add_node(graph, onnx_node("DequantizeLinear", "q s less", "y"));
+}
+
 static void other_zero(struct bytes *graph)
 {
     finish_weights(graph, dequantise(graph, 3, 0, NULL, true));
@@ -233,6 +243,8 @@ const struct onnx_case onnx_quantised_cases[] = {
      "node 'y' (QuantizeLinear): quantises to element type INT32"},
     {"a zero point of another type than the weights", other_zero, VBS_FORMAT,
      "node 'w' (DequantizeLinear): element types differ: INT8, and a zero point of UINT8"},
+    {"a zero point of another type than the data", other_data_zero, VBS_FORMAT,
+     "node 'y' (DequantizeLinear): element types differ: UINT8, and a zero point of INT8"},
     {"weights of floats of 8 bits", float8_weights, VBS_UNSUPPORTED,
      "tensor 'q': element type FLOAT8E4M3FN"},
     {"an axis of scales that is not there", far_axis, VBS_FORMAT,

@@ -49,6 +49,8 @@ struct vbs_onnx_state {
     struct vbs_shape shape; /* of tensor; n_dims may be 0, dimensions are above 0 */
     int at;                 /* of tensor in batch mode: the dimension of the samples in the file */
     bool whole;             /* of tensor: whole numbers in the file, whose quotients are cut off */
+    int type;               /* of tensor: that of TensorProto.DataType to which a node has quantised
+                               it; 0: none has */
     int64_t outer; /* 0: it counts only samples; else dimension `at` of shape, of which this many
                       elements are before those of a sample, is folded into it */
     /* In batch mode: the file has no samples in it, and its shape is the file's; every sample has

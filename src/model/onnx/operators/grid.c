@@ -220,6 +220,13 @@ static enum vbs_status check_data(struct vbs_onnx_import *im, const struct vbs_o
     return VBS_OK;
 }
 
+static enum vbs_status refuse_types(struct vbs_onnx_import *im, int type,
+                                    const struct vbs_onnx_grid *grid)
+{
+    return vbs_fail(im->ctx, VBS_FORMAT, "element types differ: %s, and a zero point of %s",
+                    vbs_onnx_type_name(type), vbs_onnx_type_name(grid->type));
+}
+
 enum vbs_status vbs_onnx_quantise(struct vbs_onnx_import *im, const struct vbs_onnx_state *x,
                                   const struct vbs_onnx_grid *grid, struct vbs_onnx_state *result)
 {
@@ -245,6 +252,8 @@ enum vbs_status vbs_onnx_dequantise(struct vbs_onnx_import *im, const struct vbs
     struct vbs_onnx_state moved;
     double scale = vbs_onnx_grid_scale(grid, 0);
 
+    if (grid->zero && x->type != 0 && x->type != grid->type)
+        return refuse_types(im, x->type, grid);
     VBS_TRY(check_data(im, grid));
     if (positions_of(grid) == 1 && !grid->moving_scale && !grid->moving_zero)
         return vbs_onnx_linear(im, x, scale, -vbs_onnx_grid_zero(grid, 0) * scale, result);
@@ -422,8 +431,7 @@ enum vbs_status vbs_onnx_dequantise_constant(struct vbs_onnx_import *im,
     struct vbs_grid *places;
 
     if ((grid->zero && grid->type != input->type) || !vbs_onnx_is_whole(input->type))
-        return vbs_fail(im->ctx, VBS_FORMAT, "element types differ: %s, and a zero point of %s",
-                        vbs_onnx_type_name(input->type), vbs_onnx_type_name(grid->type));
+        return refuse_types(im, input->type, grid);
     VBS_TRY(make_grid(im, &input->shape, grid, &places));
     return vbs_onnx_dequantise_by(im, input, places, made);
 }
