@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -126,6 +127,13 @@ void vbs_text_add_csv(struct vbs_text *text, const char *field)
     }
     vbs_text_add(text, field);
     vbs_text_add_bytes(text, "\"", 1);
+}
+
+void vbs_text_add_field(struct vbs_text *text, double value)
+{
+    vbs_text_add(text, ",");
+    if (isfinite(value))
+        vbs_text_add_double(text, value);
 }
 
 void vbs_text_add_visible(struct vbs_text *text, const char *name, int limit)

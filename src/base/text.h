@@ -36,6 +36,8 @@ void vbs_text_add_double(struct vbs_text *text, double value);
 
 /* Appends one field of a CSV file, quoted where RFC 4180 asks for it. */
 void vbs_text_add_csv(struct vbs_text *text, const char *field);
+/* Appends a comma and a number as a field of CSV; a field that is no finite number stays empty. */
+void vbs_text_add_field(struct vbs_text *text, double value);
 
 /* Appends a name for people. Characters that would steer a terminal, and bytes that are no UTF-8,
  * become \xNN; a name of more than limit characters is cut and ends in "...". */

@@ -284,13 +284,6 @@ enum vbs_status mixed_print_json(struct cli *cli, const struct mixed_report *r)
 
 /* ---- CSV ---- */
 
-static void add_number(struct vbs_text *text, bool given, double number)
-{
-    vbs_text_add(text, ",");
-    if (given && isfinite(number))
-        vbs_text_add_double(text, number);
-}
-
 static void add_kept(struct vbs_text *text, const struct mixed_report *r,
                      const struct vbs_mixed_choice *choice)
 {
@@ -322,16 +315,16 @@ enum vbs_status mixed_print_csv(struct cli *cli, const struct mixed_report *r)
 
         vbs_text_addf(&text, "%" PRId64 ",%s,%s", row.memory_bytes, row.precision,
                       row.bound ? row.bound : "");
-        add_number(&text, fits(&row), row.plan.time_us);
-        add_number(&text, fits(&row), per_sample(r, &row));
-        add_number(&text, fits(&row), 1e6 / per_sample(r, &row));
-        add_number(&text, fits(&row), (double)row.plan.peak_bytes);
-        add_number(&text, c, c ? c->n_kept : 0);
-        add_number(&text, c, c ? -10 * log10(c->error) : 0);
-        add_number(&text, measured, measured ? c->difference.db : 0);
-        add_number(&text, measured,
-                   measured ? (double)(c->difference.n - c->difference.n_same) : 0);
-        add_number(&text, measured, measured ? (double)c->difference.n : 0);
+        vbs_text_add_field(&text, row.plan.time_us);
+        vbs_text_add_field(&text, per_sample(r, &row));
+        vbs_text_add_field(&text, fits(&row) ? 1e6 / per_sample(r, &row) : NAN);
+        vbs_text_add_field(&text, fits(&row) ? (double)row.plan.peak_bytes : NAN);
+        vbs_text_add_field(&text, c ? c->n_kept : NAN);
+        vbs_text_add_field(&text, c ? -10 * log10(c->error) : NAN);
+        vbs_text_add_field(&text, measured ? c->difference.db : NAN);
+        vbs_text_add_field(&text,
+                           measured ? (double)(c->difference.n - c->difference.n_same) : NAN);
+        vbs_text_add_field(&text, measured ? (double)c->difference.n : NAN);
         add_kept(&text, r, c);
         vbs_text_add(&text, provenance.data ? provenance.data : "");
         vbs_text_add(&text, "\n");

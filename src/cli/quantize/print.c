@@ -212,13 +212,6 @@ enum vbs_status quantize_print_json(struct cli *cli, const struct quantize_repor
     return cli_json_print(cli, root, failed);
 }
 
-static void add_number(struct vbs_text *text, bool given, double number)
-{
-    vbs_text_add(text, ",");
-    if (given && isfinite(number))
-        vbs_text_add_double(text, number);
-}
-
 enum vbs_status quantize_print_csv(struct cli *cli, const struct quantize_report *r)
 {
     struct vbs_text text = {0};
@@ -231,18 +224,18 @@ enum vbs_status quantize_print_csv(struct cli *cli, const struct quantize_report
         vbs_text_addf(&text, "%d,", row->layer);
         vbs_text_add_csv(&text, row->name);
         vbs_text_addf(&text, ",%s,%d", row->kind, row->rounded);
-        add_number(&text, row->rounded, row->seen_low);
-        add_number(&text, row->rounded, row->seen_high);
-        add_number(&text, row->rounded, row->low);
-        add_number(&text, row->rounded, row->high);
-        add_number(&text, row->rounded, (double)row->value.scale);
-        add_number(&text, row->rounded, row->value.zero);
-        add_number(&text, row->rounded, row->clipped);
+        vbs_text_add_field(&text, row->rounded ? row->seen_low : NAN);
+        vbs_text_add_field(&text, row->rounded ? row->seen_high : NAN);
+        vbs_text_add_field(&text, row->rounded ? row->low : NAN);
+        vbs_text_add_field(&text, row->rounded ? row->high : NAN);
+        vbs_text_add_field(&text, row->rounded ? (double)row->value.scale : NAN);
+        vbs_text_add_field(&text, row->rounded ? row->value.zero : NAN);
+        vbs_text_add_field(&text, row->rounded ? row->clipped : NAN);
         vbs_text_addf(&text, ",%" PRId64 ",%" PRId64, row->n_weights, row->n_channels);
-        add_number(&text, row->n_weights > 0, row->weights_db);
+        vbs_text_add_field(&text, row->n_weights > 0 ? row->weights_db : NAN);
         vbs_text_add(&text, ",");
         vbs_text_add_csv(&text, row->why ? row->why : "");
-        add_number(&text, r->alone && row->n_weights > 0, r->alone ? r->alone[i] : 0);
+        vbs_text_add_field(&text, r->alone && row->n_weights > 0 ? r->alone[i] : NAN);
         vbs_text_add(&text, "\n");
     }
     return cli_text_print(cli, &text);

@@ -6,17 +6,10 @@
 
 #include <math.h>
 
-static void add_number(struct vbs_text *text, double value)
-{
-    vbs_text_add(text, ",");
-    if (isfinite(value))
-        vbs_text_add_double(text, value);
-}
-
 /* Appends a number; it is left empty for an infeasible row. */
 static void add_gain(struct vbs_text *text, const struct vbs_compare_row *row, double percent)
 {
-    add_number(text, row->feasible ? percent : NAN);
+    vbs_text_add_field(text, row->feasible ? percent : NAN);
 }
 
 static void add_int(struct vbs_text *text, const struct vbs_compare_row *row, int64_t value)
@@ -39,8 +32,8 @@ static void add_noise(struct vbs_text *text, const struct vbs_compare *compare,
     add_gain(text, row, row->gain_over_fbs_best.high_percent);
     vbs_text_addf(text, ",%s,%s", VERDICTS[row->noise], vbs_form_intervals(compare->intervals));
     add_gain(text, row, row->latency_us);
-    add_number(text, row->least_latency_us > 0 ? row->least_latency_us : NAN);
-    add_number(text, compare->latency_bound_us);
+    vbs_text_add_field(text, row->least_latency_us > 0 ? row->least_latency_us : NAN);
+    vbs_text_add_field(text, compare->latency_bound_us);
 }
 
 /* Appends the columns that are empty where weights are excluded. */
@@ -88,7 +81,7 @@ static void add_row(struct vbs_text *text, const struct vbs_compare *compare,
         vbs_text_addf(text, "%lld", (long long)row->least_bytes);
     add_noise(text, compare, row);
     add_weights(text, compare, row);
-    add_number(text, compare->bound_us[b]);
+    vbs_text_add_field(text, compare->bound_us[b]);
     vbs_provenance_add_columns(text, compare->hash, &compare->provenance);
     vbs_text_addf(text, ",%s,%s", compare->judge_hash, compare->interrupted ? "true" : "false");
     add_int(text, row, row->n_coded);
