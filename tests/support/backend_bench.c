@@ -521,8 +521,8 @@ static bool encode(struct bench *t, uint64_t seed)
         struct vbs_layer *l = &layers[k];
         enum vbs_storage read = k > 0 ? layers[l->inputs[0]].encoding.storage : VBS_FLOAT32;
 
-        l->encoding = random_encoding(seed, k);
-        if (k > 0 && vbs_random(seed, (uint64_t)(k + 10000)) % 2 == 0)
+        l->encoding = t->encodings ? t->encodings[k] : random_encoding(seed, k);
+        if (k > 0 && !t->encodings && vbs_random(seed, (uint64_t)(k + 10000)) % 2 == 0)
             l->encoding = layers[l->inputs[0]].encoding;
         if (l->op != VBS_OP_CONV && l->op != VBS_OP_FC)
             continue;
@@ -532,6 +532,14 @@ static bool encode(struct bench *t, uint64_t seed)
             l->weights = VBS_BFLOAT16;
     }
     return true;
+}
+
+bool bench_open_encoded(struct bench *t, const struct operator_case *c,
+                        const struct vbs_encoding *encodings)
+{
+    *t = (struct bench){.name = c->name, .low = -1, .high = 1, .encodings = encodings};
+    return operator_case_network(&t->ctx, c, &t->network) == VBS_OK && encode(t, 0) &&
+           open_on(t, "onednn", 0);
 }
 
 static void check_encoded(struct bench *t, bool made, uint64_t seed, bench_report *report)

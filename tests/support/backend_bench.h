@@ -22,7 +22,8 @@ struct bench {
     float **plain;    /* by tensor: MAX_BATCH samples in plain order, seeded */
     void **canonical; /* the same in the canonical layout of the session */
     float low, high;
-    bool given; /* runs are given packed weights */
+    bool given;                           /* runs are given packed weights */
+    const struct vbs_encoding *encodings; /* by tensor, of encoded networks; null: random ones */
 };
 
 /* Opens the case at batches 1, 2, 3; false: the detail is in t->ctx. Close it after success and
@@ -31,6 +32,11 @@ bool bench_open(struct bench *t, const struct backend_case *c, const char *backe
 bool bench_open_operator(struct bench *t, const struct operator_case *c, const char *backend,
                          bool given);
 void bench_close(struct bench *t);
+
+/* Opens the case at batches 1, 2, 3 on onednn with these encodings, by tensor; weights have 8 bits
+ * where those of a layer read 8 bits. Close it after success and failure. */
+bool bench_open_encoded(struct bench *t, const struct operator_case *c,
+                        const struct vbs_encoding *encodings);
 
 /* Opens a session of onednn on one thread at batches 1 and 2, with the requested kernels alone or,
  * where requested is null, with all kernels. */

@@ -232,10 +232,11 @@ static bool has_positions(const struct od_build *b, int k)
         return false;
     if (is_windowed(b, k))
         return true;
-    if (n_dims == 2 || k == 0)
+    if (n_dims == 2)
         return false;
     return tensor->canonical == OD_BLOCKED ||
-           (keeps_channels(l) && b->session->stored[l->inputs[0]].layout == OD_CHANNELS_LAST);
+           (k > 0 && keeps_channels(l) &&
+            b->session->stored[l->inputs[0]].layout == OD_CHANNELS_LAST);
 }
 
 struct od_stored od_stored_init(const struct od_build *b, int k)

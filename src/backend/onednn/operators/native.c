@@ -64,6 +64,9 @@ static dnnl_status_t append_operations(const struct od_build *b, const struct wh
 
     for (int i = weights->n_folded; i < w->tail.end && status == dnnl_success; i++)
         status = append_fused(&b->l->fused[i], w->scaled ? e->scale : 1, ops);
+    /* ONNX Runtime adds the zero to the whole number. */
+    if (status == dnnl_success && w->scaled && e->zero != 0)
+        status = dnnl_post_ops_append_eltwise(ops, 1, dnnl_eltwise_round, 0, 0);
     if (status == dnnl_success && vbs_storage_is_whole(e->storage) && (!w->scaled || e->zero != 0))
         status = dnnl_post_ops_append_eltwise(ops, 1, dnnl_eltwise_linear,
                                               w->scaled ? 1 : 1 / e->scale, (float)e->zero);

@@ -10,6 +10,7 @@
 #include "base/fail.h"
 #include "model/network/network.h"
 
+#include <math.h>
 #include <string.h>
 
 #define PATTERN 1024 /* bytes, of copies of a unit */
@@ -153,7 +154,7 @@ static void plan_mixture(const struct od_build *b, int first, const struct vbs_e
     m->second = y->scale / to->scale;
     if (b->l->op == VBS_OP_SUB)
         m->second = -m->second;
-    m->shift = (float)to->zero - (m->factor * (float)x->zero + m->second * (float)y->zero);
+    m->shift = (float)to->zero - fmaf(m->factor, (float)x->zero, m->second * (float)y->zero);
 }
 
 /* ---- the kernel ---- */
