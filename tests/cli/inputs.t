@@ -54,6 +54,16 @@ report $? "a number can be fixed; --output FILE names all outputs"
 several
 report "$code" "without files all inputs are seeded"
 
+several --output 'y=1=y.npy' --output x=z.npy
+[ $code -eq 2 ] && grep -q "'x=z.npy' is NAME=FILE.npy of no output; the outputs are 'y=1', 'z' (a file" err && [ ! -e x=z.npy ]
+report $? "a name of no output is refused"
+several --output ./x=z.npy
+[ $code -eq 0 ] && [ -e x=z.npy ]
+report $? "... but a path may have a ="
+several --output y.npy --output z.npy
+[ $code -eq 2 ] && grep -q -- "--output gives two files, 'y.npy' and 'z.npy'" err
+report $? "two files for all outputs are refused"
+
 several --input m=m.npy
 [ $code -eq 2 ] && grep -q "gives no file for input 'a'b=c', but for 1 of 4" err
 report $? "an input without a file is named"
@@ -77,7 +87,7 @@ npy none.npy '|u1' '(0, 4)' ''
 npy two.npy '|u1' '(2, 4)' '\1\0\2\0\1\0\1\0'
 npy far.npy '|i1' '(2, 2)' '\0\5\0\0'
 npy large.npy '<i4' '(2, 2)' '\0\0\0\0\1\0\0\1\0\0\0\0\0\0\0\0'
-refused short.npy m.npy ids.npy t.npy 'has shape 2x3; the request needs 2x4'
+refused short.npy m.npy ids.npy t.npy "has shape 2x3; the request needs 2x4 for input 'a'b=c'"
 refused flat.npy m.npy ids.npy t.npy 'has shape 8; the request needs 2x4'
 refused none.npy m.npy ids.npy t.npy 'has shape 0x4; the request needs 2x4'
 refused x.npy two.npy ids.npy t.npy "value \[0, 2\] is 2; input 'm' takes 0 and 1 only"

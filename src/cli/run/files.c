@@ -131,12 +131,42 @@ static int find_output(const struct run_job *job, const char *value, const char 
     return output;
 }
 
+/* Gives whether a value that names no output begins as if it did: "./" before a file whose name has
+ * a "=" says that it is one. */
+static bool looks_named(const char *value)
+{
+    const char *equals = strchr(value, '='), *slash = strchr(value, '/');
+
+    return equals && (!slash || slash > equals);
+}
+
+static enum vbs_status refuse_name(struct run_job *job, const char *value)
+{
+    const struct vbs_network *network = job->network;
+    char names[400] = "";
+    size_t at = 0;
+
+    for (int i = 0; i < network->n_outputs && at + 100 < sizeof names; i++)
+        at += (size_t)snprintf(names + at, sizeof names - at, "%s'%.80s'", i ? ", " : "",
+                               network->outputs[i].name);
+    return vbs_fail(
+        &job->cli->ctx, VBS_USAGE,
+        "--output '%.100s' is NAME=FILE.npy of no output; %s %s (a file of this name is "
+        "./%.100s)",
+        value, network->n_outputs > 1 ? "the outputs are" : "the output is", names, value);
+}
+
 /* Notes the file of one output, where value names an output; else the file of all of them. */
 static enum vbs_status take_file(struct run_job *job, const char *value, const char **all)
 {
     const char *file = NULL;
     int output = find_output(job, value, &file);
 
+    if (output < 0 && looks_named(value))
+        return refuse_name(job, value);
+    if (output < 0 && *all)
+        return vbs_fail(&job->cli->ctx, VBS_USAGE, "--output gives two files, '%.80s' and '%.80s'",
+                        *all, value);
     if (output < 0) {
         *all = value;
         return VBS_OK;

@@ -112,7 +112,7 @@ static enum vbs_status check_shape(struct run_job *job, const struct input_file 
     const struct vbs_npy *npy = &file->npy;
     int64_t want[1 + VBS_MAX_DIMS];
     int n_dims = wanted_shape(job, file->input, want), fixed = file->input->shared ? 0 : 1;
-    char has[SHAPE_SIZE], wants[SHAPE_SIZE], hint[48] = "";
+    char has[SHAPE_SIZE], wants[SHAPE_SIZE], hint[48] = "", which[100] = "";
     bool suits = npy->n_dims == n_dims && memcmp(npy->dim + fixed, want + fixed,
                                                  (size_t)(n_dims - fixed) * sizeof *want) == 0;
 
@@ -120,11 +120,13 @@ static enum vbs_status check_shape(struct run_job *job, const struct input_file 
         return VBS_OK;
     if (suits && npy->dim[0] > 0 && !cli_value(job->cli, job->values, "schedule"))
         snprintf(hint, sizeof hint, ", or --request %lld", (long long)npy->dim[0]);
-    return vbs_fail(&job->cli->ctx, VBS_FORMAT, "%s: has shape %s; %s needs %s%s", file->path,
+    if (job->network->n_inputs > 1)
+        snprintf(which, sizeof which, " for input '%.80s'", file->input->name);
+    return vbs_fail(&job->cli->ctx, VBS_FORMAT, "%s: has shape %s; %s needs %s%s%s", file->path,
                     vbs_npy_shape(npy->n_dims, npy->dim, has, sizeof has),
                     file->input->shared ? "the input, which is the same for all samples,"
                                         : "the request",
-                    vbs_npy_shape(n_dims, want, wants, sizeof wants), hint);
+                    vbs_npy_shape(n_dims, want, wants, sizeof wants), which, hint);
 }
 
 /* Gives the first value that an input of this kind does not have, -1: there is none; *word says

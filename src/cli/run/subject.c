@@ -220,10 +220,11 @@ static enum vbs_status measure_first(struct run_job *job, const char *word)
     if (status == VBS_OK)
         status = cli_read_batches(job->cli, CLI_DEFAULT_BATCHES, &batches, &n_batches);
     if (status == VBS_OK) {
-        cli_note(job->cli,
-                 "no measured profile of '%s' in '%s': measuring it first, which takes about a "
-                 "minute; the next run finds it",
-                 network->name, job->cli->db_path);
+        cli_note(
+            job->cli,
+            "no measured profile of '%s' in '%s': measuring it first, which takes at most a minute "
+            "for most networks; the next run finds it",
+            network->name, job->cli->db_path);
         status = measure_into(job, network, batches, n_batches);
     }
     free(batches);
