@@ -1,6 +1,7 @@
 """Executors: arrays of NumPy in, arrays of NumPy out, the values of the program."""
 
 import gc
+import pathlib
 import threading
 
 import numpy as np
@@ -158,3 +159,65 @@ def test_two_threads_take_turns(executor, x):
     for thread in threads:
         thread.join()
     assert not wrong
+
+
+# The network of tests/data/onnx/several.onnx: y = (a + t) * m, z = table[ids], where table is 5x3.
+SEVERAL = pathlib.Path(__file__).resolve().parents[2] / "tests" / "data" / "onnx" / "several.onnx"
+A, IDS = "a'b=c", "$ids;"
+
+
+@pytest.fixture(scope="module")
+def several():
+    network = vbslab.Network(SEVERAL)
+    profile = network.measure(batches=[1, 2], time_limit_s=0.1, copies=False)
+    with vbslab.Executor(network, profile, memory="64KiB", request=2) as made:
+        yield made
+
+
+def samples(n):
+    floats = np.arange(4 * n, dtype=np.float32).reshape(n, 4)
+    return {A: floats, "m": floats % 2 == 1, IDS: np.arange(2 * n).reshape(n, 2) % 5, "t": np.array(2, np.float32)}
+
+
+def test_inputs_are_given_by_their_names(several):
+    inputs = {i.name: i for i in several.network.inputs}
+    assert list(inputs) == [A, "m", IDS, "t"]
+    assert inputs[A].shape == (4,) and inputs[A].number == "real" and not inputs[A].shared
+    assert inputs["m"].number == "bool" and inputs[IDS].number == "whole" and inputs["t"].shared
+    given = samples(2)
+    run = several.run(given)
+    np.testing.assert_array_equal(run.outputs["y=1"], (given[A] + 2) * given["m"])
+    np.testing.assert_array_equal(run.outputs["z"], np.arange(15).reshape(5, 3)[given[IDS]])
+    five = samples(5)
+    np.testing.assert_array_equal(several.predict(five), (five[A] + 2) * five["m"])
+
+
+@pytest.mark.parametrize(
+    "change, error, what",
+    [
+        ({"t": None}, vbslab.UsageError, "has no array of input 't'"),
+        ({"x": np.zeros(2, np.float32)}, vbslab.UsageError, "no input 'x'"),
+        ({A: np.zeros((2, 4))}, TypeError, "dtype float64"),
+        ({A: np.zeros((2, 3), np.float32)}, vbslab.UsageError, r"has shape \(2, 3\); it has to be \(2, 4\)"),
+        ({IDS: np.full((2, 2), 5)}, vbslab.UsageError, "values from 5 to 5; it takes those from -5 to 4"),
+        ({"m": np.full((2, 4), 2)}, vbslab.UsageError, "it takes those from 0 to 1"),
+    ],
+)
+def test_inputs_that_do_not_suit_are_refused(several, change, error, what):
+    given = {name: array for name, array in {**samples(2), **change}.items() if array is not None}
+    with pytest.raises(error, match=what):
+        several.run(given)
+
+
+def test_inputs_are_chosen_by_their_names():
+    fixed = vbslab.Network(SEVERAL, fix={"t": 2})
+    assert [i.name for i in fixed.inputs] == [A, "m", IDS]
+    assert vbslab.Network(SEVERAL, input={A: (4,)}).inputs[0].shape == (4,)
+    with pytest.raises(vbslab.UsageError, match="no input 'q'"):
+        vbslab.Network(SEVERAL, input={"q": "4"})
+
+
+def test_bytes_are_those_of_the_precision():
+    floats, halves = vbslab.Network("lenet-5"), vbslab.Network("lenet-5:bf16")
+    assert halves.name == "lenet-5:bf16" and halves.layers[0].out_bytes * 2 == floats.layers[0].out_bytes
+    assert halves.layers[0].weight_bytes < floats.layers[0].weight_bytes == 4 * 520

@@ -32,7 +32,7 @@ from ._convert import format_bytes, parse_bytes  # noqa: E402
 from .compare import Comparison  # noqa: E402
 from .errors import *  # noqa: E402, F401, F403
 from .executor import Executor, Placement, Run  # noqa: E402
-from .network import Layer, Network, Output, models  # noqa: E402
+from .network import Input, Layer, Network, Output, models  # noqa: E402
 from .plan import Frontier, Infeasibility, Planner, Schedule, Solver, planners  # noqa: E402
 from .profile import Copy, Profile, ProfileLayer, Provenance  # noqa: E402
 from .replay import Replay  # noqa: E402
@@ -46,6 +46,7 @@ __all__ = [
     "Executor",
     "Frontier",
     "Infeasibility",
+    "Input",
     "Layer",
     "Network",
     "Output",

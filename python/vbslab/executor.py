@@ -28,10 +28,11 @@ from ._convert import (
     weights_of,
 )
 from ._native import ffi, lib
-from .network import Network, Output
+from .network import Input, Network, Output, batch_shape_of, inputs_of
 from .plan import Schedule
 from .profile import Profile
 
+Inputs = Union[np.ndarray, Mapping[str, np.ndarray]]
 Outputs = Union[np.ndarray, Sequence[np.ndarray], Mapping[str, np.ndarray]]
 
 
@@ -246,8 +247,7 @@ class Executor(Exclusive):
         ]
 
     def _shape(self, sample: Tuple[int, ...], n: int) -> Tuple[int, ...]:
-        joined = self._borrowed.whole and self._borrowed.input.dim[0] == 1 and sample[0] == 1
-        return (n, *(sample[1:] if joined else sample))
+        return batch_shape_of(self._borrowed, sample, n)
 
     def _input_shape(self, n: int) -> Tuple[int, ...]:
         shape = self._borrowed.input
@@ -271,18 +271,49 @@ class Executor(Exclusive):
             raise errors.usage("out has no array")
         return given
 
-    def run(self, input: Optional[np.ndarray] = None, out: Optional[Outputs] = None) -> Run:
+    def _tensor(self, given: Inputs, n: int, what: str) -> np.ndarray:
+        """The array of n samples of tensor 0: the caller's, or one of the inputs that a mapping has."""
+        if not isinstance(given, Mapping):
+            _check(given, self._input_shape(n), what)
+            return given
+        inputs = inputs_of(self._borrowed)
+        for name in given:
+            if name not in [i.name for i in inputs]:
+                raise errors.usage(f"the network has no input '{name}'; it has: {', '.join(i.name for i in inputs)}")
+        for i in inputs:
+            if i.name not in given:
+                raise errors.usage(f"{what} has no array of input '{i.name}'")
+        arrays = [self._input(k, i, given[i.name], n) for k, i in enumerate(inputs)]
+        if len(arrays) == 1 and not inputs[0].shared:
+            return arrays[0]
+        tensor = np.empty(self._input_shape(n), np.float32)
+        pointers = ffi.new("const float *[]", [ffi.from_buffer("float[]", array) for array in arrays])
+        lib.vbs_network_join_inputs(self._borrowed, n, pointers, ffi.from_buffer("float[]", tensor))
+        return tensor
+
+    def _input(self, k: int, own: Input, array: np.ndarray, n: int) -> np.ndarray:
+        """The array of input k, as floats; one of whole numbers may have a type of these."""
+        what = f"input '{own.name}'"
+        if own.number != "real" and isinstance(array, np.ndarray) and array.dtype.kind in "iub":
+            _check_whole(array, self._borrowed.inputs[k], what)
+            array = np.ascontiguousarray(array, np.float32)
+        _check(array, own.shape if own.shared else self._shape(own.shape, n), what)
+        return array
+
+    def run(self, input: Optional[Inputs] = None, out: Optional[Outputs] = None) -> Run:
         """Runs the request once.
 
         Parameters
         ----------
         input : float32, [request, *network.input_shape], contiguous in C order; it is read where it
-            lies. None: the values that ``vbslab run`` takes where no input is given
+            lies. Or a mapping from the names of all inputs (``network.inputs``) to arrays, which are
+            joined; inputs of whole numbers may be arrays of integers or bools. None: the values that
+            ``vbslab run`` takes where no input is given
         out : where outputs are written: an array for the first, a list of arrays, or a mapping from
             names to arrays, of which those that are missing are not written. None: new arrays
         """
         if input is not None:
-            _check(input, self._input_shape(self.request), "input")
+            input = self._tensor(input, self.request, "input")
         arrays = self._arrays(out, self.request)
         report = ffi.new("struct vbs_exec_report *")
         with Call(self) as call:
@@ -302,18 +333,27 @@ class Executor(Exclusive):
         ]
         call(lib.vbs_exec_run, self._c, source, ffi.new("float *[]", targets), report)
 
-    def predict(self, X: np.ndarray) -> np.ndarray:
+    def _count(self, X: Inputs) -> int:
+        """The number of samples in an array, or in those of a mapping."""
+        first: Any = X
+        if isinstance(X, Mapping):
+            own = [i.name for i in inputs_of(self._borrowed) if not i.shared and i.name in X]
+            first = X[own[0]] if own else None
+        if not isinstance(first, np.ndarray) or first.ndim == 0:
+            raise TypeError(f"X is a {type(X).__name__}, not an array of samples or a mapping to such arrays")
+        return len(first)
+
+    def predict(self, X: Inputs) -> np.ndarray:
         """The first output for any number of samples, one request after the other.
 
         Parameters
         ----------
-        X : float32, [n, *network.input_shape], contiguous in C order. Where n is no multiple of the
-            request, the last request is filled up with zeros, whose outputs are dropped
+        X : float32, [n, *network.input_shape], contiguous in C order, or a mapping as for ``run``.
+            Where n is no multiple of the request, the last request is filled up with zeros, whose
+            outputs are dropped
         """
-        if not isinstance(X, np.ndarray) or X.ndim == 0:
-            raise TypeError(f"X is a {type(X).__name__}, not an array of samples")
-        n, r, first = len(X), self.request, self._outputs()[0]
-        _check(X, self._input_shape(n), "X")
+        n, r, first = self._count(X), self.request, self._outputs()[0]
+        X = self._tensor(X, n, "X")
         made = np.empty(self._shape(first.shape, n), np.float32)
         report = ffi.new("struct vbs_exec_report *")
         with Call(self) as call:
@@ -339,6 +379,17 @@ def _refuse(options: Dict[str, Any], why: str) -> None:
 
 def _writable_folder() -> str:
     return "." if os.access(".", os.W_OK) else tempfile.gettempdir()
+
+
+def _check_whole(array: np.ndarray, own: Any, what: str) -> None:
+    """Refuses whole numbers that the input does not have."""
+    least, most = -lib.VBS_MAX_WHOLE, lib.VBS_MAX_WHOLE
+    if own.is_index:
+        least, most = -own.high - 1, own.high
+    elif own.number == lib.VBS_NUMBER_BOOL:
+        least, most = 0, 1
+    if array.size and not (least <= array.min() and array.max() <= most):
+        raise errors.usage(f"{what} has values from {array.min()} to {array.max()}; it takes those from {least} to {most}")
 
 
 def _check(array: Any, shape: Tuple[int, ...], what: str, writable: bool = False) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Iterable, List, NamedTuple, Optional, Tuple, Union
+from typing import TYPE_CHECKING, Any, Iterable, List, Mapping, NamedTuple, Optional, Tuple, Union
 
 import numpy as np
 
@@ -63,13 +63,54 @@ class Output(NamedTuple):
     shape: Tuple[int, ...]  #: of a sample
 
 
+class Input(NamedTuple):
+    """An input of a network."""
+
+    name: str
+    shape: Tuple[int, ...]  #: of a sample; of a shared input its own
+    number: str  #: what its elements are: "real", "whole" or "bool"
+    shared: bool  #: it is the same for all samples
+
+
+NUMBERS = ("real", "whole", "bool")  # by enum vbs_number
+MODEL_FILES = (b".net", b".onnx", b".vbz")
+
+
+def _choices(input: Union[None, Shape, Mapping[str, Shape]], fix: Mapping[str, float], texts: Texts) -> Any:
+    """An array of struct vbs_input_choice."""
+    shapes = dict(input) if isinstance(input, Mapping) else {} if input is None else {None: input}
+    choices = ffi.new("struct vbs_input_choice[]", len(shapes) + len(fix))
+    for choice, (name, shape) in zip(choices, shapes.items()):
+        choice.name, choice.shape = texts(name), shape_of(shape)[0]
+    for choice, (name, value) in zip(choices[len(shapes) : len(choices)], fix.items()):
+        choice.name, choice.fixed, choice.value = texts(name), True, float(value)
+    return choices
+
+
+def inputs_of(c: Any) -> Tuple[Input, ...]:
+    """The inputs of a struct vbs_network."""
+    return tuple(
+        Input(text_of(i.name), dims_of(i.shape), NUMBERS[i.number], bool(i.shared))
+        for i in (c.inputs[k] for k in range(c.n_inputs))
+    )
+
+
+def batch_shape_of(c: Any, shape: Tuple[int, ...], n: int) -> Tuple[int, ...]:
+    """The shape of an array of n samples of this shape: of batches of 1, along their first dimension."""
+    ones = all(i.shape[:1] == (1,) for i in inputs_of(c))
+    return (n, *(shape[1:] if c.whole and ones and shape[:1] == (1,) else shape))
+
+
 class Network(Handle):
     """A network: a built-in one, or one from a .net, .onnx or .vbz file.
 
     Parameters
     ----------
-    model : the name of a built-in network (:func:`models`), or the path of a file
-    input : a shape of a sample in place of the model's own, as "3x227x227" or (3, 227, 227)
+    model : the name of a built-in network (:func:`models`), or the path of a file; behind either may
+        stand a precision, as in "net.onnx:fp32"
+    input : a shape of a sample in place of the model's own, as "3x227x227" or (3, 227, 227); of an
+        ONNX file of several inputs a mapping from names to shapes
+    fix : numbers that inputs of one element are, by their names: constants of the network
 
     Networks are immutable; threads may share them.
 
@@ -82,12 +123,26 @@ class Network(Handle):
 
     _kind = "network"
 
-    def __init__(self, model: Path, *, input: Optional[Shape] = None) -> None:
-        shape = ffi.NULL if input is None else shape_of(input)
+    def __init__(
+        self,
+        model: Path,
+        *,
+        input: Union[None, Shape, Mapping[str, Shape]] = None,
+        fix: Optional[Mapping[str, float]] = None,
+    ) -> None:
+        texts = Texts()
+        choices = _choices(input, fix or {}, texts)
         out, path = ffi.new("struct vbs_network **"), path_of(model)
-        is_file = path.endswith((b".net", b".onnx", b".vbz"))
+        file = path if path.endswith(MODEL_FILES) else path.rpartition(b":")[0]
         with Call() as call:
-            call(lib.vbs_network_load, path, shape, out, path=path if is_file else None)
+            call(
+                lib.vbs_network_load_inputs,
+                path,
+                choices,
+                len(choices),
+                out,
+                path=file if file.endswith(MODEL_FILES) else None,
+            )
             self._c = ffi.gc(out[0], lib.vbs_network_free)
 
     @classmethod
@@ -153,10 +208,15 @@ class Network(Handle):
             dims_of(layer.shape),
             lib.vbs_network_in_bytes(c, k),
             lib.vbs_network_out_bytes(c, k),
-            4 * layer.parameters,
+            lib.vbs_network_weight_bytes(c, k),
             layer.macs,
             tuple(text_of(lib.vbs_op_word(layer.fused[i].op)) for i in range(layer.n_fused)),
         )
+
+    @property
+    def inputs(self) -> Tuple[Input, ...]:
+        """The inputs, of which there may be several; in ``input_shape`` they lie one after the other."""
+        return inputs_of(self._use())
 
     @property
     def outputs(self) -> Tuple[Output, ...]:
@@ -169,8 +229,7 @@ class Network(Handle):
 
     def batch_shape(self, shape: Tuple[int, ...], n: int) -> Tuple[int, ...]:
         """The shape of an array of n samples, each of this shape."""
-        joined = self._use().whole and self.input_shape[0] == 1 and shape[0] == 1
-        return (n, *(shape[1:] if joined else shape))
+        return batch_shape_of(self._use(), shape, n)
 
     def values(self, layer: int, what: str = "weights", *, fused: Optional[int] = None) -> np.ndarray:
         """The values of a parameter of a layer, in the order of the parameter's shape (vbslab/model.h).
