@@ -146,7 +146,8 @@ extern "C" {
     X(LESS, "less", BINARY, 1, 2, 0)                                                               \
     X(LESS_EQUAL, "lessorequal", BINARY, 1, 2, 0)                                                  \
     X(KEEP, "keep", BINARY, 1, 2, 0)                                                               \
-    X(REMAINDER, "remainder", BINARY, 1, 2, 0)
+    X(REMAINDER, "remainder", BINARY, 1, 2, 0)                                                     \
+    X(EMBED, "embed", OTHER, 1, 1, 0)
 
 #define VBS_N_TEXT_OPS 12
 

@@ -362,6 +362,10 @@ static const struct operator_case shape_cases[] = {
                 .values = {[VBS_PARAMETER_OPERAND] = &indices},
                 .attributes = {.gather = {.axis = 2, .indices = DIMS(6)}}}}},
 
+    {.name = "rows of a table",
+     .input = DIMS(3, 4),
+     .nodes = {{VBS_OP_EMBED, "a", FROM(0), .operand = DIMS(7, 5)},
+               {VBS_OP_EMBED, "b", FROM(0), .operand = DIMS(7, 1)}}},
     {.name = "concat along every dimension",
      .input = DIMS(20, 4, 5),
      .nodes = {{VBS_OP_RELU, "r", FROM(0)},

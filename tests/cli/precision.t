@@ -21,6 +21,10 @@ report $? "int8 of a network that is not quantised is refused"
 run models show lenet-5 --precision fp16
 [ $code -eq 2 ] && grep -q "precision 'fp16' is none of fp32, int8 and bf16" err
 report $? "an unknown precision is refused"
+cp "$DATA/onnx/several.onnx" .
+run models show several.onnx:bf16
+[ $code -eq 0 ] && grep -q '\$ids; .*float32' out && grep -q ' m  .*bfloat16' out && grep -q ' z .*embed.*bfloat16' out
+report $? "indices are no numbers of 8 digits, but rows that they choose are"
 for command in "models show" measure "plan --memory 1MiB" "run --memory 1MiB"; do
     run $command lenet-5:int4
     [ $code -eq 2 ] && grep -q "precision 'int4' is none of fp32, int8 and bf16$" err && run $command net.onnx:int4 &&

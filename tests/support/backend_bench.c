@@ -34,6 +34,18 @@ static bool fill(struct bench *t, int tensor, int64_t count)
                       t->canonical[tensor]) == VBS_OK;
 }
 
+/* Spreads values from 0 to 1 over the rows of the table that they choose from, and beyond it. */
+static void spread_over_rows(const struct bench *t, int tensor, int64_t count)
+{
+    for (int k = 1; k <= t->network->n_layers; k++) {
+        const struct vbs_layer *l = &t->network->layers[k];
+        float rows = (float)l->operand.dim[0];
+
+        for (int64_t i = 0; l->op == VBS_OP_EMBED && l->inputs[0] == tensor && i < count; i++)
+            t->plain[tensor][i] = rows * (2.4f * t->plain[tensor][i] - 1.2f);
+    }
+}
+
 bool bench_tensors(struct bench *t)
 {
     size_t n = (size_t)t->network->n_layers + 1;
@@ -49,6 +61,7 @@ bool bench_tensors(struct bench *t)
         if (!t->plain[k] || !t->canonical[k])
             return false;
         vbs_tensor_values(k, 0, count, t->plain[k]);
+        spread_over_rows(t, k, count);
         if (!fill(t, k, count) || t->session->ops->read(&t->ctx, t->session, k, MAX_BATCH,
                                                         t->canonical[k], t->plain[k]) != VBS_OK)
             return false;

@@ -379,6 +379,23 @@ static enum vbs_status write_pair(struct export_operator *o)
     return vbs_export_result(o, &node, NULL);
 }
 
+/* The whole part of a number is what a Cast makes of it. */
+static enum vbs_status write_embed(struct export_operator *o)
+{
+    struct export_node cast = vbs_export_node("Cast"), node = vbs_export_node("Gather");
+    const struct export_dims dims = {2, {o->l->operand.dim[0], o->l->operand.dim[1]}};
+    const char *x, *rows, *table;
+
+    VBS_TRY(vbs_export_input(o, 0, 0, &x));
+    vbs_export_reads(&cast, x);
+    vbs_export_int(&cast, "to", ONNX__TENSOR_PROTO__DATA_TYPE__INT64);
+    VBS_TRY(vbs_export_part(o, &cast, ".rows", &rows));
+    VBS_TRY(vbs_export_parameter(o->e, o->layer, o->fused, VBS_PARAMETER_OPERAND, &dims, &table));
+    vbs_export_reads(&node, table);
+    vbs_export_reads(&node, rows);
+    return vbs_export_result(o, &node, NULL);
+}
+
 static enum vbs_status write_concat(struct export_operator *o)
 {
     struct export_node node = vbs_export_node("Concat");
@@ -683,6 +700,8 @@ static enum vbs_status write_other(struct export_operator *o)
         return write_scale(o);
     case VBS_OP_MATMUL:
         return write_pair(o);
+    case VBS_OP_EMBED:
+        return write_embed(o);
     case VBS_OP_RESIZE:
         return vbs_export_move(o);
     case VBS_OP_RNN:
@@ -696,7 +715,7 @@ static enum vbs_status write_other(struct export_operator *o)
 
 /* A new operator comes last in the list. Before its name replaces the last one here, it needs a
  * line in SIMPLE, or a function above, in moves.c or in recurrent.c. */
-_Static_assert(VBS_OP_REMAINDER + 1 == VBS_N_OPS, "a new operator: write its nodes");
+_Static_assert(VBS_OP_EMBED + 1 == VBS_N_OPS, "a new operator: write its nodes");
 
 enum vbs_status vbs_export_operator(struct export_operator *o)
 {

@@ -209,7 +209,7 @@ static void flatten_other(enum vbs_op op, const union vbs_attributes *a, struct 
 
 /* A new operator comes last in the list. Before its name replaces the last one here, one of the
  * functions above must flatten its attributes, if it has any. */
-_Static_assert(VBS_OP_REMAINDER + 1 == VBS_N_OPS,
+_Static_assert(VBS_OP_EMBED + 1 == VBS_N_OPS,
                "a new operator: flatten its attributes, which hashes of networks must hold");
 
 static void flatten(enum vbs_op op, const union vbs_attributes *a, struct flat *flat)

@@ -413,6 +413,19 @@ static enum vbs_status infer_recurrent(struct vbs_ctx *ctx, const struct vbs_ope
     return VBS_OK;
 }
 
+/* Computes the shape of rows of a table, [rows, width], one for each element of input. */
+static enum vbs_status infer_embed(struct vbs_ctx *ctx, const struct vbs_shape *input,
+                                   const struct vbs_shape *table, struct vbs_shape *output)
+{
+    if (table->n_dims != 2 || !vbs_shape_valid(table))
+        return vbs_fail(ctx, VBS_FORMAT, "its table has not two dimensions");
+    if (input->n_dims == VBS_MAX_DIMS)
+        return vbs_fail(ctx, VBS_FORMAT, "an output of more than %d dimensions", VBS_MAX_DIMS);
+    *output = *input;
+    output->dim[output->n_dims++] = table->dim[1];
+    return VBS_OK;
+}
+
 static enum vbs_status infer(struct vbs_ctx *ctx, const struct vbs_operation *operation,
                              union vbs_attributes *attributes, struct vbs_shape *output)
 {
@@ -446,6 +459,8 @@ static enum vbs_status infer(struct vbs_ctx *ctx, const struct vbs_operation *op
                                           : infer_matmul(ctx, input, other, output);
     case VBS_OP_RESIZE:
         return infer_resize(ctx, attributes, input, output);
+    case VBS_OP_EMBED:
+        return infer_embed(ctx, input, operation->operand, output);
     case VBS_OP_RNN:
     case VBS_OP_GRU:
     case VBS_OP_LSTM:

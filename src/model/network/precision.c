@@ -524,6 +524,21 @@ static bool has_whole_input(const struct vbs_network *network)
     return false;
 }
 
+/* Gives whether a layer, or one behind it that only moves values, reads tensor k as numbers of
+ * rows; the layers are in the order in which they are computed. */
+static bool holds_rows(const struct vbs_network *network, int k)
+{
+    for (int r = k + 1; r <= network->n_layers; r++) {
+        const struct vbs_layer *l = &network->layers[r];
+        bool moves = vbs_op_class(l->op) == VBS_CLASS_MOVE || l->op == VBS_OP_IDENTITY;
+
+        for (int i = 0; i < l->n_inputs; i++)
+            if (l->inputs[i] == k && (l->op == VBS_OP_EMBED || (moves && holds_rows(network, r))))
+                return true;
+    }
+    return false;
+}
+
 static void store_all(struct vbs_network *network)
 {
     struct vbs_layer *layers = vbs_network_layers(network);
@@ -531,6 +546,8 @@ static void store_all(struct vbs_network *network)
     for (int k = 0; k <= network->n_layers; k++) {
         /* Whole numbers, which may be indices, need more digits. */
         if (k == 0 && (network->n_inputs > 1 || has_whole_input(network)))
+            continue;
+        if (holds_rows(network, k))
             continue;
         layers[k].encoding = (struct vbs_encoding){.storage = VBS_BFLOAT16};
         if (layers[k].op == VBS_OP_CONV || layers[k].op == VBS_OP_FC)

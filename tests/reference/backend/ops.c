@@ -133,6 +133,24 @@ static bool matmul(const struct subject *s, const float *const *inputs, float *y
     return true;
 }
 
+/* The row of the table whose number is the whole part of an element; zeros where there is none. */
+static bool embed(const struct subject *s, const float *x, float *y)
+{
+    int64_t rows = s->l->operand.dim[0], width = s->l->operand.dim[1];
+    float *table = subject_values(s, -1, VBS_PARAMETER_OPERAND, rows * width);
+
+    if (!table)
+        return false;
+    for (int64_t i = 0; i < vbs_shape_elements(&s->l->shape); i++) {
+        double row = trunc((double)x[i / width]);
+
+        row += row < 0 ? (double)rows : 0;
+        y[i] = row >= 0 && row < (double)rows ? table[(int64_t)row * width + i % width] : 0;
+    }
+    free(table);
+    return true;
+}
+
 static bool lrn(const struct subject *s, const float *x, float *y)
 {
     const union vbs_attributes *a = &s->l->attributes;
@@ -292,6 +310,8 @@ static bool compute(const struct subject *s, const float *const *inputs, float *
         return normalise(s, v.n * v.behind, false, inputs[0], y);
     case VBS_OP_RESIZE:
         return reference_resize(s, inputs[0], y);
+    case VBS_OP_EMBED:
+        return embed(s, inputs[0], y);
     case VBS_OP_RNN:
     case VBS_OP_GRU:
     case VBS_OP_LSTM:

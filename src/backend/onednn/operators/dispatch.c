@@ -15,6 +15,8 @@ enum vbs_status od_build_other(struct od_build *b)
         return od_build_resize(b);
     case VBS_OP_MATMUL:
         return od_build_matmul(b);
+    case VBS_OP_EMBED:
+        return od_build_embed(b);
     case VBS_OP_LRN:
     case VBS_OP_SOFTMAX:
     case VBS_OP_LOGSOFTMAX:

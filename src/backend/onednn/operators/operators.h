@@ -95,6 +95,7 @@ enum vbs_status od_build_global_pool(struct od_build *b, bool largest) VBS_MUST_
 enum vbs_status od_build_reduce(struct od_build *b) VBS_MUST_CHECK;
 enum vbs_status od_build_resize(struct od_build *b) VBS_MUST_CHECK;
 enum vbs_status od_build_matmul(struct od_build *b) VBS_MUST_CHECK;
+enum vbs_status od_build_embed(struct od_build *b) VBS_MUST_CHECK;
 enum vbs_status od_build_move(struct od_build *b) VBS_MUST_CHECK;
 enum vbs_status od_build_concat(struct od_build *b) VBS_MUST_CHECK;
 enum vbs_status od_build_recurrent(struct od_build *b) VBS_MUST_CHECK;

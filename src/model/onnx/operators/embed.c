@@ -1,14 +1,15 @@
 /*
- * Indices that vary: what is 1 in the place of the index and 0 in all others says which elements
- * are meant. A Gather with a constant table multiplies the rows of the table by it, which is exact.
- * A GatherElements keeps these elements and adds up what is left along the dimension.
+ * Indices that vary. A Gather with a constant table copies the rows that they choose. A
+ * GatherElements keeps what is marked: 1 in the place of the index, 0 in all others; and adds up
+ * what is left along the dimension.
  */
 #include "base/fail.h"
 #include "model/onnx/operators/operators.h"
 
 #define FLOAT ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT
 
-#define MOST_ROWS 65536 /* of a table: each index takes as many floats */
+#define MOST_ROWS   16777216 /* of a table: the whole numbers that floats have */
+#define MOST_MARKED 65536    /* elements of a dimension: each index takes as many floats */
 
 /* Makes the constant 0, 1, ... of n numbers; of one number it is `only`. */
 static enum vbs_status count_up(struct vbs_onnx_import *im, int64_t n, double only,
@@ -52,6 +53,13 @@ static enum vbs_status mark_rows(struct vbs_onnx_import *im, const struct vbs_on
     return vbs_onnx_operand(im, VBS_OP_EQUAL, &x, numbers, false, marks);
 }
 
+/* Notes that a tensor has numbers of so many rows. */
+static void note_rows(struct vbs_onnx_tensor *tensor, int64_t rows)
+{
+    if (tensor->rows == 0 || rows < tensor->rows)
+        tensor->rows = rows;
+}
+
 static enum vbs_status check_table(struct vbs_onnx_import *im, const struct vbs_shape *table,
                                    const struct vbs_shape *indices)
 {
@@ -69,42 +77,31 @@ static enum vbs_status check_table(struct vbs_onnx_import *im, const struct vbs_
     return VBS_OK;
 }
 
-/* Multiplies marks [n, rows] by the table [rows, values of a row]. */
-static enum vbs_status take_rows(struct vbs_onnx_import *im, struct vbs_onnx_tensor *marks,
-                                 struct vbs_onnx_constant *table, struct vbs_onnx_tensor **taken)
-{
-    int64_t rows = table->shape.dim[0];
-    const struct vbs_shape flat = {2, {rows, vbs_shape_elements(&table->shape) / rows}};
-    const struct vbs_shape view = {2, {vbs_shape_elements(&marks->shape) / rows, rows}};
-    struct vbs_onnx_draft *draft = vbs_onnx_draft(im, VBS_OP_MATMUL, 1);
-
-    if (!draft)
-        return vbs_no_memory(im->ctx);
-    VBS_TRY(vbs_onnx_constant_reshape(im, table, &flat, &table));
-    vbs_onnx_reads(draft, 0, marks, &view);
-    draft->node.operand = flat;
-    VBS_TRY(vbs_onnx_parameter(im, table, 0, &draft->node.values[VBS_PARAMETER_OPERAND]));
-    return vbs_onnx_tensor_new(im, draft, taken);
-}
-
 enum vbs_status vbs_onnx_embed(struct vbs_onnx_import *im)
 {
+    struct vbs_onnx_draft *draft = vbs_onnx_draft(im, VBS_OP_EMBED, 1);
     struct vbs_onnx_constant *table;
     struct vbs_onnx_tensor *taken;
     const struct vbs_onnx_state *indices;
-    struct vbs_onnx_state marks;
-    struct vbs_shape shape;
+    struct vbs_shape shape, view;
+    int64_t rows;
 
     VBS_TRY(vbs_onnx_constant_in(im, 0, &table));
     VBS_TRY(vbs_onnx_tensor_in(im, 1, &indices));
     VBS_TRY(check_table(im, &table->shape, &indices->shape));
+    if (!draft)
+        return vbs_no_memory(im->ctx);
     shape = indices->shape;
     for (int d = 1; d < table->shape.n_dims; d++)
         shape.dim[shape.n_dims++] = table->shape.dim[d];
-    if (indices->tensor->rows == 0 || table->shape.dim[0] < indices->tensor->rows)
-        indices->tensor->rows = table->shape.dim[0];
-    VBS_TRY(mark_rows(im, indices, table->shape.dim[0], &marks));
-    VBS_TRY(take_rows(im, marks.tensor, table, &taken));
+    rows = table->shape.dim[0];
+    note_rows(indices->tensor, rows);
+    view = vbs_onnx_shape(indices);
+    vbs_onnx_reads(draft, 0, indices->tensor, &view);
+    draft->node.operand = (struct vbs_shape){2, {rows, vbs_shape_elements(&table->shape) / rows}};
+    VBS_TRY(vbs_onnx_constant_reshape(im, table, &draft->node.operand, &table));
+    VBS_TRY(vbs_onnx_parameter(im, table, 0, &draft->node.values[VBS_PARAMETER_OPERAND]));
+    VBS_TRY(vbs_onnx_tensor_new(im, draft, &taken));
     return vbs_onnx_give(im, 0, taken, &shape);
 }
 
@@ -149,10 +146,10 @@ static enum vbs_status check_elements(struct vbs_onnx_import *im, const struct v
                             "has %lld of %lld",
                             vbs_onnx_file_dim(im, d), (long long)indices->dim[d],
                             (long long)data->dim[d]);
-    if (data->dim[dim] > MOST_ROWS)
+    if (data->dim[dim] > MOST_MARKED)
         return vbs_fail(im->ctx, VBS_UNSUPPORTED,
                         "indices that vary into a dimension of %lld elements; %d is the most",
-                        (long long)data->dim[dim], MOST_ROWS);
+                        (long long)data->dim[dim], MOST_MARKED);
     return VBS_OK;
 }
 
@@ -181,8 +178,7 @@ enum vbs_status vbs_onnx_pick_marked(struct vbs_onnx_import *im)
         VBS_TRY(vbs_onnx_align(im, data.constant, vbs_onnx_rank(im, indices), &data.constant));
     shape = data.tensor ? &data.shape : &data.constant->shape;
     VBS_TRY(check_elements(im, shape, &indices->shape, dim));
-    if (indices->tensor->rows == 0 || shape->dim[dim] < indices->tensor->rows)
-        indices->tensor->rows = shape->dim[dim];
+    note_rows(indices->tensor, shape->dim[dim]);
     VBS_TRY(mark_rows(im, indices, shape->dim[dim], &marks));
     VBS_TRY(put_last(im, dim, &data));
     VBS_TRY(keep_marked(im, &data, &marks, &kept));
