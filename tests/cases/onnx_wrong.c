@@ -272,8 +272,8 @@ static void endless_slice(struct bytes *graph)
     onnx_add_node(graph, onnx_node("Slice", "x a b d s", "y"));
 }
 
-/* A gru of two states over the rows of x; first is its input 5. */
-static void gru_begins(struct bytes *graph, const char *first)
+/* A gru of two states over the 4 rows of q; more are its inputs from number 4 on. */
+static void gru_with(struct bytes *graph, const char *more)
 {
     struct bytes value = onnx_value("q", FLOAT, 3, (int64_t[]){4, 1, 5}), node;
     char names[40];
@@ -284,7 +284,7 @@ static void gru_begins(struct bytes *graph, const char *first)
     bytes_put(graph, ONNX_OUTPUT, &value);
     onnx_add_tensor(graph, onnx_floats("w", 1, 3, (int64_t[]){1, 6, 5}));
     onnx_add_tensor(graph, onnx_floats("r", 1, 3, (int64_t[]){1, 6, 2}));
-    snprintf(names, sizeof names, "q w r - - %s", first);
+    snprintf(names, sizeof names, "q w r - %s", more);
     node = onnx_node("GRU", names, "y");
     onnx_attribute_int(&node, "hidden_size", 2);
     onnx_add_node(graph, node);
@@ -294,13 +294,23 @@ static void odd_state(struct bytes *graph)
 {
     struct bytes value = onnx_value("h", FLOAT, 3, (int64_t[]){1, 1, 9});
 
-    gru_begins(graph, "h");
+    gru_with(graph, "- h");
     bytes_put(graph, ONNX_INPUT, &value);
+}
+
+/* A sequence of no elements. */
+static void empty_sequence(struct bytes *graph)
+{
+    struct bytes lengths = onnx_tensor("n", 6, 1, (int64_t[]){1});
+
+    gru_with(graph, "n");
+    bytes_data(&lengths, 9, &(int32_t){0}, sizeof(int32_t));
+    onnx_add_tensor(graph, lengths);
 }
 
 static void constant_state(struct bytes *graph)
 {
-    gru_begins(graph, "h");
+    gru_with(graph, "- h");
     onnx_add_tensor(graph, onnx_floats("h", 0.5F, 3, (int64_t[]){1, 1, 2}));
 }
 
@@ -593,6 +603,8 @@ const struct onnx_case onnx_cases[] = {
     {"a cast to whole numbers", to_int, VBS_OK, NULL},
     {"a first state of another size", odd_state, VBS_FORMAT,
      "node 'y' (GRU): input 5 has shape 1x1x9, not 1x1x2"},
+    {"a sequence of no elements", empty_sequence, VBS_UNSUPPORTED,
+     "node 'y' (GRU): the length of a sequence is 0; it is to be that of the input, 4"},
     {"a first state that is no 0", constant_state, VBS_UNSUPPORTED,
      "node 'y' (GRU): begins with a state that is a constant other than 0"},
     {"an output of constants", constant_output, VBS_UNSUPPORTED, "its outputs depend on no input"},

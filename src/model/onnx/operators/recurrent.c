@@ -92,6 +92,24 @@ static enum vbs_status check_fill(struct vbs_onnx_import *im, int index, double 
     return VBS_OK;
 }
 
+/* Fails unless the lengths of the sequences, where there are any, are all that of the input. */
+static enum vbs_status check_lengths(struct vbs_onnx_import *im, int64_t elements)
+{
+    const struct vbs_onnx_number *numbers;
+    struct vbs_onnx_constant *lengths;
+
+    if (!vbs_onnx_in(im, LENGTHS))
+        return VBS_OK;
+    VBS_TRY(vbs_onnx_constant_in(im, LENGTHS, &lengths));
+    VBS_TRY(vbs_onnx_numbers(im, lengths, &numbers));
+    for (int64_t i = 0; i < vbs_shape_elements(&lengths->shape); i++)
+        if (numbers[i].batch || vbs_onnx_clamp(numbers[i].value) != elements)
+            return vbs_fail(im->ctx, VBS_UNSUPPORTED,
+                            "the length of a sequence is %lld; it is to be that of the input, %lld",
+                            (long long)vbs_onnx_clamp(numbers[i].value), (long long)elements);
+    return VBS_OK;
+}
+
 /* Checks that the input is a sequence; *view is that of one sample, [elements, values], and
  * *samples how many there are: more than 1 only where other nodes mix them. */
 static enum vbs_status read_sequence(struct vbs_onnx_import *im, const struct recurrence *cell,
@@ -328,7 +346,7 @@ static enum vbs_status find_first(struct vbs_onnx_import *im, const struct recur
 static enum vbs_status read_options(struct vbs_onnx_import *im, enum vbs_op op, int64_t elements,
                                     int64_t n_samples, struct recurrence *cell)
 {
-    VBS_TRY(check_fill(im, LENGTHS, (double)elements, "has sequences of different lengths"));
+    VBS_TRY(check_lengths(im, elements));
     VBS_TRY(find_first(im, cell, FIRST_STATE, n_samples, &cell->first[0]));
     if (op != VBS_OP_LSTM)
         return VBS_OK;
