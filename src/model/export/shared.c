@@ -87,10 +87,19 @@ enum vbs_status vbs_export_result(struct export_operator *o, struct export_node 
     return vbs_export_add(o->e, node, &place, o->output);
 }
 
+/* Gives whether a part has the operator's name, which no second node may have: of a recurrent
+ * operator it is not one that moves what the others read or make. */
+static bool is_named(const struct export_operator *o, const struct export_node *part)
+{
+    bool moves = strcmp(part->op, "Transpose") == 0 || strcmp(part->op, "Reshape") == 0;
+
+    return named_by_part(o) && !(moves && vbs_op_gates(o->op) > 0);
+}
+
 enum vbs_status vbs_export_part(struct export_operator *o, struct export_node *node,
                                 const char *suffix, const char **made)
 {
-    const struct export_place place = {named_by_part(o) ? o->name : NULL,
+    const struct export_place place = {is_named(o, node) ? o->name : NULL,
                                        make_hint(o, " part of", "")};
 
     *made = vbs_export_name(o->e, o->name, suffix);

@@ -10,6 +10,8 @@
 
 #include "model/network/network.h"
 
+#include "generated/onnx.pb-c.h"
+
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -50,6 +52,7 @@ static const char *const MODELS[] = {
     "tests/data/onnx/opset_23.onnx",
     "tests/data/onnx/opset_24.onnx",
     "tests/data/onnx/outputs.onnx",
+    "tests/data/onnx/recurrent.onnx",
     "tests/data/onnx/segment.onnx",
     "tests/data/onnx/torch_flatten_11.onnx",
     "tests/data/onnx/torch_flatten_14.onnx",
@@ -127,14 +130,62 @@ static void describe(const struct vbs_network *network)
     printf("\n");
 }
 
+#define LARGEST (64 << 20) /* bytes of a file whose nodes are looked at */
+
+static int compare_texts(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Gives whether two nodes of a graph have one name, which other readers do not take. */
+static bool names_are_shared(const Onnx__GraphProto *graph)
+{
+    char **names = calloc(graph->n_node + 1, sizeof *names);
+    bool shared = !names;
+    size_t n = 0;
+
+    for (size_t i = 0; names && i < graph->n_node; i++)
+        if (graph->node[i]->name && graph->node[i]->name[0])
+            names[n++] = graph->node[i]->name;
+    if (names)
+        qsort(names, n, sizeof *names, compare_texts);
+    for (size_t i = 1; i < n && !shared; i++) {
+        shared = strcmp(names[i - 1], names[i]) == 0;
+        if (shared)
+            printf("# two nodes are named '%s'\n", names[i]);
+    }
+    free(names);
+    return shared;
+}
+
+/* Checks the names of the nodes of the file that has been written. */
+static void check_names(const char *name)
+{
+    FILE *file = fopen(path, "rb");
+    unsigned char *data = malloc(LARGEST);
+    size_t length = file && data ? fread(data, 1, LARGEST, file) : 0;
+    Onnx__ModelProto *model =
+        length > 0 && length < LARGEST ? onnx__model_proto__unpack(NULL, length, data) : NULL;
+
+    if (model && names_are_shared(model->graph))
+        ok(false, "%s: nodes have names of their own", name);
+    if (model)
+        onnx__model_proto__free_unpacked(model, NULL);
+    free(data);
+    if (file)
+        fclose(file);
+}
+
 static struct vbs_network *written(const char *name, const struct vbs_network *network)
 {
     struct vbs_network *loaded = NULL;
     struct vbs_ctx ctx = {0};
 
-    if (vbs_network_export(&ctx, network, path) == VBS_OK &&
-        vbs_network_load(&ctx, path, NULL, &loaded) == VBS_OK)
-        return loaded;
+    if (vbs_network_export(&ctx, network, path) == VBS_OK) {
+        check_names(name);
+        if (vbs_network_load(&ctx, path, NULL, &loaded) == VBS_OK)
+            return loaded;
+    }
     printf("# %s: %s\n", name, vbs_detail(&ctx));
     return NULL;
 }
