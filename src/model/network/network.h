@@ -116,6 +116,10 @@ bool vbs_network_rounds(const struct vbs_network *network);
  * numbers of an encoding of 8 bits, which becomes *encoding; 0: they do something else. */
 int vbs_layer_rounding(const struct vbs_layer *layer, int first, struct vbs_encoding *encoding);
 
+/* Gives whether fused operator number i of a layer turns such whole numbers into their values. */
+bool vbs_layer_turns_back(const struct vbs_layer *layer, int i,
+                          const struct vbs_encoding *encoding);
+
 /* For the reader that has just made the network, which nobody shares yet. */
 
 /* Gives it another name, which is copied. VBS_NO_MEMORY. */

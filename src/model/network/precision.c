@@ -201,6 +201,16 @@ int vbs_layer_rounding(const struct vbs_layer *layer, int first, struct vbs_enco
     return 0;
 }
 
+bool vbs_layer_turns_back(const struct vbs_layer *layer, int i, const struct vbs_encoding *encoding)
+{
+    struct vbs_encoding own = {.storage = encoding->storage};
+
+    return i < layer->n_fused && op_at(layer, i) == VBS_OP_LINEAR &&
+           set_scale(attributes_at(layer, i)->linear.factor, attributes_at(layer, i)->linear.shift,
+                     1 / (double)encoding->scale, encoding->zero, &own) &&
+           vbs_encoding_equal(&own, encoding);
+}
+
 /* Leaves out fused operators that the encoding implies, and chains of the same encoding. */
 static void leave_out(const struct vbs_layer *l, struct storage_change *c)
 {

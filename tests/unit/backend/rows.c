@@ -111,6 +111,35 @@ static bool mixes(const struct od_row_loops *rows, const struct od_mixture *m, b
     return right && memcmp(over, got, (size_t)n) == 0;
 }
 
+/* Checks a factor and a shift for each value, and one for all. */
+static bool draws_lines(const struct od_row_loops *rows, const struct od_line *line, int n)
+{
+    float factor[MOST], shift[MOST];
+    uint8_t got[MOST + 1];
+    bool right = true;
+
+    for (int i = 0; i < n || i == 0; i++) {
+        factor[i] = floats[i % 3] / 100 + (float)i / 64;
+        shift[i] = (float)(i % 50) / 8 - 3;
+    }
+    for (int step = 0; step < 2; step++) {
+        got[n] = 77;
+        rows->line(line, bytes[0], factor, shift, step, n, got);
+        for (int i = 0; i < n; i++) {
+            const struct vbs_encoding *e = &line->from;
+            double x = (double)(e->scale * (float)(whole(e->storage, bytes[0][i]) - e->zero));
+            double q =
+                (x * (double)factor[i * step] + (double)shift[i * step]) / (double)line->to.scale;
+            int high = vbs_storage_high(line->to.storage);
+
+            right &= got[i] == nearest(q + line->to.zero - 1e-4, line->low, high) ||
+                     got[i] == nearest(q + line->to.zero + 1e-4, line->low, high);
+        }
+        right &= got[n] == 77;
+    }
+    return right;
+}
+
 static bool sums_up(const struct od_row_loops *rows, const struct vbs_encoding *e, int n)
 {
     int32_t sums[MOST], all = 0;
@@ -151,7 +180,7 @@ static bool widens(const struct od_row_loops *rows, int n)
 static void check(const struct od_row_loops *rows, const char *name)
 {
     bool decoded = true, back = true, table = true, sum = true, product = true, sums = true,
-         wide = true;
+         wide = true, lines = true;
 
     for (int n = 0; n < MOST; n++) {
         table &= looks_up(rows, n);
@@ -168,10 +197,13 @@ static void check(const struct od_row_loops *rows, const char *name)
                                    .low = vbs_storage_low(f->storage),
                                    .high = vbs_storage_high(f->storage)};
 
+            struct od_line line = {.from = *e, .to = *f, .low = n % 2 ? f->zero : m.low};
+
             decoded &= decodes(rows, e, n);
             back &= encodes(rows, e, n);
             sum &= mixes(rows, &m, true, n);
             product &= mixes(rows, &m, false, n);
+            lines &= draws_lines(rows, &line, n);
             sums &= sums_up(rows, e, n);
         }
     }
@@ -180,6 +212,7 @@ static void check(const struct od_row_loops *rows, const char *name)
     ok(table, "%s: tables", name);
     ok(sum, "%s: sums of two rows, of a row and a value, over an operand", name);
     ok(product, "%s: products of two rows, of a row and a value, over an operand", name);
+    ok(lines, "%s: factors and shifts of values", name);
     ok(sums, "%s: sums of rows, and what they are scaled to", name);
     ok(wide, "%s: bfloat16", name);
 }

@@ -5,6 +5,7 @@
  *   implementations.h  implementations of a convolution or an inner product
  *   kernel.h           kernels: lists of calls
  *   layout.h           layouts of tensors
+ *   line.h             operators on 8 bits that multiply and add
  *   nest.h             loops over floats, where the library has none
  *   primitive.h        primitives of the library
  *   encode.h           encoded tensors and their floats
@@ -22,6 +23,7 @@
 #include "backend/onednn/kernels/implementations.h"
 #include "backend/onednn/kernels/kernel.h"
 #include "backend/onednn/kernels/layout.h"
+#include "backend/onednn/kernels/line.h"
 #include "backend/onednn/kernels/nest.h"
 #include "backend/onednn/kernels/primitive.h"
 #include "backend/onednn/kernels/session.h"

@@ -33,17 +33,14 @@ static const struct od_packed *find_packed(const struct od_weights *w, const dnn
     return NULL;
 }
 
-enum vbs_status od_operand_as(struct od_build *b, const dnnl_memory_desc_t *plain_md,
-                              const dnnl_memory_desc_t *md, const struct od_packed **packed)
+/* Adds memory for values that md describes; the first of a layer gets a number. */
+static enum vbs_status add(struct od_build *b, const dnnl_memory_desc_t *md, int first,
+                           struct od_packed **packed)
 {
     struct od_weights *w = &b->session->weights[b->layer];
-    int number = w->packed ? w->packed->number + 1 : 0;
+    int number = w->packed ? w->packed->number + 1 : first;
     struct od_packed *made;
-    enum vbs_status status;
 
-    *packed = find_packed(w, md);
-    if (*packed)
-        return VBS_OK;
     if (number == VBS_MAX_FORMATS)
         return vbs_fail(b->ctx, VBS_UNSUPPORTED,
                         "layer '%s' packs its operand in more than %d ways; measure fewer batches",
@@ -54,14 +51,37 @@ enum vbs_status od_operand_as(struct od_build *b, const dnnl_memory_desc_t *plai
     *made = (struct od_packed){
         .md = *md, .bytes = (int64_t)dnnl_memory_desc_get_size(md), .number = number};
     made->data = od_alloc(made->bytes);
-    status = made->data ? fill_operand(b, plain_md, made) : vbs_no_memory(b->ctx);
-    if (status != VBS_OK) {
-        free(made->data);
-        free(made);
-        return status;
-    }
     made->next = w->packed;
     w->packed = made;
+    *packed = made;
+    return made->data ? VBS_OK : vbs_no_memory(b->ctx);
+}
+
+enum vbs_status od_operand_as(struct od_build *b, const dnnl_memory_desc_t *plain_md,
+                              const dnnl_memory_desc_t *md, const struct od_packed **packed)
+{
+    struct od_packed *made;
+
+    *packed = find_packed(&b->session->weights[b->layer], md);
+    if (*packed)
+        return VBS_OK;
+    VBS_TRY(add(b, md, 0, &made));
+    *packed = made;
+    return fill_operand(b, plain_md, made);
+}
+
+enum vbs_status od_own_floats(struct od_build *b, int64_t n, bool *found,
+                              const struct od_packed **packed)
+{
+    struct od_packed *made;
+    dnnl_memory_desc_t md;
+
+    VBS_TRY(od_describe_vector(b, n, &md));
+    *packed = find_packed(&b->session->weights[b->layer], &md);
+    *found = *packed != NULL;
+    if (*found)
+        return VBS_OK;
+    VBS_TRY(add(b, &md, 1, &made)); /* kernels of floats have number 0 */
     *packed = made;
     return VBS_OK;
 }

@@ -27,10 +27,10 @@
  * given them. All other parameters are OD_FIXED.
  *
  * Files of kernels/, from the lowest: primitive, build, threads; layout, canonical; post_ops,
- * weights, operand, nest, encode, kernel; affine, elementwise, table; descriptors, window, slices,
- * implementations. Files of operators/: copy, one_primitive, coded, tiling, then one for each kind
- * of operator, then conv, native and dispatch. Files of the folder that holds both: probe, tensors,
- * session, open, and onednn, the table of the backend's functions.
+ * weights, operand, nest, encode, kernel; affine, elementwise, line, table; descriptors, window,
+ * slices, implementations. Files of operators/: copy, one_primitive, coded, tiling, then one for
+ * each kind of operator, then conv, native and dispatch. Files of the folder that holds both:
+ * probe, tensors, session, open, and onednn, the table of the backend's functions.
  */
 #ifndef VBS_BACKEND_ONEDNN_KERNELS_SESSION_H
 #define VBS_BACKEND_ONEDNN_KERNELS_SESSION_H

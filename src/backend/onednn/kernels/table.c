@@ -6,6 +6,7 @@
 
 #include "backend/onednn/kernels/elementwise.h"
 #include "backend/onednn/kernels/encode.h"
+#include "backend/onednn/kernels/line.h"
 #include "backend/onednn/kernels/nest.h"
 #include "backend/onednn/rows/rows.h"
 #include "base/fail.h"
@@ -29,7 +30,7 @@ bool od_table_possible(const struct od_build *b, const struct od_table_request *
         vbs_storage_is_whole(request->from.storage) && vbs_storage_is_whole(request->to.storage) &&
         (!request->own || does_nothing(b->l->op) || vbs_op_class(b->l->op) == VBS_CLASS_UNARY);
 
-    for (int i = request->first; i < b->l->n_fused; i++)
+    for (int i = request->first; i < request->end; i++)
         possible = possible && (does_nothing(b->l->fused[i].op) ||
                                 vbs_op_class(b->l->fused[i].op) == VBS_CLASS_UNARY);
     return possible;
@@ -46,7 +47,7 @@ static enum vbs_status append_operators(struct od_build *b, const struct od_tabl
     VBS_TRY(od_kernel_memory(b, &md, OD_FIXED, 0, values, &memory));
     if (request->own && !does_nothing(b->l->op))
         VBS_TRY(od_unary_steps(b, b->l->op, &b->l->attributes, &md, memory, memory));
-    for (int i = request->first; i < b->l->n_fused; i++)
+    for (int i = request->first; i < request->end; i++)
         if (!does_nothing(b->l->fused[i].op))
             VBS_TRY(od_unary_steps(b, b->l->fused[i].op, &b->l->fused[i].attributes, &md, memory,
                                    memory));
@@ -156,37 +157,52 @@ enum vbs_status od_table_step(struct od_build *b, const uint8_t *table, int64_t 
 
 /* ---- tails ---- */
 
-enum vbs_status od_tail_init(struct od_build *b, int first, struct od_tail *tail)
+void od_tail_find(const struct od_build *b, int first, struct od_tail *tail)
 {
     const struct vbs_encoding *out = &od_stored_of(b, b->l->n_inputs)->encoding;
 
     *tail = (struct od_tail){.encoding = *out, .end = b->l->n_fused};
     for (int at = first; at < b->l->n_fused; at++) {
-        struct od_table_request request = {.to = *out};
+        struct od_table_request left = {.to = *out, .end = b->l->n_fused};
         struct vbs_encoding rounding;
         int n = vbs_layer_rounding(b->l, at, &rounding);
+        bool table, lines;
 
-        /* The operators behind see the whole numbers themselves. */
-        request.from = (struct vbs_encoding){.storage = rounding.storage, .scale = 1};
-        request.first = at + n;
         if (n == 0)
             continue;
-        if (!od_table_possible(b, &request))
-            return VBS_OK;
-        tail->encoding = rounding;
-        tail->end = at;
-        return od_table_make(b, &request, NULL, &tail->table, NULL);
+        /* The operators behind see the whole numbers themselves. */
+        left.from = (struct vbs_encoding){.storage = rounding.storage, .scale = 1};
+        left.first = at + n;
+        table = od_table_possible(b, &left);
+        if (!table && vbs_layer_turns_back(b->l, left.first, &rounding)) {
+            left.from = rounding;
+            left.first++;
+        }
+        lines = !table && od_line_possible(b, &left);
+        if (table || lines)
+            *tail = (struct od_tail){.encoding = rounding, .end = at, .lines = lines, .left = left};
+        return;
     }
-    return VBS_OK;
+}
+
+enum vbs_status od_tail_init(struct od_build *b, int first, struct od_tail *tail)
+{
+    od_tail_find(b, first, tail);
+    if (tail->left.end == 0)
+        return VBS_OK;
+    return tail->lines ? od_line_make(b, &tail->left, &tail->line)
+                       : od_table_make(b, &tail->left, NULL, &tail->table, NULL);
 }
 
 enum vbs_status od_tail_step(struct od_build *b, const struct od_tail *tail)
 {
     dnnl_memory_t memory;
 
-    if (!tail->table)
+    if (!tail->table && !tail->line)
         return VBS_OK;
     VBS_TRY(od_stored_memory(b, b->l->n_inputs, &memory));
+    if (tail->line)
+        return od_line_step(b, tail->line, memory, memory);
     return od_table_step(b, tail->table, b->batch * od_stored_of(b, b->l->n_inputs)->bytes, memory,
                          memory);
 }

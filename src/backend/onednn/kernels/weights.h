@@ -90,6 +90,11 @@ enum vbs_status od_operand_as(struct od_build *b, const dnnl_memory_desc_t *plai
                               const dnnl_memory_desc_t *md,
                               const struct od_packed **packed) VBS_MUST_CHECK;
 
+/* Gives n floats that are made of the layer's parameters, which all kernels that ask for as many
+ * share; not found: the caller fills them. */
+enum vbs_status od_own_floats(struct od_build *b, int64_t n, bool *found,
+                              const struct od_packed **packed) VBS_MUST_CHECK;
+
 /* Gives the constant operand as one sample of tensor in its canonical layout. */
 enum vbs_status od_operand(struct od_build *b, const struct od_tensor *tensor,
                            const struct od_packed **packed) VBS_MUST_CHECK;

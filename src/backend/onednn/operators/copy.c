@@ -406,17 +406,29 @@ static enum vbs_status planned_step(struct od_build *b, const struct od_copy *co
     return od_kernel_call(b, run_copy, plan, 2, data);
 }
 
+/* Completes the request for the table of a copy: it does all fused operators, or those up to a
+ * rounding, where a step by channel comes behind. */
+static void complete_request(const struct od_build *b, struct od_table_request *request)
+{
+    struct od_tail tail;
+
+    od_tail_find(b, 0, &tail);
+    request->to = tail.lines ? tail.encoding : od_stored_of(b, b->l->n_inputs)->encoding;
+    request->end = tail.lines ? tail.end : b->l->n_fused;
+}
+
 /* Sets the values that the copy writes: floats, or as they are stored. */
 static enum vbs_status plan_values(struct od_build *b, const struct od_copy *copy,
                                    struct copy_plan *plan)
 {
-    const struct vbs_encoding *to = &od_stored_of(b, b->l->n_inputs)->encoding;
-    struct od_table_request request = {.from = od_stored_of(b, copy->input)->encoding, .to = *to};
+    struct od_table_request request = {.from = od_stored_of(b, copy->input)->encoding};
 
     plan->bytes = plan->nest.bytes = od_value_bytes(b, b->l->n_inputs);
     plan->rows = od_rows();
-    if (plan->bytes == 1)
+    if (plan->bytes == 1) {
+        complete_request(b, &request);
         return od_table_make(b, &request, &copy->fill, &plan->table, plan->fill);
+    }
     if (plan->bytes == sizeof(float))
         memcpy(plan->fill, &copy->fill, sizeof copy->fill);
     else
@@ -446,7 +458,17 @@ enum vbs_status od_copy_step(struct od_build *b, const struct od_copy *copy)
 
 enum vbs_status od_copy_end(struct od_build *b)
 {
-    return b->native ? od_kernel_end(b, 0, 0) : od_fused_end(b, 0, 0, 0);
+    struct od_tail tail = {.lines = false};
+
+    if (!b->native)
+        return od_fused_end(b, 0, 0, 0);
+    if (od_value_bytes(b, b->l->n_inputs) == 1)
+        od_tail_find(b, 0, &tail);
+    if (!tail.lines)
+        return od_kernel_end(b, 0, 0);
+    VBS_TRY(od_tail_init(b, 0, &tail));
+    VBS_TRY(od_tail_step(b, &tail));
+    return od_kernel_end(b, od_line_bytes(tail.line), od_line_format(tail.line));
 }
 
 enum vbs_status od_build_copy(struct od_build *b, const struct od_copy *copy)

@@ -205,7 +205,8 @@ static enum vbs_status build_kernel(struct od_build *b, const struct whole *w,
     VBS_TRY(od_kernel_step(b, pd, n, args));
     VBS_TRY(od_target_end(b, &target));
     VBS_TRY(od_tail_step(b, &w->tail));
-    return od_kernel_end(b, packed->bytes + bias_bytes, packed->number);
+    return od_kernel_end(b, packed->bytes + bias_bytes + od_line_bytes(w->tail.line),
+                         packed->number);
 }
 
 /* Gives whether an implementation can matter: it is no reference and has the best instruction set.

@@ -31,11 +31,13 @@ static bool has_own_routes(const struct od_build *b)
 
 /* Gives whether values of 8 bits of an input can be copied: the shape in which the layer reads it
  * has strides in the layout in which it is stored, and tables do all else. */
-static bool can_look_up(const struct od_build *b, int input)
+static bool can_look_up(const struct od_build *b, int input, const struct od_tail *tail)
 {
     const struct vbs_shape *own = &b->network->layers[b->l->inputs[input]].shape;
-    struct od_table_request request = {.from = od_stored_of(b, input)->encoding,
-                                       .to = od_stored_of(b, b->l->n_inputs)->encoding};
+    struct od_table_request request = {
+        .from = od_stored_of(b, input)->encoding,
+        .to = tail->lines ? tail->encoding : od_stored_of(b, b->l->n_inputs)->encoding,
+        .end = tail->lines ? tail->end : b->l->n_fused};
 
     return has_own_routes(b) && od_table_possible(b, &request) &&
            (od_stored_layout(b, input) == OD_PLAIN || vbs_shape_equal(own, &b->l->views[input]));
@@ -54,9 +56,12 @@ static bool can_copy(const struct od_build *b, int input)
 
 enum vbs_status od_build_native_move(struct od_build *b, bool *made)
 {
+    struct od_tail tail;
+
     *made = is_move(b->l);
+    od_tail_find(b, 0, &tail);
     for (int i = 0; i < b->l->n_inputs; i++)
-        if (*made && !can_look_up(b, i) && !can_copy(b, i))
+        if (*made && !can_look_up(b, i, &tail) && !can_copy(b, i))
             return VBS_OK;
     return *made ? od_build_other(b) : VBS_OK;
 }

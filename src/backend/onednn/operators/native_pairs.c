@@ -199,5 +199,5 @@ enum vbs_status od_build_native_pair(struct od_build *b)
     VBS_TRY(od_stored_memory(b, 1 - first, &data[2]));
     VBS_TRY(od_kernel_call(b, run_pair, plan, OD_OPERANDS, data));
     VBS_TRY(od_tail_step(b, &tail));
-    return od_kernel_end(b, 0, 0);
+    return od_kernel_end(b, od_line_bytes(tail.line), od_line_format(tail.line));
 }

@@ -182,7 +182,7 @@ static enum vbs_status build_mean(struct od_build *b)
     VBS_TRY(od_stored_memory(b, 0, &data[1]));
     VBS_TRY(od_kernel_call(b, run_mean, plan, 2, data));
     VBS_TRY(od_tail_step(b, &tail));
-    return od_kernel_end(b, 0, 0);
+    return od_kernel_end(b, od_line_bytes(tail.line), od_line_format(tail.line));
 }
 
 /* ---- operators on values ---- */
@@ -190,8 +190,10 @@ static enum vbs_status build_mean(struct od_build *b)
 /* Builds the kernel of a layer that works value by value: a table of all whole numbers. */
 static enum vbs_status build_table(struct od_build *b)
 {
-    struct od_table_request request = {
-        .from = od_stored_of(b, 0)->encoding, .to = od_stored_of(b, 1)->encoding, .own = true};
+    struct od_table_request request = {.from = od_stored_of(b, 0)->encoding,
+                                       .to = od_stored_of(b, 1)->encoding,
+                                       .own = true,
+                                       .end = b->l->n_fused};
     const uint8_t *table = NULL;
     dnnl_memory_t to, from;
 
@@ -205,6 +207,33 @@ static enum vbs_status build_table(struct od_build *b)
     return od_kernel_end(b, 0, 0);
 }
 
+/* ---- factors and shifts ---- */
+
+/* Builds the kernel of a BatchNorm or Scale, or of an operator with a constant operand. */
+static enum vbs_status build_line(struct od_build *b)
+{
+    struct od_table_request request = {.from = od_stored_of(b, 0)->encoding, .own = true};
+    const struct od_line_plan *plan;
+    struct od_tail tail;
+    dnnl_memory_t to, from;
+
+    if (!are_alike(b, false) || !vbs_shape_equal(&b->l->views[0], &b->l->shape))
+        return VBS_OK;
+    od_tail_find(b, 0, &tail);
+    request.to = tail.encoding;
+    request.end = tail.end;
+    if (tail.lines || !od_line_possible(b, &request))
+        return VBS_OK;
+    VBS_TRY(od_line_make(b, &request, &plan));
+    VBS_TRY(od_tail_init(b, 0, &tail));
+    VBS_TRY(od_kernel_begin(b, "loop:line"));
+    VBS_TRY(od_stored_memory(b, 1, &to));
+    VBS_TRY(od_stored_memory(b, 0, &from));
+    VBS_TRY(od_line_step(b, plan, from, to));
+    VBS_TRY(od_tail_step(b, &tail));
+    return od_kernel_end(b, od_line_bytes(plan), od_line_format(plan));
+}
+
 /* ---- the choice ---- */
 
 enum vbs_status od_build_native_values(struct od_build *b)
@@ -216,6 +245,9 @@ enum vbs_status od_build_native_values(struct od_build *b)
         return VBS_OK;
     if (vbs_op_class(b->l->op) == VBS_CLASS_UNARY)
         return build_table(b);
+    if (b->l->n_inputs == 1 && (vbs_op_class(b->l->op) == VBS_CLASS_BINARY ||
+                                b->l->op == VBS_OP_BATCHNORM || b->l->op == VBS_OP_SCALE))
+        return build_line(b);
     if (vbs_op_class(b->l->op) == VBS_CLASS_BINARY)
         return od_build_native_pair(b);
     if (is_mean(b))

@@ -212,6 +212,54 @@ WHOLE_ROWS(add, add_run)
 WHOLE_ROWS(multiply, multiply_run)
 #undef WHOLE_ROWS
 
+INLINE void line_run(const struct od_line *l, const uint8_t *restrict from,
+                     const float *restrict factor, const float *restrict shift, int64_t step,
+                     int64_t n, uint8_t *to)
+{
+    float scale = l->from.scale, divide = l->to.scale;
+    float low = (float)(l->low - l->to.zero);
+    float high = (float)(highest(l->to.storage) - l->to.zero);
+    int sign = sign_of(l->from.storage), zero = l->from.zero, to_zero = l->to.zero;
+
+    for (int64_t i = 0; i < n; i++) {
+        float x = scale * (float)(whole(from[i], sign) - zero);
+        float y = MULTIPLY_ADD(x, factor[i * step], shift[i * step]);
+
+        to[i] = (uint8_t)(rounded(y / divide, low, high) + to_zero);
+    }
+}
+
+INLINE int64_t line_blocks(const struct od_line *l, const uint8_t *from, const float *factor,
+                           const float *shift, int64_t step, int64_t n, int64_t block, int64_t i,
+                           uint8_t *to)
+{
+    uint8_t aside[BLOCK];
+
+    for (; i + block <= n; i += block) {
+        line_run(l, from + i, factor + i * step, shift + i * step, step, block, aside);
+        memcpy(to + i, aside, (size_t)block);
+    }
+    return i;
+}
+
+INLINE void line_steps(const struct od_line *l, const uint8_t *from, const float *factor,
+                       const float *shift, int64_t step, int64_t n, uint8_t *to)
+{
+    int64_t i = line_blocks(l, from, factor, shift, step, n, BLOCK, 0, to);
+
+    i = line_blocks(l, from, factor, shift, step, n, RUN, i, to);
+    line_blocks(l, from, factor, shift, step, n, 1, i, to);
+}
+
+static void line(const struct od_line *l, const uint8_t *from, const float *factor,
+                 const float *shift, int64_t step, int64_t n, uint8_t *to)
+{
+    if (step == 1)
+        line_steps(l, from, factor, shift, 1, n, to);
+    else
+        line_steps(l, from, factor, shift, 0, n, to);
+}
+
 /* ---- sums ---- */
 
 static void gather(enum vbs_storage storage, const uint8_t *restrict from, int64_t n,
@@ -251,6 +299,7 @@ const struct od_row_loops TABLE = {.decode = decode,
                                    .map = map,
                                    .add = add,
                                    .multiply = multiply,
+                                   .line = line,
                                    .gather = gather,
                                    .total = total,
                                    .scale = scale};

@@ -23,6 +23,12 @@ struct od_mixture {
     int low, high; /* the smallest and the largest whole number of the output */
 };
 
+/* How rows go through a factor and a shift for each value. */
+struct od_line {
+    struct vbs_encoding from, to;
+    int low; /* the smallest whole number of the output */
+};
+
 /* Rows of n values; those of two operands advance by a_step and b_step, 0 or 1. */
 typedef void od_mixing(const struct od_mixture *m, const uint8_t *a, int64_t a_step,
                        const uint8_t *b, int64_t b_step, int64_t n, uint8_t *to);
@@ -37,6 +43,10 @@ struct od_row_loops {
     /* to[i] = table[from[i]], of 256 entries; to may be from. */
     void (*map)(const uint8_t *table, const uint8_t *from, int64_t n, uint8_t *to);
     od_mixing *add, *multiply;
+    /* to[i] is the whole number of x * factor[i * step] + shift[i * step], where x is the float of
+     * from[i]; to may be from. */
+    void (*line)(const struct od_line *line, const uint8_t *from, const float *factor,
+                 const float *shift, int64_t step, int64_t n, uint8_t *to);
     /* sums[i] += the whole number from[i] */
     void (*gather)(enum vbs_storage storage, const uint8_t *from, int64_t n, int32_t *sums);
     int32_t (*total)(enum vbs_storage storage, const uint8_t *from, int64_t n); /* their sum */
