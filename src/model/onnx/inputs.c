@@ -243,12 +243,16 @@ static int find_samples(const struct vbs_onnx_input *first, int at,
     return input->choice && at < input->rank ? at : VBS_ONNX_WHOLE;
 }
 
-/* Gives whether a file's name of a dimension can stand for its size in a shape. */
+#define DIGITS "0123456789"
+
+/* Gives whether a file's name of a dimension can stand for its size in a shape. PyTorch makes up
+ * names such as s53, which tell nothing. */
 static bool is_word(const char *label)
 {
-    size_t n = strspn(label, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789");
+    size_t n = strspn(label, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_" DIGITS);
+    bool made_up = label[0] == 's' && n > 1 && strspn(label + 1, DIGITS) == n - 1;
 
-    return n > 0 && n < 20 && label[n] == '\0' && (label[0] < '0' || label[0] > '9');
+    return n > 0 && n < 20 && label[n] == '\0' && !strchr(DIGITS, label[0]) && !made_up;
 }
 
 /* Refuses dimension d of an input, which is open, and says how to give the shape of a sample. */

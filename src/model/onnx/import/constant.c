@@ -32,10 +32,14 @@ static bool is_fill(const struct vbs_onnx_constant *c)
 enum vbs_status vbs_onnx_numbers_new(struct vbs_onnx_import *im, int64_t count,
                                      struct vbs_onnx_number **numbers)
 {
-    if (count > VBS_ONNX_MAX_NUMBERS || im->n_numbers + count > VBS_ONNX_MAX_ALL_NUMBERS)
+    if (count > VBS_ONNX_MAX_NUMBERS)
         return vbs_fail(im->ctx, VBS_UNSUPPORTED,
                         "constants of %lld elements are too large to compute with",
                         (long long)count);
+    if (im->n_numbers + count > VBS_ONNX_MAX_ALL_NUMBERS)
+        return vbs_fail(im->ctx, VBS_UNSUPPORTED,
+                        "the constants that are computed have more than %d elements together",
+                        VBS_ONNX_MAX_ALL_NUMBERS);
     *numbers = vbs_arena_alloc(im->arena, (size_t)count, sizeof **numbers);
     im->n_numbers += count;
     return *numbers ? VBS_OK : vbs_no_memory(im->ctx);
