@@ -147,7 +147,9 @@ extern "C" {
     X(LESS_EQUAL, "lessorequal", BINARY, 1, 2, 0)                                                  \
     X(KEEP, "keep", BINARY, 1, 2, 0)                                                               \
     X(REMAINDER, "remainder", BINARY, 1, 2, 0)                                                     \
-    X(EMBED, "embed", OTHER, 1, 1, 0)
+    X(EMBED, "embed", OTHER, 1, 1, 0)                                                              \
+    X(TOPK, "topk", OTHER, 1, 1, 0)                                                                \
+    X(PICK, "pick", OTHER, 2, 2, 0)
 
 #define VBS_N_TEXT_OPS 12
 
@@ -263,6 +265,16 @@ union vbs_attributes {
     struct {
         bool bias; /* has a beta */
     } scale;
+    struct { /* topk: the k largest, or smallest, elements along axis, the first one first; of equal
+                ones that before it. positions: where they are, instead of what they are */
+        int axis;
+        int64_t k;
+        bool smallest, positions;
+    } topk;
+    struct { /* pick: of the first input the elements whose positions along axis the second one has;
+                those below 0 count from the end, and where there is none stands 0 */
+        int axis;
+    } pick;
     struct { /* softmax, logsoftmax */
         int axis;
     } softmax;

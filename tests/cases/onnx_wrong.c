@@ -512,7 +512,8 @@ static void fewer_indices(struct bytes *graph)
     struct bytes pool = onnx_node("GlobalMaxPool", "x", "i"), node;
 
     onnx_add_node(graph, pool);
-    node = onnx_node("GatherElements", "x i", "y");
+    onnx_add_tensor(graph, onnx_floats("table", 1, 4, (int64_t[]){1, 3, 8, 8}));
+    node = onnx_node("GatherElements", "table i", "y");
     onnx_attribute_int(&node, "axis", 1);
     onnx_add_node(graph, node);
 }
@@ -660,10 +661,9 @@ const struct onnx_case onnx_cases[] = {
      "place"},
     {"indices that are computed", open_indices, VBS_UNSUPPORTED,
      "node 'y' (GatherND): input 1 depends on the network's input; it is to be a constant"},
-    {"indices that are computed for fewer elements than there are", fewer_indices, VBS_UNSUPPORTED,
-     "node 'y' (GatherElements): indices that vary are supported for all elements only; dimension "
-     "2 "
-     "has 1 of 8"},
+    {"indices that are computed for fewer elements of a constant", fewer_indices, VBS_UNSUPPORTED,
+     "node 'y' (GatherElements): indices that vary are supported for all elements of a constant "
+     "only; dimension 2 has 1 of 8"},
     {"an index of an element beyond", far_element, VBS_FORMAT,
      "node 'y' (GatherElements): there is no element 3 among 3"},
     {"an equation of fewer factors", short_equation, VBS_FORMAT,

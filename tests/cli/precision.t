@@ -25,6 +25,11 @@ cp "$DATA/onnx/several.onnx" .
 run models show several.onnx:bf16
 [ $code -eq 0 ] && grep -q '\$ids; .*float32' out && grep -q ' m  .*bfloat16' out && grep -q ' z .*embed.*bfloat16' out
 report $? "indices are no numbers of 8 digits, but rows that they choose are"
+cp "$DATA/onnx/largest.onnx" .
+run models show largest.onnx:bf16
+[ $code -eq 0 ] && [ "$(grep -c 'float32$' out)" -eq 8 ] && grep -q ' Div_36 .* float32$' out &&
+    grep -q ' GatherElements_44 .* bfloat16$' out && grep -q ' TopK_30 .* bfloat16$' out
+report $? "... nor are positions, and what is computed of them to become such"
 for command in "models show" measure "plan --memory 1MiB" "run --memory 1MiB"; do
     run $command lenet-5:int4
     [ $code -eq 2 ] && grep -q "precision 'int4' is none of fp32, int8 and bf16$" err && run $command net.onnx:int4 &&

@@ -34,15 +34,18 @@ static bool fill(struct bench *t, int tensor, int64_t count)
                       t->canonical[tensor]) == VBS_OK;
 }
 
-/* Spreads values from 0 to 1 over the rows of the table that they choose from, and beyond it. */
+/* Spreads values from -1 to 1 over the rows that they choose from, and beyond them. */
 static void spread_over_rows(const struct bench *t, int tensor, int64_t count)
 {
     for (int k = 1; k <= t->network->n_layers; k++) {
         const struct vbs_layer *l = &t->network->layers[k];
-        float rows = (float)l->operand.dim[0];
+        bool chooses = l->op == VBS_OP_EMBED || l->op == VBS_OP_PICK;
+        int axis = l->op == VBS_OP_PICK ? l->attributes.pick.axis : 0;
+        float rows =
+            chooses ? (float)(l->operand.n_dims > 0 ? l->operand : l->views[0]).dim[axis] : 0;
 
-        for (int64_t i = 0; l->op == VBS_OP_EMBED && l->inputs[0] == tensor && i < count; i++)
-            t->plain[tensor][i] = rows * (2.4f * t->plain[tensor][i] - 1.2f);
+        for (int64_t i = 0; chooses && l->inputs[l->n_inputs - 1] == tensor && i < count; i++)
+            t->plain[tensor][i] *= 1.2f * rows;
     }
 }
 

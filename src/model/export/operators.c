@@ -396,6 +396,48 @@ static enum vbs_status write_embed(struct export_operator *o)
     return vbs_export_result(o, &node, NULL);
 }
 
+/* Positions are whole numbers in the file, which become floats. */
+static enum vbs_status write_topk(struct export_operator *o)
+{
+    struct export_node node = vbs_export_node("TopK"), cast = vbs_export_node("Cast");
+    const union vbs_attributes *a = o->attributes;
+    const char *x, *k;
+
+    VBS_TRY(vbs_export_input(o, 0, 0, &x));
+    VBS_TRY(vbs_export_numbers(o->e, o->name, ".k", &a->topk.k, 1, NULL, &k));
+    vbs_export_reads(&node, x);
+    vbs_export_reads(&node, k);
+    vbs_export_int(&node, "axis", a->topk.axis + !o->e->network->whole);
+    vbs_export_int(&node, "largest", !a->topk.smallest);
+    if (!a->topk.positions)
+        return vbs_export_result(o, &node, NULL);
+    node.more[0] = vbs_export_name(o->e, o->name, ".positions");
+    node.n_more = 1;
+    if (!node.more[0])
+        return vbs_no_memory(o->e->ctx);
+    VBS_TRY(vbs_export_part(o, &node, ".values", &x));
+    vbs_export_reads(&cast, node.more[0]);
+    vbs_export_int(&cast, "to", ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT);
+    return vbs_export_result(o, &cast, NULL);
+}
+
+/* The whole part of a number is what a Cast makes of it. */
+static enum vbs_status write_pick(struct export_operator *o)
+{
+    struct export_node cast = vbs_export_node("Cast"), node = vbs_export_node("GatherElements");
+    const char *x, *places;
+
+    VBS_TRY(vbs_export_input(o, 0, 0, &x));
+    vbs_export_reads(&node, x);
+    VBS_TRY(vbs_export_input(o, 1, 0, &x));
+    vbs_export_reads(&cast, x);
+    vbs_export_int(&cast, "to", ONNX__TENSOR_PROTO__DATA_TYPE__INT64);
+    VBS_TRY(vbs_export_part(o, &cast, ".places", &places));
+    vbs_export_reads(&node, places);
+    vbs_export_int(&node, "axis", o->attributes->pick.axis + !o->e->network->whole);
+    return vbs_export_result(o, &node, NULL);
+}
+
 static enum vbs_status write_concat(struct export_operator *o)
 {
     struct export_node node = vbs_export_node("Concat");
@@ -702,6 +744,10 @@ static enum vbs_status write_other(struct export_operator *o)
         return write_pair(o);
     case VBS_OP_EMBED:
         return write_embed(o);
+    case VBS_OP_TOPK:
+        return write_topk(o);
+    case VBS_OP_PICK:
+        return write_pick(o);
     case VBS_OP_RESIZE:
         return vbs_export_move(o);
     case VBS_OP_RNN:
@@ -715,7 +761,7 @@ static enum vbs_status write_other(struct export_operator *o)
 
 /* A new operator comes last in the list. Before its name replaces the last one here, it needs a
  * line in SIMPLE, or a function above, in moves.c or in recurrent.c. */
-_Static_assert(VBS_OP_EMBED + 1 == VBS_N_OPS, "a new operator: write its nodes");
+_Static_assert(VBS_OP_PICK + 1 == VBS_N_OPS, "a new operator: write its nodes");
 
 enum vbs_status vbs_export_operator(struct export_operator *o)
 {

@@ -69,6 +69,8 @@ static bool named_by_part(const struct export_operator *o)
         return true;
     case VBS_OP_SCALE:
         return o->attributes->scale.bias;
+    case VBS_OP_TOPK:
+        return o->attributes->topk.positions;
     case VBS_OP_FC:
         return o->attributes->weighted.rows && o->attributes->weighted.bias;
     default:

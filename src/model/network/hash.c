@@ -192,6 +192,15 @@ static void flatten_other(enum vbs_op op, const union vbs_attributes *a, struct 
         flat->shape = a->resize.shape;
         flat->resize = a;
         break;
+    case VBS_OP_TOPK:
+        flat->axis = a->topk.axis;
+        flat->out_channels = a->topk.k;
+        flat->bias = a->topk.smallest;
+        flat->swapped = a->topk.positions;
+        break;
+    case VBS_OP_PICK:
+        flat->axis = a->pick.axis;
+        break;
     case VBS_OP_RNN:
     case VBS_OP_GRU:
     case VBS_OP_LSTM:
@@ -209,7 +218,7 @@ static void flatten_other(enum vbs_op op, const union vbs_attributes *a, struct 
 
 /* A new operator comes last in the list. Before its name replaces the last one here, one of the
  * functions above must flatten its attributes, if it has any. */
-_Static_assert(VBS_OP_EMBED + 1 == VBS_N_OPS,
+_Static_assert(VBS_OP_PICK + 1 == VBS_N_OPS,
                "a new operator: flatten its attributes, which hashes of networks must hold");
 
 static void flatten(enum vbs_op op, const union vbs_attributes *a, struct flat *flat)

@@ -5,6 +5,8 @@
 
 #include <math.h>
 
+#define MOST_PLACES 16777216 /* whole numbers that floats have */
+
 static bool within(int64_t value, int64_t low)
 {
     return value >= low && value <= VBS_MAX_DIM;
@@ -426,6 +428,34 @@ static enum vbs_status infer_embed(struct vbs_ctx *ctx, const struct vbs_shape *
     return VBS_OK;
 }
 
+static enum vbs_status infer_topk(struct vbs_ctx *ctx, const union vbs_attributes *attributes,
+                                  const struct vbs_shape *input, struct vbs_shape *output)
+{
+    int axis = attributes->topk.axis;
+
+    VBS_TRY(check_axis(ctx, axis, input));
+    if (attributes->topk.k < 1 || attributes->topk.k > input->dim[axis] ||
+        input->dim[axis] > MOST_PLACES)
+        return vbs_fail(ctx, VBS_FORMAT, "%lld of %lld elements", (long long)attributes->topk.k,
+                        (long long)input->dim[axis]);
+    output->dim[axis] = attributes->topk.k;
+    return VBS_OK;
+}
+
+/* Computes the shape of elements of data, which is that of their positions. */
+static enum vbs_status infer_pick(struct vbs_ctx *ctx, int axis, const struct vbs_shape *data,
+                                  const struct vbs_shape *places, struct vbs_shape *output)
+{
+    VBS_TRY(check_axis(ctx, axis, data));
+    if (data->n_dims != places->n_dims || data->dim[axis] > MOST_PLACES)
+        return shapes_differ(ctx, "data and positions", data, places);
+    for (int d = 0; d < data->n_dims; d++)
+        if (d != axis && places->dim[d] > data->dim[d])
+            return shapes_differ(ctx, "data and positions", data, places);
+    *output = *places;
+    return VBS_OK;
+}
+
 static enum vbs_status infer(struct vbs_ctx *ctx, const struct vbs_operation *operation,
                              union vbs_attributes *attributes, struct vbs_shape *output)
 {
@@ -461,6 +491,10 @@ static enum vbs_status infer(struct vbs_ctx *ctx, const struct vbs_operation *op
         return infer_resize(ctx, attributes, input, output);
     case VBS_OP_EMBED:
         return infer_embed(ctx, input, operation->operand, output);
+    case VBS_OP_TOPK:
+        return infer_topk(ctx, attributes, input, output);
+    case VBS_OP_PICK:
+        return infer_pick(ctx, attributes->pick.axis, input, other, output);
     case VBS_OP_RNN:
     case VBS_OP_GRU:
     case VBS_OP_LSTM:

@@ -534,16 +534,20 @@ static bool has_whole_input(const struct vbs_network *network)
     return false;
 }
 
-/* Gives whether a layer, or one behind it that only moves values, reads tensor k as numbers of
- * rows; the layers are in the order in which they are computed. */
-static bool holds_rows(const struct vbs_network *network, int k)
+/* Gives whether positions are computed from tensor k: those that a layer reads, or what values are
+ * moved or computed one by one to become them. The layers are in the order in which they run. */
+static bool holds_positions(const struct vbs_network *network, int k)
 {
     for (int r = k + 1; r <= network->n_layers; r++) {
         const struct vbs_layer *l = &network->layers[r];
-        bool moves = vbs_op_class(l->op) == VBS_CLASS_MOVE || l->op == VBS_OP_IDENTITY;
+        enum vbs_op_class class = vbs_op_class(l->op);
+        bool passes =
+            class == VBS_CLASS_MOVE || class == VBS_CLASS_UNARY || class == VBS_CLASS_BINARY;
 
-        for (int i = 0; i < l->n_inputs; i++)
-            if (l->inputs[i] == k && (l->op == VBS_OP_EMBED || (moves && holds_rows(network, r))))
+        if ((l->op == VBS_OP_EMBED || l->op == VBS_OP_PICK) && l->inputs[l->n_inputs - 1] == k)
+            return true;
+        for (int i = 0; i < l->n_inputs && passes; i++)
+            if (l->inputs[i] == k && network->layers[r].encoding.storage == VBS_FLOAT32)
                 return true;
     }
     return false;
@@ -553,11 +557,13 @@ static void store_all(struct vbs_network *network)
 {
     struct vbs_layer *layers = vbs_network_layers(network);
 
-    for (int k = 0; k <= network->n_layers; k++) {
+    for (int k = network->n_layers; k >= 0; k--) { /* readers come first */
+        bool is_positions = layers[k].op == VBS_OP_TOPK && layers[k].attributes.topk.positions;
+
         /* Whole numbers, which may be indices, need more digits. */
         if (k == 0 && (network->n_inputs > 1 || has_whole_input(network)))
             continue;
-        if (holds_rows(network, k))
+        if (is_positions || holds_positions(network, k))
             continue;
         layers[k].encoding = (struct vbs_encoding){.storage = VBS_BFLOAT16};
         if (layers[k].op == VBS_OP_CONV || layers[k].op == VBS_OP_FC)

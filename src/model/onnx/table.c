@@ -162,7 +162,7 @@ const struct vbs_onnx_operator vbs_onnx_operators[] = {
     {"Tanh", H(unary), H(fold_unary), VBS_OP_TANH, {{1, 1}}, ANYWHERE},
     {"ThresholdedRelu", H(unary), H(fold_unary), VBS_OP_THRESHOLDED_RELU, {{1, 1}}, ANYWHERE},
     {"Tile", H(tile), H(fold_tile), 0, {{1, 3}, {6, 2}}, 0},
-    {"TopK", NULL, H(fold_top_k), 0, {{1, 1}, {10, 2}}, 0},
+    {"TopK", H(top_k), H(fold_top_k), 0, {{1, 1}, {10, 2}}, APART},
     {"Transpose", H(transpose), H(transpose), 0, {{1, 1}}, ANYWHERE},
     {"Trilu", H(trilu), H(fold_trilu), 0, {{1, 2}}, ANYWHERE},
     {"Unsqueeze", H(unsqueeze), H(unsqueeze), 0, {{1, 1}, {13, 2}}, ANYWHERE},

@@ -729,6 +729,24 @@ def picked():
     n.save()
 
 
+def largest():
+    """The end of a detector: of 20 boxes with 6 classes each, the best ones and their classes."""
+    n = Net("largest", 17, ["N", 20, 6])
+    boxes = n.op("MatMul", "x", n.weight(6, 4))
+    scores = n.op("Sigmoid", "x")
+    best, box = n.op("TopK", n.op("ReduceMax", scores, axes=[2], keepdims=0), n.ints(9), outputs=2)
+    wide = n.op("Unsqueeze", box, n.ints(2))
+    scores = n.op("GatherElements", scores, n.op("Tile", wide, n.ints(1, 1, 6)), axis=1)
+    boxes = n.op("GatherElements", boxes, n.op("Tile", wide, n.ints(1, 1, 4)), axis=1)
+    score, place = n.op("TopK", n.op("Flatten", scores), n.ints(5), outputs=2, axis=1)
+    classes = n.op("Mod", place, n.ints(6))
+    box = n.op("Unsqueeze", n.op("Div", place, n.ints(6)), n.ints(2))
+    n.output(n.op("GatherElements", boxes, n.op("Tile", box, n.ints(1, 1, 4)), axis=1), "y")
+    n.output(n.op("Add", score, n.op("Cast", classes, to=TensorProto.FLOAT)), "z")
+    n.output(n.op("TopK", best, n.ints(2), outputs=2, axis=1, largest=0)[0], "least")
+    n.save()
+
+
 def products():
     """Einsum of tensors and constants: relative positions, attention, diagonals, sums, three factors."""
     n = Net("products", 17, ["N", 2, 4, 4, 6])
@@ -991,7 +1009,7 @@ if __name__ == "__main__":
     torch_flatten(11, torch_flatten(14))  # onnx.reference trains in version 11
     for make in (torch_gates, keras_nhwc, segment, outputs, one_channel, whole, normals,
                  folded, external, recurrent, sequence, windows, single, heads,
-                 quantised, integers, control, truth, bounds, index, picked, products, folds,
+                 quantised, integers, control, truth, bounds, index, picked, largest, products, folds,
                  images, dynamic, blocks, contrib,
                  contrib_weights, contrib_lstm, fused, scaler):
         make()

@@ -151,6 +151,47 @@ static bool embed(const struct subject *s, const float *x, float *y)
     return true;
 }
 
+/* Of each line the elements in their order: each stands behind as many as precede it. */
+static void topk(const struct subject *s, const float *x, float *y)
+{
+    const union vbs_attributes *a = &s->l->attributes;
+    struct around v = around(&s->l->views[0], a->topk.axis);
+
+    for (int64_t line = 0; line < v.before * v.behind; line++) {
+        const float *from = x + line / v.behind * v.n * v.behind + line % v.behind;
+        float *to = y + line / v.behind * a->topk.k * v.behind + line % v.behind;
+
+        for (int64_t i = 0; i < v.n; i++) {
+            int64_t before = 0;
+
+            for (int64_t j = 0; j < v.n; j++) {
+                float other = from[j * v.behind], own = from[i * v.behind];
+
+                before += (a->topk.smallest ? other < own : other > own) || (other == own && j < i);
+            }
+            if (before < a->topk.k)
+                to[before * v.behind] = a->topk.positions ? (float)i : from[i * v.behind];
+        }
+    }
+}
+
+static void pick(const struct subject *s, const float *const *inputs, float *y)
+{
+    const struct vbs_shape *data = &s->l->views[0];
+    int axis = s->l->attributes.pick.axis;
+    int64_t index[VBS_MAX_DIMS];
+
+    for (int64_t i = 0; i < vbs_shape_elements(&s->l->shape); i++) {
+        double place = trunc((double)inputs[1][i]);
+
+        place += place < 0 ? (double)data->dim[axis] : 0;
+        indices_of(&s->l->shape, i, index);
+        index[axis] = (int64_t)place;
+        y[i] =
+            place >= 0 && place < (double)data->dim[axis] ? inputs[0][number_of(data, index)] : 0;
+    }
+}
+
 static bool lrn(const struct subject *s, const float *x, float *y)
 {
     const union vbs_attributes *a = &s->l->attributes;
@@ -312,6 +353,12 @@ static bool compute(const struct subject *s, const float *const *inputs, float *
         return reference_resize(s, inputs[0], y);
     case VBS_OP_EMBED:
         return embed(s, inputs[0], y);
+    case VBS_OP_TOPK:
+        topk(s, inputs[0], y);
+        return true;
+    case VBS_OP_PICK:
+        pick(s, inputs, y);
+        return true;
     case VBS_OP_RNN:
     case VBS_OP_GRU:
     case VBS_OP_LSTM:

@@ -153,10 +153,10 @@ static const struct {
      "gather slice concat gather slice+linear concat gather gather keep add keep transpose fc "
      "transpose fc reducemax equal+scale reducemin+linear round reducemin equal mul "
      "reducemax+linear equal equal max+linear mul"},
-    {"picked", "linear+round+clip remainder sub transpose less+linear add equal keep reducesum "
-               "linear+round+clip remainder sub less+linear add equal keep reducesum add "
-               "linear+round+clip remainder sub slice transpose less+linear add equal keep "
-               "reducesum"},
+    {"picked", "linear+round+clip remainder sub pick linear+round+clip remainder sub less+linear "
+               "add equal keep reducesum add linear+round+clip remainder sub slice pick"},
+    {"largest", "fc sigmoid reducemax topk topk expand pick expand pick topk topk "
+                "remainder+linear remainder linear remainder sub expand pick add topk"},
     {"products", "transpose sigmoid transpose matmul transpose transpose matmul transpose softmax "
                  "transpose matmul fc add transpose+scale transpose+scale transpose mul keep "
                  "reducesum reducesum add keep reducesum reducesum mul matmul"},

@@ -20,6 +20,8 @@ static bool works_on_blocks(const struct vbs_layer *l)
     case VBS_OP_LAYER_NORM:
     case VBS_OP_GATHER:
     case VBS_OP_EMBED:
+    case VBS_OP_TOPK:
+    case VBS_OP_PICK:
     case VBS_OP_RNN:
     case VBS_OP_GRU:
     case VBS_OP_LSTM:

@@ -211,6 +211,8 @@ static bool keeps_channels(const struct vbs_layer *l)
     case VBS_OP_FC:
     case VBS_OP_MATMUL:
     case VBS_OP_EMBED:
+    case VBS_OP_TOPK:
+    case VBS_OP_PICK:
     case VBS_OP_LAYER_NORM:
     case VBS_OP_RNN:
     case VBS_OP_GRU:

@@ -17,6 +17,10 @@ enum vbs_status od_build_other(struct od_build *b)
         return od_build_matmul(b);
     case VBS_OP_EMBED:
         return od_build_embed(b);
+    case VBS_OP_TOPK:
+        return od_build_topk(b);
+    case VBS_OP_PICK:
+        return od_build_pick(b);
     case VBS_OP_LRN:
     case VBS_OP_SOFTMAX:
     case VBS_OP_LOGSOFTMAX:

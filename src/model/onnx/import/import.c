@@ -631,7 +631,7 @@ static enum vbs_status run_operator(struct vbs_onnx_import *im)
     bool tensors;
 
     im->bad = VBS_OK;
-    im->repeats = false;
+    im->repeats = im->whole_more = false;
     im->whole_out = vbs_onnx_holds_whole(vbs_onnx_in(im, 0));
     if (operator->samples & VBS_ONNX_INSIDE)
         return operator->import(im, operator);
@@ -651,7 +651,7 @@ static void note_whole(struct vbs_onnx_import *im)
         return;
     for (int i = 0; i < im->node->n_outputs; i++)
         if (im->node->outputs[i] >= 0)
-            im->states[im->node->outputs[i]].whole = im->whole_out;
+            im->states[im->node->outputs[i]].whole = im->whole_out || (i > 0 && im->whole_more);
 }
 
 /* Notes that constants which are made of one with a copy for each sample have such copies too. */

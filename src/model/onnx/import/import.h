@@ -79,10 +79,11 @@ struct vbs_onnx_import {
     const struct vbs_onnx_node *node; /* the one that is being imported */
     enum vbs_status bad; /* error of an attribute that could not be read, and the reason */
     char bad_why[128];
-    bool whole_out; /* the node's outputs are whole numbers in the file: as its first input, unless
-                       the handler sets it */
-    bool repeats;   /* the node makes a copy of a constant for each sample (constant.h: repeated) */
-    bool mixed;     /* batch mode failed, because samples would mix */
+    bool whole_out;  /* the node's outputs are whole numbers in the file: as its first input, unless
+                        the handler sets it */
+    bool whole_more; /* the outputs behind the first one are whole numbers in any case */
+    bool repeats; /* the node makes a copy of a constant for each sample (constant.h: repeated) */
+    bool mixed;   /* batch mode failed, because samples would mix */
     int64_t n_numbers, n_read; /* numbers made, and numbers read, while constants are computed */
     int64_t n_floats;          /* made likewise */
 };

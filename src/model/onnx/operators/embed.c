@@ -1,7 +1,7 @@
 /*
- * Indices that vary. A Gather with a constant table copies the rows that they choose. A
- * GatherElements keeps what is marked: 1 in the place of the index, 0 in all others; and adds up
- * what is left along the dimension.
+ * Indices that vary. A Gather with a constant table copies the rows that they choose, a
+ * GatherElements of data the elements. Of a constant it keeps what is marked, 1 in the place of the
+ * index and 0 in all others, and adds up what is left along the dimension.
  */
 #include "base/fail.h"
 #include "model/onnx/operators/operators.h"
@@ -107,43 +107,33 @@ enum vbs_status vbs_onnx_embed(struct vbs_onnx_import *im)
 
 /* ---- GatherElements ---- */
 
-/* Moves dimension dim behind the last one, and leaves a 1 in its place. */
-static enum vbs_status put_last(struct vbs_onnx_import *im, int dim, struct vbs_onnx_state *data)
+/* Moves dimension dim of a constant behind the last one, and leaves a 1 in its place. */
+static enum vbs_status put_last(struct vbs_onnx_import *im, int dim,
+                                struct vbs_onnx_constant **data)
 {
-    struct vbs_shape *shape = data->tensor ? &data->shape : &data->constant->shape, wide;
-    struct vbs_onnx_state turned = *data;
-    int perm[VBS_MAX_DIMS], last = shape->n_dims - 1;
+    struct vbs_shape wide = (*data)->shape;
+    int perm[VBS_MAX_DIMS], last = wide.n_dims - 1;
 
     for (int d = 0; d <= last; d++)
         perm[d] = d < dim ? d : d < last ? d + 1 : dim;
-    wide = *shape;
-    wide.n_dims++;
-    wide.dim[last + 1] = shape->dim[dim];
+    wide.dim[wide.n_dims++] = wide.dim[dim];
     wide.dim[dim] = 1;
-    if (data->constant) {
-        VBS_TRY(vbs_onnx_constant_transpose(im, data->constant, perm, &turned.constant));
-        return vbs_onnx_constant_reshape(im, turned.constant, &wide, &data->constant);
-    }
-    VBS_TRY(vbs_onnx_permute(im, data, perm, &turned));
-    data->tensor = turned.tensor;
-    data->shape = wide;
-    return VBS_OK;
+    VBS_TRY(vbs_onnx_constant_transpose(im, *data, perm, data));
+    return vbs_onnx_constant_reshape(im, *data, &wide, data);
 }
 
-/* Checks the shapes of data and indices, of which dimension dim is the one of the indices. */
-static enum vbs_status check_elements(struct vbs_onnx_import *im, const struct vbs_shape *data,
-                                      const struct vbs_shape *indices, int dim)
+/* Checks the shapes of a constant and of indices, of which dimension dim is the one of the
+ * indices. */
+static enum vbs_status check_marked(struct vbs_onnx_import *im, const struct vbs_shape *data,
+                                    const struct vbs_shape *indices, int dim)
 {
-    if (data->n_dims != indices->n_dims)
-        return vbs_fail(im->ctx, VBS_FORMAT, "its indices have %d dimensions for %d",
-                        indices->n_dims, data->n_dims);
     if (data->n_dims == VBS_MAX_DIMS)
         return vbs_fail(im->ctx, VBS_UNSUPPORTED, "more than %d dimensions", VBS_MAX_DIMS);
     for (int d = 0; d < data->n_dims; d++)
         if (d != dim && data->dim[d] != indices->dim[d])
             return vbs_fail(im->ctx, VBS_UNSUPPORTED,
-                            "indices that vary are supported for all elements only; dimension %d "
-                            "has %lld of %lld",
+                            "indices that vary are supported for all elements of a constant only; "
+                            "dimension %d has %lld of %lld",
                             vbs_onnx_file_dim(im, d), (long long)indices->dim[d],
                             (long long)data->dim[d]);
     if (data->dim[dim] > MOST_MARKED)
@@ -153,36 +143,55 @@ static enum vbs_status check_elements(struct vbs_onnx_import *im, const struct v
     return VBS_OK;
 }
 
-/* Keeps of data what is marked; both have the same dimensions but for those of 1. */
-static enum vbs_status keep_marked(struct vbs_onnx_import *im, const struct vbs_onnx_state *data,
-                                   const struct vbs_onnx_state *marks, struct vbs_onnx_state *kept)
+/* Picks elements of a constant. */
+static enum vbs_status pick_marked(struct vbs_onnx_import *im, struct vbs_onnx_constant *data,
+                                   const struct vbs_onnx_state *indices, int dim)
 {
-    if (data->constant)
-        return vbs_onnx_operand(im, VBS_OP_KEEP, marks, data->constant, true, kept);
-    return vbs_onnx_combine(im, VBS_OP_KEEP, data, marks, kept);
+    struct vbs_onnx_state marks, kept, result;
+
+    VBS_TRY(check_marked(im, &data->shape, &indices->shape, dim));
+    VBS_TRY(mark_rows(im, indices, data->shape.dim[dim], &marks));
+    VBS_TRY(put_last(im, dim, &data));
+    VBS_TRY(vbs_onnx_operand(im, VBS_OP_KEEP, &marks, data, true, &kept));
+    VBS_TRY(
+        vbs_onnx_reduce_state(im, VBS_OP_REDUCE_SUM, &kept, 1u << indices->shape.n_dims, &result));
+    return vbs_onnx_give(im, 0, result.tensor, &indices->shape);
 }
 
-enum vbs_status vbs_onnx_pick_marked(struct vbs_onnx_import *im)
+/* Picks elements of a tensor. */
+static enum vbs_status pick_elements(struct vbs_onnx_import *im, const struct vbs_onnx_state *data,
+                                     const struct vbs_onnx_state *indices, int dim)
 {
-    struct vbs_onnx_state data, marks, kept, result;
-    const struct vbs_onnx_state *indices;
+    struct vbs_onnx_draft *draft = vbs_onnx_draft(im, VBS_OP_PICK, 2);
+    struct vbs_onnx_tensor *picked;
+
+    if (!draft)
+        return vbs_no_memory(im->ctx);
+    vbs_onnx_reads(draft, 0, data->tensor, &data->shape);
+    vbs_onnx_reads(draft, 1, indices->tensor, &indices->shape);
+    draft->node.attributes.pick.axis = dim;
+    VBS_TRY(vbs_onnx_tensor_new(im, draft, &picked));
+    return vbs_onnx_give(im, 0, picked, &indices->shape);
+}
+
+enum vbs_status vbs_onnx_pick_by(struct vbs_onnx_import *im)
+{
+    const struct vbs_onnx_state *indices, *first = vbs_onnx_in(im, 0);
+    struct vbs_onnx_constant *data;
     const struct vbs_shape *shape;
     int dim;
 
     VBS_TRY(vbs_onnx_tensor_in(im, 1, &indices));
-    if (!vbs_onnx_in(im, 0))
+    if (!first)
         return vbs_fail(im->ctx, VBS_FORMAT, "input 0 is missing");
-    data = *vbs_onnx_in(im, 0);
     VBS_TRY(vbs_onnx_axis(im, vbs_onnx_int(im, "axis", 0), vbs_onnx_rank(im, indices), &dim));
-    if (data.constant)
-        VBS_TRY(vbs_onnx_align(im, data.constant, vbs_onnx_rank(im, indices), &data.constant));
-    shape = data.tensor ? &data.shape : &data.constant->shape;
-    VBS_TRY(check_elements(im, shape, &indices->shape, dim));
+    data = first->constant;
+    if (data)
+        VBS_TRY(vbs_onnx_align(im, data, vbs_onnx_rank(im, indices), &data));
+    shape = data ? &data->shape : &first->shape;
+    if (shape->n_dims != indices->shape.n_dims)
+        return vbs_fail(im->ctx, VBS_FORMAT, "its indices have %d dimensions for %d",
+                        indices->shape.n_dims, shape->n_dims);
     note_rows(indices->tensor, shape->dim[dim]);
-    VBS_TRY(mark_rows(im, indices, shape->dim[dim], &marks));
-    VBS_TRY(put_last(im, dim, &data));
-    VBS_TRY(keep_marked(im, &data, &marks, &kept));
-    VBS_TRY(
-        vbs_onnx_reduce_state(im, VBS_OP_REDUCE_SUM, &kept, 1u << indices->shape.n_dims, &result));
-    return vbs_onnx_give(im, 0, result.tensor, &indices->shape);
+    return data ? pick_marked(im, data, indices, dim) : pick_elements(im, first, indices, dim);
 }

@@ -95,7 +95,7 @@ VBS_ONNX_HANDLER(pick)
     const struct vbs_onnx_state *data, *places = vbs_onnx_in(im, 1);
 
     if (operator->op == 0 && places && places->tensor)
-        return vbs_onnx_pick_marked(im);
+        return vbs_onnx_pick_by(im);
     VBS_TRY(vbs_onnx_tensor_in(im, 0, &data));
     VBS_TRY(vbs_onnx_constant_in(im, 1, &indices));
     if (im->batch && operator->op == 1 && vbs_onnx_int(im, "batch_dims", 0) <= im->at)
@@ -359,4 +359,54 @@ VBS_ONNX_HANDLER(one_hot)
     VBS_TRY(vbs_onnx_linear(im, &either, (double)(off_on[1].value - off_on[0].value),
                             (double)off_on[0].value, &result));
     return vbs_onnx_give(im, 0, result.tensor, &result.shape);
+}
+
+/* ---- the largest elements ---- */
+
+/* Gives how many elements a TopK takes: an attribute in versions before 10. */
+static enum vbs_status read_k(struct vbs_onnx_import *im, int64_t *k)
+{
+    struct vbs_onnx_constant *given;
+    double value = 0;
+
+    *k = vbs_onnx_int(im, "k", 0);
+    if (im->graph->opset < 10)
+        return VBS_OK;
+    VBS_TRY(vbs_onnx_constant_in(im, 1, &given));
+    VBS_TRY(vbs_onnx_scalar(im, given, &value));
+    *k = vbs_onnx_clamp(value);
+    return VBS_OK;
+}
+
+/* The elements and their positions are two layers, of which one is mostly not needed. */
+VBS_ONNX_HANDLER(top_k)
+{
+    union vbs_attributes attributes = {.topk = {.axis = 0}};
+    const struct vbs_onnx_state *x;
+    struct vbs_onnx_tensor *taken;
+    struct vbs_shape shape;
+    int dim;
+
+    (void)operator;
+    VBS_TRY(vbs_onnx_tensor_in(im, 0, &x));
+    VBS_TRY(vbs_onnx_axis(im, vbs_onnx_int(im, "axis", -1), vbs_onnx_rank(im, x), &dim));
+    VBS_TRY(read_k(im, &attributes.topk.k));
+    attributes.topk.axis = dim;
+    attributes.topk.smallest = vbs_onnx_int(im, "largest", 1) == 0;
+    shape = x->shape;
+    if (attributes.topk.k < 1 || attributes.topk.k > shape.dim[dim])
+        return vbs_fail(im->ctx, VBS_FORMAT, "takes %lld of %lld elements",
+                        (long long)attributes.topk.k, (long long)shape.dim[dim]);
+    shape.dim[dim] = attributes.topk.k;
+    im->whole_more = true;
+    for (int i = 0; i < 2; i++) {
+        attributes.topk.positions = i == 1;
+        if (!vbs_onnx_output_used(im, i))
+            continue;
+        VBS_TRY(vbs_onnx_apply(im, VBS_OP_TOPK, &attributes, x->tensor, &x->shape, &taken));
+        if (!vbs_onnx_output_used(im, 0))
+            taken->draft->name = im->node->label;
+        VBS_TRY(vbs_onnx_give(im, i, taken, &shape));
+    }
+    return VBS_OK;
 }

@@ -88,7 +88,7 @@ enum vbs_status vbs_onnx_cast_type(struct vbs_onnx_import *im, bool like, int *t
 enum vbs_status vbs_onnx_embed(struct vbs_onnx_import *im) VBS_MUST_CHECK;
 
 /* Imports a GatherElements whose indices are a tensor. */
-enum vbs_status vbs_onnx_pick_marked(struct vbs_onnx_import *im) VBS_MUST_CHECK;
+enum vbs_status vbs_onnx_pick_by(struct vbs_onnx_import *im) VBS_MUST_CHECK;
 
 /* Casts a tensor to whole numbers, or (truth) to truth values, and gives it as output 0. */
 enum vbs_status vbs_onnx_cast_whole(struct vbs_onnx_import *im, const struct vbs_onnx_state *x,
@@ -264,6 +264,7 @@ VBS_ONNX_HANDLER(scatter);
 VBS_ONNX_HANDLER(trilu);
 VBS_ONNX_HANDLER(cum_sum);
 VBS_ONNX_HANDLER(arg);
+VBS_ONNX_HANDLER(top_k);
 VBS_ONNX_HANDLER(one_hot);
 VBS_ONNX_HANDLER(if);
 VBS_ONNX_HANDLER(loop);

@@ -516,7 +516,7 @@ VBS_ONNX_HANDLER(cast)
     VBS_TRY(vbs_onnx_cast_type(im, operator->op == 1, &to));
     im->whole_out = vbs_onnx_is_whole(to);
     if (vbs_onnx_is_whole(to) && !vbs_onnx_feeds(im, VBS_OP_KEEP) &&
-        !vbs_onnx_feeds(im, VBS_OP_EMBED) &&
+        !vbs_onnx_feeds(im, VBS_OP_EMBED) && !vbs_onnx_feeds(im, VBS_OP_PICK) &&
         (!state->whole || to == ONNX__TENSOR_PROTO__DATA_TYPE__BOOL))
         return vbs_onnx_cast_whole(im, state, to == ONNX__TENSOR_PROTO__DATA_TYPE__BOOL);
     return vbs_onnx_identity(im, operator);
