@@ -603,6 +603,20 @@ def heads():
     n.save()
 
 
+def copies():
+    """A file with a batch of 4, in which each sample has a copy of a token and of positions, and
+    gathers from its own elements, as dynamo exports a view of other strides."""
+    n = Net("copies", 18, [4, 5, 6], batch=4)
+    token = n.constant(np.repeat(n.random.randn(1, 1, 6), 4, axis=0).astype(np.float32))
+    positions = n.op("Expand", n.weight(1, 6, 6), n.ints(4, 6, 6))
+    y = n.op("Add", n.op("Concat", token, "x", axis=1), positions)
+    y = n.op("Reshape", n.op("ReduceMean", y, n.ints(1), keepdims=1), n.ints(-1))
+    own = np.array([[5, 1], [0, 2]])
+    y = n.op("Gather", y, n.constant(own[None] + 6 * np.arange(4)[:, None, None]))
+    n.output(n.op("Gemm", n.op("Reshape", y, n.ints(4, 4)), n.weight(4, 3)), "y")
+    n.save()
+
+
 def inner(name, nodes, outputs, weights=(), inputs=()):
     """A graph inside a node, all of whose values are floats but those that are named."""
     types = {"i": TensorProto.INT64, "go": TensorProto.BOOL, "on": TensorProto.BOOL}
@@ -1008,7 +1022,7 @@ if __name__ == "__main__":
     several()
     torch_flatten(11, torch_flatten(14))  # onnx.reference trains in version 11
     for make in (torch_gates, keras_nhwc, segment, outputs, one_channel, whole, normals,
-                 folded, external, recurrent, sequence, windows, single, heads,
+                 folded, external, recurrent, sequence, windows, single, heads, copies,
                  quantised, integers, control, truth, bounds, index, picked, largest, products, folds,
                  images, dynamic, blocks, contrib,
                  contrib_weights, contrib_lstm, fused, scaler):

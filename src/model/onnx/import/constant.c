@@ -333,6 +333,40 @@ enum vbs_status vbs_onnx_constant_transpose(struct vbs_onnx_import *im, struct v
     return vbs_onnx_constant_view(im, c, &shape, stride, 0, view);
 }
 
+/* Gives whether all entries of dimension d of a constant are equal. */
+static enum vbs_status are_copies(struct vbs_onnx_import *im, struct vbs_onnx_constant *c, int d,
+                                  bool *equal)
+{
+    int64_t count = vbs_shape_elements(&c->shape), stride[VBS_MAX_DIMS], run;
+    const struct vbs_onnx_number *numbers;
+
+    *equal = !c->computed && c->stride[d] == 0;
+    if (*equal || count > VBS_ONNX_MAX_NUMBERS || count == 0)
+        return VBS_OK;
+    VBS_TRY(vbs_onnx_numbers(im, c, &numbers));
+    vbs_onnx_plain_strides(&c->shape, stride);
+    run = stride[d] * c->shape.dim[d];
+    *equal = true;
+    for (int64_t i = 0; i < count && *equal; i++) {
+        const struct vbs_onnx_number *first = &numbers[i / run * run + i % stride[d]];
+
+        *equal = numbers[i].value == first->value && numbers[i].batch == first->batch;
+    }
+    return VBS_OK;
+}
+
+enum vbs_status vbs_onnx_constant_copy(struct vbs_onnx_import *im, struct vbs_onnx_constant *c,
+                                       int d, struct vbs_onnx_constant **one)
+{
+    struct vbs_shape shape = c->shape;
+    bool equal;
+
+    *one = NULL;
+    VBS_TRY(are_copies(im, c, d, &equal));
+    shape.dim[d] = 1;
+    return equal ? vbs_onnx_constant_view(im, c, &shape, c->stride, 0, one) : VBS_OK;
+}
+
 /* ---- floats ---- */
 
 /* Describes where the values of a constant are stored. */

@@ -70,6 +70,12 @@ int64_t vbs_onnx_clamp(long double value);
 /* Gives whether the elements of a constant are stored one after the other in row-major order. */
 bool vbs_onnx_is_stored(const struct vbs_onnx_constant *constant);
 
+/* Gives a view of the first entry of dimension d, where all entries of it are equal; null: they are
+ * not, or are too many to look at. */
+enum vbs_status vbs_onnx_constant_copy(struct vbs_onnx_import *im,
+                                       struct vbs_onnx_constant *constant, int d,
+                                       struct vbs_onnx_constant **one) VBS_MUST_CHECK;
+
 /* Makes a constant of 32-bit floats, of any shape, with the name and type of another one. The
  * caller sets the values, which live as long as the network. VBS_UNSUPPORTED: they are too many. */
 enum vbs_status vbs_onnx_floats_new(struct vbs_onnx_import *im,

@@ -527,22 +527,47 @@ static enum vbs_status gather_layer(struct vbs_onnx_import *im, const struct vbs
     return vbs_onnx_tensor_new(im, draft, tensor);
 }
 
+/* Gives the indices of the first of n samples, of which each has as many, into its own elements,
+ * of which there are `own`; null: they are other ones. */
+static enum vbs_status find_own(struct vbs_onnx_import *im, struct vbs_onnx_constant *indices,
+                                int64_t n, int64_t own, struct vbs_onnx_constant **first)
+{
+    int64_t count = vbs_shape_elements(&indices->shape), each = n > 0 ? count / n : 0;
+    const struct vbs_onnx_number *given;
+    struct vbs_shape shape = indices->shape;
+
+    *first = NULL;
+    if (n < 1 || shape.n_dims == 0 || shape.dim[0] % n != 0)
+        return VBS_OK;
+    if (n > 1)
+        VBS_TRY(vbs_onnx_numbers(im, indices, &given));
+    for (int64_t i = 0; n > 1 && i < count; i++)
+        if (given[i].value != given[i % each].value + (long double)(i / each * own))
+            return VBS_OK;
+    shape.dim[0] /= n;
+    return vbs_onnx_constant_view(im, indices, &shape, indices->stride, 0, first);
+}
+
 /* Gives the dimension of state->shape along which im->node gathers. *only: the samples are folded
- * into it, and the file has one sample, to which all its elements belong; the first dimension of
- * the indices then counts the samples. */
+ * into it, and each sample of the file has indices into its own elements, to which *indices are
+ * changed; their first dimension then counts the samples. */
 static enum vbs_status gather_axis(struct vbs_onnx_import *im, const struct vbs_onnx_state *state,
-                                   const struct vbs_shape *indices, int *axis, bool *only)
+                                   struct vbs_onnx_constant **indices, int *axis, bool *only)
 {
     int64_t given = vbs_onnx_int(im, "axis", 0);
     int rank = vbs_onnx_rank(im, state);
+    struct vbs_onnx_constant *own = NULL;
 
     VBS_TRY(vbs_onnx_constant_axis(im, given, rank, axis));
-    *only =
-        im->batch && *axis == im->at && im->outer == 1 && im->n_samples == 1 && indices->n_dims > 0;
-    return *only ? VBS_OK : vbs_onnx_axis(im, given, rank, axis);
+    if (im->batch && *axis == im->at && im->outer == 1)
+        VBS_TRY(find_own(im, *indices, im->n_samples, state->shape.dim[*axis], &own));
+    *only = own != NULL;
+    *indices = own ? own : *indices;
+    return own ? VBS_OK : vbs_onnx_axis(im, given, rank, axis);
 }
 
-/* Says that dimension axis of the node's output counts the samples of a file with one of them. */
+/* Says that dimension axis of the node's output counts the samples, each of which has gathered from
+ * its own elements. */
 static void count_only(struct vbs_onnx_import *im, int axis, struct vbs_shape *shape)
 {
     im->at_out = axis;
@@ -570,7 +595,7 @@ VBS_ONNX_HANDLER(gather)
         return vbs_onnx_embed(im);
     VBS_TRY(vbs_onnx_tensor_in(im, 0, &state));
     VBS_TRY(vbs_onnx_constant_in(im, 1, &indices));
-    VBS_TRY(gather_axis(im, state, &indices->shape, &axis, &only));
+    VBS_TRY(gather_axis(im, state, &indices, &axis, &only));
     VBS_TRY(read_indices(im, indices, state->shape.dim[axis], &numbers, &first, &step));
     more = indices->shape.n_dims - 1;
     im->at_out += vbs_onnx_file_dim(im, axis) < im->at ? more : 0;

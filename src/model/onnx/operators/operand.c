@@ -41,6 +41,13 @@ enum vbs_status vbs_onnx_align(struct vbs_onnx_import *im, struct vbs_onnx_const
     *aligned = constant;
     if (!im->batch || at < 0)
         return VBS_OK;
+    if (im->outer == 0 && im->n_samples > 1 && shape.n_dims <= rank &&
+        shape.dim[at] == im->n_samples) { /* a copy for each sample of the file, such as a token */
+        VBS_TRY(vbs_onnx_constant_copy(im, constant, at, &constant));
+        if (!constant)
+            return vbs_onnx_mixes(im);
+        shape.dim[at] = 1;
+    }
     if (shape.n_dims > rank || (shape.dim[at] != 1 && (im->outer == 0 || im->n_samples != 1)))
         return vbs_onnx_mixes(im);
     if (im->outer > 0)
