@@ -152,11 +152,15 @@ static const char *find_precision(const struct loader *l)
 static void describe(const struct loader *l, char *about, size_t size)
 {
     const char *producer = l->file.model->producer_name, *precision = find_precision(l);
-    char clean[64];
+    const struct vbs_onnx_input *first =
+        l->inputs.first < 0 ? NULL : &l->inputs.of[l->inputs.first];
+    char clean[64], where[40] = "";
 
+    if (first && first->at > 0)
+        snprintf(where, sizeof where, "; samples in dimension %d", first->at);
     vbs_onnx_clean(producer ? producer : "", clean, sizeof clean);
-    snprintf(about, size, "ONNX opset %lld%s%s%s%s", (long long)l->graph.opset,
-             clean[0] ? ", written by " : "", clean, precision[0] ? "; " : "", precision);
+    snprintf(about, size, "ONNX opset %lld%s%s%s%s%s", (long long)l->graph.opset,
+             clean[0] ? ", written by " : "", clean, precision[0] ? "; " : "", precision, where);
 }
 
 /* Gives the value of a key of the file's metadata, or null. */

@@ -180,6 +180,7 @@ static void an_open_dimension_behind_others_counts_the_samples(void)
         return;
     ok(!network->whole && network->input.n_dims == 2 && network->input.dim[0] == 5,
        "a sample is a sequence");
+    ok(strstr(network->about, "; samples in dimension 1") != NULL, "which is said");
     vbs_network_free(network);
     graph = new_graph();
     add_input(&graph, "a", FLOAT, 3, (int64_t[]){0, 4, ONNX_NOTHING});
