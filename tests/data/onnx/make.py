@@ -435,6 +435,48 @@ def contrib():
     n.save(twin=twin)
 
 
+def nhwc_nodes(n, own):
+    """Images of whole numbers with their channels last (own), or others that compute the same."""
+    def whole(low, high, *shape):
+        return n.constant(n.random.randint(low, high + 1, shape).astype(np.int8))
+
+    g = [(n.scalar(s), n.constant(np.uint8(z))) for s, z in ((0.0213, 117), (0.0317, 100), (0.0409, 128))]
+    w = (n.scalar(0.0107), n.constant(np.int8(0)))
+
+    def op(kind, values, out, weights=(), **attributes):
+        if own:
+            if kind != "Concat" and kind != "Add":
+                attributes["channels_last"] = 1
+            flat = [name for value, grid in values for name in (value, *grid)]
+            flat = [*out, *flat] if kind == "Concat" else [*flat, *weights, *out]
+            return n.op("QLinear" + kind, *flat, domain=CONTRIB, **attributes)
+        values = [n.op("DequantizeLinear", value, *grid) for value, grid in values]
+        values += [n.op("DequantizeLinear", *weights)] if weights else []
+        return n.op("QuantizeLinear", n.op(kind, *values, **attributes), *out)
+    x = n.op("QuantizeLinear", "x", *g[0])
+    x = n.op("Transpose", x, perm=[0, 2, 3, 1]) if own else x
+    a = op("Conv", [(x, g[0])], g[1], (whole(-99, 99, 6, 3, 3, 3), *w), pads=[1] * 4)
+    b = op("Conv", [(a, g[1])], g[1], (whole(-99, 99, 6, 1, 3, 3), *w), pads=[1] * 4, group=6)
+    y = op("Add", [(a, g[1]), (b, g[1])], g[2])
+    pool = {"kernel_shape": [2, 2], "strides": [2, 2]}
+    y = n.op("NhwcMaxPool", y, domain=CONTRIB, **pool) if own else n.op("MaxPool", y, **pool)
+    z = op("AveragePool", [(b, g[1])], g[2], **pool)
+    y = op("Concat", [(y, g[2]), (z, g[2])], g[2], axis=3 if own else 1)
+    y = op("Conv", [(y, g[2])], g[1], (whole(-99, 99, 4, 12, 1, 1), *w))
+    z = op("GlobalAveragePool", [(y, g[1])], g[1])
+    for value, name in ((y, "y"), (z, "z")):
+        value = n.op("Transpose", value, perm=[0, 3, 1, 2]) if own else value
+        n.output(n.op("DequantizeLinear", value, *g[1]), name)
+
+
+def nhwc():
+    """Operators of whole numbers with channels last, as ONNX Runtime's optimiser writes them."""
+    n, twin = (Net("nhwc", 19, ["N", 3, 6, 6], seed=9) for _ in range(2))
+    nhwc_nodes(n, True)
+    nhwc_nodes(twin, False)
+    n.save(twin=twin)
+
+
 def scaler():
     """Columns scaled before a network and after it, as converters of scikit-learn write it."""
     n, twin = (Net("scaler", 17, ["N", 6], seed=7) for _ in range(2))
@@ -1025,7 +1067,7 @@ if __name__ == "__main__":
                  folded, external, recurrent, sequence, windows, single, heads, copies,
                  quantised, integers, control, truth, bounds, index, picked, largest, products, folds,
                  images, dynamic, blocks, contrib,
-                 contrib_weights, contrib_lstm, fused, scaler):
+                 contrib_weights, contrib_lstm, fused, nhwc, scaler):
         make()
     later(later())  # onnx.reference does not know GlobalLpPool
     known = opset(9)

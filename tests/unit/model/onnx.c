@@ -123,6 +123,11 @@ static const struct {
                 "avgpool+linear+round+linear+clip+linear linear+sigmoid+linear+round+clip+linear "
                 "concat+linear+round+linear+clip+linear avgpool+linear+round+linear+clip+linear "
                 "fc+linear+round+linear+clip+linear softmax+linear+round+clip+linear"},
+    {"nhwc", "linear+round+linear+clip+linear conv+linear+round+linear+clip linear "
+             "conv+linear+round+linear+clip linear linear add+linear+round+linear+clip "
+             "maxpool+linear linear avgpool+linear+round+linear+clip+linear "
+             "concat+linear+round+linear+clip+linear conv+linear+round+linear+clip linear "
+             "avgpool+linear+round+linear+clip+linear linear"},
     {"contrib_weights",
      "fc reducemin+clip reducemax+relu sub+linear+clip div+linear+round+clip div+round "
      "add+clip sub fc mul add reducemin+clip reducemax+relu sub+linear+clip "

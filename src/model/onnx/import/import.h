@@ -40,6 +40,10 @@ struct vbs_onnx_tensor {
     struct vbs_shape shape; /* in the builder */
     struct vbs_onnx_draft *draft;
     int64_t rows; /* of the smallest table that it has indices of; 0: of none */
+    /* Of an image with its channels last the same with its channels first, and its shape; null: it
+     * is not known. */
+    struct vbs_onnx_tensor *first;
+    struct vbs_shape first_shape;
 };
 
 /* The import so far of a value: a constant, a tensor with its shape in the file, or neither. */

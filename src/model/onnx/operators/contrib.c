@@ -9,43 +9,51 @@
 
 #define UINT8 ONNX__TENSOR_PROTO__DATA_TYPE__UINT8
 
-static enum vbs_status refuse_channels_last(struct vbs_onnx_import *im)
-{
-    if (vbs_onnx_int(im, "channels_last", 0) == 0)
-        return VBS_OK;
-    return vbs_fail(im->ctx, VBS_UNSUPPORTED, "attribute 'channels_last' is not 0");
-}
-
 /* Quantises x by the grid of inputs scale and scale + 1, and gives it as output 0. */
 static enum vbs_status give_quantised(struct vbs_onnx_import *im, const struct vbs_onnx_state *x,
                                       int scale)
 {
-    struct vbs_onnx_state result;
+    struct vbs_onnx_state result, first = *x;
     struct vbs_onnx_grid grid;
+    bool turned = vbs_onnx_with_channels_first(x, &first);
 
     VBS_TRY(vbs_onnx_grid_read(im, scale, scale + 1, UINT8, &grid));
-    VBS_TRY(vbs_onnx_quantise(im, x, &grid, &result));
-    return vbs_onnx_give(im, 0, result.tensor, &x->shape);
+    VBS_TRY(vbs_onnx_quantise(im, &first, &grid, &result));
+    result.shape = first.shape;
+    if (turned)
+        VBS_TRY(vbs_onnx_turn_channels(im, &result, false, &result));
+    return vbs_onnx_give(im, 0, result.tensor, &result.shape);
 }
 
 /* Gives the floats of input index by the grid of the two inputs behind it. */
 static enum vbs_status read_triple(struct vbs_onnx_import *im, int index,
                                    struct vbs_onnx_state *result)
 {
+    const struct vbs_onnx_state *x = vbs_onnx_in(im, index);
     struct vbs_onnx_grid grid;
+    struct vbs_onnx_state first;
 
     VBS_TRY(vbs_onnx_grid_read(im, index + 1, index + 2, UINT8, &grid));
-    return vbs_onnx_dequantise_in(im, index, &grid, result);
+    if (!x || !vbs_onnx_with_channels_first(x, &first))
+        return vbs_onnx_dequantise_in(im, index, &grid, result);
+    VBS_TRY(vbs_onnx_dequantise(im, &first, &grid, result));
+    result->shape = first.shape;
+    return vbs_onnx_turn_channels(im, result, false, result);
 }
 
 /* QLinearAdd and QLinearMul. */
 VBS_ONNX_HANDLER(qlinear_pair)
 {
-    struct vbs_onnx_state a, b, result;
+    struct vbs_onnx_state a, b, a_first, b_first, result;
 
     VBS_TRY(read_triple(im, 0, &a));
     VBS_TRY(read_triple(im, 3, &b));
-    VBS_TRY(vbs_onnx_combine(im, (enum vbs_op) operator->op, &a, &b, &result));
+    if (vbs_onnx_with_channels_first(&a, &a_first) && vbs_onnx_with_channels_first(&b, &b_first)) {
+        VBS_TRY(vbs_onnx_combine(im, (enum vbs_op) operator->op, &a_first, &b_first, &result));
+        VBS_TRY(vbs_onnx_turn_channels(im, &result, false, &result));
+    } else {
+        VBS_TRY(vbs_onnx_combine(im, (enum vbs_op) operator->op, &a, &b, &result));
+    }
     return give_quantised(im, &result, 6);
 }
 
@@ -55,11 +63,15 @@ VBS_ONNX_HANDLER(qlinear_unary)
     enum vbs_op op = (enum vbs_op) operator->op;
     union vbs_attributes attributes = {0};
     struct vbs_onnx_state x, result;
+    bool turned;
 
     VBS_TRY(read_triple(im, 0, &x));
     VBS_TRY(vbs_onnx_read_unary(im, op, &attributes));
+    turned = vbs_onnx_with_channels_first(&x, &x);
     result = x;
     VBS_TRY(vbs_onnx_apply(im, op, &attributes, x.tensor, NULL, &result.tensor));
+    if (turned)
+        VBS_TRY(vbs_onnx_turn_channels(im, &result, false, &result));
     return give_quantised(im, &result, 3);
 }
 
@@ -80,13 +92,39 @@ VBS_ONNX_HANDLER(qlinear_softmax)
 /* QLinearAveragePool, and the global one. */
 VBS_ONNX_HANDLER(qlinear_pool)
 {
-    struct vbs_onnx_state x, result;
+    bool last = vbs_onnx_int(im, "channels_last", 0) != 0;
+    struct vbs_onnx_state moved, x, result;
+    const struct vbs_onnx_state *given;
+    struct vbs_onnx_grid grid;
 
-    VBS_TRY(refuse_channels_last(im));
-    VBS_TRY(read_triple(im, 0, &x));
+    VBS_TRY(vbs_onnx_tensor_in(im, 0, &given));
+    moved = *given;
+    if (last)
+        VBS_TRY(vbs_onnx_turn_channels(im, given, true, &moved));
+    VBS_TRY(vbs_onnx_grid_read(im, 1, 2, UINT8, &grid));
+    VBS_TRY(vbs_onnx_dequantise(im, &moved, &grid, &x));
     VBS_TRY(vbs_onnx_run_as(im, operator->op == 1 ? "GlobalAveragePool" : "AveragePool", &x, 1,
                             &result));
-    return give_quantised(im, &result, 3);
+    VBS_TRY(vbs_onnx_grid_read(im, 3, 4, UINT8, &grid));
+    VBS_TRY(vbs_onnx_quantise(im, &result, &grid, &x));
+    x.shape = result.shape;
+    if (last)
+        VBS_TRY(vbs_onnx_turn_channels(im, &x, false, &x));
+    return vbs_onnx_give(im, 0, x.tensor, &x.shape);
+}
+
+/* NhwcMaxPool, whose channels are last. */
+VBS_ONNX_HANDLER(nhwc_pool)
+{
+    struct vbs_onnx_state moved, result;
+    const struct vbs_onnx_state *x;
+
+    (void)operator;
+    VBS_TRY(vbs_onnx_tensor_in(im, 0, &x));
+    VBS_TRY(vbs_onnx_turn_channels(im, x, true, &moved));
+    VBS_TRY(vbs_onnx_run_as(im, "MaxPool", &moved, 1, &result));
+    VBS_TRY(vbs_onnx_turn_channels(im, &result, false, &moved));
+    return vbs_onnx_give(im, 0, moved.tensor, &moved.shape);
 }
 
 VBS_ONNX_HANDLER(qlinear_concat)

@@ -217,12 +217,35 @@ static struct vbs_onnx_tensor *find_whole(const struct parts *p)
     return whole;
 }
 
+/* Joins the channels of images that were turned to have them last, as those that have them first.
+ */
+static enum vbs_status join_turned(struct vbs_onnx_import *im, struct parts *p, bool *joined,
+                                   struct vbs_onnx_state *result)
+{
+    struct vbs_onnx_state *first = vbs_arena_alloc(im->arena, (size_t)p->n, sizeof *first);
+    struct parts turned = *p;
+
+    *joined = false;
+    if (!first)
+        return vbs_no_memory(im->ctx);
+    for (int i = 0; i < p->n; i++)
+        if (p->axis != p->shape.n_dims - 1 || !p->part[i].tensor ||
+            !vbs_onnx_with_channels_first(&p->part[i], &first[i]))
+            return VBS_OK;
+    turned.part = first;
+    turned.axis = im->batch ? 0 : 1;
+    VBS_TRY(join_tensors(im, &turned, 0, p->n, result));
+    *joined = true;
+    return vbs_onnx_turn_channels(im, result, false, result);
+}
+
 VBS_ONNX_HANDLER(concat)
 {
     struct vbs_onnx_tensor *whole;
     struct vbs_onnx_state result;
     struct parts parts;
     enum vbs_status status = read_parts(im, &parts);
+    bool turned;
 
     (void)operator;
     if (status != VBS_OK)
@@ -230,6 +253,9 @@ VBS_ONNX_HANDLER(concat)
     whole = vbs_onnx_makes(im, VBS_OP_CONCAT) ? NULL : find_whole(&parts);
     if (whole)
         return vbs_onnx_give(im, 0, whole, &parts.shape);
+    VBS_TRY(join_turned(im, &parts, &turned, &result));
+    if (turned)
+        return vbs_onnx_give(im, 0, result.tensor, &parts.shape);
     VBS_TRY(parts.n_tensors == parts.n ? join_tensors(im, &parts, 0, parts.n, &result)
                                        : join_mixed(im, &parts, &result));
     return vbs_onnx_give(im, 0, result.tensor, &parts.shape);

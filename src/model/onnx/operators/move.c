@@ -92,6 +92,67 @@ enum vbs_status vbs_onnx_permute(struct vbs_onnx_import *im, const struct vbs_on
     return VBS_OK;
 }
 
+bool vbs_onnx_with_channels_first(const struct vbs_onnx_state *state, struct vbs_onnx_state *first)
+{
+    if (!state->tensor || !state->tensor->first ||
+        !vbs_shape_equal(&state->shape, &state->tensor->shape))
+        return false;
+    *first = *state;
+    first->shape = state->tensor->first_shape;
+    first->tensor = state->tensor->first;
+    return true;
+}
+
+/* Makes the permutation of n dimensions that moves the channels of an image; false: it has none. */
+static bool turning_perm(const struct vbs_onnx_import *im, int n, bool first, int *perm)
+{
+    int images = im->batch ? 0 : 1, last = n - 1;
+
+    for (int d = 0; d <= last; d++)
+        perm[d] = d;
+    for (int d = images; d <= last; d++)
+        perm[d] = first ? (d == images ? last : d - 1) : d == last ? images : d + 1;
+    return last >= images;
+}
+
+/* Gives whether perm moves the channels of an image with two dimensions or more beside them. */
+static bool turns_channels(const struct vbs_onnx_import *im, int n, bool first, const int *perm)
+{
+    int turning[VBS_MAX_DIMS];
+
+    return n >= (im->batch ? 3 : 4) && vbs_onnx_is_apart(im) == im->batch && im->at == 0 &&
+           turning_perm(im, n, first, turning) &&
+           memcmp(perm, turning, (size_t)n * sizeof *perm) == 0;
+}
+
+/* Notes that a tensor is an image that was turned to have its channels last. */
+static void note_turned(const struct vbs_onnx_state *from, const struct vbs_onnx_state *turned)
+{
+    if (turned->tensor == from->tensor)
+        return;
+    turned->tensor->first = from->tensor;
+    turned->tensor->first_shape = from->shape;
+}
+
+enum vbs_status vbs_onnx_turn_channels(struct vbs_onnx_import *im,
+                                       const struct vbs_onnx_state *state, bool first,
+                                       struct vbs_onnx_state *result)
+{
+    int perm[VBS_MAX_DIMS];
+    struct vbs_onnx_state turned;
+
+    if (!turning_perm(im, state->shape.n_dims, first, perm))
+        return vbs_fail(im->ctx, VBS_FORMAT, "its input has no channels");
+    if (first && vbs_onnx_with_channels_first(state, result))
+        return VBS_OK;
+    VBS_TRY(vbs_onnx_permute(im, state, perm, &turned));
+    turned.at = state->at;
+    if (!first)
+        note_turned(state, &turned);
+    *result = turned;
+    return VBS_OK;
+}
+
 /* Reads the attribute perm for rank dimensions; VBS_FORMAT when it is no permutation of them. */
 static enum vbs_status read_perm(struct vbs_onnx_import *im, int rank, int *perm)
 {
@@ -145,7 +206,13 @@ VBS_ONNX_HANDLER(transpose)
     }
     VBS_TRY(read_perm(im, vbs_onnx_rank(im, state), perm));
     take_samples(im, state->shape.n_dims, perm);
+    if (!vbs_onnx_makes(im, VBS_OP_TRANSPOSE) &&
+        turns_channels(im, state->shape.n_dims, true, perm) &&
+        vbs_onnx_with_channels_first(state, &result))
+        return vbs_onnx_give(im, 0, result.tensor, &result.shape);
     VBS_TRY(vbs_onnx_permute(im, state, perm, &result));
+    if (turns_channels(im, state->shape.n_dims, false, perm))
+        note_turned(state, &result);
     return vbs_onnx_give(im, 0, result.tensor, &result.shape);
 }
 

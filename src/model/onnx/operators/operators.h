@@ -54,6 +54,17 @@ enum vbs_status vbs_onnx_list(struct vbs_onnx_import *im, const char *name, int 
 enum vbs_status vbs_onnx_permute(struct vbs_onnx_import *im, const struct vbs_onnx_state *state,
                                  const int *perm, struct vbs_onnx_state *result) VBS_MUST_CHECK;
 
+/* Moves the channels of an image, which stand behind its other dimensions, before them (first), or
+ * the other way round. What was turned is turned back without a layer. *result belongs to no value.
+ */
+enum vbs_status vbs_onnx_turn_channels(struct vbs_onnx_import *im,
+                                       const struct vbs_onnx_state *state, bool first,
+                                       struct vbs_onnx_state *result) VBS_MUST_CHECK;
+
+/* Gives a tensor that was turned, and that is still the whole of it, with its channels first;
+ * false: state is none. */
+bool vbs_onnx_with_channels_first(const struct vbs_onnx_state *state, struct vbs_onnx_state *first);
+
 /* ---- reductions ---- */
 
 /* Reads the axes (one bit for each dimension of shape) and keepdims of a Reduce node on a value of
@@ -230,6 +241,7 @@ VBS_ONNX_HANDLER(qlinear_pair);
 VBS_ONNX_HANDLER(qlinear_unary);
 VBS_ONNX_HANDLER(qlinear_softmax);
 VBS_ONNX_HANDLER(qlinear_pool);
+VBS_ONNX_HANDLER(nhwc_pool);
 VBS_ONNX_HANDLER(qlinear_concat);
 VBS_ONNX_HANDLER(qgemm);
 VBS_ONNX_HANDLER(scaler);

@@ -66,24 +66,31 @@ VBS_ONNX_HANDLER(fold_dequantize_linear)
 
 /* ---- convolutions and products of whole numbers ---- */
 
+/* ONNX Runtime's own one may have its channels last; its weights have them where others do. */
 VBS_ONNX_HANDLER(qlinear_conv)
 {
-    struct vbs_onnx_state inputs[3], sum, result;
+    bool last = operator->op == 1 && vbs_onnx_int(im, "channels_last", 0) != 0;
+    struct vbs_onnx_state inputs[3], sum, result, moved;
     struct vbs_onnx_grid input, weights, output;
+    const struct vbs_onnx_state *x;
 
-    (void)operator;
-    if (vbs_onnx_int(im, "channels_last", 0) != 0)
-        return vbs_fail(im->ctx, VBS_UNSUPPORTED, "attribute 'channels_last' is not 0");
+    VBS_TRY(vbs_onnx_tensor_in(im, 0, &x));
+    moved = *x;
+    if (last)
+        VBS_TRY(vbs_onnx_turn_channels(im, x, true, &moved));
     VBS_TRY(vbs_onnx_grid_read(im, 1, 2, UINT8, &input));
     VBS_TRY(vbs_onnx_grid_read(im, 4, 5, UINT8, &weights));
     VBS_TRY(vbs_onnx_grid_read(im, 6, 7, UINT8, &output));
     weights.axis = 0;
-    VBS_TRY(vbs_onnx_dequantise_in(im, 0, &input, &inputs[0]));
+    VBS_TRY(vbs_onnx_dequantise(im, &moved, &input, &inputs[0]));
     VBS_TRY(vbs_onnx_dequantise_in(im, 3, &weights, &inputs[1]));
     VBS_TRY(vbs_onnx_whole_bias(im, 8, &input, &weights, 1, &inputs[2]));
     VBS_TRY(vbs_onnx_run_as(im, "Conv", inputs, inputs[2].constant ? 3 : 2, &sum));
     VBS_TRY(vbs_onnx_quantise(im, &sum, &output, &result));
-    return vbs_onnx_give(im, 0, result.tensor, &sum.shape);
+    result.shape = sum.shape;
+    if (last)
+        VBS_TRY(vbs_onnx_turn_channels(im, &result, false, &result));
+    return vbs_onnx_give(im, 0, result.tensor, &result.shape);
 }
 
 VBS_ONNX_HANDLER(conv_integer)

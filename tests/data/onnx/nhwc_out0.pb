@@ -1,0 +1,1 @@
+J HáJÀHáJÀHáJÀHáJÀHáJÀHáJÀHáJÀ?Wk¿Ž?HáJÀHáJÀHáJÀHáJÀHáJÀHáJÀHáJÀµ>ÀÆþÒ¿HáJÀHáJÀHáJÀHáJÀHáJÀHáJÀHáJÀHáJÀHáJÀÜ×=Á9ã?+ß?ÊÃÂ¾ÊÃÂ½£#]@Ü×?)ËD@þeï?HáJÀðÎ¿)ËDÀèÙHÀÁ9ã¿?ÀHáJÀ¼tó>L¦:¿HáJÀHáJÀHáJÀHáJÀHáJÀHáJÀHáJÀHáJÀ?Wë¿HáJÀHáJÀHáJÀHáJÀHáJÀHáJÀHáJÀHáJÀþeï¿d;@d;@x@Ø’>„×?Ø’>›æ@+_@„×?
