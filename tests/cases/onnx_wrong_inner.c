@@ -51,6 +51,11 @@ static void chosen(struct bytes *graph)
     add_if(graph, one_node("Unique", "x", "t"), one_node("Relu", "x", "e"));
 }
 
+static void wrong_inside(struct bytes *graph)
+{
+    add_if(graph, one_node("Gemm", "x x", "t"), one_node("Relu", "x", "e"));
+}
+
 static void no_branch(struct bytes *graph)
 {
     struct bytes node = onnx_node("If", "true", "y");
@@ -228,6 +233,8 @@ const struct onnx_case onnx_inner_cases[] = {
     {"a name of a branch that the graph has too", shadowed, VBS_OK, NULL},
     {"an operator that is not supported in a branch", chosen, VBS_UNSUPPORTED,
      "node 'y' (If): operator not supported: Unique ('t')"},
+    {"a node of a branch that is wrong, and both are named", wrong_inside, VBS_FORMAT,
+     "node 'y' (If): node 't' (Gemm): its inputs are no matrices"},
     {"a branch that is missing", no_branch, VBS_FORMAT, "node 'y' (If): has no 'then_branch'"},
     {"a branch that is no graph", no_graph, VBS_FORMAT,
      "node 'y' (If): attribute 'then_branch' is no graph"},

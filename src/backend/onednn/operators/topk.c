@@ -18,20 +18,20 @@ struct topk_plan {
 };
 
 /* A line, and the heap of positions of its elements. */
-struct line {
+struct topk_line {
     const float *x;
     float *heap;
     int64_t stride;
     bool smallest;
 };
 
-static float element(const struct line *line, float position)
+static float element(const struct topk_line *line, float position)
 {
     return line->x[(int64_t)position * line->stride];
 }
 
 /* Gives whether the element at a comes before the one at b. */
-static bool precedes(const struct line *line, float a, float b)
+static bool precedes(const struct topk_line *line, float a, float b)
 {
     float x = element(line, a), y = element(line, b);
 
@@ -43,7 +43,7 @@ static bool precedes(const struct line *line, float a, float b)
 }
 
 /* Moves the position at place i of a heap of n down to where it belongs. */
-static void sift(const struct line *line, int64_t i, int64_t n)
+static void sift(const struct topk_line *line, int64_t i, int64_t n)
 {
     float moved = line->heap[i * line->stride];
 
@@ -58,7 +58,7 @@ static void sift(const struct line *line, int64_t i, int64_t n)
     line->heap[i * line->stride] = moved;
 }
 
-static void sort(const struct line *line, int64_t n)
+static void sort(const struct topk_line *line, int64_t n)
 {
     for (int64_t end = n - 1; end > 0; end--) {
         float last = line->heap[0];
@@ -80,10 +80,10 @@ static void take_line(void *self, int64_t i)
     const struct topk_job *job = self;
     const struct topk_plan *p = job->plan;
     int64_t outer = i / p->inner, inner = i % p->inner;
-    const struct line line = {.x = job->x + outer * p->n * p->inner + inner,
-                              .heap = job->y + outer * p->k * p->inner + inner,
-                              .stride = p->inner,
-                              .smallest = p->smallest};
+    const struct topk_line line = {.x = job->x + outer * p->n * p->inner + inner,
+                                   .heap = job->y + outer * p->k * p->inner + inner,
+                                   .stride = p->inner,
+                                   .smallest = p->smallest};
 
     for (int64_t j = 0; j < p->k; j++)
         line.heap[j * line.stride] = (float)j;

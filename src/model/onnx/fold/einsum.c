@@ -4,7 +4,6 @@
 
 #include "base/arith.h"
 #include "base/fail.h"
-#include "model/onnx/operators/equation.h"
 
 typedef struct vbs_onnx_number number;
 typedef struct vbs_onnx_constant constant;

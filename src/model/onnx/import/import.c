@@ -715,17 +715,16 @@ enum vbs_status vbs_onnx_import_nodes(struct vbs_onnx_import *im, const struct v
                                       int n)
 {
     const struct vbs_onnx_node *around = im->node;
+    enum vbs_status status = VBS_OK;
 
-    for (int i = 0; i < n; i++) {
-        enum vbs_status status;
-
+    for (int i = 0; i < n && status == VBS_OK; i++) {
         im->node = &nodes[i];
         if (vbs_cancelled(im->ctx))
             return vbs_fail(im->ctx, VBS_INTERRUPTED, "%s", vbs_status_text(VBS_INTERRUPTED));
         status = import_node(im);
         if (status != VBS_OK)
-            return vbs_onnx_within_node(im->ctx, status, im->node);
+            status = vbs_onnx_within_node(im->ctx, status, im->node);
     }
     im->node = around;
-    return VBS_OK;
+    return status;
 }

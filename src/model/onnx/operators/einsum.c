@@ -6,13 +6,12 @@
  * Dimensions of 1 are left out of factors: they are repeated, or nothing.
  */
 #include "base/fail.h"
-#include "model/onnx/operators/equation.h"
 #include "model/onnx/operators/operators.h"
 
 #define MOST_DIAGONAL 1024 /* elements: a mask has the square of them */
 
 /* A factor: a value, and the labels of the dimensions of its shape, which are above 1. */
-struct factor {
+struct einsum_operand {
     struct vbs_onnx_state state;
     struct vbs_onnx_term term;
 };
@@ -20,7 +19,7 @@ struct factor {
 struct einsum {
     struct vbs_onnx_import *im;
     struct vbs_onnx_equation equation;
-    struct factor *factors; /* [n]; those before first are in the next one */
+    struct einsum_operand *factors; /* [n]; those before first are in the next one */
     int first, n;
     struct vbs_onnx_term result;
     int samples; /* the label of the samples; -1: none */
@@ -63,7 +62,7 @@ static enum vbs_status reshape(struct einsum *e, struct vbs_onnx_state *state,
 /* Reads the term of an input, whose dimensions are those of the file. */
 static enum vbs_status read_input(struct einsum *e, int k)
 {
-    struct factor *f = &e->factors[k];
+    struct einsum_operand *f = &e->factors[k];
     const struct vbs_onnx_state *state = vbs_onnx_in(e->im, k);
     int64_t dims[VBS_MAX_DIMS + 1];
     const struct vbs_shape *shape;
@@ -106,7 +105,8 @@ static enum vbs_status same_places(struct einsum *e, int first, int second, int 
 }
 
 /* Takes the diagonal along two dimensions of a tensor, of which the second is removed. */
-static enum vbs_status take_diagonal(struct einsum *e, struct factor *f, int first, int second)
+static enum vbs_status take_diagonal(struct einsum *e, struct einsum_operand *f, int first,
+                                     int second)
 {
     struct vbs_shape shape = f->state.shape;
     struct vbs_onnx_state mask, kept, diagonal;
@@ -129,7 +129,7 @@ static enum vbs_status take_diagonal(struct einsum *e, struct factor *f, int fir
 }
 
 /* Takes the diagonals of a factor that has a label twice. */
-static enum vbs_status take_diagonals(struct einsum *e, struct factor *f)
+static enum vbs_status take_diagonals(struct einsum *e, struct einsum_operand *f)
 {
     for (int first = 0; first < f->term.n; first++)
         for (int d = f->term.n - 1; d > first; d--)
@@ -143,7 +143,7 @@ static enum vbs_status take_diagonals(struct einsum *e, struct factor *f)
 }
 
 /* Leaves the dimensions of 1 and that of the samples out of a factor. */
-static enum vbs_status trim(struct einsum *e, struct factor *f)
+static enum vbs_status trim(struct einsum *e, struct einsum_operand *f)
 {
     const struct vbs_shape *shape = shape_of(&f->state);
     bool apart = e->im->batch && f->state.tensor;
@@ -181,7 +181,7 @@ static enum vbs_status read_equation(struct einsum *e)
 /* ---- products ---- */
 
 /* Orders the dimensions of a factor as the labels of order. */
-static enum vbs_status arrange(struct einsum *e, struct factor *f,
+static enum vbs_status arrange(struct einsum *e, struct einsum_operand *f,
                                const struct vbs_onnx_term *order)
 {
     struct vbs_onnx_state turned = {.tensor = NULL};
@@ -200,7 +200,8 @@ static enum vbs_status arrange(struct einsum *e, struct factor *f,
 }
 
 /* Sums a factor over the labels that no other one and not the result has. */
-static enum vbs_status sum_alone(struct einsum *e, struct factor *f, const struct factor *other)
+static enum vbs_status sum_alone(struct einsum *e, struct einsum_operand *f,
+                                 const struct einsum_operand *other)
 {
     struct vbs_onnx_term left = {.n = 0};
     struct vbs_shape shape = {.n_dims = 0};
@@ -236,8 +237,8 @@ static void add_label(struct vbs_onnx_term *term, int label)
     term->label[term->n++] = label;
 }
 
-static void find_roles(const struct einsum *e, const struct factor *a, const struct factor *b,
-                       struct roles *roles)
+static void find_roles(const struct einsum *e, const struct einsum_operand *a,
+                       const struct einsum_operand *b, struct roles *roles)
 {
     *roles = (struct roles){.many = {.n = 0}};
     for (int d = 0; d < a->term.n; d++) {
@@ -269,7 +270,7 @@ static void append(struct vbs_onnx_term *to, const struct vbs_onnx_term *more)
 }
 
 /* Makes a factor matrices: [many.., product of rows, product of columns]. */
-static enum vbs_status as_matrices(struct einsum *e, struct factor *f,
+static enum vbs_status as_matrices(struct einsum *e, struct einsum_operand *f,
                                    const struct vbs_onnx_term *many,
                                    const struct vbs_onnx_term *rows,
                                    const struct vbs_onnx_term *columns)
@@ -292,13 +293,13 @@ static enum vbs_status as_matrices(struct einsum *e, struct factor *f,
 /* Multiplies the first two factors; the product takes the place of the second. */
 static enum vbs_status multiply(struct einsum *e)
 {
-    struct factor *a = &e->factors[e->first], *b = &e->factors[e->first + 1];
+    struct einsum_operand *a = &e->factors[e->first], *b = &e->factors[e->first + 1];
     struct vbs_onnx_state inputs[2], result;
     struct vbs_shape shape = {.n_dims = 0};
     struct roles roles;
 
     if (a->state.constant && b->state.tensor) { /* a constant matrix behind a tensor is cheap */
-        struct factor swapped = *a;
+        struct einsum_operand swapped = *a;
 
         *a = *b;
         *b = swapped;
@@ -326,7 +327,7 @@ static enum vbs_status multiply(struct einsum *e)
 /* Orders the product as the result, and gives it with its dimensions of 1. */
 static enum vbs_status give_result(struct einsum *e)
 {
-    struct factor *last = &e->factors[e->n - 1];
+    struct einsum_operand *last = &e->factors[e->n - 1];
     struct vbs_onnx_term order = {.n = 0};
     struct vbs_shape shape = {.n_dims = 0};
 

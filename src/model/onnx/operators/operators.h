@@ -3,6 +3,7 @@
 #define VBS_MODEL_ONNX_OPERATORS_OPERATORS_H
 
 #include "model/onnx/import/import.h"
+#include "model/onnx/operators/equation.h"
 
 /* Operators that work on constants only; they continue enum vbs_op. */
 enum {
