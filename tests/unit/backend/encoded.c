@@ -7,6 +7,8 @@
 #include "support/backend_bench.h"
 #include "support/tap.h"
 
+#include <string.h>
+
 #define SEEDS  2 /* encodings that each case is tried with */
 #define ROUNDS 6 /* and each of those that round between operators */
 
@@ -80,8 +82,112 @@ static void report(bool passed, const char *name, const char *detail)
         printf("# %s\n", detail);
 }
 
+/* ---- slices ---- */
+
+#define OUTPUTS 4096
+#define SAMPLES 2
+
+static const struct operator_case large = {
+    .name = "an inner product of 8 MiB in 8 bits",
+    .input = DIMS(2048),
+    .nodes = {{VBS_OP_FC, "n", FROM(0),
+               .attributes = {.weighted = {.out_channels = OUTPUTS, .bias = true}}}}};
+
+/* Runs a kernel of a session on the bench's input, over bytes of 0x5a; the caller frees them. */
+static uint8_t *run(struct bench *t, struct vbs_session *session, int kernel)
+{
+    const struct vbs_kernel *k = &session->kernels[kernel];
+    const void *src[] = {t->canonical[0]};
+    void *ws = session->ops->alloc(session, k->ws_bytes);
+    uint8_t *dst = session->ops->alloc(session, SAMPLES * session->layers[1].out_bytes);
+    struct vbs_operands operands = {.src = src, .dst = dst, .ws = ws};
+    double time_us;
+
+    memset(dst, 0x5a, (size_t)(SAMPLES * session->layers[1].out_bytes));
+    if (session->ops->run(&t->ctx, session, kernel, &operands, &time_us) != VBS_OK)
+        printf("# %s\n", vbs_detail(&t->ctx));
+    session->ops->free(session, ws);
+    return dst;
+}
+
+/* Gives whether slice number slice of n has the values of the whole, and all else is unchanged. */
+static bool is_slice(const uint8_t *got, const uint8_t *whole, int64_t value, int slice, int n)
+{
+    int64_t each = OUTPUTS / n * value, row = OUTPUTS * value;
+
+    for (int64_t i = 0; i < SAMPLES * row; i++) {
+        bool own = i % row / each == slice - 1;
+
+        if (got[i] != (own ? whole[i] : 0x5a))
+            return false;
+    }
+    return true;
+}
+
+/* Checks a kernel that runs in n slices: whole, and slice by slice in sessions of their own. */
+static void check_slices(struct bench *t, int kernel, const uint8_t *whole)
+{
+    const struct vbs_kernel *k = &t->session->kernels[kernel];
+    int64_t value = t->session->layers[1].out_bytes / OUTPUTS;
+    uint8_t *got = run(t, t->session, kernel);
+    bool right = true;
+
+    ok(memcmp(got, whole, (size_t)(SAMPLES * OUTPUTS * value)) == 0, "%s by %s is the whole layer",
+       large.name, k->algorithm);
+    t->session->ops->free(t->session, got);
+    for (int i = 1; i <= k->row_slices && right; i++) {
+        struct vbs_requested_kernel requested = {.layer = 1,
+                                                 .batch = SAMPLES,
+                                                 .algorithm = k->algorithm,
+                                                 .slice = i,
+                                                 .n_slices = k->row_slices};
+        struct vbs_session *session = NULL;
+
+        right = bench_session(&t->ctx, t->network, &requested, 1, &session) == VBS_OK;
+        got = right ? run(t, session, 0) : NULL;
+        right = right && is_slice(got, whole, value, i, k->row_slices) &&
+                session->kernels[0].packed_bytes * k->row_slices == k->packed_bytes;
+        if (session) {
+            session->ops->free(session, got);
+            session->ops->close(session);
+        }
+    }
+    if (!ok(right, "%s by %s slice by slice", large.name, k->algorithm))
+        printf("# %s\n", vbs_detail(&t->ctx));
+}
+
+static void check_large(const struct vbs_encoding *encodings)
+{
+    struct bench t;
+    uint8_t *whole = NULL;
+    int n = 0;
+
+    if (!ok(bench_open_encoded(&t, &large, encodings) && bench_tensors(&t), "%s opens", large.name))
+        printf("# %s\n", vbs_detail(&t.ctx));
+    for (int i = 0; i < t.session->n_kernels; i++) {
+        const struct vbs_kernel *k = &t.session->kernels[i];
+
+        if (k->batch != SAMPLES || strstr(k->algorithm, "+f32") || strstr(k->algorithm, "+serial"))
+            continue;
+        if (k->row_slices > 1 && whole)
+            check_slices(&t, i, whole);
+        n += k->row_slices > 1;
+        if (k->row_slices <= 1 && !whole)
+            whole = run(&t, t.session, i);
+    }
+    if (!whole)
+        skip(large.name, "this processor has no kernels of whole numbers");
+    else
+        ok(n == 1, "%s has kernels in 2 slices", large.name);
+    t.session->ops->free(t.session, whole);
+    bench_close(&t);
+}
+
 int main(void)
 {
+    static const struct vbs_encoding bytes[] = {{VBS_UINT8, 1.0f / 128, 120},
+                                                {VBS_INT8, 0.03f, -7}};
+    static const struct vbs_encoding floats[] = {{VBS_UINT8, 1.0f / 128, 120}, {VBS_FLOAT32, 0, 0}};
     const struct operator_case *c;
 
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
@@ -93,5 +199,7 @@ int main(void)
     for (uint64_t seed = 1; seed <= ROUNDS; seed++)
         for (int i = 0; rounded_cases[i].name; i++)
             bench_check_encoded_operator(&rounded_cases[i], 100000 * seed + (uint64_t)i, report);
+    check_large(bytes);
+    check_large(floats);
     return done_testing();
 }

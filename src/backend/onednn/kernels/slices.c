@@ -399,11 +399,22 @@ static enum vbs_status build_number(struct od_build *b, const char *name,
     return VBS_OK;
 }
 
+void od_slice_numbers(int64_t packed_bytes, int *first, int *end)
+{
+    int n = 2;
+
+    while (packed_bytes / n > MOST_SLICE_BYTES)
+        n *= 2;
+    *first = n;
+    for (int i = 0; i < N_NUMBERS && packed_bytes / n > LEAST_SLICE_BYTES; i++)
+        n *= 2;
+    *end = n;
+}
+
 enum vbs_status od_build_in_slices(struct od_build *b, const char *name,
                                    const struct od_sliceable *sliceable, int64_t packed_bytes)
 {
-    enum vbs_status status = VBS_OK;
-    int n = 2, n_built = 0;
+    int n, end;
 
     if (has_unfused(b, sliceable->algorithm))
         return VBS_OK;
@@ -413,11 +424,7 @@ enum vbs_status od_build_in_slices(struct od_build *b, const char *name,
                    ? build_number(b, name, sliceable, n)
                    : VBS_OK;
     }
-    while (packed_bytes / n > MOST_SLICE_BYTES)
-        n *= 2;
-    for (; packed_bytes / n > LEAST_SLICE_BYTES && units_of(b) % n == 0 && n_built < N_NUMBERS &&
-           status == VBS_OK;
-         n *= 2, n_built++)
-        status = build_number(b, name, sliceable, n);
-    return status;
+    for (od_slice_numbers(packed_bytes, &n, &end); n < end && units_of(b) % n == 0; n *= 2)
+        VBS_TRY(build_number(b, name, sliceable, n));
+    return VBS_OK;
 }

@@ -48,6 +48,10 @@ enum vbs_status od_build_slice(struct od_build *b, const char *name,
  * is one in slices. */
 bool od_may_run_in_slices(const struct od_build *b);
 
+/* Gives the numbers of slices in which weights of so many bytes are worth measuring: first, and
+ * twice as many as the one before, below end. */
+void od_slice_numbers(int64_t packed_bytes, int *first, int *end);
+
 /* Builds the kernels of an implementation in numbers of slices that suit its packed_bytes, or the
  * requested one. An implementation that chooses the format of its weights gets weight blocks for
  * each number. */

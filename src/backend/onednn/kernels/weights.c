@@ -711,13 +711,13 @@ enum vbs_status od_weights_pointwise(struct od_build *b, const dnnl_memory_desc_
     return *packed ? VBS_OK : add_packed(b, &requested, packed);
 }
 
-enum vbs_status od_weights_whole(struct od_build *b, const dnnl_memory_desc_t *md,
+enum vbs_status od_weights_whole(struct od_build *b, const dnnl_memory_desc_t *md, int n_blocks,
                                  struct od_packed **packed)
 {
     struct od_packed requested = {.md = *md,
-                                  .n_blocks = 1,
+                                  .n_blocks = n_blocks,
                                   .channels = od_weights_outputs(b),
-                                  .bytes = (int64_t)dnnl_memory_desc_get_size(md),
+                                  .bytes = (int64_t)dnnl_memory_desc_get_size(md) * n_blocks,
                                   .whole = true};
 
     *packed = known_packed(&b->session->weights[b->layer], &requested);

@@ -14,18 +14,20 @@
 #include "base/fail.h"
 #include "model/network/network.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* A kernel before its primitive is known. */
 struct whole {
     struct od_stored in, out;
-    bool wide;           /* of bfloat16; else of whole numbers */
-    bool stored;         /* bfloat16: padding counts as channels */
-    bool scaled;         /* the factors contain the output's scale */
-    struct od_tail tail; /* an output of whole numbers is encoded as it says */
-    float *factors;      /* [output channels] */
-    float *bias;         /* [output channels] in units of products; null: there is none */
+    bool wide;            /* of bfloat16; else of whole numbers */
+    bool stored;          /* bfloat16: padding counts as channels */
+    bool scaled;          /* the factors contain the output's scale */
+    struct od_tail tail;  /* an output of whole numbers is encoded as it says */
+    float *factors;       /* [output channels] */
+    float *bias;          /* [output channels] in units of products; null: there is none */
+    int64_t first, count; /* the output channels that a primitive computes */
 };
 
 /* ---- attributes ---- */
@@ -89,7 +91,7 @@ static enum vbs_status whole_attributes(struct od_build *b, const struct whole *
         status = dnnl_primitive_attr_set_scratchpad_mode(made, dnnl_scratchpad_mode_user);
     if (status == dnnl_success)
         status =
-            dnnl_primitive_attr_set_output_scales(made, od_weights_outputs(b), 1 << 1, w->factors);
+            dnnl_primitive_attr_set_output_scales(made, w->count, 1 << 1, w->factors + w->first);
     if (status == dnnl_success && zero != 0)
         status = dnnl_primitive_attr_set_zero_points(made, DNNL_ARG_SRC, 1, 0, &zero);
     if (status == dnnl_success)
@@ -125,7 +127,8 @@ static enum vbs_status whole_init(struct od_build *b, struct whole *w, bool *pos
     const struct od_weights *weights = &b->session->weights[b->layer];
     int64_t outputs = od_weights_outputs(b);
 
-    *w = (struct whole){.in = *od_stored_of(b, 0), .out = *od_stored_of(b, b->l->n_inputs)};
+    *w = (struct whole){
+        .in = *od_stored_of(b, 0), .out = *od_stored_of(b, b->l->n_inputs), .count = outputs};
     w->scaled = vbs_storage_is_whole(w->out.encoding.storage);
     w->tail.end = b->l->n_fused;
     if (w->scaled) {
@@ -169,7 +172,7 @@ static enum vbs_status pack(struct od_build *b, const struct whole *w, const dnn
                             struct od_packed **packed)
 {
     return w->wide ? od_weights_packed(b, md, 1, w->stored, packed)
-                   : od_weights_whole(b, md, packed);
+                   : od_weights_whole(b, md, 1, packed);
 }
 
 /* Builds the kernel of an implementation. dst is described in layout. */
@@ -276,16 +279,16 @@ static enum vbs_status build_conv(struct od_build *b, const struct whole *w)
 
 /* ---- fully connected layers ---- */
 
-/* A product of matrices, whose primitive has zero points, which that of inner products lacks. */
-static enum vbs_status build_fc(struct od_build *b, const struct whole *w)
+/* Describes a product of matrices, whose primitive has zero points, which that of inner products
+ * lacks: that of w's output channels. */
+static enum vbs_status fc_desc(struct od_build *b, const struct whole *w, dnnl_matmul_desc_t *desc)
 {
     int64_t outputs = od_weights_outputs(b);
     int64_t inputs = vbs_weight_count(b->network, b->layer) / outputs;
     dnnl_dims_t src_dims = {b->batch * vbs_shape_elements(&b->l->shape) / outputs, inputs};
-    dnnl_dims_t dst_dims = {src_dims[0], outputs}, weight_dims = {inputs, outputs};
-    dnnl_dims_t bias_dims = {1, outputs};
+    dnnl_dims_t dst_dims = {src_dims[0], w->count}, weight_dims = {inputs, w->count};
+    dnnl_dims_t bias_dims = {1, w->count};
     dnnl_memory_desc_t src, dst, weights, bias;
-    dnnl_matmul_desc_t desc;
     dnnl_status_t dnnl = dnnl_memory_desc_init_by_tag(
         &src, 2, src_dims, od_data_type(w->in.encoding.storage), dnnl_ab);
 
@@ -297,10 +300,197 @@ static enum vbs_status build_fc(struct od_build *b, const struct whole *w)
     if (dnnl == dnnl_success)
         dnnl = dnnl_memory_desc_init_by_tag(&bias, 2, bias_dims, dnnl_f32, dnnl_ab);
     if (dnnl == dnnl_success)
-        dnnl = dnnl_matmul_desc_init(&desc, &src, &weights, w->bias ? &bias : NULL, &dst);
-    return dnnl == dnnl_success ? build_all(b, w, &desc, OD_PLAIN)
-                                : od_fail(b, dnnl, "describing a product");
+        dnnl = dnnl_matmul_desc_init(desc, &src, &weights, w->bias ? &bias : NULL, &dst);
+    return dnnl == dnnl_success ? VBS_OK : od_fail(b, dnnl, "describing a product");
 }
+
+static enum vbs_status build_fc(struct od_build *b, const struct whole *w)
+{
+    dnnl_matmul_desc_t desc;
+
+    VBS_TRY(fc_desc(b, w, &desc));
+    return build_all(b, w, &desc, OD_PLAIN);
+}
+
+/* ---- fully connected layers in slices ---- */
+
+/* Finds the implementation of the product of w's output channels, the first or that of this name;
+ * null: there is none but a reference. */
+static enum vbs_status slice_pd(struct od_build *b, const struct whole *w, const char *name,
+                                dnnl_primitive_desc_t *pd)
+{
+    dnnl_primitive_attr_t attr = NULL;
+    dnnl_matmul_desc_t desc;
+    struct od_pds pds;
+    dnnl_status_t dnnl;
+
+    *pd = NULL;
+    VBS_TRY(fc_desc(b, w, &desc));
+    VBS_TRY(whole_attributes(b, w, &attr));
+    dnnl = od_pds_init(&pds, &desc, attr, b->session->engine, name);
+    dnnl_primitive_attr_destroy(attr);
+    if (dnnl != dnnl_success)
+        return od_fail(b, dnnl, "looking for implementations");
+    if (pds.n > 0 && od_pd_name(pds.list[0]) && !od_is_reference(pds.list[0])) {
+        *pd = pds.list[0];
+        pds.list[0] = NULL;
+    }
+    od_pds_clear(&pds);
+    return VBS_OK;
+}
+
+/* The rows of a slice, which primitives write one after the other. */
+struct row_copies {
+    int64_t n, bytes, stride;
+};
+
+static bool copy_rows(const void *plan, float *const *data)
+{
+    const struct row_copies *p = plan;
+
+    for (int64_t i = 0; i < p->n; i++)
+        memcpy((char *)data[0] + i * p->stride, (const char *)data[1] + i * p->bytes,
+               (size_t)p->bytes);
+    return true;
+}
+
+/* Appends the copy of a slice's rows from the workspace to their places in the output. */
+static enum vbs_status add_row_copies(struct od_build *b, const struct whole *w, int64_t rows,
+                                      dnnl_memory_t to, dnnl_memory_t from)
+{
+    const dnnl_memory_t data[] = {to, from};
+    struct row_copies *plan = vbs_arena_alloc(&b->session->core.arena, 1, sizeof *plan);
+
+    if (!plan)
+        return vbs_no_memory(b->ctx);
+    plan->n = rows;
+    plan->bytes = w->count * vbs_storage_bytes(w->out.encoding.storage);
+    plan->stride = b->batch * od_stored_of(b, b->l->n_inputs)->bytes / rows;
+    return od_kernel_call(b, copy_rows, plan, 2, data);
+}
+
+/* Appends the steps of w's output channels, whose weights begin there in the kernel's. Where there
+ * are several rows, they go through the workspace from offset buffer on. */
+static enum vbs_status slice_step(struct od_build *b, const struct whole *w,
+                                  const_dnnl_primitive_desc_t pd, int64_t weights, int64_t buffer)
+{
+    const dnnl_memory_desc_t *dst = dnnl_primitive_desc_query_md(pd, dnnl_query_dst_md, 0);
+    struct od_memory to = {.location = OD_DST,
+                           .offset = w->first * vbs_storage_bytes(w->out.encoding.storage)};
+    struct od_memory from = {.location = OD_WEIGHTS, .offset = weights};
+    dnnl_exec_arg_t args[4] = {{DNNL_ARG_SRC, NULL},
+                               {DNNL_ARG_DST, NULL},
+                               {DNNL_ARG_WEIGHTS, NULL},
+                               {DNNL_ARG_BIAS, NULL}};
+    int64_t rows = dst->dims[0];
+    dnnl_memory_t output;
+
+    VBS_TRY(od_kernel_memory(b, dnnl_primitive_desc_query_md(pd, dnnl_query_src_md, 0), OD_SRC, 0,
+                             NULL, &args[0].memory));
+    VBS_TRY(od_kernel_add(b, dst, to, NULL, &output));
+    args[1].memory = output;
+    if (rows > 1)
+        VBS_TRY(od_kernel_at(b, dst, buffer, &args[1].memory));
+    VBS_TRY(od_kernel_add(b, dnnl_primitive_desc_query_md(pd, dnnl_query_weights_md, 0), from, NULL,
+                          &args[2].memory));
+    if (w->bias)
+        VBS_TRY(od_kernel_memory(b, dnnl_primitive_desc_query_md(pd, dnnl_query_weights_md, 1),
+                                 OD_FIXED, 0, w->bias + w->first, &args[3].memory));
+    VBS_TRY(od_kernel_step(b, pd, w->bias ? 4 : 3, args));
+    return rows > 1 ? add_row_copies(b, w, rows, output, args[1].memory) : VBS_OK;
+}
+
+/* Appends the steps of n slices from number first on, of each_bytes of weights. */
+static enum vbs_status slice_steps(struct od_build *b, struct whole w, const char *name, int first,
+                                   int n, int64_t each_bytes)
+{
+    int64_t rows = b->batch * vbs_shape_elements(&b->l->shape) / od_weights_outputs(b);
+    int64_t bytes = rows * w.count * vbs_storage_bytes(w.out.encoding.storage);
+    int64_t buffer = rows > 1 ? od_kernel_reserve(b, bytes) : 0;
+
+    for (int i = first; i < first + n; i++) {
+        dnnl_primitive_desc_t pd;
+        enum vbs_status status;
+
+        w.first = i * w.count;
+        VBS_TRY(slice_pd(b, &w, name, &pd));
+        status = pd ? slice_step(b, &w, pd, (i - first) * each_bytes, buffer)
+                    : od_fail(b, dnnl_unimplemented, "a slice");
+        dnnl_primitive_desc_destroy(pd);
+        VBS_TRY(status);
+    }
+    return VBS_OK;
+}
+
+/* Builds the kernel in n slices, or the requested one of them. pd: of the first slice. */
+static enum vbs_status slices_kernel(struct od_build *b, const struct whole *w,
+                                     const_dnnl_primitive_desc_t pd, int n)
+{
+    const dnnl_memory_desc_t *md = dnnl_primitive_desc_query_md(pd, dnnl_query_weights_md, 0);
+    bool one = b->requested && b->requested->n_slices > 1;
+    int first = one ? b->requested->slice - 1 : 0, count = one ? 1 : n;
+    int64_t bias_bytes = w->bias ? od_weights_outputs(b) * (int64_t)sizeof *w->bias : 0;
+    struct od_packed *packed;
+    char shown[OD_KERNEL_NAME];
+
+    snprintf(shown, sizeof shown, "%s/%d", od_pd_name(pd), n);
+    VBS_TRY(od_weights_whole(b, md, n, &packed));
+    VBS_TRY(od_kernel_begin(b, shown));
+    VBS_TRY(od_kernel_weights(b, packed, first * w->count, count * w->count));
+    VBS_TRY(slice_steps(b, *w, od_pd_name(pd), first, count, packed->bytes / n));
+    VBS_TRY(
+        od_kernel_end(b, od_packed_bytes(packed, count * w->count) + bias_bytes, packed->number));
+    b->session->core.offers[b->session->core.session.n_kernels - 1].row_slices = n;
+    return VBS_OK;
+}
+
+static enum vbs_status build_number(struct od_build *b, const struct whole *w, int n)
+{
+    struct whole slice = *w;
+    dnnl_primitive_desc_t pd;
+    enum vbs_status status = VBS_OK;
+
+    slice.count = od_weights_outputs(b) / n;
+    VBS_TRY(slice_pd(b, &slice, b->requested ? b->requested->name : NULL, &pd));
+    if (pd)
+        status = slices_kernel(b, &slice, pd, n);
+    dnnl_primitive_desc_destroy(pd);
+    return status;
+}
+
+/* Gives whether slices of the output can be computed alone. */
+static bool may_be_sliced(const struct od_build *b, const struct whole *w)
+{
+    const struct od_tensor *out = od_output(b);
+
+    return !b->serial && w->tail.left.end == 0 &&
+           (w->out.encoding.storage != VBS_FLOAT32 || out->canonical == OD_PLAIN ||
+            od_layouts_agree(b->session, out));
+}
+
+/* Builds the kernels in numbers of slices that suit the bytes of the weights, or the requested one.
+ */
+static enum vbs_status build_fc_in_slices(struct od_build *b, const struct whole *w)
+{
+    int64_t bytes = vbs_weight_count(b->network, b->layer), outputs = od_weights_outputs(b);
+    int n, end;
+
+    if (!may_be_sliced(b, w))
+        return VBS_OK;
+    if (b->requested) {
+        n = b->requested->row_slices;
+        return n > 1 && outputs % n == 0 &&
+                       (b->requested->n_slices <= 1 || b->requested->n_slices == n)
+                   ? build_number(b, w, n)
+                   : VBS_OK;
+    }
+    for (od_slice_numbers(bytes, &n, &end); n < end; n *= 2)
+        if (outputs % n == 0)
+            VBS_TRY(build_number(b, w, n));
+    return VBS_OK;
+}
+
+/* ---- fully connected layers of bfloat16 ---- */
 
 /* An inner product of bfloat16, of the inputs in the order in which they are stored. */
 static enum vbs_status build_wide_fc(struct od_build *b, const struct whole *w)
@@ -346,12 +536,11 @@ static bool layouts_suit(const struct od_build *b, const struct whole *w)
 enum vbs_status od_build_native(struct od_build *b)
 {
     struct whole w;
+    bool slices = b->requested && (b->requested->row_slices || b->requested->n_slices > 1);
     bool possible = false;
 
-    if (b->requested && (b->requested->row_slices || b->requested->n_slices > 1))
-        return VBS_OK;
     if (b->l->op != VBS_OP_CONV && b->l->op != VBS_OP_FC)
-        return od_build_native_values(b);
+        return slices ? VBS_OK : od_build_native_values(b);
     if (b->l->weights == VBS_FLOAT32)
         return VBS_OK;
     VBS_TRY(od_weights_init(b));
@@ -361,7 +550,11 @@ enum vbs_status od_build_native(struct od_build *b)
         VBS_TRY(whole_init(b, &w, &possible));
     if (!possible || !layouts_suit(b, &w))
         return VBS_OK;
-    if (b->l->op == VBS_OP_CONV)
-        return build_conv(b, &w);
-    return w.wide ? build_wide_fc(b, &w) : build_fc(b, &w);
+    if (slices && (b->l->op == VBS_OP_CONV || w.wide))
+        return VBS_OK;
+    if (b->l->op == VBS_OP_CONV || w.wide)
+        return b->l->op == VBS_OP_CONV ? build_conv(b, &w) : build_wide_fc(b, &w);
+    if (!slices)
+        VBS_TRY(build_fc(b, &w));
+    return build_fc_in_slices(b, &w);
 }
