@@ -148,7 +148,7 @@ enum vbs_status mixed_print_table(struct cli *cli, const struct mixed_report *r)
     static const struct cli_column COLUMNS[] = {
         {"memory", true},    {"precision", false},   {"in floats", true},  {"time/sample", true},
         {"samples/s", true}, {"output error", true}, {"other class", true}};
-    struct cli_table table = {.columns = COLUMNS, .n_columns = 7};
+    struct cli_table table = {.columns = COLUMNS, .n_columns = 7, .spare = 1 << 4};
     int decimals = time_decimals(r), n_choices;
 
     for (int i = 0; i < mixed_rows(r); i++)
