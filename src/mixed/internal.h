@@ -13,6 +13,8 @@
 struct mixed_costs {
     void *self;
     int n_layers, n_budgets;
+    const double
+        *alone; /* [n_layers] the error that is predicted where a layer alone is in 8 bits */
     /* Fills plans[0..n_budgets-1] and the error that is predicted. */
     enum vbs_status (*plan)(struct vbs_ctx *ctx, void *self, const bool *kept,
                             struct vbs_mixed_plan *plans, double *error);
@@ -51,8 +53,9 @@ void mixed_choices_clear(struct mixed_choices *c);
 
 /* ---- walk.c ---- */
 
-/* Plans all layers in 8 bits, all in floats, and some patterns in which layers have all kinds of
- * neighbours, so that later choices need few new times. */
+/* Plans all layers in 8 bits, all in floats, some patterns in which layers have all kinds of
+ * neighbours, so that later choices need few new times, and, where few may be planned, choices
+ * that keep the layers with the largest errors. */
 enum vbs_status mixed_begin(struct vbs_ctx *ctx, struct mixed_choices *c) VBS_MUST_CHECK;
 
 /* Gives whether all choices may be planned; plans all. */

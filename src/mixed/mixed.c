@@ -11,6 +11,7 @@
 struct vbs_mixed {
     struct mixed_cost cost;
     struct mixed_costs costs;
+    double *alone; /* [layers] */
     struct mixed_choices choices;
 };
 
@@ -96,9 +97,15 @@ static enum vbs_status begin(struct vbs_ctx *ctx, struct vbs_mixed *m)
 
     VBS_TRY(measure_errors(ctx, cost));
     VBS_TRY(take_budgets(ctx, cost));
+    m->alone = calloc((size_t)cost->n_layers, sizeof *m->alone);
+    if (!m->alone)
+        return vbs_no_memory(ctx);
+    for (int i = 0; i < cost->n_layers; i++)
+        m->alone[i] = cost->layers[i].error;
     m->costs = (struct mixed_costs){.self = cost,
                                     .n_layers = cost->n_layers,
                                     .n_budgets = cost->n_budgets,
+                                    .alone = m->alone,
                                     .plan = mixed_cost_plan,
                                     .compare = mixed_cost_compare};
     m->choices = (struct mixed_choices){
@@ -136,6 +143,7 @@ void vbs_mixed_free(struct vbs_mixed *mixed)
     if (!mixed)
         return;
     mixed_choices_clear(&mixed->choices);
+    free(mixed->alone);
     free(mixed->cost.layers);
     free(mixed->cost.budgets);
     free(mixed->cost.values);

@@ -10,22 +10,55 @@
 
 /* Layers come in pairs, so that a layer in floats has neighbours in 8 bits on both sides, on one
  * side, on the other one, and on none. */
-enum vbs_status mixed_begin(struct vbs_ctx *ctx, struct mixed_choices *c)
+static enum vbs_status plan_patterns(struct vbs_ctx *ctx, struct mixed_choices *c, bool *kept)
 {
     static const char *const PATTERNS[] = {"8", "f", "8f", "f8", "88ff", "8ff8", "ff88", "f88f"};
-    bool *kept = malloc((size_t)c->costs->n_layers * sizeof *kept);
-    enum vbs_status status = kept ? VBS_OK : vbs_no_memory(ctx);
     int number;
 
-    for (size_t p = 0; status == VBS_OK && p < sizeof PATTERNS / sizeof PATTERNS[0]; p++) {
+    for (size_t p = 0; p < sizeof PATTERNS / sizeof PATTERNS[0]; p++) {
         const char *at = PATTERNS[p];
 
         for (int i = 0; i < c->costs->n_layers; i++) {
             kept[i] = *at == 'f';
             at = at[1] ? at + 1 : PATTERNS[p];
         }
-        status = mixed_find(ctx, c, kept, &number);
+        VBS_TRY(mixed_find(ctx, c, kept, &number));
     }
+    return VBS_OK;
+}
+
+/* Gives how many layers have a larger error than a layer, alone; of equal ones the first has. */
+static int rank_of(const struct mixed_choices *c, int layer)
+{
+    const double *alone = c->costs->alone;
+    int n = 0;
+
+    for (int i = 0; i < c->costs->n_layers; i++)
+        n += alone[i] > alone[layer] || (alone[i] == alone[layer] && i < layer);
+    return n;
+}
+
+/* Keeps an eighth of the layers, two eighths, and so on, those with the largest errors. */
+static enum vbs_status plan_shares(struct vbs_ctx *ctx, struct mixed_choices *c, bool *kept)
+{
+    int n = c->costs->n_layers, number;
+
+    for (int share = 1; share < 8; share++) {
+        for (int i = 0; i < n; i++)
+            kept[i] = 8 * rank_of(c, i) < share * n;
+        VBS_TRY(mixed_find(ctx, c, kept, &number));
+    }
+    return VBS_OK;
+}
+
+enum vbs_status mixed_begin(struct vbs_ctx *ctx, struct mixed_choices *c)
+{
+    bool *kept = malloc((size_t)c->costs->n_layers * sizeof *kept);
+    enum vbs_status status = kept ? plan_patterns(ctx, c, kept) : vbs_no_memory(ctx);
+
+    /* Walks of four choices for each layer come to their end; shorter ones may not come so far. */
+    if (status == VBS_OK && 4 * c->costs->n_layers > c->most)
+        status = plan_shares(ctx, c, kept);
     free(kept);
     return status;
 }

@@ -23,7 +23,7 @@ struct chain {
     double eight_us[LAYERS], float_us[LAYERS]; /* of a layer */
     double convert_us[LAYERS + 1];             /* between layers of different precisions */
     double elements[LAYERS + 1];               /* of tensors */
-    double value_error[LAYERS + 1], weight_error[LAYERS];
+    double value_error[LAYERS + 1], weight_error[LAYERS], alone[LAYERS];
     double off; /* how far losses are from what is predicted, as a factor */
     int64_t budgets[BUDGETS];
     bool fails; /* planning does */
@@ -49,6 +49,7 @@ static struct chain make_chain(uint64_t seed, int n)
         chain.float_us[i] = 10 + 90 * uniform(&seed);
         chain.eight_us[i] = chain.float_us[i] * (0.2 + uniform(&seed)); /* rarely slower */
         chain.weight_error[i] = pow(10, -3 - 3 * uniform(&seed));
+        chain.alone[i] = chain.value_error[i] + chain.weight_error[i];
         most = fmax(most, 4 * (chain.elements[i] + chain.elements[i + 1]));
     }
     for (int b = 0; b < BUDGETS; b++)
@@ -162,6 +163,7 @@ static struct mixed_costs costs_of(struct chain *chain)
     return (struct mixed_costs){.self = chain,
                                 .n_layers = chain->n,
                                 .n_budgets = BUDGETS,
+                                .alone = chain->alone,
                                 .plan = plan,
                                 .compare = compare};
 }
