@@ -1,6 +1,7 @@
 /*
- * Kernels that work on whole numbers as they are stored, without weights: pools, means and
- * operators on values. Values of equal encodings are compared as the numbers that stand for them.
+ * Kernels that work on tensors as they are stored, without weights: pools, means and operators on
+ * values of whole numbers; pools, sums and products of bfloat16. Whole numbers of equal encodings
+ * are compared as the numbers that stand for them.
  */
 #include "backend/onednn/operators/operators.h"
 
@@ -40,6 +41,67 @@ static enum vbs_status end_with(struct od_build *b, const_dnnl_primitive_desc_t 
     return od_kernel_end(b, 0, 0);
 }
 
+/* ---- bfloat16 ---- */
+
+/* Gives whether all tensors are bfloat16 in one layout, and inputs are read in their own shapes. */
+static bool are_wide(const struct od_build *b)
+{
+    for (int i = 0; i <= b->l->n_inputs; i++) {
+        bool input = i < b->l->n_inputs;
+        const struct od_tensor *own = &b->session->tensors[od_tensor_of(b, i)];
+
+        if (od_stored_of(b, i)->encoding.storage != VBS_BFLOAT16 ||
+            own->canonical != od_output(b)->canonical ||
+            (input && !vbs_shape_equal(&own->shape, &od_input(b, i)->shape)))
+            return false;
+    }
+    return true;
+}
+
+static bool is_wide_pool(const struct od_build *b)
+{
+    return (b->l->op == VBS_OP_POOL_MAX || b->l->op == VBS_OP_POOL_AVG) && b->l->n_fused == 0 &&
+           are_wide(b);
+}
+
+/* Gives whether the layer adds or multiplies two tensors of one shape; zeros of padding stay. */
+static bool is_wide_pair(const struct od_build *b)
+{
+    return (b->l->op == VBS_OP_ADD || b->l->op == VBS_OP_MUL) && b->l->n_inputs == 2 &&
+           vbs_shape_equal(&b->l->views[0], &b->l->shape) &&
+           vbs_shape_equal(&b->l->views[1], &b->l->shape) && od_fusable(b, 0) == b->l->n_fused &&
+           !od_breaks_padding(b) && are_wide(b);
+}
+
+static enum vbs_status build_wide_pair(struct od_build *b)
+{
+    dnnl_exec_arg_t args[] = {{DNNL_ARG_SRC_0, NULL}, {DNNL_ARG_SRC_1, NULL}, {DNNL_ARG_DST, NULL}};
+    int n_fused = b->l->n_fused;
+    dnnl_primitive_desc_t pd = NULL;
+    dnnl_binary_desc_t desc;
+    dnnl_memory_desc_t md;
+    dnnl_status_t dnnl;
+    enum vbs_status status;
+
+    VBS_TRY(od_describe_flat(b, 2, &md));
+    dnnl = dnnl_binary_desc_init(&desc, b->l->op == VBS_OP_ADD ? dnnl_binary_add : dnnl_binary_mul,
+                                 &md, &md, &md);
+    if (dnnl != dnnl_success)
+        return od_fail(b, dnnl, "describing a sum");
+    status = od_best(b, &desc, 0, &n_fused, &pd);
+    if (status == VBS_UNSUPPORTED)
+        return VBS_OK;
+    if (status == VBS_OK && !od_is_reference(pd) && n_fused == b->l->n_fused) {
+        status = od_kernel_begin_with(b, pd);
+        for (int i = 0; i < 3 && status == VBS_OK; i++)
+            status = od_stored_memory(b, i, &args[i].memory);
+        if (status == VBS_OK)
+            status = end_with(b, pd, 3, args);
+    }
+    dnnl_primitive_desc_destroy(pd);
+    return status;
+}
+
 /* ---- pools ---- */
 
 /* Gives whether the padding of a mean, which is 0, is the whole number 0 or does not count. */
@@ -56,8 +118,10 @@ static bool pads_well(const struct od_build *b)
 
 static bool is_pool(const struct od_build *b)
 {
-    return (b->l->op == VBS_OP_POOL_MAX || b->l->op == VBS_OP_POOL_AVG) && b->l->n_fused == 0 &&
-           are_alike(b, true) && od_stored_of(b, 0)->layout == OD_CHANNELS_LAST && pads_well(b);
+    bool pool = b->l->op == VBS_OP_POOL_MAX || b->l->op == VBS_OP_POOL_AVG;
+
+    return pool && b->l->n_fused == 0 && are_alike(b, true) &&
+           od_stored_of(b, 0)->layout == OD_CHANNELS_LAST && pads_well(b);
 }
 
 static enum vbs_status build_pool(struct od_build *b)
@@ -67,12 +131,13 @@ static enum vbs_status build_pool(struct od_build *b)
     dnnl_memory_desc_t src, dst;
     dnnl_primitive_desc_t pd = NULL;
     union od_pool_desc desc;
+    bool wide = od_stored_of(b, 1)->encoding.storage == VBS_BFLOAT16;
     int n_fused = 0;
     dnnl_status_t dnnl;
     enum vbs_status status;
 
-    VBS_TRY(od_describe_stored(b, od_input(b, 0), od_stored_of(b, 0), false, &src));
-    VBS_TRY(od_describe_stored(b, od_output(b), od_stored_of(b, 1), false, &dst));
+    VBS_TRY(od_describe_stored(b, od_input(b, 0), od_stored_of(b, 0), wide, &src));
+    VBS_TRY(od_describe_stored(b, od_output(b), od_stored_of(b, 1), wide, &dst));
     dnnl = od_pool_desc(&w, dnnl_forward_inference, &src, &dst, &desc);
     if (dnnl != dnnl_success)
         return od_fail(b, dnnl, "describing a pool");
@@ -243,6 +308,8 @@ enum vbs_status od_build_native_values(struct od_build *b)
     VBS_TRY(od_build_native_move(b, &made));
     if (made)
         return VBS_OK;
+    if (is_wide_pair(b))
+        return build_wide_pair(b);
     if (vbs_op_class(b->l->op) == VBS_CLASS_UNARY)
         return build_table(b);
     if (b->l->n_inputs == 1 && (vbs_op_class(b->l->op) == VBS_CLASS_BINARY ||
@@ -252,7 +319,7 @@ enum vbs_status od_build_native_values(struct od_build *b)
         return od_build_native_pair(b);
     if (is_mean(b))
         return build_mean(b);
-    if (is_pool(b))
+    if (is_pool(b) || is_wide_pool(b))
         return build_pool(b);
     return VBS_OK;
 }
