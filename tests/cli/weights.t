@@ -49,6 +49,15 @@ layer,name,kind,inputs,batch,algorithm,time_us,in_bytes,out_bytes,ws_bytes,weigh
 END
 prints "weights outside are counted as the plan's steps take them: as packed, coded or dense" \
     'weights outside the budget: 441 B; ' coded.csv --planner dp-vbs+ --request 2 --memory 16
+cat >formats.csv <<'END'
+layer,name,kind,inputs,batch,algorithm,time_us,in_bytes,out_bytes,ws_bytes,weight_bytes,in_place,packed_bytes,form,parts
+1,L1,fc,0,1,a,9,4,4,0,64,0,64,0,0
+1,L1,fc,0,2,a,9,8,8,0,64,0,64,0,0
+2,L2,fc,1,1,a,9,4,4,0,64,0,64,0,0
+2,L2,fc,1,2,a,9,8,8,0,64,0,64,1,0
+END
+prints "joint plans where batches have no packed format in common" 'planner joint' \
+    formats.csv --planner joint --copy-rate 1MB --request 3 --memory 150
 COMMAND=frontier
 prints "a curve has plans from coded to dense ones" \
     'weights outside the budget: from 171 B (coded) to 1000 B (dense), by plan; ' coded.csv --request 2

@@ -242,6 +242,27 @@ static bool tries_units(const struct joint *joint, int units)
            (joint->grain > 1 && (units & (units - 1)) == 0);
 }
 
+/* Gives whether each layer has an algorithm, or several that read one packed format, for so many
+ * units: rows of different batches may have no format in common. */
+static bool can_be_composed(const struct joint *joint, int units)
+{
+    const struct vbs_task *task = joint->task;
+    int samples = units * joint->grain < joint->chunk ? units * joint->grain : joint->chunk;
+    int first = task->batch_index[vbs_trial_batch(task, samples)];
+
+    for (int k = 1; k <= task->profile->n_layers; k++) {
+        struct vbs_profile_row sum;
+        int n_rows, a = 0;
+        const struct vbs_profile_row *rows = vbs_profile_rows(task->profile, k, first, &n_rows);
+
+        while (a < n_rows && !vbs_joint_compose(task, k, samples, rows[a].algorithm, &sum))
+            a++;
+        if (a == n_rows)
+            return false;
+    }
+    return true;
+}
+
 enum vbs_status vbs_joint_choose_units(struct joint *joint, bool whole, int max_units)
 {
     const struct vbs_task *task = joint->task;
@@ -257,7 +278,7 @@ enum vbs_status vbs_joint_choose_units(struct joint *joint, bool whole, int max_
     if (!joint->batches)
         return vbs_no_memory(joint->ctx);
     for (int u = 1; u <= n_units; u++)
-        if (tries_units(joint, u))
+        if (tries_units(joint, u) && can_be_composed(joint, u))
             joint->batches[joint->n_batches++] = u;
     return VBS_OK;
 }
