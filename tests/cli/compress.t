@@ -201,7 +201,7 @@ run profiles
 grep -q '^ *1  t ' out
 report $? "under the name of its file"
 OMP_PROC_BIND=false run run ./t.vbz --memory 1MiB --request 3 --check --threads 1 --json
-[ $code -eq 0 ] && [ "$(member out n_changed)" = 0 ]
+[ $code -eq 0 ] && [ "$(member out tolerance)" = 0.0001 ] && [ -n "$(member out n_changed)" ] # which kernels are the fastest, noise decides
 report $? "run measures and runs it"
 run plan ./t.vbz --memory 1MiB
 [ $code -eq 0 ]
