@@ -34,7 +34,7 @@ static int rank_of(const struct mixed_choices *c, int layer)
     int n = 0;
 
     for (int i = 0; i < c->costs->n_layers; i++)
-        n += alone[i] > alone[layer] || (alone[i] == alone[layer] && i < layer);
+        n += alone[i] > alone[layer] || (i < layer && alone[i] == alone[layer]);
     return n;
 }
 
