@@ -18,6 +18,10 @@ prints "... which is read" "conv" models show "it's \"one\".onnx"
 prints "another input shape" "layers" export squeezenet-v1.0 -o small.onnx --input 3x67x67
 prints "... is the file's" '"macs": 65860896' models show small.onnx --json
 
+"$VBSLAB" export "$ROOT/tests/data/onnx/opset_18.onnx" -o resized.onnx >out 2>&1 && grep -aq 'Resize_20.scales' resized.onnx &&
+    "$VBSLAB" export "$ROOT/tests/data/onnx/later.onnx" -o resized.onnx >out 2>&1 && grep -aq 'Resize_18.sizes' resized.onnx
+report $? "scales that floats tell are written as scales, others as sizes of axes"
+
 refuses "a name is needed" 2 "needs -o FILE.onnx" export lenet-5
 refuses "a model is needed" 2 "needs one MODEL" export -o x.onnx
 refuses "the name ends in .onnx" 2 "the name of an ONNX file ends in .onnx" export lenet-5 -o net.bin

@@ -192,6 +192,38 @@ static bool follows_from_sizes(const struct export_operator *o)
     return true;
 }
 
+/* Gives whether floats tell all scales, and the sizes follow from them. Then the scales of all
+ * dimensions are written, that of the samples too, and no axes: ONNX Runtime 1.32 refuses sizes of
+ * some axes where it moves channels behind positions, as it does between convolutions of 8 bits. */
+static bool has_whole_scales(const struct export_operator *o)
+{
+    const union vbs_attributes *a = o->attributes;
+    const struct vbs_shape *view = &o->l->views[0];
+
+    for (int d = 0; d < view->n_dims; d++) {
+        double scale = a->resize.scale[d];
+
+        if ((double)(float)scale != scale ||
+            scale * (double)view->dim[d] != (double)a->resize.shape.dim[d])
+            return false;
+    }
+    return true;
+}
+
+/* Adds the scales of all dimensions. */
+static enum vbs_status add_whole_scales(struct export_operator *o, struct export_node *node)
+{
+    double scales[VBS_MAX_DIMS + 1] = {1};
+    int n = o->l->views[0].n_dims;
+    const char *name;
+
+    for (int d = 0; d < n; d++)
+        scales[d + shift_of(o)] = o->attributes->resize.scale[d];
+    VBS_TRY(vbs_export_reals(o->e, o->name, ".scales", scales, n + shift_of(o), &name));
+    vbs_export_reads(node, name);
+    return VBS_OK;
+}
+
 /* Gives the float nearest to the scale of dimension d, of in elements, with which the output has
  * the size that it has. */
 static float scale_for(const union vbs_attributes *a, int d, int64_t in)
@@ -264,6 +296,33 @@ static enum vbs_status add_region(struct export_operator *o, struct export_node 
     return VBS_OK;
 }
 
+/* Adds the sizes or scales of axes; policy: null, or how one scale follows from sizes. */
+static enum vbs_status add_axes(struct export_operator *o, const char *policy,
+                                struct export_node *node)
+{
+    const union vbs_attributes *a = o->attributes;
+    int64_t axes[VBS_MAX_DIMS];
+    double scales[VBS_MAX_DIMS];
+    int n = o->l->views[0].n_dims, n_axes = 0;
+    const char *name;
+
+    for (int d = 0; d < n; d++)
+        if (!policy || a->resize.scale[d] != 1)
+            axes[n_axes++] = d + shift_of(o);
+    if (policy)
+        vbs_export_word(node, "keep_aspect_ratio_policy", policy);
+    if (policy || follows_from_sizes(o)) {
+        VBS_TRY(add_sizes(o, axes, n_axes, node));
+    } else {
+        for (int d = 0; d < n; d++)
+            scales[d] = scale_for(a, d, o->l->views[0].dim[d]);
+        VBS_TRY(vbs_export_reals(o->e, o->name, ".scales", scales, n, &name));
+        vbs_export_reads(node, name);
+    }
+    vbs_export_ints(node, "axes", axes, n_axes);
+    return VBS_OK;
+}
+
 static enum vbs_status write_resize(struct export_operator *o)
 {
     static const char *const MODES[] = {"nearest", "linear", "cubic"};
@@ -274,27 +333,14 @@ static enum vbs_status write_resize(struct export_operator *o)
                                           "ceil"};
     const union vbs_attributes *a = o->attributes;
     struct export_node node = vbs_export_node("Resize");
-    int64_t axes[VBS_MAX_DIMS];
-    double scales[VBS_MAX_DIMS];
-    int n = o->l->views[0].n_dims, n_axes = 0;
-    const char *policy = follows_from_sizes(o) ? NULL : ratio_policy(o), *name;
+    const char *policy = follows_from_sizes(o) ? NULL : ratio_policy(o);
 
-    for (int d = 0; d < n; d++)
-        if (!policy || a->resize.scale[d] != 1)
-            axes[n_axes++] = d + shift_of(o);
     vbs_export_reads(&node, o->in.name);
     VBS_TRY(add_region(o, &node));
-    if (policy)
-        vbs_export_word(&node, "keep_aspect_ratio_policy", policy);
-    if (policy || follows_from_sizes(o)) {
-        VBS_TRY(add_sizes(o, axes, n_axes, &node));
-    } else {
-        for (int d = 0; d < n; d++)
-            scales[d] = scale_for(a, d, o->l->views[0].dim[d]);
-        VBS_TRY(vbs_export_reals(o->e, o->name, ".scales", scales, n, &name));
-        vbs_export_reads(&node, name);
-    }
-    vbs_export_ints(&node, "axes", axes, n_axes);
+    if (a->resize.coordinates != VBS_COORDINATES_TF_CROP && has_whole_scales(o))
+        VBS_TRY(add_whole_scales(o, &node));
+    else
+        VBS_TRY(add_axes(o, policy, &node));
     vbs_export_word(&node, "mode", MODES[a->resize.mode]);
     vbs_export_word(&node, "coordinate_transformation_mode", COORDINATES[a->resize.coordinates]);
     vbs_export_word(&node, "nearest_mode", NEAREST[a->resize.nearest]);
