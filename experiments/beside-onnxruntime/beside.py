@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Times vbslab, ONNX Runtime and OpenVINO by turns on ONNX files, whole and layer by layer.
 
-Adds rows to two tables. times.csv: the least and the median time of all runs of all turns. Least
-times are compared, because other programs can only add to them. layers.csv: for each kind of layer
+Adds rows to two tables. times.csv: of all turns the least time of a run and the least median. Least
+medians are compared, because other programs can only add to them. layers.csv: for each kind of layer
 the sum of the least times of its layers, for vbslab from the steps of the fastest run of each turn,
 for ONNX Runtime from its own profile of all runs. Cells that are there are passed over.
 """
@@ -21,23 +21,23 @@ import numpy as np
 import onnxruntime
 
 INPUTS = {"pnet": "24x24x3", "ppocr_detection": "3x320x320", "ppocr_recognition": "3x48x320"}
+INPUTS |= {f"{name}_int8": shape for name, shape in INPUTS.items()}
 TIMES = ["network", "input", "batch", "threads", "runtime", "least_us", "median_us", "runs"]
 LEAST_PROFILED = 12  # runs; fewer would leave more noise in ONNX Runtime's layers than in vbslab's
 LAYERS = ["network", "batch", "threads", "runtime", "kind", "layers", "least_us"]
 
 
 class Ours:
-    """One build of vbslab."""
+    name = "vbslab"
 
-    def __init__(self, name, program, path, batch, threads, options):
-        self.name, self.path, self.batch, self.threads = name, path, batch, threads
-        self.options = options
-        store = options.models / f"{path.stem}-{name}-{batch}-{threads}.sqlite"
-        self.command = [program, "--quiet", "--db", str(store)]
+    def __init__(self, path, batch, threads, options):
+        self.path, self.batch, self.threads = path, batch, threads
+        store = options.models / f"{path.stem}-{threads}.sqlite"
+        self.command = [options.vbslab, "--quiet", "--db", str(store)]
         known = store.with_suffix(".profile")
         if not known.exists():
             words = ["--input", INPUTS[path.stem]] if path.stem in INPUTS else []
-            batches = ",".join(str(b) for b in sorted({1, batch}))
+            batches = ",".join(str(n) for n in sorted({1, *options.batches}))
             text = self.call("measure", path, "--batches", batches, "--threads", threads,
                              "--time-limit", options.limit, "--no-copies", *words)
             known.write_text(text.split()[-1])
@@ -51,7 +51,7 @@ class Ours:
         return done.stdout
 
     def run(self, seconds):
-        text = self.call("run", self.profile, "--model", self.path, "--planner", "fbs-best", "--memory", "1GiB",
+        text = self.call("run", self.profile, "--model", self.path, "--planner", "fbs-best", "--memory", "4GiB",
                          "--request", self.batch, "--threads", self.threads, "--warmup", 3, "--runs", 5,
                          "--duration", seconds, "--json", "--steps")
         found = json.loads(text)
@@ -185,8 +185,7 @@ def known_cells(path):
 
 
 def cell(path, batch, threads, options):
-    peers = [Ours(*pair.split("=", 1), path, batch, threads, options) for pair in options.vbslab]
-    peers += [kind(path, batch, threads, options) for kind in (OnnxRuntime, OpenVino)]
+    peers = [kind(path, batch, threads, options) for kind in (Ours, OnnxRuntime, OpenVino)]
     least, medians, runs = collections.defaultdict(list), collections.defaultdict(list), collections.Counter()
     for _ in range(options.turns):
         for peer in peers:
@@ -198,7 +197,7 @@ def cell(path, batch, threads, options):
     add_rows(options.results / "times.csv", TIMES, [
         dict(same, input=INPUTS.get(path.stem, ""), runtime=p.name, least_us=round(min(least[p.name]), 2),
              median_us=round(min(medians[p.name]), 2), runs=runs[p.name]) for p in peers])
-    for peer in peers[:-1]:
+    for peer in peers[:-1] if batch == 1 else []:
         us, n = peer.layers()
         add_rows(options.results / "layers.csv", LAYERS, [
             dict(same, runtime=peer.name, kind=kind, layers=n[kind], least_us=round(us[kind], 2)) for kind in us])
@@ -207,19 +206,18 @@ def cell(path, batch, threads, options):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="+", metavar="NAME")
-    parser.add_argument("--vbslab", action="append", required=True, metavar="NAME=PROGRAM",
-                        help="a build and its name in the tables; may be repeated")
+    parser.add_argument("--vbslab", required=True, metavar="PROGRAM")
     parser.add_argument("--models", type=pathlib.Path, required=True)
     parser.add_argument("--results", type=pathlib.Path, required=True)
-    parser.add_argument("--batches", default="1,4,12")
-    parser.add_argument("--threads", default="1,2")
+    parser.add_argument("--batches", default=[1, 4, 12], type=lambda text: [int(n) for n in text.split(",")])
+    parser.add_argument("--threads", default=[1, 2], type=lambda text: [int(n) for n in text.split(",")])
     parser.add_argument("--turns", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=0.5, help="of each turn")
-    parser.add_argument("--limit", type=int, default=20, help="seconds of measuring")
+    parser.add_argument("--limit", type=int, default=15, help="seconds of measuring")
     options = parser.parse_args()
     for name in options.names:
-        for threads in (int(n) for n in options.threads.split(",")):
-            for batch in (int(n) for n in options.batches.split(",")):
+        for threads in options.threads:
+            for batch in options.batches:
                 if (name, batch, threads) in known_cells(options.results / "times.csv"):
                     continue
                 try:
