@@ -178,9 +178,10 @@ static enum vbs_status set_up(struct run_job *job, struct planning *p)
     VBS_TRY(cli_set_profile(job->cli, job->profile, &p->task));
     VBS_TRY(cli_read_solver_options(job->cli, job->values, p->task.planner, &options));
     job->request = p->task.problem.request;
-    if (!job->outputs)
+    if (!job->outputs) {
         VBS_TRY(run_read_inputs(job));
-    VBS_TRY(run_make_outputs(job));
+        VBS_TRY(run_make_outputs(job));
+    }
     options.progress = cli_progress(job->cli);
     status =
         vbs_solver_new(&job->cli->ctx, p->task.planner, &p->task.problem, &options, &p->solver);
