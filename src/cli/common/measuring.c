@@ -58,9 +58,8 @@ static void describe(const struct vbs_session *session, const struct vbs_measure
              (long long)report->n_samples, (long long)report->n_rejected, 100 * outside);
 }
 
-#define IN_FLOATS                                                                                  \
-    "+f32" /* in names of algorithms that turn encoded tensors into floats and back                \
-            */
+/* In names of algorithms that turn encoded tensors into floats and back. */
+#define IN_FLOATS "+f32"
 
 /* Gives whether all kernels of a layer compute encoded tensors in floats. */
 static bool is_in_floats(const struct vbs_session *session, int layer)
@@ -78,18 +77,17 @@ static bool is_in_floats(const struct vbs_session *session, int layer)
 }
 
 /* Says which layers compute in floats although their tensors are stored in fewer bits. */
-static void note_floats(struct cli *cli, const struct vbs_network *network,
-                        const struct vbs_session *session)
+static void note_floats(struct cli *cli, const char *model, const struct vbs_session *session)
 {
     char names[VBS_DETAIL_SIZE] = "";
     size_t used = 0;
     int n = 0;
 
-    for (int k = 1; k <= network->n_layers; k++)
+    for (int k = 1; k <= session->n_layers; k++)
         if (is_in_floats(session, k) && ++n <= 3)
-            used += (size_t)snprintf(names + used, sizeof names - used, "%s'%.60s' (%s)",
-                                     n > 1 ? ", " : "", network->layers[k].name,
-                                     vbs_op_word(network->layers[k].op));
+            used += (size_t)snprintf(names + used, sizeof names - used, "%s'%.60s' (%.40s)",
+                                     n > 1 ? ", " : "", session->layers[k].name,
+                                     session->layers[k].kind);
     if (n > 3)
         snprintf(names + used, sizeof names - used, " and %d more", n - 3);
     if (n > 0)
@@ -97,7 +95,7 @@ static void note_floats(struct cli *cli, const struct vbs_network *network,
             cli,
             "%s: %s %s no kernel for tensors as they are stored, and compute%s in 32-bit floats "
             "(" IN_FLOATS ")",
-            network->name, names, n > 1 ? "have" : "has", n > 1 ? "" : "s");
+            model, names, n > 1 ? "have" : "has", n > 1 ? "" : "s");
 }
 
 static void note_end(struct cli *cli, const char *model, const struct vbs_session *session,
@@ -187,7 +185,7 @@ static enum vbs_status measure_session(struct cli *cli, const struct cli_measuri
     if (status != VBS_OK)
         goto done;
     note_end(cli, network->name, session, &report, *id, vbs_store_run_resumed(run), what);
-    note_floats(cli, network, session);
+    note_floats(cli, network->name, session);
     if (how->options.time_limit_s > 0 && report.total_s > LATE * options.time_limit_s)
         cli_note(cli,
                  "%s: --time-limit %g was too short: every kernel at every batch runs at least "
