@@ -1,9 +1,11 @@
-/* Arithmetic that notices an overflow, and divisors. Internal to the library and the program. */
+/* Arithmetic that notices an overflow, divisors, and floats of 16 bits. Internal to the library and
+ * the program. */
 #ifndef VBS_BASE_ARITH_H
 #define VBS_BASE_ARITH_H
 
 #include "base/random.h"
 
+#include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -48,6 +50,17 @@ static inline int64_t vbs_gcd(int64_t a, int64_t b)
         b = rest;
     }
     return a;
+}
+
+/* Gives the value of a float of 16 bits (IEEE 754 binary16). */
+static inline double vbs_half(uint16_t bits)
+{
+    int exponent = bits >> 10 & 31, fraction = bits & 1023;
+    double value = exponent == 0    ? ldexp(fraction, -24)
+                   : exponent == 31 ? (fraction ? (double)NAN : HUGE_VAL)
+                                    : ldexp(1024 + fraction, exponent - 25);
+
+    return bits >> 15 ? -value : value;
 }
 
 #endif

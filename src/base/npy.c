@@ -1,11 +1,11 @@
 #include "vbslab/npy.h"
 
+#include "base/arith.h"
 #include "base/fail.h"
 #include "base/npy_header.h"
 #include "base/text.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -106,24 +106,6 @@ static void take_bytes(const struct npy_layout *layout, const char *data, int64_
     }
 }
 
-/* Gives the float of 16 bits that bytes are. */
-static float half_at(const char *bytes)
-{
-    uint16_t bits;
-    int exponent, fraction;
-    float value;
-
-    memcpy(&bits, bytes, sizeof bits);
-    exponent = bits >> 10 & 31;
-    fraction = bits & 1023;
-    if (exponent == 31)
-        value = fraction ? NAN : INFINITY;
-    else
-        value =
-            ldexpf((float)(exponent ? fraction + 1024 : fraction), (exponent ? exponent : 1) - 25);
-    return bits >> 15 ? -value : value;
-}
-
 static enum vbs_status value_at(struct vbs_ctx *ctx, const char *source,
                                 const struct npy_layout *layout, const char *data, int64_t index,
                                 float *value)
@@ -138,7 +120,10 @@ static enum vbs_status value_at(struct vbs_ctx *ctx, const char *source,
         return VBS_OK;
     }
     if (layout->kind == 'f' && layout->size == 2) {
-        *value = half_at(bytes);
+        uint16_t half;
+
+        memcpy(&half, bytes, sizeof half);
+        *value = (float)vbs_half(half);
         return VBS_OK;
     }
     if (layout->kind == 'f') {

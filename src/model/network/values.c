@@ -1,5 +1,6 @@
 #include "model/network/values.h"
 
+#include "base/arith.h"
 #include "base/fail.h"
 
 #include <math.h>
@@ -27,16 +28,6 @@ int64_t vbs_elements_bytes(enum vbs_element element, int64_t count)
     int bits = vbs_element_bits(element);
 
     return bits < 8 ? (count + 1) / 2 : count * (bits / 8);
-}
-
-static double half(uint16_t bits)
-{
-    int exponent = bits >> 10 & 31, fraction = bits & 1023;
-    double value = exponent == 0    ? ldexp(fraction, -24)
-                   : exponent == 31 ? (fraction ? NAN : INFINITY)
-                                    : ldexp(1024 + fraction, exponent - 25);
-
-    return bits >> 15 ? -value : value;
 }
 
 static float brain(uint16_t bits)
@@ -81,7 +72,7 @@ long double vbs_element_value(enum vbs_element element, const void *at, int64_t 
     case VBS_F64:
         return v.f64;
     case VBS_F16:
-        return half(v.u16);
+        return vbs_half(v.u16);
     case VBS_BF16:
         return brain(v.u16);
     case VBS_I8:
