@@ -206,6 +206,11 @@ struct vbs_quantize_difference {
     int64_t n_same; /* samples with the largest value at the same place */
 };
 
+/* Convert: an error is the share of the power of the output, and decibels are the power over the
+ * error. 0 and infinity stand for each other. */
+double vbs_quantize_error(double db);
+double vbs_quantize_decibels(double error);
+
 /*
  * Runs two networks on the same samples, and compares their first outputs: a is the one that the
  * other is held against. Samples are compared as long as outputs of a fit into 256 MiB. options: of

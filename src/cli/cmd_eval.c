@@ -334,11 +334,7 @@ static const struct cli_option OPTIONS[] = {
     {"validation", "N",
      "how many of the training images are set aside for validation (default a tenth)"},
     {"limit", "N", "only the first N images"},
-    {"normalise", "MEAN,DEVIATION",
-     "the network takes (pixel - MEAN) / DEVIATION, bytes counting as 0 to 1; M,M,M;D,D,D for each "
-     "channel its own (default: as the network's file says, else those of the training images)"},
-    {"batch", "N", "images at once (default 64, fewer where these need more than 256 MiB)"},
-    {"threads", "N", "threads that compute (default: as many as this process may use)"},
+    CLI_OPTIONS_IMAGES,
     {CLI_OPTION_INPUT_SHAPE},
     {CLI_OPTION_FIX},
     {"json", NULL, "print JSON, with the whole confusion matrix"},

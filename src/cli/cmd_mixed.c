@@ -57,7 +57,7 @@ static enum vbs_status add_bound(struct vbs_ctx *ctx, const char *item, void *se
     if (end == item ? strcmp(item, "none") != 0 : !isfinite(value))
         return refuse_bound(ctx, item);
     if (end != item && strcmp(end, "dB") == 0)
-        b->bound.error = pow(10, -value / 10);
+        b->bound.error = vbs_quantize_error(value);
     else if (end != item && strcmp(end, "%") == 0 && value >= 0 && value <= 100)
         b->bound.changed = value / 100;
     else if (end != item)
@@ -87,7 +87,7 @@ static enum vbs_status choose_bounds(struct mixed_job *job)
     char word[32];
 
     for (int i = 0; i < DEFAULT_BOUNDS; i++) {
-        double above = error > 0 && isfinite(error) ? ceil(-10 * log10(error)) : 0;
+        double above = error > 0 && isfinite(error) ? ceil(vbs_quantize_decibels(error)) : 0;
 
         snprintf(word, sizeof word, "%.0fdB", above + ABOVE[i]);
         VBS_TRY(add_bound(&job->cli->ctx, word, job));
@@ -367,11 +367,7 @@ static const struct cli_option OPTIONS[] = {
      "for the times that a choice lacks, each time that layers have to be measured (default 20)"},
     {"choices", "N", "plan at most N choices of layers (default 600)"},
     {"limit", "N", "only the first N test images (default all)"},
-    {"normalise", "MEAN,DEVIATION",
-     "the network takes (pixel - MEAN) / DEVIATION, bytes counting as 0 to 1; M,M,M;D,D,D for each "
-     "channel its own (default: as the network's file says, else those of the training images)"},
-    {"batch", "N", "images at once (default 64, fewer where these need more than 256 MiB)"},
-    {"threads", "N", "threads that compute (default: as many as this process may use)"},
+    CLI_OPTIONS_IMAGES,
     {CLI_OPTION_INPUT_SHAPE},
     {CLI_OPTION_FIX},
     {"plot", "FILE",

@@ -4,7 +4,6 @@
 #include "base/fail.h"
 #include "base/grow.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -83,7 +82,7 @@ enum vbs_status mixed_check(struct vbs_ctx *ctx, struct mixed_choices *c, int nu
         VBS_TRY(c->costs->compare(ctx, c->costs->self, choice->kept, &choice->difference));
         choice->measured = true;
     }
-    *within = pow(10, -d->db / 10) <= bound->error &&
+    *within = vbs_quantize_error(d->db) <= bound->error &&
               (double)(d->n - d->n_same) <= bound->changed * (double)d->n;
     return VBS_OK;
 }

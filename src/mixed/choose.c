@@ -155,7 +155,7 @@ static enum vbs_status find_gains(struct vbs_ctx *ctx, struct improving *m)
 static double most_error(const struct improving *m)
 {
     const struct vbs_mixed_choice *at = &m->c->choices[m->at];
-    double measured = pow(10, -at->difference.db / 10);
+    double measured = vbs_quantize_error(at->difference.db);
 
     if (!(m->bound->error < HUGE_VAL))
         return at->error;

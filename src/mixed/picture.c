@@ -124,7 +124,7 @@ static int list_front(const struct mixed_picture *p, int budget, struct loss_poi
 
     for (int i = 0; i < p->n_choices; i++)
         if (p->choices[i].plans[budget].time_us < HUGE_VAL && p->choices[i].error > 0)
-            points[n++] = (struct loss_point){-10 * log10(p->choices[i].error),
+            points[n++] = (struct loss_point){vbs_quantize_decibels(p->choices[i].error),
                                               rate_of(p, &p->choices[i], budget)};
     qsort(points, (size_t)n, sizeof *points, compare_points);
     for (int i = 0; i < n; i++)

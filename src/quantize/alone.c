@@ -120,11 +120,6 @@ static bool is_rounded(const struct vbs_quantized_network *q, int i)
     return q->operators[i].rounded && q->operators[i].root == i;
 }
 
-static double share(const struct vbs_quantize_difference *difference)
-{
-    return pow(10, -difference->db / 10);
-}
-
 static enum vbs_status measure_each(struct alone *m, double *values, double *weights)
 {
     const struct vbs_quantized_network *q = m->q;
@@ -136,7 +131,7 @@ static enum vbs_status measure_each(struct alone *m, double *values, double *wei
         round_nothing(m);
         m->values[i] = q->values[i];
         VBS_TRY(measure_rounded(m, NULL, &difference));
-        values[i] = share(&difference);
+        values[i] = vbs_quantize_error(difference.db);
     }
     round_nothing(m);
     for (int i = 0; i < q->n_weights; i++) {
@@ -144,7 +139,7 @@ static enum vbs_status measure_each(struct alone *m, double *values, double *wei
 
         only.bias = NULL; /* its steps are those of the input, which is not rounded */
         VBS_TRY(measure_rounded(m, &only, &difference));
-        weights[row_of_weights(q, i)] = share(&difference);
+        weights[row_of_weights(q, i)] = vbs_quantize_error(difference.db);
     }
     return VBS_OK;
 }

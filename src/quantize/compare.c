@@ -11,6 +11,16 @@
 
 #define MOST_VALUES ((int64_t)1 << 26) /* of outputs that are kept */
 
+double vbs_quantize_error(double db)
+{
+    return pow(10, -db / 10);
+}
+
+double vbs_quantize_decibels(double error)
+{
+    return -10 * log10(error);
+}
+
 static enum vbs_status give_inputs(struct vbs_ctx *ctx, void *self, int64_t first, int n,
                                    float *inputs)
 {

@@ -213,8 +213,8 @@ static json_t *row_json(const struct mixed_report *r, int i, bool *failed)
     put_plan(made, r, &row, failed);
     cli_json_put(made, "layers_in_floats", c ? json_integer(c->n_kept) : json_null(), failed);
     cli_json_put(made, "kept", c ? kept_json(r, c, failed) : json_null(), failed);
-    cli_json_put(made, "predicted_db", c ? finite_json(-10 * log10(c->error)) : json_null(),
-                 failed);
+    cli_json_put(made, "predicted_db",
+                 c ? finite_json(vbs_quantize_decibels(c->error)) : json_null(), failed);
     cli_json_put(made, "outputs_db", measured ? finite_json(c->difference.db) : json_null(),
                  failed);
     cli_json_put(made, "changed",
@@ -234,7 +234,8 @@ static json_t *layers_json(const struct mixed_report *r, bool *failed)
 
         cli_json_put(layer, "name", json_string(layers[i].name), failed);
         cli_json_put(layer, "kind", json_string(layers[i].kind), failed);
-        cli_json_put(layer, "alone_db", finite_json(-10 * log10(layers[i].error)), failed);
+        cli_json_put(layer, "alone_db", finite_json(vbs_quantize_decibels(layers[i].error)),
+                     failed);
         cli_json_append(made, layer, failed);
     }
     return made;
@@ -320,7 +321,7 @@ enum vbs_status mixed_print_csv(struct cli *cli, const struct mixed_report *r)
         vbs_text_add_field(&text, fits(&row) ? 1e6 / per_sample(r, &row) : NAN);
         vbs_text_add_field(&text, fits(&row) ? (double)row.plan.peak_bytes : NAN);
         vbs_text_add_field(&text, c ? c->n_kept : NAN);
-        vbs_text_add_field(&text, c ? -10 * log10(c->error) : NAN);
+        vbs_text_add_field(&text, c ? vbs_quantize_decibels(c->error) : NAN);
         vbs_text_add_field(&text, measured ? c->difference.db : NAN);
         vbs_text_add_field(&text,
                            measured ? (double)(c->difference.n - c->difference.n_same) : NAN);
