@@ -223,6 +223,23 @@ enum vbs_status vbs_quantize_compare(struct vbs_ctx *ctx, const struct vbs_netwo
                                      const struct vbs_quantize_options *options,
                                      struct vbs_quantize_difference *difference) VBS_MUST_CHECK;
 
+/* The outputs of a network on samples, beside which those of others are held. */
+struct vbs_quantize_reference;
+
+/* Runs a network and keeps its outputs as vbs_quantize_compare does; samples are borrowed until
+ * vbs_quantize_reference_free. Of options batch and threads count. Errors as vbs_quantize_compare.
+ */
+enum vbs_status vbs_quantize_reference_new(
+    struct vbs_ctx *ctx, const struct vbs_network *network,
+    const struct vbs_quantize_samples *samples, const struct vbs_quantize_options *options,
+    struct vbs_quantize_reference **reference) VBS_MUST_CHECK;
+/* Runs another network on the same samples; otherwise as vbs_quantize_compare. */
+enum vbs_status vbs_quantize_reference_compare(
+    struct vbs_ctx *ctx, struct vbs_quantize_reference *reference,
+    const struct vbs_network *network, struct vbs_quantize_difference *difference) VBS_MUST_CHECK;
+/* Frees it; null is allowed. */
+void vbs_quantize_reference_free(struct vbs_quantize_reference *reference);
+
 /* ---- the parts, each alone ---- */
 
 /*

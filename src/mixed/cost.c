@@ -211,19 +211,29 @@ enum vbs_status mixed_cost_budgets(struct vbs_ctx *ctx, struct mixed_cost *cost)
 
 /* ---- the loss ---- */
 
-enum vbs_status mixed_cost_compare(struct vbs_ctx *ctx, void *self, const bool *kept,
-                                   struct vbs_quantize_difference *difference)
+/* Runs the network in floats when the first choice is compared. */
+static enum vbs_status run_floats(struct vbs_ctx *ctx, struct mixed_cost *cost)
 {
-    const struct mixed_cost *cost = self;
     const struct vbs_quantize_options options = {.struct_size = sizeof options,
                                                  .batch = cost->options.batch,
                                                  .threads = cost->options.threads};
+
+    if (cost->reference)
+        return VBS_OK;
+    return vbs_quantize_reference_new(ctx, vbs_quantized_floats(cost->quantized), cost->samples,
+                                      &options, &cost->reference);
+}
+
+enum vbs_status mixed_cost_compare(struct vbs_ctx *ctx, void *self, const bool *kept,
+                                   struct vbs_quantize_difference *difference)
+{
+    struct mixed_cost *cost = self;
     struct vbs_network *network;
     enum vbs_status status;
 
+    VBS_TRY(run_floats(ctx, cost));
     VBS_TRY(load(ctx, cost, kept, NULL, &network));
-    status = vbs_quantize_compare(ctx, vbs_quantized_floats(cost->quantized), network,
-                                  cost->samples, &options, difference);
+    status = vbs_quantize_reference_compare(ctx, cost->reference, network, difference);
     vbs_network_free(network);
     return status;
 }

@@ -83,7 +83,8 @@ struct mixed_cost {
     struct vbs_mixed_layer *layers; /* [n_layers] */
     double *values, *weights;       /* as vbs_quantized_errors gives them */
     int n_layers, n_rows;
-    int64_t *budgets; /* [n_budgets] ascending */
+    struct vbs_quantize_reference *reference; /* null: nothing has been compared */
+    int64_t *budgets;                         /* [n_budgets] ascending */
     int n_budgets;
     int threads; /* of the times, once a profile has told; else 0 */
 };

@@ -143,6 +143,7 @@ void vbs_mixed_free(struct vbs_mixed *mixed)
     if (!mixed)
         return;
     mixed_choices_clear(&mixed->choices);
+    vbs_quantize_reference_free(mixed->cost.reference);
     free(mixed->alone);
     free(mixed->cost.layers);
     free(mixed->cost.budgets);

@@ -153,3 +153,47 @@ enum vbs_status vbs_quantize_compare(struct vbs_ctx *ctx, const struct vbs_netwo
     vbs_quantize_compare_clear(&c);
     return status;
 }
+
+/* ---- one network beside several ---- */
+
+struct vbs_quantize_reference {
+    struct vbs_quantize_options options;
+    struct quantize_comparing comparing;
+};
+
+enum vbs_status vbs_quantize_reference_new(struct vbs_ctx *ctx, const struct vbs_network *network,
+                                           const struct vbs_quantize_samples *samples,
+                                           const struct vbs_quantize_options *options,
+                                           struct vbs_quantize_reference **reference)
+{
+    struct vbs_quantize_reference *r = calloc(1, sizeof *r);
+    enum vbs_status status;
+
+    if (!r)
+        return vbs_no_memory(ctx);
+    status = vbs_options_read(ctx, "vbs_quantize_options", options, &r->options, sizeof r->options);
+    if (status == VBS_OK)
+        status = vbs_quantize_compare_begin(ctx, network, samples, &r->options,
+                                            (struct vbs_progress){0}, &r->comparing);
+    if (status != VBS_OK)
+        vbs_quantize_reference_free(r);
+    else
+        *reference = r;
+    return status;
+}
+
+enum vbs_status vbs_quantize_reference_compare(struct vbs_ctx *ctx,
+                                               struct vbs_quantize_reference *reference,
+                                               const struct vbs_network *network,
+                                               struct vbs_quantize_difference *difference)
+{
+    return vbs_quantize_compare_with(ctx, &reference->comparing, network, difference);
+}
+
+void vbs_quantize_reference_free(struct vbs_quantize_reference *reference)
+{
+    if (!reference)
+        return;
+    vbs_quantize_compare_clear(&reference->comparing);
+    free(reference);
+}
