@@ -289,6 +289,12 @@ static bool readers_turn_back(struct precision_job *job, int tensor)
                      c->encoding.zero, &c->encoding);
 }
 
+/* Gives whether the whole numbers of an encoding are the values. */
+static bool is_value(const struct vbs_encoding *e)
+{
+    return e->scale == 1 && e->zero == 0;
+}
+
 /* Settles tensors of whole numbers: they are encoded, or stay floats. */
 static void settle_whole(struct precision_job *job)
 {
@@ -300,6 +306,8 @@ static void settle_whole(struct precision_job *job)
         if (!c->whole)
             continue;
         if (!readers_turn_back(job, k)) {
+            if (is_value(&c->encoding))
+                continue;
             *c = (struct storage_change){.n_fused = network->layers[k].n_fused,
                                          .is_output = c->is_output};
             continue;
