@@ -54,9 +54,6 @@ struct vbs_exec_options {
     bool trace;         /* keep the times of every step */
     struct vbs_progress progress; /* receives the progress of preparing: kernels, placement, the
                                      weight file */
-    /* Runs do not ask the system for memory, which takes up to a tenth of a millisecond: in their
-     * reports touched_bytes, base_bytes, high_water_bytes, heap_bytes and file_bytes are -1. */
-    bool times_only;
 };
 
 /* The result of the offset allocation. */
@@ -135,6 +132,13 @@ enum vbs_status vbs_exec_new(struct vbs_ctx *ctx, const struct vbs_network *netw
                              const struct vbs_exec_options *options,
                              struct vbs_exec_placement *placement,
                              struct vbs_exec **exec) VBS_MUST_CHECK;
+/*
+ * Sets whether the runs from now on ask the system for memory. Asking takes up to a millisecond for
+ * a process with many pages, during which caches and threads of the library cool down, so that
+ * short runs are slower after it. Where they do not, touched_bytes, base_bytes, high_water_bytes,
+ * heap_bytes and file_bytes of their reports are -1.
+ */
+void vbs_exec_set_times_only(struct vbs_exec *exec, bool times_only);
 /* Ends the session and frees the arena; null is allowed. */
 void vbs_exec_free(struct vbs_exec *exec);
 

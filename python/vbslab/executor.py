@@ -116,7 +116,7 @@ class Executor(Exclusive):
     folder : where packed weights are kept; the default is the current folder
     weights_file, direct, debug_checks, trace : with a schedule only, as the options of ``vbslab run``
     progress : a function of (share done, seconds left or None, text), of the preparation
-    times_only : runs do not ask the system for memory, which takes up to 0.1 ms; their figures of memory are -1
+    times_only : runs do not ask the system for memory, which takes up to 1 ms and slows short runs; their figures of memory are -1
 
     One thread at a time uses an executor; another one that calls it waits.
 
@@ -192,7 +192,6 @@ class Executor(Exclusive):
         options.copy_source = self._texts(planning["copy"], "copy")
         options.latency_us = seconds(planning["latency_us"], "latency_us")
         options.threads, options.folder = self._threads, self._folder
-        options.times_only = self._times_only
         self._progress.fill(options.progress)
         plan, out = ffi.new("struct vbs_schedule **"), ffi.new("struct vbs_exec **")
         with Call(progress=self._progress) as call:
@@ -209,7 +208,6 @@ class Executor(Exclusive):
         options.weights_path = self._texts.path(running["weights_file"])
         options.direct, options.trace = running["direct"], running["trace"]
         options.debug_checks = running["debug_checks"]
-        options.times_only = self._times_only
         self._progress.fill(options.progress)
         out, c = ffi.new("struct vbs_exec **"), schedule._use()
         with Call(progress=self._progress) as call:
@@ -317,13 +315,16 @@ class Executor(Exclusive):
         arrays = self._arrays(out, self.request)
         report = ffi.new("struct vbs_exec_report *")
         with Call(self) as call:
-            self._run(call, input, arrays, report)
+            self._run(call, input, arrays, report, self._times_only)
             steps = None
             if report.steps != ffi.NULL and report.n_steps:
                 steps = view(report.steps, report.n_steps, "struct vbs_exec_step", self._c).copy()
         return Run(arrays, **{name: getattr(report, name) for name in _fields(Run)}, steps=steps)
 
-    def _run(self, call: Call, input: Optional[np.ndarray], arrays: Dict[str, np.ndarray], report: Any) -> None:
+    def _run(
+        self, call: Call, input: Optional[np.ndarray], arrays: Dict[str, np.ndarray], report: Any, times_only: bool
+    ) -> None:
+        lib.vbs_exec_set_times_only(self._c, times_only)
         source = ffi.NULL if input is None else ffi.from_buffer("float[]", input)
         targets = [
             ffi.from_buffer("float[]", arrays[output.name], require_writable=True)
@@ -359,14 +360,14 @@ class Executor(Exclusive):
         with Call(self) as call:
             whole = n - n % r
             for i in range(0, whole, r):
-                self._run(call, X[i : i + r], {first.name: made[i : i + r]}, report)
+                self._run(call, X[i : i + r], {first.name: made[i : i + r]}, report, True)
             if whole < n:
                 rest, padded = (
                     np.zeros(self._input_shape(r), np.float32),
                     np.empty(self._shape(first.shape, r), np.float32),
                 )
                 rest[: n - whole] = X[whole:]
-                self._run(call, rest, {first.name: padded}, report)
+                self._run(call, rest, {first.name: padded}, report, True)
                 made[whole:] = padded[: n - whole]
         return made
 

@@ -401,7 +401,6 @@ enum vbs_status vbs_exec_new(struct vbs_ctx *ctx, const struct vbs_network *netw
     o.exec->file = (struct vbs_exec_file){.fd = -1, .direct_fd = -1};
     o.exec->request = schedule->request;
     o.exec->n_steps = schedule->n_steps;
-    o.exec->times_only = o.options.times_only;
     status = open_all(&o);
     if (placement && (status == VBS_OK || status == VBS_INFEASIBLE))
         *placement = o.exec->placement;
@@ -413,6 +412,11 @@ enum vbs_status vbs_exec_new(struct vbs_ctx *ctx, const struct vbs_network *netw
     }
     *result = o.exec;
     return VBS_OK;
+}
+
+void vbs_exec_set_times_only(struct vbs_exec *exec, bool times_only)
+{
+    exec->times_only = times_only;
 }
 
 void vbs_exec_free(struct vbs_exec *exec)

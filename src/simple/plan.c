@@ -176,8 +176,7 @@ enum vbs_status vbs_simple_prepare(struct vbs_ctx *ctx, const struct vbs_network
                                           .memory_bytes = own.memory_bytes,
                                           .place_limit_s = VBS_REPLAN_PLACE_S,
                                           .folder = own.folder,
-                                          .progress = own.progress,
-                                          .times_only = own.times_only};
+                                          .progress = own.progress};
     status = place(ctx, &p);
     if (status != VBS_OK)
         goto done;

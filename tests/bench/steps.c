@@ -137,7 +137,6 @@ static void chain_init(struct chain *c, int threads)
                                                .request = BATCH,
                                                .memory_bytes = 1 << 20,
                                                .planner = "fbs",
-                                               .times_only = true,
                                                .threads = threads};
     struct vbs_ctx ctx = {0};
 
@@ -146,6 +145,7 @@ static void chain_init(struct chain *c, int threads)
     if (vbs_simple_prepare(&ctx, c->made.network, c->made.profile, &options, NULL, &c->exec) !=
         VBS_OK)
         bench_fail(path, &ctx);
+    vbs_exec_set_times_only(c->exec, true);
 }
 
 static void chain_clear(struct chain *c)

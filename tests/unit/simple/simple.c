@@ -155,6 +155,38 @@ static bool run(struct vbs_ctx *ctx, const struct vbs_network *network,
     return good;
 }
 
+static bool tells_memory(const struct vbs_exec_report *r)
+{
+    return r->base_bytes > 0 && r->touched_bytes > 0 && r->heap_bytes >= 0 && r->file_bytes >= 0;
+}
+
+static bool tells_no_memory(const struct vbs_exec_report *r)
+{
+    return r->base_bytes == -1 && r->touched_bytes == -1 && r->high_water_bytes == -1 &&
+           r->heap_bytes == -1 && r->file_bytes == -1;
+}
+
+/* Runs tell memory unless they are to tell times only. */
+static void runs_tell_memory(struct vbs_ctx *ctx, const struct vbs_network *network,
+                             const struct vbs_profile *profile)
+{
+    const struct vbs_simple_options options = options_of(NULL);
+    struct vbs_exec *exec = NULL;
+    bool good = vbs_simple_prepare(ctx, network, profile, &options, NULL, &exec) == VBS_OK;
+
+    for (int i = 0; i < 3; i++) {
+        struct vbs_exec_report report = {0};
+
+        if (good && i > 0)
+            vbs_exec_set_times_only(exec, i == 1);
+        good = good && vbs_exec_run(ctx, exec, NULL, NULL, &report) == VBS_OK;
+        ok(good && report.time_us > 0 &&
+               (i == 1 ? tells_no_memory(&report) : tells_memory(&report)),
+           "run %d tells %s", i + 1, i == 1 ? "times only" : "times and memory");
+    }
+    vbs_exec_free(exec);
+}
+
 /* Whatever the plan, the values are those of one sample at a time. */
 static void plans_are_executed(struct vbs_ctx *ctx, const struct vbs_network *network,
                                const struct vbs_profile *profile)
@@ -166,14 +198,6 @@ static void plans_are_executed(struct vbs_ctx *ctx, const struct vbs_network *ne
 
     options.planner = "fbs";
     ok(run(ctx, network, profile, &options, want, &report), "a request in equal batches");
-    ok(report.time_us > 0 && report.base_bytes > 0 && report.touched_bytes > 0,
-       "the report tells time and memory");
-    options.times_only = true;
-    ok(run(ctx, network, profile, &options, want, &report) && report.time_us > 0 &&
-           report.base_bytes == -1 && report.touched_bytes == -1 && report.high_water_bytes == -1 &&
-           report.heap_bytes == -1 && report.file_bytes == -1,
-       "with times only it tells no memory");
-    options.times_only = false;
     options.planner = NULL;
     options.memory_bytes = MEMORY / 64;
     ok(run(ctx, network, profile, &options, got, &report), "a request in 16 KiB");
@@ -378,6 +402,7 @@ int main(void)
     if (ok(vbs_simple_measure(&ctx, network, &options, &profile) == VBS_OK, "it is measured")) {
         what_is_measured_makes_a_profile(&ctx, network, profile);
         the_plan_is_the_solvers(&ctx, profile);
+        runs_tell_memory(&ctx, network, profile);
         plans_are_executed(&ctx, network, profile);
         smaller_plans_are_tried(&ctx, profile);
         wrong_options_are_refused(&ctx, network, profile);
