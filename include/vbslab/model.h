@@ -427,9 +427,9 @@ struct vbs_layer {
     int64_t macs;   /* multiply-accumulates per sample of conv, deconv, fc, matmul and recurrent
                        operators; else 0 */
     struct vbs_encoding encoding; /* of the output */
-    /* Of a conv or fc, how its weights may be stored: VBS_INT8 where they are whole multiples of 8
-     * bits, by output channel, of a step (vbs_weight_steps); VBS_BFLOAT16: they are rounded to it.
-     */
+    /* Of a conv, deconv or fc, how its weights may be stored: VBS_INT8 where they are whole
+     * multiples of 8 bits, by output channel, of a step (vbs_weight_steps); VBS_BFLOAT16 (conv and
+     * fc): they are rounded to it. */
     enum vbs_storage weights;
     const float *weight_steps; /* [output channels] where weights is VBS_INT8; else null */
 };
@@ -695,7 +695,7 @@ enum vbs_parameter {
  * input; 0 for other layers. */
 int64_t vbs_weight_count(const struct vbs_network *network, int layer);
 
-/* Finds, for each output channel of a conv or fc, a step of which all its weights are whole
+/* Finds, for each output channel of a conv, deconv or fc, a step of which all its weights are whole
  * multiples of -128 to 127, up to rounding of floats. *whole is false where there is none for some
  * channel, or the layer has no such weights. steps: [output channels], each above 0. Errors of
  * vbs_parameter_values; VBS_NO_MEMORY. Complexity: O(weights). */

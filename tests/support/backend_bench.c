@@ -462,7 +462,26 @@ static struct vbs_encoding random_encoding(uint64_t seed, int tensor)
     return e;
 }
 
-/* Makes weights of conv and fc whole multiples of a step for each channel: -127 to 127 of them. */
+static bool has_filter(enum vbs_op op)
+{
+    return op == VBS_OP_CONV || op == VBS_OP_CONV_TRANSPOSE || op == VBS_OP_FC;
+}
+
+/* Gives the output to which a weight of count belongs: those of a deconv are [I][O / G][K...], all
+ * others begin with the outputs. */
+static int64_t output_of(const struct vbs_layer *l, int64_t count, int64_t weight)
+{
+    int64_t outputs = l->attributes.weighted.out_channels, groups = l->attributes.weighted.groups;
+    int64_t inputs = l->views[0].dim[0], window;
+
+    if (l->op != VBS_OP_CONV_TRANSPOSE)
+        return weight / (count / outputs);
+    window = count / inputs / (outputs / groups);
+    return weight / (count / groups) * (outputs / groups) + weight / window % (outputs / groups);
+}
+
+/* Makes weights of conv, deconv and fc whole multiples of a step for each channel: -127 to 127 of
+ * them. */
 static enum vbs_status whole_weights(struct vbs_ctx *ctx, const struct vbs_network *network,
                                      struct vbs_network **made)
 {
@@ -472,18 +491,18 @@ static enum vbs_status whole_weights(struct vbs_ctx *ctx, const struct vbs_netwo
 
     for (int k = 1; k <= network->n_layers && status == VBS_OK; k++) {
         const struct vbs_layer *l = &network->layers[k];
-        int64_t count = vbs_parameter_count(network, k, -1, VBS_PARAMETER_WEIGHTS), row;
+        int64_t count = vbs_parameter_count(network, k, -1, VBS_PARAMETER_WEIGHTS);
         float *values;
 
-        if ((l->op != VBS_OP_CONV && l->op != VBS_OP_FC) || count == 0)
+        if (!has_filter(l->op) || count == 0)
             continue;
         values = malloc((size_t)count * sizeof *values);
-        row = count / l->attributes.weighted.out_channels;
         status = values ? vbs_parameter_values(ctx, network, k, -1, VBS_PARAMETER_WEIGHTS, 0, count,
                                                values)
                         : VBS_NO_MEMORY;
         for (int64_t i = 0; i < count && status == VBS_OK; i++)
-            values[i] = rintf(values[i] * 100) * (float)(0.01 + 0.001 * (double)(i / row % 7));
+            values[i] = rintf(values[i] * 100) *
+                        (float)(0.01 + 0.001 * (double)(output_of(l, count, i) % 7));
         list[n++] = (struct vbs_new_values){k, -1, VBS_PARAMETER_WEIGHTS, count, values};
     }
     if (status == VBS_OK)
@@ -540,11 +559,11 @@ static bool encode(struct bench *t, uint64_t seed)
         l->encoding = t->encodings ? t->encodings[k] : random_encoding(seed, k);
         if (k > 0 && !t->encodings && vbs_random(seed, (uint64_t)(k + 10000)) % 2 == 0)
             l->encoding = layers[l->inputs[0]].encoding;
-        if (l->op != VBS_OP_CONV && l->op != VBS_OP_FC)
+        if (!has_filter(l->op))
             continue;
         if (vbs_storage_is_whole(read) && !encode_weights(t, k, l))
             return false;
-        if (read == VBS_BFLOAT16)
+        if (read == VBS_BFLOAT16 && l->op != VBS_OP_CONV_TRANSPOSE)
             l->weights = VBS_BFLOAT16;
     }
     return true;

@@ -144,6 +144,33 @@ static enum vbs_status find_steps(struct vbs_ctx *ctx, const struct vbs_network 
     return VBS_OK;
 }
 
+/* Does so for a deconv, whose weights are [I][O / G][K...], input by input. */
+static enum vbs_status find_transposed_steps(struct vbs_ctx *ctx, const struct vbs_network *network,
+                                             int layer, float *steps, bool *whole)
+{
+    const struct vbs_layer *l = &network->layers[layer];
+    int64_t count = vbs_weight_count(network, layer), outputs = l->attributes.weighted.out_channels;
+    int64_t groups = l->attributes.weighted.groups, inputs = l->views[0].dim[0] / groups;
+    int64_t each = count / inputs / outputs, n_out = outputs / groups;
+    float *values = malloc((size_t)count * sizeof *values);
+    float *row = malloc((size_t)(inputs * each) * sizeof *row);
+    enum vbs_status status = values && row ? VBS_OK : vbs_no_memory(ctx);
+
+    if (status == VBS_OK)
+        status =
+            vbs_parameter_values(ctx, network, layer, -1, VBS_PARAMETER_WEIGHTS, 0, count, values);
+    for (int64_t o = 0; o < outputs && *whole && status == VBS_OK; o++) {
+        const float *first = values + (o / n_out * inputs * n_out + o % n_out) * each;
+
+        for (int64_t i = 0; i < inputs; i++)
+            memcpy(row + i * each, first + i * n_out * each, (size_t)each * sizeof *row);
+        *whole = find_step(row, inputs * each, &steps[o]);
+    }
+    free(row);
+    free(values);
+    return status;
+}
+
 enum vbs_status vbs_weight_steps(struct vbs_ctx *ctx, const struct vbs_network *network, int layer,
                                  float *steps, bool *whole)
 {
@@ -151,6 +178,9 @@ enum vbs_status vbs_weight_steps(struct vbs_ctx *ctx, const struct vbs_network *
     enum vbs_status status = VBS_OK;
     float *rows;
 
+    *whole = true;
+    if (network->layers[layer].op == VBS_OP_CONV_TRANSPOSE)
+        return find_transposed_steps(ctx, network, layer, steps, whole);
     *whole =
         vbs_weight_matrix(network, layer, &n_rows, &columns) && !vbs_network_coded(network, layer);
     if (!*whole)

@@ -495,7 +495,8 @@ static enum vbs_status inspect_weights(struct precision_job *job)
     struct vbs_layer *layers = vbs_network_layers(job->network);
 
     for (int k = 1; k <= job->network->n_layers; k++) {
-        if ((layers[k].op != VBS_OP_CONV && layers[k].op != VBS_OP_FC) ||
+        if ((layers[k].op != VBS_OP_CONV && layers[k].op != VBS_OP_CONV_TRANSPOSE &&
+             layers[k].op != VBS_OP_FC) ||
             !vbs_storage_is_whole(layers[layers[k].inputs[0]].encoding.storage))
             continue;
         VBS_TRY(vbs_check_cancel(job->ctx));

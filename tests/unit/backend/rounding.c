@@ -49,7 +49,8 @@ static int weighted(const struct bench *t, int64_t sum, int channel)
     return clipped(to, rintf((float)sum * factor) + (float)to->zero);
 }
 
-static int64_t weight(const struct bench *t, int64_t i, int64_t row)
+/* Gives weight i of the layer, which belongs to this output channel, in steps. */
+static int64_t weight(const struct bench *t, int64_t i, int64_t channel)
 {
     const struct vbs_layer *l = &t->network->layers[1];
     float value = 0;
@@ -57,7 +58,7 @@ static int64_t weight(const struct bench *t, int64_t i, int64_t row)
     if (vbs_parameter_values(NULL, t->network, 1, -1, VBS_PARAMETER_WEIGHTS, i, 1, &value) !=
         VBS_OK)
         return 0;
-    return lrintf(value / l->weight_steps[i / row]);
+    return lrintf(value / l->weight_steps[channel]);
 }
 
 /* A convolution of 3x3 with padding. */
@@ -73,11 +74,45 @@ static void expect_conv(const struct bench *t, int sample, int *want)
                 int64_t y = p / out[2] + w / 3 % 3 - 1, x = p % out[2] + w % 3 - 1;
 
                 if (y >= 0 && y < in[1] && x >= 0 && x < in[2])
-                    sum += weight(t, o * in[0] * 9 + w, in[0] * 9) *
+                    sum += weight(t, o * in[0] * 9 + w, o) *
                            number(t, 0, sample, (w / 9 * in[1] + y) * in[2] + x);
             }
             want[o * out[1] * out[2] + p] = weighted(t, sum, (int)o);
         }
+}
+
+/* Gives the sum of a transposed convolution at one position of an output. Its weights are
+ * [I][O][K...], and input (y, x) adds to the outputs from (stride * y - pad, stride * x - pad) on.
+ */
+static int64_t transposed_sum(const struct bench *t, int sample, int64_t o, int64_t y, int64_t x)
+{
+    const struct vbs_layer *l = &t->network->layers[1];
+    const struct vbs_window *w = &l->attributes.weighted.window;
+    const int64_t *in = t->network->layers[0].shape.dim;
+    int64_t n = w->kernel[0] * w->kernel[1], sum = 0;
+
+    for (int64_t i = 0; i < in[0] * n; i++) {
+        int64_t from_y = y + w->pad_low[0] - i % n / w->kernel[1];
+        int64_t from_x = x + w->pad_low[1] - i % w->kernel[1];
+        int64_t at = (i / n * in[1] + from_y / w->stride[0]) * in[2] + from_x / w->stride[1];
+
+        if (from_y >= 0 && from_x >= 0 && from_y % w->stride[0] == 0 &&
+            from_x % w->stride[1] == 0 && from_y / w->stride[0] < in[1] &&
+            from_x / w->stride[1] < in[2])
+            sum +=
+                weight(t, (i / n * l->shape.dim[0] + o) * n + i % n, o) * number(t, 0, sample, at);
+    }
+    return sum;
+}
+
+static void expect_deconv(const struct bench *t, int sample, int *want)
+{
+    const int64_t *out = t->network->layers[1].shape.dim;
+
+    for (int64_t o = 0; o < out[0]; o++)
+        for (int64_t p = 0; p < out[1] * out[2]; p++)
+            want[o * out[1] * out[2] + p] =
+                weighted(t, transposed_sum(t, sample, o, p / out[2], p % out[2]), (int)o);
 }
 
 static void expect_fc(const struct bench *t, int sample, int *want)
@@ -88,7 +123,7 @@ static void expect_fc(const struct bench *t, int sample, int *want)
         int64_t sum = 0;
 
         for (int64_t i = 0; i < in; i++)
-            sum += weight(t, o * in + i, in) * number(t, 0, sample, i);
+            sum += weight(t, o * in + i, o) * number(t, 0, sample, i);
         want[o] = weighted(t, sum, (int)o);
     }
 }
@@ -152,6 +187,30 @@ static const struct rounding_case {
                                              .window = WINDOW(3, 1, 1, 1)}}}}},
      {{VBS_UINT8, IN, 101}, {VBS_UINT8, 8 * OUT, 131}},
      expect_conv},
+    {{.name = "a transposed convolution",
+      .input = DIMS(20, 5, 6),
+      .nodes = {{VBS_OP_CONV_TRANSPOSE, "n", FROM(0),
+                 .attributes = {.weighted = {.out_channels = 24,
+                                             .groups = 1,
+                                             .window = WINDOW(3, 2, 1, 1)}}}}},
+     {{VBS_UINT8, IN, 101}, {VBS_UINT8, 8 * OUT, 131}},
+     expect_deconv},
+    {{.name = "a transposed convolution whose windows lie side by side",
+      .input = DIMS(20, 5, 6),
+      .nodes = {{VBS_OP_CONV_TRANSPOSE, "n", FROM(0),
+                 .attributes = {.weighted = {.out_channels = 24,
+                                             .groups = 1,
+                                             .window = WINDOW(2, 2, 1, 0)}}}}},
+     {{VBS_UINT8, IN, 101}, {VBS_UINT8, 8 * OUT, 131}},
+     expect_deconv},
+    {{.name = "a transposed convolution to one channel",
+      .input = DIMS(24, 5, 6),
+      .nodes = {{VBS_OP_CONV_TRANSPOSE, "n", FROM(0),
+                 .attributes = {.weighted = {.out_channels = 1,
+                                             .groups = 1,
+                                             .window = WINDOW(2, 2, 1, 0)}}}}},
+     {{VBS_UINT8, IN, 101}, {VBS_UINT8, 8 * OUT, 131}},
+     expect_deconv},
     {{.name = "an inner product",
       .input = DIMS(150),
       .nodes = {{VBS_OP_FC, "n", FROM(0), .attributes = {.weighted = {.out_channels = 600}}}}},

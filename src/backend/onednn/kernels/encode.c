@@ -188,7 +188,8 @@ struct od_recode od_recode_of(const struct od_session *session, int tensor, int6
 
 static bool has_windows(enum vbs_op op)
 {
-    return op == VBS_OP_CONV || op == VBS_OP_POOL_MAX || op == VBS_OP_POOL_AVG;
+    return op == VBS_OP_CONV || op == VBS_OP_CONV_TRANSPOSE || op == VBS_OP_POOL_MAX ||
+           op == VBS_OP_POOL_AVG;
 }
 
 /* Gives whether windows move over a tensor's dimensions behind the first. */

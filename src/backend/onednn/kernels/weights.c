@@ -290,22 +290,26 @@ static enum vbs_status fill_filter(const struct od_build *b, bool whole, int64_t
     return VBS_OK;
 }
 
-/* Writes all weights of a deconv into zeroed [I][O / G][K...], stride values for each input, scaled
- * by output. */
-static enum vbs_status fill_transposed(const struct od_build *b, int64_t stride, float *plain)
+/* Writes all weights of a deconv, scaled or as whole numbers, into zeroed [I][O / G][K...], stride
+ * values for each input. */
+static enum vbs_status fill_transposed(const struct od_build *b, bool whole, int64_t stride,
+                                       float *plain)
 {
     int64_t inputs = od_input(b, 0)->channels, groups = b->l->attributes.weighted.groups;
     int64_t n = vbs_weight_count(b->network, b->layer) / inputs;
     int64_t n_out = od_weights_outputs(b) / groups, window = n / n_out;
-    const float *scale = b->session->weights[b->layer].scale;
 
     for (int64_t i = 0; i < inputs; i++) {
         float *row = plain + i * stride;
 
         VBS_TRY(vbs_parameter_values(b->ctx, b->network, b->layer, -1, VBS_PARAMETER_WEIGHTS, i * n,
                                      n, row));
-        for (int64_t j = 0; j < n; j++)
-            row[j] *= scale[i / (inputs / groups) * n_out + j / window];
+        for (int64_t j = 0; j < n; j++) {
+            int64_t o = i / (inputs / groups) * n_out + j / window;
+
+            row[j] = whole ? nearbyintf(row[j] / b->l->weight_steps[o])
+                           : row[j] * b->session->weights[b->layer].scale[o];
+        }
     }
     return VBS_OK;
 }
@@ -508,7 +512,7 @@ static enum vbs_status write_chunk(struct od_build *b, const struct od_packed *p
     status = b->l->op == VBS_OP_FC     ? fill_matrix(b, packed->whole, first, count, stride, values)
              : b->l->op == VBS_OP_CONV ? fill_filter(b, packed->whole, first, count, stride, values)
              : packed->pointwise       ? fill_pointwise(b, stride, values)
-                                       : fill_transposed(b, stride, values);
+                                       : fill_transposed(b, packed->whole, stride, values);
     return status == VBS_OK && !same ? od_convert(b, &plain, values, md, memory) : status;
 }
 

@@ -39,7 +39,7 @@ enum vbs_status od_weights_pointwise(struct od_build *b, const dnnl_memory_desc_
                                      struct od_packed **packed) VBS_MUST_CHECK;
 
 /* Gives the packed weights of b's layer as whole numbers, of which md describes one of n_blocks
- * blocks of outputs: those of a conv as its filter, those of an fc as a matrix of [I, O].
+ * blocks of outputs: those of a conv or deconv as its filter, those of an fc as a matrix of [I, O].
  * VBS_UNSUPPORTED as above. */
 enum vbs_status od_weights_whole(struct od_build *b, const dnnl_memory_desc_t *md, int n_blocks,
                                  struct od_packed **packed) VBS_MUST_CHECK;

@@ -1,7 +1,8 @@
 /*
- * Kernels of whole numbers and of bfloat16: convolutions and fully connected layers whose input has
- * 8 bits and whose weights are whole multiples of a step, or whose input and weights are bfloat16.
- * The latter work as kernels of floats do, in the same layouts.
+ * Kernels of whole numbers and of bfloat16: convolutions, transposed ones too, and fully connected
+ * layers whose input has 8 bits and whose weights are whole multiples of a step; convolutions and
+ * fully connected layers whose input and weights are bfloat16. The latter work as kernels of floats
+ * do, in the same layouts.
  *
  * oneDNN multiplies whole numbers, adds the bias in units of their products, and multiplies by a
  * factor of each output channel. Where only a ReLU or clip is fused, that factor contains the
@@ -516,6 +517,28 @@ static enum vbs_status build_wide_fc(struct od_build *b, const struct whole *w)
                                 : od_fail(b, dnnl, "describing an inner product");
 }
 
+/* Gives whether the layer is a convolution, of either kind. */
+static bool has_filter(const struct od_build *b)
+{
+    return b->l->op == VBS_OP_CONV || b->l->op == VBS_OP_CONV_TRANSPOSE;
+}
+
+/* Gives whether oneDNN's kernel of whole numbers computes a transposed convolution. It makes
+ * positions of the output that no input reaches wrong, and its code for blocks of fewer than 16
+ * channels of a group cannot always be generated. */
+static bool transposes_well(const struct od_build *b)
+{
+    const union vbs_attributes *a = &b->l->attributes;
+    const struct vbs_window *w = &a->weighted.window;
+    int64_t in = od_input(b, 0)->channels / a->weighted.groups;
+    int64_t out = od_output(b)->channels / a->weighted.groups;
+
+    for (int i = 0; i < od_input(b, 0)->n_spatial; i++)
+        if (w->kernel[i] < w->stride[i] || w->pad_high[i] < a->weighted.out_pad[i])
+            return false;
+    return a->weighted.groups == 1 || (in == 1 && out == 1) || (in % 16 == 0 && out % 16 == 0);
+}
+
 /* Gives whether the layer can work on its tensors as they lie in memory. */
 static bool layouts_suit(const struct od_build *b, const struct whole *w)
 {
@@ -539,7 +562,7 @@ enum vbs_status od_build_native(struct od_build *b)
     bool slices = b->requested && (b->requested->row_slices || b->requested->n_slices > 1);
     bool possible = false;
 
-    if (b->l->op != VBS_OP_CONV && b->l->op != VBS_OP_FC)
+    if (!has_filter(b) && b->l->op != VBS_OP_FC)
         return slices ? VBS_OK : od_build_native_values(b);
     if (b->l->weights == VBS_FLOAT32)
         return VBS_OK;
@@ -550,10 +573,12 @@ enum vbs_status od_build_native(struct od_build *b)
         VBS_TRY(whole_init(b, &w, &possible));
     if (!possible || !layouts_suit(b, &w))
         return VBS_OK;
-    if (slices && (b->l->op == VBS_OP_CONV || w.wide))
+    if (slices && (has_filter(b) || w.wide))
         return VBS_OK;
-    if (b->l->op == VBS_OP_CONV || w.wide)
-        return b->l->op == VBS_OP_CONV ? build_conv(b, &w) : build_wide_fc(b, &w);
+    if (b->l->op == VBS_OP_CONV_TRANSPOSE && !transposes_well(b))
+        return VBS_OK;
+    if (has_filter(b) || w.wide)
+        return has_filter(b) ? build_conv(b, &w) : build_wide_fc(b, &w);
     if (!slices)
         VBS_TRY(build_fc(b, &w));
     return build_fc_in_slices(b, &w);
