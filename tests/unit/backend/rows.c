@@ -77,6 +77,25 @@ static bool looks_up(const struct od_row_loops *rows, int n)
     return right && got[n] == 77;
 }
 
+/* Looks up units of up to 3 values, 3 apart, to places 4 apart, between which nothing changes. */
+static bool looks_units_up(const struct od_row_loops *rows, int n)
+{
+    uint8_t table[256], got[4 * MOST];
+    int unit = 1 + n % 3;
+    bool right = true;
+
+    for (int i = 0; i < 256; i++)
+        table[i] = (uint8_t)(i * 7 + 3);
+    memset(got, 77, sizeof got);
+    rows->map_units(table, bytes[0], 3, unit, n / 3, got, 4);
+    for (int i = 0; i < 4 * MOST; i++) {
+        bool written = i / 4 < n / 3 && i % 4 < unit;
+
+        right &= got[i] == (written ? table[bytes[0][i / 4 * 3 + i % 4]] : 77);
+    }
+    return right;
+}
+
 /* Gives one value of a mixture; within: another one is as right, because sums of floats are rounded
  * in another order. */
 static bool is_mixed(const struct od_mixture *m, bool sum, uint8_t a, uint8_t b, uint8_t got)
@@ -183,7 +202,7 @@ static void check(const struct od_row_loops *rows, const char *name)
          wide = true, lines = true;
 
     for (int n = 0; n < MOST; n++) {
-        table &= looks_up(rows, n);
+        table &= looks_up(rows, n) && looks_units_up(rows, n);
         wide &= widens(rows, n);
         for (int i = 0; i < N_ENCODINGS; i++) {
             const struct vbs_encoding *e = &encodings[i], *f = &encodings[(i + n) % N_ENCODINGS];

@@ -113,6 +113,9 @@ static void copy_row(const void *plan, const struct od_axis *axis, int64_t first
 
     if (p->unit == 1 && p->bytes == 1 && from && axis->table[1] && !axis->table[0]) {
         copy_bytes(p, axis, first, n, at);
+    } else if (p->unit > 1 && p->table && from && !axis->table[0] && !axis->table[1]) {
+        p->rows->map_units(p->table, (const uint8_t *)from + first * from_step, from_step, p->unit,
+                           n, (uint8_t *)to, step);
     } else if (axis->table[0] || axis->table[1] || p->unit > 1) {
         copy_units(p, axis, first, n, at);
     } else if (!from) {

@@ -111,15 +111,15 @@ static void narrow(const float *restrict x, int64_t n, uint16_t *restrict b)
 
 /* ---- tables ---- */
 
-static void map(const uint8_t *table, const uint8_t *from, int64_t n, uint8_t *to)
-{
-    int64_t i = 0;
-
 #if defined(__AVX512VBMI__)
-    __m512i part[4];
+INLINE void load_table(const uint8_t *table, __m512i *part)
+{
+    memcpy(part, table, 4 * sizeof *part);
+}
 
-    memcpy(part, table, sizeof part);
-    for (; i < n; i += 64) {
+INLINE void map_run(const __m512i *part, const uint8_t *from, int64_t n, uint8_t *to)
+{
+    for (int64_t i = 0; i < n; i += 64) {
         __mmask64 there = n - i < 64 ? ((__mmask64)1 << (n - i)) - 1 : ~(__mmask64)0;
         __m512i q = _mm512_maskz_loadu_epi8(there, from + i);
         __m512i low = _mm512_permutex2var_epi8(part[0], q, part[1]);
@@ -128,10 +128,38 @@ static void map(const uint8_t *table, const uint8_t *from, int64_t n, uint8_t *t
         _mm512_mask_storeu_epi8(to + i, there,
                                 _mm512_mask_blend_epi8(_mm512_movepi8_mask(q), low, high));
     }
+}
+#define TABLE_PARTS __m512i part[4]
 #else
-    for (; i < n; i++)
-        to[i] = table[from[i]];
+INLINE void load_table(const uint8_t *table, const uint8_t **part)
+{
+    *part = table;
+}
+
+INLINE void map_run(const uint8_t *const *part, const uint8_t *from, int64_t n, uint8_t *to)
+{
+    for (int64_t i = 0; i < n; i++)
+        to[i] = (*part)[from[i]];
+}
+#define TABLE_PARTS const uint8_t *part[1]
 #endif
+
+static void map(const uint8_t *table, const uint8_t *from, int64_t n, uint8_t *to)
+{
+    TABLE_PARTS;
+
+    load_table(table, part);
+    map_run(part, from, n, to);
+}
+
+static void map_units(const uint8_t *table, const uint8_t *from, int64_t from_step, int64_t unit,
+                      int64_t n, uint8_t *to, int64_t to_step)
+{
+    TABLE_PARTS;
+
+    load_table(table, part);
+    for (int64_t i = 0; i < n; i++)
+        map_run(part, from + i * from_step, unit, to + i * to_step);
 }
 
 /* ---- two operands ---- */
@@ -297,6 +325,7 @@ const struct od_row_loops TABLE = {.decode = decode,
                                    .widen = widen,
                                    .narrow = narrow,
                                    .map = map,
+                                   .map_units = map_units,
                                    .add = add,
                                    .multiply = multiply,
                                    .line = line,
