@@ -568,6 +568,11 @@ static const struct operator_case shape_cases[] = {
                                           .scale = {1, 2, 2}}}},
                {VBS_OP_SIGMOID, "s", FROM(1)},
                {VBS_OP_BATCHNORM, "b", FROM(2), .attributes = {.norm = {.affine = true}}}}},
+    ONE("avgpool of windows within the input", VBS_OP_POOL_AVG, DIMS(300, 8, 7),
+        .pool = {.window = WINDOW(2, 2, 1, 0)}),
+    ONE("avgpool of windows within the input, dilated and in three dimensions", VBS_OP_POOL_AVG,
+        DIMS(20, 5, 6, 9),
+        .pool = {.window = {.kernel = {2, 1, 3}, .stride = {2, 3, 1}, .dilation = {1, 1, 2}}}),
     {.name = NULL},
 };
 

@@ -321,5 +321,5 @@ enum vbs_status od_build_native_values(struct od_build *b)
         return build_mean(b);
     if (is_pool(b) || is_wide_pool(b))
         return build_pool(b);
-    return VBS_OK;
+    return b->l->op == VBS_OP_POOL_AVG ? od_build_native_windows(b) : VBS_OK;
 }

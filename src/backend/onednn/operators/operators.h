@@ -76,6 +76,11 @@ enum vbs_status od_build_native_values(struct od_build *b) VBS_MUST_CHECK;
 /* Does so for operators of two operands. */
 enum vbs_status od_build_native_pair(struct od_build *b) VBS_MUST_CHECK;
 
+/* ---- native_windows.c ---- */
+
+/* Does so for an avgpool whose input and output have different encodings. */
+enum vbs_status od_build_native_windows(struct od_build *b) VBS_MUST_CHECK;
+
 /* ---- native_moves.c ---- */
 
 /* Does so for layers that only move values; *made: b's layer is one. */
