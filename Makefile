@@ -104,7 +104,7 @@ TEST_SCRIPTS = $(wildcard tests/cli/*.t)
 # An archive of the code that tests share, from which each test takes what it uses.
 TEST_HELPERS = $(wildcard tests/support/*.c tests/cases/*.c tests/reference/*/*.c \
                           tests/fuzz/readers.c) \
-               $(filter-out $(FAKE_CUDA) tests/fake/gpu_env.c,$(wildcard tests/fake/*.c))
+               $(filter-out $(FAKE_CUDA) tests/fake/gpu_env.c tests/fake/real_gpu.c,$(wildcard tests/fake/*.c))
 TEST_OBJ     = $(TEST_HELPERS:%.c=$(BUILD)/%.o)
 TEST_BIN     = $(TESTS:%.c=$(BUILD)/%)
 # Calls that a test makes fail: the linker redirects them.
@@ -143,7 +143,7 @@ LDFLAGS_fault/store = -Wl,--wrap=sqlite3_step
 .DELETE_ON_ERROR:
 .SECONDARY:
 .PHONY: always all help test check tests examples deps demo quick bench scale plots docs asan ubsan sanitize layers tsan fuzz style \
-        test-slurm test-arm64 python test-python notebooks test-notebooks install uninstall clean
+        test-slurm test-gpu test-arm64 python test-python notebooks test-notebooks install uninstall clean
 
 all: $(BUILD)/vbslab $(BUILD)/libvbslab.so $(BUILD)/vbslab.pc ##: the program and the libraries
 
@@ -310,6 +310,14 @@ $(BUILD)/tests/vbslab-gpu: $(CLI_OBJ) $(BUILD)/tests/fake/gpu_env.o $(FAKE_CUDA:
 	@echo "  link    $@"
 	$(Q)$(LINK_TEST)
 
+# The same tests on a real GPU, and the conformance cases of ONNX.
+GPU_TESTS = $(if $(HAS_CUDA),$(BUILD)/tests/gpu/cudnn $(BUILD)/tests/gpu/cudnn_exec)
+$(GPU_TESTS): $(BUILD)/tests/gpu/%: $(BUILD)/tests/unit/backend/%.o $(BUILD)/tests/fake/real_gpu.o \
+    | $(BUILD)/tests/thin.a $(BUILD)/thin.a
+	@echo "  link    $@"
+	@mkdir -p $(@D)
+	$(Q)$(LINK_TEST)
+
 $(CUDA_TESTS:%.c=$(BUILD)/%): $(FAKE_CUDA:%.c=$(BUILD)/%.o)
 $(FAKE_CUDA:%.c=$(BUILD)/%.o) $(CUDA_TESTS:%.c=$(BUILD)/%.o): ALL_CFLAGS += $(CUDA_CFLAGS)
 
@@ -386,6 +394,11 @@ check: $(if $(filter %.t,$(CHOSEN)),all) $(if $(filter %/examples.t %/outside.t,
 	$(foreach word,$(T),$(if $(call matching,$(word),$(CHOSEN)),,$(error no test has '$(word)' in its path)))
 	$(if $(CHOSEN_MANY),@$(PROVE) -j $(JOBS) $(CHOSEN_MANY))
 	$(if $(CHOSEN_LAST),@$(PROVE) $(CHOSEN_LAST))
+
+test-gpu: $(GPU_TESTS) $(BUILD)/tests/unit/backend/conformance ##: the cudnn backend on this machine's GPU
+	$(if $(GPU_TESTS),,$(error the cudnn backend is not built here: see docs/gpu.md))
+	@prove --exec '' --failures --timer $(GPU_TESTS)
+	@$(BUILD)/tests/unit/backend/conformance --backend cudnn --table
 
 bench: all $(BUILD)/tests/bench/bench $(BUILD)/tests/bench/coded ##: speed as ratios in one run
 	@OMP_PROC_BIND=true OMP_PLACES=cores $(BUILD)/tests/bench/bench

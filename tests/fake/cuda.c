@@ -11,6 +11,7 @@
 
 static const struct fake_cuda_settings defaults = DEFAULTS;
 struct fake_cuda_settings fake_cuda = DEFAULTS;
+const bool fake_cuda_is_here = true;
 
 _Thread_local struct fake_thread fake_thread;
 pthread_mutex_t fake_lock = PTHREAD_MUTEX_INITIALIZER;

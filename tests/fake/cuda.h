@@ -32,6 +32,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* Whether it is the fake: false where tests are linked with CUDA, cuDNN and real_gpu.c instead, and
+ * run on a real GPU. Then the functions below do nothing, and nothing is counted or noted. */
+extern const bool fake_cuda_is_here;
+
 /* The device; tests change what they need after a reset. */
 struct fake_cuda_settings {
     int n_devices;      /* 1; 0: none, cudaErrorNoDevice */

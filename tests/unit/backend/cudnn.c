@@ -1,7 +1,8 @@
 /*
  * The cudnn backend on a fake of CUDA and cuDNN: every kernel that it offers computes what the
  * definition says, within its memory, and nothing is left behind. Each time the fake must have
- * found no fault in the calls (ranges, order, streams, descriptors).
+ * found no fault in the calls (ranges, order, streams, descriptors). Linked with CUDA and cuDNN
+ * (make test-gpu) it runs the same kernels on a GPU, and tells how far each algorithm is off.
  */
 #include "vbslab/vbslab.h"
 
@@ -79,7 +80,39 @@ static double run_kernel(struct bench *t, int kernel, const float *want)
     return result;
 }
 
-/* Runs all kernels of a session; gives the largest difference, and the name of its kernel. */
+/* ---- how far algorithms are off ---- */
+
+static struct offset {
+    char name[32]; /* of the algorithm, without slices */
+    int n_kernels;
+    double worst;
+} offsets[64];
+
+static void note_offset(const char *algorithm, double off)
+{
+    int length = (int)strcspn(algorithm, "/"), i = 0;
+    char name[32];
+
+    snprintf(name, sizeof name, "%.*s", length, algorithm);
+    while (i < 63 && offsets[i].n_kernels > 0 && strcmp(offsets[i].name, name) != 0)
+        i++;
+    strcpy(offsets[i].name, name);
+    offsets[i].n_kernels++;
+    if (!(off <= offsets[i].worst))
+        offsets[i].worst = off;
+}
+
+/* Gives the greatest difference that is allowed. On a GPU, transforms of Winograd and of Fourier
+ * round more than sums do, and functions are approximated. */
+static double tolerance(const char *algorithm)
+{
+    bool transforms = strstr(algorithm, "winograd") || strstr(algorithm, "fft");
+
+    return fake_cuda_is_here ? 1e-5 : transforms ? 2e-3 : 1e-4;
+}
+
+/* Runs all kernels of a session; gives the largest difference as a fraction of what is allowed, and
+ * the name of its kernel. */
 static double run_all(struct bench *t, const char **name)
 {
     double worst = 0;
@@ -95,6 +128,8 @@ static double run_all(struct bench *t, const char **name)
             want = bench_reference(t, layer);
         }
         off = want ? run_kernel(t, i, want) : INFINITY;
+        note_offset(t->session->kernels[i].algorithm, off);
+        off /= tolerance(t->session->kernels[i].algorithm);
         if (!(off <= worst)) {
             worst = off;
             *name = t->session->kernels[i].algorithm;
@@ -127,9 +162,9 @@ static void check_bench(struct bench *t, const char *name, bool opened, struct c
     count->n_supported++;
     count->n_kernels += t->session->n_kernels;
     worst = run_all(t, &algorithm);
-    if (!ok(worst < 1e-5, "%s: %d kernels compute what the definition says", name,
+    if (!ok(worst < 1, "%s: %d kernels compute what the definition says", name,
             t->session->n_kernels))
-        printf("# off by %g with %s; %s\n", worst, algorithm, vbs_detail(&t->ctx));
+        printf("# off by %g of what is allowed with %s; %s\n", worst, algorithm, vbs_detail(&t->ctx));
     bench_close(t);
     check_fake(name);
 }
@@ -191,11 +226,13 @@ static void check_refusals(void)
     double off = 1;
     int n = kernels_with(NULL, &off);
 
-    ok(n > 6 && off < 1e-5, "%d kernels where nothing is refused", n);
+    ok(n > 6 && off < 1, "%d kernels where nothing is refused", n);
+    if (!fake_cuda_is_here)
+        return;
     off = 1;
     is_int(kernels_with("cudnnConvolutionBiasActivationForward", &off), n,
            "a fused call that is refused is taken apart");
-    ok(off < 1e-5 && fake_cuda_calls("cudnnAddTensor") > 0, "and computes the same");
+    ok(off < 1 && fake_cuda_calls("cudnnAddTensor") > 0, "and computes the same");
     is_int(kernels_with("cudnnPoolingForward", &off), 0,
            "a layer that no call can run is not supported");
 }
@@ -265,7 +302,7 @@ static void check_slices(int n_slices, bool given)
         for (int i = 0; i < n_slices; i++)
             packed_bytes += t.session->kernels[i].packed_bytes;
         is_int(packed_bytes, 4 * vbs_weight_count(t.network, 1), "their weights are all there are");
-        ok(run_slices(&t, want) < 1e-5, "and they compute the whole, weights %s",
+        ok(run_slices(&t, want) < tolerance(name), "and they compute the whole, weights %s",
            given ? "given" : "kept");
     }
     free(want);
@@ -317,7 +354,11 @@ static void check_moves(void)
 int main(void)
 {
     check_cases(0);
-    check_cases(7);
+    if (fake_cuda_is_here)
+        check_cases(7);
+    for (int i = 0; i < 64 && offsets[i].n_kernels > 0 && !fake_cuda_is_here; i++)
+        printf("# %s: %d kernels, off by at most %.2g of the largest value\n", offsets[i].name,
+               offsets[i].n_kernels, offsets[i].worst);
     check_refusals();
     check_moves();
     check_slices(2, false);

@@ -1,7 +1,8 @@
 /*
  * Schedules executed on the cudnn backend, on a fake of CUDA and cuDNN that does work as late as it
  * may: outputs are those of the definitions, all memory of a run is in one allocation of exactly
- * the budget, and steps wait for the copy thread's transfers.
+ * the budget, and steps wait for the copy thread's transfers. Linked with CUDA and cuDNN (make
+ * test-gpu) it executes the same schedules on a GPU.
  */
 #include "vbslab/vbslab.h"
 
@@ -136,7 +137,7 @@ static bool run_times(struct trial *t, struct vbs_exec *exec, int n_runs,
         for (int64_t v = 0; v < n; v++)
             got[v] = NAN;
         same = vbs_exec_run(&t->ctx, exec, NULL, &got, report) == VBS_OK &&
-               difference(got, t->want, n) < 1e-5;
+               difference(got, t->want, n) < (fake_cuda_is_here ? 1e-5 : 1e-3);
     }
     free(got);
     return same;
@@ -159,8 +160,10 @@ static bool try_schedule(struct trial *t, const struct vbs_schedule *schedule, b
     if (good) {
         t->n_copied += report.copied_bytes > 0;
         good = report.touched_bytes == options.memory_bytes && isnan(report.compute_us) == !trace &&
-               report.time_us > 0 && report.high_water_bytes >= report.touched_bytes &&
-               report.high_water_bytes < report.touched_bytes + 512;
+               report.time_us > 0;
+        if (fake_cuda_is_here)
+            good = good && report.high_water_bytes >= report.touched_bytes &&
+                   report.high_water_bytes < report.touched_bytes + 512;
     }
     vbs_exec_free(exec);
     return good && fake_cuda_violations() == 0 && fake_cuda_live() == 0;
@@ -303,7 +306,7 @@ static void check_order(unsigned order)
         try_planner(&t, outside[i], VBS_WEIGHTS_EXCLUDED);
     for (int i = 0; i < 4; i++)
         try_planner(&t, inside[i], VBS_WEIGHTS_INCLUDED);
-    if (order == 0)
+    if (order == 0 && fake_cuda_is_here)
         check_faults(&t);
     free(t.want);
     vbs_profile_free(t.profile);
@@ -313,6 +316,7 @@ static void check_order(unsigned order)
 int main(void)
 {
     check_order(0);
-    check_order(11);
+    if (fake_cuda_is_here)
+        check_order(11);
     return done_testing();
 }
