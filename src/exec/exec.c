@@ -289,8 +289,12 @@ static enum vbs_status open_file(struct opening *o)
     if (o->checked.n_packed == 0)
         return VBS_OK;
     VBS_TRY(vbs_exec_loader_init(o->ctx, &exec->loader, &exec->file, exec->arena.session));
-    return vbs_exec_file_open(o->ctx, &exec->file, &o->checked, o->network, exec->session,
-                              &options);
+    VBS_TRY(vbs_exec_file_open(o->ctx, &exec->file, &o->checked, o->network, exec->session,
+                               &options));
+    return exec->arena.session && o->schedule->copy.source &&
+                   strcmp(o->schedule->copy.source, VBS_COPY_PINNED) == 0
+               ? vbs_exec_loader_pin(o->ctx, &exec->loader)
+               : VBS_OK;
 }
 
 /* ---- the program ---- */
@@ -349,6 +353,8 @@ static enum vbs_status make_program(struct opening *o)
     VBS_TRY(vbs_exec_program_make(o->ctx, &exec->program, &o->fit, o->network, &exec->arena,
                                   &exec->file, o->options.debug_checks));
     VBS_TRY(prepare_ends(o));
+    if (exec->arena.session)
+        VBS_TRY(vbs_exec_stage(o->ctx, exec));
     if (o->options.debug_checks)
         VBS_TRY(vbs_exec_checker_new(o->ctx, &o->fit, &exec->arena, &exec->checker));
     if (exec->program.n_loads > 0 && exec->arena.session)
@@ -429,6 +435,7 @@ void vbs_exec_free(struct vbs_exec *exec)
     vbs_exec_loader_clear(&exec->loader);
     vbs_exec_file_close(&exec->file);
     vbs_exec_arena_unmap(&exec->arena);
+    vbs_exec_unstage(exec);
     if (exec->session)
         exec->session->ops->close(exec->session);
     free(exec->trace);

@@ -24,7 +24,16 @@ struct vbs_exec {
     int64_t input_values;             /* of a sample */
     int64_t *output_values;           /* [n_outputs] values of a sample */
     float *seeded_input;
+    /* Arena on a device: the request's inputs and outputs in memory of the host from which the
+     * device can copy by itself; null: none. */
+    float *staged_input, **staged_outputs; /* [n_outputs] */
+    bool has_run;                          /* a run has succeeded */
+    bool recorded, unrecordable;           /* the device has recorded the steps; it cannot */
 };
+
+/* Allocates the memory for inputs and outputs, before the first run on a device. */
+enum vbs_status vbs_exec_stage(struct vbs_ctx *ctx, struct vbs_exec *exec) VBS_MUST_CHECK;
+void vbs_exec_unstage(struct vbs_exec *exec);
 
 /* Loads the resident weights to the addresses at which runs expect them. */
 enum vbs_status vbs_exec_load_residents(struct vbs_ctx *ctx, struct vbs_exec *exec) VBS_MUST_CHECK;

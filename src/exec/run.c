@@ -41,24 +41,43 @@ static enum vbs_status run_kernel(struct running *r, const struct vbs_exec_op *o
     return session->ops->run(r->ctx, session, op->compute.kernel, &operands, NULL);
 }
 
+/* Waits for what was put on a device's stream, where the times of ops are taken. */
+static enum vbs_status end_op(struct running *r)
+{
+    struct vbs_session *session = r->exec->session;
+
+    return r->exec->trace ? session->ops->device->finish(r->ctx, session) : VBS_OK;
+}
+
 static enum vbs_status write_input(struct running *r, const struct vbs_exec_op *op)
 {
     struct vbs_session *session = r->exec->session;
-    const float *values = r->input + op->input.first * r->exec->input_values;
+    const struct vbs_device_ops *device = session->ops->device;
+    int64_t first = op->input.first * r->exec->input_values;
 
-    return session->ops->write(r->ctx, session, 0, op->input.n, values, op->input.to);
+    if (!device)
+        return session->ops->write(r->ctx, session, 0, op->input.n, r->input + first, op->input.to);
+    VBS_TRY(device->enqueue_write(r->ctx, session, 0, op->input.n, r->exec->staged_input + first,
+                                  op->input.to));
+    return end_op(r);
 }
 
 static enum vbs_status read_output(struct running *r, const struct vbs_exec_op *op)
 {
     struct vbs_session *session = r->exec->session;
-    float *values = r->outputs ? r->outputs[op->output.output] : NULL;
+    const struct vbs_device_ops *device = session->ops->device;
+    int i = op->output.output, layer = r->exec->program.output_layers[i];
+    int64_t first = op->output.first * r->exec->output_values[i];
 
-    if (!values)
+    if (device) {
+        VBS_TRY(device->enqueue_read(r->ctx, session, layer, op->output.n, op->output.from,
+                                     r->exec->staged_outputs[i] + first));
+        return end_op(r);
+    }
+    if (!r->outputs || !r->outputs[i])
         return VBS_OK;
-    return session->ops->read(
-        r->ctx, session, r->exec->program.output_layers[op->output.output], op->output.n,
-        op->output.from, values + op->output.first * r->exec->output_values[op->output.output]);
+    return session->ops->read(r->ctx, session, layer, op->output.n, op->output.from,
+                              r->outputs[i] + first);
 }
 
 static enum vbs_status move_buffer(struct running *r, const struct vbs_exec_op *op)
@@ -66,13 +85,12 @@ static enum vbs_status move_buffer(struct running *r, const struct vbs_exec_op *
     struct vbs_session *session = r->exec->session;
     const struct vbs_device_ops *device = session->ops->device;
 
-    if (!device)
+    if (!device) {
         memmove(op->copy.to, op->copy.from, (size_t)op->copy.bytes);
-    else
-        VBS_TRY(device->move(r->ctx, session, op->copy.to, op->copy.from, op->copy.bytes));
-    if (device && r->exec->trace)
-        VBS_TRY(device->finish(r->ctx, session));
-    return VBS_OK;
+        return VBS_OK;
+    }
+    VBS_TRY(device->move(r->ctx, session, op->copy.to, op->copy.from, op->copy.bytes));
+    return end_op(r);
 }
 
 /* Gives whether the time of an op of this kind is told apart from that of computing. */
@@ -231,6 +249,69 @@ static enum vbs_status run_steps(struct running *r)
     return status;
 }
 
+/* ---- recordings of a device ---- */
+
+/* Has the device record the steps, so that the host can start all of them by one call. Each call on
+ * a kernel takes the host a few microseconds, often more than the device takes for the kernel.
+ * Loads of weights need the host; schedules that have some are not recorded, nor is the first run,
+ * in which libraries may still prepare themselves. */
+static enum vbs_status record(struct running *r)
+{
+    struct vbs_exec *exec = r->exec;
+    const struct vbs_device_ops *device = exec->session->ops->device;
+    struct vbs_ctx ctx = *r->ctx, rest = {0};
+    struct running recording = *r;
+    bool recorded = false;
+    enum vbs_status status, ended;
+
+    if (exec->recorded || exec->unrecordable || !exec->has_run || exec->trace || exec->stream)
+        return VBS_OK;
+    recording.ctx = &ctx;
+    exec->unrecordable = true;
+    if (device->begin_recording(&ctx, exec->session) != VBS_OK)
+        return VBS_OK;
+    status = run_steps(&recording);
+    ended = device->end_recording(&rest, exec->session, &recorded);
+    if (status == VBS_INTERRUPTED)
+        return vbs_fail(r->ctx, status, "interrupted");
+    exec->recorded = status == VBS_OK && ended == VBS_OK && recorded;
+    exec->unrecordable = !exec->recorded;
+    return VBS_OK;
+}
+
+static enum vbs_status run_recorded(struct running *r)
+{
+    struct vbs_session *session = r->exec->session;
+
+    if (vbs_cancelled(r->ctx))
+        return vbs_fail(r->ctx, VBS_INTERRUPTED, "interrupted");
+    return session->ops->device->replay(r->ctx, session);
+}
+
+/* Waits before for the device, which may still read the input of a run that failed. */
+static enum vbs_status stage_input(const struct running *r)
+{
+    struct vbs_exec *exec = r->exec;
+    int64_t n = exec->request * exec->input_values;
+
+    VBS_TRY(exec->session->ops->device->finish(r->ctx, exec->session));
+    memcpy(exec->staged_input, r->input, (size_t)n * sizeof(float));
+    return VBS_OK;
+}
+
+/* Takes the outputs over, once the device has copied all of them. */
+static enum vbs_status take_outputs(const struct running *r)
+{
+    struct vbs_exec *exec = r->exec;
+
+    VBS_TRY(exec->session->ops->device->finish(r->ctx, exec->session));
+    for (int i = 0; r->outputs && i < exec->program.n_outputs; i++)
+        if (r->outputs[i])
+            memcpy(r->outputs[i], exec->staged_outputs[i],
+                   (size_t)(exec->request * exec->output_values[i]) * sizeof(float));
+    return VBS_OK;
+}
+
 /* ---- the whole ---- */
 
 enum vbs_status vbs_exec_load_residents(struct vbs_ctx *ctx, struct vbs_exec *exec)
@@ -272,13 +353,15 @@ static enum vbs_status run_timed(struct running *r)
     struct vbs_exec *exec = r->exec;
     enum vbs_status status = VBS_OK;
 
-    if (exec->arena.session)
+    if (exec->arena.session) {
+        VBS_TRY(record(r));
         VBS_TRY(exec->session->ops->device->finish(r->ctx, exec->session));
+    }
     r->start_s = r->last_s = vbs_clock_s();
     memset(r->taken_us, 0, sizeof r->taken_us);
     if (exec->stream)
         vbs_exec_stream_begin(exec->stream, r->start_s, exec->trace);
-    status = run_steps(r);
+    status = exec->recorded ? run_recorded(r) : run_steps(r);
     stop_watch(r, VBS_DO_COMPUTE);
     if (exec->arena.session) {
         struct vbs_ctx rest = {0};
@@ -394,6 +477,8 @@ enum vbs_status vbs_exec_run(struct vbs_ctx *ctx, struct vbs_exec *exec, const f
         VBS_TRY(seed_input(&r));
     if (!exec->times_only)
         usage = begin_usage(exec);
+    if (exec->staged_input)
+        VBS_TRY(stage_input(&r));
     status = begin_run(&r);
     r.last_s = vbs_clock_s();
     if (status != VBS_OK)
@@ -401,11 +486,13 @@ enum vbs_status vbs_exec_run(struct vbs_ctx *ctx, struct vbs_exec *exec, const f
     VBS_TRY(run_others(&r, starts[0], starts[1]));
     io_us = r.taken_us[VBS_DO_READ_INPUT];
     VBS_TRY(run_timed(&r));
-    exec->has_residents = true;
+    exec->has_residents = exec->has_run = true;
     fill_report(&r, io_us, &report);
     io_us = r.taken_us[VBS_DO_WRITE_OUTPUT];
     VBS_TRY(run_others(&r, starts[exec->n_steps + 2], starts[exec->n_steps + 3]));
     report.io_us += r.taken_us[VBS_DO_WRITE_OUTPUT] - io_us;
+    if (exec->staged_outputs)
+        VBS_TRY(take_outputs(&r));
     if (!exec->times_only)
         end_usage(exec, &usage, &report);
     *result = report;

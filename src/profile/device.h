@@ -4,8 +4,9 @@
  * This header is in the room profile because the measurement of copies, the lowest part that uses
  * it, is there; the backend cudnn fills the table, and exec runs schedules with it.
  *
- * A device works off two streams. The stream of computations has the work of enqueue and move, and
- * that of the session's run, write and read, which also wait for their own end. The stream of
+ * A device works off two streams. The stream of computations has the work of enqueue, move,
+ * enqueue_write and enqueue_read, and that of the session's run, write and read, which also wait
+ * for their own end. The stream of
  * copies has the work of begin_copy. Each stream is worked off in order; between the two only
  * events make an order.
  */
@@ -26,6 +27,23 @@ struct vbs_device_ops {
      * overlap. */
     enum vbs_status (*move)(struct vbs_ctx *ctx, struct vbs_session *session, void *to,
                             const void *from, int64_t bytes);
+    /* Do as the session's write and read, on values in memory of host_alloc, but return as soon as
+     * the copy is on the stream of computations. */
+    enum vbs_status (*enqueue_write)(struct vbs_ctx *ctx, struct vbs_session *session, int tensor,
+                                     int n, const float *values, void *memory);
+    enum vbs_status (*enqueue_read)(struct vbs_ctx *ctx, struct vbs_session *session, int tensor,
+                                    int n, const void *memory, float *values);
+    /*
+     * The work that is put on the stream of computations between begin_recording and end_recording
+     * is recorded and not done. replay puts all of it on the stream by one call, as often as is
+     * wanted, and is for the recording that was made last. *recorded is false, and there is no
+     * recording, where the device cannot record some of the work. Each begin_recording that
+     * succeeds needs its end_recording, after errors too.
+     */
+    enum vbs_status (*begin_recording)(struct vbs_ctx *ctx, struct vbs_session *session);
+    enum vbs_status (*end_recording)(struct vbs_ctx *ctx, struct vbs_session *session,
+                                     bool *recorded);
+    enum vbs_status (*replay)(struct vbs_ctx *ctx, struct vbs_session *session);
     /* Waits until all work on the stream of computations has ended. */
     enum vbs_status (*finish)(struct vbs_ctx *ctx, struct vbs_session *session);
     /*

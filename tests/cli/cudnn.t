@@ -95,7 +95,7 @@ faulty "a device that is lost" lost=30 'an illegal memory access was encountered
 run profiles
 [ $code -eq 0 ] && grep -q '^ 1 .*complete' out
 report $? "the store is as it was"
-FAKE_CUDA=lost=225
+FAKE_CUDA=lost=200
 export FAKE_CUDA
 run run 1 --model mine.net --planner fbs --memory 1MiB --request 8
 unset FAKE_CUDA

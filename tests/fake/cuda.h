@@ -14,6 +14,10 @@
  * for streams of cudaStreamCreate and they for it, but not for those of cudaStreamNonBlocking: as
  * in CUDA.
  *
+ * A stream that captures adds its work to a graph, as cudaStreamCaptureModeThreadLocal wants it:
+ * memory is neither obtained nor freed meanwhile, the default stream is not used, nothing waits for
+ * the stream. Events are not captured.
+ *
  * A call that breaks a rule is a violation: it is noted, returns cudaErrorInvalidValue or
  * CUDNN_STATUS_BAD_PARAM, and does nothing. What a device may refuse (no memory, a device that is
  * not there, CUDNN_STATUS_NOT_SUPPORTED) is an answer and no violation. Beyond CUDA's own rules

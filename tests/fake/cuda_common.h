@@ -15,6 +15,8 @@ enum fake_kind {
     FAKE_STREAM,
     FAKE_EVENT,
     FAKE_RECORD, /* that an event was recorded; never alive */
+    FAKE_GRAPH,
+    FAKE_GRAPH_EXEC,
     FAKE_HANDLE,
     FAKE_TENSOR,
     FAKE_FILTER,
@@ -91,11 +93,15 @@ struct fake_object {
             double us;
             struct fake_op *first, *last;
             struct fake_object *next;
+            struct fake_object *graph; /* into which it captures; null: none */
         } stream;
         struct {
             bool timed;
             struct fake_object *latest; /* record; null: never */
         } event;
+        struct {
+            int first, n; /* of the pieces of work that are kept for graphs */
+        } graph;          /* or executable graph */
         struct {
             bool done;
             double us;
@@ -189,8 +195,18 @@ struct fake_object *fake_stream(cudaStream_t stream);
 /* Adds a stream to those whose work is done. */
 void fake_keep_stream(struct fake_object *stream);
 
-/* Queues a copy of op; gives its number. */
+/* Queues a copy of op; gives its number. A stream that captures adds it to its graph instead, and
+ * gives 0. */
 long fake_queue(struct fake_object *stream, const struct fake_op *op);
+
+/* Queues the work of a graph. */
+void fake_launch(const struct fake_object *graph, struct fake_object *stream);
+
+/* Gives where the work of the next graph is kept. */
+int fake_first_kept(void);
+
+/* Gives whether a stream captures. */
+bool fake_captures(void);
 
 /* Does one piece of the stream's work, which has some, or of the work for which it waits. */
 void fake_step(struct fake_object *stream);

@@ -172,6 +172,8 @@ static int allocate(int (*kind)(void **pointer, size_t n_bytes), void **pointer,
 {
     if (!pointer)
         return fake_wrong("nowhere to put the pointer");
+    if (fake_captures())
+        return fake_wrong("memory is obtained while a stream captures");
     if (n_bytes > 0)
         return kind(pointer, n_bytes);
     *pointer = NULL;

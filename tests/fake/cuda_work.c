@@ -2,12 +2,13 @@
 
 #include <string.h>
 
-#define MAX_OPS (1 << 13)
+#define MAX_OPS  (1 << 13)
+#define MAX_KEPT (1 << 16) /* of all graphs until the reset */
 
 static struct {
     struct fake_object *streams, default_stream; /* a list of all the others */
-    struct fake_op *ops, *free_ops;
-    int n_ops, n_pending;
+    struct fake_op *ops, *free_ops, *kept;
+    int n_ops, n_pending, n_kept;
     long n_queued;
     uint64_t random;
     unsigned rest; /* work is done at one call of so many; 0: never before it is needed */
@@ -16,6 +17,7 @@ static struct {
 void fake_start_work(void)
 {
     state.ops = fake_map(MAX_OPS * sizeof *state.ops);
+    state.kept = fake_map(MAX_KEPT * sizeof *state.kept);
     state.default_stream = (struct fake_object){.kind = FAKE_STREAM, .live = true};
 }
 
@@ -23,6 +25,8 @@ void fake_reset_work(void)
 {
     if (state.ops)
         fake_unmap(state.ops, MAX_OPS * sizeof *state.ops);
+    if (state.kept)
+        fake_unmap(state.kept, MAX_KEPT * sizeof *state.kept);
     memset(&state, 0, sizeof state);
 }
 
@@ -111,6 +115,8 @@ void fake_settle(struct fake_object *stream, long number)
 
 void fake_settle_stream(struct fake_object *stream)
 {
+    if (stream->stream.graph)
+        fake_wrong("waits for a stream that captures");
     fake_settle(stream, state.n_queued);
     fake_wait_until(stream->stream.us);
 }
@@ -159,10 +165,47 @@ static struct fake_op *free_op(void)
     return op;
 }
 
+bool fake_captures(void)
+{
+    for (const struct fake_object *s = state.streams; s; s = s->stream.next)
+        if (s->stream.graph)
+            return true;
+    return false;
+}
+
+static long keep(struct fake_object *graph, const struct fake_op *op)
+{
+    if (op->waits || op->records)
+        fake_wrong("this fake captures no events");
+    else if (graph->graph.first + graph->graph.n != state.n_kept || state.n_kept == MAX_KEPT)
+        fake_wrong("this fake captures one graph at a time, of at most %d pieces", MAX_KEPT);
+    else {
+        state.kept[state.n_kept++] = *op;
+        graph->graph.n++;
+    }
+    return 0;
+}
+
+void fake_launch(const struct fake_object *graph, struct fake_object *stream)
+{
+    for (int i = 0; i < graph->graph.n; i++)
+        fake_queue(stream, &state.kept[graph->graph.first + i]);
+}
+
+int fake_first_kept(void)
+{
+    return state.n_kept;
+}
+
 long fake_queue(struct fake_object *stream, const struct fake_op *op)
 {
-    struct fake_op *queued = free_op();
+    struct fake_op *queued;
 
+    if (stream->stream.graph)
+        return keep(stream->stream.graph, op);
+    if (stream == &state.default_stream && fake_captures())
+        fake_wrong("the default stream is used while a stream that waits for it captures");
+    queued = free_op();
     *queued = *op;
     queued->next = NULL;
     queued->stream = stream;
@@ -180,6 +223,9 @@ long fake_queue(struct fake_object *stream, const struct fake_op *op)
 int fake_query(struct fake_object *stream)
 {
     const struct fake_op next = {.number = state.n_queued + 1};
+
+    if (stream->stream.graph)
+        fake_wrong("asks for a stream that captures");
 
     if (goes_first(stream, &next))
         fake_step(stream);

@@ -26,6 +26,13 @@ enum vbs_status cu_device_init(struct cu_build *b)
     return error == cudaSuccess ? VBS_OK : cu_fail_cuda(b->ctx, NULL, error, "preparing copies");
 }
 
+static void drop_recording(struct cu_session *s)
+{
+    if (s->recording)
+        cudaGraphExecDestroy(s->recording);
+    s->recording = NULL;
+}
+
 void cu_device_clear(struct cu_session *s)
 {
     if (s->copying)
@@ -36,6 +43,7 @@ void cu_device_clear(struct cu_session *s)
     while (s->n_events > 0)
         cudaEventDestroy(s->events[--s->n_events]);
     free(s->events);
+    drop_recording(s);
     if (s->stage)
         cudaFree(s->stage);
     if (s->copying)
@@ -96,9 +104,35 @@ static enum vbs_status enqueue(struct vbs_ctx *ctx, struct vbs_session *session,
     const struct vbs_kernel *offer = &s->core.offers[kernel];
     cudnnStatus_t status = cu_enqueue(s, &s->kernels[kernel], operands);
 
+    if (status != CUDNN_STATUS_SUCCESS && s->records)
+        return vbs_fail(ctx, VBS_LIBRARY, "%s: cannot be recorded: %s",
+                        s->core.layers[offer->layer].name, cudnnGetErrorString(status));
     return status == CUDNN_STATUS_SUCCESS
                ? VBS_OK
                : cu_fail(ctx, s->core.layers[offer->layer].name, status, offer->algorithm);
+}
+
+static enum vbs_status enqueue_copy(struct vbs_ctx *ctx, const struct cu_session *s, int tensor,
+                                    int n, void *to, const void *from, enum cudaMemcpyKind kind)
+{
+    size_t bytes = (size_t)n * (size_t)s->core.layers[tensor].out_bytes;
+    cudaError_t error = cudaMemcpyAsync(to, from, bytes, kind, s->stream);
+
+    return error == cudaSuccess
+               ? VBS_OK
+               : cu_fail_cuda(ctx, s->core.layers[tensor].name, error, "copying a tensor");
+}
+
+static enum vbs_status enqueue_write(struct vbs_ctx *ctx, struct vbs_session *session, int tensor,
+                                     int n, const float *values, void *memory)
+{
+    return enqueue_copy(ctx, own(session), tensor, n, memory, values, cudaMemcpyHostToDevice);
+}
+
+static enum vbs_status enqueue_read(struct vbs_ctx *ctx, struct vbs_session *session, int tensor,
+                                    int n, const void *memory, float *values)
+{
+    return enqueue_copy(ctx, own(session), tensor, n, values, memory, cudaMemcpyDeviceToHost);
 }
 
 static enum vbs_status finish(struct vbs_ctx *ctx, struct vbs_session *session)
@@ -134,6 +168,50 @@ static int wait_event(struct vbs_session *session, int event, bool computing)
     const struct cu_session *s = own(session);
 
     return reason_of(cudaStreamWaitEvent(computing ? s->stream : s->copying, s->events[event], 0));
+}
+
+/* ---- recordings: graphs of CUDA ---- */
+
+static enum vbs_status begin_recording(struct vbs_ctx *ctx, struct vbs_session *session)
+{
+    struct cu_session *s = own(session);
+    cudaError_t error;
+
+    drop_recording(s);
+    error = cudaStreamBeginCapture(s->stream, cudaStreamCaptureModeThreadLocal);
+    s->records = error == cudaSuccess;
+    return error == cudaSuccess ? VBS_OK
+                                : cu_fail_cuda(ctx, NULL, error, "beginning to record a schedule");
+}
+
+/* An error that is permanent fails the next call on the device, too. */
+static enum vbs_status end_recording(struct vbs_ctx *ctx, struct vbs_session *session,
+                                     bool *recorded)
+{
+    struct cu_session *s = own(session);
+    cudaGraph_t graph = NULL;
+    cudaError_t error = cudaStreamEndCapture(s->stream, &graph);
+
+    (void)ctx;
+    s->records = false;
+    if (error == cudaSuccess)
+        error = cudaGraphInstantiate(&s->recording, graph, 0);
+    if (error != cudaSuccess) {
+        (void)cudaGetLastError();
+        s->recording = NULL;
+    }
+    if (graph)
+        cudaGraphDestroy(graph);
+    *recorded = s->recording != NULL;
+    return VBS_OK;
+}
+
+static enum vbs_status replay(struct vbs_ctx *ctx, struct vbs_session *session)
+{
+    struct cu_session *s = own(session);
+    cudaError_t error = cudaGraphLaunch(s->recording, s->stream);
+
+    return error == cudaSuccess ? VBS_OK : cu_fail_cuda(ctx, NULL, error, "running a schedule");
 }
 
 /* ---- from the host ---- */
@@ -188,6 +266,11 @@ static int64_t used(struct vbs_session *session)
 const struct vbs_device_ops cu_device_ops = {
     .enqueue = enqueue,
     .move = move,
+    .enqueue_write = enqueue_write,
+    .enqueue_read = enqueue_read,
+    .begin_recording = begin_recording,
+    .end_recording = end_recording,
+    .replay = replay,
     .finish = finish,
     .make_events = make_events,
     .record_event = record_event,

@@ -126,6 +126,8 @@ struct cu_session {
     _Atomic bool released; /* releases the stream on which a timed kernel is held */
     cudaStream_t copying;  /* the stream of copies from the host */
     cudaEvent_t copied[VBS_DEVICE_BUFFERS];
+    bool records;              /* the stream records, so that nothing may wait for the device */
+    cudaGraphExec_t recording; /* null: none */
     void *stage; /* device memory for moves between ranges that overlap */
     int n_events;
     cudaEvent_t *events;

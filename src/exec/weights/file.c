@@ -89,6 +89,8 @@ static enum vbs_status lay_out(struct filing *f, const struct vbs_network *netwo
             return vbs_fail(f->ctx, VBS_USAGE, "packed weights have more bytes than a file can");
     }
     f->file_bytes = at;
+    f->file->first_bytes = f->first_bytes;
+    f->file->end_bytes = at;
     return VBS_OK;
 }
 

@@ -1,6 +1,7 @@
 #include "exec/weights/loader.h"
 
 #include "base/fail.h"
+#include "vbslab/units.h"
 
 #include <stdlib.h>
 
@@ -11,6 +12,11 @@
 static const struct vbs_device_ops *device_of(const struct vbs_exec_loader *loader)
 {
     return loader->session->ops->device;
+}
+
+static int of_device(int reason)
+{
+    return reason ? OF_DEVICE + reason : 0;
 }
 
 enum vbs_status vbs_exec_loader_init(struct vbs_ctx *ctx, struct vbs_exec_loader *loader,
@@ -37,12 +43,40 @@ void vbs_exec_loader_clear(struct vbs_exec_loader *loader)
     for (int i = 0; loader->session && i < VBS_DEVICE_BUFFERS; i++)
         if (loader->pinned[i])
             device_of(loader)->host_free(loader->session, loader->pinned[i]);
+    if (loader->all)
+        device_of(loader)->host_free(loader->session, loader->all);
     *loader = (struct vbs_exec_loader){0};
 }
 
-static int of_device(int reason)
+enum vbs_status vbs_exec_loader_pin(struct vbs_ctx *ctx, struct vbs_exec_loader *loader)
 {
-    return reason ? OF_DEVICE + reason : 0;
+    const struct vbs_exec_file *file = loader->file;
+    int64_t bytes = file->end_bytes - file->first_bytes;
+    char text[48];
+    int reason = 0;
+
+    loader->all = device_of(loader)->host_alloc(loader->session, bytes > 0 ? bytes : 1);
+    if (!loader->all)
+        return vbs_fail(ctx, VBS_NO_MEMORY, "cannot obtain %s of pinned memory for packed weights",
+                        vbs_format_exact(bytes, text, sizeof text));
+    for (int64_t at = 0; at < bytes && reason == 0; at += VBS_EXEC_BOUNCE) {
+        int64_t left = bytes - at, n = left < VBS_EXEC_BOUNCE ? left : VBS_EXEC_BOUNCE;
+
+        reason = vbs_exec_file_read(file, loader->all + at, n, file->first_bytes + at,
+                                    loader->bounce[VBS_READER_COMPUTES]);
+    }
+    return reason ? vbs_exec_file_refuse(ctx, file, reason) : VBS_OK;
+}
+
+/* Copies from the pinned weights. Copies with one number end in their order, so that the last of
+ * them stands for all. */
+static int copy_pinned(const struct vbs_exec_loader *loader, enum vbs_exec_reader who, void *to,
+                       int64_t bytes, int64_t offset)
+{
+    int number = who == VBS_READER_COMPUTES ? 2 : 0;
+
+    return of_device(device_of(loader)->begin_copy(
+        loader->session, number, to, loader->all + (offset - loader->file->first_bytes), bytes));
 }
 
 /* Reads at most VBS_EXEC_BOUNCE bytes by way of a pinned buffer, once the buffer is free. */
@@ -70,6 +104,8 @@ int vbs_exec_loader_read(struct vbs_exec_loader *loader, enum vbs_exec_reader wh
 
     if (!loader->session)
         return vbs_exec_file_read(loader->file, to, bytes, offset, loader->bounce[who]);
+    if (loader->all)
+        return copy_pinned(loader, who, to, bytes, offset);
     for (int64_t at = 0; at < bytes && reason == 0; at += VBS_EXEC_BOUNCE) {
         int64_t left = bytes - at, n = left < VBS_EXEC_BOUNCE ? left : VBS_EXEC_BOUNCE;
 

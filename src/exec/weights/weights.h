@@ -19,6 +19,7 @@ struct vbs_exec_file {
     int direct_fd;    /* -1: reads go through the page cache */
     char *path;       /* for messages */
     int64_t *offsets; /* [n_packed] */
+    int64_t first_bytes, end_bytes; /* beginning and end of the packed weights */
 };
 
 struct vbs_exec_file_options {
@@ -54,7 +55,7 @@ enum vbs_exec_reader { VBS_READER_COPIES, VBS_READER_COMPUTES, VBS_N_READERS };
 /*
  * Reads straight to the address in the arena where the host can. A device's memory is filled by way
  * of pinned memory, of which one half is filled while the device copies the other (Shi et al.,
- * mmCNN, section 3.3).
+ * mmCNN, section 3.3); or straight from all packed weights in pinned memory.
  */
 struct vbs_exec_loader {
     const struct vbs_exec_file *file;
@@ -63,6 +64,7 @@ struct vbs_exec_loader {
     void *pinned[VBS_DEVICE_BUFFERS]; /* for a device, VBS_EXEC_BOUNCE bytes; the first two are
                                          the copy thread's */
     int next_pinned;                  /* the one of these two that it fills next */
+    char *all;                        /* the file's packed weights in pinned memory, or null */
 };
 
 /* session: the session on whose device the arena is, or null. Borrows both. Clear it after success
@@ -71,6 +73,11 @@ enum vbs_status vbs_exec_loader_init(struct vbs_ctx *ctx, struct vbs_exec_loader
                                      const struct vbs_exec_file *file,
                                      struct vbs_session *session) VBS_MUST_CHECK;
 void vbs_exec_loader_clear(struct vbs_exec_loader *loader);
+
+/* Reads all packed weights into pinned memory of a device, from which it copies them by itself;
+ * before the first read of the loader. */
+enum vbs_status vbs_exec_loader_pin(struct vbs_ctx *ctx,
+                                    struct vbs_exec_loader *loader) VBS_MUST_CHECK;
 
 /* Reads bytes from offset of the file to an address in the arena; they are there when finish has
  * returned. Returns 0, or a reason for vbs_exec_loader_refuse. */

@@ -320,11 +320,12 @@ static enum vbs_status measure_sources(struct copying *c, struct copy_source *me
 
 static enum vbs_status measure_timed(struct copying *c)
 {
-    struct copy_source methods[] = {
+    struct copy_source all[] = {
+        {.source = {.name = VBS_COPY_PINNED}, .measure = measure_pinned},
         {.source = {.name = VBS_COPY_PAGE_CACHE}, .measure = measure_cached},
         {.source = {.name = VBS_COPY_DISK}, .measure = measure_disk},
-        {.source = {.name = VBS_COPY_PINNED}, .measure = measure_pinned},
     };
+    struct copy_source *methods = c->session->ops->device ? all : all + 1;
     int n = c->session->ops->device ? 3 : 2, n_complete = 0;
     enum vbs_status status = VBS_OK;
 

@@ -40,7 +40,7 @@ struct trial {
     const struct vbs_backend *backend;
     struct vbs_profile *profile;
     float *want; /* outputs by the definitions */
-    int n_tried, n_failed, n_copied;
+    int n_tried, n_failed, n_copied, n_recorded;
 };
 
 /* ---- a profile, from one run of every kernel ---- */
@@ -153,16 +153,19 @@ static bool try_schedule(struct trial *t, const struct vbs_schedule *schedule, b
                                              .trace = trace};
     struct vbs_exec_report report;
     struct vbs_exec *exec = NULL;
+    int n_before = fake_cuda_calls("cudaGraphLaunch"), n_recorded;
     bool good = vbs_exec_new(&t->ctx, t->network, t->backend, t->profile, schedule, &options, NULL,
                              &exec) == VBS_OK &&
-                run_times(t, exec, 2, &report);
+                run_times(t, exec, 3, &report);
 
+    n_recorded = fake_cuda_calls("cudaGraphLaunch") - n_before;
+    t->n_recorded += n_recorded > 0;
     if (good) {
         t->n_copied += report.copied_bytes > 0;
         good = report.touched_bytes == options.memory_bytes && isnan(report.compute_us) == !trace &&
                report.time_us > 0;
         if (fake_cuda_is_here)
-            good = good && report.high_water_bytes >= report.touched_bytes &&
+            good = good && n_recorded == (trace || report.copied_bytes > 0 ? 0 : 2) && report.high_water_bytes >= report.touched_bytes &&
                    report.high_water_bytes < report.touched_bytes + 512;
     }
     vbs_exec_free(exec);
@@ -188,15 +191,16 @@ static void try_budget(struct trial *t, struct vbs_solver *solver, int64_t bytes
     vbs_schedule_free(schedule);
 }
 
-static void try_planner(struct trial *t, const char *name, enum vbs_weights weights)
+static void try_planner(struct trial *t, const char *name, enum vbs_weights weights,
+                        const char *source)
 {
     const struct vbs_problem problem = {
-        .profile = t->profile, .request = REQUEST, .weights = weights, .copy = {"given", 1, 100}};
+        .profile = t->profile, .request = REQUEST, .weights = weights, .copy = {source, 1, 100}};
     const struct vbs_planner *planner;
     struct vbs_solver *solver = NULL;
     int64_t least;
 
-    t->n_tried = t->n_failed = t->n_copied = 0;
+    t->n_tried = t->n_failed = t->n_copied = t->n_recorded = 0;
     if (vbs_planner_find(&t->ctx, name, &planner) != VBS_OK ||
         vbs_solver_new(&t->ctx, planner, &problem, NULL, &solver) != VBS_OK) {
         ok(false, "%s: %s", name, vbs_detail(&t->ctx));
@@ -206,8 +210,8 @@ static void try_planner(struct trial *t, const char *name, enum vbs_weights weig
     for (int i = 4; i <= 16; i += 3)
         try_budget(t, solver, least * i / 4, name);
     ok(t->n_tried > 0 && t->n_failed == 0,
-       "%s, weights %s: %d schedules, %d with copies of weights", name, vbs_weights_word(weights),
-       t->n_tried, t->n_copied);
+       "%s, weights %s: %d schedules, %d runs with copies of weights, %d recorded", name,
+       vbs_weights_word(weights), t->n_tried, t->n_copied, t->n_recorded);
     vbs_solver_free(solver);
 }
 
@@ -235,7 +239,7 @@ static bool try_fault(struct trial *t, const struct vbs_schedule *schedule, int 
     t->ctx.detail[0] = '\0';
     status =
         vbs_exec_new(&t->ctx, t->network, t->backend, t->profile, schedule, &options, NULL, &exec);
-    for (int i = 0; i < 2 && status == VBS_OK; i++)
+    for (int i = 0; i < 3 && status == VBS_OK; i++)
         status = vbs_exec_run(&t->ctx, exec, NULL, NULL, &report);
     struck = fake_cuda_struck();
     if (exec && status != VBS_OK && !lost) {
@@ -255,21 +259,22 @@ static bool try_fault(struct trial *t, const struct vbs_schedule *schedule, int 
     return struck;
 }
 
-static void check_faults(struct trial *t)
+static void check_faults(struct trial *t, const char *name, enum vbs_weights weights,
+                         const char *source)
 {
     const struct vbs_problem problem = {.profile = t->profile,
                                         .request = REQUEST,
-                                        .weights = VBS_WEIGHTS_INCLUDED,
-                                        .copy = {"given", 1, 100}};
+                                        .weights = weights,
+                                        .copy = {source, 1, 100}};
     const struct vbs_planner *planner;
     struct vbs_solver *solver = NULL;
     struct vbs_schedule *schedule = NULL;
 
-    if (!ok(vbs_planner_find(&t->ctx, "mmcnn", &planner) == VBS_OK &&
+    if (!ok(vbs_planner_find(&t->ctx, name, &planner) == VBS_OK &&
                 vbs_solver_new(&t->ctx, planner, &problem, NULL, &solver) == VBS_OK &&
                 vbs_solver_plan(&t->ctx, solver, vbs_solver_least_bytes(solver), &schedule) ==
                     VBS_OK,
-            "a schedule that loads weights"))
+            "a schedule by %s", name))
         return;
     t->n_tried = t->n_failed = 0;
     for (int lost = 0; lost < 2; lost++) {
@@ -303,11 +308,14 @@ static void check_order(unsigned order)
         return;
     t.want = all_outputs(t.network);
     for (int i = 0; i < 4; i++)
-        try_planner(&t, outside[i], VBS_WEIGHTS_EXCLUDED);
+        try_planner(&t, outside[i], VBS_WEIGHTS_EXCLUDED, "given");
     for (int i = 0; i < 4; i++)
-        try_planner(&t, inside[i], VBS_WEIGHTS_INCLUDED);
+        try_planner(&t, inside[i], VBS_WEIGHTS_INCLUDED, i % 2 ? VBS_COPY_PINNED : "given");
     if (order == 0 && fake_cuda_is_here)
-        check_faults(&t);
+        for (int i = 0; i < 3; i++)
+            check_faults(&t, i < 2 ? "mmcnn" : "dp-vbs+",
+                         i < 2 ? VBS_WEIGHTS_INCLUDED : VBS_WEIGHTS_EXCLUDED,
+                         i == 1 ? VBS_COPY_PINNED : "given");
     free(t.want);
     vbs_profile_free(t.profile);
     vbs_network_free(t.network);

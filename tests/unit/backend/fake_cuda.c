@@ -121,6 +121,36 @@ static void host_waits(void)
     is_int(cudaStreamQuery(stream), cudaSuccess, "the stream is through");
 }
 
+/* Each launch copies the value that is there at the time. */
+static void graphs_are_launched(void)
+{
+    float *from, *to, *device;
+    cudaStream_t stream;
+    cudaGraph_t graph = NULL;
+    cudaGraphExec_t exec = NULL;
+
+    fake_cuda_reset();
+    device = on_device(NULL, 1);
+    from = pinned(1);
+    to = pinned(1);
+    stream = new_stream();
+    *to = *from = 1;
+    is_int(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), 0, "a capture");
+    cudaMemcpyAsync(device, from, sizeof *from, cudaMemcpyHostToDevice, stream);
+    cudaMemcpyAsync(to, device, sizeof *to, cudaMemcpyDeviceToHost, stream);
+    ok(cudaStreamEndCapture(stream, &graph) == 0 && graph && fake_cuda_pending() == 0,
+       "queues nothing");
+    ok(cudaGraphInstantiate(&exec, graph, 0) == 0 && cudaGraphDestroy(graph) == 0,
+       "a graph that can be launched stays when the one that was captured is destroyed");
+    for (int i = 2; i < 5; i++) {
+        *from = (float)i;
+        cudaGraphLaunch(exec, stream);
+        cudaStreamSynchronize(stream);
+        ok(*to == (float)i, "launch %d does all of it", i - 1);
+    }
+    ok(cudaGraphExecDestroy(exec) == 0 && fake_cuda_violations() == 0, "and none is wrong");
+}
+
 /* Gives the value that cudaMemcpy copies while there is work on a stream with these flags. */
 static float seen_by_default_stream(unsigned flags)
 {
@@ -345,6 +375,7 @@ int main(void)
 {
     memory_is_the_devices();
     functions_are_called();
+    graphs_are_launched();
     order_shows_what_is_not_waited_for();
     host_waits();
     default_stream();

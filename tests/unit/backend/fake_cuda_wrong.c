@@ -61,6 +61,33 @@ static void frees_twice(struct scene *s)
     cudaFree(s->b);
 }
 
+static void waits_for_a_capture(struct scene *s)
+{
+    cudaStreamBeginCapture(s->stream, cudaStreamCaptureModeThreadLocal);
+    cudaStreamSynchronize(s->stream);
+}
+
+static void allocates_in_a_capture(struct scene *s)
+{
+    void *more;
+
+    cudaStreamBeginCapture(s->stream, cudaStreamCaptureModeThreadLocal);
+    cudaMalloc(&more, 4);
+}
+
+static void copies_beside_a_capture(struct scene *s)
+{
+    cudaStreamBeginCapture(s->stream, cudaStreamCaptureModeThreadLocal);
+    cudaMemset(s->a, 0, 64);
+}
+
+static void ends_no_capture(struct scene *s)
+{
+    cudaGraph_t graph;
+
+    cudaStreamEndCapture(s->stream, &graph);
+}
+
 static void destroys_twice(struct scene *s)
 {
     cudaStreamDestroy(s->stream);
@@ -188,6 +215,10 @@ static const struct {
     {uses_freed, "device memory that was freed"},
     {frees_twice, "cudaFree: no device allocation begins there"},
     {destroys_twice, "the stream was destroyed"},
+    {waits_for_a_capture, "waits for a stream that captures"},
+    {allocates_in_a_capture, "memory is obtained while a stream captures"},
+    {copies_beside_a_capture, "the default stream is used while"},
+    {ends_no_capture, "the stream captures nothing"},
     {uses_a_stream_as_event, "what is given is no event"},
     {measures_without_timing, "events without timing"},
     {transforms_in_place, "x and y overlap"},
