@@ -172,6 +172,24 @@ static void expect_mean(const struct bench *t, int sample, int *want)
     }
 }
 
+/* A product of the input, [rows, terms], with the tanh of it, read as [terms, columns]. */
+static void expect_matmul(const struct bench *t, int sample, int *want)
+{
+    const struct vbs_layer *l = &t->network->layers[2];
+    int64_t columns = l->shape.dim[1], terms = l->views[0].dim[1];
+    const struct vbs_encoding *to = encoding_of(t, 2);
+    float factor = encoding_of(t, 0)->scale * encoding_of(t, 1)->scale / to->scale;
+
+    for (int64_t i = 0; i < bench_elements(t, 2); i++) {
+        int sum = 0;
+
+        for (int64_t k = 0; k < terms; k++)
+            sum += number(t, 0, sample, i / columns * terms + k) *
+                   number(t, 1, sample, k * columns + i % columns);
+        want[i] = clipped(to, rintf((float)sum * factor) + (float)to->zero);
+    }
+}
+
 /* ---- the cases ---- */
 
 static const struct rounding_case {
@@ -231,6 +249,24 @@ static const struct rounding_case {
       .nodes = {{VBS_OP_REDUCE_MEAN, "n", FROM(0), .attributes = {.reduce = {.axes = 6}}}}},
      {{VBS_UINT8, IN, 101}, {VBS_UINT8, IN / 16, 131}},
      expect_mean},
+    {{.name = "a product of matrices without signs",
+      .input = DIMS(30, 40),
+      .nodes = {{VBS_OP_TANH, "t", FROM(0)},
+                {VBS_OP_MATMUL, "n", FROM(0, 1), VIEWS(DIMS(30, 40), DIMS(40, 30))}}},
+     {{VBS_UINT8, IN, 101}, {VBS_UINT8, IN / 2, 120}, {VBS_UINT8, IN / 4, 131}},
+     expect_matmul},
+    {{.name = "a product of matrices with signs",
+      .input = DIMS(30, 40),
+      .nodes = {{VBS_OP_TANH, "t", FROM(0)},
+                {VBS_OP_MATMUL, "n", FROM(0, 1), VIEWS(DIMS(30, 40), DIMS(40, 30))}}},
+     {{VBS_INT8, IN, 3}, {VBS_INT8, IN / 2, -7}, {VBS_INT8, IN / 4, 0}},
+     expect_matmul},
+    {{.name = "a product of matrices, of which one has a sign",
+      .input = DIMS(30, 40),
+      .nodes = {{VBS_OP_TANH, "t", FROM(0)},
+                {VBS_OP_MATMUL, "n", FROM(0, 1), VIEWS(DIMS(30, 40), DIMS(40, 30))}}},
+     {{VBS_INT8, IN, 0}, {VBS_UINT8, IN / 2, 128}, {VBS_UINT8, IN / 4, 128}},
+     expect_matmul},
 };
 
 /* Counts the values of one sample that a kernel gives and that are not expected; below 0: it

@@ -3,21 +3,12 @@
 
 #include "base/fail.h"
 
-/* An operand as stacks of matrices: the dimensions of the stack, with the batch first, then rows
- * and columns. */
-struct factor {
-    bool constant;
-    int input;
-    int n_dims;
-    dnnl_dims_t dims;
-};
-
 /* Makes a factor of as many dimensions as the product; missing ones are 1. */
-static struct factor factor(const struct od_build *b, bool constant, int input)
+static struct od_factor factor(const struct od_build *b, bool constant, int input)
 {
     const struct vbs_shape *shape = constant ? &b->l->operand : &od_input(b, input)->shape;
     int n = b->l->shape.n_dims, missing = n - shape->n_dims;
-    struct factor f = {.constant = constant, .input = input, .n_dims = n + 1};
+    struct od_factor f = {.constant = constant, .input = input, .n_dims = n + 1};
 
     f.dims[0] = constant ? 1 : b->batch;
     for (int i = 0; i < n; i++)
@@ -25,7 +16,7 @@ static struct factor factor(const struct od_build *b, bool constant, int input)
     return f;
 }
 
-static void factors(const struct od_build *b, struct factor *x, struct factor *y)
+static void init_factors(const struct od_build *b, struct od_factor *x, struct od_factor *y)
 {
     bool constant = b->l->operand.n_dims > 0, swapped = constant && b->l->attributes.binary.swapped;
 
@@ -35,7 +26,7 @@ static void factors(const struct od_build *b, struct factor *x, struct factor *y
 
 /* Joins neighbouring dimensions of the stacks that are broadcast alike. Where y is a single matrix,
  * all matrices of x become rows of one. z: the product. */
-static void merge(struct factor *x, struct factor *y, struct factor *z)
+static void merge(struct od_factor *x, struct od_factor *y, struct od_factor *z)
 {
     int depth = x->n_dims - 2, n = 0;
     int64_t rows = x->dims[depth], inner = x->dims[depth + 1], columns = y->dims[depth + 1];
@@ -67,11 +58,19 @@ static void merge(struct factor *x, struct factor *y, struct factor *z)
     x->n_dims = y->n_dims = z->n_dims = n + 2;
 }
 
+void od_factors_init(const struct od_build *b, struct od_factor *x, struct od_factor *y,
+                     struct od_factor *z)
+{
+    *z = (struct od_factor){0};
+    init_factors(b, x, y);
+    merge(x, y, z);
+}
+
 /* Finds the implementation of a product. The library chooses the format of a single constant
  * matrix. */
-static enum vbs_status product_pd(struct od_build *b, const struct factor *x,
-                                  const struct factor *y, const struct factor *z, int *n_fused,
-                                  dnnl_primitive_desc_t *pd)
+static enum vbs_status product_pd(struct od_build *b, const struct od_factor *x,
+                                  const struct od_factor *y, const struct od_factor *z,
+                                  int *n_fused, dnnl_primitive_desc_t *pd)
 {
     bool packed = y->constant && y->n_dims == 2;
     dnnl_memory_desc_t src, weights, dst;
@@ -90,7 +89,7 @@ static enum vbs_status product_pd(struct od_build *b, const struct factor *x,
                                 : od_fail(b, dnnl, "describing a product");
 }
 
-static enum vbs_status factor_memory(struct od_build *b, const struct factor *f,
+static enum vbs_status factor_memory(struct od_build *b, const struct od_factor *f,
                                      const dnnl_memory_desc_t *md, dnnl_memory_t *memory,
                                      int64_t *weight_bytes, int *format)
 {
@@ -111,12 +110,11 @@ enum vbs_status od_build_matmul(struct od_build *b)
     dnnl_exec_arg_t args[] = {{DNNL_ARG_SRC, NULL}, {DNNL_ARG_WEIGHTS, NULL}, {DNNL_ARG_DST, NULL}};
     int n_fused = od_fusable(b, 0), format = 0;
     int64_t weight_bytes = 0;
-    struct factor x, y, z = {0};
+    struct od_factor x, y, z;
     dnnl_primitive_desc_t pd = NULL;
     enum vbs_status status;
 
-    factors(b, &x, &y);
-    merge(&x, &y, &z);
+    od_factors_init(b, &x, &y, &z);
     status = product_pd(b, &x, &y, &z, &n_fused, &pd);
     if (status != VBS_OK)
         goto done;

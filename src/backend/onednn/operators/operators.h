@@ -40,6 +40,21 @@ enum vbs_status od_copy_end(struct od_build *b) VBS_MUST_CHECK;
 /* Appends the kernel of a layer that is nothing but such a copy. */
 enum vbs_status od_build_copy(struct od_build *b, const struct od_copy *copy) VBS_MUST_CHECK;
 
+/* ---- matmul.c ---- */
+
+/* An operand of a product, or the product, as stacks of matrices: the dimensions of the stack, with
+ * the batch first, then rows and columns. */
+struct od_factor {
+    bool constant;
+    int input;
+    int n_dims;
+    dnnl_dims_t dims;
+};
+
+/* Describes the product z = x * y of b's layer, in as few dimensions as broadcasting leaves. */
+void od_factors_init(const struct od_build *b, struct od_factor *x, struct od_factor *y,
+                     struct od_factor *z);
+
 /* ---- one_primitive.c ---- */
 
 /* Appends the kernel of one primitive, which reads input 0 and writes the output, both in this
@@ -80,6 +95,11 @@ enum vbs_status od_build_native_pair(struct od_build *b) VBS_MUST_CHECK;
 
 /* Does so for an avgpool whose input and output have different encodings. */
 enum vbs_status od_build_native_windows(struct od_build *b) VBS_MUST_CHECK;
+
+/* ---- native_matmul.c ---- */
+
+/* Does so for products of two tensors of 8 bits. */
+enum vbs_status od_build_native_matmul(struct od_build *b) VBS_MUST_CHECK;
 
 /* ---- native_moves.c ---- */
 
