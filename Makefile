@@ -232,6 +232,14 @@ $(ENCODED_ROWS)/avx512.o: ALL_CFLAGS += -mavx512f -mavx512bw -mavx512vl -mavx512
 endif
 $(ENCODED_ROWS)/%.o: ALL_CFLAGS += -ffp-contract=off $(if $(filter -O2,$(OPT)),-O3)
 
+# Loops over the units of recurrent operators, once for each kind of processor.
+CELLS = $(BUILD)/src/backend/onednn/cells
+ifneq ($(findstring x86_64,$(shell $(CC) -dumpmachine)),)
+$(CELLS)/avx2.o: ALL_CFLAGS += -mavx2 -mfma
+$(CELLS)/avx512.o: ALL_CFLAGS += -mavx512f -mavx512dq -mfma -mprefer-vector-width=512
+endif
+$(CELLS)/%.o: ALL_CFLAGS += -ffp-contract=fast $(if $(filter -O2,$(OPT)),-O3)
+
 $(BUILD)/generated/%.o: $(BUILD)/generated/%.c
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 

@@ -29,7 +29,8 @@
  * Files of kernels/, from the lowest: primitive, build, threads; layout, canonical; post_ops,
  * weights, operand, nest, encode, kernel; affine, elementwise, line, table; descriptors, window,
  * slices, implementations. Files of operators/: copy, one_primitive, coded, tiling, then one for
- * each kind of operator, then conv, native and dispatch. Files of the folder that holds both:
+ * each kind of operator, then conv, native and dispatch. rows/ and cells/ have loops for several
+ * kinds of processor, which call nothing. Files of the folder that holds both:
  * probe, tensors, session, open, and onednn, the table of the backend's functions.
  */
 #ifndef VBS_BACKEND_ONEDNN_KERNELS_SESSION_H
@@ -89,7 +90,7 @@ struct od_memory {
  * False: the library failed. */
 typedef bool od_function(const void *plan, float *const *data);
 
-#define OD_MAX_DATA 4 /* memory objects of a function */
+#define OD_MAX_DATA 6 /* memory objects of a function */
 
 struct od_step {
     dnnl_primitive_t primitive; /* null: function */

@@ -1,292 +1,468 @@
 /*
- * Recurrent operators. A primitive computes all elements of the sequences of all samples. Its
- * weights are those of the input [directions, I, gates, hidden], then those of the state
- * [directions, hidden, gates, hidden], in one format for all batches, so that they can be copied as
- * one range of bytes.
+ * Recurrent operators as one product of all elements with the weights of the input, of oneDNN, and
+ * a loop over the elements of our own (cells/), in which only the states are multiplied.
+ *
+ * Threads share the samples and directions, and never wait for each other; or (+shared) they share
+ * the units of each element, and wait for each other behind it. The first reads the weights of a
+ * direction once for each thread that has samples of it, the second once.
+ *
+ * Units are in blocks, and blocks padded. The weights are those of the input [I, directions,
+ * blocks, gates, lanes], which is a matrix, then those of the state [directions, blocks] of [terms,
+ * gates, lanes], or, where a gru takes two steps, of those of the gates of each step.
  */
 #include "backend/onednn/operators/operators.h"
 
+#include "backend/onednn/cells/cells.h"
 #include "base/fail.h"
 
+#include <sched.h>
+#include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 
-#define MAX_GATES 4
+#define ALGORITHM "loop:recurrent"
+#define SHARED    "+shared"
+#define MAX_STEPS 2    /* of a cell */
+#define SPINS     1000 /* rounds of waiting before another thread may have the processor */
 
-/* The sizes of a recurrent operator. */
-struct sizes {
-    int64_t elements, input, hidden, directions, gates;
+/* These functions are from libgomp, on which oneDNN runs. Compilers make calls of the first one of
+ * parallel regions. */
+extern void GOMP_parallel(void (*body)(void *), void *data, unsigned threads, unsigned flags);
+extern int omp_get_thread_num(void);
+extern int omp_get_num_threads(void);
+
+/* ---- sizes ---- */
+
+struct recurrent_plan {
+    int64_t samples, elements, input, hidden, directions, gates;
+    int64_t lanes, blocks, units; /* units of a block; blocks, and units with padding, of a
+                                     direction */
+    int64_t terms;                /* states that a unit multiplies, with padding */
+    int64_t sums;                 /* of an element, of all directions */
+    int64_t rows;                 /* of the output of a sample */
+    int64_t arrays;               /* of states, in the workspace */
+    bool backward, cells;
+    bool given;    /* there are first states */
+    bool shared;   /* threads share units */
+    int64_t parts; /* of the samples of a direction, where they do not */
+    int n_steps;   /* of a cell */
+    int64_t n_gates[MAX_STEPS];
+    od_cell_loop *loop[MAX_STEPS];
+    const float *bias; /* [directions][units] of the product of a gru's candidate with the state */
 };
 
-static struct sizes sizes_of(const struct od_build *b)
+/* The arrays of states [directions, samples, units]: of even and of odd elements, then what the
+ * loops call memory and reset. */
+enum { EVEN, ODD, MEMORY, RESET };
+
+static bool resets_before(const struct vbs_layer *l)
+{
+    return l->op == VBS_OP_GRU && !l->attributes.recurrent.reset_after;
+}
+
+static bool resets_after(const struct vbs_layer *l)
+{
+    return l->op == VBS_OP_GRU && l->attributes.recurrent.reset_after;
+}
+
+static void choose_loops(const struct vbs_layer *l, struct recurrent_plan *r)
+{
+    const struct od_cell_loops *loops = od_cells();
+    od_cell_loop *const rnn[] = {[VBS_RNN_TANH] = loops->rnn_tanh,
+                                 [VBS_RNN_RELU] = loops->rnn_relu,
+                                 [VBS_RNN_SIGMOID] = loops->rnn_sigmoid};
+
+    r->n_steps = 1;
+    r->n_gates[0] = r->gates;
+    if (l->op == VBS_OP_LSTM) {
+        r->loop[0] = loops->lstm;
+        r->arrays = MEMORY + 1;
+    } else if (resets_before(l)) {
+        r->n_steps = 2;
+        r->n_gates[0] = 2;
+        r->n_gates[1] = 1;
+        r->loop[0] = loops->gru_gates;
+        r->loop[1] = loops->gru_candidate;
+        r->arrays = RESET + 1;
+    } else {
+        r->loop[0] = l->op == VBS_OP_GRU ? loops->gru_after : rnn[l->attributes.recurrent.function];
+        r->arrays = ODD + 1;
+    }
+}
+
+static struct recurrent_plan plan_of(const struct od_build *b)
 {
     const struct vbs_layer *l = b->l;
+    struct recurrent_plan r = {.samples = b->batch,
+                               .elements = l->views[0].dim[0],
+                               .input = l->views[0].dim[1],
+                               .hidden = l->attributes.recurrent.hidden,
+                               .directions = l->operand.dim[0],
+                               .gates = vbs_op_gates(l->op),
+                               .lanes = od_cells()->lanes,
+                               .rows = l->shape.dim[0],
+                               .backward = l->attributes.recurrent.direction == VBS_BACKWARD,
+                               .cells = l->attributes.recurrent.cells,
+                               .given = l->n_inputs > 1};
+    int threads = b->serial ? 1 : b->session->threads;
 
-    return (struct sizes){.elements = l->views[0].dim[0],
-                          .input = l->views[0].dim[1],
-                          .hidden = l->attributes.recurrent.hidden,
-                          .directions = l->operand.dim[0],
-                          .gates = vbs_op_gates(l->op)};
+    r.blocks = (r.hidden + r.lanes - 1) / r.lanes;
+    r.units = r.blocks * r.lanes;
+    r.terms = (r.hidden + 3) / 4 * 4;
+    r.sums = r.directions * r.gates * r.units;
+    r.parts = (threads + r.directions - 1) / r.directions;
+    if (r.parts > r.samples)
+        r.parts = r.samples;
+    choose_loops(l, &r);
+    return r;
+}
+
+/* Gives where the weights of a step of a cell's block begin. */
+static int64_t weights_at(const struct recurrent_plan *r, int64_t direction, int64_t block,
+                          int step)
+{
+    int64_t gates = (direction * r->blocks + block) * r->gates + (step > 0 ? r->n_gates[0] : 0);
+
+    return gates * r->terms * r->lanes;
+}
+
+/* ---- running ---- */
+
+struct recurrent_job {
+    const struct recurrent_plan *of;
+    float *y;
+    const float *sums;    /* [samples, elements, directions, blocks, gates, lanes] */
+    float *states;        /* [arrays, directions, samples, units] */
+    const float *weights; /* of the state */
+    atomic_int_fast64_t arrived;
+};
+
+static float *states_at(const struct recurrent_job *job, int array, int64_t direction,
+                        int64_t sample)
+{
+    const struct recurrent_plan *r = job->of;
+
+    return job->states + ((array * r->directions + direction) * r->samples + sample) * r->units;
+}
+
+/* Computes a step of the cells of a block, for the element that comes t-th in this direction. */
+static void compute(const struct recurrent_job *job, int step, int64_t direction, int64_t block,
+                    int64_t t, int64_t first, int64_t n)
+{
+    const struct recurrent_plan *r = job->of;
+    bool backward = r->backward || direction == 1;
+    int64_t element = backward ? r->elements - 1 - t : t, unit = block * r->lanes;
+    int64_t sample = first * r->elements + element;
+    const float *before = states_at(job, t % 2 ? ODD : EVEN, direction, first);
+    struct od_cell_step s = {
+        .n_samples = n,
+        .n_units = r->hidden - unit < r->lanes ? r->hidden - unit : r->lanes,
+        .weights = job->weights + weights_at(r, direction, block, step),
+        .n_terms = t > 0 || r->given ? r->terms : 0, /* the first states are zeros */
+        .before = step > 0 ? states_at(job, RESET, direction, first) : before,
+        .row = r->units,
+        .sums = job->sums + sample * r->sums +
+                ((direction * r->blocks + block) * r->gates + (step > 0 ? r->n_gates[0] : 0)) *
+                    r->lanes,
+        .sums_row = r->elements * r->sums,
+        .bias = r->bias ? r->bias + direction * r->units + unit : NULL,
+        .previous = before + unit,
+        .states = states_at(job, t % 2 ? EVEN : ODD, direction, first) + unit,
+        .memory = r->arrays > MEMORY ? states_at(job, MEMORY, direction, first) + unit : NULL,
+        .reset = r->arrays > RESET ? states_at(job, RESET, direction, first) + unit : NULL,
+        .y = job->y + ((first * r->rows + element) * r->directions + direction) * r->hidden + unit,
+        .y_row = r->rows * r->directions * r->hidden};
+
+    r->loop[step](&s);
+}
+
+/* Computes all elements of a part of the samples, in one direction. */
+static void run_part(void *self, int64_t i)
+{
+    const struct recurrent_job *job = self;
+    const struct recurrent_plan *r = job->of;
+    int64_t direction = i / r->parts, part = i % r->parts;
+    int64_t first = r->samples * part / r->parts, end = r->samples * (part + 1) / r->parts;
+
+    for (int64_t t = 0; t < r->elements; t++)
+        for (int step = 0; step < r->n_steps; step++)
+            for (int64_t block = 0; block < r->blocks; block++)
+                compute(job, step, direction, block, t, first, end - first);
+}
+
+/* Waits until all threads of the region have arrived for the round-th time, from 1 on. */
+static void meet(struct recurrent_job *job, int64_t threads, int64_t round)
+{
+    atomic_fetch_add_explicit(&job->arrived, 1, memory_order_acq_rel);
+    for (int spins = 0;
+         atomic_load_explicit(&job->arrived, memory_order_acquire) < threads * round;) {
+        if (spins < SPINS)
+            spins++;
+        else
+            sched_yield();
+#if defined(__x86_64__)
+        __builtin_ia32_pause();
+#endif
+    }
+}
+
+/* Computes a thread's share of the blocks of all directions, for all elements and samples. */
+static void run_share(void *self)
+{
+    struct recurrent_job *job = self;
+    const struct recurrent_plan *r = job->of;
+    int64_t thread = omp_get_thread_num(), threads = omp_get_num_threads(), round = 0;
+    int64_t n = r->directions * r->blocks, first = n * thread / threads;
+    int64_t end = n * (thread + 1) / threads;
+
+    for (int64_t t = 0; t < r->elements; t++)
+        for (int step = 0; step < r->n_steps; step++) {
+            for (int64_t i = first; i < end; i++)
+                compute(job, step, i / r->blocks, i % r->blocks, t, 0, r->samples);
+            meet(job, threads, ++round);
+        }
+}
+
+/* Sets the states before the sequence: those that are given, [samples, directions, hidden], or
+ * zeros, as in padding. */
+static void begin(const struct recurrent_job *job, int array, const float *given)
+{
+    const struct recurrent_plan *r = job->of;
+
+    for (int64_t d = 0; d < r->directions; d++)
+        for (int64_t i = 0; i < r->samples; i++) {
+            float *to = states_at(job, array, d, i);
+
+            memset(to, 0, (size_t)r->units * sizeof *to);
+            if (given)
+                memcpy(to, given + (i * r->directions + d) * r->hidden,
+                       (size_t)r->hidden * sizeof *to);
+        }
+}
+
+/* Copies the states behind the sequence, or the memories, to a row of the output. */
+static void end(const struct recurrent_job *job, int array, int64_t row)
+{
+    const struct recurrent_plan *r = job->of;
+
+    for (int64_t d = 0; d < r->directions; d++)
+        for (int64_t i = 0; i < r->samples; i++)
+            memcpy(job->y + ((i * r->rows + row) * r->directions + d) * r->hidden,
+                   states_at(job, array, d, i), (size_t)r->hidden * sizeof *job->y);
+}
+
+/* data: the output, the products with the input, the states in the workspace, the weights of the
+ * state, then the first states and memories that are given. */
+static bool run(const void *plan, float *const *data)
+{
+    const struct recurrent_plan *r = plan;
+    struct recurrent_job job = {
+        .of = r, .y = data[0], .sums = data[1], .states = data[2], .weights = data[3]};
+
+    begin(&job, EVEN, data[4]);
+    for (int array = ODD; array < r->arrays; array++)
+        begin(&job, array, array == MEMORY ? data[5] : NULL);
+    if (r->shared)
+        GOMP_parallel(run_share, &job, 0, 0);
+    else
+        od_parallel(r->directions * r->parts,
+                    r->samples * r->elements * r->sums * r->terms / r->lanes, run_part, &job);
+    if (r->cells) {
+        end(&job, r->elements % 2 ? ODD : EVEN, r->elements);
+        end(&job, MEMORY, r->elements + 1);
+    }
+    return true;
 }
 
 /* ---- parameters ---- */
 
-/* Gives the place in oneDNN's order (u r o; i f c o) of ONNX's gate (z r h; i o f c). */
-static int64_t place_of(enum vbs_op op, int64_t gate)
+static int64_t input_weights(const struct recurrent_plan *r)
 {
-    static const int64_t LSTM[MAX_GATES] = {0, 3, 1, 2};
-
-    return op == VBS_OP_LSTM ? LSTM[gate] : gate;
+    return r->input * r->sums;
 }
 
-/* Writes a parameter [directions, gates, hidden, n_in] as [directions, n_in, gates, hidden]. */
-static enum vbs_status fill_gates(struct od_build *b, enum vbs_parameter what, int64_t n_in,
-                                  float *values)
+/* Writes a gate's weights of the input, of one direction: [hidden, I]. */
+static void put_input(const struct recurrent_plan *r, int64_t direction, int64_t gate,
+                      const float *from, float *values)
 {
-    const struct sizes s = sizes_of(b);
-    int64_t n = s.hidden * n_in, row = s.gates * s.hidden;
-    float *gate = malloc((size_t)n * sizeof *gate);
+    for (int64_t h = 0; h < r->hidden; h++) {
+        int64_t block = direction * r->blocks + h / r->lanes;
+        float *to = values + (block * r->gates + gate) * r->lanes + h % r->lanes;
+
+        for (int64_t i = 0; i < r->input; i++)
+            to[i * r->sums] = from[h * r->input + i];
+    }
+}
+
+/* Writes a gate's weights of the state, of one direction: [hidden, hidden]. */
+static void put_state(const struct recurrent_plan *r, int64_t direction, int64_t gate,
+                      const float *from, float *values)
+{
+    int step = gate >= r->n_gates[0];
+    int64_t at = gate - (step > 0 ? r->n_gates[0] : 0), n_gates = r->n_gates[step];
+
+    for (int64_t h = 0; h < r->hidden; h++) {
+        float *to =
+            values + weights_at(r, direction, h / r->lanes, step) + at * r->lanes + h % r->lanes;
+
+        for (int64_t i = 0; i < r->hidden; i++)
+            to[i * n_gates * r->lanes] = from[h * r->hidden + i];
+    }
+}
+
+static enum vbs_status fill_weights(struct od_build *b, void *memory)
+{
+    const struct recurrent_plan r = plan_of(b);
+    int64_t n_input = r.hidden * r.input, n_state = r.hidden * r.hidden;
+    float *values = memory, *state = values + input_weights(&r);
+    float *gate = malloc((size_t)(n_input > n_state ? n_input : n_state) * sizeof *gate);
     enum vbs_status status = gate ? VBS_OK : vbs_no_memory(b->ctx);
 
-    for (int64_t g = 0; g < s.directions * s.gates && status == VBS_OK; g++) {
-        float *to = values + g / s.gates * n_in * row + place_of(b->l->op, g % s.gates) * s.hidden;
-
-        status = vbs_parameter_values(b->ctx, b->network, b->layer, -1, what, g * n, n, gate);
-        for (int64_t i = 0; i < n_in && status == VBS_OK; i++)
-            for (int64_t h = 0; h < s.hidden; h++)
-                to[i * row + h] = gate[h * n_in + i];
+    memset(values, 0, (size_t)(r.input + r.terms) * (size_t)r.sums * sizeof *values);
+    for (int64_t g = 0; g < r.directions * r.gates && status == VBS_OK; g++) {
+        status = vbs_parameter_values(b->ctx, b->network, b->layer, -1, VBS_PARAMETER_WEIGHTS,
+                                      g * n_input, n_input, gate);
+        if (status != VBS_OK)
+            break;
+        put_input(&r, g / r.gates, g % r.gates, gate, values);
+        status = vbs_parameter_values(b->ctx, b->network, b->layer, -1, VBS_PARAMETER_OPERAND,
+                                      g * n_state, n_state, gate);
+        if (status == VBS_OK)
+            put_state(&r, g / r.gates, g % r.gates, gate, state);
     }
     free(gate);
     return status;
 }
 
-/* Gives the number of weights of the input, and fills both kinds. */
-static int64_t input_weights(const struct sizes *s)
+/* Fills the biases of the product with the input, which are those of the state too, and `apart` of
+ * the candidate of a gru that resets after its product, where it is not null. */
+static enum vbs_status fill_bias(struct od_build *b, const struct recurrent_plan *r, float *bias,
+                                 float *apart)
 {
-    return s->directions * s->input * s->gates * s->hidden;
-}
-
-static enum vbs_status fill_weights(struct od_build *b, void *memory)
-{
-    const struct sizes s = sizes_of(b);
-    float *values = memory;
-
-    VBS_TRY(fill_gates(b, VBS_PARAMETER_WEIGHTS, s.input, values));
-    return fill_gates(b, VBS_PARAMETER_OPERAND, s.hidden, values + input_weights(&s));
-}
-
-/* Gives whether the candidate of a gru has a bias of its own for its product with the state. */
-static bool has_state_bias(const struct od_build *b)
-{
-    return b->l->op == VBS_OP_GRU && b->l->attributes.recurrent.reset_after;
-}
-
-/* Fills the biases [directions, gates, hidden], where a gru may have one gate more, from those of
- * input and state [directions, 2, gates, hidden]. */
-static enum vbs_status fill_bias(struct od_build *b, float *bias)
-{
-    const struct sizes s = sizes_of(b);
-    int64_t n = s.gates * s.hidden, stride = n + (has_state_bias(b) ? s.hidden : 0);
+    int64_t n = r->gates * r->hidden;
     float *pair = malloc(2 * (size_t)n * sizeof *pair);
     enum vbs_status status = pair ? VBS_OK : vbs_no_memory(b->ctx);
 
-    for (int64_t d = 0; d < s.directions && status == VBS_OK; d++) {
-        float *to = bias + d * stride;
-
+    for (int64_t d = 0; d < r->directions && status == VBS_OK; d++) {
         status = vbs_parameter_values(b->ctx, b->network, b->layer, -1, VBS_PARAMETER_BIAS,
                                       2 * d * n, 2 * n, pair);
         for (int64_t i = 0; i < n && status == VBS_OK; i++) {
-            int64_t at = place_of(b->l->op, i / s.hidden) * s.hidden + i % s.hidden;
-            bool apart = has_state_bias(b) && i / s.hidden == s.gates - 1;
+            int64_t gate = i / r->hidden, h = i % r->hidden;
+            int64_t block = d * r->blocks + h / r->lanes;
+            bool parted = apart && gate == r->gates - 1;
 
-            to[at] = pair[i] + (apart ? 0 : pair[n + i]);
-            if (apart)
-                to[at + s.hidden] = pair[n + i];
+            bias[(block * r->gates + gate) * r->lanes + h % r->lanes] =
+                pair[i] + (parted ? 0 : pair[n + i]);
+            if (parted)
+                apart[block * r->lanes + h % r->lanes] = pair[n + i];
         }
     }
     free(pair);
     return status;
 }
 
-/* ---- the primitive ---- */
+/* ---- kernels ---- */
 
-/* The memory descriptors of a primitive. */
-struct descriptors {
-    dnnl_memory_desc_t src, dst, input_weights, state_weights, bias;
-    dnnl_memory_desc_t first, last; /* states before the sequence, and behind it */
+/* The memory descriptors of the product with the input. */
+struct recurrent_product {
+    dnnl_memory_desc_t src, weights, bias, dst;
 };
 
-/* Describes sequences of n elements of all samples, which lie sample after sample, each with this
- * number of rows. */
-static dnnl_status_t describe_sequence(const struct od_build *b, int64_t elements, int64_t n,
-                                       int64_t rows, dnnl_memory_desc_t *md)
+static enum vbs_status find_product(struct od_build *b, const struct recurrent_plan *r,
+                                    struct recurrent_product *to, dnnl_primitive_desc_t *pd)
 {
-    const dnnl_dims_t dims = {elements, b->batch, n}, strides = {n, rows * n, 1};
+    int64_t rows = r->samples * r->elements;
+    int n_fused = 0;
+    dnnl_matmul_desc_t desc;
+    dnnl_status_t dnnl;
 
-    return dnnl_memory_desc_init_by_strides(md, 3, dims, dnnl_f32, strides);
+    VBS_TRY(od_describe_dense(b, 2, (dnnl_dims_t){rows, r->input}, &to->src));
+    VBS_TRY(od_describe_dense(b, 2, (dnnl_dims_t){r->input, r->sums}, &to->weights));
+    VBS_TRY(od_describe_dense(b, 2, (dnnl_dims_t){1, r->sums}, &to->bias));
+    VBS_TRY(od_describe_dense(b, 2, (dnnl_dims_t){rows, r->sums}, &to->dst));
+    dnnl = dnnl_matmul_desc_init(&desc, &to->src, &to->weights, &to->bias, &to->dst);
+    return dnnl == dnnl_success ? od_best(b, &desc, 0, &n_fused, pd)
+                                : od_fail(b, dnnl, "describing a product");
 }
 
-/* Describes the states [directions, hidden] of all samples, which lie this number of rows apart. */
-static dnnl_status_t describe_state(const struct od_build *b, int64_t rows, dnnl_memory_desc_t *md)
+/* Appends the product; *sums are its results. */
+static enum vbs_status add_product(struct od_build *b, const struct recurrent_plan *r, float *bias,
+                                   dnnl_memory_t *sums)
 {
-    const struct sizes s = sizes_of(b);
-    const dnnl_dims_t dims = {1, s.directions, b->batch, s.hidden};
-    int64_t row = s.directions * s.hidden;
-    const dnnl_dims_t strides = {row * rows * b->batch, s.hidden, row * rows, 1};
+    dnnl_exec_arg_t args[] = {{DNNL_ARG_SRC, NULL},
+                              {DNNL_ARG_WEIGHTS, NULL},
+                              {DNNL_ARG_BIAS, NULL},
+                              {DNNL_ARG_DST, NULL}};
+    struct recurrent_product p;
+    dnnl_primitive_desc_t pd = NULL;
+    enum vbs_status status = find_product(b, r, &p, &pd);
 
-    return dnnl_memory_desc_init_by_strides(md, 4, dims, dnnl_f32, strides);
+    if (status == VBS_OK)
+        status = od_source(b, 0, OD_PLAIN, &p.src, &args[0].memory);
+    if (status == VBS_OK)
+        status = od_kernel_memory(b, &p.weights, OD_WEIGHTS, 0, NULL, &args[1].memory);
+    if (status == VBS_OK)
+        status = od_kernel_memory(b, &p.bias, OD_FIXED, 0, bias, &args[2].memory);
+    if (status == VBS_OK)
+        status = od_kernel_buffer(b, &p.dst, &args[3].memory);
+    if (status == VBS_OK)
+        status = od_kernel_step(b, pd, 4, args);
+    dnnl_primitive_desc_destroy(pd);
+    *sums = args[3].memory;
+    return status;
 }
 
-static enum vbs_status describe(struct od_build *b, struct descriptors *to)
+/* Appends the loop over the elements. */
+static enum vbs_status add_loop(struct od_build *b, const struct recurrent_plan *plan,
+                                dnnl_memory_t sums)
 {
-    const struct sizes s = sizes_of(b);
-    const dnnl_dims_t input = {1, s.directions, s.input, s.gates, s.hidden};
-    const dnnl_dims_t state = {1, s.directions, s.hidden, s.gates, s.hidden};
-    const dnnl_dims_t bias = {1, s.directions, s.gates + (has_state_bias(b) ? 1 : 0), s.hidden};
-    int64_t rows = b->l->shape.dim[0];
-    dnnl_status_t dnnl = describe_sequence(b, s.elements, s.input, s.elements, &to->src);
-
-    if (dnnl == dnnl_success)
-        dnnl = describe_sequence(b, s.elements, s.directions * s.hidden, rows, &to->dst);
-    if (dnnl == dnnl_success)
-        dnnl = describe_state(b, 1, &to->first);
-    if (dnnl == dnnl_success)
-        dnnl = describe_state(b, rows, &to->last);
-    if (dnnl == dnnl_success)
-        dnnl = dnnl_memory_desc_init_by_tag(&to->input_weights, 5, input, dnnl_f32, dnnl_ldigo);
-    if (dnnl == dnnl_success)
-        dnnl = dnnl_memory_desc_init_by_tag(&to->state_weights, 5, state, dnnl_f32, dnnl_ldigo);
-    if (dnnl == dnnl_success)
-        dnnl = dnnl_memory_desc_init_by_tag(&to->bias, 4, bias, dnnl_f32, dnnl_ldgo);
-    return dnnl == dnnl_success ? VBS_OK : od_fail(b, dnnl, "describing a recurrent operator");
-}
-
-static dnnl_status_t init_desc(const struct od_build *b, const struct descriptors *of,
-                               dnnl_rnn_desc_t *desc)
-{
-    static const dnnl_rnn_direction_t DIRECTIONS[] = {
-        [VBS_FORWARD] = dnnl_unidirectional_left2right,
-        [VBS_BACKWARD] = dnnl_unidirectional_right2left,
-        [VBS_BOTH_WAYS] = dnnl_bidirectional_concat};
-    static const dnnl_alg_kind_t FUNCTIONS[] = {[VBS_RNN_TANH] = dnnl_eltwise_tanh,
-                                                [VBS_RNN_RELU] = dnnl_eltwise_relu,
-                                                [VBS_RNN_SIGMOID] = dnnl_eltwise_logistic};
-    const union vbs_attributes *a = &b->l->attributes;
-    dnnl_rnn_direction_t direction = DIRECTIONS[a->recurrent.direction];
-    const dnnl_memory_desc_t *first = b->l->n_inputs > 1 ? &of->first : NULL;
-    const dnnl_memory_desc_t *last = a->recurrent.cells ? &of->last : NULL;
-
-    if (b->l->op == VBS_OP_LSTM)
-        return dnnl_lstm_forward_desc_init(desc, dnnl_forward_inference, direction, &of->src, first,
-                                           first, &of->input_weights, &of->state_weights, &of->bias,
-                                           &of->dst, last, last, 0);
-    if (has_state_bias(b))
-        return dnnl_lbr_gru_forward_desc_init(desc, dnnl_forward_inference, direction, &of->src,
-                                              first, &of->input_weights, &of->state_weights,
-                                              &of->bias, &of->dst, NULL, 0);
-    if (b->l->op == VBS_OP_GRU)
-        return dnnl_gru_forward_desc_init(desc, dnnl_forward_inference, direction, &of->src, first,
-                                          &of->input_weights, &of->state_weights, &of->bias,
-                                          &of->dst, NULL, 0);
-    return dnnl_vanilla_rnn_forward_desc_init(
-        desc, dnnl_forward_inference, FUNCTIONS[a->recurrent.function], direction, &of->src, first,
-        &of->input_weights, &of->state_weights, &of->bias, &of->dst, NULL, 0, 0, 0);
-}
-
-/* Appends the two kinds of weights, which are the kernel's, and the bias to args. */
-static enum vbs_status add_parameters(struct od_build *b, const struct descriptors *of,
-                                      int64_t *weight_bytes, int *format, int *n_args,
-                                      dnnl_exec_arg_t *args)
-{
-    const struct sizes s = sizes_of(b);
-    int64_t n_bias = (int64_t)dnnl_memory_desc_get_size(&of->bias) / (int64_t)sizeof(float);
-    int64_t n_input = input_weights(&s), n_state = vbs_shape_elements(&b->l->operand);
     const struct od_memory behind = {.location = OD_WEIGHTS,
-                                     .offset = n_input * (int64_t)sizeof(float)};
-    float *bias = od_constants(b, n_bias);
-    struct od_packed *packed;
+                                     .offset = input_weights(plan) * (int64_t)sizeof(float)};
+    int64_t row = plan->directions * plan->hidden;
+    dnnl_memory_t data[OD_MAX_DATA] = {[1] = sums};
+    dnnl_memory_desc_t md;
 
-    if (!bias)
-        return vbs_no_memory(b->ctx);
-    VBS_TRY(od_weights_filled(b, n_input + n_state, fill_weights, &packed));
-    VBS_TRY(od_kernel_weights(b, packed, 0, 1));
-    *weight_bytes = packed->bytes + n_bias * (int64_t)sizeof(float);
-    *format = packed->number;
-    args[*n_args].arg = DNNL_ARG_WEIGHTS_LAYER;
+    VBS_TRY(od_describe_dense(b, 3, (dnnl_dims_t){b->batch, plan->rows, row}, &md));
+    VBS_TRY(od_kernel_memory(b, &md, OD_DST, 0, NULL, &data[0]));
     VBS_TRY(
-        od_kernel_memory(b, &of->input_weights, OD_WEIGHTS, 0, NULL, &args[(*n_args)++].memory));
-    args[*n_args].arg = DNNL_ARG_WEIGHTS_ITER;
-    VBS_TRY(od_kernel_add(b, &of->state_weights, behind, NULL, &args[(*n_args)++].memory));
-    VBS_TRY(fill_bias(b, bias));
-    args[*n_args].arg = DNNL_ARG_BIAS;
-    return od_kernel_memory(b, &of->bias, OD_FIXED, 0, bias, &args[(*n_args)++].memory);
+        od_describe_vector(b, plan->arrays * plan->directions * plan->samples * plan->units, &md));
+    VBS_TRY(od_kernel_buffer(b, &md, &data[2]));
+    VBS_TRY(od_describe_vector(b, plan->terms * plan->sums, &md));
+    VBS_TRY(od_kernel_add(b, &md, behind, NULL, &data[3]));
+    VBS_TRY(od_describe_dense(b, 2, (dnnl_dims_t){b->batch, row}, &md));
+    for (int i = 1; i < b->l->n_inputs; i++)
+        VBS_TRY(od_source(b, i, OD_PLAIN, &md, &data[3 + i]));
+    return od_kernel_call(b, run, plan, 3 + b->l->n_inputs, data);
 }
 
-#define MAX_ARGS 9
-
-/* Appends the states before the sequence, which are the other inputs, to args. */
-static enum vbs_status add_first(struct od_build *b, const struct descriptors *of, int *n_args,
-                                 dnnl_exec_arg_t *args)
+static enum vbs_status build(struct od_build *b, bool shared)
 {
-    static const int ARGS[] = {DNNL_ARG_SRC_LAYER, DNNL_ARG_SRC_ITER, DNNL_ARG_SRC_ITER_C};
+    struct recurrent_plan *plan = vbs_arena_alloc(&b->session->core.arena, 1, sizeof *plan);
+    const struct recurrent_plan r = plan_of(b);
+    int64_t n_apart = resets_after(b->l) ? r.directions * r.units : 0;
+    float *bias = od_constants(b, r.sums + n_apart), *apart;
+    struct od_packed *packed;
+    dnnl_memory_t sums;
 
-    for (int i = 1; i < b->l->n_inputs; i++) {
-        args[*n_args].arg = ARGS[i];
-        VBS_TRY(od_source(b, i, OD_PLAIN, &of->first, &args[(*n_args)++].memory));
-    }
-    return VBS_OK;
-}
-
-/* Appends the states behind the sequence, which are the last rows of the output, to args. */
-static enum vbs_status add_last(struct od_build *b, const struct descriptors *of, int *n_args,
-                                dnnl_exec_arg_t *args)
-{
-    static const int ARGS[] = {DNNL_ARG_DST_ITER, DNNL_ARG_DST_ITER_C};
-    const struct sizes s = sizes_of(b);
-
-    for (int i = 0; i < 2 && b->l->attributes.recurrent.cells; i++) {
-        const struct od_memory row = {.location = OD_DST,
-                                      .offset = (s.elements + i) * s.directions * s.hidden *
-                                                (int64_t)sizeof(float)};
-
-        args[*n_args].arg = ARGS[i];
-        VBS_TRY(od_kernel_add(b, &of->last, row, NULL, &args[(*n_args)++].memory));
-    }
-    return VBS_OK;
-}
-
-static enum vbs_status build(struct od_build *b, const struct descriptors *of,
-                             const_dnnl_primitive_desc_t pd)
-{
-    dnnl_exec_arg_t args[MAX_ARGS] = {{DNNL_ARG_SRC_LAYER, NULL}, {DNNL_ARG_DST_LAYER, NULL}};
-    int n_args = 2, format = 0;
-    int64_t weight_bytes = 0;
-
-    VBS_TRY(od_kernel_begin_with(b, pd));
-    VBS_TRY(od_source(b, 0, OD_PLAIN, &of->src, &args[0].memory));
-    VBS_TRY(od_kernel_memory(b, &of->dst, OD_DST, 0, NULL, &args[1].memory));
-    VBS_TRY(add_first(b, of, &n_args, args));
-    VBS_TRY(add_last(b, of, &n_args, args));
-    VBS_TRY(add_parameters(b, of, &weight_bytes, &format, &n_args, args));
-    VBS_TRY(od_kernel_step(b, pd, n_args, args));
-    return od_fused_end(b, 0, weight_bytes, format);
+    if (!plan || !bias)
+        return vbs_no_memory(b->ctx);
+    apart = n_apart > 0 ? bias + r.sums : NULL;
+    memset(bias, 0, (size_t)(r.sums + n_apart) * sizeof *bias);
+    VBS_TRY(fill_bias(b, &r, bias, apart));
+    *plan = r;
+    plan->bias = apart;
+    plan->shared = shared;
+    VBS_TRY(od_kernel_begin(b, shared ? ALGORITHM SHARED : ALGORITHM));
+    VBS_TRY(od_weights_filled(b, (r.input + r.terms) * r.sums, fill_weights, &packed));
+    VBS_TRY(od_kernel_weights(b, packed, 0, 1));
+    VBS_TRY(add_product(b, plan, bias, &sums));
+    VBS_TRY(add_loop(b, plan, sums));
+    return od_fused_end(b, 0, packed->bytes + (r.sums + n_apart) * (int64_t)sizeof(float),
+                        packed->number);
 }
 
 enum vbs_status od_build_recurrent(struct od_build *b)
 {
-    int n_fused = 0;
-    struct descriptors of;
-    dnnl_primitive_desc_t pd = NULL;
-    dnnl_rnn_desc_t desc;
-    dnnl_status_t dnnl;
-    enum vbs_status status;
-
-    VBS_TRY(describe(b, &of));
-    dnnl = init_desc(b, &of, &desc);
-    if (dnnl != dnnl_success)
-        return od_fail(b, dnnl, "describing a recurrent operator");
-    status = od_best(b, &desc, 0, &n_fused, &pd);
-    if (status == VBS_OK)
-        status = build(b, &of, pd);
-    dnnl_primitive_desc_destroy(pd);
-    return status;
+    VBS_TRY(build(b, false));
+    return b->serial || b->session->threads == 1 ? VBS_OK : build(b, true);
 }
