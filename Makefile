@@ -549,4 +549,4 @@ clean: ##: removes all files that were made, except the store
 # Only for sources that exist: files that depend on a removed source are made anew.
 -include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) \
          $(TESTS_OBJ:.o=.d) \
-         $(TEST_BIN:=.link.d) $(BENCHES:=.link.d) $(BUILD)/tests/vbslab-gpu.link.d
+         $(TEST_BIN:=.link.d) $(BENCHES:=.link.d) $(BUILD)/tests/vbslab-gpu.link.d $(GPU_TESTS:=.link.d)

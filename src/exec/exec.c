@@ -289,8 +289,8 @@ static enum vbs_status open_file(struct opening *o)
     if (o->checked.n_packed == 0)
         return VBS_OK;
     VBS_TRY(vbs_exec_loader_init(o->ctx, &exec->loader, &exec->file, exec->arena.session));
-    VBS_TRY(vbs_exec_file_open(o->ctx, &exec->file, &o->checked, o->network, exec->session,
-                               &options));
+    VBS_TRY(
+        vbs_exec_file_open(o->ctx, &exec->file, &o->checked, o->network, exec->session, &options));
     return exec->arena.session && o->schedule->copy.source &&
                    strcmp(o->schedule->copy.source, VBS_COPY_PINNED) == 0
                ? vbs_exec_loader_pin(o->ctx, &exec->loader)

@@ -253,8 +253,8 @@ static enum vbs_status run_steps(struct running *r)
 
 /* Has the device record the steps, so that the host can start all of them by one call. Each call on
  * a kernel takes the host a few microseconds, often more than the device takes for the kernel.
- * Loads of weights need the host; schedules that have some are not recorded, nor is the first run,
- * in which libraries may still prepare themselves. */
+ * Schedules whose loads need the host are not recorded, nor is the first run, in which libraries
+ * may still prepare themselves. */
 static enum vbs_status record(struct running *r)
 {
     struct vbs_exec *exec = r->exec;
@@ -264,13 +264,16 @@ static enum vbs_status record(struct running *r)
     bool recorded = false;
     enum vbs_status status, ended;
 
-    if (exec->recorded || exec->unrecordable || !exec->has_run || exec->trace || exec->stream)
+    if (exec->recorded || exec->unrecordable || !exec->has_run || exec->trace ||
+        (exec->stream && !vbs_exec_stream_is_alone(exec->stream)))
         return VBS_OK;
     recording.ctx = &ctx;
     exec->unrecordable = true;
     if (device->begin_recording(&ctx, exec->session) != VBS_OK)
         return VBS_OK;
-    status = run_steps(&recording);
+    status = exec->stream ? vbs_exec_stream_begin(&ctx, exec->stream, 0, NULL) : VBS_OK;
+    if (status == VBS_OK)
+        status = run_steps(&recording);
     ended = device->end_recording(&rest, exec->session, &recorded);
     if (status == VBS_INTERRUPTED)
         return vbs_fail(r->ctx, status, "interrupted");
@@ -359,9 +362,12 @@ static enum vbs_status run_timed(struct running *r)
     }
     r->start_s = r->last_s = vbs_clock_s();
     memset(r->taken_us, 0, sizeof r->taken_us);
-    if (exec->stream)
-        vbs_exec_stream_begin(exec->stream, r->start_s, exec->trace);
-    status = exec->recorded ? run_recorded(r) : run_steps(r);
+    if (exec->recorded)
+        status = run_recorded(r);
+    else if (exec->stream)
+        status = vbs_exec_stream_begin(r->ctx, exec->stream, r->start_s, exec->trace);
+    if (status == VBS_OK && !exec->recorded)
+        status = run_steps(r);
     stop_watch(r, VBS_DO_COMPUTE);
     if (exec->arena.session) {
         struct vbs_ctx rest = {0};
@@ -371,7 +377,7 @@ static enum vbs_status run_timed(struct running *r)
         status = status == VBS_OK ? ended : status;
         r->last_s = vbs_clock_s();
     }
-    if (exec->stream)
+    if (exec->stream && !exec->recorded)
         vbs_exec_stream_stop(exec->stream);
     return status;
 }

@@ -35,10 +35,11 @@ struct vbs_device_ops {
                                     int n, const void *memory, float *values);
     /*
      * The work that is put on the stream of computations between begin_recording and end_recording
-     * is recorded and not done. replay puts all of it on the stream by one call, as often as is
-     * wanted, and is for the recording that was made last. *recorded is false, and there is no
-     * recording, where the device cannot record some of the work. Each begin_recording that
-     * succeeds needs its end_recording, after errors too.
+     * is recorded and not done, and that of the stream of copies which waits for an event of it.
+     * The last work must wait for the recorded copies. end_copy is not for them. replay puts all of
+     * it on the stream by one call, as often as is wanted, and is for the recording that was made
+     * last. *recorded is false, and there is no recording, where the device cannot record some of
+     * the work. Each begin_recording that succeeds needs its end_recording, after errors too.
      */
     enum vbs_status (*begin_recording)(struct vbs_ctx *ctx, struct vbs_session *session);
     enum vbs_status (*end_recording)(struct vbs_ctx *ctx, struct vbs_session *session,

@@ -16,7 +16,8 @@
  *
  * A stream that captures adds its work to a graph, as cudaStreamCaptureModeThreadLocal wants it:
  * memory is neither obtained nor freed meanwhile, the default stream is not used, nothing waits for
- * the stream. Events are not captured.
+ * the stream. A stream that waits for an event of the capture joins it, and the stream that began
+ * it must wait for the other's work before the end.
  *
  * A call that breaks a rule is a violation: it is noted, returns cudaErrorInvalidValue or
  * CUDNN_STATUS_BAD_PARAM, and does nothing. What a device may refuse (no memory, a device that is

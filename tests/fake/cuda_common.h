@@ -94,19 +94,26 @@ struct fake_object {
             struct fake_op *first, *last;
             struct fake_object *next;
             struct fake_object *graph; /* into which it captures; null: none */
+            int n_kept;                /* of its work, by captures */
+            bool unjoined;             /* the stream that began the capture did not wait for it */
         } stream;
         struct {
             bool timed;
             struct fake_object *latest; /* record; null: never */
         } event;
         struct {
-            int first, n; /* of the pieces of work that are kept for graphs */
-        } graph;          /* or executable graph */
+            int first, n;               /* of the pieces of work that are kept for graphs */
+            struct fake_object *origin; /* the stream that began the capture */
+            struct fake_object *branch; /* executable graph: does the work of the others */
+        } graph;                        /* or executable graph */
         struct {
             bool done;
             double us;
             struct fake_object *stream;
             long number;
+            struct fake_object *graph;    /* that captured it; null: none */
+            struct fake_object *launched; /* captured: the record of the launch under way */
+            int n_kept;                   /* captured: of the stream's work before it */
         } record;
         cudaStream_t handle_stream;
         struct fake_tensor tensor; /* or filter */
@@ -199,11 +206,17 @@ void fake_keep_stream(struct fake_object *stream);
  * gives 0. */
 long fake_queue(struct fake_object *stream, const struct fake_op *op);
 
-/* Queues the work of a graph. */
-void fake_launch(const struct fake_object *graph, struct fake_object *stream);
+/* Begin and end the capture of a stream. Both give 0 or a code; that of a capture with work for
+ * which the stream does not wait is no violation. */
+int fake_capture(struct fake_object *stream);
+int fake_captured(struct fake_object *stream, struct fake_object **graph);
 
-/* Gives where the work of the next graph is kept. */
-int fake_first_kept(void);
+/* Lets a stream join the capture that has the event's record. Gives 0, or the code of a
+ * violation. */
+int fake_join(struct fake_object *stream, struct fake_object *record);
+
+/* Queues the work of an executable graph. */
+void fake_launch(const struct fake_object *graph, struct fake_object *stream);
 
 /* Gives whether a stream captures. */
 bool fake_captures(void);

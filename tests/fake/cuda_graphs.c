@@ -1,41 +1,28 @@
 /* Graphs: what a stream captures is kept, and queued by every launch. */
 #include "fake/cuda_common.h"
 
-static int begin(cudaStream_t stream, enum cudaStreamCaptureMode mode)
-{
-    struct fake_object *s = fake_stream(stream);
-
-    if (!s)
-        return cudaErrorInvalidResourceHandle;
-    if (!stream || stream == cudaStreamLegacy || s->stream.graph ||
-        mode > cudaStreamCaptureModeRelaxed)
-        return fake_wrong("the default stream, one that captures already, or an unknown mode");
-    s->stream.graph = fake_object_new(FAKE_GRAPH);
-    if (!s->stream.graph)
-        return cudaErrorMemoryAllocation;
-    s->stream.graph->graph.first = fake_first_kept();
-    return 0;
-}
-
 cudaError_t cudaStreamBeginCapture(cudaStream_t stream, enum cudaStreamCaptureMode mode)
 {
     int code = fake_enter(__func__);
+    struct fake_object *s = code ? NULL : fake_stream(stream);
 
-    return fake_leave(code ? code : begin(stream, mode));
+    if (s && mode > cudaStreamCaptureModeRelaxed)
+        code = fake_wrong("unknown mode %d", (int)mode);
+    else if (!code)
+        code = s ? fake_capture(s) : (int)cudaErrorInvalidResourceHandle;
+    return fake_leave(code);
 }
 
 /* Ends the capture also where it fails. */
 cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph)
 {
     int code = fake_enter(__func__);
-    struct fake_object *s = fake_stream(stream), *captured = s ? s->stream.graph : NULL;
+    struct fake_object *s = fake_stream(stream), *captured = NULL;
+    int ended = s ? fake_captured(s, &captured) : (int)cudaErrorInvalidResourceHandle;
 
-    if (s)
-        s->stream.graph = NULL;
     if (captured && code)
         fake_end(FAKE_GRAPH, captured);
-    else if (!captured && !code)
-        code = fake_wrong("the stream captures nothing");
+    code = code ? code : ended;
     if (graph)
         *graph = code ? NULL : (cudaGraph_t)captured;
     return fake_leave(code);
@@ -52,6 +39,13 @@ static int instantiate(cudaGraphExec_t *exec, cudaGraph_t graph)
     if (!e)
         return cudaErrorMemoryAllocation;
     e->graph = g->graph;
+    e->graph.branch = fake_object_new(FAKE_STREAM);
+    if (!e->graph.branch) {
+        e->live = false;
+        return cudaErrorMemoryAllocation;
+    }
+    e->graph.branch->live = false; /* no handle leads to it */
+    fake_keep_stream(e->graph.branch);
     *exec = (cudaGraphExec_t)e;
     return 0;
 }

@@ -167,8 +167,11 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
         code = fake_wrong("unknown flags %#x", flags);
     else if (e && !s)
         code = cudaErrorInvalidResourceHandle;
-    else if (e && e->event.latest)
-        fake_queue(s, &(struct fake_op){.waits = e->event.latest});
+    else if (e && e->event.latest) {
+        code = fake_join(s, e->event.latest);
+        if (!code)
+            fake_queue(s, &(struct fake_op){.waits = e->event.latest});
+    }
     return fake_leave(code);
 }
 
@@ -177,7 +180,9 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event)
     int code = fake_enter(__func__);
     struct fake_object *e = event_of(event, &code), *r = e ? e->event.latest : NULL;
 
-    if (r) {
+    if (r && r->record.graph)
+        code = fake_wrong("the event was recorded by a capture");
+    else if (r) {
         fake_settle(r->record.stream, r->record.number);
         fake_wait_until(r->record.us);
     }
@@ -189,11 +194,13 @@ cudaError_t cudaEventQuery(cudaEvent_t event)
     int code = fake_enter(__func__);
     struct fake_object *e = event_of(event, &code), *r = e ? e->event.latest : NULL;
 
-    if (r && !r->record.done)
+    if (r && r->record.graph)
+        code = fake_wrong("the event was recorded by a capture");
+    else if (r && !r->record.done)
         fake_step(r->record.stream);
     if (r && r->record.done)
         fake_wait_until(r->record.us);
-    else if (r)
+    else if (r && !r->record.graph)
         code = cudaErrorNotReady;
     return fake_leave(code);
 }

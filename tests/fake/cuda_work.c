@@ -173,28 +173,90 @@ bool fake_captures(void)
     return false;
 }
 
-static long keep(struct fake_object *graph, const struct fake_op *op)
+int fake_capture(struct fake_object *stream)
 {
-    if (op->waits || op->records)
-        fake_wrong("this fake captures no events");
-    else if (graph->graph.first + graph->graph.n != state.n_kept || state.n_kept == MAX_KEPT)
-        fake_wrong("this fake captures one graph at a time, of at most %d pieces", MAX_KEPT);
-    else {
-        state.kept[state.n_kept++] = *op;
-        graph->graph.n++;
+    struct fake_object *graph;
+
+    if (stream == &state.default_stream || fake_captures())
+        return fake_wrong("this fake captures one graph at a time, not of the default stream");
+    graph = fake_object_new(FAKE_GRAPH);
+    if (!graph)
+        return cudaErrorMemoryAllocation;
+    graph->graph.first = state.n_kept;
+    graph->graph.origin = stream;
+    stream->stream.graph = graph;
+    return 0;
+}
+
+int fake_captured(struct fake_object *stream, struct fake_object **captured)
+{
+    struct fake_object *graph = stream->stream.graph;
+    bool joined = true;
+
+    if (!graph || graph->graph.origin != stream)
+        return fake_wrong("the stream began no capture");
+    for (struct fake_object *s = state.streams; s; s = s->stream.next) {
+        joined &= s == stream || s->stream.graph != graph || !s->stream.unjoined;
+        if (s->stream.graph == graph)
+            s->stream.graph = NULL;
     }
+    graph->live = joined;
+    *captured = joined ? graph : NULL;
+    return joined ? 0 : cudaErrorStreamCaptureUnjoined;
+}
+
+int fake_join(struct fake_object *stream, struct fake_object *record)
+{
+    struct fake_object *graph = record->record.graph, *from = record->record.stream;
+
+    if (graph != stream->stream.graph &&
+        (stream->stream.graph || from->stream.graph != graph || stream == &state.default_stream))
+        return fake_wrong("waits across the border of a capture");
+    stream->stream.graph = graph;
+    if (graph && stream == graph->graph.origin && record->record.n_kept == from->stream.n_kept)
+        from->stream.unjoined = false;
+    return 0;
+}
+
+static long keep(struct fake_object *stream, const struct fake_op *op)
+{
+    struct fake_object *graph = stream->stream.graph;
+
+    if (state.n_kept == MAX_KEPT) {
+        fake_wrong("this fake keeps at most %d pieces of captured work", MAX_KEPT);
+        return 0;
+    }
+    if (op->records) {
+        op->records->record.graph = graph;
+        op->records->record.n_kept = stream->stream.n_kept;
+    } else {
+        stream->stream.n_kept++;
+        stream->stream.unjoined = true;
+    }
+    state.kept[state.n_kept] = *op;
+    state.kept[state.n_kept++].stream = stream;
+    graph->graph.n++;
     return 0;
 }
 
 void fake_launch(const struct fake_object *graph, struct fake_object *stream)
 {
-    for (int i = 0; i < graph->graph.n; i++)
-        fake_queue(stream, &state.kept[graph->graph.first + i]);
-}
+    for (int i = 0; i < graph->graph.n; i++) {
+        const struct fake_op *kept = &state.kept[graph->graph.first + i];
+        struct fake_object *to = kept->stream == graph->graph.origin ? stream : graph->graph.branch;
+        struct fake_op op = *kept;
 
-int fake_first_kept(void)
-{
-    return state.n_kept;
+        if (kept->waits)
+            op.waits = kept->waits->record.launched;
+        if (kept->records) {
+            op.records = fake_object_new(FAKE_RECORD);
+            if (!op.records)
+                return;
+            op.records->record.stream = to;
+            kept->records->record.launched = op.records;
+        }
+        fake_queue(to, &op);
+    }
 }
 
 long fake_queue(struct fake_object *stream, const struct fake_op *op)
@@ -202,7 +264,7 @@ long fake_queue(struct fake_object *stream, const struct fake_op *op)
     struct fake_op *queued;
 
     if (stream->stream.graph)
-        return keep(stream->stream.graph, op);
+        return keep(stream, op);
     if (stream == &state.default_stream && fake_captures())
         fake_wrong("the default stream is used while a stream that waits for it captures");
     queued = free_op();

@@ -315,8 +315,9 @@ static enum vbs_status build_kernel(struct cu_build *b, struct image_conv *c, in
     return VBS_OK;
 }
 
-/* Gives whether an algorithm computes what sums of floats compute, up to a thousandth of the largest
- * value: cuDNN's non-fused Winograd is off by half a hundredth for kernels that are not of 3x3. */
+/* Gives whether an algorithm computes what sums of floats compute, up to a thousandth of the
+ * largest value: cuDNN's non-fused Winograd is off by half a hundredth for kernels that are not of
+ * 3x3. */
 static bool is_exact(const struct image_conv *c, int algorithm)
 {
     return algorithm != CUDNN_CONVOLUTION_FWD_ALGO_WINOGRAD_NONFUSED ||

@@ -240,7 +240,7 @@ static int begin_copy(struct vbs_session *session, int number, void *to, const v
     cudaError_t error =
         cudaMemcpyAsync(to, from, (size_t)bytes, cudaMemcpyHostToDevice, s->copying);
 
-    if (error == cudaSuccess)
+    if (error == cudaSuccess && !s->records)
         error = cudaEventRecord(s->copied[number], s->copying);
     return reason_of(error);
 }

@@ -128,7 +128,7 @@ struct cu_session {
     cudaEvent_t copied[VBS_DEVICE_BUFFERS];
     bool records;              /* the stream records, so that nothing may wait for the device */
     cudaGraphExec_t recording; /* null: none */
-    void *stage; /* device memory for moves between ranges that overlap */
+    void *stage;               /* device memory for moves between ranges that overlap */
     int n_events;
     cudaEvent_t *events;
     int **order;                /* [n_layers + 1][n_inputs] the network's number of each input */

@@ -54,6 +54,7 @@ struct vbs_exec_stream {
     struct vbs_exec_loader *loader;
     bool has_events; /* a device's events keep the order. Event i: load i may begin; event
                         n_loads + i: it has ended */
+    bool alone;      /* the computing thread enqueues the loads; there is no copy thread */
     int n_recorded;  /* loads whose first event the computing thread has recorded */
     struct sharing sharing;
     struct gate run;    /* the number of runs begun; the last one is the wish to end */
@@ -332,11 +333,12 @@ enum vbs_status vbs_exec_stream_new(struct vbs_ctx *ctx, const struct vbs_exec_l
     stream->n_loads = n_loads;
     stream->loader = loader;
     stream->has_events = loader->session && !waits;
+    stream->alone = stream->has_events && loader->all;
     gate_init(&stream->run);
     gate_init(&stream->passed);
     gate_init(&stream->loaded);
     gate_init(&stream->idle);
-    reason = start_thread(stream);
+    reason = stream->alone ? 0 : start_thread(stream);
     if (reason) {
         free_stream(stream);
         return vbs_fail(ctx, VBS_LIBRARY, "cannot start a thread that copies weights: %s",
@@ -352,22 +354,76 @@ void vbs_exec_stream_free(struct vbs_exec_stream *stream)
         return;
     atomic_store(&stream->quits, true);
     gate_raise(&stream->run, atomic_load(&stream->run.value) + 1);
-    pthread_join(stream->thread, NULL);
+    if (!stream->alone)
+        pthread_join(stream->thread, NULL);
     free_stream(stream);
 }
 
-void vbs_exec_stream_begin(struct vbs_exec_stream *stream, double start_s,
-                           struct vbs_exec_step *trace)
+bool vbs_exec_stream_is_alone(const struct vbs_exec_stream *stream)
+{
+    return stream->alone;
+}
+
+/* ---- without a copy thread ---- */
+
+/* Puts a load on the device's stream of copies, behind all work that has been enqueued on the
+ * stream of computations. Returns 0, or the reason of a failure. */
+static int enqueue_load(struct vbs_exec_stream *stream, int index)
+{
+    const struct vbs_exec_load *load = &stream->loads[index];
+    int reason = vbs_exec_loader_record(stream->loader, index, true);
+
+    if (reason == 0)
+        reason = vbs_exec_loader_wait(stream->loader, index, false);
+    if (reason == 0)
+        reason = vbs_exec_loader_read(stream->loader, VBS_READER_COPIES, load->to, load->bytes,
+                                      load->offset);
+    if (reason == 0)
+        reason = vbs_exec_loader_record(stream->loader, stream->n_loads + index, false);
+    stream->streamed.bytes += load->bytes;
+    return reason;
+}
+
+/* Enqueues the loads that may begin once so many half steps have been passed. */
+static enum vbs_status enqueue_loads(struct vbs_ctx *ctx, struct vbs_exec_stream *stream,
+                                     int64_t n_half_steps)
+{
+    int reason = 0;
+
+    for (; reason == 0 && stream->n_recorded < stream->n_loads &&
+           stream->loads[stream->n_recorded].after <= n_half_steps;
+         stream->n_recorded++)
+        reason = enqueue_load(stream, stream->n_recorded);
+    return reason ? vbs_exec_loader_refuse(ctx, stream->loader, reason) : VBS_OK;
+}
+
+/* Lets the stream of computations wait for a load that has been enqueued. */
+static enum vbs_status wait_on_device(struct vbs_ctx *ctx, const struct vbs_exec_stream *stream,
+                                      int n_loads)
+{
+    int reason =
+        n_loads > 0 ? vbs_exec_loader_wait(stream->loader, stream->n_loads + n_loads - 1, true) : 0;
+
+    return reason ? vbs_exec_loader_refuse(ctx, stream->loader, reason) : VBS_OK;
+}
+
+/* ---- the computing thread ---- */
+
+enum vbs_status vbs_exec_stream_begin(struct vbs_ctx *ctx, struct vbs_exec_stream *stream,
+                                      double start_s, struct vbs_exec_step *trace)
 {
     stream->start_s = start_s;
     stream->trace = trace;
     stream->reason = 0;
     stream->n_recorded = 0;
     stream->streamed = (struct vbs_exec_streamed){0};
+    if (stream->alone)
+        return enqueue_loads(ctx, stream, 0);
     atomic_store(&stream->stops, false);
     atomic_store(&stream->passed.value, 0);
     atomic_store(&stream->loaded.value, 0);
     gate_raise(&stream->run, atomic_load(&stream->run.value) + 1);
+    return VBS_OK;
 }
 
 enum vbs_status vbs_exec_stream_pass(struct vbs_ctx *ctx, struct vbs_exec_stream *stream,
@@ -375,6 +431,8 @@ enum vbs_status vbs_exec_stream_pass(struct vbs_ctx *ctx, struct vbs_exec_stream
 {
     int reason = 0;
 
+    if (stream->alone)
+        return enqueue_loads(ctx, stream, n_half_steps);
     /* Loads begin in their order: a load that may begin earlier than one before it waits for that
      * one. */
     for (; stream->has_events && reason == 0 && stream->n_recorded < stream->n_loads &&
@@ -409,6 +467,8 @@ enum vbs_status vbs_exec_stream_wait(struct vbs_ctx *ctx, struct vbs_exec_stream
 {
     struct chunk chunk;
 
+    if (stream->alone)
+        return wait_on_device(ctx, stream, n_loads);
     while (atomic_load(&stream->loaded.value) < n_loads) {
         if (vbs_cancelled(ctx))
             return vbs_fail(ctx, VBS_INTERRUPTED, "interrupted");
@@ -419,20 +479,16 @@ enum vbs_status vbs_exec_stream_wait(struct vbs_ctx *ctx, struct vbs_exec_stream
     }
     if (atomic_load(&stream->loaded.value) > stream->n_loads)
         return vbs_exec_loader_refuse(ctx, stream->loader, stream->reason);
-    if (stream->has_events && n_loads > 0) {
-        int reason = vbs_exec_loader_wait(stream->loader, stream->n_loads + n_loads - 1, true);
-
-        if (reason)
-            return vbs_exec_loader_refuse(ctx, stream->loader, reason);
-    }
-    return VBS_OK;
+    return stream->has_events ? wait_on_device(ctx, stream, n_loads) : VBS_OK;
 }
 
 void vbs_exec_stream_stop(struct vbs_exec_stream *stream)
 {
-    atomic_store(&stream->stops, true);
-    gate_raise(&stream->passed, NOBODY - 1);
-    gate_wait(&stream->idle, atomic_load(&stream->run.value));
+    if (!stream->alone) {
+        atomic_store(&stream->stops, true);
+        gate_raise(&stream->passed, NOBODY - 1);
+        gate_wait(&stream->idle, atomic_load(&stream->run.value));
+    }
     if (stream->has_events) { /* copies that are still under way must not reach the arena of the
                                  next run */
         (void)vbs_exec_loader_finish(stream->loader, VBS_READER_COPIES);

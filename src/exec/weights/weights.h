@@ -16,9 +16,9 @@
 
 struct vbs_exec_file {
     int fd;
-    int direct_fd;    /* -1: reads go through the page cache */
-    char *path;       /* for messages */
-    int64_t *offsets; /* [n_packed] */
+    int direct_fd;                  /* -1: reads go through the page cache */
+    char *path;                     /* for messages */
+    int64_t *offsets;               /* [n_packed] */
     int64_t first_bytes, end_bytes; /* beginning and end of the packed weights */
 };
 
@@ -113,7 +113,8 @@ struct vbs_exec_stream;
  * On a device the two threads only enqueue work on its streams. "Passed" and "ended" then mean that
  * the work is enqueued, and events of the device keep the order; but where waits is set, loads have
  * ended, and steps have passed, when the device has finished them, so that their times can be
- * taken.
+ * taken. Where all packed weights are in pinned memory, and waits is not set, the computing thread
+ * enqueues the loads too, and there is no copy thread: then a run can be recorded.
  *
  * Borrows loads and loader until it is freed. VBS_NO_MEMORY, VBS_LIBRARY: no thread.
  */
@@ -122,9 +123,10 @@ enum vbs_status vbs_exec_stream_new(struct vbs_ctx *ctx, const struct vbs_exec_l
                                     struct vbs_exec_stream **stream) VBS_MUST_CHECK;
 void vbs_exec_stream_free(struct vbs_exec_stream *stream);
 
-/* Begins a run at start_s (base/clock.h). trace: null, or times of steps to fill in. */
-void vbs_exec_stream_begin(struct vbs_exec_stream *stream, double start_s,
-                           struct vbs_exec_step *trace);
+/* Begins a run at start_s (base/clock.h). trace: null, or times of steps to fill in. VBS_LIBRARY:
+ * the device failed; the run is to be stopped all the same. */
+enum vbs_status vbs_exec_stream_begin(struct vbs_ctx *ctx, struct vbs_exec_stream *stream,
+                                      double start_s, struct vbs_exec_step *trace) VBS_MUST_CHECK;
 
 /* Tells the stream that so many half steps of the list have been passed: 2 s + 1 when all work
  * before step s (from 0) is done, 2 s + 2 when the step itself is. VBS_LIBRARY: the device
@@ -139,6 +141,9 @@ enum vbs_status vbs_exec_stream_wait(struct vbs_ctx *ctx, struct vbs_exec_stream
 
 /* Begins no more loads and waits until the thread is idle. */
 void vbs_exec_stream_stop(struct vbs_exec_stream *stream);
+
+/* Gives whether the computing thread enqueues the loads. */
+bool vbs_exec_stream_is_alone(const struct vbs_exec_stream *stream);
 
 struct vbs_exec_streamed {
     double copy_us;

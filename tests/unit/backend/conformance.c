@@ -14,7 +14,8 @@
  *   --reference       runs the slow definitions of tests/reference/backend/ops.c instead of the
  *                     backend
  *   --backend NAME    another backend; cases whose operators it lacks are out of scope
- *   NAME              only cases with NAME in their path, with the reason of each that does not pass
+ *   NAME              only cases with NAME in their path, with the reason of each that does not
+ * pass
  */
 #include "vbslab/backend.h"
 
@@ -787,8 +788,7 @@ static void try_pass(struct tally *tally, struct one_case *c, enum pass pass, in
                      const struct options *o)
 {
     static const char *const WORDS[] = {"passed", "out of scope", "FAILED"};
-    enum result result =
-        pass == LAYERS ? try_case(c, o) : try_constants(c, o);
+    enum result result = pass == LAYERS ? try_case(c, o) : try_constants(c, o);
 
     count(tally, suite, c, result);
     if (!o->table && (result == FAILED || o->only))

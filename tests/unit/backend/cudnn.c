@@ -164,7 +164,8 @@ static void check_bench(struct bench *t, const char *name, bool opened, struct c
     worst = run_all(t, &algorithm);
     if (!ok(worst < 1, "%s: %d kernels compute what the definition says", name,
             t->session->n_kernels))
-        printf("# off by %g of what is allowed with %s; %s\n", worst, algorithm, vbs_detail(&t->ctx));
+        printf("# off by %g of what is allowed with %s; %s\n", worst, algorithm,
+               vbs_detail(&t->ctx));
     bench_close(t);
     check_fake(name);
 }

@@ -218,7 +218,7 @@ static const struct {
     {waits_for_a_capture, "waits for a stream that captures"},
     {allocates_in_a_capture, "memory is obtained while a stream captures"},
     {copies_beside_a_capture, "the default stream is used while"},
-    {ends_no_capture, "the stream captures nothing"},
+    {ends_no_capture, "the stream began no capture"},
     {uses_a_stream_as_event, "what is given is no event"},
     {measures_without_timing, "events without timing"},
     {transforms_in_place, "x and y overlap"},

@@ -3,6 +3,7 @@
  * loads, both read chunks of one load, runs are stopped at any moment, and files end too early.
  * There are no kernels and no OpenMP, so that ThreadSanitizer sees everything.
  */
+#include "support/bail_out.h"
 #include "support/tap.h"
 
 #include "base/clock.h"
@@ -111,6 +112,13 @@ static void clear_memory(struct scene *s)
     memset(s->memory, 0, (size_t)s->bytes);
 }
 
+/* Where there is a copy thread, nothing can fail at the beginning. */
+static void begin_run(struct scene *s, struct vbs_exec_step *trace)
+{
+    if (vbs_exec_stream_begin(&s->ctx, s->stream, vbs_clock_s(), trace) != VBS_OK)
+        bail_out("%s", vbs_detail(&s->ctx));
+}
+
 static void test_runs(struct scene *s)
 {
     bool good = true, traced = true, summed = true;
@@ -119,7 +127,7 @@ static void test_runs(struct scene *s)
     for (int run = 0; run < N_RUNS && status == VBS_OK; run++) {
         clear_memory(s);
         memset(s->trace, 0, sizeof s->trace);
-        vbs_exec_stream_begin(s->stream, vbs_clock_s(), run % 2 ? s->trace : NULL);
+        begin_run(s, run % 2 ? s->trace : NULL);
         status = run_steps(s, run % 3, N_LOADS, &good);
         if (status == VBS_OK)
             status = vbs_exec_stream_wait(&s->ctx, s->stream, N_LOADS);
@@ -147,7 +155,7 @@ static void test_stops(struct scene *s)
         int n_steps = run % N_LOADS;
 
         clear_memory(s);
-        vbs_exec_stream_begin(s->stream, vbs_clock_s(), NULL);
+        begin_run(s, NULL);
         status = run_steps(s, 1, n_steps, &good);
         vbs_exec_stream_stop(s->stream);
         for (int i = n_steps + 1; i < N_LOADS - 1 && status == VBS_OK; i++)
@@ -162,13 +170,13 @@ static void test_interrupted(struct scene *s)
 {
     bool good = true;
 
-    vbs_exec_stream_begin(s->stream, vbs_clock_s(), NULL);
+    begin_run(s, NULL);
     s->stop = 1; /* load 5 never begins, because its step never passes */
     is_int(vbs_exec_stream_wait(&s->ctx, s->stream, 6), VBS_INTERRUPTED,
            "who waits for what does not come can be interrupted");
     s->stop = 0;
     vbs_exec_stream_stop(s->stream);
-    vbs_exec_stream_begin(s->stream, vbs_clock_s(), NULL);
+    begin_run(s, NULL);
     is_int(run_steps(s, 0, N_LOADS, &good), VBS_OK, "  and runs again");
     vbs_exec_stream_stop(s->stream);
     ok(good, "    as before");
@@ -181,7 +189,7 @@ static void test_short_file(struct scene *s)
 
     ok(ftruncate(s->file.fd, s->loads[5].offset + 10) == 0, "a file that ends within a load");
     for (int run = 0; run < 3; run++) {
-        vbs_exec_stream_begin(s->stream, vbs_clock_s(), NULL);
+        begin_run(s, NULL);
         is_int(run_steps(s, run, N_LOADS + run, &good), VBS_IO, "  is told to who waits for it");
         vbs_exec_stream_stop(s->stream);
     }
