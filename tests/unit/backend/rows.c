@@ -196,6 +196,143 @@ static bool widens(const struct od_row_loops *rows, int n)
     return right;
 }
 
+/* ---- rows that are normalised ---- */
+
+#define LONGEST 2500 /* values; longer than what is kept of a row */
+
+static float long_floats[LONGEST], long_gamma[LONGEST], long_beta[LONGEST];
+static uint8_t long_bytes[LONGEST];
+
+/* Gives value i of a row as it is stored: whole numbers, or floats. */
+static double row_value(const struct vbs_encoding *e, int i)
+{
+    return vbs_storage_is_whole(e->storage)
+               ? (double)e->scale * (whole(e->storage, long_bytes[i]) - e->zero)
+               : (double)long_floats[i];
+}
+
+/* Gives whether value i of a stored row is want, to the last digits of floats. */
+static bool is_stored(const struct vbs_encoding *e, const void *row, int i, double want)
+{
+    double error = 1e-6 + 2e-6 * fabs(want);
+
+    if (e->storage == VBS_FLOAT32)
+        return fabs((double)((const float *)row)[i] - want) <= error;
+    return ((const uint8_t *)row)[i] == encoded(e, (want - error) / (double)e->scale) ||
+           ((const uint8_t *)row)[i] == encoded(e, (want + error) / (double)e->scale);
+}
+
+/* Checks the byte behind a row, and all values against those of the definition. */
+static bool is_row(const struct od_row_change *r, const unsigned char *got, const double *want)
+{
+    int64_t end = r->n * vbs_storage_bytes(r->to.storage);
+    bool right = got[end] == 77;
+
+    for (int i = 0; i < r->n; i++)
+        right &= is_stored(&r->to, got, i, want[i]);
+    return right;
+}
+
+static const void *row_of(const struct vbs_encoding *e)
+{
+    return e->storage == VBS_FLOAT32 ? (const void *)long_floats : long_bytes;
+}
+
+static bool softens(const struct od_row_loops *rows, const struct od_row_change *r)
+{
+    _Alignas(float) unsigned char got[LONGEST * 4 + 1];
+    double want[LONGEST], most = -INFINITY, sum = 0;
+
+    for (int i = 0; i < r->n; i++)
+        most = fmax(most, row_value(&r->from, i));
+    for (int i = 0; i < r->n; i++)
+        sum += want[i] = exp(row_value(&r->from, i) - most);
+    for (int i = 0; i < r->n; i++)
+        want[i] /= sum;
+    memset(got, 77, sizeof got);
+    rows->softmax(r, row_of(&r->from), got);
+    return is_row(r, got, want);
+}
+
+static bool normalises(const struct od_row_loops *rows, const struct od_row_change *r)
+{
+    _Alignas(float) unsigned char got[LONGEST * 4 + 1];
+    double want[LONGEST], mean = 0, variance = 0, n = (double)r->n;
+
+    for (int i = 0; i < r->n; i++)
+        mean += row_value(&r->from, i) / n;
+    for (int i = 0; i < r->n; i++)
+        variance += pow(row_value(&r->from, i) - mean, 2) / n;
+    for (int i = 0; i < r->n; i++)
+        want[i] = (row_value(&r->from, i) - mean) / sqrt(variance + (double)r->epsilon) *
+                      (double)r->gamma[i * r->step] +
+                  (double)r->beta[i * r->step];
+    memset(got, 77, sizeof got);
+    rows->normalise(r, row_of(&r->from), got);
+    return is_row(r, got, want);
+}
+
+/* Checks both on rows of n values, from and to floats and whole numbers. */
+static void check_row(const struct od_row_loops *rows, int n, bool *soft, bool *normal)
+{
+    static const struct vbs_encoding plain = {.storage = VBS_FLOAT32};
+
+    for (int i = 0; i <= N_ENCODINGS; i++)
+        for (int k = 0; k < 2; k++) {
+            const struct vbs_encoding *e = i < N_ENCODINGS ? &encodings[i] : &plain;
+            struct od_row_change r = {.from = *e,
+                                      .to = k ? encodings[(i + n) % N_ENCODINGS] : plain,
+                                      .n = n,
+                                      .epsilon = 1e-3f,
+                                      .gamma = long_gamma,
+                                      .beta = long_beta,
+                                      .step = n % 3 != 0};
+
+            *normal &= normalises(rows, &r);
+            r.to.scale /= 100; /* to differ more than 0 and 1 do */
+            *soft &= softens(rows, &r);
+        }
+}
+
+/* Checks rows that have no softmax, and one of which most values are too small to count. */
+static bool softens_extremes(const struct od_row_loops *rows)
+{
+    struct od_row_change r = {.to = {VBS_UINT8, 1.0f / 256, 0}, .n = 40};
+    float x[40];
+    uint8_t got[40];
+    bool right = true;
+
+    for (int k = 0; k < 3; k++) {
+        for (int i = 0; i < 40; i++)
+            x[i] = k == 2 ? -INFINITY : (float)-i * 1e30f;
+        x[3] = k == 0 ? INFINITY : k == 1 ? NAN : x[3];
+        rows->softmax(&r, x, got);
+        for (int i = 0; i < 40; i++)
+            right &= got[i] == 0;
+    }
+    for (int i = 0; i < 40; i++)
+        x[i] = i == 7 ? 1 : (float)(-1 - i) * 1e30f;
+    x[20] = -INFINITY;
+    rows->softmax(&r, x, got);
+    for (int i = 0; i < 40; i++)
+        right &= got[i] == (i == 7 ? 255 : 0);
+    return right;
+}
+
+static void check_rows(const struct od_row_loops *rows, const char *name)
+{
+    bool soft = true, normal = true;
+
+    for (int n = 1; n < MOST; n++)
+        check_row(rows, n, &soft, &normal);
+    check_row(rows, LONGEST, &soft, &normal);
+    check_row(rows, 1024, &soft, &normal);
+    check_row(rows, 2049, &soft, &normal);
+    ok(soft, "%s: softmax of rows", name);
+    ok(softens_extremes(rows), "%s: softmax of infinite values, and of what is no number", name);
+    ok(normal, "%s: rows less their mean over their deviation", name);
+}
+
 static void check(const struct od_row_loops *rows, const char *name)
 {
     bool decoded = true, back = true, table = true, sum = true, product = true, sums = true,
@@ -234,6 +371,7 @@ static void check(const struct od_row_loops *rows, const char *name)
     ok(lines, "%s: factors and shifts of values", name);
     ok(sums, "%s: sums of rows, and what they are scaled to", name);
     ok(wide, "%s: bfloat16", name);
+    check_rows(rows, name);
 }
 
 int main(void)
@@ -244,6 +382,12 @@ int main(void)
         bytes[0][i] = (uint8_t)vbs_random(1, (uint64_t)i);
         bytes[1][i] = (uint8_t)vbs_random(2, (uint64_t)i);
         floats[i] = ((float)(vbs_random(3, (uint64_t)i) % 20001) - 10000) / 160; /* ties too */
+    }
+    for (int i = 0; i < LONGEST; i++) {
+        long_bytes[i] = (uint8_t)vbs_random(4, (uint64_t)i);
+        long_floats[i] = (float)(vbs_random(5, (uint64_t)i) % 20001) / 2500 - 1;
+        long_gamma[i] = (float)(vbs_random(6, (uint64_t)i) % 2001) / 1000 - 1;
+        long_beta[i] = (float)(vbs_random(7, (uint64_t)i) % 2001) / 500 - 2;
     }
     floats[3] = NAN;
     floats[40] = INFINITY;

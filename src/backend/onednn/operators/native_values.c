@@ -310,6 +310,8 @@ enum vbs_status od_build_native_values(struct od_build *b)
         return VBS_OK;
     if (b->l->op == VBS_OP_MATMUL)
         return od_build_native_matmul(b);
+    if (b->l->op == VBS_OP_SOFTMAX || b->l->op == VBS_OP_LAYER_NORM)
+        return od_build_native_norm(b);
     if (is_wide_pair(b))
         return build_wide_pair(b);
     if (vbs_op_class(b->l->op) == VBS_CLASS_UNARY)

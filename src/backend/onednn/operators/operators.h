@@ -101,6 +101,11 @@ enum vbs_status od_build_native_windows(struct od_build *b) VBS_MUST_CHECK;
 /* Does so for products of two tensors of 8 bits. */
 enum vbs_status od_build_native_matmul(struct od_build *b) VBS_MUST_CHECK;
 
+/* ---- native_norm.c ---- */
+
+/* Does so for a softmax and a layer normalisation of rows. */
+enum vbs_status od_build_native_norm(struct od_build *b) VBS_MUST_CHECK;
+
 /* ---- native_moves.c ---- */
 
 /* Does so for layers that only move values; *made: b's layer is one. */

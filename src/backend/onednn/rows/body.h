@@ -2,10 +2,11 @@
  * The loops; TABLE is the name of the table. This file is included once for each kind of processor,
  * by files that are compiled for it. Compilers make vectors of runs of RUN values.
  *
- * Rounding adds and subtracts 1.5 * 2^23, where floats are whole numbers.
+ * Rounding adds 1.5 * 2^23, where floats are whole numbers, which their last bits hold.
  */
 #include "backend/onednn/rows/rows.h"
 
+#include <math.h>
 #include <string.h>
 #if defined(__AVX512VBMI__)
 #include <immintrin.h>
@@ -15,6 +16,7 @@
 #define RUN    16
 #define BLOCK  64 /* values that are computed aside */
 #define MAGIC  12582912.0f
+#define LONG   1024 /* values of a row that are kept as floats; a multiple of BLOCK */
 
 /* ---- whole numbers ---- */
 
@@ -39,12 +41,43 @@ INLINE int highest(enum vbs_storage storage)
     return storage == VBS_INT8 ? 127 : 255;
 }
 
-/* Gives the whole number next to x; what is no number becomes the lowest. */
-INLINE int rounded(float x, float low, float high)
+/* Gives the last 8 bits of the whole number next to x; what is no number becomes the lowest. */
+INLINE uint8_t rounded(float x, float low, float high)
 {
-    x = x > low ? x : low;
-    x = x < high ? x : high;
-    return (int)((x + MAGIC) - MAGIC);
+    float limited = x > low ? x : low, biased;
+    uint32_t bits;
+
+    limited = limited < high ? limited : high;
+    biased = limited + MAGIC;
+    memcpy(&bits, &biased, sizeof bits);
+    return (uint8_t)bits;
+}
+
+#if defined(__FMA__)
+#define MULTIPLY_ADD(x, y, z) __builtin_fmaf(x, y, z)
+#else
+#define MULTIPLY_ADD(x, y, z) ((x) * (y) + (z))
+#endif
+
+/* Gives x / scale, where both are far from what floats cannot hold: the quotient by the reciprocal,
+ * less what is too much of it. It is the nearest float wherever x / scale lies in the middle of two
+ * whole numbers. */
+INLINE float divided(float x, float scale, float reciprocal)
+{
+#if defined(__FMA__)
+    float quotient = x * reciprocal;
+
+    return MULTIPLY_ADD(MULTIPLY_ADD(-quotient, scale, x), reciprocal, quotient);
+#else
+    (void)reciprocal;
+    return x / scale;
+#endif
+}
+
+/* Gives whether divided takes a scale. */
+INLINE bool divides(float scale)
+{
+    return scale >= OD_LEAST_SCALE && scale <= 1 / OD_LEAST_SCALE;
 }
 
 INLINE void decode_run(const struct vbs_encoding *e, const uint8_t *restrict q, int64_t n,
@@ -66,25 +99,41 @@ static void decode(const struct vbs_encoding *e, const uint8_t *q, int64_t n, fl
     decode_run(e, q + i, n - i, x + i);
 }
 
-INLINE void encode_run(const struct vbs_encoding *e, const float *restrict x, int64_t n,
+INLINE void encode_run(const struct vbs_encoding *e, bool quick, const float *restrict x, int64_t n,
                        uint8_t *restrict q)
 {
-    float scale = e->scale;
+    float scale = e->scale, reciprocal = 1 / e->scale;
     float low = (float)(lowest(e->storage) - e->zero);
     float high = (float)(highest(e->storage) - e->zero);
+    float least = (low - 1) * scale, most = (high + 1) * scale;
     int zero = e->zero;
 
-    for (int64_t i = 0; i < n; i++)
-        q[i] = (uint8_t)(rounded(x[i] / scale, low, high) + zero);
+    for (int64_t i = 0; i < n; i++) {
+        float limited = x[i] > least ? x[i] : least;
+
+        limited = limited < most ? limited : most;
+        q[i] = (uint8_t)(rounded(quick ? divided(limited, scale, reciprocal) : x[i] / scale, low,
+                                 high) +
+                         zero);
+    }
 }
 
-static void encode(const struct vbs_encoding *e, const float *x, int64_t n, uint8_t *q)
+INLINE void encode_runs(const struct vbs_encoding *e, bool quick, const float *x, int64_t n,
+                        uint8_t *q)
 {
     int64_t i = 0;
 
     for (; i + RUN <= n; i += RUN)
-        encode_run(e, x + i, RUN, q + i);
-    encode_run(e, x + i, n - i, q + i);
+        encode_run(e, quick, x + i, RUN, q + i);
+    encode_run(e, quick, x + i, n - i, q + i);
+}
+
+static void encode(const struct vbs_encoding *e, const float *x, int64_t n, uint8_t *q)
+{
+    if (divides(e->scale))
+        encode_runs(e, true, x, n, q);
+    else
+        encode_runs(e, false, x, n, q);
 }
 
 /* ---- bfloat16 ---- */
@@ -163,12 +212,6 @@ static void map_units(const uint8_t *table, const uint8_t *from, int64_t from_st
 }
 
 /* ---- two operands ---- */
-
-#if defined(__FMA__)
-#define MULTIPLY_ADD(x, y, z) __builtin_fmaf(x, y, z)
-#else
-#define MULTIPLY_ADD(x, y, z) ((x) * (y) + (z))
-#endif
 
 INLINE void add_run(const struct od_mixture *m, const uint8_t *restrict a, int64_t a_step,
                     const uint8_t *restrict b, int64_t b_step, int64_t n, uint8_t *to)
@@ -320,6 +363,216 @@ static void scale(const struct vbs_encoding *e, const int32_t *restrict sums, in
         to[i] = (uint8_t)(rounded((float)(sums[i] - shift) * factor, low, high) + zero);
 }
 
+/* ---- rows that are normalised ---- */
+
+/* Copies bytes by blocks, of which the last two may overlap; memcpy of any length takes longer. */
+INLINE void copy_bytes(const void *from, int64_t n, void *to)
+{
+    const char *source = from;
+    char *target = to;
+
+    if (n < BLOCK) {
+        memcpy(to, from, (size_t)n);
+        return;
+    }
+    for (int64_t i = 0; i + BLOCK < n; i += BLOCK)
+        memcpy(target + i, source + i, BLOCK);
+    memcpy(target + n - BLOCK, source + n - BLOCK, BLOCK);
+}
+
+/* Stores the first n of values times factor as e says. The array x has space for whole blocks, of
+ * which what lies behind the n values is overwritten. */
+INLINE void store(const struct vbs_encoding *e, float *restrict x, float factor, int64_t n,
+                  void *to)
+{
+    float scale = e->scale, reciprocal = 1 / e->scale, *floats = to;
+    float low = (float)(lowest(e->storage) - e->zero);
+    float high = (float)(highest(e->storage) - e->zero);
+    int64_t all = (n + BLOCK - 1) / BLOCK * BLOCK;
+    int zero = e->zero;
+    uint8_t aside[LONG];
+
+    for (int64_t i = 0; i < n && e->storage == VBS_FLOAT32; i++)
+        floats[i] = x[i] * factor;
+    if (e->storage == VBS_FLOAT32)
+        return;
+    for (int64_t i = n; i < all; i++)
+        x[i] = 0;
+    for (int64_t i = 0; i < all; i++)
+        aside[i] = (uint8_t)(rounded(divided(x[i] * factor, scale, reciprocal), low, high) + zero);
+    copy_bytes(aside, n, to);
+}
+
+/* Gives the bytes of n values of a row. */
+INLINE int64_t width(const struct vbs_encoding *e, int64_t n)
+{
+    return e->storage == VBS_FLOAT32 ? n * (int64_t)sizeof(float) : n;
+}
+
+/* Decodes n values, and appends infinite ones up to a multiple of RUN; returns the number of both.
+ */
+INLINE int64_t load_run(const struct vbs_encoding *e, const void *from, int64_t n, float *x)
+{
+    int64_t all = (n + RUN - 1) / RUN * RUN;
+
+    if (e->storage == VBS_FLOAT32)
+        copy_bytes(from, width(e, n), x);
+    else
+        decode(e, from, n, x);
+    for (int64_t i = n; i < all; i++)
+        x[i] = -INFINITY;
+    return all;
+}
+
+/* Gives e^x for x <= 0, to about a unit of the last digit: 2^n * e^r, where r is at most half of
+ * the logarithm of 2. The polynomial is a least largest relative error. Below -87 it is e^-87. */
+INLINE float exponential(float x)
+{
+    float limited = x < -87 ? -87 : x;
+    float biased = MULTIPLY_ADD(limited, 1.44269504f, MAGIC), n = biased - MAGIC;
+    float r = MULTIPLY_ADD(n, -0x1.62e4p-1f, limited), p = 0x1.6a2434p-10f;
+    uint32_t bits, power;
+
+    r = MULTIPLY_ADD(n, -1.4286068e-6f, r);
+    p = MULTIPLY_ADD(p, r, 0x1.1239e2p-7f);
+    p = MULTIPLY_ADD(p, r, 0x1.5558f2p-5f);
+    p = MULTIPLY_ADD(p, r, 0x1.555492p-3f);
+    p = MULTIPLY_ADD(p, r, 0x1.fffffcp-2f);
+    p = MULTIPLY_ADD(p, r, 1);
+    p = MULTIPLY_ADD(p, r, 1);
+    memcpy(&power, &biased, sizeof power);
+    memcpy(&bits, &p, sizeof bits);
+    bits += power << 23; /* n is in the last digits of biased */
+    memcpy(&p, &bits, sizeof p);
+    return p;
+}
+
+INLINE float largest(const float *x, int64_t n, float most)
+{
+#pragma omp simd reduction(max : most)
+    for (int64_t i = 0; i < n; i++)
+        most = x[i] > most ? x[i] : most;
+    return most;
+}
+
+/* Replaces values by the exponentials of what they are more than most, and returns their sum. */
+INLINE float exponentials(float *x, int64_t n, float most)
+{
+    float sum = 0;
+
+#pragma omp simd reduction(+ : sum)
+    for (int64_t i = 0; i < n; i++) {
+        x[i] = exponential(x[i] - most);
+        sum += x[i];
+    }
+    return sum;
+}
+
+static void softmax(const struct od_row_change *r, const void *from, void *to)
+{
+    float x[LONG], most = -INFINITY, sum = 0;
+    int64_t n = 0, all = 0;
+
+    for (int64_t first = 0; first < r->n; first += LONG) {
+        n = r->n - first < LONG ? r->n - first : LONG;
+        all = load_run(&r->from, (const char *)from + width(&r->from, first), n, x);
+        most = largest(x, all, most);
+    }
+    for (int64_t first = 0; first < r->n; first += LONG) {
+        if (r->n > LONG) {
+            n = r->n - first < LONG ? r->n - first : LONG;
+            all = load_run(&r->from, (const char *)from + width(&r->from, first), n, x);
+        }
+        sum += exponentials(x, all, most);
+    }
+    for (int64_t first = 0; first < r->n; first += LONG) {
+        if (r->n > LONG) {
+            n = r->n - first < LONG ? r->n - first : LONG;
+            all = load_run(&r->from, (const char *)from + width(&r->from, first), n, x);
+            (void)exponentials(x, all, most);
+        }
+        store(&r->to, x, 1 / sum, n, (char *)to + width(&r->to, first));
+    }
+}
+
+/* Finds the mean of a row, in whole numbers of its storage or floats, and its variance. */
+INLINE void moments(const struct od_row_change *r, const void *from, double *mean, double *variance)
+{
+    const float *x = from;
+    const uint8_t *q = from;
+    int sign = sign_of(r->from.storage);
+    double n = (double)r->n, all = 0, squares = 0;
+
+    for (int64_t first = 0; first < r->n; first += LONG) {
+        int64_t end = r->n - first < LONG ? r->n : first + LONG;
+        int32_t sum = 0, square = 0;
+
+        for (int64_t i = first; i < end && r->from.storage != VBS_FLOAT32; i++) {
+            int number = whole(q[i], sign);
+
+            sum += number;
+            square += number * number;
+        }
+        all += sum;
+        squares += square;
+    }
+    if (r->from.storage != VBS_FLOAT32) { /* all sums are exact */
+        double scale = (double)r->from.scale;
+
+        *mean = all / n;
+        *variance = (squares * n - all * all) / (n * n) * scale * scale;
+        return;
+    }
+    for (int64_t i = 0; i < r->n; i++)
+        all += (double)x[i];
+    *mean = all / n;
+    for (int64_t i = 0; i < r->n; i++)
+        squares += ((double)x[i] - *mean) * ((double)x[i] - *mean);
+    *variance = squares / n;
+}
+
+INLINE void normalise_steps(const struct od_row_change *r, const void *from, float mean,
+                            float factor, int64_t step, void *to)
+{
+    float low = (float)(lowest(r->to.storage) - r->to.zero - 1) * r->to.scale;
+    float high = (float)(highest(r->to.storage) - r->to.zero + 1) * r->to.scale;
+    bool floats = r->from.storage == VBS_FLOAT32, limited = r->to.storage != VBS_FLOAT32;
+    int sign = sign_of(r->from.storage);
+    float x[LONG];
+
+    for (int64_t first = 0; first < r->n; first += LONG) {
+        int64_t n = r->n - first < LONG ? r->n - first : LONG;
+        const float *gamma = r->gamma + first * step, *beta = r->beta + first * step;
+        const uint8_t *q = (const uint8_t *)from + first;
+
+        if (floats)
+            copy_bytes((const float *)from + first, width(&r->from, n), x);
+        for (int64_t i = 0; i < n && !floats; i++)
+            x[i] = (float)whole(q[i], sign);
+        for (int64_t i = 0; i < n; i++)
+            x[i] = MULTIPLY_ADD((x[i] - mean) * factor, gamma[i * step], beta[i * step]);
+        for (int64_t i = 0; i < n && limited; i++) {
+            x[i] = x[i] > low ? x[i] : low;
+            x[i] = x[i] < high ? x[i] : high;
+        }
+        store(&r->to, x, 1, n, (char *)to + width(&r->to, first));
+    }
+}
+
+static void normalise(const struct od_row_change *r, const void *from, void *to)
+{
+    double mean, variance, root;
+    float factor;
+
+    moments(r, from, &mean, &variance);
+    root = sqrt(variance + (double)r->epsilon);
+    factor = (float)((r->from.storage == VBS_FLOAT32 ? 1 : (double)r->from.scale) / root);
+    if (r->step == 1)
+        normalise_steps(r, from, (float)mean, factor, 1, to);
+    else
+        normalise_steps(r, from, (float)mean, factor, 0, to);
+}
+
 const struct od_row_loops TABLE = {.decode = decode,
                                    .encode = encode,
                                    .widen = widen,
@@ -331,4 +584,6 @@ const struct od_row_loops TABLE = {.decode = decode,
                                    .line = line,
                                    .gather = gather,
                                    .total = total,
-                                   .scale = scale};
+                                   .scale = scale,
+                                   .softmax = softmax,
+                                   .normalise = normalise};

@@ -29,6 +29,21 @@ struct od_line {
     int low; /* the smallest whole number of the output */
 };
 
+/* What becomes of a row of n values, which are encoded as from says and become values encoded as to
+ * says; VBS_FLOAT32: floats. Scales of whole numbers lie between OD_LEAST_SCALE and its reciprocal.
+ */
+#define OD_LEAST_SCALE 1e-30f
+
+struct od_row_change {
+    struct vbs_encoding from, to;
+    int64_t n;
+    /* Of normalise: it adds epsilon to the variance; value i has factor gamma[i * step], then
+     * beta[i * step] is added. step: 0 or 1. */
+    float epsilon;
+    const float *gamma, *beta;
+    int64_t step;
+};
+
 /* Rows of n values; those of two operands advance by a_step and b_step, 0 or 1. */
 typedef void od_mixing(const struct od_mixture *m, const uint8_t *a, int64_t a_step,
                        const uint8_t *b, int64_t b_step, int64_t n, uint8_t *to);
@@ -57,6 +72,11 @@ struct od_row_loops {
      * the rounding. */
     void (*scale)(const struct vbs_encoding *e, const int32_t *sums, int32_t shift, float factor,
                   int64_t n, uint8_t *to);
+    /* The softmax of a row. A row that has no softmax, as that of infinite values, becomes what is
+     * no number. */
+    void (*softmax)(const struct od_row_change *r, const void *from, void *to);
+    /* A row less its mean, over the root of its variance, times gamma plus beta. */
+    void (*normalise)(const struct od_row_change *r, const void *from, void *to);
 };
 
 /* Gives the table for this processor. */
