@@ -10,6 +10,6 @@ END {
     if (is["backend"] == "analytic")
         print "Modelled, not measured: " is["library"] " (" is["device"] ")."
     else
-        print "Measured with " is["library"] " on " is["device"] ", " is["threads"] " threads, " \
-            substr(is["date"], 1, 10) "."
+        print "Measured with " is["library"] " on " is["device"] ", " \
+            (is["threads"] ? is["threads"] " threads, " : "") substr(is["date"], 1, 10) "."
 }
