@@ -299,6 +299,14 @@ enum od_layout od_stored_layout(const struct od_build *b, int index)
     return own->positions == 1 || own->channels == 1 ? OD_PLAIN : od_stored_of(b, index)->layout;
 }
 
+bool od_has_strides(const struct od_build *b, int input)
+{
+    const struct vbs_shape *own = &b->session->tensors[od_tensor_of(b, input)].shape;
+
+    return od_stored_layout(b, input) == OD_PLAIN ||
+           own->dim[0] == od_input(b, input)->shape.dim[0];
+}
+
 void od_stored_strides(const struct od_build *b, int index, int64_t *strides)
 {
     const struct vbs_shape *shape =

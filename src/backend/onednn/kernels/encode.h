@@ -39,6 +39,10 @@ int64_t od_value_bytes(const struct od_build *b, int index);
 /* Gives the layout of such a tensor of 8 bits: plain also where both layouts are the same bytes. */
 enum od_layout od_stored_layout(const struct od_build *b, int index);
 
+/* Gives whether the shape in which the layer reads an input of 8 bits has strides there: it is
+ * plain, or the channels are last and the shape has the same channels. */
+bool od_has_strides(const struct od_build *b, int input);
+
 /* Gives the strides, in values, of the dimensions in which the layer reads or writes such a tensor
  * of 8 bits. */
 void od_stored_strides(const struct od_build *b, int index, int64_t *strides);

@@ -33,14 +33,12 @@ static bool has_own_routes(const struct od_build *b)
  * has strides in the layout in which it is stored, and tables do all else. */
 static bool can_look_up(const struct od_build *b, int input, const struct od_tail *tail)
 {
-    const struct vbs_shape *own = &b->network->layers[b->l->inputs[input]].shape;
     struct od_table_request request = {
         .from = od_stored_of(b, input)->encoding,
         .to = tail->lines ? tail->encoding : od_stored_of(b, b->l->n_inputs)->encoding,
         .end = tail->lines ? tail->end : b->l->n_fused};
 
-    return has_own_routes(b) && od_table_possible(b, &request) &&
-           (od_stored_layout(b, input) == OD_PLAIN || vbs_shape_equal(own, &b->l->views[input]));
+    return has_own_routes(b) && od_table_possible(b, &request) && od_has_strides(b, input);
 }
 
 /* Gives whether bfloat16 can be copied; blocks are, as those of floats. */

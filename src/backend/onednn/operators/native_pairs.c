@@ -159,15 +159,6 @@ static void plan_mixture(const struct od_build *b, int first, const struct vbs_e
 
 /* ---- the kernel ---- */
 
-/* Gives whether an operand's strides are those of the shape in which the layer reads it. */
-static bool has_strides(const struct od_build *b, int input)
-{
-    return vbs_storage_is_whole(od_stored_of(b, input)->encoding.storage) &&
-           (od_stored_layout(b, input) == OD_PLAIN ||
-            vbs_shape_equal(&od_input(b, input)->shape,
-                            &b->session->tensors[od_tensor_of(b, input)].shape));
-}
-
 /* Gives whether the fused operators up to number end are at most a ReLU. */
 static bool at_most_relu(const struct od_build *b, int end)
 {
@@ -182,9 +173,12 @@ enum vbs_status od_build_native_pair(struct od_build *b)
     struct od_tail tail;
     dnnl_memory_t data[OD_OPERANDS];
 
-    if (!op || b->l->n_inputs != 2 || !has_strides(b, 0) || !has_strides(b, 1) ||
-        !vbs_storage_is_whole(od_stored_of(b, 2)->encoding.storage))
+    if (!op || b->l->n_inputs != 2)
         return VBS_OK;
+    for (int i = 0; i < 3; i++)
+        if (!vbs_storage_is_whole(od_stored_of(b, i)->encoding.storage) ||
+            (i < 2 && !od_has_strides(b, i)))
+            return VBS_OK;
     plan = vbs_arena_alloc(&b->session->core.arena, 1, sizeof *plan);
     VBS_TRY(plan ? od_tail_init(b, 0, &tail) : vbs_no_memory(b->ctx));
     if (!at_most_relu(b, tail.end) || !plan_nest(b, first, &plan->nest))
