@@ -96,6 +96,20 @@ static bool looks_units_up(const struct od_row_loops *rows, int n)
     return right;
 }
 
+/* Interleaves up to 5 rows of n values. */
+static bool interleaves(const struct od_row_loops *rows, int n)
+{
+    int64_t count = 1 + n % 5, each = (n + count - 1) / count;
+    uint8_t got[MOST + 6];
+    bool right = true;
+
+    memset(got, 77, sizeof got);
+    rows->interleave(bytes[0], n / 5, count, each, got);
+    for (int64_t i = 0; i < MOST + 6; i++)
+        right &= got[i] == (i < each * count ? bytes[0][i % count * (n / 5) + i / count] : 77);
+    return right;
+}
+
 /* Gives one value of a mixture; within: another one is as right, because sums of floats are rounded
  * in another order. */
 static bool is_mixed(const struct od_mixture *m, bool sum, uint8_t a, uint8_t b, uint8_t got)
@@ -339,7 +353,7 @@ static void check(const struct od_row_loops *rows, const char *name)
          wide = true, lines = true;
 
     for (int n = 0; n < MOST; n++) {
-        table &= looks_up(rows, n) && looks_units_up(rows, n);
+        table &= looks_up(rows, n) && looks_units_up(rows, n) && interleaves(rows, n);
         wide &= widens(rows, n);
         for (int i = 0; i < N_ENCODINGS; i++) {
             const struct vbs_encoding *e = &encodings[i], *f = &encodings[(i + n) % N_ENCODINGS];
@@ -365,7 +379,7 @@ static void check(const struct od_row_loops *rows, const char *name)
     }
     ok(decoded, "%s: whole numbers become their floats", name);
     ok(back, "%s: floats become the nearest whole numbers, and what is none the lowest", name);
-    ok(table, "%s: tables", name);
+    ok(table, "%s: tables, and rows that are interleaved", name);
     ok(sum, "%s: sums of two rows, of a row and a value, over an operand", name);
     ok(product, "%s: products of two rows, of a row and a value, over an operand", name);
     ok(lines, "%s: factors and shifts of values", name);

@@ -10,7 +10,8 @@
 
 #include <string.h>
 
-#define TILE 64 /* positions that a thread converts at once */
+#define TILE  256 /* positions that a thread converts at once */
+#define PLAIN 4   /* channels of plain floats that are interleaved at once */
 
 /* ---- samples ---- */
 
@@ -127,6 +128,19 @@ static void encode_channels(const struct recode_job *j, const float *floats, uin
     }
 }
 
+/* Encodes all channels, at most PLAIN of plain floats, where they become the last dimension. */
+static void encode_few(const struct recode_job *j, const float *floats, uint8_t *q, int64_t first,
+                       int64_t n)
+{
+    const struct od_recode *r = j->recode;
+    uint8_t parts[PLAIN * TILE];
+
+    for (int64_t c = 0; c < r->channels; c++)
+        j->rows->encode(&r->stored.encoding, floats + c * r->positions + first, n,
+                        parts + c * TILE);
+    j->rows->interleave(parts, TILE, r->channels, n, q + first * r->channels);
+}
+
 static void tile_part(void *self, int64_t part)
 {
     const struct recode_job *j = self;
@@ -136,6 +150,11 @@ static void tile_part(void *self, int64_t part)
     int64_t n = smaller(TILE, r->positions - first);
     int64_t stored = (r->channels + r->block - 1) / r->block * r->block * r->positions;
 
+    if (!j->to_floats && r->block == 1 && r->channels <= PLAIN && channel_step(r) == 1) {
+        encode_few(j, j->from_floats + sample * stored, j->to_stored + sample * r->stored.bytes,
+                   first, n);
+        return;
+    }
     for (int64_t c = 0; c < r->channels; c += r->block)
         if (j->to_floats)
             decode_channels(j, j->from_stored + sample * r->stored.bytes,

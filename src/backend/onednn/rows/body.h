@@ -211,6 +211,26 @@ static void map_units(const uint8_t *table, const uint8_t *from, int64_t from_st
         map_run(part, from + i * from_step, unit, to + i * to_step);
 }
 
+INLINE void interleave_rows(const uint8_t *restrict from, int64_t from_step, int64_t rows,
+                            int64_t n, uint8_t *restrict to)
+{
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t r = 0; r < rows; r++)
+            to[i * rows + r] = from[r * from_step + i];
+}
+
+static void interleave(const uint8_t *from, int64_t from_step, int64_t rows, int64_t n, uint8_t *to)
+{
+    if (rows == 2)
+        interleave_rows(from, from_step, 2, n, to);
+    else if (rows == 3)
+        interleave_rows(from, from_step, 3, n, to);
+    else if (rows == 4)
+        interleave_rows(from, from_step, 4, n, to);
+    else
+        interleave_rows(from, from_step, rows, n, to);
+}
+
 /* ---- two operands ---- */
 
 INLINE void add_run(const struct od_mixture *m, const uint8_t *restrict a, int64_t a_step,
@@ -579,6 +599,7 @@ const struct od_row_loops TABLE = {.decode = decode,
                                    .narrow = narrow,
                                    .map = map,
                                    .map_units = map_units,
+                                   .interleave = interleave,
                                    .add = add,
                                    .multiply = multiply,
                                    .line = line,

@@ -60,6 +60,9 @@ struct od_row_loops {
     /* The same for n units of so many values each, which begin from_step and to_step apart. */
     void (*map_units)(const uint8_t *table, const uint8_t *from, int64_t from_step, int64_t unit,
                       int64_t n, uint8_t *to, int64_t to_step);
+    /* to[i * rows + r] = from[r * from_step + i] for i = 0 .. n - 1. */
+    void (*interleave)(const uint8_t *from, int64_t from_step, int64_t rows, int64_t n,
+                       uint8_t *to);
     od_mixing *add, *multiply;
     /* to[i] is the whole number of x * factor[i * step] + shift[i * step], where x is the float of
      * from[i]; to may be from. */
