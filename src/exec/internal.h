@@ -28,7 +28,7 @@ struct vbs_exec {
      * device can copy by itself; null: none. */
     float *staged_input, **staged_outputs; /* [n_outputs] */
     bool has_run;                          /* a run has succeeded */
-    bool recorded, unrecordable;           /* the device has recorded the steps; it cannot */
+    bool captured, uncapturable;           /* the device has a graph of the steps; it cannot */
 };
 
 /* Allocates the memory for inputs and outputs, before the first run on a device. */

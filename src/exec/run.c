@@ -249,46 +249,46 @@ static enum vbs_status run_steps(struct running *r)
     return status;
 }
 
-/* ---- recordings of a device ---- */
+/* ---- graphs of a device ---- */
 
-/* Has the device record the steps, so that the host can start all of them by one call. Each call on
- * a kernel takes the host a few microseconds, often more than the device takes for the kernel.
- * Schedules whose loads need the host are not recorded, nor is the first run, in which libraries
- * may still prepare themselves. */
-static enum vbs_status record(struct running *r)
+/* Has the device capture the steps as a graph, so that the host can start all of them by one call.
+ * Each call on a kernel takes the host a few microseconds, often more than the device takes for the
+ * kernel. Schedules whose loads need the host are not captured, nor is the first run, in which
+ * libraries may still prepare themselves. */
+static enum vbs_status capture(struct running *r)
 {
     struct vbs_exec *exec = r->exec;
     const struct vbs_device_ops *device = exec->session->ops->device;
     struct vbs_ctx ctx = *r->ctx, rest = {0};
-    struct running recording = *r;
-    bool recorded = false;
+    struct running captured_run = *r;
+    bool captured = false;
     enum vbs_status status, ended;
 
-    if (exec->recorded || exec->unrecordable || !exec->has_run || exec->trace ||
+    if (exec->captured || exec->uncapturable || !exec->has_run || exec->trace ||
         (exec->stream && !vbs_exec_stream_is_alone(exec->stream)))
         return VBS_OK;
-    recording.ctx = &ctx;
-    exec->unrecordable = true;
-    if (device->begin_recording(&ctx, exec->session) != VBS_OK)
+    captured_run.ctx = &ctx;
+    exec->uncapturable = true;
+    if (device->begin_capture(&ctx, exec->session) != VBS_OK)
         return VBS_OK;
     status = exec->stream ? vbs_exec_stream_begin(&ctx, exec->stream, 0, NULL) : VBS_OK;
     if (status == VBS_OK)
-        status = run_steps(&recording);
-    ended = device->end_recording(&rest, exec->session, &recorded);
+        status = run_steps(&captured_run);
+    ended = device->end_capture(&rest, exec->session, &captured);
     if (status == VBS_INTERRUPTED)
         return vbs_fail(r->ctx, status, "interrupted");
-    exec->recorded = status == VBS_OK && ended == VBS_OK && recorded;
-    exec->unrecordable = !exec->recorded;
+    exec->captured = status == VBS_OK && ended == VBS_OK && captured;
+    exec->uncapturable = !exec->captured;
     return VBS_OK;
 }
 
-static enum vbs_status run_recorded(struct running *r)
+static enum vbs_status run_captured(struct running *r)
 {
     struct vbs_session *session = r->exec->session;
 
     if (vbs_cancelled(r->ctx))
         return vbs_fail(r->ctx, VBS_INTERRUPTED, "interrupted");
-    return session->ops->device->replay(r->ctx, session);
+    return session->ops->device->launch(r->ctx, session);
 }
 
 /* Waits before for the device, which may still read the input of a run that failed. */
@@ -357,16 +357,16 @@ static enum vbs_status run_timed(struct running *r)
     enum vbs_status status = VBS_OK;
 
     if (exec->arena.session) {
-        VBS_TRY(record(r));
+        VBS_TRY(capture(r));
         VBS_TRY(exec->session->ops->device->finish(r->ctx, exec->session));
     }
     r->start_s = r->last_s = vbs_clock_s();
     memset(r->taken_us, 0, sizeof r->taken_us);
-    if (exec->recorded)
-        status = run_recorded(r);
+    if (exec->captured)
+        status = run_captured(r);
     else if (exec->stream)
         status = vbs_exec_stream_begin(r->ctx, exec->stream, r->start_s, exec->trace);
-    if (status == VBS_OK && !exec->recorded)
+    if (status == VBS_OK && !exec->captured)
         status = run_steps(r);
     stop_watch(r, VBS_DO_COMPUTE);
     if (exec->arena.session) {
@@ -377,7 +377,7 @@ static enum vbs_status run_timed(struct running *r)
         status = status == VBS_OK ? ended : status;
         r->last_s = vbs_clock_s();
     }
-    if (exec->stream && !exec->recorded)
+    if (exec->stream && !exec->captured)
         vbs_exec_stream_stop(exec->stream);
     return status;
 }

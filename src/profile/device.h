@@ -34,17 +34,17 @@ struct vbs_device_ops {
     enum vbs_status (*enqueue_read)(struct vbs_ctx *ctx, struct vbs_session *session, int tensor,
                                     int n, const void *memory, float *values);
     /*
-     * The work that is put on the stream of computations between begin_recording and end_recording
-     * is recorded and not done, and that of the stream of copies which waits for an event of it.
-     * The last work must wait for the recorded copies. end_copy is not for them. replay puts all of
-     * it on the stream by one call, as often as is wanted, and is for the recording that was made
-     * last. *recorded is false, and there is no recording, where the device cannot record some of
-     * the work. Each begin_recording that succeeds needs its end_recording, after errors too.
+     * The work that is put on the stream of computations between begin_capture and end_capture
+     * becomes a graph and is not done, and so does that of the stream of copies which waits for an
+     * event of it. The last work must wait for the copies of the graph. end_copy is not for them.
+     * launch puts all of the graph that was made last on the stream by one call, as often as is
+     * wanted. *captured is false, and there is no graph, where the device cannot capture some of
+     * the work. Each begin_capture that succeeds needs its end_capture, after errors too.
      */
-    enum vbs_status (*begin_recording)(struct vbs_ctx *ctx, struct vbs_session *session);
-    enum vbs_status (*end_recording)(struct vbs_ctx *ctx, struct vbs_session *session,
-                                     bool *recorded);
-    enum vbs_status (*replay)(struct vbs_ctx *ctx, struct vbs_session *session);
+    enum vbs_status (*begin_capture)(struct vbs_ctx *ctx, struct vbs_session *session);
+    enum vbs_status (*end_capture)(struct vbs_ctx *ctx, struct vbs_session *session,
+                                   bool *captured);
+    enum vbs_status (*launch)(struct vbs_ctx *ctx, struct vbs_session *session);
     /* Waits until all work on the stream of computations has ended. */
     enum vbs_status (*finish)(struct vbs_ctx *ctx, struct vbs_session *session);
     /*

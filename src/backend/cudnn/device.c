@@ -26,11 +26,11 @@ enum vbs_status cu_device_init(struct cu_build *b)
     return error == cudaSuccess ? VBS_OK : cu_fail_cuda(b->ctx, NULL, error, "preparing copies");
 }
 
-static void drop_recording(struct cu_session *s)
+static void drop_graph(struct cu_session *s)
 {
-    if (s->recording)
-        cudaGraphExecDestroy(s->recording);
-    s->recording = NULL;
+    if (s->graph)
+        cudaGraphExecDestroy(s->graph);
+    s->graph = NULL;
 }
 
 void cu_device_clear(struct cu_session *s)
@@ -43,7 +43,7 @@ void cu_device_clear(struct cu_session *s)
     while (s->n_events > 0)
         cudaEventDestroy(s->events[--s->n_events]);
     free(s->events);
-    drop_recording(s);
+    drop_graph(s);
     if (s->stage)
         cudaFree(s->stage);
     if (s->copying)
@@ -104,8 +104,8 @@ static enum vbs_status enqueue(struct vbs_ctx *ctx, struct vbs_session *session,
     const struct vbs_kernel *offer = &s->core.offers[kernel];
     cudnnStatus_t status = cu_enqueue(s, &s->kernels[kernel], operands);
 
-    if (status != CUDNN_STATUS_SUCCESS && s->records)
-        return vbs_fail(ctx, VBS_LIBRARY, "%s: cannot be recorded: %s",
+    if (status != CUDNN_STATUS_SUCCESS && s->captures)
+        return vbs_fail(ctx, VBS_LIBRARY, "%s: cannot be captured: %s",
                         s->core.layers[offer->layer].name, cudnnGetErrorString(status));
     return status == CUDNN_STATUS_SUCCESS
                ? VBS_OK
@@ -170,46 +170,45 @@ static int wait_event(struct vbs_session *session, int event, bool computing)
     return reason_of(cudaStreamWaitEvent(computing ? s->stream : s->copying, s->events[event], 0));
 }
 
-/* ---- recordings: graphs of CUDA ---- */
+/* ---- graphs of CUDA ---- */
 
-static enum vbs_status begin_recording(struct vbs_ctx *ctx, struct vbs_session *session)
+static enum vbs_status begin_capture(struct vbs_ctx *ctx, struct vbs_session *session)
 {
     struct cu_session *s = own(session);
     cudaError_t error;
 
-    drop_recording(s);
+    drop_graph(s);
     error = cudaStreamBeginCapture(s->stream, cudaStreamCaptureModeThreadLocal);
-    s->records = error == cudaSuccess;
+    s->captures = error == cudaSuccess;
     return error == cudaSuccess ? VBS_OK
-                                : cu_fail_cuda(ctx, NULL, error, "beginning to record a schedule");
+                                : cu_fail_cuda(ctx, NULL, error, "beginning to capture a schedule");
 }
 
 /* An error that is permanent fails the next call on the device, too. */
-static enum vbs_status end_recording(struct vbs_ctx *ctx, struct vbs_session *session,
-                                     bool *recorded)
+static enum vbs_status end_capture(struct vbs_ctx *ctx, struct vbs_session *session, bool *captured)
 {
     struct cu_session *s = own(session);
     cudaGraph_t graph = NULL;
     cudaError_t error = cudaStreamEndCapture(s->stream, &graph);
 
     (void)ctx;
-    s->records = false;
+    s->captures = false;
     if (error == cudaSuccess)
-        error = cudaGraphInstantiate(&s->recording, graph, 0);
+        error = cudaGraphInstantiate(&s->graph, graph, 0);
     if (error != cudaSuccess) {
         (void)cudaGetLastError();
-        s->recording = NULL;
+        s->graph = NULL;
     }
     if (graph)
         cudaGraphDestroy(graph);
-    *recorded = s->recording != NULL;
+    *captured = s->graph != NULL;
     return VBS_OK;
 }
 
-static enum vbs_status replay(struct vbs_ctx *ctx, struct vbs_session *session)
+static enum vbs_status launch(struct vbs_ctx *ctx, struct vbs_session *session)
 {
     struct cu_session *s = own(session);
-    cudaError_t error = cudaGraphLaunch(s->recording, s->stream);
+    cudaError_t error = cudaGraphLaunch(s->graph, s->stream);
 
     return error == cudaSuccess ? VBS_OK : cu_fail_cuda(ctx, NULL, error, "running a schedule");
 }
@@ -240,7 +239,7 @@ static int begin_copy(struct vbs_session *session, int number, void *to, const v
     cudaError_t error =
         cudaMemcpyAsync(to, from, (size_t)bytes, cudaMemcpyHostToDevice, s->copying);
 
-    if (error == cudaSuccess && !s->records)
+    if (error == cudaSuccess && !s->captures)
         error = cudaEventRecord(s->copied[number], s->copying);
     return reason_of(error);
 }
@@ -268,9 +267,9 @@ const struct vbs_device_ops cu_device_ops = {
     .move = move,
     .enqueue_write = enqueue_write,
     .enqueue_read = enqueue_read,
-    .begin_recording = begin_recording,
-    .end_recording = end_recording,
-    .replay = replay,
+    .begin_capture = begin_capture,
+    .end_capture = end_capture,
+    .launch = launch,
     .finish = finish,
     .make_events = make_events,
     .record_event = record_event,

@@ -126,9 +126,9 @@ struct cu_session {
     _Atomic bool released; /* releases the stream on which a timed kernel is held */
     cudaStream_t copying;  /* the stream of copies from the host */
     cudaEvent_t copied[VBS_DEVICE_BUFFERS];
-    bool records;              /* the stream records, so that nothing may wait for the device */
-    cudaGraphExec_t recording; /* null: none */
-    void *stage;               /* device memory for moves between ranges that overlap */
+    bool captures;         /* the stream captures, so that nothing may wait for the device */
+    cudaGraphExec_t graph; /* null: none */
+    void *stage;           /* device memory for moves between ranges that overlap */
     int n_events;
     cudaEvent_t *events;
     int **order;                /* [n_layers + 1][n_inputs] the network's number of each input */

@@ -114,7 +114,7 @@ struct vbs_exec_stream;
  * the work is enqueued, and events of the device keep the order; but where waits is set, loads have
  * ended, and steps have passed, when the device has finished them, so that their times can be
  * taken. Where all packed weights are in pinned memory, and waits is not set, the computing thread
- * enqueues the loads too, and there is no copy thread: then a run can be recorded.
+ * enqueues the loads too, and there is no copy thread: then a run can be captured.
  *
  * Borrows loads and loader until it is freed. VBS_NO_MEMORY, VBS_LIBRARY: no thread.
  */

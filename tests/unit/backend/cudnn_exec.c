@@ -40,7 +40,7 @@ struct trial {
     const struct vbs_backend *backend;
     struct vbs_profile *profile;
     float *want; /* outputs by the definitions */
-    int n_tried, n_failed, n_copied, n_recorded;
+    int n_tried, n_failed, n_copied, n_launched;
 };
 
 /* ---- a profile, from one run of every kernel ---- */
@@ -153,20 +153,20 @@ static bool try_schedule(struct trial *t, const struct vbs_schedule *schedule, b
                                              .trace = trace};
     struct vbs_exec_report report = {.copied_bytes = 0};
     struct vbs_exec *exec = NULL;
-    int n_before = fake_cuda_calls("cudaGraphLaunch"), n_recorded;
+    int n_before = fake_cuda_calls("cudaGraphLaunch"), n_launched;
     bool has_thread, good = vbs_exec_new(&t->ctx, t->network, t->backend, t->profile, schedule,
                                          &options, NULL, &exec) == VBS_OK &&
                             run_times(t, exec, 3, &report);
 
     has_thread = report.copied_bytes > 0 && strcmp(schedule->copy.source, VBS_COPY_PINNED) != 0;
-    n_recorded = fake_cuda_calls("cudaGraphLaunch") - n_before;
-    t->n_recorded += n_recorded > 0;
+    n_launched = fake_cuda_calls("cudaGraphLaunch") - n_before;
+    t->n_launched += n_launched > 0;
     if (good) {
         t->n_copied += report.copied_bytes > 0;
         good = report.touched_bytes == options.memory_bytes && isnan(report.compute_us) == !trace &&
                report.time_us > 0;
         if (fake_cuda_is_here)
-            good = good && n_recorded == (trace || has_thread ? 0 : 2) &&
+            good = good && n_launched == (trace || has_thread ? 0 : 2) &&
                    report.high_water_bytes >= report.touched_bytes &&
                    report.high_water_bytes < report.touched_bytes + 512;
     }
@@ -202,7 +202,7 @@ static void try_planner(struct trial *t, const char *name, enum vbs_weights weig
     struct vbs_solver *solver = NULL;
     int64_t least;
 
-    t->n_tried = t->n_failed = t->n_copied = t->n_recorded = 0;
+    t->n_tried = t->n_failed = t->n_copied = t->n_launched = 0;
     if (vbs_planner_find(&t->ctx, name, &planner) != VBS_OK ||
         vbs_solver_new(&t->ctx, planner, &problem, NULL, &solver) != VBS_OK) {
         ok(false, "%s: %s", name, vbs_detail(&t->ctx));
@@ -212,8 +212,8 @@ static void try_planner(struct trial *t, const char *name, enum vbs_weights weig
     for (int i = 4; i <= 16; i += 3)
         try_budget(t, solver, least * i / 4, name);
     ok(t->n_tried > 0 && t->n_failed == 0,
-       "%s, weights %s: %d schedules, %d runs with copies of weights, %d recorded", name,
-       vbs_weights_word(weights), t->n_tried, t->n_copied, t->n_recorded);
+       "%s, weights %s: %d schedules, %d runs with copies of weights, %d as a graph", name,
+       vbs_weights_word(weights), t->n_tried, t->n_copied, t->n_launched);
     vbs_solver_free(solver);
 }
 
