@@ -1,5 +1,6 @@
 /* Loops over rows of encoded values: the tables for all kinds of this processor give what the
  * definition gives. */
+#include "backend/onednn/operators/operators.h"
 #include "backend/onednn/rows/rows.h"
 
 #include "base/random.h"
@@ -333,17 +334,45 @@ static bool softens_extremes(const struct od_row_loops *rows)
     return right;
 }
 
+/* Checks GELU where it bends, and where its distribution function is 0 and 1. */
+static bool bends(const struct od_row_loops *rows, const struct vbs_encoding *encoding, int n)
+{
+    struct vbs_encoding e = *encoding;
+    struct od_normal normal;
+    float x[MOST];
+    uint8_t got[MOST + 1];
+    bool right = true;
+
+    e.scale /= 10;
+    od_normal_init(&normal);
+    for (int i = 0; i < n; i++)
+        x[i] = long_floats[i] * 2.5f - 7.5f; /* -10 to 10 */
+    got[n] = 77;
+    rows->gelu(&normal, &e, x, n, got);
+    for (int i = 0; i < n; i++) {
+        double value = (double)x[i] * 0.5 * erfc(-(double)x[i] / sqrt(2));
+
+        right &= got[i] == encoded(&e, (value - 2e-6) / (double)e.scale) ||
+                 got[i] == encoded(&e, (value + 2e-6) / (double)e.scale);
+    }
+    return right && got[n] == 77;
+}
+
 static void check_rows(const struct od_row_loops *rows, const char *name)
 {
-    bool soft = true, normal = true;
+    bool soft = true, normal = true, bent = true;
 
-    for (int n = 1; n < MOST; n++)
+    for (int n = 1; n < MOST; n++) {
         check_row(rows, n, &soft, &normal);
+        for (int i = 0; i < N_ENCODINGS; i++)
+            bent &= bends(rows, &encodings[i], n);
+    }
     check_row(rows, LONGEST, &soft, &normal);
     check_row(rows, 1024, &soft, &normal);
     check_row(rows, 2049, &soft, &normal);
     ok(soft, "%s: softmax of rows", name);
     ok(softens_extremes(rows), "%s: softmax of infinite values, and of what is no number", name);
+    ok(bent, "%s: GELU", name);
     ok(normal, "%s: rows less their mean over their deviation", name);
 }
 

@@ -12,6 +12,7 @@
 #include "backend/onednn/operators/operators.h"
 
 #include "backend/onednn/kernels/kernels.h"
+#include "backend/onednn/rows/rows.h"
 #include "base/fail.h"
 #include "model/network/network.h"
 
@@ -29,6 +30,7 @@ struct whole {
     float *factors;       /* [output channels] */
     float *bias;          /* [output channels] in units of products; null: there is none */
     int64_t first, count; /* the output channels that a primitive computes */
+    int64_t rows;         /* of an fc, that a primitive computes */
 };
 
 /* ---- attributes ---- */
@@ -128,8 +130,10 @@ static enum vbs_status whole_init(struct od_build *b, struct whole *w, bool *pos
     const struct od_weights *weights = &b->session->weights[b->layer];
     int64_t outputs = od_weights_outputs(b);
 
-    *w = (struct whole){
-        .in = *od_stored_of(b, 0), .out = *od_stored_of(b, b->l->n_inputs), .count = outputs};
+    *w = (struct whole){.in = *od_stored_of(b, 0),
+                        .out = *od_stored_of(b, b->l->n_inputs),
+                        .count = outputs,
+                        .rows = b->batch * vbs_shape_elements(&b->l->shape) / outputs};
     w->scaled = vbs_storage_is_whole(w->out.encoding.storage);
     w->tail.end = b->l->n_fused;
     if (w->scaled) {
@@ -286,8 +290,8 @@ static enum vbs_status fc_desc(struct od_build *b, const struct whole *w, dnnl_m
 {
     int64_t outputs = od_weights_outputs(b);
     int64_t inputs = vbs_weight_count(b->network, b->layer) / outputs;
-    dnnl_dims_t src_dims = {b->batch * vbs_shape_elements(&b->l->shape) / outputs, inputs};
-    dnnl_dims_t dst_dims = {src_dims[0], w->count}, weight_dims = {inputs, w->count};
+    dnnl_dims_t src_dims = {w->rows, inputs};
+    dnnl_dims_t dst_dims = {w->rows, w->count}, weight_dims = {inputs, w->count};
     dnnl_dims_t bias_dims = {1, w->count};
     dnnl_memory_desc_t src, dst, weights, bias;
     dnnl_status_t dnnl = dnnl_memory_desc_init_by_tag(
@@ -491,6 +495,104 @@ static enum vbs_status build_fc_in_slices(struct od_build *b, const struct whole
     return VBS_OK;
 }
 
+/* ---- fully connected layers with GELU ---- */
+
+#define SUM_BYTES (640 << 10) /* of floats that stay in the caches between two steps */
+#define MOST_SUMS 64          /* products that a kernel is cut into */
+
+/* Gives whether a GELU is all that comes behind the sum, but for what od_tail_step does. */
+static bool ends_with_gelu(const struct od_build *b, const struct whole *w)
+{
+    const struct vbs_encoding *to = &w->out.encoding;
+    int at = b->session->weights[b->layer].n_folded;
+
+    return vbs_storage_is_whole(to->storage) && w->tail.end == at + 1 &&
+           b->l->fused[at].op == VBS_OP_GELU && !b->l->fused[at].attributes.gelu.by_tanh &&
+           to->scale >= OD_LEAST_SCALE && to->scale <= 1 / OD_LEAST_SCALE;
+}
+
+/* Gives how many products of equal numbers of rows have sums that are small enough; 0: no number.
+ */
+static int64_t count_products(const struct whole *w)
+{
+    for (int64_t n = 1; n <= MOST_SUMS && n <= w->rows; n++)
+        if (w->rows % n == 0 && w->rows / n * w->count * (int64_t)sizeof(float) <= SUM_BYTES)
+            return n;
+    return 0;
+}
+
+/* Appends the steps of product number i, whose sums go to args[1]. */
+static enum vbs_status gelu_steps(struct od_build *b, const struct whole *w,
+                                  const struct whole *sums, const_dnnl_primitive_desc_t pd,
+                                  int64_t i, dnnl_exec_arg_t *args)
+{
+    const dnnl_memory_desc_t *src = dnnl_primitive_desc_query_md(pd, dnnl_query_src_md, 0);
+    const dnnl_memory_desc_t *dst = dnnl_primitive_desc_query_md(pd, dnnl_query_dst_md, 0);
+    int64_t values = sums->rows * sums->count;
+    struct od_memory from = {.location = OD_SRC,
+                             .offset = i * (int64_t)dnnl_memory_desc_get_size(src)};
+    struct od_memory to = {.location = OD_DST, .offset = i * values};
+    dnnl_memory_t target;
+
+    VBS_TRY(od_kernel_add(b, src, from, NULL, &args[0].memory));
+    VBS_TRY(od_kernel_add(b, dst, to, NULL, &target)); /* only its address is used */
+    VBS_TRY(od_kernel_step(b, pd, w->bias ? 4 : 3, args));
+    return od_gelu_step(b, &w->out.encoding, values, args[1].memory, target);
+}
+
+static enum vbs_status gelu_kernel(struct od_build *b, const struct whole *w,
+                                   const struct whole *sums, const_dnnl_primitive_desc_t pd,
+                                   const char *name)
+{
+    const dnnl_memory_desc_t *md = dnnl_primitive_desc_query_md(pd, dnnl_query_weights_md, 0);
+    dnnl_exec_arg_t args[4] = {{DNNL_ARG_SRC, NULL},
+                               {DNNL_ARG_DST, NULL},
+                               {DNNL_ARG_WEIGHTS, NULL},
+                               {DNNL_ARG_BIAS, NULL}};
+    int64_t bias_bytes = w->bias ? w->count * (int64_t)sizeof *w->bias : 0;
+    struct od_packed *packed;
+
+    VBS_TRY(od_kernel_begin(b, name));
+    VBS_TRY(od_weights_whole(b, md, 1, &packed));
+    VBS_TRY(od_kernel_weights(b, packed, 0, packed->channels));
+    VBS_TRY(od_kernel_buffer(b, dnnl_primitive_desc_query_md(pd, dnnl_query_dst_md, 0),
+                             &args[1].memory));
+    VBS_TRY(od_kernel_memory(b, md, OD_WEIGHTS, 0, NULL, &args[2].memory));
+    if (w->bias)
+        VBS_TRY(od_kernel_memory(b, dnnl_primitive_desc_query_md(pd, dnnl_query_weights_md, 1),
+                                 OD_FIXED, 0, w->bias, &args[3].memory));
+    for (int64_t i = 0; i < w->rows / sums->rows; i++)
+        VBS_TRY(gelu_steps(b, w, sums, pd, i, args));
+    VBS_TRY(od_tail_step(b, &w->tail));
+    return od_kernel_end(b, packed->bytes + bias_bytes + od_line_bytes(w->tail.line),
+                         packed->number);
+}
+
+/* Builds the kernel that leaves GELU to a step of its own, which takes less time than the
+ * library's post-op, or none where another kernel is requested. */
+static enum vbs_status build_gelu(struct od_build *b, const struct whole *w)
+{
+    struct whole sums = *w;
+    int64_t n = ends_with_gelu(b, w) ? count_products(w) : 0;
+    char name[OD_IMPLEMENTATION_NAME];
+    dnnl_primitive_desc_t pd = NULL;
+    enum vbs_status status = VBS_OK;
+
+    if (n == 0)
+        return VBS_OK;
+    sums.rows = w->rows / n;
+    sums.out.encoding = (struct vbs_encoding){.storage = VBS_FLOAT32};
+    sums.tail.end = b->session->weights[b->layer].n_folded;
+    VBS_TRY(slice_pd(b, &sums, NULL, &pd));
+    if (!pd)
+        return VBS_OK;
+    od_implementation_name(od_pd_name(pd), "+gelu", name);
+    if (!b->requested || strcmp(name, b->requested->name) == 0)
+        status = gelu_kernel(b, w, &sums, pd, name);
+    dnnl_primitive_desc_destroy(pd);
+    return status;
+}
+
 /* ---- fully connected layers of bfloat16 ---- */
 
 /* An inner product of bfloat16, of the inputs in the order in which they are stored. */
@@ -579,7 +681,9 @@ enum vbs_status od_build_native(struct od_build *b)
         return VBS_OK;
     if (has_filter(b) || w.wide)
         return has_filter(b) ? build_conv(b, &w) : build_wide_fc(b, &w);
-    if (!slices)
+    if (!slices) {
         VBS_TRY(build_fc(b, &w));
+        VBS_TRY(build_gelu(b, &w));
+    }
     return build_fc_in_slices(b, &w);
 }

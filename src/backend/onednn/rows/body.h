@@ -8,7 +8,7 @@
 
 #include <math.h>
 #include <string.h>
-#if defined(__AVX512VBMI__)
+#if defined(__AVX512F__)
 #include <immintrin.h>
 #endif
 
@@ -593,6 +593,73 @@ static void normalise(const struct od_row_change *r, const void *from, void *to)
         normalise_steps(r, from, (float)mean, factor, 0, to);
 }
 
+/* ---- GELU ---- */
+
+/* The steps between the points of struct od_normal. */
+#define NORMAL_STEP (OD_NORMAL_TOP / (OD_NORMAL_POINTS - 1))
+
+#if defined(__AVX512F__)
+/* Gives what the polynomials of 16 points say, whose numbers are in the last bits of point. */
+INLINE __m512 look_up(const __m512 *table, __m512i point)
+{
+    return _mm512_permutex2var_ps(table[0], point, table[1]);
+}
+
+static void gelu(const struct od_normal *normal, const struct vbs_encoding *e, const float *x,
+                 int64_t n, uint8_t *to)
+{
+    __m512 table[4][2], sign = _mm512_set1_ps(-0.0f), magic = _mm512_set1_ps(MAGIC);
+    __m512 low = _mm512_set1_ps((float)(lowest(e->storage) - e->zero));
+    __m512 high = _mm512_set1_ps((float)(highest(e->storage) - e->zero));
+    __m512 reciprocal = _mm512_set1_ps(1 / e->scale), half = _mm512_set1_ps(0.5f);
+    __m512i zero = _mm512_set1_epi32(e->zero);
+
+    memcpy(table, normal, sizeof table);
+    for (int64_t i = 0; i < n; i += 16) {
+        __mmask16 there = (__mmask16)(n - i < 16 ? (1 << (n - i)) - 1 : 0xffff);
+        __m512 value = _mm512_maskz_loadu_ps(there, x + i);
+        __m512 size = _mm512_min_ps(_mm512_andnot_ps(sign, value), _mm512_set1_ps(OD_NORMAL_TOP));
+        __m512 biased = _mm512_fmadd_ps(size, _mm512_set1_ps(1 / NORMAL_STEP), magic);
+        __m512 away =
+            _mm512_fnmadd_ps(_mm512_sub_ps(biased, magic), _mm512_set1_ps(NORMAL_STEP), size);
+        __m512i point = _mm512_castps_si512(biased);
+        __m512 part = look_up(table[3], point);
+
+        part = _mm512_fmadd_ps(part, away, look_up(table[2], point));
+        part = _mm512_fmadd_ps(part, away, look_up(table[1], point));
+        part = _mm512_fmadd_ps(part, away, look_up(table[0], point));
+        part = _mm512_add_ps(_mm512_or_ps(part, _mm512_and_ps(sign, value)), half);
+        part = _mm512_mul_ps(_mm512_mul_ps(part, value), reciprocal);
+        part = _mm512_min_ps(_mm512_max_ps(part, low), high); /* max: low, where part is none */
+        _mm512_mask_cvtepi32_storeu_epi8(
+            to + i, there, _mm512_add_epi32(_mm512_castps_si512(_mm512_add_ps(part, magic)), zero));
+    }
+}
+#else
+static void gelu(const struct od_normal *normal, const struct vbs_encoding *e, const float *x,
+                 int64_t n, uint8_t *to)
+{
+    float low = (float)(lowest(e->storage) - e->zero), reciprocal = 1 / e->scale;
+    float high = (float)(highest(e->storage) - e->zero);
+    int zero = e->zero;
+
+    for (int64_t i = 0; i < n; i++) {
+        float size = fabsf(x[i]) < OD_NORMAL_TOP ? fabsf(x[i]) : OD_NORMAL_TOP, part, away;
+        float biased = MULTIPLY_ADD(size, 1 / NORMAL_STEP, MAGIC);
+        uint32_t point;
+
+        memcpy(&point, &biased, sizeof point);
+        point %= OD_NORMAL_POINTS;
+        away = MULTIPLY_ADD(MAGIC - biased, NORMAL_STEP, size);
+        part = MULTIPLY_ADD(normal->coefficients[3][point], away, normal->coefficients[2][point]);
+        part = MULTIPLY_ADD(part, away, normal->coefficients[1][point]);
+        part = MULTIPLY_ADD(part, away, normal->coefficients[0][point]);
+        part = (copysignf(part, x[i]) + 0.5f) * x[i];
+        to[i] = (uint8_t)(rounded(part * reciprocal, low, high) + zero);
+    }
+}
+#endif
+
 const struct od_row_loops TABLE = {.decode = decode,
                                    .encode = encode,
                                    .widen = widen,
@@ -607,4 +674,5 @@ const struct od_row_loops TABLE = {.decode = decode,
                                    .total = total,
                                    .scale = scale,
                                    .softmax = softmax,
+                                   .gelu = gelu,
                                    .normalise = normalise};

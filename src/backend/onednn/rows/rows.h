@@ -44,6 +44,16 @@ struct od_row_change {
     int64_t step;
 };
 
+/* The distribution function of the normal distribution less 1/2, for 0 to OD_NORMAL_TOP, above
+ * which it is 1/2 to the last digit: cubic polynomials by the distance from the nearest of equally
+ * spaced points, the first of which is 0 and the last of which is the top. */
+#define OD_NORMAL_POINTS 32
+#define OD_NORMAL_TOP    5.5f
+
+struct od_normal {
+    float coefficients[4][OD_NORMAL_POINTS]; /* of powers 0 to 3 */
+};
+
 /* Rows of n values; those of two operands advance by a_step and b_step, 0 or 1. */
 typedef void od_mixing(const struct od_mixture *m, const uint8_t *a, int64_t a_step,
                        const uint8_t *b, int64_t b_step, int64_t n, uint8_t *to);
@@ -78,6 +88,9 @@ struct od_row_loops {
     /* The softmax of a row. A row that has no softmax, as that of infinite values, becomes what is
      * no number. */
     void (*softmax)(const struct od_row_change *r, const void *from, void *to);
+    /* to[i] is the whole number of x[i] * the distribution function at x[i]. */
+    void (*gelu)(const struct od_normal *normal, const struct vbs_encoding *e, const float *x,
+                 int64_t n, uint8_t *to);
     /* A row less its mean, over the root of its variance, times gamma plus beta. */
     void (*normalise)(const struct od_row_change *r, const void *from, void *to);
 };
