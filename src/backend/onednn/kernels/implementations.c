@@ -44,9 +44,11 @@ void od_implementation_name(const char *impl, const char *how, char *name)
 }
 
 /* Gives what is added to the library's name: "+reorder" where the kernel copies, "+apart" where
- * operators that could be fused are not. */
+ * operators that could be fused are not, "+transposed" where the weights are. */
 static const char *how_of(const struct od_variant *variant)
 {
+    if (variant->transposed)
+        return "+transposed";
     if (variant->canonical)
         return variant->apart ? "+apart" : "";
     return variant->apart ? "+reorder+apart" : "+reorder";
@@ -260,7 +262,7 @@ static enum vbs_status build_kernel(struct od_build *b, const struct od_implemen
     struct vbs_kernel *offer;
     enum vbs_status status = VBS_OK;
 
-    if (c->variant.canonical && !c->variant.apart && !b->serial)
+    if (c->variant.canonical && !c->variant.apart && !c->variant.transposed && !b->serial)
         status = od_can_slice(b, &sliceable, &divides, &ws_bytes);
     if (status == VBS_OK && b->requested && b->requested->n_slices > 1)
         return divides ? od_build_slice(b, c->name, &sliceable) : VBS_OK;
@@ -310,7 +312,7 @@ enum vbs_status od_implementations_for_slices(struct od_build *b,
         bool divides;
         int64_t ws_bytes;
 
-        if (c->reference || c->variant.apart || !can_matter(b, all, i) ||
+        if (c->reference || c->variant.apart || c->variant.transposed || !can_matter(b, all, i) ||
             (*chosen && od_implementation_bytes(*chosen) <= od_implementation_bytes(c)))
             continue;
         if (b->requested && strcmp(c->name, b->requested->name) != 0)

@@ -21,7 +21,8 @@ struct od_variant {
     bool canonical;
     bool stored; /* padding counts as channels */
     dnnl_alg_kind_t algorithm;
-    bool apart; /* operators that could be fused are steps of their own */
+    bool apart;      /* operators that could be fused are steps of their own */
+    bool transposed; /* the weights of an fc are stored input by input */
 };
 
 /* An implementation of the layer. */
