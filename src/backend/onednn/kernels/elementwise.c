@@ -273,6 +273,11 @@ static enum vbs_status append_fused(struct od_build *b, int first, int64_t *weig
         if (is_affine(fused->op)) {
             VBS_TRY(od_affine_step(b, i, relu, memory, memory, weight_bytes));
             i += relu;
+        } else if (od_is_gelu_step(fused)) {
+            int64_t n = (int64_t)(dnnl_memory_desc_get_size(&md) / sizeof(float));
+
+            VBS_TRY(
+                od_gelu_step(b, &(struct vbs_encoding){.storage = VBS_FLOAT32}, n, memory, memory));
         } else {
             VBS_TRY(od_unary_steps(b, fused->op, &fused->attributes, &md, memory, memory));
         }

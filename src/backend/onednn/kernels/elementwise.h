@@ -1,5 +1,5 @@
-/* Operators that work value by value (elementwise.c) or channel by channel (affine.c), as layers or
- * in place behind others. The functions append steps to the kernel begun last. */
+/* Operators that work value by value (elementwise.c, gelu.c) or channel by channel (affine.c), as
+ * layers or in place behind others. The functions append steps to the kernel begun last. */
 #ifndef VBS_BACKEND_ONEDNN_KERNELS_ELEMENTWISE_H
 #define VBS_BACKEND_ONEDNN_KERNELS_ELEMENTWISE_H
 
@@ -30,6 +30,21 @@ enum vbs_status od_fused_end(struct od_build *b, int first, int64_t weight_bytes
 enum vbs_status od_unary_steps(struct od_build *b, enum vbs_op op, const union vbs_attributes *a,
                                const dnnl_memory_desc_t *md, dnnl_memory_t from,
                                dnnl_memory_t to) VBS_MUST_CHECK;
+
+/* ---- gelu.c ---- */
+
+struct od_normal;
+
+/* Makes the polynomials of rows.h. */
+void od_normal_init(struct od_normal *normal);
+
+/* Gives whether the fused operator is a GELU for which od_gelu_step is. */
+bool od_is_gelu_step(const struct vbs_fused *fused);
+
+/* Appends a step that encodes the GELU of n floats; to floats, target may be from. The polynomials
+ * are off by 5e-7 at most. */
+enum vbs_status od_gelu_step(struct od_build *b, const struct vbs_encoding *to, int64_t n,
+                             dnnl_memory_t from, dnnl_memory_t target) VBS_MUST_CHECK;
 
 /* ---- affine.c ---- */
 

@@ -48,7 +48,7 @@ void od_implementation_name(const char *impl, const char *how, char *name)
 static const char *how_of(const struct od_variant *variant)
 {
     if (variant->transposed)
-        return "+transposed";
+        return variant->apart ? "+transposed+apart" : "+transposed";
     if (variant->canonical)
         return variant->apart ? "+apart" : "";
     return variant->apart ? "+reorder+apart" : "+reorder";

@@ -112,7 +112,18 @@ enum vbs_status od_build_conv(struct od_build *b)
 
 /* ---- inner products ---- */
 
-/* Adds implementations with weights in a layout. */
+/* Gives whether a GELU is fused, which takes longer in oneDNN's primitives than as a step. */
+static bool fuses_gelu(const struct od_build *b)
+{
+    const struct od_weights *w = &b->session->weights[b->layer];
+
+    for (int i = 0; i < w->n_fused; i++)
+        if (od_is_gelu_step(&b->l->fused[w->n_folded + i]))
+            return true;
+    return false;
+}
+
+/* Adds implementations with weights in a layout, and those that fuse no GELU. */
 static enum vbs_status add_matrix(struct od_build *b, struct od_implementations *all,
                                   dnnl_format_tag_t layout)
 {
@@ -129,7 +140,9 @@ static enum vbs_status add_matrix(struct od_build *b, struct od_implementations 
 
     VBS_TRY(dnnl == dnnl_success ? od_fc_desc(b, &weights, &desc)
                                  : od_fail(b, dnnl, "describing weights"));
-    return od_implementations_add(b, all, &desc, canonical);
+    VBS_TRY(od_implementations_add(b, all, &desc, canonical));
+    canonical.apart = fuses_gelu(b);
+    return canonical.apart ? od_implementations_add(b, all, &desc, canonical) : VBS_OK;
 }
 
 /* Builds an implementation that does not divide in slices of whole blocks of its weights, which

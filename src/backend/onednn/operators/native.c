@@ -507,8 +507,8 @@ static bool ends_with_gelu(const struct od_build *b, const struct whole *w)
     int at = b->session->weights[b->layer].n_folded;
 
     return vbs_storage_is_whole(to->storage) && w->tail.end == at + 1 &&
-           b->l->fused[at].op == VBS_OP_GELU && !b->l->fused[at].attributes.gelu.by_tanh &&
-           to->scale >= OD_LEAST_SCALE && to->scale <= 1 / OD_LEAST_SCALE;
+           od_is_gelu_step(&b->l->fused[at]) && to->scale >= OD_LEAST_SCALE &&
+           to->scale <= 1 / OD_LEAST_SCALE;
 }
 
 /* Gives how many products of equal numbers of rows have sums that are small enough; 0: no number.

@@ -75,17 +75,6 @@ enum vbs_status od_build_coded(struct od_build *b) VBS_MUST_CHECK;
  * or the requested one. None where b's layer is another one. */
 enum vbs_status od_build_tiling(struct od_build *b) VBS_MUST_CHECK;
 
-/* ---- gelu.c ---- */
-
-struct od_normal;
-
-/* Makes the polynomials of rows.h. */
-void od_normal_init(struct od_normal *normal);
-
-/* Appends a step that encodes the GELU of n floats. */
-enum vbs_status od_gelu_step(struct od_build *b, const struct vbs_encoding *to, int64_t n,
-                             dnnl_memory_t from, dnnl_memory_t target) VBS_MUST_CHECK;
-
 /* ---- native.c ---- */
 
 /* Appends the kernels that compute b's layer on encoded tensors as they are stored, or the

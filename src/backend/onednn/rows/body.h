@@ -605,37 +605,77 @@ INLINE __m512 look_up(const __m512 *table, __m512i point)
     return _mm512_permutex2var_ps(table[0], point, table[1]);
 }
 
+/* Gives the GELU of 16 values; table: the coefficients of each power. */
+INLINE __m512 gelu_of(const __m512 (*table)[2], __m512 value)
+{
+    __m512 sign = _mm512_set1_ps(-0.0f), magic = _mm512_set1_ps(MAGIC);
+    __m512 size = _mm512_min_ps(_mm512_andnot_ps(sign, value), _mm512_set1_ps(OD_NORMAL_TOP));
+    __m512 biased = _mm512_fmadd_ps(size, _mm512_set1_ps(1 / NORMAL_STEP), magic);
+    __m512 away = _mm512_fnmadd_ps(_mm512_sub_ps(biased, magic), _mm512_set1_ps(NORMAL_STEP), size);
+    __m512i point = _mm512_castps_si512(biased);
+    __m512 part = look_up(table[3], point);
+
+    part = _mm512_fmadd_ps(part, away, look_up(table[2], point));
+    part = _mm512_fmadd_ps(part, away, look_up(table[1], point));
+    part = _mm512_fmadd_ps(part, away, look_up(table[0], point));
+    part = _mm512_add_ps(_mm512_or_ps(part, _mm512_and_ps(sign, value)), _mm512_set1_ps(0.5f));
+    return _mm512_mul_ps(part, value);
+}
+
+/* Gives which of up to 16 values there are. */
+INLINE __mmask16 those_of(int64_t n)
+{
+    return (__mmask16)(n < 16 ? (1 << n) - 1 : 0xffff);
+}
+
 static void gelu(const struct od_normal *normal, const struct vbs_encoding *e, const float *x,
                  int64_t n, uint8_t *to)
 {
-    __m512 table[4][2], sign = _mm512_set1_ps(-0.0f), magic = _mm512_set1_ps(MAGIC);
+    __m512 table[4][2], magic = _mm512_set1_ps(MAGIC);
     __m512 low = _mm512_set1_ps((float)(lowest(e->storage) - e->zero));
     __m512 high = _mm512_set1_ps((float)(highest(e->storage) - e->zero));
-    __m512 reciprocal = _mm512_set1_ps(1 / e->scale), half = _mm512_set1_ps(0.5f);
+    __m512 reciprocal = _mm512_set1_ps(1 / e->scale);
     __m512i zero = _mm512_set1_epi32(e->zero);
 
     memcpy(table, normal, sizeof table);
     for (int64_t i = 0; i < n; i += 16) {
-        __mmask16 there = (__mmask16)(n - i < 16 ? (1 << (n - i)) - 1 : 0xffff);
-        __m512 value = _mm512_maskz_loadu_ps(there, x + i);
-        __m512 size = _mm512_min_ps(_mm512_andnot_ps(sign, value), _mm512_set1_ps(OD_NORMAL_TOP));
-        __m512 biased = _mm512_fmadd_ps(size, _mm512_set1_ps(1 / NORMAL_STEP), magic);
-        __m512 away =
-            _mm512_fnmadd_ps(_mm512_sub_ps(biased, magic), _mm512_set1_ps(NORMAL_STEP), size);
-        __m512i point = _mm512_castps_si512(biased);
-        __m512 part = look_up(table[3], point);
+        __mmask16 there = those_of(n - i);
+        __m512 part = gelu_of(table, _mm512_maskz_loadu_ps(there, x + i));
 
-        part = _mm512_fmadd_ps(part, away, look_up(table[2], point));
-        part = _mm512_fmadd_ps(part, away, look_up(table[1], point));
-        part = _mm512_fmadd_ps(part, away, look_up(table[0], point));
-        part = _mm512_add_ps(_mm512_or_ps(part, _mm512_and_ps(sign, value)), half);
-        part = _mm512_mul_ps(_mm512_mul_ps(part, value), reciprocal);
+        part = _mm512_mul_ps(part, reciprocal);
         part = _mm512_min_ps(_mm512_max_ps(part, low), high); /* max: low, where part is none */
         _mm512_mask_cvtepi32_storeu_epi8(
             to + i, there, _mm512_add_epi32(_mm512_castps_si512(_mm512_add_ps(part, magic)), zero));
     }
 }
+
+static void gelu_floats(const struct od_normal *normal, const float *x, int64_t n, float *to)
+{
+    __m512 table[4][2];
+
+    memcpy(table, normal, sizeof table);
+    for (int64_t i = 0; i < n; i += 16) {
+        __mmask16 there = those_of(n - i);
+
+        _mm512_mask_storeu_ps(to + i, there, gelu_of(table, _mm512_maskz_loadu_ps(there, x + i)));
+    }
+}
 #else
+INLINE float gelu_of(const struct od_normal *normal, float x)
+{
+    float size = fabsf(x) < OD_NORMAL_TOP ? fabsf(x) : OD_NORMAL_TOP, part, away;
+    float biased = MULTIPLY_ADD(size, 1 / NORMAL_STEP, MAGIC);
+    uint32_t point;
+
+    memcpy(&point, &biased, sizeof point);
+    point %= OD_NORMAL_POINTS;
+    away = MULTIPLY_ADD(MAGIC - biased, NORMAL_STEP, size);
+    part = MULTIPLY_ADD(normal->coefficients[3][point], away, normal->coefficients[2][point]);
+    part = MULTIPLY_ADD(part, away, normal->coefficients[1][point]);
+    part = MULTIPLY_ADD(part, away, normal->coefficients[0][point]);
+    return (copysignf(part, x) + 0.5f) * x;
+}
+
 static void gelu(const struct od_normal *normal, const struct vbs_encoding *e, const float *x,
                  int64_t n, uint8_t *to)
 {
@@ -643,20 +683,14 @@ static void gelu(const struct od_normal *normal, const struct vbs_encoding *e, c
     float high = (float)(highest(e->storage) - e->zero);
     int zero = e->zero;
 
-    for (int64_t i = 0; i < n; i++) {
-        float size = fabsf(x[i]) < OD_NORMAL_TOP ? fabsf(x[i]) : OD_NORMAL_TOP, part, away;
-        float biased = MULTIPLY_ADD(size, 1 / NORMAL_STEP, MAGIC);
-        uint32_t point;
+    for (int64_t i = 0; i < n; i++)
+        to[i] = (uint8_t)(rounded(gelu_of(normal, x[i]) * reciprocal, low, high) + zero);
+}
 
-        memcpy(&point, &biased, sizeof point);
-        point %= OD_NORMAL_POINTS;
-        away = MULTIPLY_ADD(MAGIC - biased, NORMAL_STEP, size);
-        part = MULTIPLY_ADD(normal->coefficients[3][point], away, normal->coefficients[2][point]);
-        part = MULTIPLY_ADD(part, away, normal->coefficients[1][point]);
-        part = MULTIPLY_ADD(part, away, normal->coefficients[0][point]);
-        part = (copysignf(part, x[i]) + 0.5f) * x[i];
-        to[i] = (uint8_t)(rounded(part * reciprocal, low, high) + zero);
-    }
+static void gelu_floats(const struct od_normal *normal, const float *x, int64_t n, float *to)
+{
+    for (int64_t i = 0; i < n; i++)
+        to[i] = gelu_of(normal, x[i]);
 }
 #endif
 
@@ -675,4 +709,5 @@ const struct od_row_loops TABLE = {.decode = decode,
                                    .scale = scale,
                                    .softmax = softmax,
                                    .gelu = gelu,
+                                   .gelu_floats = gelu_floats,
                                    .normalise = normalise};

@@ -91,6 +91,8 @@ struct od_row_loops {
     /* to[i] is the whole number of x[i] * the distribution function at x[i]. */
     void (*gelu)(const struct od_normal *normal, const struct vbs_encoding *e, const float *x,
                  int64_t n, uint8_t *to);
+    /* The same in floats; to may be x. */
+    void (*gelu_floats)(const struct od_normal *normal, const float *x, int64_t n, float *to);
     /* A row less its mean, over the root of its variance, times gamma plus beta. */
     void (*normalise)(const struct od_row_change *r, const void *from, void *to);
 };

@@ -1,7 +1,7 @@
-/* GELU from floats to 8 bits, by polynomials that are made when a session is opened. */
-#include "backend/onednn/operators/operators.h"
+/* GELU of floats, by polynomials that are made when a session is opened. */
+#include "backend/onednn/kernels/elementwise.h"
 
-#include "backend/onednn/kernels/kernels.h"
+#include "backend/onednn/kernels/nest.h"
 #include "backend/onednn/rows/rows.h"
 #include "base/fail.h"
 
@@ -20,7 +20,7 @@ struct gelu_plan {
 struct gelu_job {
     const struct gelu_plan *plan;
     const float *from;
-    uint8_t *to;
+    void *to;
 };
 
 /* ---- running ---- */
@@ -30,14 +30,19 @@ static void gelu_part(void *self, int64_t part)
     const struct gelu_job *j = self;
     int64_t first = part * AT_ONCE, left = j->plan->n - first;
 
-    od_rows()->gelu(&j->plan->normal, &j->plan->to, j->from + first,
-                    left < AT_ONCE ? left : AT_ONCE, j->to + first);
+    int64_t n = left < AT_ONCE ? left : AT_ONCE;
+
+    if (j->plan->to.storage == VBS_FLOAT32)
+        od_rows()->gelu_floats(&j->plan->normal, j->from + first, n, (float *)j->to + first);
+    else
+        od_rows()->gelu(&j->plan->normal, &j->plan->to, j->from + first, n,
+                        (uint8_t *)j->to + first);
 }
 
 static bool run_gelu(const void *plan, float *const *data)
 {
     const struct gelu_plan *p = plan;
-    struct gelu_job job = {.plan = p, .from = data[1], .to = (void *)data[0]};
+    struct gelu_job job = {.plan = p, .from = data[1], .to = data[0]};
 
     od_parallel((p->n + AT_ONCE - 1) / AT_ONCE, p->n, gelu_part, &job);
     return true;
@@ -80,6 +85,11 @@ void od_normal_init(struct od_normal *normal)
 }
 
 /* ---- the step ---- */
+
+bool od_is_gelu_step(const struct vbs_fused *fused)
+{
+    return fused->op == VBS_OP_GELU && !fused->attributes.gelu.by_tanh;
+}
 
 enum vbs_status od_gelu_step(struct od_build *b, const struct vbs_encoding *to, int64_t n,
                              dnnl_memory_t from, dnnl_memory_t target)
