@@ -488,6 +488,20 @@ succeeds "and come as one" '  output   y, 3x4, in again.npy' turned.onnx --plann
     --request 3 --input whole.npy --output again.npy
 cmp -s whole.npy again.npy
 report $? "and are what they were"
+# Softmax along the dimension of samples: a sample of shape [1, 4] comes with or without the 1. The
+# header of an .npy file has spaces at its end.
+printf %b '\0010\0010\0072\0113\0012\0034\0012\0001x\0022\0001y\0042\0007Softmax\0052\0013\0012\0004axis\0030\0000' \
+    '\0240\0001\0002\0022\0001g\0132\0023\0012\0001x\0022\0016\0012\0014\0010\0001\0022\0010\0012\0002\0010\0001' \
+    '\0012\0002\0010\0004b\0023\0012\0001y\0022\0016\0012\0014\0010\0001\0022\0010\0012\0002\0010\0001\0012\0002' \
+    '\0010\0004B\0004\0012\0000\0020\0015' >along.onnx
+sed '1s/(3, 4), }   /(3, 1, 4), }/' whole.npy >single.npy
+"$VBSLAB" --quiet measure along.onnx --batches 1-3 --time-limit 1 >out 2>err
+for samples in whole single; do
+    succeeds "samples of shape [1, 4] come as in $samples.npy" "  output   y, 3x4, in $samples-out.npy" along.onnx \
+        --planner fbs --memory 1MiB --request 3 --input $samples.npy --output $samples-out.npy
+done
+cmp -s whole-out.npy single-out.npy
+report $? "and are the same"
 declines "a network that the profile's shape does not suit" 1 \
     'the profile is of another network: input 3x16x16 does not suit the model' \
     1 --model alexnet --planner fbs --memory 1MiB

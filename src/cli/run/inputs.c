@@ -107,14 +107,26 @@ static int wanted_shape(const struct run_job *job, const struct vbs_input *input
     return input->shape.n_dims;
 }
 
+/* Gives whether a file has the wanted shape, but for the number of samples where there may be more;
+ * or where each sample comes as the batch of one that the model takes, as `models show` says it. */
+static bool has_shape(const struct input_file *file, const int64_t *want, int n_dims)
+{
+    const struct vbs_npy *npy = &file->npy;
+    int fixed = file->input->shared ? 0 : 1;
+    bool single = fixed > 0 && n_dims == file->input->shape.n_dims && npy->n_dims == n_dims + 1 &&
+                  npy->dim[1] == 1;
+
+    return npy->n_dims == n_dims + single && memcmp(npy->dim + fixed + single, want + fixed,
+                                                    (size_t)(n_dims - fixed) * sizeof *want) == 0;
+}
+
 static enum vbs_status check_shape(struct run_job *job, const struct input_file *file)
 {
     const struct vbs_npy *npy = &file->npy;
     int64_t want[1 + VBS_MAX_DIMS];
-    int n_dims = wanted_shape(job, file->input, want), fixed = file->input->shared ? 0 : 1;
+    int n_dims = wanted_shape(job, file->input, want);
     char has[SHAPE_SIZE], wants[SHAPE_SIZE], hint[48] = "", which[100] = "";
-    bool suits = npy->n_dims == n_dims && memcmp(npy->dim + fixed, want + fixed,
-                                                 (size_t)(n_dims - fixed) * sizeof *want) == 0;
+    bool suits = has_shape(file, want, n_dims);
 
     if (suits && (file->input->shared || npy->dim[0] >= want[0]))
         return VBS_OK;
