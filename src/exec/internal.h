@@ -28,7 +28,7 @@ struct vbs_exec {
      * device can copy by itself; null: none. */
     float *staged_input, **staged_outputs; /* [n_outputs] */
     bool has_run;                          /* a run has succeeded */
-    bool captured, uncapturable;           /* the device has a graph of the steps; it cannot */
+    bool tried_capture, captured;          /* the device has a graph of the steps */
 };
 
 /* Allocates the memory for inputs and outputs, before the first run on a device. */

@@ -259,27 +259,22 @@ static enum vbs_status capture(struct running *r)
 {
     struct vbs_exec *exec = r->exec;
     const struct vbs_device_ops *device = exec->session->ops->device;
-    struct vbs_ctx ctx = *r->ctx, rest = {0};
-    struct running captured_run = *r;
-    bool captured = false;
-    enum vbs_status status, ended;
+    struct vbs_ctx ctx = *r->ctx;
+    struct running captured = *r;
+    enum vbs_status status;
 
-    if (exec->captured || exec->uncapturable || !exec->has_run || exec->trace ||
+    if (exec->tried_capture || !exec->has_run || exec->trace ||
         (exec->stream && !vbs_exec_stream_is_alone(exec->stream)))
         return VBS_OK;
-    captured_run.ctx = &ctx;
-    exec->uncapturable = true;
-    if (device->begin_capture(&ctx, exec->session) != VBS_OK)
+    captured.ctx = &ctx;
+    exec->tried_capture = true;
+    if (!device->begin_capture(exec->session))
         return VBS_OK;
     status = exec->stream ? vbs_exec_stream_begin(&ctx, exec->stream, 0, NULL) : VBS_OK;
     if (status == VBS_OK)
-        status = run_steps(&captured_run);
-    ended = device->end_capture(&rest, exec->session, &captured);
-    if (status == VBS_INTERRUPTED)
-        return vbs_fail(r->ctx, status, "interrupted");
-    exec->captured = status == VBS_OK && ended == VBS_OK && captured;
-    exec->uncapturable = !exec->captured;
-    return VBS_OK;
+        status = run_steps(&captured);
+    exec->captured = device->end_capture(exec->session) && status == VBS_OK;
+    return status == VBS_INTERRUPTED ? vbs_fail(r->ctx, status, "interrupted") : VBS_OK;
 }
 
 static enum vbs_status run_captured(struct running *r)

@@ -38,12 +38,12 @@ struct vbs_device_ops {
      * becomes a graph and is not done, and so does that of the stream of copies which waits for an
      * event of it. The last work must wait for the copies of the graph. end_copy is not for them.
      * launch puts all of the graph that was made last on the stream by one call, as often as is
-     * wanted. *captured is false, and there is no graph, where the device cannot capture some of
-     * the work. Each begin_capture that succeeds needs its end_capture, after errors too.
+     * wanted. Both functions of the capture give whether they succeed; there is no graph where the
+     * device cannot capture some of the work. Each begin_capture that succeeds needs its
+     * end_capture, after errors too.
      */
-    enum vbs_status (*begin_capture)(struct vbs_ctx *ctx, struct vbs_session *session);
-    enum vbs_status (*end_capture)(struct vbs_ctx *ctx, struct vbs_session *session,
-                                   bool *captured);
+    bool (*begin_capture)(struct vbs_session *session);
+    bool (*end_capture)(struct vbs_session *session);
     enum vbs_status (*launch)(struct vbs_ctx *ctx, struct vbs_session *session);
     /* Waits until all work on the stream of computations has ended. */
     enum vbs_status (*finish)(struct vbs_ctx *ctx, struct vbs_session *session);

@@ -172,37 +172,34 @@ static int wait_event(struct vbs_session *session, int event, bool computing)
 
 /* ---- graphs of CUDA ---- */
 
-static enum vbs_status begin_capture(struct vbs_ctx *ctx, struct vbs_session *session)
+/* Gives whether a call succeeded. An error that is permanent fails the next call on the device,
+ * too. */
+static bool succeeds(cudaError_t error)
 {
-    struct cu_session *s = own(session);
-    cudaError_t error;
-
-    drop_graph(s);
-    error = cudaStreamBeginCapture(s->stream, cudaStreamCaptureModeThreadLocal);
-    s->captures = error == cudaSuccess;
-    return error == cudaSuccess ? VBS_OK
-                                : cu_fail_cuda(ctx, NULL, error, "beginning to capture a schedule");
+    return reason_of(error) == 0;
 }
 
-/* An error that is permanent fails the next call on the device, too. */
-static enum vbs_status end_capture(struct vbs_ctx *ctx, struct vbs_session *session, bool *captured)
+static bool begin_capture(struct vbs_session *session)
+{
+    struct cu_session *s = own(session);
+
+    drop_graph(s);
+    s->captures = succeeds(cudaStreamBeginCapture(s->stream, cudaStreamCaptureModeThreadLocal));
+    return s->captures;
+}
+
+static bool end_capture(struct vbs_session *session)
 {
     struct cu_session *s = own(session);
     cudaGraph_t graph = NULL;
-    cudaError_t error = cudaStreamEndCapture(s->stream, &graph);
 
-    (void)ctx;
     s->captures = false;
-    if (error == cudaSuccess)
-        error = cudaGraphInstantiate(&s->graph, graph, 0);
-    if (error != cudaSuccess) {
-        (void)cudaGetLastError();
+    if (succeeds(cudaStreamEndCapture(s->stream, &graph)) &&
+        !succeeds(cudaGraphInstantiate(&s->graph, graph, 0)))
         s->graph = NULL;
-    }
     if (graph)
         cudaGraphDestroy(graph);
-    *captured = s->graph != NULL;
-    return VBS_OK;
+    return s->graph != NULL;
 }
 
 static enum vbs_status launch(struct vbs_ctx *ctx, struct vbs_session *session)

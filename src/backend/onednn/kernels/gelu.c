@@ -12,7 +12,7 @@
 #define PI      3.14159265358979323846
 
 struct gelu_plan {
-    struct od_normal normal;
+    const struct od_normal *normal;
     struct vbs_encoding to;
     int64_t n;
 };
@@ -29,13 +29,12 @@ static void gelu_part(void *self, int64_t part)
 {
     const struct gelu_job *j = self;
     int64_t first = part * AT_ONCE, left = j->plan->n - first;
-
     int64_t n = left < AT_ONCE ? left : AT_ONCE;
 
     if (j->plan->to.storage == VBS_FLOAT32)
-        od_rows()->gelu_floats(&j->plan->normal, j->from + first, n, (float *)j->to + first);
+        od_rows()->gelu_floats(j->plan->normal, j->from + first, n, (float *)j->to + first);
     else
-        od_rows()->gelu(&j->plan->normal, &j->plan->to, j->from + first, n,
+        od_rows()->gelu(j->plan->normal, &j->plan->to, j->from + first, n,
                         (uint8_t *)j->to + first);
 }
 
@@ -91,15 +90,28 @@ bool od_is_gelu_step(const struct vbs_fused *fused)
     return fused->op == VBS_OP_GELU && !fused->attributes.gelu.by_tanh;
 }
 
+/* Gives the session's polynomials, which the first step makes; null: out of memory. */
+static const struct od_normal *normal_of(struct od_session *session)
+{
+    struct od_normal *normal;
+
+    if (session->normal)
+        return session->normal;
+    normal = vbs_arena_alloc(&session->core.arena, 1, sizeof *normal);
+    if (normal)
+        od_normal_init(normal);
+    return session->normal = normal;
+}
+
 enum vbs_status od_gelu_step(struct od_build *b, const struct vbs_encoding *to, int64_t n,
                              dnnl_memory_t from, dnnl_memory_t target)
 {
     const dnnl_memory_t data[] = {target, from};
     struct gelu_plan *plan = vbs_arena_alloc(&b->session->core.arena, 1, sizeof *plan);
+    const struct od_normal *normal = normal_of(b->session);
 
-    if (!plan)
+    if (!plan || !normal)
         return vbs_no_memory(b->ctx);
-    *plan = (struct gelu_plan){.to = *to, .n = n};
-    od_normal_init(&plan->normal);
+    *plan = (struct gelu_plan){.normal = normal, .to = *to, .n = n};
     return od_kernel_call(b, run_gelu, plan, 2, data);
 }

@@ -15,16 +15,34 @@ extern int omp_get_num_threads(void);
 
 /* ---- threads ---- */
 
+struct od_team {
+    void (*body)(void *job, int64_t thread, int64_t threads);
+    void *job;
+};
+
+static void run_member(void *data)
+{
+    const struct od_team *team = data;
+
+    team->body(team->job, omp_get_thread_num(), omp_get_num_threads());
+}
+
+void od_on_threads(void (*body)(void *job, int64_t thread, int64_t threads), void *job)
+{
+    struct od_team team = {.body = body, .job = job};
+
+    GOMP_parallel(run_member, &team, 0, 0);
+}
+
 struct od_share {
     int64_t n;
     void (*body)(void *job, int64_t i);
     void *job;
 };
 
-static void run_share(void *data)
+static void run_share(void *data, int64_t thread, int64_t threads)
 {
     const struct od_share *share = data;
-    int64_t thread = omp_get_thread_num(), threads = omp_get_num_threads();
     int64_t end = share->n * (thread + 1) / threads;
 
     for (int64_t i = share->n * thread / threads; i < end; i++)
@@ -39,7 +57,7 @@ void od_parallel(int64_t n, int64_t work, void (*body)(void *job, int64_t i), vo
         for (int64_t i = 0; i < n; i++)
             body(job, i);
     else
-        GOMP_parallel(run_share, &share, 0, 0);
+        od_on_threads(run_share, &share);
 }
 
 /* ---- nests ---- */

@@ -51,6 +51,9 @@ void od_nest_simplify(struct od_nest *nest);
  * of the operands; those that nest does not use may be null. */
 void od_nest_run(const struct od_nest *nest, od_row *row, const void *plan, float *const *data);
 
+/* Runs body(job, thread, threads) on all threads, numbered from 0. */
+void od_on_threads(void (*body)(void *job, int64_t thread, int64_t threads), void *job);
+
 /* Runs body(job, i) for i = 0 .. n - 1, by several threads where work, in copied floats, pays. */
 void od_parallel(int64_t n, int64_t work, void (*body)(void *job, int64_t i), void *job);
 

@@ -27,11 +27,11 @@
  * given them. All other parameters are OD_FIXED.
  *
  * Files of kernels/, from the lowest: primitive, build, threads; layout, canonical; post_ops,
- * weights, operand, nest, encode, kernel; affine, elementwise, line, table; descriptors, window,
- * slices, implementations. Files of operators/: copy, one_primitive, coded, tiling, then one for
- * each kind of operator, then conv, native and dispatch. rows/ and cells/ have loops for several
- * kinds of processor, which call nothing. Files of the folder that holds both:
- * probe, tensors, session, open, and onednn, the table of the backend's functions.
+ * weights, operand, nest, encode, kernel; affine, gelu, elementwise, line, table; descriptors,
+ * window, slices, implementations. Files of operators/: copy, one_primitive, coded, tiling, then
+ * one for each kind of operator, then conv, native and dispatch. rows/ and cells/ have loops for
+ * several kinds of processor, which call nothing. Files of the folder that holds both: probe,
+ * tensors, session, open, and onednn, the table of the backend's functions.
  */
 #ifndef VBS_BACKEND_ONEDNN_KERNELS_SESSION_H
 #define VBS_BACKEND_ONEDNN_KERNELS_SESSION_H
@@ -176,14 +176,15 @@ struct od_session {
     dnnl_engine_t engine;
     dnnl_stream_t stream;
     int threads;
-    int block;                     /* channels in a block; 1: every canonical layout is plain */
-    struct od_tensor *tensors;     /* [n_layers + 1], as kernels that compute in floats see them */
-    struct od_stored *stored;      /* [n_layers + 1] */
-    struct od_tensor **inputs;     /* [n_layers + 1][n_inputs], as the layer reads them */
-    struct od_weights *weights;    /* [n_layers + 1] */
-    struct od_transfer *transfers; /* [n_layers + 1] */
-    struct od_kernel *kernels;     /* [core.session.n_kernels] */
-    struct od_coded_step *coded;   /* steps that compute from coded weights */
+    int block;                      /* channels in a block; 1: every canonical layout is plain */
+    struct od_tensor *tensors;      /* [n_layers + 1], as kernels that compute in floats see them */
+    struct od_stored *stored;       /* [n_layers + 1] */
+    struct od_tensor **inputs;      /* [n_layers + 1][n_inputs], as the layer reads them */
+    struct od_weights *weights;     /* [n_layers + 1] */
+    struct od_transfer *transfers;  /* [n_layers + 1] */
+    struct od_kernel *kernels;      /* [core.session.n_kernels] */
+    struct od_coded_step *coded;    /* steps that compute from coded weights */
+    const struct od_normal *normal; /* polynomials of GELU; null: not made yet */
 };
 
 /* A step that computes a layer from coded weights. */

@@ -507,8 +507,7 @@ static bool ends_with_gelu(const struct od_build *b, const struct whole *w)
     int at = b->session->weights[b->layer].n_folded;
 
     return vbs_storage_is_whole(to->storage) && w->tail.end == at + 1 &&
-           od_is_gelu_step(&b->l->fused[at]) && to->scale >= OD_LEAST_SCALE &&
-           to->scale <= 1 / OD_LEAST_SCALE;
+           od_is_gelu_step(&b->l->fused[at]) && od_rows_take(to->scale);
 }
 
 /* Gives how many products of equal numbers of rows have sums that are small enough; 0: no number.

@@ -54,7 +54,7 @@ static bool is_plain(const struct od_build *b, int index)
     if (e->storage == VBS_FLOAT32)
         return b->session->tensors[od_tensor_of(b, index)].canonical == OD_PLAIN;
     return vbs_storage_is_whole(e->storage) && od_stored_layout(b, index) == OD_PLAIN &&
-           e->scale >= OD_LEAST_SCALE && e->scale <= 1 / OD_LEAST_SCALE;
+           od_rows_take(e->scale);
 }
 
 /* Gives the length of rows; 0: what is normalised are no rows of values side by side. */

@@ -300,13 +300,6 @@ static enum vbs_status build_softmax(struct od_build *b)
     return build_turned_softmax(b);
 }
 
-/* Gives whether input and output are stored as floats. */
-static bool is_of_floats(const struct od_build *b)
-{
-    return od_stored_of(b, 0)->encoding.storage == VBS_FLOAT32 &&
-           od_stored_of(b, 1)->encoding.storage == VBS_FLOAT32;
-}
-
 enum vbs_status od_build_norm(struct od_build *b)
 {
     switch (b->l->op) {
@@ -318,7 +311,7 @@ enum vbs_status od_build_norm(struct od_build *b)
         return build_lrn(b);
     case VBS_OP_SOFTMAX:
         VBS_TRY(build_softmax(b));
-        return is_of_floats(b) ? od_build_native_norm(b) : VBS_OK;
+        return od_is_encoded(b) ? VBS_OK : od_build_native_norm(b);
     case VBS_OP_LOGSOFTMAX:
         return build_softmax(b);
     default:

@@ -25,12 +25,6 @@
 #define MAX_STEPS 2    /* of a cell */
 #define SPINS     1000 /* rounds of waiting before another thread may have the processor */
 
-/* These functions are from libgomp, on which oneDNN runs. Compilers make calls of the first one of
- * parallel regions. */
-extern void GOMP_parallel(void (*body)(void *), void *data, unsigned threads, unsigned flags);
-extern int omp_get_thread_num(void);
-extern int omp_get_num_threads(void);
-
 /* ---- sizes ---- */
 
 struct recurrent_plan {
@@ -207,12 +201,11 @@ static void meet(struct recurrent_job *job, int64_t threads, int64_t round)
 }
 
 /* Computes a thread's share of the blocks of all directions, for all elements and samples. */
-static void run_share(void *self)
+static void run_share(void *self, int64_t thread, int64_t threads)
 {
     struct recurrent_job *job = self;
     const struct recurrent_plan *r = job->of;
-    int64_t thread = omp_get_thread_num(), threads = omp_get_num_threads(), round = 0;
-    int64_t n = r->directions * r->blocks, first = n * thread / threads;
+    int64_t n = r->directions * r->blocks, first = n * thread / threads, round = 0;
     int64_t end = n * (thread + 1) / threads;
 
     for (int64_t t = 0; t < r->elements; t++)
@@ -263,7 +256,7 @@ static bool run(const void *plan, float *const *data)
     for (int array = ODD; array < r->arrays; array++)
         begin(&job, array, array == MEMORY ? data[5] : NULL);
     if (r->shared)
-        GOMP_parallel(run_share, &job, 0, 0);
+        od_on_threads(run_share, &job);
     else
         od_parallel(r->directions * r->parts,
                     r->samples * r->elements * r->sums * r->terms / r->lanes, run_part, &job);

@@ -74,12 +74,6 @@ INLINE float divided(float x, float scale, float reciprocal)
 #endif
 }
 
-/* Gives whether divided takes a scale. */
-INLINE bool divides(float scale)
-{
-    return scale >= OD_LEAST_SCALE && scale <= 1 / OD_LEAST_SCALE;
-}
-
 INLINE void decode_run(const struct vbs_encoding *e, const uint8_t *restrict q, int64_t n,
                        float *restrict x)
 {
@@ -130,7 +124,7 @@ INLINE void encode_runs(const struct vbs_encoding *e, bool quick, const float *x
 
 static void encode(const struct vbs_encoding *e, const float *x, int64_t n, uint8_t *q)
 {
-    if (divides(e->scale))
+    if (od_rows_take(e->scale))
         encode_runs(e, true, x, n, q);
     else
         encode_runs(e, false, x, n, q);

@@ -12,6 +12,7 @@
 
 #include "vbslab/model.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* What is computed of two rows of 8 bits. A sum is a * factor + b * second + shift, a product is
@@ -33,6 +34,11 @@ struct od_line {
  * says; VBS_FLOAT32: floats. Scales of whole numbers lie between OD_LEAST_SCALE and its reciprocal.
  */
 #define OD_LEAST_SCALE 1e-30f
+
+static inline bool od_rows_take(float scale)
+{
+    return scale >= OD_LEAST_SCALE && scale <= 1 / OD_LEAST_SCALE;
+}
 
 struct od_row_change {
     struct vbs_encoding from, to;
