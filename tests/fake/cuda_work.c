@@ -3,7 +3,7 @@
 #include <string.h>
 
 #define MAX_OPS  (1 << 13)
-#define MAX_KEPT (1 << 16) /* of all graphs until the reset */
+#define MAX_KEPT (1 << 18) /* of all graphs until the reset */
 
 static struct {
     struct fake_object *streams, default_stream; /* a list of all the others */

@@ -179,27 +179,35 @@ static bool succeeds(cudaError_t error)
     return reason_of(error) == 0;
 }
 
-static bool begin_capture(struct vbs_session *session)
+bool cu_capture_begin(struct cu_session *s)
 {
-    struct cu_session *s = own(session);
-
-    drop_graph(s);
     s->captures = succeeds(cudaStreamBeginCapture(s->stream, cudaStreamCaptureModeThreadLocal));
     return s->captures;
 }
 
-static bool end_capture(struct vbs_session *session)
+bool cu_capture_end(struct cu_session *s, cudaGraphExec_t *exec)
 {
-    struct cu_session *s = own(session);
     cudaGraph_t graph = NULL;
 
+    *exec = NULL;
     s->captures = false;
     if (succeeds(cudaStreamEndCapture(s->stream, &graph)) &&
-        !succeeds(cudaGraphInstantiate(&s->graph, graph, 0)))
-        s->graph = NULL;
+        !succeeds(cudaGraphInstantiate(exec, graph, 0)))
+        *exec = NULL;
     if (graph)
         cudaGraphDestroy(graph);
-    return s->graph != NULL;
+    return *exec != NULL;
+}
+
+static bool begin_capture(struct vbs_session *session)
+{
+    drop_graph(own(session));
+    return cu_capture_begin(own(session));
+}
+
+static bool end_capture(struct vbs_session *session)
+{
+    return cu_capture_end(own(session), &own(session)->graph);
 }
 
 static enum vbs_status launch(struct vbs_ctx *ctx, struct vbs_session *session)

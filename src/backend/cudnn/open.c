@@ -100,6 +100,12 @@ static enum vbs_status build_layer(struct cu_build *b)
     }
 }
 
+static enum vbs_status build_and_try(struct cu_build *b, int first)
+{
+    VBS_TRY(build_layer(b));
+    return cu_try(b, first);
+}
+
 static enum vbs_status make_kernels(void *build, int layer, int batch,
                                     const struct vbs_requested *requested)
 {
@@ -112,10 +118,12 @@ static enum vbs_status make_kernels(void *build, int layer, int batch,
     b->batch = batch;
     b->kernel = NULL;
     b->requested = requested;
-    b->no_memory = false;
-    status = build_layer(b);
-    if (status == VBS_OK)
-        status = cu_try(b, first);
+    b->no_memory = b->pads = b->can_pad = false;
+    status = build_and_try(b, first);
+    if (status == VBS_OK && b->can_pad && b->session->core.session.n_kernels == first) {
+        b->pads = true; /* this cuDNN refuses outputs other than by its own formula */
+        status = build_and_try(b, first);
+    }
     b->requested = NULL;
     if (status != VBS_OK || b->session->core.session.n_kernels > first)
         return status;
