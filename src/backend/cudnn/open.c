@@ -16,7 +16,8 @@ static enum vbs_status init_provenance(struct cu_build *b)
     cu_describe_device(device, sizeof device);
     if (cudaDeviceGetAttribute(&khz, cudaDevAttrClockRate, 0) != cudaSuccess)
         (void)cudaGetLastError();
-    snprintf(notes, sizeof notes, "fp32 without TF32, NCHW, times as in graphs, clock at most %d MHz", khz / 1000);
+    snprintf(notes, sizeof notes,
+             "fp32 without TF32, NCHW, times as in graphs, clock at most %d MHz", khz / 1000);
     return vbs_session_init_provenance(
         b->ctx, &b->session->core,
         &(struct vbs_provenance){
