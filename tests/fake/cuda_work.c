@@ -213,7 +213,7 @@ int fake_join(struct fake_object *stream, struct fake_object *record)
         (stream->stream.graph || from->stream.graph != graph || stream == &state.default_stream))
         return fake_wrong("waits across the border of a capture");
     stream->stream.graph = graph;
-    if (graph && stream == graph->graph.origin && record->record.n_kept == from->stream.n_kept)
+    if (graph && stream != from && record->record.n_kept == from->stream.n_kept)
         from->stream.unjoined = false;
     return 0;
 }

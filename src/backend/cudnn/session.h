@@ -129,6 +129,12 @@ struct cu_session {
     _Atomic bool released; /* releases the stream on which a timed kernel is held */
     cudaStream_t copying;  /* the stream of copies from the host */
     cudaEvent_t copied[VBS_DEVICE_BUFFERS];
+    cudaStream_t reading; /* the stream of functions that read what is copied */
+    cudaEvent_t begun;    /* of the stream of computations: loads may begin */
+    struct cu_half {
+        cudaEvent_t full, empty; /* it was read; it was copied */
+        bool used;               /* since loads began */
+    } halves[2];
     bool captures;         /* the stream captures, so that nothing may wait for the device */
     cudaGraphExec_t graph; /* null: none */
     void *stage;           /* device memory for moves between ranges that overlap */
