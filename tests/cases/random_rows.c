@@ -10,16 +10,19 @@ struct draft {
     struct vbs_ctx ctx;
     struct vbs_profile_builder *builder;
     int n_layers;
+    bool is_chain;
+    int max_rows;
     int rows[RANDOM_MAX_LAYERS + 1];
     int64_t bytes[RANDOM_MAX_LAYERS + 1]; /* of a sample */
 };
 
-/* A layer before it is added. */
+/* A layer before it is added; its times are for chains. */
 struct layer_draft {
     int n_inputs;
     int inputs[2];
     struct vbs_reach reaches[2];
     int rows; /* 0: it has none */
+    int launch_us, row_us;
 };
 
 /* Rows that are sometimes longer than a page, so that windows are not all rounded to one page. */
@@ -33,7 +36,9 @@ static int random_tensor(struct draft *draft)
     int n = draft->n_layers;
 
     /* Mostly the layer before, so that chains are long. */
-    return n == 0 || !random_once_in(draft->rng, 3) ? n : random_int(draft->rng, 0, n);
+    return n == 0 || draft->is_chain || !random_once_in(draft->rng, 3)
+               ? n
+               : random_int(draft->rng, 0, n);
 }
 
 /* Draws a window over rows of the input; false where it would have no output row. */
@@ -44,7 +49,7 @@ static bool draw_window(struct draft *draft, struct layer_draft *layer)
     int extent = dilation * (kernel - 1) + 1, n = draft->rows[layer->inputs[0]];
     int rows = (n + 2 * pad - extent) / stride + 1;
 
-    if (n + 2 * pad < extent || rows < 1 || rows > RANDOM_MAX_ROWS)
+    if (n + 2 * pad < extent || rows < 1 || rows > draft->max_rows)
         return false;
     layer->rows = rows;
     layer->reaches[0] = (struct vbs_reach){stride, 1, -pad, extent - 1 - pad};
@@ -56,7 +61,7 @@ static bool draw_doubling(struct draft *draft, struct layer_draft *layer)
 {
     int n = draft->rows[layer->inputs[0]];
 
-    if (n == 0 || 2 * n > RANDOM_MAX_ROWS)
+    if (n == 0 || 2 * n > draft->max_rows)
         return false;
     layer->rows = 2 * n;
     layer->reaches[0] = (struct vbs_reach){1, 2, -random_int(draft->rng, 0, 1), 1};
@@ -88,13 +93,24 @@ static struct layer_draft draw_layer(struct draft *draft)
         int kind = random_int(draft->rng, 0, 9);
 
         layer = (struct layer_draft){.n_inputs = 1, .inputs = {random_tensor(draft)}};
-        if (kind == 0)
+        if (kind == 0 && !draft->is_chain)
             break; /* no rows: it reads whole samples */
+        if (draft->is_chain)
+            kind = kind <= 8 ? 1 : 9;
         drawn = kind <= 5   ? draft->rows[layer.inputs[0]] > 0 && draw_window(draft, &layer)
                 : kind <= 7 ? draw_sum(draft, &layer)
                             : draw_doubling(draft, &layer);
     }
     return layer;
+}
+
+/* Draws a time: in a chain that of a launch, and of rows in proportion; else any. */
+static double draw_time(struct draft *draft, const struct layer_draft *layer, int batch, int rows)
+{
+    if (!draft->is_chain)
+        return random_int(draft->rng, 1, 1000);
+    rows = rows > 0 ? rows : layer->rows;
+    return layer->launch_us + layer->row_us * rows * batch;
 }
 
 static enum vbs_status add_rows(struct draft *draft, const struct layer_draft *layer)
@@ -104,12 +120,12 @@ static enum vbs_status add_rows(struct draft *draft, const struct layer_draft *l
 
     for (int batch = 1; batch <= 2 && status == VBS_OK; batch++)
         for (int rows = 0; rows < layer->rows && status == VBS_OK; rows = rows ? 2 * rows : 1) {
-            int n = random_int(draft->rng, 1, 2);
+            int n = draft->is_chain ? 1 : random_int(draft->rng, 1, 2);
 
             if (layer->rows == 0 && rows > 0)
                 break;
             for (int i = 0; i < n && status == VBS_OK; i++) {
-                struct vbs_profile_row row = {.time_us = random_int(draft->rng, 1, 1000),
+                struct vbs_profile_row row = {.time_us = draw_time(draft, layer, batch, rows),
                                               .ws_bytes = random_int(draft->rng, 0, 40),
                                               .n_slices = rows > 0,
                                               .rows = rows};
@@ -138,6 +154,8 @@ static enum vbs_status add_layer(struct draft *draft)
                                         .rows = layer.rows,
                                         .reaches = layer.rows > 0 ? layer.reaches : NULL};
 
+    layer.launch_us = random_int(draft->rng, 1, 20);
+    layer.row_us = random_int(draft->rng, 1, 20);
     for (int i = 0; i < layer.n_inputs; i++)
         profile.in_bytes += draft->bytes[layer.inputs[i]];
     profile.in_place = layer.n_inputs == 2 && random_once_in(draft->rng, 3);
@@ -148,22 +166,36 @@ static enum vbs_status add_layer(struct draft *draft)
     return add_rows(draft, &layer);
 }
 
-struct vbs_profile *random_rows_profile(gsl_rng *rng, int max_layers)
+static struct vbs_profile *make(struct draft *draft, int n_layers, int input_rows)
 {
-    struct draft draft = {.rng = rng, .builder = vbs_profile_builder_new()};
-    int n_layers = random_int(rng, 1, max_layers);
     struct vbs_profile *profile = NULL;
     enum vbs_status status;
 
-    draft.rows[0] = random_int(rng, 1, RANDOM_MAX_ROWS);
-    draft.bytes[0] = draft.rows[0] * random_row_bytes(rng);
-    status = vbs_profile_builder_input_rows(&draft.ctx, draft.builder, draft.rows[0]);
-    while (status == VBS_OK && draft.n_layers < n_layers)
-        status = add_layer(&draft);
+    draft->builder = vbs_profile_builder_new();
+    draft->rows[0] = input_rows;
+    draft->bytes[0] = input_rows * random_row_bytes(draft->rng);
+    status = vbs_profile_builder_input_rows(&draft->ctx, draft->builder, input_rows);
+    while (status == VBS_OK && draft->n_layers < n_layers)
+        status = add_layer(draft);
     if (status == VBS_OK)
-        status = vbs_profile_builder_finish(&draft.ctx, draft.builder, &profile);
+        status = vbs_profile_builder_finish(&draft->ctx, draft->builder, &profile);
     if (status != VBS_OK)
-        printf("# no profile: %s\n", vbs_detail(&draft.ctx));
-    vbs_profile_builder_free(draft.builder);
+        printf("# no profile: %s\n", vbs_detail(&draft->ctx));
+    vbs_profile_builder_free(draft->builder);
     return profile;
+}
+
+struct vbs_profile *random_rows_profile(gsl_rng *rng, int max_layers)
+{
+    struct draft draft = {.rng = rng, .max_rows = RANDOM_MAX_ROWS};
+    int n_layers = random_int(rng, 1, max_layers);
+
+    return make(&draft, n_layers, random_int(rng, 1, RANDOM_MAX_ROWS));
+}
+
+struct vbs_profile *random_rows_chain(gsl_rng *rng, int n_layers, int max_rows)
+{
+    struct draft draft = {.rng = rng, .is_chain = true, .max_rows = max_rows};
+
+    return make(&draft, n_layers, random_int(rng, 2, max_rows));
 }

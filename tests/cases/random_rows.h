@@ -15,4 +15,8 @@
  */
 struct vbs_profile *random_rows_profile(gsl_rng *rng, int max_layers);
 
+/* The same with tensors of at most max_rows rows, in a chain: for slow references. Times are those
+ * of a launch and of rows in proportion. */
+struct vbs_profile *random_rows_chain(gsl_rng *rng, int n_layers, int max_rows);
+
 #endif

@@ -84,9 +84,10 @@ void vbs_task_to_go_by_rows(const struct vbs_task *task, int layer, int64_t memo
     const struct vbs_profile_layer *l = &task->profile->layers[layer];
     int64_t by_rows = least_row_ticks(task, layer, memory_bytes), each = l->out_bytes;
 
-    if (l->in_place)
+    /* A step of all rows may read windows, which can be small. */
+    if (l->in_place && !l->reaches)
         each = vbs_task_added(each, vbs_task_bytes(task, l->inputs[0]));
-    for (int i = 0; i < task->n_inputs[layer]; i++)
+    for (int i = 0; i < task->n_inputs[layer] && !l->reaches; i++)
         each += vbs_task_bytes(task, task->inputs[layer][i]);
     togo[goal] = 0;
     for (int x = goal - 1; x >= 0; x--) {

@@ -2,7 +2,10 @@
 
 bool vbs_task_has_rows(const struct vbs_task *task)
 {
-    return !task->problem.whole_samples && vbs_profile_has_stripes(task->profile);
+    for (int k = 1; k <= task->n_layers && !task->problem.whole_samples; k++)
+        if (task->profile->layers[k].reaches)
+            return true;
+    return false;
 }
 
 static int64_t within(int64_t row, int64_t n)

@@ -7,7 +7,7 @@
 
 #include "plan/problem/task.h"
 
-/* Gives whether schedules of the task may have steps with rows. */
+/* Gives whether schedules of the task may have steps with rows. O(layers). */
 bool vbs_task_has_rows(const struct vbs_task *task);
 
 /* Computes floor(a / b), b above 0. */

@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_LIMITS 16 /* limits of workspace that are tried for the same heights */
+#define MAX_LIMITS 16   /* limits of workspace that are tried for the same heights */
+#define MAX_TRIES  1024 /* heights that are tried for one range */
 
 /* ---- opening ---- */
 
@@ -41,7 +42,7 @@ static struct stripe_option option_of(const struct vbs_task *task,
                                   .algorithm = row->algorithm};
 }
 
-/* Lists the heights of a layer: those of stripes of one sample, and all rows. */
+/* Lists the heights of a layer: those of stripes of one sample, which come first, and all rows. */
 static bool find_heights(struct vbs_stripes *stripes, int place)
 {
     const struct vbs_task *task = stripes->task;
@@ -58,7 +59,7 @@ static bool find_heights(struct vbs_stripes *stripes, int place)
         vbs_arena_alloc(&stripes->arena, (size_t)n_stripes + 1, sizeof *layer->heights);
     if (!layer->heights)
         return false;
-    if (!about->reaches || n_stripes == 0 || list[0].batch != 1)
+    if (!about->reaches)
         return true;
     layer->rows = about->rows;
     for (int i = 0; i <= n_stripes; i++) {
@@ -148,7 +149,9 @@ struct segment_search {
     int from, to;
     int64_t before_bytes;
     struct vbs_segment_list *segments;
-    int64_t first; /* of the segments of this range in the list */
+    int64_t first;             /* of the segments of this range in the list */
+    uint64_t tried[MAX_TRIES]; /* hashes of the heights that were tried */
+    int n_tried, most_tries;
 };
 
 /* Adds a segment unless one of the range takes no more bytes and no more ticks, and removes those
@@ -244,6 +247,22 @@ static enum vbs_status find_limits(const struct segment_search *search, int64_t 
     return VBS_OK;
 }
 
+/* Notes that the heights in states are tried; false: they were, or there have been enough. */
+static bool is_new(struct segment_search *search)
+{
+    uint64_t hash = 14695981039346656037u; /* FNV-1a */
+
+    for (int p = search->from; p <= search->to; p++)
+        hash = (hash ^ (uint64_t)search->stripes->states[p].height) * 1099511628211u;
+    for (int i = 0; i < search->n_tried; i++)
+        if (search->tried[i] == hash)
+            return false;
+    if (search->n_tried == search->most_tries)
+        return false;
+    search->tried[search->n_tried++] = hash;
+    return true;
+}
+
 /* Walks through the segment with the heights in states, and keeps what is worth it. */
 static enum vbs_status try_heights(struct segment_search *search)
 {
@@ -251,6 +270,8 @@ static enum vbs_status try_heights(struct segment_search *search)
     int n_limits;
     bool walked;
 
+    if (!is_new(search))
+        return VBS_OK;
     VBS_TRY(vbs_check_cancel(search->ctx));
     VBS_TRY(vbs_stripes_walk(search->ctx, search->stripes, search->from, search->to,
                              search->before_bytes, &walked));
@@ -307,6 +328,64 @@ static enum vbs_status try_family(struct segment_search *search, int exponent)
     return VBS_OK;
 }
 
+/* ---- neighbours ---- */
+
+/* Tries the heights of a segment with the height of one layer after another made one higher or one
+ * lower. */
+static enum vbs_status try_neighbours(struct segment_search *search, const int *heights)
+{
+    struct vbs_stripes *stripes = search->stripes;
+
+    for (int p = search->from; p <= search->to; p++)
+        for (int direction = -1; direction <= 1; direction += 2) {
+            const struct stripe_layer *layer = &stripes->layers[p];
+            int height = 0;
+
+            for (int q = search->from; q <= search->to; q++)
+                stripes->states[q].height = heights[q - search->from];
+            while (layer->heights[height].rows < heights[p - search->from])
+                height++;
+            height += direction;
+            if (height < 0 || height == layer->n_heights)
+                continue;
+            stripes->states[p].height = layer->heights[height].rows;
+            VBS_TRY(try_heights(search));
+        }
+    return VBS_OK;
+}
+
+/* Tries the neighbours of all segments of the range, then of those that this adds, until there are
+ * no more or enough were tried. */
+static enum vbs_status climb(struct segment_search *search)
+{
+    struct vbs_segment_list *all = search->segments;
+    int before = -1;
+
+    while (search->n_tried > before) {
+        int64_t n = all->n - search->first;
+        const int **heights = malloc((size_t)(n + 1) * sizeof *heights);
+        enum vbs_status status = heights ? VBS_OK : vbs_no_memory(search->ctx);
+
+        before = search->n_tried;
+        for (int64_t i = 0; i < n && status == VBS_OK; i++)
+            heights[i] = all->list[search->first + i].heights;
+        for (int64_t i = 0; i < n && status == VBS_OK; i++)
+            status = try_neighbours(search, heights[i]);
+        free(heights);
+        if (status != VBS_OK)
+            return status;
+    }
+    return VBS_OK;
+}
+
+/* Few layers take little time to walk through, and there are few of their heights. */
+static int most_tries(int n_layers)
+{
+    int n = MAX_TRIES / (n_layers * n_layers);
+
+    return n > 40 ? n : 40;
+}
+
 enum vbs_status vbs_stripes_find(struct vbs_ctx *ctx, struct vbs_stripes *stripes, int from, int to,
                                  int64_t before_bytes, struct vbs_segment_list *segments)
 {
@@ -316,7 +395,8 @@ enum vbs_status vbs_stripes_find(struct vbs_ctx *ctx, struct vbs_stripes *stripe
                                     .to = to,
                                     .before_bytes = before_bytes,
                                     .segments = segments,
-                                    .first = segments->n};
+                                    .first = segments->n,
+                                    .most_tries = most_tries(to - from + 1)};
     bool same_rows = true;
 
     for (int p = from; p <= to; p++) {
@@ -326,7 +406,7 @@ enum vbs_status vbs_stripes_find(struct vbs_ctx *ctx, struct vbs_stripes *stripe
     }
     for (int exponent = 0; exponent <= (same_rows ? 0 : 2); exponent++)
         VBS_TRY(try_family(&search, exponent));
-    return VBS_OK;
+    return climb(&search);
 }
 
 /* ---- steps ---- */

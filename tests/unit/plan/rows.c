@@ -3,7 +3,7 @@
  * that the plan says; whole samples are never better; no schedule beats the bound.
  */
 #include "cases/random_rows.h"
-#include "reference/plan/brute_rows.h"
+#include "reference/plan/brute_rows_best.h"
 #include "support/tap.h"
 
 #include "vbslab/plan.h"
@@ -121,6 +121,72 @@ static bool check(gsl_rng *rng, const struct vbs_profile *profile)
     return same;
 }
 
+/* ---- tiny problems ---- */
+
+#define N_TINY     60
+#define MAX_STATES 60000
+
+static struct tiny {
+    int solved, optimal, skipped;
+    double worst;
+} tiny = {.worst = 1};
+
+/* Compares a plan and its bound with the best of all schedules. */
+static bool is_no_better(const struct vbs_problem *problem, struct vbs_solver *solver,
+                         int64_t memory_bytes)
+{
+    struct vbs_schedule *schedule = plan(solver, memory_bytes);
+    double best_us = brute_rows_best_us(problem->profile, (int)problem->request, problem->io,
+                                        memory_bytes, MAX_STATES);
+    double time_us = schedule ? schedule->predicted.time_us : HUGE_VAL, bound_us = 0;
+    struct vbs_ctx ctx = {0};
+    bool same = best_us < 0;
+
+    if (same) {
+        tiny.skipped++;
+    } else if (best_us < HUGE_VAL) {
+        same = vbs_bound_us(&ctx, problem, memory_bytes, &bound_us) == VBS_OK &&
+               bound_us <= best_us * (1 + 1e-9) && time_us >= best_us * (1 - 1e-9);
+        tiny.solved++;
+        tiny.optimal += time_us <= best_us * (1 + 1e-9);
+        if (time_us < HUGE_VAL && time_us / best_us > tiny.worst)
+            tiny.worst = time_us / best_us;
+    } else {
+        same = !schedule;
+    }
+    if (!same)
+        printf("# %" PRId64 " bytes: plan %g, best %g, bound %g\n", memory_bytes, time_us, best_us,
+               bound_us);
+    vbs_schedule_free(schedule);
+    return same;
+}
+
+static bool check_tiny(gsl_rng *rng, int i)
+{
+    struct vbs_profile *profile = random_rows_chain(rng, 1 + i % 3, 5);
+    struct vbs_problem problem = {.profile = profile, .request = 1 + i % 2, .io = VBS_IO_EXTERNAL};
+    struct vbs_problem without = problem;
+    struct vbs_solver *solver, *whole;
+    int64_t least, most;
+    bool same = true;
+
+    if (!profile)
+        bail_out("no profile");
+    without.whole_samples = true;
+    solver = open_solver(&problem);
+    whole = open_solver(&without);
+    least = vbs_solver_least_bytes(solver) * 3 / 4;
+    most = vbs_solver_least_bytes(whole) * 3 / 2;
+    for (int m = 0; m <= 6 && same; m++)
+        same = is_no_better(&problem, solver, least + (most - least) * m / 6);
+    if (!same)
+        printf("# tiny profile %d\n", i);
+    vbs_solver_free(solver);
+    vbs_solver_free(whole);
+    vbs_profile_free(profile);
+    return same;
+}
+
 int main(void)
 {
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_taus);
@@ -141,6 +207,15 @@ int main(void)
     printf("# %d plans, %d with rows, %d faster, %d where whole samples do not fit\n", totals.plans,
            totals.with_rows, totals.faster, totals.below);
     ok(totals.faster > N_PROFILES / 4 && totals.below > N_PROFILES / 4, "rows help often enough");
+    same = true;
+    for (int i = 0; i < N_TINY && same; i++)
+        same = check_tiny(rng, i);
+    ok(same, "no plan and no bound is better than the best of all schedules");
+    printf("# %d tiny problems: %d solved best, %d too large; the worst plan takes %.3f of the "
+           "best time\n",
+           tiny.solved, tiny.optimal, tiny.skipped, tiny.worst);
+    ok(tiny.solved > N_TINY && tiny.optimal * 10 >= tiny.solved * 9,
+       "nine of ten plans of tiny problems are the best");
     gsl_rng_free(rng);
     return done_testing();
 }
