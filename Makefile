@@ -330,10 +330,11 @@ $(CUDA_TESTS:%.c=$(BUILD)/%): $(FAKE_CUDA:%.c=$(BUILD)/%.o)
 $(FAKE_CUDA:%.c=$(BUILD)/%.o) $(CUDA_TESTS:%.c=$(BUILD)/%.o): ALL_CFLAGS += $(CUDA_CFLAGS)
 
 BENCHES = $(BUILD)/tests/bench/bench $(BUILD)/tests/bench/misses $(BUILD)/tests/bench/coded \
-          $(BUILD)/tests/scale/store
-$(BUILD)/tests/bench/bench: $(patsubst %.c,$(BUILD)/%.o,$(filter-out %/misses.c %/coded.c,$(wildcard tests/bench/*.c)))
+          $(BUILD)/tests/bench/placements $(BUILD)/tests/scale/store
+$(BUILD)/tests/bench/bench: $(patsubst %.c,$(BUILD)/%.o,$(filter-out %/misses.c %/coded.c %/placements.c,$(wildcard tests/bench/*.c)))
 $(BUILD)/tests/bench/misses: $(BUILD)/tests/bench/misses.o
 $(BUILD)/tests/bench/coded: $(BUILD)/tests/bench/coded.o
+$(BUILD)/tests/bench/placements: $(BUILD)/tests/bench/placements.o
 $(BUILD)/tests/scale/store: $(BUILD)/tests/scale/store.o
 $(BENCHES): | $(BUILD)/tests/thin.a $(BUILD)/thin.a
 	@echo "  link    $@"

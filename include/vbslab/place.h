@@ -112,11 +112,12 @@ struct vbs_place_result {
  * set, if it is within the capacity; else VBS_INTERRUPTED. *result is freed by vbs_place_free,
  * after VBS_OK and VBS_INFEASIBLE.
  *
- * Fixed orders come first, O(n_items log n_items + pairs) each, whatever the limits are. Then three
- * searches take turns: repair of an order; the search of Moffitt, "MiniMalloc", ASPLOS 2023, for
- * buffers; and a search over which of two items lies above, with the methods of job shops, for
- * rigid groups. The latter two are complete: they also prove that nothing fits. Memory: about 200
- * bytes for each pair.
+ * Fixed orders come first, O(n_items log n_items + pairs) each, whatever the limits are. Then four
+ * searches take turns: for buffers that fill the capacity at every step, a search over which of
+ * those that end at a step make room for which that begin, which draws a planar graph; the search
+ * of Moffitt, "MiniMalloc", ASPLOS 2023, for buffers; repair of an order; and a search over which
+ * of two items lies above, with the methods of job shops, for rigid groups. All but the repair are
+ * complete: they also prove that nothing fits. Memory: about 200 bytes for each pair.
  */
 enum vbs_status vbs_place(struct vbs_ctx *ctx, const struct vbs_place_problem *problem,
                           const struct vbs_place_options *options,

@@ -51,6 +51,7 @@ struct place_component {
     unsigned n_tries;             /* searches so far, each of which begins differently */
     struct place_orient *orient;
     struct place_stack *stack;
+    struct place_embed *embed;
 };
 
 struct place_search {
@@ -159,6 +160,17 @@ enum vbs_status vbs_place_stack(struct place_search *search, struct place_compon
                                 int64_t target, int64_t n_steps,
                                 enum place_answer *answer) VBS_MUST_CHECK;
 void vbs_place_stack_free(struct place_stack *stack);
+
+/* ---- embed.c: without slack, for components of plain items that are neither fixed nor aligned
+ * ---- */
+
+bool vbs_place_embed_suits(const struct place_search *search,
+                           const struct place_component *component);
+/* Only the load is decided, and only where the living items fill it at every step. */
+enum vbs_status vbs_place_embed(struct place_search *search, struct place_component *component,
+                                int64_t target, int64_t n_steps,
+                                enum place_answer *answer) VBS_MUST_CHECK;
+void vbs_place_embed_free(struct place_embed *embed);
 
 /* ---- orient.c: which of two lies above ---- */
 

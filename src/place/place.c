@@ -17,10 +17,13 @@
 
 #define FIRST_STEPS  4000 /* steps of each search in the first round, */
 #define FIRST_PASSES 4    /* plus the steps of so many passes over the component */
-/* Factor of the steps of the search from the bottom up: where it suits, it is the best by far. */
-#define STACK_SHARE 4
-#define MAX_UNKNOWN 4  /* heights of a round that may remain undecided */
-#define NEAR_BITS   11 /* bisection ends at the load / 2^NEAR_BITS */
+/* Factors of the steps of the search from the bottom up, and of that without slack: where they
+ * suit, they are the best by far. */
+#define STACK_SHARE  4
+#define EMBED_SHARE  64
+#define MAX_SEARCHES 5
+#define MAX_UNKNOWN  4  /* heights of a round that may remain undecided */
+#define NEAR_BITS    11 /* bisection ends at the load / 2^NEAR_BITS */
 
 /* ---- searching ---- */
 
@@ -30,11 +33,13 @@ typedef enum vbs_status search_function(struct place_search *search,
 
 /* Lists the searches that suit a component, the most promising first; returns their number. */
 static int searches_for(const struct place_search *search, const struct place_component *component,
-                        search_function *searches[4])
+                        search_function *searches[MAX_SEARCHES])
 {
     bool orients = vbs_place_orient_suits(search, component);
     int n = 0;
 
+    if (vbs_place_embed_suits(search, component))
+        searches[n++] = vbs_place_embed;
     if (vbs_place_stack_suits(search, component))
         searches[n++] = vbs_place_stack;
     else if (orients)
@@ -42,9 +47,17 @@ static int searches_for(const struct place_search *search, const struct place_co
     searches[n++] = vbs_place_repair;
     if (orients)
         searches[n++] = vbs_place_relax;
-    if (orients && searches[0] != vbs_place_orient)
+    if (orients && vbs_place_stack_suits(search, component))
         searches[n++] = vbs_place_orient;
     return n;
+}
+
+/* Gives the factor of the steps of a search. */
+static int64_t share_of(search_function *search)
+{
+    if (search == vbs_place_embed)
+        return EMBED_SHARE;
+    return search == vbs_place_stack ? STACK_SHARE : 1;
 }
 
 /* Runs the searches in turn until one decides whether there is a placement no higher than target,
@@ -52,15 +65,13 @@ static int searches_for(const struct place_search *search, const struct place_co
 static enum vbs_status ask(struct place_search *search, struct place_component *component,
                            int64_t target, int64_t n_steps, enum place_answer *answer)
 {
-    search_function *searches[4];
+    search_function *searches[MAX_SEARCHES];
     int n = searches_for(search, component, searches);
     enum vbs_status status = VBS_OK;
 
     *answer = PLACE_UNKNOWN;
     for (int s = 0; s < n && status == VBS_OK && *answer == PLACE_UNKNOWN && !search->over; s++)
-        status =
-            searches[s](search, component, target,
-                        searches[s] == vbs_place_stack ? STACK_SHARE * n_steps : n_steps, answer);
+        status = searches[s](search, component, target, share_of(searches[s]) * n_steps, answer);
     if (*answer == PLACE_REFUTED)
         component->low = target + 1;
     return status;
@@ -257,6 +268,7 @@ static void clear(struct place_search *search)
     for (int p = 0; p < search->n_components; p++) {
         vbs_place_orient_free(search->components[p].orient);
         vbs_place_stack_free(search->components[p].stack);
+        vbs_place_embed_free(search->components[p].embed);
     }
     vbs_place_clear(search);
 }

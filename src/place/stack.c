@@ -278,13 +278,15 @@ static bool list_choices(struct place_stack *stack, const struct job *job, int64
 static enum place_answer solve(struct place_stack *stack, const struct job *job, int64_t offset,
                                int rank);
 
-/* Solves the rest of a job, in pieces that share no section. */
+/* Solves the rest of a job, in pieces that share no section. The items of a job are in the order of
+ * their first sections. */
 static enum place_answer solve_pieces(struct place_stack *stack, const struct job *job,
                                       int64_t offset, int rank)
 {
     enum place_answer answer = PLACE_FOUND;
     size_t n_lists = stack->n_lists;
     struct job piece = {.lower = job->lower};
+    int k = 0;
 
     for (int s = job->lower; s < job->upper && answer == PLACE_FOUND; s++) {
         if (s + 1 < job->upper && stack->crossing[s] > 0)
@@ -293,11 +295,12 @@ static enum place_answer solve_pieces(struct place_stack *stack, const struct jo
             return PLACE_UNKNOWN;
         piece.first = stack->n_lists;
         piece.upper = s + 1;
-        for (int k = 0; k < job->n; k++) {
+        for (; k < job->n; k++) {
             int i = stack->lists[job->first + (size_t)k];
 
-            if (!stack->placed[i] && stack->sections.lower[i] >= piece.lower &&
-                stack->sections.upper[i] <= piece.upper)
+            if (stack->sections.lower[i] >= piece.upper)
+                break;
+            if (!stack->placed[i])
                 stack->lists[stack->n_lists++] = i;
         }
         piece.n = (int)(stack->n_lists - piece.first);

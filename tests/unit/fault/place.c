@@ -3,6 +3,7 @@
 #include "fake/exec.h"
 #include "reference/place/place_check.h"
 #include "support/fault.h"
+#include "cases/place_cuts.h"
 #include "cases/place_schedules.h"
 #include "cases/random_profile.h"
 #include "support/tap.h"
@@ -209,20 +210,27 @@ int main(void)
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_taus2);
     struct vbs_place_problem buffers;
     struct place_schedule groups;
+    struct place_cuts cuts;
 
     gsl_rng_set(rng, SEED);
+    cuts = place_cuts_make(
+        rng,
+        &(struct place_cuts_kind){.n_buffers = 60, .n_steps = 64, .n_units = 64, .unit_bytes = 1});
+
     groups = make_groups(rng);
     buffers = make_buffers(rng, items, rects);
     close(mkstemp(written));
     for (int lasting = 0; lasting < 2; lasting++) {
         test_allocations(place, &groups.problem, "rigid groups", lasting);
         test_allocations(place, &buffers, "buffers", lasting);
+        test_allocations(place, &cuts.problem, "buffers without slack", lasting);
         test_allocations(read_and_write, NULL, "CSV", lasting);
     }
     test_interruptions(&groups.problem);
     test_interruptions(&buffers);
     test_fits(rng);
     unlink(written);
+    place_cuts_clear(&cuts);
     place_schedule_clear(&groups);
     gsl_rng_free(rng);
     return done_testing();

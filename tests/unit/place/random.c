@@ -10,16 +10,16 @@
 #include <stdlib.h>
 
 #define SEED      5
-#define MAX_ITEMS 16 /* of tight buffers */
+#define MAX_ITEMS 24 /* of tight buffers */
 #define FEW_ITEMS 6  /* of others */
 #define MAX_RECTS 4
 #define LIMIT     64 /* of heights */
 
-enum kind { TIGHT, BUFFERS, ALIGNED, FIXED, STACKS, ALL, N_KINDS };
+enum kind { TIGHT, FULL, BUFFERS, ALIGNED, FIXED, STACKS, ALL, N_KINDS };
 
-static const char *const KIND_NAMES[N_KINDS] = {"tight buffers",   "buffers",
-                                                "aligned buffers", "fixed buffers",
-                                                "rigid groups",    "all kinds together"};
+static const char *const KIND_NAMES[N_KINDS] = {
+    "tight buffers", "buffers without slack", "buffers",           "aligned buffers",
+    "fixed buffers", "rigid groups",          "all kinds together"};
 
 struct problem {
     struct vbs_place_item items[MAX_ITEMS];
@@ -78,6 +78,31 @@ static void add_tight(gsl_rng *rng, struct problem *to)
     }
 }
 
+#define FULL_STEPS 7
+
+/* Adds plain buffers that fill a load at every step: some of these problems need more. */
+static void add_full(gsl_rng *rng, struct problem *to)
+{
+    int64_t room[FULL_STEPS], load = 7 + below(rng, 5);
+
+    for (int s = 0; s < FULL_STEPS; s++)
+        room[s] = load;
+    for (int64_t lower = 0; lower < FULL_STEPS && to->problem.n_items < MAX_ITEMS;) {
+        int64_t upper = lower, size, most = 1 + below(rng, 5);
+
+        if (room[lower] == 0) {
+            lower++;
+            continue;
+        }
+        size = 1 + below(rng, room[lower] < 5 ? room[lower] : 5);
+        for (; upper < lower + most && upper < FULL_STEPS && room[upper] >= size; upper++)
+            room[upper] -= size;
+        to->rects[to->problem.n_rects] = (struct vbs_place_rect){lower, upper, 0, size};
+        to->items[to->problem.n_items++] =
+            (struct vbs_place_item){.first_rect = to->problem.n_rects++, .n_rects = 1};
+    }
+}
+
 static void make_problem(gsl_rng *rng, enum kind kind, struct problem *to)
 {
     int64_t n = 1 + below(rng, FEW_ITEMS);
@@ -86,6 +111,10 @@ static void make_problem(gsl_rng *rng, enum kind kind, struct problem *to)
         (struct vbs_place_problem){.items = to->items, .rects = to->rects, .capacity = INT64_MAX};
     if (kind == TIGHT) {
         add_tight(rng, to);
+        return;
+    }
+    if (kind == FULL) {
+        add_full(rng, to);
         return;
     }
     for (int64_t i = 0; i < n; i++) {
@@ -204,14 +233,56 @@ static bool check_search(const struct vbs_place_problem *problem, suits *suits_i
     for (int p = 0; p < search.n_components; p++) {
         vbs_place_orient_free(search.components[p].orient);
         vbs_place_stack_free(search.components[p].stack);
+        vbs_place_embed_free(search.components[p].embed);
     }
     vbs_place_clear(&search);
     return good && refuted;
 }
 
+/* Gives the least height of a component by trying. */
+static int64_t brute_height_of(const struct place_search *search,
+                               const struct place_component *component)
+{
+    struct problem alone = {.problem = {.items = alone.items, .rects = alone.rects}};
+
+    for (int i = component->first; i < component->first + component->n; i++) {
+        alone.rects[alone.problem.n_rects] = (struct vbs_place_rect){
+            search->items[i].lower, search->items[i].upper, 0, search->items[i].height};
+        alone.items[alone.problem.n_items++] =
+            (struct vbs_place_item){.first_rect = alone.problem.n_rects++, .n_rects = 1};
+    }
+    return place_brute_height(&alone.problem, LIMIT);
+}
+
+/* Gives whether the search without slack finds the load, or refutes it, as trying does, wherever it
+ * suits. */
+static bool check_embed(const struct vbs_place_problem *problem, int *n_embedded)
+{
+    struct place_search search = {.end_s = HUGE_VAL};
+    bool good = vbs_place_prepare(&search, problem) == VBS_OK;
+
+    for (int p = 0; good && p < search.n_components; p++) {
+        struct place_component *component = &search.components[p];
+        enum place_answer answer;
+        bool fits;
+
+        if (!vbs_place_embed_suits(&search, component))
+            continue;
+        fits = brute_height_of(&search, component) == component->load;
+        good = vbs_place_embed(&search, component, component->load, INT64_MAX / 4, &answer) ==
+                   VBS_OK &&
+               answer == (fits ? PLACE_FOUND : PLACE_REFUTED) &&
+               (component->height == component->load) == fits;
+        ++*n_embedded;
+        vbs_place_embed_free(component->embed);
+    }
+    vbs_place_clear(&search);
+    return good;
+}
+
 static void test_kind(gsl_rng *rng, enum kind kind, int n)
 {
-    int n_wrong = 0, n_done = 0, n_refused = 0, n_above_load = 0;
+    int n_wrong = 0, n_done = 0, n_refused = 0, n_above_load = 0, n_embedded = 0;
 
     while (n_done < n) {
         struct problem made;
@@ -231,6 +302,7 @@ static void test_kind(gsl_rng *rng, enum kind kind, int n)
         want = place_brute_height(problem, LIMIT);
         good = check_lowest(problem, want) && check_capacity(problem, want) &&
                check_search(problem, vbs_place_stack_suits, vbs_place_stack, want) &&
+               check_embed(problem, &n_embedded) &&
                check_search(problem, vbs_place_orient_suits, vbs_place_orient, want);
         if (!good)
             printf("# problem %d of %s: least height %lld\n", n_done, KIND_NAMES[kind],
@@ -239,8 +311,9 @@ static void test_kind(gsl_rng *rng, enum kind kind, int n)
         n_above_load += want > place_load(problem);
         n_done++;
     }
-    ok(n_wrong == 0, "%d problems of %s (%d higher than their load, %d refused)", n,
-       KIND_NAMES[kind], n_above_load, n_refused);
+    ok(n_wrong == 0 && (kind != FULL || n_embedded >= n),
+       "%d problems of %s (%d higher than their load, %d refused, %d components without slack)", n,
+       KIND_NAMES[kind], n_above_load, n_refused, n_embedded);
 }
 
 int main(void)
@@ -249,6 +322,7 @@ int main(void)
 
     gsl_rng_set(rng, SEED);
     test_kind(rng, TIGHT, trials_some(3000));
+    test_kind(rng, FULL, trials_some(3000));
     test_kind(rng, BUFFERS, trials_some(500));
     test_kind(rng, ALIGNED, trials_some(1500));
     test_kind(rng, FIXED, trials_some(1500));
