@@ -45,6 +45,8 @@ enum vbs_choice {
     VBS_CHOICE_STEP,    /* the algorithm by which one layer runs all samples at once */
     VBS_CHOICE_DIVISOR, /* the batch of the layer before the last one of the part */
     VBS_CHOICE_BATCH,   /* the largest batch of the steps */
+    VBS_CHOICE_ROWS, /* rows of a step of the last layer: one sample passes all layers of the part
+                        by rows */
 };
 
 /* Gives the word for a choice in texts and files: "split". */

@@ -87,7 +87,8 @@ struct vbs_session_ops {
     void *(*alloc)(struct vbs_session *session, int64_t bytes);
     void (*free)(struct vbs_session *session, void *memory);
     /* Runs kernel number kernel of the session to its end; *time_us is the time of the whole batch;
-     * where time_us is null, no clock is read. Nothing is allocated, generated or packed.
+     * where time_us is null, no clock is read. Nothing is allocated, generated or packed; but a
+     * device may repeat a kernel's first run with a time, to find out what its clock adds.
      * VBS_LIBRARY, VBS_NO_MEMORY; VBS_INVALID: weights are missing in a session that keeps none. */
     enum vbs_status (*run)(struct vbs_ctx *ctx, struct vbs_session *session, int kernel,
                            const struct vbs_operands *operands, double *time_us);

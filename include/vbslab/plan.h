@@ -42,6 +42,8 @@ struct vbs_problem {
      */
     enum vbs_weights weights;
     struct vbs_link copy;
+    /* Schedules have no steps with rows (schedule.h), even where the profile has stripes. */
+    bool whole_samples;
 };
 
 /* Options of a solver; all but struct_size may be 0, which gives the defaults. */

@@ -20,6 +20,20 @@
 extern "C" {
 #endif
 
+/*
+ * The rows of an input on which rows of a layer's output depend (docs/accounting.md, "Rows").
+ * Output row y reads the input rows from floor((step y + low) / unit) to floor((step y + high) /
+ * unit), both included, as far as the input has them. A convolution of stride s, dilation d, k rows
+ * of kernel and p rows of padding at the top has step s, unit 1, low -p, high d (k - 1) - p.
+ */
+struct vbs_reach {
+    int step, unit;    /* step 0..VBS_MAX_REACH, unit 1..VBS_MAX_REACH; unit 0: every output row
+                          reads all of the input, and the other members are 0 */
+    int64_t low, high; /* low <= high, each within +-VBS_MAX_REACH */
+};
+
+#define VBS_MAX_REACH INT32_MAX
+
 /* A layer in a profile: its inputs, the sizes of its tensors, and the units in which it can be
  * divided. */
 struct vbs_profile_layer {
@@ -41,6 +55,14 @@ struct vbs_profile_layer {
      * make no whole blocks.
      */
     int channels;
+    /*
+     * The rows of the output that steps can compute on their own: the indices of its first spatial
+     * dimension. They take out_bytes / rows bytes each. 0: the layer computes whole samples only,
+     * and its output may be read only whole.
+     */
+    int rows;
+    const struct vbs_reach
+        *reaches; /* [n_inputs]; null where the layer is never computed by rows */
 };
 
 /* A row: one algorithm of one layer at one batch. */
@@ -63,6 +85,16 @@ struct vbs_profile_row {
     /* Where n_runs is not 0: median absolute deviation, and 95% interval of the median. */
     double mad_us, low_us, high_us;
     int n_runs;
+    /* 0: whole samples. Else the row is one of a stripe: so many rows of the output of each sample
+     * of the batch, below the layer's rows; time_us and ws_bytes are those of one stripe. Its
+     * n_slices is 1. */
+    int rows;
+};
+
+/* A row of a stripe, with its batch. */
+struct vbs_profile_stripe {
+    int batch;
+    struct vbs_profile_row row;
 };
 
 #define VBS_MAX_ALGORITHMS 4096 /* names of one profile */
@@ -124,7 +156,7 @@ struct vbs_provenance {
 struct vbs_profile {
     int n_layers;
     /* [1..n_layers]; [0] stands for the network's input: out_bytes is the size of one sample of it,
-     * and it has no inputs. */
+     * rows are its rows, and it has no inputs. */
     const struct vbs_profile_layer *layers;
     int n_batches;
     const int *batches; /* ascending; batches[0] == 1 */
@@ -135,11 +167,19 @@ struct vbs_profile {
     struct vbs_provenance provenance;
 };
 
-/* Gives the rows of layer (1..n_layers) at batches[batch_index], ascending by algorithm; *n_rows >=
- * 1. Owned by the profile, all rows in one array: those of the next batch follow, those of the next
- * layer after the last batch. Constant time. */
+/* Gives the rows of whole samples of layer (1..n_layers) at batches[batch_index], ascending by
+ * algorithm; *n_rows >= 1. Owned by the profile, all rows in one array: those of the next batch
+ * follow, those of the next layer after the last batch. Constant time. */
 const struct vbs_profile_row *vbs_profile_rows(const struct vbs_profile *profile, int layer,
                                                int batch_index, int *n_rows);
+
+/* Gives the rows of stripes of layer (1..n_layers), ascending by batch, then by rows, then by
+ * algorithm; *n_stripes may be 0. Owned by the profile. Constant time. */
+const struct vbs_profile_stripe *vbs_profile_stripes(const struct vbs_profile *profile, int layer,
+                                                     int *n_stripes);
+
+/* Gives whether some layer of the profile has rows of stripes. */
+bool vbs_profile_has_stripes(const struct vbs_profile *profile);
 
 /* Gives the index of batch in profile->batches, or -1. Logarithmic. */
 int vbs_profile_batch_index(const struct vbs_profile *profile, int batch);
@@ -197,7 +237,9 @@ struct vbs_sample_source {
  * or whose totals overflow, in_bytes above what the inputs produce (less is allowed: a layer may
  * read a part), rows of one format of a layer whose weight_bytes differ, slices with different
  * numbers of channels, or in place, names that are not UTF-8 or have VBS_MAX_NAME bytes or more.
- * All are VBS_FORMAT.
+ * All are VBS_FORMAT. Rows of stripes are no batches: a layer may have them at a batch or not.
+ * Refused too: rows that do not divide out_bytes, reaches that are no reach, or of inputs without
+ * rows, a stripe of a layer without rows, or of as many rows as the layer has or more.
  *
  * One sample of the network's input takes as much as the layer that reads most of it: in_bytes less
  * what its other inputs produce. Totals: (input + sum of in_bytes and out_bytes) * VBS_MAX_REQUEST
@@ -213,6 +255,11 @@ void vbs_profile_builder_free(struct vbs_profile_builder *builder);
 /* Appends layer (copied); its id is the number of layers so far. */
 enum vbs_status vbs_profile_builder_layer(struct vbs_ctx *ctx, struct vbs_profile_builder *builder,
                                           const struct vbs_profile_layer *layer) VBS_MUST_CHECK;
+
+/* Sets the rows of the network's input (0: it is read only whole, as without this call). */
+enum vbs_status vbs_profile_builder_input_rows(struct vbs_ctx *ctx,
+                                               struct vbs_profile_builder *builder,
+                                               int rows) VBS_MUST_CHECK;
 
 /* Adds a row of layer at batch; row->algorithm is ignored, algorithm is the name. */
 enum vbs_status vbs_profile_builder_row(struct vbs_ctx *ctx, struct vbs_profile_builder *builder,

@@ -74,8 +74,9 @@ struct vbs_replay {
  * VBS_INVALID: a step runs before its inputs exist, overruns the request, or has no row in the
  * profile, or the end is not reached; weights are not in memory when they are read, are loaded
  * twice, are evicted without being in memory, are not as large as the profile says, or resident
- * weights are not in memory at the end; a layer that cannot be divided runs in slices; the detail
- * names step and layer. *replay is freed by vbs_replay_free. O(steps x inputs x readers of those).
+ * weights are not in memory at the end; a layer that cannot be divided runs in slices; rows
+ * overlap, are left out, exceed the layer's, or need more than their window has; the detail names
+ * step and layer. *replay is freed by vbs_replay_free. O(steps x inputs x readers of those).
  */
 enum vbs_status vbs_replay_run(struct vbs_ctx *ctx, const struct vbs_profile *profile,
                                const struct vbs_schedule *schedule, int64_t memory_bytes,
@@ -122,9 +123,9 @@ enum vbs_status vbs_replay_observe(struct vbs_ctx *ctx, const struct vbs_profile
 /* Writes the trace as CSV: step,layer,name,batch,algorithm,done_before,start_us,end_us,live_bytes,
  * added_bytes,ws_bytes,memory_bytes,after_bytes,over_budget,chunk,wait_us,op,part,parts,weight_bytes,
  * and of the profile hash,backend,library,device,threads,modelled,profile (the number in the
- * store). The path "-" is standard output. Loads and evictions have no batch, algorithm and
- * done_before. Steps count from 1 here and in messages, from 0 in struct vbs_replay. VBS_USAGE:
- * there is no trace. */
+ * store), row,rows,window (0 of steps of whole samples). The path "-" is standard output. Loads and
+ * evictions have no batch, algorithm and done_before. Steps count from 1 here and in messages, from
+ * 0 in struct vbs_replay. VBS_USAGE: there is no trace. */
 enum vbs_status vbs_replay_write_csv(struct vbs_ctx *ctx, const struct vbs_profile *profile,
                                      const struct vbs_schedule *schedule,
                                      const struct vbs_replay *replay,

@@ -30,6 +30,16 @@
  * memory from the first slice on. The number of slices of a layer may change where no slice is
  * ahead of another. A layer without weights may run in slices too: bands of rows.
  *
+ * Rows. A step with `rows` computes the rows [row, row + rows) of the output of `batch` samples,
+ * all channels of them (no slices), with a row of the profile of exactly so many rows; `rows` may
+ * be all rows of the layer, with the row of the profile of whole samples. The steps of a layer take
+ * the rows of these samples in order, from row 0 to the last, before the layer begins other
+ * samples, and all with the same batch and window. The step reads the rows of its inputs that the
+ * layer's reach (profile.h) names. Its output goes into a window of `window` rows for each sample:
+ * a row is overwritten once every reader has gone past it, so that a window holds, at any time, at
+ * most as many rows as it has. A window of all rows of the layer is the whole sample. The bytes of
+ * windows are in docs/accounting.md.
+ *
  * Threads: a schedule is immutable and may be shared by any number of threads.
  */
 #ifndef VBSLAB_SCHEDULE_H
@@ -71,6 +81,9 @@ enum vbs_step_op { VBS_STEP_COMPUTE, VBS_STEP_LOAD, VBS_STEP_EVICT };
 /* Gives the word in files: "compute", "load", and "drop" for an evict step; never null. */
 const char *vbs_step_word(enum vbs_step_op op);
 
+/* The bytes of a window that is less than the sample are a multiple of this: those of a page. */
+#define VBS_WINDOW_ALIGNMENT 4096
+
 /* One entry of a schedule. */
 struct vbs_step {
     int layer;      /* 1..n */
@@ -82,6 +95,10 @@ struct vbs_step {
     uint8_t format; /* load, evict: of the packed weights, as in the rows of the profile */
     bool resident;  /* load: in memory from the request before */
     int64_t bytes;  /* load, evict: of the slice */
+    int row, rows;  /* compute: the first row and the number of rows; rows 0: whole samples, and row
+                       and window are 0 */
+    int window;     /* rows of the output's window, from rows to all of the layer's; 0 where the
+                       output leaves the budget with the step (a final output, io external) */
 };
 
 /* A list of steps that brings a request through a network, with what its planner predicts.

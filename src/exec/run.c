@@ -253,8 +253,8 @@ static enum vbs_status run_steps(struct running *r)
 
 /* Has the device capture the steps as a graph, so that the host can start all of them by one call.
  * Each call on a kernel takes the host a few microseconds, often more than the device takes for the
- * kernel. Schedules whose loads need the host are not captured, nor is the first run, in which
- * libraries may still prepare themselves. */
+ * kernel. The first run is not captured, because libraries may still prepare themselves in
+ * it. */
 static enum vbs_status capture(struct running *r)
 {
     struct vbs_exec *exec = r->exec;
@@ -371,6 +371,10 @@ static enum vbs_status run_timed(struct running *r)
 
         status = status == VBS_OK ? ended : status;
         r->last_s = vbs_clock_s();
+        if (exec->stream) {
+            ended = vbs_exec_stream_check(status == VBS_OK ? r->ctx : &rest, exec->stream);
+            status = status == VBS_OK ? ended : status;
+        }
     }
     if (exec->stream && !exec->captured)
         vbs_exec_stream_stop(exec->stream);

@@ -392,7 +392,9 @@ static enum vbs_status set_bound(struct vbs_ctx *ctx, const struct vbs_solver *s
     double time_us = schedule->predicted.time_us, bound_us;
     enum vbs_status status = vbs_task_bound_us(ctx, &solver->task, memory_bytes, &bound_us);
 
-    bound_us = fmax(bound_us, proven_us - slack_us);
+    /* A planner that plans whole samples proves nothing of schedules by rows. */
+    if (!vbs_task_has_rows(&solver->task))
+        bound_us = fmax(bound_us, proven_us - slack_us);
     if (bound_us > time_us * (1 - VBS_TIME_NOISE))
         bound_us = time_us;
     schedule->bound.time_us = bound_us;

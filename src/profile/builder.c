@@ -106,6 +106,42 @@ static enum vbs_status check_inputs(struct vbs_ctx *ctx, const struct vbs_profil
     return VBS_OK;
 }
 
+/* Checks the reach of one input by itself; check.c compares it with the input. */
+static enum vbs_status check_reach(struct vbs_ctx *ctx, const struct vbs_profile_builder *builder,
+                                   int id, int input, const struct vbs_reach *reach)
+{
+    bool whole = reach->unit == 0 && reach->step == 0 && reach->low == 0 && reach->high == 0;
+
+    if (whole || (reach->unit >= 1 && reach->unit <= VBS_MAX_REACH && reach->step >= 0 &&
+                  reach->step <= VBS_MAX_REACH && reach->low >= -(int64_t)VBS_MAX_REACH &&
+                  reach->high <= VBS_MAX_REACH && reach->low <= reach->high))
+        return VBS_OK;
+    return vbs_builder_fail(ctx, builder, builder->line,
+                            "layer %d: the reach of input %d is none: step %d, unit %d, low %lld, "
+                            "high %lld",
+                            id, input + 1, reach->step, reach->unit, (long long)reach->low,
+                            (long long)reach->high);
+}
+
+static enum vbs_status check_layer_rows(struct vbs_ctx *ctx,
+                                        const struct vbs_profile_builder *builder, int id,
+                                        const struct vbs_profile_layer *layer)
+{
+    if (layer->rows < 0)
+        return vbs_builder_fail(ctx, builder, builder->line, "layer %d: rows is negative: %d", id,
+                                layer->rows);
+    if (layer->rows > 0 && layer->out_bytes % layer->rows != 0)
+        return vbs_builder_fail(ctx, builder, builder->line,
+                                "layer %d: %lld out_bytes are no %d equal rows", id,
+                                (long long)layer->out_bytes, layer->rows);
+    if (layer->reaches && layer->rows == 0)
+        return vbs_builder_fail(ctx, builder, builder->line,
+                                "layer %d: it has a reach, but no rows", id);
+    for (int i = 0; layer->reaches && i < layer->n_inputs; i++)
+        VBS_TRY(check_reach(ctx, builder, id, i, &layer->reaches[i]));
+    return VBS_OK;
+}
+
 static enum vbs_status check_layer(struct vbs_ctx *ctx, const struct vbs_profile_builder *builder,
                                    int id, const struct vbs_profile_layer *layer)
 {
@@ -121,7 +157,7 @@ static enum vbs_status check_layer(struct vbs_ctx *ctx, const struct vbs_profile
     if (layer->channels < 0)
         return vbs_builder_fail(ctx, builder, builder->line, "layer %d: channels is negative: %d",
                                 id, layer->channels);
-    return VBS_OK;
+    return check_layer_rows(ctx, builder, id, layer);
 }
 
 /* Makes space for layer id; layers that are new then are not given yet. */
@@ -142,17 +178,24 @@ enum vbs_status vbs_builder_set_layer(struct vbs_ctx *ctx, struct vbs_profile_bu
 {
     enum vbs_status status = check_layer(ctx, builder, id, layer);
     struct vbs_profile_layer copy = *layer;
+    size_t n_inputs = (size_t)layer->n_inputs;
+    struct vbs_reach *reaches = NULL;
     int *inputs;
 
     if (status != VBS_OK)
         return status;
     copy.name = vbs_arena_strdup(&builder->arena, layer->name);
     copy.kind = vbs_arena_strdup(&builder->arena, layer->kind);
-    copy.inputs = inputs =
-        vbs_arena_alloc(&builder->arena, (size_t)layer->n_inputs, sizeof *inputs);
-    if (!copy.name || !copy.kind || !inputs || !reserve_layers(builder, id))
+    copy.inputs = inputs = vbs_arena_alloc(&builder->arena, n_inputs, sizeof *inputs);
+    if (layer->reaches)
+        reaches = vbs_arena_alloc(&builder->arena, n_inputs, sizeof *reaches);
+    copy.reaches = reaches;
+    if (!copy.name || !copy.kind || !inputs || (layer->reaches && !reaches) ||
+        !reserve_layers(builder, id))
         return vbs_no_memory(ctx);
-    memcpy(inputs, layer->inputs, (size_t)layer->n_inputs * sizeof *inputs);
+    memcpy(inputs, layer->inputs, n_inputs * sizeof *inputs);
+    if (reaches)
+        memcpy(reaches, layer->reaches, n_inputs * sizeof *reaches);
     builder->layers[id] =
         (struct builder_layer){.layer = copy, .given = true, .line = builder->line};
     if (id > builder->n_layers)
@@ -166,6 +209,16 @@ enum vbs_status vbs_profile_builder_layer(struct vbs_ctx *ctx, struct vbs_profil
     if (builder->n_layers == VBS_MAX_LAYERS)
         return vbs_builder_fail(ctx, builder, builder->line, "more than %d layers", VBS_MAX_LAYERS);
     return vbs_builder_set_layer(ctx, builder, builder->n_layers + 1, layer);
+}
+
+enum vbs_status vbs_profile_builder_input_rows(struct vbs_ctx *ctx,
+                                               struct vbs_profile_builder *builder, int rows)
+{
+    if (rows < 0)
+        return vbs_builder_fail(ctx, builder, builder->line,
+                                "the rows of the network's input are negative: %d", rows);
+    builder->input_rows = rows;
+    return VBS_OK;
 }
 
 static unsigned hash_name(const char *name)
@@ -247,6 +300,30 @@ static enum vbs_status check_slices(struct vbs_ctx *ctx, const struct vbs_profil
     return VBS_OK;
 }
 
+/* Checks a row of a stripe. */
+static enum vbs_status check_stripe(struct vbs_ctx *ctx, const struct vbs_profile_builder *builder,
+                                    int layer, int batch, const struct vbs_profile_row *row)
+{
+    const struct vbs_profile_layer *about = &builder->layers[layer].layer;
+
+    if (row->rows == 0)
+        return VBS_OK;
+    if (!about->reaches)
+        return vbs_builder_fail(
+            ctx, builder, builder->line,
+            "layer %d batch %d: a stripe of %d rows, but the layer has no reach", layer, batch,
+            row->rows);
+    if (row->rows < 0 || row->rows >= about->rows)
+        return vbs_builder_fail(ctx, builder, builder->line,
+                                "layer %d batch %d: a stripe of %d rows, but the layer has %d",
+                                layer, batch, row->rows, about->rows);
+    if (row->n_slices != 1)
+        return vbs_builder_fail(ctx, builder, builder->line,
+                                "layer %d batch %d: a stripe in %d parts; it has 1", layer, batch,
+                                row->n_slices);
+    return VBS_OK;
+}
+
 static enum vbs_status check_row(struct vbs_ctx *ctx, const struct vbs_profile_builder *builder,
                                  int layer, int batch, const struct vbs_profile_row *row)
 {
@@ -270,7 +347,8 @@ static enum vbs_status check_row(struct vbs_ctx *ctx, const struct vbs_profile_b
         return vbs_builder_fail(ctx, builder, builder->line,
                                 "layer %d batch %d: form %d is out of range; it goes from 0 to %d",
                                 layer, batch, row->format, VBS_MAX_FORMATS - 1);
-    if ((status = check_slices(ctx, builder, layer, batch, row->n_slices)))
+    if ((status = check_slices(ctx, builder, layer, batch, row->n_slices)) ||
+        (status = check_stripe(ctx, builder, layer, batch, row)))
         return status;
     if (row->n_runs < 0)
         return vbs_builder_fail(ctx, builder, builder->line,

@@ -39,7 +39,8 @@ struct vbs_profile_builder {
     int n_layers;
     int64_t layers_capacity;
     struct builder_row *rows;
-    size_t n_rows;
+    size_t n_rows;    /* once they are checked, of whole samples */
+    size_t n_stripes; /* rows of stripes, which lie behind them once they are checked */
     int64_t rows_capacity;
     const char **algorithms; /* [VBS_MAX_ALGORITHMS] in the order of their first use */
     int n_algorithms;
@@ -47,6 +48,7 @@ struct vbs_profile_builder {
     struct builder_copy copies[VBS_MAX_COPIES]; /* in the order of their first use */
     int n_copies;
     struct vbs_provenance provenance;
+    int input_rows; /* of the network's input */
 };
 
 /* The memory behind a profile. The public struct comes first. */
@@ -56,6 +58,9 @@ struct profile_body {
                                the body */
     struct vbs_profile_row *rows;
     size_t *first; /* [n_layers * n_batches + 1]: rows of cell c are first[c] .. first[c + 1] - 1 */
+    struct vbs_profile_stripe *stripes;
+    size_t *first_stripe; /* [n_layers + 2]: those of layer k are first_stripe[k] ..
+                             first_stripe[k + 1] - 1 */
 };
 
 /* Fails with VBS_FORMAT, and with "SOURCE:LINE: " before the detail where the builder knows
@@ -70,10 +75,10 @@ const char *vbs_builder_time_fault(double time_us);
 enum vbs_status vbs_builder_set_layer(struct vbs_ctx *ctx, struct vbs_profile_builder *builder,
                                       int id, const struct vbs_profile_layer *layer) VBS_MUST_CHECK;
 
-/* Sorts algorithms by name, and rows by layer, batch and algorithm. Gives rows without weight_bytes
- * the weight_bytes of their layer. Then checks the whole profile. *batches and *n_batches (in the
- * builder's arena) are the batches of every layer; *input_bytes is the size of one sample of the
- * network's input. */
+/* Sorts algorithms by name, and rows by layer, batch and algorithm, those of stripes last. Gives
+ * rows without weight_bytes the weight_bytes of their layer. Then checks the whole profile.
+ * *batches and *n_batches (in the builder's arena) are the batches of every layer; *input_bytes is
+ * the size of one sample of the network's input. */
 enum vbs_status vbs_builder_check(struct vbs_ctx *ctx, struct vbs_profile_builder *builder,
                                   int **batches, int *n_batches,
                                   int64_t *input_bytes) VBS_MUST_CHECK;

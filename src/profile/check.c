@@ -44,10 +44,14 @@ static int compare_rows(const void *a, const void *b)
 {
     const struct builder_row *first = a, *second = b;
 
+    if ((first->row.rows > 0) != (second->row.rows > 0))
+        return first->row.rows > 0 ? 1 : -1;
     if (first->layer != second->layer)
         return first->layer < second->layer ? -1 : 1;
     if (first->batch != second->batch)
         return first->batch < second->batch ? -1 : 1;
+    if (first->row.rows != second->row.rows)
+        return first->row.rows < second->row.rows ? -1 : 1;
     if (first->row.algorithm != second->row.algorithm)
         return first->row.algorithm < second->row.algorithm ? -1 : 1;
     return (first->line > second->line) - (first->line < second->line);
@@ -66,6 +70,16 @@ static enum vbs_status check_given(struct vbs_ctx *ctx, const struct vbs_profile
     return VBS_OK;
 }
 
+/* Counts the rows of whole samples, and those of stripes, which are sorted behind them. */
+static void count_stripes(struct vbs_profile_builder *builder)
+{
+    size_t n = builder->n_rows;
+
+    while (builder->n_rows > 0 && builder->rows[builder->n_rows - 1].row.rows > 0)
+        builder->n_rows--;
+    builder->n_stripes = n - builder->n_rows;
+}
+
 static enum vbs_status check_repeats(struct vbs_ctx *ctx, const struct vbs_profile_builder *builder)
 {
     for (size_t i = 1; i < builder->n_rows; i++) {
@@ -73,7 +87,7 @@ static enum vbs_status check_repeats(struct vbs_ctx *ctx, const struct vbs_profi
         const char *algorithm = builder->algorithms[second->row.algorithm];
 
         if (first->layer != second->layer || first->batch != second->batch ||
-            first->row.algorithm != second->row.algorithm)
+            first->row.rows != second->row.rows || first->row.algorithm != second->row.algorithm)
             continue;
         if (second->line)
             return vbs_builder_fail(ctx, builder, second->line,
@@ -190,23 +204,26 @@ static enum vbs_status check_edges(struct vbs_ctx *ctx, const struct vbs_profile
     return VBS_OK;
 }
 
-/* Checks that rows of a layer with the same format read weights of the same size. *next goes
- * from the layer's first row to that of the layer after it; *bytes is the sum over the layer's
- * formats. */
-static enum vbs_status check_formats(struct vbs_ctx *ctx, const struct vbs_profile_builder *builder,
-                                     int id, size_t *next, int64_t *bytes)
-{
-    const struct builder_row *first[VBS_MAX_FORMATS] = {0};
+/* The rows of each format of a layer that come first. */
+struct formats {
+    const struct builder_row *first[VBS_MAX_FORMATS];
+    int64_t bytes; /* of the weights of all formats */
+};
 
-    for (*bytes = 0; *next < builder->n_rows && builder->rows[*next].layer == id; ++*next) {
+/* Checks that rows of a layer with the same format read weights of the same size. *next goes from
+ * the first of the layer's rows that end before row number end to the row behind them. */
+static enum vbs_status check_formats(struct vbs_ctx *ctx, const struct vbs_profile_builder *builder,
+                                     int id, size_t end, size_t *next, struct formats *formats)
+{
+    for (; *next < end && builder->rows[*next].layer == id; ++*next) {
         struct builder_row *row = &builder->rows[*next];
-        const struct builder_row **same = &first[row->row.format];
+        const struct builder_row **same = &formats->first[row->row.format];
 
         if (row->row.weight_bytes == 0)
             row->row.weight_bytes = builder->layers[id].layer.weight_bytes;
         if (!*same) {
             *same = row;
-            if (!vbs_add(*bytes, row->row.weight_bytes, bytes))
+            if (!vbs_add(formats->bytes, row->row.weight_bytes, &formats->bytes))
                 return fail_overflow(ctx, builder, "weights");
         } else if ((*same)->row.weight_bytes != row->row.weight_bytes) {
             return vbs_builder_fail(
@@ -220,28 +237,51 @@ static enum vbs_status check_formats(struct vbs_ctx *ctx, const struct vbs_profi
     return VBS_OK;
 }
 
+/* Checks that the inputs that are read by rows have rows, equal ones. */
+static enum vbs_status check_reaches(struct vbs_ctx *ctx, const struct vbs_profile_builder *builder,
+                                     int64_t input_bytes)
+{
+    if (builder->input_rows > 0 && input_bytes % builder->input_rows != 0)
+        return vbs_builder_fail(ctx, builder, 0,
+                                "the network's input takes %lld bytes, which are no %d equal rows",
+                                (long long)input_bytes, builder->input_rows);
+    for (int id = 1; id <= builder->n_layers; id++) {
+        const struct vbs_profile_layer *layer = &builder->layers[id].layer;
+
+        for (int i = 0; layer->reaches && i < layer->n_inputs; i++) {
+            int input = layer->inputs[i];
+            int rows = input > 0 ? builder->layers[input].layer.rows : builder->input_rows;
+
+            if (layer->reaches[i].unit > 0 && rows == 0)
+                return vbs_builder_fail(ctx, builder, builder->layers[id].line,
+                                        "layer %d ('%s') reads rows of layer %d, which has none",
+                                        id, layer->name, input);
+        }
+    }
+    return VBS_OK;
+}
+
 static enum vbs_status check_totals(struct vbs_ctx *ctx, const struct vbs_profile_builder *builder,
                                     int64_t input_bytes)
 {
     int64_t activations = input_bytes, weights = 0, workspace = 0;
-    size_t next = 0;
+    size_t n_all = builder->n_rows + builder->n_stripes, next = 0, next_stripe = builder->n_rows;
 
     for (int id = 1; id <= builder->n_layers; id++) {
         const struct vbs_profile_layer *layer = &builder->layers[id].layer;
-        enum vbs_status status;
-        int64_t format_bytes;
+        struct formats formats = {0};
 
         if (!vbs_add(activations, layer->in_bytes, &activations) ||
             !vbs_add(activations, layer->out_bytes, &activations))
             return fail_overflow(ctx, builder, "activations");
-        if ((status = check_formats(ctx, builder, id, &next, &format_bytes)))
-            return status;
+        VBS_TRY(check_formats(ctx, builder, id, builder->n_rows, &next, &formats));
+        VBS_TRY(check_formats(ctx, builder, id, n_all, &next_stripe, &formats));
         if (!vbs_add(weights,
-                     format_bytes > layer->weight_bytes ? format_bytes : layer->weight_bytes,
+                     formats.bytes > layer->weight_bytes ? formats.bytes : layer->weight_bytes,
                      &weights))
             return fail_overflow(ctx, builder, "weights");
     }
-    for (size_t i = 0; i < builder->n_rows; i++)
+    for (size_t i = 0; i < n_all; i++)
         if (builder->rows[i].row.ws_bytes > workspace)
             workspace = builder->rows[i].row.ws_bytes;
     if (!vbs_mul(activations, VBS_MAX_REQUEST, &activations) ||
@@ -265,9 +305,12 @@ enum vbs_status vbs_builder_check(struct vbs_ctx *ctx, struct vbs_profile_builde
         return vbs_no_memory(ctx);
     if (builder->n_rows)
         qsort(builder->rows, builder->n_rows, sizeof *builder->rows, compare_rows);
-    if ((status = check_repeats(ctx, builder)) ||
-        (status = check_batches(ctx, builder, batches, n_batches)) ||
+    if ((status = check_repeats(ctx, builder)))
+        return status;
+    count_stripes(builder);
+    if ((status = check_batches(ctx, builder, batches, n_batches)) ||
         (status = check_edges(ctx, builder, input_bytes)) ||
+        (status = check_reaches(ctx, builder, *input_bytes)) ||
         (status = check_totals(ctx, builder, *input_bytes)))
         return status;
     return VBS_OK;

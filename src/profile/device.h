@@ -7,8 +7,8 @@
  * A device works off two streams. The stream of computations has the work of enqueue, move,
  * enqueue_write and enqueue_read, and that of the session's run, write and read, which also wait
  * for their own end. The stream of
- * copies has the work of begin_copy. Each stream is worked off in order; between the two only
- * events make an order.
+ * copies has the work of begin_copy and load. Each stream is worked off in order; between the two
+ * only events make an order.
  */
 #ifndef VBS_PROFILE_DEVICE_H
 #define VBS_PROFILE_DEVICE_H
@@ -17,6 +17,15 @@
 
 /* Copies from the host that can be under way at once. */
 #define VBS_DEVICE_BUFFERS 3
+
+/* A copy to the device of bytes that a function of the host reads first. */
+struct vbs_device_load {
+    void (*read)(void *self); /* fills from; calls no function of the session */
+    void *self;
+    void *to;
+    const void *from; /* memory of host_alloc */
+    int64_t bytes;
+};
 
 struct vbs_device_ops {
     /* Does as the session's run, but returns as soon as the kernel is on the stream of
@@ -70,6 +79,15 @@ struct vbs_device_ops {
     int (*begin_copy)(struct vbs_session *session, int number, void *to, const void *from,
                       int64_t bytes);
     int (*end_copy)(struct vbs_session *session, int number);
+    /*
+     * load puts a load on the device's streams and returns at once: the copy, on the stream of
+     * copies, waits for the end of the function, which a thread of the device's driver calls once
+     * the load that was put before with that number (0 or 1) has ended. Loads can be captured.
+     * begin_loads comes before the first of a run or a capture. Both return 0, or a reason for
+     * explain.
+     */
+    int (*begin_loads)(struct vbs_session *session);
+    int (*load)(struct vbs_session *session, int number, const struct vbs_device_load *load);
     /* Gives a reason in words. */
     const char *(*explain)(int reason);
     /* Gives the bytes of the device's memory that all processes use together; -1: the device does

@@ -116,6 +116,37 @@ static void add_row(struct vbs_sha256 *hash, const struct vbs_profile_row *row)
     add_int(hash, row->n_runs);
 }
 
+/* Adds the rows of layers and the rows of stripes, which profiles may lack. */
+static void add_stripes(struct vbs_sha256 *hash, const struct vbs_profile *profile)
+{
+    for (int layer = 0; layer <= profile->n_layers; layer++) {
+        const struct vbs_profile_layer *about = &profile->layers[layer];
+        const struct vbs_profile_stripe *stripes = NULL;
+        int n_stripes = 0;
+
+        if (about->rows == 0)
+            continue;
+        add_text(hash, "rows");
+        add_int(hash, layer);
+        add_int(hash, about->rows);
+        for (int i = 0; about->reaches && i < about->n_inputs; i++) {
+            add_text(hash, "reach");
+            add_int(hash, about->reaches[i].step);
+            add_int(hash, about->reaches[i].unit);
+            add_int(hash, about->reaches[i].low);
+            add_int(hash, about->reaches[i].high);
+        }
+        if (layer > 0)
+            stripes = vbs_profile_stripes(profile, layer, &n_stripes);
+        for (int i = 0; i < n_stripes; i++) {
+            add_text(hash, "stripe");
+            add_int(hash, stripes[i].batch);
+            add_int(hash, stripes[i].row.rows);
+            add_row(hash, &stripes[i].row);
+        }
+    }
+}
+
 void vbs_profile_hash(const struct vbs_profile *profile, char text[VBS_PROFILE_HASH_SIZE])
 {
     struct vbs_sha256 hash;
@@ -147,5 +178,6 @@ void vbs_profile_hash(const struct vbs_profile *profile, char text[VBS_PROFILE_H
 #define ADD(member) add_later_text(&hash, #member, profile->provenance.member);
     VBS_PROVENANCE_TEXTS(ADD)
 #undef ADD
+    add_stripes(&hash, profile);
     vbs_sha256_end_text(&hash, text, VBS_PROFILE_HASH_SIZE);
 }

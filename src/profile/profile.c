@@ -23,6 +23,20 @@ const struct vbs_profile_row *vbs_profile_rows(const struct vbs_profile *profile
     return body->rows + body->first[cell];
 }
 
+const struct vbs_profile_stripe *vbs_profile_stripes(const struct vbs_profile *profile, int layer,
+                                                     int *n_stripes)
+{
+    const struct profile_body *body = body_of(profile);
+
+    *n_stripes = (int)(body->first_stripe[layer + 1] - body->first_stripe[layer]);
+    return body->stripes + body->first_stripe[layer];
+}
+
+bool vbs_profile_has_stripes(const struct vbs_profile *profile)
+{
+    return body_of(profile)->first_stripe[profile->n_layers + 1] > 0;
+}
+
 int vbs_profile_batch_index(const struct vbs_profile *profile, int batch)
 {
     int low = 0, high = profile->n_batches;
@@ -76,6 +90,9 @@ int64_t vbs_profile_weight_bytes(const struct vbs_profile *profile)
 
 int64_t vbs_profile_format_bytes(const struct vbs_profile *profile, int layer, int format)
 {
+    int n_stripes;
+    const struct vbs_profile_stripe *stripes = vbs_profile_stripes(profile, layer, &n_stripes);
+
     for (int i = 0; i < profile->n_batches; i++) {
         int n_rows;
         const struct vbs_profile_row *rows = vbs_profile_rows(profile, layer, i, &n_rows);
@@ -84,6 +101,9 @@ int64_t vbs_profile_format_bytes(const struct vbs_profile *profile, int layer, i
             if (rows[a].format == format)
                 return rows[a].weight_bytes;
     }
+    for (int i = 0; i < n_stripes; i++)
+        if (stripes[i].row.format == format)
+            return stripes[i].row.weight_bytes;
     return profile->layers[layer].weight_bytes;
 }
 
@@ -120,19 +140,25 @@ static bool copy_layers(struct profile_body *body, const struct vbs_profile_buil
 
     if (!layers)
         return false;
-    layers[0] = (struct vbs_profile_layer){.name = "", .kind = "", .out_bytes = input_bytes};
+    layers[0] = (struct vbs_profile_layer){
+        .name = "", .kind = "", .out_bytes = input_bytes, .rows = builder->input_rows};
     for (int id = 1; id <= builder->n_layers; id++) {
         const struct vbs_profile_layer *from = &builder->layers[id].layer;
         size_t n_inputs = (size_t)from->n_inputs;
         int *inputs = vbs_arena_alloc(&body->arena, n_inputs, sizeof *inputs);
+        struct vbs_reach *reaches =
+            from->reaches ? vbs_arena_alloc(&body->arena, n_inputs, sizeof *reaches) : NULL;
 
         layers[id] = *from;
         layers[id].name = vbs_arena_strdup(&body->arena, from->name);
         layers[id].kind = vbs_arena_strdup(&body->arena, from->kind);
         layers[id].inputs = inputs;
-        if (!layers[id].name || !layers[id].kind || !inputs)
+        layers[id].reaches = reaches;
+        if (!layers[id].name || !layers[id].kind || !inputs || (from->reaches && !reaches))
             return false;
         memcpy(inputs, from->inputs, n_inputs * sizeof *inputs);
+        if (reaches)
+            memcpy(reaches, from->reaches, n_inputs * sizeof *reaches);
     }
     body->profile.n_layers = builder->n_layers;
     body->profile.layers = layers;
@@ -162,6 +188,26 @@ static bool copy_rows(struct profile_body *body, const struct vbs_profile_builde
     body->first[n_cells] = builder->n_rows;
     body->profile.batches = own;
     body->profile.n_batches = n_batches;
+    return true;
+}
+
+/* Copies the rows of stripes, which are sorted by layer. */
+static bool copy_stripes(struct profile_body *body, const struct vbs_profile_builder *builder)
+{
+    const struct builder_row *rows = builder->rows + builder->n_rows;
+    size_t n = builder->n_stripes, at = 0;
+
+    body->stripes = vbs_arena_alloc(&body->arena, n + 1, sizeof *body->stripes);
+    body->first_stripe =
+        vbs_arena_alloc(&body->arena, (size_t)builder->n_layers + 2, sizeof *body->first_stripe);
+    if (!body->stripes || !body->first_stripe)
+        return false;
+    for (int layer = 0; layer <= builder->n_layers + 1; layer++) {
+        body->first_stripe[layer] = at;
+        for (; at < n && rows[at].layer == layer; at++)
+            body->stripes[at] =
+                (struct vbs_profile_stripe){.batch = rows[at].batch, .row = rows[at].row};
+    }
     return true;
 }
 
@@ -207,7 +253,8 @@ enum vbs_status vbs_profile_builder_finish(struct vbs_ctx *ctx, struct vbs_profi
     if (!body)
         return vbs_no_memory(ctx);
     if (!copy_layers(body, builder, input_bytes) || !copy_rows(body, builder, batches, n_batches) ||
-        !copy_names(body, builder) || !vbs_builder_copies(builder, &body->arena, &body->profile)) {
+        !copy_stripes(body, builder) || !copy_names(body, builder) ||
+        !vbs_builder_copies(builder, &body->arena, &body->profile)) {
         vbs_profile_free(&body->profile);
         return vbs_no_memory(ctx);
     }

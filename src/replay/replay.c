@@ -38,8 +38,30 @@ static enum vbs_status refuse_missing_row(struct vbs_ctx *ctx, const struct sim 
                         schedule->n_steps, step->algorithm);
     if (vbs_profile_batch_index(sim->profile, step->batch) < 0)
         return vbs_sim_refuse(ctx, sim, step, "the profile has no batch %d", step->batch);
+    if (step->rows != 0 && !vbs_profile_has_stripes(sim->profile))
+        return vbs_sim_refuse(ctx, sim, step,
+                              "the profile was measured without stripes (measure --stripes)");
+    if (step->rows != 0)
+        return vbs_sim_refuse(ctx, sim, step,
+                              "the profile has no row of %d rows with algorithm '%s'", step->rows,
+                              schedule->algorithms[step->algorithm]);
     return vbs_sim_refuse(ctx, sim, step, "the profile has no row with algorithm '%s'",
                           schedule->algorithms[step->algorithm]);
+}
+
+/* Gives the row of a stripe that a step runs, or null. */
+static const struct vbs_profile_row *find_stripe(const struct sim *sim, const struct vbs_step *step,
+                                                 int algorithm)
+{
+    int n_stripes;
+    const struct vbs_profile_stripe *stripes =
+        vbs_profile_stripes(sim->profile, step->layer, &n_stripes);
+
+    for (int i = 0; i < n_stripes; i++)
+        if (stripes[i].batch == step->batch && stripes[i].row.rows == step->rows &&
+            stripes[i].row.algorithm == algorithm)
+            return &stripes[i].row;
+    return NULL;
 }
 
 /* Gives the row that a step runs, or null. */
@@ -56,6 +78,8 @@ static const struct vbs_profile_row *find_row(const struct sim *sim, const struc
     algorithm = sim->algorithms[step->algorithm];
     if (batch_index < 0 || algorithm < 0)
         return NULL;
+    if (step->rows != 0 && step->rows != sim->profile->layers[step->layer].rows)
+        return find_stripe(sim, step, algorithm);
     rows = vbs_profile_rows(sim->profile, step->layer, batch_index, &n_rows);
     for (int i = 0; i < n_rows; i++)
         if (rows[i].algorithm == algorithm)
@@ -88,18 +112,15 @@ static enum vbs_status check_order(struct vbs_ctx *ctx, const struct sim *sim,
     return VBS_OK;
 }
 
-/* Gives the number of samples of tensor that became free because one of its readers advanced. */
-static int64_t release(const struct sim *sim, struct tensor *tensor)
+/* Gives the number of samples of tensor that all its readers have finished. */
+static int64_t count_free(const struct sim *sim, const struct tensor *tensor)
 {
     int64_t least = sim->tensors[tensor->readers[0]].done;
-    int64_t released;
 
     for (int i = 1; i < tensor->n_readers; i++)
         if (sim->tensors[tensor->readers[i]].done < least)
             least = sim->tensors[tensor->readers[i]].done;
-    released = least - tensor->freed;
-    tensor->freed = least;
-    return released;
+    return least;
 }
 
 /* The bytes of inputs that a step was the last to read when it advanced its layer from
@@ -117,14 +138,14 @@ static struct released release_inputs(struct sim *sim, const struct tensor *laye
 
     for (int i = 0; i < layer->n_inputs; i++) {
         struct tensor *input = &sim->tensors[layer->inputs[i]];
-        int64_t n, bytes;
+        int64_t from = input->freed, bytes;
 
-        if (input->freed != done_before)
+        if (from != done_before)
             continue; /* some reader is still as far behind as this one was */
-        n = release(sim, input);
-        bytes = n * input->sample_bytes;
+        input->freed = count_free(sim, input);
+        bytes = vbs_sim_released_bytes(input, from, input->freed);
         if (i == 0) {
-            released.first_samples = n;
+            released.first_samples = input->freed - from;
             released.first_bytes = bytes;
         }
         if (input->counted)
@@ -202,6 +223,36 @@ static enum vbs_status count_memory(struct vbs_ctx *ctx, struct sim *sim,
     return VBS_OK;
 }
 
+/* Does the same for a step with rows. */
+static enum vbs_status count_rows(struct vbs_ctx *ctx, struct sim *sim, const struct vbs_step *step,
+                                  struct vbs_replay_step *record)
+{
+    struct tensor *layer = &sim->tensors[step->layer];
+    int64_t done_before = layer->done, outside;
+    struct released released = {0};
+
+    if (step->row == 0)
+        VBS_TRY(vbs_sim_begin_samples(ctx, sim, step));
+    if (!vbs_sim_count_rows(sim, step, &record->added_bytes, &outside) ||
+        !vbs_add(sim->live_bytes, outside, &record->live_bytes))
+        return vbs_sim_refuse_overflow(ctx, sim, step);
+    record->weight_bytes = sim->loaded.bytes;
+    if (!add_up(record))
+        return vbs_sim_refuse_overflow(ctx, sim, step);
+    vbs_sim_move_rows(sim, step);
+    if (layer->done > done_before) {
+        move_front(sim, layer->done);
+        released = release_inputs(sim, layer, done_before);
+    }
+    if (layer->counted)
+        sim->live_bytes += record->added_bytes;
+    sim->live_bytes -= released.counted_bytes;
+    record->after_bytes = sim->live_bytes;
+    sim->n_fresh = step->row == 0 ? step->batch : 0;
+    sim->n_released = released.first_samples;
+    return VBS_OK;
+}
+
 /* Runs the step for time_us, once the step before has ended and its weights are in memory. */
 static void run_clock(struct sim *sim, double ready_us, double time_us,
                       struct vbs_replay_step *record)
@@ -259,6 +310,21 @@ static enum vbs_status begin_special(struct vbs_ctx *ctx, struct sim *sim,
     return VBS_OK;
 }
 
+/* Checks that the layer has finished the samples that it began by rows, before a step of whole
+ * samples. */
+static enum vbs_status begin_whole(struct vbs_ctx *ctx, struct sim *sim,
+                                   const struct vbs_step *step)
+{
+    const struct tensor *layer = &sim->tensors[step->layer];
+
+    if (step->row != 0 || step->window != 0)
+        return vbs_sim_refuse(ctx, sim, step, "a step of whole samples has no row and no window");
+    if (layer->stripes.batch > 0)
+        return vbs_sim_refuse(ctx, sim, step, "the layer has finished %d of %d rows of samples",
+                              layer->stripes.done, sim->profile->layers[step->layer].rows);
+    return layer->sizes.n > 0 ? vbs_sim_begin_samples(ctx, sim, step) : VBS_OK;
+}
+
 /* Fills the event of the compute step that ran, for an observer. */
 static void describe(struct sim *sim, const struct vbs_profile_row *row,
                      const struct special *special)
@@ -287,8 +353,14 @@ static enum vbs_status compute(struct vbs_ctx *ctx, struct sim *sim, const struc
         if (special.in_slices)
             record->done_before = special.done;
     }
-    VBS_TRY(check_order(ctx, sim, step, record->done_before));
-    VBS_TRY(count_memory(ctx, sim, step, special.in_slices, record));
+    if (step->rows != 0) {
+        VBS_TRY(vbs_sim_check_rows(ctx, sim, step));
+        VBS_TRY(count_rows(ctx, sim, step, record));
+    } else {
+        VBS_TRY(check_order(ctx, sim, step, record->done_before));
+        VBS_TRY(begin_whole(ctx, sim, step));
+        VBS_TRY(count_memory(ctx, sim, step, special.in_slices, record));
+    }
     run_clock(sim, special.arrival.ready_us, row->time_us * special.share, record);
     if (sim->observer)
         describe(sim, row, &special);
@@ -334,14 +406,14 @@ static void judge_wait(struct vbs_replay *replay, int64_t i, const struct vbs_re
         replay->late_step = i;
 }
 
-/* Ends the chunk after compute step i, where all layers have done the same samples and no slice is
- * ahead; with resident io only at the end of the request. Transfers behind the last chunk belong to
- * it. */
+/* Ends the chunk after compute step i, where all layers have done the same samples and no slice and
+ * no row is ahead; with resident io only at the end of the request. Transfers behind the last chunk
+ * belong to it. */
 static void end_chunk(struct sim *sim, struct vbs_replay *replay, int64_t i)
 {
     bool is_last = sim->front == sim->schedule->request;
 
-    if (sim->n_at_front < sim->profile->n_layers || sim->n_divided > 0 ||
+    if (sim->n_at_front < sim->profile->n_layers || sim->n_divided > 0 || sim->n_in_rows > 0 ||
         !(sim->ends_by_state || is_last))
         return;
     if (replay->latency_step < 0 || sim->chunk_us > replay->latency_us) {

@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 /* Lists the readers of every tensor. A layer that names an input twice is its reader twice, which
  * changes nothing: the second time no sample is left to release. */
@@ -120,6 +121,8 @@ enum vbs_status vbs_sim_init(struct vbs_ctx *ctx, struct sim *sim,
 
 void vbs_sim_clear(struct sim *sim)
 {
+    for (int k = 0; sim->tensors && k <= sim->profile->n_layers; k++)
+        free(sim->tensors[k].sizes.list);
     vbs_loaded_clear(&sim->loaded);
     vbs_arena_clear(&sim->arena);
 }
@@ -127,7 +130,7 @@ void vbs_sim_clear(struct sim *sim)
 enum vbs_status vbs_sim_refuse(struct vbs_ctx *ctx, const struct sim *sim,
                                const struct vbs_step *step, const char *format, ...)
 {
-    char where[VBS_DETAIL_SIZE], batch[32] = "", slice[40] = "", op[16] = "";
+    char where[VBS_DETAIL_SIZE], batch[32] = "", slice[60] = "", op[16] = "";
     enum vbs_status status;
     va_list args;
 
@@ -137,6 +140,9 @@ enum vbs_status vbs_sim_refuse(struct vbs_ctx *ctx, const struct sim *sim,
         snprintf(op, sizeof op, "%s of ", step->op == VBS_STEP_EVICT ? "eviction" : "load");
     if (step->n_slices > 1)
         snprintf(slice, sizeof slice, ", slice %d of %d", step->slice, step->n_slices);
+    else if (step->rows > 0)
+        snprintf(slice, sizeof slice, ", rows %d to %" PRId64, step->row,
+                 (int64_t)step->row + step->rows - 1);
     snprintf(where, sizeof where, "step %" PRId64 " of %" PRId64 ", %slayer %d '%s'%s%s",
              (int64_t)(step - sim->schedule->steps) + 1, sim->schedule->n_steps, op, step->layer,
              sim->profile->layers[step->layer].name, batch, slice);

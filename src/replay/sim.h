@@ -10,6 +10,7 @@
 #define VBS_REPLAY_SIM_H
 
 #include "base/arena.h"
+#include "base/grow.h"
 #include "replay/loaded.h"
 #include "vbslab/replay.h"
 
@@ -20,6 +21,25 @@ struct division {
     int64_t *done;    /* [n_slices] samples that each slice has finished */
     int64_t furthest; /* the most of them: so many samples have their output in memory */
     int n_last;       /* slices that have finished the fewest */
+};
+
+/* The samples of which a layer computes rows. */
+struct stripes {
+    int batch;  /* samples, the next that the layer has not finished; 0: none */
+    int done;   /* rows of each of them that are done */
+    int window; /* rows of their windows */
+};
+
+/* What a sample of a tensor takes in memory, from sample number from on. */
+struct size {
+    int64_t from, bytes;
+};
+
+/* The sizes of a tensor's samples where they are not all sample_bytes: ascending. */
+struct sizes {
+    struct size *list; /* freed by vbs_sim_clear */
+    int64_t n, capacity;
+    int64_t at; /* those before it began at samples that are free */
 };
 
 /* A layer and the tensor that it writes; [0] is the network's input, which no layer writes. */
@@ -36,6 +56,8 @@ struct tensor {
     const int *inputs;
     int *readers;
     struct division *division; /* null: the layer has not run in slices so far */
+    struct stripes stripes;
+    struct sizes sizes;
 };
 
 struct sim {
@@ -52,6 +74,7 @@ struct sim {
     int64_t front;       /* most samples that any layer has finished */
     int n_at_front;      /* layers that have finished so many samples */
     int n_divided;       /* layers with a slice ahead of another */
+    int n_in_rows;       /* layers that have begun samples by rows and have not finished them */
     int64_t chunk;       /* 1, 2, ...: the current chunk */
     double chunk_us;     /* since the chunk began, on the clock of compute steps */
     bool ends_by_state;  /* io external: chunks end where all layers have done the same samples */
@@ -102,6 +125,25 @@ enum vbs_status vbs_sim_divide(struct vbs_ctx *ctx, struct sim *sim, const struc
 /* Adds the step's batch to the samples that its slice has finished, and to those of the layer where
  * no other slice is behind. Returns for how many of these samples no slice has written output. */
 int64_t vbs_sim_move_slice(struct sim *sim, const struct vbs_step *step);
+
+/* rows.c. Checks a step with rows against the rules, before it changes anything. */
+enum vbs_status vbs_sim_check_rows(struct vbs_ctx *ctx, const struct sim *sim,
+                                   const struct vbs_step *step) VBS_MUST_CHECK;
+
+/* Computes what a step with rows adds to memory, and the bytes of the network's input that it needs
+ * inside. False: an overflow. */
+bool vbs_sim_count_rows(const struct sim *sim, const struct vbs_step *step, int64_t *added,
+                        int64_t *outside);
+
+/* Notes how many bytes each of the samples takes that a step begins. */
+enum vbs_status vbs_sim_begin_samples(struct vbs_ctx *ctx, struct sim *sim,
+                                      const struct vbs_step *step) VBS_MUST_CHECK;
+
+/* Adds the rows of a step to those that are done, and the samples where the last row is done. */
+void vbs_sim_move_rows(struct sim *sim, const struct vbs_step *step);
+
+/* Gives the bytes of the samples [from, to) of a tensor, which become free. */
+int64_t vbs_sim_released_bytes(struct tensor *tensor, int64_t from, int64_t to);
 
 /* Runs a load or an evict (transfer.c). */
 enum vbs_status vbs_sim_transfer(struct vbs_ctx *ctx, struct sim *sim, const struct vbs_step *step,

@@ -10,7 +10,7 @@
 #define HEADER                                                                                     \
     "step,layer,name,batch,algorithm,done_before,start_us,end_us,live_bytes,added_bytes,ws_bytes," \
     "memory_bytes,after_bytes,over_budget,chunk,wait_us,op,part,parts,weight_"                     \
-    "bytes" VBS_PROVENANCE_COLUMNS ",profile\n"
+    "bytes" VBS_PROVENANCE_COLUMNS ",profile,row,rows,window\n"
 
 static void add_row(struct vbs_text *text, const struct vbs_profile *profile,
                     const struct vbs_schedule *schedule, const struct vbs_replay *replay,
@@ -37,9 +37,10 @@ static void add_row(struct vbs_text *text, const struct vbs_profile *profile,
                   at->live_bytes, at->added_bytes, at->ws_bytes, at->memory_bytes, at->after_bytes,
                   at->memory_bytes > replay->memory_bytes, at->chunk);
     vbs_text_add_double(text, at->wait_us);
-    vbs_text_addf(text, ",%s,%d,%d,%" PRId64 "%s\n", vbs_step_word((enum vbs_step_op)step->op),
-                  whole ? 1 : step->slice, whole ? 1 : step->n_slices, at->weight_bytes,
-                  provenance);
+    vbs_text_addf(text, ",%s,%d,%d,%" PRId64 "%s,%d,%d,%d\n",
+                  vbs_step_word((enum vbs_step_op)step->op), whole ? 1 : step->slice,
+                  whole ? 1 : step->n_slices, at->weight_bytes, provenance, step->row, step->rows,
+                  step->window);
 }
 
 enum vbs_status vbs_replay_write_csv(struct vbs_ctx *ctx, const struct vbs_profile *profile,

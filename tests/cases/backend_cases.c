@@ -50,6 +50,9 @@ const struct backend_case backend_cases[] = {
     {"mean pools", "input 32x12x12\navgpool p kernel=3 stride=2 pad=1\n"
                    "avgpool q kernel=3 stride=2 pad=1 count_pad=yes\navgpool g kernel=global\n"
                    "softmax s\n"},
+    {"pools padded unevenly", "input 20x10x9\nmaxpool p kernel=3 stride=1 pad=0x2:2x0 round=down\n"
+                              "avgpool q kernel=3 stride=2 pad=2x0:1x2 round=down\n"
+                              "avgpool s kernel=2 stride=1 pad=0x1:1x0 count_pad=yes round=down\n"},
     {"mean pool with operators behind it",
      "input 20x9x9\navgpool p kernel=3\nbatchnorm b\nscale s\n"
      "relu r\n"},

@@ -48,6 +48,7 @@ struct fake_cuda_settings {
                            device */
     size_t total_bytes; /* 1 GiB; allocations count in steps of 512 bytes */
     int major, minor, clock_khz, n_multiprocessors;
+    double event_us;                     /* 0; that a stream needs for an event with timing */
     int driver_version, runtime_version; /* 13000 */
     size_t cudnn_version, cudnn_cudart_version;
 };

@@ -95,7 +95,7 @@ struct fake_object {
             struct fake_object *next;
             struct fake_object *graph; /* into which it captures; null: none */
             int n_kept;                /* of its work, by captures */
-            bool unjoined;             /* the stream that began the capture did not wait for it */
+            bool unjoined;             /* no other stream waited for all of its captured work */
         } stream;
         struct {
             bool timed;

@@ -123,7 +123,9 @@ static int record(struct fake_object *event, struct fake_object *stream)
         return cudaErrorMemoryAllocation;
     r->record.stream = stream;
     event->event.latest = r;
-    r->record.number = fake_queue(stream, &(struct fake_op){.records = r});
+    r->record.number = fake_queue(
+        stream,
+        &(struct fake_op){.records = r, .cost_us = event->event.timed ? fake_cuda.event_us : 0});
     return 0;
 }
 

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #define MAX_OPS  (1 << 13)
-#define MAX_KEPT (1 << 16) /* of all graphs until the reset */
+#define MAX_KEPT (1 << 18) /* of all graphs until the reset */
 
 static struct {
     struct fake_object *streams, default_stream; /* a list of all the others */
@@ -213,7 +213,7 @@ int fake_join(struct fake_object *stream, struct fake_object *record)
         (stream->stream.graph || from->stream.graph != graph || stream == &state.default_stream))
         return fake_wrong("waits across the border of a capture");
     stream->stream.graph = graph;
-    if (graph && stream == graph->graph.origin && record->record.n_kept == from->stream.n_kept)
+    if (graph && stream != from && record->record.n_kept == from->stream.n_kept)
         from->stream.unjoined = false;
     return 0;
 }

@@ -11,14 +11,20 @@ static int fits(const struct fake_window *w, int d, int size)
     return room < 0 ? 0 : (int)(room / w->stride[d]) + 1;
 }
 
+static void check_samples(struct fake_op *op, const struct fake_tensor *s,
+                          const struct fake_tensor *t)
+{
+    fake_op_must(op, s->n_dims == op->window.n + 2 && t->n_dims == s->n_dims,
+                 "tensors and window differ in their number of dimensions");
+    fake_op_must(op, op->code || s->dim[0] == t->dim[0], "another number of samples");
+}
+
 /* Checks that tensor out has the shape that the window makes of in. */
 static void check_places(struct fake_op *op, enum fake_slot in, enum fake_slot out)
 {
     const struct fake_tensor *s = &op->at[in].t, *t = &op->at[out].t;
 
-    fake_op_must(op, s->n_dims == op->window.n + 2 && t->n_dims == s->n_dims,
-                 "tensors and window differ in their number of dimensions");
-    fake_op_must(op, op->code || s->dim[0] == t->dim[0], "another number of samples");
+    check_samples(op, s, t);
     for (int d = 0; !op->code && d < op->window.n; d++) {
         if (t->dim[d + 2] != fits(&op->window, d, s->dim[d + 2]) || t->dim[d + 2] < 1)
             op->code = fake_wrong("dimension %d of the result is %d, should be %d", d + 2,
@@ -351,6 +357,25 @@ cudnnStatus_t cudnnConvolutionBackwardData(cudnnHandle_t handle, const void *alp
 
 /* ---- Pooling ---- */
 
+/* Checks that every window has a value of x: cuDNN clips those that reach beyond its end, and makes
+ * as many as y has. Means that count the padding are wanted by cuDNN's own formula alone. */
+static void check_pools(struct fake_op *op)
+{
+    const struct fake_window *w = &op->window;
+    const struct fake_tensor *s = &op->at[FAKE_X].t, *t = &op->at[FAKE_Y].t;
+
+    if (w->mode == CUDNN_POOLING_AVERAGE_COUNT_INCLUDE_PADDING) {
+        check_places(op, FAKE_X, FAKE_Y);
+        return;
+    }
+    check_samples(op, s, t);
+    for (int d = 0; !op->code && d < w->n; d++)
+        if ((int64_t)(t->dim[d + 2] - 1) * w->stride[d] - w->pad[d] >= s->dim[d + 2])
+            op->code = fake_wrong("the last of %d windows begins behind the %d values of "
+                                  "dimension %d",
+                                  t->dim[d + 2], s->dim[d + 2], d + 2);
+}
+
 static void check_pooling(struct fake_op *op, const void *pooling)
 {
     const struct fake_object *object = fake_op_get(op, FAKE_POOLING, pooling);
@@ -381,7 +406,7 @@ cudnnStatus_t cudnnPoolingForward(cudnnHandle_t handle, const cudnnPoolingDescri
     fake_op_blend(&op, __func__, handle, fake_pool, alpha, beta);
     fake_op_x_to_y(&op, x_descriptor, x, y_descriptor, y);
     check_pooling(&op, pooling);
-    check_places(&op, FAKE_X, FAKE_Y);
+    check_pools(&op);
     fake_op_must(&op, op.at[FAKE_X].t.dim[1] == op.at[FAKE_Y].t.dim[1],
                  "another number of channels");
     fake_op_apart(&op, FAKE_X, FAKE_Y, false);

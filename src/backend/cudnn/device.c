@@ -22,6 +22,15 @@ enum vbs_status cu_device_init(struct cu_build *b)
         error =
             cudaEventCreateWithFlags(&s->copied[i], cudaEventDisableTiming | cudaEventBlockingSync);
     if (error == cudaSuccess)
+        error = cudaStreamCreateWithFlags(&s->reading, cudaStreamNonBlocking);
+    if (error == cudaSuccess)
+        error = cudaEventCreateWithFlags(&s->begun, cudaEventDisableTiming);
+    for (int i = 0; i < 2 && error == cudaSuccess; i++) {
+        error = cudaEventCreateWithFlags(&s->halves[i].full, cudaEventDisableTiming);
+        if (error == cudaSuccess)
+            error = cudaEventCreateWithFlags(&s->halves[i].empty, cudaEventDisableTiming);
+    }
+    if (error == cudaSuccess)
         error = cudaMalloc(&s->stage, (size_t)STAGE_BYTES);
     return error == cudaSuccess ? VBS_OK : cu_fail_cuda(b->ctx, NULL, error, "preparing copies");
 }
@@ -33,13 +42,25 @@ static void drop_graph(struct cu_session *s)
     s->graph = NULL;
 }
 
+static void destroy_event(cudaEvent_t event)
+{
+    if (event)
+        cudaEventDestroy(event);
+}
+
 void cu_device_clear(struct cu_session *s)
 {
+    if (s->reading)
+        cudaStreamSynchronize(s->reading);
     if (s->copying)
         cudaStreamSynchronize(s->copying);
+    for (int i = 0; i < 2; i++) {
+        destroy_event(s->halves[i].full);
+        destroy_event(s->halves[i].empty);
+    }
+    destroy_event(s->begun);
     for (int i = 0; i < VBS_DEVICE_BUFFERS; i++)
-        if (s->copied[i])
-            cudaEventDestroy(s->copied[i]);
+        destroy_event(s->copied[i]);
     while (s->n_events > 0)
         cudaEventDestroy(s->events[--s->n_events]);
     free(s->events);
@@ -48,6 +69,8 @@ void cu_device_clear(struct cu_session *s)
         cudaFree(s->stage);
     if (s->copying)
         cudaStreamDestroy(s->copying);
+    if (s->reading)
+        cudaStreamDestroy(s->reading);
 }
 
 static cudaError_t copy(const struct cu_session *s, char *to, const char *from, int64_t bytes)
@@ -179,27 +202,35 @@ static bool succeeds(cudaError_t error)
     return reason_of(error) == 0;
 }
 
-static bool begin_capture(struct vbs_session *session)
+bool cu_capture_begin(struct cu_session *s)
 {
-    struct cu_session *s = own(session);
-
-    drop_graph(s);
     s->captures = succeeds(cudaStreamBeginCapture(s->stream, cudaStreamCaptureModeThreadLocal));
     return s->captures;
 }
 
-static bool end_capture(struct vbs_session *session)
+bool cu_capture_end(struct cu_session *s, cudaGraphExec_t *exec)
 {
-    struct cu_session *s = own(session);
     cudaGraph_t graph = NULL;
 
+    *exec = NULL;
     s->captures = false;
     if (succeeds(cudaStreamEndCapture(s->stream, &graph)) &&
-        !succeeds(cudaGraphInstantiate(&s->graph, graph, 0)))
-        s->graph = NULL;
+        !succeeds(cudaGraphInstantiate(exec, graph, 0)))
+        *exec = NULL;
     if (graph)
         cudaGraphDestroy(graph);
-    return s->graph != NULL;
+    return *exec != NULL;
+}
+
+static bool begin_capture(struct vbs_session *session)
+{
+    drop_graph(own(session));
+    return cu_capture_begin(own(session));
+}
+
+static bool end_capture(struct vbs_session *session)
+{
+    return cu_capture_end(own(session), &own(session)->graph);
 }
 
 static enum vbs_status launch(struct vbs_ctx *ctx, struct vbs_session *session)
@@ -246,6 +277,50 @@ static int end_copy(struct vbs_session *session, int number)
     return reason_of(cudaEventSynchronize(own(session)->copied[number]));
 }
 
+static int begin_loads(struct vbs_session *session)
+{
+    struct cu_session *s = own(session);
+    cudaError_t error = cudaEventRecord(s->begun, s->stream);
+
+    if (error == cudaSuccess)
+        error = cudaStreamWaitEvent(s->reading, s->begun, 0);
+    s->halves[0].used = s->halves[1].used = false;
+    return reason_of(error);
+}
+
+/* Puts the call of the function on the stream of reads. */
+static cudaError_t enqueue_call(struct cu_session *s, struct cu_half *half,
+                                const struct vbs_device_load *load)
+{
+    cudaError_t error = half->used ? cudaStreamWaitEvent(s->reading, half->empty, 0) : cudaSuccess;
+
+    if (error == cudaSuccess)
+        error = cudaLaunchHostFunc(s->reading, load->read, load->self);
+    if (error == cudaSuccess)
+        error = cudaEventRecord(half->full, s->reading);
+    if (error == cudaSuccess)
+        error = cudaStreamWaitEvent(s->copying, half->full, 0);
+    return error;
+}
+
+/* Waits after an error for the function, which may be called although nobody waits for it. */
+static int load_half(struct vbs_session *session, int number, const struct vbs_device_load *load)
+{
+    struct cu_session *s = own(session);
+    struct cu_half *half = &s->halves[number];
+    cudaError_t error = enqueue_call(s, half, load);
+    int reason = reason_of(error);
+
+    if (reason == 0)
+        reason = begin_copy(session, number, load->to, load->from, load->bytes);
+    if (reason == 0)
+        reason = reason_of(cudaEventRecord(half->empty, s->copying));
+    half->used = true;
+    if (reason && !s->captures)
+        (void)reason_of(cudaStreamSynchronize(s->reading));
+    return reason;
+}
+
 static const char *explain(int reason)
 {
     return cudaGetErrorString((cudaError_t)reason);
@@ -275,6 +350,8 @@ const struct vbs_device_ops cu_device_ops = {
     .host_free = host_free,
     .begin_copy = begin_copy,
     .end_copy = end_copy,
+    .begin_loads = begin_loads,
+    .load = load_half,
     .explain = explain,
     .used = used,
 };

@@ -1,4 +1,5 @@
-/* Building kernels (kernel.c), running them (call.c), and trying them once (trial.c). */
+/* Building kernels (kernel.c), running them (call.c), timing them (timing.c), and trying them
+ * once (trial.c). */
 #ifndef VBS_BACKEND_CUDNN_KERNEL_H
 #define VBS_BACKEND_CUDNN_KERNEL_H
 
@@ -40,6 +41,16 @@ void cu_kernel_release(struct cu_kernel *kernel);
 /* Puts kernel's steps on the session's stream. */
 cudnnStatus_t cu_enqueue(struct cu_session *session, const struct cu_kernel *kernel,
                          const struct vbs_operands *operands);
+
+/* ---- timing.c ---- */
+
+/* Runs a kernel to its end; *time_us is the time that it takes in a graph, from where the caches
+ * are now. Its first run is repeated to find out what the clock adds to the time, and then needs
+ * memory for as many bytes as the output has, where the kernel is in place. *error must be
+ * cudaSuccess before the call. */
+cudnnStatus_t cu_run_timed(struct cu_session *session, struct cu_kernel *kernel,
+                           const struct vbs_operands *operands, double *time_us,
+                           cudaError_t *error);
 
 /* ---- trial.c ---- */
 

@@ -16,7 +16,8 @@ static enum vbs_status init_provenance(struct cu_build *b)
     cu_describe_device(device, sizeof device);
     if (cudaDeviceGetAttribute(&khz, cudaDevAttrClockRate, 0) != cudaSuccess)
         (void)cudaGetLastError();
-    snprintf(notes, sizeof notes, "fp32 without TF32, NCHW, clock at most %d MHz", khz / 1000);
+    snprintf(notes, sizeof notes,
+             "fp32 without TF32, NCHW, times as in graphs, clock at most %d MHz", khz / 1000);
     return vbs_session_init_provenance(
         b->ctx, &b->session->core,
         &(struct vbs_provenance){
@@ -100,6 +101,12 @@ static enum vbs_status build_layer(struct cu_build *b)
     }
 }
 
+static enum vbs_status build_and_try(struct cu_build *b, int first)
+{
+    VBS_TRY(build_layer(b));
+    return cu_try(b, first);
+}
+
 static enum vbs_status make_kernels(void *build, int layer, int batch,
                                     const struct vbs_requested *requested)
 {
@@ -112,10 +119,12 @@ static enum vbs_status make_kernels(void *build, int layer, int batch,
     b->batch = batch;
     b->kernel = NULL;
     b->requested = requested;
-    b->no_memory = false;
-    status = build_layer(b);
-    if (status == VBS_OK)
-        status = cu_try(b, first);
+    b->no_memory = b->pads = b->can_pad = false;
+    status = build_and_try(b, first);
+    if (status == VBS_OK && b->can_pad && b->session->core.session.n_kernels == first) {
+        b->pads = true; /* this cuDNN refuses outputs other than by its own formula */
+        status = build_and_try(b, first);
+    }
     b->requested = NULL;
     if (status != VBS_OK || b->session->core.session.n_kernels > first)
         return status;

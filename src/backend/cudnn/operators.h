@@ -31,7 +31,7 @@ enum vbs_status cu_channels(struct cu_build *b, int64_t n, int n_spatial,
 struct cu_window {
     int n;
     int kernel[3], stride[3], dilation[3];
-    int pad[3]; /* on both sides; 0 where the sides differ */
+    int pad[3]; /* on both sides; 0 where the sides of a dimension differ */
     bool uneven;
     int64_t low[3], high[3];
 };

@@ -212,6 +212,10 @@ static enum vbs_status describe_pool(struct cu_build *b, const struct cu_window 
                                         : cu_fail(b->ctx, b->l->name, made, "describing a pool");
 }
 
+/* cuDNN pads both sides alike, but makes as many outputs as are described, from windows that it
+ * clips to the input. So the padding is that before the input; how far the last windows reach
+ * beyond its end follows from the output. Only means that count the padding need a copy with zeros
+ * around it, and windows without any value of the input. */
 static enum vbs_status add_pool(struct cu_build *b)
 {
     const union vbs_attributes *a = &b->l->attributes;
@@ -221,17 +225,23 @@ static enum vbs_status add_pool(struct cu_build *b)
     cudnnPoolingMode_t mode = largest              ? CUDNN_POOLING_MAX
                               : a->pool.pad_counts ? CUDNN_POOLING_AVERAGE_COUNT_INCLUDE_PADDING
                                                    : CUDNN_POOLING_AVERAGE_COUNT_EXCLUDE_PADDING;
+    bool clips = mode != CUDNN_POOLING_AVERAGE_COUNT_INCLUDE_PADDING && !b->pads;
     struct cu_operand x = cu_at(CU_SRC, 0, NULL);
     struct cu_step *step;
     int n_spatial;
     enum vbs_status status = VBS_OK;
 
-    for (int i = 0; i < w.n; i++)
+    for (int i = 0; i < w.n; i++) {
         if (w.dilation[i] > 1)
             return cu_unsupported(b, "pools with holes");
-    if (w.uneven && mode == CUDNN_POOLING_AVERAGE_COUNT_EXCLUDE_PADDING)
+        clips &= w.low[i] < w.kernel[i] && w.high[i] < w.kernel[i];
+    }
+    for (int i = 0; i < w.n && clips; i++)
+        w.pad[i] = (int)w.low[i];
+    b->can_pad = w.uneven && clips && largest;
+    if (w.uneven && !clips && mode == CUDNN_POOLING_AVERAGE_COUNT_EXCLUDE_PADDING)
         return cu_unsupported(b, "means over windows that reach unevenly beyond the input");
-    if (w.uneven)
+    if (w.uneven && !clips)
         status = cu_pad(b, &w, largest ? -FLT_MAX : 0, &x);
     else
         status = cu_image(b, in, &n_spatial, &x.desc);

@@ -1,13 +1,9 @@
-/* A session's calls: timing kernels, packing their weights, memory, tensors, and the end. */
+/* A session's calls: running kernels, packing their weights, memory, tensors, and the end. */
 #include "backend/cudnn/operators.h"
 
-#include "base/clock.h"
 #include "base/fail.h"
 
-#include <stdatomic.h>
 #include <stdlib.h>
-
-#define HOLD_S 200e-6
 
 static struct cu_session *own(struct vbs_session *session)
 {
@@ -16,36 +12,6 @@ static struct cu_session *own(struct vbs_session *session)
 
 /* ---- running ---- */
 
-/* Holds the stream until a kernel and the events around it are on it, so that the time between
- * these is only that of the device. It ends after a while in any case, because a call might wait
- * for the device. */
-static void CUDART_CB hold(void *self)
-{
-    struct cu_session *s = self;
-    double until_s = vbs_clock_s() + HOLD_S;
-
-    while (!atomic_load(&s->released) && vbs_clock_s() < until_s)
-        ;
-}
-
-/* Puts the kernel between the two events on the stream. */
-static cudnnStatus_t enqueue_timed(struct cu_session *s, const struct cu_kernel *kernel,
-                                   const struct vbs_operands *operands, cudaError_t *error)
-{
-    cudnnStatus_t status = CUDNN_STATUS_SUCCESS;
-
-    atomic_store(&s->released, false);
-    *error = cudaLaunchHostFunc(s->stream, hold, s);
-    if (*error == cudaSuccess)
-        *error = cudaEventRecord(s->start, s->stream);
-    if (*error == cudaSuccess)
-        status = cu_enqueue(s, kernel, operands);
-    if (*error == cudaSuccess && status == CUDNN_STATUS_SUCCESS)
-        *error = cudaEventRecord(s->stop, s->stream);
-    atomic_store(&s->released, true);
-    return status;
-}
-
 static enum vbs_status run_kernel(struct vbs_ctx *ctx, struct vbs_session *session, int kernel,
                                   const struct vbs_operands *operands, double *time_us)
 {
@@ -53,23 +19,19 @@ static enum vbs_status run_kernel(struct vbs_ctx *ctx, struct vbs_session *sessi
     const struct vbs_kernel *offer = &s->core.offers[kernel];
     const char *name = s->core.layers[offer->layer].name;
     cudnnStatus_t status;
-    cudaError_t error;
-    float ms = 0;
+    cudaError_t error = cudaSuccess;
 
     if (offer->packed_bytes > 0 && s->core.weights_given && !operands->weights)
         return vbs_fail(ctx, VBS_INVALID, "layer '%s': '%s' at batch %d is run without weights",
                         name, offer->algorithm, offer->batch);
-    status = enqueue_timed(s, &s->kernels[kernel], operands, &error);
+    status = time_us ? cu_run_timed(s, &s->kernels[kernel], operands, time_us, &error)
+                     : cu_enqueue(s, &s->kernels[kernel], operands);
     if (status != CUDNN_STATUS_SUCCESS)
         return cu_fail(ctx, name, status, offer->algorithm);
     if (error == cudaSuccess)
-        error = cudaEventSynchronize(s->stop);
-    if (error == cudaSuccess)
-        error = cudaEventElapsedTime(&ms, s->start, s->stop);
+        error = cudaStreamSynchronize(s->stream);
     if (error != cudaSuccess)
         return cu_fail_cuda(ctx, name, error, offer->algorithm);
-    if (time_us)
-        *time_us = (double)ms * 1e3;
     return VBS_OK;
 }
 

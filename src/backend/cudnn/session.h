@@ -88,6 +88,9 @@ struct cu_kernel {
     bool has_weights;
     int64_t first_output, n_outputs; /* the outputs whose weights it reads */
     bool shared;                     /* its steps are those of a kernel before it */
+    bool has_excess;                 /* the two members below are known (timing.c) */
+    double excess_us;                /* that the events around it add to its time */
+    double graph_us;                 /* its time in a graph; 0: not known */
 };
 
 /* The kinds of objects that open makes and close frees. */
@@ -126,6 +129,12 @@ struct cu_session {
     _Atomic bool released; /* releases the stream on which a timed kernel is held */
     cudaStream_t copying;  /* the stream of copies from the host */
     cudaEvent_t copied[VBS_DEVICE_BUFFERS];
+    cudaStream_t reading; /* the stream of functions that read what is copied */
+    cudaEvent_t begun;    /* of the stream of computations: loads may begin */
+    struct cu_half {
+        cudaEvent_t full, empty; /* it was read; it was copied */
+        bool used;               /* since loads began */
+    } halves[2];
     bool captures;         /* the stream captures, so that nothing may wait for the device */
     cudaGraphExec_t graph; /* null: none */
     void *stage;           /* device memory for moves between ranges that overlap */
@@ -150,11 +159,13 @@ struct cu_build {
     const struct vbs_layer *l;
     int batch;
     const struct vbs_requested *requested; /* make only this kernel; null: all */
-    struct cu_kernel *kernel;              /* the one begun last; valid until the next one begins */
-    int64_t scratch_bytes;                 /* ranges of its own, before the workspace of calls */
-    int64_t most_asked;                    /* the largest workspace of a call */
-    bool no_memory;                        /* the device had no memory for a kernel; the reason
-                                              is in ctx */
+    bool pads;    /* pools whose windows reach unevenly beyond the input read a copy of it */
+    bool can_pad; /* such a pool was built to read the input itself */
+    struct cu_kernel *kernel; /* the one begun last; valid until the next one begins */
+    int64_t scratch_bytes;    /* ranges of its own, before the workspace of calls */
+    int64_t most_asked;       /* the largest workspace of a call */
+    bool no_memory;           /* the device had no memory for a kernel; the reason
+                                 is in ctx */
 };
 
 /* ---- status.c ---- */
@@ -186,6 +197,11 @@ extern const struct vbs_session_ops cu_session_ops;
 extern const struct vbs_device_ops cu_device_ops;
 enum vbs_status cu_device_init(struct cu_build *b) VBS_MUST_CHECK;
 void cu_device_clear(struct cu_session *session);
+
+/* Begin and end a capture of the session's stream; *graph is null where the second function gives
+ * false. Each begin that succeeds needs its end. */
+bool cu_capture_begin(struct cu_session *session);
+bool cu_capture_end(struct cu_session *session, cudaGraphExec_t *graph);
 
 /* ---- probe.c ---- */
 

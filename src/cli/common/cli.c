@@ -171,6 +171,7 @@ enum vbs_status cli_read_problem(struct cli *cli, const char *const *values,
     const char *request = cli_value(cli, values, "request");
     const char *io = cli_value(cli, values, "io");
     const char *latency = cli_value(cli, values, "latency-us");
+    const char *stripes = cli_value(cli, values, "stripes");
 
     problem->request = 12;
     problem->io = VBS_IO_EXTERNAL;
@@ -182,6 +183,10 @@ enum vbs_status cli_read_problem(struct cli *cli, const char *const *values,
     if (latency)
         VBS_TRY(cli_parse_positive(&cli->ctx, "--latency-us", latency, "microseconds",
                                    &problem->latency_us));
+    if (stripes && strcmp(stripes, "yes") != 0 && strcmp(stripes, "no") != 0)
+        return vbs_fail(&cli->ctx, VBS_USAGE, "--stripes '%.40s' is none: it is yes or no",
+                        stripes);
+    problem->whole_samples = stripes && strcmp(stripes, "no") == 0;
     return VBS_OK;
 }
 

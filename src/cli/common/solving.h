@@ -55,9 +55,11 @@
     {"request", "R", "samples of the request (default 12)"},                                       \
         {"io", "WHERE", "the request's inputs and outputs: external (default) or resident"},       \
         {CLI_OPTION_WEIGHTS}, {CLI_OPTION_COPY}, {CLI_OPTION_COPY_RATE},                           \
-        {CLI_OPTION_COPY_LATENCY},                                                                 \
+        {CLI_OPTION_COPY_LATENCY}, {CLI_OPTION_LATENCY},                                           \
     {                                                                                              \
-        CLI_OPTION_LATENCY                                                                         \
+        "stripes", "yes|no",                                                                       \
+            "whether samples may pass layers by rows, where the profile has stripes (default: "    \
+            "yes)"                                                                                 \
     }
 
 /* The options of weights as they were given. */

@@ -101,6 +101,9 @@ char *cli_choice_label(const struct cli_explanation *about, const struct vbs_dec
     case VBS_CHOICE_BATCH:
         snprintf(buffer, size, "batch %d", at);
         break;
+    case VBS_CHOICE_ROWS:
+        snprintf(buffer, size, "by rows, %d at last", at);
+        break;
     }
     return buffer;
 }

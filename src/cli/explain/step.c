@@ -31,6 +31,9 @@ static const char *meaning_of(enum vbs_choice choice)
         return "\"2 x 3 before 4\": the layers before layer 4 run 2 times, each time on 3 samples.";
     case VBS_CHOICE_BATCH:
         return "A batch is the samples of one step. Steps follow until all samples have passed.";
+    case VBS_CHOICE_ROWS:
+        return "By rows: the sample passes all these layers some rows at a time; what only they\n"
+               "read is never in memory as a whole.";
     }
     return "";
 }

@@ -81,8 +81,9 @@ static enum vbs_status check_weights(struct run_job *job)
 
 /* The options that a schedule read from a file determines. */
 static const char *const PLANNING[] = {
-    "request", "io",         "weights", "copy",         "copy-rate",  "copy-latency", "latency-us",
-    "table",   "time-limit", "planner", "total-memory", "node-limit", "seed",         NULL};
+    "request",      "io",         "weights", "copy",       "copy-rate",
+    "copy-latency", "latency-us", "table",   "time-limit", "planner",
+    "total-memory", "node-limit", "seed",    "stripes",    NULL};
 
 static enum vbs_status read_schedule(struct run_job *job, const char *path)
 {

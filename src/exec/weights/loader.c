@@ -3,6 +3,7 @@
 #include "base/fail.h"
 #include "vbslab/units.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 
 /* Added to the reasons that the device gives, to tell them from those of files, which are values of
@@ -112,6 +113,55 @@ int vbs_exec_loader_read(struct vbs_exec_loader *loader, enum vbs_exec_reader wh
         reason = read_pinned(loader, who, (char *)to + at, n, offset + at);
     }
     return reason;
+}
+
+/* ---- by the device's driver ---- */
+
+int64_t vbs_exec_loader_chunks(const struct vbs_exec_loader *loader, int64_t bytes)
+{
+    return loader->all ? 0 : (bytes + VBS_EXEC_BOUNCE - 1) / VBS_EXEC_BOUNCE;
+}
+
+int vbs_exec_loader_begin(struct vbs_exec_loader *loader)
+{
+    return loader->all ? 0 : of_device(device_of(loader)->begin_loads(loader->session));
+}
+
+/* Reads a chunk, unless another one could not be read. Calls come one after the other. */
+static void read_for_device(void *self)
+{
+    const struct vbs_exec_chunk *chunk = self;
+    int reason;
+
+    if (atomic_load(chunk->reason))
+        return;
+    reason = vbs_exec_file_read(chunk->loader->file, chunk->pinned, chunk->bytes, chunk->offset,
+                                chunk->loader->bounce[VBS_READER_COPIES]);
+    if (reason)
+        atomic_store(chunk->reason, reason);
+}
+
+int vbs_exec_loader_enqueue(struct vbs_exec_loader *loader, void *to, int64_t bytes, int64_t offset,
+                            struct vbs_exec_chunk *chunks, _Atomic int *reason)
+{
+    int failed = 0;
+
+    if (loader->all)
+        return copy_pinned(loader, VBS_READER_COPIES, to, bytes, offset);
+    for (int64_t at = 0; at < bytes && failed == 0; at += VBS_EXEC_BOUNCE, chunks++) {
+        int64_t left = bytes - at, n = left < VBS_EXEC_BOUNCE ? left : VBS_EXEC_BOUNCE;
+        int number = loader->next_pinned;
+        const struct vbs_device_load load = {.read = read_for_device,
+                                             .self = chunks,
+                                             .to = (char *)to + at,
+                                             .from = loader->pinned[number],
+                                             .bytes = n};
+
+        *chunks = (struct vbs_exec_chunk){loader, loader->pinned[number], n, offset + at, reason};
+        loader->next_pinned = 1 - number;
+        failed = of_device(device_of(loader)->load(loader->session, number, &load));
+    }
+    return failed;
 }
 
 int vbs_exec_loader_finish(struct vbs_exec_loader *loader, enum vbs_exec_reader who)

@@ -52,10 +52,13 @@ struct vbs_exec_stream {
     const struct vbs_exec_load *loads;
     int n_loads;
     struct vbs_exec_loader *loader;
-    bool has_events; /* a device's events keep the order. Event i: load i may begin; event
-                        n_loads + i: it has ended */
-    bool alone;      /* the computing thread enqueues the loads; there is no copy thread */
-    int n_recorded;  /* loads whose first event the computing thread has recorded */
+    bool alone;     /* the computing thread enqueues the loads of a device, whose events keep the
+                       order; there is no copy thread. Event i: load i may begin; event n_loads + i:
+                       it has ended */
+    int n_enqueued; /* loads */
+    int n_used;     /* chunks of them */
+    struct vbs_exec_chunk *chunks; /* of all loads, where the device's driver reads them */
+    _Atomic int chunk_reason; /* the reason of a chunk that the driver could not read, else 0 */
     struct sharing sharing;
     struct gate run;    /* the number of runs begun; the last one is the wish to end */
     struct gate passed; /* the number of half steps passed */
@@ -166,15 +169,15 @@ static bool take_chunk(struct vbs_exec_stream *stream, struct chunk *chunk)
     return has;
 }
 
-/* Reads a chunk. Without events, a computing thread waits for the device at once; the copy thread
- * does so at the end of the load. */
+/* Reads a chunk. A computing thread waits for a device at once; the copy thread does so at the end
+ * of the load. */
 static void read_chunk(struct vbs_exec_stream *stream, const struct chunk *chunk,
                        enum vbs_exec_reader who)
 {
     struct sharing *sharing = &stream->sharing;
     int reason = vbs_exec_loader_read(stream->loader, who, chunk->to, chunk->bytes, chunk->offset);
 
-    if (reason == 0 && who == VBS_READER_COMPUTES && !stream->has_events)
+    if (reason == 0 && who == VBS_READER_COMPUTES)
         reason = vbs_exec_loader_finish(stream->loader, who);
 
     pthread_mutex_lock(&stream->loaded.mutex);
@@ -185,12 +188,11 @@ static void read_chunk(struct vbs_exec_stream *stream, const struct chunk *chunk
     pthread_mutex_unlock(&stream->loaded.mutex);
 }
 
-/* Waits until no thread reads any more. Gives the reason why load number index failed, or 0. */
-static int close_load(struct vbs_exec_stream *stream, int index)
+/* Waits until no thread reads any more. Gives the reason why the load failed, or 0. */
+static int close_load(struct vbs_exec_stream *stream)
 {
     struct sharing *sharing = &stream->sharing;
-    int reason,
-        ended = stream->has_events ? 0 : vbs_exec_loader_finish(stream->loader, VBS_READER_COPIES);
+    int reason, ended = vbs_exec_loader_finish(stream->loader, VBS_READER_COPIES);
 
     pthread_mutex_lock(&stream->loaded.mutex);
     while (sharing->n_readers > 0)
@@ -201,18 +203,7 @@ static int close_load(struct vbs_exec_stream *stream, int index)
                                                   : 0;
     sharing->load = NULL;
     pthread_mutex_unlock(&stream->loaded.mutex);
-    if (reason == 0 && stream->has_events)
-        reason = vbs_exec_loader_record(stream->loader, stream->n_loads + index, false);
     return reason;
-}
-
-/* Lets the device wait for the event before which the load must not begin. Returns 0, or the reason
- * of a failure. */
-static int wait_for_event(struct vbs_exec_stream *stream, int index)
-{
-    if (!stream->has_events || stream->loads[index].after == 0)
-        return 0;
-    return vbs_exec_loader_wait(stream->loader, index, false);
 }
 
 /* ---- the thread ---- */
@@ -259,13 +250,10 @@ static void run_loads(struct vbs_exec_stream *stream)
         if (atomic_load(&stream->stops))
             return;
         start_s = vbs_clock_s();
-        stream->reason = wait_for_event(stream, i);
-        if (stream->reason == 0) {
-            open_load(stream, load);
-            while (take_chunk(stream, &chunk))
-                read_chunk(stream, &chunk, VBS_READER_COPIES);
-            stream->reason = close_load(stream, i);
-        }
+        open_load(stream, load);
+        while (take_chunk(stream, &chunk))
+            read_chunk(stream, &chunk, VBS_READER_COPIES);
+        stream->reason = close_load(stream);
         end_s = vbs_clock_s();
         if (stream->reason) {
             gate_raise(&stream->loaded, NOBODY - 1); /* no thread needs to wait any longer */
@@ -315,10 +303,22 @@ static void free_stream(struct vbs_exec_stream *stream)
     gate_destroy(&stream->passed);
     gate_destroy(&stream->loaded);
     gate_destroy(&stream->idle);
+    free(stream->chunks);
     free(stream);
 }
 
 /* ---- the other side ---- */
+
+/* Makes space for the chunks that the device's driver reads. */
+static bool make_chunks(struct vbs_exec_stream *stream)
+{
+    int64_t n = 0;
+
+    for (int i = 0; i < stream->n_loads && stream->alone; i++)
+        n += vbs_exec_loader_chunks(stream->loader, stream->loads[i].bytes);
+    stream->chunks = n > 0 ? calloc((size_t)n, sizeof *stream->chunks) : NULL;
+    return n == 0 || stream->chunks;
+}
 
 enum vbs_status vbs_exec_stream_new(struct vbs_ctx *ctx, const struct vbs_exec_load *loads,
                                     int n_loads, struct vbs_exec_loader *loader, bool waits,
@@ -332,8 +332,11 @@ enum vbs_status vbs_exec_stream_new(struct vbs_ctx *ctx, const struct vbs_exec_l
     stream->loads = loads;
     stream->n_loads = n_loads;
     stream->loader = loader;
-    stream->has_events = loader->session && !waits;
-    stream->alone = stream->has_events && loader->all;
+    stream->alone = loader->session && !waits;
+    if (!make_chunks(stream)) {
+        free(stream);
+        return vbs_no_memory(ctx);
+    }
     gate_init(&stream->run);
     gate_init(&stream->passed);
     gate_init(&stream->loaded);
@@ -376,10 +379,12 @@ static int enqueue_load(struct vbs_exec_stream *stream, int index)
     if (reason == 0)
         reason = vbs_exec_loader_wait(stream->loader, index, false);
     if (reason == 0)
-        reason = vbs_exec_loader_read(stream->loader, VBS_READER_COPIES, load->to, load->bytes,
-                                      load->offset);
+        reason = vbs_exec_loader_enqueue(stream->loader, load->to, load->bytes, load->offset,
+                                         stream->chunks ? stream->chunks + stream->n_used : NULL,
+                                         &stream->chunk_reason);
     if (reason == 0)
         reason = vbs_exec_loader_record(stream->loader, stream->n_loads + index, false);
+    stream->n_used += (int)vbs_exec_loader_chunks(stream->loader, load->bytes);
     stream->streamed.bytes += load->bytes;
     return reason;
 }
@@ -390,10 +395,10 @@ static enum vbs_status enqueue_loads(struct vbs_ctx *ctx, struct vbs_exec_stream
 {
     int reason = 0;
 
-    for (; reason == 0 && stream->n_recorded < stream->n_loads &&
-           stream->loads[stream->n_recorded].after <= n_half_steps;
-         stream->n_recorded++)
-        reason = enqueue_load(stream, stream->n_recorded);
+    for (; reason == 0 && stream->n_enqueued < stream->n_loads &&
+           stream->loads[stream->n_enqueued].after <= n_half_steps;
+         stream->n_enqueued++)
+        reason = enqueue_load(stream, stream->n_enqueued);
     return reason ? vbs_exec_loader_refuse(ctx, stream->loader, reason) : VBS_OK;
 }
 
@@ -415,10 +420,14 @@ enum vbs_status vbs_exec_stream_begin(struct vbs_ctx *ctx, struct vbs_exec_strea
     stream->start_s = start_s;
     stream->trace = trace;
     stream->reason = 0;
-    stream->n_recorded = 0;
+    stream->n_enqueued = stream->n_used = 0;
     stream->streamed = (struct vbs_exec_streamed){0};
-    if (stream->alone)
-        return enqueue_loads(ctx, stream, 0);
+    if (stream->alone) {
+        int reason = vbs_exec_loader_begin(stream->loader);
+
+        return reason ? vbs_exec_loader_refuse(ctx, stream->loader, reason)
+                      : enqueue_loads(ctx, stream, 0);
+    }
     atomic_store(&stream->stops, false);
     atomic_store(&stream->passed.value, 0);
     atomic_store(&stream->loaded.value, 0);
@@ -429,19 +438,8 @@ enum vbs_status vbs_exec_stream_begin(struct vbs_ctx *ctx, struct vbs_exec_strea
 enum vbs_status vbs_exec_stream_pass(struct vbs_ctx *ctx, struct vbs_exec_stream *stream,
                                      int64_t n_half_steps)
 {
-    int reason = 0;
-
     if (stream->alone)
         return enqueue_loads(ctx, stream, n_half_steps);
-    /* Loads begin in their order: a load that may begin earlier than one before it waits for that
-     * one. */
-    for (; stream->has_events && reason == 0 && stream->n_recorded < stream->n_loads &&
-           stream->loads[stream->n_recorded].after <= n_half_steps;
-         stream->n_recorded++)
-        if (stream->loads[stream->n_recorded].after > 0)
-            reason = vbs_exec_loader_record(stream->loader, stream->n_recorded, true);
-    if (reason)
-        return vbs_exec_loader_refuse(ctx, stream->loader, reason);
     gate_raise(&stream->passed, n_half_steps);
     return VBS_OK;
 }
@@ -479,7 +477,7 @@ enum vbs_status vbs_exec_stream_wait(struct vbs_ctx *ctx, struct vbs_exec_stream
     }
     if (atomic_load(&stream->loaded.value) > stream->n_loads)
         return vbs_exec_loader_refuse(ctx, stream->loader, stream->reason);
-    return stream->has_events ? wait_on_device(ctx, stream, n_loads) : VBS_OK;
+    return VBS_OK;
 }
 
 void vbs_exec_stream_stop(struct vbs_exec_stream *stream)
@@ -489,11 +487,18 @@ void vbs_exec_stream_stop(struct vbs_exec_stream *stream)
         gate_raise(&stream->passed, NOBODY - 1);
         gate_wait(&stream->idle, atomic_load(&stream->run.value));
     }
-    if (stream->has_events) { /* copies that are still under way must not reach the arena of the
-                                 next run */
+    if (stream->alone) { /* copies that are still under way must not reach the arena of the next
+                            run */
         (void)vbs_exec_loader_finish(stream->loader, VBS_READER_COPIES);
         (void)vbs_exec_loader_finish(stream->loader, VBS_READER_COMPUTES);
     }
+}
+
+enum vbs_status vbs_exec_stream_check(struct vbs_ctx *ctx, struct vbs_exec_stream *stream)
+{
+    int reason = atomic_exchange(&stream->chunk_reason, 0);
+
+    return reason ? vbs_exec_loader_refuse(ctx, stream->loader, reason) : VBS_OK;
 }
 
 struct vbs_exec_streamed vbs_exec_stream_streamed(const struct vbs_exec_stream *stream)

@@ -62,7 +62,7 @@ struct vbs_exec_loader {
     struct vbs_session *session;      /* null: the host's memory */
     void *bounce[VBS_N_READERS];      /* for direct reads, VBS_EXEC_BOUNCE bytes */
     void *pinned[VBS_DEVICE_BUFFERS]; /* for a device, VBS_EXEC_BOUNCE bytes; the first two are
-                                         the copy thread's */
+                                         the copy thread's, or the driver's */
     int next_pinned;                  /* the one of these two that it fills next */
     char *all;                        /* the file's packed weights in pinned memory, or null */
 };
@@ -84,6 +84,24 @@ enum vbs_status vbs_exec_loader_pin(struct vbs_ctx *ctx,
 int vbs_exec_loader_read(struct vbs_exec_loader *loader, enum vbs_exec_reader who, void *to,
                          int64_t bytes, int64_t offset);
 int vbs_exec_loader_finish(struct vbs_exec_loader *loader, enum vbs_exec_reader who);
+
+/* A chunk of a load that the device's driver has read when the device wants it. */
+struct vbs_exec_chunk {
+    struct vbs_exec_loader *loader;
+    void *pinned;
+    int64_t bytes, offset;
+    _Atomic int *reason; /* 0, or errno of the first read that failed */
+};
+
+/* Counts the chunks of a load of bytes from the file. */
+int64_t vbs_exec_loader_chunks(const struct vbs_exec_loader *loader, int64_t bytes);
+
+/* Puts a load on the device's streams, by its chunks, which must stay there until the device has
+ * done it: of a captured load as long as the graph is launched. Returns 0, or a reason for
+ * vbs_exec_loader_refuse. */
+int vbs_exec_loader_enqueue(struct vbs_exec_loader *loader, void *to, int64_t bytes, int64_t offset,
+                            struct vbs_exec_chunk *chunks, _Atomic int *reason);
+int vbs_exec_loader_begin(struct vbs_exec_loader *loader);
 
 enum vbs_status vbs_exec_loader_refuse(struct vbs_ctx *ctx, const struct vbs_exec_loader *loader,
                                        int reason) VBS_MUST_CHECK;
@@ -110,11 +128,12 @@ struct vbs_exec_load {
 struct vbs_exec_stream;
 
 /*
- * On a device the two threads only enqueue work on its streams. "Passed" and "ended" then mean that
- * the work is enqueued, and events of the device keep the order; but where waits is set, loads have
- * ended, and steps have passed, when the device has finished them, so that their times can be
- * taken. Where all packed weights are in pinned memory, and waits is not set, the computing thread
- * enqueues the loads too, and there is no copy thread: then a run can be captured.
+ * On a device there is no copy thread: the computing thread enqueues the loads on the device's
+ * streams, whose events keep the order, so that a run can be captured. "Passed" and "ended" then
+ * mean that the work is enqueued. Weights that are not in pinned memory are read by a thread of the
+ * device's driver, one chunk while the device copies another. Where waits is set, there is a copy
+ * thread: loads have ended, and steps have passed, when the device has finished them, so that their
+ * times can be taken.
  *
  * Borrows loads and loader until it is freed. VBS_NO_MEMORY, VBS_LIBRARY: no thread.
  */
@@ -141,6 +160,11 @@ enum vbs_status vbs_exec_stream_wait(struct vbs_ctx *ctx, struct vbs_exec_stream
 
 /* Begins no more loads and waits until the thread is idle. */
 void vbs_exec_stream_stop(struct vbs_exec_stream *stream);
+
+/* Gives VBS_IO where the driver of a device could not read a load since the last check; after the
+ * end of the device's work. */
+enum vbs_status vbs_exec_stream_check(struct vbs_ctx *ctx,
+                                      struct vbs_exec_stream *stream) VBS_MUST_CHECK;
 
 /* Gives whether the computing thread enqueues the loads. */
 bool vbs_exec_stream_is_alone(const struct vbs_exec_stream *stream);

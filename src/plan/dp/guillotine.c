@@ -12,6 +12,7 @@
  *     split     W[i, j, b1](M - cut[i] (b - b1)) + O[i, j, b - b1](M - cut[j+1] b1),  1 <= b1 < b
  *     barrier   S[i, c, b](M) + O[c+1, j, b](M),                                      i <= c < j
  *     step      the rows of the item at batch b,                                      i = j
+ *     segment   the segments of items i..j (plan/stripes),                            b = 1
  *
  * cut[i] is the number of bytes that a sample takes between items i-1 and i. S is O where its best
  * is a split (or one item), W where it is not: a barrier within the rectangle before a barrier, or
@@ -51,6 +52,7 @@
  * each counted with one sample, and the least number of schedules. */
 #define MAX_OFFERED_STEPS (4 << 20)
 #define LEAST_OFFERS      64
+#define MAX_SEGMENTS      ((int64_t)1 << 24) /* their numbers are cuts */
 
 /* The curve of the whole subchain that is item k. */
 static const struct vbs_curve *subchain_at(const struct guillotine *work,
@@ -175,8 +177,31 @@ static enum vbs_status offer_splits(struct guillotine *work, const struct solved
         if (index[b1] < 0 || index[b - b1] < 0)
             continue;
         vbs_split_parts(work, solved, i, j, b, b1, parts);
-        VBS_TRY(vbs_envelope_offer_sum(work->ctx, &work->envelope, parts[0], first, parts[1], -b1));
+        /* One sample has no splits, but segments with cuts of their sign. */
+        VBS_TRY(vbs_envelope_offer_sum(work->ctx, &work->envelope, parts[0],
+                                       b1 == 1 ? VBS_POINTS_ALL : first, parts[1], -b1));
     }
+    return VBS_OK;
+}
+
+/* Offers the segments in which one sample passes the items by rows. */
+static enum vbs_status offer_segments(struct guillotine *work, const struct solved *solved, int i,
+                                      int j)
+{
+    const struct vbs_chain *chain = solved->chain;
+    int64_t first = work->segments.n;
+    int from = 0, to;
+
+    while (work->order[from] != vbs_item_first(&chain->items[i]))
+        from++;
+    to = from + vbs_chain_count(chain, i, j) - 1;
+    if (first > MAX_SEGMENTS)
+        return VBS_OK;
+    VBS_TRY(
+        vbs_stripes_find(work->ctx, work->stripes, from, to, chain->cut_bytes[i], &work->segments));
+    for (int64_t s = first; s < work->segments.n; s++)
+        VBS_TRY(vbs_envelope_offer(work->ctx, &work->envelope, work->segments.list[s].bytes,
+                                   work->segments.list[s].ticks, (int32_t)(-1 - s)));
     return VBS_OK;
 }
 
@@ -197,6 +222,8 @@ static enum vbs_status solve_cell(struct guillotine *work, const struct solved *
                                        VBS_POINTS_ALL, vbs_unmoved(vbs_step_at(work, solved, i, b)),
                                        i));
     VBS_TRY(offer_splits(work, solved, i, j, b));
+    if (b == 1 && work->stripes)
+        VBS_TRY(offer_segments(work, solved, i, j));
     return vbs_envelope_curve(work->ctx, &work->envelope, &work->arena,
                               &vbs_opt_row(work, solved, i, j)[work->counts.index[b]]);
 }
@@ -362,6 +389,9 @@ static enum vbs_status emit(struct cut_emission *to, const struct solved *solved
         int at = vbs_curve_at(curve, bytes), here = curve->cut[at];
 
         bytes = curve->bytes[at];
+        if (here < 0 && b == 1)
+            return vbs_stripes_emit(to->work->ctx, to->work->stripes,
+                                    &to->work->segments.list[-1 - here], &to->steps);
         if (here < 0) {
             status = emit(to, solved, i, j, -here, bytes - cut[i] * (b + here));
             bytes -= cut[j + 1] * -here;
@@ -509,16 +539,29 @@ static enum vbs_status offer_request(struct guillotine *work, struct vbs_pareto_
     return VBS_OK;
 }
 
+static enum vbs_status open_stripes(struct guillotine *work, const struct vbs_chain *chain)
+{
+    work->order = vbs_arena_alloc(&work->arena, (size_t)work->task->n_layers, sizeof *work->order);
+    if (!work->order)
+        return vbs_no_memory(work->ctx);
+    vbs_chain_layers(chain, work->order);
+    return vbs_stripes_open(work->ctx, work->task, work->order, &work->stripes);
+}
+
 enum vbs_status vbs_guillotine_open(struct guillotine *work, const struct vbs_chain *chain)
 {
     work->envelope.most_bytes = work->task->options.most_bytes;
     work->from_s = work->reported_s = vbs_clock_s();
     VBS_TRY(vbs_counts_find(work->ctx, work->task, &work->arena, &work->counts));
+    if (work->rule == VBS_CUT_BARRIER && vbs_task_has_rows(work->task))
+        VBS_TRY(open_stripes(work, chain));
     return solve(work, chain, &work->whole);
 }
 
 void vbs_guillotine_close(struct guillotine *work)
 {
+    vbs_stripes_close(work->stripes);
+    free(work->segments.list);
     vbs_envelope_clear(&work->envelope);
     vbs_arena_clear(&work->scratch);
     vbs_arena_clear(&work->sums[0]);

@@ -8,9 +8,11 @@
 #include "plan/dp/counts.h"
 #include "plan/dp/curve.h"
 #include "plan/dp/dp.h"
+#include "plan/stripes/stripes.h"
 
 /* A chain with its curves. A point's cut is -b1 of a split, else the item c before a barrier or the
- * pivot k; of one item it is the item itself, or the cut within a subchain. */
+ * pivot k; of one item it is the item itself, or the cut within a subchain. One sample is not
+ * split: for b = 1 a cut -1 - s is segment number s. */
 struct solved {
     const struct vbs_chain *chain;
     struct vbs_curve **opt; /* O[i, j, b]: see vbs_opt_row; [n_items], null: column j is not
@@ -31,6 +33,9 @@ struct guillotine {
     size_t scratch_peak_bytes;
     bool is_late; /* task->cut_until_s has passed: nothing is offered */
     double from_s, reported_s;
+    int *order;                       /* [n_layers] of the layers; null: there are no segments */
+    struct vbs_stripes *stripes;      /* segments of this order; null: there are none */
+    struct vbs_segment_list segments; /* of all chains */
     struct solved whole;
     struct vbs_curve *chunks; /* [request + 1] the best time of b samples in chunks that each keep
                                  the latency; cut: the first chunk */

@@ -147,6 +147,50 @@ static enum vbs_status add_barriers(const struct cut_reasons *at, const struct r
     return VBS_OK;
 }
 
+/* Gives the rows of a step of the last layer of a segment. */
+static int last_height(const struct vbs_segment *segment)
+{
+    return segment->heights[segment->to - segment->from];
+}
+
+/* Gives whether segment a is the better one to show of two with the same last height: of those that
+ * fit the fastest, else the one that needs least. */
+static bool is_shown(const struct vbs_segment *a, const struct vbs_segment *b, int64_t bytes)
+{
+    if ((a->bytes <= bytes) != (b->bytes <= bytes))
+        return a->bytes <= bytes;
+    return a->bytes <= bytes ? a->ticks < b->ticks : a->bytes < b->bytes;
+}
+
+/* Adds the segments of the part, one of each number of rows in which the last layer runs. */
+static enum vbs_status add_segments(const struct cut_reasons *at, const struct rectangle *in)
+{
+    const struct vbs_segment_list *all = &at->work->segments;
+    const struct vbs_task *task = at->work->task;
+    int first = vbs_item_first(&in->solved->chain->items[in->i]);
+    int n = vbs_chain_count(in->solved->chain, in->i, in->j);
+
+    for (int64_t s = 0; in->b == 1 && s < all->n; s++) {
+        const struct vbs_segment *segment = &all->list[s];
+        struct vbs_candidate candidate = {.choice = VBS_CHOICE_ROWS};
+        bool shown =
+            at->work->order[segment->from] == first && segment->to - segment->from + 1 == n;
+
+        for (int64_t o = 0; shown && o < all->n; o++)
+            if (o != s && all->list[o].from == segment->from && all->list[o].to == segment->to &&
+                last_height(&all->list[o]) == last_height(segment))
+                shown = !is_shown(&all->list[o], segment, in->planned_bytes);
+        if (!shown)
+            continue;
+        candidate.at = last_height(segment);
+        candidate.fits = segment->bytes <= in->bytes;
+        candidate.time_us = vbs_task_us(task, segment->ticks);
+        candidate.least_bytes = candidate.needed_bytes = segment->bytes;
+        VBS_TRY(vbs_reasons_add(at->to, &candidate, NULL, 0));
+    }
+    return VBS_OK;
+}
+
 static enum vbs_status add_pivots(const struct cut_reasons *at, const struct rectangle *in)
 {
     const struct solved *solved = in->solved;
@@ -350,10 +394,14 @@ static enum vbs_status explain(const struct cut_reasons *at, const struct rectan
     else
         VBS_TRY(add_barriers(at, in));
     VBS_TRY(add_splits(at, in));
+    VBS_TRY(add_segments(at, in));
     if (point < 0)
         return vbs_reasons_end(at->to, index, VBS_CHOICE_STEP, -1);
     tight.planned_bytes = curve->bytes[point];
     cut = curve->cut[point];
+    if (cut < 0 && in->b == 1)
+        return vbs_reasons_end(at->to, index, VBS_CHOICE_ROWS,
+                               last_height(&at->work->segments.list[-1 - cut]));
     if (cut < 0)
         return explain_split(at, in, -cut, index);
     if (in->i == in->j)

@@ -104,6 +104,16 @@ static enum vbs_status plus_explain(struct vbs_reasons *reasons, void *self,
     return status == VBS_OK && !found ? VBS_NOT_FOUND : status;
 }
 
+/* By rows, samples need less than any step of whole ones: nothing is known from below. */
+static enum vbs_status plus_bracket(struct vbs_ctx *ctx, const struct vbs_task *task,
+                                    struct vbs_bracket *bracket)
+{
+    VBS_TRY(vbs_orders_bracket(ctx, task, bracket));
+    if (vbs_task_has_rows(task))
+        bracket->low_bytes = 0;
+    return VBS_OK;
+}
+
 const struct vbs_planner vbs_planner_dp_vbs_plus = {
     .name = "dp-vbs+",
     .compared_beside_weights = true,
@@ -111,7 +121,7 @@ const struct vbs_planner vbs_planner_dp_vbs_plus = {
     .source = "VBS III",
     .cost = "that of dp-vbs for each order of the branches, once for all budgets",
     .open = plus_open,
-    .bracket = vbs_orders_bracket,
+    .bracket = plus_bracket,
     .plan = vbs_pareto_plan_within,
     .least_bytes = vbs_pareto_least_bytes,
     .peak_bytes = vbs_pareto_peak_bytes,

@@ -7,11 +7,14 @@
  * resident io, where waiting inputs fill the memory, this bound is several times tighter than the
  * sum of each layer's fastest batches.
  *
+ * Where samples may run by rows, a layer's samples may also take the least time of a row for each
+ * of their rows, and other samples count with nothing.
+ *
  * With weights included, two more bounds relate both clocks: stay_bound_us and late_bound_us.
  *
  * Sums are in ticks, less the largest rounding error of ticks, so that no plan is below the bound.
  */
-#include "plan/problem/task.h"
+#include "plan/problem/rows.h"
 
 #include "base/fail.h"
 
@@ -23,6 +26,15 @@ static double bound_us(const struct vbs_task *task, int64_t ticks)
 {
     return ticks < VBS_NEVER_TICKS ? fmax(vbs_task_us(task, ticks - vbs_task_slack_ticks(task)), 0)
                                    : HUGE_VAL;
+}
+
+/* Fills togo with the least ticks of a layer, by rows too where the task allows it. */
+static void find_to_go(const struct vbs_task *task, int layer, int64_t memory_bytes, int64_t *togo)
+{
+    if (vbs_task_has_rows(task))
+        vbs_task_to_go_by_rows(task, layer, memory_bytes, task->request, togo);
+    else
+        vbs_task_to_go(task, layer, memory_bytes, task->request, togo);
 }
 
 /* Sums the bytes of all packed formats of a layer's weights. */
@@ -55,7 +67,7 @@ static double compute_bound_us(const struct vbs_task *task, int64_t memory_bytes
     for (int k = 1; k <= task->n_layers && total < VBS_NEVER_TICKS; k++) {
         int64_t others = stay_bytes > 0 ? stay_bytes - all_formats_bytes(task, k) : 0;
 
-        vbs_task_to_go(task, k, memory_bytes - (others > 0 ? others : 0), task->request, togo);
+        find_to_go(task, k, memory_bytes - (others > 0 ? others : 0), togo);
         total += togo[0];
     }
     return bound_us(task, total);
@@ -149,7 +161,7 @@ static double late_bound_us(const struct vbs_task *task, int64_t memory_bytes,
     double latest = 0;
 
     for (int k = 1; k <= task->n_layers; k++) {
-        vbs_task_to_go(task, k, memory_bytes, task->request, togo);
+        find_to_go(task, k, memory_bytes, togo);
         loads->ticks[k] = togo[0];
         loads->weight_bytes[k] = vbs_task_layer_lightest_bytes(task, k);
     }

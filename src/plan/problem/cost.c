@@ -1,7 +1,7 @@
 /*
  * The costs of steps and copies of a task: ticks, rows of the profile, and bytes of weights.
  */
-#include "plan/problem/task.h"
+#include "plan/problem/rows.h"
 
 #include "base/clock.h"
 
@@ -29,9 +29,11 @@ const struct vbs_profile_row *vbs_task_step_row(const struct vbs_task *task,
                                                 const struct vbs_step *step)
 {
     int n_rows;
-    const struct vbs_profile_row *row =
-        vbs_profile_rows(task->profile, step->layer, task->batch_index[step->batch], &n_rows);
+    const struct vbs_profile_row *row;
 
+    if (step->rows > 0 && step->rows < task->profile->layers[step->layer].rows)
+        return vbs_task_stripe(task, step);
+    row = vbs_profile_rows(task->profile, step->layer, task->batch_index[step->batch], &n_rows);
     while (row->algorithm != step->algorithm)
         row++;
     return row;

@@ -3,6 +3,7 @@
  * least time of a layer that follows from them.
  */
 #include "plan/problem/order_ideals.h"
+#include "plan/problem/rows.h"
 
 #include "base/fail.h"
 
@@ -51,6 +52,56 @@ enum vbs_status vbs_task_floors(struct vbs_ctx *ctx, struct vbs_task *task)
         task->floors[k] = listed ? find_floor(&ideals, k) : plain_floor(task, k);
     vbs_order_ideals_clear(&ideals);
     return task->floors ? VBS_OK : vbs_no_memory(ctx);
+}
+
+/* Gives no more ticks than one sample of the layer takes by rows within memory_bytes; NEVER: no
+ * stripe fits. However its rows are divided, each takes at least the least time of a row. */
+static int64_t least_row_ticks(const struct vbs_task *task, int layer, int64_t memory_bytes)
+{
+    const struct vbs_profile_layer *l = &task->profile->layers[layer];
+    int64_t least = VBS_NEVER_TICKS;
+    int n_stripes;
+    const struct vbs_profile_stripe *stripes =
+        vbs_profile_stripes(task->profile, layer, &n_stripes);
+
+    for (int i = 0; i < n_stripes; i++) {
+        const struct vbs_profile_row *row = &stripes[i].row;
+        /* Of all samples of a stripe, so that one of them has its share. */
+        int64_t samples = stripes[i].batch;
+        int64_t bytes = l->out_bytes / l->rows * row->rows * samples + row->ws_bytes;
+        int64_t ticks = (int64_t)((double)vbs_task_ticks(task, row->time_us) * l->rows /
+                                  ((double)row->rows * (double)samples) * (1 - VBS_TIME_NOISE));
+
+        if (bytes <= memory_bytes && ticks < least)
+            least = ticks;
+    }
+    return least;
+}
+
+void vbs_task_to_go_by_rows(const struct vbs_task *task, int layer, int64_t memory_bytes, int goal,
+                            int64_t *togo)
+{
+    const struct vbs_profile_layer *l = &task->profile->layers[layer];
+    int64_t by_rows = least_row_ticks(task, layer, memory_bytes), each = l->out_bytes;
+
+    /* A step of all rows may read windows, which can be small. */
+    if (l->in_place && !l->reaches)
+        each = vbs_task_added(each, vbs_task_bytes(task, l->inputs[0]));
+    for (int i = 0; i < task->n_inputs[layer] && !l->reaches; i++)
+        each += vbs_task_bytes(task, task->inputs[layer][i]);
+    togo[goal] = 0;
+    for (int x = goal - 1; x >= 0; x--) {
+        togo[x] = by_rows < VBS_NEVER_TICKS && togo[x + 1] < VBS_NEVER_TICKS ? by_rows + togo[x + 1]
+                                                                             : VBS_NEVER_TICKS;
+        for (int i = 0; i < task->n_batches && x + task->profile->batches[i] <= goal; i++) {
+            int b = task->profile->batches[i];
+            int64_t ticks =
+                vbs_row_pareto_ticks(&task->row_pareto, layer, i, memory_bytes - b * each);
+
+            if (ticks >= 0 && ticks + togo[x + b] < togo[x])
+                togo[x] = ticks + togo[x + b];
+        }
+    }
 }
 
 void vbs_task_to_go(const struct vbs_task *task, int layer, int64_t memory_bytes, int goal,

@@ -23,7 +23,9 @@ void vbs_walk_clear(struct vbs_walk *walk)
     for (int k = 0; walk->divisions && k <= walk->task->n_layers; k++)
         free(walk->divisions[k].done);
     free(walk->divisions);
+    free(walk->rows);
     free(walk->progress);
+    walk->rows = NULL;
     walk->divisions = NULL;
     walk->progress = NULL;
 }
@@ -44,6 +46,20 @@ static int64_t samples_freed(const struct vbs_walk *walk, int tensor, int layer,
     return least > done ? least - done : 0;
 }
 
+/* Gives the bytes of n samples of a tensor from number first on. */
+static int64_t sample_bytes(const struct vbs_walk *walk, int tensor, int first, int n)
+{
+    const struct vbs_row_progress *rows = walk->rows ? &walk->rows[tensor] : NULL;
+    int64_t each = vbs_task_bytes(walk->task, tensor), bytes = n * each;
+    int from, to;
+
+    if (!rows || rows->n_windows == 0)
+        return bytes;
+    from = first > rows->first ? first : rows->first;
+    to = first + n < rows->first + rows->n_windows ? first + n : rows->first + rows->n_windows;
+    return to > from ? bytes + (to - from) * (rows->bytes - each) : bytes;
+}
+
 int64_t vbs_walk_step(struct vbs_walk *walk, int layer, int batch)
 {
     const struct vbs_task *task = walk->task;
@@ -53,7 +69,8 @@ int64_t vbs_walk_step(struct vbs_walk *walk, int layer, int batch)
 
     for (int i = 0; i < task->n_inputs[layer]; i++) {
         int t = task->inputs[layer][i];
-        int64_t freed = samples_freed(walk, t, layer, batch) * vbs_task_bytes(task, t);
+        int64_t freed =
+            sample_bytes(walk, t, walk->progress[layer], samples_freed(walk, t, layer, batch));
 
         if (vbs_task_kept(task, t))
             freed_kept += freed;
@@ -124,12 +141,54 @@ static void advance(struct vbs_walk *walk, int layer, int batch)
         int t = task->inputs[layer][i];
 
         if (vbs_task_kept(task, t))
-            walk->live_bytes -= samples_freed(walk, t, layer, batch) * vbs_task_bytes(task, t);
+            walk->live_bytes -=
+                sample_bytes(walk, t, walk->progress[layer], samples_freed(walk, t, layer, batch));
     }
     walk->progress[layer] += batch;
     walk->done += batch;
     if (walk->progress[layer] > walk->furthest)
         walk->furthest = walk->progress[layer];
+}
+
+/* Begins the windows of the samples of a step with rows. */
+static void begin_windows(struct vbs_walk *walk, const struct vbs_step *step)
+{
+    const struct vbs_task *task = walk->task;
+    struct vbs_row_progress *rows = &walk->rows[step->layer];
+
+    *rows = (struct vbs_row_progress){.batch = step->batch};
+    if (vbs_task_kept(task, step->layer)) {
+        rows->bytes = vbs_window_bytes(task, step->layer, step->window);
+        rows->first = walk->progress[step->layer];
+        rows->n_windows = step->batch;
+        walk->live_bytes += step->batch * rows->bytes;
+    }
+    walk->n_in_rows++;
+}
+
+enum vbs_status vbs_walk_rows(struct vbs_ctx *ctx, struct vbs_walk *walk,
+                              const struct vbs_step *step, int64_t *bytes)
+{
+    const struct vbs_task *task = walk->task;
+    const struct vbs_profile_layer *l = &task->profile->layers[step->layer];
+
+    if (!walk->rows)
+        walk->rows = calloc((size_t)task->n_layers + 1, sizeof *walk->rows);
+    if (!walk->rows)
+        return vbs_no_memory(ctx);
+    if (step->row == 0)
+        begin_windows(walk, step);
+    *bytes = walk->live_bytes +
+             step->batch * vbs_outside_row_bytes(task, step->layer, step->row, step->rows);
+    if (!vbs_task_kept(task, step->layer))
+        *bytes += step->batch * (l->out_bytes / l->rows) * step->rows;
+    walk->rows[step->layer].done = step->row + step->rows;
+    if (step->row + step->rows == l->rows) {
+        advance(walk, step->layer, step->batch);
+        walk->rows[step->layer].batch = 0;
+        walk->n_in_rows--;
+    }
+    return VBS_OK;
 }
 
 enum vbs_status vbs_walk_slice(struct vbs_ctx *ctx, struct vbs_walk *walk,
@@ -170,5 +229,5 @@ enum vbs_status vbs_walk_slice(struct vbs_ctx *ctx, struct vbs_walk *walk,
 bool vbs_walk_between_chunks(const struct vbs_walk *walk)
 {
     return walk->task->problem.io == VBS_IO_EXTERNAL && walk->n_divided == 0 &&
-           walk->done == (int64_t)walk->task->n_layers * walk->furthest;
+           walk->n_in_rows == 0 && walk->done == (int64_t)walk->task->n_layers * walk->furthest;
 }

@@ -9,7 +9,7 @@
 #ifndef VBS_PLAN_PROBLEM_LATTICE_H
 #define VBS_PLAN_PROBLEM_LATTICE_H
 
-#include "plan/problem/task.h"
+#include "plan/problem/rows.h"
 
 struct vbs_walk {
     const struct vbs_task *task;
@@ -19,6 +19,8 @@ struct vbs_walk {
     int furthest;                   /* largest of progress[1..n] */
     struct vbs_division *divisions; /* [0..n], null until a layer runs in slices */
     int n_divided;                  /* layers of which some slices are ahead of others */
+    struct vbs_row_progress *rows;  /* [0..n], null until a step has rows */
+    int n_in_rows;                  /* layers that have begun samples by rows */
 };
 
 /* Progress of the slices of one layer. */
@@ -40,6 +42,10 @@ int64_t vbs_walk_step(struct vbs_walk *walk, int layer, int batch);
  * VBS_NO_MEMORY. O(inputs x readers); O(slices) more when the last slice catches up. */
 enum vbs_status vbs_walk_slice(struct vbs_ctx *ctx, struct vbs_walk *walk,
                                const struct vbs_step *step, int64_t *bytes) VBS_MUST_CHECK;
+
+/* Does the same for a step with rows. VBS_NO_MEMORY. O(inputs x readers). */
+enum vbs_status vbs_walk_rows(struct vbs_ctx *ctx, struct vbs_walk *walk,
+                              const struct vbs_step *step, int64_t *bytes) VBS_MUST_CHECK;
 
 /* True when every layer has done the same samples: with external io a chunk ends here. */
 bool vbs_walk_between_chunks(const struct vbs_walk *walk);

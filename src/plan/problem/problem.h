@@ -7,6 +7,7 @@
  *   planner.h       the functions of a planner
  *   order_ideals.h  sets of layers that one sample can have finished, and its live bytes
  *   lattice.h       memory of a schedule step by step, weights left out
+ *   rows.h          rows of samples
  *   slices.h        slices of layers and weights
  *   timeline.h      memory and both clocks of a whole schedule
  *   pareto.h        one schedule for every budget at which the least time falls
@@ -24,6 +25,7 @@
 #include "plan/problem/pareto.h"
 #include "plan/problem/planner.h"
 #include "plan/problem/reasons.h"
+#include "plan/problem/rows.h"
 #include "plan/problem/slices.h"
 #include "plan/problem/steps.h"
 #include "plan/problem/task.h"

@@ -26,6 +26,8 @@ const char *vbs_choice_word(enum vbs_choice choice)
         return "divisor";
     case VBS_CHOICE_BATCH:
         return "batch";
+    case VBS_CHOICE_ROWS:
+        return "rows";
     }
     return "";
 }

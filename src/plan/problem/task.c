@@ -1,4 +1,4 @@
-#include "plan/problem/task.h"
+#include "plan/problem/rows.h"
 
 #include "base/fail.h"
 #include "vbslab/units.h"
@@ -80,8 +80,21 @@ static enum vbs_status find_batches(struct vbs_ctx *ctx, struct vbs_task *task)
     return VBS_OK;
 }
 
+/* Gives the time of a sample that runs by rows, at the slowest row of the layer. */
+static double dearest_stripes(const struct vbs_task *task, int layer)
+{
+    double dearest = 0;
+    int n_stripes;
+    const struct vbs_profile_stripe *stripes =
+        vbs_profile_stripes(task->profile, layer, &n_stripes);
+
+    for (int i = 0; i < n_stripes; i++)
+        dearest = fmax(dearest, stripes[i].row.time_us);
+    return dearest * task->profile->layers[layer].rows;
+}
+
 /* Chooses the length of a tick. The slowest schedule runs every sample alone at the slowest row of
- * every layer. */
+ * every layer, row by row where this is slower. */
 static void choose_ticks(struct vbs_task *task)
 {
     double dearest = 1;
@@ -97,6 +110,7 @@ static void choose_ticks(struct vbs_task *task)
             for (int a = 0; a < n_rows; a++)
                 layer = fmax(layer, rows[a].time_us);
         }
+        layer = fmax(layer, dearest_stripes(task, k));
         dearest += layer * task->request;
     }
     frexp(dearest, &exponent);
@@ -139,6 +153,10 @@ enum vbs_status vbs_task_init(struct vbs_ctx *ctx, struct vbs_task *task,
         vbs_task_clear(task);
         return status;
     }
+    task->most_rows = 1;
+    for (int k = 1; k <= task->n_layers && vbs_task_has_rows(task); k++)
+        if (task->profile->layers[k].rows > task->most_rows)
+            task->most_rows = task->profile->layers[k].rows;
     choose_ticks(task);
     task->latency_ticks = latency_ticks(task);
     status = vbs_task_row_pareto(ctx, task);

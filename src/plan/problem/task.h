@@ -45,6 +45,7 @@ struct vbs_task {
     int n_layers;
     int request;
     int n_batches; /* those of the profile, up to the request */
+    int most_rows; /* of a layer that may run by rows; 1: none may */
     int tick_shift;
     struct vbs_solver_options options; /* of the solver */
     /* With weights included, for a planner that does not transfer them: the planner that plans in
@@ -82,7 +83,7 @@ double vbs_task_us(const struct vbs_task *task, int64_t ticks);
  * for each step. This is far below the last bit of the time unless some row is extremely slow. */
 static inline int64_t vbs_task_slack_ticks(const struct vbs_task *task)
 {
-    return (int64_t)task->n_layers * task->request;
+    return (int64_t)task->n_layers * task->request * (int64_t)task->most_rows;
 }
 
 /* Gives the bytes of one sample of tensor t. */
@@ -132,6 +133,12 @@ enum vbs_status vbs_task_floors(struct vbs_ctx *ctx, struct vbs_task *task) VBS_
  * samples to goal, which is at most the request. O(goal x batches). */
 void vbs_task_to_go(const struct vbs_task *task, int layer, int64_t memory_bytes, int goal,
                     int64_t *togo);
+
+/* Does the same where samples may run by rows. Nothing is known then of the bytes of other samples,
+ * which may be in windows, so that a step counts with its own inputs and outputs only. O(goal x
+ * batches + stripes of the layer). */
+void vbs_task_to_go_by_rows(const struct vbs_task *task, int layer, int64_t memory_bytes, int goal,
+                            int64_t *togo);
 
 /* Gives the bytes of the weights of one layer in the format that takes least. O(rows of the
  * layer). */

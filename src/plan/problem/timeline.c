@@ -162,7 +162,8 @@ static enum vbs_status compute(struct vbs_ctx *ctx, struct clocks_walk *line,
     double ready = line->compute_us, wait_us;
     int64_t bytes = 0;
 
-    VBS_TRY(vbs_walk_slice(ctx, &line->walk, step, &bytes));
+    VBS_TRY(step->rows > 0 ? vbs_walk_rows(ctx, &line->walk, step, &bytes)
+                           : vbs_walk_slice(ctx, &line->walk, step, &bytes));
     bytes += row->ws_bytes + line->weight_bytes;
     if (bytes > timeline->peak_bytes) {
         timeline->peak_bytes = bytes;

@@ -48,7 +48,8 @@ static void *packed(struct bench *t, int kernel, bool *failed)
     return memory;
 }
 
-/* Gives the difference from the reference; infinite where a call failed. */
+/* Gives the difference from the reference; infinite where a call failed. Kernels in place are
+ * timed, which must not change their result. */
 static double run_kernel(struct bench *t, int kernel, const float *want)
 {
     const struct vbs_session_ops *ops = t->session->ops;
@@ -62,7 +63,8 @@ static double run_kernel(struct bench *t, int kernel, const float *want)
     void *weights = packed(t, kernel, &failed);
     const void *src[16];
     const struct vbs_operands operands = {.src = src, .dst = dst, .ws = ws, .weights = weights};
-    double time_us = -1, result = INFINITY;
+    bool timed = layer->in_place && k->batch == 1;
+    double time_us = 1, result = INFINITY;
 
     for (int i = 0; i < layer->n_inputs; i++)
         src[i] = t->canonical[layer->inputs[i]];
@@ -70,7 +72,8 @@ static double run_kernel(struct bench *t, int kernel, const float *want)
         failed |= ops->device->move(&t->ctx, t->session, dst, src[0], out_bytes) != VBS_OK;
         src[0] = dst;
     }
-    if (!failed && ops->run(&t->ctx, t->session, kernel, &operands, &time_us) == VBS_OK &&
+    if (!failed &&
+        ops->run(&t->ctx, t->session, kernel, &operands, timed ? &time_us : NULL) == VBS_OK &&
         ops->read(&t->ctx, t->session, k->layer, k->batch, dst, got) == VBS_OK && time_us > 0)
         result = difference(got, want, count);
     ops->free(t->session, dst);
@@ -238,6 +241,83 @@ static void check_refusals(void)
            "a layer that no call can run is not supported");
 }
 
+/* ---- pools that reach unevenly beyond the input ---- */
+
+static const struct backend_case CLIPPED = {"clipped", "input 3x8x8\n"
+                                                       "maxpool p kernel=3 stride=2\n"};
+
+/* Checks such a pool, whose calls cuDNN refuses n_refused times. */
+static void check_clipped(int n_refused, bool copies)
+{
+    const char *algorithm = "";
+    struct bench t;
+
+    fake_cuda_reset();
+    for (int i = 1; i <= n_refused; i++)
+        fake_cuda_fail("cudnnPoolingForward", 2 * i - 1, 3000); /* CUDNN_STATUS_NOT_SUPPORTED */
+    if (ok(bench_open(&t, &CLIPPED, "cudnn", 0) && bench_tensors(&t), "a clipped pool")) {
+        ok((t.session->kernels[0].ws_bytes > 0) == copies, "its input is %s",
+           copies ? "copied" : "not copied");
+        ok(run_all(&t, &algorithm) < 1, "it computes what the definition says");
+    }
+    bench_close(&t);
+    check_fake("clipped pool");
+}
+
+/* ---- times ---- */
+
+/* Runs all kernels twice for their times; gives the largest relative difference from those that
+ * times_us has, or fills it. */
+static double all_times(const struct backend_case *c, double event_us, bool fill, double *times_us)
+{
+    struct bench t;
+    double worst = 0;
+
+    fake_cuda_reset();
+    fake_cuda.event_us = event_us;
+    if (!ok(bench_open(&t, c, "cudnn", 0) && bench_tensors(&t), "a session for times"))
+        return INFINITY;
+    for (int i = 0; i < t.session->n_kernels && i < 64; i++) {
+        const struct vbs_kernel *k = &t.session->kernels[i];
+        const struct vbs_profile_layer *layer = &t.session->layers[k->layer];
+        const void *src[2] = {t.canonical[layer->inputs[0]], NULL};
+        struct vbs_operands operands = {.src = src, .dst = t.canonical[k->layer]};
+
+        if (layer->n_inputs > 1)
+            src[1] = t.canonical[layer->inputs[1]];
+        if (layer->in_place)
+            src[0] = operands.dst;
+        operands.ws = t.session->ops->alloc(t.session, k->ws_bytes);
+        for (int run = 0; run < 2; run++) {
+            double us = INFINITY;
+
+            if (t.session->ops->run(&t.ctx, t.session, i, &operands, &us) != VBS_OK)
+                printf("# %s\n", vbs_detail(&t.ctx));
+            if (fill)
+                times_us[i] = us;
+            worst = fmax(worst, fabs(us / times_us[i] - 1));
+        }
+        t.session->ops->free(t.session, operands.ws);
+    }
+    bench_close(&t);
+    check_fake("times");
+    return worst;
+}
+
+static void check_times(void)
+{
+    static const struct backend_case SUM = {"sum", "input 4x6x6\n"
+                                                   "conv a out=4 kernel=3 pad=1\n"
+                                                   "maxpool p kernel=2 stride=2 from=input\n"
+                                                   "conv b out=4 kernel=1 from=input\n"
+                                                   "add s from=a,b\n"};
+    double times_us[64] = {0};
+
+    all_times(&SUM, 0, true, times_us);
+    ok(times_us[0] > 1, "a time of the device: %g us", times_us[0]);
+    ok(all_times(&SUM, 3, false, times_us) < 1e-3, "events around a kernel are not in its time");
+}
+
 /* ---- slices ---- */
 
 static const struct backend_case DIVIDED = {"divided", "input 3x9x9\n"
@@ -361,6 +441,11 @@ int main(void)
         printf("# %s: %d kernels, off by at most %.2g of the largest value\n", offsets[i].name,
                offsets[i].n_kernels, offsets[i].worst);
     check_refusals();
+    check_clipped(0, false);
+    if (fake_cuda_is_here) {
+        check_clipped(3, true);
+        check_times();
+    }
     check_moves();
     check_slices(2, false);
     check_slices(2, true);

@@ -154,11 +154,10 @@ static bool try_schedule(struct trial *t, const struct vbs_schedule *schedule, b
     struct vbs_exec_report report = {.copied_bytes = 0};
     struct vbs_exec *exec = NULL;
     int n_before = fake_cuda_calls("cudaGraphLaunch"), n_launched;
-    bool has_thread, good = vbs_exec_new(&t->ctx, t->network, t->backend, t->profile, schedule,
-                                         &options, NULL, &exec) == VBS_OK &&
-                            run_times(t, exec, 3, &report);
+    bool good = vbs_exec_new(&t->ctx, t->network, t->backend, t->profile, schedule, &options, NULL,
+                             &exec) == VBS_OK &&
+                run_times(t, exec, 3, &report);
 
-    has_thread = report.copied_bytes > 0 && strcmp(schedule->copy.source, VBS_COPY_PINNED) != 0;
     n_launched = fake_cuda_calls("cudaGraphLaunch") - n_before;
     t->n_launched += n_launched > 0;
     if (good) {
@@ -166,7 +165,7 @@ static bool try_schedule(struct trial *t, const struct vbs_schedule *schedule, b
         good = report.touched_bytes == options.memory_bytes && isnan(report.compute_us) == !trace &&
                report.time_us > 0;
         if (fake_cuda_is_here)
-            good = good && n_launched == (trace || has_thread ? 0 : 2) &&
+            good = good && n_launched == (trace ? 0 : 2) &&
                    report.high_water_bytes >= report.touched_bytes &&
                    report.high_water_bytes < report.touched_bytes + 512;
     }
@@ -282,11 +281,64 @@ static void check_faults(struct trial *t, const char *name, enum vbs_weights wei
 
         for (; try_fault(t, schedule, n, lost, &n_bad); n_tried++)
             n += n < 100 ? 1 : 1 + n % 13;
-        ok(n_tried > 150 && n_bad == 0, "%s: %d of %d calls: a line, and nothing is left",
+        ok(n_tried > 100 && n_bad == 0, "%s: %d of %d calls: a line, and nothing is left",
            lost ? "the device is lost" : "a call fails", n_tried, n);
     }
-    ok(t->n_tried > 20 && t->n_failed == 0, "  the runs after %d that failed are right",
+    ok(t->n_tried > 10 && t->n_failed == 0, "  the runs after %d that failed are right",
        t->n_tried);
+    vbs_schedule_free(schedule);
+    vbs_solver_free(solver);
+}
+
+/* ---- a file that is cut off ---- */
+
+/* Runs a schedule whose weights come from a file three times; before the last run, which is a
+ * graph, the file loses its end. */
+static enum vbs_status run_cut_file(struct trial *t, const struct vbs_schedule *schedule)
+{
+    char path[] = "/tmp/cudnn_exec.XXXXXX";
+    const struct vbs_exec_options options = {.struct_size = sizeof(struct vbs_exec_options),
+                                             .memory_bytes = schedule->memory_bytes + 4096,
+                                             .place_limit_s = 2,
+                                             .weights_path = path};
+    struct vbs_exec_report report = {0};
+    struct vbs_exec *exec = NULL;
+    int file = mkstemp(path);
+    enum vbs_status status = VBS_INVALID;
+
+    if (file < 0)
+        return status;
+    close(file);
+    unlink(path);
+    if (vbs_exec_new(&t->ctx, t->network, t->backend, t->profile, schedule, &options, NULL,
+                     &exec) == VBS_OK &&
+        run_times(t, exec, 2, &report) && truncate(path, 4096) == 0)
+        status = vbs_exec_run(&t->ctx, exec, NULL, NULL, &report);
+    vbs_exec_free(exec);
+    unlink(path);
+    return status;
+}
+
+static void check_cut_file(struct trial *t)
+{
+    const struct vbs_problem problem = {.profile = t->profile,
+                                        .request = REQUEST,
+                                        .weights = VBS_WEIGHTS_INCLUDED,
+                                        .copy = {"given", 1, 100}};
+    const struct vbs_planner *planner;
+    struct vbs_solver *solver = NULL;
+    struct vbs_schedule *schedule = NULL;
+
+    fake_cuda_reset();
+    if (ok(vbs_planner_find(&t->ctx, "mmcnn", &planner) == VBS_OK &&
+               vbs_solver_new(&t->ctx, planner, &problem, NULL, &solver) == VBS_OK &&
+               vbs_solver_plan(&t->ctx, solver, vbs_solver_least_bytes(solver), &schedule) ==
+                   VBS_OK,
+           "a schedule with loads")) {
+        is_int(run_cut_file(t, schedule), VBS_IO, "weights that a graph cannot read: VBS_IO");
+        ok(fake_cuda_violations() == 0 && fake_cuda_live() == 0, "nothing is left: %s",
+           vbs_detail(&t->ctx));
+    }
     vbs_schedule_free(schedule);
     vbs_solver_free(solver);
 }
@@ -311,6 +363,7 @@ static void check_order(unsigned order)
         try_planner(&t, outside[i], VBS_WEIGHTS_EXCLUDED, "given");
     for (int i = 0; i < 4; i++)
         try_planner(&t, inside[i], VBS_WEIGHTS_INCLUDED, i % 2 ? VBS_COPY_PINNED : "given");
+    check_cut_file(&t);
     if (order == 0 && fake_cuda_is_here)
         for (int i = 0; i < 3; i++)
             check_faults(&t, i < 2 ? "mmcnn" : "dp-vbs+",

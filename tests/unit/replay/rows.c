@@ -1,0 +1,352 @@
+/*
+ * On random schedules of steps with rows, among steps of whole samples, the replay agrees with the
+ * definition cell by cell: it takes what the definition takes, with the same bytes, and refuses
+ * what the definition refuses.
+ */
+#include "cases/random_rows.h"
+#include "reference/plan/brute_rows.h"
+#include "support/tap.h"
+
+#include "vbslab/replay.h"
+
+#include <stdlib.h>
+
+#define SEED       41
+#define N_PROFILES 3000
+#define MAX_STEPS  4000
+#define ATTEMPTS   400 /* at a next step, before a schedule counts as stuck */
+
+static const char *const ALGORITHMS[] = {"a", "b", "whole"};
+
+struct walk {
+    gsl_rng *rng;
+    const struct vbs_profile *profile;
+    struct brute_rows state;
+    int n_steps;
+    struct vbs_step steps[MAX_STEPS];
+    int64_t bytes[MAX_STEPS], after[MAX_STEPS]; /* of each step, by the definition */
+};
+
+static struct counts {
+    int complete, with_rows, refused, stuck;
+} counts;
+
+static struct vbs_schedule schedule_of(const struct walk *walk, int n_steps)
+{
+    return (struct vbs_schedule){.model = "m",
+                                 .planner = "test",
+                                 .request = walk->state.request,
+                                 .memory_bytes = 1000,
+                                 .io = walk->state.io,
+                                 .n_algorithms = 3,
+                                 .algorithms = ALGORITHMS,
+                                 .n_steps = n_steps,
+                                 .steps = walk->steps};
+}
+
+/* Gives the row that a step runs, or null. */
+static const struct vbs_profile_row *row_of(const struct vbs_profile *profile,
+                                            const struct vbs_step *step)
+{
+    const char *name = ALGORITHMS[step->algorithm];
+    int n;
+
+    if (step->rows != 0 && step->rows != profile->layers[step->layer].rows) {
+        const struct vbs_profile_stripe *stripes = vbs_profile_stripes(profile, step->layer, &n);
+
+        for (int i = 0; i < n; i++)
+            if (stripes[i].batch == step->batch && stripes[i].row.rows == step->rows &&
+                strcmp(profile->algorithms[stripes[i].row.algorithm], name) == 0)
+                return &stripes[i].row;
+        return NULL;
+    }
+    for (int b = 0; b < profile->n_batches; b++) {
+        const struct vbs_profile_row *rows = vbs_profile_rows(profile, step->layer, b, &n);
+
+        for (int i = 0; i < n && profile->batches[b] == step->batch; i++)
+            if (strcmp(profile->algorithms[rows[i].algorithm], name) == 0)
+                return &rows[i];
+    }
+    return NULL;
+}
+
+/* Draws a step that may be right: mostly one that goes on where its layer is. */
+static struct vbs_step draw_step(const struct walk *walk)
+{
+    gsl_rng *rng = walk->rng;
+    const struct vbs_profile *profile = walk->profile;
+    int layer = random_int(rng, 1, profile->n_layers), rows = profile->layers[layer].rows;
+    int first = brute_rows_finished(&walk->state, layer), next = 0;
+    struct vbs_step step = {.layer = layer, .batch = random_int(rng, 1, 2)};
+    const struct brute_sample *at =
+        &walk->state.samples[layer][first < walk->state.request ? first : 0];
+
+    step.algorithm = rows == 0 ? 2 : random_int(rng, 0, 1);
+    if (rows == 0 || (random_once_in(rng, 4) && !(at->begun && !at->complete)))
+        return step;
+    while (at->begun && next < rows && at->done[next])
+        next++;
+    step.row = random_once_in(rng, 20) ? random_int(rng, 0, rows - 1) : next;
+    step.rows = random_once_in(rng, 3) ? rows - next : 1 << random_int(rng, 0, 4);
+    if (random_once_in(rng, 40))
+        step.rows = random_int(rng, 1, rows);
+    if (at->begun && !at->complete && !random_once_in(rng, 20)) {
+        step.batch = at->batch;
+        step.window = at->window;
+    } else {
+        step.window = random_once_in(rng, 2) ? rows : random_int(rng, 0, rows);
+    }
+    return step;
+}
+
+/* Checks that the replay refuses the steps so far with one more. */
+static bool refuses(struct walk *walk, const struct vbs_step *step)
+{
+    struct vbs_ctx ctx = {0};
+    struct vbs_schedule schedule = schedule_of(walk, walk->n_steps + 1);
+    struct vbs_replay *replay = NULL;
+    char number[40];
+    enum vbs_status status;
+
+    walk->steps[walk->n_steps] = *step;
+    status = vbs_replay_run(&ctx, walk->profile, &schedule, -1, false, &replay);
+    vbs_replay_free(replay);
+    snprintf(number, sizeof number, "step %d of ", walk->n_steps + 1);
+    counts.refused++;
+    if (status == VBS_INVALID && strstr(vbs_detail(&ctx), number))
+        return true;
+    printf("# step %d, layer %d, batch %d, rows %d + %d, window %d: status %d, '%s'\n",
+           walk->n_steps + 1, step->layer, step->batch, step->row, step->rows, step->window,
+           (int)status, status == VBS_OK ? "" : vbs_detail(&ctx));
+    return false;
+}
+
+static bool is_complete(const struct walk *walk)
+{
+    for (int k = 1; k <= walk->profile->n_layers; k++)
+        if (brute_rows_finished(&walk->state, k) < walk->state.request)
+            return false;
+    return true;
+}
+
+/* Appends random steps until the request is complete, or no step was found. */
+static bool walk_on(struct walk *walk)
+{
+    int failed = 0;
+
+    while (!is_complete(walk) && walk->n_steps < MAX_STEPS - 1 && failed < ATTEMPTS) {
+        struct vbs_step step = draw_step(walk);
+
+        if (!row_of(walk->profile, &step)) {
+            failed++;
+        } else if (brute_rows_step(&walk->state, &step, &walk->bytes[walk->n_steps])) {
+            walk->after[walk->n_steps] = brute_rows_live(&walk->state);
+            walk->steps[walk->n_steps++] = step;
+            failed = 0;
+        } else {
+            failed++;
+            if (random_once_in(walk->rng, 20) && !refuses(walk, &step))
+                return false;
+        }
+    }
+    return true;
+}
+
+static bool same_memory(const struct walk *walk, const struct vbs_replay *replay)
+{
+    double clock_us = 0;
+    int64_t peak = 0;
+
+    for (int i = 0; i < walk->n_steps; i++) {
+        const struct vbs_replay_step *at = &replay->steps[i];
+        const struct vbs_profile_row *row = row_of(walk->profile, &walk->steps[i]);
+
+        clock_us += row->time_us;
+        peak = at->memory_bytes > peak ? at->memory_bytes : peak;
+        if (at->memory_bytes != walk->bytes[i] + row->ws_bytes ||
+            at->after_bytes != walk->after[i] || at->end_us != clock_us) {
+            printf("# step %d: %" PRId64 " bytes instead of %" PRId64 ", then %" PRId64
+                   " instead of %" PRId64 "\n",
+                   i + 1, at->memory_bytes, walk->bytes[i] + row->ws_bytes, at->after_bytes,
+                   walk->after[i]);
+            return false;
+        }
+    }
+    return replay->peak_bytes == peak && replay->time_us == clock_us;
+}
+
+/* Compares a complete schedule; one that is stuck must be refused at its end. */
+static bool compare(struct walk *walk)
+{
+    struct vbs_ctx ctx = {0};
+    struct vbs_schedule schedule = schedule_of(walk, walk->n_steps);
+    struct vbs_replay *replay = NULL;
+    enum vbs_status status = vbs_replay_run(&ctx, walk->profile, &schedule, -1, true, &replay);
+    bool complete = is_complete(walk), same;
+
+    counts.complete += complete;
+    counts.stuck += !complete;
+    for (int i = 0; i < walk->n_steps && complete; i++)
+        if (walk->steps[i].rows > 0) {
+            counts.with_rows++;
+            break;
+        }
+    if (complete)
+        same = status == VBS_OK && same_memory(walk, replay);
+    else
+        same = status == VBS_INVALID && strstr(vbs_detail(&ctx), "after the last step");
+    if (!same && status != VBS_OK)
+        printf("# %s\n", vbs_detail(&ctx));
+    vbs_replay_free(replay);
+    return same;
+}
+
+/* Makes a convolution of 3 rows over 8 rows of 100 bytes, and one like it that reads it; with
+ * stripes of 1, 2 and 4 rows, or without any. */
+static struct vbs_profile *make_pair(bool stripes)
+{
+    struct vbs_ctx ctx = {0};
+    struct vbs_profile_builder *builder = vbs_profile_builder_new();
+    struct vbs_profile *profile = NULL;
+    const struct vbs_reach reach = {1, 1, -1, 1};
+    enum vbs_status status = vbs_profile_builder_input_rows(&ctx, builder, 8);
+
+    for (int k = 1; k <= 2; k++) {
+        const int input = k - 1;
+        struct vbs_profile_layer layer = {.name = k == 1 ? "first" : "second",
+                                          .kind = "conv",
+                                          .n_inputs = 1,
+                                          .inputs = &input,
+                                          .in_bytes = 800,
+                                          .channels = 4,
+                                          .out_bytes = 800,
+                                          .rows = 8,
+                                          .reaches = &reach};
+
+        status = status == VBS_OK ? vbs_profile_builder_layer(&ctx, builder, &layer) : status;
+        for (int rows = 0; rows <= (stripes ? 4 : 0); rows = rows ? 2 * rows : 1) {
+            struct vbs_profile_row row = {.time_us = 1, .rows = rows, .n_slices = rows > 0};
+
+            status =
+                status == VBS_OK ? vbs_profile_builder_row(&ctx, builder, k, 1, "a", &row) : status;
+        }
+    }
+    if (status == VBS_OK)
+        status = vbs_profile_builder_finish(&ctx, builder, &profile);
+    vbs_profile_builder_free(builder);
+    if (status != VBS_OK)
+        bail_out("no profile: %s", vbs_detail(&ctx));
+    return profile;
+}
+
+#define MAX_HAND 4
+
+/* Steps by hand, and what the replay must say about the last one. */
+static const struct hand {
+    const char *says;
+    int n_steps;
+    struct vbs_step steps[MAX_HAND];
+} HAND[] = {
+    {"begins with row 2: rows 0 to 1 are missing", 1, {{1, 1, .row = 2, .rows = 2, .window = 4}}},
+    {"computes rows again: the next one is 2",
+     2,
+     {{1, 1, .row = 0, .rows = 2, .window = 8}, {1, 1, .row = 0, .rows = 2, .window = 8}}},
+    {"computes rows again: the next one is 4",
+     2,
+     {{1, 1, .row = 0, .rows = 4, .window = 8}, {1, 1, .row = 2, .rows = 4, .window = 8}}},
+    {"leaves out rows: the next one is 2",
+     2,
+     {{1, 1, .row = 0, .rows = 2, .window = 8}, {1, 1, .row = 4, .rows = 4, .window = 8}}},
+    {"the layer has 8 rows only",
+     3,
+     {{1, 1, .row = 0, .rows = 4, .window = 8},
+      {1, 1, .row = 4, .rows = 2, .window = 8},
+      {1, 1, .row = 6, .rows = 4, .window = 8}}},
+    {"the profile has no row of 3 rows", 1, {{1, 1, .row = 0, .rows = 3, .window = 8}}},
+    {"a window of 1 rows; it has from 2 to 8", 1, {{1, 1, .row = 0, .rows = 2, .window = 1}}},
+    {"a window of 9 rows; it has from 2 to 8", 1, {{1, 1, .row = 0, .rows = 2, .window = 9}}},
+    {"its window has 4 rows, but layer 2 'second' still needs those from row 0 on",
+     2,
+     {{1, 1, .row = 0, .rows = 4, .window = 4}, {1, 1, .row = 4, .rows = 1, .window = 4}}},
+    {"the window of these samples has 4 rows, and keeps them",
+     2,
+     {{1, 1, .row = 0, .rows = 2, .window = 4}, {1, 1, .row = 2, .rows = 2, .window = 5}}},
+    {"reads rows 0 to 4 of layer 1 'first', which has finished 4 rows",
+     2,
+     {{1, 1, .row = 0, .rows = 4, .window = 8}, {2, 1, .row = 0, .rows = 4}}},
+    {"the output leaves the budget and has no window",
+     2,
+     {{1, 1, .row = 0, .rows = 4, .window = 8}, {2, 1, .row = 0, .rows = 2, .window = 2}}},
+    {"the layer has finished 4 of 8 rows of samples",
+     2,
+     {{1, 1, .row = 0, .rows = 4, .window = 8}, {.layer = 1, .batch = 1}}},
+    {"reads up to sample 1 of layer 1 'first', which has finished 0",
+     2,
+     {{1, 1, .row = 0, .rows = 4, .window = 8}, {.layer = 2, .batch = 1}}},
+    {"a step with rows computes all channels",
+     1,
+     {{1, 1, .slice = 1, .n_slices = 2, .row = 0, .rows = 8, .window = 8}}},
+};
+
+static void check_hand(const struct vbs_profile *profile, const struct hand *hand)
+{
+    struct vbs_ctx ctx = {0};
+    static const char *const names[] = {"a"};
+    const struct vbs_schedule schedule = {.model = "m",
+                                          .planner = "test",
+                                          .request = 1,
+                                          .n_algorithms = 1,
+                                          .algorithms = names,
+                                          .n_steps = hand->n_steps,
+                                          .steps = hand->steps};
+    struct vbs_replay *replay = NULL;
+    enum vbs_status status = vbs_replay_run(&ctx, profile, &schedule, 1 << 20, false, &replay);
+
+    if (!ok(status == VBS_INVALID && strstr(vbs_detail(&ctx), hand->says), "%s", hand->says))
+        printf("# status %d: %s\n", (int)status, status == VBS_OK ? "" : vbs_detail(&ctx));
+    vbs_replay_free(replay);
+}
+
+static void check_messages(void)
+{
+    const struct hand without = {
+        "measured without stripes", 1, {{1, 1, .row = 0, .rows = 4, .window = 8}}};
+    struct vbs_profile *profile = make_pair(true);
+
+    for (size_t i = 0; i < sizeof HAND / sizeof *HAND; i++)
+        check_hand(profile, &HAND[i]);
+    vbs_profile_free(profile);
+    profile = make_pair(false);
+    check_hand(profile, &without);
+    vbs_profile_free(profile);
+}
+
+int main(void)
+{
+    gsl_rng *rng = gsl_rng_alloc(gsl_rng_taus);
+    static struct walk walk;
+    bool same = true;
+
+    gsl_rng_set(rng, SEED);
+    for (int i = 0; i < N_PROFILES && same; i++) {
+        struct vbs_profile *profile = random_rows_profile(rng, 1 + i % 8);
+
+        if (!profile)
+            bail_out("no profile");
+        walk = (struct walk){.rng = rng, .profile = profile};
+        brute_rows_init(&walk.state, profile, random_int(rng, 1, 4),
+                        random_once_in(rng, 3) ? VBS_IO_RESIDENT : VBS_IO_EXTERNAL);
+        same = walk_on(&walk) && compare(&walk);
+        if (!same)
+            printf("# profile %d\n", i);
+        vbs_profile_free(profile);
+    }
+    ok(same, "the replay agrees with the definition, cell by cell");
+    printf("# %d complete schedules, %d of them with rows; %d refused steps, %d stuck\n",
+           counts.complete, counts.with_rows, counts.refused, counts.stuck);
+    ok(counts.with_rows > N_PROFILES / 3 && counts.refused > N_PROFILES,
+       "enough schedules have rows, and enough steps are refused");
+    gsl_rng_free(rng);
+    check_messages();
+    return done_testing();
+}
