@@ -29,6 +29,8 @@ struct vbs_requested_kernel {
     int batch;             /* samples, 1..VBS_MAX_BATCH */
     int slice, n_slices;   /* slice 1..n_slices of the layer's output channels (schedule.h);
                               n_slices 0 or 1: the whole layer */
+    int row, rows;         /* of a kernel on rows: the first row and the number of rows, of the
+                              output of each sample; rows 0, or all of the layer's: whole samples */
     const char *algorithm; /* as in a profile of this backend */
 };
 
@@ -61,6 +63,11 @@ struct vbs_backend_options {
     /* Every run is given its weights (struct vbs_operands), and the session keeps none of those
      * that its kernels count in packed_bytes. */
     bool weights_given;
+    /* Tensors lie in memory such that their rows are contiguous, where they can, and the layers of
+     * the session have rows and reaches. Where requested is null, the session also has kernels on
+     * 1, 2, 4, 8, ... rows. Kernels have the same algorithms as without, but other times and bytes.
+     * VBS_UNSUPPORTED: the backend has no kernels on rows. */
+    bool stripes;
     /* Where requested is null: gives the one algorithm whose kernel the session has of a layer at a
      * batch, or null for all algorithms. A null function: all algorithms of all layers. */
     void *self;

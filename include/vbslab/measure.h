@@ -32,6 +32,7 @@ struct vbs_kernel {
      * same layer, algorithm and batch. */
     int format;
     int slice, n_slices; /* the slice of the layer that it computes; 0: the whole layer */
+    int rows;            /* of the output of each sample that it computes; 0: whole samples */
     int row_slices;      /* n_slices of struct vbs_profile_row */
     /* The part of weight_bytes that a run can be given (struct vbs_operands): the weights proper.
      * The other parameters (biases, those of fused operators) stay with the session. */
@@ -40,11 +41,15 @@ struct vbs_kernel {
 
 /* The addresses of the data of one run. All memory is the caller's. */
 struct vbs_operands {
-    const void *const *src; /* for each input of the layer its first sample to be read */
-    void *dst;              /* the first sample to be written, also where a slice is computed: the
-                               whole sample; src[0] when the layer is in place */
-    void *ws;               /* the kernel's ws_bytes, aligned to 64 */
-    const void *weights;    /* the kernel's packed_bytes, aligned to 64; null: the session's own */
+    /* For each input of the layer its first sample to be read; of a kernel on rows the first of the
+     * rows that its rows read and the input has, or the sample where it is read whole. Rows of a
+     * tensor lie one after the other. */
+    const void *const *src;
+    void *dst;           /* the first sample to be written, also where a slice is computed: the
+                            whole sample; src[0] when the layer is in place. Of a kernel on rows
+                            the first row */
+    void *ws;            /* the kernel's ws_bytes, aligned to 64 */
+    const void *weights; /* the kernel's packed_bytes, aligned to 64; null: the session's own */
 };
 
 /* The functions that a backend of a device has beside those of its session: memory, streams and
@@ -114,6 +119,13 @@ struct vbs_session_ops {
                              const float *values, void *memory);
     enum vbs_status (*read)(struct vbs_ctx *ctx, struct vbs_session *session, int tensor, int n,
                             const void *memory, float *values);
+    /* Convert n rows of one sample of a tensor, from row number row on, between the plain floats of
+     * the whole sample and the backend's layout; memory is the address of the first of these rows.
+     * Allocates nothing. Null: tensors have no rows. */
+    enum vbs_status (*write_rows)(struct vbs_ctx *ctx, struct vbs_session *session, int tensor,
+                                  int row, int n, const float *values, void *memory);
+    enum vbs_status (*read_rows)(struct vbs_ctx *ctx, struct vbs_session *session, int tensor,
+                                 int row, int n, const void *memory, float *values);
     void (*close)(struct vbs_session *session);
     /* Gives the geometry of a layer of the session: a hash of everything that decides which kernels
      * it has, their bytes and their times, such as operator, shapes and the layouts of its tensors.

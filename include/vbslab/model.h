@@ -15,6 +15,7 @@
 #define VBSLAB_MODEL_H
 
 #include "vbslab/coded.h"
+#include "vbslab/reach.h"
 #include "vbslab/status.h"
 
 #include <stdbool.h>
@@ -508,6 +509,17 @@ struct vbs_network {
 
 #define VBS_NORMALISE_KEY "vbslab.normalise" /* "MEAN;DEVIATION" */
 #define VBS_WHOLE_KEY     "vbslab.whole"     /* where `whole` is true */
+
+/* Gives the rows of a tensor of this shape, which are the indices of dimension 1; 0 where it has
+ * one dimension. */
+int vbs_shape_rows(const struct vbs_shape *shape);
+
+/* Finds the rows of input number input that the layer, with its fused operators, reads for a row of
+ * its output. False: the layer may need all of the input for any row; *reach is {0}. The rows that
+ * are named are enough, and for windows and operators on single values none is named in vain.
+ * Constant time. */
+bool vbs_layer_reach(const struct vbs_network *network, int layer, int input,
+                     struct vbs_reach *reach);
 
 /* Gives the bytes of one sample of the output of a layer, or (layer 0) of the network's input, as
  * its encoding stores it. */

@@ -10,6 +10,7 @@
 #ifndef VBSLAB_PROFILE_H
 #define VBSLAB_PROFILE_H
 
+#include "vbslab/reach.h"
 #include "vbslab/status.h"
 
 #include <stdbool.h>
@@ -19,20 +20,6 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-/*
- * The rows of an input on which rows of a layer's output depend (docs/accounting.md, "Rows").
- * Output row y reads the input rows from floor((step y + low) / unit) to floor((step y + high) /
- * unit), both included, as far as the input has them. A convolution of stride s, dilation d, k rows
- * of kernel and p rows of padding at the top has step s, unit 1, low -p, high d (k - 1) - p.
- */
-struct vbs_reach {
-    int step, unit;    /* step 0..VBS_MAX_REACH, unit 1..VBS_MAX_REACH; unit 0: every output row
-                          reads all of the input, and the other members are 0 */
-    int64_t low, high; /* low <= high, each within +-VBS_MAX_REACH */
-};
-
-#define VBS_MAX_REACH INT32_MAX
 
 /* A layer in a profile: its inputs, the sizes of its tensors, and the units in which it can be
  * divided. */

@@ -21,6 +21,9 @@
  *     default      the others                     0.10   per element   none
  *
  * Winograd reads weights that it has transformed, 16 for 9, in a packed format of their own.
+ * A stripe is priced as a layer with so many rows of output, whose input are the rows that it
+ * reads.
+ *
  * The workspace is written and read once. Only + - * / on doubles in a fixed order: no function
  * whose last bit depends on the C library. Concat is free where each input is one contiguous range
  * of a sample: its producers write side by side. The session then has no such layer, and the
@@ -54,7 +57,8 @@ static const char *const algorithm_names[N_ALGORITHMS] = {"direct", "gemm", "im2
 struct analytic_session {
     struct vbs_session_core core;    /* first */
     const struct vbs_layer **source; /* [session layers] the network's layer of each */
-    double *times_us;                /* [kernels] */
+    bool stripes;
+    double *times_us; /* [kernels] */
 };
 
 /* ---- the formula ---- */
@@ -201,12 +205,11 @@ static bool offers(const struct vbs_layer *l, enum algorithm algorithm)
     }
 }
 
-/* Describes a kernel. False when its workspace is beyond 64 bits; then the kernel is not
- * offered. */
-static bool describe(const struct vbs_network *network, const struct vbs_layer *l,
+/* Describes a kernel of the network's layer k, which l is, or some rows of it. False when its
+ * workspace is beyond 64 bits; then the kernel is not offered. */
+static bool describe(const struct vbs_network *network, int k, const struct vbs_layer *l,
                      enum algorithm algorithm, struct vbs_kernel *kernel)
 {
-    int k = (int)(l - network->layers);
     int64_t weights = vbs_storage_bytes(l->weights) * vbs_weight_count(network, k);
 
     if (vbs_op_gates(l->op) > 0)
@@ -307,6 +310,50 @@ static bool can_overwrite(const void *build, int layer, int input)
     return vbs_graph_overwrites(((const struct analytic_session *)build)->source[layer], input);
 }
 
+/* Finds how the network's layer k reads the tensor of the session with this id: as one of its
+ * inputs, or through concats that leave rows alone. False: whole, or not at all. */
+static bool find_reach(const struct flattening *f, int k, int id, struct vbs_reach *reach)
+{
+    const struct vbs_layer *l = &f->network->layers[k];
+
+    for (int i = 0; i < l->n_inputs; i++) {
+        struct vbs_reach through;
+        int tensor = l->inputs[i];
+
+        if (f->id[tensor] == id)
+            return vbs_layer_reach(f->network, k, i, reach);
+        if (f->id[tensor] < 0 && find_reach(f, tensor, id, &through))
+            return vbs_layer_reach(f->network, k, i, reach) && through.step == 1 &&
+                   through.unit == 1 && through.low == 0 && through.high == 0;
+    }
+    return false;
+}
+
+/* Fills rows and reaches: all tensors are stored in rows. */
+static enum vbs_status init_rows(struct vbs_ctx *ctx, struct analytic_session *s,
+                                 const struct flattening *f)
+{
+    s->core.layers[0].rows = vbs_shape_rows(&s->core.network->input);
+    for (int k = 1; k <= s->core.session.n_layers; k++) {
+        struct vbs_profile_layer *layer = &s->core.layers[k];
+        struct vbs_reach *reaches =
+            vbs_arena_alloc(&s->core.arena, (size_t)layer->n_inputs, sizeof *reaches);
+        bool any = false;
+
+        if (!reaches)
+            return vbs_no_memory(ctx);
+        layer->rows = vbs_shape_rows(&s->source[k]->shape);
+        for (int i = 0; i < layer->n_inputs && layer->rows > 0; i++)
+            if (find_reach(f, (int)(s->source[k] - s->core.network->layers), layer->inputs[i],
+                           &reaches[i]))
+                any = true;
+            else
+                reaches[i] = (struct vbs_reach){0};
+        layer->reaches = any ? reaches : NULL;
+    }
+    return VBS_OK;
+}
+
 static enum vbs_status init_layers(struct vbs_ctx *ctx, struct analytic_session *s)
 {
     const struct vbs_network *network = s->core.network;
@@ -331,7 +378,9 @@ static enum vbs_status init_layers(struct vbs_ctx *ctx, struct analytic_session 
     if (s->core.session.n_layers == 0)
         return vbs_fail(ctx, VBS_UNSUPPORTED, "network '%s' has no layer that takes time",
                         network->name);
-    return vbs_graph_init_in_place(ctx, arena, s->core.layers, s->core.session.n_layers, &in_place);
+    VBS_TRY(
+        vbs_graph_init_in_place(ctx, arena, s->core.layers, s->core.session.n_layers, &in_place));
+    return s->stripes ? init_rows(ctx, s, &f) : VBS_OK;
 }
 
 /* ---- kernels ---- */
@@ -356,26 +405,75 @@ static void cut_slice(const struct analytic_session *s, const struct vbs_request
     *time_us *= share;
 }
 
-static enum vbs_status make_kernels(void *build, int layer, int batch,
-                                    const struct vbs_requested *requested)
+/* Appends the kernels of a layer at a batch, or of some rows of it: then l and about are those of
+ * the rows. */
+static enum vbs_status add_kernels(const struct building *b, int layer, int batch,
+                                   const struct vbs_layer *l, const struct vbs_profile_layer *about,
+                                   const struct vbs_requested *requested)
 {
-    const struct building *b = build;
     struct analytic_session *s = b->session;
-    const struct vbs_layer *l = s->source[layer];
+    int k = (int)(s->source[layer] - s->core.network->layers);
 
     for (enum algorithm a = DIRECT; a < N_ALGORITHMS; a++) {
         struct vbs_kernel kernel = {.layer = layer, .batch = batch};
         double time_us;
 
-        if (!offers(l, a) || !describe(s->core.network, l, a, &kernel))
+        if (!offers(l, a) || !describe(s->core.network, k, l, a, &kernel))
             continue;
-        time_us = kernel_time_us(s->core.network, &s->core.layers[layer], l, a, &kernel);
+        time_us = kernel_time_us(s->core.network, about, l, a, &kernel);
         if (requested && requested->n_slices > 1)
             cut_slice(s, requested, &kernel, &time_us);
         VBS_TRY(vbs_kernel_append(b->ctx, &s->core, &kernel, &s->times_us, sizeof *s->times_us));
         s->times_us[s->core.session.n_kernels - 1] = time_us;
     }
     return VBS_OK;
+}
+
+static enum vbs_status make_kernels(void *build, int layer, int batch,
+                                    const struct vbs_requested *requested)
+{
+    const struct building *b = build;
+
+    return add_kernels(b, layer, batch, b->session->source[layer], &b->session->core.layers[layer],
+                       requested);
+}
+
+/* Gives the bytes that some rows of a layer read. */
+static int64_t stripe_in_bytes(const struct analytic_session *s, int layer, int row, int n)
+{
+    const struct vbs_profile_layer *l = &s->core.layers[layer];
+    int64_t bytes = 0;
+
+    for (int i = 0; i < l->n_inputs; i++) {
+        const struct vbs_profile_layer *input = &s->core.layers[l->inputs[i]];
+        const struct vbs_reach *reach = &l->reaches[i];
+        int64_t rows = input->rows, read = 0;
+
+        for (int64_t y = 0; y < rows && reach->unit > 0; y++) {
+            /* Row y is read where floor((step row + low) / unit) <= y, and so at the end. */
+            bool begun = reach->step * (int64_t)row + reach->low < (y + 1) * reach->unit;
+            bool ended = reach->step * ((int64_t)row + n - 1) + reach->high < y * reach->unit;
+
+            read += begun && !ended;
+        }
+        bytes += reach->unit > 0 ? input->out_bytes / rows * read : input->out_bytes;
+    }
+    return bytes;
+}
+
+static enum vbs_status make_rows(void *build, int layer, int row, int n,
+                                 const struct vbs_requested *requested)
+{
+    const struct building *b = build;
+    const struct analytic_session *s = b->session;
+    struct vbs_profile_layer about = s->core.layers[layer];
+    struct vbs_layer l = *s->source[layer];
+
+    about.in_bytes = stripe_in_bytes(s, layer, row, n);
+    about.out_bytes = about.out_bytes / about.rows * n;
+    l.macs = l.macs / about.rows * n;
+    l.shape.dim[1] = n;
+    return add_kernels(b, layer, 1, &l, &about, requested);
 }
 
 static bool keep_kernel(void *build, int first, const char *algorithm)
@@ -420,8 +518,11 @@ static enum vbs_status init_kernels(struct vbs_ctx *ctx, struct analytic_session
                                     const struct vbs_backend_options *options)
 {
     struct building b = {.ctx = ctx, .session = s};
-    const struct vbs_kernel_maker maker = {
-        .build = &b, .make = make_kernels, .keep = keep_kernel, .share = share_kernel};
+    const struct vbs_kernel_maker maker = {.build = &b,
+                                           .make = make_kernels,
+                                           .make_rows = make_rows,
+                                           .keep = keep_kernel,
+                                           .share = share_kernel};
 
     if (!options->requested)
         VBS_TRY(vbs_graph_check_kernels(ctx, s->core.session.n_layers, options->n_batches,
@@ -541,6 +642,7 @@ static enum vbs_status init_session(struct vbs_ctx *ctx, struct vbs_session_core
                                          .notes = ""};
 
     VBS_TRY(vbs_session_init_provenance(ctx, core, &texts));
+    s->stripes = options->stripes;
     VBS_TRY(init_layers(ctx, s));
     return init_kernels(ctx, s, options);
 }

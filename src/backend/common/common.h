@@ -20,6 +20,8 @@ double vbs_cpu_clock_mhz(void);
 
 /* ---- graph.c: the layers of a session ---- */
 
+struct vbs_session_core;
+
 /* Fills layer k as in a profile, except for the members that depend on the layout of tensors:
  * bytes, channels, place. */
 enum vbs_status vbs_graph_layer_init(struct vbs_ctx *ctx, struct vbs_arena *arena,
@@ -68,6 +70,12 @@ enum vbs_status vbs_graph_check_kernels(struct vbs_ctx *ctx, int n_layers, int n
 /* Gives the number of output channels that have weights of their own and lie one after the other:
  * those of a conv, or of an fc on whole samples; else 0. */
 int vbs_graph_channels(const struct vbs_layer *layer);
+
+/* Fills the rows and the reaches of all layers of a session that has the network's layers: rows[k]
+ * says whether tensor k (0: the network's input) is stored in rows that are contiguous. A layer has
+ * reaches where its output is stored so and some input is read by rows. */
+enum vbs_status vbs_graph_init_rows(struct vbs_ctx *ctx, struct vbs_session_core *core,
+                                    const bool *rows) VBS_MUST_CHECK;
 
 /* ---- affine.c: parameters of operators that scale and shift channels ---- */
 
@@ -159,6 +167,10 @@ struct vbs_kernel_maker {
      * least the requested kernel, if there is one. */
     enum vbs_status (*make)(void *build, int layer, int batch,
                             const struct vbs_requested *requested);
+    /* Does the same for the rows [row, row + n) of one sample of a layer that has reaches. Null:
+     * the backend has no kernels on rows. */
+    enum vbs_status (*make_rows)(void *build, int layer, int row, int n,
+                                 const struct vbs_requested *requested);
     /* Of the kernels from number first on, removes all but one of this algorithm; false: there is
      * none. */
     bool (*keep)(void *build, int first, const char *algorithm);

@@ -145,6 +145,39 @@ enum vbs_status vbs_graph_init_in_place(struct vbs_ctx *ctx, struct vbs_arena *a
     return VBS_OK;
 }
 
+/* Gives the number of the layer's input that reads tensor. */
+static int input_of(const struct vbs_layer *l, int tensor)
+{
+    int i = 0;
+
+    while (l->inputs[i] != tensor)
+        i++;
+    return i;
+}
+
+enum vbs_status vbs_graph_init_rows(struct vbs_ctx *ctx, struct vbs_session_core *core,
+                                    const bool *rows)
+{
+    const struct vbs_network *network = core->network;
+
+    for (int k = 0; k <= network->n_layers; k++) {
+        struct vbs_profile_layer *layer = &core->layers[k];
+        struct vbs_reach *reaches =
+            vbs_arena_alloc(&core->arena, (size_t)layer->n_inputs + 1, sizeof *reaches);
+        bool any = false;
+
+        if (!reaches)
+            return vbs_no_memory(ctx);
+        layer->rows = rows[k] ? vbs_shape_rows(&network->layers[k].shape) : 0;
+        for (int i = 0; i < layer->n_inputs && layer->rows > 0; i++)
+            if (rows[layer->inputs[i]])
+                any |= vbs_layer_reach(network, k, input_of(&network->layers[k], layer->inputs[i]),
+                                       &reaches[i]);
+        layer->reaches = any ? reaches : NULL;
+    }
+    return VBS_OK;
+}
+
 enum vbs_status vbs_graph_check_kernels(struct vbs_ctx *ctx, int n_layers, int n_batches,
                                         int64_t n_kernels)
 {

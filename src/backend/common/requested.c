@@ -41,6 +41,13 @@ enum vbs_status vbs_requested_check(struct vbs_ctx *ctx, const struct vbs_sessio
          requested->n_slices > layer->channels))
         return vbs_fail(ctx, VBS_INVALID, "layer '%s': there is no slice %d of %d", layer->name,
                         requested->slice, requested->n_slices);
+    if (requested->rows != 0 &&
+        (!layer->reaches || requested->batch != 1 || requested->n_slices > 1 ||
+         requested->rows < 0 || requested->row < 0 ||
+         requested->row > layer->rows - requested->rows))
+        return vbs_fail(ctx, VBS_INVALID, "layer '%s': there are no rows %d to %lld of %d",
+                        layer->name, requested->row,
+                        (long long)requested->row + requested->rows - 1, layer->rows);
     return VBS_OK;
 }
 
@@ -50,8 +57,8 @@ int vbs_requested_same(const struct vbs_requested_kernel *requested, int index)
 
     for (int i = index - 1; i >= 0; i--)
         if (requested[i].layer == w->layer && requested[i].batch == w->batch &&
-            requested[i].n_slices == w->n_slices &&
-            (w->n_slices <= 1 || requested[i].slice == w->slice) &&
+            requested[i].n_slices == w->n_slices && requested[i].rows == w->rows &&
+            requested[i].row == w->row && (w->n_slices <= 1 || requested[i].slice == w->slice) &&
             strcmp(requested[i].algorithm, w->algorithm) == 0)
             return i;
     return -1;
@@ -63,5 +70,8 @@ enum vbs_status vbs_requested_missing(struct vbs_ctx *ctx, const struct vbs_sess
     return vbs_fail(ctx, VBS_NOT_FOUND,
                     "layer '%s': no algorithm '%s' at batch %d%s on this machine (%s)",
                     session->layers[requested->layer].name, requested->algorithm, requested->batch,
-                    requested->n_slices > 1 ? " in these slices" : "", session->provenance.library);
+                    requested->n_slices > 1 ? " in these slices"
+                    : requested->rows > 0   ? " on so many rows"
+                                            : "",
+                    session->provenance.library);
 }
