@@ -205,7 +205,7 @@ static enum vbs_status check_edges(struct vbs_ctx *ctx, const struct vbs_profile
 }
 
 /* The rows of each format of a layer that come first. */
-struct formats {
+struct first_rows {
     const struct builder_row *first[VBS_MAX_FORMATS];
     int64_t bytes; /* of the weights of all formats */
 };
@@ -213,7 +213,7 @@ struct formats {
 /* Checks that rows of a layer with the same format read weights of the same size. *next goes from
  * the first of the layer's rows that end before row number end to the row behind them. */
 static enum vbs_status check_formats(struct vbs_ctx *ctx, const struct vbs_profile_builder *builder,
-                                     int id, size_t end, size_t *next, struct formats *formats)
+                                     int id, size_t end, size_t *next, struct first_rows *formats)
 {
     for (; *next < end && builder->rows[*next].layer == id; ++*next) {
         struct builder_row *row = &builder->rows[*next];
@@ -269,7 +269,7 @@ static enum vbs_status check_totals(struct vbs_ctx *ctx, const struct vbs_profil
 
     for (int id = 1; id <= builder->n_layers; id++) {
         const struct vbs_profile_layer *layer = &builder->layers[id].layer;
-        struct formats formats = {0};
+        struct first_rows formats = {0};
 
         if (!vbs_add(activations, layer->in_bytes, &activations) ||
             !vbs_add(activations, layer->out_bytes, &activations))
