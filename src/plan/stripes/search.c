@@ -236,7 +236,8 @@ static enum vbs_status find_limits(const struct segment_search *search, int64_t 
                 all[count++] = height->options[i].ws_bytes;
             }
         }
-    qsort(all, (size_t)count, sizeof *all, compare_bytes);
+    if (all)
+        qsort(all, (size_t)count, sizeof *all, compare_bytes);
     for (int64_t i = 0; i < count; i++)
         if (i == 0 || all[i] != all[distinct - 1])
             all[distinct++] = all[i];

@@ -30,8 +30,10 @@ static bool is_right(const struct place_cuts *cuts)
 
 static void test_cuts(gsl_rng *rng, const struct place_cuts_kind *kind)
 {
-    static const struct vbs_place_options OPTIONS = {
-        .struct_size = sizeof(struct vbs_place_options), .time_limit_s = -1, .step_limit = 20000000};
+    static const struct vbs_place_options OPTIONS = {.struct_size =
+                                                         sizeof(struct vbs_place_options),
+                                                     .time_limit_s = -1,
+                                                     .step_limit = 20000000};
     struct place_cuts cuts = place_cuts_make(rng, kind);
     struct vbs_place_result *result = NULL;
     struct vbs_ctx ctx = {0};
