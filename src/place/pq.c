@@ -668,7 +668,7 @@ static uint64_t hash_node(const int *tree, int node, const uint64_t *hashes)
         power *= 0x9e3779b97f4a7c15u;
     }
     down += power;
-    return vbs_spread(is_q(tree, node) ? up + down : sum + 1);
+    return vbs_spread(is_q(tree, node) ? vbs_spread(up) + vbs_spread(down) : sum + 1);
 }
 
 uint64_t vbs_place_pq_hash(const int *tree, const uint64_t *hashes)

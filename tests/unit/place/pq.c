@@ -184,8 +184,41 @@ static void replace(struct orders *orders, unsigned set, int *items, int n)
     *orders = made;
 }
 
+/* Hashes of trees, and of the lists of their orders. */
+struct hashes {
+    uint64_t tree[4 * N_TREES], orders[4 * N_TREES];
+    int n;
+};
+
+static void add_hashes(struct hashes *hashes, const int *tree, const struct orders *orders)
+{
+    static const uint64_t ITEM_HASHES[LEAVES] = {11, 12, 13, 14, 15, 16};
+    uint64_t hash = 14695981039346656037u; /* FNV-1a */
+
+    for (int k = 0; k < orders->n; k++)
+        for (int i = 0; i < orders->n_leaves; i++)
+            hash = (hash ^ (uint64_t)orders->leaf[k][i]) * 1099511628211u;
+    hashes->tree[hashes->n] = vbs_place_pq_hash(tree, ITEM_HASHES);
+    hashes->orders[hashes->n++] = hash;
+}
+
+/* Gives whether the hashes of two trees are equal just where their orders are. */
+static bool are_hashes_right(const struct hashes *hashes, int *n_equal)
+{
+    *n_equal = 0;
+    for (int i = 0; i < hashes->n; i++)
+        for (int j = 0; j < i; j++) {
+            bool equal = hashes->orders[i] == hashes->orders[j];
+
+            if (equal != (hashes->tree[i] == hashes->tree[j]))
+                return false;
+            *n_equal += equal;
+        }
+    return true;
+}
+
 /* Reduces a tree by random sets until no order is left, or some times, and replaces a set. */
-static bool check_tree(gsl_rng *rng, int *n_refused)
+static bool check_tree(gsl_rng *rng, struct hashes *hashes, int *n_refused)
 {
     static struct orders orders, all;
     int items[LEAVES] = {0, 1, 2, 3, 4, 5}, others[3] = {LEAVES, LEAVES + 1, LEAVES + 2};
@@ -212,6 +245,7 @@ static bool check_tree(gsl_rng *rng, int *n_refused)
             return true;
         }
         memcpy(tree, reduced, sizeof tree);
+        add_hashes(hashes, tree, &orders);
         if (!has_orders(tree, &orders, &all))
             return false;
     }
@@ -232,14 +266,20 @@ static bool check_tree(gsl_rng *rng, int *n_refused)
 int main(void)
 {
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_taus2);
-    int n = trials_some(N_TREES), n_wrong = 0, n_refused = 0;
+    static struct hashes hashes;
+    int n = trials_some(N_TREES), n_wrong = 0, n_refused = 0, n_equal;
+    bool good;
 
     gsl_rng_set(rng, SEED);
     for (int k = 0; k < n; k++)
-        n_wrong += !check_tree(rng, &n_refused);
+        n_wrong += !check_tree(rng, &hashes, &n_refused);
     ok(n_wrong == 0, "%d trees have the orders, and the runs, of lists of permutations (%d wrong)",
        n, n_wrong);
     ok(n_refused > n / 10 && n_refused < n, "  of %d no order is left", n_refused);
+    good = are_hashes_right(&hashes, &n_equal);
+    ok(good && n_equal > 0,
+       "  %d trees have equal hashes just where they have equal orders: %d pairs", hashes.n,
+       n_equal);
     gsl_rng_free(rng);
     return done_testing();
 }
