@@ -15,6 +15,14 @@
  * into the arena for each step that reads them, and final outputs are copied out behind the step
  * that makes them.
  *
+ * Rows. Windows of all rows are samples as all others, live from the first step that writes rows of
+ * them. A window of fewer rows is a ring of whole pages, in which row r lies at byte r * (bytes of
+ * a row) modulo its bytes. Its pages are mapped a second and a third time, one behind the other, so
+ * that a step finds its rows side by side wherever they begin. A step by rows runs the kernel of
+ * one sample for each of its samples. It has a buffer of its own for the rows of the network's
+ * input that it reads and for those of final outputs that it writes, where these are outside the
+ * arena.
+ *
  * Everything that the schedule counts is in the arena. The rest of the process is the base, which
  * does not depend on batches: program, libraries, kernels, and parameters that runs are not given
  * (biases, and with weights excluded all packed weights).
@@ -87,7 +95,8 @@ struct vbs_exec_report {
     double io_us;      /* time of copying inputs and outputs */
     int64_t copied_bytes;
     int64_t touched_bytes;    /* pages of the arena that are resident after the run */
-    int64_t base_bytes;       /* resident memory of the process before the run, without the arena */
+    int64_t base_bytes;       /* resident memory of the process before the run, without the arena;
+                                 pages that are mapped more than once count once here and below */
     int64_t high_water_bytes; /* largest resident memory during the run, above base_bytes; -1:
                                  the system does not tell. Where the arena is on a device: the
                                  used memory of the device, before and after the run */
@@ -124,7 +133,10 @@ enum vbs_status vbs_exec_place(struct vbs_ctx *ctx, const struct vbs_profile *pr
  * large to be placed. VBS_NOT_FOUND: an algorithm that this machine does not have. VBS_INFEASIBLE:
  * no placement within the arena was found; *placement tells the bytes that the best one needs.
  * VBS_UNSUPPORTED: a session that is modelled, or one that keeps weights outside the budget where
- * the schedule includes them. placement may be null; it is filled on success and on VBS_INFEASIBLE.
+ * the schedule includes them; steps by rows on a device, or where pages have not
+ * VBS_WINDOW_ALIGNMENT bytes; a step that reads or writes windows of different sizes at once.
+ * VBS_NO_MEMORY: also where the system allows no more mappings. placement may be null; it is filled
+ * on success and on VBS_INFEASIBLE.
  */
 enum vbs_status vbs_exec_new(struct vbs_ctx *ctx, const struct vbs_network *network,
                              const struct vbs_backend *backend, const struct vbs_profile *profile,

@@ -79,8 +79,14 @@ void vbs_exec_arena_unmap(struct vbs_exec_arena *arena)
 {
     if (arena->session)
         arena->session->ops->free(arena->session, arena->base);
+    for (int i = 0; i < arena->n_rings; i++)
+        munmap(arena->rings[i].at, 2 * (size_t)arena->rings[i].bytes);
+    free(arena->rings);
+    free(arena->buckets);
     if (arena->map)
         munmap(arena->map, (size_t)arena->map_bytes);
+    if (arena->is_shared)
+        close(arena->fd);
     *arena = (struct vbs_exec_arena){0};
 }
 

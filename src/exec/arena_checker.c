@@ -1,6 +1,7 @@
 #include "exec/arena_checker.h"
 
 #include "base/fail.h"
+#include "exec/row_deaths.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -27,9 +28,11 @@ struct vbs_exec_checker {
                                      rects live there */
     unsigned char *relocations;   /* [n_rects] ARRIVES, LEAVES */
     int n_left, *left;            /* [n_rects] rects that have just left for another address */
-    int64_t origin;               /* offset of the arena in its pages */
-    int64_t every, looked;        /* steps between two looks; the last step after which the arena
-                                     was clean */
+    struct vbs_exec_row_deaths rows;
+    int64_t n_dead_rows;   /* of these deaths, so far */
+    int64_t origin;        /* offset of the arena in its pages */
+    int64_t every, looked; /* steps between two looks; the last step after which the arena
+                              was clean */
 };
 
 /* ---- bytes ---- */
@@ -174,6 +177,7 @@ enum vbs_status vbs_exec_checker_new(struct vbs_ctx *ctx, const struct vbs_exec_
     struct vbs_exec_checker *checker = calloc(1, sizeof *checker);
     int64_t n_steps = fit->checked->schedule->n_steps;
     size_t n = count_rects(fit) + 1;
+    enum vbs_status status;
 
     if (!checker)
         return vbs_no_memory(ctx);
@@ -200,6 +204,11 @@ enum vbs_status vbs_exec_checker_new(struct vbs_ctx *ctx, const struct vbs_exec_
         vbs_exec_checker_free(checker);
         return vbs_no_memory(ctx);
     }
+    status = vbs_exec_row_deaths_find(ctx, fit, &checker->rows);
+    if (status != VBS_OK) {
+        vbs_exec_checker_free(checker);
+        return status;
+    }
     *result = checker;
     return VBS_OK;
 }
@@ -215,6 +224,7 @@ void vbs_exec_checker_free(struct vbs_exec_checker *checker)
     free(checker->relocations);
     free(checker->left);
     free(checker->alive);
+    free(checker->rows.list);
     free(checker);
 }
 
@@ -225,6 +235,7 @@ void vbs_exec_checker_start(struct vbs_exec_checker *checker)
     const struct vbs_exec_arena *arena = checker->arena;
 
     checker->n_born = checker->n_dead = checker->n_left = 0;
+    checker->n_dead_rows = 0;
     checker->looked = -1;
     memset(checker->alive, 0, (size_t)arena->page_bytes);
     for (int i = 0; i < checker->n_rects; i++)
@@ -351,6 +362,13 @@ enum vbs_status vbs_exec_checker_look(struct vbs_ctx *ctx, struct vbs_exec_check
 {
     int64_t touched;
 
+    for (; checker->n_dead_rows < checker->rows.n &&
+           checker->rows.list[checker->n_dead_rows].step == step;
+         checker->n_dead_rows++) {
+        const struct vbs_exec_row_death *death = &checker->rows.list[checker->n_dead_rows];
+
+        fill_range(checker->arena->base + death->offset, death->bytes);
+    }
     if (step - checker->looked < checker->every)
         return VBS_OK;
     touched = find_touched(checker, 0, checker->arena->page_bytes);

@@ -4,8 +4,9 @@
  *
  * It knows the buffers and their lifetimes, not what the program does. A write outside living
  * buffers is found after the step that made it; where looking at the whole arena after each step
- * would be too much work, it is found after one of the next steps. The checker takes as much memory
- * again as the arena.
+ * would be too much work, it is found after one of the next steps. Rows of a window that no step
+ * reads any more are filled too, but not looked at: a kernel that reads them computes with the
+ * values. The checker takes as much memory again as the arena.
  */
 #ifndef VBS_EXEC_ARENA_CHECKER_H
 #define VBS_EXEC_ARENA_CHECKER_H
@@ -35,8 +36,9 @@ enum vbs_status vbs_exec_checker_reach(struct vbs_ctx *ctx, struct vbs_exec_chec
  * in which no buffer lives are filled. */
 void vbs_exec_checker_moved(struct vbs_exec_checker *checker, const void *place, int64_t bytes);
 
-/* Is called when a step (from 0) is over. After every so many steps it looks for writes to memory
- * in which no buffer lives, in the whole arena. VBS_LIBRARY: there was one. */
+/* Is called when a step (from 0) is over. Rows of windows that no later step reads are filled.
+ * After every so many steps it looks for writes to memory in which no buffer lives, in the whole
+ * arena. VBS_LIBRARY: there was one. */
 enum vbs_status vbs_exec_checker_look(struct vbs_ctx *ctx, struct vbs_exec_checker *checker,
                                       int64_t step) VBS_MUST_CHECK;
 

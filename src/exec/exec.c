@@ -72,10 +72,21 @@ enum vbs_status vbs_exec_place(struct vbs_ctx *ctx, const struct vbs_profile *pr
 
 /* ---- the session ---- */
 
-/* Gives the property in which a layer of the profile differs from that of the session, or null. */
-static const char *find_difference(const struct vbs_profile_layer *a,
-                                   const struct vbs_profile_layer *b, bool with_weights)
+static bool same_reaches(const struct vbs_profile_layer *a, const struct vbs_profile_layer *b)
 {
+    for (int i = 0; a->reaches && b->reaches && i < a->n_inputs; i++)
+        if (a->reaches[i].step != b->reaches[i].step || a->reaches[i].unit != b->reaches[i].unit ||
+            a->reaches[i].low != b->reaches[i].low || a->reaches[i].high != b->reaches[i].high)
+            return false;
+    return !a->reaches == !b->reaches;
+}
+
+/* Gives the property in which a layer of the profile differs from that of the session, or null. */
+static const char *find_difference(const struct opening *o, const struct vbs_profile_layer *a,
+                                   const struct vbs_profile_layer *b)
+{
+    bool with_weights = o->schedule->weights == VBS_WEIGHTS_INCLUDED;
+
     if (a->n_inputs != b->n_inputs)
         return "inputs";
     for (int i = 0; i < a->n_inputs; i++)
@@ -87,6 +98,8 @@ static const char *find_difference(const struct vbs_profile_layer *a,
         return "bytes";
     if (a->in_place != b->in_place)
         return "place";
+    if (o->checked.has_stripes && (a->rows != b->rows || !same_reaches(a, b)))
+        return "rows";
     return with_weights && a->channels != b->channels ? "channels" : NULL;
 }
 
@@ -101,6 +114,9 @@ static enum vbs_status check_abilities(const struct opening *o)
     if (session->ops->device && o->options.debug_checks)
         return vbs_fail(o->ctx, VBS_UNSUPPORTED,
                         "debug checks look into the arena, which is on a device here");
+    if (o->checked.has_stripes && (!session->ops->write_rows || !session->ops->read_rows))
+        return vbs_fail(o->ctx, VBS_UNSUPPORTED, "backend '%s' cannot convert rows of its tensors",
+                        o->backend->name);
     if (o->checked.n_packed > 0 && !session->ops->pack)
         return vbs_fail(o->ctx, VBS_UNSUPPORTED,
                         "backend '%s' keeps weights outside the budget; plan with weights excluded",
@@ -113,7 +129,6 @@ static enum vbs_status check_abilities(const struct opening *o)
 static enum vbs_status check_layers(struct opening *o)
 {
     const struct vbs_session *session = o->exec->session;
-    bool with_weights = o->schedule->weights == VBS_WEIGHTS_INCLUDED;
 
     if (session->n_layers != o->profile->n_layers)
         return vbs_fail(o->ctx, VBS_INVALID,
@@ -126,8 +141,7 @@ static enum vbs_status check_layers(struct opening *o)
                         o->profile->layers[0].out_bytes, session->layers[0].out_bytes,
                         o->backend->name);
     for (int k = 1; k <= session->n_layers; k++) {
-        const char *what =
-            find_difference(&o->profile->layers[k], &session->layers[k], with_weights);
+        const char *what = find_difference(o, &o->profile->layers[k], &session->layers[k]);
 
         if (what)
             return vbs_fail(o->ctx, VBS_INVALID,
@@ -220,6 +234,7 @@ static enum vbs_status open_session(struct opening *o)
                                           .threads = o->options.threads,
                                           .requested = requested,
                                           .n_requested = o->checked.n_kernels,
+                                          .stripes = vbs_exec_uses_stripes(&o->checked),
                                           .weights_given =
                                               o->schedule->weights == VBS_WEIGHTS_INCLUDED};
     enum vbs_status status;
@@ -273,6 +288,8 @@ static enum vbs_status place_buffers(struct opening *o)
         return refuse_larger(o);
     if (status != VBS_OK)
         return status;
+    if (o->checked.needs_rings)
+        return vbs_exec_arena_share(o->ctx, &o->exec->arena, fit_options.bytes);
     if (o->exec->session->ops->device)
         return vbs_exec_arena_obtain(o->ctx, &o->exec->arena, o->exec->session, fit_options.bytes);
     return vbs_exec_arena_map(o->ctx, &o->exec->arena, fit_options.bytes, o->options.debug_checks);
@@ -380,6 +397,10 @@ static enum vbs_status open_all(struct opening *o)
 {
     VBS_TRY(check_outputs(o));
     VBS_TRY(vbs_exec_check(o->ctx, &o->checked, o->profile, o->schedule));
+    if (o->backend->device && o->checked.has_stripes)
+        return vbs_fail(o->ctx, VBS_UNSUPPORTED,
+                        "backend '%s' computes whole samples only; the schedule has steps by rows",
+                        o->backend->name);
     VBS_TRY(open_session(o));
     VBS_TRY(place_buffers(o));
     VBS_TRY(open_file(o));

@@ -13,21 +13,28 @@ struct programming {
     const struct vbs_exec_checked *checked;
     const struct vbs_profile_layer *layers;
     const struct vbs_network *network;
-    const struct vbs_exec_arena *arena;
-    bool *divides; /* [n_layers + 1] some step runs a slice of the layer */
-    int move;      /* index of the next move */
-    int waited;    /* loads for which earlier steps have waited */
-    bool failed;   /* memory is out */
+    struct vbs_exec_arena *arena;
+    bool *divides;          /* [n_layers + 1] some step runs a slice of the layer */
+    int move;               /* index of the next move */
+    int waited;             /* loads for which earlier steps have waited */
+    enum vbs_status status; /* of all that was added so far */
 };
+
+/* Keeps the first failure; the context has its reason. */
+static void note(struct programming *p, enum vbs_status status)
+{
+    if (p->status == VBS_OK)
+        p->status = status;
+}
 
 static void add_op(struct programming *p, const struct vbs_exec_op *op)
 {
     struct vbs_exec_program *out = p->out;
 
-    if (vbs_grow(p->ctx, &out->ops, &out->max_ops, out->n_ops + 1, sizeof *out->ops) == VBS_OK)
+    if (p->status == VBS_OK)
+        note(p, vbs_grow(p->ctx, &out->ops, &out->max_ops, out->n_ops + 1, sizeof *out->ops));
+    if (p->status == VBS_OK)
         out->ops[out->n_ops++] = *op;
-    else
-        p->failed = true;
 }
 
 static void add_copy(struct programming *p, enum vbs_exec_op_kind kind, void *to, const void *from,
@@ -52,6 +59,23 @@ static char *sample_address(const struct programming *p, int64_t s, int tensor, 
     const struct vbs_exec_group *at = &groups->groups[group];
 
     return item_address(p, s, group) + (sample - at->first) * groups->lines[at->line].sample_bytes;
+}
+
+/* Gives the address of a sample's rows from row on, in a tensor with a line. */
+static char *row_address(struct programming *p, int64_t s, int tensor, int sample, int64_t row)
+{
+    int group = vbs_exec_group_of(&p->fit->groups, tensor, sample);
+    bool is_ring;
+    int64_t bytes = vbs_exec_place_bytes(&p->fit->groups, group, &is_ring);
+    int64_t at = row * vbs_exec_row_bytes(p->checked->profile, tensor);
+    char *ring = NULL;
+
+    if (!is_ring)
+        return sample_address(p, s, tensor, sample) + at;
+    if (p->status == VBS_OK)
+        note(p, vbs_exec_arena_ring(p->ctx, p->arena, item_address(p, s, group) - p->arena->base,
+                                    bytes, &ring));
+    return ring ? ring + at % bytes : NULL;
 }
 
 static const struct vbs_exec_block_step *block_step(const struct programming *p, int64_t s)
@@ -96,7 +120,8 @@ static void add_moves(struct programming *p, int64_t s)
 
 static void add_input(struct programming *p, int first, int n, void *to)
 {
-    add_op(p, &(struct vbs_exec_op){.kind = VBS_DO_READ_INPUT, .input = {first, n, to}});
+    add_op(p, &(struct vbs_exec_op){.kind = VBS_DO_READ_INPUT,
+                                    .input = {.first = first, .n = n, .to = to}});
 }
 
 /* Adds operations that write samples of a layer to every output of the network that this layer
@@ -105,8 +130,9 @@ static void add_output(struct programming *p, int layer, int first, int n, const
 {
     for (int i = 0; i < p->out->n_outputs; i++)
         if (p->out->output_layers[i] == layer)
-            add_op(p, &(struct vbs_exec_op){.kind = VBS_DO_WRITE_OUTPUT,
-                                            .output = {i, first, n, from}});
+            add_op(p, &(struct vbs_exec_op){
+                          .kind = VBS_DO_WRITE_OUTPUT,
+                          .output = {.output = i, .first = first, .n = n, .from = from}});
 }
 
 /* Gives the address to which a step writes. */
@@ -163,7 +189,7 @@ static struct vbs_exec_outside *find_outside(struct programming *p, int layer)
         .samples = session ? session->ops->alloc(session, bytes) : calloc((size_t)bytes + 1, 1),
         .session = session};
     if (!out->outside[out->n_outside].samples) {
-        p->failed = true;
+        note(p, vbs_no_memory(p->ctx));
         return NULL;
     }
     return &out->outside[out->n_outside++];
@@ -216,6 +242,108 @@ static void add_compute(struct programming *p, int64_t s)
                  step->batch * sample_bytes);
     else if (p->checked->schedule->io == VBS_IO_EXTERNAL)
         add_output(p, step->layer, noted->first, step->batch, to);
+}
+
+/* ---- steps that compute some rows ---- */
+
+/* Adds the operation that reads the rows of a sample of the network's input from outside the arena,
+ * and gives their address; rows: those that the step reads. */
+static char *fetch_rows(struct programming *p, int64_t s, int sample,
+                        const struct vbs_exec_rows *rows)
+{
+    int in = p->fit->buffers.own[s].in, first = p->checked->steps[s].first;
+    char *to;
+
+    if (in < 0) /* it reads none of them */
+        return p->arena->base;
+    to = item_address(p, s, in) +
+         (sample - first) * vbs_exec_rows_bytes(p->checked->profile, 0, rows);
+    if (rows->end == 0) /* the input has no rows, and is read whole */
+        add_input(p, sample, 1, to);
+    else
+        add_op(p, &(struct vbs_exec_op){.kind = VBS_DO_READ_INPUT,
+                                        .input = {.first = sample,
+                                                  .n = 1,
+                                                  .row = (int)rows->first,
+                                                  .rows = (int)(rows->end - rows->first),
+                                                  .to = to}});
+    return to;
+}
+
+/* Sets the sources of a step for one of its samples. */
+static void add_row_sources(struct programming *p, int64_t s, int sample)
+{
+    const struct vbs_profile *profile = p->checked->profile;
+    const struct vbs_step *step = &p->checked->schedule->steps[s];
+    const struct vbs_profile_layer *layer = &p->layers[step->layer];
+    const void **sources = p->out->sources + p->out->n_sources;
+    struct vbs_exec_rows outside = {0};
+    char *fetched = NULL;
+
+    p->out->n_sources += layer->n_inputs;
+    for (int i = 0; i < layer->n_inputs; i++) {
+        const struct vbs_exec_rows rows =
+            vbs_exec_rows_read(profile, step->layer, i, step->row, step->rows);
+
+        if (p->fit->groups.line_of[layer->inputs[i]] >= 0) {
+            sources[i] = row_address(p, s, layer->inputs[i], sample, rows.first);
+            continue;
+        }
+        if (!fetched) {
+            outside = vbs_exec_input_rows(profile, step);
+            fetched = fetch_rows(p, s, sample, &outside);
+        }
+        sources[i] = fetched + (rows.first - outside.first) * vbs_exec_row_bytes(profile, 0);
+    }
+}
+
+/* Adds the operations that bring the rows of a sample of a final output, which are at from, out of
+ * the arena. */
+static void add_row_outputs(struct programming *p, int64_t s, int sample, char *from)
+{
+    const struct vbs_step *step = &p->checked->schedule->steps[s];
+    int64_t row_bytes = vbs_exec_row_bytes(p->checked->profile, step->layer);
+    bool stays = p->fit->groups.line_of[step->layer] >= 0;
+
+    if (!stays && p->divides[step->layer]) {
+        struct vbs_exec_outside *outside = find_outside(p, step->layer);
+
+        if (outside)
+            add_copy(p, VBS_DO_SAVE,
+                     outside->samples + sample * p->layers[step->layer].out_bytes +
+                         step->row * row_bytes,
+                     from, step->rows * row_bytes);
+        return;
+    }
+    for (int i = 0; i < p->out->n_outputs; i++)
+        if (p->out->output_layers[i] == step->layer && (!stays || p->checked->is_read[step->layer]))
+            add_op(p, &(struct vbs_exec_op){.kind = VBS_DO_WRITE_OUTPUT,
+                                            .output = {.output = i,
+                                                       .first = sample,
+                                                       .n = 1,
+                                                       .row = step->row,
+                                                       .rows = step->rows,
+                                                       .from = from}});
+}
+
+/* Adds a step that computes some rows, sample by sample. */
+static void add_stripe(struct programming *p, int64_t s)
+{
+    const struct vbs_step *step = &p->checked->schedule->steps[s];
+    int64_t row_bytes = vbs_exec_row_bytes(p->checked->profile, step->layer);
+    int first = p->checked->steps[s].first;
+
+    for (int i = first; i < first + step->batch; i++) {
+        const void *const *sources = p->out->sources + p->out->n_sources;
+        char *to = p->fit->groups.line_of[step->layer] >= 0
+                       ? row_address(p, s, step->layer, i, step->row)
+                       : item_address(p, s, p->fit->buffers.own[s].out) +
+                             (i - first) * step->rows * row_bytes;
+
+        add_row_sources(p, s, i);
+        add_kernel(p, s, to, sources);
+        add_row_outputs(p, s, i, to);
+    }
 }
 
 /* ---- before and after ---- */
@@ -348,9 +476,13 @@ static enum vbs_status begin_program(struct programming *p)
     size_t n_layers = (size_t)p->checked->profile->n_layers + 1, n_sources = 0;
     size_t n_loads = (size_t)p->fit->blocks.n_loads;
 
-    for (int64_t s = 0; s < schedule->n_steps; s++)
+    for (int64_t s = 0; s < schedule->n_steps; s++) {
+        const struct vbs_step *step = &schedule->steps[s];
+        size_t n_times = vbs_exec_is_stripe(p->checked->profile, step) ? (size_t)step->batch : 1;
+
         if (p->checked->steps[s].kernel >= 0)
-            n_sources += (size_t)p->layers[schedule->steps[s].layer].n_inputs;
+            n_sources += n_times * (size_t)p->layers[step->layer].n_inputs;
+    }
     p->divides = vbs_arena_alloc(&out->arena, n_layers, sizeof *p->divides);
     out->begin = vbs_arena_alloc(&out->arena, (size_t)schedule->n_steps + 4, sizeof *out->begin);
     out->sources = vbs_arena_alloc(&out->arena, n_sources, sizeof *out->sources);
@@ -384,8 +516,12 @@ static void add_steps(struct programming *p)
         if (p->checked->steps[s].kernel < 0)
             continue;
         add_wait(p, VBS_DO_WAIT_TO_COMPUTE, p->checked->steps[s].waits);
-        add_compute(p, s);
-        add_resident_reader_outputs(p, s);
+        if (vbs_exec_is_stripe(p->checked->profile, &schedule->steps[s])) {
+            add_stripe(p, s);
+        } else {
+            add_compute(p, s);
+            add_resident_reader_outputs(p, s);
+        }
     }
     out->begin[schedule->n_steps + 1] = out->n_ops;
     add_outside(p);
@@ -398,7 +534,7 @@ static void add_steps(struct programming *p)
 enum vbs_status vbs_exec_program_make(struct vbs_ctx *ctx, struct vbs_exec_program *program,
                                       const struct vbs_exec_fit *fit,
                                       const struct vbs_network *network,
-                                      const struct vbs_exec_arena *arena,
+                                      struct vbs_exec_arena *arena,
                                       const struct vbs_exec_file *file, bool marks)
 {
     struct programming p = {.ctx = ctx,
@@ -411,8 +547,7 @@ enum vbs_status vbs_exec_program_make(struct vbs_ctx *ctx, struct vbs_exec_progr
 
     VBS_TRY(begin_program(&p));
     add_steps(&p);
-    if (p.failed)
-        return vbs_no_memory(ctx);
+    VBS_TRY(p.status);
     list_loads(&p, file, marks);
     return VBS_OK;
 }

@@ -35,7 +35,8 @@ struct vbs_exec_op {
             int64_t bytes;
         } copy;
         struct {
-            int first, n; /* samples first..first + n - 1 of the request */
+            int first, n;  /* samples first..first + n - 1 of the request */
+            int row, rows; /* rows 0: whole samples; else these rows of one */
             void *to;
         } input;
         struct {
@@ -46,8 +47,10 @@ struct vbs_exec_op {
             const void *weights;
         } compute;
         struct {
-            int output;   /* of the network */
-            int first, n; /* samples first..first + n - 1 of the request */
+            int output;     /* of the network */
+            int first, n;   /* samples first..first + n - 1 of the request */
+            int row, rows;  /* rows 0: whole samples; else these rows of each */
+            int64_t stride; /* with rows: bytes from those of a sample to those of the next */
             const void *from;
         } output;
     };
@@ -83,13 +86,14 @@ struct vbs_exec_program {
 /*
  * Makes the program of a run. *program must be {0} before, and is to be cleared after success and
  * failure. marks: there is an arena checker, which must be told of a load before it begins. Loads
- * then also wait until the computing thread has come to their position in the list.
+ * then also wait until the computing thread has come to their position in the list. Maps the rings
+ * of the arena.
  * VBS_UNSUPPORTED: an output of the network that no layer of the profile makes.
  */
 enum vbs_status vbs_exec_program_make(struct vbs_ctx *ctx, struct vbs_exec_program *program,
                                       const struct vbs_exec_fit *fit,
                                       const struct vbs_network *network,
-                                      const struct vbs_exec_arena *arena,
+                                      struct vbs_exec_arena *arena,
                                       const struct vbs_exec_file *file, bool marks) VBS_MUST_CHECK;
 void vbs_exec_program_clear(struct vbs_exec_program *program);
 

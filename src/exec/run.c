@@ -55,6 +55,9 @@ static enum vbs_status write_input(struct running *r, const struct vbs_exec_op *
     const struct vbs_device_ops *device = session->ops->device;
     int64_t first = op->input.first * r->exec->input_values;
 
+    if (op->input.rows > 0)
+        return session->ops->write_rows(r->ctx, session, 0, op->input.row, op->input.rows,
+                                        r->input + first, op->input.to);
     if (!device)
         return session->ops->write(r->ctx, session, 0, op->input.n, r->input + first, op->input.to);
     VBS_TRY(device->enqueue_write(r->ctx, session, 0, op->input.n, r->exec->staged_input + first,
@@ -76,6 +79,9 @@ static enum vbs_status read_output(struct running *r, const struct vbs_exec_op *
     }
     if (!r->outputs || !r->outputs[i])
         return VBS_OK;
+    if (op->output.rows > 0)
+        return session->ops->read_rows(r->ctx, session, layer, op->output.row, op->output.rows,
+                                       op->output.from, r->outputs[i] + first);
     return session->ops->read(r->ctx, session, layer, op->output.n, op->output.from,
                               r->outputs[i] + first);
 }
@@ -440,12 +446,14 @@ static struct usage begin_usage(const struct vbs_exec *exec)
 {
     struct usage usage = {.heap_bytes = vbs_exec_heap_bytes(),
                           .file_bytes = vbs_exec_resident_bytes(VBS_EXEC_FILES)};
+    int64_t repeated;
 
     usage.tells_peak = exec->arena.session || vbs_exec_reset_peak();
     usage.base_bytes = used_bytes(exec, VBS_EXEC_NOW);
-    usage.tells_peak &= usage.base_bytes >= 0;
+    repeated = vbs_exec_arena_repeated(&exec->arena);
+    usage.tells_peak &= usage.base_bytes >= 0 && repeated >= 0;
     if (usage.tells_peak || !exec->arena.session)
-        usage.base_bytes -= vbs_exec_arena_touched(&exec->arena);
+        usage.base_bytes -= vbs_exec_arena_touched(&exec->arena) + (repeated > 0 ? repeated : 0);
     return usage;
 }
 
@@ -453,12 +461,13 @@ static struct usage begin_usage(const struct vbs_exec *exec)
 static void end_usage(const struct vbs_exec *exec, const struct usage *usage,
                       struct vbs_exec_report *report)
 {
-    int64_t file_bytes;
+    int64_t file_bytes, repeated = vbs_exec_arena_repeated(&exec->arena);
 
     report->base_bytes = usage->base_bytes;
     report->touched_bytes = vbs_exec_arena_touched(&exec->arena);
-    report->high_water_bytes =
-        usage->tells_peak ? used_bytes(exec, VBS_EXEC_PEAK) - usage->base_bytes : -1;
+    report->high_water_bytes = usage->tells_peak && repeated >= 0
+                                   ? used_bytes(exec, VBS_EXEC_PEAK) - usage->base_bytes - repeated
+                                   : -1;
     report->heap_bytes = vbs_exec_heap_bytes() - usage->heap_bytes;
     file_bytes = vbs_exec_resident_bytes(VBS_EXEC_FILES) - usage->file_bytes;
     report->file_bytes = file_bytes > 0 && !exec->arena.session ? file_bytes : 0;

@@ -4,6 +4,11 @@
 #include "base/fail.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ATTEMPTS  400  /* at a next step, before a schedule counts as stuck */
+#define MAX_STEPS 4000 /* of a schedule */
 
 struct draft {
     gsl_rng *rng;
@@ -152,6 +157,7 @@ static enum vbs_status add_layer(struct draft *draft)
                                         .n_inputs = layer.n_inputs,
                                         .inputs = layer.inputs,
                                         .rows = layer.rows,
+                                        .weight_bytes = id % 4 * 300,
                                         .reaches = layer.rows > 0 ? layer.reaches : NULL};
 
     layer.launch_us = random_int(draft->rng, 1, 20);
@@ -198,4 +204,131 @@ struct vbs_profile *random_rows_chain(gsl_rng *rng, int n_layers, int max_rows)
     struct draft draft = {.rng = rng, .is_chain = true, .max_rows = max_rows};
 
     return make(&draft, n_layers, random_int(rng, 2, max_rows));
+}
+
+/* ---- schedules ---- */
+
+/* Gives the rows that a window needs beside those of a step, so that readers can go on row by row;
+ * -1: no layer reads the tensor; the tensor's rows where one reads it whole. */
+static int64_t rows_needed(const struct vbs_profile *profile, int tensor)
+{
+    int64_t most = -1;
+
+    for (int k = tensor + 1; k <= profile->n_layers; k++)
+        for (int i = 0; i < profile->layers[k].n_inputs; i++) {
+            const struct vbs_reach *reach =
+                profile->layers[k].reaches ? &profile->layers[k].reaches[i] : NULL;
+            int64_t rows = !reach || reach->unit == 0
+                               ? profile->layers[tensor].rows
+                               : (reach->high - reach->low + reach->step) / reach->unit;
+
+            if (profile->layers[k].inputs[i] == tensor && rows > most)
+                most = rows;
+        }
+    return most;
+}
+
+/* Makes a step one by rows into a window of few rows, for schedules that shall have some. */
+static struct vbs_step narrow(gsl_rng *rng, const struct brute_rows *state, struct vbs_step step)
+{
+    int rows = state->profile->layers[step.layer].rows;
+    int64_t needed = rows_needed(state->profile, step.layer);
+
+    if (rows < 3 || step.row > 0 || random_once_in(rng, 10))
+        return step;
+    if (step.rows == 0 || !random_once_in(rng, 4))
+        step.rows = random_int(rng, 1, 2);
+    if (needed < 0)
+        step.window = state->io == VBS_IO_EXTERNAL ? 0 : rows;
+    else if (step.rows + needed < rows)
+        step.window = random_int(rng, step.rows + (int)needed, rows - 1);
+    return step;
+}
+
+const char *const random_rows_algorithms[RANDOM_ROWS_ALGORITHMS] = {"a", "b", "whole"};
+
+const struct vbs_profile_row *random_rows_row(const struct vbs_profile *profile,
+                                              const struct vbs_step *step)
+{
+    const char *name = random_rows_algorithms[step->algorithm];
+    int n;
+
+    if (step->rows != 0 && step->rows != profile->layers[step->layer].rows) {
+        const struct vbs_profile_stripe *stripes = vbs_profile_stripes(profile, step->layer, &n);
+
+        for (int i = 0; i < n; i++)
+            if (stripes[i].batch == step->batch && stripes[i].row.rows == step->rows &&
+                strcmp(profile->algorithms[stripes[i].row.algorithm], name) == 0)
+                return &stripes[i].row;
+        return NULL;
+    }
+    for (int b = 0; b < profile->n_batches; b++) {
+        const struct vbs_profile_row *rows = vbs_profile_rows(profile, step->layer, b, &n);
+
+        for (int i = 0; i < n && profile->batches[b] == step->batch; i++)
+            if (strcmp(profile->algorithms[rows[i].algorithm], name) == 0)
+                return &rows[i];
+    }
+    return NULL;
+}
+
+struct vbs_step random_rows_step(gsl_rng *rng, const struct brute_rows *state)
+{
+    const struct vbs_profile *profile = state->profile;
+    int layer = random_int(rng, 1, profile->n_layers), rows = profile->layers[layer].rows;
+    int first = brute_rows_finished(state, layer), next = 0;
+    struct vbs_step step = {.layer = layer, .batch = random_int(rng, 1, 2)};
+    const struct brute_sample *at = &state->samples[layer][first < state->request ? first : 0];
+
+    step.algorithm = rows == 0 ? 2 : random_int(rng, 0, 1);
+    if (rows == 0 || (random_once_in(rng, 4) && !(at->begun && !at->complete)))
+        return step;
+    while (at->begun && next < rows && at->done[next])
+        next++;
+    step.row = random_once_in(rng, 20) ? random_int(rng, 0, rows - 1) : next;
+    step.rows = random_once_in(rng, 3) ? rows - next : 1 << random_int(rng, 0, 4);
+    if (random_once_in(rng, 40))
+        step.rows = random_int(rng, 1, rows);
+    if (at->begun && !at->complete && !random_once_in(rng, 20)) {
+        step.batch = at->batch;
+        step.window = at->window;
+    } else {
+        step.window = random_once_in(rng, 2) ? rows : random_int(rng, 0, rows);
+    }
+    return step;
+}
+
+struct vbs_schedule *random_rows_schedule(gsl_rng *rng, const struct vbs_profile *profile,
+                                          int request, enum vbs_io io)
+{
+    struct brute_rows *state = malloc(sizeof *state);
+    struct vbs_step *steps = calloc(MAX_STEPS, sizeof *steps);
+    struct vbs_schedule *schedule = NULL;
+    struct vbs_schedule draft = {.model = "random",
+                                 .planner = "random",
+                                 .request = request,
+                                 .io = io,
+                                 .n_algorithms = RANDOM_ROWS_ALGORITHMS,
+                                 .algorithms = random_rows_algorithms,
+                                 .steps = steps};
+    int failed = 0;
+
+    if (state && steps)
+        brute_rows_init(state, profile, request, io);
+    while (state && steps && !brute_rows_complete(state) && draft.n_steps < MAX_STEPS &&
+           failed++ < ATTEMPTS) {
+        struct vbs_step step = narrow(rng, state, random_rows_step(rng, state));
+        int64_t bytes;
+
+        if (!random_rows_row(profile, &step) || !brute_rows_step(state, &step, &bytes))
+            continue;
+        steps[draft.n_steps++] = step;
+        failed = 0;
+    }
+    if (state && steps && brute_rows_complete(state) &&
+        vbs_schedule_copy(NULL, &draft, &schedule) != VBS_OK)
+        schedule = NULL;
+    free(state);
+    free(steps);
+    return schedule;
 }

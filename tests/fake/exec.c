@@ -13,6 +13,7 @@ struct session {
     struct vbs_session base; /* first */
     struct vbs_kernel *kernels;
     int64_t *packed_from; /* [kernels] offset in their packed weights */
+    int *rows;            /* [kernels] the first row */
     bool weights_given;
 };
 
@@ -47,6 +48,75 @@ static unsigned char in_byte(float value)
 
     memcpy(&bits, &value, sizeof bits);
     return (unsigned char)(mix(1, bits) >> 5);
+}
+
+/* ---- rows ---- */
+
+/* Where a call finds the rows of a sample, from row first on. */
+struct fake_rows {
+    const unsigned char *at;
+    int64_t first;
+};
+
+static int64_t divide_down(int64_t a, int64_t b)
+{
+    return a >= 0 ? a / b : -((-a + b - 1) / b);
+}
+
+static int64_t within(int64_t row, int64_t n)
+{
+    return row < 0 ? 0 : row > n ? n : row;
+}
+
+/* Gives the first row of input i that row y of the output reads by its reach. */
+static int64_t first_row(const struct vbs_profile_layer *layer, int i, int64_t y)
+{
+    const struct vbs_reach *reach = &layer->reaches[i];
+    int64_t n = exec_fake.profile->layers[layer->inputs[i]].rows;
+
+    return reach->unit > 0 ? within(divide_down(reach->step * y + reach->low, reach->unit), n) : 0;
+}
+
+/* Gives the first row of input i that row y of the output reads, and the one behind the last; how
+ * far they reach beyond the input is mixed into *hash. */
+static void find_rows(const struct vbs_profile_layer *layer, int i, int64_t y, int64_t *first,
+                      int64_t *end, uint64_t *hash)
+{
+    const struct vbs_reach *reach = &layer->reaches[i];
+    int64_t n = exec_fake.profile->layers[layer->inputs[i]].rows;
+    int64_t low = 0, high = n - 1;
+
+    if (reach->unit > 0) {
+        low = divide_down(reach->step * y + reach->low, reach->unit);
+        high = divide_down(reach->step * y + reach->high, reach->unit);
+    }
+    low -= layer->inputs[i] > 0 && reach->unit > 0 && low >= exec_fake.reads_above
+               ? exec_fake.reads_above
+               : 0;
+    *first = within(low, n);
+    *end = within(high + 1, n);
+    *hash = mix(mix(*hash, (uint64_t)(*first - low)), (uint64_t)(high + 1 - *end));
+}
+
+/* Computes the hash of row y of a sample of a layer from the rows that it reads. */
+static uint64_t row_hash(int k, int64_t y, const struct fake_rows *rows)
+{
+    const struct vbs_profile_layer *layers = exec_fake.profile->layers, *layer = &layers[k];
+    uint64_t hash = (uint64_t)k;
+
+    for (int i = 0; i < layer->n_inputs; i++) {
+        const struct vbs_profile_layer *input = &layers[layer->inputs[i]];
+        int64_t first, end, row_bytes = input->rows > 0 ? input->out_bytes / input->rows : 0;
+        const unsigned char *at = rows[i].at;
+
+        find_rows(layer, i, y, &first, &end, &hash);
+        if (input->rows == 0)
+            hash = mix_bytes(hash, at, input->out_bytes);
+        else
+            hash = mix_bytes(hash, at + (first - rows[i].first) * row_bytes,
+                             (end - first) * row_bytes);
+    }
+    return hash;
 }
 
 /* ---- slices ---- */
@@ -110,6 +180,31 @@ static void check_places(const struct vbs_kernel *kernel, const struct vbs_opera
         complain(kernel, "scratch is missing, needless or not aligned");
 }
 
+/* Checks the places of a call for rows. */
+static void check_stripe_places(const struct vbs_kernel *kernel, int row,
+                                const struct vbs_operands *o)
+{
+    const struct vbs_profile_layer *layers = exec_fake.profile->layers;
+    const struct vbs_profile_layer *layer = &layers[kernel->layer];
+    int64_t out_bytes = layer->out_bytes / layer->rows * kernel->rows;
+
+    for (int i = 0; i < layer->n_inputs; i++) {
+        const struct vbs_profile_layer *input = &layers[layer->inputs[i]];
+        int64_t first = first_row(layer, i, row), none, end, in_bytes = input->out_bytes;
+        uint64_t hash = 0;
+
+        find_rows(layer, i, row + kernel->rows - 1, &none, &end, &hash);
+        if (input->rows > 0)
+            in_bytes = input->out_bytes / input->rows * (end > first ? end - first : 0);
+        if (overlap(o->src[i], in_bytes, o->ws, kernel->ws_bytes) ||
+            overlap(o->src[i], in_bytes, o->weights, kernel->packed_bytes) ||
+            overlap(o->src[i], in_bytes, o->dst, out_bytes))
+            complain(kernel, "rows in its output, workspace or weights");
+    }
+    if ((o->ws == NULL) != (kernel->ws_bytes == 0) || (uintptr_t)o->ws % 64 != 0)
+        complain(kernel, "scratch is missing, needless or not aligned");
+}
+
 static void check_weights(const struct session *s, int index, const struct vbs_operands *o)
 {
     const struct vbs_kernel *kernel = &s->kernels[index];
@@ -126,6 +221,35 @@ static void check_weights(const struct session *s, int index, const struct vbs_o
         }
 }
 
+#define MOST_INPUTS 64
+#define MOST_ROWS   4096
+
+/* Computes rows [row, row + n) of a sample; all reads come before the writes, as a kernel may run
+ * in place. Of these bytes, only from..to - 1 are written. */
+static void compute_rows(int k, int64_t row, int64_t n, const struct fake_rows *in,
+                         unsigned char *out, int64_t from, int64_t to)
+{
+    const struct vbs_profile_layer *layer = &exec_fake.profile->layers[k];
+    int64_t row_bytes = layer->out_bytes / layer->rows;
+    uint64_t hashes[MOST_ROWS];
+
+    for (int64_t y = 0; y < n; y++)
+        hashes[y] = row_hash(k, row + y, in);
+    for (int64_t j = from; j < to && j < n * row_bytes; j++)
+        out[j] = out_byte(hashes[j / row_bytes], j % row_bytes);
+}
+
+/* Computes rows from row on of a sample. */
+static void compute_stripe(const struct vbs_kernel *kernel, int row, const struct vbs_operands *o)
+{
+    const struct vbs_profile_layer *layer = &exec_fake.profile->layers[kernel->layer];
+    struct fake_rows in[MOST_INPUTS];
+
+    for (int i = 0; i < layer->n_inputs; i++)
+        in[i] = (struct fake_rows){o->src[i], first_row(layer, i, row)};
+    compute_rows(kernel->layer, row, kernel->rows, in, o->dst, 0, INT64_MAX);
+}
+
 static void compute(const struct vbs_kernel *kernel, const struct vbs_operands *o)
 {
     const struct vbs_profile_layer *layers = exec_fake.profile->layers;
@@ -136,6 +260,17 @@ static void compute(const struct vbs_kernel *kernel, const struct vbs_operands *
     int64_t from = share_of(bytes, layer->channels, slice - 1, n_slices, n_slices);
     int64_t to = share_of(bytes, layer->channels, slice, n_slices, n_slices);
 
+    for (int b = 0; b < kernel->batch && layer->reaches; b++) {
+        struct fake_rows in[MOST_INPUTS];
+
+        for (int i = 0; i < layer->n_inputs; i++)
+            in[i] = (struct fake_rows){
+                (const unsigned char *)o->src[i] + b * layers[layer->inputs[i]].out_bytes, 0};
+        compute_rows(kernel->layer, 0, layer->rows, in, (unsigned char *)o->dst + b * bytes, from,
+                     to);
+    }
+    if (layer->reaches)
+        return;
     for (int b = 0; b < kernel->batch; b++) {
         uint64_t hash = (uint64_t)kernel->layer;
         unsigned char *out = (unsigned char *)o->dst + b * bytes;
@@ -178,11 +313,17 @@ static enum vbs_status run(struct vbs_ctx *ctx, struct vbs_session *session, int
         return vbs_fail(ctx, VBS_LIBRARY, "the kernel died");
     if (exec_fake.n_calls == exec_fake.stop_at)
         exec_fake.stop = 1;
-    check_places(kernel, o);
+    if (kernel->rows > 0)
+        check_stripe_places(kernel, s->rows[index], o);
+    else
+        check_places(kernel, o);
     check_weights(s, index, o);
     if (o->ws)
         memset(o->ws, 0xff, (size_t)kernel->ws_bytes);
-    compute(kernel, o);
+    if (kernel->rows > 0)
+        compute_stripe(kernel, s->rows[index], o);
+    else
+        compute(kernel, o);
     if (exec_fake.n_calls == exec_fake.spoil_at)
         spoil(kernel, o);
     exec_fake.n_calls++;
@@ -234,6 +375,31 @@ static enum vbs_status read_values(struct vbs_ctx *ctx, struct vbs_session *sess
     return VBS_OK;
 }
 
+/* Plain values of a row are side by side too. */
+static enum vbs_status write_rows(struct vbs_ctx *ctx, struct vbs_session *session, int tensor,
+                                  int row, int rows, const float *values, void *memory)
+{
+    const struct vbs_profile_layer *layer = &session->layers[tensor];
+    int64_t bytes = layer->out_bytes / (layer->rows > 0 ? layer->rows : 1);
+
+    (void)ctx;
+    for (int64_t j = 0; j < rows * bytes; j++)
+        ((unsigned char *)memory)[j] = in_byte(values[row * bytes + j]);
+    return VBS_OK;
+}
+
+static enum vbs_status read_rows(struct vbs_ctx *ctx, struct vbs_session *session, int tensor,
+                                 int row, int rows, const void *memory, float *values)
+{
+    const struct vbs_profile_layer *layer = &session->layers[tensor];
+    int64_t bytes = layer->out_bytes / (layer->rows > 0 ? layer->rows : 1);
+
+    (void)ctx;
+    for (int64_t j = 0; j < rows * bytes; j++)
+        values[row * bytes + j] = ((const unsigned char *)memory)[j];
+    return VBS_OK;
+}
+
 static void close_session(struct vbs_session *session)
 {
     struct session *s = own(session);
@@ -241,15 +407,39 @@ static void close_session(struct vbs_session *session)
     exec_fake.n_open--;
     free(s->kernels);
     free(s->packed_from);
+    free(s->rows);
     free(s);
 }
 
-static const struct vbs_session_ops OPS = {
-    .run = run, .pack = pack, .write = write_values, .read = read_values, .close = close_session};
-static const struct vbs_session_ops OPS_WITHOUT_PACK = {
-    .run = run, .write = write_values, .read = read_values, .close = close_session};
+static const struct vbs_session_ops OPS = {.run = run,
+                                           .pack = pack,
+                                           .write = write_values,
+                                           .read = read_values,
+                                           .write_rows = write_rows,
+                                           .read_rows = read_rows,
+                                           .close = close_session};
+static const struct vbs_session_ops OPS_WITHOUT_PACK = {.run = run,
+                                                        .write = write_values,
+                                                        .read = read_values,
+                                                        .write_rows = write_rows,
+                                                        .read_rows = read_rows,
+                                                        .close = close_session};
 
 /* ---- opening ---- */
+
+/* Kernels on rows take one sample, as those of all backends, whatever batches the profile has. */
+static const struct vbs_profile_row *find_stripe(const struct vbs_requested_kernel *requested)
+{
+    const struct vbs_profile *profile = exec_fake.profile;
+    int n;
+    const struct vbs_profile_stripe *stripes = vbs_profile_stripes(profile, requested->layer, &n);
+
+    for (int i = 0; i < n && requested->batch == 1; i++)
+        if (stripes[i].row.rows == requested->rows &&
+            strcmp(profile->algorithms[stripes[i].row.algorithm], requested->algorithm) == 0)
+            return &stripes[i].row;
+    return NULL;
+}
 
 static const struct vbs_profile_row *find_row(const struct vbs_requested_kernel *requested)
 {
@@ -257,6 +447,8 @@ static const struct vbs_profile_row *find_row(const struct vbs_requested_kernel 
     int n_rows, batch = vbs_profile_batch_index(profile, requested->batch);
     const struct vbs_profile_row *rows;
 
+    if (requested->rows > 0)
+        return find_stripe(requested);
     if (batch < 0 || requested->layer < 1 || requested->layer > profile->n_layers)
         return NULL;
     rows = vbs_profile_rows(profile, requested->layer, batch, &n_rows);
@@ -287,6 +479,7 @@ static struct vbs_kernel make_kernel(const struct vbs_requested_kernel *requeste
                                .format = row->format,
                                .slice = requested->slice,
                                .n_slices = requested->n_slices,
+                               .rows = requested->rows,
                                .packed_bytes = to - *packed_from};
 }
 
@@ -302,7 +495,8 @@ static enum vbs_status open_session(struct vbs_ctx *ctx, const struct vbs_networ
     exec_fake.n_open++;
     s->kernels = calloc((size_t)options->n_requested + 1, sizeof *s->kernels);
     s->packed_from = calloc((size_t)options->n_requested + 1, sizeof *s->packed_from);
-    if (!s->kernels || !s->packed_from) {
+    s->rows = calloc((size_t)options->n_requested + 1, sizeof *s->rows);
+    if (!s->kernels || !s->packed_from || !s->rows) {
         close_session(&s->base);
         return vbs_no_memory(ctx);
     }
@@ -315,6 +509,7 @@ static enum vbs_status open_session(struct vbs_ctx *ctx, const struct vbs_networ
                             options->requested[i].algorithm);
         }
         s->kernels[i] = make_kernel(&options->requested[i], row, &s->packed_from[i]);
+        s->rows[i] = options->requested[i].row;
         s->kernels[i].algorithm = exec_fake.profile->algorithms[row->algorithm];
     }
     s->weights_given = options->weights_given;
@@ -429,6 +624,14 @@ static void compute_sample(const struct vbs_profile *profile, unsigned char **te
         const struct vbs_profile_layer *layer = &profile->layers[k];
         uint64_t hash = (uint64_t)k;
 
+        if (layer->reaches) {
+            struct fake_rows in[MOST_INPUTS];
+
+            for (int i = 0; i < layer->n_inputs; i++)
+                in[i] = (struct fake_rows){tensors[layer->inputs[i]], 0};
+            compute_rows(k, 0, layer->rows, in, tensors[k], 0, INT64_MAX);
+            continue;
+        }
         for (int i = 0; i < layer->n_inputs; i++)
             hash = mix_bytes(hash, tensors[layer->inputs[i]],
                              profile->layers[layer->inputs[i]].out_bytes);
@@ -487,23 +690,34 @@ bool exec_fake_reference(const struct vbs_profile *profile, const struct vbs_net
 
 /* ---- profiles ---- */
 
+/* Adds a row with its sizes times scale. */
+static enum vbs_status add_row(struct vbs_ctx *ctx, struct vbs_profile_builder *builder, int k,
+                               int batch, const char *algorithm, struct vbs_profile_row row,
+                               int scale)
+{
+    row.ws_bytes = (row.ws_bytes * scale + 63) / 64 * 64;
+    row.weight_bytes *= scale;
+    return vbs_profile_builder_row(ctx, builder, k, batch, algorithm, &row);
+}
+
 static enum vbs_status add_rows(struct vbs_ctx *ctx, struct vbs_profile_builder *builder,
                                 const struct vbs_profile *profile, int k, int scale)
 {
+    int n;
+    const struct vbs_profile_stripe *stripes = vbs_profile_stripes(profile, k, &n);
     enum vbs_status status = VBS_OK;
+
+    for (int i = 0; i < n && status == VBS_OK; i++)
+        status = add_row(ctx, builder, k, stripes[i].batch,
+                         profile->algorithms[stripes[i].row.algorithm], stripes[i].row, scale);
 
     for (int b = 0; b < profile->n_batches; b++) {
         int n_rows;
         const struct vbs_profile_row *rows = vbs_profile_rows(profile, k, b, &n_rows);
 
-        for (int i = 0; i < n_rows && status == VBS_OK; i++) {
-            struct vbs_profile_row row = rows[i];
-
-            row.ws_bytes = (row.ws_bytes * scale + 63) / 64 * 64;
-            row.weight_bytes *= scale;
-            status = vbs_profile_builder_row(ctx, builder, k, profile->batches[b],
-                                             profile->algorithms[row.algorithm], &row);
-        }
+        for (int i = 0; i < n_rows && status == VBS_OK; i++)
+            status = add_row(ctx, builder, k, profile->batches[b],
+                             profile->algorithms[rows[i].algorithm], rows[i], scale);
     }
     return status;
 }
@@ -513,7 +727,9 @@ struct vbs_profile *exec_fake_profile(const struct vbs_profile *profile, int sca
     struct vbs_profile_builder *builder = vbs_profile_builder_new();
     struct vbs_profile *made = NULL;
     struct vbs_ctx ctx = {0};
-    enum vbs_status status = builder ? VBS_OK : VBS_NO_MEMORY;
+    enum vbs_status status =
+        builder ? vbs_profile_builder_input_rows(&ctx, builder, profile->layers[0].rows)
+                : VBS_NO_MEMORY;
 
     for (int k = 1; k <= profile->n_layers && status == VBS_OK; k++) {
         struct vbs_profile_layer layer = profile->layers[k];

@@ -24,8 +24,10 @@ struct exec_fake {
     bool spoils_ws; /* behind its workspace; else behind its output */
     int stop_at;    /* the call of a kernel that sets stop; -1: none */
     volatile sig_atomic_t stop;
-    bool no_pack;  /* sessions cannot pack weights */
-    bool is_model; /* sessions are modelled */
+    int reads_above; /* rows above those of its reach that a step by rows reads too, if they exist
+                      */
+    bool no_pack;    /* sessions cannot pack weights */
+    bool is_model;   /* sessions are modelled */
 
     int n_calls, n_packs, n_open;
     enum exec_fake_spoiled spoiled;

@@ -11,6 +11,8 @@ struct exec_case {
                                         peak, and where this is not enough, the bytes of the best
                                         placement */
     int less;                        /* struct exec_fake */
+    int reads_above;                 /* the same */
+    int most_calls;                  /* of kernels by one step, at whose end a run stops; 0: 1 */
     bool breaks;                     /* runs that a failure or a stop ends come first */
 
     enum vbs_status opened; /* result: of making the executor */

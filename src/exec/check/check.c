@@ -66,7 +66,10 @@ static enum vbs_status allocate(struct vbs_ctx *ctx, struct vbs_exec_checked *ch
     checked->steps = vbs_arena_alloc(&checked->arena, n_steps, sizeof *checked->steps);
     checked->is_read = vbs_arena_alloc(&checked->arena, n_layers, sizeof *checked->is_read);
     checked->shares = vbs_arena_alloc(&checked->arena, n_layers, sizeof *checked->shares);
-    return checked->steps && checked->is_read && checked->shares ? VBS_OK : vbs_no_memory(ctx);
+    checked->has_rings = vbs_arena_alloc(&checked->arena, n_layers, sizeof *checked->has_rings);
+    return checked->steps && checked->is_read && checked->shares && checked->has_rings
+               ? VBS_OK
+               : vbs_no_memory(ctx);
 }
 
 static enum vbs_status describe_layers(struct vbs_ctx *ctx, struct vbs_exec_checked *checked)
@@ -101,8 +104,11 @@ static enum vbs_status note_compute(struct vbs_ctx *ctx, struct checking *c,
     noted->first = (int)event->record->done_before;
     noted->waits = (int)event->load + 1;
     noted->again = event->n_fresh < step->batch;
-    if (event->n_released != step->batch)
+    if (event->n_released != step->batch || step->rows > 0) /* no layer works in place by rows */
         checked->shares[step->layer] = false;
+    checked->has_stripes |= vbs_exec_is_stripe(checked->profile, step);
+    if (vbs_exec_ring_bytes(checked->profile, step) > 0)
+        checked->needs_rings = checked->has_rings[step->layer] = true;
     c->n_visits += (int64_t)step->batch * (1 + checked->profile->layers[step->layer].n_inputs);
     if (c->n_visits > VBS_EXEC_MAX_VISITS)
         return vbs_fail(ctx, VBS_USAGE,

@@ -29,7 +29,9 @@ struct vbs_exec_packed {
 
 /* A kernel that is run by some step. */
 struct vbs_exec_kernel {
-    struct vbs_requested_kernel requested; /* slice and n_slices 0: the whole layer */
+    struct vbs_requested_kernel requested; /* slice and n_slices 0: the whole layer; rows 0: whole
+                                              samples. Kernels on rows take one sample, and
+                                              steps by rows run them for each of theirs */
     int packed;       /* its packed weights; -1: none, or they are not inside the budget */
     int64_t ws_bytes; /* as the profile says, until a session is open */
 };
@@ -41,7 +43,8 @@ struct vbs_exec_checked_step {
     int waits;               /* the number of loads, resident ones not counted, that must have
                                 ended before the step because of what it reads or evicts; for
                                 such a load itself: it and the loads before it */
-    bool again;              /* compute: other slices have written some of these samples before */
+    bool again;              /* compute: other slices, or steps for other rows, have written some
+                                of these samples before */
     double start_us, end_us; /* as struct vbs_replay_step */
 };
 
@@ -55,9 +58,12 @@ struct vbs_exec_checked {
     int64_t max_packed;
     struct vbs_exec_packed *packed; /* [max_packed] */
     bool *is_read;                  /* [n_layers + 1] some layer reads the tensor */
-    bool *shares;    /* [n_layers + 1] the layer is in place, and every step is the last reader of
-                        all samples of the first input that it reads: output and input can be one */
-    int n_residents; /* resident loads, with which the schedule begins */
+    bool *has_rings;  /* [n_layers + 1] some samples of the tensor are windows of fewer rows */
+    bool needs_rings; /* those of some tensor are */
+    bool has_stripes; /* some step computes some rows only */
+    bool *shares;     /* [n_layers + 1] the layer is in place, and every step is the last reader of
+                         all samples of the first input that it reads: output and input can be one */
+    int n_residents;  /* resident loads, with which the schedule begins */
     int64_t live_bytes; /* the peak by the replay */
     double compute_us;  /* sum of all compute steps */
     struct vbs_arena arena;
@@ -71,6 +77,44 @@ enum vbs_status vbs_exec_check(struct vbs_ctx *ctx, struct vbs_exec_checked *che
                                const struct vbs_profile *profile,
                                const struct vbs_schedule *schedule) VBS_MUST_CHECK;
 void vbs_exec_checked_clear(struct vbs_exec_checked *checked);
+
+/* Gives whether a step computes some rows only. A step by rows that computes all rows of its layer
+ * runs the kernel of whole samples. */
+bool vbs_exec_is_stripe(const struct vbs_profile *profile, const struct vbs_step *step);
+
+/* Gives whether the session must be opened with stripes: the layouts of such a session differ. */
+bool vbs_exec_uses_stripes(const struct vbs_exec_checked *checked);
+
+/* Rows [first, end) of an input, which a step reads; end <= first: none. */
+struct vbs_exec_rows {
+    int64_t first, end;
+    /* Two steps of one layer with equal numbers of rows do the same where these are the same: the
+     * rows that the input does not have above its first row and below its last one, and where the
+     * reach lies between rows of the input. */
+    int64_t above, below, phase;
+};
+
+/* Finds the rows of input number input that layer reads for the rows [row, row + rows) of its
+ * output. Where it reads whole samples, these are all rows, also 0 of an input without rows. */
+struct vbs_exec_rows vbs_exec_rows_read(const struct vbs_profile *profile, int layer, int input,
+                                        int row, int rows);
+
+/* Finds the rows of the network's input that a step reads which computes some rows. Of several
+ * inputs that are the network's, the rows of all; the other members are 0. */
+struct vbs_exec_rows vbs_exec_input_rows(const struct vbs_profile *profile,
+                                         const struct vbs_step *step);
+
+/* Gives the bytes of a row of a sample of tensor; 0 where it has no rows. */
+int64_t vbs_exec_row_bytes(const struct vbs_profile *profile, int tensor);
+
+/* Gives the bytes of these rows of a sample of tensor, which may be all rows of one without rows.
+ */
+int64_t vbs_exec_rows_bytes(const struct vbs_profile *profile, int tensor,
+                            const struct vbs_exec_rows *rows);
+
+/* Gives the bytes of the ring that is the window of a step for each sample; 0: the output is whole
+ * samples, or leaves the arena with the step. */
+int64_t vbs_exec_ring_bytes(const struct vbs_profile *profile, const struct vbs_step *step);
 
 /* A range [from, to) of bytes of packed weights that a slice takes, as the profile counts them, and
  * the same range as the session packs them. */

@@ -12,13 +12,18 @@ static int count_formats(const struct vbs_profile *profile)
 {
     int n_rows, n_formats = 1;
 
-    for (int k = 1; k <= profile->n_layers; k++)
+    for (int k = 1; k <= profile->n_layers; k++) {
+        const struct vbs_profile_stripe *stripes = vbs_profile_stripes(profile, k, &n_rows);
+
+        for (int i = 0; i < n_rows; i++)
+            n_formats = stripes[i].row.format >= n_formats ? stripes[i].row.format + 1 : n_formats;
         for (int b = 0; b < profile->n_batches; b++) {
             const struct vbs_profile_row *rows = vbs_profile_rows(profile, k, b, &n_rows);
 
             for (int i = 0; i < n_rows; i++)
                 n_formats = rows[i].format >= n_formats ? rows[i].format + 1 : n_formats;
         }
+    }
     return n_formats;
 }
 
@@ -76,23 +81,51 @@ enum vbs_status vbs_exec_find_packed(struct vbs_ctx *ctx, struct vbs_exec_tables
 
 /* ---- kernels ---- */
 
-static uint64_t hash_kernel(const struct vbs_requested_kernel *requested)
+static uint64_t mix(uint64_t hash, int64_t word)
+{
+    return (hash ^ (uint64_t)word) * UINT64_C(0x9e3779b97f4a7c15);
+}
+
+static uint64_t hash_kernel(const struct vbs_profile *profile,
+                            const struct vbs_requested_kernel *requested)
 {
     const int64_t words[] = {requested->layer, requested->batch, requested->slice,
-                             requested->n_slices};
+                             requested->n_slices, requested->rows};
     uint64_t hash = UINT64_C(0xcbf29ce484222325);
 
-    for (int i = 0; i < 4; i++)
-        hash = (hash ^ (uint64_t)words[i]) * UINT64_C(0x9e3779b97f4a7c15);
+    for (int i = 0; i < 5; i++)
+        hash = mix(hash, words[i]);
+    for (int i = 0; requested->rows > 0 && i < profile->layers[requested->layer].n_inputs; i++) {
+        const struct vbs_exec_rows read =
+            vbs_exec_rows_read(profile, requested->layer, i, requested->row, requested->rows);
+
+        hash = mix(mix(mix(hash, read.above), read.below), read.phase);
+    }
     for (const char *c = requested->algorithm; *c; c++)
         hash = (hash ^ (unsigned char)*c) * UINT64_C(0x100000001b3);
     return hash ^ hash >> 32;
 }
 
-static bool same_kernel(const struct vbs_requested_kernel *a, const struct vbs_requested_kernel *b)
+/* Gives whether two kernels of equal numbers of rows do the same although their rows are others. */
+static bool same_border(const struct vbs_profile *profile, const struct vbs_requested_kernel *a,
+                        const struct vbs_requested_kernel *b)
+{
+    for (int i = 0; a->row != b->row && i < profile->layers[a->layer].n_inputs; i++) {
+        const struct vbs_exec_rows of_a = vbs_exec_rows_read(profile, a->layer, i, a->row, a->rows);
+        const struct vbs_exec_rows of_b = vbs_exec_rows_read(profile, b->layer, i, b->row, b->rows);
+
+        if (of_a.above != of_b.above || of_a.below != of_b.below || of_a.phase != of_b.phase)
+            return false;
+    }
+    return true;
+}
+
+static bool same_kernel(const struct vbs_profile *profile, const struct vbs_requested_kernel *a,
+                        const struct vbs_requested_kernel *b)
 {
     return a->layer == b->layer && a->batch == b->batch && a->slice == b->slice &&
-           a->n_slices == b->n_slices && strcmp(a->algorithm, b->algorithm) == 0;
+           a->n_slices == b->n_slices && a->rows == b->rows &&
+           strcmp(a->algorithm, b->algorithm) == 0 && same_border(profile, a, b);
 }
 
 /* Finds the bucket in which requested is, or in which it belongs. */
@@ -100,10 +133,11 @@ static int *find_bucket(const struct vbs_exec_tables *tables,
                         const struct vbs_requested_kernel *requested)
 {
     const struct vbs_exec_kernel *kernels = tables->checked->kernels;
-    uint64_t mask = (uint64_t)tables->n_buckets - 1, at = hash_kernel(requested) & mask;
+    const struct vbs_profile *profile = tables->checked->profile;
+    uint64_t mask = (uint64_t)tables->n_buckets - 1, at = hash_kernel(profile, requested) & mask;
 
     while (tables->buckets[at] >= 0 &&
-           !same_kernel(&kernels[tables->buckets[at]].requested, requested))
+           !same_kernel(profile, &kernels[tables->buckets[at]].requested, requested))
         at = (at + 1) & mask;
     return &tables->buckets[at];
 }
@@ -140,12 +174,14 @@ enum vbs_status vbs_exec_find_kernel(struct vbs_ctx *ctx, struct vbs_exec_tables
                                      int *kernel)
 {
     struct vbs_exec_checked *checked = tables->checked;
-    bool is_slice = step->n_slices > 1;
+    bool is_slice = step->n_slices > 1, is_stripe = vbs_exec_is_stripe(checked->profile, step);
     struct vbs_exec_kernel made = {
         .requested = {.layer = step->layer,
-                      .batch = step->batch,
+                      .batch = is_stripe ? 1 : step->batch,
                       .slice = is_slice ? step->slice : 0,
                       .n_slices = is_slice ? step->n_slices : 0,
+                      .row = is_stripe ? step->row : 0,
+                      .rows = is_stripe ? step->rows : 0,
                       .algorithm = checked->profile->algorithms[row->algorithm]},
         .packed = -1,
         .ws_bytes = row->ws_bytes};
@@ -159,6 +195,8 @@ enum vbs_status vbs_exec_find_kernel(struct vbs_ctx *ctx, struct vbs_exec_tables
             VBS_TRY(vbs_exec_find_packed(ctx, tables, step->layer, row->format, &made.packed));
         checked->kernels[checked->n_kernels] = made;
         *bucket = checked->n_kernels++;
+    } else if (checked->kernels[*bucket].ws_bytes < row->ws_bytes) { /* stripes of more samples */
+        checked->kernels[*bucket].ws_bytes = row->ws_bytes;
     }
     *kernel = *bucket;
     return VBS_OK;

@@ -67,14 +67,16 @@ static enum vbs_status add_group(struct making *m, int group)
     const struct vbs_exec_group *at = &m->groups->groups[group];
     const struct vbs_exec_line *line = &m->groups->lines[at->line];
     const struct vbs_exec_lifetime *lives = line->lives;
+    bool is_ring;
+    int64_t bytes = vbs_exec_place_bytes(m->groups, group, &is_ring);
 
-    VBS_TRY(add_item(m, alignment_of(line->sample_bytes)));
+    VBS_TRY(add_item(m, is_ring ? VBS_WINDOW_ALIGNMENT : alignment_of(bytes)));
     for (int i = at->first, end; i < at->end; i = end) {
         for (end = i + 1; end < at->end && lives[end].birth == lives[i].birth &&
                           lives[end].death == lives[i].death;)
             end++;
-        VBS_TRY(add_rect(m, lives[i].birth, lives[i].death, (i - at->first) * line->sample_bytes,
-                         (end - i) * line->sample_bytes));
+        VBS_TRY(add_rect(m, lives[i].birth, lives[i].death, (i - at->first) * bytes,
+                         (end - i) * bytes));
     }
     return VBS_OK;
 }
@@ -114,16 +116,24 @@ bool vbs_exec_output_leaves(const struct vbs_exec_groups *groups, int layer)
            !(groups->checked->shares[layer] && groups->line_of[l->inputs[0]] >= 0);
 }
 
-/* Gives whether a layer reads a copy of the network's input, which is outside the arena. A layer in
- * place finds it where its output belongs, and needs no buffer for it. */
-static bool fetches_input(const struct vbs_exec_groups *groups, int layer)
+/* Gives the bytes of the copy of the network's input that a step reads where that input is outside
+ * the arena; 0: it reads none. A layer in place finds it where its output belongs, and needs no
+ * buffer for it. */
+static int64_t fetched_bytes(const struct vbs_exec_groups *groups, const struct vbs_step *step)
 {
-    const struct vbs_profile_layer *l = &groups->checked->profile->layers[layer];
-    bool reads = false;
+    const struct vbs_profile *profile = groups->checked->profile;
+    const struct vbs_profile_layer *l = &profile->layers[step->layer];
+    bool is_stripe = vbs_exec_is_stripe(profile, step), reads = false;
+    struct vbs_exec_rows rows;
 
     for (int i = 0; i < l->n_inputs; i++)
-        reads = reads || l->inputs[i] == 0;
-    return reads && groups->line_of[0] < 0 && !(l->in_place && l->inputs[0] == 0);
+        reads |= l->inputs[i] == 0;
+    if (!reads || groups->line_of[0] >= 0 || (!is_stripe && l->in_place && l->inputs[0] == 0))
+        return 0;
+    if (!is_stripe)
+        return step->batch * profile->layers[0].out_bytes;
+    rows = vbs_exec_input_rows(profile, step);
+    return step->batch * vbs_exec_rows_bytes(profile, 0, &rows);
 }
 
 /* Adds a buffer that lives only in step s; *item is its number. */
@@ -139,15 +149,18 @@ static enum vbs_status add_own(struct making *m, int64_t s, int64_t alignment, i
 static enum vbs_status add_step(struct making *m, int64_t s)
 {
     const struct vbs_step *step = &m->checked->schedule->steps[s];
-    const struct vbs_profile_layer *layers = m->checked->profile->layers;
-    int64_t in_bytes = layers[0].out_bytes, out_bytes = layers[step->layer].out_bytes;
+    const struct vbs_profile *profile = m->checked->profile;
+    int64_t in_bytes = fetched_bytes(m->groups, step);
+    int64_t out_bytes = profile->layers[step->layer].out_bytes;
     int64_t ws_bytes = m->checked->kernels[m->checked->steps[s].kernel].ws_bytes;
     struct vbs_exec_own *own = &m->out->own[s];
 
     if (ws_bytes > 0)
         VBS_TRY(add_own(m, s, ALIGNMENT, ws_bytes, &own->ws));
-    if (fetches_input(m->groups, step->layer))
-        VBS_TRY(add_own(m, s, alignment_of(in_bytes), step->batch * in_bytes, &own->in));
+    if (vbs_exec_is_stripe(profile, step))
+        out_bytes = step->rows * vbs_exec_row_bytes(profile, step->layer);
+    if (in_bytes > 0)
+        VBS_TRY(add_own(m, s, alignment_of(in_bytes / step->batch), in_bytes, &own->in));
     if (vbs_exec_output_leaves(m->groups, step->layer))
         VBS_TRY(add_own(m, s, alignment_of(out_bytes), step->batch * out_bytes, &own->out));
     return VBS_OK;

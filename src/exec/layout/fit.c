@@ -95,11 +95,12 @@ static void report(const struct fitting *f)
                          "searching for offsets");
 }
 
-bool vbs_exec_copies_input(const struct vbs_exec_checked *checked, int layer)
+bool vbs_exec_copies_input(const struct vbs_exec_checked *checked, const struct vbs_step *step)
 {
-    const struct vbs_profile_layer *l = &checked->profile->layers[layer];
+    const struct vbs_profile_layer *l = &checked->profile->layers[step->layer];
 
-    return l->in_place && !checked->shares[layer] &&
+    return l->in_place && !checked->shares[step->layer] &&
+           !vbs_exec_is_stripe(checked->profile, step) &&
            (l->inputs[0] > 0 || checked->schedule->io == VBS_IO_RESIDENT);
 }
 
@@ -337,7 +338,7 @@ static void count_moves(struct vbs_exec_fit *fit)
 
         if (step->op == VBS_STEP_LOAD)
             placement->n_delayed += fit->begins[n_loads++] > s;
-        if (checked->steps[s].kernel < 0 || !vbs_exec_copies_input(checked, step->layer))
+        if (checked->steps[s].kernel < 0 || !vbs_exec_copies_input(checked, step))
             continue;
         placement->n_moves++;
         placement->moved_bytes += step->batch * checked->profile->layers[step->layer].out_bytes;

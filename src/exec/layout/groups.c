@@ -39,7 +39,10 @@ static enum vbs_status add_line(struct vbs_ctx *ctx, struct vbs_exec_groups *gro
     line->is_linked = vbs_arena_alloc(&groups->arena, n, sizeof *line->is_linked);
     line->lives = vbs_arena_alloc(&groups->arena, n, sizeof *line->lives);
     line->group_of = vbs_arena_alloc(&groups->arena, n, sizeof *line->group_of);
-    if (!line->is_linked || !line->lives || !line->group_of)
+    if (groups->checked->has_rings[k])
+        line->ring_bytes = vbs_arena_alloc(&groups->arena, n, sizeof *line->ring_bytes);
+    if (!line->is_linked || !line->lives || !line->group_of ||
+        (groups->checked->has_rings[k] && !line->ring_bytes))
         return vbs_no_memory(ctx);
     groups->line_of[k] = groups->n_lines++;
     return VBS_OK;
@@ -70,11 +73,18 @@ static enum vbs_status make_lines(struct vbs_ctx *ctx, struct vbs_exec_groups *g
 
 /* ---- lives and links ---- */
 
-static void touch(struct vbs_exec_line *line, int first, int batch, int64_t death)
+static int64_t ring_bytes(const struct vbs_exec_line *line, int i)
+{
+    return line->ring_bytes ? line->ring_bytes[i] : 0;
+}
+
+/* linked: a kernel reads or writes the samples at once. Kernels on rows take one sample at a time.
+ */
+static void touch(struct vbs_exec_line *line, int first, int batch, int64_t death, bool linked)
 {
     for (int i = first; i < first + batch; i++) {
         line->lives[i].death = (int)death;
-        line->is_linked[i] |= i > first;
+        line->is_linked[i] |= linked && i > first;
     }
 }
 
@@ -87,24 +97,49 @@ static void write_samples(struct vbs_exec_groups *groups, int64_t s)
 
     if (line < 0)
         return;
-    for (int i = first; i < first + step->batch; i++)
-        if (groups->lines[line].lives[i].death == 0) /* neither another slice nor another tensor
-                                                        wrote the sample before */
+    for (int i = first; i < first + step->batch; i++) {
+        if (groups->lines[line].lives[i].death == 0) /* neither another slice, nor other rows, nor
+                                                        another tensor were written before */
             groups->lines[line].lives[i].birth = 2 * (int)s + 1;
-    touch(&groups->lines[line], first, step->batch, is_read ? 2 * s + 2 : end);
+        if (groups->lines[line].ring_bytes)
+            groups->lines[line].ring_bytes[i] = vbs_exec_ring_bytes(groups->checked->profile, step);
+    }
+    touch(&groups->lines[line], first, step->batch, is_read ? 2 * s + 2 : end,
+          !vbs_exec_is_stripe(groups->checked->profile, step));
 }
 
-static void read_samples(struct vbs_exec_groups *groups, int64_t s)
+/* Refuses a step that reads windows of fewer rows with the kernel of whole samples. It keeps the
+ * rules where the layer needs none of the first rows of its input. */
+static enum vbs_status refuse_whole(struct vbs_ctx *ctx, const struct vbs_exec_groups *groups,
+                                    int64_t s)
+{
+    const struct vbs_step *step = &groups->checked->schedule->steps[s];
+
+    return vbs_fail(ctx, VBS_UNSUPPORTED,
+                    "step %lld: layer %d '%s' computes all its rows at once, and cannot read them "
+                    "from a window of fewer rows",
+                    (long long)s + 1, step->layer,
+                    groups->checked->profile->layers[step->layer].name);
+}
+
+static enum vbs_status read_samples(struct vbs_ctx *ctx, struct vbs_exec_groups *groups, int64_t s)
 {
     const struct vbs_step *step = &groups->checked->schedule->steps[s];
     const struct vbs_profile_layer *layer = &groups->checked->profile->layers[step->layer];
+    bool is_stripe = vbs_exec_is_stripe(groups->checked->profile, step);
+    int first = groups->checked->steps[s].first;
 
     for (int n = 0; n < layer->n_inputs; n++) {
         int line = groups->line_of[layer->inputs[n]];
 
-        if (line >= 0)
-            touch(&groups->lines[line], groups->checked->steps[s].first, step->batch, 2 * s + 2);
+        if (line < 0)
+            continue;
+        for (int i = first; i < first + step->batch && !is_stripe; i++)
+            if (ring_bytes(&groups->lines[line], i) > 0)
+                return refuse_whole(ctx, groups, s);
+        touch(&groups->lines[line], first, step->batch, 2 * s + 2, !is_stripe);
     }
+    return VBS_OK;
 }
 
 /* ---- groups ---- */
@@ -146,7 +181,7 @@ enum vbs_status vbs_exec_groups_init(struct vbs_ctx *ctx, struct vbs_exec_groups
             groups->lines[groups->line_of[0]].lives[i].death = 2;
     for (int64_t s = 0; s < schedule->n_steps; s++)
         if (checked->steps[s].kernel >= 0) {
-            read_samples(groups, s);
+            VBS_TRY(read_samples(ctx, groups, s));
             write_samples(groups, s);
         }
     return find_groups(ctx, groups);
@@ -161,4 +196,13 @@ void vbs_exec_groups_clear(struct vbs_exec_groups *groups)
 int vbs_exec_group_of(const struct vbs_exec_groups *groups, int tensor, int sample)
 {
     return groups->lines[groups->line_of[tensor]].group_of[sample];
+}
+
+int64_t vbs_exec_place_bytes(const struct vbs_exec_groups *groups, int group, bool *is_ring)
+{
+    const struct vbs_exec_line *line = &groups->lines[groups->groups[group].line];
+    int64_t bytes = ring_bytes(line, groups->groups[group].first);
+
+    *is_ring = bytes > 0;
+    return bytes > 0 ? bytes : line->sample_bytes;
 }

@@ -6,6 +6,9 @@
  * several tensors can use the places of one line in turn. Two neighbouring places are linked when
  * some step reads or writes both at once. A group is a longest run of linked places.
  *
+ * A place holds a whole sample, or the ring that is the sample's window where steps by rows write
+ * it into a window of fewer rows. Steps by rows link no places, so that a ring is a group alone.
+ *
  * Time is divided into slots. Step i, counted from 0, is slot 2 i + 1. Moves of buffers before the
  * step, and the effects of transfers, are in slot 2 i. The last slot is 2 n_steps + 1.
  */
@@ -22,6 +25,7 @@ struct vbs_exec_lifetime {
 
 struct vbs_exec_line {
     int64_t sample_bytes;
+    int64_t *ring_bytes; /* [request] of the sample's ring; 0: it is whole. Null: all are whole */
     unsigned char *is_linked;        /* [request]: the place is linked to the one before */
     struct vbs_exec_lifetime *lives; /* [request] */
     int *group_of;                   /* [request] */
@@ -44,12 +48,16 @@ struct vbs_exec_groups {
 };
 
 /* Start with {0}; clear it after success and failure. Borrows checked. Linear in what steps read
- * and write, in samples. */
+ * and write, in samples. VBS_UNSUPPORTED: a kernel of whole samples reads a window of fewer rows.
+ */
 enum vbs_status vbs_exec_groups_init(struct vbs_ctx *ctx, struct vbs_exec_groups *groups,
                                      const struct vbs_exec_checked *checked) VBS_MUST_CHECK;
 void vbs_exec_groups_clear(struct vbs_exec_groups *groups);
 
 /* Gives the group of a sample of a tensor that has a line. */
 int vbs_exec_group_of(const struct vbs_exec_groups *groups, int tensor, int sample);
+
+/* Gives the bytes of the places of a group, and whether the group is a ring. */
+int64_t vbs_exec_place_bytes(const struct vbs_exec_groups *groups, int group, bool *is_ring);
 
 #endif

@@ -37,8 +37,8 @@ enum vbs_status vbs_exec_fit(struct vbs_ctx *ctx, struct vbs_exec_fit *fit,
                              const struct vbs_exec_fit_options *options) VBS_MUST_CHECK;
 void vbs_exec_fit_clear(struct vbs_exec_fit *fit);
 
-/* Gives whether a layer is in place but has its input at another address, so that the input is
- * copied. */
-bool vbs_exec_copies_input(const struct vbs_exec_checked *checked, int layer);
+/* Gives whether a compute step runs a kernel in place whose input is at another address, so that
+ * the input is copied. */
+bool vbs_exec_copies_input(const struct vbs_exec_checked *checked, const struct vbs_step *step);
 
 #endif

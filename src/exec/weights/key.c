@@ -144,6 +144,8 @@ enum vbs_status vbs_exec_weights_key(struct vbs_ctx *ctx, const struct vbs_exec_
                   vbs_network_hash(network), stored, c->backend ? c->backend : "",
                   c->library ? c->library : "");
     vbs_text_addf(key, "device %s\nthreads %d\n", c->device ? c->device : "", c->threads);
+    if (vbs_exec_uses_stripes(checked))
+        vbs_text_add(key, "stripes\n");
     for (int m = 0; m < checked->n_packed; m++) {
         const struct vbs_exec_packed *packed = &checked->packed[m];
         int packer = find_packer(checked, m);
@@ -152,8 +154,10 @@ enum vbs_status vbs_exec_weights_key(struct vbs_ctx *ctx, const struct vbs_exec_
         if (packer >= 0) {
             const struct vbs_requested_kernel *requested = &checked->kernels[packer].requested;
 
-            vbs_text_addf(key, " parts %d batch %d algorithm ", requested->n_slices,
-                          requested->batch);
+            vbs_text_addf(key, " parts %d batch %d ", requested->n_slices, requested->batch);
+            if (requested->rows > 0)
+                vbs_text_addf(key, "rows %d ", requested->rows);
+            vbs_text_add(key, "algorithm ");
             vbs_text_add(key, requested->algorithm);
         }
         vbs_text_add(key, "\n");

@@ -281,3 +281,11 @@ bool brute_rows_step(struct brute_rows *state, const struct vbs_step *step, int6
     *bytes = live + added;
     return true;
 }
+
+bool brute_rows_complete(const struct brute_rows *state)
+{
+    for (int k = 1; k <= state->profile->n_layers; k++)
+        if (brute_rows_finished(state, k) < state->request)
+            return false;
+    return true;
+}

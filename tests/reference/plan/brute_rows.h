@@ -41,6 +41,9 @@ int brute_rows_finished(const struct brute_rows *state, int layer);
  * its rows may be anything. */
 bool brute_rows_step(struct brute_rows *state, const struct vbs_step *step, int64_t *bytes);
 
+/* Gives whether all layers have finished the request. */
+bool brute_rows_complete(const struct brute_rows *state);
+
 /* Gives the bytes that are live between steps. */
 int64_t brute_rows_live(const struct brute_rows *state);
 

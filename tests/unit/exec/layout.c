@@ -4,6 +4,7 @@
  */
 #include "fake/exec.h"
 #include "reference/exec/layout_check.h"
+#include "cases/random_rows.h"
 #include "cases/random_transfer.h"
 #include "cases/random_weights.h"
 #include "support/tap.h"
@@ -161,6 +162,26 @@ static void try_paths(gsl_rng *rng, enum vbs_io io, int n)
            tally.n_slept);
 }
 
+/* Does the same for schedules with windows, whose rings begin at pages. */
+static void try_rows(gsl_rng *rng, enum vbs_io io, int n)
+{
+    struct tally tally = {0};
+
+    for (int i = 0; i < n; i++) {
+        struct vbs_profile *draft = random_rows_profile(rng, 6);
+        struct vbs_profile *profile = draft ? exec_fake_profile(draft, 1 + i % 3) : NULL;
+        struct vbs_schedule *schedule =
+            profile ? random_rows_schedule(rng, profile, random_int(rng, 1, 4), io) : NULL;
+
+        if (schedule)
+            try_schedule(&tally, profile, schedule);
+        vbs_schedule_free(schedule);
+        vbs_profile_free(profile);
+        vbs_profile_free(draft);
+    }
+    report(&tally, io == VBS_IO_RESIDENT ? "random rows, io resident" : "random rows");
+}
+
 /* Gives how many layouts have later loads where there is no time. */
 static int try_transfers(gsl_rng *rng, enum vbs_io io, int n)
 {
@@ -193,6 +214,7 @@ int main(void)
     gsl_rng_set(rng, SEED);
     for (int io = 0; io < 2; io++) {
         try_paths(rng, (enum vbs_io)io, 60);
+        try_rows(rng, (enum vbs_io)io, 100);
         n_hurried += try_transfers(rng, (enum vbs_io)io, 100);
     }
     ok(n_hurried > 0, "%d with later loads are found even where no time is left", n_hurried);

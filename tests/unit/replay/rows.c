@@ -4,7 +4,6 @@
  * what the definition refuses.
  */
 #include "cases/random_rows.h"
-#include "reference/plan/brute_rows.h"
 #include "support/tap.h"
 
 #include "vbslab/replay.h"
@@ -15,8 +14,6 @@
 #define N_PROFILES 3000
 #define MAX_STEPS  4000
 #define ATTEMPTS   400 /* at a next step, before a schedule counts as stuck */
-
-static const char *const ALGORITHMS[] = {"a", "b", "whole"};
 
 struct walk {
     gsl_rng *rng;
@@ -38,65 +35,10 @@ static struct vbs_schedule schedule_of(const struct walk *walk, int n_steps)
                                  .request = walk->state.request,
                                  .memory_bytes = 1000,
                                  .io = walk->state.io,
-                                 .n_algorithms = 3,
-                                 .algorithms = ALGORITHMS,
+                                 .n_algorithms = RANDOM_ROWS_ALGORITHMS,
+                                 .algorithms = random_rows_algorithms,
                                  .n_steps = n_steps,
                                  .steps = walk->steps};
-}
-
-/* Gives the row that a step runs, or null. */
-static const struct vbs_profile_row *row_of(const struct vbs_profile *profile,
-                                            const struct vbs_step *step)
-{
-    const char *name = ALGORITHMS[step->algorithm];
-    int n;
-
-    if (step->rows != 0 && step->rows != profile->layers[step->layer].rows) {
-        const struct vbs_profile_stripe *stripes = vbs_profile_stripes(profile, step->layer, &n);
-
-        for (int i = 0; i < n; i++)
-            if (stripes[i].batch == step->batch && stripes[i].row.rows == step->rows &&
-                strcmp(profile->algorithms[stripes[i].row.algorithm], name) == 0)
-                return &stripes[i].row;
-        return NULL;
-    }
-    for (int b = 0; b < profile->n_batches; b++) {
-        const struct vbs_profile_row *rows = vbs_profile_rows(profile, step->layer, b, &n);
-
-        for (int i = 0; i < n && profile->batches[b] == step->batch; i++)
-            if (strcmp(profile->algorithms[rows[i].algorithm], name) == 0)
-                return &rows[i];
-    }
-    return NULL;
-}
-
-/* Draws a step that may be right: mostly one that goes on where its layer is. */
-static struct vbs_step draw_step(const struct walk *walk)
-{
-    gsl_rng *rng = walk->rng;
-    const struct vbs_profile *profile = walk->profile;
-    int layer = random_int(rng, 1, profile->n_layers), rows = profile->layers[layer].rows;
-    int first = brute_rows_finished(&walk->state, layer), next = 0;
-    struct vbs_step step = {.layer = layer, .batch = random_int(rng, 1, 2)};
-    const struct brute_sample *at =
-        &walk->state.samples[layer][first < walk->state.request ? first : 0];
-
-    step.algorithm = rows == 0 ? 2 : random_int(rng, 0, 1);
-    if (rows == 0 || (random_once_in(rng, 4) && !(at->begun && !at->complete)))
-        return step;
-    while (at->begun && next < rows && at->done[next])
-        next++;
-    step.row = random_once_in(rng, 20) ? random_int(rng, 0, rows - 1) : next;
-    step.rows = random_once_in(rng, 3) ? rows - next : 1 << random_int(rng, 0, 4);
-    if (random_once_in(rng, 40))
-        step.rows = random_int(rng, 1, rows);
-    if (at->begun && !at->complete && !random_once_in(rng, 20)) {
-        step.batch = at->batch;
-        step.window = at->window;
-    } else {
-        step.window = random_once_in(rng, 2) ? rows : random_int(rng, 0, rows);
-    }
-    return step;
 }
 
 /* Checks that the replay refuses the steps so far with one more. */
@@ -121,23 +63,16 @@ static bool refuses(struct walk *walk, const struct vbs_step *step)
     return false;
 }
 
-static bool is_complete(const struct walk *walk)
-{
-    for (int k = 1; k <= walk->profile->n_layers; k++)
-        if (brute_rows_finished(&walk->state, k) < walk->state.request)
-            return false;
-    return true;
-}
-
 /* Appends random steps until the request is complete, or no step was found. */
 static bool walk_on(struct walk *walk)
 {
     int failed = 0;
 
-    while (!is_complete(walk) && walk->n_steps < MAX_STEPS - 1 && failed < ATTEMPTS) {
-        struct vbs_step step = draw_step(walk);
+    while (!brute_rows_complete(&walk->state) && walk->n_steps < MAX_STEPS - 1 &&
+           failed < ATTEMPTS) {
+        struct vbs_step step = random_rows_step(walk->rng, &walk->state);
 
-        if (!row_of(walk->profile, &step)) {
+        if (!random_rows_row(walk->profile, &step)) {
             failed++;
         } else if (brute_rows_step(&walk->state, &step, &walk->bytes[walk->n_steps])) {
             walk->after[walk->n_steps] = brute_rows_live(&walk->state);
@@ -159,7 +94,7 @@ static bool same_memory(const struct walk *walk, const struct vbs_replay *replay
 
     for (int i = 0; i < walk->n_steps; i++) {
         const struct vbs_replay_step *at = &replay->steps[i];
-        const struct vbs_profile_row *row = row_of(walk->profile, &walk->steps[i]);
+        const struct vbs_profile_row *row = random_rows_row(walk->profile, &walk->steps[i]);
 
         clock_us += row->time_us;
         peak = at->memory_bytes > peak ? at->memory_bytes : peak;
@@ -182,7 +117,7 @@ static bool compare(struct walk *walk)
     struct vbs_schedule schedule = schedule_of(walk, walk->n_steps);
     struct vbs_replay *replay = NULL;
     enum vbs_status status = vbs_replay_run(&ctx, walk->profile, &schedule, -1, true, &replay);
-    bool complete = is_complete(walk), same;
+    bool complete = brute_rows_complete(&walk->state), same;
 
     counts.complete += complete;
     counts.stuck += !complete;
