@@ -129,6 +129,7 @@ LDFLAGS_fault/train = $(WRAP_MALLOC)
 LDFLAGS_fault/training = $(WRAP_MALLOC)
 LDFLAGS_fault/tune = $(WRAP_MALLOC)
 LDFLAGS_fault/weights = $(WRAP_MALLOC)
+LDFLAGS_fault/windows = $(WRAP_MALLOC)
 LDFLAGS_paper/mmcnn_rows = $(WRAP_MALLOC)
 LDFLAGS_fault/report = $(WRAP_MALLOC)
 LDFLAGS_exec/weights_file = -Wl,--wrap=open

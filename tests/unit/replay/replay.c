@@ -517,11 +517,11 @@ static void test_trace(void)
     static const char WANT[] =
         "step,layer,name,batch,algorithm,done_before,start_us,end_us,live_bytes,added_bytes,"
         "ws_bytes,memory_bytes,after_bytes,over_budget,chunk,wait_us,op,part,parts,weight_bytes,"
-        "hash,backend,library,device,threads,modelled,profile\n"
+        "hash,backend,library,device,threads,modelled,profile,row,rows,window\n"
         "1,1,\"a \"\"b\"\"\",1,\"odd, \"\"name\"\"\",0,0,0.25,2,3,5,10,0,1,1,0.25,"
-        "compute,1,1,0,%1$s,,,,,false,7\n"
+        "compute,1,1,0,%1$s,,,,,false,7,0,0,0\n"
         "2,1,\"a \"\"b\"\"\",1,\"odd, \"\"name\"\"\",1,0.25,0.5,2,3,5,10,0,1,2,0.25,"
-        "compute,1,1,0,%1$s,,,,,false,7\n";
+        "compute,1,1,0,%1$s,,,,,false,7,0,0,0\n";
     static const int INPUT = 0;
     static const struct vbs_step TWO[] = {AT(1, 1), AT(1, 1)};
     struct vbs_profile_builder *builder = vbs_profile_builder_new();
