@@ -145,6 +145,9 @@ static void add_compute(struct vbs_text *text, const struct vbs_schedule *schedu
     add_string(text, schedule->algorithms[step->algorithm]);
     if (step->n_slices > 1)
         vbs_text_addf(text, ", \"part\": %d, \"parts\": %d", step->slice, step->n_slices);
+    if (step->rows > 0)
+        vbs_text_addf(text, ", \"row\": %d, \"rows\": %d, \"window\": %d", step->row, step->rows,
+                      step->window);
 }
 
 static void add_transfer(struct vbs_text *text, const struct vbs_schedule *schedule,
@@ -522,6 +525,35 @@ static int find_operation(const char *name)
     return -1;
 }
 
+/* Reads the rows of a step, if it has any. */
+static enum vbs_status read_rows(struct schedule_reader *reader, const json_t *object,
+                                 struct vbs_step *step)
+{
+    static const char *const NAMES[] = {"row", "rows", "window"};
+    bool computes = step->op == VBS_STEP_COMPUTE;
+    int64_t row = 0, rows = 0, window = 0;
+
+    for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++) {
+        if (!json_object_get(object, NAMES[i]))
+            continue;
+        if (!computes)
+            return wrong(reader, NAMES[i], "is for steps that compute");
+        if (step->n_slices > 1)
+            return wrong(reader, NAMES[i], "is for steps that compute all channels");
+        if (!json_object_get(object, "rows"))
+            return wrong(reader, "rows", "is missing");
+    }
+    if (!computes || !json_object_get(object, "rows"))
+        return VBS_OK;
+    VBS_TRY(read_integer(reader, object, "row", true, 0, INT_MAX, &row));
+    VBS_TRY(read_integer(reader, object, "rows", true, 1, INT_MAX, &rows));
+    VBS_TRY(read_integer(reader, object, "window", true, 0, INT_MAX, &window));
+    step->row = (int)row;
+    step->rows = (int)rows;
+    step->window = (int)window;
+    return VBS_OK;
+}
+
 static enum vbs_status read_step(struct schedule_reader *reader, const json_t *object,
                                  struct vbs_step *step)
 {
@@ -540,6 +572,7 @@ static enum vbs_status read_step(struct schedule_reader *reader, const json_t *o
     VBS_TRY(read_integer(reader, object, "layer", true, 1, INT_MAX, &layer));
     *step = (struct vbs_step){.layer = (int)layer, .op = (uint8_t)op};
     VBS_TRY(read_slice(reader, object, step));
+    VBS_TRY(read_rows(reader, object, step));
     return op == VBS_STEP_COMPUTE ? read_compute(reader, object, step)
                                   : read_transfer(reader, object, step);
 }

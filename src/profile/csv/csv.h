@@ -10,7 +10,7 @@
 
 /* X(column): the required columns first, in the order of docs/formats.md, then those of measured
  * profiles, then those of profiles with packed weight formats, then those of profiles whose layers
- * can be divided. */
+ * can be divided, and those of profiles with rows of samples. */
 #define CSV_COLUMNS(X)                                                                             \
     X(layer)                                                                                       \
     X(name)                                                                                        \
@@ -31,7 +31,10 @@
     X(channels)                                                                                    \
     X(packed_bytes)                                                                                \
     X(form)                                                                                        \
-    X(parts)
+    X(parts)                                                                                       \
+    X(out_rows)                                                                                    \
+    X(reach)                                                                                       \
+    X(rows)
 
 #define CSV_COLUMN_ENUM(column) CSV_##column,
 enum csv_column { CSV_COLUMNS(CSV_COLUMN_ENUM) CSV_N_COLUMNS };
@@ -40,6 +43,10 @@ enum csv_column { CSV_COLUMNS(CSV_COLUMN_ENUM) CSV_N_COLUMNS };
 #define CSV_FIRST_MEASURED CSV_mad_us
 #define CSV_FIRST_PACKED   CSV_channels
 #define CSV_FIRST_DIVIDED  CSV_parts
+#define CSV_FIRST_ROWS     CSV_out_rows
+
+#define CSV_INPUT_ROWS "input-rows" /* the key of the rows of the network's input */
+#define CSV_WHOLE      "all"        /* the reach of an input that is read whole */
 
 extern const char *const vbs_csv_columns[CSV_N_COLUMNS]; /* names of the columns (write.c) */
 
@@ -58,6 +65,11 @@ bool vbs_csv_digits(const char **text, int64_t *value);
 /* Reads all of text as a whole number within [low, high]; name is used in messages. */
 enum vbs_status vbs_csv_whole(const struct csv_scan *scan, const char *name, const char *text,
                               int64_t low, int64_t high, int64_t *value) VBS_MUST_CHECK;
+
+/* Reads a list of n reaches, such as "1/1:-1:1;all". VBS_FORMAT: it is none, or of another number.
+ */
+enum vbs_status vbs_csv_reaches(const struct csv_scan *scan, const char *text, int n,
+                                struct vbs_reach *reaches) VBS_MUST_CHECK;
 
 /* Reads all of text as a decimal number. */
 enum vbs_status vbs_csv_time(const struct csv_scan *scan, const char *name, const char *text,

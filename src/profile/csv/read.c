@@ -25,6 +25,8 @@ struct reader {
     int column_at[CSV_N_COLUMNS]; /* index of each column's field, or -1 */
     int n_columns;                /* in the header; 0 before it */
     int inputs[VBS_MAX_LAYERS];   /* of the row being read */
+    struct vbs_reach reaches[VBS_MAX_LAYERS];
+    bool input_rows_given;
     struct vbs_provenance provenance;
     bool threads_given;
 };
@@ -107,6 +109,17 @@ static enum vbs_status set_threads(struct reader *reader, const char *value)
     return VBS_OK;
 }
 
+static enum vbs_status set_input_rows(struct reader *reader, const char *value)
+{
+    int64_t rows = 0;
+
+    VBS_TRY(vbs_csv_whole(&reader->scan, CSV_INPUT_ROWS, value, 1, INT32_MAX, &rows));
+    if (reader->input_rows_given)
+        return FAIL(reader, "'" CSV_INPUT_ROWS "' is there twice");
+    reader->input_rows_given = true;
+    return vbs_profile_builder_input_rows(reader->ctx, reader->builder, (int)rows);
+}
+
 static enum vbs_status set_provenance(struct reader *reader, const char *key, char *value)
 {
     const char **place = NULL;
@@ -119,6 +132,8 @@ static enum vbs_status set_provenance(struct reader *reader, const char *key, ch
 #undef MATCH
     if (strcmp(key, "threads") == 0)
         return set_threads(reader, value);
+    if (strcmp(key, CSV_INPUT_ROWS) == 0)
+        return set_input_rows(reader, value);
     if (strcmp(key, "copy") == 0)
         return vbs_csv_copy(&reader->scan, value);
     if (!place)
@@ -295,7 +310,25 @@ static const char *difference(const struct vbs_profile_layer *a, const struct vb
         return "weight_bytes";
     if (a->channels != b->channels)
         return "channels";
+    if (a->rows != b->rows)
+        return "out_rows";
+    if (!a->reaches != !b->reaches ||
+        (a->reaches &&
+         memcmp(a->reaches, b->reaches, (size_t)a->n_inputs * sizeof *a->reaches) != 0))
+        return "reach";
     return a->in_place != b->in_place ? "in_place" : NULL;
+}
+
+/* Reads the rows of a layer's output and what they read. */
+static enum vbs_status read_rows(struct reader *reader, struct vbs_profile_layer *layer)
+{
+    const char *reach = field(reader, CSV_reach);
+
+    VBS_TRY(read_int(reader, CSV_out_rows, 0, INT32_MAX, &layer->rows));
+    if (reach[0] == '\0' || reader->column_at[CSV_reach] < 0)
+        return VBS_OK;
+    layer->reaches = reader->reaches;
+    return vbs_csv_reaches(&reader->scan, reach, layer->n_inputs, reader->reaches);
 }
 
 /* Reads a row's columns of the layer. The first row of a layer makes it, and the others must
@@ -314,7 +347,8 @@ static enum vbs_status read_layer(struct reader *reader, int id, int batch)
     if ((status = read_inputs(reader, &layer)) ||
         (status = read_whole(reader, CSV_weight_bytes, 0, VBS_MAX_BYTES, &layer.weight_bytes)) ||
         (status = read_int(reader, CSV_channels, 0, INT32_MAX, &layer.channels)) ||
-        (status = read_int(reader, CSV_in_place, 0, 1, &in_place)))
+        (status = read_int(reader, CSV_in_place, 0, 1, &in_place)) ||
+        (status = read_rows(reader, &layer)))
         return status;
     layer.in_place = in_place;
     if (seen && (differs = difference(&layer, &seen->layer)))
@@ -350,7 +384,8 @@ static enum vbs_status read_row(struct reader *reader)
         (status = read_time(reader, CSV_mad_us, &row.mad_us)) ||
         (status = read_time(reader, CSV_low_us, &row.low_us)) ||
         (status = read_time(reader, CSV_high_us, &row.high_us)) ||
-        (status = read_int(reader, CSV_n_runs, 0, INT32_MAX, &row.n_runs)))
+        (status = read_int(reader, CSV_n_runs, 0, INT32_MAX, &row.n_runs)) ||
+        (status = read_int(reader, CSV_rows, 0, INT32_MAX, &row.rows)))
         return status;
     return vbs_profile_builder_row(reader->ctx, reader->builder, layer, batch,
                                    field(reader, CSV_algorithm), &row);

@@ -43,6 +43,57 @@ enum vbs_status vbs_csv_whole(const struct csv_scan *scan, const char *name, con
     return VBS_OK;
 }
 
+/* Reads a number of a reach that ends in stop, and moves *text behind it. */
+static bool read_number(const char **text, char stop, bool may_be_negative, int64_t *value)
+{
+    bool negative = may_be_negative && **text == '-';
+
+    *text += negative;
+    if (!vbs_csv_digits(text, value) || *value > VBS_MAX_REACH || **text != stop)
+        return false;
+    *text += stop != '\0';
+    *value = negative ? -*value : *value;
+    return true;
+}
+
+/* Reads one reach, and moves *text to the separator behind it. */
+static bool read_reach(const char **text, struct vbs_reach *reach)
+{
+    int64_t step, unit, low, high;
+    const char *end;
+
+    *reach = (struct vbs_reach){0};
+    if (strncmp(*text, CSV_WHOLE, strlen(CSV_WHOLE)) == 0) {
+        *text += strlen(CSV_WHOLE);
+        return **text == ';' || **text == '\0';
+    }
+    if (!read_number(text, '/', false, &step) || !read_number(text, ':', false, &unit) ||
+        !read_number(text, ':', true, &low))
+        return false;
+    end = *text + strcspn(*text, ";");
+    if (!read_number(text, *end, true, &high) || unit == 0)
+        return false;
+    *text = end;
+    *reach = (struct vbs_reach){(int)step, (int)unit, low, high};
+    return true;
+}
+
+enum vbs_status vbs_csv_reaches(const struct csv_scan *scan, const char *text, int n,
+                                struct vbs_reach *reaches)
+{
+    const char *at = text;
+
+    for (int i = 0; i < n; i++) {
+        if (!read_reach(&at, &reaches[i]) || *at != (i + 1 < n ? ';' : '\0'))
+            return FAIL(scan,
+                        "reach '%.40s' is not a list of %d such as 1/1:-1:1 or all, one for each "
+                        "input, with ; between them",
+                        text, n);
+        at++;
+    }
+    return VBS_OK;
+}
+
 /* Accepts only decimal forms: strtod alone would accept hexadecimal numbers, "inf" and leading
  * blanks too. */
 enum vbs_status vbs_csv_time(const struct csv_scan *scan, const char *name, const char *text,

@@ -1,7 +1,7 @@
 /*
  * Profiles as CSV. A profile has exactly one text: its rows are sorted by layer, batch and
- * algorithm, empty texts of the provenance are left out, and statistics stand only in profiles with
- * measured rows or copies.
+ * algorithm, those of stripes behind the others of the layer, empty texts of the provenance are
+ * left out, and statistics stand only in profiles with measured rows or copies.
  */
 #include "profile/csv/csv.h"
 
@@ -89,7 +89,7 @@ static void add_copy(struct vbs_text *text, const char *source, const struct vbs
 
 /* The groups of columns that a profile needs beside the first. */
 struct groups {
-    bool measured, packed, divided;
+    bool measured, packed, divided, rows;
 };
 
 static bool has_column(struct groups groups, enum csv_column column)
@@ -97,7 +97,8 @@ static bool has_column(struct groups groups, enum csv_column column)
     return column < CSV_FIRST_MEASURED  ? true
            : column < CSV_FIRST_PACKED  ? groups.measured
            : column < CSV_FIRST_DIVIDED ? groups.packed
-                                        : groups.divided;
+           : column < CSV_FIRST_ROWS    ? groups.divided
+                                        : groups.rows;
 }
 
 static void add_head(struct vbs_text *text, const struct vbs_profile *profile, struct groups groups)
@@ -109,6 +110,8 @@ static void add_head(struct vbs_text *text, const struct vbs_profile *profile, s
 #undef ADD
     if (provenance->threads)
         vbs_text_addf(text, "# threads: %d\n", provenance->threads);
+    if (profile->layers[0].rows > 0)
+        vbs_text_addf(text, "# " CSV_INPUT_ROWS ": %d\n", profile->layers[0].rows);
     for (int i = 0; i < profile->n_copies; i++)
         for (int j = 0; j < profile->copies[i].n_rows; j++)
             add_copy(text, profile->copies[i].source, &profile->copies[i].rows[j]);
@@ -116,6 +119,24 @@ static void add_head(struct vbs_text *text, const struct vbs_profile *profile, s
         if (has_column(groups, i))
             vbs_text_addf(text, "%s%s", i ? "," : "", vbs_csv_columns[i]);
     vbs_text_add(text, "\n");
+}
+
+/* Appends ",rows of the output,reaches,rows of the stripe". */
+static void add_rows(struct vbs_text *text, const struct vbs_profile_layer *about, int rows)
+{
+    vbs_text_addf(text, ",%d,", about->rows);
+    for (int i = 0; about->reaches && i < about->n_inputs; i++) {
+        const struct vbs_reach *reach = &about->reaches[i];
+
+        if (i > 0)
+            vbs_text_add(text, ";");
+        if (reach->unit == 0)
+            vbs_text_add(text, CSV_WHOLE);
+        else
+            vbs_text_addf(text, "%d/%d:%" PRId64 ":%" PRId64, reach->step, reach->unit, reach->low,
+                          reach->high);
+    }
+    vbs_text_addf(text, ",%d", rows);
 }
 
 static void add_row(struct vbs_text *text, const struct vbs_profile *profile, int layer, int batch,
@@ -142,27 +163,39 @@ static void add_row(struct vbs_text *text, const struct vbs_profile *profile, in
         vbs_text_addf(text, ",%d,%" PRId64 ",%d", about->channels, row->weight_bytes, row->format);
     if (groups.divided)
         vbs_text_addf(text, ",%d", row->n_slices);
+    if (groups.rows)
+        add_rows(text, about, row->rows);
     vbs_text_add(text, "\n");
+}
+
+/* Notes the columns that a row needs. */
+static void note_row(const struct vbs_profile_layer *about, const struct vbs_profile_row *row,
+                     struct groups *groups)
+{
+    groups->measured = groups->measured || row->n_runs > 0;
+    groups->divided = groups->divided || row->n_slices > 0;
+    groups->packed = groups->packed || row->format || row->weight_bytes != about->weight_bytes;
 }
 
 static struct groups find_groups(const struct vbs_profile *profile)
 {
-    struct groups groups = {0};
+    struct groups groups = {.rows = profile->layers[0].rows > 0};
 
     for (int layer = 1; layer <= profile->n_layers; layer++) {
         const struct vbs_profile_layer *about = &profile->layers[layer];
+        int n_stripes;
+        const struct vbs_profile_stripe *stripes = vbs_profile_stripes(profile, layer, &n_stripes);
 
         groups.packed = groups.packed || about->channels;
+        groups.rows = groups.rows || about->rows > 0;
+        for (int i = 0; i < n_stripes; i++)
+            note_row(about, &stripes[i].row, &groups);
         for (int b = 0; b < profile->n_batches; b++) {
             int n_rows;
             const struct vbs_profile_row *rows = vbs_profile_rows(profile, layer, b, &n_rows);
 
-            for (int i = 0; i < n_rows; i++) {
-                groups.measured = groups.measured || rows[i].n_runs > 0;
-                groups.divided = groups.divided || rows[i].n_slices > 0;
-                groups.packed =
-                    groups.packed || rows[i].format || rows[i].weight_bytes != about->weight_bytes;
-            }
+            for (int i = 0; i < n_rows; i++)
+                note_row(about, &rows[i], &groups);
         }
     }
     return groups;
@@ -174,7 +207,10 @@ enum vbs_status vbs_profile_csv(struct vbs_ctx *ctx, const struct vbs_profile *p
     struct vbs_text made = {0};
 
     add_head(&made, profile, groups);
-    for (int layer = 1; layer <= profile->n_layers && !made.failed; layer++)
+    for (int layer = 1; layer <= profile->n_layers && !made.failed; layer++) {
+        int n_stripes;
+        const struct vbs_profile_stripe *stripes = vbs_profile_stripes(profile, layer, &n_stripes);
+
         for (int b = 0; b < profile->n_batches; b++) {
             int n_rows;
             const struct vbs_profile_row *rows = vbs_profile_rows(profile, layer, b, &n_rows);
@@ -182,6 +218,9 @@ enum vbs_status vbs_profile_csv(struct vbs_ctx *ctx, const struct vbs_profile *p
             for (int i = 0; i < n_rows; i++)
                 add_row(&made, profile, layer, profile->batches[b], &rows[i], groups);
         }
+        for (int i = 0; i < n_stripes; i++)
+            add_row(&made, profile, layer, stripes[i].batch, &stripes[i].row, groups);
+    }
     if (made.failed) {
         vbs_text_clear(&made);
         return vbs_no_memory(ctx);
