@@ -232,8 +232,9 @@ void vbs_frontier_free(struct vbs_frontier *frontier);
  * Computes a lower bound of the time of every schedule of the problem within memory_bytes, in
  * microseconds: the sum over the layers of the fastest composition of the request from the (batch,
  * algorithm) rows whose step fits by itself. With weights included, resident weights reduce the
- * memory for the steps, and all other weights are copied at least once. The bound is then the
- * larger of both clocks, for the number of resident bytes that makes it least. HUGE_VAL where some
+ * memory for the steps, and all other weights are copied at least once, those behind the last
+ * sample's layer after it as far as they exceed the memory. The bound is then the larger of both
+ * clocks, for the number of resident bytes that makes it least. HUGE_VAL where some
  * layer has no row that fits. O(rows + layers x request x batches), times the logarithm of the
  * weights.
  */

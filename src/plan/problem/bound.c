@@ -10,7 +10,7 @@
  * Where samples may run by rows, a layer's samples may also take the least time of a row for each
  * of their rows, and other samples count with nothing.
  *
- * With weights included, two more bounds relate both clocks: stay_bound_us and late_bound_us.
+ * With weights included, more bounds relate both clocks: stay_bound_us and late_bound_us.
  *
  * Sums are in ticks, less the largest rounding error of ticks, so that no plan is below the bound.
  */
@@ -56,11 +56,19 @@ static int64_t all_formats_bytes(const struct vbs_task *task, int layer)
     return total;
 }
 
-/* Bounds the time of the compute steps within memory_bytes, where stay_bytes of weights stay in
- * memory all the time: beside a layer's step there are all of them but the layer's own. HUGE_VAL:
- * some layer never fits. togo: [request + 1]. */
-static double compute_bound_us(const struct vbs_task *task, int64_t memory_bytes,
-                               int64_t stay_bytes, int64_t *togo)
+/* The least ticks of the steps of each layer and the weights, for the bounds below. */
+struct layer_loads {
+    int64_t *ticks;        /* [0..n] */
+    int64_t *weight_bytes; /* [0..n] in the lightest packed format */
+    bool *marked;          /* [0..n] */
+};
+
+/* Bounds the ticks of each layer's steps within memory_bytes, where stay_bytes of weights stay in
+ * memory all the time: beside a layer's step there are all of them but the layer's own. Gives the
+ * sum, VBS_NEVER_TICKS or more where some layer never fits; ticks of later layers are then not set.
+ * togo: [request + 1]. */
+static int64_t find_ticks(const struct vbs_task *task, int64_t memory_bytes, int64_t stay_bytes,
+                          int64_t *ticks, int64_t *togo)
 {
     int64_t total = 0;
 
@@ -69,51 +77,16 @@ static double compute_bound_us(const struct vbs_task *task, int64_t memory_bytes
 
         find_to_go(task, k, memory_bytes - (others > 0 ? others : 0), togo);
         total += togo[0];
+        if (ticks)
+            ticks[k] = togo[0];
     }
-    return bound_us(task, total);
+    return total;
 }
 
 static double copy_bound_us(const struct vbs_task *task, int64_t bytes)
 {
     return bytes > 0 ? vbs_task_copy_us(task, bytes) * (1 - VBS_TIME_NOISE) : 0;
 }
-
-/*
- * Weights included. Some bytes of the weights are never loaded. They are in memory all the time,
- * and leave less memory for the steps. All other bytes are loaded at least once, one copy after the
- * other. More bytes of the first kind raise the bound of the compute steps and lower that of the
- * copies. The least of the larger of both bounds, over all numbers of bytes, is where they cross.
- */
-static double stay_bound_us(const struct vbs_task *task, int64_t memory_bytes, int64_t *togo)
-{
-    int64_t weights = vbs_task_lightest_bytes(task);
-    int64_t low = 0, high = weights < memory_bytes ? weights : memory_bytes;
-    double above, below;
-
-    while (low < high) {
-        int64_t stays = low + (high - low) / 2;
-
-        if (compute_bound_us(task, memory_bytes, stays, togo) >=
-            copy_bound_us(task, weights - stays))
-            high = stays;
-        else
-            low = stays + 1;
-    }
-    above =
-        fmax(compute_bound_us(task, memory_bytes, low, togo), copy_bound_us(task, weights - low));
-    if (low == 0)
-        return above;
-    below = fmax(compute_bound_us(task, memory_bytes, low - 1, togo),
-                 copy_bound_us(task, weights - low + 1));
-    return fmin(above, below);
-}
-
-/* The times and weights of the layers, for the bound below. */
-struct layer_loads {
-    int64_t *ticks;        /* [0..n] least ticks of the layer's compute steps */
-    int64_t *weight_bytes; /* [0..n] in the lightest packed format */
-    bool *marked;          /* [0..n] */
-};
 
 /* Marks the layers on which layer depends, and sums their ticks. */
 static int64_t mark_before(const struct vbs_task *task, struct layer_loads *loads, int layer)
@@ -153,18 +126,13 @@ static int64_t mark_behind(const struct vbs_task *task, struct layer_loads *load
  * Weights included. When the layers before layer k have done the whole request, the last sample
  * still has to pass k and all layers behind it. Of their weights no more than the budget is in
  * memory at that moment; the rest is loaded later. This is the part of the copies of large weights
- * at the end of a network that compute steps cannot hide. O(layers x edges).
+ * at the end of a network that compute steps cannot hide. loads->ticks are set. O(layers x edges).
  */
 static double late_bound_us(const struct vbs_task *task, int64_t memory_bytes,
-                            struct layer_loads *loads, int64_t *togo)
+                            struct layer_loads *loads)
 {
     double latest = 0;
 
-    for (int k = 1; k <= task->n_layers; k++) {
-        find_to_go(task, k, memory_bytes, togo);
-        loads->ticks[k] = togo[0];
-        loads->weight_bytes[k] = vbs_task_layer_lightest_bytes(task, k);
-    }
     for (int k = 1; k <= task->n_layers; k++) {
         int64_t ticks, behind;
 
@@ -177,6 +145,49 @@ static double late_bound_us(const struct vbs_task *task, int64_t memory_bytes,
     return latest;
 }
 
+/* Bounds the time where stay_bytes of weights stay in memory all the time, without the copies of
+ * all other weights. */
+static double beside_bound_us(const struct vbs_task *task, int64_t memory_bytes, int64_t stay_bytes,
+                              struct layer_loads *loads, int64_t *togo)
+{
+    int64_t total = find_ticks(task, memory_bytes, stay_bytes, loads->ticks, togo);
+
+    if (total >= VBS_NEVER_TICKS)
+        return HUGE_VAL;
+    return fmax(bound_us(task, total), late_bound_us(task, memory_bytes, loads));
+}
+
+/*
+ * Weights included. Some bytes of the weights are never loaded. They are in memory all the time,
+ * and leave less memory for the steps. All other bytes are loaded at least once, one copy after the
+ * other. More bytes of the first kind raise the bounds that count compute steps and lower that of
+ * the copies. The least of the larger of both, over all numbers of bytes, is where they cross.
+ */
+static double stay_bound_us(const struct vbs_task *task, int64_t memory_bytes,
+                            struct layer_loads *loads, int64_t *togo)
+{
+    int64_t weights = vbs_task_lightest_bytes(task);
+    int64_t low = 0, high = weights < memory_bytes ? weights : memory_bytes;
+    double above, below;
+
+    while (low < high) {
+        int64_t stays = low + (high - low) / 2;
+
+        if (beside_bound_us(task, memory_bytes, stays, loads, togo) >=
+            copy_bound_us(task, weights - stays))
+            high = stays;
+        else
+            low = stays + 1;
+    }
+    above = fmax(beside_bound_us(task, memory_bytes, low, loads, togo),
+                 copy_bound_us(task, weights - low));
+    if (low == 0)
+        return above;
+    below = fmax(beside_bound_us(task, memory_bytes, low - 1, loads, togo),
+                 copy_bound_us(task, weights - low + 1));
+    return fmin(above, below);
+}
+
 static enum vbs_status both_clocks_bound_us(struct vbs_ctx *ctx, const struct vbs_task *task,
                                             int64_t memory_bytes, int64_t *togo, double *time_us)
 {
@@ -186,10 +197,11 @@ static enum vbs_status both_clocks_bound_us(struct vbs_ctx *ctx, const struct vb
                                 .marked = malloc(n * sizeof *loads.marked)};
     enum vbs_status status = VBS_OK;
 
-    if (loads.ticks && loads.weight_bytes && loads.marked)
-        *time_us = fmax(stay_bound_us(task, memory_bytes, togo),
-                        late_bound_us(task, memory_bytes, &loads, togo));
-    else
+    if (loads.ticks && loads.weight_bytes && loads.marked) {
+        for (int k = 1; k <= task->n_layers; k++)
+            loads.weight_bytes[k] = vbs_task_layer_lightest_bytes(task, k);
+        *time_us = stay_bound_us(task, memory_bytes, &loads, togo);
+    } else
         status = vbs_no_memory(ctx);
     free(loads.ticks);
     free(loads.weight_bytes);
@@ -208,7 +220,7 @@ enum vbs_status vbs_task_bound_us(struct vbs_ctx *ctx, const struct vbs_task *ta
     if (task->problem.weights == VBS_WEIGHTS_INCLUDED)
         status = both_clocks_bound_us(ctx, task, memory_bytes, togo, time_us);
     else
-        *time_us = compute_bound_us(task, memory_bytes, 0, togo);
+        *time_us = bound_us(task, find_ticks(task, memory_bytes, 0, NULL, togo));
     free(togo);
     return status;
 }

@@ -50,7 +50,9 @@ int vbs_slice_limit(const struct vbs_profile_layer *layer, int64_t weight_bytes)
 int vbs_row_most_slices(const struct vbs_profile_layer *layer, const struct vbs_profile_row *row)
 {
     if (row->n_slices > 0)
-        return row->n_slices;
+        return row->weight_bytes == 0 || row->n_slices <= vbs_slice_limit(layer, row->weight_bytes)
+                   ? row->n_slices
+                   : 1;
     return vbs_profile_divisible(layer, row) ? vbs_slice_limit(layer, row->weight_bytes) : 1;
 }
 

@@ -17,7 +17,8 @@
  * budget never has a slower plan.
  *
  * Exact are the memory of each plan, its time on both clocks, and the recursion at its price.
- * Heuristic are the prices, the shares of the budget, and the choice of weights to keep (stream.h).
+ * Heuristic are the prices, the shares of the budget, and the choice of weights to keep (stream.h),
+ * which short schedules search (stream_search.c).
  * Every plan has a lower bound (plan/problem/bound.c).
  *
  * Complexity: a solve of dp-vbs+ for each price, with the rows times the numbers of slices; then

@@ -6,10 +6,10 @@
 
 #include "plan/problem/problem.h"
 
-/* The meaning of an algorithm of the priced profile: an algorithm of the task, and how often its
- * slices are halved. */
+/* The meaning of an algorithm of the priced profile: an algorithm of the task, how often its slices
+ * are halved, and how often its samples are halved into steps of their own. */
 struct row_kind {
-    int algorithm, doublings;
+    int algorithm, doublings, halvings;
 };
 
 /* How a schedule is made of a cutting. */
@@ -74,11 +74,13 @@ enum vbs_status vbs_joint_price(struct joint *joint, double price) VBS_MUST_CHEC
 /* The number of slices of a row's weights: the number where memory is not tight, doubled. */
 int vbs_joint_slices(const struct joint *joint, int layer, const struct vbs_profile_row *row,
                      int doublings);
+/* Gives the largest batch of a step, where batch samples are halved so often. */
+int vbs_joint_most_samples(int batch, int halvings);
 /* Sets *sum to time and workspace of one algorithm on batch samples, in steps of batches that the
- * profile has, the largest first. False where one of these batches has no row with the algorithm,
- * unless no algorithm has rows of all of them: steps without it are then those of
- * vbs_joint_piece. */
-bool vbs_joint_compose(const struct vbs_task *task, int layer, int batch, int algorithm,
+ * profile has, the largest up to most samples first. False where one of these batches has no row
+ * with the algorithm, unless no algorithm has rows of all of them: steps without it are then those
+ * of vbs_joint_piece. */
+bool vbs_joint_compose(const struct vbs_task *task, int layer, int batch, int most, int algorithm,
                        struct vbs_profile_row *sum);
 
 /* Gives the row of a batch of the profile with the algorithm; where it has none, the fastest row

@@ -18,6 +18,7 @@
 #define LAST_SLICE_BYTES   ((int64_t)32 << 10)
 #define LAST_SLICE_SHARE   16384 /* the last size is at most all weights divided by this */
 #define LATENCIES_IN_SLICE 128
+#define MOST_HALVINGS      3  /* of the samples of one row */
 #define MAX_DOUBLINGS      13 /* of the number of slices of one row: up to 4096 slices */
 
 /*
@@ -41,30 +42,35 @@ static void name_kind(char *name, size_t size, int kind)
     snprintf(name, size, "%08d", kind);
 }
 
-static int kind_number(const struct joint *joint, int algorithm, int doublings)
+static int kind_number(const struct joint *joint, const struct row_kind *kind)
 {
-    return algorithm * joint->most_doublings + doublings;
+    return (kind->algorithm * joint->most_doublings + kind->doublings) * (MOST_HALVINGS + 1) +
+           kind->halvings;
 }
 
 /* Makes the index from algorithms of the current priced profile to kinds of rows. */
 static enum vbs_status find_kinds(struct joint *joint)
 {
     int n_algorithms = joint->task->profile->n_algorithms;
+    int n_kinds = n_algorithms * joint->most_doublings * (MOST_HALVINGS + 1);
 
     joint->kinds =
         vbs_arena_alloc(&joint->arena, (size_t)joint->profile->n_algorithms, sizeof *joint->kinds);
     if (!joint->kinds)
         return vbs_no_memory(joint->ctx);
-    for (int a = 0; a < n_algorithms; a++)
-        for (int d = 0; d < joint->most_doublings; d++) {
-            char name[16];
-            int at;
+    for (int i = 0; i < n_kinds; i++) {
+        char name[16];
+        int at;
 
-            name_kind(name, sizeof name, kind_number(joint, a, d));
-            at = vbs_profile_algorithm(joint->profile, name);
-            if (at >= 0)
-                joint->kinds[at] = (struct row_kind){a, d};
-        }
+        name_kind(name, sizeof name, i);
+        at = vbs_profile_algorithm(joint->profile, name);
+        if (at >= 0)
+            joint->kinds[at] = (struct row_kind){
+                .algorithm = i / (MOST_HALVINGS + 1) / joint->most_doublings,
+                .doublings = i / (MOST_HALVINGS + 1) % joint->most_doublings,
+                .halvings = i % (MOST_HALVINGS + 1),
+            };
+    }
     return VBS_OK;
 }
 
@@ -75,6 +81,8 @@ int vbs_joint_slices(const struct joint *joint, int layer, const struct vbs_prof
     int64_t limit = vbs_slice_limit(l, row->weight_bytes);
     int64_t n_slices = (row->weight_bytes + joint->slice_bytes - 1) / joint->slice_bytes;
 
+    if (vbs_row_most_slices(l, row) <= 1)
+        doublings = 0; /* its weights may be loaded in slices all the same */
     /* A row that was measured in slices runs whole, then in its slices with the next one being
      * loaded, then in its slices without. */
     if (row->n_slices > 0)
@@ -102,15 +110,15 @@ const struct vbs_profile_row *vbs_joint_piece(const struct vbs_task *task, int l
 }
 
 /* As vbs_joint_compose; mixed: pieces without the algorithm run on others. */
-static bool compose(const struct vbs_task *task, int layer, int batch, int algorithm, bool mixed,
-                    struct vbs_profile_row *sum)
+static bool compose(const struct vbs_task *task, int layer, int batch, int most, int algorithm,
+                    bool mixed, struct vbs_profile_row *sum)
 {
     bool first = true;
 
     for (int left = batch, b; left > 0; left -= b) {
         const struct vbs_profile_row *row;
 
-        b = vbs_trial_batch(task, left);
+        b = vbs_trial_batch(task, left < most ? left : most);
         row = vbs_joint_piece(task, layer, b, algorithm, first ? -1 : sum->format);
         if (!row || (row->algorithm != algorithm && (first || !mixed)) ||
             (!first && row->format != sum->format))
@@ -129,21 +137,26 @@ static bool compose(const struct vbs_task *task, int layer, int batch, int algor
     return true;
 }
 
-bool vbs_joint_compose(const struct vbs_task *task, int layer, int batch, int algorithm,
+int vbs_joint_most_samples(int batch, int halvings)
+{
+    return (batch - 1) / (1 << halvings) + 1;
+}
+
+bool vbs_joint_compose(const struct vbs_task *task, int layer, int batch, int most, int algorithm,
                        struct vbs_profile_row *sum)
 {
     int n_rows;
     const struct vbs_profile_row *rows;
     struct vbs_profile_row other;
 
-    if (compose(task, layer, batch, algorithm, false, sum))
+    if (compose(task, layer, batch, most, algorithm, false, sum))
         return true;
-    rows = vbs_profile_rows(task->profile, layer, task->batch_index[vbs_trial_batch(task, batch)],
+    rows = vbs_profile_rows(task->profile, layer, task->batch_index[vbs_trial_batch(task, most)],
                             &n_rows);
     for (int a = 0; a < n_rows; a++)
-        if (compose(task, layer, batch, rows[a].algorithm, false, &other))
+        if (compose(task, layer, batch, most, rows[a].algorithm, false, &other))
             return false;
-    return compose(task, layer, batch, algorithm, true, sum);
+    return compose(task, layer, batch, most, algorithm, true, sum);
 }
 
 /* The cost of small slices, as a share of the row's time. */
@@ -181,7 +194,8 @@ static struct vbs_profile_row price_row(const struct joint *joint, int layer,
 }
 
 static enum vbs_status add_priced(struct joint *joint, struct vbs_profile_builder *builder,
-                                  int layer, int batch, const struct vbs_profile_row *row)
+                                  int layer, int batch, const struct vbs_profile_row *row,
+                                  int halvings)
 {
     const struct vbs_profile_layer *l = &joint->task->profile->layers[layer];
     bool divides = row->weight_bytes > 0 && vbs_row_most_slices(l, row) > 1;
@@ -189,14 +203,37 @@ static enum vbs_status add_priced(struct joint *joint, struct vbs_profile_builde
     bool last = false;
 
     for (int d = 0; d < joint->most_doublings && !last; d++) {
+        struct row_kind kind = {row->algorithm, d, halvings};
         int n_slices = divides ? vbs_joint_slices(joint, layer, row, d) : 1;
         struct vbs_profile_row priced;
         char name[32];
 
         last = n_slices == most && (most == 1 || row->n_slices == 0 || d == 2);
         priced = price_row(joint, layer, row, n_slices, last);
-        name_kind(name, sizeof name, kind_number(joint, row->algorithm, d));
+        name_kind(name, sizeof name, kind_number(joint, &kind));
         VBS_TRY(vbs_profile_builder_row(joint->ctx, builder, layer, batch, name, &priced));
+    }
+    return VBS_OK;
+}
+
+/* Adds the rows of steps of at most so many samples that share one copy of the weights. A step with
+ * less workspace than the steps with more samples is worth while; others are left out. */
+static enum vbs_status add_halved(struct joint *joint, struct vbs_profile_builder *builder,
+                                  int layer, int batch, int samples, int algorithm)
+{
+    int64_t least_ws = INT64_MAX;
+
+    for (int h = 0; h <= MOST_HALVINGS; h++) {
+        struct vbs_profile_row row;
+
+        if (!vbs_joint_compose(joint->task, layer, samples, vbs_joint_most_samples(samples, h),
+                               algorithm, &row) ||
+            row.ws_bytes >= least_ws)
+            continue;
+        least_ws = row.ws_bytes;
+        VBS_TRY(add_priced(joint, builder, layer, batch, &row, h));
+        if (row.weight_bytes == 0)
+            break;
     }
     return VBS_OK;
 }
@@ -211,12 +248,8 @@ static enum vbs_status priced_rows(struct vbs_ctx *ctx, void *self,
         vbs_profile_rows(joint->task->profile, layer, joint->task->batch_index[first], &n_rows);
 
     (void)ctx;
-    for (int a = 0; a < n_rows; a++) {
-        struct vbs_profile_row row;
-
-        if (vbs_joint_compose(joint->task, layer, samples, rows[a].algorithm, &row))
-            VBS_TRY(add_priced(joint, builder, layer, batch, &row));
-    }
+    for (int a = 0; a < n_rows; a++)
+        VBS_TRY(add_halved(joint, builder, layer, batch, samples, rows[a].algorithm));
     return VBS_OK;
 }
 
@@ -255,7 +288,7 @@ static bool can_be_composed(const struct joint *joint, int units)
         int n_rows, a = 0;
         const struct vbs_profile_row *rows = vbs_profile_rows(task->profile, k, first, &n_rows);
 
-        while (a < n_rows && !vbs_joint_compose(task, k, samples, rows[a].algorithm, &sum))
+        while (a < n_rows && !vbs_joint_compose(task, k, samples, samples, rows[a].algorithm, &sum))
             a++;
         if (a == n_rows)
             return false;
@@ -317,7 +350,8 @@ static void choose_last_slice(struct joint *joint)
     int64_t bytes = vbs_task_lightest_bytes(joint->task) / LAST_SLICE_SHARE;
 
     joint->last_slice_bytes = bytes < 1 ? 1 : bytes < LAST_SLICE_BYTES ? bytes : LAST_SLICE_BYTES;
-    joint->most_doublings = VBS_MAX_ALGORITHMS / joint->task->profile->n_algorithms;
+    joint->most_doublings =
+        VBS_MAX_ALGORITHMS / (MOST_HALVINGS + 1) / joint->task->profile->n_algorithms;
     if (joint->most_doublings > MAX_DOUBLINGS)
         joint->most_doublings = MAX_DOUBLINGS;
 }

@@ -17,10 +17,11 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define REPORT_S 0.1
+#define REPORT_S      0.1
+#define MOST_SEARCHED 256 /* visits of a stream for which gaps to keep are searched */
 
-/* Shares of a budget for the cutting. */
-static const double SHARES[] = {1, 0.75, 0.5, 0.25};
+/* Shares of a budget for the cutting. Small ones leave the budget to weights that stay. */
+static const double SHARES[] = {1, 0.75, 0.5, 0.25, 0.1, 0.04};
 
 #define N_SHARES ((int)(sizeof SHARES / sizeof SHARES[0]))
 
@@ -47,19 +48,20 @@ static enum vbs_status translate_chunk(struct joint *joint, const struct vbs_ste
     for (int64_t s = 0; status == VBS_OK && s < n_steps; s++) {
         const struct vbs_step *step = &cutting[s];
         const struct row_kind *kind = &joint->kinds[step->algorithm];
-        int layer = step->layer, n_slices, samples = step->batch * joint->grain;
+        int layer = step->layer, n_slices, most, samples = step->batch * joint->grain;
         struct vbs_profile_row row;
         int *cut;
 
         if (samples > joint->chunk - done[layer]) /* the last unit may be less than whole */
             samples = joint->chunk - done[layer];
         done[layer] += samples;
-        if (!vbs_joint_compose(task, layer, samples, kind->algorithm, &row)) {
+        most = vbs_joint_most_samples(samples, kind->halvings);
+        if (!vbs_joint_compose(task, layer, samples, most, kind->algorithm, &row)) {
             status = VBS_INFEASIBLE; /* for the last samples, which other algorithms can run */
             break;
         }
         for (int left = samples, b; status == VBS_OK && left > 0; left -= b) {
-            b = vbs_trial_batch(task, left);
+            b = vbs_trial_batch(task, left < most ? left : most);
             status = vbs_step_list_add(
                 joint->ctx, steps, layer, b,
                 vbs_joint_piece(task, layer, b, kind->algorithm, row.format)->algorithm);
@@ -181,6 +183,20 @@ static enum vbs_status try_transfers(struct joint *joint, const struct vbs_strea
     return vbs_trial_stream(joint->ctx, stream, &rule, trial->memory_bytes, joint->place.found);
 }
 
+/* Tries the stream in a budget by the rule, and searches better gaps to keep. A search for few of
+ * many chunks would have to be repeated for all of them, and one of many visits takes long. */
+static enum vbs_status try_budget(struct joint *joint, const struct vbs_stream *stream,
+                                  int64_t largest_block, struct trial *trial)
+{
+    for (int reserves = 0; reserves <= 1; reserves++) {
+        trial->reserved_bytes = reserves * largest_block;
+        VBS_TRY(try_transfers(joint, stream, trial));
+    }
+    if (joint->place.n_repeats > 0 || stream->n_visits > MOST_SEARCHED)
+        return VBS_OK;
+    return vbs_trial_search(joint->ctx, stream, trial->memory_bytes, joint->place.found);
+}
+
 static enum vbs_status try_stream(struct joint *joint, const struct cutting_trial *cutting,
                                   bool joins_steps, const struct vbs_stream *stream,
                                   const struct vbs_budget_list *budgets)
@@ -202,10 +218,7 @@ static enum vbs_status try_stream(struct joint *joint, const struct cutting_tria
         if (!takes_share(cutting, bytes))
             continue;
         trial.memory_bytes = bytes;
-        for (int reserves = 0; reserves <= 1; reserves++) {
-            trial.reserved_bytes = reserves * largest;
-            VBS_TRY(try_transfers(joint, stream, &trial));
-        }
+        VBS_TRY(try_budget(joint, stream, largest, &trial));
     }
     return VBS_OK;
 }

@@ -236,9 +236,7 @@ static enum vbs_status link_visits(struct stream_builder *builder)
     return VBS_OK;
 }
 
-/* Counts the steps between visit v and the next of its block, across the end of the request if
- * necessary. */
-static int gap_length(const struct vbs_stream *stream, int v)
+int vbs_stream_gap_length(const struct vbs_stream *stream, int v)
 {
     int from = stream->visits[v].slot, to = stream->visits[stream->visits[v].next].slot;
 
@@ -271,7 +269,7 @@ static enum vbs_status sort_gaps(struct stream_builder *builder)
         return vbs_no_memory(builder->ctx);
     }
     for (size_t v = 0; v < n; v++)
-        gaps[v] = (struct visit_gap){(int)v, gap_length(stream, (int)v)};
+        gaps[v] = (struct visit_gap){(int)v, vbs_stream_gap_length(stream, (int)v)};
     qsort(gaps, n, sizeof *gaps, by_length);
     for (size_t v = 0; v < n; v++)
         stream->gaps[v] = gaps[v].visit;

@@ -89,6 +89,13 @@ struct vbs_stream_rule {
                    consecutive steps */
     int64_t reserved_bytes; /* not used for keeping, so that prefetching can use them */
     const int *earliest; /* [n_visits] slot before which the visit's load must not stand; null: 0 */
+    const int *gaps;     /* [n_visits] as in the stream, in the order in which they are tried; null:
+                            shortest first */
+    /* [n_visits] or null. Where it is given, vbs_stream_plan sets for each visit the share of its
+     * load's time, 0..1, by which the request would end earlier without the load, as far as the
+     * loads queued behind it tell; for a block that is kept, the share by which the request would
+     * end later with a load. Both are estimates. */
+    double *waited;
 };
 
 /* Totals of the schedule. */
@@ -105,5 +112,9 @@ enum vbs_status vbs_stream_plan(struct vbs_ctx *ctx, const struct vbs_stream *st
                                 const struct vbs_stream_rule *rule, int64_t memory_bytes,
                                 struct vbs_streamed *streamed,
                                 struct vbs_step_list *steps) VBS_MUST_CHECK;
+
+/* Counts the steps between visit v and the next of its block, across the end of the request if
+ * necessary. */
+int vbs_stream_gap_length(const struct vbs_stream *stream, int v);
 
 #endif

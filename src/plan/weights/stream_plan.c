@@ -121,7 +121,7 @@ static enum vbs_status keep_gaps(struct loading *loading, int64_t memory_bytes)
     find_tight(loading);
     VBS_TRY(vbs_range_min_tree_init(loading->ctx, &tree, loading->free_bytes, loading->n_slots));
     for (int g = 0; g < stream->n_visits; g++)
-        keep_gap(loading, &tree, stream->gaps[g]);
+        keep_gap(loading, &tree, loading->rule->gaps ? loading->rule->gaps[g] : stream->gaps[g]);
     vbs_range_min_tree_values(&tree, loading->free_bytes);
     vbs_range_min_tree_clear(&tree);
     return VBS_OK;
@@ -132,7 +132,43 @@ struct load_clocks {
     double copy_us;   /* the end of the latest load */
     double *ended_us; /* [n_slots + 1] end of the step before a slot */
     int load_slot;    /* of the latest load */
+    /* The loads that follow each other without a pause, and the time by which steps have waited for
+     * loads so far. */
+    int queue_from;
+    double waited_us;
+    double spare_us; /* from then on copies could run beside steps */
 };
+
+/* Ends a queue of loads before visit v: each of its loads has delayed the steps that waited behind
+ * it, by its own time at most. waited holds the time waited before the load. */
+static void end_queue(const struct loading *loading, struct load_clocks *clocks, int v)
+{
+    double *waited = loading->rule->waited;
+
+    for (int u = clocks->queue_from; waited && u < v; u++)
+        if (loading->load_slot[u] >= 0) {
+            double copy_us = loading->stream->blocks[loading->stream->visits[u].block].copy_us;
+
+            waited[u] = copy_us > 0 ? fmin((clocks->waited_us - waited[u]) / copy_us, 1) : 0;
+        }
+    clocks->queue_from = v;
+}
+
+/* Estimates what the load of a block would cost that is kept: nothing where there is time for it
+ * beside the steps, next to other such loads. */
+static void weigh_kept(const struct loading *loading, struct load_clocks *clocks, int v)
+{
+    const struct vbs_visit *visit = &loading->stream->visits[v];
+    double copy_us = loading->stream->blocks[visit->block].copy_us;
+    double from_us = fmax(clocks->copy_us, clocks->spare_us), late_us;
+
+    if (!loading->rule->waited)
+        return;
+    late_us = from_us + copy_us - clocks->ended_us[visit->slot];
+    loading->rule->waited[v] = copy_us > 0 ? fmax(fmin(late_us / copy_us, 1), 0) : 0;
+    if (late_us <= 0)
+        clocks->spare_us = clocks->ended_us[visit->slot];
+}
 
 /* Places the load of visit v at the earliest slot that is of use. */
 static void place_load(struct loading *loading, struct load_clocks *clocks, int v)
@@ -149,6 +185,10 @@ static void place_load(struct loading *loading, struct load_clocks *clocks, int 
     while (slot > least && clocks->ended_us[slot] > clocks->copy_us &&
            loading->free_bytes[slot - 1] >= block->bytes)
         loading->free_bytes[--slot] -= block->bytes;
+    if (clocks->ended_us[slot] > clocks->copy_us)
+        end_queue(loading, clocks, v);
+    if (loading->rule->waited)
+        loading->rule->waited[v] = clocks->waited_us;
     loading->load_slot[v] = clocks->load_slot = slot;
     clocks->copy_us = fmax(clocks->copy_us, clocks->ended_us[slot]) + block->copy_us;
 }
@@ -169,13 +209,17 @@ static enum vbs_status place_loads(struct loading *loading)
 
         for (; v < stream->n_visits && stream->visits[v].slot == s; v++) {
             loading->load_slot[v] = -1;
-            if (loading->kept[stream->visits[v].previous])
+            if (loading->kept[stream->visits[v].previous]) {
+                weigh_kept(loading, &clocks, v);
                 continue;
+            }
             place_load(loading, &clocks, v);
             start_us = fmax(start_us, clocks.copy_us);
         }
+        clocks.waited_us += start_us - clocks.ended_us[s];
         clocks.ended_us[s + 1] = start_us + stream->step_us[s];
     }
+    end_queue(loading, &clocks, stream->n_visits);
     loading->streamed->time_us = clocks.ended_us[loading->n_slots] +
                                  stream->n_repeats * (clocks.ended_us[stream->repeated_to] -
                                                       clocks.ended_us[stream->repeated_from]);

@@ -15,6 +15,13 @@ enum vbs_status vbs_trial_stream(struct vbs_ctx *ctx, const struct vbs_stream *s
                                  const struct vbs_stream_rule *rule, int64_t memory_bytes,
                                  struct vbs_pareto_set *pareto) VBS_MUST_CHECK;
 
+/* Offers schedules of stream within memory_bytes that keep other gaps, found by a local search: in
+ * each round the gaps whose loads steps waited for come first. Errors as of vbs_trial_stream.
+ * O(rounds x (visits + steps) log steps). */
+enum vbs_status vbs_trial_search(struct vbs_ctx *ctx, const struct vbs_stream *stream,
+                                 int64_t memory_bytes,
+                                 struct vbs_pareto_set *pareto) VBS_MUST_CHECK;
+
 /* Offers a schedule of the task from bytes on, unless it exceeds the latency. Fails as
  * vbs_timeline_find and vbs_pareto_offer do. */
 enum vbs_status vbs_trial_offer(struct vbs_ctx *ctx, int64_t bytes,

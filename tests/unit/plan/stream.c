@@ -8,6 +8,7 @@
 #include "plan/weights/stream.h"
 #include "vbslab/replay.h"
 
+#include <gsl/gsl_randist.h>
 #include <stdlib.h>
 
 #define SEED        4711
@@ -87,7 +88,7 @@ static bool near(double a, double b)
 struct tally {
     int n_streams, n_plans, n_streamed, n_moved;
     int not_walked, not_replayed, over, below_least, refused, kept_anyway, too_early, not_all_kept,
-        placed_better, faster_when_held;
+        placed_better, faster_when_held, n_other_gaps, not_shares;
 };
 
 /* Checks the steps by replay. */
@@ -307,6 +308,36 @@ static void check_held(gsl_rng *rng, const struct subject *subject, bool keeps,
     free(earliest);
 }
 
+/* Keeps gaps in a random order, which fits and runs as it says all the same. */
+static void check_other_gaps(gsl_rng *rng, const struct subject *subject, int64_t memory_bytes,
+                             struct tally *tally)
+{
+    const struct vbs_stream *stream = &subject->stream;
+    size_t n = (size_t)stream->n_visits;
+    int *gaps = calloc(n + 1, sizeof *gaps);
+    double *waited = calloc(n + 1, sizeof *waited);
+    struct vbs_stream_rule rule = {.keeps = true, .gaps = gaps, .waited = waited};
+    struct vbs_step_list steps = {0};
+    struct vbs_streamed streamed;
+
+    for (size_t v = 0; v < n; v++) {
+        gaps[v] = stream->gaps[v];
+        waited[v] = NAN;
+    }
+    if (n > 1)
+        gsl_ran_shuffle(rng, gaps, n, sizeof *gaps);
+    if (vbs_stream_plan(NULL, stream, &rule, memory_bytes, &streamed, &steps) == VBS_OK) {
+        tally->n_other_gaps++;
+        tally->not_replayed += !is_replayed(subject, &steps, memory_bytes, &streamed);
+        tally->over += streamed.peak_bytes > memory_bytes;
+        for (size_t v = 0; v < n; v++)
+            tally->not_shares += !(waited[v] >= 0 && waited[v] <= 1);
+    }
+    vbs_step_list_clear(&steps);
+    free(waited);
+    free(gaps);
+}
+
 static bool keeps_none(const struct vbs_stream *stream, const struct vbs_timeline *timeline)
 {
     int64_t bytes = 0;
@@ -372,6 +403,8 @@ static void test_streams(gsl_rng *rng)
             tally.n_streams++;
             check_plan(rng, &subject, subject.stream.least_bytes - 1, &tally);
             check_plan(rng, &subject, subject.stream.least_bytes, &tally);
+            check_other_gaps(rng, &subject, subject.stream.least_bytes + random_int(rng, 0, 300),
+                             &tally);
             for (int b = 0; b < 3; b++)
                 check_plan(rng, &subject, subject.stream.least_bytes + random_int(rng, 1, 300),
                            &tally);
@@ -393,6 +426,9 @@ static void test_streams(gsl_rng *rng)
     is_int(tally.placed_better, 0, "no places of the same loads in the same order end earlier");
     is_int(tally.too_early, 0, "no load stands before the earliest place that it is given");
     is_int(tally.faster_when_held, 0, "  which makes no plan faster");
+    ok(tally.n_other_gaps > N_STREAMS / 2, "gaps are kept in another order in %d plans",
+       tally.n_other_gaps);
+    is_int(tally.not_shares, 0, "  and waits are shares of the loads' times");
 }
 
 int main(int argc, char **argv)
