@@ -1,6 +1,7 @@
 /* Opening sessions of the onednn backend: layers, then all kernels or those that are requested. */
 #include "backend/onednn/kernels/kernels.h"
 #include "backend/onednn/operators/operators.h"
+#include "backend/onednn/stripes.h"
 
 #include "backend/common/common.h"
 #include "base/fail.h"
@@ -112,7 +113,8 @@ static enum vbs_status init_layers(struct od_build *b)
     s->core.layers[0].out_bytes = s->stored[0].bytes;
     for (int k = 1; k < (int)n; k++)
         VBS_TRY(init_layer(b, k, layouts[k]));
-    return vbs_graph_init_in_place(b->ctx, &s->core.arena, s->core.layers, (int)n - 1, &in_place);
+    VBS_TRY(vbs_graph_init_in_place(b->ctx, &s->core.arena, s->core.layers, (int)n - 1, &in_place));
+    return s->stripes ? od_stripes_init(b) : VBS_OK;
 }
 
 /* ---- kernels ---- */
@@ -177,9 +179,15 @@ static enum vbs_status build_layer(struct od_build *b)
 static bool may_be_serial(const struct od_build *b)
 {
     const struct vbs_profile_layer *layer = &b->session->core.layers[b->layer];
+    int64_t bytes = layer->in_bytes + layer->out_bytes;
 
+    if (b->row_output) {
+        bytes = b->row_output->bytes;
+        for (int i = 0; i < b->l->n_inputs; i++)
+            bytes += b->row_inputs[i].bytes;
+    }
     return b->session->threads > 1 && b->batch * b->l->macs <= SERIAL_MACS &&
-           b->batch * (layer->in_bytes + layer->out_bytes) <= SERIAL_BYTES;
+           b->batch * bytes <= SERIAL_BYTES;
 }
 
 /* Makes the layer's kernels for one thread. The library fixes the number of threads of a primitive
@@ -196,17 +204,15 @@ static enum vbs_status build_serial(struct od_build *b)
     return status;
 }
 
-static enum vbs_status make_kernels(void *build, int layer, int batch,
-                                    const struct vbs_requested *requested)
+static enum vbs_status make_some(struct od_build *b, int layer, const struct vbs_layer *l,
+                                 const struct vbs_requested *requested)
 {
-    struct od_build *b = build;
     struct vbs_requested plain = requested ? *requested : (struct vbs_requested){0};
     bool serial = requested && cut_ending(&plain, OD_SERIAL);
     enum vbs_status status = VBS_OK;
 
     b->layer = layer;
-    b->l = &b->network->layers[layer];
-    b->batch = batch;
+    b->l = l;
     b->requested = requested ? &plain : NULL;
     if (!serial)
         status = build_layer(b);
@@ -214,6 +220,21 @@ static enum vbs_status make_kernels(void *build, int layer, int batch,
         status = build_serial(b);
     b->requested = NULL;
     return status;
+}
+
+static enum vbs_status make_kernels(void *build, int layer, int batch,
+                                    const struct vbs_requested *requested)
+{
+    struct od_build *b = build;
+
+    b->batch = batch;
+    return make_some(b, layer, &b->network->layers[layer], requested);
+}
+
+static enum vbs_status make_rows(void *build, int layer, int row, int n,
+                                 const struct vbs_requested *requested)
+{
+    return od_stripes_make(build, make_some, layer, row, n, requested);
 }
 
 static bool keep_kernel(void *build, int first, const char *algorithm)
@@ -229,8 +250,11 @@ static enum vbs_status share_kernel(void *build, int index)
 enum vbs_status od_open(struct od_build *b, const struct vbs_backend_options *options)
 {
     struct od_session *s = b->session;
-    const struct vbs_kernel_maker maker = {
-        .build = b, .make = make_kernels, .keep = keep_kernel, .share = share_kernel};
+    const struct vbs_kernel_maker maker = {.build = b,
+                                           .make = make_kernels,
+                                           .make_rows = make_rows,
+                                           .keep = keep_kernel,
+                                           .share = share_kernel};
     dnnl_status_t dnnl = dnnl_engine_create(&s->engine, dnnl_cpu, 0);
 
     if (dnnl == dnnl_success)
@@ -239,6 +263,7 @@ enum vbs_status od_open(struct od_build *b, const struct vbs_backend_options *op
         return vbs_fail(b->ctx, dnnl == dnnl_out_of_memory ? VBS_NO_MEMORY : VBS_LIBRARY,
                         "cannot start oneDNN (%d)", (int)dnnl);
     s->block = od_block();
+    s->stripes = options->stripes;
     VBS_TRY(init_provenance(b));
     VBS_TRY(init_layers(b));
     return vbs_kernels_make(b->ctx, &s->core, options, &maker);

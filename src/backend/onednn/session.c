@@ -177,6 +177,7 @@ static uint64_t geometry(const struct vbs_session *session, int layer)
     const struct vbs_layer *l = &s->core.network->layers[layer];
     uint64_t hash = vbs_session_geometry(&s->core, layer, layer);
 
+    hash = vbs_mix(hash, (uint64_t)s->stripes);
     hash = vbs_mix(hash, (uint64_t)s->tensors[layer].canonical);
     for (int i = 0; i < l->n_inputs; i++)
         hash = vbs_mix(hash, (uint64_t)s->inputs[layer][i].canonical);
@@ -217,6 +218,8 @@ const struct vbs_session_ops od_session_ops = {
     .fill = od_fill,
     .write = od_write,
     .read = od_read,
+    .write_rows = od_write_rows,
+    .read_rows = od_read_rows,
     .close = close_session,
     .geometry = geometry,
     .pack_to = pack_to,

@@ -186,6 +186,57 @@ enum vbs_status od_read(struct vbs_ctx *ctx, struct vbs_session *session, int te
                     vbs_writable(memory));
 }
 
+/* Converts rows of a sample, which are stored with the channels last. */
+static void transfer_rows(const struct od_session *s, int tensor, int row, int n, bool to_stored,
+                          float *values, float *memory)
+{
+    const struct od_tensor *t = &s->tensors[tensor];
+    int64_t width = t->positions / t->spatial[0], first = row * width;
+
+    for (int64_t p = 0; p < n * width; p++)
+        for (int64_t c = 0; c < t->channels; c++) {
+            float *value = &values[c * t->positions + first + p];
+            float *stored = &memory[p * t->channels + c];
+
+            if (to_stored)
+                *stored = *value;
+            else
+                *value = *stored;
+        }
+}
+
+/* Checks that the tensor has these rows. */
+static enum vbs_status check_rows(struct vbs_ctx *ctx, const struct od_session *s, int tensor,
+                                  int row, int n)
+{
+    int rows = s->core.layers[tensor].rows;
+
+    if (n < 0 || row < 0 || row > rows - n)
+        return vbs_fail(ctx, VBS_INVALID, "layer '%s': there are no rows %d to %lld of %d",
+                        s->core.layers[tensor].name, row, (long long)row + n - 1, rows);
+    return VBS_OK;
+}
+
+enum vbs_status od_write_rows(struct vbs_ctx *ctx, struct vbs_session *session, int tensor, int row,
+                              int n, const float *values, void *memory)
+{
+    const struct od_session *s = (const struct od_session *)session;
+
+    VBS_TRY(check_rows(ctx, s, tensor, row, n));
+    transfer_rows(s, tensor, row, n, true, vbs_writable(values), memory);
+    return VBS_OK;
+}
+
+enum vbs_status od_read_rows(struct vbs_ctx *ctx, struct vbs_session *session, int tensor, int row,
+                             int n, const void *memory, float *values)
+{
+    const struct od_session *s = (const struct od_session *)session;
+
+    VBS_TRY(check_rows(ctx, s, tensor, row, n));
+    transfer_rows(s, tensor, row, n, false, values, vbs_writable(memory));
+    return VBS_OK;
+}
+
 enum vbs_status od_fill(struct vbs_ctx *ctx, struct vbs_session *session, int tensor, int n,
                         void *memory)
 {

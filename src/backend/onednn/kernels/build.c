@@ -12,12 +12,12 @@
 
 const struct od_tensor *od_input(const struct od_build *b, int index)
 {
-    return &b->session->inputs[b->layer][index];
+    return b->row_inputs ? &b->row_inputs[index] : &b->session->inputs[b->layer][index];
 }
 
 const struct od_tensor *od_output(const struct od_build *b)
 {
-    return &b->session->tensors[b->layer];
+    return b->row_output ? b->row_output : &b->session->tensors[b->layer];
 }
 
 enum vbs_status od_fail(struct od_build *b, dnnl_status_t status, const char *doing)

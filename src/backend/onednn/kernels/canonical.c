@@ -3,6 +3,9 @@
  * whole network before anything is built. Convolutions work best on blocks. Other operators work on
  * either layout, except those that work along the channels or in other shapes, whose inputs and
  * outputs are plain.
+ *
+ * In sessions with stripes, tensors have the channels last instead, unless an operator that reads
+ * or writes them works on neither this layout nor rows.
  */
 #include "backend/onednn/kernels/layout.h"
 
@@ -110,15 +113,108 @@ static bool is_same_either_way(int block, const struct vbs_shape *shape)
     return vbs_shape_elements(shape) == shape->dim[0] && shape->dim[0] % block == 0;
 }
 
+/* ---- channels last ---- */
+
+/* Gives whether the operator has kernels that read and write tensors with the channels last. */
+static bool works_on_last(const struct vbs_layer *l)
+{
+    const union vbs_attributes *a = &l->attributes;
+
+    switch (l->op) {
+    case VBS_OP_CONV:
+    case VBS_OP_POOL_MAX:
+    case VBS_OP_POOL_AVG:
+    case VBS_OP_LRN:
+    case VBS_OP_BATCHNORM:
+    case VBS_OP_SCALE:
+    case VBS_OP_DROPOUT:
+    case VBS_OP_IDENTITY:
+        return true;
+    case VBS_OP_CONCAT:
+        return a->concat.axis == 0;
+    case VBS_OP_SOFTMAX:
+    case VBS_OP_LOGSOFTMAX:
+        return a->softmax.axis == 0;
+    default:
+        break;
+    }
+    if (vbs_op_class(l->op) == VBS_CLASS_BINARY) {
+        for (int i = 0; i < l->n_inputs; i++)
+            if (l->views[i].n_dims != l->shape.n_dims)
+                return false;
+        return true;
+    }
+    return vbs_op_class(l->op) == VBS_CLASS_UNARY;
+}
+
+/* Gives whether a layer reads this input with the channels last. */
+static bool reads_last(const struct vbs_network *network, const struct vbs_layer *l, int input)
+{
+    bool same = vbs_shape_equal(&network->layers[l->inputs[input]].shape, &l->views[input]);
+
+    if (reads_whole(l))
+        return true;
+    if (l->op == VBS_OP_REDUCE_MEAN || l->op == VBS_OP_REDUCE_MAX)
+        return same && vbs_shape_elements(&l->shape) == l->views[input].dim[0] &&
+               !(l->attributes.reduce.axes & 1);
+    return same && works_on_last(l);
+}
+
+/* Takes the channels last from a Concat's tensors unless all have them; *changed: it did. */
+static void agree_on_last(const struct vbs_layer *l, int k, bool *last, bool *changed)
+{
+    bool all = last[k];
+
+    for (int i = 0; i < l->n_inputs; i++)
+        all &= last[l->inputs[i]];
+    if (all)
+        return;
+    *changed |= last[k];
+    last[k] = false;
+    for (int i = 0; i < l->n_inputs; i++) {
+        *changed |= last[l->inputs[i]];
+        last[l->inputs[i]] = false;
+    }
+}
+
+/* Finds the tensors that have the channels last. Networks with encoded tensors have none. */
+static void find_last(const struct vbs_network *network, bool *last)
+{
+    bool changed = true;
+
+    for (int k = 0; k <= network->n_layers; k++)
+        if (network->layers[k].encoding.storage != VBS_FLOAT32)
+            return;
+    for (int k = 0; k <= network->n_layers; k++) {
+        const struct vbs_layer *l = &network->layers[k];
+        int n_dims = k == 0 ? network->input.n_dims : l->shape.n_dims;
+
+        last[k] = n_dims > 1 && n_dims <= VBS_MAX_SPATIAL + 1 && (k == 0 || works_on_last(l));
+    }
+    for (int k = 1; k <= network->n_layers; k++)
+        for (int i = 0; i < network->layers[k].n_inputs; i++)
+            if (!reads_last(network, &network->layers[k], i))
+                last[network->layers[k].inputs[i]] = false;
+    while (changed) {
+        changed = false;
+        for (int k = 1; k <= network->n_layers; k++)
+            if (network->layers[k].op == VBS_OP_CONCAT)
+                agree_on_last(&network->layers[k], k, last, &changed);
+    }
+}
+
 enum vbs_status od_canonical_layouts(struct od_build *b, enum od_layout *layouts)
 {
     const struct vbs_network *network = b->network;
     int n = network->n_layers, block = b->session->block;
     bool *read_plain = vbs_arena_alloc(&b->session->core.arena, (size_t)n + 1, sizeof *read_plain);
     bool *turned = vbs_arena_alloc(&b->session->core.arena, (size_t)n + 1, sizeof *turned);
+    bool *last = vbs_arena_alloc(&b->session->core.arena, (size_t)n + 1, sizeof *last);
 
-    if (!read_plain || !turned)
+    if (!read_plain || !turned || !last)
         return vbs_no_memory(b->ctx);
+    if (b->session->stripes)
+        find_last(network, last);
     note_turned(network, block, turned);
     for (int k = 1; k <= n; k++)
         for (int i = 0; i < network->layers[k].n_inputs; i++)
@@ -131,7 +227,7 @@ enum vbs_status od_canonical_layouts(struct od_build *b, enum od_layout *layouts
             (read_plain[k] && !is_same_either_way(block, &l->shape)) ||
             (k > 0 && !turned[k] && (!writes_blocks(l) || inputs_are_plain(b, l, layouts)));
 
-        layouts[k] = plain ? OD_PLAIN : OD_BLOCKED;
+        layouts[k] = last[k] ? OD_CHANNELS_LAST : plain ? OD_PLAIN : OD_BLOCKED;
     }
     return VBS_OK;
 }

@@ -179,6 +179,9 @@ static bool can_matter(const struct od_build *b, const struct od_implementations
         if (other->variant.canonical && is_fast(b, other))
             canonical_has_fast = true;
     }
+    /* Winograd needs blocks, which tensors with the channels last do not have. */
+    if (b->session->stripes && c->variant.algorithm == dnnl_convolution_winograd)
+        return true;
     return c->variant.canonical || !canonical_has_fast || copying_may_pay(b, c);
 }
 
@@ -262,7 +265,8 @@ static enum vbs_status build_kernel(struct od_build *b, const struct od_implemen
     struct vbs_kernel *offer;
     enum vbs_status status = VBS_OK;
 
-    if (c->variant.canonical && !c->variant.apart && !c->variant.transposed && !b->serial)
+    if (c->variant.canonical && !c->variant.apart && !c->variant.transposed && !b->serial &&
+        !b->row_output)
         status = od_can_slice(b, &sliceable, &divides, &ws_bytes);
     if (status == VBS_OK && b->requested && b->requested->n_slices > 1)
         return divides ? od_build_slice(b, c->name, &sliceable) : VBS_OK;

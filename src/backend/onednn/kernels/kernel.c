@@ -300,7 +300,7 @@ enum vbs_status od_source(struct od_build *b, int index, enum od_layout layout,
     dnnl_memory_desc_t copy_md;
     int64_t offset = 0;
 
-    if (tensor->canonical == layout || od_layouts_agree(b->session, tensor))
+    if (od_layouts_agree(b->session, tensor, layout))
         return od_kernel_memory(b, md, OD_SRC, index, NULL, memory);
     VBS_TRY(reserve_layout(b, tensor, layout, &copy_md, &offset));
     VBS_TRY(copy_layout(b, tensor, OD_SRC, index, &copy_md, offset));
@@ -313,7 +313,7 @@ enum vbs_status od_target(struct od_build *b, enum od_layout layout, const dnnl_
     const struct od_tensor *tensor = od_output(b);
 
     *target = (struct od_target){.layout = layout};
-    if (tensor->canonical == layout || od_layouts_agree(b->session, tensor))
+    if (od_layouts_agree(b->session, tensor, layout))
         return od_kernel_memory(b, md, OD_DST, 0, NULL, &target->memory);
     target->copied = true;
     VBS_TRY(reserve_layout(b, tensor, layout, &target->md, &target->offset));

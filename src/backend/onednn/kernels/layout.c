@@ -24,9 +24,13 @@ bool od_can_be_blocked(int block, const struct vbs_shape *shape)
            2 * shape->dim[0] >= block;
 }
 
-bool od_layouts_agree(const struct od_session *session, const struct od_tensor *tensor)
+bool od_layouts_agree(const struct od_session *session, const struct od_tensor *tensor,
+                      enum od_layout layout)
 {
-    return tensor->positions == 1 && tensor->channels % session->block == 0;
+    bool blocked = tensor->canonical == OD_BLOCKED || layout == OD_BLOCKED;
+
+    return tensor->canonical == layout ||
+           (tensor->positions == 1 && (!blocked || tensor->channels % session->block == 0));
 }
 
 /* Computes the bytes that batch samples of a tensor take in its canonical layout. */
@@ -129,5 +133,7 @@ int64_t od_stored_index(const struct od_session *session, const struct od_tensor
 {
     int64_t block = tensor->canonical == OD_BLOCKED ? session->block : 1;
 
+    if (tensor->canonical == OD_CHANNELS_LAST)
+        return s * tensor->channels + c;
     return (c / block * tensor->positions + s) * block + c % block;
 }

@@ -17,9 +17,10 @@ bool od_can_be_blocked(int block, const struct vbs_shape *shape);
 enum vbs_status od_tensor_init(struct od_build *b, const struct vbs_shape *shape,
                                enum od_layout canonical, struct od_tensor *tensor) VBS_MUST_CHECK;
 
-/* Gives whether the blocked and the plain layout of the tensor are the same bytes: it has one
- * position and whole blocks of channels. */
-bool od_layouts_agree(const struct od_session *session, const struct od_tensor *tensor);
+/* Gives whether the tensor is the same bytes in its canonical layout and in this one: it has one
+ * position, and whole blocks of channels where one of the two has blocks. */
+bool od_layouts_agree(const struct od_session *session, const struct od_tensor *tensor,
+                      enum od_layout layout);
 
 /* Describes batch samples of tensor in a layout; stored: with the padding counted as channels, only
  * in the blocked layout. */

@@ -3,9 +3,11 @@
  *
  * Every tensor has one canonical layout, which it has between steps: channels in blocks of the
  * vector length (nChw16c on AVX-512, nChw8c on lesser x86) where blocking pays, else plain. The
- * batch is outermost, so that a sample is contiguous. Channels are padded with zeros to whole
- * blocks; these zeros count in a tensor's bytes, and every kernel keeps them zero. A "stored"
- * descriptor treats the padding as channels, which spares oneDNN its own passes of zeroing.
+ * batch is outermost, so that a sample is contiguous. In sessions with stripes, tensors whose
+ * operators can work so have the channels last, which makes rows contiguous. Channels are padded
+ * with zeros to whole blocks; these zeros count in a tensor's bytes, and every kernel keeps them
+ * zero. A "stored" descriptor treats the padding as channels, which spares oneDNN its own passes of
+ * zeroing.
  *
  * A layer may read a tensor in another shape than the tensor's own (views in model.h). Both shapes
  * have the same row-major order, so the canonical layout of such a tensor is plain. Fully connected
@@ -31,7 +33,7 @@
  * window, slices, implementations. Files of operators/: copy, one_primitive, coded, tiling, then
  * one for each kind of operator, then conv, native and dispatch. rows/ and cells/ have loops for
  * several kinds of processor, which call nothing. Files of the folder that holds both: probe,
- * tensors, session, open, and onednn, the table of the backend's functions.
+ * tensors, session, stripes, open, and onednn, the table of the backend's functions.
  */
 #ifndef VBS_BACKEND_ONEDNN_KERNELS_SESSION_H
 #define VBS_BACKEND_ONEDNN_KERNELS_SESSION_H
@@ -176,7 +178,8 @@ struct od_session {
     dnnl_engine_t engine;
     dnnl_stream_t stream;
     int threads;
-    int block;                      /* channels in a block; 1: every canonical layout is plain */
+    int block;                      /* channels in a block; 1: no canonical layout has blocks */
+    bool stripes;                   /* tensors have the channels last, where they can */
     struct od_tensor *tensors;      /* [n_layers + 1], as kernels that compute in floats see them */
     struct od_stored *stored;       /* [n_layers + 1] */
     struct od_tensor **inputs;      /* [n_layers + 1][n_inputs], as the layer reads them */
@@ -205,6 +208,10 @@ struct od_build {
     const struct vbs_requested *requested;
     bool native; /* kernels work on encoded tensors as they are stored, else on their floats */
     bool serial; /* kernels are made for one thread, and named so (open.c) */
+    /* Of kernels on rows (stripes.c), the rows that they read and write, as tensors; l is then a
+     * layer of these shapes, with the padding that is left. Null: kernels of whole samples. */
+    const struct od_tensor *row_inputs; /* [n_inputs] */
+    const struct od_tensor *row_output;
     struct od_kernel *kernel; /* the one begun last; valid until the next one begins */
     float *plain;             /* space for weights.c; the maker of the build frees it */
     int64_t plain_bytes;
@@ -266,6 +273,10 @@ enum vbs_status od_write(struct vbs_ctx *ctx, struct vbs_session *session, int t
                          const float *values, void *memory) VBS_MUST_CHECK;
 enum vbs_status od_read(struct vbs_ctx *ctx, struct vbs_session *session, int tensor, int n,
                         const void *memory, float *values) VBS_MUST_CHECK;
+enum vbs_status od_write_rows(struct vbs_ctx *ctx, struct vbs_session *session, int tensor, int row,
+                              int n, const float *values, void *memory) VBS_MUST_CHECK;
+enum vbs_status od_read_rows(struct vbs_ctx *ctx, struct vbs_session *session, int tensor, int row,
+                             int n, const void *memory, float *values) VBS_MUST_CHECK;
 void od_transfer_release(struct od_transfer *transfer);
 
 #endif

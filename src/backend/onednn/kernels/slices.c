@@ -360,7 +360,7 @@ enum vbs_status od_build_slice(struct od_build *b, const char *name,
 
 bool od_may_run_in_slices(const struct od_build *b)
 {
-    if (b->serial || units_of(b) == 1 || groups_of(b) > 1 ||
+    if (b->serial || b->row_output || units_of(b) == 1 || groups_of(b) > 1 ||
         has_unfused(b, dnnl_convolution_direct))
         return false;
     return b->requested ? b->requested->row_slices > 0

@@ -73,6 +73,8 @@ static struct od_tensor side_tensor(const struct od_build *b, const struct od_si
         tensor.spatial[i] = s->shape.dim[i + 1];
     if (s->shape.n_dims > VBS_MAX_SPATIAL + 1)
         tensor.spatial[0] = tensor.positions;
+    if (od_output(b)->canonical == OD_CHANNELS_LAST)
+        return od_in_layout(b->session, &tensor, OD_CHANNELS_LAST);
     return od_in_layout(b->session, &tensor, has_blocks(b, s) ? OD_BLOCKED : OD_PLAIN);
 }
 
@@ -152,6 +154,17 @@ static enum vbs_status describe_blocked(struct od_build *b, const struct od_side
     return od_describe(b, &tensor, other->constant ? 1 : b->batch, OD_BLOCKED, true, other_md);
 }
 
+/* Describes samples with the channels last. */
+static enum vbs_status describe_last(struct od_build *b, const struct od_side *other,
+                                     dnnl_memory_desc_t *full_md, dnnl_memory_desc_t *other_md)
+{
+    struct od_tensor tensor = side_tensor(b, other);
+
+    VBS_TRY(od_describe(b, od_output(b), b->batch, OD_CHANNELS_LAST, true, full_md));
+    return od_describe(b, &tensor, other->constant ? 1 : b->batch, OD_CHANNELS_LAST, true,
+                       other_md);
+}
+
 /* Describes plain samples: neighbouring dimensions that are broadcast alike become one. */
 static enum vbs_status describe_plain(struct od_build *b, const struct od_side *other,
                                       dnnl_memory_desc_t *full_md, dnnl_memory_desc_t *other_md)
@@ -186,6 +199,9 @@ static enum vbs_status describe_pair(struct od_build *b, const struct arrangemen
     if (od_output(b)->canonical == OD_BLOCKED)
         return describe_blocked(b, &a->other, full_md, other_md, possible);
     *possible = true;
+    /* Operands of one shape are the same elements in any order. */
+    if (od_output(b)->canonical == OD_CHANNELS_LAST && !a->other.full)
+        return describe_last(b, &a->other, full_md, other_md);
     return describe_plain(b, &a->other, full_md, other_md);
 }
 
@@ -410,10 +426,15 @@ static void set_strides(const struct od_build *b, const struct od_side *s, int i
     struct od_tensor tensor = side_tensor(b, s);
     bool in_blocks = od_output(b)->canonical == OD_BLOCKED;
     int64_t stride = tensor.canonical == OD_BLOCKED ? b->session->block : 1;
+    bool last = tensor.canonical == OD_CHANNELS_LAST;
 
     if (in_blocks)
         nest->axes[nest->n_axes - 1].stride[i] = tensor.canonical == OD_BLOCKED ? 1 : 0;
-    for (int d = s->shape.n_dims - 1; d >= 0; d--) {
+    if (last) {
+        nest->axes[1].stride[i] = s->shape.dim[0] > 1 ? 1 : 0;
+        stride = s->shape.dim[0];
+    }
+    for (int d = s->shape.n_dims - 1; d >= last; d--) {
         nest->axes[1 + d].stride[i] = s->shape.dim[d] > 1 ? stride : 0;
         stride *= s->shape.dim[d];
     }

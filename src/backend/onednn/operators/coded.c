@@ -106,15 +106,17 @@ static enum vbs_status find_coding(struct od_build *b, enum vbs_coding form,
 static struct vbs_coded_tensor describe_tensor(const struct od_session *s,
                                                const struct od_tensor *tensor)
 {
-    bool blocked = tensor->canonical == OD_BLOCKED;
+    bool blocked = tensor->canonical == OD_BLOCKED, last = tensor->canonical == OD_CHANNELS_LAST;
 
     return (struct vbs_coded_tensor){.channels = tensor->channels,
                                      .stored_channels = tensor->stored_channels,
                                      .n_positions = tensor->positions,
                                      .block = blocked ? s->block : tensor->stored_channels,
                                      .block_stride = s->block * tensor->positions,
-                                     .channel_stride = blocked ? 1 : tensor->positions,
-                                     .position_stride = blocked ? s->block : 1,
+                                     .channel_stride = blocked || last ? 1 : tensor->positions,
+                                     .position_stride = blocked ? s->block
+                                                        : last  ? tensor->channels
+                                                                : 1,
                                      .sample_stride = tensor->stored_channels * tensor->positions};
 }
 
@@ -213,6 +215,8 @@ static bool can_be_coded(const struct od_build *b)
 {
     const struct od_tensor *in = od_input(b, 0), *out = od_output(b);
 
+    if (b->row_output)
+        return false;
     if (b->l->op == VBS_OP_FC && b->l->attributes.weighted.rows)
         return in->canonical == OD_PLAIN && out->canonical == OD_PLAIN &&
                vbs_shape_elements(&in->shape) / od_weights_inputs(b) <= INT32_MAX / b->batch;

@@ -470,7 +470,7 @@ static bool may_be_sliced(const struct od_build *b, const struct whole *w)
 
     return !b->serial && w->tail.left.end == 0 &&
            (w->out.encoding.storage != VBS_FLOAT32 || out->canonical == OD_PLAIN ||
-            od_layouts_agree(b->session, out));
+            od_layouts_agree(b->session, out, OD_PLAIN));
 }
 
 /* Builds the kernels in numbers of slices that suit the bytes of the weights, or the requested one.

@@ -337,14 +337,14 @@ static enum vbs_status reduction_pd(struct od_build *b, dnnl_alg_kind_t algorith
     return status;
 }
 
-/* Gives whether all dimensions but the channels, which are in blocks, are reduced. */
+/* Gives whether all dimensions but the channels are reduced, and the input is not plain. */
 static bool is_global_pool(const struct od_build *b)
 {
     const struct od_tensor *in = od_input(b, 0);
     unsigned spatial = ((1u << in->shape.n_dims) - 1) & ~1u;
     bool op = b->l->op == VBS_OP_REDUCE_MEAN || b->l->op == VBS_OP_REDUCE_MAX;
 
-    return op && in->canonical == OD_BLOCKED && b->l->attributes.reduce.axes == spatial &&
+    return op && in->canonical != OD_PLAIN && b->l->attributes.reduce.axes == spatial &&
            b->l->shape.n_dims == in->shape.n_dims;
 }
 

@@ -1,0 +1,281 @@
+/*
+ * Kernels on rows of a sample. The operators build them as they build whole layers: the build's
+ * layer then has as many rows as the stripe, its inputs have those rows that the stripe reads, and
+ * the padding is what is left of it at the borders of the input.
+ *
+ * A stripe at the top of a layer has other padding than one in the middle, and so is another
+ * primitive. A row of a profile stands for all of them.
+ */
+#include "backend/onednn/kernels/kernels.h"
+#include "backend/onednn/stripes.h"
+
+#include "base/fail.h"
+
+#include <string.h>
+
+/* ---- the rows that are read ---- */
+
+/* The rows of an input that a stripe reads, and how many rows of padding it reads on both sides. */
+struct od_read_rows {
+    int64_t first, n, above, below;
+};
+
+static int64_t floor_div(int64_t a, int64_t b)
+{
+    return a / b - (a % b < 0);
+}
+
+static struct od_read_rows rows_read(const struct vbs_reach *reach, int64_t in_rows, int64_t row,
+                                     int64_t n)
+{
+    int64_t first = floor_div(reach->step * row + reach->low, reach->unit);
+    int64_t last = floor_div(reach->step * (row + n - 1) + reach->high, reach->unit);
+    struct od_read_rows read = {.first = first > 0 ? first : 0,
+                                .above = first < 0 ? -first : 0,
+                                .below = last >= in_rows ? last - in_rows + 1 : 0};
+
+    read.n = last - read.below - read.first + 1;
+    return read;
+}
+
+/* ---- the layers that have such kernels ---- */
+
+static bool has_windows(const struct vbs_layer *l)
+{
+    return l->op == VBS_OP_CONV || l->op == VBS_OP_POOL_MAX || l->op == VBS_OP_POOL_AVG;
+}
+
+/* Gives whether the operator's builder makes kernels on rows. */
+static bool is_supported(const struct vbs_layer *l)
+{
+    switch (l->op) {
+    case VBS_OP_CONV:
+    case VBS_OP_POOL_MAX:
+    case VBS_OP_POOL_AVG:
+    case VBS_OP_LRN:
+    case VBS_OP_SOFTMAX:
+    case VBS_OP_LOGSOFTMAX:
+    case VBS_OP_BATCHNORM:
+    case VBS_OP_SCALE:
+    case VBS_OP_CONCAT:
+    case VBS_OP_DROPOUT:
+    case VBS_OP_IDENTITY:
+        return true;
+    default:
+        return vbs_op_class(l->op) == VBS_CLASS_UNARY || vbs_op_class(l->op) == VBS_CLASS_BINARY;
+    }
+}
+
+/* Gives whether a constant operand has values of its own for each row. */
+static bool has_constant_rows(const struct vbs_layer *l)
+{
+    int axis = 1 - (l->shape.n_dims - l->operand.n_dims);
+
+    return l->operand.n_dims > 0 && axis >= 0 && l->operand.dim[axis] > 1;
+}
+
+/* Gives whether each row of the output reads a row that the input has: some windows may lie wholly
+ * in the padding. */
+static bool reads_rows(const struct vbs_reach *reach, int64_t in_rows, int64_t rows)
+{
+    return rows_read(reach, in_rows, 0, 1).n > 0 && rows_read(reach, in_rows, rows - 1, 1).n > 0;
+}
+
+/* Gives whether the layer has kernels on rows, as far as its operator decides. */
+static bool can_have_rows(const struct od_session *s, int k)
+{
+    const struct vbs_layer *l = &s->core.network->layers[k];
+    const struct vbs_profile_layer *layer = &s->core.layers[k];
+
+    if (!is_supported(l) || has_constant_rows(l))
+        return false;
+    for (int i = 0; i < layer->n_inputs; i++)
+        if (layer->reaches[i].unit > 0 &&
+            !reads_rows(&layer->reaches[i], s->inputs[k][i].spatial[0], layer->rows))
+            return false;
+    return true;
+}
+
+enum vbs_status od_stripes_init(struct od_build *b)
+{
+    struct od_session *s = b->session;
+    int n_layers = b->network->n_layers;
+    bool *rows = vbs_arena_alloc(&s->core.arena, (size_t)n_layers + 1, sizeof *rows);
+
+    if (!rows)
+        return vbs_no_memory(b->ctx);
+    for (int k = 0; k <= n_layers; k++)
+        rows[k] = s->tensors[k].canonical == OD_CHANNELS_LAST;
+    VBS_TRY(vbs_graph_init_rows(b->ctx, &s->core, rows));
+    for (int k = 1; k <= n_layers; k++)
+        if (s->core.layers[k].reaches && !can_have_rows(s, k))
+            s->core.layers[k].reaches = NULL;
+    return VBS_OK;
+}
+
+/* ---- a layer of some rows ---- */
+
+/* Everything that a build of a stripe points to. */
+struct od_stripe {
+    struct vbs_layer layer;
+    struct od_tensor *inputs; /* [n_inputs] */
+    struct od_tensor output;
+};
+
+/* Gives the tensor that has n of the rows of another one. */
+static struct od_tensor cut(const struct od_session *s, const struct od_tensor *tensor, int64_t n)
+{
+    struct od_tensor part = *tensor;
+
+    part.shape.dim[1] = n;
+    part.spatial[0] = n;
+    part.positions = tensor->positions / tensor->spatial[0] * n;
+    return od_in_layout(s, &part, tensor->canonical);
+}
+
+/* Makes the layer of rows [row, row + n) of layer number k. */
+static enum vbs_status stripe_init(struct od_build *b, int k, int row, int n,
+                                   struct od_stripe *stripe)
+{
+    struct od_session *s = b->session;
+    const struct vbs_profile_layer *layer = &s->core.layers[k];
+    const struct vbs_layer *l = &b->network->layers[k];
+
+    stripe->layer = *l;
+    stripe->layer.shape.dim[1] = n;
+    stripe->layer.macs = l->macs / layer->rows * n;
+    stripe->output = cut(s, &s->tensors[k], n);
+    stripe->inputs = vbs_arena_alloc(&s->core.arena, (size_t)l->n_inputs, sizeof *stripe->inputs);
+    if (!stripe->inputs)
+        return vbs_no_memory(b->ctx);
+    for (int i = 0; i < l->n_inputs; i++) {
+        const struct od_tensor *whole = &s->inputs[k][i];
+        const struct vbs_reach *reach = &layer->reaches[i];
+        struct od_read_rows read;
+
+        stripe->inputs[i] = *whole;
+        if (reach->unit == 0)
+            continue;
+        read = rows_read(reach, whole->spatial[0], row, n);
+        stripe->inputs[i] = cut(s, whole, read.n);
+        if (has_windows(l)) {
+            struct vbs_window *w = l->op == VBS_OP_CONV ? &stripe->layer.attributes.weighted.window
+                                                        : &stripe->layer.attributes.pool.window;
+
+            w->pad_low[0] = read.above;
+            w->pad_high[0] = read.below;
+        }
+    }
+    return VBS_OK;
+}
+
+/* Appends the kernels of rows [row, row + n), or the requested one. */
+static enum vbs_status make(struct od_build *b, od_maker *make_kernels, int layer, int row, int n,
+                            const struct vbs_requested *requested)
+{
+    struct od_stripe stripe;
+    enum vbs_status status;
+
+    b->l = &b->network->layers[layer];
+    VBS_TRY(stripe_init(b, layer, row, n, &stripe));
+    b->row_inputs = stripe.inputs;
+    b->row_output = &stripe.output;
+    status = make_kernels(b, layer, &stripe.layer, requested);
+    b->row_inputs = NULL;
+    b->row_output = NULL;
+    b->l = &b->network->layers[layer];
+    return status;
+}
+
+/* ---- kernels that stand for stripes at all places ---- */
+
+/* Gives whether stripes of n rows that begin at two rows are the same primitive. */
+static bool are_alike(const struct od_session *s, int layer, int a, int b, int n)
+{
+    const struct vbs_profile_layer *l = &s->core.layers[layer];
+
+    for (int i = 0; i < l->n_inputs; i++) {
+        struct od_read_rows x, y;
+
+        if (l->reaches[i].unit == 0)
+            continue;
+        x = rows_read(&l->reaches[i], s->inputs[layer][i].spatial[0], a, n);
+        y = rows_read(&l->reaches[i], s->inputs[layer][i].spatial[0], b, n);
+        if (x.n != y.n || x.above != y.above || x.below != y.below)
+            return false;
+    }
+    return true;
+}
+
+/* Makes kernel number index of a stripe stand for the rows from row on too: it gets the largest
+ * workspace of both. *has: the rows have such a kernel, which reads the same packed weights. */
+static enum vbs_status cover(struct od_build *b, od_maker *make_kernels, int index, int row, int n,
+                             bool *has)
+{
+    struct od_session *s = b->session;
+    int end = s->core.session.n_kernels;
+    const struct vbs_kernel offer = s->core.offers[index];
+    struct vbs_requested requested = vbs_requested_read(
+        &(struct vbs_requested_kernel){.layer = offer.layer, .algorithm = offer.algorithm});
+    const struct vbs_kernel *other;
+
+    *has = false;
+    VBS_TRY(make(b, make_kernels, offer.layer, row, n, &requested));
+    if (!od_kernels_keep(s, end, offer.algorithm))
+        return VBS_OK;
+    other = &s->core.offers[end];
+    *has = other->format == offer.format && other->packed_bytes == offer.packed_bytes &&
+           other->weight_bytes == offer.weight_bytes;
+    if (*has && s->core.offers[index].ws_bytes < other->ws_bytes)
+        s->core.offers[index].ws_bytes = other->ws_bytes;
+    od_kernel_release(&s->kernels[end]);
+    s->core.session.n_kernels = end;
+    return VBS_OK;
+}
+
+/* Removes kernel number index. */
+static void drop(struct od_session *s, int index)
+{
+    int n = --s->core.session.n_kernels;
+
+    od_kernel_release(&s->kernels[index]);
+    for (int i = index; i < n; i++) {
+        s->core.offers[i] = s->core.offers[i + 1];
+        s->kernels[i] = s->kernels[i + 1];
+    }
+}
+
+/* Makes the kernels from number first on, which are those of the rows from row on, stand for
+ * stripes of n rows anywhere in the layer, and drops those of which some place has none. */
+static enum vbs_status cover_all(struct od_build *b, od_maker *make_kernels, int layer, int first,
+                                 int row, int n)
+{
+    struct od_session *s = b->session;
+    int last = s->core.layers[layer].rows - n;
+
+    for (int r = 0; r <= last; r++) {
+        /* Rows of the middle are alike. Near the top each row may have other padding. */
+        if (are_alike(s, layer, r, row, n) || (r > 0 && are_alike(s, layer, r, r - 1, n)))
+            continue;
+        for (int i = first; i < s->core.session.n_kernels;) {
+            bool has;
+
+            VBS_TRY(cover(b, make_kernels, i, r, n, &has));
+            if (has)
+                i++;
+            else
+                drop(s, i);
+        }
+    }
+    return VBS_OK;
+}
+
+enum vbs_status od_stripes_make(struct od_build *b, od_maker *make_kernels, int layer, int row,
+                                int n, const struct vbs_requested *requested)
+{
+    int first = b->session->core.session.n_kernels;
+
+    b->batch = 1;
+    VBS_TRY(make(b, make_kernels, layer, row, n, requested));
+    return requested ? VBS_OK : cover_all(b, make_kernels, layer, first, row, n);
+}
