@@ -6,7 +6,6 @@
  * A stripe at the top of a layer has other padding than one in the middle, and so is another
  * primitive. A row of a profile stands for all of them.
  */
-#include "backend/onednn/kernels/kernels.h"
 #include "backend/onednn/stripes.h"
 
 #include "base/fail.h"

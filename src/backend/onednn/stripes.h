@@ -2,7 +2,7 @@
 #ifndef VBS_BACKEND_ONEDNN_STRIPES_H
 #define VBS_BACKEND_ONEDNN_STRIPES_H
 
-#include "backend/onednn/kernels/session.h"
+#include "backend/onednn/kernels/kernels.h"
 
 /* Appends the kernels of a layer at b's batch, all or the requested one; l: the layer as it is
  * built. */

@@ -221,7 +221,8 @@ static void weights_can_be_given(struct bench *t)
  */
 static int count_pieces(struct bench *t, const struct vbs_kernel *k)
 {
-    const struct vbs_requested_kernel requested = {k->layer, k->batch, 0, 0, k->algorithm};
+    const struct vbs_requested_kernel requested = {
+        .layer = k->layer, .batch = k->batch, .algorithm = k->algorithm};
     struct vbs_session *session = open_requested(t, &requested, 1, true);
     unsigned char *want = session ? packed(t, session, 0) : NULL;
     struct stream whole = {0}, cut = {0};
@@ -311,7 +312,8 @@ static struct outcome try_slices(struct bench *t, int kernel, int n, bool given)
     struct vbs_session *session;
 
     for (int p = 0; p < n; p++)
-        requested[p] = (struct vbs_requested_kernel){k->layer, k->batch, p + 1, n, k->algorithm};
+        requested[p] =
+            (struct vbs_requested_kernel){k->layer, k->batch, p + 1, n, 0, 0, k->algorithm};
     session = open_requested(t, requested, n, given);
     if (!session || !whole || !run(t, t->session, kernel, NULL, want)) {
         o.n_bad = n;
@@ -460,10 +462,10 @@ static void kernels_come_as_requested(void)
 
     if (open_bench(&t, "requested kernels", SMALL)) {
         const struct vbs_requested_kernel requested[] = {
-            {3, 3, 0, 0, algorithm_of(&t, 3, 1)}, {1, 1, 2, 3, algorithm_of(&t, 1, 1)},
-            {4, 2, 0, 1, algorithm_of(&t, 4, 2)}, {1, 1, 1, 1, algorithm_of(&t, 1, 1)},
-            {3, 3, 1, 1, algorithm_of(&t, 3, 1)}, {1, 1, 2, 3, algorithm_of(&t, 1, 1)},
-            {1, 4, 0, 0, algorithm_of(&t, 1, 1)}};
+            {3, 3, 0, 0, 0, 0, algorithm_of(&t, 3, 1)}, {1, 1, 2, 3, 0, 0, algorithm_of(&t, 1, 1)},
+            {4, 2, 0, 1, 0, 0, algorithm_of(&t, 4, 2)}, {1, 1, 1, 1, 0, 0, algorithm_of(&t, 1, 1)},
+            {3, 3, 1, 1, 0, 0, algorithm_of(&t, 3, 1)}, {1, 1, 2, 3, 0, 0, algorithm_of(&t, 1, 1)},
+            {1, 4, 0, 0, 0, 0, algorithm_of(&t, 1, 1)}};
         struct vbs_session *s = open_requested(&t, requested, 7, false);
         int n_wrong = 0;
 
@@ -510,22 +512,23 @@ static void what_cannot_be_is_refused(void)
     if (open_bench(&t, "refusals", SMALL)) {
         const char *conv = algorithm_of(&t, 1, 1), *pool = algorithm_of(&t, 2, 1);
 
-        refused(&t, &(struct vbs_requested_kernel){1, 4, 0, 0, "magic"}, VBS_NOT_FOUND,
+        refused(&t, &(struct vbs_requested_kernel){1, 4, 0, 0, 0, 0, "magic"}, VBS_NOT_FOUND,
                 "no algorithm 'magic' at batch 4", "an algorithm that is not there");
-        refused(&t, &(struct vbs_requested_kernel){2, 1, 0, 0, "magic"}, VBS_NOT_FOUND, "layer 'p'",
-                "also of a layer without weights");
-        refused(&t, &(struct vbs_requested_kernel){2, 1, 1, 2, pool}, VBS_INVALID,
+        refused(&t, &(struct vbs_requested_kernel){2, 1, 0, 0, 0, 0, "magic"}, VBS_NOT_FOUND,
+                "layer 'p'", "also of a layer without weights");
+        refused(&t, &(struct vbs_requested_kernel){2, 1, 1, 2, 0, 0, pool}, VBS_INVALID,
                 "layer 'p': there is no slice 1 of 2", "a layer that has no slices");
-        refused(&t, &(struct vbs_requested_kernel){1, 1, 4, 3, conv}, VBS_INVALID,
+        refused(&t, &(struct vbs_requested_kernel){1, 1, 4, 3, 0, 0, conv}, VBS_INVALID,
                 "no slice 4 of 3", "a slice beyond the last");
-        refused(&t, &(struct vbs_requested_kernel){1, 1, 1, 7, conv}, VBS_INVALID,
+        refused(&t, &(struct vbs_requested_kernel){1, 1, 1, 7, 0, 0, conv}, VBS_INVALID,
                 "no slice 1 of 7", "more slices than there are blocks");
-        refused(&t, &(struct vbs_requested_kernel){1, 0, 0, 0, conv}, VBS_INVALID, "no batch 0",
-                "batch 0");
-        refused(&t, &(struct vbs_requested_kernel){9, 1, 0, 0, conv}, VBS_INVALID, "no layer 9",
-                "a layer beyond the last");
-        refused(&t, &(struct vbs_requested_kernel){1, 1, 0, 0, "jit:avx512_core/3"}, VBS_NOT_FOUND,
-                "no algorithm 'jit:avx512_core/3'", "what divides is not measured in slices");
+        refused(&t, &(struct vbs_requested_kernel){1, 0, 0, 0, 0, 0, conv}, VBS_INVALID,
+                "no batch 0", "batch 0");
+        refused(&t, &(struct vbs_requested_kernel){9, 1, 0, 0, 0, 0, conv}, VBS_INVALID,
+                "no layer 9", "a layer beyond the last");
+        refused(&t, &(struct vbs_requested_kernel){1, 1, 0, 0, 0, 0, "jit:avx512_core/3"},
+                VBS_NOT_FOUND, "no algorithm 'jit:avx512_core/3'",
+                "what divides is not measured in slices");
     }
     close_bench(&t);
 }
@@ -535,7 +538,7 @@ static void weights_must_be_given_where_that_was_said(void)
     struct bench t;
 
     if (open_bench(&t, "no weights", SMALL)) {
-        const struct vbs_requested_kernel requested = {1, 1, 0, 0, algorithm_of(&t, 1, 1)};
+        const struct vbs_requested_kernel requested = {1, 1, 0, 0, 0, 0, algorithm_of(&t, 1, 1)};
         struct vbs_session *s = open_requested(&t, &requested, 1, true);
         float dst[48 * 8 * 8];
 
@@ -550,8 +553,8 @@ static void weights_must_be_given_where_that_was_said(void)
 static void the_analytic_backend_knows_slices(void)
 {
     struct vbs_ctx ctx = {0};
-    const struct vbs_requested_kernel requested[] = {{1, 1, 2, 3, "direct"},
-                                                     {1, 1, 0, 0, "direct"}};
+    const struct vbs_requested_kernel requested[] = {{1, 1, 2, 3, 0, 0, "direct"},
+                                                     {1, 1, 0, 0, 0, 0, "direct"}};
     struct vbs_backend_options options = {.struct_size = sizeof(struct vbs_backend_options),
                                           .requested = requested,
                                           .n_requested = 2};

@@ -36,19 +36,22 @@ static const struct {
     {"rows fewer than the kernel", "input 16x2x9\nconv a out=16 kernel=5 pad=2\n", 1},
     {"one row", "input 16x1x9\nconv a out=16 kernel=1\nrelu r\n", 1},
     {"pools",
-     "input 16x13x13\nmaxpool a kernel=3 stride=2 ceil=yes\navgpool b kernel=3 pad=1\n"
-     "avgpool c kernel=2 stride=2\n",
+     "input 16x13x13\nmaxpool a kernel=3 stride=2 round=up\navgpool b kernel=3 pad=1\n"
+     "avgpool c kernel=2 stride=2 round=down\n",
      3},
     {"one dimension", "input 16x29\nconv a out=16 kernel=3 pad=1\nrelu r\nmaxpool p kernel=2\n", 2},
-    {"values", "input 8x7x5\nbatchnorm n\nsigmoid s\nconv c out=24 kernel=1\nlrn l\n", 4},
-    {"add", "input 16x13x9\nconv a out=16 kernel=3 pad=1\nadd x with=" VBS_INPUT_NAME "\nrelu r\n",
-     2},
+    {"values",
+     "input 8x7x5\nbatchnorm n\nscale s\nconv c out=24 kernel=1\nlrn l size=5 alpha=0.0001 "
+     "beta=0.75\n",
+     3},
+    {"add", "input 16x13x9\nconv a out=16 kernel=3 pad=1\nadd x from=input,a\nrelu r\n", 2},
     {"concat",
-     "input 16x7x7\nconv a out=24 kernel=1\nconv b out=8 kernel=3 pad=1 from=" VBS_INPUT_NAME
-     "\nconcat c from=a,b\nconv d out=16 kernel=1\n",
+     "input 16x7x7\nconv a out=24 kernel=1\nconv b out=8 kernel=3 pad=1 from=input\nconcat c "
+     "from=a,b\nconv d out=16 kernel=1\n",
      4},
     {"flattened", "input 16x7x7\nconv a out=24 kernel=3 pad=1\nfc f out=10\nsoftmax s\n", 1},
-    {"mean", "input 16x7x7\nconv a out=24 kernel=3 pad=1\nglobalavgpool g\nfc f out=10\n", 1},
+    {"mean", "input 16x7x7\nconv a out=24 kernel=3 pad=1\navgpool g kernel=global\nfc f out=10\n",
+     2},
 };
 #define N_CASES ((int)(sizeof CASES / sizeof CASES[0]))
 

@@ -52,7 +52,7 @@ static void want(struct subject *s, struct vbs_requested_kernel kernel)
 /* Gives whether the machine has an algorithm, in slices if its name has them. */
 static bool exists(const struct subject *s, const char *algorithm)
 {
-    const struct vbs_requested_kernel one = {1, 2, 1, 2, algorithm};
+    const struct vbs_requested_kernel one = {1, 2, 1, 2, 0, 0, algorithm};
     struct vbs_backend_options options = {.struct_size = sizeof(struct vbs_backend_options),
                                           .requested = &one,
                                           .n_requested = 1,
@@ -73,14 +73,14 @@ static bool choose(struct subject *s, struct vbs_session *session)
         if (!exists(s, s->measured))
             s->measured[0] = '\0';
     }
-    want(s, (struct vbs_requested_kernel){1, 1, 0, 0, algorithm_of(session, 1, 0)});
-    want(s, (struct vbs_requested_kernel){2, 2, 2, 2, algorithm_of(session, 2, 0)});
-    want(s, (struct vbs_requested_kernel){1, 1, 0, 0, algorithm_of(session, 1, 0)});
-    want(s, (struct vbs_requested_kernel){3, 1, 0, 0, algorithm_of(session, 3, 0)});
-    want(s, (struct vbs_requested_kernel){4, 2, 1, 2, algorithm_of(session, 4, 0)});
-    want(s, (struct vbs_requested_kernel){4, 1, 0, 0, algorithm_of(session, 4, 1)});
+    want(s, (struct vbs_requested_kernel){1, 1, 0, 0, 0, 0, algorithm_of(session, 1, 0)});
+    want(s, (struct vbs_requested_kernel){2, 2, 2, 2, 0, 0, algorithm_of(session, 2, 0)});
+    want(s, (struct vbs_requested_kernel){1, 1, 0, 0, 0, 0, algorithm_of(session, 1, 0)});
+    want(s, (struct vbs_requested_kernel){3, 1, 0, 0, 0, 0, algorithm_of(session, 3, 0)});
+    want(s, (struct vbs_requested_kernel){4, 2, 1, 2, 0, 0, algorithm_of(session, 4, 0)});
+    want(s, (struct vbs_requested_kernel){4, 1, 0, 0, 0, 0, algorithm_of(session, 4, 1)});
     if (s->measured[0])
-        want(s, (struct vbs_requested_kernel){1, 2, 1, 2, s->measured});
+        want(s, (struct vbs_requested_kernel){1, 2, 1, 2, 0, 0, s->measured});
     s->plain = malloc(1 << 16);
     s->src = aligned_alloc(64, 1 << 16);
     s->dst = aligned_alloc(64, 1 << 16);
