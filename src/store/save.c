@@ -62,12 +62,24 @@ static enum vbs_status find_or_insert(struct vbs_ctx *ctx, struct vbs_store *sto
     return vbs_rows_complete(ctx, store, *id, hash, &evidence, 0);
 }
 
+/* Refuses a profile with rows of samples, which the tables have no columns for. */
+static enum vbs_status check_rows(struct vbs_ctx *ctx, const struct vbs_profile *profile)
+{
+    for (int k = 0; k <= profile->n_layers; k++)
+        if (profile->layers[k].rows > 0)
+            return vbs_fail(ctx, VBS_UNSUPPORTED,
+                            "a store cannot keep rows of samples; commands take the profile's .csv "
+                            "file in place of an id");
+    return VBS_OK;
+}
+
 enum vbs_status vbs_store_save(struct vbs_ctx *ctx, struct vbs_store *store,
                                const struct vbs_profile *profile, int64_t *id)
 {
     char hash[VBS_PROFILE_HASH_SIZE];
     int64_t saved = 0;
 
+    VBS_TRY(check_rows(ctx, profile));
     vbs_profile_hash(profile, hash);
     VBS_TRY(vbs_sql_begin_write(ctx, store));
     VBS_TRY(vbs_sql_end(ctx, store, find_or_insert(ctx, store, profile, hash, &saved)));

@@ -220,9 +220,9 @@ static void times_come_back_by_geometry(const char *folder)
     struct vbs_provenance machine = {
         .backend = "onednn", .library = "lib", .device = "dev", .threads = 2};
     struct vbs_timing_key key = {.geometry = UINT64_MAX, .batches = "1,2", .provenance = &machine};
-    const struct vbs_timing_row rows[] = {{2, "z", {0, 10, 64, 4096, 2, 1, 1, 5, 20, 9}},
-                                          {1, "a", {0, 0.1, 0, 1, 0, 4, 0, 0, 1, 1}}};
-    const struct vbs_timing_row later[] = {{1, "a", {0, 7, 0, 1, 0, 0, 0, 0, 9, 1}}};
+    const struct vbs_timing_row rows[] = {{2, "z", {0, 10, 64, 4096, 2, 1, 1, 5, 20, 9, 0}},
+                                          {1, "a", {0, 0.1, 0, 1, 0, 4, 0, 0, 1, 1, 0}}};
+    const struct vbs_timing_row later[] = {{1, "a", {0, 7, 0, 1, 0, 0, 0, 0, 9, 1, 0}}};
     const struct vbs_timing_copy copies[] = {{"disk", {4096, 2, 1, 1, 3, 5}}};
     struct vbs_timing *back = NULL;
 
