@@ -1,239 +1,277 @@
 /*
- * Networks of the onednn backend by rows: plans in little memory run in an arena of the budget and
- * give what the network gives in whole samples.
+ * The executor runs the kernels that were measured: for every case of an operator, a profile is
+ * made of all kernels that the onednn backend offers, and schedules that together have every row of
+ * the profile are executed, whole and, where a row was measured in slices, in these slices. The
+ * outputs are those of the kernels that made the profile, to the bit.
  */
-#include "support/model_help.h"
-#include "base/fail.h"
-#include "support/tap.h"
+#include "vbslab/vbslab.h"
 
-#include "vbslab/exec.h"
-#include "vbslab/plan.h"
-#include "vbslab/replay.h"
+#include "base/ctx.h"
+#include "base/grow.h"
+#include "support/backend_bench.h"
+#include "support/profile_help.h"
+#include "support/tap.h"
 
 #include <stdlib.h>
 
-#define TOLERANCE 1e-4 /* of the largest value: kernels may sum in another order */
-#define REQUEST   3
+#define REQUEST  3  /* one sample at batch 1, and two at batch 2 */
+#define N_SOURCE 64 /* inputs of a layer at most */
 
-/* Networks with odd heights, windows of different depth that meet in a sum, and layers at the end
- * that read whole samples. */
-static const struct {
-    const char *name, *text;
-} CASES[] = {
-    {"a chain with strides and pools",
-     "model m\ninput 3x101x89\nconv a out=16 kernel=7 stride=2 pad=3\nrelu ra\nmaxpool p kernel=3 "
-     "stride=2 "
-     "round=up\nconv b out=24 kernel=3 pad=1\nrelu rb\nconv c out=16 kernel=3 pad=1\nrelu rc\n"
-     "fc f out=10\nsoftmax s\n"},
-    {"a sum behind branches of different depth",
-     "model m\ninput 8x23x17\nconv a out=16 kernel=3 pad=1\nrelu ra\nconv b out=16 kernel=3 "
-     "pad=1\nrelu rb\n"
-     "conv c out=16 kernel=3 pad=1\nadd x from=a,c\nrelu rx\nconv d out=8 kernel=1\n"},
-    {"depthwise convolutions",
-     "model m\ninput 16x29x13\nconv a out=16 kernel=3 pad=1 groups=16\nrelu ra\nconv b out=32 "
-     "kernel=1\n"
-     "relu rb\nconv c out=32 kernel=5 pad=2 stride=2 groups=32\nconv d out=24 kernel=1\n"
-     "avgpool g kernel=global\nfc f out=7\n"},
-    {"a concat",
-     "model m\ninput 8x41x37\nconv a out=16 kernel=1\nconv b out=8 kernel=3 pad=1 from=a\nconv c "
-     "out=8 "
-     "kernel=5 pad=2 from=a\nconcat x from=b,c\nmaxpool p kernel=3 stride=1 pad=1\nconv d out=8 "
-     "kernel=3\n"},
-};
-#define N_CASES ((int)(sizeof CASES / sizeof CASES[0]))
+/* This function is from libgomp. It is declared here because only gcc has omp.h. */
+extern void omp_set_num_threads(int n);
 
-struct subject {
+struct trial {
     struct vbs_ctx ctx;
+    const char *name;
     const struct vbs_backend *backend;
     struct vbs_network *network;
+    struct vbs_session *session;
+    struct vbs_profile *profile;
+    const char **algorithms; /* of session's kernels */
+    struct vbs_step *steps;
+    int64_t n_steps, max_steps;
+    char **canonical; /* by tensor: REQUEST samples as the session keeps them */
+    float *input;     /* REQUEST samples in plain order */
+    float low, high;
+    int64_t memory_bytes; /* enough for all tensors and workspaces at once */
+    int n_rows;           /* rows that were executed */
 };
 
-/* A time that grows with the work and does not depend on the machine. */
-static double time_of(const struct vbs_session *session, const struct vbs_kernel *kernel)
+static int64_t values_of(const struct trial *t, int tensor)
 {
-    const struct vbs_profile_layer *layer = &session->layers[kernel->layer];
-    double rows = kernel->rows > 0 ? (double)kernel->rows / layer->rows : 1;
+    const struct vbs_network *n = t->network;
 
-    return 10 + kernel->batch * rows * (double)layer->out_bytes / 1000;
+    return REQUEST * vbs_shape_elements(tensor == 0 ? &n->input : &n->layers[tensor].shape);
 }
 
-/* Adds the layers and the kernels of a session to a profile. */
-static enum vbs_status add_session(struct vbs_ctx *ctx, const struct vbs_session *session,
-                                   struct vbs_profile_builder *builder)
-{
-    VBS_TRY(vbs_profile_builder_input_rows(ctx, builder, session->layers[0].rows));
-    for (int k = 1; k <= session->n_layers; k++)
-        VBS_TRY(vbs_profile_builder_layer(ctx, builder, &session->layers[k]));
-    for (int i = 0; i < session->n_kernels; i++) {
-        const struct vbs_kernel *kernel = &session->kernels[i];
-        const struct vbs_profile_row row = {.time_us = time_of(session, kernel),
-                                            .ws_bytes = kernel->ws_bytes,
-                                            .weight_bytes = kernel->weight_bytes,
-                                            .format = kernel->format,
-                                            .n_slices = kernel->row_slices,
-                                            .rows = kernel->rows};
+/* ---- the session ---- */
 
-        VBS_TRY(vbs_profile_builder_row(ctx, builder, kernel->layer, kernel->batch,
-                                        kernel->algorithm, &row));
-    }
-    return vbs_profile_builder_provenance(ctx, builder, &session->provenance);
-}
-
-static struct vbs_profile *make_profile(struct subject *t, bool stripes)
+static bool open_all(struct trial *t)
 {
-    static const int BATCHES[] = {1, 2};
-    const struct vbs_backend_options options = {.struct_size = sizeof options,
-                                                .batches = BATCHES,
+    static const int batches[] = {1, 2};
+    const struct vbs_backend_options options = {.struct_size = sizeof(struct vbs_backend_options),
+                                                .batches = batches,
                                                 .n_batches = 2,
-                                                .threads = 1,
-                                                .stripes = stripes};
-    struct vbs_profile_builder *builder = vbs_profile_builder_new();
-    struct vbs_session *session = NULL;
-    struct vbs_profile *profile = NULL;
-    enum vbs_status status = t->backend->open(&t->ctx, t->network, &options, &session);
+                                                .threads = 1};
 
-    if (status == VBS_OK)
-        status = add_session(&t->ctx, session, builder);
-    if (status == VBS_OK)
-        status = vbs_profile_builder_finish(&t->ctx, builder, &profile);
-    vbs_profile_builder_free(builder);
-    if (session)
-        session->ops->close(session);
-    if (status != VBS_OK)
-        bail_out("no profile: %s", vbs_detail(&t->ctx));
-    return profile;
+    return vbs_backend_find(&t->ctx, "onednn", &t->backend) == VBS_OK &&
+           t->backend->open(&t->ctx, t->network, &options, &t->session) == VBS_OK;
 }
 
-static int64_t output_size(const struct vbs_network *network)
+static bool make_space(struct trial *t)
 {
-    return REQUEST * vbs_shape_elements(&network->outputs[0].shape);
+    int64_t n = values_of(t, 0);
+
+    t->canonical = calloc((size_t)t->session->n_layers + 1, sizeof *t->canonical);
+    t->algorithms = calloc((size_t)t->session->n_kernels, sizeof *t->algorithms);
+    t->input = malloc((size_t)n * sizeof *t->input);
+    if (!t->canonical || !t->algorithms || !t->input)
+        return false;
+    for (int i = 0; i < t->session->n_kernels; i++) {
+        t->algorithms[i] = t->session->kernels[i].algorithm;
+        if (t->session->kernels[i].ws_bytes > t->memory_bytes)
+            t->memory_bytes = t->session->kernels[i].ws_bytes;
+    }
+    vbs_tensor_values(0, 0, n, t->input);
+    for (int64_t i = 0; (t->low != 0 || t->high != 0) && i < n; i++)
+        t->input[i] = t->low + (t->high - t->low) * (t->input[i] + 1) / 2;
+    for (int k = 0; k <= t->session->n_layers; k++) {
+        t->canonical[k] =
+            t->session->ops->alloc(t->session, REQUEST * t->session->layers[k].out_bytes);
+        if (!t->canonical[k])
+            return false;
+        t->memory_bytes += (REQUEST + 2) * t->session->layers[k].out_bytes + 4096;
+    }
+    return t->session->ops->write(&t->ctx, t->session, 0, REQUEST, t->input, t->canonical[0]) ==
+           VBS_OK;
 }
 
-/* Runs a schedule and gives the values of the network's output. Null: it was not run. */
-static float *run(struct subject *t, const struct vbs_profile *profile,
-                  const struct vbs_schedule *schedule, struct vbs_exec_placement *placement)
+/* ---- a round: every layer by one of its kernels at each batch ---- */
+
+/* Gives number `turn` of the kernels of layer at batch, the last one where there are fewer; -1:
+ * there are none. *is_new: no earlier round ran it. */
+static int find_kernel(const struct trial *t, int layer, int batch, int turn, bool *is_new)
 {
+    int found = -1, n = 0;
+
+    for (int i = 0; i < t->session->n_kernels && n <= turn; i++)
+        if (t->session->kernels[i].layer == layer && t->session->kernels[i].batch == batch) {
+            found = i;
+            n++;
+        }
+    *is_new = n == turn + 1;
+    return found;
+}
+
+static bool run_kernel(struct trial *t, int kernel, int first)
+{
+    const struct vbs_kernel *k = &t->session->kernels[kernel];
+    const struct vbs_profile_layer *layer = &t->session->layers[k->layer];
+    const void *src[N_SOURCE];
+    char *dst = t->canonical[k->layer] + first * layer->out_bytes;
+    void *ws = t->session->ops->alloc(t->session, k->ws_bytes + 1);
+    double time_us;
+    bool done = ws && layer->n_inputs <= N_SOURCE;
+
+    for (int i = 0; done && i < layer->n_inputs; i++)
+        src[i] =
+            t->canonical[layer->inputs[i]] + first * t->session->layers[layer->inputs[i]].out_bytes;
+    if (done && layer->in_place) {
+        memcpy(dst, src[0], (size_t)(k->batch * layer->out_bytes));
+        src[0] = dst;
+    }
+    done = done && t->session->ops->run(&t->ctx, t->session, kernel,
+                                        &(struct vbs_operands){.src = src, .dst = dst, .ws = ws},
+                                        &time_us) == VBS_OK;
+    t->session->ops->free(t->session, ws);
+    return done;
+}
+
+static bool add_steps(struct trial *t, int kernel, bool in_slices)
+{
+    const struct vbs_kernel *k = &t->session->kernels[kernel];
+    int n_slices = in_slices && k->row_slices > 1 ? k->row_slices : 0;
+
+    for (int slice = 1; slice == 1 || slice <= n_slices; slice++) {
+        if (vbs_grow(&t->ctx, &t->steps, &t->max_steps, t->n_steps + 1, sizeof *t->steps) != VBS_OK)
+            return false;
+        t->steps[t->n_steps++] = (struct vbs_step){.op = VBS_STEP_COMPUTE,
+                                                   .layer = k->layer,
+                                                   .batch = k->batch,
+                                                   .algorithm = kernel,
+                                                   .slice = n_slices ? slice : 0,
+                                                   .n_slices = n_slices};
+    }
+    return true;
+}
+
+/* Compares the outputs of a run with the canonical tensors. */
+static bool same_outputs(struct trial *t, float **got)
+{
+    bool same = true;
+
+    for (int i = 0; i < t->network->n_outputs && same; i++) {
+        int layer = t->network->outputs[i].layer;
+        int64_t n = values_of(t, layer);
+        float *want = malloc((size_t)n * sizeof *want);
+
+        same = want &&
+               t->session->ops->read(&t->ctx, t->session, layer, REQUEST, t->canonical[layer],
+                                     want) == VBS_OK &&
+               memcmp(got[i], want, (size_t)n * sizeof *want) == 0;
+        if (!same)
+            printf("# %s: output '%s' differs\n", t->name, t->network->layers[layer].name);
+        free(want);
+    }
+    return same;
+}
+
+static bool execute(struct trial *t)
+{
+    const struct vbs_schedule schedule = {.model = t->name,
+                                          .planner = "test",
+                                          .request = REQUEST,
+                                          .memory_bytes = t->memory_bytes,
+                                          .n_algorithms = t->session->n_kernels,
+                                          .algorithms = t->algorithms,
+                                          .n_steps = t->n_steps,
+                                          .steps = t->steps};
     const struct vbs_exec_options options = {
-        .struct_size = sizeof options, .threads = 1, .debug_checks = true};
-    float *values = calloc((size_t)output_size(t->network), sizeof *values);
-    struct vbs_exec_report report = {0};
+        .struct_size = sizeof(struct vbs_exec_options), .threads = 1, .debug_checks = true};
+    float **got = calloc((size_t)t->network->n_outputs, sizeof *got);
     struct vbs_exec *exec = NULL;
-    enum vbs_status status = vbs_exec_new(&t->ctx, t->network, t->backend, profile, schedule,
-                                          &options, placement, &exec);
+    struct vbs_exec_report report;
+    bool done = got;
 
-    for (int i = 0; i < 2 && status == VBS_OK; i++)
-        status = vbs_exec_run(&t->ctx, exec, NULL, &values, &report);
+    for (int i = 0; done && i < t->network->n_outputs; i++) {
+        got[i] = malloc((size_t)values_of(t, t->network->outputs[i].layer) * sizeof **got);
+        done = got[i];
+    }
+    done = done && vbs_exec_new(&t->ctx, t->network, t->backend, t->profile, &schedule, &options,
+                                NULL, &exec) == VBS_OK;
+    done = done && vbs_exec_run(&t->ctx, exec, t->input, got, &report) == VBS_OK &&
+           same_outputs(t, got);
     vbs_exec_free(exec);
-    if (status == VBS_OK)
-        return values;
-    printf("# %s\n", vbs_detail(&t->ctx));
-    free(values);
-    return NULL;
+    for (int i = 0; got && i < t->network->n_outputs; i++)
+        free(got[i]);
+    free(got);
+    return done;
 }
 
-static struct vbs_solver *open_solver(struct subject *t, const struct vbs_problem *problem)
+/* Runs a round. *n_new: rows that no earlier round ran; where there are none, nothing is run. */
+static bool try_round(struct trial *t, int turn, int *n_new)
 {
-    const struct vbs_planner *planner = NULL;
-    struct vbs_solver *solver = NULL;
+    bool done = true, has_slices = false;
+    int n = t->session->n_layers, *kernels = calloc(2 * (size_t)n, sizeof *kernels);
 
-    if (vbs_planner_find(&t->ctx, "dp-vbs+", &planner) != VBS_OK ||
-        vbs_solver_new(&t->ctx, planner, problem, NULL, &solver) != VBS_OK)
-        bail_out("no solver: %s", vbs_detail(&t->ctx));
-    return solver;
-}
+    *n_new = 0;
+    for (int i = 0; i < 2 * n && kernels; i++) {
+        bool is_new;
 
-static struct vbs_schedule *plan(struct subject *t, struct vbs_solver *solver, int64_t bytes)
-{
-    struct vbs_schedule *schedule = NULL;
-
-    if (vbs_solver_plan(&t->ctx, solver, bytes, &schedule) != VBS_OK)
-        bail_out("no plan: %s", vbs_detail(&t->ctx));
-    return schedule;
-}
-
-static double distance(const float *a, const float *b, int64_t n)
-{
-    double largest = 0, most = 0;
-
-    for (int64_t i = 0; i < n; i++) {
-        largest = fmax(largest, fabs((double)b[i]));
-        most = fmax(most, fabs((double)a[i] - (double)b[i]));
+        kernels[i] = find_kernel(t, 1 + i / 2, 1 + i % 2, turn, &is_new);
+        done = done && kernels[i] >= 0;
+        *n_new += is_new;
+        has_slices |= done && t->session->kernels[kernels[i]].row_slices > 1;
     }
-    return most / largest;
+    done = done && kernels;
+    for (int i = 0; done && *n_new > 0 && i < 2 * n; i++)
+        done = run_kernel(t, kernels[i], i % 2);
+    for (int in_slices = 0; done && *n_new > 0 && in_slices <= has_slices; in_slices++) {
+        t->n_steps = 0;
+        for (int i = 0; done && i < 2 * n; i++)
+            done = add_steps(t, kernels[i], in_slices);
+        done = done && execute(t);
+    }
+    free(kernels);
+    return done;
 }
 
-static int count_windows(const struct vbs_profile *profile, const struct vbs_schedule *schedule)
+static void close_trial(struct trial *t)
 {
-    int n = 0;
-
-    for (int64_t i = 0; i < schedule->n_steps; i++)
-        n += schedule->steps[i].window > 0 &&
-             schedule->steps[i].window < profile->layers[schedule->steps[i].layer].rows;
-    return n;
+    for (int k = 0; t->canonical && k <= t->session->n_layers; k++)
+        t->session->ops->free(t->session, t->canonical[k]);
+    free(t->canonical);
+    free(t->algorithms);
+    free(t->input);
+    free(t->steps);
+    vbs_profile_free(t->profile);
+    if (t->session)
+        t->session->ops->close(t->session);
+    vbs_network_free(t->network);
 }
 
-/* Runs plans by rows for some budgets, and compares them with whole samples. */
-static void check_case(struct subject *t, const char *name, enum vbs_io io)
+/* Reports the trial and closes t. */
+static void check(struct trial *t, enum vbs_status made)
 {
-    struct vbs_profile *profile = make_profile(t, true);
-    struct vbs_problem problem = {.profile = profile, .request = REQUEST, .io = io};
-    struct vbs_problem whole = problem;
-    struct vbs_solver *solver = open_solver(t, &problem), *plain;
-    struct vbs_exec_placement placement;
-    struct vbs_schedule *schedule;
-    int64_t least = vbs_solver_least_bytes(solver), most;
-    float *want, *got;
-    double worst = 0;
-    int n_windows = 0, n_run = 0;
+    bool done = made == VBS_OK && open_all(t) &&
+                (t->profile = profile_of_session(&t->ctx, t->session, NULL)) && make_space(t);
+    int n_new = 1;
 
-    whole.whole_samples = true;
-    plain = open_solver(t, &whole);
-    most = vbs_solver_least_bytes(plain);
-    schedule = plan(t, plain, 4 * most);
-    want = run(t, profile, schedule, &placement);
-    vbs_schedule_free(schedule);
-    if (!want)
-        bail_out("whole samples do not run");
-    for (int i = 0; i < 4; i++) {
-        /* Buffers of whole pages may not fit the least budget without holes. */
-        int64_t bytes = least + 16384 + (most - least) * i / 3;
-
-        schedule = plan(t, solver, bytes);
-        n_windows += count_windows(profile, schedule);
-        got = run(t, profile, schedule, &placement);
-        n_run += got != NULL;
-        worst = got ? fmax(worst, distance(got, want, output_size(t->network))) : worst;
-        vbs_schedule_free(schedule);
-        free(got);
+    for (int turn = 0; done && n_new > 0; turn++) {
+        done = try_round(t, turn, &n_new);
+        t->n_rows += n_new;
     }
-    ok(n_run == 4 && worst <= TOLERANCE, "%s, io %s: four budgets, off by at most %.1e", name,
-       vbs_io_word(io), worst);
-    ok(io == VBS_IO_RESIDENT || (n_windows > 0 && least < most),
-       "%s, io %s: %d steps into windows; %" PRId64 " bytes instead of %" PRId64, name,
-       vbs_io_word(io), n_windows, least, most);
-    free(want);
-    vbs_solver_free(plain);
-    vbs_solver_free(solver);
-    vbs_profile_free(profile);
+    if (!ok(done && t->n_rows == t->session->n_kernels, "%s: each of %d rows as it was measured",
+            t->name, t->n_rows))
+        printf("# %s\n", vbs_detail(&t->ctx));
+    close_trial(t);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
-    struct subject t = {0};
-    struct vbs_backend_info info;
+    const struct operator_case *c;
 
-    if (vbs_backend_find(&t.ctx, "onednn", &t.backend) != VBS_OK)
-        bail_out("no backend");
-    t.backend->probe(&info);
-    if (!info.usable) {
-        printf("1..0 # SKIP %s\n", info.why);
-        return 0;
+    omp_set_num_threads(1); /* a second one would only wait, at the cost of a processor */
+    for (int i = 0; (c = operator_case_at(i)); i++) {
+        struct trial t = {.name = c->name, .low = c->low, .high = c->high};
+
+        check(&t, operator_case_network(&t.ctx, c, &t.network));
     }
-    for (int i = 0; i < N_CASES; i++) {
-        t.network = parse_network(CASES[i].text);
-        check_case(&t, CASES[i].name, VBS_IO_EXTERNAL);
-        check_case(&t, CASES[i].name, VBS_IO_RESIDENT);
-        vbs_network_free(t.network);
+    for (int i = 0; backend_cases[i].name; i++) {
+        struct trial t = {.name = backend_cases[i].name};
+
+        check(&t, backend_case_network(&t.ctx, &backend_cases[i], &t.network));
     }
+    ok(argc > 0 && bench_passes_on(argv[0], "AVX2"), "all of this with DNNL_MAX_CPU_ISA=AVX2");
     return done_testing();
 }
