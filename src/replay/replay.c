@@ -39,8 +39,7 @@ static enum vbs_status refuse_missing_row(struct vbs_ctx *ctx, const struct sim 
     if (vbs_profile_batch_index(sim->profile, step->batch) < 0)
         return vbs_sim_refuse(ctx, sim, step, "the profile has no batch %d", step->batch);
     if (step->rows != 0 && !vbs_profile_has_stripes(sim->profile))
-        return vbs_sim_refuse(ctx, sim, step,
-                              "the profile was measured without stripes (measure --stripes)");
+        return vbs_sim_refuse(ctx, sim, step, "the profile was measured without stripes");
     if (step->rows != 0)
         return vbs_sim_refuse(ctx, sim, step,
                               "the profile has no row of %d rows with algorithm '%s'", step->rows,
