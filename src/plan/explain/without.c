@@ -29,6 +29,19 @@ static void reduce_layer(void *self, struct vbs_profile_layer *layer)
         layer->in_bytes = layer->out_bytes = 0;
 }
 
+static void reduce_stripe(void *self, int layer, struct vbs_profile_row *row)
+{
+    const struct reduction *reduction = self;
+    const struct vbs_without *without = reduction->without;
+    bool no_ws = without->bytes || without->ws_of_layer == layer;
+
+    *row = (struct vbs_profile_row){.algorithm = row->algorithm,
+                                    .time_us = without->times ? 0 : row->time_us,
+                                    .ws_bytes = no_ws ? 0 : row->ws_bytes,
+                                    .n_slices = 1,
+                                    .rows = row->rows};
+}
+
 static enum vbs_status reduced_rows(struct vbs_ctx *ctx, void *self,
                                     struct vbs_profile_builder *builder, int layer, int batch)
 {
@@ -57,6 +70,7 @@ enum vbs_status vbs_profile_without(struct vbs_ctx *ctx, const struct vbs_profil
     struct vbs_derivation derivation = {.self = &reduction,
                                         .layer = reduce_layer,
                                         .rows = reduced_rows,
+                                        .stripe = reduce_stripe,
                                         .n_batches = profile->n_batches,
                                         .batches = profile->batches};
 

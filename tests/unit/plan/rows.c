@@ -98,6 +98,24 @@ static struct vbs_solver *open_solver(const struct vbs_problem *problem)
     return solver;
 }
 
+/* Gives whether a budget is refused with the least one. Finding it solves changed profiles. */
+static bool is_refused(struct vbs_solver *solver, int64_t memory_bytes)
+{
+    struct vbs_ctx ctx = {0};
+    struct vbs_schedule *schedule = NULL;
+    enum vbs_status status;
+
+    if (memory_bytes < 0)
+        return true;
+    status = vbs_solver_plan(&ctx, solver, memory_bytes, &schedule);
+    vbs_schedule_free(schedule);
+    if (status == VBS_INFEASIBLE && strstr(vbs_detail(&ctx), "the least budget is"))
+        return true;
+    printf("# %" PRId64 " bytes: status %d, %s\n", memory_bytes, (int)status,
+           status == VBS_OK ? "" : vbs_detail(&ctx));
+    return false;
+}
+
 static bool check(gsl_rng *rng, const struct vbs_profile *profile)
 {
     struct vbs_problem problem = {.profile = profile,
@@ -114,6 +132,8 @@ static bool check(gsl_rng *rng, const struct vbs_profile *profile)
     least = vbs_solver_least_bytes(by_rows);
     most = 2 * vbs_solver_least_bytes(whole);
     same = least <= vbs_solver_least_bytes(whole);
+    same = same && is_refused(by_rows, least - 1) &&
+           is_refused(whole, vbs_solver_least_bytes(whole) - 1);
     for (int i = 0; i <= 12 && same; i++)
         same = compare(profile, by_rows, whole, least + (most - least) * i / 12);
     vbs_solver_free(by_rows);
