@@ -68,7 +68,8 @@ struct vbs_exec_options {
 struct vbs_exec_placement {
     int64_t live_bytes;   /* peak of what is live, as the replay counts it */
     int64_t load_bytes;   /* the same with alignment and rigid groups, as buffers need them */
-    int64_t placed_bytes; /* the highest end of a buffer */
+    int64_t placed_bytes; /* the highest end of a buffer; below load_bytes only where loads are
+                             delayed */
     int n_buffers;
     /* Copies of samples to other addresses, which make space for other buffers. They are part of
      * the run's time, of which they take a tenth at most (at 5 GB/s). 0: none are needed. */

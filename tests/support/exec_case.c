@@ -192,7 +192,8 @@ static bool check_bytes(struct exec_case *c, int64_t peak_bytes)
     if (c->placement.live_bytes != peak_bytes)
         return fail(c, "%" PRId64 " bytes live, the replay says %" PRId64, c->placement.live_bytes,
                     peak_bytes);
-    if (c->placement.placed_bytes < c->placement.load_bytes)
+    /* A load that begins later takes memory for a shorter time than the schedule says. */
+    if (c->placement.n_delayed == 0 && c->placement.placed_bytes < c->placement.load_bytes)
         return fail(c, "placed in %" PRId64 " bytes what takes %" PRId64, c->placement.placed_bytes,
                     c->placement.load_bytes);
     return true;
