@@ -50,7 +50,7 @@ takes crossing dp-vbs+ 28 --request 6 --memory 16
 takes crossing optimal 26 --request 6 --memory 16
 takes two-clocks dp-vbs+ 57 --request 3 --memory 18 --weights included
 takes two-clocks vdnn 51 --request 3 --memory 18
-takes two-clocks joint 38 --request 3 --memory 18
+takes two-clocks joint 37 --request 3 --memory 18
 
 "$VBSLAB" profiles export barrier other.csv
 sed 's/model: .*/model: crossing/' other.csv >crossing.csv
