@@ -84,6 +84,10 @@ const char *vbs_step_word(enum vbs_step_op op);
 /* The bytes of a window that is less than the sample are a multiple of this: those of a page. */
 #define VBS_WINDOW_ALIGNMENT 4096
 
+/* Gives the bytes of a window of 1..layer->rows rows of one sample of a layer's output: those of
+ * the sample where it has all rows. */
+int64_t vbs_window_bytes(const struct vbs_profile_layer *layer, int window);
+
 /* One entry of a schedule. */
 struct vbs_step {
     int layer;      /* 1..n */

@@ -34,6 +34,7 @@
 #include "base/arena.h"
 #include "base/arith.h"
 #include "base/fail.h"
+#include "profile/reach.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -57,8 +58,7 @@ static const char *const algorithm_names[N_ALGORITHMS] = {"direct", "gemm", "im2
 struct analytic_session {
     struct vbs_session_core core;    /* first */
     const struct vbs_layer **source; /* [session layers] the network's layer of each */
-    bool stripes;
-    double *times_us; /* [kernels] */
+    double *times_us;                /* [kernels] */
 };
 
 /* ---- the formula ---- */
@@ -354,7 +354,7 @@ static enum vbs_status init_rows(struct vbs_ctx *ctx, struct analytic_session *s
     return VBS_OK;
 }
 
-static enum vbs_status init_layers(struct vbs_ctx *ctx, struct analytic_session *s)
+static enum vbs_status init_layers(struct vbs_ctx *ctx, struct analytic_session *s, bool stripes)
 {
     const struct vbs_network *network = s->core.network;
     struct vbs_arena *arena = &s->core.arena;
@@ -380,7 +380,7 @@ static enum vbs_status init_layers(struct vbs_ctx *ctx, struct analytic_session 
                         network->name);
     VBS_TRY(
         vbs_graph_init_in_place(ctx, arena, s->core.layers, s->core.session.n_layers, &in_place));
-    return s->stripes ? init_rows(ctx, s, &f) : VBS_OK;
+    return stripes ? init_rows(ctx, s, &f) : VBS_OK;
 }
 
 /* ---- kernels ---- */
@@ -446,17 +446,14 @@ static int64_t stripe_in_bytes(const struct analytic_session *s, int layer, int 
 
     for (int i = 0; i < l->n_inputs; i++) {
         const struct vbs_profile_layer *input = &s->core.layers[l->inputs[i]];
-        const struct vbs_reach *reach = &l->reaches[i];
-        int64_t rows = input->rows, read = 0;
+        struct vbs_reached read;
 
-        for (int64_t y = 0; y < rows && reach->unit > 0; y++) {
-            /* Row y is read where floor((step row + low) / unit) <= y, and so at the end. */
-            bool begun = reach->step * (int64_t)row + reach->low < (y + 1) * reach->unit;
-            bool ended = reach->step * ((int64_t)row + n - 1) + reach->high < y * reach->unit;
-
-            read += begun && !ended;
+        if (l->reaches[i].unit == 0) {
+            bytes += input->out_bytes;
+            continue;
         }
-        bytes += reach->unit > 0 ? input->out_bytes / rows * read : input->out_bytes;
+        read = vbs_reach_rows(&l->reaches[i], input->rows, row, n);
+        bytes += input->out_bytes / input->rows * (read.end - read.first);
     }
     return bytes;
 }
@@ -642,8 +639,7 @@ static enum vbs_status init_session(struct vbs_ctx *ctx, struct vbs_session_core
                                          .notes = ""};
 
     VBS_TRY(vbs_session_init_provenance(ctx, core, &texts));
-    s->stripes = options->stripes;
-    VBS_TRY(init_layers(ctx, s));
+    VBS_TRY(init_layers(ctx, s, options->stripes));
     return init_kernels(ctx, s, options);
 }
 

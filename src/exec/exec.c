@@ -5,6 +5,7 @@
 #include "base/fail.h"
 #include "base/options.h"
 #include "exec/internal.h"
+#include "profile/reach.h"
 #include "vbslab/units.h"
 
 #include <inttypes.h>
@@ -72,15 +73,6 @@ enum vbs_status vbs_exec_place(struct vbs_ctx *ctx, const struct vbs_profile *pr
 
 /* ---- the session ---- */
 
-static bool same_reaches(const struct vbs_profile_layer *a, const struct vbs_profile_layer *b)
-{
-    for (int i = 0; a->reaches && b->reaches && i < a->n_inputs; i++)
-        if (a->reaches[i].step != b->reaches[i].step || a->reaches[i].unit != b->reaches[i].unit ||
-            a->reaches[i].low != b->reaches[i].low || a->reaches[i].high != b->reaches[i].high)
-            return false;
-    return !a->reaches == !b->reaches;
-}
-
 /* Gives the property in which a layer of the profile differs from that of the session, or null. */
 static const char *find_difference(const struct opening *o, const struct vbs_profile_layer *a,
                                    const struct vbs_profile_layer *b)
@@ -98,7 +90,8 @@ static const char *find_difference(const struct opening *o, const struct vbs_pro
         return "bytes";
     if (a->in_place != b->in_place)
         return "place";
-    if (o->checked.has_stripes && (a->rows != b->rows || !same_reaches(a, b)))
+    if (o->checked.has_stripes &&
+        (a->rows != b->rows || !vbs_reaches_equal(a->reaches, b->reaches, a->n_inputs)))
         return "rows";
     return with_weights && a->channels != b->channels ? "channels" : NULL;
 }

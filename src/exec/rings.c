@@ -4,6 +4,7 @@
  */
 #include "exec/arena.h"
 
+#include "base/arith.h"
 #include "base/fail.h"
 #include "base/grow.h"
 #include "vbslab/schedule.h"
@@ -85,11 +86,9 @@ static bool is_same(const struct vbs_exec_ring *a, const struct vbs_exec_ring *b
 /* Finds the bucket in which a ring is, or in which it belongs. */
 static int *find_bucket(const struct vbs_exec_arena *arena, const struct vbs_exec_ring *ring)
 {
-    uint64_t hash = (uint64_t)ring->offset * UINT64_C(0x9e3779b97f4a7c15);
+    uint64_t hash = vbs_mix(vbs_mix(VBS_MIX_FIRST, (uint64_t)ring->offset), (uint64_t)ring->bytes);
     uint64_t mask = (uint64_t)arena->n_buckets - 1;
 
-    hash = (hash ^ (uint64_t)ring->bytes) * UINT64_C(0x9e3779b97f4a7c15);
-    hash ^= hash >> 32;
     while (arena->buckets[hash & mask] >= 0 &&
            !is_same(&arena->rings[arena->buckets[hash & mask]], ring))
         hash++;

@@ -393,7 +393,7 @@ static enum vbs_status set_bound(struct vbs_ctx *ctx, const struct vbs_solver *s
     enum vbs_status status = vbs_task_bound_us(ctx, &solver->task, memory_bytes, &bound_us);
 
     /* A planner that plans whole samples proves nothing of schedules by rows. */
-    if (!vbs_task_has_rows(&solver->task))
+    if (!solver->task.has_rows)
         bound_us = fmax(bound_us, proven_us - slack_us);
     if (bound_us > time_us * (1 - VBS_TIME_NOISE))
         bound_us = time_us;

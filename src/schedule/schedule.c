@@ -53,6 +53,16 @@ const char *vbs_step_word(enum vbs_step_op op)
     return WORDS[op];
 }
 
+int64_t vbs_window_bytes(const struct vbs_profile_layer *layer, int window)
+{
+    int64_t bytes;
+
+    if (window == layer->rows)
+        return layer->out_bytes;
+    bytes = layer->out_bytes / layer->rows * window + VBS_WINDOW_ALIGNMENT - 1;
+    return bytes - bytes % VBS_WINDOW_ALIGNMENT;
+}
+
 void vbs_schedule_free(struct vbs_schedule *schedule)
 {
     struct owned *owned = (struct owned *)schedule;

@@ -2,6 +2,7 @@
 
 #include "base/ctx.h"
 #include "base/fail.h"
+#include "support/bail_out.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -331,4 +332,39 @@ struct vbs_schedule *random_rows_schedule(gsl_rng *rng, const struct vbs_profile
     free(state);
     free(steps);
     return schedule;
+}
+
+struct vbs_profile *rows_pair_profile(int rows, int64_t row_bytes, int most_stripe)
+{
+    struct vbs_ctx ctx = {0};
+    struct vbs_profile_builder *builder = vbs_profile_builder_new();
+    struct vbs_profile *profile = NULL;
+    const struct vbs_reach reach = {1, 1, -1, 1};
+    enum vbs_status status = vbs_profile_builder_input_rows(&ctx, builder, rows);
+
+    for (int k = 1; k <= 2 && status == VBS_OK; k++) {
+        const int input = k - 1;
+        const struct vbs_profile_layer layer = {.name = k == 1 ? "first" : "second",
+                                                .kind = "conv",
+                                                .n_inputs = 1,
+                                                .inputs = &input,
+                                                .in_bytes = rows * row_bytes,
+                                                .channels = 4,
+                                                .out_bytes = rows * row_bytes,
+                                                .rows = rows,
+                                                .reaches = &reach};
+
+        status = vbs_profile_builder_layer(&ctx, builder, &layer);
+        for (int n = 0; n <= most_stripe && status == VBS_OK; n = n ? 2 * n : 1) {
+            const struct vbs_profile_row row = {.time_us = 1, .rows = n, .n_slices = n > 0};
+
+            status = vbs_profile_builder_row(&ctx, builder, k, 1, "a", &row);
+        }
+    }
+    if (status == VBS_OK)
+        status = vbs_profile_builder_finish(&ctx, builder, &profile);
+    vbs_profile_builder_free(builder);
+    if (status != VBS_OK)
+        bail_out("no profile: %s", vbs_detail(&ctx));
+    return profile;
 }

@@ -20,6 +20,13 @@ struct vbs_profile *random_rows_profile(gsl_rng *rng, int max_layers);
  * of a launch and of rows in proportion. */
 struct vbs_profile *random_rows_chain(gsl_rng *rng, int n_layers, int max_rows);
 
+/*
+ * Makes a profile of two convolutions of 3 rows, "first" and "second", one behind the other, over
+ * rows of row_bytes; at batch 1 with algorithm "a", stripes of 1, 2, 4, ... rows up to most_stripe
+ * and whole samples, each in 1 us. Ends the program where the builder refuses.
+ */
+struct vbs_profile *rows_pair_profile(int rows, int64_t row_bytes, int most_stripe);
+
 #define RANDOM_ROWS_ALGORITHMS 3
 
 /* The names of algorithms of these profiles. */

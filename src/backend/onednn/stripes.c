@@ -9,33 +9,9 @@
 #include "backend/onednn/stripes.h"
 
 #include "base/fail.h"
+#include "profile/reach.h"
 
 #include <string.h>
-
-/* ---- the rows that are read ---- */
-
-/* The rows of an input that a stripe reads, and how many rows of padding it reads on both sides. */
-struct od_read_rows {
-    int64_t first, n, above, below;
-};
-
-static int64_t floor_div(int64_t a, int64_t b)
-{
-    return a / b - (a % b < 0);
-}
-
-static struct od_read_rows rows_read(const struct vbs_reach *reach, int64_t in_rows, int64_t row,
-                                     int64_t n)
-{
-    int64_t first = floor_div(reach->step * row + reach->low, reach->unit);
-    int64_t last = floor_div(reach->step * (row + n - 1) + reach->high, reach->unit);
-    struct od_read_rows read = {.first = first > 0 ? first : 0,
-                                .above = first < 0 ? -first : 0,
-                                .below = last >= in_rows ? last - in_rows + 1 : 0};
-
-    read.n = last - read.below - read.first + 1;
-    return read;
-}
 
 /* ---- the layers that have such kernels ---- */
 
@@ -77,7 +53,10 @@ static bool has_constant_rows(const struct vbs_layer *l)
  * in the padding. */
 static bool reads_rows(const struct vbs_reach *reach, int64_t in_rows, int64_t rows)
 {
-    return rows_read(reach, in_rows, 0, 1).n > 0 && rows_read(reach, in_rows, rows - 1, 1).n > 0;
+    const struct vbs_reached top = vbs_reach_rows(reach, in_rows, 0, 1);
+    const struct vbs_reached bottom = vbs_reach_rows(reach, in_rows, rows - 1, 1);
+
+    return top.first < top.end && bottom.first < bottom.end;
 }
 
 /* Gives whether the layer has kernels on rows, as far as its operator decides. */
@@ -150,13 +129,13 @@ static enum vbs_status stripe_init(struct od_build *b, int k, int row, int n,
     for (int i = 0; i < l->n_inputs; i++) {
         const struct od_tensor *whole = &s->inputs[k][i];
         const struct vbs_reach *reach = &layer->reaches[i];
-        struct od_read_rows read;
+        struct vbs_reached read;
 
         stripe->inputs[i] = *whole;
         if (reach->unit == 0)
             continue;
-        read = rows_read(reach, whole->spatial[0], row, n);
-        stripe->inputs[i] = cut(s, whole, read.n);
+        read = vbs_reach_rows(reach, whole->spatial[0], row, n);
+        stripe->inputs[i] = cut(s, whole, read.end - read.first);
         if (has_windows(l)) {
             struct vbs_window *w = l->op == VBS_OP_CONV ? &stripe->layer.attributes.weighted.window
                                                         : &stripe->layer.attributes.pool.window;
@@ -194,13 +173,13 @@ static bool are_alike(const struct od_session *s, int layer, int a, int b, int n
     const struct vbs_profile_layer *l = &s->core.layers[layer];
 
     for (int i = 0; i < l->n_inputs; i++) {
-        struct od_read_rows x, y;
+        struct vbs_reached x, y;
 
         if (l->reaches[i].unit == 0)
             continue;
-        x = rows_read(&l->reaches[i], s->inputs[layer][i].spatial[0], a, n);
-        y = rows_read(&l->reaches[i], s->inputs[layer][i].spatial[0], b, n);
-        if (x.n != y.n || x.above != y.above || x.below != y.below)
+        x = vbs_reach_rows(&l->reaches[i], s->inputs[layer][i].spatial[0], a, n);
+        y = vbs_reach_rows(&l->reaches[i], s->inputs[layer][i].spatial[0], b, n);
+        if (x.end - x.first != y.end - y.first || x.above != y.above || x.below != y.below)
             return false;
     }
     return true;

@@ -1,16 +1,7 @@
 /* The rows that a step reads, and its window. */
 #include "exec/check/check.h"
 
-/* Computes floor(a / b) for b above 0. */
-static int64_t divide_down(int64_t a, int64_t b)
-{
-    return a >= 0 ? a / b : -((-a + b - 1) / b);
-}
-
-static int64_t within(int64_t row, int64_t low, int64_t high)
-{
-    return row < low ? low : row > high ? high : row;
-}
+#include "profile/reach.h"
 
 bool vbs_exec_is_stripe(const struct vbs_profile *profile, const struct vbs_step *step)
 {
@@ -28,19 +19,16 @@ struct vbs_exec_rows vbs_exec_rows_read(const struct vbs_profile *profile, int l
 {
     const struct vbs_profile_layer *about = &profile->layers[layer];
     const struct vbs_reach *reach = &about->reaches[input];
-    int64_t n = profile->layers[about->inputs[input]].rows, low, end;
-    struct vbs_exec_rows read = {.first = 0, .end = n};
+    const struct vbs_reached read =
+        vbs_reach_rows(reach, profile->layers[about->inputs[input]].rows, row, rows);
 
-    if (reach->unit == 0)
-        return read;
-    low = divide_down(reach->step * (int64_t)row + reach->low, reach->unit);
-    end = divide_down(reach->step * ((int64_t)row + rows - 1) + reach->high, reach->unit) + 1;
-    read.first = within(low, 0, n);
-    read.end = within(end, 0, n);
-    read.above = read.first - low;
-    read.below = end - read.end;
-    read.phase = reach->step * (int64_t)row % reach->unit;
-    return read;
+    return (struct vbs_exec_rows){
+        .first = read.first,
+        .end = read.end,
+        .above = read.above,
+        .below = read.below,
+        .phase = reach->unit > 0 ? reach->step * (int64_t)row % reach->unit : 0,
+    };
 }
 
 struct vbs_exec_rows vbs_exec_input_rows(const struct vbs_profile *profile,
@@ -78,11 +66,9 @@ int64_t vbs_exec_rows_bytes(const struct vbs_profile *profile, int tensor,
 
 int64_t vbs_exec_ring_bytes(const struct vbs_profile *profile, const struct vbs_step *step)
 {
-    int64_t bytes;
+    const struct vbs_profile_layer *about = &profile->layers[step->layer];
 
-    if (!vbs_exec_is_stripe(profile, step) || step->window == 0 ||
-        step->window == profile->layers[step->layer].rows)
+    if (!vbs_exec_is_stripe(profile, step) || step->window == 0 || step->window == about->rows)
         return 0;
-    bytes = vbs_exec_row_bytes(profile, step->layer) * step->window; /* at most the sample's */
-    return (bytes + VBS_WINDOW_ALIGNMENT - 1) / VBS_WINDOW_ALIGNMENT * VBS_WINDOW_ALIGNMENT;
+    return vbs_window_bytes(about, step->window);
 }

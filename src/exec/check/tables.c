@@ -1,5 +1,6 @@
 #include "exec/check/tables.h"
 
+#include "base/arith.h"
 #include "base/fail.h"
 #include "base/grow.h"
 
@@ -81,25 +82,22 @@ enum vbs_status vbs_exec_find_packed(struct vbs_ctx *ctx, struct vbs_exec_tables
 
 /* ---- kernels ---- */
 
-static uint64_t mix(uint64_t hash, int64_t word)
-{
-    return (hash ^ (uint64_t)word) * UINT64_C(0x9e3779b97f4a7c15);
-}
-
 static uint64_t hash_kernel(const struct vbs_profile *profile,
                             const struct vbs_requested_kernel *requested)
 {
     const int64_t words[] = {requested->layer, requested->batch, requested->slice,
                              requested->n_slices, requested->rows};
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    uint64_t hash = VBS_MIX_FIRST;
 
     for (int i = 0; i < 5; i++)
-        hash = mix(hash, words[i]);
+        hash = vbs_mix(hash, (uint64_t)words[i]);
     for (int i = 0; requested->rows > 0 && i < profile->layers[requested->layer].n_inputs; i++) {
         const struct vbs_exec_rows read =
             vbs_exec_rows_read(profile, requested->layer, i, requested->row, requested->rows);
 
-        hash = mix(mix(mix(hash, read.above), read.below), read.phase);
+        hash = vbs_mix(hash, (uint64_t)read.above);
+        hash = vbs_mix(hash, (uint64_t)read.below);
+        hash = vbs_mix(hash, (uint64_t)read.phase);
     }
     for (const char *c = requested->algorithm; *c; c++)
         hash = (hash ^ (unsigned char)*c) * UINT64_C(0x100000001b3);

@@ -553,7 +553,7 @@ enum vbs_status vbs_guillotine_open(struct guillotine *work, const struct vbs_ch
     work->envelope.most_bytes = work->task->options.most_bytes;
     work->from_s = work->reported_s = vbs_clock_s();
     VBS_TRY(vbs_counts_find(work->ctx, work->task, &work->arena, &work->counts));
-    if (work->rule == VBS_CUT_BARRIER && vbs_task_has_rows(work->task))
+    if (work->rule == VBS_CUT_BARRIER && work->task->has_rows)
         VBS_TRY(open_stripes(work, chain));
     return solve(work, chain, &work->whole);
 }

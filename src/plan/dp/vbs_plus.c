@@ -109,7 +109,7 @@ static enum vbs_status plus_bracket(struct vbs_ctx *ctx, const struct vbs_task *
                                     struct vbs_bracket *bracket)
 {
     VBS_TRY(vbs_orders_bracket(ctx, task, bracket));
-    if (vbs_task_has_rows(task))
+    if (task->has_rows)
         bracket->low_bytes = 0;
     return VBS_OK;
 }

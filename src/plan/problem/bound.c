@@ -31,7 +31,7 @@ static double bound_us(const struct vbs_task *task, int64_t ticks)
 /* Fills togo with the least ticks of a layer, by rows too where the task allows it. */
 static void find_to_go(const struct vbs_task *task, int layer, int64_t memory_bytes, int64_t *togo)
 {
-    if (vbs_task_has_rows(task))
+    if (task->has_rows)
         vbs_task_to_go_by_rows(task, layer, memory_bytes, task->request, togo);
     else
         vbs_task_to_go(task, layer, memory_bytes, task->request, togo);

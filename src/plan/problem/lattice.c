@@ -23,9 +23,9 @@ void vbs_walk_clear(struct vbs_walk *walk)
     for (int k = 0; walk->divisions && k <= walk->task->n_layers; k++)
         free(walk->divisions[k].done);
     free(walk->divisions);
-    free(walk->rows);
+    free(walk->windows);
     free(walk->progress);
-    walk->rows = NULL;
+    walk->windows = NULL;
     walk->divisions = NULL;
     walk->progress = NULL;
 }
@@ -49,15 +49,15 @@ static int64_t samples_freed(const struct vbs_walk *walk, int tensor, int layer,
 /* Gives the bytes of n samples of a tensor from number first on. */
 static int64_t sample_bytes(const struct vbs_walk *walk, int tensor, int first, int n)
 {
-    const struct vbs_row_progress *rows = walk->rows ? &walk->rows[tensor] : NULL;
+    const struct vbs_walk_windows *windows = walk->windows ? &walk->windows[tensor] : NULL;
     int64_t each = vbs_task_bytes(walk->task, tensor), bytes = n * each;
     int from, to;
 
-    if (!rows || rows->n_windows == 0)
+    if (!windows)
         return bytes;
-    from = first > rows->first ? first : rows->first;
-    to = first + n < rows->first + rows->n_windows ? first + n : rows->first + rows->n_windows;
-    return to > from ? bytes + (to - from) * (rows->bytes - each) : bytes;
+    from = first > windows->first ? first : windows->first;
+    to = first + n < windows->first + windows->n ? first + n : windows->first + windows->n;
+    return to > from ? bytes + (to - from) * (windows->bytes - each) : bytes;
 }
 
 int64_t vbs_walk_step(struct vbs_walk *walk, int layer, int batch)
@@ -154,16 +154,15 @@ static void advance(struct vbs_walk *walk, int layer, int batch)
 static void begin_windows(struct vbs_walk *walk, const struct vbs_step *step)
 {
     const struct vbs_task *task = walk->task;
-    struct vbs_row_progress *rows = &walk->rows[step->layer];
+    int64_t bytes;
 
-    *rows = (struct vbs_row_progress){.batch = step->batch};
-    if (vbs_task_kept(task, step->layer)) {
-        rows->bytes = vbs_window_bytes(task, step->layer, step->window);
-        rows->first = walk->progress[step->layer];
-        rows->n_windows = step->batch;
-        walk->live_bytes += step->batch * rows->bytes;
-    }
     walk->n_in_rows++;
+    if (!vbs_task_kept(task, step->layer))
+        return;
+    bytes = vbs_window_bytes(&task->profile->layers[step->layer], step->window);
+    walk->windows[step->layer] = (struct vbs_walk_windows){
+        .first = walk->progress[step->layer], .n = step->batch, .bytes = bytes};
+    walk->live_bytes += step->batch * bytes;
 }
 
 enum vbs_status vbs_walk_rows(struct vbs_ctx *ctx, struct vbs_walk *walk,
@@ -172,9 +171,9 @@ enum vbs_status vbs_walk_rows(struct vbs_ctx *ctx, struct vbs_walk *walk,
     const struct vbs_task *task = walk->task;
     const struct vbs_profile_layer *l = &task->profile->layers[step->layer];
 
-    if (!walk->rows)
-        walk->rows = calloc((size_t)task->n_layers + 1, sizeof *walk->rows);
-    if (!walk->rows)
+    if (!walk->windows)
+        walk->windows = calloc((size_t)task->n_layers + 1, sizeof *walk->windows);
+    if (!walk->windows)
         return vbs_no_memory(ctx);
     if (step->row == 0)
         begin_windows(walk, step);
@@ -182,10 +181,8 @@ enum vbs_status vbs_walk_rows(struct vbs_ctx *ctx, struct vbs_walk *walk,
              step->batch * vbs_outside_row_bytes(task, step->layer, step->row, step->rows);
     if (!vbs_task_kept(task, step->layer))
         *bytes += step->batch * (l->out_bytes / l->rows) * step->rows;
-    walk->rows[step->layer].done = step->row + step->rows;
     if (step->row + step->rows == l->rows) {
         advance(walk, step->layer, step->batch);
-        walk->rows[step->layer].batch = 0;
         walk->n_in_rows--;
     }
     return VBS_OK;

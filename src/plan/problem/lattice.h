@@ -13,14 +13,14 @@
 
 struct vbs_walk {
     const struct vbs_task *task;
-    int *progress;                  /* [0..n] samples each layer has done; [0] = request */
-    int64_t live_bytes;             /* of all samples kept inside the budget */
-    int64_t done;                   /* sum of progress[1..n] */
-    int furthest;                   /* largest of progress[1..n] */
-    struct vbs_division *divisions; /* [0..n], null until a layer runs in slices */
-    int n_divided;                  /* layers of which some slices are ahead of others */
-    struct vbs_row_progress *rows;  /* [0..n], null until a step has rows */
-    int n_in_rows;                  /* layers that have begun samples by rows */
+    int *progress;                    /* [0..n] samples each layer has done; [0] = request */
+    int64_t live_bytes;               /* of all samples kept inside the budget */
+    int64_t done;                     /* sum of progress[1..n] */
+    int furthest;                     /* largest of progress[1..n] */
+    struct vbs_division *divisions;   /* [0..n], null until a layer runs in slices */
+    int n_divided;                    /* layers of which some slices are ahead of others */
+    struct vbs_walk_windows *windows; /* [0..n], null until a step has rows */
+    int n_in_rows;                    /* layers that have begun samples by rows */
 };
 
 /* Progress of the slices of one layer. */

@@ -1,4 +1,4 @@
-#include "plan/problem/rows.h"
+#include "plan/problem/task.h"
 
 #include "base/fail.h"
 #include "vbslab/units.h"
@@ -130,6 +130,18 @@ static int64_t latency_ticks(const struct vbs_task *task)
                                                     : fmax(ticks - slack, 0));
 }
 
+static void find_rows(struct vbs_task *task)
+{
+    task->most_rows = 1;
+    for (int k = 1; k <= task->n_layers && !task->problem.whole_samples; k++) {
+        const struct vbs_profile_layer *layer = &task->profile->layers[k];
+
+        task->has_rows = task->has_rows || layer->reaches;
+        if (layer->reaches && layer->rows > task->most_rows)
+            task->most_rows = layer->rows;
+    }
+}
+
 enum vbs_status vbs_task_init(struct vbs_ctx *ctx, struct vbs_task *task,
                               const struct vbs_problem *problem)
 {
@@ -153,10 +165,7 @@ enum vbs_status vbs_task_init(struct vbs_ctx *ctx, struct vbs_task *task,
         vbs_task_clear(task);
         return status;
     }
-    task->most_rows = 1;
-    for (int k = 1; k <= task->n_layers && vbs_task_has_rows(task); k++)
-        if (task->profile->layers[k].rows > task->most_rows)
-            task->most_rows = task->profile->layers[k].rows;
+    find_rows(task);
     choose_ticks(task);
     task->latency_ticks = latency_ticks(task);
     status = vbs_task_row_pareto(ctx, task);

@@ -45,6 +45,7 @@ struct vbs_task {
     int n_layers;
     int request;
     int n_batches; /* those of the profile, up to the request */
+    bool has_rows; /* schedules may have steps with rows */
     int most_rows; /* of a layer that may run by rows; 1: none may */
     int tick_shift;
     struct vbs_solver_options options; /* of the solver */

@@ -1,6 +1,7 @@
 /* Which heights are tried, and the segments that are worth it. */
 #include "plan/stripes/walk.h"
 
+#include "base/arith.h"
 #include "base/fail.h"
 #include "base/grow.h"
 
@@ -251,10 +252,10 @@ static enum vbs_status find_limits(const struct segment_search *search, int64_t 
 /* Notes that the heights in states are tried; false: they were, or there have been enough. */
 static bool is_new(struct segment_search *search)
 {
-    uint64_t hash = 14695981039346656037u; /* FNV-1a */
+    uint64_t hash = VBS_MIX_FIRST;
 
     for (int p = search->from; p <= search->to; p++)
-        hash = (hash ^ (uint64_t)search->stripes->states[p].height) * 1099511628211u;
+        hash = vbs_mix(hash, (uint64_t)search->stripes->states[p].height);
     for (int i = 0; i < search->n_tried; i++)
         if (search->tried[i] == hash)
             return false;

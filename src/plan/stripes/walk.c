@@ -195,8 +195,9 @@ static void choose_windows(struct vbs_stripes *stripes, int from, int to)
 
         if (!vbs_task_kept(stripes->task, layer))
             state->window = 0;
-        else if (state->whole || vbs_window_bytes(stripes->task, layer, state->window) >=
-                                     vbs_task_bytes(stripes->task, layer))
+        else if (state->whole ||
+                 vbs_window_bytes(&stripes->task->profile->layers[layer], state->window) >=
+                     vbs_task_bytes(stripes->task, layer))
             state->window = rows;
     }
 }
@@ -216,7 +217,7 @@ static int64_t finish(struct vbs_stripes *stripes, int place, int from, int to)
             struct stripe_state *state = &stripes->states[stripes->place[tensor]];
 
             if (--state->waiting == 0 && !state->whole)
-                bytes += vbs_window_bytes(task, tensor, state->window);
+                bytes += vbs_window_bytes(&task->profile->layers[tensor], state->window);
             continue;
         }
         for (int r = 0; r < task->n_readers[tensor]; r++) {
@@ -249,7 +250,7 @@ static void count_bytes(struct vbs_stripes *stripes, int from, int to, int64_t b
         int64_t bytes;
 
         if (piece->row == 0 && state->window > 0)
-            live += vbs_window_bytes(task, layer->layer, state->window);
+            live += vbs_window_bytes(&task->profile->layers[layer->layer], state->window);
         bytes = live + vbs_outside_row_bytes(task, layer->layer, piece->row, rows);
         if (state->window == 0)
             bytes += vbs_task_bytes(task, layer->layer) / layer->rows * rows;

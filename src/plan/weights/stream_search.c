@@ -96,20 +96,16 @@ static enum vbs_status run_rounds(struct stream_search *search, int64_t reserved
     return VBS_OK;
 }
 
-static enum vbs_status run_search(struct stream_search *search)
+static enum vbs_status run_search(struct stream_search *search, int64_t largest_block)
 {
-    int64_t largest = 0;
-
-    for (int p = 0; p < search->stream->n_blocks; p++)
-        if (search->stream->blocks[p].bytes > largest)
-            largest = search->stream->blocks[p].bytes;
     for (int reserves = 0; reserves <= MOST_RESERVED; reserves = reserves ? 2 * reserves : 1)
-        VBS_TRY(run_rounds(search, reserves * largest));
+        VBS_TRY(run_rounds(search, reserves * largest_block));
     return VBS_OK;
 }
 
 enum vbs_status vbs_trial_search(struct vbs_ctx *ctx, const struct vbs_stream *stream,
-                                 int64_t memory_bytes, struct vbs_pareto_set *pareto)
+                                 int64_t memory_bytes, int64_t largest_block,
+                                 struct vbs_pareto_set *pareto)
 {
     size_t n = (size_t)stream->n_visits + 1;
     struct stream_search search = {.ctx = ctx,
@@ -126,7 +122,7 @@ enum vbs_status vbs_trial_search(struct vbs_ctx *ctx, const struct vbs_stream *s
     if (!search.worth || !search.waited || !search.order || !search.gaps)
         status = vbs_no_memory(ctx);
     else if (vbs_pareto_wants(pareto, memory_bytes, stream->compute_us))
-        status = run_search(&search);
+        status = run_search(&search, largest_block);
     free(search.worth);
     free(search.waited);
     free(search.order);

@@ -4,6 +4,7 @@
  */
 #include "base/ctx.h"
 #include "profile/csv/csv.h"
+#include "profile/reach.h"
 
 #include "base/fail.h"
 #include "base/parse.h"
@@ -312,9 +313,7 @@ static const char *difference(const struct vbs_profile_layer *a, const struct vb
         return "channels";
     if (a->rows != b->rows)
         return "out_rows";
-    if (!a->reaches != !b->reaches ||
-        (a->reaches &&
-         memcmp(a->reaches, b->reaches, (size_t)a->n_inputs * sizeof *a->reaches) != 0))
+    if (!vbs_reaches_equal(a->reaches, b->reaches, a->n_inputs))
         return "reach";
     return a->in_place != b->in_place ? "in_place" : NULL;
 }

@@ -144,42 +144,6 @@ static void try_random(enum vbs_io io, enum vbs_weights weights)
 
 /* ---- schedules by hand ---- */
 
-/* Makes two convolutions of 3 rows, one behind the other, over rows of row_bytes, with stripes of
- * two rows. */
-static struct vbs_profile *make_pair(int rows, int64_t row_bytes)
-{
-    struct vbs_ctx ctx = {0};
-    struct vbs_profile_builder *builder = vbs_profile_builder_new();
-    struct vbs_profile *profile = NULL;
-    const struct vbs_reach reach = {1, 1, -1, 1};
-    enum vbs_status status = vbs_profile_builder_input_rows(&ctx, builder, rows);
-
-    for (int k = 1; k <= 2 && status == VBS_OK; k++) {
-        const int input = k - 1;
-        const struct vbs_profile_layer layer = {.name = k == 1 ? "first" : "second",
-                                                .kind = "conv",
-                                                .n_inputs = 1,
-                                                .inputs = &input,
-                                                .in_bytes = rows * row_bytes,
-                                                .out_bytes = rows * row_bytes,
-                                                .rows = rows,
-                                                .reaches = &reach};
-
-        status = vbs_profile_builder_layer(&ctx, builder, &layer);
-        for (int n = 0; n <= 2 && status == VBS_OK; n += 2) {
-            const struct vbs_profile_row row = {.time_us = 1, .rows = n, .n_slices = n > 0};
-
-            status = vbs_profile_builder_row(&ctx, builder, k, 1, "a", &row);
-        }
-    }
-    if (status == VBS_OK)
-        status = vbs_profile_builder_finish(&ctx, builder, &profile);
-    vbs_profile_builder_free(builder);
-    if (status != VBS_OK)
-        bail_out("no profile: %s", vbs_detail(&ctx));
-    return profile;
-}
-
 /* Makes the schedule that computes a sample two rows at a time, each as early as they can be, in a
  * window of so many rows. */
 static struct vbs_schedule *make_pair_schedule(int rows, int window)
@@ -212,7 +176,7 @@ static struct vbs_schedule *make_pair_schedule(int rows, int window)
  * finds the values of memory that is free. */
 static void check_dead_rows(void)
 {
-    struct vbs_profile *profile = make_pair(12, 100);
+    struct vbs_profile *profile = rows_pair_profile(12, 100, 2);
     struct vbs_schedule *schedule = make_pair_schedule(12, 5);
 
     for (int debug_checks = 0; debug_checks < 2; debug_checks++) {
@@ -237,7 +201,7 @@ static void check_dead_rows(void)
 static void check_memory(void)
 {
     const int64_t row_bytes = 1 << 16;
-    struct vbs_profile *profile = make_pair(100, row_bytes);
+    struct vbs_profile *profile = rows_pair_profile(100, row_bytes, 2);
     struct vbs_schedule *schedule = make_pair_schedule(100, 64);
     struct vbs_network *network = exec_fake_network(profile);
     const struct vbs_exec_options options = {.struct_size = sizeof options,

@@ -136,44 +136,6 @@ static bool compare(struct walk *walk)
     return same;
 }
 
-/* Makes a convolution of 3 rows over 8 rows of 100 bytes, and one like it that reads it; with
- * stripes of 1, 2 and 4 rows, or without any. */
-static struct vbs_profile *make_pair(bool stripes)
-{
-    struct vbs_ctx ctx = {0};
-    struct vbs_profile_builder *builder = vbs_profile_builder_new();
-    struct vbs_profile *profile = NULL;
-    const struct vbs_reach reach = {1, 1, -1, 1};
-    enum vbs_status status = vbs_profile_builder_input_rows(&ctx, builder, 8);
-
-    for (int k = 1; k <= 2; k++) {
-        const int input = k - 1;
-        struct vbs_profile_layer layer = {.name = k == 1 ? "first" : "second",
-                                          .kind = "conv",
-                                          .n_inputs = 1,
-                                          .inputs = &input,
-                                          .in_bytes = 800,
-                                          .channels = 4,
-                                          .out_bytes = 800,
-                                          .rows = 8,
-                                          .reaches = &reach};
-
-        status = status == VBS_OK ? vbs_profile_builder_layer(&ctx, builder, &layer) : status;
-        for (int rows = 0; rows <= (stripes ? 4 : 0); rows = rows ? 2 * rows : 1) {
-            struct vbs_profile_row row = {.time_us = 1, .rows = rows, .n_slices = rows > 0};
-
-            status =
-                status == VBS_OK ? vbs_profile_builder_row(&ctx, builder, k, 1, "a", &row) : status;
-        }
-    }
-    if (status == VBS_OK)
-        status = vbs_profile_builder_finish(&ctx, builder, &profile);
-    vbs_profile_builder_free(builder);
-    if (status != VBS_OK)
-        bail_out("no profile: %s", vbs_detail(&ctx));
-    return profile;
-}
-
 #define MAX_HAND 4
 
 /* Steps by hand, and what the replay must say about the last one. */
@@ -246,12 +208,12 @@ static void check_messages(void)
 {
     const struct hand without = {
         "measured without stripes", 1, {{1, 1, .row = 0, .rows = 4, .window = 8}}};
-    struct vbs_profile *profile = make_pair(true);
+    struct vbs_profile *profile = rows_pair_profile(8, 100, 4);
 
     for (size_t i = 0; i < sizeof HAND / sizeof *HAND; i++)
         check_hand(profile, &HAND[i]);
     vbs_profile_free(profile);
-    profile = make_pair(false);
+    profile = rows_pair_profile(8, 100, 0);
     check_hand(profile, &without);
     vbs_profile_free(profile);
 }
