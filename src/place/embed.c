@@ -26,123 +26,16 @@
  * nothing. The other runs are complete, and remember states that failed: the same orders of the
  * same items fail again.
  */
-#include "place/internal.h"
-#include "place/pq.h"
+#include "place/embed.h"
 
 #include "base/fail.h"
-#include "base/grow.h"
 #include "base/random.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_ITEMS   1024  /* the search recurs for each vertex, and in trees */
-#define MAX_AT_STEP 128   /* items that end or begin at a step within */
-#define MAX_SETS    4096  /* sets of items that end, in one state */
-#define MAX_SUMS    16384 /* sums of half of the items that begin, */
-#define FEW_SUMS    256   /* and once there are too many of them */
-#define MAX_LISTED  (1 << 22)
-#define MANY_PAIRS  256 /* pairs of a state, from which on those of more items are left out */
-#define MAX_LARGE   8
-#define MAX_PAIRS   4096 /* sets that are looked at while there are fewer pairs */
-#define MEMO_BITS   16
-
-/* Items of a step, by bits: some that end and some that begin. */
-struct vertex {
-    pq_bits ends, begins;
-};
-
-struct pair {
-    struct vertex vertex;
-    uint64_t key; /* pairs are tried in the order of keys */
-};
-
-struct set_sum {
-    int64_t bytes;
-    pq_bits set;
-};
-
-/* The sums of two halves of the items that begin at a step. */
-struct halves {
-    struct set_sum *sums[2];
-    int n[2];
-    bool complete;              /* all subsets are listed */
-    pq_bits any_alike;          /* items that are alike to one before, by bits, */
-    pq_bits alike[MAX_AT_STEP]; /* and these */
-};
-
-/* A state between two vertices: a tree of the living items, and what is left at the step. */
-struct state {
-    int step;
-    size_t tree; /* index in trees */
-    int n_ints;
-    struct vertex left;
-};
-
-struct place_embed {
-    struct place_search *search;
-    struct place_component *component;
-    struct vbs_arena arena;
-    int n_steps, n_live;       /* steps of the component; most items that live at one */
-    int *first_begin, *begins; /* [n_steps + 1], [n]: the items that begin at a step */
-    int *first_end, *ends;     /* those that end */
-    uint64_t *hashes;          /* [n], equal for items of equal size and end */
-    struct pq_set set;
-    int *end_step;               /* [n] */
-    int *n_living;               /* [n_steps], items that live and end at a step */
-    int *reduced, *order, *keys; /* scratch */
-    struct halves *halves[2];    /* [n_steps] in both directions, made when they are needed */
-    size_t first_pair;           /* of the state */
-    bool left_out;               /* some of its pairs are not listed */
-    int64_t n_listed;            /* sums in halves */
-    pq_bits *bits;               /* [n], of the items that end at the step */
-    pq_bits *sets;               /* [2 * MAX_SETS] */
-    uint64_t *memo;
-    bool full;      /* the living items fill the load at every step */
-    bool backwards; /* from the last step to the first */
-    bool jumps;     /* failures end more than the last vertex */
-    bool partial;   /* not all possibilities were tried: nothing is refuted */
-    double noise;   /* of the order of pairs */
-    unsigned n_runs;
-    int64_t last_step;
-
-    /* Vertices of the path that a failure is due to, as sets of bits. */
-    size_t n_words;
-    uint64_t *culprits; /* [n + 1][n_words], for each length of the path */
-    uint64_t *blamed;   /* [n_words], of the last failure */
-    bool *traced;       /* [n], scratch */
-    int failed_step;    /* the step ahead at which it failed */
-
-    int *trees;
-    size_t n_trees;
-    int64_t max_trees;
-    struct pair *pairs;
-    size_t n_pairs;
-    int64_t max_pairs;
-    struct state *path; /* of the states from the first step on, with the vertex in left */
-    size_t n_path;
-    int64_t max_path;
-    struct state last;
-    bool no_memory;
-};
-
-static bool grow(struct place_embed *embed, void *array, int64_t *capacity, size_t needed,
-                 size_t item_size)
-{
-    if ((int64_t)needed > *capacity &&
-        vbs_grow(embed->search->ctx, array, capacity, (int64_t)needed, item_size) != VBS_OK)
-        embed->no_memory = true;
-    return (int64_t)needed <= *capacity;
-}
-
-#define GROW(embed, array, count)                                                                  \
-    grow(embed, &(embed)->array, &(embed)->max_##array, (embed)->n_##array + (size_t)(count),      \
-         sizeof *(embed)->array)
-
-static const struct place_item *item_of(const struct place_embed *embed, int i)
-{
-    return &embed->search->items[embed->component->first + i];
-}
+#define MAX_ITEMS 1024 /* the search recurs for each vertex, and in trees */
+#define MEMO_BITS 16
 
 /* ---- what suits ---- */
 
@@ -173,9 +66,9 @@ static bool is_full(const struct place_embed *embed)
 
     for (int s = 0; s + 1 < embed->n_steps; s++) {
         for (int k = embed->first_end[s]; k < embed->first_end[s + 1]; k++)
-            live -= item_of(embed, embed->ends[k])->height;
+            live -= place_item_of(embed, embed->ends[k])->height;
         for (int k = embed->first_begin[s]; k < embed->first_begin[s + 1]; k++)
-            live += item_of(embed, embed->begins[k])->height;
+            live += place_item_of(embed, embed->begins[k])->height;
         if (live != embed->component->load ||
             embed->first_end[s + 1] - embed->first_end[s] > MAX_AT_STEP ||
             (s > 0 && embed->first_begin[s + 1] - embed->first_begin[s] > MAX_AT_STEP))
@@ -184,344 +77,18 @@ static bool is_full(const struct place_embed *embed)
     return true;
 }
 
-/* ---- possibilities of a state ---- */
-
-static int count_bits(pq_bits set)
-{
-    return __builtin_popcountll((uint64_t)set) + __builtin_popcountll((uint64_t)(set >> 64));
-}
-
-/* Gives the place of the lowest bit of a set, which is not empty. */
-static int lowest_bit(pq_bits set)
-{
-    uint64_t low = (uint64_t)set;
-
-    return low ? __builtin_ctzll(low) : 64 + __builtin_ctzll((uint64_t)(set >> 64));
-}
-
-static int64_t sum_of(const struct place_embed *embed, const int *items, pq_bits set)
-{
-    int64_t sum = 0;
-
-    for (; set; set &= set - 1)
-        sum += item_of(embed, items[lowest_bit(set)])->height;
-    return sum;
-}
-
-static const int *ends_of(const struct place_embed *embed, int step)
-{
-    return embed->ends + embed->first_end[step];
-}
-
-static const int *begins_of(const struct place_embed *embed, int step)
-{
-    return embed->begins + embed->first_begin[step];
-}
-
-/* Gives the bits of the first n items. */
-static pq_bits bits_below(int n)
-{
-    return n >= MAX_AT_STEP ? ~(pq_bits)0 : ((pq_bits)1 << n) - 1;
-}
-
-static struct vertex all_of(const struct place_embed *embed, int step)
-{
-    return (struct vertex){bits_below(embed->first_end[step + 1] - embed->first_end[step]),
-                           bits_below(embed->first_begin[step + 1] - embed->first_begin[step])};
-}
-
-static void mark(struct place_embed *embed, const int *items, pq_bits set, bool marked)
-{
-    embed->set.n_marked = marked ? count_bits(set) : 0;
-    for (; set; set &= set - 1)
-        embed->set.marked[items[lowest_bit(set)]] = marked;
-}
-
-/* Reduces the tree of a state by items that end there; returns the ints of embed->reduced, or 0. */
-static int reduce(struct place_embed *embed, const struct state *state, pq_bits ends)
-{
-    const int *items = ends_of(embed, state->step);
-    int n_ints;
-
-    vbs_place_step(embed->search, 1 + state->n_ints / 16);
-    mark(embed, items, ends, true);
-    n_ints = vbs_place_pq_reduce(&embed->set, embed->trees + state->tree, embed->reduced);
-    mark(embed, items, ends, false);
-    return n_ints;
-}
-
-static int by_bytes(const void *a, const void *b)
-{
-    const struct set_sum *x = a, *y = b;
-
-    if (x->bytes != y->bytes)
-        return x->bytes < y->bytes ? -1 : 1;
-    return (x->set > y->set) - (x->set < y->set);
-}
-
-/* Lists the sums of the subsets of some items, the empty one too, in ascending order. Returns their
- * number; of many items only `most` subsets, of the fewest, are listed. */
-static int list_sums(struct place_embed *embed, const int *items, pq_bits of, struct set_sum *sums,
-                     int most)
-{
-    int n = 1;
-
-    sums[0] = (struct set_sum){0, 0};
-    for (int k = 0; k < n && n < most; k++)
-        for (pq_bits more = of; more && n < most; more &= more - 1) {
-            pq_bits bit = more & -more;
-
-            if (sums[k].set < bit)
-                sums[n++] =
-                    (struct set_sum){sums[k].bytes + item_of(embed, items[lowest_bit(bit)])->height,
-                                     sums[k].set | bit};
-        }
-    qsort(sums, (size_t)n, sizeof *sums, by_bytes);
-    return n;
-}
-
-/* Finds the items before each one that are alike: of equal size and end. */
-static void find_alike(const struct place_embed *embed, int step, struct halves *halves)
-{
-    const int *items = begins_of(embed, step);
-    int n = embed->first_begin[step + 1] - embed->first_begin[step];
-
-    for (int i = 0; i < n; i++)
-        for (int j = 0; j < i; j++)
-            if (embed->hashes[items[i]] == embed->hashes[items[j]]) {
-                halves->alike[i] |= (pq_bits)1 << j;
-                halves->any_alike |= (pq_bits)1 << i;
-            }
-}
-
-/* Gives whether a set of items that begin has the first of those that are alike. */
-static bool is_canonical(const struct halves *halves, pq_bits left, pq_bits set)
-{
-    for (pq_bits some = set & halves->any_alike; some; some &= some - 1)
-        if (halves->alike[lowest_bit(some)] & left & ~set)
-            return false;
-    return true;
-}
-
-/* Gives the first ones of those that are alike. */
-static pq_bits firsts_of(const struct halves *halves, pq_bits left)
-{
-    pq_bits firsts = left;
-
-    for (pq_bits some = left & halves->any_alike; some; some &= some - 1)
-        if (halves->alike[lowest_bit(some)] & left)
-            firsts &= ~(some & -some);
-    return firsts;
-}
-
-/* Gives the sums of the items that begin at a step, in two halves; null: memory is out. */
-static const struct halves *halves_of(struct place_embed *embed, int step)
-{
-    struct halves *halves = &embed->halves[embed->backwards][step];
-    pq_bits half[2] = {all_of(embed, step).begins, 0};
-    int most = embed->n_listed < MAX_LISTED ? MAX_SUMS : FEW_SUMS;
-
-    if (halves->sums[0])
-        return halves;
-    for (int n = count_bits(half[0]) / 2; n > 0; n--) {
-        half[1] |= half[0] & -half[0];
-        half[0] &= half[0] - 1;
-    }
-    halves->complete = true;
-    find_alike(embed, step, halves);
-    for (int h = 0; h < 2; h++) {
-        int n_bits = count_bits(half[h]);
-        int n = n_bits < 30 && 1 << n_bits < most ? 1 << n_bits : most;
-        struct set_sum *sums = vbs_arena_alloc(&embed->arena, (size_t)n, sizeof *sums);
-
-        if (!sums) {
-            embed->no_memory = true;
-            return NULL;
-        }
-        halves->sums[h] = sums;
-        halves->n[h] = list_sums(embed, begins_of(embed, step), half[h], sums, n);
-        halves->complete = halves->complete && n_bits < 30 && n >> n_bits;
-        embed->n_listed += n;
-        vbs_place_step(embed->search, n / 16);
-    }
-    return halves;
-}
-
-/* Gives the number of items of a pair, or of the others that are left, if they are fewer. */
-static int size_of(const struct state *state, struct vertex vertex)
-{
-    int n = count_bits(vertex.ends) + count_bits(vertex.begins);
-    int n_left = count_bits(state->left.ends) + count_bits(state->left.begins);
-
-    return n < n_left - n ? n : n_left - n;
-}
-
-/* Appends a pair. Once there are many, large ones are left out. */
-static bool add_pair(struct place_embed *embed, const struct state *state,
-                     const struct halves *halves, struct vertex vertex)
-{
-    if (!is_canonical(halves, state->left.begins, vertex.begins))
-        return true;
-    if (embed->n_pairs - embed->first_pair > MANY_PAIRS && size_of(state, vertex) > MAX_LARGE) {
-        embed->left_out = true;
-        return true;
-    }
-    if (!GROW(embed, pairs, 1))
-        return false;
-    embed->pairs[embed->n_pairs++] = (struct pair){vertex, 0};
-    return true;
-}
-
-/* Appends the pairs of a set that ends with the sets of the same sum that begin: each consists of a
- * set out of one half of the items and a set out of the other. */
-static bool add_pairs(struct place_embed *embed, const struct state *state,
-                      const struct halves *halves, pq_bits ends)
-{
-    int64_t bytes = sum_of(embed, ends_of(embed, state->step), ends);
-    const struct set_sum *one = halves->sums[0], *two = halves->sums[1];
-    pq_bits gone = ~state->left.begins;
-
-    if (ends == state->left.ends)
-        return add_pair(embed, state, halves, state->left);
-    vbs_place_step(embed->search, (halves->n[0] + halves->n[1]) / 64);
-    for (int i = 0, j = halves->n[1] - 1; i < halves->n[0] && j >= 0;) {
-        int64_t sum = one[i].bytes + two[j].bytes;
-
-        if (one[i].set & gone) {
-            i++;
-            continue;
-        }
-        if (sum > bytes || two[j].set & gone) {
-            j--;
-            continue;
-        }
-        for (int k = j; sum == bytes && k >= 0 && two[k].bytes == two[j].bytes; k--)
-            if (!(two[k].set & gone) &&
-                !add_pair(embed, state, halves, (struct vertex){ends, one[i].set | two[k].set}))
-                return false;
-        i++;
-    }
-    return true;
-}
-
-/* Gives whether one vertex has all items that are left. */
-static bool is_single(const struct state *state)
-{
-    return count_bits(state->left.ends) == 1 || count_bits(state->left.begins) == 1;
-}
-
-static int by_count(const void *a, const void *b)
-{
-    pq_bits x = *(const pq_bits *)a, y = *(const pq_bits *)b;
-    int n_x = count_bits(x), n_y = count_bits(y);
-
-    return n_x != n_y ? n_x - n_y : (x > y) - (x < y);
-}
-
-/* Lists the vertices that are possible in a state; *complete: all of them. False: memory is out. */
-static bool list_pairs(struct place_embed *embed, const struct state *state, bool *complete)
-{
-    const int *ends = ends_of(embed, state->step);
-    const struct halves *halves = halves_of(embed, state->step);
-    size_t first = embed->n_pairs;
-    int n_sets;
-
-    if (!halves)
-        return false;
-    embed->first_pair = first;
-    embed->left_out = false;
-    *complete = true;
-    if (is_single(state))
-        return !reduce(embed, state, state->left.ends) ||
-               add_pair(embed, state, halves, state->left);
-    vbs_place_step(embed->search, 4 + state->n_ints / 8);
-    mark(embed, ends, state->left.ends, true);
-    for (pq_bits set = state->left.ends; set; set &= set - 1)
-        embed->bits[ends[lowest_bit(set)]] = set & -set;
-    n_sets = vbs_place_pq_sets(&embed->set, embed->trees + state->tree, embed->bits, embed->sets,
-                               embed->sets + MAX_SETS, MAX_SETS, complete);
-    mark(embed, ends, state->left.ends, false);
-    *complete = *complete && halves->complete;
-    qsort(embed->sets, (size_t)n_sets, sizeof *embed->sets, by_count);
-    for (int k = 0; k < n_sets; k++) {
-        if (embed->n_pairs - first > MAX_PAIRS || embed->search->over) {
-            *complete = false;
-            break;
-        }
-        if (!add_pairs(embed, state, halves, embed->sets[k]))
-            return false;
-    }
-    *complete = *complete && !embed->left_out;
-    if (!*complete && reduce(embed, state, state->left.ends))
-        return add_pair(embed, state, halves, state->left);
-    return true;
-}
-
-static int by_key(const void *a, const void *b)
-{
-    const struct pair *x = a, *y = b;
-
-    return (x->key > y->key) - (x->key < y->key);
-}
-
-/* Keeps the pairs of the item that has the fewest, in the order in which they are tried; no pair
- * where some item has none. */
-static void keep_fewest(struct place_embed *embed, const struct state *state, size_t first,
-                        bool complete)
-{
-    pq_bits firsts = firsts_of(&embed->halves[embed->backwards][state->step], state->left.begins);
-    size_t fewest = SIZE_MAX, n = first;
-    struct vertex best = {0};
-
-    for (int side = 0; side < 2; side++)
-        for (pq_bits left = side ? firsts : state->left.ends; left; left &= left - 1) {
-            pq_bits bit = left & -left;
-            size_t count = 0;
-
-            for (size_t p = first; p < embed->n_pairs; p++)
-                count += ((side ? embed->pairs[p].vertex.begins : embed->pairs[p].vertex.ends) &
-                          bit) != 0;
-            if (count < fewest && (count > 0 || complete)) {
-                fewest = count;
-                best = side ? (struct vertex){0, bit} : (struct vertex){bit, 0};
-            }
-        }
-    for (size_t p = first; p < embed->n_pairs; p++) {
-        struct pair pair = embed->pairs[p];
-        double key = size_of(state, pair.vertex);
-
-        if (complete && !(pair.vertex.ends & best.ends) && !(pair.vertex.begins & best.begins))
-            continue;
-        key *= 1 + embed->noise * (double)vbs_place_random(embed->search, 1024) / 1024;
-        pair.key = (uint64_t)(key * (1 << 20)) + (n - first);
-        embed->pairs[n++] = pair;
-    }
-    embed->n_pairs = n;
-    qsort(embed->pairs + first, n - first, sizeof *embed->pairs, by_key);
-    /* The pair of all items comes first now: its rest is empty. */
-    if (n - first > 1 && embed->pairs[first].vertex.ends == state->left.ends) {
-        struct pair all = embed->pairs[first];
-        size_t to = first + (embed->noise > 0 ? vbs_place_random(embed->search, 3) : 1);
-
-        for (size_t p = first; p < to && p + 1 < n; p++) {
-            embed->pairs[p] = embed->pairs[p + 1];
-            embed->pairs[p + 1] = all;
-        }
-    }
-}
-
 /* ---- the search ---- */
 
-static enum place_answer solve(struct place_embed *embed, struct state state);
+static enum place_answer solve(struct place_embed *embed, struct place_state state);
 
 /* Goes on to the next step at which items end, or to the last one. */
-static void go_on(const struct place_embed *embed, struct state *state)
+static void go_on(const struct place_embed *embed, struct place_state *state)
 {
     do
         state->step++;
     while (state->step + 1 < embed->n_steps &&
            embed->first_end[state->step] == embed->first_end[state->step + 1]);
-    state->left = all_of(embed, state->step);
+    state->left = vbs_place_all_of(embed, state->step);
 }
 
 /* ---- culprits ---- */
@@ -532,18 +99,18 @@ static void add_origins(struct place_embed *embed, int step, pq_bits ends, uint6
 {
     memset(embed->traced, 0, (size_t)embed->component->n * sizeof *embed->traced);
     for (pq_bits set = ends; set; set &= set - 1)
-        embed->traced[ends_of(embed, step)[lowest_bit(set)]] = true;
+        embed->traced[place_ends_of(embed, step)[place_lowest_bit(set)]] = true;
     for (size_t k = embed->n_path; k-- > 0;) {
-        const struct state *at = &embed->path[k];
+        const struct place_state *at = &embed->path[k];
         bool origin = false;
 
         for (pq_bits set = at->left.begins; set && !origin; set &= set - 1)
-            origin = embed->traced[begins_of(embed, at->step)[lowest_bit(set)]];
+            origin = embed->traced[place_begins_of(embed, at->step)[place_lowest_bit(set)]];
         if (!origin)
             continue;
         culprits[k / 64] |= UINT64_C(1) << k % 64;
         for (pq_bits set = at->left.ends; set; set &= set - 1)
-            embed->traced[ends_of(embed, at->step)[lowest_bit(set)]] = true;
+            embed->traced[place_ends_of(embed, at->step)[place_lowest_bit(set)]] = true;
     }
 }
 
@@ -566,10 +133,11 @@ static void blame(struct place_embed *embed, uint64_t *culprits)
 /* ---- looking ahead ---- */
 
 /* Reduces the last tree by items that will end at a step. */
-static bool reduce_last(struct place_embed *embed, struct state *state, int step, pq_bits ends)
+static bool reduce_last(struct place_embed *embed, struct place_state *state, int step,
+                        pq_bits ends)
 {
-    struct state at = {.step = step, .tree = state->tree, .n_ints = state->n_ints};
-    int n_ints = reduce(embed, &at, ends);
+    struct place_state at = {.step = step, .tree = state->tree, .n_ints = state->n_ints};
+    int n_ints = vbs_place_reduce(embed, &at, ends);
 
     if (n_ints == 0)
         return false;
@@ -598,16 +166,16 @@ static pq_bits only_set(const struct place_embed *embed, size_t first, pq_bits b
 /* Items of a vertex that live already lie beside each other now. So once all items that end at a
  * step live, the tree must allow one of its vertices for each of them, and where there is only one,
  * is reduced by it. False: some item has none. */
-static bool look_at(struct place_embed *embed, struct state *state, int step)
+static bool look_at(struct place_embed *embed, struct place_state *state, int step)
 {
-    struct state then = {step, state->tree, state->n_ints, all_of(embed, step)};
-    struct vertex found = {0, 0};
+    struct place_state then = {step, state->tree, state->n_ints, vbs_place_all_of(embed, step)};
+    struct place_vertex found = {0, 0};
     size_t first = embed->n_pairs;
     bool complete, good;
 
-    if (count_bits(then.left.begins) == 1)
+    if (place_count_bits(then.left.begins) == 1)
         return reduce_last(embed, state, step, then.left.ends);
-    if (!list_pairs(embed, &then, &complete) || !complete) {
+    if (!vbs_place_list_pairs(embed, &then, &complete) || !complete) {
         embed->n_pairs = first;
         return true;
     }
@@ -616,7 +184,8 @@ static bool look_at(struct place_embed *embed, struct state *state, int step)
         found.begins |= embed->pairs[p].vertex.begins;
     }
     good = found.ends == then.left.ends &&
-           !(firsts_of(&embed->halves[embed->backwards][step], then.left.begins) & ~found.begins);
+           !(vbs_place_firsts_of(&embed->halves[embed->backwards][step], then.left.begins) &
+             ~found.begins);
     for (pq_bits left = then.left.ends; good && left; left &= left - 1) {
         pq_bits only = only_set(embed, first, left & -left);
 
@@ -629,7 +198,8 @@ static bool look_at(struct place_embed *embed, struct state *state, int step)
 
 /* Counts items that begin as living; looks at the steps of which all items live now. False: the
  * state fails. */
-static bool look_ahead(struct place_embed *embed, struct state *state, const int *items, int n)
+static bool look_ahead(struct place_embed *embed, struct place_state *state, const int *items,
+                       int n)
 {
     bool good = true;
 
@@ -647,29 +217,30 @@ static bool look_ahead(struct place_embed *embed, struct state *state, const int
 }
 
 /* Solves what is left once a vertex is chosen. */
-static enum place_answer try_vertex(struct place_embed *embed, const struct state *state,
-                                    struct vertex vertex)
+static enum place_answer try_vertex(struct place_embed *embed, const struct place_state *state,
+                                    struct place_vertex vertex)
 {
-    const int *begins = begins_of(embed, state->step);
+    const int *begins = place_begins_of(embed, state->step);
     size_t n_trees = embed->n_trees;
-    struct state next = *state;
+    struct place_state next = *state;
     enum place_answer answer;
     bool good;
     int n = 0;
 
     if (!GROW(embed, trees, 2 * embed->n_live) || !GROW(embed, path, 1))
         return PLACE_UNKNOWN;
-    reduce(embed, state, vertex.ends);
+    vbs_place_reduce(embed, state, vertex.ends);
     for (pq_bits set = vertex.begins; set; set &= set - 1)
-        embed->order[n++] = begins[lowest_bit(set)];
-    mark(embed, ends_of(embed, state->step), vertex.ends, true);
+        embed->order[n++] = begins[place_lowest_bit(set)];
+    vbs_place_mark(embed, place_ends_of(embed, state->step), vertex.ends, true);
     next.tree = embed->n_trees;
     next.n_ints = vbs_place_pq_replace(&embed->set, embed->reduced, embed->order, n,
                                        embed->trees + next.tree);
-    mark(embed, ends_of(embed, state->step), vertex.ends, false);
+    vbs_place_mark(embed, place_ends_of(embed, state->step), vertex.ends, false);
     good = look_ahead(embed, &next, embed->order, n);
     embed->n_trees += (size_t)next.n_ints;
-    embed->path[embed->n_path++] = (struct state){state->step, state->tree, state->n_ints, vertex};
+    embed->path[embed->n_path++] =
+        (struct place_state){state->step, state->tree, state->n_ints, vertex};
     next.left.ends &= ~vertex.ends;
     next.left.begins &= ~vertex.begins;
     if (!next.left.ends)
@@ -677,11 +248,11 @@ static enum place_answer try_vertex(struct place_embed *embed, const struct stat
     answer = good ? solve(embed, next) : PLACE_REFUTED;
     if (!good) {
         memset(embed->blamed, 0, embed->n_words * sizeof *embed->blamed);
-        add_origins(embed, embed->failed_step, all_of(embed, embed->failed_step).ends,
+        add_origins(embed, embed->failed_step, vbs_place_all_of(embed, embed->failed_step).ends,
                     embed->blamed);
     }
     for (pq_bits set = vertex.begins; set; set &= set - 1)
-        embed->n_living[embed->end_step[begins[lowest_bit(set)]]]--;
+        embed->n_living[embed->end_step[begins[place_lowest_bit(set)]]]--;
     if (answer != PLACE_FOUND) {
         embed->n_path--;
         embed->n_trees = n_trees;
@@ -689,19 +260,19 @@ static enum place_answer try_vertex(struct place_embed *embed, const struct stat
     return answer;
 }
 
-static uint64_t hash_of(const struct place_embed *embed, const struct state *state)
+static uint64_t hash_of(const struct place_embed *embed, const struct place_state *state)
 {
     uint64_t hash = vbs_place_pq_hash(embed->trees + state->tree, embed->hashes);
-    const int *begins = begins_of(embed, state->step);
+    const int *begins = place_begins_of(embed, state->step);
 
     hash = vbs_spread(hash + (uint64_t)state->step);
     for (pq_bits set = state->left.begins; set; set &= set - 1)
-        hash += vbs_spread(embed->hashes[begins[lowest_bit(set)]]);
+        hash += vbs_spread(embed->hashes[begins[place_lowest_bit(set)]]);
     return vbs_spread(hash);
 }
 
 /* Gives where the memo has a state if it failed before. */
-static uint64_t *known_of(const struct place_embed *embed, const struct state *state,
+static uint64_t *known_of(const struct place_embed *embed, const struct place_state *state,
                           uint64_t *hash)
 {
     *hash = hash_of(embed, state);
@@ -709,7 +280,7 @@ static uint64_t *known_of(const struct place_embed *embed, const struct state *s
 }
 
 /* On PLACE_FOUND path leads to the state `last`. */
-static enum place_answer solve(struct place_embed *embed, struct state state)
+static enum place_answer solve(struct place_embed *embed, struct place_state state)
 {
     enum place_answer answer = PLACE_REFUTED;
     size_t first = embed->n_pairs;
@@ -723,10 +294,10 @@ static enum place_answer solve(struct place_embed *embed, struct state state)
     if (!embed->jumps && (known = known_of(embed, &state, &hash)) && *known == hash)
         return PLACE_REFUTED;
     if (embed->search->over || embed->search->n_steps > embed->last_step ||
-        !list_pairs(embed, &state, &complete))
+        !vbs_place_list_pairs(embed, &state, &complete))
         return PLACE_UNKNOWN;
     embed->partial = embed->partial || !complete;
-    keep_fewest(embed, &state, first, complete);
+    vbs_place_keep_fewest(embed, &state, first, complete);
     culprits = clear_culprits(embed);
     for (size_t p = first; p < embed->n_pairs && answer == PLACE_REFUTED; p++) {
         answer = try_vertex(embed, &state, embed->pairs[p].vertex);
@@ -762,7 +333,7 @@ static void stack_up(struct place_embed *embed, int n, int64_t *offsets)
     for (int k = 0; k < n; k++) {
         embed->keys[embed->order[k]] = k;
         offsets[embed->order[k]] = at;
-        at += item_of(embed, embed->order[k])->height;
+        at += place_item_of(embed, embed->order[k])->height;
     }
 }
 
@@ -774,16 +345,17 @@ static void find_offsets(struct place_embed *embed, int64_t *offsets)
 
     stack_up(embed, n, offsets);
     while (embed->n_path > 0) {
-        const struct state *at = &embed->path[--embed->n_path];
-        const int *begins = begins_of(embed, at->step), *ends = ends_of(embed, at->step);
+        const struct place_state *at = &embed->path[--embed->n_path];
+        const int *begins = place_begins_of(embed, at->step),
+                  *ends = place_ends_of(embed, at->step);
         int least = embed->component->n;
 
         for (pq_bits set = at->left.begins; set; set &= set - 1)
-            if (embed->keys[begins[lowest_bit(set)]] < least)
-                least = embed->keys[begins[lowest_bit(set)]];
+            if (embed->keys[begins[place_lowest_bit(set)]] < least)
+                least = embed->keys[begins[place_lowest_bit(set)]];
         for (pq_bits set = at->left.ends; set; set &= set - 1)
-            embed->keys[ends[lowest_bit(set)]] = least;
-        reduce(embed, at, at->left.ends);
+            embed->keys[ends[place_lowest_bit(set)]] = least;
+        vbs_place_reduce(embed, at, at->left.ends);
         n = vbs_place_pq_order(embed->reduced, embed->keys, embed->order);
         stack_up(embed, n, offsets);
     }
@@ -795,13 +367,14 @@ static void find_offsets(struct place_embed *embed, int64_t *offsets)
 static void list_items(struct place_embed *embed, bool ends)
 {
     int *first = ends ? embed->first_end : embed->first_begin;
-    int *items = ends ? embed->ends : embed->begins, base = item_of(embed, 0)->lower;
+    int *items = ends ? embed->ends : embed->begins, base = place_item_of(embed, 0)->lower;
 
     memset(first, 0, ((size_t)embed->n_steps + 2) * sizeof *first);
     for (int pass = 0; pass < 2; pass++) {
         for (int i = 0; i < embed->component->n; i++) {
             bool upper = ends != embed->backwards;
-            int step = (upper ? item_of(embed, i)->upper : item_of(embed, i)->lower) - base;
+            int step =
+                (upper ? place_item_of(embed, i)->upper : place_item_of(embed, i)->lower) - base;
 
             step = embed->backwards ? embed->n_steps - 1 - step : step;
             if (ends)
@@ -836,7 +409,7 @@ static void set_direction(struct place_embed *embed, bool backwards)
     list_items(embed, false);
     list_items(embed, true);
     for (int i = 0; i < embed->component->n; i++) {
-        const struct place_item *item = item_of(embed, i);
+        const struct place_item *item = place_item_of(embed, i);
 
         embed->hashes[i] = vbs_spread(vbs_spread((uint64_t)item->height) ^
                                       (uint64_t)(backwards ? item->lower : item->upper));
@@ -890,8 +463,8 @@ static enum vbs_status start_search(struct place_search *search, struct place_co
     embed->search = search;
     embed->component = component;
     for (int i = 0; i < component->n; i++)
-        if (item_of(embed, i)->upper - base + 1 > embed->n_steps)
-            embed->n_steps = item_of(embed, i)->upper - base + 1;
+        if (place_item_of(embed, i)->upper - base + 1 > embed->n_steps)
+            embed->n_steps = place_item_of(embed, i)->upper - base + 1;
     if (allocate(embed) != VBS_OK) {
         vbs_place_embed_free(embed);
         component->embed = NULL;
@@ -930,7 +503,7 @@ static enum vbs_status record_offsets(struct place_embed *embed)
 /* Searches in the present direction. */
 static enum place_answer search_once(struct place_embed *embed)
 {
-    struct state state = {0};
+    struct place_state state = {0};
     enum place_answer answer;
 
     memset(embed->memo, 0, sizeof *embed->memo << MEMO_BITS);
@@ -938,9 +511,10 @@ static enum place_answer search_once(struct place_embed *embed)
     embed->partial = false;
     if (!GROW(embed, trees, 2 * embed->n_live))
         return PLACE_UNKNOWN;
-    state.n_ints = vbs_place_pq_make(embed->trees, begins_of(embed, 0), embed->first_begin[1]);
+    state.n_ints =
+        vbs_place_pq_make(embed->trees, place_begins_of(embed, 0), embed->first_begin[1]);
     memset(embed->n_living, 0, (size_t)embed->n_steps * sizeof *embed->n_living);
-    if (!look_ahead(embed, &state, begins_of(embed, 0), embed->first_begin[1]))
+    if (!look_ahead(embed, &state, place_begins_of(embed, 0), embed->first_begin[1]))
         return PLACE_REFUTED;
     embed->n_trees = (size_t)state.n_ints;
     go_on(embed, &state);
