@@ -161,7 +161,8 @@ const struct vbs_profile_row *vbs_profile_rows(const struct vbs_profile *profile
                                                int batch_index, int *n_rows);
 
 /* Gives the rows of stripes of layer (1..n_layers), ascending by batch, then by rows, then by
- * algorithm; *n_stripes may be 0. Owned by the profile. Constant time. */
+ * algorithm; *n_stripes may be 0. Owned by the profile, all in one array: those of the next layer
+ * follow. Constant time. */
 const struct vbs_profile_stripe *vbs_profile_stripes(const struct vbs_profile *profile, int layer,
                                                      int *n_stripes);
 
@@ -210,9 +211,9 @@ void vbs_profile_free(struct vbs_profile *profile);
 /* The store of the single times behind a profile's rows, if they are kept (store.h). */
 struct vbs_sample_source {
     void *self;
-    /* Gives all times of a row, in any order; *n_times is 0 where none are kept. They stay valid
-     * until the next call. */
-    enum vbs_status (*times)(struct vbs_ctx *ctx, void *self, int layer, int batch,
+    /* Gives all times of a row, in any order; rows is that of struct vbs_profile_row. *n_times is 0
+     * where none are kept. They stay valid until the next call. */
+    enum vbs_status (*times)(struct vbs_ctx *ctx, void *self, int layer, int batch, int rows,
                              const char *algorithm, const double **times_us, int *n_times);
 };
 

@@ -60,6 +60,7 @@ static enum vbs_status read_task(struct cli *cli, const char *const *values,
                              &task->how.prepare.n_batches));
     task->how.prepare.batches = task->batches;
     task->oversubscribe = cli_value(cli, values, "oversubscribe") != NULL;
+    task->how.prepare.stripes = cli_value(cli, values, "stripes") != NULL;
     task->how.no_copies = cli_value(cli, values, "no-copies") != NULL;
     return read_numbers(cli, values, task);
 }
@@ -153,6 +154,10 @@ static const struct cli_option OPTIONS[] = {
      "end the measurement of each model after this time, but not before every kernel has a run; "
      "kernels get 5 runs where the time is enough (default: refine for 60 s, after 5 runs of every "
      "kernel)"},
+    {"stripes", NULL,
+     "lay rows of samples out one after the other, and measure kernels on 1, 2, 4, ... rows too, "
+     "for "
+     "plans below the largest layer"},
     {"no-copies", NULL, "do not measure how fast weights can be copied from page cache and disk"},
     {"seed", "N", "decides the order of batches and algorithms (default: 1)"},
     {CLI_OPTION_PRECISION},
@@ -164,7 +169,7 @@ const struct cli_command cli_measure = {
     .summary = "measure models into the store, going on where a broken-off run ended; prints the "
                "ids of the profiles",
     .usage = "MODEL... [--backend NAME] [--batches LIST] [--threads N] [--oversubscribe] "
-             "[--input CxHxW] [--time-limit SECONDS] [--seed N] [--no-copies]",
+             "[--input CxHxW] [--time-limit SECONDS] [--seed N] [--no-copies] [--stripes]",
     .options = OPTIONS,
     .arguments = (const struct cli_argument[]){{CLI_ARGUMENT_MODEL},
                                                {"LIST", "12, 1-12, 1,2,4 or 1-4,8"},

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/fail.h"
 #include "base/grow.h"
+#include "profile/session.h"
 #include "vbslab/measure.h"
 
 #include <math.h>
@@ -109,10 +110,7 @@ static enum vbs_status build_rows(struct vbs_ctx *ctx, const struct recorder *r,
 {
     for (int i = 0; i < r->session->n_kernels; i++) {
         const struct vbs_kernel *kernel = &r->session->kernels[i];
-        struct vbs_profile_row row = {.ws_bytes = kernel->ws_bytes,
-                                      .weight_bytes = kernel->weight_bytes,
-                                      .format = kernel->format,
-                                      .n_slices = kernel->row_slices};
+        struct vbs_profile_row row = vbs_session_row(kernel);
 
         if (r->kernels[i].n_times == 0)
             return vbs_fail(ctx, VBS_LIBRARY, "layer %d, batch %d, algorithm '%s' has no sample",
@@ -159,8 +157,9 @@ static enum vbs_status build(struct vbs_ctx *ctx, const struct recorder *r,
     if (!provenance.vbslab || !provenance.vbslab[0])
         provenance.vbslab = vbs_version();
     status = vbs_profile_builder_provenance(ctx, builder, &provenance);
-    for (int k = 1; k <= r->session->n_layers && status == VBS_OK; k++)
-        status = vbs_profile_builder_layer(ctx, builder, &r->session->layers[k]);
+    if (status != VBS_OK)
+        goto done;
+    status = vbs_session_build_layers(ctx, r->session, builder);
     if (status != VBS_OK)
         goto done;
     status = build_rows(ctx, r, builder);

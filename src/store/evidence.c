@@ -72,6 +72,8 @@ static enum vbs_status add_kernel(struct vbs_ctx *ctx, sqlite3_stmt *stmt, void 
     if (samples->n == 0)
         return VBS_OK;
     h->n_samples += samples->n;
+    if (sqlite3_column_int64(stmt, 4) > 0) /* no layer has such a number */
+        add_int(h, -sqlite3_column_int64(stmt, 4));
     add_int(h, sqlite3_column_int64(stmt, 1));
     add_int(h, sqlite3_column_int64(stmt, 2));
     add_text(h, sqlite3_column_text(stmt, 3), sqlite3_column_bytes(stmt, 3));
@@ -105,8 +107,8 @@ static enum vbs_status add_kernels(struct vbs_ctx *ctx, struct vbs_store *store,
 
     if (status == VBS_OK)
         status = vbs_sql_each(ctx, store, id,
-                              "SELECT id, layer, batch, algorithm FROM kernel WHERE profile = ? "
-                              "ORDER BY layer, batch, algorithm",
+                              "SELECT id, layer, batch, algorithm, rows FROM kernel "
+                              "WHERE profile = ? ORDER BY layer, batch, rows, algorithm",
                               add_kernel, h);
     vbs_kernel_samples_clear(&h->samples);
     return status;

@@ -79,7 +79,7 @@ static enum vbs_status inspect(struct vbs_ctx *ctx, struct vbs_store *store, int
 #define VERSION_WITH_HASHES 4 /* complete profiles of older versions have no content hash */
 
 /* Runs all scripts that the store lacks, in one transaction. */
-static enum vbs_status migrate(struct vbs_ctx *ctx, struct vbs_store *store)
+static enum vbs_status run_scripts(struct vbs_ctx *ctx, struct vbs_store *store)
 {
     enum vbs_status status;
     bool had_hashes;
@@ -109,6 +109,22 @@ static enum vbs_status migrate(struct vbs_ctx *ctx, struct vbs_store *store)
         status = vbs_rows_add_hashes(ctx, store);
 done:
     return vbs_sql_end(ctx, store, status);
+}
+
+/* Migrates the store. Foreign keys, which cannot be turned off within a transaction, are off
+ * meanwhile: a script that makes a table anew drops the old one, and must not delete the rows that
+ * refer to it. */
+static enum vbs_status migrate(struct vbs_ctx *ctx, struct vbs_store *store)
+{
+    enum vbs_status status;
+    int rc, was;
+
+    rc = sqlite3_db_config(store->db, SQLITE_DBCONFIG_ENABLE_FKEY, 0, &was);
+    if (rc != SQLITE_OK)
+        return vbs_sql_fail(ctx, store, rc);
+    status = run_scripts(ctx, store);
+    rc = sqlite3_db_config(store->db, SQLITE_DBCONFIG_ENABLE_FKEY, 1, &was);
+    return status == VBS_OK && rc != SQLITE_OK ? vbs_sql_fail(ctx, store, rc) : status;
 }
 
 /*

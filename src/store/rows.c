@@ -15,16 +15,17 @@ int64_t vbs_rows_hash(uint64_t hash)
 }
 
 enum vbs_status vbs_rows_insert_profile(struct vbs_ctx *ctx, struct vbs_store *store,
-                                        const struct vbs_provenance *provenance,
+                                        const struct vbs_provenance *provenance, int input_rows,
                                         const struct vbs_run_key *key, int64_t *id)
 {
 #define TYPE(member) "t"
 #define TEXT(member) provenance->member,
     VBS_TRY(vbs_sql_run(ctx, store,
-                        "INSERT INTO profile (id, " VBS_ROWS_PROVENANCE ") "
-                        "VALUES (nullif(?, 0), " VBS_PROVENANCE_TEXTS(VBS_ROWS_MARK) "?)",
-                        "i" VBS_PROVENANCE_TEXTS(TYPE) "i", *id,
-                        VBS_PROVENANCE_TEXTS(TEXT) VBS_BIND_i(provenance->threads)));
+                        "INSERT INTO profile (id, " VBS_ROWS_PROVENANCE ", input_rows) "
+                        "VALUES (nullif(?, 0), " VBS_PROVENANCE_TEXTS(VBS_ROWS_MARK) "?, ?)",
+                        "i" VBS_PROVENANCE_TEXTS(TYPE) "ii", *id,
+                        VBS_PROVENANCE_TEXTS(TEXT) VBS_BIND_i(provenance->threads),
+                        (int64_t)input_rows));
 #undef TEXT
 #undef TYPE
     *id = sqlite3_last_insert_rowid(store->db);
@@ -47,8 +48,11 @@ static enum vbs_status insert_layer(struct vbs_ctx *ctx, struct vbs_store *store
 #undef VALUE
     VBS_TRY(vbs_sql_finish(ctx, store, layers));
     for (int i = 0; i < layer->n_inputs; i++) {
-        VBS_TRY(vbs_sql_bind(ctx, store, inputs, "iiii", id, (int64_t)number, (int64_t)i,
-                             (int64_t)layer->inputs[i]));
+        const struct vbs_reach reach = layer->reaches ? layer->reaches[i] : (struct vbs_reach){0};
+
+        VBS_TRY(vbs_sql_bind(ctx, store, inputs, "iiiiiiiii", id, (int64_t)number, (int64_t)i,
+                             (int64_t)layer->inputs[i], (int64_t)(layer->reaches != NULL),
+                             (int64_t)reach.step, (int64_t)reach.unit, reach.low, reach.high));
         VBS_TRY(vbs_sql_finish(ctx, store, inputs));
     }
     return VBS_OK;
@@ -65,10 +69,12 @@ enum vbs_status vbs_rows_insert_layers(struct vbs_ctx *ctx, struct vbs_store *st
                              "VALUES (?, ?, ?, ?" VBS_LAYER_MARKS ")",
                              &layer);
     if (status == VBS_OK)
-        status = vbs_sql_prepare(ctx, store,
-                                 "INSERT INTO layer_input (profile, layer, position, source) "
-                                 "VALUES (?, ?, ?, ?)",
-                                 &input);
+        status =
+            vbs_sql_prepare(ctx, store,
+                            "INSERT INTO layer_input (profile, layer, position, source, "
+                            "step, unit, low, high) VALUES (?1, ?2, ?3, ?4, iif(?5, ?6, NULL), "
+                            "iif(?5, ?7, NULL), iif(?5, ?8, NULL), iif(?5, ?9, NULL))",
+                            &input);
     for (int i = 1; i <= n_layers && status == VBS_OK; i++)
         status = insert_layer(ctx, store, id, i, &layers[i], layer, input);
     sqlite3_finalize(layer);
@@ -158,7 +164,8 @@ static enum vbs_status read_head(struct profile_reading *reading)
     sqlite3_stmt *stmt;
     bool row = false;
 
-    VBS_TRY(open_query(reading, "SELECT " VBS_ROWS_PROVENANCE " FROM profile WHERE id = ?", &stmt));
+    VBS_TRY(open_query(
+        reading, "SELECT input_rows, " VBS_ROWS_PROVENANCE " FROM profile WHERE id = ?", &stmt));
     status = vbs_sql_step(reading->ctx, reading->store, stmt, &row);
     if (status != VBS_OK)
         goto done;
@@ -167,7 +174,10 @@ static enum vbs_status read_head(struct profile_reading *reading)
                           reading->store->shown, (long long)reading->id);
         goto done;
     }
-    status = vbs_rows_provenance(reading->ctx, &reading->arena, stmt, 0, &provenance);
+    status = vbs_profile_builder_input_rows(reading->ctx, reading->builder, vbs_sql_int(stmt, 0));
+    if (status != VBS_OK)
+        goto done;
+    status = vbs_rows_provenance(reading->ctx, &reading->arena, stmt, 1, &provenance);
     if (status != VBS_OK)
         goto done;
     status = vbs_profile_builder_provenance(reading->ctx, reading->builder, &provenance);
@@ -176,11 +186,21 @@ done:
     return status;
 }
 
+static struct vbs_reach read_reach(sqlite3_stmt *stmt)
+{
+    return (struct vbs_reach){.step = vbs_sql_int(stmt, 1),
+                              .unit = vbs_sql_int(stmt, 2),
+                              .low = sqlite3_column_int64(stmt, 3),
+                              .high = sqlite3_column_int64(stmt, 4)};
+}
+
 static enum vbs_status read_inputs(struct profile_reading *reading, sqlite3_stmt *stmt,
                                    int64_t layer, struct vbs_profile_layer *about)
 {
+    struct vbs_reach *reaches;
     int64_t n_inputs;
     enum vbs_status status;
+    int n_reaches = 0;
     bool row;
     int *inputs;
 
@@ -194,7 +214,8 @@ static enum vbs_status read_inputs(struct profile_reading *reading, sqlite3_stmt
         return vbs_fail(reading->ctx, VBS_FORMAT, "layer %lld has too many inputs",
                         (long long)layer);
     inputs = vbs_arena_alloc(&reading->arena, (size_t)n_inputs, sizeof *inputs);
-    if (!inputs)
+    reaches = vbs_arena_alloc(&reading->arena, (size_t)n_inputs, sizeof *reaches);
+    if (!inputs || !reaches)
         return vbs_no_memory(reading->ctx);
     about->inputs = inputs;
     for (about->n_inputs = 0; about->n_inputs < n_inputs; about->n_inputs++) {
@@ -203,7 +224,13 @@ static enum vbs_status read_inputs(struct profile_reading *reading, sqlite3_stmt
         if (!row)
             break;
         inputs[about->n_inputs] = vbs_sql_int(stmt, 0);
+        reaches[about->n_inputs] = read_reach(stmt);
+        n_reaches += sqlite3_column_type(stmt, 2) != SQLITE_NULL;
     }
+    if (n_reaches > 0 && n_reaches < about->n_inputs)
+        return vbs_fail(reading->ctx, VBS_FORMAT, "layer %lld has reaches of %d of its %d inputs",
+                        (long long)layer, n_reaches, about->n_inputs);
+    about->reaches = n_reaches > 0 ? reaches : NULL;
     return VBS_OK;
 }
 
@@ -238,8 +265,8 @@ static enum vbs_status read_layers(struct profile_reading *reading)
                        "WHERE profile = ? ORDER BY layer",
                        &stmt));
     status = vbs_sql_prepare(reading->ctx, reading->store,
-                             "SELECT source FROM layer_input WHERE profile = ? AND layer = ? "
-                             "ORDER BY position",
+                             "SELECT source, step, unit, low, high FROM layer_input "
+                             "WHERE profile = ? AND layer = ? ORDER BY position",
                              &inputs);
     for (int expected = 1; status == VBS_OK && row; expected++) {
         status = vbs_sql_step(reading->ctx, reading->store, stmt, &row);

@@ -21,13 +21,15 @@ struct vbs_run_key {
     X(out_bytes, out_bytes, i)                                                                     \
     X(weight_bytes, weight_bytes, i)                                                               \
     X(in_place, in_place, i)                                                                       \
-    X(channels, channels, i)
+    X(channels, channels, i)                                                                       \
+    X(out_rows, rows, i)
 /* The members of a row that are known before it is measured, and then those that are measured. */
 #define VBS_KERNEL_COLUMNS(X)                                                                      \
     X(ws_bytes, ws_bytes, i)                                                                       \
     X(weight_bytes, weight_bytes, i)                                                               \
     X(form, format, i)                                                                             \
-    X(parts, n_slices, i)
+    X(parts, n_slices, i)                                                                          \
+    X(rows, rows, i)
 #define VBS_TIME_COLUMNS(X)                                                                        \
     X(time_us, time_us, d)                                                                         \
     X(mad_us, mad_us, d)                                                                           \
@@ -67,13 +69,13 @@ int64_t vbs_rows_hash(uint64_t hash);
 
 /* Each of the following functions is part of a write transaction of the caller. */
 
-/* Inserts a profile without its layers and rows. key: null for a profile that was measured
- * elsewhere. *id: 0, or the id that the profile gets. */
+/* Inserts a profile without its layers and rows. input_rows: those of the network's input. key:
+ * null for a profile that was measured elsewhere. *id: 0, or the id that the profile gets. */
 enum vbs_status vbs_rows_insert_profile(struct vbs_ctx *ctx, struct vbs_store *store,
-                                        const struct vbs_provenance *provenance,
+                                        const struct vbs_provenance *provenance, int input_rows,
                                         const struct vbs_run_key *key, int64_t *id) VBS_MUST_CHECK;
 
-/* Inserts layers[1..n_layers] with their inputs. */
+/* Inserts layers[1..n_layers] with their inputs and reaches. */
 enum vbs_status vbs_rows_insert_layers(struct vbs_ctx *ctx, struct vbs_store *store, int64_t id,
                                        int n_layers,
                                        const struct vbs_profile_layer *layers) VBS_MUST_CHECK;

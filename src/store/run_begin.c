@@ -10,6 +10,7 @@
 
 #include "base/fail.h"
 #include "base/grow.h"
+#include "profile/session.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -40,11 +41,26 @@ static uint64_t hash_int(uint64_t hash, int64_t value)
     return hash_bytes(hash, bytes, sizeof bytes);
 }
 
+/* Adds the rows of a layer. A layer without rows adds nothing, so that the hashes of sessions
+ * without them are those that earlier versions wrote. */
+static uint64_t hash_rows(uint64_t hash, const struct vbs_profile_layer *layer)
+{
+    if (layer->rows > 0)
+        hash = hash_int(hash, layer->rows);
+    for (int i = 0; layer->reaches && i < layer->n_inputs; i++) {
+        const struct vbs_reach *reach = &layer->reaches[i];
+
+        hash = hash_int(hash_int(hash, reach->step), reach->unit);
+        hash = hash_int(hash_int(hash, reach->low), reach->high);
+    }
+    return hash;
+}
+
 static uint64_t hash_session(const struct vbs_session *session)
 {
     uint64_t hash = UINT64_C(14695981039346656037);
 
-    hash = hash_int(hash, session->n_layers);
+    hash = hash_rows(hash_int(hash, session->n_layers), &session->layers[0]);
     for (int i = 1; i <= session->n_layers; i++) {
         const struct vbs_profile_layer *layer = &session->layers[i];
 
@@ -54,6 +70,7 @@ static uint64_t hash_session(const struct vbs_session *session)
             hash = hash_int(hash, layer->inputs[j]);
         hash = hash_int(hash_int(hash, layer->in_bytes), layer->out_bytes);
         hash = hash_int(hash_int(hash, layer->weight_bytes), layer->in_place);
+        hash = hash_rows(hash, layer);
     }
     hash = hash_int(hash, session->n_kernels);
     for (int i = 0; i < session->n_kernels; i++) {
@@ -62,6 +79,8 @@ static uint64_t hash_session(const struct vbs_session *session)
         hash = hash_int(hash_int(hash, kernel->layer), kernel->batch);
         hash = hash_text(hash, kernel->algorithm);
         hash = hash_int(hash_int(hash, kernel->ws_bytes), kernel->weight_bytes);
+        if (kernel->rows > 0)
+            hash = hash_int(hash, kernel->rows);
     }
     return hash;
 }
@@ -86,15 +105,6 @@ static struct vbs_provenance provenance_now(const struct vbs_session *session,
     return now;
 }
 
-/* Gives the members of a row that the session knows before its times are measured. */
-static struct vbs_profile_row row_of(const struct vbs_kernel *kernel)
-{
-    return (struct vbs_profile_row){.ws_bytes = kernel->ws_bytes,
-                                    .weight_bytes = kernel->weight_bytes,
-                                    .format = kernel->format,
-                                    .n_slices = kernel->row_slices};
-}
-
 /* Checks, before hours are spent on measuring, that the session will make a valid profile, all but
  * its times. */
 static enum vbs_status check_session(struct vbs_ctx *ctx, const struct vbs_session *session)
@@ -106,11 +116,11 @@ static enum vbs_status check_session(struct vbs_ctx *ctx, const struct vbs_sessi
     if (!builder)
         return vbs_no_memory(ctx);
     status = vbs_profile_builder_provenance(ctx, builder, &session->provenance);
-    for (int i = 1; i <= session->n_layers && status == VBS_OK; i++)
-        status = vbs_profile_builder_layer(ctx, builder, &session->layers[i]);
+    if (status == VBS_OK)
+        status = vbs_session_build_layers(ctx, session, builder);
     for (int i = 0; i < session->n_kernels && status == VBS_OK; i++) {
         const struct vbs_kernel *kernel = &session->kernels[i];
-        struct vbs_profile_row row = row_of(kernel);
+        struct vbs_profile_row row = vbs_session_row(kernel);
 
         status = vbs_profile_builder_row(ctx, builder, kernel->layer, kernel->batch,
                                          kernel->algorithm, &row);
@@ -249,7 +259,7 @@ static enum vbs_status write_kernel(struct vbs_ctx *ctx, struct vbs_store_run *r
     const struct vbs_kernel *kernel = &run->session->kernels[i];
     bool stored = i < kernels->n_stored;
     sqlite3_stmt *stmt = stored ? kernels->update : kernels->insert;
-    struct vbs_profile_row row = row_of(kernel);
+    struct vbs_profile_row row = vbs_session_row(kernel);
     enum vbs_status status;
 
 #define VALUE(column, member, type) , VBS_BIND(type, row.member)
@@ -344,7 +354,8 @@ static enum vbs_status find_or_insert(struct vbs_ctx *ctx, struct vbs_store_run 
     *earlier = run->id != 0;
     if (*earlier)
         return take_over(ctx, run);
-    VBS_TRY(vbs_rows_insert_profile(ctx, run->store, &provenance, &key, &run->id));
+    VBS_TRY(vbs_rows_insert_profile(ctx, run->store, &provenance, run->session->layers[0].rows,
+                                    &key, &run->id));
     return vbs_rows_insert_layers(ctx, run->store, run->id, run->session->n_layers,
                                   run->session->layers);
 }

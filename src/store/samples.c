@@ -16,12 +16,12 @@ struct vbs_store_samples {
     struct vbs_kernel_samples read;
 };
 
-static enum vbs_status read_times(struct vbs_ctx *ctx, void *self, int layer, int batch,
+static enum vbs_status read_times(struct vbs_ctx *ctx, void *self, int layer, int batch, int rows,
                                   const char *algorithm, const double **times_us, int *n_times)
 {
     struct vbs_store_samples *samples = self;
-    enum vbs_status status = vbs_sql_bind(ctx, samples->store, samples->stmt, "iiit", samples->id,
-                                          (int64_t)layer, (int64_t)batch, algorithm);
+    enum vbs_status status = vbs_sql_bind(ctx, samples->store, samples->stmt, "iiiit", samples->id,
+                                          (int64_t)layer, (int64_t)batch, (int64_t)rows, algorithm);
     bool row = false;
 
     if (status == VBS_OK)
@@ -52,7 +52,7 @@ enum vbs_status vbs_store_samples_open(struct vbs_ctx *ctx, struct vbs_store *st
     made->source = (struct vbs_sample_source){.self = made, .times = read_times};
     status = vbs_sql_prepare(ctx, store,
                              "SELECT id FROM kernel WHERE profile = ? AND layer = ? AND batch = ? "
-                             "AND algorithm = ?",
+                             "AND rows = ? AND algorithm = ?",
                              &made->stmt);
     if (status == VBS_OK)
         status = vbs_kernel_samples_open(ctx, store, &made->read);

@@ -13,6 +13,7 @@
 #include "base/grow.h"
 #include "base/options.h"
 #include "base/text.h"
+#include "profile/session.h"
 #include "vbslab/timings.h"
 
 #include <stdlib.h>
@@ -161,7 +162,7 @@ static const char *choose_only(void *self, int layer, int batch)
     const struct vbs_timing_row *best = NULL;
 
     for (int i = 0; timing && i < timing->n_rows; i++)
-        if (timing->rows[i].batch == batch &&
+        if (timing->rows[i].batch == batch && timing->rows[i].row.rows == 0 &&
             (!best || timing->rows[i].row.time_us < best->row.time_us))
             best = &timing->rows[i];
     return best ? best->algorithm : NULL;
@@ -175,17 +176,13 @@ static enum vbs_status sum_up(struct assembly *a, int first, struct vbs_timing_r
     struct taken pool = {0};
     enum vbs_status status = VBS_OK;
 
-    *row = (struct vbs_timing_row){.batch = kernel->batch,
-                                   .algorithm = kernel->algorithm,
-                                   .row = {.ws_bytes = kernel->ws_bytes,
-                                           .weight_bytes = kernel->weight_bytes,
-                                           .format = kernel->format,
-                                           .n_slices = kernel->row_slices}};
+    *row = (struct vbs_timing_row){
+        .batch = kernel->batch, .algorithm = kernel->algorithm, .row = vbs_session_row(kernel)};
     for (int i = first; i < s->n_kernels && status == VBS_OK; i++) {
         const struct vbs_kernel *other = &s->kernels[i];
 
         if (a->same[other->layer] != kernel->layer || other->batch != kernel->batch ||
-            strcmp(other->algorithm, kernel->algorithm) != 0)
+            other->rows != kernel->rows || strcmp(other->algorithm, kernel->algorithm) != 0)
             continue;
         if (other->ws_bytes != kernel->ws_bytes || other->weight_bytes != kernel->weight_bytes)
             status = vbs_fail(a->ctx, VBS_LIBRARY,
@@ -341,8 +338,7 @@ static enum vbs_status fill(struct assembly *a, struct vbs_profile_builder *buil
     provenance.date = date;
     provenance.notes = "assembled from kernel times by geometry";
     VBS_TRY(vbs_profile_builder_provenance(a->ctx, builder, &provenance));
-    for (int k = 1; k <= a->layers->n_layers; k++)
-        VBS_TRY(vbs_profile_builder_layer(a->ctx, builder, &a->layers->layers[k]));
+    VBS_TRY(vbs_session_build_layers(a->ctx, a->layers, builder));
     for (int k = 1; k <= a->layers->n_layers; k++)
         VBS_TRY(build_layer(a, builder, k));
     for (int i = 0; a->copies && i < a->copies->n_copies; i++)

@@ -42,7 +42,7 @@ static struct vbs_profile_row measure(struct noisy *noisy, gsl_rng *rng,
     return row;
 }
 
-static enum vbs_status times(struct vbs_ctx *ctx, void *self, int layer, int batch,
+static enum vbs_status times(struct vbs_ctx *ctx, void *self, int layer, int batch, int rows,
                              const char *algorithm, const double **times_us, int *n_times)
 {
     struct noisy *noisy = self;
@@ -50,7 +50,8 @@ static enum vbs_status times(struct vbs_ctx *ctx, void *self, int layer, int bat
 
     if (++noisy->n_reads == noisy->fail_at)
         return vbs_fail(ctx, VBS_STORE, "the store is gone");
-    *n_times = strcmp(algorithm, "direct") == 0 && row < noisy->n_kept ? noisy->n_runs : 0;
+    *n_times =
+        strcmp(algorithm, "direct") == 0 && rows == 0 && row < noisy->n_kept ? noisy->n_runs : 0;
     *times_us = noisy->samples_us[row];
     return VBS_OK;
 }

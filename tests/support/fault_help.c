@@ -138,7 +138,7 @@ static enum vbs_status read_samples(struct vbs_ctx *ctx, struct vbs_store *store
     if (status != VBS_OK)
         return status;
     source = vbs_store_samples_source(samples);
-    status = source->times(ctx, source->self, 1, 1, "direct", &times_us, &n);
+    status = source->times(ctx, source->self, 1, 1, 0, "direct", &times_us, &n);
     vbs_store_samples_free(samples);
     return status == VBS_OK && n != n_expected ? VBS_N_STATUS : status;
 }

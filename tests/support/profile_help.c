@@ -1,6 +1,7 @@
 #include "support/profile_help.h"
 
 #include "cases/random_profile.h"
+#include "profile/reach.h"
 
 #include <ftw.h>
 #include <math.h>
@@ -26,7 +27,8 @@ static const char *differ_in_layers(const struct vbs_profile *a, const struct vb
             return buffer;
         }
         for (int j = 0; j < x->n_inputs; j++)
-            if (x->inputs[j] != y->inputs[j]) {
+            if (x->inputs[j] != y->inputs[j] ||
+                !vbs_reaches_equal(x->reaches, y->reaches, x->n_inputs)) {
                 snprintf(buffer, size, "layer %d input %d", i, j);
                 return buffer;
             }
@@ -36,7 +38,7 @@ static const char *differ_in_layers(const struct vbs_profile *a, const struct vb
 
 static bool same_row(const struct vbs_profile_row *x, const struct vbs_profile_row *y)
 {
-    return !(x->algorithm != y->algorithm ROW_NUMBERS(DIFFER));
+    return !(x->algorithm != y->algorithm || x->rows != y->rows ROW_NUMBERS(DIFFER));
 }
 #undef DIFFER
 
@@ -92,6 +94,25 @@ static const char *differ_in_rows(const struct vbs_profile *a, const struct vbs_
     return NULL;
 }
 
+static const char *differ_in_stripes(const struct vbs_profile *a, const struct vbs_profile *b,
+                                     char *buffer, size_t size)
+{
+    for (int layer = 1; layer <= a->n_layers; layer++) {
+        int n, m;
+        const struct vbs_profile_stripe *x = vbs_profile_stripes(a, layer, &n);
+        const struct vbs_profile_stripe *y = vbs_profile_stripes(b, layer, &m);
+        bool same = n == m;
+
+        for (int i = 0; i < n && same; i++)
+            same = x[i].batch == y[i].batch && same_row(&x[i].row, &y[i].row);
+        if (!same) {
+            snprintf(buffer, size, "stripes of layer %d", layer);
+            return buffer;
+        }
+    }
+    return NULL;
+}
+
 const char *profile_difference(const struct vbs_profile *a, const struct vbs_profile *b,
                                char *buffer, size_t size)
 {
@@ -110,6 +131,8 @@ const char *profile_difference(const struct vbs_profile *a, const struct vbs_pro
     where = differ_in_layers(a, b, buffer, size);
     if (!where)
         where = differ_in_rows(a, b, buffer, size);
+    if (!where)
+        where = differ_in_stripes(a, b, buffer, size);
     if (!where)
         where = differ_in_copies(a, b);
 #define DIFFER(member)                                                                             \

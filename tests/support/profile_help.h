@@ -9,8 +9,8 @@
 #include <stddef.h>
 
 /* The numbers of struct vbs_profile_layer and of struct vbs_profile_row that a file keeps,
- * X(member). */
-#define LAYER_NUMBERS(X) X(in_bytes) X(out_bytes) X(weight_bytes) X(in_place) X(channels)
+ * X(member); of a row all but its rows, which are 0 where the layer has no reach. */
+#define LAYER_NUMBERS(X) X(in_bytes) X(out_bytes) X(weight_bytes) X(in_place) X(channels) X(rows)
 #define ROW_NUMBERS(X)                                                                             \
     X(time_us)                                                                                     \
     X(ws_bytes) X(weight_bytes) X(format) X(n_slices) X(mad_us) X(low_us) X(high_us) X(n_runs)

@@ -8,6 +8,12 @@
  * decided at random, so that the turns of different layers are independent. The first pass at a
  * batch is for warming up.
  *
+ * Kernels on rows have passes of their own, one kind for each number of rows, and run on the middle
+ * of a sample. Where samples pass layers by rows, a layer comes back after a few steps of the
+ * layers around it, and finds its inputs, its weights and its window in the caches as far as these
+ * steps have left them there. So the two layers before it and the layer itself run once more before
+ * a stripe is timed.
+ *
  * Times are held back, one stretch of layers at a time, and go to the sink once it is known whether
  * the machine was disturbed during the stretch (noise.c). Disturbed times are counted and dropped,
  * unless a kernel's dropped times would outnumber its kept ones: a machine that is busy or has
@@ -22,11 +28,14 @@
 #include "base/clock.h"
 #include "base/fail.h"
 #include "base/options.h"
+#include "profile/reach.h"
 
 #include <gsl/gsl_randist.h>
 #include <math.h>
 #include <stdio.h>
 #include <sys/resource.h>
+
+#define N_AROUND 2 /* layers that run before a stripe is timed */
 
 struct pass_times {
     int n_passes; /* in this process, with those for warming up */
@@ -43,8 +52,9 @@ struct measuring {
     struct vbs_table table;
     struct vbs_pass_buffers buffers;
     struct vbs_stretch stretch;
-    struct pass_times *passes; /* [n_batches] */
-    double *pass_seconds;      /* [n_batches] scratch */
+    struct pass_times *passes; /* [n_passes], by kind */
+    double *pass_seconds;      /* [n_passes] scratch */
+    int recent[N_AROUND];      /* kernels of the last layers of a pass by rows */
     const void **src;          /* [most inputs of a layer] */
     bool keeps_limit;          /* fewer runs than min_runs, where the limit has no time for them */
 
@@ -103,18 +113,43 @@ static enum vbs_status interrupted(struct measuring *m)
     return vbs_fail(m->ctx, VBS_INTERRUPTED, "interrupted");
 }
 
+/* Gives the address of a row of the first sample of a tensor. */
+static char *row_address(const struct measuring *m, int tensor, int64_t row)
+{
+    const struct vbs_profile_layer *layer = &m->session->layers[tensor];
+    char *sample = m->buffers.slots[m->buffers.slot_of[tensor]];
+
+    return row == 0 ? sample : sample + layer->out_bytes / layer->rows * row;
+}
+
+/* Finds the operands of a kernel. A stripe is one in the middle of the layer, as most are. */
+static void find_operands(struct measuring *m, const struct vbs_kernel *k,
+                          struct vbs_operands *operands)
+{
+    const struct vbs_profile_layer *layer = &m->session->layers[k->layer];
+    int64_t row = k->rows > 0 ? layer->rows / k->rows / 2 * k->rows : 0;
+
+    for (int i = 0; i < layer->n_inputs; i++) {
+        int input = layer->inputs[i];
+        int64_t first = 0;
+
+        if (k->rows > 0)
+            first = vbs_reach_rows(&layer->reaches[i], m->session->layers[input].rows, row, k->rows)
+                        .first;
+        m->src[i] = row_address(m, input, first);
+    }
+    operands->dst = row_address(m, k->layer, row);
+    operands->ws = k->ws_bytes > 0 ? m->buffers.scratch : NULL;
+}
+
 static enum vbs_status run_kernel(struct measuring *m, int kernel, double *time_us)
 {
     const struct vbs_kernel *k = &m->session->kernels[kernel];
     const struct vbs_profile_layer *layer = &m->session->layers[k->layer];
     struct vbs_operands operands = {.src = m->src};
 
-    if (!m->session->modelled) {
-        for (int i = 0; i < layer->n_inputs; i++)
-            m->src[i] = m->buffers.slots[m->buffers.slot_of[layer->inputs[i]]];
-        operands.dst = m->buffers.slots[m->buffers.slot_of[k->layer]];
-        operands.ws = k->ws_bytes > 0 ? m->buffers.scratch : NULL;
-    }
+    if (!m->session->modelled)
+        find_operands(m, k, &operands);
     VBS_TRY(m->session->ops->run(m->ctx, m->session, kernel, &operands, time_us));
     if (!(isfinite(*time_us) && *time_us >= 0))
         return vbs_fail(m->ctx, VBS_LIBRARY,
@@ -128,16 +163,40 @@ static enum vbs_status fill_input(struct measuring *m, int n)
     return m->session->ops->fill(m->ctx, m->session, 0, n, m->buffers.slots[m->buffers.slot_of[0]]);
 }
 
-static enum vbs_status run_layers(struct measuring *m, int b, bool hurry, bool record)
+/* Runs a stripe, and then those of the layers before it, so that it can be timed as the next step.
+ */
+static enum vbs_status run_around(struct measuring *m, int kernel, int n_recent)
 {
+    double time_us;
+
+    VBS_TRY(run_kernel(m, kernel, &time_us));
+    m->report.timed_s += time_us * 1e-6;
+    for (int i = n_recent < N_AROUND ? 0 : n_recent - N_AROUND; i < n_recent; i++) {
+        VBS_TRY(run_kernel(m, m->recent[i % N_AROUND], &time_us));
+        m->report.timed_s += time_us * 1e-6;
+    }
+    m->recent[n_recent % N_AROUND] = kernel;
+    return VBS_OK;
+}
+
+static enum vbs_status run_layers(struct measuring *m, int p, bool hurry, bool record)
+{
+    int n_recent = 0;
+
     for (int layer = 1; layer <= m->session->n_layers; layer++) {
-        const struct vbs_group *group = vbs_table_group(&m->table, layer, b);
-        int kernel = vbs_table_choose(&m->table, group, hurry, &m->rng);
-        int64_t n_before = n_preemptions(m);
+        const struct vbs_group *group = vbs_table_group(&m->table, layer, p);
+        int64_t n_before;
         double time_us;
+        int kernel;
 
         if (vbs_cancelled(m->ctx))
             return interrupted(m);
+        if (group->count == 0)
+            continue;
+        kernel = vbs_table_choose(&m->table, group, hurry, &m->rng);
+        if (m->table.passes[p].rows > 0)
+            VBS_TRY(run_around(m, kernel, n_recent++));
+        n_before = n_preemptions(m);
         VBS_TRY(run_kernel(m, kernel, &time_us));
         m->report.timed_s += time_us * 1e-6;
         if (record && vbs_stretch_hold(&m->stretch, &m->table.runs[kernel], kernel, time_us,
@@ -147,46 +206,46 @@ static enum vbs_status run_layers(struct measuring *m, int b, bool hurry, bool r
     return VBS_OK;
 }
 
-static enum vbs_status measure_pass(struct measuring *m, int b, bool hurry, bool record)
+static enum vbs_status measure_pass(struct measuring *m, int p, bool hurry, bool record)
 {
     double begin_s = elapsed_s(m);
     enum vbs_status status = VBS_OK;
 
     if (m->buffers.input_overwritten)
-        status = fill_input(m, m->table.batches[b]);
+        status = fill_input(m, m->table.passes[p].batch);
     if (status == VBS_OK)
-        status = run_layers(m, b, hurry, record);
+        status = run_layers(m, p, hurry, record);
     if (record && (status == VBS_OK || status == VBS_INTERRUPTED)) {
         enum vbs_status closed = close_stretch(m);
 
         status = closed != VBS_OK ? closed : status;
     }
-    m->passes[b].n_passes++;
-    m->passes[b].total_s += elapsed_s(m) - begin_s;
+    m->passes[p].n_passes++;
+    m->passes[p].total_s += elapsed_s(m) - begin_s;
     return status;
 }
 
 /* ---- Time and progress ---- */
 
-/* Gives the mean seconds of a pass; before the first one a guess from the other batches, < 0
- * without any. */
-static double pass_s(const struct measuring *m, int b)
+/* Gives the mean seconds of a pass; before the first one of its kind a guess from the batches of
+ * the others, < 0 without any. */
+static double pass_s(const struct measuring *m, int p)
 {
     double known_s = 0, known_samples = 0;
 
-    if (m->passes[b].n_passes > 0)
-        return m->passes[b].total_s / m->passes[b].n_passes;
-    for (int i = 0; i < m->table.n_batches; i++) {
+    if (m->passes[p].n_passes > 0)
+        return m->passes[p].total_s / m->passes[p].n_passes;
+    for (int i = 0; i < m->table.n_passes; i++) {
         known_s += m->passes[i].total_s;
-        known_samples += (double)m->passes[i].n_passes * m->table.batches[i];
+        known_samples += (double)m->passes[i].n_passes * m->table.passes[i].batch;
     }
-    return known_samples > 0 ? known_s / known_samples * m->table.batches[b] : -1;
+    return known_samples > 0 ? known_s / known_samples * m->table.passes[p].batch : -1;
 }
 
 /* Gives whether a further pass would end after the time limit. */
-static bool time_is_up(const struct measuring *m, int b)
+static bool time_is_up(const struct measuring *m, int p)
 {
-    return elapsed_s(m) + fmax(0, pass_s(m, b)) > m->table.options.time_limit_s;
+    return elapsed_s(m) + fmax(0, pass_s(m, p)) > m->table.options.time_limit_s;
 }
 
 /* Estimates the seconds to the end: those that the needs take, at most up to the limit, but at
@@ -195,19 +254,20 @@ static double left_s(const struct measuring *m)
 {
     double needed_s = 0, least_s = 0;
 
-    for (int b = 0; b < m->table.n_batches; b++) {
-        double once_s = pass_s(m, b);
+    for (int p = 0; p < m->table.n_passes; p++) {
+        double once_s = pass_s(m, p);
 
         if (once_s < 0)
             return -1;
-        needed_s += once_s * vbs_table_passes_left(&m->table, b, false);
-        least_s += once_s * vbs_table_passes_left(&m->table, b, true);
+        needed_s += once_s * vbs_table_passes_left(&m->table, p, false);
+        least_s += once_s * vbs_table_passes_left(&m->table, p, true);
     }
     return fmin(needed_s, fmax(least_s, m->table.options.time_limit_s - elapsed_s(m)));
 }
 
-static void report_progress(struct measuring *m, int b)
+static void report_progress(struct measuring *m, int p)
 {
+    const struct vbs_pass *pass = &m->table.passes[p];
     const struct vbs_progress *progress = &m->table.options.progress;
     double elapsed = elapsed_s(m), left;
     char text[VBS_DETAIL_SIZE], late[80] = "";
@@ -221,44 +281,45 @@ static void report_progress(struct measuring *m, int b)
         snprintf(late, sizeof late, ", past limit: %d run%s of each come%s first",
                  m->table.least_runs, m->table.least_runs == 1 ? "" : "s",
                  m->table.least_runs == 1 ? "s" : "");
-    snprintf(text, sizeof text, "%s batch %d%s", m->session->provenance.model, m->table.batches[b],
-             late);
+    snprintf(text, sizeof text, pass->rows > 0 ? "%s stripes of %d row%s%s" : "%s batch %d%s%s",
+             m->session->provenance.model, pass->rows > 0 ? pass->rows : pass->batch,
+             pass->rows > 1 ? "s" : "", late);
     progress->report(progress->self, m->progress, left, text);
 }
 
 /* ---- The whole ---- */
 
-/* Makes a pass at batch b if it needs one, and before the first one a pass for warming up. */
-static enum vbs_status visit(struct measuring *m, int b, bool *visited)
+/* Makes a pass of kind p if it is needed, and before the first one a pass for warming up. */
+static enum vbs_status visit(struct measuring *m, int p, bool *visited)
 {
     *visited = false;
     while (!*visited) {
-        bool warm = m->passes[b].n_passes > 0;
-        bool hurry = time_is_up(m, b);
+        bool warm = m->passes[p].n_passes > 0;
+        bool hurry = time_is_up(m, p);
 
-        if (vbs_table_need(&m->table, b, hurry) == VBS_NEEDS_NOTHING)
+        if (vbs_table_need(&m->table, p, hurry) == VBS_NEEDS_NOTHING)
             return VBS_OK;
-        VBS_TRY(measure_pass(m, b, hurry, warm));
-        report_progress(m, b);
+        VBS_TRY(measure_pass(m, p, hurry, warm));
+        report_progress(m, p);
         *visited = warm;
     }
     return VBS_OK;
 }
 
-/* Sets the runs that every kernel gets, after a round in which each batch had a pass. */
+/* Sets the runs that every kernel gets, after a round in which each kind of pass was made. */
 static void set_least_runs(struct measuring *m)
 {
     if (!m->keeps_limit)
         return;
-    for (int b = 0; b < m->table.n_batches; b++)
-        m->pass_seconds[b] = pass_s(m, b);
+    for (int p = 0; p < m->table.n_passes; p++)
+        m->pass_seconds[p] = pass_s(m, p);
     m->table.least_runs = vbs_table_affordable_runs(&m->table, m->pass_seconds,
                                                     m->table.options.time_limit_s - elapsed_s(m));
 }
 
 static enum vbs_status run_rounds(struct measuring *m)
 {
-    size_t n = (size_t)m->table.n_batches;
+    size_t n = (size_t)m->table.n_passes;
     int *order = vbs_arena_alloc(&m->arena, n, sizeof *order);
     bool any = true;
 
@@ -282,12 +343,12 @@ static enum vbs_status run_rounds(struct measuring *m)
 
 static enum vbs_status run_timed(struct measuring *m)
 {
-    int largest = m->table.batches[m->table.n_batches - 1];
+    int largest = m->table.largest_batch;
     bool needed = false;
     enum vbs_status status;
 
-    for (int b = 0; b < m->table.n_batches; b++)
-        needed = needed || vbs_table_need(&m->table, b, false) != VBS_NEEDS_NOTHING;
+    for (int p = 0; p < m->table.n_passes; p++)
+        needed = needed || vbs_table_need(&m->table, p, false) != VBS_NEEDS_NOTHING;
     if (!needed)
         return VBS_OK;
     VBS_TRY(vbs_pass_buffers_init(m->ctx, m->session, largest, VBS_SHARE_ABOVE_BYTES, &m->buffers));
@@ -353,9 +414,9 @@ static enum vbs_status allocate(struct measuring *m)
             most_inputs = session->layers[k].n_inputs;
     m->table.least_runs = m->table.options.min_runs;
     m->pass_seconds =
-        vbs_arena_alloc(&m->arena, (size_t)m->table.n_batches, sizeof *m->pass_seconds);
+        vbs_arena_alloc(&m->arena, (size_t)m->table.n_passes, sizeof *m->pass_seconds);
     m->src = vbs_arena_alloc(&m->arena, (size_t)most_inputs, sizeof *m->src);
-    m->passes = vbs_arena_alloc(&m->arena, (size_t)m->table.n_batches, sizeof *m->passes);
+    m->passes = vbs_arena_alloc(&m->arena, (size_t)m->table.n_passes, sizeof *m->passes);
     m->stretch.times =
         vbs_arena_alloc(&m->arena, (size_t)session->n_layers, sizeof *m->stretch.times);
     /* gsl_rng_alloc would end the program where memory is out. */
@@ -399,8 +460,8 @@ static void sum_up(struct measuring *m)
 {
     m->report.total_s = elapsed_s(m);
     for (int layer = 1; layer <= m->session->n_layers && !m->session->modelled; layer++)
-        for (int b = 0; b < m->table.n_batches; b++)
-            add_precision(m, vbs_table_group(&m->table, layer, b));
+        for (int p = 0; p < m->table.n_passes; p++)
+            add_precision(m, vbs_table_group(&m->table, layer, p));
 }
 
 enum vbs_status vbs_measure_by_clock(struct vbs_ctx *ctx, struct vbs_session *session,

@@ -67,28 +67,36 @@ struct vbs_runs {
     struct vbs_profile_row summary;
 };
 
-/* The kernels of one layer at one batch: algorithms to choose from. */
+/* What a pass runs of every layer: whole samples at a batch, or a stripe of a number of rows, where
+ * the layer has such kernels. */
+struct vbs_pass {
+    int batch;
+    int rows; /* 0: whole samples */
+};
+
+/* The kernels of one layer in one kind of pass: algorithms to choose from. */
 struct vbs_group {
-    int first, count;
+    int first, count; /* count is 0 where the layer has no stripes of the pass's rows */
 };
 
 struct vbs_table {
     const struct vbs_session *session;
     struct vbs_measure_options options; /* with defaults in the place of zeros */
-    int least_runs; /* of every kernel, whatever the limit of time; min_runs, or fewer of them */
-    int n_batches;
-    int *batches;             /* ascending */
-    struct vbs_group *groups; /* [n_layers][n_batches] */
+    int least_runs;    /* of every kernel, whatever the limit of time; min_runs, or fewer of them */
+    int n_passes;      /* kinds of them */
+    int largest_batch; /* of all passes */
+    struct vbs_pass *passes;  /* those of whole samples first; ascending by batch, then by rows */
+    struct vbs_group *groups; /* [n_layers][n_passes] */
     struct vbs_runs *runs;    /* [n_kernels] */
     struct vbs_arena arena;
 };
 
 /* Groups the session's kernels; table->session and options are set by the caller. A failure names
- * the layer and batch that no kernel can run. Call vbs_table_release after a failure too. */
+ * the layer and batch that no kernel can run whole. Call vbs_table_release after a failure too. */
 enum vbs_status vbs_table_init(struct vbs_ctx *ctx, struct vbs_table *table) VBS_MUST_CHECK;
 void vbs_table_release(struct vbs_table *table);
 
-const struct vbs_group *vbs_table_group(const struct vbs_table *table, int layer, int batch_index);
+const struct vbs_group *vbs_table_group(const struct vbs_table *table, int layer, int pass);
 
 /* Adds a run of kernel. */
 enum vbs_status vbs_table_append(struct vbs_ctx *ctx, struct vbs_table *table, int kernel,
@@ -108,18 +116,18 @@ bool vbs_table_is_dominated(const struct vbs_table *table, const struct vbs_grou
 /* The needs of a kernel, the most pressing first. */
 enum vbs_need { VBS_NEEDS_RUNS, VBS_NEEDS_TIGHTER, VBS_NEEDS_NOTHING };
 
-/* Gives the most pressing need of a batch. hurry: only least_runs count. */
-enum vbs_need vbs_table_need(const struct vbs_table *table, int batch_index, bool hurry);
+/* Gives the most pressing need of a kind of pass. hurry: only least_runs count. */
+enum vbs_need vbs_table_need(const struct vbs_table *table, int pass, bool hurry);
 
-/* Chooses the kernel of a group that runs next. */
+/* Chooses the kernel of a group, which is not empty, that runs next. */
 int vbs_table_choose(const struct vbs_table *table, const struct vbs_group *group, bool hurry,
                      const gsl_rng *rng);
 
-/* Estimates how many more passes a batch needs, to the end or only to least_runs. */
-double vbs_table_passes_left(const struct vbs_table *table, int batch_index, bool least_only);
+/* Estimates how many more passes of a kind are needed, to the end or only to least_runs. */
+double vbs_table_passes_left(const struct vbs_table *table, int pass, bool least_only);
 
 /* Gives how many runs every kernel can have within left_s more seconds, at least 1 and at most
- * min_runs. pass_s: [n_batches] the seconds of a pass at each batch. O(min_runs x kernels). */
+ * min_runs. pass_s: [n_passes] the seconds of a pass of each kind. O(min_runs x kernels). */
 int vbs_table_affordable_runs(const struct vbs_table *table, const double *pass_s, double left_s);
 
 /* ---- noise.c: the times held back until it is clear whether to keep them ---- */

@@ -15,59 +15,124 @@
 
 #define DOMINATED 1.5
 
-const struct vbs_group *vbs_table_group(const struct vbs_table *table, int layer, int batch_index)
+const struct vbs_group *vbs_table_group(const struct vbs_table *table, int layer, int pass)
 {
-    return &table->groups[(size_t)(layer - 1) * (size_t)table->n_batches + (size_t)batch_index];
+    return &table->groups[(size_t)(layer - 1) * (size_t)table->n_passes + (size_t)pass];
 }
 
-/* Finds the batches: they are those of layer 1, whose kernels come first. */
-static enum vbs_status find_batches(struct vbs_ctx *ctx, struct vbs_table *table)
+/* Compares the passes that two kernels belong to, in the order of the table. */
+static int compare_passes(const struct vbs_pass *a, const struct vbs_pass *b)
+{
+    if ((a->rows > 0) != (b->rows > 0))
+        return a->rows > 0 ? 1 : -1;
+    if (a->batch != b->batch)
+        return a->batch < b->batch ? -1 : 1;
+    return (a->rows > b->rows) - (a->rows < b->rows);
+}
+
+static struct vbs_pass pass_of(const struct vbs_kernel *kernel)
+{
+    return (struct vbs_pass){.batch = kernel->batch, .rows = kernel->rows};
+}
+
+/* Gives the index of a pass in the table, or where it would be. O(log passes). */
+static int find_pass(const struct vbs_table *table, const struct vbs_pass *pass)
+{
+    int low = 0, high = table->n_passes;
+
+    while (low < high) {
+        int middle = low + (high - low) / 2;
+
+        if (compare_passes(&table->passes[middle], pass) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static bool has_pass(const struct vbs_table *table, int at, const struct vbs_pass *pass)
+{
+    return at < table->n_passes && compare_passes(&table->passes[at], pass) == 0;
+}
+
+/* Finds the kinds of passes: those of whole samples are the batches of layer 1, the others all
+ * stripes that some kernel computes. */
+static enum vbs_status find_passes(struct vbs_ctx *ctx, struct vbs_table *table)
 {
     const struct vbs_session *session = table->session;
 
-    table->batches =
-        vbs_arena_alloc(&table->arena, (size_t)session->n_kernels, sizeof *table->batches);
-    if (!table->batches)
+    table->passes =
+        vbs_arena_alloc(&table->arena, (size_t)session->n_kernels, sizeof *table->passes);
+    if (!table->passes)
         return vbs_no_memory(ctx);
-    for (int i = 0; i < session->n_kernels && session->kernels[i].layer == 1; i++) {
-        int batch = session->kernels[i].batch;
+    for (int i = 0; i < session->n_kernels; i++) {
+        struct vbs_pass pass = pass_of(&session->kernels[i]);
+        int at = find_pass(table, &pass);
 
-        if (table->n_batches == 0 || batch > table->batches[table->n_batches - 1])
-            table->batches[table->n_batches++] = batch;
+        if ((pass.rows == 0 && session->kernels[i].layer > 1) || has_pass(table, at, &pass))
+            continue;
+        memmove(&table->passes[at + 1], &table->passes[at],
+                (size_t)(table->n_passes - at) * sizeof pass);
+        table->passes[at] = pass;
+        table->n_passes++;
+        if (pass.batch > table->largest_batch)
+            table->largest_batch = pass.batch;
     }
-    if (table->n_batches == 0)
+    if (table->n_passes == 0 || table->passes[0].rows > 0)
         return vbs_fail(ctx, VBS_UNSUPPORTED, "the backend offers no method to run layer 1");
     return VBS_OK;
 }
 
-/* Finds the groups. Kernels are sorted by layer and batch; each must belong to a group, and each
- * group must have a kernel. */
+/* Puts the kernels from number first on that belong to one group into it; gives the number behind
+ * them, or first where the group has kernels already, or layer 1 lacks its batch. */
+static int fill_group(struct vbs_table *table, int first)
+{
+    const struct vbs_session *session = table->session;
+    const struct vbs_kernel *kernel = &session->kernels[first];
+    struct vbs_pass pass = pass_of(kernel);
+    int at = find_pass(table, &pass), end = first + 1;
+    struct vbs_group *group;
+
+    if (kernel->layer < 1 || kernel->layer > session->n_layers || !has_pass(table, at, &pass))
+        return first;
+    group = &table->groups[(size_t)(kernel->layer - 1) * (size_t)table->n_passes + (size_t)at];
+    if (group->count > 0)
+        return first;
+    while (end < session->n_kernels && session->kernels[end].layer == kernel->layer &&
+           session->kernels[end].batch == kernel->batch &&
+           session->kernels[end].rows == kernel->rows)
+        end++;
+    *group = (struct vbs_group){.first = first, .count = end - first};
+    return end;
+}
+
+/* Finds the groups. The kernels of a group are neighbours in the session; each group of whole
+ * samples must have a kernel, and each kernel must belong to a group. */
 static enum vbs_status find_groups(struct vbs_ctx *ctx, struct vbs_table *table)
 {
     const struct vbs_session *session = table->session;
-    size_t n_batches = (size_t)table->n_batches;
-    size_t n = (size_t)session->n_layers * n_batches;
-    int next = 0;
+    size_t n = (size_t)session->n_layers * (size_t)table->n_passes;
+    int stray = -1;
 
     table->groups = vbs_arena_alloc(&table->arena, n, sizeof *table->groups);
     if (!table->groups)
         return vbs_no_memory(ctx);
-    for (size_t g = 0; g < n; g++) {
-        int layer = 1 + (int)(g / n_batches);
-        int batch = table->batches[g % n_batches];
+    for (int next = 0; next < session->n_kernels;) {
+        int end = fill_group(table, next);
 
-        table->groups[g].first = next;
-        while (next < session->n_kernels && session->kernels[next].layer == layer &&
-               session->kernels[next].batch == batch)
-            next++;
-        table->groups[g].count = next - table->groups[g].first;
-        if (table->groups[g].count == 0)
-            return vbs_fail(ctx, VBS_UNSUPPORTED,
-                            "the backend offers no method to run layer '%s' at batch %d",
-                            session->layers[layer].name, batch);
+        if (end == next && stray < 0)
+            stray = next;
+        next = end == next ? next + 1 : end;
     }
-    if (next < session->n_kernels)
-        return vbs_fail(ctx, VBS_LIBRARY, "the backend's kernel %d is out of order", next);
+    for (int layer = 1; layer <= session->n_layers; layer++)
+        for (int p = 0; p < table->n_passes && table->passes[p].rows == 0; p++)
+            if (vbs_table_group(table, layer, p)->count == 0)
+                return vbs_fail(ctx, VBS_UNSUPPORTED,
+                                "the backend offers no method to run layer '%s' at batch %d",
+                                session->layers[layer].name, table->passes[p].batch);
+    if (stray >= 0)
+        return vbs_fail(ctx, VBS_LIBRARY, "the backend's kernel %d is out of order", stray);
     return VBS_OK;
 }
 
@@ -77,7 +142,7 @@ enum vbs_status vbs_table_init(struct vbs_ctx *ctx, struct vbs_table *table)
         vbs_arena_alloc(&table->arena, (size_t)table->session->n_kernels, sizeof *table->runs);
     if (!table->runs)
         return vbs_no_memory(ctx);
-    VBS_TRY(find_batches(ctx, table));
+    VBS_TRY(find_passes(ctx, table));
     return find_groups(ctx, table);
 }
 
@@ -157,12 +222,12 @@ static enum vbs_need kernel_need(const struct vbs_table *table, const struct vbs
     return VBS_NEEDS_TIGHTER;
 }
 
-enum vbs_need vbs_table_need(const struct vbs_table *table, int batch_index, bool hurry)
+enum vbs_need vbs_table_need(const struct vbs_table *table, int pass, bool hurry)
 {
     enum vbs_need most = VBS_NEEDS_NOTHING;
 
     for (int layer = 1; layer <= table->session->n_layers; layer++) {
-        const struct vbs_group *group = vbs_table_group(table, layer, batch_index);
+        const struct vbs_group *group = vbs_table_group(table, layer, pass);
 
         for (int i = group->first; i < group->first + group->count; i++) {
             enum vbs_need need = kernel_need(table, group, i, hurry);
@@ -227,14 +292,14 @@ static double runs_left(const struct vbs_table *table, const struct vbs_group *g
     return fmax(1, aim - summary->n_runs);
 }
 
-/* The algorithms of a layer take turns, so that a batch needs as many passes as the layer whose
- * algorithms need the most runs. */
-double vbs_table_passes_left(const struct vbs_table *table, int batch_index, bool least_only)
+/* The algorithms of a layer take turns, so that a kind of pass is needed as often as the layer
+ * whose algorithms need the most runs has it. */
+double vbs_table_passes_left(const struct vbs_table *table, int pass, bool least_only)
 {
     double most = 0;
 
     for (int layer = 1; layer <= table->session->n_layers; layer++) {
-        const struct vbs_group *group = vbs_table_group(table, layer, batch_index);
+        const struct vbs_group *group = vbs_table_group(table, layer, pass);
         double sum = 0;
 
         for (int i = group->first; i < group->first + group->count; i++)
@@ -244,13 +309,13 @@ double vbs_table_passes_left(const struct vbs_table *table, int batch_index, boo
     return most;
 }
 
-/* Gives the passes that a batch needs until every kernel has n_runs. */
-static double passes_to(const struct vbs_table *table, int batch_index, int n_runs)
+/* Gives the passes of a kind until every kernel in it has n_runs. */
+static double passes_to(const struct vbs_table *table, int pass, int n_runs)
 {
     int most = 0;
 
     for (int layer = 1; layer <= table->session->n_layers; layer++) {
-        const struct vbs_group *group = vbs_table_group(table, layer, batch_index);
+        const struct vbs_group *group = vbs_table_group(table, layer, pass);
         int sum = 0;
 
         for (int i = group->first; i < group->first + group->count; i++)
@@ -268,8 +333,8 @@ int vbs_table_affordable_runs(const struct vbs_table *table, const double *pass_
     while (n_runs < table->options.min_runs) {
         double needed_s = 0;
 
-        for (int b = 0; b < table->n_batches; b++)
-            needed_s += pass_s[b] * passes_to(table, b, n_runs + 1);
+        for (int p = 0; p < table->n_passes; p++)
+            needed_s += pass_s[p] * passes_to(table, p, n_runs + 1);
         if (needed_s > left_s)
             break;
         n_runs++;

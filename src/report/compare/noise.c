@@ -72,7 +72,7 @@ struct row_draws {
 struct vbs_noise {
     const struct vbs_profile *judge;
     const struct vbs_sample_source *samples;
-    size_t n_rows;
+    size_t n_whole, n_rows;  /* rows of whole samples, and with those of stripes behind them */
     struct row_draws *draws; /* [n_rows] */
     double *counts;          /* [n_rows] for the current schedule; 0 between calls */
     size_t *touched;         /* [n_rows] rows whose count is not 0 */
@@ -93,13 +93,25 @@ static const struct vbs_profile_row *first_row(const struct vbs_profile *profile
     return vbs_profile_rows(profile, 1, 0, &n_rows);
 }
 
-static size_t count_rows(const struct vbs_profile *profile)
+static const struct vbs_profile_stripe *first_stripe(const struct vbs_profile *profile)
 {
+    int n_stripes;
+
+    return vbs_profile_stripes(profile, 1, &n_stripes);
+}
+
+/* Counts the rows of whole samples, and those of stripes. */
+static void count_rows(struct vbs_noise *noise)
+{
+    const struct vbs_profile *judge = noise->judge;
     int n_last;
     const struct vbs_profile_row *last =
-        vbs_profile_rows(profile, profile->n_layers, profile->n_batches - 1, &n_last);
+        vbs_profile_rows(judge, judge->n_layers, judge->n_batches - 1, &n_last);
+    const struct vbs_profile_stripe *stripe;
 
-    return (size_t)(last - first_row(profile)) + (size_t)n_last;
+    noise->n_whole = (size_t)(last - first_row(judge)) + (size_t)n_last;
+    stripe = vbs_profile_stripes(judge, judge->n_layers, &n_last);
+    noise->n_rows = noise->n_whole + (size_t)(stripe - first_stripe(judge)) + (size_t)n_last;
 }
 
 struct vbs_noise *vbs_noise_new(const struct vbs_profile *judge,
@@ -111,7 +123,7 @@ struct vbs_noise *vbs_noise_new(const struct vbs_profile *judge,
         return NULL;
     noise->judge = judge;
     noise->samples = samples;
-    noise->n_rows = count_rows(judge);
+    count_rows(noise);
     noise->draws = vbs_arena_alloc(&noise->arena, noise->n_rows, sizeof *noise->draws);
     noise->counts = vbs_arena_alloc(&noise->arena, noise->n_rows, sizeof *noise->counts);
     noise->touched = vbs_arena_alloc(&noise->arena, noise->n_rows, sizeof *noise->touched);
@@ -183,7 +195,28 @@ struct place {
     const char *algorithm;
 };
 
-static struct place find_place(const struct vbs_profile *judge, size_t index)
+static const struct vbs_profile_row *row_at(const struct vbs_noise *noise, size_t index)
+{
+    return index < noise->n_whole ? first_row(noise->judge) + index
+                                  : &first_stripe(noise->judge)[index - noise->n_whole].row;
+}
+
+static struct place find_stripe(const struct vbs_profile *judge, size_t index)
+{
+    const struct vbs_profile_stripe *stripe = first_stripe(judge) + index;
+    int layer = 1, n_stripes;
+
+    while (layer < judge->n_layers && vbs_profile_stripes(judge, layer + 1, &n_stripes) <= stripe)
+        layer++;
+    return (struct place){
+        .row = &stripe->row,
+        .layer = layer,
+        .batch = stripe->batch,
+        .algorithm = judge->algorithms[stripe->row.algorithm],
+    };
+}
+
+static struct place find_whole(const struct vbs_profile *judge, size_t index)
 {
     const struct vbs_profile_row *first = first_row(judge), *row = first + index;
     int low = 0, high = judge->n_layers * judge->n_batches - 1, n_rows;
@@ -225,8 +258,8 @@ static enum vbs_status read_samples(struct vbs_ctx *ctx, struct vbs_noise *noise
 
     *n = 0;
     if (source)
-        status = source->times(ctx, source->self, place->layer, place->batch, place->algorithm,
-                               &times_us, n);
+        status = source->times(ctx, source->self, place->layer, place->batch, place->row->rows,
+                               place->algorithm, &times_us, n);
     if (status != VBS_OK || *n == 0)
         return status;
     if ((status = vbs_grow(ctx, &noise->scratch, &noise->capacity, *n, sizeof *noise->scratch)))
@@ -243,7 +276,8 @@ static enum vbs_status read_samples(struct vbs_ctx *ctx, struct vbs_noise *noise
 
 static enum vbs_status draw_row(struct vbs_ctx *ctx, struct vbs_noise *noise, size_t index)
 {
-    struct place place = find_place(noise->judge, index);
+    struct place place = index < noise->n_whole ? find_whole(noise->judge, index)
+                                                : find_stripe(noise->judge, index - noise->n_whole);
     struct row_draws *draws = &noise->draws[index];
     float *us;
     int n;
@@ -271,6 +305,21 @@ static enum vbs_status draw_row(struct vbs_ctx *ctx, struct vbs_noise *noise, si
 
 /* ---- Mixes ---- */
 
+/* Gives the judge's row of a step that computes some rows of its layer; it must exist. */
+static size_t row_of_stripe(const struct vbs_noise *noise, const struct vbs_step *step,
+                            int algorithm)
+{
+    int n_stripes, i = 0;
+    const struct vbs_profile_stripe *stripes =
+        vbs_profile_stripes(noise->judge, step->layer, &n_stripes);
+
+    while (i + 1 < n_stripes &&
+           (stripes[i].batch != step->batch || stripes[i].row.rows != step->rows ||
+            stripes[i].row.algorithm != algorithm))
+        i++;
+    return noise->n_whole + (size_t)(stripes + i - first_stripe(noise->judge));
+}
+
 /* Gives the judge's row of a compute step; it must exist. */
 static size_t row_of_step(const struct vbs_noise *noise, const struct vbs_schedule *schedule,
                           const struct vbs_step *step)
@@ -281,6 +330,8 @@ static size_t row_of_step(const struct vbs_noise *noise, const struct vbs_schedu
         vbs_profile_rows(noise->judge, step->layer, batch, &n_rows);
     int i = 0;
 
+    if (step->rows > 0 && step->rows < noise->judge->layers[step->layer].rows)
+        return row_of_stripe(noise, step, algorithm);
     while (i + 1 < n_rows && rows[i].algorithm != algorithm)
         i++;
     return (size_t)(rows + i - first_row(noise->judge));
@@ -375,7 +426,7 @@ static enum vbs_status find_draws(struct vbs_ctx *ctx, void *self, const struct 
     size_t index = row_of_step(noise, source->schedule, step);
     enum vbs_status status = noise->draws[index].done ? VBS_OK : draw_row(ctx, noise, index);
 
-    *row = first_row(noise->judge) + index;
+    *row = row_at(noise, index);
     *draws = noise->draws[index].us;
     return status;
 }

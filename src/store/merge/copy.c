@@ -19,8 +19,8 @@ struct profile_copying {
 };
 
 #define SELECT_KERNELS                                                                             \
-    "SELECT id, layer, batch, algorithm FROM kernel WHERE profile = ? "                            \
-    "ORDER BY layer, batch, algorithm"
+    "SELECT id, layer, batch, algorithm, rows FROM kernel WHERE profile = ? "                      \
+    "ORDER BY layer, batch, rows, algorithm"
 
 /* Gives whether two rows of SELECT_KERNELS are of the same kernel. */
 static bool is_same_kernel(sqlite3_stmt *a, sqlite3_stmt *b)
@@ -29,7 +29,8 @@ static bool is_same_kernel(sqlite3_stmt *a, sqlite3_stmt *b)
     int length = sqlite3_column_bytes(a, 3);
 
     return sqlite3_column_int64(a, 1) == sqlite3_column_int64(b, 1) &&
-           sqlite3_column_int64(a, 2) == sqlite3_column_int64(b, 2) && name && other &&
+           sqlite3_column_int64(a, 2) == sqlite3_column_int64(b, 2) &&
+           sqlite3_column_int64(a, 4) == sqlite3_column_int64(b, 4) && name && other &&
            length == sqlite3_column_bytes(b, 3) && memcmp(name, other, (size_t)length) == 0;
 }
 

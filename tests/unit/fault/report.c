@@ -162,14 +162,14 @@ struct stopping {
     int n_left;
 };
 
-static enum vbs_status times(struct vbs_ctx *ctx, void *self, int layer, int batch,
+static enum vbs_status times(struct vbs_ctx *ctx, void *self, int layer, int batch, int rows,
                              const char *algorithm, const double **times_us, int *n_times)
 {
     struct stopping *stopping = self;
 
     stopping->stop = stopping->n_left-- <= 0;
-    return stopping->source->times(ctx, stopping->source->self, layer, batch, algorithm, times_us,
-                                   n_times);
+    return stopping->source->times(ctx, stopping->source->self, layer, batch, rows, algorithm,
+                                   times_us, n_times);
 }
 
 static void resampling_is_interrupted(struct subject *subject)

@@ -440,12 +440,12 @@ struct stopper {
 
 /* Asks to stop when the first samples are read. */
 static enum vbs_status stop_with_samples(struct vbs_ctx *ctx, void *self, int layer, int batch,
-                                         const char *algorithm, const double **times_us,
+                                         int rows, const char *algorithm, const double **times_us,
                                          int *n_times)
 {
     struct stopper *stopper = self;
 
-    (void)ctx, (void)layer, (void)batch, (void)algorithm, (void)times_us;
+    (void)ctx, (void)layer, (void)batch, (void)rows, (void)algorithm, (void)times_us;
     stopper->stop = 1;
     *n_times = 0;
     return VBS_OK;

@@ -4,8 +4,8 @@
  *
  * A new number of struct vbs_profile_layer or struct vbs_profile_row makes this file fail to
  * compile: give it a value below, of which one more is valid too, and name it in LAYER_NUMBERS or
- * ROW_NUMBERS (tests/support/profile_help.h). Rows of samples are not among them: a store refuses
- * profiles that have any, and tests/unit/profile/rows.c has their CSV.
+ * ROW_NUMBERS (tests/support/profile_help.h). Reaches and the rows of a row, which depend on each
+ * other, are not among them: tests/unit/store/stripes.c has them.
  */
 #include "support/profile_help.h"
 #include "support/store_help.h"
@@ -18,7 +18,7 @@ static const int INPUTS[] = {0};
 /* The initialiser is positional, so that the compiler requires the value of a new member. */
 static struct vbs_profile_layer some_layer(void)
 {
-    return (struct vbs_profile_layer){"L1", "conv", 1, INPUTS, 64, 64, 4096, false, 12, 0, NULL};
+    return (struct vbs_profile_layer){"L1", "conv", 1, INPUTS, 64, 64, 4096, false, 12, 1, NULL};
 }
 
 static struct vbs_profile_row some_row(void)
@@ -90,31 +90,6 @@ static void check(const char *folder, const struct vbs_profile *base, struct vbs
     free(csv);
 }
 
-/* Checks that a profile with rows of samples is refused, and not kept without them. */
-static void check_rows(const char *folder, const struct vbs_provenance *provenance)
-{
-    const struct vbs_reach reach = {1, 1, 0, 0};
-    struct vbs_profile_layer layer = some_layer();
-    struct vbs_profile_row row = some_row();
-    char *path = path_in(folder, "rows.sqlite");
-    struct vbs_ctx ctx = {0};
-    struct vbs_store *store = open_store(&ctx, path, VBS_STORE_WRITE);
-    struct vbs_profile *profile;
-    int64_t id = 0;
-
-    layer.rows = 4;
-    profile = make(provenance, &layer, &row);
-    ok(profile && store && vbs_store_save(&ctx, store, profile, &id) == VBS_UNSUPPORTED && id == 0,
-       "a store refuses rows of samples: %s", ctx.detail);
-    layer.reaches = &reach;
-    vbs_profile_free(profile);
-    profile = make(provenance, &layer, &row);
-    ok(!profile, "an input without rows is not read by rows");
-    vbs_profile_free(profile);
-    vbs_store_close(store);
-    free(path);
-}
-
 int main(void)
 {
     char *folder = temporary_folder();
@@ -154,7 +129,6 @@ int main(void)
     ROW_NUMBERS(TRY)
 #undef TRY
     vbs_profile_free(base);
-    check_rows(folder, &provenance);
     remove_folder(folder);
     return done_testing();
 }

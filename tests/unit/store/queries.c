@@ -114,7 +114,7 @@ static void use(struct vbs_ctx *ctx, struct vbs_store *store, const char *other)
        "listed, chosen and loaded");
     ok(vbs_store_samples_open(ctx, store, choice.id, &samples) == VBS_OK, "its samples");
     source = vbs_store_samples_source(samples);
-    ok(source->times(ctx, source->self, 1, 1, "direct", &times_us, &n) == VBS_OK && n == 3,
+    ok(source->times(ctx, source->self, 1, 1, 0, "direct", &times_us, &n) == VBS_OK && n == 3,
        "are read");
     vbs_store_samples_free(samples);
     vbs_profile_free(profile);

@@ -192,7 +192,7 @@ static bool has_samples(struct vbs_ctx *ctx, const struct vbs_sample_source *sou
     const double *times_us = NULL;
     int n = -1;
 
-    return source->times(ctx, source->self, layer, batch, algorithm, &times_us, &n) == VBS_OK &&
+    return source->times(ctx, source->self, layer, batch, 0, algorithm, &times_us, &n) == VBS_OK &&
            n == n_want && (n == 0 || memcmp(times_us, want_us, (size_t)n * sizeof *times_us) == 0);
 }
 
@@ -434,7 +434,7 @@ static void a_run_that_died_while_it_finished_resumes(const char *folder)
     vbs_store_run_free(run);
     if (ok(vbs_store_samples_open(&ctx, store, id, &samples) == VBS_OK, "samples")) {
         source = vbs_store_samples_source(samples);
-        ok(source->times(&ctx, source->self, 1, 1, "direct", &times, &n) == VBS_OK && n == 5 &&
+        ok(source->times(&ctx, source->self, 1, 1, 0, "direct", &times, &n) == VBS_OK && n == 5 &&
                times[0] == 100 && times[2] == 100 + 2 / 16.0 && times[3] == 100 &&
                times[4] == 100 + 1 / 16.0,
            "are those of all, in their order");
@@ -579,9 +579,9 @@ static void complete_profiles_cannot_be_changed(const char *folder)
         "DELETE FROM layer_input WHERE profile = 1",
         "DELETE FROM kernel WHERE profile = 1",
         "DELETE FROM packed_sample",
-        "INSERT INTO layer VALUES (1, 9, '', '', 0, 0, 0, 0, 0)",
-        "INSERT INTO layer_input VALUES (1, 1, 9, 0)",
-        "INSERT INTO kernel SELECT 99, 1, 99, 1, 9, 'x', 0, 0, 0, 0, 0, 0, 1, 0, 0",
+        "INSERT INTO layer VALUES (1, 9, '', '', 0, 0, 0, 0, 0, 0)",
+        "INSERT INTO layer_input VALUES (1, 1, 9, 0, 1, 1, 0, 0)",
+        "INSERT INTO kernel SELECT 99, 1, 99, 1, 9, 0, 'x', 0, 0, 0, 0, 0, 0, 0, 0, 1",
         "UPDATE copy SET time_us = 0.5",
         "UPDATE copy_sample SET time_us = 0.5",
         "DELETE FROM copy WHERE profile = 1",
