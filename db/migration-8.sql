@@ -43,26 +43,26 @@ CREATE TABLE new_kernel (
     number       INTEGER NOT NULL CHECK (number >= 0), -- in the order of the session
     layer        INTEGER NOT NULL,
     batch        INTEGER NOT NULL CHECK (batch BETWEEN 1 AND 4096),
-    rows         INTEGER NOT NULL CHECK (rows BETWEEN 0 AND 2147483647), -- 0: whole samples
     algorithm    TEXT    NOT NULL CHECK (algorithm <> ''),
     ws_bytes     INTEGER NOT NULL CHECK (ws_bytes >= 0),
     weight_bytes INTEGER CHECK (weight_bytes >= 0),    -- as this kernel packs them; null: unknown
-    form         INTEGER NOT NULL CHECK (form BETWEEN 0 AND 63),
-    parts        INTEGER NOT NULL CHECK (parts BETWEEN 0 AND 4096),
     time_us      REAL    CHECK (time_us >= 0), -- of the whole batch or stripe: median if n_runs > 0
     mad_us       REAL    CHECK (mad_us >= 0),
     low_us       REAL    CHECK (low_us >= 0),  -- 95% interval of the median
     high_us      REAL    CHECK (high_us >= low_us),
     n_runs       INTEGER CHECK (n_runs BETWEEN 0 AND 2147483647),
+    form         INTEGER NOT NULL DEFAULT 0 CHECK (form BETWEEN 0 AND 63),
+    parts        INTEGER NOT NULL DEFAULT 0 CHECK (parts BETWEEN 0 AND 4096),
+    rows         INTEGER NOT NULL DEFAULT 0 CHECK (rows >= 0), -- of the output; 0: whole samples
     UNIQUE (profile, number),
     UNIQUE (profile, layer, batch, rows, algorithm),
     FOREIGN KEY (profile, layer) REFERENCES layer ON DELETE CASCADE
 ) STRICT;
 
-INSERT INTO new_kernel (id, profile, number, layer, batch, rows, algorithm, ws_bytes, weight_bytes,
-    form, parts, time_us, mad_us, low_us, high_us, n_runs)
-SELECT id, profile, number, layer, batch, 0, algorithm, ws_bytes, weight_bytes, form, parts,
-    time_us, mad_us, low_us, high_us, n_runs FROM kernel;
+INSERT INTO new_kernel (id, profile, number, layer, batch, algorithm, ws_bytes, weight_bytes,
+    time_us, mad_us, low_us, high_us, n_runs, form, parts)
+SELECT id, profile, number, layer, batch, algorithm, ws_bytes, weight_bytes, time_us, mad_us,
+    low_us, high_us, n_runs, form, parts FROM kernel;
 
 DROP TRIGGER kernel_delete_is_final;
 DROP TABLE kernel;
@@ -90,7 +90,6 @@ CREATE TABLE new_timing_row (
     timing       INTEGER NOT NULL REFERENCES timing ON DELETE CASCADE,
     number       INTEGER NOT NULL CHECK (number >= 0), -- in the order of the session
     batch        INTEGER NOT NULL CHECK (batch BETWEEN 1 AND 4096),
-    rows         INTEGER NOT NULL CHECK (rows BETWEEN 0 AND 2147483647),
     algorithm    TEXT    NOT NULL CHECK (algorithm <> ''),
     ws_bytes     INTEGER NOT NULL CHECK (ws_bytes >= 0),
     weight_bytes INTEGER CHECK (weight_bytes >= 0),
@@ -101,13 +100,14 @@ CREATE TABLE new_timing_row (
     low_us       REAL    NOT NULL CHECK (low_us >= 0),
     high_us      REAL    NOT NULL CHECK (high_us >= low_us),
     n_runs       INTEGER NOT NULL CHECK (n_runs BETWEEN 0 AND 2147483647),
+    rows         INTEGER NOT NULL DEFAULT 0 CHECK (rows >= 0), -- of the output; 0: whole samples
     PRIMARY KEY (timing, number),
     UNIQUE (timing, batch, rows, algorithm)
 ) STRICT, WITHOUT ROWID;
 
-INSERT INTO new_timing_row (timing, number, batch, rows, algorithm, ws_bytes, weight_bytes, form,
-    parts, time_us, mad_us, low_us, high_us, n_runs)
-SELECT timing, number, batch, 0, algorithm, ws_bytes, weight_bytes, form, parts, time_us, mad_us,
+INSERT INTO new_timing_row (timing, number, batch, algorithm, ws_bytes, weight_bytes, form, parts,
+    time_us, mad_us, low_us, high_us, n_runs)
+SELECT timing, number, batch, algorithm, ws_bytes, weight_bytes, form, parts, time_us, mad_us,
     low_us, high_us, n_runs FROM timing_row;
 
 DROP TABLE timing_row;

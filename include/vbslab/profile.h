@@ -166,6 +166,12 @@ const struct vbs_profile_row *vbs_profile_rows(const struct vbs_profile *profile
 const struct vbs_profile_stripe *vbs_profile_stripes(const struct vbs_profile *profile, int layer,
                                                      int *n_stripes);
 
+/* Gives the row of layer at batch with an algorithm, by its index; rows: of the stripe, where 0 and
+ * the layer's own number of rows stand for whole samples. Null: there is none. O(rows of the
+ * layer). */
+const struct vbs_profile_row *vbs_profile_find_row(const struct vbs_profile *profile, int layer,
+                                                   int batch, int rows, int algorithm);
+
 /* Gives whether some layer of the profile has rows of stripes. */
 bool vbs_profile_has_stripes(const struct vbs_profile *profile);
 

@@ -58,6 +58,8 @@ struct vbs_simple_options {
     int n_batches;
     double time_limit_s; /* of vbs_simple_measure only: seconds of measuring, as in struct
                             vbs_measure_options; 0: 60, and 5 runs of every kernel first */
+    bool stripes;        /* of vbs_simple_measure only: also kernels on rows (struct
+                            vbs_backend_options) */
 };
 
 /*

@@ -143,8 +143,7 @@ const struct vbs_sample_source *vbs_store_samples_source(const struct vbs_store_
 void vbs_store_samples_free(struct vbs_store_samples *samples);
 
 /* Stores a finished profile in one transaction. Where the store has a profile with the same content
- * (vbs_profile_hash), nothing is written and *id is the id of that profile. VBS_UNSUPPORTED: the
- * profile has rows of samples, for which the store has no columns. */
+ * (vbs_profile_hash), nothing is written and *id is the id of that profile. */
 enum vbs_status vbs_store_save(struct vbs_ctx *ctx, struct vbs_store *store,
                                const struct vbs_profile *profile, int64_t *id) VBS_MUST_CHECK;
 

@@ -195,11 +195,14 @@ def _format(kind: Any) -> str:
 
 def dtype_of(struct: str) -> np.dtype:
     """The NumPy type of a struct of the library; members that are no numbers are left out."""
-    fields = [(n, f) for n, f in ffi.typeof(struct).fields if f.type.kind in ("primitive", "enum")]
+    kinds = ("primitive", "enum", "struct")
+    fields = [(n, f) for n, f in ffi.typeof(struct).fields if f.type.kind in kinds]
     return np.dtype(
         {
             "names": [name for name, _ in fields],
-            "formats": [_format(field.type) for _, field in fields],
+            "formats": [
+                dtype_of(field.type.cname) if field.type.kind == "struct" else _format(field.type) for _, field in fields
+            ],
             "offsets": [field.offset for _, field in fields],
             "itemsize": ffi.sizeof(struct),
         }

@@ -283,6 +283,7 @@ class Network(Handle):
         threads: int = 0,
         time_limit_s: Optional[float] = None,
         copies: bool = True,
+        stripes: bool = False,
         folder: Optional[Path] = None,
         progress: Optional[ProgressFunction] = None,
     ) -> "Profile":
@@ -298,6 +299,7 @@ class Network(Handle):
         threads : threads that compute; 0: as many as this process may use
         time_limit_s : seconds; the default is 60, after 5 runs of every kernel
         copies : whether to measure how fast weights can be copied, for plans with weights included
+        stripes : whether to measure kernels on rows of a sample too, for plans below the largest layer
         folder : where the file for that is made; the default is the current folder
         progress : a function of (share done, seconds left or None, text), called from time to time;
             what it raises ends the call
@@ -317,6 +319,7 @@ class Network(Handle):
         options.threads = integer(threads, "threads", 0, 4096)
         options.time_limit_s = seconds(time_limit_s, "time_limit_s")
         options.weights = lib.VBS_WEIGHTS_INCLUDED if copies else lib.VBS_WEIGHTS_EXCLUDED
+        options.stripes = bool(stripes)
         reporter.fill(options.progress)
         c, out = self._use(), ffi.new("struct vbs_profile **")
         with Call(progress=reporter) as call:

@@ -18,6 +18,16 @@ if TYPE_CHECKING:
     from .store import Store
 
 
+class Reach(NamedTuple):
+    """The rows of an input that row y of a layer's output reads: floor((step y + low) / unit) to
+    floor((step y + high) / unit); unit 0: all rows."""
+
+    step: int
+    unit: int
+    low: int
+    high: int
+
+
 class ProfileLayer(NamedTuple):
     """A layer in a profile."""
 
@@ -29,6 +39,22 @@ class ProfileLayer(NamedTuple):
     out_bytes: int  #: per sample
     weight_bytes: int
     in_place: bool  #: the output takes the place of the first input's samples
+    rows: int  #: of the output; 0: it is computed and read whole
+    reaches: Optional[Tuple[Reach, ...]]  #: of each input; None: the layer is never computed by rows
+
+
+def _reaches(c: Any) -> Optional[Tuple[Reach, ...]]:
+    """Those of a struct vbs_profile_layer."""
+    if c.reaches == ffi.NULL:
+        return None
+    reaches = (c.reaches[i] for i in range(c.n_inputs))
+    return tuple(Reach(one.step, one.unit, one.low, one.high) for one in reaches)
+
+
+def _reach_text(layer: ProfileLayer) -> str:
+    """The reaches as the CSV has them."""
+    texts = (f"{r.step}/{r.unit}:{r.low}:{r.high}" if r.unit else "all" for r in layer.reaches or ())
+    return ";".join(texts)
 
 
 class Provenance(NamedTuple):
@@ -192,6 +218,8 @@ class Profile(Handle):
                     layer.out_bytes,
                     layer.weight_bytes,
                     layer.in_place,
+                    layer.rows,
+                    _reaches(layer),
                 )
             )
         return tuple(made)
@@ -242,7 +270,7 @@ class Profile(Handle):
 
     @property
     def rows(self) -> np.ndarray:
-        """All rows, as a read-only array of struct vbs_profile_row, without a copy.
+        """All rows of whole samples, as a read-only array of struct vbs_profile_row, without a copy.
 
         They ascend by layer, then by batch, then by algorithm.
 
@@ -254,11 +282,40 @@ class Profile(Handle):
         first = lib.vbs_profile_rows(c, 1, 0, n)
         return view(first, int(self._counts().sum()), "struct vbs_profile_row", c)
 
+    def _stripe_counts(self) -> np.ndarray:
+        """The number of rows of stripes of each layer."""
+        c, n = self._use(), ffi.new("int *")
+        made = np.empty(c.n_layers, np.int64)
+        for k in range(c.n_layers):
+            lib.vbs_profile_stripes(c, k + 1, n)
+            made[k] = n[0]
+        return made
+
+    @property
+    def stripes(self) -> np.ndarray:
+        """All rows of stripes, as a read-only array of struct vbs_profile_stripe, without a copy.
+
+        They ascend by layer, then by batch, then by the number of rows, then by algorithm.
+
+        >>> profile = vbslab.Network("lenet-5").measure(backend="analytic", stripes=True)
+        >>> profile.stripes["row"]["rows"].max()
+        16
+        """
+        c, n = self._use(), ffi.new("int *")
+        first = lib.vbs_profile_stripes(c, 1, n)
+        return view(first, int(self._stripe_counts().sum()), "struct vbs_profile_stripe", c)
+
     def to_dataframe(self) -> Any:
-        """The rows as a DataFrame, with the columns of the CSV; ``attrs`` has the provenance."""
-        counts, rows, layers = self._counts(), self.rows, self.layers
-        layer = np.repeat(np.arange(len(layers)), counts.sum(axis=1))
+        """The rows as a DataFrame, with the columns of the CSV; ``attrs`` has the provenance.
+
+        Rows of stripes, if there are any, follow those of whole samples.
+        """
+        counts, layers, stripes = self._counts(), self.layers, self.stripes
+        numbers = np.arange(len(layers))
+        layer = np.concatenate([np.repeat(numbers, counts.sum(axis=1)), np.repeat(numbers, self._stripe_counts())])
         batch = np.repeat(np.tile(np.array(self.batches), len(layers)), counts.ravel())
+        batch = np.concatenate([batch, stripes["batch"]])
+        rows = np.concatenate([self.rows, stripes["row"]])
         algorithms = np.array(self.algorithms, object)
 
         def of_layer(name: str) -> np.ndarray:
@@ -286,6 +343,9 @@ class Profile(Handle):
             "packed_bytes": rows["weight_bytes"],
             "form": rows["format"],
             "parts": rows["n_slices"],
+            "out_rows": of_layer("rows").astype(np.int64),
+            "reach": [_reach_text(layers[k]) for k in layer],
+            "rows": rows["rows"],
         }
         return frame(columns, {**self.provenance._asdict(), "hash": self.hash})
 

@@ -271,6 +271,7 @@ class Store(Exclusive):
         threads: int = 0,
         time_limit_s: Optional[float] = None,
         copies: bool = True,
+        stripes: bool = False,
         seed: int = 1,
         progress: Optional[ProgressFunction] = None,
     ) -> Profile:
@@ -284,6 +285,7 @@ class Store(Exclusive):
         prepare.struct_size = ffi.sizeof("struct vbs_backend_options")
         prepare.batches, prepare.n_batches = own, len(own)
         prepare.threads = integer(threads, "threads", 0, 4096)
+        prepare.stripes = bool(stripes)
         limit = seconds(time_limit_s, "time_limit_s")
         seed = integer(seed, "seed", 0, 2**63 - 1)
         net, out = network._use(), ffi.new("struct vbs_session **")

@@ -7,6 +7,7 @@
 
 #include <jansson.h>
 #include <ctype.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -254,6 +255,8 @@ static json_t *row_json(const struct vbs_profile *profile, int batch,
     json_t *object = json_object();
 
     cli_json_put(object, "batch", json_integer(batch), failed);
+    if (row->rows > 0)
+        cli_json_put(object, "rows", json_integer(row->rows), failed);
     cli_json_put(object, "algorithm", json_string(profile->algorithms[row->algorithm]), failed);
     cli_json_put(object, "time_us", json_real(row->time_us), failed);
     cli_json_put(object, "ws_bytes", json_integer(row->ws_bytes), failed);
@@ -285,10 +288,29 @@ static json_t *copy_json(const struct vbs_copy *copy, bool *failed)
     return object;
 }
 
+static json_t *reaches_json(const struct vbs_profile_layer *layer, bool *failed)
+{
+    json_t *reaches = json_array();
+
+    for (int i = 0; i < layer->n_inputs; i++) {
+        const struct vbs_reach *reach = &layer->reaches[i];
+        json_t *object = json_object();
+
+        cli_json_put(object, "step", json_integer(reach->step), failed);
+        cli_json_put(object, "unit", json_integer(reach->unit), failed);
+        cli_json_put(object, "low", json_integer(reach->low), failed);
+        cli_json_put(object, "high", json_integer(reach->high), failed);
+        cli_json_append(reaches, object, failed);
+    }
+    return reaches;
+}
+
 static json_t *layer_json(const struct vbs_profile *profile, int id, bool *failed)
 {
     const struct vbs_profile_layer *layer = &profile->layers[id];
     json_t *object = json_object(), *inputs = json_array(), *rows = json_array();
+    const struct vbs_profile_stripe *stripes;
+    int n_stripes;
 
     for (int i = 0; i < layer->n_inputs; i++)
         cli_json_append(inputs, json_integer(layer->inputs[i]), failed);
@@ -299,6 +321,9 @@ static json_t *layer_json(const struct vbs_profile *profile, int id, bool *faile
         for (int i = 0; i < n_rows; i++)
             cli_json_append(rows, row_json(profile, profile->batches[b], &row[i], failed), failed);
     }
+    stripes = vbs_profile_stripes(profile, id, &n_stripes);
+    for (int i = 0; i < n_stripes; i++)
+        cli_json_append(rows, row_json(profile, stripes[i].batch, &stripes[i].row, failed), failed);
     cli_json_put(object, "layer", json_integer(id), failed);
     cli_json_put(object, "name", json_string(layer->name), failed);
     cli_json_put(object, "kind", json_string(layer->kind), failed);
@@ -308,6 +333,10 @@ static json_t *layer_json(const struct vbs_profile *profile, int id, bool *faile
     cli_json_put(object, "weight_bytes", json_integer(layer->weight_bytes), failed);
     cli_json_put(object, "channels", json_integer(layer->channels), failed);
     cli_json_put(object, "in_place", json_boolean(layer->in_place), failed);
+    if (layer->rows > 0)
+        cli_json_put(object, "out_rows", json_integer(layer->rows), failed);
+    if (layer->reaches)
+        cli_json_put(object, "reach", reaches_json(layer, failed), failed);
     cli_json_put(object, "rows", rows, failed);
     return object;
 }
@@ -330,6 +359,8 @@ static enum vbs_status show_json(struct cli *cli, const struct vbs_profile *prof
     cli_json_put(root, "hash", json_string(hash), &failed);
     put_provenance(root, &profile->provenance, &failed);
     cli_json_put(root, "input_bytes", json_integer(profile->layers[0].out_bytes), &failed);
+    if (profile->layers[0].rows > 0)
+        cli_json_put(root, "input_rows", json_integer(profile->layers[0].rows), &failed);
     cli_json_put(root, "batches", batches, &failed);
     cli_json_put(root, "copies", copies, &failed);
     cli_json_put(root, "layers", layers, &failed);
@@ -361,6 +392,30 @@ static void print_copies(const struct vbs_profile *profile)
     }
 }
 
+/* Prints the numbers of rows of all stripes, and how many layers have any. */
+static void print_stripes(const struct vbs_profile *profile)
+{
+    int n_layers = 0, last = 0;
+
+    if (!vbs_profile_has_stripes(profile))
+        return;
+    printf("%-8s of", "stripes");
+    for (int next = INT_MAX; last < INT_MAX; last = next, next = INT_MAX) {
+        for (int layer = 1; layer <= profile->n_layers; layer++) {
+            int n;
+            const struct vbs_profile_stripe *stripes = vbs_profile_stripes(profile, layer, &n);
+
+            n_layers += last == 0 && n > 0;
+            for (int i = 0; i < n; i++)
+                if (stripes[i].row.rows > last && stripes[i].row.rows < next)
+                    next = stripes[i].row.rows;
+        }
+        if (next < INT_MAX)
+            printf(" %d", next);
+    }
+    printf(" rows, in %d of %d layers\n", n_layers, profile->n_layers);
+}
+
 static void print_head(const struct vbs_profile *profile, int64_t id)
 {
     const struct vbs_provenance *provenance = &profile->provenance;
@@ -383,6 +438,7 @@ static void print_head(const struct vbs_profile *profile, int64_t id)
     for (int b = 0; b < profile->n_batches; b++)
         printf(" %d", profile->batches[b]);
     printf("\n");
+    print_stripes(profile);
     print_copies(profile);
     printf("\n");
 }

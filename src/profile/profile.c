@@ -32,6 +32,30 @@ const struct vbs_profile_stripe *vbs_profile_stripes(const struct vbs_profile *p
     return body->stripes + body->first_stripe[layer];
 }
 
+const struct vbs_profile_row *vbs_profile_find_row(const struct vbs_profile *profile, int layer,
+                                                   int batch, int rows, int algorithm)
+{
+    int index = vbs_profile_batch_index(profile, batch), n;
+    const struct vbs_profile_stripe *stripes;
+    const struct vbs_profile_row *whole;
+
+    if (rows > 0 && rows < profile->layers[layer].rows) {
+        stripes = vbs_profile_stripes(profile, layer, &n);
+        for (int i = 0; i < n; i++)
+            if (stripes[i].batch == batch && stripes[i].row.rows == rows &&
+                stripes[i].row.algorithm == algorithm)
+                return &stripes[i].row;
+        return NULL;
+    }
+    if (index < 0)
+        return NULL;
+    whole = vbs_profile_rows(profile, layer, index, &n);
+    for (int i = 0; i < n; i++)
+        if (whole[i].algorithm == algorithm)
+            return &whole[i];
+    return NULL;
+}
+
 bool vbs_profile_has_stripes(const struct vbs_profile *profile)
 {
     return body_of(profile)->first_stripe[profile->n_layers + 1] > 0;

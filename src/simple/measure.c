@@ -242,6 +242,7 @@ enum vbs_status vbs_simple_measure(struct vbs_ctx *ctx, const struct vbs_network
     if (!own.batches && own.request > 0 && own.request < DEFAULT_BATCHES)
         prepare.n_batches = (int)own.request;
     prepare.threads = own.threads;
+    prepare.stripes = own.stripes;
     if (own.progress.report)
         own.progress.report(own.progress.self, 0, -1, "preparing kernels");
     VBS_TRY(backend->open(ctx, network, &prepare, &session));

@@ -236,7 +236,7 @@ static void add_study(const char *path, int n_runs, const char *state)
 
     snprintf(sql, sizeof sql,
              "INSERT INTO timing VALUES (1, 1, '1', 'b', 'l', 'd', 'v', 1, '');"
-             "INSERT INTO timing_row VALUES (1, 0, 1, 'a', 0, 0, 0, 0, 1, 0, 1, 1, %d);"
+             "INSERT INTO timing_row VALUES (1, 0, 1, 'a', 0, 0, 0, 0, 1, 0, 1, 1, %d, 0);"
              "INSERT INTO timing_copy VALUES (1, 0, 'disk', 1, 1, 0, 1, 1, 1);"
              "INSERT INTO study VALUES (1, 's', '{}', 'h', 'v', '');"
              "INSERT INTO trial (id, study, number, state, stage, seed, begun) "

@@ -76,26 +76,58 @@ static bool is_in_floats(const struct vbs_session *session, int layer)
     return any;
 }
 
-/* Says which layers compute in floats although their tensors are stored in fewer bits. */
-static void note_floats(struct cli *cli, const char *model, const struct vbs_session *session)
+/* Gives whether a layer has no kernel on rows. */
+static bool is_whole(const struct vbs_session *session, int layer)
 {
-    char names[VBS_DETAIL_SIZE] = "";
+    for (int i = 0; i < session->n_kernels; i++)
+        if (session->kernels[i].layer == layer && session->kernels[i].rows > 0)
+            return false;
+    return true;
+}
+
+/* Writes the names and kinds of the layers of which is says so, the first three of them and the
+ * number of the others; gives their number. */
+static int name_layers(const struct vbs_session *session,
+                       bool (*is)(const struct vbs_session *session, int layer), char *names,
+                       size_t size)
+{
     size_t used = 0;
     int n = 0;
 
+    names[0] = '\0';
     for (int k = 1; k <= session->n_layers; k++)
-        if (is_in_floats(session, k) && ++n <= 3)
-            used += (size_t)snprintf(names + used, sizeof names - used, "%s'%.60s' (%.40s)",
-                                     n > 1 ? ", " : "", session->layers[k].name,
-                                     session->layers[k].kind);
+        if (is(session, k) && ++n <= 3)
+            used +=
+                (size_t)snprintf(names + used, size - used, "%s'%.60s' (%.40s)", n > 1 ? ", " : "",
+                                 session->layers[k].name, session->layers[k].kind);
     if (n > 3)
-        snprintf(names + used, sizeof names - used, " and %d more", n - 3);
+        snprintf(names + used, size - used, " and %d more", n - 3);
+    return n;
+}
+
+/* Says which layers compute in floats although their tensors are stored in fewer bits. */
+static void note_floats(struct cli *cli, const char *model, const struct vbs_session *session)
+{
+    char names[VBS_DETAIL_SIZE];
+    int n = name_layers(session, is_in_floats, names, sizeof names);
+
     if (n > 0)
         cli_note(
             cli,
             "%s: %s %s no kernel for tensors as they are stored, and compute%s in 32-bit floats "
             "(" IN_FLOATS ")",
             model, names, n > 1 ? "have" : "has", n > 1 ? "" : "s");
+}
+
+/* Says which layers cannot be computed by rows. */
+static void note_whole(struct cli *cli, const char *model, const struct vbs_session *session)
+{
+    char names[VBS_DETAIL_SIZE];
+    int n = name_layers(session, is_whole, names, sizeof names);
+
+    if (n > 0)
+        cli_note(cli, "%s: %s %s no kernels on rows, and compute%s whole samples", model, names,
+                 n > 1 ? "have" : "has", n > 1 ? "" : "s");
 }
 
 static void note_end(struct cli *cli, const char *model, const struct vbs_session *session,
@@ -186,6 +218,8 @@ static enum vbs_status measure_session(struct cli *cli, const struct cli_measuri
         goto done;
     note_end(cli, network->name, session, &report, *id, vbs_store_run_resumed(run), what);
     note_floats(cli, network->name, session);
+    if (how->prepare.stripes)
+        note_whole(cli, network->name, session);
     if (how->options.time_limit_s > 0 && report.total_s > LATE * options.time_limit_s)
         cli_note(cli,
                  "%s: --time-limit %g was too short: every kernel at every batch runs at least "

@@ -15,6 +15,8 @@
 /* The steps of one layer in a schedule, as text for people. */
 struct layer_use {
     char batches[32];    /* "6 6", "1 (12x)": in the order in which they run */
+    char rows[24];       /* "8, 4": those of its stripes, each number once; empty: none */
+    int window;          /* rows of the output in memory, where it has stripes */
     char algorithms[64]; /* the algorithms that it uses, each once */
     char weights[48];    /* "resident", "streamed 8x in 12 slices" */
     double time_us;
@@ -90,15 +92,22 @@ static double share_of(const struct vbs_profile *profile, const struct vbs_step 
 static double step_us(const struct vbs_profile *profile, const struct vbs_schedule *schedule,
                       const struct vbs_step *step)
 {
-    int algorithm = vbs_profile_algorithm(profile, schedule->algorithms[step->algorithm]);
-    int n_rows;
-    const struct vbs_profile_row *rows = vbs_profile_rows(
-        profile, step->layer, vbs_profile_batch_index(profile, step->batch), &n_rows);
+    const struct vbs_profile_row *row =
+        vbs_profile_find_row(profile, step->layer, step->batch, step->rows,
+                             vbs_profile_algorithm(profile, schedule->algorithms[step->algorithm]));
 
-    for (int i = 0; i < n_rows; i++)
-        if (rows[i].algorithm == algorithm)
-            return rows[i].time_us * share_of(profile, step);
-    return 0;
+    return row ? row->time_us * share_of(profile, step) : 0;
+}
+
+/* Notes the rows of a step that computes some rows of its layer. */
+static void collect_rows(const struct vbs_step *step, struct layer_use *use)
+{
+    char text[16];
+
+    snprintf(text, sizeof text, "%d", step->rows);
+    if (!has_item(use->rows, text))
+        append(use->rows, sizeof use->rows, use->rows[0] ? ", " : "", text);
+    use->window = step->window;
 }
 
 static void collect_compute(const struct vbs_profile *profile, const struct vbs_schedule *schedule,
@@ -106,8 +115,10 @@ static void collect_compute(const struct vbs_profile *profile, const struct vbs_
 {
     use->time_us += step_us(profile, schedule, step);
     append_algorithm(use, schedule->algorithms[step->algorithm]);
-    if (step->n_slices > 0 && step->slice > 1)
-        return; /* the samples were counted with the first slice */
+    if (step->rows > 0 && step->rows < profile->layers[step->layer].rows)
+        collect_rows(step, use);
+    if ((step->n_slices > 0 && step->slice > 1) || step->row > 0)
+        return; /* the samples were counted with the first slice, or with their first rows */
     if (step->batch != use->batch)
         close_run(use);
     use->batch = step->batch;
@@ -275,26 +286,45 @@ static void print_memory(struct cli *cli, const struct vbs_profile *profile,
            vbs_format_bytes(schedule->solver.peak_bytes, bytes, sizeof bytes));
 }
 
-static enum vbs_status print_layers(struct cli *cli, const struct vbs_profile *profile,
-                                    const struct layer_use *uses, bool with_weights)
+/* The columns of the table of layers that only some schedules have. */
+struct more_columns {
+    bool rows, weights;
+};
+
+static void add_rows(struct cli_table *table, const struct vbs_profile_layer *layer,
+                     const struct layer_use *use)
 {
-    static const struct cli_column COLUMNS[] = {{"layer", true},
-                                                {"name", false},
-                                                {"batches", false},
-                                                {"algorithms", false},
-                                                {"time", true}};
-    static const struct cli_column WITH_WEIGHTS[] = {{"layer", true},       {"name", false},
-                                                     {"batches", false},    {"weights", false},
-                                                     {"algorithms", false}, {"time", true}};
-    struct cli_table table = {.columns = with_weights ? WITH_WEIGHTS : COLUMNS,
-                              .n_columns = with_weights ? 6 : 5};
+    if (!use->rows[0]) {
+        cli_table_add(table, "all");
+        cli_table_add(table, "-");
+        return;
+    }
+    cli_table_add(table, "%s of %d", use->rows, layer->rows);
+    cli_table_add(table, "%d", use->window);
+}
+
+static enum vbs_status print_layers(struct cli *cli, const struct vbs_profile *profile,
+                                    const struct layer_use *uses, const struct more_columns *more)
+{
+    struct cli_column columns[8] = {{"layer", true}, {"name", false}, {"batches", false}};
+    struct cli_table table = {.columns = columns, .n_columns = 3};
     char time[32];
 
+    if (more->rows) {
+        columns[table.n_columns++] = (struct cli_column){"rows", false};
+        columns[table.n_columns++] = (struct cli_column){"window", true};
+    }
+    if (more->weights)
+        columns[table.n_columns++] = (struct cli_column){"weights", false};
+    columns[table.n_columns++] = (struct cli_column){"algorithms", false};
+    columns[table.n_columns++] = (struct cli_column){"time", true};
     for (int k = 1; k <= profile->n_layers; k++) {
         cli_table_add(&table, "%d", k);
         cli_table_add(&table, "%s", profile->layers[k].name);
         cli_table_add(&table, "%s", uses[k].batches);
-        if (with_weights)
+        if (more->rows)
+            add_rows(&table, &profile->layers[k], &uses[k]);
+        if (more->weights)
             cli_table_add(&table, "%s", uses[k].weights);
         cli_table_add(&table, "%s", uses[k].algorithms);
         cli_table_add(&table, "%s", cli_format_time(uses[k].time_us, time, sizeof time));
@@ -306,6 +336,7 @@ enum vbs_status cli_print_schedule(struct cli *cli, const struct vbs_profile *pr
                                    const struct vbs_schedule *schedule)
 {
     struct layer_use *uses = calloc((size_t)profile->n_layers + 1, sizeof *uses);
+    struct more_columns more = {.weights = schedule->weights == VBS_WEIGHTS_INCLUDED};
     double compute_us = 0;
     int64_t n_loads = 0, weight_bytes = 0;
     enum vbs_status status = uses ? cli_used_weights(&cli->ctx, profile, schedule, &weight_bytes)
@@ -319,13 +350,14 @@ enum vbs_status cli_print_schedule(struct cli *cli, const struct vbs_profile *pr
     for (int k = 1; k <= profile->n_layers; k++) {
         compute_us += uses[k].time_us;
         n_loads += uses[k].n_loads;
+        more.rows = more.rows || uses[k].rows[0];
     }
     cli_flow_begin_text(cli);
     print_head(schedule);
     print_times(schedule, compute_us);
     print_memory(cli, profile, schedule, n_loads, weight_bytes);
     cli_flow_end(cli);
-    status = print_layers(cli, profile, uses, schedule->weights == VBS_WEIGHTS_INCLUDED);
+    status = print_layers(cli, profile, uses, &more);
     free(uses);
     return status;
 }

@@ -41,6 +41,7 @@
 #include <gsl/gsl_sort_double.h>
 #include <gsl/gsl_statistics_double.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -305,36 +306,21 @@ static enum vbs_status draw_row(struct vbs_ctx *ctx, struct vbs_noise *noise, si
 
 /* ---- Mixes ---- */
 
-/* Gives the judge's row of a step that computes some rows of its layer; it must exist. */
-static size_t row_of_stripe(const struct vbs_noise *noise, const struct vbs_step *step,
-                            int algorithm)
-{
-    int n_stripes, i = 0;
-    const struct vbs_profile_stripe *stripes =
-        vbs_profile_stripes(noise->judge, step->layer, &n_stripes);
-
-    while (i + 1 < n_stripes &&
-           (stripes[i].batch != step->batch || stripes[i].row.rows != step->rows ||
-            stripes[i].row.algorithm != algorithm))
-        i++;
-    return noise->n_whole + (size_t)(stripes + i - first_stripe(noise->judge));
-}
-
 /* Gives the judge's row of a compute step; it must exist. */
 static size_t row_of_step(const struct vbs_noise *noise, const struct vbs_schedule *schedule,
                           const struct vbs_step *step)
 {
-    int algorithm = vbs_profile_algorithm(noise->judge, schedule->algorithms[step->algorithm]);
-    int n_rows, batch = vbs_profile_batch_index(noise->judge, step->batch);
-    const struct vbs_profile_row *rows =
-        vbs_profile_rows(noise->judge, step->layer, batch, &n_rows);
-    int i = 0;
+    const struct vbs_profile *judge = noise->judge;
+    int algorithm = vbs_profile_algorithm(judge, schedule->algorithms[step->algorithm]);
+    const struct vbs_profile_row *row =
+        vbs_profile_find_row(judge, step->layer, step->batch, step->rows, algorithm);
+    const struct vbs_profile_stripe *stripe;
 
-    if (step->rows > 0 && step->rows < noise->judge->layers[step->layer].rows)
-        return row_of_stripe(noise, step, algorithm);
-    while (i + 1 < n_rows && rows[i].algorithm != algorithm)
-        i++;
-    return (size_t)(rows + i - first_row(noise->judge));
+    if (row->rows == 0)
+        return (size_t)(row - first_row(judge));
+    stripe = (const struct vbs_profile_stripe *)((const char *)row -
+                                                 offsetof(struct vbs_profile_stripe, row));
+    return noise->n_whole + (size_t)(stripe - first_stripe(judge));
 }
 
 /* Gives the share of its row's time that a step takes. */

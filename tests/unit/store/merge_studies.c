@@ -124,14 +124,14 @@ static void write_timing(const char *path, int number, int variant, int day)
         "INSERT INTO timing (geometry, batches, backend, library, device, vbslab, threads, date) "
         "VALUES (%d, '%s', 'onednn', 'l', 'd', 'v', %d, '2026-01-0%dT00:00:00Z');"
         "INSERT INTO timing_row VALUES (last_insert_rowid(), 0, 1, 'a', 8, NULL, 0, 0, %d, 0, 0, "
-        "%d, %d)",
+        "%d, %d, 0)",
         number / 2, number % 2 ? "1,2" : "1", number, day, variant, variant,
         10 * (timing_worth(variant) + 1));
     if (variant % 2)
         sql(path,
             "INSERT INTO timing_copy SELECT max(id), 0, 'disk', 4096, 2, 0, 1, 3, 0 FROM timing");
     else
-        sql(path, "INSERT INTO timing_row SELECT max(id), 1, 2, 'b', 8, 16, 1, 4, 7, 0, 7, 7, 0 "
+        sql(path, "INSERT INTO timing_row SELECT max(id), 1, 2, 'b', 8, 16, 1, 4, 7, 0, 7, 7, 0, 0 "
                   "FROM timing");
 }
 
@@ -733,7 +733,7 @@ static void all_columns_are_copied(const char *folder)
     static const struct {
         const char *table;
         int n_columns;
-    } TABLES[] = {{"timing", 9}, {"timing_row", 13}, {"timing_copy", 9},
+    } TABLES[] = {{"timing", 9}, {"timing_row", 14}, {"timing_copy", 9},
                   {"study", 6},  {"trial", 14},      {"trial_value", 4}};
     char *path = path_in(folder, "store.sqlite");
 

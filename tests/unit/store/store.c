@@ -581,7 +581,7 @@ static void complete_profiles_cannot_be_changed(const char *folder)
         "DELETE FROM packed_sample",
         "INSERT INTO layer VALUES (1, 9, '', '', 0, 0, 0, 0, 0, 0)",
         "INSERT INTO layer_input VALUES (1, 1, 9, 0, 1, 1, 0, 0)",
-        "INSERT INTO kernel SELECT 99, 1, 99, 1, 9, 0, 'x', 0, 0, 0, 0, 0, 0, 0, 0, 1",
+        "INSERT INTO kernel SELECT 99, 1, 99, 1, 9, 'x', 0, 0, 0, 0, 0, 0, 1, 0, 0, 0",
         "UPDATE copy SET time_us = 0.5",
         "UPDATE copy_sample SET time_us = 0.5",
         "DELETE FROM copy WHERE profile = 1",
