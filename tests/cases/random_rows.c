@@ -149,12 +149,18 @@ static enum vbs_status add_rows(struct draft *draft, const struct layer_draft *l
     return status;
 }
 
+/* A layer that reads one tensor whole may be one that can take its rows one by one. */
+static const char *kind_of(const struct layer_draft *layer)
+{
+    return layer->n_inputs == 2 ? "add" : layer->rows > 1 ? "conv" : layer->rows ? "avgpool" : "fc";
+}
+
 static enum vbs_status add_layer(struct draft *draft)
 {
     struct layer_draft layer = draw_layer(draft);
     int id = ++draft->n_layers;
     struct vbs_profile_layer profile = {.name = "L",
-                                        .kind = "conv",
+                                        .kind = kind_of(&layer),
                                         .n_inputs = layer.n_inputs,
                                         .inputs = layer.inputs,
                                         .rows = layer.rows,

@@ -12,7 +12,7 @@ bool vbs_explain_asks(const struct vbs_opened_planner *opened, const struct vbs_
     int64_t effort = opened->task->n_layers * request * request;
 
     return planner != opened->planner && !planner->searches_long && !planner->transfers &&
-           effort <= (timed ? VBS_EXPLAIN_EFFORT / 40 : VBS_EXPLAIN_EFFORT);
+           !planner->estimates && effort <= (timed ? VBS_EXPLAIN_EFFORT / 40 : VBS_EXPLAIN_EFFORT);
 }
 
 /* A profile, and the data that its copy lacks. */
