@@ -356,6 +356,28 @@ def test_weights(driver):
     quiet(driver, "weights inside")
 
 
+def test_rows(driver):
+    """Plans by rows: windows, and the rows of each step."""
+    vbslab("measure", "squeezenet-v1.0", "--backend", "analytic", "--stripes", "--batches", "1,2,4", "--db", "rows.sqlite")
+    vbslab("profiles", "export", "1", "rows.csv", "--db", "rows.sqlite")
+    for io in ("external", "resident"):
+        words = ("--request", "4", "--io", io)
+        vbslab("report", "rows.csv", *words, "-o", "rows.html")
+        show(driver, "rows.html", 1400)
+        choose(driver, 0, "dp-vbs+")
+        least = driver.execute_script("return state.profile.planners[state.planners[0]].list[0].memory_bytes")
+        wrong = []
+        for budget in (least, least + 100000, 2 * least, 6000000, 40000000):
+            wrong += compare_budget(driver, "rows.csv", words, "dp-vbs+", budget, True)
+        check("by rows, io " + io + ": plans, memory and the clock", not wrong, wrong)
+        slide(driver, least)
+        rows = driver.execute_script("return stepsOf(state.profile, planAt(state.profile.planners[state.planners[0]], state.budget))"
+                                     ".filter(s => s.kind.rows && s.kind.rows < state.profile.tensors[s.kind.layer].rows).length")
+        check("the least plan computes some layers by rows", rows > 20, rows)
+        keep(driver, "rows-" + io + "-1400", 1400)
+        quiet(driver, "rows, io " + io)
+
+
 def walk(driver, key, n):
     """Presses a key n times on the slider of the decisions, and gives the texts."""
     slider, texts = driver.find_element(By.ID, "walk"), []
@@ -533,7 +555,7 @@ def test_lessons(driver):
 def main():
     driver = begin()
     try:
-        for test in (test_googlenet, test_small, test_weights, test_explain, test_names, test_lessons, test_many, test_deep):
+        for test in (test_googlenet, test_small, test_weights, test_rows, test_explain, test_names, test_lessons, test_many, test_deep):
             test(driver)
     finally:
         driver.quit()

@@ -121,6 +121,7 @@ static void add_layers(struct vbs_text *text, const struct vbs_profile *profile)
         vbs_text_add(text, "],");
         add_integer(text, "out_bytes", layer->out_bytes);
         add_integer(text, "weight_bytes", layer->weight_bytes);
+        add_integer(text, "rows", layer->rows);
         vbs_text_addf(text, "\"in_place\":%s}", layer->in_place ? "true" : "false");
     }
     vbs_text_add(text, "],\n\"algorithms\":[");
@@ -189,8 +190,9 @@ static void add_plans(struct vbs_text *text, const struct vbs_page_profile *prof
 void vbs_page_add_kinds(struct vbs_text *text, const struct vbs_page_steps *steps)
 {
     vbs_text_add(text, "\"kind_columns\":[\"op\",\"layer\",\"batch\",\"algorithm\",\"slice\","
-                       "\"n_slices\",\"bytes\",\"format\",\"resident\",\"waits\",\"time_us\","
-                       "\"ws_bytes\"],\n\"kinds\":[");
+                       "\"n_slices\",\"bytes\",\"format\",\"resident\",\"waits\",\"row\","
+                       "\"rows\",\"window\",\"time_us\",\"ws_bytes\",\"added_bytes\","
+                       "\"outside_bytes\"],\n\"kinds\":[");
     for (int64_t k = 0; k < steps->n_kinds; k++) {
         const struct vbs_page_kind *kind = &steps->kinds[k];
 
@@ -198,7 +200,8 @@ void vbs_page_add_kinds(struct vbs_text *text, const struct vbs_page_steps *step
         for (int i = 0; i < VBS_PAGE_KEYS; i++)
             vbs_text_addf(text, "%lld,", (long long)kind->key[i]);
         add_number(text, kind->time_us);
-        vbs_text_addf(text, ",%lld]", (long long)kind->ws_bytes);
+        vbs_text_addf(text, ",%lld,%lld,%lld]", (long long)kind->ws_bytes,
+                      (long long)kind->added_bytes, (long long)kind->outside_bytes);
     }
     vbs_text_addf(text, "],\n\"n_steps\":%lld,\"steps\":", (long long)steps->n);
 }

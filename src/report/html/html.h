@@ -57,6 +57,9 @@ enum vbs_page_key {
     VBS_PAGE_FORMAT,
     VBS_PAGE_RESIDENT,
     VBS_PAGE_WAITS, /* compute: it waits for the load that is so many loads back; 0: for none */
+    VBS_PAGE_ROW,   /* as in struct vbs_step; 0 of steps that compute whole samples */
+    VBS_PAGE_ROWS,
+    VBS_PAGE_WINDOW,
     VBS_PAGE_KEYS,
 };
 
@@ -64,6 +67,9 @@ struct vbs_page_kind {
     int64_t key[VBS_PAGE_KEYS];
     double time_us;
     int64_t ws_bytes;
+    /* Of a step that computes some rows, else 0: the bytes that its output adds, and those of the
+     * network's input that it reads outside of the budget. */
+    int64_t added_bytes, outside_bytes;
 };
 
 /* The steps of all plans of a profile, one plan after another: each is the number of its kind.

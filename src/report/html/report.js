@@ -88,16 +88,33 @@ function kindsOf(profile, plan) {
 
 // ---- Replay ----
 
-// The state of the samples: progress of layers, freed samples of tensors, slices that are ahead.
+// The state of the samples: progress of layers, freed samples of tensors and the bytes of those that are not
+// freed, slices that are ahead, samples that are computed by rows.
 function begin(profile) {
     const n = profile.tensors.length, resident = profile.io === "resident";
     const samples = {
         done: new Array(n).fill(0), freed: new Array(n).fill(0), slices: new Array(n).fill(null),
+        runs: profile.tensors.map(() => []), begun: new Array(n).fill(0),
         counted: profile.tensors.map((t, k) => resident || (k > 0 && profile.readers[k].length > 0)),
     };
     samples.done[0] = profile.request;
     samples.live = samples.counted[0] ? profile.request * profile.input_bytes : 0;
+    samples.runs[0].push({n: profile.request, bytes: profile.input_bytes});
     return samples;
+}
+
+// Takes the oldest n samples of a tensor that are not freed; gives their bytes. A sample in a window of rows has
+// the bytes of the window.
+function takeOldest(runs, n) {
+    let bytes = 0;
+    while (n > 0) {
+        const taken = Math.min(n, runs[0].n);
+        bytes += taken * runs[0].bytes;
+        runs[0].n -= taken;
+        n -= taken;
+        if (runs[0].n === 0) runs.shift();
+    }
+    return bytes;
 }
 
 // Frees the samples of the inputs that a layer was the last to read; gives their bytes.
@@ -106,7 +123,7 @@ function release(profile, samples, layer, doneBefore) {
     profile.tensors[layer].inputs.forEach((input, i) => {
         if (samples.freed[input] !== doneBefore) return;
         const least = Math.min(...profile.readers[input].map(k => samples.done[k]));
-        const bytes = (least - samples.freed[input]) * profile.tensors[input].out_bytes;
+        const bytes = takeOldest(samples.runs[input], least - samples.freed[input]);
         samples.freed[input] = least;
         if (i === 0) released.first = bytes;
         if (samples.counted[input]) released.counted += bytes;
@@ -126,20 +143,40 @@ function moveSlice(samples, kind) {
     return {from, fresh: Math.max(0, slices[kind.slice - 1] - furthest)};
 }
 
-// Gives the samples of a tensor that are written.
+// Gives the samples of a tensor that are written, in full or in part.
 function written(samples, k) {
-    return samples.slices[k] ? Math.max(...samples.slices[k]) : samples.done[k];
+    return (samples.slices[k] ? Math.max(...samples.slices[k]) : samples.done[k]) + samples.begun[k];
+}
+
+// Runs a step that computes some rows of its samples: with the first rows their windows begin, with the last
+// rows they are finished.
+function computeRows(profile, samples, kind) {
+    const k = kind.layer, before = samples.done[k], live = samples.live + kind.outside_bytes;
+    if (kind.row === 0) {
+        samples.begun[k] = kind.batch;
+        samples.runs[k].push({n: kind.batch, bytes: kind.added_bytes / kind.batch});
+        if (samples.counted[k]) samples.live += kind.added_bytes;
+    }
+    if (kind.row + kind.rows === profile.tensors[k].rows) {
+        samples.begun[k] = 0;
+        samples.done[k] += kind.batch;
+        samples.live -= release(profile, samples, k, before).counted;
+    }
+    return {from: before, live, outside: kind.outside_bytes, added: kind.added_bytes};
 }
 
 // Runs a compute step: its memory, and the samples behind it.
 function compute(profile, samples, kind) {
+    if (kind.rows) return computeRows(profile, samples, kind);
     const k = kind.layer, tensor = profile.tensors[k], before = samples.done[k];
     let from = before, outSamples = kind.batch;
     if (kind.n_slices > 1 || samples.slices[k]) {
         const moved = moveSlice(samples, kind);
         from = moved.from;
         if (samples.counted[k]) outSamples = moved.fresh;
+        samples.runs[k].push({n: moved.fresh, bytes: tensor.out_bytes});
     } else {
+        samples.runs[k].push({n: kind.batch, bytes: tensor.out_bytes});
         samples.done[k] += kind.batch;
     }
     const outside = tensor.inputs.includes(0) && !samples.counted[0] ? kind.batch * profile.input_bytes : 0;
@@ -211,7 +248,7 @@ function contents(profile, plan, index) {
     }
     profile.tensors.forEach((tensor, k) => {
         const n = written(samples, k) - samples.freed[k];
-        if (samples.counted[k]) add("tensor", nameOf(profile, k), n, n * tensor.out_bytes);
+        if (samples.counted[k]) add("tensor", nameOf(profile, k), n, d3.sum(samples.runs[k], run => run.n * run.bytes));
     });
     add("tensor", "input (from outside)", step.kind.batch, step.outside);
     add("output", nameOf(profile, step.kind.layer), step.kind.batch, step.added);
@@ -249,7 +286,8 @@ function planText(profile, plan) {
         if (kind.op === 0)
             return "    { " + layer(kind.layer) + "\"batch\": " + kind.batch + ", \"algorithm\": " +
                 string(profile.algorithms[kind.algorithm]) +
-                (kind.n_slices > 1 ? ", \"part\": " + kind.slice + ", \"parts\": " + kind.n_slices : "") + " }";
+                (kind.n_slices > 1 ? ", \"part\": " + kind.slice + ", \"parts\": " + kind.n_slices : "") +
+                (kind.rows ? ", \"row\": " + kind.row + ", \"rows\": " + kind.rows + ", \"window\": " + kind.window : "") + " }";
         return "    { \"op\": " + string(OPS[kind.op]) + ", " + layer(kind.layer) + "\"part\": " + kind.slice + ", \"parts\": " +
             kind.n_slices + ", \"bytes\": " + kind.bytes + (kind.format ? ", \"form\": " + kind.format : "") +
             (kind.resident ? ", \"resident\": true" : "") + " }";
@@ -508,7 +546,8 @@ function stepText(profile, kind) {
         return (kind.op === 1 ? kind.resident ? "resident weights of " : "load of " : "eviction of ") + nameOf(profile, kind.layer) +
             (kind.n_slices > 1 ? ", slice " + kind.slice + " of " + kind.n_slices : "") + ", " + bytesText(kind.bytes);
     return nameOf(profile, kind.layer) + " on " + plural(kind.batch, "sample") + " with " + visible(profile.algorithms[kind.algorithm]) +
-        (kind.n_slices > 1 ? ", slice " + kind.slice + " of " + kind.n_slices : "");
+        (kind.n_slices > 1 ? ", slice " + kind.slice + " of " + kind.n_slices : "") +
+        (kind.rows ? ", rows " + (kind.row + 1) + " to " + (kind.row + kind.rows) + " of " + profile.tensors[kind.layer].rows : "");
 }
 
 function bindsText(profile, plan, steps) {
@@ -519,7 +558,7 @@ function bindsText(profile, plan, steps) {
 function batchesOf(profile, steps) {
     const batches = profile.tensors.map(() => []);
     for (const step of steps)
-        if (step.kind.op === 0 && step.kind.slice === 1) batches[step.kind.layer].push(step.kind.batch);
+        if (step.kind.op === 0 && step.kind.slice === 1 && step.kind.row === 0) batches[step.kind.layer].push(step.kind.batch);
     return batches;
 }
 
@@ -626,11 +665,18 @@ function cutEnds(list) {
     return {barriers, splits};
 }
 
+// Gives where a rectangle is drawn: the share of its samples that the rows of its step have.
+function rowsOf(profile, d) {
+    const kind = d.step.kind, share = kind.rows ? kind.batch / profile.tensors[kind.layer].rows : 0;
+    return share ? {top: d.from + kind.row * share, bottom: d.from + (kind.row + kind.rows) * share} : {top: d.from, bottom: d.to};
+}
+
 function drawRectangles(box, profile, plan, steps) {
     const margin = {left: 36, right: 14, top: 18, bottom: 34}, n = profile.layers.length;
     const picture = addPicture(box, "rectangles", "The schedule as rectangles", 240), {svg, width, height} = picture;
     const all = steps.filter(s => s.kind.op === 0)
-        .map((s, order) => ({step: s, order, k: s.kind.layer, from: s.from, to: s.from + s.kind.batch}));
+        .map((s, order) => ({step: s, order, k: s.kind.layer, from: s.from, to: s.from + s.kind.batch}))
+        .map(d => Object.assign(d, rowsOf(profile, d)));
     const stride = Math.ceil(all.length / MOST_MARKS), shown = all.filter(d => (d.k - 1) % stride === 0);
     const x = d3.scaleLinear().domain([0.5, n + 0.5]).range([margin.left, width - margin.right]);
     const y = d3.scaleLinear().domain([0, profile.request]).range([margin.top, height - margin.bottom]);
@@ -639,7 +685,7 @@ function drawRectangles(box, profile, plan, steps) {
         d3.axisLeft(y).ticks(Math.min(profile.request, 6)).tickFormat(d3.format("d")), "layer", "sample", margin);
     const marks = svg.append("g").selectAll("rect").data(shown).enter().append("rect").attr("class", width / n < 5 ? "piece dense" : "piece")
         .attr("x", d => x(d.k - 0.5)).attr("width", d => Math.max(0.5, x(d.k + stride - 0.5) - x(d.k - 0.5)))
-        .attr("y", d => y(d.from)).attr("height", d => y(d.to) - y(d.from)).attr("fill", d => colour(d.order));
+        .attr("y", d => y(d.top)).attr("height", d => y(d.bottom) - y(d.top)).attr("fill", d => colour(d.order));
     const cuts = all.length <= MOST_MARKS ? findCuts(all) : [];
     const isAll = drawCuts(svg, cuts, x, y);
     addTip(marks, d => stepText(profile, d.step.kind) + "\nsamples " + (d.from + 1) + " to " + d.to + ", step " + (d.step.index + 1) +
@@ -681,10 +727,11 @@ function drawCuts(svg, cuts, x, y) {
 
 function stepTable(profile, steps) {
     return {caption: "Steps in their order", columns: ["step", "op", "layer", "name", "batch", "algorithm", "part", "parts", "bytes", "done_before", "start_us",
-        "end_us", "live_bytes", "added_bytes", "ws_bytes", "weight_bytes", "memory_bytes"],
+        "end_us", "live_bytes", "added_bytes", "ws_bytes", "weight_bytes", "memory_bytes", "row", "rows", "window"],
     rows: steps.map(s => [s.index + 1, OPS[s.kind.op], s.kind.layer, profile.tensors[s.kind.layer].name, s.kind.op ? null : s.kind.batch,
         s.kind.op ? null : profile.algorithms[s.kind.algorithm], s.kind.slice, s.kind.n_slices, s.kind.op ? s.kind.bytes : null,
-        s.kind.op ? null : s.from, s.start, s.end, s.live, s.added, s.ws, s.weights, s.memory])};
+        s.kind.op ? null : s.from, s.start, s.end, s.live, s.added, s.ws, s.weights, s.memory,
+        s.kind.row, s.kind.rows, s.kind.window])};
 }
 
 // ---- Memory ----

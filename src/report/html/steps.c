@@ -82,7 +82,9 @@ static enum vbs_status number_of(struct vbs_ctx *ctx, struct vbs_page_steps *ste
 /* The state of the replay of one plan. */
 struct vbs_page_watch {
     struct vbs_page_steps *steps;
-    int64_t n_loads; /* so far, without resident ones */
+    int64_t n_loads;     /* so far, without resident ones */
+    int64_t after_bytes; /* of samples that are live after the latest step */
+    bool is_resident;    /* inputs and outputs are inside */
 };
 
 static enum vbs_status add_step(struct vbs_ctx *ctx, void *self,
@@ -102,11 +104,20 @@ static enum vbs_status add_step(struct vbs_ctx *ctx, void *self,
                 [VBS_PAGE_BYTES] = step->bytes,
                 [VBS_PAGE_FORMAT] = step->format,
                 [VBS_PAGE_RESIDENT] = step->resident,
-                [VBS_PAGE_WAITS] = computes && event->load >= 0 ? watch->n_loads - event->load : 0},
+                [VBS_PAGE_WAITS] = computes && event->load >= 0 ? watch->n_loads - event->load : 0,
+                [VBS_PAGE_ROW] = step->row,
+                [VBS_PAGE_ROWS] = step->rows,
+                [VBS_PAGE_WINDOW] = step->window},
         .time_us = computes ? event->row->time_us * event->share : 0,
         .ws_bytes = event->record->ws_bytes,
     };
 
+    if (step->rows > 0) {
+        kind.added_bytes = event->record->added_bytes;
+        kind.outside_bytes =
+            watch->is_resident ? 0 : event->record->live_bytes - watch->after_bytes;
+    }
+    watch->after_bytes = event->record->after_bytes;
     if (step->op == VBS_STEP_LOAD && !step->resident)
         watch->n_loads++;
     VBS_TRY(vbs_grow(ctx, &steps->list, &steps->capacity, steps->n + 1, sizeof *steps->list));
@@ -141,7 +152,7 @@ enum vbs_status vbs_page_steps_add(struct vbs_ctx *ctx, struct vbs_page_steps *s
                                    const struct vbs_schedule *schedule, struct vbs_page_plan *plan,
                                    bool *accepted)
 {
-    struct vbs_page_watch watch = {.steps = steps};
+    struct vbs_page_watch watch = {.steps = steps, .is_resident = schedule->io == VBS_IO_RESIDENT};
     struct vbs_replay *replay = NULL;
     int64_t n_before = steps->n;
     enum vbs_status status = vbs_replay_observe(ctx, profile, schedule, schedule->memory_bytes,
