@@ -49,11 +49,11 @@ function placeDecisions() {
 // Gives the steps that a decision settles, as parts of the work: one, or those of a batch.
 function stepsOf(decision) {
     const chosen = chosenOf(decision);
-    if (!chosen || (chosen.choice !== "step" && chosen.choice !== "batch")) return [];
-    const size = chosen.choice === "step" ? decision.samples : chosen.at;
+    if (!chosen || !["step", "batch", "rows"].includes(chosen.choice)) return [];
+    const size = chosen.choice === "batch" ? chosen.at : decision.samples;
     return d3.merge(decision.froms.map(from => d3.range(0, decision.samples, size).map(first => ({first_layer: decision.first_layer,
         last_layer: decision.last_layer, from: from + first, samples: Math.min(size, decision.samples - first),
-        time_us: chosen.choice === "step" ? decision.time_us : null}))));
+        time_us: chosen.choice === "batch" ? null : decision.time_us, by_rows: chosen.choice === "rows"}))));
 }
 
 // ---- One decision ----
@@ -203,8 +203,8 @@ function drawSchedule(d) {
         .attr("class", (one, i) => i < leaves.length ? "piece" : "piece later").attr("fill", (one, i) => colour(i));
     place(pieces);
     addTip(pieces, one => (one.first_layer === one.last_layer ? layerName(one.first_layer) : "layers " + one.first_layer + ".." + one.last_layer) +
-        " on " + plural(one.samples, "sample") + (one.time_us === null ? "" : "\n" + timeText(one.time_us)));
-    const cuts = done.filter(one => !["step", "batch", "block"].includes(chosenOf(one).choice)).slice(-MOST_MARKS);
+        " on " + plural(one.samples, "sample") + (one.by_rows ? ", by rows" : "") + (one.time_us === null ? "" : "\n" + timeText(one.time_us)));
+    const cuts = done.filter(one => !["step", "batch", "block", "rows"].includes(chosenOf(one).choice)).slice(-MOST_MARKS);
     place(svg.append("g").attr("class", "frames").selectAll("rect").data(cuts).enter().append("rect"));
     place(svg.append("g").attr("class", "selected").selectAll("rect").data([current]).enter().append("rect"));
     note(picture, "Strong: steps that are decided, dark ones run first; faint: those to come. Framed: this decision's part." +
