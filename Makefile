@@ -113,7 +113,6 @@ LDFLAGS_fault/alloc = $(WRAP_MALLOC)
 LDFLAGS_fault/coded = $(WRAP_MALLOC)
 LDFLAGS_fault/data = $(WRAP_MALLOC)
 LDFLAGS_fault/explain = $(WRAP_MALLOC)
-LDFLAGS_fault/recompute = $(WRAP_MALLOC)
 LDFLAGS_fault/page = $(WRAP_MALLOC)
 LDFLAGS_fault/teach = $(WRAP_MALLOC)
 LDFLAGS_coded/recode = $(WRAP_MALLOC),--wrap=free
@@ -242,6 +241,14 @@ $(CELLS)/avx2.o: ALL_CFLAGS += -mavx2 -mfma
 $(CELLS)/avx512.o: ALL_CFLAGS += -mavx512f -mavx512dq -mfma -mprefer-vector-width=512
 endif
 $(CELLS)/%.o: ALL_CFLAGS += -ffp-contract=fast $(if $(filter -O2,$(OPT)),-O3)
+
+# Loops of convolutions by Winograd's method, once for each kind of processor.
+WINOGRAD = $(BUILD)/src/backend/onednn/winograd
+ifneq ($(findstring x86_64,$(shell $(CC) -dumpmachine)),)
+$(WINOGRAD)/avx2.o: ALL_CFLAGS += -mavx2 -mfma
+$(WINOGRAD)/avx512.o: ALL_CFLAGS += -mavx512f -mavx512dq -mfma -mprefer-vector-width=512
+endif
+$(WINOGRAD)/%.o: ALL_CFLAGS += -ffp-contract=fast $(if $(filter -O2,$(OPT)),-O3)
 
 $(BUILD)/generated/%.o: $(BUILD)/generated/%.c
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<

@@ -26,7 +26,8 @@ struct subject {
     struct vbs_requested_kernel requested[MAX_REQUESTED];
     char measured[64]; /* an algorithm that is measured in slices; empty: none */
     int n_requested;
-    bool given; /* the weights are an operand of runs */
+    bool given;   /* the weights are an operand of runs */
+    bool stripes; /* of the session */
     float *plain;
     void *src, *dst, *ws, *weights;
 };
@@ -104,6 +105,7 @@ static enum vbs_status use(struct vbs_ctx *ctx, const void *subject)
                                           .requested = s->requested,
                                           .n_requested = s->n_requested,
                                           .weights_given = s->given,
+                                          .stripes = s->stripes,
                                           .threads = 1};
     struct vbs_session *session = NULL;
     enum vbs_status status = s->backend->open(ctx, s->network, &options, &session);
@@ -141,8 +143,17 @@ static void try_it(struct subject *s, bool given, bool lasting)
     s->given = given;
     fault_each(&trial);
     ok(trial.n_faults > 0 && trial.n_wrong == 0 && trial.status == VBS_OK,
-       "weights %s: %d allocations, %s", given ? "given" : "the session's", trial.n_faults,
-       trial.way);
+       "weights %s%s: %d allocations, %s", given ? "given" : "the session's",
+       s->stripes ? ", with stripes" : "", trial.n_faults, trial.way);
+}
+
+/* Chooses kernels of a session with stripes, of whole samples and of rows. */
+static void choose_rows(struct subject *s)
+{
+    s->n_requested = 0;
+    s->stripes = true;
+    want(s, (struct vbs_requested_kernel){1, 1, 0, 0, 0, 0, "winograd:4x4"});
+    want(s, (struct vbs_requested_kernel){1, 1, 0, 0, 2, 2, "winograd:2x4+plain"});
 }
 
 int main(void)
@@ -160,6 +171,9 @@ int main(void)
         vbs_network_parse(&ctx, "slices", TEXT, strlen(TEXT), NULL, &s.network) == VBS_OK &&
         s.backend->open(&ctx, s.network, &all, &session) == VBS_OK && choose(&s, session)) {
         printf("# %d kernels are requested, measured in slices: %s\n", s.n_requested, s.measured);
+        for (int i = 0; i < 4; i++)
+            try_it(&s, i % 2, i / 2);
+        choose_rows(&s);
         for (int i = 0; i < 4; i++)
             try_it(&s, i % 2, i / 2);
     } else {

@@ -31,9 +31,9 @@
  * Files of kernels/, from the lowest: primitive, build, threads; layout, canonical; post_ops,
  * weights, operand, nest, encode, kernel; affine, gelu, elementwise, line, table; descriptors,
  * window, slices, implementations. Files of operators/: copy, one_primitive, coded, tiling, then
- * one for each kind of operator, then conv, native and dispatch. rows/ and cells/ have loops for
- * several kinds of processor, which call nothing. Files of the folder that holds both: probe,
- * tensors, session, stripes, open, and onednn, the table of the backend's functions.
+ * one for each kind of operator, then conv, native and dispatch. rows/, cells/ and winograd/ have
+ * loops for several kinds of processor, which call nothing. Files of the folder that holds both:
+ * probe, tensors, session, stripes, open, and onednn, the table of the backend's functions.
  */
 #ifndef VBS_BACKEND_ONEDNN_KERNELS_SESSION_H
 #define VBS_BACKEND_ONEDNN_KERNELS_SESSION_H

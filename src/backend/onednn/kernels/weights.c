@@ -45,6 +45,13 @@ int od_weights_fused(const struct od_build *b, dnnl_alg_kind_t algorithm)
     return w->n_fused;
 }
 
+bool od_weights_relu(const struct od_build *b)
+{
+    int first = b->session->weights[b->layer].n_folded;
+
+    return first < b->l->n_fused && b->l->fused[first].op == VBS_OP_RELU;
+}
+
 /* Gives whether fused operator number i begins a rounding to 8 bits, which kernels of whole numbers
  * do as one. */
 static bool begins_rounding(const struct od_build *b, int i)
@@ -244,11 +251,8 @@ int od_filter_dims(const struct od_build *b, bool stored, dnnl_dims_t dims)
     return n;
 }
 
-/* Writes the weights of outputs first.. first + n - 1, scaled or as whole numbers, in plain order:
- * count for each. They are asked for together, because coded weights are decoded in blocks of many
- * outputs. */
-static enum vbs_status filter_rows(const struct od_build *b, bool whole, int64_t first, int64_t n,
-                                   int64_t count, float *rows)
+enum vbs_status od_weights_rows(const struct od_build *b, bool whole, int64_t first, int64_t n,
+                                int64_t count, float *rows)
 {
     const struct od_weights *w = &b->session->weights[b->layer];
 
@@ -285,7 +289,7 @@ static enum vbs_status fill_filter(const struct od_build *b, bool whole, int64_t
 
     if (n_rows <= 0)
         return VBS_OK;
-    VBS_TRY(filter_rows(b, whole, first, n_rows, n, plain));
+    VBS_TRY(od_weights_rows(b, whole, first, n_rows, n, plain));
     spread_rows(plain, n_rows, n, stride);
     return VBS_OK;
 }
@@ -380,7 +384,7 @@ static enum vbs_status fill_matrix(const struct od_build *b, bool whole, int64_t
     for (int64_t done = 0; done < count && status == VBS_OK; done += at_once) {
         int64_t n_rows = count - done < at_once ? count - done : at_once;
 
-        status = filter_rows(b, whole, first + done, n_rows, n, rows);
+        status = od_weights_rows(b, whole, first + done, n_rows, n, rows);
         for (int64_t o = 0; o < n_rows && status == VBS_OK; o++)
             place_row(b, whole, rows + o * n, n, plain + (done + o) * stride);
     }

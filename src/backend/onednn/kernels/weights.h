@@ -14,6 +14,9 @@ int64_t od_weights_inputs(const struct od_build *b);
  * ReLU. */
 int od_weights_fused(const struct od_build *b, dnnl_alg_kind_t algorithm);
 
+/* Gives whether the operators behind b's layer that are not folded begin with a ReLU. */
+bool od_weights_relu(const struct od_build *b);
+
 /* Finds the unit of channels of which slices of b's layer, a conv or fc, consist. */
 void od_weights_measure(struct od_build *b);
 
@@ -48,6 +51,12 @@ enum vbs_status od_weights_whole(struct od_build *b, const dnnl_memory_desc_t *m
  * VBS_UNSUPPORTED as above. */
 enum vbs_status od_weights_filled(struct od_build *b, int64_t n, od_filler *fill,
                                   struct od_packed **packed) VBS_MUST_CHECK;
+
+/* Writes the weights of outputs first.. first + n - 1, scaled or as whole numbers, in plain order:
+ * count for each. They are asked for together, because coded weights are decoded in blocks of many
+ * outputs. */
+enum vbs_status od_weights_rows(const struct od_build *b, bool whole, int64_t first, int64_t n,
+                                int64_t count, float *rows) VBS_MUST_CHECK;
 
 /* Gives the bytes of so many channels of packed weights: whole units, or all. */
 int64_t od_packed_bytes(const struct od_packed *packed, int64_t channels);

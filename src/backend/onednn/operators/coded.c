@@ -175,14 +175,6 @@ static void describe_window(const struct od_build *b, struct vbs_coded_layer *la
     }
 }
 
-/* Gives whether the operators that are fused behind the layer begin with a ReLU. */
-static bool begins_with_relu(const struct od_build *b)
-{
-    int first = b->session->weights[b->layer].n_folded;
-
-    return first < b->l->n_fused && b->l->fused[first].op == VBS_OP_RELU;
-}
-
 static void describe_layer(const struct od_build *b, struct vbs_coded_layer *layer)
 {
     const struct od_weights *w = &b->session->weights[b->layer];
@@ -203,7 +195,7 @@ static void describe_layer(const struct od_build *b, struct vbs_coded_layer *lay
     }
     layer->scale = w->scale;
     layer->bias = w->bias;
-    layer->relu = begins_with_relu(b);
+    layer->relu = od_weights_relu(b);
     layer->gemm = multiply;
     layer->threads = b->session->threads;
     layer->parallel = run_parts;

@@ -105,6 +105,7 @@ enum vbs_status od_build_conv(struct od_build *b)
     VBS_TRY(od_weights_init(b));
     if (!(b->requested && b->requested->row_slices))
         VBS_TRY(build_all(b));
+    VBS_TRY(od_build_winograd(b));
     if (od_may_run_in_slices(b))
         VBS_TRY(build_in_slices(b));
     return od_build_coded(b);

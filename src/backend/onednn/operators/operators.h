@@ -69,6 +69,12 @@ enum vbs_status od_build_primitive(struct od_build *b, dnnl_primitive_desc_t pd,
  * the requested one. None where the network has no coded weights of the layer. */
 enum vbs_status od_build_coded(struct od_build *b) VBS_MUST_CHECK;
 
+/* ---- winograd.c ---- */
+
+/* Appends the kernels that compute b's layer, a conv of 3x3 between tensors with the channels last,
+ * by Winograd's method, or the requested one. None where b's layer is another one. */
+enum vbs_status od_build_winograd(struct od_build *b) VBS_MUST_CHECK;
+
 /* ---- tiling.c ---- */
 
 /* Appends the kernels that compute a deconv whose windows lie side by side as a convolution of 1x1,
