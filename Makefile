@@ -113,6 +113,7 @@ LDFLAGS_fault/alloc = $(WRAP_MALLOC)
 LDFLAGS_fault/coded = $(WRAP_MALLOC)
 LDFLAGS_fault/data = $(WRAP_MALLOC)
 LDFLAGS_fault/explain = $(WRAP_MALLOC)
+LDFLAGS_fault/recompute = $(WRAP_MALLOC)
 LDFLAGS_fault/page = $(WRAP_MALLOC)
 LDFLAGS_fault/teach = $(WRAP_MALLOC)
 LDFLAGS_coded/recode = $(WRAP_MALLOC),--wrap=free

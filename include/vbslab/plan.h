@@ -106,12 +106,17 @@ const char *vbs_planner_cost(const struct vbs_planner *planner);
 /* True of baselines: the planners against which gains are measured. */
 bool vbs_planner_is_baseline(const struct vbs_planner *planner);
 
+/* True of planners that give estimates and no schedules (vbs_solver_estimate): patch, fusion, and
+ * the two of square tiles. They run one sample after another and compute rows twice, which
+ * schedules cannot say, and plan with weights excluded. */
+bool vbs_planner_estimates(const struct vbs_planner *planner);
+
 /* True of planners whose plans get better with more time (optimal). */
 bool vbs_planner_is_timed(const struct vbs_planner *planner);
 
 /* True of the planners of a comparison that names none. With weights excluded these are all that
- * do not transfer weights. With weights included they are all that do, and fbs, fbs-best and
- * dp-vbs+, which keep all weights resident. */
+ * neither transfer weights nor estimate. With weights included they are all that do, and fbs,
+ * fbs-best and dp-vbs+, which keep all weights resident. */
 bool vbs_planner_is_compared(const struct vbs_planner *planner, enum vbs_weights weights);
 
 /* True of planners that load and evict weights (mmcnn, vdnn, joint), which need weights included.
@@ -145,11 +150,44 @@ void vbs_solver_free(struct vbs_solver *solver);
 /* Makes the schedule for a budget, freed by vbs_schedule_free. A search that is interrupted after
  * it has found a schedule gives this schedule with its proven gap, and sets solver.interrupted in
  * it. VBS_INFEASIBLE: the detail names the least feasible budget and the layer with the largest
- * step there; vbs_solver_explain reports more. VBS_NO_MEMORY, VBS_INTERRUPTED. O(steps), and for
- * optimal a search. */
+ * step there; vbs_solver_explain reports more. VBS_UNSUPPORTED: the planner estimates
+ * (vbs_solver_estimate). VBS_NO_MEMORY, VBS_INTERRUPTED. O(steps), and for optimal a search. */
 enum vbs_status vbs_solver_plan(struct vbs_ctx *ctx, struct vbs_solver *solver,
                                 int64_t memory_bytes,
                                 struct vbs_schedule **schedule) VBS_MUST_CHECK;
+
+/* A part of an estimate: layers on whole samples one after the other, or a segment, which runs in
+ * tiles of some rows of its last layer. */
+struct vbs_estimate_part {
+    int first_layer, last_layer;
+    int tile_rows;    /* rows of the last layer in a tile; 0: whole samples */
+    int n_tiles;      /* along rows */
+    bool is_square;   /* there are as many along columns */
+    bool accumulates; /* the last layer takes the rows of the one before it as they come, and has no
+                         tiles itself: they are of the layer before it */
+    double sample_us; /* time of one sample */
+};
+
+/* What a planner predicts that has no schedule: bytes and time by its model. Immutable, may be
+ * shared between threads; freed by vbs_estimate_free. */
+struct vbs_estimate {
+    int64_t request;      /* samples */
+    int64_t memory_bytes; /* the budget */
+    double time_us;       /* of the request */
+    double latency_us;    /* longest wait of a sample, as struct vbs_problem defines it */
+    int64_t peak_bytes;
+    int n_parts;
+    struct vbs_estimate_part *parts; /* [n_parts] in the order of the layers */
+};
+
+/* Makes the estimate for a budget of a planner that estimates; freed by vbs_estimate_free.
+ * VBS_UNSUPPORTED: the planner has schedules. VBS_INFEASIBLE: the detail names the least feasible
+ * budget. VBS_NO_MEMORY. O(layers). */
+enum vbs_status vbs_solver_estimate(struct vbs_ctx *ctx, struct vbs_solver *solver,
+                                    int64_t memory_bytes,
+                                    struct vbs_estimate **estimate) VBS_MUST_CHECK;
+/* Frees an estimate; null is allowed. */
+void vbs_estimate_free(struct vbs_estimate *estimate);
 
 /* Gives the least budget for which the planner has a schedule; INT64_MAX when no budget is
  * feasible, because of the latency, or none up to options.most_bytes; 0 where it is not known,
@@ -191,7 +229,8 @@ struct vbs_infeasibility {
 /* Fills *infeasibility, which the caller owns. It solves the problem again for each change, mostly
  * on a profile without times or without bytes, which is fast. It does not try optimal as the other
  * planner, nor run optimal with a change and a latency. VBS_UNSUPPORTED (weights included, or a
- * planner from outside), VBS_USAGE (more than VBS_MAX_STEPS), VBS_NO_MEMORY, VBS_INTERRUPTED. */
+ * planner from outside or one that estimates), VBS_USAGE (more than VBS_MAX_STEPS), VBS_NO_MEMORY,
+ * VBS_INTERRUPTED. */
 enum vbs_status vbs_solver_explain(struct vbs_ctx *ctx, struct vbs_solver *solver,
                                    struct vbs_infeasibility *infeasibility) VBS_MUST_CHECK;
 

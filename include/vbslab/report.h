@@ -40,10 +40,10 @@ enum vbs_noise_verdict {
 };
 
 /* The result of one planner at one budget. Where `feasible` is false, all numbers except
- * memory_bytes, least_bytes and least_latency_us are 0 and mean nothing; where `missing` is true,
- * memory_bytes and planner alone mean something. Times come from the replay
- * of the schedule, not from the planner. Threads: a row is part of its comparison, immutable, and
- * may be shared. */
+ * memory_bytes, least_bytes, least_latency_us and estimated are 0 and mean nothing; where `missing`
+ * is true, memory_bytes and planner alone mean something. Times come from the replay
+ * of the schedule, not from the planner, unless `estimated` is true. Threads: a row is part of its
+ * comparison, immutable, and may be shared. */
 struct vbs_compare_row {
     int64_t memory_bytes;
     const struct vbs_planner *planner;
@@ -76,6 +76,8 @@ struct vbs_compare_row {
     int64_t copied_bytes;   /* bytes of these loads */
     int64_t resident_bytes; /* bytes of the weights that stay resident */
     bool missing;           /* the comparison was interrupted before this row was finished */
+    bool estimated; /* the planner has no schedules: the numbers are its own, by the times of the
+                       profile that was planned on; gap_percent is NAN */
 };
 
 /* The source of the 95% intervals. */
@@ -118,7 +120,8 @@ struct vbs_compare {
 };
 
 /* True where the planner can plan with weights excluded or included, as `weights` says. A planner
- * that streams weights plans only with weights included. */
+ * that streams weights plans only with weights included, one that estimates only with weights
+ * excluded. */
 bool vbs_compare_can(const struct vbs_planner *planner, enum vbs_weights weights);
 
 /* Is called for each budget of a planner, in ascending order: with its schedule after it was

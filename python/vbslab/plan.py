@@ -45,6 +45,7 @@ class Planner(NamedTuple):
     is_baseline: bool
     transfers: bool  #: it loads and evicts weights, and so needs them inside the budget
     is_timed: bool  #: its plans get better with more time
+    estimates: bool  #: it has bytes and times, but no schedules
 
 
 def planners() -> List[Planner]:
@@ -67,6 +68,7 @@ def planners() -> List[Planner]:
                 lib.vbs_planner_is_baseline(c),
                 lib.vbs_planner_transfers(c),
                 lib.vbs_planner_is_timed(c),
+                lib.vbs_planner_estimates(c),
             )
         )
 

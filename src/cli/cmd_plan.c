@@ -4,6 +4,20 @@
 
 #include <string.h>
 
+/* Prints what a planner predicts that has no schedules. */
+static enum vbs_status estimate(struct cli *cli, const struct vbs_planner *planner,
+                                const struct vbs_problem *problem, struct vbs_solver *solver,
+                                int64_t id, int64_t memory_bytes)
+{
+    struct vbs_estimate *made = NULL;
+    enum vbs_status status = vbs_solver_estimate(&cli->ctx, solver, memory_bytes, &made);
+
+    if (status == VBS_OK)
+        status = cli_print_estimate(cli, problem, planner, made, id);
+    vbs_estimate_free(made);
+    return status;
+}
+
 /* Plans, and writes the requested forms. */
 static enum vbs_status plan(struct cli *cli, const char *const *values,
                             const struct vbs_planner *planner, const struct vbs_problem *problem,
@@ -25,6 +39,10 @@ static enum vbs_status plan(struct cli *cli, const char *const *values,
     options.profile_hash = hash;
     if (status == VBS_OK)
         status = vbs_solver_new(&cli->ctx, planner, problem, &options, &solver);
+    if (status == VBS_OK && vbs_planner_estimates(planner) && !json) {
+        status = estimate(cli, planner, problem, solver, id, memory_bytes);
+        goto done;
+    }
     if (status == VBS_OK)
         status = vbs_solver_plan(&cli->ctx, solver, memory_bytes, &schedule);
     cli_progress_end(cli);

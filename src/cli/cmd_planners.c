@@ -14,6 +14,10 @@ static const struct {
     {"COMP", "Vooturi et al., \"Efficient inferencing of compressed deep neural networks\", 2017"},
     {"MMCNN", "Li et al., \"A novel memory-scheduling strategy for large convolutional neural "
               "network on memory-limited devices\""},
+    {"MCUNetV2", "Lin et al., \"MCUNetV2: memory-efficient patch-based inference for tiny deep "
+                 "learning\", NeurIPS 2021"},
+    {"msf-CNN", "Huang and Baccelli, \"msf-CNN: patch-based multi-stage fusion with convolutional "
+                "neural networks for TinyML\", NeurIPS 2025"},
     {"vDNN", "Rhu et al., \"vDNN: Virtualized deep neural networks for scalable, memory-efficient "
              "neural network design\", MICRO 2016"},
 };
@@ -22,7 +26,7 @@ static const struct {
 
 static json_t *planner_json(const struct vbs_planner *planner, bool *failed)
 {
-    bool transfers = vbs_planner_transfers(planner);
+    bool transfers = vbs_planner_transfers(planner), estimates = vbs_planner_estimates(planner);
     json_t *object = json_object();
 
     cli_json_put(object, "name", json_string(vbs_planner_name(planner)), failed);
@@ -30,7 +34,12 @@ static json_t *planner_json(const struct vbs_planner *planner, bool *failed)
     cli_json_put(object, "source", json_string(vbs_planner_source(planner)), failed);
     cli_json_put(object, "cost", json_string(vbs_planner_cost(planner)), failed);
     cli_json_put(object, "baseline", json_boolean(vbs_planner_is_baseline(planner)), failed);
-    cli_json_put(object, "weights", json_string(transfers ? "included" : "either"), failed);
+    cli_json_put(object, "weights",
+                 json_string(transfers   ? "included"
+                             : estimates ? "excluded"
+                                         : "either"),
+                 failed);
+    cli_json_put(object, "estimates", json_boolean(estimates), failed);
     return object;
 }
 
@@ -50,15 +59,15 @@ static enum vbs_status print_json(struct cli *cli)
     return cli_json_print(cli, root, failed);
 }
 
-/* Prints the planners that need weights included. */
-static void print_transferring(void)
+/* Prints the planners of a kind. */
+static void print_kind(const char *title, bool (*is_of_kind)(const struct vbs_planner *planner))
 {
     const struct vbs_planner *planner;
     int n = 0;
 
-    printf("\nOnly with --weights included: ");
+    printf("%s", title);
     for (int i = 0; (planner = vbs_planner_at(i)); i++)
-        if (vbs_planner_transfers(planner))
+        if (is_of_kind(planner))
             printf("%s%s", n++ > 0 ? ", " : "", vbs_planner_name(planner));
     printf("\n");
 }
@@ -76,7 +85,8 @@ static enum vbs_status print_table(struct cli *cli)
         cli_table_add(&table, "%s", vbs_planner_source(planner));
     }
     VBS_TRY(cli_table_print(cli, &table));
-    print_transferring();
+    print_kind("\nOnly with --weights included: ", vbs_planner_transfers);
+    print_kind("Estimates without schedules, --weights excluded: ", vbs_planner_estimates);
     printf("From outside: exec:PROGRAM, so:FILE (docs/outside.md)\n");
     printf("\nTime to plan grows with\n");
     for (int i = 0; (planner = vbs_planner_at(i)); i++)

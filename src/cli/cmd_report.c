@@ -19,6 +19,18 @@ static bool has_outside(const struct cli_comparing *comparing)
     return false;
 }
 
+/* Refuses planners that have no schedules, which are what a page shows. */
+static enum vbs_status check_planners(struct cli *cli, const struct cli_comparing *comparing)
+{
+    for (int i = 0; i < comparing->n_planners; i++)
+        if (vbs_planner_estimates(comparing->planners[i]))
+            return vbs_fail(&cli->ctx, VBS_USAGE,
+                            "a page shows schedules, and %s has none; 'vbslab compare' shows its "
+                            "estimates",
+                            vbs_planner_name(comparing->planners[i]));
+    return VBS_OK;
+}
+
 /* ---- Runs ---- */
 
 /* The runs of --run. */
@@ -133,6 +145,8 @@ static enum vbs_status fill_page(struct cli *cli, const char *const *values,
     vbs_text_clear(&command);
     if (status == VBS_OK)
         status = cli_comparing_read(cli, values, &job->comparing);
+    if (status == VBS_OK)
+        status = check_planners(cli, &job->comparing);
     if (status == VBS_OK && runs)
         status = cli_for_each(&cli->ctx, runs, read_run, &job->runs);
     for (int i = 0; i < n_words && status == VBS_OK; i++)

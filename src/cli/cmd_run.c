@@ -321,7 +321,8 @@ static const struct cli_option OPTIONS[] = {
      "write the first output; further ones go to FILE-NAME.npy. NAME=FILE.npy, which may be "
      "repeated, writes the output of that name. - is standard output, alone"},
     {"runs", "N",
-     "timed runs, at least (default 5; 1 with --duration); percentile p90 needs 10 runs, p99 100"},
+     "timed runs, at least (default 5; 1 with --duration); percentile p90 needs 10 runs, p99 100. "
+     "Runs that lose time to other processes are repeated, up to 3 N runs in all"},
     {"duration", "SECONDS", "time of the timed runs together, at least"},
     {"warmup", "N", "runs before the timed ones (default 1)"},
     {"threads", "N", "threads that compute (default: as the profile was measured)"},

@@ -20,11 +20,19 @@
  * each other now: so the tree is reduced by them as soon as the last of them begins, which shows
  * early where it cannot be.
  *
- * The search begins anew after growing numbers of steps, from either end of time by turns, and
- * tries vertices in other orders. In most runs a failure ends all vertices back to the last one to
- * which the items that failed owe their places: such a run may miss placements, and refutes
- * nothing. The other runs are complete, and remember states that failed: the same orders of the
- * same items fail again.
+ * Hard are steps at which dozens of items end and begin, and many sums are equal. So the search may
+ * also begin at both ends of time: each side has a tree and a front, the step at which it chooses
+ * vertices, and both meet somewhere between. The items that are in both trees must have an order
+ * that both allow. At the step where the sides meet, both trees say which items form runs: those
+ * that end in the tree of one side, those that begin in that of the other, and few sets of both are
+ * left whose sums are equal. The sides meet at the step with the most items, or, where the side
+ * whose front has fewer possible vertices goes on each time, at the one that is put off longest.
+ *
+ * The search begins anew after growing numbers of steps, by turns from the first step, from the
+ * last, and from both, and tries vertices in other orders. In most runs a failure ends all vertices
+ * back to the last one to which the items that failed owe their places: such a run may miss
+ * placements, and refutes nothing. The other runs are complete, and remember states that failed:
+ * the same orders of the same items fail again.
  */
 #include "place/embed.h"
 
@@ -36,6 +44,10 @@
 
 #define MAX_ITEMS 1024 /* the search recurs for each vertex, and in trees */
 #define MEMO_BITS 16
+
+/* The kinds of runs, by turns: vertices are chosen on one side alone; on the side that has fewer
+ * possible ones; or so that the sides meet at a step with many items. */
+enum { ON_FIRST, ON_LAST, ON_FEWER, AT_WALL, N_KINDS };
 
 /* ---- what suits ---- */
 
@@ -55,26 +67,8 @@ bool vbs_place_embed_suits(const struct place_search *search,
         upper = items[i].upper > upper ? items[i].upper : upper;
         area += (double)items[i].height * (items[i].upper - items[i].lower);
     }
-    /* Areas may be rounded; is_full decides. */
+    /* Areas may be rounded; vbs_place_is_full decides. */
     return area >= (double)component->load * (upper - base) * (1 - 1e-9);
-}
-
-/* Gives whether the living items fill the load at every step, and steps have few enough of them. */
-static bool is_full(const struct place_embed *embed)
-{
-    int64_t live = 0;
-
-    for (int s = 0; s + 1 < embed->n_steps; s++) {
-        for (int k = embed->first_end[s]; k < embed->first_end[s + 1]; k++)
-            live -= place_item_of(embed, embed->ends[k])->height;
-        for (int k = embed->first_begin[s]; k < embed->first_begin[s + 1]; k++)
-            live += place_item_of(embed, embed->begins[k])->height;
-        if (live != embed->component->load ||
-            embed->first_end[s + 1] - embed->first_end[s] > MAX_AT_STEP ||
-            (s > 0 && embed->first_begin[s + 1] - embed->first_begin[s] > MAX_AT_STEP))
-            return false;
-    }
-    return true;
 }
 
 /* ---- the search ---- */
@@ -82,67 +76,37 @@ static bool is_full(const struct place_embed *embed)
 static enum place_answer solve(struct place_embed *embed, struct place_state state);
 
 /* Goes on to the next step at which items end, or to the last one. */
-static void go_on(const struct place_embed *embed, struct place_state *state)
+static void go_on(const struct place_embed *embed, struct place_state *state, int of)
 {
+    const struct place_side *side = &embed->sides[of];
+    struct place_front *front = &state->fronts[of];
+
     do
-        state->step++;
-    while (state->step + 1 < embed->n_steps &&
-           embed->first_end[state->step] == embed->first_end[state->step + 1]);
-    state->left = vbs_place_all_of(embed, state->step);
+        front->step++;
+    while (front->step + 1 < embed->n_steps &&
+           side->first_end[front->step] == side->first_end[front->step + 1]);
+    front->left = vbs_place_all_of(side, front->step);
 }
 
-/* ---- culprits ---- */
-
-/* Adds the vertices of the path to which items owe their places to a set of culprits: those at
- * which they began, or those that ended there, and so on. ends: of a step. */
-static void add_origins(struct place_embed *embed, int step, pq_bits ends, uint64_t *culprits)
+/* Gives whether all vertices between the two sides are chosen. */
+static bool have_met(const struct place_embed *embed, const struct place_state *state)
 {
-    memset(embed->traced, 0, (size_t)embed->component->n * sizeof *embed->traced);
-    for (pq_bits set = ends; set; set &= set - 1)
-        embed->traced[place_ends_of(embed, step)[place_lowest_bit(set)]] = true;
-    for (size_t k = embed->n_path; k-- > 0;) {
-        const struct place_state *at = &embed->path[k];
-        bool origin = false;
-
-        for (pq_bits set = at->left.begins; set && !origin; set &= set - 1)
-            origin = embed->traced[place_begins_of(embed, at->step)[place_lowest_bit(set)]];
-        if (!origin)
-            continue;
-        culprits[k / 64] |= UINT64_C(1) << k % 64;
-        for (pq_bits set = at->left.ends; set; set &= set - 1)
-            embed->traced[place_ends_of(embed, at->step)[place_lowest_bit(set)]] = true;
-    }
-}
-
-/* Begins a set of culprits for the vertex that is chosen next. */
-static uint64_t *clear_culprits(struct place_embed *embed)
-{
-    uint64_t *culprits = embed->culprits + embed->n_path * embed->n_words;
-
-    memset(culprits, 0, embed->n_words * sizeof *culprits);
-    return culprits;
-}
-
-/* Says that the state fails because of these vertices, but for the one that is chosen there. */
-static void blame(struct place_embed *embed, uint64_t *culprits)
-{
-    culprits[embed->n_path / 64] &= ~(UINT64_C(1) << embed->n_path % 64);
-    memcpy(embed->blamed, culprits, embed->n_words * sizeof *culprits);
+    return state->fronts[0].step + state->fronts[1].step >= embed->n_steps;
 }
 
 /* ---- looking ahead ---- */
 
 /* Reduces the last tree by items that will end at a step. */
-static bool reduce_last(struct place_embed *embed, struct place_state *state, int step,
+static bool reduce_last(struct place_embed *embed, int side, struct place_front *front, int step,
                         pq_bits ends)
 {
-    struct place_state at = {.step = step, .tree = state->tree, .n_ints = state->n_ints};
-    int n_ints = vbs_place_reduce(embed, &at, ends);
+    struct place_front at = {.step = step, .tree = front->tree, .n_ints = front->n_ints};
+    int n_ints = vbs_place_reduce(embed, &embed->sides[side], &at, ends);
 
     if (n_ints == 0)
         return false;
-    memcpy(embed->trees + state->tree, embed->reduced, (size_t)n_ints * sizeof *embed->trees);
-    state->n_ints = n_ints;
+    memcpy(embed->trees + front->tree, embed->reduced, (size_t)n_ints * sizeof *embed->trees);
+    front->n_ints = n_ints;
     return true;
 }
 
@@ -166,16 +130,18 @@ static pq_bits only_set(const struct place_embed *embed, size_t first, pq_bits b
 /* Items of a vertex that live already lie beside each other now. So once all items that end at a
  * step live, the tree must allow one of its vertices for each of them, and where there is only one,
  * is reduced by it. False: some item has none. */
-static bool look_at(struct place_embed *embed, struct place_state *state, int step)
+static bool look_at(struct place_embed *embed, struct place_state *state, int side, int step)
 {
-    struct place_state then = {step, state->tree, state->n_ints, vbs_place_all_of(embed, step)};
+    struct place_front *front = &state->fronts[side];
+    const struct place_side *own = &embed->sides[side];
+    struct place_front then = {step, front->tree, front->n_ints, vbs_place_all_of(own, step), -1};
     struct place_vertex found = {0, 0};
     size_t first = embed->n_pairs;
     bool complete, good;
 
     if (place_count_bits(then.left.begins) == 1)
-        return reduce_last(embed, state, step, then.left.ends);
-    if (!vbs_place_list_pairs(embed, &then, &complete) || !complete) {
+        return reduce_last(embed, side, front, step, then.left.ends);
+    if (!vbs_place_list_pairs(embed, state, side, &then, &complete) || !complete) {
         embed->n_pairs = first;
         return true;
     }
@@ -183,91 +149,144 @@ static bool look_at(struct place_embed *embed, struct place_state *state, int st
         found.ends |= embed->pairs[p].vertex.ends;
         found.begins |= embed->pairs[p].vertex.begins;
     }
-    good = found.ends == then.left.ends &&
-           !(vbs_place_firsts_of(&embed->halves[embed->backwards][step], then.left.begins) &
-             ~found.begins);
+    good =
+        found.ends == then.left.ends &&
+        !(vbs_place_firsts_of(own, &embed->sides[!side], step, then.left.begins) & ~found.begins);
     for (pq_bits left = then.left.ends; good && left; left &= left - 1) {
         pq_bits only = only_set(embed, first, left & -left);
 
         if (only & (only - 1))
-            good = reduce_last(embed, state, step, only);
+            good = reduce_last(embed, side, front, step, only);
     }
     embed->n_pairs = first;
     return good;
 }
 
+/* Gives whether the other side has chosen no vertex at a step. */
+static bool is_untouched(const struct place_embed *embed, const struct place_state *state, int side,
+                         int step)
+{
+    const struct place_front *beyond = &state->fronts[!side];
+    int last = embed->n_steps - 1 - beyond->step;
+
+    return step < last ||
+           (step == last && vbs_place_is_adjacent(embed, &(struct place_front){.step = step},
+                                                  &embed->sides[!side], beyond));
+}
+
 /* Counts items that begin as living; looks at the steps of which all items live now. False: the
  * state fails. */
-static bool look_ahead(struct place_embed *embed, struct place_state *state, const int *items,
-                       int n)
+static bool look_ahead(struct place_embed *embed, struct place_state *state, int side,
+                       const int *items, int n)
 {
+    struct place_side *own = &embed->sides[side], *other = &embed->sides[!side];
     bool good = true;
 
     for (int k = 0; k < n; k++) {
-        int step = embed->end_step[items[k]];
-        int n_ends = embed->first_end[step + 1] - embed->first_end[step];
+        own->lives[items[k]] = true;
+        other->leaf_hashes[items[k]] = vbs_spread(~(uint64_t)items[k]);
+    }
+    for (int k = 0; k < n; k++) {
+        int step = own->end_step[items[k]];
+        int n_ends = own->first_end[step + 1] - own->first_end[step];
 
-        if (++embed->n_living[step] == n_ends && n_ends > 1 && step + 1 < embed->n_steps)
-            if (good && !look_at(embed, state, step)) {
-                good = false;
-                embed->failed_step = step;
-            }
+        if (++own->n_living[step] == n_ends && n_ends > 1 && step + 1 < embed->n_steps && good &&
+            is_untouched(embed, state, side, step) && !look_at(embed, state, side, step)) {
+            good = false;
+            embed->failed_step = step;
+        }
     }
     return good;
 }
 
+/* Undoes look_ahead. */
+static void forget(struct place_embed *embed, int side, const int *items, pq_bits of)
+{
+    struct place_side *own = &embed->sides[side], *other = &embed->sides[!side];
+
+    for (pq_bits set = of; set; set &= set - 1) {
+        int item = items[place_lowest_bit(set)];
+
+        own->n_living[own->end_step[item]]--;
+        own->lives[item] = false;
+        other->leaf_hashes[item] = other->hashes[item];
+    }
+}
+
+/* Replaces the items that end at a vertex by those that begin, in a new tree. */
+static void replace(struct place_embed *embed, const struct place_front *front, int side,
+                    struct place_vertex vertex, struct place_front *next, int n)
+{
+    const int *ends = place_ends_of(&embed->sides[side], front->step);
+
+    vbs_place_reduce(embed, &embed->sides[side], front, vertex.ends);
+    vbs_place_mark(embed, ends, vertex.ends, true);
+    next->tree = embed->n_trees;
+    next->n_ints = vbs_place_pq_replace(&embed->set, embed->reduced, embed->order, n,
+                                        embed->trees + next->tree);
+    vbs_place_mark(embed, ends, vertex.ends, false);
+    next->left.ends &= ~vertex.ends;
+    next->left.begins &= ~vertex.begins;
+    next->n_pairs = -1;
+}
+
 /* Solves what is left once a vertex is chosen. */
 static enum place_answer try_vertex(struct place_embed *embed, const struct place_state *state,
-                                    struct place_vertex vertex)
+                                    int side, struct place_vertex vertex)
 {
-    const int *begins = place_begins_of(embed, state->step);
+    struct place_side *own = &embed->sides[side];
+    const struct place_front *front = &state->fronts[side];
+    const int *begins = place_begins_of(own, front->step), *ends = place_ends_of(own, front->step);
     size_t n_trees = embed->n_trees;
     struct place_state next = *state;
     enum place_answer answer;
-    bool good;
+    bool looks, agrees;
     int n = 0;
 
     if (!GROW(embed, trees, 2 * embed->n_live) || !GROW(embed, path, 1))
         return PLACE_UNKNOWN;
-    vbs_place_reduce(embed, state, vertex.ends);
     for (pq_bits set = vertex.begins; set; set &= set - 1)
         embed->order[n++] = begins[place_lowest_bit(set)];
-    vbs_place_mark(embed, place_ends_of(embed, state->step), vertex.ends, true);
-    next.tree = embed->n_trees;
-    next.n_ints = vbs_place_pq_replace(&embed->set, embed->reduced, embed->order, n,
-                                       embed->trees + next.tree);
-    vbs_place_mark(embed, place_ends_of(embed, state->step), vertex.ends, false);
-    good = look_ahead(embed, &next, embed->order, n);
-    embed->n_trees += (size_t)next.n_ints;
-    embed->path[embed->n_path++] =
-        (struct place_state){state->step, state->tree, state->n_ints, vertex};
-    next.left.ends &= ~vertex.ends;
-    next.left.begins &= ~vertex.begins;
-    if (!next.left.ends)
-        go_on(embed, &next);
-    answer = good ? solve(embed, next) : PLACE_REFUTED;
-    if (!good) {
-        memset(embed->blamed, 0, embed->n_words * sizeof *embed->blamed);
-        add_origins(embed, embed->failed_step, vbs_place_all_of(embed, embed->failed_step).ends,
-                    embed->blamed);
+    replace(embed, front, side, vertex, &next.fronts[side], n);
+    for (pq_bits set = vertex.ends; set; set &= set - 1)
+        own->lives[ends[place_lowest_bit(set)]] = false;
+    looks = look_ahead(embed, &next, side, embed->order, n);
+    agrees = looks && (embed->only >= 0 || vbs_place_agree(embed, &next, NULL));
+    embed->n_trees += (size_t)next.fronts[side].n_ints;
+    embed->path[embed->n_path++] = (struct place_chosen){side, *front, vertex};
+    if (!next.fronts[side].left.ends)
+        go_on(embed, &next, side);
+    answer = agrees ? solve(embed, next) : PLACE_REFUTED;
+    if (!agrees && embed->jumps) {
+        if (looks)
+            vbs_place_blame_common(embed, &next.fronts[0]);
+        else
+            vbs_place_blame_ends(embed, side, embed->failed_step);
     }
-    for (pq_bits set = vertex.begins; set; set &= set - 1)
-        embed->n_living[embed->end_step[begins[place_lowest_bit(set)]]]--;
-    if (answer != PLACE_FOUND) {
-        embed->n_path--;
-        embed->n_trees = n_trees;
-    }
+    if (answer == PLACE_FOUND)
+        return answer;
+    forget(embed, side, begins, vertex.begins);
+    for (pq_bits set = vertex.ends; set; set &= set - 1)
+        own->lives[ends[place_lowest_bit(set)]] = true;
+    embed->n_path--;
+    embed->n_trees = n_trees;
     return answer;
 }
 
 static uint64_t hash_of(const struct place_embed *embed, const struct place_state *state)
 {
-    uint64_t hash = vbs_place_pq_hash(embed->trees + state->tree, embed->hashes);
-    const int *begins = place_begins_of(embed, state->step);
+    uint64_t hash = 0;
 
-    hash = vbs_spread(hash + (uint64_t)state->step);
-    for (pq_bits set = state->left.begins; set; set &= set - 1)
-        hash += vbs_spread(embed->hashes[begins[place_lowest_bit(set)]]);
+    for (int side = 0; side < 2; side++) {
+        const struct place_front *front = &state->fronts[side];
+        const struct place_side *own = &embed->sides[side];
+        const int *begins = place_begins_of(own, front->step);
+
+        hash = vbs_spread(hash + (uint64_t)front->step) +
+               vbs_place_pq_hash(embed->trees + front->tree, own->leaf_hashes);
+        for (pq_bits set = front->left.begins; set; set &= set - 1)
+            hash += vbs_spread(own->leaf_hashes[begins[place_lowest_bit(set)]]);
+    }
     return vbs_spread(hash);
 }
 
@@ -279,28 +298,71 @@ static uint64_t *known_of(const struct place_embed *embed, const struct place_st
     return &embed->memo[*hash >> (64 - MEMO_BITS)];
 }
 
-/* On PLACE_FOUND path leads to the state `last`. */
+/* Lists the pairs that may be tried at the front of a side. False: memory is out. */
+static bool list_front(struct place_embed *embed, struct place_state *state, int side,
+                       bool *complete)
+{
+    struct place_front *front = &state->fronts[side];
+    size_t first = embed->n_pairs;
+
+    if (!vbs_place_list_pairs(embed, state, side, front, complete))
+        return false;
+    vbs_place_keep_fewest(embed, side, front, first, *complete);
+    front->n_pairs = (int)(embed->n_pairs - first);
+    return true;
+}
+
+/* Chooses the side whose front has fewer pairs, and lists them. Where both fronts are at the same
+ * step, the one that has chosen a vertex there goes on. Returns the side, or -1: memory is out. */
+static int choose_side(struct place_embed *embed, struct place_state *state, bool *complete)
+{
+    size_t first = embed->n_pairs;
+    int side = embed->only, last = -1;
+
+    if (side < 0 && state->fronts[0].step + state->fronts[1].step == embed->n_steps - 1)
+        side =
+            !vbs_place_is_adjacent(embed, &state->fronts[0], &embed->sides[1], &state->fronts[1]);
+    if (side < 0 && embed->wall > 0)
+        side = state->fronts[0].step >= embed->wall;
+    for (int s = 0; s < 2 && side < 0; s++)
+        if (state->fronts[s].n_pairs < 0) {
+            embed->n_pairs = first;
+            if (!list_front(embed, state, s, complete))
+                return -1;
+            last = s;
+        }
+    if (side < 0)
+        side = state->fronts[1].n_pairs < state->fronts[0].n_pairs;
+    if (side == last)
+        return side;
+    embed->n_pairs = first;
+    return list_front(embed, state, side, complete) ? side : -1;
+}
+
+/* On PLACE_FOUND path leads to the order in embed->order. */
 static enum place_answer solve(struct place_embed *embed, struct place_state state)
 {
     enum place_answer answer = PLACE_REFUTED;
     size_t first = embed->n_pairs;
     uint64_t hash = 0, *known = NULL, *culprits;
     bool complete;
+    int side;
 
-    if (state.step + 1 == embed->n_steps) {
-        embed->last = state;
-        return PLACE_FOUND;
+    if (have_met(embed, &state)) {
+        if (vbs_place_agree(embed, &state, embed->order))
+            return PLACE_FOUND;
+        vbs_place_blame_common(embed, &state.fronts[0]);
+        return PLACE_REFUTED;
     }
     if (!embed->jumps && (known = known_of(embed, &state, &hash)) && *known == hash)
         return PLACE_REFUTED;
     if (embed->search->over || embed->search->n_steps > embed->last_step ||
-        !vbs_place_list_pairs(embed, &state, &complete))
+        (side = choose_side(embed, &state, &complete)) < 0)
         return PLACE_UNKNOWN;
     embed->partial = embed->partial || !complete;
-    vbs_place_keep_fewest(embed, &state, first, complete);
-    culprits = clear_culprits(embed);
+    culprits = vbs_place_clear_culprits(embed);
     for (size_t p = first; p < embed->n_pairs && answer == PLACE_REFUTED; p++) {
-        answer = try_vertex(embed, &state, embed->pairs[p].vertex);
+        answer = try_vertex(embed, &state, side, embed->pairs[p].vertex);
         if (embed->jumps && answer == PLACE_REFUTED) {
             if (!(embed->blamed[embed->n_path / 64] >> embed->n_path % 64 & 1)) {
                 embed->n_pairs = first;
@@ -311,12 +373,8 @@ static enum place_answer solve(struct place_embed *embed, struct place_state sta
                 culprits[k] |= embed->blamed[k];
         }
     }
-    if (embed->jumps && answer == PLACE_REFUTED) {
-        add_origins(embed, state.step, state.left.ends, culprits);
-        for (size_t k = embed->n_path; k > 0 && embed->path[k - 1].step == state.step; k--)
-            culprits[(k - 1) / 64] |= UINT64_C(1) << (k - 1) % 64;
-        blame(embed, culprits);
-    }
+    if (embed->jumps && answer == PLACE_REFUTED)
+        vbs_place_blame_state(embed, &state, side, culprits);
     embed->n_pairs = first;
     if (known && answer == PLACE_REFUTED)
         *known = hash;
@@ -337,117 +395,75 @@ static void stack_up(struct place_embed *embed, int n, int64_t *offsets)
     }
 }
 
-/* Finds offsets along the path, from its end back: in the order behind a vertex, the items that
- * begin there are replaced by those that end, as the reduced tree allows. */
-static void find_offsets(struct place_embed *embed, int64_t *offsets)
+/* Finds the offsets of the items of a side from the order where both meet, along the path, from its
+ * end back: in the order behind a vertex, the items that begin there are replaced by those that
+ * end, as the reduced tree allows. */
+static void unwind(struct place_embed *embed, int side, int64_t *offsets)
 {
-    int n = vbs_place_pq_order(embed->trees + embed->last.tree, NULL, embed->order);
+    const struct place_side *own = &embed->sides[side];
 
-    stack_up(embed, n, offsets);
-    while (embed->n_path > 0) {
-        const struct place_state *at = &embed->path[--embed->n_path];
-        const int *begins = place_begins_of(embed, at->step),
-                  *ends = place_ends_of(embed, at->step);
-        int least = embed->component->n;
+    for (size_t k = embed->n_path; k-- > 0;) {
+        const struct place_chosen *at = &embed->path[k];
+        const int *begins = place_begins_of(own, at->front.step),
+                  *ends = place_ends_of(own, at->front.step);
+        int least = embed->component->n, n;
 
-        for (pq_bits set = at->left.begins; set; set &= set - 1)
+        if (at->side != side)
+            continue;
+        for (pq_bits set = at->vertex.begins; set; set &= set - 1)
             if (embed->keys[begins[place_lowest_bit(set)]] < least)
                 least = embed->keys[begins[place_lowest_bit(set)]];
-        for (pq_bits set = at->left.ends; set; set &= set - 1)
+        for (pq_bits set = at->vertex.ends; set; set &= set - 1)
             embed->keys[ends[place_lowest_bit(set)]] = least;
-        vbs_place_reduce(embed, at, at->left.ends);
+        vbs_place_reduce(embed, own, &at->front, at->vertex.ends);
         n = vbs_place_pq_order(embed->reduced, embed->keys, embed->order);
         stack_up(embed, n, offsets);
     }
 }
 
+/* Finds all offsets, from the order in embed->order. */
+static void find_offsets(struct place_embed *embed, int64_t *offsets)
+{
+    int n = 0;
+
+    for (int i = 0; i < embed->component->n; i++)
+        n += embed->sides[0].lives[i] && embed->sides[1].lives[i];
+    memcpy(embed->met, embed->order, (size_t)n * sizeof *embed->met);
+    for (int side = 0; side < 2; side++) {
+        memcpy(embed->order, embed->met, (size_t)n * sizeof *embed->met);
+        stack_up(embed, n, offsets);
+        unwind(embed, side, offsets);
+    }
+}
+
 /* ---- the search as a whole ---- */
-
-/* Lists items by the step at which they begin or end, in the direction of the search. */
-static void list_items(struct place_embed *embed, bool ends)
-{
-    int *first = ends ? embed->first_end : embed->first_begin;
-    int *items = ends ? embed->ends : embed->begins, base = place_item_of(embed, 0)->lower;
-
-    memset(first, 0, ((size_t)embed->n_steps + 2) * sizeof *first);
-    for (int pass = 0; pass < 2; pass++) {
-        for (int i = 0; i < embed->component->n; i++) {
-            bool upper = ends != embed->backwards;
-            int step =
-                (upper ? place_item_of(embed, i)->upper : place_item_of(embed, i)->lower) - base;
-
-            step = embed->backwards ? embed->n_steps - 1 - step : step;
-            if (ends)
-                embed->end_step[i] = step;
-            if (pass == 0)
-                first[step + 2]++;
-            else
-                items[first[step + 1]++] = i;
-        }
-        for (int s = 0; s < embed->n_steps && pass == 0; s++)
-            first[s + 2] += first[s + 1];
-    }
-}
-
-/* Gives the most items that live until a step or from it on: while a step is changed vertex by
- * vertex, some of both are in the tree. */
-static int most_living(const struct place_embed *embed)
-{
-    int live = 0, most = 0;
-
-    for (int s = 0; s < embed->n_steps; s++) {
-        live += embed->first_begin[s + 1] - embed->first_begin[s];
-        most = live > most ? live : most;
-        live -= embed->first_end[s + 1] - embed->first_end[s];
-    }
-    return most;
-}
-
-static void set_direction(struct place_embed *embed, bool backwards)
-{
-    embed->backwards = backwards;
-    list_items(embed, false);
-    list_items(embed, true);
-    for (int i = 0; i < embed->component->n; i++) {
-        const struct place_item *item = place_item_of(embed, i);
-
-        embed->hashes[i] = vbs_spread(vbs_spread((uint64_t)item->height) ^
-                                      (uint64_t)(backwards ? item->lower : item->upper));
-    }
-}
 
 static enum vbs_status allocate(struct place_embed *embed)
 {
-    size_t n = (size_t)embed->component->n, n_steps = (size_t)embed->n_steps;
+    size_t n = (size_t)embed->component->n;
     struct vbs_arena *arena = &embed->arena;
 
-    embed->first_begin = vbs_arena_alloc(arena, n_steps + 2, sizeof *embed->first_begin);
-    embed->first_end = vbs_arena_alloc(arena, n_steps + 2, sizeof *embed->first_end);
-    embed->begins = vbs_arena_alloc(arena, n, sizeof *embed->begins);
-    embed->ends = vbs_arena_alloc(arena, n, sizeof *embed->ends);
-    embed->hashes = vbs_arena_alloc(arena, n, sizeof *embed->hashes);
     embed->set.marked = vbs_arena_alloc(arena, n, sizeof *embed->set.marked);
     embed->set.n_within = vbs_arena_alloc(arena, 2 * n, sizeof *embed->set.n_within);
     embed->set.leaves = vbs_arena_alloc(arena, 2 * n, sizeof *embed->set.leaves);
     embed->reduced = vbs_arena_alloc(arena, 2 * n, sizeof *embed->reduced);
+    embed->restricted[0] = vbs_arena_alloc(arena, 2 * n, sizeof *embed->restricted[0]);
+    embed->restricted[1] = vbs_arena_alloc(arena, 2 * n, sizeof *embed->restricted[1]);
+    embed->met = vbs_arena_alloc(arena, 2 * n, sizeof *embed->met);
     embed->order = vbs_arena_alloc(arena, n, sizeof *embed->order);
     embed->n_words = n / 64 + 1;
     embed->culprits = vbs_arena_alloc(arena, (n + 1) * embed->n_words, sizeof *embed->culprits);
     embed->blamed = vbs_arena_alloc(arena, embed->n_words, sizeof *embed->blamed);
     embed->traced = vbs_arena_alloc(arena, n, sizeof *embed->traced);
-    embed->end_step = vbs_arena_alloc(arena, n, sizeof *embed->end_step);
-    embed->n_living = vbs_arena_alloc(arena, n_steps, sizeof *embed->n_living);
     embed->keys = vbs_arena_alloc(arena, n, sizeof *embed->keys);
-    embed->halves[0] = vbs_arena_alloc(arena, n_steps, sizeof *embed->halves[0]);
-    embed->halves[1] = vbs_arena_alloc(arena, n_steps, sizeof *embed->halves[1]);
     embed->bits = vbs_arena_alloc(arena, n, sizeof *embed->bits);
     embed->sets = vbs_arena_alloc(arena, 2 * MAX_SETS, sizeof *embed->sets);
     embed->memo = vbs_arena_alloc(arena, (size_t)1 << MEMO_BITS, sizeof *embed->memo);
-    return embed->first_begin && embed->first_end && embed->begins && embed->ends &&
-                   embed->hashes && embed->set.marked && embed->set.n_within && embed->set.leaves &&
-                   embed->culprits && embed->blamed && embed->traced && embed->end_step &&
-                   embed->n_living && embed->reduced && embed->order && embed->keys &&
-                   embed->halves[0] && embed->halves[1] && embed->bits && embed->sets && embed->memo
+    return vbs_place_allocate_side(embed, 0) && vbs_place_allocate_side(embed, 1) &&
+                   embed->set.marked && embed->set.n_within && embed->set.leaves &&
+                   embed->reduced && embed->restricted[0] && embed->restricted[1] && embed->met &&
+                   embed->culprits && embed->blamed && embed->traced && embed->order &&
+                   embed->keys && embed->bits && embed->sets && embed->memo
                ? VBS_OK
                : VBS_NO_MEMORY;
 }
@@ -470,9 +486,10 @@ static enum vbs_status start_search(struct place_search *search, struct place_co
         component->embed = NULL;
         return vbs_no_memory(search->ctx);
     }
-    set_direction(embed, false);
-    embed->n_live = most_living(embed);
-    embed->full = is_full(embed);
+    vbs_place_set_side(embed, 0);
+    vbs_place_set_side(embed, 1);
+    embed->n_live = vbs_place_most_living(embed);
+    embed->full = vbs_place_is_full(embed);
     return VBS_OK;
 }
 
@@ -500,7 +517,25 @@ static enum vbs_status record_offsets(struct place_embed *embed)
     return VBS_OK;
 }
 
-/* Searches in the present direction. */
+/* Begins a side with the items that begin at its first step. */
+static void begin_side(struct place_embed *embed, struct place_state *state, int of)
+{
+    struct place_side *side = &embed->sides[of];
+    struct place_front *front = &state->fronts[of];
+
+    memset(side->n_living, 0, (size_t)embed->n_steps * sizeof *side->n_living);
+    memset(side->lives, 0, (size_t)embed->component->n * sizeof *side->lives);
+    memcpy(side->leaf_hashes, side->hashes,
+           (size_t)embed->component->n * sizeof *side->leaf_hashes);
+    front->tree = embed->n_trees;
+    front->n_pairs = -1;
+    front->n_ints = vbs_place_pq_make(embed->trees + front->tree, place_begins_of(side, 0),
+                                      side->first_begin[1]);
+    embed->n_trees += 2 * (size_t)embed->n_live; /* the tree may still become larger */
+    go_on(embed, state, of);
+}
+
+/* Searches anew. */
 static enum place_answer search_once(struct place_embed *embed)
 {
     struct place_state state = {0};
@@ -509,15 +544,14 @@ static enum place_answer search_once(struct place_embed *embed)
     memset(embed->memo, 0, sizeof *embed->memo << MEMO_BITS);
     embed->n_trees = embed->n_pairs = embed->n_path = 0;
     embed->partial = false;
-    if (!GROW(embed, trees, 2 * embed->n_live))
+    if (!GROW(embed, trees, 4 * embed->n_live))
         return PLACE_UNKNOWN;
-    state.n_ints =
-        vbs_place_pq_make(embed->trees, place_begins_of(embed, 0), embed->first_begin[1]);
-    memset(embed->n_living, 0, (size_t)embed->n_steps * sizeof *embed->n_living);
-    if (!look_ahead(embed, &state, place_begins_of(embed, 0), embed->first_begin[1]))
-        return PLACE_REFUTED;
-    embed->n_trees = (size_t)state.n_ints;
-    go_on(embed, &state);
+    begin_side(embed, &state, 0);
+    begin_side(embed, &state, 1);
+    for (int of = 0; of < 2; of++)
+        if (!look_ahead(embed, &state, of, place_begins_of(&embed->sides[of], 0),
+                        embed->sides[of].first_begin[1]))
+            return PLACE_REFUTED;
     answer = solve(embed, state);
     return answer == PLACE_REFUTED && embed->partial ? PLACE_UNKNOWN : answer;
 }
@@ -539,6 +573,27 @@ static int64_t luby(unsigned k)
     return (period + 1) / 2;
 }
 
+/* Gives a step of side 0 with many items that end and begin. */
+static int choose_wall(struct place_embed *embed)
+{
+    const struct place_side *side = &embed->sides[0];
+    double most = 0;
+    int wall = 0;
+
+    for (int s = 1; s + 1 < embed->n_steps; s++) {
+        double n_ends = side->first_end[s + 1] - side->first_end[s];
+        double n_begins = side->first_begin[s + 1] - side->first_begin[s];
+        double score = (n_ends - 1) * (n_begins - 1);
+
+        score *= 1 + embed->noise * (double)vbs_place_random(embed->search, 1024) / 256;
+        if (score > most) {
+            most = score;
+            wall = s;
+        }
+    }
+    return wall;
+}
+
 /* Gives the steps of the shortest run: enough to place all items several times. */
 static int64_t least_steps(const struct place_component *component)
 {
@@ -557,11 +612,13 @@ enum vbs_status vbs_place_embed(struct place_search *search, struct place_compon
         return status;
     while (*answer == PLACE_UNKNOWN && !search->over && search->n_steps < last_step) {
         unsigned run = embed->n_runs++;
+        int kind = (int)(run % N_KINDS);
 
-        embed->noise = run < 2 ? 0 : 1;
-        embed->jumps = run % 8 > 1;
-        embed->last_step = search->n_steps + luby(run / 2 + 1) * least_steps(component);
-        set_direction(embed, run % 2);
+        embed->only = kind == ON_FIRST ? 0 : kind == ON_LAST ? 1 : -1;
+        embed->noise = run < N_KINDS ? 0 : 1;
+        embed->jumps = run / N_KINDS % 4 > 0;
+        embed->wall = kind == AT_WALL ? choose_wall(embed) : 0;
+        embed->last_step = search->n_steps + luby(run / N_KINDS + 1) * least_steps(component);
         *answer = search_once(embed);
         if (embed->no_memory)
             return vbs_no_memory(search->ctx);

@@ -1,6 +1,7 @@
 /*
- * Embeddings while they are searched for: what embed.c, which searches, and vertices.c, which says
- * what may be tried, share. embed.c has the method. Internal to the room.
+ * Embeddings while they are searched for: what embed.c, which searches, vertices.c, which says
+ * what may be tried, and the files that they use share. embed.c has the method. Internal to the
+ * room.
  */
 #ifndef VBS_PLACE_EMBED_H
 #define VBS_PLACE_EMBED_H
@@ -28,47 +29,73 @@ struct place_set_sum {
     pq_bits set;
 };
 
-/* The sums of two halves of the items that begin at a step. */
+/* The items that begin at a step: sums of two halves of them, once they are needed. */
 struct place_halves {
     struct place_set_sum *sums[2];
     int n[2];
     bool complete;              /* all subsets are listed */
+    bool compared;              /* those that are alike are known */
     pq_bits any_alike;          /* items that are alike to one before, by bits, */
     pq_bits alike[MAX_AT_STEP]; /* and these */
 };
 
-/* A state between two vertices: a tree of the living items, and what is left at the step. */
-struct place_state {
+/* One direction of time: side 0 goes from the first step to the last, side 1 back. Each counts the
+ * steps from its own begin, and calls the ends of items in its own direction so. */
+struct place_side {
+    int *first_begin, *begins;   /* [n_steps + 1], [n]: the items that begin at a step */
+    int *first_end, *ends;       /* those that end */
+    int *end_step;               /* [n] */
+    int *n_living;               /* [n_steps], items that live and end at a step */
+    bool *lives;                 /* [n], items that are in the tree of the side */
+    uint64_t *hashes;            /* [n], equal for items of equal size and end */
+    uint64_t *leaf_hashes;       /* [n], the same, but unique for items in the other side's tree */
+    struct place_halves *halves; /* [n_steps], made when they are needed */
+};
+
+/* How far a side is: a tree of the living items, and what is left at the step. */
+struct place_front {
     int step;
     size_t tree; /* index in trees */
     int n_ints;
     struct place_vertex left;
+    int n_pairs; /* the pairs that may be tried next, as counted before, or -1 */
+};
+
+/* A state between two vertices. */
+struct place_state {
+    struct place_front fronts[2];
+};
+
+/* A vertex that was chosen, and its front before. */
+struct place_chosen {
+    int side;
+    struct place_front front;
+    struct place_vertex vertex;
 };
 
 struct place_embed {
     struct place_search *search;
     struct place_component *component;
     struct vbs_arena arena;
-    int n_steps, n_live;       /* steps of the component; most items that live at one */
-    int *first_begin, *begins; /* [n_steps + 1], [n]: the items that begin at a step */
-    int *first_end, *ends;     /* those that end */
-    uint64_t *hashes;          /* [n], equal for items of equal size and end */
+    int n_steps, n_live; /* steps of the component; most items that live at one */
+    struct place_side sides[2];
     struct pq_set set;
-    int *end_step;                  /* [n] */
-    int *n_living;                  /* [n_steps], items that live and end at a step */
-    int *reduced, *order, *keys;    /* scratch */
-    struct place_halves *halves[2]; /* [n_steps] in both directions, made when they are needed */
-    size_t first_pair;              /* of the state */
-    bool left_out;                  /* some of its pairs are not listed */
-    int64_t n_listed;               /* sums in halves */
-    pq_bits *bits;                  /* [n], of the items that end at the step */
-    pq_bits *sets;                  /* [2 * MAX_SETS] */
+    int *reduced, *order, *keys; /* scratch */
+    int *restricted[2], *met;    /* scratch */
+    size_t first_pair;           /* of the state */
+    bool left_out;               /* some of its pairs are not listed */
+    int n_looks;                 /* sums that were looked at for them */
+    int64_t n_listed;            /* sums in halves */
+    pq_bits *bits;               /* [n], of the items that end or begin at the step */
+    pq_bits *sets;               /* [2 * MAX_SETS] */
+    struct place_set_sum *runs;  /* [MAX_SETS], sets that begin; made when it is needed */
     uint64_t *memo;
-    bool full;      /* the living items fill the load at every step */
-    bool backwards; /* from the last step to the first */
-    bool jumps;     /* failures end more than the last vertex */
-    bool partial;   /* not all possibilities were tried: nothing is refuted */
-    double noise;   /* of the order of pairs */
+    bool full;    /* the living items fill the load at every step */
+    int only;     /* the side that all vertices are chosen on, or -1 */
+    int wall;     /* the step of side 0 at which both sides are to meet, or 0 */
+    bool jumps;   /* failures end more than the last vertex */
+    bool partial; /* not all possibilities were tried: nothing is refuted */
+    double noise; /* of the order of pairs */
     unsigned n_runs;
     int64_t last_step;
 
@@ -85,10 +112,9 @@ struct place_embed {
     struct place_pair *pairs;
     size_t n_pairs;
     int64_t max_pairs;
-    struct place_state *path; /* of the states from the first step on, with the vertex in left */
+    struct place_chosen *path; /* in the order in which they were chosen */
     size_t n_path;
     int64_t max_path;
-    struct place_state last;
     bool no_memory;
 };
 
@@ -115,6 +141,12 @@ static inline int place_count_bits(pq_bits set)
     return __builtin_popcountll((uint64_t)set) + __builtin_popcountll((uint64_t)(set >> 64));
 }
 
+/* Gives the bits of the first n items. */
+static inline pq_bits place_bits_below(int n)
+{
+    return n >= MAX_AT_STEP ? ~(pq_bits)0 : ((pq_bits)1 << n) - 1;
+}
+
 /* Gives the place of the lowest bit of a set, which is not empty. */
 static inline int place_lowest_bit(pq_bits set)
 {
@@ -123,35 +155,84 @@ static inline int place_lowest_bit(pq_bits set)
     return low ? __builtin_ctzll(low) : 64 + __builtin_ctzll((uint64_t)(set >> 64));
 }
 
-static inline const int *place_ends_of(const struct place_embed *embed, int step)
+static inline const int *place_ends_of(const struct place_side *side, int step)
 {
-    return embed->ends + embed->first_end[step];
+    return side->ends + side->first_end[step];
 }
 
-static inline const int *place_begins_of(const struct place_embed *embed, int step)
+static inline const int *place_begins_of(const struct place_side *side, int step)
 {
-    return embed->begins + embed->first_begin[step];
+    return side->begins + side->first_begin[step];
 }
+
+/* ---- sides.c ---- */
 
 /* Gives all items that end and begin at a step. */
-struct place_vertex vbs_place_all_of(const struct place_embed *embed, int step);
+struct place_vertex vbs_place_all_of(const struct place_side *side, int step);
+
+/* Gives whether the living items fill the load at every step, and steps have few enough of them. */
+bool vbs_place_is_full(const struct place_embed *embed);
+
+/* Gives the most items that live until a step or from it on: while a step is changed vertex by
+ * vertex, some of both are in the tree. */
+int vbs_place_most_living(const struct place_embed *embed);
+
+/* Allocates the arrays of a side; false: memory is out. */
+bool vbs_place_allocate_side(struct place_embed *embed, int of);
+
+/* Fills a side with the items in its direction. */
+void vbs_place_set_side(struct place_embed *embed, int of);
+
+/* ---- culprits.c ---- */
+
+/* Begins a set of culprits for the vertex that is chosen next. */
+uint64_t *vbs_place_clear_culprits(struct place_embed *embed);
+
+/* The items that are in the trees of both fronts have no order in common: blames the vertices to
+ * which they owe their places. */
+void vbs_place_blame_common(struct place_embed *embed, const struct place_front *front);
+
+/* The items that end at a step ahead of a side cannot: blames the vertices to which they owe their
+ * places. */
+void vbs_place_blame_ends(struct place_embed *embed, int side, int step);
+
+/* No pair at the front of a side is left: blames the culprits of all, those to which the items at
+ * the front owe their places, and those that were chosen at the same step. */
+void vbs_place_blame_state(struct place_embed *embed, const struct place_state *state, int side,
+                           uint64_t *culprits);
+
+/* ---- vertices.c ---- */
 
 /* Marks some of the items, or removes their marks: they are the set that trees are reduced by. */
 void vbs_place_mark(struct place_embed *embed, const int *items, pq_bits set, bool marked);
 
-/* Reduces the tree of a state by items that end there; returns the ints of embed->reduced, or 0. */
-int vbs_place_reduce(struct place_embed *embed, const struct place_state *state, pq_bits ends);
+/* Reduces the tree of a front by items that end there; returns the ints of embed->reduced, or 0. */
+int vbs_place_reduce(struct place_embed *embed, const struct place_side *side,
+                     const struct place_front *front, pq_bits ends);
 
-/* Gives the first ones of those items that are alike. */
-pq_bits vbs_place_firsts_of(const struct place_halves *halves, pq_bits left);
+/* Gives the first ones of those items that are alike; other: the other side. */
+pq_bits vbs_place_firsts_of(const struct place_side *side, const struct place_side *other, int step,
+                            pq_bits left);
 
-/* Lists the vertices that are possible in a state; *complete: all of them. False: memory is out. */
-bool vbs_place_list_pairs(struct place_embed *embed, const struct place_state *state,
-                          bool *complete);
+/* Gives whether the front of the other side is just behind the step, so that its tree has all items
+ * that begin there. */
+bool vbs_place_is_adjacent(const struct place_embed *embed, const struct place_front *front,
+                           const struct place_side *other, const struct place_front *beyond);
+
+/* Lists the vertices that are possible at a front of that side; the state has the front of the
+ * other one. *complete: all of them. False: memory is out. */
+bool vbs_place_list_pairs(struct place_embed *embed, const struct place_state *state, int side,
+                          const struct place_front *front, bool *complete);
 
 /* Keeps the pairs of the item that has the fewest, in the order in which they are tried; no pair
  * where some item has none. */
-void vbs_place_keep_fewest(struct place_embed *embed, const struct place_state *state, size_t first,
-                           bool complete);
+void vbs_place_keep_fewest(struct place_embed *embed, int side, const struct place_front *front,
+                           size_t first, bool complete);
+
+/* ---- meet.c ---- */
+
+/* Gives whether some order of the items that are in the trees of both fronts agrees with both. If
+ * order is not null, the trees are of the same items, and one of the orders is written there. */
+bool vbs_place_agree(struct place_embed *embed, const struct place_state *state, int *order);
 
 #endif

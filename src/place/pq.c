@@ -583,6 +583,92 @@ int vbs_place_pq_replace(const struct pq_set *set, const int *reduced, const int
     return writer.n;
 }
 
+/* ---- restricting ---- */
+
+static void write_kept(struct pq_writer *writer, int node)
+{
+    int n = 0, at;
+
+    if (is_leaf(writer->from, node)) {
+        copy_node(writer, node);
+        return;
+    }
+    for (CHILDREN(child, writer->from, node))
+        n += share_of(writer->set, child) != NONE;
+    at = n > 1 ? begin_node(writer) : 0;
+    for (CHILDREN(child, writer->from, node))
+        if (share_of(writer->set, child) != NONE)
+            write_kept(writer, child);
+    if (n > 1)
+        end_node(writer, at, is_q(writer->from, node));
+}
+
+int vbs_place_pq_restrict(const struct pq_set *set, const int *tree, int *restricted)
+{
+    struct pq_writer writer = {set, tree, restricted, 0};
+
+    count_leaves(set, tree);
+    if (set->n_within[0] > 0)
+        write_kept(&writer, 0);
+    return writer.n;
+}
+
+/* ---- meeting ---- */
+
+/* Trees that are reduced one after the other. */
+struct meeting {
+    struct pq_set *set;
+    const int *by;     /* the tree whose orders are kept */
+    int *tree, *spare; /* the tree so far, and where the next one is written */
+    int n;             /* its ints, or 0 */
+};
+
+/* Keeps the orders in which the leaves between two places of the tree `by` are consecutive. */
+static void keep_consecutive(struct meeting *meeting, int begin, int end)
+{
+    int *last = meeting->tree;
+
+    for (int at = begin; at < end; at++)
+        if (is_leaf(meeting->by, at)) {
+            meeting->set->marked[meeting->by[at]] = true;
+            meeting->set->n_marked++;
+        }
+    meeting->n = vbs_place_pq_reduce(meeting->set, last, meeting->spare);
+    meeting->tree = meeting->spare;
+    meeting->spare = last;
+    for (int at = begin; at < end; at++)
+        if (is_leaf(meeting->by, at))
+            meeting->set->marked[meeting->by[at]] = false;
+    meeting->set->n_marked = 0;
+}
+
+/* Neighbours in a Q-node are consecutive, and so is what is below a P-node. */
+int vbs_place_pq_meet(struct pq_set *set, const int *one, const int *two, int *met, int *scratch)
+{
+    struct meeting meeting = {set, two, met, scratch, extent_of(one, 0)};
+    int end = end_of(two, 0);
+
+    memcpy(met, one, (size_t)meeting.n * sizeof *met);
+    for (int node = 0; node < end && meeting.n > 0; node++) {
+        int before = -1;
+
+        if (is_leaf(two, node))
+            continue;
+        if (!is_q(two, node) && node > 0)
+            keep_consecutive(&meeting, node, end_of(two, node));
+        if (!is_q(two, node))
+            continue;
+        for (CHILDREN(child, two, node)) {
+            if (before >= 0 && meeting.n > 0)
+                keep_consecutive(&meeting, before, end_of(two, child));
+            before = child;
+        }
+    }
+    if (meeting.n > 0 && meeting.tree != met)
+        memcpy(met, meeting.tree, (size_t)meeting.n * sizeof *met);
+    return meeting.n;
+}
+
 /* ---- orders ---- */
 
 static int least_key(const int *tree, int node, const int *keys)

@@ -46,6 +46,15 @@ int vbs_place_pq_sets(const struct pq_set *set, const int *tree, const pq_bits *
 int vbs_place_pq_replace(const struct pq_set *set, const int *reduced, const int *items, int n,
                          int *tree);
 
+/* Writes the tree of the orders that the items of the set have in those of a tree; returns its
+ * ints, or 0 where the set is empty. */
+int vbs_place_pq_restrict(const struct pq_set *set, const int *tree, int *restricted);
+
+/* Writes the tree of the orders that two trees of the same leaves have in common to `met`; returns
+ * its ints, or 0 where there is none. set: changed, and empty before and after; scratch: [ints of
+ * the tree]. O(ints of one tree) for each node of the other. */
+int vbs_place_pq_meet(struct pq_set *set, const int *one, const int *two, int *met, int *scratch);
+
 /* Writes an order of the tree. keys, by item: leaves in this order of keys if there is such an
  * order, with equal keys in any order among each other. Null: any. Returns the number of leaves. */
 int vbs_place_pq_order(const int *tree, const int *keys, int *order);

@@ -11,7 +11,8 @@
 #define MAX_LISTED (1 << 22)
 #define MANY_PAIRS 256 /* pairs of a state, from which on those of more items are left out */
 #define MAX_LARGE  8
-#define MAX_PAIRS  4096 /* sets that are looked at while there are fewer pairs */
+#define MAX_PAIRS  4096      /* sets that are looked at while there are fewer pairs */
+#define MAX_LOOKS  (1 << 17) /* equal sums that are looked at in one state */
 
 static int64_t sum_of(const struct place_embed *embed, const int *items, pq_bits set)
 {
@@ -22,19 +23,6 @@ static int64_t sum_of(const struct place_embed *embed, const int *items, pq_bits
     return sum;
 }
 
-/* Gives the bits of the first n items. */
-static pq_bits bits_below(int n)
-{
-    return n >= MAX_AT_STEP ? ~(pq_bits)0 : ((pq_bits)1 << n) - 1;
-}
-
-struct place_vertex vbs_place_all_of(const struct place_embed *embed, int step)
-{
-    return (struct place_vertex){
-        bits_below(embed->first_end[step + 1] - embed->first_end[step]),
-        bits_below(embed->first_begin[step + 1] - embed->first_begin[step])};
-}
-
 void vbs_place_mark(struct place_embed *embed, const int *items, pq_bits set, bool marked)
 {
     embed->set.n_marked = marked ? place_count_bits(set) : 0;
@@ -42,14 +30,15 @@ void vbs_place_mark(struct place_embed *embed, const int *items, pq_bits set, bo
         embed->set.marked[items[place_lowest_bit(set)]] = marked;
 }
 
-int vbs_place_reduce(struct place_embed *embed, const struct place_state *state, pq_bits ends)
+int vbs_place_reduce(struct place_embed *embed, const struct place_side *side,
+                     const struct place_front *front, pq_bits ends)
 {
-    const int *items = place_ends_of(embed, state->step);
+    const int *items = place_ends_of(side, front->step);
     int n_ints;
 
-    vbs_place_step(embed->search, 1 + state->n_ints / 16);
+    vbs_place_step(embed->search, 1 + front->n_ints / 16);
     vbs_place_mark(embed, items, ends, true);
-    n_ints = vbs_place_pq_reduce(&embed->set, embed->trees + state->tree, embed->reduced);
+    n_ints = vbs_place_pq_reduce(&embed->set, embed->trees + front->tree, embed->reduced);
     vbs_place_mark(embed, items, ends, false);
     return n_ints;
 }
@@ -85,53 +74,72 @@ static int list_sums(struct place_embed *embed, const int *items, pq_bits of,
 }
 
 /* Finds the items before each one that are alike: of equal size and end. */
-static void find_alike(const struct place_embed *embed, int step, struct place_halves *halves)
+static void find_alike(const struct place_side *side, int step, struct place_halves *halves)
 {
-    const int *items = place_begins_of(embed, step);
-    int n = embed->first_begin[step + 1] - embed->first_begin[step];
+    const int *items = place_begins_of(side, step);
+    int n = side->first_begin[step + 1] - side->first_begin[step];
 
     for (int i = 0; i < n; i++)
         for (int j = 0; j < i; j++)
-            if (embed->hashes[items[i]] == embed->hashes[items[j]]) {
+            if (side->hashes[items[i]] == side->hashes[items[j]]) {
                 halves->alike[i] |= (pq_bits)1 << j;
                 halves->any_alike |= (pq_bits)1 << i;
             }
+    halves->compared = true;
 }
 
-/* Gives whether a set of items that begin has the first of those that are alike. */
+/* Gives those of the items left at a step that the other side has not placed: where it has, items
+ * that are alike have different places. */
+static pq_bits unplaced_of(const struct place_side *side, const struct place_side *other, int step,
+                           pq_bits left)
+{
+    const int *items = place_begins_of(side, step);
+    pq_bits unplaced = left;
+
+    if (!side->halves[step].any_alike)
+        return left;
+    for (pq_bits set = left; set; set &= set - 1)
+        if (other->lives[items[place_lowest_bit(set)]])
+            unplaced &= ~(set & -set);
+    return unplaced;
+}
+
+/* Gives whether a set of items that begin has the first of those that are alike. left: without
+ * those that the other side has placed. */
 static bool is_canonical(const struct place_halves *halves, pq_bits left, pq_bits set)
 {
-    for (pq_bits some = set & halves->any_alike; some; some &= some - 1)
+    for (pq_bits some = set & left & halves->any_alike; some; some &= some - 1)
         if (halves->alike[place_lowest_bit(some)] & left & ~set)
             return false;
     return true;
 }
 
-pq_bits vbs_place_firsts_of(const struct place_halves *halves, pq_bits left)
+pq_bits vbs_place_firsts_of(const struct place_side *side, const struct place_side *other, int step,
+                            pq_bits left)
 {
-    pq_bits firsts = left;
+    const struct place_halves *halves = &side->halves[step];
+    pq_bits firsts = left, unplaced = unplaced_of(side, other, step, left);
 
-    for (pq_bits some = left & halves->any_alike; some; some &= some - 1)
-        if (halves->alike[place_lowest_bit(some)] & left)
+    for (pq_bits some = unplaced & halves->any_alike; some; some &= some - 1)
+        if (halves->alike[place_lowest_bit(some)] & unplaced)
             firsts &= ~(some & -some);
     return firsts;
 }
 
-/* Gives the sums of the items that begin at a step, in two halves; null: memory is out. */
-static const struct place_halves *halves_of(struct place_embed *embed, int step)
+/* Sums the items that begin at a step, in two halves. False: memory is out. */
+static bool sum_halves(struct place_embed *embed, const struct place_side *side, int step)
 {
-    struct place_halves *halves = &embed->halves[embed->backwards][step];
-    pq_bits half[2] = {vbs_place_all_of(embed, step).begins, 0};
+    struct place_halves *halves = &side->halves[step];
+    pq_bits half[2] = {vbs_place_all_of(side, step).begins, 0};
     int most = embed->n_listed < MAX_LISTED ? MAX_SUMS : FEW_SUMS;
 
     if (halves->sums[0])
-        return halves;
+        return true;
     for (int n = place_count_bits(half[0]) / 2; n > 0; n--) {
         half[1] |= half[0] & -half[0];
         half[0] &= half[0] - 1;
     }
     halves->complete = true;
-    find_alike(embed, step, halves);
     for (int h = 0; h < 2; h++) {
         int n_bits = place_count_bits(half[h]);
         int n = n_bits < 30 && 1 << n_bits < most ? 1 << n_bits : most;
@@ -139,33 +147,45 @@ static const struct place_halves *halves_of(struct place_embed *embed, int step)
 
         if (!sums) {
             embed->no_memory = true;
-            return NULL;
+            return false;
         }
         halves->sums[h] = sums;
-        halves->n[h] = list_sums(embed, place_begins_of(embed, step), half[h], sums, n);
+        halves->n[h] = list_sums(embed, place_begins_of(side, step), half[h], sums, n);
         halves->complete = halves->complete && n_bits < 30 && n >> n_bits;
         embed->n_listed += n;
         vbs_place_step(embed->search, n / 16);
     }
-    return halves;
+    return true;
 }
 
 /* Gives the number of items of a pair, or of the others that are left, if they are fewer. */
-static int size_of(const struct place_state *state, struct place_vertex vertex)
+static int size_of(const struct place_front *front, struct place_vertex vertex)
 {
     int n = place_count_bits(vertex.ends) + place_count_bits(vertex.begins);
-    int n_left = place_count_bits(state->left.ends) + place_count_bits(state->left.begins);
+    int n_left = place_count_bits(front->left.ends) + place_count_bits(front->left.begins);
 
     return n < n_left - n ? n : n_left - n;
 }
 
+/* What pairs are listed for. */
+struct place_listing {
+    struct place_embed *embed;
+    const struct place_side *side;
+    const struct place_front *front;
+    const struct place_halves *halves;
+    pq_bits unplaced; /* items that begin, without those that the other side has placed */
+    int n_runs;       /* sets that begin, in embed->runs, if only these are possible; or -1 */
+};
+
 /* Appends a pair. Once there are many, large ones are left out. */
-static bool add_pair(struct place_embed *embed, const struct place_state *state,
-                     const struct place_halves *halves, struct place_vertex vertex)
+static bool add_pair(const struct place_listing *listing, struct place_vertex vertex)
 {
-    if (!is_canonical(halves, state->left.begins, vertex.begins))
+    struct place_embed *embed = listing->embed;
+
+    if (!is_canonical(listing->halves, listing->unplaced, vertex.begins))
         return true;
-    if (embed->n_pairs - embed->first_pair > MANY_PAIRS && size_of(state, vertex) > MAX_LARGE) {
+    if (embed->n_pairs - embed->first_pair > MANY_PAIRS &&
+        size_of(listing->front, vertex) > MAX_LARGE) {
         embed->left_out = true;
         return true;
     }
@@ -175,17 +195,40 @@ static bool add_pair(struct place_embed *embed, const struct place_state *state,
     return true;
 }
 
+/* Appends the pairs of a set that ends with the runs of the same sum that begin. */
+static bool add_runs(const struct place_listing *listing, pq_bits ends)
+{
+    struct place_embed *embed = listing->embed;
+    int64_t bytes = sum_of(embed, place_ends_of(listing->side, listing->front->step), ends);
+    int low = 0, high = listing->n_runs;
+
+    while (low < high) {
+        int middle = low + (high - low) / 2;
+
+        if (embed->runs[middle].bytes < bytes)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (; low < listing->n_runs && embed->runs[low].bytes == bytes; low++)
+        if (!add_pair(listing, (struct place_vertex){ends, embed->runs[low].set}))
+            return false;
+    return true;
+}
+
 /* Appends the pairs of a set that ends with the sets of the same sum that begin: each consists of a
  * set out of one half of the items and a set out of the other. */
-static bool add_pairs(struct place_embed *embed, const struct place_state *state,
-                      const struct place_halves *halves, pq_bits ends)
+static bool add_pairs(const struct place_listing *listing, pq_bits ends)
 {
-    int64_t bytes = sum_of(embed, place_ends_of(embed, state->step), ends);
+    struct place_embed *embed = listing->embed;
+    const struct place_halves *halves = listing->halves;
+    const struct place_front *front = listing->front;
+    int64_t bytes = sum_of(embed, place_ends_of(listing->side, front->step), ends);
     const struct place_set_sum *one = halves->sums[0], *two = halves->sums[1];
-    pq_bits gone = ~state->left.begins;
+    pq_bits gone = ~front->left.begins;
 
-    if (ends == state->left.ends)
-        return add_pair(embed, state, halves, state->left);
+    if (ends == front->left.ends)
+        return add_pair(listing, front->left);
     vbs_place_step(embed->search, (halves->n[0] + halves->n[1]) / 64);
     for (int i = 0, j = halves->n[1] - 1; i < halves->n[0] && j >= 0;) {
         int64_t sum = one[i].bytes + two[j].bytes;
@@ -198,20 +241,24 @@ static bool add_pairs(struct place_embed *embed, const struct place_state *state
             j--;
             continue;
         }
-        for (int k = j; sum == bytes && k >= 0 && two[k].bytes == two[j].bytes; k--)
+        for (int k = j; sum == bytes && k >= 0 && two[k].bytes == two[j].bytes; k--) {
+            if (++embed->n_looks > MAX_LOOKS) {
+                embed->left_out = true;
+                return true;
+            }
             if (!(two[k].set & gone) &&
-                !add_pair(embed, state, halves,
-                          (struct place_vertex){ends, one[i].set | two[k].set}))
+                !add_pair(listing, (struct place_vertex){ends, one[i].set | two[k].set}))
                 return false;
+        }
         i++;
     }
     return true;
 }
 
 /* Gives whether one vertex has all items that are left. */
-static bool is_single(const struct place_state *state)
+static bool is_single(const struct place_front *front)
 {
-    return place_count_bits(state->left.ends) == 1 || place_count_bits(state->left.begins) == 1;
+    return place_count_bits(front->left.ends) == 1 || place_count_bits(front->left.begins) == 1;
 }
 
 static int by_count(const void *a, const void *b)
@@ -222,42 +269,101 @@ static int by_count(const void *a, const void *b)
     return n_x != n_y ? n_x - n_y : (x > y) - (x < y);
 }
 
-bool vbs_place_list_pairs(struct place_embed *embed, const struct place_state *state,
-                          bool *complete)
+/* Lists the runs of some items of a tree in embed->sets; returns their number. */
+static int list_sets(struct place_embed *embed, const struct place_front *front, const int *items,
+                     pq_bits of, bool *complete)
 {
-    const int *ends = place_ends_of(embed, state->step);
-    const struct place_halves *halves = halves_of(embed, state->step);
-    size_t first = embed->n_pairs;
-    int n_sets;
+    int n;
 
-    if (!halves)
+    vbs_place_step(embed->search, 4 + front->n_ints / 8);
+    vbs_place_mark(embed, items, of, true);
+    for (pq_bits set = of; set; set &= set - 1)
+        embed->bits[items[place_lowest_bit(set)]] = set & -set;
+    n = vbs_place_pq_sets(&embed->set, embed->trees + front->tree, embed->bits, embed->sets,
+                          embed->sets + MAX_SETS, MAX_SETS, complete);
+    vbs_place_mark(embed, items, of, false);
+    return n;
+}
+
+/* Lists the runs that begin in the tree of the other side. False: there are too many, or memory is
+ * out. */
+static bool list_runs(struct place_listing *listing, const struct place_front *beyond)
+{
+    struct place_embed *embed = listing->embed;
+    const int *begins = place_begins_of(listing->side, listing->front->step);
+    bool complete;
+    int n;
+
+    if (!embed->runs &&
+        !(embed->runs = vbs_arena_alloc(&embed->arena, MAX_SETS, sizeof *embed->runs))) {
+        embed->no_memory = true;
         return false;
-    embed->first_pair = first;
-    embed->left_out = false;
-    *complete = true;
-    if (is_single(state))
-        return !vbs_place_reduce(embed, state, state->left.ends) ||
-               add_pair(embed, state, halves, state->left);
-    vbs_place_step(embed->search, 4 + state->n_ints / 8);
-    vbs_place_mark(embed, ends, state->left.ends, true);
-    for (pq_bits set = state->left.ends; set; set &= set - 1)
-        embed->bits[ends[place_lowest_bit(set)]] = set & -set;
-    n_sets = vbs_place_pq_sets(&embed->set, embed->trees + state->tree, embed->bits, embed->sets,
-                               embed->sets + MAX_SETS, MAX_SETS, complete);
-    vbs_place_mark(embed, ends, state->left.ends, false);
-    *complete = *complete && halves->complete;
+    }
+    n = list_sets(embed, beyond, begins, listing->front->left.begins, &complete);
+    if (!complete)
+        return false;
+    for (int k = 0; k < n; k++)
+        embed->runs[k] =
+            (struct place_set_sum){sum_of(embed, begins, embed->sets[k]), embed->sets[k]};
+    qsort(embed->runs, (size_t)n, sizeof *embed->runs, by_bytes);
+    listing->n_runs = n;
+    return true;
+}
+
+bool vbs_place_is_adjacent(const struct place_embed *embed, const struct place_front *front,
+                           const struct place_side *other, const struct place_front *beyond)
+{
+    return front->step + beyond->step == embed->n_steps - 1 &&
+           beyond->left.ends == vbs_place_all_of(other, beyond->step).ends;
+}
+
+/* Lists the pairs of a listing; *complete: all of them. */
+static bool list_all(const struct place_listing *listing, bool *complete)
+{
+    struct place_embed *embed = listing->embed;
+    const struct place_front *front = listing->front;
+    int n_sets = list_sets(embed, front, place_ends_of(listing->side, front->step),
+                           front->left.ends, complete);
+
+    *complete = *complete && (listing->n_runs >= 0 || listing->halves->complete);
     qsort(embed->sets, (size_t)n_sets, sizeof *embed->sets, by_count);
     for (int k = 0; k < n_sets; k++) {
-        if (embed->n_pairs - first > MAX_PAIRS || embed->search->over) {
+        if (embed->n_pairs - embed->first_pair > MAX_PAIRS || embed->search->over) {
             *complete = false;
             break;
         }
-        if (!add_pairs(embed, state, halves, embed->sets[k]))
+        if (!(listing->n_runs >= 0 ? add_runs : add_pairs)(listing, embed->sets[k]))
             return false;
     }
+    vbs_place_step(embed->search, embed->n_looks / 64);
     *complete = *complete && !embed->left_out;
-    if (!*complete && vbs_place_reduce(embed, state, state->left.ends))
-        return add_pair(embed, state, halves, state->left);
+    return true;
+}
+
+bool vbs_place_list_pairs(struct place_embed *embed, const struct place_state *state, int side,
+                          const struct place_front *front, bool *complete)
+{
+    const struct place_side *own = &embed->sides[side], *other = &embed->sides[!side];
+    const struct place_front *beyond = &state->fronts[!side];
+    struct place_listing listing = {embed, own, front, &own->halves[front->step], 0, -1};
+
+    if (!listing.halves->compared)
+        find_alike(own, front->step, &own->halves[front->step]);
+    listing.unplaced = unplaced_of(own, other, front->step, front->left.begins);
+    embed->first_pair = embed->n_pairs;
+    embed->left_out = false;
+    embed->n_looks = 0;
+    *complete = true;
+    if (is_single(front))
+        return !vbs_place_reduce(embed, own, front, front->left.ends) ||
+               add_pair(&listing, front->left);
+    if (!(vbs_place_is_adjacent(embed, front, other, beyond) && list_runs(&listing, beyond)) &&
+        (embed->no_memory || !sum_halves(embed, own, front->step)))
+        return false;
+    if (!list_all(&listing, complete))
+        return false;
+    if (!*complete && vbs_place_reduce(embed, own, front, front->left.ends))
+        return add_pair(&listing, front->left);
     return true;
 }
 
@@ -268,30 +374,30 @@ static int by_key(const void *a, const void *b)
     return (x->key > y->key) - (x->key < y->key);
 }
 
-void vbs_place_keep_fewest(struct place_embed *embed, const struct place_state *state, size_t first,
-                           bool complete)
+void vbs_place_keep_fewest(struct place_embed *embed, int side, const struct place_front *front,
+                           size_t first, bool complete)
 {
-    pq_bits firsts =
-        vbs_place_firsts_of(&embed->halves[embed->backwards][state->step], state->left.begins);
+    pq_bits firsts = vbs_place_firsts_of(&embed->sides[side], &embed->sides[!side], front->step,
+                                         front->left.begins);
     size_t fewest = SIZE_MAX, n = first;
     struct place_vertex best = {0};
 
-    for (int side = 0; side < 2; side++)
-        for (pq_bits left = side ? firsts : state->left.ends; left; left &= left - 1) {
+    for (int of = 0; of < 2; of++)
+        for (pq_bits left = of ? firsts : front->left.ends; left; left &= left - 1) {
             pq_bits bit = left & -left;
             size_t count = 0;
 
             for (size_t p = first; p < embed->n_pairs; p++)
-                count += ((side ? embed->pairs[p].vertex.begins : embed->pairs[p].vertex.ends) &
-                          bit) != 0;
+                count +=
+                    ((of ? embed->pairs[p].vertex.begins : embed->pairs[p].vertex.ends) & bit) != 0;
             if (count < fewest && (count > 0 || complete)) {
                 fewest = count;
-                best = side ? (struct place_vertex){0, bit} : (struct place_vertex){bit, 0};
+                best = of ? (struct place_vertex){0, bit} : (struct place_vertex){bit, 0};
             }
         }
     for (size_t p = first; p < embed->n_pairs; p++) {
         struct place_pair pair = embed->pairs[p];
-        double key = size_of(state, pair.vertex);
+        double key = size_of(front, pair.vertex);
 
         if (complete && !(pair.vertex.ends & best.ends) && !(pair.vertex.begins & best.begins))
             continue;
@@ -302,7 +408,7 @@ void vbs_place_keep_fewest(struct place_embed *embed, const struct place_state *
     embed->n_pairs = n;
     qsort(embed->pairs + first, n - first, sizeof *embed->pairs, by_key);
     /* The pair of all items comes first now: its rest is empty. */
-    if (n - first > 1 && embed->pairs[first].vertex.ends == state->left.ends) {
+    if (n - first > 1 && embed->pairs[first].vertex.ends == front->left.ends) {
         struct place_pair all = embed->pairs[first];
         size_t to = first + (embed->noise > 0 ? vbs_place_random(embed->search, 3) : 1);
 

@@ -6,25 +6,20 @@
 #include "base/fail.h"
 #include "base/text.h"
 #include "plan/dp/dp.h"
+#include "plan/recompute/recompute.h"
 #include "plan/search/search.h"
 #include "plan/uniform/uniform.h"
 #include "plan/weights/weights.h"
 
 #include <string.h>
 
-/* The order is that of tables and plots: baselines first. */
+/* The order is that of tables and plots: of planners of one kind, baselines first. */
 const struct vbs_planner *const vbs_all_planners[] = {
-    &vbs_planner_fbs,
-    &vbs_planner_fbs_best,
-    &vbs_planner_greedy_vbs,
-    &vbs_planner_dp_monotone,
-    &vbs_planner_dp_vbs,
-    &vbs_planner_dp_vbs_plus,
-    &vbs_planner_optimal,
-    &vbs_planner_mmcnn,
-    &vbs_planner_vdnn,
-    &vbs_planner_joint,
-    NULL,
+    &vbs_planner_fbs,         &vbs_planner_fbs_best,  &vbs_planner_greedy_vbs,
+    &vbs_planner_dp_monotone, &vbs_planner_dp_vbs,    &vbs_planner_dp_vbs_plus,
+    &vbs_planner_optimal,     &vbs_planner_mmcnn,     &vbs_planner_vdnn,
+    &vbs_planner_joint,       &vbs_planner_patch,     &vbs_planner_patch_2d,
+    &vbs_planner_fusion,      &vbs_planner_fusion_2d, NULL,
 };
 
 #define N_PLANNERS ((int)(sizeof vbs_all_planners / sizeof vbs_all_planners[0]) - 1)
@@ -67,13 +62,18 @@ bool vbs_planner_is_timed(const struct vbs_planner *planner)
 bool vbs_planner_is_compared(const struct vbs_planner *planner, enum vbs_weights weights)
 {
     if (weights == VBS_WEIGHTS_EXCLUDED)
-        return !planner->transfers;
+        return !planner->transfers && !planner->estimates;
     return planner->transfers || planner->compared_beside_weights;
 }
 
 bool vbs_planner_transfers(const struct vbs_planner *planner)
 {
     return planner->transfers;
+}
+
+bool vbs_planner_estimates(const struct vbs_planner *planner)
+{
+    return planner->estimates;
 }
 
 bool vbs_planner_is_outside(const struct vbs_planner *planner)

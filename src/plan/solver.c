@@ -72,6 +72,9 @@ static enum vbs_status check_weights(struct vbs_ctx *ctx, const struct vbs_plann
         return vbs_fail(ctx, VBS_USAGE,
                         "%s plans how weights come into the budget; it needs weights included",
                         planner->name);
+    if (planner->estimates && problem->weights == VBS_WEIGHTS_INCLUDED)
+        return vbs_fail(ctx, VBS_UNSUPPORTED,
+                        "%s estimates activations alone; it needs weights excluded", planner->name);
     if (!(copy->latency_us >= 0 && copy->latency_us <= VBS_MAX_TIME_US && copy->bytes_per_us >= 0 &&
           copy->bytes_per_us <= (double)VBS_MAX_BYTES))
         return vbs_fail(ctx, VBS_USAGE,
@@ -294,9 +297,17 @@ enum vbs_status vbs_solver_explain(struct vbs_ctx *ctx, struct vbs_solver *solve
 
     if (solver->task.problem.weights == VBS_WEIGHTS_INCLUDED)
         return vbs_fail(ctx, VBS_UNSUPPORTED, "what would help is not known with weights included");
-    if (solver->planner->outside)
+    if (solver->planner->outside || solver->planner->estimates)
         return vbs_fail(ctx, VBS_UNSUPPORTED, "what would help %s is not known", solver->name);
     return vbs_explain(ctx, &opened, infeasibility);
+}
+
+static enum vbs_status fail_without_schedule(struct vbs_ctx *ctx, const struct vbs_solver *solver)
+{
+    return vbs_fail(ctx, VBS_UNSUPPORTED,
+                    "%s computes rows twice, which no schedule can say; it has estimates of bytes "
+                    "and time alone, which plan, frontier and compare show",
+                    solver->name);
 }
 
 enum vbs_status vbs_solver_explain_plan(struct vbs_ctx *ctx, struct vbs_solver *solver,
@@ -310,6 +321,8 @@ enum vbs_status vbs_solver_explain_plan(struct vbs_ctx *ctx, struct vbs_solver *
     enum vbs_status status = VBS_OK;
 
     VBS_TRY(vbs_options_read(ctx, "vbs_explain_options", options, &own, sizeof own));
+    if (solver->planner->estimates)
+        return fail_without_schedule(ctx, solver);
     if (!own.first_layer && !own.last_layer && !own.samples)
         status = solver->planner->plan(ctx, solver->self, memory_bytes, &draft);
     if (status == VBS_INFEASIBLE)
@@ -371,6 +384,21 @@ static enum vbs_status refuse_with_weights(struct vbs_ctx *ctx, const struct vbs
                     joint);
 }
 
+/* Refuses a budget of a planner that estimates. */
+static enum vbs_status refuse_estimate(struct vbs_ctx *ctx, const struct vbs_solver *solver,
+                                       int64_t memory_bytes)
+{
+    int64_t least = vbs_solver_least_bytes(solver);
+    char have[24], need[48];
+
+    if (least == INT64_MAX)
+        return vbs_fail(ctx, VBS_INFEASIBLE, "no way of %s answers within %g us in any memory",
+                        solver->name, solver->task.problem.latency_us);
+    return vbs_fail(ctx, VBS_INFEASIBLE, "no way of %s fits %s; the least budget is %s",
+                    solver->name, vbs_format_bytes(memory_bytes, have, sizeof have),
+                    vbs_format_exact(least, need, sizeof need));
+}
+
 static enum vbs_status refuse(struct vbs_ctx *ctx, const struct vbs_solver *solver,
                               int64_t memory_bytes)
 {
@@ -378,6 +406,8 @@ static enum vbs_status refuse(struct vbs_ctx *ctx, const struct vbs_solver *solv
 
     if (includes_weights(solver))
         return refuse_with_weights(ctx, solver, memory_bytes);
+    if (solver->planner->estimates)
+        return refuse_estimate(ctx, solver, memory_bytes);
     return vbs_explain_refusal(ctx, &opened, memory_bytes);
 }
 
@@ -482,8 +512,11 @@ enum vbs_status vbs_solver_plan(struct vbs_ctx *ctx, struct vbs_solver *solver,
                                 int64_t memory_bytes, struct vbs_schedule **schedule)
 {
     struct vbs_draft draft = {0};
-    enum vbs_status status = solver->planner->plan(ctx, solver->self, memory_bytes, &draft);
+    enum vbs_status status;
 
+    if (solver->planner->estimates)
+        return fail_without_schedule(ctx, solver);
+    status = solver->planner->plan(ctx, solver->self, memory_bytes, &draft);
     if (status == VBS_INFEASIBLE) { /* a search that was interrupted before it found a schedule
                                        proves nothing */
         status = vbs_check_cancel(ctx);
@@ -495,6 +528,31 @@ enum vbs_status vbs_solver_plan(struct vbs_ctx *ctx, struct vbs_solver *solver,
         status = finish(ctx, solver, memory_bytes, &draft, schedule);
     vbs_step_list_clear(&draft.steps);
     return status;
+}
+
+enum vbs_status vbs_solver_estimate(struct vbs_ctx *ctx, struct vbs_solver *solver,
+                                    int64_t memory_bytes, struct vbs_estimate **estimate)
+{
+    enum vbs_status status;
+
+    if (!solver->planner->estimates)
+        return vbs_fail(ctx, VBS_UNSUPPORTED, "%s has schedules, and no estimates", solver->name);
+    status = solver->planner->estimate(ctx, solver->self, memory_bytes, estimate);
+    if (status == VBS_INFEASIBLE)
+        return refuse_estimate(ctx, solver, memory_bytes);
+    if (status == VBS_OK) {
+        (*estimate)->request = solver->task.request;
+        (*estimate)->memory_bytes = memory_bytes;
+    }
+    return status;
+}
+
+void vbs_estimate_free(struct vbs_estimate *estimate)
+{
+    if (!estimate)
+        return;
+    free(estimate->parts);
+    free(estimate);
 }
 
 static bool same_time(double a, double b)

@@ -55,13 +55,18 @@ static int count_formats(const struct vbs_profile *profile)
 {
     int n_formats = 1, n_rows;
 
-    for (int k = 1; k <= profile->n_layers; k++)
+    for (int k = 1; k <= profile->n_layers; k++) {
+        const struct vbs_profile_stripe *stripes = vbs_profile_stripes(profile, k, &n_rows);
+
+        for (int i = 0; i < n_rows; i++)
+            n_formats = stripes[i].row.format >= n_formats ? stripes[i].row.format + 1 : n_formats;
         for (int b = 0; b < profile->n_batches; b++) {
             const struct vbs_profile_row *rows = vbs_profile_rows(profile, k, b, &n_rows);
 
             for (int i = 0; i < n_rows; i++)
                 n_formats = rows[i].format >= n_formats ? rows[i].format + 1 : n_formats;
         }
+    }
     return n_formats;
 }
 
@@ -75,13 +80,19 @@ bool vbs_loaded_init(struct loaded *loaded, struct vbs_arena *arena,
         return false;
     loaded->n_formats = n_formats;
     loaded->n_packed = n_packed;
-    for (int k = 1; k <= profile->n_layers; k++)
+    for (int k = 1; k <= profile->n_layers; k++) {
+        const struct vbs_profile_stripe *stripes = vbs_profile_stripes(profile, k, &n_rows);
+        struct packed *packed = &loaded->packed[k * n_formats];
+
+        for (int i = 0; i < n_rows; i++)
+            packed[stripes[i].row.format].bytes = stripes[i].row.weight_bytes;
         for (int b = 0; b < profile->n_batches; b++) {
             const struct vbs_profile_row *rows = vbs_profile_rows(profile, k, b, &n_rows);
 
             for (int i = 0; i < n_rows; i++)
-                loaded->packed[k * n_formats + rows[i].format].bytes = rows[i].weight_bytes;
+                packed[rows[i].format].bytes = rows[i].weight_bytes;
         }
+    }
     return true;
 }
 

@@ -167,7 +167,8 @@ static double optimum_us(const struct vbs_problem *problem, struct vbs_solver *o
 /* Gives whether a planner is compared with the optimum: one that plans with weights excluded. */
 static bool is_measured(const struct vbs_planner *planner)
 {
-    return strcmp(vbs_planner_name(planner), "optimal") != 0 && !vbs_planner_transfers(planner);
+    return strcmp(vbs_planner_name(planner), "optimal") != 0 && !vbs_planner_transfers(planner) &&
+           !vbs_planner_estimates(planner);
 }
 
 static void print_case(gsl_rng *rng, const struct vbs_problem *problem, const char *label)

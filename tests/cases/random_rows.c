@@ -16,7 +16,7 @@ struct draft {
     struct vbs_ctx ctx;
     struct vbs_profile_builder *builder;
     int n_layers;
-    bool is_chain;
+    bool is_chain, has_weights;
     int max_rows;
     int rows[RANDOM_MAX_LAYERS + 1];
     int64_t bytes[RANDOM_MAX_LAYERS + 1]; /* of a sample */
@@ -29,6 +29,7 @@ struct layer_draft {
     struct vbs_reach reaches[2];
     int rows; /* 0: it has none */
     int launch_us, row_us;
+    int64_t weight_bytes[2]; /* by format */
 };
 
 /* Rows that are sometimes longer than a page, so that windows are not all rounded to one page. */
@@ -131,9 +132,13 @@ static enum vbs_status add_rows(struct draft *draft, const struct layer_draft *l
             if (layer->rows == 0 && rows > 0)
                 break;
             for (int i = 0; i < n && status == VBS_OK; i++) {
+                int format = i == 1 && layer->weight_bytes[1] > 0;
                 struct vbs_profile_row row = {.time_us = draw_time(draft, layer, batch, rows),
                                               .ws_bytes = random_int(draft->rng, 0, 40),
-                                              .n_slices = rows > 0,
+                                              .weight_bytes = layer->weight_bytes[format],
+                                              .format = format,
+                                              .n_slices = rows > 0 ||
+                                                          (draft->is_chain && draft->has_weights),
                                               .rows = rows};
 
                 status = vbs_profile_builder_row(&draft->ctx, draft->builder, id, batch,
@@ -142,11 +147,18 @@ static enum vbs_status add_rows(struct draft *draft, const struct layer_draft *l
         }
     if (layer->rows == 0)
         for (int batch = 1; batch <= 2 && status == VBS_OK; batch++) {
-            struct vbs_profile_row row = {.time_us = random_int(draft->rng, 1, 1000)};
+            struct vbs_profile_row row = {.time_us = random_int(draft->rng, 1, 1000),
+                                          .weight_bytes = layer->weight_bytes[0]};
 
             status = vbs_profile_builder_row(&draft->ctx, draft->builder, id, batch, "whole", &row);
         }
     return status;
+}
+
+/* A layer that reads one tensor whole may be one that can take its rows one by one. */
+static const char *kind_of(const struct layer_draft *layer)
+{
+    return layer->n_inputs == 2 ? "add" : layer->rows > 1 ? "conv" : layer->rows ? "avgpool" : "fc";
 }
 
 static enum vbs_status add_layer(struct draft *draft)
@@ -154,13 +166,21 @@ static enum vbs_status add_layer(struct draft *draft)
     struct layer_draft layer = draw_layer(draft);
     int id = ++draft->n_layers;
     struct vbs_profile_layer profile = {.name = "L",
-                                        .kind = "conv",
+                                        .kind = kind_of(&layer),
                                         .n_inputs = layer.n_inputs,
                                         .inputs = layer.inputs,
                                         .rows = layer.rows,
                                         .weight_bytes = id % 4 * 300,
                                         .reaches = layer.rows > 0 ? layer.reaches : NULL};
 
+    if (draft->has_weights) {
+        profile.weight_bytes = random_once_in(draft->rng, 4) ? 0
+                               : draft->is_chain             ? random_int(draft->rng, 1, 60)
+                                                             : random_int(draft->rng, 1, 9000);
+        layer.weight_bytes[0] = profile.weight_bytes;
+        if (!random_once_in(draft->rng, 3))
+            layer.weight_bytes[1] = profile.weight_bytes * 3 / 2;
+    }
     layer.launch_us = random_int(draft->rng, 1, 20);
     layer.row_us = random_int(draft->rng, 1, 20);
     for (int i = 0; i < layer.n_inputs; i++)
@@ -198,6 +218,21 @@ struct vbs_profile *random_rows_profile(gsl_rng *rng, int max_layers)
     int n_layers = random_int(rng, 1, max_layers);
 
     return make(&draft, n_layers, random_int(rng, 1, RANDOM_MAX_ROWS));
+}
+
+struct vbs_profile *random_rows_weighted(gsl_rng *rng, int max_layers)
+{
+    struct draft draft = {.rng = rng, .has_weights = true, .max_rows = RANDOM_MAX_ROWS};
+    int n_layers = random_int(rng, 1, max_layers);
+
+    return make(&draft, n_layers, random_int(rng, 1, RANDOM_MAX_ROWS));
+}
+
+struct vbs_profile *random_rows_weighted_chain(gsl_rng *rng, int n_layers, int max_rows)
+{
+    struct draft draft = {.rng = rng, .is_chain = true, .has_weights = true, .max_rows = max_rows};
+
+    return make(&draft, n_layers, random_int(rng, 2, max_rows));
 }
 
 struct vbs_profile *random_rows_chain(gsl_rng *rng, int n_layers, int max_rows)

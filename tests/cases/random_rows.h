@@ -16,9 +16,16 @@
  */
 struct vbs_profile *random_rows_profile(gsl_rng *rng, int max_layers);
 
+/* The same where rows read their layer's weights; algorithm b mostly packs them to a larger format.
+ */
+struct vbs_profile *random_rows_weighted(gsl_rng *rng, int max_layers);
+
 /* The same with tensors of at most max_rows rows, in a chain: for slow references. Times are those
  * of a launch and of rows in proportion. */
 struct vbs_profile *random_rows_chain(gsl_rng *rng, int n_layers, int max_rows);
+
+/* Such a chain whose layers have weights, which are read as a whole by each step. */
+struct vbs_profile *random_rows_weighted_chain(gsl_rng *rng, int n_layers, int max_rows);
 
 /*
  * Makes a profile of two convolutions of 3 rows, "first" and "second", one behind the other, over

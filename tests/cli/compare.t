@@ -10,9 +10,9 @@ COMMAND=compare
 
 # --- lists ---
 
-baselines='takes all, or names out of: fbs, fbs-best, greedy-vbs'
+baselines='takes all, or names out of: fbs, fbs-best, greedy-vbs, patch, patch-2d, fusion, fusion-2d'
 ours=$("$VBSLAB" planners --json | sed -n 's/^ *"name": "\(.*\)",/\1/p' |
-    grep -vxE 'fbs|fbs-best|greedy-vbs|mmcnn|vdnn|joint' | paste -sd , | sed 's/,/, /g')
+    grep -vxE 'fbs|fbs-best|greedy-vbs|mmcnn|vdnn|joint|(patch|fusion)(-2d)?' | paste -sd , | sed 's/,/, /g')
 planners="takes all, or names out of: $ours"
 refuses "a planner as a baseline" 2 "'dp-vbs' is no baseline; --baselines $baselines" \
     example.csv --baselines fbs,dp-vbs

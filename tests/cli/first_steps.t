@@ -30,7 +30,8 @@ refuses "help of two commands" 2 "takes one COMMAND at most, got 2" help plan ru
 
 run planners
 [ $code -eq 0 ] && [ ! -s err ] && ! grep -q '.\{101\}' out &&
-    for planner in fbs fbs-best greedy-vbs dp-monotone dp-vbs dp-vbs+ optimal mmcnn vdnn joint; do
+    for planner in fbs fbs-best greedy-vbs dp-monotone dp-vbs dp-vbs+ optimal mmcnn vdnn joint \
+        patch patch-2d fusion fusion-2d; do
         [ "$(grep -c "^$planner  " out)" -eq 1 ] && [ "$(grep -c "^  $planner  " out)" -eq 1 ] || break
     done
 report $? "planners says of every planner what it does and what it costs"

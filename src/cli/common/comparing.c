@@ -75,6 +75,9 @@ static enum vbs_status choose(struct vbs_ctx *ctx, const char *item, void *self)
         return vbs_fail(ctx, VBS_USAGE, "'%s' %s; %s takes all, or names out of: %s", item,
                         choice->baselines ? "is no baseline" : "is a baseline", choice->option,
                         list_allowed(choice, names, sizeof names));
+    if (!is_allowed(choice, planner) && vbs_planner_estimates(planner))
+        return vbs_fail(ctx, VBS_USAGE, "'%s' estimates activations alone, with weights excluded",
+                        item);
     if (!is_allowed(choice, planner))
         return vbs_fail(ctx, VBS_USAGE, "'%s' copies weights; give --weights included", item);
     if (vbs_planner_is_outside(planner))
@@ -86,7 +89,8 @@ static enum vbs_status choose(struct vbs_ctx *ctx, const char *item, void *self)
 }
 
 /* Gives whether "all", or no list, stands for a planner. With weights included, baselines are the
- * default ones in both cases: greedy-vbs shows nothing there that fbs does not. */
+ * default ones in both cases: greedy-vbs shows nothing there that fbs does not. Planners that
+ * estimate are compared where they are named. */
 static bool is_meant(const struct planner_choice *choice, const struct vbs_planner *planner,
                      bool told)
 {

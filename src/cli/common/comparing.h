@@ -10,7 +10,7 @@
 #define CLI_OPTION_BASELINES                                                                       \
     "baselines", "LIST",                                                                           \
         "baselines to show: all (default; weights included: fbs, fbs-best, mmcnn, vdnn), or "      \
-        "names with commas"
+        "names with commas, also of those that estimate: patch, fusion, ..."
 
 #define CLI_OPTION_PLANNERS                                                                        \
     "planners", "LIST",                                                                            \

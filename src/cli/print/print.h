@@ -1,6 +1,7 @@
 /*
  * Functions that print on standard output, by topic:
  *
+ *   estimate.h   bytes and times of a planner without schedules, as text for people
  *   flow.h       lines no wider than the terminal
  *   json.h       results as JSON
  *   provenance.h the provenance of the times of a result
@@ -13,6 +14,7 @@
 #ifndef VBS_CLI_PRINT_PRINT_H
 #define VBS_CLI_PRINT_PRINT_H
 
+#include "cli/print/estimate.h"
 #include "cli/print/flow.h"
 #include "cli/print/json.h"
 #include "cli/print/provenance.h"

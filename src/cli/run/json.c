@@ -57,9 +57,10 @@ static json_t *measured_json(const struct run_job *job, bool *failed)
                                 ran->waited_us, ran->copied_bytes, failed);
 
     cli_json_put(object, "io_us", real(ran->io_us), failed);
-    cli_json_put(object, "n_runs", json_integer(times->request.n_runs), failed);
+    cli_json_put(object, "n_runs", json_integer(times->n_all), failed);
+    cli_json_put(object, "n_disturbed", json_integer(times->n_disturbed), failed);
     cli_json_put(object, "n_warm_up", json_integer(job->n_warm_up), failed);
-    cli_json_put(object, "p50_us", real(times->request.time_us), failed);
+    cli_json_put(object, "p50_us", real(times->p50_us), failed);
     cli_json_put(object, "p90_us", real(times->p90_us), failed);
     cli_json_put(object, "p99_us", real(times->p99_us), failed);
     cli_json_put(object, "fastest_us", real(times->fastest_us), failed);

@@ -12,11 +12,15 @@
 
 /* The results of the repeated runs. */
 struct run_times {
-    struct vbs_profile_row request; /* time_us of the median run; mad_us, low_us, high_us, n_runs */
+    /* Of the undisturbed runs, or of all where too few are undisturbed: time_us of the median run,
+     * mad_us, low_us, high_us, n_runs. */
+    struct vbs_profile_row request;
+    int64_t n_all;       /* runs */
+    int64_t n_disturbed; /* those that lost much of their time to other processes */
+    /* Of all runs: percentiles of the request's time. p90 is NAN for fewer than 10 runs, p99 for
+     * fewer than 100. */
     double fastest_us, slowest_us;
-    /* Percentiles of the request's time; p90 is NAN for fewer than 10 runs, p99 for fewer than 100.
-     * The median is request.time_us. */
-    double p90_us, p99_us;
+    double p50_us, p90_us, p99_us;
     struct vbs_exec_report median;  /* report of the median run, without steps */
     struct vbs_exec_report fastest; /* report of the fastest run, with its steps where a trace is
                                        kept */

@@ -100,13 +100,14 @@ static void print_runs(const struct run_job *job)
     const struct run_times *times = &job->times;
     char number[32];
 
-    printf("  runs     %d after %lld to warm up: ", times->request.n_runs,
+    printf("  runs     %lld after %lld to warm up: ", (long long)times->n_all,
            (long long)job->n_warm_up);
     printf("%s", cli_format_time(times->fastest_us, number, sizeof number));
-    if (times->request.n_runs > 1) {
-        printf(" to %s\n", cli_format_time(times->slowest_us, number, sizeof number));
-        printf("  latency  p50 %s, ",
-               cli_format_time(times->request.time_us, number, sizeof number));
+    if (times->n_all > 1) {
+        printf(" to %s", cli_format_time(times->slowest_us, number, sizeof number));
+        if (times->request.n_runs < times->n_all)
+            printf("; %lld disturbed ones do not count above", (long long)times->n_disturbed);
+        printf("\n  latency  p50 %s, ", cli_format_time(times->p50_us, number, sizeof number));
         if (isfinite(times->p90_us))
             printf("p90 %s, ", cli_format_time(times->p90_us, number, sizeof number));
         if (isfinite(times->p99_us))

@@ -4,18 +4,23 @@
 #include "base/clock.h"
 #include "base/fail.h"
 #include "base/grow.h"
+#include "base/lost.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#define DISTURBED 0.05 /* share by which the median is above the fastest */
+#define NOISY      0.05 /* share by which the median is above the fastest */
+#define DISTURBED  0.02 /* share of a run that its threads waited for processors */
+#define WAKES_US   20   /* waiting that the wake-ups of an idle machine take */
+#define MOST_TIMES 3    /* as many runs as are asked for, to have enough undisturbed ones */
 
 /* Reports of the runs so far, without steps. */
 struct reports {
     struct vbs_exec_report *at;
-    int64_t n, capacity;
+    bool *disturbed;
+    int64_t n, n_disturbed, capacity, max_disturbed;
 };
 
 static void raise_to(int64_t *most, int64_t value)
@@ -64,13 +69,34 @@ static enum vbs_status run_once(struct run_job *job, bool times_only,
     return vbs_exec_run(&job->cli->ctx, job->exec, job->input, job->outputs, report);
 }
 
+/* Does the same; *disturbed: the run lost much of its time to other processes. Where the system
+ * does not tell, no run is disturbed. */
+static enum vbs_status run_watched(struct run_job *job, bool times_only,
+                                   struct vbs_exec_report *report, bool *disturbed)
+{
+    struct vbs_lost before, after;
+    double lost_us;
+
+    vbs_lost_read("/proc", &before);
+    VBS_TRY(run_once(job, times_only, report));
+    vbs_lost_read("/proc", &after);
+    after = vbs_lost_between(&before, &after);
+    lost_us = (double)(after.waited_us + after.stolen_us);
+    *disturbed = lost_us > fmax(WAKES_US, DISTURBED * report->time_us);
+    return VBS_OK;
+}
+
 static enum vbs_status add_report(struct run_job *job, struct reports *reports,
-                                  const struct vbs_exec_report *report)
+                                  const struct vbs_exec_report *report, bool disturbed)
 {
     struct run_times *times = &job->times;
 
     VBS_TRY(vbs_grow(&job->cli->ctx, &reports->at, &reports->capacity, reports->n + 1,
                      sizeof *reports->at));
+    VBS_TRY(vbs_grow(&job->cli->ctx, &reports->disturbed, &reports->max_disturbed, reports->n + 1,
+                     sizeof *reports->disturbed));
+    reports->disturbed[reports->n] = disturbed;
+    reports->n_disturbed += disturbed;
     raise_to(&times->touched_bytes, report->touched_bytes);
     raise_to(&times->high_water_bytes, report->high_water_bytes);
     raise_to(&times->base_bytes, report->base_bytes);
@@ -107,6 +133,20 @@ static enum vbs_status warm_up(struct run_job *job, double *run_s)
     return VBS_OK;
 }
 
+/* Gives whether the options require a further run. Where several runs and no duration are asked
+ * for, disturbed runs are repeated, within limits. */
+static bool needs_run(const struct run_job *job, const struct reports *reports, double elapsed_s)
+{
+    int64_t n_good = reports->n - reports->n_disturbed;
+
+    if (reports->n >= RUN_MOST_RUNS)
+        return false;
+    if (reports->n < job->n_runs || elapsed_s < job->duration_s)
+        return true;
+    return job->duration_s == 0 && job->n_runs > 1 && n_good < job->n_runs &&
+           reports->n < MOST_TIMES * job->n_runs;
+}
+
 /* Runs as often and as long as the options require. */
 static enum vbs_status run_repeatedly(struct run_job *job, struct reports *reports)
 {
@@ -116,14 +156,14 @@ static enum vbs_status run_repeatedly(struct run_job *job, struct reports *repor
 
     job->times = (struct run_times){.high_water_bytes = -1, .taken_bytes = -1, .total_bytes = -1};
     start_s = vbs_clock_s();
-    while (status == VBS_OK && reports->n < RUN_MOST_RUNS &&
-           (reports->n < job->n_runs || elapsed_s < job->duration_s)) {
+    while (status == VBS_OK && needs_run(job, reports, elapsed_s)) {
         struct vbs_exec_report report;
+        bool disturbed;
 
         show_progress(job, &progress, reports->n, elapsed_s, run_s);
-        status = run_once(job, !asks_for_memory(reports->n), &report);
+        status = run_watched(job, !asks_for_memory(reports->n), &report, &disturbed);
         if (status == VBS_OK)
-            status = add_report(job, reports, &report);
+            status = add_report(job, reports, &report, disturbed);
         elapsed_s = vbs_clock_s() - start_s;
         run_s = elapsed_s / (double)(reports->n > 0 ? reports->n : 1);
     }
@@ -138,21 +178,36 @@ static double percentile(const double *sorted_us, int64_t n, int percent)
     return n * (100 - percent) >= 100 ? sorted_us[(n * percent + 99) / 100 - 1] : NAN;
 }
 
-/* Reports one run, the median; of two in the middle the faster, so that its parts add up. */
+/* Gives the time of the median run; of two in the middle that of the faster one. */
+static double middle(const double *sorted_us, int64_t n)
+{
+    return sorted_us[(n - 1) / 2];
+}
+
+/* Reports one run, the median, so that its parts add up: of the undisturbed runs, where they are as
+ * many as were asked for, else of all. */
 static void summarize(struct run_job *job, const struct reports *reports, double *times_us)
 {
     struct run_times *times = &job->times;
-    int64_t n = reports->n;
+    bool leaves_out = reports->n - reports->n_disturbed >= job->n_runs;
+    int64_t n = 0;
 
-    for (int64_t i = 0; i < n; i++)
+    for (int64_t i = 0; i < reports->n; i++)
         times_us[i] = reports->at[i].time_us;
-    vbs_measure_summary(times_us, (int)n, &times->request); /* sorts times_us */
+    vbs_measure_summary(times_us, (int)reports->n, &times->request); /* sorts times_us */
+    times->n_all = reports->n;
+    times->n_disturbed = reports->n_disturbed;
     times->fastest_us = times_us[0];
-    times->slowest_us = times_us[n - 1];
-    times->request.time_us = times_us[(n - 1) / 2];
-    times->p90_us = percentile(times_us, n, 90);
-    times->p99_us = percentile(times_us, n, 99);
-    for (int64_t i = 0; i < n; i++)
+    times->slowest_us = times_us[reports->n - 1];
+    times->p50_us = middle(times_us, reports->n);
+    times->p90_us = percentile(times_us, reports->n, 90);
+    times->p99_us = percentile(times_us, reports->n, 99);
+    for (int64_t i = 0; i < reports->n; i++)
+        if (!leaves_out || !reports->disturbed[i])
+            times_us[n++] = reports->at[i].time_us;
+    vbs_measure_summary(times_us, (int)n, &times->request);
+    times->request.time_us = middle(times_us, n);
+    for (int64_t i = 0; i < reports->n; i++)
         if (reports->at[i].time_us == times->request.time_us)
             times->median = reports->at[i];
 }
@@ -162,7 +217,12 @@ static void warn_of_noise(struct run_job *job)
     const struct run_times *times = &job->times;
     double above = times->request.time_us / times->fastest_us - 1;
 
-    if (above > DISTURBED)
+    if (times->n_all - times->n_disturbed < job->n_runs && job->duration_s == 0)
+        cli_warn(job->cli,
+                 "the machine was busy: %lld of %lld runs lost more than %.0f%% of their time to "
+                 "other processes",
+                 (long long)times->n_disturbed, (long long)times->n_all, 100 * DISTURBED);
+    else if (above > NOISY)
         cli_warn(job->cli,
                  "the machine was busy: the median of %d runs is %.1f%% above the fastest; "
                  "--runs N runs more",
@@ -213,6 +273,7 @@ enum vbs_status run_measure(struct run_job *job)
         warn_of_rise(job);
     }
     free(reports.at);
+    free(reports.disturbed);
     free(times_us);
     return status;
 }

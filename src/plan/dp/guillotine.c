@@ -13,6 +13,7 @@
  *     barrier   S[i, c, b](M) + O[c+1, j, b](M),                                      i <= c < j
  *     step      the rows of the item at batch b,                                      i = j
  *     segment   the segments of items i..j (plan/stripes),                            b = 1
+ *               and, where they share loads of weights, b of them in turn,            b > 1
  *
  * cut[i] is the number of bytes that a sample takes between items i-1 and i. S is O where its best
  * is a split (or one item), W where it is not: a barrier within the rectangle before a barrier, or
@@ -168,8 +169,10 @@ static enum vbs_status offer_splits(struct guillotine *work, const struct solved
                                     int j, int b)
 {
     const int *index = work->counts.index;
-    /* Of three parts the second and the third together may have no curve. */
-    enum vbs_points first = b <= work->counts.exact ? VBS_POINTS_OTHER_CUT : VBS_POINTS_ALL;
+    /* Of three parts the second and the third together may have no curve, and segments of several
+     * samples have cuts of the sign of a split. */
+    enum vbs_points first =
+        b <= work->counts.exact && !work->task->rows_source ? VBS_POINTS_OTHER_CUT : VBS_POINTS_ALL;
 
     for (int b1 = b - 1; b1 >= 1; b1--) {
         struct vbs_moved parts[2];
@@ -184,24 +187,40 @@ static enum vbs_status offer_splits(struct guillotine *work, const struct solved
     return VBS_OK;
 }
 
-/* Offers the segments in which one sample passes the items by rows. */
-static enum vbs_status offer_segments(struct guillotine *work, const struct solved *solved, int i,
-                                      int j)
+/* Finds the segments in which one sample passes the items by rows. */
+static enum vbs_status find_segments(struct guillotine *work, const struct vbs_chain *chain, int i,
+                                     int j)
 {
-    const struct vbs_chain *chain = solved->chain;
-    int64_t first = work->segments.n;
     int from = 0, to;
 
+    work->first_segment = work->segments.n;
+    if (work->first_segment > MAX_SEGMENTS)
+        return VBS_OK;
     while (work->order[from] != vbs_item_first(&chain->items[i]))
         from++;
     to = from + vbs_chain_count(chain, i, j) - 1;
-    if (first > MAX_SEGMENTS)
-        return VBS_OK;
-    VBS_TRY(
-        vbs_stripes_find(work->ctx, work->stripes, from, to, chain->cut_bytes[i], &work->segments));
-    for (int64_t s = first; s < work->segments.n; s++)
-        VBS_TRY(vbs_envelope_offer(work->ctx, &work->envelope, work->segments.list[s].bytes,
-                                   work->segments.list[s].ticks, (int32_t)(-1 - s)));
+    return vbs_stripes_find(work->ctx, work->stripes, from, to, chain->cut_bytes[i],
+                            &work->segments);
+}
+
+/* Offers the segments of the items for b samples, one sample after the other. For several samples
+ * this is a choice of its own where they share loads of weights. */
+static enum vbs_status offer_segments(struct guillotine *work, const struct solved *solved, int i,
+                                      int j, int b)
+{
+    const int64_t *cut = solved->chain->cut_bytes;
+    int64_t waiting = (b - 1) * (cut[i] > cut[j + 1] ? cut[i] : cut[j + 1]);
+
+    if (b == 1)
+        VBS_TRY(find_segments(work, solved->chain, i, j));
+    for (int64_t s = work->first_segment; s < work->segments.n; s++) {
+        const struct vbs_segment *segment = &work->segments.list[s];
+
+        if (b == 1 || segment->once_ticks > 0)
+            VBS_TRY(vbs_envelope_offer(work->ctx, &work->envelope, segment->bytes + waiting,
+                                       b * segment->ticks - (b - 1) * segment->once_ticks,
+                                       (int32_t)(-b - s)));
+    }
     return VBS_OK;
 }
 
@@ -222,8 +241,8 @@ static enum vbs_status solve_cell(struct guillotine *work, const struct solved *
                                        VBS_POINTS_ALL, vbs_unmoved(vbs_step_at(work, solved, i, b)),
                                        i));
     VBS_TRY(offer_splits(work, solved, i, j, b));
-    if (b == 1 && work->stripes)
-        VBS_TRY(offer_segments(work, solved, i, j));
+    if (work->stripes)
+        VBS_TRY(offer_segments(work, solved, i, j, b));
     return vbs_envelope_curve(work->ctx, &work->envelope, &work->arena,
                               &vbs_opt_row(work, solved, i, j)[work->counts.index[b]]);
 }
@@ -389,9 +408,12 @@ static enum vbs_status emit(struct cut_emission *to, const struct solved *solved
         int at = vbs_curve_at(curve, bytes), here = curve->cut[at];
 
         bytes = curve->bytes[at];
-        if (here < 0 && b == 1)
-            return vbs_stripes_emit(to->work->ctx, to->work->stripes,
-                                    &to->work->segments.list[-1 - here], &to->steps);
+        if (here <= -b) {
+            for (int sample = 0; status == VBS_OK && sample < b; sample++)
+                status = vbs_stripes_emit(to->work->ctx, to->work->stripes,
+                                          &to->work->segments.list[-b - here], &to->steps);
+            return status;
+        }
         if (here < 0) {
             status = emit(to, solved, i, j, -here, bytes - cut[i] * (b + here));
             bytes -= cut[j + 1] * -here;
@@ -432,7 +454,16 @@ enum vbs_status vbs_guillotine_emit(const struct guillotine *work, int64_t bytes
     return status;
 }
 
-/* Offers the schedule of a whole request, given as chunk after chunk. */
+/* Gives the time of the whole request as its curve has it. */
+static double chunks_us(const struct guillotine *work, int64_t bytes)
+{
+    const struct vbs_curve *curve = &work->chunks[work->task->request];
+
+    return vbs_task_us(work->task, curve->ticks[vbs_curve_at(curve, bytes)]);
+}
+
+/* Offers the schedule of a whole request, given as chunk after chunk. Steps with rows of another
+ * task (rows_source) have no times of their own here. */
 static enum vbs_status offer_chunks(struct guillotine *work, int64_t bytes,
                                     struct vbs_pareto_set *pareto)
 {
@@ -442,7 +473,9 @@ static enum vbs_status offer_chunks(struct guillotine *work, int64_t bytes,
     if (vbs_cancelled(work->ctx) || pareto->arena.total_bytes > MAX_SOLVER_BYTES)
         return refuse_more(work, &work->whole);
     status = vbs_guillotine_emit(work, bytes, &steps);
-    if (status == VBS_OK)
+    if (status == VBS_OK && work->task->rows_source)
+        status = vbs_pareto_offer_timed(work->ctx, pareto, bytes, chunks_us(work, bytes), &steps);
+    else if (status == VBS_OK)
         status = vbs_pareto_offer(work->ctx, pareto, bytes, &steps);
     vbs_step_list_clear(&steps);
     return status;
@@ -524,6 +557,14 @@ static int offer_stride(const struct guillotine *work, int n_points)
                : vbs_pareto_stride(work->task, n_points, MAX_OFFERED_STEPS, LEAST_OFFERS);
 }
 
+/* Gives whether point p of the curve is the best one in some budget for which cuttings are made. */
+static bool is_wanted(const struct vbs_task *task, const struct vbs_curve *curve, int p)
+{
+    return !task->cut_budgets || p == 0 || p == curve->n - 1 ||
+           vbs_budget_list_count(task->cut_budgets, curve->bytes[p] - 1) <
+               vbs_budget_list_count(task->cut_budgets, curve->bytes[p + 1] - 1);
+}
+
 /* Offers the schedules of the largest budget, of the least one, and of budgets between them. */
 static enum vbs_status offer_request(struct guillotine *work, struct vbs_pareto_set *pareto)
 {
@@ -534,7 +575,7 @@ static enum vbs_status offer_request(struct guillotine *work, struct vbs_pareto_
     curve = &work->chunks[work->task->request];
     stride = offer_stride(work, curve->n);
     for (int p = 0; p < curve->n; p++)
-        if (vbs_pareto_is_kept(p, curve->n, stride))
+        if (vbs_pareto_is_kept(p, curve->n, stride) && is_wanted(work->task, curve, p))
             VBS_TRY(offer_chunks(work, curve->bytes[p], pareto));
     return VBS_OK;
 }
@@ -553,7 +594,7 @@ enum vbs_status vbs_guillotine_open(struct guillotine *work, const struct vbs_ch
     work->envelope.most_bytes = work->task->options.most_bytes;
     work->from_s = work->reported_s = vbs_clock_s();
     VBS_TRY(vbs_counts_find(work->ctx, work->task, &work->arena, &work->counts));
-    if (work->rule == VBS_CUT_BARRIER && work->task->has_rows)
+    if (work->rule == VBS_CUT_BARRIER && (work->task->has_rows || work->task->rows_source))
         VBS_TRY(open_stripes(work, chain));
     return solve(work, chain, &work->whole);
 }

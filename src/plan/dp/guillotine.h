@@ -11,8 +11,8 @@
 #include "plan/stripes/stripes.h"
 
 /* A chain with its curves. A point's cut is -b1 of a split, else the item c before a barrier or the
- * pivot k; of one item it is the item itself, or the cut within a subchain. One sample is not
- * split: for b = 1 a cut -1 - s is segment number s. */
+ * pivot k; of one item it is the item itself, or the cut within a subchain. A cut
+ * -b - s is segment number s, for one sample after the other. */
 struct solved {
     const struct vbs_chain *chain;
     struct vbs_curve **opt; /* O[i, j, b]: see vbs_opt_row; [n_items], null: column j is not
@@ -36,6 +36,7 @@ struct guillotine {
     int *order;                       /* [n_layers] of the layers; null: there are no segments */
     struct vbs_stripes *stripes;      /* segments of this order; null: there are none */
     struct vbs_segment_list segments; /* of all chains */
+    int64_t first_segment;            /* of the pair that is solved */
     struct solved whole;
     struct vbs_curve *chunks; /* [request + 1] the best time of b samples in chunks that each keep
                                  the latency; cut: the first chunk */

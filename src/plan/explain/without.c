@@ -12,7 +12,7 @@ bool vbs_explain_asks(const struct vbs_opened_planner *opened, const struct vbs_
     int64_t effort = opened->task->n_layers * request * request;
 
     return planner != opened->planner && !planner->searches_long && !planner->transfers &&
-           effort <= (timed ? VBS_EXPLAIN_EFFORT / 40 : VBS_EXPLAIN_EFFORT);
+           !planner->estimates && effort <= (timed ? VBS_EXPLAIN_EFFORT / 40 : VBS_EXPLAIN_EFFORT);
 }
 
 /* A profile, and the data that its copy lacks. */
@@ -29,7 +29,7 @@ static void reduce_layer(void *self, struct vbs_profile_layer *layer)
         layer->in_bytes = layer->out_bytes = 0;
 }
 
-static void reduce_stripe(void *self, int layer, struct vbs_profile_row *row)
+static bool reduce_stripe(void *self, int layer, struct vbs_profile_row *row)
 {
     const struct reduction *reduction = self;
     const struct vbs_without *without = reduction->without;
@@ -40,6 +40,7 @@ static void reduce_stripe(void *self, int layer, struct vbs_profile_row *row)
                                     .ws_bytes = no_ws ? 0 : row->ws_bytes,
                                     .n_slices = 1,
                                     .rows = row->rows};
+    return true;
 }
 
 static enum vbs_status reduced_rows(struct vbs_ctx *ctx, void *self,

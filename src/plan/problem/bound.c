@@ -42,6 +42,9 @@ static int64_t all_formats_bytes(const struct vbs_task *task, int layer)
 {
     int64_t total = 0;
     uint64_t seen = 0;
+    int n_stripes;
+    const struct vbs_profile_stripe *stripes =
+        vbs_profile_stripes(task->profile, layer, &n_stripes);
 
     for (int i = 0; i < task->n_batches; i++) {
         int n_rows;
@@ -52,6 +55,11 @@ static int64_t all_formats_bytes(const struct vbs_task *task, int layer)
                 total += rows[a].weight_bytes;
             seen |= (uint64_t)1 << rows[a].format;
         }
+    }
+    for (int i = 0; task->has_rows && i < n_stripes; i++) {
+        if (!(seen >> stripes[i].row.format & 1))
+            total += stripes[i].row.weight_bytes;
+        seen |= (uint64_t)1 << stripes[i].row.format;
     }
     return total;
 }

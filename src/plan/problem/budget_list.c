@@ -52,6 +52,21 @@ void vbs_budget_list_sort(struct vbs_budget_list *budgets)
     budgets->n = n;
 }
 
+int vbs_budget_list_count(const struct vbs_budget_list *budgets, int64_t bytes)
+{
+    int low = 0, high = budgets->n;
+
+    while (low < high) {
+        int middle = low + (high - low) / 2;
+
+        if (budgets->bytes[middle] <= bytes)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
 void vbs_budget_list_clear(struct vbs_budget_list *budgets)
 {
     free(budgets->bytes);

@@ -22,6 +22,8 @@ enum vbs_status vbs_budget_list_add(struct vbs_ctx *ctx, struct vbs_budget_list 
  * a power of two. Every even number of MiB below 64 is one of them. */
 enum vbs_status vbs_budget_list_add_grid(struct vbs_ctx *ctx, struct vbs_budget_list *budgets,
                                          int64_t from_bytes, int64_t to_bytes) VBS_MUST_CHECK;
+/* Gives the number of budgets of a sorted list that are at most bytes. O(log budgets). */
+int vbs_budget_list_count(const struct vbs_budget_list *budgets, int64_t bytes);
 void vbs_budget_list_sort(struct vbs_budget_list *budgets);
 void vbs_budget_list_clear(struct vbs_budget_list *budgets);
 

@@ -66,6 +66,9 @@ double vbs_task_copy_us(const struct vbs_task *task, int64_t bytes)
 int64_t vbs_task_layer_lightest_bytes(const struct vbs_task *task, int layer)
 {
     int64_t least = INT64_MAX;
+    int n_stripes;
+    const struct vbs_profile_stripe *stripes =
+        vbs_profile_stripes(task->profile, layer, &n_stripes);
 
     for (int i = 0; i < task->n_batches; i++) {
         int n_rows;
@@ -75,6 +78,9 @@ int64_t vbs_task_layer_lightest_bytes(const struct vbs_task *task, int layer)
             if (rows[a].weight_bytes < least)
                 least = rows[a].weight_bytes;
     }
+    for (int i = 0; task->has_rows && i < n_stripes; i++)
+        if (stripes[i].row.weight_bytes < least)
+            least = stripes[i].row.weight_bytes;
     return least;
 }
 

@@ -13,9 +13,9 @@ static enum vbs_status derive_stripes(struct vbs_ctx *ctx, const struct vbs_prof
     for (int i = 0; i < n_stripes; i++) {
         struct vbs_profile_row row = stripes[i].row;
 
-        derivation->stripe(derivation->self, layer, &row);
-        VBS_TRY(vbs_profile_builder_row(ctx, builder, layer, stripes[i].batch,
-                                        profile->algorithms[row.algorithm], &row));
+        if (derivation->stripe(derivation->self, layer, &row))
+            VBS_TRY(vbs_profile_builder_row(ctx, builder, layer, stripes[i].batch,
+                                            profile->algorithms[row.algorithm], &row));
     }
     return VBS_OK;
 }

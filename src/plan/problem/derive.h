@@ -13,8 +13,9 @@ struct vbs_derivation {
     /* Adds the rows of layer at batch to builder; it may add none. */
     enum vbs_status (*rows)(struct vbs_ctx *ctx, void *self, struct vbs_profile_builder *builder,
                             int layer, int batch);
-    /* Changes a row of a stripe, which is a copy. Null: the new profile has whole samples only. */
-    void (*stripe)(void *self, int layer, struct vbs_profile_row *row);
+    /* Changes a row of a stripe, which is a copy; false: the new profile does not have it. Null:
+     * the new profile has whole samples only. */
+    bool (*stripe)(void *self, int layer, struct vbs_profile_row *row);
     int n_batches;
     const int *batches; /* of the new profile */
 };

@@ -60,6 +60,7 @@ static int64_t least_row_ticks(const struct vbs_task *task, int layer, int64_t m
 {
     const struct vbs_profile_layer *l = &task->profile->layers[layer];
     int64_t least = VBS_NEVER_TICKS;
+    bool includes = task->problem.weights == VBS_WEIGHTS_INCLUDED; /* a step reads all of them */
     int n_stripes;
     const struct vbs_profile_stripe *stripes =
         vbs_profile_stripes(task->profile, layer, &n_stripes);
@@ -68,7 +69,8 @@ static int64_t least_row_ticks(const struct vbs_task *task, int layer, int64_t m
         const struct vbs_profile_row *row = &stripes[i].row;
         /* Of all samples of a stripe, so that one of them has its share. */
         int64_t samples = stripes[i].batch;
-        int64_t bytes = l->out_bytes / l->rows * row->rows * samples + row->ws_bytes;
+        int64_t bytes = l->out_bytes / l->rows * row->rows * samples + row->ws_bytes +
+                        (includes ? row->weight_bytes : 0);
         int64_t ticks = (int64_t)((double)vbs_task_ticks(task, row->time_us) * l->rows /
                                   ((double)row->rows * (double)samples) * (1 - VBS_TIME_NOISE));
 
@@ -78,17 +80,26 @@ static int64_t least_row_ticks(const struct vbs_task *task, int layer, int64_t m
     return least;
 }
 
+int64_t vbs_task_whole_step_bytes(const struct vbs_task *task, int layer)
+{
+    const struct vbs_profile_layer *l = &task->profile->layers[layer];
+    int64_t each = l->out_bytes;
+
+    if (l->reaches) /* a step of all rows may read windows, which can be small */
+        return each;
+    if (l->in_place)
+        each = vbs_task_added(each, vbs_task_bytes(task, l->inputs[0]));
+    for (int i = 0; i < task->n_inputs[layer]; i++)
+        each += vbs_task_bytes(task, task->inputs[layer][i]);
+    return each;
+}
+
 void vbs_task_to_go_by_rows(const struct vbs_task *task, int layer, int64_t memory_bytes, int goal,
                             int64_t *togo)
 {
-    const struct vbs_profile_layer *l = &task->profile->layers[layer];
-    int64_t by_rows = least_row_ticks(task, layer, memory_bytes), each = l->out_bytes;
+    int64_t by_rows = least_row_ticks(task, layer, memory_bytes);
+    int64_t each = vbs_task_whole_step_bytes(task, layer);
 
-    /* A step of all rows may read windows, which can be small. */
-    if (l->in_place && !l->reaches)
-        each = vbs_task_added(each, vbs_task_bytes(task, l->inputs[0]));
-    for (int i = 0; i < task->n_inputs[layer] && !l->reaches; i++)
-        each += vbs_task_bytes(task, task->inputs[layer][i]);
     togo[goal] = 0;
     for (int x = goal - 1; x >= 0; x--) {
         togo[x] = by_rows < VBS_NEVER_TICKS && togo[x + 1] < VBS_NEVER_TICKS ? by_rows + togo[x + 1]

@@ -16,7 +16,7 @@ struct vbs_draft {
     bool interrupted;       /* the search was ended by the caller */
     /* Of a planner from outside: the figures by which the replay judged the steps. They stand in
      * schedules in place of those that the solver counts itself for steps of the library's own
-     * planners. */
+     * planners. Of a planner that estimates: its figures. */
     bool judged;
     struct vbs_timeline timeline;
 };
@@ -51,12 +51,19 @@ struct vbs_planner {
      * are included, its least budget is not known (least_bytes gives 0), and plan gives a detail
      * with VBS_INFEASIBLE. */
     bool outside;
+    /* It computes rows twice, which no schedule says: its drafts have no steps and are judged, and
+     * it has the function estimate. */
+    bool estimates;
     /* Opens a task. *self is freed by close. */
     enum vbs_status (*open)(struct vbs_ctx *ctx, const struct vbs_task *task, void **self);
     /* Fills *draft, which is {0}, for a budget; reserved_bytes <= memory_bytes. VBS_INFEASIBLE
      * (without a detail). The caller clears draft->steps, after a failure too. */
     enum vbs_status (*plan)(struct vbs_ctx *ctx, void *self, int64_t memory_bytes,
                             struct vbs_draft *draft);
+    /* Of a planner that estimates, else null: makes the estimate for a budget, without its budget
+     * and request. VBS_INFEASIBLE (without a detail). */
+    enum vbs_status (*estimate)(struct vbs_ctx *ctx, void *self, int64_t memory_bytes,
+                                struct vbs_estimate **estimate);
     /* Gives the least feasible budget; INT64_MAX: there is none. */
     int64_t (*least_bytes)(const void *self);
     /* Bounds the least budget, in much less time than open takes on a long network; null: open is

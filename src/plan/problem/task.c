@@ -80,17 +80,23 @@ static enum vbs_status find_batches(struct vbs_ctx *ctx, struct vbs_task *task)
     return VBS_OK;
 }
 
-/* Gives the time of a sample that runs by rows, at the slowest row of the layer. */
+/* Gives the time of a sample that runs by rows, at the slowest row of the layer, with a load of the
+ * weights for each row where weights count. */
 static double dearest_stripes(const struct vbs_task *task, int layer)
 {
+    const struct vbs_rows_source *source = task->rows_source;
+    const struct vbs_profile *profile = source ? source->task->profile : task->profile;
     double dearest = 0;
     int n_stripes;
-    const struct vbs_profile_stripe *stripes =
-        vbs_profile_stripes(task->profile, layer, &n_stripes);
+    const struct vbs_profile_stripe *stripes = vbs_profile_stripes(profile, layer, &n_stripes);
 
-    for (int i = 0; i < n_stripes; i++)
-        dearest = fmax(dearest, stripes[i].row.time_us);
-    return dearest * task->profile->layers[layer].rows;
+    for (int i = 0; i < n_stripes; i++) {
+        const struct vbs_profile_row *row = &stripes[i].row;
+        double load_us = source ? source->load_us + source->byte_us * (double)row->weight_bytes : 0;
+
+        dearest = fmax(dearest, row->time_us + load_us);
+    }
+    return dearest * profile->layers[layer].rows;
 }
 
 /* Chooses the length of a tick. The slowest schedule runs every sample alone at the slowest row of
@@ -145,9 +151,17 @@ static void find_rows(struct vbs_task *task)
 enum vbs_status vbs_task_init(struct vbs_ctx *ctx, struct vbs_task *task,
                               const struct vbs_problem *problem)
 {
+    return vbs_task_init_rows(ctx, task, problem, NULL);
+}
+
+enum vbs_status vbs_task_init_rows(struct vbs_ctx *ctx, struct vbs_task *task,
+                                   const struct vbs_problem *problem,
+                                   const struct vbs_rows_source *source)
+{
     enum vbs_status status;
 
-    *task = (struct vbs_task){.problem = *problem, .profile = problem->profile};
+    *task =
+        (struct vbs_task){.problem = *problem, .profile = problem->profile, .rows_source = source};
     if (!(problem->latency_us >= 0 && problem->latency_us <= VBS_MAX_TIME_US))
         return vbs_fail(ctx, VBS_USAGE, "a latency of %g us is out of range", problem->latency_us);
     if (problem->request < 1 || problem->request > VBS_MAX_REQUEST)

@@ -21,6 +21,17 @@ struct vbs_floor {
     int64_t place_bytes; /* the most bytes that an in-place output may overwrite */
 };
 
+struct vbs_task;
+struct vbs_budget_list;
+
+/* The steps with rows of a task whose own rows are changed: they are those of another task with the
+ * same layers and samples. Where weights count, they are in memory during the steps that read them,
+ * and a load of x bytes costs load_us + byte_us * x microseconds. */
+struct vbs_rows_source {
+    const struct vbs_task *task; /* algorithms of steps with rows are those of its profile */
+    double load_us, byte_us;
+};
+
 /* The limit of the searches of a solver, in seconds or in expanded states. */
 struct vbs_search_clock {
     bool counts_nodes;
@@ -44,9 +55,11 @@ struct vbs_task {
     const struct vbs_profile *profile;
     int n_layers;
     int request;
-    int n_batches; /* those of the profile, up to the request */
-    bool has_rows; /* schedules may have steps with rows */
-    int most_rows; /* of a layer that may run by rows; 1: none may */
+    int n_batches;                             /* those of the profile, up to the request */
+    bool has_rows;                             /* schedules may have steps with rows */
+    int most_rows;                             /* of a layer that may run by rows; 1: none may */
+    const struct vbs_rows_source *rows_source; /* null: steps with rows are the task's own, and
+                                                  weights do not count */
     int tick_shift;
     struct vbs_solver_options options; /* of the solver */
     /* With weights included, for a planner that does not transfer them: the planner that plans in
@@ -55,7 +68,9 @@ struct vbs_task {
     const struct vbs_planner *outside; /* the planner from outside that opens the task; else null */
     struct vbs_search_clock *clock;    /* null: searches are limited by seconds */
     double cut_until_s; /* vbs_clock_s() at which cuttings and trials end; 0: never */
-    int exact_samples;  /* cuttings try all numbers of samples up to this one, then fewer; 0: all */
+    const struct vbs_budget_list *cut_budgets; /* cuttings are made for these budgets, for the least
+                                                  and for the largest one only; null: for all */
+    int exact_samples; /* cuttings try all numbers of samples up to this one, then fewer; 0: all */
     int64_t latency_ticks; /* INT64_MAX: not bounded */
     int *last_reader;      /* [0..n] last layer that reads tensor t, 0: none, a final output */
     int *n_readers;        /* [0..n] */
@@ -72,6 +87,11 @@ struct vbs_task {
  * VBS_USAGE, VBS_NO_MEMORY. */
 enum vbs_status vbs_task_init(struct vbs_ctx *ctx, struct vbs_task *task,
                               const struct vbs_problem *problem) VBS_MUST_CHECK;
+/* Does the same where steps with rows come from another task; source is borrowed, and may be null.
+ */
+enum vbs_status vbs_task_init_rows(struct vbs_ctx *ctx, struct vbs_task *task,
+                                   const struct vbs_problem *problem,
+                                   const struct vbs_rows_source *source) VBS_MUST_CHECK;
 void vbs_task_clear(struct vbs_task *task);
 
 /* Gives whether the clock has reached task->cut_until_s. */
@@ -141,8 +161,12 @@ void vbs_task_to_go(const struct vbs_task *task, int layer, int64_t memory_bytes
 void vbs_task_to_go_by_rows(const struct vbs_task *task, int layer, int64_t memory_bytes, int goal,
                             int64_t *togo);
 
-/* Gives the bytes of the weights of one layer in the format that takes least. O(rows of the
- * layer). */
+/* Gives the least bytes that a step of layer without rows has for each of its samples, where other
+ * steps may have rows: what it reads may then be in windows. O(inputs). */
+int64_t vbs_task_whole_step_bytes(const struct vbs_task *task, int layer);
+
+/* Gives the bytes of the weights of one layer in the format that takes least, stripes included
+ * where schedules may have rows. O(rows of the layer). */
 int64_t vbs_task_layer_lightest_bytes(const struct vbs_task *task, int layer);
 
 /* Gives the bytes of the weights of all layers, each in the format that takes least. O(rows). */

@@ -18,12 +18,12 @@ static int compare_options(const void *a, const void *b)
 {
     const struct stripe_option *x = a, *y = b;
 
-    if (x->ws_bytes != y->ws_bytes)
-        return x->ws_bytes < y->ws_bytes ? -1 : 1;
+    if (x->bytes != y->bytes)
+        return x->bytes < y->bytes ? -1 : 1;
     return (x->ticks > y->ticks) - (x->ticks < y->ticks);
 }
 
-/* Removes options that take no less time than one with less workspace. */
+/* Removes options that take no less time than one with fewer bytes. */
 static void keep_best(struct stripe_height *height)
 {
     int n = 0;
@@ -35,12 +35,16 @@ static void keep_best(struct stripe_height *height)
     height->n_options = n;
 }
 
-static struct stripe_option option_of(const struct vbs_task *task,
+static struct stripe_option option_of(const struct vbs_stripes *stripes,
                                       const struct vbs_profile_row *row)
 {
-    return (struct stripe_option){.ws_bytes = row->ws_bytes,
-                                  .ticks = vbs_task_ticks(task, row->time_us),
-                                  .algorithm = row->algorithm};
+    int64_t weight_bytes = stripes->loads ? row->weight_bytes : 0;
+
+    return (struct stripe_option){.bytes = row->ws_bytes + weight_bytes,
+                                  .ticks = vbs_task_ticks(stripes->clock, row->time_us),
+                                  .weight_bytes = weight_bytes,
+                                  .algorithm = row->algorithm,
+                                  .format = row->format};
 }
 
 /* Lists the heights of a layer: those of stripes of one sample, which come first, and all rows. */
@@ -79,7 +83,8 @@ static bool find_heights(struct vbs_stripes *stripes, int place)
                 return false;
         }
         for (int a = 0; a < n; a++)
-            height->options[height->n_options++] = option_of(task, whole ? &rows[a] : &list[i].row);
+            height->options[height->n_options++] =
+                option_of(stripes, whole ? &rows[a] : &list[i].row);
         if (whole)
             break;
     }
@@ -97,7 +102,9 @@ static bool open_layers(struct vbs_stripes *stripes)
     stripes->layers = vbs_arena_alloc(&stripes->arena, size, sizeof *stripes->layers);
     stripes->states = vbs_arena_alloc(&stripes->arena, size, sizeof *stripes->states);
     stripes->first_height = vbs_arena_alloc(&stripes->arena, size, sizeof *stripes->first_height);
-    if (!stripes->place || !stripes->layers || !stripes->states || !stripes->first_height)
+    stripes->of_segment = vbs_arena_alloc(&stripes->arena, size, sizeof *stripes->of_segment);
+    if (!stripes->place || !stripes->layers || !stripes->states || !stripes->first_height ||
+        !stripes->of_segment)
         return false;
     stripes->place[0] = -1;
     for (int p = 0; p < n; p++) {
@@ -122,7 +129,9 @@ enum vbs_status vbs_stripes_open(struct vbs_ctx *ctx, const struct vbs_task *tas
 
     if (!made)
         return vbs_no_memory(ctx);
-    made->task = task;
+    made->clock = task;
+    made->loads = task->rows_source;
+    made->task = made->loads ? made->loads->task : task;
     made->order = order;
     if (!open_layers(made)) {
         vbs_stripes_close(made);
@@ -153,10 +162,17 @@ struct segment_search {
     int64_t first;             /* of the segments of this range in the list */
     uint64_t tried[MAX_TRIES]; /* hashes of the heights that were tried */
     int n_tried, most_tries;
+    struct segment_layer *layers; /* [to - from + 1] */
 };
 
-/* Adds a segment unless one of the range takes no more bytes and no more ticks, and removes those
- * that take no less of both. */
+/* Gives whether a takes no more bytes than b, and no more ticks for any number of samples. */
+static bool is_as_good(const struct vbs_segment *a, const struct vbs_segment *b)
+{
+    return a->bytes <= b->bytes && a->ticks <= b->ticks &&
+           a->ticks - a->once_ticks <= b->ticks - b->once_ticks;
+}
+
+/* Adds a segment unless one of the range is as good, and removes those that are no better. */
 static enum vbs_status keep(struct segment_search *search, const struct vbs_segment *segment)
 {
     struct vbs_segment_list *all = search->segments;
@@ -165,10 +181,10 @@ static enum vbs_status keep(struct segment_search *search, const struct vbs_segm
     int *heights;
 
     for (int64_t i = search->first; i < all->n; i++)
-        if (all->list[i].bytes <= segment->bytes && all->list[i].ticks <= segment->ticks)
+        if (is_as_good(&all->list[i], segment))
             return VBS_OK;
     for (int64_t i = search->first; i < all->n; i++)
-        if (all->list[i].bytes < segment->bytes || all->list[i].ticks < segment->ticks)
+        if (!is_as_good(segment, &all->list[i]))
             all->list[end++] = all->list[i];
     all->n = end;
     heights = vbs_arena_alloc(&search->stripes->arena, (size_t)n, sizeof *heights);
@@ -182,17 +198,23 @@ static enum vbs_status keep(struct segment_search *search, const struct vbs_segm
     return VBS_OK;
 }
 
-/* Computes bytes and ticks of the segment that was walked through, with at most this workspace.
- * False: some step needs more. */
-static bool price(const struct segment_search *search, int64_t most_ws, struct vbs_segment *segment)
+/* Computes what each layer of the segment that was walked through takes with at most most_ws, and
+ * sets segment->ticks to the time of all steps. False: some step needs more. */
+static bool find_layers(const struct segment_search *search, int64_t most_ws,
+                        struct vbs_segment *segment)
 {
     const struct vbs_stripes *stripes = search->stripes;
 
     *segment = (struct vbs_segment){.from = search->from, .to = search->to, .most_ws = most_ws};
-    for (int p = search->from; p <= search->to; p++)
+    for (int p = search->from; p <= search->to; p++) {
+        struct segment_layer *layer = &search->layers[p - search->from];
+        uint64_t formats = 0;
+
+        *layer = (struct segment_layer){.runs = stripes->states[p].runs};
         for (int h = 0; h < stripes->layers[p].n_heights; h++) {
             int at = stripes->first_height[p] + h;
             const struct stripe_option *option;
+            int64_t bytes;
 
             if (stripes->counts[at] == 0)
                 continue;
@@ -200,10 +222,71 @@ static bool price(const struct segment_search *search, int64_t most_ws, struct v
             if (!option)
                 return false;
             segment->ticks += stripes->counts[at] * option->ticks;
-            if (stripes->most_bytes[at] + option->ws_bytes > segment->bytes)
-                segment->bytes = stripes->most_bytes[at] + option->ws_bytes;
+            bytes = stripes->most_bytes[at] + option->bytes - option->weight_bytes;
+            layer->step_bytes = bytes > layer->step_bytes ? bytes : layer->step_bytes;
+            layer->weight_bytes += formats >> option->format & 1 ? 0 : option->weight_bytes;
+            formats |= (uint64_t)1 << option->format;
         }
+    }
     return true;
+}
+
+static int by_worth(const void *a, const void *b)
+{
+    const struct segment_layer *x = a, *y = b;
+
+    if (x->worth != y->worth)
+        return x->worth > y->worth ? -1 : 1;
+    return (x->weight_bytes > y->weight_bytes) - (x->weight_bytes < y->weight_bytes);
+}
+
+/* Finds what loads cost, and sorts the layers so that those whose weights should stay come first.
+ */
+static void price_loads(const struct segment_search *search)
+{
+    const struct vbs_rows_source *loads = search->stripes->loads;
+    int n = search->to - search->from + 1;
+
+    for (int i = 0; i < n; i++) {
+        struct segment_layer *layer = &search->layers[i];
+
+        if (layer->weight_bytes == 0)
+            continue;
+        layer->load_ticks = vbs_task_ticks(
+            search->stripes->clock, loads->load_us + loads->byte_us * (double)layer->weight_bytes);
+        layer->worth =
+            (double)layer->runs * (double)layer->load_ticks / (double)layer->weight_bytes;
+    }
+    qsort(search->layers, (size_t)n, sizeof *search->layers, by_worth);
+}
+
+/* Keeps the segments of these steps with the weights of none, the first, the first two, ... of the
+ * layers staying until its end. */
+static enum vbs_status keep_all(struct segment_search *search, const struct vbs_segment *steps)
+{
+    int n = search->to - search->from + 1;
+    int64_t stay_bytes = 0;
+
+    if (search->stripes->loads)
+        price_loads(search);
+    for (int n_stay = 0; n_stay <= n; n_stay++) {
+        struct vbs_segment segment = *steps;
+
+        if (n_stay > 0 && search->layers[n_stay - 1].worth <= 0)
+            break; /* this saves no loads */
+        if (n_stay > 0)
+            stay_bytes += search->layers[n_stay - 1].weight_bytes;
+        for (int i = 0; i < n; i++) {
+            const struct segment_layer *layer = &search->layers[i];
+            int64_t bytes = layer->step_bytes + stay_bytes + (i < n_stay ? 0 : layer->weight_bytes);
+
+            segment.bytes = bytes > segment.bytes ? bytes : segment.bytes;
+            segment.ticks += layer->load_ticks * (i < n_stay ? 1 : layer->runs);
+            segment.once_ticks += i < n_stay ? layer->load_ticks : 0;
+        }
+        VBS_TRY(keep(search, &segment));
+    }
+    return VBS_OK;
 }
 
 static int compare_bytes(const void *a, const void *b)
@@ -213,7 +296,7 @@ static int compare_bytes(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Lists the workspaces of the options of steps that were walked through, ascending, at most
+/* Lists the bytes of the options of steps that were walked through, ascending, at most
  * MAX_LIMITS of them, the largest among them. */
 static enum vbs_status find_limits(const struct segment_search *search, int64_t *limits, int *n)
 {
@@ -234,7 +317,7 @@ static enum vbs_status find_limits(const struct segment_search *search, int64_t 
                     free(all);
                     return status;
                 }
-                all[count++] = height->options[i].ws_bytes;
+                all[count++] = height->options[i].bytes;
             }
         }
     if (all)
@@ -283,8 +366,8 @@ static enum vbs_status try_heights(struct segment_search *search)
     for (int i = 0; i < n_limits; i++) {
         struct vbs_segment segment;
 
-        if (price(search, limits[i], &segment))
-            VBS_TRY(keep(search, &segment));
+        if (find_layers(search, limits[i], &segment))
+            VBS_TRY(keep_all(search, &segment));
     }
     return VBS_OK;
 }
@@ -398,7 +481,8 @@ enum vbs_status vbs_stripes_find(struct vbs_ctx *ctx, struct vbs_stripes *stripe
                                     .before_bytes = before_bytes,
                                     .segments = segments,
                                     .first = segments->n,
-                                    .most_tries = most_tries(to - from + 1)};
+                                    .most_tries = most_tries(to - from + 1),
+                                    .layers = stripes->of_segment};
     bool same_rows = true;
 
     for (int p = from; p <= to; p++) {

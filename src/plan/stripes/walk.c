@@ -3,11 +3,12 @@
 #include "base/fail.h"
 #include "base/grow.h"
 
-const struct stripe_option *vbs_stripe_option(const struct stripe_height *height, int64_t most_ws)
+const struct stripe_option *vbs_stripe_option(const struct stripe_height *height,
+                                              int64_t most_bytes)
 {
     const struct stripe_option *best = NULL;
 
-    for (int i = 0; i < height->n_options && height->options[i].ws_bytes <= most_ws; i++)
+    for (int i = 0; i < height->n_options && height->options[i].bytes <= most_bytes; i++)
         best = &height->options[i];
     return best;
 }
@@ -148,6 +149,8 @@ static enum vbs_status run_to(struct vbs_ctx *ctx, struct vbs_stripes *stripes, 
         }
         VBS_TRY(vbs_grow(ctx, &stripes->pieces, &stripes->pieces_capacity, stripes->n_pieces + 1,
                          sizeof *stripes->pieces));
+        state->runs +=
+            stripes->n_pieces == 0 || stripes->pieces[stripes->n_pieces - 1].place != place;
         stripes->pieces[stripes->n_pieces++] =
             (struct stripe_piece){.place = place, .row = state->done, .height = height};
         stripes->counts[stripes->first_height[place] + height]++;

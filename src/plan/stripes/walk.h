@@ -4,14 +4,16 @@
 
 #include "plan/stripes/stripes.h"
 
-/* A height at which a layer can run, and its algorithms: those that no other beats in workspace and
- * time, workspaces ascending. */
+/* A height at which a layer can run, and its algorithms: those that no other beats in bytes and
+ * time, bytes ascending. The bytes are those of the workspace and, where weights count, of the
+ * weights. */
 struct stripe_height {
     int rows;
     int n_options;
     struct stripe_option {
-        int64_t ws_bytes, ticks;
-        int algorithm;
+        int64_t bytes, ticks;
+        int64_t weight_bytes; /* of these bytes */
+        int algorithm, format;
     } * options;
 };
 
@@ -35,15 +37,28 @@ struct stripe_state {
     int done;
     int window;
     int waiting; /* readers in the segment that have not finished the sample */
+    int runs;    /* steps of the layer, those that follow each other counted once */
     bool whole;  /* a layer behind the segment reads it, or nobody does */
 };
 
+/* A layer of a segment: the most bytes of its steps without their weights, its weights, and the
+ * ticks of a load of them. */
+struct segment_layer {
+    int64_t step_bytes, weight_bytes;
+    int64_t load_ticks;
+    int runs;
+    double worth; /* ticks that are saved for a byte of weights that stays */
+};
+
 struct vbs_stripes {
-    const struct vbs_task *task;
+    const struct vbs_task *task;         /* whose rows are used */
+    const struct vbs_task *clock;        /* whose ticks are counted */
+    const struct vbs_rows_source *loads; /* null: weights do not count */
     const int *order;
     int *place;                  /* [0..n] of a layer in the order; -1 of the network's input */
     struct stripe_layer *layers; /* [n] in the order */
     struct stripe_state *states; /* [n] of the segment that is walked through */
+    struct segment_layer *of_segment; /* [n] of the segment that is priced */
     int64_t *most_bytes;         /* [all heights] the most bytes of a step of that height, without
                                     workspace; -1: none has it */
     int *counts;                 /* [all heights] steps of that height */
@@ -53,12 +68,14 @@ struct vbs_stripes {
     struct vbs_arena arena;
 };
 
-/* Walks through the segment from..to with the heights in states, and fills pieces, windows, counts
- * and most_bytes. *walked: false where some rows have no height. VBS_NO_MEMORY. */
+/* Walks through the segment from..to with the heights in states, and fills
+ * pieces, windows, counts, runs and most_bytes. *walked: false where some rows have no height.
+ * VBS_NO_MEMORY. */
 enum vbs_status vbs_stripes_walk(struct vbs_ctx *ctx, struct vbs_stripes *stripes, int from, int to,
                                  int64_t before_bytes, bool *walked) VBS_MUST_CHECK;
 
-/* Gives the fastest option of a height within the workspace, or null. */
-const struct stripe_option *vbs_stripe_option(const struct stripe_height *height, int64_t most_ws);
+/* Gives the fastest option of a height within the bytes, or null. */
+const struct stripe_option *vbs_stripe_option(const struct stripe_height *height,
+                                              int64_t most_bytes);
 
 #endif

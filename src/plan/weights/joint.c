@@ -16,6 +16,13 @@
  * weights are offered, too. A budget has the best of all plans that need no more, so that a larger
  * budget never has a slower plan.
  *
+ * Where samples may run by rows, all this is done once more with segments (plan/stripes) among the
+ * cuttings: runs of layers through which samples pass one by one, by rows. A step with rows reads
+ * all weights of its layer. In the recursion the weights of a layer are loaded for each of its
+ * turns in the segment, or once, and stay until its end, where they may serve several samples that
+ * run the segment one after the other. Which of them stay in the schedule is decided with all other
+ * transfers.
+ *
  * Exact are the memory of each plan, its time on both clocks, and the recursion at its price.
  * Heuristic are the prices, the shares of the budget, and the choice of weights to keep (stream.h),
  * which short schedules search (stream_search.c).
@@ -76,6 +83,11 @@ static const struct joint_pass COARSE_PASSES[] = {
 static const struct joint_pass FULL_PASSES[] = {{true, MAX_CHUNK, N_PRICES, false},
                                                 {false, MAX_CHUNK, N_PRICES, false}};
 
+/* The same with segments by rows, whose units are single samples. */
+static const struct joint_pass ROWS_PASSES[] = {
+    {false, 8, 1, true}, {false, 24, N_PRICES, true}, {false, MAX_CHUNK, N_PRICES, false}};
+
+#define N_ROWS_PASSES   ((int)(sizeof ROWS_PASSES / sizeof ROWS_PASSES[0]))
 #define N_COARSE_PASSES ((int)(sizeof COARSE_PASSES / sizeof COARSE_PASSES[0]))
 #define N_FULL_PASSES   ((int)(sizeof FULL_PASSES / sizeof FULL_PASSES[0]))
 
@@ -89,8 +101,10 @@ static enum vbs_status solve_priced(struct joint *joint, int samples, struct vbs
     problem.profile = joint->profile;
     problem.weights = VBS_WEIGHTS_EXCLUDED;
     problem.request = (samples + joint->grain - 1) / joint->grain;
-    VBS_TRY(vbs_task_init(joint->ctx, task, &problem));
+    VBS_TRY(vbs_task_init_rows(joint->ctx, task, &problem, joint->by_rows ? &joint->rows : NULL));
     task->cut_until_s = joint->until_s;
+    if (joint->by_rows)
+        task->cut_budgets = &joint->cut_budgets;
     task->options.progress = joint->task->options.progress;
     VBS_TRY(vbs_planner_dp_vbs_plus.open(joint->ctx, task, self));
     held = vbs_planner_dp_vbs_plus.peak_bytes(*self);
@@ -321,11 +335,46 @@ static enum vbs_status try_large_in_time(struct joint *joint)
     return VBS_OK;
 }
 
-static enum vbs_status try_all(struct joint *joint)
+static enum vbs_status try_whole_samples(struct joint *joint)
 {
     if (joint->task->request <= MAX_CHUNK)
         return try_small(joint);
     return joint->until_s > 0 ? try_large_in_time(joint) : try_large(joint);
+}
+
+/* Gives whether no schedule without rows fits the largest budget that matters. */
+static enum vbs_status exclude_whole_samples(struct joint *joint, bool *excluded)
+{
+    int64_t most_bytes = joint->task->options.most_bytes;
+    struct vbs_bracket bracket;
+
+    VBS_TRY(vbs_transfer_bracket(joint->ctx, joint->task, &bracket));
+    *excluded = most_bytes > 0 && bracket.low_bytes > most_bytes;
+    return VBS_OK;
+}
+
+/*
+ * Where samples may run by rows, the schedules without rows come first, as if there were no others:
+ * a segment may look better at a price than whole samples and lead to a slower schedule. So no plan
+ * is slower than without rows, but under a time limit, half of which is for either kind.
+ */
+static enum vbs_status try_all(struct joint *joint)
+{
+    bool is_small = joint->task->request <= MAX_CHUNK, excluded;
+    int first = is_small || joint->task->options.most_bytes == 0 ? N_ROWS_PASSES - 1 : 0;
+    double until_s = joint->until_s;
+
+    if (!joint->task->has_rows)
+        return try_whole_samples(joint);
+    VBS_TRY(exclude_whole_samples(joint, &excluded));
+    count_passes(joint, &ROWS_PASSES[first], N_ROWS_PASSES - first);
+    if (until_s > 0)
+        joint->until_s = (joint->from_s + until_s) / 2;
+    if (!excluded)
+        VBS_TRY(try_whole_samples(joint));
+    joint->until_s = until_s;
+    joint->by_rows = true;
+    return try_passes(joint, &ROWS_PASSES[first], N_ROWS_PASSES - first);
 }
 
 static enum vbs_status joint_open(struct vbs_ctx *ctx, const struct vbs_task *task, void **self)
@@ -342,8 +391,11 @@ static enum vbs_status joint_open(struct vbs_ctx *ctx, const struct vbs_task *ta
         joint.until_s = joint.from_s + task->options.time_limit_s;
     vbs_joint_try_whole(&joint);
     vbs_joint_choose_slices(&joint);
-    status = try_all(&joint);
+    status = vbs_joint_choose_cut_budgets(&joint);
+    if (status == VBS_OK)
+        status = try_all(&joint);
     free(joint.trials.list);
+    vbs_budget_list_clear(&joint.cut_budgets);
     vbs_arena_clear(&joint.arena);
     if (status == VBS_INTERRUPTED && pareto->n > 0) {
         pareto->interrupted = true; /* the best of the schedules so far */
@@ -364,7 +416,7 @@ const struct vbs_planner vbs_planner_joint = {
     .cost = "that of dp-vbs+ for each price of a copy, then budgets tried x steps x log steps",
     .transfers = true,
     .open = joint_open,
-    .bracket = vbs_transfer_bracket,
+    .bracket = vbs_transfer_bracket_by_rows,
     .plan = vbs_pareto_plan_within,
     .least_bytes = vbs_pareto_least_bytes,
     .peak_bytes = vbs_pareto_peak_bytes,

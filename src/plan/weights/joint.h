@@ -46,7 +46,11 @@ struct joint {
     int most_doublings; /* of the number of slices, as many as the priced profile has names for */
     bool counts_units;  /* the channels of the profile are blocks: rows tell how they divide */
     double price;
-    struct vbs_profile *profile;           /* with the price */
+    bool by_rows;                       /* cuttings may have segments by rows */
+    struct vbs_rows_source rows;        /* of the current price */
+    struct vbs_budget_list cut_budgets; /* for which cuttings with segments are made, for these have
+                                           many steps */
+    struct vbs_profile *profile;        /* with the price */
     const struct vbs_pareto_set *cuttings; /* of a chunk, by dp-vbs+ on the priced profile */
     const struct vbs_pareto_set *rest;     /* for the last chunk where that is smaller, or null */
     int chunk;                             /* samples */
@@ -92,6 +96,8 @@ const struct vbs_profile_row *vbs_joint_piece(const struct vbs_task *task, int l
 
 /* Makes the task itself the place where schedules are tried. */
 void vbs_joint_try_whole(struct joint *joint);
+/* Lists the budgets of cuttings that are tried in some budget: its shares. VBS_NO_MEMORY. */
+enum vbs_status vbs_joint_choose_cut_budgets(struct joint *joint) VBS_MUST_CHECK;
 /* Makes schedules of joint->cuttings in the budgets of a grid; joint->place gets the best.
  * VBS_NO_MEMORY, VBS_INTERRUPTED. */
 enum vbs_status vbs_joint_try_cuttings(struct joint *joint) VBS_MUST_CHECK;

@@ -170,6 +170,12 @@ static double fine_slices_share(const struct joint *joint, const struct vbs_prof
                : 0;
 }
 
+/* The price of a load, however few bytes it has. */
+static double load_us(const struct joint *joint)
+{
+    return fmax(joint->price, LEAST_LATENCY_PRICE) * joint->task->problem.copy.latency_us;
+}
+
 /* The row for steps whose weights are streamed in slices: its time includes the price of the
  * copies, its workspace the slices. */
 static struct vbs_profile_row price_row(const struct joint *joint, int layer,
@@ -184,9 +190,8 @@ static struct vbs_profile_row price_row(const struct joint *joint, int layer,
     if (row->weight_bytes == 0)
         return priced;
     priced.ws_bytes += n_slices == 1 || single ? slice_bytes : 2 * slice_bytes;
-    priced.time_us +=
-        fmax(joint->price, LEAST_LATENCY_PRICE) * joint->task->problem.copy.latency_us * n_slices +
-        joint->price * (double)row->weight_bytes / joint->task->problem.copy.bytes_per_us;
+    priced.time_us += load_us(joint) * n_slices + joint->price * (double)row->weight_bytes /
+                                                      joint->task->problem.copy.bytes_per_us;
     if (n_slices > 1 && row->n_slices == 0)
         priced.time_us += row->time_us * fine_slices_share(joint, l, n_slices);
     priced.time_us = fmin(priced.time_us, VBS_MAX_TIME_US);
@@ -326,6 +331,11 @@ enum vbs_status vbs_joint_price(struct joint *joint, double price)
     enum vbs_status status;
 
     joint->price = price;
+    joint->rows = (struct vbs_rows_source){
+        .task = joint->task,
+        .load_us = load_us(joint),
+        .byte_us = price / joint->task->problem.copy.bytes_per_us,
+    };
     VBS_TRY(vbs_profile_derive(joint->ctx, joint->task->profile, &derivation, &joint->profile));
     status = find_kinds(joint);
     if (status != VBS_OK) {

@@ -17,8 +17,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define REPORT_S      0.1
-#define MOST_SEARCHED 256 /* visits of a stream for which gaps to keep are searched */
+#define REPORT_S        0.1
+#define MOST_GRID_BYTES ((int64_t)1 << 60)
+#define MOST_SEARCHED   256 /* visits of a stream for which gaps to keep are searched */
 
 /* Shares of a budget for the cutting. Small ones leave the budget to weights that stay. */
 static const double SHARES[] = {1, 0.75, 0.5, 0.25, 0.1, 0.04};
@@ -47,11 +48,18 @@ static enum vbs_status translate_chunk(struct joint *joint, const struct vbs_ste
 
     for (int64_t s = 0; status == VBS_OK && s < n_steps; s++) {
         const struct vbs_step *step = &cutting[s];
-        const struct row_kind *kind = &joint->kinds[step->algorithm];
+        const struct row_kind *kind;
         int layer = step->layer, n_slices, most, samples = step->batch * joint->grain;
         struct vbs_profile_row row;
         int *cut;
 
+        if (step->rows > 0) { /* it is in the task's own rows, and reads all weights */
+            status = vbs_step_list_append(joint->ctx, steps, step);
+            done[layer] +=
+                step->row + step->rows == task->profile->layers[layer].rows ? step->batch : 0;
+            continue;
+        }
+        kind = &joint->kinds[step->algorithm];
         if (samples > joint->chunk - done[layer]) /* the last unit may be less than whole */
             samples = joint->chunk - done[layer];
         done[layer] += samples;
@@ -134,6 +142,24 @@ static enum vbs_status stream_init(struct joint *joint, const struct translation
     if (joint->place.n_repeats > 0)
         vbs_stream_repeat(stream, joint->chunk, joint->place.n_repeats);
     return VBS_OK;
+}
+
+enum vbs_status vbs_joint_choose_cut_budgets(struct joint *joint)
+{
+    struct vbs_budget_list budgets = {0};
+    int64_t most_bytes = joint->task->options.most_bytes;
+    enum vbs_status status =
+        vbs_budget_list_add(joint->ctx, &budgets, most_bytes > 0 ? most_bytes : 1);
+
+    if (status == VBS_OK)
+        status = vbs_budget_list_add_grid(joint->ctx, &budgets, 1, MOST_GRID_BYTES);
+    for (int s = 0; s < N_SHARES; s++)
+        for (int i = 0; status == VBS_OK && i < budgets.n; i++)
+            status = vbs_budget_list_add(joint->ctx, &joint->cut_budgets,
+                                         (int64_t)(SHARES[s] * (double)budgets.bytes[i]));
+    vbs_budget_list_sort(&joint->cut_budgets);
+    vbs_budget_list_clear(&budgets);
+    return status;
 }
 
 /* The trial of one cutting, in all budgets of which it takes the largest possible of the shares. */

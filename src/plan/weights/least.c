@@ -4,6 +4,8 @@
  * From below: some step of every layer has to fit, on some batch and in some row, with its
  * workspace and one slice of its weights, beside the least bytes that the other samples of the
  * request keep (struct vbs_floor). The largest of n slices takes at least an nth of the weights.
+ * Where samples may run by rows, other samples may be in windows, and count with nothing; a step
+ * with rows has its rows, its workspace and all weights of its layer.
  * From above: the request runs sample by sample, each layer in as many slices as it allows, and
  * every slice is loaded immediately before its step. This is a plan of mmcnn. Where the largest
  * step of both is the same, and its weights have equally large slices, both bounds are equal, and
@@ -63,6 +65,32 @@ static int64_t layer_low_bytes(const struct vbs_task *task, int layer)
     return least;
 }
 
+/* Gives a lower bound of the bytes of every step of layer, where samples may run by rows. */
+static int64_t layer_low_bytes_by_rows(const struct vbs_task *task, int layer)
+{
+    const struct vbs_profile_layer *l = &task->profile->layers[layer];
+    int64_t each = vbs_task_whole_step_bytes(task, layer), least = INT64_MAX;
+    int n_stripes;
+    const struct vbs_profile_stripe *stripes =
+        vbs_profile_stripes(task->profile, layer, &n_stripes);
+
+    for (int i = 0; i < task->n_batches; i++) {
+        int64_t row_bytes = least_row_bytes(task, layer, i, false);
+        int64_t bytes = task->profile->batches[i] * each;
+
+        if (row_bytes < INT64_MAX && bytes + row_bytes < least)
+            least = bytes + row_bytes;
+    }
+    for (int i = 0; i < n_stripes; i++) {
+        const struct vbs_profile_row *row = &stripes[i].row;
+        int64_t bytes = stripes[i].batch * (l->out_bytes / l->rows * row->rows);
+
+        bytes += row->ws_bytes + row->weight_bytes;
+        least = bytes < least ? bytes : least;
+    }
+    return least;
+}
+
 /* Computes the peak of the schedule that runs the request sample by sample. */
 static enum vbs_status find_high(struct vbs_ctx *ctx, const struct vbs_task *task,
                                  struct vbs_bracket *bracket)
@@ -84,8 +112,8 @@ static enum vbs_status find_high(struct vbs_ctx *ctx, const struct vbs_task *tas
     return VBS_OK;
 }
 
-enum vbs_status vbs_transfer_bracket(struct vbs_ctx *ctx, const struct vbs_task *task,
-                                     struct vbs_bracket *bracket)
+static enum vbs_status find_bracket(struct vbs_ctx *ctx, const struct vbs_task *task, bool by_rows,
+                                    struct vbs_bracket *bracket)
 {
     struct vbs_bracket found = {.high_bytes = INT64_MAX};
 
@@ -95,10 +123,22 @@ enum vbs_status vbs_transfer_bracket(struct vbs_ctx *ctx, const struct vbs_task 
     }
     VBS_TRY(find_high(ctx, task, &found));
     for (int k = 1; k <= task->n_layers; k++) {
-        int64_t bytes = layer_low_bytes(task, k);
+        int64_t bytes = by_rows ? layer_low_bytes_by_rows(task, k) : layer_low_bytes(task, k);
 
         found.low_bytes = bytes > found.low_bytes ? bytes : found.low_bytes;
     }
     *bracket = found;
     return VBS_OK;
+}
+
+enum vbs_status vbs_transfer_bracket(struct vbs_ctx *ctx, const struct vbs_task *task,
+                                     struct vbs_bracket *bracket)
+{
+    return find_bracket(ctx, task, false, bracket);
+}
+
+enum vbs_status vbs_transfer_bracket_by_rows(struct vbs_ctx *ctx, const struct vbs_task *task,
+                                             struct vbs_bracket *bracket)
+{
+    return find_bracket(ctx, task, task->has_rows, bracket);
 }

@@ -347,6 +347,14 @@ static enum vbs_status allowed_rows(struct vbs_ctx *ctx, void *self,
     return VBS_OK;
 }
 
+/* Rows of stripes are allowed where their weights are there anyway. */
+static bool allowed_stripe(void *self, int layer, struct vbs_profile_row *row)
+{
+    const struct filter *filter = self;
+
+    return filter->policy->formats[layer] >> row->format & 1;
+}
+
 static enum vbs_status open_policy(struct vbs_ctx *ctx, struct resident *resident,
                                    struct policy *policy)
 {
@@ -354,6 +362,7 @@ static enum vbs_status open_policy(struct vbs_ctx *ctx, struct resident *residen
     struct filter filter = {profile, policy};
     struct vbs_derivation derivation = {.self = &filter,
                                         .rows = allowed_rows,
+                                        .stripe = resident->task->has_rows ? allowed_stripe : NULL,
                                         .n_batches = resident->task->n_batches,
                                         .batches = profile->batches};
     struct vbs_problem problem = resident->task->problem;

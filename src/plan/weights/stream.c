@@ -10,15 +10,21 @@ enum vbs_status vbs_slicing_init(struct vbs_ctx *ctx, const struct vbs_task *tas
                                  struct vbs_arena *arena, struct vbs_slicing *slicing)
 {
     *slicing = (struct vbs_slicing){.n_formats = 1};
-    for (int k = 1; k <= task->n_layers; k++)
+    for (int k = 1; k <= task->n_layers; k++) {
+        int n_rows;
+        const struct vbs_profile_stripe *stripes = vbs_profile_stripes(task->profile, k, &n_rows);
+
+        for (int i = 0; i < n_rows; i++)
+            if (stripes[i].row.format >= slicing->n_formats)
+                slicing->n_formats = stripes[i].row.format + 1;
         for (int i = 0; i < task->profile->n_batches; i++) {
-            int n_rows;
             const struct vbs_profile_row *rows = vbs_profile_rows(task->profile, k, i, &n_rows);
 
             for (int a = 0; a < n_rows; a++)
                 if (rows[a].format >= slicing->n_formats)
                     slicing->n_formats = rows[a].format + 1;
         }
+    }
     slicing->n_slices =
         vbs_arena_alloc(arena, (size_t)(task->n_layers + 1) * (size_t)slicing->n_formats,
                         sizeof *slicing->n_slices);
@@ -91,14 +97,16 @@ static enum vbs_status add_visits(struct stream_builder *builder, int slot, int 
     return VBS_OK;
 }
 
-/* Gives the number of slices in which steps on a row run: that of its weights, or that of its
- * measurement where each slice of the measurement consists of whole blocks. */
-static int slices_of_step(const struct stream_builder *builder, int layer,
-                          const struct vbs_profile_row *row)
+/* Gives the number of slices in which a step runs: that of the weights of its row, or that of the
+ * row's measurement where each slice of the measurement consists of whole blocks. A step with rows
+ * computes all channels. */
+static int slices_of_step(const struct stream_builder *builder, const struct vbs_step *step)
 {
+    int layer = step->layer;
+    const struct vbs_profile_row *row = vbs_task_step_row(builder->stream->task, step);
     int blocks = slices_of(builder, layer, row->format);
 
-    if (row->weight_bytes == 0)
+    if (row->weight_bytes == 0 || step->rows > 0)
         return 1;
     if (vbs_profile_divides(&builder->stream->task->profile->layers[layer], row, blocks))
         return blocks;
@@ -113,7 +121,10 @@ static enum vbs_status add_slot(struct stream_builder *builder, const struct vbs
                             .batch = step->batch,
                             .algorithm = step->algorithm,
                             .slice = n_slices > 1 ? slice : 0,
-                            .n_slices = n_slices > 1 ? n_slices : 0};
+                            .n_slices = n_slices > 1 ? n_slices : 0,
+                            .row = step->row,
+                            .rows = step->rows,
+                            .window = step->window};
     int slot = (int)builder->stream->computes.n_steps, first = 0, each;
     enum vbs_status status = vbs_step_list_append(builder->ctx, &builder->stream->computes, &made);
 
@@ -145,23 +156,20 @@ static int64_t run_end(const struct stream_builder *builder, const struct vbs_st
     int format = vbs_task_step_row(task, &steps[from])->format, layer = steps[from].layer;
     int64_t to = from + 1;
 
-    for (; to < n_steps && steps[to].layer == layer; to++) {
-        const struct vbs_profile_row *row = vbs_task_step_row(task, &steps[to]);
-
-        if (row->format != format || slices_of_step(builder, layer, row) != n_slices)
-            break;
-    }
+    while (to < n_steps && steps[to].layer == layer &&
+           vbs_task_step_row(task, &steps[to])->format == format &&
+           slices_of_step(builder, &steps[to]) == n_slices)
+        to++;
     return to;
 }
 
 static enum vbs_status add_steps(struct stream_builder *builder, const struct vbs_step *steps,
                                  int64_t n_steps, bool joins_steps)
 {
-    const struct vbs_task *task = builder->stream->task;
     enum vbs_status status = VBS_OK;
 
     for (int64_t s = 0, to; s < n_steps; s = to) {
-        int n_slices = slices_of_step(builder, steps[s].layer, vbs_task_step_row(task, &steps[s]));
+        int n_slices = slices_of_step(builder, &steps[s]);
 
         to = n_slices > 1 && joins_steps ? run_end(builder, steps, n_steps, s, n_slices) : s + 1;
         status = add_run(builder, steps, s, to, n_slices);
@@ -191,7 +199,8 @@ static enum vbs_status measure_steps(struct stream_builder *builder)
         const struct vbs_step *step = &stream->computes.steps[s];
         const struct vbs_profile_row *row = vbs_task_step_row(task, step);
 
-        status = vbs_walk_slice(builder->ctx, &walk, step, &stream->step_bytes[s]);
+        status = step->rows > 0 ? vbs_walk_rows(builder->ctx, &walk, step, &stream->step_bytes[s])
+                                : vbs_walk_slice(builder->ctx, &walk, step, &stream->step_bytes[s]);
         stream->step_bytes[s] += row->ws_bytes;
         stream->step_us[s] =
             vbs_slice_us(&task->profile->layers[step->layer], row, step->slice, step->n_slices);
@@ -315,7 +324,10 @@ static int slots_of_samples(const struct vbs_stream *stream, int samples)
     for (; left > 0 && s < stream->computes.n_steps; s++) {
         const struct vbs_step *step = &stream->computes.steps[s];
 
-        if (step->slice == step->n_slices) /* the last, or the layer is not in slices */
+        /* The last slice and the last rows, or the layer has none. */
+        if (step->slice == step->n_slices &&
+            (step->rows == 0 ||
+             step->row + step->rows == stream->task->profile->layers[step->layer].rows))
             left -= step->batch;
     }
     return s;

@@ -157,15 +157,44 @@ static enum vbs_status watch(struct vbs_ctx *ctx, const struct question *questio
     return options->watch ? options->watch(ctx, options->watching, row, schedule) : VBS_OK;
 }
 
+/* Takes over the figures of a planner that estimates: there is no schedule to replay, and no bound
+ * of schedules holds for it. */
+static enum vbs_status estimate_budget(struct vbs_ctx *ctx, const struct question *question,
+                                       struct vbs_solver *solver, struct vbs_compare_row *row)
+{
+    struct vbs_estimate *estimate = NULL;
+    double start_us = vbs_solvers_clock_us();
+    enum vbs_status status = vbs_solver_estimate(ctx, solver, row->memory_bytes, &estimate);
+
+    if (status == VBS_INFEASIBLE)
+        return VBS_OK;
+    if (status != VBS_OK)
+        return status;
+    row->feasible = true;
+    row->per_sample_us = estimate->time_us / (double)question->problem->request;
+    row->samples_per_s = 1e6 / row->per_sample_us;
+    row->peak_bytes = estimate->peak_bytes;
+    row->latency_us = estimate->latency_us;
+    row->gap_percent = NAN;
+    row->min_batch = row->max_batch = 1;
+    row->plan_us = vbs_solvers_clock_us() - start_us;
+    vbs_estimate_free(estimate);
+    return VBS_OK;
+}
+
 static enum vbs_status plan_budget(struct vbs_ctx *ctx, const struct question *question,
                                    struct vbs_solver *solver, double *bound_us,
                                    struct vbs_compare_row *row, const struct vbs_mix **mix)
 {
     struct vbs_schedule *schedule = NULL;
     double start_us = vbs_solvers_clock_us(), plan_us;
-    enum vbs_status status = row->memory_bytes < row->least_bytes
-                                 ? VBS_INFEASIBLE
-                                 : vbs_solver_plan(ctx, solver, row->memory_bytes, &schedule);
+    enum vbs_status status;
+
+    if (row->estimated)
+        return estimate_budget(ctx, question, solver, row);
+    status = row->memory_bytes < row->least_bytes
+                 ? VBS_INFEASIBLE
+                 : vbs_solver_plan(ctx, solver, row->memory_bytes, &schedule);
 
     plan_us = vbs_solvers_clock_us() - start_us;
     if (status == VBS_INFEASIBLE)
@@ -214,6 +243,7 @@ static enum vbs_status run_planner(struct vbs_ctx *ctx, struct question *questio
             .planner = planner,
             .least_bytes = vbs_solver_least_bytes(opened.solver),
             .least_latency_us = least_latency_us,
+            .estimated = vbs_planner_estimates(planner),
         };
 
         status = vbs_cancelled(ctx) ? fail_interrupted(ctx, planner)

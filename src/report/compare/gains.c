@@ -41,7 +41,7 @@ int vbs_gains_told(const struct vbs_compare *compare)
 /* A column at the current budget. */
 struct entry {
     struct vbs_compare_row *row;
-    const struct vbs_mix *mix; /* null: not feasible */
+    const struct vbs_mix *mix; /* null: not feasible, or an estimate, of which no noise is known */
     struct vbs_spread *spread; /* of mix */
 };
 
@@ -59,14 +59,14 @@ static struct vbs_gain gain_of(const struct entry *ours, const struct entry *bas
 {
     struct vbs_gain gain = {gain_percent(ours->row, base->row), NAN, NAN};
 
-    if (!ours->mix)
+    if (!ours->row->feasible)
         return (struct vbs_gain){0};
-    if (base->mix)
+    if (ours->mix && base->mix)
         vbs_noise_gain(ours->spread, base->spread, &gain.low_percent, &gain.high_percent);
     return gain;
 }
 
-/* Gives the first of the fastest entries. */
+/* Gives the first of the fastest entries that have schedules. */
 static const struct entry *find_fastest(const struct entry *entries, int n)
 {
     const struct entry *fastest = NULL;

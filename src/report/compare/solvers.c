@@ -13,7 +13,8 @@ double vbs_solvers_clock_us(void)
 
 bool vbs_compare_can(const struct vbs_planner *planner, enum vbs_weights weights)
 {
-    return weights == VBS_WEIGHTS_INCLUDED || !vbs_planner_transfers(planner);
+    return weights == VBS_WEIGHTS_INCLUDED ? !vbs_planner_estimates(planner)
+                                           : !vbs_planner_transfers(planner);
 }
 
 /* Gives whether the options name a planner of the library. */

@@ -85,7 +85,7 @@ static void add_row(struct vbs_text *text, const struct vbs_compare *compare,
     vbs_provenance_add_columns(text, compare->hash, &compare->provenance);
     vbs_text_addf(text, ",%s,%s", compare->judge_hash, compare->interrupted ? "true" : "false");
     add_int(text, row, row->n_coded);
-    vbs_text_add(text, "\n");
+    vbs_text_addf(text, ",%s\n", row->estimated ? "true" : "false");
 }
 
 enum vbs_status vbs_compare_csv(struct vbs_ctx *ctx, const struct vbs_compare *const *compares,
@@ -103,7 +103,7 @@ enum vbs_status vbs_compare_csv(struct vbs_ctx *ctx, const struct vbs_compare *c
                        "gain_over_mmcnn_low_percent,gain_over_mmcnn_high_percent,"
                        "gain_over_vdnn_low_percent,gain_over_vdnn_high_percent,copied_bytes,"
                        "copy_us,resident_bytes,bound_us" VBS_PROVENANCE_COLUMNS
-                       ",judge_hash,interrupted,coded_layers\n");
+                       ",judge_hash,interrupted,coded_layers,estimated\n");
     for (int i = 0; i < n_compares; i++)
         for (int r = 0; r < compares[i]->n_budgets * compares[i]->n_planners; r++)
             if (!compares[i]->rows[r].missing)

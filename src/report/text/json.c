@@ -105,6 +105,7 @@ static json_t *make_row(const struct vbs_compare_row *row, enum vbs_weights weig
         set(made, "least_latency_us",
             row->least_latency_us > 0 ? number(row->least_latency_us) : json_null()) &&
         set(made, "bound_us", number(bound_us)) &&
+        set(made, "estimated", json_boolean(row->estimated)) &&
         (weights == VBS_WEIGHTS_EXCLUDED || set_weights(made, row)))
         return made;
     json_decref(made);

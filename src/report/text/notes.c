@@ -314,6 +314,25 @@ static void add_least(struct vbs_text *text, const struct vbs_compare *compare, 
     end_paragraph(text, &line, width);
 }
 
+/* Names the planners that have no schedules. */
+static void add_estimates(struct vbs_text *text, const struct vbs_compare *compare, int width)
+{
+    struct vbs_text line = {0};
+    int n = 0;
+
+    for (int p = 0; p < compare->n_planners; p++)
+        if (vbs_planner_estimates(compare->planners[p]))
+            vbs_text_addf(&line, "%s%s", n++ > 0 ? ", " : "",
+                          vbs_planner_name(compare->planners[p]));
+    if (n > 0)
+        vbs_text_addf(
+            &line,
+            ": no schedule; estimates%s, of one sample after the other with rows that are "
+            "computed again, for which the lower bound does not hold",
+            compare->self_judged ? "" : " by the first profile, which nobody judges");
+    end_paragraph(text, &line, width);
+}
+
 /* Adds a sentence about the latency: the bound is kept by the times that were planned with, and may
  * be exceeded by the judge's. */
 static void add_latency(struct vbs_text *text, const struct vbs_compare *compare, int width)
@@ -392,6 +411,7 @@ void vbs_table_add_notes(struct vbs_text *text, const struct vbs_compare *compar
     if (n_ours > 0)
         add_summary(text, compare, width);
     add_least(text, compare, width);
+    add_estimates(text, compare, width);
     add_latency(text, compare, width);
     add_caution(text, compare, width);
     vbs_text_add(text, "\n");

@@ -7,24 +7,37 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define KEY_BYTES (BRUTE_ROWS_LAYERS * BRUTE_ROWS_SAMPLES * 4)
+#define STATE_BYTES (BRUTE_ROWS_LAYERS * BRUTE_ROWS_SAMPLES * 4)
+#define KEY_BYTES   (STATE_BYTES + 2)
+
+/* Weights of a layer in a format are one bit of a set. */
+#define N_SETS (2 * BRUTE_ROWS_WEIGHTED)
+
+/* The two clocks, and when the weights in memory are loaded. */
+struct clocks {
+    double compute_us, copy_us, ready_us[N_SETS];
+};
+
+struct label {
+    struct clocks clocks;
+    bool dominated;
+    struct node *node;
+    struct label *next; /* of the node */
+};
 
 struct node {
     unsigned char key[KEY_BYTES];
     struct brute_rows state;
-    double time_us;
-    bool settled;
+    unsigned loaded, resident; /* sets of weights: in memory, and at the start */
+    struct label *labels;
 };
 
-/* States by their keys, and in a heap by their times. Entries of the heap may be out of date. */
+/* States by their keys, and their labels in a heap by their times. */
 struct search {
-    int64_t memory_bytes;
+    const struct brute_rows_problem *of;
     void *tree;
-    int n_states, max_states;
-    struct waiting_state {
-        double time_us;
-        struct node *node;
-    } * heap;
+    int n_labels;
+    struct label **heap;
     size_t n, capacity;
 };
 
@@ -33,7 +46,12 @@ static int compare(const void *a, const void *b)
     return memcmp(((const struct node *)a)->key, ((const struct node *)b)->key, KEY_BYTES);
 }
 
-static void push(struct search *search, struct node *node)
+static double end_us(const struct label *label)
+{
+    return fmax(label->clocks.compute_us, label->clocks.copy_us);
+}
+
+static void push(struct search *search, struct label *label)
 {
     size_t at = search->n++;
 
@@ -41,22 +59,22 @@ static void push(struct search *search, struct node *node)
         search->capacity = 2 * search->n;
         search->heap = brute_grow(search->heap, search->capacity, sizeof *search->heap);
     }
-    for (; at > 0 && search->heap[(at - 1) / 2].time_us > node->time_us; at = (at - 1) / 2)
+    for (; at > 0 && end_us(search->heap[(at - 1) / 2]) > end_us(label); at = (at - 1) / 2)
         search->heap[at] = search->heap[(at - 1) / 2];
-    search->heap[at] = (struct waiting_state){node->time_us, node};
+    search->heap[at] = label;
 }
 
-static struct waiting_state pop(struct search *search)
+static struct label *pop(struct search *search)
 {
-    struct waiting_state first = search->heap[0], last = search->heap[--search->n];
+    struct label *first = search->heap[0], *last = search->heap[--search->n];
     size_t at = 0;
 
     for (;;) {
         size_t child = 2 * at + 1;
 
-        if (child + 1 < search->n && search->heap[child + 1].time_us < search->heap[child].time_us)
+        if (child + 1 < search->n && end_us(search->heap[child + 1]) < end_us(search->heap[child]))
             child++;
-        if (child >= search->n || search->heap[child].time_us >= last.time_us)
+        if (child >= search->n || end_us(search->heap[child]) >= end_us(last))
             break;
         search->heap[at] = search->heap[child];
         at = child;
@@ -80,6 +98,8 @@ static void make_key(struct node *node)
     unsigned char *at = node->key;
 
     memset(node->key, 0, KEY_BYTES);
+    *at++ = (unsigned char)node->loaded;
+    *at++ = (unsigned char)node->resident;
     for (int k = 1; k <= state->profile->n_layers; k++)
         for (int s = 0; s < state->request; s++) {
             const struct brute_sample *sample = &state->samples[k][s];
@@ -94,69 +114,196 @@ static void make_key(struct node *node)
         }
 }
 
-static void reach_state(struct search *search, const struct brute_rows *state, double time_us)
+/* ---- labels ---- */
+
+static bool is_no_later(const struct clocks *a, const struct clocks *b)
+{
+    bool no_later = a->compute_us <= b->compute_us && a->copy_us <= b->copy_us;
+
+    for (int i = 0; i < N_SETS; i++)
+        no_later = no_later && a->ready_us[i] <= b->ready_us[i];
+    return no_later;
+}
+
+/* Reaches a state, which is copied, at these times. */
+static void reach_state(struct search *search, const struct node *state,
+                        const struct clocks *clocks)
 {
     struct node *node = brute_alloc(1, sizeof *node), **found;
+    struct label *made;
 
-    node->state = *state;
-    node->time_us = time_us;
+    *node = *state;
+    node->labels = NULL;
     make_key(node);
     found = tsearch(node, &search->tree, compare);
     if (*found != node) {
         free(node);
         node = *found;
-        if (node->settled || node->time_us <= time_us)
-            return;
-        node->time_us = time_us;
-    } else {
-        search->n_states++;
     }
-    push(search, node);
+    for (const struct label *label = node->labels; label; label = label->next)
+        if (is_no_later(&label->clocks, clocks))
+            return;
+    for (struct label *label = node->labels; label; label = label->next)
+        label->dominated = label->dominated || is_no_later(clocks, &label->clocks);
+    made = brute_alloc(1, sizeof *made);
+    *made = (struct label){.clocks = *clocks, .node = node, .next = node->labels};
+    node->labels = made;
+    search->n_labels++;
+    push(search, made);
 }
 
-/* Gives the time of the fastest row of a step that fits into spare_bytes; HUGE_VAL: none does. */
-static double fastest_us(const struct vbs_profile *profile, const struct vbs_step *step,
-                         int64_t spare_bytes)
+static void free_node(void *at)
 {
-    double best = HUGE_VAL;
+    struct node *node = at;
+
+    while (node->labels) {
+        struct label *label = node->labels;
+
+        node->labels = label->next;
+        free(label);
+    }
+    free(node);
+}
+
+/* ---- weights ---- */
+
+static int set_index(int layer, int format)
+{
+    return 2 * (layer - 1) + format;
+}
+
+static int64_t set_bytes(const struct vbs_profile *profile, int index)
+{
+    return vbs_profile_format_bytes(profile, index / 2 + 1, index % 2);
+}
+
+static bool has_format(const struct vbs_profile *profile, int layer, int format)
+{
+    int n;
+    const struct vbs_profile_stripe *stripes = vbs_profile_stripes(profile, layer, &n);
+    bool found = false;
+
+    for (int i = 0; i < n; i++)
+        found = found || stripes[i].row.format == format;
+    for (int b = 0; b < profile->n_batches; b++) {
+        const struct vbs_profile_row *rows = vbs_profile_rows(profile, layer, b, &n);
+
+        for (int i = 0; i < n; i++)
+            found = found || rows[i].format == format;
+    }
+    return found;
+}
+
+static int64_t loaded_bytes(const struct search *search, const struct node *node)
+{
+    int64_t bytes = 0;
+
+    for (int i = 0; i < 2 * search->of->profile->n_layers; i++)
+        if (node->loaded >> i & 1)
+            bytes += set_bytes(search->of->profile, i);
+    return bytes;
+}
+
+static bool fits_between_steps(const struct search *search, const struct node *node)
+{
+    return brute_rows_live(&node->state) + loaded_bytes(search, node) <= search->of->memory_bytes;
+}
+
+static double copy_us(const struct search *search, int64_t bytes)
+{
+    const struct vbs_link *link = &search->of->link;
+
+    return link->bytes_per_us > 0 ? link->latency_us + (double)bytes / link->bytes_per_us
+                                  : HUGE_VAL;
+}
+
+/* Loads or evicts each format of each layer. */
+static void try_transfers(struct search *search, const struct label *from)
+{
+    const struct vbs_profile *profile = search->of->profile;
+
+    for (int i = 0; i < 2 * profile->n_layers; i++) {
+        struct node state = *from->node;
+        struct clocks clocks = from->clocks;
+
+        if (!has_format(profile, i / 2 + 1, i % 2) || set_bytes(profile, i) == 0)
+            continue;
+        state.loaded ^= 1U << i;
+        if (state.loaded >> i & 1)
+            clocks.ready_us[i] = clocks.copy_us =
+                fmax(clocks.compute_us, clocks.copy_us) + copy_us(search, set_bytes(profile, i));
+        else
+            clocks.ready_us[i] = 0;
+        if (clocks.copy_us < HUGE_VAL && fits_between_steps(search, &state))
+            reach_state(search, &state, &clocks);
+    }
+}
+
+/* ---- steps ---- */
+
+/* Gives whether the row's weights are in memory, as far as they count. */
+static bool are_loaded(const struct search *search, const struct node *node, int layer,
+                       const struct vbs_profile_row *row)
+{
+    return !search->of->weights || row->weight_bytes == 0 ||
+           (node->loaded >> set_index(layer, row->format) & 1);
+}
+
+/* Runs a step on a row, which leads to the state after. */
+static void run_row(struct search *search, const struct label *from, const struct node *after,
+                    int layer, const struct vbs_profile_row *row)
+{
+    struct clocks clocks = from->clocks;
+
+    if (search->of->weights && row->weight_bytes > 0)
+        clocks.compute_us = fmax(clocks.compute_us, clocks.ready_us[set_index(layer, row->format)]);
+    clocks.compute_us += row->time_us;
+    /* What lies behind does not matter any more. */
+    for (int i = 0; i < N_SETS; i++)
+        if (clocks.ready_us[i] <= clocks.compute_us)
+            clocks.ready_us[i] = 0;
+    if (clocks.copy_us <= clocks.compute_us)
+        clocks.copy_us = 0;
+    reach_state(search, after, &clocks);
+}
+
+static void try_step(struct search *search, const struct label *from, const struct vbs_step *step)
+{
+    const struct vbs_profile *profile = search->of->profile;
+    struct node after = *from->node;
+    bool whole = step->rows == 0 || step->rows == profile->layers[step->layer].rows;
+    int64_t bytes, spare;
     int n;
 
-    if (step->rows == 0 || step->rows == profile->layers[step->layer].rows) {
+    if (!brute_rows_step(&after.state, step, &bytes))
+        return;
+    spare = search->of->memory_bytes - bytes;
+    if (search->of->weights)
+        spare -= loaded_bytes(search, from->node);
+    if (whole) {
         const struct vbs_profile_row *rows = vbs_profile_rows(
             profile, step->layer, vbs_profile_batch_index(profile, step->batch), &n);
 
         for (int i = 0; i < n; i++)
-            if (rows[i].ws_bytes <= spare_bytes)
-                best = fmin(best, rows[i].time_us);
+            if (rows[i].ws_bytes <= spare && are_loaded(search, from->node, step->layer, &rows[i]))
+                run_row(search, from, &after, step->layer, &rows[i]);
     } else {
         const struct vbs_profile_stripe *stripes = vbs_profile_stripes(profile, step->layer, &n);
 
         for (int i = 0; i < n; i++)
             if (stripes[i].batch == step->batch && stripes[i].row.rows == step->rows &&
-                stripes[i].row.ws_bytes <= spare_bytes)
-                best = fmin(best, stripes[i].row.time_us);
+                stripes[i].row.ws_bytes <= spare &&
+                are_loaded(search, from->node, step->layer, &stripes[i].row))
+                run_row(search, from, &after, step->layer, &stripes[i].row);
     }
-    return best;
 }
 
-static void try_step(struct search *search, const struct node *from, const struct vbs_step *step)
+static void try_rows(struct search *search, const struct label *from, struct vbs_step step)
 {
-    struct brute_rows state = from->state;
-    double time_us;
-    int64_t bytes;
-
-    if (!brute_rows_step(&state, step, &bytes))
-        return;
-    time_us = fastest_us(state.profile, step, search->memory_bytes - bytes);
-    if (time_us < HUGE_VAL)
-        reach_state(search, &state, from->time_us + time_us);
-}
-
-static void try_rows(struct search *search, const struct node *from, struct vbs_step step)
-{
-    const struct vbs_profile_layer *layer = &from->state.profile->layers[step.layer];
-    int first = brute_rows_finished(&from->state, step.layer);
-    const struct brute_sample *at = &from->state.samples[step.layer][first];
+    const struct brute_rows *state = &from->node->state;
+    const struct vbs_profile_layer *layer = &state->profile->layers[step.layer];
+    int first = brute_rows_finished(state, step.layer);
+    const struct brute_sample *at = &state->samples[step.layer][first];
 
     step.row = at->begun ? rows_done(at, layer->rows) : 0;
     for (step.rows = 1; step.row + step.rows <= layer->rows; step.rows++)
@@ -165,12 +312,14 @@ static void try_rows(struct search *search, const struct node *from, struct vbs_
                 try_step(search, from, &step);
 }
 
-static void expand(struct search *search, const struct node *from)
+static void expand(struct search *search, const struct label *from)
 {
-    const struct vbs_profile *profile = from->state.profile;
+    const struct vbs_profile *profile = search->of->profile;
 
+    if (search->of->weights)
+        try_transfers(search, from);
     for (int k = 1; k <= profile->n_layers; k++) {
-        if (brute_rows_finished(&from->state, k) == from->state.request)
+        if (brute_rows_finished(&from->node->state, k) == search->of->request)
             continue;
         for (int b = 0; b < profile->n_batches; b++) {
             const struct vbs_step step = {.layer = k, .batch = profile->batches[b]};
@@ -182,37 +331,58 @@ static void expand(struct search *search, const struct node *from)
     }
 }
 
-static bool is_goal(const struct brute_rows *state)
+/* ---- the search ---- */
+
+static bool is_goal(const struct search *search, const struct node *node)
 {
-    for (int k = 1; k <= state->profile->n_layers; k++)
-        if (brute_rows_finished(state, k) < state->request)
+    for (int k = 1; k <= search->of->profile->n_layers; k++)
+        if (brute_rows_finished(&node->state, k) < search->of->request)
             return false;
-    return true;
+    return (node->loaded & node->resident) == node->resident;
 }
 
-double brute_rows_best_us(const struct vbs_profile *profile, int request, enum vbs_io io,
-                          int64_t memory_bytes, int max_states)
+/* Reaches the states at the start: with any weights in memory from the request before. */
+static void start(struct search *search)
 {
-    struct search search = {.memory_bytes = memory_bytes, .max_states = max_states};
-    struct brute_rows start;
+    const struct clocks clocks = {0};
+    const struct vbs_profile *profile = search->of->profile;
+    unsigned all = search->of->weights ? 1U << 2 * profile->n_layers : 1;
+    struct node *node = brute_alloc(1, sizeof *node);
+
+    memset(node, 0, sizeof *node);
+    brute_rows_init(&node->state, profile, search->of->request, search->of->io);
+    for (unsigned set = 0; set < all; set++) {
+        bool exists = true;
+
+        for (int i = 0; i < 2 * profile->n_layers; i++)
+            if (set >> i & 1)
+                exists = exists && has_format(profile, i / 2 + 1, i % 2) && set_bytes(profile, i);
+        node->loaded = node->resident = set;
+        if (exists && fits_between_steps(search, node))
+            reach_state(search, node, &clocks);
+    }
+    free(node);
+}
+
+double brute_rows_best_us(const struct brute_rows_problem *problem)
+{
+    struct search search = {.of = problem};
     double best = HUGE_VAL;
 
-    brute_rows_init(&start, profile, request, io);
-    reach_state(&search, &start, 0);
+    start(&search);
     while (search.n > 0 && best == HUGE_VAL) {
-        struct waiting_state entry = pop(&search);
+        const struct label *label = pop(&search);
 
-        if (entry.node->settled || entry.time_us > entry.node->time_us)
+        if (label->dominated)
             continue;
-        entry.node->settled = true;
-        if (is_goal(&entry.node->state))
-            best = entry.time_us;
-        else if (search.n_states > max_states)
+        if (is_goal(&search, label->node))
+            best = end_us(label);
+        else if (search.n_labels > problem->max_states)
             best = -1;
         else
-            expand(&search, entry.node);
+            expand(&search, label);
     }
-    tdestroy(search.tree, free);
+    tdestroy(search.tree, free_node);
     free(search.heap);
     return best;
 }

@@ -38,7 +38,8 @@ enum vbs_status rivals_open(struct vbs_ctx *ctx, struct rivals *rivals,
     *rivals = (struct rivals){.problem = *problem};
     *which = NULL;
     for (int p = 0; status == VBS_OK && vbs_planner_at(p) && rivals->n < MAX_RIVALS; p++) {
-        if (vbs_planner_transfers(vbs_planner_at(p)) && problem->weights == VBS_WEIGHTS_EXCLUDED)
+        if (vbs_planner_estimates(vbs_planner_at(p)) ||
+            (vbs_planner_transfers(vbs_planner_at(p)) && problem->weights == VBS_WEIGHTS_EXCLUDED))
             continue;
         status =
             open_one(ctx, vbs_planner_at(p), problem, time_limit_s, &rivals->list[rivals->n++]);

@@ -106,7 +106,8 @@ static void try_planners(enum vbs_weights weights, enum vbs_io io)
         struct tally tally = {0};
         char what[120];
 
-        if (vbs_planner_transfers(planner) && weights == VBS_WEIGHTS_EXCLUDED)
+        if (vbs_planner_estimates(planner) ||
+            (vbs_planner_transfers(planner) && weights == VBS_WEIGHTS_EXCLUDED))
             continue;
         gsl_rng_set(rng, SEED);
         for (int i = 0; i < N_NETWORKS; i++) {

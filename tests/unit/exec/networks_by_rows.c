@@ -1,6 +1,6 @@
 /*
- * Networks of the onednn backend by rows: plans in little memory run in an arena of the budget and
- * give what the network gives in whole samples.
+ * Networks of the onednn backend by rows: plans in little memory, with weights outside the budget
+ * or inside, run in an arena of the budget and give what the network gives in whole samples.
  */
 #include "support/model_help.h"
 #include "base/fail.h"
@@ -114,7 +114,12 @@ static float *run(struct subject *t, const struct vbs_profile *profile,
                   const struct vbs_schedule *schedule, struct vbs_exec_placement *placement)
 {
     const struct vbs_exec_options options = {
-        .struct_size = sizeof options, .threads = 1, .debug_checks = true};
+        .struct_size = sizeof options,
+        .threads = 1,
+        /* Weights between windows may leave holes of less than a page. */
+        .memory_bytes = schedule->memory_bytes +
+                        (schedule->weights == VBS_WEIGHTS_INCLUDED ? 2 * VBS_WINDOW_ALIGNMENT : 0),
+        .debug_checks = true};
     float *values = calloc((size_t)output_size(t->network), sizeof *values);
     struct vbs_exec_report report = {0};
     struct vbs_exec *exec = NULL;
@@ -133,10 +138,11 @@ static float *run(struct subject *t, const struct vbs_profile *profile,
 
 static struct vbs_solver *open_solver(struct subject *t, const struct vbs_problem *problem)
 {
+    const char *name = problem->weights == VBS_WEIGHTS_INCLUDED ? "joint" : "dp-vbs+";
     const struct vbs_planner *planner = NULL;
     struct vbs_solver *solver = NULL;
 
-    if (vbs_planner_find(&t->ctx, "dp-vbs+", &planner) != VBS_OK ||
+    if (vbs_planner_find(&t->ctx, name, &planner) != VBS_OK ||
         vbs_solver_new(&t->ctx, planner, problem, NULL, &solver) != VBS_OK)
         bail_out("no solver: %s", vbs_detail(&t->ctx));
     return solver;
@@ -172,11 +178,25 @@ static int count_windows(const struct vbs_profile *profile, const struct vbs_sch
     return n;
 }
 
+static int count_loads(const struct vbs_schedule *schedule)
+{
+    int n = 0;
+
+    for (int64_t i = 0; i < schedule->n_steps; i++)
+        n += schedule->steps[i].op == VBS_STEP_LOAD && !schedule->steps[i].resident;
+    return n;
+}
+
 /* Runs plans by rows for some budgets, and compares them with whole samples. */
-static void check_case(struct subject *t, const char *name, enum vbs_io io)
+static void check_case(struct subject *t, const char *name, enum vbs_io io,
+                       enum vbs_weights weights)
 {
     struct vbs_profile *profile = make_profile(t, true);
-    struct vbs_problem problem = {.profile = profile, .request = REQUEST, .io = io};
+    struct vbs_problem problem = {.profile = profile,
+                                  .request = REQUEST,
+                                  .io = io,
+                                  .weights = weights,
+                                  .copy = {"given", 1, 2000}};
     struct vbs_problem whole = problem;
     struct vbs_solver *solver = open_solver(t, &problem), *plain;
     struct vbs_exec_placement placement;
@@ -184,7 +204,7 @@ static void check_case(struct subject *t, const char *name, enum vbs_io io)
     int64_t least = vbs_solver_least_bytes(solver), most;
     float *want, *got;
     double worst = 0;
-    int n_windows = 0, n_run = 0;
+    int n_windows = 0, n_loads = 0, n_run = 0;
 
     whole.whole_samples = true;
     plain = open_solver(t, &whole);
@@ -200,17 +220,20 @@ static void check_case(struct subject *t, const char *name, enum vbs_io io)
 
         schedule = plan(t, solver, bytes);
         n_windows += count_windows(profile, schedule);
+        n_loads += count_loads(schedule);
         got = run(t, profile, schedule, &placement);
         n_run += got != NULL;
         worst = got ? fmax(worst, distance(got, want, output_size(t->network))) : worst;
         vbs_schedule_free(schedule);
         free(got);
     }
-    ok(n_run == 4 && worst <= TOLERANCE, "%s, io %s: four budgets, off by at most %.1e", name,
-       vbs_io_word(io), worst);
-    ok(io == VBS_IO_RESIDENT || (n_windows > 0 && least < most),
-       "%s, io %s: %d steps into windows; %" PRId64 " bytes instead of %" PRId64, name,
-       vbs_io_word(io), n_windows, least, most);
+    ok(n_run == 4 && worst <= TOLERANCE, "%s, io %s, weights %s: four budgets, off by at most %.1e",
+       name, vbs_io_word(io), vbs_weights_word(weights), worst);
+    ok((weights == VBS_WEIGHTS_EXCLUDED || n_loads > 0) &&
+           (io == VBS_IO_RESIDENT || (n_windows > 0 && least < most)),
+       "%s, io %s, weights %s: %d steps into windows, %d loads; %" PRId64
+       " bytes instead of %" PRId64,
+       name, vbs_io_word(io), vbs_weights_word(weights), n_windows, n_loads, least, most);
     free(want);
     vbs_solver_free(plain);
     vbs_solver_free(solver);
@@ -231,8 +254,9 @@ int main(void)
     }
     for (int i = 0; i < N_CASES; i++) {
         t.network = parse_network(CASES[i].text);
-        check_case(&t, CASES[i].name, VBS_IO_EXTERNAL);
-        check_case(&t, CASES[i].name, VBS_IO_RESIDENT);
+        check_case(&t, CASES[i].name, VBS_IO_EXTERNAL, VBS_WEIGHTS_EXCLUDED);
+        check_case(&t, CASES[i].name, VBS_IO_RESIDENT, VBS_WEIGHTS_EXCLUDED);
+        check_case(&t, CASES[i].name, VBS_IO_EXTERNAL, VBS_WEIGHTS_INCLUDED);
         vbs_network_free(t.network);
     }
     return done_testing();

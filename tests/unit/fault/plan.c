@@ -551,6 +551,8 @@ int main(void)
         for (int p = 0; vbs_planner_at(p); p++) {
             if (!TASKS[i].of_planner && vbs_planner_at(p) != planner_named(PLANNER))
                 continue;
+            if (vbs_planner_estimates(vbs_planner_at(p)))
+                continue; /* no schedules: fault/recompute.c */
             if (vbs_planner_transfers(vbs_planner_at(p)))
                 continue; /* only with weights included: fault/weights.c */
             if (strcmp(vbs_planner_name(vbs_planner_at(p)), "optimal") == 0)

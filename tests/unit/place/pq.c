@@ -217,6 +217,92 @@ static bool are_hashes_right(const struct hashes *hashes, int *n_equal)
     return true;
 }
 
+/* Keeps the orders that are among others, too. */
+static void keep_shared(struct orders *orders, const struct orders *others)
+{
+    int n = 0;
+
+    for (int k = 0; k < orders->n; k++) {
+        bool shared = false;
+
+        for (int other = 0; other < others->n && !shared; other++)
+            shared = memcmp(orders->leaf[k], others->leaf[other],
+                            (size_t)orders->n_leaves * sizeof *orders->leaf[k]) == 0;
+        if (shared)
+            memmove(orders->leaf[n++], orders->leaf[k], sizeof orders->leaf[k]);
+    }
+    orders->n = n;
+}
+
+/* Keeps the items of a set in all orders, and each order once. */
+static void restrict_to(struct orders *orders, unsigned set)
+{
+    int n_orders = 0;
+
+    for (int k = 0; k < orders->n; k++) {
+        int kept[ITEMS], n = 0, other = 0;
+
+        for (int i = 0; i < orders->n_leaves; i++)
+            if (set >> orders->leaf[k][i] & 1)
+                kept[n++] = orders->leaf[k][i];
+        while (other < n_orders && memcmp(orders->leaf[other], kept, (size_t)n * sizeof *kept) != 0)
+            other++;
+        memcpy(orders->leaf[other], kept, (size_t)n * sizeof *kept);
+        n_orders += other == n_orders;
+    }
+    orders->n = n_orders;
+    orders->n_leaves = __builtin_popcount(set);
+}
+
+/* Makes a tree of random sets, some of which it refuses, and its orders. */
+static void make_random(gsl_rng *rng, const struct orders *all, int *tree, struct orders *orders)
+{
+    int reduced[MAX_INTS], n_sets = (int)gsl_rng_uniform_int(rng, 4);
+    struct scratch scratch;
+
+    *orders = *all;
+    vbs_place_pq_make(tree, all->leaf[0], all->n_leaves);
+    for (int k = 0; k < n_sets; k++) {
+        unsigned set = 1 + (unsigned)gsl_rng_uniform_int(rng, (1 << LEAVES) - 1);
+        struct pq_set marked = set_of(&scratch, set);
+
+        if (vbs_place_pq_reduce(&marked, tree, reduced) == 0)
+            continue;
+        memcpy(tree, reduced, sizeof reduced);
+        keep_consecutive(orders, set);
+    }
+}
+
+/* Two random trees: what they have in common, and one of them restricted to a set. */
+static bool check_two(gsl_rng *rng, int *n_apart)
+{
+    static struct orders all, one, two;
+    int items[LEAVES] = {0, 1, 2, 3, 4, 5}, n = 0;
+    int tree[2][MAX_INTS], met[MAX_INTS], other[MAX_INTS], restricted[MAX_INTS];
+    unsigned kept = 1 + (unsigned)gsl_rng_uniform_int(rng, (1 << LEAVES) - 1);
+    struct scratch scratch;
+    struct pq_set set = set_of(&scratch, kept);
+    bool good;
+
+    all = (struct orders){.n_leaves = LEAVES};
+    permute(&all, items, 0, LEAVES);
+    make_random(rng, &all, tree[0], &one);
+    make_random(rng, &all, tree[1], &two);
+    vbs_place_pq_restrict(&set, tree[0], restricted);
+    set = set_of(&scratch, 0);
+    good = (vbs_place_pq_meet(&set, tree[0], tree[1], met, other) == 0) ==
+           (keep_shared(&two, &one), two.n == 0);
+    good = good && set.n_marked == 0 && (two.n == 0 || has_orders(met, &two, &all));
+    *n_apart += two.n == 0;
+    restrict_to(&one, kept);
+    for (int i = 0; i < LEAVES; i++)
+        if (kept >> i & 1)
+            items[n++] = i;
+    all = (struct orders){.n_leaves = n};
+    permute(&all, items, 0, n);
+    return good && has_orders(restricted, &one, &all);
+}
+
 /* Reduces a tree by random sets until no order is left, or some times, and replaces a set. */
 static bool check_tree(gsl_rng *rng, struct hashes *hashes, int *n_refused)
 {
@@ -276,6 +362,13 @@ int main(void)
     ok(n_wrong == 0, "%d trees have the orders, and the runs, of lists of permutations (%d wrong)",
        n, n_wrong);
     ok(n_refused > n / 10 && n_refused < n, "  of %d no order is left", n_refused);
+    n_wrong = n_refused = 0;
+    for (int k = 0; k < n; k++)
+        n_wrong += !check_two(rng, &n_refused);
+    ok(n_wrong == 0 && n_refused > n / 10 && n_refused < n,
+       "%d pairs of trees meet, and trees restricted to a set, as lists do (%d wrong; %d have no "
+       "order in common)",
+       n, n_wrong, n_refused);
     good = are_hashes_right(&hashes, &n_equal);
     ok(good && n_equal > 0,
        "  %d trees have equal hashes just where they have equal orders: %d pairs", hashes.n,

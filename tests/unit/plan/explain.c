@@ -87,7 +87,7 @@ static bool searches_long(const struct vbs_planner *planner)
 static bool is_asked(const struct subject *subject, const struct vbs_planner *planner)
 {
     return planner != subject->planner && !searches_long(planner) &&
-           !vbs_planner_transfers(planner);
+           !vbs_planner_transfers(planner) && !vbs_planner_estimates(planner);
 }
 
 /* ---- Solving anew ---- */
@@ -312,7 +312,7 @@ static void check_planner(struct subject *subject)
 static void check_problem(struct subject *subject)
 {
     for (int p = 0; vbs_planner_at(p); p++) {
-        if (vbs_planner_transfers(vbs_planner_at(p)))
+        if (vbs_planner_transfers(vbs_planner_at(p)) || vbs_planner_estimates(vbs_planner_at(p)))
             continue;
         subject->planner = vbs_planner_at(p);
         check_planner(subject);

@@ -317,6 +317,8 @@ static void print_misses(const struct subject *subject, enum random_graph graph)
     for (int p = 0; vbs_planner_at(p) && p < MAX_RIVALS; p++) {
         const struct misses *misses = &subject->misses[p];
 
+        if (vbs_planner_estimates(vbs_planner_at(p)))
+            break; /* they come last */
         printf("#   %s: slower than the optimum at %d (%.1f%%), by up to %.1f%%; infeasible at %d "
                "(%.1f%%)\n",
                vbs_planner_name(vbs_planner_at(p)), misses->n_slower,

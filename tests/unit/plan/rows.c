@@ -156,8 +156,12 @@ static bool is_no_better(const struct vbs_problem *problem, struct vbs_solver *s
                          int64_t memory_bytes)
 {
     struct vbs_schedule *schedule = plan(solver, memory_bytes);
-    double best_us = brute_rows_best_us(problem->profile, (int)problem->request, problem->io,
-                                        memory_bytes, MAX_STATES);
+    const struct brute_rows_problem tiny_problem = {.profile = problem->profile,
+                                                    .request = (int)problem->request,
+                                                    .io = problem->io,
+                                                    .memory_bytes = memory_bytes,
+                                                    .max_states = MAX_STATES};
+    double best_us = brute_rows_best_us(&tiny_problem);
     double time_us = schedule ? schedule->predicted.time_us : HUGE_VAL, bound_us = 0;
     struct vbs_ctx ctx = {0};
     bool same = best_us < 0;

@@ -107,6 +107,8 @@ static bool open_solvers(const struct vbs_problem *problem, struct solvers *solv
 
     *solvers = (struct solvers){0};
     for (int p = 0; vbs_planner_at(p) && p < MAX_PLANNERS; p++) {
+        if (vbs_planner_estimates(vbs_planner_at(p)))
+            break; /* they come last */
         solvers->names[p] = vbs_planner_name(vbs_planner_at(p));
         if (vbs_solver_new(&ctx, vbs_planner_at(p), problem, NULL, &solvers->list[p]) != VBS_OK) {
             printf("# %s: %s\n", solvers->names[p], vbs_detail(&ctx));
