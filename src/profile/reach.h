@@ -38,6 +38,13 @@ static inline struct vbs_reached vbs_reach_rows(const struct vbs_reach *reach, i
     return rows;
 }
 
+/* Gives the place of an output row within the pattern by which rows read an input: two stripes of
+ * equal numbers of rows, above and below too, whose phases are equal do the same. */
+static inline int64_t vbs_reach_phase(const struct vbs_reach *reach, int64_t row)
+{
+    return reach->unit > 0 ? reach->step * row % reach->unit : 0;
+}
+
 /* Gives whether two lists of n reaches are equal; either may be null. */
 static inline bool vbs_reaches_equal(const struct vbs_reach *a, const struct vbs_reach *b, int n)
 {

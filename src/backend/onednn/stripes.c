@@ -11,6 +11,7 @@
 #include "base/fail.h"
 #include "profile/reach.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- the layers that have such kernels ---- */
@@ -179,36 +180,39 @@ static bool are_alike(const struct od_session *s, int layer, int a, int b, int n
             continue;
         x = vbs_reach_rows(&l->reaches[i], s->inputs[layer][i].spatial[0], a, n);
         y = vbs_reach_rows(&l->reaches[i], s->inputs[layer][i].spatial[0], b, n);
-        if (x.end - x.first != y.end - y.first || x.above != y.above || x.below != y.below)
+        if (x.end - x.first != y.end - y.first || x.above != y.above || x.below != y.below ||
+            vbs_reach_phase(&l->reaches[i], a) != vbs_reach_phase(&l->reaches[i], b))
             return false;
     }
     return true;
 }
 
-/* Makes kernel number index of a stripe stand for the rows from row on too: it gets the largest
- * workspace of both. *has: the rows have such a kernel, which reads the same packed weights. */
-static enum vbs_status cover(struct od_build *b, od_maker *make_kernels, int index, int row, int n,
-                             bool *has)
+/* Gives whether a stripe of n rows from row on is like that of one of the places. */
+static bool is_like_one(const struct od_session *s, int layer, const int *places, int n_places,
+                        int row, int n)
 {
-    struct od_session *s = b->session;
-    int end = s->core.session.n_kernels;
-    const struct vbs_kernel offer = s->core.offers[index];
-    struct vbs_requested requested = vbs_requested_read(
-        &(struct vbs_requested_kernel){.layer = offer.layer, .algorithm = offer.algorithm});
-    const struct vbs_kernel *other;
+    /* Most stripes are like the one at the last place that was found, or like the first place. */
+    for (int i = n_places - 1; i >= 0; i--)
+        if (are_alike(s, layer, places[i], row, n))
+            return true;
+    return false;
+}
 
-    *has = false;
-    VBS_TRY(make(b, make_kernels, offer.layer, row, n, &requested));
-    if (!od_kernels_keep(s, end, offer.algorithm))
-        return VBS_OK;
-    other = &s->core.offers[end];
-    *has = other->format == offer.format && other->packed_bytes == offer.packed_bytes &&
-           other->weight_bytes == offer.weight_bytes;
-    if (*has && s->core.offers[index].ws_bytes < other->ws_bytes)
-        s->core.offers[index].ws_bytes = other->ws_bytes;
-    od_kernel_release(&s->kernels[end]);
+/* Finds the kernel of a name among those from number first on; -1: there is none. */
+static int find_named(const struct od_session *s, int first, const char *algorithm)
+{
+    for (int i = first; i < s->core.session.n_kernels; i++)
+        if (strcmp(s->core.offers[i].algorithm, algorithm) == 0)
+            return i;
+    return -1;
+}
+
+/* Removes the kernels from number end on. */
+static void release_from(struct od_session *s, int end)
+{
+    for (int i = end; i < s->core.session.n_kernels; i++)
+        od_kernel_release(&s->kernels[i]);
     s->core.session.n_kernels = end;
-    return VBS_OK;
 }
 
 /* Removes kernel number index. */
@@ -223,29 +227,87 @@ static void drop(struct od_session *s, int index)
     }
 }
 
+/* Makes kernel number index stand for another place too, where it is kernel number other: it gets
+ * the larger workspace of both. False: they read other weights. */
+static bool join(struct od_session *s, int index, int other)
+{
+    struct vbs_kernel *kept = &s->core.offers[index];
+    const struct vbs_kernel *there = &s->core.offers[other];
+
+    if (there->format != kept->format || there->packed_bytes != kept->packed_bytes ||
+        there->weight_bytes != kept->weight_bytes)
+        return false;
+    if (kept->ws_bytes < there->ws_bytes)
+        kept->ws_bytes = there->ws_bytes;
+    return true;
+}
+
+/* Finds kernel number index among those of the rows from row on, which are the kernels from number
+ * first on; *other is -1 where these rows have none. A kernel that cannot matter there is made when
+ * it is asked for. */
+static enum vbs_status find_there(struct od_build *b, od_maker *make_kernels, int index, int first,
+                                  int row, int n, int *other)
+{
+    struct od_session *s = b->session;
+    const struct vbs_kernel offer = s->core.offers[index];
+    struct vbs_requested requested = vbs_requested_read(
+        &(struct vbs_requested_kernel){.layer = offer.layer, .algorithm = offer.algorithm});
+
+    *other = find_named(s, first, offer.algorithm);
+    if (*other >= 0)
+        return VBS_OK;
+    VBS_TRY(make(b, make_kernels, offer.layer, row, n, &requested));
+    *other = find_named(s, first, offer.algorithm);
+    return VBS_OK;
+}
+
+/* Makes the kernels from number first on stand for the rows from row on too, and drops those that
+ * these rows do not have. */
+static enum vbs_status cover(struct od_build *b, od_maker *make_kernels, int layer, int first,
+                             int row, int n)
+{
+    struct od_session *s = b->session;
+    int end = s->core.session.n_kernels;
+
+    VBS_TRY(make(b, make_kernels, layer, row, n, NULL));
+    for (int i = first; i < end;) {
+        int other;
+
+        VBS_TRY(find_there(b, make_kernels, i, end, row, n, &other));
+        if (other >= 0 && join(s, i, other)) {
+            i++;
+        } else {
+            drop(s, i);
+            end--;
+        }
+    }
+    release_from(s, end);
+    return VBS_OK;
+}
+
 /* Makes the kernels from number first on, which are those of the rows from row on, stand for
  * stripes of n rows anywhere in the layer, and drops those of which some place has none. */
 static enum vbs_status cover_all(struct od_build *b, od_maker *make_kernels, int layer, int first,
                                  int row, int n)
 {
     struct od_session *s = b->session;
-    int last = s->core.layers[layer].rows - n;
+    int last = s->core.layers[layer].rows - n, n_places = 1;
+    enum vbs_status status = VBS_OK;
+    int *places = malloc(((size_t)last + 2) * sizeof *places);
 
-    for (int r = 0; r <= last; r++) {
-        /* Rows of the middle are alike. Near the top each row may have other padding. */
-        if (are_alike(s, layer, r, row, n) || (r > 0 && are_alike(s, layer, r, r - 1, n)))
+    if (!places)
+        return vbs_no_memory(b->ctx);
+    places[0] = row;
+    b->sizes_only = true;
+    for (int r = 0; r <= last && status == VBS_OK; r++) {
+        if (is_like_one(s, layer, places, n_places, r, n))
             continue;
-        for (int i = first; i < s->core.session.n_kernels;) {
-            bool has;
-
-            VBS_TRY(cover(b, make_kernels, i, r, n, &has));
-            if (has)
-                i++;
-            else
-                drop(s, i);
-        }
+        places[n_places++] = r;
+        status = cover(b, make_kernels, layer, first, r, n);
     }
-    return VBS_OK;
+    b->sizes_only = false;
+    free(places);
+    return status;
 }
 
 enum vbs_status od_stripes_make(struct od_build *b, od_maker *make_kernels, int layer, int row,

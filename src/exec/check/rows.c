@@ -27,7 +27,7 @@ struct vbs_exec_rows vbs_exec_rows_read(const struct vbs_profile *profile, int l
         .end = read.end,
         .above = read.above,
         .below = read.below,
-        .phase = reach->unit > 0 ? reach->step * (int64_t)row % reach->unit : 0,
+        .phase = vbs_reach_phase(reach, row),
     };
 }
 

@@ -223,10 +223,11 @@ enum vbs_status od_kernel_step(struct od_build *b, const_dnnl_primitive_desc_t p
                                const dnnl_exec_arg_t *args)
 {
     struct od_step *step;
-    dnnl_status_t dnnl;
+    dnnl_status_t dnnl = dnnl_success;
 
     VBS_TRY(add_step(b, n_args, args, &step));
-    dnnl = od_primitive_create(pd, &step->primitive);
+    if (!b->sizes_only)
+        dnnl = od_primitive_create(pd, &step->primitive);
     if (dnnl != dnnl_success)
         return od_fail(b, dnnl, "making a primitive");
     b->kernel->n_steps++;

@@ -208,6 +208,7 @@ struct od_build {
     const struct vbs_requested *requested;
     bool native; /* kernels work on encoded tensors as they are stored, else on their floats */
     bool serial; /* kernels are made for one thread, and named so (open.c) */
+    bool sizes_only; /* kernels are made for their workspaces and weights, and cannot run */
     /* Of kernels on rows (stripes.c), the rows that they read and write, as tensors; l is then a
      * layer of these shapes, with the padding that is left. Null: kernels of whole samples. */
     const struct od_tensor *row_inputs; /* [n_inputs] */

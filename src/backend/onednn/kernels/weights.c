@@ -764,7 +764,7 @@ enum vbs_status od_kernel_weights(struct od_build *b, struct od_packed *packed, 
     b->kernel->packed = packed;
     b->kernel->first_channel = first;
     b->kernel->n_channels = count;
-    if (b->session->core.weights_given || packed->data)
+    if (b->session->core.weights_given || packed->data || b->sizes_only)
         return VBS_OK;
     packed->data = od_alloc(packed->bytes);
     if (!packed->data)
