@@ -16,9 +16,28 @@
 
 /* ---- the layers that have such kernels ---- */
 
-static bool has_windows(const struct vbs_layer *l)
+/* Gives the window of the layer; null: it has none. */
+static struct vbs_window *window_of(struct vbs_layer *l)
 {
-    return l->op == VBS_OP_CONV || l->op == VBS_OP_POOL_MAX || l->op == VBS_OP_POOL_AVG;
+    switch (l->op) {
+    case VBS_OP_CONV:
+    case VBS_OP_CONV_TRANSPOSE:
+        return &l->attributes.weighted.window;
+    case VBS_OP_POOL_MAX:
+    case VBS_OP_POOL_AVG:
+        return &l->attributes.pool.window;
+    default:
+        return NULL;
+    }
+}
+
+/* Gives whether rows of a transposed convolution lie between its windows, because a window is
+ * smaller than the stride. */
+static bool has_gaps(const struct vbs_layer *l)
+{
+    const struct vbs_window *w = &l->attributes.weighted.window;
+
+    return l->op == VBS_OP_CONV_TRANSPOSE && w->dilation[0] * (w->kernel[0] - 1) < w->stride[0] - 1;
 }
 
 /* Gives whether the operator's builder makes kernels on rows. */
@@ -26,8 +45,10 @@ static bool is_supported(const struct vbs_layer *l)
 {
     switch (l->op) {
     case VBS_OP_CONV:
+    case VBS_OP_CONV_TRANSPOSE:
     case VBS_OP_POOL_MAX:
     case VBS_OP_POOL_AVG:
+    case VBS_OP_RESIZE:
     case VBS_OP_LRN:
     case VBS_OP_SOFTMAX:
     case VBS_OP_LOGSOFTMAX:
@@ -66,12 +87,17 @@ static bool can_have_rows(const struct od_session *s, int k)
     const struct vbs_layer *l = &s->core.network->layers[k];
     const struct vbs_profile_layer *layer = &s->core.layers[k];
 
-    if (!is_supported(l) || has_constant_rows(l))
+    if (!is_supported(l) || has_constant_rows(l) || has_gaps(l))
         return false;
-    for (int i = 0; i < layer->n_inputs; i++)
-        if (layer->reaches[i].unit > 0 &&
-            !reads_rows(&layer->reaches[i], s->inputs[k][i].spatial[0], layer->rows))
+    for (int i = 0; i < layer->n_inputs; i++) {
+        const struct od_tensor *in = &s->inputs[k][i];
+
+        /* What is read whole is the same for all rows. A tensor in another layout may not be. */
+        if (layer->reaches[i].unit == 0
+                ? in->shape.dim[1] > 1
+                : !reads_rows(&layer->reaches[i], in->spatial[0], layer->rows))
             return false;
+    }
     return true;
 }
 
@@ -99,6 +125,7 @@ struct od_stripe {
     struct vbs_layer layer;
     struct od_tensor *inputs; /* [n_inputs] */
     struct od_tensor output;
+    int64_t row_read; /* the first row of input 0 */
 };
 
 /* Gives the tensor that has n of the rows of another one. */
@@ -112,6 +139,27 @@ static struct od_tensor cut(const struct od_session *s, const struct od_tensor *
     return od_in_layout(s, &part, tensor->canonical);
 }
 
+/* Sets the padding of a layer of rows [row, row + n), which reads these rows of its input. */
+static void pad(struct vbs_layer *l, const struct vbs_reached *read, int64_t row, int64_t n)
+{
+    struct vbs_window *w = window_of(l);
+    int64_t extent;
+
+    if (!w)
+        return;
+    if (l->op != VBS_OP_CONV_TRANSPOSE) {
+        w->pad_low[0] = read->above;
+        w->pad_high[0] = read->below;
+        return;
+    }
+    /* Row y of the output is row y + pad of all windows together, in which those of input row i
+     * begin at row stride * i. The padding cuts off what other stripes write. */
+    extent = w->dilation[0] * (w->kernel[0] - 1);
+    w->pad_low[0] += row - w->stride[0] * read->first;
+    w->pad_high[0] = w->stride[0] * (read->end - 1 - read->first) + extent + 1 - n - w->pad_low[0];
+    l->attributes.weighted.out_pad[0] = 0;
+}
+
 /* Makes the layer of rows [row, row + n) of layer number k. */
 static enum vbs_status stripe_init(struct od_build *b, int k, int row, int n,
                                    struct od_stripe *stripe)
@@ -121,6 +169,7 @@ static enum vbs_status stripe_init(struct od_build *b, int k, int row, int n,
     const struct vbs_layer *l = &b->network->layers[k];
 
     stripe->layer = *l;
+    stripe->row_read = 0;
     stripe->layer.shape.dim[1] = n;
     stripe->layer.macs = l->macs / layer->rows * n;
     stripe->output = cut(s, &s->tensors[k], n);
@@ -137,13 +186,8 @@ static enum vbs_status stripe_init(struct od_build *b, int k, int row, int n,
             continue;
         read = vbs_reach_rows(reach, whole->spatial[0], row, n);
         stripe->inputs[i] = cut(s, whole, read.end - read.first);
-        if (has_windows(l)) {
-            struct vbs_window *w = l->op == VBS_OP_CONV ? &stripe->layer.attributes.weighted.window
-                                                        : &stripe->layer.attributes.pool.window;
-
-            w->pad_low[0] = read.above;
-            w->pad_high[0] = read.below;
-        }
+        stripe->row_read = i == 0 ? read.first : stripe->row_read;
+        pad(&stripe->layer, &read, row, n);
     }
     return VBS_OK;
 }
@@ -159,6 +203,8 @@ static enum vbs_status make(struct od_build *b, od_maker *make_kernels, int laye
     VBS_TRY(stripe_init(b, layer, row, n, &stripe));
     b->row_inputs = stripe.inputs;
     b->row_output = &stripe.output;
+    b->row = row;
+    b->row_read = stripe.row_read;
     status = make_kernels(b, layer, &stripe.layer, requested);
     b->row_inputs = NULL;
     b->row_output = NULL;

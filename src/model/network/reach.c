@@ -65,11 +65,13 @@ static bool resize_reach(const struct vbs_layer *l, struct vbs_reach *reach)
     bool nearest = l->attributes.resize.mode == VBS_RESIZE_NEAREST;
     int64_t beside = l->attributes.resize.mode == VBS_RESIZE_CUBIC ? 2 : 1;
 
-    if (in == out && scale == 1)
+    if (l->attributes.resize.coordinates == VBS_COORDINATES_TF_CROP)
+        return false;
+    if (in == out && scale == 1 &&
+        l->attributes.resize.coordinates != VBS_COORDINATES_TF_HALF_PIXEL)
         return make(1, 1, 0, 0, reach);
-    /* Only scales that are whole numbers, for which all coordinates but these two are simple. */
+    /* Only scales that are whole numbers, for which all other coordinates but one are simple. */
     if (scale != (double)(out / in) || out % in != 0 ||
-        l->attributes.resize.coordinates == VBS_COORDINATES_TF_CROP ||
         l->attributes.resize.coordinates == VBS_COORDINATES_ALIGN_CORNERS)
         return false;
     if (nearest && l->attributes.resize.coordinates == VBS_COORDINATES_ASYMMETRIC &&

@@ -5,14 +5,12 @@
  */
 #include "vbslab/vbslab.h"
 
-#include "support/guard.h"
-#include "base/fail.h"
+#include "support/stripes_bench.h"
 #include "support/tap.h"
 
 #include <stdlib.h>
 
-#define MAX_INPUTS 4
-#define TOLERANCE  1e-4 /* of the largest value: Winograd's sums are other sums */
+#define TOLERANCE 1e-4 /* of the largest value: Winograd's sums are other sums */
 
 /* The layers of each case are run one by one. Heights are odd, so that no stripe divides them. */
 static const struct {
@@ -34,6 +32,12 @@ static const struct {
     {"few channels", "input 5x9x8\nconv a out=7 kernel=3 pad=1\nrelu r\nconv b out=3 kernel=3\n",
      2},
     {"rows fewer than the kernel", "input 16x2x9\nconv a out=16 kernel=5 pad=2\n", 1},
+    {"227 rows",
+     "input 3x227x11\nconv a out=8 kernel=11 stride=4 pad=1\nrelu r\nmaxpool p kernel=3 stride=2 "
+     "pad=1\n",
+     2},
+    {"299 rows",
+     "input 3x299x7\nconv a out=8 kernel=3 stride=2\nrelu r\nconv b out=8 kernel=3 pad=1\n", 2},
     {"one row", "input 16x1x9\nconv a out=16 kernel=1\nrelu r\n", 1},
     {"pools",
      "input 16x13x13\nmaxpool a kernel=3 stride=2 round=up\navgpool b kernel=3 pad=1\n"
@@ -55,48 +59,6 @@ static const struct {
 };
 #define N_CASES ((int)(sizeof CASES / sizeof CASES[0]))
 
-struct subject {
-    struct vbs_ctx ctx;
-    const struct vbs_backend *backend;
-    struct vbs_network *network;
-    struct vbs_session *session;
-    char **tensors; /* [n_layers + 1] one sample each, as a run of the network makes them */
-};
-
-static struct vbs_session *open_session(struct subject *t, bool stripes,
-                                        const struct vbs_requested_kernel *requested, int n)
-{
-    static const int BATCHES[] = {1, 3};
-    struct vbs_backend_options options = {.struct_size = sizeof(struct vbs_backend_options),
-                                          .batches = BATCHES,
-                                          .n_batches = 2,
-                                          .requested = requested,
-                                          .n_requested = n,
-                                          .stripes = stripes,
-                                          .threads = 1};
-    struct vbs_session *session = NULL;
-
-    return t->backend->open(&t->ctx, t->network, &options, &session) == VBS_OK ? session : NULL;
-}
-
-static int64_t elements_of(const struct vbs_network *network, int k)
-{
-    return vbs_shape_elements(k == 0 ? &network->input : &network->layers[k].shape);
-}
-
-static bool run_kernel(struct subject *t, struct vbs_session *session, int kernel,
-                       const void *const *src, void *dst)
-{
-    const struct vbs_kernel *k = &session->kernels[kernel];
-    unsigned char *ws = guarded(session, k->ws_bytes);
-    struct vbs_operands operands = {.src = src, .dst = dst, .ws = ws};
-    bool worked = ws && session->ops->run(&t->ctx, session, kernel, &operands, NULL) == VBS_OK &&
-                  is_guard(ws + k->ws_bytes, GUARD_BYTES);
-
-    session->ops->free(session, ws);
-    return worked;
-}
-
 /* Gives the session's first kernel of a whole layer at batch 1. */
 static int whole_kernel(const struct vbs_session *session, int layer)
 {
@@ -115,16 +77,15 @@ static void sources(const struct vbs_session *session, char *const *tensors, int
 }
 
 /* Runs all layers, each with its own output: a layer in place overwrites a copy of its input. */
-static char **run_network(struct subject *t, struct vbs_session *session)
+static char **run_network(struct stripes_bench *t, struct vbs_session *session)
 {
-    char **tensors = calloc((size_t)session->n_layers + 1, sizeof *tensors);
+    char **tensors = stripes_tensors(session);
     bool worked = tensors != NULL;
 
     for (int k = 0; worked && k <= session->n_layers; k++) {
         const struct vbs_profile_layer *l = &session->layers[k];
-        const void *src[MAX_INPUTS];
+        const void *src[STRIPES_MAX_INPUTS];
 
-        tensors[k] = session->ops->alloc(session, l->out_bytes);
         if (k == 0) {
             worked = session->ops->fill(&t->ctx, session, 0, 1, tensors[0]) == VBS_OK;
             continue;
@@ -134,58 +95,44 @@ static char **run_network(struct subject *t, struct vbs_session *session)
             memcpy(tensors[k], src[0], (size_t)l->out_bytes);
             src[0] = tensors[k];
         }
-        worked = run_kernel(t, session, whole_kernel(session, k), src, tensors[k]);
+        worked = stripes_run(t, session, whole_kernel(session, k), src, tensors[k]);
     }
     return worked ? tensors : NULL;
-}
-
-static void free_tensors(struct vbs_session *session, char **tensors)
-{
-    for (int k = 0; tensors && k <= session->n_layers; k++)
-        session->ops->free(session, tensors[k]);
-    free(tensors);
-}
-
-static double difference(const float *got, const float *want, int64_t n)
-{
-    double most = 0, largest = 1e-30;
-
-    for (int64_t i = 0; i < n; i++) {
-        double d = fabs((double)got[i] - want[i]);
-
-        most = d > most || isnan(d) ? d : most;
-        largest = fmax(largest, fabs(want[i]));
-    }
-    return isnan(most) ? HUGE_VAL : most / largest;
 }
 
 /* ---- whole samples ---- */
 
 /* Every layer has the values that it has in a session without stripes, and so have all its kernels
  * of whole samples, also at batch 3. */
-static void layouts_give_the_same_values(struct subject *t, const char *name)
+static void layouts_give_the_same_values(struct stripes_bench *t, const char *name)
 {
-    struct vbs_session *plain = open_session(t, false, NULL, 0);
+    struct vbs_session *plain = stripes_open(t, false, NULL, 0);
     char **tensors = plain ? run_network(t, plain) : NULL;
     double worst = tensors ? 0 : HUGE_VAL;
 
     for (int k = 1; tensors && k <= plain->n_layers; k++) {
-        int64_t n = elements_of(t->network, k);
+        int64_t n = stripes_elements(t->network, k);
         float *want = malloc((size_t)n * sizeof *want), *got = malloc((size_t)n * sizeof *got);
 
         plain->ops->read(&t->ctx, plain, k, 1, tensors[k], want);
         t->session->ops->read(&t->ctx, t->session, k, 1, t->tensors[k], got);
-        worst = fmax(worst, difference(got, want, n));
+        worst = fmax(worst, stripes_difference(got, want, n, want, n));
         free(want);
         free(got);
     }
     ok(worst < TOLERANCE, "%s: layers give the values of other layouts (%g)", name, worst);
-    free_tensors(plain, tensors);
+    stripes_free_tensors(plain, tensors);
     if (plain)
         plain->ops->close(plain);
 }
 
-static void kernels_of_whole_samples_agree(struct subject *t, const char *name)
+static double differs_from_sample(const struct vbs_profile_layer *l, const float *got,
+                                  const float *want)
+{
+    return stripes_difference(got, want, l->out_bytes / 4, want, l->out_bytes / 4);
+}
+
+static void kernels_of_whole_samples_agree(struct stripes_bench *t, const char *name)
 {
     struct vbs_session *s = t->session;
     double worst = 0;
@@ -193,8 +140,8 @@ static void kernels_of_whole_samples_agree(struct subject *t, const char *name)
     for (int i = 0; i < s->n_kernels; i++) {
         const struct vbs_kernel *k = &s->kernels[i];
         const struct vbs_profile_layer *l = &s->layers[k->layer];
-        const void *src[MAX_INPUTS];
-        void *copies[MAX_INPUTS] = {0}, *dst;
+        const void *src[STRIPES_MAX_INPUTS];
+        void *copies[STRIPES_MAX_INPUTS] = {0}, *dst;
 
         if (k->rows > 0)
             continue;
@@ -207,12 +154,11 @@ static void kernels_of_whole_samples_agree(struct subject *t, const char *name)
             src[j] = copies[j];
         }
         dst = l->in_place ? copies[0] : s->ops->alloc(s, l->out_bytes * k->batch);
-        if (!run_kernel(t, s, i, src, dst))
+        if (!stripes_run(t, s, i, src, dst))
             worst = HUGE_VAL;
         for (int n = 0; n < k->batch; n++)
-            worst =
-                fmax(worst, difference((float *)dst + n * l->out_bytes / 4,
-                                       (float *)(void *)t->tensors[k->layer], l->out_bytes / 4));
+            worst = fmax(worst, differs_from_sample(l, (float *)dst + n * l->out_bytes / 4,
+                                                    (float *)(void *)t->tensors[k->layer]));
         if (!l->in_place)
             s->ops->free(s, dst);
         for (int j = 0; j < l->n_inputs; j++)
@@ -223,131 +169,26 @@ static void kernels_of_whole_samples_agree(struct subject *t, const char *name)
 
 /* ---- stripes ---- */
 
-static int64_t floor_div(int64_t a, int64_t b)
+static void stripes_give_the_same_values(struct stripes_bench *t, const char *name, int n_by_rows)
 {
-    return a / b - (a % b < 0);
-}
+    const struct stripes_result r = stripes_check(t, TOLERANCE);
 
-/* Makes a sample of NaN but for the rows of the input that rows [row, row + n) read; *first: the
- * first of these. */
-static float *rows_alone(struct subject *t, int layer, int input, int row, int n,
-                         const void **first)
-{
-    const struct vbs_profile_layer *l = &t->session->layers[layer];
-    const struct vbs_profile_layer *in = &t->session->layers[l->inputs[input]];
-    const struct vbs_reach *reach = &l->reaches[input];
-    float *sample = t->session->ops->alloc(t->session, in->out_bytes);
-    int64_t from = 0, to = in->rows - 1, bytes;
-
-    if (reach->unit == 0) {
-        memcpy(sample, t->tensors[l->inputs[input]], (size_t)in->out_bytes);
-        *first = sample;
-        return sample;
-    }
-    bytes = in->out_bytes / in->rows;
-    from = floor_div(reach->step * (int64_t)row + reach->low, reach->unit);
-    to = floor_div(reach->step * ((int64_t)row + n - 1) + reach->high, reach->unit);
-    from = from < 0 ? 0 : from;
-    to = to > in->rows - 1 ? in->rows - 1 : to;
-    for (int64_t i = 0; i < in->out_bytes / 4; i++)
-        sample[i] = NAN;
-    memcpy((char *)sample + from * bytes, t->tensors[l->inputs[input]] + from * bytes,
-           (size_t)((to - from + 1) * bytes));
-    *first = (char *)sample + from * bytes;
-    return sample;
-}
-
-/* Runs a kernel on rows alone. Gives the distance from the whole layer; HUGE_VAL: it failed, or
- * wrote other rows. */
-static double stripe_differs(struct subject *t, struct vbs_session *session, int kernel, int row)
-{
-    const struct vbs_kernel *k = &session->kernels[kernel];
-    const struct vbs_profile_layer *l = &session->layers[k->layer];
-    int64_t bytes = l->out_bytes / l->rows * k->rows, at = l->out_bytes / l->rows * row;
-    unsigned char *dst = guarded(session, bytes);
-    const void *src[MAX_INPUTS];
-    float *samples[MAX_INPUTS];
-    double differs = HUGE_VAL;
-
-    for (int i = 0; i < l->n_inputs; i++)
-        samples[i] = rows_alone(t, k->layer, i, row, k->rows, &src[i]);
-    if (run_kernel(t, session, kernel, src, dst) && is_guard(dst + bytes, GUARD_BYTES))
-        differs = difference((float *)(void *)dst, (float *)(void *)(t->tensors[k->layer] + at),
-                             bytes / 4);
-    for (int i = 0; i < l->n_inputs; i++)
-        session->ops->free(session, samples[i]);
-    session->ops->free(session, dst);
-    return differs;
-}
-
-/* Checks the kernels of a row of a profile at all places of the layer. */
-static bool works_anywhere(struct subject *t, const struct vbs_kernel *k)
-{
-    int n = t->session->layers[k->layer].rows - k->rows + 1;
-    struct vbs_requested_kernel *requested = calloc((size_t)n, sizeof *requested);
-    struct vbs_session *session;
-    bool right;
-
-    for (int row = 0; row < n; row++)
-        requested[row] = (struct vbs_requested_kernel){
-            .layer = k->layer, .batch = 1, .row = row, .rows = k->rows, .algorithm = k->algorithm};
-    session = open_session(t, true, requested, n);
-    right = session && session->n_kernels == n;
-    if (!session)
-        printf("# %s\n", t->ctx.detail);
-    for (int row = 0; right && row < n; row++) {
-        const struct vbs_kernel *made = &session->kernels[row];
-        double differs = stripe_differs(t, session, row, row);
-
-        right = differs < TOLERANCE && made->rows == k->rows && made->ws_bytes <= k->ws_bytes &&
-                made->packed_bytes == k->packed_bytes && made->weight_bytes == k->weight_bytes;
-        if (!right)
-            printf("# layer %d, rows %d + %d, %s: %g, workspace %lld of %lld\n", k->layer, row,
-                   k->rows, k->algorithm, differs, (long long)made->ws_bytes,
-                   (long long)k->ws_bytes);
-    }
-    if (session)
-        session->ops->close(session);
-    free(requested);
-    return right;
-}
-
-static void stripes_give_the_same_values(struct subject *t, const char *name, int n_by_rows)
-{
-    int n_layers = 0, n_kernels = 0, n_bad = 0, n_missing = 0;
-
-    for (int k = 1; k <= t->session->n_layers; k++) {
-        const struct vbs_profile_layer *l = &t->session->layers[k];
-
-        n_layers += l->reaches != NULL;
-        for (int n = 1; l->reaches && n < l->rows; n *= 2) {
-            int n_made = 0;
-
-            for (int i = 0; i < t->session->n_kernels; i++)
-                n_made += t->session->kernels[i].layer == k && t->session->kernels[i].rows == n;
-            n_missing += n_made == 0;
-        }
-    }
-    for (int i = 0; i < t->session->n_kernels; i++)
-        if (t->session->kernels[i].rows > 0) {
-            n_kernels++;
-            n_bad += !works_anywhere(t, &t->session->kernels[i]);
-        }
-    ok(n_layers == n_by_rows && n_missing == 0,
-       "%s: %d of %d layers have kernels on rows, %d heights have none", name, n_layers, n_by_rows,
-       n_missing);
-    ok(n_bad == 0, "%s: %d of %d kernels on rows differ from whole layers", name, n_bad, n_kernels);
+    ok(r.n_layers == n_by_rows && r.n_missing == 0,
+       "%s: %d of %d layers have kernels on rows, %d heights have none", name, r.n_layers,
+       n_by_rows, r.n_missing);
+    ok(r.n_bad == 0, "%s: %d of %d kernels on rows differ from whole layers", name, r.n_bad,
+       r.n_kernels);
 }
 
 /* ---- rows of tensors ---- */
 
-static void rows_can_be_written_and_read(struct subject *t, const char *name)
+static void rows_can_be_written_and_read(struct stripes_bench *t, const char *name)
 {
     struct vbs_session *s = t->session;
     int n_bad = 0, n_with = 0;
 
     for (int k = 0; k <= s->n_layers; k++) {
-        int64_t n = elements_of(t->network, k), bytes = s->layers[k].out_bytes;
+        int64_t n = stripes_elements(t->network, k), bytes = s->layers[k].out_bytes;
         float *values = malloc((size_t)n * sizeof *values), *got = calloc((size_t)n, sizeof *got);
         char *memory = s->ops->alloc(s, bytes);
 
@@ -372,26 +213,28 @@ static void rows_can_be_written_and_read(struct subject *t, const char *name)
     ok(n_bad == 0 && n_with > 0, "%s: rows are written and read as samples are", name);
 }
 
-static void try_case(int c)
+static void try_case(int c, int threads)
 {
-    struct subject t = {0};
-    char text[1000];
+    struct stripes_bench t = {.threads = threads};
+    char text[1000], name[100];
 
+    snprintf(name, sizeof name, "%s, %d threads", CASES[c].name, threads);
     snprintf(text, sizeof text, "model case\n%s", CASES[c].text);
     if (ok(vbs_network_parse(&t.ctx, "case", text, strlen(text), NULL, &t.network) == VBS_OK &&
                vbs_backend_find(&t.ctx, "onednn", &t.backend) == VBS_OK &&
-               (t.session = open_session(&t, true, NULL, 0)) &&
+               (t.session = stripes_open(&t, true, NULL, 0)) &&
                (t.tensors = run_network(&t, t.session)),
-           "%s: opens and runs", CASES[c].name)) {
-        layouts_give_the_same_values(&t, CASES[c].name);
-        kernels_of_whole_samples_agree(&t, CASES[c].name);
-        stripes_give_the_same_values(&t, CASES[c].name, CASES[c].n_by_rows);
-        rows_can_be_written_and_read(&t, CASES[c].name);
+           "%s: opens and runs", name)) {
+        t.outputs = t.tensors;
+        layouts_give_the_same_values(&t, name);
+        kernels_of_whole_samples_agree(&t, name);
+        stripes_give_the_same_values(&t, name, CASES[c].n_by_rows);
+        rows_can_be_written_and_read(&t, name);
     } else {
-        printf("# %s\n", t.ctx.detail);
+        printf("# %s\n", vbs_detail(&t.ctx));
     }
     if (t.session) {
-        free_tensors(t.session, t.tensors);
+        stripes_free_tensors(t.session, t.tensors);
         t.session->ops->close(t.session);
     }
     vbs_network_free(t.network);
@@ -399,7 +242,8 @@ static void try_case(int c)
 
 int main(void)
 {
-    for (int c = 0; c < N_CASES; c++)
-        try_case(c);
+    for (int threads = 1; threads <= 2; threads++)
+        for (int c = 0; c < N_CASES; c++)
+            try_case(c, threads);
     return done_testing();
 }

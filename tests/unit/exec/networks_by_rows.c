@@ -2,6 +2,7 @@
  * Networks of the onednn backend by rows: plans in little memory, with weights outside the budget
  * or inside, run in an arena of the budget and give what the network gives in whole samples.
  */
+#include "cases/operator_cases.h"
 #include "support/model_help.h"
 #include "base/fail.h"
 #include "support/tap.h"
@@ -41,6 +42,60 @@ static const struct {
      "kernel=3\n"},
 };
 #define N_CASES ((int)(sizeof CASES / sizeof CASES[0]))
+
+#define CONV3(name, from, n)                                                                       \
+    {                                                                                              \
+        VBS_OP_CONV, name, FROM(from),                                                             \
+            .attributes =                                                                          \
+        {.weighted = {.out_channels = n, .groups = 1, .bias = true, .window = WINDOW(3, 1, 1, 1)}  \
+        }                                                                                          \
+    }
+
+/* Networks that become larger again, which have no text. */
+static const struct operator_case GROWING[] = {
+    {.name = "a transposed convolution whose windows lie side by side",
+     .input = DIMS(8, 46, 22),
+     .nodes = {CONV3("a", 0, 16),
+               {VBS_OP_HARD_SWISH, "ra", FROM(1)},
+               {VBS_OP_POOL_MAX, "p", FROM(2),
+                .attributes = {.pool = {.window = WINDOW(2, 2, 1, 0)}}},
+               CONV3("b", 3, 24),
+               {VBS_OP_CONV_TRANSPOSE, "t", FROM(4),
+                .attributes = {.weighted = {.out_channels = 16,
+                                            .groups = 1,
+                                            .bias = true,
+                                            .window = WINDOW(2, 2, 1, 0)}}},
+               {VBS_OP_CONCAT, "x", FROM(2, 5), .attributes = {.concat = {.axis = 0}}},
+               CONV3("c", 6, 8)}},
+    {.name = "a transposed convolution whose windows overlap",
+     .input = DIMS(8, 23, 11),
+     .nodes = {CONV3("a", 0, 16),
+               {VBS_OP_CONV_TRANSPOSE, "t", FROM(1),
+                .attributes = {.weighted = {.out_channels = 16,
+                                            .groups = 1,
+                                            .bias = true,
+                                            .window = WINDOW(4, 2, 1, 1)}}},
+               {VBS_OP_LEAKY_RELU, "r", FROM(2), .attributes = {.leaky_relu = {0.1}}},
+               CONV3("c", 3, 8)}},
+    {.name = "resizes, and a gate",
+     .input = DIMS(8, 23, 11),
+     .nodes = {CONV3("a", 0, 16),
+               {VBS_OP_RESIZE, "n", FROM(1),
+                .attributes = {.resize = {.mode = VBS_RESIZE_NEAREST,
+                                          .coordinates = VBS_COORDINATES_ASYMMETRIC,
+                                          .nearest = VBS_NEAREST_FLOOR,
+                                          .shape = DIMS(16, 46, 22),
+                                          .scale = {1, 2, 2}}}},
+               CONV3("b", 2, 8),
+               {VBS_OP_MUL, "g", FROM(3), .operand = DIMS(8, 1, 1)},
+               {VBS_OP_RESIZE, "l", FROM(4),
+                .attributes = {.resize = {.mode = VBS_RESIZE_LINEAR,
+                                          .shape = DIMS(8, 138, 22),
+                                          .scale = {1, 3, 1}}}},
+               {VBS_OP_CLIP, "r", FROM(5), .attributes = {.clip = {-1, 1}}},
+               CONV3("c", 6, 8)}},
+};
+#define N_GROWING ((int)(sizeof GROWING / sizeof GROWING[0]))
 
 struct subject {
     struct vbs_ctx ctx;
@@ -257,6 +312,13 @@ int main(void)
         check_case(&t, CASES[i].name, VBS_IO_EXTERNAL, VBS_WEIGHTS_EXCLUDED);
         check_case(&t, CASES[i].name, VBS_IO_RESIDENT, VBS_WEIGHTS_EXCLUDED);
         check_case(&t, CASES[i].name, VBS_IO_EXTERNAL, VBS_WEIGHTS_INCLUDED);
+        vbs_network_free(t.network);
+    }
+    for (int i = 0; i < N_GROWING; i++) {
+        if (operator_case_network(&t.ctx, &GROWING[i], &t.network) != VBS_OK)
+            bail_out("%s: %s", GROWING[i].name, vbs_detail(&t.ctx));
+        check_case(&t, GROWING[i].name, VBS_IO_EXTERNAL);
+        check_case(&t, GROWING[i].name, VBS_IO_RESIDENT);
         vbs_network_free(t.network);
     }
     return done_testing();

@@ -12,6 +12,21 @@
 #include "base/fail.h"
 #include "model/network/network.h"
 
+/* Gives whether a resize leaves the channels alone. tf_half_pixel_for_nn reads every dimension half
+ * a position aside, where only these nearest positions are the same. */
+static bool keeps_channels(const struct vbs_layer *l)
+{
+    const union vbs_attributes *a = &l->attributes;
+    bool same = a->resize.mode == VBS_RESIZE_NEAREST &&
+                (a->resize.nearest == VBS_NEAREST_FLOOR ||
+                 a->resize.nearest == VBS_NEAREST_ROUND_PREFER_FLOOR);
+
+    if (a->resize.coordinates == VBS_COORDINATES_TF_HALF_PIXEL && !same)
+        return false;
+    return a->resize.coordinates != VBS_COORDINATES_TF_CROP && a->resize.scale[0] == 1 &&
+           a->resize.shape.dim[0] == l->views[0].dim[0];
+}
+
 /* Gives whether the operator has a kernel that reads and writes blocks. */
 static bool works_on_blocks(const struct vbs_layer *l)
 {
@@ -33,8 +48,7 @@ static bool works_on_blocks(const struct vbs_layer *l)
     case VBS_OP_LOGSOFTMAX:
         return a->softmax.axis == 0;
     case VBS_OP_RESIZE:
-        return a->resize.coordinates != VBS_COORDINATES_TF_CROP && a->resize.scale[0] == 1 &&
-               a->resize.shape.dim[0] == l->views[0].dim[0];
+        return keeps_channels(l);
     case VBS_OP_PAD:
         return a->pad.before[0] == 0 && a->pad.behind[0] == 0;
     case VBS_OP_EXPAND:
@@ -122,6 +136,7 @@ static bool works_on_last(const struct vbs_layer *l)
 
     switch (l->op) {
     case VBS_OP_CONV:
+    case VBS_OP_CONV_TRANSPOSE:
     case VBS_OP_POOL_MAX:
     case VBS_OP_POOL_AVG:
     case VBS_OP_LRN:
@@ -132,6 +147,8 @@ static bool works_on_last(const struct vbs_layer *l)
         return true;
     case VBS_OP_CONCAT:
         return a->concat.axis == 0;
+    case VBS_OP_RESIZE:
+        return keeps_channels(l);
     case VBS_OP_SOFTMAX:
     case VBS_OP_LOGSOFTMAX:
         return a->softmax.axis == 0;

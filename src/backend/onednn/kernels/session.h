@@ -206,13 +206,15 @@ struct od_build {
     int batch;
     /* Make only this kernel, where it is not null; od_build_other may ignore it. */
     const struct vbs_requested *requested;
-    bool native; /* kernels work on encoded tensors as they are stored, else on their floats */
-    bool serial; /* kernels are made for one thread, and named so (open.c) */
+    bool native;     /* kernels work on encoded tensors as they are stored, else on their floats */
+    bool serial;     /* kernels are made for one thread, and named so (open.c) */
     bool sizes_only; /* kernels are made for their workspaces and weights, and cannot run */
     /* Of kernels on rows (stripes.c), the rows that they read and write, as tensors; l is then a
      * layer of these shapes, with the padding that is left. Null: kernels of whole samples. */
     const struct od_tensor *row_inputs; /* [n_inputs] */
     const struct od_tensor *row_output;
+    int64_t row;              /* the first row of the layer's output that they write */
+    int64_t row_read;         /* the first row of input 0 that they read */
     struct od_kernel *kernel; /* the one begun last; valid until the next one begins */
     float *plain;             /* space for weights.c; the maker of the build frees it */
     int64_t plain_bytes;

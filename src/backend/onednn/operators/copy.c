@@ -170,7 +170,12 @@ static struct strides strides_of(const struct od_build *b, int index)
 
     if (od_value_bytes(b, index) == 1)
         return stored_strides(b, index);
-    for (int d = tensor->shape.n_dims - 1; d >= 0; d--) {
+    s.last = tensor->canonical == OD_CHANNELS_LAST;
+    if (s.last) {
+        s.dim[0] = 1;
+        stride = tensor->channels;
+    }
+    for (int d = tensor->shape.n_dims - 1; d >= s.last; d--) {
         s.dim[d] = stride;
         stride *= tensor->shape.dim[d];
     }

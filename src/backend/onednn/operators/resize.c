@@ -116,20 +116,45 @@ static bool is_only(const struct taps *taps, int64_t i, int64_t index)
     return true;
 }
 
+/* The positions of a dimension of the whole layer, and those that b's kernels read and write: some
+ * rows are a part of them. */
+struct extent {
+    int64_t in, out;
+    int64_t first_in, n_in, first_out, n_out;
+};
+
+static struct extent extent_of(const struct od_build *b, int d)
+{
+    struct extent e = {.n_in = od_input(b, 0)->shape.dim[d], .n_out = b->l->shape.dim[d]};
+
+    e.in = b->session->inputs[b->layer][0].shape.dim[d];
+    e.out = b->network->layers[b->layer].shape.dim[d];
+    if (b->row_output && d == 1) {
+        e.first_in = b->row_read;
+        e.first_out = b->row;
+    }
+    return e;
+}
+
 static enum vbs_status taps_init(struct od_build *b, int d, struct taps *taps)
 {
     const union vbs_attributes *a = &b->l->attributes;
     struct vbs_arena *arena = &b->session->core.arena;
-    int64_t in = od_input(b, 0)->shape.dim[d], out = b->l->shape.dim[d];
+    const struct extent e = extent_of(b, d);
+    int n = n_taps(a->resize.mode);
 
-    *taps = (struct taps){.n_in = in, .n_out = out, .n = n_taps(a->resize.mode), .same = in == out};
-    taps->index = vbs_arena_alloc(arena, (size_t)(out * taps->n), sizeof *taps->index);
-    taps->weight = vbs_arena_alloc(arena, (size_t)(out * taps->n), sizeof *taps->weight);
+    *taps = (struct taps){.n_in = e.n_in, .n_out = e.n_out, .n = n, .same = e.n_in == e.n_out};
+    taps->index = vbs_arena_alloc(arena, (size_t)(e.n_out * n), sizeof *taps->index);
+    taps->weight = vbs_arena_alloc(arena, (size_t)(e.n_out * n), sizeof *taps->weight);
     if (!taps->index || !taps->weight)
         return vbs_no_memory(b->ctx);
-    for (int64_t i = 0; i < out; i++) {
-        position_taps(a, coordinate(a, d, in, out, i), in, taps->index + i * taps->n,
-                      taps->weight + i * taps->n);
+    for (int64_t i = 0; i < e.n_out; i++) {
+        int64_t *index = taps->index + i * n;
+
+        position_taps(a, coordinate(a, d, e.in, e.out, e.first_out + i), e.in, index,
+                      taps->weight + i * n);
+        for (int t = 0; t < n; t++)
+            index[t] -= index[t] < 0 ? 0 : e.first_in;
         taps->same = taps->same && is_only(taps, i, i);
     }
     return VBS_OK;
@@ -200,7 +225,7 @@ static enum vbs_status resampling_pd(struct od_build *b, enum od_layout layout, 
     dnnl_resampling_desc_t desc;
     dnnl_status_t dnnl;
 
-    if (layout == OD_BLOCKED) {
+    if (layout != OD_PLAIN) {
         VBS_TRY(od_describe(b, &in, b->batch, layout, true, src));
         VBS_TRY(od_describe(b, od_output(b), b->batch, layout, true, dst));
     } else {
@@ -316,13 +341,21 @@ static bool run_pass(const void *plan, float *const *data)
     return true;
 }
 
+/* Gives how many channels lie side by side. */
+static int64_t block_of(const struct od_build *b, const struct od_tensor *tensor)
+{
+    return tensor->canonical == OD_BLOCKED         ? b->session->block
+           : tensor->canonical == OD_CHANNELS_LAST ? tensor->channels
+                                                   : 1;
+}
+
 /* Appends the pass over dimension d of *shape, which becomes the shape of its output. */
 static enum vbs_status pass_step(struct od_build *b, const struct taps *taps, int d,
                                  const struct od_tensor *in, struct vbs_shape *shape,
                                  dnnl_memory_t to, dnnl_memory_t from)
 {
     struct pass *pass = vbs_arena_alloc(&b->session->core.arena, 1, sizeof *pass);
-    int64_t block = in->canonical == OD_BLOCKED ? b->session->block : 1;
+    int64_t block = block_of(b, in);
     const dnnl_memory_t data[] = {to, from};
 
     if (!pass)
@@ -345,7 +378,7 @@ static enum vbs_status pass_target(struct od_build *b, const struct taps *taps, 
                                    const struct od_tensor *in, const struct vbs_shape *shape,
                                    dnnl_memory_t *to)
 {
-    int64_t block = in->canonical == OD_BLOCKED ? b->session->block : 1;
+    int64_t block = block_of(b, in);
     dnnl_dims_t dims = {b->batch};
     dnnl_memory_desc_t md;
     enum vbs_status status;

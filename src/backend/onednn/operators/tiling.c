@@ -6,7 +6,8 @@
  * work on single values, and are fused into the convolution.
  *
  * Samples are computed one after the other, so that the workspace is that of one sample. Moving
- * reads and writes each value of the output once, by rows.
+ * reads and writes each value of the output once, by rows. A kernel on rows computes whole windows,
+ * and moves those of their rows that it writes.
  */
 #include "backend/onednn/kernels/kernels.h"
 #include "backend/onednn/operators/operators.h"
@@ -17,16 +18,19 @@
 
 /* ---- moving channels to positions ---- */
 
-/* How one sample is moved. A unit is what is contiguous on both sides: a block of channels, or a
- * single value. Lines are the input's positions along its last dimension. */
+/* How one sample is moved. A unit is what is contiguous on both sides: a block of channels, a
+ * single value, or, where the channels are last, all values that a position of the input makes in a
+ * line of the output. Lines are the input's positions along its last dimension. */
 struct moving {
     int64_t unit; /* floats */
     int64_t n_units, n_lines, length;
-    int64_t n_above, across; /* offsets in the window: outside its last dimension, and in it */
+    int64_t n_above, across; /* offsets in the window of which each has units of its own: outside
+                                its last dimension, and in it */
+    int64_t out_lines;       /* lines of a unit in the output */
     int64_t step;            /* floats from one position of the convolution's output to the next */
     /* [n_units][n_above][across] floats to the unit's channels in the convolution's output */
     int64_t *from;
-    int64_t *to; /* [n_lines][n_above] number of the output's line */
+    int64_t *to; /* [n_lines][n_above] number of the output's line; below 0: it is not written */
 };
 
 struct move_job {
@@ -45,9 +49,12 @@ static void move_line(float *to, int64_t to_step, const float *from, int64_t fro
     else if (unit == 8)
         for (int64_t i = 0; i < n; i++)
             memcpy(to + i * to_step, from + i * from_step, 8 * sizeof *to);
-    else
+    else if (unit == 16)
         for (int64_t i = 0; i < n; i++)
             memcpy(to + i * to_step, from + i * from_step, 16 * sizeof *to);
+    else
+        for (int64_t i = 0; i < n; i++)
+            memcpy(to + i * to_step, from + i * from_step, (size_t)unit * sizeof *to);
 }
 
 /* Moves line i % n_lines of unit i / n_lines. */
@@ -59,9 +66,9 @@ static void move_lines(void *data, int64_t i)
     int64_t width = m->length * m->across * m->unit;
 
     for (int64_t a = 0; a < m->n_above; a++)
-        for (int64_t x = 0; x < m->across; x++) {
+        for (int64_t x = 0; m->to[line * m->n_above + a] >= 0 && x < m->across; x++) {
             int64_t from = m->from[(unit * m->n_above + a) * m->across + x];
-            int64_t to = unit * m->n_lines * m->n_above + m->to[line * m->n_above + a];
+            int64_t to = unit * m->out_lines + m->to[line * m->n_above + a];
 
             move_line(job->to + to * width + x * m->unit, m->across * m->unit,
                       job->from + from + line * m->length * m->step, m->step, m->length, m->unit);
@@ -79,23 +86,40 @@ static bool move_sample(const void *plan, float *const *data)
     return true;
 }
 
-/* Fills where lines go: those of the output's positions outside its last dimension. */
-static void fill_lines(const struct od_tensor *in, const int64_t *kernel, struct moving *m)
+/* Fills where lines go: those of the output's positions outside its last dimension. row: the first
+ * row that is written, counted from the first row of the first windows. */
+static void fill_lines(const struct od_tensor *in, const struct od_tensor *out,
+                       const int64_t *kernel, int64_t row, struct moving *m)
 {
     int n = in->n_spatial - 1;
 
     for (int64_t line = 0; line < m->n_lines; line++)
         for (int64_t a = 0; a < m->n_above; a++) {
             int64_t left = line, offset = a, to = 0, size = 1;
+            bool written = true;
 
             for (int i = n - 1; i >= 0; i--) {
-                to += size * (left % in->spatial[i] * kernel[i] + offset % kernel[i]);
-                size *= in->spatial[i] * kernel[i];
+                int64_t at = left % in->spatial[i] * kernel[i] + offset % kernel[i];
+
+                at -= i == 0 ? row : 0;
+                written &= at >= 0 && at < out->spatial[i];
+                to += size * at;
+                size *= out->spatial[i];
                 left /= in->spatial[i];
                 offset /= kernel[i];
             }
-            m->to[line * m->n_above + a] = to;
+            m->to[line * m->n_above + a] = written ? to : -1;
         }
+}
+
+/* Gives how many positions of the output a position of the input makes. */
+static int64_t offsets_of(const struct od_build *b)
+{
+    int64_t n = 1;
+
+    for (int i = 0; i < od_input(b, 0)->n_spatial; i++)
+        n *= b->l->attributes.weighted.window.kernel[i];
+    return n;
 }
 
 /* Plans how a sample moves from the product, the convolution's output, to the layer's. */
@@ -105,18 +129,23 @@ static enum vbs_status plan_moving(struct od_build *b, const struct od_tensor *p
     const struct od_tensor *in = od_input(b, 0), *out = od_output(b);
     const int64_t *kernel = b->l->attributes.weighted.window.kernel;
     struct vbs_arena *arena = &b->session->core.arena;
-    int64_t block = product->canonical == OD_BLOCKED ? b->session->block : 1;
+    bool last = product->canonical == OD_CHANNELS_LAST;
+    int64_t row = b->row_output ? b->row - b->row_read * kernel[0] : 0, offset_step;
     struct moving *m = vbs_arena_alloc(arena, 1, sizeof *m);
 
     if (!m)
         return vbs_no_memory(b->ctx);
-    m->unit = out->canonical == OD_BLOCKED ? b->session->block : 1;
-    m->n_units = out->stored_channels / m->unit;
+    offset_step = last ? kernel[in->n_spatial - 1] : 1;
+    m->unit = last                           ? offset_step * out->channels
+              : out->canonical == OD_BLOCKED ? b->session->block
+                                             : 1;
+    m->n_units = last ? 1 : out->stored_channels / m->unit;
     m->length = in->spatial[in->n_spatial - 1];
     m->n_lines = in->positions / m->length;
-    m->across = kernel[in->n_spatial - 1];
-    m->n_above = out->positions / in->positions / m->across;
-    m->step = block;
+    m->across = kernel[in->n_spatial - 1] / offset_step;
+    m->n_above = offsets_of(b) / kernel[in->n_spatial - 1];
+    m->out_lines = out->positions / out->spatial[out->n_spatial - 1];
+    m->step = last ? product->channels : product->canonical == OD_BLOCKED ? b->session->block : 1;
     m->from =
         vbs_arena_alloc(arena, (size_t)(m->n_units * m->n_above * m->across), sizeof *m->from);
     m->to = vbs_arena_alloc(arena, (size_t)(m->n_lines * m->n_above), sizeof *m->to);
@@ -124,22 +153,24 @@ static enum vbs_status plan_moving(struct od_build *b, const struct od_tensor *p
         return vbs_no_memory(b->ctx);
     for (int64_t unit = 0; unit < m->n_units; unit++)
         for (int64_t offset = 0; offset < m->n_above * m->across; offset++)
-            m->from[unit * m->n_above * m->across + offset] = od_stored_index(
-                b->session, product, offset * out->stored_channels + unit * m->unit, 0);
-    fill_lines(in, kernel, m);
+            m->from[unit * m->n_above * m->across + offset] =
+                od_stored_index(b->session, product,
+                                offset * offset_step * out->stored_channels + unit * m->unit, 0);
+    fill_lines(in, out, kernel, row, m);
     *planned = m;
     return VBS_OK;
 }
 
 /* ---- the convolution ---- */
 
-/* Gives whether the windows of the output, of several positions each, lie side by side and fill
- * it. */
+/* Gives whether the windows of the layer's output, of several positions each, lie side by side and
+ * fill it. */
 static bool windows_tile(const struct od_build *b)
 {
-    const union vbs_attributes *a = &b->l->attributes;
+    const union vbs_attributes *a = &b->network->layers[b->layer].attributes;
     const struct vbs_window *w = &a->weighted.window;
-    const struct od_tensor *in = od_input(b, 0), *out = od_output(b);
+    const struct od_tensor *in = &b->session->inputs[b->layer][0];
+    const struct od_tensor *out = &b->session->tensors[b->layer];
 
     if (b->l->op != VBS_OP_CONV_TRANSPOSE || a->weighted.groups != 1 ||
         in->n_spatial != out->n_spatial)
@@ -165,7 +196,7 @@ static enum vbs_status repeat_bias(struct od_build *b, struct product *p)
 {
     const struct od_weights *w = &b->session->weights[b->layer];
     int64_t stored = od_output(b)->stored_channels;
-    int64_t n = od_output(b)->positions / od_input(b, 0)->positions;
+    int64_t n = offsets_of(b);
 
     VBS_TRY(od_describe_vector(b, p->tensor.stored_channels, &p->bias_md));
     if (!w->bias)
@@ -185,7 +216,7 @@ static enum vbs_status product_init(struct od_build *b, enum od_layout layout, s
     struct od_tensor channels = *in;
 
     *p = (struct product){.n_fused = b->session->weights[b->layer].n_fused};
-    channels.channels = out->positions / in->positions * out->stored_channels;
+    channels.channels = offsets_of(b) * out->stored_channels;
     p->tensor = od_in_layout(b->session, &channels, layout);
     VBS_TRY(od_describe(b, in, 1, in->canonical, true, &p->src));
     VBS_TRY(od_describe(b, &p->tensor, 1, layout, true, &p->dst));
@@ -295,6 +326,12 @@ enum vbs_status od_build_tiling(struct od_build *b)
 
     if (slice || !windows_tile(b))
         return VBS_OK;
+    if (od_output(b)->canonical == OD_CHANNELS_LAST) {
+        /* Along the only dimension, rows are parts of lines. */
+        bool parts = b->row_output && od_output(b)->n_spatial == 1;
+
+        return parts ? VBS_OK : build_in(b, OD_CHANNELS_LAST);
+    }
     if (b->session->block > 1)
         VBS_TRY(build_in(b, OD_BLOCKED));
     if (od_input(b, 0)->canonical == OD_PLAIN && od_output(b)->canonical == OD_PLAIN)

@@ -1,0 +1,223 @@
+#include "support/stripes_bench.h"
+
+#include "support/guard.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Places of a layer at which stripes are checked, where it has many. */
+#define MANY    40
+#define AT_ENDS 8
+#define BETWEEN 13
+
+struct vbs_session *stripes_open(struct stripes_bench *t, bool stripes,
+                                 const struct vbs_requested_kernel *requested, int n)
+{
+    static const int BATCHES[] = {1, 3};
+    struct vbs_backend_options options = {.struct_size = sizeof(struct vbs_backend_options),
+                                          .batches = BATCHES,
+                                          .n_batches = 2,
+                                          .requested = requested,
+                                          .n_requested = n,
+                                          .stripes = stripes,
+                                          .threads = t->threads};
+    struct vbs_session *session = NULL;
+
+    return t->backend->open(&t->ctx, t->network, &options, &session) == VBS_OK ? session : NULL;
+}
+
+int64_t stripes_elements(const struct vbs_network *network, int tensor)
+{
+    return vbs_shape_elements(tensor == 0 ? &network->input : &network->layers[tensor].shape);
+}
+
+bool stripes_run(struct stripes_bench *t, struct vbs_session *session, int kernel,
+                 const void *const *src, void *dst)
+{
+    const struct vbs_kernel *k = &session->kernels[kernel];
+    unsigned char *ws = guarded(session, k->ws_bytes);
+    struct vbs_operands operands = {.src = src, .dst = dst, .ws = ws};
+    bool worked = ws && session->ops->run(&t->ctx, session, kernel, &operands, NULL) == VBS_OK &&
+                  is_guard(ws + k->ws_bytes, GUARD_BYTES);
+
+    session->ops->free(session, ws);
+    return worked;
+}
+
+char **stripes_tensors(struct vbs_session *session)
+{
+    char **tensors = calloc((size_t)session->n_layers + 1, sizeof *tensors);
+
+    for (int k = 0; tensors && k <= session->n_layers; k++) {
+        tensors[k] = session->ops->alloc(session, session->layers[k].out_bytes);
+        if (!tensors[k]) {
+            stripes_free_tensors(session, tensors);
+            return NULL;
+        }
+    }
+    return tensors;
+}
+
+void stripes_free_tensors(struct vbs_session *session, char **tensors)
+{
+    for (int k = 0; tensors && k <= session->n_layers; k++)
+        session->ops->free(session, tensors[k]);
+    free(tensors);
+}
+
+double stripes_difference(const float *got, const float *want, int64_t n, const float *all,
+                          int64_t n_all)
+{
+    double most = 0, largest = 1e-30;
+
+    for (int64_t i = 0; i < n_all; i++)
+        if (isfinite(all[i]))
+            largest = fmax(largest, fabs((double)all[i]));
+    for (int64_t i = 0; i < n; i++) {
+        double d = fabs((double)got[i] - want[i]);
+
+        if (got[i] == want[i] || (isnan(got[i]) && isnan(want[i])))
+            continue;
+        most = d > most || isnan(d) ? d : most;
+        if (isnan(most))
+            return HUGE_VAL;
+    }
+    return most / largest;
+}
+
+static int64_t floor_div(int64_t a, int64_t b)
+{
+    return a / b - (a % b < 0);
+}
+
+/* Makes a sample of NaN but for the rows of the input that rows [row, row + n) read; *first: the
+ * first of these. */
+static float *rows_alone(struct stripes_bench *t, int layer, int input, int row, int n,
+                         const void **first)
+{
+    const struct vbs_profile_layer *l = &t->session->layers[layer];
+    const struct vbs_profile_layer *in = &t->session->layers[l->inputs[input]];
+    const struct vbs_reach *reach = &l->reaches[input];
+    float *sample = t->session->ops->alloc(t->session, in->out_bytes);
+    int64_t from = 0, to = in->rows - 1, bytes;
+
+    if (reach->unit == 0) {
+        memcpy(sample, t->tensors[l->inputs[input]], (size_t)in->out_bytes);
+        *first = sample;
+        return sample;
+    }
+    bytes = in->out_bytes / in->rows;
+    from = floor_div(reach->step * (int64_t)row + reach->low, reach->unit);
+    to = floor_div(reach->step * ((int64_t)row + n - 1) + reach->high, reach->unit);
+    from = from < 0 ? 0 : from;
+    to = to > in->rows - 1 ? in->rows - 1 : to;
+    for (int64_t i = 0; i < in->out_bytes / 4; i++)
+        sample[i] = NAN;
+    memcpy((char *)sample + from * bytes, t->tensors[l->inputs[input]] + from * bytes,
+           (size_t)((to - from + 1) * bytes));
+    *first = (char *)sample + from * bytes;
+    return sample;
+}
+
+/* Runs a kernel on rows alone. Gives the distance from the whole layer; HUGE_VAL: it failed, or
+ * wrote other rows. */
+static double stripe_differs(struct stripes_bench *t, struct vbs_session *session, int kernel,
+                             int row)
+{
+    const struct vbs_kernel *k = &session->kernels[kernel];
+    const struct vbs_profile_layer *l = &session->layers[k->layer];
+    int64_t bytes = l->out_bytes / l->rows * k->rows, at = l->out_bytes / l->rows * row;
+    const float *want = (const float *)(const void *)t->outputs[k->layer];
+    unsigned char *dst = guarded(session, bytes);
+    const void *src[STRIPES_MAX_INPUTS];
+    float *samples[STRIPES_MAX_INPUTS];
+    double differs = HUGE_VAL;
+
+    for (int i = 0; i < l->n_inputs; i++)
+        samples[i] = rows_alone(t, k->layer, i, row, k->rows, &src[i]);
+    if (stripes_run(t, session, kernel, src, dst) && is_guard(dst + bytes, GUARD_BYTES))
+        differs = stripes_difference((float *)(void *)dst, want + at / 4, bytes / 4, want,
+                                     l->out_bytes / 4);
+    for (int i = 0; i < l->n_inputs; i++)
+        session->ops->free(session, samples[i]);
+    session->ops->free(session, dst);
+    return differs;
+}
+
+/* Lists the first rows of stripes: all, or, of many, those at both ends and some between. */
+static int list_places(struct stripes_bench *t, const struct vbs_kernel *k,
+                       struct vbs_requested_kernel *requested)
+{
+    int last = t->session->layers[k->layer].rows - k->rows, n = 0;
+
+    for (int row = 0; row <= last; row++)
+        if (last < MANY || row < AT_ENDS || row > last - AT_ENDS || row % BETWEEN == 0)
+            requested[n++] = (struct vbs_requested_kernel){.layer = k->layer,
+                                                           .batch = 1,
+                                                           .row = row,
+                                                           .rows = k->rows,
+                                                           .algorithm = k->algorithm};
+    return n;
+}
+
+/* Checks the kernels of a row of a profile at the places of the layer; gives the largest
+ * difference. */
+static double differs_anywhere(struct stripes_bench *t, const struct vbs_kernel *k,
+                               double tolerance)
+{
+    struct vbs_requested_kernel *requested =
+        calloc((size_t)t->session->layers[k->layer].rows, sizeof *requested);
+    int n = list_places(t, k, requested);
+    struct vbs_session *session;
+    double worst = 0;
+
+    session = stripes_open(t, true, requested, n);
+    if (!session || session->n_kernels != n) {
+        printf("# %s\n", vbs_detail(&t->ctx));
+        worst = HUGE_VAL;
+    }
+    for (int i = 0; worst <= tolerance && i < n; i++) {
+        const struct vbs_kernel *made = &session->kernels[i];
+        int row = requested[i].row;
+        bool right = made->rows == k->rows && made->ws_bytes <= k->ws_bytes &&
+                     made->packed_bytes == k->packed_bytes && made->weight_bytes == k->weight_bytes;
+
+        worst = right ? fmax(worst, stripe_differs(t, session, i, row)) : HUGE_VAL;
+        if (worst > tolerance)
+            printf("# layer %d, rows %d + %d, %s: %g, workspace %lld of %lld\n", k->layer, row,
+                   k->rows, k->algorithm, worst, (long long)made->ws_bytes, (long long)k->ws_bytes);
+    }
+    if (session)
+        session->ops->close(session);
+    free(requested);
+    return worst;
+}
+
+struct stripes_result stripes_check(struct stripes_bench *t, double tolerance)
+{
+    struct stripes_result result = {0};
+
+    for (int k = 1; k <= t->session->n_layers; k++) {
+        const struct vbs_profile_layer *l = &t->session->layers[k];
+
+        result.n_layers += l->reaches != NULL;
+        for (int n = 1; l->reaches && n < l->rows; n *= 2) {
+            int n_made = 0;
+
+            for (int i = 0; i < t->session->n_kernels; i++)
+                n_made += t->session->kernels[i].layer == k && t->session->kernels[i].rows == n;
+            result.n_missing += n_made == 0;
+        }
+    }
+    for (int i = 0; i < t->session->n_kernels; i++)
+        if (t->session->kernels[i].rows > 0) {
+            double differs = differs_anywhere(t, &t->session->kernels[i], tolerance);
+
+            result.n_kernels++;
+            result.n_bad += !(differs <= tolerance);
+            result.worst = fmax(result.worst, differs);
+        }
+    return result;
+}
