@@ -28,6 +28,7 @@ struct bench {
     const struct vbs_backend *backend;
     struct vbs_network *network;
     struct vbs_session *session;
+    bool stripes;   /* sessions have kernels on rows too, and channels last */
     void **tensors; /* [n_layers + 1] MAX_BATCH samples each, seeded */
 };
 
@@ -46,20 +47,22 @@ static struct vbs_session *open_requested(struct bench *t,
                                           .requested = requested,
                                           .n_requested = n,
                                           .weights_given = given,
+                                          .stripes = t->stripes,
                                           .threads = 1};
 
     return open_with(t, &options);
 }
 
-static bool open_bench(struct bench *t, const char *name, const char *text)
+static bool open_bench_with(struct bench *t, const char *name, const char *text, bool stripes)
 {
     struct vbs_backend_options options = {.struct_size = sizeof(struct vbs_backend_options),
                                           .batches = BATCHES,
                                           .n_batches = 3,
+                                          .stripes = stripes,
                                           .threads = 1};
     char model[2000];
 
-    *t = (struct bench){.name = name};
+    *t = (struct bench){.name = name, .stripes = stripes};
     snprintf(model, sizeof model, "%s%s", text == SMALL ? "" : "model case\n", text);
     if (!ok(vbs_network_parse(&t->ctx, name, model, strlen(model), NULL, &t->network) == VBS_OK &&
                 vbs_backend_find(&t->ctx, "onednn", &t->backend) == VBS_OK &&
@@ -77,6 +80,11 @@ static bool open_bench(struct bench *t, const char *name, const char *text)
             return false;
     }
     return t->tensors;
+}
+
+static bool open_bench(struct bench *t, const char *name, const char *text)
+{
+    return open_bench_with(t, name, text, false);
 }
 
 static void close_bench(struct bench *t)
@@ -268,15 +276,17 @@ struct outcome {
     bool fits;    /* the workspace is within the whole's */
 };
 
-/* Gives the bytes of dst that the slice of n_slices writes: they begin at *first and are *count, in
- * each sample. */
-static void range_of(const struct vbs_session *s, int layer, int slice, int n_slices,
-                     int64_t *first, int64_t *count)
+/* Gives whether byte number at of a sample is in channels of a slice: these lie side by side, in
+ * the whole sample or, with channels last, at each position. */
+static bool is_in_slice(const struct bench *t, const struct vbs_kernel *k, int64_t at)
 {
-    int64_t c = s->layers[layer].channels, unit = s->layers[layer].out_bytes / c;
+    const struct vbs_profile_layer *layer = &t->session->layers[k->layer];
+    const struct vbs_shape *shape = &t->network->layers[k->layer].shape;
+    bool last = t->stripes && layer->rows > 0;
+    int64_t bytes = layer->out_bytes / (last ? vbs_shape_elements(shape) / shape->dim[0] : 1);
+    int64_t c = layer->channels, unit = at % bytes / (bytes / c);
 
-    *first = (slice - 1) * c / n_slices * unit;
-    *count = slice * c / n_slices * unit - *first;
+    return unit >= (k->slice - 1) * c / k->n_slices && unit < k->slice * c / k->n_slices;
 }
 
 /* Runs slice i + 1 of session, whose kernels are all slices of one, into dst; false when it changes
@@ -288,15 +298,12 @@ static bool run_slice(struct bench *t, struct vbs_session *session, int i, const
     int64_t sample = session->layers[k->layer].out_bytes, bytes = k->batch * sample;
     unsigned char *got = guarded(t->session, bytes);
     bool good = got && run(t, session, i, weights, got) && is_guard(got + bytes, GUARD_BYTES);
-    int64_t first, count;
 
-    range_of(session, k->layer, k->slice, k->n_slices, &first, &count);
-    for (int s = 0; s < k->batch && good; s++) {
-        unsigned char *at = got + s * sample;
-
-        good = is_guard(at, first) && is_guard(at + first + count, sample - first - count) &&
-               memcpy(dst + s * sample + first, at + first, (size_t)count);
-    }
+    for (int64_t at = 0; at < bytes && good; at++)
+        if (is_in_slice(t, k, at % sample))
+            dst[at] = got[at];
+        else
+            good = got[at] == GUARD;
     free(got);
     return good;
 }
@@ -391,6 +398,16 @@ static void check(const char *name, const char *text)
         weights_can_be_given(&t);
         slices_make_the_whole(&t);
     }
+    close_bench(&t);
+}
+
+/* In sessions with stripes, tensors have the channels last. */
+static void check_channels_last(const char *name, const char *text)
+{
+    struct bench t;
+
+    if (open_bench_with(&t, name, text, true))
+        slices_make_the_whole(&t);
     close_bench(&t);
 }
 
@@ -598,6 +615,13 @@ int main(void)
     check("fc on blocked and padded channels", "input 20x3x3\nfc f out=48\nrelu r\n");
     check("Winograd of large weights", "input 256x10x10\nconv c out=320 kernel=3 pad=1\nrelu r\n");
     check("a large fc", "input 4096\nfc f out=512\nrelu r\n");
+    check_channels_last("channels last", "input 40x9x9\nconv c out=64 kernel=3 pad=1\nrelu r\n"
+                                         "conv d out=96 kernel=1\nfc f out=32\n");
+    check_channels_last("channels last, a conv with groups behind",
+                        "input 64x9x9\nconv c out=64 kernel=3 pad=1\nconv d out=96 kernel=3 pad=1 "
+                        "groups=2\nrelu r\n");
+    check_channels_last("channels last, large weights",
+                        "input 512x6x6\nconv c out=512 kernel=3 pad=1\nrelu r\n");
     large_weights_come_in_pieces();
     what_divides_is_said();
     weights_of_a_plain_output_can_be_given();

@@ -3,7 +3,8 @@
  * slice after slice.
  *
  * A convolution runs sample by sample: the channels of one sample lie side by side, so that a range
- * of them is a tensor of its own and nothing is copied. Direct kernels lose no time by this.
+ * of them is a tensor of its own and nothing is copied. Where the channels are last, the slice of a
+ * sample goes through a buffer. Direct kernels lose no time by this.
  * Winograd kernels need the workspace of one sample only, and keep the transformed data in the
  * caches. An inner product runs all samples at once, so that its weights are read once; where there
  * are several, their outputs go through a buffer.
@@ -148,10 +149,34 @@ static int64_t scratch_bytes(const_dnnl_primitive_desc_t pd)
     return md ? (int64_t)dnnl_memory_desc_get_size(md) : 0;
 }
 
-/* Gives the bytes of count outputs of several samples of an inner product. */
+/* Gives whether the output channels of a slice do not lie side by side in a sample. */
+static bool is_scattered(const struct od_build *b)
+{
+    return b->l->op == VBS_OP_CONV && od_output(b)->canonical == OD_CHANNELS_LAST &&
+           od_output(b)->positions > 1;
+}
+
+/* Gives the bytes of count outputs that go through a buffer: of several samples of an inner
+ * product, or of one of a convolution. */
 static int64_t buffer_bytes(const struct od_build *b, int64_t count)
 {
+    if (is_scattered(b))
+        return aligned(4 * count * od_output(b)->positions);
     return b->l->op == VBS_OP_FC && b->batch > 1 ? aligned(4 * b->batch * count) : 0;
+}
+
+/* Gives whether the input channels of a group lie side by side in a sample. */
+static bool has_groups_apart(const struct od_build *b)
+{
+    return groups_of(b) == 1 || od_input(b, 0)->canonical != OD_CHANNELS_LAST;
+}
+
+/* Gives whether the buffer of a half takes less than half of the weights, so that slices can save
+ * memory. The kernel of the whole would have this workspace, too. */
+static bool is_buffer_small(const struct od_build *b, int64_t half)
+{
+    return !is_scattered(b) ||
+           buffer_bytes(b, half) < 4 * vbs_weight_count(b->network, b->layer) / 2;
 }
 
 enum vbs_status od_can_slice(struct od_build *b, const struct od_sliceable *sliceable,
@@ -163,8 +188,8 @@ enum vbs_status od_can_slice(struct od_build *b, const struct od_sliceable *slic
     int64_t counts[] = {w->unit, half < group ? half : group};
 
     *ws_bytes = 0;
-    *divides = units_of(b) > 1 && block > 0 && w->unit % block == 0 &&
-               !has_unfused(b, sliceable->algorithm);
+    *divides = units_of(b) > 1 && block > 0 && w->unit % block == 0 && has_groups_apart(b) &&
+               is_buffer_small(b, half) && !has_unfused(b, sliceable->algorithm);
     for (int i = 0; i < 2 && *divides; i++) {
         dnnl_primitive_desc_t pd;
         int64_t bytes;
@@ -212,13 +237,33 @@ static enum vbs_status add_parameters(struct od_build *b, const struct od_ranges
     return od_kernel_memory(b, &bias_md, OD_FIXED, 0, bias + first, &args[(*n_args)++].memory);
 }
 
+/* Adds the copy of the buffer to the channels from first on of a sample. */
+static enum vbs_status add_scatter(struct od_build *b, const struct od_ranges *r,
+                                   const dnnl_memory_desc_t *md, int64_t first, int sample)
+{
+    const struct od_tensor *out = od_output(b);
+    struct od_memory where = {.location = OD_DST, .offset = sample * out->bytes};
+    dnnl_dims_t offsets = {0, first};
+    dnnl_memory_desc_t full, part;
+    dnnl_memory_t target;
+    dnnl_status_t status;
+
+    VBS_TRY(od_describe(b, out, 1, out->canonical, false, &full));
+    status = dnnl_memory_desc_init_submemory(&part, &full, md->dims, offsets);
+    if (status != dnnl_success)
+        return od_fail(b, status, "describing channels");
+    VBS_TRY(od_kernel_add(b, &part, where, NULL, &target));
+    return od_kernel_reorder(b, md, r->buffer, &part, target);
+}
+
 /* Adds, for each sample, a convolution of channels of one group. */
-static enum vbs_status add_samples(struct od_build *b, const struct od_ranges *r, int64_t group,
+static enum vbs_status add_samples(struct od_build *b, struct od_ranges *r, int64_t group,
                                    int64_t first, int64_t count)
 {
     const struct od_tensor *in = od_input(b, 0), *out = od_output(b);
     int64_t src_offset = group * (in->channels / groups_of(b)) * in->positions * 4;
     dnnl_exec_arg_t args[4] = {{DNNL_ARG_SRC, NULL}, {DNNL_ARG_DST, NULL}};
+    const dnnl_memory_desc_t *dst_md;
     dnnl_primitive_desc_t pd;
     int n_args = 2;
     enum vbs_status status = slice_pd(b, r->sliceable, count, &pd);
@@ -232,6 +277,12 @@ static enum vbs_status add_samples(struct od_build *b, const struct od_ranges *r
     status = add_parameters(b, r, pd, first, count, args, &n_args);
     if (status != VBS_OK)
         goto done;
+    dst_md = dnnl_primitive_desc_query_md(pd, dnnl_query_dst_md, 0);
+    if (is_scattered(b) && !r->buffer)
+        status = od_kernel_buffer(b, dst_md, &r->buffer);
+    if (status != VBS_OK)
+        goto done;
+    args[1].memory = r->buffer;
     for (int i = 0; i < b->batch; i++) {
         struct od_memory src = {.location = OD_SRC, .offset = i * in->bytes + src_offset};
         struct od_memory dst = {.location = OD_DST,
@@ -241,11 +292,13 @@ static enum vbs_status add_samples(struct od_build *b, const struct od_ranges *r
                                &args[0].memory);
         if (status != VBS_OK)
             goto done;
-        status = od_kernel_add(b, dnnl_primitive_desc_query_md(pd, dnnl_query_dst_md, 0), dst, NULL,
-                               &args[1].memory);
+        if (!is_scattered(b))
+            status = od_kernel_add(b, dst_md, dst, NULL, &args[1].memory);
         if (status != VBS_OK)
             goto done;
         status = od_kernel_step(b, pd, n_args, args);
+        if (status == VBS_OK && is_scattered(b))
+            status = add_scatter(b, r, dst_md, first, i);
         if (status != VBS_OK)
             goto done;
     }
@@ -254,8 +307,8 @@ done:
     return status;
 }
 
-static enum vbs_status add_convolutions(struct od_build *b, const struct od_ranges *r,
-                                        int64_t first, int64_t end)
+static enum vbs_status add_convolutions(struct od_build *b, struct od_ranges *r, int64_t first,
+                                        int64_t end)
 {
     int64_t per_group = weights_of(b)->channels / groups_of(b);
 

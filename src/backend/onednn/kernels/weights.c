@@ -101,7 +101,7 @@ static int64_t block_of(const struct od_build *b, const struct od_tensor *tensor
 }
 
 /* Finds the unit of slices: whole blocks of the layouts; where there are groups, each must have
- * whole blocks. */
+ * whole blocks. With channels last, blocks are those of packed weights. */
 static int64_t find_unit(const struct od_build *b, int64_t channels)
 {
     const struct od_tensor *in = od_input(b, 0), *out = od_output(b);
@@ -109,7 +109,7 @@ static int64_t find_unit(const struct od_build *b, int64_t channels)
 
     if (od_is_encoded(b)) /* the whole output is encoded at once */
         return 0;
-    if (b->l->op == VBS_OP_FC)
+    if (b->l->op == VBS_OP_FC || (groups == 1 && out->canonical == OD_CHANNELS_LAST))
         return channels % b->session->block == 0 ? b->session->block : 1;
     if (groups > 1 &&
         (channels / groups % block_of(b, out) != 0 || in->channels / groups % block_of(b, in) != 0))
