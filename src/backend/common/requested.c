@@ -25,6 +25,26 @@ struct vbs_requested vbs_requested_read(const struct vbs_requested_kernel *kerne
     return requested;
 }
 
+static enum vbs_status check_rows(struct vbs_ctx *ctx, const struct vbs_profile_layer *layer,
+                                  const struct vbs_requested_kernel *requested)
+{
+    if (!layer->reaches)
+        return vbs_fail(ctx, VBS_INVALID, "layer '%s' (%s) has no kernels on rows", layer->name,
+                        layer->kind);
+    if (requested->batch != 1)
+        return vbs_fail(ctx, VBS_INVALID,
+                        "layer '%s': kernels on rows are of one sample, not of a batch of %d",
+                        layer->name, requested->batch);
+    if (requested->n_slices > 1)
+        return vbs_fail(ctx, VBS_INVALID, "layer '%s': slices have no kernels on rows",
+                        layer->name);
+    if (requested->rows < 0 || requested->row < 0 || requested->row > layer->rows - requested->rows)
+        return vbs_fail(ctx, VBS_INVALID, "layer '%s': there are no rows %d to %lld of %d",
+                        layer->name, requested->row,
+                        (long long)requested->row + requested->rows - 1, layer->rows);
+    return VBS_OK;
+}
+
 enum vbs_status vbs_requested_check(struct vbs_ctx *ctx, const struct vbs_session *session,
                                     const struct vbs_requested_kernel *requested)
 {
@@ -41,14 +61,7 @@ enum vbs_status vbs_requested_check(struct vbs_ctx *ctx, const struct vbs_sessio
          requested->n_slices > layer->channels))
         return vbs_fail(ctx, VBS_INVALID, "layer '%s': there is no slice %d of %d", layer->name,
                         requested->slice, requested->n_slices);
-    if (requested->rows != 0 &&
-        (!layer->reaches || requested->batch != 1 || requested->n_slices > 1 ||
-         requested->rows < 0 || requested->row < 0 ||
-         requested->row > layer->rows - requested->rows))
-        return vbs_fail(ctx, VBS_INVALID, "layer '%s': there are no rows %d to %lld of %d",
-                        layer->name, requested->row,
-                        (long long)requested->row + requested->rows - 1, layer->rows);
-    return VBS_OK;
+    return requested->rows != 0 ? check_rows(ctx, layer, requested) : VBS_OK;
 }
 
 int vbs_requested_same(const struct vbs_requested_kernel *requested, int index)

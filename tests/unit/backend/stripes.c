@@ -8,6 +8,7 @@
 #include "support/stripes_bench.h"
 #include "support/tap.h"
 
+#include <limits.h>
 #include <stdlib.h>
 
 #define TOLERANCE 1e-4 /* of the largest value: Winograd's sums are other sums */
@@ -240,8 +241,55 @@ static void try_case(int c, int threads)
     vbs_network_free(t.network);
 }
 
+/* ---- refusals ---- */
+
+static void check_refused(struct stripes_bench *t, bool stripes,
+                          struct vbs_requested_kernel requested, const char *message)
+{
+    struct vbs_session *session;
+
+    requested.algorithm = "any";
+    session = stripes_open(t, stripes, &requested, 1);
+    ok(!session && t->ctx.status == VBS_INVALID, "rows %d + %d of layer %d are refused",
+       requested.row, requested.rows, requested.layer);
+    is_str(vbs_detail(&t->ctx), message, "with one clear line");
+}
+
+/* Rows that a layer does not have, and layers that end a segment, between others that do not. */
+static void wrong_rows_are_refused(void)
+{
+    static const char TEXT[] = "model m\ninput 8x7x5\nconv a out=16 kernel=3 pad=1\nfc f out=9\n";
+    struct stripes_bench t = {.threads = 1};
+    const struct vbs_requested_kernel more = {.layer = 1, .batch = 1, .rows = 8};
+    const struct vbs_requested_kernel beyond = {.layer = 1, .batch = 1, .row = 5, .rows = 3};
+    const struct vbs_requested_kernel before = {.layer = 1, .batch = 1, .row = -1, .rows = 2};
+    const struct vbs_requested_kernel none = {.layer = 1, .batch = 1, .row = 4, .rows = -1};
+    const struct vbs_requested_kernel most = {
+        .layer = 1, .batch = 1, .row = INT_MAX, .rows = INT_MAX};
+    const struct vbs_requested_kernel whole = {.layer = 2, .batch = 1, .rows = 1};
+    const struct vbs_requested_kernel batch = {.layer = 1, .batch = 2, .rows = 2};
+    const struct vbs_requested_kernel slice = {
+        .layer = 1, .batch = 1, .rows = 2, .slice = 1, .n_slices = 2};
+
+    if (vbs_network_parse(&t.ctx, "case", TEXT, strlen(TEXT), NULL, &t.network) != VBS_OK ||
+        vbs_backend_find(&t.ctx, "onednn", &t.backend) != VBS_OK)
+        bail_out("%s", vbs_detail(&t.ctx));
+    check_refused(&t, true, more, "layer 'a': there are no rows 0 to 7 of 7");
+    check_refused(&t, true, beyond, "layer 'a': there are no rows 5 to 7 of 7");
+    check_refused(&t, true, before, "layer 'a': there are no rows -1 to 0 of 7");
+    check_refused(&t, true, none, "layer 'a': there are no rows 4 to 2 of 7");
+    check_refused(&t, true, most, "layer 'a': there are no rows 2147483647 to 4294967293 of 7");
+    check_refused(&t, true, whole, "layer 'f' (fc) has no kernels on rows");
+    check_refused(&t, true, batch,
+                  "layer 'a': kernels on rows are of one sample, not of a batch of 2");
+    check_refused(&t, true, slice, "layer 'a': slices have no kernels on rows");
+    check_refused(&t, false, more, "layer 'a' (conv) has no kernels on rows");
+    vbs_network_free(t.network);
+}
+
 int main(void)
 {
+    wrong_rows_are_refused();
     for (int threads = 1; threads <= 2; threads++)
         for (int c = 0; c < N_CASES; c++)
             try_case(c, threads);
