@@ -57,6 +57,9 @@ static bool is_supported(const struct vbs_layer *l)
     case VBS_OP_CONCAT:
     case VBS_OP_DROPOUT:
     case VBS_OP_IDENTITY:
+    case VBS_OP_SHUFFLE:
+    case VBS_OP_SLICE:
+    case VBS_OP_PAD:
         return true;
     default:
         return vbs_op_class(l->op) == VBS_CLASS_UNARY || vbs_op_class(l->op) == VBS_CLASS_BINARY;

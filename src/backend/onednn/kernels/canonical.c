@@ -144,6 +144,9 @@ static bool works_on_last(const struct vbs_layer *l)
     case VBS_OP_SCALE:
     case VBS_OP_DROPOUT:
     case VBS_OP_IDENTITY:
+    case VBS_OP_SHUFFLE:
+    case VBS_OP_SLICE:
+    case VBS_OP_PAD:
         return true;
     case VBS_OP_CONCAT:
         return a->concat.axis == 0;

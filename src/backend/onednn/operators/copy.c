@@ -1,6 +1,6 @@
 /*
  * Copies that move values: any dimension of the output comes from any dimension of the input, in
- * either layout. In blocks the channels are two axes, blocks outside and channels of a block
+ * any layout. In blocks the channels are two axes, blocks outside and channels of a block
  * inside, if they come from whole blocks; else one axis with tables. Native kernels copy values as
  * they are stored; those of 8 bits go through a table where the encodings differ or operators are
  * fused.

@@ -90,6 +90,8 @@ static enum vbs_status build_slice(struct od_build *b)
         copy.routes[d].first = b->l->attributes.slice.begin[d];
         copy.routes[d].step = b->l->attributes.slice.step[d];
     }
+    if (b->row_output) /* rows are counted from the first that is read */
+        copy.routes[1].first += copy.routes[1].step * b->row - b->row_read;
     return od_build_copy(b, &copy);
 }
 
