@@ -4,6 +4,7 @@
  * (AddressSanitizer looks), and the same call then succeeds with the same result.
  */
 #include "support/fault.h"
+#include "cases/random_rows.h"
 #include "cases/random_weights.h"
 #include "support/tap.h"
 
@@ -21,6 +22,7 @@
 #define MAX_SHOWN  5
 #define MAX_FAULTS 300 /* faults tried for one task; where there are more, some of them */
 #define FEW_FAULTS 8   /* of a long one */
+#define ROW_FAULTS 60  /* of one by rows */
 
 /* The arguments of the calls. */
 struct subject {
@@ -266,6 +268,45 @@ static void fail_large(struct subject *subject)
         try_task(&TASKS[0], subject, (enum way)way, FEW_FAULTS);
 }
 
+/* Gives a profile whose layers have rows and weights, of two formats. */
+static struct vbs_profile *find_rows_profile(void)
+{
+    gsl_rng *rng = gsl_rng_alloc(gsl_rng_taus2);
+    struct vbs_profile *profile = NULL;
+    bool found = false;
+
+    gsl_rng_set(rng, SEED);
+    for (int i = 0; i < MAX_TRIES && !found; i++) {
+        vbs_profile_free(profile);
+        profile = random_rows_weighted(rng, N_LAYERS);
+        found = profile && profile->n_layers == N_LAYERS;
+        for (int k = 1; found && k <= N_LAYERS; k++)
+            found = profile->layers[k].rows > 4 && profile->layers[k].weight_bytes > 0;
+    }
+    gsl_rng_free(rng);
+    if (!found)
+        bail_out("no profile of layers with rows and weights");
+    return profile;
+}
+
+/* Samples may pass layers by rows. */
+static void fail_by_rows(struct subject *subject)
+{
+    static const char *const PLANNERS[] = {"dp-vbs+", "joint"};
+
+    vbs_profile_free(subject->profile);
+    subject->profile = find_rows_profile();
+    subject->problem.profile = subject->profile;
+    subject->problem.request = REQUEST;
+    subject->problem.copy.bytes_per_us = 100;
+    for (int p = 0; p < 2; p++) {
+        set_planner(subject, PLANNERS[p]);
+        for (size_t t = 0; t < sizeof TASKS / sizeof TASKS[0]; t++)
+            for (int way = ONCE; way < N_WAYS; way++)
+                try_task(&TASKS[t], subject, (enum way)way, ROW_FAULTS);
+    }
+}
+
 /* A large request in a budget that does not hold all weights: an early stop leaves a schedule that
  * is nearly as fast. */
 static void stop_early(struct subject *subject)
@@ -313,6 +354,9 @@ int main(void)
     }
     stop_early(&subject);
     fail_large(&subject);
+    vbs_solver_free(subject.solver);
+    subject.solver = NULL;
+    fail_by_rows(&subject);
     vbs_solver_free(subject.solver);
     vbs_profile_free(subject.profile);
     return done_testing();
