@@ -177,13 +177,16 @@ static enum vbs_status fail_infeasible(struct cli *cli, const struct vbs_problem
 }
 
 /* Compares the needs of two rows; where no budget is feasible, the shorter latency counts. Those of
- * planners from outside are not known. */
+ * planners from outside are not known, nor are latencies of planners that estimate. */
 static bool needs_less(const struct vbs_compare_row *a, const struct vbs_compare_row *b)
 {
     if (a->least_bytes == 0 || b->least_bytes == 0)
         return b->least_bytes == 0 && a->least_bytes > 0;
-    return a->least_bytes != b->least_bytes ? a->least_bytes < b->least_bytes
-                                            : a->least_latency_us < b->least_latency_us;
+    if (a->least_bytes != b->least_bytes)
+        return a->least_bytes < b->least_bytes;
+    if (a->least_latency_us == 0 || b->least_latency_us == 0)
+        return b->least_latency_us == 0 && a->least_latency_us > 0;
+    return a->least_latency_us < b->least_latency_us;
 }
 
 /* Finds the row with the least budget of all when nothing fits anywhere; else null. */

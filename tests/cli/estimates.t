@@ -43,6 +43,10 @@ run planners --json
 [ $code -eq 0 ] && [ "$(grep -c '"estimates": true' out)" -eq 4 ]
 report $? "planners tells which they are"
 
+run compare pair.csv --request 1 --latency-us 1 --memory 16000 --baselines fusion --planners dp-vbs+
+[ $code -eq 3 ] && grep -q 'the least latency that works is 2 us, with dp-vbs+' err
+report $? "where no latency can be kept, that of a schedule is named"
+
 # --- what they refuse ---
 
 refuses "a budget that is too small" 3 "no way of patch fits 7.81 KiB; the least budget is 8000" \
