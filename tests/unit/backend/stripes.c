@@ -258,7 +258,7 @@ static void check_refused(struct stripes_bench *t, bool stripes,
 /* Rows that a layer does not have, and layers that end a segment, between others that do not. */
 static void wrong_rows_are_refused(void)
 {
-    static const char TEXT[] = "model m\ninput 8x7x5\nconv a out=16 kernel=3 pad=1\nfc f out=9\n";
+    static const char TEXT[] = "model m\ninput 8x7x5\nconv a out=64 kernel=3 pad=1\nfc f out=9\n";
     struct stripes_bench t = {.threads = 1};
     const struct vbs_requested_kernel more = {.layer = 1, .batch = 1, .rows = 8};
     const struct vbs_requested_kernel beyond = {.layer = 1, .batch = 1, .row = 5, .rows = 3};
