@@ -317,8 +317,8 @@ int main(void)
     for (int i = 0; i < N_GROWING; i++) {
         if (operator_case_network(&t.ctx, &GROWING[i], &t.network) != VBS_OK)
             bail_out("%s: %s", GROWING[i].name, vbs_detail(&t.ctx));
-        check_case(&t, GROWING[i].name, VBS_IO_EXTERNAL);
-        check_case(&t, GROWING[i].name, VBS_IO_RESIDENT);
+        check_case(&t, GROWING[i].name, VBS_IO_EXTERNAL, VBS_WEIGHTS_EXCLUDED);
+        check_case(&t, GROWING[i].name, VBS_IO_RESIDENT, VBS_WEIGHTS_EXCLUDED);
         vbs_network_free(t.network);
     }
     return done_testing();
