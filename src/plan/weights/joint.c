@@ -283,6 +283,9 @@ static enum vbs_status offer_resident(struct joint *joint, double until_s)
     enum vbs_status status;
 
     beside.resident = &vbs_planner_dp_vbs_plus;
+    beside.has_rows = joint->by_rows;
+    if (joint->by_rows)
+        beside.cut_budgets = &joint->cut_budgets;
     if (task->request > MOST_EXACT && task->latency_ticks == INT64_MAX)
         beside.exact_samples = MAX_CHUNK;
     beside.cut_until_s = until_s;
@@ -374,7 +377,8 @@ static enum vbs_status try_all(struct joint *joint)
         VBS_TRY(try_whole_samples(joint));
     joint->until_s = until_s;
     joint->by_rows = true;
-    return try_passes(joint, &ROWS_PASSES[first], N_ROWS_PASSES - first);
+    VBS_TRY(try_passes(joint, &ROWS_PASSES[first], N_ROWS_PASSES - first));
+    return vbs_joint_is_late(joint) ? VBS_OK : offer_resident(joint, until_s);
 }
 
 static enum vbs_status joint_open(struct vbs_ctx *ctx, const struct vbs_task *task, void **self)

@@ -384,6 +384,7 @@ static enum vbs_status open_policy(struct vbs_ctx *ctx, struct resident *residen
     policy->task.options = resident->task->options;
     policy->task.cut_until_s = resident->task->cut_until_s;
     policy->task.exact_samples = resident->task->exact_samples;
+    policy->task.cut_budgets = resident->task->cut_budgets;
     if (resident->task->options.most_bytes > 0)
         policy->task.options.most_bytes = resident->task->options.most_bytes - policy->weight_bytes;
     policy->task.options.time_limit_s = /* the limit is for one budget and all policies together */
