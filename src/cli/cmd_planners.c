@@ -85,9 +85,12 @@ static enum vbs_status print_table(struct cli *cli)
         cli_table_add(&table, "%s", vbs_planner_source(planner));
     }
     VBS_TRY(cli_table_print(cli, &table));
-    print_kind("\nOnly with --weights included: ", vbs_planner_transfers);
+    printf("\n");
+    cli_flow_begin(cli);
+    print_kind("Only with --weights included: ", vbs_planner_transfers);
     print_kind("Estimates without schedules, --weights excluded: ", vbs_planner_estimates);
     printf("From outside: exec:PROGRAM, so:FILE (docs/outside.md)\n");
+    cli_flow_end(cli);
     printf("\nTime to plan grows with\n");
     for (int i = 0; (planner = vbs_planner_at(i)); i++)
         cli_print_entry(cli, vbs_planner_name(planner), vbs_planner_cost(planner));
