@@ -76,16 +76,16 @@ if command -v bash >/dev/null && [ "${VBSLAB##*/}" = vbslab ]; then
     completes "a model" "vgg-s vgg-16 vgg-19" measure vgg
     completes "a model to compress" "vgg-s vgg-16 vgg-19" compress vgg
     completes "presets of densities" "comp-alexnet comp-vgg-16" compress alexnet --density comp
-    completes "a planner" "fbs fbs-best" plan alexnet --planner f
-    completes "a planner after =" "fbs fbs-best" plan alexnet --planner = f
+    completes "a planner" "fbs fbs-best fusion fusion-2d" plan alexnet --planner f
+    completes "a planner after =" "fbs fbs-best fusion fusion-2d" plan alexnet --planner = f
     completes "all planners after =" "joint" plan alexnet --planner = j
     completes "nothing yet after =" "excluded included" plan alexnet --weights =
     completes "planners of a comparison" \
-        "all fbs fbs-best greedy-vbs dp-monotone dp-vbs dp-vbs+ optimal mmcnn vdnn joint" compare 1 --planners ''
+        "all fbs fbs-best greedy-vbs dp-monotone dp-vbs dp-vbs+ optimal mmcnn vdnn joint patch patch-2d fusion fusion-2d" compare 1 --planners ''
     completes "planners after a comma" "dp-vbs,optimal" compare 1 --planners dp-vbs,opt
     completes "planners after = and a comma, none of them twice" "fbs,dp-vbs,dp-vbs+" \
         compare 1 --planners = fbs,dp-vbs,dp-v
-    completes "no planner twice in a list" "fbs,fbs-best" compare 1 --planners fbs,f
+    completes "no planner twice in a list" "fbs,fbs-best fbs,fusion fbs,fusion-2d" compare 1 --planners fbs,f
     completes "all alone only" "" compare 1 --planners fbs,al
     completes "series of a picture" "weights,tensors" run 1 --gantt g.svg --plot-series weights,te
     completes "planners beside another" "fbs,dp-monotone" frontier 1 --plot f.svg --beside fbs,dp-m
