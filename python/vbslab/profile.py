@@ -298,7 +298,7 @@ class Profile(Handle):
         They ascend by layer, then by batch, then by the number of rows, then by algorithm.
 
         >>> profile = vbslab.Network("lenet-5").measure(backend="analytic", stripes=True)
-        >>> profile.stripes["row"]["rows"].max()
+        >>> int(profile.stripes["row"]["rows"].max())
         16
         """
         c, n = self._use(), ffi.new("int *")
