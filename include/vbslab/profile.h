@@ -97,6 +97,10 @@ struct vbs_link {
     const char *source; /* "page-cache", "disk", ...; "given": not measured */
     double latency_us;
     double bytes_per_us; /* 0: nothing can be copied */
+    /* [0 .. layers of the profile]: how many times as long a copy takes while a layer computes (0),
+     * and each layer (1 and on) while weights are copied. All are 1 or more. Owned by the profile;
+     * null: not measured, nothing is slowed down. */
+    const double *beside;
 };
 
 /* A measured size of copy, for a builder. */

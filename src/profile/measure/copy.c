@@ -346,8 +346,9 @@ static enum vbs_status measure_timed(struct copying *c)
 /* A modelled device has modelled copies, without noise: as with kernels, one sample is enough. */
 static enum vbs_status measure_modelled(struct copying *c)
 {
-    static const struct vbs_link MODELS[] = {{VBS_COPY_PAGE_CACHE, 20, 5000},
-                                             {VBS_COPY_DISK, 100, 1000}};
+    static const struct vbs_link MODELS[] = {
+        {.source = VBS_COPY_PAGE_CACHE, .latency_us = 20, .bytes_per_us = 5000},
+        {.source = VBS_COPY_DISK, .latency_us = 100, .bytes_per_us = 1000}};
 
     for (size_t m = 0; m < sizeof MODELS / sizeof MODELS[0]; m++)
         for (int i = 0; i < c->n_sizes; i++) {

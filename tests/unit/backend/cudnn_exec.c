@@ -321,10 +321,11 @@ static enum vbs_status run_cut_file(struct trial *t, const struct vbs_schedule *
 
 static void check_cut_file(struct trial *t)
 {
-    const struct vbs_problem problem = {.profile = t->profile,
-                                        .request = REQUEST,
-                                        .weights = VBS_WEIGHTS_INCLUDED,
-                                        .copy = {"given", 1, 100}};
+    const struct vbs_problem problem = {
+        .profile = t->profile,
+        .request = REQUEST,
+        .weights = VBS_WEIGHTS_INCLUDED,
+        .copy = {.source = "given", .latency_us = 1, .bytes_per_us = 100}};
     const struct vbs_planner *planner;
     struct vbs_solver *solver = NULL;
     struct vbs_schedule *schedule = NULL;

@@ -114,11 +114,12 @@ static void try_planners(enum vbs_weights weights, enum vbs_io io)
             enum random_graph graph = (enum random_graph)(i % RANDOM_N_GRAPHS);
             struct vbs_profile *draft = random_weights_profile(rng, graph, 6, true);
             struct vbs_profile *profile = draft ? exec_fake_profile(draft, 64) : NULL;
-            struct vbs_problem problem = {.profile = profile,
-                                          .request = random_int(rng, 1, 7),
-                                          .io = io,
-                                          .weights = weights,
-                                          .copy = {"given", 1, 100}};
+            struct vbs_problem problem = {
+                .profile = profile,
+                .request = random_int(rng, 1, 7),
+                .io = io,
+                .weights = weights,
+                .copy = {.source = "given", .latency_us = 1, .bytes_per_us = 100}};
 
             if (profile)
                 try_budgets(&tally, &problem, planner, rng);
@@ -175,7 +176,8 @@ static void try_random_transfers(enum vbs_io io)
         struct exec_case c = {.profile = profile, .schedule = schedule};
 
         if (schedule) {
-            schedule->copy = (struct vbs_link){"given", 1, 100};
+            schedule->copy =
+                (struct vbs_link){.source = "given", .latency_us = 1, .bytes_per_us = 100};
             count_case(&tally, &c, "random transfers");
             schedule->copy = (struct vbs_link){0};
         }

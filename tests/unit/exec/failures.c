@@ -100,7 +100,8 @@ static void break_transfers(gsl_rng *rng, enum vbs_io io)
             profile ? random_transfer_schedule(rng, profile, random_int(rng, 1, 4), io, 4) : NULL;
 
         if (schedule) {
-            schedule->copy = (struct vbs_link){"given", 1, 100};
+            schedule->copy =
+                (struct vbs_link){.source = "given", .latency_us = 1, .bytes_per_us = 100};
             try_case(&tally, profile, schedule, i, NO_TIME);
             schedule->copy = (struct vbs_link){0};
         }

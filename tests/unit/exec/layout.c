@@ -194,7 +194,8 @@ static int try_transfers(gsl_rng *rng, enum vbs_io io, int n)
             profile ? random_transfer_schedule(rng, profile, random_int(rng, 1, 4), io, 4) : NULL;
 
         if (schedule) {
-            schedule->copy = (struct vbs_link){"given", 0.001, i % 2 ? 100 : 1e6};
+            schedule->copy = (struct vbs_link){
+                .source = "given", .latency_us = 0.001, .bytes_per_us = i % 2 ? 100 : 1e6};
             try_schedule(&tally, profile, schedule);
             schedule->copy = (struct vbs_link){0};
         }

@@ -247,11 +247,12 @@ static void check_case(struct subject *t, const char *name, enum vbs_io io,
                        enum vbs_weights weights)
 {
     struct vbs_profile *profile = make_profile(t, true);
-    struct vbs_problem problem = {.profile = profile,
-                                  .request = REQUEST,
-                                  .io = io,
-                                  .weights = weights,
-                                  .copy = {"given", 1, 2000}};
+    struct vbs_problem problem = {
+        .profile = profile,
+        .request = REQUEST,
+        .io = io,
+        .weights = weights,
+        .copy = {.source = "given", .latency_us = 1, .bytes_per_us = 2000}};
     struct vbs_problem whole = problem;
     struct vbs_solver *solver = open_solver(t, &problem), *plain;
     struct vbs_exec_placement placement;

@@ -71,7 +71,7 @@ static struct vbs_schedule *with_weights(const struct vbs_profile *profile,
     draft.n_steps = 0;
     draft.steps = steps;
     draft.weights = VBS_WEIGHTS_INCLUDED;
-    draft.copy = (struct vbs_link){"given", 1, 100};
+    draft.copy = (struct vbs_link){.source = "given", .latency_us = 1, .bytes_per_us = 100};
     for (int64_t s = 0; s < schedule->n_steps && steps; s++) {
         int layer = schedule->steps[s].layer;
         struct vbs_step weights = {.layer = layer,

@@ -24,7 +24,7 @@ static struct vbs_schedule *make_schedule(gsl_rng *rng, struct vbs_profile **pro
                 schedule->steps[i].op == VBS_STEP_COMPUTE && schedule->steps[i].n_slices > 1;
             n_loads += schedule->steps[i].op == VBS_STEP_LOAD;
         }
-        schedule->copy = (struct vbs_link){"given", 1, 2};
+        schedule->copy = (struct vbs_link){.source = "given", .latency_us = 1, .bytes_per_us = 2};
         if (n_slices > 5 && n_loads > 20)
             return schedule;
         vbs_schedule_free(schedule);

@@ -341,10 +341,11 @@ int main(void)
     static const char *const PLANNERS[] = {"fbs", "dp-vbs+", "mmcnn", "vdnn", "joint"};
     struct subject subject = {.profile = find_profile()};
 
-    subject.problem = (struct vbs_problem){.profile = subject.profile,
-                                           .request = REQUEST,
-                                           .weights = VBS_WEIGHTS_INCLUDED,
-                                           .copy = {"given", 1, 10}};
+    subject.problem =
+        (struct vbs_problem){.profile = subject.profile,
+                             .request = REQUEST,
+                             .weights = VBS_WEIGHTS_INCLUDED,
+                             .copy = {.source = "given", .latency_us = 1, .bytes_per_us = 10}};
     printf("# a profile of %d layers, seed %d\n", subject.profile->n_layers, SEED);
     for (size_t p = 0; p < sizeof PLANNERS / sizeof PLANNERS[0]; p++) {
         set_planner(&subject, PLANNERS[p]);

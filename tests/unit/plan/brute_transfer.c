@@ -59,7 +59,7 @@ static void test_by_hand(void)
     struct vbs_profile *profile = weights_chain(1, false);
     struct brute_best best = {.of = {profile, 1, VBS_IO_EXTERNAL},
                               .memory_bytes = 190,
-                              .link = {"given", 1, 10},
+                              .link = {.source = "given", .latency_us = 1, .bytes_per_us = 10},
                               .max_slices = 1};
     struct vbs_step steps[BRUTE_STEPS];
     int n_steps;
@@ -152,7 +152,9 @@ static void try_network(gsl_rng *rng, const struct vbs_profile *profile, struct 
     struct brute_best best = {.of = {profile, random_int(rng, 1, 2),
                                      random_once_in(rng, 2) ? VBS_IO_RESIDENT : VBS_IO_EXTERNAL},
                               .memory_bytes = random_int(rng, 5, 40),
-                              .link = {"given", random_int(rng, 0, 2), random_int(rng, 1, 8) / 4.0},
+                              .link = {.source = "given",
+                                       .latency_us = random_int(rng, 0, 2),
+                                       .bytes_per_us = random_int(rng, 1, 8) / 4.0},
                               .max_slices = random_int(rng, 1, 2),
                               .bands = random_once_in(rng, 4)};
     double time_us, more_us;

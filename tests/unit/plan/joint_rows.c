@@ -107,9 +107,12 @@ static bool compare(const struct vbs_profile *profile, struct vbs_solver *by_row
 
 static struct vbs_link draw_link(gsl_rng *rng)
 {
-    return (struct vbs_link){
-        "given", random_int(rng, 0, 20),
-        random_once_in(rng, 8) ? 0 : random_int(rng, 1, 40) * (random_once_in(rng, 2) ? 1 : 10)};
+    return (struct vbs_link){.source = "given",
+                             .latency_us = random_int(rng, 0, 20),
+                             .bytes_per_us =
+                                 random_once_in(rng, 8)
+                                     ? 0
+                                     : random_int(rng, 1, 40) * (random_once_in(rng, 2) ? 1 : 10)};
 }
 
 static bool check(gsl_rng *rng, const struct vbs_profile *profile, const char *planner)
@@ -295,7 +298,9 @@ static void bounds_hold(gsl_rng *rng)
                 ? random_rows_schedule(rng, profile, random_int(rng, 1, 3),
                                        random_once_in(rng, 3) ? VBS_IO_RESIDENT : VBS_IO_EXTERNAL)
                 : NULL;
-        struct vbs_link link = {"given", random_int(rng, 0, 20), random_int(rng, 1, 400)};
+        struct vbs_link link = {.source = "given",
+                                .latency_us = random_int(rng, 0, 20),
+                                .bytes_per_us = random_int(rng, 1, 400)};
 
         if (plain) {
             struct vbs_schedule schedule = add_loads(rng, profile, plain, link);
@@ -358,12 +363,14 @@ static bool is_no_better(const struct vbs_problem *problem, struct vbs_solver *s
 static bool check_tiny(gsl_rng *rng, int i)
 {
     struct vbs_profile *profile = random_rows_weighted_chain(rng, 1 + i % 2, 4);
-    struct vbs_problem problem = {.profile = profile,
-                                  .request = 1 + i % 4 / 3,
-                                  .io = VBS_IO_EXTERNAL,
-                                  .weights = VBS_WEIGHTS_INCLUDED,
-                                  .copy = {"given", random_int(rng, 0, 3),
-                                           random_once_in(rng, 8) ? 0 : random_int(rng, 1, 20)}};
+    struct vbs_problem problem = {
+        .profile = profile,
+        .request = 1 + i % 4 / 3,
+        .io = VBS_IO_EXTERNAL,
+        .weights = VBS_WEIGHTS_INCLUDED,
+        .copy = {.source = "given",
+                 .latency_us = random_int(rng, 0, 3),
+                 .bytes_per_us = random_once_in(rng, 8) ? 0 : random_int(rng, 1, 20)}};
     struct vbs_problem without = problem;
     struct vbs_solver *solver, *whole;
     int64_t least, most;

@@ -171,8 +171,9 @@ static void try_problem(gsl_rng *rng, const struct vbs_profile *profile, struct 
         .request = random_int(rng, 1, 2),
         .io = random_once_in(rng, 2) ? VBS_IO_RESIDENT : VBS_IO_EXTERNAL,
         .weights = VBS_WEIGHTS_INCLUDED,
-        .copy = {"given", random_int(rng, 0, 2),
-                 random_once_in(rng, 6) ? 0 : random_int(rng, 1, 8) / 4.0}};
+        .copy = {.source = "given",
+                 .latency_us = random_int(rng, 0, 2),
+                 .bytes_per_us = random_once_in(rng, 6) ? 0 : random_int(rng, 1, 8) / 4.0}};
     struct solvers solvers;
 
     if (open_solvers(&problem, &solvers))

@@ -67,10 +67,11 @@ static struct vbs_profile *pool_first(void)
 static struct vbs_problem included(const struct vbs_profile *profile, int64_t request,
                                    double latency_us, double bytes_per_us)
 {
-    return (struct vbs_problem){.profile = profile,
-                                .request = request,
-                                .weights = VBS_WEIGHTS_INCLUDED,
-                                .copy = {"given", latency_us, bytes_per_us}};
+    return (struct vbs_problem){
+        .profile = profile,
+        .request = request,
+        .weights = VBS_WEIGHTS_INCLUDED,
+        .copy = {.source = "given", .latency_us = latency_us, .bytes_per_us = bytes_per_us}};
 }
 
 static struct vbs_solver *open_solver(const struct vbs_problem *problem, const char *name)

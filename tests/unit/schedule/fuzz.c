@@ -291,7 +291,8 @@ static struct vbs_schedule *make_schedule(gsl_rng *rng, struct texts *texts, int
         i < 4 ? random_schedule(rng, texts->profile, 1 + i, io) : make_weighted(rng, texts, io);
 
     if (schedule && i == 4) {
-        schedule->copy = (struct vbs_link){"disk \"1\"", 0.5, 12.25};
+        schedule->copy =
+            (struct vbs_link){.source = "disk \"1\"", .latency_us = 0.5, .bytes_per_us = 12.25};
         schedule->predicted.copy_us = 17.5;
         schedule->predicted.copied_bytes = 99;
         schedule->predicted.resident_bytes = 7;
