@@ -90,6 +90,7 @@ struct vbs_profile_stripe {
 #define VBS_MAX_ROW_SLICES 4096 /* numbers of slices in which a row was measured */
 #define VBS_MAX_COPIES     16   /* sources of one profile */
 #define VBS_MAX_COPY_ROWS  256  /* of one source */
+#define VBS_MAX_BESIDE     1e6  /* slower beside another */
 
 /* How fast weights are copied into the memory that the budget bounds: one copy after another, each
  * in latency_us + bytes / bytes_per_us. */
@@ -123,6 +124,14 @@ struct vbs_copy {
     double error_percent; /* largest distance of a row's time from link */
 };
 
+/* How fast the machine was when the rows were measured: the work of all threads of the session
+ * together, by fixed loops (struct vbs_session_ops). All are 0 where this is not known. */
+struct vbs_speed {
+    double flops_per_us;        /* multiplications and additions of floats in registers */
+    double cache_bytes_per_us;  /* bytes read of data that fit in the last cache */
+    double memory_bytes_per_us; /* bytes read of data that fit in no cache */
+};
+
 /* The provenance of the times; every text may be empty, none is null. */
 struct vbs_provenance {
     const char *model;   /* name of the network, "" when unknown */
@@ -142,8 +151,9 @@ struct vbs_provenance {
 #define VBS_PROVENANCE_MEASURED(X) X(model) X(input) X(backend) X(library) X(device) X(vbslab)
 #define VBS_PROVENANCE_TEXTS(X)    VBS_PROVENANCE_MEASURED(X) X(date) X(notes)
 
-/* The rows of all layers of a network on one device, by batch and algorithm, the copies, and their
- * provenance. Immutable, may be shared between threads; freed by vbs_profile_free. */
+/* The rows of all layers of a network on one device, by batch and algorithm, the copies, the speed
+ * of the machine, and their provenance. Immutable, may be shared between threads; freed by
+ * vbs_profile_free. */
 struct vbs_profile {
     int n_layers;
     /* [1..n_layers]; [0] stands for the network's input: out_bytes is the size of one sample of it,
@@ -155,6 +165,7 @@ struct vbs_profile {
     const char *const *algorithms; /* names, ascending by their bytes */
     int n_copies;
     const struct vbs_copy *copies; /* in the order of the builder: the first is the default */
+    struct vbs_speed speed;
     struct vbs_provenance provenance;
 };
 
@@ -207,11 +218,31 @@ bool vbs_profile_divisible(const struct vbs_profile_layer *layer,
 bool vbs_profile_divides(const struct vbs_profile_layer *layer, const struct vbs_profile_row *row,
                          int n);
 
+/* What a profile knows of the machine beside its rows: `vbslab calibrate`. */
+struct vbs_calibration {
+    struct vbs_speed speed; /* all 0: not known */
+    int n_sources;          /* sources of copies with factors */
+    struct vbs_calibrated_source {
+        const char *source;
+        const double *beside; /* as in struct vbs_link */
+    } sources[VBS_MAX_COPIES];
+};
+
+/* Gives the calibration of a profile, which points into the profile. O(sources). */
+void vbs_profile_calibration(const struct vbs_profile *profile,
+                             struct vbs_calibration *calibration);
+
+/* Makes a copy of a profile with this calibration in the place of its own. Sources that the profile
+ * has no copies from are left out. VBS_FORMAT as for a builder; VBS_NO_MEMORY. O(rows). */
+enum vbs_status vbs_profile_calibrate(struct vbs_ctx *ctx, const struct vbs_profile *profile,
+                                      const struct vbs_calibration *calibration,
+                                      struct vbs_profile **calibrated) VBS_MUST_CHECK;
+
 #define VBS_PROFILE_HASH_SIZE 33 /* bytes of a content hash with its terminator */
 
 /* Writes the content hash of a profile into text: 32 hexadecimal digits, the first half of a
- * SHA-256 over layers, rows, copies and provenance. Profiles have one hash exactly when they write
- * the same CSV file (no two different ones are known or can be made); it is the same on every
+ * SHA-256 over layers, rows, copies, speed and provenance. Profiles have one hash exactly when they
+ * write the same CSV file (no two different ones are known or can be made); it is the same on every
  * machine. Linear in the rows: some 5 ns per byte of 100 bytes a row. */
 void vbs_profile_hash(const struct vbs_profile *profile, char text[VBS_PROFILE_HASH_SIZE]);
 
@@ -270,6 +301,17 @@ enum vbs_status vbs_profile_builder_copy(struct vbs_ctx *ctx, struct vbs_profile
                                          const char *source,
                                          const struct vbs_copy_row *row) VBS_MUST_CHECK;
 
+/* Sets how many times as long layer takes while weights are copied from source, or with layer 0 a
+ * copy while any layer computes: at least 1, at most VBS_MAX_BESIDE. Finishing refuses a source
+ * that has no copies, or has such factors of some layers only. VBS_FORMAT. */
+enum vbs_status vbs_profile_builder_beside(struct vbs_ctx *ctx, struct vbs_profile_builder *builder,
+                                           const char *source, int layer,
+                                           double factor) VBS_MUST_CHECK;
+
+/* Sets the speed of the machine (optional); all of it above 0 and finite, or 0. VBS_FORMAT. */
+enum vbs_status vbs_profile_builder_speed(struct vbs_ctx *ctx, struct vbs_profile_builder *builder,
+                                          const struct vbs_speed *speed) VBS_MUST_CHECK;
+
 /* Copies the provenance (optional; texts may be null). */
 enum vbs_status vbs_profile_builder_provenance(
     struct vbs_ctx *ctx, struct vbs_profile_builder *builder,
@@ -281,13 +323,15 @@ enum vbs_status vbs_profile_builder_finish(struct vbs_ctx *ctx, struct vbs_profi
 
 /*
  * CSV (docs/formats.md). Lines "# key: value" before the header carry the provenance and come back
- * on reading, and so do copies, "# copy: SOURCE,BYTES,TIME_US[,MAD_US,LOW_US,HIGH_US,N_RUNS]";
- * other comments are passed over. A value or source in quotes has line ends as \n, quotes and
- * backslashes behind a backslash, and other control characters as \xNN. Columns may stand in any
- * order, further ones are ignored except mad_us, low_us, high_us, n_runs, which come together, and
- * channels, packed_bytes (weight_bytes of the row), form and parts, which are 0 where missing.
- * Numbers are read without regard to the locale. A profile that was written and read is equal to
- * the original, to the bit, and equal profiles give the same file. VBS_FORMAT: "FILE:LINE: reason".
+ * on reading, and so do copies, "# copy: SOURCE,BYTES,TIME_US[,MAD_US,LOW_US,HIGH_US,N_RUNS]", what
+ * they slow down, "# beside: SOURCE,FACTOR OF COPIES,FACTOR OF LAYER 1,...", and the speed of the
+ * machine, "# speed: FLOPS_PER_US,CACHE_BYTES_PER_US,MEMORY_BYTES_PER_US"; other comments are
+ * passed over. A value or source in quotes has line ends as \n, quotes and backslashes behind a
+ * backslash, and other control characters as \xNN. Columns may stand in any order, further ones are
+ * ignored except mad_us, low_us, high_us, n_runs, which come together, and channels, packed_bytes
+ * (weight_bytes of the row), form and parts, which are 0 where missing. Numbers are read without
+ * regard to the locale. A profile that was written and read is equal to the original, to the bit,
+ * and equal profiles give the same file. VBS_FORMAT: "FILE:LINE: reason".
  */
 enum vbs_status vbs_profile_read_csv(struct vbs_ctx *ctx, const char *path,
                                      struct vbs_profile **profile) VBS_MUST_CHECK;

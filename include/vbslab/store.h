@@ -147,6 +147,14 @@ void vbs_store_samples_free(struct vbs_store_samples *samples);
 enum vbs_status vbs_store_save(struct vbs_ctx *ctx, struct vbs_store *store,
                                const struct vbs_profile *profile, int64_t *id) VBS_MUST_CHECK;
 
+/* Stores a copy of the complete profile id with this calibration in the place of its own, with all
+ * samples, as a profile of its own; *calibrated is its id. Sources that the profile has no copies
+ * from are left out. Where the store has a profile of this content, *calibrated is the id of that
+ * one. VBS_NOT_FOUND, VBS_FORMAT, VBS_STORE. */
+enum vbs_status vbs_store_calibrate(struct vbs_ctx *ctx, struct vbs_store *store, int64_t id,
+                                    const struct vbs_calibration *calibration,
+                                    int64_t *calibrated) VBS_MUST_CHECK;
+
 /* The kinds of notes that a merge makes: X(NAME, word). */
 #define VBS_MERGE_NOTE_LIST(X)                                                                     \
     /* a tag names profiles of different content in the two stores, or is no tag */                \
@@ -286,6 +294,10 @@ enum vbs_status vbs_store_run_begin(struct vbs_ctx *ctx, struct vbs_store *store
 bool vbs_store_run_resumed(const struct vbs_store_run *run);
 /* Gives the sink to which measuring hands samples; it belongs to run. */
 const struct vbs_sample_sink *vbs_store_run_sink(struct vbs_store_run *run);
+/* Stores the calibration of the profile that is measured, in the place of an earlier one. */
+enum vbs_status vbs_store_run_calibrate(struct vbs_ctx *ctx, struct vbs_store_run *run,
+                                        const struct vbs_calibration *calibration) VBS_MUST_CHECK;
+
 /* Computes the medians, and completes the profile with notes (null: those of the session) and the
  * current date, in one transaction. VBS_STORE names the kernel that has no sample. */
 enum vbs_status vbs_store_run_finish(struct vbs_ctx *ctx, struct vbs_store_run *run,

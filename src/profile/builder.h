@@ -27,6 +27,9 @@ struct builder_copy {
     const char *source; /* in the builder's arena */
     int n_rows;
     struct vbs_copy_row *rows; /* [VBS_MAX_COPY_ROWS], bytes ascending; in the builder's arena */
+    /* [VBS_MAX_LAYERS + 1], as struct vbs_link has them; 0: not set. Null: none is set. */
+    double *beside;
+    int n_beside; /* that are set */
 };
 
 struct vbs_profile_builder {
@@ -47,6 +50,7 @@ struct vbs_profile_builder {
     int *slots; /* hash table, open addressing: index into algorithms + 1, or 0 */
     struct builder_copy copies[VBS_MAX_COPIES]; /* in the order of their first use */
     int n_copies;
+    struct vbs_speed speed;
     struct vbs_provenance provenance;
     int input_rows; /* of the network's input */
 };
@@ -85,8 +89,20 @@ enum vbs_status vbs_builder_check(struct vbs_ctx *ctx, struct vbs_profile_builde
 
 /* ---- copy.c ---- */
 
-/* Copies the builder's copies and their links into profile; false when memory is out. */
+/* Gives the copies of a source, which is added when it is new. */
+enum vbs_status vbs_builder_copies_of(struct vbs_ctx *ctx, struct vbs_profile_builder *builder,
+                                      const char *source,
+                                      struct builder_copy **copy) VBS_MUST_CHECK;
+
+/* Copies the builder's copies and their links into profile, whose layers are set; false when memory
+ * is out. */
 bool vbs_builder_copies(const struct vbs_profile_builder *builder, struct vbs_arena *arena,
                         struct vbs_profile *profile);
+
+/* ---- beside.c ---- */
+
+/* Checks that each source with factors has copies, and factors of all layers. */
+enum vbs_status vbs_builder_check_beside(struct vbs_ctx *ctx,
+                                         const struct vbs_profile_builder *builder) VBS_MUST_CHECK;
 
 #endif

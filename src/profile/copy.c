@@ -84,12 +84,12 @@ static enum vbs_status check_row(struct vbs_ctx *ctx, const struct vbs_profile_b
     return VBS_OK;
 }
 
-/* Gives the copies of a source, which is added when it is new. */
-static enum vbs_status find_source(struct vbs_ctx *ctx, struct vbs_profile_builder *builder,
-                                   const char *source, struct builder_copy **copy)
+enum vbs_status vbs_builder_copies_of(struct vbs_ctx *ctx, struct vbs_profile_builder *builder,
+                                      const char *source, struct builder_copy **copy)
 {
     struct builder_copy made;
 
+    VBS_TRY(check_source(ctx, builder, source));
     for (int i = 0; i < builder->n_copies; i++)
         if (strcmp(builder->copies[i].source, source) == 0) {
             *copy = &builder->copies[i];
@@ -118,7 +118,7 @@ enum vbs_status vbs_profile_builder_copy(struct vbs_ctx *ctx, struct vbs_profile
 
     if ((status = check_source(ctx, builder, source)) ||
         (status = check_row(ctx, builder, source, row)) ||
-        (status = find_source(ctx, builder, source, &copy)))
+        (status = vbs_builder_copies_of(ctx, builder, source, &copy)))
         return status;
     for (at = copy->n_rows; at > 0 && copy->rows[at - 1].bytes >= row->bytes; at--)
         if (copy->rows[at - 1].bytes == row->bytes)
@@ -221,6 +221,15 @@ bool vbs_builder_copies(const struct vbs_profile_builder *builder, struct vbs_ar
         copies[i].rows = rows;
         copies[i].n_rows = from->n_rows;
         fit(&copies[i]);
+        if (from->n_beside > 0) {
+            size_t n = (size_t)profile->n_layers + 1;
+            double *beside = vbs_arena_alloc(arena, n, sizeof *beside);
+
+            if (!beside)
+                return false;
+            memcpy(beside, from->beside, n * sizeof *beside);
+            copies[i].link.beside = beside;
+        }
         copies[i].error_percent = largest_error_percent(&copies[i]);
     }
     profile->copies = copies;

@@ -147,6 +147,27 @@ static void add_stripes(struct vbs_sha256 *hash, const struct vbs_profile *profi
     }
 }
 
+/* Adds the factors beside copies and the machine's speed, which profiles may lack. */
+static void add_calibration(struct vbs_sha256 *hash, const struct vbs_profile *profile)
+{
+    for (int i = 0; i < profile->n_copies; i++) {
+        const struct vbs_link *link = &profile->copies[i].link;
+
+        if (!link->beside)
+            continue;
+        add_text(hash, "beside");
+        add_text(hash, link->source);
+        for (int layer = 0; layer <= profile->n_layers; layer++)
+            add_double(hash, link->beside[layer]);
+    }
+    if (profile->speed.flops_per_us > 0) {
+        add_text(hash, "speed");
+        add_double(hash, profile->speed.flops_per_us);
+        add_double(hash, profile->speed.cache_bytes_per_us);
+        add_double(hash, profile->speed.memory_bytes_per_us);
+    }
+}
+
 void vbs_profile_hash(const struct vbs_profile *profile, char text[VBS_PROFILE_HASH_SIZE])
 {
     struct vbs_sha256 hash;
@@ -179,5 +200,6 @@ void vbs_profile_hash(const struct vbs_profile *profile, char text[VBS_PROFILE_H
     VBS_PROVENANCE_TEXTS(ADD)
 #undef ADD
     add_stripes(&hash, profile);
+    add_calibration(&hash, profile);
     vbs_sha256_end_text(&hash, text, VBS_PROFILE_HASH_SIZE);
 }

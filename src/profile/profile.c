@@ -273,6 +273,7 @@ enum vbs_status vbs_profile_builder_finish(struct vbs_ctx *ctx, struct vbs_profi
     struct profile_body *body;
 
     VBS_TRY(vbs_builder_check(ctx, builder, &batches, &n_batches, &input_bytes));
+    VBS_TRY(vbs_builder_check_beside(ctx, builder));
     body = calloc(1, sizeof *body);
     if (!body)
         return vbs_no_memory(ctx);
@@ -282,6 +283,7 @@ enum vbs_status vbs_profile_builder_finish(struct vbs_ctx *ctx, struct vbs_profi
         vbs_profile_free(&body->profile);
         return vbs_no_memory(ctx);
     }
+    body->profile.speed = builder->speed;
     *profile = &body->profile;
     return VBS_OK;
 }

@@ -337,6 +337,8 @@ enum vbs_status vbs_rows_read(struct vbs_ctx *ctx, struct vbs_store *store, int6
     if (status == VBS_OK)
         status = vbs_rows_read_copies(ctx, store, id, reading.builder);
     if (status == VBS_OK)
+        status = vbs_rows_read_calibration(ctx, store, id, reading.builder);
+    if (status == VBS_OK)
         status = vbs_profile_builder_finish(ctx, reading.builder, profile);
     if (status == VBS_FORMAT) {
         snprintf(prefix, sizeof prefix, "store '%s': profile %lld", store->shown, (long long)id);

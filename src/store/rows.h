@@ -88,6 +88,12 @@ enum vbs_status vbs_rows_insert(struct vbs_ctx *ctx, struct vbs_store *store,
 enum vbs_status vbs_rows_insert_copies(struct vbs_ctx *ctx, struct vbs_store *store, int64_t id,
                                        const struct vbs_profile *profile) VBS_MUST_CHECK;
 
+/* Writes the calibration of a profile that is not complete, in the place of an earlier one
+ * (calibration.c). */
+enum vbs_status vbs_rows_write_calibration(struct vbs_ctx *ctx, struct vbs_store *store, int64_t id,
+                                           int n_layers, const struct vbs_calibration *calibration)
+    VBS_MUST_CHECK;
+
 /* Gives whether the profile is complete. VBS_NOT_FOUND. */
 enum vbs_status vbs_rows_state(struct vbs_ctx *ctx, struct vbs_store *store, int64_t id,
                                bool *complete) VBS_MUST_CHECK;
@@ -121,6 +127,11 @@ enum vbs_status vbs_rows_read(struct vbs_ctx *ctx, struct vbs_store *store, int6
  * has no time. */
 enum vbs_status vbs_rows_read_copies(struct vbs_ctx *ctx, struct vbs_store *store, int64_t id,
                                      struct vbs_profile_builder *builder) VBS_MUST_CHECK;
+
+/* Reads the profile's calibration into builder (calibration.c). Part of any transaction.
+ * VBS_FORMAT: it cannot be one. */
+enum vbs_status vbs_rows_read_calibration(struct vbs_ctx *ctx, struct vbs_store *store, int64_t id,
+                                          struct vbs_profile_builder *builder) VBS_MUST_CHECK;
 
 /* Copies the profile's own texts and threads into arena. columns: the index of the first of them in
  * stmt, which selects VBS_ROWS_PROVENANCE. */

@@ -52,12 +52,15 @@ enum vbs_status vbs_rows_insert(struct vbs_ctx *ctx, struct vbs_store *store,
                                 const struct vbs_profile *profile, int64_t *id)
 {
     struct row_inserter in = {.ctx = ctx, .store = store, .profile = profile};
+    struct vbs_calibration calibration;
     enum vbs_status status;
 
     VBS_TRY(vbs_rows_insert_profile(ctx, store, &profile->provenance, profile->layers[0].rows, NULL,
                                     id));
     VBS_TRY(vbs_rows_insert_layers(ctx, store, *id, profile->n_layers, profile->layers));
     VBS_TRY(vbs_rows_insert_copies(ctx, store, *id, profile));
+    vbs_profile_calibration(profile, &calibration);
+    VBS_TRY(vbs_rows_write_calibration(ctx, store, *id, profile->n_layers, &calibration));
     VBS_TRY(vbs_sql_prepare(
         ctx, store,
         "INSERT INTO kernel (profile, number, layer, batch, algorithm" VBS_KERNEL_NAMES

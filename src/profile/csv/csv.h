@@ -46,6 +46,8 @@ enum csv_column { CSV_COLUMNS(CSV_COLUMN_ENUM) CSV_N_COLUMNS };
 #define CSV_FIRST_ROWS     CSV_out_rows
 
 #define CSV_INPUT_ROWS "input-rows" /* the key of the rows of the network's input */
+#define CSV_BESIDE     "beside"     /* of the factors beside copies */
+#define CSV_SPEED      "speed"      /* of the machine's speed */
 #define CSV_WHOLE      "all"        /* the reach of an input that is read whole */
 
 extern const char *const vbs_csv_columns[CSV_N_COLUMNS]; /* names of the columns (write.c) */
@@ -81,5 +83,9 @@ char *vbs_csv_unquote(char *text);
 
 /* Adds the copy that a line "# copy: VALUE" describes. Changes value. */
 enum vbs_status vbs_csv_copy(const struct csv_scan *scan, char *value) VBS_MUST_CHECK;
+
+/* Do the same for lines with the factors beside copies, and with the machine's speed. */
+enum vbs_status vbs_csv_beside(const struct csv_scan *scan, char *value) VBS_MUST_CHECK;
+enum vbs_status vbs_csv_speed(const struct csv_scan *scan, char *value) VBS_MUST_CHECK;
 
 #endif

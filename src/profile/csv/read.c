@@ -28,6 +28,7 @@ struct reader {
     int inputs[VBS_MAX_LAYERS];   /* of the row being read */
     struct vbs_reach reaches[VBS_MAX_LAYERS];
     bool input_rows_given;
+    bool speed_given;
     struct vbs_provenance provenance;
     bool threads_given;
 };
@@ -121,6 +122,14 @@ static enum vbs_status set_input_rows(struct reader *reader, const char *value)
     return vbs_profile_builder_input_rows(reader->ctx, reader->builder, (int)rows);
 }
 
+static enum vbs_status set_speed(struct reader *reader, char *value)
+{
+    if (reader->speed_given)
+        return FAIL(reader, "'" CSV_SPEED "' is there twice");
+    reader->speed_given = true;
+    return vbs_csv_speed(&reader->scan, value);
+}
+
 static enum vbs_status set_provenance(struct reader *reader, const char *key, char *value)
 {
     const char **place = NULL;
@@ -137,6 +146,10 @@ static enum vbs_status set_provenance(struct reader *reader, const char *key, ch
         return set_input_rows(reader, value);
     if (strcmp(key, "copy") == 0)
         return vbs_csv_copy(&reader->scan, value);
+    if (strcmp(key, CSV_BESIDE) == 0)
+        return vbs_csv_beside(&reader->scan, value);
+    if (strcmp(key, CSV_SPEED) == 0)
+        return set_speed(reader, value);
     if (!place)
         return VBS_OK;
     if (*place)

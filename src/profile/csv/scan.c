@@ -151,22 +151,34 @@ char *vbs_csv_unquote(char *text)
 
 #define COPY_FIELDS 7 /* SOURCE,BYTES,TIME_US,MAD_US,LOW_US,HIGH_US,N_RUNS; or the first three */
 
-/* Cuts value into at most COPY_FIELDS + 1 fields, and returns their number; 0: malformed quotes.
- * Only the source may be in quotes. */
+/* Ends the field at *value, which may be in quotes when it is a source, and puts *value behind its
+ * comma; null: it is the last. Gives the field; null: malformed quotes, or no field behind them. */
+static const char *cut_field(char **value)
+{
+    char *field = *value, *comma = field;
+
+    if (*field == '"') {
+        comma = vbs_csv_unquote(++field);
+        if (!comma || *comma != ',')
+            return NULL;
+    } else {
+        comma = strchr(field, ',');
+    }
+    *value = comma ? comma + 1 : NULL;
+    if (comma)
+        *comma = '\0';
+    return field;
+}
+
+/* Cuts value into at most COPY_FIELDS + 1 fields, and returns their number; 0: malformed. */
 static int cut_copy(char *value, const char *fields[COPY_FIELDS + 1])
 {
     int n = 0;
 
-    fields[n++] = value;
-    if (*value == '"') {
-        fields[0] = ++value;
-        value = vbs_csv_unquote(value);
-        if (!value || *value != ',')
+    while (value && n <= COPY_FIELDS) {
+        fields[n] = cut_field(&value);
+        if (!fields[n++])
             return 0;
-    }
-    while (n <= COPY_FIELDS && (value = strchr(value, ','))) {
-        *value++ = '\0';
-        fields[n++] = value;
     }
     return n;
 }
@@ -193,4 +205,39 @@ enum vbs_status vbs_csv_copy(const struct csv_scan *scan, char *value)
         return status;
     row.n_runs = (int)n_runs;
     return vbs_profile_builder_copy(scan->ctx, scan->builder, fields[0], &row);
+}
+
+enum vbs_status vbs_csv_beside(const struct csv_scan *scan, char *value)
+{
+    const char *source = cut_field(&value);
+
+    if (!source || !value)
+        return FAIL(scan, "factors beside copies are SOURCE,FACTOR,FACTOR,...");
+    for (int layer = 0; value; layer++) {
+        const char *field = cut_field(&value);
+        double factor = 0;
+
+        if (!field)
+            return FAIL(scan, "a factor beside copies is in quotes");
+        VBS_TRY(vbs_csv_time(scan, "a factor beside copies", field, &factor));
+        VBS_TRY(vbs_profile_builder_beside(scan->ctx, scan->builder, source, layer, factor));
+    }
+    return VBS_OK;
+}
+
+enum vbs_status vbs_csv_speed(const struct csv_scan *scan, char *value)
+{
+    struct vbs_speed speed;
+    double *numbers[] = {&speed.flops_per_us, &speed.cache_bytes_per_us,
+                         &speed.memory_bytes_per_us};
+
+    for (int i = 0; i < 3; i++) {
+        const char *field = value ? cut_field(&value) : NULL;
+
+        if (!field || (i == 2 && value))
+            return FAIL(scan, "the speed of the machine is "
+                              "FLOPS_PER_US,CACHE_BYTES_PER_US,MEMORY_BYTES_PER_US");
+        VBS_TRY(vbs_csv_time(scan, "the speed of the machine", field, numbers[i]));
+    }
+    return vbs_profile_builder_speed(scan->ctx, scan->builder, &speed);
 }

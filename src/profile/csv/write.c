@@ -73,18 +73,51 @@ static void add_statistics(struct vbs_text *text, double mad_us, double low_us, 
     vbs_text_addf(text, ",%d", n_runs);
 }
 
-static void add_copy(struct vbs_text *text, const char *source, const struct vbs_copy_row *row)
+static void add_source(struct vbs_text *text, const char *source)
 {
-    vbs_text_add(text, "# copy: ");
     if (needs_quotes(source) || strchr(source, ','))
         add_quoted(text, source);
     else
         vbs_text_add(text, source);
+}
+
+static void add_copy(struct vbs_text *text, const char *source, const struct vbs_copy_row *row)
+{
+    vbs_text_add(text, "# copy: ");
+    add_source(text, source);
     vbs_text_addf(text, ",%" PRId64 ",", row->bytes);
     vbs_text_add_double(text, row->time_us);
     if (row->n_runs > 0)
         add_statistics(text, row->mad_us, row->low_us, row->high_us, row->n_runs);
     vbs_text_add(text, "\n");
+}
+
+static void add_calibration(struct vbs_text *text, const struct vbs_profile *profile)
+{
+    const struct vbs_speed *speed = &profile->speed;
+
+    for (int i = 0; i < profile->n_copies; i++) {
+        const struct vbs_link *link = &profile->copies[i].link;
+
+        if (!link->beside)
+            continue;
+        vbs_text_add(text, "# " CSV_BESIDE ": ");
+        add_source(text, link->source);
+        for (int layer = 0; layer <= profile->n_layers; layer++) {
+            vbs_text_add(text, ",");
+            vbs_text_add_double(text, link->beside[layer]);
+        }
+        vbs_text_add(text, "\n");
+    }
+    if (speed->flops_per_us > 0) {
+        vbs_text_add(text, "# " CSV_SPEED ": ");
+        vbs_text_add_double(text, speed->flops_per_us);
+        vbs_text_add(text, ",");
+        vbs_text_add_double(text, speed->cache_bytes_per_us);
+        vbs_text_add(text, ",");
+        vbs_text_add_double(text, speed->memory_bytes_per_us);
+        vbs_text_add(text, "\n");
+    }
 }
 
 /* The groups of columns that a profile needs beside the first. */
@@ -115,6 +148,7 @@ static void add_head(struct vbs_text *text, const struct vbs_profile *profile, s
     for (int i = 0; i < profile->n_copies; i++)
         for (int j = 0; j < profile->copies[i].n_rows; j++)
             add_copy(text, profile->copies[i].source, &profile->copies[i].rows[j]);
+    add_calibration(text, profile);
     for (int i = 0; i < CSV_N_COLUMNS; i++)
         if (has_column(groups, i))
             vbs_text_addf(text, "%s%s", i ? "," : "", vbs_csv_columns[i]);

@@ -1,0 +1,159 @@
+/* Calibration: how much copies and layers slow each other down, and the speed of the machine. */
+#include "profile/builder.h"
+
+#include "base/fail.h"
+
+#include <math.h>
+
+enum vbs_status vbs_profile_builder_beside(struct vbs_ctx *ctx, struct vbs_profile_builder *builder,
+                                           const char *source, int layer, double factor)
+{
+    struct builder_copy *copy = NULL;
+
+    VBS_TRY(vbs_builder_copies_of(ctx, builder, source, &copy));
+    if (layer < 0 || layer > VBS_MAX_LAYERS)
+        return vbs_builder_fail(ctx, builder, builder->line,
+                                "a factor beside copies is of layer %d, which cannot be", layer);
+    if (!(factor >= 1 && factor <= VBS_MAX_BESIDE))
+        return vbs_builder_fail(ctx, builder, builder->line,
+                                "a factor beside copies is %g, not from 1 to %g", factor,
+                                VBS_MAX_BESIDE);
+    if (!copy->beside)
+        copy->beside = vbs_arena_alloc(&builder->arena, VBS_MAX_LAYERS + 1, sizeof *copy->beside);
+    if (!copy->beside)
+        return vbs_no_memory(ctx);
+    if (copy->beside[layer] > 0)
+        return vbs_builder_fail(ctx, builder, builder->line,
+                                "the factor of layer %d beside copies from '%.40s' is there twice",
+                                layer, source);
+    copy->beside[layer] = factor;
+    copy->n_beside++;
+    return VBS_OK;
+}
+
+enum vbs_status vbs_builder_check_beside(struct vbs_ctx *ctx,
+                                         const struct vbs_profile_builder *builder)
+{
+    for (int i = 0; i < builder->n_copies; i++) {
+        const struct builder_copy *copy = &builder->copies[i];
+
+        if (copy->n_beside == 0)
+            continue;
+        if (copy->n_rows == 0)
+            return vbs_builder_fail(
+                ctx, builder, 0, "there are factors beside copies from '%.40s', but no such copies",
+                copy->source);
+        for (int layer = 0; layer <= builder->n_layers; layer++)
+            if (copy->beside[layer] == 0)
+                return vbs_builder_fail(ctx, builder, 0,
+                                        "layer %d has no factor beside copies from '%.40s'", layer,
+                                        copy->source);
+        if (copy->n_beside != builder->n_layers + 1)
+            return vbs_builder_fail(ctx, builder, 0,
+                                    "there are %d factors beside copies from '%.40s', not one more "
+                                    "than the %d layers",
+                                    copy->n_beside, copy->source, builder->n_layers);
+    }
+    return VBS_OK;
+}
+
+enum vbs_status vbs_profile_builder_speed(struct vbs_ctx *ctx, struct vbs_profile_builder *builder,
+                                          const struct vbs_speed *speed)
+{
+    const double values[] = {speed->flops_per_us, speed->cache_bytes_per_us,
+                             speed->memory_bytes_per_us};
+    int n_known = 0;
+
+    for (int i = 0; i < 3; i++) {
+        if (!(values[i] >= 0 && isfinite(values[i])))
+            return vbs_builder_fail(ctx, builder, builder->line,
+                                    "the machine's speed is %g per us, which cannot be", values[i]);
+        n_known += values[i] > 0;
+    }
+    if (n_known != 0 && n_known != 3)
+        return vbs_builder_fail(ctx, builder, builder->line,
+                                "of the three speeds of the machine some are 0");
+    builder->speed = *speed;
+    return VBS_OK;
+}
+
+/* ---- another calibration for a whole profile ---- */
+
+void vbs_profile_calibration(const struct vbs_profile *profile, struct vbs_calibration *calibration)
+{
+    *calibration = (struct vbs_calibration){.speed = profile->speed};
+    for (int i = 0; i < profile->n_copies; i++)
+        if (profile->copies[i].link.beside)
+            calibration->sources[calibration->n_sources++] = (struct vbs_calibrated_source){
+                profile->copies[i].source, profile->copies[i].link.beside};
+}
+
+static enum vbs_status add_rows(struct vbs_ctx *ctx, struct vbs_profile_builder *builder,
+                                const struct vbs_profile *profile, int layer)
+{
+    const struct vbs_profile_stripe *stripes;
+    int n;
+
+    for (int b = 0; b < profile->n_batches; b++) {
+        const struct vbs_profile_row *rows = vbs_profile_rows(profile, layer, b, &n);
+
+        for (int i = 0; i < n; i++)
+            VBS_TRY(vbs_profile_builder_row(ctx, builder, layer, profile->batches[b],
+                                            profile->algorithms[rows[i].algorithm], &rows[i]));
+    }
+    stripes = vbs_profile_stripes(profile, layer, &n);
+    for (int i = 0; i < n; i++)
+        VBS_TRY(vbs_profile_builder_row(ctx, builder, layer, stripes[i].batch,
+                                        profile->algorithms[stripes[i].row.algorithm],
+                                        &stripes[i].row));
+    return VBS_OK;
+}
+
+static enum vbs_status add_profile(struct vbs_ctx *ctx, struct vbs_profile_builder *builder,
+                                   const struct vbs_profile *profile)
+{
+    VBS_TRY(vbs_profile_builder_provenance(ctx, builder, &profile->provenance));
+    VBS_TRY(vbs_profile_builder_input_rows(ctx, builder, profile->layers[0].rows));
+    for (int layer = 1; layer <= profile->n_layers; layer++) {
+        VBS_TRY(vbs_profile_builder_layer(ctx, builder, &profile->layers[layer]));
+        VBS_TRY(add_rows(ctx, builder, profile, layer));
+    }
+    for (int i = 0; i < profile->n_copies; i++)
+        for (int j = 0; j < profile->copies[i].n_rows; j++)
+            VBS_TRY(vbs_profile_builder_copy(ctx, builder, profile->copies[i].source,
+                                             &profile->copies[i].rows[j]));
+    return VBS_OK;
+}
+
+static enum vbs_status add_calibration(struct vbs_ctx *ctx, struct vbs_profile_builder *builder,
+                                       const struct vbs_profile *profile,
+                                       const struct vbs_calibration *calibration)
+{
+    for (int i = 0; i < calibration->n_sources; i++) {
+        const struct vbs_calibrated_source *from = &calibration->sources[i];
+
+        if (!vbs_profile_copy(profile, from->source))
+            continue;
+        for (int layer = 0; layer <= profile->n_layers; layer++)
+            VBS_TRY(
+                vbs_profile_builder_beside(ctx, builder, from->source, layer, from->beside[layer]));
+    }
+    return vbs_profile_builder_speed(ctx, builder, &calibration->speed);
+}
+
+enum vbs_status vbs_profile_calibrate(struct vbs_ctx *ctx, const struct vbs_profile *profile,
+                                      const struct vbs_calibration *calibration,
+                                      struct vbs_profile **calibrated)
+{
+    struct vbs_profile_builder *builder = vbs_profile_builder_new();
+    enum vbs_status status = builder ? VBS_OK : vbs_no_memory(ctx);
+
+    if (status == VBS_OK)
+        status = add_profile(ctx, builder, profile);
+    if (status == VBS_OK)
+        status = add_calibration(ctx, builder, profile, calibration);
+    if (status == VBS_OK)
+        status = vbs_profile_builder_finish(ctx, builder, calibrated);
+    vbs_profile_builder_free(builder);
+    return status;
+}
