@@ -137,6 +137,11 @@ struct vbs_session_ops {
      * failure. Null: the backend has pack alone. */
     enum vbs_status (*pack_to)(struct vbs_ctx *ctx, struct vbs_session *session, int kernel,
                                const struct vbs_pack_sink *sink);
+    /* Measures how fast the machine is now, in some 50 ms. memory: bytes to read, of any content;
+     * with fewer than twice those of the last cache, memory_bytes_per_us is 0. VBS_NO_MEMORY. Null:
+     * the backend cannot say. */
+    enum vbs_status (*speed)(struct vbs_ctx *ctx, struct vbs_session *session, const void *memory,
+                             int64_t bytes, struct vbs_speed *speed);
 };
 
 /* The receiver of samples, from which measuring also resumes. Only the thread that measures calls
@@ -215,6 +220,8 @@ struct vbs_copy_options {
 struct vbs_copy_report {
     double total_s;
     int n_samples;
+    int n_sources; /* that have samples, of this call or of an earlier process */
+    const char *sources[3];
     char notes[200]; /* the method by which each source was read, or the reason why one is left
                         out; for people */
     char warning[VBS_DETAIL_SIZE]; /* the reason why copies could not be measured; else empty */
@@ -236,6 +243,32 @@ enum vbs_status vbs_measure_copies(struct vbs_ctx *ctx, struct vbs_session *sess
                                    const struct vbs_copy_options *options,
                                    const struct vbs_sample_sink *sink,
                                    struct vbs_copy_report *report) VBS_MUST_CHECK;
+
+/* The options of a calibration. Begin with {.struct_size = sizeof(struct vbs_calibrate_options)}.
+ */
+struct vbs_calibrate_options {
+    size_t struct_size; /* sizeof(struct vbs_calibrate_options) */
+    const char *folder; /* where a temporary file to copy from can be made */
+    int n_sources;      /* at most VBS_MAX_COPIES; 0: only the machine's speed is measured */
+    const char *const *sources; /* of copies: those above */
+    int batch;                  /* at which layers run, one of the session's; 0: 1 */
+    double time_limit_s;        /* of the whole; 0: 6. Five passes of each kind come first */
+    struct vbs_progress progress;
+};
+
+/*
+ * Measures how much copies of weights and layers slow each other down, and how fast the machine is.
+ * All layers run in order with their fastest kernels, alone and beside a thread that copies, by
+ * turns. A modelled session gives a calibration without figures. A file that cannot be made or read
+ * is a warning (else ""): the calibration then has the speed only. The caller frees *calibration.
+ * VBS_INTERRUPTED, VBS_NO_MEMORY, VBS_LIBRARY; VBS_UNSUPPORTED: a layer has no kernel at the batch.
+ */
+enum vbs_status vbs_measure_calibration(struct vbs_ctx *ctx, struct vbs_session *session,
+                                        const struct vbs_calibrate_options *options,
+                                        char warning[VBS_DETAIL_SIZE],
+                                        struct vbs_calibration **calibration) VBS_MUST_CHECK;
+/* Frees what vbs_measure_calibration gave; null is allowed. */
+void vbs_calibration_free(struct vbs_calibration *calibration);
 
 /* Computes the median, MAD (raw, not scaled) and 95% interval of the median (order statistics,
  * binomial: exact for any distribution) of n times; fills time_us, mad_us, low_us, high_us, n_runs

@@ -267,7 +267,17 @@ static json_t *row_json(const struct vbs_profile *profile, int batch,
     return object;
 }
 
-static json_t *copy_json(const struct vbs_copy *copy, bool *failed)
+/* Makes a list of the factor of copies and those of all layers. */
+static json_t *beside_json(const double *beside, int n_layers, bool *failed)
+{
+    json_t *list = json_array();
+
+    for (int layer = 0; layer <= n_layers; layer++)
+        cli_json_append(list, json_real(beside[layer]), failed);
+    return list;
+}
+
+static json_t *copy_json(const struct vbs_copy *copy, int n_layers, bool *failed)
 {
     json_t *object = json_object(), *rows = json_array();
 
@@ -285,6 +295,8 @@ static json_t *copy_json(const struct vbs_copy *copy, bool *failed)
     cli_json_put(object, "bytes_per_us", json_real(copy->link.bytes_per_us), failed);
     cli_json_put(object, "error_percent", json_real(copy->error_percent), failed);
     cli_json_put(object, "rows", rows, failed);
+    if (copy->link.beside)
+        cli_json_put(object, "beside", beside_json(copy->link.beside, n_layers, failed), failed);
     return object;
 }
 
@@ -353,7 +365,8 @@ static enum vbs_status show_json(struct cli *cli, const struct vbs_profile *prof
     for (int layer = 1; layer <= profile->n_layers; layer++)
         cli_json_append(layers, layer_json(profile, layer, &failed), &failed);
     for (int i = 0; i < profile->n_copies; i++)
-        cli_json_append(copies, copy_json(&profile->copies[i], &failed), &failed);
+        cli_json_append(copies, copy_json(&profile->copies[i], profile->n_layers, &failed),
+                        &failed);
     vbs_profile_hash(profile, hash);
     cli_json_put(root, "id", json_integer(id), &failed);
     cli_json_put(root, "hash", json_string(hash), &failed);
@@ -363,6 +376,8 @@ static enum vbs_status show_json(struct cli *cli, const struct vbs_profile *prof
         cli_json_put(root, "input_rows", json_integer(profile->layers[0].rows), &failed);
     cli_json_put(root, "batches", batches, &failed);
     cli_json_put(root, "copies", copies, &failed);
+    if (profile->speed.flops_per_us > 0)
+        cli_json_put(root, "speed", cli_speed_json(&profile->speed, &failed), &failed);
     cli_json_put(root, "layers", layers, &failed);
     return cli_json_print(cli, root, failed);
 }
@@ -387,8 +402,11 @@ static void print_copies(const struct vbs_profile *profile)
         cli_print_name(copy->source);
         printf(": ");
         cli_print_rate(&copy->link);
-        printf(" after %s, within %.1f%%\n",
+        printf(" after %s, within %.1f%%",
                cli_format_time(copy->link.latency_us, time, sizeof time), copy->error_percent);
+        if (copy->link.beside)
+            printf("; beside layers %.1f times as long", copy->link.beside[0]);
+        printf("\n");
     }
 }
 
@@ -440,6 +458,10 @@ static void print_head(const struct vbs_profile *profile, int64_t id)
     printf("\n");
     print_stripes(profile);
     print_copies(profile);
+    if (profile->speed.flops_per_us > 0)
+        printf("%-8s %.1f Gflop/s, %.1f GB/s from the last cache, %.1f GB/s from memory\n", "speed",
+               profile->speed.flops_per_us / 1e3, profile->speed.cache_bytes_per_us / 1e3,
+               profile->speed.memory_bytes_per_us / 1e3);
     printf("\n");
 }
 

@@ -6,18 +6,19 @@
 #include <unistd.h>
 
 extern const struct cli_command cli_models, cli_compress, cli_quantize, cli_mixed, cli_prune,
-    cli_train, cli_sensitivity, cli_export, cli_eval, cli_tune, cli_measure, cli_profiles, cli_plan,
-    cli_frontier, cli_replay, cli_compare, cli_explain_command, cli_report, cli_run, cli_place,
-    cli_sweep, cli_planners, cli_backends, cli_lesson, cli_exercise, cli_demo, cli_help;
+    cli_train, cli_sensitivity, cli_export, cli_eval, cli_tune, cli_measure, cli_calibrate,
+    cli_profiles, cli_plan, cli_frontier, cli_replay, cli_compare, cli_explain_command, cli_report,
+    cli_run, cli_place, cli_sweep, cli_planners, cli_backends, cli_lesson, cli_exercise, cli_demo,
+    cli_help;
 
 /* The commands are in the order of work. */
 static const struct cli_command *const COMMANDS[] = {
-    &cli_models,  &cli_compress,    &cli_quantize, &cli_mixed,    &cli_prune,
-    &cli_train,   &cli_sensitivity, &cli_export,   &cli_eval,     &cli_tune,
-    &cli_measure, &cli_profiles,    &cli_plan,     &cli_frontier, &cli_explain_command,
-    &cli_replay,  &cli_compare,     &cli_report,   &cli_run,      &cli_place,
-    &cli_sweep,   &cli_planners,    &cli_backends, &cli_lesson,   &cli_exercise,
-    &cli_demo,    &cli_help,        NULL,
+    &cli_models,          &cli_compress,    &cli_quantize, &cli_mixed,    &cli_prune,
+    &cli_train,           &cli_sensitivity, &cli_export,   &cli_eval,     &cli_tune,
+    &cli_measure,         &cli_calibrate,   &cli_profiles, &cli_plan,     &cli_frontier,
+    &cli_explain_command, &cli_replay,      &cli_compare,  &cli_report,   &cli_run,
+    &cli_place,           &cli_sweep,       &cli_planners, &cli_backends, &cli_lesson,
+    &cli_exercise,        &cli_demo,        &cli_help,     NULL,
 };
 
 /* The signal that came, or 0: a handler can leave no other message. */

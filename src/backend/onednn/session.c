@@ -223,4 +223,5 @@ const struct vbs_session_ops od_session_ops = {
     .close = close_session,
     .geometry = geometry,
     .pack_to = pack_to,
+    .speed = od_speed,
 };

@@ -1,5 +1,6 @@
 #include "cli/common/measuring.h"
 
+#include "base/clock.h"
 #include "base/fail.h"
 
 #include <math.h>
@@ -157,33 +158,84 @@ static char *copy_folder(const struct cli *cli)
     return strdup(other);
 }
 
-/* Measures copies, which come first, within the time limit; notes describes them. */
+/* Measures copies, which come first, within the time limit; notes and report describe them. */
 static enum vbs_status measure_copies(struct cli *cli, const struct cli_measuring *how,
                                       struct vbs_session *session,
                                       const struct vbs_sample_sink *sink,
-                                      struct vbs_measure_options *options, char *notes, size_t size)
+                                      struct vbs_measure_options *options, char *notes, size_t size,
+                                      struct vbs_copy_report *report)
 {
     char *folder = copy_folder(cli);
     struct vbs_copy_options copies = {.struct_size = sizeof(struct vbs_copy_options),
                                       .folder = folder,
                                       .time_limit_s = options->time_limit_s,
                                       .progress = cli_progress(cli)};
-    struct vbs_copy_report report = {0};
     enum vbs_status status = folder ? VBS_OK : vbs_no_memory(&cli->ctx);
 
+    *report = (struct vbs_copy_report){0};
     notes[0] = '\0';
     if (status == VBS_OK && !how->no_copies)
-        status = vbs_measure_copies(&cli->ctx, session, &copies, sink, &report);
+        status = vbs_measure_copies(&cli->ctx, session, &copies, sink, report);
     cli_progress_end(cli);
     free(folder);
     if (status != VBS_OK)
         return status;
-    if (report.warning[0])
-        cli_warn(cli, "copies of weights are not measured: %s", report.warning);
+    if (report->warning[0])
+        cli_warn(cli, "copies of weights are not measured: %s", report->warning);
     if (options->time_limit_s > 0)
-        options->time_limit_s = fmax(1e-3, options->time_limit_s - report.total_s);
-    snprintf(notes, size, "%s", report.notes);
+        options->time_limit_s = fmax(1e-3, options->time_limit_s - report->total_s);
+    snprintf(notes, size, "%s", report->notes);
     return VBS_OK;
+}
+
+#define MOST_CALIBRATED 4 /* samples at once */
+
+enum vbs_status cli_calibrate_session(struct cli *cli, struct vbs_session *session, int n_sources,
+                                      const char *const *sources, double time_limit_s,
+                                      struct vbs_calibration **calibration)
+{
+    char *folder = copy_folder(cli), warning[VBS_DETAIL_SIZE] = "";
+    struct vbs_calibrate_options options = {.struct_size = sizeof options,
+                                            .folder = folder,
+                                            .n_sources = n_sources,
+                                            .sources = sources,
+                                            .time_limit_s = time_limit_s,
+                                            .progress = cli_progress(cli)};
+    enum vbs_status status = folder ? VBS_OK : vbs_no_memory(&cli->ctx);
+
+    for (int i = 0; i < session->n_kernels; i++) {
+        const struct vbs_kernel *kernel = &session->kernels[i];
+
+        if (kernel->rows == 0 && kernel->batch <= MOST_CALIBRATED && kernel->batch > options.batch)
+            options.batch = kernel->batch;
+    }
+    if (status == VBS_OK)
+        status = vbs_measure_calibration(&cli->ctx, session, &options, warning, calibration);
+    cli_progress_end(cli);
+    free(folder);
+    if (status == VBS_OK && warning[0])
+        cli_warn(cli, "copies beside layers are not measured: %s", warning);
+    return status;
+}
+
+/* Calibrates the profile that is measured. */
+static enum vbs_status calibrate_run(struct cli *cli, struct vbs_session *session,
+                                     struct vbs_store_run *run,
+                                     const struct vbs_copy_report *copies,
+                                     struct vbs_measure_options *options)
+{
+    struct vbs_calibration *calibration = NULL;
+    double start_s = vbs_clock_s(), limit_s = options->time_limit_s / 8;
+    enum vbs_status status = cli_calibrate_session(cli, session, copies->n_sources, copies->sources,
+                                                   limit_s, &calibration);
+
+    if (status != VBS_OK)
+        return status;
+    if (options->time_limit_s > 0)
+        options->time_limit_s = fmax(1e-3, options->time_limit_s - (vbs_clock_s() - start_s));
+    status = vbs_store_run_calibrate(&cli->ctx, run, calibration);
+    vbs_calibration_free(calibration);
+    return status;
 }
 
 /* Measures the kernels of the session into the store; *id is the finished profile's. */
@@ -194,14 +246,17 @@ static enum vbs_status measure_session(struct cli *cli, const struct cli_measuri
     struct vbs_measure_options options = how->options;
     struct vbs_measure_report report;
     struct vbs_store_run *run = NULL;
+    struct vbs_copy_report copied;
     char copies[200], what[256], notes[720];
     const char *before;
     enum vbs_status status;
 
     options.struct_size = sizeof options;
     VBS_TRY(vbs_store_run_begin(&cli->ctx, store, vbs_network_hash(network), session, &run));
-    status =
-        measure_copies(cli, how, session, vbs_store_run_sink(run), &options, copies, sizeof copies);
+    status = measure_copies(cli, how, session, vbs_store_run_sink(run), &options, copies,
+                            sizeof copies, &copied);
+    if (status == VBS_OK)
+        status = calibrate_run(cli, session, run, &copied, &options);
     if (status != VBS_OK)
         goto done;
     options.progress = cli_progress(cli);

@@ -30,4 +30,11 @@ enum vbs_status cli_measure_network(struct cli *cli, const struct cli_measuring 
                                     const struct vbs_network *network, struct vbs_store *store,
                                     int64_t *id) VBS_MUST_CHECK;
 
+/* Measures the calibration of a session within time_limit_s (0: a few seconds), with factors beside
+ * copies from these sources. A folder in which no file can be made is a warning. The caller frees
+ * *calibration by vbs_calibration_free. */
+enum vbs_status cli_calibrate_session(struct cli *cli, struct vbs_session *session, int n_sources,
+                                      const char *const *sources, double time_limit_s,
+                                      struct vbs_calibration **calibration) VBS_MUST_CHECK;
+
 #endif

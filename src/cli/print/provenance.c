@@ -1,5 +1,7 @@
 #include "cli/print/provenance.h"
 
+#include "cli/print/json.h"
+
 #include "base/text.h"
 #include "cli/print/flow.h"
 #include "vbslab/backend.h"
@@ -62,4 +64,14 @@ json_t *cli_provenance_json(const struct vbs_profile *profile)
                      "library", from->library, "device", from->device, "threads",
                      from->threads ? json_integer(from->threads) : json_null(), "date", from->date,
                      "modelled", (int)vbs_provenance_modelled(from));
+}
+
+json_t *cli_speed_json(const struct vbs_speed *speed, bool *failed)
+{
+    json_t *object = json_object();
+
+    cli_json_put(object, "flops_per_us", json_real(speed->flops_per_us), failed);
+    cli_json_put(object, "cache_bytes_per_us", json_real(speed->cache_bytes_per_us), failed);
+    cli_json_put(object, "memory_bytes_per_us", json_real(speed->memory_bytes_per_us), failed);
+    return object;
 }

@@ -1,30 +1,22 @@
 #include "exec/weights/loader.h"
 
+#include "base/background.h"
 #include "base/clock.h"
 #include "base/fail.h"
 
 #include <errno.h>
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <time.h>
-#include <unistd.h>
-
-/* These functions are from libgomp. They are declared here because only gcc has omp.h. */
-extern int omp_get_num_places(void);
-extern int omp_get_place_num_procs(int place);
-extern void omp_get_place_proc_ids(int place, int *ids);
 
 /* Looks at a value before a thread sleeps; they take a microsecond or two. */
 #define SPINS   200
 #define CHUNK   ((int64_t)1 << 20) /* bytes that a thread reads at a time */
 #define LOOK_NS 50000000L          /* time between two looks at ctx->cancel while a thread waits */
 #define NOBODY  INT64_MAX
-#define LOWEST  19 /* lowest priority, as a nice value */
 
 /* A number that only grows during a run, and a thread that waits for it to reach a value. */
 struct gate {
@@ -208,37 +200,6 @@ static int close_load(struct vbs_exec_stream *stream)
 
 /* ---- the thread ---- */
 
-/* Binds the copy thread to all processors for which OpenMP has places: the thread that creates it
- * may be bound to one of them, on which it computes. Without places no thread is bound. */
-static void spread_out(void)
-{
-    cpu_set_t all;
-
-    CPU_ZERO(&all);
-    for (int place = 0; place < omp_get_num_places(); place++) {
-        int n = omp_get_place_num_procs(place);
-        int *ids = malloc((size_t)n * sizeof *ids + 1);
-
-        if (!ids)
-            return;
-        omp_get_place_proc_ids(place, ids);
-        for (int i = 0; i < n; i++)
-            if (ids[i] < CPU_SETSIZE)
-                CPU_SET(ids[i], &all);
-        free(ids);
-    }
-    if (CPU_COUNT(&all) > 0)
-        (void)sched_setaffinity(0, sizeof all, &all);
-}
-
-/* Lowers the priority of the copy thread, so that it uses processors only while the others are
- * idle: a computing thread that loses its processor for the time of a copy makes all others wait. A
- * thread that waits for weights copies too, so that loads always go on. */
-static void step_back(void)
-{
-    (void)setpriority(PRIO_PROCESS, (id_t)gettid(), LOWEST);
-}
-
 static void run_loads(struct vbs_exec_stream *stream)
 {
     for (int i = 0; i < stream->n_loads; i++) {
@@ -272,9 +233,11 @@ static void *live(void *self)
 {
     struct vbs_exec_stream *stream = self;
 
-    spread_out();
-    if (!stream->loader->session) /* on the host, both threads need processors */
-        step_back();
+    vbs_background_spread();
+    /* On the host, both threads need processors. A thread that waits for weights copies too, so that
+     * loads always go on. */
+    if (!stream->loader->session)
+        vbs_background_yield();
     for (int64_t run = 1;; run++) {
         gate_wait(&stream->run, run);
         if (atomic_load(&stream->quits))

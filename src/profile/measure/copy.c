@@ -187,6 +187,11 @@ static enum vbs_status run_rounds(struct copying *c, struct measured_source *sou
     return VBS_OK;
 }
 
+static void add_source(struct copying *c, const char *name)
+{
+    c->report.sources[c->report.n_sources++] = name;
+}
+
 /* Measures with the first of the methods that really reads from the source; *method: this one, or
  * null. */
 static enum vbs_status measure_source(struct copying *c, struct measured_source *source,
@@ -210,9 +215,8 @@ static enum vbs_status measure_source(struct copying *c, struct measured_source 
             return status;
         if (shown) {
             *method = &methods[i];
-            status = run_rounds(c, source);
-            if (status != VBS_OK)
-                return status;
+            VBS_TRY(run_rounds(c, source));
+            add_source(c, source->name);
         }
     }
     return VBS_OK;
@@ -332,6 +336,8 @@ static enum vbs_status measure_timed(struct copying *c)
     for (int i = 0; i < n && status == VBS_OK; i++) {
         status = take_up_stored(c, &methods[i].source, &methods[i].complete);
         n_complete += methods[i].complete;
+        if (methods[i].complete)
+            add_source(c, methods[i].source.name);
     }
     if (status != VBS_OK || n_complete == n)
         return status;

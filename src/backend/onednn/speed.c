@@ -1,0 +1,133 @@
+/*
+ * The speed of the machine: fixed work on all threads, so that it can be seen later whether the
+ * machine is as fast as it was. The figures are not the most that the machine can do; plain C is
+ * compiled for any processor.
+ *
+ * Each figure is the median of some runs of about a millisecond.
+ */
+#include "backend/onednn/kernels/nest.h"
+#include "backend/onednn/kernels/session.h"
+
+#include "base/clock.h"
+#include "base/fail.h"
+
+#include <gsl/gsl_sort.h>
+#include <gsl/gsl_statistics.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define LANES      8 /* sums that a thread keeps in registers at once */
+#define TURNS      131072
+#define RUNS       15
+#define CACHE_READ ((int64_t)16 << 20) /* bytes that are read in a run */
+
+struct speed_job {
+    const char *data; /* null: multiply and add */
+    int64_t bytes;    /* of data, read as often as total says */
+    int64_t total;
+    int64_t n_threads; /* that took part, written by the first */
+    float seed;
+    volatile float sink;
+};
+
+static float multiply(float seed)
+{
+    float sums[LANES], sum = 0;
+
+    for (int i = 0; i < LANES; i++)
+        sums[i] = seed + (float)i;
+    for (int turn = 0; turn < TURNS; turn++)
+        for (int i = 0; i < LANES; i++)
+            sums[i] = sums[i] * 0.999f + seed;
+    for (int i = 0; i < LANES; i++)
+        sum += sums[i];
+    return sum;
+}
+
+/* Reads whole lines of the caches, in order. */
+static float read_bytes(const char *data, int64_t bytes)
+{
+    const uint64_t *words = (const uint64_t *)data;
+    uint64_t sums[8] = {0};
+
+    for (int64_t i = 0; i + 8 <= bytes / 8; i += 8)
+        for (int j = 0; j < 8; j++)
+            sums[j] += words[i + j];
+    for (int j = 1; j < 8; j++)
+        sums[0] += sums[j];
+    return (float)sums[0];
+}
+
+static void work(void *self, int64_t thread, int64_t threads)
+{
+    struct speed_job *job = self;
+    int64_t share = job->bytes / threads / 64 * 64;
+    float sum = 0;
+
+    if (thread == 0)
+        job->n_threads = threads;
+    if (!job->data)
+        sum = multiply(job->seed);
+    for (int64_t done = 0; job->data && done < job->total; done += job->bytes)
+        sum += read_bytes(job->data + thread * share, share);
+    if (sum == 0.123f) /* never, but the compiler cannot know */
+        job->sink = sum;
+}
+
+/* Gives the median microseconds of a job. */
+static double median_us(struct speed_job *job)
+{
+    double times_us[RUNS];
+
+    od_on_threads(work, job); /* wakes the threads up, and brings the data in */
+    for (int i = 0; i < RUNS; i++) {
+        double start_s = vbs_clock_s();
+
+        od_on_threads(work, job);
+        times_us[i] = (vbs_clock_s() - start_s) * 1e6;
+    }
+    gsl_sort(times_us, 1, RUNS);
+    return gsl_stats_median_from_sorted_data(times_us, 1, RUNS);
+}
+
+static int64_t cache_bytes(int name, int64_t otherwise)
+{
+    long bytes = sysconf(name);
+
+    return bytes > 0 ? bytes : otherwise;
+}
+
+enum vbs_status od_speed(struct vbs_ctx *ctx, struct vbs_session *session, const void *memory,
+                         int64_t bytes, struct vbs_speed *speed)
+{
+    int64_t second = cache_bytes(_SC_LEVEL2_CACHE_SIZE, (int64_t)1 << 20);
+    int64_t last = cache_bytes(_SC_LEVEL3_CACHE_SIZE, (int64_t)32 << 20);
+    struct speed_job job = {.seed = 1.5f};
+    char *cached;
+
+    (void)session;
+    *speed = (struct vbs_speed){0};
+    speed->flops_per_us = 2.0 * LANES * TURNS / median_us(&job);
+    speed->flops_per_us *= (double)job.n_threads;
+    /* More than the threads' own caches hold, and less than the last one. */
+    job.bytes = 2 * second * job.n_threads;
+    if (job.bytes > last / 4)
+        job.bytes = last / 4;
+    job.bytes = job.bytes / 64 * 64;
+    job.total = CACHE_READ;
+    cached = aligned_alloc(64, (size_t)job.bytes);
+    if (!cached)
+        return vbs_no_memory(ctx);
+    memset(cached, 1, (size_t)job.bytes);
+    job.data = cached;
+    speed->cache_bytes_per_us =
+        (double)((job.total + job.bytes - 1) / job.bytes * job.bytes) / median_us(&job);
+    free(cached);
+    if (bytes < 2 * last)
+        return VBS_OK;
+    job.data = memory;
+    job.bytes = job.total = 2 * last / 64 * 64;
+    speed->memory_bytes_per_us = (double)job.total / median_us(&job);
+    return VBS_OK;
+}

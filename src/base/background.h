@@ -1,0 +1,15 @@
+/* Threads that copy while others compute. Internal: programs that use the library do not need
+ * them. */
+#ifndef VBS_BASE_BACKGROUND_H
+#define VBS_BASE_BACKGROUND_H
+
+/* Lets the calling thread run on all processors for which OpenMP has places: the thread that created
+ * it may be bound to one of them, on which it computes. Without places no thread is bound. */
+void vbs_background_spread(void);
+
+/* Gives the calling thread the lowest priority, so that it uses processors only while the others
+ * are idle: a computing thread that loses its processor for the time of a copy makes all others
+ * wait. */
+void vbs_background_yield(void);
+
+#endif
