@@ -140,8 +140,8 @@ struct vbs_session_ops {
     /* Measures how fast the machine is now, in some 50 ms. memory: bytes to read, of any content;
      * with fewer than twice those of the last cache, memory_bytes_per_us is 0. VBS_NO_MEMORY. Null:
      * the backend cannot say. */
-    enum vbs_status (*speed)(struct vbs_ctx *ctx, struct vbs_session *session, const void *memory,
-                             int64_t bytes, struct vbs_speed *speed);
+    enum vbs_status (*speed)(struct vbs_ctx *ctx, const struct vbs_session *session,
+                             const void *memory, int64_t bytes, struct vbs_speed *speed);
 };
 
 /* The receiver of samples, from which measuring also resumes. Only the thread that measures calls

@@ -238,11 +238,35 @@ static enum vbs_status report_run(struct run_job *job)
     return run_judge(job);
 }
 
+/* Says what the prediction does not know. */
+static void note_calibration(struct run_job *job)
+{
+    const struct vbs_profile *profile = job->profile;
+    const struct vbs_copy *copy =
+        job->schedule->copy.source ? vbs_profile_copy(profile, job->schedule->copy.source) : NULL;
+    bool slowed = !copy || copy->link.beside || job->replay->n_copies == 0;
+    bool timed = profile->speed.flops_per_us > 0 || !vbs_exec_session(job->exec)->ops->speed;
+    char word[32];
+
+    if (slowed && timed)
+        return;
+    if (job->profile_id)
+        snprintf(word, sizeof word, "%lld", (long long)job->profile_id);
+    else
+        snprintf(word, sizeof word, "FILE.csv");
+    cli_note(
+        job->cli,
+        "the prediction rests on no calibration%s%s; 'vbslab calibrate %s' makes a profile that "
+        "has one",
+        timed ? " of copies from " : "", timed ? copy->source : "", word);
+}
+
 static enum vbs_status execute(struct run_job *job, const char *word)
 {
     VBS_TRY(run_choose_inputs(job, word));
     VBS_TRY(run_find_subject(job, word));
     VBS_TRY(run_prepare(job));
+    note_calibration(job);
     VBS_TRY(run_measure_within(job));
     if (cli_value(job->cli, job->values, "check"))
         VBS_TRY(run_compare(job));

@@ -13,8 +13,8 @@
 
 #include <gsl/gsl_sort.h>
 #include <gsl/gsl_statistics.h>
-#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #define LANES      8 /* sums that a thread keeps in registers at once */
@@ -98,7 +98,7 @@ static int64_t cache_bytes(int name, int64_t otherwise)
     return bytes > 0 ? bytes : otherwise;
 }
 
-enum vbs_status od_speed(struct vbs_ctx *ctx, struct vbs_session *session, const void *memory,
+enum vbs_status od_speed(struct vbs_ctx *ctx, const struct vbs_session *session, const void *memory,
                          int64_t bytes, struct vbs_speed *speed)
 {
     int64_t second = cache_bytes(_SC_LEVEL2_CACHE_SIZE, (int64_t)1 << 20);
@@ -116,14 +116,17 @@ enum vbs_status od_speed(struct vbs_ctx *ctx, struct vbs_session *session, const
         job.bytes = last / 4;
     job.bytes = job.bytes / 64 * 64;
     job.total = CACHE_READ;
-    cached = aligned_alloc(64, (size_t)job.bytes);
-    if (!cached)
+    /* Pages of its own: the heap would keep them, and with them grow the process that is measured.
+     */
+    cached =
+        mmap(NULL, (size_t)job.bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (cached == MAP_FAILED)
         return vbs_no_memory(ctx);
     memset(cached, 1, (size_t)job.bytes);
     job.data = cached;
     speed->cache_bytes_per_us =
         (double)((job.total + job.bytes - 1) / job.bytes * job.bytes) / median_us(&job);
-    free(cached);
+    munmap(cached, (size_t)job.bytes);
     if (bytes < 2 * last)
         return VBS_OK;
     job.data = memory;

@@ -72,6 +72,7 @@ json_t *cli_speed_json(const struct vbs_speed *speed, bool *failed)
 
     cli_json_put(object, "flops_per_us", json_real(speed->flops_per_us), failed);
     cli_json_put(object, "cache_bytes_per_us", json_real(speed->cache_bytes_per_us), failed);
-    cli_json_put(object, "memory_bytes_per_us", json_real(speed->memory_bytes_per_us), failed);
+    if (speed->memory_bytes_per_us > 0)
+        cli_json_put(object, "memory_bytes_per_us", json_real(speed->memory_bytes_per_us), failed);
     return object;
 }

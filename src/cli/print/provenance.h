@@ -16,7 +16,7 @@ void cli_print_provenance(struct cli *cli, const struct vbs_profile *profile, in
  * memory. */
 json_t *cli_provenance_json(const struct vbs_profile *profile);
 
-/* Makes an object of the speeds of the machine. */
+/* Makes an object of the speeds of the machine that are known. */
 json_t *cli_speed_json(const struct vbs_speed *speed, bool *failed);
 
 #endif

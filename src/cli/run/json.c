@@ -58,6 +58,11 @@ static json_t *measured_json(const struct run_job *job, bool *failed)
 
     cli_json_put(object, "io_us", real(ran->io_us), failed);
     cli_json_put(object, "n_runs", json_integer(times->n_all), failed);
+    if (times->speed.flops_per_us > 0) {
+        cli_json_put(object, "speed", cli_speed_json(&times->speed, failed), failed);
+        cli_json_put(object, "calibrated_speed", cli_speed_json(&job->profile->speed, failed),
+                     failed);
+    }
     cli_json_put(object, "n_disturbed", json_integer(times->n_disturbed), failed);
     cli_json_put(object, "n_warm_up", json_integer(job->n_warm_up), failed);
     cli_json_put(object, "p50_us", real(times->p50_us), failed);

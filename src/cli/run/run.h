@@ -25,6 +25,7 @@ struct run_times {
     struct vbs_exec_report fastest; /* report of the fastest run, with its steps where a trace is
                                        kept */
     struct vbs_exec_step *steps;    /* steps of the fastest run */
+    struct vbs_speed speed;         /* of the machine before and after the runs; 0: not known */
     int64_t touched_bytes, high_water_bytes, base_bytes, heap_bytes; /* the most of all runs */
     int64_t taken_bytes; /* the largest rise of the process, without pages of files; -1: not
                             known */

@@ -225,7 +225,7 @@ struct od_build {
 extern const struct vbs_session_ops od_session_ops;
 
 /* The session's speed (speed.c). */
-enum vbs_status od_speed(struct vbs_ctx *ctx, struct vbs_session *session, const void *memory,
+enum vbs_status od_speed(struct vbs_ctx *ctx, const struct vbs_session *session, const void *memory,
                          int64_t bytes, struct vbs_speed *speed) VBS_MUST_CHECK;
 
 /* ---- threads.c: how many threads compute ---- */
