@@ -74,6 +74,22 @@ static const char *differ_in_copies(const struct vbs_profile *a, const struct vb
     return same ? NULL : "copies";
 }
 
+static const char *differ_in_calibration(const struct vbs_profile *a, const struct vbs_profile *b)
+{
+    bool same = same_double(a->speed.flops_per_us, b->speed.flops_per_us) &&
+                same_double(a->speed.cache_bytes_per_us, b->speed.cache_bytes_per_us) &&
+                same_double(a->speed.memory_bytes_per_us, b->speed.memory_bytes_per_us);
+
+    for (int i = 0; i < a->n_copies && same; i++) {
+        const double *x = a->copies[i].link.beside, *y = b->copies[i].link.beside;
+
+        same = !x == !y;
+        for (int layer = 0; x && y && layer <= a->n_layers; layer++)
+            same = same && same_double(x[layer], y[layer]);
+    }
+    return same ? NULL : "calibration";
+}
+
 static const char *differ_in_rows(const struct vbs_profile *a, const struct vbs_profile *b,
                                   char *buffer, size_t size)
 {
@@ -135,6 +151,8 @@ const char *profile_difference(const struct vbs_profile *a, const struct vbs_pro
         where = differ_in_stripes(a, b, buffer, size);
     if (!where)
         where = differ_in_copies(a, b);
+    if (!where)
+        where = differ_in_calibration(a, b);
 #define DIFFER(member)                                                                             \
     if (!where && strcmp(a->provenance.member, b->provenance.member) != 0)                         \
         where = #member;
@@ -299,6 +317,29 @@ static enum vbs_status add_copies(struct vbs_ctx *ctx, struct vbs_profile_builde
     return VBS_OK;
 }
 
+/* Gives the profile a random calibration; null when it was refused. */
+static struct vbs_profile *calibrate(struct vbs_ctx *ctx, gsl_rng *rng, struct vbs_profile *profile)
+{
+    struct vbs_calibration calibration = {0};
+    double beside[MAX_HOSTILE_LAYERS + 1];
+    struct vbs_profile *calibrated = NULL;
+
+    if (random_once_in(rng, 2))
+        calibration.speed = (struct vbs_speed){.flops_per_us = ldexp(1, random_int(rng, -60, 60)),
+                                               .cache_bytes_per_us = 1 + gsl_rng_uniform(rng),
+                                               .memory_bytes_per_us = 1e-3 * random_int(rng, 1, 9)};
+    for (int layer = 0; layer <= profile->n_layers; layer++)
+        beside[layer] = 1 + (random_once_in(rng, 4) ? 0 : gsl_rng_uniform(rng) * 1e3);
+    for (int i = 0; i < profile->n_copies; i++)
+        if (random_once_in(rng, 2))
+            calibration.sources[calibration.n_sources++] =
+                (struct vbs_calibrated_source){profile->copies[i].source, beside};
+    if (vbs_profile_calibrate(ctx, profile, &calibration, &calibrated) != VBS_OK)
+        calibrated = NULL;
+    vbs_profile_free(profile);
+    return calibrated;
+}
+
 struct vbs_profile *hostile_profile(struct vbs_ctx *ctx, gsl_rng *rng, bool measured)
 {
     struct vbs_profile_builder *builder = vbs_profile_builder_new();
@@ -319,7 +360,7 @@ struct vbs_profile *hostile_profile(struct vbs_ctx *ctx, gsl_rng *rng, bool meas
         vbs_profile_builder_finish(ctx, builder, &profile) != VBS_OK)
         profile = NULL;
     vbs_profile_builder_free(builder);
-    return profile;
+    return profile && packed ? calibrate(ctx, rng, profile) : profile;
 }
 
 /* ---- sessions ---- */

@@ -22,8 +22,8 @@ const char *profile_difference(const struct vbs_profile *a, const struct vbs_pro
 
 /* Makes a random profile of up to 12 layers whose texts are hostile (with quotes, commas,
  * line ends, commands, SQL, control and other characters) and whose times are any double
- * that is allowed, half of them with channels, formats and copies; measured: with statistics. Null,
- * and the reason in ctx, when it was refused. */
+ * that is allowed, half of them with channels, formats, copies and a calibration; measured: with
+ * statistics. Null, and the reason in ctx, when it was refused. */
 struct vbs_profile *hostile_profile(struct vbs_ctx *ctx, gsl_rng *rng, bool measured);
 
 /* A chain of layers with every batch 1..n_batches and algorithms; no ops. */

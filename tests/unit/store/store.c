@@ -530,6 +530,57 @@ static void a_run_of_another_machine_is_taken_over_once(const char *folder)
     free(path);
 }
 
+/* ---- calibrations ---- */
+
+static void a_calibrated_copy_has_all_samples(const char *folder)
+{
+    static const double FACTORS[] = {3, 1, 1.25};
+    static const struct vbs_calibration CALIBRATION = {
+        .speed = {.flops_per_us = 1, .cache_bytes_per_us = 2, .memory_bytes_per_us = 3},
+        .n_sources = 2,
+        .sources = {{"disk", FACTORS}, {"tape", FACTORS}}};
+    char *path = path_in(folder, "calibrated.sqlite");
+    struct plain_session *plain = plain_session_new(2, 2, 2);
+    struct vbs_ctx ctx = {0};
+    struct vbs_store *store = open_store(&ctx, path, VBS_STORE_WRITE);
+    struct vbs_store_run *run = NULL;
+    struct vbs_profile *profile = NULL;
+    int64_t id = 0, calibrated = 0, again = 0;
+
+    ok(vbs_store_run_begin(&ctx, store, 5, &plain->session, &run) == VBS_OK &&
+           feed(&ctx, run, 8, 30) == VBS_OK && feed_copies(&ctx, run, 2) == VBS_OK &&
+           vbs_store_calibrate(&ctx, store, 1, &CALIBRATION, &calibrated) == VBS_STORE,
+       "an unfinished profile is not calibrated: %s", ctx.detail);
+    ok(vbs_store_run_finish(&ctx, run, NULL, &id) == VBS_OK && id == 1, "a measured profile");
+    vbs_store_run_free(run);
+    ok(vbs_store_calibrate(&ctx, store, id, &CALIBRATION, &calibrated) == VBS_OK && calibrated == 2,
+       "its calibrated copy: %s", ctx.detail);
+    ok(vbs_store_calibrate(&ctx, store, id, &CALIBRATION, &again) == VBS_OK && again == 2,
+       "is made once");
+    is_int(vbs_store_calibrate(&ctx, store, 99, &CALIBRATION, &again), VBS_NOT_FOUND,
+           "of a profile that is there");
+    if (ok(vbs_store_load(&ctx, store, calibrated, &profile) == VBS_OK, "it loads: %s", ctx.detail))
+        ok(profile->speed.cache_bytes_per_us == 2 && profile->copies[0].link.beside[0] == 3 &&
+               profile->copies[0].link.beside[2] == 1.25,
+           "with the figures");
+    vbs_profile_free(profile);
+    is_int(query(path, "SELECT (SELECT n_samples FROM profile WHERE id = 1) = "
+                       "(SELECT n_samples FROM profile WHERE id = 2)"),
+           1, "as many samples");
+    is_int(query(path,
+                 "SELECT count(*) FROM (SELECT length(samples) FROM packed_sample JOIN kernel "
+                 "ON kernel.id = kernel WHERE profile = 2)"),
+           query(path, "SELECT count(*) FROM kernel WHERE profile = 2"), "of every kernel");
+    is_int(query(path, "SELECT count(*) FROM copy_sample JOIN copy ON copy = id WHERE profile = 2"),
+           query(path, "SELECT count(*) FROM copy_sample JOIN copy ON copy = id WHERE profile = 1"),
+           "and of copies");
+    is_int(query(path, "SELECT count(DISTINCT network_hash) = 1 AND count(*) = 2 FROM profile"), 1,
+           "of the same network");
+    vbs_store_close(store);
+    plain_session_free(plain);
+    free(path);
+}
+
 /* ---- complete profiles stay as they are ---- */
 
 /* A migration that adds a column to a table makes its trigger anew where the trigger names columns.
@@ -592,7 +643,16 @@ static void complete_profiles_cannot_be_changed(const char *folder)
         "INSERT OR REPLACE INTO sample SELECT id, 0, 0, 0.5 FROM kernel WHERE profile = 1 LIMIT 1",
         "INSERT OR REPLACE INTO packed_sample SELECT id, zeroblob(12) FROM kernel LIMIT 1",
         "UPDATE profile SET n_samples = 0",
+        "UPDATE beside SET factor = 2",
+        "DELETE FROM beside",
+        "INSERT INTO beside VALUES (1, 'tape', 0, 1)",
+        "UPDATE profile SET flops_per_us = 2",
     };
+    static const double FACTORS[] = {3, 1, 1.25};
+    static const struct vbs_calibration CALIBRATION = {
+        .speed = {.flops_per_us = 1, .cache_bytes_per_us = 2, .memory_bytes_per_us = 3},
+        .n_sources = 1,
+        .sources = {{"disk", FACTORS}}};
     char *path = path_in(folder, "final.sqlite");
     struct plain_session *plain = plain_session_new(2, 1, 1);
     struct vbs_ctx ctx = {0};
@@ -602,8 +662,10 @@ static void complete_profiles_cannot_be_changed(const char *folder)
 
     ok(vbs_store_run_begin(&ctx, store, 5, &plain->session, &run) == VBS_OK &&
            feed(&ctx, run, 2, 3) == VBS_OK && feed_copies(&ctx, run, 2) == VBS_OK &&
+           vbs_store_run_calibrate(&ctx, run, &CALIBRATION) == VBS_OK &&
+           vbs_store_run_calibrate(&ctx, run, &CALIBRATION) == VBS_OK &&
            vbs_store_run_finish(&ctx, run, NULL, &id) == VBS_OK && id == 1,
-       "a measured profile");
+       "a measured profile, calibrated twice");
     vbs_store_run_free(run);
     for (size_t i = 0; i < sizeof CHANGES / sizeof CHANGES[0]; i++) {
         const char *error = run_sql(path, CHANGES[i]);
@@ -620,7 +682,8 @@ static void complete_profiles_cannot_be_changed(const char *folder)
     is_int(query(path, "SELECT (SELECT count(*) FROM layer) + (SELECT count(*) FROM layer_input) "
                        "+ (SELECT count(*) FROM kernel) + (SELECT count(*) FROM sample) "
                        "+ (SELECT count(*) FROM packed_sample) "
-                       "+ (SELECT count(*) FROM copy) + (SELECT count(*) FROM copy_sample)"),
+                       "+ (SELECT count(*) FROM copy) + (SELECT count(*) FROM copy_sample) "
+                       "+ (SELECT count(*) FROM beside)"),
            0, "with all its rows");
     vbs_store_close(store);
     is_int(save_example(path, "next"), 2, "its id is not given again");
@@ -648,6 +711,7 @@ int main(void)
     a_run_that_died_while_it_finished_resumes(folder);
     owners_are_told_from_the_dead();
     a_run_of_another_machine_is_taken_over_once(folder);
+    a_calibrated_copy_has_all_samples(folder);
     complete_profiles_cannot_be_changed(folder);
     remove_folder(folder);
     gsl_rng_free(rng);
