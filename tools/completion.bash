@@ -139,7 +139,7 @@ _vbslab_argument()
     tune/*) _vbslab_offer "" any ;;
     help/) _vbslab_offer "$(_vbslab_commands)" ;;
     models/show | measure/* | compress/* | quantize/* | prune/* | train/* | sensitivity/* | eval/*) _vbslab_offer "$(_vbslab_models)" .net .onnx .vbz ;;
-    run/* | export/*) _vbslab_offer "$(_vbslab_profiles) $(_vbslab_models)" .csv .net .onnx .vbz ;;
+    run/* | calibrate/* | export/*) _vbslab_offer "$(_vbslab_profiles) $(_vbslab_models)" .csv .net .onnx .vbz ;;
     replay/?*) _vbslab_offer "" .json ;;
     plan/* | explain/* | frontier/* | replay/* | compare/* | report/*) _vbslab_offer "$(_vbslab_profiles)" .csv ;;
     esac

@@ -144,7 +144,7 @@ complete -c vbslab -n '__vbslab_command_is models; and __vbslab_part_is show' -k
 complete -c vbslab -n '__vbslab_command_is measure compress quantize prune train sensitivity eval' -k -a '(__vbslab_models; __fish_complete_suffix .onnx; __fish_complete_suffix .vbz)'
 complete -c vbslab -n '__vbslab_command_is sweep' -k -a '(__fish_complete_suffix .toml)'
 complete -c vbslab -n '__vbslab_command_is sweep' -l from -r -F
-complete -c vbslab -n '__vbslab_command_is run export' -k -a '(__vbslab_profiles; __vbslab_models; __fish_complete_suffix .onnx; __fish_complete_suffix .vbz)'
+complete -c vbslab -n '__vbslab_command_is run calibrate export' -k -a '(__vbslab_profiles; __vbslab_models; __fish_complete_suffix .onnx; __fish_complete_suffix .vbz)'
 complete -c vbslab -n '__vbslab_command_is plan explain frontier compare report' -k -a '(__vbslab_profiles; __fish_complete_suffix .csv)'
 complete -c vbslab -n '__vbslab_command_is replay; and __vbslab_part_is ""' -k -a '(__vbslab_profiles; __fish_complete_suffix .csv)'
 complete -c vbslab -n '__vbslab_command_is replay; and not __vbslab_part_is ""' -k -a '(__fish_complete_suffix .json)'

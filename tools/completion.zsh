@@ -101,7 +101,7 @@ _vbslab_argument()
     (tune/) files='*.toml' ;;
     (tune/*) files='*' ;;
     (models/show|measure/*|compress/*|quantize/*|prune/*|train/*|sensitivity/*|eval/*) candidates=(${(f)"$(_vbslab_models)"}) files='*.(net|onnx|vbz)' ;;
-    (run/*|export/*) candidates=(${(f)"$(_vbslab_profiles; _vbslab_models)"}) files='*.(csv|net|onnx|vbz)' ;;
+    (run/*|calibrate/*|export/*) candidates=(${(f)"$(_vbslab_profiles; _vbslab_models)"}) files='*.(csv|net|onnx|vbz)' ;;
     (replay/?*) files='*.json' ;;
     (plan/*|explain/*|frontier/*|replay/*|compare/*|report/*) candidates=(${(f)"$(_vbslab_profiles)"}) files='*.csv' ;;
     esac

@@ -36,25 +36,11 @@ static enum vbs_status check_layers(struct calibrate_task *task, const struct vb
                            task->job.network->name);
 }
 
-/* A profile of another machine would get figures of this one. */
-static enum vbs_status check_machine(struct calibrate_task *task, const struct vbs_session *session)
-{
-    const char *measured = task->job.profile->provenance.device;
-
-    if (!measured[0] || strcmp(measured, session->provenance.device) == 0)
-        return VBS_OK;
-    return vbs_fail(&task->job.cli->ctx, VBS_INVALID,
-                    "the profile was measured on another machine (%.100s); 'vbslab measure' makes "
-                    "one of this machine, calibrated",
-                    measured);
-}
-
 static enum vbs_status measure(struct calibrate_task *task, struct vbs_session *session)
 {
     const struct vbs_profile *profile = task->job.profile;
     const char *sources[VBS_MAX_COPIES];
 
-    VBS_TRY(check_machine(task, session));
     VBS_TRY(check_layers(task, session));
     for (int i = 0; i < profile->n_copies; i++)
         sources[i] = profile->copies[i].source;
@@ -213,7 +199,8 @@ static enum vbs_status print_json(struct calibrate_task *task)
 static int run_calibrate(struct cli *cli, const char *const *values, int n_arguments,
                          const char *const *arguments)
 {
-    struct calibrate_task task = {.job = {.cli = cli, .values = values}};
+    struct calibrate_task task = {
+        .job = {.cli = cli, .values = values, .needs_same_machine = true}};
     const char *limit = cli_value(cli, values, "time-limit");
     enum vbs_status status = VBS_OK;
 

@@ -35,6 +35,7 @@ struct recorder {
     int n_copies;
     int64_t max_copies;
     struct vbs_arena arena;
+    struct vbs_calibration *calibration;
 };
 
 /* ---- The sink ---- */
@@ -100,6 +101,7 @@ static void clear(struct recorder *r)
         free(r->copies[i].samples.times_us);
     free(r->kernels);
     free(r->copies);
+    vbs_calibration_free(r->calibration);
     vbs_arena_clear(&r->arena);
 }
 
@@ -142,6 +144,16 @@ static enum vbs_status build_copies(struct vbs_ctx *ctx, const struct recorder *
     return VBS_OK;
 }
 
+static enum vbs_status build_calibration(struct vbs_ctx *ctx, const struct recorder *r,
+                                         struct vbs_profile_builder *builder)
+{
+    for (int i = 0; i < r->calibration->n_sources; i++)
+        for (int layer = 0; layer <= r->session->n_layers; layer++)
+            VBS_TRY(vbs_profile_builder_beside(ctx, builder, r->calibration->sources[i].source,
+                                               layer, r->calibration->sources[i].beside[layer]));
+    return vbs_profile_builder_speed(ctx, builder, &r->calibration->speed);
+}
+
 static enum vbs_status build(struct vbs_ctx *ctx, const struct recorder *r,
                              struct vbs_profile **profile)
 {
@@ -168,6 +180,9 @@ static enum vbs_status build(struct vbs_ctx *ctx, const struct recorder *r,
     status = build_copies(ctx, r, builder);
     if (status != VBS_OK)
         goto done;
+    status = build_calibration(ctx, r, builder);
+    if (status != VBS_OK)
+        goto done;
     status = vbs_profile_builder_finish(ctx, builder, profile);
 done:
     vbs_profile_builder_free(builder);
@@ -175,6 +190,21 @@ done:
 }
 
 /* ---- Measuring ---- */
+
+static enum vbs_status calibrate(struct vbs_ctx *ctx, const struct vbs_simple_options *own,
+                                 const char *folder, const struct vbs_copy_report *copied,
+                                 struct recorder *r)
+{
+    const struct vbs_calibrate_options options = {.struct_size = sizeof options,
+                                                  .folder = folder,
+                                                  .n_sources = copied->n_sources,
+                                                  .sources = copied->sources,
+                                                  .time_limit_s = own->time_limit_s / 8,
+                                                  .progress = own->progress};
+    char warning[VBS_DETAIL_SIZE];
+
+    return vbs_measure_calibration(ctx, r->session, &options, warning, &r->calibration);
+}
 
 /* Takes the samples. Copies come first, and their time counts within the limit. */
 static enum vbs_status take_samples(struct vbs_ctx *ctx, const struct vbs_simple_options *own,
@@ -196,11 +226,14 @@ static enum vbs_status take_samples(struct vbs_ctx *ctx, const struct vbs_simple
     struct vbs_measure_report report;
     struct vbs_copy_report copied = {0};
     enum vbs_status status = VBS_OK;
+    double start_s = vbs_clock_s();
 
     if (own->weights == VBS_WEIGHTS_INCLUDED)
         status = vbs_measure_copies(ctx, r->session, &copies, &sink, &copied);
+    if (status == VBS_OK)
+        status = calibrate(ctx, own, copies.folder, &copied, r);
     if (options.time_limit_s > 0)
-        options.time_limit_s = fmax(1e-3, options.time_limit_s - copied.total_s);
+        options.time_limit_s = fmax(1e-3, options.time_limit_s - (vbs_clock_s() - start_s));
     return status == VBS_OK ? vbs_measure(ctx, r->session, &options, &sink, &report) : status;
 }
 

@@ -67,7 +67,8 @@ struct run_job {
     int64_t profile_id; /* 0: not from the store */
     struct vbs_network *network;
     const struct vbs_backend *backend;
-    int threads; /* 0: libgomp chooses */
+    int threads;             /* 0: libgomp chooses */
+    bool needs_same_machine; /* a profile of another machine is refused */
 
     /* The settings of the run. */
     int64_t request; /* samples */

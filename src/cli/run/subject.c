@@ -127,12 +127,18 @@ static enum vbs_status find_backend(struct run_job *job, const char *word)
     if (!info.built || !info.usable)
         return vbs_fail(ctx, VBS_UNSUPPORTED, "backend '%s' cannot be used here: %s",
                         job->backend->name, info.why);
-    if (job->profile->provenance.device[0] &&
-        strcmp(job->profile->provenance.device, info.device) != 0)
-        cli_warn(job->cli,
-                 "the profile was measured on another machine (%s), so that its times are not "
-                 "this one's",
-                 job->profile->provenance.device);
+    if (!job->profile->provenance.device[0] ||
+        strcmp(job->profile->provenance.device, info.device) == 0)
+        return VBS_OK;
+    if (job->needs_same_machine)
+        return vbs_fail(ctx, VBS_INVALID,
+                        "the profile was measured on another machine (%.100s); 'vbslab measure "
+                        "%.100s' makes one of this machine, calibrated",
+                        job->profile->provenance.device, measurable(job, word));
+    cli_warn(job->cli,
+             "the profile was measured on another machine (%s), so that its times are not this "
+             "one's",
+             job->profile->provenance.device);
     return VBS_OK;
 }
 
