@@ -234,9 +234,10 @@ static void *live(void *self)
     struct vbs_exec_stream *stream = self;
 
     vbs_background_spread();
-    /* On the host, both threads need processors. A thread that waits for weights copies too, so that
-     * loads always go on. */
-    if (!stream->loader->session)
+    /* On the host, both threads need processors to copy from the page cache. A thread that waits
+     * for weights copies too, so that loads always go on. Direct reads from a disk need little of a
+     * processor, but soon. */
+    if (!stream->loader->session && stream->loader->file->direct_fd < 0)
         vbs_background_yield();
     for (int64_t run = 1;; run++) {
         gate_wait(&stream->run, run);

@@ -83,7 +83,7 @@ struct copier {
     struct vbs_copy_file *file;
     struct vbs_copy_landing *landing;
     enum vbs_copy_method method;
-    bool yields; /* copies to memory of the host */
+    bool yields; /* as the thread of the executor does (exec/weights/stream.c) */
     _Atomic bool quits;
     _Atomic int64_t bytes; /* copied so far */
     enum vbs_status status;
@@ -369,15 +369,14 @@ static enum vbs_status measure_sources(struct calibrating *c, struct calibration
 
     for (int i = 0; i < c->options.n_sources; i++) {
         const char *source = c->options.sources[i];
-        struct copier copier = {.file = &c->file,
-                                .landing = &c->landing,
-                                .method = method_of(c, source),
-                                .yields = !c->session->ops->device};
+        struct copier copier = {
+            .file = &c->file, .landing = &c->landing, .method = method_of(c, source)};
         double *factors =
             vbs_arena_alloc(&body->arena, (size_t)c->session->n_layers + 1, sizeof *factors);
         double until_s =
             from_s + (c->options.time_limit_s - from_s) * (i + 1) / c->options.n_sources;
 
+        copier.yields = !c->session->ops->device && copier.method != VBS_COPY_DIRECT;
         source = vbs_arena_strdup(&body->arena, source);
         if (!factors || !source)
             return vbs_no_memory(c->ctx);
