@@ -374,8 +374,7 @@ static double median_pass(const struct measured *made, int batch, const int *ker
     double passes_us[MAX_PASSES], start = bench_now_s();
     int n = 0;
 
-    if (vbs_pass_buffers_init(&ctx, made->session, batch, VBS_SHARE_ABOVE_BYTES, &buffers) !=
-            VBS_OK ||
+    if (vbs_pass_buffers_init(&ctx, made->session, batch, &buffers) != VBS_OK ||
         made->session->ops->fill(&ctx, made->session, 0, batch,
                                  buffers.slots[buffers.slot_of[0]]) != VBS_OK)
         bench_fail("buffers", &ctx);

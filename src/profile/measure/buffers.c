@@ -14,6 +14,7 @@ struct tensors {
     int64_t total_bytes; /* sum over the roots */
 };
 
+/* The input is kept to the end, so that the next pass need not fill it again. */
 static void find_lives(const struct vbs_session *session, struct tensors *tensors)
 {
     for (int k = 0; k < tensors->n; k++) {
@@ -25,6 +26,7 @@ static void find_lives(const struct vbs_session *session, struct tensors *tensor
         for (int i = 0; k > 0 && i < layer->n_inputs; i++)
             tensors->last[tensors->root[layer->inputs[i]]] = k;
     }
+    tensors->last[0] = tensors->n - 1;
 }
 
 /* Computes the bytes of every root; false when they overflow. */
@@ -66,14 +68,14 @@ static int best_slot(const int64_t *slot_bytes, const bool *taken, int n_slots, 
 /* Gives every root a slot, in network order. A slot is free again after the last layer that
  * reads or writes its tensor. Final outputs without readers are free too, because a pass
  * discards them. */
-static int assign_slots(const struct tensors *tensors, bool share, int64_t *slot_bytes,
-                        int *slot_of, bool *taken)
+static int assign_slots(const struct tensors *tensors, int64_t *slot_bytes, int *slot_of,
+                        bool *taken)
 {
     int n_slots = 0;
 
     for (int k = 0; k < tensors->n; k++) {
         if (tensors->root[k] == k) {
-            int slot = share ? best_slot(slot_bytes, taken, n_slots, tensors->bytes[k]) : n_slots;
+            int slot = best_slot(slot_bytes, taken, n_slots, tensors->bytes[k]);
 
             n_slots += slot == n_slots;
             taken[slot] = true;
@@ -99,8 +101,7 @@ static bool input_is_overwritten(const int *slot_of, int n_tensors)
 }
 
 static enum vbs_status lay_out(struct vbs_ctx *ctx, const struct vbs_session *session,
-                               int max_batch, int64_t share_above_bytes,
-                               struct vbs_pass_buffers *buffers)
+                               int max_batch, struct vbs_pass_buffers *buffers)
 {
     struct tensors tensors = {.n = session->n_layers + 1};
     size_t n = (size_t)tensors.n;
@@ -117,8 +118,7 @@ static enum vbs_status lay_out(struct vbs_ctx *ctx, const struct vbs_session *se
     if (!find_sizes(session, max_batch, &tensors))
         return vbs_fail(ctx, VBS_UNSUPPORTED, "the activations of batch %d overflow 64 bits",
                         max_batch);
-    buffers->n_slots =
-        assign_slots(&tensors, tensors.total_bytes > share_above_bytes, slot_bytes, slot_of, taken);
+    buffers->n_slots = assign_slots(&tensors, slot_bytes, slot_of, taken);
     buffers->slot_bytes = slot_bytes;
     buffers->slot_of = slot_of;
     buffers->input_overwritten = input_is_overwritten(slot_of, tensors.n);
@@ -140,8 +140,7 @@ static enum vbs_status obtain(struct vbs_ctx *ctx, struct vbs_session *session, 
 }
 
 enum vbs_status vbs_pass_buffers_init(struct vbs_ctx *ctx, struct vbs_session *session,
-                                      int max_batch, int64_t share_above_bytes,
-                                      struct vbs_pass_buffers *buffers)
+                                      int max_batch, struct vbs_pass_buffers *buffers)
 {
     int64_t scratch_bytes = 0;
     enum vbs_status status;
@@ -150,7 +149,7 @@ enum vbs_status vbs_pass_buffers_init(struct vbs_ctx *ctx, struct vbs_session *s
     for (int i = 0; i < session->n_kernels; i++)
         if (session->kernels[i].ws_bytes > scratch_bytes)
             scratch_bytes = session->kernels[i].ws_bytes;
-    status = lay_out(ctx, session, max_batch, share_above_bytes, buffers);
+    status = lay_out(ctx, session, max_batch, buffers);
     for (int s = 0; status == VBS_OK && s < buffers->n_slots; s++)
         status = obtain(ctx, session, "activations", buffers->slot_bytes[s], max_batch,
                         &buffers->slots[s]);

@@ -396,8 +396,7 @@ static enum vbs_status measure_factors(struct calibrating *c, struct calibration
     if (c->options.n_sources == 0)
         return VBS_OK;
     VBS_TRY(allocate(c));
-    VBS_TRY(vbs_pass_buffers_init(c->ctx, c->session, c->options.batch, VBS_SHARE_ABOVE_BYTES,
-                                  &c->buffers));
+    VBS_TRY(vbs_pass_buffers_init(c->ctx, c->session, c->options.batch, &c->buffers));
     status = prepare(c);
     if (status == VBS_OK)
         status = measure_sources(c, body);

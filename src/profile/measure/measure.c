@@ -354,7 +354,7 @@ static enum vbs_status run_timed(struct measuring *m)
         needed = needed || vbs_table_need(&m->table, p, false) != VBS_NEEDS_NOTHING;
     if (!needed)
         return VBS_OK;
-    VBS_TRY(vbs_pass_buffers_init(m->ctx, m->session, largest, VBS_SHARE_ABOVE_BYTES, &m->buffers));
+    VBS_TRY(vbs_pass_buffers_init(m->ctx, m->session, largest, &m->buffers));
     status = fill_input(m, largest);
     if (status == VBS_OK)
         status = run_rounds(m);

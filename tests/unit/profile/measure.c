@@ -436,7 +436,7 @@ static void every_failed_allocation_is_survived(void)
             break;
         fake_free(fake);
     }
-    is_int(n - 1, 7, "input, five outputs in places of their own and workspace can each fail");
+    is_int(n - 1, 5, "input, three buffers and workspace can each fail");
 }
 
 /* ---- Modelled sessions, broken sessions, progress ---- */
