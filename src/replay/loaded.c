@@ -7,7 +7,7 @@
 
 struct loaded_segment {
     struct byte_range range;
-    struct arrival arrival;
+    int64_t load;
 };
 
 /* Compares segments. In a tree whose segments do not overlap, a search finds one that overlaps the
@@ -30,14 +30,13 @@ static struct loaded_segment *find(struct packed *packed, int64_t from, int64_t 
     return found ? *(struct loaded_segment **)found : NULL;
 }
 
-static bool insert(struct packed *packed, const struct byte_range *range,
-                   const struct arrival *arrival)
+static bool insert(struct packed *packed, const struct byte_range *range, int64_t load)
 {
     struct loaded_segment *segment = malloc(sizeof *segment);
 
     if (!segment)
         return false;
-    *segment = (struct loaded_segment){.range = *range, .arrival = *arrival};
+    *segment = (struct loaded_segment){.range = *range, .load = load};
     if (!tsearch(segment, &packed->segments, compare)) {
         free(segment);
         return false;
@@ -114,7 +113,7 @@ struct packed *vbs_loaded_packed(const struct loaded *loaded, int layer, int for
 }
 
 enum loaded_result vbs_loaded_add(struct loaded *loaded, struct packed *packed,
-                                  const struct byte_range *range, const struct arrival *arrival)
+                                  const struct byte_range *range, int64_t load)
 {
     int64_t bytes;
 
@@ -122,7 +121,7 @@ enum loaded_result vbs_loaded_add(struct loaded *loaded, struct packed *packed,
         return LOADED_TWICE;
     if (!vbs_add(loaded->bytes, range->to - range->from, &bytes))
         return LOADED_TOO_MUCH;
-    if (!insert(packed, range, arrival))
+    if (!insert(packed, range, load))
         return LOADED_NO_MEMORY;
     loaded->bytes = bytes;
     return LOADED_DONE;
@@ -141,7 +140,7 @@ static enum loaded_result cut(struct packed *packed, struct loaded_segment *segm
         segment->range.from = to;
     } else {
         segment->range.to = from;
-        if (behind.to > to && !insert(packed, &behind, &segment->arrival))
+        if (behind.to > to && !insert(packed, &behind, segment->load))
             return LOADED_NO_MEMORY;
     }
     return LOADED_DONE;
@@ -161,8 +160,8 @@ enum loaded_result vbs_loaded_remove(struct loaded *loaded, struct packed *packe
         if (!segment)
             return LOADED_MISSING;
         end = segment->range.to;
-        if (segment->arrival.load > *load)
-            *load = segment->arrival.load;
+        if (segment->load > *load)
+            *load = segment->load;
         result = cut(packed, segment, from, range->to);
         if (result != LOADED_DONE)
             return result;
@@ -173,7 +172,7 @@ enum loaded_result vbs_loaded_remove(struct loaded *loaded, struct packed *packe
 }
 
 enum loaded_result vbs_loaded_read(struct packed *packed, const struct byte_range *range,
-                                   struct arrival *arrival)
+                                   int64_t *load)
 {
     struct loaded_segment *first = find(packed, range->from, range->from + 1);
 
@@ -186,11 +185,11 @@ enum loaded_result vbs_loaded_read(struct packed *packed, const struct byte_rang
         if (!next)
             return LOADED_MISSING;
         joined.range.to = next->range.to;
-        if (next->arrival.load > joined.arrival.load) /* loads end in their order */
-            joined.arrival = next->arrival;
+        if (next->load > joined.load) /* loads end in their order */
+            joined.load = next->load;
         erase(packed, next);
         *first = joined;
     }
-    *arrival = first->arrival;
+    *load = first->load;
     return LOADED_DONE;
 }

@@ -1,6 +1,6 @@
 /*
- * The bytes of packed weights that are in memory, and the times at which they were loaded. Internal
- * to the room.
+ * The bytes of packed weights that are in memory, and the loads that brought them. Internal to the
+ * room.
  *
  * Each packed format of each layer's weights is an array of bytes of its own. Loads and evicts of
  * any slices leave segments of it in memory.
@@ -14,12 +14,6 @@
 /* Bytes from..to - 1; from < to. */
 struct byte_range {
     int64_t from, to;
-};
-
-/* The load that brought some bytes, and when it ended. */
-struct arrival {
-    double ready_us; /* the bytes are in memory from then on */
-    int64_t load;    /* number of the load among those that are not resident; -1: a resident load */
 };
 
 /* The packed weights of one layer in one format. */
@@ -45,9 +39,10 @@ struct packed *vbs_loaded_packed(const struct loaded *loaded, int layer, int for
 
 enum loaded_result { LOADED_DONE, LOADED_TWICE, LOADED_MISSING, LOADED_TOO_MUCH, LOADED_NO_MEMORY };
 
-/* Adds range. Logarithmic. */
+/* Adds range, which a load brought: its number among those that are not resident, -1: a resident
+ * load. Logarithmic. */
 enum loaded_result vbs_loaded_add(struct loaded *loaded, struct packed *packed,
-                                  const struct byte_range *range, const struct arrival *arrival);
+                                  const struct byte_range *range, int64_t load);
 
 /* Removes range, which may be in several segments or in the middle of one. *load becomes the number
  * of the last load that brought some of it, or -1. Logarithmic for each segment. */
@@ -55,11 +50,11 @@ enum loaded_result vbs_loaded_remove(struct loaded *loaded, struct packed *packe
                                      const struct byte_range *range, int64_t *load);
 
 /*
- * Finds the arrival of the byte of range that comes last. The reader waits until then, and all
- * later readers run after it: the segments that it reads are therefore joined into one with that
- * arrival, so that each segment is visited once however many readers there are.
+ * Finds the last load that brought some byte of range. The reader waits until its end, and all
+ * later readers run after it: the segments that it reads are therefore joined into one of that
+ * load, so that each segment is visited once however many readers there are.
  */
 enum loaded_result vbs_loaded_read(struct packed *packed, const struct byte_range *range,
-                                   struct arrival *arrival);
+                                   int64_t *load);
 
 #endif

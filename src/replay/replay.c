@@ -10,6 +10,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define STEPS_BETWEEN_CANCEL_CHECKS 65536
 /* Share of a latency bound by which sums of times may differ when they are added in another order.
@@ -252,23 +253,36 @@ static enum vbs_status count_rows(struct vbs_ctx *ctx, struct sim *sim, const st
     return VBS_OK;
 }
 
-/* Runs the step for time_us, once the step before has ended and its weights are in memory. */
-static void run_clock(struct sim *sim, double ready_us, double time_us,
-                      struct vbs_replay_step *record)
+/* Runs a step of layer that takes time_us alone, once the step before and the load have ended. */
+static void run_clock(struct sim *sim, struct vbs_replay *replay, int layer, int64_t load,
+                      double time_us, struct vbs_replay_step *record)
 {
-    double stall_us = ready_us > sim->clock_us ? ready_us - sim->clock_us : 0;
+    double stall_us = 0, took_us = time_us;
 
-    record->start_us = ready_us > sim->clock_us ? ready_us : sim->clock_us;
-    record->end_us = sim->clock_us = record->start_us + time_us;
-    sim->chunk_us += stall_us + time_us;
-    sim->compute_us += time_us;
+    record->start_us = sim->clock_us;
+    if (sim->copies.n > 0) {
+        vbs_sim_await(sim, replay, load);
+        if (sim->copies.clock_us > sim->clock_us)
+            record->start_us = sim->copies.clock_us;
+        stall_us = record->start_us - sim->clock_us;
+    }
+    record->end_us = record->start_us + time_us;
+    if (sim->copies.n > 0) {
+        double end_us = vbs_sim_run_beside(sim, replay, layer, record->start_us, time_us);
+
+        took_us += end_us - record->end_us;
+        record->end_us = end_us;
+    }
+    sim->clock_us = record->end_us;
+    sim->chunk_us += stall_us + took_us;
+    sim->compute_us += took_us;
     record->chunk = sim->chunk;
     record->wait_us = sim->chunk_us;
 }
 
 /* The additional data of a compute step whose weights count, or of a layer in slices. */
 struct special {
-    struct arrival arrival; /* of its weights */
+    int64_t load; /* the last that brought some of its weights; -1: none */
     struct byte_range weights;
     double share; /* share of the layer's time */
     bool in_slices;
@@ -301,8 +315,7 @@ static enum vbs_status begin_special(struct vbs_ctx *ctx, struct sim *sim,
         return refuse_slices(ctx, sim, step, row);
     if (sim->counts_weights && slice.weights.from < slice.weights.to) {
         special->weights = slice.weights;
-        VBS_TRY(
-            vbs_sim_read_weights(ctx, sim, step, row->format, &slice.weights, &special->arrival));
+        VBS_TRY(vbs_sim_read_weights(ctx, sim, step, row->format, &slice.weights, &special->load));
     }
     if (special->in_slices)
         VBS_TRY(vbs_sim_divide(ctx, sim, step, &special->done));
@@ -328,7 +341,7 @@ static enum vbs_status begin_whole(struct vbs_ctx *ctx, struct sim *sim,
 static void describe(struct sim *sim, const struct vbs_profile_row *row,
                      const struct special *special)
 {
-    sim->event = (struct vbs_replay_event){.load = special->arrival.load,
+    sim->event = (struct vbs_replay_event){.load = special->load,
                                            .weights_from = special->weights.from,
                                            .weights_to = special->weights.to,
                                            .row = row,
@@ -338,10 +351,10 @@ static void describe(struct sim *sim, const struct vbs_profile_row *row,
 }
 
 static enum vbs_status compute(struct vbs_ctx *ctx, struct sim *sim, const struct vbs_step *step,
-                               struct vbs_replay_step *record)
+                               struct vbs_replay *replay, struct vbs_replay_step *record)
 {
     const struct vbs_profile_row *row = find_row(sim, step);
-    struct special special = {.share = 1, .arrival.load = -1};
+    struct special special = {.share = 1, .load = -1};
 
     if (!row)
         return refuse_missing_row(ctx, sim, step);
@@ -360,7 +373,7 @@ static enum vbs_status compute(struct vbs_ctx *ctx, struct sim *sim, const struc
         VBS_TRY(begin_whole(ctx, sim, step));
         VBS_TRY(count_memory(ctx, sim, step, special.in_slices, record));
     }
-    run_clock(sim, special.arrival.ready_us, row->time_us * special.share, record);
+    run_clock(sim, replay, step->layer, special.load, row->time_us * special.share, record);
     if (sim->observer)
         describe(sim, row, &special);
     return VBS_OK;
@@ -372,7 +385,7 @@ static enum vbs_status run_step(struct vbs_ctx *ctx, struct sim *sim, const stru
     struct vbs_replay_step transfer;
 
     if (step->op == VBS_STEP_COMPUTE)
-        return compute(ctx, sim, step, record);
+        return compute(ctx, sim, step, replay, record);
     if (step->op > VBS_STEP_EVICT)
         return vbs_fail(
             ctx, VBS_INVALID, "step %" PRId64 " of %" PRId64 ": there is no operation %d",
@@ -425,15 +438,54 @@ static void end_chunk(struct sim *sim, struct vbs_replay *replay, int64_t i)
     sim->chunk_us = 0;
 }
 
-/* Calls the observer for step i. The record is a copy, so that the loop's own one can stay in
- * registers. */
+/* Keeps the event of step i for later. */
+static enum vbs_status hold(struct vbs_ctx *ctx, struct sim *sim,
+                            const struct vbs_replay_step *record)
+{
+    struct held_events *held = &sim->held;
+
+    if (held->n == 0) {
+        held->from = 0;
+        held->first_index = sim->event.index;
+    } else if (held->from > held->n) {
+        memmove(held->list, held->list + held->from, (size_t)held->n * sizeof *held->list);
+        held->from = 0;
+    }
+    VBS_TRY(
+        vbs_grow(ctx, &held->list, &held->capacity, held->from + held->n + 1, sizeof *held->list));
+    held->list[held->from + held->n++] = (struct held_event){sim->event, *record};
+    return VBS_OK;
+}
+
+/* Calls the observer for the steps before the first load that has not ended. */
+static enum vbs_status tell_held(struct vbs_ctx *ctx, struct sim *sim)
+{
+    struct held_events *held = &sim->held;
+
+    while (held->n > 0 && (sim->copies.n == 0 || held->first_index < sim->copies.head)) {
+        struct held_event *first = &held->list[held->from++];
+
+        held->n--;
+        held->first_index++;
+        first->event.record = &first->record;
+        VBS_TRY(sim->observer(ctx, sim->observing, &first->event));
+    }
+    return VBS_OK;
+}
+
+/* Calls the observer for step i, at once or when all loads up to it have ended. The record is a
+ * copy, so that the loop's own one can stay in registers. */
 static enum vbs_status tell(struct vbs_ctx *ctx, struct sim *sim, int64_t i,
                             struct vbs_replay_step record)
 {
     sim->event.index = i;
     sim->event.step = &sim->schedule->steps[i];
-    sim->event.record = &record;
-    return sim->observer(ctx, sim->observing, &sim->event);
+    if (sim->held.n == 0 && sim->copies.n == 0) {
+        sim->event.record = &record;
+        return sim->observer(ctx, sim->observing, &sim->event);
+    }
+    VBS_TRY(hold(ctx, sim, &record));
+    return tell_held(ctx, sim);
 }
 
 static enum vbs_status run_steps(struct vbs_ctx *ctx, struct sim *sim, struct vbs_replay *replay)
@@ -458,7 +510,8 @@ static enum vbs_status run_steps(struct vbs_ctx *ctx, struct sim *sim, struct vb
         if (sim->observer)
             VBS_TRY(tell(ctx, sim, i, record));
     }
-    return VBS_OK;
+    vbs_sim_await(sim, replay, INT64_MAX);
+    return tell_held(ctx, sim);
 }
 
 static enum vbs_status check_end(struct vbs_ctx *ctx, struct sim *sim)
@@ -513,7 +566,7 @@ static enum vbs_status replay_all(struct vbs_ctx *ctx, const struct vbs_profile 
         status = check_end(ctx, &sim);
     if (status != VBS_OK)
         goto clean_up;
-    replay->time_us = sim.copy_clock_us > sim.clock_us ? sim.copy_clock_us : sim.clock_us;
+    replay->time_us = sim.copies.clock_us > sim.clock_us ? sim.copies.clock_us : sim.clock_us;
     replay->compute_us = sim.compute_us;
     replay->fits = replay->violation_step < 0;
     replay->in_time = replay->late_step < 0;

@@ -124,6 +124,7 @@ void vbs_sim_clear(struct sim *sim)
     for (int k = 0; sim->tensors && k <= sim->profile->n_layers; k++)
         free(sim->tensors[k].sizes.list);
     vbs_loaded_clear(&sim->loaded);
+    free(sim->held.list);
     vbs_arena_clear(&sim->arena);
 }
 

@@ -60,6 +60,26 @@ struct tensor {
     struct sizes sizes;
 };
 
+/* The loads that the list has reached and that have not ended. */
+struct copies {
+    int64_t n;
+    int64_t head;            /* index of the first of them in the list: the one that is copied */
+    double start_us, end_us; /* of the head; the end if no compute step ran any more */
+    double took_us;          /* the time of the head until then */
+    double clock_us;         /* end of the last load that has ended */
+};
+
+/* The events of the steps that the replay has passed from the first load on that has not ended.
+ * Observers are told of steps in their order, and of a load when its end is known. */
+struct held_events {
+    struct held_event {
+        struct vbs_replay_event event;
+        struct vbs_replay_step record;
+    } * list;
+    int64_t from, n, capacity; /* [from .. from + n - 1] of list */
+    int64_t first_index;       /* of the event at from */
+};
+
 struct sim {
     const struct vbs_profile *profile;
     const struct vbs_schedule *schedule;
@@ -82,7 +102,8 @@ struct sim {
     int64_t n_residents; /* resident loads, with which the schedule begins */
     struct loaded loaded;
     struct vbs_link link;
-    double copy_clock_us;          /* end of the last load */
+    struct copies copies;
+    struct held_events held;
     vbs_replay_observer *observer; /* null: there is no observer, and the event is not filled */
     void *observing;               /* the observer's self */
     struct vbs_replay_event event; /* of the current step */
@@ -150,15 +171,28 @@ enum vbs_status vbs_sim_transfer(struct vbs_ctx *ctx, struct sim *sim, const str
                                  struct vbs_replay *replay,
                                  struct vbs_replay_step *record) VBS_MUST_CHECK;
 
-/* Finds when the bytes of packed weights that a compute step reads are in memory, and which load
- * brought the last of them. VBS_INVALID: some of them are not loaded. */
+/* Finds which load brought the last of the bytes of packed weights that a compute step reads.
+ * VBS_INVALID: some of them are not loaded. */
 enum vbs_status vbs_sim_read_weights(struct vbs_ctx *ctx, struct sim *sim,
                                      const struct vbs_step *step, int format,
                                      const struct byte_range *weights,
-                                     struct arrival *arrival) VBS_MUST_CHECK;
+                                     int64_t *load) VBS_MUST_CHECK;
 
 /* Fails with VBS_INVALID where some of the resident weights are not in memory after the last
  * step. */
 enum vbs_status vbs_sim_check_residents(struct vbs_ctx *ctx, struct sim *sim) VBS_MUST_CHECK;
+
+/* ---- copies.c ---- */
+
+/* Puts a load, which is not resident, into the queue of copies. */
+void vbs_sim_issue(struct sim *sim, const struct vbs_step *step);
+
+/* Ends all loads up to this number while computing waits; INT64_MAX: all. */
+void vbs_sim_await(struct sim *sim, struct vbs_replay *replay, int64_t load);
+
+/* Runs a compute step of layer that takes time_us alone from start_us on, beside the copies, and
+ * gives its end. */
+double vbs_sim_run_beside(struct sim *sim, struct vbs_replay *replay, int layer, double start_us,
+                          double time_us);
 
 #endif

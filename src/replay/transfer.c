@@ -1,4 +1,4 @@
-/* Weights inside the budget: loads and evicts, and the clock of copies (schedule.h). */
+/* Weights inside the budget: loads and evicts (schedule.h). Their clock is in copies.c. */
 #include "replay/sim.h"
 
 #include "base/arith.h"
@@ -25,11 +25,12 @@ static enum vbs_status find_slice(struct vbs_ctx *ctx, const struct sim *sim,
                           step->bytes, bytes);
 }
 
-/* Computes the time of a copy. */
-static enum vbs_status time_copy(struct vbs_ctx *ctx, const struct sim *sim,
-                                 const struct vbs_step *step, double *time_us)
+/* Checks that a copy takes some time. */
+static enum vbs_status check_copy(struct vbs_ctx *ctx, const struct sim *sim,
+                                  const struct vbs_step *step)
 {
     const struct vbs_link *link = &sim->link;
+    double time_us;
 
     if (!link->source)
         return vbs_sim_refuse(ctx, sim, step,
@@ -37,8 +38,8 @@ static enum vbs_status time_copy(struct vbs_ctx *ctx, const struct sim *sim,
     if (!(link->bytes_per_us > 0))
         return vbs_sim_refuse(ctx, sim, step, "nothing can be copied from '%s': 0 bytes per us",
                               link->source);
-    *time_us = link->latency_us + (double)step->bytes / link->bytes_per_us;
-    if (!(*time_us >= 0 && *time_us <= VBS_MAX_TIME_US))
+    time_us = link->latency_us + (double)step->bytes / link->bytes_per_us;
+    if (!(time_us >= 0 && time_us <= VBS_MAX_TIME_US))
         return vbs_sim_refuse(ctx, sim, step, "the copy would take for ever");
     return VBS_OK;
 }
@@ -64,10 +65,8 @@ static enum vbs_status result_status(struct vbs_ctx *ctx, const struct sim *sim,
 }
 
 static enum vbs_status load(struct vbs_ctx *ctx, struct sim *sim, const struct vbs_step *step,
-                            struct vbs_replay *replay, struct vbs_replay_step *record)
+                            struct vbs_replay *replay)
 {
-    double time_us = 0;
-
     if (step->resident) {
         if (step != sim->schedule->steps + sim->n_residents)
             return vbs_sim_refuse(ctx, sim, step, "a resident load stands behind other steps");
@@ -76,13 +75,11 @@ static enum vbs_status load(struct vbs_ctx *ctx, struct sim *sim, const struct v
         sim->n_residents++;
         return VBS_OK;
     }
-    VBS_TRY(time_copy(ctx, sim, step, &time_us));
+    VBS_TRY(check_copy(ctx, sim, step));
     if (!vbs_add(replay->copied_bytes, step->bytes, &replay->copied_bytes))
         return vbs_sim_refuse_overflow(ctx, sim, step);
-    record->start_us = sim->copy_clock_us > sim->clock_us ? sim->copy_clock_us : sim->clock_us;
-    record->end_us = sim->copy_clock_us = record->start_us + time_us;
-    replay->copy_us += time_us;
     replay->n_copies++;
+    vbs_sim_issue(sim, step);
     return VBS_OK;
 }
 
@@ -102,18 +99,16 @@ enum vbs_status vbs_sim_transfer(struct vbs_ctx *ctx, struct sim *sim, const str
                                        .after_bytes = sim->live_bytes,
                                        .chunk = sim->chunk};
     if (step->op == VBS_STEP_LOAD) {
-        VBS_TRY(load(ctx, sim, step, replay, record));
+        VBS_TRY(load(ctx, sim, step, replay));
         load_number = step->resident ? -1 : replay->n_copies - 1;
         VBS_TRY(result_status(ctx, sim, step,
-                              vbs_loaded_add(&sim->loaded, packed, &slice.weights,
-                                             &(struct arrival){record->end_us, load_number})));
+                              vbs_loaded_add(&sim->loaded, packed, &slice.weights, load_number)));
     } else {
         VBS_TRY(result_status(
             ctx, sim, step, vbs_loaded_remove(&sim->loaded, packed, &slice.weights, &load_number)));
     }
     record->weight_bytes = sim->loaded.bytes;
-    /* At the clock's time, chunk_us of the chunk have passed. */
-    record->wait_us = sim->chunk_us + (record->end_us - sim->clock_us);
+    record->wait_us = sim->chunk_us;
     if (!vbs_add(record->live_bytes, record->weight_bytes, &record->memory_bytes))
         return vbs_sim_refuse_overflow(ctx, sim, step);
     sim->event = (struct vbs_replay_event){
@@ -123,11 +118,11 @@ enum vbs_status vbs_sim_transfer(struct vbs_ctx *ctx, struct sim *sim, const str
 
 enum vbs_status vbs_sim_read_weights(struct vbs_ctx *ctx, struct sim *sim,
                                      const struct vbs_step *step, int format,
-                                     const struct byte_range *weights, struct arrival *arrival)
+                                     const struct byte_range *weights, int64_t *load)
 {
     struct packed *packed = vbs_loaded_packed(&sim->loaded, step->layer, format);
 
-    return result_status(ctx, sim, step, vbs_loaded_read(packed, weights, arrival));
+    return result_status(ctx, sim, step, vbs_loaded_read(packed, weights, load));
 }
 
 enum vbs_status vbs_sim_check_residents(struct vbs_ctx *ctx, struct sim *sim)
@@ -138,10 +133,10 @@ enum vbs_status vbs_sim_check_residents(struct vbs_ctx *ctx, struct sim *sim)
         const struct vbs_step *step = &schedule->steps[i];
         struct packed *packed;
         struct slice slice;
-        struct arrival arrival;
+        int64_t load;
 
         VBS_TRY(find_slice(ctx, sim, step, &packed, &slice));
-        if (vbs_loaded_read(packed, &slice.weights, &arrival) != LOADED_DONE)
+        if (vbs_loaded_read(packed, &slice.weights, &load) != LOADED_DONE)
             return vbs_sim_refuse(ctx, sim, step,
                                   "resident weights are not in memory after the last step");
     }
