@@ -41,8 +41,8 @@ struct vbs_replay_step {
 struct vbs_replay {
     int64_t memory_bytes; /* the budget that was judged */
     double time_us;       /* of the request: the end of the last step on either clock */
-    double compute_us;    /* sum of the compute steps */
-    double copy_us;       /* sum of the loads, without resident ones */
+    double compute_us;    /* sum of the times of the compute steps, end less start */
+    double copy_us;       /* sum of those of the loads, without resident ones */
     int64_t copied_bytes; /* by the loads, without resident ones */
     int64_t n_copies;     /* loads, without resident ones */
     int64_t resident_bytes;
@@ -69,7 +69,8 @@ struct vbs_replay {
  * latency is judged by the schedule's latency_us; to judge by another one, set it in a copy of the
  * struct. A schedule that breaks its budget or its latency is a result (fits or in_time is false),
  * not a failure. Copies take the time of the profile's link for the schedule's source, or, where
- * the profile has no source of this name, of the schedule's own link.
+ * the profile has no source of this name, of the schedule's own link; its factors count too, unless
+ * the schedule's n_layers is another number of layers than the profile's.
  *
  * VBS_INVALID: a step runs before its inputs exist, overruns the request, or has no row in the
  * profile, or the end is not reached; weights are not in memory when they are read, are loaded
@@ -109,12 +110,14 @@ struct vbs_replay_event {
     int64_t n_released; /* number of samples of the layer's first input that no later step reads */
 };
 
-/* Is called after each step that keeps the rules; a failure ends the replay and is its result. */
+/* Is called for each step that keeps the rules, in the order of the list, when the loads up to it
+ * have ended; a failure ends the replay and is its result. */
 typedef enum vbs_status vbs_replay_observer(struct vbs_ctx *ctx, void *self,
                                             const struct vbs_replay_event *event);
 
 /* Does as vbs_replay_run, without a trace, and calls observer with self for each step in order.
- * replay may be null where only the observer matters. */
+ * Steps behind a load that has not ended are kept until it ends, 200 bytes each. replay may be null
+ * where only the observer matters. */
 enum vbs_status vbs_replay_observe(struct vbs_ctx *ctx, const struct vbs_profile *profile,
                                    const struct vbs_schedule *schedule, int64_t memory_bytes,
                                    vbs_replay_observer *observer, void *self,

@@ -14,7 +14,9 @@
  *            its bytes;
  *   evict    happens when the compute steps before it in the list have ended, and takes no time.
  * A load that stands before a compute step therefore runs beside it, unless the step reads the
- * weights of the load. Memory does not depend on the clocks: loaded bytes count from the position
+ * weights of the load. Where the link has factors (`beside` in struct vbs_link), both then slow each
+ * other down: over dt of both, the step does what takes it dt / beside[layer] alone, and the load
+ * what takes it dt / beside[0] alone. While no step computes, a load runs at full speed. Memory does not depend on the clocks: loaded bytes count from the position
  * of the load in the list to the position of the evict step. A load with `resident` stands for
  * weights that the request before left in memory. Such loads stand before all other steps and take
  * no time, and their weights must be in memory at the end too; in between they may be evicted and
@@ -114,7 +116,9 @@ struct vbs_schedule {
     int64_t memory_bytes; /* the budget for which it was planned */
     enum vbs_io io;
     enum vbs_weights weights;
-    struct vbs_link copy; /* weights included: the link for which it was planned; else {0} */
+    /* Weights included: the link for which it was planned; else {0}. Its factors beside, which
+       files do not have, are those of n_layers layers; null where n_layers is 0. */
+    struct vbs_link copy;
     int64_t weight_bytes; /* of all layers, whatever the packing: with weights excluded they are
                              outside the budget; 0: none, or not known */
     double latency_us;    /* the bound for which it was planned; 0: none */
@@ -124,7 +128,7 @@ struct vbs_schedule {
         int64_t reserved_bytes; /* by the rule of the planner: >= peak_bytes */
         double latency_us;      /* longest wait of a sample, as struct vbs_problem defines it */
         /* Weights included: */
-        double copy_us;         /* time of all loads that are not resident */
+        double copy_us;         /* of all loads that are not resident, as they run */
         int64_t copied_bytes;   /* of the same loads */
         int64_t resident_bytes; /* of all resident loads */
     } predicted;
@@ -147,7 +151,7 @@ struct vbs_schedule {
         int threads;
         bool modelled; /* the times come from a model, not from a measurement */
     } provenance;
-    int n_layers;                   /* names of layers, or 0 */
+    int n_layers;                   /* of the profile; 0: not known */
     const char *const *layer_names; /* [n_layers + 1], [1..n_layers] used; null: not known */
     int n_algorithms;
     const char *const *algorithms;

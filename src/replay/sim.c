@@ -85,7 +85,8 @@ static bool index_rows(struct sim *sim)
     return true;
 }
 
-/* Chooses the link: the profile's for the schedule's source, or else the schedule's own. */
+/* Chooses the link: the profile's for the schedule's source, or else the schedule's own, without
+ * factors of other layers than the profile's. */
 static enum vbs_status place_weights(struct vbs_ctx *ctx, struct sim *sim)
 {
     const struct vbs_link *planned = &sim->schedule->copy;
@@ -94,6 +95,8 @@ static enum vbs_status place_weights(struct vbs_ctx *ctx, struct sim *sim)
 
     sim->counts_weights = true;
     sim->link = copy ? copy->link : *planned;
+    if (!copy && sim->schedule->n_layers > 0 && sim->schedule->n_layers != sim->profile->n_layers)
+        sim->link.beside = NULL;
     if (!vbs_loaded_init(&sim->loaded, &sim->arena, sim->profile))
         return vbs_no_memory(ctx);
     return VBS_OK;

@@ -120,6 +120,22 @@ static int copy_layer_names(struct owned *owned, const struct vbs_schedule *draf
     return names != NULL;
 }
 
+/* Copies the factors of the link, of which there is one more than layers. */
+static int copy_beside(struct owned *owned, const struct vbs_schedule *draft)
+{
+    size_t n = (size_t)draft->n_layers + 1;
+    double *beside;
+
+    owned->schedule.copy.beside = NULL;
+    if (!draft->copy.beside || draft->n_layers == 0)
+        return 1;
+    beside = vbs_arena_alloc(&owned->arena, n, sizeof *beside);
+    if (beside)
+        memcpy(beside, draft->copy.beside, n * sizeof *beside);
+    owned->schedule.copy.beside = beside;
+    return beside != NULL;
+}
+
 enum vbs_status vbs_schedule_copy(struct vbs_ctx *ctx, const struct vbs_schedule *draft,
                                   struct vbs_schedule **schedule)
 {
@@ -137,8 +153,9 @@ enum vbs_status vbs_schedule_copy(struct vbs_ctx *ctx, const struct vbs_schedule
         owned->schedule.copy.source = vbs_arena_strdup(&owned->arena, draft->copy.source);
     steps = vbs_arena_alloc(&owned->arena, (size_t)draft->n_steps, sizeof *steps);
     if (!copy_algorithms(owned, draft) || !copy_provenance(owned, draft) ||
-        !copy_layer_names(owned, draft) || !owned->schedule.model || !owned->schedule.planner ||
-        (draft->copy.source && !owned->schedule.copy.source) || !steps) {
+        !copy_layer_names(owned, draft) || !copy_beside(owned, draft) || !owned->schedule.model ||
+        !owned->schedule.planner || (draft->copy.source && !owned->schedule.copy.source) ||
+        !steps) {
         arena = owned->arena;
         goto no_memory;
     }

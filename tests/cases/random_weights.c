@@ -197,3 +197,14 @@ struct vbs_link random_link(gsl_rng *rng)
     }
     return link;
 }
+
+const double *random_beside(gsl_rng *rng, int n_layers, double *factors)
+{
+    if (random_once_in(rng, 4))
+        return NULL;
+    for (int k = 0; k <= n_layers; k++)
+        factors[k] = random_once_in(rng, 3)   ? 1
+                     : random_once_in(rng, 4) ? random_int(rng, 2, 9)
+                                              : 1 + random_int(rng, 1, 9) / 8.0;
+    return factors;
+}

@@ -27,4 +27,9 @@ struct vbs_profile *without_weights(const struct vbs_profile *profile);
  * so. */
 struct vbs_link random_link(gsl_rng *rng);
 
+/* Fills factors, [n_layers + 1], with how much copies and layers slow each other down (struct
+ * vbs_link), and gives it; or gives null, for nothing is slowed down. Some factors are 1, others so
+ * large that it would be faster to wait than to copy beside computing. */
+const double *random_beside(gsl_rng *rng, int n_layers, double *factors);
+
 #endif

@@ -63,6 +63,13 @@ double vbs_task_copy_us(const struct vbs_task *task, int64_t bytes)
                                   : HUGE_VAL;
 }
 
+double vbs_task_hidden_price(const struct vbs_task *task, int layer)
+{
+    const double *beside = task->problem.copy.beside;
+
+    return beside ? fmin(beside[0] * (1 - 1 / beside[layer]), 1) : 0;
+}
+
 int64_t vbs_task_layer_lightest_bytes(const struct vbs_task *task, int layer)
 {
     int64_t least = INT64_MAX;

@@ -175,6 +175,11 @@ int64_t vbs_task_lightest_bytes(const struct vbs_task *task);
 /* Gives the microseconds that a copy of bytes takes; HUGE_VAL when nothing can be copied. */
 double vbs_task_copy_us(const struct vbs_task *task, int64_t bytes);
 
+/* Gives the delay, in microseconds, for each microsecond that a copy takes alone, where it is
+ * copied beside steps of layer and nothing waits for it: 0 to 1. From 1 on, it would be as good to
+ * copy before them. */
+double vbs_task_hidden_price(const struct vbs_task *task, int layer);
+
 /* Computes vbs_bound_us of the task's problem. */
 enum vbs_status vbs_task_bound_us(struct vbs_ctx *ctx, const struct vbs_task *task,
                                   int64_t memory_bytes, double *time_us) VBS_MUST_CHECK;

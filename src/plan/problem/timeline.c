@@ -14,7 +14,7 @@
 struct loaded_block {
     int format;
     int64_t first, end;
-    double ready_us;
+    int64_t load; /* its number, 1, 2, ...; 0: a resident load */
 };
 
 /* The blocks of one layer, by format and then by their first byte. A layer may be loaded in
@@ -26,13 +26,25 @@ struct loaded_layer {
     int64_t longest; /* the longest of all blocks so far */
 };
 
+/* Loads in the order of the list, without resident ones. Those that the list has reached and that
+ * have not ended are copied one after the other, beside compute steps. */
+struct load_line {
+    int64_t n_reached, n_ended;
+    int64_t at;         /* the one that is copied, as an index into the list */
+    double end_us;      /* its end, if computing waits from now on */
+    double begun_us;    /* its time until then */
+    double last_end_us; /* of those that have ended */
+};
+
 struct clocks_walk {
     const struct vbs_task *task;
+    const struct vbs_step_list *steps;
     struct vbs_walk walk;
     struct vbs_arena arena;
     struct loaded_layer *loaded; /* [0..n] */
     int64_t weight_bytes;        /* sum of all blocks in memory */
-    double compute_us, copy_us;  /* the clocks */
+    double compute_us;           /* the clock of compute steps */
+    struct load_line copies;     /* and that of copies */
     int64_t chunk_ticks;         /* since the chunk began, in ticks */
     double chunk_us;             /* since the chunk began, in microseconds */
 };
@@ -73,6 +85,69 @@ static enum vbs_status insert_block(struct vbs_ctx *ctx, struct loaded_layer *lo
     return VBS_OK;
 }
 
+static void begin_copy(struct clocks_walk *line, int64_t at, double start_us)
+{
+    struct load_line *copies = &line->copies;
+
+    copies->at = at;
+    copies->begun_us = vbs_task_copy_us(line->task, line->steps->steps[at].bytes);
+    copies->end_us = start_us + copies->begun_us;
+}
+
+/* Ends the load that is copied, at its end_us. */
+static void end_copy(struct clocks_walk *line, struct vbs_timeline *timeline)
+{
+    struct load_line *copies = &line->copies;
+    int64_t at = copies->at + 1;
+
+    timeline->copy_us += copies->begun_us;
+    copies->last_end_us = copies->end_us;
+    if (++copies->n_ended == copies->n_reached)
+        return;
+    while (line->steps->steps[at].op != VBS_STEP_LOAD)
+        at++;
+    begin_copy(line, at, copies->end_us);
+}
+
+/* Lets computing wait for the end of a load, if it has not ended, and gives the time. */
+static double wait_for(struct clocks_walk *line, int64_t load, struct vbs_timeline *timeline)
+{
+    double until_us = line->compute_us;
+
+    while (line->copies.n_ended < line->copies.n_reached && line->copies.n_ended < load) {
+        end_copy(line, timeline);
+        until_us = line->copies.last_end_us;
+    }
+    return until_us;
+}
+
+/* Runs a step from now_us on, which takes time_us alone, beside the copies, and gives its end. */
+static double run_step(struct clocks_walk *line, int layer, double now_us, double time_us,
+                       struct vbs_timeline *timeline)
+{
+    const double *beside = line->task->problem.copy.beside;
+    double slow = beside ? beside[layer] : 1, copies_slow = beside ? beside[0] : 1;
+    double end_us = now_us + time_us;
+    struct load_line *copies = &line->copies;
+
+    while (copies->n_ended < copies->n_reached) {
+        double copy_left_us = copies->end_us - now_us, step_left_us = end_us - now_us, both_us;
+
+        if (copy_left_us * copies_slow > step_left_us * slow) { /* the step ends first */
+            both_us = step_left_us * slow;
+            copies->end_us += both_us - both_us / copies_slow;
+            copies->begun_us += both_us - both_us / copies_slow;
+            return end_us + step_left_us * (slow - 1);
+        }
+        both_us = copy_left_us * copies_slow;
+        now_us = copies->end_us += copy_left_us * (copies_slow - 1);
+        copies->begun_us += copy_left_us * (copies_slow - 1);
+        end_us = fmax(end_us + (both_us - both_us / slow), now_us);
+        end_copy(line, timeline);
+    }
+    return end_us;
+}
+
 static enum vbs_status load(struct vbs_ctx *ctx, struct clocks_walk *line,
                             const struct vbs_step *step, struct vbs_timeline *timeline)
 {
@@ -85,11 +160,9 @@ static enum vbs_status load(struct vbs_ctx *ctx, struct clocks_walk *line,
     if (step->resident) {
         timeline->resident_bytes += step->bytes;
     } else {
-        double time_us = vbs_task_copy_us(line->task, step->bytes);
-
-        line->copy_us = fmax(line->copy_us, line->compute_us) + time_us;
-        block.ready_us = line->copy_us;
-        timeline->copy_us += time_us;
+        if (line->copies.n_reached++ == line->copies.n_ended)
+            begin_copy(line, step - line->steps->steps, line->compute_us);
+        block.load = line->copies.n_reached;
         timeline->copied_bytes += step->bytes;
     }
     return insert_block(ctx, &line->loaded[step->layer], &block);
@@ -114,14 +187,13 @@ static void evict(struct clocks_walk *line, const struct vbs_step *step)
     line->weight_bytes -= step->bytes;
 }
 
-/* Gives the time at which the weights that a step reads are loaded. */
-static double ready_us(const struct clocks_walk *line, const struct vbs_step *step,
-                       const struct vbs_profile_row *row)
+/* Gives the number of the last load of the weights that a step reads. */
+static int64_t last_load(const struct clocks_walk *line, const struct vbs_step *step,
+                         const struct vbs_profile_row *row)
 {
     const struct vbs_profile_layer *layer = &line->task->profile->layers[step->layer];
     const struct loaded_layer *loaded = &line->loaded[step->layer];
-    int64_t first, end;
-    double ready = 0;
+    int64_t first, end, last = 0;
 
     if (row->weight_bytes == 0)
         return 0;
@@ -131,10 +203,10 @@ static double ready_us(const struct clocks_walk *line, const struct vbs_step *st
 
         if (at->format != row->format || at->first >= end)
             break;
-        if (at->end > first && at->ready_us > ready)
-            ready = at->ready_us;
+        if (at->end > first && at->load > last)
+            last = at->load;
     }
-    return ready;
+    return last;
 }
 
 /* Compares the chunk's time so far with the latency. Where steps may wait for loads, ticks of steps
@@ -159,7 +231,7 @@ static enum vbs_status compute(struct vbs_ctx *ctx, struct clocks_walk *line,
     const struct vbs_profile_row *row = vbs_task_step_row(line->task, step);
     double time_us =
         vbs_slice_us(&line->task->profile->layers[step->layer], row, step->slice, step->n_slices);
-    double ready = line->compute_us, wait_us;
+    double start_us = line->compute_us, took_us;
     int64_t bytes = 0;
 
     VBS_TRY(step->rows > 0 ? vbs_walk_rows(ctx, &line->walk, step, &bytes)
@@ -170,10 +242,11 @@ static enum vbs_status compute(struct vbs_ctx *ctx, struct clocks_walk *line,
         timeline->peak_step = *step;
     }
     if (line->task->problem.weights == VBS_WEIGHTS_INCLUDED)
-        ready = fmax(ready, ready_us(line, step, row));
-    wait_us = ready - line->compute_us;
-    line->compute_us = ready + time_us;
-    line->chunk_us += wait_us + time_us;
+        start_us = wait_for(line, last_load(line, step, row), timeline);
+    took_us = start_us - line->compute_us + time_us;
+    line->compute_us = run_step(line, step->layer, start_us, time_us, timeline);
+    took_us += line->compute_us - (start_us + time_us);
+    line->chunk_us += took_us;
     line->chunk_ticks += vbs_task_ticks(line->task, time_us);
     judge_latency(line, timeline);
     return VBS_OK;
@@ -198,7 +271,7 @@ static enum vbs_status transfer(struct vbs_ctx *ctx, struct clocks_walk *line,
 enum vbs_status vbs_timeline_find(struct vbs_ctx *ctx, const struct vbs_task *task,
                                   const struct vbs_step_list *steps, struct vbs_timeline *timeline)
 {
-    struct clocks_walk line = {.task = task};
+    struct clocks_walk line = {.task = task, .steps = steps};
     enum vbs_status status;
 
     VBS_TRY(vbs_walk_init(ctx, &line.walk, task));
@@ -209,7 +282,8 @@ enum vbs_status vbs_timeline_find(struct vbs_ctx *ctx, const struct vbs_task *ta
         status = steps->steps[s].op == VBS_STEP_COMPUTE
                      ? compute(ctx, &line, &steps->steps[s], timeline)
                      : transfer(ctx, &line, &steps->steps[s], timeline);
-    timeline->time_us = fmax(line.compute_us, line.copy_us);
+    timeline->time_us =
+        status == VBS_OK ? fmax(line.compute_us, wait_for(&line, INT64_MAX, timeline)) : 0;
     for (int k = 1; line.loaded && k <= task->n_layers; k++)
         free(line.loaded[k].blocks);
     vbs_arena_clear(&line.arena);

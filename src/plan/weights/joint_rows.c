@@ -176,6 +176,13 @@ static double load_us(const struct joint *joint)
     return fmax(joint->price, LEAST_LATENCY_PRICE) * joint->task->problem.copy.latency_us;
 }
 
+/* The price of a microsecond of the copy of a layer's weights: what is not paid runs beside
+ * computing, mostly the layer's own, and delays it. */
+static double byte_price(const struct joint *joint, int layer)
+{
+    return joint->price + (1 - joint->price) * vbs_task_hidden_price(joint->task, layer);
+}
+
 /* The row for steps whose weights are streamed in slices: its time includes the price of the
  * copies, its workspace the slices. */
 static struct vbs_profile_row price_row(const struct joint *joint, int layer,
@@ -190,7 +197,8 @@ static struct vbs_profile_row price_row(const struct joint *joint, int layer,
     if (row->weight_bytes == 0)
         return priced;
     priced.ws_bytes += n_slices == 1 || single ? slice_bytes : 2 * slice_bytes;
-    priced.time_us += load_us(joint) * n_slices + joint->price * (double)row->weight_bytes /
+    priced.time_us += load_us(joint) * n_slices + byte_price(joint, layer) *
+                                                      (double)row->weight_bytes /
                                                       joint->task->problem.copy.bytes_per_us;
     if (n_slices > 1 && row->n_slices == 0)
         priced.time_us += row->time_us * fine_slices_share(joint, l, n_slices);

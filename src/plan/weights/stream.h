@@ -14,7 +14,9 @@
  *   prefetch  loads in the order in which steps need them, each as early as the memory and the load
  *             before it allow, but not earlier than the copy clock can use. For given loads in this
  *             order no other positions end earlier: a load at a later position saves memory only
- *             before the position where the next load may begin.
+ *             before the position where the next load may begin. Where copies and computing slow
+ *             each other down (struct vbs_link), this is a heuristic, and no load stands before a
+ *             step beside which copying takes longer than copying and computing in turn.
  */
 #ifndef VBS_PLAN_WEIGHTS_STREAM_H
 #define VBS_PLAN_WEIGHTS_STREAM_H

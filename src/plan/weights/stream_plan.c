@@ -129,11 +129,12 @@ static enum vbs_status keep_gaps(struct loading *loading, int64_t memory_bytes)
 
 /* The clocks while loads are placed. */
 struct load_clocks {
-    double copy_us;   /* the end of the latest load */
+    double copy_us;   /* the end of the latest load; all loads end before the step that they are
+                         placed for begins */
     double *ended_us; /* [n_slots + 1] end of the step before a slot */
     int load_slot;    /* of the latest load */
-    /* The loads that follow each other without a pause, and the time by which steps have waited for
-     * loads so far. */
+    /* The loads that follow each other without a pause, and the time by which loads have delayed
+     * steps so far. */
     int queue_from;
     double waited_us;
     double spare_us; /* from then on copies could run beside steps */
@@ -154,20 +155,65 @@ static void end_queue(const struct loading *loading, struct load_clocks *clocks,
     clocks->queue_from = v;
 }
 
-/* Estimates what the load of a block would cost that is kept: nothing where there is time for it
- * beside the steps, next to other such loads. */
+/* Estimates what the load of a block would cost that is kept: where there is time for it beside the
+ * steps, next to other such loads, only what it slows them down. */
 static void weigh_kept(const struct loading *loading, struct load_clocks *clocks, int v)
 {
     const struct vbs_visit *visit = &loading->stream->visits[v];
     double copy_us = loading->stream->blocks[visit->block].copy_us;
-    double from_us = fmax(clocks->copy_us, clocks->spare_us), late_us;
+    const struct vbs_step *steps = loading->stream->computes.steps;
+    double from_us = fmax(clocks->copy_us, clocks->spare_us), late_us, late;
 
     if (!loading->rule->waited)
         return;
     late_us = from_us + copy_us - clocks->ended_us[visit->slot];
-    loading->rule->waited[v] = copy_us > 0 ? fmax(fmin(late_us / copy_us, 1), 0) : 0;
+    late = copy_us > 0 ? fmax(fmin(late_us / copy_us, 1), 0) : 0;
+    if (visit->slot > 0)
+        late +=
+            (1 - late) * vbs_task_hidden_price(loading->stream->task, steps[visit->slot - 1].layer);
+    loading->rule->waited[v] = late;
     if (late_us <= 0)
         clocks->spare_us = clocks->ended_us[visit->slot];
+}
+
+/* Whether copying beside the step in a slot takes less time than copying and computing in turn. */
+static bool pays_beside(const struct loading *loading, int slot)
+{
+    const struct vbs_task *task = loading->stream->task;
+
+    return !task->problem.copy.beside ||
+           vbs_task_hidden_price(task, loading->stream->computes.steps[slot].layer) < 1;
+}
+
+/*
+ * Runs a load that takes time_us alone beside the steps from..to-1, before which all other loads
+ * have ended and behind which nothing is placed yet. They slow each other down, so that these steps
+ * end later.
+ */
+static void run_beside(const struct loading *loading, struct load_clocks *clocks, int from, int to,
+                       double time_us)
+{
+    const double *beside = loading->stream->task->problem.copy.beside;
+    double now_us = fmax(clocks->copy_us, clocks->ended_us[from]), delay_us = 0;
+    double end_us = now_us + time_us; /* of the load, if no step ran from now on */
+    bool has_ended = !beside || isinf(time_us);
+
+    for (int s = from; s < to && !(has_ended && delay_us == 0); s++) {
+        double factor = beside[loading->stream->computes.steps[s].layer], left_us, both_us;
+
+        clocks->ended_us[s + 1] += delay_us;
+        if (has_ended)
+            continue;
+        left_us = clocks->ended_us[s + 1] - now_us; /* of the step, if no load ran from now on */
+        both_us = fmin(left_us * factor, (end_us - now_us) * beside[0]);
+        has_ended = (end_us - now_us) * beside[0] <= left_us * factor;
+        clocks->ended_us[s + 1] += both_us - both_us / factor;
+        delay_us += both_us - both_us / factor;
+        now_us += both_us;
+        end_us = has_ended ? now_us : end_us + (both_us - both_us / beside[0]);
+    }
+    clocks->copy_us = end_us;
+    clocks->waited_us += delay_us;
 }
 
 /* Places the load of visit v at the earliest slot that is of use. */
@@ -183,14 +229,14 @@ static void place_load(struct loading *loading, struct load_clocks *clocks, int 
     if (loading->rule->earliest && loading->rule->earliest[v] > least)
         least = loading->rule->earliest[v];
     while (slot > least && clocks->ended_us[slot] > clocks->copy_us &&
-           loading->free_bytes[slot - 1] >= block->bytes)
+           loading->free_bytes[slot - 1] >= block->bytes && pays_beside(loading, slot - 1))
         loading->free_bytes[--slot] -= block->bytes;
     if (clocks->ended_us[slot] > clocks->copy_us)
         end_queue(loading, clocks, v);
     if (loading->rule->waited)
         loading->rule->waited[v] = clocks->waited_us;
     loading->load_slot[v] = clocks->load_slot = slot;
-    clocks->copy_us = fmax(clocks->copy_us, clocks->ended_us[slot]) + block->copy_us;
+    run_beside(loading, clocks, slot, visit->slot, block->copy_us);
 }
 
 /* Runs both clocks over the steps and places the loads on the way. */
@@ -205,7 +251,7 @@ static enum vbs_status place_loads(struct loading *loading)
         return vbs_no_memory(loading->ctx);
     clocks.ended_us[0] = 0;
     for (int s = 0; s < loading->n_slots; s++) {
-        double start_us = clocks.ended_us[s];
+        double start_us;
 
         for (; v < stream->n_visits && stream->visits[v].slot == s; v++) {
             loading->load_slot[v] = -1;
@@ -214,8 +260,8 @@ static enum vbs_status place_loads(struct loading *loading)
                 continue;
             }
             place_load(loading, &clocks, v);
-            start_us = fmax(start_us, clocks.copy_us);
         }
+        start_us = fmax(clocks.ended_us[s], clocks.copy_us);
         clocks.waited_us += start_us - clocks.ended_us[s];
         clocks.ended_us[s + 1] = start_us + stream->step_us[s];
     }

@@ -58,6 +58,15 @@ enum vbs_status vbs_judge_check(struct vbs_ctx *ctx, const struct vbs_profile *p
     return VBS_OK;
 }
 
+/* Whether copies and layers slow each other down by the same factors. */
+static bool same_beside(const struct vbs_link *a, const struct vbs_link *b, int n_layers)
+{
+    for (int k = 0; (a->beside || b->beside) && k <= n_layers; k++)
+        if ((a->beside ? a->beside[k] : 1) != (b->beside ? b->beside[k] : 1))
+            return false;
+    return true;
+}
+
 static bool same_copies(const struct vbs_profile *a, const struct vbs_profile *b)
 {
     if (a->n_copies != b->n_copies)
@@ -66,7 +75,8 @@ static bool same_copies(const struct vbs_profile *a, const struct vbs_profile *b
         const struct vbs_copy *other = vbs_profile_copy(b, a->copies[i].source);
 
         if (!other || other->link.latency_us != a->copies[i].link.latency_us ||
-            other->link.bytes_per_us != a->copies[i].link.bytes_per_us)
+            other->link.bytes_per_us != a->copies[i].link.bytes_per_us ||
+            !same_beside(&a->copies[i].link, &other->link, a->n_layers))
             return false;
     }
     return true;

@@ -103,6 +103,14 @@ void vbs_page_add_judging_link(struct vbs_text *text, const struct vbs_profile *
     vbs_text_add(text, ",");
     add_number(text, link->bytes_per_us);
     vbs_text_add(text, "],\n");
+    if (!link->beside)
+        return;
+    vbs_text_add(text, "\"replay_beside\":[");
+    for (int k = 0; k <= profile->n_layers; k++) {
+        vbs_text_add(text, k > 0 ? "," : "");
+        add_number(text, link->beside[k]);
+    }
+    vbs_text_add(text, "],\n");
 }
 
 static void add_layers(struct vbs_text *text, const struct vbs_profile *profile)

@@ -124,7 +124,7 @@ void vbs_page_add_string(struct vbs_text *text, const char *string);
 
 /* Append parts of the JSON: a row of plans; the kinds of steps, up to the list of the steps itself,
  * which vbs_page_pack appends; the link by which the replay judges copies that were planned for
- * another one. */
+ * another one, with the factors by which copies and layers slow each other down, if it has any. */
 void vbs_page_add_plan(struct vbs_text *text, const struct vbs_page_plan *plan);
 void vbs_page_add_kinds(struct vbs_text *text, const struct vbs_page_steps *steps);
 void vbs_page_add_judging_link(struct vbs_text *text, const struct vbs_profile *profile,

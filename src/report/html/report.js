@@ -187,36 +187,80 @@ function compute(profile, samples, kind) {
     return {from, live, outside, added};
 }
 
-// Gives the time of a load, as the replay computes it.
+// Gives the time that a load takes alone, as the replay computes it.
 function copyTime(profile, kind) {
     return profile.replay_copy[0] + kind.bytes / profile.replay_copy[1];
 }
 
+// Both clocks of a plan. Loads follow each other, and those that have not ended when a compute step begins run beside it;
+// then a load takes profile.replay_beside[0] times as long, and a step of layer k profile.replay_beside[k] times.
+class Clocks {
+    constructor(profile) {
+        this.profile = profile;
+        this.clock = 0;
+        this.loads = [];
+        this.ended = 0;
+        this.copyEnd = 0; // of the load that is copied, if computing waits from now on
+    }
+    load(step) {
+        this.loads.push(step);
+        if (this.ended === this.loads.length - 1) this.begin(this.clock);
+    }
+    begin(time) {
+        const step = this.loads[this.ended];
+        step.start = time;
+        this.copyEnd = time + copyTime(this.profile, step.kind);
+    }
+    endLoad() {
+        this.loads[this.ended++].end = this.copyEnd;
+        if (this.ended < this.loads.length) this.begin(this.copyEnd);
+    }
+    // Lets computing wait for the first n loads.
+    waitFor(n) {
+        for (; this.ended < n; this.endLoad()) this.clock = this.copyEnd;
+    }
+    run(step) {
+        const beside = this.profile.replay_beside, slow = beside ? beside[step.kind.layer] : 1, copiesSlow = beside ? beside[0] : 1;
+        let now = step.start = this.clock, end = now + step.kind.time_us; // if no copy runs from now on
+        for (; this.ended < this.loads.length; this.endLoad()) {
+            const stepEnd = end + (end - now) * (slow - 1), copyEnd = this.copyEnd + (this.copyEnd - now) * (copiesSlow - 1);
+            if (copyEnd > stepEnd) {
+                this.copyEnd = Math.max(stepEnd, this.copyEnd + (stepEnd - now) * (1 - 1 / copiesSlow));
+                end = stepEnd;
+                break;
+            }
+            end = Math.max(copyEnd, end + (copyEnd - now) * (1 - 1 / slow));
+            now = this.copyEnd = copyEnd;
+        }
+        step.end = this.clock = end;
+    }
+}
+
 // Gives all steps of a plan with their memory and both clocks.
 function replay(profile, plan) {
-    const samples = begin(profile), ends = [];
-    let clock = 0, copyClock = 0, weights = 0;
-    return kindsOf(profile, plan).map((kind, index) => {
-        const step = {index, kind, from: 0, live: samples.live, outside: 0, added: 0, ws: 0, start: clock, end: clock};
+    const samples = begin(profile), clocks = new Clocks(profile);
+    let weights = 0;
+    const steps = kindsOf(profile, plan).map((kind, index) => {
+        const step = {index, kind, from: 0, live: samples.live, outside: 0, added: 0, ws: 0, start: clocks.clock, end: clocks.clock};
         if (kind.op === 0) {
             Object.assign(step, compute(profile, samples, kind));
             step.ws = kind.ws_bytes;
-            step.start = Math.max(clock, kind.waits ? ends[ends.length - kind.waits] : 0);
-            step.end = clock = step.start + kind.time_us;
+            clocks.waitFor(kind.waits ? clocks.loads.length - kind.waits + 1 : 0);
+            clocks.run(step);
         } else {
             weights += kind.op === 1 ? kind.bytes : -kind.bytes;
             if (kind.op === 1 && kind.resident) {
                 step.start = step.end = 0;
             } else if (kind.op === 1) {
-                step.start = Math.max(copyClock, clock);
-                step.end = copyClock = step.start + copyTime(profile, kind);
-                ends.push(copyClock);
+                clocks.load(step);
             }
         }
         step.weights = weights;
         step.memory = step.live + step.added + step.ws + step.weights;
         return step;
     });
+    clocks.waitFor(clocks.loads.length);
+    return steps;
 }
 
 // Replays a plan once; where this page and the replay differ, it says so.
@@ -816,7 +860,7 @@ function drawClocks(box, profile, plan, steps) {
 function prepareRun(run, profile) {
     if (run.problem) return;
     run.problem = Object.assign(Object.create(profile), {request: run.request, io: run.io, weights: run.weights,
-        replay_copy: run.replay_copy, kindList: objects(run.kind_columns, run.kinds), stepList: unpack(run.steps, run.n_steps)});
+        replay_copy: run.replay_copy, replay_beside: run.replay_beside, kindList: objects(run.kind_columns, run.kinds), stepList: unpack(run.steps, run.n_steps)});
     run.plan = objects(profile.plan_columns, [run.plan])[0];
     run.plan.planner = {name: run.planner};
     run.list = stepsOf(run.problem, run.plan).map((step, i) => ({step, lane: step.kind.op === 0 ? "compute" : "copy",

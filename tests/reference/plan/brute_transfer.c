@@ -181,7 +181,8 @@ struct simulation {
     const struct vbs_link *link;
     struct brute_event *events;
     bool *ended;
-    bool *awaited; /* [n_steps][n_steps] a compute step reads bytes that a load brings */
+    double *left_us; /* of a step that has begun: the time that the rest of it takes alone */
+    bool *awaited;   /* [n_steps][n_steps] a compute step reads bytes that a load brings */
 };
 
 static struct brute_slice slice_of(const struct vbs_profile *profile, const struct vbs_step *step,
@@ -272,6 +273,11 @@ static bool may_begin(const struct simulation *simulation, int64_t i)
     return true;
 }
 
+static bool is_running(const struct simulation *simulation, int64_t i)
+{
+    return !isnan(simulation->events[i].start_us) && !simulation->ended[i];
+}
+
 /* Begins all steps that may begin at now_us, and ends those that end then; true where there was
  * one. */
 static bool pass(struct simulation *simulation, double now_us)
@@ -284,16 +290,49 @@ static bool pass(struct simulation *simulation, double now_us)
 
         if (isnan(event->start_us) && may_begin(simulation, i)) {
             event->start_us = now_us;
-            event->end_us =
-                now_us + (step->op == VBS_STEP_EVICT ? 0 : duration_us(simulation, step));
+            simulation->left_us[i] = step->op == VBS_STEP_EVICT ? 0 : duration_us(simulation, step);
             moved = true;
         }
-        if (!isnan(event->start_us) && !simulation->ended[i] && event->end_us <= now_us) {
+        if (is_running(simulation, i) && simulation->left_us[i] <= 0) {
+            event->end_us = now_us;
             simulation->ended[i] = true;
             moved = true;
         }
     }
     return moved;
+}
+
+/* Gives how many times as long a running step takes now. */
+static double slowness(const struct simulation *simulation, int64_t i)
+{
+    const struct vbs_schedule *schedule = simulation->schedule;
+    bool computes = schedule->steps[i].op == VBS_STEP_COMPUTE;
+
+    for (int64_t j = 0; simulation->link->beside && j < schedule->n_steps; j++)
+        if (is_running(simulation, j) && (schedule->steps[j].op == VBS_STEP_COMPUTE) != computes)
+            return simulation->link->beside[computes ? schedule->steps[i].layer : 0];
+    return 1;
+}
+
+/* Runs all steps that have begun until the first of them ends, and gives the time that this takes;
+ * HUGE_VAL: none is running. */
+static double run_to_next_end(struct simulation *simulation)
+{
+    int64_t n = simulation->schedule->n_steps, first = -1;
+    double took_us = HUGE_VAL;
+
+    for (int64_t i = 0; i < n; i++)
+        if (is_running(simulation, i) &&
+            simulation->left_us[i] * slowness(simulation, i) < took_us) {
+            took_us = simulation->left_us[i] * slowness(simulation, i);
+            first = i;
+        }
+    for (int64_t i = 0; i < n && first >= 0; i++)
+        if (is_running(simulation, i))
+            simulation->left_us[i] -= took_us / slowness(simulation, i);
+    if (first >= 0)
+        simulation->left_us[first] = 0;
+    return took_us;
 }
 
 bool brute_transfer_events(const struct vbs_profile *profile, const struct vbs_schedule *schedule,
@@ -305,6 +344,7 @@ bool brute_transfer_events(const struct vbs_profile *profile, const struct vbs_s
                                     .link = link,
                                     .events = events,
                                     .ended = brute_alloc(n, sizeof(bool)),
+                                    .left_us = brute_alloc(n, sizeof(double)),
                                     .awaited = brute_alloc(n * n, sizeof(bool))};
     double now_us = 0;
     bool all = false, stuck;
@@ -313,22 +353,22 @@ bool brute_transfer_events(const struct vbs_profile *profile, const struct vbs_s
         events[i].start_us = events[i].end_us = NAN;
     stuck = !count_memory(&simulation);
     while (!all && !stuck) {
-        double next_us = HUGE_VAL;
+        double took_us = 0;
 
         while (pass(&simulation, now_us))
             ;
         all = true;
-        for (size_t i = 0; i < n; i++) {
+        for (size_t i = 0; i < n; i++)
             all = all && simulation.ended[i];
-            if (!simulation.ended[i] && !isnan(events[i].start_us) && events[i].end_us < next_us)
-                next_us = events[i].end_us;
-        }
-        stuck = !all && !(next_us < HUGE_VAL);
-        now_us = next_us;
+        if (!all)
+            took_us = run_to_next_end(&simulation);
+        stuck = !(took_us < HUGE_VAL);
+        now_us += took_us;
     }
     if (stuck)
         printf("# some step never starts\n");
     free(simulation.ended);
+    free(simulation.left_us);
     free(simulation.awaited);
     return !stuck;
 }

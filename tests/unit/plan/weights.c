@@ -50,10 +50,10 @@ static void describe(const void *self)
     const struct vbs_problem *problem = &subject->rivals.problem;
 
     printf("problem %d, %d layers, request %" PRId64
-           ", io %s, latency %.17g, copies %g us and %g bytes/us, planner %s, budget %" PRId64,
+           ", io %s, latency %.17g, copies %g us and %g bytes/us%s, planner %s, budget %" PRId64,
            subject->number, problem->profile->n_layers, problem->request, vbs_io_word(problem->io),
            problem->latency_us, problem->copy.latency_us, problem->copy.bytes_per_us,
-           subject->planner, subject->budget);
+           problem->copy.beside ? ", slowed down" : "", subject->planner, subject->budget);
 }
 
 static void check(struct subject *subject, enum property property, bool holds)
@@ -160,13 +160,19 @@ static void check_problem(struct subject *subject, const struct vbs_problem *pro
     rivals_close(rivals);
 }
 
-static struct vbs_problem random_problem(gsl_rng *rng, const struct vbs_profile *profile)
+/* factors: [RANDOM_MAX_LAYERS + 1], of the link. */
+static struct vbs_problem random_problem(gsl_rng *rng, const struct vbs_profile *profile,
+                                         double *factors)
 {
-    return (struct vbs_problem){.profile = profile,
-                                .request = random_int(rng, 1, MAX_REQUEST),
-                                .io = random_once_in(rng, 2) ? VBS_IO_RESIDENT : VBS_IO_EXTERNAL,
-                                .weights = VBS_WEIGHTS_INCLUDED,
-                                .copy = random_link(rng)};
+    struct vbs_problem problem = {.profile = profile,
+                                  .request = random_int(rng, 1, MAX_REQUEST),
+                                  .io = random_once_in(rng, 2) ? VBS_IO_RESIDENT : VBS_IO_EXTERNAL,
+                                  .weights = VBS_WEIGHTS_INCLUDED,
+                                  .copy = random_link(rng)};
+
+    if (random_once_in(rng, 2))
+        problem.copy.beside = random_beside(rng, profile->n_layers, factors);
+    return problem;
 }
 
 /* Gives the time of planner in a budget; HUGE_VAL: infeasible; NAN: an error, or no such
@@ -217,13 +223,14 @@ static void test_relations(enum random_graph graph, bool with_latency, bool said
     for (int i = 0; i < n; i++) {
         struct vbs_profile *profile = random_weights_profile(rng, graph, MAX_LAYERS, i % 2);
         struct vbs_problem problem;
+        double factors[RANDOM_MAX_LAYERS + 1];
 
         subject->number = i;
         if (said)
             profile = say_slices(rng, profile, false);
         if (!profile)
             continue;
-        problem = random_problem(rng, profile);
+        problem = random_problem(rng, profile, factors);
         if (with_latency)
             problem.latency_us = choose_latency(rng, &problem);
         check_problem(subject, &problem);
@@ -244,6 +251,7 @@ struct limit {
     struct rivals rivals;
     int joint, plus;
     int64_t weight_bytes; /* of all layers, format 0 */
+    double factors[RANDOM_MAX_LAYERS + 1];
 };
 
 static bool limit_open(gsl_rng *rng, bool two_formats, struct limit *limit)
@@ -253,7 +261,7 @@ static bool limit_open(gsl_rng *rng, bool two_formats, struct limit *limit)
                                             MAX_LAYERS, two_formats);
     if (!limit->profile)
         return false;
-    limit->problem = random_problem(rng, limit->profile);
+    limit->problem = random_problem(rng, limit->profile, limit->factors);
     limit->excluded = limit->problem;
     limit->excluded.weights = VBS_WEIGHTS_EXCLUDED;
     for (int k = 1; k <= limit->profile->n_layers; k++)

@@ -17,7 +17,7 @@
 
 /* The features that the random schedules had, none of which may be missing. */
 struct met {
-    int loads, evictions, residents, slices, stalls, beside;
+    int loads, evictions, residents, slices, stalls, beside, slowed;
 };
 
 static bool near(double a, double b)
@@ -29,7 +29,7 @@ static bool agrees_with_events(const struct vbs_schedule *schedule, const struct
                                const struct brute_event *events)
 {
     int64_t peak = -1, peak_step = -1;
-    double time_us = 0;
+    double time_us = 0, compute_us = 0, copy_us = 0;
 
     for (int64_t i = 0; i < schedule->n_steps; i++) {
         const struct vbs_replay_step *at = &replay->steps[i];
@@ -43,13 +43,70 @@ static bool agrees_with_events(const struct vbs_schedule *schedule, const struct
             return false;
         }
         time_us = events[i].end_us > time_us ? events[i].end_us : time_us;
+        if (schedule->steps[i].op == VBS_STEP_COMPUTE)
+            compute_us += events[i].end_us - events[i].start_us;
+        else
+            copy_us += events[i].end_us - events[i].start_us;
         if (events[i].memory_bytes > peak) {
             peak = events[i].memory_bytes;
             peak_step = i;
         }
     }
-    return near(replay->time_us, time_us) && replay->peak_bytes == peak &&
+    return near(replay->time_us, time_us) && near(replay->compute_us, compute_us) &&
+           near(replay->copy_us, copy_us) && replay->peak_bytes == peak &&
            replay->peak_step == peak_step;
+}
+
+/* What an observer is told, beside the trace of the same replay. */
+struct telling {
+    const struct vbs_replay *replay;
+    int64_t n;
+    bool same;
+};
+
+static enum vbs_status compare(struct vbs_ctx *ctx, void *self,
+                               const struct vbs_replay_event *event)
+{
+    struct telling *telling = self;
+    const struct vbs_replay_step *told = event->record, *at = &telling->replay->steps[telling->n];
+
+    (void)ctx;
+    telling->same = telling->same && event->index == telling->n && told->start_us == at->start_us &&
+                    told->end_us == at->end_us && told->wait_us == at->wait_us &&
+                    told->memory_bytes == at->memory_bytes;
+    telling->n++;
+    return VBS_OK;
+}
+
+/* The wait of a step is the time from the end of the chunk before. */
+static bool waits_from_chunk(const struct vbs_schedule *schedule, const struct vbs_replay *replay)
+{
+    double begin_us = 0, end_us = 0;
+    int64_t chunk = 1;
+
+    for (int64_t i = 0; i < schedule->n_steps; i++) {
+        const struct vbs_replay_step *at = &replay->steps[i];
+
+        if (at->chunk != chunk) {
+            chunk = at->chunk;
+            begin_us = end_us;
+        }
+        if (!near(at->wait_us, at->end_us - begin_us))
+            return false;
+        if (schedule->steps[i].op == VBS_STEP_COMPUTE)
+            end_us = at->end_us;
+    }
+    return true;
+}
+
+static bool tells_the_trace(const struct vbs_profile *profile, const struct vbs_schedule *schedule,
+                            const struct vbs_replay *replay)
+{
+    struct telling telling = {.replay = replay, .same = true};
+    struct vbs_ctx ctx = {0};
+
+    return vbs_replay_observe(&ctx, profile, schedule, -1, compare, &telling, NULL) == VBS_OK &&
+           telling.same && telling.n == schedule->n_steps;
 }
 
 /* The longest time between the ends of chunks: there every layer has done the same, whole. */
@@ -85,8 +142,8 @@ static double longest_chunk_us(const struct vbs_profile *profile,
     return longest_us;
 }
 
-static void note(const struct vbs_schedule *schedule, const struct vbs_replay *replay,
-                 struct met *met)
+static void note(const struct vbs_profile *profile, const struct vbs_schedule *schedule,
+                 const struct vbs_replay *replay, struct met *met)
 {
     for (int64_t i = 0; i < schedule->n_steps; i++) {
         const struct vbs_step *step = &schedule->steps[i];
@@ -98,6 +155,16 @@ static void note(const struct vbs_schedule *schedule, const struct vbs_replay *r
     }
     met->stalls += replay->time_us > replay->compute_us + 1e-6;
     met->beside += replay->time_us < replay->compute_us + replay->copy_us - 1e-6;
+    if (schedule->copy.beside) {
+        struct vbs_schedule alone = *schedule;
+        struct vbs_replay *faster = NULL;
+        struct vbs_ctx ctx = {0};
+
+        alone.copy.beside = NULL;
+        met->slowed += vbs_replay_run(&ctx, profile, &alone, -1, false, &faster) == VBS_OK &&
+                       replay->time_us > faster->time_us + 1e-6;
+        vbs_replay_free(faster);
+    }
 }
 
 static bool schedule_agrees(gsl_rng *rng, const struct vbs_profile *profile, struct met *met)
@@ -107,13 +174,16 @@ static bool schedule_agrees(gsl_rng *rng, const struct vbs_profile *profile, str
     struct vbs_schedule *schedule = random_transfer_schedule(rng, profile, request, io, 4);
     struct brute_event *events = NULL;
     struct vbs_replay *replay = NULL;
+    double factors[BRUTE_LAYERS + 1];
     struct vbs_ctx ctx = {0};
     bool same = false;
 
     if (schedule) {
-        schedule->copy = (struct vbs_link){.source = "given",
-                                           .latency_us = random_int(rng, 0, 3),
-                                           .bytes_per_us = random_int(rng, 1, 8) / 4.0};
+        schedule->copy =
+            (struct vbs_link){.source = "given",
+                              .latency_us = random_int(rng, 0, 3),
+                              .bytes_per_us = random_int(rng, 1, 8) / 4.0,
+                              .beside = random_beside(rng, profile->n_layers, factors)};
         events = calloc((size_t)schedule->n_steps, sizeof *events);
         same = events && vbs_replay_run(&ctx, profile, schedule, random_int(rng, 0, 100), true,
                                         &replay) == VBS_OK;
@@ -123,8 +193,9 @@ static bool schedule_agrees(gsl_rng *rng, const struct vbs_profile *profile, str
     if (same) {
         same = brute_transfer_events(profile, schedule, &schedule->copy, events) &&
                agrees_with_events(schedule, replay, events) &&
-               near(replay->latency_us, longest_chunk_us(profile, schedule, events));
-        note(schedule, replay, met);
+               near(replay->latency_us, longest_chunk_us(profile, schedule, events)) &&
+               waits_from_chunk(schedule, replay) && tells_the_trace(profile, schedule, replay);
+        note(profile, schedule, replay, met);
     }
     vbs_replay_free(replay);
     vbs_schedule_free(schedule);
@@ -156,9 +227,9 @@ int main(int argc, char **argv)
     ok(n_wrong == 0, "%d random schedules agree with the definition, event by event",
        N_PROFILES * N_SCHEDULES);
     ok(met.loads > 10000 && met.evictions > 3000 && met.residents > 1000 && met.slices > 3000 &&
-           met.stalls > 1000 && met.beside > 1000,
+           met.stalls > 1000 && met.beside > 1000 && met.slowed > 1000,
        "%d loads, %d evictions, %d residents, %d steps in slices; %d waited, %d copied beside "
-       "computing",
-       met.loads, met.evictions, met.residents, met.slices, met.stalls, met.beside);
+       "computing, %d were slowed down by that",
+       met.loads, met.evictions, met.residents, met.slices, met.stalls, met.beside, met.slowed);
     return done_testing();
 }
