@@ -6,6 +6,7 @@
 #include "cli/print/provenance.h"
 #include "cli/print/table.h"
 #include "cli/print/weights.h"
+#include "vbslab/replay.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -332,6 +333,20 @@ static enum vbs_status print_layers(struct cli *cli, const struct vbs_profile *p
     return cli_table_print(cli, &table);
 }
 
+/* Replaces the time of all compute steps by that which they take beside copies. */
+static enum vbs_status slow_down(struct vbs_ctx *ctx, const struct vbs_profile *profile,
+                                 const struct vbs_schedule *schedule, double *compute_us)
+{
+    struct vbs_replay *replay;
+
+    if (schedule->weights == VBS_WEIGHTS_EXCLUDED || !schedule->copy.beside)
+        return VBS_OK;
+    VBS_TRY(vbs_replay_run(ctx, profile, schedule, -1, false, &replay));
+    *compute_us = replay->compute_us;
+    vbs_replay_free(replay);
+    return VBS_OK;
+}
+
 enum vbs_status cli_print_schedule(struct cli *cli, const struct vbs_profile *profile,
                                    const struct vbs_schedule *schedule)
 {
@@ -351,6 +366,11 @@ enum vbs_status cli_print_schedule(struct cli *cli, const struct vbs_profile *pr
         compute_us += uses[k].time_us;
         n_loads += uses[k].n_loads;
         more.rows = more.rows || uses[k].rows[0];
+    }
+    status = slow_down(&cli->ctx, profile, schedule, &compute_us);
+    if (status != VBS_OK) {
+        free(uses);
+        return status;
     }
     cli_flow_begin_text(cli);
     print_head(schedule);
