@@ -356,6 +356,29 @@ def test_weights(driver):
     quiet(driver, "weights inside")
 
 
+def test_beside(driver):
+    """Copies and layers that slow each other down: the page has the clocks of the replay."""
+    with open(ALEXNET, encoding="utf-8") as file:
+        lines = file.read().splitlines()
+    rows = list(csv.DictReader(line for line in lines if not line.startswith("#")))
+    n_layers = max(int(row["layer"]) for row in rows)
+    factors = [1.25] + [1 + k % 4 / 4 for k in range(1, n_layers + 1)]
+    with open("beside.csv", "w", encoding="utf-8") as file:
+        file.write("\n".join(["# beside: page-cache," + ",".join(map(str, factors))] + lines) + "\n")
+    words = ("--weights", "included", "--copy", "page-cache")
+    vbslab("report", "beside.csv", *words, "-o", "beside.html")
+    show(driver, "beside.html", 1400)
+    wrong, times = [], []
+    for planner, budget in (("joint", 16777216), ("mmcnn", 4194304), ("vdnn", 200000000)):
+        choose(driver, 0, planner)
+        wrong += compare_budget(driver, "beside.csv", words, planner, budget, True)
+        for profile in (ALEXNET, "beside.csv"):
+            plan = json.loads(vbslab("plan", profile, "--planner", planner, "--memory", str(budget), "--json", "-", *words))
+            times.append(plan["predicted"]["time_us"])
+    check("copies and layers that slow each other down", not wrong, wrong)
+    check("which makes plans slower", all(slow > alone for alone, slow in zip(times[::2], times[1::2])), times)
+
+
 def test_rows(driver):
     """Plans by rows: windows, and the rows of each step."""
     vbslab("measure", "squeezenet-v1.0", "--backend", "analytic", "--stripes", "--batches", "1,2,4", "--db", "rows.sqlite")
@@ -555,7 +578,7 @@ def test_lessons(driver):
 def main():
     driver = begin()
     try:
-        for test in (test_googlenet, test_small, test_weights, test_rows, test_explain, test_names, test_lessons, test_many, test_deep):
+        for test in (test_googlenet, test_small, test_weights, test_beside, test_rows, test_explain, test_names, test_lessons, test_many, test_deep):
             test(driver)
     finally:
         driver.quit()

@@ -10,6 +10,8 @@
 
 #define SEED 7
 
+static const double FACTORS[] = {1.5, 1.25, 1, 2, 1.75};
+
 /* Makes a schedule with steps of every kind, which random networks have sooner or later. */
 static struct vbs_schedule *make_schedule(gsl_rng *rng, struct vbs_profile **profile)
 {
@@ -24,7 +26,8 @@ static struct vbs_schedule *make_schedule(gsl_rng *rng, struct vbs_profile **pro
                 schedule->steps[i].op == VBS_STEP_COMPUTE && schedule->steps[i].n_slices > 1;
             n_loads += schedule->steps[i].op == VBS_STEP_LOAD;
         }
-        schedule->copy = (struct vbs_link){.source = "given", .latency_us = 1, .bytes_per_us = 2};
+        schedule->copy = (struct vbs_link){
+            .source = "given", .latency_us = 1, .bytes_per_us = 2, .beside = FACTORS};
         if (n_slices > 5 && n_loads > 20)
             return schedule;
         vbs_schedule_free(schedule);
@@ -36,6 +39,28 @@ struct subject {
     struct vbs_profile *profile;
     struct vbs_schedule *schedule;
 };
+
+static enum vbs_status pass_over(struct vbs_ctx *ctx, void *self,
+                                 const struct vbs_replay_event *event)
+{
+    (void)ctx;
+    (void)self;
+    (void)event;
+    return VBS_OK;
+}
+
+static enum vbs_status observe(struct vbs_ctx *ctx, const void *subject)
+{
+    const struct subject *s = subject;
+    struct vbs_replay *replay = (void *)&fault_untouched;
+    enum vbs_status status =
+        vbs_replay_observe(ctx, s->profile, s->schedule, -1, pass_over, NULL, &replay);
+
+    if (status != VBS_OK)
+        return fault_status(status, replay);
+    vbs_replay_free(replay);
+    return VBS_OK;
+}
 
 static enum vbs_status run(struct vbs_ctx *ctx, const void *subject)
 {
@@ -49,13 +74,13 @@ static enum vbs_status run(struct vbs_ctx *ctx, const void *subject)
     return VBS_OK;
 }
 
-static void test_allocations(const struct subject *s, bool lasting)
+static void test_allocations(const struct subject *s, bool lasting, bool observed)
 {
-    struct fault_trial trial = {.run = run, .subject = s, .lasting = lasting};
+    struct fault_trial trial = {.run = observed ? observe : run, .subject = s, .lasting = lasting};
 
     fault_each(&trial);
-    ok(trial.n_faults > 20 && trial.n_wrong == 0 && trial.status == VBS_OK, "%d allocations, %s",
-       trial.n_faults, trial.way);
+    ok(trial.n_faults > 20 && trial.n_wrong == 0 && trial.status == VBS_OK, "%d allocations%s, %s",
+       trial.n_faults, observed ? ", with an observer" : "", trial.way);
 }
 
 int main(void)
@@ -65,8 +90,10 @@ int main(void)
 
     gsl_rng_set(rng, SEED);
     s.schedule = make_schedule(rng, &s.profile);
-    test_allocations(&s, false);
-    test_allocations(&s, true);
+    for (int observed = 0; observed <= 1; observed++) {
+        test_allocations(&s, false, observed);
+        test_allocations(&s, true, observed);
+    }
     vbs_schedule_free(s.schedule);
     vbs_profile_free(s.profile);
     gsl_rng_free(rng);
