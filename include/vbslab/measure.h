@@ -142,6 +142,10 @@ struct vbs_session_ops {
      * the backend cannot say. */
     enum vbs_status (*speed)(struct vbs_ctx *ctx, const struct vbs_session *session,
                              const void *memory, int64_t bytes, struct vbs_speed *speed);
+    /* Measures cache_bytes_per_us alone, in some 3 ms; 0: out of memory. Null: as speed. On
+     * machines that others use, too, it tells whether they use the last cache now: programs then
+     * take up to twice as long, while no clock of the system shows anything. */
+    double (*cache_speed)(const struct vbs_session *session);
 };
 
 /* The receiver of samples, from which measuring also resumes. Only the thread that measures calls
@@ -184,7 +188,10 @@ struct vbs_measure_report {
     int64_t n_rejected;    /* times dropped because the machine was disturbed during them */
     double worst_interval; /* the largest relative half-width of an interval at the end; 0: no
                               kernel has two runs */
-    int n_judged;      /* kernels, except dominated ones, which are too slow ever to be chosen */
+    int n_judged; /* kernels, except dominated ones, which are too slow ever to be chosen */
+    /* The median speed of the last cache while kernels were timed (struct vbs_speed), without the
+     * times when it was slow, whose samples are dropped; 0: the session cannot say. */
+    double cache_bytes_per_us;
     int n_unconverged; /* of these, those whose interval is wider than requested, or that have
                           too few runs for an interval */
 };

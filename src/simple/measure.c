@@ -234,7 +234,11 @@ static enum vbs_status take_samples(struct vbs_ctx *ctx, const struct vbs_simple
         status = calibrate(ctx, own, copies.folder, &copied, r);
     if (options.time_limit_s > 0)
         options.time_limit_s = fmax(1e-3, options.time_limit_s - (vbs_clock_s() - start_s));
-    return status == VBS_OK ? vbs_measure(ctx, r->session, &options, &sink, &report) : status;
+    if (status == VBS_OK)
+        status = vbs_measure(ctx, r->session, &options, &sink, &report);
+    if (status == VBS_OK && report.cache_bytes_per_us > 0 && r->calibration->speed.flops_per_us > 0)
+        r->calibration->speed.cache_bytes_per_us = report.cache_bytes_per_us;
+    return status;
 }
 
 static enum vbs_status measure_session(struct vbs_ctx *ctx, const struct vbs_simple_options *own,

@@ -224,4 +224,5 @@ const struct vbs_session_ops od_session_ops = {
     .geometry = geometry,
     .pack_to = pack_to,
     .speed = od_speed,
+    .cache_speed = od_cache_speed,
 };

@@ -20,6 +20,7 @@
 #define LANES      8 /* sums that a thread keeps in registers at once */
 #define TURNS      131072
 #define RUNS       15
+#define FEW_RUNS   5
 #define CACHE_READ ((int64_t)16 << 20) /* bytes that are read in a run */
 
 struct speed_job {
@@ -75,20 +76,20 @@ static void work(void *self, int64_t thread, int64_t threads)
         job->sink = sum;
 }
 
-/* Gives the median microseconds of a job. */
-static double median_us(struct speed_job *job)
+/* Gives the median microseconds of a job in n <= RUNS runs. */
+static double median_us(struct speed_job *job, int n)
 {
     double times_us[RUNS];
 
     od_on_threads(work, job); /* wakes the threads up, and brings the data in */
-    for (int i = 0; i < RUNS; i++) {
+    for (int i = 0; i < n; i++) {
         double start_s = vbs_clock_s();
 
         od_on_threads(work, job);
         times_us[i] = (vbs_clock_s() - start_s) * 1e6;
     }
-    gsl_sort(times_us, 1, RUNS);
-    return gsl_stats_median_from_sorted_data(times_us, 1, RUNS);
+    gsl_sort(times_us, 1, (size_t)n);
+    return gsl_stats_median_from_sorted_data(times_us, 1, (size_t)n);
 }
 
 static int64_t cache_bytes(int name, int64_t otherwise)
@@ -98,39 +99,61 @@ static int64_t cache_bytes(int name, int64_t otherwise)
     return bytes > 0 ? bytes : otherwise;
 }
 
+static void count_threads(void *self, int64_t thread, int64_t threads)
+{
+    if (thread == 0)
+        *(int64_t *)self = threads;
+}
+
+/* Gives the bytes per microsecond from the last cache; 0: out of memory. */
+static double read_cache(int n_runs)
+{
+    int64_t second = cache_bytes(_SC_LEVEL2_CACHE_SIZE, (int64_t)1 << 20);
+    int64_t last = cache_bytes(_SC_LEVEL3_CACHE_SIZE, (int64_t)32 << 20), n_threads = 1;
+    struct speed_job job = {.total = CACHE_READ};
+    double us;
+    char *data;
+
+    od_on_threads(count_threads, &n_threads);
+    /* More than the threads' own caches hold, and less than the last one. */
+    job.bytes = 2 * second * n_threads < last / 4 ? 2 * second * n_threads : last / 4;
+    job.bytes = job.bytes / 64 * 64;
+    /* Pages of its own: the heap would keep them, and with them grow the process that is measured.
+     */
+    data =
+        mmap(NULL, (size_t)job.bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (data == MAP_FAILED)
+        return 0;
+    memset(data, 1, (size_t)job.bytes);
+    job.data = data;
+    us = median_us(&job, n_runs);
+    munmap(data, (size_t)job.bytes);
+    return (double)((job.total + job.bytes - 1) / job.bytes * job.bytes) / us;
+}
+
+double od_cache_speed(const struct vbs_session *session)
+{
+    (void)session;
+    return read_cache(FEW_RUNS);
+}
+
 enum vbs_status od_speed(struct vbs_ctx *ctx, const struct vbs_session *session, const void *memory,
                          int64_t bytes, struct vbs_speed *speed)
 {
-    int64_t second = cache_bytes(_SC_LEVEL2_CACHE_SIZE, (int64_t)1 << 20);
     int64_t last = cache_bytes(_SC_LEVEL3_CACHE_SIZE, (int64_t)32 << 20);
     struct speed_job job = {.seed = 1.5f};
-    char *cached;
 
     (void)session;
     *speed = (struct vbs_speed){0};
-    speed->flops_per_us = 2.0 * LANES * TURNS / median_us(&job);
+    speed->flops_per_us = 2.0 * LANES * TURNS / median_us(&job, RUNS);
     speed->flops_per_us *= (double)job.n_threads;
-    /* More than the threads' own caches hold, and less than the last one. */
-    job.bytes = 2 * second * job.n_threads;
-    if (job.bytes > last / 4)
-        job.bytes = last / 4;
-    job.bytes = job.bytes / 64 * 64;
-    job.total = CACHE_READ;
-    /* Pages of its own: the heap would keep them, and with them grow the process that is measured.
-     */
-    cached =
-        mmap(NULL, (size_t)job.bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (cached == MAP_FAILED)
+    speed->cache_bytes_per_us = read_cache(RUNS);
+    if (speed->cache_bytes_per_us == 0)
         return vbs_no_memory(ctx);
-    memset(cached, 1, (size_t)job.bytes);
-    job.data = cached;
-    speed->cache_bytes_per_us =
-        (double)((job.total + job.bytes - 1) / job.bytes * job.bytes) / median_us(&job);
-    munmap(cached, (size_t)job.bytes);
     if (bytes < 2 * last)
         return VBS_OK;
     job.data = memory;
     job.bytes = job.total = 2 * last / 64 * 64;
-    speed->memory_bytes_per_us = (double)job.total / median_us(&job);
+    speed->memory_bytes_per_us = (double)job.total / median_us(&job, RUNS);
     return VBS_OK;
 }

@@ -218,24 +218,19 @@ enum vbs_status cli_calibrate_session(struct cli *cli, struct vbs_session *sessi
     return status;
 }
 
-/* Calibrates the profile that is measured. */
-static enum vbs_status calibrate_run(struct cli *cli, struct vbs_session *session,
-                                     struct vbs_store_run *run,
-                                     const struct vbs_copy_report *copies,
-                                     struct vbs_measure_options *options)
+/* Calibrates the session, within the time limit. */
+static enum vbs_status calibrate(struct cli *cli, struct vbs_session *session,
+                                 const struct vbs_copy_report *copies,
+                                 struct vbs_measure_options *options,
+                                 struct vbs_calibration **calibration)
 {
-    struct vbs_calibration *calibration = NULL;
-    double start_s = vbs_clock_s(), limit_s = options->time_limit_s / 8;
-    enum vbs_status status = cli_calibrate_session(cli, session, copies->n_sources, copies->sources,
-                                                   limit_s, &calibration);
+    double start_s = vbs_clock_s();
 
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(cli_calibrate_session(cli, session, copies->n_sources, copies->sources,
+                                  options->time_limit_s / 8, calibration));
     if (options->time_limit_s > 0)
         options->time_limit_s = fmax(1e-3, options->time_limit_s - (vbs_clock_s() - start_s));
-    status = vbs_store_run_calibrate(&cli->ctx, run, calibration);
-    vbs_calibration_free(calibration);
-    return status;
+    return VBS_OK;
 }
 
 /* Measures the kernels of the session into the store; *id is the finished profile's. */
@@ -247,6 +242,7 @@ static enum vbs_status measure_session(struct cli *cli, const struct cli_measuri
     struct vbs_measure_report report;
     struct vbs_store_run *run = NULL;
     struct vbs_copy_report copied;
+    struct vbs_calibration *calibration = NULL;
     char copies[200], what[256], notes[720];
     const char *before;
     enum vbs_status status;
@@ -256,12 +252,17 @@ static enum vbs_status measure_session(struct cli *cli, const struct cli_measuri
     status = measure_copies(cli, how, session, vbs_store_run_sink(run), &options, copies,
                             sizeof copies, &copied);
     if (status == VBS_OK)
-        status = calibrate_run(cli, session, run, &copied, &options);
+        status = calibrate(cli, session, &copied, &options, &calibration);
     if (status != VBS_OK)
         goto done;
     options.progress = cli_progress(cli);
     status = vbs_measure(&cli->ctx, session, &options, vbs_store_run_sink(run), &report);
     cli_progress_end(cli);
+    if (status != VBS_OK)
+        goto done;
+    if (report.cache_bytes_per_us > 0 && calibration->speed.flops_per_us > 0)
+        calibration->speed.cache_bytes_per_us = report.cache_bytes_per_us;
+    status = vbs_store_run_calibrate(&cli->ctx, run, calibration);
     if (status != VBS_OK)
         goto done;
     before = session->provenance.notes;
@@ -281,6 +282,7 @@ static enum vbs_status measure_session(struct cli *cli, const struct cli_measuri
                  "once; --batches with fewer of them takes less time",
                  network->name, how->options.time_limit_s);
 done:
+    vbs_calibration_free(calibration);
     vbs_store_run_free(run);
     return status;
 }

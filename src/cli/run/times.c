@@ -13,6 +13,8 @@
 
 #define NOISY      0.05 /* share by which the median is above the fastest */
 #define DISTURBED  0.02 /* share of a run that its threads waited for processors */
+#define SLOW_CACHE 0.92 /* of its speed in the profile, below which others use the last cache */
+#define ASK_S      0.1  /* between two measurements of that speed */
 #define WAKES_US   20   /* waiting that the wake-ups of an idle machine take */
 #define MOST_TIMES 3    /* as many runs as are asked for, to have enough undisturbed ones */
 
@@ -21,6 +23,10 @@ struct reports {
     struct vbs_exec_report *at;
     bool *disturbed;
     int64_t n, n_disturbed, capacity, max_disturbed;
+    /* The speeds of the last cache: their number and sum, the newest, and when that was measured.
+     */
+    int64_t n_speeds;
+    double speed_sum, speed, asked_s;
 };
 
 static void raise_to(int64_t *most, int64_t value)
@@ -69,12 +75,38 @@ static enum vbs_status run_once(struct run_job *job, bool times_only,
     return vbs_exec_run(&job->cli->ctx, job->exec, job->input, job->outputs, report);
 }
 
-/* Does the same; *disturbed: the run lost much of its time to other processes. Where the system
- * does not tell, no run is disturbed. */
-static enum vbs_status run_watched(struct run_job *job, bool times_only,
+static void add_cache_speed(struct reports *reports, double speed)
+{
+    reports->speed_sum += speed;
+    reports->n_speeds++;
+    reports->speed = speed;
+    reports->asked_s = vbs_clock_s();
+}
+
+/* Gives whether the last cache is slower than when the profile was measured: others that the system
+ * does not see, such as other guests of the host, use it. It is measured again now and then. */
+static bool is_cache_slow(struct run_job *job, struct reports *reports)
+{
+    const struct vbs_session *session = vbs_exec_session(job->exec);
+
+    if (reports->n_speeds == 0)
+        return false;
+    if (session->ops->cache_speed && vbs_clock_s() - reports->asked_s > ASK_S) {
+        double speed = session->ops->cache_speed(session);
+
+        if (speed > 0)
+            add_cache_speed(reports, speed);
+    }
+    return reports->speed < SLOW_CACHE * job->profile->speed.cache_bytes_per_us;
+}
+
+/* Does the same; *disturbed: the run lost much of its time to other processes, or the last cache
+ * was slow before or after it. Where neither is known, no run is disturbed. */
+static enum vbs_status run_watched(struct run_job *job, bool times_only, struct reports *reports,
                                    struct vbs_exec_report *report, bool *disturbed)
 {
     struct vbs_lost before, after;
+    bool slow = is_cache_slow(job, reports);
     double lost_us;
 
     vbs_lost_read("/proc", &before);
@@ -82,7 +114,8 @@ static enum vbs_status run_watched(struct run_job *job, bool times_only,
     vbs_lost_read("/proc", &after);
     after = vbs_lost_between(&before, &after);
     lost_us = (double)(after.waited_us + after.stolen_us);
-    *disturbed = lost_us > fmax(WAKES_US, DISTURBED * report->time_us);
+    slow = is_cache_slow(job, reports) || slow;
+    *disturbed = slow || lost_us > fmax(WAKES_US, DISTURBED * report->time_us);
     return VBS_OK;
 }
 
@@ -147,9 +180,9 @@ static bool needs_run(const struct run_job *job, const struct reports *reports, 
            reports->n < MOST_TIMES * job->n_runs;
 }
 
-/* Adds half of the machine's speed now, where the profile knows that of its own time. Asked before
- * and after the runs. */
-static enum vbs_status add_speed(struct run_job *job)
+/* Adds half of the arithmetic speed of the machine, where the profile knows that of its own time.
+ * Asked before and after the runs. */
+static enum vbs_status add_speed(struct run_job *job, struct reports *reports)
 {
     const struct vbs_session *session = vbs_exec_session(job->exec);
     struct vbs_speed now;
@@ -158,7 +191,7 @@ static enum vbs_status add_speed(struct run_job *job)
         return VBS_OK;
     VBS_TRY(session->ops->speed(&job->cli->ctx, session, NULL, 0, &now));
     job->times.speed.flops_per_us += now.flops_per_us / 2;
-    job->times.speed.cache_bytes_per_us += now.cache_bytes_per_us / 2;
+    add_cache_speed(reports, now.cache_bytes_per_us);
     return VBS_OK;
 }
 
@@ -171,21 +204,25 @@ static enum vbs_status run_repeatedly(struct run_job *job, struct reports *repor
 
     job->times = (struct run_times){.high_water_bytes = -1, .taken_bytes = -1, .total_bytes = -1};
     if (status == VBS_OK)
-        status = add_speed(job);
+        status = add_speed(job, reports);
     start_s = vbs_clock_s();
     while (status == VBS_OK && needs_run(job, reports, elapsed_s)) {
         struct vbs_exec_report report;
         bool disturbed;
 
         show_progress(job, &progress, reports->n, elapsed_s, run_s);
-        status = run_watched(job, !asks_for_memory(reports->n), &report, &disturbed);
+        status = run_watched(job, !asks_for_memory(reports->n), reports, &report, &disturbed);
         if (status == VBS_OK)
             status = add_report(job, reports, &report, disturbed);
         elapsed_s = vbs_clock_s() - start_s;
         run_s = elapsed_s / (double)(reports->n > 0 ? reports->n : 1);
     }
     cli_progress_end(job->cli);
-    return status == VBS_OK ? add_speed(job) : status;
+    if (status == VBS_OK)
+        status = add_speed(job, reports);
+    if (reports->n_speeds > 0)
+        job->times.speed.cache_bytes_per_us = reports->speed_sum / (double)reports->n_speeds;
+    return status;
 }
 
 /* Gives the nearest rank: the least time that so many percent of the runs do not exceed. There is
@@ -237,7 +274,7 @@ static void warn_of_noise(struct run_job *job)
     if (times->n_all - times->n_disturbed < job->n_runs && job->duration_s == 0)
         cli_warn(job->cli,
                  "the machine was busy: %lld of %lld runs lost more than %.0f%% of their time to "
-                 "other processes",
+                 "other processes, or met a last cache that others use",
                  (long long)times->n_disturbed, (long long)times->n_all, 100 * DISTURBED);
     else if (above > NOISY)
         cli_warn(job->cli,

@@ -146,6 +146,7 @@ struct calibrating {
     int *kernels;           /* [n_layers + 1] the fastest kernel of each layer */
     double *alone, *beside; /* [MOST_PASSES][n_layers + 1] */
     double scratch[MOST_PASSES];
+    struct vbs_weather weather;
     struct vbs_copy_file file;
     struct vbs_copy_landing landing;
     struct vbs_arena arena;
@@ -291,6 +292,8 @@ static enum vbs_status measure_source(struct calibrating *c, struct copier *copi
         VBS_TRY(copy_alone(c, copier, times_us[0], &alone));
         VBS_TRY(pass_beside(c, copier, c->beside + (size_t)n * stride, &beside));
         n++;
+        if (c->session->ops->cache_speed)
+            vbs_weather_add(&c->weather, elapsed_s(c), c->session->ops->cache_speed(c->session));
         report_progress(c);
     }
     vbs_beside_factors(&(struct vbs_pass_record){c->alone, n},
@@ -458,6 +461,8 @@ enum vbs_status vbs_measure_calibration(struct vbs_ctx *ctx, struct vbs_session 
         status = measure_speed(&c, &body->calibration.speed);
         if (status == VBS_OK)
             status = measure_factors(&c, body, warning);
+        if (status == VBS_OK && c.weather.n > 0 && body->calibration.speed.flops_per_us > 0)
+            body->calibration.speed.cache_bytes_per_us = vbs_weather_speed(&c.weather);
     }
     vbs_arena_clear(&c.arena);
     if (status == VBS_OK)

@@ -52,6 +52,7 @@ struct measuring {
     struct vbs_table table;
     struct vbs_pass_buffers buffers;
     struct vbs_stretch stretch;
+    struct vbs_weather weather;
     struct pass_times *passes; /* [n_passes], by kind */
     double *pass_seconds;      /* [n_passes] scratch */
     int recent[N_AROUND];      /* kernels of the last layers of a pass by rows */
@@ -86,11 +87,22 @@ static enum vbs_status record_time(struct measuring *m, int kernel, double time_
     return vbs_table_append(m->ctx, &m->table, kernel, time_us);
 }
 
+/* Measures the speed of the last cache, if it is time. */
+static void look_at_weather(struct measuring *m)
+{
+    double (*cache_speed)(const struct vbs_session *) = m->session->ops->cache_speed;
+
+    if (cache_speed && vbs_weather_is_due(&m->weather, elapsed_s(m)))
+        vbs_weather_add(&m->weather, elapsed_s(m), cache_speed(m->session));
+}
+
 static enum vbs_status close_stretch(struct measuring *m)
 {
-    bool all = vbs_stretch_is_disturbed(&m->stretch);
+    bool was_slow = m->weather.is_slow, all;
     enum vbs_status status = VBS_OK;
 
+    look_at_weather(m);
+    all = was_slow || m->weather.is_slow || vbs_stretch_is_disturbed(&m->stretch);
     for (int i = 0; i < m->stretch.n_times && status == VBS_OK; i++) {
         const struct vbs_held_time *held = &m->stretch.times[i];
         struct vbs_runs *runs = &m->table.runs[held->kernel];
@@ -462,6 +474,7 @@ static void add_precision(struct measuring *m, const struct vbs_group *group)
 static void sum_up(struct measuring *m)
 {
     m->report.total_s = elapsed_s(m);
+    m->report.cache_bytes_per_us = vbs_weather_speed(&m->weather);
     for (int layer = 1; layer <= m->session->n_layers && !m->session->modelled; layer++)
         for (int p = 0; p < m->table.n_passes; p++)
             add_precision(m, vbs_table_group(&m->table, layer, p));

@@ -128,6 +128,23 @@ double vbs_table_passes_left(const struct vbs_table *table, int pass, bool least
  * min_runs. pass_s: [n_passes] the seconds of a pass of each kind. O(min_runs x kernels). */
 int vbs_table_affordable_runs(const struct vbs_table *table, const double *pass_s, double left_s);
 
+/* ---- weather.c: the speed of the last cache, which others may use ---- */
+
+#define VBS_WEATHER_KEPT 256
+
+struct vbs_weather {
+    double speeds[VBS_WEATHER_KEPT]; /* bytes per microsecond, the newest VBS_WEATHER_KEPT */
+    int n, next;
+    double asked_s; /* when the newest was measured */
+    bool is_slow;   /* the newest is much below most */
+};
+
+/* Gives whether the speed should be measured again. */
+bool vbs_weather_is_due(const struct vbs_weather *weather, double now_s);
+void vbs_weather_add(struct vbs_weather *weather, double now_s, double speed);
+/* Gives the median of the speeds that are not slow; 0: none is known. */
+double vbs_weather_speed(const struct vbs_weather *weather);
+
 /* ---- noise.c: the times held back until it is clear whether to keep them ---- */
 
 struct vbs_held_time {

@@ -3,6 +3,7 @@
  * cannot be. No check depends on the speed of anything.
  */
 #include "profile/measure/calibration.h"
+#include "profile/measure/measure.h"
 #include "support/profile_help.h"
 #include "support/tap.h"
 
@@ -217,6 +218,32 @@ static void failures_are_passed_on(void)
     plain_session_free(own.plain);
 }
 
+/* ---- the speed of the last cache ---- */
+
+static void slow_times_are_seen_and_left_out(void)
+{
+    struct vbs_weather weather = {0};
+    double now_s = 0;
+    int n_slow = 0;
+
+    ok(vbs_weather_is_due(&weather, 0) && vbs_weather_speed(&weather) == 0,
+       "nothing is known first");
+    for (int i = 0; i < 20; i++, now_s += 1) {
+        vbs_weather_add(&weather, now_s, i % 5 == 4 ? 80 : 100 + i % 3);
+        n_slow += weather.is_slow;
+        ok(weather.is_slow == (i % 5 == 4), "speed %d", i);
+    }
+    is_int(n_slow, 4, "the slow ones");
+    ok(vbs_weather_speed(&weather) == 101, "do not count: %g", vbs_weather_speed(&weather));
+    vbs_weather_add(&weather, now_s, 0);
+    ok(vbs_weather_speed(&weather) == 101, "nor does one that could not be measured");
+    ok(!vbs_weather_is_due(&weather, now_s + 0.1) && vbs_weather_is_due(&weather, now_s + 0.3),
+       "it is measured now and then");
+    for (int i = 0; i < VBS_WEATHER_KEPT; i++)
+        vbs_weather_add(&weather, now_s, 50);
+    ok(vbs_weather_speed(&weather) == 50 && !weather.is_slow, "a machine that stays slower is so");
+}
+
 /* ---- what cannot be ---- */
 
 #define HEAD                                                                                       \
@@ -288,6 +315,7 @@ int main(void)
     layers_without_time_have_no_factor();
     the_fastest_kernels_run_beside_copies();
     failures_are_passed_on();
+    slow_times_are_seen_and_left_out();
     files_are_checked();
     sources_without_copies_are_left_out();
     return done_testing();

@@ -224,7 +224,8 @@ struct od_build {
 
 extern const struct vbs_session_ops od_session_ops;
 
-/* The session's speed (speed.c). */
+/* The speed of the machine (speed.c). */
+double od_cache_speed(const struct vbs_session *session);
 enum vbs_status od_speed(struct vbs_ctx *ctx, const struct vbs_session *session, const void *memory,
                          int64_t bytes, struct vbs_speed *speed) VBS_MUST_CHECK;
 
