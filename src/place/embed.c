@@ -16,7 +16,7 @@
  * of those that begin: sets of equal sums. With many sizes hardly any sums are equal by chance, and
  * there is nearly nothing to search for. Vertices are the longest runs, so that items which the
  * tree keeps together belong to one vertex. The item with the fewest possible vertices comes first,
- * and the smallest vertices are tried first. Items that end together and live already lie beside
+ * and small or likely vertices are tried first. Items that end together and live already lie beside
  * each other now: so the tree is reduced by them as soon as the last of them begins, which shows
  * early where it cannot be.
  *
@@ -28,26 +28,31 @@
  * left whose sums are equal. The sides meet at the step with the most items, or, where the side
  * whose front has fewer possible vertices goes on each time, at the one that is put off longest.
  *
- * The search begins anew after growing numbers of steps, by turns from the first step, from the
- * last, and from both, and tries vertices in other orders. In most runs a failure ends all vertices
- * back to the last one to which the items that failed owe their places: such a run may miss
- * placements, and refutes nothing. The other runs are complete, and remember states that failed:
- * the same orders of the same items fail again.
+ * One vertex of all items that are left at a step, or several? Sums that are equal by chance are
+ * expected in a number that the sizes tell; the fewer of them, the more likely is a vertex that
+ * splits others off. The search begins anew after growing numbers of steps, by turns from the first
+ * step, from the last, and from both, and tries vertices in an order drawn at random: by turns
+ * small ones mostly first, and the more likely ones. In most runs a failure ends all vertices back
+ * to the last one to which the items that failed owe their places: such a run may miss placements,
+ * and refutes nothing. The other runs are complete, and remember states that failed: the same
+ * orders of the same items fail again.
  */
 #include "place/embed.h"
 
 #include "base/fail.h"
 #include "base/random.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define MAX_ITEMS 1024 /* the search recurs for each vertex, and in trees */
 #define MEMO_BITS 16
+#define ODDS_BITS 4 /* the odds of several vertices at a step vary between runs by 2^ODDS_BITS */
 
 /* The kinds of runs, by turns: vertices are chosen on one side alone; on the side that has fewer
  * possible ones; or so that the sides meet at a step with many items. */
-enum { ON_FIRST, ON_LAST, ON_FEWER, AT_WALL, N_KINDS };
+enum { ON_FIRST, ON_LAST, ON_FEWER, AT_WALL, ON_FIRST_AGAIN, ON_LAST_AGAIN, N_KINDS };
 
 /* ---- what suits ---- */
 
@@ -614,11 +619,16 @@ enum vbs_status vbs_place_embed(struct place_search *search, struct place_compon
         unsigned run = embed->n_runs++;
         int kind = (int)(run % N_KINDS);
 
-        embed->only = kind == ON_FIRST ? 0 : kind == ON_LAST ? 1 : -1;
-        embed->noise = run < N_KINDS ? 0 : 1;
-        embed->jumps = run / N_KINDS % 4 > 0;
+        embed->only = kind == ON_FEWER || kind == AT_WALL ? -1 : kind % 2;
+        embed->noise = run < 2 * N_KINDS ? 0 : 1;
+        embed->weighs = run / N_KINDS % 2 == 1;
+        embed->odds = 1;
+        if (run >= 2 * N_KINDS)
+            embed->odds =
+                exp2(ODDS_BITS * (double)vbs_place_random(search, 1024) / 1024 - ODDS_BITS / 2.0);
+        embed->jumps = run / (2 * N_KINDS) % 4 > 0;
         embed->wall = kind == AT_WALL ? choose_wall(embed) : 0;
-        embed->last_step = search->n_steps + luby(run / N_KINDS + 1) * least_steps(component);
+        embed->last_step = search->n_steps + luby(run / (2 * N_KINDS) + 1) * least_steps(component);
         *answer = search_once(embed);
         if (embed->no_memory)
             return vbs_no_memory(search->ctx);

@@ -21,7 +21,7 @@ struct place_vertex {
 
 struct place_pair {
     struct place_vertex vertex;
-    uint64_t key; /* pairs are tried in the order of keys */
+    double key; /* pairs are tried in the order of keys */
 };
 
 struct place_set_sum {
@@ -84,6 +84,8 @@ struct place_embed {
     int *restricted[2], *met;    /* scratch */
     size_t first_pair;           /* of the state */
     bool left_out;               /* some of its pairs are not listed */
+    double n_expected;           /* pairs of equal sums by chance */
+    int max_size;                /* pairs of more items are not listed */
     int n_looks;                 /* sums that were looked at for them */
     int64_t n_listed;            /* sums in halves */
     pq_bits *bits;               /* [n], of the items that end or begin at the step */
@@ -96,6 +98,8 @@ struct place_embed {
     bool jumps;   /* failures end more than the last vertex */
     bool partial; /* not all possibilities were tried: nothing is refuted */
     double noise; /* of the order of pairs */
+    bool weighs;  /* pairs are tried by how likely they are, else small ones first */
+    double odds;  /* of several vertices at a step, against one */
     unsigned n_runs;
     int64_t last_step;
 
@@ -136,9 +140,17 @@ static inline const struct place_item *place_item_of(const struct place_embed *e
     return &embed->search->items[embed->component->first + i];
 }
 
+/* Counts bits; a builtin would call a function where the processor is not known to have it. */
+static inline int place_count_word(uint64_t set)
+{
+    set -= set >> 1 & 0x5555555555555555;
+    set = (set & 0x3333333333333333) + (set >> 2 & 0x3333333333333333);
+    return (int)(((set + (set >> 4)) & 0x0f0f0f0f0f0f0f0f) * 0x0101010101010101 >> 56);
+}
+
 static inline int place_count_bits(pq_bits set)
 {
-    return __builtin_popcountll((uint64_t)set) + __builtin_popcountll((uint64_t)(set >> 64));
+    return place_count_word((uint64_t)set) + place_count_word((uint64_t)(set >> 64));
 }
 
 /* Gives the bits of the first n items. */

@@ -64,6 +64,7 @@ struct place_search {
     int64_t *first_arc; /* [n_items + 1] */
     struct place_arc *arcs;
     struct place_component *components;
+    bool lowest; /* the lowest placement is wanted, else one that fits a capacity */
 
     /* The limits. */
     double start_s, end_s;

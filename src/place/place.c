@@ -18,9 +18,11 @@
 #define FIRST_STEPS  4000 /* steps of each search in the first round, */
 #define FIRST_PASSES 4    /* plus the steps of so many passes over the component */
 /* Factors of the steps of the search from the bottom up, and of that without slack: where they
- * suit, they are the best by far. */
+ * suit, they are the best by far. Steps of the latter are short; where the capacity is the load,
+ * which it alone can reach then, it has most of the time. */
 #define STACK_SHARE  4
 #define EMBED_SHARE  64
+#define EMBED_MOST   8192
 #define MAX_SEARCHES 5
 #define MAX_UNKNOWN  4  /* heights of a round that may remain undecided */
 #define NEAR_BITS    11 /* bisection ends at the load / 2^NEAR_BITS */
@@ -52,12 +54,12 @@ static int searches_for(const struct place_search *search, const struct place_co
     return n;
 }
 
-/* Gives the factor of the steps of a search. */
-static int64_t share_of(search_function *search)
+/* Gives the factor of the steps of one of the searches. */
+static int64_t share_of(const struct place_search *search, search_function *of)
 {
-    if (search == vbs_place_embed)
-        return EMBED_SHARE;
-    return search == vbs_place_stack ? STACK_SHARE : 1;
+    if (of == vbs_place_embed)
+        return search->lowest ? EMBED_SHARE : EMBED_MOST;
+    return of == vbs_place_stack ? STACK_SHARE : 1;
 }
 
 /* Runs the searches in turn until one decides whether there is a placement no higher than target,
@@ -71,7 +73,8 @@ static enum vbs_status ask(struct place_search *search, struct place_component *
 
     *answer = PLACE_UNKNOWN;
     for (int s = 0; s < n && status == VBS_OK && *answer == PLACE_UNKNOWN && !search->over; s++)
-        status = searches[s](search, component, target, share_of(searches[s]) * n_steps, answer);
+        status =
+            searches[s](search, component, target, share_of(search, searches[s]) * n_steps, answer);
     if (*answer == PLACE_REFUTED)
         component->low = target + 1;
     return status;
@@ -277,7 +280,7 @@ static enum vbs_status place_items(struct vbs_ctx *ctx, const struct vbs_place_p
                                    const struct vbs_place_options *options, bool lowest,
                                    struct vbs_place_result **result)
 {
-    struct place_search search = {.ctx = ctx};
+    struct place_search search = {.ctx = ctx, .lowest = lowest};
     struct vbs_place_options own;
     bool decides;
     enum vbs_status status = vbs_options_read(ctx, "vbs_place_options", options, &own, sizeof own);

@@ -4,15 +4,32 @@
  */
 #include "place/embed.h"
 
+#include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define MAX_SUMS   16384 /* sums of half of the items that begin, */
 #define FEW_SUMS   256   /* and once there are too many of them */
 #define MAX_LISTED (1 << 22)
 #define MANY_PAIRS 256 /* pairs of a state, from which on those of more items are left out */
 #define MAX_LARGE  8
-#define MAX_PAIRS  4096      /* sets that are looked at while there are fewer pairs */
-#define MAX_LOOKS  (1 << 17) /* equal sums that are looked at in one state */
+#define MAX_PAIRS  2048      /* sets that are looked at while there are fewer pairs */
+#define MAX_LOOKS  (1 << 16) /* equal sums that are looked at in one state */
+#define N_SAMPLES  64        /* sets by which the number of pairs is estimated */
+#define ANY_SIZE   (2 * MAX_AT_STEP)
+
+/* Of this many pairs by chance only those of so many items are listed. */
+static const struct {
+    double n_expected;
+    int size;
+} MOST_ITEMS[] = {{1e5, 2}, {1e3, 3}, {200, 5}};
+
+#define N_MOST_ITEMS ((int)(sizeof MOST_ITEMS / sizeof MOST_ITEMS[0]))
+
+/* How likely pairs are, after 18 problems whose cuts are known: the more items a pair splits off,
+ * the less so; and where none is expected by chance, one need not be right all the same. */
+#define SIZE_POWER     1.6
+#define LEAST_EXPECTED 0.15
 
 static int64_t sum_of(const struct place_embed *embed, const int *items, pq_bits set)
 {
@@ -181,11 +198,12 @@ struct place_listing {
 static bool add_pair(const struct place_listing *listing, struct place_vertex vertex)
 {
     struct place_embed *embed = listing->embed;
+    int size = size_of(listing->front, vertex);
 
     if (!is_canonical(listing->halves, listing->unplaced, vertex.begins))
         return true;
-    if (embed->n_pairs - embed->first_pair > MANY_PAIRS &&
-        size_of(listing->front, vertex) > MAX_LARGE) {
+    if (size > embed->max_size ||
+        (embed->n_pairs - embed->first_pair > MANY_PAIRS && size > MAX_LARGE)) {
         embed->left_out = true;
         return true;
     }
@@ -216,6 +234,22 @@ static bool add_runs(const struct place_listing *listing, pq_bits ends)
     return true;
 }
 
+/* Gives the index of the last sum that is not above a number of bytes, or -1. */
+static int last_below(const struct place_set_sum *sums, int n, int64_t bytes)
+{
+    int low = 0, high = n;
+
+    while (low < high) {
+        int middle = low + (high - low) / 2;
+
+        if (sums[middle].bytes <= bytes)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low - 1;
+}
+
 /* Appends the pairs of a set that ends with the sets of the same sum that begin: each consists of a
  * set out of one half of the items and a set out of the other. */
 static bool add_pairs(const struct place_listing *listing, pq_bits ends)
@@ -230,7 +264,8 @@ static bool add_pairs(const struct place_listing *listing, pq_bits ends)
     if (ends == front->left.ends)
         return add_pair(listing, front->left);
     vbs_place_step(embed->search, (halves->n[0] + halves->n[1]) / 64);
-    for (int i = 0, j = halves->n[1] - 1; i < halves->n[0] && j >= 0;) {
+    for (int i = 0, j = last_below(two, halves->n[1], bytes);
+         i < halves->n[0] && j >= 0 && one[i].bytes <= bytes;) {
         int64_t sum = one[i].bytes + two[j].bytes;
 
         if (one[i].set & gone) {
@@ -261,12 +296,18 @@ static bool is_single(const struct place_front *front)
     return place_count_bits(front->left.ends) == 1 || place_count_bits(front->left.begins) == 1;
 }
 
-static int by_count(const void *a, const void *b)
+/* Sorts sets by the number of their items. scratch: [n] */
+static void sort_by_count(pq_bits *sets, int n, pq_bits *scratch)
 {
-    pq_bits x = *(const pq_bits *)a, y = *(const pq_bits *)b;
-    int n_x = place_count_bits(x), n_y = place_count_bits(y);
+    int first[MAX_AT_STEP + 2] = {0};
 
-    return n_x != n_y ? n_x - n_y : (x > y) - (x < y);
+    for (int k = 0; k < n; k++)
+        first[place_count_bits(sets[k]) + 1]++;
+    for (int count = 0; count <= MAX_AT_STEP; count++)
+        first[count + 1] += first[count];
+    memcpy(scratch, sets, (size_t)n * sizeof *sets);
+    for (int k = 0; k < n; k++)
+        sets[first[place_count_bits(scratch[k])]++] = scratch[k];
 }
 
 /* Lists the runs of some items of a tree in embed->sets; returns their number. */
@@ -317,6 +358,35 @@ bool vbs_place_is_adjacent(const struct place_embed *embed, const struct place_f
            beyond->left.ends == vbs_place_all_of(other, beyond->step).ends;
 }
 
+/* Gives how many pairs of equal sums are expected by chance: the sums of the subsets that begin are
+ * about normally distributed. */
+static double expect_pairs(const struct place_listing *listing, int n_sets)
+{
+    const struct place_embed *embed = listing->embed;
+    const struct place_front *front = listing->front;
+    const int *ends = place_ends_of(listing->side, front->step);
+    const int *begins = place_begins_of(listing->side, front->step);
+    int n = n_sets < N_SAMPLES ? n_sets : N_SAMPLES;
+    double mean = 0, variance = 0, density = 0, n_runs = listing->n_runs;
+
+    for (pq_bits set = front->left.begins; set; set &= set - 1) {
+        double bytes = (double)place_item_of(embed, begins[place_lowest_bit(set)])->height;
+
+        mean += bytes / 2;
+        variance += bytes * bytes / 4;
+    }
+    if (listing->n_runs < 0)
+        n_runs = ldexp(1, place_count_bits(front->left.begins));
+    for (int k = 0; k < n; k++) {
+        pq_bits set = embed->sets[(int64_t)k * n_sets / n];
+        double off = (double)sum_of(embed, ends, set) - mean;
+
+        if (set != front->left.ends)
+            density += exp(-off * off / (2 * variance));
+    }
+    return density * n_runs / sqrt(2 * M_PI * variance) * n_sets / (n > 0 ? n : 1);
+}
+
 /* Lists the pairs of a listing; *complete: all of them. */
 static bool list_all(const struct place_listing *listing, bool *complete)
 {
@@ -326,11 +396,21 @@ static bool list_all(const struct place_listing *listing, bool *complete)
                            front->left.ends, complete);
 
     *complete = *complete && (listing->n_runs >= 0 || listing->halves->complete);
-    qsort(embed->sets, (size_t)n_sets, sizeof *embed->sets, by_count);
+    embed->n_expected = embed->weighs ? expect_pairs(listing, n_sets) : 0;
+    for (int k = 0; k < N_MOST_ITEMS && embed->max_size == ANY_SIZE; k++)
+        if (embed->n_expected > MOST_ITEMS[k].n_expected)
+            embed->max_size = MOST_ITEMS[k].size;
+    sort_by_count(embed->sets, n_sets, embed->sets + MAX_SETS);
     for (int k = 0; k < n_sets; k++) {
+        int n = place_count_bits(embed->sets[k]);
+
         if (embed->n_pairs - embed->first_pair > MAX_PAIRS || embed->search->over) {
             *complete = false;
             break;
+        }
+        if (n > embed->max_size && place_count_bits(front->left.ends) - n > embed->max_size) {
+            embed->left_out = true;
+            continue;
         }
         if (!(listing->n_runs >= 0 ? add_runs : add_pairs)(listing, embed->sets[k]))
             return false;
@@ -349,6 +429,7 @@ bool vbs_place_list_pairs(struct place_embed *embed, const struct place_state *s
 
     if (!listing.halves->compared)
         find_alike(own, front->step, &own->halves[front->step]);
+    embed->max_size = ANY_SIZE;
     listing.unplaced = unplaced_of(own, other, front->step, front->left.begins);
     embed->first_pair = embed->n_pairs;
     embed->left_out = false;
@@ -374,12 +455,72 @@ static int by_key(const void *a, const void *b)
     return (x->key > y->key) - (x->key < y->key);
 }
 
+/* Gives a number from the standard Gumbel distribution: the largest sum of it and the logarithm of
+ * a weight belongs to each weight as often as the weight says. */
+static double gumbel(struct place_embed *embed)
+{
+    return -log(-log(((double)vbs_place_random(embed->search, 1 << 20) + 0.5) / (1 << 20)));
+}
+
+static double share_of_size(int size)
+{
+    return pow(size, -SIZE_POWER);
+}
+
+/* Orders pairs by how likely they are. That a pair has equal sums by chance is the less likely the
+ * fewer such pairs are expected; against it stands one vertex of all items that are left. */
+static void sort_pairs(struct place_embed *embed, const struct place_front *front, size_t first,
+                       size_t n_listed)
+{
+    double n_sizes[ANY_SIZE + 1] = {0}, shares = 0, odds;
+
+    for (size_t p = first; p < embed->n_pairs; p++)
+        n_sizes[size_of(front, embed->pairs[p].vertex)]++;
+    for (int size = 1; size <= ANY_SIZE; size++)
+        shares += n_sizes[size] > 0 ? share_of_size(size) : 0;
+    odds = embed->odds * (double)n_listed / (embed->n_expected + LEAST_EXPECTED);
+    for (size_t p = first; p < embed->n_pairs; p++) {
+        struct place_pair *pair = &embed->pairs[p];
+        int size = size_of(front, pair->vertex);
+        double likely = size == 0 ? 0 : log(odds * share_of_size(size) / shares / n_sizes[size]);
+
+        pair->key = -likely;
+        if (embed->noise > 0)
+            pair->key -= embed->noise * gumbel(embed);
+    }
+    qsort(embed->pairs + first, embed->n_pairs - first, sizeof *embed->pairs, by_key);
+}
+
+/* Orders pairs by the number of their items. All items that are left come second, as their rest is
+ * empty, or among the first three. */
+static void sort_by_size(struct place_embed *embed, const struct place_front *front, size_t first)
+{
+    size_t n = embed->n_pairs;
+
+    for (size_t p = first; p < n; p++) {
+        double key = size_of(front, embed->pairs[p].vertex);
+
+        key *= 1 + embed->noise * (double)vbs_place_random(embed->search, 1024) / 1024;
+        embed->pairs[p].key = key;
+    }
+    qsort(embed->pairs + first, n - first, sizeof *embed->pairs, by_key);
+    if (embed->pairs[first].vertex.ends == front->left.ends) {
+        struct place_pair all = embed->pairs[first];
+        size_t to = first + (embed->noise > 0 ? vbs_place_random(embed->search, 3) : 1);
+
+        for (size_t p = first; p < to && p + 1 < n; p++) {
+            embed->pairs[p] = embed->pairs[p + 1];
+            embed->pairs[p + 1] = all;
+        }
+    }
+}
+
 void vbs_place_keep_fewest(struct place_embed *embed, int side, const struct place_front *front,
                            size_t first, bool complete)
 {
     pq_bits firsts = vbs_place_firsts_of(&embed->sides[side], &embed->sides[!side], front->step,
                                          front->left.begins);
-    size_t fewest = SIZE_MAX, n = first;
+    size_t fewest = SIZE_MAX, n = first, n_listed;
     struct place_vertex best = {0};
 
     for (int of = 0; of < 2; of++)
@@ -397,24 +538,15 @@ void vbs_place_keep_fewest(struct place_embed *embed, int side, const struct pla
         }
     for (size_t p = first; p < embed->n_pairs; p++) {
         struct place_pair pair = embed->pairs[p];
-        double key = size_of(front, pair.vertex);
 
         if (complete && !(pair.vertex.ends & best.ends) && !(pair.vertex.begins & best.begins))
             continue;
-        key *= 1 + embed->noise * (double)vbs_place_random(embed->search, 1024) / 1024;
-        pair.key = (uint64_t)(key * (1 << 20)) + (n - first);
         embed->pairs[n++] = pair;
     }
+    n_listed = embed->n_pairs - first;
     embed->n_pairs = n;
-    qsort(embed->pairs + first, n - first, sizeof *embed->pairs, by_key);
-    /* The pair of all items comes first now: its rest is empty. */
-    if (n - first > 1 && embed->pairs[first].vertex.ends == front->left.ends) {
-        struct place_pair all = embed->pairs[first];
-        size_t to = first + (embed->noise > 0 ? vbs_place_random(embed->search, 3) : 1);
-
-        for (size_t p = first; p < to && p + 1 < n; p++) {
-            embed->pairs[p] = embed->pairs[p + 1];
-            embed->pairs[p + 1] = all;
-        }
-    }
+    if (n - first > 1 && embed->weighs)
+        sort_pairs(embed, front, first, n_listed);
+    else if (n - first > 1)
+        sort_by_size(embed, front, first);
 }
