@@ -37,8 +37,10 @@ struct vbs_problem {
     double latency_us;
     /*
      * Weights included: they live inside the budget, and loads copy them in over the link (its
-     * source is borrowed). Planners that do not transfer weights keep them all resident, in the
-     * packed formats that lead to the least time, and plan in the memory that is left.
+     * source and its factors are borrowed; factors that are not null should be those of the
+     * profile's copies from this source, for the replay takes these). Planners that do not transfer
+     * weights keep them all resident, in the packed formats that lead to the least time, and plan
+     * in the memory that is left.
      */
     enum vbs_weights weights;
     struct vbs_link copy;

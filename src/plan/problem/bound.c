@@ -10,7 +10,10 @@
  * Where samples may run by rows, a layer's samples may also take the least time of a row for each
  * of their rows, and other samples count with nothing.
  *
- * With weights included, more bounds relate both clocks: stay_bound_us and late_bound_us.
+ * With weights included, more bounds relate both clocks: stay_bound_us and late_bound_us. Copies
+ * and steps count with the times that they take alone. Factors of a link, which are 1 or more, only
+ * make some of them longer, and each step begins when certain others have ended: no step of a
+ * schedule ends earlier than without factors, and the bounds hold with them too.
  *
  * Sums are in ticks, less the largest rounding error of ticks, so that no plan is below the bound.
  */

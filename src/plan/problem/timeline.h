@@ -16,8 +16,8 @@ struct vbs_timeline {
     double time_us;            /* the end of the last step */
     int64_t latency_ticks;     /* of the chunk that takes longest (struct vbs_problem) */
     double latency_us;         /* of the same chunk, summed as reported */
-    /* Weights included: the time and the bytes of all loads that are not resident, and the bytes of
-     * those that are. */
+    /* Weights included: the time, as they run beside compute steps, and the bytes of all loads that
+     * are not resident, and the bytes of those that are. */
     double copy_us;
     int64_t copied_bytes, resident_bytes;
 };
