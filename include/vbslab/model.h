@@ -515,8 +515,9 @@ struct vbs_network {
 int vbs_shape_rows(const struct vbs_shape *shape);
 
 /* Finds the rows of input number input that the layer, with its fused operators, reads for a row of
- * its output. False: the layer may need all of the input for any row; *reach is {0}. The rows that
- * are named are enough, and for windows and operators on single values none is named in vain.
+ * its output. False: the layer may need all of the input for any row; *reach is {0}. A pool whose
+ * window is all rows of its input accumulates (reach.h), and its output is read whole. The rows
+ * that are named are enough, and for windows and operators on single values none is named in vain.
  * Constant time. */
 bool vbs_layer_reach(const struct vbs_network *network, int layer, int input,
                      struct vbs_reach *reach);

@@ -44,8 +44,9 @@ struct vbs_profile_layer {
     int channels;
     /*
      * The rows of the output that steps can compute on their own: the indices of its first spatial
-     * dimension. They take out_bytes / rows bytes each. 0: the layer computes whole samples only,
-     * and its output may be read only whole.
+     * dimension. They take out_bytes / rows bytes each. Of a layer that accumulates (reach.h):
+     * the rows of its inputs, which are equal; its output has none. 0: the layer computes whole
+     * samples only, and its output may be read only whole.
      */
     int rows;
     const struct vbs_reach
@@ -268,7 +269,8 @@ struct vbs_sample_source {
  * numbers of channels, or in place, names that are not UTF-8 or have VBS_MAX_NAME bytes or more.
  * All are VBS_FORMAT. Rows of stripes are no batches: a layer may have them at a batch or not.
  * Refused too: rows that do not divide out_bytes, reaches that are no reach, or of inputs without
- * rows, a stripe of a layer without rows, or of as many rows as the layer has or more.
+ * rows, a layer that accumulates some of its inputs, or other numbers of rows than it has, a reader
+ * of its rows, a stripe of a layer without rows, or of as many rows as the layer has or more.
  *
  * One sample of the network's input takes as much as the layer that reads most of it: in_bytes less
  * what its other inputs produce. Totals: (input + sum of in_bytes and out_bytes) * VBS_MAX_REQUEST

@@ -14,10 +14,15 @@
  * Output row y reads the input rows from floor((step y + low) / unit) to floor((step y + high) /
  * unit), both included, as far as the input has them. A convolution of stride s, dilation d, k rows
  * of kernel and p rows of padding at the top has step s, unit 1, low -p, high d (k - 1) - p.
+ *
+ * Where unit is 0, every output row depends on all rows of the input. With step 0 the layer reads
+ * them at once. With step 1 it accumulates: it takes the rows of the input one after the other, in
+ * steps of some of them, and its output is complete with the last one (a global pooling). Rows of
+ * such a layer, in profiles and steps, are those of its input: row y takes row y.
  */
 struct vbs_reach {
-    int step, unit;    /* step 0..VBS_MAX_REACH, unit 1..VBS_MAX_REACH; unit 0: every output row
-                          reads all of the input, and the other members are 0 */
+    int step, unit;    /* step 0..VBS_MAX_REACH, unit 1..VBS_MAX_REACH; unit 0: step is 0 or 1, and
+                          low and high are 0 */
     int64_t low, high; /* low <= high, each within +-VBS_MAX_REACH */
 };
 

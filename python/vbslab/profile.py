@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 class Reach(NamedTuple):
     """The rows of an input that row y of a layer's output reads: floor((step y + low) / unit) to
-    floor((step y + high) / unit); unit 0: all rows."""
+    floor((step y + high) / unit); unit 0: all rows, with step 1 one after the other."""
 
     step: int
     unit: int
@@ -39,7 +39,7 @@ class ProfileLayer(NamedTuple):
     out_bytes: int  #: per sample
     weight_bytes: int
     in_place: bool  #: the output takes the place of the first input's samples
-    rows: int  #: of the output; 0: it is computed and read whole
+    rows: int  #: of the output, or of an input that is accumulated; 0: it is computed and read whole
     reaches: Optional[Tuple[Reach, ...]]  #: of each input; None: the layer is never computed by rows
 
 
@@ -53,7 +53,10 @@ def _reaches(c: Any) -> Optional[Tuple[Reach, ...]]:
 
 def _reach_text(layer: ProfileLayer) -> str:
     """The reaches as the CSV has them."""
-    texts = (f"{r.step}/{r.unit}:{r.low}:{r.high}" if r.unit else "all" for r in layer.reaches or ())
+    texts = (
+        f"{r.step}/{r.unit}:{r.low}:{r.high}" if r.unit or r.step else "all"
+        for r in layer.reaches or ()
+    )
     return ";".join(texts)
 
 

@@ -350,6 +350,7 @@ static enum vbs_status init_rows(struct vbs_ctx *ctx, struct analytic_session *s
             else
                 reaches[i] = (struct vbs_reach){0};
         layer->reaches = any ? reaches : NULL;
+        vbs_graph_settle_rows(s->core.layers, k);
     }
     return VBS_OK;
 }
@@ -448,7 +449,7 @@ static int64_t stripe_in_bytes(const struct analytic_session *s, int layer, int 
         const struct vbs_profile_layer *input = &s->core.layers[l->inputs[i]];
         struct vbs_reached read;
 
-        if (l->reaches[i].unit == 0) {
+        if (vbs_reach_is_whole(&l->reaches[i])) {
             bytes += input->out_bytes;
             continue;
         }
@@ -467,9 +468,12 @@ static enum vbs_status make_rows(void *build, int layer, int row, int n,
     struct vbs_layer l = *s->source[layer];
 
     about.in_bytes = stripe_in_bytes(s, layer, row, n);
-    about.out_bytes = about.out_bytes / about.rows * n;
+    about.out_bytes = vbs_layer_rows_bytes(&about, n);
     l.macs = l.macs / about.rows * n;
-    l.shape.dim[1] = n;
+    if (vbs_layer_accumulates(&about))
+        l.attributes.pool.window.kernel[0] = n;
+    else
+        l.shape.dim[1] = n;
     return add_kernels(b, layer, 1, &l, &about, requested);
 }
 

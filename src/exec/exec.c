@@ -73,6 +73,18 @@ enum vbs_status vbs_exec_place(struct vbs_ctx *ctx, const struct vbs_profile *pr
 
 /* ---- the session ---- */
 
+/* Gives whether the rows of a session's layer are those of the profile's, so that steps by rows do
+ * the same. A layer of one row runs whole, whatever the session can do with it: profiles of before
+ * layers accumulated have one row of a global pooling and of the layers behind it. */
+static bool have_same_rows(const struct vbs_profile_layer *session,
+                           const struct vbs_profile_layer *profile)
+{
+    if (profile->rows == 1 && (session->rows == 1 || vbs_layer_accumulates(session)))
+        return true;
+    return session->rows == profile->rows &&
+           vbs_reaches_equal(session->reaches, profile->reaches, session->n_inputs);
+}
+
 /* Gives the property in which a layer of the profile differs from that of the session, or null. */
 static const char *find_difference(const struct opening *o, const struct vbs_profile_layer *a,
                                    const struct vbs_profile_layer *b)
@@ -90,8 +102,7 @@ static const char *find_difference(const struct opening *o, const struct vbs_pro
         return "bytes";
     if (a->in_place != b->in_place)
         return "place";
-    if (o->checked.has_stripes &&
-        (a->rows != b->rows || !vbs_reaches_equal(a->reaches, b->reaches, a->n_inputs)))
+    if (o->checked.has_stripes && !have_same_rows(b, a))
         return "rows";
     return with_weights && a->channels != b->channels ? "channels" : NULL;
 }

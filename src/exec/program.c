@@ -2,6 +2,7 @@
 
 #include "base/fail.h"
 #include "base/grow.h"
+#include "profile/reach.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +15,7 @@ struct programming {
     const struct vbs_profile_layer *layers;
     const struct vbs_network *network;
     struct vbs_exec_arena *arena;
-    bool *divides;          /* [n_layers + 1] some step runs a slice of the layer */
+    bool *divides;          /* [n_layers + 1] some step runs a slice of the layer, or accumulates */
     int move;               /* index of the next move */
     int waited;             /* loads for which earlier steps have waited */
     enum vbs_status status; /* of all that was added so far */
@@ -297,32 +298,60 @@ static void add_row_sources(struct programming *p, int64_t s, int sample)
     }
 }
 
+/* Gives the address outside the arena of the rows of a sample that a step writes; null: it has no
+ * memory, and p->status says so. */
+static char *outside_address(struct programming *p, int64_t s, int sample)
+{
+    const struct vbs_step *step = &p->checked->schedule->steps[s];
+    struct vbs_exec_outside *outside = find_outside(p, step->layer);
+
+    if (!outside)
+        return NULL;
+    return outside->samples + sample * p->layers[step->layer].out_bytes +
+           step->row * vbs_exec_row_bytes(p->checked->profile, step->layer);
+}
+
+/* Brings back what a layer that accumulates has added up so far, where it leaves the arena with
+ * each step. */
+static void restore_sum(struct programming *p, int64_t s, int sample, char *to)
+{
+    const struct vbs_step *step = &p->checked->schedule->steps[s];
+    char *outside;
+
+    if (step->row == 0 || p->fit->groups.line_of[step->layer] >= 0 ||
+        !vbs_layer_accumulates(&p->checked->profile->layers[step->layer]))
+        return;
+    outside = outside_address(p, s, sample);
+    if (outside)
+        add_copy(p, VBS_DO_RESTORE, to, outside, p->layers[step->layer].out_bytes);
+}
+
 /* Adds the operations that bring the rows of a sample of a final output, which are at from, out of
  * the arena. */
 static void add_row_outputs(struct programming *p, int64_t s, int sample, char *from)
 {
     const struct vbs_step *step = &p->checked->schedule->steps[s];
-    int64_t row_bytes = vbs_exec_row_bytes(p->checked->profile, step->layer);
+    const struct vbs_profile_layer *layer = &p->checked->profile->layers[step->layer];
     bool stays = p->fit->groups.line_of[step->layer] >= 0;
+    bool accumulates = vbs_layer_accumulates(layer);
 
     if (!stays && p->divides[step->layer]) {
-        struct vbs_exec_outside *outside = find_outside(p, step->layer);
+        char *outside = outside_address(p, s, sample);
 
         if (outside)
-            add_copy(p, VBS_DO_SAVE,
-                     outside->samples + sample * p->layers[step->layer].out_bytes +
-                         step->row * row_bytes,
-                     from, step->rows * row_bytes);
+            add_copy(p, VBS_DO_SAVE, outside, from, vbs_layer_rows_bytes(layer, step->rows));
         return;
     }
+    if (accumulates && step->row + step->rows < layer->rows)
+        return;
     for (int i = 0; i < p->out->n_outputs; i++)
         if (p->out->output_layers[i] == step->layer && (!stays || p->checked->is_read[step->layer]))
             add_op(p, &(struct vbs_exec_op){.kind = VBS_DO_WRITE_OUTPUT,
                                             .output = {.output = i,
                                                        .first = sample,
                                                        .n = 1,
-                                                       .row = step->row,
-                                                       .rows = step->rows,
+                                                       .row = accumulates ? 0 : step->row,
+                                                       .rows = accumulates ? 0 : step->rows,
                                                        .from = from}});
 }
 
@@ -330,17 +359,17 @@ static void add_row_outputs(struct programming *p, int64_t s, int sample, char *
 static void add_stripe(struct programming *p, int64_t s)
 {
     const struct vbs_step *step = &p->checked->schedule->steps[s];
-    int64_t row_bytes = vbs_exec_row_bytes(p->checked->profile, step->layer);
+    int64_t bytes = vbs_layer_rows_bytes(&p->checked->profile->layers[step->layer], step->rows);
     int first = p->checked->steps[s].first;
 
     for (int i = first; i < first + step->batch; i++) {
         const void *const *sources = p->out->sources + p->out->n_sources;
         char *to = p->fit->groups.line_of[step->layer] >= 0
                        ? row_address(p, s, step->layer, i, step->row)
-                       : item_address(p, s, p->fit->buffers.own[s].out) +
-                             (i - first) * step->rows * row_bytes;
+                       : item_address(p, s, p->fit->buffers.own[s].out) + (i - first) * bytes;
 
         add_row_sources(p, s, i);
+        restore_sum(p, s, i, to);
         add_kernel(p, s, to, sources);
         add_row_outputs(p, s, i, to);
     }
@@ -494,9 +523,14 @@ static enum vbs_status begin_program(struct programming *p)
     if (!p->divides || !out->begin || !out->sources || !out->loads || !out->residents ||
         !out->outside || !out->output_layers)
         return vbs_no_memory(p->ctx);
-    for (int64_t s = 0; s < schedule->n_steps; s++)
-        if (schedule->steps[s].n_slices > 1)
-            p->divides[schedule->steps[s].layer] = true;
+    for (int64_t s = 0; s < schedule->n_steps; s++) {
+        const struct vbs_step *step = &schedule->steps[s];
+
+        if (step->n_slices > 1 ||
+            (vbs_exec_is_stripe(p->checked->profile, step) &&
+             vbs_layer_accumulates(&p->checked->profile->layers[step->layer])))
+            p->divides[step->layer] = true;
+    }
     return find_outputs(p);
 }
 

@@ -16,9 +16,9 @@ enum vbs_exec_op_kind {
     VBS_DO_WAIT_TO_COMPUTE,  /* waits for loads of weights that the step reads */
     VBS_DO_READ_INPUT,       /* converts samples of the network's input into the arena */
     VBS_DO_COPY_IN_PLACE,    /* copies the input of a layer in place to its output */
-    VBS_DO_RESTORE,          /* reads the results of earlier slices back from outside the arena */
+    VBS_DO_RESTORE,          /* reads the results of earlier steps back from outside the arena */
     VBS_DO_COMPUTE,          /* runs a kernel */
-    VBS_DO_SAVE,             /* stores the output outside the arena until the other slices run */
+    VBS_DO_SAVE,             /* stores the output outside the arena until its other steps run */
     VBS_DO_WRITE_OUTPUT,     /* converts samples of an output of the network out of the arena */
     VBS_N_OP_KINDS
 };

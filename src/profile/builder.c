@@ -7,6 +7,7 @@
 #include "base/fail.h"
 #include "base/grow.h"
 #include "base/utf8.h"
+#include "profile/reach.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -110,7 +111,8 @@ static enum vbs_status check_inputs(struct vbs_ctx *ctx, const struct vbs_profil
 static enum vbs_status check_reach(struct vbs_ctx *ctx, const struct vbs_profile_builder *builder,
                                    int id, int input, const struct vbs_reach *reach)
 {
-    bool whole = reach->unit == 0 && reach->step == 0 && reach->low == 0 && reach->high == 0;
+    bool whole = reach->unit == 0 && (reach->step == 0 || reach->step == 1) && reach->low == 0 &&
+                 reach->high == 0;
 
     if (whole || (reach->unit >= 1 && reach->unit <= VBS_MAX_REACH && reach->step >= 0 &&
                   reach->step <= VBS_MAX_REACH && reach->low >= -(int64_t)VBS_MAX_REACH &&
@@ -130,7 +132,7 @@ static enum vbs_status check_layer_rows(struct vbs_ctx *ctx,
     if (layer->rows < 0)
         return vbs_builder_fail(ctx, builder, builder->line, "layer %d: rows is negative: %d", id,
                                 layer->rows);
-    if (layer->rows > 0 && layer->out_bytes % layer->rows != 0)
+    if (layer->rows > 0 && layer->out_bytes % layer->rows != 0 && !vbs_layer_accumulates(layer))
         return vbs_builder_fail(ctx, builder, builder->line,
                                 "layer %d: %lld out_bytes are no %d equal rows", id,
                                 (long long)layer->out_bytes, layer->rows);
@@ -139,6 +141,11 @@ static enum vbs_status check_layer_rows(struct vbs_ctx *ctx,
                                 "layer %d: it has a reach, but no rows", id);
     for (int i = 0; layer->reaches && i < layer->n_inputs; i++)
         VBS_TRY(check_reach(ctx, builder, id, i, &layer->reaches[i]));
+    for (int i = 0; layer->reaches && i < layer->n_inputs; i++)
+        if ((layer->reaches[i].unit == 0 && layer->reaches[i].step == 1) !=
+            vbs_layer_accumulates(layer))
+            return vbs_builder_fail(ctx, builder, builder->line,
+                                    "layer %d: it accumulates the rows of some inputs only", id);
     return VBS_OK;
 }
 

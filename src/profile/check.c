@@ -5,6 +5,7 @@
 
 #include "base/arith.h"
 #include "base/fail.h"
+#include "profile/reach.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -252,7 +253,19 @@ static enum vbs_status check_reaches(struct vbs_ctx *ctx, const struct vbs_profi
             int input = layer->inputs[i];
             int rows = input > 0 ? builder->layers[input].layer.rows : builder->input_rows;
 
-            if (layer->reaches[i].unit > 0 && rows == 0)
+            if (vbs_reach_is_whole(&layer->reaches[i]))
+                continue;
+            if (input > 0 && vbs_layer_accumulates(&builder->layers[input].layer))
+                return vbs_builder_fail(ctx, builder, builder->layers[id].line,
+                                        "layer %d ('%s') reads rows of layer %d, which accumulates "
+                                        "and is read whole",
+                                        id, layer->name, input);
+            if (vbs_layer_accumulates(layer) && rows != layer->rows)
+                return vbs_builder_fail(ctx, builder, builder->layers[id].line,
+                                        "layer %d ('%s') accumulates %d rows of layer %d, which "
+                                        "has %d",
+                                        id, layer->name, layer->rows, input, rows);
+            if (rows == 0)
                 return vbs_builder_fail(ctx, builder, builder->layers[id].line,
                                         "layer %d ('%s') reads rows of layer %d, which has none",
                                         id, layer->name, input);

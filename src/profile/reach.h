@@ -19,18 +19,50 @@ struct vbs_reached {
     int64_t above, below; /* reached rows above the input's first one, and below its last one */
 };
 
-/* Finds the rows of an input of in_rows rows that the rows [row, row + n) of an output reach, n
- * above 0. Where the input is read whole, these are all. */
+/* Gives whether a layer reads all rows of this input at once. */
+static inline bool vbs_reach_is_whole(const struct vbs_reach *reach)
+{
+    return reach->unit == 0 && reach->step == 0;
+}
+
+/* Gives the reach by which the rows of a step, which of a layer that accumulates are those of its
+ * input, read an input that is not read whole. */
+static inline struct vbs_reach vbs_reach_of_step(const struct vbs_reach *reach)
+{
+    struct vbs_reach rows = *reach;
+
+    rows.unit = reach->unit > 0 ? reach->unit : 1;
+    return rows;
+}
+
+/* Gives whether a layer accumulates. It does so with all its inputs, or with none. */
+static inline bool vbs_layer_accumulates(const struct vbs_profile_layer *layer)
+{
+    return layer->reaches && layer->n_inputs > 0 && layer->reaches[0].unit == 0 &&
+           layer->reaches[0].step == 1;
+}
+
+/* Gives the bytes of one sample of a layer's output that a step of some rows writes: those of its
+ * rows, but the whole output of a layer that accumulates. The layer has rows. */
+static inline int64_t vbs_layer_rows_bytes(const struct vbs_profile_layer *layer, int64_t rows)
+{
+    return vbs_layer_accumulates(layer) ? layer->out_bytes : layer->out_bytes / layer->rows * rows;
+}
+
+/* Finds the rows of an input of in_rows rows that the rows [row, row + n) of a layer reach, n above
+ * 0. Where the input is read whole, these are all. */
 static inline struct vbs_reached vbs_reach_rows(const struct vbs_reach *reach, int64_t in_rows,
                                                 int64_t row, int64_t n)
 {
     struct vbs_reached rows = {.first = 0, .end = in_rows};
+    struct vbs_reach by;
     int64_t low, high;
 
-    if (reach->unit == 0)
+    if (vbs_reach_is_whole(reach))
         return rows;
-    low = vbs_floor_div(reach->step * row + reach->low, reach->unit);
-    high = vbs_floor_div(reach->step * (row + n - 1) + reach->high, reach->unit) + 1;
+    by = vbs_reach_of_step(reach);
+    low = vbs_floor_div(by.step * row + by.low, by.unit);
+    high = vbs_floor_div(by.step * (row + n - 1) + by.high, by.unit) + 1;
     rows.first = low < 0 ? 0 : low > in_rows ? in_rows : low;
     rows.end = high < 0 ? 0 : high > in_rows ? in_rows : high;
     rows.above = rows.first - low;
@@ -38,11 +70,15 @@ static inline struct vbs_reached vbs_reach_rows(const struct vbs_reach *reach, i
     return rows;
 }
 
-/* Gives the place of an output row within the pattern by which rows read an input: two stripes of
- * equal numbers of rows, above and below too, whose phases are equal do the same. */
-static inline int64_t vbs_reach_phase(const struct vbs_reach *reach, int64_t row)
+/* Gives the place of the rows [row, row + n) within the pattern by which rows read an input of
+ * in_rows rows: two stripes of equal numbers of rows, above and below too, whose phases are equal
+ * do the same. A layer that accumulates begins with its first rows, and ends with its last ones. */
+static inline int64_t vbs_reach_phase(const struct vbs_reach *reach, int64_t in_rows, int64_t row,
+                                      int64_t n)
 {
-    return reach->unit > 0 ? reach->step * row % reach->unit : 0;
+    if (reach->unit == 0)
+        return reach->step * ((row == 0) + 2 * (row + n == in_rows));
+    return reach->step * row % reach->unit;
 }
 
 /* Gives whether two lists of n reaches are equal; either may be null. */

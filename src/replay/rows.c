@@ -27,6 +27,27 @@ static int rows_of(const struct sim *sim, int layer)
     return sim->profile->layers[layer].rows;
 }
 
+/* Gives whether the layer takes the rows of its inputs one after the other for one output. */
+static bool accumulates(const struct sim *sim, int layer)
+{
+    const struct vbs_profile_layer *about = &sim->profile->layers[layer];
+
+    return about->n_inputs > 0 && about->reaches[0].unit == 0 && about->reaches[0].step == 1;
+}
+
+/* Gives whether the layer reads all rows of an input at once. */
+static bool is_whole(const struct vbs_reach *reach)
+{
+    return reach->unit == 0 && reach->step == 0;
+}
+
+/* Divides a number of rows of an input by the unit of a reach that is not whole. A layer that
+ * accumulates takes its input's rows as they are. */
+static int64_t in_units(int64_t rows, const struct vbs_reach *reach)
+{
+    return reach->unit == 0 ? rows : divide_down(rows, reach->unit);
+}
+
 /* Gives the first row of an input that row number row of the layer's output reads, or a later one
  * does: all rows of the input where no row is left, or where none of them is read. */
 static int64_t first_read(const struct sim *sim, int layer, int input, int64_t row)
@@ -37,9 +58,7 @@ static int64_t first_read(const struct sim *sim, int layer, int input, int64_t r
 
     if (row >= about->rows)
         return n;
-    return reach->unit == 0
-               ? 0
-               : within(divide_down(reach->step * row + reach->low, reach->unit), 0, n);
+    return is_whole(reach) ? 0 : within(in_units(reach->step * row + reach->low, reach), 0, n);
 }
 
 /* Gives the row behind the last one of an input that the rows of the layer before row number end
@@ -50,7 +69,7 @@ static int64_t end_read(const struct sim *sim, int layer, int input, int64_t end
     const struct vbs_reach *reach = &about->reaches[input];
     int64_t n = rows_of(sim, about->inputs[input]);
 
-    return within(divide_down(reach->step * (end - 1) + reach->high, reach->unit) + 1, 0, n);
+    return within(in_units(reach->step * (end - 1) + reach->high, reach) + 1, 0, n);
 }
 
 /* ---- the checks of a step ---- */
@@ -118,7 +137,7 @@ static enum vbs_status check_inputs(struct vbs_ctx *ctx, const struct sim *sim,
         if (input->done >= end)
             continue;
         if (input->done + input->stripes.batch < end ||
-            sim->profile->layers[step->layer].reaches[i].unit == 0)
+            is_whole(&sim->profile->layers[step->layer].reaches[i]))
             return vbs_sim_refuse(ctx, sim, step,
                                   "reads up to sample %" PRId64 " of layer %d '%s', which has "
                                   "finished %" PRId64,
@@ -168,6 +187,11 @@ static enum vbs_status check_window(struct vbs_ctx *ctx, const struct sim *sim,
         return step->window == 0 ? VBS_OK
                                  : vbs_sim_refuse(ctx, sim, step,
                                                   "the output leaves the budget and has no window");
+    if (accumulates(sim, step->layer) && step->window != rows_of(sim, step->layer))
+        return vbs_sim_refuse(ctx, sim, step,
+                              "a window of %d rows; the layer adds all %d up in one output, which "
+                              "is whole",
+                              step->window, rows_of(sim, step->layer));
     if (step->window < step->rows || step->window > rows_of(sim, step->layer))
         return vbs_sim_refuse(ctx, sim, step, "a window of %d rows; it has from %d to %d",
                               step->window, step->rows, rows_of(sim, step->layer));
@@ -229,7 +253,7 @@ static bool outside_bytes(const struct sim *sim, const struct vbs_step *step, in
 
         if (layer->inputs[i] != 0)
             continue;
-        if (sim->profile->layers[step->layer].reaches[i].unit == 0)
+        if (is_whole(&sim->profile->layers[step->layer].reaches[i]))
             return vbs_mul(step->batch, sample_bytes, bytes);
         from = first_read(sim, step->layer, i, step->row);
         to = end_read(sim, step->layer, i, (int64_t)step->row + step->rows);
@@ -249,6 +273,8 @@ bool vbs_sim_count_rows(const struct sim *sim, const struct vbs_step *step, int6
     *added = *outside = 0;
     if (layer->reads_outside && !outside_bytes(sim, step, outside))
         return false;
+    if (step->window == 0 && accumulates(sim, step->layer))
+        return vbs_mul(layer->sample_bytes, step->batch, added);
     if (step->window == 0)
         return vbs_mul(layer->sample_bytes / rows_of(sim, step->layer) * step->rows, step->batch,
                        added);

@@ -18,7 +18,7 @@ struct draft {
     int n_layers;
     bool is_chain, has_weights;
     int max_rows;
-    int rows[RANDOM_MAX_LAYERS + 1];
+    int rows[RANDOM_MAX_LAYERS + 1];      /* that other layers can read; 0: none */
     int64_t bytes[RANDOM_MAX_LAYERS + 1]; /* of a sample */
 };
 
@@ -28,6 +28,7 @@ struct layer_draft {
     int inputs[2];
     struct vbs_reach reaches[2];
     int rows; /* 0: it has none */
+    bool accumulates;
     int launch_us, row_us;
     int64_t weight_bytes[2]; /* by format */
 };
@@ -91,6 +92,21 @@ static bool draw_sum(struct draft *draft, struct layer_draft *layer)
     return true;
 }
 
+/* Takes the rows of one tensor, or of two with equal rows, one after the other. */
+static bool draw_accumulator(struct draft *draft, struct layer_draft *layer)
+{
+    int first = layer->inputs[0], second = random_int(draft->rng, 0, draft->n_layers);
+
+    if (draft->rows[first] == 0)
+        return false;
+    layer->accumulates = true;
+    layer->n_inputs = 1 + (second != first && draft->rows[second] == draft->rows[first]);
+    layer->inputs[1] = second;
+    layer->rows = draft->rows[first];
+    layer->reaches[0] = layer->reaches[1] = (struct vbs_reach){.step = 1};
+    return true;
+}
+
 static struct layer_draft draw_layer(struct draft *draft)
 {
     struct layer_draft layer = {.n_inputs = 1};
@@ -102,8 +118,12 @@ static struct layer_draft draw_layer(struct draft *draft)
         layer = (struct layer_draft){.n_inputs = 1, .inputs = {random_tensor(draft)}};
         if (kind == 0 && !draft->is_chain)
             break; /* no rows: it reads whole samples */
+        if (kind == 1 && (!draft->is_chain || draft->n_layers > 1)) {
+            drawn = draw_accumulator(draft, &layer);
+            continue;
+        }
         if (draft->is_chain)
-            kind = kind <= 8 ? 1 : 9;
+            kind = kind <= 8 ? 2 : 9;
         drawn = kind <= 5   ? draft->rows[layer.inputs[0]] > 0 && draw_window(draft, &layer)
                 : kind <= 7 ? draw_sum(draft, &layer)
                             : draw_doubling(draft, &layer);
@@ -158,7 +178,11 @@ static enum vbs_status add_rows(struct draft *draft, const struct layer_draft *l
 /* A layer that reads one tensor whole may be one that can take its rows one by one. */
 static const char *kind_of(const struct layer_draft *layer)
 {
-    return layer->n_inputs == 2 ? "add" : layer->rows > 1 ? "conv" : layer->rows ? "avgpool" : "fc";
+    return layer->accumulates     ? "avgpool"
+           : layer->n_inputs == 2 ? "add"
+           : layer->rows > 1      ? "conv"
+           : layer->rows          ? "avgpool"
+                                  : "fc";
 }
 
 static enum vbs_status add_layer(struct draft *draft)
@@ -185,10 +209,10 @@ static enum vbs_status add_layer(struct draft *draft)
     layer.row_us = random_int(draft->rng, 1, 20);
     for (int i = 0; i < layer.n_inputs; i++)
         profile.in_bytes += draft->bytes[layer.inputs[i]];
-    profile.in_place = layer.n_inputs == 2 && random_once_in(draft->rng, 3);
-    draft->rows[id] = layer.rows;
+    profile.in_place = layer.n_inputs == 2 && !layer.accumulates && random_once_in(draft->rng, 3);
+    draft->rows[id] = layer.accumulates ? 0 : layer.rows;
     draft->bytes[id] = profile.out_bytes =
-        random_row_bytes(draft->rng) * (layer.rows > 0 ? layer.rows : 1);
+        random_row_bytes(draft->rng) * (draft->rows[id] > 0 ? layer.rows : 1);
     VBS_TRY(vbs_profile_builder_layer(&draft->ctx, draft->builder, &profile));
     return add_rows(draft, &layer);
 }
@@ -254,14 +278,20 @@ static int64_t rows_needed(const struct vbs_profile *profile, int tensor)
         for (int i = 0; i < profile->layers[k].n_inputs; i++) {
             const struct vbs_reach *reach =
                 profile->layers[k].reaches ? &profile->layers[k].reaches[i] : NULL;
-            int64_t rows = !reach || reach->unit == 0
-                               ? profile->layers[tensor].rows
-                               : (reach->high - reach->low + reach->step) / reach->unit;
+            int64_t rows =
+                !reach || (reach->unit == 0 && reach->step == 0) ? profile->layers[tensor].rows
+                : reach->unit == 0                               ? 1
+                                   : (reach->high - reach->low + reach->step) / reach->unit;
 
             if (profile->layers[k].inputs[i] == tensor && rows > most)
                 most = rows;
         }
     return most;
+}
+
+static bool accumulates(const struct vbs_profile_layer *layer)
+{
+    return layer->reaches && layer->reaches[0].unit == 0 && layer->reaches[0].step == 1;
 }
 
 /* Makes a step one by rows into a window of few rows, for schedules that shall have some. */
@@ -274,7 +304,9 @@ static struct vbs_step narrow(gsl_rng *rng, const struct brute_rows *state, stru
         return step;
     if (step.rows == 0 || !random_once_in(rng, 4))
         step.rows = random_int(rng, 1, 2);
-    if (needed < 0)
+    if (needed >= 0 && accumulates(&state->profile->layers[step.layer]))
+        step.window = rows;
+    else if (needed < 0)
         step.window = state->io == VBS_IO_EXTERNAL ? 0 : rows;
     else if (step.rows + needed < rows)
         step.window = random_int(rng, step.rows + (int)needed, rows - 1);

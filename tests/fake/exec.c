@@ -68,12 +68,19 @@ static int64_t within(int64_t row, int64_t n)
     return row < 0 ? 0 : row > n ? n : row;
 }
 
+static bool accumulates(const struct vbs_profile_layer *layer)
+{
+    return layer->reaches && layer->reaches[0].unit == 0 && layer->reaches[0].step == 1;
+}
+
 /* Gives the first row of input i that row y of the output reads by its reach. */
 static int64_t first_row(const struct vbs_profile_layer *layer, int i, int64_t y)
 {
     const struct vbs_reach *reach = &layer->reaches[i];
     int64_t n = exec_fake.profile->layers[layer->inputs[i]].rows;
 
+    if (accumulates(layer))
+        return y;
     return reach->unit > 0 ? within(divide_down(reach->step * y + reach->low, reach->unit), n) : 0;
 }
 
@@ -90,6 +97,8 @@ static void find_rows(const struct vbs_profile_layer *layer, int i, int64_t y, i
         low = divide_down(reach->step * y + reach->low, reach->unit);
         high = divide_down(reach->step * y + reach->high, reach->unit);
     }
+    if (accumulates(layer))
+        low = high = y;
     low -= layer->inputs[i] > 0 && reach->unit > 0 && low >= exec_fake.reads_above
                ? exec_fake.reads_above
                : 0;
@@ -186,7 +195,8 @@ static void check_stripe_places(const struct vbs_kernel *kernel, int row,
 {
     const struct vbs_profile_layer *layers = exec_fake.profile->layers;
     const struct vbs_profile_layer *layer = &layers[kernel->layer];
-    int64_t out_bytes = layer->out_bytes / layer->rows * kernel->rows;
+    int64_t out_bytes =
+        accumulates(layer) ? layer->out_bytes : layer->out_bytes / layer->rows * kernel->rows;
 
     for (int i = 0; i < layer->n_inputs; i++) {
         const struct vbs_profile_layer *input = &layers[layer->inputs[i]];
@@ -235,6 +245,11 @@ static void compute_rows(int k, int64_t row, int64_t n, const struct fake_rows *
 
     for (int64_t y = 0; y < n; y++)
         hashes[y] = row_hash(k, row + y, in);
+    for (int64_t y = 0; y < n && accumulates(layer); y++)
+        for (int64_t j = from; j < to && j < layer->out_bytes; j++)
+            out[j] = (unsigned char)((row + y > 0 ? 3 * out[j] : 0) + out_byte(hashes[y], j));
+    if (accumulates(layer))
+        return;
     for (int64_t j = from; j < to && j < n * row_bytes; j++)
         out[j] = out_byte(hashes[j / row_bytes], j % row_bytes);
 }

@@ -92,6 +92,11 @@ static int64_t floor_div(int64_t a, int64_t b)
     return a / b - (a % b < 0);
 }
 
+static bool accumulates(const struct vbs_profile_layer *layer)
+{
+    return layer->reaches && layer->reaches[0].unit == 0 && layer->reaches[0].step == 1;
+}
+
 /* Makes a sample of NaN but for the rows of the input that rows [row, row + n) read; *first: the
  * first of these. */
 static float *rows_alone(struct stripes_bench *t, int layer, int input, int row, int n,
@@ -103,14 +108,18 @@ static float *rows_alone(struct stripes_bench *t, int layer, int input, int row,
     float *sample = t->session->ops->alloc(t->session, in->out_bytes);
     int64_t from = 0, to = in->rows - 1, bytes;
 
-    if (reach->unit == 0) {
+    if (reach->unit == 0 && reach->step == 0) {
         memcpy(sample, t->tensors[l->inputs[input]], (size_t)in->out_bytes);
         *first = sample;
         return sample;
     }
     bytes = in->out_bytes / in->rows;
-    from = floor_div(reach->step * (int64_t)row + reach->low, reach->unit);
-    to = floor_div(reach->step * ((int64_t)row + n - 1) + reach->high, reach->unit);
+    from = row;
+    to = row + n - 1;
+    if (reach->unit > 0) {
+        from = floor_div(reach->step * (int64_t)row + reach->low, reach->unit);
+        to = floor_div(reach->step * ((int64_t)row + n - 1) + reach->high, reach->unit);
+    }
     from = from < 0 ? 0 : from;
     to = to > in->rows - 1 ? in->rows - 1 : to;
     for (int64_t i = 0; i < in->out_bytes / 4; i++)
@@ -184,6 +193,8 @@ static double differs_anywhere(struct stripes_bench *t, const struct vbs_kernel 
         bool right = made->rows == k->rows && made->ws_bytes <= k->ws_bytes &&
                      made->packed_bytes == k->packed_bytes && made->weight_bytes == k->weight_bytes;
 
+        if (right && accumulates(&t->session->layers[k->layer])) /* sums_differ runs them */
+            continue;
         worst = right ? fmax(worst, stripe_differs(t, session, i, row)) : HUGE_VAL;
         if (worst > tolerance)
             printf("# layer %d, rows %d + %d, %s: %g, workspace %lld of %lld\n", k->layer, row,
@@ -192,6 +203,74 @@ static double differs_anywhere(struct stripes_bench *t, const struct vbs_kernel 
     if (session)
         session->ops->close(session);
     free(requested);
+    return worst;
+}
+
+/* ---- layers that accumulate ---- */
+
+/* Lists steps from the first row to the last, each of the most rows up to height that are a power
+ * of two and left; gives their number. */
+static int list_steps(const struct stripes_bench *t, int layer, int height,
+                      struct vbs_requested_kernel *requested)
+{
+    const struct vbs_session *s = t->session;
+    int n = 0, rows = height;
+
+    for (int row = 0; row < s->layers[layer].rows; row += rows) {
+        while (rows > s->layers[layer].rows - row)
+            rows /= 2;
+        requested[n] =
+            (struct vbs_requested_kernel){.layer = layer, .batch = 1, .row = row, .rows = rows};
+        for (int i = 0; i < s->n_kernels; i++)
+            if (s->kernels[i].layer == layer && s->kernels[i].rows == rows)
+                requested[n].algorithm = s->kernels[i].algorithm;
+        n++;
+    }
+    return n;
+}
+
+/* Runs steps of a layer one after the other, into memory that held NaN before. Gives the distance
+ * of what they add up to from the whole layer; HUGE_VAL: some step failed. */
+static double sum_differs(struct stripes_bench *t, const struct vbs_requested_kernel *steps, int n)
+{
+    const struct vbs_profile_layer *l = &t->session->layers[steps->layer];
+    const float *want = (const float *)(const void *)t->outputs[steps->layer];
+    struct vbs_session *session = stripes_open(t, true, steps, n);
+    unsigned char *dst = guarded(t->session, l->out_bytes);
+    double differs = session ? 0 : HUGE_VAL;
+
+    for (int64_t i = 0; i < l->out_bytes / 4; i++)
+        ((float *)(void *)dst)[i] = NAN;
+    for (int i = 0; i < n && differs < HUGE_VAL; i++) {
+        const void *src[STRIPES_MAX_INPUTS];
+        float *samples[STRIPES_MAX_INPUTS];
+
+        for (int j = 0; j < l->n_inputs; j++)
+            samples[j] = rows_alone(t, steps->layer, j, steps[i].row, steps[i].rows, &src[j]);
+        if (!stripes_run(t, session, i, src, dst) || !is_guard(dst + l->out_bytes, GUARD_BYTES))
+            differs = HUGE_VAL;
+        for (int j = 0; j < l->n_inputs; j++)
+            t->session->ops->free(t->session, samples[j]);
+    }
+    if (differs < HUGE_VAL)
+        differs = stripes_difference((float *)(void *)dst, want, l->out_bytes / 4, want,
+                                     l->out_bytes / 4);
+    if (session)
+        session->ops->close(session);
+    t->session->ops->free(t->session, dst);
+    return differs;
+}
+
+/* Runs a layer that accumulates in steps of each height. */
+static double sums_differ(struct stripes_bench *t, int layer)
+{
+    int rows = t->session->layers[layer].rows;
+    struct vbs_requested_kernel *steps = calloc((size_t)rows, sizeof *steps);
+    double worst = 0;
+
+    for (int height = 1; height < rows; height *= 2)
+        worst = fmax(worst, sum_differs(t, steps, list_steps(t, layer, height, steps)));
+    free(steps);
     return worst;
 }
 
@@ -211,6 +290,14 @@ struct stripes_result stripes_check(struct stripes_bench *t, double tolerance)
             result.n_missing += n_made == 0;
         }
     }
+    for (int k = 1; k <= t->session->n_layers; k++)
+        if (accumulates(&t->session->layers[k])) {
+            double differs = sums_differ(t, k);
+
+            result.n_sums++;
+            result.n_bad += !(differs <= tolerance);
+            result.worst = fmax(result.worst, differs);
+        }
     for (int i = 0; i < t->session->n_kernels; i++)
         if (t->session->kernels[i].rows > 0) {
             double differs = differs_anywhere(t, &t->session->kernels[i], tolerance);

@@ -20,10 +20,11 @@ struct stripes_bench {
 
 /* What came out for the kernels on rows. */
 struct stripes_result {
-    int n_layers;  /* that have reaches */
-    int n_missing; /* heights of these for which there is no kernel */
-    int n_kernels, n_bad;
-    double worst; /* difference of the others */
+    int n_layers;         /* that have reaches */
+    int n_missing;        /* heights of these for which there is no kernel */
+    int n_sums;           /* layers that accumulate */
+    int n_kernels, n_bad; /* kernels at all places, and layers that accumulate at all heights */
+    double worst;         /* difference of the others */
 };
 
 /* Opens a session at batches 1 and 3; null: the detail is in t->ctx. */

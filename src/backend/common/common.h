@@ -71,6 +71,10 @@ enum vbs_status vbs_graph_check_kernels(struct vbs_ctx *ctx, int n_layers, int n
  * those of a conv, or of an fc on whole samples; else 0. */
 int vbs_graph_channels(const struct vbs_layer *layer);
 
+/* Gives a layer that accumulates, whose reaches are filled, the rows of its inputs. It has no
+ * reaches where it does not accumulate the rows of all its inputs, or their numbers differ. */
+void vbs_graph_settle_rows(struct vbs_profile_layer *layers, int layer);
+
 /* Fills the rows and the reaches of all layers of a session that has the network's layers: rows[k]
  * says whether tensor k (0: the network's input) is stored in rows that are contiguous. A layer has
  * reaches where its output is stored so and some input is read by rows. */

@@ -155,6 +155,23 @@ static int input_of(const struct vbs_layer *l, int tensor)
     return i;
 }
 
+void vbs_graph_settle_rows(struct vbs_profile_layer *layers, int layer)
+{
+    struct vbs_profile_layer *l = &layers[layer];
+    int n = 0;
+
+    for (int i = 0; l->reaches && i < l->n_inputs; i++)
+        n += l->reaches[i].unit == 0 && l->reaches[i].step == 1;
+    if (n == 0)
+        return;
+    for (int i = 0; i < l->n_inputs; i++)
+        n -= layers[l->inputs[i]].rows == layers[l->inputs[0]].rows;
+    if (n == 0)
+        l->rows = layers[l->inputs[0]].rows;
+    else
+        l->reaches = NULL;
+}
+
 enum vbs_status vbs_graph_init_rows(struct vbs_ctx *ctx, struct vbs_session_core *core,
                                     const bool *rows)
 {
@@ -169,11 +186,20 @@ enum vbs_status vbs_graph_init_rows(struct vbs_ctx *ctx, struct vbs_session_core
         if (!reaches)
             return vbs_no_memory(ctx);
         layer->rows = rows[k] ? vbs_shape_rows(&network->layers[k].shape) : 0;
-        for (int i = 0; i < layer->n_inputs && layer->rows > 0; i++)
-            if (rows[layer->inputs[i]])
-                any |= vbs_layer_reach(network, k, input_of(&network->layers[k], layer->inputs[i]),
-                                       &reaches[i]);
+        for (int i = 0; i < layer->n_inputs; i++) {
+            struct vbs_reach reach;
+
+            /* What a layer accumulates is not read by rows, however it is stored. */
+            if (!rows[layer->inputs[i]] ||
+                !vbs_layer_reach(network, k, input_of(&network->layers[k], layer->inputs[i]),
+                                 &reach) ||
+                (!rows[k] && reach.unit > 0))
+                continue;
+            reaches[i] = reach;
+            any = true;
+        }
         layer->reaches = any ? reaches : NULL;
+        vbs_graph_settle_rows(core->layers, k);
     }
     return VBS_OK;
 }

@@ -84,6 +84,24 @@ static bool reads_rows(const struct vbs_reach *reach, int64_t in_rows, int64_t r
     return top.first < top.end && bottom.first < bottom.end;
 }
 
+/* Gives whether a layer that accumulates has kernels on rows: a global pooling of floats, behind
+ * which no operators with parameters are fused. */
+static bool can_accumulate(const struct od_session *s, int k)
+{
+    const struct vbs_layer *l = &s->core.network->layers[k];
+    const struct od_tensor *in = &s->inputs[k][0], *out = &s->tensors[k];
+    bool can = out->positions == 1 && in->stored_channels == out->stored_channels &&
+               in->channels == in->stored_channels &&
+               s->stored[k].encoding.storage == VBS_FLOAT32 &&
+               s->stored[l->inputs[0]].encoding.storage == VBS_FLOAT32;
+
+    for (int i = 0; i < in->n_spatial; i++)
+        can = can && l->attributes.pool.window.kernel[i] == in->spatial[i];
+    for (int i = 0; i < l->n_fused; i++)
+        can = can && vbs_op_class(l->fused[i].op) == VBS_CLASS_UNARY;
+    return can;
+}
+
 /* Gives whether the layer has kernels on rows, as far as its operator decides. */
 static bool can_have_rows(const struct od_session *s, int k)
 {
@@ -92,11 +110,13 @@ static bool can_have_rows(const struct od_session *s, int k)
 
     if (!is_supported(l) || has_constant_rows(l) || has_gaps(l))
         return false;
+    if (vbs_layer_accumulates(layer))
+        return can_accumulate(s, k);
     for (int i = 0; i < layer->n_inputs; i++) {
         const struct od_tensor *in = &s->inputs[k][i];
 
         /* What is read whole is the same for all rows. A tensor in another layout may not be. */
-        if (layer->reaches[i].unit == 0
+        if (vbs_reach_is_whole(&layer->reaches[i])
                 ? in->shape.dim[1] > 1
                 : !reads_rows(&layer->reaches[i], in->spatial[0], layer->rows))
             return false;
@@ -116,8 +136,10 @@ enum vbs_status od_stripes_init(struct od_build *b)
         rows[k] = s->tensors[k].canonical == OD_CHANNELS_LAST;
     VBS_TRY(vbs_graph_init_rows(b->ctx, &s->core, rows));
     for (int k = 1; k <= n_layers; k++)
-        if (s->core.layers[k].reaches && !can_have_rows(s, k))
+        if (s->core.layers[k].reaches && !can_have_rows(s, k)) {
             s->core.layers[k].reaches = NULL;
+            s->core.layers[k].rows = rows[k] ? vbs_shape_rows(&b->network->layers[k].shape) : 0;
+        }
     return VBS_OK;
 }
 
@@ -173,9 +195,12 @@ static enum vbs_status stripe_init(struct od_build *b, int k, int row, int n,
 
     stripe->layer = *l;
     stripe->row_read = 0;
-    stripe->layer.shape.dim[1] = n;
     stripe->layer.macs = l->macs / layer->rows * n;
-    stripe->output = cut(s, &s->tensors[k], n);
+    stripe->output = s->tensors[k];
+    if (!vbs_layer_accumulates(layer)) {
+        stripe->layer.shape.dim[1] = n;
+        stripe->output = cut(s, &s->tensors[k], n);
+    }
     stripe->inputs = vbs_arena_alloc(&s->core.arena, (size_t)l->n_inputs, sizeof *stripe->inputs);
     if (!stripe->inputs)
         return vbs_no_memory(b->ctx);
@@ -185,7 +210,7 @@ static enum vbs_status stripe_init(struct od_build *b, int k, int row, int n,
         struct vbs_reached read;
 
         stripe->inputs[i] = *whole;
-        if (reach->unit == 0)
+        if (vbs_reach_is_whole(reach))
             continue;
         read = vbs_reach_rows(reach, whole->spatial[0], row, n);
         stripe->inputs[i] = cut(s, whole, read.end - read.first);
@@ -223,14 +248,16 @@ static bool are_alike(const struct od_session *s, int layer, int a, int b, int n
     const struct vbs_profile_layer *l = &s->core.layers[layer];
 
     for (int i = 0; i < l->n_inputs; i++) {
+        int64_t in_rows = s->inputs[layer][i].spatial[0];
         struct vbs_reached x, y;
 
-        if (l->reaches[i].unit == 0)
+        if (vbs_reach_is_whole(&l->reaches[i]))
             continue;
-        x = vbs_reach_rows(&l->reaches[i], s->inputs[layer][i].spatial[0], a, n);
-        y = vbs_reach_rows(&l->reaches[i], s->inputs[layer][i].spatial[0], b, n);
+        x = vbs_reach_rows(&l->reaches[i], in_rows, a, n);
+        y = vbs_reach_rows(&l->reaches[i], in_rows, b, n);
         if (x.end - x.first != y.end - y.first || x.above != y.above || x.below != y.below ||
-            vbs_reach_phase(&l->reaches[i], a) != vbs_reach_phase(&l->reaches[i], b))
+            vbs_reach_phase(&l->reaches[i], in_rows, a, n) !=
+                vbs_reach_phase(&l->reaches[i], in_rows, b, n))
             return false;
     }
     return true;

@@ -3,6 +3,7 @@
 
 #include "backend/common/common.h"
 #include "base/fail.h"
+#include "profile/reach.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -209,11 +210,12 @@ static void transfer_rows(const struct od_session *s, int tensor, int row, int n
 static enum vbs_status check_rows(struct vbs_ctx *ctx, const struct od_session *s, int tensor,
                                   int row, int n)
 {
-    int rows = s->core.layers[tensor].rows;
+    const struct vbs_profile_layer *layer = &s->core.layers[tensor];
+    int rows = vbs_layer_accumulates(layer) ? 0 : layer->rows; /* those that its output has */
 
     if (n < 0 || row < 0 || row > rows - n)
         return vbs_fail(ctx, VBS_INVALID, "layer '%s': there are no rows %d to %lld of %d",
-                        s->core.layers[tensor].name, row, (long long)row + n - 1, rows);
+                        layer->name, row, (long long)row + n - 1, rows);
     return VBS_OK;
 }
 

@@ -90,7 +90,7 @@ struct vbs_exec_rows {
     int64_t first, end;
     /* Two steps of one layer with equal numbers of rows do the same where these are the same: the
      * rows that the input does not have above its first row and below its last one, and where the
-     * reach lies between rows of the input. */
+     * reach lies between rows of the input, or whether a layer that accumulates begins or ends. */
     int64_t above, below, phase;
 };
 
@@ -104,7 +104,8 @@ struct vbs_exec_rows vbs_exec_rows_read(const struct vbs_profile *profile, int l
 struct vbs_exec_rows vbs_exec_input_rows(const struct vbs_profile *profile,
                                          const struct vbs_step *step);
 
-/* Gives the bytes of a row of a sample of tensor; 0 where it has no rows. */
+/* Gives the bytes from one row of a sample of tensor to the next; 0 where it has no rows, and where
+ * its layer accumulates: then all steps write the whole sample. */
 int64_t vbs_exec_row_bytes(const struct vbs_profile *profile, int tensor);
 
 /* Gives the bytes of these rows of a sample of tensor, which may be all rows of one without rows.

@@ -19,15 +19,15 @@ struct vbs_exec_rows vbs_exec_rows_read(const struct vbs_profile *profile, int l
 {
     const struct vbs_profile_layer *about = &profile->layers[layer];
     const struct vbs_reach *reach = &about->reaches[input];
-    const struct vbs_reached read =
-        vbs_reach_rows(reach, profile->layers[about->inputs[input]].rows, row, rows);
+    int64_t in_rows = profile->layers[about->inputs[input]].rows;
+    const struct vbs_reached read = vbs_reach_rows(reach, in_rows, row, rows);
 
     return (struct vbs_exec_rows){
         .first = read.first,
         .end = read.end,
         .above = read.above,
         .below = read.below,
-        .phase = vbs_reach_phase(reach, row),
+        .phase = vbs_reach_phase(reach, in_rows, row, rows),
     };
 }
 
@@ -53,7 +53,7 @@ int64_t vbs_exec_row_bytes(const struct vbs_profile *profile, int tensor)
 {
     const struct vbs_profile_layer *about = &profile->layers[tensor];
 
-    return about->rows > 0 ? about->out_bytes / about->rows : 0;
+    return about->rows > 0 && !vbs_layer_accumulates(about) ? about->out_bytes / about->rows : 0;
 }
 
 int64_t vbs_exec_rows_bytes(const struct vbs_profile *profile, int tensor,

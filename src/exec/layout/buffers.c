@@ -2,6 +2,7 @@
 
 #include "base/fail.h"
 #include "base/grow.h"
+#include "profile/reach.h"
 
 #include <stdlib.h>
 
@@ -158,7 +159,7 @@ static enum vbs_status add_step(struct making *m, int64_t s)
     if (ws_bytes > 0)
         VBS_TRY(add_own(m, s, ALIGNMENT, ws_bytes, &own->ws));
     if (vbs_exec_is_stripe(profile, step))
-        out_bytes = step->rows * vbs_exec_row_bytes(profile, step->layer);
+        out_bytes = vbs_layer_rows_bytes(&profile->layers[step->layer], step->rows);
     if (in_bytes > 0)
         VBS_TRY(add_own(m, s, alignment_of(in_bytes / step->batch), in_bytes, &own->in));
     if (vbs_exec_output_leaves(m->groups, step->layer))

@@ -35,6 +35,16 @@ static bool window_reach(const struct vbs_window *w, struct vbs_reach *reach)
                 w->dilation[0] * (w->kernel[0] - 1) - w->pad_low[0], reach);
 }
 
+/* Gives whether one window of a pool is all rows of its input. */
+static bool accumulates(const struct vbs_layer *l)
+{
+    const struct vbs_window *w = &l->attributes.pool.window;
+
+    return (l->op == VBS_OP_POOL_MAX || l->op == VBS_OP_POOL_AVG) && l->shape.dim[ROWS] == 1 &&
+           l->views[0].dim[ROWS] > 1 && w->kernel[0] == l->views[0].dim[ROWS] &&
+           w->dilation[0] == 1 && w->pad_low[0] == 0 && w->pad_high[0] == 0;
+}
+
 /* Output row y of a transposed convolution reads the input rows i with y = stride i - pad +
  * dilation k for some k of the kernel. Where the kernel is smaller than the stride, some rows read
  * none. */
@@ -115,6 +125,10 @@ static bool operator_reach(const struct vbs_layer *l, int input, struct vbs_reac
         return transposed_reach(&l->attributes.weighted.window, reach);
     case VBS_OP_POOL_MAX:
     case VBS_OP_POOL_AVG:
+        if (accumulates(l)) {
+            *reach = (struct vbs_reach){.step = 1};
+            return true;
+        }
         return window_reach(&l->attributes.pool.window, reach);
     case VBS_OP_LRN: /* across channels */
     case VBS_OP_BATCHNORM:
@@ -163,6 +177,8 @@ bool vbs_layer_reach(const struct vbs_network *network, int layer, int input,
     bool passes =
         vbs_shape_rows(&l->shape) > 0 && vbs_shape_rows(own) > 0 && view->n_dims == own->n_dims;
 
+    /* The output of a layer that accumulates is complete with its last step. */
+    passes = passes && !accumulates(&network->layers[l->inputs[input]]);
     for (int d = 0; passes && d < own->n_dims; d++)
         passes = view->dim[d] == own->dim[d];
     for (int i = 0; passes && i < l->n_fused; i++)

@@ -69,7 +69,7 @@ static int64_t least_row_ticks(const struct vbs_task *task, int layer, int64_t m
         const struct vbs_profile_row *row = &stripes[i].row;
         /* Of all samples of a stripe, so that one of them has its share. */
         int64_t samples = stripes[i].batch;
-        int64_t bytes = l->out_bytes / l->rows * row->rows * samples + row->ws_bytes +
+        int64_t bytes = vbs_layer_rows_bytes(l, row->rows) * samples + row->ws_bytes +
                         (includes ? row->weight_bytes : 0);
         int64_t ticks = (int64_t)((double)vbs_task_ticks(task, row->time_us) * l->rows /
                                   ((double)row->rows * (double)samples) * (1 - VBS_TIME_NOISE));

@@ -180,7 +180,7 @@ enum vbs_status vbs_walk_rows(struct vbs_ctx *ctx, struct vbs_walk *walk,
     *bytes = walk->live_bytes +
              step->batch * vbs_outside_row_bytes(task, step->layer, step->row, step->rows);
     if (!vbs_task_kept(task, step->layer))
-        *bytes += step->batch * (l->out_bytes / l->rows) * step->rows;
+        *bytes += step->batch * vbs_layer_rows_bytes(l, step->rows);
     if (step->row + step->rows == l->rows) {
         advance(walk, step->layer, step->batch);
         walk->n_in_rows--;

@@ -9,16 +9,17 @@ int64_t vbs_reach_first(const struct vbs_reach *reach, int64_t n, int64_t row, i
 
 int64_t vbs_reach_available(const struct vbs_reach *reach, int64_t n, int64_t done, int64_t rows)
 {
+    const struct vbs_reach by = vbs_reach_of_step(reach);
     int64_t available;
 
     if (done >= n)
         return rows;
-    if (reach->unit == 0 || done == 0)
+    if (vbs_reach_is_whole(reach) || done == 0)
         return 0;
-    if (reach->step == 0)
-        return vbs_floor_div(reach->high, reach->unit) < done ? rows - 1 : 0;
+    if (by.step == 0)
+        return vbs_floor_div(by.high, by.unit) < done ? rows - 1 : 0;
     /* Row y needs the input's rows up to floor((step y + high) / unit) <= done - 1. */
-    available = vbs_floor_div((int64_t)reach->unit * done - 1 - reach->high, reach->step) + 1;
+    available = vbs_floor_div((int64_t)by.unit * done - 1 - by.high, by.step) + 1;
     return available < 0 ? 0 : available < rows - 1 ? available : rows - 1;
 }
 
@@ -35,7 +36,7 @@ int64_t vbs_outside_row_bytes(const struct vbs_task *task, int layer, int row, i
 
         if (l->inputs[i] != 0)
             continue;
-        if (l->reaches[i].unit == 0)
+        if (vbs_reach_is_whole(&l->reaches[i]))
             return input->out_bytes;
         read = vbs_reach_rows(&l->reaches[i], input->rows, row, rows);
         first = read.first < first ? read.first : first;

@@ -1,6 +1,7 @@
 #include "plan/recompute/row_costs.h"
 
 #include "base/fail.h"
+#include "profile/reach.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -69,7 +70,7 @@ enum vbs_status vbs_row_costs_find(struct vbs_ctx *ctx, const struct vbs_task *t
                                    struct vbs_arena *arena, struct row_costs *costs)
 {
     const struct vbs_profile_layer *about = &task->profile->layers[layer];
-    bool by_rows = about->reaches && !task->problem.whole_samples;
+    bool by_rows = about->reaches && !vbs_layer_accumulates(about) && !task->problem.whole_samples;
     struct row_kernel *kernels;
     int n, limit = -1;
 

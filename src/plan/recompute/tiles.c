@@ -28,7 +28,7 @@ int vbs_tiling_reach(const struct vbs_task *task, int first_layer)
     for (int k = first_layer; k <= task->n_layers; k++) {
         const struct vbs_profile_layer *l = &task->profile->layers[k];
 
-        if (!l->reaches || task->problem.whole_samples)
+        if (!l->reaches || vbs_layer_accumulates(l) || task->problem.whole_samples)
             break;
         for (int i = 0; i < l->n_inputs; i++)
             if (l->inputs[i] >= first_layer && l->reaches[i].unit == 0)
@@ -66,6 +66,8 @@ bool vbs_tiling_accumulates(const struct vbs_task *task, int to)
     if (strcmp(tail->kind, "fc") != 0 && strcmp(tail->kind, "avgpool") != 0 &&
         strcmp(tail->kind, "maxpool") != 0)
         return false;
+    if (vbs_layer_accumulates(tail))
+        return true;
     if (tail->reaches && tail->rows > 1)
         return false;
     if (tail->reaches)

@@ -33,15 +33,14 @@ static int64_t find_lag(const struct vbs_stripes *stripes, int place, int from)
     int64_t lag = 0;
 
     for (int i = 0; i < l->n_inputs; i++) {
-        const struct vbs_reach *reach = &l->reaches[i];
+        const struct vbs_reach reach = vbs_reach_of_step(&l->reaches[i]);
         int64_t own;
 
-        if (reach->unit == 0 || reach->step == 0 ||
-            !is_inside(stripes, l->inputs[i], from, place - 1))
+        if (reach.step == 0 || !is_inside(stripes, l->inputs[i], from, place - 1))
             continue;
-        own = -vbs_floor_div(-reach->unit * stripes->states[stripes->place[l->inputs[i]]].lag - 1 -
-                                 reach->high,
-                             reach->step) -
+        own = -vbs_floor_div(-reach.unit * stripes->states[stripes->place[l->inputs[i]]].lag - 1 -
+                                 reach.high,
+                             reach.step) -
               1;
         lag = own > lag ? own : lag;
     }
@@ -56,8 +55,9 @@ static void begin(struct vbs_stripes *stripes, int from, int to)
         struct stripe_state *state = &stripes->states[p];
         int layer = stripes->order[p];
 
-        *state =
-            (struct stripe_state){.height = state->height, .whole = task->n_readers[layer] == 0};
+        *state = (struct stripe_state){.height = state->height,
+                                       .whole = task->n_readers[layer] == 0 ||
+                                                vbs_layer_accumulates(profile_layer(stripes, p))};
         state->lag = find_lag(stripes, p, from);
         for (int i = 0; i < task->n_readers[layer]; i++) {
             bool inside = is_inside(stripes, task->readers[layer][i], from, to);
@@ -256,7 +256,7 @@ static void count_bytes(struct vbs_stripes *stripes, int from, int to, int64_t b
             live += vbs_window_bytes(&task->profile->layers[layer->layer], state->window);
         bytes = live + vbs_outside_row_bytes(task, layer->layer, piece->row, rows);
         if (state->window == 0)
-            bytes += vbs_task_bytes(task, layer->layer) / layer->rows * rows;
+            bytes += vbs_layer_rows_bytes(&task->profile->layers[layer->layer], rows);
         *most = bytes > *most ? bytes : *most;
         state->done += rows;
         if (state->done == layer->rows)

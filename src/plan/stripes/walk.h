@@ -38,7 +38,7 @@ struct stripe_state {
     int window;
     int waiting; /* readers in the segment that have not finished the sample */
     int runs;    /* steps of the layer, those that follow each other counted once */
-    bool whole;  /* a layer behind the segment reads it, or nobody does */
+    bool whole;  /* a layer behind the segment reads it, or nobody does, or it accumulates */
 };
 
 /* A layer of a segment: the most bytes of its steps without their weights, its weights, and the

@@ -83,7 +83,7 @@ static int64_t layer_low_bytes_by_rows(const struct vbs_task *task, int layer)
     }
     for (int i = 0; i < n_stripes; i++) {
         const struct vbs_profile_row *row = &stripes[i].row;
-        int64_t bytes = stripes[i].batch * (l->out_bytes / l->rows * row->rows);
+        int64_t bytes = stripes[i].batch * vbs_layer_rows_bytes(l, row->rows);
 
         bytes += row->ws_bytes + row->weight_bytes;
         least = bytes < least ? bytes : least;

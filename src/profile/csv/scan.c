@@ -71,7 +71,7 @@ static bool read_reach(const char **text, struct vbs_reach *reach)
         !read_number(text, ':', true, &low))
         return false;
     end = *text + strcspn(*text, ";");
-    if (!read_number(text, *end, true, &high) || unit == 0)
+    if (!read_number(text, *end, true, &high) || (unit == 0 && step == 0))
         return false;
     *text = end;
     *reach = (struct vbs_reach){(int)step, (int)unit, low, high};

@@ -7,6 +7,7 @@
 
 #include "base/fail.h"
 #include "base/text.h"
+#include "profile/reach.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -164,7 +165,7 @@ static void add_rows(struct vbs_text *text, const struct vbs_profile_layer *abou
 
         if (i > 0)
             vbs_text_add(text, ";");
-        if (reach->unit == 0)
+        if (vbs_reach_is_whole(reach))
             vbs_text_add(text, CSV_WHOLE);
         else
             vbs_text_addf(text, "%d/%d:%" PRId64 ":%" PRId64, reach->step, reach->unit, reach->low,

@@ -131,7 +131,8 @@ static char *row_address(const struct measuring *m, int tensor, int64_t row)
     const struct vbs_profile_layer *layer = &m->session->layers[tensor];
     char *sample = m->buffers.slots[m->buffers.slot_of[tensor]];
 
-    return row == 0 ? sample : sample + layer->out_bytes / layer->rows * row;
+    return row == 0 || vbs_layer_accumulates(layer) ? sample
+                                                    : sample + layer->out_bytes / layer->rows * row;
 }
 
 /* Finds the operands of a kernel. A stripe is one in the middle of the layer, as most are. */

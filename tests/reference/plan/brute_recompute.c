@@ -126,10 +126,15 @@ static void fill_between(bool *marks)
 
 /* ---- segments ---- */
 
+static bool accumulates(const struct vbs_profile_layer *layer)
+{
+    return layer->reaches && layer->reaches[0].unit == 0 && layer->reaches[0].step == 1;
+}
+
 static bool can_be_segment(const struct brute_plan *plan, int from, int to)
 {
     for (int k = from; k <= to; k++) {
-        if (!about(plan, k)->reaches)
+        if (!about(plan, k)->reaches || accumulates(about(plan, k)))
             return false;
         for (int i = 0; i < about(plan, k)->n_inputs; i++)
             if (about(plan, k)->inputs[i] >= from && about(plan, k)->reaches[i].unit == 0)
@@ -150,6 +155,8 @@ static bool can_accumulate(const struct brute_plan *plan, int from, int layer)
         return false;
     if (strcmp(l->kind, "conv") == 0 || strcmp(l->kind, "add") == 0)
         return false;
+    if (accumulates(l))
+        return true;
     if (!l->reaches || l->reaches[0].unit == 0)
         return !l->reaches || l->rows == 1;
     mark_input(&l->reaches[0], one, 1, all, about(plan, layer - 1)->rows);

@@ -12,14 +12,33 @@ static int rows_of(const struct brute_rows *state, int tensor)
     return rows > 0 ? rows : 1;
 }
 
-/* Gives whether output row y of the layer reads row x of its input number input. */
+/* Gives whether the layer takes its inputs' rows one after the other for one output. */
+static bool accumulates(const struct brute_rows *state, int layer)
+{
+    const struct vbs_reach *reaches = state->profile->layers[layer].reaches;
+
+    return reaches && reaches[0].unit == 0 && reaches[0].step == 1;
+}
+
+/* Gives whether the layer reads all rows of an input at once. */
+static bool reads_whole(const struct brute_rows *state, int layer, int input)
+{
+    const struct vbs_reach *reaches = state->profile->layers[layer].reaches;
+
+    return !reaches || (reaches[input].unit == 0 && reaches[input].step == 0);
+}
+
+/* Gives whether row y of the layer, of its output or of what it accumulates, reads row x of its
+ * input number input. */
 static bool reads_row(const struct brute_rows *state, int layer, int input, int y, int x)
 {
-    const struct vbs_profile_layer *about = &state->profile->layers[layer];
-    const struct vbs_reach *reach = about->reaches ? &about->reaches[input] : NULL;
+    const struct vbs_reach *reach;
 
-    if (!reach || reach->unit == 0)
+    if (reads_whole(state, layer, input))
         return true;
+    if (accumulates(state, layer))
+        return x == y;
+    reach = &state->profile->layers[layer].reaches[input];
     return x >= floor(((double)reach->step * y + (double)reach->low) / reach->unit) &&
            x <= floor(((double)reach->step * y + (double)reach->high) / reach->unit);
 }
@@ -115,7 +134,7 @@ static int64_t outside_bytes(const struct brute_rows *state, const struct vbs_st
     for (int i = 0; i < layer->n_inputs; i++) {
         if (layer->inputs[i] != 0)
             continue;
-        if (step->rows == 0 || !layer->reaches || layer->reaches[i].unit == 0)
+        if (step->rows == 0 || reads_whole(state, step->layer, i))
             return step->batch * input->out_bytes;
         for (int y = step->row; y < step->row + step->rows; y++)
             for (int x = -BRUTE_ROWS_PADDING; x < BRUTE_ROWS_PADDING; x++)
@@ -183,7 +202,7 @@ static bool inputs_exist(const struct brute_rows *state, const struct vbs_step *
         int input = layer->inputs[i];
 
         for (int s = first; s < first + step->batch; s++) {
-            bool whole = step->rows == 0 || layer->reaches[i].unit == 0;
+            bool whole = step->rows == 0 || reads_whole(state, step->layer, i);
 
             if (state->samples[input][s].complete)
                 continue;
@@ -211,6 +230,8 @@ static bool fits_window(const struct brute_rows *state, const struct vbs_step *s
     if (!counts(state, step->layer))
         return step->window == 0;
     if (step->window < step->rows || step->window > layer->rows)
+        return false;
+    if (accumulates(state, step->layer) && step->window != layer->rows)
         return false;
     for (int s = first; s < first + step->batch; s++) {
         int oldest = 0;
@@ -269,7 +290,9 @@ bool brute_rows_step(struct brute_rows *state, const struct vbs_step *step, int6
         !fits_window(state, step, first))
         return false;
     if (step->rows != 0 && !counts(state, step->layer)) {
-        added = step->batch * step->rows * (layer->out_bytes / layer->rows);
+        added = accumulates(state, step->layer)
+                    ? step->batch * layer->out_bytes
+                    : step->batch * step->rows * (layer->out_bytes / layer->rows);
         advance(state, step, first);
     } else {
         freed = advance(state, step, first);

@@ -109,7 +109,7 @@ static void count(const struct stripes_bench *t)
         counts.by_rows[l->op]++;
         counts.n_constants += l->operand.n_dims > 0;
         for (int i = 0; i < l->n_inputs; i++)
-            counts.n_broadcast += reaches[i].unit == 0;
+            counts.n_broadcast += reaches[i].unit == 0 && reaches[i].step == 0;
         for (int i = 0; i < l->n_fused; i++)
             counts.fused[l->fused[i].op]++;
     }

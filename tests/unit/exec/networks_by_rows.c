@@ -12,6 +12,7 @@
 #include "vbslab/replay.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define TOLERANCE 1e-4 /* of the largest value: kernels may sum in another order */
 #define REQUEST   3
@@ -40,6 +41,12 @@ static const struct {
      "out=8 "
      "kernel=5 pad=2 from=a\nconcat x from=b,c\nmaxpool p kernel=3 stride=1 pad=1\nconv d out=8 "
      "kernel=3\n"},
+    {"a mean of rows that is the output", "model m\ninput 8x29x23\nconv a out=16 kernel=3 "
+                                          "pad=1\nrelu ra\nconv b out=96 kernel=1\nrelu rb\n"
+                                          "avgpool g kernel=global\nrelu rg\n"},
+    {"the largest of rows behind branches",
+     "model m\ninput 8x27x19\nconv a out=48 kernel=1\nconv b out=48 kernel=3 pad=1 from=input\n"
+     "concat x from=a,b\nmaxpool g kernel=global\nfc f out=7\n"},
 };
 #define N_CASES ((int)(sizeof CASES / sizeof CASES[0]))
 
@@ -233,6 +240,20 @@ static int count_windows(const struct vbs_profile *profile, const struct vbs_sch
     return n;
 }
 
+/* Counts the steps that accumulate some rows of their input. */
+static int count_sums(const struct vbs_profile *profile, const struct vbs_schedule *schedule)
+{
+    int n = 0;
+
+    for (int64_t i = 0; i < schedule->n_steps; i++) {
+        const struct vbs_profile_layer *layer = &profile->layers[schedule->steps[i].layer];
+
+        n += layer->reaches && layer->reaches[0].unit == 0 && layer->reaches[0].step == 1 &&
+             schedule->steps[i].rows > 0 && schedule->steps[i].rows < layer->rows;
+    }
+    return n;
+}
+
 static int count_loads(const struct vbs_schedule *schedule)
 {
     int n = 0;
@@ -260,7 +281,7 @@ static void check_case(struct subject *t, const char *name, enum vbs_io io,
     int64_t least = vbs_solver_least_bytes(solver), most;
     float *want, *got;
     double worst = 0;
-    int n_windows = 0, n_loads = 0, n_run = 0;
+    int n_windows = 0, n_loads = 0, n_sums = 0, n_run = 0;
 
     whole.whole_samples = true;
     plain = open_solver(t, &whole);
@@ -277,6 +298,7 @@ static void check_case(struct subject *t, const char *name, enum vbs_io io,
         schedule = plan(t, solver, bytes);
         n_windows += count_windows(profile, schedule);
         n_loads += count_loads(schedule);
+        n_sums += count_sums(profile, schedule);
         got = run(t, profile, schedule, &placement);
         n_run += got != NULL;
         worst = got ? fmax(worst, distance(got, want, output_size(t->network))) : worst;
@@ -290,6 +312,8 @@ static void check_case(struct subject *t, const char *name, enum vbs_io io,
        "%s, io %s, weights %s: %d steps into windows, %d loads; %" PRId64
        " bytes instead of %" PRId64,
        name, vbs_io_word(io), vbs_weights_word(weights), n_windows, n_loads, least, most);
+    if (strstr(name, "of rows") && weights == VBS_WEIGHTS_EXCLUDED)
+        ok(n_sums > 0, "%s, io %s: %d steps accumulate", name, vbs_io_word(io), n_sums);
     free(want);
     vbs_solver_free(plain);
     vbs_solver_free(solver);

@@ -15,7 +15,7 @@
 #define MOST_WORK 2e8 /* values or products of a layer, times the rows of its input */
 
 static struct counts {
-    int layers, by_rows, ends;
+    int layers, by_rows, ends, sums;
     int ops[VBS_N_OPS]; /* inputs that are read by rows */
 } counts;
 
@@ -116,6 +116,12 @@ static bool check_input(const struct vbs_network *network, int layer, int input,
     if (!vbs_layer_reach(network, layer, input, &reach))
         return reach.step == 0 && reach.unit == 0 && reach.low == 0 && reach.high == 0;
     rows = network->layers[l->inputs[input]].shape.dim[1];
+    if (reach.unit == 0) { /* it accumulates: all rows count in its only one */
+        counts.sums++;
+        return reach.step == 1 && reach.low == 0 && reach.high == 0 && l->shape.dim[1] == 1 &&
+               rows > 1 && (l->op == VBS_OP_POOL_AVG || l->op == VBS_OP_POOL_MAX) &&
+               l->attributes.pool.window.kernel[0] == rows;
+    }
     counts.by_rows++;
     counts.ops[l->op]++;
     if ((double)(l->macs + size_of(network, layer)) * (double)rows > MOST_WORK)
@@ -189,6 +195,9 @@ static void check_heights(void)
         {"model m\ninput 3x299x299\nconv a out=8 kernel=3 stride=2\n", 149, {2, 1, 0, 2}},
         {"model m\ninput 3x1x9\nconv a out=8 kernel=3 pad=1\n", 1, {1, 1, -1, 1}},
         {"model m\ninput 3x13x13\nmaxpool a kernel=3 stride=2 round=up\n", 6, {2, 1, 0, 2}},
+        {"model m\ninput 3x13x13\navgpool a kernel=global\n", 1, {1, 0, 0, 0}},
+        {"model m\ninput 3x13x13\nmaxpool a kernel=13 stride=1\n", 1, {1, 0, 0, 0}},
+        {"model m\ninput 3x1x13\navgpool a kernel=global\n", 1, {1, 1, 0, 0}},
     };
 
     for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
@@ -213,6 +222,7 @@ int main(void)
     for (int op = 0; op < VBS_N_OPS; op++)
         if (counts.ops[op] > 0)
             printf("# %s: %d\n", vbs_op_word((enum vbs_op)op), counts.ops[op]);
-    ok(counts.by_rows > counts.layers / 4 && counts.ends > 300, "enough is read by rows");
+    ok(counts.by_rows > counts.layers / 4 && counts.ends > 300 && counts.sums > 3,
+       "enough is read by rows, and %d layers accumulate", counts.sums);
     return done_testing();
 }

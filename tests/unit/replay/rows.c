@@ -204,6 +204,45 @@ static void check_hand(const struct vbs_profile *profile, const struct hand *han
     vbs_replay_free(replay);
 }
 
+/* A layer that accumulates the rows of another one, and a reader. */
+static const char SUM[] =
+    "# input-rows: 4\n"
+    "layer,name,kind,inputs,batch,algorithm,time_us,in_bytes,out_bytes,ws_bytes,"
+    "weight_bytes,in_place,parts,out_rows,reach,rows\n"
+    "1,a,conv,0,1,a,5,40,40,0,0,0,0,4,1/1:0:0,0\n"
+    "1,a,conv,0,1,a,2,40,40,0,0,0,1,4,1/1:0:0,2\n"
+    "2,pool,avgpool,1,1,a,5,40,7,0,0,0,0,4,1/0:0:0,0\n"
+    "2,pool,avgpool,1,1,a,2,40,7,0,0,0,1,4,1/0:0:0,2\n"
+    "3,f,fc,2,1,a,5,7,4,0,0,0,0,0,,0\n";
+
+static const struct hand HAND_SUM[] = {
+    {"a window of 2 rows; the layer adds all 4 up in one output, which is whole",
+     2,
+     {{1, 1, .row = 0, .rows = 2, .window = 2}, {2, 1, .row = 0, .rows = 2, .window = 2}}},
+    {"reads up to sample 1 of layer 2 'pool', which has finished 0",
+     3,
+     {{1, 1, .row = 0, .rows = 2, .window = 2},
+      {2, 1, .row = 0, .rows = 2, .window = 4},
+      {.layer = 3, .batch = 1}}},
+    {"reads rows 0 to 3 of layer 1 'a', which has finished 2 rows",
+     3,
+     {{1, 1, .row = 0, .rows = 2, .window = 2},
+      {2, 1, .row = 0, .rows = 2, .window = 4},
+      {2, 1, .row = 2, .rows = 2, .window = 4}}},
+};
+
+static void check_sum(void)
+{
+    struct vbs_ctx ctx = {0};
+    struct vbs_profile *profile = NULL;
+
+    if (vbs_profile_parse_csv(&ctx, "sum", SUM, strlen(SUM), &profile) != VBS_OK)
+        bail_out("%s", vbs_detail(&ctx));
+    for (size_t i = 0; i < sizeof HAND_SUM / sizeof *HAND_SUM; i++)
+        check_hand(profile, &HAND_SUM[i]);
+    vbs_profile_free(profile);
+}
+
 static void check_messages(void)
 {
     const struct hand without = {
@@ -245,5 +284,6 @@ int main(void)
        "enough schedules have rows, and enough steps are refused");
     gsl_rng_free(rng);
     check_messages();
+    check_sum();
     return done_testing();
 }

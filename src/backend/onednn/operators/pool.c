@@ -1,7 +1,10 @@
-/* Pools. */
+/* Pools, and global ones that take some rows of their input at a time. */
 #include "backend/onednn/operators/operators.h"
 
 #include "base/fail.h"
+#include "profile/reach.h"
+
+#include <string.h>
 
 /* Padding stays zero, because the largest and the mean of zeros are zero. */
 static enum vbs_status build_window(struct od_build *b, const struct od_window *w)
@@ -23,10 +26,99 @@ static enum vbs_status build_window(struct od_build *b, const struct od_window *
     return od_build_primitive(b, pd, layout, n_fused);
 }
 
+/* ---- some rows of a global pool ---- */
+
+#define CHANNELS 64 /* that a thread takes at a time */
+
+/* Adds rows up in the output, which has one value for each channel. */
+struct sum_plan {
+    int64_t channels, positions; /* positions: of the rows */
+    bool largest;                /* else the mean */
+    bool is_first;               /* nothing is in the output so far */
+    float divisor;               /* of the mean, with the last rows; 0: there are more */
+};
+
+struct sum_job {
+    const struct sum_plan *plan;
+    float *to;
+    const float *from; /* [positions][channels] */
+};
+
+static void add_values(const float *from, int64_t n, float *sums)
+{
+    for (int64_t c = 0; c < n; c++)
+        sums[c] += from[c];
+}
+
+static void keep_largest(const float *from, int64_t n, float *most)
+{
+    for (int64_t c = 0; c < n; c++)
+        most[c] = from[c] > most[c] ? from[c] : most[c];
+}
+
+/* Takes the channels of one block: their own sum, which is added to that of the rows before. */
+static void sum_channels(void *job, int64_t block)
+{
+    const struct sum_job *j = job;
+    const struct sum_plan *p = j->plan;
+    int64_t first = block * CHANNELS,
+            n = p->channels - first < CHANNELS ? p->channels - first : CHANNELS;
+    void (*take)(const float *, int64_t, float *) = p->largest ? keep_largest : add_values;
+    float *to = j->to + first, sums[CHANNELS];
+
+    memcpy(sums, j->from + first, (size_t)n * sizeof *sums);
+    for (int64_t i = 1; i < p->positions; i++)
+        take(j->from + i * p->channels + first, n, sums);
+    if (!p->is_first)
+        take(to, n, sums);
+    for (int64_t c = 0; c < n; c++)
+        to[c] = p->divisor > 0 ? sums[c] / p->divisor : sums[c];
+}
+
+static bool run_sum(const void *plan, float *const *data)
+{
+    const struct sum_plan *p = plan;
+    struct sum_job job = {.plan = p, .to = data[0], .from = data[1]};
+
+    od_parallel((p->channels + CHANNELS - 1) / CHANNELS, p->channels * p->positions, sum_channels,
+                &job);
+    return true;
+}
+
+/* Builds the kernel on some rows of a pool that accumulates, whose input has the channels last.
+ * Fused operators come behind the last rows. */
+static enum vbs_status build_sum(struct od_build *b)
+{
+    const struct od_tensor *in = od_input(b, 0), *out = od_output(b);
+    const struct od_tensor *whole = &b->session->inputs[b->layer][0];
+    struct sum_plan *plan = vbs_arena_alloc(&b->session->core.arena, 1, sizeof *plan);
+    bool is_last = b->row + in->spatial[0] == whole->spatial[0];
+    dnnl_memory_t data[2];
+    dnnl_memory_desc_t md;
+
+    VBS_TRY(plan ? od_kernel_begin(b, "loop:pool") : vbs_no_memory(b->ctx));
+    *plan = (struct sum_plan){.channels = in->channels,
+                              .positions = in->positions,
+                              .largest = b->l->op == VBS_OP_POOL_MAX,
+                              .is_first = b->row == 0};
+    if (is_last && !plan->largest)
+        plan->divisor = (float)whole->positions;
+    VBS_TRY(od_describe(b, out, b->batch, out->canonical, true, &md));
+    VBS_TRY(od_kernel_memory(b, &md, OD_DST, 0, NULL, &data[0]));
+    VBS_TRY(od_describe(b, in, b->batch, in->canonical, true, &md));
+    VBS_TRY(od_source(b, 0, in->canonical, &md, &data[1]));
+    VBS_TRY(od_kernel_call(b, run_sum, plan, 2, data));
+    return is_last ? od_fused_end(b, 0, 0, 0) : od_kernel_end(b, 0, 0);
+}
+
+/* ---- pools ---- */
+
 enum vbs_status od_build_pool(struct od_build *b)
 {
     struct od_window w = od_window_of(b->l->op, &b->l->attributes, od_input(b, 0)->n_spatial);
 
+    if (b->row_output && vbs_layer_accumulates(&b->session->core.layers[b->layer]))
+        return build_sum(b);
     return build_window(b, &w);
 }
 
