@@ -157,6 +157,8 @@ struct segment_search {
     struct vbs_ctx *ctx;
     struct vbs_stripes *stripes;
     int from, to;
+    bool early;    /* the order of the steps that were walked through last */
+    bool branches; /* the two orders may differ */
     int64_t before_bytes;
     struct vbs_segment_list *segments;
     int64_t first;             /* of the segments of this range in the list */
@@ -205,7 +207,8 @@ static bool find_layers(const struct segment_search *search, int64_t most_ws,
 {
     const struct vbs_stripes *stripes = search->stripes;
 
-    *segment = (struct vbs_segment){.from = search->from, .to = search->to, .most_ws = most_ws};
+    *segment = (struct vbs_segment){
+        .from = search->from, .to = search->to, .early = search->early, .most_ws = most_ws};
     for (int p = search->from; p <= search->to; p++) {
         struct segment_layer *layer = &search->layers[p - search->from];
         uint64_t formats = 0;
@@ -349,16 +352,14 @@ static bool is_new(struct segment_search *search)
 }
 
 /* Walks through the segment with the heights in states, and keeps what is worth it. */
-static enum vbs_status try_heights(struct segment_search *search)
+static enum vbs_status try_order(struct segment_search *search, bool early)
 {
     int64_t limits[MAX_LIMITS];
     int n_limits;
     bool walked;
 
-    if (!is_new(search))
-        return VBS_OK;
-    VBS_TRY(vbs_check_cancel(search->ctx));
-    VBS_TRY(vbs_stripes_walk(search->ctx, search->stripes, search->from, search->to,
+    search->early = early;
+    VBS_TRY(vbs_stripes_walk(search->ctx, search->stripes, search->from, search->to, early,
                              search->before_bytes, &walked));
     if (!walked)
         return VBS_OK;
@@ -370,6 +371,16 @@ static enum vbs_status try_heights(struct segment_search *search)
             VBS_TRY(keep_all(search, &segment));
     }
     return VBS_OK;
+}
+
+/* Tries the heights in states in both orders of steps. */
+static enum vbs_status try_heights(struct segment_search *search)
+{
+    if (!is_new(search))
+        return VBS_OK;
+    VBS_TRY(vbs_check_cancel(search->ctx));
+    VBS_TRY(try_order(search, false));
+    return search->branches ? try_order(search, true) : VBS_OK;
 }
 
 /* ---- families of heights ---- */
@@ -471,6 +482,21 @@ static int most_tries(int n_layers)
     return n > 40 ? n : 40;
 }
 
+/* Gives whether the layer reads the one before it, and no other of the segment from place from. */
+static bool follows(const struct vbs_stripes *stripes, int place, int from)
+{
+    const struct vbs_profile_layer *l = &stripes->task->profile->layers[stripes->order[place]];
+    bool only = true, reads = false;
+
+    for (int i = 0; i < l->n_inputs; i++) {
+        int at = stripes->place[l->inputs[i]];
+
+        only = only && (at < from || at == place - 1);
+        reads = reads || at == place - 1;
+    }
+    return only && reads;
+}
+
 enum vbs_status vbs_stripes_find(struct vbs_ctx *ctx, struct vbs_stripes *stripes, int from, int to,
                                  int64_t before_bytes, struct vbs_segment_list *segments)
 {
@@ -489,6 +515,7 @@ enum vbs_status vbs_stripes_find(struct vbs_ctx *ctx, struct vbs_stripes *stripe
         if (stripes->layers[p].rows == 0)
             return VBS_OK;
         same_rows = same_rows && stripes->layers[p].rows == stripes->layers[from].rows;
+        search.branches |= p > from && !follows(stripes, p, from);
     }
     for (int exponent = 0; exponent <= (same_rows ? 0 : 2); exponent++)
         VBS_TRY(try_family(&search, exponent));
@@ -504,7 +531,7 @@ enum vbs_status vbs_stripes_emit(struct vbs_ctx *ctx, struct vbs_stripes *stripe
 
     for (int p = segment->from; p <= segment->to; p++)
         stripes->states[p].height = segment->heights[p - segment->from];
-    VBS_TRY(vbs_stripes_walk(ctx, stripes, segment->from, segment->to, 0, &walked));
+    VBS_TRY(vbs_stripes_walk(ctx, stripes, segment->from, segment->to, segment->early, 0, &walked));
     for (int64_t i = 0; i < stripes->n_pieces; i++) {
         const struct stripe_piece *piece = &stripes->pieces[i];
         const struct stripe_layer *layer = &stripes->layers[piece->place];

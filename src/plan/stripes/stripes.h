@@ -3,11 +3,13 @@
  *
  * A segment is a range of a topological order of the layers. Each of its layers computes some rows
  * of its output at a time, its height; tensors that only the segment reads live in windows, all
- * others are whole. A layer runs as soon as it can run at its height, the last ones first, so that
- * windows stay as small as the heights allow. Layers lag: a convolution of 3 rows has one row less
- * than its input. The rows that a layer computes first are fewer by what it lags, so that from then
- * on a step of the input is enough for a step of the layer. Rows that remain at the end, and those
- * at the beginning, are computed in the heights that the profile has.
+ * others are whole. Steps have one of two orders. In the late one a layer runs at its height when
+ * the last layers of the segment need its rows; in the early one as soon as it can, the last ones
+ * first. They differ where branches meet: what a short branch reads waits for it late, and what
+ * it makes waits early. Layers lag: a convolution of 3 rows has one row less than its input. The
+ * rows that a layer computes first are fewer by what it lags, so that from then on a step of the
+ * input is enough for a step of the layer. Rows that remain at the end, and those at the
+ * beginning, are computed in the heights that the profile has.
  *
  * Where weights count (task->rows_source), the weights of some layers of the segment are loaded
  * once and stay until its end; those of the others are loaded for every step that follows a step of
@@ -31,6 +33,7 @@ struct vbs_segment {
     int64_t once_ticks; /* of ticks: loads of weights that stay, once for all samples that run the
                            segment one behind the other */
     int from, to;       /* places in the order */
+    bool early;         /* the order of the steps */
     const int *heights; /* [to - from + 1] rows of a step of each layer */
     int64_t most_ws;    /* no step has more workspace; where weights count: and weights */
 };

@@ -75,6 +75,37 @@ static void begin(struct vbs_stripes *stripes, int from, int to)
 
 /* ---- the order of steps ---- */
 
+/* Gives how many rows of an input of n rows must exist before the rows of the layer up to end. */
+static int64_t rows_before(const struct vbs_profile_layer *l, int input, int64_t n, int64_t end)
+{
+    int64_t rows = n;
+
+    if (end < l->rows)
+        rows = vbs_reach_rows(&l->reaches[input], n, end - 1, 1).end;
+    return rows > 0 ? rows : 1; /* of the input, some step comes first */
+}
+
+/* Gives the place of an input in the segment that lacks rows for those of the layer up to end, the
+ * last one of several; -1: there is none. */
+static int lacking_input(const struct vbs_stripes *stripes, int place, int64_t end, int from,
+                         int to)
+{
+    const struct vbs_profile_layer *l = profile_layer(stripes, place);
+    int lacking = -1;
+
+    for (int i = 0; i < l->n_inputs; i++) {
+        int at;
+
+        if (!is_inside(stripes, l->inputs[i], from, to))
+            continue;
+        at = stripes->place[l->inputs[i]];
+        if (at > lacking &&
+            stripes->states[at].done < rows_before(l, i, stripes->layers[at].rows, end))
+            lacking = at;
+    }
+    return lacking;
+}
+
 /* Gives how many rows of the layer can be computed now. */
 static int64_t available(const struct vbs_stripes *stripes, int place, int from, int to)
 {
@@ -164,9 +195,56 @@ static enum vbs_status run_to(struct vbs_ctx *ctx, struct vbs_stripes *stripes, 
     return VBS_OK;
 }
 
-/* Finds the steps: always the last layer that can run at its height. */
-static enum vbs_status find_pieces(struct vbs_ctx *ctx, struct vbs_stripes *stripes, int from,
-                                   int to, bool *walked)
+/* Gives the place of the layer that should go on: of those that no layer of the segment reads, the
+ * one that has finished the least share of its rows; -1: all are done. */
+static int find_last(const struct vbs_stripes *stripes, int from, int to)
+{
+    int least = -1;
+
+    for (int p = to; p >= from; p--) {
+        const struct stripe_state *state = &stripes->states[p];
+        int64_t rows = stripes->layers[p].rows;
+
+        if (state->waiting == 0 && state->done < rows &&
+            (least < 0 ||
+             next_end(stripes, p) * stripes->layers[least].rows < next_end(stripes, least) * rows))
+            least = p;
+    }
+    return least;
+}
+
+/* Finds the steps in the late order: those that the next step of a last layer needs, then that
+ * step. No layer is further ahead of the reader that needs it first than its height makes it. */
+static enum vbs_status find_late(struct vbs_ctx *ctx, struct vbs_stripes *stripes, int from, int to,
+                                 bool *walked)
+{
+    int place;
+
+    *walked = true;
+    while ((place = find_last(stripes, from, to)) >= 0) {
+        stripes->states[place].asker = -1;
+        while (place >= 0) {
+            int64_t end = next_end(stripes, place);
+            int input = lacking_input(stripes, place, end, from, to);
+
+            if (input >= 0) {
+                stripes->states[input].asker = place;
+                place = input;
+                continue;
+            }
+            VBS_TRY(run_to(ctx, stripes, place, end, from, to, walked));
+            if (!*walked)
+                return VBS_OK;
+            place = stripes->states[place].asker;
+        }
+    }
+    return VBS_OK;
+}
+
+/* Finds the steps in the early order: always the last layer that can run at its height. What a
+ * layer has made waits for its readers, and not what it reads for the layer. */
+static enum vbs_status find_early(struct vbs_ctx *ctx, struct vbs_stripes *stripes, int from,
+                                  int to, bool *walked)
 {
     int place = from;
 
@@ -265,10 +343,11 @@ static void count_bytes(struct vbs_stripes *stripes, int from, int to, int64_t b
 }
 
 enum vbs_status vbs_stripes_walk(struct vbs_ctx *ctx, struct vbs_stripes *stripes, int from, int to,
-                                 int64_t before_bytes, bool *walked)
+                                 bool early, int64_t before_bytes, bool *walked)
 {
     begin(stripes, from, to);
-    VBS_TRY(find_pieces(ctx, stripes, from, to, walked));
+    VBS_TRY(early ? find_early(ctx, stripes, from, to, walked)
+                  : find_late(ctx, stripes, from, to, walked));
     if (!*walked)
         return VBS_OK;
     choose_windows(stripes, from, to);

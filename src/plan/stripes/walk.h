@@ -38,6 +38,7 @@ struct stripe_state {
     int window;
     int waiting; /* readers in the segment that have not finished the sample */
     int runs;    /* steps of the layer, those that follow each other counted once */
+    int asker;   /* place of the layer that the next step of this one is for; -1: none */
     bool whole;  /* a layer behind the segment reads it, or nobody does, or it accumulates */
 };
 
@@ -68,11 +69,11 @@ struct vbs_stripes {
     struct vbs_arena arena;
 };
 
-/* Walks through the segment from..to with the heights in states, and fills
- * pieces, windows, counts, runs and most_bytes. *walked: false where some rows have no height.
- * VBS_NO_MEMORY. */
+/* Walks through the segment from..to with the heights in states, in the early or the late order
+ * (stripes.h), and fills pieces, windows, counts, runs and most_bytes. *walked: false where some
+ * rows have no height. VBS_NO_MEMORY. */
 enum vbs_status vbs_stripes_walk(struct vbs_ctx *ctx, struct vbs_stripes *stripes, int from, int to,
-                                 int64_t before_bytes, bool *walked) VBS_MUST_CHECK;
+                                 bool early, int64_t before_bytes, bool *walked) VBS_MUST_CHECK;
 
 /* Gives the fastest option of a height within the bytes, or null. */
 const struct stripe_option *vbs_stripe_option(const struct stripe_height *height,
