@@ -259,7 +259,7 @@ struct vbs_calibrate_options {
     int n_sources;      /* at most VBS_MAX_COPIES; 0: only the machine's speed is measured */
     const char *const *sources; /* of copies: those above */
     int batch;                  /* at which layers run, one of the session's; 0: 1 */
-    double time_limit_s;        /* of the whole; 0: 6. Five passes of each kind come first */
+    double time_limit_s;        /* of the whole; 0: 6. Three passes of each kind come first */
     struct vbs_progress progress;
 };
 

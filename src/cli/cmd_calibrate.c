@@ -227,7 +227,7 @@ static const struct cli_option OPTIONS[] = {
     {"model", "MODEL", "the network, where the profile does not say where it is"},
     {"threads", "N", "threads that compute (default: as the profile was measured)"},
     {"time-limit", "SECONDS",
-     "of measuring; five passes of each kind come first (default: 6 seconds)"},
+     "of measuring; three passes of each kind come first (default: 6 seconds)"},
     {"json", NULL, "the calibration as JSON"},
     {CLI_OPTION_INPUT_SHAPE},
     {CLI_OPTION_FIX},

@@ -233,7 +233,8 @@ static enum vbs_status take_samples(struct vbs_ctx *ctx, const struct vbs_simple
     if (status == VBS_OK)
         status = calibrate(ctx, own, copies.folder, &copied, r);
     if (options.time_limit_s > 0)
-        options.time_limit_s = fmax(1e-3, options.time_limit_s - (vbs_clock_s() - start_s));
+        options.time_limit_s =
+            fmax(options.time_limit_s / 2, options.time_limit_s - (vbs_clock_s() - start_s));
     if (status == VBS_OK)
         status = vbs_measure(ctx, r->session, &options, &sink, &report);
     if (status == VBS_OK && report.cache_bytes_per_us > 0 && r->calibration->speed.flops_per_us > 0)

@@ -218,7 +218,7 @@ enum vbs_status cli_calibrate_session(struct cli *cli, struct vbs_session *sessi
     return status;
 }
 
-/* Calibrates the session, within the time limit. */
+/* Calibrates the session, within the time limit, of which at least half is left for kernels. */
 static enum vbs_status calibrate(struct cli *cli, struct vbs_session *session,
                                  const struct vbs_copy_report *copies,
                                  struct vbs_measure_options *options,
@@ -229,7 +229,8 @@ static enum vbs_status calibrate(struct cli *cli, struct vbs_session *session,
     VBS_TRY(cli_calibrate_session(cli, session, copies->n_sources, copies->sources,
                                   options->time_limit_s / 8, calibration));
     if (options->time_limit_s > 0)
-        options->time_limit_s = fmax(1e-3, options->time_limit_s - (vbs_clock_s() - start_s));
+        options->time_limit_s =
+            fmax(options->time_limit_s / 2, options->time_limit_s - (vbs_clock_s() - start_s));
     return VBS_OK;
 }
 

@@ -34,11 +34,11 @@
 #define LANDING_BYTES (16 * MIB)
 #define LEAST_FILE    (4 * MIB)
 #define FILE_BYTES    (256 * MIB)
-#define LEAST_PASSES  5 /* of each kind, and without those for warming up */
+#define LEAST_PASSES  3 /* of each kind, and without those for warming up */
 #define MOST_PASSES   200
 #define TRIES         3      /* runs of each kernel, of which the fastest is chosen */
 #define LIMIT_S       6.0    /* of the whole, by default */
-#define ALONE_US      20000. /* that copies alone are watched, at least */
+#define ALONE_US      20000. /* that copies alone are watched after each pass, at least */
 
 /* ---- factors ---- */
 
@@ -269,7 +269,7 @@ static enum vbs_status copy_alone(struct calibrating *c, struct copier *copier, 
 
     VBS_TRY(start_copier(c->ctx, copier));
     start_s = vbs_clock_s();
-    usleep((useconds_t)fmin(500000, fmax(ALONE_US, pass_us)));
+    usleep((useconds_t)fmin(500000, fmax(fmin(ALONE_US, 2e4 * c->options.time_limit_s), pass_us)));
     copied->us += (vbs_clock_s() - start_s) * 1e6;
     copied->bytes += (double)atomic_load(&copier->bytes);
     return stop_copier(c->ctx, copier);
