@@ -138,13 +138,13 @@ struct vbs_session_ops {
     enum vbs_status (*pack_to)(struct vbs_ctx *ctx, struct vbs_session *session, int kernel,
                                const struct vbs_pack_sink *sink);
     /* Measures how fast the machine is now, in some 50 ms. memory: bytes to read, of any content;
-     * with fewer than twice those of the last cache, memory_bytes_per_us is 0. VBS_NO_MEMORY. Null:
-     * the backend cannot say. */
+     * with fewer than twice those of the last-level cache, memory_bytes_per_us is 0. VBS_NO_MEMORY.
+     * Null: the backend cannot say. */
     enum vbs_status (*speed)(struct vbs_ctx *ctx, const struct vbs_session *session,
                              const void *memory, int64_t bytes, struct vbs_speed *speed);
     /* Measures cache_bytes_per_us alone, in some 3 ms; 0: out of memory. Null: as speed. On
-     * machines that others use, too, it tells whether they use the last cache now: programs then
-     * take up to twice as long, while no clock of the system shows anything. */
+     * machines that others use, too, it tells whether they use the last-level cache now: programs
+     * then take up to twice as long, while no clock of the system shows anything. */
     double (*cache_speed)(const struct vbs_session *session);
 };
 
@@ -189,8 +189,8 @@ struct vbs_measure_report {
     double worst_interval; /* the largest relative half-width of an interval at the end; 0: no
                               kernel has two runs */
     int n_judged; /* kernels, except dominated ones, which are too slow ever to be chosen */
-    /* The median speed of the last cache while kernels were timed (struct vbs_speed), without the
-     * times when it was slow, whose samples are dropped; 0: the session cannot say. */
+    /* The median speed of the last-level cache while kernels were timed (struct vbs_speed), without
+     * the times when it was slow, whose samples are dropped; 0: the session cannot say. */
     double cache_bytes_per_us;
     int n_unconverged; /* of these, those whose interval is wider than requested, or that have
                           too few runs for an interval */

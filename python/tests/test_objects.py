@@ -39,6 +39,7 @@ def test_records_have_all_members_of_their_structs():
     assert list(vbslab.Placement._fields) == members("struct vbs_exec_placement")
     assert set(vbslab.Provenance._fields) == set(members("struct vbs_provenance"))
     assert set(vbslab.Copy._fields) == set(members("struct vbs_link"))
+    assert list(vbslab.Speed._fields) == members("struct vbs_speed")
     assert set(members("struct vbs_profile_layer")) - set(vbslab.ProfileLayer._fields) == {"n_inputs", "channels"}
     assert list(vbslab.Reach._fields) == members("struct vbs_reach")
 

@@ -81,11 +81,24 @@ def provenance_of(c: Any) -> Provenance:
 
 
 class Copy(NamedTuple):
-    """How fast weights can be copied from a source into the budget: latency_us + bytes / bytes_per_us."""
+    """How fast weights can be copied from a source into the budget: latency_us + bytes / bytes_per_us.
+
+    beside: how many times as long a copy takes while a layer computes, and then each layer while weights
+    are copied; None where this was not measured.
+    """
 
     source: str
     latency_us: float
     bytes_per_us: float
+    beside: Optional[Tuple[float, ...]] = None
+
+
+class Speed(NamedTuple):
+    """How fast the machine was when a profile was measured, by fixed loops on all threads."""
+
+    flops_per_us: float
+    cache_bytes_per_us: float
+    memory_bytes_per_us: float
 
 
 class Profile(Handle):
@@ -232,7 +245,28 @@ class Profile(Handle):
         """The sources of copies that were measured; the first is the default."""
         c = self._use()
         links = (c.copies[i].link for i in range(c.n_copies))
-        return tuple(Copy(text_of(link.source), link.latency_us, link.bytes_per_us) for link in links)
+        n = c.n_layers + 1
+        return tuple(
+            Copy(
+                text_of(link.source),
+                link.latency_us,
+                link.bytes_per_us,
+                tuple(link.beside[0:n]) if link.beside != ffi.NULL else None,
+            )
+            for link in links
+        )
+
+    @property
+    def speed(self) -> Optional[Speed]:
+        """How fast the machine was; None where this is not known, as of modelled profiles.
+
+        >>> vbslab.Network("lenet-5").measure(backend="analytic", batches="1-2").speed is None
+        True
+        """
+        made = self._use().speed
+        if made.flops_per_us == 0:
+            return None
+        return Speed(made.flops_per_us, made.cache_bytes_per_us, made.memory_bytes_per_us)
 
     @property
     def provenance(self) -> Provenance:

@@ -146,7 +146,7 @@ static enum vbs_status print_text(struct calibrate_task *task)
     if (!scratch)
         return vbs_no_memory(&task->job.cli->ctx);
     add_speed(&table, "arithmetic", before->flops_per_us, now->flops_per_us, "Gflop/s");
-    add_speed(&table, "reading from the last cache", before->cache_bytes_per_us,
+    add_speed(&table, "reading from the last-level cache", before->cache_bytes_per_us,
               now->cache_bytes_per_us, "GB/s");
     add_speed(&table, "reading from memory", before->memory_bytes_per_us, now->memory_bytes_per_us,
               "GB/s");

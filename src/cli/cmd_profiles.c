@@ -459,8 +459,8 @@ static void print_head(const struct vbs_profile *profile, int64_t id)
     print_stripes(profile);
     print_copies(profile);
     if (profile->speed.flops_per_us > 0)
-        printf("%-8s %.1f Gflop/s, %.1f GB/s from the last cache, %.1f GB/s from memory\n", "speed",
-               profile->speed.flops_per_us / 1e3, profile->speed.cache_bytes_per_us / 1e3,
+        printf("%-8s %.1f Gflop/s, %.1f GB/s from the last-level cache, %.1f GB/s from memory\n",
+               "speed", profile->speed.flops_per_us / 1e3, profile->speed.cache_bytes_per_us / 1e3,
                profile->speed.memory_bytes_per_us / 1e3);
     printf("\n");
 }

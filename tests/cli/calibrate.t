@@ -10,7 +10,7 @@ run measure --batches 1,2 --time-limit 1 lenet-5
 [ $code -eq 0 ] && [ "$(tail -n 1 out)" = 1 ]
 report $? "a measured network"
 run profiles show 1
-grep -q '^speed    .* Gflop/s, .* GB/s from the last cache, .* GB/s from memory' out
+grep -q '^speed    .* Gflop/s, .* GB/s from the last-level cache, .* GB/s from memory' out
 report $? "has a calibration"
 run profiles export 1 one.csv
 [ $code -eq 0 ] && grep -q '^# speed: [0-9.e+]*,[0-9.e+]*,[0-9.e+]*$' one.csv &&
@@ -20,7 +20,7 @@ run profiles import one.csv
 [ $code -eq 0 ] && [ "$(cat out)" = 1 ]
 report $? "and is the same when it is imported"
 run run 1 --memory 1MiB --request 2
-[ $code -eq 0 ] && grep -q 'arithmetic [0-9]*%, last cache [0-9]*%' out && ! grep -q 'no calibration' err
+[ $code -eq 0 ] && grep -q 'arithmetic [0-9]*%, last-level cache [0-9]*%' out && ! grep -q 'no calibration' err
 report $? "run compares the speed"
 run run 1 --memory 1MiB --request 2 --json
 [ $code -eq 0 ] && grep -q '"calibrated_speed"' out

@@ -105,7 +105,7 @@ static void count_threads(void *self, int64_t thread, int64_t threads)
         *(int64_t *)self = threads;
 }
 
-/* Gives the bytes per microsecond from the last cache; 0: out of memory. */
+/* Gives the bytes per microsecond from the last-level cache; 0: out of memory. */
 static double read_cache(int n_runs)
 {
     int64_t second = cache_bytes(_SC_LEVEL2_CACHE_SIZE, (int64_t)1 << 20);

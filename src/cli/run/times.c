@@ -11,19 +11,21 @@
 #include <string.h>
 #include <unistd.h>
 
-#define NOISY      0.05 /* share by which the median is above the fastest */
-#define DISTURBED  0.02 /* share of a run that its threads waited for processors */
-#define SLOW_CACHE 0.92 /* of its speed in the profile, below which others use the last cache */
-#define ASK_S      0.1  /* between two measurements of that speed */
-#define WAKES_US   20   /* waiting that the wake-ups of an idle machine take */
-#define MOST_TIMES 3    /* as many runs as are asked for, to have enough undisturbed ones */
+#define NOISY     0.05 /* share by which the median is above the fastest */
+#define DISTURBED 0.02 /* share of a run that its threads waited for processors */
+#define SLOW_CACHE                                                                                 \
+    0.92 /* of its speed in the profile, below which others use the last-level cache */
+#define ASK_S      0.1 /* between two measurements of that speed */
+#define WAKES_US   20  /* waiting that the wake-ups of an idle machine take */
+#define MOST_TIMES 3   /* as many runs as are asked for, to have enough undisturbed ones */
 
 /* Reports of the runs so far, without steps. */
 struct reports {
     struct vbs_exec_report *at;
     bool *disturbed;
     int64_t n, n_disturbed, capacity, max_disturbed;
-    /* The speeds of the last cache: their number and sum, the newest, and when that was measured.
+    /* The speeds of the last-level cache: their number and sum, the newest, and when that was
+     * measured.
      */
     int64_t n_speeds;
     double speed_sum, speed, asked_s;
@@ -83,8 +85,9 @@ static void add_cache_speed(struct reports *reports, double speed)
     reports->asked_s = vbs_clock_s();
 }
 
-/* Gives whether the last cache is slower than when the profile was measured: others that the system
- * does not see, such as other guests of the host, use it. It is measured again now and then. */
+/* Gives whether the last-level cache is slower than when the profile was measured: others that the
+ * system does not see, such as other guests of the host, use it. It is measured again now and then.
+ */
 static bool is_cache_slow(struct run_job *job, struct reports *reports)
 {
     const struct vbs_session *session = vbs_exec_session(job->exec);
@@ -100,8 +103,8 @@ static bool is_cache_slow(struct run_job *job, struct reports *reports)
     return reports->speed < SLOW_CACHE * job->profile->speed.cache_bytes_per_us;
 }
 
-/* Does the same; *disturbed: the run lost much of its time to other processes, or the last cache
- * was slow before or after it. Where neither is known, no run is disturbed. */
+/* Does the same; *disturbed: the run lost much of its time to other processes, or the last-level
+ * cache was slow before or after it. Where neither is known, no run is disturbed. */
 static enum vbs_status run_watched(struct run_job *job, bool times_only, struct reports *reports,
                                    struct vbs_exec_report *report, bool *disturbed)
 {
@@ -274,7 +277,7 @@ static void warn_of_noise(struct run_job *job)
     if (times->n_all - times->n_disturbed < job->n_runs && job->duration_s == 0)
         cli_warn(job->cli,
                  "the machine was busy: %lld of %lld runs lost more than %.0f%% of their time to "
-                 "other processes, or met a last cache that others use",
+                 "other processes, or met a last-level cache that others use",
                  (long long)times->n_disturbed, (long long)times->n_all, 100 * DISTURBED);
     else if (above > NOISY)
         cli_warn(job->cli,

@@ -87,7 +87,7 @@ static enum vbs_status record_time(struct measuring *m, int kernel, double time_
     return vbs_table_append(m->ctx, &m->table, kernel, time_us);
 }
 
-/* Measures the speed of the last cache, if it is time. */
+/* Measures the speed of the last-level cache, if it is time. */
 static void look_at_weather(struct measuring *m)
 {
     double (*cache_speed)(const struct vbs_session *) = m->session->ops->cache_speed;

@@ -128,7 +128,7 @@ double vbs_table_passes_left(const struct vbs_table *table, int pass, bool least
  * min_runs. pass_s: [n_passes] the seconds of a pass of each kind. O(min_runs x kernels). */
 int vbs_table_affordable_runs(const struct vbs_table *table, const double *pass_s, double left_s);
 
-/* ---- weather.c: the speed of the last cache, which others may use ---- */
+/* ---- weather.c: the speed of the last-level cache, which others may use ---- */
 
 #define VBS_WEATHER_KEPT 256
 

@@ -1,11 +1,11 @@
 /*
- * The speed of the last cache while kernels are timed.
+ * The speed of the last-level cache while kernels are timed.
  *
- * Where others use the machine, too (other guests of its host), they use the last cache and the
- * memory behind it. Times of layers then grow by up to the double for seconds, although no thread
- * waits for a processor and no clock of the system shows it; fixed reads of the cache show it at
- * once. They are repeated every INTERVAL_S seconds. The cache is slow when they get less than SLOW
- * of what a quarter of all reads so far have got at least.
+ * Where others use the machine, too (other guests of its host), they use the last-level cache and
+ * the memory behind it. Times of layers then grow by up to the double for seconds, although no
+ * thread waits for a processor and no clock of the system shows it; fixed reads of the cache show
+ * it at once. They are repeated every INTERVAL_S seconds. The cache is slow when they get less than
+ * SLOW of what a quarter of all reads so far have got at least.
  */
 #include "profile/measure/measure.h"
 

@@ -218,7 +218,7 @@ static void failures_are_passed_on(void)
     plain_session_free(own.plain);
 }
 
-/* ---- the speed of the last cache ---- */
+/* ---- the speed of the last-level cache ---- */
 
 static void slow_times_are_seen_and_left_out(void)
 {
