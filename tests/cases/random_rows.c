@@ -116,8 +116,8 @@ static struct layer_draft draw_layer(struct draft *draft)
         int kind = random_int(draft->rng, 0, 9);
 
         layer = (struct layer_draft){.n_inputs = 1, .inputs = {random_tensor(draft)}};
-        if (kind == 0 && !draft->is_chain)
-            break; /* no rows: it reads whole samples */
+        if (draft->is_chain ? draft->rows[layer.inputs[0]] == 0 : kind == 0)
+            break; /* no rows: it reads whole samples, in a chain those that were accumulated */
         if (kind == 1 && (!draft->is_chain || draft->n_layers > 1)) {
             drawn = draw_accumulator(draft, &layer);
             continue;
