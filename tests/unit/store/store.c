@@ -560,8 +560,10 @@ static void a_calibrated_copy_has_all_samples(const char *folder)
     is_int(vbs_store_calibrate(&ctx, store, 99, &CALIBRATION, &again), VBS_NOT_FOUND,
            "of a profile that is there");
     if (ok(vbs_store_load(&ctx, store, calibrated, &profile) == VBS_OK, "it loads: %s", ctx.detail))
-        ok(profile->speed.cache_bytes_per_us == 2 && profile->copies[0].link.beside[0] == 3 &&
-               profile->copies[0].link.beside[2] == 1.25,
+        ok(profile->speed.cache_bytes_per_us == 2 &&
+               vbs_profile_copy(profile, "disk")->link.beside[0] == 3 &&
+               vbs_profile_copy(profile, "disk")->link.beside[2] == 1.25 &&
+               !vbs_profile_copy(profile, "page-cache")->link.beside,
            "with the figures");
     vbs_profile_free(profile);
     is_int(query(path, "SELECT (SELECT n_samples FROM profile WHERE id = 1) = "
