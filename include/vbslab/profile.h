@@ -219,19 +219,21 @@ bool vbs_profile_divisible(const struct vbs_profile_layer *layer,
 bool vbs_profile_divides(const struct vbs_profile_layer *layer, const struct vbs_profile_row *row,
                          int n);
 
+/* The factors of a source of copies. */
+struct vbs_calibrated_source {
+    const char *source;
+    const double *beside; /* as in struct vbs_link */
+};
+
 /* What a profile knows of the machine beside its rows: `vbslab calibrate`. */
 struct vbs_calibration {
     struct vbs_speed speed; /* all 0: not known */
     int n_sources;          /* sources of copies with factors */
-    struct vbs_calibrated_source {
-        const char *source;
-        const double *beside; /* as in struct vbs_link */
-    } sources[VBS_MAX_COPIES];
+    struct vbs_calibrated_source sources[VBS_MAX_COPIES];
 };
 
 /* Gives the calibration of a profile, which points into the profile. O(sources). */
-void vbs_profile_calibration(const struct vbs_profile *profile,
-                             struct vbs_calibration *calibration);
+void vbs_profile_calibration(const struct vbs_profile *profile, struct vbs_calibration *made);
 
 /* Makes a copy of a profile with this calibration in the place of its own. Sources that the profile
  * has no copies from are left out. VBS_FORMAT as for a builder; VBS_NO_MEMORY. O(rows). */

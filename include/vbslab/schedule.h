@@ -14,13 +14,13 @@
  *            its bytes;
  *   evict    happens when the compute steps before it in the list have ended, and takes no time.
  * A load that stands before a compute step therefore runs beside it, unless the step reads the
- * weights of the load. Where the link has factors (`beside` in struct vbs_link), both then slow each
- * other down: over dt of both, the step does what takes it dt / beside[layer] alone, and the load
- * what takes it dt / beside[0] alone. While no step computes, a load runs at full speed. Memory does not depend on the clocks: loaded bytes count from the position
- * of the load in the list to the position of the evict step. A load with `resident` stands for
- * weights that the request before left in memory. Such loads stand before all other steps and take
- * no time, and their weights must be in memory at the end too; in between they may be evicted and
- * loaded again.
+ * weights of the load. Where the link has factors (`beside` in struct vbs_link), both then slow
+ * each other down: over dt of both, the step does what takes it dt / beside[layer] alone, and the
+ * load what takes it dt / beside[0] alone. While no step computes, a load runs at full speed.
+ * Memory does not depend on the clocks: loaded bytes count from the position of the load in the
+ * list to the position of the evict step. A load with `resident` stands for weights that the
+ * request before left in memory. Such loads stand before all other steps and take no time, and
+ * their weights must be in memory at the end too; in between they may be evicted and loaded again.
  *
  * Slices. Slice p of n (1 <= p <= n) of a layer with C channels has the channels floor((p-1) C/n)
  * to floor(p C/n) - 1. Of W bytes of weights, the slice whose first channel is c begins at byte

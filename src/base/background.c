@@ -37,8 +37,8 @@ void vbs_background_yield(void)
 {
     const struct sched_param none = {0};
 
-    /* The thread may have been created by one of a real-time policy, under which it would never give
-     * up a processor. */
+    /* The thread may have been created by one of a real-time policy, under which it would never
+     * give up a processor. */
     (void)sched_setscheduler(0, SCHED_OTHER, &none);
     (void)setpriority(PRIO_PROCESS, (id_t)gettid(), LOWEST);
 }

@@ -3,8 +3,9 @@
 #ifndef VBS_BASE_BACKGROUND_H
 #define VBS_BASE_BACKGROUND_H
 
-/* Lets the calling thread run on all processors for which OpenMP has places: the thread that created
- * it may be bound to one of them, on which it computes. Without places no thread is bound. */
+/* Lets the calling thread run on all processors for which OpenMP has places: the thread that
+ * created it may be bound to one of them, on which it computes. Without places no thread is bound.
+ */
 void vbs_background_spread(void);
 
 /* Gives the calling thread the lowest priority, so that it uses processors only while the others

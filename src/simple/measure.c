@@ -223,7 +223,7 @@ static enum vbs_status take_samples(struct vbs_ctx *ctx, const struct vbs_simple
                                       .folder = own->folder ? own->folder : ".",
                                       .time_limit_s = own->time_limit_s,
                                       .progress = own->progress};
-    struct vbs_measure_report report;
+    struct vbs_measure_report report = {0};
     struct vbs_copy_report copied = {0};
     enum vbs_status status = VBS_OK;
     double start_s = vbs_clock_s();

@@ -1,13 +1,7 @@
-/* Calibrations of profiles: how much copies and layers slow each other down, and the speed of the
- * machine. */
-#include "store/merge/merge.h"
-#include "store/run.h"
+/* The calibration of a profile as rows of the store. */
+#include "store/rows.h"
 
 #include "base/fail.h"
-
-#include <string.h>
-
-/* ---- as rows ---- */
 
 static enum vbs_status insert_factors(struct vbs_ctx *ctx, struct vbs_store *store, int64_t id,
                                       int n_layers, const struct vbs_calibrated_source *from)
@@ -82,58 +76,4 @@ enum vbs_status vbs_rows_read_calibration(struct vbs_ctx *ctx, struct vbs_store 
                         "SELECT source, layer, factor FROM beside WHERE profile = ? "
                         "ORDER BY source, layer",
                         read_factor, &reading);
-}
-
-/* ---- of a profile that is being measured ---- */
-
-static enum vbs_status write_to_run(struct vbs_ctx *ctx, struct vbs_store_run *run,
-                                    const struct vbs_calibration *calibration)
-{
-    VBS_TRY(vbs_run_renew(ctx, run));
-    return vbs_rows_write_calibration(ctx, run->store, run->id, run->session->n_layers,
-                                      calibration);
-}
-
-enum vbs_status vbs_store_run_calibrate(struct vbs_ctx *ctx, struct vbs_store_run *run,
-                                        const struct vbs_calibration *calibration)
-{
-    VBS_TRY(vbs_run_commit(ctx, run));
-    VBS_TRY(vbs_sql_begin_write(ctx, run->store));
-    return vbs_sql_end(ctx, run->store, write_to_run(ctx, run, calibration));
-}
-
-/* ---- of a complete profile ---- */
-
-static enum vbs_status copy_calibrated(struct vbs_ctx *ctx, struct vbs_store *store, int64_t id,
-                                       const struct vbs_profile *profile, int64_t *copy)
-{
-    struct vbs_merge_body body = {0};
-    struct vbs_merging m = {.ctx = ctx, .into = store, .from = store, .body = &body};
-    char hash[VBS_PROFILE_HASH_SIZE];
-
-    vbs_profile_hash(profile, hash);
-    VBS_TRY(vbs_rows_find_hash(ctx, store, hash, copy));
-    if (*copy != 0)
-        return VBS_OK;
-    return vbs_merge_copy(&m, id, profile, 0, copy);
-}
-
-enum vbs_status vbs_store_calibrate(struct vbs_ctx *ctx, struct vbs_store *store, int64_t id,
-                                    const struct vbs_calibration *calibration, int64_t *calibrated)
-{
-    struct vbs_profile *profile = NULL, *copy = NULL;
-    enum vbs_status status;
-    int64_t made = 0;
-
-    VBS_TRY(vbs_store_load(ctx, store, id, &profile));
-    status = vbs_profile_calibrate(ctx, profile, calibration, &copy);
-    vbs_profile_free(profile);
-    if (status == VBS_OK)
-        status = vbs_sql_begin_write(ctx, store);
-    if (status == VBS_OK)
-        status = vbs_sql_end(ctx, store, copy_calibrated(ctx, store, id, copy, &made));
-    vbs_profile_free(copy);
-    if (status == VBS_OK)
-        *calibrated = made;
-    return status;
 }

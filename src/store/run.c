@@ -169,6 +169,22 @@ enum vbs_status vbs_store_run_finish(struct vbs_ctx *ctx, struct vbs_store_run *
     return VBS_OK;
 }
 
+static enum vbs_status write_to_run(struct vbs_ctx *ctx, struct vbs_store_run *run,
+                                    const struct vbs_calibration *calibration)
+{
+    VBS_TRY(vbs_run_renew(ctx, run));
+    return vbs_rows_write_calibration(ctx, run->store, run->id, run->session->n_layers,
+                                      calibration);
+}
+
+enum vbs_status vbs_store_run_calibrate(struct vbs_ctx *ctx, struct vbs_store_run *run,
+                                        const struct vbs_calibration *calibration)
+{
+    VBS_TRY(vbs_run_commit(ctx, run));
+    VBS_TRY(vbs_sql_begin_write(ctx, run->store));
+    return vbs_sql_end(ctx, run->store, write_to_run(ctx, run, calibration));
+}
+
 /* ---- memory ---- */
 
 enum vbs_status vbs_run_new(struct vbs_ctx *ctx, struct vbs_store *store,

@@ -5,8 +5,7 @@
  *
  * Each figure is the median of some runs of about a millisecond.
  */
-#include "backend/onednn/kernels/nest.h"
-#include "backend/onednn/kernels/session.h"
+#include "backend/onednn/kernels/kernels.h"
 
 #include "base/clock.h"
 #include "base/fail.h"

@@ -227,7 +227,7 @@ enum vbs_status vbs_csv_beside(const struct csv_scan *scan, char *value)
 
 enum vbs_status vbs_csv_speed(const struct csv_scan *scan, char *value)
 {
-    struct vbs_speed speed;
+    struct vbs_speed speed = {0};
     double *numbers[] = {&speed.flops_per_us, &speed.cache_bytes_per_us,
                          &speed.memory_bytes_per_us};
 

@@ -1,0 +1,83 @@
+/* The calibration of a whole profile: how much copies and layers slow each other down, and the
+ * speed of the machine. */
+#include "base/fail.h"
+#include "vbslab/profile.h"
+
+void vbs_profile_calibration(const struct vbs_profile *profile, struct vbs_calibration *made)
+{
+    *made = (struct vbs_calibration){.speed = profile->speed};
+    for (int i = 0; i < profile->n_copies; i++)
+        if (profile->copies[i].link.beside)
+            made->sources[made->n_sources++] = (struct vbs_calibrated_source){
+                profile->copies[i].source, profile->copies[i].link.beside};
+}
+
+static enum vbs_status add_rows(struct vbs_ctx *ctx, struct vbs_profile_builder *builder,
+                                const struct vbs_profile *profile, int layer)
+{
+    const struct vbs_profile_stripe *stripes;
+    int n;
+
+    for (int b = 0; b < profile->n_batches; b++) {
+        const struct vbs_profile_row *rows = vbs_profile_rows(profile, layer, b, &n);
+
+        for (int i = 0; i < n; i++)
+            VBS_TRY(vbs_profile_builder_row(ctx, builder, layer, profile->batches[b],
+                                            profile->algorithms[rows[i].algorithm], &rows[i]));
+    }
+    stripes = vbs_profile_stripes(profile, layer, &n);
+    for (int i = 0; i < n; i++)
+        VBS_TRY(vbs_profile_builder_row(ctx, builder, layer, stripes[i].batch,
+                                        profile->algorithms[stripes[i].row.algorithm],
+                                        &stripes[i].row));
+    return VBS_OK;
+}
+
+static enum vbs_status add_profile(struct vbs_ctx *ctx, struct vbs_profile_builder *builder,
+                                   const struct vbs_profile *profile)
+{
+    VBS_TRY(vbs_profile_builder_provenance(ctx, builder, &profile->provenance));
+    VBS_TRY(vbs_profile_builder_input_rows(ctx, builder, profile->layers[0].rows));
+    for (int layer = 1; layer <= profile->n_layers; layer++) {
+        VBS_TRY(vbs_profile_builder_layer(ctx, builder, &profile->layers[layer]));
+        VBS_TRY(add_rows(ctx, builder, profile, layer));
+    }
+    for (int i = 0; i < profile->n_copies; i++)
+        for (int j = 0; j < profile->copies[i].n_rows; j++)
+            VBS_TRY(vbs_profile_builder_copy(ctx, builder, profile->copies[i].source,
+                                             &profile->copies[i].rows[j]));
+    return VBS_OK;
+}
+
+static enum vbs_status add_calibration(struct vbs_ctx *ctx, struct vbs_profile_builder *builder,
+                                       const struct vbs_profile *profile,
+                                       const struct vbs_calibration *calibration)
+{
+    for (int i = 0; i < calibration->n_sources; i++) {
+        const struct vbs_calibrated_source *from = &calibration->sources[i];
+
+        if (!vbs_profile_copy(profile, from->source))
+            continue;
+        for (int layer = 0; layer <= profile->n_layers; layer++)
+            VBS_TRY(
+                vbs_profile_builder_beside(ctx, builder, from->source, layer, from->beside[layer]));
+    }
+    return vbs_profile_builder_speed(ctx, builder, &calibration->speed);
+}
+
+enum vbs_status vbs_profile_calibrate(struct vbs_ctx *ctx, const struct vbs_profile *profile,
+                                      const struct vbs_calibration *calibration,
+                                      struct vbs_profile **calibrated)
+{
+    struct vbs_profile_builder *builder = vbs_profile_builder_new();
+    enum vbs_status status = builder ? VBS_OK : vbs_no_memory(ctx);
+
+    if (status == VBS_OK)
+        status = add_profile(ctx, builder, profile);
+    if (status == VBS_OK)
+        status = add_calibration(ctx, builder, profile, calibration);
+    if (status == VBS_OK)
+        status = vbs_profile_builder_finish(ctx, builder, calibrated);
+    vbs_profile_builder_free(builder);
+    return status;
+}
