@@ -35,7 +35,8 @@ fi
 awk '
     FNR == 1 { start = 0 }
     /[ \t]$/ { print FILENAME ":" FNR ": white space at the end"; bad = 1 }
-    /^[a-z].*[^;]$/ && !/^(typedef|struct|enum|union|static const|extern|#)/ { start = FNR }
+    /^[a-z].*[^;]$/ && !/^(typedef|struct|enum|union|static const|extern|#)/ { head = FNR }
+    /^{$/ { start = head }
     /^}$/ && start { if (FNR - start > 100) { print FILENAME ":" start ": a function of " FNR - start " lines"; bad = 1 } start = 0 }
     END { exit bad }' $sources >&2 || bad=1
 
