@@ -33,10 +33,11 @@ fi
 
 # shellcheck disable=SC2086
 awk '
-    FNR == 1 { start = 0 }
+    FNR == 1 { start = head = 0 }
     /[ \t]$/ { print FILENAME ":" FNR ": white space at the end"; bad = 1 }
     /^[a-z].*[^;]$/ && !/^(typedef|struct|enum|union|static const|extern|#)/ { head = FNR }
-    /^{$/ { start = head }
+    /;$/ { head = 0 }
+    /^{$/ { start = head; head = 0 }
     /^}$/ && start { if (FNR - start > 100) { print FILENAME ":" start ": a function of " FNR - start " lines"; bad = 1 } start = 0 }
     END { exit bad }' $sources >&2 || bad=1
 
