@@ -199,7 +199,7 @@ static enum vbs_status calibrate(struct vbs_ctx *ctx, const struct vbs_simple_op
                                                   .folder = folder,
                                                   .n_sources = copied->n_sources,
                                                   .sources = copied->sources,
-                                                  .time_limit_s = own->time_limit_s / 8,
+                                                  .time_limit_s = fmin(6, own->time_limit_s / 8),
                                                   .progress = own->progress};
     char warning[VBS_DETAIL_SIZE];
 

@@ -395,7 +395,7 @@ def test_rows(driver):
         for budget in sorted({budgets[i * (len(budgets) - 1) // 5] for i in range(6)}):
             wrong += compare_budget(driver, "rows.csv", words, "dp-vbs+", budget, True)
         check("by rows, io " + io + ": plans, memory and the clock", not wrong, wrong)
-        slide(driver, least)
+        slide(driver, budgets[0])
         rows = driver.execute_script("return stepsOf(state.profile, planAt(state.profile.planners[state.planners[0]], state.budget))"
                                      ".filter(s => s.kind.rows && s.kind.rows < state.profile.tensors[s.kind.layer].rows).length")
         check("the least plan computes some layers by rows", rows > 20, rows)

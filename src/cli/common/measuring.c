@@ -189,6 +189,7 @@ static enum vbs_status measure_copies(struct cli *cli, const struct cli_measurin
 }
 
 #define MOST_CALIBRATED 4 /* samples at once */
+#define CALIBRATE_S     6 /* at most, of a time limit */
 
 enum vbs_status cli_calibrate_session(struct cli *cli, struct vbs_session *session, int n_sources,
                                       const char *const *sources, double time_limit_s,
@@ -227,7 +228,7 @@ static enum vbs_status calibrate(struct cli *cli, struct vbs_session *session,
     double start_s = vbs_clock_s();
 
     VBS_TRY(cli_calibrate_session(cli, session, copies->n_sources, copies->sources,
-                                  options->time_limit_s / 8, calibration));
+                                  fmin(CALIBRATE_S, options->time_limit_s / 8), calibration));
     if (options->time_limit_s > 0)
         options->time_limit_s =
             fmax(options->time_limit_s / 2, options->time_limit_s - (vbs_clock_s() - start_s));
