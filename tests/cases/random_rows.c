@@ -2,7 +2,7 @@
 
 #include "base/ctx.h"
 #include "base/fail.h"
-#include "support/bail_out.h"
+#include "support/made_profile.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -405,7 +405,6 @@ struct vbs_profile *rows_pair_profile(int rows, int64_t row_bytes, int most_stri
 {
     struct vbs_ctx ctx = {0};
     struct vbs_profile_builder *builder = vbs_profile_builder_new();
-    struct vbs_profile *profile = NULL;
     const struct vbs_reach reach = {1, 1, -1, 1};
     enum vbs_status status = vbs_profile_builder_input_rows(&ctx, builder, rows);
 
@@ -428,10 +427,5 @@ struct vbs_profile *rows_pair_profile(int rows, int64_t row_bytes, int most_stri
             status = vbs_profile_builder_row(&ctx, builder, k, 1, "a", &row);
         }
     }
-    if (status == VBS_OK)
-        status = vbs_profile_builder_finish(&ctx, builder, &profile);
-    vbs_profile_builder_free(builder);
-    if (status != VBS_OK)
-        bail_out("no profile: %s", vbs_detail(&ctx));
-    return profile;
+    return made_profile(&ctx, builder, status);
 }

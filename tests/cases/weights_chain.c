@@ -1,5 +1,6 @@
-#include "support/bail_out.h"
 #include "cases/weights_chain.h"
+
+#include "support/made_profile.h"
 
 #include "base/ctx.h"
 
@@ -37,7 +38,6 @@ struct vbs_profile *weights_chain(int n_algorithms, bool in_place)
 {
     const struct vbs_copy_row copy = {.bytes = 100, .time_us = 25};
     struct vbs_profile_builder *builder = vbs_profile_builder_new();
-    struct vbs_profile *profile = NULL;
     struct vbs_ctx ctx = {0};
     enum vbs_status status = VBS_OK;
 
@@ -55,12 +55,7 @@ struct vbs_profile *weights_chain(int n_algorithms, bool in_place)
     }
     if (status == VBS_OK)
         status = vbs_profile_builder_copy(&ctx, builder, "disk", &copy);
-    if (status == VBS_OK)
-        status = vbs_profile_builder_finish(&ctx, builder, &profile);
-    vbs_profile_builder_free(builder);
-    if (status != VBS_OK)
-        bail_out("no profile: %s", vbs_detail(&ctx));
-    return profile;
+    return made_profile(&ctx, builder, status);
 }
 
 struct vbs_schedule weights_schedule(int64_t request, const struct vbs_step *steps, int64_t n_steps)

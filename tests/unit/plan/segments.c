@@ -6,6 +6,7 @@
 #include "vbslab/replay.h"
 
 #include "base/ctx.h"
+#include "support/made_profile.h"
 #include "support/tap.h"
 
 #include <inttypes.h>
@@ -27,7 +28,6 @@ static struct vbs_profile *make_profile(const struct part *parts, int n)
 {
     struct vbs_ctx ctx = {0};
     struct vbs_profile_builder *builder = vbs_profile_builder_new();
-    struct vbs_profile *profile = NULL;
     int64_t bytes[8] = {ROWS * 4};
     enum vbs_status status = vbs_profile_builder_input_rows(&ctx, builder, ROWS);
 
@@ -54,12 +54,7 @@ static struct vbs_profile *make_profile(const struct part *parts, int n)
             status = vbs_profile_builder_row(&ctx, builder, k, 1, "a", &row);
         }
     }
-    if (status == VBS_OK)
-        status = vbs_profile_builder_finish(&ctx, builder, &profile);
-    vbs_profile_builder_free(builder);
-    if (status != VBS_OK)
-        bail_out("no profile: %s", vbs_detail(&ctx));
-    return profile;
+    return made_profile(&ctx, builder, status);
 }
 
 /* Checks the least memory of one sample, and that the replay finds the same peak. */

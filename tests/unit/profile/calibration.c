@@ -131,14 +131,16 @@ static void begin(struct noting *own)
     noting = own;
 }
 
+static const char *const SOURCES[] = {VBS_COPY_PAGE_CACHE};
+static const struct vbs_calibrate_options SHORT = {.struct_size = sizeof SHORT,
+                                                   .folder = ".",
+                                                   .n_sources = 1,
+                                                   .sources = SOURCES,
+                                                   .time_limit_s = 0.01};
+
 static void the_fastest_kernels_run_beside_copies(void)
 {
-    static const char *const SOURCES[] = {VBS_COPY_PAGE_CACHE};
-    struct vbs_calibrate_options options = {.struct_size = sizeof options,
-                                            .folder = ".",
-                                            .n_sources = 1,
-                                            .sources = SOURCES,
-                                            .time_limit_s = 0.01};
+    struct vbs_calibrate_options options = SHORT;
     char warning[VBS_DETAIL_SIZE];
     struct vbs_calibration *made = NULL;
     struct vbs_ctx ctx = {0};
@@ -175,12 +177,7 @@ static void the_fastest_kernels_run_beside_copies(void)
 
 static void failures_are_passed_on(void)
 {
-    static const char *const SOURCES[] = {VBS_COPY_PAGE_CACHE};
-    struct vbs_calibrate_options options = {.struct_size = sizeof options,
-                                            .folder = ".",
-                                            .n_sources = 1,
-                                            .sources = SOURCES,
-                                            .time_limit_s = 0.01};
+    struct vbs_calibrate_options options = SHORT;
     char warning[VBS_DETAIL_SIZE];
     struct vbs_calibration *made = NULL;
     struct vbs_ctx ctx = {0};

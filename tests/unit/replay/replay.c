@@ -3,6 +3,7 @@
  * refuses schedules that break the rules, and writes its trace.
  */
 #include "cases/random_profile.h"
+#include "support/made_profile.h"
 #include "support/tap.h"
 
 #include "vbslab/replay.h"
@@ -23,7 +24,6 @@ static struct vbs_profile *make_profile(int64_t input_bytes, const struct hand_l
 {
     struct vbs_ctx ctx = {0};
     struct vbs_profile_builder *builder = vbs_profile_builder_new();
-    struct vbs_profile *profile = NULL;
     enum vbs_status status = VBS_OK;
 
     for (int k = 1; k <= n && status == VBS_OK; k++) {
@@ -49,12 +49,7 @@ static struct vbs_profile *make_profile(int64_t input_bytes, const struct hand_l
             status = vbs_profile_builder_row(&ctx, builder, k, b, "default", &row);
         }
     }
-    if (status == VBS_OK)
-        status = vbs_profile_builder_finish(&ctx, builder, &profile);
-    vbs_profile_builder_free(builder);
-    if (status != VBS_OK)
-        bail_out("no profile: %s", vbs_detail(&ctx));
-    return profile;
+    return made_profile(&ctx, builder, status);
 }
 
 static const char *const DEFAULT[] = {"default"};
