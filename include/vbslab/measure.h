@@ -188,12 +188,12 @@ struct vbs_measure_report {
     int64_t n_rejected;    /* times dropped because the machine was disturbed during them */
     double worst_interval; /* the largest relative half-width of an interval at the end; 0: no
                               kernel has two runs */
-    int n_judged; /* kernels, except dominated ones, which are too slow ever to be chosen */
+    int n_judged;      /* kernels, except dominated ones, which are too slow ever to be chosen */
+    int n_unconverged; /* of these, those whose interval is wider than requested, or that have
+                          too few runs for an interval */
     /* The median speed of the last-level cache while kernels were timed (struct vbs_speed), without
      * the times when it was slow, whose samples are dropped; 0: the session cannot say. */
     double cache_bytes_per_us;
-    int n_unconverged; /* of these, those whose interval is wider than requested, or that have
-                          too few runs for an interval */
 };
 
 /*
@@ -251,6 +251,8 @@ enum vbs_status vbs_measure_copies(struct vbs_ctx *ctx, struct vbs_session *sess
                                    const struct vbs_sample_sink *sink,
                                    struct vbs_copy_report *report) VBS_MUST_CHECK;
 
+#define VBS_CALIBRATION_S 6 /* seconds of a calibration whose time is not limited */
+
 /* The options of a calibration. Begin with {.struct_size = sizeof(struct vbs_calibrate_options)}.
  */
 struct vbs_calibrate_options {
@@ -259,7 +261,8 @@ struct vbs_calibrate_options {
     int n_sources;      /* at most VBS_MAX_COPIES; 0: only the machine's speed is measured */
     const char *const *sources; /* of copies: those above */
     int batch;                  /* at which layers run, one of the session's; 0: 1 */
-    double time_limit_s;        /* of the whole; 0: 6. Three passes of each kind come first */
+    double
+        time_limit_s; /* of the whole; 0: VBS_CALIBRATION_S. Three passes of each kind come first */
     struct vbs_progress progress;
 };
 
@@ -274,6 +277,9 @@ enum vbs_status vbs_measure_calibration(struct vbs_ctx *ctx, struct vbs_session 
                                         const struct vbs_calibrate_options *options,
                                         char warning[VBS_DETAIL_SIZE],
                                         struct vbs_calibration **calibration) VBS_MUST_CHECK;
+/* Gives a calibration the speed of the last-level cache that a measurement reports, where both know
+ * it. */
+void vbs_calibration_set_cache(struct vbs_calibration *calibration, double cache_bytes_per_us);
 /* Frees what vbs_measure_calibration gave; null is allowed. */
 void vbs_calibration_free(struct vbs_calibration *calibration);
 

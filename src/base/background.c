@@ -1,6 +1,7 @@
 #include "base/background.h"
 
 #include <sched.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -11,6 +12,18 @@ extern int omp_get_place_num_procs(int place);
 extern void omp_get_place_proc_ids(int place, int *ids);
 
 #define LOWEST 19 /* lowest priority, as a nice value */
+
+int vbs_background_start(pthread_t *thread, void *(*live)(void *self), void *self)
+{
+    sigset_t all, before;
+    int reason;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    reason = pthread_create(thread, NULL, live, self);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return reason;
+}
 
 void vbs_background_spread(void)
 {

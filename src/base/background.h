@@ -3,6 +3,12 @@
 #ifndef VBS_BASE_BACKGROUND_H
 #define VBS_BASE_BACKGROUND_H
 
+#include <pthread.h>
+
+/* Starts a thread with all signals blocked, because they are for the other threads. Gives 0, or a
+ * reason, which is a value of errno. */
+int vbs_background_start(pthread_t *thread, void *(*live)(void *self), void *self);
+
 /* Lets the calling thread run on all processors for which OpenMP has places: the thread that
  * created it may be bound to one of them, on which it computes. Without places no thread is bound.
  */

@@ -48,30 +48,24 @@ static enum vbs_status measure(struct calibrate_task *task, struct vbs_session *
                                  task->time_limit_s, &task->calibration);
 }
 
-/* Opens a session of the profile's kernels at batch 1 and at one of few samples. */
+/* Opens a session of the profile's kernels at batch 1 and at the one that is calibrated. */
 static enum vbs_status open_and_measure(struct calibrate_task *task)
 {
     struct run_job *job = &task->job;
-    int batches[2] = {1}, n_batches = 1;
-    struct vbs_backend_options options = {.struct_size = sizeof options,
-                                          .batches = batches,
+    const struct vbs_profile *profile = job->profile;
+    int batches[2] = {1};
+    struct vbs_backend_options options = {.batches = batches,
+                                          .n_batches = 1,
                                           .threads = job->threads,
-                                          .stripes = vbs_profile_has_stripes(job->profile)};
-    struct vbs_progress progress = cli_progress(job->cli);
+                                          .stripes = vbs_profile_has_stripes(profile)};
     struct vbs_session *session = NULL;
     enum vbs_status status;
 
-    for (int i = 1; i < job->profile->n_batches && job->profile->batches[i] <= 4; i++) {
-        batches[1] = job->profile->batches[i];
-        n_batches = 2;
+    for (int i = 1; i < profile->n_batches && profile->batches[i] <= CLI_MOST_CALIBRATED; i++) {
+        batches[1] = profile->batches[i];
+        options.n_batches = 2;
     }
-    options.n_batches = n_batches;
-    if (progress.report)
-        progress.report(progress.self, 0, -1, "preparing kernels");
-    status = job->backend->open(&job->cli->ctx, job->network, &options, &session);
-    cli_progress_end(job->cli);
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(cli_open_session(job->cli, job->backend, job->network, &options, &session));
     status = measure(task, session);
     session->ops->close(session);
     return status;

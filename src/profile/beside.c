@@ -10,7 +10,7 @@ enum vbs_status vbs_profile_builder_beside(struct vbs_ctx *ctx, struct vbs_profi
 {
     struct builder_copy *copy = NULL;
 
-    VBS_TRY(vbs_builder_copies_of(ctx, builder, source, &copy));
+    VBS_TRY(vbs_builder_check_source(ctx, builder, source));
     if (layer < 0 || layer > VBS_MAX_LAYERS)
         return vbs_builder_fail(ctx, builder, builder->line,
                                 "a factor beside copies is of layer %d, which cannot be", layer);
@@ -18,6 +18,7 @@ enum vbs_status vbs_profile_builder_beside(struct vbs_ctx *ctx, struct vbs_profi
         return vbs_builder_fail(ctx, builder, builder->line,
                                 "a factor beside copies is %g, not from 1 to %g", factor,
                                 VBS_MAX_BESIDE);
+    VBS_TRY(vbs_builder_copies_of(ctx, builder, source, &copy));
     if (!copy->beside)
         copy->beside = vbs_arena_alloc(&builder->arena, VBS_MAX_LAYERS + 1, sizeof *copy->beside);
     if (!copy->beside)
@@ -37,12 +38,12 @@ enum vbs_status vbs_builder_check_beside(struct vbs_ctx *ctx,
     for (int i = 0; i < builder->n_copies; i++) {
         const struct builder_copy *copy = &builder->copies[i];
 
-        if (copy->n_beside == 0)
-            continue;
         if (copy->n_rows == 0)
             return vbs_builder_fail(
                 ctx, builder, 0, "there are factors beside copies from '%.40s', but no such copies",
                 copy->source);
+        if (copy->n_beside == 0)
+            continue;
         for (int layer = 0; layer <= builder->n_layers; layer++)
             if (copy->beside[layer] == 0)
                 return vbs_builder_fail(ctx, builder, 0,

@@ -142,8 +142,7 @@ static enum vbs_status check_layer_rows(struct vbs_ctx *ctx,
     for (int i = 0; layer->reaches && i < layer->n_inputs; i++)
         VBS_TRY(check_reach(ctx, builder, id, i, &layer->reaches[i]));
     for (int i = 0; layer->reaches && i < layer->n_inputs; i++)
-        if ((layer->reaches[i].unit == 0 && layer->reaches[i].step == 1) !=
-            vbs_layer_accumulates(layer))
+        if (vbs_reach_accumulates(&layer->reaches[i]) != vbs_layer_accumulates(layer))
             return vbs_builder_fail(ctx, builder, builder->line,
                                     "layer %d: it accumulates the rows of some inputs only", id);
     return VBS_OK;

@@ -89,7 +89,12 @@ enum vbs_status vbs_builder_check(struct vbs_ctx *ctx, struct vbs_profile_builde
 
 /* ---- copy.c ---- */
 
-/* Gives the copies of a source, which is added when it is new. */
+/* Checks the name of a source of copies. */
+enum vbs_status vbs_builder_check_source(struct vbs_ctx *ctx,
+                                         const struct vbs_profile_builder *builder,
+                                         const char *source) VBS_MUST_CHECK;
+
+/* Gives the copies of a source, whose name is checked, and which is added when it is new. */
 enum vbs_status vbs_builder_copies_of(struct vbs_ctx *ctx, struct vbs_profile_builder *builder,
                                       const char *source,
                                       struct builder_copy **copy) VBS_MUST_CHECK;

@@ -19,8 +19,9 @@
 
 /* ---- collecting ---- */
 
-static enum vbs_status check_source(struct vbs_ctx *ctx, const struct vbs_profile_builder *builder,
-                                    const char *source)
+enum vbs_status vbs_builder_check_source(struct vbs_ctx *ctx,
+                                         const struct vbs_profile_builder *builder,
+                                         const char *source)
 {
     if (source[0] == '\0')
         return vbs_builder_fail(ctx, builder, builder->line, "the source of a copy is empty");
@@ -89,7 +90,6 @@ enum vbs_status vbs_builder_copies_of(struct vbs_ctx *ctx, struct vbs_profile_bu
 {
     struct builder_copy made;
 
-    VBS_TRY(check_source(ctx, builder, source));
     for (int i = 0; i < builder->n_copies; i++)
         if (strcmp(builder->copies[i].source, source) == 0) {
             *copy = &builder->copies[i];
@@ -116,7 +116,7 @@ enum vbs_status vbs_profile_builder_copy(struct vbs_ctx *ctx, struct vbs_profile
     enum vbs_status status;
     int at;
 
-    if ((status = check_source(ctx, builder, source)) ||
+    if ((status = vbs_builder_check_source(ctx, builder, source)) ||
         (status = check_row(ctx, builder, source, row)) ||
         (status = vbs_builder_copies_of(ctx, builder, source, &copy)))
         return status;

@@ -25,6 +25,12 @@ static inline bool vbs_reach_is_whole(const struct vbs_reach *reach)
     return reach->unit == 0 && reach->step == 0;
 }
 
+/* Gives whether a layer accumulates the rows of this input. */
+static inline bool vbs_reach_accumulates(const struct vbs_reach *reach)
+{
+    return reach->unit == 0 && reach->step == 1;
+}
+
 /* Gives the reach by which the rows of a step, which of a layer that accumulates are those of its
  * input, read an input that is not read whole. */
 static inline struct vbs_reach vbs_reach_of_step(const struct vbs_reach *reach)
@@ -38,8 +44,7 @@ static inline struct vbs_reach vbs_reach_of_step(const struct vbs_reach *reach)
 /* Gives whether a layer accumulates. It does so with all its inputs, or with none. */
 static inline bool vbs_layer_accumulates(const struct vbs_profile_layer *layer)
 {
-    return layer->reaches && layer->n_inputs > 0 && layer->reaches[0].unit == 0 &&
-           layer->reaches[0].step == 1;
+    return layer->reaches && layer->n_inputs > 0 && vbs_reach_accumulates(&layer->reaches[0]);
 }
 
 /* Gives the bytes of one sample of a layer's output that a step of some rows writes: those of its

@@ -24,7 +24,7 @@ static double factor(const struct sim *sim, int layer)
     return sim->link.beside ? sim->link.beside[layer] : 1;
 }
 
-static double duration_us(const struct sim *sim, const struct vbs_step *load)
+double vbs_sim_copy_us(const struct sim *sim, const struct vbs_step *load)
 {
     return sim->link.latency_us + (double)load->bytes / sim->link.bytes_per_us;
 }
@@ -68,13 +68,13 @@ static void end_head(struct sim *sim, struct vbs_replay *replay, double end_us)
         return;
     while (steps[next].op != VBS_STEP_LOAD) /* resident loads stand before all others */
         next++;
-    begin(copies, next, end_us, duration_us(sim, &steps[next]));
+    begin(copies, next, end_us, vbs_sim_copy_us(sim, &steps[next]));
 }
 
 void vbs_sim_issue(struct sim *sim, const struct vbs_step *step)
 {
     if (sim->copies.n++ == 0)
-        begin(&sim->copies, step - sim->schedule->steps, sim->clock_us, duration_us(sim, step));
+        begin(&sim->copies, step - sim->schedule->steps, sim->clock_us, vbs_sim_copy_us(sim, step));
 }
 
 void vbs_sim_await(struct sim *sim, struct vbs_replay *replay, int64_t load)

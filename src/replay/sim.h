@@ -184,6 +184,9 @@ enum vbs_status vbs_sim_check_residents(struct vbs_ctx *ctx, struct sim *sim) VB
 
 /* ---- copies.c ---- */
 
+/* Gives the time that the copy of a load takes alone. */
+double vbs_sim_copy_us(const struct sim *sim, const struct vbs_step *load);
+
 /* Puts a load, which is not resident, into the queue of copies. */
 void vbs_sim_issue(struct sim *sim, const struct vbs_step *step);
 

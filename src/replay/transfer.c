@@ -38,7 +38,7 @@ static enum vbs_status check_copy(struct vbs_ctx *ctx, const struct sim *sim,
     if (!(link->bytes_per_us > 0))
         return vbs_sim_refuse(ctx, sim, step, "nothing can be copied from '%s': 0 bytes per us",
                               link->source);
-    time_us = link->latency_us + (double)step->bytes / link->bytes_per_us;
+    time_us = vbs_sim_copy_us(sim, step);
     if (!(time_us >= 0 && time_us <= VBS_MAX_TIME_US))
         return vbs_sim_refuse(ctx, sim, step, "the copy would take for ever");
     return VBS_OK;

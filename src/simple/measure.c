@@ -195,12 +195,13 @@ static enum vbs_status calibrate(struct vbs_ctx *ctx, const struct vbs_simple_op
                                  const char *folder, const struct vbs_copy_report *copied,
                                  struct recorder *r)
 {
-    const struct vbs_calibrate_options options = {.struct_size = sizeof options,
-                                                  .folder = folder,
-                                                  .n_sources = copied->n_sources,
-                                                  .sources = copied->sources,
-                                                  .time_limit_s = fmin(6, own->time_limit_s / 8),
-                                                  .progress = own->progress};
+    const struct vbs_calibrate_options options = {
+        .struct_size = sizeof options,
+        .folder = folder,
+        .n_sources = copied->n_sources,
+        .sources = copied->sources,
+        .time_limit_s = fmin(VBS_CALIBRATION_S, own->time_limit_s / 8),
+        .progress = own->progress};
     char warning[VBS_DETAIL_SIZE];
 
     return vbs_measure_calibration(ctx, r->session, &options, warning, &r->calibration);
@@ -237,8 +238,8 @@ static enum vbs_status take_samples(struct vbs_ctx *ctx, const struct vbs_simple
             fmax(options.time_limit_s / 2, options.time_limit_s - (vbs_clock_s() - start_s));
     if (status == VBS_OK)
         status = vbs_measure(ctx, r->session, &options, &sink, &report);
-    if (status == VBS_OK && report.cache_bytes_per_us > 0 && r->calibration->speed.flops_per_us > 0)
-        r->calibration->speed.cache_bytes_per_us = report.cache_bytes_per_us;
+    if (status == VBS_OK)
+        vbs_calibration_set_cache(r->calibration, report.cache_bytes_per_us);
     return status;
 }
 

@@ -1,6 +1,7 @@
 #include "backend/common/common.h"
 
 #include "base/fail.h"
+#include "profile/reach.h"
 
 #include <limits.h>
 #include <string.h>
@@ -161,7 +162,7 @@ void vbs_graph_settle_rows(struct vbs_profile_layer *layers, int layer)
     int n = 0;
 
     for (int i = 0; l->reaches && i < l->n_inputs; i++)
-        n += l->reaches[i].unit == 0 && l->reaches[i].step == 1;
+        n += vbs_reach_accumulates(&l->reaches[i]);
     if (n == 0)
         return;
     for (int i = 0; i < l->n_inputs; i++)

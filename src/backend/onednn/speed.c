@@ -26,7 +26,6 @@ struct speed_job {
     const char *data; /* null: multiply and add */
     int64_t bytes;    /* of data, read as often as total says */
     int64_t total;
-    int64_t n_threads; /* that took part, written by the first */
     float seed;
     volatile float sink;
 };
@@ -65,8 +64,6 @@ static void work(void *self, int64_t thread, int64_t threads)
     int64_t share = job->bytes / threads / 64 * 64;
     float sum = 0;
 
-    if (thread == 0)
-        job->n_threads = threads;
     if (!job->data)
         sum = multiply(job->seed);
     for (int64_t done = 0; job->data && done < job->total; done += job->bytes)
@@ -98,25 +95,18 @@ static int64_t cache_bytes(int name, int64_t otherwise)
     return bytes > 0 ? bytes : otherwise;
 }
 
-static void count_threads(void *self, int64_t thread, int64_t threads)
-{
-    if (thread == 0)
-        *(int64_t *)self = threads;
-}
-
 /* Gives the bytes per microsecond from the last-level cache; 0: out of memory. */
-static double read_cache(int n_runs)
+static double read_cache(const struct vbs_session *session, int n_runs)
 {
     int64_t second = cache_bytes(_SC_LEVEL2_CACHE_SIZE, (int64_t)1 << 20);
-    int64_t last = cache_bytes(_SC_LEVEL3_CACHE_SIZE, (int64_t)32 << 20), n_threads = 1;
+    int64_t last = cache_bytes(_SC_LEVEL3_CACHE_SIZE, (int64_t)32 << 20);
+    int64_t own = 2 * second * session->provenance.threads;
     struct speed_job job = {.total = CACHE_READ};
     double us;
     char *data;
 
-    od_on_threads(count_threads, &n_threads);
     /* More than the threads' own caches hold, and less than the last one. */
-    job.bytes = 2 * second * n_threads < last / 4 ? 2 * second * n_threads : last / 4;
-    job.bytes = job.bytes / 64 * 64;
+    job.bytes = (own < last / 4 ? own : last / 4) / 64 * 64;
     /* Pages of its own: the heap would keep them, and with them grow the process that is measured.
      */
     data =
@@ -132,8 +122,7 @@ static double read_cache(int n_runs)
 
 double od_cache_speed(const struct vbs_session *session)
 {
-    (void)session;
-    return read_cache(FEW_RUNS);
+    return read_cache(session, FEW_RUNS);
 }
 
 enum vbs_status od_speed(struct vbs_ctx *ctx, const struct vbs_session *session, const void *memory,
@@ -142,11 +131,9 @@ enum vbs_status od_speed(struct vbs_ctx *ctx, const struct vbs_session *session,
     int64_t last = cache_bytes(_SC_LEVEL3_CACHE_SIZE, (int64_t)32 << 20);
     struct speed_job job = {.seed = 1.5f};
 
-    (void)session;
     *speed = (struct vbs_speed){0};
-    speed->flops_per_us = 2.0 * LANES * TURNS / median_us(&job, RUNS);
-    speed->flops_per_us *= (double)job.n_threads;
-    speed->cache_bytes_per_us = read_cache(RUNS);
+    speed->flops_per_us = 2.0 * LANES * TURNS * session->provenance.threads / median_us(&job, RUNS);
+    speed->cache_bytes_per_us = read_cache(session, RUNS);
     if (speed->cache_bytes_per_us == 0)
         return vbs_no_memory(ctx);
     if (bytes < 2 * last)

@@ -188,9 +188,6 @@ static enum vbs_status measure_copies(struct cli *cli, const struct cli_measurin
     return VBS_OK;
 }
 
-#define MOST_CALIBRATED 4 /* samples at once */
-#define CALIBRATE_S     6 /* at most, of a time limit */
-
 enum vbs_status cli_calibrate_session(struct cli *cli, struct vbs_session *session, int n_sources,
                                       const char *const *sources, double time_limit_s,
                                       struct vbs_calibration **calibration)
@@ -207,7 +204,8 @@ enum vbs_status cli_calibrate_session(struct cli *cli, struct vbs_session *sessi
     for (int i = 0; i < session->n_kernels; i++) {
         const struct vbs_kernel *kernel = &session->kernels[i];
 
-        if (kernel->rows == 0 && kernel->batch <= MOST_CALIBRATED && kernel->batch > options.batch)
+        if (kernel->rows == 0 && kernel->batch <= CLI_MOST_CALIBRATED &&
+            kernel->batch > options.batch)
             options.batch = kernel->batch;
     }
     if (status == VBS_OK)
@@ -228,7 +226,7 @@ static enum vbs_status calibrate(struct cli *cli, struct vbs_session *session,
     double start_s = vbs_clock_s();
 
     VBS_TRY(cli_calibrate_session(cli, session, copies->n_sources, copies->sources,
-                                  fmin(CALIBRATE_S, options->time_limit_s / 8), calibration));
+                                  fmin(VBS_CALIBRATION_S, options->time_limit_s / 8), calibration));
     if (options->time_limit_s > 0)
         options->time_limit_s =
             fmax(options->time_limit_s / 2, options->time_limit_s - (vbs_clock_s() - start_s));
@@ -262,8 +260,7 @@ static enum vbs_status measure_session(struct cli *cli, const struct cli_measuri
     cli_progress_end(cli);
     if (status != VBS_OK)
         goto done;
-    if (report.cache_bytes_per_us > 0 && calibration->speed.flops_per_us > 0)
-        calibration->speed.cache_bytes_per_us = report.cache_bytes_per_us;
+    vbs_calibration_set_cache(calibration, report.cache_bytes_per_us);
     status = vbs_store_run_calibrate(&cli->ctx, run, calibration);
     if (status != VBS_OK)
         goto done;
@@ -289,22 +286,31 @@ done:
     return status;
 }
 
+enum vbs_status cli_open_session(struct cli *cli, const struct vbs_backend *backend,
+                                 const struct vbs_network *network,
+                                 const struct vbs_backend_options *options,
+                                 struct vbs_session **session)
+{
+    struct vbs_backend_options own = *options;
+    struct vbs_progress progress = cli_progress(cli);
+    enum vbs_status status;
+
+    own.struct_size = sizeof own;
+    if (progress.report)
+        progress.report(progress.self, 0, -1, "preparing kernels");
+    status = backend->open(&cli->ctx, network, &own, session);
+    cli_progress_end(cli);
+    return status;
+}
+
 enum vbs_status cli_measure_network(struct cli *cli, const struct cli_measuring *how,
                                     const struct vbs_network *network, struct vbs_store *store,
                                     int64_t *id)
 {
-    struct vbs_backend_options prepare = how->prepare;
     struct vbs_session *session = NULL;
-    struct vbs_progress progress = cli_progress(cli);
     enum vbs_status status;
 
-    prepare.struct_size = sizeof prepare;
-    if (progress.report)
-        progress.report(progress.self, 0, -1, "preparing kernels");
-    status = how->backend->open(&cli->ctx, network, &prepare, &session);
-    cli_progress_end(cli);
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(cli_open_session(cli, how->backend, network, &how->prepare, &session));
     session->provenance.vbslab = cli_build;
     status = measure_session(cli, how, network, store, session, id);
     session->ops->close(session);

@@ -24,11 +24,20 @@ enum vbs_status cli_check_backend(struct cli *cli,
 enum vbs_status cli_read_batches(struct cli *cli, const char *text, int **batches,
                                  int *n_batches) VBS_MUST_CHECK;
 
+/* Opens a session of network, and shows meanwhile that kernels are prepared. struct_size of options
+ * is set. The caller closes *session. */
+enum vbs_status cli_open_session(struct cli *cli, const struct vbs_backend *backend,
+                                 const struct vbs_network *network,
+                                 const struct vbs_backend_options *options,
+                                 struct vbs_session **session) VBS_MUST_CHECK;
+
 /* Measures network into store, resuming a profile that an earlier process left unfinished; *id is
  * the finished profile's. Notes on standard error tell how precise it became. */
 enum vbs_status cli_measure_network(struct cli *cli, const struct cli_measuring *how,
                                     const struct vbs_network *network, struct vbs_store *store,
                                     int64_t *id) VBS_MUST_CHECK;
+
+#define CLI_MOST_CALIBRATED 4 /* samples at once, the most of the session's batches up to it */
 
 /* Measures the calibration of a session within time_limit_s (0: a few seconds), with factors beside
  * copies from these sources. A folder in which no file can be made is a warning. The caller frees

@@ -117,8 +117,7 @@ static void print_runs(const struct run_job *job)
     printf("\n");
     if (times->speed.flops_per_us > 0)
         printf("  speed    arithmetic %.0f%%, last-level cache %.0f%% of the machine's when the "
-               "profile was "
-               "calibrated\n",
+               "profile was calibrated\n",
                100 * times->speed.flops_per_us / job->profile->speed.flops_per_us,
                100 * times->speed.cache_bytes_per_us / job->profile->speed.cache_bytes_per_us);
 }

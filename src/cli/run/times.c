@@ -11,21 +11,19 @@
 #include <string.h>
 #include <unistd.h>
 
-#define NOISY     0.05 /* share by which the median is above the fastest */
-#define DISTURBED 0.02 /* share of a run that its threads waited for processors */
-#define SLOW_CACHE                                                                                 \
-    0.92 /* of its speed in the profile, below which others use the last-level cache */
-#define ASK_S      0.1 /* between two measurements of that speed */
-#define WAKES_US   20  /* waiting that the wake-ups of an idle machine take */
-#define MOST_TIMES 3   /* as many runs as are asked for, to have enough undisturbed ones */
+#define NOISY      0.05 /* share by which the median is above the fastest */
+#define DISTURBED  0.02 /* share of a run that its threads waited for processors */
+#define SLOW_CACHE 0.92 /* share of its speed in the profile, below which others use it */
+#define ASK_S      0.1  /* between two measurements of that speed */
+#define WAKES_US   20   /* waiting that the wake-ups of an idle machine take */
+#define MOST_TIMES 3    /* as many runs as are asked for, to have enough undisturbed ones */
 
 /* Reports of the runs so far, without steps. */
 struct reports {
     struct vbs_exec_report *at;
     bool *disturbed;
     int64_t n, n_disturbed, capacity, max_disturbed;
-    /* The speeds of the last-level cache: their number and sum, the newest, and when that was
-     * measured.
+    /* Speeds of the last-level cache: their number and sum, the newest, and when it was measured.
      */
     int64_t n_speeds;
     double speed_sum, speed, asked_s;

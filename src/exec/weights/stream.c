@@ -6,7 +6,6 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -248,19 +247,6 @@ static void *live(void *self)
     }
 }
 
-/* Starts the copy thread, with all signals blocked, because they are for the other threads. */
-static int start_thread(struct vbs_exec_stream *stream)
-{
-    sigset_t all, before;
-    int reason;
-
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    reason = pthread_create(&stream->thread, NULL, live, stream);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return reason;
-}
-
 static void free_stream(struct vbs_exec_stream *stream)
 {
     gate_destroy(&stream->run);
@@ -305,7 +291,7 @@ enum vbs_status vbs_exec_stream_new(struct vbs_ctx *ctx, const struct vbs_exec_l
     gate_init(&stream->passed);
     gate_init(&stream->loaded);
     gate_init(&stream->idle);
-    reason = stream->alone ? 0 : start_thread(stream);
+    reason = stream->alone ? 0 : vbs_background_start(&stream->thread, live, stream);
     if (reason) {
         free_stream(stream);
         return vbs_fail(ctx, VBS_LIBRARY, "cannot start a thread that copies weights: %s",

@@ -7,11 +7,10 @@
 
 /* The lifetimes and sizes of tensors; arrays by tensor, 0 = the network's input. */
 struct tensors {
-    int n;               /* layers + 1 */
-    int *root;           /* the tensor at whose address it is: itself unless it is made in place */
-    int64_t *bytes;      /* of a root: size of the largest tensor at its address */
-    int *last;           /* of a root: the last layer that touches it */
-    int64_t total_bytes; /* sum over the roots */
+    int n;          /* layers + 1 */
+    int *root;      /* the tensor at whose address it is: itself unless it is made in place */
+    int64_t *bytes; /* of a root: size of the largest tensor at its address */
+    int *last;      /* of a root: the last layer that touches it */
 };
 
 /* The input is kept to the end, so that the next pass need not fill it again. */
@@ -29,9 +28,11 @@ static void find_lives(const struct vbs_session *session, struct tensors *tensor
     tensors->last[0] = tensors->n - 1;
 }
 
-/* Computes the bytes of every root; false when they overflow. */
+/* Computes the bytes of every root; false when they or their sum overflow. */
 static bool find_sizes(const struct vbs_session *session, int max_batch, struct tensors *tensors)
 {
+    int64_t total_bytes = 0;
+
     for (int k = 0; k < tensors->n; k++) {
         int64_t *largest = &tensors->bytes[tensors->root[k]];
         int64_t bytes;
@@ -41,9 +42,8 @@ static bool find_sizes(const struct vbs_session *session, int max_batch, struct 
         if (bytes > *largest)
             *largest = bytes;
     }
-    tensors->total_bytes = 0;
     for (int k = 0; k < tensors->n; k++)
-        if (!vbs_add(tensors->total_bytes, tensors->bytes[k], &tensors->total_bytes))
+        if (!vbs_add(total_bytes, tensors->bytes[k], &total_bytes))
             return false;
     return true;
 }

@@ -22,7 +22,6 @@
 #include <gsl/gsl_statistics.h>
 #include <math.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,7 +36,6 @@
 #define LEAST_PASSES  3 /* of each kind, and without those for warming up */
 #define MOST_PASSES   200
 #define TRIES         3      /* runs of each kernel, of which the fastest is chosen */
-#define LIMIT_S       6.0    /* of the whole, by default */
 #define ALONE_US      20000. /* that copies alone are watched after each pass, at least */
 
 /* ---- factors ---- */
@@ -108,19 +106,14 @@ static void *copy_on(void *self)
     return NULL;
 }
 
-/* Starts the thread, with all signals blocked, because they are for the other threads. */
 static enum vbs_status start_copier(struct vbs_ctx *ctx, struct copier *copier)
 {
-    sigset_t all, before;
     int reason;
 
     atomic_store(&copier->quits, false);
     atomic_store(&copier->bytes, 0);
     copier->status = VBS_OK;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    reason = pthread_create(&copier->thread, NULL, copy_on, copier);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    reason = vbs_background_start(&copier->thread, copy_on, copier);
     return reason ? vbs_fail(ctx, VBS_NO_MEMORY, "cannot start a thread: %s", strerror(reason))
                   : VBS_OK;
 }
@@ -313,6 +306,12 @@ struct calibration_body {
     struct vbs_arena arena;
 };
 
+void vbs_calibration_set_cache(struct vbs_calibration *calibration, double cache_bytes_per_us)
+{
+    if (cache_bytes_per_us > 0 && calibration->speed.flops_per_us > 0)
+        calibration->speed.cache_bytes_per_us = cache_bytes_per_us;
+}
+
 void vbs_calibration_free(struct vbs_calibration *calibration)
 {
     struct calibration_body *body = (struct calibration_body *)calibration;
@@ -450,7 +449,7 @@ enum vbs_status vbs_measure_calibration(struct vbs_ctx *ctx, struct vbs_session 
         c.options.n_sources > VBS_MAX_COPIES)
         return vbs_fail(ctx, VBS_USAGE, "the options of a calibration cannot be");
     if (c.options.time_limit_s == 0)
-        c.options.time_limit_s = LIMIT_S;
+        c.options.time_limit_s = VBS_CALIBRATION_S;
     if (c.options.batch == 0)
         c.options.batch = 1;
     body = calloc(1, sizeof *body);
@@ -461,8 +460,8 @@ enum vbs_status vbs_measure_calibration(struct vbs_ctx *ctx, struct vbs_session 
         status = measure_speed(&c, &body->calibration.speed);
         if (status == VBS_OK)
             status = measure_factors(&c, body, warning);
-        if (status == VBS_OK && c.weather.n > 0 && body->calibration.speed.flops_per_us > 0)
-            body->calibration.speed.cache_bytes_per_us = vbs_weather_speed(&c.weather);
+        if (status == VBS_OK)
+            vbs_calibration_set_cache(&body->calibration, vbs_weather_speed(&c.weather));
     }
     vbs_arena_clear(&c.arena);
     if (status == VBS_OK)
