@@ -305,6 +305,31 @@ static void sources_without_copies_are_left_out(void)
     vbs_profile_free(calibrated);
 }
 
+/* A caller may go on behind a factor that was refused, which must leave nothing behind. */
+static void a_refused_factor_leaves_no_source(void)
+{
+    const struct vbs_profile_layer layer = {.name = "a",
+                                            .kind = "conv",
+                                            .n_inputs = 1,
+                                            .inputs = (int[]){0},
+                                            .in_bytes = 1,
+                                            .out_bytes = 1};
+    const struct vbs_profile_row row = {.time_us = 1};
+    struct vbs_profile_builder *builder = vbs_profile_builder_new();
+    struct vbs_profile *profile = NULL;
+    struct vbs_ctx ctx = {0};
+
+    ok(builder && vbs_profile_builder_layer(&ctx, builder, &layer) == VBS_OK &&
+           vbs_profile_builder_row(&ctx, builder, 1, 1, "x", &row) == VBS_OK &&
+           vbs_profile_builder_beside(&ctx, builder, "disk", 1, 0.5) == VBS_FORMAT,
+       "a factor below 1 is refused");
+    if (ok(vbs_profile_builder_finish(&ctx, builder, &profile) == VBS_OK,
+           "the profile is finished"))
+        is_int(profile->n_copies, 0, "without its source");
+    vbs_profile_free(profile);
+    vbs_profile_builder_free(builder);
+}
+
 int main(void)
 {
     factors_are_ratios_of_medians();
@@ -315,5 +340,6 @@ int main(void)
     slow_times_are_seen_and_left_out();
     files_are_checked();
     sources_without_copies_are_left_out();
+    a_refused_factor_leaves_no_source();
     return done_testing();
 }
