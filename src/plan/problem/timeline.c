@@ -168,7 +168,34 @@ static enum vbs_status load(struct vbs_ctx *ctx, struct clocks_walk *line,
     return insert_block(ctx, &line->loaded[step->layer], &block);
 }
 
-static void evict(struct clocks_walk *line, const struct vbs_step *step)
+/* Removes a range of bytes from the block at index at, whose bytes overlap it. *gone: all of it was
+ * in the range. */
+static enum vbs_status cut_block(struct vbs_ctx *ctx, struct loaded_layer *loaded, int at,
+                                 int64_t first, int64_t end, bool *gone)
+{
+    struct loaded_block *block = &loaded->blocks[at];
+    struct loaded_block behind = *block;
+
+    *gone = first <= block->first && end >= block->end;
+    behind.first = end;
+    if (*gone) {
+        loaded->n--;
+        memmove(block, block + 1, (size_t)(loaded->n - at) * sizeof *block);
+    } else if (first <= block->first) {
+        block->first = end;
+    } else {
+        bool divided = end < block->end;
+
+        block->end = first;
+        if (divided)
+            return insert_block(ctx, loaded, &behind);
+    }
+    return VBS_OK;
+}
+
+/* A step may evict a part of what was loaded at once, and what was loaded in parts. */
+static enum vbs_status evict(struct vbs_ctx *ctx, struct clocks_walk *line,
+                             const struct vbs_step *step)
 {
     const struct vbs_profile_layer *layer = &line->task->profile->layers[step->layer];
     int64_t weight_bytes = vbs_profile_format_bytes(line->task->profile, step->layer, step->format);
@@ -178,13 +205,18 @@ static void evict(struct clocks_walk *line, const struct vbs_step *step)
 
     vbs_slice_bytes(layer, weight_bytes, step->slice, step->n_slices, &first, &end);
     at = find_block(loaded, step->format, first);
-    if (at == loaded->n || loaded->blocks[at].format != step->format ||
-        loaded->blocks[at].first != first)
-        return;
-    loaded->n--;
-    memmove(&loaded->blocks[at], &loaded->blocks[at + 1],
-            (size_t)(loaded->n - at) * sizeof *loaded->blocks);
+    if (at > 0 && loaded->blocks[at - 1].format == step->format &&
+        loaded->blocks[at - 1].end > first)
+        at--;
+    while (at < loaded->n && loaded->blocks[at].format == step->format &&
+           loaded->blocks[at].first < end) {
+        bool gone;
+
+        VBS_TRY(cut_block(ctx, loaded, at, first, end, &gone));
+        at += !gone;
+    }
     line->weight_bytes -= step->bytes;
+    return VBS_OK;
 }
 
 /* Gives the number of the last load of the weights that a step reads. */
@@ -260,7 +292,7 @@ static enum vbs_status transfer(struct vbs_ctx *ctx, struct clocks_walk *line,
     if (step->op == VBS_STEP_LOAD)
         status = load(ctx, line, step, timeline);
     else
-        evict(line, step);
+        status = evict(ctx, line, step);
     if (line->walk.live_bytes + line->weight_bytes > timeline->peak_bytes) {
         timeline->peak_bytes = line->walk.live_bytes + line->weight_bytes;
         timeline->peak_step = *step;

@@ -23,6 +23,9 @@
  * run the segment one after the other. Which of them stay in the schedule is decided with all other
  * transfers.
  *
+ * Last, where the problem is tiny, a search over all schedules in whole layers and halves (exact.h)
+ * offers the best of them for every budget.
+ *
  * Exact are the memory of each plan, its time on both clocks, and the recursion at its price.
  * Heuristic are the prices, the shares of the budget, and the choice of weights to keep (stream.h),
  * which short schedules search (stream_search.c).
@@ -40,6 +43,7 @@
 #include "plan/dp/dp.h"
 #include "plan/problem/problem.h"
 #include "plan/uniform/uniform.h"
+#include "plan/weights/exact.h"
 #include "plan/weights/least.h"
 #include "plan/weights/trial.h"
 #include "plan/weights/weights.h"
@@ -308,7 +312,10 @@ static enum vbs_status try_small(struct joint *joint)
     VBS_TRY(offer_resident(joint, joint->until_s > 0 ? joint->from_s + limit_s / 6 : 0));
     VBS_TRY(offer_transfers(joint, joint->from_s + limit_s / 3));
     count_passes(joint, &PASS, 1);
-    return try_passes(joint, &PASS, 1);
+    VBS_TRY(try_passes(joint, &PASS, 1));
+    if (vbs_exact_suits(joint->task) && !vbs_joint_is_late(joint))
+        return vbs_exact_offer(joint->ctx, joint->task, joint->pareto);
+    return VBS_OK;
 }
 
 static enum vbs_status try_large(struct joint *joint)

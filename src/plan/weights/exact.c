@@ -1,0 +1,478 @@
+/*
+ * The search for the best schedules of a small problem with transfers, for all budgets at once.
+ *
+ * A label is a list of steps by what it leads to: the progress of the layers, the segments of
+ * weights in memory, those that are resident, the memory that it took, both clocks, and the time at
+ * which each segment was loaded. Of two labels with the same progress and the same segments, one
+ * that took no more memory and whose times are nowhere later leads to all that the other leads to,
+ * and the other is dropped (labels of shortest paths with several criteria; Martins, 1984). A label
+ * is also dropped where the least time of all that it can lead to is no better than that of a known
+ * plan that takes no more memory. Labels are extended in the order of this least time. The search
+ * begins with every set of residents.
+ *
+ * Some lists are left out because another list does the same, no later and in no more memory:
+ *
+ *   a load directly before a step that needs it not and ends before the copy can begin: the load
+ * can as well come behind the step; an evict step directly before a step that fits beside the
+ * evicted weights into the memory that the list takes anyway: it can as well come behind that step;
+ *   evicting weights that no step has read.
+ */
+#include "plan/weights/exact.h"
+#include "plan/weights/trial.h"
+
+#include "base/fail.h"
+#include "base/grow.h"
+#include "plan/weights/least.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST_SAMPLES 24 /* of all layers */
+#define MAX_LABELS   200000
+#define N_SLOTS      ((size_t)1 << 18)
+#define CHECK_EVERY  1024 /* labels between two looks for Ctrl-C */
+
+struct exact_label {
+    uint64_t progress;
+    uint16_t loaded, residents, unread; /* segments; those that may not be evicted yet */
+    bool worse;                         /* another label is at least as good */
+    int16_t block;                      /* of the last step, where it is an evict step */
+    int before;                         /* the label without the last step; -1: there is none */
+    int next;                           /* the next label of the same place */
+    double clock_us, copy_us;           /* of computing and of copies */
+    double load_us;                     /* when the last load can begin */
+    double ready_us[EXACT_SEGMENTS];    /* when segments that are in memory were loaded */
+    double least_us;                    /* of all schedules that begin with these steps */
+    int64_t peak_bytes;
+    struct vbs_step step;
+};
+
+struct exact_search {
+    struct vbs_ctx *ctx;
+    struct exact_problem problem;
+    struct vbs_pareto_set *pareto;
+    int64_t most_bytes;
+    int n_labels, n_heap;
+    int64_t label_capacity, heap_capacity;
+    struct exact_label *labels;
+    int *heap;
+    int *slots; /* [N_SLOTS] the first label of a place, by hash; -1: none */
+    struct vbs_step_list steps;
+};
+
+bool vbs_exact_suits(const struct vbs_task *task)
+{
+    struct exact_problem problem;
+
+    return task->n_layers * task->request <= MOST_SAMPLES && !task->problem.copy.beside &&
+           task->problem.copy.bytes_per_us > 0 && task->latency_ticks == INT64_MAX &&
+           vbs_exact_problem_init(&problem, task) && problem.n_segments > 0;
+}
+
+/* ---- the heap ---- */
+
+static bool comes_before(const struct exact_search *search, int a, int b)
+{
+    const struct exact_label *first = &search->labels[a], *second = &search->labels[b];
+
+    if (first->least_us != second->least_us)
+        return first->least_us < second->least_us;
+    return first->clock_us > second->clock_us; /* the one that is nearer to the end */
+}
+
+static enum vbs_status push(struct exact_search *search, int label)
+{
+    int at = search->n_heap;
+
+    VBS_TRY(vbs_grow(search->ctx, &search->heap, &search->heap_capacity, (int64_t)at + 1,
+                     sizeof *search->heap));
+    search->n_heap++;
+    for (; at > 0 && comes_before(search, label, search->heap[(at - 1) / 2]); at = (at - 1) / 2)
+        search->heap[at] = search->heap[(at - 1) / 2];
+    search->heap[at] = label;
+    return VBS_OK;
+}
+
+static int pop(struct exact_search *search)
+{
+    int first = search->heap[0], last = search->heap[--search->n_heap], at = 0;
+
+    for (int child = 1; child < search->n_heap; child = 2 * at + 1) {
+        if (child + 1 < search->n_heap &&
+            comes_before(search, search->heap[child + 1], search->heap[child]))
+            child++;
+        if (!comes_before(search, search->heap[child], last))
+            break;
+        search->heap[at] = search->heap[child];
+        at = child;
+    }
+    search->heap[at] = last;
+    return first;
+}
+
+/* ---- labels ---- */
+
+static bool is_same_place(const struct exact_label *a, const struct exact_label *b)
+{
+    return a->progress == b->progress && a->loaded == b->loaded && a->residents == b->residents;
+}
+
+static size_t find_slot(const struct exact_search *search, const struct exact_label *label)
+{
+    uint64_t hash = (label->progress ^ (uint64_t)label->loaded << 54) * 0x9e3779b97f4a7c15;
+    size_t slot;
+
+    hash = (hash ^ hash >> 29 ^ label->residents) * 0xff51afd7ed558ccd;
+    slot = (hash ^ hash >> 32) % N_SLOTS;
+    while (search->slots[slot] >= 0 && !is_same_place(&search->labels[search->slots[slot]], label))
+        slot = (slot + 1) % N_SLOTS;
+    return slot;
+}
+
+/* Gives whether label a leads to all that label b of the same place leads to. */
+static bool is_as_good(const struct exact_search *search, const struct exact_label *a,
+                       const struct exact_label *b)
+{
+    if (a->peak_bytes > b->peak_bytes || a->clock_us > b->clock_us || a->copy_us > b->copy_us ||
+        a->unread & ~b->unread)
+        return false;
+    for (int i = 0; i < search->problem.n_segments; i++)
+        if (a->loaded >> i & 1 && a->ready_us[i] > fmax(b->ready_us[i], b->clock_us))
+            return false;
+    return true;
+}
+
+/* Marks the labels of a place that are no better than a new one; gives whether none is as good as
+ * the new one. The first label of a place stays in its list, because it identifies the place. */
+static bool replace_worse(struct exact_search *search, size_t slot, const struct exact_label *label)
+{
+    for (int i = search->slots[slot]; i >= 0; i = search->labels[i].next)
+        if (is_as_good(search, &search->labels[i], label))
+            return false;
+    for (int i = search->slots[slot], last = -1; i >= 0; i = search->labels[i].next) {
+        struct exact_label *other = &search->labels[i];
+
+        other->worse = other->worse || is_as_good(search, label, other);
+        if (other->worse && last >= 0)
+            search->labels[last].next = other->next;
+        else
+            last = i;
+    }
+    return true;
+}
+
+/* Enters a label, unless nothing of use can come of it. */
+static enum vbs_status enter(struct exact_search *search, struct exact_label *label,
+                             const struct exact_progress *progress)
+{
+    double copies_us =
+        vbs_exact_copy_us(&search->problem, progress, label->loaded, label->residents);
+    double copied_us =
+        copies_us > 0 ? fmax(label->copy_us, label->clock_us) + copies_us : label->copy_us;
+    size_t slot;
+
+    label->progress = vbs_exact_pack(&search->problem, progress);
+    label->least_us =
+        fmax(label->clock_us + vbs_exact_compute_us(&search->problem, progress), copied_us);
+    if (label->peak_bytes > search->most_bytes || search->n_labels == MAX_LABELS ||
+        !vbs_pareto_wants(search->pareto, label->peak_bytes, label->least_us))
+        return VBS_OK;
+    slot = find_slot(search, label);
+    if (!replace_worse(search, slot, label))
+        return VBS_OK;
+    VBS_TRY(vbs_grow(search->ctx, &search->labels, &search->label_capacity,
+                     (int64_t)search->n_labels + 1, sizeof *search->labels));
+    label->next = search->slots[slot];
+    search->slots[slot] = search->n_labels;
+    search->labels[search->n_labels] = *label;
+    return push(search, search->n_labels++);
+}
+
+/* ---- steps ---- */
+
+/* Sets the memory of a label whose last step takes so many bytes; false where the evict steps right
+ * before could as well come behind it. */
+static bool take(const struct exact_search *search, struct exact_label *label, int64_t bytes)
+{
+    if (bytes > label->peak_bytes)
+        label->peak_bytes = bytes;
+    for (int i = label->before; search->labels[i].before >= 0; i = search->labels[i].before) {
+        if (search->labels[i].step.op != VBS_STEP_EVICT)
+            return true;
+        if (bytes + search->labels[i].step.bytes <= label->peak_bytes)
+            return false;
+    }
+    return true;
+}
+
+static enum vbs_status extend_by_evictions(struct exact_search *search, int from,
+                                           const struct exact_progress *progress)
+{
+    struct exact_label at = search->labels[from];
+
+    for (int i = 0; i < search->problem.n_blocks; i++) {
+        const struct exact_block *block = &search->problem.blocks[i];
+        struct exact_label label = at;
+
+        if ((at.loaded & block->segments) != block->segments || at.unread & block->segments ||
+            (at.before >= 0 && at.step.op == VBS_STEP_EVICT && i < at.block))
+            continue;
+        label.before = from;
+        label.block = (int16_t)i;
+        label.step = block->step;
+        label.step.op = VBS_STEP_EVICT;
+        label.loaded = (uint16_t)(at.loaded & ~block->segments);
+        VBS_TRY(enter(search, &label, progress));
+    }
+    return VBS_OK;
+}
+
+static enum vbs_status extend_by_loads(struct exact_search *search, int from,
+                                       const struct exact_progress *progress)
+{
+    const struct exact_problem *problem = &search->problem;
+    struct exact_label at = search->labels[from];
+    int64_t bytes = vbs_exact_live_bytes(problem, progress) + vbs_exact_bytes(problem, at.loaded);
+
+    for (int i = 0; i < problem->n_blocks; i++) {
+        const struct exact_block *block = &problem->blocks[i];
+        struct exact_label label = at;
+
+        if (at.loaded & block->segments ||
+            (!(at.residents & block->segments) &&
+             vbs_exact_least(progress, block->step.layer) == problem->task->request))
+            continue;
+        label.before = from;
+        label.step = block->step;
+        label.step.op = VBS_STEP_LOAD;
+        if (!take(search, &label, bytes + block->step.bytes))
+            continue;
+        label.loaded = (uint16_t)(at.loaded | block->segments);
+        label.unread = (uint16_t)(at.unread | block->segments);
+        label.load_us = fmax(at.copy_us, at.clock_us);
+        label.copy_us = label.load_us + block->copy_us;
+        for (int s = 0; s < problem->n_segments; s++)
+            if (block->segments >> s & 1)
+                label.ready_us[s] = label.copy_us;
+        VBS_TRY(enter(search, &label, progress));
+    }
+    return VBS_OK;
+}
+
+static bool runs_in_halves(const struct vbs_profile_layer *layer, const struct vbs_profile_row *row)
+{
+    return vbs_profile_divides(layer, row, 2) &&
+           (row->weight_bytes == 0 || vbs_slice_limit(layer, row->weight_bytes) >= 2);
+}
+
+/* Extends a label by a step on one row; step has all but the algorithm. */
+static enum vbs_status extend_by_row(struct exact_search *search, int from,
+                                     const struct exact_progress *progress, struct vbs_step step,
+                                     const struct vbs_profile_row *row)
+{
+    const struct exact_problem *problem = &search->problem;
+    const struct vbs_profile_layer *l = &problem->task->profile->layers[step.layer];
+    struct exact_progress after = *progress;
+    struct exact_label label = search->labels[from];
+    unsigned needs = row->weight_bytes > 0 ? vbs_exact_needs(problem, &step, row->format) : 0;
+    double start_us = label.clock_us;
+    int64_t bytes;
+
+    if (needs & ~(unsigned)label.loaded || (step.n_slices > 1 && !runs_in_halves(l, row)))
+        return VBS_OK;
+    for (int s = 0; s < problem->n_segments; s++)
+        if (needs >> s & 1)
+            start_us = fmax(start_us, label.ready_us[s]);
+    label.clock_us =
+        start_us + (step.n_slices > 1 ? vbs_slice_us(l, row, step.slice, 2) : row->time_us);
+    if (label.before >= 0 && label.step.op == VBS_STEP_LOAD && !(needs & label.unread) &&
+        label.load_us >= label.clock_us)
+        return VBS_OK;
+    step.algorithm = row->algorithm;
+    label.before = from;
+    label.step = step;
+    label.unread = (uint16_t)(label.unread & ~needs);
+    bytes = vbs_exact_step(problem, &after, &step) + row->ws_bytes +
+            vbs_exact_bytes(problem, label.loaded);
+    return take(search, &label, bytes) ? enter(search, &label, &after) : VBS_OK;
+}
+
+/* Gives the samples that all inputs of a layer have done. */
+static int ready_samples(const struct exact_problem *problem, const struct exact_progress *progress,
+                         int layer)
+{
+    const struct vbs_task *task = problem->task;
+    int least = task->request;
+
+    for (int i = 0; i < task->n_inputs[layer]; i++) {
+        int done = vbs_exact_least(progress, task->inputs[layer][i]);
+
+        least = done < least ? done : least;
+    }
+    return least;
+}
+
+static enum vbs_status extend_by_layer(struct exact_search *search, int from,
+                                       const struct exact_progress *progress, int layer)
+{
+    const struct vbs_task *task = search->problem.task;
+    const int *done = progress->done[layer];
+    int ready = ready_samples(&search->problem, progress, layer);
+
+    for (int slice = done[0] == done[1] ? 0 : 1; slice <= 2; slice++)
+        for (int b = 0; b < task->n_batches; b++) {
+            const struct vbs_step step = {.layer = layer,
+                                          .batch = task->profile->batches[b],
+                                          .slice = slice,
+                                          .n_slices = slice > 0 ? 2 : 0};
+            int n_rows;
+            const struct vbs_profile_row *rows = vbs_profile_rows(task->profile, layer, b, &n_rows);
+
+            if (done[slice > 0 ? slice - 1 : 0] + step.batch > ready)
+                break;
+            for (int i = 0; i < n_rows; i++)
+                VBS_TRY(extend_by_row(search, from, progress, step, &rows[i]));
+        }
+    return VBS_OK;
+}
+
+static enum vbs_status extend(struct exact_search *search, int from)
+{
+    struct exact_progress progress;
+
+    vbs_exact_unpack(&search->problem, search->labels[from].progress, &progress);
+    VBS_TRY(extend_by_evictions(search, from, &progress));
+    VBS_TRY(extend_by_loads(search, from, &progress));
+    for (int k = 1; k <= search->problem.task->n_layers; k++)
+        VBS_TRY(extend_by_layer(search, from, &progress, k));
+    return VBS_OK;
+}
+
+/* ---- whole schedules ---- */
+
+/* Gives whether segments are those of some blocks, and appends resident loads of these. */
+static enum vbs_status append_residents(struct exact_search *search, unsigned segments)
+{
+    for (int i = 0; i < search->problem.n_blocks; i++) {
+        const struct exact_block *block = &search->problem.blocks[i];
+        struct vbs_step step = block->step;
+
+        if ((segments & block->segments) != block->segments)
+            continue; /* the block of all weights of a format comes before those of its halves */
+        segments &= ~block->segments;
+        step.op = VBS_STEP_LOAD;
+        step.resident = true;
+        VBS_TRY(vbs_step_list_append(search->ctx, &search->steps, &step));
+    }
+    return VBS_OK;
+}
+
+/* Appends the steps of a label, first to last. */
+static enum vbs_status append_steps(struct exact_search *search, int label)
+{
+    int64_t at = search->steps.n_steps;
+
+    for (int i = label; search->labels[i].before >= 0; i = search->labels[i].before)
+        VBS_TRY(vbs_step_list_append(search->ctx, &search->steps, &search->labels[i].step));
+    for (int64_t end = search->steps.n_steps - 1; at < end; at++, end--) {
+        struct vbs_step step = search->steps.steps[at];
+
+        search->steps.steps[at] = search->steps.steps[end];
+        search->steps.steps[end] = step;
+    }
+    return VBS_OK;
+}
+
+static bool is_goal(const struct exact_search *search, const struct exact_label *label)
+{
+    struct exact_progress progress;
+
+    vbs_exact_unpack(&search->problem, label->progress, &progress);
+    for (int k = 1; k <= search->problem.task->n_layers; k++)
+        if (vbs_exact_least(&progress, k) < search->problem.task->request)
+            return false;
+    return (label->residents & ~label->loaded) == 0;
+}
+
+static enum vbs_status offer(struct exact_search *search, int label)
+{
+    const struct exact_label *at = &search->labels[label];
+
+    search->steps.n_steps = 0;
+    VBS_TRY(append_residents(search, at->residents));
+    VBS_TRY(append_steps(search, label));
+    return vbs_trial_offer(search->ctx, at->peak_bytes, &search->steps, search->pareto);
+}
+
+/* ---- the search ---- */
+
+/* Enters the label of no steps with each set of residents. */
+static enum vbs_status begin(struct exact_search *search)
+{
+    const struct exact_problem *problem = &search->problem;
+    struct exact_progress none;
+    struct vbs_bracket bracket;
+
+    VBS_TRY(vbs_transfer_bracket(search->ctx, problem->task, &bracket));
+    vbs_exact_unpack(problem, 0, &none);
+    for (unsigned residents = 0; residents < 1u << problem->n_segments; residents++) {
+        struct exact_label label = {.loaded = (uint16_t)residents,
+                                    .residents = (uint16_t)residents,
+                                    .unread = (uint16_t)residents,
+                                    .before = -1};
+
+        label.peak_bytes =
+            vbs_exact_live_bytes(problem, &none) + vbs_exact_bytes(problem, residents);
+        if (label.peak_bytes < bracket.low_bytes)
+            label.peak_bytes = bracket.low_bytes;
+        VBS_TRY(enter(search, &label, &none));
+    }
+    return VBS_OK;
+}
+
+static enum vbs_status search_all(struct exact_search *search)
+{
+    VBS_TRY(begin(search));
+    for (int n = 0; search->n_heap > 0 && search->n_labels < MAX_LABELS; n++) {
+        int label = pop(search);
+        const struct exact_label *at = &search->labels[label];
+
+        if (n % CHECK_EVERY == 0)
+            VBS_TRY(vbs_check_cancel(search->ctx));
+        if (at->worse || !vbs_pareto_wants(search->pareto, at->peak_bytes, at->least_us))
+            continue;
+        if (is_goal(search, at))
+            VBS_TRY(offer(search, label));
+        else
+            VBS_TRY(extend(search, label));
+    }
+    return VBS_OK;
+}
+
+enum vbs_status vbs_exact_offer(struct vbs_ctx *ctx, const struct vbs_task *task,
+                                struct vbs_pareto_set *pareto)
+{
+    struct exact_search search = {.ctx = ctx, .pareto = pareto, .most_bytes = INT64_MAX};
+    enum vbs_status status = VBS_OK;
+    size_t held;
+
+    if (!vbs_exact_problem_init(&search.problem, task))
+        return VBS_OK;
+    if (task->options.most_bytes > 0)
+        search.most_bytes = task->options.most_bytes;
+    search.slots = malloc(N_SLOTS * sizeof *search.slots);
+    if (!search.slots)
+        return vbs_no_memory(ctx);
+    memset(search.slots, 0xff, N_SLOTS * sizeof *search.slots);
+    status = search_all(&search);
+    held = (size_t)search.label_capacity * sizeof *search.labels +
+           (size_t)search.heap_capacity * sizeof *search.heap + N_SLOTS * sizeof *search.slots;
+    if (held > pareto->solving_bytes)
+        pareto->solving_bytes = held;
+    vbs_step_list_clear(&search.steps);
+    free(search.labels);
+    free(search.heap);
+    free(search.slots);
+    return status;
+}
