@@ -149,6 +149,15 @@ figures joint.json >want
 figures echo.json >got
 [ $code -eq 0 ] && cmp -s want got && grep -q '"copied_bytes": [1-9]' got
 report $? "with weights inside, a schedule of joint has the same figures"
+# As many factors as layers, and one more.
+{
+    sed -n '/^#/p' "$weights"
+    awk -F, '!/^#/ && !n[$1]++ { factors = factors ",1.5" } END { print "# beside: page-cache" factors }' "$weights"
+    sed '/^#/d' "$weights"
+} >beside.csv
+run plan beside.csv --memory 64MiB --request 2 --weights included --copy page-cache --planner exec:./reads
+[ $code -eq 3 ] && grep -q '"bytes_per_us": [0-9.]*, "beside": \[1.5, 1.5, [1., 5]*\] }' problem.json
+report $? "it knows how much copies and layers slow each other down"
 refuses "a schedule for weights inside where they are outside" 1 "'weights' is 'included'" \
     plan "$weights" --memory 64MiB --request 2 --planner exec:./echoes
 
