@@ -404,7 +404,8 @@ CHOSEN      = $(if $(T),$(call matching,$(T),$(TEST_BIN) $(TEST_SCRIPTS)),$(TEST
 CHOSEN_LAST = $(filter-out tests/cli/run_cap.t,$(call matching,$(TIMED:%=tests/%),$(CHOSEN)))
 # The longest first, so that all cores end together.
 LONG        = $(BUILD)/tests/unit/exec/exec tests/cli/run_cap.t $(BUILD)/tests/unit/fault/store $(BUILD)/tests/unit/exec/layout \
-              $(BUILD)/tests/unit/backend/cudnn_exec $(BUILD)/tests/unit/backend/coded tests/cli/interface.t
+              $(BUILD)/tests/unit/backend/cudnn_exec $(BUILD)/tests/unit/backend/cudnn_faults $(BUILD)/tests/unit/plan/weights_odd \
+              $(BUILD)/tests/unit/plan/joint_rows tests/cli/networks.t tests/cli/python.t tests/cli/interface.t
 CHOSEN_MANY = $(filter $(LONG),$(CHOSEN)) $(filter-out $(CHOSEN_LAST) $(LONG),$(CHOSEN))
 PROVE       = OMP_WAIT_POLICY=passive VBSLAB=$(abspath $(BUILD)/vbslab) BUILD=$(abspath $(BUILD)) CC="$(CC)" \
               prove --exec '' --failures --timer

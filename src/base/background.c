@@ -22,6 +22,8 @@ int vbs_background_start(pthread_t *thread, void *(*live)(void *self), void *sel
     pthread_sigmask(SIG_SETMASK, &all, &before);
     reason = pthread_create(thread, NULL, live, self);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (reason == 0)
+        (void)pthread_setname_np(*thread, VBS_BACKGROUND_NAME);
     return reason;
 }
 

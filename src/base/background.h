@@ -5,6 +5,9 @@
 
 #include <pthread.h>
 
+/* The name of these threads in the system's lists. */
+#define VBS_BACKGROUND_NAME "vbslab-copy"
+
 /* Starts a thread with all signals blocked, because they are for the other threads. Gives 0, or a
  * reason, which is a value of errno. */
 int vbs_background_start(pthread_t *thread, void *(*live)(void *self), void *self);

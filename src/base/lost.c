@@ -1,36 +1,57 @@
 #include "base/lost.h"
 
+#include "base/background.h"
+
 #include <dirent.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-/* Reads the time for which a thread has waited for a processor, the second number of schedstat. */
-static bool read_waited_ns(const char *proc, const char *thread, int64_t *waited_ns)
+/* Opens a file of a thread of this process; null where there is none. */
+static FILE *open_of_thread(const char *proc, const char *thread, const char *name)
 {
     char path[400];
-    uint64_t ran, waited;
-    bool known;
-    FILE *file;
 
-    if (snprintf(path, sizeof path, "%s/self/task/%s/schedstat", proc, thread) >= (int)sizeof path)
-        return false;
-    file = fopen(path, "re");
+    if (snprintf(path, sizeof path, "%s/self/task/%s/%s", proc, thread, name) >= (int)sizeof path)
+        return NULL;
+    return fopen(path, "re");
+}
+
+/* Gives whether a thread copies while others compute. */
+static bool is_background(const char *proc, const char *thread)
+{
+    char name[sizeof VBS_BACKGROUND_NAME + 1] = "";
+    FILE *file = open_of_thread(proc, thread, "comm");
+
     if (!file)
         return false;
-    known = fscanf(file, "%" SCNu64 " %" SCNu64, &ran, &waited) == 2;
+    if (!fgets(name, sizeof name, file))
+        name[0] = '\0';
     fclose(file);
-    if (known)
-        *waited_ns = (int64_t)(waited & INT64_MAX);
+    name[strcspn(name, "\n")] = '\0';
+    return strcmp(name, VBS_BACKGROUND_NAME) == 0;
+}
+
+/* Reads the times for which a thread has run and has waited for a processor: the first two numbers
+ * of schedstat. */
+static bool read_times(const char *proc, const char *thread, uint64_t *ran_ns, uint64_t *waited_ns)
+{
+    FILE *file = open_of_thread(proc, thread, "schedstat");
+    bool known;
+
+    if (!file)
+        return false;
+    known = fscanf(file, "%" SCNu64 " %" SCNu64, ran_ns, waited_ns) == 2;
+    fclose(file);
     return known;
 }
 
-/* Adds up the waiting of all threads. */
-static bool read_waited(const char *proc, int64_t *waited_us)
+/* Adds up what all threads waited or ran. */
+static bool read_threads(const char *proc, struct vbs_lost *lost)
 {
     char path[300];
-    int64_t sum_ns = 0;
+    uint64_t waited_ns = 0, copied_ns = 0;
     bool any = false;
     DIR *folder;
 
@@ -39,15 +60,20 @@ static bool read_waited(const char *proc, int64_t *waited_us)
     if (!folder)
         return false;
     for (struct dirent *entry; (entry = readdir(folder)) != NULL;) {
-        int64_t one_ns;
+        uint64_t one_ran_ns, one_waited_ns;
 
-        if (entry->d_name[0] == '.' || !read_waited_ns(proc, entry->d_name, &one_ns))
+        if (entry->d_name[0] == '.' ||
+            !read_times(proc, entry->d_name, &one_ran_ns, &one_waited_ns))
             continue; /* the thread may have ended */
-        sum_ns += one_ns;
+        if (is_background(proc, entry->d_name))
+            copied_ns += one_ran_ns;
+        else
+            waited_ns += one_waited_ns;
         any = true;
     }
     closedir(folder);
-    *waited_us = sum_ns / 1000;
+    lost->waited_us = (int64_t)(waited_ns / 1000);
+    lost->copied_us = (int64_t)(copied_ns / 1000);
     return any;
 }
 
@@ -75,7 +101,7 @@ static bool read_stolen(const char *proc, int64_t *stolen_us)
 bool vbs_lost_read(const char *proc, struct vbs_lost *lost)
 {
     memset(lost, 0, sizeof *lost);
-    if (read_waited(proc, &lost->waited_us) && read_stolen(proc, &lost->stolen_us))
+    if (read_threads(proc, lost) && read_stolen(proc, &lost->stolen_us))
         return true;
     memset(lost, 0, sizeof *lost);
     return false;
@@ -86,8 +112,9 @@ static int64_t difference(int64_t before, int64_t after)
     return after > before ? after - before : 0;
 }
 
-struct vbs_lost vbs_lost_between(const struct vbs_lost *before, const struct vbs_lost *after)
+int64_t vbs_lost_between(const struct vbs_lost *before, const struct vbs_lost *after)
 {
-    return (struct vbs_lost){.waited_us = difference(before->waited_us, after->waited_us),
-                             .stolen_us = difference(before->stolen_us, after->stolen_us)};
+    return difference(difference(before->copied_us, after->copied_us),
+                      difference(before->waited_us, after->waited_us)) +
+           difference(before->stolen_us, after->stolen_us);
 }

@@ -28,6 +28,19 @@ static void add_real(struct vbs_text *text, const char *name, double value, cons
     vbs_text_add(text, end);
 }
 
+/* Adds the link over which weights are copied. */
+static void add_copy(struct vbs_text *text, const struct vbs_link *copy, int n_layers)
+{
+    vbs_text_add(text, "\"copy\": { ");
+    add_string(text, "source", copy->source);
+    add_real(text, "latency_us", copy->latency_us, ", ");
+    add_real(text, "bytes_per_us", copy->bytes_per_us, copy->beside ? ", \"beside\": [" : " }, ");
+    for (int k = 0; copy->beside && k <= n_layers; k++) {
+        vbs_text_add_double(text, copy->beside[k]);
+        vbs_text_add(text, k < n_layers ? ", " : "] }, ");
+    }
+}
+
 /* Adds the members that are numbers and words: the question. */
 static void add_question(struct vbs_text *text, const struct vbs_outside *outside,
                          const struct vbs_task *task, const int64_t *budgets, int n)
@@ -39,12 +52,8 @@ static void add_question(struct vbs_text *text, const struct vbs_outside *outsid
     add_integer(text, "request", problem->request, ", ");
     add_string(text, "io", vbs_io_word(problem->io));
     add_string(text, "weights", vbs_weights_word(problem->weights));
-    if (problem->weights == VBS_WEIGHTS_INCLUDED) {
-        vbs_text_add(text, "\"copy\": { ");
-        add_string(text, "source", problem->copy.source);
-        add_real(text, "latency_us", problem->copy.latency_us, ", ");
-        add_real(text, "bytes_per_us", problem->copy.bytes_per_us, " }, ");
-    }
+    if (problem->weights == VBS_WEIGHTS_INCLUDED)
+        add_copy(text, &problem->copy, task->n_layers);
     if (problem->latency_us > 0)
         add_real(text, "latency_us", problem->latency_us, ", ");
     vbs_text_add(text, "\n  \"budgets\": [");

@@ -113,8 +113,7 @@ static enum vbs_status run_watched(struct run_job *job, bool times_only, struct 
     vbs_lost_read("/proc", &before);
     VBS_TRY(run_once(job, times_only, report));
     vbs_lost_read("/proc", &after);
-    after = vbs_lost_between(&before, &after);
-    lost_us = (double)(after.waited_us + after.stolen_us);
+    lost_us = (double)vbs_lost_between(&before, &after);
     slow = is_cache_slow(job, reports) || slow;
     *disturbed = slow || lost_us > fmax(WAKES_US, DISTURBED * report->time_us);
     return VBS_OK;

@@ -1,11 +1,13 @@
 /*
  * Rows of samples with weights inside the budget: the replay finds the schedules of joint, and of
  * dp-vbs+ beside resident weights, valid, with the bytes and the time that they say; schedules of
- * whole samples are never better; no schedule beats the bound, whatever made it.
+ * whole samples are never better; no schedule beats the bound, whatever made it. Arguments:
+ * profiles, seed.
  */
 #include "cases/random_rows.h"
 #include "reference/plan/brute_rows_best.h"
 #include "support/tap.h"
+#include "support/trials.h"
 
 #include "vbslab/plan.h"
 #include "vbslab/replay.h"
@@ -13,9 +15,9 @@
 #include <stdlib.h>
 
 #define SEED        71
-#define N_PROFILES  120
-#define N_SCHEDULES 4000
-#define N_TINY      40
+#define N_PROFILES  40
+#define N_SCHEDULES 40 /* of each profile, */
+#define N_TINY      3  /* and every so many profiles a tiny problem */
 #define MAX_STATES  400000
 #define ROUNDING    1e-9
 
@@ -142,11 +144,11 @@ static bool check(gsl_rng *rng, const struct vbs_profile *profile, const char *p
     return same;
 }
 
-static void plans_are_true(gsl_rng *rng)
+static void plans_are_true(gsl_rng *rng, int n)
 {
     bool same = true;
 
-    for (int i = 0; i < N_PROFILES && same; i++) {
+    for (int i = 0; i < n && same; i++) {
         struct vbs_profile *profile = random_rows_weighted(rng, 1 + i % 6);
 
         if (!profile)
@@ -160,8 +162,7 @@ static void plans_are_true(gsl_rng *rng)
     printf("# %d plans, %d with rows, %d of them with loads, %d faster, %d where whole samples do "
            "not fit\n",
            totals.plans, totals.with_rows, totals.copying, totals.faster, totals.below);
-    ok(totals.faster > N_PROFILES && totals.below > N_PROFILES && totals.copying > N_PROFILES,
-       "rows help often enough");
+    ok(totals.faster > n && totals.below > n && totals.copying > n, "rows help often enough");
 }
 
 /* ---- random schedules ---- */
@@ -286,12 +287,12 @@ static bool is_above_bound(const struct vbs_profile *profile, const struct vbs_s
     return above;
 }
 
-static void bounds_hold(gsl_rng *rng)
+static void bounds_hold(gsl_rng *rng, int n)
 {
     bool same = true;
-    int n = 0;
+    int n_compared = 0;
 
-    for (int i = 0; i < N_SCHEDULES && same; i++) {
+    for (int i = 0; i < n && same; i++) {
         struct vbs_profile *profile = random_rows_weighted(rng, 1 + i % 6);
         struct vbs_schedule *plain =
             profile
@@ -305,15 +306,15 @@ static void bounds_hold(gsl_rng *rng)
         if (plain) {
             struct vbs_schedule schedule = add_loads(rng, profile, plain, link);
 
-            n++;
+            n_compared++;
             same = is_above_bound(profile, &schedule);
             free((void *)(uintptr_t)schedule.steps);
         }
         vbs_schedule_free(plain);
         vbs_profile_free(profile);
     }
-    ok(same && n > N_SCHEDULES / 2, "%d random schedules by rows with loads take the bound or more",
-       n);
+    ok(same && n_compared > n / 2, "%d random schedules by rows with loads take the bound or more",
+       n_compared);
 }
 
 /* ---- tiny problems ---- */
@@ -393,27 +394,28 @@ static bool check_tiny(gsl_rng *rng, int i)
     return same;
 }
 
-static void tiny_plans_are_no_better(gsl_rng *rng)
+static void tiny_plans_are_no_better(gsl_rng *rng, int n)
 {
     bool same = true;
 
-    for (int i = 0; i < N_TINY && same; i++)
+    for (int i = 0; i < n && same; i++)
         same = check_tiny(rng, i);
     ok(same, "no plan and no bound is better than the best of all schedules");
     printf("# %d budgets of tiny problems: %d planned best, at %d no plan where there is one, %d "
            "too large; the worst plan takes %.3f of the best time\n",
            tiny.n, tiny.best, tiny.infeasible, tiny.skipped, tiny.worst);
-    ok(tiny.n > 2 * N_TINY, "enough of them can be compared");
+    ok(tiny.n > 2 * n, "enough of them can be compared");
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    struct trials trials = trials_of(argc, argv, N_PROFILES, SEED, "profiles");
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_taus);
 
-    gsl_rng_set(rng, SEED);
-    plans_are_true(rng);
-    bounds_hold(rng);
-    tiny_plans_are_no_better(rng);
+    gsl_rng_set(rng, trials.seed);
+    plans_are_true(rng, trials.n);
+    bounds_hold(rng, trials.n * N_SCHEDULES);
+    tiny_plans_are_no_better(rng, (trials.n + N_TINY - 1) / N_TINY);
     gsl_rng_free(rng);
     return done_testing();
 }
