@@ -25,13 +25,15 @@ struct gate {
     pthread_cond_t cond;
 };
 
-/* The load under way, which is read in chunks by every thread that has time; guarded by
- * loaded.mutex. */
+/* The load under way, which is read in chunks by every thread that has time, and ended by the last
+ * of them; guarded by loaded.mutex. */
 struct sharing {
-    const struct vbs_exec_load *load; /* null: there is none */
+    int next;                         /* the first load that has not ended */
+    const struct vbs_exec_load *load; /* this load, once it has begun; else null */
     int64_t at;                       /* bytes that threads have taken so far */
     int n_readers;
     int reason; /* the reason of a chunk that failed, else 0 */
+    double start_s;
 };
 
 struct chunk {
@@ -123,15 +125,6 @@ static void gate_wait(struct gate *gate, int64_t value)
 
 /* ---- chunks ---- */
 
-static void open_load(struct vbs_exec_stream *stream, const struct vbs_exec_load *load)
-{
-    pthread_mutex_lock(&stream->loaded.mutex);
-    stream->sharing = (struct sharing){.load = load};
-    if (atomic_load(&stream->loaded.requested) != NOBODY)
-        pthread_cond_broadcast(&stream->loaded.cond);
-    pthread_mutex_unlock(&stream->loaded.mutex);
-}
-
 static bool has_chunk(const struct vbs_exec_stream *stream)
 {
     const struct sharing *sharing = &stream->sharing;
@@ -139,13 +132,60 @@ static bool has_chunk(const struct vbs_exec_stream *stream)
     return sharing->load && sharing->at < sharing->load->bytes && sharing->reason == 0;
 }
 
-/* Takes the next chunk of the load; false when none is left. */
-static bool take_chunk(struct vbs_exec_stream *stream, struct chunk *chunk)
+/* Ends the load under way; the caller holds loaded.mutex. */
+static void end_load(struct vbs_exec_stream *stream)
+{
+    struct sharing *sharing = &stream->sharing;
+    const struct vbs_exec_load *load = sharing->load;
+    double end_s = vbs_clock_s();
+
+    sharing->load = NULL;
+    if (sharing->reason) {
+        stream->reason = sharing->reason;
+        atomic_store(&stream->loaded.value, NOBODY - 1); /* no thread needs to wait any longer */
+    } else {
+        stream->streamed.copy_us += (end_s - sharing->start_s) * 1e6;
+        stream->streamed.bytes += load->bytes;
+        if (stream->trace)
+            stream->trace[load->step] = (struct vbs_exec_step){
+                (sharing->start_s - stream->start_s) * 1e6, (end_s - stream->start_s) * 1e6};
+        atomic_store(&stream->loaded.value, ++sharing->next);
+    }
+    pthread_cond_broadcast(&stream->loaded.cond);
+}
+
+/* Begins the next load, if the one before has ended and it may begin. A thread that waits for
+ * weights of the host begins loads too, because it takes long to wake the other one. A device's
+ * loads are begun and ended by the copy thread alone, which is one of their readers to the end. */
+static void begin_load(struct vbs_exec_stream *stream, enum vbs_exec_reader who)
+{
+    struct sharing *sharing = &stream->sharing;
+    const struct vbs_exec_load *load = &stream->loads[sharing->next];
+    bool holds = stream->loader->session != NULL;
+
+    if (sharing->load || sharing->next == stream->n_loads || sharing->reason ||
+        (holds && who == VBS_READER_COMPUTES) || atomic_load(&stream->passed.value) < load->after)
+        return;
+    sharing->load = load;
+    sharing->at = 0;
+    sharing->n_readers = holds;
+    sharing->start_s = vbs_clock_s();
+    if (load->bytes == 0 && !holds)
+        end_load(stream);
+    else if (atomic_load(&stream->loaded.requested) != NOBODY)
+        pthread_cond_broadcast(&stream->loaded.cond);
+}
+
+/* Takes the next chunk of the load under way; false when none is left. */
+static bool take_chunk(struct vbs_exec_stream *stream, enum vbs_exec_reader who,
+                       struct chunk *chunk)
 {
     struct sharing *sharing = &stream->sharing;
     bool has;
 
     pthread_mutex_lock(&stream->loaded.mutex);
+    if (!atomic_load(&stream->stops))
+        begin_load(stream, who);
     has = has_chunk(stream) && !atomic_load(&stream->stops);
     if (has) {
         const struct vbs_exec_load *load = sharing->load;
@@ -160,71 +200,65 @@ static bool take_chunk(struct vbs_exec_stream *stream, struct chunk *chunk)
     return has;
 }
 
+/* Lets go of the load under way, of which a thread has read a part. reason: why it could not; 0: it
+ * has. */
+static void leave_load(struct vbs_exec_stream *stream, int reason)
+{
+    struct sharing *sharing = &stream->sharing;
+
+    pthread_mutex_lock(&stream->loaded.mutex);
+    if (reason)
+        sharing->reason = reason;
+    if (--sharing->n_readers == 0 && !has_chunk(stream))
+        end_load(stream);
+    pthread_mutex_unlock(&stream->loaded.mutex);
+}
+
 /* Reads a chunk. A computing thread waits for a device at once; the copy thread does so at the end
  * of the load. */
 static void read_chunk(struct vbs_exec_stream *stream, const struct chunk *chunk,
                        enum vbs_exec_reader who)
 {
-    struct sharing *sharing = &stream->sharing;
     int reason = vbs_exec_loader_read(stream->loader, who, chunk->to, chunk->bytes, chunk->offset);
 
     if (reason == 0 && who == VBS_READER_COMPUTES)
         reason = vbs_exec_loader_finish(stream->loader, who);
-
-    pthread_mutex_lock(&stream->loaded.mutex);
-    if (reason)
-        sharing->reason = reason;
-    if (--sharing->n_readers == 0)
-        pthread_cond_broadcast(&stream->loaded.cond);
-    pthread_mutex_unlock(&stream->loaded.mutex);
-}
-
-/* Waits until no thread reads any more. Gives the reason why the load failed, or 0. */
-static int close_load(struct vbs_exec_stream *stream)
-{
-    struct sharing *sharing = &stream->sharing;
-    int reason, ended = vbs_exec_loader_finish(stream->loader, VBS_READER_COPIES);
-
-    pthread_mutex_lock(&stream->loaded.mutex);
-    while (sharing->n_readers > 0)
-        pthread_cond_wait(&stream->loaded.cond, &stream->loaded.mutex);
-    reason = sharing->reason                      ? sharing->reason
-             : ended                              ? ended
-             : sharing->at < sharing->load->bytes ? ECANCELED
-                                                  : 0;
-    sharing->load = NULL;
-    pthread_mutex_unlock(&stream->loaded.mutex);
-    return reason;
+    leave_load(stream, reason);
 }
 
 /* ---- the thread ---- */
 
+/* Waits until the load under way has a chunk or has ended. Gives the load that is the next one
+ * then; null: all have ended, or one has failed. */
+static const struct vbs_exec_load *next_load(struct vbs_exec_stream *stream)
+{
+    struct sharing *sharing = &stream->sharing;
+    const struct vbs_exec_load *next = NULL;
+
+    pthread_mutex_lock(&stream->loaded.mutex);
+    while (sharing->load && !has_chunk(stream) && !atomic_load(&stream->stops))
+        gate_sleep(&stream->loaded);
+    if (sharing->next < stream->n_loads && sharing->reason == 0)
+        next = &stream->loads[sharing->next];
+    pthread_mutex_unlock(&stream->loaded.mutex);
+    return next;
+}
+
 static void run_loads(struct vbs_exec_stream *stream)
 {
-    for (int i = 0; i < stream->n_loads; i++) {
-        const struct vbs_exec_load *load = &stream->loads[i];
+    const struct vbs_exec_load *load;
+
+    while ((load = next_load(stream)) != NULL) {
+        bool holds = stream->loader->session != NULL;
         struct chunk chunk;
-        double start_s, end_s;
 
         gate_wait(&stream->passed, load->after);
+        while (take_chunk(stream, VBS_READER_COPIES, &chunk))
+            read_chunk(stream, &chunk, VBS_READER_COPIES);
+        if (holds && stream->sharing.load)
+            leave_load(stream, vbs_exec_loader_finish(stream->loader, VBS_READER_COPIES));
         if (atomic_load(&stream->stops))
             return;
-        start_s = vbs_clock_s();
-        open_load(stream, load);
-        while (take_chunk(stream, &chunk))
-            read_chunk(stream, &chunk, VBS_READER_COPIES);
-        stream->reason = close_load(stream);
-        end_s = vbs_clock_s();
-        if (stream->reason) {
-            gate_raise(&stream->loaded, NOBODY - 1); /* no thread needs to wait any longer */
-            return;
-        }
-        stream->streamed.copy_us += (end_s - start_s) * 1e6;
-        stream->streamed.bytes += load->bytes;
-        if (stream->trace)
-            stream->trace[load->step] = (struct vbs_exec_step){(start_s - stream->start_s) * 1e6,
-                                                               (end_s - stream->start_s) * 1e6};
-        gate_raise(&stream->loaded, i + 1);
     }
 }
 
@@ -372,6 +406,7 @@ enum vbs_status vbs_exec_stream_begin(struct vbs_ctx *ctx, struct vbs_exec_strea
     stream->reason = 0;
     stream->n_enqueued = stream->n_used = 0;
     stream->streamed = (struct vbs_exec_streamed){0};
+    stream->sharing = (struct sharing){0};
     if (stream->alone) {
         int reason = vbs_exec_loader_begin(stream->loader);
 
@@ -394,7 +429,7 @@ enum vbs_status vbs_exec_stream_pass(struct vbs_ctx *ctx, struct vbs_exec_stream
     return VBS_OK;
 }
 
-/* Waits until a load has ended or there is a chunk to read, at most LOOK_NS. */
+/* Waits until a load has ended, or there is a chunk to read or a load to begin, at most LOOK_NS. */
 static void wait_for_load(struct vbs_exec_stream *stream, int64_t n_loads)
 {
     struct gate *loaded = &stream->loaded;
@@ -404,7 +439,8 @@ static void wait_for_load(struct vbs_exec_stream *stream, int64_t n_loads)
             return;
     pthread_mutex_lock(&loaded->mutex);
     atomic_store(&loaded->requested, n_loads);
-    if (atomic_load(&loaded->value) < n_loads && !has_chunk(stream))
+    if (atomic_load(&loaded->value) < n_loads && !has_chunk(stream) &&
+        (stream->sharing.load || stream->loader->session))
         gate_sleep(loaded);
     atomic_store(&loaded->requested, NOBODY);
     pthread_mutex_unlock(&loaded->mutex);
@@ -420,7 +456,7 @@ enum vbs_status vbs_exec_stream_wait(struct vbs_ctx *ctx, struct vbs_exec_stream
     while (atomic_load(&stream->loaded.value) < n_loads) {
         if (vbs_cancelled(ctx))
             return vbs_fail(ctx, VBS_INTERRUPTED, "interrupted");
-        if (take_chunk(stream, &chunk))
+        if (take_chunk(stream, VBS_READER_COMPUTES, &chunk))
             read_chunk(stream, &chunk, VBS_READER_COMPUTES);
         else
             wait_for_load(stream, n_loads);

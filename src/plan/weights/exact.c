@@ -28,7 +28,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_SAMPLES 24 /* of all layers */
+#define MOST_SAMPLES 8 /* of all layers */
 #define MAX_LABELS   200000
 #define N_SLOTS      ((size_t)1 << 18)
 #define CHECK_EVERY  1024 /* labels between two looks for Ctrl-C */
