@@ -12,10 +12,13 @@
 #include <time.h>
 
 /* Looks at a value before a thread sleeps; they take a microsecond or two. */
-#define SPINS   200
-#define CHUNK   ((int64_t)1 << 20) /* bytes that a thread reads at a time */
-#define LOOK_NS 50000000L          /* time between two looks at ctx->cancel while a thread waits */
-#define NOBODY  INT64_MAX
+#define SPINS 200
+/* Bytes that a thread reads at a time; from the page cache, and from a disk or to a device. Two
+ * threads share a load of more. */
+#define SMALL_CHUNK ((int64_t)256 << 10)
+#define LARGE_CHUNK ((int64_t)1 << 20)
+#define LOOK_NS     50000000L /* time between two looks at ctx->cancel while a thread waits */
+#define NOBODY      INT64_MAX
 
 /* A number that only grows during a run, and a thread that waits for it to reach a value. */
 struct gate {
@@ -125,6 +128,12 @@ static void gate_wait(struct gate *gate, int64_t value)
 
 /* ---- chunks ---- */
 
+/* Gives whether loads are copies from the page cache to the host. */
+static bool is_cached(const struct vbs_exec_stream *stream)
+{
+    return !stream->loader->session && stream->loader->file->direct_fd < 0;
+}
+
 static bool has_chunk(const struct vbs_exec_stream *stream)
 {
     const struct sharing *sharing = &stream->sharing;
@@ -181,6 +190,7 @@ static bool take_chunk(struct vbs_exec_stream *stream, enum vbs_exec_reader who,
                        struct chunk *chunk)
 {
     struct sharing *sharing = &stream->sharing;
+    int64_t most = is_cached(stream) ? SMALL_CHUNK : LARGE_CHUNK;
     bool has;
 
     pthread_mutex_lock(&stream->loaded.mutex);
@@ -191,7 +201,7 @@ static bool take_chunk(struct vbs_exec_stream *stream, enum vbs_exec_reader who,
         const struct vbs_exec_load *load = sharing->load;
         int64_t left = load->bytes - sharing->at;
 
-        *chunk = (struct chunk){(char *)load->to + sharing->at, left < CHUNK ? left : CHUNK,
+        *chunk = (struct chunk){(char *)load->to + sharing->at, left < most ? left : most,
                                 load->offset + sharing->at};
         sharing->at += chunk->bytes;
         sharing->n_readers++;
@@ -270,7 +280,7 @@ static void *live(void *self)
     /* On the host, both threads need processors to copy from the page cache. A thread that waits
      * for weights copies too, so that loads always go on. Direct reads from a disk need little of a
      * processor, but soon. */
-    if (!stream->loader->session && stream->loader->file->direct_fd < 0)
+    if (is_cached(stream))
         vbs_background_yield();
     for (int64_t run = 1;; run++) {
         gate_wait(&stream->run, run);

@@ -6,7 +6,8 @@
  * slow drifts of the machine meet both alike. A layer's factor is the ratio of its median times.
  * The thread copies as the executor's does: behind the threads that compute, piece by piece, from a
  * file like that from which copies are measured. The factor of copies is the ratio of the bytes
- * that it copies in a microsecond alone, at the pace of passes, and beside them.
+ * that are copied in a microsecond alone, at the pace of passes, where on the host a second thread
+ * helps as one that waits for weights does, and of those that the thread copies beside passes.
  */
 #include "base/ctx.h"
 #include "profile/measure/calibration.h"
@@ -29,7 +30,6 @@
 #include <unistd.h>
 
 #define MIB           ((int64_t)1 << 20)
-#define PIECE         MIB /* bytes of a copy, as the executor's thread reads them */
 #define LANDING_BYTES (16 * MIB)
 #define LEAST_FILE    (4 * MIB)
 #define FILE_BYTES    (256 * MIB)
@@ -91,6 +91,7 @@ struct copier {
 static void *copy_on(void *self)
 {
     struct copier *copier = self;
+    int64_t piece = vbs_copy_piece(copier->method);
 
     vbs_background_spread();
     if (copier->yields)
@@ -100,8 +101,8 @@ static void *copy_on(void *self)
         bool shown;
 
         copier->status = vbs_copy_file_read(&copier->ctx, copier->file, copier->method,
-                                            copier->landing, PIECE, &time_us, &shown);
-        atomic_fetch_add(&copier->bytes, PIECE);
+                                            copier->landing, piece, &time_us, &shown);
+        atomic_fetch_add(&copier->bytes, piece);
     }
     return NULL;
 }
@@ -142,6 +143,10 @@ struct calibrating {
     struct vbs_weather weather;
     struct vbs_copy_file file;
     struct vbs_copy_landing landing;
+    /* A second thread, which reads other places of the same file. */
+    struct copier helper;
+    struct vbs_copy_file helper_file;
+    struct vbs_copy_landing helper_landing;
     struct vbs_arena arena;
 };
 
@@ -254,18 +259,28 @@ static enum vbs_status pass_beside(struct calibrating *c, struct copier *copier,
     return status == VBS_OK ? stopped : status;
 }
 
-/* Lets copies run while nothing is computed, for as long as a pass takes. */
+/* Lets copies run while nothing is computed, for as long as a pass takes. On the host two threads
+ * copy then: the other one waits for weights. */
 static enum vbs_status copy_alone(struct calibrating *c, struct copier *copier, double pass_us,
                                   struct copied *copied)
 {
+    bool shares = !c->session->ops->device;
+    enum vbs_status status, stopped;
     double start_s;
 
     VBS_TRY(start_copier(c->ctx, copier));
+    c->helper.method = copier->method;
+    status = shares ? start_copier(c->ctx, &c->helper) : VBS_OK;
+    shares = shares && status == VBS_OK;
     start_s = vbs_clock_s();
     usleep((useconds_t)fmin(500000, fmax(fmin(ALONE_US, 2e4 * c->options.time_limit_s), pass_us)));
     copied->us += (vbs_clock_s() - start_s) * 1e6;
     copied->bytes += (double)atomic_load(&copier->bytes);
-    return stop_copier(c->ctx, copier);
+    copied->bytes += shares ? (double)atomic_load(&c->helper.bytes) : 0;
+    stopped = stop_copier(c->ctx, copier);
+    status = status == VBS_OK ? stopped : status;
+    stopped = shares ? stop_copier(c->ctx, &c->helper) : VBS_OK;
+    return status == VBS_OK ? stopped : status;
 }
 
 /* Measures the factors of one source until until_s. */
@@ -293,8 +308,9 @@ static enum vbs_status measure_source(struct calibrating *c, struct copier *copi
                        &(struct vbs_pass_record){c->beside, n}, c->session->n_layers, c->scratch,
                        factors);
     /* Where nothing at all was copied, less than one piece was. */
-    factors[0] = fmin(VBS_MAX_BESIDE, fmax(1, alone.bytes / alone.us * beside.us /
-                                                  fmax(beside.bytes, (double)PIECE)));
+    factors[0] = fmin(VBS_MAX_BESIDE,
+                      fmax(1, alone.bytes / alone.us * beside.us /
+                                  fmax(beside.bytes, (double)vbs_copy_piece(copier->method))));
     return VBS_OK;
 }
 
@@ -358,6 +374,11 @@ static enum vbs_status prepare(struct calibrating *c)
         status = vbs_copy_file_make(c->ctx, c->options.folder, FILE_BYTES, LEAST_FILE,
                                     c->options.time_limit_s / 4, scratch, MIB, &c->file);
     free(scratch);
+    if (status == VBS_OK && !c->session->ops->device)
+        status = vbs_copy_landing_init(c->ctx, &c->helper_landing, c->session, LANDING_BYTES);
+    c->helper_file = c->file;
+    c->helper_file.at = c->file.bytes / 2 / VBS_COPY_SLICE * VBS_COPY_SLICE;
+    c->helper = (struct copier){.file = &c->helper_file, .landing = &c->helper_landing};
     if (status == VBS_OK)
         status = fill_input(c);
     for (int k = 1; k <= c->session->n_layers && status == VBS_OK; k++)
@@ -404,6 +425,7 @@ static enum vbs_status measure_factors(struct calibrating *c, struct calibration
         status = measure_sources(c, body);
     vbs_copy_file_close(&c->file);
     vbs_copy_landing_clear(&c->landing);
+    vbs_copy_landing_clear(&c->helper_landing);
     vbs_pass_buffers_release(c->session, &c->buffers);
     if (status != VBS_IO)
         return status;

@@ -2,7 +2,8 @@
  * Measures how fast weights are copied from the page cache and from the disk into memory.
  *
  * Sizes go from 64 KiB in powers of four to 64 MiB, but not beyond the network's weights. Each
- * round copies all sizes in turn. Each copy reads another place of a file that is larger than the
+ * round copies all sizes in turn, the large ones with two threads, as the executor copies weights
+ * for which a step waits. Each copy reads another place of a file that is larger than the
  * processor's caches, and writes to another place of a buffer. A round that is not counted comes
  * first: it warms up, shows whether the data really come from the source, and finds the sizes that
  * are too slow for the time limit.

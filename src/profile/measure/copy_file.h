@@ -52,8 +52,12 @@ enum vbs_status vbs_copy_file_make(struct vbs_ctx *ctx, const char *folder, int6
                                    int64_t buffer_bytes, struct vbs_copy_file *file) VBS_MUST_CHECK;
 void vbs_copy_file_close(struct vbs_copy_file *file);
 
+/* Gives the bytes that a thread reads at a time. */
+int64_t vbs_copy_piece(enum vbs_copy_method method);
+
 /*
- * Copies bytes (at most file->bytes and landing->bytes), each time to another place of landing.
+ * Copies bytes (at most file->bytes and landing->bytes), each time to another place of landing. A
+ * copy to the host of more bytes than a piece is made by two threads.
  * *shown tells whether the bytes that the system counted as fetched from storage agree with the
  * method. Where the system does not count them, only VBS_COPY_CACHED is believed. VBS_IO;
  * VBS_LIBRARY: the device failed.
