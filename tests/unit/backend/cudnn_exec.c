@@ -196,7 +196,10 @@ static void try_planner(struct trial *t, const char *name, enum vbs_weights weig
                         const char *source)
 {
     const struct vbs_problem problem = {
-        .profile = t->profile, .request = REQUEST, .weights = weights, .copy = {.source = source, .latency_us = 1, .bytes_per_us = 100}};
+        .profile = t->profile,
+        .request = REQUEST,
+        .weights = weights,
+        .copy = {.source = source, .latency_us = 1, .bytes_per_us = 100}};
     const struct vbs_planner *planner;
     struct vbs_solver *solver = NULL;
     int64_t least;
@@ -264,7 +267,10 @@ static void check_faults(struct trial *t, const char *name, enum vbs_weights wei
                          const char *source)
 {
     const struct vbs_problem problem = {
-        .profile = t->profile, .request = REQUEST, .weights = weights, .copy = {.source = source, .latency_us = 1, .bytes_per_us = 100}};
+        .profile = t->profile,
+        .request = REQUEST,
+        .weights = weights,
+        .copy = {.source = source, .latency_us = 1, .bytes_per_us = 100}};
     const struct vbs_planner *planner;
     struct vbs_solver *solver = NULL;
     struct vbs_schedule *schedule = NULL;
