@@ -328,6 +328,14 @@ run run 1 --model mine.net --planner joint --memory 150KiB --request 5 --copy-ra
     --copy-latency 5 --output again.npy --weights-file packed.bin
 [ $code -eq 0 ] && cmp -s first.npy again.npy && cmp -s first.bin packed.bin
 report $? "one that was cut off is written anew"
+run plan 1 --planner joint --memory 150KiB --request 5 --copy-rate 1GB --copy-latency 5 --json given.json
+sed 's/"source": "given"/"source": "disk"/' given.json >disk.json
+run run 1 --model mine.net --schedule disk.json
+[ $code -eq 0 ] && grep -q 'warning: the plan counts with copies from the disk, and these come from the page cache; ' err
+report $? "copies from another source than planned are said"
+run run 1 --model mine.net --schedule disk.json --direct
+[ $code -eq 0 ] && ! grep -q 'counts with copies' err
+report $? "but not where they come from it"
 declines "--direct without weights" 2 "--direct is for weights included" \
     1 --model mine.net --planner fbs --memory 1MiB --direct
 succeeds "debug checks" 'mine: 5 samples' 1 --model mine.net --planner joint --memory 150KiB --request 5 \

@@ -64,6 +64,22 @@ static enum vbs_status make_executor(struct run_job *job)
     return status;
 }
 
+/* Warns where copies do not come from the source that the plan counts with. */
+static void compare_sources(struct run_job *job)
+{
+    const char *source = job->schedule->copy.source;
+    bool direct = cli_value(job->cli, job->values, "direct") != NULL;
+
+    if (!source || job->schedule->predicted.copied_bytes == 0)
+        return;
+    if (!direct && strcmp(source, VBS_COPY_DISK) == 0)
+        cli_warn(job->cli, "the plan counts with copies from the disk, and these come from the "
+                           "page cache; --direct reads the disk");
+    else if (direct && strcmp(source, VBS_COPY_PAGE_CACHE) == 0)
+        cli_warn(job->cli, "the plan counts with copies from the page cache, and --direct reads "
+                           "the disk; --copy disk plans for it");
+}
+
 static enum vbs_status check_weights(struct run_job *job)
 {
     static const char *const ONLY[] = {"weights-file", "direct"};
@@ -74,6 +90,8 @@ static enum vbs_status check_weights(struct run_job *job)
             return vbs_fail(&job->cli->ctx, VBS_USAGE,
                             "--%s is for weights included; excluded ones are never copied",
                             ONLY[i]);
+    if (job->schedule->weights == VBS_WEIGHTS_INCLUDED)
+        compare_sources(job);
     return VBS_OK;
 }
 
