@@ -5,9 +5,9 @@
 #include "cases/random_rows.h"
 #include "reference/plan/brute_rows_best.h"
 #include "support/tap.h"
+#include "support/true_plan.h"
 
 #include "vbslab/plan.h"
-#include "vbslab/replay.h"
 
 #include <stdlib.h>
 
@@ -25,27 +25,6 @@ static bool has_rows(const struct vbs_schedule *schedule)
         if (schedule->steps[i].rows > 0)
             return true;
     return false;
-}
-
-/* Compares a plan with its replay. */
-static bool is_true(const struct vbs_profile *profile, const struct vbs_schedule *schedule)
-{
-    struct vbs_ctx ctx = {0};
-    struct vbs_replay *replay = NULL;
-    enum vbs_status status = vbs_replay_run(&ctx, profile, schedule, -1, false, &replay);
-    bool same = status == VBS_OK && replay->fits &&
-                replay->peak_bytes == schedule->predicted.peak_bytes &&
-                fabs(replay->time_us - schedule->predicted.time_us) <= 1e-9 * replay->time_us &&
-                schedule->bound.time_us <= schedule->predicted.time_us;
-
-    if (!same)
-        printf("# status %d %s: peak %" PRId64 " of %" PRId64 ", %g us of %g, bound %g\n",
-               (int)status, status == VBS_OK ? "" : vbs_detail(&ctx),
-               status == VBS_OK ? replay->peak_bytes : 0, schedule->predicted.peak_bytes,
-               status == VBS_OK ? replay->time_us : 0, schedule->predicted.time_us,
-               schedule->bound.time_us);
-    vbs_replay_free(replay);
-    return same;
 }
 
 /* Plans for a budget; null: infeasible. */
@@ -71,7 +50,7 @@ static bool compare(const struct vbs_profile *profile, struct vbs_solver *by_row
     if (!same)
         printf("# whole samples are better in %" PRId64 " bytes\n", memory_bytes);
     if (rows) {
-        same = same && is_true(profile, rows);
+        same = same && is_true_plan(profile, rows);
         totals.plans++;
         totals.with_rows += has_rows(rows);
         totals.below += !plain;

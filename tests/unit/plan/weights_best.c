@@ -9,9 +9,9 @@
 #include "cases/random_transfer.h"
 #include "cases/random_weights.h"
 #include "support/tap.h"
+#include "support/true_plan.h"
 
 #include "vbslab/plan.h"
-#include "vbslab/replay.h"
 
 #include <stdlib.h>
 
@@ -46,18 +46,6 @@ static void describe(const struct brute_best *best, const char *planner)
            best->memory_bytes, best->link.latency_us, best->link.bytes_per_us, planner);
 }
 
-/* Gives whether the replay finds the bytes and the time that a plan predicts. */
-static bool is_true(const struct brute_best *best, const struct vbs_schedule *schedule)
-{
-    struct vbs_replay *replay = NULL;
-    bool same = vbs_replay_run(NULL, best->of.profile, schedule, -1, false, &replay) == VBS_OK &&
-                replay->fits && replay->peak_bytes == schedule->predicted.peak_bytes &&
-                fabs(replay->time_us - schedule->predicted.time_us) <= ROUNDING * replay->time_us;
-
-    vbs_replay_free(replay);
-    return same;
-}
-
 static void compare_joint(const struct brute_best *best, const struct vbs_schedule *schedule,
                           double best_us, struct tally *tally)
 {
@@ -65,7 +53,7 @@ static void compare_joint(const struct brute_best *best, const struct vbs_schedu
     bool is_best = time_us <= best_us * (1 + ROUNDING);
 
     tally->n_joint++;
-    tally->n_untrue += !is_true(best, schedule);
+    tally->n_untrue += !is_true_plan(best->of.profile, schedule);
     tally->n_best += is_best;
     if (schedule->predicted.copied_bytes > 0) {
         tally->n_copying++;
