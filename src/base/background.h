@@ -4,9 +4,15 @@
 #define VBS_BASE_BACKGROUND_H
 
 #include <pthread.h>
+#include <stdint.h>
 
 /* The name of these threads in the system's lists. */
 #define VBS_BACKGROUND_NAME "vbslab-copy"
+
+/* Bytes that such a thread reads at a time: from the page cache to the host, and from a disk or to
+ * a device. Where computing waits, a second thread shares copies of more. */
+#define VBS_BACKGROUND_CACHED ((int64_t)256 << 10)
+#define VBS_BACKGROUND_CHUNK  ((int64_t)1 << 20)
 
 /* Starts a thread with all signals blocked, because they are for the other threads. Gives 0, or a
  * reason, which is a value of errno. */

@@ -12,13 +12,9 @@
 #include <time.h>
 
 /* Looks at a value before a thread sleeps; they take a microsecond or two. */
-#define SPINS 200
-/* Bytes that a thread reads at a time; from the page cache, and from a disk or to a device. Two
- * threads share a load of more. */
-#define SMALL_CHUNK ((int64_t)256 << 10)
-#define LARGE_CHUNK ((int64_t)1 << 20)
-#define LOOK_NS     50000000L /* time between two looks at ctx->cancel while a thread waits */
-#define NOBODY      INT64_MAX
+#define SPINS   200
+#define LOOK_NS 50000000L /* time between two looks at ctx->cancel while a thread waits */
+#define NOBODY  INT64_MAX
 
 /* A number that only grows during a run, and a thread that waits for it to reach a value. */
 struct gate {
@@ -190,7 +186,7 @@ static bool take_chunk(struct vbs_exec_stream *stream, enum vbs_exec_reader who,
                        struct chunk *chunk)
 {
     struct sharing *sharing = &stream->sharing;
-    int64_t most = is_cached(stream) ? SMALL_CHUNK : LARGE_CHUNK;
+    int64_t most = is_cached(stream) ? VBS_BACKGROUND_CACHED : VBS_BACKGROUND_CHUNK;
     bool has;
 
     pthread_mutex_lock(&stream->loaded.mutex);

@@ -28,9 +28,8 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#define HUGE_PAGE    ((int64_t)2 << 20)
-#define SYNC_BYTES   ((int64_t)16 << 20)  /* bytes written between two looks at the clock */
-#define CACHED_PIECE ((int64_t)256 << 10) /* as the executor's threads read them */
+#define HUGE_PAGE  ((int64_t)2 << 20)
+#define SYNC_BYTES ((int64_t)16 << 20) /* bytes written between two looks at the clock */
 
 /* ---- making it ---- */
 
@@ -356,7 +355,7 @@ static struct failure copy_with_help(struct shared_copy *copy, double *time_us)
 
 int64_t vbs_copy_piece(enum vbs_copy_method method)
 {
-    return method == VBS_COPY_CACHED ? CACHED_PIECE : VBS_COPY_SLICE;
+    return method == VBS_COPY_CACHED ? VBS_BACKGROUND_CACHED : VBS_BACKGROUND_CHUNK;
 }
 
 static struct failure copy_bytes(struct vbs_copy_landing *landing, const struct vbs_copy_file *file,
