@@ -5,14 +5,15 @@
  * lead to one place, one whose times are nowhere later is never worse, so that the other is left.
  * All steps of a list that keeps the budget do; so the first list that ends is a fastest one.
  *
- * No planner begins in the middle of a schedule or lets weights come and go for certain in the best
- * way, which hints and the optimum of weights inside the memory need. Exercises are so small that
+ * No planner begins in the middle of a schedule, which hints need, and joint's search of tiny
+ * problems also divides layers, which exercises do not. Exercises are so small that
  * hundreds to a few thousand lists suffice.
  */
 #include "teach/teach.h"
 
 #include "base/fail.h"
 #include "base/grow.h"
+#include "base/heap.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -37,10 +38,8 @@ struct teach_search {
     struct teach_list *lists;
     int n_lists;
     int64_t lists_capacity;
-    int *first; /* [n_places]: of the lists that lead to a place, -1: none */
-    int *heap;  /* lists to extend, the one that can end first at the top */
-    int n_heap;
-    int64_t heap_capacity;
+    int *first;           /* [n_places]: of the lists that lead to a place, -1: none */
+    struct vbs_heap heap; /* lists to extend, the one that can end first at the top */
 };
 
 static double fastest_us(const struct vbs_profile *profile, int layer, int batch_index)
@@ -120,41 +119,12 @@ static bool is_as_good(const struct vbs_exercise *exercise, const struct teach_s
     return true;
 }
 
-static bool is_before(const struct teach_search *search, int a, int b)
+static bool is_before(const void *self, int a, int b)
 {
+    const struct teach_search *search = self;
     const struct teach_list *first = &search->lists[a], *second = &search->lists[b];
 
     return first->least_us < second->least_us || (first->least_us == second->least_us && a < b);
-}
-
-static enum vbs_status push(struct teach_search *search, int list)
-{
-    int i = search->n_heap;
-
-    VBS_TRY(
-        vbs_grow(search->ctx, &search->heap, &search->heap_capacity, i + 1, sizeof *search->heap));
-    for (search->n_heap++; i > 0 && is_before(search, list, search->heap[(i - 1) / 2]);
-         i = (i - 1) / 2)
-        search->heap[i] = search->heap[(i - 1) / 2];
-    search->heap[i] = list;
-    return VBS_OK;
-}
-
-static int pop(struct teach_search *search)
-{
-    int top = search->heap[0], last = search->heap[--search->n_heap], i = 0;
-
-    for (int child = 1; child < search->n_heap; child = 2 * i + 1) {
-        if (child + 1 < search->n_heap &&
-            is_before(search, search->heap[child + 1], search->heap[child]))
-            child++;
-        if (is_before(search, last, search->heap[child]))
-            break;
-        search->heap[i] = search->heap[child];
-        i = child;
-    }
-    search->heap[i] = last;
-    return top;
 }
 
 /* Adds a list, unless another one is as good or it cannot end within the limit. */
@@ -177,7 +147,7 @@ static enum vbs_status add(struct teach_search *search, const struct teach_state
                      sizeof *search->lists));
     search->lists[search->n_lists] = list;
     search->first[place] = search->n_lists;
-    return push(search, search->n_lists++);
+    return vbs_heap_push(search->ctx, &search->heap, search->n_lists++);
 }
 
 static enum vbs_status extend(struct teach_search *search, int list)
@@ -215,8 +185,8 @@ static enum vbs_status search_all(struct teach_search *search, const struct teac
 {
     *time_us = HUGE_VAL;
     VBS_TRY(add(search, from, NULL, -1));
-    while (search->n_heap > 0) {
-        int list = pop(search);
+    while (search->heap.n > 0) {
+        int list = vbs_heap_pop(&search->heap);
 
         VBS_TRY(vbs_check_cancel(search->ctx));
         if (is_end(search, &search->lists[list].state)) {
@@ -243,11 +213,12 @@ enum vbs_status vbs_teach_finish(struct vbs_ctx *ctx, const struct vbs_exercise 
     if (!search.first)
         return vbs_no_memory(ctx);
     memset(search.first, -1, n * sizeof *search.first);
+    search.heap = (struct vbs_heap){.comes_before = is_before, .self = &search};
     sum_alone(&search);
     status = search_all(&search, from, time_us, path);
     free(search.first);
     free(search.lists);
-    free(search.heap);
+    vbs_heap_clear(&search.heap);
     return status;
 }
 

@@ -18,11 +18,12 @@
  *   evicting weights that no step has read.
  */
 #include "plan/weights/exact.h"
+#include "plan/weights/least.h"
 #include "plan/weights/trial.h"
 
 #include "base/fail.h"
 #include "base/grow.h"
-#include "plan/weights/least.h"
+#include "base/heap.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -53,65 +54,25 @@ struct exact_search {
     struct exact_problem problem;
     struct vbs_pareto_set *pareto;
     int64_t most_bytes;
-    int n_labels, n_heap;
-    int64_t label_capacity, heap_capacity;
+    int n_labels;
+    int64_t label_capacity;
     struct exact_label *labels;
-    int *heap;
-    int *slots; /* [N_SLOTS] the first label of a place, by hash; -1: none */
+    struct vbs_heap heap; /* of labels to extend */
+    int *slots;           /* [N_SLOTS] the first label of a place, by hash; -1: none */
     struct vbs_step_list steps;
 };
 
-bool vbs_exact_suits(const struct vbs_task *task)
+/* ---- labels ---- */
+
+static bool comes_before(const void *self, int a, int b)
 {
-    struct exact_problem problem;
-
-    return task->n_layers * task->request <= MOST_SAMPLES && !task->problem.copy.beside &&
-           task->problem.copy.bytes_per_us > 0 && task->latency_ticks == INT64_MAX &&
-           vbs_exact_problem_init(&problem, task) && problem.n_segments > 0;
-}
-
-/* ---- the heap ---- */
-
-static bool comes_before(const struct exact_search *search, int a, int b)
-{
+    const struct exact_search *search = self;
     const struct exact_label *first = &search->labels[a], *second = &search->labels[b];
 
     if (first->least_us != second->least_us)
         return first->least_us < second->least_us;
     return first->clock_us > second->clock_us; /* the one that is nearer to the end */
 }
-
-static enum vbs_status push(struct exact_search *search, int label)
-{
-    int at = search->n_heap;
-
-    VBS_TRY(vbs_grow(search->ctx, &search->heap, &search->heap_capacity, (int64_t)at + 1,
-                     sizeof *search->heap));
-    search->n_heap++;
-    for (; at > 0 && comes_before(search, label, search->heap[(at - 1) / 2]); at = (at - 1) / 2)
-        search->heap[at] = search->heap[(at - 1) / 2];
-    search->heap[at] = label;
-    return VBS_OK;
-}
-
-static int pop(struct exact_search *search)
-{
-    int first = search->heap[0], last = search->heap[--search->n_heap], at = 0;
-
-    for (int child = 1; child < search->n_heap; child = 2 * at + 1) {
-        if (child + 1 < search->n_heap &&
-            comes_before(search, search->heap[child + 1], search->heap[child]))
-            child++;
-        if (!comes_before(search, search->heap[child], last))
-            break;
-        search->heap[at] = search->heap[child];
-        at = child;
-    }
-    search->heap[at] = last;
-    return first;
-}
-
-/* ---- labels ---- */
 
 static bool is_same_place(const struct exact_label *a, const struct exact_label *b)
 {
@@ -186,7 +147,7 @@ static enum vbs_status enter(struct exact_search *search, struct exact_label *la
     label->next = search->slots[slot];
     search->slots[slot] = search->n_labels;
     search->labels[search->n_labels] = *label;
-    return push(search, search->n_labels++);
+    return vbs_heap_push(search->ctx, &search->heap, search->n_labels++);
 }
 
 /* ---- steps ---- */
@@ -266,36 +227,42 @@ static bool runs_in_halves(const struct vbs_profile_layer *layer, const struct v
            (row->weight_bytes == 0 || vbs_slice_limit(layer, row->weight_bytes) >= 2);
 }
 
-/* Extends a label by a step on one row; step has all but the algorithm. */
+/* A step without an algorithm: the bytes of activations during it, and the progress behind it. */
+struct exact_move {
+    struct vbs_step step;
+    int64_t bytes;
+    struct exact_progress after;
+};
+
+/* Extends a label by a move on one row. */
 static enum vbs_status extend_by_row(struct exact_search *search, int from,
-                                     const struct exact_progress *progress, struct vbs_step step,
+                                     const struct exact_move *move,
                                      const struct vbs_profile_row *row)
 {
     const struct exact_problem *problem = &search->problem;
-    const struct vbs_profile_layer *l = &problem->task->profile->layers[step.layer];
-    struct exact_progress after = *progress;
+    const struct vbs_step *step = &move->step;
+    const struct vbs_profile_layer *l = &problem->task->profile->layers[step->layer];
     struct exact_label label = search->labels[from];
-    unsigned needs = row->weight_bytes > 0 ? vbs_exact_needs(problem, &step, row->format) : 0;
+    unsigned needs = row->weight_bytes > 0 ? vbs_exact_needs(problem, step, row) : 0;
     double start_us = label.clock_us;
-    int64_t bytes;
 
-    if (needs & ~(unsigned)label.loaded || (step.n_slices > 1 && !runs_in_halves(l, row)))
+    if (needs & ~(unsigned)label.loaded || (step->n_slices > 1 && !runs_in_halves(l, row)))
         return VBS_OK;
     for (int s = 0; s < problem->n_segments; s++)
         if (needs >> s & 1)
             start_us = fmax(start_us, label.ready_us[s]);
-    label.clock_us =
-        start_us + (step.n_slices > 1 ? vbs_slice_us(l, row, step.slice, 2) : row->time_us);
+    label.clock_us = start_us + vbs_slice_us(l, row, step->slice, step->n_slices);
     if (label.before >= 0 && label.step.op == VBS_STEP_LOAD && !(needs & label.unread) &&
         label.load_us >= label.clock_us)
         return VBS_OK;
-    step.algorithm = row->algorithm;
     label.before = from;
-    label.step = step;
+    label.step = *step;
+    label.step.algorithm = row->algorithm;
     label.unread = (uint16_t)(label.unread & ~needs);
-    bytes = vbs_exact_step(problem, &after, &step) + row->ws_bytes +
-            vbs_exact_bytes(problem, label.loaded);
-    return take(search, &label, bytes) ? enter(search, &label, &after) : VBS_OK;
+    return take(search, &label,
+                move->bytes + row->ws_bytes + vbs_exact_bytes(problem, label.loaded))
+               ? enter(search, &label, &move->after)
+               : VBS_OK;
 }
 
 /* Gives the samples that all inputs of a layer have done. */
@@ -322,17 +289,19 @@ static enum vbs_status extend_by_layer(struct exact_search *search, int from,
 
     for (int slice = done[0] == done[1] ? 0 : 1; slice <= 2; slice++)
         for (int b = 0; b < task->n_batches; b++) {
-            const struct vbs_step step = {.layer = layer,
-                                          .batch = task->profile->batches[b],
-                                          .slice = slice,
-                                          .n_slices = slice > 0 ? 2 : 0};
+            struct exact_move move = {.step = {.layer = layer,
+                                               .batch = task->profile->batches[b],
+                                               .slice = slice,
+                                               .n_slices = slice > 0 ? 2 : 0},
+                                      .after = *progress};
             int n_rows;
             const struct vbs_profile_row *rows = vbs_profile_rows(task->profile, layer, b, &n_rows);
 
-            if (done[slice > 0 ? slice - 1 : 0] + step.batch > ready)
+            if (done[slice > 0 ? slice - 1 : 0] + move.step.batch > ready)
                 break;
+            move.bytes = vbs_exact_step(&search->problem, &move.after, &move.step);
             for (int i = 0; i < n_rows; i++)
-                VBS_TRY(extend_by_row(search, from, progress, step, &rows[i]));
+                VBS_TRY(extend_by_row(search, from, &move, &rows[i]));
         }
     return VBS_OK;
 }
@@ -351,7 +320,7 @@ static enum vbs_status extend(struct exact_search *search, int from)
 
 /* ---- whole schedules ---- */
 
-/* Gives whether segments are those of some blocks, and appends resident loads of these. */
+/* Appends resident loads of segments, in as few blocks as there are. */
 static enum vbs_status append_residents(struct exact_search *search, unsigned segments)
 {
     for (int i = 0; i < search->problem.n_blocks; i++) {
@@ -434,8 +403,8 @@ static enum vbs_status begin(struct exact_search *search)
 static enum vbs_status search_all(struct exact_search *search)
 {
     VBS_TRY(begin(search));
-    for (int n = 0; search->n_heap > 0 && search->n_labels < MAX_LABELS; n++) {
-        int label = pop(search);
+    for (int n = 0; search->heap.n > 0 && search->n_labels < MAX_LABELS; n++) {
+        int label = vbs_heap_pop(&search->heap);
         const struct exact_label *at = &search->labels[label];
 
         if (n % CHECK_EVERY == 0)
@@ -450,15 +419,25 @@ static enum vbs_status search_all(struct exact_search *search)
     return VBS_OK;
 }
 
+/* Gives whether the problem is small, has weights that can be copied, and copies and layers that do
+ * not slow each other down; fills *problem then. */
+static bool suits(const struct vbs_task *task, struct exact_problem *problem)
+{
+    return task->n_layers * task->request <= MOST_SAMPLES && !task->problem.copy.beside &&
+           task->problem.copy.bytes_per_us > 0 && task->latency_ticks == INT64_MAX &&
+           vbs_exact_problem_init(problem, task) && problem->n_segments > 0;
+}
+
 enum vbs_status vbs_exact_offer(struct vbs_ctx *ctx, const struct vbs_task *task,
                                 struct vbs_pareto_set *pareto)
 {
     struct exact_search search = {.ctx = ctx, .pareto = pareto, .most_bytes = INT64_MAX};
-    enum vbs_status status = VBS_OK;
+    enum vbs_status status;
     size_t held;
 
-    if (!vbs_exact_problem_init(&search.problem, task))
+    if (!suits(task, &search.problem))
         return VBS_OK;
+    search.heap = (struct vbs_heap){.comes_before = comes_before, .self = &search};
     if (task->options.most_bytes > 0)
         search.most_bytes = task->options.most_bytes;
     search.slots = malloc(N_SLOTS * sizeof *search.slots);
@@ -467,12 +446,13 @@ enum vbs_status vbs_exact_offer(struct vbs_ctx *ctx, const struct vbs_task *task
     memset(search.slots, 0xff, N_SLOTS * sizeof *search.slots);
     status = search_all(&search);
     held = (size_t)search.label_capacity * sizeof *search.labels +
-           (size_t)search.heap_capacity * sizeof *search.heap + N_SLOTS * sizeof *search.slots;
+           (size_t)search.heap.capacity * sizeof *search.heap.items +
+           N_SLOTS * sizeof *search.slots;
     if (held > pareto->solving_bytes)
         pareto->solving_bytes = held;
     vbs_step_list_clear(&search.steps);
     free(search.labels);
-    free(search.heap);
+    vbs_heap_clear(&search.heap);
     free(search.slots);
     return status;
 }

@@ -13,11 +13,8 @@
 #define EXACT_SEGMENTS 10
 #define EXACT_BLOCKS   (3 * EXACT_SEGMENTS)
 
-/* Gives whether the problem is small, has weights that can be copied, and copies and layers that do
- * not slow each other down. */
-bool vbs_exact_suits(const struct vbs_task *task);
-
-/* Offers the best schedules of a small problem for all budgets that matter: the best of those whose
+/* Offers the best schedules of a small problem that has weights to copy, and copies and layers that
+ * do not slow each other down, for all budgets that matter; nothing for others. Best of those whose
  * layers and weights run and are loaded whole or in halves, and that have no rows. They are found
  * faster where *pareto has good schedules already. It gives up after so many lists that the memory
  * stays below 128 MiB; schedules that were found until then are offered. VBS_NO_MEMORY,
@@ -75,9 +72,9 @@ static inline int vbs_exact_least(const struct exact_progress *progress, int lay
 /* Gives the bytes of segments, bit i: segment i. */
 int64_t vbs_exact_bytes(const struct exact_problem *problem, unsigned segments);
 
-/* Gives the segments of which a step on a slice of a layer reads bytes. */
+/* Gives the segments of which a step on a slice of a layer reads bytes, in a row with weights. */
 unsigned vbs_exact_needs(const struct exact_problem *problem, const struct vbs_step *step,
-                         int format);
+                         const struct vbs_profile_row *row);
 
 /* Gives the bytes of activations between steps. O(layers + edges). */
 int64_t vbs_exact_live_bytes(const struct exact_problem *problem,

@@ -11,7 +11,7 @@
 
 /* ---- weights ---- */
 
-/* Gives whether a format of a layer stands in the rows before this one. */
+/* Gives whether the weights of a layer in a format have segments already. */
 static bool is_known(const struct exact_problem *problem, int layer, int format)
 {
     for (int i = 0; i < problem->n_segments; i++)
@@ -110,20 +110,18 @@ int64_t vbs_exact_bytes(const struct exact_problem *problem, unsigned segments)
 }
 
 unsigned vbs_exact_needs(const struct exact_problem *problem, const struct vbs_step *step,
-                         int format)
+                         const struct vbs_profile_row *row)
 {
     const struct vbs_profile_layer *l = &problem->task->profile->layers[step->layer];
     unsigned needs = 0;
+    int64_t first, end;
 
+    vbs_slice_bytes(l, row->weight_bytes, step->slice, step->n_slices, &first, &end);
     for (int i = 0; i < problem->n_segments; i++) {
         const struct exact_segment *segment = &problem->segments[i];
-        int64_t first, end;
 
-        if (segment->layer != step->layer || segment->format != format)
-            continue;
-        vbs_slice_bytes(l, vbs_profile_format_bytes(problem->task->profile, step->layer, format),
-                        step->slice, step->n_slices, &first, &end);
-        if (segment->first < end && segment->end > first)
+        if (segment->layer == step->layer && segment->format == row->format &&
+            segment->first < end && segment->end > first)
             needs |= 1u << i;
     }
     return needs;

@@ -313,9 +313,8 @@ static enum vbs_status try_small(struct joint *joint)
     VBS_TRY(offer_transfers(joint, joint->from_s + limit_s / 3));
     count_passes(joint, &PASS, 1);
     VBS_TRY(try_passes(joint, &PASS, 1));
-    if (vbs_exact_suits(joint->task) && !vbs_joint_is_late(joint))
-        return vbs_exact_offer(joint->ctx, joint->task, joint->pareto);
-    return VBS_OK;
+    return vbs_joint_is_late(joint) ? VBS_OK
+                                    : vbs_exact_offer(joint->ctx, joint->task, joint->pareto);
 }
 
 static enum vbs_status try_large(struct joint *joint)
