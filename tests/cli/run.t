@@ -330,10 +330,10 @@ run run 1 --model mine.net --planner joint --memory 150KiB --request 5 --copy-ra
 report $? "one that was cut off is written anew"
 run plan 1 --planner joint --memory 150KiB --request 5 --copy-rate 1GB --copy-latency 5 --json given.json
 sed 's/"source": "given"/"source": "disk"/' given.json >disk.json
-run run 1 --model mine.net --schedule disk.json
+run run 1 --model mine.net --schedule disk.json --memory 1MiB
 [ $code -eq 0 ] && grep -q 'warning: the plan counts with copies from the disk, and these come from the page cache; ' err
 report $? "copies from another source than planned are said"
-run run 1 --model mine.net --schedule disk.json --direct
+run run 1 --model mine.net --schedule disk.json --memory 1MiB --direct
 [ $code -eq 0 ] && ! grep -q 'counts with copies' err
 report $? "but not where they come from it"
 declines "--direct without weights" 2 "--direct is for weights included" \
