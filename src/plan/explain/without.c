@@ -21,10 +21,11 @@ struct reduction {
     const struct vbs_without *without;
 };
 
-static void reduce_layer(void *self, struct vbs_profile_layer *layer)
+static void reduce_layer(void *self, int k, struct vbs_profile_layer *layer)
 {
     const struct reduction *reduction = self;
 
+    (void)k;
     if (reduction->without->bytes)
         layer->in_bytes = layer->out_bytes = 0;
 }

@@ -33,7 +33,7 @@ enum vbs_status vbs_profile_derive(struct vbs_ctx *ctx, const struct vbs_profile
         struct vbs_profile_layer layer = profile->layers[k];
 
         if (derivation->layer)
-            derivation->layer(derivation->self, &layer);
+            derivation->layer(derivation->self, k, &layer);
         if (!derivation->stripe) {
             layer.rows = 0;
             layer.reaches = NULL;

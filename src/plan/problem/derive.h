@@ -8,8 +8,8 @@
 
 struct vbs_derivation {
     void *self;
-    /* Changes a layer, which is a copy; null: layers stay as they are. */
-    void (*layer)(void *self, struct vbs_profile_layer *layer);
+    /* Changes layer k, which is a copy; null: layers stay as they are. */
+    void (*layer)(void *self, int k, struct vbs_profile_layer *layer);
     /* Adds the rows of layer at batch to builder; it may add none. */
     enum vbs_status (*rows)(struct vbs_ctx *ctx, void *self, struct vbs_profile_builder *builder,
                             int layer, int batch);

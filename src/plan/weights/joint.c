@@ -23,6 +23,11 @@
  * run the segment one after the other. Which of them stay in the schedule is decided with all other
  * transfers.
  *
+ * Weights at the end of a network often take longer to copy than their layers to compute. So the
+ * recursion is also solved as if these layers ran late, among the steps of the layers before for
+ * the samples that follow, with copies beside them (stream_delay.c). What they read then waits for
+ * longer, and counts twice.
+ *
  * Last, where the problem is tiny, a search over all schedules in whole layers and halves (exact.h)
  * offers the best of them for every budget.
  *
@@ -224,6 +229,18 @@ static enum vbs_status try_passes(struct joint *joint, const struct joint_pass *
     return VBS_OK;
 }
 
+/* Tries a pass whose last layers run late, where there are layers for which this may pay. */
+static enum vbs_status try_delayed(struct joint *joint, const struct joint_pass *pass)
+{
+    enum vbs_status status = VBS_OK;
+
+    joint->delayed_from = vbs_joint_delayed_from(joint);
+    if (joint->delayed_from > 0 && !vbs_joint_is_late(joint))
+        status = try_pass(joint, pass);
+    joint->delayed_from = 0;
+    return status;
+}
+
 static enum vbs_status offer_plan(struct joint *joint, const struct vbs_planner *planner,
                                   void *self, int64_t memory_bytes)
 {
@@ -311,8 +328,9 @@ static enum vbs_status try_small(struct joint *joint)
 
     VBS_TRY(offer_resident(joint, joint->until_s > 0 ? joint->from_s + limit_s / 6 : 0));
     VBS_TRY(offer_transfers(joint, joint->from_s + limit_s / 3));
-    count_passes(joint, &PASS, 1);
+    count_passes(joint, &PASS, vbs_joint_delayed_from(joint) > 0 ? 2 : 1);
     VBS_TRY(try_passes(joint, &PASS, 1));
+    VBS_TRY(try_delayed(joint, &PASS));
     return vbs_joint_is_late(joint) ? VBS_OK
                                     : vbs_exact_offer(joint->ctx, joint->task, joint->pareto);
 }

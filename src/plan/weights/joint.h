@@ -5,6 +5,7 @@
 #define VBS_PLAN_WEIGHTS_JOINT_H
 
 #include "plan/problem/problem.h"
+#include "plan/weights/stream.h"
 
 /* The meaning of an algorithm of the priced profile: an algorithm of the task, how often its slices
  * are halved, and how often its samples are halved into steps of their own. */
@@ -15,7 +16,7 @@ struct row_kind {
 /* How a schedule is made of a cutting. */
 struct trial {
     int cutting; /* among the cuttings of the current price */
-    bool joins_steps;
+    struct vbs_stream_order order;
     int64_t reserved_bytes, memory_bytes;
 };
 
@@ -46,6 +47,7 @@ struct joint {
     int most_doublings; /* of the number of slices, as many as the priced profile has names for */
     bool counts_units;  /* the channels of the profile are blocks: rows tell how they divide */
     double price;
+    int delayed_from;                   /* as of struct vbs_stream_order */
     bool by_rows;                       /* cuttings may have segments by rows */
     struct vbs_rows_source rows;        /* of the current price */
     struct vbs_budget_list cut_budgets; /* for which cuttings with segments are made, for these have
@@ -73,6 +75,9 @@ void vbs_joint_choose_slices(struct joint *joint);
  * priced profile. VBS_NO_MEMORY. */
 enum vbs_status vbs_joint_choose_units(struct joint *joint, bool whole,
                                        int max_units) VBS_MUST_CHECK;
+/* Finds the layers at the end of the network that take longer to copy than to compute for part of
+ * the request, by the most: the first of them, or 0. O(rows). */
+int vbs_joint_delayed_from(const struct joint *joint);
 /* Makes joint->profile, freed by the caller, at a price. VBS_NO_MEMORY. O(rows x slices). */
 enum vbs_status vbs_joint_price(struct joint *joint, double price) VBS_MUST_CHECK;
 /* The number of slices of a row's weights: the number where memory is not tight, doubled. */

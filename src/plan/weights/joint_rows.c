@@ -6,6 +6,7 @@
 #include "plan/weights/trial.h"
 
 #include "base/fail.h"
+#include "vbslab/units.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -34,6 +35,8 @@
 #define VECTOR_CHANNELS     16 /* layers with fewer channels pay nothing */
 #define SLICE_UNITS         0.1
 #define LEAST_LATENCY_PRICE 0.25
+/* Layers are delayed for a part of the request at a time. */
+#define DELAYED_PARTS 4
 
 /* The name of a row of the priced profile: the number of its kind, in the order of the algorithms,
  * for a profile sorts its algorithms by name. */
@@ -266,12 +269,26 @@ static enum vbs_status priced_rows(struct vbs_ctx *ctx, void *self,
     return VBS_OK;
 }
 
+/* How often the bytes of a tensor count: what delayed layers read waits in memory for them while
+ * the layers before make as much for the samples that follow. */
+static int times_held(const struct joint *joint, int tensor)
+{
+    return tensor > 0 && tensor < joint->delayed_from &&
+                   joint->task->last_reader[tensor] >= joint->delayed_from
+               ? 2
+               : 1;
+}
+
 /* Turns a layer's bytes of one sample into the bytes of a unit. */
-static void scale_layer(void *self, struct vbs_profile_layer *layer)
+static void scale_layer(void *self, int k, struct vbs_profile_layer *layer)
 {
     const struct joint *joint = self;
+    const struct vbs_profile_layer *layers = joint->task->profile->layers;
 
-    layer->out_bytes *= joint->grain;
+    for (int i = 0; i < layer->n_inputs; i++)
+        layer->in_bytes +=
+            (times_held(joint, layer->inputs[i]) - 1) * layers[layer->inputs[i]].out_bytes;
+    layer->out_bytes *= times_held(joint, k) * joint->grain;
     layer->in_bytes *= joint->grain;
 }
 
@@ -327,6 +344,44 @@ enum vbs_status vbs_joint_choose_units(struct joint *joint, bool whole, int max_
         if (tries_units(joint, u) && can_be_composed(joint, u))
             joint->batches[joint->n_batches++] = u;
     return VBS_OK;
+}
+
+/* Whether sums of bytes fit in 63 bits where all tensors count twice. */
+static bool can_hold_twice(const struct joint *joint)
+{
+    const struct vbs_profile *profile = joint->task->profile;
+    int64_t left = INT64_MAX / VBS_MAX_REQUEST / 4;
+
+    for (int k = 1; k <= profile->n_layers && left >= 0; k++)
+        left -= profile->layers[k].in_bytes / 2 + profile->layers[k].out_bytes / 2;
+    return left >= 0;
+}
+
+int vbs_joint_delayed_from(const struct joint *joint)
+{
+    const struct vbs_task *task = joint->task;
+    int samples = task->request / DELAYED_PARTS, from = 0;
+    double excess_us = 0, most_us = 0;
+
+    if (task->request < 2 || task->problem.copy.bytes_per_us <= 0 || !can_hold_twice(joint))
+        return 0;
+    samples = vbs_trial_batch(task, samples < 1 ? 1 : samples);
+    for (int k = task->n_layers; k > 1; k--) {
+        int n_rows;
+        const struct vbs_profile_row *rows =
+            vbs_profile_rows(task->profile, k, task->batch_index[samples], &n_rows);
+        double least_us = HUGE_VAL;
+        int64_t bytes = vbs_task_layer_lightest_bytes(task, k);
+
+        for (int a = 0; a < n_rows; a++)
+            least_us = fmin(least_us, rows[a].time_us);
+        excess_us += (bytes > 0 ? vbs_task_copy_us(task, bytes) : 0) - least_us;
+        if (excess_us > most_us) {
+            most_us = excess_us;
+            from = k;
+        }
+    }
+    return from;
 }
 
 enum vbs_status vbs_joint_price(struct joint *joint, double price)

@@ -133,12 +133,12 @@ static enum vbs_status translation_init(struct joint *joint, int cutting,
 }
 
 static enum vbs_status stream_init(struct joint *joint, const struct translation *translation,
-                                   bool joins_steps, struct vbs_stream *stream)
+                                   const struct vbs_stream_order *order, struct vbs_stream *stream)
 {
     const struct vbs_step_list *steps = &translation->steps;
 
     VBS_TRY(vbs_stream_init(joint->ctx, joint->place.task, steps->steps, steps->n_steps,
-                            &translation->slicing, joins_steps, stream));
+                            &translation->slicing, order, stream));
     if (joint->place.n_repeats > 0)
         vbs_stream_repeat(stream, joint->chunk, joint->place.n_repeats);
     return VBS_OK;
@@ -225,10 +225,11 @@ static enum vbs_status try_budget(struct joint *joint, const struct vbs_stream *
 }
 
 static enum vbs_status try_stream(struct joint *joint, const struct cutting_trial *cutting,
-                                  bool joins_steps, const struct vbs_stream *stream,
+                                  const struct vbs_stream_order *order,
+                                  const struct vbs_stream *stream,
                                   const struct vbs_budget_list *budgets)
 {
-    struct trial trial = {.cutting = cutting->cutting, .joins_steps = joins_steps};
+    struct trial trial = {.cutting = cutting->cutting, .order = *order};
     int64_t largest = 0;
 
     for (int p = 0; p < stream->n_blocks; p++)
@@ -262,12 +263,13 @@ static enum vbs_status try_cutting(struct joint *joint, const struct cutting_tri
         goto clean_up; /* computing alone takes longer than known plans in all these budgets */
     for (int joins_steps = has_runs(&translation.steps);
          status == VBS_OK && joins_steps >= 0 && !vbs_joint_is_late(joint); joins_steps--) {
+        const struct vbs_stream_order order = {joins_steps, joint->delayed_from};
         struct vbs_stream stream;
 
-        status = stream_init(joint, &translation, joins_steps, &stream);
+        status = stream_init(joint, &translation, &order, &stream);
         if (status != VBS_OK)
             break;
-        status = try_stream(joint, trial, joins_steps, &stream, budgets);
+        status = try_stream(joint, trial, &order, &stream, budgets);
         vbs_stream_clear(&stream);
     }
 clean_up:
@@ -283,7 +285,7 @@ static enum vbs_status make_schedule(struct joint *joint, const struct trial *tr
     enum vbs_status status = translation_init(joint, trial->cutting, &translation);
 
     if (status == VBS_OK)
-        status = stream_init(joint, &translation, trial->joins_steps, &stream);
+        status = stream_init(joint, &translation, &trial->order, &stream);
     if (status == VBS_OK) {
         status = try_transfers(joint, &stream, trial);
         vbs_stream_clear(&stream);

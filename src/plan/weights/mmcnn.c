@@ -135,7 +135,7 @@ static enum vbs_status try_limit(struct mmcnn *mmcnn, int64_t limit_bytes)
             status = vbs_step_list_add(mmcnn->ctx, &steps, k, 1, mmcnn->row[k]->algorithm);
     if (status == VBS_OK) {
         status = vbs_stream_init(mmcnn->ctx, task, steps.steps, steps.n_steps, &mmcnn->slicing,
-                                 false, &stream);
+                                 &(struct vbs_stream_order){0}, &stream);
         if (status == VBS_OK) {
             if (task != mmcnn->task)
                 vbs_stream_repeat(&stream, 1, mmcnn->task->request - task->request);

@@ -1,4 +1,4 @@
-#include "plan/weights/stream.h"
+#include "plan/weights/stream_delay.h"
 
 #include "base/fail.h"
 #include "base/grow.h"
@@ -191,6 +191,7 @@ static enum vbs_status measure_steps(struct stream_builder *builder)
 
     if (status != VBS_OK)
         return status;
+    stream->compute_us = 0;
     stream->step_bytes = vbs_arena_alloc(&stream->arena, n, sizeof *stream->step_bytes);
     stream->step_us = vbs_arena_alloc(&stream->arena, n, sizeof *stream->step_us);
     if (!stream->step_bytes || !stream->step_us)
@@ -288,8 +289,8 @@ static enum vbs_status sort_gaps(struct stream_builder *builder)
 
 enum vbs_status vbs_stream_init(struct vbs_ctx *ctx, const struct vbs_task *task,
                                 const struct vbs_step *steps, int64_t n_steps,
-                                const struct vbs_slicing *slicing, bool joins_steps,
-                                struct vbs_stream *stream)
+                                const struct vbs_slicing *slicing,
+                                const struct vbs_stream_order *order, struct vbs_stream *stream)
 {
     struct stream_builder builder = {.ctx = ctx, .slicing = slicing, .stream = stream};
     enum vbs_status status;
@@ -298,11 +299,16 @@ enum vbs_status vbs_stream_init(struct vbs_ctx *ctx, const struct vbs_task *task
     builder.first_block =
         vbs_arena_alloc(&stream->arena, (size_t)(task->n_layers + 1) * (size_t)slicing->n_formats,
                         sizeof *builder.first_block);
-    status =
-        builder.first_block ? add_steps(&builder, steps, n_steps, joins_steps) : vbs_no_memory(ctx);
+    status = builder.first_block ? add_steps(&builder, steps, n_steps, order->joins_steps)
+                                 : vbs_no_memory(ctx);
     if (status != VBS_OK)
         goto done;
     status = measure_steps(&builder);
+    if (status == VBS_OK && order->delayed_from > 0) {
+        status = vbs_stream_delay(ctx, stream, order->delayed_from);
+        if (status == VBS_OK)
+            status = measure_steps(&builder);
+    }
     if (status != VBS_OK)
         goto done;
     status = link_visits(&builder);

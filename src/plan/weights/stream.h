@@ -69,15 +69,24 @@ enum vbs_status vbs_slicing_init(struct vbs_ctx *ctx, const struct vbs_task *tas
                                  struct vbs_arena *arena,
                                  struct vbs_slicing *slicing) VBS_MUST_CHECK;
 
+/* In which order the steps of a stream run. */
+struct vbs_stream_order {
+    bool joins_steps; /* each slice runs all consecutive steps of its layer, so that one load serves
+                         all of them; else each step runs all of its slices */
+    int delayed_from; /* this layer and those behind it run among the steps of the layers before for
+                         the samples that follow, so that copies of their weights run beside these;
+                         0: no layer does */
+};
+
 /*
  * Makes a stream, freed by vbs_stream_clear. Where the row allows it (vbs_profile_divides) and the
- * weights of the layer are divided, steps run in slices. With joins_steps, each slice runs all
- * consecutive steps of the layer, so that one load serves all of them; without it, each step
- * runs all of its slices. VBS_NO_MEMORY, VBS_INTERRUPTED. O(steps log steps).
+ * weights of the layer are divided, steps run in slices. VBS_NO_MEMORY, VBS_INTERRUPTED.
+ * O(steps log steps).
  */
 enum vbs_status vbs_stream_init(struct vbs_ctx *ctx, const struct vbs_task *task,
                                 const struct vbs_step *steps, int64_t n_steps,
-                                const struct vbs_slicing *slicing, bool joins_steps,
+                                const struct vbs_slicing *slicing,
+                                const struct vbs_stream_order *order,
                                 struct vbs_stream *stream) VBS_MUST_CHECK;
 void vbs_stream_clear(struct vbs_stream *stream);
 

@@ -83,7 +83,7 @@ static enum vbs_status try_budget(struct vdnn *vdnn, int batch, int64_t memory_b
 
     if (status == VBS_OK) {
         status = vbs_stream_init(vdnn->ctx, vdnn->task, steps.steps, steps.n_steps, &vdnn->whole,
-                                 false, &stream);
+                                 &(struct vbs_stream_order){0}, &stream);
         if (status == VBS_OK) {
             status = try_stream(vdnn, &stream, memory_bytes);
             vbs_stream_clear(&stream);

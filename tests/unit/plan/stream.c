@@ -51,6 +51,8 @@ static bool choose_cutting(gsl_rng *rng, struct subject *subject)
 
 static bool subject_init(gsl_rng *rng, int max_layers, struct subject *subject)
 {
+    struct vbs_stream_order order = {0};
+
     *subject =
         (struct subject){.profile = random_weights_profile(
                              rng, random_int(rng, 0, RANDOM_N_GRAPHS - 1), max_layers, true)};
@@ -69,10 +71,13 @@ static bool subject_init(gsl_rng *rng, int max_layers, struct subject *subject)
             random_beside(rng, subject->profile->n_layers, subject->factors);
     subject->path =
         random_schedule(rng, subject->profile, (int)subject->problem.request, subject->problem.io);
+    order.joins_steps = random_once_in(rng, 2);
+    if (random_once_in(rng, 2))
+        order.delayed_from = random_int(rng, 1, subject->profile->n_layers);
     return subject->path && vbs_task_init(NULL, &subject->task, &subject->problem) == VBS_OK &&
            choose_cutting(rng, subject) &&
            vbs_stream_init(NULL, &subject->task, subject->path->steps, subject->path->n_steps,
-                           &subject->cutting, random_once_in(rng, 2), &subject->stream) == VBS_OK;
+                           &subject->cutting, &order, &subject->stream) == VBS_OK;
 }
 
 static void subject_clear(struct subject *subject)
