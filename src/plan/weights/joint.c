@@ -156,6 +156,9 @@ static enum vbs_status try_price(struct joint *joint, double price)
 
 static enum vbs_status try_prices(struct joint *joint, const struct joint_pass *pass)
 {
+    /* Copies of delayed layers are to run beside other steps, and take no time then. */
+    if (joint->delayed_from > 0)
+        return vbs_joint_is_late(joint) ? VBS_OK : try_price(joint, 0);
     for (int p = 0; p < pass->n_prices; p++)
         if (!vbs_joint_is_late(joint))
             VBS_TRY(try_price(joint, PRICES[p]));
@@ -328,7 +331,8 @@ static enum vbs_status try_small(struct joint *joint)
 
     VBS_TRY(offer_resident(joint, joint->until_s > 0 ? joint->from_s + limit_s / 6 : 0));
     VBS_TRY(offer_transfers(joint, joint->from_s + limit_s / 3));
-    count_passes(joint, &PASS, vbs_joint_delayed_from(joint) > 0 ? 2 : 1);
+    count_passes(joint, &PASS, 1);
+    joint->n_solves += vbs_joint_delayed_from(joint) > 0;
     VBS_TRY(try_passes(joint, &PASS, 1));
     VBS_TRY(try_delayed(joint, &PASS));
     return vbs_joint_is_late(joint) ? VBS_OK

@@ -19,6 +19,7 @@
 
 #define REPORT_S        0.1
 #define MOST_GRID_BYTES ((int64_t)1 << 60)
+#define MOST_RESERVED   8   /* blocks */
 #define MOST_SEARCHED   256 /* visits of a stream for which gaps to keep are searched */
 
 /* Shares of a budget for the cutting. Small ones leave the budget to weights that stay. */
@@ -214,7 +215,10 @@ static enum vbs_status try_transfers(struct joint *joint, const struct vbs_strea
 static enum vbs_status try_budget(struct joint *joint, const struct vbs_stream *stream,
                                   int64_t largest_block, struct trial *trial)
 {
-    for (int reserves = 0; reserves <= 1; reserves++) {
+    /* Late layers read many slices between two steps of others. */
+    int most = trial->order.delayed_from > 0 ? MOST_RESERVED : 1;
+
+    for (int reserves = 0; reserves <= most; reserves = reserves ? 2 * reserves : 1) {
         trial->reserved_bytes = reserves * largest_block;
         VBS_TRY(try_transfers(joint, stream, trial));
     }

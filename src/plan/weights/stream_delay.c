@@ -78,6 +78,11 @@ static void merge(struct delay *delay, int late, int late_end, int early_end)
 
     find_spare(delay, late_end, early_end);
     spare_us = sum_us(delay->spare_us, late_end, early_end);
+    if (spare_us == 0) { /* only in larger budgets can anything be copied beside these steps */
+        for (int s = late_end; s < early_end; s++)
+            delay->spare_us[s] = delay->us[s];
+        spare_us = sum_us(delay->spare_us, late_end, early_end);
+    }
     for (int s = late_end; s < early_end; s++) {
         delay->order[delay->n_ordered++] = s;
         passed_us += delay->spare_us[s];
