@@ -23,9 +23,10 @@
  * run the segment one after the other. Which of them stay in the schedule is decided with all other
  * transfers.
  *
- * Weights at the end of a network often take longer to copy than their layers to compute. So the
- * recursion is also solved as if these layers ran late, among the steps of the layers before for
- * the samples that follow, with copies beside them (stream_delay.c). What they read then waits for
+ * Weights at the end of a network often take longer to copy than their layers to compute. So, for
+ * requests of one chunk in whole samples, the recursion is also solved as if these layers were
+ * delayed: they run among the steps of the layers before for the samples that follow, with copies
+ * beside them (stream_delay.c). Copies then take no time, and what these layers read waits for
  * longer, and counts twice.
  *
  * Last, where the problem is tiny, a search over all schedules in whole layers and halves (exact.h)
@@ -156,9 +157,6 @@ static enum vbs_status try_price(struct joint *joint, double price)
 
 static enum vbs_status try_prices(struct joint *joint, const struct joint_pass *pass)
 {
-    /* Copies of delayed layers are to run beside other steps, and take no time then. */
-    if (joint->delayed_from > 0)
-        return vbs_joint_is_late(joint) ? VBS_OK : try_price(joint, 0);
     for (int p = 0; p < pass->n_prices; p++)
         if (!vbs_joint_is_late(joint))
             VBS_TRY(try_price(joint, PRICES[p]));
@@ -232,14 +230,16 @@ static enum vbs_status try_passes(struct joint *joint, const struct joint_pass *
     return VBS_OK;
 }
 
-/* Tries a pass whose last layers run late, where there are layers for which this may pay. */
-static enum vbs_status try_delayed(struct joint *joint, const struct joint_pass *pass)
+/* Tries schedules in which the layers from `from` on are delayed, after a pass of one chunk. Their
+ * copies are to run beside other steps, and take no time then. */
+static enum vbs_status try_delayed(struct joint *joint, int from)
 {
-    enum vbs_status status = VBS_OK;
+    enum vbs_status status;
 
-    joint->delayed_from = vbs_joint_delayed_from(joint);
-    if (joint->delayed_from > 0 && !vbs_joint_is_late(joint))
-        status = try_pass(joint, pass);
+    if (from == 0 || joint->n_batches == 0 || vbs_joint_is_late(joint))
+        return VBS_OK;
+    joint->delayed_from = from;
+    status = try_price(joint, 0);
     joint->delayed_from = 0;
     return status;
 }
@@ -328,13 +328,14 @@ static enum vbs_status try_small(struct joint *joint)
 {
     static const struct joint_pass PASS = {false, MAX_CHUNK, N_PRICES, false};
     double limit_s = joint->until_s - joint->from_s;
+    int delayed_from = vbs_joint_delayed_from(joint);
 
     VBS_TRY(offer_resident(joint, joint->until_s > 0 ? joint->from_s + limit_s / 6 : 0));
     VBS_TRY(offer_transfers(joint, joint->from_s + limit_s / 3));
     count_passes(joint, &PASS, 1);
-    joint->n_solves += vbs_joint_delayed_from(joint) > 0;
+    joint->n_solves += delayed_from > 0;
     VBS_TRY(try_passes(joint, &PASS, 1));
-    VBS_TRY(try_delayed(joint, &PASS));
+    VBS_TRY(try_delayed(joint, delayed_from));
     return vbs_joint_is_late(joint) ? VBS_OK
                                     : vbs_exact_offer(joint->ctx, joint->task, joint->pareto);
 }

@@ -215,7 +215,7 @@ static enum vbs_status try_transfers(struct joint *joint, const struct vbs_strea
 static enum vbs_status try_budget(struct joint *joint, const struct vbs_stream *stream,
                                   int64_t largest_block, struct trial *trial)
 {
-    /* Late layers read many slices between two steps of others. */
+    /* Delayed layers read many slices between two steps of others. */
     int most = trial->order.delayed_from > 0 ? MOST_RESERVED : 1;
 
     for (int reserves = 0; reserves <= most; reserves = reserves ? 2 * reserves : 1) {

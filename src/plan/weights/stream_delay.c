@@ -29,7 +29,7 @@ struct delay {
     int n_ordered;
 };
 
-static bool is_late(const struct delay *delay, int slot)
+static bool is_delayed(const struct delay *delay, int slot)
 {
     return delay->stream->computes.steps[slot].layer >= delay->layer;
 }
@@ -40,7 +40,7 @@ static int end_of_run(const struct delay *delay, int from)
 {
     int n_slots = (int)delay->stream->computes.n_steps, to = from + 1;
 
-    while (to < n_slots && is_late(delay, to) == is_late(delay, from))
+    while (to < n_slots && is_delayed(delay, to) == is_delayed(delay, from))
         to++;
     return to;
 }
@@ -69,28 +69,28 @@ static void find_spare(struct delay *delay, int from, int to)
     }
 }
 
-/* Orders slots late..late_end-1 among the slots late_end..early_end-1 that follow them: each when
- * the link has been free for the share of its free time that copies up to this slot have of all
- * copies of late ones. */
-static void merge(struct delay *delay, int late, int late_end, int early_end)
+/* Orders slots next..end-1 among the slots end..to-1 that follow them: each
+ * when the link has been free for the share of its free time that copies up to this slot have of
+ * all copies of delayed ones. */
+static void merge(struct delay *delay, int next, int end, int to)
 {
-    double late_us = sum_us(delay->copy_us, late, late_end), copied_us = 0, spare_us, passed_us = 0;
+    double delayed_us = sum_us(delay->copy_us, next, end), copied_us = 0;
+    double spare_us, passed_us = 0;
 
-    find_spare(delay, late_end, early_end);
-    spare_us = sum_us(delay->spare_us, late_end, early_end);
+    find_spare(delay, end, to);
+    spare_us = sum_us(delay->spare_us, end, to);
     if (spare_us == 0) { /* only in larger budgets can anything be copied beside these steps */
-        for (int s = late_end; s < early_end; s++)
+        for (int s = end; s < to; s++)
             delay->spare_us[s] = delay->us[s];
-        spare_us = sum_us(delay->spare_us, late_end, early_end);
+        spare_us = sum_us(delay->spare_us, end, to);
     }
-    for (int s = late_end; s < early_end; s++) {
+    for (int s = end; s < to; s++) {
         delay->order[delay->n_ordered++] = s;
         passed_us += delay->spare_us[s];
-        while (late < late_end &&
-               (s + 1 == early_end ||
-                (copied_us + delay->copy_us[late]) * spare_us <= passed_us * late_us)) {
-            copied_us += delay->copy_us[late];
-            delay->order[delay->n_ordered++] = late++;
+        while (next < end && (s + 1 == to || (copied_us + delay->copy_us[next]) * spare_us <=
+                                                 passed_us * delayed_us)) {
+            copied_us += delay->copy_us[next];
+            delay->order[delay->n_ordered++] = next++;
         }
     }
 }
@@ -101,11 +101,11 @@ static void order_slots(struct delay *delay)
 
     for (int s = 0, end; s < n_slots; s = end) {
         end = end_of_run(delay, s);
-        if (is_late(delay, s) && end < n_slots) {
-            int early_end = end_of_run(delay, end);
+        if (is_delayed(delay, s) && end < n_slots) {
+            int to = end_of_run(delay, end);
 
-            merge(delay, s, end, early_end);
-            end = early_end;
+            merge(delay, s, end, to);
+            end = to;
         } else
             for (int i = s; i < end; i++)
                 delay->order[delay->n_ordered++] = i;

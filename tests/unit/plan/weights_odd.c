@@ -418,12 +418,12 @@ static void test_far_numbers(gsl_rng *rng)
     is_int(tally.slower, 0, "  and joint is never slower than dp-vbs+ beside resident weights");
 }
 
-/* ---- Stopping ---- */
+/* ---- Delayed layers ---- */
 
 /* The last layer has weights of 8 MiB, which take 800 us to copy, and little to compute. In 6 MiB
  * their copies are hidden only where the last layer of some samples runs among the steps of the
  * layers before for the samples that follow. */
-static void test_late_layer(void)
+static void test_delayed_layer(void)
 {
     enum { N_LAYERS = 9, REQUEST = 16 };
     struct link links[N_LAYERS];
@@ -441,6 +441,8 @@ static void test_late_layer(void)
        time_us, compute_us);
     vbs_profile_free(profile);
 }
+
+/* ---- Stopping ---- */
 
 static void test_stop(void)
 {
@@ -476,7 +478,7 @@ int main(int argc, char **argv)
     test_formats_of_the_request();
     test_no_common_algorithm();
     test_more_channels_than_bytes();
-    test_late_layer();
+    test_delayed_layer();
     test_stop();
     printf("# seed %lu\n", seed);
     test_far_numbers(rng);
