@@ -304,7 +304,7 @@ enum vbs_status vbs_stream_init(struct vbs_ctx *ctx, const struct vbs_task *task
     if (status != VBS_OK)
         goto done;
     status = measure_steps(&builder);
-    if (status == VBS_OK && order->delayed_from > 0) {
+    if (status == VBS_OK && order->delayed_from > 0 && stream->n_visits > 0) {
         status = vbs_stream_delay(ctx, stream, order->delayed_from);
         if (status == VBS_OK)
             status = measure_steps(&builder);
