@@ -118,6 +118,12 @@ void vbs_task_to_go_by_rows(const struct vbs_task *task, int layer, int64_t memo
 void vbs_task_to_go(const struct vbs_task *task, int layer, int64_t memory_bytes, int goal,
                     int64_t *togo)
 {
+    vbs_task_to_go_among(task, &task->row_pareto, layer, memory_bytes, goal, togo);
+}
+
+void vbs_task_to_go_among(const struct vbs_task *task, const struct vbs_row_pareto *rows, int layer,
+                          int64_t memory_bytes, int goal, int64_t *togo)
+{
     const struct vbs_floor *least = &task->floors[layer];
     int64_t added = vbs_task_added(task->profile->layers[layer].out_bytes, least->place_bytes);
     int r = task->request;
@@ -129,7 +135,7 @@ void vbs_task_to_go(const struct vbs_task *task, int layer, int64_t memory_bytes
             int b = task->profile->batches[i];
             int64_t bytes = (r - x - b) * least->before_bytes + x * least->after_bytes +
                             b * (least->base_bytes + added);
-            int64_t ticks = vbs_row_pareto_ticks(&task->row_pareto, layer, i, memory_bytes - bytes);
+            int64_t ticks = vbs_row_pareto_ticks(rows, layer, i, memory_bytes - bytes);
 
             if (ticks >= 0 && ticks + togo[x + b] < togo[x])
                 togo[x] = ticks + togo[x + b];

@@ -182,7 +182,7 @@ enum vbs_status vbs_task_init_rows(struct vbs_ctx *ctx, struct vbs_task *task,
     find_rows(task);
     choose_ticks(task);
     task->latency_ticks = latency_ticks(task);
-    status = vbs_task_row_pareto(ctx, task);
+    status = vbs_task_row_pareto(ctx, task, NULL, &task->arena, &task->row_pareto);
     if (status == VBS_OK)
         status = vbs_task_floors(ctx, task);
     if (status != VBS_OK)

@@ -144,8 +144,12 @@ const struct vbs_profile_row *vbs_task_step_row(const struct vbs_task *task,
 const struct vbs_profile_row *vbs_task_row(const struct vbs_task *task, int layer, int batch,
                                            int64_t base_bytes, int64_t memory_bytes);
 
-/* Fill task->row_pareto and task->floors; vbs_task_init calls them. */
-enum vbs_status vbs_task_row_pareto(struct vbs_ctx *ctx, struct vbs_task *task) VBS_MUST_CHECK;
+/* Finds the Pareto sets of the rows whose weights have at most most_bytes[layer] bytes; null: of
+ * all rows. What it allocates is the arena's. VBS_NO_MEMORY. */
+enum vbs_status vbs_task_row_pareto(struct vbs_ctx *ctx, const struct vbs_task *task,
+                                    const int64_t *most_bytes, struct vbs_arena *arena,
+                                    struct vbs_row_pareto *row_pareto) VBS_MUST_CHECK;
+/* Fills task->floors; vbs_task_init calls it. */
 enum vbs_status vbs_task_floors(struct vbs_ctx *ctx, struct vbs_task *task) VBS_MUST_CHECK;
 
 #define VBS_NEVER_TICKS (INT64_MAX / 4) /* the goal cannot be reached */
@@ -154,6 +158,10 @@ enum vbs_status vbs_task_floors(struct vbs_ctx *ctx, struct vbs_task *task) VBS_
  * samples to goal, which is at most the request. O(goal x batches). */
 void vbs_task_to_go(const struct vbs_task *task, int layer, int64_t memory_bytes, int goal,
                     int64_t *togo);
+
+/* Does the same with these rows alone. */
+void vbs_task_to_go_among(const struct vbs_task *task, const struct vbs_row_pareto *rows, int layer,
+                          int64_t memory_bytes, int goal, int64_t *togo);
 
 /* Does the same where samples may run by rows. Nothing is known then of the bytes of other samples,
  * which may be in windows, so that a step counts with its own inputs and outputs only. O(goal x

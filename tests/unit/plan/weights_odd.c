@@ -25,7 +25,9 @@ struct link {
     double time_us;
 };
 
-static struct vbs_profile *chain(const struct link *links, int n)
+/* first_row: a further row of the first layer, or null */
+static struct vbs_profile *chain_with(const struct link *links, int n,
+                                      const struct vbs_profile_row *first_row)
 {
     struct vbs_profile_builder *builder = vbs_profile_builder_new();
     struct vbs_profile *profile = NULL;
@@ -47,6 +49,8 @@ static struct vbs_profile *chain(const struct link *links, int n)
         if (status == VBS_OK)
             status = vbs_profile_builder_row(NULL, builder, k, 1, "only",
                                              &(struct vbs_profile_row){.time_us = link->time_us});
+        if (status == VBS_OK && k == 1 && first_row)
+            status = vbs_profile_builder_row(NULL, builder, k, 1, "fast", first_row);
     }
     if (status == VBS_OK)
         status = vbs_profile_builder_finish(NULL, builder, &profile);
@@ -54,6 +58,11 @@ static struct vbs_profile *chain(const struct link *links, int n)
     if (status != VBS_OK)
         bail_out("no chain");
     return profile;
+}
+
+static struct vbs_profile *chain(const struct link *links, int n)
+{
+    return chain_with(links, n, NULL);
 }
 
 /* The first layer takes 10 us without weights, the second 10 us with 100 bytes in 2 channels. The
@@ -442,6 +451,37 @@ static void test_delayed_layer(void)
     vbs_profile_free(profile);
 }
 
+/* ---- The bound ---- */
+
+static void bound_is(const struct vbs_problem *problem, int64_t budget, double expected_us)
+{
+    double bound_us = 0, time_us = time_of(problem, "joint", budget);
+    enum vbs_status status = vbs_bound_us(NULL, problem, budget, &bound_us);
+
+    ok(status == VBS_OK && fabs(bound_us - expected_us) <= ROUNDING * expected_us &&
+           time_us >= bound_us * (1 - ROUNDING),
+       "in %d bytes the bound is %g us, of %g us that joint takes", (int)budget, bound_us, time_us);
+}
+
+/* One sample passes a layer without weights, slowly or in 100 bytes of workspace, and a layer with
+ * 100 bytes of weights, which take 1 us each. In 320 bytes 20 of them lie beside the fast row, and
+ * 80 are copied behind it; beside the slow row there is room for all. */
+static void test_late_copies(void)
+{
+    static const struct vbs_profile_row FAST = {.time_us = 10, .ws_bytes = 100};
+    static const struct link SLOW[] = {{100, 100, 0, 0, 60}, {100, 20, 100, 2, 10}};
+    static const struct link SLOWER[] = {{100, 100, 0, 0, 95}, {100, 20, 100, 2, 10}};
+    struct vbs_profile *profile = chain_with(SLOW, 2, &FAST);
+    struct vbs_profile *slower = chain_with(SLOWER, 2, &FAST);
+    struct vbs_problem problem = included(profile, 1, 0, 1), other = included(slower, 1, 0, 1);
+
+    bound_is(&problem, 320, 70);  /* slow, and the second layer, whose weights are resident */
+    bound_is(&problem, 220, 140); /* only the slow row fits, and 80 bytes are copied behind it */
+    bound_is(&other, 320, 90);    /* fast, and 80 bytes */
+    vbs_profile_free(profile);
+    vbs_profile_free(slower);
+}
+
 /* ---- Stopping ---- */
 
 static void test_stop(void)
@@ -479,6 +519,7 @@ int main(int argc, char **argv)
     test_no_common_algorithm();
     test_more_channels_than_bytes();
     test_delayed_layer();
+    test_late_copies();
     test_stop();
     printf("# seed %lu\n", seed);
     test_far_numbers(rng);
