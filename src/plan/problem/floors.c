@@ -115,30 +115,48 @@ void vbs_task_to_go_by_rows(const struct vbs_task *task, int layer, int64_t memo
     }
 }
 
-void vbs_task_to_go(const struct vbs_task *task, int layer, int64_t memory_bytes, int goal,
-                    int64_t *togo)
-{
-    vbs_task_to_go_among(task, &task->row_pareto, layer, memory_bytes, goal, togo);
-}
-
-void vbs_task_to_go_among(const struct vbs_task *task, const struct vbs_row_pareto *rows, int layer,
-                          int64_t memory_bytes, int goal, int64_t *togo)
+/* Gives the least ticks of a layer's step of b samples behind x others, of these rows; negative:
+ * none fits. */
+static int64_t step_ticks(const struct vbs_task *task, const struct vbs_row_pareto *rows, int layer,
+                          int64_t memory_bytes, int x, int batch_index)
 {
     const struct vbs_floor *least = &task->floors[layer];
     int64_t added = vbs_task_added(task->profile->layers[layer].out_bytes, least->place_bytes);
-    int r = task->request;
+    int b = task->profile->batches[batch_index];
+    int64_t bytes = (task->request - x - b) * least->before_bytes + x * least->after_bytes +
+                    b * (least->base_bytes + added);
 
+    return vbs_row_pareto_ticks(rows, layer, batch_index, memory_bytes - bytes);
+}
+
+void vbs_task_to_go(const struct vbs_task *task, int layer, int64_t memory_bytes, int goal,
+                    int64_t *togo)
+{
     togo[goal] = 0;
     for (int x = goal - 1; x >= 0; x--) {
         togo[x] = VBS_NEVER_TICKS;
         for (int i = 0; i < task->n_batches && x + task->profile->batches[i] <= goal; i++) {
             int b = task->profile->batches[i];
-            int64_t bytes = (r - x - b) * least->before_bytes + x * least->after_bytes +
-                            b * (least->base_bytes + added);
-            int64_t ticks = vbs_row_pareto_ticks(rows, layer, i, memory_bytes - bytes);
+            int64_t ticks = step_ticks(task, &task->row_pareto, layer, memory_bytes, x, i);
 
             if (ticks >= 0 && ticks + togo[x + b] < togo[x])
                 togo[x] = ticks + togo[x + b];
+        }
+    }
+}
+
+void vbs_task_come(const struct vbs_task *task, const struct vbs_row_pareto *rows, int layer,
+                   int64_t memory_bytes, int64_t *come)
+{
+    come[0] = 0;
+    for (int x = 1; x <= task->request; x++) {
+        come[x] = VBS_NEVER_TICKS;
+        for (int i = 0; i < task->n_batches && task->profile->batches[i] <= x; i++) {
+            int from = x - task->profile->batches[i];
+            int64_t ticks = step_ticks(task, rows, layer, memory_bytes, from, i);
+
+            if (ticks >= 0 && ticks + come[from] < come[x])
+                come[x] = ticks + come[from];
         }
     }
 }

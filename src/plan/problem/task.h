@@ -159,13 +159,14 @@ enum vbs_status vbs_task_floors(struct vbs_ctx *ctx, struct vbs_task *task) VBS_
 void vbs_task_to_go(const struct vbs_task *task, int layer, int64_t memory_bytes, int goal,
                     int64_t *togo);
 
-/* Does the same with these rows alone. */
-void vbs_task_to_go_among(const struct vbs_task *task, const struct vbs_row_pareto *rows, int layer,
-                          int64_t memory_bytes, int goal, int64_t *togo);
+/* Sets come[x], x = 0..request, to the least ticks that layer takes for the first x samples, with
+ * these rows alone. O(request x batches). */
+void vbs_task_come(const struct vbs_task *task, const struct vbs_row_pareto *rows, int layer,
+                   int64_t memory_bytes, int64_t *come);
 
-/* Does the same where samples may run by rows. Nothing is known then of the bytes of other samples,
- * which may be in windows, so that a step counts with its own inputs and outputs only. O(goal x
- * batches + stripes of the layer). */
+/* Does as vbs_task_to_go where samples may run by rows. Nothing is known then of the bytes of other
+ * samples, which may be in windows, so that a step counts with its own inputs and outputs only.
+ * O(goal x batches + stripes of the layer). */
 void vbs_task_to_go_by_rows(const struct vbs_task *task, int layer, int64_t memory_bytes, int goal,
                             int64_t *togo);
 

@@ -74,7 +74,7 @@ struct weights_bound {
     struct vbs_row_pareto rows[MOST_CAPS]; /* of rows whose weights are within a cap */
     int64_t *formats_bytes;                /* [0..n] of all packed formats */
     bool *divides;                         /* [0..n] all other layers are before it or behind */
-    int64_t *togo;                         /* [request + 1] */
+    int64_t *come;                         /* [request + 1] */
     struct choice *choices;                /* [capacity] of a layer */
     struct state *states, *next;           /* [MOST_STATES], [MOST_STATES * capacity] */
     struct vbs_arena arena;
@@ -179,10 +179,9 @@ static bool is_beaten(const struct choice *choices, int n, const struct choice *
     return false;
 }
 
-/* Adds the choices of a layer whose rows are within a cap, and together take ticks at least, one
- * for each row that can be the last, in memory where `stays` bytes are taken. */
-static int add_last_rows(struct weights_bound *bound, int layer, int cap, int64_t ticks,
-                         int64_t stays, int n)
+/* Adds the choices of a layer whose rows are within a cap, one for each row that can be the last,
+ * in memory where `stays` bytes are taken. bound->come is that of these rows. */
+static int add_last_rows(struct weights_bound *bound, int layer, int cap, int64_t stays, int n)
 {
     const struct vbs_task *task = bound->task;
     const struct vbs_row_pareto *rows = &bound->rows[cap];
@@ -194,8 +193,9 @@ static int add_last_rows(struct weights_bound *bound, int layer, int cap, int64_
         const int *first = &rows->first[(layer - 1) * rows->n_batches + i];
         int64_t others = (task->request - b) * floor->after_bytes;
         int64_t step_bytes = b * (floor->base_bytes + added);
+        int64_t before = bound->come[task->request - b];
 
-        for (int p = first[0]; p < first[1]; p++) {
+        for (int p = first[0]; p < first[1] && before < VBS_NEVER_TICKS; p++) {
             const struct vbs_row_point *point = &rows->points[p];
             struct choice *choice = &bound->choices[n];
 
@@ -203,7 +203,7 @@ static int add_last_rows(struct weights_bound *bound, int layer, int cap, int64_
                 .copied_bytes = bound->caps[layer].copied_bytes[cap],
                 .late_bytes = bound->caps[layer].copied_bytes[task->request == 1 ? cap : 0],
                 .left_bytes = bound->memory_bytes - others - step_bytes - point->ws_bytes,
-                .us = vbs_task_us(task, point->ticks > ticks ? point->ticks : ticks)};
+                .us = vbs_task_us(task, before + point->ticks)};
             if (choice->left_bytes >= stays && !is_beaten(bound->choices, n, choice))
                 n++;
         }
@@ -216,23 +216,22 @@ static int add_last_rows(struct weights_bound *bound, int layer, int cap, int64_
 static int find_choices(struct weights_bound *bound, int layer, int64_t stays)
 {
     const struct vbs_task *task = bound->task;
-    int64_t others = stays - bound->formats_bytes[layer], *togo = bound->togo;
+    int64_t others = stays - bound->formats_bytes[layer], *come = bound->come;
     int64_t memory_bytes = bound->memory_bytes - (others > 0 ? others : 0);
     const struct caps *caps = &bound->caps[layer];
     int n = 0;
 
     if (task->has_rows) {
-        vbs_task_to_go_by_rows(task, layer, memory_bytes, task->request, togo);
+        vbs_task_to_go_by_rows(task, layer, memory_bytes, task->request, come);
         bound->choices[0] = (struct choice){.copied_bytes = caps->copied_bytes[0],
                                             .late_bytes = caps->copied_bytes[0],
                                             .left_bytes = bound->memory_bytes,
-                                            .us = vbs_task_us(task, togo[0])};
-        return togo[0] < VBS_NEVER_TICKS;
+                                            .us = vbs_task_us(task, come[0])};
+        return come[0] < VBS_NEVER_TICKS;
     }
     for (int c = 0; c < caps->n; c++) {
-        vbs_task_to_go_among(task, &bound->rows[c], layer, memory_bytes, task->request, togo);
-        if (togo[0] < VBS_NEVER_TICKS)
-            n = add_last_rows(bound, layer, c, togo[0], others > 0 ? others : 0, n);
+        vbs_task_come(task, &bound->rows[c], layer, memory_bytes, come);
+        n = add_last_rows(bound, layer, c, others > 0 ? others : 0, n);
     }
     return n;
 }
@@ -377,12 +376,12 @@ static enum vbs_status set_up(struct vbs_ctx *ctx, struct weights_bound *bound)
     bound->caps = vbs_arena_alloc(&bound->arena, n, sizeof *bound->caps);
     bound->formats_bytes = vbs_arena_alloc(&bound->arena, n, sizeof *bound->formats_bytes);
     bound->divides = vbs_arena_alloc(&bound->arena, n, sizeof *bound->divides);
-    bound->togo = vbs_arena_alloc(&bound->arena, (size_t)task->request + 1, sizeof *bound->togo);
+    bound->come = vbs_arena_alloc(&bound->arena, (size_t)task->request + 1, sizeof *bound->come);
     bound->choices = vbs_arena_alloc(&bound->arena, n_choices, sizeof *bound->choices);
     bound->states = vbs_arena_alloc(&bound->arena, MOST_STATES, sizeof *bound->states);
     bound->next = vbs_arena_alloc(&bound->arena, n_choices * MOST_STATES, sizeof *bound->next);
     if (!weights || !most_bytes || !seen || !bound->caps || !bound->formats_bytes ||
-        !bound->divides || !bound->togo || !bound->choices || !bound->states || !bound->next)
+        !bound->divides || !bound->come || !bound->choices || !bound->states || !bound->next)
         return vbs_no_memory(ctx);
     for (int k = 1; k <= task->n_layers; k++) {
         find_caps(task, k, weights, &bound->caps[k]);

@@ -255,7 +255,7 @@ int vbs_stream_gap_length(const struct vbs_stream *stream, int v)
 }
 
 struct visit_gap {
-    int visit, length;
+    int visit, length, layer, slice;
 };
 
 static int by_length(const void *a, const void *b)
@@ -264,6 +264,10 @@ static int by_length(const void *a, const void *b)
 
     if (x->length != y->length)
         return x->length < y->length ? -1 : 1;
+    if (x->layer != y->layer)
+        return x->layer < y->layer ? -1 : 1;
+    if (x->slice != y->slice)
+        return x->slice > y->slice ? -1 : 1;
     return x->visit < y->visit ? -1 : 1;
 }
 
@@ -278,8 +282,12 @@ static enum vbs_status sort_gaps(struct stream_builder *builder)
         free(gaps);
         return vbs_no_memory(builder->ctx);
     }
-    for (size_t v = 0; v < n; v++)
-        gaps[v] = (struct visit_gap){(int)v, vbs_stream_gap_length(stream, (int)v)};
+    for (size_t v = 0; v < n; v++) {
+        const struct vbs_weight_block *block = &stream->blocks[stream->visits[v].block];
+
+        gaps[v] = (struct visit_gap){(int)v, vbs_stream_gap_length(stream, (int)v), block->layer,
+                                     block->slice};
+    }
     qsort(gaps, n, sizeof *gaps, by_length);
     for (size_t v = 0; v < n; v++)
         stream->gaps[v] = gaps[v].visit;

@@ -20,7 +20,7 @@
 #define MOST_RESERVED 4   /* of the largest block */
 
 struct gap_order {
-    int visit;
+    int visit, rank;
     double cost;
 };
 
@@ -32,6 +32,7 @@ struct stream_search {
     double *worth, *waited; /* [n_visits] of the gap before a visit */
     struct gap_order *order;
     int *gaps;
+    int *rank; /* [n_visits] of the gap after a visit among the stream's gaps */
     double best_us;
 };
 
@@ -41,7 +42,7 @@ static int by_cost(const void *a, const void *b)
 
     if (x->cost != y->cost)
         return x->cost < y->cost ? -1 : 1;
-    return x->visit < y->visit ? -1 : 1;
+    return x->rank < y->rank ? -1 : 1;
 }
 
 static void order_gaps(struct stream_search *search)
@@ -50,8 +51,9 @@ static void order_gaps(struct stream_search *search)
 
     for (int v = 0; v < stream->n_visits; v++)
         search->order[v] =
-            (struct gap_order){v, vbs_stream_gap_length(stream, v) /
-                                      (LEAST_WORTH + search->worth[stream->visits[v].next])};
+            (struct gap_order){v, search->rank[v],
+                               vbs_stream_gap_length(stream, v) /
+                                   (LEAST_WORTH + search->worth[stream->visits[v].next])};
     qsort(search->order, (size_t)stream->n_visits, sizeof *search->order, by_cost);
     for (int v = 0; v < stream->n_visits; v++)
         search->gaps[v] = search->order[v].visit;
@@ -116,16 +118,21 @@ enum vbs_status vbs_trial_search(struct vbs_ctx *ctx, const struct vbs_stream *s
                                    .waited = malloc(n * sizeof *search.waited),
                                    .order = malloc(n * sizeof *search.order),
                                    .gaps = malloc(n * sizeof *search.gaps),
+                                   .rank = malloc(n * sizeof *search.rank),
                                    .best_us = HUGE_VAL};
     enum vbs_status status = VBS_OK;
 
-    if (!search.worth || !search.waited || !search.order || !search.gaps)
+    if (!search.worth || !search.waited || !search.order || !search.gaps || !search.rank)
         status = vbs_no_memory(ctx);
-    else if (vbs_pareto_wants(pareto, memory_bytes, stream->compute_us))
+    else if (vbs_pareto_wants(pareto, memory_bytes, stream->compute_us)) {
+        for (int g = 0; g < stream->n_visits; g++)
+            search.rank[stream->gaps[g]] = g;
         status = run_search(&search, largest_block);
+    }
     free(search.worth);
     free(search.waited);
     free(search.order);
     free(search.gaps);
+    free(search.rank);
     return status;
 }
