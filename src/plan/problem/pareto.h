@@ -31,7 +31,7 @@ struct vbs_pareto_set {
  * more than VBS_TIME_NOISE, than every plan of the set that needs no more bytes. The margin is
  * there because ticks can order two times that are equal, or ordered the other way, as sums of
  * microseconds, and a larger budget must not lead to a slower plan. Plans that the new one
- * dominates are removed. VBS_NO_MEMORY. */
+ * dominates are removed; their steps stay valid as long as the set. VBS_NO_MEMORY. */
 enum vbs_status vbs_pareto_offer(struct vbs_ctx *ctx, struct vbs_pareto_set *pareto, int64_t bytes,
                                  const struct vbs_step_list *steps) VBS_MUST_CHECK;
 /* The same for a schedule whose time is not the sum of the times of its steps. */

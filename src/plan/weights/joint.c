@@ -29,6 +29,9 @@
  * beside them (stream_delay.c). Copies then take no time, and what these layers read waits for
  * longer, and counts twice.
  *
+ * Near the plans of a request of one chunk, in whole samples, a local search looks for faster ones
+ * (joint_polish.c).
+ *
  * Last, where the problem is tiny, a search over all schedules in whole layers and halves (exact.h)
  * offers the best of them for every budget.
  *
@@ -333,9 +336,11 @@ static enum vbs_status try_small(struct joint *joint)
     VBS_TRY(offer_resident(joint, joint->until_s > 0 ? joint->from_s + limit_s / 6 : 0));
     VBS_TRY(offer_transfers(joint, joint->from_s + limit_s / 3));
     count_passes(joint, &PASS, 1);
-    joint->n_solves += delayed_from > 0;
+    joint->n_solves += (delayed_from > 0) + 1;
     VBS_TRY(try_passes(joint, &PASS, 1));
     VBS_TRY(try_delayed(joint, delayed_from));
+    if (!vbs_joint_is_late(joint))
+        VBS_TRY(vbs_joint_polish(joint));
     return vbs_joint_is_late(joint) ? VBS_OK
                                     : vbs_exact_offer(joint->ctx, joint->task, joint->pareto);
 }

@@ -64,7 +64,7 @@ struct joint {
     double from_s, until_s; /* until_s: no further schedules are tried; 0: all are */
     double reported_s;
     bool is_coarse;       /* the current pass tries only the largest budget that matters */
-    int n_done, n_solves; /* prices of all passes */
+    int n_done, n_solves; /* prices of all passes, and the search near their plans */
 };
 
 /* ---- joint_rows.c ---- */
@@ -109,9 +109,17 @@ enum vbs_status vbs_joint_try_cuttings(struct joint *joint) VBS_MUST_CHECK;
 /* Makes the schedules of the best trials of the current price for the task, the fastest first.
  * Before, they were only estimated on few chunks. Errors as of vbs_joint_try_cuttings. */
 enum vbs_status vbs_joint_make_schedules(struct joint *joint) VBS_MUST_CHECK;
+/* Reports the share of a solve and of its trials that is done. */
+void vbs_joint_report(struct joint *joint, double share);
 /* Whether the time limit has passed. */
 bool vbs_joint_is_late(const struct joint *joint);
 /* Whether bytes are more than the largest budget that matters. */
 bool vbs_joint_is_above(const struct joint *joint, int64_t bytes);
+
+/* ---- joint_polish.c ---- */
+
+/* Offers faster schedules near the plans of joint->pareto in whole samples, in a grid of budgets.
+ * VBS_NO_MEMORY, VBS_INTERRUPTED. O(budgets x rounds x layers) schedules with transfers. */
+enum vbs_status vbs_joint_polish(struct joint *joint) VBS_MUST_CHECK;
 
 #endif

@@ -234,11 +234,8 @@ static enum vbs_status try_stream(struct joint *joint, const struct cutting_tria
                                   const struct vbs_budget_list *budgets)
 {
     struct trial trial = {.cutting = cutting->cutting, .order = *order};
-    int64_t largest = 0;
+    int64_t largest = vbs_stream_largest_block(stream);
 
-    for (int p = 0; p < stream->n_blocks; p++)
-        if (stream->blocks[p].bytes > largest)
-            largest = stream->blocks[p].bytes;
     trial.memory_bytes = stream->least_bytes;
     VBS_TRY(try_transfers(joint, stream, &trial));
     trial.memory_bytes = cutting->to_bytes;
@@ -340,8 +337,7 @@ enum vbs_status vbs_joint_make_schedules(struct joint *joint)
     return status;
 }
 
-/* Reports the share of the cuttings of a price that have been tried. */
-static void report(struct joint *joint, double share)
+void vbs_joint_report(struct joint *joint, double share)
 {
     const struct vbs_progress *progress = &joint->task->options.progress;
     double now_s = vbs_clock_s(), elapsed_s = now_s - joint->from_s;
@@ -380,7 +376,7 @@ enum vbs_status vbs_joint_try_cuttings(struct joint *joint)
                                       .to_bytes = c + 1 < cuttings->n ? cuttings->list[c + 1].bytes
                                                                       : INT64_MAX};
 
-        report(joint, (double)i / cuttings->n);
+        vbs_joint_report(joint, (double)i / cuttings->n);
         if (is_tried(&trial, &budgets))
             status = try_cutting(joint, &trial, &budgets);
     }

@@ -254,6 +254,16 @@ int vbs_stream_gap_length(const struct vbs_stream *stream, int v)
                                       : to + (int)stream->computes.n_steps - from - 1;
 }
 
+int64_t vbs_stream_largest_block(const struct vbs_stream *stream)
+{
+    int64_t largest = 0;
+
+    for (int p = 0; p < stream->n_blocks; p++)
+        if (stream->blocks[p].bytes > largest)
+            largest = stream->blocks[p].bytes;
+    return largest;
+}
+
 struct visit_gap {
     int visit, length, layer, slice;
 };

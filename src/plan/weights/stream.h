@@ -128,4 +128,7 @@ enum vbs_status vbs_stream_plan(struct vbs_ctx *ctx, const struct vbs_stream *st
  * necessary. */
 int vbs_stream_gap_length(const struct vbs_stream *stream, int v);
 
+/* Gives the bytes of the largest block. O(blocks). */
+int64_t vbs_stream_largest_block(const struct vbs_stream *stream);
+
 #endif

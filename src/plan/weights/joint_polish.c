@@ -1,0 +1,505 @@
+/*
+ * joint: a local search from its plans, with the exact times of both clocks.
+ *
+ * The recursion has one price of a copy for all layers. But in a schedule some layers wait for
+ * their weights, and others run while the link is idle: the first want light weights, the second
+ * fast rows. And the last samples matter more than the others, because what is copied after them
+ * runs beside nothing. The search changes one layer after the other, plans the transfers anew
+ * (stream.h), and keeps what makes the request faster:
+ *
+ *   rows     another algorithm for all steps of the layer, or for the last of them
+ *   samples  steps of half the samples, all or the last; two equal steps in one
+ *   slices   twice or half as many
+ *   order    where none of these helps: layers from this one on take two of its steps together, so
+ *            that one load serves both, or one after the other, which takes less memory
+ *
+ * It starts in budgets of a grid, from the best plan so far, and from the plan that joint had
+ * before the search, and ends where no change helps.
+ */
+#include "plan/weights/joint.h"
+#include "plan/weights/trial.h"
+
+#include "base/fail.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST_ROUNDS   20
+#define MOST_VISITS   4096 /* of a stream, which the search makes many times */
+#define MOST_RESERVED 4    /* of the largest block */
+#define OCTAVE_SHARE  8    /* the least number of budgets for each doubling */
+#define LEAST_GAIN    1e-4
+#define NEAR_BOUND    1.002 /* a plan is good enough */
+
+/* Whole steps in the order in which they run, without transfers. */
+struct cutting {
+    struct vbs_step *steps; /* [layers * request] */
+    int n;
+};
+
+struct polish {
+    struct joint *joint;
+    const struct vbs_task *task;
+    struct vbs_slicing slicing;
+    int64_t memory_bytes;
+    struct cutting now, tried;
+    double now_us;
+    bool joins_steps;     /* as of struct vbs_stream_order */
+    int reserves;         /* largest blocks that are kept free for prefetching */
+    struct vbs_step *was; /* [layers * request] */
+    int *done, *next;     /* [0..n] samples of a layer, and the next of its steps in `was` */
+    struct vbs_arena arena;
+};
+
+static int *slices_of(struct polish *polish, int layer, int format)
+{
+    return &polish->slicing.n_slices[layer * polish->slicing.n_formats + format];
+}
+
+/* Takes the whole steps and the slices of a plan; false: it runs by rows. */
+static bool take_plan(struct polish *polish, const struct vbs_pareto_plan *plan)
+{
+    size_t n_formats = (size_t)(polish->task->n_layers + 1) * (size_t)polish->slicing.n_formats;
+
+    polish->now.n = 0;
+    memset(polish->slicing.n_slices, 0, n_formats * sizeof *polish->slicing.n_slices);
+    for (int64_t s = 0; s < plan->n_steps; s++) {
+        const struct vbs_step *step = &plan->steps[s];
+
+        if (step->op == VBS_STEP_LOAD)
+            *slices_of(polish, step->layer, step->format) = step->n_slices;
+        if (step->op != VBS_STEP_COMPUTE || step->slice > 1)
+            continue;
+        if (step->rows > 0)
+            return false;
+        polish->now.steps[polish->now.n++] = (struct vbs_step){
+            .layer = step->layer, .batch = step->batch, .algorithm = step->algorithm};
+    }
+    return true;
+}
+
+/* Plans the transfers of a cutting, and offers the schedule where it is faster than the current
+ * one. HUGE_VAL: it does not fit. searches: other gaps to keep are searched (stream_search.c), and
+ * *time_us is not set. */
+static enum vbs_status plan_cutting(struct polish *polish, const struct cutting *cutting,
+                                    bool searches, double *time_us)
+{
+    struct joint *joint = polish->joint;
+    const struct vbs_stream_order order = {.joins_steps = polish->joins_steps};
+    struct vbs_stream_rule rule = {.keeps = true};
+    struct vbs_streamed streamed = {.time_us = HUGE_VAL};
+    struct vbs_stream stream;
+    int64_t largest;
+    enum vbs_status status;
+
+    VBS_TRY(vbs_stream_init(joint->ctx, polish->task, cutting->steps, cutting->n, &polish->slicing,
+                            &order, &stream));
+    largest = vbs_stream_largest_block(&stream);
+    rule.reserved_bytes = polish->reserves * largest;
+    if (stream.n_visits > MOST_VISITS || stream.least_bytes > polish->memory_bytes)
+        status = VBS_INFEASIBLE;
+    else if (searches)
+        status =
+            vbs_trial_search(joint->ctx, &stream, polish->memory_bytes, largest, joint->pareto);
+    else
+        status = vbs_stream_plan(joint->ctx, &stream, &rule, polish->memory_bytes, &streamed, NULL);
+    if (status == VBS_OK && streamed.time_us < polish->now_us)
+        status = vbs_trial_stream(joint->ctx, &stream, &rule, polish->memory_bytes, joint->pareto);
+    *time_us = streamed.time_us;
+    vbs_stream_clear(&stream);
+    return status == VBS_INFEASIBLE ? VBS_OK : status;
+}
+
+/* Finds the order of slices and the reserve with which the current cutting is fastest. */
+static enum vbs_status choose_rule(struct polish *polish)
+{
+    bool joins_steps = false;
+    int best_reserves = 0;
+
+    polish->now_us = HUGE_VAL;
+    for (int joins = 0; joins <= 1; joins++)
+        for (int reserves = 0; reserves <= MOST_RESERVED; reserves = reserves ? 2 * reserves : 1) {
+            double time_us;
+
+            polish->joins_steps = joins;
+            polish->reserves = reserves;
+            VBS_TRY(plan_cutting(polish, &polish->now, false, &time_us));
+            if (time_us < polish->now_us) {
+                polish->now_us = time_us;
+                joins_steps = joins;
+                best_reserves = reserves;
+            }
+        }
+    polish->joins_steps = joins_steps;
+    polish->reserves = best_reserves;
+    return VBS_OK;
+}
+
+/* Makes polish->tried the current cutting where it is faster; then *improved is set. */
+static enum vbs_status try_cutting(struct polish *polish, bool *improved)
+{
+    double time_us;
+
+    VBS_TRY(plan_cutting(polish, &polish->tried, false, &time_us));
+    if (time_us < polish->now_us * (1 - LEAST_GAIN)) {
+        struct cutting now = polish->now;
+
+        polish->now = polish->tried;
+        polish->tried = now;
+        polish->now_us = time_us;
+        *improved = true;
+    }
+    return VBS_OK;
+}
+
+static void copy_cutting(struct polish *polish)
+{
+    polish->tried.n = polish->now.n;
+    memcpy(polish->tried.steps, polish->now.steps,
+           (size_t)polish->now.n * sizeof *polish->tried.steps);
+}
+
+static int last_step_of(const struct cutting *cutting, int layer)
+{
+    int s = cutting->n - 1;
+
+    while (cutting->steps[s].layer != layer)
+        s--;
+    return s;
+}
+
+/* ---- Rows ---- */
+
+/* Runs the steps of layer from `from` on by an algorithm. False: one has no such row, or nothing
+ * changes. */
+static bool change_rows(struct polish *polish, int layer, int from, int algorithm)
+{
+    bool changed = false;
+
+    copy_cutting(polish);
+    for (int s = from; s < polish->tried.n; s++) {
+        struct vbs_step *step = &polish->tried.steps[s];
+
+        if (step->layer != layer || step->algorithm == algorithm)
+            continue;
+        step->algorithm = algorithm;
+        changed = true;
+        if (!vbs_task_has_row(polish->task, layer, step->batch, algorithm))
+            return false;
+    }
+    return changed;
+}
+
+static enum vbs_status try_rows(struct polish *polish, int layer, bool *improved)
+{
+    int last = last_step_of(&polish->now, layer);
+
+    for (int a = 0; a < polish->task->profile->n_algorithms; a++) {
+        if (change_rows(polish, layer, 0, a))
+            VBS_TRY(try_cutting(polish, improved));
+        if (polish->task->request > 1 && change_rows(polish, layer, last, a))
+            VBS_TRY(try_cutting(polish, improved));
+    }
+    return VBS_OK;
+}
+
+/* ---- Samples ---- */
+
+/* Halves the steps of layer from `from` on. False: nothing changes. */
+static bool halve_steps(struct polish *polish, int layer, int from)
+{
+    struct cutting *tried = &polish->tried;
+    bool changed = false;
+
+    tried->n = 0;
+    for (int s = 0; s < polish->now.n; s++) {
+        struct vbs_step step = polish->now.steps[s];
+
+        if (step.layer == layer && s >= from && step.batch % 2 == 0 &&
+            vbs_task_has_row(polish->task, layer, step.batch / 2, step.algorithm)) {
+            step.batch /= 2;
+            tried->steps[tried->n++] = step;
+            changed = true;
+        }
+        tried->steps[tried->n++] = step;
+    }
+    return changed;
+}
+
+/* Joins pairs of equal steps of layer that follow each other. False: nothing changes. */
+static bool join_steps(struct polish *polish, int layer)
+{
+    struct cutting *tried = &polish->tried;
+    bool changed = false;
+
+    tried->n = 0;
+    for (int s = 0; s < polish->now.n; s++) {
+        struct vbs_step step = polish->now.steps[s];
+        const struct vbs_step *next = s + 1 < polish->now.n ? &polish->now.steps[s + 1] : &step;
+
+        if (step.layer == layer && next != &step && next->layer == layer &&
+            next->batch == step.batch &&
+            vbs_task_has_row(polish->task, layer, 2 * step.batch, step.algorithm)) {
+            step.batch *= 2;
+            changed = true;
+            s++;
+        }
+        tried->steps[tried->n++] = step;
+    }
+    return changed;
+}
+
+static enum vbs_status try_samples(struct polish *polish, int layer, bool *improved)
+{
+    if (halve_steps(polish, layer, 0))
+        VBS_TRY(try_cutting(polish, improved));
+    if (halve_steps(polish, layer, last_step_of(&polish->now, layer)))
+        VBS_TRY(try_cutting(polish, improved));
+    if (join_steps(polish, layer))
+        VBS_TRY(try_cutting(polish, improved));
+    return VBS_OK;
+}
+
+/* ---- Slices ---- */
+
+static enum vbs_status try_slices(struct polish *polish, int layer, bool *improved)
+{
+    const struct vbs_step *step = &polish->now.steps[last_step_of(&polish->now, layer)];
+    const struct vbs_profile_row *row = vbs_task_step_row(polish->task, step);
+    int *slices = slices_of(polish, layer, row->format), was = *slices;
+    int most = vbs_slice_limit(&polish->task->profile->layers[layer], row->weight_bytes);
+
+    if (row->weight_bytes == 0 || row->n_slices > 0)
+        return VBS_OK;
+    for (int up = 0; up <= 1; up++) {
+        bool better = false;
+
+        *slices = up ? 2 * (was > 1 ? was : 1) : was / 2;
+        if (*slices < 1 || *slices > most)
+            continue;
+        copy_cutting(polish);
+        VBS_TRY(try_cutting(polish, &better));
+        if (better) {
+            *improved = true;
+            return VBS_OK;
+        }
+    }
+    *slices = was;
+    return VBS_OK;
+}
+
+/* ---- Order ---- */
+
+/* Gives the first of all layers, or the last, whose next step in `was` comes before `to` and has
+ * its inputs. */
+static int ready_layer(const struct polish *polish, int to, bool last)
+{
+    const struct vbs_task *task = polish->task;
+
+    for (int i = 1; i <= task->n_layers; i++) {
+        int k = last ? task->n_layers + 1 - i : i;
+        bool ready = polish->next[k] < to;
+
+        for (int j = 0; ready && j < task->n_inputs[k]; j++)
+            ready = polish->done[task->inputs[k][j]] >=
+                    polish->done[k] + polish->was[polish->next[k]].batch;
+        if (ready)
+            return k;
+    }
+    return 0; /* never: the first step that is left has its inputs */
+}
+
+/* Finds the next step of a layer in was[*at..to-1]. */
+static void find_next(const struct polish *polish, int layer, int to, int *at)
+{
+    while (*at < to && polish->was[*at].layer != layer)
+        (*at)++;
+}
+
+/* Orders steps from..to-1 of polish->tried anew: each time a step of the first layer, or of the
+ * last, whose inputs exist. The steps of one layer keep their order. O(steps x layers) */
+static void order_steps(struct polish *polish, int from, int to, bool last)
+{
+    struct vbs_step *steps = polish->tried.steps;
+    int n = polish->task->n_layers;
+
+    memcpy(polish->was + from, steps + from, (size_t)(to - from) * sizeof *steps);
+    for (int k = 0; k <= n; k++) {
+        polish->done[k] = k == 0 ? polish->task->request : 0;
+        polish->next[k] = from;
+        find_next(polish, k, to, &polish->next[k]);
+    }
+    for (int s = 0; s < from; s++)
+        polish->done[steps[s].layer] += steps[s].batch;
+    for (int s = from; s < to; s++) {
+        int layer = ready_layer(polish, to, last);
+
+        steps[s] = polish->was[polish->next[layer]++];
+        polish->done[layer] += steps[s].batch;
+        find_next(polish, layer, to, &polish->next[layer]);
+    }
+}
+
+/* Gives whether steps that differ in nothing but their order have the same one. */
+static bool has_equal_order(const struct cutting *a, const struct cutting *b)
+{
+    int s = 0;
+
+    while (s < a->n && a->steps[s].layer == b->steps[s].layer)
+        s++;
+    return s == a->n;
+}
+
+enum pairs { FIRST_PAIR, LAST_PAIR, ALL_PAIRS };
+
+/* Orders pairs of steps of layer, the steps between them, and those of later layers behind them.
+ * False: nothing changes. */
+static bool order_pairs(struct polish *polish, int layer, enum pairs pairs, bool last)
+{
+    const struct vbs_step *steps = polish->tried.steps;
+    int n_pairs = 0, at = 0;
+
+    copy_cutting(polish);
+    for (int s = 0; s < polish->tried.n; s++)
+        n_pairs += steps[s].layer == layer;
+    n_pairs /= 2;
+    for (int pair = 0; pair < n_pairs; pair++) {
+        int from, to;
+
+        while (steps[at].layer != layer)
+            at++;
+        from = at++;
+        while (steps[at].layer != layer)
+            at++;
+        for (to = at + 1; to < polish->tried.n && steps[to].layer > layer;)
+            to++;
+        at = to;
+        if (pairs == ALL_PAIRS || pair == (pairs == FIRST_PAIR ? 0 : n_pairs - 1))
+            order_steps(polish, from, to, last);
+    }
+    return !has_equal_order(&polish->tried, &polish->now);
+}
+
+static enum vbs_status try_orders(struct polish *polish, int layer, bool *improved)
+{
+    for (int last = 0; last <= 1; last++)
+        for (int pairs = FIRST_PAIR; pairs <= ALL_PAIRS; pairs++)
+            if (order_pairs(polish, layer, (enum pairs)pairs, last))
+                VBS_TRY(try_cutting(polish, improved));
+    return VBS_OK;
+}
+
+/* ---- The search ---- */
+
+static enum vbs_status run_round(struct polish *polish, bool *improved)
+{
+    int n = polish->task->n_layers;
+
+    for (int k = n; k >= 1; k--) {
+        VBS_TRY(try_rows(polish, k, improved));
+        VBS_TRY(try_samples(polish, k, improved));
+        VBS_TRY(try_slices(polish, k, improved));
+    }
+    for (int k = n; k >= 1 && !*improved; k--)
+        VBS_TRY(try_orders(polish, k, improved));
+    return VBS_OK;
+}
+
+static enum vbs_status polish_plan(struct polish *polish, const struct vbs_pareto_plan *plan)
+{
+    bool improved = true;
+    double first_us, time_us;
+
+    if (!take_plan(polish, plan))
+        return VBS_OK;
+    VBS_TRY(choose_rule(polish));
+    first_us = polish->now_us;
+    for (int i = 0; improved && i < MOST_ROUNDS && first_us < HUGE_VAL; i++) {
+        if (vbs_joint_is_late(polish->joint))
+            return VBS_OK;
+        improved = false;
+        VBS_TRY(run_round(polish, &improved));
+    }
+    return polish->now_us < first_us ? plan_cutting(polish, &polish->now, true, &time_us) : VBS_OK;
+}
+
+/* Gives the plan of a budget, which one of the plans fits. */
+static const struct vbs_pareto_plan *plan_within(const struct vbs_pareto_plan *plans, int n,
+                                                 int64_t memory_bytes)
+{
+    int at = 0;
+
+    while (at + 1 < n && plans[at + 1].bytes <= memory_bytes)
+        at++;
+    return &plans[at];
+}
+
+static enum vbs_status polish_budget(struct polish *polish, const struct vbs_pareto_plan *first,
+                                     int n_first)
+{
+    const struct vbs_pareto_set *pareto = polish->joint->pareto;
+    const struct vbs_pareto_plan was = *plan_within(first, n_first, polish->memory_bytes);
+    const struct vbs_pareto_plan now = *plan_within(pareto->list, pareto->n, polish->memory_bytes);
+    double bound_us;
+
+    VBS_TRY(vbs_task_bound_us(polish->joint->ctx, polish->task, polish->memory_bytes, &bound_us));
+    if (now.time_us <= bound_us * NEAR_BOUND)
+        return VBS_OK;
+    VBS_TRY(polish_plan(polish, &now));
+    return now.steps != was.steps ? polish_plan(polish, &was) : VBS_OK;
+}
+
+/* first: the plans before the search */
+static enum vbs_status polish_budgets(struct polish *polish, const struct vbs_pareto_plan *first,
+                                      int n_first)
+{
+    int64_t step = 1, least_bytes = first[0].bytes, most_bytes = first[n_first - 1].bytes;
+    double octaves = log2((double)most_bytes / (double)least_bytes) + 1;
+
+    for (int64_t at = least_bytes; at / 2 < most_bytes && !vbs_joint_is_late(polish->joint);) {
+        vbs_joint_report(polish->joint, log2((double)at / (double)least_bytes) / octaves);
+        while (step <= at / (2 * OCTAVE_SHARE))
+            step *= 2;
+        at = (at / step + 1) * step;
+        polish->memory_bytes = at;
+        VBS_TRY(polish_budget(polish, first, n_first));
+    }
+    return VBS_OK;
+}
+
+static enum vbs_status allocate(struct polish *polish)
+{
+    size_t n_layers = (size_t)polish->task->n_layers + 1;
+    size_t n = n_layers * (size_t)polish->task->request;
+
+    VBS_TRY(vbs_slicing_init(polish->joint->ctx, polish->task, &polish->arena, &polish->slicing));
+    polish->now.steps = vbs_arena_alloc(&polish->arena, n, sizeof *polish->now.steps);
+    polish->tried.steps = vbs_arena_alloc(&polish->arena, n, sizeof *polish->tried.steps);
+    polish->was = vbs_arena_alloc(&polish->arena, n, sizeof *polish->was);
+    polish->done = vbs_arena_alloc(&polish->arena, n_layers, sizeof *polish->done);
+    polish->next = vbs_arena_alloc(&polish->arena, n_layers, sizeof *polish->next);
+    return polish->now.steps && polish->tried.steps && polish->was && polish->done && polish->next
+               ? VBS_OK
+               : vbs_no_memory(polish->joint->ctx);
+}
+
+enum vbs_status vbs_joint_polish(struct joint *joint)
+{
+    struct polish polish = {.joint = joint, .task = joint->task};
+    const struct vbs_pareto_set *pareto = joint->pareto;
+    struct vbs_pareto_plan *first = NULL;
+    enum vbs_status status = allocate(&polish);
+
+    if (status == VBS_OK && pareto->n > 0) {
+        first = vbs_arena_alloc(&polish.arena, (size_t)pareto->n, sizeof *first);
+        if (first) {
+            memcpy(first, pareto->list, (size_t)pareto->n * sizeof *first);
+            status = polish_budgets(&polish, first, pareto->n);
+        } else
+            status = vbs_no_memory(joint->ctx);
+    }
+    joint->n_done++;
+    vbs_arena_clear(&polish.arena);
+    return status;
+}
