@@ -29,6 +29,7 @@
 #define MOST_VISITS   4096 /* of a stream, which the search makes many times */
 #define MOST_RESERVED 4    /* of the largest block */
 #define OCTAVE_SHARE  8    /* the least number of budgets for each doubling */
+#define MOST_BYTES    ((int64_t)1 << 60)
 #define LEAST_GAIN    1e-4
 #define NEAR_BOUND    1.002 /* a plan is good enough */
 
@@ -49,6 +50,8 @@ struct polish {
     int reserves;         /* largest blocks that are kept free for prefetching */
     struct vbs_step *was; /* [layers * request] */
     int *done, *next;     /* [0..n] samples of a layer, and the next of its steps in `was` */
+    const struct vbs_step *latest_steps; /* of the plan where the search began */
+    int64_t latest_bytes;                /* the budget of that search */
     struct vbs_arena arena;
 };
 
@@ -444,8 +447,11 @@ static enum vbs_status polish_budget(struct polish *polish, const struct vbs_par
     double bound_us;
 
     VBS_TRY(vbs_task_bound_us(polish->joint->ctx, polish->task, polish->memory_bytes, &bound_us));
-    if (now.time_us <= bound_us * NEAR_BOUND)
+    if (now.time_us <= bound_us * NEAR_BOUND ||
+        (now.steps == polish->latest_steps && polish->memory_bytes / 2 < polish->latest_bytes))
         return VBS_OK;
+    polish->latest_steps = now.steps;
+    polish->latest_bytes = polish->memory_bytes;
     VBS_TRY(polish_plan(polish, &now));
     return now.steps != was.steps ? polish_plan(polish, &was) : VBS_OK;
 }
@@ -457,6 +463,8 @@ static enum vbs_status polish_budgets(struct polish *polish, const struct vbs_pa
     int64_t step = 1, least_bytes = first[0].bytes, most_bytes = first[n_first - 1].bytes;
     double octaves = log2((double)most_bytes / (double)least_bytes) + 1;
 
+    if (most_bytes > MOST_BYTES)
+        most_bytes = MOST_BYTES;
     for (int64_t at = least_bytes; at / 2 < most_bytes && !vbs_joint_is_late(polish->joint);) {
         vbs_joint_report(polish->joint, log2((double)at / (double)least_bytes) / octaves);
         while (step <= at / (2 * OCTAVE_SHARE))
