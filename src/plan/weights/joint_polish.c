@@ -25,13 +25,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_ROUNDS   20
-#define MOST_VISITS   4096 /* of a stream, which the search makes many times */
-#define MOST_RESERVED 4    /* of the largest block */
-#define OCTAVE_SHARE  8    /* the least number of budgets for each doubling */
-#define MOST_BYTES    ((int64_t)1 << 60)
-#define LEAST_GAIN    1e-4
-#define NEAR_BOUND    1.002 /* a plan is good enough */
+#define MOST_ROUNDS    20
+#define MOST_VISITS    4096 /* of a stream, which the search makes many times */
+#define MOST_SEARCHED  160  /* visits of a stream whose gaps are searched for each cutting */
+#define MOST_RESERVED  4    /* of the largest block */
+#define OCTAVE_SHARE   8    /* the least number of budgets for each doubling */
+#define MOST_BYTES     ((int64_t)1 << 60)
+#define LEAST_GAIN     1e-4
+#define NEAR_BOUND     1.002 /* a plan is good enough */
+#define NEARLY_OPTIMAL 1.02  /* it is not worth a long search */
 
 /* Whole steps in the order in which they run, without transfers. */
 struct cutting {
@@ -46,6 +48,8 @@ struct polish {
     int64_t memory_bytes;
     struct cutting now, tried;
     double now_us;
+    int n_visits;         /* of the latest cutting */
+    bool searches;        /* gaps to keep are searched (stream_search.c) */
     bool joins_steps;     /* as of struct vbs_stream_order */
     int reserves;         /* largest blocks that are kept free for prefetching */
     struct vbs_step *was; /* [layers * request] */
@@ -83,10 +87,9 @@ static bool take_plan(struct polish *polish, const struct vbs_pareto_plan *plan)
 }
 
 /* Plans the transfers of a cutting, and offers the schedule where it is faster than the current
- * one. HUGE_VAL: it does not fit. searches: other gaps to keep are searched (stream_search.c), and
- * *time_us is not set. */
+ * one. HUGE_VAL: it does not fit. */
 static enum vbs_status plan_cutting(struct polish *polish, const struct cutting *cutting,
-                                    bool searches, double *time_us)
+                                    double *time_us)
 {
     struct joint *joint = polish->joint;
     const struct vbs_stream_order order = {.joins_steps = polish->joins_steps};
@@ -96,20 +99,25 @@ static enum vbs_status plan_cutting(struct polish *polish, const struct cutting 
     int64_t largest;
     enum vbs_status status;
 
+    *time_us = HUGE_VAL;
     VBS_TRY(vbs_stream_init(joint->ctx, polish->task, cutting->steps, cutting->n, &polish->slicing,
                             &order, &stream));
     largest = vbs_stream_largest_block(&stream);
     rule.reserved_bytes = polish->reserves * largest;
+    polish->n_visits = stream.n_visits;
     if (stream.n_visits > MOST_VISITS || stream.least_bytes > polish->memory_bytes)
         status = VBS_INFEASIBLE;
-    else if (searches)
-        status =
-            vbs_trial_search(joint->ctx, &stream, polish->memory_bytes, largest, joint->pareto);
+    else if (polish->searches)
+        status = vbs_trial_search(joint->ctx, &stream, polish->memory_bytes, largest, joint->pareto,
+                                  time_us);
     else
         status = vbs_stream_plan(joint->ctx, &stream, &rule, polish->memory_bytes, &streamed, NULL);
-    if (status == VBS_OK && streamed.time_us < polish->now_us)
-        status = vbs_trial_stream(joint->ctx, &stream, &rule, polish->memory_bytes, joint->pareto);
-    *time_us = streamed.time_us;
+    if (status == VBS_OK && !polish->searches) {
+        *time_us = streamed.time_us;
+        if (streamed.time_us < polish->now_us)
+            status =
+                vbs_trial_stream(joint->ctx, &stream, &rule, polish->memory_bytes, joint->pareto);
+    }
     vbs_stream_clear(&stream);
     return status == VBS_INFEASIBLE ? VBS_OK : status;
 }
@@ -127,7 +135,7 @@ static enum vbs_status choose_rule(struct polish *polish)
 
             polish->joins_steps = joins;
             polish->reserves = reserves;
-            VBS_TRY(plan_cutting(polish, &polish->now, false, &time_us));
+            VBS_TRY(plan_cutting(polish, &polish->now, &time_us));
             if (time_us < polish->now_us) {
                 polish->now_us = time_us;
                 joins_steps = joins;
@@ -144,7 +152,7 @@ static enum vbs_status try_cutting(struct polish *polish, bool *improved)
 {
     double time_us;
 
-    VBS_TRY(plan_cutting(polish, &polish->tried, false, &time_us));
+    VBS_TRY(plan_cutting(polish, &polish->tried, &time_us));
     if (time_us < polish->now_us * (1 - LEAST_GAIN)) {
         struct cutting now = polish->now;
 
@@ -409,22 +417,41 @@ static enum vbs_status run_round(struct polish *polish, bool *improved)
     return VBS_OK;
 }
 
-static enum vbs_status polish_plan(struct polish *polish, const struct vbs_pareto_plan *plan)
+static enum vbs_status run_rounds(struct polish *polish)
 {
     bool improved = true;
-    double first_us, time_us;
 
-    if (!take_plan(polish, plan))
-        return VBS_OK;
-    VBS_TRY(choose_rule(polish));
-    first_us = polish->now_us;
-    for (int i = 0; improved && i < MOST_ROUNDS && first_us < HUGE_VAL; i++) {
-        if (vbs_joint_is_late(polish->joint))
-            return VBS_OK;
+    for (int i = 0; improved && i < MOST_ROUNDS && !vbs_joint_is_late(polish->joint); i++) {
         improved = false;
         VBS_TRY(run_round(polish, &improved));
     }
-    return polish->now_us < first_us ? plan_cutting(polish, &polish->now, true, &time_us) : VBS_OK;
+    return VBS_OK;
+}
+
+/* First each cutting is timed by the rule that keeps the shortest gaps; then, for one sample, by a
+ * search for the gaps to keep, which takes many times as long. */
+static enum vbs_status polish_plan(struct polish *polish, const struct vbs_pareto_plan *plan,
+                                   double bound_us)
+{
+    double first_us;
+    bool is_short;
+
+    if (!take_plan(polish, plan))
+        return VBS_OK;
+    polish->searches = false;
+    VBS_TRY(choose_rule(polish));
+    first_us = polish->now_us;
+    if (first_us == HUGE_VAL)
+        return VBS_OK;
+    VBS_TRY(run_rounds(polish));
+    is_short = polish->task->request == 1 && polish->n_visits <= MOST_SEARCHED;
+    if (polish->now_us == first_us && !is_short)
+        return VBS_OK;
+    polish->searches = true;
+    VBS_TRY(plan_cutting(polish, &polish->now, &polish->now_us));
+    if (!is_short || polish->now_us == HUGE_VAL || polish->now_us <= bound_us * NEARLY_OPTIMAL)
+        return VBS_OK;
+    return run_rounds(polish);
 }
 
 /* Gives the plan of a budget, which one of the plans fits. */
@@ -452,8 +479,8 @@ static enum vbs_status polish_budget(struct polish *polish, const struct vbs_par
         return VBS_OK;
     polish->latest_steps = now.steps;
     polish->latest_bytes = polish->memory_bytes;
-    VBS_TRY(polish_plan(polish, &now));
-    return now.steps != was.steps ? polish_plan(polish, &was) : VBS_OK;
+    VBS_TRY(polish_plan(polish, &now, bound_us));
+    return now.steps != was.steps ? polish_plan(polish, &was, bound_us) : VBS_OK;
 }
 
 /* first: the plans before the search */

@@ -225,7 +225,7 @@ static enum vbs_status try_budget(struct joint *joint, const struct vbs_stream *
     if (joint->place.n_repeats > 0 || stream->n_visits > MOST_SEARCHED)
         return VBS_OK;
     return vbs_trial_search(joint->ctx, stream, trial->memory_bytes, largest_block,
-                            joint->place.found);
+                            joint->place.found, NULL);
 }
 
 static enum vbs_status try_stream(struct joint *joint, const struct cutting_trial *cutting,

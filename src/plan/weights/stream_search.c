@@ -107,7 +107,7 @@ static enum vbs_status run_search(struct stream_search *search, int64_t largest_
 
 enum vbs_status vbs_trial_search(struct vbs_ctx *ctx, const struct vbs_stream *stream,
                                  int64_t memory_bytes, int64_t largest_block,
-                                 struct vbs_pareto_set *pareto)
+                                 struct vbs_pareto_set *pareto, double *time_us)
 {
     size_t n = (size_t)stream->n_visits + 1;
     struct stream_search search = {.ctx = ctx,
@@ -129,6 +129,8 @@ enum vbs_status vbs_trial_search(struct vbs_ctx *ctx, const struct vbs_stream *s
             search.rank[stream->gaps[g]] = g;
         status = run_search(&search, largest_block);
     }
+    if (time_us)
+        *time_us = search.best_us;
     free(search.worth);
     free(search.waited);
     free(search.order);

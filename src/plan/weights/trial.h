@@ -17,11 +17,12 @@ enum vbs_status vbs_trial_stream(struct vbs_ctx *ctx, const struct vbs_stream *s
 
 /* Offers schedules of stream within memory_bytes that keep other gaps, found by a local search: in
  * each round the gaps whose loads steps waited for come first. Memory for prefetching is reserved
- * in multiples of the stream's largest block. Errors as of vbs_trial_stream.
+ * in multiples of the stream's largest block. *time_us, unless it is null, gets the time of the
+ * best schedule found, or HUGE_VAL. Errors as of vbs_trial_stream.
  * O(rounds x (visits + steps) log steps). */
 enum vbs_status vbs_trial_search(struct vbs_ctx *ctx, const struct vbs_stream *stream,
                                  int64_t memory_bytes, int64_t largest_block,
-                                 struct vbs_pareto_set *pareto) VBS_MUST_CHECK;
+                                 struct vbs_pareto_set *pareto, double *time_us) VBS_MUST_CHECK;
 
 /* Offers a schedule of the task from bytes on, unless it exceeds the latency. Fails as
  * vbs_timeline_find and vbs_pareto_offer do. */
