@@ -43,7 +43,7 @@
 #define NEAR        0.0005
 
 /* What a layer's rows can cost. */
-struct choice {
+struct row_choice {
     int64_t copied_bytes; /* of the heaviest weights that they read */
     int64_t late_bytes;   /* of the weights that the last sample reads */
     int64_t left_bytes;   /* beside the last step */
@@ -57,7 +57,7 @@ struct state {
 };
 
 /* Numbers of bytes that are never copied, and what they cost at least. */
-struct part {
+struct stay_part {
     int64_t least, most;
     double us;
 };
@@ -75,7 +75,7 @@ struct weights_bound {
     int64_t *formats_bytes;                /* [0..n] of all packed formats */
     bool *divides;                         /* [0..n] all other layers are before it or behind */
     int64_t *come;                         /* [request + 1] */
-    struct choice *choices;                /* [capacity] of a layer */
+    struct row_choice *choices;            /* [capacity] of a layer */
     struct state *states, *next;           /* [MOST_STATES], [MOST_STATES * capacity] */
     struct vbs_arena arena;
 };
@@ -170,7 +170,7 @@ static double copy_us(const struct vbs_task *task, int64_t bytes)
     return bytes > 0 ? vbs_task_copy_us(task, bytes) * (1 - VBS_TIME_NOISE) : 0;
 }
 
-static bool is_beaten(const struct choice *choices, int n, const struct choice *by)
+static bool is_beaten(const struct row_choice *choices, int n, const struct row_choice *by)
 {
     for (int i = 0; i < n; i++)
         if (choices[i].copied_bytes <= by->copied_bytes && choices[i].us <= by->us &&
@@ -197,9 +197,9 @@ static int add_last_rows(struct weights_bound *bound, int layer, int cap, int64_
 
         for (int p = first[0]; p < first[1] && before < VBS_NEVER_TICKS; p++) {
             const struct vbs_row_point *point = &rows->points[p];
-            struct choice *choice = &bound->choices[n];
+            struct row_choice *choice = &bound->choices[n];
 
-            *choice = (struct choice){
+            *choice = (struct row_choice){
                 .copied_bytes = bound->caps[layer].copied_bytes[cap],
                 .late_bytes = bound->caps[layer].copied_bytes[task->request == 1 ? cap : 0],
                 .left_bytes = bound->memory_bytes - others - step_bytes - point->ws_bytes,
@@ -223,10 +223,10 @@ static int find_choices(struct weights_bound *bound, int layer, int64_t stays)
 
     if (task->has_rows) {
         vbs_task_to_go_by_rows(task, layer, memory_bytes, task->request, come);
-        bound->choices[0] = (struct choice){.copied_bytes = caps->copied_bytes[0],
-                                            .late_bytes = caps->copied_bytes[0],
-                                            .left_bytes = bound->memory_bytes,
-                                            .us = vbs_task_us(task, come[0])};
+        bound->choices[0] = (struct row_choice){.copied_bytes = caps->copied_bytes[0],
+                                                .late_bytes = caps->copied_bytes[0],
+                                                .left_bytes = bound->memory_bytes,
+                                                .us = vbs_task_us(task, come[0])};
         return come[0] < VBS_NEVER_TICKS;
     }
     for (int c = 0; c < caps->n; c++) {
@@ -274,7 +274,7 @@ static int keep_states(struct weights_bound *bound, int n_next)
 
 /* Adds a choice of layer to what all behind it cost. */
 static struct state add_layer(const struct weights_bound *bound, int layer,
-                              const struct choice *choice, const struct state *behind)
+                              const struct row_choice *choice, const struct state *behind)
 {
     const struct vbs_task *task = bound->task;
     struct state state = {.copied_bytes = behind->copied_bytes + choice->copied_bytes,
@@ -317,17 +317,17 @@ static double part_us(struct weights_bound *bound, int64_t least, int64_t most)
 /* Bounds the time over all numbers of bytes that are never copied. */
 static double least_us(struct weights_bound *bound)
 {
-    struct part parts[MOST_PARTS];
+    struct stay_part parts[MOST_PARTS];
     int64_t all_bytes = 0;
     int n_parts = 1;
 
     for (int k = 1; k <= bound->task->n_layers; k++)
         all_bytes += bound->formats_bytes[k];
-    parts[0] =
-        (struct part){.most = all_bytes < bound->memory_bytes ? all_bytes : bound->memory_bytes};
+    parts[0] = (struct stay_part){.most = all_bytes < bound->memory_bytes ? all_bytes
+                                                                          : bound->memory_bytes};
     parts[0].us = part_us(bound, 0, parts[0].most);
     for (;;) {
-        struct part *part = &parts[0];
+        struct stay_part *part = &parts[0];
         int64_t middle;
 
         for (int i = 1; i < n_parts; i++)
@@ -337,7 +337,7 @@ static double least_us(struct weights_bound *bound)
             copy_us(bound->task, part->most - part->least) < NEAR * part->us)
             return part->us;
         middle = part->least + (part->most - part->least) / 2;
-        parts[n_parts] = (struct part){.least = middle + 1, .most = part->most};
+        parts[n_parts] = (struct stay_part){.least = middle + 1, .most = part->most};
         parts[n_parts].us = part_us(bound, middle + 1, part->most);
         n_parts++;
         part->most = middle;

@@ -36,7 +36,7 @@
 #define NEARLY_OPTIMAL 1.02  /* it is not worth a long search */
 
 /* Whole steps in the order in which they run, without transfers. */
-struct cutting {
+struct whole_steps {
     struct vbs_step *steps; /* [layers * request] */
     int n;
 };
@@ -46,7 +46,7 @@ struct polish {
     const struct vbs_task *task;
     struct vbs_slicing slicing;
     int64_t memory_bytes;
-    struct cutting now, tried;
+    struct whole_steps now, tried;
     double now_us;
     int n_visits;         /* of the latest cutting */
     bool searches;        /* gaps to keep are searched (stream_search.c) */
@@ -88,7 +88,7 @@ static bool take_plan(struct polish *polish, const struct vbs_pareto_plan *plan)
 
 /* Plans the transfers of a cutting, and offers the schedule where it is faster than the current
  * one. HUGE_VAL: it does not fit. */
-static enum vbs_status plan_cutting(struct polish *polish, const struct cutting *cutting,
+static enum vbs_status plan_cutting(struct polish *polish, const struct whole_steps *cutting,
                                     double *time_us)
 {
     struct joint *joint = polish->joint;
@@ -154,7 +154,7 @@ static enum vbs_status try_cutting(struct polish *polish, bool *improved)
 
     VBS_TRY(plan_cutting(polish, &polish->tried, &time_us));
     if (time_us < polish->now_us * (1 - LEAST_GAIN)) {
-        struct cutting now = polish->now;
+        struct whole_steps now = polish->now;
 
         polish->now = polish->tried;
         polish->tried = now;
@@ -171,7 +171,7 @@ static void copy_cutting(struct polish *polish)
            (size_t)polish->now.n * sizeof *polish->tried.steps);
 }
 
-static int last_step_of(const struct cutting *cutting, int layer)
+static int last_step_of(const struct whole_steps *cutting, int layer)
 {
     int s = cutting->n - 1;
 
@@ -220,7 +220,7 @@ static enum vbs_status try_rows(struct polish *polish, int layer, bool *improved
 /* Halves the steps of layer from `from` on. False: nothing changes. */
 static bool halve_steps(struct polish *polish, int layer, int from)
 {
-    struct cutting *tried = &polish->tried;
+    struct whole_steps *tried = &polish->tried;
     bool changed = false;
 
     tried->n = 0;
@@ -241,7 +241,7 @@ static bool halve_steps(struct polish *polish, int layer, int from)
 /* Joins pairs of equal steps of layer that follow each other. False: nothing changes. */
 static bool join_steps(struct polish *polish, int layer)
 {
-    struct cutting *tried = &polish->tried;
+    struct whole_steps *tried = &polish->tried;
     bool changed = false;
 
     tried->n = 0;
@@ -353,7 +353,7 @@ static void order_steps(struct polish *polish, int from, int to, bool last)
 }
 
 /* Gives whether steps that differ in nothing but their order have the same one. */
-static bool has_equal_order(const struct cutting *a, const struct cutting *b)
+static bool has_equal_order(const struct whole_steps *a, const struct whole_steps *b)
 {
     int s = 0;
 
