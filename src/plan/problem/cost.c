@@ -55,19 +55,6 @@ const struct vbs_profile_row *vbs_task_row(const struct vbs_task *task, int laye
     return best;
 }
 
-bool vbs_task_has_row(const struct vbs_task *task, int layer, int batch, int algorithm)
-{
-    const struct vbs_profile_row *rows;
-    int n_rows, a = 0;
-
-    if (batch > task->request || task->batch_index[batch] < 0)
-        return false;
-    rows = vbs_profile_rows(task->profile, layer, task->batch_index[batch], &n_rows);
-    while (a < n_rows && rows[a].algorithm != algorithm)
-        a++;
-    return a < n_rows;
-}
-
 double vbs_task_copy_us(const struct vbs_task *task, int64_t bytes)
 {
     const struct vbs_link *copy = &task->problem.copy;

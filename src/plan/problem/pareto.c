@@ -33,11 +33,18 @@ static void replace(struct vbs_pareto_set *pareto, int from, int to,
     pareto->n += from + 1 - to;
 }
 
-bool vbs_pareto_wants(const struct vbs_pareto_set *pareto, int64_t bytes, double time_us)
+const struct vbs_pareto_plan *vbs_pareto_within(const struct vbs_pareto_set *pareto, int64_t bytes)
 {
     int n = count_at(pareto, bytes);
 
-    return n == 0 || time_us < pareto->list[n - 1].time_us * (1 - VBS_TIME_NOISE);
+    return n > 0 ? &pareto->list[n - 1] : NULL;
+}
+
+bool vbs_pareto_wants(const struct vbs_pareto_set *pareto, int64_t bytes, double time_us)
+{
+    const struct vbs_pareto_plan *known = vbs_pareto_within(pareto, bytes);
+
+    return !known || time_us < known->time_us * (1 - VBS_TIME_NOISE);
 }
 
 enum vbs_status vbs_pareto_offer(struct vbs_ctx *ctx, struct vbs_pareto_set *pareto, int64_t bytes,
@@ -102,12 +109,10 @@ enum vbs_status vbs_pareto_plan_within(struct vbs_ctx *ctx, void *self, int64_t 
                                        struct vbs_draft *draft)
 {
     const struct vbs_pareto_set *pareto = self;
-    int n = count_at(pareto, memory_bytes);
-    const struct vbs_pareto_plan *plan;
+    const struct vbs_pareto_plan *plan = vbs_pareto_within(pareto, memory_bytes);
 
-    if (n == 0)
+    if (!plan)
         return VBS_INFEASIBLE;
-    plan = &pareto->list[n - 1];
     draft->reserved_bytes = plan->bytes;
     draft->interrupted = pareto->interrupted;
     return vbs_step_list_copy(ctx, plan->steps, plan->n_steps, &draft->steps);

@@ -38,6 +38,9 @@ enum vbs_status vbs_pareto_offer(struct vbs_ctx *ctx, struct vbs_pareto_set *par
 enum vbs_status vbs_pareto_offer_timed(struct vbs_ctx *ctx, struct vbs_pareto_set *pareto,
                                        int64_t bytes, double time_us,
                                        const struct vbs_step_list *steps) VBS_MUST_CHECK;
+/* Gives the fastest plan that needs at most bytes, which is the set's and moves with later offers;
+ * null: there is none. O(log plans). */
+const struct vbs_pareto_plan *vbs_pareto_within(const struct vbs_pareto_set *pareto, int64_t bytes);
 /* Whether a schedule of that time would be kept. */
 bool vbs_pareto_wants(const struct vbs_pareto_set *pareto, int64_t bytes, double time_us);
 void vbs_pareto_clear(struct vbs_pareto_set *pareto);

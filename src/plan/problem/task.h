@@ -139,10 +139,6 @@ static inline bool vbs_task_reads_input(const struct vbs_task *task, int layer)
 const struct vbs_profile_row *vbs_task_step_row(const struct vbs_task *task,
                                                 const struct vbs_step *step);
 
-/* Gives whether layer has a row of an algorithm at a batch, which need not be one of the profile.
- */
-bool vbs_task_has_row(const struct vbs_task *task, int layer, int batch, int algorithm);
-
 /* Gives the fastest row of layer at batch whose step fits: base_bytes + ws <= memory_bytes. Null
  * when no row fits or the profile has no such batch. */
 const struct vbs_profile_row *vbs_task_row(const struct vbs_task *task, int layer, int batch,

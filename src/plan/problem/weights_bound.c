@@ -92,6 +92,10 @@ static void find_caps(const struct vbs_task *task, int layer, int64_t *weights, 
 {
     int n = 0, n_distinct = 0;
 
+    if (task->has_rows) { /* stripes have times without regard to their weights */
+        *caps = (struct caps){1, {vbs_task_layer_lightest_bytes(task, layer)}, {INT64_MAX}};
+        return;
+    }
     for (int i = 0; i < task->n_batches; i++) {
         int n_rows;
         const struct vbs_profile_row *rows = vbs_profile_rows(task->profile, layer, i, &n_rows);
@@ -107,11 +111,6 @@ static void find_caps(const struct vbs_task *task, int layer, int64_t *weights, 
     for (int c = 0; c < caps->n; c++) {
         caps->copied_bytes[c] = weights[c * n_distinct / caps->n];
         caps->most_bytes[c] = weights[(c + 1) * n_distinct / caps->n - 1];
-    }
-    if (task->has_rows) { /* stripes have times without regard to their weights */
-        caps->n = 1;
-        caps->copied_bytes[0] = vbs_task_layer_lightest_bytes(task, layer);
-        caps->most_bytes[0] = INT64_MAX;
     }
 }
 

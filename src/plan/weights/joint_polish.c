@@ -28,7 +28,6 @@
 #define MOST_ROUNDS    20
 #define MOST_VISITS    4096 /* of a stream, which the search makes many times */
 #define MOST_SEARCHED  160  /* visits of a stream whose gaps are searched for each cutting */
-#define MOST_RESERVED  4    /* of the largest block */
 #define OCTAVE_SHARE   8    /* the least number of budgets for each doubling */
 #define MOST_BYTES     ((int64_t)1 << 60)
 #define LEAST_GAIN     1e-4
@@ -59,9 +58,9 @@ struct polish {
     struct vbs_arena arena;
 };
 
-static int *slices_of(struct polish *polish, int layer, int format)
+static bool has_row(const struct polish *polish, int layer, int batch, int algorithm)
 {
-    return &polish->slicing.n_slices[layer * polish->slicing.n_formats + format];
+    return vbs_profile_find_row(polish->task->profile, layer, batch, 0, algorithm) != NULL;
 }
 
 /* Takes the whole steps and the slices of a plan; false: it runs by rows. */
@@ -75,7 +74,7 @@ static bool take_plan(struct polish *polish, const struct vbs_pareto_plan *plan)
         const struct vbs_step *step = &plan->steps[s];
 
         if (step->op == VBS_STEP_LOAD)
-            *slices_of(polish, step->layer, step->format) = step->n_slices;
+            *vbs_slicing_at(&polish->slicing, step->layer, step->format) = step->n_slices;
         if (step->op != VBS_STEP_COMPUTE || step->slice > 1)
             continue;
         if (step->rows > 0)
@@ -96,25 +95,24 @@ static enum vbs_status plan_cutting(struct polish *polish, const struct whole_st
     struct vbs_stream_rule rule = {.keeps = true};
     struct vbs_streamed streamed = {.time_us = HUGE_VAL};
     struct vbs_stream stream;
-    int64_t largest;
     enum vbs_status status;
 
     *time_us = HUGE_VAL;
     VBS_TRY(vbs_stream_init(joint->ctx, polish->task, cutting->steps, cutting->n, &polish->slicing,
                             &order, &stream));
-    largest = vbs_stream_largest_block(&stream);
-    rule.reserved_bytes = polish->reserves * largest;
+    rule.reserved_bytes = polish->reserves * vbs_stream_largest_block(&stream);
     polish->n_visits = stream.n_visits;
     if (stream.n_visits > MOST_VISITS || stream.least_bytes > polish->memory_bytes)
         status = VBS_INFEASIBLE;
     else if (polish->searches)
-        status = vbs_trial_search(joint->ctx, &stream, polish->memory_bytes, largest, joint->pareto,
-                                  time_us);
+        status =
+            vbs_trial_search(joint->ctx, &stream, polish->memory_bytes, joint->pareto, time_us);
     else
         status = vbs_stream_plan(joint->ctx, &stream, &rule, polish->memory_bytes, &streamed, NULL);
     if (status == VBS_OK && !polish->searches) {
         *time_us = streamed.time_us;
-        if (streamed.time_us < polish->now_us)
+        if (streamed.time_us < polish->now_us &&
+            vbs_pareto_wants(joint->pareto, streamed.peak_bytes, streamed.time_us))
             status =
                 vbs_trial_stream(joint->ctx, &stream, &rule, polish->memory_bytes, joint->pareto);
     }
@@ -130,7 +128,8 @@ static enum vbs_status choose_rule(struct polish *polish)
 
     polish->now_us = HUGE_VAL;
     for (int joins = 0; joins <= 1; joins++)
-        for (int reserves = 0; reserves <= MOST_RESERVED; reserves = reserves ? 2 * reserves : 1) {
+        for (int reserves = 0; reserves <= VBS_MOST_RESERVES;
+             reserves = vbs_more_reserves(reserves)) {
             double time_us;
 
             polish->joins_steps = joins;
@@ -196,7 +195,7 @@ static bool change_rows(struct polish *polish, int layer, int from, int algorith
             continue;
         step->algorithm = algorithm;
         changed = true;
-        if (!vbs_task_has_row(polish->task, layer, step->batch, algorithm))
+        if (!has_row(polish, layer, step->batch, algorithm))
             return false;
     }
     return changed;
@@ -228,7 +227,7 @@ static bool halve_steps(struct polish *polish, int layer, int from)
         struct vbs_step step = polish->now.steps[s];
 
         if (step.layer == layer && s >= from && step.batch % 2 == 0 &&
-            vbs_task_has_row(polish->task, layer, step.batch / 2, step.algorithm)) {
+            has_row(polish, layer, step.batch / 2, step.algorithm)) {
             step.batch /= 2;
             tried->steps[tried->n++] = step;
             changed = true;
@@ -250,8 +249,7 @@ static bool join_steps(struct polish *polish, int layer)
         const struct vbs_step *next = s + 1 < polish->now.n ? &polish->now.steps[s + 1] : &step;
 
         if (step.layer == layer && next != &step && next->layer == layer &&
-            next->batch == step.batch &&
-            vbs_task_has_row(polish->task, layer, 2 * step.batch, step.algorithm)) {
+            next->batch == step.batch && has_row(polish, layer, 2 * step.batch, step.algorithm)) {
             step.batch *= 2;
             changed = true;
             s++;
@@ -278,7 +276,7 @@ static enum vbs_status try_slices(struct polish *polish, int layer, bool *improv
 {
     const struct vbs_step *step = &polish->now.steps[last_step_of(&polish->now, layer)];
     const struct vbs_profile_row *row = vbs_task_step_row(polish->task, step);
-    int *slices = slices_of(polish, layer, row->format), was = *slices;
+    int *slices = vbs_slicing_at(&polish->slicing, layer, row->format), was = *slices;
     int most = vbs_slice_limit(&polish->task->profile->layers[layer], row->weight_bytes);
 
     if (row->weight_bytes == 0 || row->n_slices > 0)
@@ -454,23 +452,12 @@ static enum vbs_status polish_plan(struct polish *polish, const struct vbs_paret
     return run_rounds(polish);
 }
 
-/* Gives the plan of a budget, which one of the plans fits. */
-static const struct vbs_pareto_plan *plan_within(const struct vbs_pareto_plan *plans, int n,
-                                                 int64_t memory_bytes)
+/* first: the plans before the search, of which the budget fits one */
+static enum vbs_status polish_budget(struct polish *polish, const struct vbs_pareto_set *first)
 {
-    int at = 0;
-
-    while (at + 1 < n && plans[at + 1].bytes <= memory_bytes)
-        at++;
-    return &plans[at];
-}
-
-static enum vbs_status polish_budget(struct polish *polish, const struct vbs_pareto_plan *first,
-                                     int n_first)
-{
-    const struct vbs_pareto_set *pareto = polish->joint->pareto;
-    const struct vbs_pareto_plan was = *plan_within(first, n_first, polish->memory_bytes);
-    const struct vbs_pareto_plan now = *plan_within(pareto->list, pareto->n, polish->memory_bytes);
+    const struct vbs_pareto_plan was = *vbs_pareto_within(first, polish->memory_bytes);
+    const struct vbs_pareto_plan now =
+        *vbs_pareto_within(polish->joint->pareto, polish->memory_bytes);
     double bound_us;
 
     VBS_TRY(vbs_task_bound_us(polish->joint->ctx, polish->task, polish->memory_bytes, &bound_us));
@@ -483,11 +470,10 @@ static enum vbs_status polish_budget(struct polish *polish, const struct vbs_par
     return now.steps != was.steps ? polish_plan(polish, &was, bound_us) : VBS_OK;
 }
 
-/* first: the plans before the search */
-static enum vbs_status polish_budgets(struct polish *polish, const struct vbs_pareto_plan *first,
-                                      int n_first)
+static enum vbs_status polish_budgets(struct polish *polish, const struct vbs_pareto_set *first)
 {
-    int64_t step = 1, least_bytes = first[0].bytes, most_bytes = first[n_first - 1].bytes;
+    int64_t step = 1, least_bytes = first->list[0].bytes;
+    int64_t most_bytes = first->list[first->n - 1].bytes;
     double octaves = log2((double)most_bytes / (double)least_bytes) + 1;
 
     if (most_bytes > MOST_BYTES)
@@ -498,7 +484,7 @@ static enum vbs_status polish_budgets(struct polish *polish, const struct vbs_pa
             step *= 2;
         at = (at / step + 1) * step;
         polish->memory_bytes = at;
-        VBS_TRY(polish_budget(polish, first, n_first));
+        VBS_TRY(polish_budget(polish, first));
     }
     return VBS_OK;
 }
@@ -522,15 +508,14 @@ static enum vbs_status allocate(struct polish *polish)
 enum vbs_status vbs_joint_polish(struct joint *joint)
 {
     struct polish polish = {.joint = joint, .task = joint->task};
-    const struct vbs_pareto_set *pareto = joint->pareto;
-    struct vbs_pareto_plan *first = NULL;
+    struct vbs_pareto_set first = {.n = joint->pareto->n};
     enum vbs_status status = allocate(&polish);
 
-    if (status == VBS_OK && pareto->n > 0) {
-        first = vbs_arena_alloc(&polish.arena, (size_t)pareto->n, sizeof *first);
-        if (first) {
-            memcpy(first, pareto->list, (size_t)pareto->n * sizeof *first);
-            status = polish_budgets(&polish, first, pareto->n);
+    if (status == VBS_OK && first.n > 0) {
+        first.list = vbs_arena_alloc(&polish.arena, (size_t)first.n, sizeof *first.list);
+        if (first.list) {
+            memcpy(first.list, joint->pareto->list, (size_t)first.n * sizeof *first.list);
+            status = polish_budgets(&polish, &first);
         } else
             status = vbs_no_memory(joint->ctx);
     }

@@ -19,7 +19,6 @@
 
 #define REPORT_S        0.1
 #define MOST_GRID_BYTES ((int64_t)1 << 60)
-#define MOST_RESERVED   8   /* blocks */
 #define MOST_SEARCHED   256 /* visits of a stream for which gaps to keep are searched */
 
 /* Shares of a budget for the cutting. Small ones leave the budget to weights that stay. */
@@ -75,7 +74,7 @@ static enum vbs_status translate_chunk(struct joint *joint, const struct vbs_ste
                 joint->ctx, steps, layer, b,
                 vbs_joint_piece(task, layer, b, kind->algorithm, row.format)->algorithm);
         }
-        cut = &slicing->n_slices[layer * slicing->n_formats + row.format];
+        cut = vbs_slicing_at(slicing, layer, row.format);
         n_slices = row.weight_bytes > 0 ? vbs_joint_slices(joint, layer, &row, kind->doublings) : 0;
         if (n_slices > *cut)
             *cut = n_slices;
@@ -216,16 +215,15 @@ static enum vbs_status try_budget(struct joint *joint, const struct vbs_stream *
                                   int64_t largest_block, struct trial *trial)
 {
     /* Delayed layers read many slices between two steps of others. */
-    int most = trial->order.delayed_from > 0 ? MOST_RESERVED : 1;
+    int most = trial->order.delayed_from > 0 ? 2 * VBS_MOST_RESERVES : 1;
 
-    for (int reserves = 0; reserves <= most; reserves = reserves ? 2 * reserves : 1) {
+    for (int reserves = 0; reserves <= most; reserves = vbs_more_reserves(reserves)) {
         trial->reserved_bytes = reserves * largest_block;
         VBS_TRY(try_transfers(joint, stream, trial));
     }
     if (joint->place.n_repeats > 0 || stream->n_visits > MOST_SEARCHED)
         return VBS_OK;
-    return vbs_trial_search(joint->ctx, stream, trial->memory_bytes, largest_block,
-                            joint->place.found, NULL);
+    return vbs_trial_search(joint->ctx, stream, trial->memory_bytes, joint->place.found, NULL);
 }
 
 static enum vbs_status try_stream(struct joint *joint, const struct cutting_trial *cutting,

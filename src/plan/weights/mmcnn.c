@@ -65,7 +65,7 @@ static bool plan_segment(struct mmcnn *mmcnn, int head, int layer, int64_t limit
         n_slices =
             vbs_row_slices_within(l, row, limit_bytes - mmcnn->base_bytes[layer] - row->ws_bytes);
     }
-    mmcnn->slicing.n_slices[layer * mmcnn->slicing.n_formats + row->format] = n_slices;
+    *vbs_slicing_at(&mmcnn->slicing, layer, row->format) = n_slices;
     return n_slices > 0;
 }
 

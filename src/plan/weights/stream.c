@@ -47,7 +47,7 @@ static size_t format_index(const struct stream_builder *builder, int layer, int 
 
 static int slices_of(const struct stream_builder *builder, int layer, int format)
 {
-    int n_slices = builder->slicing->n_slices[format_index(builder, layer, format)];
+    int n_slices = *vbs_slicing_at(builder->slicing, layer, format);
 
     return n_slices > 1 ? n_slices : 1;
 }

@@ -45,6 +45,11 @@ struct vbs_slicing {
     int *n_slices;
 };
 
+static inline int *vbs_slicing_at(const struct vbs_slicing *slicing, int layer, int format)
+{
+    return &slicing->n_slices[(size_t)layer * (size_t)slicing->n_formats + (size_t)format];
+}
+
 struct vbs_stream {
     const struct vbs_task *task;
     struct vbs_step_list computes; /* slot by slot */

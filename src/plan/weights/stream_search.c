@@ -14,10 +14,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define LEAST_WORTH   0.02
-#define NEWS          0.3 /* the share of the latest round in a gap's worth */
-#define ROUNDS        12  /* with one reserve */
-#define MOST_RESERVED 4   /* of the largest block */
+#define LEAST_WORTH 0.02
+#define NEWS        0.3 /* the share of the latest round in a gap's worth */
+#define ROUNDS      12  /* with one reserve */
 
 struct gap_order {
     int visit, rank;
@@ -98,16 +97,18 @@ static enum vbs_status run_rounds(struct stream_search *search, int64_t reserved
     return VBS_OK;
 }
 
-static enum vbs_status run_search(struct stream_search *search, int64_t largest_block)
+static enum vbs_status run_search(struct stream_search *search)
 {
-    for (int reserves = 0; reserves <= MOST_RESERVED; reserves = reserves ? 2 * reserves : 1)
+    int64_t largest_block = vbs_stream_largest_block(search->stream);
+
+    for (int reserves = 0; reserves <= VBS_MOST_RESERVES; reserves = vbs_more_reserves(reserves))
         VBS_TRY(run_rounds(search, reserves * largest_block));
     return VBS_OK;
 }
 
 enum vbs_status vbs_trial_search(struct vbs_ctx *ctx, const struct vbs_stream *stream,
-                                 int64_t memory_bytes, int64_t largest_block,
-                                 struct vbs_pareto_set *pareto, double *time_us)
+                                 int64_t memory_bytes, struct vbs_pareto_set *pareto,
+                                 double *time_us)
 {
     size_t n = (size_t)stream->n_visits + 1;
     struct stream_search search = {.ctx = ctx,
@@ -127,7 +128,7 @@ enum vbs_status vbs_trial_search(struct vbs_ctx *ctx, const struct vbs_stream *s
     else if (vbs_pareto_wants(pareto, memory_bytes, stream->compute_us)) {
         for (int g = 0; g < stream->n_visits; g++)
             search.rank[stream->gaps[g]] = g;
-        status = run_search(&search, largest_block);
+        status = run_search(&search);
     }
     if (time_us)
         *time_us = search.best_us;

@@ -8,6 +8,15 @@
 #include "plan/problem/problem.h"
 #include "plan/weights/stream.h"
 
+/* Largest blocks of a stream for which memory is kept free in the trials of a search. */
+#define VBS_MOST_RESERVES 4
+
+/* Gives the number of them that is tried next: 0, 1, 2, 4, ... */
+static inline int vbs_more_reserves(int reserves)
+{
+    return reserves ? 2 * reserves : 1;
+}
+
 /* Plans stream within memory_bytes and offers the schedule, from its exact peak on, unless it is
  * dominated or exceeds the latency. An infeasible budget is no error. Fails otherwise as
  * vbs_stream_plan does. */
@@ -21,8 +30,8 @@ enum vbs_status vbs_trial_stream(struct vbs_ctx *ctx, const struct vbs_stream *s
  * best schedule found, or HUGE_VAL. Errors as of vbs_trial_stream.
  * O(rounds x (visits + steps) log steps). */
 enum vbs_status vbs_trial_search(struct vbs_ctx *ctx, const struct vbs_stream *stream,
-                                 int64_t memory_bytes, int64_t largest_block,
-                                 struct vbs_pareto_set *pareto, double *time_us) VBS_MUST_CHECK;
+                                 int64_t memory_bytes, struct vbs_pareto_set *pareto,
+                                 double *time_us) VBS_MUST_CHECK;
 
 /* Offers a schedule of the task from bytes on, unless it exceeds the latency. Fails as
  * vbs_timeline_find and vbs_pareto_offer do. */
