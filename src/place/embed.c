@@ -450,7 +450,7 @@ static enum vbs_status allocate(struct place_embed *embed)
 
     embed->set.marked = vbs_arena_alloc(arena, n, sizeof *embed->set.marked);
     embed->set.n_within = vbs_arena_alloc(arena, 2 * n, sizeof *embed->set.n_within);
-    embed->set.leaves = vbs_arena_alloc(arena, 2 * n, sizeof *embed->set.leaves);
+    embed->set.n_leaves = vbs_arena_alloc(arena, 2 * n, sizeof *embed->set.n_leaves);
     embed->reduced = vbs_arena_alloc(arena, 2 * n, sizeof *embed->reduced);
     embed->restricted[0] = vbs_arena_alloc(arena, 2 * n, sizeof *embed->restricted[0]);
     embed->restricted[1] = vbs_arena_alloc(arena, 2 * n, sizeof *embed->restricted[1]);
@@ -465,7 +465,7 @@ static enum vbs_status allocate(struct place_embed *embed)
     embed->sets = vbs_arena_alloc(arena, 2 * MAX_SETS, sizeof *embed->sets);
     embed->memo = vbs_arena_alloc(arena, (size_t)1 << MEMO_BITS, sizeof *embed->memo);
     return vbs_place_allocate_side(embed, 0) && vbs_place_allocate_side(embed, 1) &&
-                   embed->set.marked && embed->set.n_within && embed->set.leaves &&
+                   embed->set.marked && embed->set.n_within && embed->set.n_leaves &&
                    embed->reduced && embed->restricted[0] && embed->restricted[1] && embed->met &&
                    embed->culprits && embed->blamed && embed->traced && embed->order &&
                    embed->keys && embed->bits && embed->sets && embed->memo

@@ -11,8 +11,10 @@
 
 #include "base/grow.h"
 
-#define MAX_AT_STEP 128  /* items that end or begin at a step within */
-#define MAX_SETS    4096 /* sets of items that end, in one state */
+#define MAX_AT_STEP 128   /* items that end or begin at a step within */
+#define MAX_SETS    4096  /* sets of items that end, in one state */
+#define MAX_SUMS    16384 /* sums of half of the items that begin, */
+#define FEW_SUMS    256   /* and once there are too many of them */
 
 /* Items of a step, by bits: some that end and some that begin. */
 struct place_vertex {
@@ -26,6 +28,7 @@ struct place_pair {
 
 struct place_set_sum {
     int64_t bytes;
+    int count; /* of its items */
     pq_bits set;
 };
 
@@ -33,6 +36,7 @@ struct place_set_sum {
 struct place_halves {
     struct place_set_sum *sums[2];
     int n[2];
+    pq_bits of[2];              /* the items of a half */
     bool complete;              /* all subsets are listed */
     bool compared;              /* those that are alike are known */
     pq_bits any_alike;          /* items that are alike to one before, by bits, */
@@ -80,17 +84,20 @@ struct place_embed {
     int n_steps, n_live; /* steps of the component; most items that live at one */
     struct place_side sides[2];
     struct pq_set set;
-    int *reduced, *order, *keys; /* scratch */
-    int *restricted[2], *met;    /* scratch */
-    size_t first_pair;           /* of the state */
-    bool left_out;               /* some of its pairs are not listed */
-    double n_expected;           /* pairs of equal sums by chance */
-    int max_size;                /* pairs of more items are not listed */
-    int n_looks;                 /* sums that were looked at for them */
-    int64_t n_listed;            /* sums in halves */
-    pq_bits *bits;               /* [n], of the items that end or begin at the step */
-    pq_bits *sets;               /* [2 * MAX_SETS] */
-    struct place_set_sum *runs;  /* [MAX_SETS], sets that begin; made when it is needed */
+    int *reduced, *order, *keys;   /* scratch */
+    int *restricted[2], *met;      /* scratch */
+    size_t first_pair;             /* of the state */
+    bool left_out;                 /* some of its pairs are not listed */
+    double n_expected;             /* pairs of equal sums by chance */
+    int max_size;                  /* pairs of more items are not listed */
+    int n_looks;                   /* sums that were looked at for them */
+    int64_t n_listed;              /* sums in halves */
+    pq_bits *bits;                 /* [n], of the items that end or begin at the step */
+    pq_bits *sets;                 /* [2 * MAX_SETS] */
+    struct place_set_sum *runs;    /* [MAX_SETS], sets that begin; made when it is needed */
+    struct place_set_sum *kept[2]; /* [MAX_SUMS], the sums of halves that are possible in the state;
+                                      made when they are needed */
+    int n_kept[2];
     uint64_t *memo;
     bool full;    /* the living items fill the load at every step */
     int only;     /* the side that all vertices are chosen on, or -1 */

@@ -89,24 +89,36 @@ int vbs_place_pq_make(int *tree, const int *items, int n)
 
 enum share { NONE, SOME, ALL };
 
-static enum share share_of(const struct pq_set *set, int node)
+/* Gives the number of leaves below a node that are in the set. */
+static int within_of(const struct pq_set *set, const int *tree, int node)
 {
-    if (set->n_within[node] == 0)
-        return NONE;
-    return set->n_within[node] == set->leaves[node] ? ALL : SOME;
+    return set->n_within[end_of(tree, node)] - set->n_within[node];
 }
 
+static enum share share_of(const struct pq_set *set, const int *tree, int node)
+{
+    int end = end_of(tree, node), n = set->n_within[end] - set->n_within[node];
+
+    if (n == 0)
+        return NONE;
+    return n == set->n_leaves[end] - set->n_leaves[node] ? ALL : SOME;
+}
+
+/* Counts the leaves before each place of a tree, which tells how many are below a node. */
 static void count_leaves(const struct pq_set *set, const int *tree)
 {
-    for (int node = extent_of(tree, 0) - 1; node >= 0; node--) {
-        set->n_within[node] = is_leaf(tree, node) && set->marked[tree[node]];
-        set->leaves[node] = is_leaf(tree, node);
-        if (!is_leaf(tree, node))
-            for (CHILDREN(child, tree, node)) {
-                set->n_within[node] += set->n_within[child];
-                set->leaves[node] += set->leaves[child];
-            }
+    int end = extent_of(tree, 0), n_within = 0, n_leaves = 0;
+
+    for (int at = 0; at < end; at++) {
+        set->n_within[at] = n_within;
+        set->n_leaves[at] = n_leaves;
+        if (is_leaf(tree, at)) {
+            n_within += set->marked[tree[at]];
+            n_leaves++;
+        }
     }
+    set->n_within[end] = n_within;
+    set->n_leaves[end] = n_leaves;
 }
 
 static int count_children(const struct pq_writer *writer, int node, enum share share)
@@ -114,7 +126,7 @@ static int count_children(const struct pq_writer *writer, int node, enum share s
     int n = 0;
 
     for (CHILDREN(child, writer->from, node))
-        n += share_of(writer->set, child) == share;
+        n += share_of(writer->set, writer->from, child) == share;
     return n;
 }
 
@@ -127,7 +139,7 @@ static void write_group(struct pq_writer *writer, int node, enum share share)
     if (n > 1)
         group = begin_node(writer);
     for (CHILDREN(child, writer->from, node))
-        if (share_of(writer->set, child) == share)
+        if (share_of(writer->set, writer->from, child) == share)
             copy_node(writer, child);
     if (n > 1)
         end_node(writer, group, false);
@@ -141,7 +153,7 @@ static bool write_line(struct pq_writer *writer, int node, bool set_first);
 static bool write_partial(struct pq_writer *writer, int node, bool set_first)
 {
     for (CHILDREN(child, writer->from, node))
-        if (share_of(writer->set, child) == SOME)
+        if (share_of(writer->set, writer->from, child) == SOME)
             return write_line(writer, child, set_first);
     return true;
 }
@@ -153,7 +165,7 @@ static bool is_sorted(const struct pq_writer *writer, int node, bool set_first)
     enum share last = set_first ? ALL : NONE;
 
     for (CHILDREN(child, writer->from, node)) {
-        enum share share = share_of(writer->set, child);
+        enum share share = share_of(writer->set, writer->from, child);
 
         if ((set_first ? share > last : share < last) || (share == SOME && last == SOME))
             return false;
@@ -184,7 +196,7 @@ static bool write_q_line(struct pq_writer *writer, int node, bool set_first, boo
  * other way round. */
 static bool write_line(struct pq_writer *writer, int node, bool set_first)
 {
-    if (share_of(writer->set, node) != SOME) {
+    if (share_of(writer->set, writer->from, node) != SOME) {
         copy_node(writer, node);
         return true;
     }
@@ -213,7 +225,7 @@ static bool reduce_p(struct pq_writer *writer, int node)
     if (others) {
         root = begin_node(writer);
         for (CHILDREN(child, writer->from, node))
-            if (share_of(writer->set, child) == NONE)
+            if (share_of(writer->set, writer->from, child) == NONE)
                 copy_node(writer, child);
     }
     if (n_partial == 0) {
@@ -221,7 +233,7 @@ static bool reduce_p(struct pq_writer *writer, int node)
     } else {
         q = begin_node(writer);
         for (CHILDREN(child, writer->from, node))
-            if (share_of(writer->set, child) == SOME) {
+            if (share_of(writer->set, writer->from, child) == SOME) {
                 if (n_done++ == 1)
                     write_group(writer, node, ALL);
                 if (!write_line(writer, child, n_done == 2))
@@ -243,7 +255,7 @@ static bool reduce_q(struct pq_writer *writer, int node)
     int q = begin_node(writer);
 
     for (CHILDREN(child, writer->from, node)) {
-        enum share share = share_of(writer->set, child);
+        enum share share = share_of(writer->set, writer->from, child);
 
         if (share == NONE) {
             at = at == BEFORE ? BEFORE : BEHIND;
@@ -265,12 +277,12 @@ static bool write_reduced(struct pq_writer *writer, int node)
     bool done = true;
     int at;
 
-    if (share_of(writer->set, node) != SOME) {
+    if (share_of(writer->set, writer->from, node) != SOME) {
         copy_node(writer, node);
         return true;
     }
     for (CHILDREN(below, from, node)) {
-        if (writer->set->n_within[below] < writer->set->n_marked)
+        if (within_of(writer->set, from, below) < writer->set->n_marked)
             continue;
         at = begin_node(writer);
         for (CHILDREN(child, from, node))
@@ -351,7 +363,7 @@ static int list_parts(struct lister *lister, int node, struct pq_part *parts)
     int n = 0;
 
     for (CHILDREN(child, lister->tree, node)) {
-        enum share share = share_of(lister->set, child);
+        enum share share = share_of(lister->set, lister->tree, child);
 
         if (share != NONE && n < MAX_PARTS) {
             parts[n] = (struct pq_part){share == ALL ? bits_of(lister, child) : 0, adjacent,
@@ -364,41 +376,33 @@ static int list_parts(struct lister *lister, int node, struct pq_part *parts)
     return n;
 }
 
-/* Gives the next set of whole parts, as a set of their indices; 0 behind the last. */
-static pq_bits next_wholes(const struct pq_part *parts, int n, pq_bits wholes)
+/* Appends the unions of some whole parts each, the empty one first, to the sides, where they are
+ * for a while; returns their number. */
+static int join_wholes(struct lister *lister, const struct pq_part *parts, int n)
 {
-    pq_bits all = 0;
+    int first = lister->n_sides;
 
-    for (int p = 0; p < n; p++)
-        if (parts[p].whole)
-            all |= (pq_bits)1 << p;
-    return (wholes - all) & all;
-}
+    add_side(lister, 0);
+    for (int p = 0; p < n && !lister->full; p++) {
+        int end = lister->n_sides;
 
-static pq_bits join_wholes(const struct pq_part *parts, int n, pq_bits wholes)
-{
-    pq_bits bits = 0;
-
-    for (int p = 0; p < n; p++)
-        if (wholes >> p & 1)
-            bits |= parts[p].whole;
-    return bits;
+        for (int k = first; parts[p].whole && k < end; k++)
+            add_side(lister, lister->sides[k] | parts[p].whole);
+    }
+    return lister->n_sides - first;
 }
 
 static void list_p_sides(struct lister *lister, const struct pq_part *parts, int n)
 {
-    pq_bits wholes = 0;
+    int first = lister->n_sides, n_joined = join_wholes(lister, parts, n);
+    int end = lister->n_sides;
 
-    do {
-        pq_bits bits = join_wholes(parts, n, wholes);
-
-        if (wholes)
-            add_side(lister, bits);
-        for (int p = 0; p < n; p++)
-            for (int s = parts[p].first; s < parts[p].end; s++)
-                add_side(lister, bits | lister->sides[s]);
-        wholes = next_wholes(parts, n, wholes);
-    } while (wholes && !lister->full);
+    for (int p = 0; p < n; p++)
+        for (int s = parts[p].first; s < parts[p].end; s++)
+            for (int k = first; k < end; k++)
+                add_side(lister, lister->sides[k] | lister->sides[s]);
+    if (n_joined > 0) /* the empty one is no side */
+        lister->sides[first] = lister->sides[--lister->n_sides];
 }
 
 /* Lists the sides of a Q-node that lie at its last child, or at its first. */
@@ -429,8 +433,8 @@ static void list_own_sides(struct lister *lister, int node, const struct pq_part
         return;
     }
     for (CHILDREN(child, lister->tree, node))
-        last = share_of(lister->set, child);
-    if (share_of(lister->set, node + 1) != NONE)
+        last = share_of(lister->set, lister->tree, child);
+    if (share_of(lister->set, lister->tree, node + 1) != NONE)
         list_q_sides(lister, parts, n, false);
     if (last != NONE)
         list_q_sides(lister, parts, n, true);
@@ -442,7 +446,7 @@ static void list_sides(struct lister *lister, int node)
     struct pq_part parts[MAX_PARTS];
     int n, first = lister->n_sides, own;
 
-    if (share_of(lister->set, node) != SOME)
+    if (share_of(lister->set, lister->tree, node) != SOME)
         return;
     n = list_parts(lister, node, parts);
     own = lister->n_sides;
@@ -452,26 +456,24 @@ static void list_sides(struct lister *lister, int node)
     lister->n_sides += first - own;
 }
 
-/* Lists the subsets of several children of a P-node: whole ones, and sides of two at most. */
+/* Lists the subsets of children of a P-node: whole ones, and sides of two at most. */
 static void list_p_subsets(struct lister *lister, const struct pq_part *parts, int n)
 {
-    pq_bits wholes = 0;
+    int first = lister->n_sides, n_joined = join_wholes(lister, parts, n);
+    const pq_bits *sides = lister->sides, *joined = sides + first;
 
-    do {
-        pq_bits bits = join_wholes(parts, n, wholes);
-
-        if (wholes & (wholes - 1))
-            add_subset(lister, bits);
-        for (int p = 0; p < n; p++)
-            for (int s = parts[p].first; s < parts[p].end; s++) {
-                if (wholes)
-                    add_subset(lister, bits | lister->sides[s]);
-                for (int q = p + 1; q < n; q++)
-                    for (int t = parts[q].first; t < parts[q].end; t++)
-                        add_subset(lister, bits | lister->sides[s] | lister->sides[t]);
-            }
-        wholes = next_wholes(parts, n, wholes);
-    } while (wholes && !lister->full);
+    for (int k = 1; k < n_joined; k++)
+        add_subset(lister, joined[k]);
+    for (int p = 0; p < n; p++)
+        for (int s = parts[p].first; s < parts[p].end; s++) {
+            for (int k = 1; k < n_joined; k++)
+                add_subset(lister, joined[k] | sides[s]);
+            for (int q = p + 1; q < n; q++)
+                for (int t = parts[q].first; t < parts[q].end; t++)
+                    for (int k = 0; k < n_joined && !lister->full; k++)
+                        add_subset(lister, joined[k] | sides[s] | sides[t]);
+        }
+    lister->n_sides = first;
 }
 
 /* Lists the runs of a Q-node that begin with some leaves of a part. */
@@ -504,14 +506,14 @@ static void list_subsets(struct lister *lister, int node)
     struct pq_part parts[MAX_PARTS];
     int n, n_sides = lister->n_sides;
 
-    if (share_of(lister->set, node) == NONE)
+    if (share_of(lister->set, lister->tree, node) == NONE)
         return;
-    if (share_of(lister->set, node) == ALL) {
+    if (share_of(lister->set, lister->tree, node) == ALL) {
         add_subset(lister, bits_of(lister, node));
         return;
     }
     for (CHILDREN(child, lister->tree, node))
-        if (share_of(lister->set, child) == SOME || !is_q(lister->tree, node))
+        if (share_of(lister->set, lister->tree, child) == SOME)
             list_subsets(lister, child);
     n = list_parts(lister, node, parts);
     if (is_q(lister->tree, node))
@@ -521,27 +523,15 @@ static void list_subsets(struct lister *lister, int node)
     lister->n_sides = n_sides;
 }
 
-static int by_word(const void *a, const void *b)
-{
-    pq_bits x = *(const pq_bits *)a, y = *(const pq_bits *)b;
-
-    return (x > y) - (x < y);
-}
-
 int vbs_place_pq_sets(const struct pq_set *set, const int *tree, const pq_bits *bits,
                       pq_bits *subsets, pq_bits *scratch, int most, bool *complete)
 {
     struct lister lister = {set, tree, bits, subsets, scratch, 0, 0, most, false};
-    int n = 0;
 
     count_leaves(set, tree);
     list_subsets(&lister, 0);
     *complete = !lister.full;
-    qsort(subsets, (size_t)lister.n, sizeof *subsets, by_word);
-    for (int k = 0; k < lister.n; k++)
-        if (n == 0 || subsets[k] != subsets[n - 1])
-            subsets[n++] = subsets[k];
-    return n;
+    return lister.n;
 }
 
 /* ---- replacing ---- */
@@ -556,13 +546,13 @@ static void write_replaced(struct pq_writer *writer, int node, struct replacemen
 {
     int at;
 
-    if (share_of(writer->set, node) == ALL) {
+    if (share_of(writer->set, writer->from, node) == ALL) {
         if (!by->done)
             writer->n += vbs_place_pq_make(writer->to + writer->n, by->items, by->n);
         by->done = true;
         return;
     }
-    if (share_of(writer->set, node) == NONE) {
+    if (share_of(writer->set, writer->from, node) == NONE) {
         copy_node(writer, node);
         return;
     }
@@ -594,10 +584,10 @@ static void write_kept(struct pq_writer *writer, int node)
         return;
     }
     for (CHILDREN(child, writer->from, node))
-        n += share_of(writer->set, child) != NONE;
+        n += share_of(writer->set, writer->from, child) != NONE;
     at = n > 1 ? begin_node(writer) : 0;
     for (CHILDREN(child, writer->from, node))
-        if (share_of(writer->set, child) != NONE)
+        if (share_of(writer->set, writer->from, child) != NONE)
             write_kept(writer, child);
     if (n > 1)
         end_node(writer, at, is_q(writer->from, node));
@@ -608,7 +598,7 @@ int vbs_place_pq_restrict(const struct pq_set *set, const int *tree, int *restri
     struct pq_writer writer = {set, tree, restricted, 0};
 
     count_leaves(set, tree);
-    if (set->n_within[0] > 0)
+    if (within_of(set, tree, 0) > 0)
         write_kept(&writer, 0);
     return writer.n;
 }

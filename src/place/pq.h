@@ -25,7 +25,7 @@ struct pq_set {
     bool *marked; /* [items], the set */
     int n_marked; /* the number of its items, all of which are leaves of the tree */
     int *n_within,
-        *leaves; /* scratch, [ints of the tree]: leaves below a node, in the set and all */
+        *n_leaves; /* scratch, [ints of the tree + 1]: leaves before a place, in the set and all */
 };
 
 /* Makes the tree of all orders of n items, n > 0; returns its ints. */
@@ -37,7 +37,7 @@ int vbs_place_pq_reduce(const struct pq_set *set, const int *tree, int *reduced)
 /* Lists subsets of the set, of at most 128 items, as sums of the bits of their items: those that
  * are a run in some order of the tree, which means that they are consecutive and no other leaf of
  * the set lies beside them; and perhaps others that are consecutive. Returns their number, at most
- * `most`; *complete: no run is left out. scratch: [most]. */
+ * `most`, each once; *complete: no run is left out. scratch: [most]. */
 int vbs_place_pq_sets(const struct pq_set *set, const int *tree, const pq_bits *bits,
                       pq_bits *subsets, pq_bits *scratch, int most, bool *complete);
 

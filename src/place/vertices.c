@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_SUMS   16384 /* sums of half of the items that begin, */
-#define FEW_SUMS   256   /* and once there are too many of them */
 #define MAX_LISTED (1 << 22)
 #define MANY_PAIRS 256 /* pairs of a state, from which on those of more items are left out */
 #define MAX_LARGE  8
@@ -76,7 +74,7 @@ static int list_sums(struct place_embed *embed, const int *items, pq_bits of,
 {
     int n = 1;
 
-    sums[0] = (struct place_set_sum){0, 0};
+    sums[0] = (struct place_set_sum){0};
     for (int k = 0; k < n && n < most; k++)
         for (pq_bits more = of; more && n < most; more &= more - 1) {
             pq_bits bit = more & -more;
@@ -84,7 +82,7 @@ static int list_sums(struct place_embed *embed, const int *items, pq_bits of,
             if (sums[k].set < bit)
                 sums[n++] = (struct place_set_sum){
                     sums[k].bytes + place_item_of(embed, items[place_lowest_bit(bit)])->height,
-                    sums[k].set | bit};
+                    sums[k].count + 1, sums[k].set | bit};
         }
     qsort(sums, (size_t)n, sizeof *sums, by_bytes);
     return n;
@@ -167,6 +165,7 @@ static bool sum_halves(struct place_embed *embed, const struct place_side *side,
             return false;
         }
         halves->sums[h] = sums;
+        halves->of[h] = half[h];
         halves->n[h] = list_sums(embed, place_begins_of(side, step), half[h], sums, n);
         halves->complete = halves->complete && n_bits < 30 && n >> n_bits;
         embed->n_listed += n;
@@ -175,11 +174,15 @@ static bool sum_halves(struct place_embed *embed, const struct place_side *side,
     return true;
 }
 
+static int count_items(struct place_vertex vertex)
+{
+    return place_count_bits(vertex.ends) + place_count_bits(vertex.begins);
+}
+
 /* Gives the number of items of a pair, or of the others that are left, if they are fewer. */
 static int size_of(const struct place_front *front, struct place_vertex vertex)
 {
-    int n = place_count_bits(vertex.ends) + place_count_bits(vertex.begins);
-    int n_left = place_count_bits(front->left.ends) + place_count_bits(front->left.begins);
+    int n = count_items(vertex), n_left = count_items(front->left);
 
     return n < n_left - n ? n : n_left - n;
 }
@@ -190,23 +193,34 @@ struct place_listing {
     const struct place_side *side;
     const struct place_front *front;
     const struct place_halves *halves;
+    int n_left;       /* items of the state */
     pq_bits unplaced; /* items that begin, without those that the other side has placed */
     int n_runs;       /* sets that begin, in embed->runs, if only these are possible; or -1 */
 };
 
-/* Appends a pair. Once there are many, large ones are left out. */
-static bool add_pair(const struct place_listing *listing, struct place_vertex vertex)
+/* Gives whether a pair of n items may be listed. Once there are many pairs, large ones are left
+ * out. */
+static bool is_listed(const struct place_listing *listing, int n)
+{
+    const struct place_embed *embed = listing->embed;
+    int size = n < listing->n_left - n ? n : listing->n_left - n;
+
+    return size <= MAX_LARGE
+               ? size <= embed->max_size
+               : size <= embed->max_size && embed->n_pairs - embed->first_pair <= MANY_PAIRS;
+}
+
+/* Appends a pair of n items, if it may be listed. */
+static bool add_pair(const struct place_listing *listing, struct place_vertex vertex, int n)
 {
     struct place_embed *embed = listing->embed;
-    int size = size_of(listing->front, vertex);
 
-    if (!is_canonical(listing->halves, listing->unplaced, vertex.begins))
-        return true;
-    if (size > embed->max_size ||
-        (embed->n_pairs - embed->first_pair > MANY_PAIRS && size > MAX_LARGE)) {
+    if (!is_listed(listing, n)) {
         embed->left_out = true;
         return true;
     }
+    if (!is_canonical(listing->halves, listing->unplaced, vertex.begins))
+        return true;
     if (!GROW(embed, pairs, 1))
         return false;
     embed->pairs[embed->n_pairs++] = (struct place_pair){vertex, 0};
@@ -218,7 +232,7 @@ static bool add_runs(const struct place_listing *listing, pq_bits ends)
 {
     struct place_embed *embed = listing->embed;
     int64_t bytes = sum_of(embed, place_ends_of(listing->side, listing->front->step), ends);
-    int low = 0, high = listing->n_runs;
+    int low = 0, high = listing->n_runs, n_ends = place_count_bits(ends);
 
     while (low < high) {
         int middle = low + (high - low) / 2;
@@ -229,7 +243,8 @@ static bool add_runs(const struct place_listing *listing, pq_bits ends)
             high = middle;
     }
     for (; low < listing->n_runs && embed->runs[low].bytes == bytes; low++)
-        if (!add_pair(listing, (struct place_vertex){ends, embed->runs[low].set}))
+        if (!add_pair(listing, (struct place_vertex){ends, embed->runs[low].set},
+                      n_ends + embed->runs[low].count))
             return false;
     return true;
 }
@@ -250,42 +265,65 @@ static int last_below(const struct place_set_sum *sums, int n, int64_t bytes)
     return low - 1;
 }
 
+/* Keeps the sums of halves that are possible in the state: of items that are left, the first ones
+ * of those that are alike, and neither so few nor so many that no listed pair has them. False:
+ * memory is out. */
+static bool keep_sums(const struct place_listing *listing)
+{
+    struct place_embed *embed = listing->embed;
+    const struct place_halves *halves = listing->halves;
+    pq_bits left = listing->front->left.begins;
+
+    for (int h = 0; h < 2; h++) {
+        const struct place_set_sum *sums = halves->sums[h];
+        pq_bits unplaced = listing->unplaced & halves->of[h];
+        int n_left = place_count_bits(left & halves->of[h]), n = 0;
+
+        if (!embed->kept[h] &&
+            !(embed->kept[h] = vbs_arena_alloc(&embed->arena, MAX_SUMS, sizeof *embed->kept[h]))) {
+            embed->no_memory = true;
+            return false;
+        }
+        for (int k = 0; k < halves->n[h]; k++) {
+            if (sums[k].set & ~left || !is_canonical(halves, unplaced, sums[k].set))
+                continue;
+            if (sums[k].count >= embed->max_size && n_left - sums[k].count >= embed->max_size)
+                embed->left_out = true;
+            else
+                embed->kept[h][n++] = sums[k];
+        }
+        embed->n_kept[h] = n;
+        vbs_place_step(embed->search, halves->n[h] / 64);
+    }
+    return true;
+}
+
 /* Appends the pairs of a set that ends with the sets of the same sum that begin: each consists of a
  * set out of one half of the items and a set out of the other. */
 static bool add_pairs(const struct place_listing *listing, pq_bits ends)
 {
     struct place_embed *embed = listing->embed;
-    const struct place_halves *halves = listing->halves;
     const struct place_front *front = listing->front;
     int64_t bytes = sum_of(embed, place_ends_of(listing->side, front->step), ends);
-    const struct place_set_sum *one = halves->sums[0], *two = halves->sums[1];
-    pq_bits gone = ~front->left.begins;
+    const struct place_set_sum *one = embed->kept[0], *two = embed->kept[1];
+    int n_one = embed->n_kept[0], n_ends = place_count_bits(ends);
 
     if (ends == front->left.ends)
-        return add_pair(listing, front->left);
-    vbs_place_step(embed->search, (halves->n[0] + halves->n[1]) / 64);
-    for (int i = 0, j = last_below(two, halves->n[1], bytes);
-         i < halves->n[0] && j >= 0 && one[i].bytes <= bytes;) {
-        int64_t sum = one[i].bytes + two[j].bytes;
-
-        if (one[i].set & gone) {
-            i++;
-            continue;
-        }
-        if (sum > bytes || two[j].set & gone) {
+        return add_pair(listing, front->left, 0);
+    vbs_place_step(embed->search, (embed->n_kept[0] + embed->n_kept[1]) / 64);
+    for (int i = 0, j = last_below(two, embed->n_kept[1], bytes);
+         i < n_one && j >= 0 && one[i].bytes <= bytes; i++) {
+        while (j >= 0 && two[j].bytes > bytes - one[i].bytes)
             j--;
-            continue;
-        }
-        for (int k = j; sum == bytes && k >= 0 && two[k].bytes == two[j].bytes; k--) {
+        for (int k = j; k >= 0 && two[k].bytes == bytes - one[i].bytes; k--) {
             if (++embed->n_looks > MAX_LOOKS) {
                 embed->left_out = true;
                 return true;
             }
-            if (!(two[k].set & gone) &&
-                !add_pair(listing, (struct place_vertex){ends, one[i].set | two[k].set}))
+            if (!add_pair(listing, (struct place_vertex){ends, one[i].set | two[k].set},
+                          n_ends + one[i].count + two[k].count))
                 return false;
         }
-        i++;
     }
     return true;
 }
@@ -344,8 +382,8 @@ static bool list_runs(struct place_listing *listing, const struct place_front *b
     if (!complete)
         return false;
     for (int k = 0; k < n; k++)
-        embed->runs[k] =
-            (struct place_set_sum){sum_of(embed, begins, embed->sets[k]), embed->sets[k]};
+        embed->runs[k] = (struct place_set_sum){sum_of(embed, begins, embed->sets[k]),
+                                                place_count_bits(embed->sets[k]), embed->sets[k]};
     qsort(embed->runs, (size_t)n, sizeof *embed->runs, by_bytes);
     listing->n_runs = n;
     return true;
@@ -401,6 +439,8 @@ static bool list_all(const struct place_listing *listing, bool *complete)
         if (embed->n_expected > MOST_ITEMS[k].n_expected)
             embed->max_size = MOST_ITEMS[k].size;
     sort_by_count(embed->sets, n_sets, embed->sets + MAX_SETS);
+    if (listing->n_runs < 0 && !keep_sums(listing))
+        return false;
     for (int k = 0; k < n_sets; k++) {
         int n = place_count_bits(embed->sets[k]);
 
@@ -425,7 +465,8 @@ bool vbs_place_list_pairs(struct place_embed *embed, const struct place_state *s
 {
     const struct place_side *own = &embed->sides[side], *other = &embed->sides[!side];
     const struct place_front *beyond = &state->fronts[!side];
-    struct place_listing listing = {embed, own, front, &own->halves[front->step], 0, -1};
+    struct place_listing listing = {
+        embed, own, front, &own->halves[front->step], count_items(front->left), 0, -1};
 
     if (!listing.halves->compared)
         find_alike(own, front->step, &own->halves[front->step]);
@@ -437,14 +478,14 @@ bool vbs_place_list_pairs(struct place_embed *embed, const struct place_state *s
     *complete = true;
     if (is_single(front))
         return !vbs_place_reduce(embed, own, front, front->left.ends) ||
-               add_pair(&listing, front->left);
+               add_pair(&listing, front->left, 0);
     if (!(vbs_place_is_adjacent(embed, front, other, beyond) && list_runs(&listing, beyond)) &&
         (embed->no_memory || !sum_halves(embed, own, front->step)))
         return false;
     if (!list_all(&listing, complete))
         return false;
     if (!*complete && vbs_place_reduce(embed, own, front, front->left.ends))
-        return add_pair(&listing, front->left);
+        return add_pair(&listing, front->left, 0);
     return true;
 }
 
@@ -522,15 +563,19 @@ void vbs_place_keep_fewest(struct place_embed *embed, int side, const struct pla
                                          front->left.begins);
     size_t fewest = SIZE_MAX, n = first, n_listed;
     struct place_vertex best = {0};
+    size_t counts[2][MAX_AT_STEP] = {{0}};
 
+    for (size_t p = first; p < embed->n_pairs; p++) {
+        for (pq_bits set = embed->pairs[p].vertex.ends; set; set &= set - 1)
+            counts[0][place_lowest_bit(set)]++;
+        for (pq_bits set = embed->pairs[p].vertex.begins; set; set &= set - 1)
+            counts[1][place_lowest_bit(set)]++;
+    }
     for (int of = 0; of < 2; of++)
         for (pq_bits left = of ? firsts : front->left.ends; left; left &= left - 1) {
             pq_bits bit = left & -left;
-            size_t count = 0;
+            size_t count = counts[of][place_lowest_bit(left)];
 
-            for (size_t p = first; p < embed->n_pairs; p++)
-                count +=
-                    ((of ? embed->pairs[p].vertex.begins : embed->pairs[p].vertex.ends) & bit) != 0;
             if (count < fewest && (count > 0 || complete)) {
                 fewest = count;
                 best = of ? (struct place_vertex){0, bit} : (struct place_vertex){bit, 0};
