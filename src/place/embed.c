@@ -602,7 +602,7 @@ static int choose_wall(struct place_embed *embed)
 /* Gives the steps of the shortest run: enough to place all items several times. */
 static int64_t least_steps(const struct place_component *component)
 {
-    return 2000 + (int64_t)component->n * component->n / 3;
+    return 1000 + (int64_t)component->n * component->n / 8;
 }
 
 enum vbs_status vbs_place_embed(struct place_search *search, struct place_component *component,
@@ -619,6 +619,8 @@ enum vbs_status vbs_place_embed(struct place_search *search, struct place_compon
         unsigned run = embed->n_runs++;
         int kind = (int)(run % N_KINDS);
 
+        if (run >= 2 * N_KINDS && kind == ON_FEWER)
+            kind = ON_LAST; /* where the first runs failed, this hardly ever finds any */
         embed->only = kind == ON_FEWER || kind == AT_WALL ? -1 : kind % 2;
         embed->noise = run < 2 * N_KINDS ? 0 : 1;
         embed->weighs = run / N_KINDS % 2 == 1;
