@@ -145,7 +145,7 @@ LDFLAGS_fault/store = -Wl,--wrap=sqlite3_step
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: always all help test check tests examples deps demo quick bench scale plots docs asan ubsan sanitize layers tsan fuzz style \
+.PHONY: always all help test check proofs tests examples deps demo quick bench scale plots docs asan ubsan sanitize layers tsan fuzz style \
         test-slurm test-gpu test-arm64 python test-python notebooks test-notebooks install uninstall clean
 
 all: $(BUILD)/vbslab $(BUILD)/libvbslab.so $(BUILD)/vbslab.pc ##: the program and the libraries
@@ -368,7 +368,7 @@ quick: deps ##: compares planners on shipped profiles, in ten seconds
 PYTHON_PACKAGES = python3-cffi python3-dev python3-numpy python3-pandas python3-pytest python3-setuptools
 PYTHON         ?= python3
 
-test: deps ##: builds and runs every test
+test: deps ##: builds and runs every test, with a part of the random subjects and faults
 	@tools/deps.sh $(PYTHON_PACKAGES) || echo "without them the tests of the Python package are skipped"
 	@$(MAKE) --no-print-directory -j$(JOBS) all tests
 	@$(MAKE) --no-print-directory check
@@ -407,7 +407,9 @@ LONG        = $(BUILD)/tests/unit/exec/exec tests/cli/run_cap.t $(BUILD)/tests/u
               $(BUILD)/tests/unit/backend/cudnn_exec $(BUILD)/tests/unit/backend/cudnn_faults $(BUILD)/tests/unit/plan/weights_odd \
               $(BUILD)/tests/unit/plan/joint_rows tests/cli/networks.t tests/cli/python.t tests/cli/interface.t
 CHOSEN_MANY = $(filter $(LONG),$(CHOSEN)) $(filter-out $(CHOSEN_LAST) $(LONG),$(CHOSEN))
-PROVE       = OMP_WAIT_POLICY=passive VBSLAB=$(abspath $(BUILD)/vbslab) BUILD=$(abspath $(BUILD)) CC="$(CC)" \
+# The share of random subjects and of faults that check tries; proofs tries all.
+TRIALS_PERCENT ?= 20
+PROVE       = OMP_WAIT_POLICY=passive TRIALS_PERCENT=$(TRIALS_PERCENT) VBSLAB=$(abspath $(BUILD)/vbslab) BUILD=$(abspath $(BUILD)) CC="$(CC)" \
               prove --exec '' --failures --timer
 
 check: $(if $(filter %.t,$(CHOSEN)),all) $(if $(filter %/examples.t %/outside.t,$(CHOSEN)),$(EXAMPLES)) $(if $(filter %/cudnn.t,$(CHOSEN)),$(if $(HAS_CUDA),$(BUILD)/tests/vbslab-gpu)) \
@@ -415,6 +417,10 @@ check: $(if $(filter %.t,$(CHOSEN)),all) $(if $(filter %/examples.t %/outside.t,
 	$(foreach word,$(T),$(if $(call matching,$(word),$(CHOSEN)),,$(error no test has '$(word)' in its path)))
 	$(if $(CHOSEN_MANY),@$(PROVE) -j $(JOBS) $(CHOSEN_MANY))
 	$(if $(CHOSEN_LAST),@$(PROVE) $(CHOSEN_LAST))
+
+proofs: ##: every test with all its random subjects and faults (15 minutes)
+	@$(MAKE) --no-print-directory -j$(JOBS) all tests
+	@$(MAKE) --no-print-directory check TRIALS_PERCENT=100
 
 test-gpu: $(GPU_TESTS) $(BUILD)/tests/unit/backend/conformance ##: the cudnn backend on this machine's GPU
 	$(if $(GPU_TESTS),,$(error the cudnn backend is not built here: see docs/gpu.md))

@@ -53,6 +53,12 @@ is_sanitized()
     ! (ulimit -v 16777216 && "$VBSLAB" --version; exit $?) >/dev/null 2>&1
 }
 
+# tries_all: whether all subjects are tried, as by make proofs; make test tries fewer.
+tries_all()
+{
+    [ "${TRIALS_PERCENT:-100}" -ge 100 ]
+}
+
 # run ARGUMENTS...: runs the program; its output is in out and err, its exit code in $code.
 run()
 {

@@ -1,8 +1,9 @@
 /*
  * The trials of a program that checks random subjects: how many subjects, and the seed of their
  * random numbers. Both can be given as arguments, in this order, to try more or other subjects.
- * TRIALS_PERCENT in the environment shortens all programs where each step takes long, as in an
- * emulator.
+ * TRIALS_PERCENT in the environment is the share of subjects and faults that all programs try. It
+ * is 100 where the variable is not set, as in make proofs; make test tries fewer, and an emulator,
+ * where each step takes long, fewer still.
  */
 #ifndef TESTS_TRIALS_H
 #define TESTS_TRIALS_H
@@ -15,13 +16,29 @@ struct trials {
     unsigned long seed;
 };
 
+static inline long trials_percent(void)
+{
+    const char *text = getenv("TRIALS_PERCENT");
+    long percent = text ? strtol(text, NULL, 10) : 100;
+
+    return percent < 1 ? 1 : percent > 1000000 ? 1000000 : percent;
+}
+
 /* Gives TRIALS_PERCENT of n subjects, at least one. */
 static inline int trials_some(int n)
 {
-    const char *percent = getenv("TRIALS_PERCENT");
-    int some = percent ? n * atoi(percent) / 100 : n;
+    long some = n * trials_percent() / 100;
 
-    return some < 1 ? 1 : some;
+    return some < 1 ? 1 : (int)some;
+}
+
+/* Gives the distance between faults that are tried, of which every nth is at 100 percent: every one
+ * at n times 100 percent. */
+static inline int trials_stride(int n)
+{
+    long stride = n * 100L / trials_percent();
+
+    return stride < 1 ? 1 : (int)stride;
 }
 
 /* Gives the arguments of the program, or what stands for those that are left out, and prints them;

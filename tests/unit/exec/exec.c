@@ -8,6 +8,7 @@
 #include "cases/random_transfer.h"
 #include "cases/random_weights.h"
 #include "support/tap.h"
+#include "support/trials.h"
 
 #include "vbslab/plan.h"
 #include "vbslab/replay.h"
@@ -110,7 +111,7 @@ static void try_planners(enum vbs_weights weights, enum vbs_io io)
             (vbs_planner_transfers(planner) && weights == VBS_WEIGHTS_EXCLUDED))
             continue;
         gsl_rng_set(rng, SEED);
-        for (int i = 0; i < N_NETWORKS; i++) {
+        for (int i = 0; i < trials_some(N_NETWORKS); i++) {
             enum random_graph graph = (enum random_graph)(i % RANDOM_N_GRAPHS);
             struct vbs_profile *draft = random_weights_profile(rng, graph, 6, true);
             struct vbs_profile *profile = draft ? exec_fake_profile(draft, 64) : NULL;
@@ -142,7 +143,7 @@ static void try_random(enum vbs_io io)
     char what[80];
 
     gsl_rng_set(rng, SEED + 1);
-    for (int i = 0; i < N_SCHEDULES; i++) {
+    for (int i = 0; i < trials_some(N_SCHEDULES); i++) {
         struct vbs_profile *draft =
             random_profile(rng, (enum random_graph)(i % RANDOM_N_GRAPHS), RANDOM_MAX_LAYERS);
         struct vbs_profile *profile = draft ? exec_fake_profile(draft, 64) : NULL;
@@ -168,7 +169,7 @@ static void try_random_transfers(enum vbs_io io)
     char what[80];
 
     gsl_rng_set(rng, SEED + 2);
-    for (int i = 0; i < N_SCHEDULES; i++) {
+    for (int i = 0; i < trials_some(N_SCHEDULES); i++) {
         struct vbs_profile *draft = random_transfer_profile(rng, 4, 6);
         struct vbs_profile *profile = draft ? exec_fake_profile(draft, 1) : NULL;
         struct vbs_schedule *schedule =

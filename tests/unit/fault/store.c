@@ -7,6 +7,7 @@
 #include "support/fault_help.h"
 #include "support/profile_help.h"
 #include "support/tap.h"
+#include "support/trials.h"
 
 #include <sqlite3.h>
 #include <stdlib.h>
@@ -84,7 +85,6 @@ int main(void)
 {
     static const int CODES[] = {SQLITE_IOERR, SQLITE_FULL, SQLITE_NOMEM, SQLITE_CORRUPT,
                                 SQLITE_BUSY};
-    bool all = getenv("EXHAUSTIVE") != NULL;
     sqlite3_mem_methods methods;
     struct fault_place *place;
     char *folder;
@@ -96,18 +96,18 @@ int main(void)
     sqlite3_config(SQLITE_CONFIG_MALLOC, &methods);
     folder = temporary_folder();
     place = fault_place_new(folder);
-    printf("# %s\n", all ? "every fault" : "a part of the faults; EXHAUSTIVE=1 tries every one");
+    printf("# a part of the faults; TRIALS_PERCENT=16000 tries every one\n");
     for (const struct fault_task *task = FAULT_TASKS; task->name; task++) {
         if (!task->uses_store)
             continue;
         try_task(task, place, &step_faults, SQLITE_IOERR, false, 1);
         for (size_t i = 0; i < sizeof CODES / sizeof CODES[0]; i++) {
-            try_task(task, place, &step_faults, CODES[i], false, all ? 1 : 7);
+            try_task(task, place, &step_faults, CODES[i], false, trials_stride(7));
             if (CODES[i] != SQLITE_BUSY) /* the task would wait for it */
-                try_task(task, place, &step_faults, CODES[i], true, all ? 1 : 11);
+                try_task(task, place, &step_faults, CODES[i], true, trials_stride(11));
         }
-        try_task(task, place, &memory_faults, SQLITE_OK, false, all ? 1 : 149);
-        try_task(task, place, &memory_faults, SQLITE_OK, true, all ? 1 : 151);
+        try_task(task, place, &memory_faults, SQLITE_OK, false, trials_stride(149));
+        try_task(task, place, &memory_faults, SQLITE_OK, true, trials_stride(151));
     }
     fault_place_free(place);
     remove_folder(folder);

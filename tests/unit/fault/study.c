@@ -10,6 +10,7 @@
 #include "support/profile_help.h"
 #include "support/store_help.h"
 #include "support/tap.h"
+#include "support/trials.h"
 #include "vbslab/study.h"
 
 #include <stdlib.h>
@@ -141,14 +142,13 @@ static bool goes_on(const struct subject *s)
 }
 
 /* Many allocations are alike, above all those of networks: they are tried with strides that grow,
- * or every one where EXHAUSTIVE is set. second: a second run follows each. */
+ * or every one with TRIALS_PERCENT=1000000. second: a second run follows each. */
 static void try_work(const struct subject *s, bool lasting, bool second)
 {
-    bool all = getenv("EXHAUSTIVE") != NULL;
     int n_faults = 0, n_wrong = 0, at;
     enum vbs_status status;
 
-    for (at = 1;; at += all ? 1 : at < 40 ? 3 : at / 9) {
+    for (at = 1;; at += trials_stride(at < 40 ? 3 : at / 9)) {
         struct vbs_ctx ctx = {0};
         bool sound;
 

@@ -7,6 +7,7 @@
 #include "cases/random_rows.h"
 #include "cases/random_weights.h"
 #include "support/tap.h"
+#include "support/trials.h"
 
 #include "base/fail.h"
 #include "vbslab/plan.h"
@@ -154,7 +155,7 @@ static bool try_fault(const struct task *task, const struct subject *subject, en
 static void try_task(const struct task *task, const struct subject *subject, enum way way,
                      int max_faults)
 {
-    long n = count_allocations(task, subject), step = n / max_faults + 1;
+    long n = count_allocations(task, subject), step = n / trials_some(max_faults) + 1;
     int n_wrong = 0;
     struct vbs_ctx ctx = {0};
 

@@ -217,6 +217,12 @@ static enum vbs_status build_kernel(struct od_build *b, const struct whole *w,
                          packed->number);
 }
 
+/* Gives whether an implementation computes what w says: exactly, where it multiplies bytes. */
+static bool is_right(const struct whole *w, const_dnnl_primitive_desc_t pd)
+{
+    return w->wide || od_adds_bytes_exactly(pd);
+}
+
 /* Gives whether an implementation can matter: it is no reference and has the best instruction set.
  */
 static bool can_matter(const struct od_pds *pds, int index)
@@ -255,6 +261,8 @@ static enum vbs_status build_all(struct od_build *b, const struct whole *w,
     for (int i = 0; i < pds.n && status == VBS_OK; i++) {
         const char *name = od_pd_name(pds.list[i]);
 
+        if (!is_right(w, pds.list[i]))
+            continue;
         if (b->requested ? name && strcmp(name, b->requested->name) == 0 : can_matter(&pds, i))
             status = build_kernel(b, w, pds.list[i], layout);
     }
@@ -336,7 +344,8 @@ static enum vbs_status slice_pd(struct od_build *b, const struct whole *w, const
     dnnl_primitive_attr_destroy(attr);
     if (dnnl != dnnl_success)
         return od_fail(b, dnnl, "looking for implementations");
-    if (pds.n > 0 && od_pd_name(pds.list[0]) && !od_is_reference(pds.list[0])) {
+    if (pds.n > 0 && od_pd_name(pds.list[0]) && !od_is_reference(pds.list[0]) &&
+        is_right(w, pds.list[0])) {
         *pd = pds.list[0];
         pds.list[0] = NULL;
     }
