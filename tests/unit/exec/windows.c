@@ -8,6 +8,7 @@
 #include "fake/exec.h"
 #include "support/exec_case.h"
 #include "support/tap.h"
+#include "support/trials.h"
 
 #include "vbslab/vbslab.h"
 
@@ -116,7 +117,7 @@ static void try_random(enum vbs_io io, enum vbs_weights weights)
     struct tally tally = {0};
 
     gsl_rng_set(rng, SEED);
-    for (int i = 0; i < N_PROFILES; i++) {
+    for (int i = 0; i < trials_some(N_PROFILES); i++) {
         struct vbs_profile *draft = random_rows_profile(rng, 1 + i % 8);
         struct vbs_profile *profile = draft ? exec_fake_profile(draft, 1 + i % 3) : NULL;
         struct vbs_schedule *schedule = profile ? draw_schedule(rng, profile, io, weights) : NULL;
