@@ -179,12 +179,15 @@ static int count_items(struct place_vertex vertex)
     return place_count_bits(vertex.ends) + place_count_bits(vertex.begins);
 }
 
-/* Gives the number of items of a pair, or of the others that are left, if they are fewer. */
+/* Gives the number of items of a pair, or of the others of all n_left, if they are fewer. */
+static int smaller_part(int n, int n_left)
+{
+    return n < n_left - n ? n : n_left - n;
+}
+
 static int size_of(const struct place_front *front, struct place_vertex vertex)
 {
-    int n = count_items(vertex), n_left = count_items(front->left);
-
-    return n < n_left - n ? n : n_left - n;
+    return smaller_part(count_items(vertex), count_items(front->left));
 }
 
 /* What pairs are listed for. */
@@ -203,11 +206,10 @@ struct place_listing {
 static bool is_listed(const struct place_listing *listing, int n)
 {
     const struct place_embed *embed = listing->embed;
-    int size = n < listing->n_left - n ? n : listing->n_left - n;
+    int size = smaller_part(n, listing->n_left);
 
-    return size <= MAX_LARGE
-               ? size <= embed->max_size
-               : size <= embed->max_size && embed->n_pairs - embed->first_pair <= MANY_PAIRS;
+    return size <= embed->max_size &&
+           (size <= MAX_LARGE || embed->n_pairs - embed->first_pair <= MANY_PAIRS);
 }
 
 /* Appends a pair of n items, if it may be listed. */

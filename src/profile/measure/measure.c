@@ -172,6 +172,14 @@ static enum vbs_status run_kernel(struct measuring *m, int kernel, double *time_
     return VBS_OK;
 }
 
+/* Does the same, and counts the time. */
+static enum vbs_status run_counted(struct measuring *m, int kernel, double *time_us)
+{
+    VBS_TRY(run_kernel(m, kernel, time_us));
+    m->report.timed_s += *time_us * 1e-6;
+    return VBS_OK;
+}
+
 static enum vbs_status fill_input(struct measuring *m, int n)
 {
     return m->session->ops->fill(m->ctx, m->session, 0, n, m->buffers.slots[m->buffers.slot_of[0]]);
@@ -183,12 +191,9 @@ static enum vbs_status run_around(struct measuring *m, int kernel, int n_recent,
 {
     double time_us;
 
-    VBS_TRY(run_kernel(m, kernel, first_us));
-    m->report.timed_s += *first_us * 1e-6;
-    for (int i = n_recent < N_AROUND ? 0 : n_recent - N_AROUND; i < n_recent; i++) {
-        VBS_TRY(run_kernel(m, m->recent[i % N_AROUND], &time_us));
-        m->report.timed_s += time_us * 1e-6;
-    }
+    VBS_TRY(run_counted(m, kernel, first_us));
+    for (int i = n_recent < N_AROUND ? 0 : n_recent - N_AROUND; i < n_recent; i++)
+        VBS_TRY(run_counted(m, m->recent[i % N_AROUND], &time_us));
     m->recent[n_recent % N_AROUND] = kernel;
     return VBS_OK;
 }
@@ -220,8 +225,7 @@ static enum vbs_status run_layers(struct measuring *m, int p, bool hurry, bool r
         n_before = n_preemptions(m);
         if (m->table.passes[p].rows > 0)
             VBS_TRY(run_around(m, kernel, n_recent++, &first_us));
-        VBS_TRY(run_kernel(m, kernel, &time_us));
-        m->report.timed_s += time_us * 1e-6;
+        VBS_TRY(run_counted(m, kernel, &time_us));
         if (m->table.passes[p].rows > 0)
             time_us = mean_of_steps(m, kernel, first_us, time_us);
         if (record && vbs_stretch_hold(&m->stretch, &m->table.runs[kernel], kernel, time_us,

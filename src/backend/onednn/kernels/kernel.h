@@ -126,6 +126,9 @@ enum vbs_status od_best(struct od_build *b, const_dnnl_op_desc_t desc, int first
 /* Gives whether an implementation is the library's reference, which is slow. */
 bool od_is_reference(const_dnnl_primitive_desc_t pd);
 
+/* Gives whether an implementation's name says that it uses VNNI or AMX. */
+bool od_has_vnni(const_dnnl_primitive_desc_t pd);
+
 /* Gives whether an implementation that multiplies bytes adds the products exactly. On x86
  * processors without VNNI, oneDNN adds two of them in 16 bits, which saturate, or halves the
  * weights. */

@@ -165,6 +165,13 @@ bool od_is_reference(const_dnnl_primitive_desc_t pd)
            strncmp(impl, "ref", 3) == 0;
 }
 
+bool od_has_vnni(const_dnnl_primitive_desc_t pd)
+{
+    const char *name = od_pd_name(pd);
+
+    return name && (strstr(name, "vnni") || strstr(name, "amx"));
+}
+
 bool od_adds_bytes_exactly(const_dnnl_primitive_desc_t pd)
 {
     static const dnnl_cpu_isa_t without[] = {dnnl_cpu_isa_sse41,      dnnl_cpu_isa_avx,
@@ -172,13 +179,10 @@ bool od_adds_bytes_exactly(const_dnnl_primitive_desc_t pd)
                                              dnnl_cpu_isa_avx512_mic, dnnl_cpu_isa_avx512_mic_4ops,
                                              dnnl_cpu_isa_avx512_core};
     dnnl_cpu_isa_t isa = dnnl_get_effective_cpu_isa();
-    const char *name = od_pd_name(pd);
 
-    if (name && (strstr(name, "vnni") || strstr(name, "amx")))
-        return true;
     for (size_t i = 0; i < sizeof without / sizeof without[0]; i++)
         if (isa == without[i])
-            return false;
+            return od_has_vnni(pd);
     return true;
 }
 

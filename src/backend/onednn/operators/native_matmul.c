@@ -68,14 +68,6 @@ static enum vbs_status describe(struct od_build *b, const struct od_factor *f,
     return VBS_OK;
 }
 
-/* Gives whether an implementation adds products without sums that overflow 16 bits. */
-static bool adds_exactly(const_dnnl_primitive_desc_t pd)
-{
-    const char *name = od_pd_name(pd);
-
-    return name && (strstr(name, "vnni") || strstr(name, "amx"));
-}
-
 /* Finds the implementation; null: there is none that is fast. */
 static enum vbs_status product_pd(struct od_build *b, const struct whole_product *p,
                                   dnnl_primitive_desc_t *pd)
@@ -99,7 +91,7 @@ static enum vbs_status product_pd(struct od_build *b, const struct whole_product
         return VBS_OK;
     if (dnnl != dnnl_success)
         return od_fail(b, dnnl, "looking for implementations");
-    if (!adds_exactly(*pd)) {
+    if (!od_has_vnni(*pd)) {
         dnnl_primitive_desc_destroy(*pd);
         *pd = NULL;
     }
