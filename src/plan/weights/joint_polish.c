@@ -11,7 +11,9 @@
  *   samples  steps of half the samples, all or the last; two equal steps in one
  *   slices   twice or half as many
  *   order    where none of these helps: layers from this one on take two of its steps together, so
- *            that one load serves both, or one after the other, which takes less memory
+ *            that one load serves both, or one after the other, which takes less memory; or the
+ * next samples pass the first layers before these samples pass the last ones, whose weights are
+ * copied meanwhile
  *
  * It starts in budgets of a grid, from the best plan so far, and from the plan that joint had
  * before the search, and ends where no change helps.
@@ -47,12 +49,14 @@ struct polish {
     int64_t memory_bytes;
     struct whole_steps now, tried;
     double now_us;
-    int n_visits;         /* of the latest cutting */
-    bool searches;        /* gaps to keep are searched (stream_search.c) */
-    bool joins_steps;     /* as of struct vbs_stream_order */
-    int reserves;         /* largest blocks that are kept free for prefetching */
-    struct vbs_step *was; /* [layers * request] */
-    int *done, *next;     /* [0..n] samples of a layer, and the next of its steps in `was` */
+    int n_visits;          /* of the latest cutting */
+    bool searches;         /* gaps to keep are searched (stream_search.c) */
+    bool joins_steps;      /* as of struct vbs_stream_order */
+    int reserves;          /* largest blocks that are kept free for prefetching */
+    struct vbs_step *was;  /* [layers * request] */
+    int n_narrow, *narrow; /* [n] layers before which fewer bytes of a sample wait than before any
+                              earlier layer, ascending */
+    int *done, *next;      /* [0..n] samples of a layer, and the next of its steps in `was` */
     const struct vbs_step *latest_steps; /* of the plan where the search began */
     int64_t latest_bytes;                /* the budget of that search */
     struct vbs_arena arena;
@@ -399,6 +403,55 @@ static enum vbs_status try_orders(struct polish *polish, int layer, bool *improv
     return VBS_OK;
 }
 
+/* Swaps each run of steps of layers from `behind` on with the run of steps of layers before `ahead`
+ * that follows it; ahead <= behind, so that all steps find their inputs. False: nothing changes. */
+static bool swap_runs(struct polish *polish, int ahead, int behind)
+{
+    const struct vbs_step *steps = polish->now.steps;
+    struct whole_steps *tried = &polish->tried;
+    int n = polish->now.n;
+
+    tried->n = 0;
+    for (int s = 0, middle, to; s < n; s = to) {
+        for (middle = s; middle < n && steps[middle].layer >= behind;)
+            middle++;
+        for (to = middle; to < n && steps[to].layer < ahead;)
+            to++;
+        if (to == s) /* a layer between them */
+            middle = ++to;
+        for (int i = middle; i < to; i++)
+            tried->steps[tried->n++] = steps[i];
+        for (int i = s; i < middle; i++)
+            tried->steps[tried->n++] = steps[i];
+    }
+    return !has_equal_order(tried, &polish->now);
+}
+
+static enum vbs_status try_swaps(struct polish *polish, bool *improved)
+{
+    for (int b = polish->n_narrow - 1; b >= 0; b--)
+        for (int a = b; a >= 0; a--)
+            if (swap_runs(polish, polish->narrow[a], polish->narrow[b]))
+                VBS_TRY(try_cutting(polish, improved));
+    return VBS_OK;
+}
+
+static void find_narrow(struct polish *polish)
+{
+    const struct vbs_task *task = polish->task;
+    int64_t least_bytes = INT64_MAX;
+
+    for (int k = 2; k <= task->n_layers; k++) {
+        int64_t bytes = 0;
+
+        for (int j = 1; j < k; j++)
+            bytes += task->last_reader[j] >= k ? task->profile->layers[j].out_bytes : 0;
+        if (bytes < least_bytes)
+            polish->narrow[polish->n_narrow++] = k;
+        least_bytes = bytes < least_bytes ? bytes : least_bytes;
+    }
+}
+
 /* ---- The search ---- */
 
 static enum vbs_status run_round(struct polish *polish, bool *improved)
@@ -412,7 +465,7 @@ static enum vbs_status run_round(struct polish *polish, bool *improved)
     }
     for (int k = n; k >= 1 && !*improved; k--)
         VBS_TRY(try_orders(polish, k, improved));
-    return VBS_OK;
+    return *improved ? VBS_OK : try_swaps(polish, improved);
 }
 
 static enum vbs_status run_rounds(struct polish *polish)
@@ -426,8 +479,8 @@ static enum vbs_status run_rounds(struct polish *polish)
     return VBS_OK;
 }
 
-/* First each cutting is timed by the rule that keeps the shortest gaps; then, for one sample, by a
- * search for the gaps to keep, which takes many times as long. */
+/* First each cutting is timed by the rule that keeps the shortest gaps; then, where the stream is
+ * short, by a search for the gaps to keep, which takes many times as long. */
 static enum vbs_status polish_plan(struct polish *polish, const struct vbs_pareto_plan *plan,
                                    double bound_us)
 {
@@ -442,7 +495,7 @@ static enum vbs_status polish_plan(struct polish *polish, const struct vbs_paret
     if (first_us == HUGE_VAL)
         return VBS_OK;
     VBS_TRY(run_rounds(polish));
-    is_short = polish->task->request == 1 && polish->n_visits <= MOST_SEARCHED;
+    is_short = polish->n_visits <= MOST_SEARCHED;
     if (polish->now_us == first_us && !is_short)
         return VBS_OK;
     polish->searches = true;
@@ -499,8 +552,10 @@ static enum vbs_status allocate(struct polish *polish)
     polish->tried.steps = vbs_arena_alloc(&polish->arena, n, sizeof *polish->tried.steps);
     polish->was = vbs_arena_alloc(&polish->arena, n, sizeof *polish->was);
     polish->done = vbs_arena_alloc(&polish->arena, n_layers, sizeof *polish->done);
+    polish->narrow = vbs_arena_alloc(&polish->arena, n_layers, sizeof *polish->narrow);
     polish->next = vbs_arena_alloc(&polish->arena, n_layers, sizeof *polish->next);
-    return polish->now.steps && polish->tried.steps && polish->was && polish->done && polish->next
+    return polish->now.steps && polish->tried.steps && polish->was && polish->done &&
+                   polish->next && polish->narrow
                ? VBS_OK
                : vbs_no_memory(polish->joint->ctx);
 }
@@ -511,6 +566,8 @@ enum vbs_status vbs_joint_polish(struct joint *joint)
     struct vbs_pareto_set first = {.n = joint->pareto->n};
     enum vbs_status status = allocate(&polish);
 
+    if (status == VBS_OK)
+        find_narrow(&polish);
     if (status == VBS_OK && first.n > 0) {
         first.list = vbs_arena_alloc(&polish.arena, (size_t)first.n, sizeof *first.list);
         if (first.list) {

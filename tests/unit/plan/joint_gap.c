@@ -1,6 +1,6 @@
 /*
- * How far joint's plans are above the lower bound, for AlexNet on the analytic backend, whose times
- * are the same on every machine.
+ * How far joint's plans are above the lower bound, for AlexNet and VGG-S on the analytic backend,
+ * whose times are the same on every machine.
  */
 #include "support/tap.h"
 
@@ -10,12 +10,11 @@
 #include "vbslab/simple.h"
 
 #define MIB      (INT64_C(1) << 20)
-#define MOST_GAP 5.0 /* percent */
 #define ROUNDING 1e-9
 
 static const int BATCHES[] = {1, 2, 4, 8};
 
-static struct vbs_profile *measure_alexnet(void)
+static struct vbs_profile *measure(const char *name)
 {
     const struct vbs_simple_options options = {
         .struct_size = sizeof options, .backend = "analytic", .batches = BATCHES, .n_batches = 4};
@@ -23,7 +22,7 @@ static struct vbs_profile *measure_alexnet(void)
     struct vbs_profile *profile = NULL;
     struct vbs_ctx ctx = {0};
 
-    if (vbs_network_load(&ctx, "alexnet", NULL, &network) != VBS_OK ||
+    if (vbs_network_load(&ctx, name, NULL, &network) != VBS_OK ||
         vbs_simple_measure(&ctx, network, &options, &profile) != VBS_OK)
         bail_out("no profile: %s", vbs_detail(&ctx));
     vbs_network_free(network);
@@ -31,7 +30,7 @@ static struct vbs_profile *measure_alexnet(void)
 }
 
 static void try_budget(const struct vbs_profile *profile, struct vbs_solver *solver,
-                       int64_t memory_bytes)
+                       int64_t memory_bytes, double most_gap)
 {
     struct vbs_schedule *schedule = NULL;
     struct vbs_replay *replay = NULL;
@@ -43,15 +42,16 @@ static void try_budget(const struct vbs_profile *profile, struct vbs_solver *sol
         status = vbs_replay_run(&ctx, profile, schedule, -1, false, &replay);
     if (status == VBS_OK && replay->fits)
         gap = 100 * (replay->time_us / schedule->bound.time_us - 1);
-    ok(gap >= -ROUNDING && gap <= MOST_GAP, "in %d MiB %.2f%% above the bound",
+    ok(gap >= -ROUNDING && gap <= most_gap, "in %d MiB %.2f%% above the bound",
        (int)(memory_bytes / MIB), gap);
     vbs_replay_free(replay);
     vbs_schedule_free(schedule);
 }
 
-static void try_request(const struct vbs_profile *profile, int64_t request)
+/* Tries budgets of `least` MiB, and of twice as many, up to 256 MiB. */
+static void try_request(const struct vbs_profile *profile, int64_t request, int least,
+                        double most_gap)
 {
-    static const int BUDGETS[] = {8, 16, 32, 64, 128, 256};
     const struct vbs_problem problem = {
         .profile = profile,
         .request = request,
@@ -65,17 +65,22 @@ static void try_request(const struct vbs_profile *profile, int64_t request)
     if (vbs_planner_find(&ctx, "joint", &planner) != VBS_OK ||
         vbs_solver_new(&ctx, planner, &problem, NULL, &solver) != VBS_OK)
         bail_out("no solver: %s", vbs_detail(&ctx));
-    for (size_t i = 0; i < sizeof BUDGETS / sizeof BUDGETS[0]; i++)
-        try_budget(profile, solver, BUDGETS[i] * MIB);
+    for (int budget = least; budget <= 256; budget *= 2)
+        try_budget(profile, solver, budget * MIB, most_gap);
     vbs_solver_free(solver);
 }
 
 int main(void)
 {
-    struct vbs_profile *profile = measure_alexnet();
+    struct vbs_profile *profile = measure("alexnet");
 
-    try_request(profile, 1);
-    try_request(profile, 12);
+    try_request(profile, 1, 8, 5);
+    try_request(profile, 12, 8, 4);
+    vbs_profile_free(profile);
+    /* Only a search for the gaps to keep finds its plans for 64 MiB and more, which were 5.1, 8.1
+     * and 13.1 percent above. */
+    profile = measure("vgg-s");
+    try_request(profile, 2, 16, 5.5);
     vbs_profile_free(profile);
     return done_testing();
 }
