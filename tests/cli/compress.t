@@ -200,9 +200,12 @@ report $? "measure takes it"
 run profiles
 grep -q '^ *1  t ' out
 report $? "under the name of its file"
+OMP_PROC_BIND=false run measure ./t.vbz --threads 1 --batches 1-3 --no-copies --quiet
+[ $code -eq 0 ] && [ "$(cat out)" = 2 ]
+report $? "so it does with real kernels"
 OMP_PROC_BIND=false run run ./t.vbz --memory 1MiB --request 3 --check --threads 1 --json
 [ $code -eq 0 ] && [ "$(member out tolerance)" = 0.0001 ] && [ -n "$(member out n_changed)" ] # which kernels are the fastest, noise decides
-report $? "run measures and runs it"
+report $? "run runs it"
 run plan ./t.vbz --memory 1MiB
 [ $code -eq 0 ]
 report $? "plan finds its profile by the file"

@@ -41,6 +41,11 @@ run models show several.onnx
     grep -q "^output 'y=1': 4, of layer" out && grep -q "^output 'z': 2x3, of layer" out
 report $? "models show lists inputs and outputs"
 
+run --quiet measure several.onnx --batches 1,2 --no-copies --time-limit 0.1
+[ $code -eq 0 ] && run --quiet measure several.onnx --fix t=2 --batches 1,2 --no-copies --time-limit 0.1
+[ $code -eq 0 ] && [ "$(cat out)" = 2 ]
+report $? "it is measured, and once more with a fixed number"
+
 several --input "a'b=c=x.npy" --input m=m.npy --input '$ids;=ids.npy' --input=t=t.npy \
     --output 'y=1=y.npy' --output z=z.npy --check
 [ $code -eq 0 ] && [ "$(floats y.npy 8)" = "3 0 5 0 7 0 9 0" ] &&

@@ -46,7 +46,8 @@ per_sample=$(grep -A 4 '"precision": "mixed"' out | sed -n 's/.*"time_us": \([0-
 "$VBSLAB" --quiet plan "$(field profile)" --request 4 --memory 120KiB --json - >plan.json 2>err &&
     [ -n "$per_sample" ] && grep -q "\"time_us\": $per_sample" plan.json
 report $? "... its profile is in the store, and plans as the command said"
-"$VBSLAB" --quiet run m.onnx --request 4 --memory 120KiB --check >out 2>err
+"$VBSLAB" --quiet measure m.onnx --batches 1,2,4 --no-copies >out 2>err &&
+    "$VBSLAB" --quiet run m.onnx --request 4 --memory 120KiB --check >out 2>err
 report $? "... and it runs within the budget"
 run "$trained" --data images $modelled --memory 120KiB --loss-bound 46dB -o m.onnx
 [ $code -eq 0 ] && grep -q '^in floats  *[a-z0-9, ]*$' out && grep -q "^written  *'m.onnx', whose profile is [0-9]*\$" out && grep -q '^top-1 ' out

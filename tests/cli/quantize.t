@@ -32,7 +32,8 @@ report $? "... and accuracy, before and after"
 "$VBSLAB" models show lenet.onnx:fp32 >shown && grep -q 'relu+linear+round' shown &&
     "$VBSLAB" models show lenet.onnx >shown && grep -q 'int8, weights int8' shown
 report $? "the file has a network that rounds"
-"$VBSLAB" --db s.sqlite --quiet run lenet.onnx --request 2 --memory 400KiB --check >out 2>err
+"$VBSLAB" --db s.sqlite --quiet measure lenet.onnx --batches 1,2 --no-copies >out 2>err &&
+    "$VBSLAB" --db s.sqlite --quiet run lenet.onnx --request 2 --memory 400KiB --check >out 2>err
 report $? "... and is executed like others"
 run lenet-5 --data images -o again.onnx --threads 1 --quiet
 cmp -s lenet.onnx again.onnx
