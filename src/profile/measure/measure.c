@@ -8,6 +8,10 @@
  * decided at random, so that the turns of different layers are independent. The first pass at a
  * batch is for warming up.
  *
+ * A schedule runs the same kernels again and again, and each finds of its weights what the caches
+ * have kept since the last time. After a pass of another batch or of other algorithms it would find
+ * none of them, and be up to a tenth slower. So a pass runs twice, and the second time is counted.
+ *
  * Kernels on rows have passes of their own, one kind for each number of rows, and run on the middle
  * of a sample. Where samples pass layers by rows, a layer comes back after a few steps of the
  * layers around it, and finds its inputs, its weights and its window in the caches as far as these
@@ -56,6 +60,7 @@ struct measuring {
     struct vbs_weather weather;
     struct pass_times *passes; /* [n_passes], by kind */
     double *pass_seconds;      /* [n_passes] scratch */
+    int *chosen;               /* [0..n_layers] kernels of a pass; -1: none */
     int recent[N_AROUND];      /* kernels of the last layers of a pass by rows */
     const void **src;          /* [most inputs of a layer] */
     bool keeps_limit;          /* fewer runs than min_runs, where the limit has no time for them */
@@ -207,21 +212,30 @@ static double mean_of_steps(const struct measuring *m, int kernel, double first_
     return time_us + (first_us - time_us) / (double)n;
 }
 
-static enum vbs_status run_layers(struct measuring *m, int p, bool hurry, bool record)
+static void choose_kernels(struct measuring *m, int p, bool hurry)
+{
+    for (int layer = 1; layer <= m->session->n_layers; layer++) {
+        const struct vbs_group *group = vbs_table_group(&m->table, layer, p);
+
+        m->chosen[layer] =
+            group->count > 0 ? vbs_table_choose(&m->table, group, hurry, &m->rng) : -1;
+    }
+}
+
+/* Runs the kernels that are chosen. */
+static enum vbs_status run_layers(struct measuring *m, int p, bool record)
 {
     int n_recent = 0;
 
     for (int layer = 1; layer <= m->session->n_layers; layer++) {
-        const struct vbs_group *group = vbs_table_group(&m->table, layer, p);
+        int kernel = m->chosen[layer];
         int64_t n_before;
         double time_us, first_us;
-        int kernel;
 
         if (vbs_cancelled(m->ctx))
             return interrupted(m);
-        if (group->count == 0)
+        if (kernel < 0)
             continue;
-        kernel = vbs_table_choose(&m->table, group, hurry, &m->rng);
         n_before = n_preemptions(m);
         if (m->table.passes[p].rows > 0)
             VBS_TRY(run_around(m, kernel, n_recent++, &first_us));
@@ -235,15 +249,24 @@ static enum vbs_status run_layers(struct measuring *m, int p, bool hurry, bool r
     return VBS_OK;
 }
 
+/* Does the same, with the network's input in its place. */
+static enum vbs_status run_from_input(struct measuring *m, int p, bool record)
+{
+    if (m->buffers.input_overwritten)
+        VBS_TRY(fill_input(m, m->table.passes[p].batch));
+    return run_layers(m, p, record);
+}
+
 static enum vbs_status measure_pass(struct measuring *m, int p, bool hurry, bool record)
 {
     double begin_s = elapsed_s(m);
     enum vbs_status status = VBS_OK;
 
-    if (m->buffers.input_overwritten)
-        status = fill_input(m, m->table.passes[p].batch);
+    choose_kernels(m, p, hurry);
+    if (record && m->table.passes[p].rows == 0)
+        status = run_from_input(m, p, false);
     if (status == VBS_OK)
-        status = run_layers(m, p, hurry, record);
+        status = run_from_input(m, p, record);
     if (record && (status == VBS_OK || status == VBS_INTERRUPTED)) {
         enum vbs_status closed = close_stretch(m);
 
@@ -447,6 +470,7 @@ static enum vbs_status allocate(struct measuring *m)
     m->table.least_runs = m->table.options.min_runs;
     m->pass_seconds =
         vbs_arena_alloc(&m->arena, (size_t)m->table.n_passes, sizeof *m->pass_seconds);
+    m->chosen = vbs_arena_alloc(&m->arena, (size_t)session->n_layers + 1, sizeof *m->chosen);
     m->src = vbs_arena_alloc(&m->arena, (size_t)most_inputs, sizeof *m->src);
     m->passes = vbs_arena_alloc(&m->arena, (size_t)m->table.n_passes, sizeof *m->passes);
     m->stretch.times =
@@ -454,7 +478,8 @@ static enum vbs_status allocate(struct measuring *m)
     /* gsl_rng_alloc would end the program where memory is out. */
     m->rng.type = gsl_rng_taus2;
     m->rng.state = vbs_arena_alloc(&m->arena, 1, m->rng.type->size);
-    if (!m->pass_seconds || !m->src || !m->passes || !m->stretch.times || !m->rng.state)
+    if (!m->pass_seconds || !m->chosen || !m->src || !m->passes || !m->stretch.times ||
+        !m->rng.state)
         return vbs_no_memory(m->ctx);
     gsl_rng_set(&m->rng, (unsigned long)m->table.options.seed);
     return VBS_OK;

@@ -64,6 +64,21 @@ static void turns_of_different_layers_are_independent(void)
     fake_free(fake);
 }
 
+static void a_pass_runs_twice(void)
+{
+    struct fake *fake = fake_new(6, 1, 3);
+    struct vbs_measure_report report;
+    int n_other = 0;
+
+    fake->sigma = 0.5;
+    is_int(fake_measure(fake, &patient, &report), VBS_OK, "three algorithms take turns");
+    for (int call = 6; call + 12 <= fake->n_calls; call += 12) /* behind the warm-up */
+        n_other += memcmp(&fake->calls[call], &fake->calls[call + 6], 6 * sizeof *fake->calls) != 0;
+    is_int(n_other, 0, "each pass runs twice with the same kernels");
+    is_int(report.n_samples, (fake->n_calls - 6) / 2, "and counts once");
+    fake_free(fake);
+}
+
 static void each_round_shuffles_the_batches(void)
 {
     struct fake *fake = fake_new(5, 4, 1);
@@ -72,14 +87,14 @@ static void each_round_shuffles_the_batches(void)
 
     fake->sigma = 0.5;
     is_int(fake_measure(fake, &patient, &report), VBS_OK, "four batches take turns");
-    /* after the first round, which also warms up, a round is 20 calls */
-    for (int call = 60; call + 20 <= 400; call += 20) {
+    /* after the first round, which also warms up, a round is 40 calls */
+    for (int call = 100; call + 40 <= 780; call += 40) {
         for (int b = 0; b < 4; b++) {
-            int batch = fake->kernels[fake->calls[call + 5 * b]].batch;
+            int batch = fake->kernels[fake->calls[call + 10 * b]].batch;
 
-            n_other += batch != fake->kernels[fake->calls[40 + 5 * b]].batch;
+            n_other += batch != fake->kernels[fake->calls[60 + 10 * b]].batch;
             for (int c = 0; c < b; c++)
-                n_repeated += batch == fake->kernels[fake->calls[call + 5 * c]].batch;
+                n_repeated += batch == fake->kernels[fake->calls[call + 10 * c]].batch;
         }
     }
     is_int(n_repeated, 0, "each round visits every batch once");
@@ -117,7 +132,8 @@ static void quiet_kernels_need_six_runs(void)
     is_int(fake_measure(fake, &patient, &report), VBS_OK, "kernels without noise");
     is_int(fake_fewest_runs(fake), 6, "six runs give the least 95% interval");
     is_int(fake_most_runs(fake), 6, "and no kernel takes more");
-    is_int(fake->n_calls, 10 * 3 * (1 + 3 * 6), "one warm-up pass for each batch is not recorded");
+    is_int(fake->n_calls, 10 * 3 * (1 + 2 * 3 * 6),
+           "one warm-up pass for each batch is not recorded, and every second pass");
     is_int(report.n_samples, 10 * 3 * 3 * 6, "samples are counted");
     is_int(report.n_unconverged, 0, "none is unconverged");
     is_near(report.worst_interval, 0, 0, "intervals are points");
@@ -326,9 +342,9 @@ static void an_interrupted_measurement_keeps_what_it_has(void)
     struct fake *fake = fake_new(10, 1, 2);
     struct vbs_measure_report report;
 
-    fake->cancel_at = 10 + 10 + 3; /* warm-up, a pass, and four layers */
+    fake->cancel_at = 10 + 3 * 10 + 3; /* warm-up, a pass and a half, and four layers */
     is_int(fake_measure(fake, &patient, &report), VBS_INTERRUPTED, "cancelling ends it");
-    is_int(fake->n_calls, 24, "before the next layer");
+    is_int(fake->n_calls, 44, "before the next layer");
     is_str(vbs_detail(&fake->ctx), "interrupted", "and says so");
     is_int(fake->n_added, 14, "all times but the warm-up's are in the sink");
     is_int(fake->n_frees, fake->n_allocs, "device memory is given back");
@@ -341,8 +357,8 @@ static void at_most_a_piece_is_held_back(void)
     struct vbs_measure_report report;
 
     for (int i = 0; i < fake->session.n_kernels; i++)
-        fake->base_us[i] *= 60; /* 6 ms: four layers are a stretch */
-    fake->die_at = 16 + 15;
+        fake->base_us[i] *= 60;  /* 6 ms: four layers are a stretch */
+    fake->die_at = 16 + 16 + 15; /* in the pass that is counted */
     is_int(fake_measure(fake, &patient, &report), VBS_LIBRARY, "a process that ends in a pass");
     ok(fake->n_added >= 15 - 3, "loses less than 20 ms of samples (%d of 15 kept)", fake->n_added);
     fake_free(fake);
@@ -506,7 +522,8 @@ static void progress_rises_to_the_end(void)
     options.relative_interval = 0.05;
     fake->sigma = 0.1;
     is_int(fake_measure(fake, &options, &report), VBS_OK, "a watched measurement");
-    is_int(watched.n_reports, fake->n_calls / 10, "progress is told after each pass");
+    is_int(watched.n_reports, 4 + (fake->n_calls / 10 - 4) / 2,
+           "progress is told after each pass, all but four of which run twice");
     is_int(watched.n_falls + watched.n_outside, 0, "it never falls and stays within 0..1");
     ok(watched.last == 1 && watched.last_left_s == 0, "and ends at 1 with nothing left (%g, %g s)",
        watched.last, watched.last_left_s);
@@ -534,6 +551,7 @@ int main(void)
     layers_run_in_network_order();
     input_is_renewed_where_the_first_layer_is_in_place();
     turns_of_different_layers_are_independent();
+    a_pass_runs_twice();
     each_round_shuffles_the_batches();
     the_seed_decides_the_order();
     quiet_kernels_need_six_runs();
