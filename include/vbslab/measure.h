@@ -143,8 +143,9 @@ struct vbs_session_ops {
     enum vbs_status (*speed)(struct vbs_ctx *ctx, const struct vbs_session *session,
                              const void *memory, int64_t bytes, struct vbs_speed *speed);
     /* Measures cache_bytes_per_us alone, in some 3 ms; 0: out of memory. Null: as speed. On
-     * machines that others use, too, it tells whether they use the last-level cache now: programs
-     * then take up to twice as long, while no clock of the system shows anything. */
+     * machines that others use, too, it tells whether they use the last-level cache now, or whether
+     * the processors of this machine have none in common: programs then take up to twice as long,
+     * while no clock of the system shows anything. */
     double (*cache_speed)(const struct vbs_session *session);
 };
 

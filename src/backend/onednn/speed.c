@@ -21,11 +21,15 @@
 #define RUNS       15
 #define FEW_RUNS   5
 #define CACHE_READ ((int64_t)16 << 20) /* bytes that are read in a run */
+#define LINE_WORDS 8                   /* of 64 bits in a line of the caches */
+#define LINES      512                 /* that a thread takes from another one; a power of 2 */
 
 struct speed_job {
     const char *data; /* null: multiply and add */
     int64_t bytes;    /* of data, read as often as total says */
     int64_t total;
+    uint64_t *lines; /* [threads * LINES * LINE_WORDS] zeros that threads exchange, or null */
+    int64_t turn;    /* of exchanging them */
     float seed;
     volatile float sink;
 };
@@ -58,6 +62,22 @@ static float read_bytes(const char *data, int64_t bytes)
     return (float)sums[0];
 }
 
+/* Reads and writes lines, each when the one before has come, in an order that no processor
+ * foresees.
+ */
+static uint64_t take_lines(uint64_t *lines)
+{
+    uint64_t at = 0;
+
+    for (int i = 0; i < LINES; i++) {
+        uint64_t *line = &lines[at * LINE_WORDS];
+
+        at = (at * 5 + 1 + *line) % LINES; /* each line once, for all of them are 0 */
+        *line = at & LINES;
+    }
+    return at;
+}
+
 static void work(void *self, int64_t thread, int64_t threads)
 {
     struct speed_job *job = self;
@@ -68,6 +88,8 @@ static void work(void *self, int64_t thread, int64_t threads)
         sum = multiply(job->seed);
     for (int64_t done = 0; job->data && done < job->total; done += job->bytes)
         sum += read_bytes(job->data + thread * share, share);
+    if (job->lines)
+        sum += (float)take_lines(job->lines + (thread + job->turn) % threads * LINES * LINE_WORDS);
     if (sum == 0.123f) /* never, but the compiler cannot know */
         job->sink = sum;
 }
@@ -81,6 +103,7 @@ static double median_us(struct speed_job *job, int n)
     for (int i = 0; i < n; i++) {
         double start_s = vbs_clock_s();
 
+        job->turn++;
         od_on_threads(work, job);
         times_us[i] = (vbs_clock_s() - start_s) * 1e6;
     }
@@ -95,28 +118,35 @@ static int64_t cache_bytes(int name, int64_t otherwise)
     return bytes > 0 ? bytes : otherwise;
 }
 
-/* Gives the bytes per microsecond from the last-level cache; 0: out of memory. */
+/*
+ * Gives the bytes per microsecond from the last-level cache; 0: out of memory.
+ *
+ * In each run threads also take some lines that another thread has written, as layers do. This is a
+ * twentieth of the run, but where the host has moved the processors of this machine to places that
+ * have no last-level cache in common, each line takes eight times as long.
+ */
 static double read_cache(const struct vbs_session *session, int n_runs)
 {
     int64_t second = cache_bytes(_SC_LEVEL2_CACHE_SIZE, (int64_t)1 << 20);
     int64_t last = cache_bytes(_SC_LEVEL3_CACHE_SIZE, (int64_t)32 << 20);
-    int64_t own = 2 * second * session->provenance.threads;
+    int64_t threads = session->provenance.threads, own = 2 * second * threads, bytes;
     struct speed_job job = {.total = CACHE_READ};
     double us;
     char *data;
 
     /* More than the threads' own caches hold, and less than the last one. */
     job.bytes = (own < last / 4 ? own : last / 4) / 64 * 64;
+    bytes = job.bytes + threads * LINES * LINE_WORDS * (int64_t)sizeof *job.lines;
     /* Pages of its own: the heap would keep them, and with them grow the process that is measured.
      */
-    data =
-        mmap(NULL, (size_t)job.bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    data = mmap(NULL, (size_t)bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (data == MAP_FAILED)
         return 0;
     memset(data, 1, (size_t)job.bytes);
     job.data = data;
+    job.lines = (uint64_t *)(data + job.bytes);
     us = median_us(&job, n_runs);
-    munmap(data, (size_t)job.bytes);
+    munmap(data, (size_t)bytes);
     return (double)((job.total + job.bytes - 1) / job.bytes * job.bytes) / us;
 }
 

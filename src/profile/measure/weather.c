@@ -4,8 +4,10 @@
  * Where others use the machine, too (other guests of its host), they use the last-level cache and
  * the memory behind it. Times of layers then grow by up to the double for seconds, although no
  * thread waits for a processor and no clock of the system shows it; fixed reads of the cache show
- * it at once. They are repeated every INTERVAL_S seconds. The cache is slow when they get less than
- * SLOW of what a quarter of all reads so far have got at least.
+ * it at once. So they do where the host moves the processors of this machine to places that have no
+ * last-level cache in common: a thread then finds what another has written several times later.
+ * They are repeated every INTERVAL_S seconds. The cache is slow when they get less than SLOW of
+ * what a quarter of all reads so far have got at least.
  */
 #include "profile/measure/measure.h"
 
