@@ -12,8 +12,8 @@
  *   slices   twice or half as many
  *   order    where none of these helps: layers from this one on take two of its steps together, so
  *            that one load serves both, or one after the other, which takes less memory; or the
- * next samples pass the first layers before these samples pass the last ones, whose weights are
- * copied meanwhile
+ *            next samples pass the first layers before these pass the last ones, whose weights are
+ *            copied meanwhile
  *
  * It starts in budgets of a grid, from the best plan so far, and from the plan that joint had
  * before the search, and ends where no change helps.
