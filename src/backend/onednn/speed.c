@@ -28,8 +28,9 @@ struct speed_job {
     const char *data; /* null: multiply and add */
     int64_t bytes;    /* of data, read as often as total says */
     int64_t total;
-    uint64_t *lines; /* [threads * LINES * LINE_WORDS] zeros that threads exchange, or null */
-    int64_t turn;    /* of exchanging them */
+    uint64_t *lines;    /* [n_exchange * LINES * LINE_WORDS] zeros that threads exchange */
+    int64_t n_exchange; /* threads that do; 0: none */
+    int64_t turn;       /* of exchanging them */
     float seed;
     volatile float sink;
 };
@@ -62,9 +63,7 @@ static float read_bytes(const char *data, int64_t bytes)
     return (float)sums[0];
 }
 
-/* Reads and writes lines, each when the one before has come, in an order that no processor
- * foresees.
- */
+/* Reads and writes lines, each when the one before has come, in an order that is not foreseen. */
 static uint64_t take_lines(uint64_t *lines)
 {
     uint64_t at = 0;
@@ -73,7 +72,7 @@ static uint64_t take_lines(uint64_t *lines)
         uint64_t *line = &lines[at * LINE_WORDS];
 
         at = (at * 5 + 1 + *line) % LINES; /* each line once, for all of them are 0 */
-        *line = at & LINES;
+        *line = at & LINES;                /* 0 */
     }
     return at;
 }
@@ -88,8 +87,9 @@ static void work(void *self, int64_t thread, int64_t threads)
         sum = multiply(job->seed);
     for (int64_t done = 0; job->data && done < job->total; done += job->bytes)
         sum += read_bytes(job->data + thread * share, share);
-    if (job->lines)
-        sum += (float)take_lines(job->lines + (thread + job->turn) % threads * LINES * LINE_WORDS);
+    if (thread < job->n_exchange)
+        sum += (float)take_lines(job->lines +
+                                 (thread + job->turn) % job->n_exchange * LINES * LINE_WORDS);
     if (sum == 0.123f) /* never, but the compiler cannot know */
         job->sink = sum;
 }
@@ -145,6 +145,7 @@ static double read_cache(const struct vbs_session *session, int n_runs)
     memset(data, 1, (size_t)job.bytes);
     job.data = data;
     job.lines = (uint64_t *)(data + job.bytes);
+    job.n_exchange = threads;
     us = median_us(&job, n_runs);
     munmap(data, (size_t)bytes);
     return (double)((job.total + job.bytes - 1) / job.bytes * job.bytes) / us;
