@@ -102,8 +102,8 @@ CUDA_TESTS   = $(wildcard tests/unit/backend/cudnn*.c tests/unit/backend/fake_cu
 TESTS       ?= $(filter-out $(if $(HAS_CUDA),,$(CUDA_TESTS)),$(wildcard tests/unit/*/*.c))
 TEST_SCRIPTS = $(wildcard tests/cli/*.t)
 # An archive of the code that tests share, from which each test takes what it uses.
-TEST_HELPERS = $(wildcard tests/support/*.c tests/cases/*.c tests/reference/*/*.c \
-                          tests/fuzz/readers.c tests/fuzz/networks.c tests/fuzz/coded.c tests/fuzz/images.c) \
+TEST_HELPERS = $(wildcard tests/support/*.c tests/cases/*.c tests/reference/*/*.c) \
+               $(filter-out tests/fuzz/main.c tests/fuzz/onnx.c,$(wildcard tests/fuzz/*.c)) \
                $(filter-out $(FAKE_CUDA) tests/fake/gpu_env.c tests/fake/real_gpu.c,$(wildcard tests/fake/*.c))
 TEST_OBJ     = $(TEST_HELPERS:%.c=$(BUILD)/%.o)
 TEST_BIN     = $(TESTS:%.c=$(BUILD)/%)

@@ -85,15 +85,18 @@ END_OF_NET
 run --db one.sqlite run ./one.net --memory 1MiB --request 3 --input missing.npy
 [ $code -eq 1 ] && [ ! -e one.sqlite ] && one_error "cannot open 'missing.npy'"
 report $? "nothing is measured for a run whose input is not there"
-"$VBSLAB" --db one.sqlite --quiet measure --backend analytic ./one.net >/dev/null
 run --db one.sqlite run ./one.net --memory 1MiB --request 3
 [ $code -eq 0 ] && grep -q '^one: 3 samples in .*, planner dp-vbs+' out &&
     [ "$(grep -c "no measured profile of 'one' in 'one.sqlite': measuring it first" err)" -eq 1 ] &&
-    grep -q 'one: profile 2: ' err
-report $? "a network that was only modelled is measured, planned with dp-vbs+ and run"
+    grep -q 'one: profile 1: ' err
+report $? "a network that was not measured is measured, planned with dp-vbs+ and run"
 run --db one.sqlite run one --model ./one.net --memory 1MiB --request 3 --weights included
 [ $code -eq 0 ] && grep -q 'planner joint' out && ! grep -q measuring err
 report $? "the next run finds the profile; with weights included joint plans"
+"$VBSLAB" --db two.sqlite --quiet measure --backend analytic ./one.net >/dev/null
+run --db two.sqlite run ./one.net --memory 1MiB
+[ $code -eq 0 ] && grep -q 'measuring it first' err && grep -q 'one: profile 2: ' err
+report $? "a profile that is modelled does not do"
 "$VBSLAB" --quiet measure ./mine.net ./same.net ./twice.net --batches 1-3,5 --time-limit 1 >out 2>err
 code=$?
 [ $code -eq 0 ]

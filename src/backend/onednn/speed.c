@@ -72,7 +72,7 @@ static uint64_t take_lines(uint64_t *lines)
         uint64_t *line = &lines[at * LINE_WORDS];
 
         at = (at * 5 + 1 + *line) % LINES; /* each line once, for all of them are 0 */
-        *line = at & LINES;                /* 0 */
+        *line = 0;
     }
     return at;
 }

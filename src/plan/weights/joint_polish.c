@@ -445,7 +445,7 @@ static void find_narrow(struct polish *polish)
         int64_t bytes = 0;
 
         for (int j = 1; j < k; j++)
-            bytes += task->last_reader[j] >= k ? task->profile->layers[j].out_bytes : 0;
+            bytes += task->last_reader[j] >= k ? vbs_task_bytes(task, j) : 0;
         if (bytes < least_bytes)
             polish->narrow[polish->n_narrow++] = k;
         least_bytes = bytes < least_bytes ? bytes : least_bytes;
