@@ -147,6 +147,13 @@ void vbs_store_samples_free(struct vbs_store_samples *samples);
 enum vbs_status vbs_store_save(struct vbs_ctx *ctx, struct vbs_store *store,
                                const struct vbs_profile *profile, int64_t *id) VBS_MUST_CHECK;
 
+/* Stores profile, which is the complete profile id with other times, calibration or notes, with all
+ * samples of that one, as a profile of its own; *revised is its id. Where the store has a profile
+ * of this content, *revised is the id of that one. VBS_STORE. */
+enum vbs_status vbs_store_revise(struct vbs_ctx *ctx, struct vbs_store *store, int64_t id,
+                                 const struct vbs_profile *profile,
+                                 int64_t *revised) VBS_MUST_CHECK;
+
 /* Stores a copy of the complete profile id with this calibration in the place of its own, with all
  * samples, as a profile of its own; *calibrated is its id. Sources that the profile has no copies
  * from are left out. Where the store has a profile of this content, *calibrated is the id of that
@@ -297,6 +304,15 @@ const struct vbs_sample_sink *vbs_store_run_sink(struct vbs_store_run *run);
 /* Stores the calibration of the profile that is measured, in the place of an earlier one. */
 enum vbs_status vbs_store_run_calibrate(struct vbs_ctx *ctx, struct vbs_store_run *run,
                                         const struct vbs_calibration *calibration) VBS_MUST_CHECK;
+
+/* Makes the profile of the medians of all samples so far, without completing it; the caller frees
+ * *profile by vbs_profile_free. VBS_STORE names the kernel that has no sample. */
+enum vbs_status vbs_store_run_draft(struct vbs_ctx *ctx, struct vbs_store_run *run,
+                                    struct vbs_profile **profile) VBS_MUST_CHECK;
+/* Has finish take the times of the rows and their intervals from profile, which has the rows of the
+ * draft and is borrowed until then, in the place of medians: posterior times, say (posterior.h).
+ * The samples stay as they are. */
+void vbs_store_run_revise(struct vbs_store_run *run, const struct vbs_profile *profile);
 
 /* Computes the medians, and completes the profile with notes (null: those of the session) and the
  * current date, in one transaction. VBS_STORE names the kernel that has no sample. */

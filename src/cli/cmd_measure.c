@@ -2,7 +2,6 @@
 #include "base/parse.h"
 #include "cli/common/common.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,23 +16,10 @@ struct measure_task {
 
 /* ---- Reading the options ---- */
 
-static enum vbs_status read_seconds(struct cli *cli, const char *text, double *seconds)
-{
-    char *end;
-    double value = strtod(text, &end);
-
-    if (end == text || *end != '\0' || !(value > 0 && isfinite(value)))
-        return vbs_fail(&cli->ctx, VBS_USAGE,
-                        "--time-limit '%s' is not a number of seconds above 0", text);
-    *seconds = value;
-    return VBS_OK;
-}
-
 static enum vbs_status read_numbers(struct cli *cli, const char *const *values,
                                     struct measure_task *task)
 {
     const char *threads = cli_value(cli, values, "threads");
-    const char *limit = cli_value(cli, values, "time-limit");
     const char *seed = cli_value(cli, values, "seed");
     int64_t n_threads = 0, seed_number = 1;
 
@@ -41,8 +27,7 @@ static enum vbs_status read_numbers(struct cli *cli, const char *const *values,
         VBS_TRY(vbs_parse_int(&cli->ctx, "--threads", threads, 1, 4096, &n_threads));
     if (seed)
         VBS_TRY(vbs_parse_int(&cli->ctx, "--seed", seed, 0, INT64_MAX, &seed_number));
-    if (limit)
-        VBS_TRY(read_seconds(cli, limit, &task->how.options.time_limit_s));
+    VBS_TRY(cli_read_seconds(cli, values, "time-limit", &task->how.options.time_limit_s));
     task->how.prepare.threads = (int)n_threads;
     task->how.options.seed = (uint64_t)seed_number;
     return VBS_OK;
@@ -62,6 +47,7 @@ static enum vbs_status read_task(struct cli *cli, const char *const *values,
     task->oversubscribe = cli_value(cli, values, "oversubscribe") != NULL;
     task->how.prepare.stripes = cli_value(cli, values, "stripes") != NULL;
     task->how.no_copies = cli_value(cli, values, "no-copies") != NULL;
+    task->how.no_learning = cli_value(cli, values, "no-learning") != NULL;
     return read_numbers(cli, values, task);
 }
 
@@ -71,7 +57,7 @@ static enum vbs_status measure_model(struct cli *cli, const struct measure_task 
                                      const char *model, const struct vbs_network *network)
 {
     int64_t id;
-    enum vbs_status status = cli_measure_network(cli, &task->how, network, task->store, &id);
+    enum vbs_status status = cli_measure_network(cli, &task->how, network, task->store, &id, NULL);
 
     if (status == VBS_INTERRUPTED)
         return vbs_fail(&cli->ctx, status,
@@ -151,9 +137,10 @@ static const struct cli_option OPTIONS[] = {
     {CLI_OPTION_INPUT_SHAPE},
     {CLI_OPTION_FIX},
     {"time-limit", "SECONDS",
-     "end the measurement of each model after this time, but not before every kernel has a run; "
-     "kernels get 5 runs where the time is enough (default: refine for 60 s, after 5 runs of every "
-     "kernel)"},
+     "time for each model (default: 60), a third of it for executing schedules; every kernel runs "
+     "once even so"},
+    {"no-learning", NULL,
+     "execute no schedules: times are those of kernels alone, made smooth over batches"},
     {"stripes", NULL,
      "lay rows of samples out one after the other, and measure kernels on 1, 2, 4, ... rows too, "
      "for "
@@ -169,7 +156,8 @@ const struct cli_command cli_measure = {
     .summary = "measure models into the store, going on where a broken-off run ended; prints the "
                "ids of the profiles",
     .usage = "MODEL... [--backend NAME] [--batches LIST] [--threads N] [--oversubscribe] "
-             "[--input CxHxW] [--time-limit SECONDS] [--seed N] [--no-copies] [--stripes]",
+             "[--input CxHxW] [--time-limit SECONDS] [--seed N] [--no-copies] [--no-learning] "
+             "[--stripes]",
     .options = OPTIONS,
     .arguments = (const struct cli_argument[]){{CLI_ARGUMENT_MODEL},
                                                {"LIST", "12, 1-12, 1,2,4 or 1-4,8"},

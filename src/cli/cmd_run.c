@@ -265,6 +265,7 @@ static enum vbs_status execute(struct run_job *job, const char *word)
 {
     VBS_TRY(run_choose_inputs(job, word));
     VBS_TRY(run_find_subject(job, word));
+    VBS_TRY(run_learn(job));
     VBS_TRY(run_prepare(job));
     note_calibration(job);
     VBS_TRY(run_measure_within(job));
@@ -286,6 +287,7 @@ static void clear_job(struct run_job *job)
     cli_pictures_clear(&job->pictures);
     vbs_replay_free(job->replay);
     vbs_schedule_free(job->schedule);
+    vbs_learned_free(job->learned);
     vbs_network_free(job->network);
     vbs_profile_free(job->profile);
 }
@@ -335,6 +337,9 @@ static const struct cli_option OPTIONS[] = {
     {CLI_OPTION_TIME_LIMIT},
     {CLI_OPTION_NODE_LIMIT},
     {CLI_OPTION_SEED},
+    {"learn", "SECONDS",
+     "first execute this plan, the best with one batch for all layers, and others by turns, for "
+     "so long; then run the fastest. What was learned becomes part of the profile"},
     {"model", "MODEL", "the network, where the profile does not say where it is"},
     {"input", "[NAME=]FILE.npy",
      "samples, of shape [R, ...] as the network's input (default: seeded values); - is standard "

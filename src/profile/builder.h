@@ -87,6 +87,15 @@ enum vbs_status vbs_builder_check(struct vbs_ctx *ctx, struct vbs_profile_builde
                                   int **batches, int *n_batches,
                                   int64_t *input_bytes) VBS_MUST_CHECK;
 
+/* ---- calibrate.c ---- */
+
+/* Makes a copy of a profile with other rows: one for each row of the profile, layer by layer, those
+ * of whole samples by batch and algorithm first, then those of stripes. They differ from the
+ * profile's in times only. notes: of the copy; null: those of the profile. */
+enum vbs_status vbs_profile_change(struct vbs_ctx *ctx, const struct vbs_profile *profile,
+                                   const struct vbs_profile_row *rows, const char *notes,
+                                   struct vbs_profile **changed) VBS_MUST_CHECK;
+
 /* ---- copy.c ---- */
 
 /* Checks the name of a source of copies. */

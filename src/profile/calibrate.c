@@ -1,7 +1,8 @@
-/* The calibration of a whole profile: how much copies and layers slow each other down, and the
- * speed of the machine. */
+/* Profiles made of a profile: with another calibration (how much copies and layers slow each other
+ * down, and the speed of the machine), or with other rows. */
+#include "profile/builder.h"
+
 #include "base/fail.h"
-#include "vbslab/profile.h"
 
 void vbs_profile_calibration(const struct vbs_profile *profile, struct vbs_calibration *made)
 {
@@ -12,8 +13,11 @@ void vbs_profile_calibration(const struct vbs_profile *profile, struct vbs_calib
                 profile->copies[i].source, profile->copies[i].link.beside};
 }
 
+/* Adds the rows of a layer; changed, if it is not null, has other rows in their places, and is
+ * moved behind them. */
 static enum vbs_status add_rows(struct vbs_ctx *ctx, struct vbs_profile_builder *builder,
-                                const struct vbs_profile *profile, int layer)
+                                const struct vbs_profile *profile, int layer,
+                                const struct vbs_profile_row **changed)
 {
     const struct vbs_profile_stripe *stripes;
     int n;
@@ -23,24 +27,27 @@ static enum vbs_status add_rows(struct vbs_ctx *ctx, struct vbs_profile_builder 
 
         for (int i = 0; i < n; i++)
             VBS_TRY(vbs_profile_builder_row(ctx, builder, layer, profile->batches[b],
-                                            profile->algorithms[rows[i].algorithm], &rows[i]));
+                                            profile->algorithms[rows[i].algorithm],
+                                            *changed ? (*changed)++ : &rows[i]));
     }
     stripes = vbs_profile_stripes(profile, layer, &n);
     for (int i = 0; i < n; i++)
         VBS_TRY(vbs_profile_builder_row(ctx, builder, layer, stripes[i].batch,
                                         profile->algorithms[stripes[i].row.algorithm],
-                                        &stripes[i].row));
+                                        *changed ? (*changed)++ : &stripes[i].row));
     return VBS_OK;
 }
 
+/* Adds everything of a profile but its calibration. */
 static enum vbs_status add_profile(struct vbs_ctx *ctx, struct vbs_profile_builder *builder,
-                                   const struct vbs_profile *profile)
+                                   const struct vbs_profile *profile,
+                                   const struct vbs_profile_row *changed)
 {
     VBS_TRY(vbs_profile_builder_provenance(ctx, builder, &profile->provenance));
     VBS_TRY(vbs_profile_builder_input_rows(ctx, builder, profile->layers[0].rows));
     for (int layer = 1; layer <= profile->n_layers; layer++) {
         VBS_TRY(vbs_profile_builder_layer(ctx, builder, &profile->layers[layer]));
-        VBS_TRY(add_rows(ctx, builder, profile, layer));
+        VBS_TRY(add_rows(ctx, builder, profile, layer, &changed));
     }
     for (int i = 0; i < profile->n_copies; i++)
         for (int j = 0; j < profile->copies[i].n_rows; j++)
@@ -65,19 +72,43 @@ static enum vbs_status add_calibration(struct vbs_ctx *ctx, struct vbs_profile_b
     return vbs_profile_builder_speed(ctx, builder, &calibration->speed);
 }
 
+/* Makes a copy of a profile with other rows and notes, where they are not null, and with this
+ * calibration. */
+static enum vbs_status make_copy(struct vbs_ctx *ctx, const struct vbs_profile *profile,
+                                 const struct vbs_profile_row *changed, const char *notes,
+                                 const struct vbs_calibration *calibration,
+                                 struct vbs_profile **made)
+{
+    struct vbs_profile_builder *builder = vbs_profile_builder_new();
+    struct vbs_provenance provenance = profile->provenance;
+    enum vbs_status status = builder ? VBS_OK : vbs_no_memory(ctx);
+
+    provenance.notes = notes ? notes : provenance.notes;
+    if (status == VBS_OK)
+        status = add_profile(ctx, builder, profile, changed);
+    if (status == VBS_OK)
+        status = vbs_profile_builder_provenance(ctx, builder, &provenance);
+    if (status == VBS_OK)
+        status = add_calibration(ctx, builder, profile, calibration);
+    if (status == VBS_OK)
+        status = vbs_profile_builder_finish(ctx, builder, made);
+    vbs_profile_builder_free(builder);
+    return status;
+}
+
 enum vbs_status vbs_profile_calibrate(struct vbs_ctx *ctx, const struct vbs_profile *profile,
                                       const struct vbs_calibration *calibration,
                                       struct vbs_profile **calibrated)
 {
-    struct vbs_profile_builder *builder = vbs_profile_builder_new();
-    enum vbs_status status = builder ? VBS_OK : vbs_no_memory(ctx);
+    return make_copy(ctx, profile, NULL, NULL, calibration, calibrated);
+}
 
-    if (status == VBS_OK)
-        status = add_profile(ctx, builder, profile);
-    if (status == VBS_OK)
-        status = add_calibration(ctx, builder, profile, calibration);
-    if (status == VBS_OK)
-        status = vbs_profile_builder_finish(ctx, builder, calibrated);
-    vbs_profile_builder_free(builder);
-    return status;
+enum vbs_status vbs_profile_change(struct vbs_ctx *ctx, const struct vbs_profile *profile,
+                                   const struct vbs_profile_row *rows, const char *notes,
+                                   struct vbs_profile **changed)
+{
+    struct vbs_calibration calibration;
+
+    vbs_profile_calibration(profile, &calibration);
+    return make_copy(ctx, profile, rows, notes, &calibration, changed);
 }

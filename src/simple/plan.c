@@ -2,7 +2,7 @@
 #include "simple/internal.h"
 
 #include "base/fail.h"
-#include "simple/replan.h"
+#include "exec/replan.h"
 #include "vbslab/planner.h"
 #include "vbslab/units.h"
 
@@ -13,7 +13,6 @@ struct simple_planning {
     const struct vbs_planner *planner;
     struct vbs_problem problem;
     struct vbs_solver *solver;
-    struct vbs_schedule *schedule;
 };
 
 static enum vbs_status find_link(struct vbs_ctx *ctx, const struct vbs_profile *profile,
@@ -56,8 +55,9 @@ static enum vbs_status set_problem(struct vbs_ctx *ctx, const struct vbs_profile
     return vbs_planner_load(ctx, planner, &p->planner);
 }
 
-static enum vbs_status plan(struct vbs_ctx *ctx, const struct vbs_profile *profile,
-                            const struct vbs_simple_options *options, struct simple_planning *p)
+static enum vbs_status make_solver(struct vbs_ctx *ctx, const struct vbs_profile *profile,
+                                   const struct vbs_simple_options *options,
+                                   struct simple_planning *p)
 {
     char hash[VBS_PROFILE_HASH_SIZE];
     struct vbs_solver_options solver_options = {.struct_size = sizeof solver_options,
@@ -67,14 +67,12 @@ static enum vbs_status plan(struct vbs_ctx *ctx, const struct vbs_profile *profi
     vbs_profile_hash(profile, hash);
     if (status != VBS_OK)
         return status;
-    VBS_TRY(vbs_solver_new(ctx, p->planner, &p->problem, &solver_options, &p->solver));
-    return vbs_solver_plan(ctx, p->solver, options->memory_bytes, &p->schedule);
+    return vbs_solver_new(ctx, p->planner, &p->problem, &solver_options, &p->solver);
 }
 
 static void clear(struct simple_planning *p)
 {
     vbs_solver_free(p->solver);
-    vbs_schedule_free(p->schedule);
     vbs_planner_unload(p->planner);
 }
 
@@ -87,60 +85,14 @@ enum vbs_status vbs_simple_plan(struct vbs_ctx *ctx, const struct vbs_profile *p
     enum vbs_status status = vbs_simple_read_options(ctx, options, &own);
 
     if (status == VBS_OK)
-        status = plan(ctx, profile, &own, &p);
-    if (status == VBS_OK) {
-        *schedule = p.schedule;
-        p.schedule = NULL;
-    }
+        status = make_solver(ctx, profile, &own, &p);
+    if (status == VBS_OK)
+        status = vbs_solver_plan(ctx, p.solver, own.memory_bytes, schedule);
     clear(&p);
     return status;
 }
 
 /* ---- Executors ---- */
-
-struct preparing {
-    struct simple_planning planning;
-    const struct vbs_network *network;
-    const struct vbs_profile *profile;
-    const struct vbs_backend *backend;
-    struct vbs_exec_options options;
-    struct vbs_exec_placement placement;
-    struct vbs_exec *exec;
-};
-
-/* Finds offsets before the executor is made, because they need no kernels. */
-static enum vbs_status make_executor(struct vbs_ctx *ctx, void *self)
-{
-    struct preparing *p = self;
-    struct vbs_exec_options place = p->options;
-
-    place.progress = (struct vbs_progress){0};
-    VBS_TRY(vbs_exec_place(ctx, p->profile, p->planning.schedule, &place, &p->placement));
-    return vbs_exec_new(ctx, p->network, p->backend, p->profile, p->planning.schedule, &p->options,
-                        &p->placement, &p->exec);
-}
-
-static enum vbs_status place(struct vbs_ctx *ctx, struct preparing *p)
-{
-    struct vbs_replan replan = {.solver = p->planning.solver,
-                                .memory_bytes = p->options.memory_bytes,
-                                .schedule = &p->planning.schedule,
-                                .make = make_executor,
-                                .self = p,
-                                .placement = &p->placement};
-    enum vbs_status status = vbs_replan(ctx, &replan);
-    char budget[48], placed[48];
-
-    if (status != VBS_INFEASIBLE)
-        return status;
-    return vbs_fail(
-        ctx, status,
-        "no plan of %s for %s or less could be placed in an arena of that size; the plan "
-        "for it needs an arena of %s",
-        vbs_planner_name(p->planning.planner),
-        vbs_format_exact(p->options.memory_bytes, budget, sizeof budget),
-        vbs_format_exact(replan.placed_bytes, placed, sizeof placed));
-}
 
 /* Chooses the number of threads with which the profile was measured, where this machine has as
  * many. */
@@ -154,38 +106,55 @@ static int choose_threads(const struct vbs_simple_options *options,
     return measured <= sysconf(_SC_NPROCESSORS_ONLN) ? measured : 0;
 }
 
+/* Fails because no plan could be placed. */
+static enum vbs_status refuse_plans(struct vbs_ctx *ctx, const struct simple_planning *p,
+                                    int64_t memory_bytes, int64_t placed_bytes)
+{
+    char budget[48], placed[48];
+
+    return vbs_fail(
+        ctx, VBS_INFEASIBLE,
+        "no plan of %s for %s or less could be placed in an arena of that size; the plan "
+        "for it needs an arena of %s",
+        vbs_planner_name(p->planner), vbs_format_exact(memory_bytes, budget, sizeof budget),
+        vbs_format_exact(placed_bytes, placed, sizeof placed));
+}
+
 enum vbs_status vbs_simple_prepare(struct vbs_ctx *ctx, const struct vbs_network *network,
                                    const struct vbs_profile *profile,
                                    const struct vbs_simple_options *options,
                                    struct vbs_schedule **schedule, struct vbs_exec **exec)
 {
     struct vbs_simple_options own;
-    struct preparing p = {.network = network, .profile = profile};
+    struct simple_planning p = {0};
+    struct vbs_replanned made = {0};
+    struct vbs_exec_options prepare;
+    const struct vbs_backend *backend;
     enum vbs_status status = vbs_simple_read_options(ctx, options, &own);
 
+    if (status == VBS_OK)
+        status = vbs_simple_find_backend(ctx, profile->provenance.backend, &backend);
+    if (status == VBS_OK)
+        status = make_solver(ctx, profile, &own, &p);
     if (status != VBS_OK)
         goto done;
-    status = vbs_simple_find_backend(ctx, profile->provenance.backend, &p.backend);
+    prepare = (struct vbs_exec_options){.struct_size = sizeof(struct vbs_exec_options),
+                                        .threads = choose_threads(&own, profile, backend),
+                                        .memory_bytes = own.memory_bytes,
+                                        .place_limit_s = VBS_REPLAN_PLACE_S,
+                                        .folder = own.folder,
+                                        .progress = own.progress};
+    status = vbs_replan_exec(ctx, p.solver, network, backend, profile, &prepare, &made);
+    if (status == VBS_INFEASIBLE && made.placed_bytes > 0)
+        status = refuse_plans(ctx, &p, own.memory_bytes, made.placed_bytes);
     if (status != VBS_OK)
         goto done;
-    status = plan(ctx, profile, &own, &p.planning);
-    if (status != VBS_OK)
-        goto done;
-    p.options = (struct vbs_exec_options){.struct_size = sizeof(struct vbs_exec_options),
-                                          .threads = choose_threads(&own, profile, p.backend),
-                                          .memory_bytes = own.memory_bytes,
-                                          .place_limit_s = VBS_REPLAN_PLACE_S,
-                                          .folder = own.folder,
-                                          .progress = own.progress};
-    status = place(ctx, &p);
-    if (status != VBS_OK)
-        goto done;
-    *exec = p.exec;
-    if (schedule) {
-        *schedule = p.planning.schedule;
-        p.planning.schedule = NULL;
-    }
+    *exec = made.exec;
+    if (schedule)
+        *schedule = made.schedule;
+    else
+        vbs_schedule_free(made.schedule);
 done:
-    clear(&p.planning);
+    clear(&p);
     return status;
 }

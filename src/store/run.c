@@ -56,6 +56,30 @@ struct summarising {
     sqlite3_stmt *update;
 };
 
+/* Takes time and interval of a kernel from the revised profile, where there is one. */
+static enum vbs_status revise(struct vbs_ctx *ctx, const struct vbs_store_run *run,
+                              const struct vbs_kernel *kernel, struct vbs_profile_row *row)
+{
+    const struct vbs_profile_row *revised;
+    int algorithm;
+
+    if (!run->revised)
+        return VBS_OK;
+    algorithm = vbs_profile_algorithm(run->revised, kernel->algorithm);
+    revised = kernel->layer <= run->revised->n_layers && algorithm >= 0
+                  ? vbs_profile_find_row(run->revised, kernel->layer, kernel->batch, kernel->rows,
+                                         algorithm)
+                  : NULL;
+    if (!revised)
+        return vbs_fail(ctx, VBS_INVALID,
+                        "the revised profile lacks layer %d batch %d algorithm '%s'", kernel->layer,
+                        kernel->batch, kernel->algorithm);
+    row->time_us = revised->time_us;
+    row->low_us = revised->low_us;
+    row->high_us = revised->high_us;
+    return VBS_OK;
+}
+
 /* Writes the statistics of a kernel, and packs its samples. */
 static enum vbs_status summarise_kernel(struct vbs_ctx *ctx, struct vbs_store_run *run, int index,
                                         struct summarising *s)
@@ -70,6 +94,7 @@ static enum vbs_status summarise_kernel(struct vbs_ctx *ctx, struct vbs_store_ru
                         (long long)run->id, kernel->layer, kernel->batch, kernel->algorithm);
     VBS_TRY(vbs_sample_packer_write(ctx, &s->packer, run->kernel_ids[index], &s->samples));
     vbs_measure_summary(s->samples.times_us, s->samples.n, &row);
+    VBS_TRY(revise(ctx, run, kernel, &row));
     VBS_TRY(vbs_sql_bind(ctx, run->store, s->update, "ddddii", row.time_us, row.mad_us, row.low_us,
                          row.high_us, (int64_t)row.n_runs, run->kernel_ids[index]));
     return vbs_sql_finish(ctx, run->store, s->update);
@@ -107,6 +132,11 @@ static enum vbs_status summarise(struct vbs_ctx *ctx, struct vbs_store_run *run)
     return status;
 }
 
+static enum vbs_status lost(struct vbs_ctx *ctx, const struct vbs_store_run *run)
+{
+    return vbs_fail(ctx, VBS_STORE, "profile %lld is no longer measured here", (long long)run->id);
+}
+
 static enum vbs_status write_rest(struct vbs_ctx *ctx, struct vbs_store_run *run, const char *notes)
 {
     char date[VBS_DATE_SIZE];
@@ -118,6 +148,30 @@ static enum vbs_status write_rest(struct vbs_ctx *ctx, struct vbs_store_run *run
     return vbs_sql_run(ctx, run->store,
                        "UPDATE profile SET date = ?, notes = coalesce(?, notes) WHERE id = ?",
                        "tti", date, notes, run->id);
+}
+
+static enum vbs_status draft(struct vbs_ctx *ctx, struct vbs_store_run *run,
+                             struct vbs_profile **profile)
+{
+    VBS_TRY(vbs_sql_begin_read(ctx, run->store));
+    return vbs_sql_end(ctx, run->store, vbs_rows_read(ctx, run->store, run->id, profile));
+}
+
+enum vbs_status vbs_store_run_draft(struct vbs_ctx *ctx, struct vbs_store_run *run,
+                                    struct vbs_profile **profile)
+{
+    if (run->over)
+        return lost(ctx, run);
+    VBS_TRY(vbs_run_commit(ctx, run));
+    VBS_TRY(summarise(ctx, run));
+    VBS_TRY(vbs_sql_begin_write(ctx, run->store));
+    VBS_TRY(vbs_sql_end(ctx, run->store, write_rest(ctx, run, NULL)));
+    return draft(ctx, run, profile);
+}
+
+void vbs_store_run_revise(struct vbs_store_run *run, const struct vbs_profile *profile)
+{
+    run->revised = profile;
 }
 
 /* Reads the profile back before it is completed, because a complete profile can never be
@@ -155,8 +209,7 @@ enum vbs_status vbs_store_run_finish(struct vbs_ctx *ctx, struct vbs_store_run *
     enum vbs_status status;
 
     if (run->over)
-        return vbs_fail(ctx, VBS_STORE, "profile %lld is no longer measured here",
-                        (long long)run->id);
+        return lost(ctx, run);
     if ((status = vbs_run_commit(ctx, run)) || (status = summarise(ctx, run)) ||
         (status = vbs_sql_begin_write(ctx, run->store)) ||
         (status = vbs_sql_end(ctx, run->store, write_rest(ctx, run, notes))) ||

@@ -138,12 +138,6 @@ static void note_end(struct cli *cli, const char *model, const struct vbs_sessio
     cli_note(cli, "%s: profile %lld: %d rows in %.1f s%s%s%s", model, (long long)id,
              session->n_kernels, report->total_s, resumed ? " (resumed)" : "", what[0] ? ": " : "",
              what);
-    if (2 * report->n_unconverged > report->n_judged)
-        cli_warn(cli,
-                 "%s: most times are noise: the machine was busy, the time limit is short, or its "
-                 "layers "
-                 "are too short to be timed; gains of plans from this profile will be noise too",
-                 model);
 }
 
 /* Gives the folder of the store, or, where no file can be made there, $TMPDIR. */
@@ -233,21 +227,132 @@ static enum vbs_status calibrate(struct cli *cli, struct vbs_session *session,
     return VBS_OK;
 }
 
+/* ---- Learning ---- */
+
+/* Returns the seconds for learning, of which the measurement of kernels leaves some. */
+static double learning_s(const struct cli_measuring *how, const struct vbs_session *session)
+{
+    double limit_s = how->options.time_limit_s > 0 ? how->options.time_limit_s : CLI_MEASURE_S;
+
+    return how->no_learning || session->modelled || session->ops->device
+               ? 0
+               : CLI_LEARN_SHARE * limit_s;
+}
+
+/* Makes the profile of posterior times: with executed schedules, where there is time for them. */
+static enum vbs_status learn(struct cli *cli, const struct cli_measuring *how,
+                             const struct vbs_network *network, const struct vbs_session *session,
+                             const struct vbs_profile *draft, struct vbs_learned **learned)
+{
+    struct vbs_learn_options options = how->learn;
+    enum vbs_status status;
+
+    options.struct_size = sizeof options;
+    options.time_limit_s = learning_s(how, session);
+    options.threads = session->provenance.threads;
+    options.seed = how->options.seed;
+    options.progress = cli_progress(cli);
+    status = vbs_learn(&cli->ctx, network, how->backend, draft, &options, learned);
+    cli_progress_end(cli);
+    return status;
+}
+
+/* Has the run finish with posterior times. */
+static enum vbs_status revise(struct cli *cli, const struct cli_measuring *how,
+                              const struct vbs_network *network, const struct vbs_session *session,
+                              struct vbs_store_run *run, struct vbs_learned **learned,
+                              struct vbs_profile **posterior)
+{
+    const struct vbs_posterior_options options = {.struct_size = sizeof options};
+    struct vbs_profile *draft = NULL;
+    enum vbs_status status;
+
+    if (session->modelled)
+        return VBS_OK;
+    VBS_TRY(vbs_store_run_draft(&cli->ctx, run, &draft));
+    if (learning_s(how, session) > 0)
+        status = learn(cli, how, network, session, draft, learned);
+    else
+        status = vbs_profile_posterior(&cli->ctx, draft, &options, NULL, posterior);
+    vbs_profile_free(draft);
+    if (status == VBS_OK)
+        vbs_store_run_revise(run, *learned ? (*learned)->profile : *posterior);
+    return status;
+}
+
+/* Tells what was learned of a budget. */
+static void note_budget(struct cli *cli, const char *model, const struct vbs_learned_budget *budget,
+                        int64_t request)
+{
+    char bytes[24];
+    double gain = 100 * (1 - budget->ratio);
+
+    if (budget->n_schedules == 0 || !isfinite(budget->ratio))
+        return;
+    vbs_format_bytes(budget->memory_bytes, bytes, sizeof bytes);
+    if (budget->is_baseline)
+        cli_note(cli,
+                 "%s: executed in %s: one batch for all layers is the fastest, %.2f ms a sample",
+                 model, bytes, budget->time_us / (double)request / 1e3);
+    else
+        cli_note(cli,
+                 "%s: executed in %s: %.2f ms a sample, %.1f%% less than one batch for all layers "
+                 "(95%% interval %.1f to %.1f%%)",
+                 model, bytes, budget->time_us / (double)request / 1e3, gain,
+                 100 * (1 - budget->ratio_high), 100 * (1 - budget->ratio_low));
+}
+
+static void note_learned(struct cli *cli, const struct cli_measuring *how, const char *model,
+                         const struct vbs_learned *learned)
+{
+    if (!learned)
+        return;
+    for (int i = 0; i < learned->n_budgets; i++)
+        note_budget(cli, model, &learned->budgets[i],
+                    how->learn.request > 0 ? how->learn.request : 12);
+    if (learned->n_schedules == 0)
+        cli_note(cli,
+                 "%s: no schedule was executed, there was no time for it; predictions rest on "
+                 "kernels that were timed alone",
+                 model);
+}
+
+/* ---- The whole ---- */
+
+/* Writes the notes of the profile: those of the session, what was measured, and copies. */
+static void write_notes(const struct vbs_session *session, const char *what, const char *copies,
+                        const struct vbs_learned *learned, char *notes, size_t size)
+{
+    const char *before = session->provenance.notes;
+    char executed[128] = "";
+
+    if (learned && learned->n_schedules > 0)
+        snprintf(executed, sizeof executed,
+                 "; %d schedules executed %d times took %+.1f%% of what kernels alone say",
+                 learned->n_schedules, learned->n_runs, 100 * (learned->report.level - 1));
+    snprintf(notes, size, "%s%s%s%s%s%s", before, before[0] && what[0] ? "; " : "", what, executed,
+             copies[0] && (before[0] || what[0]) ? "; " : "", copies);
+}
+
 /* Measures the kernels of the session into the store; *id is the finished profile's. */
 static enum vbs_status measure_session(struct cli *cli, const struct cli_measuring *how,
                                        const struct vbs_network *network, struct vbs_store *store,
-                                       struct vbs_session *session, int64_t *id)
+                                       struct vbs_session *session, int64_t *id,
+                                       struct vbs_learned **learned)
 {
     struct vbs_measure_options options = how->options;
     struct vbs_measure_report report;
     struct vbs_store_run *run = NULL;
     struct vbs_copy_report copied;
     struct vbs_calibration *calibration = NULL;
-    char copies[200], what[256], notes[720];
-    const char *before;
+    struct vbs_profile *posterior = NULL;
+    char copies[200], what[256], notes[860];
     enum vbs_status status;
 
     options.struct_size = sizeof options;
+    if (!session->modelled && options.time_limit_s == 0)
+        options.time_limit_s = CLI_MEASURE_S;
+    options.time_limit_s -= learning_s(how, session);
     VBS_TRY(vbs_store_run_begin(&cli->ctx, store, vbs_network_hash(network), session, &run));
     status = measure_copies(cli, how, session, vbs_store_run_sink(run), &options, copies,
                             sizeof copies, &copied);
@@ -262,25 +367,27 @@ static enum vbs_status measure_session(struct cli *cli, const struct cli_measuri
         goto done;
     vbs_calibration_set_cache(calibration, report.cache_bytes_per_us);
     status = vbs_store_run_calibrate(&cli->ctx, run, calibration);
+    if (status == VBS_OK)
+        status = revise(cli, how, network, session, run, learned, &posterior);
     if (status != VBS_OK)
         goto done;
-    before = session->provenance.notes;
     describe(session, &options, &report, what, sizeof what);
-    snprintf(notes, sizeof notes, "%s%s%s%s%s", before, before[0] && what[0] ? "; " : "", what,
-             copies[0] && (before[0] || what[0]) ? "; " : "", copies);
+    write_notes(session, what, copies, *learned, notes, sizeof notes);
     status = vbs_store_run_finish(&cli->ctx, run, notes, id);
     if (status != VBS_OK)
         goto done;
     note_end(cli, network->name, session, &report, *id, vbs_store_run_resumed(run), what);
+    note_learned(cli, how, network->name, *learned);
     note_floats(cli, network->name, session);
     if (how->prepare.stripes)
         note_whole(cli, network->name, session);
-    if (how->options.time_limit_s > 0 && report.total_s > LATE * options.time_limit_s)
+    if (how->options.time_limit_s > 0 && report.total_s > LATE * how->options.time_limit_s)
         cli_note(cli,
                  "%s: --time-limit %g was too short: every kernel at every batch runs at least "
                  "once; --batches with fewer of them takes less time",
                  network->name, how->options.time_limit_s);
 done:
+    vbs_profile_free(posterior);
     vbs_calibration_free(calibration);
     vbs_store_run_free(run);
     return status;
@@ -305,14 +412,19 @@ enum vbs_status cli_open_session(struct cli *cli, const struct vbs_backend *back
 
 enum vbs_status cli_measure_network(struct cli *cli, const struct cli_measuring *how,
                                     const struct vbs_network *network, struct vbs_store *store,
-                                    int64_t *id)
+                                    int64_t *id, struct vbs_learned **learned)
 {
     struct vbs_session *session = NULL;
+    struct vbs_learned *own = NULL;
     enum vbs_status status;
 
     VBS_TRY(cli_open_session(cli, how->backend, network, &how->prepare, &session));
     session->provenance.vbslab = cli_build;
-    status = measure_session(cli, how, network, store, session, id);
+    status = measure_session(cli, how, network, store, session, id, &own);
     session->ops->close(session);
+    if (learned && status == VBS_OK)
+        *learned = own;
+    else
+        vbs_learned_free(own);
     return status;
 }

@@ -8,9 +8,16 @@
 struct cli_measuring {
     const struct vbs_backend *backend;
     struct vbs_backend_options prepare;
-    struct vbs_measure_options options;
-    bool no_copies; /* of weights */
+    struct vbs_measure_options options; /* time_limit_s: of everything; 0: CLI_MEASURE_S */
+    bool no_copies;                     /* of weights */
+    /* Schedules are executed for CLI_LEARN_SHARE of the time, and correct the times of rows
+     * (learn.h): budgets, request and so on. */
+    bool no_learning;
+    struct vbs_learn_options learn;
 };
+
+#define CLI_MEASURE_S   60
+#define CLI_LEARN_SHARE (1 / 3.0)
 
 #define CLI_DEFAULT_BATCHES   "1-12"
 #define CLI_RELATIVE_INTERVAL 0.02 /* of a row's time, at which it counts as precise */
@@ -32,10 +39,11 @@ enum vbs_status cli_open_session(struct cli *cli, const struct vbs_backend *back
                                  struct vbs_session **session) VBS_MUST_CHECK;
 
 /* Measures network into store, resuming a profile that an earlier process left unfinished; *id is
- * the finished profile's. Notes on standard error tell how precise it became. */
+ * the finished profile's. Notes on standard error tell how precise it became. learned, where it is
+ * not null, receives the result of learning, which the caller frees; null: nothing was executed. */
 enum vbs_status cli_measure_network(struct cli *cli, const struct cli_measuring *how,
                                     const struct vbs_network *network, struct vbs_store *store,
-                                    int64_t *id) VBS_MUST_CHECK;
+                                    int64_t *id, struct vbs_learned **learned) VBS_MUST_CHECK;
 
 #define CLI_MOST_CALIBRATED 4 /* samples at once, the most of the session's batches up to it */
 

@@ -1,10 +1,13 @@
 #include "cli/common/option.h"
 
+#include "base/fail.h"
 #include "base/parse.h"
 #include "base/text.h"
 #include "cli/common/number.h"
 
+#include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #define NAME 32 /* bytes of an option with its hyphens */
 
@@ -55,4 +58,21 @@ int cli_check_model(struct cli *cli, const char *const *values, int n_arguments)
     if (n_arguments != 1)
         return cli_usage(cli, "needs one MODEL");
     return n > 1 ? cli_usage(cli, "--%s and --%s exclude each other", given[0], given[1]) : 0;
+}
+
+enum vbs_status cli_read_seconds(struct cli *cli, const char *const *values, const char *option,
+                                 double *seconds)
+{
+    const char *text = cli_value(cli, values, option);
+    double value;
+    char *end;
+
+    if (!text)
+        return VBS_OK;
+    value = strtod(text, &end);
+    if (end == text || *end != '\0' || !(value > 0 && isfinite(value)))
+        return vbs_fail(&cli->ctx, VBS_USAGE, "--%s '%s' is not a number of seconds above 0",
+                        option, text);
+    *seconds = value;
+    return VBS_OK;
 }

@@ -11,6 +11,9 @@ enum vbs_status cli_read_whole(struct cli *cli, const char *const *values, const
                                int64_t low, int64_t high, int64_t *number) VBS_MUST_CHECK;
 enum vbs_status cli_read_from_0(struct cli *cli, const char *const *values, const char *option,
                                 double *number) VBS_MUST_CHECK;
+/* A number of seconds above 0. */
+enum vbs_status cli_read_seconds(struct cli *cli, const char *const *values, const char *option,
+                                 double *seconds) VBS_MUST_CHECK;
 enum vbs_status cli_read_word(struct cli *cli, const char *const *values, const char *option,
                               const char *const *words, int n_words, int *index) VBS_MUST_CHECK;
 

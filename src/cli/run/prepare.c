@@ -3,7 +3,7 @@
 
 #include "base/fail.h"
 #include "cli/print/print.h"
-#include "simple/replan.h"
+#include "exec/replan.h"
 
 #include <malloc.h>
 #include <stdlib.h>
@@ -317,7 +317,10 @@ static enum vbs_status prepare_planned(struct run_job *job, bool first)
         goto done;
     if (first && job->limit_bytes > 0)
         job->memory_bytes = run_first_budget(job);
-    status = job->limit_bytes > 0 ? place_within_limit(job, &p) : place_plans(job, &p);
+    if (first && run_take_learned(job))
+        status = make_executor(job);
+    else
+        status = job->limit_bytes > 0 ? place_within_limit(job, &p) : place_plans(job, &p);
     if (status != VBS_OK)
         goto done;
     status = judge_schedule(job);

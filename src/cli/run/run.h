@@ -1,6 +1,7 @@
 /*
  * Declarations that the files of the command run share. In the order of work: subject.c finds the
- * profile and the network, process.c measures its memory, prepare.c plans and places it, inputs.c
+ * profile and the network, process.c measures its memory, learn.c executes schedules by turns,
+ * prepare.c plans and places it, inputs.c
  * reads inputs, data.c writes outputs to the files that files.c names, times.c runs it, total.c
  * keeps the whole process within --total-memory, check.c compares the outputs, text.c, layers.c and
  * json.c print the results.
@@ -79,6 +80,8 @@ struct run_job {
     bool least;                /* with a limit: no plan in a smaller arena is possible */
     int64_t peak_bytes; /* most of the process before its peak was last reset; -1: not known */
     int n_replans;      /* how often placement requested another plan */
+    /* What was learned of the budget by executing schedules; null: nothing was executed. */
+    struct vbs_learned *learned;
     struct vbs_exec_placement placement;
     struct vbs_exec *exec;
 
@@ -110,6 +113,22 @@ int64_t run_process_bytes(const char *key);
 
 /* Keeps the most that the process has taken so far, because a run resets the system's figure. */
 void run_keep_peak(struct run_job *job);
+
+/* --- learn.c --- */
+
+/* Sets what is learned from execution: the budget and the problem, and room for the budget's bytes,
+ * which the options borrow. *possible: schedules can be executed by turns, because weights are
+ * outside of the budget, which is given. */
+enum vbs_status run_learn_options(struct run_job *job, struct vbs_learn_options *options,
+                                  int64_t *memory_bytes, bool *possible) VBS_MUST_CHECK;
+
+/* With --learn, executes schedules by turns, and puts the learned profile in the place of the
+ * profile, in the store too. */
+enum vbs_status run_learn(struct run_job *job) VBS_MUST_CHECK;
+
+/* Takes the schedule that was the fastest when it was executed, if there is one, which becomes
+ * job->schedule. */
+bool run_take_learned(struct run_job *job);
 
 /* --- prepare.c --- */
 

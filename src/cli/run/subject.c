@@ -205,13 +205,18 @@ static enum vbs_status measure_into(struct run_job *job, const struct vbs_networ
         .prepare = {.batches = batches, .n_batches = n_batches, .threads = job->threads},
         .options = {.relative_interval = CLI_RELATIVE_INTERVAL, .seed = 1}};
     struct vbs_store *store = NULL;
-    int64_t id;
+    int64_t id, memory_bytes;
+    bool possible;
     enum vbs_status status = cli_check_backend(job->cli, backend);
 
     if (status == VBS_OK)
+        status = run_learn_options(job, &how.learn, &memory_bytes, &possible);
+    if (status == VBS_OK)
         status = cli_open_store(job->cli, true, &store);
     if (status == VBS_OK)
-        status = cli_measure_network(job->cli, &how, network, store, &id);
+        status = cli_measure_network(
+            job->cli, &how, network, store, &id,
+            possible && !cli_value(job->cli, job->values, "planner") ? &job->learned : NULL);
     vbs_store_close(store);
     return status;
 }

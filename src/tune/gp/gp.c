@@ -1,6 +1,6 @@
 /* The kernel, its covariance, the density of its unknowns, and predictions. */
 #include "tune/gp/gp.h"
-#include "tune/gp/matrix.h"
+#include "base/matrix.h"
 #include "tune/gp/prior.h"
 
 #include "base/fail.h"
@@ -109,8 +109,8 @@ static void covariance(const struct tune_gp *gp, double variance, double noise)
 static void weigh(struct tune_gp *gp)
 {
     memcpy(gp->weights, gp->y, sizeof *gp->y * (size_t)gp->n);
-    vbs_gp_solve_lower(gp->factor, gp->n, gp->weights);
-    vbs_gp_solve_upper(gp->factor, gp->n, gp->weights);
+    vbs_matrix_solve_lower(gp->factor, gp->n, gp->weights);
+    vbs_matrix_solve_upper(gp->factor, gp->n, gp->weights);
 }
 
 /* ---- the density of the unknowns ---- */
@@ -138,7 +138,7 @@ static void likelihood_gradient(const struct tune_gp *gp, double variance, doubl
     size_t n = (size_t)gp->n;
     double *inverse = work + n * n, by_variance = 0, by_noise = 0;
 
-    vbs_gp_invert(gp->factor, gp->n, work, inverse);
+    vbs_matrix_invert(gp->factor, gp->n, work, inverse);
     memset(gradient, 0, sizeof *gradient * (size_t)GP_N_UNKNOWN(gp->d));
     for (int i = 0; i < gp->n; i++) {
         const double *row = inverse + (size_t)i * n, *a = scaled_point(gp, i);
@@ -168,7 +168,7 @@ double vbs_gp_density(struct tune_gp *gp, const double *unknown, double *gradien
         return INFINITY;
     scale(gp, unknown);
     covariance(gp, variance, noise);
-    if (!vbs_gp_factor(gp->factor, gp->n))
+    if (!vbs_matrix_factor(gp->factor, gp->n))
         return INFINITY;
     weigh(gp);
     for (int i = 0; i < gp->n; i++)
@@ -186,7 +186,7 @@ void vbs_gp_fit(struct tune_gp *gp)
     scale(gp, gp->unknown);
     for (;;) {
         covariance(gp, exp(gp->unknown[GP_VARIANCE(gp->d)]), exp(*noise));
-        if (vbs_gp_factor(gp->factor, gp->n))
+        if (vbs_matrix_factor(gp->factor, gp->n))
             break;
         *noise += 2;
     }
@@ -209,11 +209,11 @@ enum vbs_status vbs_gp_extend(struct vbs_ctx *ctx, struct vbs_arena *arena,
 
 /* ---- predictions ---- */
 
-/* Predicts at up to GP_LANES points; work: [n, GP_LANES]; scaled: [d]. */
+/* Predicts at up to VBS_MATRIX_LANES points; work: [n, VBS_MATRIX_LANES]; scaled: [d]. */
 static void predict_some(const struct tune_gp *gp, const double *at, int n_at, double *scaled,
                          double *work, double *mean, double *deviation)
 {
-    double variance = exp(gp->unknown[GP_VARIANCE(gp->d)]), left[GP_LANES];
+    double variance = exp(gp->unknown[GP_VARIANCE(gp->d)]), left[VBS_MATRIX_LANES];
 
     for (int lane = 0; lane < n_at; lane++) {
         double sum = 0;
@@ -226,16 +226,16 @@ static void predict_some(const struct tune_gp *gp, const double *at, int n_at, d
         for (int i = 0; i < gp->n; i++) {
             double k = variance * matern(distance2(gp, scaled, scaled_point(gp, i)));
 
-            work[(size_t)i * GP_LANES + (size_t)lane] = k;
+            work[(size_t)i * VBS_MATRIX_LANES + (size_t)lane] = k;
             sum += k * gp->weights[i];
         }
         mean[lane] = gp->mean + gp->deviation * sum;
         left[lane] = variance;
     }
-    vbs_gp_solve_many(gp->factor, gp->n, work);
+    vbs_matrix_solve_many(gp->factor, gp->n, work);
     for (int i = 0; i < gp->n; i++) {
         for (int lane = 0; lane < n_at; lane++) {
-            double v = work[(size_t)i * GP_LANES + (size_t)lane];
+            double v = work[(size_t)i * VBS_MATRIX_LANES + (size_t)lane];
 
             left[lane] -= v * v;
         }
@@ -247,13 +247,13 @@ static void predict_some(const struct tune_gp *gp, const double *at, int n_at, d
 enum vbs_status vbs_gp_predict(struct vbs_ctx *ctx, const struct tune_gp *gp, const double *at,
                                int n_at, double *mean, double *deviation)
 {
-    size_t size = (size_t)gp->n * GP_LANES;
+    size_t size = (size_t)gp->n * VBS_MATRIX_LANES;
     double *work = calloc(size + (size_t)gp->d, sizeof *work);
 
     if (!work)
         return vbs_no_memory(ctx);
-    for (int i = 0; i < n_at; i += GP_LANES)
-        predict_some(gp, at + (size_t)i * (size_t)gp->d, n_at - i < GP_LANES ? n_at - i : GP_LANES,
+    for (int i = 0; i < n_at; i += VBS_MATRIX_LANES)
+        predict_some(gp, at + (size_t)i * (size_t)gp->d, n_at - i < VBS_MATRIX_LANES ? n_at - i : VBS_MATRIX_LANES,
                      work + size, work, mean + i, deviation + i);
     free(work);
     return VBS_OK;

@@ -3,7 +3,7 @@
  * cannot be placed are replaced by smaller ones; faults in the options are named; memory that runs
  * out leaves nothing behind.
  */
-#include "simple/replan.h"
+#include "exec/replan.h"
 #include "support/fault.h"
 #include "support/profile_help.h"
 #include "support/tap.h"

@@ -4,7 +4,7 @@
  * reports a matrix that is not positive definite to GSL's error handler, which ends the program
  * unless the program has set another one, and which is one for all threads.
  */
-#include "tune/gp/matrix.h"
+#include "base/matrix.h"
 
 #include <gsl/gsl_cblas.h>
 #include <math.h>
@@ -18,7 +18,7 @@ static void subtract(double *restrict row, const double *restrict other, double 
         row[i] -= factor * other[i];
 }
 
-bool vbs_gp_factor(double *a, int n)
+bool vbs_matrix_factor(double *a, int n)
 {
     for (int k = 0; k < n; k++) {
         double *row = a + (size_t)k * n, pivot = row[k];
@@ -34,7 +34,7 @@ bool vbs_gp_factor(double *a, int n)
     return true;
 }
 
-void vbs_gp_solve_lower(const double *u, int n, double *b)
+void vbs_matrix_solve_lower(const double *u, int n, double *b)
 {
     for (int k = 0; k < n; k++) {
         const double *row = u + (size_t)k * n;
@@ -44,20 +44,20 @@ void vbs_gp_solve_lower(const double *u, int n, double *b)
     }
 }
 
-void vbs_gp_solve_many(const double *u, int n, double *b)
+void vbs_matrix_solve_many(const double *u, int n, double *b)
 {
     for (int k = 0; k < n; k++) {
         const double *row = u + (size_t)k * n;
-        double *solved = b + (size_t)k * GP_LANES;
+        double *solved = b + (size_t)k * VBS_MATRIX_LANES;
 
-        for (int lane = 0; lane < GP_LANES; lane++)
+        for (int lane = 0; lane < VBS_MATRIX_LANES; lane++)
             solved[lane] /= row[k];
         for (int j = k + 1; j < n; j++)
-            subtract(b + (size_t)j * GP_LANES, solved, row[j], GP_LANES);
+            subtract(b + (size_t)j * VBS_MATRIX_LANES, solved, row[j], VBS_MATRIX_LANES);
     }
 }
 
-void vbs_gp_solve_upper(const double *u, int n, double *b)
+void vbs_matrix_solve_upper(const double *u, int n, double *b)
 {
     for (int k = n - 1; k >= 0; k--) {
         const double *row = u + (size_t)k * n;
@@ -66,7 +66,7 @@ void vbs_gp_solve_upper(const double *u, int n, double *b)
     }
 }
 
-void vbs_gp_invert(const double *u, int n, double *work, double *inverse)
+void vbs_matrix_invert(const double *u, int n, double *work, double *inverse)
 {
     /* The rows of the inverse of U^T, a lower triangle. */
     for (int k = 0; k < n; k++) {

@@ -3,8 +3,8 @@
  * not fit into an arena of the budget, plans for smaller budgets are tried. Internal to the library
  * and its program.
  */
-#ifndef VBS_SIMPLE_REPLAN_H
-#define VBS_SIMPLE_REPLAN_H
+#ifndef VBS_EXEC_REPLAN_H
+#define VBS_EXEC_REPLAN_H
 
 #include "vbslab/exec.h"
 #include "vbslab/plan.h"
@@ -34,5 +34,25 @@ struct vbs_replan {
 /* Calls make for *schedule, and, while it cannot be placed, for plans of less memory.
  * VBS_INFEASIBLE: none of them could be placed; else what make returns, or the solver. */
 enum vbs_status vbs_replan(struct vbs_ctx *ctx, struct vbs_replan *replan) VBS_MUST_CHECK;
+
+/* A plan that is placed, and its executor. */
+struct vbs_replanned {
+    struct vbs_schedule *schedule;
+    struct vbs_exec *exec;
+    struct vbs_exec_placement placement;
+    int64_t placed_bytes; /* size of the arena that the first plan needs; also on VBS_INFEASIBLE */
+    int n_replans;
+};
+
+/* Plans for options->memory_bytes, and makes an executor of the plan, or of one for less memory as
+ * vbs_replan does. Profile, backend and network are those of the solver. The caller frees schedule
+ * and exec; after a failure both are null. Fails as vbs_solver_plan, vbs_exec_place and
+ * vbs_exec_new do; VBS_INFEASIBLE with placed_bytes 0: there is no plan. */
+enum vbs_status vbs_replan_exec(struct vbs_ctx *ctx, struct vbs_solver *solver,
+                                const struct vbs_network *network,
+                                const struct vbs_backend *backend,
+                                const struct vbs_profile *profile,
+                                const struct vbs_exec_options *options,
+                                struct vbs_replanned *made) VBS_MUST_CHECK;
 
 #endif

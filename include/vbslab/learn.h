@@ -1,0 +1,96 @@
+/*
+ * vbslab/learn.h - learning from execution: plans are executed by turns, the times of their steps
+ * correct the profile, and plans are made anew from it until they stand.
+ *
+ * A plan is the least of very many sums of measured times. Where times are noisy, or kernels take
+ * longer in schedules than alone, the sum that looks least is one that is too low, and the plan may
+ * be no faster than one batch for all layers. So a few plans of different kinds are executed: the
+ * planner's, and always that of fbs-best, the fastest uniform batch. What their steps take becomes
+ * part of the profile (posterior.h). The next plan is then made of kernels that were seen in
+ * schedules, or of others that are faster even so, and stands once planning anew leads to a plan
+ * that has been executed. The fastest executed schedule is the answer, whatever its planner.
+ *
+ * Executions of different schedules take turns, in an order that changes at random, so that drifts
+ * of the machine meet all alike; they are compared by the ratios of their times within each turn.
+ *
+ * Threads: the arguments are only read. The result is immutable and may be shared.
+ */
+#ifndef VBSLAB_LEARN_H
+#define VBSLAB_LEARN_H
+
+#include "vbslab/backend.h"
+#include "vbslab/plan.h"
+#include "vbslab/posterior.h"
+#include "vbslab/progress.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define VBS_LEARN_BUDGETS 4 /* budgets that are chosen where none are given */
+
+/* The options of learning. Begin with {.struct_size = sizeof(struct vbs_learn_options)}: a member
+ * that is 0 or null has the default that is named here. */
+struct vbs_learn_options {
+    size_t struct_size;  /* sizeof(struct vbs_learn_options) */
+    double time_limit_s; /* of the whole; 0: 20. Each budget gets three turns, whatever the limit */
+    int64_t request;     /* samples; 0: 12 */
+    enum vbs_io io;      /* 0: external */
+    double latency_us;   /* longest wait of a sample (struct vbs_problem); 0: not bounded */
+    bool whole_samples;  /* no steps by rows */
+    /* [n_budgets] bytes of arenas. 0: VBS_LEARN_BUDGETS of them, between the planner's least and
+     * the one from which on more memory brings nothing. */
+    int n_budgets;
+    const int64_t *budgets;
+    const struct vbs_planner *planner; /* of schedules; null: dp-vbs+ */
+    int threads;                       /* that compute; 0: as the profile was measured */
+    uint64_t seed;                     /* of the order of turns, and of plans that are drawn */
+    const char *notes;                 /* of the learned profile; null: those of the profile */
+    struct vbs_progress progress;
+};
+
+/* What was learned of one budget. */
+struct vbs_learned_budget {
+    int64_t memory_bytes;
+    int n_schedules;               /* that were executed; 0: none fits, and all below is 0 */
+    int n_turns;                   /* of the answer and the baseline together */
+    struct vbs_schedule *schedule; /* the answer; its prediction is that of its planner. Owned */
+    bool is_baseline;              /* the answer is fbs-best's: nothing executed was faster */
+    bool stands;                   /* planning on the learned profile gives an executed schedule */
+    double first_predicted_us;     /* of the planner's first plan, before it was executed */
+    /* Executed times of the request with 95% intervals of their medians: of the answer and of the
+     * best schedule of fbs-best. Not finite where no such schedule could be placed. */
+    double time_us, low_us, high_us;
+    double baseline_us, baseline_low_us, baseline_high_us;
+    /* The answer's time over the baseline's, from turns in which both ran, with its 95% interval;
+     * 1 where they are the same schedule. */
+    double ratio, ratio_low, ratio_high;
+};
+
+/* The result of learning. Freed by vbs_learned_free. */
+struct vbs_learned {
+    struct vbs_profile *profile; /* with posterior times; the given one is unchanged */
+    struct vbs_posterior_report report;
+    int n_schedules, n_runs; /* executed in all */
+    int n_budgets;
+    struct vbs_learned_budget *budgets; /* [n_budgets], as they were given, or ascending */
+};
+
+/*
+ * Learns a profile of network on backend, which this machine must have. Weights are outside the
+ * budgets. *learned is freed by vbs_learned_free. A budget in which nothing can be placed is no
+ * failure. VBS_USAGE: an option is out of range; VBS_UNSUPPORTED: the backend is modelled or a
+ * device; as vbs_exec_new and vbs_solver_new otherwise. VBS_INTERRUPTED.
+ */
+enum vbs_status vbs_learn(struct vbs_ctx *ctx, const struct vbs_network *network,
+                          const struct vbs_backend *backend, const struct vbs_profile *profile,
+                          const struct vbs_learn_options *options,
+                          struct vbs_learned **learned) VBS_MUST_CHECK;
+
+/* Frees a result with its profile and schedules; null is allowed. */
+void vbs_learned_free(struct vbs_learned *learned);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,75 @@
+/*
+ * vbslab/posterior.h - the times of a profile's rows as all of its rows, and executed schedules,
+ * say them together.
+ *
+ * A row's time is the median of a few runs of one kernel, alone. A planner takes the least of many
+ * such medians, and so collects those that are too low by luck, in proportion to their noise; and a
+ * kernel in a schedule meets other caches than one that is timed alone. The posterior time of a row
+ * follows from everything that is known of it: its own runs, those of the same kernel at other
+ * batches, and the times of steps in schedules that were executed. It is the expectation of the
+ * time that a step takes in a schedule, so that sums of them are unbiased also for rows that a
+ * planner has chosen.
+ *
+ * The model (src/profile/posterior/posterior.h) is a Gaussian process over the logarithm of the
+ * batch.
+ */
+#ifndef VBSLAB_POSTERIOR_H
+#define VBSLAB_POSTERIOR_H
+
+#include "vbslab/profile.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The time of a row as it was observed in executed schedules. */
+struct vbs_executed_row {
+    int layer, batch;
+    int rows;         /* of a stripe; 0: whole samples */
+    int algorithm;    /* index into the profile's algorithms */
+    double time_us;   /* of the whole batch, above 0 */
+    double deviation; /* standard deviation of time_us, as a share of it, above 0 */
+};
+
+/* The options of vbs_profile_posterior. Begin with {.struct_size = sizeof(struct
+ * vbs_posterior_options)}. */
+struct vbs_posterior_options {
+    size_t struct_size; /* sizeof(struct vbs_posterior_options) */
+    /* [n_executed] A row may be given more than once; the times are then combined. */
+    int n_executed;
+    const struct vbs_executed_row *executed;
+    const char *notes; /* of the profile that is made; null: those of the given one */
+    /* The rows get times that are drawn from the distribution of what they can be, those of a layer
+     * together, in the place of its expectation (Thompson sampling). */
+    bool draws;
+    uint64_t seed; /* of the draws */
+};
+
+/* The parameters of the model, as they were found. */
+struct vbs_posterior_report {
+    double deviation; /* standard deviation of one run of a kernel, as a share of its time, typical
+                         of the profile; 0.1 where no row has two runs */
+    double level;     /* how many times as long executed steps take as their rows say, typically; 1
+                         where no row was executed */
+    double context;   /* standard deviation of the differences from this level, as a share */
+    int n_executed;   /* rows of the profile that have been executed */
+};
+
+/*
+ * Makes a copy of a profile with posterior times. time_us of a row is the expectation, low_us and
+ * high_us are its 95% interval; mad_us and n_runs stay. A row without runs, such as those of the
+ * analytic backend, has no error: its time stays, unless rows were executed. So does a time of 0.
+ * Everything else stays, too. *report may be null.
+ *
+ * VBS_INVALID: an executed row is not in the profile, or its numbers are out of range;
+ * VBS_NO_MEMORY. O(sum of n^3 over the layers, n rows each, in groups of at most 256).
+ */
+enum vbs_status vbs_profile_posterior(struct vbs_ctx *ctx, const struct vbs_profile *profile,
+                                      const struct vbs_posterior_options *options,
+                                      struct vbs_posterior_report *report,
+                                      struct vbs_profile **made) VBS_MUST_CHECK;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

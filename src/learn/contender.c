@@ -1,0 +1,119 @@
+/* A schedule with its executor, and the times of its runs. */
+#include "learn/learn.h"
+
+#include "base/fail.h"
+#include "base/grow.h"
+#include "vbslab/measure.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+void learn_contender_close(struct contender *contender)
+{
+    vbs_exec_free(contender->exec);
+    contender->exec = NULL;
+}
+
+void learn_contender_clear(struct contender *contender)
+{
+    learn_contender_close(contender);
+    vbs_schedule_free(contender->schedule);
+    free(contender->times_us);
+    free(contender->turns);
+    free(contender->steps_us);
+    *contender = (struct contender){0};
+}
+
+/* Keeps the times of the steps of a run, in the place of those of the oldest. */
+static enum vbs_status keep_steps(struct vbs_ctx *ctx, struct contender *contender,
+                                  const struct vbs_exec_report *report)
+{
+    size_t n = (size_t)contender->schedule->n_steps;
+    double *kept;
+
+    if (!contender->steps_us)
+        contender->steps_us = calloc(LEARN_STEPS_KEPT * n, sizeof *contender->steps_us);
+    if (!contender->steps_us)
+        return vbs_no_memory(ctx);
+    kept = contender->steps_us + (size_t)(contender->n_runs % LEARN_STEPS_KEPT) * n;
+    for (size_t s = 0; s < n; s++)
+        kept[s] = report->steps[s].end_us - report->steps[s].start_us;
+    return VBS_OK;
+}
+
+enum vbs_status learn_contender_run(struct vbs_ctx *ctx, struct contender *contender, int turn,
+                                    bool counts)
+{
+    struct vbs_exec_report report;
+
+    VBS_TRY(vbs_exec_run(ctx, contender->exec, NULL, NULL, &report));
+    if (!counts)
+        return VBS_OK;
+    VBS_TRY(vbs_grow(ctx, &contender->times_us, &contender->capacity,
+                     (int64_t)contender->n_runs + 1, sizeof *contender->times_us));
+    VBS_TRY(vbs_grow(ctx, &contender->turns, &contender->turn_capacity,
+                     (int64_t)contender->n_runs + 1, sizeof *contender->turns));
+    VBS_TRY(keep_steps(ctx, contender, &report));
+    contender->times_us[contender->n_runs] = report.time_us;
+    contender->turns[contender->n_runs++] = turn;
+    return VBS_OK;
+}
+
+static bool same_step(const struct vbs_schedule *x, const struct vbs_step *a,
+                      const struct vbs_schedule *y, const struct vbs_step *b)
+{
+    return a->op == b->op && a->layer == b->layer && a->batch == b->batch && a->row == b->row &&
+           a->rows == b->rows && a->window == b->window && a->slice == b->slice &&
+           a->n_slices == b->n_slices &&
+           (a->op != VBS_STEP_COMPUTE ||
+            strcmp(x->algorithms[a->algorithm], y->algorithms[b->algorithm]) == 0);
+}
+
+bool learn_same_steps(const struct vbs_schedule *a, const struct vbs_schedule *b)
+{
+    if (a->n_steps != b->n_steps)
+        return false;
+    for (int64_t s = 0; s < a->n_steps; s++)
+        if (!same_step(a, &a->steps[s], b, &b->steps[s]))
+            return false;
+    return true;
+}
+
+/* ---- Statistics ---- */
+
+enum vbs_status learn_contender_time(struct vbs_ctx *ctx, const struct contender *contender,
+                                     struct vbs_profile_row *time)
+{
+    size_t n = (size_t)contender->n_runs;
+    double *sorted = malloc((n + 1) * sizeof *sorted);
+
+    if (!sorted)
+        return vbs_no_memory(ctx);
+    if (n > 0)
+        memcpy(sorted, contender->times_us, n * sizeof *sorted);
+    vbs_measure_summary(sorted, contender->n_runs, time);
+    free(sorted);
+    return VBS_OK;
+}
+
+enum vbs_status learn_contender_ratio(struct vbs_ctx *ctx, const struct contender *contender,
+                                      const struct contender *over, struct vbs_profile_row *ratio)
+{
+    double *ratios = malloc(((size_t)contender->n_runs + 1) * sizeof *ratios);
+    int n = 0;
+
+    if (!ratios)
+        return vbs_no_memory(ctx);
+    for (int i = 0, j = 0; i < contender->n_runs && j < over->n_runs;) {
+        if (contender->turns[i] == over->turns[j])
+            ratios[n++] = contender->times_us[i++] / over->times_us[j++];
+        else if (contender->turns[i] < over->turns[j])
+            i++;
+        else
+            j++;
+    }
+    vbs_measure_summary(ratios, n, ratio);
+    free(ratios);
+    return VBS_OK;
+}

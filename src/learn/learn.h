@@ -1,0 +1,94 @@
+/*
+ * The functions that the files of the room share. In the order of work: learn.c goes through the
+ * budgets, race.c executes the schedules of one budget by turns and plans anew, contender.c is a
+ * schedule with its executor and its times, observe.c makes executed rows of these times.
+ */
+#ifndef VBS_LEARN_LEARN_H
+#define VBS_LEARN_LEARN_H
+
+#include "vbslab/learn.h"
+
+#include "base/arena.h"
+#include "exec/replan.h"
+
+#include <gsl/gsl_rng.h>
+
+/* ---- contender.c ---- */
+
+#define LEARN_STEPS_KEPT 15 /* runs of which the times of steps are kept: the newest */
+
+/* A schedule that is executed. */
+struct contender {
+    struct vbs_schedule *schedule;
+    struct vbs_exec *exec; /* null: closed */
+    bool is_baseline;      /* of fbs-best */
+    int n_runs;
+    int64_t capacity, turn_capacity;
+    double *times_us; /* [n_runs] of the request */
+    int *turns;       /* [n_runs] in which it ran, ascending */
+    double *steps_us; /* [LEARN_STEPS_KEPT][schedule->n_steps] of the newest runs */
+};
+
+void learn_contender_close(struct contender *contender);
+void learn_contender_clear(struct contender *contender);
+
+/* Runs the contender once, as part of a turn; a run that does not count warms up. */
+enum vbs_status learn_contender_run(struct vbs_ctx *ctx, struct contender *contender, int turn,
+                                    bool counts) VBS_MUST_CHECK;
+
+/* Returns whether two schedules run the same steps. */
+bool learn_same_steps(const struct vbs_schedule *a, const struct vbs_schedule *b);
+
+/* Fills time_us, low_us and high_us of the request, and n_runs. VBS_NO_MEMORY. */
+enum vbs_status learn_contender_time(struct vbs_ctx *ctx, const struct contender *contender,
+                                     struct vbs_profile_row *time) VBS_MUST_CHECK;
+
+/* Fills the median, and its 95% interval, of the ratios of two contenders' times in the turns in
+ * which both ran: time_us, low_us, high_us; n_runs is the number of these turns, and may be 0. */
+enum vbs_status learn_contender_ratio(struct vbs_ctx *ctx, const struct contender *contender,
+                                      const struct contender *over,
+                                      struct vbs_profile_row *ratio) VBS_MUST_CHECK;
+
+/* ---- observe.c ---- */
+
+/* Executed rows of all schedules so far; they are appended. */
+struct observations {
+    struct vbs_executed_row *rows;
+    int n_rows;
+    int64_t capacity;
+};
+
+/* Appends what the kept runs of a contender say of the rows of profile. */
+enum vbs_status learn_observe(struct vbs_ctx *ctx, const struct vbs_profile *profile,
+                              const struct contender *contender,
+                              struct observations *observations) VBS_MUST_CHECK;
+
+/* ---- race.c ---- */
+
+/* What all budgets share. */
+struct learning {
+    struct vbs_ctx *ctx;
+    const struct vbs_network *network;
+    const struct vbs_backend *backend;
+    const struct vbs_profile *profile; /* as it was given */
+    const struct vbs_planner *planner, *baseline;
+    struct vbs_learn_options options; /* with defaults in the place of zeros */
+    struct observations settled;      /* of budgets that are done */
+    struct vbs_profile *posterior;    /* of profile and all observations; it changes */
+    struct vbs_posterior_report report;
+    struct vbs_learned *result;
+    double start_s;
+    gsl_rng rng;
+    struct vbs_arena arena;
+};
+
+/* Executes and plans for one budget until end_s, and fills *learned. */
+enum vbs_status learn_race(struct learning *learning, double end_s,
+                           struct vbs_learned_budget *learned) VBS_MUST_CHECK;
+
+/* Makes learning->posterior anew, from the settled observations and more ones (null: none). draws:
+ * with times that are drawn. */
+enum vbs_status learn_posterior(struct learning *learning, const struct observations *more,
+                                bool draws, struct vbs_profile **made) VBS_MUST_CHECK;
+
+#endif

@@ -1,0 +1,474 @@
+/*
+ * The schedules of one budget. First those of the planner and of fbs-best are executed by turns,
+ * and both plan anew on the corrected profile, until neither has a schedule that was not executed.
+ * Then plans on times that are drawn from their distribution are tried, which are other schedules
+ * only where much is uncertain (Thompson sampling: Thompson 1933; of combinations: Chen, Wang, Yuan
+ * 2013). In the end the fastest and the fastest of fbs-best race until it is clear which is faster.
+ */
+#include "learn/learn.h"
+
+#include "base/clock.h"
+#include "base/fail.h"
+#include "base/grow.h"
+#include "vbslab/units.h"
+
+#include <gsl/gsl_randist.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define TURNS_EACH     3 /* of all open contenders after each new one */
+#define LEAST_TURNS    6 /* of the last two: fewer times have no interval */
+#define MOST_OPEN      3 /* executors, each of which packs its weights */
+#define MOST_SCHEDULES 24
+#define EXPLORED       0.7    /* share of the budget's time after which no schedule is added */
+#define MOST_DRAWS     4      /* that lead to no new schedule, one after the other */
+#define TELLING        0.005  /* half of an interval of a ratio that needs no more turns */
+#define SPARED         0.25   /* of the free memory for the packed weights of an executor */
+#define MOST_STEPS     200000 /* of a schedule: times of steps are kept */
+
+struct race {
+    struct learning *l;
+    int64_t memory_bytes;
+    struct contender *contenders; /* number 0 stays open as long as others are */
+    int n;
+    int64_t capacity;
+    int turn;
+    double begin_s, end_s;
+    double first_predicted_us;
+    bool stands;
+};
+
+static double now_s(const struct race *race)
+{
+    return vbs_clock_s() - race->l->start_s;
+}
+
+/* Tells that share of the budget's time has passed. */
+static void report(const struct race *race, const char *what)
+{
+    const struct vbs_progress *progress = &race->l->options.progress;
+    double now = now_s(race), limit = race->l->options.time_limit_s;
+    char text[VBS_DETAIL_SIZE], budget[32];
+
+    if (!progress->report)
+        return;
+    snprintf(text, sizeof text, "%s in %s: %s", race->l->profile->provenance.model,
+             vbs_format_bytes(race->memory_bytes, budget, sizeof budget), what);
+    progress->report(progress->self, fmin(1, now / limit), fmax(0, limit - now), text);
+}
+
+/* ---- Which is faster ---- */
+
+/* Returns the contender's time as a multiple of that of number 0, from the turns of both; where
+ * there are none, that of the medians. */
+static enum vbs_status score(const struct race *race, int which, double *multiple)
+{
+    struct vbs_profile_row ratio = {0}, time = {0}, other = {0};
+    const struct contender *contender = &race->contenders[which];
+
+    VBS_TRY(learn_contender_ratio(race->l->ctx, contender, &race->contenders[0], &ratio));
+    *multiple = ratio.time_us;
+    if (ratio.n_runs > 0)
+        return VBS_OK;
+    VBS_TRY(learn_contender_time(race->l->ctx, contender, &time));
+    VBS_TRY(learn_contender_time(race->l->ctx, &race->contenders[0], &other));
+    *multiple = time.n_runs > 0 && other.time_us > 0 ? time.time_us / other.time_us : HUGE_VAL;
+    return VBS_OK;
+}
+
+/* Finds the fastest contender, or the fastest of fbs-best; -1: there is none. */
+static enum vbs_status find_best(const struct race *race, bool baselines_only, int *best)
+{
+    double least = HUGE_VAL;
+
+    *best = -1;
+    for (int i = 0; i < race->n; i++) {
+        double multiple;
+
+        if ((baselines_only && !race->contenders[i].is_baseline) || race->contenders[i].n_runs == 0)
+            continue;
+        VBS_TRY(score(race, i, &multiple));
+        if (multiple < least) {
+            least = multiple;
+            *best = i;
+        }
+    }
+    return VBS_OK;
+}
+
+/* ---- Contenders ---- */
+
+/* Returns how many executors may be open at once. */
+static int most_open(const struct race *race)
+{
+    double free_bytes = (double)sysconf(_SC_AVPHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
+    double bytes = (double)vbs_profile_weight_bytes(race->l->profile) + (double)race->memory_bytes;
+
+    return free_bytes > 0 && bytes > SPARED * free_bytes ? 2 : MOST_OPEN;
+}
+
+/* Closes executors, the slowest first, until one more may be opened. The first contender and the
+ * best two stay. */
+static enum vbs_status make_room(struct race *race)
+{
+    int most = most_open(race), n_open = 0, best, baseline;
+
+    for (int i = 0; i < race->n; i++)
+        n_open += race->contenders[i].exec != NULL;
+    VBS_TRY(find_best(race, false, &best));
+    VBS_TRY(find_best(race, true, &baseline));
+    for (bool closed = true; n_open >= most && closed;) {
+        double worst = 0, multiple;
+        int which = -1;
+
+        for (int i = 1; i < race->n; i++) {
+            if (!race->contenders[i].exec || (most > 2 && (i == best || i == baseline)))
+                continue;
+            VBS_TRY(score(race, i, &multiple));
+            if (multiple >= worst) {
+                worst = multiple;
+                which = i;
+            }
+        }
+        closed = which >= 0;
+        if (closed) {
+            learn_contender_close(&race->contenders[which]);
+            n_open--;
+        }
+    }
+    return VBS_OK;
+}
+
+static struct vbs_exec_options exec_options(const struct race *race)
+{
+    return (struct vbs_exec_options){.struct_size = sizeof(struct vbs_exec_options),
+                                     .threads = race->l->options.threads,
+                                     .memory_bytes = race->memory_bytes,
+                                     .place_limit_s = VBS_REPLAN_PLACE_S,
+                                     .trace = true};
+}
+
+/* Opens the executor of a contender that was closed. */
+static enum vbs_status open_again(struct race *race, int which)
+{
+    struct contender *contender = &race->contenders[which];
+    struct vbs_exec_options options = exec_options(race);
+
+    if (contender->exec)
+        return VBS_OK;
+    VBS_TRY(make_room(race));
+    VBS_TRY(vbs_exec_new(race->l->ctx, race->l->network, race->l->backend, race->l->profile,
+                         contender->schedule, &options, NULL, &contender->exec));
+    return learn_contender_run(race->l->ctx, contender, 0, false);
+}
+
+/* Returns the number of the contender with these steps, or -1. */
+static int find_same(const struct race *race, const struct vbs_schedule *schedule)
+{
+    for (int i = 0; i < race->n; i++)
+        if (learn_same_steps(race->contenders[i].schedule, schedule))
+            return i;
+    return -1;
+}
+
+static enum vbs_status add(struct race *race, struct vbs_replanned *made, bool is_baseline)
+{
+    struct contender contender = {
+        .schedule = made->schedule, .exec = made->exec, .is_baseline = is_baseline};
+    enum vbs_status status = vbs_grow(race->l->ctx, &race->contenders, &race->capacity,
+                                      (int64_t)race->n + 1, sizeof *race->contenders);
+
+    if (status == VBS_OK)
+        status = learn_contender_run(race->l->ctx, &contender, 0, false);
+    if (status != VBS_OK) {
+        learn_contender_clear(&contender);
+        return status;
+    }
+    race->contenders[race->n++] = contender;
+    return VBS_OK;
+}
+
+static enum vbs_status make_solver(struct race *race, const struct vbs_planner *planner,
+                                   const struct vbs_profile *profile, struct vbs_solver **solver)
+{
+    const struct vbs_learn_options *options = &race->l->options;
+    const struct vbs_problem problem = {.profile = profile,
+                                        .request = options->request,
+                                        .io = options->io,
+                                        .latency_us = options->latency_us,
+                                        .whole_samples = options->whole_samples};
+    const struct vbs_solver_options how = {.struct_size = sizeof how,
+                                           .most_bytes = race->memory_bytes};
+
+    return vbs_solver_new(race->l->ctx, planner, &problem, &how, solver);
+}
+
+/* Plans with a solver, and executes the plan where it is new. *outcome: the number of the plan's
+ * contender, or -1 where there is no plan that can be placed; *is_new: it was added. */
+static enum vbs_status plan_with(struct race *race, struct vbs_solver *solver,
+                                 const struct vbs_profile *profile, bool is_baseline, int *outcome,
+                                 bool *is_new)
+{
+    struct vbs_exec_options options = exec_options(race);
+    struct vbs_schedule *schedule = NULL;
+    struct vbs_replanned made = {0};
+    enum vbs_status status = vbs_solver_plan(race->l->ctx, solver, race->memory_bytes, &schedule);
+
+    if (status != VBS_OK)
+        return status;
+    if (!is_baseline && race->first_predicted_us == 0)
+        race->first_predicted_us = schedule->predicted.time_us;
+    *outcome = schedule->n_steps <= MOST_STEPS ? find_same(race, schedule) : race->n;
+    if (schedule->n_steps > MOST_STEPS)
+        status = VBS_INFEASIBLE;
+    vbs_schedule_free(schedule);
+    if (status != VBS_OK || *outcome >= 0)
+        return status;
+    VBS_TRY(make_room(race));
+    VBS_TRY(vbs_replan_exec(race->l->ctx, solver, race->l->network, race->l->backend, profile,
+                            &options, &made));
+    *outcome = find_same(race, made.schedule);
+    if (*outcome >= 0) {
+        vbs_exec_free(made.exec);
+        vbs_schedule_free(made.schedule);
+        return VBS_OK;
+    }
+    VBS_TRY(add(race, &made, is_baseline));
+    *outcome = race->n - 1;
+    *is_new = true;
+    return VBS_OK;
+}
+
+static enum vbs_status plan(struct race *race, bool is_baseline, const struct vbs_profile *profile,
+                            int *outcome, bool *is_new)
+{
+    const struct vbs_planner *planner = is_baseline ? race->l->baseline : race->l->planner;
+    struct vbs_solver *solver = NULL;
+    enum vbs_status status = make_solver(race, planner, profile, &solver);
+
+    *outcome = -1;
+    report(race, is_baseline ? "planning one batch for all" : "planning");
+    if (status == VBS_OK)
+        status = plan_with(race, solver, profile, is_baseline, outcome, is_new);
+    vbs_solver_free(solver);
+    if (status != VBS_INFEASIBLE)
+        return status;
+    *outcome = -1;
+    return VBS_OK;
+}
+
+/* ---- Turns ---- */
+
+/* Runs the open contenders once each, in an order by chance. */
+static enum vbs_status run_turn(struct race *race)
+{
+    int order[MOST_SCHEDULES + 2], n = 0;
+
+    for (int i = 0; i < race->n; i++)
+        if (race->contenders[i].exec)
+            order[n++] = i;
+    gsl_ran_shuffle(&race->l->rng, order, (size_t)n, sizeof *order);
+    race->turn++;
+    for (int i = 0; i < n; i++) {
+        VBS_TRY(learn_contender_run(race->l->ctx, &race->contenders[order[i]], race->turn, true));
+        race->l->result->n_runs++;
+    }
+    report(race, "running");
+    return VBS_OK;
+}
+
+static enum vbs_status run_turns(struct race *race, int n)
+{
+    for (int i = 0; i < n; i++)
+        VBS_TRY(run_turn(race));
+    return VBS_OK;
+}
+
+/* ---- Learning ---- */
+
+static enum vbs_status observe(const struct race *race, struct observations *observations)
+{
+    for (int i = 0; i < race->n; i++)
+        VBS_TRY(learn_observe(race->l->ctx, race->l->profile, &race->contenders[i], observations));
+    return VBS_OK;
+}
+
+static enum vbs_status correct(struct race *race, bool draws, struct vbs_profile **made)
+{
+    struct observations more = {0};
+    enum vbs_status status = observe(race, &more);
+
+    if (status == VBS_OK)
+        status = learn_posterior(race->l, &more, draws, made);
+    free(more.rows);
+    return status;
+}
+
+static enum vbs_status renew_posterior(struct race *race)
+{
+    struct vbs_profile *made;
+
+    VBS_TRY(correct(race, false, &made));
+    vbs_profile_free(race->l->posterior);
+    race->l->posterior = made;
+    return VBS_OK;
+}
+
+static bool may_add(const struct race *race)
+{
+    return race->n < MOST_SCHEDULES &&
+           now_s(race) < race->begin_s + EXPLORED * (race->end_s - race->begin_s);
+}
+
+/* Plans until the plans stand. */
+static enum vbs_status settle(struct race *race)
+{
+    bool is_new = true;
+
+    while (is_new) {
+        int own, baseline;
+
+        is_new = false;
+        VBS_TRY(plan(race, true, race->l->posterior, &baseline, &is_new));
+        VBS_TRY(plan(race, false, race->l->posterior, &own, &is_new));
+        race->stands = !is_new && own >= 0;
+        if (!is_new)
+            break;
+        VBS_TRY(run_turns(race, TURNS_EACH));
+        VBS_TRY(renew_posterior(race));
+        if (!may_add(race))
+            break;
+    }
+    return VBS_OK;
+}
+
+/* Tries a plan on drawn times. */
+static enum vbs_status try_draw(struct race *race, bool *is_new)
+{
+    struct vbs_profile *drawn;
+    int outcome;
+    enum vbs_status status;
+
+    *is_new = false;
+    VBS_TRY(correct(race, true, &drawn));
+    status = plan(race, false, drawn, &outcome, is_new);
+    vbs_profile_free(drawn);
+    if (status != VBS_OK || !*is_new)
+        return status;
+    VBS_TRY(run_turns(race, TURNS_EACH));
+    VBS_TRY(renew_posterior(race));
+    return settle(race);
+}
+
+static enum vbs_status explore(struct race *race)
+{
+    for (int n_known = 0; n_known < MOST_DRAWS && may_add(race);) {
+        bool is_new;
+
+        VBS_TRY(try_draw(race, &is_new));
+        n_known = is_new ? 0 : n_known + 1;
+    }
+    return VBS_OK;
+}
+
+/* Runs the best two by turns, until they have enough turns and it is clear which is faster, or the
+ * time is up. */
+static enum vbs_status decide(struct race *race)
+{
+    for (;;) {
+        struct vbs_profile_row ratio = {.time_us = 1};
+        int best, baseline;
+        bool tells;
+
+        VBS_TRY(find_best(race, false, &best));
+        VBS_TRY(find_best(race, true, &baseline));
+        if (best < 0)
+            return VBS_OK;
+        for (int i = 0; i < race->n; i++)
+            if (i != best && i != baseline)
+                learn_contender_close(&race->contenders[i]);
+        VBS_TRY(open_again(race, best));
+        if (baseline >= 0 && baseline != best) {
+            VBS_TRY(open_again(race, baseline));
+            VBS_TRY(learn_contender_ratio(race->l->ctx, &race->contenders[best],
+                                          &race->contenders[baseline], &ratio));
+        } else {
+            ratio.n_runs = race->contenders[best].n_runs;
+        }
+        tells = ratio.high_us < 1 || ratio.low_us > 1 ||
+                ratio.high_us - ratio.low_us < 2 * TELLING * ratio.time_us;
+        if (ratio.n_runs >= LEAST_TURNS && (tells || now_s(race) >= race->end_s))
+            return VBS_OK;
+        VBS_TRY(run_turns(race, 1));
+    }
+}
+
+/* ---- The result ---- */
+
+static enum vbs_status describe(struct race *race, struct vbs_learned_budget *learned)
+{
+    struct vbs_profile_row time = {0}, other = {0},
+                           ratio = {.time_us = 1, .low_us = 1, .high_us = 1};
+    int best, baseline;
+
+    VBS_TRY(find_best(race, false, &best));
+    VBS_TRY(find_best(race, true, &baseline));
+    learned->n_schedules = race->n;
+    learned->first_predicted_us = race->first_predicted_us;
+    learned->stands = race->stands;
+    if (best < 0)
+        return VBS_OK;
+    VBS_TRY(learn_contender_time(race->l->ctx, &race->contenders[best], &time));
+    other.time_us = other.low_us = other.high_us = NAN;
+    if (baseline >= 0)
+        VBS_TRY(learn_contender_time(race->l->ctx, &race->contenders[baseline], &other));
+    if (baseline >= 0 && baseline != best)
+        VBS_TRY(learn_contender_ratio(race->l->ctx, &race->contenders[best],
+                                      &race->contenders[baseline], &ratio));
+    else if (baseline < 0)
+        ratio.time_us = ratio.low_us = ratio.high_us = NAN;
+    learned->n_turns = baseline >= 0 && baseline != best ? ratio.n_runs : time.n_runs;
+    learned->is_baseline = race->contenders[best].is_baseline;
+    learned->time_us = time.time_us;
+    learned->low_us = time.low_us;
+    learned->high_us = time.high_us;
+    learned->baseline_us = other.time_us;
+    learned->baseline_low_us = other.low_us;
+    learned->baseline_high_us = other.high_us;
+    learned->ratio = ratio.time_us;
+    learned->ratio_low = ratio.low_us;
+    learned->ratio_high = ratio.high_us;
+    learned->schedule = race->contenders[best].schedule;
+    race->contenders[best].schedule = NULL;
+    return VBS_OK;
+}
+
+static enum vbs_status run_race(struct race *race)
+{
+    VBS_TRY(settle(race));
+    if (race->n == 0)
+        return VBS_OK;
+    VBS_TRY(explore(race));
+    VBS_TRY(decide(race));
+    VBS_TRY(renew_posterior(race));
+    return observe(race, &race->l->settled);
+}
+
+enum vbs_status learn_race(struct learning *learning, double end_s,
+                           struct vbs_learned_budget *learned)
+{
+    struct race race = {.l = learning, .memory_bytes = learned->memory_bytes, .end_s = end_s};
+    enum vbs_status status;
+
+    race.begin_s = now_s(&race);
+    status = run_race(&race);
+    if (status == VBS_OK)
+        status = describe(&race, learned);
+    learning->result->n_schedules += race.n;
+    for (int i = 0; i < race.n; i++)
+        learn_contender_clear(&race.contenders[i]);
+    free(race.contenders);
+    return status;
+}
