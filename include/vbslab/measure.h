@@ -290,6 +290,10 @@ void vbs_calibration_free(struct vbs_calibration *calibration);
  * times is sorted in place. O(n log n). */
 void vbs_measure_summary(double *times_us, int n, struct vbs_profile_row *row);
 
+/* Returns the rank of the low end of the interval among n times (n >= 1), ascending: 1 is the
+ * least; the high end has the same rank from above. */
+int vbs_measure_rank(int n);
+
 /* Gives the probability that the true median lies below the interval of n times (n >= 1), which is
  * also the probability that it lies above: at most 0.025 from 6 times on. */
 double vbs_measure_tail(int n);

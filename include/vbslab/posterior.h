@@ -48,7 +48,7 @@ struct vbs_posterior_options {
 /* The parameters of the model, as they were found. */
 struct vbs_posterior_report {
     double deviation; /* standard deviation of one run of a kernel, as a share of its time, typical
-                         of the profile; 0.1 where no row has two runs */
+                         of the profile; 0.03 where no row has two runs */
     double level;     /* how many times as long executed steps take as their rows say, typically; 1
                          where no row was executed */
     double context;   /* standard deviation of the differences from this level, as a share */

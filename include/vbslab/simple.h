@@ -89,7 +89,8 @@ enum vbs_status vbs_simple_prepare(struct vbs_ctx *ctx, const struct vbs_network
 
 /*
  * Measures network on a backend of this machine, without a store: every layer at every batch with
- * every algorithm, and, with weights included, how fast weights can be copied. *profile is freed by
+ * every algorithm, and, with weights included, how fast weights can be copied. Times are posterior
+ * ones (posterior.h); vbs_learn corrects them by executed schedules. *profile is freed by
  * vbs_profile_free; vbs_profile_write_csv writes it to a file. options may be null. Fails as the
  * backend's open and vbs_measure do; VBS_NOT_FOUND (the name of a backend), VBS_UNSUPPORTED (a
  * backend that this build or this machine does not have).

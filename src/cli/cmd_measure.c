@@ -137,7 +137,7 @@ static const struct cli_option OPTIONS[] = {
     {CLI_OPTION_INPUT_SHAPE},
     {CLI_OPTION_FIX},
     {"time-limit", "SECONDS",
-     "time for each model (default: 60), a third of it for executing schedules; every kernel runs "
+     "time for each model (default: 60), half of it for executing schedules; every kernel runs "
      "once even so"},
     {"no-learning", NULL,
      "execute no schedules: times are those of kernels alone, made smooth over batches"},

@@ -7,6 +7,7 @@
 #include "base/grow.h"
 #include "profile/session.h"
 #include "vbslab/measure.h"
+#include "vbslab/posterior.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -246,13 +247,18 @@ static enum vbs_status take_samples(struct vbs_ctx *ctx, const struct vbs_simple
 static enum vbs_status measure_session(struct vbs_ctx *ctx, const struct vbs_simple_options *own,
                                        struct vbs_session *session, struct vbs_profile **profile)
 {
+    const struct vbs_posterior_options options = {.struct_size = sizeof options};
     struct recorder recorder = {.session = session};
+    struct vbs_profile *draft = NULL;
     enum vbs_status status;
 
     recorder.kernels = calloc((size_t)session->n_kernels + 1, sizeof *recorder.kernels);
     status = recorder.kernels ? take_samples(ctx, own, &recorder) : vbs_no_memory(ctx);
     if (status == VBS_OK)
-        status = build(ctx, &recorder, profile);
+        status = build(ctx, &recorder, &draft);
+    if (status == VBS_OK)
+        status = vbs_profile_posterior(ctx, draft, &options, NULL, profile);
+    vbs_profile_free(draft);
     clear(&recorder);
     return status;
 }

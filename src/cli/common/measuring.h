@@ -17,7 +17,7 @@ struct cli_measuring {
 };
 
 #define CLI_MEASURE_S   60
-#define CLI_LEARN_SHARE (1 / 3.0)
+#define CLI_LEARN_SHARE 0.5
 
 #define CLI_DEFAULT_BATCHES   "1-12"
 #define CLI_RELATIVE_INTERVAL 0.02 /* of a row's time, at which it counts as precise */

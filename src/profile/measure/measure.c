@@ -21,8 +21,9 @@
  *
  * Times are held back, one stretch of layers at a time, and go to the sink once it is known whether
  * the machine was disturbed during the stretch (noise.c). Disturbed times are counted and dropped,
- * unless a kernel's dropped times would outnumber its kept ones: a machine that is busy or has
- * become slower for good is measured as it is, and passes in the end always bring something.
+ * unless the kernel has too few others, or its dropped times would outnumber them: a machine that
+ * is busy or has become slower for good is measured as it is, and passes in the end always bring
+ * something. Posterior times (posterior.h) follow the undisturbed ones of a few times.
  *
  * The backend times whole runs, each of one execution. Kernels that are so short that the clock or
  * the system's noise matters get more runs until their interval is tight; they are never run in a
@@ -113,7 +114,8 @@ static enum vbs_status close_stretch(struct measuring *m)
         const struct vbs_held_time *held = &m->stretch.times[i];
         struct vbs_runs *runs = &m->table.runs[held->kernel];
 
-        if ((all || vbs_held_is_disturbed(held)) && runs->n_rejected < runs->summary.n_runs) {
+        if ((all || vbs_held_is_disturbed(held)) && runs->summary.n_runs >= VBS_JUDGED_RUNS &&
+            runs->n_rejected < runs->summary.n_runs) {
             runs->n_rejected++;
             m->report.n_rejected++;
         } else {

@@ -147,6 +147,9 @@ double vbs_weather_speed(const struct vbs_weather *weather);
 
 /* ---- noise.c: the times held back until it is clear whether to keep them ---- */
 
+/* Runs of a kernel from which on a time can be told to be disturbed. */
+#define VBS_JUDGED_RUNS 3
+
 struct vbs_held_time {
     int kernel;
     double time_us;

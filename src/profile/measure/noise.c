@@ -1,6 +1,6 @@
 /*
  * Disturbances. Times are compared with the median of their kernel so far (of at least
- * JUDGED_RUNS).
+ * VBS_JUDGED_RUNS).
  *
  * A single time is disturbed when the system took a processor from one of the threads meanwhile and
  * the time exceeds PREEMPTED times the median: another process had its turn, of some milliseconds.
@@ -19,12 +19,11 @@
  */
 #include "profile/measure/measure.h"
 
-#define SLOW        1.25
-#define PREEMPTED   1.05
-#define JUDGED_RUNS 3
-#define WINDOW      8
-#define MIN_SLOW    3
-#define STRETCH_US  20000.0
+#define SLOW       1.25
+#define PREEMPTED  1.05
+#define WINDOW     8
+#define MIN_SLOW   3
+#define STRETCH_US 20000.0
 
 bool vbs_stretch_hold(struct vbs_stretch *stretch, const struct vbs_runs *runs, int kernel,
                       double time_us, bool preempted)
@@ -32,7 +31,7 @@ bool vbs_stretch_hold(struct vbs_stretch *stretch, const struct vbs_runs *runs, 
     stretch->times[stretch->n_times++] = (struct vbs_held_time){
         .kernel = kernel,
         .time_us = time_us,
-        .expected_us = runs->summary.n_runs >= JUDGED_RUNS ? runs->summary.time_us : 0,
+        .expected_us = runs->summary.n_runs >= VBS_JUDGED_RUNS ? runs->summary.time_us : 0,
         .preempted = preempted,
     };
     stretch->total_us += time_us;

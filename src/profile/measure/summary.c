@@ -22,9 +22,9 @@ static double coverage_lost(int k, int n)
     return gsl_cdf_binomial_P((unsigned)(k - 1), 0.5, (unsigned)n);
 }
 
-/* Gives the rank k that is defined above. The search begins at the normal approximation, which is
- * at most a few ranks off. */
-static int interval_rank(int n)
+/* The rank k that is defined above. The search begins at the normal approximation, which is at most
+ * a few ranks off. */
+int vbs_measure_rank(int n)
 {
     int k = (int)((n + 1) / 2.0 - 0.98 * sqrt(n));
 
@@ -39,7 +39,7 @@ static int interval_rank(int n)
 
 double vbs_measure_tail(int n)
 {
-    return n < MANY ? coverage_lost(interval_rank(n), n) : TAIL;
+    return n < MANY ? coverage_lost(vbs_measure_rank(n), n) : TAIL;
 }
 
 /*
@@ -77,7 +77,7 @@ void vbs_measure_summary(double *times_us, int n, struct vbs_profile_row *row)
     if (n <= 0)
         return;
     gsl_sort(times_us, 1, (size_t)n);
-    k = interval_rank(n);
+    k = vbs_measure_rank(n);
     row->time_us = gsl_stats_median_from_sorted_data(times_us, 1, (size_t)n);
     row->mad_us = sorted_mad(times_us, n, row->time_us);
     row->low_us = times_us[k - 1];

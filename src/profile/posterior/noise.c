@@ -1,68 +1,96 @@
 /*
- * The errors of medians. The few runs of one row say little about their spread, so that each row's
- * own spread counts as n runs beside PRIOR_RUNS runs of the spread that is typical of the profile.
+ * What the runs of one row say of its time. Others who use the machine make runs longer, never
+ * shorter, some of them by multiples. So the spread of undisturbed runs is taken from the lower
+ * half of the runs, between the low end of the median's interval and the median, and pooled: a
+ * quarter of all rows has a smaller one, however many of the others were disturbed. A median that
+ * lies further above its low end than undisturbed runs would is drawn in.
  */
 #include "profile/posterior/posterior.h"
 
 #include "base/fail.h"
+#include "vbslab/measure.h"
 
+#include <gsl/gsl_cdf.h>
 #include <gsl/gsl_sort_double.h>
 #include <gsl/gsl_statistics_double.h>
 #include <math.h>
 #include <stdlib.h>
 
-#define PRIOR_RUNS 4
+#define PRIOR_RUNS 4    /* that the pooled spread counts for beside a row's own */
 #define NORMAL_95  1.96 /* half of a 95% interval, in standard deviations */
 #define MEDIAN_ERROR                                                                               \
     1.2533                /* of a median over that of a mean of many normal values: sqrt(pi / 2) */
-#define SINGLE_RUN  0.1   /* of one run, where no row has two */
+#define SINGLE_RUN  0.03  /* spread of one run, where no row has two */
+#define MOST_SPREAD 0.05  /* of undisturbed runs: what is more is disturbance */
 #define LEAST_ERROR 0.002 /* what the clock and rounding leave */
 #define MOST_ERROR  1.0
 
-/* [n] The standard deviation of a normal distribution over the mean of the median absolute
- * deviations of n of its values, by simulation; the last one is used for all larger n, for which it
- * falls to 1.48. */
-static const double OVER_MAD[] = {0,     0,     1.773, 2.205, 2.016, 1.800, 1.765,
-                                  1.687, 1.672, 1.633, 1.625, 1.602, 1.595};
+/* [n] The lower quartile of spread_of for n normal values of standard deviation 1, by simulation;
+ * the last one is used for all larger n. */
+static const double QUARTILE[] = {1, 1, 0.38, 0.36, 0.54, 0.56, 0.63, 0.65, 0.68};
 
-static double deviation_of(const struct vbs_profile_row *row)
+/* Returns by how many standard deviations the low end of the median's interval lies below the
+ * median, for n normal values (Blom's approximation). */
+static double low_end(int n)
 {
-    int most = (int)(sizeof OVER_MAD / sizeof OVER_MAD[0]) - 1;
+    return -gsl_cdf_ugaussian_Pinv((vbs_measure_rank(n) - 0.375) / (n + 0.25));
+}
 
-    return row->mad_us / row->time_us * OVER_MAD[row->n_runs < most ? row->n_runs : most];
+/* Returns the standard deviation of the logarithms of the runs of a row, of which there are at
+ * least two, by its lower half. */
+static double spread_of(const struct vbs_profile_row *row)
+{
+    return row->low_us > 0 && row->low_us < row->time_us
+               ? log(row->time_us / row->low_us) / low_end(row->n_runs)
+               : 0;
 }
 
 enum vbs_status vbs_posterior_noise(struct vbs_ctx *ctx, const struct posterior_row *rows, size_t n,
                                     double *deviation)
 {
     double *values = malloc((n + 1) * sizeof *values);
+    int most = (int)(sizeof QUARTILE / sizeof QUARTILE[0]) - 1;
     size_t count = 0;
 
     if (!values)
         return vbs_no_memory(ctx);
-    for (size_t i = 0; i < n; i++)
-        if (rows[i].row->n_runs > 1 && rows[i].row->time_us > 0)
-            values[count++] = deviation_of(rows[i].row);
+    for (size_t i = 0; i < n; i++) {
+        const struct vbs_profile_row *row = rows[i].row;
+
+        if (row->n_runs > 1 && row->time_us > 0)
+            values[count++] = spread_of(row) / QUARTILE[row->n_runs < most ? row->n_runs : most];
+    }
     gsl_sort(values, 1, count);
-    *deviation = count > 0 ? gsl_stats_median_from_sorted_data(values, 1, count) : SINGLE_RUN;
+    *deviation = SINGLE_RUN;
+    if (count > 0)
+        *deviation = fmin(gsl_stats_quantile_from_sorted_data(values, 1, count, 0.25), MOST_SPREAD);
     free(values);
     return VBS_OK;
 }
 
-double vbs_posterior_error(const struct vbs_profile_row *row, double noise)
+/* Fills value and error of a row with runs. */
+static void locate_runs(struct posterior_row *row, double noise)
 {
-    double own, error;
-    int n = row->n_runs;
+    int n = row->row->n_runs;
+    double own = 0, spread = noise * noise;
 
-    if (n > 0) {
-        own = n > 1 ? deviation_of(row) : 0;
-        own = sqrt((n * own * own * (n > 1) + PRIOR_RUNS * noise * noise) /
-                   (n * (n > 1) + PRIOR_RUNS));
-        error = own * (n > 2 ? MEDIAN_ERROR : 1) / sqrt(n);
-    } else if (row->low_us > 0 && row->high_us > row->low_us) {
-        error = log(row->high_us / row->low_us) / (2 * NORMAL_95);
-    } else {
-        return 0;
+    if (n > 1) {
+        own = fmin(spread_of(row->row), MOST_SPREAD);
+        spread = (n * own * own + PRIOR_RUNS * noise * noise) / (n + PRIOR_RUNS);
+        if (row->row->low_us > 0)
+            row->value = fmin(row->value, log(row->row->low_us / row->batch) + low_end(n) * own);
     }
-    return fmin(fmax(error, LEAST_ERROR), MOST_ERROR);
+    row->error = sqrt(spread / n) * (n > 2 ? MEDIAN_ERROR : 1);
+}
+
+void vbs_posterior_locate(struct posterior_row *row, double noise)
+{
+    row->value = log(row->row->time_us / row->batch);
+    if (row->row->n_runs > 0)
+        locate_runs(row, noise);
+    else if (row->row->low_us > 0 && row->row->high_us > row->row->low_us)
+        row->error = log(row->row->high_us / row->row->low_us) / (2 * NORMAL_95);
+    else
+        return;
+    row->error = fmin(fmax(row->error, LEAST_ERROR), MOST_ERROR);
 }

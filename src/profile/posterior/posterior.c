@@ -47,11 +47,8 @@ static void count_rows(struct finding *e)
 
 static void add_row(struct finding *e, int layer, int batch, const struct vbs_profile_row *row)
 {
-    e->rows[e->n_rows++] = (struct posterior_row){.row = row,
-                                                  .layer = layer,
-                                                  .batch = batch,
-                                                  .log_batch = log(batch),
-                                                  .value = log(row->time_us / batch)};
+    e->rows[e->n_rows++] =
+        (struct posterior_row){.row = row, .layer = layer, .batch = batch, .log_batch = log(batch)};
 }
 
 static enum vbs_status list_rows(struct finding *e)
@@ -159,7 +156,7 @@ static enum vbs_status find_errors(struct finding *e)
 
         if (!(row->row->time_us > 0))
             continue;
-        row->error = vbs_posterior_error(row->row, e->report.deviation);
+        vbs_posterior_locate(row, e->report.deviation);
         if (row->error == 0 && e->options.n_executed > 0)
             row->error = UNKNOWN_ERROR;
         row->used = row->error > 0;
@@ -251,6 +248,22 @@ static enum vbs_status begin_draws(struct finding *e)
     return VBS_OK;
 }
 
+/* Returns the logarithm of the medians of all rows together over the times of undisturbed runs. */
+static double disturbance(const struct finding *e)
+{
+    double medians_us = 0, undisturbed_us = 0;
+
+    for (size_t i = 0; i < e->n_rows; i++) {
+        const struct posterior_row *row = &e->rows[i];
+
+        if (!(row->error > 0))
+            continue;
+        medians_us += row->row->time_us;
+        undisturbed_us += row->batch * exp(row->value);
+    }
+    return undisturbed_us > 0 ? log(medians_us / undisturbed_us) : 0;
+}
+
 static enum vbs_status find_rows(struct finding *e)
 {
     e->report.level = 1;
@@ -259,6 +272,7 @@ static enum vbs_status find_rows(struct finding *e)
     VBS_TRY(vbs_posterior_work_init(e->ctx, &e->arena, e->most_rows, &e->work));
     VBS_TRY(begin_draws(e));
     vbs_posterior_find_widths(&e->groups, &e->work, &e->widths);
+    e->widths.level = disturbance(e);
     if (e->options.n_executed > 0) {
         find_groups(e, false, NULL);
         vbs_posterior_find_level(&e->groups, &e->widths);

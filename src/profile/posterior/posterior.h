@@ -13,13 +13,14 @@
  * blocking. The level, one for the whole profile, is what schedules do to all kernels; g and w are
  * what they do to this layer at similar batches, and to this row alone. All are normal.
  *
- * The median of a row's runs is f with the error of its runs. An executed time is h with its own
- * error. Medians far from what the others say have larger errors than their runs show (a burst of
- * the host that all of them met): each error is widened as for a Student's t distribution.
+ * The runs of a row say f with an error (noise.c). An executed time is h with its own error. Values
+ * far from what the others say have larger errors than their runs show (a burst of the host that
+ * all of them met): each error is widened as for a Student's t distribution.
  *
  * The widths of s and u are those of the greatest marginal likelihood over all groups. The level is
- * the mean of the executed times over the posterior times without them; the width of g and w is the
- * deviation from it.
+ * the mean of the executed times over the posterior times without them, and the width of g and w is
+ * the deviation from it. Where nothing was executed, the level is by how much the medians of all
+ * rows together exceed the times of undisturbed runs.
  */
 #ifndef VBS_PROFILE_POSTERIOR_POSTERIOR_H
 #define VBS_PROFILE_POSTERIOR_POSTERIOR_H
@@ -53,14 +54,14 @@ struct posterior_widths {
 
 /* ---- noise.c ---- */
 
-/* Sets *deviation to the standard deviation of one run, as a share of the time, typical of n rows.
- * VBS_NO_MEMORY. */
+/* Sets *deviation to the standard deviation of an undisturbed run, as a share of its time, typical
+ * of n rows. VBS_NO_MEMORY. */
 enum vbs_status vbs_posterior_noise(struct vbs_ctx *ctx, const struct posterior_row *rows, size_t n,
                                     double *deviation) VBS_MUST_CHECK;
 
-/* Returns the standard deviation of the logarithm of a row's median; 0: the row is exact. noise:
- * that of one run, typical of the profile. */
-double vbs_posterior_error(const struct vbs_profile_row *row, double noise);
+/* Fills value and error of a row, whose time is above 0: what its runs say of the time that it
+ * takes undisturbed. The error stays 0 where the row is exact. noise: as above. */
+void vbs_posterior_locate(struct posterior_row *row, double noise);
 
 /* ---- group.c ---- */
 
@@ -103,7 +104,7 @@ void vbs_posterior_find_widths(const struct posterior_groups *groups, struct pos
                                struct posterior_widths *widths);
 
 /* Finds the level and the width of g and w from the rows that were executed, whose mean and
- * variance are those without the executed times. */
+ * variance are those without the executed times. The level before is the one that is expected. */
 void vbs_posterior_find_level(const struct posterior_groups *groups,
                               struct posterior_widths *widths);
 

@@ -67,10 +67,10 @@ static double mean_time(const struct posterior_groups *groups)
  * shifts all rows, and the long ones matter most. The context's variance is the mean of what each
  * difference is expected to have of it.
  */
-static void improve(const struct posterior_groups *groups, double mean_us,
+static void improve(const struct posterior_groups *groups, double mean_us, double prior,
                     struct posterior_widths *widths)
 {
-    double weights = 1 / (LEVEL_WIDTH * LEVEL_WIDTH), sum = 0, count = CONTEXT_ROWS;
+    double weights = 1 / (LEVEL_WIDTH * LEVEL_WIDTH), sum = prior * weights, count = CONTEXT_ROWS;
     double squares = CONTEXT_ROWS * CONTEXT * CONTEXT, context = gsl_pow_2(widths->context);
     int n_rows = groups->first[groups->n_groups];
 
@@ -99,10 +99,9 @@ static void improve(const struct posterior_groups *groups, double mean_us,
 void vbs_posterior_find_level(const struct posterior_groups *groups,
                               struct posterior_widths *widths)
 {
-    double mean_us = mean_time(groups);
+    double mean_us = mean_time(groups), prior = widths->level;
 
-    widths->level = 0;
     widths->context = CONTEXT;
     for (int i = 0; i < N_REPETITIONS && mean_us > 0; i++)
-        improve(groups, mean_us, widths);
+        improve(groups, mean_us, prior, widths);
 }
