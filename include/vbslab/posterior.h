@@ -22,6 +22,8 @@
 extern "C" {
 #endif
 
+#define VBS_EXECUTED_GROUPS 64
+
 /* The time of a row as it was observed in executed schedules. */
 struct vbs_executed_row {
     int layer, batch;
@@ -29,6 +31,9 @@ struct vbs_executed_row {
     int algorithm;    /* index into the profile's algorithms */
     double time_us;   /* of the whole batch, above 0 */
     double deviation; /* standard deviation of time_us, as a share of it, above 0 */
+    /* 0..VBS_EXECUTED_GROUPS - 1: the stretch of time, in which schedules were executed by turns.
+     * The machine may be slower in one than in another, as a whole. */
+    int group;
 };
 
 /* The options of vbs_profile_posterior. Begin with {.struct_size = sizeof(struct
@@ -49,10 +54,11 @@ struct vbs_posterior_options {
 struct vbs_posterior_report {
     double deviation; /* standard deviation of one run of a kernel, as a share of its time, typical
                          of the profile; 0.03 where no row has two runs */
-    double level;     /* how many times as long executed steps take as their rows say, typically; 1
-                         where no row was executed */
-    double context;   /* standard deviation of the differences from this level, as a share */
-    int n_executed;   /* rows of the profile that have been executed */
+    double level;   /* how many times as long steps take in schedules as undisturbed kernels alone:
+                       the mean over the groups of executed rows; where there are none, as long as
+                       the medians of kernels */
+    double context; /* standard deviation of the differences from this level, as a share */
+    int n_executed; /* rows of the profile that have been executed */
 };
 
 /*

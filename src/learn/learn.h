@@ -58,9 +58,17 @@ struct observations {
     int64_t capacity;
 };
 
-/* Appends what the kept runs of a contender say of the rows of profile. */
+/* Contenders that took turns. */
+struct turns {
+    struct contender *contenders;
+    int n;      /* contenders */
+    int last;   /* turn; the first one is 1 */
+    int number; /* the group of executed rows */
+};
+
+/* Appends what the kept runs of all contenders say of the rows of profile. */
 enum vbs_status learn_observe(struct vbs_ctx *ctx, const struct vbs_profile *profile,
-                              const struct contender *contender,
+                              const struct turns *turns,
                               struct observations *observations) VBS_MUST_CHECK;
 
 /* ---- race.c ---- */
@@ -77,6 +85,7 @@ struct learning {
     struct vbs_profile *posterior;    /* of profile and all observations; it changes */
     struct vbs_posterior_report report;
     struct vbs_learned *result;
+    int n_races; /* that are done */
     double start_s;
     gsl_rng rng;
     struct vbs_arena arena;

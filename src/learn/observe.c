@@ -1,8 +1,16 @@
 /*
- * From runs of a schedule to executed rows. The time of a step is the median of its runs. Medians
- * of skewed times add up to less than the median of the sums, so that all of them are made longer
- * by one factor, with which they add up to the median of the request. The time of a row is the mean
- * of its steps, because plans sum them.
+ * From runs of schedules to executed rows.
+ *
+ * The machine is faster in some turns than in others. Its state in a turn is the mean, over the
+ * schedules that ran in it, of the logarithm of a run's time over the schedule's usual time, and
+ * the usual time the mean of the times less the states: both are found by turns (a two-way layout,
+ * fitted by backfitting). Times of steps are divided by the state of their turn.
+ *
+ * The time of a row is the mean over its steps and over the runs, because plans sum them: where
+ * other programs take the processors now and then, a short step mostly takes its own time, and now
+ * and then many times as long, so that medians of steps would add up to much less than requests
+ * take. Such a mean is uncertain, and says so. In the end all means of a schedule are multiplied by
+ * one factor, with which they add up to the median of the request.
  */
 #include "learn/learn.h"
 
@@ -16,15 +24,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SINGLE_RUN                                                                                 \
-    0.05                 /* deviation of the time of one run, as a share, where there is no other  \
-                          */
-#define OVER_MAD     1.6 /* a standard deviation over the median absolute deviation of some runs */
-#define MEDIAN_ERROR 1.25
+#define SINGLE_RUN  0.05 /* deviation of one time, as a share, where there is no other */
+#define PRIOR_TIMES 4    /* that the pooled deviation counts for beside a row's own */
+#define N_FITS      10   /* of states and usual times */
 
-/* A step with its median time. */
+/* A step of a schedule, or all steps of one row. */
 struct observed_step {
-    struct vbs_executed_row row; /* of this step alone */
+    struct vbs_executed_row row;
+    int64_t n;              /* times */
+    double sum_us, squares; /* of the times */
 };
 
 static int compare_steps(const void *a, const void *b)
@@ -42,101 +50,240 @@ static int compare_steps(const void *a, const void *b)
     return 0;
 }
 
-/* Sets the median of a step over the kept runs, and the deviation of a single run. */
-static void summarise(const struct contender *contender, int64_t step, int n_kept,
-                      struct vbs_executed_row *row)
-{
-    double times_us[LEARN_STEPS_KEPT];
-    struct vbs_profile_row summary = {0};
+/* ---- The states of the machine ---- */
 
-    for (int i = 0; i < n_kept; i++)
-        times_us[i] =
-            contender->steps_us[(size_t)i * (size_t)contender->schedule->n_steps + (size_t)step];
-    vbs_measure_summary(times_us, n_kept, &summary);
-    row->time_us = summary.time_us;
-    row->deviation = n_kept > 1 && summary.time_us > 0 ? OVER_MAD * summary.mad_us / summary.time_us
-                                                       : SINGLE_RUN;
+/* Sets each usual time to the mean of the times less the states. */
+static void fit_usual(const struct turns *turns, const double *states, double *usual)
+{
+    for (int c = 0; c < turns->n; c++) {
+        const struct contender *contender = &turns->contenders[c];
+        double sum = 0;
+
+        for (int i = 0; i < contender->n_runs; i++)
+            sum += log(contender->times_us[i]) - states[contender->turns[i]];
+        usual[c] = contender->n_runs > 0 ? sum / contender->n_runs : 0;
+    }
 }
 
-/* Lists the compute steps of whole layers; returns their number. *sum_us: of their medians. */
-static int64_t list_steps(const struct vbs_profile *profile, const struct contender *contender,
-                          int n_kept, struct observed_step *steps, double *sum_us)
+/* Sets each state to the mean of the times less the usual ones; their own mean is 0. */
+static void fit_states(const struct turns *turns, const double *usual, double *states,
+                       double *counts)
 {
-    const struct vbs_schedule *schedule = contender->schedule;
+    double mean = 0, n = 0;
+
+    memset(states, 0, ((size_t)turns->last + 1) * sizeof *states);
+    memset(counts, 0, ((size_t)turns->last + 1) * sizeof *counts);
+    for (int c = 0; c < turns->n; c++) {
+        const struct contender *contender = &turns->contenders[c];
+
+        for (int i = 0; i < contender->n_runs; i++) {
+            states[contender->turns[i]] += log(contender->times_us[i]) - usual[c];
+            counts[contender->turns[i]]++;
+        }
+    }
+    for (int t = 1; t <= turns->last; t++)
+        if (counts[t] > 0) {
+            states[t] /= counts[t];
+            mean += states[t];
+            n++;
+        }
+    for (int t = 1; t <= turns->last; t++)
+        states[t] -= n > 0 ? mean / n : 0;
+}
+
+/* Makes the states of the turns, [last + 1], which the caller frees. A turn of one schedule has
+ * none: nothing else tells its state from the schedule's own noise. */
+static enum vbs_status find_states(struct vbs_ctx *ctx, const struct turns *turns, double **made)
+{
+    size_t n = (size_t)turns->last + 1;
+    double *states = calloc(n, sizeof *states), *counts = calloc(n, sizeof *counts);
+    double *usual = calloc((size_t)turns->n + 1, sizeof *usual);
+    enum vbs_status status = states && counts && usual ? VBS_OK : vbs_no_memory(ctx);
+
+    for (int i = 0; i < N_FITS && status == VBS_OK; i++) {
+        fit_usual(turns, states, usual);
+        fit_states(turns, usual, states, counts);
+    }
+    for (size_t t = 0; t < n && status == VBS_OK; t++)
+        states[t] = counts[t] > 1 ? states[t] : 0;
+    free(counts);
+    free(usual);
+    if (status == VBS_OK)
+        *made = states;
+    else
+        free(states);
+    return status;
+}
+
+/* ---- Times ---- */
+
+/* The runs of a contender of which the times of steps are kept. */
+struct kept_runs {
+    const struct contender *contender;
+    const double *states; /* by turn */
+    int n;
+};
+
+/* Fills times_us [n] with the times of the kept runs, without the states of their turns: of a step,
+ * or of the request (-1). */
+static void list_times(const struct kept_runs *kept, int64_t step, double *times_us)
+{
+    const struct contender *contender = kept->contender;
+    size_t n_steps = (size_t)contender->schedule->n_steps;
+
+    for (int i = 0; i < kept->n; i++) {
+        int run = contender->n_runs - 1 - i;
+        double time_us =
+            step < 0
+                ? contender->times_us[run]
+                : contender->steps_us[(size_t)(run % LEARN_STEPS_KEPT) * n_steps + (size_t)step];
+
+        times_us[i] = time_us / exp(kept->states[contender->turns[run]]);
+    }
+}
+
+/* Adds the times of a step to those of its row. */
+static void add_times(const struct kept_runs *kept, int64_t step, struct observed_step *row)
+{
+    double times_us[LEARN_STEPS_KEPT];
+
+    list_times(kept, step, times_us);
+    for (int i = 0; i < kept->n; i++) {
+        row->sum_us += times_us[i];
+        row->squares += times_us[i] * times_us[i];
+    }
+    row->n += kept->n;
+}
+
+/* Lists the compute steps of whole layers; returns their number. *sum_us: of the means of all
+ * compute steps. */
+static int64_t list_steps(const struct vbs_profile *profile, const struct kept_runs *kept,
+                          int group, struct observed_step *steps, double *sum_us)
+{
+    const struct vbs_schedule *schedule = kept->contender->schedule;
     int64_t n = 0;
 
     *sum_us = 0;
     for (int64_t s = 0; s < schedule->n_steps; s++) {
         const struct vbs_step *step = &schedule->steps[s];
-        struct vbs_executed_row *row = &steps[n].row;
 
         if (step->op != VBS_STEP_COMPUTE)
             continue;
-        *row = (struct vbs_executed_row){
-            .layer = step->layer,
-            .batch = step->batch,
-            .rows = step->rows,
-            .algorithm = vbs_profile_algorithm(profile, schedule->algorithms[step->algorithm])};
-        summarise(contender, s, n_kept, row);
-        *sum_us += row->time_us;
-        n += step->n_slices <= 1 && row->time_us > 0;
+        steps[n] =
+            (struct observed_step){.row = {.layer = step->layer,
+                                           .batch = step->batch,
+                                           .rows = step->rows,
+                                           .algorithm = vbs_profile_algorithm(
+                                               profile, schedule->algorithms[step->algorithm]),
+                                           .group = group}};
+        add_times(kept, s, &steps[n]);
+        *sum_us += steps[n].sum_us / kept->n;
+        n += step->n_slices <= 1 && steps[n].sum_us > 0;
     }
     return n;
 }
 
-static double median_request(const struct contender *contender, int n_kept)
+/* Brings the steps of each row together; returns the number of rows. */
+static int64_t join_steps(struct observed_step *steps, int64_t n)
+{
+    int64_t n_rows = 0;
+
+    qsort(steps, (size_t)n, sizeof *steps, compare_steps);
+    for (int64_t i = 0; i < n; i++) {
+        if (n_rows == 0 || compare_steps(&steps[n_rows - 1], &steps[i]) != 0) {
+            steps[n_rows++] = steps[i];
+            continue;
+        }
+        steps[n_rows - 1].n += steps[i].n;
+        steps[n_rows - 1].sum_us += steps[i].sum_us;
+        steps[n_rows - 1].squares += steps[i].squares;
+    }
+    return n_rows;
+}
+
+/* Returns the variance of the times of a row, as a share of the square of their mean; 0 of one
+ * time. */
+static double relative_variance(const struct observed_step *row)
+{
+    double n = (double)row->n, mean = row->sum_us / n;
+
+    return row->n > 1 ? fmax(0, (row->squares / n - mean * mean) / (mean * mean) * n / (n - 1)) : 0;
+}
+
+/* Returns the mean of the variances of the rows, weighted by their times. */
+static double pooled_variance(const struct observed_step *rows, int64_t n)
+{
+    double sum = 0, weights = 0;
+
+    for (int64_t i = 0; i < n; i++)
+        if (rows[i].n > 1) {
+            sum += rows[i].sum_us * relative_variance(&rows[i]);
+            weights += rows[i].sum_us;
+        }
+    return weights > 0 ? sum / weights : SINGLE_RUN * SINGLE_RUN;
+}
+
+static double median_request(const struct kept_runs *kept)
 {
     double times_us[LEARN_STEPS_KEPT];
 
-    for (int i = 0; i < n_kept; i++)
-        times_us[i] = contender->times_us[contender->n_runs - 1 - i];
-    gsl_sort(times_us, 1, (size_t)n_kept);
-    return gsl_stats_median_from_sorted_data(times_us, 1, (size_t)n_kept);
+    list_times(kept, -1, times_us);
+    gsl_sort(times_us, 1, (size_t)kept->n);
+    return gsl_stats_median_from_sorted_data(times_us, 1, (size_t)kept->n);
 }
 
-/* Makes one row of n steps of the same row. */
-static struct vbs_executed_row mean_of(const struct observed_step *steps, int64_t n, int n_kept,
-                                       double factor)
+/* Returns the executed row. pooled: the variance that is usual in the schedule. */
+static struct vbs_executed_row executed_row(const struct observed_step *steps, double pooled,
+                                            double factor)
 {
-    struct vbs_executed_row row = steps[0].row;
-    double time_us = 0, deviation = 0;
+    struct vbs_executed_row row = steps->row;
+    double n = (double)steps->n, own = relative_variance(steps);
 
-    for (int64_t i = 0; i < n; i++) {
-        time_us += steps[i].row.time_us;
-        deviation += steps[i].row.deviation;
-    }
-    row.time_us = factor * time_us / (double)n;
-    row.deviation = fmax(1e-6, deviation / (double)n * (n_kept > 2 ? MEDIAN_ERROR : 1) /
-                                   sqrt((double)n_kept * (double)n));
+    row.time_us = factor * steps->sum_us / n;
+    row.deviation =
+        fmax(1e-6, sqrt(((n - 1) * own + PRIOR_TIMES * pooled) / (n - 1 + PRIOR_TIMES) / n));
     return row;
 }
 
-enum vbs_status learn_observe(struct vbs_ctx *ctx, const struct vbs_profile *profile,
-                              const struct contender *contender, struct observations *observations)
+/* Appends what the runs of one contender say. */
+static enum vbs_status observe_one(struct vbs_ctx *ctx, const struct vbs_profile *profile,
+                                   const struct kept_runs *kept, int group,
+                                   struct observations *observations)
 {
-    int n_kept = contender->n_runs < LEARN_STEPS_KEPT ? contender->n_runs : LEARN_STEPS_KEPT;
-    struct observed_step *steps;
-    enum vbs_status status = VBS_OK;
-    double sum_us, factor;
+    struct observed_step *steps =
+        malloc(((size_t)kept->contender->schedule->n_steps + 1) * sizeof *steps);
+    enum vbs_status status;
+    double sum_us, factor, pooled;
     int64_t n;
 
-    if (n_kept == 0)
-        return VBS_OK;
-    steps = malloc(((size_t)contender->schedule->n_steps + 1) * sizeof *steps);
     if (!steps)
         return vbs_no_memory(ctx);
-    n = list_steps(profile, contender, n_kept, steps, &sum_us);
-    factor = sum_us > 0 ? median_request(contender, n_kept) / sum_us : 1;
-    qsort(steps, (size_t)n, sizeof *steps, compare_steps);
-    for (int64_t first = 0, end; first < n && status == VBS_OK; first = end) {
-        for (end = first + 1; end < n && compare_steps(&steps[first], &steps[end]) == 0;)
-            end++;
-        status = vbs_grow(ctx, &observations->rows, &observations->capacity,
-                          (int64_t)observations->n_rows + 1, sizeof *observations->rows);
-        if (status == VBS_OK)
-            observations->rows[observations->n_rows++] =
-                mean_of(steps + first, end - first, n_kept, factor);
-    }
+    n = join_steps(steps, list_steps(profile, kept, group, steps, &sum_us));
+    factor = sum_us > 0 ? median_request(kept) / sum_us : 1;
+    pooled = pooled_variance(steps, n);
+    status = vbs_grow(ctx, &observations->rows, &observations->capacity, observations->n_rows + n,
+                      sizeof *observations->rows);
+    for (int64_t i = 0; i < n && status == VBS_OK; i++)
+        observations->rows[observations->n_rows++] = executed_row(&steps[i], pooled, factor);
     free(steps);
+    return status;
+}
+
+enum vbs_status learn_observe(struct vbs_ctx *ctx, const struct vbs_profile *profile,
+                              const struct turns *turns, struct observations *observations)
+{
+    double *states = NULL;
+    enum vbs_status status = find_states(ctx, turns, &states);
+
+    for (int c = 0; c < turns->n && status == VBS_OK; c++) {
+        const struct contender *contender = &turns->contenders[c];
+        const struct kept_runs kept = {contender, states,
+                                       contender->n_runs < LEARN_STEPS_KEPT ? contender->n_runs
+                                                                            : LEARN_STEPS_KEPT};
+
+        if (kept.n > 0)
+            status = observe_one(ctx, profile, &kept, turns->number, observations);
+    }
+    free(states);
     return status;
 }

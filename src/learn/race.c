@@ -290,9 +290,12 @@ static enum vbs_status run_turns(struct race *race, int n)
 
 static enum vbs_status observe(const struct race *race, struct observations *observations)
 {
-    for (int i = 0; i < race->n; i++)
-        VBS_TRY(learn_observe(race->l->ctx, race->l->profile, &race->contenders[i], observations));
-    return VBS_OK;
+    const struct turns turns = {.contenders = race->contenders,
+                                .n = race->n,
+                                .last = race->turn,
+                                .number = race->l->n_races};
+
+    return learn_observe(race->l->ctx, race->l->profile, &turns, observations);
 }
 
 static enum vbs_status correct(struct race *race, bool draws, struct vbs_profile **made)
@@ -467,6 +470,7 @@ enum vbs_status learn_race(struct learning *learning, double end_s,
     if (status == VBS_OK)
         status = describe(&race, learned);
     learning->result->n_schedules += race.n;
+    learning->n_races++;
     for (int i = 0; i < race.n; i++)
         learn_contender_clear(&race.contenders[i]);
     free(race.contenders);

@@ -13,10 +13,12 @@
 #include <math.h>
 #include <string.h>
 
-#define SAMPLE_WIDTH   2.0 /* of c_a around the middle of the group's values */
-#define CALL_WIDTH     1.0 /* of o_a */
-#define LENGTH         0.7 /* of the smooth functions, in logarithms of the batch: a factor of 2 */
-#define FREEDOM        4   /* degrees of freedom of the errors' t distribution */
+#define SAMPLE_WIDTH 2.0 /* of c_a around the middle of the group's values */
+#define CALL_WIDTH   1.0 /* of o_a */
+#define LENGTH       0.7 /* of the smooth functions, in logarithms of the batch: a factor of 2 */
+#define SHARED                                                                                     \
+    0.7 /* of the variance of the context: g's, which the rows of a layer have in common */
+#define FREEDOM        4 /* degrees of freedom of the errors' t distribution */
 #define N_WIDENINGS    3
 #define LEAST_VARIANCE 1e-10
 
@@ -60,11 +62,12 @@ static double alone(const struct posterior_row *a, const struct posterior_row *b
            (a == b ? widths->steps * widths->steps : 0);
 }
 
-/* Returns the covariance of h - f - level at two rows: half of the variance is g's, half w's. */
+/* Returns the covariance of h - f - level at two rows: SHARED of the variance is g's, the rest w's.
+ */
 static double in_context(const struct posterior_row *a, const struct posterior_row *b,
                          const struct posterior_widths *widths)
 {
-    return widths->context * widths->context * (smooth(a, b) + (a == b)) / 2;
+    return widths->context * widths->context * (SHARED * smooth(a, b) + (1 - SHARED) * (a == b));
 }
 
 /* ---- Observations ---- */
@@ -87,8 +90,8 @@ static double middle(struct posterior_row *const *rows, int n)
 
 /* Lists what was observed, less what is expected of all rows: medians first, executed times behind
  * them. Returns their number; *n_medians is that of the medians. */
-static int list_observations(struct posterior_row *const *rows, int n, double centre, double level,
-                             bool executed, struct posterior_work *work, int *n_medians)
+static int list_observations(struct posterior_row *const *rows, int n, double centre, bool executed,
+                             struct posterior_work *work, int *n_medians)
 {
     int count = 0;
 
@@ -102,7 +105,7 @@ static int list_observations(struct posterior_row *const *rows, int n, double ce
     for (int i = 0; i < n && executed; i++)
         if (rows[i]->precision > 0) {
             work->observed[count] = i;
-            work->values[count] = rows[i]->executed - level - centre;
+            work->values[count] = rows[i]->executed - centre;
             work->errors[count++] = 1 / rows[i]->precision;
         }
     return count;
@@ -135,7 +138,7 @@ static double solve(struct posterior_row *const *rows, int count, int n_medians,
 double vbs_posterior_likelihood(struct posterior_row *const *rows, int n,
                                 const struct posterior_widths *widths, struct posterior_work *work)
 {
-    int n_medians, count = list_observations(rows, n, middle(rows, n), 0, false, work, &n_medians);
+    int n_medians, count = list_observations(rows, n, middle(rows, n), false, work, &n_medians);
     double determinant = solve(rows, count, n_medians, widths, work);
 
     if (isnan(determinant))
@@ -218,7 +221,7 @@ void vbs_posterior_group(struct posterior_row *const *rows, int n,
                          struct posterior_work *work)
 {
     double centre = middle(rows, n), level = executed ? widths->level : 0;
-    int n_medians, count = list_observations(rows, n, centre, level, executed, work, &n_medians);
+    int n_medians, count = list_observations(rows, n, centre, executed, work, &n_medians);
     bool solved = !isnan(solve(rows, count, n_medians, widths, work));
 
     for (int i = 0; i < N_WIDENINGS && solved; i++) {

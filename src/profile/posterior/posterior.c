@@ -20,6 +20,8 @@ struct finding {
     struct vbs_posterior_options options;
     struct posterior_row *rows;
     size_t n_rows;
+    struct posterior_executed *executed; /* [n_executed], of rows with a time */
+    int n_executed;
     struct posterior_groups groups;
     int most_rows; /* of a group */
     struct posterior_work work;
@@ -117,10 +119,11 @@ static struct posterior_row *find_row(const struct finding *e,
     return NULL;
 }
 
-static enum vbs_status add_executed(struct finding *e, const struct vbs_executed_row *executed)
+static enum vbs_status add_executed(struct finding *e, const struct vbs_executed_row *executed,
+                                    struct posterior_executed *added)
 {
     struct posterior_row *row = find_row(e, executed);
-    double deviation = fmax(executed->deviation, LEAST_DEVIATION), precision, value;
+    double deviation = fmax(executed->deviation, LEAST_DEVIATION);
 
     if (!row)
         return vbs_fail(e->ctx, VBS_INVALID,
@@ -131,19 +134,25 @@ static enum vbs_status add_executed(struct finding *e, const struct vbs_executed
         return vbs_fail(e->ctx, VBS_INVALID,
                         "layer %d, batch %d: executed in %g us with a deviation of %g",
                         executed->layer, executed->batch, executed->time_us, executed->deviation);
-    precision = 1 / (deviation * deviation);
-    value = log(executed->time_us / row->batch);
-    e->report.n_executed += !(row->precision > 0);
-    row->executed =
-        (row->executed * row->precision + value * precision) / (row->precision + precision);
-    row->precision += precision;
+    if (executed->group < 0 || executed->group >= VBS_EXECUTED_GROUPS)
+        return vbs_fail(e->ctx, VBS_INVALID, "executed rows of group %d; 0 to %d are possible",
+                        executed->group, VBS_EXECUTED_GROUPS - 1);
+    *added = (struct posterior_executed){.row = row,
+                                         .value = log(executed->time_us / row->batch),
+                                         .variance = deviation * deviation,
+                                         .stretch = executed->group};
+    e->n_executed += row->row->time_us > 0;
     return VBS_OK;
 }
 
 static enum vbs_status take_executed(struct finding *e)
 {
+    e->executed =
+        vbs_arena_alloc(&e->arena, (size_t)e->options.n_executed + 1, sizeof *e->executed);
+    if (!e->executed)
+        return vbs_no_memory(e->ctx);
     for (int i = 0; i < e->options.n_executed; i++)
-        VBS_TRY(add_executed(e, &e->options.executed[i]));
+        VBS_TRY(add_executed(e, &e->options.executed[i], &e->executed[e->n_executed]));
     return VBS_OK;
 }
 
@@ -275,9 +284,11 @@ static enum vbs_status find_rows(struct finding *e)
     e->widths.level = disturbance(e);
     if (e->options.n_executed > 0) {
         find_groups(e, false, NULL);
-        vbs_posterior_find_level(&e->groups, &e->widths);
+        vbs_posterior_find_level(e->executed, e->n_executed, &e->widths);
     }
     find_groups(e, true, e->options.draws ? &e->rng : NULL);
+    for (size_t i = 0; i < e->n_rows; i++)
+        e->report.n_executed += e->rows[i].precision > 0;
     e->report.level = exp(e->widths.level);
     e->report.context = e->widths.context;
     return VBS_OK;

@@ -17,10 +17,13 @@
  * far from what the others say have larger errors than their runs show (a burst of the host that
  * all of them met): each error is widened as for a Student's t distribution.
  *
- * The widths of s and u are those of the greatest marginal likelihood over all groups. The level is
- * the mean of the executed times over the posterior times without them, and the width of g and w is
- * the deviation from it. Where nothing was executed, the level is by how much the medians of all
- * rows together exceed the times of undisturbed runs.
+ * The widths of s and u are those of the greatest marginal likelihood over all groups of rows.
+ * Executed times come in stretches of time, within which schedules took turns. Each stretch has a
+ * level of its own, which is the mean of its times over the posterior times without them, and which
+ * is taken from them: only the differences between the rows of a stretch count. The level of the
+ * profile is the mean of those of the stretches; the width of g and w is what is left of the
+ * differences. Where nothing was executed, the level is by how much the medians of all rows
+ * together exceed the times of undisturbed runs.
  */
 #ifndef VBS_PROFILE_POSTERIOR_POSTERIOR_H
 #define VBS_PROFILE_POSTERIOR_POSTERIOR_H
@@ -39,7 +42,7 @@ struct posterior_row {
     double log_batch;
     double value;          /* of the median */
     double error;          /* standard deviation of value; 0: there is no median to use */
-    double executed;       /* of the executed times, which are combined; */
+    double executed;       /* of the executed times, which are combined, less the levels; */
     double precision;      /* 1 / variance of executed; 0: the row was not executed */
     double mean, variance; /* the result: of h */
 };
@@ -103,9 +106,17 @@ struct posterior_groups {
 void vbs_posterior_find_widths(const struct posterior_groups *groups, struct posterior_work *work,
                                struct posterior_widths *widths);
 
-/* Finds the level and the width of g and w from the rows that were executed, whose mean and
- * variance are those without the executed times. The level before is the one that is expected. */
-void vbs_posterior_find_level(const struct posterior_groups *groups,
+/* An executed time of a row, as the logarithm of microseconds per sample. */
+struct posterior_executed {
+    struct posterior_row *row;
+    double value, variance; /* of value */
+    int stretch;
+};
+
+/* Finds the level and the width of g and w from executed times, of rows whose mean and variance are
+ * those without them; the level before is the one that is expected. Then combines the times of each
+ * row, less the level of their stretch, as the row's executed time. O(n). */
+void vbs_posterior_find_level(const struct posterior_executed *executed, int n,
                               struct posterior_widths *widths);
 
 #endif

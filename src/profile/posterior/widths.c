@@ -3,6 +3,7 @@
 
 #include <gsl/gsl_math.h>
 #include <math.h>
+#include <stdbool.h>
 
 /* The widths that are tried. */
 static const double SMOOTH[] = {0.02, 0.06, 0.2}, STEPS[] = {0.005, 0.02, 0.06, 0.15};
@@ -12,6 +13,7 @@ static const double SMOOTH[] = {0.02, 0.06, 0.2}, STEPS[] = {0.005, 0.02, 0.06, 
 
 #define LEVEL_WIDTH   0.3  /* of the level, before anything was executed */
 #define CONTEXT       0.03 /* of g and w, likewise */
+#define MOST_CONTEXT  0.06 /* of g and w */
 #define CONTEXT_ROWS  10   /* executed rows that this counts for */
 #define FAR           3.0  /* standard deviations, beyond which a difference is drawn in */
 #define N_REPETITIONS 10
@@ -47,61 +49,138 @@ void vbs_posterior_find_widths(const struct posterior_groups *groups, struct pos
     }
 }
 
-/* Returns the mean time of a sample over the rows that were executed; 0: there are none. */
-static double mean_time(const struct posterior_groups *groups)
-{
-    double sum = 0;
-    int n = 0, n_rows = groups->first[groups->n_groups];
+/* Differences of executed times from the posterior times without them: those of one stretch have
+ * their level in common. */
+struct levels {
+    const struct posterior_executed *executed;
+    int n;
+    double mean_us; /* of a sample's executed times */
+    double prior;   /* the level that is expected */
+    double of[VBS_EXECUTED_GROUPS];
+    double variances[VBS_EXECUTED_GROUPS]; /* of the differences around it, but for known errors */
+};
 
-    for (int i = 0; i < n_rows; i++)
-        if (groups->rows[i]->precision > 0) {
-            sum += exp(groups->rows[i]->executed);
-            n++;
-        }
-    return n > 0 ? sum / n : 0;
+static double difference_of(const struct levels *levels, int i)
+{
+    const struct posterior_executed *executed = &levels->executed[i];
+
+    return executed->value - executed->row->mean;
 }
 
-/*
- * A step of expectation maximisation, with differences beyond FAR standard deviations drawn in
- * (Huber). The level is the mean of the differences, weighted by their precision and by time: it
- * shifts all rows, and the long ones matter most. The context's variance is the mean of what each
- * difference is expected to have of it.
- */
-static void improve(const struct posterior_groups *groups, double mean_us, double prior,
-                    struct posterior_widths *widths)
+/* Returns the variance of a difference around its level. That of the row's mean has the context of
+ * before in it. */
+static double variance_of(const struct levels *levels, int i)
 {
-    double weights = 1 / (LEVEL_WIDTH * LEVEL_WIDTH), sum = prior * weights, count = CONTEXT_ROWS;
-    double squares = CONTEXT_ROWS * CONTEXT * CONTEXT, context = gsl_pow_2(widths->context);
-    int n_rows = groups->first[groups->n_groups];
+    const struct posterior_executed *executed = &levels->executed[i];
 
-    for (int i = 0; i < n_rows; i++) {
-        const struct posterior_row *row = groups->rows[i];
-        double variance, share, far, difference, weight;
+    return levels->variances[executed->stretch] + executed->variance +
+           fmax(0, executed->row->variance - CONTEXT * CONTEXT);
+}
 
-        if (!(row->precision > 0) || !(row->error > 0))
+/* Sets the level of a stretch to the mean of its differences, weighted by their precision and by
+ * time: it shifts all rows, and the long ones matter most. Differences beyond FAR standard
+ * deviations are drawn in (Huber). */
+static void find_level_of(struct levels *levels, int stretch)
+{
+    double weights = 1 / (LEVEL_WIDTH * LEVEL_WIDTH), sum = levels->prior * weights;
+    double before = levels->of[stretch];
+
+    for (int i = 0; i < levels->n; i++) {
+        double variance = variance_of(levels, i), far = FAR * sqrt(variance);
+        double excess = difference_of(levels, i) - before;
+        double weight = exp(levels->executed[i].value) / levels->mean_us / variance;
+
+        if (levels->executed[i].stretch != stretch)
             continue;
-        /* The variance of the mean has the context of before in it. */
-        variance = context + 1 / row->precision + fmax(0, row->variance - CONTEXT * CONTEXT);
-        share = context / variance;
-        far = FAR * sqrt(variance);
-        difference = row->executed - row->mean;
-        weight = exp(row->executed) / mean_us / variance;
-        sum += weight * (widths->level + fmin(far, fmax(-far, difference - widths->level)));
+        sum += weight * (before + fmin(far, fmax(-far, excess)));
         weights += weight;
-        difference = fmin(far, fabs(difference - widths->level));
-        squares += gsl_pow_2(share * difference) + context * (1 - share);
+    }
+    levels->of[stretch] = sum / weights;
+}
+
+/* Sets the variance of a stretch to the mean of what each difference is expected to have of it: a
+ * step of expectation maximisation. */
+static void find_variance(struct levels *levels, int stretch)
+{
+    double count = CONTEXT_ROWS, squares = CONTEXT_ROWS * CONTEXT * CONTEXT;
+    double before = levels->variances[stretch];
+
+    for (int i = 0; i < levels->n; i++) {
+        double variance = variance_of(levels, i), share = before / variance;
+        double excess = difference_of(levels, i) - levels->of[stretch];
+
+        if (levels->executed[i].stretch != stretch)
+            continue;
+        excess = fmin(FAR * sqrt(variance), fabs(excess));
+        squares += gsl_pow_2(share * excess) + before * (1 - share);
         count++;
     }
-    widths->level = sum / weights;
-    widths->context = sqrt(squares / count);
+    levels->variances[stretch] = squares / count;
 }
 
-void vbs_posterior_find_level(const struct posterior_groups *groups,
+/* Finds the context: the least variance of all stretches, and no more than contexts have. What a
+ * stretch has beyond it is the noise of the machine, or of another state of it. */
+static double find_context(const struct levels *levels)
+{
+    double least = MOST_CONTEXT * MOST_CONTEXT;
+
+    for (int i = 0; i < levels->n; i++)
+        least = fmin(least, levels->variances[levels->executed[i].stretch]);
+    return least;
+}
+
+/* Returns the mean of the levels of the stretches that have times. Those in which rows differ much
+ * from what is known, as in another state of the machine, count little. */
+static double mean_level(const struct levels *levels)
+{
+    bool has[VBS_EXECUTED_GROUPS] = {false};
+    double sum = 0, weights = 0;
+
+    for (int i = 0; i < levels->n; i++)
+        has[levels->executed[i].stretch] = true;
+    for (int g = 0; g < VBS_EXECUTED_GROUPS; g++)
+        if (has[g]) {
+            sum += levels->of[g] / levels->variances[g];
+            weights += 1 / levels->variances[g];
+        }
+    return weights > 0 ? sum / weights : levels->prior;
+}
+
+/* Combines the times of each row, by their precision. */
+static void combine(const struct levels *levels, double context)
+{
+    for (int i = 0; i < levels->n; i++) {
+        const struct posterior_executed *executed = &levels->executed[i];
+        struct posterior_row *row = executed->row;
+        double noise = levels->variances[executed->stretch] - context;
+        double precision = 1 / (executed->variance + fmax(0, noise));
+        double value = executed->value - levels->of[executed->stretch];
+
+        row->executed =
+            (row->executed * row->precision + value * precision) / (row->precision + precision);
+        row->precision += precision;
+    }
+}
+
+void vbs_posterior_find_level(const struct posterior_executed *executed, int n,
                               struct posterior_widths *widths)
 {
-    double mean_us = mean_time(groups), prior = widths->level;
+    struct levels levels = {.executed = executed, .n = n, .prior = widths->level};
+    double context;
 
-    widths->context = CONTEXT;
-    for (int i = 0; i < N_REPETITIONS && mean_us > 0; i++)
-        improve(groups, mean_us, prior, widths);
+    for (int i = 0; i < n; i++)
+        levels.mean_us += exp(executed[i].value) / n;
+    for (int g = 0; g < VBS_EXECUTED_GROUPS; g++) {
+        levels.of[g] = levels.prior;
+        levels.variances[g] = CONTEXT * CONTEXT;
+    }
+    for (int i = 0; i < N_REPETITIONS; i++)
+        for (int g = 0; g < VBS_EXECUTED_GROUPS; g++) {
+            find_level_of(&levels, g);
+            find_variance(&levels, g);
+        }
+    context = find_context(&levels);
+    widths->level = mean_level(&levels);
+    widths->context = sqrt(context);
+    combine(&levels, context);
 }
