@@ -18,7 +18,7 @@ COMMIT ?= $(if $(wildcard .git),$(shell git describe --always --dirty --exclude=
 BUILD  ?= build
 PREFIX ?= /usr/local
 DESTDIR =
-ROOMS  ?= base data coded model profile backend eval quantize train prune sensitivity tune store schedule place paper plan replay outside exec report teach study mixed sweep simple cli
+ROOMS  ?= base data coded model profile backend eval quantize train prune sensitivity tune store schedule place paper plan replay outside exec turns report teach study mixed sweep simple cli
 OPT    ?= -O2 -g
 JOBS   ?= $(shell nproc)
 comma   = ,
@@ -129,6 +129,7 @@ LDFLAGS_fault/sweep = $(WRAP_MALLOC),--wrap=vasprintf,--wrap=asprintf
 LDFLAGS_fault/train = $(WRAP_MALLOC)
 LDFLAGS_fault/training = $(WRAP_MALLOC)
 LDFLAGS_fault/tune = $(WRAP_MALLOC)
+LDFLAGS_fault/turns = $(WRAP_MALLOC)
 LDFLAGS_fault/weights = $(WRAP_MALLOC)
 LDFLAGS_fault/windows = $(WRAP_MALLOC)
 LDFLAGS_paper/mmcnn_rows = $(WRAP_MALLOC)
