@@ -119,20 +119,21 @@ static enum verdict judge(const struct vbs_gain *gain)
     return gain->low_percent > 0 ? FASTER : gain->high_percent < 0 ? SLOWER : UNSURE;
 }
 
-/* Finds the planner of budget b with the highest executed gain over fbs-best, the first of equals,
- * that is no baseline; -1: there is none. */
+/* Finds the planner of budget b, none of the baselines, whose executed gain over fbs-best is the
+ * highest by the low end of its interval, the first of equals; -1: there is none. */
 static int find_best(const struct vbs_compare *compare, int b)
 {
+    double highest = -HUGE_VAL;
     int best = -1;
 
     for (int p = 0; p < compare->n_planners; p++) {
         const struct vbs_executed_row *row = executed_row(compare, b, p);
 
         if (row->n_turns > 0 && !vbs_planner_is_baseline(compare->planners[p]) &&
-            isfinite(row->gain_over_fbs_best.percent) &&
-            (best < 0 || row->gain_over_fbs_best.percent >
-                             executed_row(compare, b, best)->gain_over_fbs_best.percent))
+            row->gain_over_fbs_best.low_percent > highest) {
+            highest = row->gain_over_fbs_best.low_percent;
             best = p;
+        }
     }
     return best;
 }
