@@ -347,6 +347,8 @@ static int run_comparison(struct cli *cli, const char *const *values, int n_argu
         return cli_usage(cli, "takes one of --json and --csv");
     if (cli_value(cli, values, "judge") && n_arguments > 1)
         return cli_usage(cli, "--judge judges one PROFILE, got %d", n_arguments);
+    if (cli_value(cli, values, "model") && !cli_value(cli, values, "execute"))
+        return cli_usage(cli, "--model names the network to execute; give --execute SECONDS");
     if (cli_value(cli, values, "execute") && n_arguments > 1)
         return cli_usage(cli, "--execute executes one PROFILE, got %d", n_arguments);
     for (int i = 0; i < n_arguments; i++)
@@ -380,6 +382,7 @@ static const struct cli_option OPTIONS[] = {
     {"execute", "SECONDS",
      "then execute all schedules on this machine, those of each budget by turns, in about so many "
      "seconds, and tell gains as executed; at least 6 turns"},
+    {"model", "MODEL", "with --execute: the network, where the profile does not say where it is"},
     {"json", NULL, "print JSON: one object, with an array of what each profile gives"},
     {"csv", NULL, "print CSV"},
     {"plot", "FILE",
