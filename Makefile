@@ -357,7 +357,7 @@ $(BENCHES): | $(BUILD)/tests/thin.a $(BUILD)/thin.a
 deps: ##: installs the Debian packages that are missing (as root), or names them
 	@tools/deps.sh
 
-demo: deps ##: measures AlexNet and GoogLeNet, compares the planners, plots (under 4 minutes)
+demo: deps ##: measures AlexNet and GoogLeNet, compares the planners, executes by turns, plots (under 4 minutes)
 	@$(MAKE) --no-print-directory -j$(JOBS) all
 	@BUILD=$(BUILD) tools/demo.sh
 
