@@ -6,7 +6,7 @@
 #ifndef VBS_CLI_COMPARE_COMPARE_H
 #define VBS_CLI_COMPARE_COMPARE_H
 
-#include "cli/common/comparing.h"
+#include "cli/common/common.h"
 #include "cli/run/run.h"
 
 /* A schedule of the comparison. */

@@ -3,7 +3,6 @@
 
 #include "base/clock.h"
 #include "base/fail.h"
-#include "cli/common/number.h"
 #include "vbslab/turns.h"
 
 #include <malloc.h>
