@@ -111,6 +111,18 @@ else
     skip "a picture" "gnuplot is not installed"
 fi
 
+# --- placing ---
+
+# A plan that cannot be placed is planned again for less, as by run.
+"$VBSLAB" --quiet profiles export 1 mine.csv
+run --quiet run mine.csv --model ./mine.net --planner dp-vbs+ --memory 200KiB --request 4 --runs 1 --json
+predicted=$(member out time_us | head -n 1)
+run --quiet compare mine.csv --model ./mine.net --memory 200KiB --request 4 --baselines fbs --planners dp-vbs+ \
+    --execute 0.001 --csv
+[ $code -eq 0 ] && awk -v a="$predicted" -v b="$(column out executed_predicted_us_per_sample | tail -n 1)" \
+    'BEGIN { exit !(a > 0 && (a / 4 - b) ^ 2 <= (1e-9 * b) ^ 2) }'
+report $? "what is predicted of the executed schedule is what run predicts"
+
 # --- without ---
 
 run --quiet compare 1 --memory 512KiB --request 4 --csv

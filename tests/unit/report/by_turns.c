@@ -1,5 +1,6 @@
 /* What was executed of a comparison: its table, the verdict below it, JSON and CSV. */
 #include "cases/report_sample.h"
+#include "support/fault.h"
 #include "support/tap.h"
 
 #include <jansson.h>
@@ -246,6 +247,40 @@ static void test_csv(void)
     free(without);
 }
 
+/* ---- Memory ---- */
+
+static enum vbs_status print_all(struct vbs_ctx *ctx, const void *subject)
+{
+    const struct vbs_compare *compare = subject;
+    char *texts[2] = {&fault_untouched, &fault_untouched};
+    enum vbs_status status = vbs_compare_executed_table(ctx, compare, 80, false, &texts[0]);
+
+    if (status != VBS_OK)
+        return fault_status(status, texts[0]);
+    status = vbs_compare_csv(ctx, &compare, 1, &texts[1]);
+    if (status != VBS_OK)
+        status = fault_status(status, texts[1]);
+    else
+        free(texts[1]);
+    free(texts[0]);
+    return status;
+}
+
+static void test_memory(void)
+{
+    struct executed_sample s;
+
+    fill(&s);
+    for (int lasting = 0; lasting < 2; lasting++) {
+        struct fault_trial trial = {
+            .run = print_all, .subject = &s.planned.compare, .lasting = lasting};
+
+        fault_each(&trial);
+        ok(trial.n_faults > 10 && trial.n_wrong == 0 && trial.status == VBS_OK,
+           "%d allocations fail %s", trial.n_faults, trial.way);
+    }
+}
+
 int main(void)
 {
     test_table();
@@ -253,5 +288,6 @@ int main(void)
     test_nothing();
     test_json();
     test_csv();
+    test_memory();
     return done_testing();
 }
