@@ -18,7 +18,7 @@ COMMIT ?= $(if $(wildcard .git),$(shell git describe --always --dirty --exclude=
 BUILD  ?= build
 PREFIX ?= /usr/local
 DESTDIR =
-ROOMS  ?= base data coded model profile backend eval quantize train prune sensitivity tune store schedule place paper plan replay outside exec learn report teach study mixed sweep simple cli
+ROOMS  ?= base data coded model profile backend eval quantize train prune sensitivity tune store schedule place paper plan replay outside exec turns learn report teach study mixed sweep simple cli
 OPT    ?= -O2 -g
 JOBS   ?= $(shell nproc)
 comma   = ,
@@ -129,10 +129,12 @@ LDFLAGS_fault/sweep = $(WRAP_MALLOC),--wrap=vasprintf,--wrap=asprintf
 LDFLAGS_fault/train = $(WRAP_MALLOC)
 LDFLAGS_fault/training = $(WRAP_MALLOC)
 LDFLAGS_fault/tune = $(WRAP_MALLOC)
+LDFLAGS_fault/turns = $(WRAP_MALLOC)
 LDFLAGS_fault/weights = $(WRAP_MALLOC)
 LDFLAGS_fault/windows = $(WRAP_MALLOC)
 LDFLAGS_paper/mmcnn_rows = $(WRAP_MALLOC)
 LDFLAGS_fault/report = $(WRAP_MALLOC)
+LDFLAGS_report/by_turns = $(WRAP_MALLOC)
 LDFLAGS_exec/weights_file = -Wl,--wrap=open
 LDFLAGS_exec/rings = -Wl,--wrap=mmap,--wrap=memfd_create,--wrap=ftruncate
 LDFLAGS_fault/prune = $(WRAP_MALLOC)
@@ -356,7 +358,7 @@ $(BENCHES): | $(BUILD)/tests/thin.a $(BUILD)/thin.a
 deps: ##: installs the Debian packages that are missing (as root), or names them
 	@tools/deps.sh
 
-demo: deps ##: measures AlexNet and GoogLeNet, compares the planners, plots (under 4 minutes)
+demo: deps ##: measures AlexNet and GoogLeNet, compares the planners, executes by turns, plots (under 4 minutes)
 	@$(MAKE) --no-print-directory -j$(JOBS) all
 	@BUILD=$(BUILD) tools/demo.sh
 

@@ -1,10 +1,11 @@
 # throughput.gp - samples per second against the memory budget, one panel per profile.
 #
 # Needs what src/report/plot/throughput.c sets before it: vbs_panels, vbs_planners, vbs_bound, vbs_marks (1: the bound, the
-# budgets are drawn; without marks lines are steps of exact curves) and the arrays vbs_name, vbs_style (per planner),
+# budgets are drawn; without marks lines are steps of exact curves), vbs_executed and the arrays vbs_name, vbs_style (per planner),
 # vbs_title, vbs_note, vbs_unit, vbs_every, vbs_last, vbs_log, vbs_weights, vbs_weights_label, vbs_memory_from,
 # vbs_memory_to, vbs_rate_from, vbs_rate_to (per panel); and plots/common.gp.
-# Block p-1 of the data holds panel p: memory, the lower bound's throughput, that of each planner.
+# Block p-1 of the data holds panel p: memory, the lower bound's throughput, that of each planner, the model, and where
+# vbs_executed is 1 (lines are then predictions, without markers, and bars have them) three columns of each planner: its executed throughput and both ends of the interval.
 #
 # What fits a budget fits every larger one, so a planner's curve keeps its height up to the next
 # budget that was tried; the last line of a block has no marker (vbs_last) and draws the curve on
@@ -64,6 +65,13 @@ set ytics autofreq
 unit_of(rate) = rate < 1e4 ? 1 : rate < 1e7 ? 1e3 : rate < 1e10 ? 1e6 : 1e9
 unit_name(unit) = unit == 1 ? '' : unit == 1e3 ? 'thousand ' : unit == 1e6 ? 'million ' : 'billion '
 decimals_of(step) = step >= 1 ? 0 : ceil(-log10(step) - 1e-6)
+
+# Bars of one budget stand side by side, each in the colour of its planner.
+shift_of(planner) = 0.014 * (planner - (curves + 1) / 2.0)
+beside(panel, planner, memory) = vbs_log[panel] \
+    ? memory * (vbs_memory_to[panel] / vbs_memory_from[panel]) ** shift_of(planner) \
+    : memory + (vbs_memory_to[panel] - vbs_memory_from[panel]) * shift_of(planner)
+executed(planner, end) = vbs_executed && planner <= vbs_planners ? column(1 + vbs_planners + 3 * planner + end) : NaN
 
 set multiplot
 set key off
@@ -149,13 +157,16 @@ do for [panel = 1:vbs_panels] {
          vbs_data index panel - 1 using 1:(vbs_bound && !vbs_marks ? column(2) / unit : NaN) \
             with steps linestyle bound_style notitle, \
          vbs_data index panel - 1 every vbs_every[panel]::::vbs_last[panel] \
-            using 1:(vbs_bound && vbs_marks ? column(2) / unit : NaN) with points linestyle bound_style notitle, \
+            using 1:(vbs_bound && vbs_marks && !vbs_executed ? column(2) / unit : NaN) with points linestyle bound_style notitle, \
          for [p = 1:curves] vbs_data index panel - 1 using 1:(p <= vbs_planners ? column(2 + p) / unit : NaN) \
             with steps linestyle style_of(p) notitle, \
          for [i = 0:2 * curves - 1] vbs_data index panel - 1 \
             every vbs_every[panel]::::vbs_last[panel] \
-            using 1:(vbs_marks && i / 2 < vbs_planners ? column(3 + i / 2) / unit : NaN) with points \
-            linestyle style_of(1 + i / 2) + (i % 2 == 0 ? 20 : 0) notitle
+            using 1:(vbs_marks && !vbs_executed && i / 2 < vbs_planners ? column(3 + i / 2) / unit : NaN) with points \
+            linestyle style_of(1 + i / 2) + (i % 2 == 0 ? 20 : 0) notitle, \
+         for [p = 1:curves] vbs_data index panel - 1 every ::::vbs_last[panel] \
+            using (beside(panel, p, $1)):(executed(p, 0) / unit):(executed(p, 1) / unit):(executed(p, 2) / unit) \
+            with yerrorbars linestyle style_of(p) lw 1.1 dt solid notitle
 }
 
 # One key for all panels, beneath them, where it hides nothing. It is set by hand: gnuplot would

@@ -96,7 +96,7 @@ complete -c vbslab -l precision -x -a 'fp32 int8 bf16'
 complete -c vbslab -n '__vbslab_command_is measure profiles' -l backend -x -a '(__vbslab_backends)'
 complete -c vbslab -l judge -r -k -a '(__vbslab_profiles; __fish_complete_suffix .csv)'
 complete -c vbslab -n '__vbslab_command_is profiles' -l model -x -a '(__vbslab_stored "\\\\2")'
-complete -c vbslab -n '__vbslab_command_is run' -l model -r -k -a '(__vbslab_models; __fish_complete_suffix .onnx; __fish_complete_suffix .vbz)'
+complete -c vbslab -n '__vbslab_command_is run compare' -l model -r -k -a '(__vbslab_models; __fish_complete_suffix .onnx; __fish_complete_suffix .vbz)'
 complete -c vbslab -n 'not __vbslab_command_is train' -l schedule -r -k -a '(__fish_complete_suffix .json)'
 for option in trace gantt weights-file
     complete -c vbslab -l $option -r -F

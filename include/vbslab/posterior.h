@@ -22,16 +22,16 @@
 extern "C" {
 #endif
 
-#define VBS_EXECUTED_GROUPS 64
+#define VBS_OBSERVED_GROUPS 64
 
 /* The time of a row as it was observed in executed schedules. */
-struct vbs_executed_row {
+struct vbs_observed_row {
     int layer, batch;
     int rows;         /* of a stripe; 0: whole samples */
     int algorithm;    /* index into the profile's algorithms */
     double time_us;   /* of the whole batch, above 0 */
     double deviation; /* standard deviation of time_us, as a share of it, above 0 */
-    /* 0..VBS_EXECUTED_GROUPS - 1: the stretch of time, in which schedules were executed by turns.
+    /* 0..VBS_OBSERVED_GROUPS - 1: the stretch of time, in which schedules were executed by turns.
      * The machine may be slower in one than in another, as a whole. */
     int group;
 };
@@ -42,7 +42,7 @@ struct vbs_posterior_options {
     size_t struct_size; /* sizeof(struct vbs_posterior_options) */
     /* [n_executed] A row may be given more than once; the times are then combined. */
     int n_executed;
-    const struct vbs_executed_row *executed;
+    const struct vbs_observed_row *executed;
     const char *notes; /* of the profile that is made; null: those of the given one */
     /* The rows get times that are drawn from the distribution of what they can be, those of a layer
      * together, in the place of its expectation (Thompson sampling). */

@@ -87,8 +87,28 @@ enum vbs_intervals {
     VBS_INTERVALS_SAMPLES, /* the samples of the rows */
 };
 
-/* A comparison of planners over budgets. It owns all that it points to, except the planners, and is
- * freed by vbs_compare_free. Threads: immutable, may be shared. */
+/* The schedule of one planner at one budget, executed by turns beside those of the others
+ * (turns.h). Where n_turns is 0 it was not executed, and the other members mean nothing. Threads: a
+ * plain value. */
+struct vbs_executed_row {
+    int n_turns;
+    double per_sample_us, low_us, high_us; /* the median of the turns, and its 95% interval */
+    double predicted_us; /* for each sample, of the schedule that was executed: it is another one
+                            than in the comparison where that one could not be placed */
+    /* Over the executed schedules of these baselines, from the ratios within each turn. All three
+     * members are exactly 0 where both are one schedule, and NAN where the baseline was not
+     * executed. */
+    struct vbs_gain gain_over_fbs, gain_over_fbs_best;
+};
+
+/* The execution of the schedules of a comparison. Threads: immutable, may be shared. */
+struct vbs_compare_executed {
+    double seconds;                      /* for all of it, as the user asked for; 0: not known */
+    const struct vbs_executed_row *rows; /* [n_budgets][n_planners] of the comparison */
+};
+
+/* A comparison of planners over budgets. It owns all that it points to, except the planners and
+ * what was executed, and is freed by vbs_compare_free. Threads: immutable, may be shared. */
 struct vbs_compare {
     int64_t profile_id; /* number in the store, which the caller sets; vbs_compare_run leaves it
                            0 */
@@ -117,6 +137,9 @@ struct vbs_compare {
     const struct vbs_planner *const *planners;
     const struct vbs_compare_row *rows; /* [n_budgets][n_planners] */
     bool interrupted; /* there are no intervals, and rows that are `missing` were not finished */
+    const struct vbs_compare_executed *executed; /* borrowed, which the caller sets; null: nothing
+                                                    was executed, and no text or picture says
+                                                    anything of it */
 };
 
 /* True where the planner can plan with weights excluded or included, as `weights` says. A planner
@@ -221,6 +244,13 @@ enum vbs_status vbs_compare_default_budgets(struct vbs_ctx *ctx, const struct vb
  */
 enum vbs_status vbs_compare_table(struct vbs_ctx *ctx, const struct vbs_compare *compare,
                                   int columns, bool colour, char **text) VBS_MUST_CHECK;
+/* The executed schedules of a comparison that has some: for each budget and planner the time
+ * predicted and executed, and the executed gains over the executed baselines. The last paragraph
+ * says at which budgets a planner is faster than fbs-best, by the 95% interval of its gain, and
+ * where the machine cannot tell. Other than in vbs_compare_table the text is empty where nothing
+ * was executed. */
+enum vbs_status vbs_compare_executed_table(struct vbs_ctx *ctx, const struct vbs_compare *compare,
+                                           int columns, bool colour, char **text) VBS_MUST_CHECK;
 /* The comparisons as one JSON object. */
 enum vbs_status vbs_compare_json(struct vbs_ctx *ctx, const struct vbs_compare *const *compares,
                                  int n_compares, char **text) VBS_MUST_CHECK;
@@ -249,12 +279,13 @@ struct vbs_plot_options {
 
 /*
  * Draws throughput against memory, with one panel for each comparison, one curve for each planner,
- * and the limit that the lower bound sets (series "bound"). With weights included the axis of
- * memory is logarithmic, and the size of all weights is marked on it. `options` may be null. The
- * ending of `path` (.svg, .png, .pdf or .tex) chooses the format; the file is written whole or not
- * at all. A picture for LaTeX has its lines in a file beside it that ends in .pdf, and needs the
- * packages graphicx and color. gnuplot draws in files without names under $TMPDIR; no name of a
- * model or a file becomes part of a command.
+ * and the limit that the lower bound sets (series "bound"). Executed schedules are drawn as bars
+ * from the low to the high end of their 95% interval. With weights included the axis of memory is
+ * logarithmic, and the size of all weights is marked on it. `options` may be null. The ending of
+ * `path` (.svg, .png, .pdf or .tex) chooses the format; the file is written whole or not at all. A
+ * picture for LaTeX has its lines in a file beside it that ends in .pdf, and needs the packages
+ * graphicx and color. gnuplot draws in files without names under $TMPDIR; no name of a model or a
+ * file becomes part of a command.
  *
  * VBS_USAGE: the path has another ending, a series is none of the picture's (the detail names the
  * nearest), or the size has no room for the picture. VBS_INFEASIBLE: no planner is feasible at any

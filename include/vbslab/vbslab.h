@@ -40,6 +40,7 @@
 #include "vbslab/training.h"
 #include "vbslab/trials.h"
 #include "vbslab/tune.h"
+#include "vbslab/turns.h"
 #include "vbslab/units.h"
 
 #endif

@@ -1,6 +1,7 @@
 #include "base/fail.h"
 #include "base/text.h"
 #include "cli/common/common.h"
+#include "cli/compare/compare.h"
 #include "cli/print/print.h"
 
 #include <stdio.h>
@@ -16,6 +17,7 @@ struct comparisons {
     struct cli_comparing comparing;
     struct cli_pictures pictures;
     const char *form; /* the option of the machine form that was given, or null */
+    struct execution execution;
 };
 
 static void release(struct comparisons *all)
@@ -24,6 +26,7 @@ static void release(struct comparisons *all)
         vbs_compare_free(all->compares ? all->compares[i] : NULL);
     cli_comparing_clear(&all->comparing);
     cli_pictures_clear(&all->pictures);
+    compare_clear_execution(&all->execution);
     free(all->compares);
 }
 
@@ -52,12 +55,39 @@ static enum vbs_status explain_dash(struct cli *cli, enum vbs_status status, con
                     detail, form);
 }
 
-/* Loads profile i and compares. */
+/* Loads a profile; where schedules are executed, with its network, for which the program may be
+ * started again. */
+static enum vbs_status load(struct cli *cli, const char *word, struct comparisons *all,
+                            struct cli_compared *one)
+{
+    struct execution *execution = &all->execution;
+    struct run_job *subject = &execution->subject;
+    enum vbs_status status;
+
+    *one = (struct cli_compared){0};
+    if (execution->seconds == 0)
+        return cli_compared_load(cli, &all->comparing, word, one);
+    VBS_TRY(run_find_subject(subject, word));
+    status = cli_compared_take(cli, &all->comparing, subject->profile, subject->profile_id, one);
+    one->options.watch = compare_keep_plan;
+    one->options.watching = &execution->plans;
+    return status;
+}
+
+/* Executes what was compared, unless that was interrupted. */
+static enum vbs_status execute(struct comparisons *all, const struct cli_compared *one, int i)
+{
+    if (all->execution.seconds == 0 || all->compares[i]->interrupted)
+        return VBS_OK;
+    return compare_execute(&all->execution, one, all->compares[i]);
+}
+
+/* Loads profile i, compares, and executes. */
 static enum vbs_status compare_profile(struct cli *cli, const char *word, struct comparisons *all,
                                        int i)
 {
     struct cli_compared one;
-    enum vbs_status status = cli_compared_load(cli, &all->comparing, word, &one);
+    enum vbs_status status = load(cli, word, all, &one);
 
     if (status == VBS_FORMAT && is_beside_others(word, all) && all->form)
         return explain_dash(cli, status, all->form);
@@ -66,8 +96,12 @@ static enum vbs_status compare_profile(struct cli *cli, const char *word, struct
     if (status == VBS_OK) {
         all->compares[i]->profile_id = one.profile_id;
         all->compares[i]->judge_id = one.judge_id;
+        cli_progress_end(cli);
+        status = execute(all, &one, i);
     }
     cli_progress_end(cli);
+    if (one.profile)
+        all->execution.subject.profile = NULL; /* which was handed over */
     cli_compared_clear(&one);
     return status;
 }
@@ -241,6 +275,34 @@ static enum vbs_status print(struct cli *cli, const char *const *values,
     return status;
 }
 
+/* Prints the times that were executed, and the verdict, as the end of all. */
+static enum vbs_status print_executed(struct cli *cli, const struct comparisons *all)
+{
+    char *text = NULL;
+
+    if (!all->compares[0]->executed)
+        return VBS_OK;
+    VBS_TRY(
+        vbs_compare_executed_table(&cli->ctx, all->compares[0], cli->columns, cli->colour, &text));
+    printf("\n%s", text);
+    free(text);
+    return VBS_OK;
+}
+
+/* Reads the options of the comparison. The program that was started again has said already what it
+ * says of them. */
+static enum vbs_status read_comparing(struct cli *cli, const char *const *values,
+                                      struct comparisons *all)
+{
+    bool quiet = cli->quiet;
+    enum vbs_status status;
+
+    cli->quiet = quiet || cli_is_started_anew();
+    status = cli_comparing_read(cli, values, &all->comparing);
+    cli->quiet = quiet;
+    return status;
+}
+
 static enum vbs_status compare(struct cli *cli, const char *const *values, const char *const *words,
                                struct comparisons *all)
 {
@@ -249,7 +311,7 @@ static enum vbs_status compare(struct cli *cli, const char *const *values, const
     const struct vbs_compare_row *least;
     enum vbs_status plotted = VBS_OK;
 
-    VBS_TRY(cli_comparing_read(cli, values, &all->comparing));
+    VBS_TRY(read_comparing(cli, values, all));
     VBS_TRY(check_series(cli, all));
     VBS_TRY(compare_all(cli, words, all));
     if (is_interrupted(all)) {
@@ -268,11 +330,13 @@ static enum vbs_status compare(struct cli *cli, const char *const *values, const
         return fail_infeasible(cli, &all->comparing.problem, least);
     if (plotted == VBS_OK && plots && table)
         VBS_TRY(cli_pictures_name(cli, &all->pictures));
-    return plotted;
+    if (table)
+        VBS_TRY(print_executed(cli, all));
+    return plotted == VBS_OK ? compare_end_execution(&all->execution) : plotted;
 }
 
-static int run_compare(struct cli *cli, const char *const *values, int n_arguments,
-                       const char *const *arguments)
+static int run_comparison(struct cli *cli, const char *const *values, int n_arguments,
+                          const char *const *arguments)
 {
     struct comparisons all = {.n = n_arguments, .form = machine_form(cli, values)};
     enum vbs_status status;
@@ -283,6 +347,10 @@ static int run_compare(struct cli *cli, const char *const *values, int n_argumen
         return cli_usage(cli, "takes one of --json and --csv");
     if (cli_value(cli, values, "judge") && n_arguments > 1)
         return cli_usage(cli, "--judge judges one PROFILE, got %d", n_arguments);
+    if (cli_value(cli, values, "model") && !cli_value(cli, values, "execute"))
+        return cli_usage(cli, "--model names the network to execute; give --execute SECONDS");
+    if (cli_value(cli, values, "execute") && n_arguments > 1)
+        return cli_usage(cli, "--execute executes one PROFILE, got %d", n_arguments);
     for (int i = 0; i < n_arguments; i++)
         if (is_beside_others(arguments[i], &all) && all.form && isatty(STDIN_FILENO))
             return cli_usage(cli,
@@ -290,6 +358,8 @@ static int run_compare(struct cli *cli, const char *const *values, int n_argumen
                              "--%s takes no file and prints to standard output",
                              all.form);
     status = cli_pictures_read(cli, values, "plot", cli_value(cli, values, "plot"), &all.pictures);
+    if (status == VBS_OK)
+        status = compare_read_execution(cli, values, &all.execution);
     if (status == VBS_OK)
         status = compare(cli, values, arguments, &all);
     release(&all);
@@ -309,6 +379,10 @@ static const struct cli_option OPTIONS[] = {
     {CLI_OPTION_NODE_LIMIT},
     {CLI_OPTION_SEED},
     {CLI_OPTION_JUDGE},
+    {"execute", "SECONDS",
+     "then execute all schedules on this machine, those of each budget by turns, in about so many "
+     "seconds, and tell gains as executed; at least 6 turns"},
+    {"model", "MODEL", "with --execute: the network, where the profile does not say where it is"},
     {"json", NULL, "print JSON: one object, with an array of what each profile gives"},
     {"csv", NULL, "print CSV"},
     {"plot", "FILE",
@@ -329,5 +403,5 @@ const struct cli_command cli_compare = {
     .arguments = cli_profile_help,
     .example = "vbslab compare googlenet --baselines all --memory 15MiB..40MiB:1MiB "
                "--plot googlenet.svg",
-    .run = run_compare,
+    .run = run_comparison,
 };

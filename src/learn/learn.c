@@ -33,9 +33,9 @@ static enum vbs_status read_options(struct learning *l, const struct vbs_learn_o
     if (own->request < 0 || own->request > VBS_MAX_REQUEST)
         return vbs_fail(l->ctx, VBS_USAGE, "a request of %lld samples; 1 to %d are possible",
                         (long long)own->request, VBS_MAX_REQUEST);
-    if (own->n_budgets < 0 || own->n_budgets > VBS_EXECUTED_GROUPS)
+    if (own->n_budgets < 0 || own->n_budgets > VBS_OBSERVED_GROUPS)
         return vbs_fail(l->ctx, VBS_USAGE, "%d budgets; 0 to %d are possible", own->n_budgets,
-                        VBS_EXECUTED_GROUPS);
+                        VBS_OBSERVED_GROUPS);
     for (int i = 0; i < own->n_budgets; i++)
         if (own->budgets[i] < 1)
             return vbs_fail(l->ctx, VBS_USAGE, "a budget of %lld bytes",
@@ -114,7 +114,7 @@ enum vbs_status learn_posterior(struct learning *l, const struct observations *m
                                 struct vbs_profile **made)
 {
     int n_more = more ? more->n_rows : 0, n = l->settled.n_rows + n_more;
-    struct vbs_executed_row *rows = malloc(((size_t)n + 1) * sizeof *rows);
+    struct vbs_observed_row *rows = malloc(((size_t)n + 1) * sizeof *rows);
     struct vbs_posterior_options options = {.struct_size = sizeof options,
                                             .n_executed = n,
                                             .executed = rows,

@@ -53,7 +53,7 @@ enum vbs_status learn_contender_ratio(struct vbs_ctx *ctx, const struct contende
 
 /* Executed rows of all schedules so far; they are appended. */
 struct observations {
-    struct vbs_executed_row *rows;
+    struct vbs_observed_row *rows;
     int n_rows;
     int64_t capacity;
 };

@@ -30,15 +30,15 @@
 
 /* A step of a schedule, or all steps of one row. */
 struct observed_step {
-    struct vbs_executed_row row;
+    struct vbs_observed_row row;
     int64_t n;              /* times */
     double sum_us, squares; /* of the times */
 };
 
 static int compare_steps(const void *a, const void *b)
 {
-    const struct vbs_executed_row *x = &((const struct observed_step *)a)->row;
-    const struct vbs_executed_row *y = &((const struct observed_step *)b)->row;
+    const struct vbs_observed_row *x = &((const struct observed_step *)a)->row;
+    const struct vbs_observed_row *y = &((const struct observed_step *)b)->row;
     const int keys[][2] = {{x->layer, y->layer},
                            {x->batch, y->batch},
                            {x->rows, y->rows},
@@ -233,10 +233,10 @@ static double median_request(const struct kept_runs *kept)
 }
 
 /* Returns the executed row. pooled: the variance that is usual in the schedule. */
-static struct vbs_executed_row executed_row(const struct observed_step *steps, double pooled,
+static struct vbs_observed_row executed_row(const struct observed_step *steps, double pooled,
                                             double factor)
 {
-    struct vbs_executed_row row = steps->row;
+    struct vbs_observed_row row = steps->row;
     double n = (double)steps->n, own = relative_variance(steps);
 
     row.time_us = factor * steps->sum_us / n;

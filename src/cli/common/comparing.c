@@ -196,7 +196,20 @@ void cli_comparing_clear(struct cli_comparing *comparing)
 enum vbs_status cli_compared_load(struct cli *cli, const struct cli_comparing *comparing,
                                   const char *word, struct cli_compared *one)
 {
+    struct vbs_profile *profile = NULL;
+    int64_t id;
+
+    *one = (struct cli_compared){0};
+    VBS_TRY(cli_load_profile(cli, word, &profile, &id));
+    return cli_compared_take(cli, comparing, profile, id, one);
+}
+
+enum vbs_status cli_compared_take(struct cli *cli, const struct cli_comparing *comparing,
+                                  struct vbs_profile *profile, int64_t id, struct cli_compared *one)
+{
     *one = (struct cli_compared){
+        .profile = profile,
+        .profile_id = id,
         .problem = comparing->problem,
         .options =
             {
@@ -211,7 +224,6 @@ enum vbs_status cli_compared_load(struct cli *cli, const struct cli_comparing *c
                 .seed = comparing->search.seed,
             },
     };
-    VBS_TRY(cli_load_profile(cli, word, &one->profile, &one->profile_id));
     one->problem.profile = one->profile;
     VBS_TRY(cli_set_weights(cli, &comparing->weights, &one->problem));
     one->judge_id = comparing->judge ? comparing->judge_id : one->profile_id;

@@ -63,6 +63,11 @@ struct cli_compared {
  * comparing and which cli_compared_clear clears, also where this fails. */
 enum vbs_status cli_compared_load(struct cli *cli, const struct cli_comparing *comparing,
                                   const char *word, struct cli_compared *one) VBS_MUST_CHECK;
+/* Does the same with a profile that is loaded, and that *one owns from then on. id: in the store,
+ * or 0. */
+enum vbs_status cli_compared_take(struct cli *cli, const struct cli_comparing *comparing,
+                                  struct vbs_profile *profile, int64_t id,
+                                  struct cli_compared *one) VBS_MUST_CHECK;
 void cli_compared_clear(struct cli_compared *one);
 
 #endif

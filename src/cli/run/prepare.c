@@ -28,10 +28,9 @@ static struct vbs_exec_options exec_options(struct run_job *job)
     };
 }
 
-/* Sets what becomes of large memory that is freed. While kernels are made and weights are packed,
- * it goes back to the system; while the network runs it stays, because kernels take and free some
- * at each call. */
-static void set_heap(bool runs)
+/* While kernels are made and weights are packed, large memory that is freed goes back to the
+ * system; while the network runs it stays, because kernels take and free some at each call. */
+void run_set_heap(bool runs)
 {
     mallopt(M_MMAP_THRESHOLD, runs ? 32 << 20 : 1 << 20);
     mallopt(M_TRIM_THRESHOLD, runs ? 64 << 20 : 128 << 10);
@@ -51,11 +50,11 @@ static enum vbs_status make_executor(struct run_job *job)
     if (status != VBS_OK)
         return status;
     vbs_exec_trim(); /* of what planning took */
-    set_heap(false);
+    run_set_heap(false);
     options.progress = cli_progress(job->cli);
     status = vbs_exec_new(ctx, job->network, job->backend, job->profile, job->schedule, &options,
                           &job->placement, &job->exec);
-    set_heap(true);
+    run_set_heap(true);
     cli_progress_end(job->cli);
     if (status == VBS_NOT_FOUND)
         return vbs_fail(ctx, VBS_UNSUPPORTED,

@@ -139,6 +139,9 @@ enum vbs_status run_prepare(struct run_job *job) VBS_MUST_CHECK;
  * least size that the planner can use. VBS_INFEASIBLE. */
 enum vbs_status run_prepare_again(struct run_job *job, int64_t memory_bytes) VBS_MUST_CHECK;
 
+/* Sets what becomes of large memory that is freed: whether a network runs, or is prepared. */
+void run_set_heap(bool runs);
+
 /* --- total.c --- */
 
 /* Runs, and plans again for less memory until the process stays within --total-memory; without this

@@ -95,7 +95,7 @@ static int compare_places(const struct posterior_row *a, int layer, int batch, i
 /* Finds a row by bisection; null: there is none. Rows are ascending by layer; in it those of whole
  * samples come first; then by batch, by rows and by algorithm. */
 static struct posterior_row *find_row(const struct finding *e,
-                                      const struct vbs_executed_row *executed)
+                                      const struct vbs_observed_row *executed)
 {
     size_t low = 0, high = e->n_rows;
     int rows = executed->rows;
@@ -119,7 +119,7 @@ static struct posterior_row *find_row(const struct finding *e,
     return NULL;
 }
 
-static enum vbs_status add_executed(struct finding *e, const struct vbs_executed_row *executed,
+static enum vbs_status add_executed(struct finding *e, const struct vbs_observed_row *executed,
                                     struct posterior_executed *added)
 {
     struct posterior_row *row = find_row(e, executed);
@@ -134,9 +134,9 @@ static enum vbs_status add_executed(struct finding *e, const struct vbs_executed
         return vbs_fail(e->ctx, VBS_INVALID,
                         "layer %d, batch %d: executed in %g us with a deviation of %g",
                         executed->layer, executed->batch, executed->time_us, executed->deviation);
-    if (executed->group < 0 || executed->group >= VBS_EXECUTED_GROUPS)
+    if (executed->group < 0 || executed->group >= VBS_OBSERVED_GROUPS)
         return vbs_fail(e->ctx, VBS_INVALID, "executed rows of group %d; 0 to %d are possible",
-                        executed->group, VBS_EXECUTED_GROUPS - 1);
+                        executed->group, VBS_OBSERVED_GROUPS - 1);
     *added = (struct posterior_executed){.row = row,
                                          .value = log(executed->time_us / row->batch),
                                          .variance = deviation * deviation,

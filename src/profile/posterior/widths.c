@@ -56,8 +56,8 @@ struct levels {
     int n;
     double mean_us; /* of a sample's executed times */
     double prior;   /* the level that is expected */
-    double of[VBS_EXECUTED_GROUPS];
-    double variances[VBS_EXECUTED_GROUPS]; /* of the differences around it, but for known errors */
+    double of[VBS_OBSERVED_GROUPS];
+    double variances[VBS_OBSERVED_GROUPS]; /* of the differences around it, but for known errors */
 };
 
 static double difference_of(const struct levels *levels, int i)
@@ -133,12 +133,12 @@ static double find_context(const struct levels *levels)
  * from what is known, as in another state of the machine, count little. */
 static double mean_level(const struct levels *levels)
 {
-    bool has[VBS_EXECUTED_GROUPS] = {false};
+    bool has[VBS_OBSERVED_GROUPS] = {false};
     double sum = 0, weights = 0;
 
     for (int i = 0; i < levels->n; i++)
         has[levels->executed[i].stretch] = true;
-    for (int g = 0; g < VBS_EXECUTED_GROUPS; g++)
+    for (int g = 0; g < VBS_OBSERVED_GROUPS; g++)
         if (has[g]) {
             sum += levels->of[g] / levels->variances[g];
             weights += 1 / levels->variances[g];
@@ -170,12 +170,12 @@ void vbs_posterior_find_level(const struct posterior_executed *executed, int n,
 
     for (int i = 0; i < n; i++)
         levels.mean_us += exp(executed[i].value) / n;
-    for (int g = 0; g < VBS_EXECUTED_GROUPS; g++) {
+    for (int g = 0; g < VBS_OBSERVED_GROUPS; g++) {
         levels.of[g] = levels.prior;
         levels.variances[g] = CONTEXT * CONTEXT;
     }
     for (int i = 0; i < N_REPETITIONS; i++)
-        for (int g = 0; g < VBS_EXECUTED_GROUPS; g++) {
+        for (int g = 0; g < VBS_OBSERVED_GROUPS; g++) {
             find_level_of(&levels, g);
             find_variance(&levels, g);
         }

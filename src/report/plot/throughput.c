@@ -2,7 +2,8 @@
  * Throughput against memory: of comparisons, and of frontiers, which are drawn as comparisons at
  * every breakpoint. The template is plots/throughput.gp. The data has one block per panel: memory,
  * the limit by the lower bound, and one column per planner, all as samples per second, NaN where
- * nothing fits. Each budget has a line, the last one two.
+ * nothing fits. Each budget has a line, the last one two. Where schedules were executed, three more
+ * columns of each planner hold the executed rate and the ends of its interval.
  */
 #include "base/fail.h"
 #include "base/grow.h"
@@ -25,6 +26,7 @@ struct throughput_figure {
     int n_compares;
     bool exact;       /* the budgets are all breakpoints of the curves */
     bool shows_bound; /* where one is known */
+    bool executed;    /* some schedules were */
     struct vbs_gnuplot *picture;
 };
 
@@ -145,6 +147,19 @@ static double limit_rate(const struct vbs_compare *compare, int b)
     return isfinite(bound_us) && bound_us > 0 ? 1e6 * (double)compare->request / bound_us : NAN;
 }
 
+/* Gives the executed rates of a row, the second of them the lowest and the third the highest of the
+ * interval; NaN where it was not executed. */
+static void executed_rates(const struct vbs_compare *compare, int b, int p, double rates[3])
+{
+    const struct vbs_executed_row *row =
+        compare->executed ? &compare->executed->rows[b * compare->n_planners + p] : NULL;
+    bool known = row && row->n_turns > 0 && row->low_us > 0;
+
+    rates[0] = known ? 1e6 / row->per_sample_us : NAN;
+    rates[1] = known ? 1e6 / row->high_us : NAN;
+    rates[2] = known ? 1e6 / row->low_us : NAN;
+}
+
 /* Chooses the range of rates: all rates of the panel with a margin. It begins at zero when the
  * curves span most of the way to zero, or over a logarithmic axis, where they fall towards it. Else
  * the differences would be too small to read, so the template marks the axis as broken, for which
@@ -163,8 +178,11 @@ static void choose_rates(struct panel *panel)
                 continue;
             feasible = true;
             if (is_chosen(panel->figure, row->planner)) {
-                low = fmin(low, row->samples_per_s);
-                high = fmax(high, row->samples_per_s);
+                double rates[3];
+
+                executed_rates(compare, b, p, rates);
+                low = fmin(low, fmin(row->samples_per_s, rates[1]));
+                high = fmax(high, fmax(row->samples_per_s, rates[2]));
             }
         }
     for (int b = 0; b < compare->n_budgets && feasible && panel->figure->shows_bound; b++) {
@@ -218,10 +236,11 @@ static void choose_memory(struct panel *panel)
     const struct vbs_compare *compare = panel->compare;
     double from = (double)compare->budgets[0] / panel->unit_bytes;
     double to = (double)compare->budgets[compare->n_budgets - 1] / panel->unit_bytes;
-    double margin = to > from ? 0.03 * (to - from) : fmax(0.1 * to, 0.1);
+    double share = panel->figure->executed ? 0.07 : 0.03; /* bars stand beside their budget */
+    double margin = to > from ? share * (to - from) : fmax(0.1 * to, 0.1);
 
     if (panel->logarithmic)
-        margin = pow(to / from, 0.03);
+        margin = pow(to / from, share);
     panel->memory_from = panel->logarithmic ? from / margin : fmax(from - margin, 0);
     panel->memory_to = panel->logarithmic ? to * margin : to + margin;
     if (compare->weights == VBS_WEIGHTS_INCLUDED)
@@ -277,9 +296,28 @@ static struct panel make_panel(const struct throughput_figure *figure,
     return panel;
 }
 
-/* Adds the numbers of budget b, at some place of the memory axis. */
-static void add_line(const struct panel *panel, int b, double memory)
+/* Adds the executed rates of budget b; -1: of none. */
+static void add_executed(const struct panel *panel, int b)
 {
+    struct vbs_text *data = &panel->figure->picture->data;
+    const struct vbs_planner *planner;
+
+    for (int i = 0; (planner = next_planner(panel->figure, &i));) {
+        double rates[3] = {NAN, NAN, NAN};
+        int p;
+
+        if (b >= 0 && is_compared(panel->compare, planner, &p))
+            executed_rates(panel->compare, b, p, rates);
+        for (int r = 0; r < 3; r++)
+            vbs_gnuplot_add_number(data, ",", rates[r], "");
+    }
+}
+
+/* Adds the numbers of budget b at its place of the memory axis, or at the axis's end. */
+static void add_line(const struct panel *panel, int b, bool at_end)
+{
+    double memory =
+        at_end ? panel->memory_to : (double)panel->compare->budgets[b] / panel->unit_bytes;
     const struct vbs_compare *compare = panel->compare;
     struct vbs_text *data = &panel->figure->picture->data;
     const struct vbs_planner *planner;
@@ -295,7 +333,23 @@ static void add_line(const struct panel *panel, int b, double memory)
     }
     vbs_text_add(data, ",");
     vbs_gnuplot_add_field(data, compare->model);
+    if (panel->figure->executed)
+        add_executed(panel, at_end ? -1 : b);
     vbs_text_add(data, "\n");
+}
+
+static void add_executed_header(const struct panel *panel)
+{
+    static const char *const WORDS[] = {" executed", " executed low", " executed high"};
+    struct vbs_text *data = &panel->figure->picture->data;
+    const struct vbs_planner *planner;
+
+    for (int i = 0; (planner = next_planner(panel->figure, &i));)
+        for (int r = 0; r < 3; r++) {
+            vbs_text_add(data, ",");
+            vbs_gnuplot_add_field(data, vbs_planner_name(planner));
+            vbs_text_add(data, WORDS[r]);
+        }
 }
 
 static void add_header(const struct panel *panel)
@@ -308,7 +362,10 @@ static void add_header(const struct panel *panel)
         vbs_text_add(data, ",");
         vbs_gnuplot_add_field(data, vbs_planner_name(planner));
     }
-    vbs_text_add(data, ",model\n");
+    vbs_text_add(data, ",model");
+    if (panel->figure->executed)
+        add_executed_header(panel);
+    vbs_text_add(data, "\n");
 }
 
 /* Adds the panel's block. A plan that fits the last budget fits larger ones too, so the last line
@@ -320,8 +377,8 @@ static void add_data(const struct panel *panel)
 
     add_header(panel);
     for (int b = 0; b <= last; b++)
-        add_line(panel, b, (double)compare->budgets[b] / panel->unit_bytes);
-    add_line(panel, last, panel->memory_to);
+        add_line(panel, b, false);
+    add_line(panel, last, true);
     vbs_text_add(&panel->figure->picture->data, "\n\n");
 }
 
@@ -394,6 +451,9 @@ static void add_note(struct vbs_text *script, int number, const struct vbs_compa
                       from->threads == 1 ? "thread" : "threads");
     if (!compare->self_judged)
         vbs_text_addf(&note, "%sjudged by a second profile", note.length > 0 ? ", " : "");
+    if (compare->executed)
+        vbs_text_addf(&note, "%slines: predicted, bars: executed (95%% interval)",
+                      note.length > 0 ? ", " : "");
     add_copies(&note, compare);
     end_string(script, "vbs_note", number, &note, 2 * NOTE_LIMIT);
 }
@@ -462,11 +522,12 @@ static void add_preamble(const struct throughput_figure *figure)
     for (int i = 0; next_planner(figure, &i);)
         n_planners++;
     /* An array has at least one element. */
-    vbs_text_addf(script,
-                  "vbs_panels = %d\nvbs_planners = %d\nvbs_bound = %d\nvbs_marks = %d\n"
-                  "array vbs_name[%d]\narray vbs_style[%d]\nvbs_style[1] = 1\n",
-                  figure->n_compares, n_planners, figure->shows_bound, !figure->exact,
-                  n_planners + 1, n_planners + 1);
+    vbs_text_addf(
+        script,
+        "vbs_panels = %d\nvbs_planners = %d\nvbs_bound = %d\nvbs_marks = %d\nvbs_executed = %d\n"
+        "array vbs_name[%d]\narray vbs_style[%d]\nvbs_style[1] = 1\n",
+        figure->n_compares, n_planners, figure->shows_bound, !figure->exact, figure->executed,
+        n_planners + 1, n_planners + 1);
     add_planners(figure);
     for (size_t i = 0; i < sizeof PER_PANEL / sizeof PER_PANEL[0]; i++)
         vbs_text_addf(script, "array vbs_%s[%d]\n", PER_PANEL[i], figure->n_compares);
@@ -578,6 +639,8 @@ enum vbs_status vbs_throughput_draw(struct vbs_gnuplot *picture,
                                            bound && vbs_plot_shows(picture->options, BOUND),
                                        .picture = picture};
 
+    for (int i = 0; i < n_compares; i++)
+        figure.executed = figure.executed || compares[i]->executed;
     VBS_TRY(check_series(&figure, bound));
     return draw(&figure, subject);
 }

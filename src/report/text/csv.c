@@ -6,6 +6,13 @@
 
 #include <math.h>
 
+#define EXECUTED_COLUMNS                                                                           \
+    ",executed_us_per_sample,executed_low_us_per_sample,executed_high_us_per_sample,"              \
+    "executed_predicted_us_per_sample,executed_gain_over_fbs_percent,"                             \
+    "executed_gain_over_fbs_low_percent,executed_gain_over_fbs_high_percent,"                      \
+    "executed_gain_over_fbs_best_percent,executed_gain_over_fbs_best_low_percent,"                 \
+    "executed_gain_over_fbs_best_high_percent,n_turns"
+
 /* Appends a number; it is left empty for an infeasible row. */
 static void add_gain(struct vbs_text *text, const struct vbs_compare_row *row, double percent)
 {
@@ -56,10 +63,35 @@ static void add_weights(struct vbs_text *text, const struct vbs_compare *compare
     add_int(text, row, row->resident_bytes);
 }
 
-/* Appends a row; b is the index of its budget. */
-static void add_row(struct vbs_text *text, const struct vbs_compare *compare,
-                    const struct vbs_compare_row *row, int b)
+/* Appends the columns of what was executed, which are empty where nothing was. */
+static void add_executed(struct vbs_text *text, const struct vbs_executed_row *row)
 {
+    const struct vbs_executed_row none = {0};
+    const struct vbs_executed_row *r = row ? row : &none;
+    const double values[] = {
+        r->per_sample_us,
+        r->low_us,
+        r->high_us,
+        r->predicted_us,
+        r->gain_over_fbs.percent,
+        r->gain_over_fbs.low_percent,
+        r->gain_over_fbs.high_percent,
+        r->gain_over_fbs_best.percent,
+        r->gain_over_fbs_best.low_percent,
+        r->gain_over_fbs_best.high_percent,
+    };
+
+    for (size_t i = 0; i < sizeof values / sizeof values[0]; i++)
+        vbs_text_add_field(text, r->n_turns > 0 ? values[i] : NAN);
+    vbs_text_addf(text, ",%d", r->n_turns);
+}
+
+/* Appends row number r of a comparison; executed: with the columns of what was executed. */
+static void add_row(struct vbs_text *text, const struct vbs_compare *compare, int r, bool executed)
+{
+    const struct vbs_compare_row *row = &compare->rows[r];
+    int b = r / compare->n_planners;
+
     vbs_text_addf(text, "%lld,%lld,%s,", (long long)compare->profile_id,
                   (long long)compare->judge_id, compare->self_judged ? "true" : "false");
     vbs_text_add_csv(text, compare->model);
@@ -85,12 +117,24 @@ static void add_row(struct vbs_text *text, const struct vbs_compare *compare,
     vbs_provenance_add_columns(text, compare->hash, &compare->provenance);
     vbs_text_addf(text, ",%s,%s", compare->judge_hash, compare->interrupted ? "true" : "false");
     add_int(text, row, row->n_coded);
-    vbs_text_addf(text, ",%s\n", row->estimated ? "true" : "false");
+    vbs_text_addf(text, ",%s", row->estimated ? "true" : "false");
+    if (executed)
+        add_executed(text, compare->executed ? &compare->executed->rows[r] : NULL);
+    vbs_text_add(text, "\n");
+}
+
+static bool has_executed(const struct vbs_compare *const *compares, int n_compares)
+{
+    for (int i = 0; i < n_compares; i++)
+        if (compares[i]->executed)
+            return true;
+    return false;
 }
 
 enum vbs_status vbs_compare_csv(struct vbs_ctx *ctx, const struct vbs_compare *const *compares,
                                 int n_compares, char **text)
 {
+    bool executed = has_executed(compares, n_compares);
     struct vbs_text out = {0};
 
     vbs_text_add(&out, "profile,judge,self_judged,model,request,io,memory_bytes,planner,feasible,"
@@ -103,11 +147,14 @@ enum vbs_status vbs_compare_csv(struct vbs_ctx *ctx, const struct vbs_compare *c
                        "gain_over_mmcnn_low_percent,gain_over_mmcnn_high_percent,"
                        "gain_over_vdnn_low_percent,gain_over_vdnn_high_percent,copied_bytes,"
                        "copy_us,resident_bytes,bound_us" VBS_PROVENANCE_COLUMNS
-                       ",judge_hash,interrupted,coded_layers,estimated\n");
+                       ",judge_hash,interrupted,coded_layers,estimated");
+    if (executed)
+        vbs_text_add(&out, EXECUTED_COLUMNS);
+    vbs_text_add(&out, "\n");
     for (int i = 0; i < n_compares; i++)
         for (int r = 0; r < compares[i]->n_budgets * compares[i]->n_planners; r++)
             if (!compares[i]->rows[r].missing)
-                add_row(&out, compares[i], &compares[i]->rows[r], r / compares[i]->n_planners);
+                add_row(&out, compares[i], r, executed);
     if (out.failed) {
         vbs_text_clear(&out);
         return vbs_no_memory(ctx);

@@ -73,10 +73,31 @@ static bool set_weights(json_t *object, const struct vbs_compare_row *row)
            set_int_if(object, "resident_bytes", row->feasible, row->resident_bytes);
 }
 
-/* Makes a row; bound_us is that of its budget. */
-static json_t *make_row(const struct vbs_compare_row *row, enum vbs_weights weights,
-                        double bound_us)
+/* Sets the members that only a comparison has whose schedules were executed. */
+static bool set_executed(json_t *object, const struct vbs_executed_row *row)
 {
+    const struct vbs_gain *fbs = &row->gain_over_fbs, *best = &row->gain_over_fbs_best;
+    bool done = row->n_turns > 0;
+
+    return set_if(object, "executed_us_per_sample", done, row->per_sample_us) &&
+           set_if(object, "executed_low_us_per_sample", done, row->low_us) &&
+           set_if(object, "executed_high_us_per_sample", done, row->high_us) &&
+           set_if(object, "executed_predicted_us_per_sample", done, row->predicted_us) &&
+           set_gain(object, "executed_gain_over_fbs_percent", fbs->percent, done) &&
+           set_gain(object, "executed_gain_over_fbs_low_percent", fbs->low_percent, done) &&
+           set_gain(object, "executed_gain_over_fbs_high_percent", fbs->high_percent, done) &&
+           set_gain(object, "executed_gain_over_fbs_best_percent", best->percent, done) &&
+           set_gain(object, "executed_gain_over_fbs_best_low_percent", best->low_percent, done) &&
+           set_gain(object, "executed_gain_over_fbs_best_high_percent", best->high_percent, done) &&
+           set(object, "n_turns", json_integer(row->n_turns));
+}
+
+/* Makes row number r of a comparison. */
+static json_t *make_row(const struct vbs_compare *compare, int r)
+{
+    const struct vbs_compare_row *row = &compare->rows[r];
+    enum vbs_weights weights = compare->weights;
+    double bound_us = compare->bound_us[r / compare->n_planners];
     const struct vbs_gain *fbs = &row->gain_over_fbs, *best = &row->gain_over_fbs_best;
     json_t *made = json_object();
 
@@ -106,7 +127,8 @@ static json_t *make_row(const struct vbs_compare_row *row, enum vbs_weights weig
             row->least_latency_us > 0 ? number(row->least_latency_us) : json_null()) &&
         set(made, "bound_us", number(bound_us)) &&
         set(made, "estimated", json_boolean(row->estimated)) &&
-        (weights == VBS_WEIGHTS_EXCLUDED || set_weights(made, row)))
+        (weights == VBS_WEIGHTS_EXCLUDED || set_weights(made, row)) &&
+        (!compare->executed || set_executed(made, &compare->executed->rows[r])))
         return made;
     json_decref(made);
     return NULL;
@@ -119,9 +141,7 @@ static json_t *make_rows(const struct vbs_compare *compare)
     for (int i = 0; made && i < compare->n_budgets * compare->n_planners; i++) {
         if (compare->rows[i].missing)
             continue;
-        if (json_array_append_new(made, make_row(&compare->rows[i], compare->weights,
-                                                 compare->bound_us[i / compare->n_planners])) !=
-            0) {
+        if (json_array_append_new(made, make_row(compare, i)) != 0) {
             json_decref(made);
             made = NULL;
         }

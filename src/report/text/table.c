@@ -8,38 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The unit and the decimals of times: four figures of the longest. */
-struct time_form {
-    const char *name;
-    double us;
-    int decimals;
-};
-
-static struct time_form choose_time_form(const struct vbs_compare *compare)
-{
-    struct time_form form = {"us", 1, 0};
-    double longest = 0;
-
-    for (int i = 0; i < compare->n_budgets * compare->n_planners; i++)
-        longest = fmax(longest, compare->rows[i].per_sample_us);
-    if (longest >= 1e6)
-        form = (struct time_form){"s", 1e6, 0};
-    else if (longest >= 1e3 || longest == 0)
-        form = (struct time_form){"ms", 1e3, 0};
-    for (double least = 1000 * form.us; form.decimals < 3 && longest < least; least /= 10)
-        form.decimals++;
-    return form;
-}
-
-static void set_time(struct vbs_form_cell *cell, const struct time_form *form, const char *mark,
-                     double us)
-{
-    if (us < 1e7 * form->us)
-        snprintf(cell->text, sizeof cell->text, "%s%.*f", mark, form->decimals, us / form->us);
-    else
-        snprintf(cell->text, sizeof cell->text, "%s%.2e", mark, us / form->us);
-}
-
 static bool ties(double a, double b)
 {
     return fabs(a - b) <= 1e-9 * fabs(b);
@@ -51,7 +19,7 @@ struct table {
     struct vbs_arena arena;
     struct vbs_form_column *columns;
     int n_columns;
-    struct time_form time;
+    struct vbs_table_time time;
     int n_ours; /* planners that are no baselines */
 };
 
@@ -65,35 +33,14 @@ static struct vbs_form_cell *add_column(struct table *table, const char *top, co
     return cells;
 }
 
-/* Shows few decimals where most budgets are whole and only some are not. */
-static void set_decimals(struct vbs_form_cell *cell, double value, int decimals, bool few)
-{
-    size_t length;
-
-    snprintf(cell->text, sizeof cell->text, "%.*f", decimals, value);
-    length = strlen(cell->text);
-    while (few && length > 0 && cell->text[length - 1] == '0')
-        cell->text[--length] = '\0';
-    if (few && length > 0 && cell->text[length - 1] == '.')
-        cell->text[--length] = '\0';
-}
-
 static bool add_budgets(struct table *table)
 {
     const struct vbs_compare *compare = table->compare;
     struct vbs_form_unit unit = vbs_form_budget_unit(compare);
     struct vbs_form_cell *cells = add_column(table, "memory", unit.name);
 
-    for (int b = 0; cells && b < compare->n_budgets; b++) {
-        int64_t bytes = compare->budgets[b];
-
-        /* A double does not hold every whole number. */
-        if (unit.decimals == 0)
-            snprintf(cells[b].text, sizeof cells[b].text, "%lld", (long long)(bytes / unit.bytes));
-        else
-            set_decimals(&cells[b], (double)bytes / (double)unit.bytes, unit.decimals,
-                         compare->weights == VBS_WEIGHTS_INCLUDED);
-    }
+    for (int b = 0; cells && b < compare->n_budgets; b++)
+        vbs_table_set_budget(&cells[b], compare, b, &unit);
     return cells != NULL;
 }
 
@@ -104,7 +51,8 @@ static bool add_bounds(struct table *table)
 
     for (int b = 0; cells && b < compare->n_budgets; b++) {
         if (isfinite(compare->bound_us[b]))
-            set_time(&cells[b], &table->time, "", compare->bound_us[b] / (double)compare->request);
+            vbs_table_set_time(&cells[b], &table->time, "",
+                               compare->bound_us[b] / (double)compare->request);
         else
             strcpy(cells[b].text, "-");
     }
@@ -125,11 +73,11 @@ static bool add_planner(struct table *table, int p)
         }
         cells[b].strong =
             ties(row->per_sample_us, vbs_form_fastest(compare, b, false)->per_sample_us);
-        set_time(&cells[b], &table->time,
-                 cells[b].strong                  ? "*"
-                 : row->noise == VBS_NOISE_WITHIN ? "~"
-                                                  : "",
-                 row->per_sample_us);
+        vbs_table_set_time(&cells[b], &table->time,
+                           cells[b].strong                  ? "*"
+                           : row->noise == VBS_NOISE_WITHIN ? "~"
+                                                            : "",
+                           row->per_sample_us);
     }
     return cells != NULL;
 }
@@ -262,12 +210,10 @@ static int count_ours(const struct vbs_compare *compare)
 enum vbs_status vbs_compare_table(struct vbs_ctx *ctx, const struct vbs_compare *compare,
                                   int columns, bool colour, char **text)
 {
-    int width = columns == 0                ? VBS_TABLE_WIDTH
-                : columns < VBS_TABLE_LEAST ? VBS_TABLE_LEAST
-                                            : columns;
+    int width = vbs_table_width(columns);
     struct table table = {
         .compare = compare,
-        .time = choose_time_form(compare),
+        .time = vbs_table_time_of(compare),
         .n_ours = count_ours(compare),
     };
     struct vbs_text out = {0};

@@ -1,0 +1,55 @@
+/* The schedules of a comparison, which are judged one by one and executed when all are known. */
+#include "cli/compare/compare.h"
+
+#include "base/fail.h"
+#include "base/grow.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum vbs_status compare_keep_plan(struct vbs_ctx *ctx, void *self,
+                                  const struct vbs_compare_row *row,
+                                  const struct vbs_schedule *schedule)
+{
+    struct kept_plans *plans = self;
+    struct kept_plan plan = {.planner = row->planner,
+                             .memory_bytes = row->memory_bytes,
+                             .predicted_us = row->per_sample_us};
+
+    if (!schedule)
+        return VBS_OK;
+    VBS_TRY(vbs_grow(ctx, &plans->at, &plans->capacity, plans->n + 1, sizeof *plans->at));
+    VBS_TRY(vbs_schedule_copy(ctx, schedule, &plan.schedule));
+    plans->at[plans->n++] = plan;
+    return VBS_OK;
+}
+
+void compare_clear_plans(struct kept_plans *plans)
+{
+    for (int64_t i = 0; i < plans->n; i++)
+        vbs_schedule_free(plans->at[i].schedule);
+    free(plans->at);
+    *plans = (struct kept_plans){0};
+}
+
+/* Compares two steps; loads and evictions have no algorithm. */
+static bool is_same_step(const struct vbs_schedule *a, const struct vbs_step *s,
+                         const struct vbs_schedule *b, const struct vbs_step *t)
+{
+    return s->op == t->op && s->layer == t->layer && s->batch == t->batch && s->slice == t->slice &&
+           s->n_slices == t->n_slices && s->format == t->format && s->resident == t->resident &&
+           s->bytes == t->bytes && s->row == t->row && s->rows == t->rows &&
+           s->window == t->window &&
+           (s->op != VBS_STEP_COMPUTE ||
+            strcmp(a->algorithms[s->algorithm], b->algorithms[t->algorithm]) == 0);
+}
+
+bool compare_have_same_steps(const struct vbs_schedule *a, const struct vbs_schedule *b)
+{
+    if (a->n_steps != b->n_steps)
+        return false;
+    for (int64_t i = 0; i < a->n_steps; i++)
+        if (!is_same_step(a, &a->steps[i], b, &b->steps[i]))
+            return false;
+    return true;
+}
