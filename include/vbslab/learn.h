@@ -27,17 +27,21 @@
 extern "C" {
 #endif
 
-#define VBS_LEARN_BUDGETS 4 /* budgets that are chosen where none are given */
+#define VBS_LEARN_REQUEST 12 /* samples */
+#define VBS_LEARN_BUDGETS 4  /* budgets that are chosen where none are given */
 
 /* The options of learning. Begin with {.struct_size = sizeof(struct vbs_learn_options)}: a member
  * that is 0 or null has the default that is named here. */
 struct vbs_learn_options {
     size_t struct_size;  /* sizeof(struct vbs_learn_options) */
     double time_limit_s; /* of the whole; 0: 20. Each budget gets three turns, whatever the limit */
-    int64_t request;     /* samples; 0: 12 */
-    enum vbs_io io;      /* 0: external */
-    double latency_us;   /* longest wait of a sample (struct vbs_problem); 0: not bounded */
-    bool whole_samples;  /* no steps by rows */
+    /* Each budget is done once half of the 95% interval of the answer's time, and of its ratio to
+     * the baseline's, is below this share of it. 0: once it is clear which of them is faster. */
+    double until;
+    int64_t request;    /* samples; 0: VBS_LEARN_REQUEST */
+    enum vbs_io io;     /* 0: external */
+    double latency_us;  /* longest wait of a sample (struct vbs_problem); 0: not bounded */
+    bool whole_samples; /* no steps by rows */
     /* [n_budgets] bytes of arenas. 0: VBS_LEARN_BUDGETS of them, between the planner's least and
      * the one from which on more memory brings nothing. */
     int n_budgets;

@@ -125,6 +125,7 @@ struct vbs_schedule {
     double latency_us;    /* the bound for which it was planned; 0: none */
     struct {
         double time_us;         /* of the request: the end of its last step */
+        double low_us, high_us; /* its 95% interval (vbs_schedule_interval); 0: not known */
         int64_t peak_bytes;     /* by the exact accounting */
         int64_t reserved_bytes; /* by the rule of the planner: >= peak_bytes */
         double latency_us;      /* longest wait of a sample, as struct vbs_problem defines it */
@@ -162,6 +163,15 @@ struct vbs_schedule {
 
 /* Frees a schedule with its texts and arrays; null is allowed. */
 void vbs_schedule_free(struct vbs_schedule *schedule);
+
+/*
+ * Computes the interval of a schedule's time from those of the rows that it runs: the sums of their
+ * low_us and of their high_us, as if all errors had one cause, such as a machine that has become
+ * slower; if they had many, the time would be known better. False, with nothing set, where a row
+ * has no interval, or weights are loaded, whose times have none. O(steps x rows of a layer).
+ */
+bool vbs_schedule_interval(const struct vbs_profile *profile, const struct vbs_schedule *schedule,
+                           double *low_us, double *high_us);
 
 /* Copies *draft with its texts and arrays; *schedule is freed by vbs_schedule_free. VBS_NO_MEMORY.
  * O(steps). */

@@ -6,6 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define MOST_PERCENT 50
+#define UNTIL_S      600 /* limit of the time with --until */
+
 /* The options of the measurement, which are the same for every model. */
 struct measure_task {
     struct cli_measuring how;
@@ -15,6 +18,29 @@ struct measure_task {
 };
 
 /* ---- Reading the options ---- */
+
+/* Reads the precision that is asked for, in percent. Without a limit of time there is a longer one
+ * then. */
+static enum vbs_status read_until(struct cli *cli, const char *const *values,
+                                  struct measure_task *task)
+{
+    const char *text = cli_value(cli, values, "until");
+    double percent;
+    char *end;
+
+    if (!text)
+        return VBS_OK;
+    percent = strtod(text, &end);
+    if (end == text || (strcmp(end, "%") != 0 && *end != '\0') ||
+        !(percent > 0 && percent <= MOST_PERCENT))
+        return vbs_fail(&cli->ctx, VBS_USAGE,
+                        "--until '%s' is no percentage above 0 and up to %d, such as 2%%", text,
+                        MOST_PERCENT);
+    task->how.options.relative_interval = task->how.learn.until = percent / 100;
+    if (task->how.options.time_limit_s == 0)
+        task->how.options.time_limit_s = UNTIL_S;
+    return VBS_OK;
+}
 
 static enum vbs_status read_numbers(struct cli *cli, const char *const *values,
                                     struct measure_task *task)
@@ -28,6 +54,7 @@ static enum vbs_status read_numbers(struct cli *cli, const char *const *values,
     if (seed)
         VBS_TRY(vbs_parse_int(&cli->ctx, "--seed", seed, 0, INT64_MAX, &seed_number));
     VBS_TRY(cli_read_seconds(cli, values, "time-limit", &task->how.options.time_limit_s));
+    VBS_TRY(read_until(cli, values, task));
     task->how.prepare.threads = (int)n_threads;
     task->how.options.seed = (uint64_t)seed_number;
     return VBS_OK;
@@ -139,6 +166,9 @@ static const struct cli_option OPTIONS[] = {
     {"time-limit", "SECONDS",
      "time for each model (default: 60), half of it for executing schedules; every kernel runs "
      "once even so"},
+    {"until", "PERCENT",
+     "go on until kernels, and schedules in each budget, are known so well (half of their 95% "
+     "interval); --time-limit is then 600 by default"},
     {"no-learning", NULL,
      "execute no schedules: times are those of kernels alone, made smooth over batches"},
     {"stripes", NULL,
@@ -156,7 +186,8 @@ const struct cli_command cli_measure = {
     .summary = "measure models into the store, going on where a broken-off run ended; prints the "
                "ids of the profiles",
     .usage = "MODEL... [--backend NAME] [--batches LIST] [--threads N] [--oversubscribe] "
-             "[--input CxHxW] [--time-limit SECONDS] [--seed N] [--no-copies] [--no-learning] "
+             "[--input CxHxW] [--time-limit SECONDS] [--seed N] [--until PERCENT] [--no-copies] "
+             "[--no-learning] "
              "[--stripes]",
     .options = OPTIONS,
     .arguments = (const struct cli_argument[]){{CLI_ARGUMENT_MODEL},

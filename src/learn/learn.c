@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #define DEFAULT_S       20
-#define DEFAULT_REQUEST 12
 #define DEFAULT_PLANNER "dp-vbs+"
 #define BASELINE        "fbs-best"
 
@@ -30,6 +29,8 @@ static enum vbs_status read_options(struct learning *l, const struct vbs_learn_o
     VBS_TRY(vbs_options_read(l->ctx, "vbs_learn_options", options, own, sizeof *own));
     if (!(own->time_limit_s >= 0 && isfinite(own->time_limit_s)))
         return vbs_fail(l->ctx, VBS_USAGE, "a time limit of %g seconds", own->time_limit_s);
+    if (!(own->until >= 0 && isfinite(own->until)))
+        return vbs_fail(l->ctx, VBS_USAGE, "half an interval of %g of the time", own->until);
     if (own->request < 0 || own->request > VBS_MAX_REQUEST)
         return vbs_fail(l->ctx, VBS_USAGE, "a request of %lld samples; 1 to %d are possible",
                         (long long)own->request, VBS_MAX_REQUEST);
@@ -43,7 +44,7 @@ static enum vbs_status read_options(struct learning *l, const struct vbs_learn_o
     if (own->time_limit_s == 0)
         own->time_limit_s = DEFAULT_S;
     if (own->request == 0)
-        own->request = DEFAULT_REQUEST;
+        own->request = VBS_LEARN_REQUEST;
     if (own->threads == 0 && l->profile->provenance.threads <= sysconf(_SC_NPROCESSORS_ONLN))
         own->threads = l->profile->provenance.threads;
     VBS_TRY(vbs_planner_find(l->ctx, BASELINE, &l->baseline));

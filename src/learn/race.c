@@ -376,35 +376,60 @@ static enum vbs_status explore(struct race *race)
     return VBS_OK;
 }
 
+/* Returns whether half of an interval is at most this share of the value. */
+static bool is_within(const struct vbs_profile_row *row, double share)
+{
+    return row->high_us - row->low_us <= 2 * share * row->time_us;
+}
+
+/* Sets whether the best two have run enough: it is known which is faster, or, where a precision is
+ * asked for, how much and how long. ratio: of the best to the baseline; where they are one, 1 with
+ * the number of its runs. */
+static enum vbs_status is_decided(const struct race *race, int best,
+                                  const struct vbs_profile_row *ratio, bool *decided)
+{
+    double until = race->l->options.until;
+    struct vbs_profile_row time;
+
+    VBS_TRY(learn_contender_time(race->l->ctx, &race->contenders[best], &time));
+    *decided = until > 0 ? is_within(ratio, until) && is_within(&time, until)
+                         : ratio->high_us < 1 || ratio->low_us > 1 || is_within(ratio, TELLING);
+    return VBS_OK;
+}
+
+/* Closes all but the best two, and opens these. */
+static enum vbs_status keep_best(struct race *race, int best, int baseline)
+{
+    for (int i = 0; i < race->n; i++)
+        if (i != best && i != baseline)
+            learn_contender_close(&race->contenders[i]);
+    VBS_TRY(open_again(race, best));
+    return baseline >= 0 ? open_again(race, baseline) : VBS_OK;
+}
+
 /* Runs the best two by turns, until they have enough turns and it is clear which is faster, or the
  * time is up. */
 static enum vbs_status decide(struct race *race)
 {
     for (;;) {
-        struct vbs_profile_row ratio = {.time_us = 1};
+        struct vbs_profile_row ratio = {.time_us = 1, .low_us = 1, .high_us = 1};
         int best, baseline;
-        bool tells;
+        bool decided;
 
         VBS_TRY(find_best(race, false, &best));
         VBS_TRY(find_best(race, true, &baseline));
         if (best < 0)
             return VBS_OK;
-        for (int i = 0; i < race->n; i++)
-            if (i != best && i != baseline)
-                learn_contender_close(&race->contenders[i]);
-        VBS_TRY(open_again(race, best));
-        if (baseline >= 0 && baseline != best) {
-            VBS_TRY(open_again(race, baseline));
+        VBS_TRY(keep_best(race, best, baseline));
+        if (baseline >= 0 && baseline != best)
             VBS_TRY(learn_contender_ratio(race->l->ctx, &race->contenders[best],
                                           &race->contenders[baseline], &ratio));
-        } else {
+        else
             ratio.n_runs = race->contenders[best].n_runs;
-        }
-        tells = ratio.high_us < 1 || ratio.low_us > 1 ||
-                ratio.high_us - ratio.low_us < 2 * TELLING * ratio.time_us;
-        if (ratio.n_runs >= LEAST_TURNS && (tells || now_s(race) >= race->end_s))
+        VBS_TRY(is_decided(race, best, &ratio, &decided));
+        if (ratio.n_runs >= LEAST_TURNS && (decided || now_s(race) >= race->end_s))
             return VBS_OK;
-        VBS_TRY(run_turns(race, 1));
+        VBS_TRY(run_turn(race));
     }
 }
 

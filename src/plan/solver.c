@@ -497,6 +497,7 @@ static enum vbs_status finish(struct vbs_ctx *ctx, struct vbs_solver *solver, in
                         timeline.latency_us);
     made.predicted.peak_bytes = timeline.peak_bytes;
     made.predicted.latency_us = timeline.latency_us;
+    (void)vbs_schedule_interval(profile, &made, &made.predicted.low_us, &made.predicted.high_us);
     return vbs_schedule_copy(ctx, &made, schedule);
 }
 

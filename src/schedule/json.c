@@ -118,6 +118,10 @@ static void add_head(struct vbs_text *text, const struct vbs_schedule *schedule)
                       (long long)schedule->predicted.copied_bytes,
                       (long long)schedule->predicted.resident_bytes);
     }
+    if (schedule->predicted.high_us > 0) {
+        add_member(text, "low_us", schedule->predicted.low_us, ", ");
+        add_member(text, "high_us", schedule->predicted.high_us, ", ");
+    }
     add_member(text, "latency_us", schedule->predicted.latency_us, " },\n  \"bound\": { ");
     add_member(text, "time_us", schedule->bound.time_us, ", ");
     add_member(text, "gap_percent", schedule->bound.gap_percent, " },\n");
@@ -353,6 +357,8 @@ static enum vbs_status read_predicted(struct schedule_reader *reader, const json
     VBS_TRY(read_integer(reader, predicted, "reserved_bytes", false, 0, VBS_MAX_BYTES,
                          &draft->predicted.reserved_bytes));
     VBS_TRY(read_time(reader, predicted, "latency_us", &draft->predicted.latency_us));
+    VBS_TRY(read_time(reader, predicted, "low_us", &draft->predicted.low_us));
+    VBS_TRY(read_time(reader, predicted, "high_us", &draft->predicted.high_us));
     if (includes_weights(draft))
         VBS_TRY(read_copied(reader, predicted));
     return VBS_OK;

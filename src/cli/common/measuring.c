@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/fail.h"
+#include "cli/common/number.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -284,22 +285,24 @@ static enum vbs_status revise(struct cli *cli, const struct cli_measuring *how,
 static void note_budget(struct cli *cli, const char *model, const struct vbs_learned_budget *budget,
                         int64_t request)
 {
-    char bytes[24];
-    double gain = 100 * (1 - budget->ratio);
+    char bytes[24], time[32];
 
-    if (budget->n_schedules == 0 || !isfinite(budget->ratio))
+    if (budget->n_schedules == 0)
         return;
     vbs_format_bytes(budget->memory_bytes, bytes, sizeof bytes);
+    cli_format_time(budget->time_us / (double)request, time, sizeof time);
     if (budget->is_baseline)
+        cli_note(cli, "%s: executed in %s: %s a sample; one batch for all layers is the fastest",
+                 model, bytes, time);
+    else if (isfinite(budget->ratio))
         cli_note(cli,
-                 "%s: executed in %s: one batch for all layers is the fastest, %.2f ms a sample",
-                 model, bytes, budget->time_us / (double)request / 1e3);
-    else
-        cli_note(cli,
-                 "%s: executed in %s: %.2f ms a sample, %.1f%% less than one batch for all layers "
+                 "%s: executed in %s: %s a sample, %.1f%% less than one batch for all layers "
                  "(95%% interval %.1f to %.1f%%)",
-                 model, bytes, budget->time_us / (double)request / 1e3, gain,
-                 100 * (1 - budget->ratio_high), 100 * (1 - budget->ratio_low));
+                 model, bytes, time, 100 * (1 - budget->ratio), 100 * (1 - budget->ratio_high),
+                 100 * (1 - budget->ratio_low));
+    else
+        cli_note(cli, "%s: executed in %s: %s a sample; one batch for all layers does not fit",
+                 model, bytes, time);
 }
 
 static void note_learned(struct cli *cli, const struct cli_measuring *how, const char *model,
@@ -309,7 +312,7 @@ static void note_learned(struct cli *cli, const struct cli_measuring *how, const
         return;
     for (int i = 0; i < learned->n_budgets; i++)
         note_budget(cli, model, &learned->budgets[i],
-                    how->learn.request > 0 ? how->learn.request : 12);
+                    how->learn.request > 0 ? how->learn.request : VBS_LEARN_REQUEST);
     if (learned->n_schedules == 0)
         cli_note(cli,
                  "%s: no schedule was executed, there was no time for it; predictions rest on "

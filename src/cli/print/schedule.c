@@ -233,6 +233,11 @@ static void print_times(const struct vbs_schedule *schedule, double compute_us)
     if (per_sample_us > 0)
         printf(", %s samples/s", cli_format_number(1e6 / per_sample_us, number, sizeof number));
     printf("\n");
+    if (schedule->predicted.high_us > 0) {
+        printf("  between  %s ", cli_format_time(schedule->predicted.low_us, time, sizeof time));
+        printf("and %s with 95%%, if all errors have one cause\n",
+               cli_format_time(schedule->predicted.high_us, number, sizeof number));
+    }
     if (schedule->weights == VBS_WEIGHTS_INCLUDED)
         print_clocks(schedule, compute_us);
     if (schedule->latency_us > 0) {
