@@ -22,14 +22,17 @@
 /* [n] The standard deviation of a normal distribution over the mean of the median absolute
  * deviations of n of its values, by simulation; the last one is used for all larger n, for which it
  * falls to 1.48. */
-static const double OVER_MAD[] = {0,     0,     1.773, 2.205, 2.016, 1.800, 1.765,
-                                  1.687, 1.672, 1.633, 1.625, 1.602, 1.595};
+static const double OVER_MEAN[] = {0,     0,     1.773, 2.205, 2.016, 1.800, 1.765,
+                                   1.687, 1.672, 1.633, 1.625, 1.602, 1.595};
+/* [n] The same over their median, which is less, because they are skewed. */
+static const double OVER_MEDIAN[] = {0,     0,     2.097, 2.773, 2.206, 1.986, 1.873,
+                                     1.791, 1.746, 1.705, 1.681, 1.657, 1.642};
 
-static double deviation_of(const struct vbs_profile_row *row)
+#define N_OVER ((int)(sizeof OVER_MEAN / sizeof OVER_MEAN[0]))
+
+static double deviation_of(const struct vbs_profile_row *row, const double *over)
 {
-    int most = (int)(sizeof OVER_MAD / sizeof OVER_MAD[0]) - 1;
-
-    return row->mad_us / row->time_us * OVER_MAD[row->n_runs < most ? row->n_runs : most];
+    return row->mad_us / row->time_us * over[row->n_runs < N_OVER ? row->n_runs : N_OVER - 1];
 }
 
 enum vbs_status vbs_posterior_noise(struct vbs_ctx *ctx, const struct posterior_row *rows, size_t n,
@@ -42,7 +45,7 @@ enum vbs_status vbs_posterior_noise(struct vbs_ctx *ctx, const struct posterior_
         return vbs_no_memory(ctx);
     for (size_t i = 0; i < n; i++)
         if (rows[i].row->n_runs > 1 && rows[i].row->time_us > 0)
-            values[count++] = deviation_of(rows[i].row);
+            values[count++] = deviation_of(rows[i].row, OVER_MEDIAN);
     gsl_sort(values, 1, count);
     *deviation = count > 0 ? gsl_stats_median_from_sorted_data(values, 1, count) : SINGLE_RUN;
     free(values);
@@ -55,7 +58,7 @@ double vbs_posterior_error(const struct vbs_profile_row *row, double noise)
     int n = row->n_runs;
 
     if (n > 0) {
-        own = n > 1 ? deviation_of(row) : 0;
+        own = n > 1 ? deviation_of(row, OVER_MEAN) : 0;
         own = sqrt((n * own * own * (n > 1) + PRIOR_RUNS * noise * noise) /
                    (n * (n > 1) + PRIOR_RUNS));
         error = own * (n > 2 ? MEDIAN_ERROR : 1) / sqrt(n);

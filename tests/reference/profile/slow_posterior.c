@@ -79,12 +79,15 @@ static void take_executed(struct slow_posterior *slow, const struct vbs_profile 
 
 /* ---- Errors ---- */
 
-static const double OVER_MAD[] = {0,     0,     1.773, 2.205, 2.016, 1.800, 1.765,
-                                  1.687, 1.672, 1.633, 1.625, 1.602, 1.595};
+/* One over the mean, and over the median, of the median absolute deviations of n normal values. */
+static const double OVER_MEAN[] = {0,     0,     1.773, 2.205, 2.016, 1.800, 1.765,
+                                   1.687, 1.672, 1.633, 1.625, 1.602, 1.595};
+static const double OVER_MEDIAN[] = {0,     0,     2.097, 2.773, 2.206, 1.986, 1.873,
+                                     1.791, 1.746, 1.705, 1.681, 1.657, 1.642};
 
-static long double run_deviation(const struct vbs_profile_row *row)
+static long double run_deviation(const struct vbs_profile_row *row, const double *over)
 {
-    return (long double)row->mad_us / row->time_us * OVER_MAD[row->n_runs < 12 ? row->n_runs : 12];
+    return (long double)row->mad_us / row->time_us * over[row->n_runs < 12 ? row->n_runs : 12];
 }
 
 /* Returns the median of n values, which are sorted by the way: the least of the rest comes next. */
@@ -110,7 +113,7 @@ static long double find_noise(const struct slow_posterior *slow)
         bail_out("no memory");
     for (int i = 0; i < slow->n_rows; i++)
         if (slow->rows[i].row->n_runs > 1 && slow->rows[i].row->time_us > 0)
-            values[n++] = run_deviation(slow->rows[i].row);
+            values[n++] = run_deviation(slow->rows[i].row, OVER_MEDIAN);
     noise = n > 0 ? median(values, n) : 0.1L;
     free(values);
     return noise;
@@ -118,7 +121,8 @@ static long double find_noise(const struct slow_posterior *slow)
 
 static long double error_of(const struct vbs_profile_row *row, long double noise)
 {
-    long double square = noise * noise, deviation = row->n_runs > 1 ? run_deviation(row) : 0;
+    long double square = noise * noise,
+                deviation = row->n_runs > 1 ? run_deviation(row, OVER_MEAN) : 0;
     int n = row->n_runs;
 
     if (n > 1)

@@ -15,11 +15,12 @@
  *     m_i = f_i + an error of variance v_i: the logarithm of the median;
  *     x_i = h_i + an error: the logarithm of the executed time.
  *
- * The errors of m. A row of n runs, whose median absolute deviation is the share d of its time, has
- * runs of the deviation q_n d (q_n: OVER_MAD), where n > 1; the median of these over all rows is
- * the noise N, or 0.1. Together with four runs of the noise, the variance of one run is (n (q_n
- * d)^2 + 4 N^2) / (n + 4), or N^2 for n = 1; that of the median is this over n, times 1.2533^2 for
- * n > 2. Rows without runs have 0.05^2. The deviations are 0.002 to 1.
+ * The errors of m. Of a row of n > 1 runs, whose median absolute deviation is the share d of its
+ * time, q_n d and p_n d are estimates of the deviation of a run (q_n: OVER_MEAN; p_n: OVER_MEDIAN).
+ * The median of p_n d over all such rows is the noise N, or 0.1. Together with four runs of the
+ * noise, the variance of one run is (n (q_n d)^2 + 4 N^2) / (n + 4), or N^2 for n = 1; that of the
+ * median is this over n, times 1.2533^2 for n > 2. Rows without runs have 0.05^2. The deviations
+ * are 0.002 to 1.
  *
  * Errors are widened three times: each time everything is conditioned on all observations, and v_i
  * becomes its value from above times max(1, (4 + r_i^2 / (v_i from above + U^2)) / 5), where r_i is
