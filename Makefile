@@ -132,6 +132,7 @@ LDFLAGS_fault/tune = $(WRAP_MALLOC)
 LDFLAGS_fault/weights = $(WRAP_MALLOC)
 LDFLAGS_fault/windows = $(WRAP_MALLOC)
 LDFLAGS_paper/mmcnn_rows = $(WRAP_MALLOC)
+LDFLAGS_profile/posterior_odd = $(WRAP_MALLOC)
 LDFLAGS_fault/report = $(WRAP_MALLOC)
 LDFLAGS_exec/weights_file = -Wl,--wrap=open
 LDFLAGS_exec/rings = -Wl,--wrap=mmap,--wrap=memfd_create,--wrap=ftruncate

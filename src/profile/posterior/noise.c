@@ -55,7 +55,7 @@ enum vbs_status vbs_posterior_noise(struct vbs_ctx *ctx, const struct posterior_
 double vbs_posterior_error(const struct vbs_profile_row *row, double noise)
 {
     double own, error;
-    int n = row->n_runs;
+    double n = row->n_runs;
 
     if (n > 0) {
         own = n > 1 ? deviation_of(row, OVER_MEAN) : 0;

@@ -10,6 +10,7 @@
 
 #define UNKNOWN_ERROR   0.05  /* of rows without runs, once rows of their profile were executed */
 #define LEAST_DEVIATION 0.005 /* of an executed time */
+#define MOST_DEVIATION  100   /* likewise: more says no less */
 #define INTERVAL        1.96  /* half of a 95% interval, in standard deviations */
 #define MOST_EXCESS     0.1   /* of the expectation over the median, in logarithms */
 
@@ -51,7 +52,7 @@ static void add_row(struct finding *e, int layer, int batch, const struct vbs_pr
                                                   .layer = layer,
                                                   .batch = batch,
                                                   .log_batch = log(batch),
-                                                  .value = log(row->time_us / batch)};
+                                                  .value = log(row->time_us) - log(batch)};
 }
 
 static enum vbs_status list_rows(struct finding *e)
@@ -123,7 +124,8 @@ static struct posterior_row *find_row(const struct finding *e,
 static enum vbs_status add_executed(struct finding *e, const struct vbs_executed_row *executed)
 {
     struct posterior_row *row = find_row(e, executed);
-    double deviation = fmax(executed->deviation, LEAST_DEVIATION), precision, value;
+    double deviation = fmin(fmax(executed->deviation, LEAST_DEVIATION), MOST_DEVIATION);
+    double precision, value;
 
     if (!row)
         return vbs_fail(e->ctx, VBS_INVALID,
@@ -135,7 +137,7 @@ static enum vbs_status add_executed(struct finding *e, const struct vbs_executed
                         "layer %d, batch %d: executed in %g us with a deviation of %g",
                         executed->layer, executed->batch, executed->time_us, executed->deviation);
     precision = 1 / (deviation * deviation);
-    value = log(executed->time_us / row->batch);
+    value = log(executed->time_us) - row->log_batch;
     e->report.n_executed += !(row->precision > 0);
     row->executed =
         (row->executed * row->precision + value * precision) / (row->precision + precision);

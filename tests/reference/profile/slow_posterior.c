@@ -64,7 +64,7 @@ static void take_executed(struct slow_posterior *slow, const struct vbs_profile 
 
         for (int k = 0; k < n; k++)
             if (is_of(row, profile, &executed[k])) {
-                long double deviation = fmaxl(executed[k].deviation, 0.005L);
+                long double deviation = fminl(fmaxl(executed[k].deviation, 0.005L), 100);
 
                 row->precision += 1 / (deviation * deviation);
                 sum +=

@@ -13,7 +13,8 @@
  *     h_i = f_i + L + g_i + w_i, where g and w have mean 0 and are independent of f:
  *             cov(g_i + w_i, g_j + w_j) = C^2 (k_ij + [i = j]) / 2;
  *     m_i = f_i + an error of variance v_i: the logarithm of the median;
- *     x_i = h_i + an error: the logarithm of the executed time.
+ *     x_i = h_i + an error: the logarithm of the executed time. Its deviation is that of the
+ * executed row, 0.005 to 100; of more than one, x_i is the mean, weighted by precision.
  *
  * The errors of m. Of a row of n > 1 runs, whose median absolute deviation is the share d of its
  * time, q_n d and p_n d are estimates of the deviation of a run (q_n: OVER_MEAN; p_n: OVER_MEDIAN).
