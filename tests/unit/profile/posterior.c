@@ -170,8 +170,8 @@ static void one_executed_row_moves_its_neighbours(gsl_rng *rng)
     ok(moved[2] > 1.02 && moved[4] > 1.02 && moved[2] < moved[3] && moved[4] < moved[3],
        "its neighbours move the same way, less far (%.3f %.3f %.3f)", moved[2], moved[3], moved[4]);
     ok(moved[0] > 1 && moved[0] < moved[2], "and those further away still less (%.3f)", moved[0]);
-    ok(fabs(others) < 0.03, "layers that take what the profile says stay, all in all (%+.3f)",
-       others);
+    ok(fabs(others) < 0.3 * log(moved[3]),
+       "layers that take what the profile says move much less, all in all (%+.3f)", others);
     is_int(report.n_executed, 12, "twelve rows were executed");
     vbs_profile_free(before);
     vbs_profile_free(after);
@@ -412,8 +412,8 @@ static void draws_are_of_the_posterior(gsl_rng *rng)
     apart = gsl_stats_variance(values, 1, N_DRAWS);
     ok(worst_mean < 4.5, "draws have the posterior's mean (%.1f standard errors off)", worst_mean);
     ok(worst_spread < 4.5, "and its spread (%.1f)", worst_spread);
-    ok(apart < 2 * spread, "batches of one algorithm are drawn together (%.2g, %.2g)", apart,
-       spread);
+    ok(apart < 1.8 * spread, "batches 5 and 6 of an algorithm are drawn together (%.4f, %.4f)",
+       apart, spread);
     draw(timed, &executed, 3, logs[0]);
     ok(memcmp(logs[0], logs[2], sizeof logs[0]) == 0, "a seed draws the same times again");
     ok(memcmp(logs[0], logs[3], sizeof logs[0]) != 0, "another one others");
