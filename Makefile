@@ -133,6 +133,7 @@ LDFLAGS_fault/turns = $(WRAP_MALLOC)
 LDFLAGS_fault/weights = $(WRAP_MALLOC)
 LDFLAGS_fault/windows = $(WRAP_MALLOC)
 LDFLAGS_paper/mmcnn_rows = $(WRAP_MALLOC)
+LDFLAGS_profile/posterior_odd = $(WRAP_MALLOC)
 LDFLAGS_fault/report = $(WRAP_MALLOC)
 LDFLAGS_report/by_turns = $(WRAP_MALLOC)
 LDFLAGS_exec/weights_file = -Wl,--wrap=open
@@ -143,6 +144,8 @@ LDFLAGS_fault/replay = $(WRAP_MALLOC)
 LDFLAGS_plan/table_refusals = $(WRAP_MALLOC)
 LDFLAGS_base/npy = $(WRAP_MALLOC)
 LDFLAGS_simple/simple = $(WRAP_MALLOC)
+LDFLAGS_learn/contender = $(WRAP_MALLOC)
+LDFLAGS_learn/learn = $(WRAP_MALLOC)
 LDFLAGS_fault/store = -Wl,--wrap=sqlite3_step
 
 .DELETE_ON_ERROR:

@@ -40,7 +40,7 @@ struct vbs_store_run {
     size_t *first;       /* [n_kernels + 1]: of kernel k's times of earlier processes */
     double *times_us;    /* of earlier processes, by kernel; null: there are none */
     int64_t max_times;
-    int first_round; /* added to the rounds of this process */
+    int first_round;                   /* added to the rounds of this process */
     const struct vbs_profile *revised; /* its times are those of the profile; null: medians are */
     struct vbs_run_copy *copies;
     int n_copies;

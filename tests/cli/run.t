@@ -86,10 +86,10 @@ run --db one.sqlite run ./one.net --memory 1MiB --request 3 --input missing.npy
 [ $code -eq 1 ] && [ ! -e one.sqlite ] && one_error "cannot open 'missing.npy'"
 report $? "nothing is measured for a run whose input is not there"
 run --db one.sqlite run ./one.net --memory 1MiB --request 3
-[ $code -eq 0 ] && grep -q '^one: 3 samples in .*, planner dp-vbs+' out &&
+[ $code -eq 0 ] && grep -q '^one: 3 samples in .*, planner \(dp-vbs+\|fbs-best\)' out &&
     [ "$(grep -c "no measured profile of 'one' in 'one.sqlite': measuring it first" err)" -eq 1 ] &&
     grep -q 'one: profile 1: ' err
-report $? "a network that was not measured is measured, planned with dp-vbs+ and run"
+report $? "a network that was not measured is measured, and the fastest executed plan of dp-vbs+ or fbs-best is run"
 run --db one.sqlite run one --model ./one.net --memory 1MiB --request 3 --weights included
 [ $code -eq 0 ] && grep -q 'planner joint' out && ! grep -q measuring err
 report $? "the next run finds the profile; with weights included joint plans"

@@ -143,12 +143,24 @@ static enum vbs_status read_samples(struct vbs_ctx *ctx, struct vbs_store *store
     return status == VBS_OK && n != n_expected ? VBS_N_STATUS : status;
 }
 
-/* Resumes the unfinished run, adds samples, finishes, and reads the samples back. */
+/* Makes a draft of a run, whose times the run takes in the end; *draft is the caller's. */
+static enum vbs_status draft_run(struct vbs_ctx *ctx, struct vbs_store_run *run,
+                                 struct vbs_profile **draft)
+{
+    enum vbs_status status = vbs_store_run_draft(ctx, run, draft);
+
+    if (status == VBS_OK)
+        vbs_store_run_revise(run, *draft);
+    return status;
+}
+
+/* Resumes the unfinished run, adds samples, makes a draft, finishes, and reads the samples back. */
 static enum vbs_status measure(struct vbs_ctx *ctx, const struct fault_place *place)
 {
     struct plain_session *plain = plain_session_new(2, 2, 1);
     struct vbs_store *store = NULL;
     struct vbs_store_run *run = NULL;
+    struct vbs_profile *draft = NULL;
     enum vbs_status status = VBS_NO_MEMORY;
     int64_t id;
 
@@ -162,12 +174,28 @@ static enum vbs_status measure(struct vbs_ctx *ctx, const struct fault_place *pl
     if (status == VBS_OK)
         status = feed_copies(ctx, run, 3);
     if (status == VBS_OK)
+        status = draft_run(ctx, run, &draft);
+    if (status == VBS_OK)
         status = vbs_store_run_finish(ctx, run, "notes", &id);
     if (status == VBS_OK)
         status = read_samples(ctx, store, id, 71);
+    vbs_profile_free(draft);
     vbs_store_run_free(run);
     vbs_store_close(store);
     plain_session_free(plain);
+    return status;
+}
+
+/* Stores the times of another profile with the samples of the first. */
+static enum vbs_status revise(struct vbs_ctx *ctx, const struct fault_place *place)
+{
+    struct vbs_store *store = NULL;
+    enum vbs_status status = vbs_store_open(ctx, place->store, VBS_STORE_WRITE, &store);
+    int64_t id = 0;
+
+    if (status == VBS_OK)
+        status = vbs_store_revise(ctx, store, 1, place->profiles[FAULT_SAVED], &id);
+    vbs_store_close(store);
     return status;
 }
 
@@ -221,6 +249,7 @@ const struct fault_task FAULT_TASKS[] = {
     {"loading a profile", load, true},
     {"listing profiles", list, true},
     {"tagging and deleting", tag_and_delete, true},
+    {"revising a profile", revise, true},
     {"merging two stores", merge, true},
     {"resuming, finishing and reading a measurement", measure, true},
     {0},

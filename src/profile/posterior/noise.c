@@ -78,14 +78,15 @@ static void locate_runs(struct posterior_row *row, double noise)
         own = fmin(spread_of(row->row), MOST_SPREAD);
         spread = (n * own * own + PRIOR_RUNS * noise * noise) / (n + PRIOR_RUNS);
         if (row->row->low_us > 0)
-            row->value = fmin(row->value, log(row->row->low_us / row->batch) + low_end(n) * own);
+            row->value =
+                fmin(row->value, log(row->row->low_us) - row->log_batch + low_end(n) * own);
     }
     row->error = sqrt(spread / n) * (n > 2 ? MEDIAN_ERROR : 1);
 }
 
 void vbs_posterior_locate(struct posterior_row *row, double noise)
 {
-    row->value = log(row->row->time_us / row->batch);
+    row->value = log(row->row->time_us) - row->log_batch;
     if (row->row->n_runs > 0)
         locate_runs(row, noise);
     else if (row->row->low_us > 0 && row->row->high_us > row->row->low_us)

@@ -10,11 +10,12 @@
 
 #define UNKNOWN_ERROR   0.05  /* of rows without runs, once rows of their profile were executed */
 #define LEAST_DEVIATION 0.005 /* of an executed time */
-#define INTERVAL        1.96  /* half of a 95% interval, in standard deviations */
-#define MOST_EXCESS     0.1   /* of the expectation over the median, in logarithms */
+#define MOST_DEVIATION  100
+#define INTERVAL        1.96 /* half of a 95% interval, in standard deviations */
+#define MOST_EXCESS     0.1  /* of the expectation over the median, in logarithms */
 
 /* The state of the work. Rows are in the profile's order: whole samples, then stripes. */
-struct finding {
+struct posterior_finding {
     struct vbs_ctx *ctx;
     const struct vbs_profile *profile;
     struct vbs_posterior_options options;
@@ -33,7 +34,7 @@ struct finding {
 
 /* ---- Rows ---- */
 
-static void count_rows(struct finding *e)
+static void count_rows(struct posterior_finding *e)
 {
     int n;
 
@@ -47,13 +48,14 @@ static void count_rows(struct finding *e)
     }
 }
 
-static void add_row(struct finding *e, int layer, int batch, const struct vbs_profile_row *row)
+static void add_row(struct posterior_finding *e, int layer, int batch,
+                    const struct vbs_profile_row *row)
 {
     e->rows[e->n_rows++] =
         (struct posterior_row){.row = row, .layer = layer, .batch = batch, .log_batch = log(batch)};
 }
 
-static enum vbs_status list_rows(struct finding *e)
+static enum vbs_status list_rows(struct posterior_finding *e)
 {
     int n;
 
@@ -94,7 +96,7 @@ static int compare_places(const struct posterior_row *a, int layer, int batch, i
 
 /* Finds a row by bisection; null: there is none. Rows are ascending by layer; in it those of whole
  * samples come first; then by batch, by rows and by algorithm. */
-static struct posterior_row *find_row(const struct finding *e,
+static struct posterior_row *find_row(const struct posterior_finding *e,
                                       const struct vbs_observed_row *executed)
 {
     size_t low = 0, high = e->n_rows;
@@ -119,11 +121,12 @@ static struct posterior_row *find_row(const struct finding *e,
     return NULL;
 }
 
-static enum vbs_status add_executed(struct finding *e, const struct vbs_observed_row *executed,
+static enum vbs_status add_executed(struct posterior_finding *e,
+                                    const struct vbs_observed_row *executed,
                                     struct posterior_executed *added)
 {
     struct posterior_row *row = find_row(e, executed);
-    double deviation = fmax(executed->deviation, LEAST_DEVIATION);
+    double deviation = fmin(fmax(executed->deviation, LEAST_DEVIATION), MOST_DEVIATION);
 
     if (!row)
         return vbs_fail(e->ctx, VBS_INVALID,
@@ -138,14 +141,14 @@ static enum vbs_status add_executed(struct finding *e, const struct vbs_observed
         return vbs_fail(e->ctx, VBS_INVALID, "executed rows of group %d; 0 to %d are possible",
                         executed->group, VBS_OBSERVED_GROUPS - 1);
     *added = (struct posterior_executed){.row = row,
-                                         .value = log(executed->time_us / row->batch),
+                                         .value = log(executed->time_us) - row->log_batch,
                                          .variance = deviation * deviation,
                                          .stretch = executed->group};
     e->n_executed += row->row->time_us > 0;
     return VBS_OK;
 }
 
-static enum vbs_status take_executed(struct finding *e)
+static enum vbs_status take_executed(struct posterior_finding *e)
 {
     e->executed =
         vbs_arena_alloc(&e->arena, (size_t)e->options.n_executed + 1, sizeof *e->executed);
@@ -157,7 +160,7 @@ static enum vbs_status take_executed(struct finding *e)
 }
 
 /* Sets the errors of the medians. */
-static enum vbs_status find_errors(struct finding *e)
+static enum vbs_status find_errors(struct posterior_finding *e)
 {
     VBS_TRY(vbs_posterior_noise(e->ctx, e->rows, e->n_rows, &e->report.deviation));
     for (size_t i = 0; i < e->n_rows; i++) {
@@ -213,7 +216,7 @@ static int group_end(struct posterior_row *const *rows, int n, int first)
     return end;
 }
 
-static enum vbs_status make_groups(struct finding *e)
+static enum vbs_status make_groups(struct posterior_finding *e)
 {
     struct posterior_groups *groups = &e->groups;
     int n = 0;
@@ -238,7 +241,7 @@ static enum vbs_status make_groups(struct finding *e)
 
 /* ---- The posterior ---- */
 
-static void find_groups(struct finding *e, bool executed, const gsl_rng *rng)
+static void find_groups(struct posterior_finding *e, bool executed, const gsl_rng *rng)
 {
     for (int i = 0; i < e->groups.n_groups; i++)
         vbs_posterior_group(e->groups.rows + e->groups.first[i],
@@ -246,7 +249,7 @@ static void find_groups(struct finding *e, bool executed, const gsl_rng *rng)
                             &e->work);
 }
 
-static enum vbs_status begin_draws(struct finding *e)
+static enum vbs_status begin_draws(struct posterior_finding *e)
 {
     /* gsl_rng_alloc would end the program where memory is out. */
     e->rng.type = gsl_rng_taus2;
@@ -258,7 +261,7 @@ static enum vbs_status begin_draws(struct finding *e)
 }
 
 /* Returns the logarithm of the medians of all rows together over the times of undisturbed runs. */
-static double disturbance(const struct finding *e)
+static double disturbance(const struct posterior_finding *e)
 {
     double medians_us = 0, undisturbed_us = 0;
 
@@ -273,7 +276,7 @@ static double disturbance(const struct finding *e)
     return undisturbed_us > 0 ? log(medians_us / undisturbed_us) : 0;
 }
 
-static enum vbs_status find_rows(struct finding *e)
+static enum vbs_status find_rows(struct posterior_finding *e)
 {
     e->report.level = 1;
     if (e->groups.n_groups == 0)
@@ -298,7 +301,7 @@ static enum vbs_status find_rows(struct finding *e)
 
 /* Returns the row with its posterior time. Without a draw its time is the expectation of a
  * lognormal variable. */
-static struct vbs_profile_row row_of_posterior(const struct finding *e,
+static struct vbs_profile_row row_of_posterior(const struct posterior_finding *e,
                                                const struct posterior_row *row)
 {
     struct vbs_profile_row result = *row->row;
@@ -314,7 +317,7 @@ static struct vbs_profile_row row_of_posterior(const struct finding *e,
     return result;
 }
 
-static enum vbs_status build(struct finding *e, struct vbs_profile **made)
+static enum vbs_status build(struct posterior_finding *e, struct vbs_profile **made)
 {
     struct vbs_profile_row *rows = vbs_arena_alloc(&e->arena, e->n_rows + 1, sizeof *rows);
 
@@ -330,7 +333,7 @@ enum vbs_status vbs_profile_posterior(struct vbs_ctx *ctx, const struct vbs_prof
                                       struct vbs_posterior_report *report,
                                       struct vbs_profile **made)
 {
-    struct finding e = {.ctx = ctx, .profile = profile};
+    struct posterior_finding e = {.ctx = ctx, .profile = profile};
     enum vbs_status status =
         vbs_options_read(ctx, "vbs_posterior_options", options, &e.options, sizeof e.options);
 

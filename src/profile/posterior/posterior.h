@@ -38,7 +38,7 @@
 struct posterior_row {
     const struct vbs_profile_row *row;
     int layer, batch;
-    bool used; /* it has an error, or was executed */
+    bool used; /* it has an error */
     double log_batch;
     double value;          /* of the median */
     double error;          /* standard deviation of value; 0: there is no median to use */

@@ -39,7 +39,6 @@
 #include <gsl/gsl_randist.h>
 #include <gsl/gsl_rng.h>
 #include <gsl/gsl_sort_double.h>
-#include <gsl/gsl_statistics_double.h>
 #include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -263,13 +262,18 @@ static struct place find_whole(const struct vbs_profile *judge, size_t index)
     };
 }
 
-/* Returns whether these sorted samples can be the row's; NaN may be anywhere. */
-static bool are_of_row(const double *sorted, int n, const struct vbs_profile_row *row)
+/* Returns whether these are the samples that the row was measured by, and sets *is_median: the
+ * row's time is their median. They are sorted; NaN may be anywhere. */
+static bool are_of_row(double *samples, int n, const struct vbs_profile_row *row, bool *is_median)
 {
+    struct vbs_profile_row summary = {0};
+
     for (int i = 0; i < n; i++)
-        if (!(sorted[i] >= 0 && sorted[i] <= VBS_MAX_TIME_US))
+        if (!(samples[i] >= 0 && samples[i] <= VBS_MAX_TIME_US))
             return false;
-    return n == row->n_runs;
+    vbs_measure_summary(samples, n, &summary);
+    *is_median = summary.time_us == row->time_us;
+    return n == row->n_runs && (*is_median || summary.mad_us == row->mad_us);
 }
 
 /* Reads the row's samples, sorted, into scratch; *n is 0 where there are none, or where the time of
@@ -280,6 +284,7 @@ static enum vbs_status read_samples(struct vbs_ctx *ctx, struct vbs_noise *noise
     const struct vbs_sample_source *source = noise->samples;
     const double *times_us = NULL;
     enum vbs_status status = VBS_OK;
+    bool is_median;
 
     *n = 0;
     if (source)
@@ -290,14 +295,12 @@ static enum vbs_status read_samples(struct vbs_ctx *ctx, struct vbs_noise *noise
     if ((status = vbs_grow(ctx, &noise->scratch, &noise->capacity, *n, sizeof *noise->scratch)))
         return status;
     memcpy(noise->scratch, times_us, (size_t)*n * sizeof *times_us);
-    gsl_sort(noise->scratch, 1, (size_t)*n);
-    if (!are_of_row(noise->scratch, *n, place->row))
+    if (!are_of_row(noise->scratch, *n, place->row, &is_median))
         return vbs_fail(ctx, VBS_INVALID,
                         "layer %d batch %d algorithm '%s': the samples are not those that the "
                         "profile was made from",
                         place->layer, place->batch, place->algorithm);
-    if (gsl_stats_median_from_sorted_data(noise->scratch, 1, (size_t)*n) != place->row->time_us)
-        *n = 0;
+    *n = is_median ? *n : 0;
     return VBS_OK;
 }
 

@@ -253,8 +253,9 @@ enum vbs_status vbs_gp_predict(struct vbs_ctx *ctx, const struct tune_gp *gp, co
     if (!work)
         return vbs_no_memory(ctx);
     for (int i = 0; i < n_at; i += VBS_MATRIX_LANES)
-        predict_some(gp, at + (size_t)i * (size_t)gp->d, n_at - i < VBS_MATRIX_LANES ? n_at - i : VBS_MATRIX_LANES,
-                     work + size, work, mean + i, deviation + i);
+        predict_some(gp, at + (size_t)i * (size_t)gp->d,
+                     n_at - i < VBS_MATRIX_LANES ? n_at - i : VBS_MATRIX_LANES, work + size, work,
+                     mean + i, deviation + i);
     free(work);
     return VBS_OK;
 }

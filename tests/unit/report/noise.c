@@ -4,6 +4,7 @@
  */
 #include "cases/noisy_profile.h"
 #include "support/tap.h"
+#include "vbslab/posterior.h"
 
 #include "report/compare/noise.h"
 
@@ -412,6 +413,27 @@ static void exact_times_have_no_interval(void)
     noisy_free(once);
 }
 
+/* A posterior time is not the median of its samples, which are still those of its row. */
+static void posterior_times_have_their_own_intervals(void)
+{
+    struct noisy *measured =
+        noisy_new(rng, &(struct noisy_plan){.n_layers = 8, .n_runs = 9, .sigma = 0.1});
+    struct vbs_profile *posterior = NULL;
+    struct trial trial = {.planners = {"dp-vbs"}, .samples = &measured->source};
+    struct vbs_compare *compare;
+
+    if (vbs_profile_posterior(NULL, measured->profile, NULL, NULL, &posterior) != VBS_OK)
+        bail_out("no posterior");
+    trial.profile = posterior;
+    compare = run(&trial);
+    ok(compare->intervals == VBS_INTERVALS_ROWS && measured->n_reads > 0,
+       "of posterior times the rows' intervals are used, whatever the samples");
+    ok(isfinite(compare->rows[0].gain_over_fbs.low_percent), "and gains have theirs");
+    vbs_compare_free(compare);
+    vbs_profile_free(posterior);
+    noisy_free(measured);
+}
+
 static void sources_are_told(void)
 {
     struct noisy *measured =
@@ -525,6 +547,7 @@ int main(void)
     equal_schedules_gain_nothing();
     verdicts_tell_winners_by_luck();
     exact_times_have_no_interval();
+    posterior_times_have_their_own_intervals();
     sources_are_told();
     wrong_samples_are_refused();
     intervals_depend_on_nothing_else();

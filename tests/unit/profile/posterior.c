@@ -1,0 +1,442 @@
+/*
+ * What posterior times are good for: bursts are drawn in, executed times take effect on rows near
+ * them, sums of chosen times are unbiased, and intervals and draws are those of what is known.
+ */
+#include "cases/timed_profile.h"
+#include "support/made_profile.h"
+#include "support/profile_help.h"
+#include "support/tap.h"
+#include "vbslab/posterior.h"
+
+#include <gsl/gsl_randist.h>
+#include <gsl/gsl_statistics_double.h>
+#include <stdlib.h>
+
+/* Returns the posterior of a profile; ends the program where it is refused. */
+static struct vbs_profile *posterior_of(const struct vbs_profile *profile,
+                                        const struct vbs_observed_row *executed, int n_executed,
+                                        struct vbs_posterior_report *report)
+{
+    const struct vbs_posterior_options options = {
+        .struct_size = sizeof options, .n_executed = n_executed, .executed = executed};
+    struct vbs_profile *posterior = NULL;
+    struct vbs_ctx ctx = {0};
+
+    if (vbs_profile_posterior(&ctx, profile, &options, report, &posterior) != VBS_OK)
+        bail_out("no posterior: %s", vbs_detail(&ctx));
+    return posterior;
+}
+
+/* ---- Medians ---- */
+
+#define N_BATCHES 8
+#define N_LAYERS  10
+
+/* Makes a profile of layers whose batch b takes 10 + 20 b us and, where it deviates, up to 15
+ * percent more or less, another number in each layer. Batch 5 of layer 1 takes burst times as long,
+ * in so many runs. All others have 5. */
+static struct vbs_profile *burst_profile(double mad, bool deviates, double burst, int n_runs)
+{
+    static const double OFF[N_BATCHES] = {0.9, 1.12, 1, 0.88, 1, 1.1, 0.92, 1.15};
+    struct vbs_profile_builder *builder = vbs_profile_builder_new();
+    struct vbs_ctx ctx = {0};
+    enum vbs_status status = VBS_OK;
+
+    for (int i = 0; i < N_LAYERS * N_BATCHES && status == VBS_OK; i++) {
+        int layer = 1 + i / N_BATCHES, b = 1 + i % N_BATCHES, input = layer - 1;
+        const struct vbs_profile_layer about = {
+            .name = "l", .kind = "conv", .n_inputs = 1, .inputs = &input};
+        bool is_burst = layer == 1 && b == 5;
+        double time_us = (10 + 20 * b) * (deviates ? OFF[(b + layer - 2) % N_BATCHES] : 1) *
+                         (is_burst ? burst : 1);
+        const struct vbs_profile_row row = {.time_us = time_us,
+                                            .mad_us = mad * time_us,
+                                            .low_us = (1 - 2 * mad) * time_us,
+                                            .high_us = (1 + 2 * mad) * time_us,
+                                            .n_runs = is_burst ? n_runs : 5};
+
+        if (b == 1)
+            status = vbs_profile_builder_layer(&ctx, builder, &about);
+        if (status == VBS_OK)
+            status = vbs_profile_builder_row(&ctx, builder, layer, b, "a", &row);
+    }
+    return made_profile(&ctx, builder, status);
+}
+
+/* Returns the share of the burst that is left. */
+static double left(double mad, bool deviates, double burst, int n_runs)
+{
+    struct vbs_profile *profile = burst_profile(mad, deviates, burst, n_runs);
+    struct vbs_profile *posterior = posterior_of(profile, NULL, 0, NULL);
+    double share = log(vbs_profile_find_row(posterior, 1, 5, 0, 0)->time_us / 110) / log(burst);
+
+    vbs_profile_free(profile);
+    vbs_profile_free(posterior);
+    return share;
+}
+
+static void bursts_are_drawn_in(void)
+{
+    double smooth = left(0.02, false, 1.3, 5), few = left(0.15, true, 1.3, 1);
+    double many = left(0.15, true, 1.3, 400);
+
+    ok(smooth < 0.25, "of a burst that all runs met little is left among smooth rows (%.2f)",
+       smooth);
+    ok(few < 0.5, "of one noisy run's less than half is left (%.2f)", few);
+    ok(many > 0.9, "of 400 runs' most is left, where other rows are no smoother (%.2f)", many);
+}
+
+static void exact_profiles_stay(gsl_rng *rng)
+{
+    const struct timed_plan plan = {.n_layers = 3,
+                                    .n_batches = 4,
+                                    .n_algorithms = 2,
+                                    .stripes = true,
+                                    .n_runs = -1,
+                                    .level = 1};
+    struct timed *timed = timed_new(rng, &plan);
+    struct vbs_posterior_options options = {.struct_size = sizeof options, .notes = "noted"};
+    struct vbs_posterior_report report;
+    struct vbs_profile *same = posterior_of(timed->profile, NULL, 0, &report), *noted = NULL;
+    struct vbs_profile *back = NULL;
+    char where[80], hashes[3][VBS_PROFILE_HASH_SIZE];
+    struct vbs_ctx ctx = {0};
+
+    vbs_profile_hash(timed->profile, hashes[0]);
+    vbs_profile_hash(same, hashes[1]);
+    is_str(hashes[1], hashes[0], "a profile without runs and executed rows stays as it is");
+    ok(!profile_difference(timed->profile, same, where, sizeof where), "in all that it has");
+    ok(report.level == 1 && report.deviation == 0.1 && report.n_executed == 0,
+       "no level is found, and a deviation is supposed");
+    if (vbs_profile_posterior(&ctx, timed->profile, &options, NULL, &noted) != VBS_OK)
+        bail_out("no posterior: %s", vbs_detail(&ctx));
+    is_str(noted->provenance.notes, "noted", "it has the notes that are given");
+    options.notes = timed->profile->provenance.notes;
+    if (vbs_profile_posterior(&ctx, noted, &options, NULL, &back) != VBS_OK)
+        bail_out("no posterior: %s", vbs_detail(&ctx));
+    vbs_profile_hash(back, hashes[2]);
+    is_str(hashes[2], hashes[0], "and differs in nothing else");
+    vbs_profile_free(same);
+    vbs_profile_free(noted);
+    vbs_profile_free(back);
+    timed_free(timed);
+}
+
+/* ---- Executed rows ---- */
+
+static struct vbs_observed_row executed_as(const struct timed *timed, int i, double time_us,
+                                           double deviation)
+{
+    return (struct vbs_observed_row){.layer = timed->layers[i],
+                                     .batch = timed->batches[i],
+                                     .rows = timed->rows[i]->rows,
+                                     .algorithm = timed->rows[i]->algorithm,
+                                     .time_us = time_us,
+                                     .deviation = deviation};
+}
+
+static void one_executed_row_moves_its_neighbours(gsl_rng *rng)
+{
+    const struct timed_plan plan = {.n_layers = 12,
+                                    .n_batches = 8,
+                                    .n_algorithms = 1,
+                                    .n_runs = 5,
+                                    .deviation = 0.05,
+                                    .steps = 0.01,
+                                    .level = 1};
+    struct timed *timed = timed_new(rng, &plan);
+    struct vbs_profile *before = posterior_of(timed->profile, NULL, 0, NULL), *after;
+    int at = 4 * 8 + 3; /* batch 4 of layer 5 */
+    double time_us = 1.15 * timed_row(timed, before, at)->time_us, moved[8], others = 0;
+    struct vbs_observed_row executed[12];
+    struct vbs_posterior_report report;
+
+    for (int k = 0; k < 12; k++) /* the other layers take what the profile says */
+        executed[k] =
+            executed_as(timed, 8 * k + 3, timed_row(timed, before, 8 * k + 3)->time_us, 0.005);
+    executed[4] = executed_as(timed, at, time_us, 1e-6);
+    after = posterior_of(timed->profile, executed, 12, &report);
+    for (int i = 0; i < timed->n_rows; i++) {
+        double factor = timed_row(timed, after, i)->time_us / timed_row(timed, before, i)->time_us;
+
+        if (timed->layers[i] == 5)
+            moved[timed->batches[i] - 1] = factor;
+        else
+            others += log(factor) / (11 * 8);
+    }
+    ok(fabs(timed_row(timed, after, at)->time_us / time_us - 1) < 0.02,
+       "a row that was executed takes the executed time (%.3f of it)",
+       timed_row(timed, after, at)->time_us / time_us);
+    ok(moved[2] > 1.02 && moved[4] > 1.02 && moved[2] < moved[3] && moved[4] < moved[3],
+       "its neighbours move the same way, less far (%.3f %.3f %.3f)", moved[2], moved[3], moved[4]);
+    ok(moved[0] > 1 && moved[0] < moved[2], "and those further away still less (%.3f)", moved[0]);
+    ok(fabs(others) < 0.3 * log(moved[3]),
+       "layers that take what the profile says move much less, all in all (%+.3f)", others);
+    is_int(report.n_executed, 12, "twelve rows were executed");
+    vbs_profile_free(before);
+    vbs_profile_free(after);
+    timed_free(timed);
+}
+
+static void the_level_moves_all_rows(gsl_rng *rng)
+{
+    const struct timed_plan plan = {.n_layers = 30,
+                                    .n_batches = 6,
+                                    .n_algorithms = 2,
+                                    .n_runs = 5,
+                                    .deviation = 0.03,
+                                    .steps = 0.01,
+                                    .level = 1.2,
+                                    .context = 0.02};
+    struct timed *timed = timed_new(rng, &plan);
+    struct vbs_observed_row executed[20];
+    struct vbs_posterior_report report;
+    struct vbs_profile *before = posterior_of(timed->profile, NULL, 0, NULL), *after;
+    double least = HUGE_VAL, most = 0;
+
+    for (int k = 0; k < 20; k++) /* of layers 1..20 */
+        executed[k] = executed_as(timed, 12 * k + 5, timed->schedule_us[12 * k + 5], 0.005);
+    after = posterior_of(timed->profile, executed, 20, &report);
+    for (int i = 20 * 12; i < timed->n_rows; i++) {
+        double moved = timed_row(timed, after, i)->time_us / timed_row(timed, before, i)->time_us;
+
+        least = fmin(least, moved);
+        most = fmax(most, moved);
+    }
+    is_near(report.level, 1.2, 0.02, "the level is found");
+    ok(report.context > 0.01 && report.context < 0.04, "and what differs from it (%.3f)",
+       report.context);
+    ok(least > 1.17 && most < 1.23,
+       "layers of which nothing was executed move by it (%.3f to %.3f)", least, most);
+    vbs_profile_free(before);
+    vbs_profile_free(after);
+    timed_free(timed);
+}
+
+static void the_order_does_not_matter(gsl_rng *rng)
+{
+    const struct timed_plan plan = {.n_layers = 4,
+                                    .n_batches = 5,
+                                    .n_algorithms = 2,
+                                    .stripes = true,
+                                    .deviation = 0.05,
+                                    .steps = 0.02,
+                                    .level = 1.1,
+                                    .context = 0.03};
+    struct timed *timed = timed_new(rng, &plan);
+    struct vbs_observed_row executed[40];
+    struct vbs_profile *one, *other;
+    double most = 0;
+
+    for (int k = 0; k < 40; k++) { /* some more than once */
+        int i = (int)gsl_rng_uniform_int(rng, (unsigned long)timed->n_rows);
+
+        executed[k] = executed_as(timed, i, timed->schedule_us[i] * gsl_ran_flat(rng, 0.9, 1.1),
+                                  gsl_ran_flat(rng, 0.005, 0.1));
+    }
+    one = posterior_of(timed->profile, executed, 40, NULL);
+    gsl_ran_shuffle(rng, executed, 40, sizeof *executed);
+    other = posterior_of(timed->profile, executed, 40, NULL);
+    for (int i = 0; i < timed->n_rows; i++)
+        most =
+            fmax(most,
+                 fabs(timed_row(timed, one, i)->time_us / timed_row(timed, other, i)->time_us - 1));
+    ok(most < 1e-11, "the order of executed rows does not matter (%.1e)", most);
+    vbs_profile_free(one);
+    vbs_profile_free(other);
+    timed_free(timed);
+}
+
+/* ---- Many profiles ---- */
+
+#define N_PROFILES 24
+
+/* Returns the sum over the layers of the least times of a sample in a profile, over the sum of the
+ * true ones of the same rows. */
+static double least_over_true(const struct timed *timed, const struct vbs_profile *profile)
+{
+    double said = 0, is = 0;
+
+    for (int i = 0; i < timed->n_rows;) {
+        double least = HUGE_VAL, truth = 0;
+        int layer = timed->layers[i];
+
+        for (; i < timed->n_rows && timed->layers[i] == layer; i++) {
+            double time_us = timed_row(timed, profile, i)->time_us / timed->batches[i];
+
+            if (time_us < least) {
+                least = time_us;
+                truth = timed->schedule_us[i] / timed->batches[i];
+            }
+        }
+        said += least;
+        is += truth;
+    }
+    return said / is;
+}
+
+/* Compares sums of chosen times with the true ones; most: the error that is allowed. Where medians
+ * are of very few runs, the widths of the model are known less well. */
+static void sums_of_chosen_times_are_unbiased(gsl_rng *rng, double deviation, int n_runs,
+                                              double most)
+{
+    const struct timed_plan plan = {.n_layers = 40,
+                                    .n_batches = 8,
+                                    .n_algorithms = 3,
+                                    .n_runs = n_runs,
+                                    .deviation = deviation,
+                                    .steps = 0.02,
+                                    .level = 1,
+                                    .context = 0.02};
+    double raw = 0, corrected = 0;
+
+    for (int p = 0; p < N_PROFILES; p++) {
+        struct timed *timed = timed_new(rng, &plan);
+        struct vbs_profile *posterior = posterior_of(timed->profile, NULL, 0, NULL);
+
+        raw += least_over_true(timed, timed->profile) / N_PROFILES;
+        corrected += least_over_true(timed, posterior) / N_PROFILES;
+        vbs_profile_free(posterior);
+        timed_free(timed);
+    }
+    ok(raw < 0.975, "with noise of %.2f and %d runs chosen medians are too low by %.1f%%",
+       deviation, n_runs, 100 * (1 - raw));
+    ok(fabs(corrected - 1) < most, "chosen posterior times are not (%+.2f%%)",
+       100 * (corrected - 1));
+}
+
+/* Returns the share of rows whose interval holds the true time in schedules. */
+static double coverage(gsl_rng *rng, const struct timed_plan *plan, int n_executed)
+{
+    int n = 0, held = 0;
+
+    for (int p = 0; p < N_PROFILES; p++) {
+        struct timed *timed = timed_new(rng, plan);
+        struct vbs_observed_row executed[50];
+        struct vbs_profile *posterior;
+
+        for (int k = 0; k < n_executed; k++) {
+            int i = (int)gsl_rng_uniform_int(rng, (unsigned long)timed->n_rows);
+
+            executed[k] = executed_as(
+                timed, i, timed->schedule_us[i] * gsl_ran_lognormal(rng, 0, 0.02), 0.02);
+        }
+        posterior = posterior_of(timed->profile, executed, n_executed, NULL);
+        for (int i = 0; i < timed->n_rows; i++, n++) {
+            const struct vbs_profile_row *row = timed_row(timed, posterior, i);
+
+            held += row->low_us <= timed->schedule_us[i] && timed->schedule_us[i] <= row->high_us;
+        }
+        vbs_profile_free(posterior);
+        timed_free(timed);
+    }
+    return (double)held / n;
+}
+
+static void intervals_hold_the_true_times(gsl_rng *rng)
+{
+    struct timed_plan plan = {
+        .n_layers = 15, .n_batches = 6, .n_algorithms = 2, .level = 1, .context = 0.03};
+
+    for (int which = 0; which < 6; which++) {
+        double share;
+
+        plan.deviation = (const double[]){0.02, 0.08, 0.2}[which / 2];
+        plan.steps = which % 2 ? 0.05 : 0.01;
+        plan.level = which / 2 == 1 ? 1.1 : 1;
+        share = coverage(rng, &plan, which / 2 == 1 ? 50 : 0);
+        ok(share > 0.9 && share < 0.995,
+           "%.1f%% of true times are in the intervals (noise %.2f, steps %.2f, level %.1f)",
+           100 * share, plan.deviation, plan.steps, plan.level);
+    }
+}
+
+/* ---- Draws ---- */
+
+#define N_DRAWS 4000
+#define N_ROWS  24
+
+/* Draws the logarithms of the times of all rows. */
+static void draw(const struct timed *timed, const struct vbs_observed_row *executed, uint64_t seed,
+                 double *logs)
+{
+    const struct vbs_posterior_options options = {.struct_size = sizeof options,
+                                                  .n_executed = 1,
+                                                  .executed = executed,
+                                                  .draws = true,
+                                                  .seed = seed};
+    struct vbs_profile *drawn = NULL;
+
+    if (vbs_profile_posterior(NULL, timed->profile, &options, NULL, &drawn) != VBS_OK)
+        bail_out("no draw");
+    for (int i = 0; i < N_ROWS; i++)
+        logs[i] = log(timed_row(timed, drawn, i)->time_us);
+    vbs_profile_free(drawn);
+}
+
+static void draws_are_of_the_posterior(gsl_rng *rng)
+{
+    const struct timed_plan plan = {.n_layers = 2,
+                                    .n_batches = 6,
+                                    .n_algorithms = 2,
+                                    .n_runs = 3,
+                                    .deviation = 0.1,
+                                    .steps = 0.02,
+                                    .level = 1,
+                                    .context = 0.02};
+    struct timed *timed = timed_new(rng, &plan);
+    const struct vbs_observed_row executed = executed_as(timed, 2, timed->schedule_us[2], 0.01);
+    struct vbs_profile *posterior = posterior_of(timed->profile, &executed, 1, NULL);
+    static double logs[N_DRAWS][N_ROWS];
+    static double values[N_DRAWS];
+    double worst_mean = 0, worst_spread = 0, spread, apart;
+
+    for (int d = 0; d < N_DRAWS; d++)
+        draw(timed, &executed, (uint64_t)d + 1, logs[d]);
+    for (int i = 0; i < N_ROWS; i++) {
+        const struct vbs_profile_row *row = timed_row(timed, posterior, i);
+        double mean = log(row->low_us * row->high_us) / 2;
+        double deviation = log(row->high_us / row->low_us) / 2 / 1.96;
+
+        for (int d = 0; d < N_DRAWS; d++)
+            values[d] = (logs[d][i] - mean) / deviation;
+        worst_mean = fmax(worst_mean, fabs(gsl_stats_mean(values, 1, N_DRAWS)) * sqrt(N_DRAWS));
+        worst_spread = fmax(worst_spread,
+                            fabs(gsl_stats_variance(values, 1, N_DRAWS) - 1) * sqrt(N_DRAWS / 2.0));
+    }
+    for (int d = 0; d < N_DRAWS; d++)
+        values[d] = logs[d][8];
+    spread = gsl_stats_variance(values, 1, N_DRAWS);
+    for (int d = 0; d < N_DRAWS; d++)
+        values[d] = logs[d][8] - logs[d][10];
+    apart = gsl_stats_variance(values, 1, N_DRAWS);
+    ok(worst_mean < 4.5, "draws have the posterior's mean (%.1f standard errors off)", worst_mean);
+    ok(worst_spread < 4.5, "and its spread (%.1f)", worst_spread);
+    ok(apart < 1.8 * spread, "batches 5 and 6 of an algorithm are drawn together (%.4f, %.4f)",
+       apart, spread);
+    draw(timed, &executed, 3, logs[0]);
+    ok(memcmp(logs[0], logs[2], sizeof logs[0]) == 0, "a seed draws the same times again");
+    ok(memcmp(logs[0], logs[3], sizeof logs[0]) != 0, "another one others");
+    vbs_profile_free(posterior);
+    timed_free(timed);
+}
+
+int main(void)
+{
+    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
+
+    gsl_rng_set(rng, 1763);
+    bursts_are_drawn_in();
+    exact_profiles_stay(rng);
+    one_executed_row_moves_its_neighbours(rng);
+    the_level_moves_all_rows(rng);
+    the_order_does_not_matter(rng);
+    sums_of_chosen_times_are_unbiased(rng, 0.05, 5, 0.01);
+    sums_of_chosen_times_are_unbiased(rng, 0.1, 5, 0.01);
+    sums_of_chosen_times_are_unbiased(rng, 0.1, 9, 0.01);
+    sums_of_chosen_times_are_unbiased(rng, 0.1, 3, 0.025);
+    intervals_hold_the_true_times(rng);
+    draws_are_of_the_posterior(rng);
+    gsl_rng_free(rng);
+    return done_testing();
+}
