@@ -19,6 +19,7 @@
 #include "vbslab/place.h"
 #include "vbslab/plan.h"
 #include "vbslab/planner.h"
+#include "vbslab/predict.h"
 #include "vbslab/profile.h"
 #include "vbslab/progress.h"
 #include "vbslab/prune.h"
