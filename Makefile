@@ -136,6 +136,7 @@ LDFLAGS_paper/mmcnn_rows = $(WRAP_MALLOC)
 LDFLAGS_fault/report = $(WRAP_MALLOC)
 LDFLAGS_exec/weights_file = -Wl,--wrap=open
 LDFLAGS_exec/rings = -Wl,--wrap=mmap,--wrap=memfd_create,--wrap=ftruncate
+LDFLAGS_fault/predict = $(WRAP_MALLOC)
 LDFLAGS_fault/prune = $(WRAP_MALLOC)
 LDFLAGS_fault/quantize = $(WRAP_MALLOC)
 LDFLAGS_fault/replay = $(WRAP_MALLOC)

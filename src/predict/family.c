@@ -3,6 +3,8 @@
 
 #include "base/fail.h"
 
+#include <gsl/gsl_sort.h>
+#include <gsl/gsl_statistics.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +13,8 @@
 #define FOLDS      4   /* parts of the layers that are left out by turns */
 #define FEW_LAYERS 6   /* with fewer, errors of layers left out say little */
 #define WIDEN_FEW  2.0 /* widening then */
-#define MOST_WIDEN 6.0
+#define MOST_WIDEN 8.0
+#define NORMAL_95  1.959963984540054 /* deviations from the mean to the ends of 95% */
 
 static double noise_of(const struct tune_gp *gp)
 {
@@ -64,9 +67,9 @@ static void divide(const struct predict_family *family, const struct predict_poi
     }
 }
 
-/* Adds the squares of the errors of the points left out, over the deviations predicted. */
+/* Appends the errors of the points left out, over the deviations predicted, to errors [*n]. */
 static enum vbs_status judge_fold(struct vbs_ctx *ctx, const struct predict_family *family,
-                                  struct predict_fold *fold, double *squares)
+                                  struct predict_fold *fold, double *errors, int *n)
 {
     struct vbs_arena arena = {0};
     struct tune_gp gp;
@@ -78,11 +81,8 @@ static enum vbs_status judge_fold(struct vbs_ctx *ctx, const struct predict_fami
     status = vbs_gp_extend(ctx, &arena, &family->gp, fold->n_in, fold->x, fold->y, &gp);
     if (status == VBS_OK)
         status = vbs_gp_predict(ctx, &gp, fold->x_out, fold->n_out, fold->mean, fold->deviation);
-    for (int i = 0; i < fold->n_out && status == VBS_OK; i++) {
-        double error = (fold->y_out[i] - fold->mean[i]) / hypot(fold->deviation[i], noise);
-
-        *squares += error * error;
-    }
+    for (int i = 0; i < fold->n_out && status == VBS_OK; i++)
+        errors[(*n)++] = fabs(fold->y_out[i] - fold->mean[i]) / hypot(fold->deviation[i], noise);
     vbs_arena_clear(&arena);
     return status;
 }
@@ -108,18 +108,24 @@ static enum vbs_status widen(struct vbs_ctx *ctx, const struct predict_point *co
 {
     struct vbs_arena arena = {0};
     struct predict_fold fold = {0};
-    double squares = 0;
-    enum vbs_status status;
+    double *errors = vbs_arena_alloc(&arena, (size_t)family->n, sizeof *errors);
+    int n = 0;
+    enum vbs_status status = errors ? VBS_OK : vbs_no_memory(ctx);
 
     family->widening = WIDEN_FEW;
-    if (count_layers(points, family->n) < FEW_LAYERS)
-        return VBS_OK;
-    status = new_fold(ctx, &arena, family->n, &fold);
-    for (int f = 0; f < FOLDS && status == VBS_OK; f++) {
-        divide(family, points, y, f, &fold);
-        status = judge_fold(ctx, family, &fold, &squares);
+    if (status == VBS_OK && count_layers(points, family->n) >= FEW_LAYERS) {
+        status = new_fold(ctx, &arena, family->n, &fold);
+        for (int f = 0; f < FOLDS && status == VBS_OK; f++) {
+            divide(family, points, y, f, &fold);
+            status = judge_fold(ctx, family, &fold, errors, &n);
+        }
     }
-    family->widening = fmin(MOST_WIDEN, fmax(1, sqrt(squares / family->n)));
+    if (status == VBS_OK && n > 0) {
+        gsl_sort(errors, 1, (size_t)n);
+        family->widening = fmin(
+            MOST_WIDEN,
+            fmax(1, gsl_stats_quantile_from_sorted_data(errors, 1, (size_t)n, 0.95) / NORMAL_95));
+    }
     vbs_arena_clear(&arena);
     return status;
 }

@@ -60,7 +60,8 @@ struct predict_family {
     int n;                             /* points */
     double coefficients[PREDICT_TERMS];
     struct tune_gp gp; /* of logarithms of time over roofline */
-    double widening;   /* how many times the process's deviation errors of layers left out have */
+    double widening;   /* how many times the process's own the deviations are, for 95% of the errors
+                        of   layers left out to lie within theirs */
 };
 
 /* Learns from points [n], n >= 1, of which as many as PREDICT_MOST are used, evenly chosen.
