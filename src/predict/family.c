@@ -14,11 +14,14 @@
 #define FEW_LAYERS 6   /* with fewer, errors of layers left out say little */
 #define WIDEN_FEW  2.0 /* widening then */
 #define MOST_WIDEN 8.0
-#define NORMAL_95  1.959963984540054 /* deviations from the mean to the ends of 95% */
+#define LEAST_NOISE                                                                                \
+    0.02 /* of a time: a quiet machine measures a kernel again within some percent */
+#define NORMAL_95 1.959963984540054 /* deviations from the mean to the ends of 95% */
 
+/* Gives the deviation of a time that is measured once more. */
 static double noise_of(const struct tune_gp *gp)
 {
-    return gp->deviation * exp(gp->unknown[GP_NOISE(gp->d)] / 2);
+    return fmax(LEAST_NOISE, gp->deviation * exp(gp->unknown[GP_NOISE(gp->d)] / 2));
 }
 
 /* Writes the logarithm of what the roofline misses of each point, and its features. */

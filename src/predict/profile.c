@@ -299,10 +299,12 @@ static enum vbs_status open_session(struct prediction *p, const struct vbs_predi
                                     const int *batches, int n_batches)
 {
     const struct vbs_predict_options *from = &predictor->options;
+    /* Nothing runs, so that no kernel needs its weights, which would take long to pack. */
     const struct vbs_backend_options options = {.struct_size = sizeof options,
                                                 .batches = batches,
                                                 .n_batches = n_batches,
-                                                .threads = from->threads};
+                                                .threads = from->threads,
+                                                .weights_given = true};
 
     for (int i = 0; i < n_batches; i++)
         vbs_text_addf(&p->batches, "%s%d", i ? "," : "", batches[i]);
