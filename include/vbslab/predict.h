@@ -36,6 +36,8 @@ struct vbs_predict_options {
     const char *folder;  /* for the file that copies are measured with; null: "." */
     double time_limit_s; /* of a calibration; 0: VBS_PREDICT_CALIBRATE_S. Every kernel runs at least
                             once whatever the limit */
+    bool again; /* a calibration measures all networks, also those that the store has; studies at
+                   the same batches measure their geometries anew, too */
     struct vbs_progress progress; /* of a calibration */
 };
 

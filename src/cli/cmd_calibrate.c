@@ -1,7 +1,6 @@
 #include "base/fail.h"
 #include "base/parse.h"
 #include "cli/common/common.h"
-#include "cli/common/predicting.h"
 #include "cli/print/print.h"
 #include "cli/run/run.h"
 
@@ -237,7 +236,8 @@ static enum vbs_status calibrate_machine(struct cli *cli, const char *const *val
         if (cli_pin_threads(cli, &how.prepare.threads) && !threads)
             how.prepare.threads = 0;
     }
-    status = cli_calibrate_machine(cli, &how, time_limit_s, &report);
+    status = cli_calibrate_machine(cli, &how, time_limit_s, cli_value(cli, values, "again") != NULL,
+                                   &report);
     if (status == VBS_INTERRUPTED)
         return vbs_fail(&cli->ctx, status, "interrupted; the same command goes on from here");
     VBS_TRY(status);
@@ -259,6 +259,8 @@ static int run_calibrate(struct cli *cli, const char *const *values, int n_argum
         return cli_usage(cli, "needs one PROFILE or MODEL, got %d", n_arguments);
     if (!machine && cli_value(cli, values, "backend"))
         return cli_usage(cli, "--backend needs --machine: a profile has its backend");
+    if (!machine && cli_value(cli, values, "again"))
+        return cli_usage(cli, "--again needs --machine");
     if (limit)
         status =
             cli_parse_positive(&cli->ctx, "--time-limit", limit, "seconds", &task.time_limit_s);
@@ -284,6 +286,7 @@ static const struct cli_option OPTIONS[] = {
      "measure a set of small networks, in about two minutes, from which times of networks that "
      "were "
      "never measured are predicted ('vbslab measure MODEL --predict', and 'vbslab run')"},
+    {"again", NULL, "with --machine: measure all of them, though the store has their times"},
     {"backend", "NAME", "with --machine: the backend that is measured (default: onednn)"},
     {"model", "MODEL", "the network, where the profile does not say where it is"},
     {"threads", "N", "threads that compute (default: as the profile was measured)"},

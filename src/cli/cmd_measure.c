@@ -1,7 +1,6 @@
 #include "base/fail.h"
 #include "base/parse.h"
 #include "cli/common/common.h"
-#include "cli/common/predicting.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -162,12 +162,13 @@ enum vbs_status vbs_predict_by_family(struct vbs_ctx *ctx, const struct predict_
 {
     size_t size = (size_t)n;
     double *x = calloc(size * (PREDICT_FEATURES + 2) + 1, sizeof *x);
-    double *mean = x + size * PREDICT_FEATURES, *deviation = mean + size;
-    double noise = noise_of(&family->gp);
+    double noise = noise_of(&family->gp), *mean, *deviation;
     enum vbs_status status;
 
     if (!x)
         return vbs_no_memory(ctx);
+    mean = x + size * PREDICT_FEATURES;
+    deviation = mean + size;
     for (int i = 0; i < n; i++)
         memcpy(x + (size_t)i * PREDICT_FEATURES, points[i]->features, sizeof points[i]->features);
     status = vbs_gp_predict(ctx, &family->gp, x, n, mean, deviation);

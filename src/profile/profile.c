@@ -147,8 +147,8 @@ bool vbs_profile_divides(const struct vbs_profile_layer *layer, const struct vbs
 
 bool vbs_provenance_predicted(const struct vbs_provenance *provenance)
 {
-    return provenance->notes && strncmp(provenance->notes, VBS_PREDICTED_NOTE,
-                                        sizeof VBS_PREDICTED_NOTE - 1) == 0;
+    return provenance->notes &&
+           strncmp(provenance->notes, VBS_PREDICTED_NOTE, sizeof VBS_PREDICTED_NOTE - 1) == 0;
 }
 
 void vbs_profile_free(struct vbs_profile *profile)

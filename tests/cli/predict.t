@@ -14,6 +14,9 @@ report $? "a calibration of the machine"
 run calibrate --machine --backend analytic --json
 [ $code -eq 0 ] && grep -q '"format": "vbslab-machine-calibration-1"' out && grep -q '"measured": 0' out
 report $? "which is there the second time, as JSON"
+run calibrate --machine --backend analytic --again
+[ $code -eq 0 ] && grep -q '8 of them measured now' out
+report $? "unless it is to be measured again"
 run measure googlenet lenet-5 --predict --backend analytic --batches 1,2,4
 [ $code -eq 0 ] && [ "$(cat out)" = "1
 2" ] && grep -q "googlenet: profile 1: predicted from this machine's calibration" err
@@ -35,6 +38,7 @@ report $? "and are planned with"
 refuses "rows" 2 "kernels on rows cannot be predicted" measure lenet-5 --predict --stripes
 refuses "a machine and a profile" 2 "--machine needs no PROFILE" calibrate --machine 1
 refuses "a backend without the machine" 2 "--backend needs --machine" calibrate 1 --backend analytic
+refuses "again without the machine" 2 "--again needs --machine" calibrate 1 --again
 refuses "no time" 2 "time-limit" calibrate --machine --time-limit 0
 
 # The default backend, with hardly any time: a kernel that has run once has a time, too.

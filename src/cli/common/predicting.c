@@ -13,7 +13,8 @@ static struct vbs_predict_options options_of(const struct cli_measuring *how)
 }
 
 enum vbs_status cli_calibrate_machine(struct cli *cli, const struct cli_measuring *how,
-                                      double time_limit_s, struct vbs_predict_report *report)
+                                      double time_limit_s, bool again,
+                                      struct vbs_predict_report *report)
 {
     struct vbs_predict_options options = options_of(how);
     struct vbs_store *store = NULL;
@@ -21,6 +22,7 @@ enum vbs_status cli_calibrate_machine(struct cli *cli, const struct cli_measurin
     enum vbs_status status = folder ? VBS_OK : vbs_no_memory(&cli->ctx);
 
     options.time_limit_s = time_limit_s;
+    options.again = again;
     options.progress = cli_progress(cli);
     options.folder = folder;
     if (status == VBS_OK)

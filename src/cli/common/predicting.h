@@ -6,9 +6,10 @@
 #include "vbslab/predict.h"
 
 /* Calibrates this machine for predictions, within time_limit_s (0: about two minutes), into the
- * store of the command line. Of how, the backend and the threads have a meaning. */
+ * store of the command line; again: also where it is calibrated. Of how, the backend and the
+ * threads have a meaning. */
 enum vbs_status cli_calibrate_machine(struct cli *cli, const struct cli_measuring *how,
-                                      double time_limit_s,
+                                      double time_limit_s, bool again,
                                       struct vbs_predict_report *report) VBS_MUST_CHECK;
 
 /* Predicts the profile of network into store; *id is its number. Of how, the backend, the batches

@@ -4,7 +4,6 @@
 #include "base/fail.h"
 #include "base/parse.h"
 #include "cli/common/common.h"
-#include "cli/common/predicting.h"
 
 #include <malloc.h>
 #include <stdlib.h>

@@ -164,6 +164,11 @@ static void test_predictions(const char *folder)
        "%d networks are measured, %d kernels", report.n_measured, report.n_kernels);
     is_int(vbs_predict_calibrate(&ctx, store, &options, &again), VBS_OK, "once more");
     ok(again.n_measured == 0 && again.n_kernels == report.n_kernels, "... there is nothing to do");
+    options.again = true;
+    is_int(vbs_predict_calibrate(&ctx, store, &options, &again), VBS_OK, "or all again");
+    ok(again.n_measured == report.n_networks && again.n_kernels == report.n_kernels,
+       "... then all are measured");
+    options.again = false;
     options.vbslab = "another build";
     is_int(vbs_predictor_load(&ctx, store, &options, &predictor), VBS_NOT_FOUND,
            "another build is not calibrated");
