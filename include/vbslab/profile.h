@@ -70,9 +70,9 @@ struct vbs_profile_row {
      * divides channels, if these are known. In a profile where any row has a number other than 0,
      * every row has its own. */
     int n_slices;
-    /* Where n_runs is not 0: median absolute deviation, and 95% interval of the median. Where n_runs
-     * and mad_us are 0 and high_us is not: the time is predicted, and lies in low_us..high_us with
-     * 95% (predict.h). A builder sets any other interval without runs to 0. */
+    /* Where n_runs is not 0: median absolute deviation, and 95% interval of the median. Where
+     * n_runs and mad_us are 0 and high_us is not: the time is predicted, and lies in
+     * low_us..high_us with 95% (predict.h). A builder sets any other interval without runs to 0. */
     double mad_us, low_us, high_us;
     int n_runs;
     /* 0: whole samples. Else the row is one of a stripe: so many rows of the output of each sample
