@@ -18,7 +18,7 @@ COMMIT ?= $(if $(wildcard .git),$(shell git describe --always --dirty --exclude=
 BUILD  ?= build
 PREFIX ?= /usr/local
 DESTDIR =
-ROOMS  ?= base data coded model profile backend eval quantize train prune sensitivity tune store schedule place paper plan replay outside exec turns learn report teach study mixed sweep simple cli
+ROOMS  ?= base data coded model profile backend eval quantize train prune sensitivity tune store schedule place paper plan replay outside exec turns learn report teach study predict mixed sweep simple cli
 OPT    ?= -O2 -g
 JOBS   ?= $(shell nproc)
 comma   = ,
@@ -75,6 +75,7 @@ endif
 MODELS     = alexnet vgg-s vgg-16 vgg-19 googlenet resnet-50 resnet-56-cifar squeezenet-v1.0 \
              mobilenet-v1 c3d lenet-300-100 lenet-5 resnet-8 resnet-20
 GENERATED += $(BUILD)/generated/models.c
+GENERATED += $(BUILD)/generated/calibration.c
 GENERATED += $(BUILD)/generated/schema.c
 GENERATED += $(BUILD)/generated/plots.c
 GENERATED += $(BUILD)/generated/page.c
@@ -138,6 +139,7 @@ LDFLAGS_fault/report = $(WRAP_MALLOC)
 LDFLAGS_report/by_turns = $(WRAP_MALLOC)
 LDFLAGS_exec/weights_file = -Wl,--wrap=open
 LDFLAGS_exec/rings = -Wl,--wrap=mmap,--wrap=memfd_create,--wrap=ftruncate
+LDFLAGS_fault/predict = $(WRAP_MALLOC)
 LDFLAGS_fault/prune = $(WRAP_MALLOC)
 LDFLAGS_fault/quantize = $(WRAP_MALLOC)
 LDFLAGS_fault/replay = $(WRAP_MALLOC)
@@ -262,6 +264,12 @@ $(BUILD)/generated/%.o: $(BUILD)/generated/%.c
 $(BUILD)/generated/models.c: tools/embed.sh $(MODELS:%=models/%.net)
 	$(Q)mkdir -p $(@D)
 	$(Q)tools/embed.sh vbs_models $(MODELS:%=models/%.net) > $@
+
+# The networks from whose times predictions are learnt; the first has the most weights, for copies.
+CALIBRATION = $(sort $(wildcard db/calibration/*.net))
+$(BUILD)/generated/calibration.c: tools/embed.sh $(CALIBRATION)
+	$(Q)mkdir -p $(@D)
+	$(Q)tools/embed.sh vbs_calibration_networks $(CALIBRATION) > $@
 
 # Changes when the commit does.
 BUILD_TEXT = const char cli_build[] = "$(VERSION)$(addprefix -,$(COMMIT))";

@@ -119,7 +119,7 @@ bool vbs_algorithm_is_coded(const char *algorithm);
 int64_t vbs_least_weight_bytes(const struct vbs_profile *profile);
 
 /* Gives whether the times of a profile with this provenance were computed by a model, not measured:
- * its backend runs nothing. False where the backend is not known. */
+ * its backend runs nothing, or they are predicted (predict.h). False where neither is known. */
 bool vbs_provenance_modelled(const struct vbs_provenance *provenance);
 
 #ifdef __cplusplus

@@ -70,7 +70,9 @@ struct vbs_profile_row {
      * divides channels, if these are known. In a profile where any row has a number other than 0,
      * every row has its own. */
     int n_slices;
-    /* Where n_runs is not 0: median absolute deviation, and 95% interval of the median. */
+    /* Where n_runs is not 0: median absolute deviation, and 95% interval of the median. Where
+     * n_runs and mad_us are 0 and high_us is not: the time is predicted, and lies in
+     * low_us..high_us with 95% (predict.h). A builder sets any other interval without runs to 0. */
     double mad_us, low_us, high_us;
     int n_runs;
     /* 0: whole samples. Else the row is one of a stripe: so many rows of the output of each sample
@@ -152,6 +154,12 @@ struct vbs_provenance {
  * second may differ. */
 #define VBS_PROVENANCE_MEASURED(X) X(model) X(input) X(backend) X(library) X(device) X(vbslab)
 #define VBS_PROVENANCE_TEXTS(X)    VBS_PROVENANCE_MEASURED(X) X(date) X(notes)
+
+/* The first words of the notes of a profile whose times are predicted (predict.h). */
+#define VBS_PREDICTED_NOTE "predicted, not measured"
+
+/* Gives whether the notes of a profile's provenance say that its times are predicted. */
+bool vbs_provenance_predicted(const struct vbs_provenance *provenance);
 
 /* The rows of all layers of a network on one device, by batch and algorithm, the copies, the speed
  * of the machine, and their provenance. Immutable, may be shared between threads; freed by

@@ -59,6 +59,12 @@ enum vbs_status vbs_store_timing_save(struct vbs_ctx *ctx, struct vbs_store *sto
                                       const struct vbs_timing_key *key,
                                       const struct vbs_timing *timing) VBS_MUST_CHECK;
 
+/* Deletes the times of all geometries at the batches and of the provenance of key, whose geometry
+ * is not read, so that they can be measured anew. VBS_STORE, VBS_NO_MEMORY, VBS_INTERRUPTED.
+ * O(their rows). */
+enum vbs_status vbs_store_timing_delete(struct vbs_ctx *ctx, struct vbs_store *store,
+                                        const struct vbs_timing_key *key) VBS_MUST_CHECK;
+
 /* Frees times; null is allowed. */
 void vbs_timing_free(struct vbs_timing *timing);
 

@@ -21,6 +21,7 @@
 #include "vbslab/plan.h"
 #include "vbslab/planner.h"
 #include "vbslab/posterior.h"
+#include "vbslab/predict.h"
 #include "vbslab/profile.h"
 #include "vbslab/progress.h"
 #include "vbslab/prune.h"

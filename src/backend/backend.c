@@ -61,6 +61,8 @@ int64_t vbs_least_weight_bytes(const struct vbs_profile *profile)
 
 bool vbs_provenance_modelled(const struct vbs_provenance *provenance)
 {
+    if (vbs_provenance_predicted(provenance))
+        return true;
     for (int i = 0; provenance->backend && i < N_BACKENDS; i++)
         if (strcmp(provenance->backend, table[i]->name) == 0)
             return table[i]->modelled;

@@ -1,4 +1,5 @@
 #include "base/fail.h"
+#include "base/parse.h"
 #include "cli/common/common.h"
 #include "cli/print/print.h"
 #include "cli/run/run.h"
@@ -190,19 +191,82 @@ static enum vbs_status print_json(struct calibrate_task *task)
     return cli_json_print(task->job.cli, root, failed);
 }
 
+/* ---- The machine ---- */
+
+static enum vbs_status print_machine(struct cli *cli, const struct vbs_predict_report *report,
+                                     bool as_json)
+{
+    bool failed = false;
+    json_t *root;
+
+    if (!as_json) {
+        printf("kernel times of this machine: %d, of %d networks, %d of them measured now in %.0f "
+               "s\n",
+               report->n_kernels, report->n_networks, report->n_measured, report->measured_s);
+        return VBS_OK;
+    }
+    root = json_object();
+    cli_json_put(root, "format", json_string("vbslab-machine-calibration-1"), &failed);
+    cli_json_put(root, "networks", json_integer(report->n_networks), &failed);
+    cli_json_put(root, "measured", json_integer(report->n_measured), &failed);
+    cli_json_put(root, "kernels", json_integer(report->n_kernels), &failed);
+    cli_json_put(root, "samples", json_integer(report->n_samples), &failed);
+    cli_json_put(root, "measured_s", json_real(report->measured_s), &failed);
+    return cli_json_print(cli, root, failed);
+}
+
+/* Learns how fast the kernels of this machine are, for predictions. */
+static enum vbs_status calibrate_machine(struct cli *cli, const char *const *values,
+                                         double time_limit_s)
+{
+    struct cli_measuring how = {.backend = vbs_backend_at(0)};
+    const char *threads = cli_value(cli, values, "threads");
+    const char *backend = cli_value(cli, values, "backend");
+    struct vbs_predict_report report;
+    int64_t n = 0;
+    enum vbs_status status;
+
+    if (backend)
+        VBS_TRY(vbs_backend_find(&cli->ctx, backend, &how.backend));
+    if (threads)
+        VBS_TRY(vbs_parse_int(&cli->ctx, "--threads", threads, 1, 4096, &n));
+    how.prepare.threads = (int)n;
+    if (!how.backend->device && !how.backend->modelled) {
+        VBS_TRY(cli_check_threads(cli, how.prepare.threads));
+        if (cli_pin_threads(cli, &how.prepare.threads) && !threads)
+            how.prepare.threads = 0;
+    }
+    status = cli_calibrate_machine(cli, &how, time_limit_s, cli_value(cli, values, "again") != NULL,
+                                   &report);
+    if (status == VBS_INTERRUPTED)
+        return vbs_fail(&cli->ctx, status, "interrupted; the same command goes on from here");
+    VBS_TRY(status);
+    return print_machine(cli, &report, cli_value(cli, values, "json") != NULL);
+}
+
 static int run_calibrate(struct cli *cli, const char *const *values, int n_arguments,
                          const char *const *arguments)
 {
     struct calibrate_task task = {
         .job = {.cli = cli, .values = values, .needs_same_machine = true}};
     const char *limit = cli_value(cli, values, "time-limit");
+    bool machine = cli_value(cli, values, "machine") != NULL;
     enum vbs_status status = VBS_OK;
 
-    if (n_arguments != 1)
+    if (machine && n_arguments > 0)
+        return cli_usage(cli, "--machine needs no PROFILE");
+    if (!machine && n_arguments != 1)
         return cli_usage(cli, "needs one PROFILE or MODEL, got %d", n_arguments);
+    if (!machine && cli_value(cli, values, "backend"))
+        return cli_usage(cli, "--backend needs --machine: a profile has its backend");
+    if (!machine && cli_value(cli, values, "again"))
+        return cli_usage(cli, "--again needs --machine");
     if (limit)
         status =
             cli_parse_positive(&cli->ctx, "--time-limit", limit, "seconds", &task.time_limit_s);
+    if (machine)
+        return cli_end(cli, status == VBS_OK ? calibrate_machine(cli, values, task.time_limit_s)
+                                             : status);
     if (status == VBS_OK)
         status = run_find_subject(&task.job, arguments[0]);
     if (status == VBS_OK)
@@ -218,10 +282,17 @@ static int run_calibrate(struct cli *cli, const char *const *values, int n_argum
 }
 
 static const struct cli_option OPTIONS[] = {
+    {"machine", NULL,
+     "measure a set of small networks, in about two minutes, from which times of networks that "
+     "were "
+     "never measured are predicted ('vbslab measure MODEL --predict', and 'vbslab run')"},
+    {"again", NULL, "with --machine: measure all of them, though the store has their times"},
+    {"backend", "NAME", "with --machine: the backend that is measured (default: onednn)"},
     {"model", "MODEL", "the network, where the profile does not say where it is"},
     {"threads", "N", "threads that compute (default: as the profile was measured)"},
     {"time-limit", "SECONDS",
-     "of measuring; three passes of each kind come first (default: 6 seconds)"},
+     "of measuring; three passes of each kind come first (default: 6 seconds; with --machine: "
+     "120)"},
     {"json", NULL, "the calibration as JSON"},
     {CLI_OPTION_INPUT_SHAPE},
     {CLI_OPTION_FIX},
@@ -232,9 +303,10 @@ const struct cli_command cli_calibrate = {
     .name = "calibrate",
     .summary = "measure how fast this machine is now, and how much copies of weights and layers "
                "slow each other down; store a profile that says so",
-    .usage = "PROFILE|MODEL [--time-limit SECONDS] [--threads N] [--json]",
+    .usage = "PROFILE|MODEL|--machine [--time-limit SECONDS] [--threads N] [--json]",
     .options = OPTIONS,
     .arguments = (const struct cli_argument[]){{CLI_ARGUMENT_PROFILE}, {0}},
-    .example = "vbslab calibrate googlenet",
+    .example = "vbslab calibrate googlenet\n"
+               "vbslab calibrate --machine",
     .run = run_calibrate,
 };

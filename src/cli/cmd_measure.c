@@ -14,6 +14,7 @@ struct measure_task {
     struct cli_measuring how;
     int *batches;
     bool oversubscribe;
+    bool predict; /* instead of measuring */
     struct vbs_store *store;
 };
 
@@ -75,6 +76,10 @@ static enum vbs_status read_task(struct cli *cli, const char *const *values,
     task->how.prepare.stripes = cli_value(cli, values, "stripes") != NULL;
     task->how.no_copies = cli_value(cli, values, "no-copies") != NULL;
     task->how.no_learning = cli_value(cli, values, "no-learning") != NULL;
+    task->predict = cli_value(cli, values, "predict") != NULL;
+    if (task->predict && task->how.prepare.stripes)
+        return vbs_fail(&cli->ctx, VBS_USAGE,
+                        "--predict and --stripes: kernels on rows cannot be predicted");
     return read_numbers(cli, values, task);
 }
 
@@ -84,7 +89,14 @@ static enum vbs_status measure_model(struct cli *cli, const struct measure_task 
                                      const char *model, const struct vbs_network *network)
 {
     int64_t id;
-    enum vbs_status status = cli_measure_network(cli, &task->how, network, task->store, &id, NULL);
+    enum vbs_status status =
+        task->predict ? cli_predict_network(cli, &task->how, network, task->store, &id)
+                      : cli_measure_network(cli, &task->how, network, task->store, &id, NULL);
+
+    if (task->predict && status == VBS_NOT_FOUND)
+        return vbs_fail(&cli->ctx, VBS_STORE,
+                        "this machine is not calibrated for predictions with this build of vbslab "
+                        "and this number of threads; 'vbslab calibrate --machine' does that");
 
     if (status == VBS_INTERRUPTED)
         return vbs_fail(&cli->ctx, status,
@@ -175,6 +187,9 @@ static const struct cli_option OPTIONS[] = {
      "lay rows of samples out one after the other, and measure kernels on 1, 2, 4, ... rows too, "
      "for "
      "plans below the largest layer"},
+    {"predict", NULL,
+     "measure nothing: predict the times from the machine's calibration ('vbslab calibrate "
+     "--machine')"},
     {"no-copies", NULL, "do not measure how fast weights can be copied from page cache and disk"},
     {"seed", "N", "decides the order of batches and algorithms (default: 1)"},
     {CLI_OPTION_PRECISION},
@@ -188,7 +203,7 @@ const struct cli_command cli_measure = {
     .usage = "MODEL... [--backend NAME] [--batches LIST] [--threads N] [--oversubscribe] "
              "[--input CxHxW] [--time-limit SECONDS] [--seed N] [--until PERCENT] [--no-copies] "
              "[--no-learning] "
-             "[--stripes]",
+             "[--stripes] [--predict]",
     .options = OPTIONS,
     .arguments = (const struct cli_argument[]){{CLI_ARGUMENT_MODEL},
                                                {"LIST", "12, 1-12, 1,2,4 or 1-4,8"},

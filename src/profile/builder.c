@@ -387,7 +387,9 @@ enum vbs_status vbs_profile_builder_row(struct vbs_ctx *ctx, struct vbs_profile_
     *place =
         (struct builder_row){.row = *row, .layer = layer, .batch = batch, .line = builder->line};
     place->row.algorithm = index;
-    if (row->n_runs == 0)
+    /* Rows that were not measured may have the interval of a prediction. */
+    if (row->n_runs == 0 && !(row->high_us > 0 && row->low_us <= row->time_us &&
+                              row->time_us <= row->high_us && row->mad_us == 0))
         place->row.mad_us = place->row.low_us = place->row.high_us = 0;
     place->row.time_us += 0.0; /* -0 becomes 0 */
     place->row.mad_us += 0.0;

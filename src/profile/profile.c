@@ -145,6 +145,12 @@ bool vbs_profile_divides(const struct vbs_profile_layer *layer, const struct vbs
     return vbs_profile_divisible(layer, row) && (layer->channels == 0 || n <= layer->channels);
 }
 
+bool vbs_provenance_predicted(const struct vbs_provenance *provenance)
+{
+    return provenance->notes &&
+           strncmp(provenance->notes, VBS_PREDICTED_NOTE, sizeof VBS_PREDICTED_NOTE - 1) == 0;
+}
+
 void vbs_profile_free(struct vbs_profile *profile)
 {
     struct profile_body *body = (struct profile_body *)profile;

@@ -218,3 +218,17 @@ enum vbs_status vbs_store_timing_save(struct vbs_ctx *ctx, struct vbs_store *sto
     VBS_TRY(vbs_sql_begin_write(ctx, store));
     return vbs_sql_end(ctx, store, write_timing(ctx, store, key, timing));
 }
+
+enum vbs_status vbs_store_timing_delete(struct vbs_ctx *ctx, struct vbs_store *store,
+                                        const struct vbs_timing_key *key)
+{
+    VBS_TRY(vbs_sql_begin_write(ctx, store));
+    return vbs_sql_end(
+        ctx, store,
+        vbs_sql_run(ctx, store,
+                    "DELETE FROM timing WHERE batches = ? AND backend = ? AND library = ? AND "
+                    "device = ? AND vbslab = ? AND threads = ?",
+                    "ttttti", or_empty(key->batches), or_empty(key->provenance->backend),
+                    or_empty(key->provenance->library), or_empty(key->provenance->device),
+                    or_empty(key->provenance->vbslab), (int64_t)key->provenance->threads));
+}

@@ -158,17 +158,20 @@ enum vbs_status cli_open_store(struct cli *cli, bool write,
 /*
  * Loads the PROFILE of a command line: an id of the store, a .csv file ("-": standard input), a
  * tag, or the name of a model, also as its .net, .onnx or .vbz file. Of several profiles of a model
- * one measured on this machine is taken before those of other machines, and these before modelled
- * ones, the newest by its date; the choice is printed on standard error. A name that the store does
- * not have may be that of a built-in profile to teach with. *id is 0 for these and for a file.
- * VBS_STORE when the store has no such profile; the detail says what makes one.
+ * one measured on this machine is taken before those predicted for it, these before those of other
+ * machines, and these before modelled ones, the newest by its date; the choice is printed on
+ * standard error. A name that the store does not have may be that of a built-in profile to teach
+ * with. *id is 0 for these and for a file. VBS_STORE when the store has no such profile; the detail
+ * says what makes one.
  */
 enum vbs_status cli_load_profile(struct cli *cli, const char *word, struct vbs_profile **profile,
                                  int64_t *id) VBS_MUST_CHECK;
 
 /* Gives whether the store has a complete profile of a model, by its name or file, whose times were
- * measured, not modelled. A store that does not exist has none. */
-enum vbs_status cli_has_measured(struct cli *cli, const char *word, bool *has) VBS_MUST_CHECK;
+ * measured, or predicted for this machine, and not modelled; and whether they are this machine's. A
+ * store that does not exist has none. */
+enum vbs_status cli_has_times(struct cli *cli, const char *word, bool *has,
+                              bool *here) VBS_MUST_CHECK;
 
 /* True where word names a built-in network or a .net, .onnx or .vbz file, which a precision may
  * follow. */

@@ -15,6 +15,7 @@
  *   option.h    values of options: numbers and words
  *   pictures.h  pictures: their files, sizes, fonts and series
  *   pin.h       threads bound to cores
+ *   predicting.h predicting times from the calibration of this machine
  *   quote.h     words as a shell reads them
  *   solving.h   options of planners, and infeasible answers
  */
@@ -35,6 +36,7 @@
 #include "cli/common/option.h"
 #include "cli/common/pictures.h"
 #include "cli/common/pin.h"
+#include "cli/common/predicting.h"
 #include "cli/common/quote.h"
 #include "cli/common/solving.h"
 

@@ -141,8 +141,7 @@ static void note_end(struct cli *cli, const char *model, const struct vbs_sessio
              what);
 }
 
-/* Gives the folder of the store, or, where no file can be made there, $TMPDIR. */
-static char *copy_folder(const struct cli *cli)
+char *cli_copy_folder(const struct cli *cli)
 {
     const char *slash = strrchr(cli->db_path, '/'), *other = getenv("TMPDIR");
     char *folder = slash ? strndup(cli->db_path, (size_t)(slash - cli->db_path + 1)) : strdup(".");
@@ -160,7 +159,7 @@ static enum vbs_status measure_copies(struct cli *cli, const struct cli_measurin
                                       struct vbs_measure_options *options, char *notes, size_t size,
                                       struct vbs_copy_report *report)
 {
-    char *folder = copy_folder(cli);
+    char *folder = cli_copy_folder(cli);
     struct vbs_copy_options copies = {.struct_size = sizeof(struct vbs_copy_options),
                                       .folder = folder,
                                       .time_limit_s = options->time_limit_s,
@@ -187,7 +186,7 @@ enum vbs_status cli_calibrate_session(struct cli *cli, struct vbs_session *sessi
                                       const char *const *sources, double time_limit_s,
                                       struct vbs_calibration **calibration)
 {
-    char *folder = copy_folder(cli), warning[VBS_DETAIL_SIZE] = "";
+    char *folder = cli_copy_folder(cli), warning[VBS_DETAIL_SIZE] = "";
     struct vbs_calibrate_options options = {.struct_size = sizeof options,
                                             .folder = folder,
                                             .n_sources = n_sources,

@@ -31,6 +31,10 @@ enum vbs_status cli_check_backend(struct cli *cli,
 enum vbs_status cli_read_batches(struct cli *cli, const char *text, int **batches,
                                  int *n_batches) VBS_MUST_CHECK;
 
+/* Gives the folder of the store, or, where no file can be made there, $TMPDIR, for the file that
+ * copies are measured with; the caller frees it. Null: out of memory. */
+char *cli_copy_folder(const struct cli *cli);
+
 /* Opens a session of network, and shows meanwhile that kernels are prepared. struct_size of options
  * is set. The caller closes *session. */
 enum vbs_status cli_open_session(struct cli *cli, const struct vbs_backend *backend,

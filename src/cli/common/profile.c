@@ -186,7 +186,7 @@ static const struct vbs_backend_info *probe(struct machine *machine,
     return &machine->known[i].info;
 }
 
-enum { RANK_MODELLED, RANK_ELSEWHERE, RANK_HERE };
+enum { RANK_MODELLED, RANK_ELSEWHERE, RANK_PREDICTED, RANK_HERE };
 
 /* Ranks a profile. A measurement with more threads than there are processors is from another
  * machine, or of no use on this one. */
@@ -201,10 +201,10 @@ static int rank(void *self, const struct vbs_provenance *provenance)
     if (backend->modelled)
         return RANK_MODELLED;
     info = probe(machine, backend);
-    return info && info->usable && strcmp(info->device, provenance->device) == 0 &&
-                   provenance->threads <= machine->n_processors
-               ? RANK_HERE
-               : RANK_ELSEWHERE;
+    if (!info || !info->usable || strcmp(info->device, provenance->device) != 0 ||
+        provenance->threads > machine->n_processors)
+        return vbs_provenance_predicted(provenance) ? RANK_MODELLED : RANK_ELSEWHERE;
+    return vbs_provenance_predicted(provenance) ? RANK_PREDICTED : RANK_HERE;
 }
 
 /* ---- the networks of files ---- */
@@ -338,6 +338,7 @@ static void note_choice(struct cli *cli, const struct vbs_store_choice *choice,
 {
     static const char *const HOW[] = {[RANK_MODELLED] = "modelled, not measured",
                                       [RANK_ELSEWHERE] = "measured on another machine",
+                                      [RANK_PREDICTED] = "predicted for this machine",
                                       [RANK_HERE] = "measured on this machine"};
     const struct vbs_provenance *provenance = &profile->provenance;
     char threads[32] = "", among[64] = "";
@@ -399,7 +400,7 @@ static enum vbs_status load_from_store(struct cli *cli, const char *word, int64_
     return VBS_OK;
 }
 
-enum vbs_status cli_has_measured(struct cli *cli, const char *word, bool *has)
+enum vbs_status cli_has_times(struct cli *cli, const char *word, bool *has, bool *here)
 {
     struct vbs_store_choice choice = {.rank = RANK_MODELLED};
     struct vbs_store *store = NULL;
@@ -415,6 +416,7 @@ enum vbs_status cli_has_measured(struct cli *cli, const char *word, bool *has)
     if (status != VBS_OK && status != VBS_NOT_FOUND)
         return status;
     *has = status == VBS_OK && choice.rank != RANK_MODELLED;
+    *here = *has && choice.rank != RANK_ELSEWHERE;
     return VBS_OK;
 }
 

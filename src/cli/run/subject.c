@@ -184,44 +184,70 @@ static bool is_of_device(struct run_job *job)
 
 /* ---- The profile ---- */
 
-/* Gives whether a plan is needed for a model without a measured profile. */
-static enum vbs_status is_to_be_measured(struct run_job *job, const char *word, bool *answer)
+/* The profiles that the store has of the subject. */
+enum run_times_known {
+    KNOWN_HERE,      /* measured on this machine or predicted for it; or no model needs a plan */
+    KNOWN_ELSEWHERE, /* measured on other machines only */
+    UNKNOWN
+};
+
+static enum vbs_status find_times(struct run_job *job, const char *word,
+                                  enum run_times_known *known)
 {
-    bool has = true;
+    bool has = true, here = true;
 
     if (cli_is_model(word) && !cli_value(job->cli, job->values, "schedule"))
-        VBS_TRY(cli_has_measured(job->cli, word, &has));
-    *answer = !has;
+        VBS_TRY(cli_has_times(job->cli, word, &has, &here));
+    *known = here ? KNOWN_HERE : has ? KNOWN_ELSEWHERE : UNKNOWN;
     return VBS_OK;
 }
 
 /* Measures into the store, so that the next run finds the profile. */
-static enum vbs_status measure_into(struct run_job *job, const struct vbs_network *network,
-                                    int *batches, int n_batches)
+static enum vbs_status measure_into(struct run_job *job, const struct cli_measuring *how,
+                                    const struct vbs_network *network, struct vbs_store *store)
 {
-    const struct vbs_backend *backend = vbs_backend_at(0);
+    struct cli_measuring own = *how;
+    int64_t id, memory_bytes;
+    bool possible;
+
+    cli_note(
+        job->cli,
+        "no measured profile of '%s' in '%s': measuring it first, which takes at most a minute "
+        "for most networks; the next run finds it",
+        network->name, job->cli->db_path);
+    VBS_TRY(run_learn_options(job, &own.learn, &memory_bytes, &possible));
+    possible = possible && !cli_value(job->cli, job->values, "planner");
+    return cli_measure_network(job->cli, &own, network, store, &id,
+                               possible ? &job->learned : NULL);
+}
+
+/* Predicts the profile, where this machine is calibrated; else measures it, where the store knows
+ * nothing of it. */
+static enum vbs_status find_out(struct run_job *job, enum run_times_known known,
+                                const struct vbs_network *network, int *batches, int n_batches)
+{
     struct cli_measuring how = {
-        .backend = backend,
+        .backend = vbs_backend_at(0),
         .prepare = {.batches = batches, .n_batches = n_batches, .threads = job->threads},
         .options = {.relative_interval = CLI_RELATIVE_INTERVAL, .seed = 1}};
     struct vbs_store *store = NULL;
-    int64_t id, memory_bytes;
-    bool possible;
-    enum vbs_status status = cli_check_backend(job->cli, backend);
+    int64_t id;
+    enum vbs_status status = cli_check_backend(job->cli, how.backend);
 
-    if (status == VBS_OK)
-        status = run_learn_options(job, &how.learn, &memory_bytes, &possible);
     if (status == VBS_OK)
         status = cli_open_store(job->cli, true, &store);
     if (status == VBS_OK)
-        status = cli_measure_network(
-            job->cli, &how, network, store, &id,
-            possible && !cli_value(job->cli, job->values, "planner") ? &job->learned : NULL);
+        status = cli_predict_network(job->cli, &how, network, store, &id);
+    if (status == VBS_NOT_FOUND && known == UNKNOWN)
+        status = measure_into(job, &how, network, store);
     vbs_store_close(store);
     return status;
 }
 
-static enum vbs_status measure_first(struct run_job *job, const char *word)
+/* Makes a profile of this machine into the store, in whose place job->profile is null then. Where
+ * the store has one of another machine and none can be predicted, that one stays. */
+static enum vbs_status make_profile(struct run_job *job, const char *word,
+                                    enum run_times_known known)
 {
     struct vbs_ctx *ctx = &job->cli->ctx;
     const struct vbs_network *network;
@@ -230,19 +256,17 @@ static enum vbs_status measure_first(struct run_job *job, const char *word)
 
     if (status == VBS_OK)
         status = cli_read_batches(job->cli, CLI_DEFAULT_BATCHES, &batches, &n_batches);
-    if (status == VBS_OK) {
-        cli_note(
-            job->cli,
-            "no measured profile of '%s' in '%s': measuring it first, which takes at most a minute "
-            "for most networks; the next run finds it",
-            network->name, job->cli->db_path);
-        status = measure_into(job, network, batches, n_batches);
-    }
+    if (status == VBS_OK)
+        status = find_out(job, known, network, batches, n_batches);
     free(batches);
     malloc_trim(0); /* memory of measuring is not the run's */
     if (status == VBS_INTERRUPTED)
         return vbs_fail(ctx, status, "interrupted; the same command goes on measuring from here");
-    return status;
+    if (status != VBS_OK)
+        return known == KNOWN_ELSEWHERE ? VBS_OK : status;
+    vbs_profile_free(job->profile);
+    job->profile = NULL;
+    return VBS_OK;
 }
 
 static enum vbs_status load_profile(struct run_job *job, const char *word)
@@ -265,19 +289,25 @@ static enum vbs_status load_profile_for_threads(struct run_job *job, const char 
 
 enum vbs_status run_find_subject(struct run_job *job, const char *word)
 {
-    bool piped = strcmp(word, "-") == 0, unmeasured = false;
+    bool piped = strcmp(word, "-") == 0;
+    enum run_times_known known;
 
-    VBS_TRY(is_to_be_measured(job, word, &unmeasured));
+    VBS_TRY(find_times(job, word, &known));
     /* The program that was started again could not read standard input once more. */
-    if (!piped && !unmeasured)
+    if (!piped && known != UNKNOWN)
         VBS_TRY(load_profile_for_threads(job, word));
     VBS_TRY(choose_threads(job));
     if (!is_of_device(job))
         cli_pin_threads(job->cli, &job->threads);
-    if (unmeasured)
-        VBS_TRY(measure_first(job, word));
-    if (piped || unmeasured)
+    if (known == UNKNOWN || (known == KNOWN_ELSEWHERE && !is_of_device(job)))
+        VBS_TRY(make_profile(job, word, known));
+    if (!job->profile)
         VBS_TRY(load_profile(job, word));
+    if (vbs_provenance_predicted(&job->profile->provenance))
+        cli_note(job->cli,
+                 "the times of the profile are predicted, not measured; 'vbslab measure %s' "
+                 "measures them",
+                 measurable(job, word));
     VBS_TRY(find_backend(job, word));
     if (job->backend->device)
         job->threads = 0;

@@ -207,7 +207,7 @@ static void add_row(struct vbs_text *text, const struct vbs_profile *profile, in
 static void note_row(const struct vbs_profile_layer *about, const struct vbs_profile_row *row,
                      struct groups *groups)
 {
-    groups->measured = groups->measured || row->n_runs > 0;
+    groups->measured = groups->measured || row->n_runs > 0 || row->high_us > 0;
     groups->divided = groups->divided || row->n_slices > 0;
     groups->packed = groups->packed || row->format || row->weight_bytes != about->weight_bytes;
 }
