@@ -56,8 +56,9 @@ struct vbs_learn_options {
 /* What was learned of one budget. */
 struct vbs_learned_budget {
     int64_t memory_bytes;
-    int n_schedules;               /* that were executed; 0: none fits, and all below is 0 */
-    int n_turns;                   /* of the answer and the baseline together */
+    bool tried;      /* there was time for this budget */
+    int n_schedules; /* that were executed; 0: there was no time, or none fits; all below is 0 */
+    int n_turns;     /* of the answer and the baseline together */
     struct vbs_schedule *schedule; /* the answer; its prediction is that of its planner. Owned */
     bool is_baseline;              /* the answer is fbs-best's: nothing executed was faster */
     bool stands;                   /* planning on the learned profile gives an executed schedule */

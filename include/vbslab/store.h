@@ -142,6 +142,12 @@ const struct vbs_sample_source *vbs_store_samples_source(const struct vbs_store_
 /* Frees the samples; null is allowed. */
 void vbs_store_samples_free(struct vbs_store_samples *samples);
 
+/* Loads the complete profile id with the medians of its samples in the place of its times, which
+ * may be posterior ones; times of rows without samples stay. The caller frees *profile. Errors as
+ * vbs_store_load. Linear in the samples. */
+enum vbs_status vbs_store_load_medians(struct vbs_ctx *ctx, struct vbs_store *store, int64_t id,
+                                       struct vbs_profile **profile) VBS_MUST_CHECK;
+
 /* Stores a finished profile in one transaction. Where the store has a profile with the same content
  * (vbs_profile_hash), nothing is written and *id is the id of that profile. */
 enum vbs_status vbs_store_save(struct vbs_ctx *ctx, struct vbs_store *store,

@@ -2,6 +2,7 @@
 #include "learn/learn.h"
 
 #include "base/clock.h"
+#include "base/ctx.h"
 #include "base/fail.h"
 #include "base/options.h"
 #include "vbslab/units.h"
@@ -20,6 +21,8 @@
 #define LEAST_RUNS  9   /* with those that warm up */
 #define SLOWER      1.3 /* than the bound */
 
+#define PLANNING_SHARE 0.25 /* of the time, for the first solver */
+
 /* ---- Options ---- */
 
 static enum vbs_status read_options(struct learning *l, const struct vbs_learn_options *options)
@@ -34,6 +37,10 @@ static enum vbs_status read_options(struct learning *l, const struct vbs_learn_o
     if (own->request < 0 || own->request > VBS_MAX_REQUEST)
         return vbs_fail(l->ctx, VBS_USAGE, "a request of %lld samples; 1 to %d are possible",
                         (long long)own->request, VBS_MAX_REQUEST);
+    if (own->io != VBS_IO_EXTERNAL && own->io != VBS_IO_RESIDENT)
+        return vbs_fail(l->ctx, VBS_USAGE, "io %d is neither external nor resident", (int)own->io);
+    if (own->threads < 0)
+        return vbs_fail(l->ctx, VBS_USAGE, "%d threads", own->threads);
     if (own->n_budgets < 0 || own->n_budgets > VBS_OBSERVED_GROUPS)
         return vbs_fail(l->ctx, VBS_USAGE, "%d budgets; 0 to %d are possible", own->n_budgets,
                         VBS_OBSERVED_GROUPS);
@@ -70,19 +77,52 @@ static enum vbs_status check_backend(const struct learning *l)
  * factors: 1/8, 3/8, 5/8 and 7/8 of the way for four of them. */
 static enum vbs_status choose_budgets(struct learning *l, struct vbs_solver *solver)
 {
-    struct vbs_frontier *frontier = NULL;
-    double least, factor;
+    double least = (double)vbs_solver_least_bytes(solver), factor;
+    struct vbs_schedule *most = NULL;
 
-    VBS_TRY(vbs_solver_frontier(l->ctx, solver, &frontier));
-    least = (double)frontier->points[0].memory_bytes;
-    factor = (double)frontier->points[frontier->n_points - 1].memory_bytes / least;
+    VBS_TRY(vbs_solver_plan(l->ctx, solver, INT64_MAX / 2, &most));
+    factor = (double)most->predicted.peak_bytes / least;
+    vbs_schedule_free(most);
     for (int i = 0; i < l->result->n_budgets; i++)
         l->result->budgets[i].memory_bytes =
             (int64_t)ceil(least * pow(factor, (2 * i + 1) / (2.0 * l->result->n_budgets)));
-    vbs_frontier_free(frontier);
     return VBS_OK;
 }
 
+/* Stops planning when it takes too long, or when the caller's context is cancelled. */
+struct watch {
+    const struct vbs_ctx *outer;
+    double end_s; /* by the clock */
+    volatile sig_atomic_t stop;
+};
+
+static void watch(void *self, double done, double left_s, const char *text)
+{
+    struct watch *w = self;
+
+    (void)done, (void)left_s, (void)text;
+    if (vbs_clock_s() > w->end_s || vbs_cancelled(w->outer))
+        w->stop = 1;
+}
+
+/* Makes a solver that may take a share of the time; *solver is null where it takes longer. */
+static enum vbs_status make_watched(struct learning *l, const struct vbs_problem *problem,
+                                    int64_t most_bytes, struct vbs_solver **solver)
+{
+    struct watch w = {.outer = l->ctx,
+                      .end_s = vbs_clock_s() + PLANNING_SHARE * l->options.time_limit_s};
+    struct vbs_ctx own = {.cancel = &w.stop};
+    const struct vbs_solver_options how = {.struct_size = sizeof how,
+                                           .most_bytes = most_bytes,
+                                           .progress = {.self = &w, .report = watch}};
+    enum vbs_status status = vbs_solver_new(&own, l->planner, problem, &how, solver);
+
+    if (status == VBS_OK || (status == VBS_INTERRUPTED && !vbs_cancelled(l->ctx)))
+        return VBS_OK;
+    return vbs_fail(l->ctx, status, "%s", own.detail);
+}
+
+/* Sets the budgets, and finds out how long planning takes. */
 static enum vbs_status set_budgets(struct learning *l)
 {
     const struct vbs_problem problem = {.profile = l->posterior,
@@ -90,60 +130,39 @@ static enum vbs_status set_budgets(struct learning *l)
                                         .io = l->options.io,
                                         .latency_us = l->options.latency_us,
                                         .whole_samples = l->options.whole_samples};
-    const struct vbs_solver_options how = {.struct_size = sizeof how};
+    bool given = l->options.n_budgets > 0;
+    double begin_s = vbs_clock_s();
     struct vbs_solver *solver = NULL;
     enum vbs_status status;
 
-    l->result->n_budgets = l->options.n_budgets > 0 ? l->options.n_budgets : VBS_LEARN_BUDGETS;
+    l->result->n_budgets = given ? l->options.n_budgets : VBS_LEARN_BUDGETS;
     l->result->budgets = calloc((size_t)l->result->n_budgets, sizeof *l->result->budgets);
     if (!l->result->budgets)
         return vbs_no_memory(l->ctx);
     for (int i = 0; i < l->options.n_budgets; i++)
         l->result->budgets[i].memory_bytes = l->options.budgets[i];
-    if (l->options.n_budgets > 0)
-        return VBS_OK;
-    status = vbs_solver_new(l->ctx, l->planner, &problem, &how, &solver);
-    if (status == VBS_OK)
+    status =
+        make_watched(l, &problem, l->options.n_budgets == 1 ? l->options.budgets[0] : 0, &solver);
+    if (status == VBS_OK && solver && !given)
         status = choose_budgets(l, solver);
+    l->planning_s = solver || status != VBS_OK ? vbs_clock_s() - begin_s : HUGE_VAL;
+    if (!solver && !given)
+        l->result->n_budgets = 0;
     vbs_solver_free(solver);
-    return status;
+    return status == VBS_INFEASIBLE && given ? VBS_OK : status;
 }
 
 /* ---- The work ---- */
 
-enum vbs_status learn_posterior(struct learning *l, const struct observations *more, bool draws,
-                                struct vbs_profile **made)
-{
-    int n_more = more ? more->n_rows : 0, n = l->settled.n_rows + n_more;
-    struct vbs_observed_row *rows = malloc(((size_t)n + 1) * sizeof *rows);
-    struct vbs_posterior_options options = {.struct_size = sizeof options,
-                                            .n_executed = n,
-                                            .executed = rows,
-                                            .notes = l->options.notes,
-                                            .draws = draws,
-                                            .seed = draws ? gsl_rng_get(&l->rng) : 0};
-    enum vbs_status status;
-
-    if (!rows)
-        return vbs_no_memory(l->ctx);
-    if (l->settled.n_rows > 0)
-        memcpy(rows, l->settled.rows, (size_t)l->settled.n_rows * sizeof *rows);
-    if (n_more > 0)
-        memcpy(rows + l->settled.n_rows, more->rows, (size_t)n_more * sizeof *rows);
-    status = vbs_profile_posterior(l->ctx, l->profile, &options, draws ? NULL : &l->report, made);
-    free(rows);
-    return status;
-}
-
-/* Returns the seconds that a budget takes at least: two schedules, each prepared and executed. No
- * schedule is much faster than the bound of a budget in which everything fits. */
+/* Sets *seconds to what a budget takes at least: two schedules, each planned twice, prepared and
+ * executed. No schedule is much faster than the bound of a budget in which everything fits. */
 static enum vbs_status least_s(struct learning *l, double *seconds)
 {
     const struct vbs_problem problem = {.profile = l->posterior, .request = l->options.request};
     double time_us;
 
     VBS_TRY(vbs_bound_us(l->ctx, &problem, INT64_MAX / 2, &time_us));
-    *seconds = 2 * (PREPARING_S + LEAST_RUNS * SLOWER * time_us / 1e6);
+    *seconds = 2 * (2 * l->planning_s + PREPARING_S + LEAST_RUNS * SLOWER * time_us / 1e6);
     return VBS_OK;
 }
 
@@ -156,7 +175,8 @@ static enum vbs_status learn_budgets(struct learning *l)
     int n;
 
     VBS_TRY(least_s(l, &least));
-    n = (int)fmin(result->n_budgets, l->options.time_limit_s / least);
+    n = (int)fmin(result->n_budgets,
+                  fmax(0, l->options.time_limit_s - (vbs_clock_s() - l->start_s)) / least);
     for (int i = 0; i < n; i++) {
         double now_s = vbs_clock_s() - l->start_s;
         double left_s = fmax(0, l->options.time_limit_s - now_s);

@@ -1,7 +1,8 @@
 /*
  * The functions that the files of the room share. In the order of work: learn.c goes through the
  * budgets, race.c executes the schedules of one budget by turns and plans anew, contender.c is a
- * schedule with its executor and its times, observe.c makes executed rows of these times.
+ * schedule with its executor and its times, observe.c makes executed rows of these times, and
+ * posterior times of them.
  */
 #ifndef VBS_LEARN_LEARN_H
 #define VBS_LEARN_LEARN_H
@@ -71,6 +72,13 @@ enum vbs_status learn_observe(struct vbs_ctx *ctx, const struct vbs_profile *pro
                               const struct turns *turns,
                               struct observations *observations) VBS_MUST_CHECK;
 
+struct learning;
+
+/* Makes posterior times of the profile, from the settled observations and more ones (null: none).
+ * draws: with times that are drawn. */
+enum vbs_status learn_posterior(struct learning *learning, const struct observations *more,
+                                bool draws, struct vbs_profile **made) VBS_MUST_CHECK;
+
 /* ---- race.c ---- */
 
 /* What all budgets share. */
@@ -85,7 +93,8 @@ struct learning {
     struct vbs_profile *posterior;    /* of profile and all observations; it changes */
     struct vbs_posterior_report report;
     struct vbs_learned *result;
-    int n_races; /* that are done */
+    int n_races;       /* that are done */
+    double planning_s; /* seconds that the planner takes, by its first plan */
     double start_s;
     gsl_rng rng;
     struct vbs_arena arena;
@@ -94,10 +103,5 @@ struct learning {
 /* Executes and plans for one budget until end_s, and fills *learned. */
 enum vbs_status learn_race(struct learning *learning, double end_s,
                            struct vbs_learned_budget *learned) VBS_MUST_CHECK;
-
-/* Makes learning->posterior anew, from the settled observations and more ones (null: none). draws:
- * with times that are drawn. */
-enum vbs_status learn_posterior(struct learning *learning, const struct observations *more,
-                                bool draws, struct vbs_profile **made) VBS_MUST_CHECK;
 
 #endif

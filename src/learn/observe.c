@@ -287,3 +287,27 @@ enum vbs_status learn_observe(struct vbs_ctx *ctx, const struct vbs_profile *pro
     free(states);
     return status;
 }
+
+enum vbs_status learn_posterior(struct learning *l, const struct observations *more, bool draws,
+                                struct vbs_profile **made)
+{
+    int n_more = more ? more->n_rows : 0, n = l->settled.n_rows + n_more;
+    struct vbs_observed_row *rows = malloc(((size_t)n + 1) * sizeof *rows);
+    struct vbs_posterior_options options = {.struct_size = sizeof options,
+                                            .n_executed = n,
+                                            .executed = rows,
+                                            .notes = l->options.notes,
+                                            .draws = draws,
+                                            .seed = draws ? gsl_rng_get(&l->rng) : 0};
+    enum vbs_status status;
+
+    if (!rows)
+        return vbs_no_memory(l->ctx);
+    if (l->settled.n_rows > 0)
+        memcpy(rows, l->settled.rows, (size_t)l->settled.n_rows * sizeof *rows);
+    if (n_more > 0)
+        memcpy(rows + l->settled.n_rows, more->rows, (size_t)n_more * sizeof *rows);
+    status = vbs_profile_posterior(l->ctx, l->profile, &options, draws ? NULL : &l->report, made);
+    free(rows);
+    return status;
+}

@@ -36,6 +36,7 @@ struct race {
     int64_t capacity;
     int turn;
     double begin_s, end_s;
+    double planning_s; /* the longest planning and preparing of a schedule */
     double first_predicted_us;
     bool stands;
 };
@@ -224,13 +225,18 @@ static enum vbs_status plan_with(struct race *race, struct vbs_solver *solver,
     if (schedule->n_steps > MOST_STEPS)
         status = VBS_INFEASIBLE;
     vbs_schedule_free(schedule);
-    if (status != VBS_OK || *outcome >= 0)
+    if (status != VBS_OK)
         return status;
+    if (*outcome >= 0) {
+        race->contenders[*outcome].is_baseline |= is_baseline;
+        return VBS_OK;
+    }
     VBS_TRY(make_room(race));
     VBS_TRY(vbs_replan_exec(race->l->ctx, solver, race->l->network, race->l->backend, profile,
                             &options, &made));
     *outcome = find_same(race, made.schedule);
     if (*outcome >= 0) {
+        race->contenders[*outcome].is_baseline |= is_baseline;
         vbs_exec_free(made.exec);
         vbs_schedule_free(made.schedule);
         return VBS_OK;
@@ -246,13 +252,16 @@ static enum vbs_status plan(struct race *race, bool is_baseline, const struct vb
 {
     const struct vbs_planner *planner = is_baseline ? race->l->baseline : race->l->planner;
     struct vbs_solver *solver = NULL;
+    double begin_s = now_s(race);
     enum vbs_status status = make_solver(race, planner, profile, &solver);
 
     *outcome = -1;
     report(race, is_baseline ? "planning one batch for all" : "planning");
     if (status == VBS_OK)
-        status = plan_with(race, solver, profile, is_baseline, outcome, is_new);
+        status = plan_with(race, solver, profile, is_baseline || planner == race->l->baseline,
+                           outcome, is_new);
     vbs_solver_free(solver);
+    race->planning_s = fmax(race->planning_s, now_s(race) - begin_s);
     if (status != VBS_INFEASIBLE)
         return status;
     *outcome = -1;
@@ -321,8 +330,8 @@ static enum vbs_status renew_posterior(struct race *race)
 
 static bool may_add(const struct race *race)
 {
-    return race->n < MOST_SCHEDULES &&
-           now_s(race) < race->begin_s + EXPLORED * (race->end_s - race->begin_s);
+    return race->n < MOST_SCHEDULES && now_s(race) + race->planning_s <
+                                           race->begin_s + EXPLORED * (race->end_s - race->begin_s);
 }
 
 /* Plans until the plans stand. */
@@ -340,9 +349,9 @@ static enum vbs_status settle(struct race *race)
         if (!is_new)
             break;
         VBS_TRY(run_turns(race, TURNS_EACH));
-        VBS_TRY(renew_posterior(race));
         if (!may_add(race))
             break;
+        VBS_TRY(renew_posterior(race));
     }
     return VBS_OK;
 }
@@ -491,6 +500,7 @@ enum vbs_status learn_race(struct learning *learning, double end_s,
     enum vbs_status status;
 
     race.begin_s = now_s(&race);
+    learned->tried = true;
     status = run_race(&race);
     if (status == VBS_OK)
         status = describe(&race, learned);

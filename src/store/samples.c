@@ -5,8 +5,11 @@
 #include "store/kernel_samples.h"
 
 #include "base/fail.h"
+#include "base/grow.h"
+#include "profile/builder.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 struct vbs_store_samples {
     struct vbs_store *store; /* borrowed */
@@ -76,4 +79,80 @@ void vbs_store_samples_free(struct vbs_store_samples *samples)
     sqlite3_finalize(samples->stmt);
     vbs_kernel_samples_clear(&samples->read);
     free(samples);
+}
+
+/* ---- medians ---- */
+
+/* The rows of a profile with their medians. */
+struct medians {
+    struct vbs_ctx *ctx;
+    const struct vbs_profile *profile;
+    const struct vbs_sample_source *source;
+    struct vbs_profile_row *rows;
+    int64_t n, capacity;
+    double *times_us; /* scratch */
+    int64_t most_times;
+};
+
+static enum vbs_status add_median(struct medians *m, int layer, int batch,
+                                  const struct vbs_profile_row *row)
+{
+    struct vbs_profile_row made = *row;
+    const double *times_us = NULL;
+    int n = 0;
+
+    VBS_TRY(m->source->times(m->ctx, m->source->self, layer, batch, row->rows,
+                             m->profile->algorithms[row->algorithm], &times_us, &n));
+    if (n > 0) {
+        VBS_TRY(vbs_grow(m->ctx, &m->times_us, &m->most_times, n, sizeof *m->times_us));
+        memcpy(m->times_us, times_us, (size_t)n * sizeof *times_us);
+        vbs_measure_summary(m->times_us, n, &made);
+    }
+    VBS_TRY(vbs_grow(m->ctx, &m->rows, &m->capacity, m->n + 1, sizeof *m->rows));
+    m->rows[m->n++] = made;
+    return VBS_OK;
+}
+
+static enum vbs_status add_medians(struct medians *m)
+{
+    int n;
+
+    for (int layer = 1; layer <= m->profile->n_layers; layer++) {
+        const struct vbs_profile_stripe *stripes;
+
+        for (int b = 0; b < m->profile->n_batches; b++) {
+            const struct vbs_profile_row *rows = vbs_profile_rows(m->profile, layer, b, &n);
+
+            for (int i = 0; i < n; i++)
+                VBS_TRY(add_median(m, layer, m->profile->batches[b], &rows[i]));
+        }
+        stripes = vbs_profile_stripes(m->profile, layer, &n);
+        for (int i = 0; i < n; i++)
+            VBS_TRY(add_median(m, layer, stripes[i].batch, &stripes[i].row));
+    }
+    return VBS_OK;
+}
+
+enum vbs_status vbs_store_load_medians(struct vbs_ctx *ctx, struct vbs_store *store, int64_t id,
+                                       struct vbs_profile **profile)
+{
+    struct vbs_store_samples *samples = NULL;
+    struct vbs_profile *loaded = NULL;
+    struct medians m = {.ctx = ctx};
+    enum vbs_status status = vbs_store_load(ctx, store, id, &loaded);
+
+    if (status == VBS_OK)
+        status = vbs_store_samples_open(ctx, store, id, &samples);
+    if (status == VBS_OK) {
+        m.profile = loaded;
+        m.source = vbs_store_samples_source(samples);
+        status = add_medians(&m);
+    }
+    if (status == VBS_OK)
+        status = vbs_profile_change(ctx, loaded, m.rows, NULL, profile);
+    vbs_store_samples_free(samples);
+    vbs_profile_free(loaded);
+    free(m.rows);
+    free(m.times_us);
+    return status;
 }

@@ -40,7 +40,7 @@ static enum vbs_status keep(struct run_job *job)
     struct vbs_store *store = NULL;
     enum vbs_status status;
 
-    if (job->profile_id == 0)
+    if (job->profile_id == 0 || job->learned->n_schedules == 0)
         return VBS_OK;
     status = cli_open_store(job->cli, true, &store);
     if (status == VBS_OK)
@@ -56,7 +56,7 @@ static void tell(struct run_job *job, const struct vbs_learned_budget *budget)
 {
     if (budget->n_schedules == 0)
         cli_note(job->cli, "no schedule was executed: %s",
-                 job->learned->n_schedules > 0 ? "none could be placed" : "the time is too short");
+                 budget->tried ? "none can be placed in this memory" : "the time is too short");
     else if (budget->is_baseline)
         cli_note(job->cli,
                  "%d schedules were executed by turns; one batch for all layers was the fastest",
@@ -69,16 +69,42 @@ static void tell(struct run_job *job, const struct vbs_learned_budget *budget)
                  100 * (1 - budget->ratio_low));
 }
 
+/* Loads what learning starts from: medians, where the profile is in the store, because its times
+ * may be those of earlier learning. */
+static enum vbs_status load_medians(struct run_job *job, struct vbs_profile **medians)
+{
+    struct vbs_store *store = NULL;
+    enum vbs_status status;
+
+    *medians = NULL;
+    if (job->profile_id == 0)
+        return VBS_OK;
+    status = cli_open_store(job->cli, false, &store);
+    if (status == VBS_OK)
+        status = vbs_store_load_medians(&job->cli->ctx, store, job->profile_id, medians);
+    vbs_store_close(store);
+    return status;
+}
+
 static enum vbs_status learn(struct run_job *job, struct vbs_learn_options *options)
 {
+    struct vbs_profile *medians = NULL;
+    enum vbs_status status = load_medians(job, &medians);
+
     options->threads = job->threads;
     options->seed = 1;
     options->progress = cli_progress(job->cli);
-    VBS_TRY(vbs_learn(&job->cli->ctx, job->network, job->backend, job->profile, options,
-                      &job->learned));
+    if (status == VBS_OK)
+        status = vbs_learn(&job->cli->ctx, job->network, job->backend,
+                           medians ? medians : job->profile, options, &job->learned);
     cli_progress_end(job->cli);
+    vbs_profile_free(medians);
+    if (status != VBS_OK)
+        return status;
     VBS_TRY(keep(job));
     tell(job, &job->learned->budgets[0]);
+    if (job->learned->n_schedules == 0)
+        return VBS_OK;
     vbs_profile_free(job->profile);
     job->profile = job->learned->profile;
     job->learned->profile = NULL;
