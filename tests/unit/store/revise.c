@@ -30,7 +30,7 @@ static struct vbs_store_run *begin(struct vbs_ctx *ctx, struct vbs_store *store,
 /* Makes the posterior of a profile, of which a row was executed. */
 static struct vbs_profile *posterior_of(const struct vbs_profile *profile, double time_us)
 {
-    const struct vbs_executed_row executed = {
+    const struct vbs_observed_row executed = {
         .layer = 1, .batch = 2, .time_us = time_us, .deviation = 0.01};
     const struct vbs_posterior_options options = {
         .struct_size = sizeof options, .n_executed = 1, .executed = &executed};
