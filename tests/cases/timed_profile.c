@@ -56,6 +56,24 @@ static void begin_layer(struct making *m)
     }
 }
 
+/* Fills the statistics of n runs of a row. */
+static void run_row(const struct making *m, double alone_us, int n, struct vbs_profile_row *row)
+{
+    double times_us[MOST_RUNS];
+
+    for (int i = 0; i < n; i++) {
+        times_us[i] = alone_us * gsl_ran_lognormal(m->rng, 0, m->plan->deviation);
+        if (m->plan->disturbed > 0 && gsl_rng_uniform(m->rng) < m->plan->disturbed)
+            times_us[i] *= gsl_ran_flat(m->rng, 2, 10);
+    }
+    if (n > 0)
+        vbs_measure_summary(times_us, n, row);
+    else if (m->plan->intervals) {
+        row->low_us = row->time_us * exp(-1.96 * m->plan->deviation);
+        row->high_us = row->time_us * exp(1.96 * m->plan->deviation);
+    }
+}
+
 static enum vbs_status add_row(struct vbs_ctx *ctx, struct making *m, int layer, int batch,
                                int rows, int a)
 {
@@ -65,7 +83,6 @@ static enum vbs_status add_row(struct vbs_ctx *ctx, struct making *m, int layer,
                     gsl_ran_gaussian(m->rng, m->plan->steps);
     int n_runs =
         m->plan->n_runs ? m->plan->n_runs : 1 + (int)gsl_rng_uniform_int(m->rng, MOST_RUNS);
-    double times_us[MOST_RUNS];
     struct vbs_profile_row row = {.time_us = exp(log_us)};
     struct timed *timed = m->timed;
     int at = timed->n_rows++;
@@ -75,10 +92,7 @@ static enum vbs_status add_row(struct vbs_ctx *ctx, struct making *m, int layer,
     timed->alone_us[at] = row.time_us;
     timed->schedule_us[at] =
         row.time_us * m->plan->level * gsl_ran_lognormal(m->rng, 0, m->plan->context);
-    for (int i = 0; i < n_runs; i++)
-        times_us[i] = timed->alone_us[at] * gsl_ran_lognormal(m->rng, 0, m->plan->deviation);
-    if (n_runs > 0)
-        vbs_measure_summary(times_us, n_runs, &row);
+    run_row(m, timed->alone_us[at], n_runs, &row);
     row.rows = rows;
     row.n_slices = rows > 0;
     return vbs_profile_builder_row(ctx, m->builder, layer, batch, NAMES[a], &row);
