@@ -14,6 +14,9 @@
 #define ALL_ROWS   8 /* of a layer with stripes */
 #define MOST_ROWS  4 /* of a stripe */
 #define ALGORITHMS 3
+#define WAVES      3   /* that the context of a layer is made of */
+#define LENGTH     0.7 /* of the context, in logarithms of the batch */
+#define SHARED     0.7 /* of its variance, that similar batches of a layer have in common */
 
 static const char *const NAMES[ALGORITHMS] = {"a", "b", "c"};
 
@@ -24,6 +27,7 @@ struct making {
     struct timed *timed;
     struct vbs_profile_builder *builder;
     double sample_us[ALGORITHMS], call_us[ALGORITHMS], wave[ALGORITHMS], phase[ALGORITHMS];
+    double context_speed[WAVES], context_phase[WAVES];
 };
 
 static struct timed *timed_empty(int n_rows)
@@ -54,6 +58,20 @@ static void begin_layer(struct making *m)
         m->wave[a] = gsl_ran_flat(m->rng, 0, 0.05);
         m->phase[a] = gsl_ran_flat(m->rng, 0, 6);
     }
+    for (int w = 0; w < WAVES; w++) {
+        m->context_speed[w] = gsl_ran_gaussian(m->rng, 1 / LENGTH);
+        m->context_phase[w] = gsl_ran_flat(m->rng, 0, 2 * M_PI);
+    }
+}
+
+/* Draws the logarithm of how many times as long a row takes in schedules, beside the level. */
+static double draw_context(const struct making *m, int batch)
+{
+    double shared = 0;
+
+    for (int w = 0; w < WAVES; w++)
+        shared += sqrt(2.0 / WAVES) * cos(m->context_speed[w] * log(batch) + m->context_phase[w]);
+    return m->plan->context * (sqrt(SHARED) * shared + gsl_ran_gaussian(m->rng, sqrt(1 - SHARED)));
 }
 
 /* Fills the statistics of n runs of a row. */
@@ -90,8 +108,7 @@ static enum vbs_status add_row(struct vbs_ctx *ctx, struct making *m, int layer,
     timed->layers[at] = layer;
     timed->batches[at] = batch;
     timed->alone_us[at] = row.time_us;
-    timed->schedule_us[at] =
-        row.time_us * m->plan->level * gsl_ran_lognormal(m->rng, 0, m->plan->context);
+    timed->schedule_us[at] = row.time_us * m->plan->level * exp(draw_context(m, batch));
     run_row(m, timed->alone_us[at], n_runs, &row);
     row.rows = rows;
     row.n_slices = rows > 0;

@@ -18,7 +18,8 @@ struct timed_plan {
     bool intervals;        /* rows without runs have the interval of one value with this noise */
     double steps;          /* standard deviation of each row from what is smooth over batches */
     double level, context; /* how many times as long rows take in schedules, and the standard
-                              deviation of its logarithm */
+                              deviation of its logarithm, most of which rows of a layer at similar
+                              batches have in common */
 };
 
 /* A measurement. Arrays are in the order of the profile's rows: by layer; of a layer those of whole
