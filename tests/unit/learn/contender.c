@@ -1,5 +1,5 @@
 /* Times of schedules that were executed by turns: which schedules are the same, ratios, and what
- * runs tell of rows. */
+ * runs tell of rows, whatever the state of the machine in a turn. */
 #include "learn/learn.h"
 #include "support/fault.h"
 #include "support/profile_help.h"

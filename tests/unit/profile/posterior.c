@@ -1,6 +1,7 @@
 /*
- * What posterior times are good for: bursts are drawn in, executed times take effect on rows near
- * them, sums of chosen times are unbiased, and intervals and draws are those of what is known.
+ * What posterior times are good for: bursts and disturbed runs are drawn in, executed times take
+ * effect on rows near them, stretches of time may differ as a whole or be noisy, sums of chosen
+ * times are unbiased, and intervals and draws are those of what is known.
  */
 #include "cases/timed_profile.h"
 #include "support/made_profile.h"
