@@ -291,7 +291,8 @@ void vbs_calibration_free(struct vbs_calibration *calibration);
 void vbs_measure_summary(double *times_us, int n, struct vbs_profile_row *row);
 
 /* Returns the rank of the low end of the interval among n times (n >= 1), ascending: 1 is the
- * least; the high end has the same rank from above. */
+ * least; the high end has the same rank from above. From 10000 times on it is that of the normal
+ * approximation. */
 int vbs_measure_rank(int n);
 
 /* Gives the probability that the true median lies below the interval of n times (n >= 1), which is

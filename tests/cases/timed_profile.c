@@ -14,6 +14,9 @@
 #define ALL_ROWS   8 /* of a layer with stripes */
 #define MOST_ROWS  4 /* of a stripe */
 #define ALGORITHMS 3
+#define WAVES      3   /* that the context of a layer is made of */
+#define LENGTH     0.7 /* of the context, in logarithms of the batch */
+#define SHARED     0.7 /* of its variance, that similar batches of a layer have in common */
 
 static const char *const NAMES[ALGORITHMS] = {"a", "b", "c"};
 
@@ -24,6 +27,7 @@ struct making {
     struct timed *timed;
     struct vbs_profile_builder *builder;
     double sample_us[ALGORITHMS], call_us[ALGORITHMS], wave[ALGORITHMS], phase[ALGORITHMS];
+    double context_speed[WAVES], context_phase[WAVES];
 };
 
 static struct timed *timed_empty(int n_rows)
@@ -54,6 +58,38 @@ static void begin_layer(struct making *m)
         m->wave[a] = gsl_ran_flat(m->rng, 0, 0.05);
         m->phase[a] = gsl_ran_flat(m->rng, 0, 6);
     }
+    for (int w = 0; w < WAVES; w++) {
+        m->context_speed[w] = gsl_ran_gaussian(m->rng, 1 / LENGTH);
+        m->context_phase[w] = gsl_ran_flat(m->rng, 0, 2 * M_PI);
+    }
+}
+
+/* Draws the logarithm of how many times as long a row takes in schedules, beside the level. */
+static double draw_context(const struct making *m, int batch)
+{
+    double shared = 0;
+
+    for (int w = 0; w < WAVES; w++)
+        shared += sqrt(2.0 / WAVES) * cos(m->context_speed[w] * log(batch) + m->context_phase[w]);
+    return m->plan->context * (sqrt(SHARED) * shared + gsl_ran_gaussian(m->rng, sqrt(1 - SHARED)));
+}
+
+/* Fills the statistics of n runs of a row. */
+static void run_row(const struct making *m, double alone_us, int n, struct vbs_profile_row *row)
+{
+    double times_us[MOST_RUNS];
+
+    for (int i = 0; i < n; i++) {
+        times_us[i] = alone_us * gsl_ran_lognormal(m->rng, 0, m->plan->deviation);
+        if (m->plan->disturbed > 0 && gsl_rng_uniform(m->rng) < m->plan->disturbed)
+            times_us[i] *= gsl_ran_flat(m->rng, 2, 10);
+    }
+    if (n > 0)
+        vbs_measure_summary(times_us, n, row);
+    else if (m->plan->intervals) {
+        row->low_us = row->time_us * exp(-1.96 * m->plan->deviation);
+        row->high_us = row->time_us * exp(1.96 * m->plan->deviation);
+    }
 }
 
 static enum vbs_status add_row(struct vbs_ctx *ctx, struct making *m, int layer, int batch,
@@ -65,7 +101,6 @@ static enum vbs_status add_row(struct vbs_ctx *ctx, struct making *m, int layer,
                     gsl_ran_gaussian(m->rng, m->plan->steps);
     int n_runs =
         m->plan->n_runs ? m->plan->n_runs : 1 + (int)gsl_rng_uniform_int(m->rng, MOST_RUNS);
-    double times_us[MOST_RUNS];
     struct vbs_profile_row row = {.time_us = exp(log_us)};
     struct timed *timed = m->timed;
     int at = timed->n_rows++;
@@ -73,12 +108,8 @@ static enum vbs_status add_row(struct vbs_ctx *ctx, struct making *m, int layer,
     timed->layers[at] = layer;
     timed->batches[at] = batch;
     timed->alone_us[at] = row.time_us;
-    timed->schedule_us[at] =
-        row.time_us * m->plan->level * gsl_ran_lognormal(m->rng, 0, m->plan->context);
-    for (int i = 0; i < n_runs; i++)
-        times_us[i] = timed->alone_us[at] * gsl_ran_lognormal(m->rng, 0, m->plan->deviation);
-    if (n_runs > 0)
-        vbs_measure_summary(times_us, n_runs, &row);
+    timed->schedule_us[at] = row.time_us * m->plan->level * exp(draw_context(m, batch));
+    run_row(m, timed->alone_us[at], n_runs, &row);
     row.rows = rows;
     row.n_slices = rows > 0;
     return vbs_profile_builder_row(ctx, m->builder, layer, batch, NAMES[a], &row);

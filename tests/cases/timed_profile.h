@@ -14,9 +14,12 @@ struct timed_plan {
     bool stripes;            /* of 1, 2 and 4 rows, at batches 1 and 2 */
     int n_runs; /* samples of each row; 0: 1 to 20, by chance; -1: none, times are the true ones */
     double deviation;      /* of lognormal noise, whose median is the true time */
+    double disturbed;      /* share of the runs that others make 2 to 10 times as long */
+    bool intervals;        /* rows without runs have the interval of one value with this noise */
     double steps;          /* standard deviation of each row from what is smooth over batches */
     double level, context; /* how many times as long rows take in schedules, and the standard
-                              deviation of its logarithm */
+                              deviation of its logarithm, most of which rows of a layer at similar
+                              batches have in common */
 };
 
 /* A measurement. Arrays are in the order of the profile's rows: by layer; of a layer those of whole

@@ -15,7 +15,7 @@
 #include <math.h>
 
 #define TAIL 0.025
-#define MANY 10000 /* for so many values the rank may be off by one */
+#define MANY 10000 /* for so many values the rank is that of the normal approximation */
 
 static double coverage_lost(int k, int n)
 {
@@ -23,11 +23,14 @@ static double coverage_lost(int k, int n)
 }
 
 /* The rank k that is defined above. The search begins at the normal approximation, which is at most
- * a few ranks off. */
+ * a few ranks off. For very many values the binomial distribution is not computed precisely enough
+ * to search it: a profile may claim any number of runs. */
 int vbs_measure_rank(int n)
 {
-    int k = (int)((n + 1) / 2.0 - 0.98 * sqrt(n));
+    int k = (int)((n + 1.0) / 2 - 0.98 * sqrt(n));
 
+    if (n >= MANY)
+        return k;
     if (k < 1)
         k = 1;
     while (k > 1 && coverage_lost(k, n) > TAIL)

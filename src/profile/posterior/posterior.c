@@ -285,7 +285,7 @@ static enum vbs_status find_rows(struct posterior_finding *e)
     VBS_TRY(begin_draws(e));
     vbs_posterior_find_widths(&e->groups, &e->work, &e->widths);
     e->widths.level = disturbance(e);
-    if (e->options.n_executed > 0) {
+    if (e->n_executed > 0) {
         find_groups(e, false, NULL);
         vbs_posterior_find_level(e->executed, e->n_executed, &e->widths);
     }

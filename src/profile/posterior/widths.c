@@ -54,8 +54,9 @@ void vbs_posterior_find_widths(const struct posterior_groups *groups, struct pos
 struct levels {
     const struct posterior_executed *executed;
     int n;
-    double mean_us; /* of a sample's executed times */
-    double prior;   /* the level that is expected */
+    double most;       /* the greatest value of all, and */
+    double mean_share; /* the mean of the times of a sample, as shares of this one's */
+    double prior;      /* the level that is expected */
     double of[VBS_OBSERVED_GROUPS];
     double variances[VBS_OBSERVED_GROUPS]; /* of the differences around it, but for known errors */
 };
@@ -88,7 +89,8 @@ static void find_level_of(struct levels *levels, int stretch)
     for (int i = 0; i < levels->n; i++) {
         double variance = variance_of(levels, i), far = FAR * sqrt(variance);
         double excess = difference_of(levels, i) - before;
-        double weight = exp(levels->executed[i].value) / levels->mean_us / variance;
+        double share = exp(levels->executed[i].value - levels->most);
+        double weight = share / levels->mean_share / variance;
 
         if (levels->executed[i].stretch != stretch)
             continue;
@@ -165,11 +167,14 @@ static void combine(const struct levels *levels, double context)
 void vbs_posterior_find_level(const struct posterior_executed *executed, int n,
                               struct posterior_widths *widths)
 {
-    struct levels levels = {.executed = executed, .n = n, .prior = widths->level};
+    struct levels levels = {
+        .executed = executed, .n = n, .most = -HUGE_VAL, .prior = widths->level};
     double context;
 
     for (int i = 0; i < n; i++)
-        levels.mean_us += exp(executed[i].value) / n;
+        levels.most = fmax(levels.most, executed[i].value);
+    for (int i = 0; i < n; i++)
+        levels.mean_share += exp(executed[i].value - levels.most) / n;
     for (int g = 0; g < VBS_OBSERVED_GROUPS; g++) {
         levels.of[g] = levels.prior;
         levels.variances[g] = CONTEXT * CONTEXT;

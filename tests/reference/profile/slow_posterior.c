@@ -54,44 +54,52 @@ static bool is_of(const struct slow_row *row, const struct vbs_profile *profile,
            row->row->rows == rows && row->row->algorithm == executed->algorithm;
 }
 
-/* Means of executed times are weighted by their precision. */
-static void take_executed(struct slow_posterior *slow, const struct vbs_profile *profile,
-                          const struct vbs_observed_row *executed, int n)
-{
-    for (int i = 0; i < slow->n_rows; i++) {
-        struct slow_row *row = &slow->rows[i];
-        long double sum = 0;
-
-        for (int k = 0; k < n; k++)
-            if (is_of(row, profile, &executed[k])) {
-                long double deviation = fminl(fmaxl(executed[k].deviation, 0.005L), 100);
-
-                row->precision += 1 / (deviation * deviation);
-                sum +=
-                    logl((long double)executed[k].time_us / row->batch) / (deviation * deviation);
-            }
-        if (row->precision > 0) {
-            row->executed = sum / row->precision;
-            slow->report.n_executed++;
-        }
-    }
-}
-
 /* ---- Errors ---- */
 
-/* One over the mean, and over the median, of the median absolute deviations of n normal values. */
-static const double OVER_MEAN[] = {0,     0,     1.773, 2.205, 2.016, 1.800, 1.765,
-                                   1.687, 1.672, 1.633, 1.625, 1.602, 1.595};
-static const double OVER_MEDIAN[] = {0,     0,     2.097, 2.773, 2.206, 1.986, 1.873,
-                                     1.791, 1.746, 1.705, 1.681, 1.657, 1.642};
+/* The lower quartiles of the spreads of 2 to 7 normal values; of 8 and more, 0.68. */
+static const double QUARTILES[] = {0.38, 0.36, 0.54, 0.56, 0.63, 0.65};
 
-static long double run_deviation(const struct vbs_profile_row *row, const double *over)
+/* Returns the rank of the low end among n values by its definition: the largest k up to half of
+ * them, of which fewer than k of n coins show heads with a probability of at most 0.025; at least
+ * 1. */
+static int low_rank(int n)
 {
-    return (long double)row->mad_us / row->time_us * over[row->n_runs < 12 ? row->n_runs : 12];
+    long double below = 0;
+    int k = 0;
+
+    for (; k < n / 2; k++) {
+        below += expl(lgammal(n + 1.0L) - lgammal(k + 1.0L) - lgammal(n - k + 1.0L) - n * logl(2));
+        if (below > 0.025L)
+            break;
+    }
+    return k > 1 ? k : 1;
 }
 
-/* Returns the median of n values, which are sorted by the way: the least of the rest comes next. */
-static long double median(long double *values, int n)
+/* Returns how many deviations the low end of n normal values lies below their median: z, by
+ * bisection. */
+static long double low_deviations(int n)
+{
+    long double tail = (low_rank(n) - 0.375L) / (n + 0.25L), low = 0, high = 40;
+
+    for (int i = 0; i < 80; i++) {
+        long double z = (low + high) / 2;
+
+        if (erfcl(z / sqrtl(2)) / 2 > tail)
+            low = z;
+        else
+            high = z;
+    }
+    return (low + high) / 2;
+}
+
+static long double spread_of(const struct vbs_profile_row *row)
+{
+    if (!(row->low_us > 0) || row->low_us >= row->time_us)
+        return 0;
+    return logl((long double)row->time_us / row->low_us) / low_deviations(row->n_runs);
+}
+
+static void sort(long double *values, int n)
 {
     for (int i = 0; i < n; i++)
         for (int k = i + 1; k < n; k++)
@@ -101,34 +109,42 @@ static long double median(long double *values, int n)
                 values[k] = values[i];
                 values[i] = less;
             }
-    return (values[(n - 1) / 2] + values[n / 2]) / 2;
 }
 
 static long double find_noise(const struct slow_posterior *slow)
 {
-    long double *values = malloc(sizeof *values * (size_t)(slow->n_rows + 1)), noise;
+    long double *values = malloc(sizeof *values * (size_t)(slow->n_rows + 2)), noise = 0.03L;
     int n = 0;
 
     if (!values)
         bail_out("no memory");
-    for (int i = 0; i < slow->n_rows; i++)
-        if (slow->rows[i].row->n_runs > 1 && slow->rows[i].row->time_us > 0)
-            values[n++] = run_deviation(slow->rows[i].row, OVER_MEDIAN);
-    noise = n > 0 ? median(values, n) : 0.1L;
+    for (int i = 0; i < slow->n_rows; i++) {
+        const struct vbs_profile_row *row = slow->rows[i].row;
+
+        if (row->n_runs > 1 && row->time_us > 0)
+            values[n++] = spread_of(row) / (row->n_runs < 8 ? QUARTILES[row->n_runs - 2] : 0.68);
+    }
+    sort(values, n);
+    values[n] = 0;
+    if (n > 0) /* 3 (n - 1) quarters are above it */
+        noise = fminl(0.05L, values[(n - 1) / 4] + (values[(n - 1) / 4 + 1] - values[(n - 1) / 4]) *
+                                                       ((n - 1) % 4) / 4);
     free(values);
     return noise;
 }
 
-static long double error_of(const struct vbs_profile_row *row, long double noise)
+/* Sets m and the variance of its error. */
+static void read_runs(struct slow_row *row, long double noise)
 {
-    long double square = noise * noise,
-                deviation = row->n_runs > 1 ? run_deviation(row, OVER_MEAN) : 0;
-    int n = row->n_runs;
+    int n = row->row->n_runs;
+    long double d = n > 1 ? fminl(spread_of(row->row), 0.05L) : 0, square = noise * noise;
 
     if (n > 1)
-        square = (n * deviation * deviation + 4 * square) / (n + 4);
-    deviation = sqrtl(square / n) * (n > 2 ? 1.2533L : 1);
-    return fminl(fmaxl(deviation, 0.002L), 1);
+        square = (n * d * d + 4 * square) / (n + 4);
+    if (n > 1 && row->row->low_us > 0)
+        row->value = fminl(row->value, logl((long double)row->row->low_us / row->batch) +
+                                           low_deviations(n) * d);
+    row->error = square / n * (n > 2 ? 1.2533L * 1.2533L : 1);
 }
 
 static void find_errors(struct slow_posterior *slow, bool executed)
@@ -137,13 +153,21 @@ static void find_errors(struct slow_posterior *slow, bool executed)
 
     for (int i = 0; i < slow->n_rows; i++) {
         struct slow_row *row = &slow->rows[i];
-        long double deviation = row->row->n_runs > 0 ? error_of(row->row, noise) : 0.05L;
+        const struct vbs_profile_row *own = row->row;
 
-        if (!(row->row->time_us > 0) || (row->row->n_runs == 0 && !executed))
+        if (!(own->time_us > 0))
+            continue;
+        row->value = logl((long double)own->time_us / row->batch);
+        if (own->n_runs > 0)
+            read_runs(row, noise);
+        else if (own->low_us > 0 && own->high_us > own->low_us)
+            row->error = powl(logl((long double)own->high_us / own->low_us) / 3.92L, 2);
+        else if (executed)
+            row->error = 0.05L * 0.05L;
+        else
             continue;
         row->used = true;
-        row->value = logl((long double)row->row->time_us / row->batch);
-        row->error = deviation * deviation;
+        row->error = fminl(fmaxl(row->error, 0.002L * 0.002L), 1);
     }
     slow->report.deviation = (double)noise;
 }
@@ -180,7 +204,7 @@ static void fill(struct joint *joint, struct slow_row *const *rows, const long d
         const struct slow_row *a = rows[i % n];
         bool a_h = i / n % 2;
 
-        joint->mean[i] = centre + (a_h ? w->level : 0);
+        joint->mean[i] = centre + (i / n == 1 ? w->level : 0);
         for (int j = 0; j < 4 * n; j++) {
             const struct slow_row *b = rows[j % n];
             bool b_h = j / n % 2, same = a == b;
@@ -191,7 +215,7 @@ static void fill(struct joint *joint, struct slow_row *const *rows, const long d
                            (same ? w->u * w->u : 0)
                      : 0;
             if (a_h && b_h)
-                *c += w->c * w->c * (k + same) / 2;
+                *c += w->c * w->c * (0.7L * k + 0.3L * same);
             if (i == j && i / n == 2)
                 *c += errors[i % n];
             if (i == j && i / n == 3 && a->precision > 0)
@@ -328,60 +352,159 @@ static struct widths find_widths(struct slow_posterior *slow)
     return best;
 }
 
-/* Finds L and C once more from those of before. */
-static void improve(const struct slow_posterior *slow, long double mean_us, struct widths *w)
+/* ---- Executed times ---- */
+
+/* An executed time, of a row with a median. */
+struct slow_executed {
+    struct slow_row *row;
+    long double value, variance; /* y and p */
+    int stretch;
+};
+
+/* Lists the executed times of rows with a time; returns their number. */
+static int list_executed(struct slow_posterior *slow, const struct vbs_profile *profile,
+                         const struct vbs_observed_row *executed, int n, struct slow_executed *list)
 {
-    long double weights = 1 / (0.3L * 0.3L), sum = 0, squares = 10 * 0.03L * 0.03L, count = 10;
+    int count = 0;
 
-    for (int i = 0; i < slow->n_rows; i++) {
-        const struct slow_row *row = &slow->rows[i];
-        long double v, d, t, s;
+    for (int k = 0; k < n; k++)
+        for (int i = 0; i < slow->n_rows; i++)
+            if (slow->rows[i].used && is_of(&slow->rows[i], profile, &executed[k])) {
+                long double deviation = fminl(fmaxl(executed[k].deviation, 0.005L), 100);
 
-        if (!row->used || !(row->precision > 0))
-            continue;
-        v = w->c * w->c + 1 / row->precision + fmaxl(0, row->variance - 0.03L * 0.03L);
-        t = 3 * sqrtl(v);
-        s = w->c * w->c / v;
-        d = fminl(t, fmaxl(-t, row->executed - row->mean - w->level));
-        weights += expl(row->executed) / mean_us / v;
-        sum += expl(row->executed) / mean_us / v * (w->level + d);
-        squares += s * d * s * d + w->c * w->c * (1 - s);
-        count++;
-    }
-    w->level = sum / weights;
-    w->c = sqrtl(squares / count);
+                list[count++] = (struct slow_executed){
+                    .row = &slow->rows[i],
+                    .value = logl((long double)executed[k].time_us / slow->rows[i].batch),
+                    .variance = deviation * deviation,
+                    .stretch = executed[k].group};
+            }
+    return count;
 }
 
-static void find_level(struct slow_posterior *slow, struct widths *w)
-{
-    long double sum = 0;
-    int n = 0;
+/* The level and the variance of a stretch. */
+struct stretch {
+    int n; /* executed times */
+    long double level, square;
+};
 
-    for (int i = 0; i < slow->n_rows; i++)
-        if (slow->rows[i].used && slow->rows[i].precision > 0) {
-            sum += expl(slow->rows[i].executed);
-            n++;
+/* Finds both once more from those of before: the level, then the variance. */
+static void improve(struct stretch *stretch, int which, const struct slow_executed *list, int n,
+                    long double mean_us, long double prior)
+{
+    for (int what = 0; what < 2; what++) {
+        long double weights = 1 / (0.3L * 0.3L), sum = prior * weights;
+        long double squares = 10 * 0.03L * 0.03L;
+
+        for (int i = 0; i < n; i++) {
+            const struct slow_row *row = list[i].row;
+            long double v, d, t, s;
+
+            if (list[i].stretch != which)
+                continue;
+            v = stretch->square + list[i].variance + fmaxl(0, row->variance - 0.03L * 0.03L);
+            t = 3 * sqrtl(v);
+            s = stretch->square / v;
+            d = fminl(t, fmaxl(-t, list[i].value - row->mean - stretch->level));
+            weights += expl(list[i].value) / mean_us / v;
+            sum += expl(list[i].value) / mean_us / v * (stretch->level + d);
+            squares += s * d * s * d + stretch->square * (1 - s);
         }
+        if (what == 0)
+            stretch->level = sum / weights;
+        else
+            stretch->square = squares / (10 + stretch->n);
+    }
+}
+
+/* Sets L and C from the stretches that have times. */
+static void join_stretches(const struct stretch *stretches, struct widths *w)
+{
+    long double sum = 0, weights = 0, least = 0.06L * 0.06L;
+
+    for (int g = 0; g < VBS_OBSERVED_GROUPS; g++)
+        if (stretches[g].n > 0) {
+            sum += stretches[g].level / stretches[g].square;
+            weights += 1 / stretches[g].square;
+            least = fminl(least, stretches[g].square);
+        }
+    w->level = sum / weights;
+    w->c = sqrtl(least);
+}
+
+/* Means of executed times are weighted by their precision. */
+static void take_executed(struct slow_posterior *slow, const struct slow_executed *list, int n,
+                          const struct stretch *stretches, const struct widths *w)
+{
+    for (int i = 0; i < slow->n_rows; i++) {
+        struct slow_row *row = &slow->rows[i];
+        long double sum = 0;
+
+        for (int k = 0; k < n; k++)
+            if (list[k].row == row) {
+                const struct stretch *stretch = &stretches[list[k].stretch];
+                long double precision = 1 / (list[k].variance + stretch->square - w->c * w->c);
+
+                row->precision += precision;
+                sum += (list[k].value - stretch->level) * precision;
+            }
+        if (row->precision > 0) {
+            row->executed = sum / row->precision;
+            slow->report.n_executed++;
+        }
+    }
+}
+
+/* Finds the levels, L and C, and x of the rows. L is the prior. */
+static void find_level(struct slow_posterior *slow, const struct slow_executed *list, int n,
+                       struct widths *w)
+{
+    struct stretch stretches[VBS_OBSERVED_GROUPS];
+    long double mean_us = 0;
+
     if (n == 0)
         return;
-    each_group(slow, w, true, false);
+    for (int g = 0; g < VBS_OBSERVED_GROUPS; g++)
+        stretches[g] = (struct stretch){0, w->level, 0.03L * 0.03L};
+    for (int i = 0; i < n; i++) {
+        mean_us += expl(list[i].value) / n;
+        stretches[list[i].stretch].n++;
+    }
+    each_group(slow, &(struct widths){w->s, w->u, w->c, 0}, true, false);
     for (int i = 0; i < 10; i++)
-        improve(slow, sum / n, w);
+        for (int g = 0; g < VBS_OBSERVED_GROUPS; g++)
+            improve(&stretches[g], g, list, n, mean_us, w->level);
+    join_stretches(stretches, w);
+    take_executed(slow, list, n, stretches, w);
+}
+
+/* Returns the logarithm of the sum of the medians over that of the times that m says. */
+static long double disturbance(const struct slow_posterior *slow)
+{
+    long double medians_us = 0, said_us = 0;
+
+    for (int i = 0; i < slow->n_rows; i++)
+        if (slow->rows[i].used) {
+            medians_us += slow->rows[i].row->time_us;
+            said_us += slow->rows[i].batch * expl(slow->rows[i].value);
+        }
+    return said_us > 0 ? logl(medians_us / said_us) : 0;
 }
 
 struct slow_posterior *slow_posterior_new(const struct vbs_profile *profile,
                                           const struct vbs_observed_row *executed, int n_executed)
 {
     struct slow_posterior *slow = calloc(1, sizeof *slow);
+    struct slow_executed *list = malloc(sizeof *list * (size_t)(n_executed + 1));
     struct widths w;
 
-    if (!slow)
+    if (!slow || !list)
         bail_out("no memory");
     take_rows(slow, profile);
-    take_executed(slow, profile, executed, n_executed);
     find_errors(slow, n_executed > 0);
     w = find_widths(slow);
-    find_level(slow, &w);
+    w.level = disturbance(slow);
+    find_level(slow, list, list_executed(slow, profile, executed, n_executed, list), &w);
+    free(list);
     each_group(slow, &w, true, true);
     slow->report.level = (double)expl(w.level);
     slow->report.context = (double)w.c;

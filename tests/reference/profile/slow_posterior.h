@@ -7,33 +7,44 @@
  * its stripes of one number of rows) whose times are above 0, row i has algorithm a and batch b,
  * and
  *
- *     f_i   has mean c, the mean of the logarithms of the medians, and covariances
+ *     f_i   has mean c, the mean of all m, and covariances
  *             cov(f_i, f_j) = [a_i = a_j] (4 + 1 / (b_i b_j) + S^2 k_ij + [i = j] U^2),
  *             k_ij = exp(-(ln b_i - ln b_j)^2 / (2 0.7^2));
  *     h_i = f_i + L + g_i + w_i, where g and w have mean 0 and are independent of f:
- *             cov(g_i + w_i, g_j + w_j) = C^2 (k_ij + [i = j]) / 2;
- *     m_i = f_i + an error of variance v_i: the logarithm of the median;
- *     x_i = h_i + an error: the logarithm of the executed time. Its deviation is that of the
- * executed row, 0.005 to 100; of more than one, x_i is the mean, weighted by precision.
+ *             cov(g_i + w_i, g_j + w_j) = C^2 (0.7 k_ij + 0.3 [i = j]);
+ *     m_i = f_i + an error of variance v_i: what the runs of the row say;
+ *     x_i = h_i - L + an error: what executed times say.
  *
- * The errors of m. Of a row of n > 1 runs, whose median absolute deviation is the share d of its
- * time, q_n d and p_n d are estimates of the deviation of a run (q_n: OVER_MEAN; p_n: OVER_MEDIAN).
- * The median of p_n d over all such rows is the noise N, or 0.1. Together with four runs of the
- * noise, the variance of one run is (n (q_n d)^2 + 4 N^2) / (n + 4), or N^2 for n = 1; that of the
- * median is this over n, times 1.2533^2 for n > 2. Rows without runs have 0.05^2. The deviations
- * are 0.002 to 1.
+ * The runs. Of a row of n > 1 runs, r is the rank of the low end of the median's 95% interval, and
+ * z_n the number of standard deviations below the mean at which a normal variable has the
+ * probability (r - 0.375) / (n + 0.25). The spread of the row is ln(median / low end) / z_n, or 0
+ * where the low end is 0. The noise N is the lower quartile of these spreads over q_n (QUARTILES),
+ * interpolated between the two next to it, at most 0.05; or 0.03 where no row has two runs. With d,
+ * the spread but at most 0.05, the variance of one run is (n d^2 + 4 N^2) / (n + 4), and N^2 for
+ * n = 1; v is this over n, times 1.2533^2 for n > 2. m is the logarithm of the median; but for
+ * n > 1 and a low end above 0, no more than that of the low end plus z_n d. A row without runs has
+ * the logarithm of its time, with the deviation ln(high end / low end) / 3.92 where its interval
+ * has a width and is above 0; else, where rows were executed, with 0.05; else it is exact and in no
+ * group. The deviations are 0.002 to 1.
  *
  * Errors are widened three times: each time everything is conditioned on all observations, and v_i
  * becomes its value from above times max(1, (4 + r_i^2 / (v_i from above + U^2)) / 5), where r_i is
  * m_i less the expectation of f_i.
  *
  * S and U are those of 0.02, 0.06, 0.2 and 0.005, 0.02, 0.06, 0.15 with the greatest density of all
- * m, unwidened. L and C start at 0 and 0.03. With the expectations and variances of h from the m
- * alone, at C = 0.03 and L = 0, ten times: of each executed row, with x of variance p,
- *     V = C^2 + p + max(0, var h - 0.03^2), D = x - E h, T = 3 sqrt V, s = C^2 / V;
- *     L' = sum of t / V (L + D - L, at most T from 0) / (1 / 0.3^2 + sum of t / V), t: the executed
- *          time of a sample over the mean of these;
- *     C'^2 = (10 0.03^2 + sum of (s min(T, |D - L|))^2 + C^2 (1 - s)) / (10 + number of rows).
+ * m, unwidened. Before anything was executed, C = 0.03, and L is L0: the logarithm of the sum of
+ * all medians over the sum of batch times exp m, of the rows in groups.
+ *
+ * Executed times. Each is a y, the logarithm of the time of a sample, of variance p: its deviation
+ * is that of the executed row, 0.005 to 100. Each stretch (group of executed rows) has a level l
+ * and a variance c, L0 and 0.03^2 at first. With the expectations and variances of h from the m
+ * alone, at C = 0.03 and L = 0, ten times: of each executed time of the stretch,
+ *     V = c + p + max(0, var h - 0.03^2), D = y - E h, T = 3 sqrt V, s = c / V;
+ *     l' = (L0 / 0.3^2 + sum of t / V (l + D - l, at most T from 0)) / (1 / 0.3^2 + sum of t / V),
+ *          t: exp y over the mean of these over all stretches;
+ *     c' = (10 0.03^2 + sum of (s min(T, |D - l'|))^2 + c (1 - s)) / (10 + number of times).
+ * Then C^2 is the least c, at most 0.06^2; L the mean of all l, weighted by 1 / c; and x of a row
+ * the mean of its y - l, weighted by 1 / (p + c - C^2), the sum of which is 1 / variance of x.
  *
  * The time is the batch times exp(E h + min(var h / 2, 0.1)), its interval +- 1.96 deviations of h.
  */
@@ -45,7 +56,7 @@
 struct slow_row {
     int layer, batch;
     const struct vbs_profile_row *row;
-    bool used;                  /* it has a median, and its time is below */
+    bool used;                  /* it is in a group, and its time is below */
     long double value, error;   /* m and the variance of its error, before widening */
     long double executed;       /* x and */
     long double precision;      /* 1 over its variance; 0: not executed */

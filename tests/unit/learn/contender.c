@@ -1,5 +1,5 @@
 /* Times of schedules that were executed by turns: which schedules are the same, ratios, and what
- * runs tell of rows. */
+ * runs tell of rows, whatever the state of the machine in a turn. */
 #include "learn/learn.h"
 #include "support/fault.h"
 #include "support/profile_help.h"
@@ -112,6 +112,7 @@ static void ratios_are_those_of_common_turns(void)
 /* ---- Observations ---- */
 
 #define N_STEPS 5
+#define NEAR    1e-9
 
 static const struct vbs_step STEPS[N_STEPS] = {{.layer = 1, .batch = 1},
                                                {.layer = 1, .batch = 1},
@@ -124,19 +125,52 @@ static struct vbs_schedule schedule_of_steps = {
 
 static const double STEPS_US[N_STEPS] = {10, 14, 1000, 20, 6};
 
-/* Fills n runs, of which the first n_odd take ten times as long; a request takes a tenth longer
- * than its compute steps. */
-static struct contender executed(int n, int n_odd, double *times_us, double *steps_us)
-{
-    struct contender contender = {
-        .schedule = &schedule_of_steps, .n_runs = n, .times_us = times_us, .steps_us = steps_us};
+#define MOST_RUNS 40
 
-    for (int i = 0; i < n; i++) {
-        times_us[i] = 1.1 * 50 * (i < n_odd ? 10 : 1);
-        for (int s = 0; s < N_STEPS; s++)
-            steps_us[i % LEARN_STEPS_KEPT * N_STEPS + s] = STEPS_US[s] * (i < n_odd ? 10 : 1);
-    }
+/* The memory of a contender. */
+struct runs {
+    double times_us[MOST_RUNS], steps_us[LEARN_STEPS_KEPT * N_STEPS];
+    int turns[MOST_RUNS];
+};
+
+/* Appends a run that takes factor times as long as usual; a request takes a tenth longer than its
+ * compute steps. */
+static void append_run(struct contender *contender, int turn, double factor)
+{
+    int i = contender->n_runs++;
+
+    contender->turns[i] = turn;
+    contender->times_us[i] = 1.1 * 50 * factor;
+    for (int s = 0; s < N_STEPS; s++)
+        contender->steps_us[i % LEARN_STEPS_KEPT * N_STEPS + s] = STEPS_US[s] * factor;
+}
+
+static struct contender without_runs(struct runs *runs)
+{
+    return (struct contender){.schedule = &schedule_of_steps,
+                              .times_us = runs->times_us,
+                              .turns = runs->turns,
+                              .steps_us = runs->steps_us};
+}
+
+/* Fills n runs, of which the first n_odd take ten times as long. */
+static struct contender executed(int n, int n_odd, struct runs *runs)
+{
+    struct contender contender = without_runs(runs);
+
+    for (int i = 0; i < n; i++)
+        append_run(&contender, i + 1, i < n_odd ? 10 : 1);
     return contender;
+}
+
+/* Observes n contenders. Returns the status. */
+static enum vbs_status observe_all(struct vbs_ctx *ctx, const struct vbs_profile *profile,
+                                   struct contender *contenders, int n,
+                                   struct observations *observations)
+{
+    struct turns turns = {.contenders = contenders, .n = n, .last = MOST_RUNS, .number = 5};
+
+    return learn_observe(ctx, profile, &turns, observations);
 }
 
 static const struct vbs_observed_row *find(const struct observations *observations, int layer,
@@ -150,13 +184,13 @@ static const struct vbs_observed_row *find(const struct observations *observatio
 
 static void steps_add_up_to_the_request(const struct vbs_profile *profile, int n, int n_odd)
 {
-    double times_us[40], steps_us[LEARN_STEPS_KEPT * N_STEPS];
-    struct contender contender = executed(n, n_odd, times_us, steps_us);
+    struct runs runs;
+    struct contender contender = executed(n, n_odd, &runs);
     struct observations observations = {0};
     const struct vbs_observed_row *first, *second;
     struct vbs_ctx ctx = {0};
 
-    if (learn_observe(&ctx, profile, &contender, &observations) != VBS_OK)
+    if (observe_all(&ctx, profile, &contender, 1, &observations) != VBS_OK)
         bail_out("nothing observed: %s", vbs_detail(&ctx));
     first = find(&observations, 1, 1);
     second = find(&observations, 2, 2);
@@ -164,11 +198,40 @@ static void steps_add_up_to_the_request(const struct vbs_profile *profile, int n
     ok(first && fabs(first->time_us - 1.1 * 12) < 1e-9, "a row that ran twice takes their mean");
     ok(second && fabs(second->time_us - 1.1 * 20) < 1e-9,
        "all take longer by one factor, with which they add up to the request");
-    ok(first && first->deviation > 0 && second->deviation > 0 &&
-           (n > 1 || (fabs(second->deviation - 0.05) < 1e-12 && first->deviation < 0.04)),
+    ok(first && second && first->deviation > 0 && second->deviation > 0 &&
+           (n > 1 || first->deviation < second->deviation),
        "with a deviation, which more steps make less");
-    ok(first && first->algorithm == vbs_profile_algorithm(profile, "direct") && first->rows == 0,
-       "of the profile's algorithm");
+    ok(first && first->algorithm == vbs_profile_algorithm(profile, "direct") && first->rows == 0 &&
+           first->group == 5 && second->group == 5,
+       "of the profile's algorithm, in the group of the race");
+    free(observations.rows);
+}
+
+/* The first row ran twice in one run, the second once. */
+static void single_times_have_the_pooled_deviation(const struct vbs_profile *profile)
+{
+    const double pooled = sqrt(8) / 12; /* of 10 and 14 */
+    struct vbs_schedule last = {
+        .n_algorithms = 1, .algorithms = ALGORITHMS, .n_steps = N_STEPS - 1, .steps = STEPS + 1};
+    struct runs runs;
+    struct contender contender = executed(1, 0, &runs);
+    struct observations observations = {0};
+    const struct vbs_observed_row *first, *second;
+
+    if (observe_all(NULL, profile, &contender, 1, &observations) != VBS_OK)
+        bail_out("nothing observed");
+    first = find(&observations, 1, 1);
+    second = find(&observations, 2, 2);
+    ok(first && second && fabs(second->deviation - pooled) < NEAR &&
+           fabs(first->deviation - pooled / sqrt(2)) < NEAR,
+       "a row that ran once has the deviation of the others, and two times less");
+    observations.n_rows = 0;
+    contender.schedule = &last;
+    if (observe_all(NULL, profile, &contender, 1, &observations) != VBS_OK)
+        bail_out("nothing observed");
+    ok(observations.n_rows == 2 && fabs(observations.rows[0].deviation - 0.05) < NEAR &&
+           fabs(observations.rows[1].deviation - 0.05) < NEAR,
+       "where all ran once, one is supposed");
     free(observations.rows);
 }
 
@@ -177,24 +240,102 @@ static void nothing_is_told_without_runs(const struct vbs_profile *profile)
     struct contender contender = {.schedule = &schedule_of_steps};
     struct observations observations = {0};
 
-    ok(learn_observe(NULL, profile, &contender, &observations) == VBS_OK &&
+    ok(observe_all(NULL, profile, &contender, 1, &observations) == VBS_OK &&
            observations.n_rows == 0,
        "without runs there is nothing to tell");
     free(observations.rows);
+}
+
+/* Times of steps are means, because plans sum them, and requests are medians: one run in which
+ * the last two steps took longer, and the request with them, moves their share of it. */
+static void rows_are_means_and_requests_medians(const struct vbs_profile *profile)
+{
+    struct runs runs;
+    struct contender contender = executed(10, 0, &runs);
+    struct observations observations = {0};
+    const struct vbs_observed_row *first, *second;
+    double second_us = (9 * 20 + 120) / 10.0;
+
+    runs.steps_us[3 * N_STEPS + 3] = 120;
+    runs.times_us[3] += 1.1 * 100;
+    if (observe_all(NULL, profile, &contender, 1, &observations) != VBS_OK)
+        bail_out("nothing observed");
+    first = find(&observations, 1, 1);
+    second = find(&observations, 2, 2);
+    ok(second && fabs(second->time_us - 1.1 * 50 / (24 + second_us + 6) * second_us) < 1e-9,
+       "a step that took longer once counts by its mean, in the median of the request");
+    ok(first && fabs(first->time_us - 1.1 * 50 / (24 + second_us + 6) * 12) < 1e-9,
+       "and the others are less of it");
+    ok(first && first->deviation < second->deviation / 2, "its deviation is larger (%.3f, %.3f)",
+       second->deviation, first->deviation);
+    free(observations.rows);
+}
+
+/* Runs three contenders in 20 turns, the second from turn 3 on, and the third from turn 9 on.
+ * The state of turns 7 to 16 is slow. */
+static void run_all(struct contender *contenders, struct runs *runs, double slow)
+{
+    static const int FIRST[] = {1, 3, 9};
+
+    for (int c = 0; c < 3; c++) {
+        contenders[c] = without_runs(&runs[c]);
+        for (int turn = FIRST[c]; turn <= 20; turn++) {
+            /* Each has noise of its own, and takes another time in all. */
+            double noise = 1 + 0.01 * ((turn * (c + 2)) % 5 - 2);
+
+            append_run(&contenders[c], turn,
+                       (1 + c) * noise * (turn >= 7 && turn <= 16 ? slow : 1));
+        }
+    }
+}
+
+/* Returns the largest difference of times, and of deviations, from those without slow turns. The
+ * times of all have a factor in common: the mean of the states is 0. */
+static double moved_by(const struct vbs_profile *profile, double slow)
+{
+    struct runs runs[2][3];
+    struct contender contenders[2][3];
+    struct observations observations[2] = {{0}, {0}};
+    double most = 0, common;
+
+    for (int i = 0; i < 2; i++) {
+        run_all(contenders[i], runs[i], i ? slow : 1);
+        if (observe_all(NULL, profile, contenders[i], 3, &observations[i]) != VBS_OK)
+            bail_out("nothing observed");
+    }
+    if (observations[0].n_rows != 6 || observations[1].n_rows != 6)
+        bail_out("%d and %d rows", observations[0].n_rows, observations[1].n_rows);
+    common = sqrt(slow); /* half of the turns are slow */
+    for (int i = 0; i < 6; i++) {
+        const struct vbs_observed_row *a = &observations[0].rows[i], *b = &observations[1].rows[i];
+
+        most = fmax(most, fabs(b->time_us / a->time_us / common - 1));
+        most = fmax(most, fabs(b->deviation / a->deviation - 1));
+    }
+    free(observations[0].rows);
+    free(observations[1].rows);
+    return most;
+}
+
+static void states_of_turns_are_divided_out(const struct vbs_profile *profile)
+{
+    double slow = moved_by(profile, 1.4), fast = moved_by(profile, 0.7);
+
+    ok(slow < NEAR && fast < NEAR,
+       "slow and fast turns do not change what contenders tell that joined late (%.1e, %.1e)", slow,
+       fast);
 }
 
 /* ---- Memory that runs out ---- */
 
 static enum vbs_status observe(struct vbs_ctx *ctx, const void *profile)
 {
-    double times_us[7], steps_us[LEARN_STEPS_KEPT * N_STEPS];
-    int turns[] = {1, 2, 3, 4, 5, 6, 7};
-    struct contender contender = executed(7, 0, times_us, steps_us);
+    struct runs runs;
+    struct contender contender = executed(7, 0, &runs);
     struct observations observations = {0};
     struct vbs_profile_row row;
-    enum vbs_status status = learn_observe(ctx, profile, &contender, &observations);
+    enum vbs_status status = observe_all(ctx, profile, &contender, 1, &observations);
 
-    contender.turns = turns;
     if (status == VBS_OK)
         status = learn_contender_time(ctx, &contender, &row);
     if (status == VBS_OK)
@@ -216,6 +357,9 @@ int main(void)
     steps_add_up_to_the_request(profile, 1, 0);
     steps_add_up_to_the_request(profile, 2, 0);
     steps_add_up_to_the_request(profile, 33, 33 - LEARN_STEPS_KEPT);
+    single_times_have_the_pooled_deviation(profile);
+    rows_are_means_and_requests_medians(profile);
+    states_of_turns_are_divided_out(profile);
     nothing_is_told_without_runs(profile);
     fault_each(&trial);
     ok(trial.n_faults > 2 && trial.n_wrong == 0 && trial.status == VBS_OK,

@@ -79,6 +79,17 @@ static void ranks_agree_with_the_summed_binomial(void)
     is_int(wrong, 0, "the interval's ranks are right for n = 1..400");
 }
 
+/* A profile may claim any number of runs. */
+static void ranks_of_any_number_are_found(void)
+{
+    const int many = 9999, most = INT_MAX;
+
+    ok(abs(vbs_measure_rank(many + 1) - vbs_measure_rank(many)) <= 2,
+       "from 10000 runs on ranks go on from those below");
+    ok(fabs((most / 2.0 - vbs_measure_rank(most)) / sqrt(most) - 0.98) < 1e-3,
+       "the rank of as many runs as there can be is found");
+}
+
 static int compare_doubles(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
@@ -163,6 +174,7 @@ int main(void)
     known_values();
     an_outlier_moves_nothing_but_the_range();
     ranks_agree_with_the_summed_binomial();
+    ranks_of_any_number_are_found();
     mad_agrees_with_sorted_deviations(rng);
     the_interval_covers_what_it_claims(rng);
     the_tail_is_what_the_interval_leaves_out();

@@ -55,6 +55,19 @@ static void refuses(const struct vbs_profile *profile, const char *what,
         refuses(timed->profile, what, &row);                                                       \
     } while (0)
 
+static void refuses_group(const struct vbs_profile *profile, int group)
+{
+    const struct vbs_observed_row row = {
+        .layer = 2, .batch = 3, .algorithm = 1, .time_us = 10, .deviation = 0.1, .group = group};
+    struct vbs_profile *made = NULL;
+    struct vbs_ctx ctx = {0};
+
+    ok(find(&ctx, profile, &row, 1, &made) == VBS_INVALID && !made &&
+           strstr(vbs_detail(&ctx), "group"),
+       "group %d: %s", group, vbs_detail(&ctx));
+    vbs_profile_free(made);
+}
+
 static void executed_rows_are_checked(const struct timed *timed)
 {
     const struct vbs_observed_row good = {
@@ -80,6 +93,8 @@ static void executed_rows_are_checked(const struct timed *timed)
     REFUSES("a deviation below 0", row.deviation = -0.1);
     REFUSES("a deviation that is not a number", row.deviation = NAN);
     REFUSES("a deviation without end", row.deviation = INFINITY);
+    refuses_group(timed->profile, -1);
+    refuses_group(timed->profile, VBS_OBSERVED_GROUPS);
     ok(find(&ctx, timed->profile, &good, 1, &made) == VBS_OK, "all rows of a layer are the whole");
     vbs_profile_free(made);
     made = NULL;
@@ -136,6 +151,31 @@ static void times_of_0_stay(void)
     vbs_profile_free(made);
 }
 
+/* Returns the context of a profile with two rows that were measured, and one of time 0. */
+static double context_of(const struct vbs_observed_row *executed, int n)
+{
+    const double times_us[] = {0, 30, 50};
+    struct vbs_profile *profile = one_layer(3, times_us, 0, 5), *made = NULL;
+    const struct vbs_posterior_options options = {
+        .struct_size = sizeof options, .n_executed = n, .executed = executed};
+    struct vbs_posterior_report report;
+
+    if (vbs_profile_posterior(NULL, profile, &options, &report, &made) != VBS_OK)
+        bail_out("no posterior");
+    vbs_profile_free(profile);
+    vbs_profile_free(made);
+    return report.context;
+}
+
+static void a_row_of_0_tells_nothing_of_others(void)
+{
+    const struct vbs_observed_row executed = {
+        .layer = 1, .batch = 1, .time_us = 3, .deviation = 0.1};
+
+    ok(context_of(&executed, 1) == context_of(NULL, 0),
+       "where a row of time 0 alone was executed, the context is that of before");
+}
+
 static void one_row_keeps_its_median(void)
 {
     const double time_us = 80;
@@ -146,11 +186,12 @@ static void one_row_keeps_its_median(void)
     if (vbs_profile_posterior(NULL, profile, NULL, &report, &made) != VBS_OK)
         bail_out("no posterior");
     row = vbs_profile_find_row(made, 1, 1, 0, 0);
-    /* The variance is that of one run and of what schedules do: 0.1^2 + 0.03^2. */
-    is_near(log(row->time_us / time_us), 0.0109 / 2, 0.0001, "one run of one row is expected anew");
-    is_near(log(row->high_us / row->low_us) / 2, 1.96 * sqrt(0.0109), 0.002,
+    /* The variance is that of one run and of what schedules do: 0.03^2 + 0.03^2. */
+    is_near(log(row->time_us / time_us), 0.0018 / 2, 0.00001,
+            "one run of one row is expected anew");
+    is_near(log(row->high_us / row->low_us) / 2, 1.96 * sqrt(0.0018), 0.0002,
             "with the interval of a single run");
-    ok(report.deviation == 0.1 && row->n_runs == 1 && row->mad_us == 0, "its run is still told");
+    ok(report.deviation == 0.03 && row->n_runs == 1 && row->mad_us == 0, "its run is still told");
     vbs_profile_free(profile);
     vbs_profile_free(made);
 }
@@ -171,6 +212,9 @@ static void tiny_and_huge_times_are_possible(void)
     vbs_profile_free(made);
     made = NULL;
     ok(find(&ctx, profile, executed, 4, &made) == VBS_OK, "also executed ones");
+    vbs_profile_free(made);
+    made = NULL;
+    ok(find(&ctx, profile, executed + 1, 3, &made) == VBS_OK, "or the smallest of them alone");
     if (ctx.status != VBS_OK)
         printf("# %s\n", vbs_detail(&ctx));
     vbs_profile_free(profile);
@@ -282,6 +326,7 @@ int main(void)
     timed = timed_new(rng, &PLAN);
     executed_rows_are_checked(timed);
     times_of_0_stay();
+    a_row_of_0_tells_nothing_of_others();
     one_row_keeps_its_median();
     tiny_and_huge_times_are_possible();
     hostile_profiles_differ_in_times_only(rng);

@@ -7,8 +7,9 @@
 
 #include <gsl/gsl_randist.h>
 
-#define MOST_EXECUTED 24
-#define NEAR          1e-9
+#define MOST_EXECUTED  24
+#define MOST_STRETCHES 4
+#define NEAR           1e-9
 
 static double relative(double got, double want)
 {
@@ -22,17 +23,16 @@ static double difference(const struct timed *timed, const struct vbs_profile *po
 {
     double most = relative(report->deviation, slow->report.deviation);
 
-    if (slow->report.n_executed > 0) {
-        most = fmax(most, relative(report->level, slow->report.level));
+    most = fmax(most, relative(report->level, slow->report.level));
+    if (slow->report.n_executed > 0)
         most = fmax(most, relative(report->context, slow->report.context));
-    }
     if (report->n_executed != slow->report.n_executed || slow->n_rows != timed->n_rows)
         return HUGE_VAL;
     for (int i = 0; i < timed->n_rows; i++) {
         const struct vbs_profile_row *row = timed_row(timed, posterior, i);
 
         most = fmax(most, relative(row->time_us, slow->rows[i].time_us));
-        if (row->n_runs == 0)
+        if (row->n_runs == 0 && row->low_us == row->high_us)
             continue;
         most = fmax(most, relative(row->low_us, slow->rows[i].low_us));
         most = fmax(most, relative(row->high_us, slow->rows[i].high_us));
@@ -43,19 +43,21 @@ static double difference(const struct timed *timed, const struct vbs_profile *po
 static int draw_executed(gsl_rng *rng, const struct timed *timed, double deviation,
                          struct vbs_observed_row *executed)
 {
-    int n = random_int(rng, 1, MOST_EXECUTED);
+    int n = random_int(rng, 1, MOST_EXECUTED), n_stretches = random_int(rng, 1, MOST_STRETCHES);
 
     for (int k = 0; k < n; k++) {
         int i = (int)gsl_rng_uniform_int(rng, (unsigned long)timed->n_rows);
-        double burst = random_once_in(rng, 8) ? 1.5 : 1;
+        int stretch = random_int(rng, 0, n_stretches - 1);
+        double burst = random_once_in(rng, 8) ? 1.5 : 1, state = 1 + 0.2 * stretch;
 
-        executed[k] = (struct vbs_observed_row){.layer = timed->layers[i],
-                                                .batch = timed->batches[i],
-                                                .rows = timed->rows[i]->rows,
-                                                .algorithm = timed->rows[i]->algorithm,
-                                                .time_us = timed->schedule_us[i] * burst *
-                                                           gsl_ran_lognormal(rng, 0, deviation),
-                                                .deviation = deviation * gsl_ran_flat(rng, 0.2, 2)};
+        executed[k] = (struct vbs_observed_row){
+            .layer = timed->layers[i],
+            .batch = timed->batches[i],
+            .rows = timed->rows[i]->rows,
+            .algorithm = timed->rows[i]->algorithm,
+            .time_us = timed->schedule_us[i] * burst * state * gsl_ran_lognormal(rng, 0, deviation),
+            .deviation = deviation * gsl_ran_flat(rng, 0.2, 2),
+            .group = stretch * (VBS_OBSERVED_GROUPS - 1) / (MOST_STRETCHES - 1)};
         if (executed[k].rows == 0 && random_once_in(rng, 2))
             executed[k].rows = timed->profile->layers[executed[k].layer].rows;
     }
@@ -69,6 +71,8 @@ static struct timed_plan draw_plan(gsl_rng *rng)
                                .n_algorithms = random_int(rng, 1, 3),
                                .stripes = random_once_in(rng, 3),
                                .n_runs = random_once_in(rng, 6) ? -1 : 0,
+                               .intervals = random_once_in(rng, 2),
+                               .disturbed = random_once_in(rng, 2) ? gsl_ran_flat(rng, 0, 0.6) : 0,
                                .deviation = exp(gsl_ran_flat(rng, log(0.002), log(0.3))),
                                .steps = exp(gsl_ran_flat(rng, log(0.001), log(0.2))),
                                .level = exp(gsl_ran_flat(rng, -0.3, 0.3)),
