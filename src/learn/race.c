@@ -219,7 +219,7 @@ static enum vbs_status plan_with(struct race *race, struct vbs_solver *solver,
 
     if (status != VBS_OK)
         return status;
-    if (!is_baseline && race->first_predicted_us == 0)
+    if ((!is_baseline || race->l->planner == race->l->baseline) && race->first_predicted_us == 0)
         race->first_predicted_us = schedule->predicted.time_us;
     *outcome = schedule->n_steps <= MOST_STEPS ? find_same(race, schedule) : race->n;
     if (schedule->n_steps > MOST_STEPS)

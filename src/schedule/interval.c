@@ -52,7 +52,9 @@ bool vbs_schedule_interval(const struct vbs_profile *profile, const struct vbs_s
         low += share_of(profile, step) * (has_interval(row) ? row->low_us : row->time_us);
         high += share_of(profile, step) * (has_interval(row) ? row->high_us : row->time_us);
     }
+    if (!(high > low && isfinite(high)))
+        return false;
     *low_us = low;
     *high_us = high;
-    return high > low && isfinite(high);
+    return true;
 }

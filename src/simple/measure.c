@@ -255,8 +255,8 @@ static enum vbs_status measure_session(struct vbs_ctx *ctx, const struct vbs_sim
     recorder.kernels = calloc((size_t)session->n_kernels + 1, sizeof *recorder.kernels);
     status = recorder.kernels ? take_samples(ctx, own, &recorder) : vbs_no_memory(ctx);
     if (status == VBS_OK)
-        status = build(ctx, &recorder, &draft);
-    if (status == VBS_OK)
+        status = build(ctx, &recorder, session->modelled ? profile : &draft);
+    if (status == VBS_OK && !session->modelled)
         status = vbs_profile_posterior(ctx, draft, &options, NULL, profile);
     vbs_profile_free(draft);
     clear(&recorder);

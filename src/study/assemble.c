@@ -14,6 +14,7 @@
 #include "base/options.h"
 #include "base/text.h"
 #include "profile/session.h"
+#include "vbslab/posterior.h"
 #include "vbslab/timings.h"
 
 #include <stdlib.h>
@@ -347,14 +348,24 @@ static enum vbs_status fill(struct assembly *a, struct vbs_profile_builder *buil
     return VBS_OK;
 }
 
+/* Times of a model are exact; those that were measured become posterior ones, as of any profile
+ * that is measured. */
 static enum vbs_status build(struct assembly *a, struct vbs_profile **profile)
 {
+    const struct vbs_posterior_options options = {.struct_size = sizeof options};
     struct vbs_profile_builder *builder = vbs_profile_builder_new();
     enum vbs_status status = builder ? fill(a, builder) : vbs_no_memory(a->ctx);
+    struct vbs_profile *medians = NULL;
 
     if (status == VBS_OK)
-        status = vbs_profile_builder_finish(a->ctx, builder, profile);
+        status = vbs_profile_builder_finish(a->ctx, builder, &medians);
     vbs_profile_builder_free(builder);
+    if (status == VBS_OK && !a->options.backend->modelled)
+        status = vbs_profile_posterior(a->ctx, medians, &options, NULL, profile);
+    else if (status == VBS_OK)
+        *profile = medians;
+    if (!a->options.backend->modelled)
+        vbs_profile_free(medians);
     return status;
 }
 

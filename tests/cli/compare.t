@@ -88,16 +88,16 @@ END
 if "$VBSLAB" backends | grep -q '^onednn  *yes'; then
     id=$("$VBSLAB" measure --quiet tiny.net --backend onednn --batches 1,2 --threads 1 --time-limit 1)
     run "$id" --request 2 --json
-    [ $code -eq 0 ] && [ "$(member out intervals)" = '"samples"' ] &&
+    [ $code -eq 0 ] && [ "$(member out intervals)" = '"rows"' ] &&
         [ "$(member out gain_over_fbs_low_percent | sort -u)" != null ]
-    report $? "a measured profile of the store gives intervals by its samples"
+    report $? "a measured profile has posterior times, whose own intervals count"
     run example.csv --request 2 --memory 7 --judge "$id"
     [ $code -eq 1 ] && one_error "another network"
     report $? "samples of a judge that does not fit are not asked for"
     "$VBSLAB" profiles export "$id" tiny.csv
     run tiny.csv --judge "$id" --request 2 --json
-    [ $code -eq 0 ] && [ "$(member out intervals)" = '"samples"' ] && [ "$(member out self_judged)" = true ]
-    report $? "the judge's samples count"
+    [ $code -eq 0 ] && [ "$(member out intervals)" = '"rows"' ] && [ "$(member out self_judged)" = true ]
+    report $? "so have those of the judge"
     run "$id" --judge tiny.csv --request 2 --json
     [ $code -eq 0 ] && [ "$(member out intervals)" = '"rows"' ]
     report $? "and not those of the other"
@@ -106,7 +106,7 @@ if "$VBSLAB" backends | grep -q '^onednn  *yes'; then
     [ $code -eq 0 ] && [ "$(member out intervals)" = '"rows"' ]
     report $? "an imported profile has no samples"
 else
-    skip "a measured profile of the store gives intervals by its samples" "there is no oneDNN"
+    skip "a measured profile has posterior times, whose own intervals count" "there is no oneDNN"
 fi
 
 # --- latency and time limit ---
