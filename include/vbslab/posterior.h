@@ -8,7 +8,8 @@
  * follows from everything that is known of it: its own runs, those of the same kernel at other
  * batches, and the times of steps in schedules that were executed. It is the expectation of the
  * time that a step takes in a schedule, so that sums of them are unbiased also for rows that a
- * planner has chosen.
+ * planner has chosen, as long as undisturbed runs of a kernel differ by 5% or less: what is more
+ * counts as disturbance by others.
  *
  * The model (src/profile/posterior/posterior.h) is a Gaussian process over the logarithm of the
  * batch.
