@@ -87,11 +87,20 @@ enum vbs_status vbs_builder_check(struct vbs_ctx *ctx, struct vbs_profile_builde
                                   int **batches, int *n_batches,
                                   int64_t *input_bytes) VBS_MUST_CHECK;
 
-/* ---- calibrate.c ---- */
+/* ---- change.c ---- */
 
-/* Makes a copy of a profile with other rows: one for each row of the profile, layer by layer, those
- * of whole samples by batch and algorithm first, then those of stripes. They differ from the
- * profile's in times only. notes: of the copy; null: those of the profile. */
+/* What is done with a row of a profile. */
+typedef enum vbs_status vbs_profile_row_visit(void *self, int layer, int batch,
+                                              const struct vbs_profile_row *row);
+
+/* Visits the rows of a layer: those of whole samples by batch and algorithm, then those of stripes.
+ * Passes on the first failure of visit. */
+enum vbs_status vbs_profile_each_row(const struct vbs_profile *profile, int layer,
+                                     vbs_profile_row_visit *visit, void *self) VBS_MUST_CHECK;
+
+/* Makes a copy of a profile with other rows: one for each row of the profile, layer by layer in the
+ * order of vbs_profile_each_row. They differ from the profile's in times only. notes: of the copy;
+ * null: those of the profile. */
 enum vbs_status vbs_profile_change(struct vbs_ctx *ctx, const struct vbs_profile *profile,
                                    const struct vbs_profile_row *rows, const char *notes,
                                    struct vbs_profile **changed) VBS_MUST_CHECK;

@@ -94,9 +94,10 @@ struct medians {
     int64_t most_times;
 };
 
-static enum vbs_status add_median(struct medians *m, int layer, int batch,
+static enum vbs_status add_median(void *self, int layer, int batch,
                                   const struct vbs_profile_row *row)
 {
+    struct medians *m = self;
     struct vbs_profile_row made = *row;
     const double *times_us = NULL;
     int n = 0;
@@ -113,26 +114,6 @@ static enum vbs_status add_median(struct medians *m, int layer, int batch,
     return VBS_OK;
 }
 
-static enum vbs_status add_medians(struct medians *m)
-{
-    int n;
-
-    for (int layer = 1; layer <= m->profile->n_layers; layer++) {
-        const struct vbs_profile_stripe *stripes;
-
-        for (int b = 0; b < m->profile->n_batches; b++) {
-            const struct vbs_profile_row *rows = vbs_profile_rows(m->profile, layer, b, &n);
-
-            for (int i = 0; i < n; i++)
-                VBS_TRY(add_median(m, layer, m->profile->batches[b], &rows[i]));
-        }
-        stripes = vbs_profile_stripes(m->profile, layer, &n);
-        for (int i = 0; i < n; i++)
-            VBS_TRY(add_median(m, layer, stripes[i].batch, &stripes[i].row));
-    }
-    return VBS_OK;
-}
-
 enum vbs_status vbs_store_load_medians(struct vbs_ctx *ctx, struct vbs_store *store, int64_t id,
                                        struct vbs_profile **profile)
 {
@@ -146,8 +127,9 @@ enum vbs_status vbs_store_load_medians(struct vbs_ctx *ctx, struct vbs_store *st
     if (status == VBS_OK) {
         m.profile = loaded;
         m.source = vbs_store_samples_source(samples);
-        status = add_medians(&m);
     }
+    for (int layer = 1; status == VBS_OK && layer <= loaded->n_layers; layer++)
+        status = vbs_profile_each_row(loaded, layer, add_median, &m);
     if (status == VBS_OK)
         status = vbs_profile_change(ctx, loaded, m.rows, NULL, profile);
     vbs_store_samples_free(samples);

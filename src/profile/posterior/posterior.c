@@ -34,50 +34,33 @@ struct posterior_finding {
 
 /* ---- Rows ---- */
 
-static void count_rows(struct posterior_finding *e)
+static enum vbs_status add_row(void *self, int layer, int batch, const struct vbs_profile_row *row)
 {
-    int n;
+    struct posterior_finding *e = self;
 
-    for (int layer = 1; layer <= e->profile->n_layers; layer++) {
-        for (int b = 0; b < e->profile->n_batches; b++) {
-            (void)vbs_profile_rows(e->profile, layer, b, &n);
-            e->n_rows += (size_t)n;
-        }
-        (void)vbs_profile_stripes(e->profile, layer, &n);
-        e->n_rows += (size_t)n;
-    }
+    if (e->rows)
+        e->rows[e->n_rows] = (struct posterior_row){
+            .row = row, .layer = layer, .batch = batch, .log_batch = log(batch)};
+    e->n_rows++;
+    return VBS_OK;
 }
 
-static void add_row(struct posterior_finding *e, int layer, int batch,
-                    const struct vbs_profile_row *row)
+/* Adds all rows; where there is no memory for them yet, it only counts them. */
+static enum vbs_status add_rows(struct posterior_finding *e)
 {
-    e->rows[e->n_rows++] =
-        (struct posterior_row){.row = row, .layer = layer, .batch = batch, .log_batch = log(batch)};
+    e->n_rows = 0;
+    for (int layer = 1; layer <= e->profile->n_layers; layer++)
+        VBS_TRY(vbs_profile_each_row(e->profile, layer, add_row, e));
+    return VBS_OK;
 }
 
 static enum vbs_status list_rows(struct posterior_finding *e)
 {
-    int n;
-
-    count_rows(e);
+    VBS_TRY(add_rows(e));
     e->rows = vbs_arena_alloc(&e->arena, e->n_rows, sizeof *e->rows);
     if (!e->rows)
         return vbs_no_memory(e->ctx);
-    e->n_rows = 0;
-    for (int layer = 1; layer <= e->profile->n_layers; layer++) {
-        const struct vbs_profile_stripe *stripes;
-
-        for (int b = 0; b < e->profile->n_batches; b++) {
-            const struct vbs_profile_row *rows = vbs_profile_rows(e->profile, layer, b, &n);
-
-            for (int i = 0; i < n; i++)
-                add_row(e, layer, e->profile->batches[b], &rows[i]);
-        }
-        stripes = vbs_profile_stripes(e->profile, layer, &n);
-        for (int i = 0; i < n; i++)
-            add_row(e, layer, stripes[i].batch, &stripes[i].row);
-    }
-    return VBS_OK;
+    return add_rows(e);
 }
 
 /* ---- Executed rows ---- */

@@ -13,11 +13,8 @@ void vbs_profile_calibration(const struct vbs_profile *profile, struct vbs_calib
                 profile->copies[i].source, profile->copies[i].link.beside};
 }
 
-/* Adds the rows of a layer; changed, if it is not null, has other rows in their places, and is
- * moved behind them. */
-static enum vbs_status add_rows(struct vbs_ctx *ctx, struct vbs_profile_builder *builder,
-                                const struct vbs_profile *profile, int layer,
-                                const struct vbs_profile_row **changed)
+enum vbs_status vbs_profile_each_row(const struct vbs_profile *profile, int layer,
+                                     vbs_profile_row_visit *visit, void *self)
 {
     const struct vbs_profile_stripe *stripes;
     int n;
@@ -26,16 +23,29 @@ static enum vbs_status add_rows(struct vbs_ctx *ctx, struct vbs_profile_builder 
         const struct vbs_profile_row *rows = vbs_profile_rows(profile, layer, b, &n);
 
         for (int i = 0; i < n; i++)
-            VBS_TRY(vbs_profile_builder_row(ctx, builder, layer, profile->batches[b],
-                                            profile->algorithms[rows[i].algorithm],
-                                            *changed ? (*changed)++ : &rows[i]));
+            VBS_TRY(visit(self, layer, profile->batches[b], &rows[i]));
     }
     stripes = vbs_profile_stripes(profile, layer, &n);
     for (int i = 0; i < n; i++)
-        VBS_TRY(vbs_profile_builder_row(ctx, builder, layer, stripes[i].batch,
-                                        profile->algorithms[stripes[i].row.algorithm],
-                                        *changed ? (*changed)++ : &stripes[i].row));
+        VBS_TRY(visit(self, layer, stripes[i].batch, &stripes[i].row));
     return VBS_OK;
+}
+
+/* A builder that gets the rows of a profile, or others in their places. */
+struct copying {
+    struct vbs_ctx *ctx;
+    struct vbs_profile_builder *builder;
+    const struct vbs_profile *profile;
+    const struct vbs_profile_row *changed; /* the next one; null: those of the profile */
+};
+
+static enum vbs_status add_row(void *self, int layer, int batch, const struct vbs_profile_row *row)
+{
+    struct copying *c = self;
+
+    return vbs_profile_builder_row(c->ctx, c->builder, layer, batch,
+                                   c->profile->algorithms[row->algorithm],
+                                   c->changed ? c->changed++ : row);
 }
 
 /* Adds everything of a profile but its calibration. */
@@ -43,11 +53,13 @@ static enum vbs_status add_profile(struct vbs_ctx *ctx, struct vbs_profile_build
                                    const struct vbs_profile *profile,
                                    const struct vbs_profile_row *changed)
 {
+    struct copying copying = {ctx, builder, profile, changed};
+
     VBS_TRY(vbs_profile_builder_provenance(ctx, builder, &profile->provenance));
     VBS_TRY(vbs_profile_builder_input_rows(ctx, builder, profile->layers[0].rows));
     for (int layer = 1; layer <= profile->n_layers; layer++) {
         VBS_TRY(vbs_profile_builder_layer(ctx, builder, &profile->layers[layer]));
-        VBS_TRY(add_rows(ctx, builder, profile, layer, &changed));
+        VBS_TRY(vbs_profile_each_row(profile, layer, add_row, &copying));
     }
     for (int i = 0; i < profile->n_copies; i++)
         for (int j = 0; j < profile->copies[i].n_rows; j++)
