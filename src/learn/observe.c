@@ -124,8 +124,8 @@ struct kept_runs {
     int n;
 };
 
-/* Fills times_us [n] with the times of the kept runs, without the states of their turns: of a step,
- * or of the request (-1). */
+/* Fills times_us [n] with the times of a step in the kept runs, without the states of their turns.
+ */
 static void list_times(const struct kept_runs *kept, int64_t step, double *times_us)
 {
     const struct contender *contender = kept->contender;
@@ -133,12 +133,9 @@ static void list_times(const struct kept_runs *kept, int64_t step, double *times
 
     for (int i = 0; i < kept->n; i++) {
         int run = contender->n_runs - 1 - i;
-        double time_us =
-            step < 0
-                ? contender->times_us[run]
-                : contender->steps_us[(size_t)(run % LEARN_STEPS_KEPT) * n_steps + (size_t)step];
+        size_t at = (size_t)(run % LEARN_STEPS_KEPT) * n_steps + (size_t)step;
 
-        times_us[i] = time_us / exp(kept->states[contender->turns[run]]);
+        times_us[i] = contender->steps_us[at] / exp(kept->states[contender->turns[run]]);
     }
 }
 
@@ -223,13 +220,22 @@ static double pooled_variance(const struct observed_step *rows, int64_t n)
     return weights > 0 ? sum / weights : SINGLE_RUN * SINGLE_RUN;
 }
 
-static double median_request(const struct kept_runs *kept)
+/* Sets *median_us to the median of the request over all runs, without the states of their turns. */
+static enum vbs_status median_request(struct vbs_ctx *ctx, const struct kept_runs *kept,
+                                      double *median_us)
 {
-    double times_us[LEARN_STEPS_KEPT];
+    const struct contender *contender = kept->contender;
+    size_t n = (size_t)contender->n_runs;
+    double *times_us = malloc((n + 1) * sizeof *times_us);
 
-    list_times(kept, -1, times_us);
-    gsl_sort(times_us, 1, (size_t)kept->n);
-    return gsl_stats_median_from_sorted_data(times_us, 1, (size_t)kept->n);
+    if (!times_us)
+        return vbs_no_memory(ctx);
+    for (size_t i = 0; i < n; i++)
+        times_us[i] = contender->times_us[i] / exp(kept->states[contender->turns[i]]);
+    gsl_sort(times_us, 1, n);
+    *median_us = gsl_stats_median_from_sorted_data(times_us, 1, n);
+    free(times_us);
+    return VBS_OK;
 }
 
 /* Returns the executed row. pooled: the variance that is usual in the schedule. */
@@ -253,16 +259,18 @@ static enum vbs_status observe_one(struct vbs_ctx *ctx, const struct vbs_profile
     struct observed_step *steps =
         malloc(((size_t)kept->contender->schedule->n_steps + 1) * sizeof *steps);
     enum vbs_status status;
-    double sum_us, factor, pooled;
+    double sum_us, median_us = 0, factor, pooled;
     int64_t n;
 
     if (!steps)
         return vbs_no_memory(ctx);
     n = join_steps(steps, list_steps(profile, kept, group, steps, &sum_us));
-    factor = sum_us > 0 ? median_request(kept) / sum_us : 1;
+    status = median_request(ctx, kept, &median_us);
+    factor = status == VBS_OK && sum_us > 0 ? median_us / sum_us : 1;
     pooled = pooled_variance(steps, n);
-    status = vbs_grow(ctx, &observations->rows, &observations->capacity, observations->n_rows + n,
-                      sizeof *observations->rows);
+    if (status == VBS_OK)
+        status = vbs_grow(ctx, &observations->rows, &observations->capacity,
+                          observations->n_rows + n, sizeof *observations->rows);
     for (int64_t i = 0; i < n && status == VBS_OK; i++)
         observations->rows[observations->n_rows++] = executed_row(&steps[i], pooled, factor);
     free(steps);

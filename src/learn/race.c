@@ -18,9 +18,10 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define TURNS_EACH     3 /* of all open contenders after each new one */
-#define LEAST_TURNS    6 /* of the last two: fewer times have no interval */
-#define MOST_OPEN      3 /* executors, each of which packs its weights */
+#define TURNS_EACH     3   /* of all open contenders after each new one */
+#define LEAST_S        1.0 /* of the last two, whose requests then meet the states of the machine */
+#define LEAST_TURNS    6   /* of the last two: fewer times have no interval */
+#define MOST_OPEN      3   /* executors, each of which packs its weights */
 #define MOST_SCHEDULES 24
 #define EXPLORED       0.7    /* share of the budget's time after which no schedule is added */
 #define MOST_DRAWS     4      /* that lead to no new schedule, one after the other */
@@ -420,6 +421,8 @@ static enum vbs_status keep_best(struct race *race, int best, int baseline)
  * time is up. */
 static enum vbs_status decide(struct race *race)
 {
+    double begin_s = now_s(race);
+
     for (;;) {
         struct vbs_profile_row ratio = {.time_us = 1, .low_us = 1, .high_us = 1};
         int best, baseline;
@@ -436,6 +439,7 @@ static enum vbs_status decide(struct race *race)
         else
             ratio.n_runs = race->contenders[best].n_runs;
         VBS_TRY(is_decided(race, best, &ratio, &decided));
+        decided = decided && now_s(race) >= begin_s + LEAST_S;
         if (ratio.n_runs >= LEAST_TURNS && (decided || now_s(race) >= race->end_s))
             return VBS_OK;
         VBS_TRY(run_turn(race));
