@@ -26,7 +26,7 @@
 
 #define SINGLE_RUN  0.05 /* deviation of one time, as a share, where there is no other */
 #define PRIOR_TIMES 4    /* that the pooled deviation counts for beside a row's own */
-#define N_FITS      10   /* of states and usual times */
+#define N_FITS      40   /* of states and usual times */
 
 /* A step of a schedule, or all steps of one row. */
 struct observed_step {
