@@ -76,7 +76,7 @@ static void locate_runs(struct posterior_row *row, double noise)
 
     if (n > 1) {
         own = fmin(spread_of(row->row), MOST_SPREAD);
-        spread = (n * own * own + PRIOR_RUNS * noise * noise) / (n + PRIOR_RUNS);
+        spread = (n * own * own + PRIOR_RUNS * noise * noise) / ((double)n + PRIOR_RUNS);
         if (row->row->low_us > 0)
             row->value =
                 fmin(row->value, log(row->row->low_us) - row->log_batch + low_end(n) * own);
