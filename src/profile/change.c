@@ -32,7 +32,7 @@ enum vbs_status vbs_profile_each_row(const struct vbs_profile *profile, int laye
 }
 
 /* A builder that gets the rows of a profile, or others in their places. */
-struct copying {
+struct row_copying {
     struct vbs_ctx *ctx;
     struct vbs_profile_builder *builder;
     const struct vbs_profile *profile;
@@ -41,7 +41,7 @@ struct copying {
 
 static enum vbs_status add_row(void *self, int layer, int batch, const struct vbs_profile_row *row)
 {
-    struct copying *c = self;
+    struct row_copying *c = self;
 
     return vbs_profile_builder_row(c->ctx, c->builder, layer, batch,
                                    c->profile->algorithms[row->algorithm],
@@ -53,7 +53,7 @@ static enum vbs_status add_profile(struct vbs_ctx *ctx, struct vbs_profile_build
                                    const struct vbs_profile *profile,
                                    const struct vbs_profile_row *changed)
 {
-    struct copying copying = {ctx, builder, profile, changed};
+    struct row_copying copying = {ctx, builder, profile, changed};
 
     VBS_TRY(vbs_profile_builder_provenance(ctx, builder, &profile->provenance));
     VBS_TRY(vbs_profile_builder_input_rows(ctx, builder, profile->layers[0].rows));
