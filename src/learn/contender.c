@@ -60,26 +60,6 @@ enum vbs_status learn_contender_run(struct vbs_ctx *ctx, struct contender *conte
     return VBS_OK;
 }
 
-static bool same_step(const struct vbs_schedule *x, const struct vbs_step *a,
-                      const struct vbs_schedule *y, const struct vbs_step *b)
-{
-    return a->op == b->op && a->layer == b->layer && a->batch == b->batch && a->row == b->row &&
-           a->rows == b->rows && a->window == b->window && a->slice == b->slice &&
-           a->n_slices == b->n_slices &&
-           (a->op != VBS_STEP_COMPUTE ||
-            strcmp(x->algorithms[a->algorithm], y->algorithms[b->algorithm]) == 0);
-}
-
-bool learn_same_steps(const struct vbs_schedule *a, const struct vbs_schedule *b)
-{
-    if (a->n_steps != b->n_steps)
-        return false;
-    for (int64_t s = 0; s < a->n_steps; s++)
-        if (!same_step(a, &a->steps[s], b, &b->steps[s]))
-            return false;
-    return true;
-}
-
 /* ---- Statistics ---- */
 
 enum vbs_status learn_contender_time(struct vbs_ctx *ctx, const struct contender *contender,

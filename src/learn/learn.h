@@ -11,6 +11,7 @@
 
 #include "base/arena.h"
 #include "exec/replan.h"
+#include "schedule/same_steps.h"
 
 #include <gsl/gsl_rng.h>
 
@@ -36,9 +37,6 @@ void learn_contender_clear(struct contender *contender);
 /* Runs the contender once, as part of a turn; a run that does not count warms up. */
 enum vbs_status learn_contender_run(struct vbs_ctx *ctx, struct contender *contender, int turn,
                                     bool counts) VBS_MUST_CHECK;
-
-/* Returns whether two schedules run the same steps. */
-bool learn_same_steps(const struct vbs_schedule *a, const struct vbs_schedule *b);
 
 /* Fills time_us, low_us and high_us of the request, and n_runs. VBS_NO_MEMORY. */
 enum vbs_status learn_contender_time(struct vbs_ctx *ctx, const struct contender *contender,

@@ -170,7 +170,7 @@ static enum vbs_status open_again(struct race *race, int which)
 static int find_same(const struct race *race, const struct vbs_schedule *schedule)
 {
     for (int i = 0; i < race->n; i++)
-        if (learn_same_steps(race->contenders[i].schedule, schedule))
+        if (vbs_schedule_same_steps(race->contenders[i].schedule, schedule))
             return i;
     return -1;
 }

@@ -7,6 +7,7 @@
 #define VBS_CLI_COMPARE_COMPARE_H
 
 #include "cli/common/common.h"
+#include "schedule/same_steps.h"
 #include "cli/run/run.h"
 
 /* A schedule of the comparison. */
@@ -84,9 +85,6 @@ enum vbs_status compare_keep_plan(struct vbs_ctx *ctx, void *self,
                                   const struct vbs_compare_row *row,
                                   const struct vbs_schedule *schedule) VBS_MUST_CHECK;
 void compare_clear_plans(struct kept_plans *plans);
-
-/* Gives whether two schedules of one problem have the same steps. */
-bool compare_have_same_steps(const struct vbs_schedule *a, const struct vbs_schedule *b);
 
 /* --- prepare.c --- */
 

@@ -24,7 +24,7 @@ struct placing {
 static int find_executor(const struct entrants *entrants, const struct vbs_schedule *schedule)
 {
     for (int i = 0; i < entrants->n_execs; i++)
-        if (compare_have_same_steps(entrants->at[entrants->owners[i]].schedule, schedule))
+        if (vbs_schedule_same_steps(entrants->at[entrants->owners[i]].schedule, schedule))
             return i;
     return -1;
 }
@@ -157,7 +157,7 @@ static enum vbs_status check_memory(struct execution *x, const struct entrants *
         bool seen = false;
 
         for (int k = 0; k < i && !seen; k++)
-            seen = compare_have_same_steps(entrants->at[k].schedule, entrants->at[i].schedule);
+            seen = vbs_schedule_same_steps(entrants->at[k].schedule, entrants->at[i].schedule);
         n += !seen;
     }
     needed = n * (memory_bytes + (x->problem->weights == VBS_WEIGHTS_EXCLUDED ? weights : 0));

@@ -18,7 +18,7 @@ static bool are_same(const struct vbs_step *a, const struct vbs_step *b, const c
     const struct vbs_schedule other = {
         .n_algorithms = 2, .algorithms = names, .n_steps = 1, .steps = b};
 
-    return learn_same_steps(&one, &other) && learn_same_steps(&other, &one);
+    return vbs_schedule_same_steps(&one, &other) && vbs_schedule_same_steps(&other, &one);
 }
 
 static void schedules_are_the_same_by_their_steps(void)
@@ -55,7 +55,7 @@ static void schedules_are_the_same_by_their_steps(void)
     ok(are_same(&load, &load, SWAPPED), "loads have none");
     none.n_steps = 0;
     one.memory_bytes = 7;
-    ok(!learn_same_steps(&one, &none) && learn_same_steps(&none, &none),
+    ok(!vbs_schedule_same_steps(&one, &none) && vbs_schedule_same_steps(&none, &none),
        "one step is not the same as none");
 }
 
