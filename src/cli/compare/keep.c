@@ -5,7 +5,6 @@
 #include "base/grow.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 enum vbs_status compare_keep_plan(struct vbs_ctx *ctx, void *self,
                                   const struct vbs_compare_row *row,
