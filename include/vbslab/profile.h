@@ -131,8 +131,8 @@ struct vbs_copy {
  * together, by fixed loops (struct vbs_session_ops). All are 0 where this is not known. */
 struct vbs_speed {
     double flops_per_us;        /* multiplications and additions of floats in registers */
-    double cache_bytes_per_us;  /* bytes read of data that fit in the last-level cache, and that
-                                   another thread has written */
+    double cache_bytes_per_us;  /* bytes read of data that fit in the last-level cache, in part
+                                   lines that another thread has written */
     double memory_bytes_per_us; /* bytes read of data that fit in no cache */
 };
 

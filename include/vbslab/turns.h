@@ -11,6 +11,9 @@
  * with an interval of the same kind over these: it is exact for any distribution, as long as turns
  * do not depend on each other.
  *
+ * States. The machine may be in another state than when times were predicted (cache_bytes_per_us
+ * below). Where VBS_TURNS_MIN turns or more ran in the usual state, the others do not count.
+ *
  * Threads: turns are immutable and may be shared; each call needs a context of its own. While
  * executors run, no other thread uses them.
  */
@@ -20,6 +23,7 @@
 #include "vbslab/exec.h"
 #include "vbslab/measure.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -42,6 +46,9 @@ struct vbs_turns_options {
      * below this share of the ratio; 0: they do not. */
     double until;
     uint64_t seed; /* decides the order within each turn */
+    /* The speed of the last-level cache in the usual state (struct vbs_speed), such as that of the
+     * profile; it is measured in each turn. 0: not known, and all turns count as usual. */
+    double cache_bytes_per_us;
     struct vbs_progress progress;
 };
 
@@ -50,7 +57,13 @@ struct vbs_turns {
     int n;                  /* executors */
     int n_turns;            /* complete turns, in the order in which they were run */
     const double *times_us; /* [n_turns][n], of a whole request */
+    const bool *unusual;    /* [n_turns] the last-level cache was slower or faster than usual; null:
+                               in no turn */
 };
+
+/* Returns the number of turns that count, in the statistics below: all turns, or those in the usual
+ * state where they are VBS_TURNS_MIN or more. O(n_turns). */
+int vbs_turns_counted(const struct vbs_turns *turns);
 
 /*
  * Runs executors by turns, after one run of each that does not count. They run on the inputs that
@@ -66,9 +79,9 @@ enum vbs_status vbs_turns_run(struct vbs_ctx *ctx, int n, struct vbs_exec *const
 /* Frees turns; null is allowed. */
 void vbs_turns_free(struct vbs_turns *turns);
 
-/* Computes the median of the times of one executor, 0..n-1, and its interval: fills time_us,
- * mad_us, low_us, high_us, n_runs of *row (vbs_measure_summary). VBS_NO_MEMORY. O(n_turns log
- * n_turns). */
+/* Computes the median of the times of one executor, 0..n-1, and its interval, from the turns that
+ * count: fills time_us, mad_us, low_us, high_us, n_runs of *row (vbs_measure_summary).
+ * VBS_NO_MEMORY. O(n_turns log n_turns). */
 enum vbs_status vbs_turns_summary(struct vbs_ctx *ctx, const struct vbs_turns *turns, int which,
                                   struct vbs_profile_row *row) VBS_MUST_CHECK;
 
@@ -79,12 +92,18 @@ struct vbs_turns_ratio {
 
 /*
  * Computes how many times as long executor which takes as executor over: the median of the ratios
- * in each turn, on a logarithmic scale, so that the ratio of over to which is exactly the inverse;
+ * in each turn that counts, on a logarithmic scale, so that the ratio of over to which is exactly the inverse;
  * and its interval. Exactly 1 for an executor over itself; NAN where a time is 0. VBS_NO_MEMORY.
  * O(n_turns log n_turns).
  */
 enum vbs_status vbs_turns_compare(struct vbs_ctx *ctx, const struct vbs_turns *turns, int which,
                                   int over, struct vbs_turns_ratio *ratio) VBS_MUST_CHECK;
+
+/* Computes how many times as long as in the turns that count executors take in the others: *times
+ * is the mean over the executors of the ratios of their medians; 0 where all turns count.
+ * VBS_NO_MEMORY. O(n x n_turns log n_turns). */
+enum vbs_status vbs_turns_slowdown(struct vbs_ctx *ctx, const struct vbs_turns *turns,
+                                   double *times) VBS_MUST_CHECK;
 
 #ifdef __cplusplus
 }

@@ -11,6 +11,8 @@ struct vbs_turns_subjects {
     int n;
     enum vbs_status (*run)(struct vbs_ctx *ctx, void *self, int which, double *time_us);
     double (*now_s)(void *self);
+    /* Returns whether the machine is in another state than the usual one; null: it never is. */
+    bool (*is_unusual)(void *self);
 };
 
 /* Does as vbs_turns_run, with other subjects. Errors as there, and those of run. */

@@ -6,6 +6,7 @@
 #include "base/grow.h"
 #include "base/options.h"
 #include "base/random.h"
+#include "exec/cache_watch.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -18,7 +19,8 @@ struct course {
     const struct vbs_turns_subjects *subjects;
     struct vbs_turns_options options;
     double *times_us; /* [n_turns][subjects->n] */
-    int64_t capacity;
+    bool *unusual;    /* [n_turns] */
+    int64_t capacity, unusual_capacity;
     int n_turns;
     int n_judged; /* turns after which the intervals are computed again */
     int *order;   /* [subjects->n] */
@@ -38,6 +40,9 @@ static enum vbs_status read_options(struct vbs_ctx *ctx, const struct vbs_turns_
         own->max_turns > MOST_TURNS)
         return vbs_fail(ctx, VBS_USAGE, "%d to %d turns; 0 to %d are possible", own->min_turns,
                         own->max_turns, MOST_TURNS);
+    if (!(own->cache_bytes_per_us >= 0 && isfinite(own->cache_bytes_per_us)))
+        return vbs_fail(ctx, VBS_USAGE, "a last-level cache of %g bytes a microsecond",
+                        own->cache_bytes_per_us);
     if (own->time_limit_s == 0)
         own->time_limit_s = VBS_TURNS_LIMIT_S;
     if (own->min_turns == 0)
@@ -63,18 +68,27 @@ static void shuffle(struct course *course)
     }
 }
 
-/* Runs all subjects once; row gets their times. */
-static enum vbs_status run_turn(struct vbs_ctx *ctx, struct course *course, double *row)
+static bool is_unusual(const struct vbs_turns_subjects *subjects)
+{
+    return subjects->is_unusual && subjects->is_unusual(subjects->self);
+}
+
+/* Runs all subjects once; row gets their times. *unusual: the machine was in another state than
+ * the usual one before, after or between them. */
+static enum vbs_status run_turn(struct vbs_ctx *ctx, struct course *course, double *row,
+                                bool *unusual)
 {
     const struct vbs_turns_subjects *subjects = course->subjects;
 
     shuffle(course);
+    *unusual = is_unusual(subjects);
     for (int i = 0; i < subjects->n; i++) {
         int which = course->order[i];
 
         if (vbs_cancelled(ctx))
             return vbs_fail(ctx, VBS_INTERRUPTED, "interrupted in turn %d", course->n_turns + 1);
         VBS_TRY(subjects->run(ctx, subjects->self, which, &row[which]));
+        *unusual = is_unusual(subjects) || *unusual;
     }
     return VBS_OK;
 }
@@ -82,7 +96,8 @@ static enum vbs_status run_turn(struct vbs_ctx *ctx, struct course *course, doub
 /* Gives whether half of each interval is below the requested share. */
 static enum vbs_status is_tight(struct vbs_ctx *ctx, const struct course *course, bool *tight)
 {
-    struct vbs_turns turns = {course->subjects->n, course->n_turns, course->times_us};
+    struct vbs_turns turns = {course->subjects->n, course->n_turns, course->times_us,
+                              course->unusual};
 
     *tight = true;
     for (int i = 1; i < turns.n && *tight; i++) {
@@ -128,7 +143,10 @@ static enum vbs_status run_course(struct vbs_ctx *ctx, struct course *course)
 
         VBS_TRY(vbs_grow(ctx, &course->times_us, &course->capacity,
                          ((int64_t)course->n_turns + 1) * n, sizeof *course->times_us));
-        VBS_TRY(run_turn(ctx, course, course->times_us + (size_t)course->n_turns * (size_t)n));
+        VBS_TRY(vbs_grow(ctx, &course->unusual, &course->unusual_capacity,
+                         (int64_t)course->n_turns + 1, sizeof *course->unusual));
+        VBS_TRY(run_turn(ctx, course, course->times_us + (size_t)course->n_turns * (size_t)n,
+                         &course->unusual[course->n_turns]));
         course->n_turns++;
         elapsed_s = course->subjects->now_s(course->subjects->self) - course->start_s;
         show_progress(course, elapsed_s);
@@ -144,8 +162,10 @@ static enum vbs_status finish(struct vbs_ctx *ctx, struct course *course, struct
 
     if (!made)
         return vbs_no_memory(ctx);
-    *made = (struct vbs_turns){course->subjects->n, course->n_turns, course->times_us};
+    *made = (struct vbs_turns){course->subjects->n, course->n_turns, course->times_us,
+                               course->unusual};
     course->times_us = NULL;
+    course->unusual = NULL;
     *turns = made;
     return VBS_OK;
 }
@@ -156,6 +176,7 @@ enum vbs_status vbs_turns_by_clock(struct vbs_ctx *ctx, const struct vbs_turns_s
 {
     struct course course = {.subjects = subjects};
     double *first = NULL;
+    bool unusual;
     enum vbs_status status = read_options(ctx, options, &course.options);
 
     if (status != VBS_OK)
@@ -172,7 +193,7 @@ enum vbs_status vbs_turns_by_clock(struct vbs_ctx *ctx, const struct vbs_turns_s
         goto done;
     for (int i = 0; i < subjects->n; i++)
         course.order[i] = i;
-    status = run_turn(ctx, &course, first);
+    status = run_turn(ctx, &course, first, &unusual);
     if (status == VBS_OK)
         status = run_course(ctx, &course);
     if (status == VBS_OK)
@@ -181,6 +202,7 @@ done:
     free(first);
     free(course.order);
     free(course.times_us);
+    free(course.unusual);
     return status;
 }
 
@@ -189,17 +211,23 @@ void vbs_turns_free(struct vbs_turns *turns)
     if (!turns)
         return;
     free((void *)(uintptr_t)turns->times_us);
+    free((void *)(uintptr_t)turns->unusual);
     free(turns);
 }
 
 /* ---- Executors ---- */
 
+struct executors {
+    struct vbs_exec *const *at;
+    struct vbs_cache_watch cache;
+};
+
 static enum vbs_status run_executor(struct vbs_ctx *ctx, void *self, int which, double *time_us)
 {
-    struct vbs_exec *const *execs = self;
+    struct executors *executors = self;
     struct vbs_exec_report report;
 
-    VBS_TRY(vbs_exec_run(ctx, execs[which], NULL, NULL, &report));
+    VBS_TRY(vbs_exec_run(ctx, executors->at[which], NULL, NULL, &report));
     *time_us = report.time_us;
     return VBS_OK;
 }
@@ -210,12 +238,27 @@ static double system_s(void *self)
     return vbs_clock_s();
 }
 
+static bool is_cache_unusual(void *self)
+{
+    struct executors *executors = self;
+
+    return vbs_cache_watch_look(&executors->cache, vbs_exec_session(executors->at[0])) !=
+           VBS_CACHE_USUAL;
+}
+
 enum vbs_status vbs_turns_run(struct vbs_ctx *ctx, int n, struct vbs_exec *const *execs,
                               const struct vbs_turns_options *options, struct vbs_turns **turns)
 {
-    struct vbs_turns_subjects subjects = {
-        .self = (void *)(uintptr_t)execs, .n = n, .run = run_executor, .now_s = system_s};
+    struct executors executors = {.at = execs};
+    struct vbs_turns_subjects subjects = {.self = &executors,
+                                          .n = n,
+                                          .run = run_executor,
+                                          .now_s = system_s,
+                                          .is_unusual = is_cache_unusual};
+    struct vbs_turns_options own;
 
+    VBS_TRY(vbs_options_read(ctx, "vbs_turns_options", options, &own, sizeof own));
+    executors.cache.usual = own.cache_bytes_per_us;
     for (int i = 0; i < n; i++)
         vbs_exec_set_times_only(execs[i], true);
     return vbs_turns_by_clock(ctx, &subjects, options, turns);

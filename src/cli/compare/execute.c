@@ -74,8 +74,9 @@ static enum vbs_status fill_row(struct vbs_ctx *ctx, const struct execution *x,
     row->low_us = times.low_us / request;
     row->high_us = times.high_us / request;
     row->predicted_us = ours->predicted_us;
-    row->n_turns = turns->n_turns;
-    return VBS_OK;
+    row->n_turns = vbs_turns_counted(turns);
+    row->n_unusual = turns->n_turns - row->n_turns;
+    return vbs_turns_slowdown(ctx, turns, &row->slowdown);
 }
 
 /* Fills the rows of a budget. */
@@ -106,6 +107,7 @@ static enum vbs_status execute_budget(struct execution *x, const struct vbs_comp
     enum vbs_status status = compare_prepare(x, compare->budgets[b], &entrants);
 
     options.time_limit_s = fmax(limit_s - (vbs_clock_s() - start_s), LEAST_S);
+    options.cache_bytes_per_us = x->subject.profile->speed.cache_bytes_per_us;
     if (status == VBS_OK && entrants.n_execs > 0)
         status = vbs_turns_run(&cli->ctx, entrants.n_execs, entrants.execs, &options, &turns);
     cli_progress_end(cli);

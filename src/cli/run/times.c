@@ -5,6 +5,7 @@
 #include "base/fail.h"
 #include "base/grow.h"
 #include "base/lost.h"
+#include "exec/cache_watch.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -13,8 +14,6 @@
 
 #define NOISY      0.05 /* share by which the median is above the fastest */
 #define DISTURBED  0.02 /* share of a run that its threads waited for processors */
-#define SLOW_CACHE 0.92 /* share of its speed in the profile, below which others use it */
-#define ASK_S      0.1  /* between two measurements of that speed */
 #define WAKES_US   20   /* waiting that the wake-ups of an idle machine take */
 #define MOST_TIMES 3    /* as many runs as are asked for, to have enough undisturbed ones */
 
@@ -23,10 +22,7 @@ struct reports {
     struct vbs_exec_report *at;
     bool *disturbed;
     int64_t n, n_disturbed, capacity, max_disturbed;
-    /* Speeds of the last-level cache: their number and sum, the newest, and when it was measured.
-     */
-    int64_t n_speeds;
-    double speed_sum, speed, asked_s;
+    struct vbs_cache_watch cache;
 };
 
 static void raise_to(int64_t *most, int64_t value)
@@ -75,30 +71,11 @@ static enum vbs_status run_once(struct run_job *job, bool times_only,
     return vbs_exec_run(&job->cli->ctx, job->exec, job->input, job->outputs, report);
 }
 
-static void add_cache_speed(struct reports *reports, double speed)
+/* Returns whether the last-level cache is slower than when the profile was measured: others that the
+ * system does not see, such as other guests of the host, use it. */
+static bool is_cache_slow(const struct run_job *job, struct reports *reports)
 {
-    reports->speed_sum += speed;
-    reports->n_speeds++;
-    reports->speed = speed;
-    reports->asked_s = vbs_clock_s();
-}
-
-/* Gives whether the last-level cache is slower than when the profile was measured: others that the
- * system does not see, such as other guests of the host, use it. It is measured again now and then.
- */
-static bool is_cache_slow(struct run_job *job, struct reports *reports)
-{
-    const struct vbs_session *session = vbs_exec_session(job->exec);
-
-    if (reports->n_speeds == 0)
-        return false;
-    if (session->ops->cache_speed && vbs_clock_s() - reports->asked_s > ASK_S) {
-        double speed = session->ops->cache_speed(session);
-
-        if (speed > 0)
-            add_cache_speed(reports, speed);
-    }
-    return reports->speed < SLOW_CACHE * job->profile->speed.cache_bytes_per_us;
+    return vbs_cache_watch_look(&reports->cache, vbs_exec_session(job->exec)) == VBS_CACHE_SLOWER;
 }
 
 /* Does the same; *disturbed: the run lost much of its time to other processes, or the last-level
@@ -191,7 +168,7 @@ static enum vbs_status add_speed(struct run_job *job, struct reports *reports)
         return VBS_OK;
     VBS_TRY(session->ops->speed(&job->cli->ctx, session, NULL, 0, &now));
     job->times.speed.flops_per_us += now.flops_per_us / 2;
-    add_cache_speed(reports, now.cache_bytes_per_us);
+    vbs_cache_watch_add(&reports->cache, now.cache_bytes_per_us);
     return VBS_OK;
 }
 
@@ -220,8 +197,8 @@ static enum vbs_status run_repeatedly(struct run_job *job, struct reports *repor
     cli_progress_end(job->cli);
     if (status == VBS_OK)
         status = add_speed(job, reports);
-    if (reports->n_speeds > 0)
-        job->times.speed.cache_bytes_per_us = reports->speed_sum / (double)reports->n_speeds;
+    if (reports->cache.n > 0)
+        job->times.speed.cache_bytes_per_us = reports->cache.sum / (double)reports->cache.n;
     return status;
 }
 
@@ -309,7 +286,7 @@ int64_t run_above_budget(const struct run_job *job)
 
 enum vbs_status run_measure(struct run_job *job)
 {
-    struct reports reports = {0};
+    struct reports reports = {.cache.usual = job->profile->speed.cache_bytes_per_us};
     double *times_us = NULL;
     enum vbs_status status;
 

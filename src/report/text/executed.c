@@ -108,6 +108,15 @@ static bool fill(struct executed_table *table)
     return true;
 }
 
+/* Returns the row of some planner whose schedule was executed at budget b, or null. */
+static const struct vbs_executed_row *any_executed(const struct vbs_compare *compare, int b)
+{
+    for (int p = 0; p < compare->n_planners; p++)
+        if (executed_row(compare, b, p)->n_turns > 0)
+            return executed_row(compare, b, p);
+    return NULL;
+}
+
 /* ---- The verdict ---- */
 
 static enum verdict judge(const struct vbs_gain *gain)
@@ -247,6 +256,38 @@ static void add_header(struct vbs_text *text, const struct executed_table *table
     vbs_text_clear(&line);
 }
 
+/* Adds how many turns do not count, and why. */
+static void add_unusual(struct vbs_text *text, const struct vbs_compare *compare, int width)
+{
+    double least = HUGE_VAL, most = 0;
+    struct vbs_text line = {0};
+    int n = 0, n_all = 0;
+
+    for (int b = 0; b < compare->n_budgets; b++) {
+        const struct vbs_executed_row *row = any_executed(compare, b);
+
+        if (!row)
+            continue;
+        n += row->n_unusual;
+        n_all += row->n_turns + row->n_unusual;
+        if (row->n_unusual > 0) {
+            least = fmin(least, row->slowdown);
+            most = fmax(most, row->slowdown);
+        }
+    }
+    vbs_text_addf(&line,
+                  "%d of %d turns do not count: the last-level cache was slower or faster there than "
+                  "when the profile was measured, and schedules took %.2f",
+                  n, n_all, least);
+    if (most - least >= 0.005)
+        vbs_text_addf(&line, " to %.2f", most);
+    vbs_text_add(&line, " times as long");
+    if (n > 0)
+        vbs_form_add_wrapped(text, line.data ? line.data : "", 2, width);
+    text->failed = text->failed || line.failed;
+    vbs_text_clear(&line);
+}
+
 static void add_notes(struct vbs_text *text, const struct executed_table *table, int width)
 {
     vbs_text_add(text, "\n");
@@ -263,6 +304,7 @@ static void add_notes(struct vbs_text *text, const struct executed_table *table,
     add_verdict(text, table, FASTER,
                 "faster than fbs-best as executed, with the 95% interval of the gain, at ", width);
     add_unsure(text, table, width);
+    add_unusual(text, table->compare, width);
 }
 
 enum vbs_status vbs_compare_executed_table(struct vbs_ctx *ctx, const struct vbs_compare *compare,

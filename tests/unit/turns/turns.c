@@ -15,6 +15,9 @@ struct subjects {
     int n_runs;    /* first runs included */
     int ran[MOST]; /* which subject each run ran */
     double now_s;
+    /* The first of the turns in another state, and the first one after them; both 0: there are none.
+     */
+    int unusual_from, unusual_to;
     int fails_at; /* number of the run that fails, from 1; 0: none does */
     int stops_at; /* number of the run in which somebody asks for an end */
     volatile sig_atomic_t stop;
@@ -40,10 +43,19 @@ static double now_s(void *self)
     return ((struct subjects *)self)->now_s;
 }
 
+static bool is_unusual(void *self)
+{
+    const struct subjects *s = self;
+    int turn = (s->n_runs - 1) / s->n;
+
+    return s->n_runs % s->n > 0 && turn >= s->unusual_from && turn < s->unusual_to;
+}
+
 static enum vbs_status by_turns(struct subjects *s, const struct vbs_turns_options *options,
                                 struct vbs_turns **turns)
 {
-    struct vbs_turns_subjects subjects = {.self = s, .n = s->n, .run = run, .now_s = now_s};
+    struct vbs_turns_subjects subjects = {
+        .self = s, .n = s->n, .run = run, .now_s = now_s, .is_unusual = is_unusual};
 
     s->ctx.cancel = &s->stop;
     return vbs_turns_by_clock(&s->ctx, &subjects, options, turns);
@@ -70,6 +82,15 @@ static double drifting(int which, int turn)
 static double without_time(int which, int turn)
 {
     return which == 1 && turn == 3 ? 0 : 1;
+}
+
+/* Subject 1 takes 0.8 of the time of subject 0, and 1.2 of it in turns 10 to 29, when both take
+ * twice and three times as long. */
+static double in_two_states(int which, int turn)
+{
+    bool slow = turn >= 10 && turn < 30;
+
+    return which == 0 ? slow ? 2000 : 1000 : slow ? 2400 : 800;
 }
 
 #define OPTIONS(...)                                                                               \
@@ -228,6 +249,35 @@ static void test_no_time(void)
     vbs_turns_free(turns);
 }
 
+/* Turns from..29 of n_turns are in another state. */
+static void test_states(int n_turns, int from, int n_counted)
+{
+    struct subjects s = {
+        .time_us = in_two_states, .n = 2, .unusual_from = from, .unusual_to = 30};
+    struct vbs_turns *turns = NULL;
+    struct vbs_turns_ratio ratio;
+    struct vbs_profile_row row;
+    double slowdown;
+
+    if (by_turns(&s, OPTIONS(.max_turns = n_turns, .time_limit_s = 1e6), &turns) != VBS_OK ||
+        vbs_turns_summary(&s.ctx, turns, 1, &row) != VBS_OK ||
+        vbs_turns_compare(&s.ctx, turns, 1, 0, &ratio) != VBS_OK ||
+        vbs_turns_slowdown(&s.ctx, turns, &slowdown) != VBS_OK)
+        bail_out("no turns");
+    is_int(turns->n_turns, n_turns, "all turns are kept");
+    is_int(vbs_turns_counted(turns), n_counted, "and so many count");
+    is_int(row.n_runs, n_counted, "in a time");
+    if (n_counted == n_turns) {
+        ok(row.high_us == 2400 && ratio.high > 1.1, "where few are left it shows both states");
+        ok(slowdown == 0, "and nothing is compared");
+    } else {
+        ok(row.time_us == 800, "which is that of the usual state");
+        is_near(ratio.high, 0.8, 1e-12, "as the ratio is");
+        is_near(slowdown, 2.5, 1e-12, "in the other state both took longer");
+    }
+    vbs_turns_free(turns);
+}
+
 int main(void)
 {
     test_order();
@@ -236,5 +286,9 @@ int main(void)
     test_refusals();
     test_drift();
     test_no_time();
+    test_states(60, 10, 40);
+    test_states(25, 10, 9);
+    test_states(15, 10, 15 - 6);
+    test_states(14, 6, 14);
     return done_testing();
 }
