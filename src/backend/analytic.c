@@ -35,6 +35,7 @@
 #include "base/arith.h"
 #include "base/fail.h"
 #include "profile/reach.h"
+#include "profile/slice.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -396,9 +397,8 @@ struct building {
 static void cut_slice(const struct analytic_session *s, const struct vbs_requested *requested,
                       struct vbs_kernel *kernel, double *time_us)
 {
-    int64_t n = requested->n_slices, slice = requested->slice;
-    int channels = s->core.layers[kernel->layer].channels;
-    double share = (double)(slice * channels / n - (slice - 1) * channels / n) / channels;
+    double share =
+        vbs_slice_share(&s->core.layers[kernel->layer], requested->slice, requested->n_slices);
 
     kernel->weight_bytes -= kernel->packed_bytes;
     kernel->packed_bytes = (int64_t)((double)kernel->packed_bytes * share);

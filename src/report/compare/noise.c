@@ -31,6 +31,7 @@
 #include "base/arena.h"
 #include "base/fail.h"
 #include "base/grow.h"
+#include "profile/slice.h"
 #include "report/compare/clocks.h"
 #include "report/compare/judge.h"
 #include "vbslab/measure.h"
@@ -358,20 +359,6 @@ static size_t row_of_step(const struct vbs_noise *noise, const struct vbs_schedu
     return noise->n_whole + (size_t)(stripe - first_stripe(judge));
 }
 
-/* Gives the share of its row's time that a step takes. */
-static double share_of_step(const struct vbs_noise *noise, const struct vbs_step *step)
-{
-    int64_t channels = noise->judge->layers[step->layer].channels;
-
-    if (step->n_slices == 0)
-        return 1;
-    if (channels == 0)
-        return 1.0 / step->n_slices;
-    return (double)(step->slice * channels / step->n_slices -
-                    (step->slice - 1) * channels / step->n_slices) /
-           (double)channels;
-}
-
 /* Counts how often the schedule runs each row, and lists these rows; returns their number. */
 static size_t touch_rows(struct vbs_noise *noise, const struct vbs_schedule *schedule)
 {
@@ -386,7 +373,8 @@ static size_t touch_rows(struct vbs_noise *noise, const struct vbs_schedule *sch
         row = row_of_step(noise, schedule, step);
         if (noise->counts[row] == 0)
             noise->touched[n++] = row;
-        noise->counts[row] += share_of_step(noise, step);
+        noise->counts[row] +=
+            vbs_slice_share(&noise->judge->layers[step->layer], step->slice, step->n_slices);
     }
     return n;
 }
