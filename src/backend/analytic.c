@@ -34,6 +34,7 @@
 #include "base/arena.h"
 #include "base/arith.h"
 #include "base/fail.h"
+#include "model/network/network.h"
 #include "profile/reach.h"
 #include "profile/slice.h"
 
@@ -75,15 +76,9 @@ static double flops(const struct vbs_network *network, const struct vbs_layer *l
 {
     double elements = (double)vbs_shape_elements(&l->shape);
 
-    switch (l->op) {
-    case VBS_OP_CONV:
-    case VBS_OP_CONV_TRANSPOSE:
-    case VBS_OP_FC:
-    case VBS_OP_MATMUL:
-    case VBS_OP_RNN:
-    case VBS_OP_GRU:
-    case VBS_OP_LSTM:
+    if (vbs_op_multiplies(l->op))
         return 2.0 * (double)l->macs;
+    switch (l->op) {
     case VBS_OP_LRN:
         return elements * (double)(2 * l->attributes.lrn.size + 4);
     case VBS_OP_POOL_MAX:
