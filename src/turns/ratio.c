@@ -1,5 +1,5 @@
 /* Medians and intervals of times and of their ratios in the turns. */
-#include "vbslab/turns.h"
+#include "turns/ratio.h"
 
 #include "base/fail.h"
 
@@ -25,33 +25,36 @@ enum vbs_status vbs_turns_summary(struct vbs_ctx *ctx, const struct vbs_turns *t
     return VBS_OK;
 }
 
-/* Fills the logarithms of the ratios; false: a time is 0. */
-static bool fill_logarithms(const struct vbs_turns *turns, int which, int over, double *logarithms)
+double vbs_turns_logarithm(double time_us, double over_us)
 {
-    for (int t = 0; t < turns->n_turns; t++) {
-        double ours = time_of(turns, t, which), base = time_of(turns, t, over);
+    return time_us > 0 && over_us > 0 ? log(time_us) - log(over_us) : NAN;
+}
 
-        if (!(ours > 0 && base > 0))
-            return false;
-        logarithms[t] = log(ours) - log(base);
-    }
-    return true;
+struct vbs_turns_ratio vbs_turns_median_ratio(double *logarithms, int n)
+{
+    const struct vbs_turns_ratio none = {NAN, NAN, NAN};
+    struct vbs_profile_row row;
+
+    for (int i = 0; i < n; i++)
+        if (isnan(logarithms[i]))
+            return none;
+    if (n == 0)
+        return none;
+    /* The order statistics of a summary are those of any numbers, not only of times. */
+    vbs_measure_summary(logarithms, n, &row);
+    return (struct vbs_turns_ratio){exp(row.time_us), exp(row.low_us), exp(row.high_us)};
 }
 
 enum vbs_status vbs_turns_compare(struct vbs_ctx *ctx, const struct vbs_turns *turns, int which,
                                   int over, struct vbs_turns_ratio *ratio)
 {
     double *logarithms = calloc((size_t)turns->n_turns + 1, sizeof *logarithms);
-    struct vbs_profile_row row;
 
     if (!logarithms)
         return vbs_no_memory(ctx);
-    *ratio = (struct vbs_turns_ratio){NAN, NAN, NAN};
-    if (fill_logarithms(turns, which, over, logarithms) && turns->n_turns > 0) {
-        /* The order statistics of a summary are those of any numbers, not only of times. */
-        vbs_measure_summary(logarithms, turns->n_turns, &row);
-        *ratio = (struct vbs_turns_ratio){exp(row.time_us), exp(row.low_us), exp(row.high_us)};
-    }
+    for (int t = 0; t < turns->n_turns; t++)
+        logarithms[t] = vbs_turns_logarithm(time_of(turns, t, which), time_of(turns, t, over));
+    *ratio = vbs_turns_median_ratio(logarithms, turns->n_turns);
     free(logarithms);
     return VBS_OK;
 }
