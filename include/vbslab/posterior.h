@@ -66,7 +66,8 @@ struct vbs_posterior_report {
  * Makes a copy of a profile with posterior times. time_us of a row is the expectation, low_us and
  * high_us are its 95% interval; mad_us and n_runs stay. A row without runs, such as those of the
  * analytic backend, has no error: its time stays, unless rows were executed. So does a time of 0.
- * Everything else stays, too. *report may be null.
+ * Unless all of them stay, times of the provenance becomes VBS_TIMES_POSTERIOR. Everything else
+ * stays, too. *report may be null.
  *
  * VBS_INVALID: an executed row is not in the profile, or its numbers are out of range;
  * VBS_NO_MEMORY. O(sum of n^3 over the layers, n rows each, in groups of at most 256).

@@ -146,20 +146,29 @@ struct vbs_provenance {
     const char *vbslab;  /* version of vbslab that measured */
     const char *date;    /* UTC, ISO 8601 */
     const char *notes;   /* clock, thread binding, noise: for people */
-    int threads;         /* 0 when unknown */
+    /* VBS_TIMES_POSTERIOR: times of rows and their intervals are posterior ones (posterior.h). "":
+     * medians of runs, predicted or modelled times, or not known. */
+    const char *times;
+    int threads; /* 0 when unknown */
 };
 
 /* The texts of struct vbs_provenance, X(member), which are also the keys in CSV and the store's
  * columns. Measurements are resumed only where those of the first list are equal; those of the
  * second may differ. */
 #define VBS_PROVENANCE_MEASURED(X) X(model) X(input) X(backend) X(library) X(device) X(vbslab)
-#define VBS_PROVENANCE_TEXTS(X)    VBS_PROVENANCE_MEASURED(X) X(date) X(notes)
+#define VBS_PROVENANCE_TEXTS(X)    VBS_PROVENANCE_MEASURED(X) X(date) X(notes) X(times)
+
+/* The member times of a profile that vbs_profile_posterior has made. */
+#define VBS_TIMES_POSTERIOR "posterior"
 
 /* The first words of the notes of a profile whose times are predicted (predict.h). */
 #define VBS_PREDICTED_NOTE "predicted, not measured"
 
 /* Gives whether the notes of a profile's provenance say that its times are predicted. */
 bool vbs_provenance_predicted(const struct vbs_provenance *provenance);
+
+/* Returns whether the provenance of a profile says that its times are posterior ones. */
+bool vbs_provenance_posterior(const struct vbs_provenance *provenance);
 
 /* The rows of all layers of a network on one device, by batch and algorithm, the copies, the speed
  * of the machine, and their provenance. Immutable, may be shared between threads; freed by

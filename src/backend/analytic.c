@@ -34,7 +34,9 @@
 #include "base/arena.h"
 #include "base/arith.h"
 #include "base/fail.h"
+#include "model/network/network.h"
 #include "profile/reach.h"
+#include "profile/slice.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -74,15 +76,9 @@ static double flops(const struct vbs_network *network, const struct vbs_layer *l
 {
     double elements = (double)vbs_shape_elements(&l->shape);
 
-    switch (l->op) {
-    case VBS_OP_CONV:
-    case VBS_OP_CONV_TRANSPOSE:
-    case VBS_OP_FC:
-    case VBS_OP_MATMUL:
-    case VBS_OP_RNN:
-    case VBS_OP_GRU:
-    case VBS_OP_LSTM:
+    if (vbs_op_multiplies(l->op))
         return 2.0 * (double)l->macs;
+    switch (l->op) {
     case VBS_OP_LRN:
         return elements * (double)(2 * l->attributes.lrn.size + 4);
     case VBS_OP_POOL_MAX:
@@ -396,9 +392,8 @@ struct building {
 static void cut_slice(const struct analytic_session *s, const struct vbs_requested *requested,
                       struct vbs_kernel *kernel, double *time_us)
 {
-    int64_t n = requested->n_slices, slice = requested->slice;
-    int channels = s->core.layers[kernel->layer].channels;
-    double share = (double)(slice * channels / n - (slice - 1) * channels / n) / channels;
+    double share =
+        vbs_slice_share(&s->core.layers[kernel->layer], requested->slice, requested->n_slices);
 
     kernel->weight_bytes -= kernel->packed_bytes;
     kernel->packed_bytes = (int64_t)((double)kernel->packed_bytes * share);

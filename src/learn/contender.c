@@ -3,6 +3,7 @@
 
 #include "base/fail.h"
 #include "base/grow.h"
+#include "turns/ratio.h"
 #include "vbslab/measure.h"
 
 #include <math.h>
@@ -80,20 +81,23 @@ enum vbs_status learn_contender_time(struct vbs_ctx *ctx, const struct contender
 enum vbs_status learn_contender_ratio(struct vbs_ctx *ctx, const struct contender *contender,
                                       const struct contender *over, struct vbs_profile_row *ratio)
 {
-    double *ratios = malloc(((size_t)contender->n_runs + 1) * sizeof *ratios);
+    double *logarithms = malloc(((size_t)contender->n_runs + 1) * sizeof *logarithms);
+    struct vbs_turns_ratio median;
     int n = 0;
 
-    if (!ratios)
+    if (!logarithms)
         return vbs_no_memory(ctx);
     for (int i = 0, j = 0; i < contender->n_runs && j < over->n_runs;) {
         if (contender->turns[i] == over->turns[j])
-            ratios[n++] = contender->times_us[i++] / over->times_us[j++];
+            logarithms[n++] = vbs_turns_logarithm(contender->times_us[i++], over->times_us[j++]);
         else if (contender->turns[i] < over->turns[j])
             i++;
         else
             j++;
     }
-    vbs_measure_summary(ratios, n, ratio);
-    free(ratios);
+    median = vbs_turns_median_ratio(logarithms, n);
+    *ratio = (struct vbs_profile_row){
+        .time_us = median.ratio, .low_us = median.low, .high_us = median.high, .n_runs = n};
+    free(logarithms);
     return VBS_OK;
 }

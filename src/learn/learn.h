@@ -43,7 +43,8 @@ enum vbs_status learn_contender_time(struct vbs_ctx *ctx, const struct contender
                                      struct vbs_profile_row *time) VBS_MUST_CHECK;
 
 /* Fills the median, and its 95% interval, of the ratios of two contenders' times in the turns in
- * which both ran: time_us, low_us, high_us; n_runs is the number of these turns, and may be 0. */
+ * which both ran, as vbs_turns_compare does: time_us, low_us, high_us. n_runs is the number of
+ * these turns, and may be 0: then the others are NAN. */
 enum vbs_status learn_contender_ratio(struct vbs_ctx *ctx, const struct contender *contender,
                                       const struct contender *over,
                                       struct vbs_profile_row *ratio) VBS_MUST_CHECK;

@@ -1,6 +1,8 @@
 /* Kernels as points: what their times are proportional to, and what else they may depend on. */
 #include "predict/predict.h"
 
+#include "model/network/network.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -14,25 +16,11 @@ static double positions(const struct vbs_shape *shape)
     return n;
 }
 
-/* Gives the windows of a layer; null: it has none. */
-static const struct vbs_window *window_of(const struct vbs_layer *l)
-{
-    switch (l->op) {
-    case VBS_OP_CONV:
-    case VBS_OP_CONV_TRANSPOSE:
-        return &l->attributes.weighted.window;
-    case VBS_OP_POOL_MAX:
-    case VBS_OP_POOL_AVG:
-        return &l->attributes.pool.window;
-    default:
-        return NULL;
-    }
-}
-
 /* Gives the elements of a window, and in *stride those by which it moves. */
 static double window_elements(const struct vbs_layer *l, double *stride)
 {
-    const struct vbs_window *window = window_of(l);
+    union vbs_attributes attributes = l->attributes;
+    const struct vbs_window *window = vbs_op_windows(l->op, &attributes);
     double n = 1;
 
     *stride = 1;

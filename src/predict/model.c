@@ -2,6 +2,7 @@
 #include "predict/predict.h"
 
 #include "base/fail.h"
+#include "model/network/network.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -27,22 +28,6 @@ static int compare_points(const void *a, const void *b)
     return order ? order : p < q ? -1 : p > q;
 }
 
-static bool multiplies(const struct predict_point *point)
-{
-    switch (point->op) {
-    case VBS_OP_CONV:
-    case VBS_OP_CONV_TRANSPOSE:
-    case VBS_OP_FC:
-    case VBS_OP_MATMUL:
-    case VBS_OP_RNN:
-    case VBS_OP_GRU:
-    case VBS_OP_LSTM:
-        return true;
-    default:
-        return false;
-    }
-}
-
 /* Learns the family of all points that multiply, or of all that do not; without points n is 0. */
 static enum vbs_status learn_all(struct vbs_ctx *ctx, struct predict_model *model,
                                  const struct predict_point *const *points, int n, bool multiply,
@@ -54,7 +39,7 @@ static enum vbs_status learn_all(struct vbs_ctx *ctx, struct predict_model *mode
     if (!chosen)
         return vbs_no_memory(ctx);
     for (int i = 0; i < n; i++)
-        if (multiplies(points[i]) == multiply)
+        if (vbs_op_multiplies(points[i]->op) == multiply)
             chosen[n_chosen++] = points[i];
     if (n_chosen == 0)
         return VBS_OK;
@@ -160,7 +145,7 @@ static const struct predict_family *choose(const struct predict_model *model,
     }
     for (int i = 0; i < 2 && !best; i++) {
         const struct predict_family *all =
-            &model->families[model->n_families + (multiplies(point) ? 1 - i : i)];
+            &model->families[model->n_families + (vbs_op_multiplies(point->op) ? 1 - i : i)];
 
         best = all->n > 0 ? all : NULL;
     }

@@ -99,10 +99,12 @@ enum vbs_status vbs_profile_each_row(const struct vbs_profile *profile, int laye
                                      vbs_profile_row_visit *visit, void *self) VBS_MUST_CHECK;
 
 /* Makes a copy of a profile with other rows: one for each row of the profile, layer by layer in the
- * order of vbs_profile_each_row. They differ from the profile's in times only. notes: of the copy;
- * null: those of the profile. */
+ * order of vbs_profile_each_row. They differ from the profile's in times only. rows null: those
+ * of the profile. provenance: of
+ * the copy. */
 enum vbs_status vbs_profile_change(struct vbs_ctx *ctx, const struct vbs_profile *profile,
-                                   const struct vbs_profile_row *rows, const char *notes,
+                                   const struct vbs_profile_row *rows,
+                                   const struct vbs_provenance *provenance,
                                    struct vbs_profile **changed) VBS_MUST_CHECK;
 
 /* ---- copy.c ---- */

@@ -48,14 +48,13 @@ static enum vbs_status add_row(void *self, int layer, int batch, const struct vb
                                    c->changed ? c->changed++ : row);
 }
 
-/* Adds everything of a profile but its calibration. */
+/* Adds everything of a profile but its provenance and calibration. */
 static enum vbs_status add_profile(struct vbs_ctx *ctx, struct vbs_profile_builder *builder,
                                    const struct vbs_profile *profile,
                                    const struct vbs_profile_row *changed)
 {
     struct row_copying copying = {ctx, builder, profile, changed};
 
-    VBS_TRY(vbs_profile_builder_provenance(ctx, builder, &profile->provenance));
     VBS_TRY(vbs_profile_builder_input_rows(ctx, builder, profile->layers[0].rows));
     for (int layer = 1; layer <= profile->n_layers; layer++) {
         VBS_TRY(vbs_profile_builder_layer(ctx, builder, &profile->layers[layer]));
@@ -84,22 +83,21 @@ static enum vbs_status add_calibration(struct vbs_ctx *ctx, struct vbs_profile_b
     return vbs_profile_builder_speed(ctx, builder, &calibration->speed);
 }
 
-/* Makes a copy of a profile with other rows and notes, where they are not null, and with this
+/* Makes a copy of a profile with other rows, where they are not null, and with this provenance and
  * calibration. */
 static enum vbs_status make_copy(struct vbs_ctx *ctx, const struct vbs_profile *profile,
-                                 const struct vbs_profile_row *changed, const char *notes,
+                                 const struct vbs_profile_row *changed,
+                                 const struct vbs_provenance *provenance,
                                  const struct vbs_calibration *calibration,
                                  struct vbs_profile **made)
 {
     struct vbs_profile_builder *builder = vbs_profile_builder_new();
-    struct vbs_provenance provenance = profile->provenance;
     enum vbs_status status = builder ? VBS_OK : vbs_no_memory(ctx);
 
-    provenance.notes = notes ? notes : provenance.notes;
     if (status == VBS_OK)
         status = add_profile(ctx, builder, profile, changed);
     if (status == VBS_OK)
-        status = vbs_profile_builder_provenance(ctx, builder, &provenance);
+        status = vbs_profile_builder_provenance(ctx, builder, provenance);
     if (status == VBS_OK)
         status = add_calibration(ctx, builder, profile, calibration);
     if (status == VBS_OK)
@@ -112,15 +110,16 @@ enum vbs_status vbs_profile_calibrate(struct vbs_ctx *ctx, const struct vbs_prof
                                       const struct vbs_calibration *calibration,
                                       struct vbs_profile **calibrated)
 {
-    return make_copy(ctx, profile, NULL, NULL, calibration, calibrated);
+    return make_copy(ctx, profile, NULL, &profile->provenance, calibration, calibrated);
 }
 
 enum vbs_status vbs_profile_change(struct vbs_ctx *ctx, const struct vbs_profile *profile,
-                                   const struct vbs_profile_row *rows, const char *notes,
+                                   const struct vbs_profile_row *rows,
+                                   const struct vbs_provenance *provenance,
                                    struct vbs_profile **changed)
 {
     struct vbs_calibration calibration;
 
     vbs_profile_calibration(profile, &calibration);
-    return make_copy(ctx, profile, rows, notes, &calibration, changed);
+    return make_copy(ctx, profile, rows, provenance, &calibration, changed);
 }

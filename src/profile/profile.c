@@ -151,6 +151,11 @@ bool vbs_provenance_predicted(const struct vbs_provenance *provenance)
            strncmp(provenance->notes, VBS_PREDICTED_NOTE, sizeof VBS_PREDICTED_NOTE - 1) == 0;
 }
 
+bool vbs_provenance_posterior(const struct vbs_provenance *provenance)
+{
+    return strcmp(provenance->times, VBS_TIMES_POSTERIOR) == 0;
+}
+
 void vbs_profile_free(struct vbs_profile *profile)
 {
     struct profile_body *body = (struct profile_body *)profile;

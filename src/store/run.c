@@ -146,8 +146,10 @@ static enum vbs_status write_rest(struct vbs_ctx *ctx, struct vbs_store_run *run
     if ((status = vbs_run_renew(ctx, run)) || (status = vbs_run_summarise_copies(ctx, run)))
         return status;
     return vbs_sql_run(ctx, run->store,
-                       "UPDATE profile SET date = ?, notes = coalesce(?, notes) WHERE id = ?",
-                       "tti", date, notes, run->id);
+                       "UPDATE profile SET date = ?, notes = coalesce(?, notes), times = ? "
+                       "WHERE id = ?",
+                       "ttti", date, notes, run->revised ? run->revised->provenance.times : "",
+                       run->id);
 }
 
 static enum vbs_status draft(struct vbs_ctx *ctx, struct vbs_store_run *run,

@@ -120,6 +120,7 @@ enum vbs_status vbs_store_load_medians(struct vbs_ctx *ctx, struct vbs_store *st
     struct vbs_store_samples *samples = NULL;
     struct vbs_profile *loaded = NULL;
     struct medians m = {.ctx = ctx};
+    struct vbs_provenance provenance = {0};
     enum vbs_status status = vbs_store_load(ctx, store, id, &loaded);
 
     if (status == VBS_OK)
@@ -127,11 +128,13 @@ enum vbs_status vbs_store_load_medians(struct vbs_ctx *ctx, struct vbs_store *st
     if (status == VBS_OK) {
         m.profile = loaded;
         m.source = vbs_store_samples_source(samples);
+        provenance = loaded->provenance;
+        provenance.times = "";
     }
     for (int layer = 1; status == VBS_OK && layer <= loaded->n_layers; layer++)
         status = vbs_profile_each_row(loaded, layer, add_median, &m);
     if (status == VBS_OK)
-        status = vbs_profile_change(ctx, loaded, m.rows, NULL, profile);
+        status = vbs_profile_change(ctx, loaded, m.rows, &provenance, profile);
     vbs_store_samples_free(samples);
     vbs_profile_free(loaded);
     free(m.rows);

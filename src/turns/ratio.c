@@ -1,5 +1,5 @@
 /* Medians and intervals of times and of their ratios in the turns. */
-#include "vbslab/turns.h"
+#include "turns/ratio.h"
 
 #include "base/fail.h"
 
@@ -49,39 +49,23 @@ static double time_of(const struct vbs_turns *turns, int turn, int which)
     return turns->times_us[(size_t)turn * (size_t)turns->n + (size_t)which];
 }
 
-/* What is computed in each turn. */
-struct quotient {
-    int which;
-    int over; /* -1: the time of which alone; else the logarithm of the ratio */
-};
-
-static double value_of(const struct vbs_turns *turns, int turn, const struct quotient *quotient)
+/* Fills *row from the times of an executor in the turns that count, or in those that are left out.
+ */
+static enum vbs_status summarize(struct vbs_ctx *ctx, const struct vbs_turns *turns, int which,
+                                 bool left_out, struct vbs_profile_row *row)
 {
-    double ours = time_of(turns, turn, quotient->which);
-
-    if (quotient->over < 0)
-        return ours;
-    return log(ours) - log(time_of(turns, turn, quotient->over));
-}
-
-/* Fills *row from the values in turns that count, or in those that are left out. */
-static enum vbs_status summarize(struct vbs_ctx *ctx, const struct vbs_turns *turns,
-                                 const struct quotient *quotient, bool left_out,
-                                 struct vbs_profile_row *row)
-{
-    double *values = calloc((size_t)turns->n_turns + 1, sizeof *values);
+    double *times_us = calloc((size_t)turns->n_turns + 1, sizeof *times_us);
     int *list = calloc((size_t)turns->n_turns + 1, sizeof *list);
-    enum vbs_status status = values && list ? VBS_OK : vbs_no_memory(ctx);
+    enum vbs_status status = times_us && list ? VBS_OK : vbs_no_memory(ctx);
     int n = 0;
 
     if (status == VBS_OK)
         n = list_turns(turns, left_out, list);
     for (int i = 0; i < n; i++)
-        values[i] = value_of(turns, list[i], quotient);
-    /* The order statistics of a summary are those of any numbers, not only of times. */
+        times_us[i] = time_of(turns, list[i], which);
     if (status == VBS_OK)
-        vbs_measure_summary(values, n, row);
-    free(values);
+        vbs_measure_summary(times_us, n, row);
+    free(times_us);
     free(list);
     return status;
 }
@@ -89,32 +73,47 @@ static enum vbs_status summarize(struct vbs_ctx *ctx, const struct vbs_turns *tu
 enum vbs_status vbs_turns_summary(struct vbs_ctx *ctx, const struct vbs_turns *turns, int which,
                                   struct vbs_profile_row *row)
 {
-    const struct quotient time = {which, -1};
-
-    return summarize(ctx, turns, &time, false, row);
+    return summarize(ctx, turns, which, false, row);
 }
 
-/* Returns whether some time of an executor is 0, so that its ratios have no logarithms. */
-static bool has_zero(const struct vbs_turns *turns, int which)
+double vbs_turns_logarithm(double time_us, double over_us)
 {
-    for (int t = 0; t < turns->n_turns; t++)
-        if (!(time_of(turns, t, which) > 0))
-            return true;
-    return false;
+    return time_us > 0 && over_us > 0 ? log(time_us) - log(over_us) : NAN;
+}
+
+struct vbs_turns_ratio vbs_turns_median_ratio(double *logarithms, int n)
+{
+    const struct vbs_turns_ratio none = {NAN, NAN, NAN};
+    struct vbs_profile_row row;
+
+    for (int i = 0; i < n; i++)
+        if (isnan(logarithms[i]))
+            return none;
+    if (n == 0)
+        return none;
+    /* The order statistics of a summary are those of any numbers, not only of times. */
+    vbs_measure_summary(logarithms, n, &row);
+    return (struct vbs_turns_ratio){exp(row.time_us), exp(row.low_us), exp(row.high_us)};
 }
 
 enum vbs_status vbs_turns_compare(struct vbs_ctx *ctx, const struct vbs_turns *turns, int which,
                                   int over, struct vbs_turns_ratio *ratio)
 {
-    const struct quotient quotient = {which, over};
-    struct vbs_profile_row row;
+    double *logarithms = calloc((size_t)turns->n_turns + 1, sizeof *logarithms);
+    int *list = calloc((size_t)turns->n_turns + 1, sizeof *list);
+    enum vbs_status status = logarithms && list ? VBS_OK : vbs_no_memory(ctx);
+    int n = 0;
 
-    *ratio = (struct vbs_turns_ratio){NAN, NAN, NAN};
-    if (turns->n_turns == 0 || has_zero(turns, which) || has_zero(turns, over))
-        return VBS_OK;
-    VBS_TRY(summarize(ctx, turns, &quotient, false, &row));
-    *ratio = (struct vbs_turns_ratio){exp(row.time_us), exp(row.low_us), exp(row.high_us)};
-    return VBS_OK;
+    if (status == VBS_OK)
+        n = list_turns(turns, false, list);
+    for (int i = 0; i < n; i++)
+        logarithms[i] =
+            vbs_turns_logarithm(time_of(turns, list[i], which), time_of(turns, list[i], over));
+    if (status == VBS_OK)
+        *ratio = vbs_turns_median_ratio(logarithms, n);
+    free(logarithms);
+    free(list);
+    return status;
 }
 
 enum vbs_status vbs_turns_slowdown(struct vbs_ctx *ctx, const struct vbs_turns *turns,
@@ -126,11 +125,10 @@ enum vbs_status vbs_turns_slowdown(struct vbs_ctx *ctx, const struct vbs_turns *
     if (!are_some_left_out(turns))
         return VBS_OK;
     for (int i = 0; i < turns->n; i++) {
-        const struct quotient time = {i, -1};
         struct vbs_profile_row usual, unusual;
 
-        VBS_TRY(summarize(ctx, turns, &time, false, &usual));
-        VBS_TRY(summarize(ctx, turns, &time, true, &unusual));
+        VBS_TRY(summarize(ctx, turns, i, false, &usual));
+        VBS_TRY(summarize(ctx, turns, i, true, &unusual));
         sum += usual.time_us > 0 ? unusual.time_us / usual.time_us : 1;
     }
     *times = sum / turns->n;

@@ -10,9 +10,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define MOST_RUNS  20
-#define ALL_ROWS   8 /* of a layer with stripes */
-#define MOST_ROWS  4 /* of a stripe */
+#define MOST_DRAWN 20 /* runs of a row, where their number is drawn */
+#define ALL_ROWS   8  /* of a layer with stripes */
+#define MOST_ROWS  4  /* of a stripe */
 #define ALGORITHMS 3
 #define WAVES      3   /* that the context of a layer is made of */
 #define LENGTH     0.7 /* of the context, in logarithms of the batch */
@@ -77,7 +77,7 @@ static double draw_context(const struct making *m, int batch)
 /* Fills the statistics of n runs of a row. */
 static void run_row(const struct making *m, double alone_us, int n, struct vbs_profile_row *row)
 {
-    double times_us[MOST_RUNS];
+    double times_us[TIMED_MOST_RUNS];
 
     for (int i = 0; i < n; i++) {
         times_us[i] = alone_us * gsl_ran_lognormal(m->rng, 0, m->plan->deviation);
@@ -100,7 +100,7 @@ static enum vbs_status add_row(struct vbs_ctx *ctx, struct making *m, int layer,
                     m->wave[a] * sin(m->phase[a] + log(batch)) +
                     gsl_ran_gaussian(m->rng, m->plan->steps);
     int n_runs =
-        m->plan->n_runs ? m->plan->n_runs : 1 + (int)gsl_rng_uniform_int(m->rng, MOST_RUNS);
+        m->plan->n_runs ? m->plan->n_runs : 1 + (int)gsl_rng_uniform_int(m->rng, MOST_DRAWN);
     struct vbs_profile_row row = {.time_us = exp(log_us)};
     struct timed *timed = m->timed;
     int at = timed->n_rows++;

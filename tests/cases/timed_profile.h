@@ -7,12 +7,15 @@
 
 #include <gsl/gsl_rng.h>
 
+#define TIMED_MOST_RUNS 1000
+
 /* The network, and the noise of its measurement. */
 struct timed_plan {
     int n_layers, n_batches; /* a chain; batches 1..n_batches */
     int n_algorithms;        /* at most 3, of every layer at every batch */
     bool stripes;            /* of 1, 2 and 4 rows, at batches 1 and 2 */
-    int n_runs; /* samples of each row; 0: 1 to 20, by chance; -1: none, times are the true ones */
+    int n_runs; /* samples of each row, up to TIMED_MOST_RUNS; 0: 1 to 20, by chance; -1: none,
+                   times are the true ones */
     double deviation;      /* of lognormal noise, whose median is the true time */
     double disturbed;      /* share of the runs that others make 2 to 10 times as long */
     bool intervals;        /* rows without runs have the interval of one value with this noise */

@@ -9,27 +9,13 @@
 #include "backend/onednn/stripes.h"
 
 #include "base/fail.h"
+#include "model/network/network.h"
 #include "profile/reach.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 /* ---- the layers that have such kernels ---- */
-
-/* Gives the window of the layer; null: it has none. */
-static struct vbs_window *window_of(struct vbs_layer *l)
-{
-    switch (l->op) {
-    case VBS_OP_CONV:
-    case VBS_OP_CONV_TRANSPOSE:
-        return &l->attributes.weighted.window;
-    case VBS_OP_POOL_MAX:
-    case VBS_OP_POOL_AVG:
-        return &l->attributes.pool.window;
-    default:
-        return NULL;
-    }
-}
 
 /* Gives whether rows of a transposed convolution lie between its windows, because a window is
  * smaller than the stride. */
@@ -167,7 +153,7 @@ static struct od_tensor cut(const struct od_session *s, const struct od_tensor *
 /* Sets the padding of a layer of rows [row, row + n), which reads these rows of its input. */
 static void pad(struct vbs_layer *l, const struct vbs_reached *read, int64_t row, int64_t n)
 {
-    struct vbs_window *w = window_of(l);
+    struct vbs_window *w = vbs_op_windows(l->op, &l->attributes);
     int64_t extent;
 
     if (!w)

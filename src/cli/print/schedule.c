@@ -6,6 +6,7 @@
 #include "cli/print/provenance.h"
 #include "cli/print/table.h"
 #include "cli/print/weights.h"
+#include "profile/slice.h"
 #include "vbslab/replay.h"
 
 #include <math.h>
@@ -76,19 +77,6 @@ static void append_algorithm(struct layer_use *use, const char *name)
     append(use->algorithms, sizeof use->algorithms, use->algorithms[0] ? ", " : "", name);
 }
 
-/* Gives the share of its row's time that a step takes (schedule.h). */
-static double share_of(const struct vbs_profile *profile, const struct vbs_step *step)
-{
-    int64_t channels = profile->layers[step->layer].channels, n;
-
-    if (step->n_slices == 0)
-        return 1;
-    if (channels == 0)
-        return 1.0 / step->n_slices;
-    n = step->slice * channels / step->n_slices - (step->slice - 1) * channels / step->n_slices;
-    return (double)n / (double)channels;
-}
-
 /* Gives the time of one compute step by the profile. */
 static double step_us(const struct vbs_profile *profile, const struct vbs_schedule *schedule,
                       const struct vbs_step *step)
@@ -97,7 +85,9 @@ static double step_us(const struct vbs_profile *profile, const struct vbs_schedu
         vbs_profile_find_row(profile, step->layer, step->batch, step->rows,
                              vbs_profile_algorithm(profile, schedule->algorithms[step->algorithm]));
 
-    return row ? row->time_us * share_of(profile, step) : 0;
+    return row ? row->time_us *
+                     vbs_slice_share(&profile->layers[step->layer], step->slice, step->n_slices)
+               : 0;
 }
 
 /* Notes the rows of a step that computes some rows of its layer. */

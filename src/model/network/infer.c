@@ -2,6 +2,7 @@
 #include "model/network/operation.h"
 
 #include "base/fail.h"
+#include "model/network/op.h"
 
 #include <math.h>
 
@@ -90,8 +91,7 @@ static enum vbs_status infer_windows(struct vbs_ctx *ctx, const struct vbs_opera
 {
     const struct vbs_shape *input = &operation->inputs[0];
     enum vbs_op op = operation->op;
-    struct vbs_window *window =
-        is_pool(op) ? &attributes->pool.window : &attributes->weighted.window;
+    struct vbs_window *window = vbs_op_windows(op, attributes);
     int n = vbs_shape_n_spatial(input);
 
     if (n == 0)

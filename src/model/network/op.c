@@ -36,6 +36,36 @@ const struct vbs_op_info *vbs_op_info(enum vbs_op op)
     return &OPS[op];
 }
 
+bool vbs_op_multiplies(enum vbs_op op)
+{
+    switch (op) {
+    case VBS_OP_CONV:
+    case VBS_OP_CONV_TRANSPOSE:
+    case VBS_OP_FC:
+    case VBS_OP_MATMUL:
+    case VBS_OP_RNN:
+    case VBS_OP_GRU:
+    case VBS_OP_LSTM:
+        return true;
+    default:
+        return false;
+    }
+}
+
+bool vbs_op_has_windows(enum vbs_op op)
+{
+    return op == VBS_OP_CONV || op == VBS_OP_CONV_TRANSPOSE || op == VBS_OP_POOL_MAX ||
+           op == VBS_OP_POOL_AVG;
+}
+
+struct vbs_window *vbs_op_windows(enum vbs_op op, union vbs_attributes *attributes)
+{
+    if (!vbs_op_has_windows(op))
+        return NULL;
+    return op == VBS_OP_POOL_MAX || op == VBS_OP_POOL_AVG ? &attributes->pool.window
+                                                          : &attributes->weighted.window;
+}
+
 bool vbs_op_find(const char *word, enum vbs_op *op)
 {
     for (int i = 0; i < VBS_N_TEXT_OPS; i++) {

@@ -14,6 +14,15 @@ struct vbs_op_info {
 
 const struct vbs_op_info *vbs_op_info(enum vbs_op op);
 
+/* Returns whether the operator's work is sums of products, which a layer's macs count. */
+bool vbs_op_multiplies(enum vbs_op op);
+
+/* Returns whether windows of the operator move over its input. */
+bool vbs_op_has_windows(enum vbs_op op);
+
+/* Returns the windows among the attributes of an operator; null: it has none. */
+struct vbs_window *vbs_op_windows(enum vbs_op op, union vbs_attributes *attributes);
+
 /* Finds an operator of model texts by its word; false where there is none. */
 bool vbs_op_find(const char *word, enum vbs_op *op);
 

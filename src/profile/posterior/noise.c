@@ -11,13 +11,15 @@
 #include "vbslab/measure.h"
 
 #include <gsl/gsl_cdf.h>
+#include <gsl/gsl_math.h>
 #include <gsl/gsl_sort_double.h>
 #include <gsl/gsl_statistics_double.h>
 #include <math.h>
 #include <stdlib.h>
 
-#define PRIOR_RUNS 4    /* that the pooled spread counts for beside a row's own */
-#define NORMAL_95  1.96 /* half of a 95% interval, in standard deviations */
+#define PRIOR_RUNS      4      /* that the pooled spread counts for beside a row's own */
+#define NORMAL_95       1.96   /* half of a 95% interval, in standard deviations */
+#define NORMAL_QUARTILE 0.6745 /* the upper one of a normal variable */
 #define MEDIAN_ERROR                                                                               \
     1.2533                /* of a median over that of a mean of many normal values: sqrt(pi / 2) */
 #define SINGLE_RUN  0.03  /* spread of one run, where no row has two */
@@ -25,8 +27,8 @@
 #define LEAST_ERROR 0.002 /* what the clock and rounding leave */
 #define MOST_ERROR  1.0
 
-/* [n] The lower quartile of spread_of for n normal values of standard deviation 1, by simulation;
- * the last one is used for all larger n. */
+/* [n] The lower quartile of spread_of for n normal values of standard deviation 1, by simulation.
+ */
 static const double QUARTILE[] = {1, 1, 0.38, 0.36, 0.54, 0.56, 0.63, 0.65, 0.68};
 
 /* Returns by how many standard deviations the low end of the median's interval lies below the
@@ -45,11 +47,29 @@ static double spread_of(const struct vbs_profile_row *row)
                : 0;
 }
 
+/*
+ * Returns the lower quartile of spread_of for n > 1 normal values of standard deviation 1. Between
+ * the median and the low end lie (n + 1) / 2 - rank gaps between values, each about exponential, so
+ * that the spread is about a gamma variable. Its quartile follows by the approximation of Wilson
+ * and Hilferty (1931), with 12 in the place of their 9, which suits few gaps better. It differs by
+ * at most 1.3% from simulations of 400,000 spreads each:
+ *
+ *     n         9    10    12    15    20    30    50   100   200   500  1000  9999
+ *     quartile  .638  .680  .675  .680  .703  .726  .760  .793  .822  .856  .877  .931
+ */
+static double quartile_of(int n)
+{
+    double gaps = (n + 1.0) / 2 - vbs_measure_rank(n);
+
+    if (n < (int)(sizeof QUARTILE / sizeof QUARTILE[0]))
+        return QUARTILE[n];
+    return gsl_pow_3(1 - 1 / (12 * gaps) - NORMAL_QUARTILE / 3 * sqrt(1 / gaps - 1 / (n + 1.0)));
+}
+
 enum vbs_status vbs_posterior_noise(struct vbs_ctx *ctx, const struct posterior_row *rows, size_t n,
                                     double *deviation)
 {
     double *values = malloc((n + 1) * sizeof *values);
-    int most = (int)(sizeof QUARTILE / sizeof QUARTILE[0]) - 1;
     size_t count = 0;
 
     if (!values)
@@ -58,7 +78,7 @@ enum vbs_status vbs_posterior_noise(struct vbs_ctx *ctx, const struct posterior_
         const struct vbs_profile_row *row = rows[i].row;
 
         if (row->n_runs > 1 && row->time_us > 0)
-            values[count++] = spread_of(row) / QUARTILE[row->n_runs < most ? row->n_runs : most];
+            values[count++] = spread_of(row) / quartile_of(row->n_runs);
     }
     gsl_sort(values, 1, count);
     *deviation = SINGLE_RUN;

@@ -303,12 +303,17 @@ static struct vbs_profile_row row_of_posterior(const struct posterior_finding *e
 static enum vbs_status build(struct posterior_finding *e, struct vbs_profile **made)
 {
     struct vbs_profile_row *rows = vbs_arena_alloc(&e->arena, e->n_rows + 1, sizeof *rows);
+    struct vbs_provenance provenance = e->profile->provenance;
 
     if (!rows)
         return vbs_no_memory(e->ctx);
+    if (e->groups.n_groups > 0)
+        provenance.times = VBS_TIMES_POSTERIOR;
+    if (e->options.notes)
+        provenance.notes = e->options.notes;
     for (size_t i = 0; i < e->n_rows; i++)
         rows[i] = row_of_posterior(e, &e->rows[i]);
-    return vbs_profile_change(e->ctx, e->profile, rows, e->options.notes, made);
+    return vbs_profile_change(e->ctx, e->profile, rows, &provenance, made);
 }
 
 enum vbs_status vbs_profile_posterior(struct vbs_ctx *ctx, const struct vbs_profile *profile,

@@ -21,9 +21,9 @@
  * Executed times come in stretches of time, within which schedules took turns. Each stretch has a
  * level of its own, which is the mean of its times over the posterior times without them, and which
  * is taken from them: only the differences between the rows of a stretch count. The level of the
- * profile is the mean of those of the stretches; the width of g and w is what is left of the
- * differences. Where nothing was executed, the level is by how much the medians of all rows
- * together exceed the times of undisturbed runs.
+ * profile is the mean of those of the stretches, weighted by precision; the width of g and w is
+ * what is left of the differences. Where nothing was executed, the level is by how much the medians
+ * of all rows together exceed the times of undisturbed runs.
  */
 #ifndef VBS_PROFILE_POSTERIOR_POSTERIOR_H
 #define VBS_PROFILE_POSTERIOR_POSTERIOR_H

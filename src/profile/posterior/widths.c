@@ -58,7 +58,8 @@ struct levels {
     double mean_share; /* the mean of the times of a sample, as shares of this one's */
     double prior;      /* the level that is expected */
     double of[VBS_OBSERVED_GROUPS];
-    double variances[VBS_OBSERVED_GROUPS]; /* of the differences around it, but for known errors */
+    double variances[VBS_OBSERVED_GROUPS];  /* of the differences around it, but for known errors */
+    double precisions[VBS_OBSERVED_GROUPS]; /* 1 / variance of the level */
 };
 
 static double difference_of(const struct levels *levels, int i)
@@ -98,6 +99,7 @@ static void find_level_of(struct levels *levels, int stretch)
         weights += weight;
     }
     levels->of[stretch] = sum / weights;
+    levels->precisions[stretch] = weights;
 }
 
 /* Sets the variance of a stretch to the mean of what each difference is expected to have of it: a
@@ -131,8 +133,10 @@ static double find_context(const struct levels *levels)
     return least;
 }
 
-/* Returns the mean of the levels of the stretches that have times. Those in which rows differ much
- * from what is known, as in another state of the machine, count little. */
+/* Returns the mean of the levels of the stretches that have times, weighted by precision. A level
+ * has the error with which it was found, which is large where few rows were executed; and stretches
+ * are taken to differ from each other as much as rows of one do, so that those in which rows differ
+ * much from what is known, as in another state of the machine, count little. */
 static double mean_level(const struct levels *levels)
 {
     bool has[VBS_OBSERVED_GROUPS] = {false};
@@ -142,8 +146,10 @@ static double mean_level(const struct levels *levels)
         has[levels->executed[i].stretch] = true;
     for (int g = 0; g < VBS_OBSERVED_GROUPS; g++)
         if (has[g]) {
-            sum += levels->of[g] / levels->variances[g];
-            weights += 1 / levels->variances[g];
+            double weight = 1 / (levels->variances[g] + 1 / levels->precisions[g]);
+
+            sum += weight * levels->of[g];
+            weights += weight;
         }
     return weights > 0 ? sum / weights : levels->prior;
 }

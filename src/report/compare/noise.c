@@ -31,6 +31,7 @@
 #include "base/arena.h"
 #include "base/fail.h"
 #include "base/grow.h"
+#include "profile/slice.h"
 #include "report/compare/clocks.h"
 #include "report/compare/judge.h"
 #include "vbslab/measure.h"
@@ -47,8 +48,7 @@
 #define TAIL     25 /* replicates beyond each end: 2.5% of one more than there are */
 #define MIN_RUNS 2  /* runs of a row whose time has an interval */
 
-#define POSTERIOR_TAIL 0.025
-#define ROUNDING       1e-9 /* of times, as a share */
+#define POSTERIOR_TAIL 0.025 /* beyond each end of the interval of a posterior time */
 
 /* A row in a mix. */
 struct row_count {
@@ -178,30 +178,21 @@ static void draw_from_samples(const gsl_rng *rng, const double *sorted, int n, d
         us[r] = (float)(draw_median(rng, sorted, n) - time_us);
 }
 
-/* Returns whether the interval of a row of up to three runs is their range, as that of a median is:
- * two runs are as far from their median, and of three the median absolute deviation is the distance
- * of the nearer one. */
-static bool is_range(const struct vbs_profile_row *row)
-{
-    double below_us = row->time_us - row->low_us, above_us = row->high_us - row->time_us;
-    double near_us = ROUNDING * row->time_us;
-
-    if (row->n_runs == 2 && fabs(below_us - above_us) > near_us)
-        return false;
-    return row->n_runs > 1 && fabs(row->mad_us - fmin(below_us, above_us)) <= near_us;
-}
-
 /* Returns the probability that a time lies below its interval, which is also the probability that
  * it lies above. Medians of fewer than six runs have the range of the runs, which covers less than
- * 95%; posterior times have 95%, whatever the number of runs. */
-static double tail_of(const struct vbs_profile_row *row)
+ * 95%; posterior times have 95%, whatever the number of runs. An interval of a single run is no
+ * range, which would be empty: an earlier version wrote a posterior time. */
+static double tail_of(const struct vbs_profile *judge, const struct vbs_profile_row *row)
 {
-    return row->n_runs <= 3 && !is_range(row) ? POSTERIOR_TAIL : vbs_measure_tail(row->n_runs);
+    return vbs_provenance_posterior(&judge->provenance) || row->n_runs == 1
+               ? POSTERIOR_TAIL
+               : vbs_measure_tail(row->n_runs);
 }
 
-static void draw_from_row(const gsl_rng *rng, const struct vbs_profile_row *row, float *us)
+static void draw_from_row(const gsl_rng *rng, const struct vbs_profile *judge,
+                          const struct vbs_profile_row *row, float *us)
 {
-    double width = gsl_cdf_ugaussian_Qinv(tail_of(row));
+    double width = gsl_cdf_ugaussian_Qinv(tail_of(judge, row));
     double below_us = (row->time_us - row->low_us) / width;
     double above_us = (row->high_us - row->time_us) / width;
 
@@ -332,7 +323,7 @@ static enum vbs_status draw_row(struct vbs_ctx *ctx, struct vbs_noise *noise, si
     if (n > 0)
         draw_from_samples(&noise->rng, noise->scratch, n, place.row->time_us, us);
     else
-        draw_from_row(&noise->rng, place.row, us);
+        draw_from_row(&noise->rng, noise->judge, place.row, us);
     noise->from_samples = noise->from_samples || n > 0;
     noise->from_rows = noise->from_rows || n == 0;
     *draws = (struct row_draws){.done = true, .us = us};
@@ -358,20 +349,6 @@ static size_t row_of_step(const struct vbs_noise *noise, const struct vbs_schedu
     return noise->n_whole + (size_t)(stripe - first_stripe(judge));
 }
 
-/* Gives the share of its row's time that a step takes. */
-static double share_of_step(const struct vbs_noise *noise, const struct vbs_step *step)
-{
-    int64_t channels = noise->judge->layers[step->layer].channels;
-
-    if (step->n_slices == 0)
-        return 1;
-    if (channels == 0)
-        return 1.0 / step->n_slices;
-    return (double)(step->slice * channels / step->n_slices -
-                    (step->slice - 1) * channels / step->n_slices) /
-           (double)channels;
-}
-
 /* Counts how often the schedule runs each row, and lists these rows; returns their number. */
 static size_t touch_rows(struct vbs_noise *noise, const struct vbs_schedule *schedule)
 {
@@ -386,7 +363,8 @@ static size_t touch_rows(struct vbs_noise *noise, const struct vbs_schedule *sch
         row = row_of_step(noise, schedule, step);
         if (noise->counts[row] == 0)
             noise->touched[n++] = row;
-        noise->counts[row] += share_of_step(noise, step);
+        noise->counts[row] +=
+            vbs_slice_share(&noise->judge->layers[step->layer], step->slice, step->n_slices);
     }
     return n;
 }

@@ -7,6 +7,7 @@
 
 #include "base/fail.h"
 #include "base/grow.h"
+#include "schedule/same_steps.h"
 #include "vbslab/units.h"
 
 #include <stdlib.h>
@@ -74,23 +75,12 @@ static enum vbs_status plan_at(struct vbs_ctx *ctx, const struct vbs_page_search
     return status == VBS_INFEASIBLE ? VBS_OK : status;
 }
 
-static bool same_step(const struct vbs_step *a, const struct vbs_step *b)
-{
-    return a->layer == b->layer && a->batch == b->batch && a->algorithm == b->algorithm &&
-           a->slice == b->slice && a->n_slices == b->n_slices && a->op == b->op &&
-           a->format == b->format && a->resident == b->resident && a->bytes == b->bytes;
-}
-
 static bool same_plan(const struct vbs_schedule *a, const struct vbs_schedule *b)
 {
     if (!a || !b)
         return a == b;
-    if (a->n_steps != b->n_steps || a->predicted.reserved_bytes != b->predicted.reserved_bytes)
-        return false;
-    for (int64_t s = 0; s < a->n_steps; s++)
-        if (!same_step(&a->steps[s], &b->steps[s]))
-            return false;
-    return true;
+    return a->predicted.reserved_bytes == b->predicted.reserved_bytes &&
+           vbs_schedule_same_steps(a, b);
 }
 
 /* Appends the plan for a budget, or that there is none from here on. */

@@ -56,8 +56,8 @@ static bool is_of(const struct slow_row *row, const struct vbs_profile *profile,
 
 /* ---- Errors ---- */
 
-/* The lower quartiles of the spreads of 2 to 7 normal values; of 8 and more, 0.68. */
-static const double QUARTILES[] = {0.38, 0.36, 0.54, 0.56, 0.63, 0.65};
+/* The lower quartiles of the spreads of 2 to 8 normal values. */
+static const double QUARTILES[] = {0.38, 0.36, 0.54, 0.56, 0.63, 0.65, 0.68};
 
 /* Returns the rank of the low end among n values by its definition: the largest k up to half of
  * them, of which fewer than k of n coins show heads with a probability of at most 0.025; at least
@@ -73,6 +73,15 @@ static int low_rank(int n)
             break;
     }
     return k > 1 ? k : 1;
+}
+
+static long double quartile_of(int n)
+{
+    long double gaps = (n + 1.0L) / 2 - low_rank(n);
+
+    if (n <= 8)
+        return QUARTILES[n - 2];
+    return powl(1 - 1 / (12 * gaps) - 0.6745L / 3 * sqrtl(1 / gaps - 1 / (n + 1.0L)), 3);
 }
 
 /* Returns how many deviations the low end of n normal values lies below their median: z, by
@@ -122,7 +131,7 @@ static long double find_noise(const struct slow_posterior *slow)
         const struct vbs_profile_row *row = slow->rows[i].row;
 
         if (row->n_runs > 1 && row->time_us > 0)
-            values[n++] = spread_of(row) / (row->n_runs < 8 ? QUARTILES[row->n_runs - 2] : 0.68);
+            values[n++] = spread_of(row) / quartile_of(row->n_runs);
     }
     sort(values, n);
     values[n] = 0;
@@ -383,8 +392,8 @@ static int list_executed(struct slow_posterior *slow, const struct vbs_profile *
 
 /* The level and the variance of a stretch. */
 struct stretch {
-    int n; /* executed times */
-    long double level, square;
+    int n;                              /* executed times */
+    long double level, square, weights; /* l, c and w */
 };
 
 /* Finds both once more from those of before: the level, then the variance. */
@@ -409,10 +418,12 @@ static void improve(struct stretch *stretch, int which, const struct slow_execut
             sum += expl(list[i].value) / mean_us / v * (stretch->level + d);
             squares += s * d * s * d + stretch->square * (1 - s);
         }
-        if (what == 0)
+        if (what == 0) {
             stretch->level = sum / weights;
-        else
+            stretch->weights = weights;
+        } else {
             stretch->square = squares / (10 + stretch->n);
+        }
     }
 }
 
@@ -423,8 +434,10 @@ static void join_stretches(const struct stretch *stretches, struct widths *w)
 
     for (int g = 0; g < VBS_OBSERVED_GROUPS; g++)
         if (stretches[g].n > 0) {
-            sum += stretches[g].level / stretches[g].square;
-            weights += 1 / stretches[g].square;
+            long double weight = 1 / (stretches[g].square + 1 / stretches[g].weights);
+
+            sum += weight * stretches[g].level;
+            weights += weight;
             least = fminl(least, stretches[g].square);
         }
     w->level = sum / weights;
@@ -464,7 +477,7 @@ static void find_level(struct slow_posterior *slow, const struct slow_executed *
     if (n == 0)
         return;
     for (int g = 0; g < VBS_OBSERVED_GROUPS; g++)
-        stretches[g] = (struct stretch){0, w->level, 0.03L * 0.03L};
+        stretches[g] = (struct stretch){0, w->level, 0.03L * 0.03L, 0};
     for (int i = 0; i < n; i++) {
         mean_us += expl(list[i].value) / n;
         stretches[list[i].stretch].n++;

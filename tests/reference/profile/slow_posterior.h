@@ -18,8 +18,11 @@
  * The runs. Of a row of n > 1 runs, r is the rank of the low end of the median's 95% interval, and
  * z_n the number of standard deviations below the mean at which a normal variable has the
  * probability (r - 0.375) / (n + 0.25). The spread of the row is ln(median / low end) / z_n, or 0
- * where the low end is 0. The noise N is the lower quartile of these spreads over q_n (QUARTILES),
- * interpolated between the two next to it, at most 0.05; or 0.03 where no row has two runs. With d,
+ * where the low end is 0. The noise N is the lower quartile of these spreads over q_n, that of the
+ * spreads of n normal values of deviation 1, interpolated between the two next to it, at most 0.05;
+ * or 0.03 where no row has two runs. q_n is one of QUARTILES for n up to 8. For more, the spread is
+ * taken for a gamma variable of e = (n + 1) / 2 - r exponential gaps, and
+ *     q_n = (1 - 1 / (12 e) - 0.6745 / 3 sqrt(1 / e - 1 / (n + 1)))^3. With d,
  * the spread but at most 0.05, the variance of one run is (n d^2 + 4 N^2) / (n + 4), and N^2 for
  * n = 1; v is this over n, times 1.2533^2 for n > 2. m is the logarithm of the median; but for
  * n > 1 and a low end above 0, no more than that of the low end plus z_n d. A row without runs has
@@ -43,8 +46,9 @@
  *     l' = (L0 / 0.3^2 + sum of t / V (l + D - l, at most T from 0)) / (1 / 0.3^2 + sum of t / V),
  *          t: exp y over the mean of these over all stretches;
  *     c' = (10 0.03^2 + sum of (s min(T, |D - l'|))^2 + c (1 - s)) / (10 + number of times).
- * Then C^2 is the least c, at most 0.06^2; L the mean of all l, weighted by 1 / c; and x of a row
- * the mean of its y - l, weighted by 1 / (p + c - C^2), the sum of which is 1 / variance of x.
+ * Then C^2 is the least c, at most 0.06^2; L the mean of all l, weighted by 1 / (c + 1 / w), w the
+ * denominator of the last l'; and x of a row the mean of its y - l, weighted by 1 / (p + c - C^2),
+ * the sum of which is 1 / variance of x.
  *
  * The time is the batch times exp(E h + min(var h / 2, 0.1)), its interval +- 1.96 deviations of h.
  */

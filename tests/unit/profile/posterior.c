@@ -89,6 +89,28 @@ static void bursts_are_drawn_in(void)
     ok(some < 0.25, "but little of 20 runs', whose low end is as low as without it (%.2f)", some);
 }
 
+static void the_noise_is_found(gsl_rng *rng)
+{
+    static const int N_RUNS[] = {3, 5, 8, 9, 12, 20, 50, 200, 1000};
+
+    for (size_t i = 0; i < sizeof N_RUNS / sizeof N_RUNS[0]; i++) {
+        const struct timed_plan plan = {.n_layers = 40,
+                                        .n_batches = 8,
+                                        .n_algorithms = 3,
+                                        .n_runs = N_RUNS[i],
+                                        .deviation = 0.02,
+                                        .level = 1};
+        struct timed *timed = timed_new(rng, &plan);
+        struct vbs_posterior_report report;
+        struct vbs_profile *posterior = posterior_of(timed->profile, NULL, 0, &report);
+
+        ok(fabs(report.deviation / 0.02 - 1) < 0.1,
+           "%d runs of each row tell a noise of 2%% (%.2f%%)", N_RUNS[i], 100 * report.deviation);
+        vbs_profile_free(posterior);
+        timed_free(timed);
+    }
+}
+
 static void exact_profiles_stay(gsl_rng *rng)
 {
     const struct timed_plan plan = {.n_layers = 3,
@@ -176,6 +198,9 @@ static void one_executed_row_moves_its_neighbours(gsl_rng *rng)
     ok(fabs(others) < 0.3 * log(moved[3]),
        "layers that take what the profile says move much less, all in all (%+.3f)", others);
     is_int(report.n_executed, 12, "twelve rows were executed");
+    ok(!vbs_provenance_posterior(&timed->profile->provenance) &&
+           vbs_provenance_posterior(&after->provenance),
+       "the profile says that its times are posterior ones");
     vbs_profile_free(before);
     vbs_profile_free(after);
     timed_free(timed);
@@ -315,6 +340,33 @@ static void a_stretch_may_be_slower_as_a_whole(gsl_rng *rng)
     vbs_profile_free(of_one);
     vbs_profile_free(of_two);
     vbs_profile_free(of_mixed);
+    timed_free(timed);
+}
+
+/* Returns the logarithm of the level where so many rows are executed in a stretch that is 1.2 times
+ * slower than another, in which many are. */
+static double level_with(const struct timed *timed, int n_slow)
+{
+    struct vbs_observed_row executed[N_STRETCHED];
+    struct vbs_posterior_report report;
+    int n = 0;
+
+    execute_by_turns(timed, 1, 1.2, executed);
+    for (int k = 0; k < N_STRETCHED; k++)
+        if (executed[k].group == 0 || k / 2 < n_slow)
+            executed[n++] = executed[k];
+    vbs_profile_free(posterior_of(timed->profile, executed, n, &report));
+    return log(report.level);
+}
+
+static void a_stretch_of_one_row_counts_less(gsl_rng *rng)
+{
+    struct timed *timed = timed_new(rng, &STRETCHES);
+    double without = level_with(timed, 0), one = level_with(timed, 1) - without;
+    double many = level_with(timed, N_STRETCHED / 2) - without;
+
+    ok(one > 0 && one < 0.8 * many,
+       "one row of a slow stretch moves the level less than many (%.3f, %.3f)", one, many);
     timed_free(timed);
 }
 
@@ -606,6 +658,8 @@ int main(void)
     sums_of_chosen_times_are_unbiased(rng, 0.03, 2, 0.025);
     intervals_hold_the_true_times(rng);
     draws_are_of_the_posterior(rng);
+    the_noise_is_found(rng);
+    a_stretch_of_one_row_counts_less(rng);
     gsl_rng_free(rng);
     return done_testing();
 }

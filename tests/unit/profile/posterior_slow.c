@@ -70,7 +70,9 @@ static struct timed_plan draw_plan(gsl_rng *rng)
                                .n_batches = random_int(rng, 1, 7),
                                .n_algorithms = random_int(rng, 1, 3),
                                .stripes = random_once_in(rng, 3),
-                               .n_runs = random_once_in(rng, 6) ? -1 : 0,
+                               .n_runs = random_once_in(rng, 6)   ? -1
+                                         : random_once_in(rng, 5) ? random_int(rng, 21, 400)
+                                                                  : 0,
                                .intervals = random_once_in(rng, 2),
                                .disturbed = random_once_in(rng, 2) ? gsl_ran_flat(rng, 0, 0.6) : 0,
                                .deviation = exp(gsl_ran_flat(rng, log(0.002), log(0.3))),

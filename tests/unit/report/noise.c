@@ -6,6 +6,7 @@
 #include "support/tap.h"
 #include "vbslab/posterior.h"
 
+#include "profile/builder.h"
 #include "report/compare/noise.h"
 
 #include <gsl/gsl_sort_double.h>
@@ -434,6 +435,57 @@ static void posterior_times_have_their_own_intervals(void)
     noisy_free(measured);
 }
 
+/* Makes a copy of a profile with this member times. */
+static struct vbs_profile *with_times(const struct vbs_profile *profile, const char *times)
+{
+    struct vbs_provenance provenance = profile->provenance;
+    struct vbs_profile *made = NULL;
+
+    provenance.times = times;
+    if (vbs_profile_change(NULL, profile, NULL, &provenance, &made) != VBS_OK)
+        bail_out("no profile");
+    return made;
+}
+
+/* Returns the width of the interval of a gain over fbs. */
+static double gain_width(const struct vbs_profile *profile)
+{
+    struct trial trial = {.profile = profile, .planners = {"dp-vbs"}};
+    struct vbs_compare *compare = run(&trial);
+    double width =
+        compare->rows[0].gain_over_fbs.high_percent - compare->rows[0].gain_over_fbs.low_percent;
+
+    vbs_compare_free(compare);
+    return width;
+}
+
+/* The range of three runs holds their median with 75%, the interval of a posterior time the time
+ * with 95%: 1.150 and 1.960 standard deviations. A single run has no range. */
+static void profiles_say_what_intervals_are(void)
+{
+    const struct noisy_plan three = {.n_layers = 8, .n_runs = 3, .sigma = 0.02};
+    const struct noisy_plan one = {.n_layers = 8, .n_runs = 1, .sigma = 0.02};
+    struct noisy *measured = noisy_new(rng, &three), *once = noisy_new(rng, &one);
+    struct vbs_profile *marked = with_times(measured->profile, VBS_TIMES_POSTERIOR);
+    struct vbs_profile *posterior = NULL, *unmarked;
+    double ratio = gain_width(measured->profile) / gain_width(marked);
+
+    ok(fabs(ratio / (1.960 / 1.150) - 1) < 0.02,
+       "gains by rows of three runs are as uncertain as these are medians or posterior (%.3f)",
+       ratio);
+    if (vbs_profile_posterior(NULL, once->profile, NULL, NULL, &posterior) != VBS_OK)
+        bail_out("no posterior");
+    unmarked = with_times(posterior, "");
+    ok(gain_width(posterior) > 0 && gain_width(unmarked) == gain_width(posterior),
+       "an interval of one run is that of a posterior time, also where the profile does not say "
+       "it");
+    vbs_profile_free(marked);
+    vbs_profile_free(posterior);
+    vbs_profile_free(unmarked);
+    noisy_free(measured);
+    noisy_free(once);
+}
+
 static void sources_are_told(void)
 {
     struct noisy *measured =
@@ -548,6 +600,7 @@ int main(void)
     verdicts_tell_winners_by_luck();
     exact_times_have_no_interval();
     posterior_times_have_their_own_intervals();
+    profiles_say_what_intervals_are();
     sources_are_told();
     wrong_samples_are_refused();
     intervals_depend_on_nothing_else();

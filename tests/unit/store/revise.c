@@ -150,6 +150,12 @@ static void a_run_is_finished_with_revised_times(struct vbs_store *store,
     ok(count_different(loaded, posterior, false) == 0, "which are those of the profile");
     ok(count_different(loaded, later, true) == 0, "its deviations and runs are those of samples");
     is_str(loaded->provenance.notes, "revised", "it has the notes");
+    is_str(loaded->provenance.times, VBS_TIMES_POSTERIOR, "and says that its times are posterior");
+    vbs_profile_free(loaded);
+    loaded = NULL;
+    ok(vbs_store_load_medians(&ctx, store, id, &loaded) == VBS_OK &&
+           count_different(loaded, later, false) == 0 && loaded->provenance.times[0] == '\0',
+       "its medians do not");
     vbs_store_run_free(run);
     vbs_profile_free(draft);
     vbs_profile_free(later);
@@ -287,6 +293,44 @@ static void complete_profiles_are_revised(struct vbs_store *store, const char *p
     vbs_profile_free(posterior);
 }
 
+/* Stores of version 9 do not know whether times are posterior ones. */
+static void earlier_profiles_stay(const char *folder, const struct plain_session *plain)
+{
+    char *path = path_in(folder, "earlier.sqlite"), hashes[2][VBS_PROFILE_HASH_SIZE];
+    struct vbs_ctx ctx = {0};
+    struct vbs_store *store = open_store(&ctx, path, VBS_STORE_MAKE_FOLDER);
+    struct vbs_store_run *run = begin(&ctx, store, plain);
+    struct vbs_profile *profile, *loaded, *posterior;
+    int64_t id = 0, same = 0, revised = 0;
+
+    if (feed(&ctx, run, N_KERNELS, 6) != VBS_OK ||
+        vbs_store_run_finish(&ctx, run, "first", &id) != VBS_OK)
+        bail_out("no profile: %s", vbs_detail(&ctx));
+    vbs_store_run_free(run);
+    profile = load(store, id);
+    vbs_store_close(store);
+    ok(!make_earlier(path, 9) && query(path, "PRAGMA user_version") == 9, "a store of version 9");
+    store = open_store(&ctx, path, VBS_STORE_WRITE);
+    is_int(query(path, "PRAGMA user_version"), newest_version(), "is brought up");
+    loaded = load(store, id);
+    vbs_profile_hash(profile, hashes[0]);
+    vbs_profile_hash(loaded, hashes[1]);
+    is_str(hashes[1], hashes[0], "its profile has the hash that it had");
+    is_str(loaded->provenance.times, "", "and does not say what its times are");
+    posterior = posterior_of(loaded, 130);
+    ok(vbs_store_revise(&ctx, store, id, profile, &same) == VBS_OK && same == id &&
+           vbs_store_revise(&ctx, store, id, posterior, &revised) == VBS_OK && revised != id,
+       "it can be revised");
+    vbs_profile_free(loaded);
+    loaded = load(store, revised);
+    is_str(loaded->provenance.times, VBS_TIMES_POSTERIOR, "to one that does");
+    vbs_store_close(store);
+    vbs_profile_free(profile);
+    vbs_profile_free(loaded);
+    vbs_profile_free(posterior);
+    free(path);
+}
+
 int main(void)
 {
     char *folder = temporary_folder(), *path = path_in(folder, "store.sqlite");
@@ -301,6 +345,7 @@ int main(void)
     complete_profiles_are_revised(store, path, plain);
     vbs_store_close(store);
     a_killed_run_with_a_draft_is_resumed(folder, plain);
+    earlier_profiles_stay(folder, plain);
     plain_session_free(plain);
     free(path);
     remove_folder(folder);

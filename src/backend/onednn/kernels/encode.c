@@ -7,6 +7,7 @@
 #include "backend/onednn/kernels/nest.h"
 #include "backend/onednn/rows/rows.h"
 #include "base/fail.h"
+#include "model/network/network.h"
 
 #include <string.h>
 
@@ -205,21 +206,15 @@ struct od_recode od_recode_of(const struct od_session *session, int tensor, int6
 
 /* ---- how tensors are stored ---- */
 
-static bool has_windows(enum vbs_op op)
-{
-    return op == VBS_OP_CONV || op == VBS_OP_CONV_TRANSPOSE || op == VBS_OP_POOL_MAX ||
-           op == VBS_OP_POOL_AVG;
-}
-
 /* Gives whether windows move over a tensor's dimensions behind the first. */
 static bool is_windowed(const struct od_build *b, int k)
 {
-    bool windows = k > 0 && has_windows(b->network->layers[k].op);
+    bool windows = k > 0 && vbs_op_has_windows(b->network->layers[k].op);
 
     for (int r = k + 1; r <= b->network->n_layers && !windows; r++)
         for (int i = 0; i < b->network->layers[r].n_inputs; i++)
-            windows |=
-                b->network->layers[r].inputs[i] == k && has_windows(b->network->layers[r].op);
+            windows |= b->network->layers[r].inputs[i] == k &&
+                       vbs_op_has_windows(b->network->layers[r].op);
     return windows;
 }
 
