@@ -5,10 +5,23 @@
  * A plan is the least of very many sums of measured times. Where times are noisy, or kernels take
  * longer in schedules than alone, the sum that looks least is one that is too low, and the plan may
  * be no faster than one batch for all layers. So a few plans of different kinds are executed: the
- * planner's, and always that of fbs-best, the fastest uniform batch. What their steps take becomes
- * part of the profile (posterior.h). The next plan is then made of kernels that were seen in
- * schedules, or of others that are faster even so, and stands once planning anew leads to a plan
- * that has been executed. The fastest executed schedule is the answer, whatever its planner.
+ * planner's, and always that of a baseline. What their steps take becomes part of the profile
+ * (posterior.h). The next plan is then made of kernels that were seen in schedules, or of others
+ * that are faster even so, and stands once planning anew leads to a plan that has been executed.
+ * The fastest executed schedule is the answer, whatever its planner.
+ *
+ * The baseline is fbs-best, the fastest uniform batch. With weights included it is the fastest of
+ * fbs-best, which keeps all weights resident and needs the most memory, vdnn, which loads them
+ * layer by layer for a uniform batch, and mmcnn, which loads them in slices for one sample after
+ * the other. The profile says which of them is the fastest in a budget; where it says otherwise
+ * once it is corrected, that one is executed too. A budget in which none of them can be placed has
+ * no baseline, and its answer is the planner's.
+ *
+ * With weights included, steps tell how long they would have taken if nothing had been loaded
+ * beside them, by the factors of the profile's link (struct vbs_link): those of the layer for the
+ * time in which loads really ran. What is taken off makes a time uncertain. Where the link has no
+ * factors, steps beside loads tell nothing. Waits for loads are no part of any step, and the copies
+ * of the profile stay as they are.
  *
  * Executions of different schedules take turns, in an order that changes at random, so that drifts
  * of the machine meet all alike; they are compared by the ratios of their times within each turn.
@@ -46,11 +59,19 @@ struct vbs_learn_options {
      * the one from which on more memory brings nothing. */
     int n_budgets;
     const int64_t *budgets;
-    const struct vbs_planner *planner; /* of schedules; null: dp-vbs+ */
+    const struct vbs_planner *planner; /* of schedules; null: dp-vbs+; weights included: joint */
     int threads;                       /* that compute; 0: as the profile was measured */
     uint64_t seed;                     /* of the order of turns, and of plans that are drawn */
     const char *notes;                 /* of the learned profile; null: those of the profile */
     struct vbs_progress progress;
+    enum vbs_weights weights; /* 0: VBS_WEIGHTS_EXCLUDED, outside the budgets */
+    /* Weights included: the source of the copies in the profile that give the time of loads; null:
+     * its first source. For a profile without copies all weights are resident. */
+    const char *copy_source;
+    /* Weights included, as in struct vbs_exec_options: where the files of packed weights are made
+     * for the time of learning, and whether loads bypass the page cache. */
+    const char *folder;
+    bool direct;
 };
 
 /* What was learned of one budget. */
@@ -60,16 +81,18 @@ struct vbs_learned_budget {
     int n_schedules; /* that were executed; 0: there was no time, or none fits; all below is 0 */
     int n_turns;     /* of the answer and the baseline together */
     struct vbs_schedule *schedule; /* the answer; its prediction is that of its planner. Owned */
-    bool is_baseline;              /* the answer is fbs-best's: nothing executed was faster */
+    bool is_baseline;              /* the answer is a baseline's: nothing executed was faster */
     bool stands;                   /* planning on the learned profile gives an executed schedule */
     double first_predicted_us;     /* of the planner's first plan, before it was executed */
     /* Executed times of the request with 95% intervals of their medians: of the answer and of the
-     * best schedule of fbs-best. Not finite where no such schedule could be placed. */
+     * best schedule of the baselines. Not finite where no such schedule could be placed. */
     double time_us, low_us, high_us;
     double baseline_us, baseline_low_us, baseline_high_us;
     /* The answer's time over the baseline's, from turns in which both ran, with its 95% interval;
      * 1 where they are the same schedule. */
     double ratio, ratio_low, ratio_high;
+    /* The planner of the best schedule of the baselines; null: none could be placed. */
+    const struct vbs_planner *baseline;
 };
 
 /* The result of learning. Freed by vbs_learned_free. */
@@ -82,10 +105,11 @@ struct vbs_learned {
 };
 
 /*
- * Learns a profile of network on backend, which this machine must have. Weights are outside the
- * budgets. *learned is freed by vbs_learned_free. A budget in which nothing can be placed is no
- * failure. VBS_USAGE: an option is out of range; VBS_UNSUPPORTED: the backend is modelled or a
- * device; as vbs_exec_new and vbs_solver_new otherwise. VBS_INTERRUPTED.
+ * Learns a profile of network on backend, which this machine must have. *learned is freed by
+ * vbs_learned_free. A budget in which nothing can be placed is no failure, and schedules that the
+ * backend cannot execute are left out. VBS_USAGE: an option is out of range; VBS_NOT_FOUND: the
+ * profile has no copies from copy_source; VBS_UNSUPPORTED: the backend is modelled or a device, or
+ * the planner gives estimates; as vbs_exec_new and vbs_solver_new otherwise. VBS_INTERRUPTED.
  */
 enum vbs_status vbs_learn(struct vbs_ctx *ctx, const struct vbs_network *network,
                           const struct vbs_backend *backend, const struct vbs_profile *profile,

@@ -298,6 +298,7 @@ static enum vbs_status check_options(struct run_job *job, const char *word)
     VBS_TRY(read_runs(job));
     if (!cli_value(job->cli, job->values, "schedule"))
         VBS_TRY(check_planning(job->cli, job->values));
+    VBS_TRY(run_check_learn(job));
     VBS_TRY(check_files(job));
     return check_streams(job->cli, job->values, word);
 }
@@ -338,8 +339,11 @@ static const struct cli_option OPTIONS[] = {
     {CLI_OPTION_NODE_LIMIT},
     {CLI_OPTION_SEED},
     {"learn", "SECONDS",
-     "first execute this plan, the best with one batch for all layers, and others by turns, for "
-     "so long; then run the fastest. What was learned becomes part of the profile"},
+     "first execute this plan, the best with one batch for all layers (weights included: or the "
+     "one "
+     "of vdnn or mmcnn that is faster), and others by turns, for so long; then run the fastest. "
+     "What "
+     "was learned becomes part of the profile"},
     {"model", "MODEL", "the network, where the profile does not say where it is"},
     {"input", "[NAME=]FILE.npy",
      "samples, of shape [R, ...] as the network's input (default: seeded values); - is standard "

@@ -23,7 +23,14 @@ void learn_contender_clear(struct contender *contender)
     free(contender->times_us);
     free(contender->turns);
     free(contender->steps_us);
+    free(contender->waits_us);
+    free(contender->alone_us);
     *contender = (struct contender){0};
+}
+
+static bool is_included(const struct contender *contender)
+{
+    return contender->schedule->weights == VBS_WEIGHTS_INCLUDED;
 }
 
 /* Keeps the times of the steps of a run, in the place of those of the oldest. */
@@ -31,15 +38,28 @@ static enum vbs_status keep_steps(struct vbs_ctx *ctx, struct contender *contend
                                   const struct vbs_exec_report *report)
 {
     size_t n = (size_t)contender->schedule->n_steps;
-    double *kept;
+    size_t first = (size_t)(contender->n_runs % LEARN_STEPS_KEPT) * n;
 
     if (!contender->steps_us)
         contender->steps_us = calloc(LEARN_STEPS_KEPT * n, sizeof *contender->steps_us);
-    if (!contender->steps_us)
+    if (!contender->alone_us && is_included(contender))
+        contender->alone_us = calloc(LEARN_STEPS_KEPT * n, sizeof *contender->alone_us);
+    if (!contender->steps_us || (!contender->alone_us && is_included(contender)))
         return vbs_no_memory(ctx);
-    kept = contender->steps_us + (size_t)(contender->n_runs % LEARN_STEPS_KEPT) * n;
     for (size_t s = 0; s < n; s++)
-        kept[s] = report->steps[s].end_us - report->steps[s].start_us;
+        contender->steps_us[first + s] = report->steps[s].end_us - report->steps[s].start_us;
+    return is_included(contender)
+               ? learn_alone(ctx, contender->schedule, report->steps, contender->alone_us + first)
+               : VBS_OK;
+}
+
+static enum vbs_status keep_wait(struct vbs_ctx *ctx, struct contender *contender, double wait_us)
+{
+    if (!is_included(contender))
+        return VBS_OK;
+    VBS_TRY(vbs_grow(ctx, &contender->waits_us, &contender->wait_capacity,
+                     (int64_t)contender->n_runs + 1, sizeof *contender->waits_us));
+    contender->waits_us[contender->n_runs] = wait_us;
     return VBS_OK;
 }
 
@@ -56,6 +76,7 @@ enum vbs_status learn_contender_run(struct vbs_ctx *ctx, struct contender *conte
     VBS_TRY(vbs_grow(ctx, &contender->turns, &contender->turn_capacity,
                      (int64_t)contender->n_runs + 1, sizeof *contender->turns));
     VBS_TRY(keep_steps(ctx, contender, &report));
+    VBS_TRY(keep_wait(ctx, contender, report.waited_us));
     contender->times_us[contender->n_runs] = report.time_us;
     contender->turns[contender->n_runs++] = turn;
     return VBS_OK;

@@ -12,9 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define DEFAULT_S       20
-#define DEFAULT_PLANNER "dp-vbs+"
-#define BASELINE        "fbs-best"
+#define DEFAULT_S 20
 
 /* What a schedule takes at least, to tell for how many budgets there is time. */
 #define PREPARING_S 0.3 /* kernels, weights and placement of a small network */
@@ -54,9 +52,7 @@ static enum vbs_status read_options(struct learning *l, const struct vbs_learn_o
         own->request = VBS_LEARN_REQUEST;
     if (own->threads == 0 && l->profile->provenance.threads <= sysconf(_SC_NPROCESSORS_ONLN))
         own->threads = l->profile->provenance.threads;
-    VBS_TRY(vbs_planner_find(l->ctx, BASELINE, &l->baseline));
-    l->planner = own->planner;
-    return l->planner ? VBS_OK : vbs_planner_find(l->ctx, DEFAULT_PLANNER, &l->planner);
+    return learn_set_task(l);
 }
 
 static enum vbs_status check_backend(const struct learning *l)
@@ -106,17 +102,18 @@ static void watch(void *self, double done, double left_s, const char *text)
 }
 
 /* Makes a solver that may take a share of the time; *solver is null where it takes longer. */
-static enum vbs_status make_watched(struct learning *l, const struct vbs_problem *problem,
-                                    int64_t most_bytes, struct vbs_solver **solver)
+static enum vbs_status make_watched(struct learning *l, int64_t most_bytes,
+                                    struct vbs_solver **solver)
 {
+    const struct vbs_problem problem = learn_problem(l, l->posterior);
+    struct vbs_solver_options how = learn_solver_options(l, l->planner, most_bytes);
     struct watch w = {.outer = l->ctx,
                       .end_s = vbs_clock_s() + PLANNING_SHARE * l->options.time_limit_s};
     struct vbs_ctx own = {.cancel = &w.stop};
-    const struct vbs_solver_options how = {.struct_size = sizeof how,
-                                           .most_bytes = most_bytes,
-                                           .progress = {.self = &w, .report = watch}};
-    enum vbs_status status = vbs_solver_new(&own, l->planner, problem, &how, solver);
+    enum vbs_status status;
 
+    how.progress = (struct vbs_progress){.self = &w, .report = watch};
+    status = vbs_solver_new(&own, l->planner, &problem, &how, solver);
     if (status == VBS_OK || (status == VBS_INTERRUPTED && !vbs_cancelled(l->ctx)))
         return VBS_OK;
     return vbs_fail(l->ctx, status, "%s", own.detail);
@@ -125,11 +122,6 @@ static enum vbs_status make_watched(struct learning *l, const struct vbs_problem
 /* Sets the budgets, and finds out how long planning takes. */
 static enum vbs_status set_budgets(struct learning *l)
 {
-    const struct vbs_problem problem = {.profile = l->posterior,
-                                        .request = l->options.request,
-                                        .io = l->options.io,
-                                        .latency_us = l->options.latency_us,
-                                        .whole_samples = l->options.whole_samples};
     bool given = l->options.n_budgets > 0;
     double begin_s = vbs_clock_s();
     struct vbs_solver *solver = NULL;
@@ -141,8 +133,7 @@ static enum vbs_status set_budgets(struct learning *l)
         return vbs_no_memory(l->ctx);
     for (int i = 0; i < l->options.n_budgets; i++)
         l->result->budgets[i].memory_bytes = l->options.budgets[i];
-    status =
-        make_watched(l, &problem, l->options.n_budgets == 1 ? l->options.budgets[0] : 0, &solver);
+    status = make_watched(l, l->options.n_budgets == 1 ? l->options.budgets[0] : 0, &solver);
     if (status == VBS_OK && solver && !given)
         status = choose_budgets(l, solver);
     l->planning_s = solver || status != VBS_OK ? vbs_clock_s() - begin_s : HUGE_VAL;
@@ -155,13 +146,21 @@ static enum vbs_status set_budgets(struct learning *l)
 /* ---- The work ---- */
 
 /* Sets *seconds to what a budget takes at least: two schedules, each planned twice, prepared and
- * executed. No schedule is much faster than the bound of a budget in which everything fits. */
+ * executed. No schedule is much faster than the bound of a budget in which everything fits; where
+ * weights are inside, than that of the smallest budget in which something fits, because loads take
+ * most of the time in small ones. */
 static enum vbs_status least_s(struct learning *l, double *seconds)
 {
-    const struct vbs_problem problem = {.profile = l->posterior, .request = l->options.request};
+    const struct vbs_problem problem = learn_problem(l, l->posterior);
     double time_us;
 
     VBS_TRY(vbs_bound_us(l->ctx, &problem, INT64_MAX / 2, &time_us));
+    for (int i = 0; i < l->result->n_budgets && problem.weights == VBS_WEIGHTS_INCLUDED; i++) {
+        double own_us;
+
+        VBS_TRY(vbs_bound_us(l->ctx, &problem, l->result->budgets[i].memory_bytes, &own_us));
+        time_us = isfinite(own_us) ? fmax(time_us, own_us) : time_us;
+    }
     *seconds = 2 * (2 * l->planning_s + PREPARING_S + LEAST_RUNS * SLOWER * time_us / 1e6);
     return VBS_OK;
 }

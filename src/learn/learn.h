@@ -1,8 +1,9 @@
 /*
  * The functions that the files of the room share. In the order of work: learn.c goes through the
- * budgets, race.c executes the schedules of one budget by turns and plans anew, contender.c is a
- * schedule with its executor and its times, observe.c makes executed rows of these times, and
- * posterior times of them.
+ * budgets, task.c is the problem of all of them with its planners, race.c executes the schedules of
+ * one budget by turns and plans anew, contender.c is a schedule with its executor and its times,
+ * beside.c tells what steps would have taken without loads beside them, observe.c makes executed
+ * rows of these times, and posterior times of them.
  */
 #ifndef VBS_LEARN_LEARN_H
 #define VBS_LEARN_LEARN_H
@@ -23,12 +24,16 @@
 struct contender {
     struct vbs_schedule *schedule;
     struct vbs_exec *exec; /* null: closed */
-    bool is_baseline;      /* of fbs-best */
+    /* The planner of baselines of which it is a plan; null: of none. */
+    const struct vbs_planner *baseline;
     int n_runs;
-    int64_t capacity, turn_capacity;
+    int64_t capacity, turn_capacity, wait_capacity;
     double *times_us; /* [n_runs] of the request */
     int *turns;       /* [n_runs] in which it ran, ascending */
     double *steps_us; /* [LEARN_STEPS_KEPT][schedule->n_steps] of the newest runs */
+    /* Both are null where weights are outside the budget. */
+    double *waits_us; /* [n_runs] of times_us, in which computing waited for loads */
+    double *alone_us; /* as steps_us, without what loads beside the steps cost; NAN: not known */
 };
 
 void learn_contender_close(struct contender *contender);
@@ -48,6 +53,14 @@ enum vbs_status learn_contender_time(struct vbs_ctx *ctx, const struct contender
 enum vbs_status learn_contender_ratio(struct vbs_ctx *ctx, const struct contender *contender,
                                       const struct contender *over,
                                       struct vbs_profile_row *ratio) VBS_MUST_CHECK;
+
+/* ---- beside.c ---- */
+
+/* Fills alone_us [schedule->n_steps] with the times that compute steps would have taken without the
+ * loads that ran beside them; NAN where the schedule's link has no factors. times: of all steps, as
+ * they were executed. VBS_NO_MEMORY. */
+enum vbs_status learn_alone(struct vbs_ctx *ctx, const struct vbs_schedule *schedule,
+                            const struct vbs_exec_step *times, double *alone_us) VBS_MUST_CHECK;
 
 /* ---- observe.c ---- */
 
@@ -78,6 +91,22 @@ struct learning;
 enum vbs_status learn_posterior(struct learning *learning, const struct observations *more,
                                 bool draws, struct vbs_profile **made) VBS_MUST_CHECK;
 
+/* ---- task.c ---- */
+
+#define LEARN_BASELINES 3 /* at most */
+
+/* Checks the options of weights, and sets the planners and the link. VBS_USAGE, VBS_NOT_FOUND. */
+enum vbs_status learn_set_task(struct learning *learning) VBS_MUST_CHECK;
+
+/* Returns the problem of the options on a profile, which it borrows. */
+struct vbs_problem learn_problem(const struct learning *learning,
+                                 const struct vbs_profile *profile);
+
+/* Returns the options of a solver for budgets of at most most_bytes (0: any). */
+struct vbs_solver_options learn_solver_options(const struct learning *learning,
+                                               const struct vbs_planner *planner,
+                                               int64_t most_bytes);
+
 /* ---- race.c ---- */
 
 /* What all budgets share. */
@@ -86,7 +115,10 @@ struct learning {
     const struct vbs_network *network;
     const struct vbs_backend *backend;
     const struct vbs_profile *profile; /* as it was given */
-    const struct vbs_planner *planner, *baseline;
+    const struct vbs_planner *planner;
+    const struct vbs_planner *baselines[LEARN_BASELINES];
+    int n_baselines;
+    struct vbs_link copy;             /* borrowed from profile; {0} where weights are outside */
     struct vbs_learn_options options; /* with defaults in the place of zeros */
     struct observations settled;      /* of budgets that are done */
     struct vbs_profile *posterior;    /* of profile and all observations; it changes */

@@ -10,7 +10,12 @@
  * other programs take the processors now and then, a short step mostly takes its own time, and now
  * and then many times as long, so that medians of steps would add up to much less than requests
  * take. Such a mean is uncertain, and says so. In the end all means of a schedule are multiplied by
- * one factor, with which they add up to the median of the request.
+ * one factor, with which they add up to the median of the request, without waits for loads.
+ *
+ * Of steps beside which weights were loaded, the time that they would have taken alone counts
+ * (beside.c), because that is what rows of a profile are. It rests on a factor that was measured
+ * at one batch of the layer and with one of its algorithms, so that what was taken off is uncertain
+ * by FACTOR_ERROR of it.
  */
 #include "learn/learn.h"
 
@@ -24,15 +29,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SINGLE_RUN  0.05 /* deviation of one time, as a share, where there is no other */
-#define PRIOR_TIMES 4    /* that the pooled deviation counts for beside a row's own */
-#define N_FITS      40   /* of states and usual times */
+#define SINGLE_RUN   0.05 /* deviation of one time, as a share, where there is no other */
+#define PRIOR_TIMES  4    /* that the pooled deviation counts for beside a row's own */
+#define N_FITS       40   /* of states and usual times */
+#define FACTOR_ERROR 0.5  /* standard deviation, as a share, of what loads beside a step cost it */
 
 /* A step of a schedule, or all steps of one row. */
 struct observed_step {
     struct vbs_observed_row row;
     int64_t n;              /* times */
-    double sum_us, squares; /* of the times */
+    double sum_us, squares; /* of the times, of steps alone */
+    double beside_us;       /* sum of what loads beside these steps cost them */
+    double run_us;          /* sum of the times as they ran, also of those that tell nothing */
 };
 
 static int compare_steps(const void *a, const void *b)
@@ -124,9 +132,9 @@ struct kept_runs {
     int n;
 };
 
-/* Fills times_us [n] with the times of a step in the kept runs, without the states of their turns.
- */
-static void list_times(const struct kept_runs *kept, int64_t step, double *times_us)
+/* Adds the times of a step in the kept runs, without the states of their turns, to those of its
+ * row. */
+static void add_times(const struct kept_runs *kept, int64_t step, struct observed_step *row)
 {
     const struct contender *contender = kept->contender;
     size_t n_steps = (size_t)contender->schedule->n_steps;
@@ -134,22 +142,18 @@ static void list_times(const struct kept_runs *kept, int64_t step, double *times
     for (int i = 0; i < kept->n; i++) {
         int run = contender->n_runs - 1 - i;
         size_t at = (size_t)(run % LEARN_STEPS_KEPT) * n_steps + (size_t)step;
+        double state = exp(kept->states[contender->turns[run]]);
+        double run_us = contender->steps_us[at] / state;
+        double alone_us = contender->alone_us ? contender->alone_us[at] / state : run_us;
 
-        times_us[i] = contender->steps_us[at] / exp(kept->states[contender->turns[run]]);
+        row->run_us += run_us;
+        if (isnan(alone_us))
+            continue;
+        row->sum_us += alone_us;
+        row->squares += alone_us * alone_us;
+        row->beside_us += run_us - alone_us;
+        row->n++;
     }
-}
-
-/* Adds the times of a step to those of its row. */
-static void add_times(const struct kept_runs *kept, int64_t step, struct observed_step *row)
-{
-    double times_us[LEARN_STEPS_KEPT];
-
-    list_times(kept, step, times_us);
-    for (int i = 0; i < kept->n; i++) {
-        row->sum_us += times_us[i];
-        row->squares += times_us[i] * times_us[i];
-    }
-    row->n += kept->n;
 }
 
 /* Lists the compute steps of whole layers; returns their number. *sum_us: of the means of all
@@ -174,7 +178,7 @@ static int64_t list_steps(const struct vbs_profile *profile, const struct kept_r
                                                profile, schedule->algorithms[step->algorithm]),
                                            .group = group}};
         add_times(kept, s, &steps[n]);
-        *sum_us += steps[n].sum_us / kept->n;
+        *sum_us += steps[n].run_us / kept->n;
         n += step->n_slices <= 1 && steps[n].sum_us > 0;
     }
     return n;
@@ -194,6 +198,7 @@ static int64_t join_steps(struct observed_step *steps, int64_t n)
         steps[n_rows - 1].n += steps[i].n;
         steps[n_rows - 1].sum_us += steps[i].sum_us;
         steps[n_rows - 1].squares += steps[i].squares;
+        steps[n_rows - 1].beside_us += steps[i].beside_us;
     }
     return n_rows;
 }
@@ -220,7 +225,8 @@ static double pooled_variance(const struct observed_step *rows, int64_t n)
     return weights > 0 ? sum / weights : SINGLE_RUN * SINGLE_RUN;
 }
 
-/* Sets *median_us to the median of the request over all runs, without the states of their turns. */
+/* Sets *median_us to the median of the request over all runs, without waits for loads and the
+ * states of their turns. */
 static enum vbs_status median_request(struct vbs_ctx *ctx, const struct kept_runs *kept,
                                       double *median_us)
 {
@@ -230,8 +236,11 @@ static enum vbs_status median_request(struct vbs_ctx *ctx, const struct kept_run
 
     if (!times_us)
         return vbs_no_memory(ctx);
-    for (size_t i = 0; i < n; i++)
-        times_us[i] = contender->times_us[i] / exp(kept->states[contender->turns[i]]);
+    for (size_t i = 0; i < n; i++) {
+        double wait_us = contender->waits_us ? contender->waits_us[i] : 0;
+
+        times_us[i] = (contender->times_us[i] - wait_us) / exp(kept->states[contender->turns[i]]);
+    }
     gsl_sort(times_us, 1, n);
     *median_us = gsl_stats_median_from_sorted_data(times_us, 1, n);
     free(times_us);
@@ -244,10 +253,12 @@ static struct vbs_observed_row executed_row(const struct observed_step *steps, d
 {
     struct vbs_observed_row row = steps->row;
     double n = (double)steps->n, own = relative_variance(steps);
+    double beside = FACTOR_ERROR * steps->beside_us / steps->sum_us;
 
     row.time_us = factor * steps->sum_us / n;
     row.deviation =
-        fmax(1e-6, sqrt(((n - 1) * own + PRIOR_TIMES * pooled) / (n - 1 + PRIOR_TIMES) / n));
+        sqrt(((n - 1) * own + PRIOR_TIMES * pooled) / (n - 1 + PRIOR_TIMES) / n + beside * beside);
+    row.deviation = fmax(1e-6, row.deviation);
     return row;
 }
 

@@ -1,9 +1,11 @@
 /*
- * The schedules of one budget. First those of the planner and of fbs-best are executed by turns,
- * and both plan anew on the corrected profile, until neither has a schedule that was not executed.
- * Then plans on times that are drawn from their distribution are tried, which are other schedules
- * only where much is uncertain (Thompson sampling: Thompson 1933; of combinations: Chen, Wang, Yuan
- * 2013). In the end the fastest and the fastest of fbs-best race until it is clear which is faster.
+ * The schedules of one budget. First those of the planner and of the baselines are executed by
+ * turns, and both plan anew on the corrected profile, until neither has a schedule that was not
+ * executed. Of several baselines, that one plans whose plan takes the least time by the profile as
+ * it is then known. Then plans on times that are drawn from their distribution are tried, which are
+ * other schedules only where much is uncertain (Thompson sampling: Thompson 1933; of combinations:
+ * Chen, Wang, Yuan 2013). In the end the fastest and the fastest baseline race until it is clear
+ * which is faster.
  */
 #include "learn/learn.h"
 
@@ -80,7 +82,7 @@ static enum vbs_status score(const struct race *race, int which, double *multipl
     return VBS_OK;
 }
 
-/* Finds the fastest contender, or the fastest of fbs-best; -1: there is none. */
+/* Finds the fastest contender, or the fastest baseline; -1: there is none. */
 static enum vbs_status find_best(const struct race *race, bool baselines_only, int *best)
 {
     double least = HUGE_VAL;
@@ -89,7 +91,7 @@ static enum vbs_status find_best(const struct race *race, bool baselines_only, i
     for (int i = 0; i < race->n; i++) {
         double multiple;
 
-        if ((baselines_only && !race->contenders[i].is_baseline) || race->contenders[i].n_runs == 0)
+        if ((baselines_only && !race->contenders[i].baseline) || race->contenders[i].n_runs == 0)
             continue;
         VBS_TRY(score(race, i, &multiple));
         if (multiple < least) {
@@ -149,6 +151,8 @@ static struct vbs_exec_options exec_options(const struct race *race)
                                      .threads = race->l->options.threads,
                                      .memory_bytes = race->memory_bytes,
                                      .place_limit_s = VBS_REPLAN_PLACE_S,
+                                     .folder = race->l->options.folder,
+                                     .direct = race->l->options.direct,
                                      .trace = true};
 }
 
@@ -175,10 +179,36 @@ static int find_same(const struct race *race, const struct vbs_schedule *schedul
     return -1;
 }
 
-static enum vbs_status add(struct race *race, struct vbs_replanned *made, bool is_baseline)
+/* A planner's solver on a profile. */
+struct planning {
+    const struct vbs_planner *planner;
+    const struct vbs_profile *profile;
+    struct vbs_solver *solver;
+    double time_us; /* of the first plan */
+};
+
+/* Returns the planner if it is one of the baselines, else null. */
+static const struct vbs_planner *as_baseline(const struct race *race,
+                                             const struct vbs_planner *planner)
+{
+    for (int i = 0; i < race->l->n_baselines; i++)
+        if (race->l->baselines[i] == planner)
+            return planner;
+    return NULL;
+}
+
+/* Notes that a contender is a plan of this planner, too. */
+static void mark(struct race *race, int which, const struct vbs_planner *planner)
+{
+    if (!race->contenders[which].baseline)
+        race->contenders[which].baseline = as_baseline(race, planner);
+}
+
+static enum vbs_status add(struct race *race, struct vbs_replanned *made,
+                           const struct vbs_planner *planner)
 {
     struct contender contender = {
-        .schedule = made->schedule, .exec = made->exec, .is_baseline = is_baseline};
+        .schedule = made->schedule, .exec = made->exec, .baseline = as_baseline(race, planner)};
     enum vbs_status status = vbs_grow(race->l->ctx, &race->contenders, &race->capacity,
                                       (int64_t)race->n + 1, sizeof *race->contenders);
 
@@ -192,81 +222,137 @@ static enum vbs_status add(struct race *race, struct vbs_replanned *made, bool i
     return VBS_OK;
 }
 
-static enum vbs_status make_solver(struct race *race, const struct vbs_planner *planner,
-                                   const struct vbs_profile *profile, struct vbs_solver **solver)
+static enum vbs_status make_solver(struct race *race, struct planning *planning)
 {
-    const struct vbs_learn_options *options = &race->l->options;
-    const struct vbs_problem problem = {.profile = profile,
-                                        .request = options->request,
-                                        .io = options->io,
-                                        .latency_us = options->latency_us,
-                                        .whole_samples = options->whole_samples};
-    const struct vbs_solver_options how = {.struct_size = sizeof how,
-                                           .most_bytes = race->memory_bytes};
+    const struct vbs_problem problem = learn_problem(race->l, planning->profile);
+    const struct vbs_solver_options how =
+        learn_solver_options(race->l, planning->planner, race->memory_bytes);
 
-    return vbs_solver_new(race->l->ctx, planner, &problem, &how, solver);
+    return vbs_solver_new(race->l->ctx, planning->planner, &problem, &how, &planning->solver);
 }
 
-/* Plans with a solver, and executes the plan where it is new. *outcome: the number of the plan's
- * contender, or -1 where there is no plan that can be placed; *is_new: it was added. */
-static enum vbs_status plan_with(struct race *race, struct vbs_solver *solver,
-                                 const struct vbs_profile *profile, bool is_baseline, int *outcome,
-                                 bool *is_new)
+/* Makes the planner's first plan. *same: the number of the contender with its steps, or -1.
+ * VBS_INFEASIBLE: there is none, or it has too many steps. */
+static enum vbs_status plan_first(struct race *race, struct planning *planning, int *same)
+{
+    struct vbs_schedule *schedule = NULL;
+
+    VBS_TRY(make_solver(race, planning));
+    VBS_TRY(vbs_solver_plan(race->l->ctx, planning->solver, race->memory_bytes, &schedule));
+    planning->time_us = schedule->predicted.time_us;
+    *same = schedule->n_steps <= MOST_STEPS ? find_same(race, schedule) : race->n;
+    vbs_schedule_free(schedule);
+    return *same == race->n ? VBS_INFEASIBLE : VBS_OK;
+}
+
+/* Executes the first plan, which is new, or one for less memory that can be placed. */
+static enum vbs_status execute_plan(struct race *race, const struct planning *planning,
+                                    int *outcome, bool *is_new)
 {
     struct vbs_exec_options options = exec_options(race);
-    struct vbs_schedule *schedule = NULL;
     struct vbs_replanned made = {0};
-    enum vbs_status status = vbs_solver_plan(race->l->ctx, solver, race->memory_bytes, &schedule);
 
-    if (status != VBS_OK)
-        return status;
-    if ((!is_baseline || race->l->planner == race->l->baseline) && race->first_predicted_us == 0)
-        race->first_predicted_us = schedule->predicted.time_us;
-    *outcome = schedule->n_steps <= MOST_STEPS ? find_same(race, schedule) : race->n;
-    if (schedule->n_steps > MOST_STEPS)
-        status = VBS_INFEASIBLE;
-    vbs_schedule_free(schedule);
-    if (status != VBS_OK)
-        return status;
-    if (*outcome >= 0) {
-        race->contenders[*outcome].is_baseline |= is_baseline;
-        return VBS_OK;
-    }
     VBS_TRY(make_room(race));
-    VBS_TRY(vbs_replan_exec(race->l->ctx, solver, race->l->network, race->l->backend, profile,
-                            &options, &made));
+    VBS_TRY(vbs_replan_exec(race->l->ctx, planning->solver, race->l->network, race->l->backend,
+                            planning->profile, &options, &made));
     *outcome = find_same(race, made.schedule);
     if (*outcome >= 0) {
-        race->contenders[*outcome].is_baseline |= is_baseline;
+        mark(race, *outcome, planning->planner);
         vbs_exec_free(made.exec);
         vbs_schedule_free(made.schedule);
         return VBS_OK;
     }
-    VBS_TRY(add(race, &made, is_baseline));
+    VBS_TRY(add(race, &made, planning->planner));
     *outcome = race->n - 1;
     *is_new = true;
     return VBS_OK;
 }
 
-static enum vbs_status plan(struct race *race, bool is_baseline, const struct vbs_profile *profile,
-                            int *outcome, bool *is_new)
+/* Takes an answer to the question for a plan: there may be none, or none that can be executed. */
+static enum vbs_status accept(enum vbs_status status, int *outcome)
 {
-    const struct vbs_planner *planner = is_baseline ? race->l->baseline : race->l->planner;
-    struct vbs_solver *solver = NULL;
-    double begin_s = now_s(race);
-    enum vbs_status status = make_solver(race, planner, profile, &solver);
-
-    *outcome = -1;
-    report(race, is_baseline ? "planning one batch for all" : "planning");
-    if (status == VBS_OK)
-        status = plan_with(race, solver, profile, is_baseline || planner == race->l->baseline,
-                           outcome, is_new);
-    vbs_solver_free(solver);
-    race->planning_s = fmax(race->planning_s, now_s(race) - begin_s);
-    if (status != VBS_INFEASIBLE)
+    if (status != VBS_INFEASIBLE && status != VBS_UNSUPPORTED)
         return status;
     *outcome = -1;
     return VBS_OK;
+}
+
+/* Plans, and executes the plan where it is new. *outcome: the number of the plan's contender, or -1
+ * where there is no plan that can be placed; *is_new: it was added. */
+static enum vbs_status plan(struct race *race, const struct vbs_profile *profile, int *outcome,
+                            bool *is_new)
+{
+    struct planning planning = {.planner = race->l->planner, .profile = profile};
+    double begin_s = now_s(race);
+    enum vbs_status status;
+
+    report(race, "planning");
+    status = plan_first(race, &planning, outcome);
+    if (race->first_predicted_us == 0)
+        race->first_predicted_us = planning.time_us;
+    if (status == VBS_OK && *outcome >= 0)
+        mark(race, *outcome, planning.planner);
+    else if (status == VBS_OK)
+        status = execute_plan(race, &planning, outcome, is_new);
+    vbs_solver_free(planning.solver);
+    race->planning_s = fmax(race->planning_s, now_s(race) - begin_s);
+    return accept(status, outcome);
+}
+
+/* ---- Baselines ---- */
+
+/* The plans of the baselines that have one. */
+struct baselines {
+    struct planning made[LEARN_BASELINES];
+    int same[LEARN_BASELINES]; /* the contenders of these plans; -1: none yet */
+    int n;
+};
+
+/* Makes the first plans of all baselines, the fastest first. */
+static enum vbs_status plan_baselines(struct race *race, struct baselines *baselines)
+{
+    for (int i = 0; i < race->l->n_baselines; i++) {
+        struct planning own = {.planner = race->l->baselines[i], .profile = race->l->posterior};
+        int same = -1, at = baselines->n;
+        enum vbs_status status = plan_first(race, &own, &same);
+
+        if (status != VBS_OK) {
+            vbs_solver_free(own.solver);
+            VBS_TRY(accept(status, &same));
+            continue;
+        }
+        for (; at > 0 && baselines->made[at - 1].time_us > own.time_us; at--) {
+            baselines->made[at] = baselines->made[at - 1];
+            baselines->same[at] = baselines->same[at - 1];
+        }
+        baselines->made[at] = own;
+        baselines->same[at] = same;
+        baselines->n++;
+    }
+    return VBS_OK;
+}
+
+/* Executes the fastest plan of the baselines that can be placed, where it is new. */
+static enum vbs_status plan_baseline(struct race *race, bool *is_new)
+{
+    struct baselines baselines = {.n = 0};
+    double begin_s = now_s(race);
+    int outcome = -1;
+    enum vbs_status status;
+
+    report(race, "planning baselines");
+    status = plan_baselines(race, &baselines);
+    for (int i = 0; i < baselines.n && status == VBS_OK && outcome < 0; i++) {
+        outcome = baselines.same[i];
+        if (outcome >= 0)
+            mark(race, outcome, baselines.made[i].planner);
+        else
+            status = accept(execute_plan(race, &baselines.made[i], &outcome, is_new), &outcome);
+    }
+    for (int i = 0; i < baselines.n; i++)
+        vbs_solver_free(baselines.made[i].solver);
+    race->planning_s = fmax(race->planning_s, now_s(race) - begin_s);
+    return status;
 }
 
 /* ---- Turns ---- */
@@ -341,11 +427,11 @@ static enum vbs_status settle(struct race *race)
     bool is_new = true;
 
     while (is_new) {
-        int own, baseline;
+        int own;
 
         is_new = false;
-        VBS_TRY(plan(race, true, race->l->posterior, &baseline, &is_new));
-        VBS_TRY(plan(race, false, race->l->posterior, &own, &is_new));
+        VBS_TRY(plan_baseline(race, &is_new));
+        VBS_TRY(plan(race, race->l->posterior, &own, &is_new));
         race->stands = !is_new && own >= 0;
         if (!is_new)
             break;
@@ -366,7 +452,7 @@ static enum vbs_status try_draw(struct race *race, bool *is_new)
 
     *is_new = false;
     VBS_TRY(correct(race, true, &drawn));
-    status = plan(race, false, drawn, &outcome, is_new);
+    status = plan(race, drawn, &outcome, is_new);
     vbs_profile_free(drawn);
     if (status != VBS_OK || !*is_new)
         return status;
@@ -471,7 +557,8 @@ static enum vbs_status describe(struct race *race, struct vbs_learned_budget *le
     else if (baseline < 0)
         ratio.time_us = ratio.low_us = ratio.high_us = NAN;
     learned->n_turns = baseline >= 0 && baseline != best ? ratio.n_runs : time.n_runs;
-    learned->is_baseline = race->contenders[best].is_baseline;
+    learned->is_baseline = race->contenders[best].baseline != NULL;
+    learned->baseline = baseline >= 0 ? race->contenders[baseline].baseline : NULL;
     learned->time_us = time.time_us;
     learned->low_us = time.low_us;
     learned->high_us = time.high_us;

@@ -239,6 +239,17 @@ static double learning_s(const struct cli_measuring *how, const struct vbs_sessi
                : CLI_LEARN_SHARE * limit_s;
 }
 
+/* Where copies from this source could not be measured, learning is of weights outside the budget,
+ * in budgets that it chooses, so that there is a profile nevertheless. */
+static void forget_copies(struct vbs_learn_options *options)
+{
+    options->weights = VBS_WEIGHTS_EXCLUDED;
+    options->copy_source = NULL;
+    options->direct = false;
+    options->planner = NULL;
+    options->n_budgets = 0;
+}
+
 /* Makes the profile of posterior times: with executed schedules, where there is time for them. */
 static enum vbs_status learn(struct cli *cli, const struct cli_measuring *how,
                              const struct vbs_network *network, const struct vbs_session *session,
@@ -252,6 +263,8 @@ static enum vbs_status learn(struct cli *cli, const struct cli_measuring *how,
     options.threads = session->provenance.threads;
     options.seed = how->options.seed;
     options.progress = cli_progress(cli);
+    if (options.copy_source && !vbs_profile_copy(draft, options.copy_source))
+        forget_copies(&options);
     status = vbs_learn(&cli->ctx, network, how->backend, draft, &options, learned);
     cli_progress_end(cli);
     return status;
@@ -280,10 +293,20 @@ static enum vbs_status revise(struct cli *cli, const struct cli_measuring *how,
     return status;
 }
 
+const char *cli_baseline_words(const struct vbs_planner *baseline)
+{
+    const char *name = baseline ? vbs_planner_name(baseline) : "";
+
+    return strcmp(name, "vdnn") == 0    ? "the plan of vdnn"
+           : strcmp(name, "mmcnn") == 0 ? "the plan of mmcnn"
+                                        : "one batch for all layers";
+}
+
 /* Tells what was learned of a budget. */
 static void note_budget(struct cli *cli, const char *model, const struct vbs_learned_budget *budget,
                         int64_t request)
 {
+    const char *baseline = cli_baseline_words(budget->baseline);
     char bytes[24], time[32];
 
     if (budget->n_schedules == 0)
@@ -291,17 +314,27 @@ static void note_budget(struct cli *cli, const char *model, const struct vbs_lea
     vbs_format_bytes(budget->memory_bytes, bytes, sizeof bytes);
     cli_format_time(budget->time_us / (double)request, time, sizeof time);
     if (budget->is_baseline)
-        cli_note(cli, "%s: executed in %s: %s a sample; one batch for all layers is the fastest",
-                 model, bytes, time);
+        cli_note(cli, "%s: executed in %s: %s a sample; %s is the fastest", model, bytes, time,
+                 baseline);
     else if (isfinite(budget->ratio))
         cli_note(cli,
-                 "%s: executed in %s: %s a sample, %.1f%% less than one batch for all layers "
-                 "(95%% interval %.1f to %.1f%%)",
-                 model, bytes, time, 100 * (1 - budget->ratio), 100 * (1 - budget->ratio_high),
-                 100 * (1 - budget->ratio_low));
+                 "%s: executed in %s: %s a sample, %.1f%% less than %s (95%% interval %.1f to "
+                 "%.1f%%)",
+                 model, bytes, time, 100 * (1 - budget->ratio), baseline,
+                 100 * (1 - budget->ratio_high), 100 * (1 - budget->ratio_low));
     else
-        cli_note(cli, "%s: executed in %s: %s a sample; one batch for all layers does not fit",
-                 model, bytes, time);
+        cli_note(cli, "%s: executed in %s: %s a sample; %s does not fit", model, bytes, time,
+                 baseline);
+}
+
+/* Returns whether no schedule was executed although there was time for all budgets. */
+static bool fits_nowhere(const struct vbs_learned *learned)
+{
+    bool tried = learned->n_budgets > 0;
+
+    for (int i = 0; i < learned->n_budgets; i++)
+        tried = tried && learned->budgets[i].tried;
+    return tried && learned->n_schedules == 0;
 }
 
 static void note_learned(struct cli *cli, const struct cli_measuring *how, const char *model,
@@ -314,9 +347,9 @@ static void note_learned(struct cli *cli, const struct cli_measuring *how, const
                     how->learn.request > 0 ? how->learn.request : VBS_LEARN_REQUEST);
     if (learned->n_schedules == 0)
         cli_note(cli,
-                 "%s: no schedule was executed, there was no time for it; predictions rest on "
-                 "kernels that were timed alone",
-                 model);
+                 "%s: no schedule was executed, %s; predictions rest on kernels that were timed "
+                 "alone",
+                 model, fits_nowhere(learned) ? "none fits" : "there was no time for it");
 }
 
 /* ---- The whole ---- */

@@ -49,6 +49,10 @@ enum vbs_status cli_measure_network(struct cli *cli, const struct cli_measuring 
                                     const struct vbs_network *network, struct vbs_store *store,
                                     int64_t *id, struct vbs_learned **learned) VBS_MUST_CHECK;
 
+/* Returns words for the schedule of a baseline of learning: "the plan of vdnn" or, also for null,
+ * "one batch for all layers". */
+const char *cli_baseline_words(const struct vbs_planner *baseline);
+
 #define CLI_MOST_CALIBRATED 4 /* samples at once, the most of the session's batches up to it */
 
 /* Measures the calibration of a session within time_limit_s (0: a few seconds), with factors beside

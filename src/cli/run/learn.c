@@ -8,6 +8,23 @@
 #include <math.h>
 #include <stdlib.h>
 
+/* Returns whether plans count with copies that the machine does not make. */
+static bool has_made_up_copies(const struct run_job *job)
+{
+    return cli_value(job->cli, job->values, "copy-rate") ||
+           cli_value(job->cli, job->values, "copy-latency");
+}
+
+static void set_weights(const struct run_job *job, const struct cli_weights *weights,
+                        struct vbs_learn_options *options)
+{
+    options->weights = weights->weights;
+    if (weights->weights == VBS_WEIGHTS_EXCLUDED)
+        return;
+    options->copy_source = weights->source;
+    options->direct = cli_value(job->cli, job->values, "direct") != NULL;
+}
+
 enum vbs_status run_learn_options(struct run_job *job, struct vbs_learn_options *options,
                                   int64_t *memory_bytes, bool *possible)
 {
@@ -23,9 +40,10 @@ enum vbs_status run_learn_options(struct run_job *job, struct vbs_learn_options 
     options->io = task.problem.io;
     options->latency_us = task.problem.latency_us;
     options->whole_samples = task.problem.whole_samples;
-    if (!memory || task.weights.weights == VBS_WEIGHTS_INCLUDED)
+    if (!memory || has_made_up_copies(job))
         return VBS_OK;
     VBS_TRY(vbs_parse_bytes(&job->cli->ctx, memory, memory_bytes));
+    set_weights(job, &task.weights, options);
     options->planner = task.planner;
     options->n_budgets = 1;
     options->budgets = memory_bytes;
@@ -54,19 +72,23 @@ static enum vbs_status keep(struct run_job *job)
 
 static void tell(struct run_job *job, const struct vbs_learned_budget *budget)
 {
+    const char *baseline = cli_baseline_words(budget->baseline);
+
     if (budget->n_schedules == 0)
         cli_note(job->cli, "no schedule was executed: %s",
                  budget->tried ? "none can be placed in this memory" : "the time is too short");
     else if (budget->is_baseline)
-        cli_note(job->cli,
-                 "%d schedules were executed by turns; one batch for all layers was the fastest",
-                 budget->n_schedules);
+        cli_note(job->cli, "%d schedules were executed by turns; %s was the fastest",
+                 budget->n_schedules, baseline);
     else if (isfinite(budget->ratio))
         cli_note(job->cli,
-                 "%d schedules were executed by turns; the fastest takes %.1f%% less time than one "
-                 "batch for all layers (95%% interval %.1f to %.1f%%)",
-                 budget->n_schedules, 100 * (1 - budget->ratio), 100 * (1 - budget->ratio_high),
-                 100 * (1 - budget->ratio_low));
+                 "%d schedules were executed by turns; the fastest takes %.1f%% less time than %s "
+                 "(95%% interval %.1f to %.1f%%)",
+                 budget->n_schedules, 100 * (1 - budget->ratio), baseline,
+                 100 * (1 - budget->ratio_high), 100 * (1 - budget->ratio_low));
+    else
+        cli_note(job->cli, "%d schedules were executed by turns; %s does not fit",
+                 budget->n_schedules, baseline);
 }
 
 /* Loads what learning starts from: medians, where the profile is in the store, because its times
@@ -111,19 +133,49 @@ static enum vbs_status learn(struct run_job *job, struct vbs_learn_options *opti
     return VBS_OK;
 }
 
+/* Reads --learn, which is given, and what is learned. VBS_USAGE: nothing can be learned. */
+static enum vbs_status read_learn(struct run_job *job, struct vbs_learn_options *options,
+                                  int64_t *memory_bytes)
+{
+    bool possible;
+
+    VBS_TRY(run_learn_options(job, options, memory_bytes, &possible));
+    if (!possible)
+        return vbs_fail(&job->cli->ctx, VBS_USAGE, "%s",
+                        has_made_up_copies(job)
+                            ? "--learn executes copies, which are as fast as they are; --copy-rate "
+                              "and --copy-latency are for plans alone"
+                            : "--learn is for plans of --memory");
+    return cli_read_seconds(job->cli, job->values, "learn", &options->time_limit_s);
+}
+
+enum vbs_status run_check_learn(struct run_job *job)
+{
+    struct vbs_learn_options options;
+    int64_t memory_bytes;
+
+    return cli_value(job->cli, job->values, "learn") ? read_learn(job, &options, &memory_bytes)
+                                                     : VBS_OK;
+}
+
+/* Checks that the profile has the copies that are asked for. */
+static enum vbs_status check_source(struct run_job *job)
+{
+    struct cli_task task;
+
+    VBS_TRY(cli_read_task(job->cli, job->values, &task));
+    return cli_set_profile(job->cli, job->profile, &task);
+}
+
 enum vbs_status run_learn(struct run_job *job)
 {
     struct vbs_learn_options options;
     int64_t memory_bytes;
-    bool possible;
 
     if (!cli_value(job->cli, job->values, "learn"))
         return VBS_OK;
-    VBS_TRY(run_learn_options(job, &options, &memory_bytes, &possible));
-    if (!possible)
-        return vbs_fail(&job->cli->ctx, VBS_USAGE,
-                        "--learn is for plans of --memory with weights outside the budget");
-    VBS_TRY(cli_read_seconds(job->cli, job->values, "learn", &options.time_limit_s));
+    VBS_TRY(read_learn(job, &options, &memory_bytes));
+    VBS_TRY(check_source(job));
     if (job->learned) /* when the network was measured, just now */
         return VBS_OK;
     return learn(job, &options);

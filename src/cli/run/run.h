@@ -117,10 +117,13 @@ void run_keep_peak(struct run_job *job);
 /* --- learn.c --- */
 
 /* Sets what is learned from execution: the budget and the problem, and room for the budget's bytes,
- * which the options borrow. *possible: schedules can be executed by turns, because weights are
- * outside of the budget, which is given. */
+ * which the options borrow. *possible: schedules can be executed by turns, because a budget of
+ * arenas is given, and copies are planned as they are. */
 enum vbs_status run_learn_options(struct run_job *job, struct vbs_learn_options *options,
                                   int64_t *memory_bytes, bool *possible) VBS_MUST_CHECK;
+
+/* Checks --learn and the options beside it, before anything is loaded or measured. VBS_USAGE. */
+enum vbs_status run_check_learn(struct run_job *job) VBS_MUST_CHECK;
 
 /* With --learn, executes schedules by turns, and puts the learned profile in the place of the
  * profile, in the store too. */
