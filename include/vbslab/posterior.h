@@ -35,6 +35,9 @@ struct vbs_observed_row {
     /* 0..VBS_OBSERVED_GROUPS - 1: the stretch of time, in which schedules were executed by turns.
      * The machine may be slower in one than in another, as a whole. */
     int group;
+    /* The machine was in another state than the profile is for. A group that has only such rows
+     * tells how rows differ, but not how long schedules take, unless all groups are such. */
+    bool apart;
 };
 
 /* The options of vbs_profile_posterior. Begin with {.struct_size = sizeof(struct

@@ -11,6 +11,7 @@
 #include "vbslab/learn.h"
 
 #include "base/arena.h"
+#include "exec/cache_watch.h"
 #include "exec/replan.h"
 #include "schedule/same_steps.h"
 
@@ -77,6 +78,9 @@ struct turns {
     int n;      /* contenders */
     int last;   /* turn; the first one is 1 */
     int number; /* the group of executed rows */
+    /* [last + 1] In these turns the machine was in another state than the profile is for. Null: in
+     * none. */
+    const bool *apart;
 };
 
 /* Appends what the kept runs of all contenders say of the rows of profile. */
@@ -121,6 +125,7 @@ struct learning {
     struct vbs_link copy;             /* borrowed from profile; {0} where weights are outside */
     struct vbs_learn_options options; /* with defaults in the place of zeros */
     struct observations settled;      /* of budgets that are done */
+    struct vbs_cache_watch cache;     /* beside the speed of the profile */
     struct vbs_profile *posterior;    /* of profile and all observations; it changes */
     struct vbs_posterior_report report;
     struct vbs_learned *result;

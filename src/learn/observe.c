@@ -32,6 +32,7 @@
 #define SINGLE_RUN   0.05 /* deviation of one time, as a share, where there is no other */
 #define PRIOR_TIMES  4    /* that the pooled deviation counts for beside a row's own */
 #define N_FITS       40   /* of states and usual times */
+#define ENOUGH_RUNS  3    /* in the state that the profile is for, so that others do not count */
 #define FACTOR_ERROR 0.5  /* standard deviation, as a share, of what loads beside a step cost it */
 
 /* A step of a schedule, or all steps of one row. */
@@ -60,6 +61,20 @@ static int compare_steps(const void *a, const void *b)
 
 /* ---- The states of the machine ---- */
 
+static bool is_apart(const struct turns *turns, int turn)
+{
+    return turns->apart && turns->apart[turn];
+}
+
+/* Returns whether some turn of several contenders was in the state that the profile is for. */
+static bool is_anchored(const struct turns *turns, const double *counts)
+{
+    for (int t = 1; t <= turns->last; t++)
+        if (counts[t] > 1 && !is_apart(turns, t))
+            return true;
+    return false;
+}
+
 /* Sets each usual time to the mean of the times less the states. */
 static void fit_usual(const struct turns *turns, const double *states, double *usual)
 {
@@ -73,11 +88,13 @@ static void fit_usual(const struct turns *turns, const double *states, double *u
     }
 }
 
-/* Sets each state to the mean of the times less the usual ones; their own mean is 0. */
+/* Sets each state to the mean of the times less the usual ones. The mean of those that the profile
+ * is for, or of all where there is none such, is 0. */
 static void fit_states(const struct turns *turns, const double *usual, double *states,
                        double *counts)
 {
     double mean = 0, n = 0;
+    bool anchored;
 
     memset(states, 0, ((size_t)turns->last + 1) * sizeof *states);
     memset(counts, 0, ((size_t)turns->last + 1) * sizeof *counts);
@@ -89,19 +106,23 @@ static void fit_states(const struct turns *turns, const double *usual, double *s
             counts[contender->turns[i]]++;
         }
     }
-    for (int t = 1; t <= turns->last; t++)
-        if (counts[t] > 0) {
-            states[t] /= counts[t];
+    anchored = is_anchored(turns, counts);
+    for (int t = 1; t <= turns->last; t++) {
+        states[t] /= fmax(1, counts[t]);
+        if (counts[t] > 0 && !(anchored && is_apart(turns, t))) {
             mean += states[t];
             n++;
         }
+    }
     for (int t = 1; t <= turns->last; t++)
         states[t] -= n > 0 ? mean / n : 0;
 }
 
 /* Makes the states of the turns, [last + 1], which the caller frees. A turn of one schedule has
- * none: nothing else tells its state from the schedule's own noise. */
-static enum vbs_status find_states(struct vbs_ctx *ctx, const struct turns *turns, double **made)
+ * none: nothing else tells its state from the schedule's own noise. *anchored: states are those
+ * beside the one that the profile is for. */
+static enum vbs_status find_states(struct vbs_ctx *ctx, const struct turns *turns, double **made,
+                                   bool *anchored)
 {
     size_t n = (size_t)turns->last + 1;
     double *states = calloc(n, sizeof *states), *counts = calloc(n, sizeof *counts);
@@ -114,6 +135,7 @@ static enum vbs_status find_states(struct vbs_ctx *ctx, const struct turns *turn
     }
     for (size_t t = 0; t < n && status == VBS_OK; t++)
         states[t] = counts[t] > 1 ? states[t] : 0;
+    *anchored = status == VBS_OK && is_anchored(turns, counts);
     free(counts);
     free(usual);
     if (status == VBS_OK)
@@ -125,12 +147,41 @@ static enum vbs_status find_states(struct vbs_ctx *ctx, const struct turns *turn
 
 /* ---- Times ---- */
 
-/* The runs of a contender of which the times of steps are kept. */
+/* The runs of a contender of which the times of steps are kept: those in the state that the profile
+ * is for, where they are enough. */
 struct kept_runs {
+    const struct turns *turns;
     const struct contender *contender;
     const double *states; /* by turn */
+    bool apart;           /* nothing tells the times in the profile's state from these */
     int n;
+    int runs[LEARN_STEPS_KEPT];
 };
+
+/* Returns whether the runs from number first on in the profile's state are enough. */
+static bool has_enough(const struct turns *turns, const struct contender *contender, int first)
+{
+    int n = 0;
+
+    for (int i = first; i < contender->n_runs; i++)
+        n += !is_apart(turns, contender->turns[i]);
+    return n >= ENOUGH_RUNS;
+}
+
+static void list_runs(struct kept_runs *kept, bool anchored)
+{
+    const struct contender *contender = kept->contender;
+    int first = contender->n_runs > LEARN_STEPS_KEPT ? contender->n_runs - LEARN_STEPS_KEPT : 0;
+    bool only = has_enough(kept->turns, contender, first);
+
+    for (int i = first; i < contender->n_runs; i++) {
+        bool apart = is_apart(kept->turns, contender->turns[i]);
+
+        kept->apart = kept->apart || (apart && !only && !anchored);
+        if (!(apart && only))
+            kept->runs[kept->n++] = i;
+    }
+}
 
 /* Adds the times of a step in the kept runs, without the states of their turns, to those of its
  * row. */
@@ -140,7 +191,7 @@ static void add_times(const struct kept_runs *kept, int64_t step, struct observe
     size_t n_steps = (size_t)contender->schedule->n_steps;
 
     for (int i = 0; i < kept->n; i++) {
-        int run = contender->n_runs - 1 - i;
+        int run = kept->runs[i];
         size_t at = (size_t)(run % LEARN_STEPS_KEPT) * n_steps + (size_t)step;
         double state = exp(kept->states[contender->turns[run]]);
         double run_us = contender->steps_us[at] / state;
@@ -225,21 +276,24 @@ static double pooled_variance(const struct observed_step *rows, int64_t n)
     return weights > 0 ? sum / weights : SINGLE_RUN * SINGLE_RUN;
 }
 
-/* Sets *median_us to the median of the request over all runs, without waits for loads and the
- * states of their turns. */
+/* Sets *median_us to the median of the request over all runs, or over those in the profile's state
+ * where they are enough, without waits for loads and the states of their turns. */
 static enum vbs_status median_request(struct vbs_ctx *ctx, const struct kept_runs *kept,
                                       double *median_us)
 {
     const struct contender *contender = kept->contender;
-    size_t n = (size_t)contender->n_runs;
-    double *times_us = malloc((n + 1) * sizeof *times_us);
+    double *times_us = malloc(((size_t)contender->n_runs + 1) * sizeof *times_us);
+    bool only = has_enough(kept->turns, contender, 0);
+    size_t n = 0;
 
     if (!times_us)
         return vbs_no_memory(ctx);
-    for (size_t i = 0; i < n; i++) {
+    for (int i = 0; i < contender->n_runs; i++) {
         double wait_us = contender->waits_us ? contender->waits_us[i] : 0;
+        double state = exp(kept->states[contender->turns[i]]);
 
-        times_us[i] = (contender->times_us[i] - wait_us) / exp(kept->states[contender->turns[i]]);
+        if (!(only && is_apart(kept->turns, contender->turns[i])))
+            times_us[n++] = (contender->times_us[i] - wait_us) / state;
     }
     gsl_sort(times_us, 1, n);
     *median_us = gsl_stats_median_from_sorted_data(times_us, 1, n);
@@ -282,8 +336,12 @@ static enum vbs_status observe_one(struct vbs_ctx *ctx, const struct vbs_profile
     if (status == VBS_OK)
         status = vbs_grow(ctx, &observations->rows, &observations->capacity,
                           observations->n_rows + n, sizeof *observations->rows);
-    for (int64_t i = 0; i < n && status == VBS_OK; i++)
-        observations->rows[observations->n_rows++] = executed_row(&steps[i], pooled, factor);
+    for (int64_t i = 0; i < n && status == VBS_OK; i++) {
+        struct vbs_observed_row *row = &observations->rows[observations->n_rows++];
+
+        *row = executed_row(&steps[i], pooled, factor);
+        row->apart = kept->apart;
+    }
     free(steps);
     return status;
 }
@@ -292,14 +350,14 @@ enum vbs_status learn_observe(struct vbs_ctx *ctx, const struct vbs_profile *pro
                               const struct turns *turns, struct observations *observations)
 {
     double *states = NULL;
-    enum vbs_status status = find_states(ctx, turns, &states);
+    bool anchored = false;
+    enum vbs_status status = find_states(ctx, turns, &states, &anchored);
 
     for (int c = 0; c < turns->n && status == VBS_OK; c++) {
-        const struct contender *contender = &turns->contenders[c];
-        const struct kept_runs kept = {contender, states,
-                                       contender->n_runs < LEARN_STEPS_KEPT ? contender->n_runs
-                                                                            : LEARN_STEPS_KEPT};
+        struct kept_runs kept = {
+            .turns = turns, .contender = &turns->contenders[c], .states = states};
 
+        list_runs(&kept, anchored);
         if (kept.n > 0)
             status = observe_one(ctx, profile, &kept, turns->number, observations);
     }

@@ -36,8 +36,9 @@ struct race {
     int64_t memory_bytes;
     struct contender *contenders; /* number 0 stays open as long as others are */
     int n;
-    int64_t capacity;
+    int64_t capacity, apart_capacity;
     int turn;
+    bool *apart; /* [turn + 1] */
     double begin_s, end_s;
     double planning_s; /* the longest planning and preparing of a schedule */
     double first_predicted_us;
@@ -357,6 +358,24 @@ static enum vbs_status plan_baseline(struct race *race, bool *is_new)
 
 /* ---- Turns ---- */
 
+/* Returns whether the machine is in another state than when the profile was measured. */
+static bool is_apart(const struct race *race, int which)
+{
+    const struct vbs_session *session = vbs_exec_session(race->contenders[which].exec);
+
+    return vbs_cache_watch_look(&race->l->cache, session) != VBS_CACHE_USUAL;
+}
+
+/* Begins a turn. */
+static enum vbs_status begin_turn(struct race *race)
+{
+    race->turn++;
+    VBS_TRY(vbs_grow(race->l->ctx, &race->apart, &race->apart_capacity, (int64_t)race->turn + 1,
+                     sizeof *race->apart));
+    race->apart[race->turn] = false;
+    return VBS_OK;
+}
+
 /* Runs the open contenders once each, in an order by chance. */
 static enum vbs_status run_turn(struct race *race)
 {
@@ -366,9 +385,13 @@ static enum vbs_status run_turn(struct race *race)
         if (race->contenders[i].exec)
             order[n++] = i;
     gsl_ran_shuffle(&race->l->rng, order, (size_t)n, sizeof *order);
-    race->turn++;
+    VBS_TRY(begin_turn(race));
     for (int i = 0; i < n; i++) {
+        bool *apart = &race->apart[race->turn];
+
+        *apart = is_apart(race, order[i]) || *apart;
         VBS_TRY(learn_contender_run(race->l->ctx, &race->contenders[order[i]], race->turn, true));
+        *apart = is_apart(race, order[i]) || *apart;
         race->l->result->n_runs++;
     }
     report(race, "running");
@@ -389,6 +412,7 @@ static enum vbs_status observe(const struct race *race, struct observations *obs
     const struct turns turns = {.contenders = race->contenders,
                                 .n = race->n,
                                 .last = race->turn,
+                                .apart = race->apart,
                                 .number = race->l->n_races};
 
     return learn_observe(race->l->ctx, race->l->profile, &turns, observations);
@@ -600,5 +624,6 @@ enum vbs_status learn_race(struct learning *learning, double end_s,
     for (int i = 0; i < race.n; i++)
         learn_contender_clear(&race.contenders[i]);
     free(race.contenders);
+    free(race.apart);
     return status;
 }

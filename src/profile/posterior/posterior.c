@@ -126,7 +126,8 @@ static enum vbs_status add_executed(struct posterior_finding *e,
     *added = (struct posterior_executed){.row = row,
                                          .value = log(executed->time_us) - row->log_batch,
                                          .variance = deviation * deviation,
-                                         .stretch = executed->group};
+                                         .stretch = executed->group,
+                                         .apart = executed->apart};
     e->n_executed += row->row->time_us > 0;
     return VBS_OK;
 }

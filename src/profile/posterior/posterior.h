@@ -21,7 +21,8 @@
  * Executed times come in stretches of time, within which schedules took turns. Each stretch has a
  * level of its own, which is the mean of its times over the posterior times without them, and which
  * is taken from them: only the differences between the rows of a stretch count. The level of the
- * profile is the mean of those of the stretches, weighted by precision; the width of g and w is
+ * profile is the mean of those of the stretches, weighted by precision; stretches in another state
+ * of the machine than the profile is for count only where there are no others. The width of g and w is
  * what is left of the differences. Where nothing was executed, the level is by how much the medians
  * of all rows together exceed the times of undisturbed runs.
  */
@@ -111,6 +112,7 @@ struct posterior_executed {
     struct posterior_row *row;
     double value, variance; /* of value */
     int stretch;
+    bool apart; /* it was executed in another state of the machine than the profile is for */
 };
 
 /* Finds the level and the width of g and w from executed times, of rows whose mean and variance are

@@ -133,17 +133,31 @@ static double find_context(const struct levels *levels)
     return least;
 }
 
-/* Returns the mean of the levels of the stretches that have times, weighted by precision. A level
+/* Sets has[g] of the stretches whose levels count: of those with times in the profile's state, or,
+ * where there are none, of all with times. */
+static void find_counted(const struct levels *levels, bool has[VBS_OBSERVED_GROUPS])
+{
+    bool any = false;
+
+    for (int g = 0; g < VBS_OBSERVED_GROUPS; g++)
+        has[g] = false;
+    for (int i = 0; i < levels->n; i++)
+        any = any || !levels->executed[i].apart;
+    for (int i = 0; i < levels->n; i++)
+        if (!any || !levels->executed[i].apart)
+            has[levels->executed[i].stretch] = true;
+}
+
+/* Returns the mean of the levels of the stretches that count, weighted by precision. A level
  * has the error with which it was found, which is large where few rows were executed; and stretches
  * are taken to differ from each other as much as rows of one do, so that those in which rows differ
  * much from what is known, as in another state of the machine, count little. */
 static double mean_level(const struct levels *levels)
 {
-    bool has[VBS_OBSERVED_GROUPS] = {false};
+    bool has[VBS_OBSERVED_GROUPS];
     double sum = 0, weights = 0;
 
-    for (int i = 0; i < levels->n; i++)
-        has[levels->executed[i].stretch] = true;
+    find_counted(levels, has);
     for (int g = 0; g < VBS_OBSERVED_GROUPS; g++)
         if (has[g]) {
             double weight = 1 / (levels->variances[g] + 1 / levels->precisions[g]);

@@ -368,6 +368,7 @@ struct slow_executed {
     struct slow_row *row;
     long double value, variance; /* y and p */
     int stretch;
+    bool apart;
 };
 
 /* Lists the executed times of rows with a time; returns their number. */
@@ -385,14 +386,15 @@ static int list_executed(struct slow_posterior *slow, const struct vbs_profile *
                     .row = &slow->rows[i],
                     .value = logl((long double)executed[k].time_us / slow->rows[i].batch),
                     .variance = deviation * deviation,
-                    .stretch = executed[k].group};
+                    .stretch = executed[k].group,
+                    .apart = executed[k].apart};
             }
     return count;
 }
 
 /* The level and the variance of a stretch. */
 struct stretch {
-    int n;                              /* executed times */
+    int n, n_here;                      /* executed times, and those that are not apart */
     long double level, square, weights; /* l, c and w */
 };
 
@@ -431,14 +433,19 @@ static void improve(struct stretch *stretch, int which, const struct slow_execut
 static void join_stretches(const struct stretch *stretches, struct widths *w)
 {
     long double sum = 0, weights = 0, least = 0.06L * 0.06L;
+    int n_here = 0;
 
     for (int g = 0; g < VBS_OBSERVED_GROUPS; g++)
-        if (stretches[g].n > 0) {
+        n_here += stretches[g].n_here;
+    for (int g = 0; g < VBS_OBSERVED_GROUPS; g++)
+        if (stretches[g].n > 0)
+            least = fminl(least, stretches[g].square);
+    for (int g = 0; g < VBS_OBSERVED_GROUPS; g++)
+        if (n_here > 0 ? stretches[g].n_here > 0 : stretches[g].n > 0) {
             long double weight = 1 / (stretches[g].square + 1 / stretches[g].weights);
 
             sum += weight * stretches[g].level;
             weights += weight;
-            least = fminl(least, stretches[g].square);
         }
     w->level = sum / weights;
     w->c = sqrtl(least);
@@ -477,10 +484,11 @@ static void find_level(struct slow_posterior *slow, const struct slow_executed *
     if (n == 0)
         return;
     for (int g = 0; g < VBS_OBSERVED_GROUPS; g++)
-        stretches[g] = (struct stretch){0, w->level, 0.03L * 0.03L, 0};
+        stretches[g] = (struct stretch){.level = w->level, .square = 0.03L * 0.03L};
     for (int i = 0; i < n; i++) {
         mean_us += expl(list[i].value) / n;
         stretches[list[i].stretch].n++;
+        stretches[list[i].stretch].n_here += !list[i].apart;
     }
     each_group(slow, &(struct widths){w->s, w->u, w->c, 0}, true, false);
     for (int i = 0; i < 10; i++)

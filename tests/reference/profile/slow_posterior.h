@@ -46,7 +46,8 @@
  *     l' = (L0 / 0.3^2 + sum of t / V (l + D - l, at most T from 0)) / (1 / 0.3^2 + sum of t / V),
  *          t: exp y over the mean of these over all stretches;
  *     c' = (10 0.03^2 + sum of (s min(T, |D - l'|))^2 + c (1 - s)) / (10 + number of times).
- * Then C^2 is the least c, at most 0.06^2; L the mean of all l, weighted by 1 / (c + 1 / w), w the
+ * Then C^2 is the least c, at most 0.06^2; L the mean of the l of all stretches with a time that
+ * is not apart, of all stretches where there are none, weighted by 1 / (c + 1 / w), w the
  * denominator of the last l'; and x of a row the mean of its y - l, weighted by 1 / (p + c - C^2),
  * the sum of which is 1 / variance of x.
  *

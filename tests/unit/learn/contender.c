@@ -289,23 +289,26 @@ static void run_all(struct contender *contenders, struct runs *runs, double slow
     }
 }
 
-/* Returns the largest difference of times, and of deviations, from those without slow turns. The
- * times of all have a factor in common: the mean of the states is 0. */
-static double moved_by(const struct vbs_profile *profile, double slow)
+/* Returns the largest difference of times, and of deviations, from those without slow turns.
+ * common: the factor that the times of all have in common. */
+static double moved_by(const struct vbs_profile *profile, double slow, double common,
+                       const bool *apart)
 {
     struct runs runs[2][3];
     struct contender contenders[2][3];
     struct observations observations[2] = {{0}, {0}};
-    double most = 0, common;
+    double most = 0;
 
     for (int i = 0; i < 2; i++) {
+        struct turns turns = {
+            .contenders = contenders[i], .n = 3, .last = MOST_RUNS, .apart = apart};
+
         run_all(contenders[i], runs[i], i ? slow : 1);
-        if (observe_all(NULL, profile, contenders[i], 3, &observations[i]) != VBS_OK)
+        if (learn_observe(NULL, profile, &turns, &observations[i]) != VBS_OK)
             bail_out("nothing observed");
     }
     if (observations[0].n_rows != 6 || observations[1].n_rows != 6)
         bail_out("%d and %d rows", observations[0].n_rows, observations[1].n_rows);
-    common = sqrt(slow); /* half of the turns are slow */
     for (int i = 0; i < 6; i++) {
         const struct vbs_observed_row *a = &observations[0].rows[i], *b = &observations[1].rows[i];
 
@@ -319,11 +322,43 @@ static double moved_by(const struct vbs_profile *profile, double slow)
 
 static void states_of_turns_are_divided_out(const struct vbs_profile *profile)
 {
-    double slow = moved_by(profile, 1.4), fast = moved_by(profile, 0.7);
+    /* Half of the turns are slow, and the mean of all states is 0. */
+    double slow = moved_by(profile, 1.4, sqrt(1.4), NULL);
+    double fast = moved_by(profile, 0.7, sqrt(0.7), NULL);
 
     ok(slow < NEAR && fast < NEAR,
        "slow and fast turns do not change what contenders tell that join late (%.1e, %.1e)", slow,
        fast);
+}
+
+static void turns_in_another_state_are_left_out(const struct vbs_profile *profile)
+{
+    bool apart[MOST_RUNS + 1] = {false}, all[MOST_RUNS + 1];
+    struct runs runs;
+    struct contender contender = executed(12, 9, &runs);
+    struct turns turns = {.contenders = &contender, .n = 1, .last = MOST_RUNS, .apart = apart};
+    struct observations some = {0}, none = {0};
+
+    for (int turn = 0; turn <= MOST_RUNS; turn++) {
+        apart[turn] = turn >= 7 && turn <= 16;
+        all[turn] = true;
+    }
+    ok(moved_by(profile, 1.4, 1, apart) < NEAR, "times are those of the profile's state");
+    for (int turn = 1; turn <= 9; turn++)
+        apart[turn] = true;
+    apart[10] = apart[11] = apart[12] = false;
+    if (learn_observe(NULL, profile, &turns, &some) != VBS_OK)
+        bail_out("nothing observed");
+    turns.apart = all;
+    if (learn_observe(NULL, profile, &turns, &none) != VBS_OK)
+        bail_out("nothing observed");
+    ok(some.n_rows == 2 && fabs(some.rows[0].time_us - 1.1 * 12) < NEAR && !some.rows[0].apart,
+       "three runs in it are enough");
+    ok(none.n_rows == 2 && none.rows[0].time_us > 5 * 1.1 * 12 && none.rows[0].apart &&
+           none.rows[1].apart,
+       "where there are none, rows say so");
+    free(some.rows);
+    free(none.rows);
 }
 
 /* ---- Memory that runs out ---- */
@@ -360,6 +395,7 @@ int main(void)
     single_times_have_the_pooled_deviation(profile);
     rows_are_means_and_requests_medians(profile);
     states_of_turns_are_divided_out(profile);
+    turns_in_another_state_are_left_out(profile);
     nothing_is_told_without_runs(profile);
     fault_each(&trial);
     ok(trial.n_faults > 2 && trial.n_wrong == 0 && trial.status == VBS_OK,

@@ -343,6 +343,33 @@ static void a_stretch_may_be_slower_as_a_whole(gsl_rng *rng)
     timed_free(timed);
 }
 
+/* Returns the level where rows are executed in two stretches, the second of which is 1.5 times as
+ * slow, and in another state of the machine, as the flags say. */
+static double level_apart(const struct timed *timed, bool first, bool second)
+{
+    struct vbs_observed_row executed[N_STRETCHED];
+    struct vbs_posterior_report report;
+
+    execute_by_turns(timed, 1, 1.5, executed);
+    for (int k = 0; k < N_STRETCHED; k++)
+        executed[k].apart = executed[k].group == 0 ? first : second;
+    vbs_profile_free(posterior_of(timed->profile, executed, N_STRETCHED, &report));
+    return report.level;
+}
+
+static void a_stretch_in_another_state_has_no_level(gsl_rng *rng)
+{
+    struct timed *timed = timed_new(rng, &STRETCHES);
+    double both = level_apart(timed, false, false), fast = level_apart(timed, false, true);
+    double slow = level_apart(timed, true, false);
+
+    ok(fast < both && both < slow && fabs(slow / fast / 1.5 - 1) < 0.02,
+       "the level is that of the stretch in the profile's state (%.3f, %.3f, %.3f)", fast, both,
+       slow);
+    ok(level_apart(timed, true, true) == both, "where none is in it, all count");
+    timed_free(timed);
+}
+
 /* Returns the logarithm of the level where so many rows are executed in a stretch that is 1.2 times
  * slower than another, in which many are. */
 static double level_with(const struct timed *timed, int n_slow)
@@ -660,6 +687,7 @@ int main(void)
     draws_are_of_the_posterior(rng);
     the_noise_is_found(rng);
     a_stretch_of_one_row_counts_less(rng);
+    a_stretch_in_another_state_has_no_level(rng);
     gsl_rng_free(rng);
     return done_testing();
 }

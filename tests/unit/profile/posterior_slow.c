@@ -57,7 +57,8 @@ static int draw_executed(gsl_rng *rng, const struct timed *timed, double deviati
             .algorithm = timed->rows[i]->algorithm,
             .time_us = timed->schedule_us[i] * burst * state * gsl_ran_lognormal(rng, 0, deviation),
             .deviation = deviation * gsl_ran_flat(rng, 0.2, 2),
-            .group = stretch * (VBS_OBSERVED_GROUPS - 1) / (MOST_STRETCHES - 1)};
+            .group = stretch * (VBS_OBSERVED_GROUPS - 1) / (MOST_STRETCHES - 1),
+            .apart = stretch > 0 && k % 3 > 0};
         if (executed[k].rows == 0 && random_once_in(rng, 2))
             executed[k].rows = timed->profile->layers[executed[k].layer].rows;
     }
