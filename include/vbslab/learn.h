@@ -55,8 +55,8 @@ struct vbs_learn_options {
     enum vbs_io io;     /* 0: external */
     double latency_us;  /* longest wait of a sample (struct vbs_problem); 0: not bounded */
     bool whole_samples; /* no steps by rows */
-    /* [n_budgets] bytes of arenas. 0: VBS_LEARN_BUDGETS of them, between the planner's least and
-     * the one from which on more memory brings nothing. */
+    /* [n_budgets] bytes of arenas. 0: VBS_LEARN_BUDGETS of them, above the planner's least and up
+     * to the one from which on more memory brings nothing. */
     int n_budgets;
     const int64_t *budgets;
     const struct vbs_planner *planner; /* of schedules; null: dp-vbs+; weights included: joint */
@@ -97,7 +97,10 @@ struct vbs_learned_budget {
 
 /* The result of learning. Freed by vbs_learned_free. */
 struct vbs_learned {
-    struct vbs_profile *profile; /* with posterior times; the given one is unchanged */
+    /* With posterior times; the given one is unchanged. Where the last-level cache was slower or
+     * faster in all turns than when the given one was measured, its times are those of this state
+     * of the machine, and speed.cache_bytes_per_us says so. */
+    struct vbs_profile *profile;
     struct vbs_posterior_report report;
     int n_schedules, n_runs; /* executed in all */
     int n_budgets;

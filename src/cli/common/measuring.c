@@ -270,11 +270,11 @@ static enum vbs_status learn(struct cli *cli, const struct cli_measuring *how,
     return status;
 }
 
-/* Has the run finish with posterior times. */
+/* Has the run finish with posterior times, and with the speed of the cache that they are for. */
 static enum vbs_status revise(struct cli *cli, const struct cli_measuring *how,
                               const struct vbs_network *network, const struct vbs_session *session,
-                              struct vbs_store_run *run, struct vbs_learned **learned,
-                              struct vbs_profile **posterior)
+                              struct vbs_store_run *run, struct vbs_calibration *calibration,
+                              struct vbs_learned **learned, struct vbs_profile **posterior)
 {
     const struct vbs_posterior_options options = {.struct_size = sizeof options};
     struct vbs_profile *draft = NULL;
@@ -290,7 +290,10 @@ static enum vbs_status revise(struct cli *cli, const struct cli_measuring *how,
     vbs_profile_free(draft);
     if (status == VBS_OK)
         vbs_store_run_revise(run, *learned ? (*learned)->profile : *posterior);
-    return status;
+    if (status != VBS_OK || !*learned)
+        return status;
+    vbs_calibration_set_cache(calibration, (*learned)->profile->speed.cache_bytes_per_us);
+    return vbs_store_run_calibrate(&cli->ctx, run, calibration);
 }
 
 const char *cli_baseline_words(const struct vbs_planner *baseline)
@@ -403,7 +406,7 @@ static enum vbs_status measure_session(struct cli *cli, const struct cli_measuri
     vbs_calibration_set_cache(calibration, report.cache_bytes_per_us);
     status = vbs_store_run_calibrate(&cli->ctx, run, calibration);
     if (status == VBS_OK)
-        status = revise(cli, how, network, session, run, learned, &posterior);
+        status = revise(cli, how, network, session, run, calibration, learned, &posterior);
     if (status != VBS_OK)
         goto done;
     describe(session, &options, &report, what, sizeof what);
