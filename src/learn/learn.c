@@ -19,6 +19,8 @@
 #define LEAST_RUNS  9   /* with those that warm up */
 #define SLOWER      1.3 /* than the bound */
 
+#define PLACED 1.05 /* bytes of an arena over live ones, so that buffers can be placed */
+
 #define PLANNING_SHARE 0.25 /* of the time, for the first solver */
 
 /* ---- Options ---- */
@@ -78,7 +80,7 @@ static enum vbs_status choose_budgets(struct learning *l, struct vbs_solver *sol
     struct vbs_schedule *most = NULL;
 
     VBS_TRY(vbs_solver_plan(l->ctx, solver, INT64_MAX / 2, &most));
-    factor = (double)most->predicted.peak_bytes / least;
+    factor = PLACED * (double)most->predicted.peak_bytes / least;
     vbs_schedule_free(most);
     for (int i = 0; i < l->result->n_budgets; i++)
         l->result->budgets[i].memory_bytes =
