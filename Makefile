@@ -146,8 +146,10 @@ LDFLAGS_fault/replay = $(WRAP_MALLOC)
 LDFLAGS_plan/table_refusals = $(WRAP_MALLOC)
 LDFLAGS_base/npy = $(WRAP_MALLOC)
 LDFLAGS_simple/simple = $(WRAP_MALLOC)
+LDFLAGS_learn/beside = $(WRAP_MALLOC)
 LDFLAGS_learn/contender = $(WRAP_MALLOC)
 LDFLAGS_learn/learn = $(WRAP_MALLOC)
+LDFLAGS_learn/inside = $(WRAP_MALLOC)
 LDFLAGS_fault/store = -Wl,--wrap=sqlite3_step
 
 .DELETE_ON_ERROR:

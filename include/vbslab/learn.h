@@ -89,7 +89,7 @@ struct vbs_learned_budget {
     double time_us, low_us, high_us;
     double baseline_us, baseline_low_us, baseline_high_us;
     /* The answer's time over the baseline's, from turns in which both ran, with its 95% interval;
-     * 1 where they are the same schedule. */
+     * 1 where they are the same schedule, and never more. */
     double ratio, ratio_low, ratio_high;
     /* The planner of the best schedule of the baselines; null: none could be placed. */
     const struct vbs_planner *baseline;

@@ -104,19 +104,25 @@ static void watch(void *self, double done, double left_s, const char *text)
         w->stop = 1;
 }
 
-/* Makes a solver that may take a share of the time; *solver is null where it takes longer. */
+/* Makes a solver that may take a share of the time; *solver is null where it takes longer. A
+ * planner that gives what it has when it is stopped has not planned as it will plan for a budget.
+ */
 static enum vbs_status make_watched(struct learning *l, int64_t most_bytes,
                                     struct vbs_solver **solver)
 {
     const struct vbs_problem problem = learn_problem(l, l->posterior);
-    struct vbs_solver_options how = learn_solver_options(l, l->planner, most_bytes);
     struct watch w = {.outer = l->ctx,
                       .end_s = vbs_clock_s() + PLANNING_SHARE * l->options.time_limit_s};
     struct vbs_ctx own = {.cancel = &w.stop};
-    enum vbs_status status;
+    const struct vbs_solver_options how = {.struct_size = sizeof how,
+                                           .most_bytes = most_bytes,
+                                           .progress = {.self = &w, .report = watch}};
+    enum vbs_status status = vbs_solver_new(&own, l->planner, &problem, &how, solver);
 
-    how.progress = (struct vbs_progress){.self = &w, .report = watch};
-    status = vbs_solver_new(&own, l->planner, &problem, &how, solver);
+    if (w.stop && status == VBS_OK && !vbs_cancelled(l->ctx)) {
+        vbs_solver_free(*solver);
+        *solver = NULL;
+    }
     if (status == VBS_OK || (status == VBS_INTERRUPTED && !vbs_cancelled(l->ctx)))
         return VBS_OK;
     return vbs_fail(l->ctx, status, "%s", own.detail);

@@ -106,11 +106,6 @@ enum vbs_status learn_set_task(struct learning *learning) VBS_MUST_CHECK;
 struct vbs_problem learn_problem(const struct learning *learning,
                                  const struct vbs_profile *profile);
 
-/* Returns the options of a solver for budgets of at most most_bytes (0: any). */
-struct vbs_solver_options learn_solver_options(const struct learning *learning,
-                                               const struct vbs_planner *planner,
-                                               int64_t most_bytes);
-
 /* ---- race.c ---- */
 
 /* What all budgets share. */

@@ -226,8 +226,8 @@ static enum vbs_status add(struct race *race, struct vbs_replanned *made,
 static enum vbs_status make_solver(struct race *race, struct planning *planning)
 {
     const struct vbs_problem problem = learn_problem(race->l, planning->profile);
-    const struct vbs_solver_options how =
-        learn_solver_options(race->l, planning->planner, race->memory_bytes);
+    const struct vbs_solver_options how = {.struct_size = sizeof how,
+                                           .most_bytes = race->memory_bytes};
 
     return vbs_solver_new(race->l->ctx, planning->planner, &problem, &how, &planning->solver);
 }
@@ -558,14 +558,31 @@ static enum vbs_status decide(struct race *race)
 
 /* ---- The result ---- */
 
+/* Finds the answer and the fastest baseline; -1: there is none. The fastest is found by ratios to
+ * number 0, which need not be that baseline: the two are compared at last, so that no answer is
+ * slower than the baseline. */
+static enum vbs_status find_answer(const struct race *race, int *best, int *baseline)
+{
+    struct vbs_profile_row ratio = {0};
+
+    VBS_TRY(find_best(race, false, best));
+    VBS_TRY(find_best(race, true, baseline));
+    if (*baseline < 0 || *baseline == *best)
+        return VBS_OK;
+    VBS_TRY(learn_contender_ratio(race->l->ctx, &race->contenders[*best],
+                                  &race->contenders[*baseline], &ratio));
+    if (ratio.n_runs > 0 && ratio.time_us > 1)
+        *best = *baseline;
+    return VBS_OK;
+}
+
 static enum vbs_status describe(struct race *race, struct vbs_learned_budget *learned)
 {
     struct vbs_profile_row time = {0}, other = {0},
                            ratio = {.time_us = 1, .low_us = 1, .high_us = 1};
     int best, baseline;
 
-    VBS_TRY(find_best(race, false, &best));
-    VBS_TRY(find_best(race, true, &baseline));
+    VBS_TRY(find_answer(race, &best, &baseline));
     learned->n_schedules = race->n;
     learned->first_predicted_us = race->first_predicted_us;
     learned->stands = race->stands;

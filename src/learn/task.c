@@ -12,8 +12,6 @@
 
 #include "base/fail.h"
 
-#define SEARCH_SHARE 0.1 /* of the time, after which joint tries no further schedules */
-
 static enum vbs_status find_baselines(struct learning *l)
 {
     static const char *const NAMES[LEARN_BASELINES] = {"fbs-best", "vdnn", "mmcnn"};
@@ -74,16 +72,4 @@ struct vbs_problem learn_problem(const struct learning *l, const struct vbs_prof
                                 .weights = options->weights,
                                 .copy = l->copy,
                                 .whole_samples = options->whole_samples};
-}
-
-struct vbs_solver_options learn_solver_options(const struct learning *l,
-                                               const struct vbs_planner *planner,
-                                               int64_t most_bytes)
-{
-    bool searches = vbs_planner_transfers(planner);
-
-    return (struct vbs_solver_options){.struct_size = sizeof(struct vbs_solver_options),
-                                       .most_bytes = most_bytes,
-                                       .time_limit_s =
-                                           searches ? SEARCH_SHARE * l->options.time_limit_s : 0};
 }

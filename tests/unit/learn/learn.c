@@ -4,10 +4,9 @@
  * with each other, and calls that end early leave nothing behind.
  */
 #include "support/fault.h"
+#include "support/learn_help.h"
 #include "support/profile_help.h"
 #include "support/tap.h"
-#include "vbslab/learn.h"
-#include "vbslab/replay.h"
 
 #include <stdlib.h>
 
@@ -18,88 +17,14 @@ static const char NETWORK[] = "model tiny\n"
                               "conv c2 out=16 kernel=3 pad=1\n"
                               "fc f out=7\n";
 
-static const int BATCHES[] = {1, 2, 3};
-
-/* The subjects of all tests. */
-struct tiny {
-    struct vbs_network *network;
-    const struct vbs_backend *backend;
-    struct vbs_profile *profile;
-    int64_t least_bytes; /* of a plan for REQUEST samples */
-};
-
 #define REQUEST 5
 
-/* Makes a profile of the session's kernels, whose times are made up. */
-static struct vbs_profile *made_up(struct vbs_ctx *ctx, const struct vbs_session *session)
+static int64_t least_bytes(const struct tiny *tiny)
 {
-    double *times_us = calloc((size_t)session->n_kernels + 1, sizeof *times_us);
-    struct vbs_profile *profile;
-
-    if (!times_us)
-        bail_out("no memory");
-    for (int i = 0; i < session->n_kernels; i++)
-        times_us[i] = 5 + (20 + i % 3) * session->kernels[i].batch;
-    profile = profile_of_session(ctx, session, times_us);
-    free(times_us);
-    return profile;
-}
-
-static void open_tiny(struct tiny *tiny)
-{
-    const struct vbs_backend_options options = {
-        .struct_size = sizeof options, .batches = BATCHES, .n_batches = 3, .threads = 1};
-    struct vbs_session *session = NULL;
-    const struct vbs_planner *planner;
-    struct vbs_solver *solver = NULL;
-    struct vbs_problem problem = {.request = REQUEST};
-    struct vbs_ctx ctx = {0};
-
-    if (vbs_network_parse(&ctx, "tiny", NETWORK, sizeof NETWORK - 1, NULL, &tiny->network) !=
-            VBS_OK ||
-        vbs_backend_find(&ctx, "onednn", &tiny->backend) != VBS_OK ||
-        tiny->backend->open(&ctx, tiny->network, &options, &session) != VBS_OK ||
-        !(tiny->profile = made_up(&ctx, session)))
-        bail_out("no profile: %s", vbs_detail(&ctx));
-    session->ops->close(session);
-    problem.profile = tiny->profile;
-    if (vbs_planner_find(&ctx, "dp-vbs+", &planner) != VBS_OK ||
-        vbs_solver_new(&ctx, planner, &problem, NULL, &solver) != VBS_OK)
-        bail_out("no solver: %s", vbs_detail(&ctx));
-    tiny->least_bytes = vbs_solver_least_bytes(solver);
-    vbs_solver_free(solver);
-}
-
-static enum vbs_status learn(struct vbs_ctx *ctx, const struct tiny *tiny,
-                             const struct vbs_learn_options *options, struct vbs_learned **learned)
-{
-    return vbs_learn(ctx, tiny->network, tiny->backend, tiny->profile, options, learned);
+    return tiny_least_bytes(tiny, "dp-vbs+", VBS_WEIGHTS_EXCLUDED);
 }
 
 /* ---- Results ---- */
-
-static bool replays(const struct vbs_profile *profile, const struct vbs_learned_budget *budget)
-{
-    struct vbs_replay *replay = NULL;
-    struct vbs_ctx ctx = {0};
-    bool good = vbs_replay_run(&ctx, profile, budget->schedule, budget->memory_bytes, false,
-                               &replay) == VBS_OK &&
-                replay->fits && budget->schedule->request == REQUEST;
-
-    if (!good)
-        printf("# %lld bytes: %s\n", (long long)budget->memory_bytes, vbs_detail(&ctx));
-    vbs_replay_free(replay);
-    return good;
-}
-
-static bool agrees_with_itself(const struct vbs_learned_budget *b)
-{
-    return b->n_schedules > 0 && b->n_turns >= 6 && b->low_us <= b->time_us &&
-           b->time_us <= b->high_us && b->baseline_low_us <= b->baseline_us &&
-           b->baseline_us <= b->baseline_high_us && b->ratio_low <= b->ratio &&
-           b->ratio <= b->ratio_high && b->ratio > 0 && b->first_predicted_us > 0 &&
-           (!b->is_baseline || (b->ratio == 1 && b->time_us == b->baseline_us));
-}
 
 static bool has_rows_of(const struct vbs_profile *learned, const struct vbs_profile *profile)
 {
@@ -121,7 +46,7 @@ static bool has_rows_of(const struct vbs_profile *learned, const struct vbs_prof
 
 static void budgets_are_learned(const struct tiny *tiny)
 {
-    const int64_t budgets[] = {1, 2 * tiny->least_bytes, (int64_t)1 << 20};
+    const int64_t budgets[] = {1, 2 * least_bytes(tiny), (int64_t)1 << 20};
     const struct vbs_learn_options options = {.struct_size = sizeof options,
                                               .time_limit_s = 2.5,
                                               .request = REQUEST,
@@ -132,7 +57,7 @@ static void budgets_are_learned(const struct tiny *tiny)
                                               .notes = "learned"};
     struct vbs_learned *learned = NULL;
     struct vbs_ctx ctx = {0};
-    enum vbs_status status = learn(&ctx, tiny, &options, &learned);
+    enum vbs_status status = tiny_learn(&ctx, tiny, &options, &learned);
     int n_schedules = 0;
 
     if (!ok(status == VBS_OK, "three budgets are learned"))
@@ -150,9 +75,10 @@ static void budgets_are_learned(const struct tiny *tiny)
     for (int i = 1; i < 3; i++) {
         const struct vbs_learned_budget *b = &learned->budgets[i];
 
-        ok(b->schedule && replays(learned->profile, b) && replays(tiny->profile, b),
+        ok(b->schedule && b->schedule->request == REQUEST && tiny_replays(learned->profile, b) &&
+               tiny_replays(tiny->profile, b),
            "the answer of budget %d fits into it", i);
-        ok(agrees_with_itself(b), "and its times agree with each other");
+        ok(tiny_agrees(b), "and its times agree with each other");
     }
     ok(has_rows_of(learned->profile, tiny->profile), "the learned profile has the same rows");
     ok(learned->report.n_executed > 0 && learned->report.level > 0, "some were executed");
@@ -174,10 +100,10 @@ static void the_planner_may_be_that_of_the_baseline(const struct tiny *tiny)
     const struct vbs_learned_budget *b;
 
     if (vbs_planner_find(&ctx, "fbs-best", &options.planner) != VBS_OK ||
-        learn(&ctx, tiny, &options, &learned) != VBS_OK)
+        tiny_learn(&ctx, tiny, &options, &learned) != VBS_OK)
         bail_out("%s", vbs_detail(&ctx));
     b = &learned->budgets[0];
-    ok(b->schedule && strcmp(b->schedule->planner, "fbs-best") == 0 && agrees_with_itself(b) &&
+    ok(b->schedule && strcmp(b->schedule->planner, "fbs-best") == 0 && tiny_agrees(b) &&
            isfinite(b->ratio),
        "where the planner is fbs-best, the answer is of this planner");
     vbs_learned_free(learned);
@@ -193,7 +119,7 @@ static void no_time_executes_nothing(const struct tiny *tiny)
     char where[80];
     bool ascend = true, empty = true;
 
-    if (learn(&ctx, tiny, &options, &learned) != VBS_OK ||
+    if (tiny_learn(&ctx, tiny, &options, &learned) != VBS_OK ||
         vbs_profile_posterior(&ctx, tiny->profile, NULL, NULL, &posterior) != VBS_OK)
         bail_out("%s", vbs_detail(&ctx));
     ok(learned->n_schedules == 0 && learned->n_runs == 0, "without time nothing is executed");
@@ -202,7 +128,7 @@ static void no_time_executes_nothing(const struct tiny *tiny)
     for (int i = 0; i < learned->n_budgets; i++) {
         empty = empty && learned->budgets[i].n_schedules == 0 && !learned->budgets[i].schedule;
         ascend = ascend && learned->budgets[i].memory_bytes >=
-                               (i ? learned->budgets[i - 1].memory_bytes : tiny->least_bytes);
+                               (i ? learned->budgets[i - 1].memory_bytes : least_bytes(tiny));
     }
     ok(learned->n_budgets == VBS_LEARN_BUDGETS && ascend,
        "budgets are chosen from the least one on, ascending");
@@ -214,28 +140,13 @@ static void no_time_executes_nothing(const struct tiny *tiny)
 
 /* ---- Early ends ---- */
 
-/* Asks to stop with the nth report. */
-struct stopping {
-    int n_left;
-    volatile sig_atomic_t stop;
-};
-
-static void stop_soon(void *self, double done, double left_s, const char *text)
-{
-    struct stopping *stopping = self;
-
-    (void)done, (void)left_s, (void)text;
-    if (--stopping->n_left == 0)
-        stopping->stop = 1;
-}
-
 static void interruptions_end_it(const struct tiny *tiny)
 {
     static const int REPORTS[] = {0, 1, 2, 3, 5, 8};
     const int64_t budget = (int64_t)1 << 20;
 
     for (size_t i = 0; i < sizeof REPORTS / sizeof REPORTS[0]; i++) {
-        struct stopping stopping = {.n_left = REPORTS[i], .stop = REPORTS[i] == 0};
+        struct tiny_stop stopping = {.n_left = REPORTS[i], .stop = REPORTS[i] == 0};
         struct vbs_ctx ctx = {.cancel = &stopping.stop};
         const struct vbs_learn_options options = {.struct_size = sizeof options,
                                                   .time_limit_s = 5,
@@ -243,10 +154,10 @@ static void interruptions_end_it(const struct tiny *tiny)
                                                   .n_budgets = 1,
                                                   .budgets = &budget,
                                                   .threads = 1,
-                                                  .progress = {&stopping, stop_soon}};
+                                                  .progress = {&stopping, tiny_stop_soon}};
         struct vbs_learned *learned = NULL;
 
-        ok(learn(&ctx, tiny, &options, &learned) == VBS_INTERRUPTED && !learned,
+        ok(tiny_learn(&ctx, tiny, &options, &learned) == VBS_INTERRUPTED && !learned,
            "a request to stop at report %d ends it", REPORTS[i]);
     }
 }
@@ -255,7 +166,7 @@ static void refuses(const struct tiny *tiny, const struct vbs_learn_options *opt
 {
     struct vbs_learned *learned = NULL;
     struct vbs_ctx ctx = {0};
-    enum vbs_status status = learn(&ctx, tiny, options, &learned);
+    enum vbs_status status = tiny_learn(&ctx, tiny, options, &learned);
 
     ok(status == VBS_USAGE && !learned, "refused: %s", vbs_detail(&ctx));
     vbs_learned_free(learned);
@@ -304,7 +215,7 @@ static enum vbs_status learn_in(struct vbs_ctx *ctx, const struct tiny *tiny, do
                                               .n_budgets = time_limit_s > 0.1,
                                               .budgets = &budget};
     struct vbs_learned *learned = (void *)&fault_untouched;
-    enum vbs_status status = learn(ctx, tiny, &options, &learned);
+    enum vbs_status status = tiny_learn(ctx, tiny, &options, &learned);
 
     if (status != VBS_OK)
         return fault_status(status, learned);
@@ -346,14 +257,13 @@ int main(void)
 {
     struct tiny tiny = {0};
 
-    open_tiny(&tiny);
+    tiny_open(NETWORK, REQUEST, &tiny);
     wrong_options_are_refused(&tiny);
     no_time_executes_nothing(&tiny);
     budgets_are_learned(&tiny);
     the_planner_may_be_that_of_the_baseline(&tiny);
     interruptions_end_it(&tiny);
     memory_runs_out(&tiny);
-    vbs_profile_free(tiny.profile);
-    vbs_network_free(tiny.network);
+    tiny_close(&tiny);
     return done_testing();
 }
