@@ -52,6 +52,9 @@ struct vbs_posterior_options {
      * together, in the place of its expectation (Thompson sampling). */
     bool draws;
     uint64_t seed; /* of the draws */
+    /* Rows that are not among the executed ones get so many times the time that the model says,
+     * because planners choose those of them that look too fast; 0: 1. */
+    double unexecuted;
 };
 
 /* The parameters of the model, as they were found. */
@@ -73,6 +76,7 @@ struct vbs_posterior_report {
  * stays, too. *report may be null.
  *
  * VBS_INVALID: an executed row is not in the profile, or its numbers are out of range;
+ * VBS_USAGE: unexecuted is below 0, or not finite;
  * VBS_NO_MEMORY. O(sum of n^3 over the layers, n rows each, in groups of at most 256).
  */
 enum vbs_status vbs_profile_posterior(struct vbs_ctx *ctx, const struct vbs_profile *profile,

@@ -240,6 +240,7 @@ enum vbs_status vbs_learn(struct vbs_ctx *ctx, const struct vbs_network *network
                          .network = network,
                          .backend = backend,
                          .profile = profile,
+                         .unproven = 1,
                          .cache.usual = profile->speed.cache_bytes_per_us,
                          .start_s = vbs_clock_s()};
     enum vbs_status status = read_options(&l, options);

@@ -3,7 +3,7 @@
  * budgets, task.c is the problem of all of them with its planners, race.c executes the schedules of
  * one budget by turns and plans anew, contender.c is a schedule with its executor and its times,
  * beside.c tells what steps would have taken without loads beside them, observe.c makes executed
- * rows of these times, and posterior times of them.
+ * rows of these times, and posterior times of them, and unproven.c corrects those of other rows.
  */
 #ifndef VBS_LEARN_LEARN_H
 #define VBS_LEARN_LEARN_H
@@ -21,12 +21,20 @@
 
 #define LEARN_STEPS_KEPT 15 /* runs of which the times of steps are kept: the newest */
 
+/* A predicted time, and the part of it of rows that had not been executed, both without the factor
+ * of such rows. */
+struct learn_prediction {
+    double all_us, unproven_us;
+};
+
 /* A schedule that is executed. */
 struct contender {
     struct vbs_schedule *schedule;
     struct vbs_exec *exec; /* null: closed */
     /* The planner of baselines of which it is a plan; null: of none. */
     const struct vbs_planner *baseline;
+    /* Of a plan on posterior times when it was new, and of contender number 0 then; 0: of others. */
+    struct learn_prediction predicted, predicted_base;
     int n_runs;
     int64_t capacity, turn_capacity, wait_capacity;
     double *times_us; /* [n_runs] of the request */
@@ -72,6 +80,9 @@ struct observations {
     int64_t capacity;
 };
 
+/* Compares the rows of struct vbs_observed_row by what they are of, for qsort. */
+int learn_compare_rows(const void *a, const void *b);
+
 /* Contenders that took turns. */
 struct turns {
     struct contender *contenders;
@@ -87,6 +98,29 @@ struct turns {
 enum vbs_status learn_observe(struct vbs_ctx *ctx, const struct vbs_profile *profile,
                               const struct turns *turns,
                               struct observations *observations) VBS_MUST_CHECK;
+
+/* ---- unproven.c ---- */
+
+/* Sorts executed rows for learn_predict. */
+void learn_sort_executed(struct observations *executed);
+
+/* Predicts a schedule. profile: whose rows without executions take factor times as long; executed:
+ * sorted. O(steps log n_rows). */
+struct learn_prediction learn_predict(const struct vbs_profile *profile,
+                                      const struct vbs_schedule *schedule,
+                                      const struct observations *executed, double factor);
+
+/* What came of predictions: sums for least squares. */
+struct learn_outcomes {
+    double products, squares;
+};
+
+/* Adds what came of the contenders with predictions. VBS_NO_MEMORY. */
+enum vbs_status learn_add_outcomes(struct vbs_ctx *ctx, const struct contender *contenders, int n,
+                                   struct learn_outcomes *outcomes) VBS_MUST_CHECK;
+
+/* Returns how many times as long as predicted rows take that were not executed: 1 to 1.2. */
+double learn_unproven_factor(const struct learn_outcomes *outcomes);
 
 struct learning;
 
@@ -121,6 +155,8 @@ struct learning {
     struct vbs_learn_options options; /* with defaults in the place of zeros */
     struct observations settled;      /* of budgets that are done */
     struct vbs_cache_watch cache;     /* beside the speed of the profile */
+    struct learn_outcomes outcomes;   /* of races that are done */
+    double unproven;                  /* factor of rows of posterior that were not executed */
     struct vbs_profile *posterior;    /* of profile and all observations; it changes */
     struct vbs_posterior_report report;
     struct vbs_learned *result;

@@ -44,10 +44,9 @@ struct observed_step {
     double run_us;          /* sum of the times as they ran, also of those that tell nothing */
 };
 
-static int compare_steps(const void *a, const void *b)
+int learn_compare_rows(const void *a, const void *b)
 {
-    const struct vbs_observed_row *x = &((const struct observed_step *)a)->row;
-    const struct vbs_observed_row *y = &((const struct observed_step *)b)->row;
+    const struct vbs_observed_row *x = a, *y = b;
     const int keys[][2] = {{x->layer, y->layer},
                            {x->batch, y->batch},
                            {x->rows, y->rows},
@@ -240,9 +239,9 @@ static int64_t join_steps(struct observed_step *steps, int64_t n)
 {
     int64_t n_rows = 0;
 
-    qsort(steps, (size_t)n, sizeof *steps, compare_steps);
+    qsort(steps, (size_t)n, sizeof *steps, learn_compare_rows); /* by their first member */
     for (int64_t i = 0; i < n; i++) {
-        if (n_rows == 0 || compare_steps(&steps[n_rows - 1], &steps[i]) != 0) {
+        if (n_rows == 0 || learn_compare_rows(&steps[n_rows - 1].row, &steps[i].row) != 0) {
             steps[n_rows++] = steps[i];
             continue;
         }
@@ -375,6 +374,7 @@ enum vbs_status learn_posterior(struct learning *l, const struct observations *m
                                             .executed = rows,
                                             .notes = l->options.notes,
                                             .draws = draws,
+                                            .unexecuted = l->unproven,
                                             .seed = draws ? gsl_rng_get(&l->rng) : 0};
     enum vbs_status status;
 

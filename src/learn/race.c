@@ -246,6 +246,44 @@ static enum vbs_status plan_first(struct race *race, struct planning *planning, 
     return *same == race->n ? VBS_INFEASIBLE : VBS_OK;
 }
 
+static enum vbs_status observe(const struct race *race, struct observations *observations)
+{
+    const struct turns turns = {.contenders = race->contenders,
+                                .n = race->n,
+                                .last = race->turn,
+                                .apart = race->apart,
+                                .number = race->l->n_races};
+
+    return learn_observe(race->l->ctx, race->l->profile, &turns, observations);
+}
+
+/* Keeps the predictions of the newest contender and of the first. */
+static enum vbs_status predict(struct race *race)
+{
+    const struct learning *l = race->l;
+    struct contender *newest = &race->contenders[race->n - 1];
+    struct observations executed = {0};
+    enum vbs_status status;
+
+    if (race->n == 1 || l->options.weights == VBS_WEIGHTS_INCLUDED)
+        return VBS_OK;
+    status = observe(race, &executed);
+    if (status == VBS_OK)
+        status = vbs_grow(l->ctx, &executed.rows, &executed.capacity,
+                          (int64_t)executed.n_rows + l->settled.n_rows, sizeof *executed.rows);
+    for (int i = 0; i < l->settled.n_rows && status == VBS_OK; i++)
+        executed.rows[executed.n_rows++] = l->settled.rows[i];
+    learn_sort_executed(&executed);
+    if (status == VBS_OK) {
+        const struct vbs_schedule *first = race->contenders[0].schedule;
+
+        newest->predicted = learn_predict(l->posterior, newest->schedule, &executed, l->unproven);
+        newest->predicted_base = learn_predict(l->posterior, first, &executed, l->unproven);
+    }
+    free(executed.rows);
+    return status;
+}
+
 /* Executes the first plan, which is new, or one for less memory that can be placed. */
 static enum vbs_status execute_plan(struct race *race, const struct planning *planning,
                                     int *outcome, bool *is_new)
@@ -264,6 +302,8 @@ static enum vbs_status execute_plan(struct race *race, const struct planning *pl
         return VBS_OK;
     }
     VBS_TRY(add(race, &made, planning->planner));
+    if (planning->profile == race->l->posterior)
+        VBS_TRY(predict(race));
     *outcome = race->n - 1;
     *is_new = true;
     return VBS_OK;
@@ -407,22 +447,16 @@ static enum vbs_status run_turns(struct race *race, int n)
 
 /* ---- Learning ---- */
 
-static enum vbs_status observe(const struct race *race, struct observations *observations)
-{
-    const struct turns turns = {.contenders = race->contenders,
-                                .n = race->n,
-                                .last = race->turn,
-                                .apart = race->apart,
-                                .number = race->l->n_races};
-
-    return learn_observe(race->l->ctx, race->l->profile, &turns, observations);
-}
-
 static enum vbs_status correct(struct race *race, bool draws, struct vbs_profile **made)
 {
     struct observations more = {0};
-    enum vbs_status status = observe(race, &more);
+    struct learn_outcomes outcomes = race->l->outcomes;
+    enum vbs_status status = learn_add_outcomes(race->l->ctx, race->contenders, race->n, &outcomes);
 
+    if (!draws)
+        race->l->unproven = learn_unproven_factor(&outcomes);
+    if (status == VBS_OK)
+        status = observe(race, &more);
     if (status == VBS_OK)
         status = learn_posterior(race->l, &more, draws, made);
     free(more.rows);
@@ -622,6 +656,7 @@ static enum vbs_status run_race(struct race *race)
     VBS_TRY(explore(race));
     VBS_TRY(decide(race));
     VBS_TRY(renew_posterior(race));
+    VBS_TRY(learn_add_outcomes(race->l->ctx, race->contenders, race->n, &race->l->outcomes));
     return observe(race, &race->l->settled);
 }
 

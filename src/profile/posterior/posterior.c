@@ -291,13 +291,14 @@ static struct vbs_profile_row row_of_posterior(const struct posterior_finding *e
     struct vbs_profile_row result = *row->row;
     double excess = e->options.draws ? 0 : fmin(row->variance / 2, MOST_EXCESS);
     double half = INTERVAL * sqrt(row->variance);
+    double times = row->precision > 0 ? 1 : e->options.unexecuted;
 
     if (!row->used)
         return result;
-    result.time_us = fmin(row->batch * exp(row->mean + excess), VBS_MAX_TIME_US);
-    result.low_us = fmin(row->batch * exp(row->mean - half), result.time_us);
-    result.high_us =
-        fmin(fmax(row->batch * exp(row->mean + half), result.time_us), VBS_MAX_TIME_US);
+    times *= row->batch;
+    result.time_us = fmin(times * exp(row->mean + excess), VBS_MAX_TIME_US);
+    result.low_us = fmin(times * exp(row->mean - half), result.time_us);
+    result.high_us = fmin(fmax(times * exp(row->mean + half), result.time_us), VBS_MAX_TIME_US);
     return result;
 }
 
@@ -326,6 +327,11 @@ enum vbs_status vbs_profile_posterior(struct vbs_ctx *ctx, const struct vbs_prof
     enum vbs_status status =
         vbs_options_read(ctx, "vbs_posterior_options", options, &e.options, sizeof e.options);
 
+    if (status == VBS_OK && !(e.options.unexecuted >= 0 && isfinite(e.options.unexecuted)))
+        status = vbs_fail(ctx, VBS_USAGE, "rows that were not executed take %g times as long",
+                          e.options.unexecuted);
+    if (e.options.unexecuted == 0)
+        e.options.unexecuted = 1;
     if (status == VBS_OK)
         status = list_rows(&e);
     if (status == VBS_OK)

@@ -361,6 +361,63 @@ static void turns_in_another_state_are_left_out(const struct vbs_profile *profil
     free(none.rows);
 }
 
+/* ---- Rows that were not executed ---- */
+
+/* The schedule's rows take 12 (twice) and 20, and a slice of a third one. */
+static void predictions_tell_what_is_unproven(const struct vbs_profile *profile)
+{
+    struct runs runs;
+    struct contender contender = executed(3, 0, &runs);
+    struct observations observations = {0};
+    struct learn_prediction none, some, longer;
+    double all_us, first_us;
+
+    none = learn_predict(profile, &schedule_of_steps, &observations, 1);
+    longer = learn_predict(profile, &schedule_of_steps, &observations, 1.25);
+    if (observe_all(NULL, profile, &contender, 1, &observations) != VBS_OK)
+        bail_out("nothing observed");
+    all_us = none.all_us;
+    ok(all_us > 0 && none.unproven_us == all_us, "without executed rows all is unproven");
+    is_near(longer.all_us, all_us / 1.25, NEAR, "the factor of such rows is taken away");
+    learn_sort_executed(&observations);
+    some = learn_predict(profile, &schedule_of_steps, &observations, 1.25);
+    observations.n_rows = 1;
+    first_us = all_us - learn_predict(profile, &schedule_of_steps, &observations, 1).unproven_us;
+    ok(some.all_us > longer.all_us && some.unproven_us < longer.unproven_us,
+       "rows that were executed have none");
+    ok(first_us > 0 && first_us < all_us, "each row counts by its own time");
+    free(observations.rows);
+}
+
+/* Contender 1 takes 1.1 times as long beside number 0 as was predicted, and share of its time was of
+ * new rows. */
+static double factor_of(double share, double base_us)
+{
+    struct runs runs[2];
+    struct contender contenders[] = {executed(7, 0, &runs[0]), executed(7, 0, &runs[1])};
+    struct learn_outcomes outcomes = {0, 0};
+    struct vbs_ctx ctx = {0};
+
+    contenders[1].predicted = (struct learn_prediction){100, 100 * share};
+    contenders[1].predicted_base = (struct learn_prediction){base_us, base_us};
+    if (learn_add_outcomes(&ctx, contenders, 2, &outcomes) != VBS_OK)
+        bail_out("no outcomes: %s", vbs_detail(&ctx));
+    return learn_unproven_factor(&outcomes);
+}
+
+static void plans_correct_what_they_were_made_of(void)
+{
+    const struct learn_outcomes none = {0, 0};
+
+    is_near(learn_unproven_factor(&none), 1, 0, "without plans nothing is known");
+    is_near(factor_of(1, 110), 1 + 0.1 / 1.3, NEAR, "a plan of new rows that took 1.1 times as long");
+    is_near(factor_of(0.5, 110), 1 + 0.05 / 0.55, NEAR, "half of it of new rows");
+    is_near(factor_of(0.02, 110), 1 + 0.002 / 0.3004, NEAR, "hardly any of it");
+    is_near(factor_of(0, 110), 1, 0, "none");
+    is_near(factor_of(1, 90), 1, 0, "one that was faster than predicted corrects nothing");
+    is_near(factor_of(1, 300), 1.2, NEAR, "nor is more than a fifth believed");
+}
+
 /* ---- Memory that runs out ---- */
 
 static enum vbs_status observe(struct vbs_ctx *ctx, const void *profile)
@@ -396,6 +453,8 @@ int main(void)
     rows_are_means_and_requests_medians(profile);
     states_of_turns_are_divided_out(profile);
     turns_in_another_state_are_left_out(profile);
+    predictions_tell_what_is_unproven(profile);
+    plans_correct_what_they_were_made_of();
     nothing_is_told_without_runs(profile);
     fault_each(&trial);
     ok(trial.n_faults > 2 && trial.n_wrong == 0 && trial.status == VBS_OK,

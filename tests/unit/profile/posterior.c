@@ -370,6 +370,40 @@ static void a_stretch_in_another_state_has_no_level(gsl_rng *rng)
     timed_free(timed);
 }
 
+static void rows_that_were_not_executed_may_take_longer(gsl_rng *rng)
+{
+    struct timed *timed = timed_new(rng, &STRETCHES);
+    struct vbs_observed_row executed[N_STRETCHED];
+    struct vbs_posterior_options options = {
+        .struct_size = sizeof options, .n_executed = N_STRETCHED, .executed = executed};
+    struct vbs_profile *plain, *longer = NULL;
+    struct vbs_ctx ctx = {0};
+    int n_same = 0, n_longer = 0;
+
+    execute_by_turns(timed, 0, 1, executed);
+    plain = posterior_of(timed->profile, executed, N_STRETCHED, NULL);
+    options.unexecuted = 1.1;
+    if (vbs_profile_posterior(&ctx, timed->profile, &options, NULL, &longer) != VBS_OK)
+        bail_out("no posterior times: %s", vbs_detail(&ctx));
+    for (int i = 0; i < timed->n_rows; i++) {
+        const struct vbs_profile_row *a = timed_row(timed, plain, i);
+        const struct vbs_profile_row *b = timed_row(timed, longer, i);
+
+        n_same += b->time_us == a->time_us && b->low_us == a->low_us && b->high_us == a->high_us;
+        n_longer += fabs(b->time_us / a->time_us / 1.1 - 1) < 1e-12 &&
+                    fabs(b->low_us / a->low_us / 1.1 - 1) < 1e-12 &&
+                    fabs(b->high_us / a->high_us / 1.1 - 1) < 1e-12;
+    }
+    is_int(n_same, N_STRETCHED / 2, "rows that were executed keep their times");
+    is_int(n_longer, timed->n_rows - N_STRETCHED / 2, "others take as many times as long as asked");
+    vbs_profile_free(longer);
+    options.unexecuted = -1;
+    is_int(vbs_profile_posterior(&ctx, timed->profile, &options, NULL, &longer), VBS_USAGE,
+           "but no negative number");
+    vbs_profile_free(plain);
+    timed_free(timed);
+}
+
 /* Returns the logarithm of the level where so many rows are executed in a stretch that is 1.2 times
  * slower than another, in which many are. */
 static double level_with(const struct timed *timed, int n_slow)
@@ -688,6 +722,7 @@ int main(void)
     the_noise_is_found(rng);
     a_stretch_of_one_row_counts_less(rng);
     a_stretch_in_another_state_has_no_level(rng);
+    rows_that_were_not_executed_may_take_longer(rng);
     gsl_rng_free(rng);
     return done_testing();
 }
