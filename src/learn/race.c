@@ -181,7 +181,7 @@ static int find_same(const struct race *race, const struct vbs_schedule *schedul
 }
 
 /* A planner's solver on a profile. */
-struct planning {
+struct race_plan {
     const struct vbs_planner *planner;
     const struct vbs_profile *profile;
     struct vbs_solver *solver;
@@ -223,7 +223,7 @@ static enum vbs_status add(struct race *race, struct vbs_replanned *made,
     return VBS_OK;
 }
 
-static enum vbs_status make_solver(struct race *race, struct planning *planning)
+static enum vbs_status make_solver(struct race *race, struct race_plan *planning)
 {
     const struct vbs_problem problem = learn_problem(race->l, planning->profile);
     const struct vbs_solver_options how = {.struct_size = sizeof how,
@@ -234,7 +234,7 @@ static enum vbs_status make_solver(struct race *race, struct planning *planning)
 
 /* Makes the planner's first plan. *same: the number of the contender with its steps, or -1.
  * VBS_INFEASIBLE: there is none, or it has too many steps. */
-static enum vbs_status plan_first(struct race *race, struct planning *planning, int *same)
+static enum vbs_status plan_first(struct race *race, struct race_plan *planning, int *same)
 {
     struct vbs_schedule *schedule = NULL;
 
@@ -285,7 +285,7 @@ static enum vbs_status predict(struct race *race)
 }
 
 /* Executes the first plan, which is new, or one for less memory that can be placed. */
-static enum vbs_status execute_plan(struct race *race, const struct planning *planning,
+static enum vbs_status execute_plan(struct race *race, const struct race_plan *planning,
                                     int *outcome, bool *is_new)
 {
     struct vbs_exec_options options = exec_options(race);
@@ -323,7 +323,7 @@ static enum vbs_status accept(enum vbs_status status, int *outcome)
 static enum vbs_status plan(struct race *race, const struct vbs_profile *profile, int *outcome,
                             bool *is_new)
 {
-    struct planning planning = {.planner = race->l->planner, .profile = profile};
+    struct race_plan planning = {.planner = race->l->planner, .profile = profile};
     double begin_s = now_s(race);
     enum vbs_status status;
 
@@ -344,7 +344,7 @@ static enum vbs_status plan(struct race *race, const struct vbs_profile *profile
 
 /* The plans of the baselines that have one. */
 struct baselines {
-    struct planning made[LEARN_BASELINES];
+    struct race_plan made[LEARN_BASELINES];
     int same[LEARN_BASELINES]; /* the contenders of these plans; -1: none yet */
     int n;
 };
@@ -353,7 +353,7 @@ struct baselines {
 static enum vbs_status plan_baselines(struct race *race, struct baselines *baselines)
 {
     for (int i = 0; i < race->l->n_baselines; i++) {
-        struct planning own = {.planner = race->l->baselines[i], .profile = race->l->posterior};
+        struct race_plan own = {.planner = race->l->baselines[i], .profile = race->l->posterior};
         int same = -1, at = baselines->n;
         enum vbs_status status = plan_first(race, &own, &same);
 

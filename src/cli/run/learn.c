@@ -6,6 +6,7 @@
 #include "cli/run/run.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 /* Returns whether plans count with copies that the machine does not make. */
@@ -73,22 +74,23 @@ static enum vbs_status keep(struct run_job *job)
 static void tell(struct run_job *job, const struct vbs_learned_budget *budget)
 {
     const char *baseline = cli_baseline_words(budget->baseline);
+    bool one = budget->n_schedules == 1;
+    char executed[64];
 
+    snprintf(executed, sizeof executed, "%d schedule%s executed by turns", budget->n_schedules,
+             one ? " was" : "s were");
     if (budget->n_schedules == 0)
         cli_note(job->cli, "no schedule was executed: %s",
                  budget->tried ? "none can be placed in this memory" : "the time is too short");
     else if (budget->is_baseline)
-        cli_note(job->cli, "%d schedules were executed by turns; %s was the fastest",
-                 budget->n_schedules, baseline);
+        cli_note(job->cli, "%s; %s was the fastest", executed, baseline);
     else if (isfinite(budget->ratio))
         cli_note(job->cli,
-                 "%d schedules were executed by turns; the fastest takes %.1f%% less time than %s "
-                 "(95%% interval %.1f to %.1f%%)",
-                 budget->n_schedules, 100 * (1 - budget->ratio), baseline,
-                 100 * (1 - budget->ratio_high), 100 * (1 - budget->ratio_low));
+                 "%s; the fastest takes %.1f%% less time than %s (95%% interval %.1f to %.1f%%)",
+                 executed, 100 * (1 - budget->ratio), baseline, 100 * (1 - budget->ratio_high),
+                 100 * (1 - budget->ratio_low));
     else
-        cli_note(job->cli, "%d schedules were executed by turns; %s does not fit",
-                 budget->n_schedules, baseline);
+        cli_note(job->cli, "%s; %s does not fit", executed, baseline);
 }
 
 /* Loads what learning starts from: medians, where the profile is in the store, because its times
