@@ -164,6 +164,9 @@ struct vbs_sample_sink {
                                      int64_t bytes, const double **times_us, int *n_times);
     enum vbs_status (*add_copy)(struct vbs_ctx *ctx, void *self, const char *source, int64_t bytes,
                                 double time_us);
+    /* Says, at the end of a measurement with save_runs, that a kernel got no sample because no
+     * planner is likely to choose it. Null: every kernel must have one. */
+    enum vbs_status (*leave_out)(struct vbs_ctx *ctx, void *self, int kernel);
 };
 
 /* The limits and the precision of a measurement. Begin with {.struct_size = sizeof(struct
@@ -179,6 +182,15 @@ struct vbs_measure_options {
     int max_runs;  /* of every kernel; 0: 50 */
     uint64_t seed; /* decides the order of batches within a round */
     struct vbs_progress progress;
+    /* Runs are made where they matter. Layers of equal geometry share theirs: one run of any of
+     * their equal kernels is enough, and a kernel with few runs of its own gets the samples of the
+     * others at the end. Batches are measured from coarse to fine. Where the sink has leave_out, a
+     * kernel may have no sample: one that took longer at smaller and larger batches than another,
+     * which needs no more workspace and weights, or one of a layer that takes hardly any time; but
+     * every layer has a kernel with samples at every batch. Further runs go to the kernels that may
+     * be the fastest. Where min_runs is given, every kernel that is not left out gets as many of
+     * its own. Modelled sessions save nothing. */
+    bool save_runs;
 };
 
 /* The cost of a measurement, for `make bench` and the notes of a profile. */
@@ -195,14 +207,15 @@ struct vbs_measure_report {
     /* The median speed of the last-level cache while kernels were timed (struct vbs_speed), without
      * the times when it was slow, whose samples are dropped; 0: the session cannot say. */
     double cache_bytes_per_us;
+    int n_left_out; /* kernels without a sample, with save_runs; they are not judged */
 };
 
 /*
  * Takes samples of every kernel of session until each median is tight, or has max_runs, or the time
  * is up (every kernel gets its least runs first, see min_runs). A pass runs all layers in network
  * order at one batch, one algorithm each, the algorithms taking turns; rounds go over all batches
- * in a shuffled order. ctx->cancel ends it with VBS_INTERRUPTED; the sink then has all samples
- * taken so far.
+ * in a shuffled order, with save_runs up and down. ctx->cancel ends it with VBS_INTERRUPTED; the
+ * sink then has all samples taken so far.
  */
 enum vbs_status vbs_measure(struct vbs_ctx *ctx, struct vbs_session *session,
                             const struct vbs_measure_options *options,

@@ -57,7 +57,7 @@ struct vbs_simple_options {
                             null: 1 to 12, but none above the request, if there is one */
     int n_batches;
     double time_limit_s; /* of vbs_simple_measure only: seconds of measuring, as in struct
-                            vbs_measure_options; 0: 60, and 5 runs of every kernel first */
+                            vbs_measure_options, with save_runs; 0: 60 */
     bool stripes;        /* of vbs_simple_measure only: also kernels on rows (struct
                             vbs_backend_options) */
 };

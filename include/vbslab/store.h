@@ -291,10 +291,11 @@ void vbs_merge_report_free(struct vbs_merge_report *report);
  * starts a new one. This is one transaction, so that two processes never share a profile. Where a
  * process was taken for gone but still runs, its next add fails.
  *
- * sink is valid until free. Samples are committed when 20 ms of measured time or 256 samples have
- * gathered (of modelled times, which cost nothing: 256 samples), and by free. The memory of
- * sink->stored is the run's. Rounds of a resumed run count on from those stored. Copies that an
- * earlier process measured stay, whether this one measures any or not.
+ * sink is valid until free. A kernel that it is told to leave out is no row of the profile, where
+ * it has no sample. Samples are committed when 20 ms of measured time or 256 samples have gathered
+ * (of modelled times, which cost nothing: 256 samples), and by free. The memory of sink->stored is
+ * the run's. Rounds of a resumed run count on from those stored. Copies that an earlier process
+ * measured stay, whether this one measures any or not.
  */
 struct vbs_store_run;
 

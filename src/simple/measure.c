@@ -31,7 +31,8 @@ struct copy_samples {
 /* A sink that keeps samples in memory. */
 struct recorder {
     struct vbs_session *session;
-    struct sample_array *kernels; /* [session->n_kernels] */
+    struct sample_array *kernels; /* [session->n_kernels]; those that are left out are empty */
+    bool *left_out;               /* [session->n_kernels] */
     struct copy_samples *copies;
     int n_copies;
     int64_t max_copies;
@@ -76,6 +77,15 @@ static enum vbs_status add(struct vbs_ctx *ctx, void *self, int kernel, int roun
     return add_sample(ctx, &recorder->kernels[kernel], time_us);
 }
 
+static enum vbs_status leave_out(struct vbs_ctx *ctx, void *self, int kernel)
+{
+    struct recorder *recorder = self;
+
+    (void)ctx;
+    recorder->left_out[kernel] = true;
+    return VBS_OK;
+}
+
 static enum vbs_status add_copy(struct vbs_ctx *ctx, void *self, const char *source, int64_t bytes,
                                 double time_us)
 {
@@ -101,6 +111,7 @@ static void clear(struct recorder *r)
     for (int i = 0; i < r->n_copies; i++)
         free(r->copies[i].samples.times_us);
     free(r->kernels);
+    free(r->left_out);
     free(r->copies);
     vbs_calibration_free(r->calibration);
     vbs_arena_clear(&r->arena);
@@ -115,6 +126,8 @@ static enum vbs_status build_rows(struct vbs_ctx *ctx, const struct recorder *r,
         const struct vbs_kernel *kernel = &r->session->kernels[i];
         struct vbs_profile_row row = vbs_session_row(kernel);
 
+        if (r->left_out[i])
+            continue;
         if (r->kernels[i].n_times == 0)
             return vbs_fail(ctx, VBS_LIBRARY, "layer %d, batch %d, algorithm '%s' has no sample",
                             kernel->layer, kernel->batch, kernel->algorithm);
@@ -216,8 +229,10 @@ static enum vbs_status take_samples(struct vbs_ctx *ctx, const struct vbs_simple
                                          .stored = stored,
                                          .add = add,
                                          .stored_copies = stored_copies,
-                                         .add_copy = add_copy};
+                                         .add_copy = add_copy,
+                                         .leave_out = leave_out};
     struct vbs_measure_options options = {.struct_size = sizeof(struct vbs_measure_options),
+                                          .save_runs = true,
                                           .time_limit_s = own->time_limit_s,
                                           .seed = 1,
                                           .progress = own->progress};
@@ -253,7 +268,9 @@ static enum vbs_status measure_session(struct vbs_ctx *ctx, const struct vbs_sim
     enum vbs_status status;
 
     recorder.kernels = calloc((size_t)session->n_kernels + 1, sizeof *recorder.kernels);
-    status = recorder.kernels ? take_samples(ctx, own, &recorder) : vbs_no_memory(ctx);
+    recorder.left_out = calloc((size_t)session->n_kernels + 1, sizeof *recorder.left_out);
+    status = recorder.kernels && recorder.left_out ? take_samples(ctx, own, &recorder)
+                                                   : vbs_no_memory(ctx);
     if (status == VBS_OK)
         status = build(ctx, &recorder, session->modelled ? profile : &draft);
     if (status == VBS_OK && !session->modelled)

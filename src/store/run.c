@@ -38,6 +38,16 @@ static enum vbs_status sink_add(struct vbs_ctx *ctx, void *self, int kernel, int
                            .index = kernel, .round = run->first_round + round, .time_us = time_us});
 }
 
+static enum vbs_status sink_leave_out(struct vbs_ctx *ctx, void *self, int kernel)
+{
+    struct vbs_store_run *run = self;
+
+    if (kernel < 0 || kernel >= run->session->n_kernels)
+        return vbs_fail(ctx, VBS_STORE, "there is no kernel %d to leave out", kernel);
+    run->left_out[kernel] = true;
+    return VBS_OK;
+}
+
 bool vbs_store_run_resumed(const struct vbs_store_run *run)
 {
     return run->resumed;
@@ -53,7 +63,7 @@ const struct vbs_sample_sink *vbs_store_run_sink(struct vbs_store_run *run)
 struct summarising {
     struct vbs_kernel_samples samples;
     struct vbs_sample_packer packer;
-    sqlite3_stmt *update;
+    sqlite3_stmt *update, *remove;
 };
 
 /* Takes time and interval of a kernel from the revised profile, where there is one. */
@@ -80,6 +90,16 @@ static enum vbs_status revise(struct vbs_ctx *ctx, const struct vbs_store_run *r
     return VBS_OK;
 }
 
+/* Removes a kernel that is left out. A run that resumes this one writes it again. */
+static enum vbs_status remove_kernel(struct vbs_ctx *ctx, struct vbs_store_run *run, int index,
+                                     struct summarising *s)
+{
+    VBS_TRY(vbs_sql_bind(ctx, run->store, s->remove, "i", run->kernel_ids[index]));
+    VBS_TRY(vbs_sql_finish(ctx, run->store, s->remove));
+    run->kernel_ids[index] = 0;
+    return VBS_OK;
+}
+
 /* Writes the statistics of a kernel, and packs its samples. */
 static enum vbs_status summarise_kernel(struct vbs_ctx *ctx, struct vbs_store_run *run, int index,
                                         struct summarising *s)
@@ -87,7 +107,11 @@ static enum vbs_status summarise_kernel(struct vbs_ctx *ctx, struct vbs_store_ru
     const struct vbs_kernel *kernel = &run->session->kernels[index];
     struct vbs_profile_row row = {0};
 
+    if (run->left_out[index] && run->kernel_ids[index] == 0)
+        return VBS_OK;
     VBS_TRY(vbs_kernel_samples_read(ctx, &s->samples, run->kernel_ids[index]));
+    if (s->samples.n == 0 && run->left_out[index])
+        return remove_kernel(ctx, run, index, s);
     if (s->samples.n == 0)
         return vbs_fail(ctx, VBS_STORE,
                         "profile %lld: layer %d batch %d algorithm '%s' has no sample yet",
@@ -109,6 +133,7 @@ static enum vbs_status summarise_slice(struct vbs_ctx *ctx, struct vbs_store_run
     for (int i = first; i < end && status == VBS_OK; i++)
         status = summarise_kernel(ctx, run, i, s);
     sqlite3_reset(s->update);
+    sqlite3_reset(s->remove);
     return status;
 }
 
@@ -125,8 +150,11 @@ static enum vbs_status summarise(struct vbs_ctx *ctx, struct vbs_store_run *run)
                                  "high_us = ?, n_runs = ? WHERE id = ?",
                                  &s.update);
     if (status == VBS_OK)
+        status = vbs_sql_prepare(ctx, run->store, "DELETE FROM kernel WHERE id = ?", &s.remove);
+    if (status == VBS_OK)
         status = vbs_run_slices(ctx, run, run->session->n_kernels, summarise_slice, &s);
     sqlite3_finalize(s.update);
+    sqlite3_finalize(s.remove);
     vbs_kernel_samples_clear(&s.samples);
     vbs_sample_packer_clear(&s.packer);
     return status;
@@ -256,11 +284,13 @@ enum vbs_status vbs_run_new(struct vbs_ctx *ctx, struct vbs_store *store,
                                           .stored = sink_stored,
                                           .add = sink_add,
                                           .stored_copies = vbs_run_stored_copies,
-                                          .add_copy = vbs_run_add_copy};
+                                          .add_copy = vbs_run_add_copy,
+                                          .leave_out = sink_leave_out};
+    made->left_out = calloc(n_kernels + 1, sizeof *made->left_out);
     made->kernel_ids = calloc(n_kernels + 1, sizeof *made->kernel_ids);
     made->n_samples = calloc(n_kernels + 1, sizeof *made->n_samples);
     made->first = calloc(n_kernels + 1, sizeof *made->first);
-    if (!made->kernel_ids || !made->n_samples || !made->first) {
+    if (!made->left_out || !made->kernel_ids || !made->n_samples || !made->first) {
         vbs_run_discard(made);
         return vbs_no_memory(ctx);
     }
@@ -271,6 +301,7 @@ enum vbs_status vbs_run_new(struct vbs_ctx *ctx, struct vbs_store *store,
 
 void vbs_run_discard(struct vbs_store_run *run)
 {
+    free(run->left_out);
     free(run->kernel_ids);
     free(run->n_samples);
     free(run->first);

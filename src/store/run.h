@@ -35,7 +35,8 @@ struct vbs_store_run {
     char owner[VBS_OWNER_SIZE];
     bool resumed;
     bool over;           /* finished, or lost to another process: nothing more is written */
-    int64_t *kernel_ids; /* [n_kernels] */
+    int64_t *kernel_ids; /* [n_kernels]; 0: not in the store */
+    bool *left_out;      /* [n_kernels] without samples they are no rows of the profile */
     int *n_samples;      /* [n_kernels] committed so far */
     size_t *first;       /* [n_kernels + 1]: of kernel k's times of earlier processes */
     double *times_us;    /* of earlier processes, by kernel; null: there are none */

@@ -222,32 +222,32 @@ static enum vbs_status read_earlier(struct vbs_ctx *ctx, struct vbs_store_run *r
 /* ---- kernels ---- */
 
 struct kernels {
-    int n_stored; /* kernels that an earlier process wrote, the first ones of the session */
     sqlite3_stmt *insert, *update;
 };
 
-static enum vbs_status read_kernel_ids(struct vbs_ctx *ctx, struct vbs_store_run *run,
-                                       int *n_stored)
+/* Finds the kernels that an earlier process wrote and did not leave out. */
+static enum vbs_status read_kernel_ids(struct vbs_ctx *ctx, struct vbs_store_run *run)
 {
     sqlite3_stmt *stmt;
     enum vbs_status status;
     bool row = true;
-    int n = 0;
 
-    VBS_TRY(vbs_sql_prepare(
-        ctx, run->store, "SELECT id, number FROM kernel WHERE profile = ? ORDER BY number", &stmt));
+    VBS_TRY(
+        vbs_sql_prepare(ctx, run->store, "SELECT id, number FROM kernel WHERE profile = ?", &stmt));
     status = vbs_sql_bind(ctx, run->store, stmt, "i", run->id);
     while (status == VBS_OK && row) {
+        int64_t number;
+
         status = vbs_sql_step(ctx, run->store, stmt, &row);
         if (status != VBS_OK || !row)
             break;
-        if (n == run->session->n_kernels || sqlite3_column_int64(stmt, 1) != n)
+        number = sqlite3_column_int64(stmt, 1);
+        if (number < 0 || number >= run->session->n_kernels || run->kernel_ids[number] != 0)
             status = vbs_sql_fail(ctx, run->store, SQLITE_CORRUPT);
         else
-            run->kernel_ids[n++] = sqlite3_column_int64(stmt, 0);
+            run->kernel_ids[number] = sqlite3_column_int64(stmt, 0);
     }
     sqlite3_finalize(stmt);
-    *n_stored = n;
     return status;
 }
 
@@ -257,7 +257,7 @@ static enum vbs_status write_kernel(struct vbs_ctx *ctx, struct vbs_store_run *r
                                     const struct kernels *kernels, int i)
 {
     const struct vbs_kernel *kernel = &run->session->kernels[i];
-    bool stored = i < kernels->n_stored;
+    bool stored = run->kernel_ids[i] != 0;
     sqlite3_stmt *stmt = stored ? kernels->update : kernels->insert;
     struct vbs_profile_row row = vbs_session_row(kernel);
     enum vbs_status status;
@@ -295,7 +295,7 @@ static enum vbs_status write_slice(struct vbs_ctx *ctx, struct vbs_store_run *ru
 static enum vbs_status write_kernels(struct vbs_ctx *ctx, struct vbs_store_run *run)
 {
     struct kernels kernels = {0};
-    enum vbs_status status = read_kernel_ids(ctx, run, &kernels.n_stored);
+    enum vbs_status status = read_kernel_ids(ctx, run);
 
     if (status != VBS_OK)
         goto done;

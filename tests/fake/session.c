@@ -102,11 +102,17 @@ static enum vbs_status fake_fill(struct vbs_ctx *ctx, struct vbs_session *sessio
     return VBS_OK;
 }
 
+static uint64_t fake_geometry(const struct vbs_session *session, int layer)
+{
+    return ((const struct fake *)session)->geometry[layer];
+}
+
 static const struct vbs_session_ops fake_ops = {
     .alloc = fake_alloc,
     .free = fake_release,
     .run = fake_run,
     .fill = fake_fill,
+    .geometry = fake_geometry,
 };
 
 static enum vbs_status sink_stored(struct vbs_ctx *ctx, void *self, int kernel,
@@ -137,6 +143,16 @@ static enum vbs_status sink_add(struct vbs_ctx *ctx, void *self, int kernel, int
     return VBS_OK;
 }
 
+static enum vbs_status sink_leave_out(struct vbs_ctx *ctx, void *self, int kernel)
+{
+    struct fake *fake = self;
+
+    (void)ctx;
+    fake->n_wrong += fake->runs[kernel].n > 0;
+    fake->left_out[kernel] = true;
+    return VBS_OK;
+}
+
 static double fake_now(void *self)
 {
     return ((struct fake *)self)->now_s;
@@ -154,6 +170,7 @@ static void make_layers(struct fake *fake, int n_layers)
         struct vbs_profile_layer *layer = &fake->layers[k];
 
         snprintf(fake->names[k], sizeof fake->names[k], "L%d", k);
+        fake->geometry[k] = (uint64_t)k;
         fake->inputs[k][0] = k - 1;
         fake->inputs[k][1] = k - 3;
         *layer = (struct vbs_profile_layer){
@@ -213,7 +230,8 @@ struct fake *fake_new(int n_layers, int n_batches, int n_algorithms)
     fake->session.layers = fake->layers;
     fake->session.kernels = fake->kernels;
     fake->session.provenance.model = "fake";
-    fake->sink = (struct vbs_sample_sink){.self = fake, .stored = sink_stored, .add = sink_add};
+    fake->sink = (struct vbs_sample_sink){
+        .self = fake, .stored = sink_stored, .add = sink_add, .leave_out = sink_leave_out};
     fake->clock = (struct vbs_measure_clock){
         .now_s = fake_now, .n_preemptions = fake_preemptions, .self = fake};
     fake->clock_factor = 1;

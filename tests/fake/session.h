@@ -32,6 +32,7 @@ struct fake {
     char names[FAKE_LAYERS + 1][16];
     struct vbs_kernel kernels[FAKE_KERNELS];
     int n_batches, n_algorithms;
+    uint64_t geometry[FAKE_LAYERS + 1]; /* all different at first */
 
     /* The script. */
     double base_us[FAKE_KERNELS];
@@ -54,6 +55,7 @@ struct fake {
     int64_t allocated_bytes;
     int n_wrong; /* pointers, contents or orders that broke a promise */
     int n_added;
+    bool left_out[FAKE_KERNELS];
     volatile sig_atomic_t cancel;
     struct vbs_ctx ctx;
     struct vbs_sample_sink sink;

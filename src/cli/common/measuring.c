@@ -137,8 +137,8 @@ static void note_end(struct cli *cli, const char *model, const struct vbs_sessio
                      const char *what)
 {
     cli_note(cli, "%s: profile %lld: %d rows in %.1f s%s%s%s", model, (long long)id,
-             session->n_kernels, report->total_s, resumed ? " (resumed)" : "", what[0] ? ": " : "",
-             what);
+             session->n_kernels - report->n_left_out, report->total_s, resumed ? " (resumed)" : "",
+             what[0] ? ": " : "", what);
 }
 
 char *cli_copy_folder(const struct cli *cli)
@@ -220,7 +220,7 @@ static enum vbs_status calibrate(struct cli *cli, struct vbs_session *session,
     double start_s = vbs_clock_s();
 
     VBS_TRY(cli_calibrate_session(cli, session, copies->n_sources, copies->sources,
-                                  fmin(VBS_CALIBRATION_S, options->time_limit_s / 8), calibration));
+                                  fmin(VBS_CALIBRATION_S, options->time_limit_s / 4), calibration));
     if (options->time_limit_s > 0)
         options->time_limit_s =
             fmax(options->time_limit_s / 2, options->time_limit_s - (vbs_clock_s() - start_s));
@@ -229,7 +229,7 @@ static enum vbs_status calibrate(struct cli *cli, struct vbs_session *session,
 
 /* ---- Learning ---- */
 
-/* Returns the seconds for learning, of which the measurement of kernels leaves some. */
+/* Returns the seconds that the measurement of kernels leaves to learning. */
 static double learning_s(const struct cli_measuring *how, const struct vbs_session *session)
 {
     double limit_s = how->options.time_limit_s > 0 ? how->options.time_limit_s : CLI_MEASURE_S;
@@ -253,13 +253,16 @@ static void forget_copies(struct vbs_learn_options *options)
 /* Makes the profile of posterior times: with executed schedules, where there is time for them. */
 static enum vbs_status learn(struct cli *cli, const struct cli_measuring *how,
                              const struct vbs_network *network, const struct vbs_session *session,
-                             const struct vbs_profile *draft, struct vbs_learned **learned)
+                             const struct vbs_profile *draft, double start_s,
+                             struct vbs_learned **learned)
 {
+    double share_s = learning_s(how, session);
     struct vbs_learn_options options = how->learn;
     enum vbs_status status;
 
     options.struct_size = sizeof options;
-    options.time_limit_s = learning_s(how, session);
+    options.time_limit_s =
+        fmax(CLI_LEARN_LEAST * share_s, share_s / CLI_LEARN_SHARE - (vbs_clock_s() - start_s));
     options.threads = session->provenance.threads;
     options.seed = how->options.seed;
     options.progress = cli_progress(cli);
@@ -270,10 +273,12 @@ static enum vbs_status learn(struct cli *cli, const struct cli_measuring *how,
     return status;
 }
 
-/* Has the run finish with posterior times, and with the speed of the cache that they are for. */
+/* Has the run finish with posterior times, and with the speed of the cache that they are for. The
+ * measurement began at start_s, by the clock. */
 static enum vbs_status revise(struct cli *cli, const struct cli_measuring *how,
                               const struct vbs_network *network, const struct vbs_session *session,
                               struct vbs_store_run *run, struct vbs_calibration *calibration,
+                              double start_s,
                               struct vbs_learned **learned, struct vbs_profile **posterior)
 {
     const struct vbs_posterior_options options = {.struct_size = sizeof options};
@@ -284,7 +289,7 @@ static enum vbs_status revise(struct cli *cli, const struct cli_measuring *how,
         return VBS_OK;
     VBS_TRY(vbs_store_run_draft(&cli->ctx, run, &draft));
     if (learning_s(how, session) > 0)
-        status = learn(cli, how, network, session, draft, learned);
+        status = learn(cli, how, network, session, draft, start_s, learned);
     else
         status = vbs_profile_posterior(&cli->ctx, draft, &options, NULL, posterior);
     vbs_profile_free(draft);
@@ -385,9 +390,11 @@ static enum vbs_status measure_session(struct cli *cli, const struct cli_measuri
     struct vbs_calibration *calibration = NULL;
     struct vbs_profile *posterior = NULL;
     char copies[200], what[256], notes[860];
+    double start_s = vbs_clock_s();
     enum vbs_status status;
 
     options.struct_size = sizeof options;
+    options.save_runs = true;
     if (!session->modelled && options.time_limit_s == 0)
         options.time_limit_s = CLI_MEASURE_S;
     options.time_limit_s -= learning_s(how, session);
@@ -406,7 +413,8 @@ static enum vbs_status measure_session(struct cli *cli, const struct cli_measuri
     vbs_calibration_set_cache(calibration, report.cache_bytes_per_us);
     status = vbs_store_run_calibrate(&cli->ctx, run, calibration);
     if (status == VBS_OK)
-        status = revise(cli, how, network, session, run, calibration, learned, &posterior);
+        status =
+            revise(cli, how, network, session, run, calibration, start_s, learned, &posterior);
     if (status != VBS_OK)
         goto done;
     describe(session, &options, &report, what, sizeof what);
@@ -421,8 +429,8 @@ static enum vbs_status measure_session(struct cli *cli, const struct cli_measuri
         note_whole(cli, network->name, session);
     if (how->options.time_limit_s > 0 && report.total_s > LATE * how->options.time_limit_s)
         cli_note(cli,
-                 "%s: --time-limit %g was too short: every kernel at every batch runs at least "
-                 "once; --batches with fewer of them takes less time",
+                 "%s: --time-limit %g was too short: every kernel that may be chosen runs at "
+                 "every batch; --batches with fewer of them takes less time",
                  network->name, how->options.time_limit_s);
 done:
     vbs_profile_free(posterior);

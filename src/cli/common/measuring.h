@@ -10,14 +10,15 @@ struct cli_measuring {
     struct vbs_backend_options prepare;
     struct vbs_measure_options options; /* time_limit_s: of everything; 0: CLI_MEASURE_S */
     bool no_copies;                     /* of weights */
-    /* Schedules are executed for CLI_LEARN_SHARE of the time, and correct the times of rows
-     * (learn.h): budgets, request and so on. */
+    /* Schedules are executed in the time that kernels leave, CLI_LEARN_SHARE of the whole if they
+     * can, and correct the times of rows (learn.h): budgets, request and so on. */
     bool no_learning;
     struct vbs_learn_options learn;
 };
 
 #define CLI_MEASURE_S   60
-#define CLI_LEARN_SHARE 0.5
+#define CLI_LEARN_SHARE 0.75 /* of the time, for executing schedules */
+#define CLI_LEARN_LEAST 0.5  /* of that share, also where kernels take longer */
 
 #define CLI_DEFAULT_BATCHES   "1-12"
 #define CLI_RELATIVE_INTERVAL 0.02 /* of a row's time, at which it counts as precise */

@@ -12,6 +12,11 @@
  * have kept since the last time. After a pass of another batch or of other algorithms it would find
  * none of them, and be up to a tenth slower. So a pass runs twice, and the second time is counted.
  *
+ * With save_runs a pass runs once, where it follows one of a batch that is not much larger, and
+ * only times of layers count that ran last with the same weights. Rounds go up and down the
+ * batches, each for the most pressing need of all, and a pass ends behind the last layer that has
+ * it.
+ *
  * Kernels on rows have passes of their own, one kind for each number of rows, and run on the middle
  * of a sample. Where samples pass layers by rows, a layer comes back after a few steps of the
  * layers around it, and finds its inputs, its weights and its window in the caches as far as these
@@ -41,7 +46,8 @@
 #include <stdio.h>
 #include <sys/resource.h>
 
-#define N_AROUND 2 /* layers that run before a stripe is timed */
+#define N_AROUND  2 /* layers that run before a stripe is timed */
+#define MOST_STEP 2 /* from the batch of a pass down to that of the next one, if that runs once */
 
 struct pass_times {
     int n_passes; /* in this process, with those for warming up */
@@ -68,6 +74,8 @@ struct measuring {
 
     gsl_rng rng;
     int round;
+    enum vbs_need level; /* the needs that the round is for, and more pressing ones */
+    int last_batch;      /* of the last pass; 0: there was none */
     double start_s;
     double progress; /* largest fraction reported so far */
     struct vbs_arena arena;
@@ -214,14 +222,49 @@ static double mean_of_steps(const struct measuring *m, int kernel, double first_
     return time_us + (first_us - time_us) / (double)n;
 }
 
-static void choose_kernels(struct measuring *m, int p, bool hurry)
+/* Chooses the kernels of a pass. Layers of equal geometry choose different ones, where runs are
+ * saved. */
+static void choose_kernels(struct measuring *m, int p, enum vbs_need most)
 {
     for (int layer = 1; layer <= m->session->n_layers; layer++) {
         const struct vbs_group *group = vbs_table_group(&m->table, layer, p);
 
         m->chosen[layer] =
-            group->count > 0 ? vbs_table_choose(&m->table, group, hurry, &m->rng) : -1;
+            group->count > 0 ? vbs_table_choose(&m->table, group, most, &m->rng) : -1;
+        if (m->chosen[layer] >= 0)
+            m->table.pools[m->table.pool_of[m->chosen[layer]]].n_planned++;
     }
+    for (int layer = 1; layer <= m->session->n_layers; layer++)
+        if (m->chosen[layer] >= 0)
+            m->table.pools[m->table.pool_of[m->chosen[layer]]].n_planned = 0;
+}
+
+/* Returns whether the kernel that is chosen for a layer meets a need of the pass. */
+static bool is_needed(const struct measuring *m, int p, int layer, enum vbs_need need)
+{
+    return m->chosen[layer] >= 0 &&
+           vbs_table_kernel_need(&m->table, vbs_table_group(&m->table, layer, p), m->chosen[layer],
+                                 need) == need;
+}
+
+/* Returns whether no time of a pass on whole samples would count if it ran only once: it comes
+ * after a much larger batch, which left nothing of its samples in the caches, or all layers that
+ * need runs find other weights than theirs. */
+static bool is_cold(const struct measuring *m, int p, enum vbs_need need)
+{
+    if (m->last_batch == 0 || m->last_batch > MOST_STEP * m->table.passes[p].batch)
+        return true;
+    for (int layer = 1; layer <= m->session->n_layers; layer++)
+        if (is_needed(m, p, layer, need) && vbs_table_is_warm(&m->table, m->chosen[layer]))
+            return false;
+    return true;
+}
+
+/* Ends the pass, where runs are saved, behind the last layer that needs one. */
+static void cut_pass(struct measuring *m, int p, enum vbs_need need)
+{
+    for (int layer = m->session->n_layers; layer >= 1 && !is_needed(m, p, layer, need); layer--)
+        m->chosen[layer] = -1;
 }
 
 /* Runs the kernels that are chosen. */
@@ -233,6 +276,7 @@ static enum vbs_status run_layers(struct measuring *m, int p, bool record)
         int kernel = m->chosen[layer];
         int64_t n_before;
         double time_us, first_us;
+        bool counts;
 
         if (vbs_cancelled(m->ctx))
             return interrupted(m);
@@ -244,7 +288,10 @@ static enum vbs_status run_layers(struct measuring *m, int p, bool record)
         VBS_TRY(run_counted(m, kernel, &time_us));
         if (m->table.passes[p].rows > 0)
             time_us = mean_of_steps(m, kernel, first_us, time_us);
-        if (record && vbs_stretch_hold(&m->stretch, &m->table.runs[kernel], kernel, time_us,
+        counts = record && (!m->table.options.save_runs || m->table.passes[p].rows > 0 ||
+                            vbs_table_is_warm(&m->table, kernel));
+        m->table.last[layer] = kernel;
+        if (counts && vbs_stretch_hold(&m->stretch, &m->table.runs[kernel], kernel, time_us,
                                        n_preemptions(m) > n_before))
             VBS_TRY(close_stretch(m));
     }
@@ -259,14 +306,21 @@ static enum vbs_status run_from_input(struct measuring *m, int p, bool record)
     return run_layers(m, p, record);
 }
 
-static enum vbs_status measure_pass(struct measuring *m, int p, bool hurry, bool record)
+static enum vbs_status measure_pass(struct measuring *m, int p, enum vbs_need most, bool record)
 {
     double begin_s = elapsed_s(m);
+    enum vbs_need need = vbs_table_need(&m->table, p, most);
     enum vbs_status status = VBS_OK;
+    bool twice;
 
-    choose_kernels(m, p, hurry);
-    if (record && m->table.passes[p].rows == 0)
+    choose_kernels(m, p, most);
+    if (m->table.options.save_runs)
+        cut_pass(m, p, need);
+    twice = record && m->table.passes[p].rows == 0 &&
+            (!m->table.options.save_runs || is_cold(m, p, need));
+    if (twice)
         status = run_from_input(m, p, false);
+    m->last_batch = m->table.passes[p].batch;
     if (status == VBS_OK)
         status = run_from_input(m, p, record);
     if (record && (status == VBS_OK || status == VBS_INTERRUPTED)) {
@@ -343,27 +397,61 @@ static void report_progress(struct measuring *m, int p)
 
 /* ---- The whole ---- */
 
+/* Returns the most pressing need of all passes. */
+static enum vbs_need most_pressing(const struct measuring *m)
+{
+    enum vbs_need pressing = VBS_NEEDS_NOTHING;
+
+    for (int p = 0; p < m->table.n_passes && pressing > VBS_NEEDS_COARSE; p++) {
+        enum vbs_need need = vbs_table_need(&m->table, p, VBS_NEEDS_TIGHTER);
+
+        pressing = need < pressing ? need : pressing;
+    }
+    return pressing;
+}
+
 /* Makes a pass of kind p if it is needed, and before the first one a pass for warming up. */
 static enum vbs_status visit(struct measuring *m, int p, bool *visited)
 {
     *visited = false;
     while (!*visited) {
-        bool warm = m->passes[p].n_passes > 0;
+        bool warm = m->table.options.save_runs || m->passes[p].n_passes > 0;
         bool hurry = time_is_up(m, p);
+        enum vbs_need most = hurry && m->level > VBS_NEEDS_RUNS ? VBS_NEEDS_RUNS : m->level;
 
-        if (vbs_table_need(&m->table, p, hurry) == VBS_NEEDS_NOTHING)
+        if ((hurry && m->table.is_covered) ||
+            vbs_table_need(&m->table, p, most) == VBS_NEEDS_NOTHING)
             return VBS_OK;
-        VBS_TRY(measure_pass(m, p, hurry, warm));
+        VBS_TRY(measure_pass(m, p, most, warm));
         report_progress(m, p);
         *visited = warm;
     }
     return VBS_OK;
 }
 
+/* Orders the kinds of passes for the next round. Without save_runs all of them are shuffled. With
+ * it, a round is for the most pressing need; it goes up the batches or down, so that neighbours
+ * have much in common, and the next one back. */
+static void begin_round(struct measuring *m, int *order)
+{
+    int n = m->table.n_passes;
+
+    m->level = VBS_NEEDS_TIGHTER;
+    if (!m->table.options.save_runs) {
+        gsl_ran_shuffle(&m->rng, order, (size_t)n, sizeof *order);
+        return;
+    }
+    vbs_table_weigh(&m->table);
+    m->level = most_pressing(m);
+    m->table.is_covered = m->table.is_covered || m->level > VBS_NEEDS_RUNS;
+    for (int i = 0; i < n; i++)
+        order[i] = m->round % 2 ? n - 1 - i : i;
+}
+
 /* Sets the runs that every kernel gets, after a round in which each kind of pass was made. */
 static void set_least_runs(struct measuring *m)
 {
-    if (!m->keeps_limit)
+    if (!m->keeps_limit || m->table.options.save_runs)
         return;
     for (int p = 0; p < m->table.n_passes; p++)
         m->pass_seconds[p] = pass_s(m, p);
@@ -383,10 +471,10 @@ static enum vbs_status run_rounds(struct measuring *m)
         order[i] = (int)i;
     /* Stripes read what whole samples have written; the first pass at a batch is not timed. */
     if (m->table.passes[n - 1].rows > 0)
-        VBS_TRY(measure_pass(m, 0, true, false));
+        VBS_TRY(measure_pass(m, 0, VBS_NEEDS_RUNS, false));
     for (m->round = 0; any; m->round++) {
         any = false;
-        gsl_ran_shuffle(&m->rng, order, n, sizeof *order);
+        begin_round(m, order);
         for (size_t i = 0; i < n; i++) {
             bool visited;
 
@@ -405,7 +493,7 @@ static enum vbs_status run_timed(struct measuring *m)
     enum vbs_status status;
 
     for (int p = 0; p < m->table.n_passes; p++)
-        needed = needed || vbs_table_need(&m->table, p, false) != VBS_NEEDS_NOTHING;
+        needed = needed || vbs_table_need(&m->table, p, VBS_NEEDS_TIGHTER) != VBS_NEEDS_NOTHING;
     if (!needed)
         return VBS_OK;
     VBS_TRY(vbs_pass_buffers_init(m->ctx, m->session, largest, &m->buffers));
@@ -443,7 +531,7 @@ static enum vbs_status resolve_options(struct vbs_ctx *ctx,
                                        struct vbs_measure_options *resolved, bool *keeps_limit)
 {
     VBS_TRY(vbs_options_read(ctx, "vbs_measure_options", options, resolved, sizeof *resolved));
-    *keeps_limit = resolved->time_limit_s > 0 && resolved->min_runs == 0;
+    *keeps_limit = resolved->min_runs == 0 && (resolved->time_limit_s > 0 || resolved->save_runs);
     if (!(resolved->time_limit_s >= 0 && resolved->relative_interval >= 0 &&
           resolved->min_runs >= 0 && resolved->max_runs >= 0))
         return vbs_fail(ctx, VBS_USAGE,
@@ -469,7 +557,10 @@ static enum vbs_status allocate(struct measuring *m)
     for (int k = 1; k <= session->n_layers; k++)
         if (session->layers[k].n_inputs > most_inputs)
             most_inputs = session->layers[k].n_inputs;
-    m->table.least_runs = m->table.options.min_runs;
+    m->table.own_runs = !m->keeps_limit;
+    m->table.leaves_out = m->table.options.save_runs && m->sink->leave_out != NULL;
+    m->table.least_runs =
+        m->keeps_limit && m->table.options.save_runs ? 1 : m->table.options.min_runs;
     m->pass_seconds =
         vbs_arena_alloc(&m->arena, (size_t)m->table.n_passes, sizeof *m->pass_seconds);
     m->chosen = vbs_arena_alloc(&m->arena, (size_t)session->n_layers + 1, sizeof *m->chosen);
@@ -484,7 +575,8 @@ static enum vbs_status allocate(struct measuring *m)
         !m->rng.state)
         return vbs_no_memory(m->ctx);
     gsl_rng_set(&m->rng, (unsigned long)m->table.options.seed);
-    return VBS_OK;
+    return m->table.options.save_runs && !session->modelled ? vbs_table_share(m->ctx, &m->table)
+                                                            : VBS_OK;
 }
 
 static enum vbs_status take_up_stored(struct measuring *m)
@@ -505,7 +597,7 @@ static enum vbs_status take_up_stored(struct measuring *m)
 static void add_precision(struct measuring *m, const struct vbs_group *group)
 {
     for (int i = group->first; i < group->first + group->count; i++) {
-        if (vbs_table_is_dominated(&m->table, group, i))
+        if (vbs_table_is_dominated(&m->table, group, i) || m->table.runs[i].summary.n_runs == 0)
             continue;
         m->report.n_judged++;
         m->report.n_unconverged += !vbs_table_is_tight(&m->table, i);
@@ -550,6 +642,10 @@ enum vbs_status vbs_measure_by_clock(struct vbs_ctx *ctx, struct vbs_session *se
     if (status != VBS_OK)
         goto done;
     sum_up(&m);
+    if (m.table.options.save_runs && !session->modelled)
+        status = vbs_table_lend(ctx, &m.table, sink, m.round, &m.report.n_left_out);
+    if (status != VBS_OK)
+        goto done;
     *report = m.report;
 done:
     vbs_arena_clear(&m.arena);

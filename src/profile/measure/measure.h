@@ -53,7 +53,7 @@ enum vbs_status vbs_pass_buffers_init(struct vbs_ctx *ctx, struct vbs_session *s
                                       struct vbs_pass_buffers *buffers) VBS_MUST_CHECK;
 void vbs_pass_buffers_release(struct vbs_session *session, struct vbs_pass_buffers *buffers);
 
-/* ---- runs.c: what is known of the kernels, and what they still need ---- */
+/* ---- table.c: the kernels and their runs ---- */
 
 /* The median of fewer values has no 95% interval. */
 #define VBS_LEAST_RUNS 6
@@ -77,15 +77,34 @@ struct vbs_group {
     int first, count; /* count is 0 where the layer has no stripes of the pass's rows */
 };
 
+/* The runs that a kernel and the equal ones of layers of the same geometry have together. */
+struct vbs_pool {
+    int n_runs;
+    int n_planned;   /* of the pass that is being chosen */
+    double least_us; /* of the runs */
+};
+
 struct vbs_table {
     const struct vbs_session *session;
     struct vbs_measure_options options; /* with defaults in the place of zeros */
-    int least_runs;    /* of every kernel, whatever the limit of time; min_runs, or fewer of them */
-    int n_passes;      /* kinds of them */
-    int largest_batch; /* of all passes */
+    bool leaves_out;                    /* with save_runs: the sink lets kernels have no runs */
+    bool own_runs;   /* with save_runs: every kernel that is not left out needs least_runs itself */
+    bool is_covered; /* with save_runs: every kernel that is not left out had a time once */
+    int least_runs;  /* of every kernel, whatever the limit of time; min_runs, or fewer of them */
+    int n_passes;    /* kinds of them */
+    int largest_batch;        /* of all passes */
     struct vbs_pass *passes;  /* those of whole samples first; ascending by batch, then by rows */
     struct vbs_group *groups; /* [n_layers][n_passes] */
     struct vbs_runs *runs;    /* [n_kernels] */
+    /* [n_kernels] The number of the first of all equal kernels of layers of one geometry, at which
+     * pools has their runs. Without save_runs each kernel is alone. */
+    int *pool_of;
+    struct vbs_pool *pools;
+    /* [n_kernels] With save_runs, of kernels on whole samples: the kernel of the same layer and
+     * algorithm at the next coarse batch that is no larger, and no smaller; -1: there is none. */
+    int *below, *above;
+    double *shares; /* [n_layers + 1] of the time of all layers at the largest batch */
+    int *last;      /* [n_layers + 1] With save_runs: the kernel that ran last; -1: none */
     struct vbs_arena arena;
 };
 
@@ -100,6 +119,39 @@ const struct vbs_group *vbs_table_group(const struct vbs_table *table, int layer
 enum vbs_status vbs_table_append(struct vbs_ctx *ctx, struct vbs_table *table, int kernel,
                                  double time_us) VBS_MUST_CHECK;
 
+/* ---- sharing.c: which kernels need no runs of their own ---- */
+
+/* Finds the kernels of layers of equal geometry, and those at coarse batches; for save_runs, before
+ * the first run is added. */
+enum vbs_status vbs_table_share(struct vbs_ctx *ctx, struct vbs_table *table) VBS_MUST_CHECK;
+
+/* Returns whether a kernel is one of those at coarse batches, which are timed first. */
+bool vbs_table_is_coarse(const struct vbs_table *table, int kernel);
+
+/* Returns whether a kernel at a coarse batch has only one run, by which it may be too slow to be
+ * chosen, but not clearly so. */
+bool vbs_table_is_uncertain(const struct vbs_table *table, const struct vbs_group *group,
+                            int kernel);
+
+/* Returns whether a kernel of a group need not be timed: at both coarse batches around its own it
+ * took much longer than one kernel in whose place no planner would choose it. Runs that are added
+ * later may change that. */
+bool vbs_table_is_left_out(const struct vbs_table *table, const struct vbs_group *group,
+                           int kernel);
+
+/* Finds out again how much the time of each layer matters. */
+void vbs_table_weigh(struct vbs_table *table);
+
+/* Returns whether a kernel need not be timed before all others are, because it was somewhat slower
+ * at both, or its layer takes hardly any time. */
+bool vbs_table_can_wait(const struct vbs_table *table, const struct vbs_group *group, int kernel);
+
+/* Returns what a further run of a kernel is worth, as a share of its time: the least gain of
+ * choosing better between it and the others of its group. */
+double vbs_table_value(const struct vbs_table *table, const struct vbs_group *group, int kernel);
+
+/* ---- runs.c: what kernels still need ---- */
+
 /* Gives half of the 95% interval over the median; HUGE_VAL for a median of 0 with an interval above
  * 0. */
 double vbs_relative_interval(const struct vbs_profile_row *summary);
@@ -111,15 +163,26 @@ bool vbs_table_is_tight(const struct vbs_table *table, int kernel);
 bool vbs_table_is_dominated(const struct vbs_table *table, const struct vbs_group *group,
                             int kernel);
 
-/* The needs of a kernel, the most pressing first. */
-enum vbs_need { VBS_NEEDS_RUNS, VBS_NEEDS_TIGHTER, VBS_NEEDS_NOTHING };
+/* The needs of a kernel, the most pressing first. Those that are not to decide something and not
+ * runs at coarse batches are the only ones without save_runs. */
+enum vbs_need {
+    VBS_NEEDS_COARSE,   /* runs, at a coarse batch */
+    VBS_NEEDS_RUNS,     /* least_runs */
+    VBS_NEEDS_DECISION, /* a run that may change which kernel is the best of its group */
+    VBS_NEEDS_TIGHTER,
+    VBS_NEEDS_NOTHING
+};
 
-/* Gives the most pressing need of a kind of pass. hurry: only least_runs count. */
-enum vbs_need vbs_table_need(const struct vbs_table *table, int pass, bool hurry);
+/* Gives the most pressing need of a kind of pass. Only needs up to most count. */
+enum vbs_need vbs_table_need(const struct vbs_table *table, int pass, enum vbs_need most);
 
-/* Chooses the kernel of a group, which is not empty, that runs next. */
-int vbs_table_choose(const struct vbs_table *table, const struct vbs_group *group, bool hurry,
-                     const gsl_rng *rng);
+/* Chooses the kernel of a group, which is not empty, that runs next; needs as above. */
+int vbs_table_choose(const struct vbs_table *table, const struct vbs_group *group,
+                     enum vbs_need most, const gsl_rng *rng);
+
+/* Returns whether a kernel finds its weights as in a run again and again: the layer ran last with
+ * the same packed weights, or they are few beside the samples. */
+bool vbs_table_is_warm(const struct vbs_table *table, int kernel);
 
 /* Estimates how many more passes of a kind are needed, to the end or only to least_runs. */
 double vbs_table_passes_left(const struct vbs_table *table, int pass, bool least_only);
@@ -127,6 +190,19 @@ double vbs_table_passes_left(const struct vbs_table *table, int pass, bool least
 /* Gives how many runs every kernel can have within left_s more seconds, at least 1 and at most
  * min_runs. pass_s: [n_passes] the seconds of a pass of each kind. O(min_runs x kernels). */
 int vbs_table_affordable_runs(const struct vbs_table *table, const double *pass_s, double left_s);
+
+/* Returns what a kernel of a group needs; only needs up to most count. */
+enum vbs_need vbs_table_kernel_need(const struct vbs_table *table, const struct vbs_group *group,
+                                    int kernel, enum vbs_need most);
+
+/* ---- lend.c: at the end of a measurement with save_runs ---- */
+
+/* Gives kernels with few runs of their own those of their pool, as samples of rounds from `round`
+ * on, and tells the sink which kernels have none even so. Where leaves_out is not set, every kernel
+ * or another one of its pool must have a run. Passes on the sink's failures. */
+enum vbs_status vbs_table_lend(struct vbs_ctx *ctx, struct vbs_table *table,
+                               const struct vbs_sample_sink *sink, int round,
+                               int *n_left_out) VBS_MUST_CHECK;
 
 /* ---- weather.c: the speed of the last-level cache, which others may use ---- */
 

@@ -1,5 +1,5 @@
 /*
- * The table of kernels: their runs so far, and the choice of the next one.
+ * What kernels need, and the choice of the next one.
  *
  * A kernel needs no more runs when its median is tight, when it has max_runs, or when it is
  * dominated. Whether a median is tight is judged by the same values of which the interval is made,
@@ -8,170 +8,13 @@
  */
 #include "profile/measure/measure.h"
 
-#include "base/fail.h"
-
 #include <math.h>
-#include <string.h>
 
 #define DOMINATED 1.5
-
-const struct vbs_group *vbs_table_group(const struct vbs_table *table, int layer, int pass)
-{
-    return &table->groups[(size_t)(layer - 1) * (size_t)table->n_passes + (size_t)pass];
-}
-
-/* Compares the passes that two kernels belong to, in the order of the table. */
-static int compare_passes(const struct vbs_pass *a, const struct vbs_pass *b)
-{
-    if ((a->rows > 0) != (b->rows > 0))
-        return a->rows > 0 ? 1 : -1;
-    if (a->batch != b->batch)
-        return a->batch < b->batch ? -1 : 1;
-    return (a->rows > b->rows) - (a->rows < b->rows);
-}
-
-static struct vbs_pass pass_of(const struct vbs_kernel *kernel)
-{
-    return (struct vbs_pass){.batch = kernel->batch, .rows = kernel->rows};
-}
-
-/* Gives the index of a pass in the table, or where it would be. O(log passes). */
-static int find_pass(const struct vbs_table *table, const struct vbs_pass *pass)
-{
-    int low = 0, high = table->n_passes;
-
-    while (low < high) {
-        int middle = low + (high - low) / 2;
-
-        if (compare_passes(&table->passes[middle], pass) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-static bool has_pass(const struct vbs_table *table, int at, const struct vbs_pass *pass)
-{
-    return at < table->n_passes && compare_passes(&table->passes[at], pass) == 0;
-}
-
-/* Finds the kinds of passes: those of whole samples are the batches of layer 1, the others all
- * stripes that some kernel computes. */
-static enum vbs_status find_passes(struct vbs_ctx *ctx, struct vbs_table *table)
-{
-    const struct vbs_session *session = table->session;
-
-    table->passes =
-        vbs_arena_alloc(&table->arena, (size_t)session->n_kernels, sizeof *table->passes);
-    if (!table->passes)
-        return vbs_no_memory(ctx);
-    for (int i = 0; i < session->n_kernels; i++) {
-        struct vbs_pass pass = pass_of(&session->kernels[i]);
-        int at = find_pass(table, &pass);
-
-        if ((pass.rows == 0 && session->kernels[i].layer > 1) || has_pass(table, at, &pass))
-            continue;
-        memmove(&table->passes[at + 1], &table->passes[at],
-                (size_t)(table->n_passes - at) * sizeof pass);
-        table->passes[at] = pass;
-        table->n_passes++;
-        if (pass.batch > table->largest_batch)
-            table->largest_batch = pass.batch;
-    }
-    if (table->n_passes == 0 || table->passes[0].rows > 0)
-        return vbs_fail(ctx, VBS_UNSUPPORTED, "the backend offers no method to run layer 1");
-    return VBS_OK;
-}
-
-/* Puts the kernels from number first on that belong to one group into it; gives the number behind
- * them, or first where the group has kernels already, or layer 1 lacks its batch. */
-static int fill_group(struct vbs_table *table, int first)
-{
-    const struct vbs_session *session = table->session;
-    const struct vbs_kernel *kernel = &session->kernels[first];
-    struct vbs_pass pass = pass_of(kernel);
-    int at = find_pass(table, &pass), end = first + 1;
-    struct vbs_group *group;
-
-    if (kernel->layer < 1 || kernel->layer > session->n_layers || !has_pass(table, at, &pass))
-        return first;
-    group = &table->groups[(size_t)(kernel->layer - 1) * (size_t)table->n_passes + (size_t)at];
-    if (group->count > 0)
-        return first;
-    while (end < session->n_kernels && session->kernels[end].layer == kernel->layer &&
-           session->kernels[end].batch == kernel->batch &&
-           session->kernels[end].rows == kernel->rows)
-        end++;
-    *group = (struct vbs_group){.first = first, .count = end - first};
-    return end;
-}
-
-/* Finds the groups. The kernels of a group are neighbours in the session; each group of whole
- * samples must have a kernel, and each kernel must belong to a group. */
-static enum vbs_status find_groups(struct vbs_ctx *ctx, struct vbs_table *table)
-{
-    const struct vbs_session *session = table->session;
-    size_t n = (size_t)session->n_layers * (size_t)table->n_passes;
-    int stray = -1;
-
-    table->groups = vbs_arena_alloc(&table->arena, n, sizeof *table->groups);
-    if (!table->groups)
-        return vbs_no_memory(ctx);
-    for (int next = 0; next < session->n_kernels;) {
-        int end = fill_group(table, next);
-
-        if (end == next && stray < 0)
-            stray = next;
-        next = end == next ? next + 1 : end;
-    }
-    for (int layer = 1; layer <= session->n_layers; layer++)
-        for (int p = 0; p < table->n_passes && table->passes[p].rows == 0; p++)
-            if (vbs_table_group(table, layer, p)->count == 0)
-                return vbs_fail(ctx, VBS_UNSUPPORTED,
-                                "the backend offers no method to run layer '%s' at batch %d",
-                                session->layers[layer].name, table->passes[p].batch);
-    if (stray >= 0)
-        return vbs_fail(ctx, VBS_LIBRARY, "the backend's kernel %d is out of order", stray);
-    return VBS_OK;
-}
-
-enum vbs_status vbs_table_init(struct vbs_ctx *ctx, struct vbs_table *table)
-{
-    table->runs =
-        vbs_arena_alloc(&table->arena, (size_t)table->session->n_kernels, sizeof *table->runs);
-    if (!table->runs)
-        return vbs_no_memory(ctx);
-    VBS_TRY(find_passes(ctx, table));
-    return find_groups(ctx, table);
-}
-
-void vbs_table_release(struct vbs_table *table)
-{
-    vbs_arena_clear(&table->arena);
-}
-
-enum vbs_status vbs_table_append(struct vbs_ctx *ctx, struct vbs_table *table, int kernel,
-                                 double time_us)
-{
-    struct vbs_runs *runs = &table->runs[kernel];
-    int n = runs->summary.n_runs;
-
-    if (n == runs->capacity) {
-        int capacity = n > 0 ? 2 * n : 8;
-        double *times_us = vbs_arena_alloc(&table->arena, (size_t)capacity, sizeof *times_us);
-
-        if (!times_us)
-            return vbs_no_memory(ctx);
-        if (n > 0)
-            memcpy(times_us, runs->times_us, (size_t)n * sizeof *times_us);
-        runs->times_us = times_us;
-        runs->capacity = capacity;
-    }
-    runs->times_us[n] = time_us;
-    vbs_measure_summary(runs->times_us, n + 1, &runs->summary);
-    return VBS_OK;
-}
+#define FEW_WEIGHTS                                                                                \
+    0.125           /* bytes of weights that caches need not hold, for each of the samples         \
+                     */
+#define WORTH 0.001 /* of a decision: the least gain, as a share of the time */
 
 double vbs_relative_interval(const struct vbs_profile_row *summary)
 {
@@ -209,60 +52,119 @@ bool vbs_table_is_dominated(const struct vbs_table *table, const struct vbs_grou
     return false;
 }
 
-static enum vbs_need kernel_need(const struct vbs_table *table, const struct vbs_group *group,
-                                 int kernel, bool hurry)
+bool vbs_table_is_warm(const struct vbs_table *table, int kernel)
 {
-    int n = table->runs[kernel].summary.n_runs;
+    const struct vbs_kernel *kernels = table->session->kernels, *own = &kernels[kernel];
+    const struct vbs_profile_layer *layer = &table->session->layers[own->layer];
+    int last = table->last[own->layer];
+    double samples_bytes = own->batch * ((double)layer->in_bytes + (double)layer->out_bytes);
 
-    if (n < table->least_runs)
-        return VBS_NEEDS_RUNS;
-    if (hurry || n >= table->options.max_runs || vbs_table_is_tight(table, kernel) ||
-        vbs_table_is_dominated(table, group, kernel))
-        return VBS_NEEDS_NOTHING;
-    return VBS_NEEDS_TIGHTER;
+    return (double)own->weight_bytes <= FEW_WEIGHTS * samples_bytes ||
+           (last >= 0 && kernels[last].format == own->format);
 }
 
-enum vbs_need vbs_table_need(const struct vbs_table *table, int pass, bool hurry)
+/* Returns whether a kernel lacks runs that it needs whatever the limit of time. */
+static bool lacks_runs(const struct vbs_table *table, const struct vbs_group *group, int kernel)
 {
-    enum vbs_need most = VBS_NEEDS_NOTHING;
+    const struct vbs_pool *pool = &table->pools[table->pool_of[kernel]];
+
+    if (table->options.save_runs && !table->own_runs)
+        return pool->n_runs + pool->n_planned == 0 || vbs_table_is_uncertain(table, group, kernel);
+    return table->runs[kernel].summary.n_runs < table->least_runs;
+}
+
+static enum vbs_need any_need(const struct vbs_table *table, const struct vbs_group *group,
+                              int kernel)
+{
+    bool saves = table->options.save_runs;
+
+    if (saves && vbs_table_is_left_out(table, group, kernel))
+        return VBS_NEEDS_NOTHING;
+    if (lacks_runs(table, group, kernel))
+        return vbs_table_can_wait(table, group, kernel) ? VBS_NEEDS_DECISION
+               : vbs_table_is_coarse(table, kernel)     ? VBS_NEEDS_COARSE
+                                                        : VBS_NEEDS_RUNS;
+    if (table->runs[kernel].summary.n_runs >= table->options.max_runs ||
+        vbs_table_is_tight(table, kernel))
+        return VBS_NEEDS_NOTHING;
+    if (saves && vbs_table_value(table, group, kernel) > WORTH)
+        return VBS_NEEDS_DECISION;
+    return vbs_table_is_dominated(table, group, kernel) ? VBS_NEEDS_NOTHING : VBS_NEEDS_TIGHTER;
+}
+
+enum vbs_need vbs_table_kernel_need(const struct vbs_table *table, const struct vbs_group *group,
+                                    int kernel, enum vbs_need most)
+{
+    enum vbs_need need;
+
+    if (most <= VBS_NEEDS_RUNS && !lacks_runs(table, group, kernel))
+        return VBS_NEEDS_NOTHING;
+    need = any_need(table, group, kernel);
+    return need <= most ? need : VBS_NEEDS_NOTHING;
+}
+
+enum vbs_need vbs_table_need(const struct vbs_table *table, int pass, enum vbs_need most)
+{
+    enum vbs_need pressing = VBS_NEEDS_NOTHING;
 
     for (int layer = 1; layer <= table->session->n_layers; layer++) {
         const struct vbs_group *group = vbs_table_group(table, layer, pass);
 
         for (int i = group->first; i < group->first + group->count; i++) {
-            enum vbs_need need = kernel_need(table, group, i, hurry);
+            enum vbs_need need = vbs_table_kernel_need(table, group, i, most);
 
-            if (need < most)
-                most = need;
+            if (need < pressing)
+                pressing = need;
         }
     }
-    return most;
+    return pressing;
 }
 
-/* Compares two kernels: below 0, kernel a goes before b; 0: chance decides. Where neither needs
- * runs the faster one goes first, because it takes the least time and most plans will run it beside
- * the kernels that are measured. */
-static int precedence(enum vbs_need need_a, const struct vbs_profile_row *a, enum vbs_need need_b,
-                      const struct vbs_profile_row *b)
+static int compare(double a, double b)
 {
-    if (need_a != need_b)
-        return need_a < need_b ? -1 : 1;
-    if (need_a == VBS_NEEDS_NOTHING)
-        return a->time_us < b->time_us ? -1 : 1;
-    return (a->n_runs > b->n_runs) - (a->n_runs < b->n_runs);
+    return (a > b) - (a < b);
 }
 
-int vbs_table_choose(const struct vbs_table *table, const struct vbs_group *group, bool hurry,
-                     const gsl_rng *rng)
+/* Compares two kernels of a group with the same need: below 0, kernel a goes before b; 0: chance
+ * decides. Where neither needs runs the faster one goes first, because it takes the least time and
+ * most plans will run it beside the kernels that are measured. */
+static int precedence(const struct vbs_table *table, enum vbs_need need, int a, int b)
+{
+    const struct vbs_profile_row *row_a = &table->runs[a].summary;
+    const struct vbs_profile_row *row_b = &table->runs[b].summary;
+
+    if (need == VBS_NEEDS_NOTHING)
+        return row_a->time_us < row_b->time_us ? -1 : 1;
+    return compare(row_a->n_runs, row_b->n_runs);
+}
+
+/* Does the same with save_runs: kernels whose weights are warm go first, and those whose runs are
+ * worth the most. */
+static int saving_precedence(const struct vbs_table *table, const struct vbs_group *group,
+                             enum vbs_need need, int a, int b)
+{
+    if (need == VBS_NEEDS_NOTHING)
+        return compare(table->pools[table->pool_of[a]].least_us,
+                       table->pools[table->pool_of[b]].least_us);
+    if (need == VBS_NEEDS_DECISION)
+        return compare(vbs_table_value(table, group, b), vbs_table_value(table, group, a));
+    if (table->runs[a].summary.n_runs != table->runs[b].summary.n_runs)
+        return compare(table->runs[a].summary.n_runs, table->runs[b].summary.n_runs);
+    return vbs_table_is_warm(table, b) - vbs_table_is_warm(table, a);
+}
+
+int vbs_table_choose(const struct vbs_table *table, const struct vbs_group *group,
+                     enum vbs_need most, const gsl_rng *rng)
 {
     int best = group->first;
     unsigned long n_ties = 1;
-    enum vbs_need best_need = kernel_need(table, group, best, hurry);
+    enum vbs_need best_need = vbs_table_kernel_need(table, group, best, most);
 
     for (int i = group->first + 1; i < group->first + group->count; i++) {
-        enum vbs_need need = kernel_need(table, group, i, hurry);
-        int order =
-            precedence(need, &table->runs[i].summary, best_need, &table->runs[best].summary);
+        enum vbs_need need = vbs_table_kernel_need(table, group, i, most);
+        int order = need != best_need          ? compare(need, best_need)
+                    : table->options.save_runs ? saving_precedence(table, group, need, i, best)
+                                               : precedence(table, need, i, best);
 
         if (order > 0)
             continue;
@@ -281,12 +183,14 @@ static double runs_left(const struct vbs_table *table, const struct vbs_group *g
                         bool least_only)
 {
     const struct vbs_profile_row *summary = &table->runs[kernel].summary;
+    enum vbs_need need = vbs_table_kernel_need(table, group, kernel,
+                                               least_only ? VBS_NEEDS_RUNS : VBS_NEEDS_TIGHTER);
     double aim, ratio;
 
-    if (summary->n_runs < table->least_runs)
-        return table->least_runs - summary->n_runs;
-    if (kernel_need(table, group, kernel, least_only) == VBS_NEEDS_NOTHING)
+    if (need == VBS_NEEDS_NOTHING)
         return 0;
+    if (need <= VBS_NEEDS_RUNS)
+        return table->least_runs - summary->n_runs;
     ratio = vbs_relative_interval(summary) / table->options.relative_interval;
     aim = fmin(fmax(VBS_LEAST_RUNS, summary->n_runs * ratio * ratio), table->options.max_runs);
     return fmax(1, aim - summary->n_runs);

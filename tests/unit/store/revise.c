@@ -246,6 +246,83 @@ static void a_killed_run_with_a_draft_is_resumed(const char *folder,
     free(path);
 }
 
+/* ---- Kernels that are left out ---- */
+
+/* Feeds n samples to every kernel of the session but those of the second algorithm at batch 2. */
+static void feed_some(struct vbs_ctx *ctx, struct vbs_store_run *run,
+                      const struct plain_session *plain, int n)
+{
+    const struct vbs_sample_sink *sink = vbs_store_run_sink(run);
+
+    for (int i = 0; i < plain->session.n_kernels; i++)
+        for (int k = 0; k < n; k++)
+            if ((plain->kernels[i].batch != 2 || i % 2 == 0) &&
+                sink->add(ctx, sink->self, i, k, 100 + i) != VBS_OK)
+                bail_out("not fed: %s", vbs_detail(ctx));
+}
+
+static void leave_out_some(struct vbs_ctx *ctx, struct vbs_store_run *run,
+                           const struct plain_session *plain)
+{
+    const struct vbs_sample_sink *sink = vbs_store_run_sink(run);
+
+    for (int i = 0; i < plain->session.n_kernels; i++)
+        if (plain->kernels[i].batch == 2 && i % 2 == 1 &&
+            sink->leave_out(ctx, sink->self, i) != VBS_OK)
+            bail_out("not left out: %s", vbs_detail(ctx));
+}
+
+/* Counts the rows of a profile at a batch. */
+static int rows_at(const struct vbs_profile *profile, int batch)
+{
+    int n = 0, n_rows;
+
+    for (int layer = 1; layer <= profile->n_layers; layer++) {
+        (void)vbs_profile_rows(profile, layer, batch - 1, &n_rows);
+        n += n_rows;
+    }
+    return n;
+}
+
+static void kernels_are_left_out(struct vbs_store *store)
+{
+    struct plain_session *plain = plain_session_new(N_LAYERS, N_BATCHES, 2);
+    struct vbs_ctx ctx = {0};
+    struct vbs_store_run *run = begin(&ctx, store, plain);
+    const struct vbs_sample_sink *sink = vbs_store_run_sink(run);
+    struct vbs_profile *draft = NULL, *loaded;
+    int64_t id = 0;
+
+    ok(sink->leave_out(&ctx, sink->self, plain->session.n_kernels) == VBS_STORE,
+       "a kernel that is none is not left out");
+    feed_some(&ctx, run, plain, 3);
+    ok(vbs_store_run_draft(&ctx, run, &draft) == VBS_STORE,
+       "a kernel without samples is missing unless it is left out");
+    leave_out_some(&ctx, run, plain);
+    ok(vbs_store_run_draft(&ctx, run, &draft) == VBS_OK && rows_at(draft, 2) == N_LAYERS &&
+           rows_at(draft, 3) == 2 * N_LAYERS,
+       "a draft has no rows of those that are left out");
+    vbs_profile_free(draft);
+    draft = NULL;
+    vbs_store_run_free(run);
+    run = begin(&ctx, store, plain);
+    ok(vbs_store_run_resumed(run) && vbs_store_run_draft(&ctx, run, &draft) == VBS_STORE,
+       "where it is resumed they are missing again");
+    feed_some(&ctx, run, plain, 2);
+    leave_out_some(&ctx, run, plain);
+    sink = vbs_store_run_sink(run);
+    ok(sink->leave_out(&ctx, sink->self, 0) == VBS_OK &&
+           vbs_store_run_finish(&ctx, run, NULL, &id) == VBS_OK,
+       "it is finished");
+    loaded = load(store, id);
+    ok(rows_at(loaded, 2) == N_LAYERS && rows_at(loaded, 1) == 2 * N_LAYERS &&
+           vbs_profile_find_row(loaded, 1, 1, 0, 0)->n_runs == 5,
+       "a kernel with samples is a row even where it is left out");
+    vbs_store_run_free(run);
+    vbs_profile_free(loaded);
+    plain_session_free(plain);
+}
+
 /* ---- Complete profiles ---- */
 
 static void complete_profiles_are_revised(struct vbs_store *store, const char *path,
@@ -343,6 +420,7 @@ int main(void)
     a_run_is_finished_with_revised_times(store, plain);
     other_rows_are_refused(store, plain);
     complete_profiles_are_revised(store, path, plain);
+    kernels_are_left_out(store);
     vbs_store_close(store);
     a_killed_run_with_a_draft_is_resumed(folder, plain);
     earlier_profiles_stay(folder, plain);
