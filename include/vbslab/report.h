@@ -91,10 +91,11 @@ enum vbs_intervals {
  * (turns.h). Where n_turns is 0 it was not executed, and the other members mean nothing. Threads: a
  * plain value. */
 struct vbs_executed_row {
-    int n_turns; /* that count */
-    /* Turns in another state of the machine than that of the judge's profile, which do not count,
-     * and the times of all executors there as a multiple of those above; 0: there are none. */
-    int n_unusual;
+    int n_turns;   /* that count */
+    int n_unusual; /* of these, those in another state of the machine than the judge's profile */
+    /* Turns in another state that do not count, and the times of all executors there as a multiple
+     * of those above; both 0: there are none. Where turns are left out, n_unusual is 0. */
+    int n_left_out;
     double slowdown;
     double per_sample_us, low_us, high_us; /* the median of the turns, and its 95% interval */
     double predicted_us; /* for each sample, of the schedule that was executed: it is another one

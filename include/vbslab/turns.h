@@ -61,6 +61,9 @@ struct vbs_turns {
                                in no turn */
 };
 
+/* Returns the number of turns in another state than the usual one. O(n_turns). */
+int vbs_turns_unusual(const struct vbs_turns *turns);
+
 /* Returns the number of turns that count, in the statistics below: all turns, or those in the usual
  * state where they are VBS_TURNS_MIN or more. O(n_turns). */
 int vbs_turns_counted(const struct vbs_turns *turns);

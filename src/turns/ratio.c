@@ -17,6 +17,11 @@ static int count(const struct vbs_turns *turns, bool unusual)
     return n;
 }
 
+int vbs_turns_unusual(const struct vbs_turns *turns)
+{
+    return count(turns, true);
+}
+
 /* Returns whether turns in another state are left out. */
 static bool are_some_left_out(const struct vbs_turns *turns)
 {

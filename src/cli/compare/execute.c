@@ -75,7 +75,9 @@ static enum vbs_status fill_row(struct vbs_ctx *ctx, const struct execution *x,
     row->high_us = times.high_us / request;
     row->predicted_us = ours->predicted_us;
     row->n_turns = vbs_turns_counted(turns);
-    row->n_unusual = turns->n_turns - row->n_turns;
+    row->n_left_out = turns->n_turns - row->n_turns;
+    if (row->n_left_out == 0)
+        row->n_unusual = vbs_turns_unusual(turns);
     return vbs_turns_slowdown(ctx, turns, &row->slowdown);
 }
 

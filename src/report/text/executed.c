@@ -256,33 +256,53 @@ static void add_header(struct vbs_text *text, const struct executed_table *table
     vbs_text_clear(&line);
 }
 
-/* Adds how many turns do not count, and why. */
-static void add_unusual(struct vbs_text *text, const struct vbs_compare *compare, int width)
+/* The turns of all budgets, and the least and the most slowdown of those that are left out. */
+struct turn_counts {
+    int n, n_unusual, n_left_out;
+    double least, most;
+};
+
+static struct turn_counts count_turns(const struct vbs_compare *compare)
 {
-    double least = HUGE_VAL, most = 0;
-    struct vbs_text line = {0};
-    int n = 0, n_all = 0;
+    struct turn_counts counts = {.least = HUGE_VAL};
 
     for (int b = 0; b < compare->n_budgets; b++) {
         const struct vbs_executed_row *row = any_executed(compare, b);
 
         if (!row)
             continue;
-        n += row->n_unusual;
-        n_all += row->n_turns + row->n_unusual;
-        if (row->n_unusual > 0) {
-            least = fmin(least, row->slowdown);
-            most = fmax(most, row->slowdown);
+        counts.n += row->n_turns + row->n_left_out;
+        counts.n_unusual += row->n_unusual;
+        counts.n_left_out += row->n_left_out;
+        if (row->n_left_out > 0) {
+            counts.least = fmin(counts.least, row->slowdown);
+            counts.most = fmax(counts.most, row->slowdown);
         }
     }
+    return counts;
+}
+
+/* Adds how many turns were in another state of the machine, and what becomes of them. */
+static void add_states(struct vbs_text *text, const struct vbs_compare *compare, int width)
+{
+    const struct turn_counts counts = count_turns(compare);
+    struct vbs_text line = {0};
+
     vbs_text_addf(&line,
-                  "%d of %d turns do not count: the last-level cache was slower or faster there than "
-                  "when the profile was measured, and schedules took %.2f",
-                  n, n_all, least);
-    if (most - least >= 0.005)
-        vbs_text_addf(&line, " to %.2f", most);
-    vbs_text_add(&line, " times as long");
-    if (n > 0)
+                  "in %d of %d turns the last-level cache was slower or faster than when the "
+                  "profile was measured",
+                  counts.n_unusual + counts.n_left_out, counts.n);
+    if (counts.n_left_out > 0)
+        vbs_text_addf(&line, "; %d of them do not count, in which schedules took %.2f",
+                      counts.n_left_out, counts.least);
+    if (counts.most - counts.least >= 0.005)
+        vbs_text_addf(&line, " to %.2f", counts.most);
+    if (counts.n_left_out > 0)
+        vbs_text_add(&line, " times as long");
+    if (counts.n_unusual > 0)
+        vbs_text_addf(&line, "; %d count, so that times are not those of the prediction's state",
+                      counts.n_unusual);
+    if (counts.n_unusual + counts.n_left_out > 0)
         vbs_form_add_wrapped(text, line.data ? line.data : "", 2, width);
     text->failed = text->failed || line.failed;
     vbs_text_clear(&line);
@@ -304,7 +324,7 @@ static void add_notes(struct vbs_text *text, const struct executed_table *table,
     add_verdict(text, table, FASTER,
                 "faster than fbs-best as executed, with the 95% interval of the gain, at ", width);
     add_unsure(text, table, width);
-    add_unusual(text, table->compare, width);
+    add_states(text, table->compare, width);
 }
 
 enum vbs_status vbs_compare_executed_table(struct vbs_ctx *ctx, const struct vbs_compare *compare,

@@ -90,7 +90,8 @@ static bool set_executed(json_t *object, const struct vbs_executed_row *row)
            set_gain(object, "executed_gain_over_fbs_best_low_percent", best->low_percent, done) &&
            set_gain(object, "executed_gain_over_fbs_best_high_percent", best->high_percent, done) &&
            set(object, "n_turns", json_integer(row->n_turns)) &&
-           set(object, "n_unusual_turns", json_integer(row->n_unusual));
+           set(object, "n_unusual_turns", json_integer(row->n_unusual)) &&
+           set(object, "n_left_out_turns", json_integer(row->n_left_out));
 }
 
 /* Makes row number r of a comparison. */

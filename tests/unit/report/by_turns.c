@@ -118,6 +118,17 @@ static void test_verdicts(void)
        "at several budgets");
     execute(&s, 3, DP_VBS, 2500, 0, 0);
     ok(says(&s, "no other steps than those of fbs-best at 40 MiB\n"), "where plans are the same");
+    s.rows[1][FBS_BEST].n_left_out = s.rows[1][DP_VBS].n_left_out = 3;
+    s.rows[1][FBS_BEST].slowdown = s.rows[1][DP_VBS].slowdown = 1.4;
+    ok(says(&s, "in 3 of 39 turns the last-level cache was slower or faster than when the profile "
+                "was measured; 3 of them do not count, in which schedules took 1.40 times as "
+                "long\n"),
+       "turns in another state do not count");
+    s.rows[2][FBS_BEST].n_unusual = s.rows[2][DP_VBS].n_unusual = 9;
+    ok(says(&s, "in 12 of 39 turns the last-level cache was slower or faster than when the profile "
+                "was measured; 3 of them do not count, in which schedules took 1.40 times as "
+                "long; 9 count, so that times are not those of the prediction's state\n"),
+       "but where there are few others");
     execute(&s, 3, GREEDY_VBS, 1000, 60, 1);
     ok(says(&s, "no other steps than those of fbs-best at 40 MiB\n"), "baselines are not judged");
 }
@@ -148,6 +159,8 @@ static const char *const KEYS[] = {
     "executed_gain_over_fbs_best_low_percent",
     "executed_gain_over_fbs_best_high_percent",
     "n_turns",
+    "n_unusual_turns",
+    "n_left_out_turns",
 };
 #define N_KEYS ((int)(sizeof KEYS / sizeof KEYS[0]))
 
@@ -240,8 +253,8 @@ static void test_csv(void)
     ok(strncmp(with, without, strcspn(without, "\n")) == 0, "which are as before");
     ok(strstr(with, want) != NULL, "their names are the keys of JSON");
     is_str(fields_of(with, 1 + SAMPLE_PLANNERS + DP_VBS, n, line, sizeof line),
-           "2000,1980,2040,1600,21,18,24,20,17,23,9", "a line has the values");
-    is_str(fields_of(with, 1 + SAMPLE_PLANNERS + GREEDY_VBS, n, line, sizeof line), ",,,,,,,,,,0",
+           "2000,1980,2040,1600,21,18,24,20,17,23,9,0,0", "a line has the values");
+    is_str(fields_of(with, 1 + SAMPLE_PLANNERS + GREEDY_VBS, n, line, sizeof line), ",,,,,,,,,,0,0,0",
            "which are empty where nothing was executed");
     free(with);
     free(without);
