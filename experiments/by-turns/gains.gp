@@ -8,7 +8,7 @@ load folder . '/style.gp'
 set output 'gains.' . format
 data = 'by-turns.csv'
 mib(_) = column('memory_bytes') / 1048576.0
-kind(_) = strcol('isa')[1:6] ne 'avx512' ? 3 : column('busy') > 0 ? 2 : 1
+kind(_) = strcol('isa')[1:6] eq 'avx512' ? 1 : column('busy') > 0 ? 3 : 2
 x(which) = strcol('planner') eq 'dp-vbs+' && kind(0) == which ? mib(0) : NaN
 
 set datafile missing NaN
@@ -17,6 +17,6 @@ set xlabel 'budget, MiB'
 set ylabel 'executed gain over fbs-best, percent' offset 1, 0
 set key outside right top samplen 1
 set xzeroaxis ls 6
-array titles[3] = ['AVX-512', 'AVX-512, busy', 'without AVX-512']
+array titles[3] = ['AVX-512', 'without AVX-512', 'busy']
 plot for [i = 1:3] data using (x(i)):(column('over_fbs_best_percent')): \
          (column('over_fbs_best_low_percent')):(column('over_fbs_best_high_percent')) with yerrorbars ls 10 + i title titles[i]
