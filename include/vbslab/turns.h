@@ -95,9 +95,9 @@ struct vbs_turns_ratio {
 
 /*
  * Computes how many times as long executor which takes as executor over: the median of the ratios
- * in each turn that counts, on a logarithmic scale, so that the ratio of over to which is exactly the inverse;
- * and its interval. Exactly 1 for an executor over itself; NAN where a time is 0. VBS_NO_MEMORY.
- * O(n_turns log n_turns).
+ * in each turn that counts, on a logarithmic scale, so that the ratio of over to which is exactly
+ * the inverse; and its interval. Exactly 1 for an executor over itself; NAN where a time is 0.
+ * VBS_NO_MEMORY. O(n_turns log n_turns).
  */
 enum vbs_status vbs_turns_compare(struct vbs_ctx *ctx, const struct vbs_turns *turns, int which,
                                   int over, struct vbs_turns_ratio *ratio) VBS_MUST_CHECK;

@@ -33,7 +33,8 @@ struct contender {
     struct vbs_exec *exec; /* null: closed */
     /* The planner of baselines of which it is a plan; null: of none. */
     const struct vbs_planner *baseline;
-    /* Of a plan on posterior times when it was new, and of contender number 0 then; 0: of others. */
+    /* Of a plan on posterior times when it was new, and of contender number 0 then; 0: of others.
+     */
     struct learn_prediction predicted, predicted_base;
     int n_runs;
     int64_t capacity, turn_capacity, wait_capacity;

@@ -22,13 +22,13 @@
 
 /* ---- Predictions ---- */
 
-/* Adds the predicted time of a step. factor: of rows that were not executed, which is taken away. */
+/* Adds the predicted time of a step. factor: of rows that were not executed, which is taken away.
+ */
 static void add_step(const struct vbs_profile *profile, const struct vbs_schedule *schedule,
                      const struct vbs_step *step, const struct observations *executed,
                      double factor, struct learn_prediction *prediction)
 {
-    struct vbs_observed_row key = {
-        .layer = step->layer, .batch = step->batch, .rows = step->rows};
+    struct vbs_observed_row key = {.layer = step->layer, .batch = step->batch, .rows = step->rows};
     const struct vbs_profile_row *row;
     double time_us;
 
@@ -36,9 +36,10 @@ static void add_step(const struct vbs_profile *profile, const struct vbs_schedul
     row = vbs_profile_find_row(profile, key.layer, key.batch, key.rows, key.algorithm);
     if (!row)
         return;
-    time_us = row->time_us * vbs_slice_share(&profile->layers[key.layer], step->slice, step->n_slices);
-    if (executed->n_rows > 0 && bsearch(&key, executed->rows, (size_t)executed->n_rows,
-                                        sizeof key, learn_compare_rows)) {
+    time_us =
+        row->time_us * vbs_slice_share(&profile->layers[key.layer], step->slice, step->n_slices);
+    if (executed->n_rows > 0 &&
+        bsearch(&key, executed->rows, (size_t)executed->n_rows, sizeof key, learn_compare_rows)) {
         prediction->all_us += time_us;
         return;
     }

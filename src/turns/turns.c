@@ -162,8 +162,8 @@ static enum vbs_status finish(struct vbs_ctx *ctx, struct course *course, struct
 
     if (!made)
         return vbs_no_memory(ctx);
-    *made = (struct vbs_turns){course->subjects->n, course->n_turns, course->times_us,
-                               course->unusual};
+    *made =
+        (struct vbs_turns){course->subjects->n, course->n_turns, course->times_us, course->unusual};
     course->times_us = NULL;
     course->unusual = NULL;
     *turns = made;

@@ -278,8 +278,8 @@ static enum vbs_status learn(struct cli *cli, const struct cli_measuring *how,
 static enum vbs_status revise(struct cli *cli, const struct cli_measuring *how,
                               const struct vbs_network *network, const struct vbs_session *session,
                               struct vbs_store_run *run, struct vbs_calibration *calibration,
-                              double start_s,
-                              struct vbs_learned **learned, struct vbs_profile **posterior)
+                              double start_s, struct vbs_learned **learned,
+                              struct vbs_profile **posterior)
 {
     const struct vbs_posterior_options options = {.struct_size = sizeof options};
     struct vbs_profile *draft = NULL;
@@ -413,8 +413,7 @@ static enum vbs_status measure_session(struct cli *cli, const struct cli_measuri
     vbs_calibration_set_cache(calibration, report.cache_bytes_per_us);
     status = vbs_store_run_calibrate(&cli->ctx, run, calibration);
     if (status == VBS_OK)
-        status =
-            revise(cli, how, network, session, run, calibration, start_s, learned, &posterior);
+        status = revise(cli, how, network, session, run, calibration, start_s, learned, &posterior);
     if (status != VBS_OK)
         goto done;
     describe(session, &options, &report, what, sizeof what);

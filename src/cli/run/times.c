@@ -71,8 +71,8 @@ static enum vbs_status run_once(struct run_job *job, bool times_only,
     return vbs_exec_run(&job->cli->ctx, job->exec, job->input, job->outputs, report);
 }
 
-/* Returns whether the last-level cache is slower than when the profile was measured: others that the
- * system does not see, such as other guests of the host, use it. */
+/* Returns whether the last-level cache is slower than when the profile was measured: others that
+ * the system does not see, such as other guests of the host, use it. */
 static bool is_cache_slow(const struct run_job *job, struct reports *reports)
 {
     return vbs_cache_watch_look(&reports->cache, vbs_exec_session(job->exec)) == VBS_CACHE_SLOWER;

@@ -22,9 +22,9 @@
  * level of its own, which is the mean of its times over the posterior times without them, and which
  * is taken from them: only the differences between the rows of a stretch count. The level of the
  * profile is the mean of those of the stretches, weighted by precision; stretches in another state
- * of the machine than the profile is for count only where there are no others. The width of g and w is
- * what is left of the differences. Where nothing was executed, the level is by how much the medians
- * of all rows together exceed the times of undisturbed runs.
+ * of the machine than the profile is for count only where there are no others. The width of g and w
+ * is what is left of the differences. Where nothing was executed, the level is by how much the
+ * medians of all rows together exceed the times of undisturbed runs.
  */
 #ifndef VBS_PROFILE_POSTERIOR_POSTERIOR_H
 #define VBS_PROFILE_POSTERIOR_POSTERIOR_H

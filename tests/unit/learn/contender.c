@@ -389,8 +389,8 @@ static void predictions_tell_what_is_unproven(const struct vbs_profile *profile)
     free(observations.rows);
 }
 
-/* Contender 1 takes 1.1 times as long beside number 0 as was predicted, and share of its time was of
- * new rows. */
+/* Contender 1 takes 1.1 times as long beside number 0 as was predicted, and share of its time was
+ * of new rows. */
 static double factor_of(double share, double base_us)
 {
     struct runs runs[2];
@@ -410,7 +410,8 @@ static void plans_correct_what_they_were_made_of(void)
     const struct learn_outcomes none = {0, 0};
 
     is_near(learn_unproven_factor(&none), 1, 0, "without plans nothing is known");
-    is_near(factor_of(1, 110), 1 + 0.1 / 1.3, NEAR, "a plan of new rows that took 1.1 times as long");
+    is_near(factor_of(1, 110), 1 + 0.1 / 1.3, NEAR,
+            "a plan of new rows that took 1.1 times as long");
     is_near(factor_of(0.5, 110), 1 + 0.05 / 0.55, NEAR, "half of it of new rows");
     is_near(factor_of(0.02, 110), 1 + 0.002 / 0.3004, NEAR, "hardly any of it");
     is_near(factor_of(0, 110), 1, 0, "none");

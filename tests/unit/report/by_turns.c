@@ -254,8 +254,8 @@ static void test_csv(void)
     ok(strstr(with, want) != NULL, "their names are the keys of JSON");
     is_str(fields_of(with, 1 + SAMPLE_PLANNERS + DP_VBS, n, line, sizeof line),
            "2000,1980,2040,1600,21,18,24,20,17,23,9,0,0", "a line has the values");
-    is_str(fields_of(with, 1 + SAMPLE_PLANNERS + GREEDY_VBS, n, line, sizeof line), ",,,,,,,,,,0,0,0",
-           "which are empty where nothing was executed");
+    is_str(fields_of(with, 1 + SAMPLE_PLANNERS + GREEDY_VBS, n, line, sizeof line),
+           ",,,,,,,,,,0,0,0", "which are empty where nothing was executed");
     free(with);
     free(without);
 }

@@ -15,7 +15,8 @@ struct subjects {
     int n_runs;    /* first runs included */
     int ran[MOST]; /* which subject each run ran */
     double now_s;
-    /* The first of the turns in another state, and the first one after them; both 0: there are none.
+    /* The first of the turns in another state, and the first one after them; both 0: there are
+     * none.
      */
     int unusual_from, unusual_to;
     int fails_at; /* number of the run that fails, from 1; 0: none does */
@@ -252,8 +253,7 @@ static void test_no_time(void)
 /* Turns from..29 of n_turns are in another state. */
 static void test_states(int n_turns, int from, int n_counted)
 {
-    struct subjects s = {
-        .time_us = in_two_states, .n = 2, .unusual_from = from, .unusual_to = 30};
+    struct subjects s = {.time_us = in_two_states, .n = 2, .unusual_from = from, .unusual_to = 30};
     struct vbs_turns *turns = NULL;
     struct vbs_turns_ratio ratio;
     struct vbs_profile_row row;
