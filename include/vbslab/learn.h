@@ -23,8 +23,15 @@
  * factors, steps beside loads tell nothing. Waits for loads are no part of any step, and the copies
  * of the profile stay as they are.
  *
+ * Rows that were never executed take longer in the learned profile, by as much as new plans took
+ * longer than predicted for the share of their time that was of such rows: planners choose the rows
+ * that look too fast.
+ *
  * Executions of different schedules take turns, in an order that changes at random, so that drifts
  * of the machine meet all alike; they are compared by the ratios of their times within each turn.
+ * In turns in which the last-level cache is slower or faster than when the profile was measured,
+ * the machine is in another state: such turns decide which schedule is faster, but correct times
+ * only where there are few others.
  *
  * Threads: the arguments are only read. The result is immutable and may be shared.
  */
