@@ -318,13 +318,13 @@ static void add_notes(struct vbs_text *text, const struct executed_table *table,
                          "above predicted; - not executed, or nothing to compare with",
                          2, width);
     vbs_text_add(text, "\n");
+    add_states(text, table->compare, width);
     add_verdict(text, table, SAME, "no other steps than those of fbs-best at ", width);
     add_verdict(text, table, SLOWER,
                 "slower than fbs-best as executed, with the 95% interval of the gain, at ", width);
     add_verdict(text, table, FASTER,
                 "faster than fbs-best as executed, with the 95% interval of the gain, at ", width);
     add_unsure(text, table, width);
-    add_states(text, table->compare, width);
 }
 
 enum vbs_status vbs_compare_executed_table(struct vbs_ctx *ctx, const struct vbs_compare *compare,
