@@ -4,8 +4,8 @@
 #include "base/clock.h"
 
 #define ASK_S  0.1  /* between two measurements */
-#define SLOWER 0.92 /* share of the usual speed; two of one state differ by less */
-#define FASTER 1.15
+#define SLOWER 0.85 /* share of the usual speed; those of one state mostly differ by less */
+#define FASTER 1.2
 
 void vbs_cache_watch_add(struct vbs_cache_watch *watch, double speed)
 {
