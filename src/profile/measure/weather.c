@@ -6,9 +6,10 @@
  * thread waits for a processor and no clock of the system shows it; fixed reads of the cache show
  * it at once. So they do where the host moves the processors of this machine to places that have no
  * last-level cache in common: a thread then finds what another has written several times later.
- * Two reads in one state differ by up to a tenth; an EPYC of family 25 reads 36 to 40 GB/s where its
- * processors have a cache in common, and else 20 to 24. They are repeated every INTERVAL_S seconds. The cache is slow when they get less than SLOW of
- * what a quarter of all reads so far have got at least.
+ * Reads in one state differ by up to a tenth; an EPYC of family 25 reads 36 to 40 GB/s where its
+ * processors have a cache in common, and else 20 to 24. They are repeated every INTERVAL_S seconds.
+ * The cache is slow when they get less than SLOW of what a quarter of all reads so far have got at
+ * least.
  */
 #include "profile/measure/measure.h"
 
