@@ -35,18 +35,6 @@ int vbs_turns_counted(const struct vbs_turns *turns)
     return are_some_left_out(turns) ? count(turns, false) : turns->n_turns;
 }
 
-/* Lists the turns that count, or those that are left out; returns their number. */
-static int list_turns(const struct vbs_turns *turns, bool left_out, int *list)
-{
-    bool some = are_some_left_out(turns);
-    int n = 0;
-
-    for (int t = 0; t < turns->n_turns; t++)
-        if ((some && turns->unusual[t]) == left_out)
-            list[n++] = t;
-    return n;
-}
-
 /* ---- Times and ratios ---- */
 
 static double time_of(const struct vbs_turns *turns, int turn, int which)
@@ -54,25 +42,41 @@ static double time_of(const struct vbs_turns *turns, int turn, int which)
     return turns->times_us[(size_t)turn * (size_t)turns->n + (size_t)which];
 }
 
+/* Makes an array of what was timed in the turns that count, or in those that are left out: the
+ * times of executor which, or, where over is not negative, the logarithms of their ratios to those
+ * of executor over. The caller frees *values [*n]. VBS_NO_MEMORY. */
+static enum vbs_status collect(struct vbs_ctx *ctx, const struct vbs_turns *turns, int which,
+                               int over, bool left_out, double **values, int *n)
+{
+    bool some = are_some_left_out(turns);
+
+    *n = 0;
+    *values = calloc((size_t)turns->n_turns + 1, sizeof **values);
+    if (!*values)
+        return vbs_no_memory(ctx);
+    for (int t = 0; t < turns->n_turns; t++) {
+        double time_us = time_of(turns, t, which);
+
+        if ((some && turns->unusual[t]) != left_out)
+            continue;
+        (*values)[(*n)++] =
+            over < 0 ? time_us : vbs_turns_logarithm(time_us, time_of(turns, t, over));
+    }
+    return VBS_OK;
+}
+
 /* Fills *row from the times of an executor in the turns that count, or in those that are left out.
  */
 static enum vbs_status summarize(struct vbs_ctx *ctx, const struct vbs_turns *turns, int which,
                                  bool left_out, struct vbs_profile_row *row)
 {
-    double *times_us = calloc((size_t)turns->n_turns + 1, sizeof *times_us);
-    int *list = calloc((size_t)turns->n_turns + 1, sizeof *list);
-    enum vbs_status status = times_us && list ? VBS_OK : vbs_no_memory(ctx);
-    int n = 0;
+    double *times_us;
+    int n;
 
-    if (status == VBS_OK)
-        n = list_turns(turns, left_out, list);
-    for (int i = 0; i < n; i++)
-        times_us[i] = time_of(turns, list[i], which);
-    if (status == VBS_OK)
-        vbs_measure_summary(times_us, n, row);
+    VBS_TRY(collect(ctx, turns, which, -1, left_out, &times_us, &n));
+    vbs_measure_summary(times_us, n, row);
     free(times_us);
-    free(list);
-    return status;
+    return VBS_OK;
 }
 
 enum vbs_status vbs_turns_summary(struct vbs_ctx *ctx, const struct vbs_turns *turns, int which,
@@ -104,21 +108,13 @@ struct vbs_turns_ratio vbs_turns_median_ratio(double *logarithms, int n)
 enum vbs_status vbs_turns_compare(struct vbs_ctx *ctx, const struct vbs_turns *turns, int which,
                                   int over, struct vbs_turns_ratio *ratio)
 {
-    double *logarithms = calloc((size_t)turns->n_turns + 1, sizeof *logarithms);
-    int *list = calloc((size_t)turns->n_turns + 1, sizeof *list);
-    enum vbs_status status = logarithms && list ? VBS_OK : vbs_no_memory(ctx);
-    int n = 0;
+    double *logarithms;
+    int n;
 
-    if (status == VBS_OK)
-        n = list_turns(turns, false, list);
-    for (int i = 0; i < n; i++)
-        logarithms[i] =
-            vbs_turns_logarithm(time_of(turns, list[i], which), time_of(turns, list[i], over));
-    if (status == VBS_OK)
-        *ratio = vbs_turns_median_ratio(logarithms, n);
+    VBS_TRY(collect(ctx, turns, which, over, false, &logarithms, &n));
+    *ratio = vbs_turns_median_ratio(logarithms, n);
     free(logarithms);
-    free(list);
-    return status;
+    return VBS_OK;
 }
 
 enum vbs_status vbs_turns_slowdown(struct vbs_ctx *ctx, const struct vbs_turns *turns,

@@ -74,6 +74,13 @@ static enum vbs_status fill_row(struct vbs_ctx *ctx, const struct execution *x,
     row->low_us = times.low_us / request;
     row->high_us = times.high_us / request;
     row->predicted_us = ours->predicted_us;
+    return VBS_OK;
+}
+
+/* Fills what the rows of all executors have in common. */
+static enum vbs_status fill_turns(struct vbs_ctx *ctx, const struct vbs_turns *turns,
+                                  struct vbs_executed_row *row)
+{
     row->n_turns = vbs_turns_counted(turns);
     row->n_left_out = turns->n_turns - row->n_turns;
     if (row->n_left_out == 0)
@@ -86,11 +93,18 @@ static enum vbs_status fill_rows(struct vbs_ctx *ctx, const struct execution *x,
                                  const struct vbs_turns *turns, const struct entrants *entrants,
                                  const struct vbs_compare *compare, int b)
 {
+    struct vbs_executed_row common = {0};
+
+    VBS_TRY(fill_turns(ctx, turns, &common));
     for (int i = 0; i < entrants->n; i++)
-        for (int p = 0; p < compare->n_planners; p++)
-            if (compare->planners[p] == entrants->at[i].planner && entrants->at[i].executor >= 0)
-                VBS_TRY(fill_row(ctx, x, turns, entrants, &entrants->at[i],
-                                 &x->rows[b * compare->n_planners + p]));
+        for (int p = 0; p < compare->n_planners; p++) {
+            struct vbs_executed_row *row = &x->rows[b * compare->n_planners + p];
+
+            if (compare->planners[p] != entrants->at[i].planner || entrants->at[i].executor < 0)
+                continue;
+            *row = common;
+            VBS_TRY(fill_row(ctx, x, turns, entrants, &entrants->at[i], row));
+        }
     return VBS_OK;
 }
 
