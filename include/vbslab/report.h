@@ -100,6 +100,9 @@ struct vbs_executed_row {
     double per_sample_us, low_us, high_us; /* the median of the turns, and its 95% interval */
     double predicted_us; /* for each sample, of the schedule that was executed: it is another one
                             than in the comparison where that one could not be placed */
+    /* The 95% interval of predicted_us, by the times that were planned on (vbs_schedule_interval);
+     * NAN: not known, as where another profile judged. */
+    double predicted_low_us, predicted_high_us;
     /* Over the executed schedules of these baselines, from the ratios within each turn. All three
      * members are exactly 0 where both are one schedule, and NAN where the baseline was not
      * executed. */

@@ -59,11 +59,13 @@ static enum vbs_status find_gain(struct vbs_ctx *ctx, const struct vbs_turns *tu
     return VBS_OK;
 }
 
-static enum vbs_status fill_row(struct vbs_ctx *ctx, const struct execution *x,
+static enum vbs_status fill_row(struct vbs_ctx *ctx, const struct vbs_compare *compare,
                                 const struct vbs_turns *turns, const struct entrants *entrants,
                                 const struct entrant *ours, struct vbs_executed_row *row)
 {
-    double request = (double)x->problem->request;
+    const struct vbs_schedule *plan = ours->schedule;
+    bool told = compare->self_judged && plan->predicted.high_us > 0;
+    double request = (double)compare->request;
     struct vbs_profile_row times;
 
     VBS_TRY(vbs_turns_summary(ctx, turns, ours->executor, &times));
@@ -74,6 +76,8 @@ static enum vbs_status fill_row(struct vbs_ctx *ctx, const struct execution *x,
     row->low_us = times.low_us / request;
     row->high_us = times.high_us / request;
     row->predicted_us = ours->predicted_us;
+    row->predicted_low_us = told ? plan->predicted.low_us / request : NAN;
+    row->predicted_high_us = told ? plan->predicted.high_us / request : NAN;
     return VBS_OK;
 }
 
@@ -103,7 +107,7 @@ static enum vbs_status fill_rows(struct vbs_ctx *ctx, const struct execution *x,
             if (compare->planners[p] != entrants->at[i].planner || entrants->at[i].executor < 0)
                 continue;
             *row = common;
-            VBS_TRY(fill_row(ctx, x, turns, entrants, &entrants->at[i], row));
+            VBS_TRY(fill_row(ctx, compare, turns, entrants, &entrants->at[i], row));
         }
     return VBS_OK;
 }

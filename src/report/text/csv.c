@@ -11,7 +11,8 @@
     "executed_predicted_us_per_sample,executed_gain_over_fbs_percent,"                             \
     "executed_gain_over_fbs_low_percent,executed_gain_over_fbs_high_percent,"                      \
     "executed_gain_over_fbs_best_percent,executed_gain_over_fbs_best_low_percent,"                 \
-    "executed_gain_over_fbs_best_high_percent,n_turns,n_unusual_turns,n_left_out_turns"
+    "executed_gain_over_fbs_best_high_percent,n_turns,n_unusual_turns,n_left_out_turns,"                      \
+    "executed_predicted_low_us_per_sample,executed_predicted_high_us_per_sample"
 
 /* Appends a number; it is left empty for an infeasible row. */
 static void add_gain(struct vbs_text *text, const struct vbs_compare_row *row, double percent)
@@ -84,6 +85,8 @@ static void add_executed(struct vbs_text *text, const struct vbs_executed_row *r
     for (size_t i = 0; i < sizeof values / sizeof values[0]; i++)
         vbs_text_add_field(text, r->n_turns > 0 ? values[i] : NAN);
     vbs_text_addf(text, ",%d,%d,%d", r->n_turns, r->n_unusual, r->n_left_out);
+    vbs_text_add_field(text, r->n_turns > 0 ? r->predicted_low_us : NAN);
+    vbs_text_add_field(text, r->n_turns > 0 ? r->predicted_high_us : NAN);
 }
 
 /* Appends row number r of a comparison; executed: with the columns of what was executed. */

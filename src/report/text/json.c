@@ -91,7 +91,9 @@ static bool set_executed(json_t *object, const struct vbs_executed_row *row)
            set_gain(object, "executed_gain_over_fbs_best_high_percent", best->high_percent, done) &&
            set(object, "n_turns", json_integer(row->n_turns)) &&
            set(object, "n_unusual_turns", json_integer(row->n_unusual)) &&
-           set(object, "n_left_out_turns", json_integer(row->n_left_out));
+           set(object, "n_left_out_turns", json_integer(row->n_left_out)) &&
+           set_if(object, "executed_predicted_low_us_per_sample", done, row->predicted_low_us) &&
+           set_if(object, "executed_predicted_high_us_per_sample", done, row->predicted_high_us);
 }
 
 /* Makes row number r of a comparison. */

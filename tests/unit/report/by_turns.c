@@ -29,6 +29,8 @@ static void execute(struct executed_sample *s, int b, int p, double us, double p
                                               .low_us = 0.99 * us,
                                               .high_us = 1.02 * us,
                                               .predicted_us = 0.8 * us,
+                                              .predicted_low_us = 0.7 * us,
+                                              .predicted_high_us = NAN,
                                               .gain_over_fbs = gain_of(percent + 1, half),
                                               .gain_over_fbs_best = gain_of(percent, half)};
 }
@@ -161,6 +163,8 @@ static const char *const KEYS[] = {
     "n_turns",
     "n_unusual_turns",
     "n_left_out_turns",
+    "executed_predicted_low_us_per_sample",
+    "executed_predicted_high_us_per_sample",
 };
 #define N_KEYS ((int)(sizeof KEYS / sizeof KEYS[0]))
 
@@ -237,7 +241,7 @@ static void test_csv(void)
 {
     struct executed_sample s;
     const struct vbs_compare *compare = &s.planned.compare;
-    char *with = NULL, *without = NULL, line[200], want[600] = "";
+    char *with = NULL, *without = NULL, line[200], want[700] = "";
     int n;
 
     fill(&s);
@@ -253,9 +257,9 @@ static void test_csv(void)
     ok(strncmp(with, without, strcspn(without, "\n")) == 0, "which are as before");
     ok(strstr(with, want) != NULL, "their names are the keys of JSON");
     is_str(fields_of(with, 1 + SAMPLE_PLANNERS + DP_VBS, n, line, sizeof line),
-           "2000,1980,2040,1600,21,18,24,20,17,23,9,0,0", "a line has the values");
+           "2000,1980,2040,1600,21,18,24,20,17,23,9,0,0,1400,", "a line has the values");
     is_str(fields_of(with, 1 + SAMPLE_PLANNERS + GREEDY_VBS, n, line, sizeof line),
-           ",,,,,,,,,,0,0,0", "which are empty where nothing was executed");
+           ",,,,,,,,,,0,0,0,,", "which are empty where nothing was executed");
     free(with);
     free(without);
 }
