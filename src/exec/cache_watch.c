@@ -31,7 +31,7 @@ enum vbs_cache_state vbs_cache_watch_look(struct vbs_cache_watch *watch,
 {
     if (!(watch->usual > 0) || !session->ops->cache_speed)
         return VBS_CACHE_USUAL;
-    if (watch->n == 0 || vbs_clock_s() - watch->asked_s > ASK_S)
+    if (vbs_clock_s() - watch->asked_s > ASK_S)
         vbs_cache_watch_add(watch, session->ops->cache_speed(session));
     return state(watch);
 }

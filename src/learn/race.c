@@ -7,7 +7,7 @@
  * Chen, Wang, Yuan 2013). In the end the fastest and the fastest baseline race until it is clear
  * which is faster.
  */
-#include "learn/learn.h"
+#include "learn/race.h"
 
 #include "base/clock.h"
 #include "base/fail.h"
@@ -18,43 +18,23 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #define TURNS_EACH     3   /* of all open contenders after each new one */
 #define LEAST_S        1.0 /* of the last two, whose requests then meet the states of the machine */
 #define LEAST_TURNS    6   /* of the last two: fewer times have no interval */
-#define MOST_OPEN      3   /* executors, each of which packs its weights */
-#define MOST_SCHEDULES 24
 #define EXPLORED       0.7    /* share of the budget's time after which no schedule is added */
 #define MOST_DRAWS     4      /* that lead to no new schedule, one after the other */
 #define TELLING        0.005  /* half of an interval of a ratio that needs no more turns */
-#define SPARED         0.25   /* of the free memory for the packed weights of an executor */
-#define MOST_STEPS     200000 /* of a schedule: times of steps are kept */
 
-struct race {
-    struct learning *l;
-    int64_t memory_bytes;
-    struct contender *contenders; /* number 0 stays open as long as others are */
-    int n;
-    int64_t capacity, apart_capacity;
-    int turn;
-    bool *apart; /* [turn + 1] */
-    double begin_s, end_s;
-    double planning_s; /* the longest planning and preparing of a schedule */
-    double first_predicted_us;
-    bool stands;
-};
-
-static double now_s(const struct race *race)
+double race_now_s(const struct race *race)
 {
     return vbs_clock_s() - race->l->start_s;
 }
 
-/* Tells that share of the budget's time has passed. */
-static void report(const struct race *race, const char *what)
+void race_report(const struct race *race, const char *what)
 {
     const struct vbs_progress *progress = &race->l->options.progress;
-    double now = now_s(race), limit = race->l->options.time_limit_s;
+    double now = race_now_s(race), limit = race->l->options.time_limit_s;
     char text[VBS_DETAIL_SIZE], budget[32];
 
     if (!progress->report)
@@ -66,9 +46,7 @@ static void report(const struct race *race, const char *what)
 
 /* ---- Which is faster ---- */
 
-/* Returns the contender's time as a multiple of that of number 0, from the turns of both; where
- * there are none, that of the medians. */
-static enum vbs_status score(const struct race *race, int which, double *multiple)
+enum vbs_status race_score(const struct race *race, int which, double *multiple)
 {
     struct vbs_profile_row ratio = {0}, time = {0}, other = {0};
     const struct contender *contender = &race->contenders[which];
@@ -83,8 +61,7 @@ static enum vbs_status score(const struct race *race, int which, double *multipl
     return VBS_OK;
 }
 
-/* Finds the fastest contender, or the fastest baseline; -1: there is none. */
-static enum vbs_status find_best(const struct race *race, bool baselines_only, int *best)
+enum vbs_status race_find_best(const struct race *race, bool baselines_only, int *best)
 {
     double least = HUGE_VAL;
 
@@ -94,306 +71,13 @@ static enum vbs_status find_best(const struct race *race, bool baselines_only, i
 
         if ((baselines_only && !race->contenders[i].baseline) || race->contenders[i].n_runs == 0)
             continue;
-        VBS_TRY(score(race, i, &multiple));
+        VBS_TRY(race_score(race, i, &multiple));
         if (multiple < least) {
             least = multiple;
             *best = i;
         }
     }
     return VBS_OK;
-}
-
-/* ---- Contenders ---- */
-
-/* Returns how many executors may be open at once. */
-static int most_open(const struct race *race)
-{
-    double free_bytes = (double)sysconf(_SC_AVPHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
-    double bytes = (double)vbs_profile_weight_bytes(race->l->profile) + (double)race->memory_bytes;
-
-    return free_bytes > 0 && bytes > SPARED * free_bytes ? 2 : MOST_OPEN;
-}
-
-/* Closes executors, the slowest first, until one more may be opened. The first contender and the
- * best two stay. */
-static enum vbs_status make_room(struct race *race)
-{
-    int most = most_open(race), n_open = 0, best, baseline;
-
-    for (int i = 0; i < race->n; i++)
-        n_open += race->contenders[i].exec != NULL;
-    VBS_TRY(find_best(race, false, &best));
-    VBS_TRY(find_best(race, true, &baseline));
-    for (bool closed = true; n_open >= most && closed;) {
-        double worst = 0, multiple;
-        int which = -1;
-
-        for (int i = 1; i < race->n; i++) {
-            if (!race->contenders[i].exec || (most > 2 && (i == best || i == baseline)))
-                continue;
-            VBS_TRY(score(race, i, &multiple));
-            if (multiple >= worst) {
-                worst = multiple;
-                which = i;
-            }
-        }
-        closed = which >= 0;
-        if (closed) {
-            learn_contender_close(&race->contenders[which]);
-            n_open--;
-        }
-    }
-    return VBS_OK;
-}
-
-static struct vbs_exec_options exec_options(const struct race *race)
-{
-    return (struct vbs_exec_options){.struct_size = sizeof(struct vbs_exec_options),
-                                     .threads = race->l->options.threads,
-                                     .memory_bytes = race->memory_bytes,
-                                     .place_limit_s = VBS_REPLAN_PLACE_S,
-                                     .folder = race->l->options.folder,
-                                     .direct = race->l->options.direct,
-                                     .trace = true};
-}
-
-/* Opens the executor of a contender that was closed. */
-static enum vbs_status open_again(struct race *race, int which)
-{
-    struct contender *contender = &race->contenders[which];
-    struct vbs_exec_options options = exec_options(race);
-
-    if (contender->exec)
-        return VBS_OK;
-    VBS_TRY(make_room(race));
-    VBS_TRY(vbs_exec_new(race->l->ctx, race->l->network, race->l->backend, race->l->profile,
-                         contender->schedule, &options, NULL, &contender->exec));
-    return learn_contender_run(race->l->ctx, contender, 0, false);
-}
-
-/* Returns the number of the contender with these steps, or -1. */
-static int find_same(const struct race *race, const struct vbs_schedule *schedule)
-{
-    for (int i = 0; i < race->n; i++)
-        if (vbs_schedule_same_steps(race->contenders[i].schedule, schedule))
-            return i;
-    return -1;
-}
-
-/* A planner's solver on a profile. */
-struct race_plan {
-    const struct vbs_planner *planner;
-    const struct vbs_profile *profile;
-    struct vbs_solver *solver;
-    double time_us; /* of the first plan */
-};
-
-/* Returns the planner if it is one of the baselines, else null. */
-static const struct vbs_planner *as_baseline(const struct race *race,
-                                             const struct vbs_planner *planner)
-{
-    for (int i = 0; i < race->l->n_baselines; i++)
-        if (race->l->baselines[i] == planner)
-            return planner;
-    return NULL;
-}
-
-/* Notes that a contender is a plan of this planner, too. */
-static void mark(struct race *race, int which, const struct vbs_planner *planner)
-{
-    if (!race->contenders[which].baseline)
-        race->contenders[which].baseline = as_baseline(race, planner);
-}
-
-static enum vbs_status add(struct race *race, struct vbs_replanned *made,
-                           const struct vbs_planner *planner)
-{
-    struct contender contender = {
-        .schedule = made->schedule, .exec = made->exec, .baseline = as_baseline(race, planner)};
-    enum vbs_status status = vbs_grow(race->l->ctx, &race->contenders, &race->capacity,
-                                      (int64_t)race->n + 1, sizeof *race->contenders);
-
-    if (status == VBS_OK)
-        status = learn_contender_run(race->l->ctx, &contender, 0, false);
-    if (status != VBS_OK) {
-        learn_contender_clear(&contender);
-        return status;
-    }
-    race->contenders[race->n++] = contender;
-    return VBS_OK;
-}
-
-static enum vbs_status make_solver(struct race *race, struct race_plan *planning)
-{
-    const struct vbs_problem problem = learn_problem(race->l, planning->profile);
-    const struct vbs_solver_options how = {.struct_size = sizeof how,
-                                           .most_bytes = race->memory_bytes};
-
-    return vbs_solver_new(race->l->ctx, planning->planner, &problem, &how, &planning->solver);
-}
-
-/* Makes the planner's first plan. *same: the number of the contender with its steps, or -1.
- * VBS_INFEASIBLE: there is none, or it has too many steps. */
-static enum vbs_status plan_first(struct race *race, struct race_plan *planning, int *same)
-{
-    struct vbs_schedule *schedule = NULL;
-
-    VBS_TRY(make_solver(race, planning));
-    VBS_TRY(vbs_solver_plan(race->l->ctx, planning->solver, race->memory_bytes, &schedule));
-    planning->time_us = schedule->predicted.time_us;
-    *same = schedule->n_steps <= MOST_STEPS ? find_same(race, schedule) : race->n;
-    vbs_schedule_free(schedule);
-    return *same == race->n ? VBS_INFEASIBLE : VBS_OK;
-}
-
-static enum vbs_status observe(const struct race *race, struct observations *observations)
-{
-    const struct turns turns = {.contenders = race->contenders,
-                                .n = race->n,
-                                .last = race->turn,
-                                .apart = race->apart,
-                                .number = race->l->n_races};
-
-    return learn_observe(race->l->ctx, race->l->profile, &turns, observations);
-}
-
-/* Keeps the predictions of the newest contender and of the first. */
-static enum vbs_status predict(struct race *race)
-{
-    const struct learning *l = race->l;
-    struct contender *newest = &race->contenders[race->n - 1];
-    struct observations executed = {0};
-    enum vbs_status status;
-
-    if (race->n == 1 || l->options.weights == VBS_WEIGHTS_INCLUDED)
-        return VBS_OK;
-    status = observe(race, &executed);
-    if (status == VBS_OK)
-        status = vbs_grow(l->ctx, &executed.rows, &executed.capacity,
-                          (int64_t)executed.n_rows + l->settled.n_rows, sizeof *executed.rows);
-    for (int i = 0; i < l->settled.n_rows && status == VBS_OK; i++)
-        executed.rows[executed.n_rows++] = l->settled.rows[i];
-    learn_sort_executed(&executed);
-    if (status == VBS_OK) {
-        const struct vbs_schedule *first = race->contenders[0].schedule;
-
-        newest->predicted = learn_predict(l->posterior, newest->schedule, &executed, l->unproven);
-        newest->predicted_base = learn_predict(l->posterior, first, &executed, l->unproven);
-    }
-    free(executed.rows);
-    return status;
-}
-
-/* Executes the first plan, which is new, or one for less memory that can be placed. */
-static enum vbs_status execute_plan(struct race *race, const struct race_plan *planning,
-                                    int *outcome, bool *is_new)
-{
-    struct vbs_exec_options options = exec_options(race);
-    struct vbs_replanned made = {0};
-
-    VBS_TRY(make_room(race));
-    VBS_TRY(vbs_replan_exec(race->l->ctx, planning->solver, race->l->network, race->l->backend,
-                            planning->profile, &options, &made));
-    *outcome = find_same(race, made.schedule);
-    if (*outcome >= 0) {
-        mark(race, *outcome, planning->planner);
-        vbs_exec_free(made.exec);
-        vbs_schedule_free(made.schedule);
-        return VBS_OK;
-    }
-    VBS_TRY(add(race, &made, planning->planner));
-    if (planning->profile == race->l->posterior)
-        VBS_TRY(predict(race));
-    *outcome = race->n - 1;
-    *is_new = true;
-    return VBS_OK;
-}
-
-/* Takes an answer to the question for a plan: there may be none, or none that can be executed. */
-static enum vbs_status accept(enum vbs_status status, int *outcome)
-{
-    if (status != VBS_INFEASIBLE && status != VBS_UNSUPPORTED)
-        return status;
-    *outcome = -1;
-    return VBS_OK;
-}
-
-/* Plans, and executes the plan where it is new. *outcome: the number of the plan's contender, or -1
- * where there is no plan that can be placed; *is_new: it was added. */
-static enum vbs_status plan(struct race *race, const struct vbs_profile *profile, int *outcome,
-                            bool *is_new)
-{
-    struct race_plan planning = {.planner = race->l->planner, .profile = profile};
-    double begin_s = now_s(race);
-    enum vbs_status status;
-
-    report(race, "planning");
-    status = plan_first(race, &planning, outcome);
-    if (race->first_predicted_us == 0)
-        race->first_predicted_us = planning.time_us;
-    if (status == VBS_OK && *outcome >= 0)
-        mark(race, *outcome, planning.planner);
-    else if (status == VBS_OK)
-        status = execute_plan(race, &planning, outcome, is_new);
-    vbs_solver_free(planning.solver);
-    race->planning_s = fmax(race->planning_s, now_s(race) - begin_s);
-    return accept(status, outcome);
-}
-
-/* ---- Baselines ---- */
-
-/* The plans of the baselines that have one. */
-struct baselines {
-    struct race_plan made[LEARN_BASELINES];
-    int same[LEARN_BASELINES]; /* the contenders of these plans; -1: none yet */
-    int n;
-};
-
-/* Makes the first plans of all baselines, the fastest first. */
-static enum vbs_status plan_baselines(struct race *race, struct baselines *baselines)
-{
-    for (int i = 0; i < race->l->n_baselines; i++) {
-        struct race_plan own = {.planner = race->l->baselines[i], .profile = race->l->posterior};
-        int same = -1, at = baselines->n;
-        enum vbs_status status = plan_first(race, &own, &same);
-
-        if (status != VBS_OK) {
-            vbs_solver_free(own.solver);
-            VBS_TRY(accept(status, &same));
-            continue;
-        }
-        for (; at > 0 && baselines->made[at - 1].time_us > own.time_us; at--) {
-            baselines->made[at] = baselines->made[at - 1];
-            baselines->same[at] = baselines->same[at - 1];
-        }
-        baselines->made[at] = own;
-        baselines->same[at] = same;
-        baselines->n++;
-    }
-    return VBS_OK;
-}
-
-/* Executes the fastest plan of the baselines that can be placed, where it is new. */
-static enum vbs_status plan_baseline(struct race *race, bool *is_new)
-{
-    struct baselines baselines = {.n = 0};
-    double begin_s = now_s(race);
-    int outcome = -1;
-    enum vbs_status status;
-
-    report(race, "planning baselines");
-    status = plan_baselines(race, &baselines);
-    for (int i = 0; i < baselines.n && status == VBS_OK && outcome < 0; i++) {
-        outcome = baselines.same[i];
-        if (outcome >= 0)
-            mark(race, outcome, baselines.made[i].planner);
-        else
-            status = accept(execute_plan(race, &baselines.made[i], &outcome, is_new), &outcome);
-    }
-    for (int i = 0; i < baselines.n; i++)
-        vbs_solver_free(baselines.made[i].solver);
-    race->planning_s = fmax(race->planning_s, now_s(race) - begin_s);
-    return status;
 }
 
 /* ---- Turns ---- */
@@ -419,7 +103,7 @@ static enum vbs_status begin_turn(struct race *race)
 /* Runs the open contenders once each, in an order by chance. */
 static enum vbs_status run_turn(struct race *race)
 {
-    int order[MOST_SCHEDULES + 2], n = 0;
+    int order[RACE_SCHEDULES + 2], n = 0;
 
     for (int i = 0; i < race->n; i++)
         if (race->contenders[i].exec)
@@ -434,7 +118,7 @@ static enum vbs_status run_turn(struct race *race)
         *apart = is_apart(race, order[i]) || *apart;
         race->l->result->n_runs++;
     }
-    report(race, "running");
+    race_report(race, "running");
     return VBS_OK;
 }
 
@@ -447,27 +131,28 @@ static enum vbs_status run_turns(struct race *race, int n)
 
 /* ---- Learning ---- */
 
-static enum vbs_status correct(struct race *race, bool draws, struct vbs_profile **made)
+static enum vbs_status observe(const struct race *race, struct observations *observations)
 {
-    struct observations more = {0};
-    struct learn_outcomes outcomes = race->l->outcomes;
-    enum vbs_status status = learn_add_outcomes(race->l->ctx, race->contenders, race->n, &outcomes);
+    const struct turns turns = {.contenders = race->contenders,
+                                .n = race->n,
+                                .last = race->turn,
+                                .apart = race->apart,
+                                .number = race->l->n_races};
 
-    if (!draws)
-        race->l->unproven = learn_unproven_factor(&outcomes);
-    if (status == VBS_OK)
-        status = observe(race, &more);
-    if (status == VBS_OK)
-        status = learn_posterior(race->l, &more, draws, made);
-    free(more.rows);
-    return status;
+    return learn_observe(race->l->ctx, race->l->profile, &turns, observations);
 }
 
+/* Makes the posterior profile anew, of all turns so far. */
 static enum vbs_status renew_posterior(struct race *race)
 {
+    struct learn_outcomes outcomes = race->l->outcomes;
     struct vbs_profile *made;
 
-    VBS_TRY(correct(race, false, &made));
+    VBS_TRY(learn_add_outcomes(race->l->ctx, race->contenders, race->n, &outcomes));
+    race->l->unproven = learn_unproven_factor(&outcomes);
+    race->seen.n_rows = 0;
+    VBS_TRY(observe(race, &race->seen));
+    VBS_TRY(learn_posterior(race->l, &race->seen, false, &made));
     vbs_profile_free(race->l->posterior);
     race->l->posterior = made;
     return VBS_OK;
@@ -475,7 +160,7 @@ static enum vbs_status renew_posterior(struct race *race)
 
 static bool may_add(const struct race *race)
 {
-    return race->n < MOST_SCHEDULES && now_s(race) + race->planning_s <
+    return race->n < RACE_SCHEDULES && race_now_s(race) + race->planning_s <
                                            race->begin_s + EXPLORED * (race->end_s - race->begin_s);
 }
 
@@ -488,8 +173,8 @@ static enum vbs_status settle(struct race *race)
         int own;
 
         is_new = false;
-        VBS_TRY(plan_baseline(race, &is_new));
-        VBS_TRY(plan(race, race->l->posterior, &own, &is_new));
+        VBS_TRY(race_plan_baseline(race, &is_new));
+        VBS_TRY(race_plan(race, race->l->posterior, &own, &is_new));
         race->stands = !is_new && own >= 0;
         if (!is_new)
             break;
@@ -509,8 +194,8 @@ static enum vbs_status try_draw(struct race *race, bool *is_new)
     enum vbs_status status;
 
     *is_new = false;
-    VBS_TRY(correct(race, true, &drawn));
-    status = plan(race, drawn, &outcome, is_new);
+    VBS_TRY(learn_posterior(race->l, &race->seen, true, &drawn));
+    status = race_plan(race, drawn, &outcome, is_new);
     vbs_profile_free(drawn);
     if (status != VBS_OK || !*is_new)
         return status;
@@ -557,23 +242,23 @@ static enum vbs_status keep_best(struct race *race, int best, int baseline)
     for (int i = 0; i < race->n; i++)
         if (i != best && i != baseline)
             learn_contender_close(&race->contenders[i]);
-    VBS_TRY(open_again(race, best));
-    return baseline >= 0 ? open_again(race, baseline) : VBS_OK;
+    VBS_TRY(race_open_again(race, best));
+    return baseline >= 0 ? race_open_again(race, baseline) : VBS_OK;
 }
 
 /* Runs the best two by turns, until they have enough turns and it is clear which is faster, or the
  * time is up. */
 static enum vbs_status decide(struct race *race)
 {
-    double begin_s = now_s(race);
+    double begin_s = race_now_s(race);
 
     for (;;) {
         struct vbs_profile_row ratio = {.time_us = 1, .low_us = 1, .high_us = 1};
         int best, baseline;
         bool decided;
 
-        VBS_TRY(find_best(race, false, &best));
-        VBS_TRY(find_best(race, true, &baseline));
+        VBS_TRY(race_find_best(race, false, &best));
+        VBS_TRY(race_find_best(race, true, &baseline));
         if (best < 0)
             return VBS_OK;
         VBS_TRY(keep_best(race, best, baseline));
@@ -583,8 +268,8 @@ static enum vbs_status decide(struct race *race)
         else
             ratio.n_runs = race->contenders[best].n_runs;
         VBS_TRY(is_decided(race, best, &ratio, &decided));
-        decided = decided && now_s(race) >= begin_s + LEAST_S;
-        if (ratio.n_runs >= LEAST_TURNS && (decided || now_s(race) >= race->end_s))
+        decided = decided && race_now_s(race) >= begin_s + LEAST_S;
+        if (ratio.n_runs >= LEAST_TURNS && (decided || race_now_s(race) >= race->end_s))
             return VBS_OK;
         VBS_TRY(run_turn(race));
     }
@@ -599,8 +284,8 @@ static enum vbs_status find_answer(const struct race *race, int *best, int *base
 {
     struct vbs_profile_row ratio = {0};
 
-    VBS_TRY(find_best(race, false, best));
-    VBS_TRY(find_best(race, true, baseline));
+    VBS_TRY(race_find_best(race, false, best));
+    VBS_TRY(race_find_best(race, true, baseline));
     if (*baseline < 0 || *baseline == *best)
         return VBS_OK;
     VBS_TRY(learn_contender_ratio(race->l->ctx, &race->contenders[*best],
@@ -666,7 +351,7 @@ enum vbs_status learn_race(struct learning *learning, double end_s,
     struct race race = {.l = learning, .memory_bytes = learned->memory_bytes, .end_s = end_s};
     enum vbs_status status;
 
-    race.begin_s = now_s(&race);
+    race.begin_s = race_now_s(&race);
     learned->tried = true;
     status = run_race(&race);
     if (status == VBS_OK)
@@ -677,5 +362,6 @@ enum vbs_status learn_race(struct learning *learning, double end_s,
         learn_contender_clear(&race.contenders[i]);
     free(race.contenders);
     free(race.apart);
+    free(race.seen.rows);
     return status;
 }

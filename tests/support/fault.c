@@ -24,22 +24,20 @@ bool fault_is_said(const struct vbs_ctx *ctx, enum vbs_status status)
 void fault_each(struct fault_trial *trial)
 {
     trial->way = trial->lasting ? "all from one on fail" : "each fails once";
-    for (;;) {
+    for (int n = trial->first > 0 ? trial->first : 1;; n += 1 + (int)(trial->skips * n)) {
         struct vbs_ctx ctx = {0};
 
-        allocation_faults =
-            (struct faults){.countdown = trial->n_faults + 1, .lasting = trial->lasting};
+        allocation_faults = (struct faults){.countdown = n, .lasting = trial->lasting};
         trial->status = trial->run(&ctx, trial->subject);
         allocation_faults.countdown = 0;
         if (!allocation_faults.hit)
             return;
         trial->n_faults++;
-        if (trial->is_sound ? trial->is_sound(&ctx, trial->status, trial->n_faults, trial->subject)
+        if (trial->is_sound ? trial->is_sound(&ctx, trial->status, n, trial->subject)
                             : fault_is_said(&ctx, trial->status))
             continue;
         if (trial->n_wrong++ < MAX_SHOWN)
-            printf("# allocation %d: status %d (%s)\n", trial->n_faults, (int)trial->status,
-                   ctx.detail);
+            printf("# allocation %d: status %d (%s)\n", n, (int)trial->status, ctx.detail);
     }
 }
 

@@ -39,10 +39,12 @@ struct fault_trial {
     enum vbs_status (*run)(struct vbs_ctx *ctx, const void *subject);
     const void *subject;
     bool lasting; /* all allocations behind the one that fails do too */
+    int first;    /* the first allocation that fails; 0: 1 */
+    double skips; /* behind allocation n, so many times n are not tried; 0: each is */
     /* Gives whether a run may end with this status after allocation n failed; ctx is the run's. May
      * print a comment. null: it must be VBS_NO_MEMORY, which the context must say too. */
     bool (*is_sound)(const struct vbs_ctx *ctx, enum vbs_status status, int n, const void *subject);
-    /* Results. */
+    /* Results. n_faults: runs in which an allocation failed. */
     int n_faults, n_wrong;
     enum vbs_status status; /* of the last run, in which nothing failed */
     const char *way;        /* a text of lasting */

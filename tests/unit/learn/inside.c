@@ -195,6 +195,11 @@ static void a_budget_may_have_no_baseline(void)
     if (vbs_simple_measure(&ctx, tiny.network, &measure, &tiny.profile) != VBS_OK)
         bail_out("%s", vbs_detail(&ctx));
     budget = tiny_least_bytes(&tiny, "mmcnn", VBS_WEIGHTS_INCLUDED) - 1;
+    if (tiny_least_bytes(&tiny, "joint", VBS_WEIGHTS_INCLUDED) > budget) {
+        skip("a budget may have no baseline", "no kernel by rows needs less here than mmcnn");
+        tiny_close(&tiny);
+        return;
+    }
     learned = tiny_learn_all(&tiny, &options);
     b = learned->budgets;
     ok(b->schedule && tiny_replays(learned->profile, b) && b->n_schedules > 0 && b->time_us > 0,
@@ -284,7 +289,7 @@ static void wrong_options_are_refused(const struct tiny *tiny)
 
 /* ---- Memory that runs out ---- */
 
-static enum vbs_status learn_in(struct vbs_ctx *ctx, const struct tiny *tiny)
+static enum vbs_status learn_in(struct vbs_ctx *ctx, const void *tiny)
 {
     const int64_t budget = 20000;
     struct vbs_learn_options options = options_of(&budget, 1);
@@ -299,23 +304,11 @@ static enum vbs_status learn_in(struct vbs_ctx *ctx, const struct tiny *tiny)
 
 static void memory_runs_out(const struct tiny *tiny)
 {
-    int n_faults = 0, n_wrong = 0;
+    struct fault_trial trial = {.run = learn_in, .subject = tiny, .lasting = true, .skips = 0.5};
 
-    for (int at = 1; at < 1000000; at += 1 + at / 2) {
-        struct vbs_ctx ctx = {0};
-        enum vbs_status status;
-
-        allocation_faults = (struct faults){.countdown = at, .lasting = true};
-        status = learn_in(&ctx, tiny);
-        allocation_faults.countdown = 0;
-        if (!allocation_faults.hit)
-            break;
-        n_faults++;
-        n_wrong += !fault_is_said(&ctx, status);
-        if (!fault_is_said(&ctx, status))
-            printf("# allocation %d: %d %s\n", at, (int)status, vbs_detail(&ctx));
-    }
-    ok(n_faults > 10 && n_wrong == 0, "memory runs out at %d places", n_faults);
+    fault_each(&trial);
+    ok(trial.n_faults > 10 && trial.n_wrong == 0 && trial.status == VBS_OK,
+       "memory runs out at %d places", trial.n_faults);
 }
 
 int main(void)
