@@ -171,8 +171,8 @@ static enum vbs_status predict(struct race *race)
     if (!executed.rows)
         return vbs_no_memory(l->ctx);
     for (int i = 0; i < executed.n_rows; i++)
-        executed.rows[i] = i < race->seen.n_rows ? race->seen.rows[i]
-                                                 : settled->rows[i - race->seen.n_rows];
+        executed.rows[i] =
+            i < race->seen.n_rows ? race->seen.rows[i] : settled->rows[i - race->seen.n_rows];
     learn_sort_executed(&executed);
     newest->predicted = learn_predict(l->posterior, newest->schedule, &executed, l->unproven);
     newest->predicted_base =
@@ -216,7 +216,7 @@ static enum vbs_status accept(enum vbs_status status, int *outcome)
 }
 
 enum vbs_status race_plan(struct race *race, const struct vbs_profile *profile, int *outcome,
-                            bool *is_new)
+                          bool *is_new)
 {
     struct race_plan planning = {.planner = race->l->planner, .profile = profile};
     double begin_s = race_now_s(race);
@@ -289,4 +289,3 @@ enum vbs_status race_plan_baseline(struct race *race, bool *is_new)
     race->planning_s = fmax(race->planning_s, race_now_s(race) - begin_s);
     return status;
 }
-

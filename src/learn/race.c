@@ -19,12 +19,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define TURNS_EACH     3   /* of all open contenders after each new one */
-#define LEAST_S        1.0 /* of the last two, whose requests then meet the states of the machine */
-#define LEAST_TURNS    6   /* of the last two: fewer times have no interval */
-#define EXPLORED       0.7    /* share of the budget's time after which no schedule is added */
-#define MOST_DRAWS     4      /* that lead to no new schedule, one after the other */
-#define TELLING        0.005  /* half of an interval of a ratio that needs no more turns */
+#define TURNS_EACH  3     /* of all open contenders after each new one */
+#define LEAST_S     1.0   /* of the last two, whose requests then meet the states of the machine */
+#define LEAST_TURNS 6     /* of the last two: fewer times have no interval */
+#define EXPLORED    0.7   /* share of the budget's time after which no schedule is added */
+#define MOST_DRAWS  4     /* that lead to no new schedule, one after the other */
+#define TELLING     0.005 /* half of an interval of a ratio that needs no more turns */
 
 double race_now_s(const struct race *race)
 {

@@ -19,7 +19,7 @@ struct race {
     bool *apart; /* [turn + 1] */
     double begin_s, end_s;
     struct observations seen; /* that the posterior was made of, beside the settled ones */
-    double planning_s; /* the longest planning and preparing of a schedule */
+    double planning_s;        /* the longest planning and preparing of a schedule */
     double first_predicted_us;
     bool stands;
 };
