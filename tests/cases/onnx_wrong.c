@@ -192,6 +192,13 @@ static void trains(struct bytes *graph)
     onnx_add_node(graph, node);
 }
 
+static void trains_by_outputs(struct bytes *graph)
+{
+    onnx_add_tensor(graph, onnx_floats("c", 1, 1, (int64_t[]){3}));
+    onnx_add_node(graph,
+                  onnx_node("BatchNormalization", "x c c c c", "y mean var saved.mean saved.var"));
+}
+
 static void indices(struct bytes *graph)
 {
     struct bytes node = onnx_node("MaxPool", "x", "z y");
@@ -599,6 +606,8 @@ const struct onnx_case onnx_cases[] = {
     {"weights that are computed", computed_weights, VBS_UNSUPPORTED,
      "node 'y' (Conv): input 1 depends on the network's input; it is to be a constant"},
     {"training", trains, VBS_UNSUPPORTED, "node 'y' (BatchNormalization): is in training mode"},
+    {"training of version 9", trains_by_outputs, VBS_UNSUPPORTED,
+     "node 'y' (BatchNormalization): is in training mode"},
     {"indices of a pool", indices, VBS_UNSUPPORTED,
      "node 'z' (MaxPool): its indices are not supported"},
     {"a cast to whole numbers", to_int, VBS_OK, NULL},

@@ -29,6 +29,21 @@
                    .mode = m, .coordinates = p, .cubic_a = -0.75, .shape = to, __VA_ARGS__}}} }    \
     }
 
+/* Resizes to the nearest element by two scales that have no finite binary fraction: many
+ * coordinates are whole or ties. */
+#define BY_SCALES(title, s, t, h, w, p, n)                                                         \
+    RESIZE("nearest by " title, DIMS(2, 20, 20), DIMS(2, h, w), VBS_RESIZE_NEAREST,                \
+           VBS_COORDINATES_##p, .nearest = VBS_NEAREST_##n, .scale = {1, s, t})
+#define BY_ALL_SCALES(p, n)                                                                        \
+    BY_SCALES("0.1 and 0.2, " #p ", " #n, 0.1f, 0.2f, 2, 4, p, n),                                 \
+        BY_SCALES("0.3 and 0.4, " #p ", " #n, 0.3f, 0.4f, 6, 8, p, n),                             \
+        BY_SCALES("0.6 and 0.7, " #p ", " #n, 0.6f, 0.7f, 12, 14, p, n),                           \
+        BY_SCALES("0.8 and 0.9, " #p ", " #n, 0.8f, 0.9f, 16, 18, p, n),                           \
+        BY_SCALES("1.1 and 1.2, " #p ", " #n, 1.1f, 1.2f, 22, 24, p, n),                           \
+        BY_SCALES("1.3 and 1.4, " #p ", " #n, 1.3f, 1.4f, 26, 28, p, n),                           \
+        BY_SCALES("1.6 and 1.7, " #p ", " #n, 1.6f, 1.7f, 32, 34, p, n),                           \
+        BY_SCALES("2.1 and 2.2, " #p ", " #n, 2.1f, 2.2f, 42, 44, p, n)
+
 static const float three_indices[] = {2, -1, 0, 4, 4, 1};
 static const struct vbs_values indices = {
     .name = "indices", .element = VBS_F32, .count = 6, .memory = three_indices, .file = -1};
@@ -512,6 +527,15 @@ static const struct operator_case shape_cases[] = {
            .attributes =
                {.weighted = {.out_channels = 8, .groups = 1, .window = WINDOW(1, 1, 1, 0)}}}}},
 
+    BY_ALL_SCALES(ASYMMETRIC, FLOOR),
+    BY_ALL_SCALES(HALF_PIXEL, ROUND_PREFER_CEIL),
+    BY_ALL_SCALES(HALF_PIXEL_SYMMETRIC, ROUND_PREFER_FLOOR),
+    BY_ALL_SCALES(ALIGN_CORNERS, FLOOR),
+    BY_ALL_SCALES(TF_HALF_PIXEL, CEIL),
+    BY_ALL_SCALES(PYTORCH_HALF_PIXEL, FLOOR),
+    RESIZE("nearest, of sizes", DIMS(2, 20, 7), DIMS(2, 12, 9), VBS_RESIZE_NEAREST,
+           VBS_COORDINATES_ASYMMETRIC, .nearest = VBS_NEAREST_FLOOR,
+           .scale = {1, 12.0 / 20, 9.0 / 7}),
     RESIZE("twice as large, nearest", DIMS(20, 4, 5), DIMS(20, 8, 10), VBS_RESIZE_NEAREST,
            VBS_COORDINATES_ASYMMETRIC, .nearest = VBS_NEAREST_FLOOR, .scale = {1, 2, 2}),
     RESIZE("nearest by thirds, rounded down", DIMS(20, 4, 5), DIMS(20, 6, 8), VBS_RESIZE_NEAREST,

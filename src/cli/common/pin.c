@@ -102,7 +102,7 @@ enum vbs_status cli_check_threads(struct cli *cli, int threads)
         return VBS_OK;
     return vbs_fail(&cli->ctx, VBS_USAGE,
                     "%d threads are more than the %d processor%s that this process may use; "
-                    "--oversubscribe measures all the same",
+                    "'vbslab measure --oversubscribe' measures all the same",
                     n, most, most == 1 ? "" : "s");
 }
 

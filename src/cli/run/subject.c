@@ -152,9 +152,12 @@ static enum vbs_status choose_threads(struct run_job *job)
     int64_t n = 0;
     enum vbs_status status = VBS_OK;
 
-    if (threads)
+    if (threads) {
         status = vbs_parse_int(&job->cli->ctx, "--threads", threads, 1, 4096, &n);
-    else if (job->profile && job->profile->provenance.threads <= sysconf(_SC_NPROCESSORS_ONLN))
+        /* As many as the profile was measured with are known to work. */
+        if (status == VBS_OK && !(job->profile && job->profile->provenance.threads == n))
+            status = cli_check_threads(job->cli, (int)n);
+    } else if (job->profile && job->profile->provenance.threads <= sysconf(_SC_NPROCESSORS_ONLN))
         n = cli_limit_threads(job->profile->provenance.threads);
     job->threads = (int)n;
     return status;

@@ -195,6 +195,9 @@ static enum vbs_status run_repeatedly(struct run_job *job, struct reports *repor
         run_s = elapsed_s / (double)(reports->n > 0 ? reports->n : 1);
     }
     cli_progress_end(job->cli);
+    if (reports->n >= RUN_MOST_RUNS && elapsed_s < job->duration_s)
+        cli_note(job->cli, "%d runs, the most whose times are kept, took %.3g of the %.3g seconds",
+                 RUN_MOST_RUNS, elapsed_s, job->duration_s);
     if (status == VBS_OK)
         status = add_speed(job, reports);
     if (reports->cache.n > 0)

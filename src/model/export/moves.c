@@ -231,9 +231,9 @@ static float scale_for(const union vbs_attributes *a, int d, int64_t in)
     double out = (double)a->resize.shape.dim[d];
     float scale = (float)a->resize.scale[d];
 
-    for (int i = 0; i < 4 && floor((double)in * (double)scale) < out; i++)
+    for (int i = 0; i < 4 && floorf((float)in * scale) < out; i++)
         scale = nextafterf(scale, INFINITY);
-    for (int i = 0; i < 4 && floor((double)in * (double)scale) > out; i++)
+    for (int i = 0; i < 4 && floorf((float)in * scale) > out; i++)
         scale = nextafterf(scale, 0);
     return scale;
 }

@@ -1042,6 +1042,75 @@ def old(version, results=None):
     return n.save(ir=3, results=results)
 
 
+def edges():
+    """Means that count their padding and round up, with windows that would begin in it; reductions
+    along no dimension, of data and of constants."""
+    n = Net("edges", 18, ["N", 2, 8, 8])
+    parts = []
+    for kernel, stride, pads in ((2, 2, (0, 0, 1, 1)), (3, 2, (1, 1, 1, 1)), (3, 3, (0, 0, 2, 1)),
+                                 (2, 4, (0, 1, 1, 1)), (3, 2, (2, 0, 2, 2))):
+        y = n.op("AveragePool", "x", kernel_shape=[kernel] * 2, strides=[stride] * 2,
+                 pads=list(pads), ceil_mode=1, count_include_pad=1)
+        parts.append(n.op("Flatten", y))
+    n.output(n.op("Concat", *parts, axis=1), "pools")
+    above = n.op("Add", n.op("Mul", "x", "x"), n.scalar(0.5))
+    factors = n.constant(n.random.uniform(-2, 2, (2, 8, 8)).astype(np.float32))
+    positive = n.op("Abs", factors)
+    parts = []
+    for kind in ("L1", "L2", "SumSquare", "LogSum", "LogSumExp", "Sum", "Mean", "Max", "Min", "Prod"):
+        own, constant = (above, positive) if kind == "LogSum" else ("x", factors)
+        y = n.op("Mul", n.op("Reduce" + kind, own, noop_with_empty_axes=1),
+                 n.op("Reduce" + kind, constant, noop_with_empty_axes=1))
+        parts.append(y)
+    n.output(n.op("Concat", *parts, axis=1), "reductions")
+    n.save()
+
+
+NEAREST = {"floor": np.floor, "ceil": np.ceil, "round_prefer_floor": lambda x: np.ceil(x - 0.5),
+           "round_prefer_ceil": lambda x: np.floor(x + 0.5)}
+
+
+def original(mode, positions, size, scale):
+    """Coordinates by the formulas of the operator Resize, with the 32 bits of its scales:
+    onnx.reference takes 64 bits, with which 2 / 0.4 is below 5."""
+    one, half = np.float32(1), np.float32(0.5)
+    x, size, scale = positions.astype(np.float32), np.float32(size), np.float32(scale)
+    length = size * scale
+    middle = (x + half) / scale - half
+    return {"asymmetric": lambda: x / scale,
+            "half_pixel": lambda: middle,
+            "tf_half_pixel_for_nn": lambda: (x + half) / scale,
+            "align_corners": lambda: x * (size - one) / (length - one),
+            "half_pixel_symmetric": lambda: size * half * (one - np.floor(length) / length) + middle}[mode]()
+
+
+def scales():
+    """Resize to the nearest element by scales that are no binary fractions, of data and of constants."""
+    n = Net("scales", 19, ["N", 1, 20])
+    cases = [(mode, way, np.float32(tenths / 10)) for mode, way in (
+        ("asymmetric", "floor"), ("half_pixel", "round_prefer_ceil"), ("tf_half_pixel_for_nn", "ceil"),
+        ("align_corners", "floor"), ("half_pixel_symmetric", "round_prefer_floor"))
+             for tenths in range(2, 23)]
+    ramp = np.arange(1, 21, dtype=np.float32).reshape(1, 1, 20)
+    constant = n.constant(ramp)
+
+    def resized_by_all(value):
+        return n.op("Concat", *(
+            n.op("Resize", value, "", n.floats(1, 1, scale), mode="nearest", nearest_mode=way,
+                 coordinate_transformation_mode=mode) for mode, way, scale in cases), axis=2)
+    n.output(n.op("Mul", resized_by_all("x"), resized_by_all(constant)), "y")
+
+    def results(x):
+        resized = []
+        for mode, way, scale in cases:
+            positions = np.arange(int(np.floor(np.float32(20) * scale)))
+            at = NEAREST[way](original(mode, positions, 20, scale))
+            at = np.clip(at, 0, 19).astype(int)
+            resized.append(x[:, :, at] * ramp[:, :, at])
+        return [np.concatenate(resized, axis=2)]
+    n.save(results=results)
+
+
 def several():
     """Four inputs, of floats, bools, indices and one number, with names that a shell takes apart."""
     value = helper.make_tensor_value_info
@@ -1067,7 +1136,7 @@ if __name__ == "__main__":
                  folded, external, recurrent, sequence, windows, single, heads, copies,
                  quantised, integers, control, truth, bounds, index, picked, largest, products, folds,
                  images, dynamic, blocks, contrib,
-                 contrib_weights, contrib_lstm, fused, nhwc, scaler):
+                 contrib_weights, contrib_lstm, fused, nhwc, scaler, edges, scales):
         make()
     later(later())  # onnx.reference does not know GlobalLpPool
     known = opset(9)

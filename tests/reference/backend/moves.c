@@ -93,30 +93,70 @@ bool reference_move(const struct subject *s, const float *x, float *y)
 
 /* ---- resize ---- */
 
-/* Gives the original coordinate by ONNX's coordinate_transformation_mode. */
-static double original(const struct vbs_layer *l, int d, double x)
+/* Returns x / y, x * y and x - y as numbers of 32 bits, as in files. */
+static double over32(double x, double y)
+{
+    return (float)(x / y);
+}
+
+static double times32(double x, double y)
+{
+    return (float)(x * y);
+}
+
+static double less32(double x, double y)
+{
+    return (float)(x - y);
+}
+
+/* Returns the original coordinate by ONNX's coordinate_transformation_mode, where the scale is that
+ * of the sizes: as one quotient of whole numbers. */
+static double original_of_sizes(const struct vbs_layer *l, int d, double x)
 {
     const union vbs_attributes *a = &l->attributes;
-    double in = (double)l->views[0].dim[d], out = (double)l->shape.dim[d],
-           scale = a->resize.scale[d];
+    double in = (double)l->views[0].dim[d], out = (double)l->shape.dim[d];
     double begin = a->resize.roi_begin[d], end = a->resize.roi_end[d];
 
     switch (a->resize.coordinates) {
-    case VBS_COORDINATES_HALF_PIXEL_SYMMETRIC:
-        return in / 2 * (1 - out / (scale * in)) + (x + 0.5) / scale - 0.5;
-    case VBS_COORDINATES_PYTORCH_HALF_PIXEL:
-        return out > 1 ? (x + 0.5) / scale - 0.5 : 0;
     case VBS_COORDINATES_ALIGN_CORNERS:
-        return out == 1 ? 0 : x * (in - 1) / (scale * in - 1);
+        return out == 1 ? 0 : x * (in - 1) / (out - 1);
     case VBS_COORDINATES_ASYMMETRIC:
-        return x / scale;
+        return x * in / out;
     case VBS_COORDINATES_TF_HALF_PIXEL:
-        return (x + 0.5) / scale;
+        return (2 * x + 1) * in / (2 * out);
     case VBS_COORDINATES_TF_CROP:
         return out > 1 ? begin * (in - 1) + x * (end - begin) * (in - 1) / (out - 1)
                        : 0.5 * (begin + end) * (in - 1);
     default:
-        return (x + 0.5) / scale - 0.5;
+        return a->resize.coordinates == VBS_COORDINATES_PYTORCH_HALF_PIXEL && out == 1
+                   ? 0
+                   : ((2 * x + 1) * in - out) / (2 * out);
+    }
+}
+
+/* Returns it where the node has a scale of its own. */
+static double original(const struct vbs_layer *l, int d, double x)
+{
+    const union vbs_attributes *a = &l->attributes;
+    double in = (double)l->views[0].dim[d], out = (double)l->shape.dim[d];
+    double scale = (float)a->resize.scale[d], length = times32(scale, in);
+    double half = less32(over32(x + 0.5, scale), 0.5);
+
+    if (a->resize.scale[d] == out / in || a->resize.coordinates == VBS_COORDINATES_TF_CROP)
+        return original_of_sizes(l, d, x);
+    switch (a->resize.coordinates) {
+    case VBS_COORDINATES_HALF_PIXEL_SYMMETRIC:
+        return (float)(times32(in / 2, less32(1, over32(out, length))) + half);
+    case VBS_COORDINATES_PYTORCH_HALF_PIXEL:
+        return out > 1 ? half : 0;
+    case VBS_COORDINATES_ALIGN_CORNERS:
+        return out == 1 ? 0 : over32(times32(x, in - 1), less32(length, 1));
+    case VBS_COORDINATES_ASYMMETRIC:
+        return over32(x, scale);
+    case VBS_COORDINATES_TF_HALF_PIXEL:
+        return over32(x + 0.5, scale);
+    default:
+        return half;
     }
 }
 

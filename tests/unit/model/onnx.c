@@ -88,6 +88,11 @@ static void check_light(int i)
 
 /* ---- small networks, computed ---- */
 
+/* By 0.2 to 2.2, but 1. */
+#define RESIZES                                                                                    \
+    "resize resize resize resize resize resize resize resize resize resize resize resize "         \
+    "resize resize resize resize resize resize resize resize "
+
 static const struct {
     const char *name;
     const char *layers; /* their words, fused ones behind a + */
@@ -138,6 +143,10 @@ static const struct {
      "conv+leakyrelu conv add+clip add+gelu+gelu transpose matmul+linear linear+sigmoid mul "
      "transpose matmul fc+gelu add add layernorm reducemean fc+sigmoid"},
     {"scaler", "scale+scale fc+relu+linear"},
+    {"edges", "pad avgpool pad avgpool pad avgpool pad avgpool pad avgpool concat pow+linear "
+              "reducel1 mul reducel2 mul reducesumsquare mul reducelogsum mul mul mul mul mul mul "
+              "mul concat"},
+    {"scales", RESIZES RESIZES RESIZES RESIZES RESIZES "resize concat scale"},
     {"recurrent", "conv transpose lstm gru slice fc+relu logsoftmax"},
     {"sequence", "relu rnn add slice reducemean"},
     {"windows", "transpose layernorm fc transpose transpose transpose matmul add softmax matmul "
@@ -276,7 +285,7 @@ static void check_small(int i)
     struct vbs_network *network = load(name, NULL);
     struct vbs_onnx_tensor_file input = {.values = NULL};
     double most = 0;
-    char text[600];
+    char text[1000];
 
     ok(network && read_pb(name, "in", &input), "%s is read", name);
     if (network && input.values) {

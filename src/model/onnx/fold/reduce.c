@@ -91,7 +91,8 @@ VBS_ONNX_HANDLER(fold_reduce)
 
     VBS_TRY(vbs_onnx_numbers_in(im, 0, &input, &x));
     VBS_TRY(vbs_onnx_reduced(im, &input->shape, false, &axes, &keep));
-    if (axes == 0 && vbs_onnx_int(im, "noop_with_empty_axes", 0) != 0) {
+    if (axes == 0 && vbs_onnx_int(im, "noop_with_empty_axes", 0) != 0 &&
+        !vbs_onnx_reduces_alone((enum vbs_op) operator->op)) {
         vbs_onnx_give_constant(im, 0, input);
         return VBS_OK;
     }

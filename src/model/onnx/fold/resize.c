@@ -18,29 +18,61 @@ struct resize_taps {
     double weight[MAX_TAPS];
 };
 
-/* Gives the coordinate in the input, of n elements, of position x of the output. */
-static double original(const union vbs_attributes *a, int d, int64_t n, double x)
+/* Returns the coordinate of x of an output of `out` elements in the input of `in` elements, as the
+ * scale out / in has it. */
+static double original_by_size(enum vbs_resize_coordinates mode, double in, double out, double x)
 {
-    double in = (double)n, out = (double)a->resize.shape.dim[d], scale = a->resize.scale[d];
-    double begin = a->resize.roi_begin[d], end = a->resize.roi_end[d];
+    double half = ((2 * x + 1) * in - out) / (2 * out);
 
-    switch (a->resize.coordinates) {
-    case VBS_COORDINATES_HALF_PIXEL_SYMMETRIC:
-        return in / 2 * (1 - out / (scale * in)) + (x + 0.5) / scale - 0.5;
+    switch (mode) {
+    case VBS_COORDINATES_ALIGN_CORNERS:
+        return out == 1 ? 0 : x * (in - 1) / (out - 1);
+    case VBS_COORDINATES_ASYMMETRIC:
+        return x * in / out;
+    case VBS_COORDINATES_TF_HALF_PIXEL:
+        return (x + 0.5) * in / out;
     case VBS_COORDINATES_PYTORCH_HALF_PIXEL:
-        return out > 1 ? (x + 0.5) / scale - 0.5 : 0;
+        return out == 1 ? 0 : half;
+    default:
+        return half;
+    }
+}
+
+/* Does the same with a scale that the file has: in its 32 bits, which make quotients whole that
+ * are meant to be. */
+static double original_by_scale(enum vbs_resize_coordinates mode, float in, float out, float scale,
+                                float x)
+{
+    float half = (x + 0.5f) / scale - 0.5f;
+
+    switch (mode) {
+    case VBS_COORDINATES_HALF_PIXEL_SYMMETRIC:
+        return in / 2 * (1 - out / (scale * in)) + half;
     case VBS_COORDINATES_ALIGN_CORNERS:
         return out == 1 ? 0 : x * (in - 1) / (scale * in - 1);
     case VBS_COORDINATES_ASYMMETRIC:
         return x / scale;
     case VBS_COORDINATES_TF_HALF_PIXEL:
-        return (x + 0.5) / scale;
-    case VBS_COORDINATES_TF_CROP:
+        return (x + 0.5f) / scale;
+    case VBS_COORDINATES_PYTORCH_HALF_PIXEL:
+        return out == 1 ? 0 : half;
+    default:
+        return half;
+    }
+}
+
+/* Returns the coordinate in the input, of n elements, of position x of the output. */
+static double original(const union vbs_attributes *a, int d, int64_t n, double x)
+{
+    double in = (double)n, out = (double)a->resize.shape.dim[d], scale = a->resize.scale[d];
+    double begin = a->resize.roi_begin[d], end = a->resize.roi_end[d];
+
+    if (a->resize.coordinates == VBS_COORDINATES_TF_CROP)
         return out > 1 ? begin * (in - 1) + x * (end - begin) * (in - 1) / (out - 1)
                        : 0.5 * (begin + end) * (in - 1);
-    default:
-        return (x + 0.5) / scale - 0.5;
-    }
+    if (scale == out / in)
+        return original_by_size(a->resize.coordinates, in, out, x);
+    return original_by_scale(a->resize.coordinates, (float)in, (float)out, (float)scale, (float)x);
 }
 
 static double nearest(enum vbs_resize_nearest mode, double x)

@@ -87,10 +87,16 @@ VBS_ONNX_HANDLER(lrn)
     return give_alike(im, draft);
 }
 
+/* Versions 7 to 13 have no attribute for it: a node trains where it has more outputs than one. */
 bool vbs_onnx_trains(struct vbs_onnx_import *im)
 {
-    return vbs_onnx_int(im, "training_mode", 0) != 0 ||
-           (im->graph->opset < 7 && vbs_onnx_int(im, "is_test", 0) == 0);
+    bool trains = vbs_onnx_int(im, "training_mode", 0) != 0;
+
+    if (im->graph->opset < 7)
+        return trains || vbs_onnx_int(im, "is_test", 0) == 0;
+    for (int i = 1; i < im->node->n_outputs && im->graph->opset < 14; i++)
+        trains |= im->node->outputs[i] >= 0;
+    return trains;
 }
 
 /* Makes the factors, or the shifts, of a BatchNormalization a constant [C, 1, ...]. */

@@ -188,6 +188,10 @@ enum vbs_status vbs_onnx_gate(struct vbs_onnx_import *im, const struct vbs_onnx_
                               const struct vbs_onnx_state *b, bool *found,
                               struct vbs_onnx_state *result) VBS_MUST_CHECK;
 
+/* Returns whether a reduction changes an element that is alone: the first norm makes its absolute
+ * value of it. */
+bool vbs_onnx_reduces_alone(enum vbs_op op);
+
 /* Reduces the tensor of state over axes (one bit for each dimension), which become 1. */
 enum vbs_status vbs_onnx_reduce_state(struct vbs_onnx_import *im, enum vbs_op op,
                                       const struct vbs_onnx_state *state, unsigned axes,

@@ -96,6 +96,28 @@ enum vbs_status vbs_onnx_reduce_state(struct vbs_onnx_import *im, enum vbs_op op
     return vbs_onnx_apply(im, op, &attributes, state->tensor, &view, &result->tensor);
 }
 
+bool vbs_onnx_reduces_alone(enum vbs_op op)
+{
+    return op == VBS_OP_REDUCE_L1 || op == VBS_OP_REDUCE_L2 || op == VBS_OP_REDUCE_LOG_SUM ||
+           op == VBS_OP_REDUCE_SUM_SQUARE;
+}
+
+/* Reduces along no dimension: each element alone, along a further dimension of one element. */
+static enum vbs_status reduce_none(struct vbs_onnx_import *im, enum vbs_op op,
+                                   const struct vbs_onnx_state *x)
+{
+    struct vbs_onnx_state alone = *x, result;
+
+    if (!vbs_onnx_reduces_alone(op))
+        return vbs_onnx_give(im, 0, x->tensor, &x->shape);
+    if (alone.shape.n_dims == VBS_MAX_DIMS)
+        return vbs_fail(im->ctx, VBS_UNSUPPORTED, "each element alone of %d dimensions",
+                        VBS_MAX_DIMS);
+    alone.shape.dim[alone.shape.n_dims++] = 1;
+    VBS_TRY(vbs_onnx_reduce_state(im, op, &alone, 1u << x->shape.n_dims, &result));
+    return vbs_onnx_give(im, 0, result.tensor, &x->shape);
+}
+
 VBS_ONNX_HANDLER(reduce)
 {
     const struct vbs_onnx_state *x;
@@ -108,7 +130,7 @@ VBS_ONNX_HANDLER(reduce)
     VBS_TRY(vbs_onnx_reduced(im, &x->shape, im->batch, &axes, &keep));
     vbs_onnx_reduced_shapes(&x->shape, axes, keep, &kept, &shape);
     if (axes == 0 && vbs_onnx_int(im, "noop_with_empty_axes", 0))
-        return vbs_onnx_give(im, 0, x->tensor, &x->shape);
+        return reduce_none(im, (enum vbs_op) operator->op, x);
     VBS_TRY(vbs_onnx_reduce_state(im, (enum vbs_op) operator->op, x, axes, &result));
     return vbs_onnx_give(im, 0, result.tensor, &shape);
 }

@@ -150,7 +150,8 @@ static enum vbs_status read_request(struct vbs_onnx_import *im, const struct vbs
 static enum vbs_status set_dim(struct vbs_onnx_import *im, const struct request *r, int d,
                                int64_t in, union vbs_attributes *a, int at)
 {
-    double out = r->sized ? (double)r->size[d] : floor((double)in * r->scale[d]);
+    /* With the 32 bits that a scale has in files, so that 20 elements by 0.7 are 14. */
+    double out = r->sized ? (double)r->size[d] : floorf((float)in * (float)r->scale[d]);
 
     if (!(out >= 1 && out <= VBS_MAX_DIM) || !(r->scale[d] > 0))
         return vbs_fail(im->ctx, VBS_FORMAT, "dimension %d would have %g elements", d, out);
@@ -231,7 +232,9 @@ enum vbs_status vbs_onnx_read_resize(struct vbs_onnx_import *im, bool upsample,
         return vbs_onnx_mixes(im);
     if (shape->n_dims == 0)
         return vbs_fail(im->ctx, VBS_FORMAT, "a scalar cannot be resized");
-    *same = a->resize.coordinates != VBS_COORDINATES_TF_CROP;
+    /* With these, elements may move where their number stays. */
+    *same = a->resize.coordinates != VBS_COORDINATES_TF_CROP &&
+            a->resize.coordinates != VBS_COORDINATES_TF_HALF_PIXEL;
     for (int d = 0; d < shape->n_dims; d++) {
         VBS_TRY(set_dim(im, &request, d + batch, shape->dim[d], a, d + shift));
         *same &= a->resize.shape.dim[d + shift] == shape->dim[d] && a->resize.scale[d + shift] == 1;

@@ -360,6 +360,20 @@ static bool overhangs(const struct vbs_window *a, const struct vbs_shape *view)
     return false;
 }
 
+/* Returns how much padding behind the elements of dimension d windows read that round up. A window
+ * that would begin in it is left out: then so much that no such window is made once the padding
+ * consists of elements. */
+static int64_t read_behind(const struct vbs_window *a, const struct vbs_shape *view, int d)
+{
+    int64_t in = view->dim[d + 1] + a->pad_low[d], padded = in + a->pad_high[d];
+    int64_t last = (padded - extent(a, d) + a->stride[d] - 1) / a->stride[d];
+    int64_t end = (last - 1) * a->stride[d] + extent(a, d);
+
+    if (last * a->stride[d] < in)
+        return a->pad_high[d];
+    return end <= in ? 0 : end >= padded ? a->pad_high[d] : end - in;
+}
+
 /* Where a mean counts the zeros of its padding and its windows reach beyond the padding, makes the
  * zeros elements with a Pad, because the windows count no zeros further outside. */
 static enum vbs_status pad_mean(struct vbs_onnx_import *im, struct vbs_onnx_draft *draft)
@@ -376,7 +390,7 @@ static enum vbs_status pad_mean(struct vbs_onnx_import *im, struct vbs_onnx_draf
                         "rounds up a mean of several samples, which counts its padding");
     for (int d = 0; d < draft->views[0].n_dims - 1; d++) {
         zeros.pad.before[d + 1] = window->pad_low[d];
-        zeros.pad.behind[d + 1] = window->pad_high[d];
+        zeros.pad.behind[d + 1] = read_behind(window, &draft->views[0], d);
         window->pad_low[d] = window->pad_high[d] = 0;
     }
     a->pool.pad_counts = false;
