@@ -89,9 +89,8 @@ static void check_light(int i)
 /* ---- small networks, computed ---- */
 
 /* By 0.2 to 2.2, but 1. */
-#define RESIZES                                                                                    \
-    "resize resize resize resize resize resize resize resize resize resize resize resize "         \
-    "resize resize resize resize resize resize resize resize "
+#define RESIZES     TEN_RESIZES TEN_RESIZES
+#define TEN_RESIZES "resize resize resize resize resize resize resize resize resize resize "
 
 static const struct {
     const char *name;
@@ -146,7 +145,8 @@ static const struct {
     {"edges", "pad avgpool pad avgpool pad avgpool pad avgpool pad avgpool concat pow+linear "
               "reducel1 mul reducel2 mul reducesumsquare mul reducelogsum mul mul mul mul mul mul "
               "mul concat"},
-    {"scales", RESIZES RESIZES RESIZES RESIZES RESIZES "resize concat scale"},
+    {"scales",
+     RESIZES RESIZES RESIZES RESIZES RESIZES "resize identity identity identity concat scale"},
     {"recurrent", "conv transpose lstm gru slice fc+relu logsoftmax"},
     {"sequence", "relu rnn add slice reducemean"},
     {"windows", "transpose layernorm fc transpose transpose transpose matmul add softmax matmul "
