@@ -11,7 +11,6 @@
 
 #define PIECE_VALUES ((int64_t)1 << 22) /* that are read and written at once */
 #define LONGEST_FILE INT32_MAX          /* bytes of a message of a protocol buffer */
-#define NO_INPUT     "input"
 
 /* ---- names that values must have ---- */
 
@@ -45,9 +44,7 @@ static enum vbs_status name_inputs(struct exporter *e)
     if (!e->inputs)
         return vbs_no_memory(e->ctx);
     for (int i = 0; i < network->n_inputs; i++) {
-        const char *name = network->n_inputs > 1 ? network->inputs[i].name : NO_INPUT;
-
-        e->inputs[i] = vbs_export_name(e, name, "");
+        e->inputs[i] = vbs_export_name(e, network->inputs[i].name, "");
         if (!e->inputs[i])
             return vbs_no_memory(e->ctx);
     }

@@ -27,6 +27,7 @@ static const char *const MODELS[] = {
     "lenet-300-100",
     "resnet-8",
     "resnet-20",
+    "tests/data/onnx/edges.onnx",
     "tests/data/onnx/external.onnx",
     "tests/data/onnx/keras_nhwc.onnx",
     "tests/data/onnx/later.onnx",
@@ -53,6 +54,7 @@ static const char *const MODELS[] = {
     "tests/data/onnx/opset_24.onnx",
     "tests/data/onnx/outputs.onnx",
     "tests/data/onnx/recurrent.onnx",
+    "tests/data/onnx/scales.onnx",
     "tests/data/onnx/segment.onnx",
     "tests/data/onnx/torch_flatten_11.onnx",
     "tests/data/onnx/torch_flatten_14.onnx",
@@ -101,7 +103,7 @@ static int n_different(const struct vbs_network *a, const struct vbs_network *b)
     return n;
 }
 
-static bool same_outputs(const struct vbs_network *a, const struct vbs_network *b)
+static bool same_ends(const struct vbs_network *a, const struct vbs_network *b)
 {
     bool same = a->whole == b->whole && a->n_outputs == b->n_outputs;
 
@@ -109,6 +111,9 @@ static bool same_outputs(const struct vbs_network *a, const struct vbs_network *
         same = a->outputs[i].layer == b->outputs[i].layer &&
                strcmp(a->outputs[i].name, b->outputs[i].name) == 0 &&
                vbs_shape_equal(&a->outputs[i].shape, &b->outputs[i].shape);
+    same = same && a->n_inputs == b->n_inputs;
+    for (int i = 0; same && i < a->n_inputs; i++)
+        same = strcmp(a->inputs[i].name, b->inputs[i].name) == 0;
     return same;
 }
 
@@ -207,7 +212,7 @@ static bool check_equal(const char *name, const struct vbs_network *network)
     if (loaded)
         again = written(name, loaded);
     ok(again && vbs_network_hash(again) == vbs_network_hash(loaded) &&
-           n_different(loaded, again) == 0 && same_outputs(loaded, again),
+           n_different(loaded, again) == 0 && same_ends(loaded, again),
        "... and what is read again");
     if (same)
         ok(n_different(network, loaded) == 0, "... with all names and parameters");
@@ -228,7 +233,7 @@ static void check_network(const char *name, const struct vbs_network *network, v
         describe(loaded);
     }
     if (same)
-        ok(same_outputs(network, loaded) && n_different(network, loaded) == 0,
+        ok(same_ends(network, loaded) && n_different(network, loaded) == 0,
            "... with its outputs, names and parameters");
     vbs_network_free(loaded);
 }
