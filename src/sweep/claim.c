@@ -138,13 +138,30 @@ enum vbs_status vbs_claim_take(struct vbs_ctx *ctx, const struct vbs_sweep *swee
     return make_claim(ctx, sweep, claim);
 }
 
+/* Returns whether the claim's own file is not the one of its name any more: an owner of a later
+ * generation removed it when the task had ended, or was given back. Another process may have made
+ * a new one since. */
+static bool is_removed(const struct vbs_sweep *sweep, const struct vbs_claim *claim)
+{
+    struct claim_path path = path_of(sweep, claim->name, claim->generation);
+    struct stat own, named;
+
+    if (claim->file < 0)
+        return false;
+    if (fstat(claim->file, &own) != 0)
+        return errno == ESTALE;
+    if (stat(path.text, &named) != 0)
+        return errno == ENOENT || errno == ESTALE;
+    return own.st_dev != named.st_dev || own.st_ino != named.st_ino;
+}
+
 bool vbs_claim_is_lost(const struct vbs_sweep *sweep, const struct vbs_claim *claim)
 {
-    int file = open_claim(sweep, claim->name, claim->generation + 1, O_RDONLY);
+    int next = open_claim(sweep, claim->name, claim->generation + 1, O_RDONLY);
 
-    if (file >= 0)
-        close(file);
-    return file >= 0;
+    if (next >= 0)
+        close(next);
+    return next >= 0 || is_removed(sweep, claim);
 }
 
 bool vbs_claim_beat(const struct vbs_sweep *sweep, struct vbs_claim *claim)

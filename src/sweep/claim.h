@@ -10,7 +10,8 @@
  * An owner on this machine is looked for among its processes. One that cannot be seen from here is
  * taken for gone when its count stands still for the sweep's patience while it is watched, by the
  * clock of the one that watches: clocks of machines need not agree. An owner that was only stopped
- * so long finds the next generation when it goes on, and gives up its task.
+ * so long finds, when it goes on, the next generation, or that its own claim is gone, and gives up
+ * its task.
  */
 #ifndef VBS_SWEEP_CLAIM_H
 #define VBS_SWEEP_CLAIM_H

@@ -177,52 +177,91 @@ static int open_stream(const struct vbs_work *work, const char *name)
     return opened;
 }
 
-/* Removes the folders of a task up to a generation, whose processes are gone. Gives the path of the
- * last one, which the caller frees; null where memory is out. */
-static char *remove_work(const struct vbs_sweep *sweep, uint64_t name, int generation)
+/* Returns the generation of an entry of the folder "running" that is a folder of the task, or 0. */
+static int generation_of(const char *entry, uint64_t name)
 {
-    char text[VBS_SWEEP_NAME_SIZE], *folder = NULL;
+    uint64_t of;
+    char *end;
+    long generation;
 
-    vbs_sweep_write_name(name, text);
-    for (int g = 1; g <= generation; g++) {
-        free(folder);
-        folder = path("%s/running/%s.%d", sweep->info.results, text, g);
-        if (folder)
-            remove_folder(folder);
-    }
-    return folder;
+    if (!vbs_sweep_read_name(entry, &of) || of != name || entry[16] != '.')
+        return 0;
+    generation = strtol(entry + 17, &end, 10);
+    return (*end == '\0' || *end == '.') && generation > 0 && generation < INT_MAX ? (int)generation
+                                                                                   : 0;
 }
 
-void vbs_work_remove(const struct vbs_sweep *sweep, uint64_t name, int generation)
+enum vbs_status vbs_work_remove(struct vbs_ctx *ctx, const struct vbs_sweep *sweep, uint64_t name,
+                                int generation)
 {
-    free(remove_work(sweep, name, generation));
+    enum vbs_status status = VBS_OK;
+    char *running = path("%s/running", sweep->info.results);
+    DIR *stream = running ? opendir(running) : NULL;
+    struct dirent *entry;
+
+    if (!running)
+        return vbs_no_memory(ctx);
+    while (stream && status == VBS_OK && (entry = readdir(stream))) {
+        int found = generation_of(entry->d_name, name);
+        char *folder;
+
+        if (found < 1 || found > generation)
+            continue;
+        folder = path("%s/%s", running, entry->d_name);
+        if (folder)
+            remove_folder(folder);
+        else
+            status = vbs_no_memory(ctx);
+        free(folder);
+    }
+    if (stream)
+        closedir(stream);
+    free(running);
+    return status;
+}
+
+/* Makes the folder of a claim. No other claim has its name, also where the generation is the same:
+ * a process that was stopped and goes on must not find the files of the one that took its place. */
+static enum vbs_status make_own_folder(struct vbs_ctx *ctx, const struct vbs_sweep *sweep,
+                                       const char *name, int generation, char **made)
+{
+    do {
+        free(*made);
+        *made = path("%s/running/%s.%d.%lx-%llx", sweep->info.results, name, generation,
+                     (unsigned long)getpid(), (unsigned long long)(vbs_clock_s() * 1e9));
+        if (!*made)
+            return vbs_no_memory(ctx);
+    } while (mkdir(*made, 0777) != 0 && errno == EEXIST);
+    return access(*made, F_OK) == 0
+               ? VBS_OK
+               : vbs_fail(ctx, VBS_IO, "cannot write '%.300s': %s", *made, strerror(errno));
 }
 
 enum vbs_status vbs_work_begin(struct vbs_ctx *ctx, const struct vbs_sweep *sweep, uint64_t name,
                                int generation, struct vbs_work *work)
 {
-    struct vbs_work made = {.path = remove_work(sweep, name, generation), .output = -1, .log = -1};
+    struct vbs_work made = {.output = -1, .log = -1};
     char text[VBS_SWEEP_NAME_SIZE];
     enum vbs_status status;
 
+    VBS_TRY(vbs_work_remove(ctx, sweep, name, generation));
     vbs_sweep_write_name(name, text);
-    made.result = made.path ? path("%s/%s", made.path, text) : NULL;
-    if (!made.result) {
-        free(made.path);
-        return vbs_no_memory(ctx);
-    }
-    if (mkdir(made.path, 0777) == 0) {
+    status = make_own_folder(ctx, sweep, text, generation, &made.path);
+    made.result = status == VBS_OK ? path("%s/%s", made.path, text) : NULL;
+    if (status == VBS_OK && !made.result)
+        status = vbs_no_memory(ctx);
+    if (status == VBS_OK) {
         made.output = open_stream(&made, "output");
-        made.log = open_stream(&made, "log");
+        made.log = made.output >= 0 ? open_stream(&made, "log") : -1;
+        if (made.log < 0)
+            status = errno == ENOMEM ? vbs_no_memory(ctx)
+                                     : vbs_fail(ctx, VBS_IO, "cannot write '%.300s': %s", made.path,
+                                                strerror(errno));
     }
-    if (made.output >= 0 && made.log >= 0) {
+    if (status == VBS_OK)
         *work = made;
-        return VBS_OK;
-    }
-    status = errno == ENOMEM
-                 ? vbs_no_memory(ctx)
-                 : vbs_fail(ctx, VBS_IO, "cannot write '%.300s': %s", made.path, strerror(errno));
-    vbs_work_end(&made);
+    else
+        vbs_work_end(&made);
     return status;
 }
 

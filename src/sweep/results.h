@@ -2,7 +2,8 @@
  * room.
  *
  * RESULTS/NAME.ENDING is the standard output of a task that is done, NAME.log its standard error,
- * NAME.failed the mark of one that failed. Commands run with their files in RESULTS/running/NAME.N.
+ * NAME.failed the mark of one that failed. Commands run with their files in
+ * RESULTS/running/NAME.N.X, where N is the generation of the claim, and X is that claim's own.
  */
 #ifndef VBS_SWEEP_RESULTS_H
 #define VBS_SWEEP_RESULTS_H
@@ -38,13 +39,15 @@ struct vbs_work {
     int output, log;
 };
 
-/* Makes the folder of a task and a generation, in place of an older one, with an empty file for
- * each stream of the command. VBS_IO, VBS_NO_MEMORY. */
+/* Makes the folder of a claim, in place of those of older ones, with an empty file for each stream
+ * of the command. VBS_IO, VBS_NO_MEMORY. */
 enum vbs_status vbs_work_begin(struct vbs_ctx *ctx, const struct vbs_sweep *sweep, uint64_t name,
                                int generation, struct vbs_work *work) VBS_MUST_CHECK;
 
-/* Removes the folders of a task that processes which are gone left behind, up to a generation. */
-void vbs_work_remove(const struct vbs_sweep *sweep, uint64_t name, int generation);
+/* Removes the folders of a task that processes which are gone left behind, up to a generation.
+ * VBS_NO_MEMORY. */
+enum vbs_status vbs_work_remove(struct vbs_ctx *ctx, const struct vbs_sweep *sweep, uint64_t name,
+                                int generation) VBS_MUST_CHECK;
 
 /* Moves the files of a task that is done to their places, the standard output last: with it the
  * task is done. VBS_IO. */

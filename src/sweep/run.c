@@ -118,6 +118,11 @@ static enum vbs_status end_task(struct run *run, struct slot *slot, int exit_cod
     } else {
         status = vbs_work_fail(run->ctx, run->sweep, item->name, exit_code, &slot->work);
     }
+    /* Who took the task over has removed its files meanwhile. */
+    if (status != VBS_OK && !lost && vbs_claim_is_lost(run->sweep, &slot->claim)) {
+        lost = true;
+        status = put_aside(run, slot->item);
+    }
     if (status == VBS_OK && !lost) {
         vbs_items_set(&run->items, item, end.state);
         if (run->options->ended)
@@ -388,12 +393,14 @@ static void tidy_claim(void *self, uint64_t name, const char *ending, bool claim
     const struct vbs_sweep_item *item = vbs_items_find(&run->items, name);
     struct vbs_claim_watch watch = {0};
     struct vbs_claim claim;
+    enum vbs_status removed;
 
     (void)ending, (void)claimed;
     if (!item || (item->state != VBS_SWEEP_DONE && item->state != VBS_SWEEP_FAILED) ||
         vbs_claim_take(NULL, run->sweep, name, &watch, &claim) != VBS_OK || claim.file < 0)
         return;
-    vbs_work_remove(run->sweep, name, claim.generation);
+    removed = vbs_work_remove(NULL, run->sweep, name, claim.generation);
+    (void)removed; /* a folder that stays for lack of memory does no harm */
     vbs_claim_release(run->sweep, &claim);
 }
 

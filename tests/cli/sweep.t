@@ -190,6 +190,48 @@ wait
 [ $code -eq 0 ] && [ "$(cat "s.results/$name.txt")" = other ] && [ "$(count done)" -eq 6 ]
 report $? "while the count changes, in whatever direction, the task is left to its owner"
 
+# A worker goes on after somebody took its task over, and a third one has the same generation of a claim again.
+cat >wait.sh <<'END_OF_FILE'
+#!/bin/sh
+echo >>began
+while [ ! -e go ]; do sleep 0.05; done
+cat >/dev/null
+echo null
+END_OF_FILE
+chmod +x wait.sh
+cat >w.toml <<'END_OF_FILE'
+[sweep]
+patience = 1
+[[task]]
+command = ["plan", "example.csv", "--planner", "exec:./wait.sh", "--memory", "1MB", "--request", "4", "--time-limit", "300"]
+accept = [3]
+END_OF_FILE
+name=$("$VBSLAB" sweep w.toml --list | sed -n 's/.*--task 0-//p')
+# takes_over TEXT COMMAND: while a worker runs the task, another one takes it over by the command.
+takes_over()
+{
+    rm -rf began go w.results
+    "$VBSLAB" sweep w.toml >out 2>err &
+    worker=$!
+    while [ ! -s began ]; do sleep 0.05; done
+    (cd w.results && eval "$2")
+    touch go
+    wait $worker
+    code=$?
+    [ $code -eq 0 ] && [ "$(wc -l <began)" -eq 2 ] && [ ! -s "w.results/$name.txt" ] &&
+        [ -e "w.results/$name.txt" ] && [ -z "$(ls w.results/claims w.results/running | grep "$name")" ]
+    report $? "$1, nothing is moved, and the task is done again"
+}
+foreign()
+{
+    printf '%020d\nelsewhere\nboot space 5 1\n' 7 >"claims/$name.$1"
+    mkdir "running/$name.$1.other"
+    echo half >"running/$name.$1.other/output"
+}
+takes_over "a claim whose file is another one's is lost" 'rm "claims/$name.1" && foreign 1'
+takes_over "where a later claim has removed the folder" 'rm -r running/$name.1.* && foreign 2'
+takes_over "where the claim is gone" 'rm "claims/$name.1"'
+
 # Killed at any moment, again and again: in the end each task has one whole result.
 cat >s.toml <<'END_OF_FILE'
 [lists]
