@@ -62,6 +62,10 @@ struct vbs_exec_options {
     bool trace;         /* keep the times of every step */
     struct vbs_progress progress; /* receives the progress of preparing: kernels, placement, the
                                      weight file */
+    bool check_finite; /* after each compute step, look for outputs that are infinite or no numbers.
+                          Activations that are fused with a layer may have hidden them: oneDNN's
+                          make 0, or a bound, of what is no number. For tensors of 32-bit floats in
+                          the memory of the host */
 };
 
 /* The result of the offset allocation. */

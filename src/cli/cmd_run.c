@@ -346,8 +346,9 @@ static const struct cli_option OPTIONS[] = {
      "was learned becomes part of the profile"},
     {"model", "MODEL", "the network, where the profile does not say where it is"},
     {"input", "[NAME=]FILE.npy",
-     "samples, of shape [R, ...] as the network's input (default: seeded values); - is standard "
-     "input. Of several inputs NAME=FILE.npy, repeated for all. [NAME=]CxHxW: a size that the file "
+     "samples, of shape [R, ...] as the network's input (default: seeded values), all of which are "
+     "the request unless --request says another number; - is standard input. Of several inputs "
+     "NAME=FILE.npy, repeated for all. [NAME=]CxHxW: a size that the file "
      "leaves open"},
     {CLI_OPTION_FIX},
     {"output", "[NAME=]FILE.npy",
@@ -367,6 +368,10 @@ static const struct cli_option OPTIONS[] = {
      "fill memory that is not in use with signalling values, and check that nobody changes it; "
      "slow"},
     {"check", NULL, "compare the outputs with those of one sample at a time"},
+    {"check-finite", NULL,
+     "end with an error at the first layer whose output has an infinite number or none (NaN); "
+     "fused "
+     "activations may hide them"},
     {"trace", "FILE",
      "write every step of the fastest run, planned and executed; as CSV or, where the name ends in "
      ".json, as trace events for Perfetto and chrome://tracing; - is standard output, alone"},

@@ -4,6 +4,7 @@
 
 #include "base/fail.h"
 #include "base/options.h"
+#include "exec/finite.h"
 #include "exec/internal.h"
 #include "profile/reach.h"
 #include "vbslab/units.h"
@@ -118,6 +119,9 @@ static enum vbs_status check_abilities(const struct opening *o)
     if (session->ops->device && o->options.debug_checks)
         return vbs_fail(o->ctx, VBS_UNSUPPORTED,
                         "debug checks look into the arena, which is on a device here");
+    if (o->options.check_finite)
+        VBS_TRY(vbs_exec_finite_able(o->ctx, o->network, session));
+    o->exec->check_finite = o->options.check_finite;
     if (o->checked.has_stripes && (!session->ops->write_rows || !session->ops->read_rows))
         return vbs_fail(o->ctx, VBS_UNSUPPORTED, "backend '%s' cannot convert rows of its tensors",
                         o->backend->name);

@@ -20,6 +20,7 @@ struct vbs_exec {
     bool *is_load;                    /* [n_steps] the step's times are the copy thread's; null
                                          without trace */
     bool times_only;                  /* reports have no memory */
+    bool check_finite;                /* outputs of layers are looked at */
     bool has_residents;               /* resident weights are in the arena */
     int64_t input_values;             /* of a sample */
     int64_t *output_values;           /* [n_outputs] values of a sample */

@@ -1,5 +1,6 @@
 /* Running a program once. */
 #include "base/ctx.h"
+#include "exec/finite.h"
 #include "exec/internal.h"
 
 #include "base/clock.h"
@@ -38,7 +39,10 @@ static enum vbs_status run_kernel(struct running *r, const struct vbs_exec_op *o
 
     if (session->ops->device && !r->exec->trace)
         return session->ops->device->enqueue(r->ctx, session, op->compute.kernel, &operands);
-    return session->ops->run(r->ctx, session, op->compute.kernel, &operands, NULL);
+    VBS_TRY(session->ops->run(r->ctx, session, op->compute.kernel, &operands, NULL));
+    return r->exec->check_finite
+               ? vbs_exec_finite_look(r->ctx, session, op->compute.kernel, op->compute.to)
+               : VBS_OK;
 }
 
 /* Waits for what was put on a device's stream, where the times of ops are taken. */

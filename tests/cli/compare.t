@@ -40,6 +40,12 @@ report $? "chosen planners stand in the order of all"
 run example.csv --request 2 --memory 7 --csv --baselines fbs
 [ $code -eq 0 ] && [ "$(columns out)" = "fbs $(echo "$ours" | tr -d ,) " ]
 report $? "baselines alone leave the other planners"
+run example.csv --request 2 --memory 7 --csv --baselines fbs --planners all,dp-vbs
+[ $code -eq 0 ] && [ "$(columns out)" = "fbs $(echo "$ours" | tr -d ,) " ]
+report $? "all may stand among names"
+run example.csv --request 2 --memory 7 --planners all,foo
+[ $code -ne 0 ] && one_error "no planner 'foo'"
+report $? "of which the wrong one is named"
 
 # --- budgets ---
 

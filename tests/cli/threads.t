@@ -22,6 +22,10 @@ measures "a limit of OpenMP's is counted" 1
 refuses "more threads than the limit are refused" 1 "compute with 1" tiny.net --batches 1 --threads 2 \
     --oversubscribe
 unset OMP_THREAD_LIMIT
+export OMP_MAX_ACTIVE_LEVELS=0
+refuses "also where OpenMP may have no parallel regions, which is said" 1 "(OMP_MAX_ACTIVE_LEVELS)" tiny.net --batches 1 \
+    --threads 2 --oversubscribe
+unset OMP_MAX_ACTIVE_LEVELS
 export OMP_DYNAMIC=true
 measures "a number that is given stays, whatever the load" 2 --threads 2 --oversubscribe
 unset OMP_DYNAMIC
@@ -51,6 +55,8 @@ if [ "$(nproc)" -ge 2 ]; then
     refuses "a run refuses more threads than the limit where they are given" 1 "compute with 1" \
         "$profile" --model tiny.net --memory 1MiB --threads 2
     unset OMP_THREAD_LIMIT
+    refuses "and more threads than processors" 2 "4096 threads are more than" "$profile" --model tiny.net --memory 1MiB \
+        --threads 4096
 else
     skip "a run within OpenMP's limit" "there is one processor"
 fi

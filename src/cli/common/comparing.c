@@ -8,11 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool is_all(const char *list)
-{
-    return !list || strcmp(list, "all") == 0;
-}
-
 /* One of the options --baselines, --planners and --planner. */
 struct planner_choice {
     struct cli *cli;
@@ -63,13 +58,37 @@ static enum vbs_status add_outside(struct vbs_ctx *ctx, struct planner_choice *c
     return VBS_OK;
 }
 
-/* Adds the planner called item to self, a struct planner_choice. */
+/* Gives whether "all", or no list, stands for a planner. With weights included, baselines are the
+ * default ones in both cases: greedy-vbs shows nothing there that fbs does not. Planners that
+ * estimate are compared where they are named. */
+static bool is_meant(const struct planner_choice *choice, const struct vbs_planner *planner,
+                     bool told)
+{
+    return is_allowed(choice, planner) &&
+           ((told && !choice->baselines) || vbs_planner_is_compared(planner, choice->weights));
+}
+
+/* Adds the planners that "all", or no list (told is false), stands for. */
+static void choose_all(const struct planner_choice *choice, bool told)
+{
+    const struct vbs_planner *planner;
+
+    for (int i = 0; (planner = vbs_planner_at(i)); i++)
+        if (is_meant(choice, planner, told))
+            choice->comparing->planners[i] = planner;
+}
+
+/* Adds the planner called item, or all of them, to self, a struct planner_choice. */
 static enum vbs_status choose(struct vbs_ctx *ctx, const char *item, void *self)
 {
     struct planner_choice *choice = self;
     const struct vbs_planner *planner;
     char names[256];
 
+    if (strcmp(item, "all") == 0) {
+        choose_all(choice, true);
+        return VBS_OK;
+    }
     VBS_TRY(cli_find_planner(choice->cli, item, &planner));
     if (!(vbs_planner_is_baseline(planner) ? choice->baselines : choice->others))
         return vbs_fail(ctx, VBS_USAGE, "'%s' %s; %s takes all, or names out of: %s", item,
@@ -88,31 +107,18 @@ static enum vbs_status choose(struct vbs_ctx *ctx, const char *item, void *self)
     return VBS_OK;
 }
 
-/* Gives whether "all", or no list, stands for a planner. With weights included, baselines are the
- * default ones in both cases: greedy-vbs shows nothing there that fbs does not. Planners that
- * estimate are compared where they are named. */
-static bool is_meant(const struct planner_choice *choice, const struct vbs_planner *planner,
-                     bool told)
-{
-    return is_allowed(choice, planner) &&
-           ((told && !choice->baselines) || vbs_planner_is_compared(planner, choice->weights));
-}
-
 /* Takes one list of names. */
 static enum vbs_status choose_list(struct vbs_ctx *ctx, const char *list,
                                    struct planner_choice *choice)
 {
-    const struct vbs_planner *planner;
     char names[256];
 
     if (cli_is_empty_list(list))
         return vbs_fail(ctx, VBS_USAGE, "%s names no planner; it takes all, or names out of: %s",
                         choice->option, list_allowed(choice, names, sizeof names));
-    if (!is_all(list))
+    if (list)
         return cli_for_each(ctx, list, choose, choice);
-    for (int i = 0; (planner = vbs_planner_at(i)); i++)
-        if (is_meant(choice, planner, list != NULL))
-            choice->comparing->planners[i] = planner;
+    choose_all(choice, false);
     return VBS_OK;
 }
 

@@ -256,6 +256,59 @@ enum vbs_status run_read_inputs(struct run_job *job)
     return status;
 }
 
+/* Returns whether --input has a file. */
+static bool gives_file(const struct cli *cli)
+{
+    const char *value;
+
+    for (int i = 0; (value = cli_nth_value(cli, "input", i)); i++)
+        if (!cli_is_shape_choice(value))
+            return true;
+    return false;
+}
+
+/* ---- Samples of the request ---- */
+
+/* Returns the samples of a file, 0 where it cannot be read now: the standard input can be read only
+ * once, and other faults are told when the files are read. */
+static int64_t samples_of(const struct input_file *file)
+{
+    struct vbs_npy npy = {0};
+    int64_t n;
+
+    if (!file->path || strcmp(file->path, "-") == 0 ||
+        vbs_npy_read(NULL, file->path, VBS_MAX_ELEMENTS, &npy) != VBS_OK)
+        return 0;
+    n = npy.n_dims > file->input->shape.n_dims ? npy.dim[0] : 0;
+    vbs_npy_clear(&npy);
+    return n;
+}
+
+enum vbs_status run_read_task(struct run_job *job, struct cli_task *task)
+{
+    const struct vbs_network *network = job->network;
+    struct input_file *files;
+    int64_t n = 0;
+    int n_files;
+
+    VBS_TRY(cli_read_task(job->cli, job->values, task));
+    if (cli_value(job->cli, job->values, "request") || !network || !gives_file(job->cli))
+        return VBS_OK;
+    files = calloc((size_t)network->n_inputs, sizeof *files);
+    if (!files)
+        return vbs_no_memory(&job->cli->ctx);
+    for (int i = 0; i < network->n_inputs; i++)
+        files[i].input = &network->inputs[i];
+    /* Values that name no input are refused when the files are read. */
+    if (find_files(job, files, &n_files) == VBS_OK)
+        for (int i = 0; i < network->n_inputs && n == 0; i++)
+            n = files[i].input->shared ? 0 : samples_of(&files[i]);
+    free(files);
+    if (n > 0)
+        task->problem.request = n < VBS_MAX_REQUEST ? n : VBS_MAX_REQUEST;
+    return VBS_OK;
+}
+
 /* ---- Sizes that the model leaves open ---- */
 
 /* Adds the shape of a sample that a file of --input has, where it names one that can be read. */
@@ -292,17 +345,6 @@ static enum vbs_status add_shapes(struct run_job *job)
         if (!cli_is_shape_choice(value))
             VBS_TRY(add_shape_of(job, value));
     return VBS_OK;
-}
-
-/* Gives whether --input has a file whose shape can say what the model leaves open. */
-static bool gives_file(const struct cli *cli)
-{
-    const char *value;
-
-    for (int i = 0; (value = cli_nth_value(cli, "input", i)); i++)
-        if (!cli_is_shape_choice(value))
-            return true;
-    return false;
 }
 
 enum vbs_status run_choose_inputs(struct run_job *job, const char *word)

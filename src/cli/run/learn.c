@@ -36,7 +36,7 @@ enum vbs_status run_learn_options(struct run_job *job, struct vbs_learn_options 
     *possible = false;
     if (cli_value(job->cli, job->values, "schedule"))
         return VBS_OK;
-    VBS_TRY(cli_read_task(job->cli, job->values, &task));
+    VBS_TRY(run_read_task(job, &task));
     options->request = task.problem.request;
     options->io = task.problem.io;
     options->latency_us = task.problem.latency_us;
@@ -188,7 +188,8 @@ bool run_take_learned(struct run_job *job)
     struct vbs_learned_budget *budget =
         job->learned && job->learned->n_budgets == 1 ? &job->learned->budgets[0] : NULL;
 
-    if (!budget || !budget->schedule || budget->memory_bytes != job->memory_bytes)
+    if (!budget || !budget->schedule || budget->memory_bytes != job->memory_bytes ||
+        budget->schedule->request != job->request)
         return false;
     vbs_schedule_free(job->schedule);
     job->schedule = budget->schedule;

@@ -23,6 +23,7 @@ static struct vbs_exec_options exec_options(struct run_job *job)
         .weights_path = cli_value(cli, job->values, "weights-file"),
         .direct = cli_value(cli, job->values, "direct") != NULL,
         .debug_checks = cli_value(cli, job->values, "debug-checks") != NULL,
+        .check_finite = cli_value(cli, job->values, "check-finite") != NULL,
         .trace = cli_value(cli, job->values, "trace") || cli_value(cli, job->values, "gantt") ||
                  cli_value(cli, job->values, "profile") || cli_value(cli, job->values, "steps"),
     };
@@ -192,7 +193,7 @@ static enum vbs_status set_up(struct run_job *job, struct planning *p)
     struct vbs_solver_options options = {.struct_size = sizeof(struct vbs_solver_options)};
     enum vbs_status status;
 
-    VBS_TRY(cli_read_task(job->cli, job->values, &p->task));
+    VBS_TRY(run_read_task(job, &p->task));
     VBS_TRY(cli_set_profile(job->cli, job->profile, &p->task));
     VBS_TRY(cli_read_solver_options(job->cli, job->values, p->task.planner, &options));
     job->request = p->task.problem.request;

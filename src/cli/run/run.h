@@ -184,6 +184,10 @@ enum vbs_status run_read_inputs(struct run_job *job) VBS_MUST_CHECK;
 /* Adds the shapes of the files of --input to cli->choices, where the model leaves sizes open. */
 enum vbs_status run_choose_inputs(struct run_job *job, const char *word) VBS_MUST_CHECK;
 
+/* Reads the options of the problem. Without --request the request is as many samples as the files
+ * of --input have, where the network is known. */
+enum vbs_status run_read_task(struct run_job *job, struct cli_task *task) VBS_MUST_CHECK;
+
 /* --- files.c --- */
 
 /* Gives the file that a value of --output names, "-" or a path, where it is NAME=FILE; else the

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define VALUES 4096 /* read at once */
+#define VALUES ((int64_t)1 << 18) /* read at once: many rows, which may be stored as columns */
 
 /* Hashes eight bytes at a time, by multiplication and folding. The hash is not meant for
  * secrets. */
@@ -82,17 +82,20 @@ static enum vbs_status hash_values(struct vbs_ctx *ctx, const struct vbs_network
                                    int layer, int fused, enum vbs_parameter what, int64_t count,
                                    uint64_t *hash)
 {
-    float values[VALUES];
+    float *values = malloc((size_t)(count < VALUES ? count + 1 : VALUES) * sizeof *values);
+    enum vbs_status status = values ? VBS_OK : vbs_no_memory(ctx);
 
-    for (int64_t at = 0; at < count; at += VALUES) {
+    for (int64_t at = 0; at < count && status == VBS_OK; at += VALUES) {
         int64_t n = count - at < VALUES ? count - at : VALUES;
 
-        if (vbs_cancelled(ctx))
-            return vbs_fail(ctx, VBS_INTERRUPTED, "interrupted");
-        VBS_TRY(vbs_parameter_values(ctx, network, layer, fused, what, at, n, values));
-        *hash = vbs_exec_hash(*hash, values, (size_t)n * sizeof *values);
+        status = vbs_check_cancel(ctx);
+        if (status == VBS_OK)
+            status = vbs_parameter_values(ctx, network, layer, fused, what, at, n, values);
+        if (status == VBS_OK)
+            *hash = vbs_exec_hash(*hash, values, (size_t)n * sizeof *values);
     }
-    return VBS_OK;
+    free(values);
+    return status;
 }
 
 /* Hashes the parameters of BatchNorm and Scale, which may be folded into the weights before

@@ -3,12 +3,15 @@
 #include "base/arith.h"
 #include "base/fail.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* Raise this number when equal networks must be measured anew. */
 #define HASH_VERSION 2
 
-#define VALUES 4096 /* of parameters that are hashed at once */
+/* Values of parameters that are hashed at once: so many that of a matrix which is stored the other
+ * way around, many rows are read together. */
+#define VALUES ((int64_t)1 << 18)
 
 static uint64_t mix_sizes(uint64_t hash, const int64_t *sizes, int count)
 {
@@ -393,15 +396,18 @@ static enum vbs_status add_values(struct vbs_ctx *ctx, const struct vbs_network 
                                   int fused, enum vbs_parameter what, struct vbs_sha256 *hash)
 {
     int64_t n = vbs_parameter_count(network, layer, fused, what);
-    float values[VALUES];
+    float *values = malloc((size_t)(n < VALUES ? n + 1 : VALUES) * sizeof *values);
+    enum vbs_status status = values ? VBS_OK : vbs_no_memory(ctx);
 
-    for (int64_t first = 0; first < n; first += VALUES) {
+    for (int64_t first = 0; first < n && status == VBS_OK; first += VALUES) {
         int64_t count = n - first < VALUES ? n - first : VALUES;
 
-        VBS_TRY(vbs_parameter_values(ctx, network, layer, fused, what, first, count, values));
-        vbs_sha256_add(hash, values, (size_t)count * sizeof *values);
+        status = vbs_parameter_values(ctx, network, layer, fused, what, first, count, values);
+        if (status == VBS_OK)
+            vbs_sha256_add(hash, values, (size_t)count * sizeof *values);
     }
-    return VBS_OK;
+    free(values);
+    return status;
 }
 
 enum vbs_status vbs_network_hash_values(struct vbs_ctx *ctx, const struct vbs_network *network,

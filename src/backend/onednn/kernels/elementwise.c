@@ -77,7 +77,7 @@ struct scalar_plan {
     X(SOFTSIGN, x / (1 + fabsf(x)))                                                                \
     X(THRESHOLDED_RELU, x > p->threshold ? x : 0)                                                  \
     X(SHRINK, x<-p->threshold ? x + p->bias : x> p->threshold ? x - p->bias : 0)                   \
-    X(SIGN, (float)(x > 0) - (float)(x < 0))                                                       \
+    X(SIGN, isnan(x) ? x : (float)(x > 0) - (float)(x < 0))                                        \
     X(FLOOR, floorf(x))                                                                            \
     X(CEIL, ceilf(x))                                                                              \
     X(LOG, logf(x)) /* oneDNN's is off by 1e-6 near 1 */                                           \

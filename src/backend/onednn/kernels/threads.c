@@ -10,6 +10,7 @@ extern int omp_get_num_threads(void);
 extern int omp_get_thread_num(void);
 extern void omp_set_dynamic(int dynamic);
 extern int omp_get_dynamic(void);
+extern int omp_get_max_active_levels(void);
 extern void GOMP_parallel(void (*body)(void *), void *data, unsigned threads, unsigned flags);
 
 struct od_threads od_threads_set(int n)
@@ -47,8 +48,11 @@ enum vbs_status od_threads_choose(struct vbs_ctx *ctx, int requested, int *threa
     if (requested > 0 && n != requested)
         return vbs_fail(ctx, VBS_UNSUPPORTED,
                         "%d threads are requested, but OpenMP lets this process compute with %d "
-                        "(OMP_THREAD_LIMIT); request %d",
-                        requested, n, n);
+                        "(%s); request %d",
+                        requested, n,
+                        omp_get_max_active_levels() < 1 ? "OMP_MAX_ACTIVE_LEVELS"
+                                                        : "OMP_THREAD_LIMIT",
+                        n);
     *threads = n;
     return VBS_OK;
 }

@@ -18,6 +18,7 @@
 
 /* Bytes of weights that are made at once, where that is possible. */
 #define CHUNK_BYTES ((int64_t)8 << 20)
+#define AT_ONCE     ((int64_t)1 << 20) /* weights of rows that are read together */
 
 int64_t od_weights_outputs(const struct od_build *b)
 {
@@ -339,11 +340,13 @@ static enum vbs_status fill_pointwise(const struct od_build *b, int64_t stride, 
     return status;
 }
 
-/* Gives how many rows of an fc are asked for at once: those of a block where they are coded. */
-static int64_t rows_at_once(const struct od_build *b, int64_t count)
+/* Returns how many of count rows of n weights of an fc are asked for at once: those of a block
+ * where they are coded, else as many as AT_ONCE weights have: where a file has them as columns,
+ * they must be many for a call of the system to bring more than one weight. */
+static int64_t rows_at_once(const struct od_build *b, int64_t n, int64_t count)
 {
     const struct vbs_coded *coded = vbs_network_coded(b->network, b->layer);
-    struct vbs_coded_shape shape = {.block_rows = 1};
+    struct vbs_coded_shape shape = {.block_rows = AT_ONCE / n > 0 ? AT_ONCE / n : 1};
 
     if (coded)
         vbs_coded_describe(coded, &shape);
@@ -377,7 +380,7 @@ static enum vbs_status fill_matrix(const struct od_build *b, bool whole, int64_t
 {
     const struct od_tensor *in = od_input(b, 0);
     int64_t n = b->l->attributes.weighted.rows ? stride : in->channels * in->positions;
-    int64_t at_once = rows_at_once(b, count);
+    int64_t at_once = rows_at_once(b, n, count);
     float *rows = malloc((size_t)(at_once * n) * sizeof *rows);
     enum vbs_status status = rows ? VBS_OK : vbs_no_memory(b->ctx);
 

@@ -27,8 +27,8 @@ typedef void fold(double *sums, int64_t step, const float *x, int64_t x_step, in
     }
 
 FOLD(sum, sum + v)
-FOLD(max, v > sum ? v : sum)
-FOLD(min, v < sum ? v : sum)
+FOLD(max, v > sum || isnan(v) ? v : sum)
+FOLD(min, v < sum || isnan(v) ? v : sum)
 FOLD(prod, sum *v)
 FOLD(l1, sum + fabs(v))
 FOLD(square, sum + v * v)
@@ -127,13 +127,19 @@ static void take_columns(void *job, const float *row)
         group->plan->fold(group->sums, 1, row + i * axis->stride[1], group->stride, group->m);
 }
 
+/* Returns the larger one; no number where one of them is none. */
+static double larger(double a, double b)
+{
+    return b > a || isnan(b) ? b : a;
+}
+
 static double combined(const struct reduce_plan *p, const double *sums)
 {
     double all = sums[0];
 
     for (int i = 1; i < LANES; i++)
-        all = p->op == VBS_OP_REDUCE_MAX    ? fmax(all, sums[i])
-              : p->op == VBS_OP_REDUCE_MIN  ? fmin(all, sums[i])
+        all = p->op == VBS_OP_REDUCE_MAX    ? larger(all, sums[i])
+              : p->op == VBS_OP_REDUCE_MIN  ? -larger(-all, -sums[i])
               : p->op == VBS_OP_REDUCE_PROD ? all * sums[i]
                                             : all + sums[i];
     return all;
