@@ -12,18 +12,38 @@ void vbs_cache_watch_add(struct vbs_cache_watch *watch, double speed)
     watch->asked_s = vbs_clock_s();
     if (!(speed > 0))
         return;
-    watch->newest = speed;
+    watch->kept[watch->n % VBS_CACHE_KEPT] = speed;
     watch->sum += speed;
     watch->n++;
 }
 
-static enum vbs_cache_state state(const struct vbs_cache_watch *watch)
+/* Returns the median of the speeds that are kept, of two in the middle the larger one. There
+ * is one. */
+static double median(const struct vbs_cache_watch *watch)
 {
-    if (watch->n == 0)
+    int n = watch->n < VBS_CACHE_KEPT ? (int)watch->n : VBS_CACHE_KEPT;
+    double sorted[VBS_CACHE_KEPT];
+
+    for (int i = 0; i < n; i++) {
+        int at = i;
+
+        for (; at > 0 && sorted[at - 1] > watch->kept[i]; at--)
+            sorted[at] = sorted[at - 1];
+        sorted[at] = watch->kept[i];
+    }
+    return sorted[n / 2];
+}
+
+enum vbs_cache_state vbs_cache_watch_state(const struct vbs_cache_watch *watch)
+{
+    double speed;
+
+    if (watch->n == 0 || !(watch->usual > 0))
         return VBS_CACHE_USUAL;
-    if (watch->newest < SLOWER * watch->usual)
+    speed = median(watch);
+    if (speed < SLOWER * watch->usual)
         return VBS_CACHE_SLOWER;
-    return watch->newest > FASTER * watch->usual ? VBS_CACHE_FASTER : VBS_CACHE_USUAL;
+    return speed > FASTER * watch->usual ? VBS_CACHE_FASTER : VBS_CACHE_USUAL;
 }
 
 enum vbs_cache_state vbs_cache_watch_look(struct vbs_cache_watch *watch,
@@ -33,5 +53,5 @@ enum vbs_cache_state vbs_cache_watch_look(struct vbs_cache_watch *watch,
         return VBS_CACHE_USUAL;
     if (vbs_clock_s() - watch->asked_s > ASK_S)
         vbs_cache_watch_add(watch, session->ops->cache_speed(session));
-    return state(watch);
+    return vbs_cache_watch_state(watch);
 }

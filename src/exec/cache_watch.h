@@ -16,17 +16,25 @@ enum vbs_cache_state {
     VBS_CACHE_FASTER,
 };
 
+#define VBS_CACHE_KEPT 5 /* speeds, whose median counts */
+
 /* Begin with {.usual = the profile's speed.cache_bytes_per_us}; 0: not known, and nothing is
  * measured. */
 struct vbs_cache_watch {
     double usual; /* bytes per microsecond, as the others */
     double sum;   /* of n speeds */
     int64_t n;
-    double newest, asked_s;
+    double kept[VBS_CACHE_KEPT]; /* the newest; number i at i % VBS_CACHE_KEPT */
+    double asked_s;
 };
 
 /* Adds a speed that was measured now; 0 counts for nothing. */
 void vbs_cache_watch_add(struct vbs_cache_watch *watch, double speed);
+
+/* Returns the state by the median of the newest speeds: a state lasts for a minute or more, and a
+ * single speed is off by so much now and then that a few requests in a hundred would be taken for
+ * those of the other state, which is enough to make a wrong time of them. */
+enum vbs_cache_state vbs_cache_watch_state(const struct vbs_cache_watch *watch);
 
 /* Returns the state now. The speed is measured again where the newest is older than a tenth of a
  * second, in some 5 ms. */
