@@ -22,7 +22,7 @@ void vbs_cache_watch_add(struct vbs_cache_watch *watch, double speed)
 static double median(const struct vbs_cache_watch *watch)
 {
     int n = watch->n < VBS_CACHE_KEPT ? (int)watch->n : VBS_CACHE_KEPT;
-    double sorted[VBS_CACHE_KEPT];
+    double sorted[VBS_CACHE_KEPT] = {0};
 
     for (int i = 0; i < n; i++) {
         int at = i;

@@ -1,10 +1,10 @@
 /*
  * The functions that the files of the room share. In the order of work: learn.c goes through the
  * budgets, task.c is the problem of all of them with its planners, race.c executes the schedules of
- * one budget by turns and learns, plans.c plans anew, contender.c is a schedule with its executor
- * and its times, beside.c tells what steps would have taken without loads beside them, observe.c
- * makes executed rows of these times, and posterior times of them, and unproven.c corrects those of
- * other rows.
+ * one budget by turns and learns, plans.c plans anew, standing.c finds the fastest schedule so far,
+ * contender.c is a schedule with its executor and its times, beside.c tells what steps would have
+ * taken without loads beside them, observe.c makes executed rows of these times, and posterior
+ * times of them, and unproven.c corrects those of other rows.
  */
 #ifndef VBS_LEARN_LEARN_H
 #define VBS_LEARN_LEARN_H

@@ -1,6 +1,6 @@
 /*
- * What race.c and plans.c share: the schedules of one budget, which race.c executes by turns, and
- * plans.c plans, opens and closes.
+ * What the files of a race share: the schedules of one budget, which race.c executes by turns and
+ * plans.c plans, opens and closes. standing.c says which is the fastest so far.
  */
 #ifndef VBS_LEARN_RACE_H
 #define VBS_LEARN_RACE_H
@@ -24,7 +24,7 @@ struct race {
     bool stands;
 };
 
-/* ---- race.c ---- */
+/* ---- standing.c ---- */
 
 /* Returns the seconds since learning began. */
 double race_now_s(const struct race *race);

@@ -11,7 +11,7 @@
     "executed_predicted_us_per_sample,executed_gain_over_fbs_percent,"                             \
     "executed_gain_over_fbs_low_percent,executed_gain_over_fbs_high_percent,"                      \
     "executed_gain_over_fbs_best_percent,executed_gain_over_fbs_best_low_percent,"                 \
-    "executed_gain_over_fbs_best_high_percent,n_turns,n_unusual_turns,n_left_out_turns,"                      \
+    "executed_gain_over_fbs_best_high_percent,n_turns,n_unusual_turns,n_left_out_turns,"           \
     "executed_predicted_low_us_per_sample,executed_predicted_high_us_per_sample"
 
 /* Appends a number; it is left empty for an infeasible row. */

@@ -46,13 +46,12 @@ enum vbs_status od_threads_choose(struct vbs_ctx *ctx, int requested, int *threa
     GOMP_parallel(count, &n, 0, 0);
     od_threads_restore(before);
     if (requested > 0 && n != requested)
-        return vbs_fail(ctx, VBS_UNSUPPORTED,
-                        "%d threads are requested, but OpenMP lets this process compute with %d "
-                        "(%s); request %d",
-                        requested, n,
-                        omp_get_max_active_levels() < 1 ? "OMP_MAX_ACTIVE_LEVELS"
-                                                        : "OMP_THREAD_LIMIT",
-                        n);
+        return vbs_fail(
+            ctx, VBS_UNSUPPORTED,
+            "%d threads are requested, but OpenMP lets this process compute with %d "
+            "(%s); request %d",
+            requested, n,
+            omp_get_max_active_levels() < 1 ? "OMP_MAX_ACTIVE_LEVELS" : "OMP_THREAD_LIMIT", n);
     *threads = n;
     return VBS_OK;
 }
