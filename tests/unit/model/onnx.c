@@ -226,6 +226,8 @@ static bool read_pb(const char *name, const char *what, struct vbs_onnx_tensor_f
     return vbs_onnx_read_tensor(NULL, path, tensor) == VBS_OK;
 }
 
+#define MOST_INPUTS 128 /* of a layer; `scales` joins 105 */
+
 /* Computes all tensors of one sample; null: out of memory. */
 static float **compute(const struct vbs_network *network, const float *input)
 {
@@ -238,8 +240,10 @@ static float **compute(const struct vbs_network *network, const float *input)
     if (tensors[0])
         memcpy(tensors[0], input, bytes);
     for (int k = 1; k <= network->n_layers && tensors[k - 1]; k++) {
-        const float *inputs[16];
+        const float *inputs[MOST_INPUTS];
 
+        if (network->layers[k].n_inputs > MOST_INPUTS)
+            bail_out("a layer has %d inputs", network->layers[k].n_inputs);
         for (int i = 0; i < network->layers[k].n_inputs; i++)
             inputs[i] = tensors[network->layers[k].inputs[i]];
         tensors[k] = reference_layer(network, k, inputs);
