@@ -516,8 +516,11 @@ report $? "and are the same"
 declines "a network that the profile's shape does not suit" 1 \
     'the profile is of another network: input 3x16x16 does not suit the model' \
     1 --model alexnet --planner fbs --memory 1MiB
+# A pool has the same algorithm with any number of threads; convolutions may have others.
 if [ "$(nproc)" -ge 2 ]; then
-    run run 1 --model mine.net --planner fbs --memory 1MiB --threads 1
+    printf 'model pool\ninput 3x16x16\nmaxpool p kernel=2\n' >pool.net
+    "$VBSLAB" --db pool.sqlite --quiet measure ./pool.net --batches 1-3 --threads 2 --time-limit 0.1 --no-copies >out 2>err
+    run --db pool.sqlite run ./pool.net --planner fbs --memory 1MiB --threads 1
     [ $code -eq 0 ] && grep -q 'warning: the profile was measured with .* this run has 1: ' err
     report $? "another number of threads is warned of"
 else

@@ -75,6 +75,8 @@ static enum vbs_status find_files(struct run_job *job, struct input_file *files,
     const char *value, *path = NULL;
     int input;
 
+    for (int i = 0; i < job->network->n_inputs; i++)
+        files[i].input = &job->network->inputs[i];
     *n = 0;
     for (int i = 0; (value = cli_nth_value(job->cli, "input", i)); i++) {
         if (cli_is_shape_choice(value))
@@ -231,8 +233,6 @@ static enum vbs_status read_files(struct run_job *job, struct input_file *files)
 {
     int n;
 
-    for (int i = 0; i < job->network->n_inputs; i++)
-        files[i].input = &job->network->inputs[i];
     VBS_TRY(find_files(job, files, &n));
     for (int i = 0; i < job->network->n_inputs && n > 0; i++)
         VBS_TRY(read_file(job, &files[i]));
@@ -284,28 +284,35 @@ static int64_t samples_of(const struct input_file *file)
     return n;
 }
 
-enum vbs_status run_read_task(struct run_job *job, struct cli_task *task)
+/* Sets job->n_given to the samples of the files of --input, once: plans for less memory ask again.
+ */
+static enum vbs_status count_given(struct run_job *job)
 {
     const struct vbs_network *network = job->network;
     struct input_file *files;
-    int64_t n = 0;
     int n_files;
 
-    VBS_TRY(cli_read_task(job->cli, job->values, task));
-    if (cli_value(job->cli, job->values, "request") || !network || !gives_file(job->cli))
+    if (job->n_given > 0)
         return VBS_OK;
     files = calloc((size_t)network->n_inputs, sizeof *files);
     if (!files)
         return vbs_no_memory(&job->cli->ctx);
-    for (int i = 0; i < network->n_inputs; i++)
-        files[i].input = &network->inputs[i];
     /* Values that name no input are refused when the files are read. */
     if (find_files(job, files, &n_files) == VBS_OK)
-        for (int i = 0; i < network->n_inputs && n == 0; i++)
-            n = files[i].input->shared ? 0 : samples_of(&files[i]);
+        for (int i = 0; i < network->n_inputs && job->n_given == 0; i++)
+            job->n_given = files[i].input->shared ? 0 : samples_of(&files[i]);
     free(files);
-    if (n > 0)
-        task->problem.request = n < VBS_MAX_REQUEST ? n : VBS_MAX_REQUEST;
+    return VBS_OK;
+}
+
+enum vbs_status run_read_task(struct run_job *job, struct cli_task *task)
+{
+    VBS_TRY(cli_read_task(job->cli, job->values, task));
+    if (cli_value(job->cli, job->values, "request") || !job->network || !gives_file(job->cli))
+        return VBS_OK;
+    VBS_TRY(count_given(job));
+    if (job->n_given > 0)
+        task->problem.request = job->n_given < VBS_MAX_REQUEST ? job->n_given : VBS_MAX_REQUEST;
     return VBS_OK;
 }
 

@@ -73,6 +73,7 @@ struct run_job {
 
     /* The settings of the run. */
     int64_t request; /* samples */
+    int64_t n_given; /* samples of the files of --input; 0: not known */
     struct vbs_schedule *schedule;
     struct vbs_replay *replay; /* with its trace */
     int64_t memory_bytes;      /* of the arena */

@@ -12,6 +12,7 @@
 #include "base/sha256.h"
 #include "vbslab/model.h"
 
+#include "model/network/coordinates.h"
 #include "model/network/cut.h"
 #include "model/network/fold.h"
 #include "model/network/inputs.h"

@@ -7,6 +7,7 @@
 
 #include "backend/onednn/kernels/kernels.h"
 #include "base/fail.h"
+#include "model/network/network.h"
 
 #include <math.h>
 
@@ -22,88 +23,6 @@ struct taps {
 };
 
 /* ---- definitions ---- */
-
-/* Returns x divided by the scale from in to out elements, which follows from them: rounded once, so
- * that positions on an element or between two are exact. */
-static double divided(double x, int64_t in, int64_t out)
-{
-    return x * (double)in / (double)out;
-}
-
-/* Returns the coordinate in the input of position i, by a scale that follows from the sizes. */
-static double coordinate_by_size(const union vbs_attributes *a, int d, int64_t in, int64_t out,
-                                 int64_t i)
-{
-    double x = (double)i, n = (double)in;
-    /* (x + 1/2) / scale - 1/2 */
-    double half = (double)((2 * i + 1) * in - out) / (double)(2 * out);
-
-    switch (a->resize.coordinates) {
-    case VBS_COORDINATES_PYTORCH_HALF_PIXEL:
-        return out > 1 ? half : 0;
-    case VBS_COORDINATES_ALIGN_CORNERS:
-        return out > 1 ? x * (n - 1) / (double)(out - 1) : 0;
-    case VBS_COORDINATES_ASYMMETRIC:
-        return divided(x, in, out);
-    case VBS_COORDINATES_TF_HALF_PIXEL:
-        return divided(x + 0.5, in, out);
-    case VBS_COORDINATES_TF_CROP:
-        return out > 1 ? (n - 1) * (a->resize.roi_begin[d] +
-                                    x * (a->resize.roi_end[d] - a->resize.roi_begin[d]) /
-                                        (double)(out - 1))
-                       : (n - 1) * 0.5 * (a->resize.roi_begin[d] + a->resize.roi_end[d]);
-    default:
-        return half;
-    }
-}
-
-/* Returns the coordinate in the input of position i, by a scale of its own. All is computed with
- * the 32 bits that scales have in files: 0.4 is slightly more there, and 2 divided by it is 5 only
- * where the quotient is rounded as the scale was. */
-static double coordinate_by_scale(const union vbs_attributes *a, int d, int64_t in, int64_t out,
-                                  int64_t i)
-{
-    float scale = (float)a->resize.scale[d], x = (float)i, n = (float)in, length = scale * n;
-    float half = (x + 0.5f) / scale - 0.5f;
-
-    switch (a->resize.coordinates) {
-    case VBS_COORDINATES_PYTORCH_HALF_PIXEL:
-        return out > 1 ? half : 0;
-    case VBS_COORDINATES_ALIGN_CORNERS:
-        return out > 1 ? x * (n - 1) / (length - 1) : 0;
-    case VBS_COORDINATES_ASYMMETRIC:
-        return x / scale;
-    case VBS_COORDINATES_TF_HALF_PIXEL:
-        return (x + 0.5f) / scale;
-    case VBS_COORDINATES_HALF_PIXEL_SYMMETRIC:
-        return n / 2 * (1 - (float)out / length) + half;
-    case VBS_COORDINATES_TF_CROP:
-        return coordinate_by_size(a, d, in, out, i);
-    default:
-        return half;
-    }
-}
-
-static double coordinate(const union vbs_attributes *a, int d, int64_t in, int64_t out, int64_t i)
-{
-    bool follows = a->resize.scale[d] == (double)out / (double)in;
-
-    return follows ? coordinate_by_size(a, d, in, out, i) : coordinate_by_scale(a, d, in, out, i);
-}
-
-static double nearest(enum vbs_resize_nearest mode, double x)
-{
-    switch (mode) {
-    case VBS_NEAREST_ROUND_PREFER_CEIL:
-        return floor(x + 0.5);
-    case VBS_NEAREST_FLOOR:
-        return floor(x);
-    case VBS_NEAREST_CEIL:
-        return ceil(x);
-    default:
-        return ceil(x - 0.5);
-    }
-}
 
 /* Gives the weight of a value at distance t (Keys 1981). */
 static double cubic(double a, double t)
@@ -127,7 +46,8 @@ static void position_taps(const union vbs_attributes *a, double x, int64_t n, in
                           float *weight)
 {
     int taps = n_taps(a->resize.mode);
-    double first = taps == 1 ? nearest(a->resize.nearest, x) : floor(x) - (taps == 4 ? 1 : 0);
+    double first =
+        taps == 1 ? vbs_resize_nearest(a->resize.nearest, x) : floor(x) - (taps == 4 ? 1 : 0);
     double sum = 0, weights[MAX_TAPS];
 
     for (int t = 0; t < taps; t++) {
@@ -191,7 +111,7 @@ static enum vbs_status taps_init(struct od_build *b, int d, struct taps *taps)
     for (int64_t i = 0; i < e.n_out; i++) {
         int64_t *index = taps->index + i * n;
 
-        position_taps(a, coordinate(a, d, e.in, e.out, e.first_out + i), e.in, index,
+        position_taps(a, vbs_resize_coordinate(a, d, e.in, e.out, e.first_out + i), e.in, index,
                       taps->weight + i * n);
         for (int t = 0; t < n; t++)
             index[t] -= index[t] < 0 ? 0 : e.first_in;

@@ -18,77 +18,6 @@ struct resize_taps {
     double weight[MAX_TAPS];
 };
 
-/* Returns the coordinate of x of an output of `out` elements in the input of `in` elements, as the
- * scale out / in has it. */
-static double original_by_size(enum vbs_resize_coordinates mode, double in, double out, double x)
-{
-    double half = ((2 * x + 1) * in - out) / (2 * out);
-
-    switch (mode) {
-    case VBS_COORDINATES_ALIGN_CORNERS:
-        return out == 1 ? 0 : x * (in - 1) / (out - 1);
-    case VBS_COORDINATES_ASYMMETRIC:
-        return x * in / out;
-    case VBS_COORDINATES_TF_HALF_PIXEL:
-        return (x + 0.5) * in / out;
-    case VBS_COORDINATES_PYTORCH_HALF_PIXEL:
-        return out == 1 ? 0 : half;
-    default:
-        return half;
-    }
-}
-
-/* Does the same with a scale that the file has: in its 32 bits, which make quotients whole that
- * are meant to be. */
-static double original_by_scale(enum vbs_resize_coordinates mode, float in, float out, float scale,
-                                float x)
-{
-    float half = (x + 0.5f) / scale - 0.5f;
-
-    switch (mode) {
-    case VBS_COORDINATES_HALF_PIXEL_SYMMETRIC:
-        return in / 2 * (1 - out / (scale * in)) + half;
-    case VBS_COORDINATES_ALIGN_CORNERS:
-        return out == 1 ? 0 : x * (in - 1) / (scale * in - 1);
-    case VBS_COORDINATES_ASYMMETRIC:
-        return x / scale;
-    case VBS_COORDINATES_TF_HALF_PIXEL:
-        return (x + 0.5f) / scale;
-    case VBS_COORDINATES_PYTORCH_HALF_PIXEL:
-        return out == 1 ? 0 : half;
-    default:
-        return half;
-    }
-}
-
-/* Returns the coordinate in the input, of n elements, of position x of the output. */
-static double original(const union vbs_attributes *a, int d, int64_t n, double x)
-{
-    double in = (double)n, out = (double)a->resize.shape.dim[d], scale = a->resize.scale[d];
-    double begin = a->resize.roi_begin[d], end = a->resize.roi_end[d];
-
-    if (a->resize.coordinates == VBS_COORDINATES_TF_CROP)
-        return out > 1 ? begin * (in - 1) + x * (end - begin) * (in - 1) / (out - 1)
-                       : 0.5 * (begin + end) * (in - 1);
-    if (scale == out / in)
-        return original_by_size(a->resize.coordinates, in, out, x);
-    return original_by_scale(a->resize.coordinates, (float)in, (float)out, (float)scale, (float)x);
-}
-
-static double nearest(enum vbs_resize_nearest mode, double x)
-{
-    switch (mode) {
-    case VBS_NEAREST_FLOOR:
-        return floor(x);
-    case VBS_NEAREST_CEIL:
-        return ceil(x);
-    case VBS_NEAREST_ROUND_PREFER_CEIL:
-        return floor(x + 0.5);
-    default:
-        return ceil(x - 0.5);
-    }
-}
-
 /* Gives the weight of an element at distance t. */
 static double weight_of(const union vbs_attributes *a, double t)
 {
@@ -109,7 +38,7 @@ static int64_t inside(double at, int64_t n)
 
 static struct resize_taps taps_of(const union vbs_attributes *a, int d, int64_t n, int64_t x)
 {
-    double place = original(a, d, n, (double)x), sum = 0, first;
+    double place = vbs_resize_coordinate(a, d, n, a->resize.shape.dim[d], x), sum = 0, first;
     struct resize_taps taps = {.n = 0};
 
     if (a->resize.coordinates == VBS_COORDINATES_TF_CROP &&
@@ -117,7 +46,7 @@ static struct resize_taps taps_of(const union vbs_attributes *a, int d, int64_t 
         return taps;
     if (a->resize.mode == VBS_RESIZE_NEAREST)
         return (struct resize_taps){
-            .n = 1, .at = {inside(nearest(a->resize.nearest, place), n)}, .weight = {1}};
+            .n = 1, .at = {inside(vbs_resize_nearest(a->resize.nearest, place), n)}, .weight = {1}};
     place = fmin(fmax(place, -4), (double)n + 4); /* further outside nothing changes */
     first = floor(place) - 2;
     for (int i = 0; i < MAX_TAPS; i++) {
