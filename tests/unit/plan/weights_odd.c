@@ -412,18 +412,22 @@ static void test_far_numbers(gsl_rng *rng)
     for (int i = 0; i < n; i++) {
         struct vbs_profile *profile = hostile_profile(NULL, rng, false);
         struct vbs_problem problem;
+        double latency_us, bytes_per_us;
 
         if (!profile)
             continue;
-        problem = included(profile, random_int(rng, 1, 3), LATENCIES[random_int(rng, 0, 3)],
-                           RATES[random_int(rng, 0, 5)]);
+        /* Drawn one by one, since compilers evaluate arguments in different orders. */
+        latency_us = LATENCIES[random_int(rng, 0, 3)];
+        bytes_per_us = RATES[random_int(rng, 0, 5)];
+        problem = included(profile, random_int(rng, 1, 3), latency_us, bytes_per_us);
         problem.io = random_once_in(rng, 2) ? VBS_IO_RESIDENT : VBS_IO_EXTERNAL;
         if (random_once_in(rng, 3))
             problem.latency_us = ldexp(1, random_int(rng, 45, 59)); /* a tick may be 16 us */
         try_far(rng, &problem, &tally);
         vbs_profile_free(profile);
     }
-    ok(tally.n > n / 2 && tally.n_plans > tally.n, "profiles of any numbers are tried");
+    /* Two profiles, the fewest that are tried, may have one plan each. */
+    ok(tally.n > n / 2 && tally.n_plans >= tally.n, "profiles of any numbers are tried");
     is_int(tally.not_found, 0, "  their solvers are had");
     is_int(tally.errors, 0, "  their plans are as the replay finds them");
     is_int(tally.slower, 0, "  and joint is never slower than dp-vbs+ beside resident weights");
