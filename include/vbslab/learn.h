@@ -48,7 +48,10 @@ extern "C" {
 #endif
 
 #define VBS_LEARN_REQUEST 12 /* samples */
-#define VBS_LEARN_BUDGETS 4  /* budgets that are chosen where none are given */
+/* Budgets that are chosen where none are given. As long as there is time, and first plans of the
+ * last ones turned out slower than what was found then, more follow. */
+#define VBS_LEARN_BUDGETS      4
+#define VBS_LEARN_MOST_BUDGETS 12
 
 /* The options of learning. Begin with {.struct_size = sizeof(struct vbs_learn_options)}: a member
  * that is 0 or null has the default that is named here. */
@@ -62,8 +65,8 @@ struct vbs_learn_options {
     enum vbs_io io;     /* 0: external */
     double latency_us;  /* longest wait of a sample (struct vbs_problem); 0: not bounded */
     bool whole_samples; /* no steps by rows */
-    /* [n_budgets] bytes of arenas. 0: VBS_LEARN_BUDGETS of them, above the planner's least and up
-     * to the one from which on more memory brings nothing. */
+    /* [n_budgets] bytes of arenas. 0: VBS_LEARN_BUDGETS to VBS_LEARN_MOST_BUDGETS of them, above
+     * the planner's least and up to the one from which on more memory brings nothing. */
     int n_budgets;
     const int64_t *budgets;
     const struct vbs_planner *planner; /* of schedules; null: dp-vbs+; weights included: joint */
@@ -91,6 +94,9 @@ struct vbs_learned_budget {
     bool is_baseline;              /* the answer is a baseline's: nothing executed was faster */
     bool stands;                   /* planning on the learned profile gives an executed schedule */
     double first_predicted_us;     /* of the planner's first plan, before it was executed */
+    /* The executed time of this plan over the answer's, in turns in which both ran; 1 where they
+     * are the same schedule, NAN where it was not executed. */
+    double first_ratio;
     /* Executed times of the request with 95% intervals of their medians: of the answer and of the
      * best schedule of the baselines. Not finite where no such schedule could be placed. */
     double time_us, low_us, high_us;

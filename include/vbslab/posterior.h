@@ -65,6 +65,8 @@ struct vbs_posterior_report {
                        the mean over the groups of executed rows; where there are none, as long as
                        the medians of kernels */
     double context; /* standard deviation of the differences from this level, as a share */
+    double drift;   /* standard deviation of the level in one stretch of time from this one, as a
+                       share; 0 where nothing was executed */
     int n_executed; /* rows of the profile that have been executed */
 };
 
@@ -72,8 +74,8 @@ struct vbs_posterior_report {
  * Makes a copy of a profile with posterior times. time_us of a row is the expectation, low_us and
  * high_us are its 95% interval; mad_us and n_runs stay. A row without runs, such as those of the
  * analytic backend, has no error: its time stays, unless rows were executed. So does a time of 0.
- * Unless all of them stay, times of the provenance becomes VBS_TIMES_POSTERIOR. Everything else
- * stays, too. *report may be null.
+ * Unless all of them stay, times of the provenance becomes VBS_TIMES_POSTERIOR, with the drift
+ * where rows were executed. Everything else stays, too. *report may be null.
  *
  * VBS_INVALID: an executed row is not in the profile, or its numbers are out of range;
  * VBS_USAGE: unexecuted is below 0, or not finite;

@@ -158,8 +158,11 @@ struct vbs_provenance {
 #define VBS_PROVENANCE_MEASURED(X) X(model) X(input) X(backend) X(library) X(device) X(vbslab)
 #define VBS_PROVENANCE_TEXTS(X)    VBS_PROVENANCE_MEASURED(X) X(date) X(notes) X(times)
 
-/* The member times of a profile that vbs_profile_posterior has made. */
-#define VBS_TIMES_POSTERIOR "posterior"
+/* The first word of the member times of a profile that vbs_profile_posterior has made. Where
+ * schedules were executed, " +-2.5%" behind it is the standard deviation by which the times of all
+ * schedules together differ from one stretch of time to another. */
+#define VBS_TIMES_POSTERIOR    "posterior"
+#define VBS_MOST_DRIFT_PERCENT 100
 
 /* The first words of the notes of a profile whose times are predicted (predict.h). */
 #define VBS_PREDICTED_NOTE "predicted, not measured"
@@ -169,6 +172,10 @@ bool vbs_provenance_predicted(const struct vbs_provenance *provenance);
 
 /* Returns whether the provenance of a profile says that its times are posterior ones. */
 bool vbs_provenance_posterior(const struct vbs_provenance *provenance);
+
+/* Returns the standard deviation, as a share, by which the times of all schedules together differ
+ * from one stretch of time to another; 0 where the provenance does not say it. */
+double vbs_provenance_drift(const struct vbs_provenance *provenance);
 
 /* The rows of all layers of a network on one device, by batch and algorithm, the copies, the speed
  * of the machine, and their provenance. Immutable, may be shared between threads; freed by

@@ -167,8 +167,9 @@ void vbs_schedule_free(struct vbs_schedule *schedule);
 /*
  * Computes the interval of a schedule's time from those of the rows that it runs: the sums of their
  * low_us and of their high_us, as if all errors had one cause, such as a machine that has become
- * slower; if they had many, the time would be known better. False, with nothing set, where a row
- * has no interval, or weights are loaded, whose times have none. O(steps x rows of a layer).
+ * slower; if they had many, the time would be known better. Beside it counts by how much all times
+ * differ from one stretch of time to another (vbs_provenance_drift). False, with nothing set, where
+ * a row has no interval, or weights are loaded, whose times have none. O(steps x rows of a layer).
  */
 bool vbs_schedule_interval(const struct vbs_profile *profile, const struct vbs_schedule *schedule,
                            double *low_us, double *high_us);

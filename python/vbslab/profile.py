@@ -72,7 +72,7 @@ class Provenance(NamedTuple):
     date: str
     notes: str
     threads: int  #: 0: not known
-    times: str = ""  #: "posterior" where the times of rows are posterior ones
+    times: str = ""  #: begins with "posterior" where the times of rows are posterior ones
 
 
 def provenance_of(c: Any) -> Provenance:

@@ -21,6 +21,9 @@
 
 #define PLACED 1.05 /* bytes of an arena over live ones, so that buffers can be placed */
 
+#define GOLDEN   0.6180339887 /* of the way to the next budget: the parts in between stay even */
+#define TOO_SLOW 1.01         /* first plans over the fastest, on the mean, if learning goes on */
+
 #define PLANNING_SHARE 0.25 /* of the time, for the first solver */
 
 /* ---- Options ---- */
@@ -71,20 +74,25 @@ static enum vbs_status check_backend(const struct learning *l)
 
 /* ---- Budgets ---- */
 
-/* Sets budgets between the least one and the one from which on more memory brings nothing, by equal
- * factors: 2/17, 7/17 and 12/17 of the way, and its end, for four of them. The plan of the last is
- * that of all budgets above it, too. */
+/* Returns the budget that is this share of the way from the least one to the one from which on more
+ * memory brings nothing, by equal factors. */
+static int64_t budget_at(const struct learning *l, double share)
+{
+    return (int64_t)ceil(l->least_bytes * pow(l->most_bytes / l->least_bytes, share));
+}
+
+/* Sets budgets: 2/17, 7/17 and 12/17 of the way, and its end, for four of them. The plan of the
+ * last is that of all budgets above it, too. */
 static enum vbs_status choose_budgets(struct learning *l, struct vbs_solver *solver)
 {
-    double least = (double)vbs_solver_least_bytes(solver), factor;
     struct vbs_schedule *most = NULL;
 
     VBS_TRY(vbs_solver_plan(l->ctx, solver, INT64_MAX / 2, &most));
-    factor = PLACED * (double)most->predicted.peak_bytes / least;
+    l->least_bytes = (double)vbs_solver_least_bytes(solver);
+    l->most_bytes = PLACED * (double)most->predicted.peak_bytes;
     vbs_schedule_free(most);
     for (int i = 0; i < l->result->n_budgets; i++)
-        l->result->budgets[i].memory_bytes =
-            (int64_t)ceil(least * pow(factor, (i + 0.4) / (l->result->n_budgets - 0.6)));
+        l->result->budgets[i].memory_bytes = budget_at(l, (i + 0.4) / (l->result->n_budgets - 0.6));
     return VBS_OK;
 }
 
@@ -137,7 +145,8 @@ static enum vbs_status set_budgets(struct learning *l)
     enum vbs_status status;
 
     l->result->n_budgets = given ? l->options.n_budgets : VBS_LEARN_BUDGETS;
-    l->result->budgets = calloc((size_t)l->result->n_budgets, sizeof *l->result->budgets);
+    l->result->budgets = calloc((size_t)(given ? l->options.n_budgets : VBS_LEARN_MOST_BUDGETS),
+                                sizeof *l->result->budgets);
     if (!l->result->budgets)
         return vbs_no_memory(l->ctx);
     for (int i = 0; i < l->options.n_budgets; i++)
@@ -194,6 +203,63 @@ static enum vbs_status set_state(struct learning *l)
     return VBS_OK;
 }
 
+static double left_s(const struct learning *l)
+{
+    return fmax(0, l->options.time_limit_s - (vbs_clock_s() - l->start_s));
+}
+
+/* Gives a budget this share of the time that is left. */
+static enum vbs_status learn_budget(struct learning *l, double share,
+                                    struct vbs_learned_budget *budget)
+{
+    return learn_race(l, vbs_clock_s() - l->start_s + share * left_s(l), budget);
+}
+
+/* Returns whether the first plans of the last budgets took longer, on the mean, than what was found
+ * then: those of other budgets will, too. */
+static bool is_learning(const struct vbs_learned *result)
+{
+    double sum = 0;
+    int n = 0;
+
+    for (int i = result->n_budgets - VBS_LEARN_BUDGETS; i < result->n_budgets; i++) {
+        const struct vbs_learned_budget *budget = &result->budgets[i];
+
+        if (budget->n_schedules > 0 && isfinite(budget->first_ratio)) {
+            sum += budget->first_ratio;
+            n++;
+        }
+    }
+    return n > 0 && sum > TOO_SLOW * n;
+}
+
+static int compare_budgets(const void *a, const void *b)
+{
+    const struct vbs_learned_budget *x = a, *y = b;
+
+    return (x->memory_bytes > y->memory_bytes) - (x->memory_bytes < y->memory_bytes);
+}
+
+/* Executes in further budgets, between those that were chosen first. least: seconds that one takes.
+ */
+static enum vbs_status learn_further(struct learning *l, double least)
+{
+    struct vbs_learned *result = l->result;
+
+    for (int i = 0; result->n_budgets < VBS_LEARN_MOST_BUDGETS && left_s(l) > least; i++) {
+        int round = i % VBS_LEARN_BUDGETS;
+        double whole, way = modf(GOLDEN * (i + 1), &whole);
+
+        if (round == 0 && !is_learning(result))
+            break;
+        result->budgets[result->n_budgets].memory_bytes = budget_at(l, way);
+        VBS_TRY(learn_budget(l, 1.0 / (VBS_LEARN_BUDGETS - round),
+                             &result->budgets[result->n_budgets++]));
+    }
+    qsort(result->budgets, (size_t)result->n_budgets, sizeof *result->budgets, compare_budgets);
+    return VBS_OK;
+}
+
 /* Executes in as many budgets as there is time for, those in the middle first, and gives each an
  * equal share of the time that is left. */
 static enum vbs_status learn_budgets(struct learning *l)
@@ -203,15 +269,14 @@ static enum vbs_status learn_budgets(struct learning *l)
     int n;
 
     VBS_TRY(least_s(l, &least));
-    n = (int)fmin(result->n_budgets,
-                  fmax(0, l->options.time_limit_s - (vbs_clock_s() - l->start_s)) / least);
+    n = (int)fmin(result->n_budgets, left_s(l) / least);
     for (int i = 0; i < n; i++) {
-        double now_s = vbs_clock_s() - l->start_s;
-        double left_s = fmax(0, l->options.time_limit_s - now_s);
         int middle = result->n_budgets / 2, at = middle + (i % 2 ? -(i + 1) / 2 : i / 2);
 
-        VBS_TRY(learn_race(l, now_s + left_s / (n - i), &result->budgets[at]));
+        VBS_TRY(learn_budget(l, 1.0 / (n - i), &result->budgets[at]));
     }
+    if (l->options.n_budgets == 0 && n == result->n_budgets)
+        VBS_TRY(learn_further(l, least));
     VBS_TRY(set_state(l));
     result->profile = l->posterior;
     result->report = l->report;

@@ -162,8 +162,9 @@ struct learning {
     struct vbs_profile *posterior;    /* of profile and all observations; it changes */
     struct vbs_posterior_report report;
     struct vbs_learned *result;
-    int n_races;       /* that are done */
-    double planning_s; /* seconds that the planner takes, by its first plan */
+    int n_races;                    /* that are done */
+    double planning_s;              /* seconds that the planner takes, by its first plan */
+    double least_bytes, most_bytes; /* of the budgets that are chosen */
     double start_s;
     gsl_rng rng;
     struct vbs_arena arena;

@@ -118,6 +118,8 @@ static enum vbs_status settle(struct race *race)
         is_new = false;
         VBS_TRY(race_plan_baseline(race, &is_new));
         VBS_TRY(race_plan(race, race->l->posterior, &own, &is_new));
+        if (race->first < 0)
+            race->first = own;
         race->stands = !is_new && own >= 0;
         if (!is_new)
             break;
@@ -238,6 +240,18 @@ static enum vbs_status find_answer(const struct race *race, int *best, int *base
     return VBS_OK;
 }
 
+/* Sets *ratio to the executed time of the planner's first plan over the answer's. */
+static enum vbs_status rate_first(const struct race *race, int best, double *ratio)
+{
+    struct vbs_profile_row row = {.time_us = 1};
+
+    if (race->first >= 0 && race->first != best)
+        VBS_TRY(learn_contender_ratio(race->l->ctx, &race->contenders[race->first],
+                                      &race->contenders[best], &row));
+    *ratio = race->first >= 0 ? row.time_us : NAN;
+    return VBS_OK;
+}
+
 static enum vbs_status describe(struct race *race, struct vbs_learned_budget *learned)
 {
     struct vbs_profile_row time = {0}, other = {0},
@@ -259,6 +273,7 @@ static enum vbs_status describe(struct race *race, struct vbs_learned_budget *le
                                       &race->contenders[baseline], &ratio));
     else if (baseline < 0)
         ratio.time_us = ratio.low_us = ratio.high_us = NAN;
+    VBS_TRY(rate_first(race, best, &learned->first_ratio));
     learned->n_turns = baseline >= 0 && baseline != best ? ratio.n_runs : time.n_runs;
     learned->is_baseline = race->contenders[best].baseline != NULL;
     learned->baseline = baseline >= 0 ? race->contenders[baseline].baseline : NULL;
@@ -291,7 +306,8 @@ static enum vbs_status run_race(struct race *race)
 enum vbs_status learn_race(struct learning *learning, double end_s,
                            struct vbs_learned_budget *learned)
 {
-    struct race race = {.l = learning, .memory_bytes = learned->memory_bytes, .end_s = end_s};
+    struct race race = {
+        .l = learning, .memory_bytes = learned->memory_bytes, .end_s = end_s, .first = -1};
     enum vbs_status status;
 
     race.begin_s = race_now_s(&race);

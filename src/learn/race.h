@@ -21,6 +21,7 @@ struct race {
     struct observations seen; /* that the posterior was made of, beside the settled ones */
     double planning_s;        /* the longest planning and preparing of a schedule */
     double first_predicted_us;
+    int first; /* the contender of the planner's first plan; -1: it was not executed */
     bool stands;
 };
 

@@ -4,7 +4,10 @@
 #include "profile/builder.h"
 
 #include "base/fail.h"
+#include "base/parse.h"
 
+#include <ctype.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -153,7 +156,23 @@ bool vbs_provenance_predicted(const struct vbs_provenance *provenance)
 
 bool vbs_provenance_posterior(const struct vbs_provenance *provenance)
 {
-    return strcmp(provenance->times, VBS_TIMES_POSTERIOR) == 0;
+    size_t length = sizeof VBS_TIMES_POSTERIOR - 1;
+
+    return strncmp(provenance->times, VBS_TIMES_POSTERIOR, length) == 0 &&
+           (provenance->times[length] == '\0' || provenance->times[length] == ' ');
+}
+
+double vbs_provenance_drift(const struct vbs_provenance *provenance)
+{
+    static const char SIGN[] = " +-";
+    const char *sign = provenance->times + sizeof VBS_TIMES_POSTERIOR - 1, *end;
+    int64_t percent;
+
+    if (!vbs_provenance_posterior(provenance) || strncmp(sign, SIGN, sizeof SIGN - 1) != 0 ||
+        !vbs_parse_digits(sign + sizeof SIGN - 1, &end, &percent) || end[0] != '.' ||
+        !isdigit((unsigned char)end[1]) || strcmp(end + 2, "%") != 0)
+        return 0;
+    return (fmin((double)percent, VBS_MOST_DRIFT_PERCENT) + (end[1] - '0') / 10.0) / 100;
 }
 
 void vbs_profile_free(struct vbs_profile *profile)

@@ -5,6 +5,8 @@
 
 #include <math.h>
 
+#define NORMAL_95 1.96 /* half of a 95% interval, in standard deviations */
+
 static const struct vbs_profile_row *row_of(const struct vbs_profile *profile,
                                             const struct vbs_schedule *schedule,
                                             const struct vbs_step *step)
@@ -24,10 +26,22 @@ static bool has_interval(const struct vbs_profile_row *row)
            row->time_us <= row->high_us;
 }
 
+/* Widens an interval around a time by a further error, which is independent of the others. The
+ * errors are of logarithms. */
+static void widen(double time_us, double deviation, double *low_us, double *high_us)
+{
+    double further = NORMAL_95 * deviation;
+
+    if (!(*low_us > 0 && further > 0))
+        return;
+    *low_us = time_us * exp(-hypot(log(time_us / *low_us), further));
+    *high_us = time_us * exp(hypot(log(*high_us / time_us), further));
+}
+
 bool vbs_schedule_interval(const struct vbs_profile *profile, const struct vbs_schedule *schedule,
                            double *low_us, double *high_us)
 {
-    double low = 0, high = 0;
+    double low = 0, high = 0, time = 0;
 
     for (int64_t s = 0; s < schedule->n_steps; s++) {
         const struct vbs_step *step = &schedule->steps[s];
@@ -40,11 +54,13 @@ bool vbs_schedule_interval(const struct vbs_profile *profile, const struct vbs_s
         if (!row)
             return false;
         share = vbs_slice_share(&profile->layers[step->layer], step->slice, step->n_slices);
+        time += share * row->time_us;
         low += share * (has_interval(row) ? row->low_us : row->time_us);
         high += share * (has_interval(row) ? row->high_us : row->time_us);
     }
     if (!(high > low && isfinite(high)))
         return false;
+    widen(time, vbs_provenance_drift(&profile->provenance), &low, &high);
     *low_us = low;
     *high_us = high;
     return true;

@@ -9,25 +9,16 @@ HOW="$MODEL --backend onednn --batches 1-8 --threads 1 --no-copies"
 LONG="measure $HOW --time-limit 600"
 SHORT="measure $HOW --time-limit 0.1"
 
-# wait_for_samples STORE PID: waits until the store holds samples.
-wait_for_samples()
+# has_handler PID: whether the program catches SIGINT, the second of the signals.
+has_handler()
 {
-    for _ in $(seq 600); do
-        [ "$(sqlite3 -readonly "$1" 'SELECT count(*) > 0 FROM sample' 2>/dev/null)" = 1 ] && return 0
-        kill -0 "$2" 2>/dev/null || return 1
-        sleep 0.05
-    done
-    return 1
+    grep -q '^SigCgt:.*[2367abef]$' "/proc/$1/status" 2>/dev/null
 }
 
-# wait_for_handler PID: waits until the program catches SIGINT, the second of the signals.
+# wait_for_handler PID: waits until the program catches SIGINT.
 wait_for_handler()
 {
-    for _ in $(seq 600); do
-        grep -q '^SigCgt:.*[2367abef]$' "/proc/$1/status" 2>/dev/null && break
-        kill -0 "$1" 2>/dev/null || break
-        sleep 0.05
-    done
+    wait_until "$1" has_handler "$1"
     sleep 0.1
 }
 
@@ -37,7 +28,7 @@ breaks_off()
 {
     env --default-signal=INT "$VBSLAB" --db "$1" $LONG >out 2>err &
     pid=$!
-    wait_for_samples "$1" $pid && kill -"$2" $pid
+    wait_until $pid has_samples "$1" && kill -"$2" $pid
     { wait $pid; } 2>/dev/null
     code=$?
 }
@@ -83,7 +74,7 @@ if command -v script >/dev/null; then
     TERM=xterm script -qec "env --default-signal=INT '$VBSLAB' --db key.sqlite $LONG; echo code \$?" /dev/null <keys >out 2>&1 &
     pid=$!
     exec 4>keys
-    wait_for_samples key.sqlite $pid && printf '\003' >&4
+    wait_until $pid has_samples key.sqlite && printf '\003' >&4
     wait $pid
     exec 4>&-
     tr -d '\r' <out | grep -q '^code 130$' && grep -q 'measure: interrupted; ' out &&
@@ -142,9 +133,10 @@ stops plan vgg-16 --planner dp-vbs --memory 1GiB --request 4096 --json plan.json
 [ "$(cat plan.json)" = kept ]
 report $? "and leaves the file that was there"
 stops frontier vgg-16 --planner dp-vbs --request 4096
-# The rows of fbs may be finished before the signal comes, which may also come while one is judged.
+# The rows of fbs may be finished before the signal comes, which may also come while one is judged, or while
+# fbs-best, with which compare begins, is planned.
 break_plan compare vgg-16 --request 4096 --memory 1GiB --planners dp-vbs --baselines fbs
-[ $code -eq 130 ] && [ "$(wc -l <err)" -eq 1 ] && grep -q '^vbslab: compare: \(fbs: \)*interrupted' err &&
+[ $code -eq 130 ] && [ "$(wc -l <err)" -eq 1 ] && grep -q '^vbslab: compare: \(fbs\(-best\)*: \)*interrupted' err &&
     { [ ! -s out ] || grep -q ' \.\.\. ' out; }
 report $? "SIGINT ends compare, which prints the rows that are finished"
 
@@ -160,29 +152,6 @@ code=$?
 [ $code -eq 130 ] && [ "$(wc -l <err)" -eq 1 ] && grep -q 'interrupted' err &&
     { [ ! -s out ] || grep -q 'planner optimal' out; }
 report $? "SIGINT ends a search, which gives its best schedule so far"
-
-# ends_at_key SAYING WHAT COMMAND...: sends Ctrl-C on a terminal once the progress bar says SAYING,
-# when there is a result. The output of the command goes to the file "found".
-ends_at_key()
-{
-    saying=$1 what=$2
-    shift 2
-    rm -f keys
-    mkfifo keys
-    : >out
-    TERM=xterm script -qec "env --default-signal=INT '$VBSLAB' $* >found; echo code \$?" /dev/null <keys >out 2>&1 &
-    pid=$!
-    exec 4>keys
-    for _ in $(seq 1200); do
-        grep -q "$saying" out && break
-        kill -0 $pid 2>/dev/null || break
-        sleep 0.05
-    done
-    printf '\003' >&4
-    wait $pid
-    exec 4>&-
-    tr -d '\r' <out | grep -q '^code 130$' && grep -q "interrupted; $what" out
-}
 
 if command -v script >/dev/null; then
     ends_at_key 'search, gap' 'the schedule is the best so far, at most [0-9.]*% longer' \
@@ -221,8 +190,8 @@ pid=$!
 exec 4>input
 wait_for_handler $pid
 kill -INT $pid
-sleep 0.1
-exec 4>&- # so that nobody waits for ever
+wait_until $pid false # the end of the input would end it, too
+exec 4>&-
 wait $pid
 code=$?
 [ $code -eq 130 ] && one_error "cannot read"
@@ -235,19 +204,12 @@ WIDE_BYTES=16000000 # fewer than the packed weights have
 "$VBSLAB" --db wide.sqlite measure --quiet wide.net --batches 1 --time-limit 0.1 --threads 1 >/dev/null
 mkdir empty temporary
 
-# wait_for_weights PID PHASE: waits until the process has a file without a name, and in the phase
-# "computes" until it has also read the weights from the file.
-wait_for_weights()
+# has_weights PID PHASE: whether the process has a file without a name, and in the phase "computes" has
+# also read the weights from the file.
+has_weights()
 {
-    for _ in $(seq 1200); do
-        if ls -l "/proc/$1/fd" 2>/dev/null | grep -q '(deleted)$'; then
-            [ "$2" = packs ] && return 0
-            [ "$(sed -n 's/^rchar: //p' "/proc/$1/io")" -gt $WIDE_BYTES ] && return 0
-        fi
-        kill -0 "$1" 2>/dev/null || return 1
-        sleep 0.01
-    done
-    return 1
+    ls -l "/proc/$1/fd" 2>/dev/null | grep -q '(deleted)$' || return 1
+    [ "$2" = packs ] || [ "$(sed -n 's/^rchar: //p' "/proc/$1/io")" -gt $WIDE_BYTES ]
 }
 
 # leaves_nothing SIGNAL CODE PHASE FOLDER: a run in FOLDER that the signal ends in this phase leaves no file.
@@ -259,7 +221,7 @@ leaves_nothing()
             --model "$dir/wide.net" --weights included --memory 20MiB --request 1 --duration 600 >/dev/null 2>"$dir/err"
     ) &
     pid=$!
-    wait_for_weights $pid "$3"
+    wait_until $pid has_weights $pid "$3"
     found=$?
     kill -"$1" $pid
     { wait $pid; } 2>/dev/null

@@ -270,20 +270,9 @@ fi
 
 # --- breaking off and going on ---
 
-# Waits until the store holds samples.
-wait_for_samples()
-{
-    for _ in $(seq 300); do
-        [ "$(sqlite3 -readonly big.sqlite 'SELECT count(*) > 0 FROM sample' 2>/dev/null)" = 1 ] && return 0
-        kill -0 "$1" 2>/dev/null || return 1
-        sleep 0.1
-    done
-    return 1
-}
-
 "$VBSLAB" --db big.sqlite measure squeezenet-v1.0 --time-limit 300 --batches 1-3 --no-copies >out 2>err &
 pid=$!
-wait_for_samples $pid && kill -TERM $pid
+wait_until $pid has_samples big.sqlite && kill -TERM $pid
 wait $pid
 code=$?
 [ $code -eq 143 ] && [ ! -s out ] && [ "$(cat err)" = "vbslab: measure: interrupted; 'vbslab \

@@ -112,6 +112,47 @@ on_terminal()
     code=$?
 }
 
+# wait_until PID COMMAND...: waits until the command succeeds, for five minutes at most. Fails where the
+# process has ended before.
+wait_until()
+{
+    waited_for=$1
+    shift
+    for _ in $(seq 6000); do
+        "$@" && return 0
+        case $(sed 's/.*) \(.\).*/\1/' "/proc/$waited_for/stat" 2>/dev/null) in
+        '' | Z | X) break ;;
+        esac
+        sleep 0.05
+    done
+    return 1
+}
+
+# has_samples STORE: whether the store holds samples.
+has_samples()
+{
+    [ "$(sqlite3 -readonly "$1" 'SELECT count(*) > 0 FROM sample' 2>/dev/null)" = 1 ]
+}
+
+# ends_at_key SAYING WHAT COMMAND...: sends Ctrl-C on a terminal once the progress bar says SAYING,
+# when there is a result. The output of the command goes to the file "found".
+ends_at_key()
+{
+    saying=$1 what=$2
+    shift 2
+    rm -f keys
+    mkfifo keys
+    : >out
+    TERM=xterm script -qec "env --default-signal=INT '$VBSLAB' $* >found; echo code \$?" /dev/null <keys >out 2>&1 &
+    pid=$!
+    exec 4>keys
+    wait_until $pid grep -q "$saying" out
+    printf '\003' >&4
+    wait $pid
+    exec 4>&-
+    tr -d '\r' <out | grep -q '^code 130$' && grep -q "interrupted; $what" out
+}
+
 # member FILE KEY: prints the values of all members of this name in JSON, one a line; only for
 # numbers and texts without brackets and commas. In a comparison of one profile, it prints the
 # members of the object itself.

@@ -6,12 +6,14 @@
 #include "profile/builder.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #define UNKNOWN_ERROR   0.05  /* of rows without runs, once rows of their profile were executed */
 #define LEAST_DEVIATION 0.005 /* of an executed time */
 #define MOST_DEVIATION  100
 #define INTERVAL        1.96 /* half of a 95% interval, in standard deviations */
+#define TIMES_SIZE      40   /* of the words on times, for any number */
 #define MOST_EXCESS     0.1  /* of the expectation over the median, in logarithms */
 
 /* The state of the work. Rows are in the profile's order: whole samples, then stripes. */
@@ -278,10 +280,27 @@ static enum vbs_status find_rows(struct posterior_finding *e)
         e->report.n_executed += e->rows[i].precision > 0;
     e->report.level = exp(e->widths.level);
     e->report.context = e->widths.context;
+    e->report.drift = e->widths.drift;
     return VBS_OK;
 }
 
 /* ---- The profile ---- */
+
+/* Returns the provenance's words on posterior times; null where there is no memory. */
+static const char *times_text(struct posterior_finding *e)
+{
+    char *text = vbs_arena_alloc(&e->arena, TIMES_SIZE, 1);
+    /* Up, so that an interval is not too narrow by rounding. */
+    int tenths = (int)ceil(1000 * fmin(e->report.drift, VBS_MOST_DRIFT_PERCENT / 100.0));
+
+    if (!text)
+        return NULL;
+    if (tenths > 0)
+        snprintf(text, TIMES_SIZE, "%s +-%d.%d%%", VBS_TIMES_POSTERIOR, tenths / 10, tenths % 10);
+    else
+        snprintf(text, TIMES_SIZE, "%s", VBS_TIMES_POSTERIOR);
+    return text;
+}
 
 /* Returns the row with its posterior time. Without a draw its time is the expectation of a
  * lognormal variable. */
@@ -307,10 +326,10 @@ static enum vbs_status build(struct posterior_finding *e, struct vbs_profile **m
     struct vbs_profile_row *rows = vbs_arena_alloc(&e->arena, e->n_rows + 1, sizeof *rows);
     struct vbs_provenance provenance = e->profile->provenance;
 
-    if (!rows)
-        return vbs_no_memory(e->ctx);
     if (e->groups.n_groups > 0)
-        provenance.times = VBS_TIMES_POSTERIOR;
+        provenance.times = times_text(e);
+    if (!rows || !provenance.times)
+        return vbs_no_memory(e->ctx);
     if (e->options.notes)
         provenance.notes = e->options.notes;
     for (size_t i = 0; i < e->n_rows; i++)

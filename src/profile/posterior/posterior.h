@@ -22,8 +22,10 @@
  * level of its own, which is the mean of its times over the posterior times without them, and which
  * is taken from them: only the differences between the rows of a stretch count. The level of the
  * profile is the mean of those of the stretches, weighted by precision; stretches in another state
- * of the machine than the profile is for count only where there are no others. The width of g and w
- * is what is left of the differences. Where nothing was executed, the level is by how much the
+ * of the machine than the profile is for count only where there are no others. By as much as these
+ * levels differ from each other, schedules of a time to come are expected to differ from them: the
+ * drift, which is no error of a row and belongs to all together. The width of g and w is what is
+ * left of the differences. Where nothing was executed, the level is by how much the
  * medians of all rows together exceed the times of undisturbed runs.
  */
 #ifndef VBS_PROFILE_POSTERIOR_POSTERIOR_H
@@ -54,6 +56,7 @@ struct posterior_widths {
     double steps;   /* of u */
     double level;   /* the value of the level */
     double context; /* of g and w together */
+    double drift;   /* of the level of one stretch from the profile's; 0: nothing was executed */
 };
 
 /* ---- noise.c ---- */
@@ -115,9 +118,9 @@ struct posterior_executed {
     bool apart; /* it was executed in another state of the machine than the profile is for */
 };
 
-/* Finds the level and the width of g and w from executed times, of rows whose mean and variance are
- * those without them; the level before is the one that is expected. Then combines the times of each
- * row, less the level of their stretch, as the row's executed time. O(n). */
+/* Finds the level, the drift and the width of g and w from executed times, of rows whose mean and
+ * variance are those without them; the level before is the one that is expected. Then combines the
+ * times of each row, less the level of their stretch, as the row's executed time. O(n). */
 void vbs_posterior_find_level(const struct posterior_executed *executed, int n,
                               struct posterior_widths *widths);
 

@@ -17,6 +17,8 @@ static const double SMOOTH[] = {0.02, 0.06, 0.2}, STEPS[] = {0.005, 0.02, 0.06, 
 #define CONTEXT_ROWS  10   /* executed rows that this counts for */
 #define FAR           3.0  /* standard deviations, beyond which a difference is drawn in */
 #define N_REPETITIONS 10
+#define DRIFT         0.02 /* of levels, before any is known */
+#define DRIFT_LEVELS  3    /* levels that this counts for */
 
 static double likelihood(const struct posterior_groups *groups, struct posterior_work *work,
                          const struct posterior_widths *widths)
@@ -34,7 +36,7 @@ void vbs_posterior_find_widths(const struct posterior_groups *groups, struct pos
 {
     double best = -HUGE_VAL;
 
-    *widths = (struct posterior_widths){SMOOTH[1], STEPS[1], 0, CONTEXT};
+    *widths = (struct posterior_widths){.smooth = SMOOTH[1], .steps = STEPS[1], .context = CONTEXT};
     for (size_t i = 0; i < N_SMOOTH * N_STEPS; i++) {
         struct posterior_widths tried = *widths;
         double value;
@@ -148,24 +150,43 @@ static void find_counted(const struct levels *levels, bool has[VBS_OBSERVED_GROU
             has[levels->executed[i].stretch] = true;
 }
 
-/* Returns the mean of the levels of the stretches that count, weighted by precision. A level
- * has the error with which it was found, which is large where few rows were executed; and stretches
- * are taken to differ from each other as much as rows of one do, so that those in which rows differ
- * much from what is known, as in another state of the machine, count little. */
-static double mean_level(const struct levels *levels)
+/* Sets the weights of the levels of the stretches, with a sum of 1, and returns how many count. A
+ * level has the error with which it was found, which is large where few rows were executed; and
+ * stretches are taken to differ from each other as much as rows of one do, so that those in which
+ * rows differ much from what is known, as in another state of the machine, count little. */
+static int find_weights(const struct levels *levels, double weights[VBS_OBSERVED_GROUPS])
 {
     bool has[VBS_OBSERVED_GROUPS];
-    double sum = 0, weights = 0;
+    double sum = 0;
+    int n = 0;
 
     find_counted(levels, has);
-    for (int g = 0; g < VBS_OBSERVED_GROUPS; g++)
-        if (has[g]) {
-            double weight = 1 / (levels->variances[g] + 1 / levels->precisions[g]);
+    for (int g = 0; g < VBS_OBSERVED_GROUPS; g++) {
+        weights[g] = has[g] ? 1 / (levels->variances[g] + 1 / levels->precisions[g]) : 0;
+        sum += weights[g];
+        n += has[g];
+    }
+    for (int g = 0; g < VBS_OBSERVED_GROUPS && n > 0; g++)
+        weights[g] /= sum;
+    return n;
+}
 
-            sum += weight * levels->of[g];
-            weights += weight;
-        }
-    return weights > 0 ? sum / weights : levels->prior;
+/* Sets the level of the profile to the weighted mean of those of the stretches, and the drift to
+ * the standard deviation by which the level of a stretch to come is expected to differ from it: as
+ * these levels do, and by the error of their mean. */
+static void find_mean(const struct levels *levels, struct posterior_widths *widths)
+{
+    double weights[VBS_OBSERVED_GROUPS], level = 0, squares = 0, n = find_weights(levels, weights);
+
+    if (n == 0)
+        return;
+    for (int g = 0; g < VBS_OBSERVED_GROUPS; g++)
+        level += weights[g] * levels->of[g];
+    for (int g = 0; g < VBS_OBSERVED_GROUPS; g++)
+        squares += n * weights[g] * gsl_pow_2(levels->of[g] - level);
+    squares = (squares + DRIFT_LEVELS * DRIFT * DRIFT) / (n + DRIFT_LEVELS);
+    widths->level = level;
+    widths->drift = sqrt(squares * (1 + 1 / n));
 }
 
 /* Combines the times of each row, by their precision. */
@@ -205,7 +226,7 @@ void vbs_posterior_find_level(const struct posterior_executed *executed, int n,
             find_variance(&levels, g);
         }
     context = find_context(&levels);
-    widths->level = mean_level(&levels);
+    find_mean(&levels, widths);
     widths->context = sqrt(context);
     combine(&levels, context);
 }

@@ -5,9 +5,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* The widths of the header's S, U, C, and the level L. */
+/* The widths of the header's S, U, C, the level L and the drift. */
 struct widths {
-    long double s, u, c, level;
+    long double s, u, c, level, drift;
 };
 
 /* ---- Rows ---- */
@@ -350,7 +350,7 @@ static struct widths find_widths(struct slow_posterior *slow)
     long double greatest = -HUGE_VALL;
 
     for (int i = 0; i < 12; i++) {
-        struct widths tried = {S[i % 3], U[i / 3], 0.03L, 0};
+        struct widths tried = {.s = S[i % 3], .u = U[i / 3], .c = 0.03L};
         long double density = each_group(slow, &tried, false, false);
 
         if (density > greatest) {
@@ -432,8 +432,8 @@ static void improve(struct stretch *stretch, int which, const struct slow_execut
 /* Sets L and C from the stretches that have times. */
 static void join_stretches(const struct stretch *stretches, struct widths *w)
 {
-    long double sum = 0, weights = 0, least = 0.06L * 0.06L;
-    int n_here = 0;
+    long double sum = 0, weights = 0, least = 0.06L * 0.06L, squares = 0;
+    int n_here = 0, n = 0;
 
     for (int g = 0; g < VBS_OBSERVED_GROUPS; g++)
         n_here += stretches[g].n_here;
@@ -449,6 +449,14 @@ static void join_stretches(const struct stretch *stretches, struct widths *w)
         }
     w->level = sum / weights;
     w->c = sqrtl(least);
+    for (int g = 0; g < VBS_OBSERVED_GROUPS; g++)
+        if (n_here > 0 ? stretches[g].n_here > 0 : stretches[g].n > 0) {
+            long double weight = 1 / (stretches[g].square + 1 / stretches[g].weights);
+
+            squares += weight * powl(stretches[g].level - w->level, 2);
+            n++;
+        }
+    w->drift = sqrtl((3 * 0.02L * 0.02L + n * squares / weights) / (3 + n) * (n + 1) / n);
 }
 
 /* Means of executed times are weighted by their precision. */
@@ -490,7 +498,7 @@ static void find_level(struct slow_posterior *slow, const struct slow_executed *
         stretches[list[i].stretch].n++;
         stretches[list[i].stretch].n_here += !list[i].apart;
     }
-    each_group(slow, &(struct widths){w->s, w->u, w->c, 0}, true, false);
+    each_group(slow, &(struct widths){.s = w->s, .u = w->u, .c = w->c}, true, false);
     for (int i = 0; i < 10; i++)
         for (int g = 0; g < VBS_OBSERVED_GROUPS; g++)
             improve(&stretches[g], g, list, n, mean_us, w->level);
@@ -529,6 +537,7 @@ struct slow_posterior *slow_posterior_new(const struct vbs_profile *profile,
     each_group(slow, &w, true, true);
     slow->report.level = (double)expl(w.level);
     slow->report.context = (double)w.c;
+    slow->report.drift = (double)w.drift;
     for (int i = 0; i < slow->n_rows; i++) {
         struct slow_row *row = &slow->rows[i];
         long double half = 1.96L * sqrtl(row->variance);

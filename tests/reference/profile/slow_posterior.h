@@ -50,6 +50,8 @@
  * is not apart, of all stretches where there are none, weighted by 1 / (c + 1 / w), w the
  * denominator of the last l'; and x of a row the mean of its y - l, weighted by 1 / (p + c - C^2),
  * the sum of which is 1 / variance of x.
+ * The drift is the root of (3 0.02^2 + n V) / (3 + n) times (1 + 1 / n), where V is the mean of
+ * (l - L)^2 over the same n stretches with the same weights.
  *
  * The time is the batch times exp(E h + min(var h / 2, 0.1)), its interval +- 1.96 deviations of h.
  */

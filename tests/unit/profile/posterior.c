@@ -337,6 +337,11 @@ static void a_stretch_may_be_slower_as_a_whole(gsl_rng *rng)
        "the level is between those of the stretches (%.3f, %.3f)", one.level, two.level);
     ok(fabs(log(two.context / one.context)) < 0.3, "the context is that of one (%.4f, %.4f)",
        two.context, one.context);
+    ok(one.drift < 0.03 && two.drift > 0.1 && two.drift < 0.25,
+       "and schedules to come may be as far off as they differ (%.3f, %.3f)", one.drift, two.drift);
+    ok(vbs_provenance_drift(&of_two->provenance) >= two.drift - 1e-12 &&
+           vbs_provenance_drift(&of_two->provenance) <= two.drift + 0.001,
+       "  which the provenance says (%s)", of_two->provenance.times);
     vbs_profile_free(of_one);
     vbs_profile_free(of_two);
     vbs_profile_free(of_mixed);

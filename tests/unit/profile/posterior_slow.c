@@ -25,7 +25,8 @@ static double difference(const struct timed *timed, const struct vbs_profile *po
 
     most = fmax(most, relative(report->level, slow->report.level));
     if (slow->report.n_executed > 0)
-        most = fmax(most, relative(report->context, slow->report.context));
+        most = fmax(most, fmax(relative(report->context, slow->report.context),
+                               relative(report->drift, slow->report.drift)));
     if (report->n_executed != slow->report.n_executed || slow->n_rows != timed->n_rows)
         return HUGE_VAL;
     for (int i = 0; i < timed->n_rows; i++) {
