@@ -15,8 +15,20 @@ frontiers, replays and comparisons are immutable and may be shared by threads; o
 an executor, a second thread waits for the first. Long calls release the GIL, and Ctrl-C ends them.
 """
 
-from ._native import ffi as _ffi
-from ._native import lib as _lib
+import os as _os
+
+# libgomp reads its settings when it is loaded, here. Unless the user has chosen, a thread that waits
+# looks some microseconds for work and then sleeps, as in the program: with libgomp's default it would
+# keep its processor for milliseconds from the thread that it waits for, where others compute, too.
+_spins_here = "GOMP_SPINCOUNT" not in _os.environ and "OMP_WAIT_POLICY" not in _os.environ
+if _spins_here:
+    _os.environ["GOMP_SPINCOUNT"] = "1000"
+
+from ._native import ffi as _ffi  # noqa: E402
+from ._native import lib as _lib  # noqa: E402
+
+if _spins_here:
+    del _os.environ["GOMP_SPINCOUNT"]
 
 __version__ = _ffi.string(_lib.VBS_VERSION_STRING).decode()
 

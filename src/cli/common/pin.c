@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 /* This function is from libgomp. It is declared here because only gcc has omp.h. */
@@ -17,10 +18,15 @@ extern int omp_get_thread_limit(void);
  * not started once more. */
 #define PINNED "VBSLAB_PINNED"
 
-/* The number of times that a waiting thread of libgomp looks before it sleeps: a tenth of a
- * millisecond instead of the usual several, in which the thread would keep its core from the one
- * that copies weights. */
-#define SPINS "10000"
+/* The number of times that a waiting thread of libgomp looks before it sleeps: where the processors
+ * are its own a tenth of a millisecond instead of the usual several, in which the thread would keep
+ * its core from the one that copies weights; where others want them, too, a tenth of this, because
+ * the thread that it waits for may be the one that has no processor. */
+#define OWN_SPINS    "10000"
+#define SHARED_SPINS "1000"
+
+#define LOOKS   5       /* at the programs that run; most of them decide */
+#define LOOK_NS 2000000 /* between two */
 
 /* Gives the processors that the group of this process may use together, 0: no limit. The limit of a
  * container is often a share of time, and more threads than this only wait for each other. */
@@ -79,6 +85,46 @@ static void hold_signals(int how)
     sigprocmask(how, &set, NULL);
 }
 
+/* Returns how many threads of the whole machine run or wait for a processor, with this one; 0: the
+ * system does not tell. */
+static int running_threads(void)
+{
+    FILE *file = fopen("/proc/loadavg", "re");
+    int n = 0;
+
+    if (file && fscanf(file, "%*s %*s %*s %d/", &n) != 1)
+        n = 0;
+    if (file)
+        fclose(file);
+    return n;
+}
+
+/* Returns whether other programs run, so that there are not enough processors for these threads,
+ * too. */
+static bool is_shared(int threads)
+{
+    long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    int n_shared = 0;
+
+    for (int i = 0; i < LOOKS; i++) {
+        if (i > 0)
+            nanosleep(&(struct timespec){.tv_nsec = LOOK_NS}, NULL);
+        n_shared += running_threads() - 1 + threads > processors;
+    }
+    return n_shared > LOOKS / 2;
+}
+
+/* Sets the variables of OpenMP that are not set. Threads are bound to cores where these are their
+ * own; where they are not, a bound thread would wait for its core while another one is free. */
+static bool set_openmp(const char *number, bool shared)
+{
+    return setenv("OMP_NUM_THREADS", number, 1) == 0 &&
+           setenv("OMP_PROC_BIND", shared ? "false" : "true", 1) == 0 &&
+           (shared || setenv("OMP_PLACES", "cores", 0) == 0) &&
+           (getenv("OMP_WAIT_POLICY") ||
+            setenv("GOMP_SPINCOUNT", shared ? SHARED_SPINS : OWN_SPINS, 0) == 0);
+}
+
 /* Starts the program again. Returns where this is impossible, or where the program must end. */
 static void start_anew(struct cli *cli, int threads)
 {
@@ -87,9 +133,7 @@ static void start_anew(struct cli *cli, int threads)
     snprintf(number, sizeof number, "%d", threads);
     hold_signals(SIG_BLOCK);
     if (!vbs_cancelled(&cli->ctx) && setenv(PINNED, number, 1) == 0 &&
-        setenv("OMP_NUM_THREADS", number, 1) == 0 && setenv("OMP_PROC_BIND", "true", 1) == 0 &&
-        setenv("OMP_PLACES", "cores", 0) == 0 &&
-        (getenv("OMP_WAIT_POLICY") || setenv("GOMP_SPINCOUNT", SPINS, 0) == 0))
+        set_openmp(number, is_shared(threads)))
         execv("/proc/self/exe", cli->argv);
     hold_signals(SIG_UNBLOCK);
 }
