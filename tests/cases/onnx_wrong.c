@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #define FLOAT  1
 #define INT8   3
@@ -375,12 +376,14 @@ static void whole_conv(struct bytes *graph)
     onnx_add_node(graph, node);
 }
 
-void onnx_add_external(struct bytes *graph, const char *location, const char *offset)
+/* Adds a convolution with weights outside the file, at a location of any bytes. */
+static void add_external(struct bytes *graph, const char *location, size_t length,
+                         const char *offset)
 {
     struct bytes tensor = onnx_tensor("w", FLOAT, 4, (int64_t[]){4, 3, 3, 3}), entry = {0};
 
     bytes_text(&entry, 1, "location");
-    bytes_text(&entry, 2, location);
+    bytes_data(&entry, 2, location, length);
     bytes_put(&tensor, 13, &entry);
     bytes_text(&entry, 1, "offset");
     bytes_text(&entry, 2, offset);
@@ -388,6 +391,11 @@ void onnx_add_external(struct bytes *graph, const char *location, const char *of
     bytes_int(&tensor, 14, 1);
     onnx_add_tensor(graph, tensor);
     onnx_add_node(graph, onnx_node("Conv", "x w", "y"));
+}
+
+void onnx_add_external(struct bytes *graph, const char *location, const char *offset)
+{
+    add_external(graph, location, strlen(location), offset);
 }
 
 static void missing_file(struct bytes *graph)
@@ -403,6 +411,50 @@ static void outside(struct bytes *graph)
 static void absolute(struct bytes *graph)
 {
     onnx_add_external(graph, "/etc/passwd", "0");
+}
+
+static void above(struct bytes *graph)
+{
+    onnx_add_external(graph, "..", "0");
+}
+
+static void below_and_above(struct bytes *graph)
+{
+    onnx_add_external(graph, ".//a/./../w.bin", "0");
+}
+
+static void nowhere(struct bytes *graph)
+{
+    onnx_add_external(graph, "", "0");
+}
+
+static void zero_byte(struct bytes *graph)
+{
+    add_external(graph, "short.bin\0/../../w.bin", 22, "0");
+}
+
+static void zero_bytes_only(struct bytes *graph)
+{
+    add_external(graph, "\0", 1, "0");
+}
+
+static void zero_byte_in_operator(struct bytes *graph)
+{
+    struct bytes node = onnx_node("", "x", "y");
+
+    bytes_data(&node, 4, "Relu\0x", 6);
+    onnx_add_node(graph, node);
+}
+
+static void zero_byte_in_equation(struct bytes *graph)
+{
+    struct bytes node = onnx_node("Einsum", "x", "y"), attribute = {0};
+
+    bytes_text(&attribute, 1, "equation");
+    bytes_data(&attribute, 4, "nchw->nchw\0->n", 14);
+    bytes_int(&attribute, 20, 3);
+    bytes_put(&node, 5, &attribute);
+    onnx_add_node(graph, node);
 }
 
 static void short_file(struct bytes *graph)
@@ -661,6 +713,20 @@ const struct onnx_case onnx_cases[] = {
      "tensor 'w': its values are in 'a/../../w.bin', which is not within the model's folder"},
     {"weights at an absolute path", absolute, VBS_FORMAT,
      "tensor 'w': its values are in '/etc/passwd', which is not within the model's folder"},
+    {"weights in the folder above", above, VBS_FORMAT,
+     "tensor 'w': its values are in '..', which is not within the model's folder"},
+    {"weights above a folder below", below_and_above, VBS_FORMAT,
+     "tensor 'w': its values are in './/a/./../w.bin', which is not within the model's folder"},
+    {"weights at no place", nowhere, VBS_FORMAT,
+     "tensor 'w': its values are in '', which is not within the model's folder"},
+    {"weights at a place with a zero byte", zero_byte, VBS_FORMAT,
+     "byte 80: the text 'short.bin' goes on behind a zero byte"},
+    {"weights at a place of a zero byte", zero_bytes_only, VBS_FORMAT,
+     "byte 80: the text '' goes on behind a zero byte"},
+    {"an operator with a zero byte", zero_byte_in_operator, VBS_FORMAT,
+     "byte 63: the text 'Relu' goes on behind a zero byte"},
+    {"an equation with a zero byte", zero_byte_in_equation, VBS_FORMAT,
+     "node 'y' (Einsum): attribute 'equation' is no text"},
     {"weights beyond a file's end", short_file, VBS_FORMAT,
      "tensor 'w': 'short.bin' has 100 bytes, too few for 432 at 64"},
     {"weights before a file", odd_offset, VBS_FORMAT,

@@ -211,7 +211,7 @@ const char *vbs_onnx_text(struct vbs_onnx_import *im, const char *name)
     size_t length = a && a->has_s ? a->s.len : 0, n = 0;
     char *text = vbs_arena_alloc(im->arena, length + 1, 1);
 
-    if (a && !a->has_s)
+    if (a && (!a->has_s || (length > 0 && memchr(a->s.data, '\0', length))))
         wrong(im, name, "text");
     for (size_t i = 0; text && i < length; i++)
         if (a->s.data[i] != ' ')

@@ -32,8 +32,9 @@ enum message {
 /* What the walk does with a field. It leaves out fields that are not listed. */
 enum field_action {
     LEAVE,
-    COPY,   /* a number, or a string */
-    NOTE,   /* a string that is left out when it is long */
+    COPY,   /* a number, or a text */
+    BYTES,  /* a string of any bytes */
+    NOTE,   /* a text that is left out when it is long */
     PACKED, /* an array of numbers, of any length */
     BLOB,   /* an array that stays in the file when it is large */
     ENTER,  /* a message */
@@ -68,12 +69,12 @@ static const struct field NODE_FIELDS[] = {
 static const struct field ATTRIBUTE_FIELDS[] = {{1, COPY, 0, NULL, false},
                                                 {2, COPY, 0, NULL, false},
                                                 {3, COPY, 0, NULL, false},
-                                                {4, COPY, 0, NULL, false},
+                                                {4, BYTES, 0, NULL, false},
                                                 {5, ENTER, TENSOR, "t", true},
                                                 {6, ENTER, GRAPH, "g", true},
                                                 {7, PACKED, 0, NULL, false},
                                                 {8, PACKED, 0, NULL, false},
-                                                {9, COPY, 0, NULL, false},
+                                                {9, BYTES, 0, NULL, false},
                                                 {20, COPY, 0, NULL, false},
                                                 {0}};
 static const struct field TENSOR_FIELDS[] = {{1, PACKED, 0, NULL, false},
@@ -207,6 +208,20 @@ static enum vbs_status copy_bytes(struct walk *w, int number, int64_t length)
     return take_bytes(w, length, w->out->data + w->out->length - length);
 }
 
+/* Copies a text. What unpacks it takes it for a string of C, which a zero byte ends: behind one,
+ * a location of weights could say anything. */
+static enum vbs_status copy_text(struct walk *w, int number, int64_t length)
+{
+    const char *text;
+
+    VBS_TRY(copy_bytes(w, number, length));
+    text = (const char *)w->out->data + w->out->length - length;
+    if (length == 0 || !memchr(text, '\0', (size_t)length))
+        return VBS_OK;
+    return vbs_fail(w->ctx, VBS_FORMAT, "byte %lld: the text '%.100s' goes on behind a zero byte",
+                    (long long)(w->at - length), text);
+}
+
 /* Records the place of a blob, whose number becomes a field of its TensorProto, and skips it. */
 static enum vbs_status leave_blob(struct walk *w, int number, int64_t length)
 {
@@ -261,11 +276,13 @@ static enum vbs_status walk_bytes(struct walk *w, const struct field *field, int
             w->at += (int64_t)length;
             return VBS_OK;
         }
-        return copy_bytes(w, field->number, (int64_t)length);
+        return copy_text(w, field->number, (int64_t)length);
     case COPY:
+    case BYTES:
         if (length > VBS_ONNX_MAX_TEXT)
             return broken(w, "a text of more than 64 KiB");
-        return copy_bytes(w, field->number, (int64_t)length);
+        return field->action == COPY ? copy_text(w, field->number, (int64_t)length)
+                                     : copy_bytes(w, field->number, (int64_t)length);
     case BLOB:
         if (length > VBS_ONNX_KEPT_BYTES)
             return leave_blob(w, field->number, (int64_t)length);
