@@ -114,7 +114,7 @@ void vbs_text_add_double(struct vbs_text *text, double value)
     vbs_text_add(text, vbs_format_double(value, buffer));
 }
 
-void vbs_text_add_csv(struct vbs_text *text, const char *field)
+void vbs_text_add_csv_exact(struct vbs_text *text, const char *field)
 {
     if (!strpbrk(field, ",\"\r\n#") && field[0] != ' ') {
         vbs_text_add(text, field);
@@ -127,6 +127,42 @@ void vbs_text_add_csv(struct vbs_text *text, const char *field)
     }
     vbs_text_add(text, field);
     vbs_text_add_bytes(text, "\"", 1);
+}
+
+#define CELL_ENDS      ",;\t\r\n" /* for some spreadsheet, also between quotes */
+#define FORMULA_BEGINS "=+-@\t\r"
+
+/* Returns whether a spreadsheet may take the text from at, which is in field, for a formula. A
+ * single character is none. */
+static bool is_formula(const char *field, const char *at)
+{
+    return strchr(FORMULA_BEGINS, *at) && at[1] && (at == field || strchr(CELL_ENDS, at[-1]));
+}
+
+bool vbs_text_has_formula(const char *field)
+{
+    for (const char *at = field; (at = strpbrk(at, FORMULA_BEGINS)); at++)
+        if (is_formula(field, at))
+            return true;
+    return false;
+}
+
+void vbs_text_add_csv(struct vbs_text *text, const char *field)
+{
+    struct vbs_text plain = {0};
+
+    if (!vbs_text_has_formula(field)) {
+        vbs_text_add_csv_exact(text, field);
+        return;
+    }
+    for (const char *at = field; *at; at++) {
+        vbs_text_add_bytes(&plain, "'", is_formula(field, at));
+        vbs_text_add_bytes(&plain, at, 1);
+    }
+    if (!plain.failed)
+        vbs_text_add_csv_exact(text, plain.data);
+    text->failed = text->failed || plain.failed;
+    vbs_text_clear(&plain);
 }
 
 void vbs_text_add_field(struct vbs_text *text, double value)

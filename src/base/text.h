@@ -34,8 +34,16 @@ char *vbs_format_double(double value, char buffer[VBS_DOUBLE_SIZE]);
 /* Appends what vbs_format_double writes. */
 void vbs_text_add_double(struct vbs_text *text, double value);
 
-/* Appends one field of a CSV file, quoted where RFC 4180 asks for it. */
+/* Appends one field of a CSV file, quoted where RFC 4180 asks for it. Texts from outside can begin
+ * with what spreadsheets take for a formula and execute: an apostrophe is put before each of
+ * = + - @, tab and carriage return that begins the text, or follows a comma, a semicolon, a tab or
+ * a line end in it, which end a cell for some spreadsheets; not where it is the last character.
+ * O(length). */
 void vbs_text_add_csv(struct vbs_text *text, const char *field);
+/* Appends one field of a CSV file that the program reads back, as it is, quoted alike. */
+void vbs_text_add_csv_exact(struct vbs_text *text, const char *field);
+/* Returns whether vbs_text_add_csv puts an apostrophe into a field. O(length). */
+bool vbs_text_has_formula(const char *field);
 /* Appends a comma and a number as a field of CSV; a field that is no finite number stays empty. */
 void vbs_text_add_field(struct vbs_text *text, double value);
 

@@ -591,6 +591,40 @@ static enum vbs_status show(struct cli *cli, const char *word, bool json)
 
 /* ---- profiles export, profiles import ---- */
 
+/* Finds a text of a profile that spreadsheets would take for a formula; null: there is none. */
+static const char *find_formula(const struct vbs_profile *profile)
+{
+#define TEXT(member) profile->provenance.member,
+    const char *const texts[] = {VBS_PROVENANCE_TEXTS(TEXT)};
+#undef TEXT
+
+    for (int k = 1; k <= profile->n_layers; k++) {
+        if (vbs_text_has_formula(profile->layers[k].name))
+            return profile->layers[k].name;
+        if (vbs_text_has_formula(profile->layers[k].kind))
+            return profile->layers[k].kind;
+    }
+    for (int i = 0; i < profile->n_algorithms; i++)
+        if (vbs_text_has_formula(profile->algorithms[i]))
+            return profile->algorithms[i];
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+        if (vbs_text_has_formula(texts[i]))
+            return texts[i];
+    return NULL;
+}
+
+/* Profiles are read back, so that their texts are written as they are. */
+static void warn_of_formula(struct cli *cli, const struct vbs_profile *profile)
+{
+    const char *formula = find_formula(profile);
+
+    if (formula)
+        cli_warn(cli,
+                 "'%.60s' is a formula for spreadsheets; one that opens the file must take its "
+                 "columns as text",
+                 formula);
+}
+
 static enum vbs_status export_csv(struct cli *cli, const char *word, const char *path)
 {
     struct vbs_profile *profile = NULL;
@@ -599,6 +633,8 @@ static enum vbs_status export_csv(struct cli *cli, const char *word, const char 
 
     if (status == VBS_OK)
         status = vbs_profile_write_csv(&cli->ctx, profile, path);
+    if (status == VBS_OK)
+        warn_of_formula(cli, profile);
     vbs_profile_free(profile);
     return status;
 }

@@ -412,9 +412,9 @@ static void add_row(struct vbs_text *text, const struct vbs_place_csv *csv, size
     for (int c = 0; c < csv->n_columns; c++) {
         if (c > 0)
             vbs_text_add(text, ",");
-        vbs_text_add_csv(text, c == csv->at[COLUMN_offset]
-                                   ? offset
-                                   : csv->fields[row * (size_t)csv->n_columns + (size_t)c]);
+        vbs_text_add_csv_exact(text, c == csv->at[COLUMN_offset]
+                                         ? offset
+                                         : csv->fields[row * (size_t)csv->n_columns + (size_t)c]);
     }
     if (added)
         vbs_text_addf(text, ",%s", offset);

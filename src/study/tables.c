@@ -329,8 +329,11 @@ static void add_csv_number(struct vbs_text *text, double value)
 static void add_csv_trial(struct vbs_text *text, const struct vbs_study *s,
                           const struct vbs_trial_record *t)
 {
-    vbs_text_addf(text, "%d,%s,%d,%llu,%s,%s", t->number, state_word(t), is_feasible(t),
-                  (unsigned long long)t->seed, t->begun, t->ended);
+    vbs_text_addf(text, "%d,%s,%d,%llu,", t->number, state_word(t), is_feasible(t),
+                  (unsigned long long)t->seed);
+    vbs_text_add_csv(text, t->begun); /* a merge may have brought it from elsewhere */
+    vbs_text_add(text, ",");
+    vbs_text_add_csv(text, t->ended);
     add_csv_number(text, t->spent_s);
     for (int p = 0; p < s->n_parameters; p++)
         add_csv_number(text, vbs_trial_number(t, false, s->parameters[p].name));

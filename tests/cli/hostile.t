@@ -53,7 +53,7 @@ through()
     run profiles import hostile.csv
     id=$(cat out)
     "$VBSLAB" profiles show hostile.csv --json | grep -v '^  "id":' >want.json
-    "$VBSLAB" profiles export "$id" back.csv
+    "$VBSLAB" --quiet profiles export "$id" back.csv
     for file in "$id" back.csv; do
         "$VBSLAB" profiles show $file --json | grep -v '^  "id":' | cmp -s - want.json ||
             bad="$bad round-trip"
@@ -100,7 +100,71 @@ through 'other scripts' 'Größe 漢字 Ω' 'Größe 漢字 Ω'
 through 'names of the greatest length' "$long" "abcd$long"
 through 'a name like an option' '--help' '--help'
 through 'a name like standard output' '-' '-'
+through 'a formula' '=1+1' '=1+1'
+through 'a formula behind the end of a cell' 'a;@b' 'a;@b'
 through 'blanks alone' '"   "' '   '
+
+# --- texts that spreadsheets execute ---
+
+# executed FILE...: prints the cells of CSV that are formulas for some spreadsheet: those that begin
+# like one, and those that have one behind a character that ends a cell elsewhere.
+executed()
+{
+    python3 - "$@" <<'END'
+import csv, re, sys
+
+def is_number(cell):
+    try:
+        return float(cell) is not None
+    except ValueError:
+        return False
+
+for name in sys.argv[1:]:
+    with open(name, newline="") as file:
+        cells = [cell for row in csv.reader(file) for cell in row]
+    assert cells, name
+    for cell in cells:
+        if re.search(r"(^|[,;\t\r\n])[=+\-@\t\r].", cell, re.DOTALL) and not is_number(cell):
+            print(name, repr(cell))
+END
+}
+
+printf '#\n=1+1\n' >formula.csv
+[ "$(executed formula.csv)" = "formula.csv '=1+1'" ]
+report $? "the check of cells finds a formula"
+for text in '=1+1' '+a' '-a' '@a' 'a;=b'; do
+    hostile "$text" "$text" >formula.csv
+    run plan formula.csv $plan --json plan.json
+    run replay formula.csv plan.json --trace trace.csv
+    run frontier formula.csv --planner dp-vbs --request 2 --csv frontier.csv
+    run compare formula.csv --request 2 --csv
+    mv out compare.csv
+    cp formula.csv "./$text.json"
+    run exercise --csv --check="$text.json"
+    mv out class.csv
+    executed trace.csv frontier.csv compare.csv class.csv >found && [ ! -s found ] &&
+        [ "$(grep -lF "${text%%[=+@-]*}'" trace.csv frontier.csv compare.csv class.csv | wc -l)" -eq 4 ]
+    report $? "no command writes $text"
+    run profiles export formula.csv back.csv
+    [ $code -eq 0 ] && grep -qF "'$text' is a formula for spreadsheets" err && grep -qF ",$text,$text," back.csv
+    report $? "but a profile, which is read back, with a warning"
+done
+for text in '+a' '-a' '@a'; do
+    printf 'model %s\ninput 4x8x8\nconv %s out=32 kernel=3\n' "$text" "$text" >formula.net
+    run models show ./formula.net --csv
+    mv out models.csv
+    run compress ./formula.net -o formula.vbz --csv
+    mv out compress.csv
+    run prune ./formula.net --list --csv
+    mv out prune.csv
+    executed models.csv compress.csv prune.csv >found && [ ! -s found ] &&
+        [ "$(grep -lF "'$text" models.csv compress.csv prune.csv | wc -l)" -eq 3 ]
+    report $? "nor do those of networks write $text"
+done
+printf 'id,lower,upper,size\n=1+1,0,1,4\n' >place.csv
+run place place.csv
+[ $code -eq 0 ] && grep -q '^=1+1,' out
+report $? "a placement, which is read back, keeps its texts"
 
 # --- names of models on the command line ---
 

@@ -491,6 +491,10 @@ def test_names(driver):
     check("names are not run", not hacked, hacked)
     text = driver.find_element(By.TAG_NAME, "body").text
     check("names are shown as they are", evil[2] in text and evil[0] in text, text)
+    fields = [["=1+1"], ["@a"], ["-a"], ["+a"], ["a;=b"], ["\t=a"], ["a=b-c"], ["-"], [-1.5]]
+    want = ["'=1+1", "'@a", "'-a", "'+a", "a;'=b", "'\t'=a", "a=b-c", "-", "-1.5"]
+    saved = driver.execute_script("return csvText(['name'], arguments[0])", fields)
+    check("a table that is saved has no formulas", saved == "".join(field + "\n" for field in ["name"] + want), repr(saved))
     quiet(driver, "names")
     hidden = "\u202eturned\u2028\u0085"
     with open("hidden.csv", "w", encoding="utf-8", newline="") as file:

@@ -180,13 +180,13 @@ static void add_row(struct vbs_text *text, const struct vbs_profile *profile, in
     const struct vbs_profile_layer *about = &profile->layers[layer];
 
     vbs_text_addf(text, "%d,", layer);
-    vbs_text_add_csv(text, about->name);
+    vbs_text_add_csv_exact(text, about->name);
     vbs_text_add(text, ",");
-    vbs_text_add_csv(text, about->kind);
+    vbs_text_add_csv_exact(text, about->kind);
     for (int i = 0; i < about->n_inputs; i++)
         vbs_text_addf(text, "%c%d", i ? ';' : ',', about->inputs[i]);
     vbs_text_addf(text, ",%d,", batch);
-    vbs_text_add_csv(text, profile->algorithms[row->algorithm]);
+    vbs_text_add_csv_exact(text, profile->algorithms[row->algorithm]);
     vbs_text_add(text, ",");
     vbs_text_add_double(text, row->time_us);
     vbs_text_addf(text, ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%d",

@@ -88,9 +88,15 @@ function save(name, type, text) {
     setTimeout(() => URL.revokeObjectURL(link.href), 1000);
 }
 
+// A text with an apostrophe before each character that could begin a formula of a spreadsheet, as in all CSV of vbslab.
+function withoutFormulas(text) {
+    return text.replace(/[=+\-@\t\r]/g, (begin, at) =>
+        at + 1 < text.length && (at === 0 || /[,;\t\r\n]/.test(text[at - 1])) ? "'" + begin : begin);
+}
+
 // A field of CSV (RFC 4180).
 function csvField(value) {
-    const text = value === null || value === undefined ? "" : String(value);
+    const text = value === null || value === undefined ? "" : typeof value === "number" ? String(value) : withoutFormulas(String(value));
     return /[",\n\r]/.test(text) ? "\"" + text.replace(/"/g, "\"\"") + "\"" : text;
 }
 

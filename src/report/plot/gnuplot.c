@@ -234,7 +234,7 @@ void vbs_gnuplot_add_field(struct vbs_text *data, const char *name)
     vbs_text_add(&visible, "");
     vbs_text_add_visible(&visible, name, (int)strlen(name));
     if (visible.data)
-        vbs_text_add_csv(data, visible.data);
+        vbs_text_add_csv_exact(data, visible.data);
     data->failed = data->failed || visible.failed;
     vbs_text_clear(&visible);
 }

@@ -165,6 +165,44 @@ static void formats(void)
     vbs_text_clear(&text);
 }
 
+/* Fields of CSV that spreadsheets would execute. */
+static void formulas(void)
+{
+    static const struct {
+        const char *field, *written;
+    } CASES[] = {{"=1+1", "'=1+1"},
+                 {"+a", "'+a"},
+                 {"-a", "'-a"},
+                 {"@a", "'@a"},
+                 {"\ta", "'\ta"},
+                 {"\ra", "\"'\ra\""},
+                 {"\t=a", "'\t'=a"},
+                 {"=\"a\",b", "\"'=\"\"a\"\",b\""},
+                 {"a;=b", "a;'=b"},
+                 {"a,-b", "\"a,'-b\""},
+                 {"a\n@b", "\"a\n'@b\""},
+                 {"a,b;+", "\"a,b;+\""},
+                 {"a=b+c-d@e", "a=b+c-d@e"},
+                 {"a, -b", "\"a, -b\""},
+                 {"-", "-"},
+                 {"'=a", "'=a"},
+                 {"", ""}};
+
+    for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++) {
+        struct vbs_text text = {0}, exact = {0};
+
+        vbs_text_add(&text, "");
+        vbs_text_add_csv(&text, CASES[i].field);
+        is_str(text.data, CASES[i].written, "a field is harmless");
+        vbs_text_add(&exact, "");
+        vbs_text_add_csv_exact(&exact, CASES[i].field);
+        ok(vbs_text_has_formula(CASES[i].field) == (strcmp(text.data, exact.data) != 0),
+           "or was before: %s", CASES[i].field);
+        vbs_text_clear(&text);
+        vbs_text_clear(&exact);
+    }
+}
+
 static void failures(void)
 {
     struct vbs_ctx ctx = {0};
@@ -288,6 +326,7 @@ int main(void)
     batches();
     whole_numbers();
     formats();
+    formulas();
     failures();
     files();
     links_and_modes();
