@@ -123,6 +123,10 @@ enum vbs_status vbs_exercise_solution(struct vbs_ctx *ctx, const struct vbs_exer
 enum vbs_status vbs_exercise_of(struct vbs_ctx *ctx, const struct vbs_schedule *schedule,
                                 int *level, int64_t *seed) VBS_MUST_CHECK;
 
+/* Returns the number of the variant that has this seed in a sheet or a class (1..VBS_MAX_SHEET); 0:
+ * no sheet has it. */
+int vbs_exercise_variant(int64_t seed);
+
 /* What the judge says of an answer. A plain value: copy it freely. */
 struct vbs_exercise_verdict {
     bool is_schedule; /* all steps keep the order and have a row, and the request is finished */

@@ -25,6 +25,11 @@ int64_t vbs_teach_variant_seed(int64_t seed, int variant)
     return SEEDS_OF_A_SHEET * seed + variant;
 }
 
+int vbs_exercise_variant(int64_t seed)
+{
+    return seed < 0 ? 0 : (int)(seed % SEEDS_OF_A_SHEET);
+}
+
 /* ---- keys ---- */
 
 void vbs_teach_begin_key(struct vbs_text *key, int level, int64_t seed, int n, bool has_students)

@@ -291,6 +291,51 @@ report $? "the problem is the variant of the sheet"
 run --check class4/*.json
 [ $code -eq 0 ] && grep -q '^5 answers: 5 slower$' out
 report $? "the class's answers are judged at once"
+
+# --- an answer under another student's name ---
+
+mkdir copied
+cp class4/*.json copied
+run --check copied/*.json
+[ $code -eq 0 ] && ! grep -qE 'answers the exercise of|is called like' out
+report $? "answers of a class are one to each problem"
+cp copied/001-Ann_Lee.json copied/002-etc_passwd.json
+sed 's/"name": "L1", "batch": 1/"name": "L1", "batch": 2/' copied/001-Ann_Lee.json >copied/ann-again.json
+run --check copied/*.json
+[ $code -eq 1 ] && grep -qxF 'copied/002-etc_passwd.json answers the exercise of copied/001-Ann_Lee.json (level 4, seed 3001), with the same steps' out &&
+    grep -qxF 'copied/002-etc_passwd.json is called like variant 2 of a class; the answer is to variant 1' out
+report $? "a copied answer is shown"
+grep -qxF 'copied/ann-again.json answers the exercise of copied/001-Ann_Lee.json (level 4, seed 3001), with other steps' out &&
+    [ "$(grep -cE 'answers the exercise of|is called like' out)" -eq 3 ]
+report $? "and so is a second one to a problem"
+run --check copied/*.json --csv
+mv out copied.csv
+run --check copied/*.json --json
+mv out copied.json.txt
+python3 - copied.csv copied.json.txt >out 2>err <<'END'
+import csv, json, sys
+rows = list(csv.DictReader(open(sys.argv[1], newline="")))
+answers = json.load(open(sys.argv[2]))["answers"]
+keys = ("same_exercise", "same_steps", "named_variant")
+want = {"copied/002-etc_passwd.json": ("copied/001-Ann_Lee.json", True, 2),
+        "copied/ann-again.json": ("copied/001-Ann_Lee.json", False, None)}
+words = {True: "true", False: "false", None: ""}
+assert len(rows) == len(answers) == 6
+for row, answer in zip(rows, answers):
+    values = want.get(answer["file"], (None, None, None))
+    assert tuple(answer[key] for key in keys) == values, answer
+    assert tuple(row[key] for key in keys) == tuple(words.get(v, str(v)) for v in values), row
+END
+report $? "in CSV and JSON, too"
+judges "a copied answer alone has another student's name" 0 \
+    'name     the file is called like variant 2 of a class; the answer is to variant 1' '' copied/002-etc_passwd.json
+run --check copied/002-etc_passwd.json --json
+[ $code -eq 0 ] && grep -q '"named_variant": 2' out
+report $? "in JSON, too"
+cp class4/001-Ann_Lee.json one.json
+run --check one.json copied/001-Ann_Lee.json copied/002-etc_passwd.json --seed 3001 --level 4
+[ $code -eq 0 ] && ! grep -qE 'answers the exercise of|is called like' out
+report $? "where all answer one exercise, nothing is remarked"
 refuses "a folder in which students may have answered" 1 "'class4' is there already and no empty folder" \
     --seed 3 --students names.txt -o class4
 mkdir empty

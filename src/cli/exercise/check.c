@@ -25,6 +25,10 @@ static void print_verdict(struct cli *cli, const struct exercise_judged *judged)
     else if (verdict->fits)
         printf(": the answer takes %.1f%% longer", exercise_gap_percent(judged));
     printf("\n  hint     %s\n", verdict->hint);
+    if (judged->named_variant)
+        printf("  name     the file is called like variant %d of a class; the answer is to variant "
+               "%d\n",
+               judged->named_variant, vbs_exercise_variant(exercise->seed));
     cli_flow_end(cli);
 }
 
@@ -39,6 +43,7 @@ static enum vbs_status report(struct cli *cli, const struct exercise_judged *jud
 
         cli_json_put(object, "format", json_string("vbslab-exercise-verdict-1"), &failed);
         exercise_put_verdict(object, judged, &failed);
+        exercise_put_named(object, judged, &failed);
         VBS_TRY(cli_json_print(cli, object, failed));
     } else {
         print_verdict(cli, judged);

@@ -26,6 +26,8 @@ struct row {
     enum worth worth;
     const char *reason; /* "": it fits */
     const struct exercise_judged *judged;
+    const struct exercise_twin *twin; /* null: no file before it answers the same exercise */
+    bool same_steps;                  /* as the twin's */
 };
 
 /* The answers so far, in the form that is printed in the end. */
@@ -34,6 +36,8 @@ struct class_report {
     enum exercise_form form;
     struct cli_table table;
     struct vbs_text csv;
+    struct vbs_text remarks; /* lines below the table */
+    struct exercise_twins twins;
     json_t *answers;
     bool failed; /* memory ran out */
     int counts[N_WORTHS];
@@ -90,6 +94,20 @@ static void add_table_row(struct class_report *report, const struct row *row)
     cli_table_add(table, "%s", row->reason[0] ? row->reason : "-");
 }
 
+/* Says of a row what may be of interest beside its verdict. */
+static void add_remarks(struct vbs_text *text, const struct row *row)
+{
+    if (row->twin)
+        vbs_text_addf(text, "%s answers the exercise of %s (level %d, seed %lld), %s\n", row->name,
+                      row->twin->file, row->twin->level, (long long)row->twin->seed,
+                      row->same_steps ? "with the same steps" : "with other steps");
+    if (row->judged->named_variant)
+        vbs_text_addf(text,
+                      "%s is called like variant %d of a class; the answer is to variant %d\n",
+                      row->name, row->judged->named_variant,
+                      vbs_exercise_variant(row->judged->exercise->seed));
+}
+
 static void add_real(struct vbs_text *text, bool is_known, double value)
 {
     vbs_text_add(text, ",");
@@ -122,6 +140,11 @@ static void add_csv_row(struct class_report *report, const struct row *row)
     add_real(text, fits, fits ? exercise_gap_percent(row->judged) : 0);
     vbs_text_add(text, ",");
     vbs_text_add_csv(text, verdict->hint);
+    vbs_text_add(text, ",");
+    if (row->twin)
+        vbs_text_add_csv(text, row->twin->file);
+    vbs_text_add(text, !row->twin ? "," : row->same_steps ? ",true" : ",false");
+    add_real(text, row->judged->named_variant > 0, row->judged->named_variant);
     vbs_text_add(text, "\n");
 }
 
@@ -151,6 +174,11 @@ static void add_json_row(struct class_report *report, const struct row *row)
         put_no_answer(object, row, &report->failed);
     else
         exercise_put_verdict(object, row->judged, &report->failed);
+    cli_json_put(object, "same_exercise", row->twin ? json_string(row->twin->file) : json_null(),
+                 &report->failed);
+    cli_json_put(object, "same_steps", row->twin ? json_boolean(row->same_steps) : json_null(),
+                 &report->failed);
+    exercise_put_named(object, row->judged, &report->failed);
     cli_json_append(report->answers, object, &report->failed);
 }
 
@@ -162,6 +190,7 @@ static void add_row(struct class_report *report, const struct row *row)
     switch (report->form) {
     case EXERCISE_TEXT:
         add_table_row(report, row);
+        add_remarks(&report->remarks, row);
         break;
     case EXERCISE_CSV:
         add_csv_row(report, row);
@@ -193,7 +222,11 @@ static enum vbs_status judge(struct class_report *report, const struct exercise_
     row.name = name.data ? name.data : "";
     row.worth = is_judged ? worth_of(&judged) : NO_ANSWER;
     row.reason = is_judged ? judged.verdict.reason : without_name(ctx->detail, row.name);
-    add_row(report, &row);
+    if (!words->names_seed)
+        status = exercise_twins_add(ctx, &report->twins, row.name, &judged, &row.twin);
+    row.same_steps = row.twin && strcmp(row.twin->steps, judged.steps) == 0;
+    if (status == VBS_OK)
+        add_row(report, &row);
 done:
     vbs_text_clear(&name);
     exercise_judged_clear(&judged);
@@ -231,8 +264,15 @@ static enum vbs_status print(struct class_report *report, int n)
         fputs(report->csv.data, stdout);
         return VBS_OK;
     }
+    if (report->remarks.failed)
+        return vbs_no_memory(&cli->ctx);
     VBS_TRY(cli_table_print(cli, &report->table));
     print_counts(report, n);
+    if (report->remarks.data) {
+        cli_flow_begin(cli);
+        printf("\n%s", report->remarks.data);
+        cli_flow_end(cli);
+    }
     return VBS_OK;
 }
 
@@ -262,7 +302,8 @@ enum vbs_status exercise_check_class(struct cli *cli, const struct exercise_word
     enum vbs_status status = VBS_OK;
 
     vbs_text_add(&report.csv, "file,level,seed,valid,fits,optimal,step,reason,time_us,peak_bytes,"
-                              "memory_bytes,optimum_us,gap_percent,hint\n");
+                              "memory_bytes,optimum_us,gap_percent,hint,same_exercise,same_steps,"
+                              "named_variant\n");
     for (int i = 0; i < n && status == VBS_OK; i++)
         status = judge(&report, words, paths[i]);
     if (status == VBS_OK)
@@ -270,5 +311,7 @@ enum vbs_status exercise_check_class(struct cli *cli, const struct exercise_word
     cli_table_clear(&report.table);
     json_decref(report.answers);
     vbs_text_clear(&report.csv);
+    vbs_text_clear(&report.remarks);
+    exercise_twins_clear(&report.twins);
     return status == VBS_OK ? conclude(&report, n) : status;
 }

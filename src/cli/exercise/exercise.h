@@ -16,10 +16,15 @@ struct exercise_words {
 
 /* ---- judge.c ---- */
 
+#define EXERCISE_STEPS_SIZE 33 /* of the text of a hash */
+
 /* An answer that was judged. */
 struct exercise_judged {
     struct vbs_exercise *exercise; /* owned; null: the file names none that could be made */
     struct vbs_exercise_verdict verdict;
+    char steps[EXERCISE_STEPS_SIZE]; /* a hash of the steps; "": the file could not be read */
+    int named_variant; /* the variant of a class by which the file is called, as handouts are, where
+                          the answer is to another one; 0: there is no such contradiction */
 };
 
 /* Reads the answer in a file ("-": standard input) and judges it by the exercise that the command
@@ -37,6 +42,34 @@ double exercise_gap_percent(const struct exercise_judged *judged);
 
 /* Puts a verdict into a JSON object. */
 void exercise_put_verdict(json_t *object, const struct exercise_judged *judged, bool *failed);
+/* Puts the variant by which the file is called, or null. */
+void exercise_put_named(json_t *object, const struct exercise_judged *judged, bool *failed);
+
+/* ---- twins.c ---- */
+
+/* The answers that were judged so far, among which one may be there under several names. Begin with
+ * {0}. */
+struct exercise_twins {
+    struct exercise_twin *answers;
+    int64_t capacity;
+    int n;
+};
+
+/* An answer of another file to the same exercise. */
+struct exercise_twin {
+    char *file; /* owned */
+    int level;
+    int64_t seed;
+    char steps[EXERCISE_STEPS_SIZE];
+};
+
+/* Finds the first answer so far to the same exercise, one with the same steps before others, and
+ * adds this answer; *twin is null where there is none, or the exercise is not known, and holds
+ * until the next call. VBS_NO_MEMORY. O(answers). */
+enum vbs_status exercise_twins_add(struct vbs_ctx *ctx, struct exercise_twins *twins,
+                                   const char *file, const struct exercise_judged *judged,
+                                   const struct exercise_twin **twin) VBS_MUST_CHECK;
+void exercise_twins_clear(struct exercise_twins *twins);
 
 /* ---- check.c, class.c ---- */
 

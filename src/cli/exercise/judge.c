@@ -1,9 +1,11 @@
 /* Reads an answer and judges it. */
 #include "base/fail.h"
+#include "base/sha256.h"
 #include "base/text.h"
 #include "cli/exercise/exercise.h"
 #include "cli/print/print.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,6 +37,46 @@ static enum vbs_status read_answer(struct cli *cli, const char *path, const char
     return status;
 }
 
+/* Hashes what the steps of an answer do: the order, batches, algorithms and loads. */
+static void hash_steps(const struct vbs_schedule *answer, char text[EXERCISE_STEPS_SIZE])
+{
+    struct vbs_sha256 hash;
+
+    vbs_sha256_begin(&hash);
+    for (int64_t i = 0; i < answer->n_steps; i++) {
+        const struct vbs_step *step = &answer->steps[i];
+        const int64_t numbers[] = {step->op,   step->layer, step->batch,    step->row,
+                                   step->rows, step->slice, step->n_slices, step->resident};
+
+        vbs_sha256_add(&hash, numbers, sizeof numbers);
+        if (step->op == VBS_STEP_COMPUTE) {
+            const char *algorithm = answer->algorithms[step->algorithm];
+
+            vbs_sha256_add(&hash, algorithm, strlen(algorithm) + 1);
+        }
+    }
+    vbs_sha256_end_text(&hash, text, EXERCISE_STEPS_SIZE);
+}
+
+/* Returns the number that begins the name of a file, as handouts have one, "007-Ann_Lee.json":
+ * three digits, and a dash or the ending behind them; 0: it has none. */
+static int variant_of_name(const char *path)
+{
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+
+    for (int i = 0; i < 3; i++)
+        if (!isdigit((unsigned char)name[i]))
+            return 0;
+    return name[3] == '-' || name[3] == '.' ? atoi(name) : 0;
+}
+
+static int find_contradiction(const char *path, const struct vbs_exercise *exercise)
+{
+    int named = variant_of_name(path), variant = vbs_exercise_variant(exercise->seed);
+
+    return variant > 0 && named != variant ? named : 0;
+}
+
 enum vbs_status exercise_judge(struct cli *cli, const struct exercise_words *words,
                                const char *path, struct exercise_judged *judged)
 {
@@ -43,7 +85,10 @@ enum vbs_status exercise_judge(struct cli *cli, const struct exercise_words *wor
     enum vbs_status status;
 
     VBS_TRY(read_answer(cli, path, source, &answer));
+    hash_steps(answer, judged->steps);
     status = find_exercise(cli, words, answer, &judged->exercise);
+    if (status == VBS_OK && !words->names_seed)
+        judged->named_variant = find_contradiction(path, judged->exercise);
     if (status == VBS_OK)
         status = vbs_exercise_judge(&cli->ctx, judged->exercise, answer, &judged->verdict);
     if (status == VBS_INVALID)
@@ -92,4 +137,10 @@ void exercise_put_verdict(json_t *object, const struct exercise_judged *judged, 
     cli_json_put(object, "gap_percent",
                  verdict->fits ? json_real(exercise_gap_percent(judged)) : json_null(), failed);
     cli_json_put(object, "hint", json_string(verdict->hint), failed);
+}
+
+void exercise_put_named(json_t *object, const struct exercise_judged *judged, bool *failed)
+{
+    cli_json_put(object, "named_variant",
+                 judged->named_variant ? json_integer(judged->named_variant) : json_null(), failed);
 }

@@ -380,6 +380,10 @@ static void makes_sheets(void)
            vbs_exercise_sheet_make(&ctx, 1, VBS_MAX_EXERCISE_SEED / 1000, 1, &one) == VBS_USAGE &&
            vbs_exercise_sheet_make(&ctx, 9, 1, 1, &one) == VBS_USAGE && !one.text && !one.key,
        "sheets out of range are refused");
+    ok(vbs_exercise_variant(3001) == 1 && vbs_exercise_variant(3999) == 999 &&
+           vbs_exercise_variant(3000) == 0 && vbs_exercise_variant(7) == 7 &&
+           vbs_exercise_variant(-1) == 0,
+       "a seed has the number of its variant");
 }
 
 static void makes_classes(void)
