@@ -133,7 +133,8 @@ struct vbs_study_outcome {
  *
  * Errors: VBS_USAGE (parameters without effect, words, another description of this name, another
  * build), VBS_NOT_FOUND (join), VBS_IO and VBS_FORMAT (network, data, folder), VBS_UNSUPPORTED (a
- * network that cannot be trained), VBS_STORE, VBS_INTERRUPTED (the study can go on), VBS_NO_MEMORY.
+ * network that cannot be trained), VBS_STORE (also a store that other machines use or may use,
+ * vbs_store_check_alone), VBS_INTERRUPTED (the study can go on), VBS_NO_MEMORY.
  * A trial that cannot be carried out is no error; its reason is in the store.
  */
 enum vbs_status vbs_study_work(struct vbs_ctx *ctx, struct vbs_store *store,

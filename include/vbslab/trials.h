@@ -86,17 +86,26 @@ struct vbs_trial_begin {
 };
 
 /* Begins a trial, which this process owns then. *id is 0, and nothing is written, where the study
- * has a trial of this number. VBS_STORE, VBS_NO_MEMORY. */
+ * has a trial of this number. VBS_STORE, also where another machine works in the store;
+ * VBS_NO_MEMORY. */
 enum vbs_status vbs_store_trial_begin(struct vbs_ctx *ctx, struct vbs_store *store, int64_t study,
                                       const struct vbs_trial_begin *begin,
                                       int64_t *id) VBS_MUST_CHECK;
 
 /* Takes over the running trial with the lowest number that waits at this stage and that no living
- * process owns; *id is 0 where there is none. VBS_STORE. */
+ * process owns; *id is 0 where there is none. VBS_STORE, also where another machine works in the
+ * store. */
 enum vbs_status vbs_store_trial_claim(struct vbs_ctx *ctx, struct vbs_store *store, int64_t study,
                                       const char *stage, int64_t *id) VBS_MUST_CHECK;
 
-/* Says that this process still works on the trial, to the owners on other machines, which cannot
+/* Refuses a store that other machines use, or may use, because SQLite's write-ahead log works on
+ * one machine only. VBS_STORE, as far as that can be told: the store lies on a network file system
+ * (NFS, SMB, 9p, FUSE and others), or has unfinished work of another machine, which wrote to it in
+ * the last ten minutes. The second is checked by each call that begins or takes over work, too.
+ * O(profiles + studies + running trials). */
+enum vbs_status vbs_store_check_alone(struct vbs_ctx *ctx, struct vbs_store *store) VBS_MUST_CHECK;
+
+/* Says that this process still works on the trial, to processes in other containers, which cannot
  * see it: at least every few minutes. VBS_STORE: the trial is another process's by now. */
 enum vbs_status vbs_store_trial_touch(struct vbs_ctx *ctx, struct vbs_store *store,
                                       int64_t id) VBS_MUST_CHECK;

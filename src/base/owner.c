@@ -26,8 +26,8 @@ struct owner {
     char boot[48];
     char space[32];
     int pid;
-    unsigned long long start; /* 0: unknown */
-    char host[65];            /* "": unknown */
+    unsigned long long start;       /* 0: unknown */
+    char host[VBS_OWNER_HOST_SIZE]; /* "": unknown */
 };
 
 /* Reads the first word of a small file, or "-". */
@@ -121,6 +121,12 @@ static bool is_elsewhere(const struct owner *own, const struct owner *other)
     return other->host[0] && strcmp(own->host, other->host) != 0;
 }
 
+/* Returns whether an owner that cannot be seen counts as alive. */
+static bool is_recent(int64_t touched_s)
+{
+    return touched_s > -UNSEEN_LIMIT_S && touched_s < UNSEEN_LIMIT_S;
+}
+
 bool vbs_owner_is_alive(const char *text, int64_t touched_s)
 {
     struct owner own = self(), other;
@@ -133,7 +139,18 @@ bool vbs_owner_is_alive(const char *text, int64_t touched_s)
         return runs(&other);
     if (!same_boot && !is_elsewhere(&own, &other))
         return false;
-    return touched_s > -UNSEEN_LIMIT_S && touched_s < UNSEEN_LIMIT_S;
+    return is_recent(touched_s);
+}
+
+bool vbs_owner_is_elsewhere(const char *text, int64_t touched_s, char host[VBS_OWNER_HOST_SIZE])
+{
+    struct owner own = self(), other;
+
+    if (!read_owner(text, &other) || strcmp(own.boot, other.boot) == 0 ||
+        !is_elsewhere(&own, &other) || !is_recent(touched_s))
+        return false;
+    strcpy(host, other.host);
+    return true;
 }
 
 enum vbs_owner_state vbs_owner_look(const char *text)

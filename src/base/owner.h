@@ -6,7 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define VBS_OWNER_SIZE 192
+#define VBS_OWNER_SIZE      192
+#define VBS_OWNER_HOST_SIZE 65 /* of the name of a machine */
 
 /* Writes the owner that stands for this process. */
 void vbs_owner_self(char owner[VBS_OWNER_SIZE]);
@@ -14,6 +15,10 @@ void vbs_owner_self(char owner[VBS_OWNER_SIZE]);
 /* Gives whether the process that wrote owner may still run. touched_s: the seconds since it last
  * stored something. */
 bool vbs_owner_is_alive(const char *owner, int64_t touched_s);
+
+/* Returns whether the process that wrote owner may still run, and on another machine, whose name it
+ * writes into host: another boot, and another name. Containers of one machine share the boot. */
+bool vbs_owner_is_elsewhere(const char *owner, int64_t touched_s, char host[VBS_OWNER_HOST_SIZE]);
 
 /* What can be seen of an owner from here. Unseen: it belongs to another machine, boot or container,
  * or the text names no owner. */

@@ -296,7 +296,7 @@ static const struct cli_option OPTIONS[] = {
     {"jobs", "N",
      "training processes; with several, one more process takes the times (default 1, which does "
      "everything by turns)"},
-    {"worker", NULL, "join a study that was begun before, from another shell or machine"},
+    {"worker", NULL, "join a study that was begun before, from another shell of this machine"},
     {"only", "WORK", "this process does only this: train or measure"},
     {"threads", "N", "threads of training (default: processors divided by jobs)"},
     {"show", NULL, "do no work: print the trials, the best one, and the importance of parameters"},

@@ -5,6 +5,7 @@
  */
 #include "store/run.h"
 
+#include "store/alone.h"
 #include "store/kernel_samples.h"
 #include "store/rows.h"
 
@@ -350,6 +351,7 @@ static enum vbs_status find_or_insert(struct vbs_ctx *ctx, struct vbs_store_run 
                               .kernels_hash = hash_session(run->session),
                               .owner = run->owner};
 
+    VBS_TRY(vbs_alone_check_owners(ctx, run->store));
     VBS_TRY(find_unfinished(ctx, run, &provenance, &key, &run->id));
     *earlier = run->id != 0;
     if (*earlier)

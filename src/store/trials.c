@@ -2,6 +2,7 @@
  * Studies and trials: reading and making studies, beginning trials, taking them over, and
  * committing what was done with them. The owner of a trial is written as owner.c says.
  */
+#include "store/alone.h"
 #include "store/rows.h"
 
 #include "base/clock.h"
@@ -279,6 +280,7 @@ static enum vbs_status insert_trial(struct vbs_ctx *ctx, struct vbs_store *store
     int64_t same;
 
     *id = 0;
+    VBS_TRY(vbs_alone_check_owners(ctx, store));
     VBS_TRY(vbs_sql_value(ctx, store, &same,
                           "SELECT count(*) FROM trial WHERE study = ? AND number = ?", "ii", study,
                           (int64_t)begin->number));
@@ -338,6 +340,7 @@ static enum vbs_status claim(struct vbs_ctx *ctx, struct vbs_store *store, int64
 {
     char owner[VBS_OWNER_SIZE];
 
+    VBS_TRY(vbs_alone_check_owners(ctx, store));
     VBS_TRY(find_waiting(ctx, store, study, stage, id));
     if (*id == 0)
         return VBS_OK;

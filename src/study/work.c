@@ -172,6 +172,7 @@ enum vbs_status vbs_study_work(struct vbs_ctx *ctx, struct vbs_store *store,
         return vbs_fail(ctx, VBS_USAGE, "a study needs a folder for its networks");
     if (!w.options.vbslab)
         w.options.vbslab = vbs_version();
+    VBS_TRY(vbs_store_check_alone(ctx, store));
     status = study_work_open(&w);
     if (status == VBS_OK && w.options.ready)
         status = w.options.ready(w.options.self);

@@ -166,6 +166,66 @@ done
 [ "$(sqlite3 shared.sqlite "$reused 'again'")|$(sqlite3 shared.sqlite "$reused 'after'")" = "3|3.0|3|0.0" ]
 report $? "... and where an image has changed, but no name and no size"
 
+# ---- a store of several machines ----
+
+study machines 'objective = "latency"' 'trials = 1' 'sampler = "grid"'
+"$VBSLAB" --quiet --db machines.sqlite tune machines.toml >/dev/null
+before=$(sqlite3 machines.sqlite 'SELECT count(*) FROM trial')
+# A trial of another study on which a process of another machine works.
+sqlite3 machines.sqlite "INSERT INTO study (name, description, hash, vbslab, date) VALUES ('far', '{}', 'x', 'x', '');
+    INSERT INTO trial (study, number, state, stage, seed, owner, touched, begun)
+    SELECT id, 0, 'running', 'train', 1, 'boot pid:[1] 7 9 elsewhere', unixepoch() - 60, '' FROM study WHERE name = 'far'"
+study machines 'objective = "latency"' 'trials = 2' 'sampler = "grid"'
+refuses "a store in which another machine works" 1 \
+    "store 'machines.sqlite' has unfinished work of another machine, 'elsewhere'" --db machines.sqlite machines.toml
+grep -q 'vbslab profiles merge' err && [ "$(sqlite3 machines.sqlite 'SELECT count(*) FROM trial')" -eq $((before + 1)) ]
+report $? "... with what to do, and nothing is begun"
+run --db machines.sqlite machines.toml --show
+[ $code -eq 0 ]
+report $? "its results are shown"
+COMMAND=measure
+refuses "nor does measure begin anything in it" 1 "has unfinished work of another machine, 'elsewhere'" \
+    --db machines.sqlite ./tiny.net --backend analytic --batches 1
+COMMAND=tune
+sqlite3 machines.sqlite "UPDATE trial SET touched = unixepoch() - 700 WHERE owner LIKE '% elsewhere'"
+run --quiet --db machines.sqlite machines.toml
+[ $code -eq 0 ] && grep -q '^study machines: 2 of 2' out
+report $? "ten minutes after its last sign it is gone"
+
+# A library that puts every file on a file system of this type.
+cat >place.c <<'END_OF_C'
+#include <stdlib.h>
+#include <string.h>
+#include <sys/vfs.h>
+
+int statfs(const char *path, struct statfs *about)
+{
+    (void)path;
+    memset(about, 0, sizeof *about);
+    about->f_type = strtol(getenv("FILE_SYSTEM"), NULL, 0);
+    return 0;
+}
+END_OF_C
+# on FILE_SYSTEM: works on the study there.
+on()
+{
+    FILE_SYSTEM=$1 LD_PRELOAD=$dir/place.so "$VBSLAB" --quiet --db machines.sqlite tune machines.toml >out 2>err
+    code=$?
+}
+if ${CC:-cc} -shared -fPIC -o place.so place.c 2>err && LD_PRELOAD=$dir/place.so "$VBSLAB" --version >out 2>err; then
+    for place in 0x6969:NFS 0xff534d42:CIFS 0xfe534d42:SMB 0x01021997:9p 0x65735546:FUSE 0x47504653:GPFS; do
+        on ${place%:*}
+        [ $code -eq 1 ] && one_error "store 'machines.sqlite' lies on a network file system (${place#*:})" &&
+            grep -q 'vbslab profiles merge' err
+        report $? "a store on ${place#*:} is refused, with what to do"
+    done
+    on 0xef53
+    [ $code -eq 0 ] && grep -q '^study machines: 2 of 2' out
+    report $? "one on a disk is not"
+else
+    skip "a store on a network file system is refused" "nothing can be loaded before this program"
+fi
+
 # ---- objectives and samplers ----
 
 study front 'objective = ["latency", "accuracy"]' 'trials = 5' 'sampler = "random"'
