@@ -138,6 +138,7 @@ LDFLAGS_profile/posterior_odd = $(WRAP_MALLOC)
 LDFLAGS_fault/report = $(WRAP_MALLOC)
 LDFLAGS_report/by_turns = $(WRAP_MALLOC)
 LDFLAGS_exec/weights_file = -Wl,--wrap=open
+LDFLAGS_base/leftover = -Wl,--wrap=open
 LDFLAGS_exec/rings = -Wl,--wrap=mmap,--wrap=memfd_create,--wrap=ftruncate
 LDFLAGS_fault/predict = $(WRAP_MALLOC)
 LDFLAGS_fault/prune = $(WRAP_MALLOC)

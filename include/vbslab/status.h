@@ -86,6 +86,13 @@ int vbs_status_exit_code(enum vbs_status status);
  * call with ctx. */
 const char *vbs_detail(const struct vbs_ctx *ctx);
 
+/* Returns one line that names unfinished files which processes that were killed left beside files
+ * that calls with ctx wrote (FILE.PID-NUMBER.part, where the file system has no files without a
+ * name), and says that they can be removed; null: none was found. What a process still writes is
+ * not named, and nothing is removed. At most VBS_DETAIL_SIZE bytes, without control characters;
+ * valid until the next call with ctx. */
+const char *vbs_leftover(const struct vbs_ctx *ctx);
+
 #ifdef __cplusplus
 }
 #endif

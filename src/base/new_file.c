@@ -1,6 +1,7 @@
 #include "base/new_file.h"
 
 #include "base/fail.h"
+#include "base/leftover.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -45,11 +46,10 @@ static char *follow_links(const char *path)
 static bool name_beside(struct vbs_new_file *file, int number)
 {
     free(file->name);
-    if (asprintf(&file->name, "%s.%ld-%d.part", file->target, (long)getpid(), number) >= 0)
-        return true;
-    file->name = NULL;
-    errno = ENOMEM;
-    return false;
+    file->name = vbs_part_name(file->target, number);
+    if (!file->name)
+        errno = ENOMEM;
+    return file->name != NULL;
 }
 
 static void forget_name(struct vbs_new_file *file)
@@ -108,6 +108,7 @@ enum vbs_status vbs_new_file_open(struct vbs_ctx *ctx, const char *path, struct 
         vbs_new_file_abandon(file);
         return vbs_fail(ctx, VBS_IO, "cannot write '%.300s': no regular file", path);
     }
+    vbs_leftover_look(ctx, file->target);
     file->descriptor = open_nameless(file);
     if (file->descriptor < 0)
         file->descriptor = open_beside(file);
@@ -117,6 +118,7 @@ enum vbs_status vbs_new_file_open(struct vbs_ctx *ctx, const char *path, struct 
         vbs_new_file_abandon(file);
         return status;
     }
+    vbs_part_lock(file->descriptor);
     return VBS_OK;
 }
 
@@ -164,15 +166,26 @@ static bool link_beside(struct vbs_new_file *file)
     return false;
 }
 
+/* Closes the file before it gets its name: some file systems tell only then that it is too large.
+ */
+static bool close_early(struct vbs_new_file *file)
+{
+    int descriptor = file->descriptor;
+
+    file->descriptor = -1;
+    return close(descriptor) == 0;
+}
+
 /* Renames the file to the target's name, in one operation, with the mode of the file that is there.
  */
-static enum vbs_status replace_target(struct vbs_ctx *ctx, struct vbs_new_file *file)
+static enum vbs_status replace_target(struct vbs_ctx *ctx, struct vbs_new_file *file, bool closes)
 {
     struct stat before;
 
     if ((stat(file->target, &before) == 0 &&
          fchmod(file->descriptor, before.st_mode & 07777) != 0) ||
-        (!file->name && !link_beside(file)) || rename(file->name, file->target) != 0)
+        (!file->name && !link_beside(file)) || (closes && !close_early(file)) ||
+        rename(file->name, file->target) != 0)
         return cannot(ctx, "write", file, errno);
     forget_name(file);
     return VBS_OK;
@@ -180,8 +193,16 @@ static enum vbs_status replace_target(struct vbs_ctx *ctx, struct vbs_new_file *
 
 enum vbs_status vbs_new_file_commit(struct vbs_ctx *ctx, struct vbs_new_file *file)
 {
-    enum vbs_status status = fsync(file->descriptor) == 0 ? replace_target(ctx, file)
+    enum vbs_status status = fsync(file->descriptor) == 0 ? replace_target(ctx, file, false)
                                                           : cannot(ctx, "write", file, errno);
+
+    vbs_new_file_abandon(file);
+    return status;
+}
+
+enum vbs_status vbs_new_file_finish(struct vbs_ctx *ctx, struct vbs_new_file *file)
+{
+    enum vbs_status status = replace_target(ctx, file, true);
 
     vbs_new_file_abandon(file);
     return status;
@@ -190,9 +211,10 @@ enum vbs_status vbs_new_file_commit(struct vbs_ctx *ctx, struct vbs_new_file *fi
 enum vbs_status vbs_new_file_publish(struct vbs_ctx *ctx, struct vbs_new_file *file,
                                      int *descriptor)
 {
-    enum vbs_status status = replace_target(ctx, file);
+    enum vbs_status status = replace_target(ctx, file, false);
 
     if (status == VBS_OK) {
+        vbs_part_unlock(file->descriptor);
         *descriptor = file->descriptor;
         file->descriptor = -1;
     }

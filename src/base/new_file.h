@@ -16,7 +16,8 @@ struct vbs_new_file {
 };
 
 /* Makes a new file that will replace path, or the file to which path leads through symbolic links,
- * which need not exist. VBS_IO, also where path is there and is no regular file; VBS_NO_MEMORY. */
+ * which need not exist, and looks for what killed processes left of it (leftover.h). VBS_IO, also
+ * where path is there and is no regular file; VBS_NO_MEMORY. */
 enum vbs_status vbs_new_file_open(struct vbs_ctx *ctx, const char *path,
                                   struct vbs_new_file *file) VBS_MUST_CHECK;
 
@@ -29,8 +30,11 @@ enum vbs_status vbs_new_file_write(struct vbs_ctx *ctx, const struct vbs_new_fil
  * replaced in one step, and keeps its mode. VBS_IO. In any case the file is closed. */
 enum vbs_status vbs_new_file_commit(struct vbs_ctx *ctx, struct vbs_new_file *file) VBS_MUST_CHECK;
 
-/* Does the same, but leaves it to the system when the bytes are written to the disk, and hands the
- * open file to the caller. After failure it is closed. */
+/* Does the same, but leaves it to the system when the bytes are written to the disk. */
+enum vbs_status vbs_new_file_finish(struct vbs_ctx *ctx, struct vbs_new_file *file) VBS_MUST_CHECK;
+
+/* Does the same as vbs_new_file_finish, but hands the open file to the caller. After failure it is
+ * closed. */
 enum vbs_status vbs_new_file_publish(struct vbs_ctx *ctx, struct vbs_new_file *file,
                                      int *descriptor) VBS_MUST_CHECK;
 

@@ -1,6 +1,7 @@
 #include "base/text.h"
 
 #include "base/fail.h"
+#include "base/new_file.h"
 #include "base/utf8.h"
 
 #include <errno.h>
@@ -285,60 +286,20 @@ static enum vbs_status write_in_place(struct vbs_ctx *ctx, const char *path, con
     return VBS_OK;
 }
 
-#define MAX_NAMES_TRIED 100
-
-/* Makes a file beside path and opens it for writing; *name is its name. Returns -1, with errno set,
- * when it cannot. */
-static int open_beside(const char *path, struct vbs_text *name)
-{
-    for (int i = 0; i < MAX_NAMES_TRIED; i++) {
-        int fd;
-
-        vbs_text_clear(name);
-        vbs_text_addf(name, "%s.%ld-%d.part", path, (long)getpid(), i);
-        if (name->failed) {
-            errno = ENOMEM;
-            return -1;
-        }
-        fd = open(name->data, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        if (fd >= 0 || errno != EEXIST)
-            return fd;
-    }
-    return -1;
-}
-
 /* Symbolic links are followed, so that a link is kept and its target is replaced. A file that
  * existed keeps its mode. */
 static enum vbs_status write_by_rename(struct vbs_ctx *ctx, const char *path, const char *data,
                                        size_t length)
 {
-    char *target = realpath(path, NULL);
-    const char *place = target ? target : path;
-    struct vbs_text temporary = {0};
-    struct stat before;
-    int fd = open_beside(place, &temporary);
-    bool wrote;
+    struct vbs_new_file file;
+    enum vbs_status status = vbs_new_file_open(ctx, path, &file);
 
-    if (fd < 0) {
-        enum vbs_status status = errno == ENOMEM ? vbs_no_memory(ctx)
-                                                 : vbs_fail(ctx, VBS_IO, "cannot create '%s': %s",
-                                                            path, strerror(errno));
-
-        vbs_text_clear(&temporary);
-        free(target);
-        return status;
-    }
-    wrote = write_all(fd, data, length) &&
-            (stat(place, &before) != 0 || fchmod(fd, before.st_mode & 07777) == 0);
-    wrote = close(fd) == 0 && wrote;
-    wrote = wrote && rename(temporary.data, place) == 0;
-    if (!wrote) {
-        (void)vbs_fail(ctx, VBS_IO, "cannot write '%s': %s", path, strerror(errno));
-        unlink(temporary.data);
-    }
-    vbs_text_clear(&temporary);
-    free(target);
-    return wrote ? VBS_OK : VBS_IO;
+    if (status == VBS_OK)
+        status = vbs_new_file_write(ctx, &file, 0, data, (int64_t)length);
+    if (status == VBS_OK)
+        return vbs_new_file_finish(ctx, &file);
+    vbs_new_file_abandon(&file);
+    return status;
 }
 
 enum vbs_status vbs_write_file(struct vbs_ctx *ctx, const char *path, const char *data,

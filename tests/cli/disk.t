@@ -141,6 +141,25 @@ outgrows "a network with coded weights" "cannot write 'kept.vbz': File too large
     compress tiny.net -o kept.vbz
 [ "$(cat kept* | sort -u)" = kept ] && [ "$(ls -d kept*)" = "$kept" ]
 report $? "what was there before is kept, and no part of a file is left"
+
+# --- what runs that were killed left ---
+
+echo half >plan2.json.999999999-0.part
+said="warning: runs that were killed left unfinished files, which can be removed: 'plan2.json.999999999-0.part'"
+for again in once twice; do
+    run plan example.csv $plan --json plan2.json
+    [ $code -eq 0 ] && [ "$(cat err)" = "vbslab: plan: $said" ] && [ "$(cat plan2.json.999999999-0.part)" = half ]
+    report $? "the next run names what one left, and leaves it there: $again"
+done
+run plan example.csv $plan --json plan2.json --quiet
+[ $code -eq 0 ] && [ ! -s err ]
+report $? "--quiet does not"
+run plan example.csv $plan --json plan3.json
+[ $code -eq 0 ] && [ ! -s err ]
+report $? "nor does a run with another file"
+refuses "a run that fails says only why" 1 "no/plan2.json" plan example.csv $plan --json no/plan2.json
+rm plan2.json.999999999-0.part
+
 sed 's/^# date:.*/# date: 2020-01-01T00:00:00Z/' alexnet.csv >another.csv
 outgrows "a store" "store.sqlite" 80 profiles import another.csv
 "$VBSLAB" --db large.sqlite measure --quiet --backend analytic googlenet >/dev/null

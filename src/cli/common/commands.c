@@ -173,6 +173,8 @@ int cli_run_words(struct cli *cli, char **argv)
                                 : cli_unknown_command(cli, argv[next]);
         }
     }
+    if (!before && vbs_leftover(&cli->ctx))
+        cli_warn(cli, "%s", vbs_leftover(&cli->ctx));
     cli->command = before;
     return code;
 }
