@@ -351,6 +351,8 @@ static const struct operator_case shape_cases[] = {
                {.pad = {.before = {0, 2, 15}, .behind = {0, 9, 1}, .mode = VBS_PAD_WRAP}}},
           {VBS_OP_PAD, "e", FROM(0),
            .attributes = {.pad = {.before = {0, -2, 1}, .behind = {0, 1, -3}, .value = 2}}}}},
+    ONE("padding that cuts rows off", VBS_OP_PAD, DIMS(20, 13, 7),
+        .pad = {.before = {0, -4, 1}, .behind = {0, -2, -3}, .value = 2}),
     {.name = "padding of channels",
      .input = DIMS(20, 3, 4),
      .nodes = {{VBS_OP_PAD, "a", FROM(0),

@@ -197,6 +197,7 @@ static void check_counts(void)
         VBS_OP_MAX,      VBS_OP_PRELU,
         VBS_OP_RELU,     VBS_OP_TANH,
         VBS_OP_SHUFFLE,  VBS_OP_SLICE,
+        VBS_OP_PAD,
     };
     static const enum vbs_op FUSED[] = {VBS_OP_RELU,       VBS_OP_CLIP,       VBS_OP_SIGMOID,
                                         VBS_OP_LEAKY_RELU, VBS_OP_HARD_SWISH, VBS_OP_GELU,

@@ -139,6 +139,8 @@ static enum vbs_status build_pad(struct od_build *b)
 
     copy.fill = (float)a->pad.value;
     for (int d = 0; d < copy.n_routes; d++) {
+        /* Rows are counted from the first that is read. */
+        int64_t first = d == 1 && b->row_output ? b->row - b->row_read : 0;
         int64_t *positions;
 
         if (a->pad.before[d] == 0 && a->pad.behind[d] == 0)
@@ -147,7 +149,7 @@ static enum vbs_status build_pad(struct od_build *b)
         if (!positions)
             return vbs_no_memory(b->ctx);
         for (int64_t i = 0; i < copy.routes[d].n; i++)
-            positions[i] = pad_position(a->pad.mode, i - a->pad.before[d], in->dim[d]);
+            positions[i] = pad_position(a->pad.mode, first + i - a->pad.before[d], in->dim[d]);
         copy.routes[d].table = positions;
     }
     return od_build_copy(b, &copy);
