@@ -39,9 +39,10 @@
  * samples, and all with the same batch and window. The step reads the rows of its inputs that the
  * layer's reach (profile.h) names. Its output goes into a window of `window` rows for each sample:
  * a row is overwritten once every reader has gone past it, so that a window holds, at any time, at
- * most as many rows as it has. A window of all rows of the layer is the whole sample. A layer that
- * accumulates (reach.h) steps through the rows of its input and has such a window. The bytes of
- * windows are in docs/accounting.md.
+ * most as many rows as it has. A window of all rows of the layer is the whole sample; steps that
+ * compute all rows of their layer read no other ones. A layer that accumulates (reach.h) steps
+ * through the rows of its input and has such a window. The bytes of windows are in
+ * docs/accounting.md.
  *
  * Threads: a schedule is immutable and may be shared by any number of threads.
  */

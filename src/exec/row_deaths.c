@@ -21,21 +21,23 @@ struct finding {
     int64_t **dead;          /* [n_layers + 1][request] rows that have died; null: no rings */
 };
 
-/* Gives the first row of a sample of tensor that a reader still needs. */
+/* Returns the first row of a sample of tensor that a reader still needs. One that has not begun the
+ * sample has all its rows before it. */
 static int64_t first_needed(const struct finding *f, int tensor, int reader, int64_t sample)
 {
     const struct vbs_profile_layer *about = &f->profile->layers[reader];
     const struct progress *progress = &f->layers[reader];
+    bool has_begun = progress->done + progress->batch > sample;
     int64_t first = f->profile->layers[tensor].rows;
 
     if (progress->done > sample)
         return first;
-    if (progress->done + progress->batch <= sample)
+    if (!about->reaches)
         return 0;
     for (int i = 0; i < about->n_inputs; i++)
         if (about->inputs[i] == tensor) {
             const struct vbs_exec_rows rows =
-                vbs_exec_rows_read(f->profile, reader, i, (int)progress->rows, 1);
+                vbs_exec_rows_read(f->profile, reader, i, has_begun ? (int)progress->rows : 0, 1);
 
             first = rows.first < first ? rows.first : first;
         }
@@ -77,12 +79,23 @@ static enum vbs_status add_bytes(struct finding *f, int64_t step, int64_t ring, 
     return VBS_OK;
 }
 
-/* Adds the rows of a sample of tensor that no step after this one reads. Where no row is read any
- * more, the whole ring dies. */
+/* Returns how many rows of a sample of tensor have been written. */
+static int64_t count_written(const struct finding *f, int tensor, int64_t sample)
+{
+    const struct progress *progress = &f->layers[tensor];
+
+    if (progress->done > sample)
+        return f->profile->layers[tensor].rows;
+    return progress->done + progress->batch > sample ? progress->rows : 0;
+}
+
+/* Adds the rows of a sample of tensor that have been written and that no step after this one reads.
+ * Where no row is read any more, the whole ring dies. */
 static enum vbs_status add_deaths(struct finding *f, int64_t step, int tensor, int64_t sample)
 {
     const struct vbs_exec_groups *groups = &f->fit->groups;
-    int64_t first = first_alive(f, tensor, sample), *dead = &f->dead[tensor][sample];
+    int64_t alive = first_alive(f, tensor, sample), written = count_written(f, tensor, sample);
+    int64_t first = alive < written ? alive : written, *dead = &f->dead[tensor][sample];
     int64_t row_bytes = vbs_exec_row_bytes(f->profile, tensor), from = *dead;
     int group = vbs_exec_group_of(groups, tensor, (int)sample);
     bool is_ring;
@@ -108,6 +121,8 @@ static enum vbs_status take_step(struct finding *f, int64_t s)
         progress->done = first + step->batch;
         progress->batch = progress->rows = 0;
     }
+    for (int64_t n = first; step->rows > 0 && f->dead[step->layer] && n < first + step->batch; n++)
+        VBS_TRY(add_deaths(f, s, step->layer, n)); /* rows that no layer reads */
     if (step->n_slices > 1) /* slices read whole samples, and are no readers of rings */
         return VBS_OK;
     for (int i = 0; i < about->n_inputs; i++)

@@ -109,7 +109,7 @@ static enum vbs_status check_order(struct vbs_ctx *ctx, const struct sim *sim,
                 "reads up to sample %" PRId64 " of layer %d '%s', which has finished %" PRId64,
                 done, input, sim->profile->layers[input].name, sim->tensors[input].done);
     }
-    return VBS_OK;
+    return vbs_sim_check_whole(ctx, sim, step, done_before);
 }
 
 /* Gives the number of samples of tensor that all its readers have finished. */

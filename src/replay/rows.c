@@ -156,19 +156,21 @@ static enum vbs_status check_inputs(struct vbs_ctx *ctx, const struct sim *sim,
     return VBS_OK;
 }
 
-/* Gives the first row of a sample of tensor that a reader still needs. */
+/* Returns the first row of a sample of tensor that a reader still needs. One that has not begun the
+ * sample has all its rows before it. */
 static int64_t first_needed(const struct sim *sim, int tensor, int reader, int64_t sample)
 {
     const struct tensor *layer = &sim->tensors[reader];
+    bool has_begun = layer->done + layer->stripes.batch > sample;
     int64_t first = rows_of(sim, tensor);
 
     if (layer->done > sample)
         return first;
-    if (layer->done + layer->stripes.batch <= sample)
+    if (!sim->profile->layers[reader].reaches)
         return 0;
     for (int i = 0; i < layer->n_inputs; i++)
         if (layer->inputs[i] == tensor) {
-            int64_t row = first_read(sim, reader, i, layer->stripes.done);
+            int64_t row = first_read(sim, reader, i, has_begun ? layer->stripes.done : 0);
 
             first = row < first ? row : first;
         }
@@ -212,6 +214,45 @@ static enum vbs_status check_window(struct vbs_ctx *ctx, const struct sim *sim,
     return VBS_OK;
 }
 
+/* Returns the rows of the first window among the samples [from, end) that is no whole sample; 0:
+ * all are whole samples. */
+static int find_window(const struct sizes *sizes, int64_t from, int64_t end)
+{
+    int64_t low = 0, high = sizes->n;
+
+    while (low < high) { /* finds the entries that begin at from or before */
+        int64_t middle = low + (high - low) / 2;
+
+        if (sizes->list[middle].from <= from)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (int64_t i = low > 0 ? low - 1 : 0; i < sizes->n && sizes->list[i].from < end; i++)
+        if (sizes->list[i].window > 0)
+            return sizes->list[i].window;
+    return 0;
+}
+
+enum vbs_status vbs_sim_check_whole(struct vbs_ctx *ctx, const struct sim *sim,
+                                    const struct vbs_step *step, int64_t from)
+{
+    const struct tensor *layer = &sim->tensors[step->layer];
+
+    for (int i = 0; i < layer->n_inputs; i++) {
+        int input = layer->inputs[i];
+        int window = find_window(&sim->tensors[input].sizes, from, from + step->batch);
+
+        if (window > 0)
+            return vbs_sim_refuse(ctx, sim, step,
+                                  "reads whole samples, but layer %d '%s' has windows of %d of its "
+                                  "%d rows",
+                                  input, sim->profile->layers[input].name, window,
+                                  rows_of(sim, input));
+    }
+    return VBS_OK;
+}
+
 enum vbs_status vbs_sim_check_rows(struct vbs_ctx *ctx, const struct sim *sim,
                                    const struct vbs_step *step)
 {
@@ -223,6 +264,8 @@ enum vbs_status vbs_sim_check_rows(struct vbs_ctx *ctx, const struct sim *sim,
                               " of %" PRId64 " samples",
                               sim->tensors[step->layer].done, sim->schedule->request);
     VBS_TRY(check_inputs(ctx, sim, step));
+    if (step->rows == rows_of(sim, step->layer))
+        VBS_TRY(vbs_sim_check_whole(ctx, sim, step, sim->tensors[step->layer].done));
     return check_window(ctx, sim, step);
 }
 
@@ -285,17 +328,19 @@ bool vbs_sim_count_rows(const struct sim *sim, const struct vbs_step *step, int6
 
 /* ---- progress ---- */
 
-/* Notes what each sample of the tensor takes from its next sample on. */
-static bool note_bytes(struct vbs_ctx *ctx, struct tensor *layer, int64_t bytes)
+/* Notes what each sample of the tensor takes from its next sample on, and the rows of its window, 0
+ * for a whole sample. */
+static bool note_bytes(struct vbs_ctx *ctx, struct tensor *layer, int64_t bytes, int window)
 {
     struct sizes *sizes = &layer->sizes;
-    int64_t before = sizes->n > 0 ? sizes->list[sizes->n - 1].bytes : layer->sample_bytes;
+    const struct size whole = {0, layer->sample_bytes, 0};
+    const struct size *before = sizes->n > 0 ? &sizes->list[sizes->n - 1] : &whole;
 
-    if (bytes == before)
+    if (bytes == before->bytes && window == before->window)
         return true;
     if (vbs_grow(ctx, &sizes->list, &sizes->capacity, sizes->n + 1, sizeof *sizes->list) != VBS_OK)
         return false;
-    sizes->list[sizes->n++] = (struct size){layer->done, bytes};
+    sizes->list[sizes->n++] = (struct size){layer->done, bytes, window};
     return true;
 }
 
@@ -304,10 +349,11 @@ enum vbs_status vbs_sim_begin_samples(struct vbs_ctx *ctx, struct sim *sim,
 {
     struct tensor *layer = &sim->tensors[step->layer];
     int64_t bytes = layer->sample_bytes;
+    int window = step->window == rows_of(sim, step->layer) ? 0 : step->window;
 
     if (step->rows > 0 && step->window > 0 && !window_bytes(sim, step, &bytes))
         return vbs_sim_refuse_overflow(ctx, sim, step);
-    return note_bytes(ctx, layer, bytes) ? VBS_OK : vbs_no_memory(ctx);
+    return note_bytes(ctx, layer, bytes, window) ? VBS_OK : vbs_no_memory(ctx);
 }
 
 void vbs_sim_move_rows(struct sim *sim, const struct vbs_step *step)

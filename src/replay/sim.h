@@ -33,9 +33,10 @@ struct stripes {
 /* What a sample of a tensor takes in memory, from sample number from on. */
 struct size {
     int64_t from, bytes;
+    int window; /* rows of its window, fewer than the tensor has; 0: it is a whole sample */
 };
 
-/* The sizes of a tensor's samples where they are not all sample_bytes: ascending. */
+/* The sizes of a tensor's samples where they are not all whole samples: ascending. */
 struct sizes {
     struct size *list; /* freed by vbs_sim_clear */
     int64_t n, capacity;
@@ -150,6 +151,11 @@ int64_t vbs_sim_move_slice(struct sim *sim, const struct vbs_step *step);
 /* rows.c. Checks a step with rows against the rules, before it changes anything. */
 enum vbs_status vbs_sim_check_rows(struct vbs_ctx *ctx, const struct sim *sim,
                                    const struct vbs_step *step) VBS_MUST_CHECK;
+
+/* Checks, for a step that computes all rows of its layer, that the samples from number from on that
+ * it reads are whole: windows of fewer rows do not hold what the kernel of whole samples reads. */
+enum vbs_status vbs_sim_check_whole(struct vbs_ctx *ctx, const struct sim *sim,
+                                    const struct vbs_step *step, int64_t from) VBS_MUST_CHECK;
 
 /* Computes what a step with rows adds to memory, and the bytes of the network's input that it needs
  * inside. False: an overflow. */

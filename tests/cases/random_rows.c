@@ -64,6 +64,57 @@ static bool draw_window(struct draft *draft, struct layer_draft *layer)
     return true;
 }
 
+/* Takes every stride-th row from row begin on, and leaves out what is behind (a Slice). */
+static bool draw_slice(struct draft *draft, struct layer_draft *layer)
+{
+    int stride = random_int(draft->rng, 1, 3), n = draft->rows[layer->inputs[0]];
+    int begin = random_int(draft->rng, 0, n - 1), most = (n - begin + stride - 1) / stride;
+
+    layer->rows = random_once_in(draft->rng, 2) ? most : random_int(draft->rng, 1, most);
+    layer->reaches[0] = (struct vbs_reach){stride, 1, begin, begin};
+    return true;
+}
+
+/* Adds rows in front and behind, or takes some away (a Pad). Added rows read nothing. */
+static bool draw_pad(struct draft *draft, struct layer_draft *layer)
+{
+    int before = random_int(draft->rng, -4, 3), behind = random_int(draft->rng, -4, 3);
+    int rows = draft->rows[layer->inputs[0]] + before + behind;
+
+    if (rows < 1 || rows > draft->max_rows)
+        return false;
+    layer->rows = rows;
+    layer->reaches[0] = (struct vbs_reach){1, 1, -before, -before};
+    return true;
+}
+
+/* Spreads windows with a stride (a transposed convolution). Padding cuts rows off in front and
+ * behind; rows between windows that are shorter than the stride read nothing. */
+static bool draw_spread(struct draft *draft, struct layer_draft *layer)
+{
+    int stride = random_int(draft->rng, 1, 3), kernel = random_int(draft->rng, 1, 4);
+    int dilation = random_once_in(draft->rng, 4) ? 2 : 1, pad = random_int(draft->rng, 0, 4);
+    int extent = dilation * (kernel - 1), n = draft->rows[layer->inputs[0]];
+    int rows = (n - 1) * stride + extent + 1 - pad - random_int(draft->rng, 0, 4);
+    int low = stride - 1 + pad - extent;
+
+    if (rows < 1 || rows > draft->max_rows)
+        return false;
+    layer->rows = rows;
+    layer->reaches[0] = (struct vbs_reach){1, stride, low < pad ? low : pad, pad};
+    return true;
+}
+
+/* Draws an operator that passes rows of one tensor on, and adds, drops or steps over some. */
+static bool draw_shift(struct draft *draft, struct layer_draft *layer)
+{
+    int kind = random_int(draft->rng, 0, 2);
+
+    return kind == 0   ? draw_slice(draft, layer)
+           : kind == 1 ? draw_pad(draft, layer)
+                       : draw_spread(draft, layer);
+}
+
 /* Doubles the rows: each output row reads the row of which it is a half, and one beside it. */
 static bool draw_doubling(struct draft *draft, struct layer_draft *layer)
 {
@@ -123,8 +174,11 @@ static struct layer_draft draw_layer(struct draft *draft)
             continue;
         }
         if (draft->is_chain)
-            kind = kind <= 8 ? 2 : 9;
-        drawn = kind <= 5   ? draft->rows[layer.inputs[0]] > 0 && draw_window(draft, &layer)
+            kind = kind <= 6 ? 2 : kind <= 8 ? 5 : 9;
+        if (kind <= 5 && draft->rows[layer.inputs[0]] == 0)
+            continue;
+        drawn = kind <= 3   ? draw_window(draft, &layer)
+                : kind <= 5 ? draw_shift(draft, &layer)
                 : kind <= 7 ? draw_sum(draft, &layer)
                             : draw_doubling(draft, &layer);
     }

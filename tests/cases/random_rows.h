@@ -9,10 +9,11 @@
 
 /*
  * Makes a profile of at most max_layers layers (1..RANDOM_MAX_LAYERS): windows of any kernel,
- * stride, padding and dilation, layers that double the rows, sums of tensors with equal rows,
- * layers that read one of their inputs whole, and layers without rows; most have weights. Batches 1
- * and 2, and at both stripes of 1, 2, 4, 8 and 16 rows. All times are whole numbers below 2^10.
- * Null: the builder refused, and the reason is printed as a TAP comment.
+ * stride, padding and dilation, layers that add, drop or step over rows, that spread them or double
+ * them, sums of tensors with equal rows, layers that read one of their inputs whole, and layers
+ * without rows; most have weights. Batches 1 and 2, and at both stripes of 1, 2, 4, 8 and 16 rows.
+ * All times are whole numbers below 2^10. Null: the builder refused, and the reason is printed as a
+ * TAP comment.
  */
 struct vbs_profile *random_rows_profile(gsl_rng *rng, int max_layers);
 

@@ -135,6 +135,8 @@ static int64_t next_end(const struct vbs_stripes *stripes, int place)
     return end < rows ? end : rows;
 }
 
+/* Returns the first row of the layer's output that a reader still needs. One that shall compute all
+ * its rows at once reads whole samples. */
 static int64_t first_needed(const struct vbs_stripes *stripes, int place, int from, int to)
 {
     const struct vbs_task *task = stripes->task;
@@ -146,13 +148,16 @@ static int64_t first_needed(const struct vbs_stripes *stripes, int place, int fr
     for (int r = 0; r < task->n_readers[layer]; r++) {
         int reader = task->readers[layer][r];
         const struct vbs_profile_layer *l = &task->profile->layers[reader];
+        const struct stripe_state *state;
 
         if (!is_inside(stripes, reader, from, to))
             continue;
+        state = &stripes->states[stripes->place[reader]];
+        if (state->done == 0 && state->height == l->rows)
+            return 0;
         for (int i = 0; i < l->n_inputs; i++)
             if (l->inputs[i] == layer) {
-                int64_t row = vbs_reach_first(
-                    &l->reaches[i], n, stripes->states[stripes->place[reader]].done, l->rows);
+                int64_t row = vbs_reach_first(&l->reaches[i], n, state->done, l->rows);
 
                 first = row < first ? row : first;
             }

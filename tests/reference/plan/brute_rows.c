@@ -190,8 +190,16 @@ static bool follows(const struct brute_rows *state, const struct vbs_step *step,
     return !at->begun || (step->batch == at->batch && step->window == at->window);
 }
 
+/* Returns whether a sample is in a window of fewer rows than it has. */
+static bool is_cut(const struct brute_rows *state, int tensor, int sample)
+{
+    const struct brute_sample *at = &state->samples[tensor][sample];
+
+    return at->by_rows && at->window < rows_of(state, tensor);
+}
+
 /* Checks that the inputs have the rows that the step reads; where it reads padding behind the last
- * row, all of them. */
+ * row, all of them. A step that computes all rows reads whole samples. */
 static bool inputs_exist(const struct brute_rows *state, const struct vbs_step *step, int first)
 {
     const struct vbs_profile_layer *layer = &state->profile->layers[step->layer];
@@ -204,6 +212,8 @@ static bool inputs_exist(const struct brute_rows *state, const struct vbs_step *
         for (int s = first; s < first + step->batch; s++) {
             bool whole = step->rows == 0 || reads_whole(state, step->layer, i);
 
+            if (to - from == rows_of(state, step->layer) && is_cut(state, input, s))
+                return false;
             if (state->samples[input][s].complete)
                 continue;
             /* A reader by rows needs samples of which the input has begun the rows, too. */

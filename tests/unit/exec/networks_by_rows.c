@@ -1,11 +1,17 @@
 /*
  * Networks of the onednn backend by rows: plans in little memory, with weights outside the budget
- * or inside, run in an arena of the budget and give what the network gives in whole samples.
+ * or inside, are what the replay says, run in an arena of the budget, and give what the network
+ * gives in whole samples and by the definition of its operators.
  */
 #include "cases/operator_cases.h"
+#include "cases/random_profile.h"
+#include "cases/random_shifts.h"
+#include "reference/backend/ops.h"
 #include "support/model_help.h"
-#include "base/fail.h"
+#include "support/session_profile.h"
 #include "support/tap.h"
+#include "support/trials.h"
+#include "support/true_plan.h"
 
 #include "vbslab/exec.h"
 #include "vbslab/plan.h"
@@ -14,8 +20,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TOLERANCE 1e-4 /* of the largest value: kernels may sum in another order */
-#define REQUEST   3
+#define TOLERANCE   1e-4 /* of the largest value: kernels may sum in another order */
+#define REQUEST     3
+#define BUDGETS     4
+#define SEED        53
+#define N_RANDOM    120 /* networks */
+#define SLACK_BYTES (4 * VBS_WINDOW_ALIGNMENT)
 
 /* Networks with odd heights, windows of different depth that meet in a sum, and layers at the end
  * that read whole samples. */
@@ -104,64 +114,46 @@ static const struct operator_case GROWING[] = {
 };
 #define N_GROWING ((int)(sizeof GROWING / sizeof GROWING[0]))
 
+/* Networks that leave out rows between layers on windows, which have no text either. */
+static const struct operator_case SHIFTED[] = {
+    {.name = "a slice that begins with row 2",
+     .input = DIMS(3, 23, 19),
+     .nodes =
+         {CONV3("a", 0, 4),
+          {VBS_OP_SLICE, "s", FROM(1),
+           .attributes = {.slice = {.begin = {0, 2, 0}, .step = {1, 1, 1}, .count = {4, 21, 19}}}},
+          CONV3("b", 2, 4)}},
+    {.name = "a slice of the last rows",
+     .input = DIMS(3, 40, 19),
+     .nodes =
+         {CONV3("a", 0, 4),
+          {VBS_OP_SLICE, "s", FROM(1),
+           .attributes = {.slice = {.begin = {0, 33, 0}, .step = {1, 1, 1}, .count = {4, 7, 19}}}},
+          CONV3("b", 2, 4)}},
+    {.name = "rows cut off in front by padding, and every third one of the rest",
+     .input = DIMS(3, 41, 19),
+     .nodes =
+         {CONV3("a", 0, 4),
+          {VBS_OP_PAD, "p", FROM(1),
+           .attributes = {.pad = {.before = {0, -5, 0}, .behind = {0, -2, 0}}}},
+          CONV3("b", 2, 4),
+          {VBS_OP_SLICE, "s", FROM(3),
+           .attributes = {.slice = {.begin = {0, 4, 0}, .step = {1, 3, 1}, .count = {4, 10, 19}}}},
+          CONV3("c", 4, 4)}},
+};
+#define N_SHIFTED ((int)(sizeof SHIFTED / sizeof SHIFTED[0]))
+
 struct subject {
     struct vbs_ctx ctx;
     const struct vbs_backend *backend;
     struct vbs_network *network;
 };
 
-/* A time that grows with the work and does not depend on the machine. */
-static double time_of(const struct vbs_session *session, const struct vbs_kernel *kernel)
+static struct vbs_profile *make_profile(struct subject *t)
 {
-    const struct vbs_profile_layer *layer = &session->layers[kernel->layer];
-    double rows = kernel->rows > 0 ? (double)kernel->rows / layer->rows : 1;
-
-    return 10 + kernel->batch * rows * (double)layer->out_bytes / 1000;
-}
-
-/* Adds the layers and the kernels of a session to a profile. */
-static enum vbs_status add_session(struct vbs_ctx *ctx, const struct vbs_session *session,
-                                   struct vbs_profile_builder *builder)
-{
-    VBS_TRY(vbs_profile_builder_input_rows(ctx, builder, session->layers[0].rows));
-    for (int k = 1; k <= session->n_layers; k++)
-        VBS_TRY(vbs_profile_builder_layer(ctx, builder, &session->layers[k]));
-    for (int i = 0; i < session->n_kernels; i++) {
-        const struct vbs_kernel *kernel = &session->kernels[i];
-        const struct vbs_profile_row row = {.time_us = time_of(session, kernel),
-                                            .ws_bytes = kernel->ws_bytes,
-                                            .weight_bytes = kernel->weight_bytes,
-                                            .format = kernel->format,
-                                            .n_slices = kernel->row_slices,
-                                            .rows = kernel->rows};
-
-        VBS_TRY(vbs_profile_builder_row(ctx, builder, kernel->layer, kernel->batch,
-                                        kernel->algorithm, &row));
-    }
-    return vbs_profile_builder_provenance(ctx, builder, &session->provenance);
-}
-
-static struct vbs_profile *make_profile(struct subject *t, bool stripes)
-{
-    static const int BATCHES[] = {1, 2};
-    const struct vbs_backend_options options = {.struct_size = sizeof options,
-                                                .batches = BATCHES,
-                                                .n_batches = 2,
-                                                .threads = 1,
-                                                .stripes = stripes};
-    struct vbs_profile_builder *builder = vbs_profile_builder_new();
-    struct vbs_session *session = NULL;
     struct vbs_profile *profile = NULL;
-    enum vbs_status status = t->backend->open(&t->ctx, t->network, &options, &session);
 
-    if (status == VBS_OK)
-        status = add_session(&t->ctx, session, builder);
-    if (status == VBS_OK)
-        status = vbs_profile_builder_finish(&t->ctx, builder, &profile);
-    vbs_profile_builder_free(builder);
-    if (session)
-        session->ops->close(session);
-    if (status != VBS_OK)
+    if (session_profile(&t->ctx, t->backend, t->network, true, &profile) != VBS_OK)
         bail_out("no profile: %s", vbs_detail(&t->ctx));
     return profile;
 }
@@ -178,9 +170,8 @@ static float *run(struct subject *t, const struct vbs_profile *profile,
     const struct vbs_exec_options options = {
         .struct_size = sizeof options,
         .threads = 1,
-        /* Weights between windows may leave holes of less than a page. */
-        .memory_bytes = schedule->memory_bytes +
-                        (schedule->weights == VBS_WEIGHTS_INCLUDED ? 2 * VBS_WINDOW_ALIGNMENT : 0),
+        /* Buffers of whole pages may not fit the plan's bytes without holes. */
+        .memory_bytes = schedule->memory_bytes + SLACK_BYTES,
         .debug_checks = true};
     float *values = calloc((size_t)output_size(t->network), sizeof *values);
     struct vbs_exec_report report = {0};
@@ -263,11 +254,67 @@ static int count_loads(const struct vbs_schedule *schedule)
     return n;
 }
 
-/* Runs plans by rows for some budgets, and compares them with whole samples. */
-static void check_case(struct subject *t, const char *name, enum vbs_io io,
-                       enum vbs_weights weights)
+/* What came out for a network. */
+struct outcome {
+    int n_true, n_run; /* plans that the replay confirms, and that were executed */
+    int n_windows, n_loads, n_sums;
+    int64_t least, most; /* bytes of a sample by rows and of whole samples */
+    double worst;        /* difference of values, as a fraction of the largest one */
+};
+
+/* Computes the values of the network's output by the definition of its operators. */
+static float *define(const struct vbs_network *network)
 {
-    struct vbs_profile *profile = make_profile(t, true);
+    int64_t n_input = vbs_shape_elements(&network->layers[0].shape);
+    int64_t n_output = vbs_shape_elements(&network->outputs[0].shape);
+    float **tensors = calloc((size_t)network->n_layers + 1, sizeof *tensors);
+    float *values = calloc((size_t)output_size(network), sizeof *values);
+    const float *inputs[8];
+
+    tensors[0] = calloc((size_t)n_input, sizeof **tensors);
+    for (int sample = 0; sample < REQUEST; sample++) {
+        vbs_network_input_values(network, sample * n_input, n_input, tensors[0]);
+        for (int k = 1; k <= network->n_layers; k++) {
+            for (int i = 0; i < network->layers[k].n_inputs; i++)
+                inputs[i] = tensors[network->layers[k].inputs[i]];
+            tensors[k] = reference_layer(network, k, inputs);
+            if (!tensors[k])
+                bail_out("out of memory");
+        }
+        memcpy(values + sample * n_output, tensors[network->outputs[0].layer],
+               (size_t)n_output * sizeof *values);
+        for (int k = 1; k <= network->n_layers; k++)
+            free(tensors[k]);
+    }
+    free(tensors[0]);
+    free(tensors);
+    return values;
+}
+
+/* Plans for so many bytes, runs the plan and compares its values. */
+static void try_plan(struct subject *t, const struct vbs_profile *profile,
+                     struct vbs_solver *solver, int64_t bytes, const float *want,
+                     struct outcome *outcome)
+{
+    struct vbs_schedule *schedule = plan(t, solver, bytes);
+    struct vbs_exec_placement placement;
+    float *got = run(t, profile, schedule, &placement);
+
+    outcome->n_true += is_true_plan(profile, schedule);
+    outcome->n_run += got != NULL;
+    outcome->n_windows += count_windows(profile, schedule);
+    outcome->n_loads += count_loads(schedule);
+    outcome->n_sums += count_sums(profile, schedule);
+    if (got)
+        outcome->worst = fmax(outcome->worst, distance(got, want, output_size(t->network)));
+    vbs_schedule_free(schedule);
+    free(got);
+}
+
+/* Runs a plan of whole samples, then plans by rows for some budgets. */
+static struct outcome try_network(struct subject *t, enum vbs_io io, enum vbs_weights weights)
+{
+    struct vbs_profile *profile = make_profile(t);
     struct vbs_problem problem = {
         .profile = profile,
         .request = REQUEST,
@@ -276,48 +323,102 @@ static void check_case(struct subject *t, const char *name, enum vbs_io io,
         .copy = {.source = "given", .latency_us = 1, .bytes_per_us = 2000}};
     struct vbs_problem whole = problem;
     struct vbs_solver *solver = open_solver(t, &problem), *plain;
-    struct vbs_exec_placement placement;
-    struct vbs_schedule *schedule;
-    int64_t least = vbs_solver_least_bytes(solver), most;
-    float *want, *got;
-    double worst = 0;
-    int n_windows = 0, n_loads = 0, n_sums = 0, n_run = 0;
+    struct outcome outcome = {.least = vbs_solver_least_bytes(solver)}, ignored = {0};
+    float *want = define(t->network);
 
     whole.whole_samples = true;
     plain = open_solver(t, &whole);
-    most = vbs_solver_least_bytes(plain);
-    schedule = plan(t, plain, 4 * most);
-    want = run(t, profile, schedule, &placement);
-    vbs_schedule_free(schedule);
-    if (!want)
-        bail_out("whole samples do not run");
-    for (int i = 0; i < 4; i++) {
-        /* Buffers of whole pages may not fit the least budget without holes. */
-        int64_t bytes = least + 16384 + (most - least) * i / 3;
-
-        schedule = plan(t, solver, bytes);
-        n_windows += count_windows(profile, schedule);
-        n_loads += count_loads(schedule);
-        n_sums += count_sums(profile, schedule);
-        got = run(t, profile, schedule, &placement);
-        n_run += got != NULL;
-        worst = got ? fmax(worst, distance(got, want, output_size(t->network))) : worst;
-        vbs_schedule_free(schedule);
-        free(got);
-    }
-    ok(n_run == 4 && worst <= TOLERANCE, "%s, io %s, weights %s: four budgets, off by at most %.1e",
-       name, vbs_io_word(io), vbs_weights_word(weights), worst);
-    ok((weights == VBS_WEIGHTS_EXCLUDED || n_loads > 0) &&
-           (io == VBS_IO_RESIDENT || (n_windows > 0 && least < most)),
-       "%s, io %s, weights %s: %d steps into windows, %d loads; %" PRId64
-       " bytes instead of %" PRId64,
-       name, vbs_io_word(io), vbs_weights_word(weights), n_windows, n_loads, least, most);
-    if (strstr(name, "of rows") && weights == VBS_WEIGHTS_EXCLUDED)
-        ok(n_sums > 0, "%s, io %s: %d steps accumulate", name, vbs_io_word(io), n_sums);
+    outcome.most = vbs_solver_least_bytes(plain);
+    try_plan(t, profile, plain, 4 * outcome.most, want, &ignored);
+    outcome.worst = ignored.n_run == 1 ? ignored.worst : HUGE_VAL;
+    for (int i = 0; i < BUDGETS; i++)
+        try_plan(t, profile, solver,
+                 outcome.least + (outcome.most - outcome.least) * i / (BUDGETS - 1), want,
+                 &outcome);
     free(want);
     vbs_solver_free(plain);
     vbs_solver_free(solver);
     vbs_profile_free(profile);
+    return outcome;
+}
+
+static bool is_right(const struct outcome *outcome)
+{
+    return outcome->n_true == BUDGETS && outcome->n_run == BUDGETS && outcome->worst <= TOLERANCE;
+}
+
+static void check_case(struct subject *t, const char *name, enum vbs_io io,
+                       enum vbs_weights weights)
+{
+    struct outcome o = try_network(t, io, weights);
+
+    ok(is_right(&o), "%s, io %s, weights %s: %d budgets, off by at most %.1e", name,
+       vbs_io_word(io), vbs_weights_word(weights), o.n_run, o.worst);
+    ok((weights == VBS_WEIGHTS_EXCLUDED || o.n_loads > 0) &&
+           (io == VBS_IO_RESIDENT || (o.n_windows > 0 && o.least < o.most)),
+       "%s, io %s, weights %s: %d steps into windows, %d loads; %" PRId64
+       " bytes instead of %" PRId64,
+       name, vbs_io_word(io), vbs_weights_word(weights), o.n_windows, o.n_loads, o.least, o.most);
+    if (strstr(name, "of rows") && weights == VBS_WEIGHTS_EXCLUDED)
+        ok(o.n_sums > 0, "%s, io %s: %d steps accumulate", name, vbs_io_word(io), o.n_sums);
+}
+
+/* Checks cases that have no text. */
+static void check_operators(struct subject *t, const struct operator_case *cases, int n)
+{
+    for (int i = 0; i < n; i++) {
+        if (operator_case_network(&t->ctx, &cases[i], &t->network) != VBS_OK)
+            bail_out("%s: %s", cases[i].name, vbs_detail(&t->ctx));
+        check_case(t, cases[i].name, VBS_IO_EXTERNAL, VBS_WEIGHTS_EXCLUDED);
+        check_case(t, cases[i].name, VBS_IO_RESIDENT, VBS_WEIGHTS_EXCLUDED);
+        vbs_network_free(t->network);
+    }
+}
+
+/* Returns how many layers of a network that have kernels on rows begin behind row 0 of their input.
+ */
+static int count_shifts(struct subject *t)
+{
+    struct vbs_profile *profile = make_profile(t);
+    int n = 0;
+
+    for (int k = 1; k <= profile->n_layers; k++)
+        n += profile->layers[k].reaches && profile->layers[k].inputs[0] > 0 &&
+             profile->layers[k].reaches[0].unit > 0 &&
+             profile->layers[k].reaches[0].low >= profile->layers[k].reaches[0].unit;
+    vbs_profile_free(profile);
+    return n;
+}
+
+static void check_random(struct subject *t)
+{
+    gsl_rng *rng = gsl_rng_alloc(gsl_rng_taus);
+    int n = trials_some(N_RANDOM), n_right = 0, n_windows = 0, n_shifts = 0;
+    double worst = 0;
+
+    gsl_rng_set(rng, SEED);
+    for (int i = 0; i < n; i++) {
+        struct outcome o;
+
+        t->network = random_shifts(&t->ctx, rng, 4 + i % 5);
+        if (!t->network)
+            bail_out("no network: %s", vbs_detail(&t->ctx));
+        o = try_network(t, i % 3 == 1 ? VBS_IO_RESIDENT : VBS_IO_EXTERNAL,
+                        i % 3 == 2 ? VBS_WEIGHTS_INCLUDED : VBS_WEIGHTS_EXCLUDED);
+        if (!is_right(&o))
+            printf("# network %d: %d true plans, %d run, off by %g\n", i, o.n_true, o.n_run,
+                   o.worst);
+        n_right += is_right(&o);
+        n_windows += o.n_windows > 0;
+        n_shifts += count_shifts(t);
+        worst = fmax(worst, o.worst);
+        vbs_network_free(t->network);
+    }
+    gsl_rng_free(rng);
+    ok(n_right == n, "%d of %d random networks run in all budgets, off by at most %.1e", n_right, n,
+       worst);
+    ok(n_windows > n / 3 && n_shifts > n / 4,
+       "%d of them have windows; %d layers leave out rows in front", n_windows, n_shifts);
 }
 
 int main(void)
@@ -339,12 +440,8 @@ int main(void)
         check_case(&t, CASES[i].name, VBS_IO_EXTERNAL, VBS_WEIGHTS_INCLUDED);
         vbs_network_free(t.network);
     }
-    for (int i = 0; i < N_GROWING; i++) {
-        if (operator_case_network(&t.ctx, &GROWING[i], &t.network) != VBS_OK)
-            bail_out("%s: %s", GROWING[i].name, vbs_detail(&t.ctx));
-        check_case(&t, GROWING[i].name, VBS_IO_EXTERNAL, VBS_WEIGHTS_EXCLUDED);
-        check_case(&t, GROWING[i].name, VBS_IO_RESIDENT, VBS_WEIGHTS_EXCLUDED);
-        vbs_network_free(t.network);
-    }
+    check_operators(&t, GROWING, N_GROWING);
+    check_operators(&t, SHIFTED, N_SHIFTED);
+    check_random(&t);
     return done_testing();
 }

@@ -1,8 +1,8 @@
 /*
  * Schedules with steps by rows run in an arena whose windows are rings: random schedules of random
- * profiles, on a backend whose layers compute each row of an output from the bytes of the rows that
- * it reads. So a row that was overwritten too early, is looked for at another place, or meets
- * another border, changes the outputs.
+ * profiles, and plans of dp-vbs+, on a backend whose layers compute each row of an output from the
+ * bytes of the rows that it reads. So a row that was overwritten too early, is looked for at
+ * another place, or meets another border, changes the outputs.
  */
 #include "cases/random_rows.h"
 #include "fake/exec.h"
@@ -109,6 +109,52 @@ static struct vbs_schedule *draw_schedule(gsl_rng *rng, const struct vbs_profile
     schedule = with_weights(profile, plain);
     vbs_schedule_free(plain);
     return schedule;
+}
+
+/* Makes the plan of dp-vbs+ for its least budget. */
+static struct vbs_schedule *make_plan(gsl_rng *rng, const struct vbs_profile *profile,
+                                      enum vbs_io io)
+{
+    struct vbs_ctx ctx = {0};
+    const struct vbs_problem problem = {
+        .profile = profile, .request = random_int(rng, 1, 4), .io = io};
+    const struct vbs_planner *planner = NULL;
+    struct vbs_solver *solver = NULL;
+    struct vbs_schedule *schedule = NULL;
+
+    if (vbs_planner_find(&ctx, "dp-vbs+", &planner) != VBS_OK ||
+        vbs_solver_new(&ctx, planner, &problem, NULL, &solver) != VBS_OK ||
+        vbs_solver_plan(&ctx, solver, vbs_solver_least_bytes(solver), &schedule) != VBS_OK)
+        bail_out("no plan: %s", vbs_detail(&ctx));
+    vbs_solver_free(solver);
+    return schedule;
+}
+
+static void try_plans(enum vbs_io io)
+{
+    gsl_rng *rng = gsl_rng_alloc(gsl_rng_taus);
+    struct tally tally = {0};
+
+    gsl_rng_set(rng, SEED + 1);
+    for (int i = 0; i < trials_some(N_PROFILES); i++) {
+        struct vbs_profile *draft = random_rows_profile(rng, 1 + i % 8);
+        struct vbs_profile *profile = draft ? exec_fake_profile(draft, 1 + i % 3) : NULL;
+        struct vbs_schedule *schedule = profile ? make_plan(rng, profile, io) : NULL;
+        struct exec_case c = {.profile = profile, .schedule = schedule};
+
+        if (!schedule)
+            bail_out("no profile");
+        count_case(&tally, &c, i);
+        vbs_schedule_free(schedule);
+        vbs_profile_free(profile);
+        vbs_profile_free(draft);
+    }
+    gsl_rng_free(rng);
+    ok(tally.n_failed == 0 && tally.n_with_rings > tally.n / 10,
+       "plans, io %s: %d, of which %d with rings, %d in the replay's peak to the byte, %d not "
+       "placed, %d unsupported",
+       vbs_io_word(io), tally.n, tally.n_with_rings, tally.n_exact, tally.n_refused,
+       tally.n_unsupported);
 }
 
 static void try_random(enum vbs_io io, enum vbs_weights weights)
@@ -235,6 +281,8 @@ int main(void)
 {
     check_dead_rows();
     check_memory();
+    try_plans(VBS_IO_EXTERNAL);
+    try_plans(VBS_IO_RESIDENT);
     for (int weights = 0; weights < 2; weights++) {
         try_random(VBS_IO_EXTERNAL, (enum vbs_weights)weights);
         try_random(VBS_IO_RESIDENT, (enum vbs_weights)weights);

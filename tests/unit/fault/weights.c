@@ -17,6 +17,7 @@
 #include <stdlib.h>
 
 #define SEED       90
+#define ROWS_SEED  96 /* of a profile by rows: joint takes minutes for others */
 #define N_LAYERS   3
 #define REQUEST    2
 #define MAX_TRIES  1000
@@ -276,7 +277,7 @@ static struct vbs_profile *find_rows_profile(void)
     struct vbs_profile *profile = NULL;
     bool found = false;
 
-    gsl_rng_set(rng, SEED);
+    gsl_rng_set(rng, ROWS_SEED);
     for (int i = 0; i < MAX_TRIES && !found; i++) {
         vbs_profile_free(profile);
         profile = random_rows_weighted(rng, N_LAYERS);

@@ -1,6 +1,7 @@
 /*
  * Segments by hand, whose least memory is known to the byte: where branches meet, no branch runs
- * ahead of the other, and a layer that accumulates needs no more than some rows of its input.
+ * ahead of the other, a layer that accumulates needs no more than some rows of its input, and rows
+ * in front that no layer reads need no memory beside others.
  */
 #include "vbslab/plan.h"
 #include "vbslab/replay.h"
@@ -13,7 +14,8 @@
 
 #define ROWS 32
 
-static const struct vbs_reach SAME = {1, 1, 0, 0}, AROUND = {1, 1, -1, 1}, SUM = {1, 0, 0, 0};
+static const struct vbs_reach SAME = {1, 1, 0, 0}, AROUND = {1, 1, -1, 1}, SUM = {1, 0, 0, 0},
+                              LAST = {1, 1, ROWS - 2, ROWS - 2};
 
 struct part {
     const char *name;
@@ -104,10 +106,16 @@ int main(void)
         {"sum", 1, {1}, 60, ROWS, SUM},
         {"reader", 1, {2}, 4, 0, SAME},
     };
+    /* One row of the wide layer at a time, and one of the two that leave. */
+    const struct part last[] = {
+        {"wide", 1, {0}, ROWS * 8192, ROWS, SAME},
+        {"last rows", 1, {1}, 2 * 8, 2, LAST},
+    };
 
     check("branches", branches, 5, VBS_IO_EXTERNAL, ROWS * 4096 + 2 * 4096 + ROWS * 4);
     check("a sum", sum, 2, VBS_IO_EXTERNAL, 8192 + 60);
     check("a sum", sum, 2, VBS_IO_RESIDENT, ROWS * 4 + 8192 + 60);
     check("a sum that is read", read, 3, VBS_IO_EXTERNAL, 8192 + 60 + 4);
+    check("the last rows", last, 2, VBS_IO_EXTERNAL, 8192 + 8);
     return done_testing();
 }

@@ -231,15 +231,50 @@ static const struct hand HAND_SUM[] = {
       {2, 1, .row = 2, .rows = 2, .window = 4}}},
 };
 
-static void check_sum(void)
+/* A layer and another that leaves out its first two rows. */
+static const char SLICE[] =
+    "# input-rows: 6\n"
+    "layer,name,kind,inputs,batch,algorithm,time_us,in_bytes,out_bytes,ws_bytes,"
+    "weight_bytes,in_place,parts,out_rows,reach,rows\n"
+    "1,a,conv,0,1,a,5,60,60,0,0,0,0,6,1/1:0:0,0\n"
+    "1,a,conv,0,1,a,2,60,60,0,0,0,1,6,1/1:0:0,2\n"
+    "2,s,slice,1,1,a,5,60,40,0,0,0,0,4,1/1:2:2,0\n"
+    "2,s,slice,1,1,a,2,60,40,0,0,0,1,4,1/1:2:2,2\n";
+
+static const struct hand HAND_SLICE[] = {
+    {"its window has 3 rows, but layer 2 's' still needs those from row 2 on",
+     3,
+     {{1, 1, .row = 0, .rows = 2, .window = 3},
+      {1, 1, .row = 2, .rows = 2, .window = 3},
+      {1, 1, .row = 4, .rows = 2, .window = 3}}},
+    {"reads whole samples, but layer 1 'a' has windows of 4 of its 6 rows",
+     4,
+     {{1, 1, .row = 0, .rows = 2, .window = 4},
+      {1, 1, .row = 2, .rows = 2, .window = 4},
+      {1, 1, .row = 4, .rows = 2, .window = 4},
+      {2, 1, .row = 0, .rows = 4}}},
+    {"reads whole samples, but layer 1 'a' has windows of 4 of its 6 rows",
+     4,
+     {{1, 1, .row = 0, .rows = 2, .window = 4},
+      {1, 1, .row = 2, .rows = 2, .window = 4},
+      {1, 1, .row = 4, .rows = 2, .window = 4},
+      {.layer = 2, .batch = 1}}},
+};
+
+/* A layer of a profile without stripes. */
+static const char WHOLE[] = "layer,name,kind,inputs,batch,algorithm,time_us,in_bytes,out_bytes,"
+                            "ws_bytes,weight_bytes,in_place\n"
+                            "1,a,conv,0,1,a,5,60,60,0,0,0\n";
+
+static void check_hands(const char *csv, const struct hand *hands, size_t n)
 {
     struct vbs_ctx ctx = {0};
     struct vbs_profile *profile = NULL;
 
-    if (vbs_profile_parse_csv(&ctx, "sum", SUM, strlen(SUM), &profile) != VBS_OK)
+    if (vbs_profile_parse_csv(&ctx, "by hand", csv, strlen(csv), &profile) != VBS_OK)
         bail_out("%s", vbs_detail(&ctx));
-    for (size_t i = 0; i < sizeof HAND_SUM / sizeof *HAND_SUM; i++)
-        check_hand(profile, &HAND_SUM[i]);
+    for (size_t i = 0; i < n; i++)
+        check_hand(profile, &hands[i]);
     vbs_profile_free(profile);
 }
 
@@ -252,9 +287,7 @@ static void check_messages(void)
     for (size_t i = 0; i < sizeof HAND / sizeof *HAND; i++)
         check_hand(profile, &HAND[i]);
     vbs_profile_free(profile);
-    profile = rows_pair_profile(8, 100, 0);
-    check_hand(profile, &without);
-    vbs_profile_free(profile);
+    check_hands(WHOLE, &without, 1);
 }
 
 int main(void)
@@ -284,6 +317,7 @@ int main(void)
        "enough schedules have rows, and enough steps are refused");
     gsl_rng_free(rng);
     check_messages();
-    check_sum();
+    check_hands(SUM, HAND_SUM, sizeof HAND_SUM / sizeof *HAND_SUM);
+    check_hands(SLICE, HAND_SLICE, sizeof HAND_SLICE / sizeof *HAND_SLICE);
     return done_testing();
 }
