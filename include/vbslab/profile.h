@@ -144,8 +144,11 @@ struct vbs_provenance {
     const char *library; /* library, version and build */
     const char *device;  /* CPU or GPU model */
     const char *vbslab;  /* version of vbslab that measured */
-    const char *date;    /* UTC, ISO 8601 */
-    const char *notes;   /* clock, thread binding, noise: for people */
+    /* VBS_LAYOUT_ROWS: the tensors have the layouts of a session with stripes (backend.h), and the
+     * kernels run in such sessions only. "": they have not, or it is not known. */
+    const char *layout;
+    const char *date;  /* UTC, ISO 8601 */
+    const char *notes; /* clock, thread binding, noise: for people */
     /* VBS_TIMES_POSTERIOR: times of rows and their intervals are posterior ones (posterior.h). "":
      * medians of runs, predicted or modelled times, or not known. */
     const char *times;
@@ -155,8 +158,12 @@ struct vbs_provenance {
 /* The texts of struct vbs_provenance, X(member), which are also the keys in CSV and the store's
  * columns. Measurements are resumed only where those of the first list are equal; those of the
  * second may differ. */
-#define VBS_PROVENANCE_MEASURED(X) X(model) X(input) X(backend) X(library) X(device) X(vbslab)
-#define VBS_PROVENANCE_TEXTS(X)    VBS_PROVENANCE_MEASURED(X) X(date) X(notes) X(times)
+#define VBS_PROVENANCE_MEASURED(X)                                                                 \
+    X(model) X(input) X(backend) X(library) X(device) X(vbslab) X(layout)
+#define VBS_PROVENANCE_TEXTS(X) VBS_PROVENANCE_MEASURED(X) X(date) X(notes) X(times)
+
+/* The member layout of a session with stripes. */
+#define VBS_LAYOUT_ROWS "rows"
 
 /* The first word of the member times of a profile that vbs_profile_posterior has made. Where
  * schedules were executed, " +-2.5%" behind it is the standard deviation by which the times of all
@@ -213,7 +220,9 @@ const struct vbs_profile_stripe *vbs_profile_stripes(const struct vbs_profile *p
 const struct vbs_profile_row *vbs_profile_find_row(const struct vbs_profile *profile, int layer,
                                                    int batch, int rows, int algorithm);
 
-/* Gives whether some layer of the profile has rows of stripes. */
+/* Returns whether the profile is one of stripes, also where no layer has kernels on rows: the
+ * layout of its provenance says so, or, as in profiles of earlier versions, some tensor has rows.
+ * O(layers). */
 bool vbs_profile_has_stripes(const struct vbs_profile *profile);
 
 /* Gives the index of batch in profile->batches, or -1. Logarithmic. */

@@ -73,6 +73,7 @@ class Provenance(NamedTuple):
     notes: str
     threads: int  #: 0: not known
     times: str = ""  #: begins with "posterior" where the times of rows are posterior ones
+    layout: str = ""  #: "rows" where the tensors lie as kernels on rows need them
 
 
 def provenance_of(c: Any) -> Provenance:

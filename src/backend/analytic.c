@@ -635,6 +635,7 @@ static enum vbs_status init_session(struct vbs_ctx *ctx, struct vbs_session_core
     const struct vbs_provenance texts = {.backend = vbs_backend_analytic.name,
                                          .library = library_text,
                                          .device = device_text,
+                                         .layout = options->stripes ? VBS_LAYOUT_ROWS : "",
                                          .notes = ""};
 
     VBS_TRY(vbs_session_init_provenance(ctx, core, &texts));

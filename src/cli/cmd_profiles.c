@@ -410,20 +410,35 @@ static void print_copies(const struct vbs_profile *profile)
     }
 }
 
+/* Returns how many layers have rows of stripes. */
+static int count_striped(const struct vbs_profile *profile)
+{
+    int n_layers = 0, n;
+
+    for (int layer = 1; layer <= profile->n_layers; layer++) {
+        (void)vbs_profile_stripes(profile, layer, &n);
+        n_layers += n > 0;
+    }
+    return n_layers;
+}
+
 /* Prints the numbers of rows of all stripes, and how many layers have any. */
 static void print_stripes(const struct vbs_profile *profile)
 {
-    int n_layers = 0, last = 0;
+    int n_layers = count_striped(profile), last = 0;
 
     if (!vbs_profile_has_stripes(profile))
         return;
+    if (n_layers == 0) {
+        printf("%-8s none: no layer has kernels on rows\n", "stripes");
+        return;
+    }
     printf("%-8s of", "stripes");
     for (int next = INT_MAX; last < INT_MAX; last = next, next = INT_MAX) {
         for (int layer = 1; layer <= profile->n_layers; layer++) {
             int n;
             const struct vbs_profile_stripe *stripes = vbs_profile_stripes(profile, layer, &n);
 
-            n_layers += last == 0 && n > 0;
             for (int i = 0; i < n; i++)
                 if (stripes[i].row.rows > last && stripes[i].row.rows < next)
                     next = stripes[i].row.rows;

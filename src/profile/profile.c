@@ -61,7 +61,11 @@ const struct vbs_profile_row *vbs_profile_find_row(const struct vbs_profile *pro
 
 bool vbs_profile_has_stripes(const struct vbs_profile *profile)
 {
-    return body_of(profile)->first_stripe[profile->n_layers + 1] > 0;
+    bool has_rows = false;
+
+    for (int layer = 0; layer <= profile->n_layers; layer++)
+        has_rows = has_rows || profile->layers[layer].rows > 0;
+    return has_rows || strcmp(profile->provenance.layout, VBS_LAYOUT_ROWS) == 0;
 }
 
 int vbs_profile_batch_index(const struct vbs_profile *profile, int batch)

@@ -57,8 +57,16 @@ if [ $code -eq 0 ]; then
     [ $code -eq 0 ] && values whole.npy >whole && values rows.npy >rows && [ "$(wc -l <rows)" -eq 20 ] &&
         paste whole rows | awk '{ d = $1 - $2; if (d > 1e-5 || d < -1e-5) exit 1 }'
     report $? "with the same outputs"
+    run measure --stripes --batches 1 --time-limit 1 --no-copies "$DATA/onnx/normals.onnx" --quiet
+    id=$(cat out)
+    prints "a measured network without kernels on rows" 'stripes  none: no layer has kernels on rows' \
+        profiles show "$id"
+    grep -q '^layout   rows' out
+    report $? "says that it is one of stripes"
+    run run "$DATA/onnx/normals.onnx" --memory 64MiB
+    report $code "and runs"
 else
-    for what in show plan run outputs; do
+    for what in show plan run outputs none layout; do
         skip "a measured network with stripes: $what" "onednn cannot be used here"
     done
 fi

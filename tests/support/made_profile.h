@@ -21,4 +21,16 @@ static inline struct vbs_profile *made_profile(struct vbs_ctx *ctx,
     return profile;
 }
 
+/* Returns whether some layer of a profile has rows of stripes. */
+static inline bool has_stripe_rows(const struct vbs_profile *profile)
+{
+    int n = 0, all = 0;
+
+    for (int k = 1; k <= profile->n_layers; k++) {
+        (void)vbs_profile_stripes(profile, k, &n);
+        all += n;
+    }
+    return all > 0;
+}
+
 #endif

@@ -144,7 +144,7 @@ enum vbs_status vbs_session_open(struct vbs_ctx *ctx, const struct vbs_session_c
 /* Frees what the core owns, but not the core. */
 void vbs_session_core_clear(struct vbs_session_core *core);
 
-/* Copies backend, library, device, notes and threads of *texts. */
+/* Copies backend, library, device, notes and threads of *texts. Its layout, a constant, is kept. */
 enum vbs_status vbs_session_init_provenance(struct vbs_ctx *ctx, struct vbs_session_core *core,
                                             const struct vbs_provenance *texts) VBS_MUST_CHECK;
 

@@ -58,6 +58,7 @@ enum vbs_status vbs_session_init_provenance(struct vbs_ctx *ctx, struct vbs_sess
         .library = vbs_arena_strdup(arena, texts->library),
         .device = vbs_arena_strdup(arena, texts->device),
         .vbslab = vbs_version(),
+        .layout = texts->layout,
         .date = "",
         .notes = vbs_arena_strdup(arena, texts->notes),
         .threads = texts->threads,

@@ -18,10 +18,12 @@ static enum vbs_status init_provenance(struct cu_build *b)
         (void)cudaGetLastError();
     snprintf(notes, sizeof notes,
              "fp32 without TF32, NCHW, times as in graphs, clock at most %d MHz", khz / 1000);
-    return vbs_session_init_provenance(
-        b->ctx, &b->session->core,
-        &(struct vbs_provenance){
-            .backend = "cudnn", .library = library, .device = device, .notes = notes});
+    return vbs_session_init_provenance(b->ctx, &b->session->core,
+                                       &(struct vbs_provenance){.backend = "cudnn",
+                                                                .library = library,
+                                                                .device = device,
+                                                                .layout = "",
+                                                                .notes = notes});
 }
 
 /* ---- layers ---- */

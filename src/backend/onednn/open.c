@@ -24,12 +24,14 @@ static enum vbs_status init_provenance(struct od_build *b)
     snprintf(notes, sizeof notes, "threads %s%s%.0f%s",
              omp_get_proc_bind() ? "bound" : "not bound (OMP_PROC_BIND)", mhz > 0 ? ", clock " : "",
              mhz, mhz > 0 ? " MHz" : "");
-    return vbs_session_init_provenance(b->ctx, &b->session->core,
-                                       &(struct vbs_provenance){.backend = "onednn",
-                                                                .library = library,
-                                                                .device = device,
-                                                                .notes = notes,
-                                                                .threads = b->session->threads});
+    return vbs_session_init_provenance(
+        b->ctx, &b->session->core,
+        &(struct vbs_provenance){.backend = "onednn",
+                                 .library = library,
+                                 .device = device,
+                                 .layout = b->session->stripes ? VBS_LAYOUT_ROWS : "",
+                                 .notes = notes,
+                                 .threads = b->session->threads});
 }
 
 /* Sets the units of channels, where the layer can be divided at all. */

@@ -3,6 +3,7 @@
  * files to the bit, and malformed files are refused with their line and member.
  */
 #include "cases/random_rows.h"
+#include "support/made_profile.h"
 #include "support/tap.h"
 
 #include "vbslab/plan.h"
@@ -30,7 +31,7 @@ static bool comes_back(const struct vbs_profile *profile)
         vbs_profile_hash(again, b);
     same = same && strcmp(a, b) == 0 &&
            vbs_profile_has_stripes(again) == vbs_profile_has_stripes(profile);
-    n_with_stripes += vbs_profile_has_stripes(profile);
+    n_with_stripes += has_stripe_rows(profile);
     vbs_profile_free(again);
     free(text);
     free(second);
@@ -185,9 +186,33 @@ static void check_json(const struct wrong *wrong)
     vbs_schedule_free(schedule);
 }
 
+/* Checks whether a profile of this beginning and this line is one of stripes. */
+static void check_layout(const char *what, const char *head, const char *columns,
+                         const char *values, bool is_striped)
+{
+    struct vbs_ctx ctx = {0};
+    struct vbs_profile *profile = NULL;
+    char text[400];
+
+    snprintf(text, sizeof text,
+             "%slayer,name,kind,inputs,batch,algorithm,time_us,in_bytes,out_bytes,ws_bytes,"
+             "weight_bytes,in_place%s\n1,a,conv,0,1,a,5,60,60,0,0,0%s\n",
+             head, columns, values);
+    if (vbs_profile_parse_csv(&ctx, "text", text, strlen(text), &profile) != VBS_OK)
+        bail_out("%s", vbs_detail(&ctx));
+    ok(vbs_profile_has_stripes(profile) == is_striped && !has_stripe_rows(profile), "%s is %s",
+       what, is_striped ? "one of stripes" : "none of stripes");
+    vbs_profile_free(profile);
+}
+
 int main(void)
 {
     check_round_trips();
+    check_layout("a profile that says so", "# layout: rows\n", "", "", true);
+    check_layout("one that says nothing", "", "", "", false);
+    check_layout("one of another layout", "# layout: blocks\n", "", "", false);
+    check_layout("an earlier one whose input has rows", "# input-rows: 6\n", "", "", true);
+    check_layout("an earlier one with rows of a layer", "", ",out_rows,reach,rows", ",6,,0", true);
     for (size_t i = 0; i < sizeof WRONG_CSV / sizeof *WRONG_CSV; i++)
         check_csv(&WRONG_CSV[i]);
     for (size_t i = 0; i < sizeof WRONG_JSON / sizeof *WRONG_JSON; i++)

@@ -22,6 +22,7 @@ static struct vbs_profile *two_layers(const char *times)
                                         .library = "",
                                         .device = "",
                                         .vbslab = "",
+                                        .layout = "",
                                         .date = "",
                                         .notes = "",
                                         .times = times};

@@ -3,6 +3,7 @@
  * their own, and a store that an earlier version wrote keeps all that it has.
  */
 #include "cases/random_rows.h"
+#include "support/made_profile.h"
 #include "support/profile_help.h"
 #include "support/store_help.h"
 #include "support/tap.h"
@@ -42,7 +43,7 @@ static void random_profiles_come_back(const char *folder)
         if (profile && vbs_store_save(&ctx, store, profile, &id) == VBS_OK &&
             vbs_store_save(&ctx, store, profile, &again) == VBS_OK)
             (void)!vbs_store_load(&ctx, store, id, &back);
-        n_stripes += profile && vbs_profile_has_stripes(profile);
+        n_stripes += profile && has_stripe_rows(profile);
         n_once += id == again;
         n_equal += profile && are_equal(profile, back);
         vbs_profile_free(profile);
@@ -127,7 +128,7 @@ static void stripes_are_measured(const char *folder)
            vbs_store_run_finish(&ctx, run, NULL, &id) == VBS_OK,
        "it is finished: %s", ctx.detail);
     vbs_store_run_free(run);
-    ok(vbs_store_load(&ctx, store, id, &profile) == VBS_OK && vbs_profile_has_stripes(profile) &&
+    ok(vbs_store_load(&ctx, store, id, &profile) == VBS_OK && has_stripe_rows(profile) &&
            profile->layers[0].rows == 5 && profile->layers[2].reaches &&
            profile->layers[2].reaches[0].low == -1,
        "its profile has stripes: %s", ctx.detail);
