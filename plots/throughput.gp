@@ -17,12 +17,44 @@ columns = vbs_panels == 1 ? 1 : 2
 curves = vbs_planners > 0 ? vbs_planners : 1 # gnuplot reads the variable of an empty loop
 rows = (vbs_panels + columns - 1) / columns
 width_inches = width_of(columns == 1 ? 4.6 : 8.6)
-key_columns = width_inches < 4.1 ? 1 : floor(width_inches / 2.05)
-key_rows = (vbs_planners + vbs_bound + key_columns - 1) / key_columns
-key_inches = 0.12 + 0.18 * key_rows
+# In a narrow picture, as wide as a column of a paper with two, the entries of the key are smaller and stand one behind the
+# other as text does: in columns they would leave the plot a third of the height.
+narrow = width_inches < 4.1
+entries = vbs_planners + vbs_bound
+key_points = narrow ? 8 : 9
+key_line = narrow ? 0.15 : 0.18
+key_stroke = narrow ? 0.26 : 0.36
+key_left = narrow ? 0.12 : 0.30
+key_name(i) = i <= vbs_planners ? vbs_name[i] : narrow ? 'lower bound' : 'lower bound (limit)'
+entry_inches(i) = key_stroke + 0.20 + 0.054 * strlen(key_name(i))
+array key_x[entries + 1]
+array key_row[entries + 1]
+key_rows = 1
+key_end = key_left
+do for [i = 1:entries] {
+    if (narrow && key_end > key_left && key_end + entry_inches(i) > width_inches) {
+        key_rows = key_rows + 1
+        key_end = key_left
+    }
+    key_x[i] = key_end
+    key_row[i] = key_rows - 1
+    key_end = key_end + entry_inches(i)
+}
+if (!narrow) {
+    key_columns = floor(width_inches / 2.05)
+    key_rows = (entries + key_columns - 1) / key_columns
+    do for [i = 1:entries] {
+        key_x[i] = key_left + (width_inches - key_left) / key_columns * ((i - 1) / key_rows)
+        key_row[i] = (i - 1) % key_rows
+    }
+}
+key_inches = (narrow ? 0.08 : 0.12) + key_line * key_rows
+above = narrow ? 0.40 : 0.46 # the title and the note
+below = narrow ? 0.44 : 0.50 # the ticks' labels and that of the axis
 height_inches = height_of(rows * 3.0 + key_inches)
 panel_inches = (height_inches - key_inches) / rows
-eval need(width_inches, height_inches, columns * 2.0, rows * 1.6 + key_inches)
+plot_inches = panel_inches - above - below
+eval need(width_inches, height_inches, columns * 2.0, rows * (above + below + 0.64) + key_inches)
 eval begin(width_inches, height_inches)
 
 # Planners in the order of all planners. Colours are those of Okabe and Ito, told apart by the
@@ -65,6 +97,7 @@ set ytics autofreq
 unit_of(rate) = rate < 1e4 ? 1 : rate < 1e7 ? 1e3 : rate < 1e10 ? 1e6 : 1e9
 unit_name(unit) = unit == 1 ? '' : unit == 1e3 ? 'thousand ' : unit == 1e6 ? 'million ' : 'billion '
 decimals_of(step) = step >= 1 ? 0 : ceil(-log10(step) - 1e-6)
+part(inches) = inches / plot_inches # of the plot's height
 
 # Bars of one budget stand side by side, each in the colour of its planner.
 shift_of(planner) = 0.014 * (planner - (curves + 1) / 2.0)
@@ -87,19 +120,23 @@ do for [panel = 1:vbs_panels] {
     unit = unit_of(vbs_rate_to[panel])
     from = empty ? 0.0 : vbs_rate_from[panel] / unit
     to = empty ? 1.0 : vbs_rate_to[panel] / unit
+    # The lowest curve stands above the words at a broken axis, in a low plot too.
+    low = from + 0.16 / 1.24 * (to - from)
+    if (from > 0 && low - from < part(0.24) * (to - from)) { from = (low - part(0.24) * to) / (1 - part(0.24)) }
+    if (from < 0) { from = 0 }
     step = step_of(to - from, 8.0)
     tick_form = to < 1e6 && decimals_of(step) <= 5 ? sprintf('%%.%df', decimals_of(step)) : '%.3g'
     figures = strlen(sprintf(tick_form, to))
     set format y tick_form
-    lowest = from > 0 ? step * ceil((from + 0.085 * (to - from)) / step) : 0 # above the gap
+    lowest = from > 0 ? step * ceil((from + part(0.17) * (to - from)) / step) : 0 # above the gap
     set ytics lowest, step
     set lmargin at screen left + (0.41 + 0.09 * (figures > 3 ? figures : 3)) / width_inches
     set rmargin at screen right - 0.18 / width_inches
-    set tmargin at screen top - 0.46 / height_inches
-    set bmargin at screen bottom + 0.50 / height_inches
+    set tmargin at screen top - above / height_inches
+    set bmargin at screen bottom + below / height_inches
 
     set title vbs_title[panel] noenhanced offset 0, 0.45
-    set label 1 sized(8, vbs_note[panel]) noenhanced at graph 0.5, screen top - 0.37 / height_inches center font ',8' \
+    set label 1 sized(8, vbs_note[panel]) noenhanced at graph 0.5, screen top - (above - 0.09) / height_inches center font ',8' \
         textcolor rgb '#404040'
     set xlabel sprintf('memory budget (%s)', vbs_unit[panel]) offset 0, 0.4
     # Set by hand: gnuplot guesses the width of the ticks' labels, and too low.
@@ -143,12 +180,13 @@ do for [panel = 1:vbs_panels] {
         set label 5 sized(8, 'all weights') at first weights, graph vbs_weights_label[panel] rotate by 90 center offset -0.7, 0 \
             front font ',8' textcolor rgb '#404040'
     }
-    # An axis that leaves out 0 is broken for all to see: a gap between two strokes, and words.
+    # An axis that leaves out 0 is broken for all to see: a gap between two strokes, and words, which stand above the other axis
+    # whatever the height of the plot.
     if (from > 0) {
-        set arrow 101 from graph 0, 0.033 to graph 0, 0.061 nohead front lc rgb '#ffffff' lw 3
-        set arrow 102 from graph -0.014, 0.02 to graph 0.014, 0.046 nohead front lw 0.8
-        set arrow 103 from graph -0.014, 0.048 to graph 0.014, 0.074 nohead front lw 0.8
-        set label 3 sized(8, 'axis does not start at 0') at graph 0.025, 0.04 left font ',8' \
+        set arrow 101 from graph 0, part(0.067) to graph 0, part(0.124) nohead front lc rgb '#ffffff' lw 3
+        set arrow 102 from graph -0.014, part(0.041) to graph 0.014, part(0.094) nohead front lw 0.8
+        set arrow 103 from graph -0.014, part(0.098) to graph 0.014, part(0.151) nohead front lw 0.8
+        set label 3 sized(8, 'axis does not start at 0') at graph 0.025, part(0.085) left font ',8' \
             textcolor rgb '#404040'
     }
     plot vbs_data index panel - 1 every ::::vbs_last[panel] \
@@ -183,14 +221,14 @@ set lmargin at screen 0
 set rmargin at screen 1
 set bmargin at screen 0
 set tmargin at screen key_inches / height_inches
-do for [i = 1:vbs_planners + vbs_bound] {
-    x = (0.30 + (width_inches - 0.30) / key_columns * ((i - 1) / key_rows)) / width_inches
-    y = (key_inches - 0.18 * ((i - 1) % key_rows) - 0.15) / height_inches
+do for [i = 1:entries] {
+    x = key_x[i] / width_inches
+    y = (key_inches - key_line * key_row[i] - 0.83 * key_line) / height_inches
     style = i <= vbs_planners ? style_of(i) : bound_style
-    set arrow i from screen x, y to screen x + 0.36 / width_inches, y nohead linestyle style
-    if (vbs_marks) { set label 2 * i '' at screen x + 0.18 / width_inches, y point linestyle style }
-    set label 2 * i + 1 sized(9, i <= vbs_planners ? vbs_name[i] : 'lower bound (limit)') noenhanced \
-        at screen x + 0.45 / width_inches, y left font ',9'
+    set arrow i from screen x, y to screen x + key_stroke / width_inches, y nohead linestyle style
+    if (vbs_marks) { set label 2 * i '' at screen x + key_stroke / 2 / width_inches, y point linestyle style }
+    set label 2 * i + 1 sized(key_points, key_name(i)) noenhanced \
+        at screen x + (key_stroke + 0.09) / width_inches, y left font sprintf(',%d', key_points)
 }
 plot [0:1] [0:1] 1 / 0 notitle
 unset multiplot

@@ -89,6 +89,20 @@ COMMAND='' run frontier "$ROOT/db/profiles/googlenet-a.csv" --planner dp-vbs --b
 [ $code -eq 0 ] && perl -0ne '/d=.M[\d.]+,([\d.]+) L[^>]*>\s*<g transform="translate\([\d.]+,([\d.]+)\)"[^>]*font-size="([\d.]+)"[^>]*>\s*<text>Intel/ or exit 1;
     exit($2 + 0.3 * $3 < $1 ? 0 : 1)' low.svg
 report $? "in a low picture with large text the line below the title stays above the frame"
+# A picture of a column: the key leaves the plot most of the height, and words stand clear of lines.
+COMMAND='' run compare "$ROOT/db/profiles/alexnet-a.csv" --memory 7MiB..12MiB:1MiB --planners dp-vbs,dp-vbs+ --plot small.svg \
+    --plot-size 8.8x6cm
+[ $code -eq 0 ] && awk '
+    /viewBox=/ { split($0, box, "\""); split(box[2], size, " ") }
+    match($0, /translate\([0-9.]*,[0-9.]*\)/) { split(substr($0, RSTART, RLENGTH), at, /[,)]/) }
+    /<text>axis does not start at 0</ { words = at[2] }
+    match($0, /d=.M[0-9.]*,[0-9.]* L[0-9.]*,[0-9.]* L[0-9.]*,[0-9.]* M/) {
+        split(substr($0, RSTART, RLENGTH), corner, /[ ,L]+/)
+        top = corner[2]; bottom = corner[4]
+    }
+    /stroke=.rgb\(230, 159, *0\)/ && !lowest { split($0, point, /[ ,L]+/); lowest = point[6] }
+    END { exit !(bottom - top >= 0.38 * size[4] && words <= bottom - 2 && lowest > top && lowest < words - 8) }' small.svg
+report $? "a picture of 8.8x6cm has a plot of two fifths of its height, and no line through its words"
 run example.csv --request 2 --plot big.svg --plot-size 25.4x12.7cm --plot-font "DejaVu Serif,8.64"
 [ $code -eq 0 ] && head -5 big.svg | grep -q 'viewBox="0 0 1000 500"' && grep -q 'font-family="DejaVu Serif" font-size="12.00"' big.svg
 report $? "a size in centimetres, a font, and its size"
