@@ -281,6 +281,24 @@ many=$(yes example.csv | head -n 100)
 # shellcheck disable=SC2086 # words
 run $many --request 2 --planners dp-vbs -o page.html
 [ $code -eq 0 ]
+# noise PERCENT: makes a profile whose intervals are so wide on both sides.
+noise()
+{
+    awk -F, -v OFS=, -v half="$1" '
+        NR == 1 { print $0, "mad_us", "low_us", "high_us", "n_runs"; next }
+        { print $0, 0.1, $7 * (1 - half / 100), $7 * (1 + half / 100), 9 }' example.csv >noisy.csv
+}
+for half in 2 20; do
+    noise $half
+    run noisy.csv --request 2 -o noisy.html
+    echo 'printf "%.6g\n", $page->{profiles}[0]{interval_percent}' | data noisy.html
+    [ $code -eq 0 ] && [ "$(cat out)" = $half ]
+    report $? "the page has the interval of its times, $half%"
+done
+run example.csv --request 2 -o noisy.html
+echo 'print defined $page->{profiles}[0]{interval_percent} ? "known" : "null"' | data noisy.html
+[ "$(cat out)" = null ] && grep -q '<p id="noise" role="alert" hidden>' noisy.html
+report $? "or none, where times have no intervals"
 echo 'print scalar @{$page->{profiles}}' | data page.html
 [ "$(cat out)" -eq 100 ]
 report $? "100 profiles"

@@ -548,6 +548,23 @@ def test_deep(driver):
     quiet(driver, "3000 decisions")
 
 
+def test_noise(driver):
+    header = "layer,name,kind,inputs,batch,algorithm,time_us,in_bytes,out_bytes,ws_bytes,weight_bytes,in_place"
+    rows = ["1,L1,conv,0,1,default,4,1,1,1,0,0", "1,L1,conv,0,2,default,6,2,2,2,0,0"]
+    for half, noisy in ((2, False), (20, True)):
+        with open("noisy.csv", "w", encoding="utf-8") as file:
+            print(header + ",mad_us,low_us,high_us,n_runs", file=file)
+            for row in rows:
+                time = float(row.split(",")[6])
+                print(row, 0.1, time * (1 - half / 100), time * (1 + half / 100), 9, sep=",", file=file)
+        vbslab("report", "noisy.csv", "--request", "2", "-o", "noisy.html")
+        show(driver, "noisy.html", 1000)
+        element = driver.find_element(By.ID, "noise")
+        check("a noisy profile is named at the head, another is not (%d%%)" % half,
+              element.is_displayed() == noisy and ("within 20% only" in element.text) == noisy, element.text)
+        quiet(driver, "noise of %d%%" % half)
+
+
 def test_many(driver):
     vbslab("report", *["vbs-example"] * 100, "--request", "2", "--planners", "dp-vbs", "--baselines", "fbs", "-o", "many.html")
     show(driver, "many.html", 1000)
@@ -588,7 +605,7 @@ def test_lessons(driver):
 def main():
     driver = begin()
     try:
-        for test in (test_googlenet, test_small, test_weights, test_beside, test_rows, test_explain, test_names, test_lessons, test_many, test_deep):
+        for test in (test_googlenet, test_small, test_weights, test_beside, test_rows, test_explain, test_names, test_lessons, test_noise, test_many, test_deep):
             test(driver)
     finally:
         driver.quit()

@@ -61,6 +61,30 @@ static void add_real(struct vbs_text *text, const char *key, double value)
 
 /* ---- The profile and its problem ---- */
 
+/* Returns how far the times of layers are uncertain, in percent: half of the 95% intervals of the
+ * fastest rows of each layer and batch, together, of their times together. NAN: no row has an
+ * interval. */
+static double interval_percent(const struct vbs_profile *profile)
+{
+    double half_us = 0, time_us = 0;
+
+    for (int k = 1; k <= profile->n_layers; k++)
+        for (int b = 0; b < profile->n_batches; b++) {
+            int n_rows;
+            const struct vbs_profile_row *rows = vbs_profile_rows(profile, k, b, &n_rows);
+            const struct vbs_profile_row *fastest = rows;
+
+            for (int i = 1; i < n_rows; i++)
+                if (rows[i].time_us < fastest->time_us)
+                    fastest = &rows[i];
+            if (fastest->high_us > 0) {
+                half_us += (fastest->high_us - fastest->low_us) / 2;
+                time_us += fastest->time_us;
+            }
+        }
+    return time_us > 0 ? 100 * half_us / time_us : (double)NAN;
+}
+
 static void add_provenance(struct vbs_text *text, const struct vbs_compare *compare)
 {
     const struct vbs_provenance *from = &compare->provenance;
@@ -226,6 +250,7 @@ enum vbs_status vbs_page_add_profile(struct vbs_ctx *ctx, struct vbs_text *text,
     vbs_text_add(text, "\n");
     add_problem(text, profile->problem);
     add_real(text, "bound_us", bound_us);
+    add_real(text, "interval_percent", interval_percent(profile->problem->profile));
     if (profile->problem->weights == VBS_WEIGHTS_INCLUDED)
         vbs_page_add_judging_link(text, profile->problem->profile, &profile->problem->copy);
     add_layers(text, profile->problem->profile);

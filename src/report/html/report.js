@@ -1123,6 +1123,16 @@ function drawProvenance() {
 
 // ---- The page ----
 
+const NOISY_PERCENT = 5; // half of the intervals of its times together, of these times: a profile above it is noisy
+
+// Says at the head of the page that differences between plans are noise, where the times are known no better.
+function drawNoise(profile) {
+    const percent = profile.interval_percent, noisy = percent !== null && percent > NOISY_PERCENT;
+    d3.select("#noise").attr("hidden", noisy ? null : "").text(!noisy ? "" : "The times of this profile are noisy: they are known within " +
+        d3.format(percent < 10 ? ".1f" : ".0f")(percent) + "% only (95% intervals). Smaller differences between plans say nothing; " +
+        "vbslab measure --until 2% on a calm machine makes a better profile.");
+}
+
 // Gives the index of the first of these planners that has plans; else 0.
 function findPlanner(profile, names) {
     const has = name => profile.planners.findIndex(planner => planner.name === name && planner.n_plans);
@@ -1136,6 +1146,7 @@ function chooseProfile(index) {
     state.planners = [findPlanner(profile, ["joint", "dp-vbs+"]), findPlanner(profile, ["mmcnn", "fbs-best"])];
     d3.select("#about").text(titleOf(profile) + ", request of " + plural(profile.request, "sample") + ", " + (profile.modelled ? "modelled" : "measured") +
         (profile.device ? " on " + visible(profile.device) : "") + (profile.threads ? ", " + plural(profile.threads, "thread") : ""));
+    drawNoise(profile);
     d3.select("#nothing").attr("hidden", profile.range ? "" : null);
     d3.selectAll("#budget-controls, #budget-help, #budget-text").attr("hidden", profile.range ? null : "");
     d3.select("#budget-step").text("1 " + oneOf(profile.unit));
