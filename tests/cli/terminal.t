@@ -65,6 +65,26 @@ tr -d '\r' <out >seen
 cmp -s seen plain
 report $? "CSV is never divided"
 
+# --- warnings and errors ---
+
+# says COLUMNS TEXT ARGUMENTS...: checks that a message on such a terminal has these words, and no wider line.
+says()
+{
+    columns=$1 text=$2
+    shift 2
+    on_terminal "stty cols $columns; '$VBSLAB' $*"
+    tr -d '\r' <out >seen
+    [ -z "$(grep ".\{$((columns + 1))\}" seen)" ] && [ "$(wc -l <seen)" -gt 1 ] &&
+        tr -s ' \n' ' ' <seen | grep -qF -- "$text"
+}
+for columns in 80 40; do
+    says $columns "vbslab: plan: no profile of 'resnet-50' in 'store.sqlite'; run 'vbslab measure resnet-50' first" plan resnet-50 --memory 1MiB
+    report $? "$columns columns: a message is wrapped between words"
+done
+"$VBSLAB" plan resnet-50 --memory 1MiB 2>err
+[ "$(wc -l <err)" -eq 1 ]
+report $? "in a file it is one line"
+
 # --- progress ---
 
 ends_at_key 'search, gap' 'the schedule is the best so far' \

@@ -37,16 +37,60 @@ void cli_print_name(const char *text)
     print_visible(stdout, text);
 }
 
+#define HANG 4 /* indent of a line that goes on */
+
+/* Prints the first length bytes of text, with control characters made visible; returns the columns
+ * that they take. Without a file it only counts. */
+static int print_word(FILE *file, const char *text, size_t length)
+{
+    const char *end = text + length;
+    char shown[VBS_UTF8_SHOWN];
+    int columns = 0;
+
+    while (text < end) {
+        text += vbs_utf8_show(text, shown);
+        if (file)
+            fputs(shown, file);
+        for (const char *c = shown; *c; c++)
+            columns += ((unsigned char)*c & 0xc0) != 0x80;
+    }
+    return columns;
+}
+
+/* Prints the words of text to standard error, from column at on, and returns the column behind
+ * them. Where standard error is a terminal of so many columns, words that do not fit go on in the
+ * next line; 0: it is none, and there is one line. */
+static int print_words(const char *text, int at, int columns)
+{
+    while (*text) {
+        size_t blanks = strspn(text, " "), length = strcspn(text + blanks, " ");
+        int width = print_word(NULL, text + blanks, length);
+
+        if (columns > 0 && at > HANG && at + (int)blanks + width > columns) {
+            fprintf(stderr, "\n%*s", HANG, "");
+            at = HANG;
+        } else {
+            at += fprintf(stderr, "%*s", (int)blanks, "");
+        }
+        at += print_word(stderr, text + blanks, length);
+        text += blanks + length;
+    }
+    return at;
+}
+
 /* Prints "vbslab: COMMAND: text" on a line of its own, whatever was printed before. */
 static void print_line(struct cli *cli, const char *text, const char *tail)
 {
+    int columns = cli_columns_of(STDERR_FILENO), at;
+
     cli_progress_end(cli);
     fflush(stdout);
-    fputs("vbslab: ", stderr);
+    at = fprintf(stderr, "vbslab: ");
     if (cli->command)
-        fprintf(stderr, "%s: ", cli->command->name);
-    print_visible(stderr, text);
-    fprintf(stderr, "%s\n", tail);
+        at += fprintf(stderr, "%s: ", cli->command->name);
+    at = print_words(text, at, columns);
+    print_words(tail, at, columns);
+    fputc('\n', stderr);
 }
 
 int cli_fail(struct cli *cli, enum vbs_status status)
