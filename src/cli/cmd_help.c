@@ -1,5 +1,20 @@
 #include "cli/common/common.h"
 
+#include <string.h>
+
+/* Says what a word is that is no command, and what helps. */
+static int refuse(struct cli *cli, const char *word)
+{
+    const struct vbs_planner *planner;
+
+    cli->command = NULL; /* the list of commands helps, not the help of this one */
+    for (int i = 0; (planner = vbs_planner_at(i)); i++)
+        if (strcmp(vbs_planner_name(planner), word) == 0)
+            return cli_usage(cli, "'%s' is a planner, no command; 'vbslab planners' describes it",
+                             word);
+    return cli_unknown_command(cli, word);
+}
+
 static int run_help(struct cli *cli, const char *const *values, int n_arguments,
                     const char *const *arguments)
 {
@@ -13,10 +28,8 @@ static int run_help(struct cli *cli, const char *const *values, int n_arguments,
         return cli_finish(cli);
     }
     about = cli_find_command(cli, arguments[0]);
-    if (!about) {
-        cli->command = NULL; /* the list of commands helps, not the help of this one */
-        return cli_unknown_command(cli, arguments[0]);
-    }
+    if (!about)
+        return refuse(cli, arguments[0]);
     cli_print_command_help(cli, about);
     return cli_finish(cli);
 }

@@ -17,6 +17,7 @@ run help plan
 report $? "help plan prints what plan --help prints"
 refuses "help of an unknown command" 2 "unknown command 'plam'; did you mean 'plan'? (see 'vbslab --help')" \
     help plam
+refuses "help of a planner" 2 "'dp-vbs' is a planner, no command; 'vbslab planners' describes it" help dp-vbs
 refuses "help of a command like no other" 2 "unknown command 'nosuch' (see 'vbslab --help')" help nosuch
 for command in models measure profiles plan frontier replay compare run place planners backends demo help; do
     run help $command
