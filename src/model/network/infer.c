@@ -66,9 +66,15 @@ static enum vbs_status infer_spread(struct vbs_ctx *ctx, const union vbs_attribu
 {
     const struct vbs_window *window = &attributes->weighted.window;
     int64_t extent = (window->kernel[i] - 1) * window->dilation[i] + 1;
+    int64_t beyond = attributes->weighted.out_pad[i] - window->pad_high[i];
 
     if (!within(attributes->weighted.out_pad[i], 0))
         return vbs_fail(ctx, VBS_FORMAT, "padding of the output is out of range");
+    if (beyond >= window->stride[i])
+        return vbs_fail(ctx, VBS_FORMAT,
+                        "its output goes %lld elements beyond the last window; up to %lld, less "
+                        "than the stride, are supported",
+                        (long long)beyond, (long long)window->stride[i] - 1);
     /* of 2^62 at most each */
     *out = (in - 1) * window->stride[i] + extent + attributes->weighted.out_pad[i] -
            window->pad_low[i] - window->pad_high[i];
