@@ -103,7 +103,8 @@ static enum vbs_status volume_without(struct vbs_ctx *ctx, const struct vbs_stud
 }
 
 /* Finds the volume that the front dominates above a point that lies a tenth of the front's extent
- * below it, and the trial without which it shrinks most. */
+ * below it, and the trial without which it shrinks most. A front of one has no extent: its volume
+ * would be that of the rounding, so that it has none. */
 static enum vbs_status find_volume(struct vbs_ctx *ctx, struct vbs_study_results *r,
                                    const struct feasible *f, double *scratch)
 {
@@ -141,6 +142,7 @@ static enum vbs_status find_best(struct vbs_ctx *ctx, struct vbs_study_results *
     struct feasible f = {.values = vbs_arena_alloc(&r->arena, n * m, sizeof *f.values),
                          .index = vbs_arena_alloc(&r->arena, n, sizeof *f.index),
                          .on_front = vbs_arena_alloc(&r->arena, n, sizeof *f.on_front)};
+    int n_front = 0;
 
     if (!scratch || !f.values || !f.index || !f.on_front)
         return vbs_no_memory(ctx);
@@ -157,7 +159,9 @@ static enum vbs_status find_best(struct vbs_ctx *ctx, struct vbs_study_results *
         if (r->best < 0 && f.on_front[i])
             r->best = f.index[i];
     }
-    return m > 1 ? find_volume(ctx, r, &f, scratch) : VBS_OK;
+    for (int i = 0; i < f.n; i++)
+        n_front += f.on_front[i];
+    return m > 1 && n_front > 1 ? find_volume(ctx, r, &f, scratch) : VBS_OK;
 }
 
 static enum vbs_status find_importance(struct vbs_ctx *ctx, struct vbs_study_results *r)

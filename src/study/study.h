@@ -216,15 +216,15 @@ struct vbs_study_results {
     const struct vbs_study *study; /* borrowed */
     struct vbs_trial_list *list;
     struct vbs_arena arena;
-    int control;                       /* -1: it has not ended */
-    int n_complete;                    /* complete trials but the control */
-    int *complete;                     /* [n_complete] */
-    double *points;                    /* [n_complete][n_parameters] shares */
-    double *values;                    /* [n_complete][n_objectives], maximised */
-    bool *feasible;                    /* [n_complete] */
-    bool *on_front;                    /* [n_complete] feasible, and no feasible one is better */
-    int best;                          /* of the complete ones; -1: none is feasible */
-    double hypervolume;                /* of the front, of several objectives; NAN: there is none */
+    int control;        /* -1: it has not ended */
+    int n_complete;     /* complete trials but the control */
+    int *complete;      /* [n_complete] */
+    double *points;     /* [n_complete][n_parameters] shares */
+    double *values;     /* [n_complete][n_objectives], maximised */
+    bool *feasible;     /* [n_complete] */
+    bool *on_front;     /* [n_complete] feasible, and no feasible one is better */
+    int best;           /* of the complete ones; -1: none is feasible */
+    double hypervolume; /* of the front, of several objectives; NAN: it has fewer than two trials */
     struct vbs_search_parameter *axes; /* [n_parameters] the ranges of shares that were tried */
     double *importance; /* [n_parameters] for the first objective; null: too few trials */
     double spent_s;     /* of all trials */

@@ -306,8 +306,12 @@ enum vbs_status vbs_study_table(struct vbs_ctx *ctx, const struct vbs_study_resu
     vbs_text_add(&made, "\n");
     add_best(&line, results);
     add_lines(&made, columns, &line);
-    if (isfinite(results->hypervolume)) {
-        vbs_text_addf(&line, "hypervolume of the Pareto front: %.6g", results->hypervolume);
+    if (results->study->n_objectives > 1 && results->best >= 0) {
+        vbs_text_add(&line, "hypervolume of the Pareto front: ");
+        if (isfinite(results->hypervolume))
+            vbs_text_addf(&line, "%.6g", results->hypervolume);
+        else
+            vbs_text_add(&line, "none, because it is one trial");
         add_lines(&made, columns, &line);
     }
     if (results->importance) {

@@ -232,6 +232,11 @@ study front 'objective = ["latency", "accuracy"]' 'trials = 5' 'sampler = "rando
 run --quiet --db store.sqlite front.toml
 [ $code -eq 0 ] && grep -q '^hypervolume of the Pareto front' out
 report $? "two objectives have a front"
+study alone 'objective = ["latency", "accuracy"]' 'trials = 1' 'sampler = "random"'
+run --quiet --db store.sqlite alone.toml
+[ $code -eq 0 ] && grep -qx 'hypervolume of the Pareto front: none, because it is one trial' out &&
+    "$VBSLAB" --quiet --db store.sqlite tune alone.toml --show --json | grep -q '"hypervolume": null'
+report $? "a front of one trial has no hypervolume"
 ! grep '^best' out | grep -q ';' && grep -q '^best (\*): trial [0-9]*: latency .* us (control .*), accuracy [0-9.]*% (control [0-9.]*%)$' out
 report $? "... and each is told once beside the control's"
 for kind in history slice; do
