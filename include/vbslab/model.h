@@ -505,6 +505,10 @@ struct vbs_network {
     const struct vbs_input *inputs;
     int n_fixed_inputs;
     const struct vbs_fixed_input *fixed_inputs;
+    /* The names of the inputs of the file that no node and no output reads: they are no inputs of
+     * the network, and what a caller has for them changes nothing. */
+    int n_unread_inputs;
+    const char *const *unread_inputs;
 };
 
 #define VBS_NORMALISE_KEY "vbslab.normalise" /* "MEAN;DEVIATION" */
@@ -596,8 +600,9 @@ const char *vbs_model_text(int index);
  * text, or in the number of nodes; weights are not read.
  *
  * ONNX files may have opset 1 to 24. Dimension 0 of the input is the batch if it is carried to
- * every output; input is then the shape of a sample. Else (struct vbs_network's whole) input is the
- * shape of the file, with or without that dimension.
+ * every output; input is then the shape of a sample, or has a 1 in front as the shape of one sample
+ * in the file. Else (struct vbs_network's whole) input is the shape of the file, with or without
+ * that dimension.
  */
 enum vbs_status vbs_network_load(struct vbs_ctx *ctx, const char *model,
                                  const struct vbs_shape *input,
@@ -605,7 +610,10 @@ enum vbs_status vbs_network_load(struct vbs_ctx *ctx, const char *model,
 
 /* What a caller decides of one input of an ONNX file. */
 struct vbs_input_choice {
-    const char *name;       /* in the file; null: the next one in the order of the file */
+    /* Of an input in the file; null: the next one in the order of the file. No input has this name,
+     * but the file calls dimensions of inputs so: the size of all of them, which is then the only
+     * dimension of shape. */
+    const char *name;
     struct vbs_shape shape; /* as of vbs_network_load; n_dims 0: the file's own */
     bool fixed;             /* it has one element, which is to be the constant `value` */
     double value;
@@ -614,8 +622,11 @@ struct vbs_input_choice {
 /*
  * Loads a network of any number of inputs, as vbs_network_load does; choices may be null where n is
  * 0. Where an input of several has all dimensions of the file, it has no samples: it is the same
- * for all of them (struct vbs_input's shared), or the network is whole. Errors are those of
- * vbs_network_load; VBS_USAGE also for a name that no input has, or two choices of one input.
+ * for all of them (struct vbs_input's shared), or the network is whole; but where all inputs have
+ * all dimensions and a 1 in front, which the file has too or leaves open, these are the shapes of
+ * one sample. The shape of an input that nothing reads changes nothing. Errors are those of
+ * vbs_network_load; VBS_USAGE also for a name that no input and no dimension has, or two choices of
+ * one input or dimension.
  */
 enum vbs_status vbs_network_load_inputs(struct vbs_ctx *ctx, const char *model,
                                         const struct vbs_input_choice *choices, int n,

@@ -496,7 +496,8 @@ static const char *shape_text(const struct vbs_shape *shape, char *buffer, size_
 /* Prints the inputs, where there is more to say of them than the shape of tensor 0. */
 static void print_inputs(const struct vbs_network *network)
 {
-    bool plain = network->n_inputs == 1 && network->inputs[0].number == VBS_NUMBER_REAL;
+    bool plain = network->n_inputs == 1 && network->inputs[0].number == VBS_NUMBER_REAL &&
+                 network->n_unread_inputs == 0;
     char shape[64];
 
     for (int i = 0; i < network->n_inputs && !plain; i++) {
@@ -514,6 +515,11 @@ static void print_inputs(const struct vbs_network *network)
         printf("input '");
         cli_print_name(network->fixed_inputs[i].name);
         printf("': the constant %g\n", network->fixed_inputs[i].value);
+    }
+    for (int i = 0; i < network->n_unread_inputs; i++) {
+        printf("input '");
+        cli_print_name(network->unread_inputs[i]);
+        printf("': no node reads it\n");
     }
 }
 

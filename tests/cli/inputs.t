@@ -114,6 +114,64 @@ run models show open.onnx
 [ $code -eq 2 ] && grep -q "dimension 1 of input 'x' is open; give the shape of a sample (--input Tx3)" err
 report $? "a message shows the shape to give"
 
+run models show open.onnx --input 1x4x3
+[ $code -eq 0 ] && grep -q "relu  0  *4x3 " out && ! grep -q "^samples: whole" out
+report $? "the shape of a sample may be ONNX's own, with a 1 in front"
+run models show open.onnx --input 2x4x3
+[ $code -eq 0 ] && grep -q "^samples: whole" out
+report $? "which is not the case of another number"
+run models show lenet-5 --input 1x1x28x28
+[ $code -eq 0 ] && grep -q "conv1 " out
+report $? "a built-in network takes it, too"
+
+# --- sizes that several inputs share, and an input that nothing reads ---
+
+# y = ids + mask + types, each [batch, seq, 5]
+printf '\010\010:\270\001\012\023\012\003ids\012\004mask\022\001s"\003Add\012\022\012\001s\012\005types\022\001y"\003Add\022\000Z!\012\003ids\022\032\012\030\010\001\022\024\012\007\022\005batch\012\005\022\003seq\012\002\010\005Z"\012\004mask\022\032\012\030\010\001\022\024\012\007\022\005batch\012\005\022\003seq\012\002\010\005Z#\012\005types\022\032\012\030\010\001\022\024\012\007\022\005batch\012\005\022\003seq\012\002\010\005b\037\012\001y\022\032\012\030\010\001\022\024\012\007\022\005batch\012\005\022\003seq\012\002\010\005B\004\012\000\020\015' >seq.onnx
+run models show seq.onnx --input seq=2
+[ $code -eq 0 ] && [ "$(grep -c "^input '.*': 2x5$" out)" -eq 3 ]
+report $? "the size that all inputs share is given once"
+run models show seq.onnx --input 1x2x5 --input 1x2x5 --input 1x2x5
+[ $code -eq 0 ] && [ "$(grep -c "^input '.*': 2x5$" out)" -eq 3 ] && ! grep -q "^samples: whole" out
+report $? "ONNX's own shapes of all inputs are those of one sample"
+run models show seq.onnx --input seq=2 --input seq=3
+[ $code -eq 2 ] && grep -q "two sizes are given for 'seq'" err
+report $? "... but not twice"
+run models show seq.onnx --input len=2
+[ $code -eq 2 ] && grep -q "there is no input 'len' .* 'types', with sizes 'batch', 'seq'" err
+report $? "a name of neither an input nor a size is refused"
+run models show seq.onnx
+[ $code -eq 2 ] && grep -q "(--input ids=seqx5), or seq of all inputs at once (--input seq=SIZE)" err
+report $? "a message shows both ways"
+npy two.npy '|u1' '(2, 1, 5)' '\1\2\3\4\5\6\7\10\11\12'
+npy one.npy '|u1' '(1, 1, 5)' '\1\2\3\4\5'
+run --quiet measure seq.onnx --input seq=1 --batches 1,2 --no-copies --time-limit 0.1
+run --quiet run seq.onnx --memory 64KiB --runs 1 --input ids=one.npy --input mask=two.npy --input types=two.npy
+[ $code -eq 1 ] && grep -q "'one.npy' has 1 sample of input 'ids', and 'two.npy' 2 of input 'mask': --request 1 takes" err
+report $? "files of different numbers of samples are refused"
+run --quiet run seq.onnx --memory 64KiB --runs 1 --input ids=one.npy --input mask=two.npy --input types=two.npy \
+    --request 1 --output y.npy
+[ $code -eq 0 ] && [ "$(floats y.npy 5)" = "3 6 9 12 15" ]
+report $? "... unless the request says how many are taken"
+
+# y = relu(x), x is [N, 3, 8, 8], and u, [N, 4], is read by nothing
+printf '\010\010:b\012\014\012\001x\022\001y"\004Relu\022\000Z\034\012\001x\022\027\012\025\010\001\022\021\012\003\022\001N\012\002\010\003\012\002\010\010\012\002\010\010Z\024\012\001u\022\017\012\015\010\001\022\011\012\003\022\001N\012\002\010\004b\034\012\001y\022\027\012\025\010\001\022\021\012\003\022\001N\012\002\010\003\012\002\010\010\012\002\010\010B\004\012\000\020\015' >unread.onnx
+npy x.npy '|u1' '(1, 3, 8, 8)' "$(printf '\\%.0s1' $(seq 192))"
+npy u.npy '|u1' '(1, 4)' '\1\2\3\4'
+run models show unread.onnx --input u=4
+[ $code -eq 0 ] && grep -qx "input 'x': 3x8x8" out && grep -qx "input 'u': no node reads it" out
+report $? "models show names an input that nothing reads"
+run --quiet measure unread.onnx --batches 1 --no-copies --time-limit 0.1
+run run unread.onnx --memory 64KiB --runs 1 --input x=x.npy --input u=u.npy
+[ $code -eq 0 ] && grep -q "warning: no node of the network reads input 'u': 'u.npy' is not read" err
+report $? "a file for it is not read, which is said"
+run run unread.onnx --memory 64KiB --runs 1 --input v=x.npy
+[ $code -eq 2 ] && grep -q "'v=x.npy' is NAME=FILE.npy of no input; the input is 'x'" err
+report $? "a name of no input is refused where there is one input, too"
+run --db none.sqlite run unread.onnx --memory 64KiB --runs 1 --input v=x.npy
+[ $code -eq 2 ] && ! grep -q measuring err && [ ! -e none.sqlite ]
+report $? "... before anything is measured"
+
 # --- the same inputs wherever a model is named ---
 
 run --quiet measure several.onnx --fix t=2 --batches 1,2 --no-copies --db fixed.sqlite

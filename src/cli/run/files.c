@@ -131,9 +131,7 @@ static int find_output(const struct run_job *job, const char *value, const char 
     return output;
 }
 
-/* Gives whether a value that names no output begins as if it did: "./" before a file whose name has
- * a "=" says that it is one. */
-static bool looks_named(const char *value)
+bool run_looks_named(const char *value)
 {
     const char *equals = strchr(value, '='), *slash = strchr(value, '/');
 
@@ -162,7 +160,7 @@ static enum vbs_status take_file(struct run_job *job, const char *value, const c
     const char *file = NULL;
     int output = find_output(job, value, &file);
 
-    if (output < 0 && looks_named(value))
+    if (output < 0 && run_looks_named(value))
         return refuse_name(job, value);
     if (output < 0 && *all)
         return vbs_fail(&job->cli->ctx, VBS_USAGE, "--output gives two files, '%.80s' and '%.80s'",

@@ -30,24 +30,37 @@ static const char *path_for(const char *name, const char *value)
     return strncmp(value, name, length) == 0 && value[length] == '=' ? value + length + 1 : NULL;
 }
 
-/* Lists the names of the inputs, for messages. */
-static const char *list_names(const struct vbs_network *network, char *buffer, size_t size)
+/* Refuses a value of --input that is of no input. */
+static enum vbs_status refuse_name(struct cli *cli, const struct vbs_network *network,
+                                   const char *value)
 {
+    char names[400] = "";
     size_t at = 0;
 
-    buffer[0] = '\0';
-    for (int i = 0; i < network->n_inputs && at + 100 < size; i++)
-        at += (size_t)snprintf(buffer + at, size - at, "%s'%.80s'", i ? ", " : "",
+    for (int i = 0; i < network->n_inputs && at + 100 < sizeof names; i++)
+        at += (size_t)snprintf(names + at, sizeof names - at, "%s'%.80s'", i ? ", " : "",
                                network->inputs[i].name);
-    return buffer;
+    return vbs_fail(&cli->ctx, VBS_USAGE,
+                    "--input '%.100s' is NAME=FILE.npy of no input; the input%s %s", value,
+                    network->n_inputs > 1 ? "s are" : " is", names);
 }
 
-/* Finds the input that a value of --input is for, and its path: the longest name that fits. */
-static enum vbs_status find_input(struct run_job *job, const char *value, int *input,
-                                  const char **path)
+/* Returns the name of the input that nothing reads and that a value of --input is for; null: it is
+ * for none. */
+static const char *find_unread(const struct vbs_network *network, const char *value)
 {
-    const struct vbs_network *network = job->network;
-    char names[400];
+    for (int i = 0; i < network->n_unread_inputs; i++)
+        if (path_for(network->unread_inputs[i], value))
+            return network->unread_inputs[i];
+    return NULL;
+}
+
+/* Finds the input that a value of --input is for, and its path: the longest name that fits. *input
+ * is -1 where it is for one that nothing reads. */
+static enum vbs_status find_input(struct cli *cli, const struct vbs_network *network,
+                                  const char *value, int *input, const char **path)
+{
+    bool is_file = access(value, F_OK) == 0;
 
     *input = -1;
     for (int i = 0; i < network->n_inputs; i++) {
@@ -58,43 +71,57 @@ static enum vbs_status find_input(struct run_job *job, const char *value, int *i
             *path = found;
         }
     }
-    if (*input >= 0 && !(network->n_inputs == 1 && access(value, F_OK) == 0))
+    if (*input >= 0 && !(network->n_inputs == 1 && is_file))
+        return VBS_OK;
+    if (*input < 0 && find_unread(network, value))
         return VBS_OK;
     *input = 0;
     *path = value;
-    if (network->n_inputs == 1)
+    if (network->n_inputs == 1 && (is_file || !run_looks_named(value)))
         return VBS_OK;
-    return vbs_fail(&job->cli->ctx, VBS_USAGE,
-                    "--input '%.100s' is NAME=FILE.npy of no input; the inputs are %s", value,
-                    list_names(network, names, sizeof names));
+    return refuse_name(cli, network, value);
 }
 
 /* Finds the files of all inputs; *n is their number. */
-static enum vbs_status find_files(struct run_job *job, struct input_file *files, int *n)
+static enum vbs_status find_files(struct cli *cli, const struct vbs_network *network,
+                                  struct input_file *files, int *n)
 {
     const char *value, *path = NULL;
     int input;
 
-    for (int i = 0; i < job->network->n_inputs; i++)
-        files[i].input = &job->network->inputs[i];
+    for (int i = 0; i < network->n_inputs; i++)
+        files[i].input = &network->inputs[i];
     *n = 0;
-    for (int i = 0; (value = cli_nth_value(job->cli, "input", i)); i++) {
+    for (int i = 0; (value = cli_nth_value(cli, "input", i)); i++) {
         if (cli_is_shape_choice(value))
             continue;
-        VBS_TRY(find_input(job, value, &input, &path));
+        VBS_TRY(find_input(cli, network, value, &input, &path));
+        if (input < 0)
+            continue;
         if (files[input].path)
-            return vbs_fail(&job->cli->ctx, VBS_USAGE, "--input gives two files for input '%.80s'",
-                            job->network->inputs[input].name);
+            return vbs_fail(&cli->ctx, VBS_USAGE, "--input gives two files for input '%.80s'",
+                            network->inputs[input].name);
         files[input].path = path;
         (*n)++;
     }
-    for (int i = 0; i<job->network->n_inputs && * n> 0; i++)
+    for (int i = 0; i<network->n_inputs && * n> 0; i++)
         if (!files[i].path)
-            return vbs_fail(&job->cli->ctx, VBS_USAGE,
+            return vbs_fail(&cli->ctx, VBS_USAGE,
                             "--input gives no file for input '%.80s', but for %d of %d: give all, "
                             "or none for seeded values",
-                            job->network->inputs[i].name, *n, job->network->n_inputs);
+                            network->inputs[i].name, *n, network->n_inputs);
     return VBS_OK;
+}
+
+/* Warns of files for inputs that nothing reads. */
+static void warn_of_unread(struct run_job *job)
+{
+    const char *value, *name;
+
+    for (int i = 0; (value = cli_nth_value(job->cli, "input", i)); i++)
+        if (!cli_is_shape_choice(value) && (name = find_unread(job->network, value)))
+            cli_warn(job->cli, "no node of the network reads input '%.80s': '%.200s' is not read",
+                     name, path_for(name, value));
 }
 
 /* ---- Reading one ---- */
@@ -233,7 +260,8 @@ static enum vbs_status read_files(struct run_job *job, struct input_file *files)
 {
     int n;
 
-    VBS_TRY(find_files(job, files, &n));
+    VBS_TRY(find_files(job->cli, job->network, files, &n));
+    warn_of_unread(job);
     for (int i = 0; i < job->network->n_inputs && n > 0; i++)
         VBS_TRY(read_file(job, &files[i]));
     if (n == 0)
@@ -271,38 +299,60 @@ static bool gives_file(const struct cli *cli)
 
 /* Returns the samples of a file, 0 where it cannot be read now: the standard input can be read only
  * once, and other faults are told when the files are read. */
-static int64_t samples_of(const struct input_file *file)
+static int64_t samples_of(const struct run_job *job, const struct input_file *file)
 {
     struct vbs_npy npy = {0};
-    int64_t n;
+    int64_t want[1 + VBS_MAX_DIMS], n;
 
-    if (!file->path || strcmp(file->path, "-") == 0 ||
+    if (file->input->shared || !file->path || strcmp(file->path, "-") == 0 ||
         vbs_npy_read(NULL, file->path, VBS_MAX_ELEMENTS, &npy) != VBS_OK)
         return 0;
-    n = npy.n_dims > file->input->shape.n_dims ? npy.dim[0] : 0;
+    n = npy.n_dims >= wanted_shape(job, file->input, want) ? npy.dim[0] : 0;
     vbs_npy_clear(&npy);
     return n;
+}
+
+/* Sets job->n_given to the samples that every file has. */
+static enum vbs_status compare_samples(struct run_job *job, const struct input_file *files)
+{
+    const struct input_file *first = NULL;
+
+    for (int i = 0; i < job->network->n_inputs; i++) {
+        int64_t n = samples_of(job, &files[i]);
+
+        if (n > 0 && first && n != job->n_given)
+            return vbs_fail(&job->cli->ctx, VBS_FORMAT,
+                            "'%.100s' has %lld sample%s of input '%.40s', and '%.100s' %lld of "
+                            "input '%.40s': --request %lld takes the first ones of each",
+                            first->path, (long long)job->n_given, job->n_given == 1 ? "" : "s",
+                            first->input->name, files[i].path, (long long)n, files[i].input->name,
+                            (long long)(n < job->n_given ? n : job->n_given));
+        if (n > 0 && !first) {
+            first = &files[i];
+            job->n_given = n;
+        }
+    }
+    return VBS_OK;
 }
 
 /* Sets job->n_given to the samples of the files of --input, once: plans for less memory ask again.
  */
 static enum vbs_status count_given(struct run_job *job)
 {
-    const struct vbs_network *network = job->network;
     struct input_file *files;
+    enum vbs_status status = VBS_OK;
     int n_files;
 
     if (job->n_given > 0)
         return VBS_OK;
-    files = calloc((size_t)network->n_inputs, sizeof *files);
+    files = calloc((size_t)job->network->n_inputs, sizeof *files);
     if (!files)
         return vbs_no_memory(&job->cli->ctx);
     /* Values that name no input are refused when the files are read. */
-    if (find_files(job, files, &n_files) == VBS_OK)
-        for (int i = 0; i < network->n_inputs && job->n_given == 0; i++)
-            job->n_given = files[i].input->shared ? 0 : samples_of(&files[i]);
+    if (find_files(job->cli, job->network, files, &n_files) == VBS_OK)
+        status = compare_samples(job, files);
     free(files);
-    return VBS_OK;
+    return status;
 }
 
 enum vbs_status run_read_task(struct run_job *job, struct cli_task *task)
@@ -354,11 +404,30 @@ static enum vbs_status add_shapes(struct run_job *job)
     return VBS_OK;
 }
 
+/* Checks, before anything is measured, that the values of --input are of inputs of the network. */
+static enum vbs_status check_names(struct run_job *job, const struct vbs_network *network)
+{
+    struct input_file *files = calloc((size_t)network->n_inputs, sizeof *files);
+    enum vbs_status status;
+    int n;
+
+    if (!files)
+        return vbs_no_memory(&job->cli->ctx);
+    status = find_files(job->cli, network, files, &n);
+    free(files);
+    return status;
+}
+
 enum vbs_status run_choose_inputs(struct run_job *job, const char *word)
 {
     const struct vbs_network *network;
+    enum vbs_status status;
 
     if (!cli_is_network_file(word) || !gives_file(job->cli))
         return VBS_OK;
-    return cli_name_network(job->cli, word, &network) == VBS_USAGE ? add_shapes(job) : VBS_OK;
+    status = cli_name_network(job->cli, word, &network);
+    /* Other faults of the file are told where it is loaded. */
+    return status == VBS_USAGE ? add_shapes(job)
+           : status == VBS_OK  ? check_names(job, network)
+                               : VBS_OK;
 }

@@ -182,7 +182,8 @@ const char *run_value_word(float value);
  * file although others have, has two, or there is none of that name. */
 enum vbs_status run_read_inputs(struct run_job *job) VBS_MUST_CHECK;
 
-/* Adds the shapes of the files of --input to cli->choices, where the model leaves sizes open. */
+/* Adds the shapes of the files of --input to cli->choices, where the model leaves sizes open; else
+ * checks the names of inputs. VBS_USAGE. */
 enum vbs_status run_choose_inputs(struct run_job *job, const char *word) VBS_MUST_CHECK;
 
 /* Reads the options of the problem. Without --request the request is as many samples as the files
@@ -194,6 +195,10 @@ enum vbs_status run_read_task(struct run_job *job, struct cli_task *task) VBS_MU
 /* Gives the file that a value of --output names, "-" or a path, where it is NAME=FILE; else the
  * value itself. */
 const char *run_file_of(const char *value);
+
+/* Returns whether a value of --input or --output begins as NAME=FILE does: "./" before a file whose
+ * name has a "=" says that it is one. */
+bool run_looks_named(const char *value);
 
 /* Gives whether the option is given with standard input or output as a file. */
 bool run_uses_standard(const struct cli *cli, const char *option);

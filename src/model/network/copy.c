@@ -147,6 +147,8 @@ static enum vbs_status add_operators(struct network_copying *c)
         VBS_TRY(vbs_builder_input(c->ctx, c->builder, &network->inputs[i]));
     for (int i = 0; i < network->n_fixed_inputs; i++)
         VBS_TRY(vbs_builder_fixed_input(c->ctx, c->builder, &network->fixed_inputs[i]));
+    for (int i = 0; i < network->n_unread_inputs; i++)
+        VBS_TRY(vbs_builder_unread_input(c->ctx, c->builder, network->unread_inputs[i]));
     if (network->whole)
         vbs_builder_whole(c->builder);
     return VBS_OK;

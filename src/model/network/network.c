@@ -56,6 +56,9 @@ struct vbs_builder {
     struct vbs_fixed_input *fixed;
     int n_fixed;
     int64_t fixed_capacity;
+    const char **unread;
+    int n_unread;
+    int64_t unread_capacity;
     struct draft *drafts; /* [0] is the network's input */
     int n_drafts;
     int64_t capacity;
@@ -163,6 +166,7 @@ void vbs_builder_free(struct vbs_builder *builder)
     free(builder->outputs);
     free(builder->inputs);
     free(builder->fixed);
+    free(builder->unread);
     if (builder->network)
         vbs_network_free(&builder->network->network);
     free(builder);
@@ -266,6 +270,19 @@ enum vbs_status vbs_builder_fixed_input(struct vbs_ctx *ctx, struct vbs_builder 
         return vbs_no_memory(ctx);
     builder->fixed[builder->n_fixed++] =
         (struct vbs_fixed_input){.name = copy, .value = input->value};
+    return VBS_OK;
+}
+
+enum vbs_status vbs_builder_unread_input(struct vbs_ctx *ctx, struct vbs_builder *builder,
+                                         const char *name)
+{
+    const char *copy = vbs_arena_strdup(arena(builder), name);
+
+    VBS_TRY(vbs_grow(ctx, &builder->unread, &builder->unread_capacity,
+                     (int64_t)builder->n_unread + 1, sizeof *builder->unread));
+    if (!copy)
+        return vbs_no_memory(ctx);
+    builder->unread[builder->n_unread++] = copy;
     return VBS_OK;
 }
 
@@ -665,18 +682,22 @@ static enum vbs_status take_inputs(struct vbs_ctx *ctx, struct vbs_builder *buil
     const struct vbs_input only = {.name = VBS_INPUT_NAME, .shape = made->input};
     struct vbs_input *inputs;
     struct vbs_fixed_input *fixed = NULL;
-    size_t n_fixed = (size_t)builder->n_fixed;
+    const char **unread = NULL;
+    size_t n_fixed = (size_t)builder->n_fixed, n_unread = (size_t)builder->n_unread;
     int64_t elements = 0;
 
     if (builder->n_inputs == 0)
         VBS_TRY(vbs_builder_input(ctx, builder, &only));
     inputs = vbs_arena_alloc(arena(builder), (size_t)builder->n_inputs, sizeof *inputs);
     fixed = vbs_arena_alloc(arena(builder), n_fixed, sizeof *fixed);
-    if (!inputs || !fixed)
+    unread = vbs_arena_alloc(arena(builder), n_unread, sizeof *unread);
+    if (!inputs || !fixed || !unread)
         return vbs_no_memory(ctx);
     memcpy(inputs, builder->inputs, (size_t)builder->n_inputs * sizeof *inputs);
     if (n_fixed)
         memcpy(fixed, builder->fixed, n_fixed * sizeof *fixed);
+    if (n_unread)
+        memcpy(unread, builder->unread, n_unread * sizeof *unread);
     for (int i = 0; i < builder->n_inputs; i++)
         elements += vbs_shape_elements(&inputs[i].shape);
     if (elements != vbs_shape_elements(&made->input))
@@ -685,6 +706,8 @@ static enum vbs_status take_inputs(struct vbs_ctx *ctx, struct vbs_builder *buil
     made->inputs = inputs;
     made->n_fixed_inputs = builder->n_fixed;
     made->fixed_inputs = fixed;
+    made->n_unread_inputs = builder->n_unread;
+    made->unread_inputs = unread;
     return VBS_OK;
 }
 

@@ -68,6 +68,10 @@ enum vbs_status vbs_builder_input(struct vbs_ctx *ctx, struct vbs_builder *build
 enum vbs_status vbs_builder_fixed_input(struct vbs_ctx *ctx, struct vbs_builder *builder,
                                         const struct vbs_fixed_input *input) VBS_MUST_CHECK;
 
+/* Records the name of an input of the file that nothing reads, which is copied. VBS_NO_MEMORY. */
+enum vbs_status vbs_builder_unread_input(struct vbs_ctx *ctx, struct vbs_builder *builder,
+                                         const char *name) VBS_MUST_CHECK;
+
 /* Sets whole in struct vbs_network. */
 void vbs_builder_whole(struct vbs_builder *builder);
 

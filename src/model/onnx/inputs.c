@@ -97,21 +97,83 @@ static struct vbs_onnx_input *find_chosen(const struct vbs_onnx_inputs *inputs,
     return NULL;
 }
 
+/* Returns whether a name is that of an input that nothing reads. */
+static bool is_unread(const struct vbs_onnx_inputs *inputs, const char *name)
+{
+    for (int i = 0; name && i < inputs->graph->n_unread; i++)
+        if (strcmp(inputs->graph->values[inputs->graph->unread[i]].name, name) == 0)
+            return true;
+    return false;
+}
+
+/* Appends the open sizes that the file names, each once, to the names of the inputs. */
+static void list_labels(const struct vbs_onnx_inputs *inputs, char *names, size_t size)
+{
+    char quoted[VBS_MAX_NAME + 3];
+    size_t before = strlen(names);
+
+    for (int i = 0; i < inputs->n; i++)
+        for (int d = 0; d < inputs->of[i].dims.n_dims; d++) {
+            size_t at = strlen(names);
+
+            snprintf(quoted, sizeof quoted, "'%.80s'", inputs->of[i].labels[d]);
+            if (inputs->of[i].labels[d][0] && at < size - 110 && !strstr(names + before, quoted))
+                snprintf(names + at, size - at, "%s%s", at == before ? ", with sizes " : ", ",
+                         quoted);
+        }
+}
+
 /* Says which inputs there are, because a choice is of none of them. */
 static enum vbs_status refuse_choice(const struct vbs_onnx_inputs *inputs,
                                      const struct vbs_input_choice *choice)
 {
-    char names[300] = "";
+    char names[400] = "";
     size_t at = 0;
 
-    for (int i = 0; i < inputs->n && at < sizeof names - 110; i++)
+    for (int i = 0; i < inputs->n && at < sizeof names - 210; i++)
         at += (size_t)snprintf(names + at, sizeof names - at, "%s'%.80s'", i ? ", " : "",
                                inputs->of[i].name);
+    list_labels(inputs, names, sizeof names);
     if (choice->name)
         return vbs_fail(inputs->ctx, VBS_USAGE,
                         "there is no input '%.80s' that varies; there is %s", choice->name, names);
     return vbs_fail(inputs->ctx, VBS_USAGE, "shapes of more inputs than %d are given: %s",
                     inputs->n, names);
+}
+
+/* Sets the dimensions of all inputs that the file calls by this name; *n counts them. */
+static enum vbs_status set_label(const struct vbs_onnx_inputs *inputs,
+                                 const struct vbs_input_choice *choice, int *n)
+{
+    *n = 0;
+    for (int i = 0; i < inputs->n; i++) {
+        struct vbs_onnx_input *input = &inputs->of[i];
+
+        for (int d = 0; d < input->dims.n_dims; d++) {
+            if (strcmp(input->labels[d], choice->name) != 0)
+                continue;
+            if (input->dims.dim[d] > 0)
+                return vbs_fail(inputs->ctx, VBS_USAGE, "two sizes are given for '%.80s'",
+                                choice->name);
+            input->dims.dim[d] = choice->shape.dim[0];
+            (*n)++;
+        }
+    }
+    return VBS_OK;
+}
+
+/* Takes a choice that names no input: the size of a dimension that the file names, or the shape of
+ * an input that nothing reads, which changes nothing. */
+static enum vbs_status take_other(const struct vbs_onnx_inputs *inputs,
+                                  const struct vbs_input_choice *choice)
+{
+    int n = 0;
+
+    if (is_unread(inputs, choice->name))
+        return VBS_OK;
+    if (choice->name && choice->name[0] && choice->shape.n_dims == 1)
+        VBS_TRY(set_label(inputs, choice, &n));
+    return n > 0 ? VBS_OK : refuse_choice(inputs, choice);
 }
 
 static enum vbs_status take_choice(const struct vbs_onnx_inputs *inputs,
@@ -120,7 +182,7 @@ static enum vbs_status take_choice(const struct vbs_onnx_inputs *inputs,
     struct vbs_onnx_input *input = find_chosen(inputs, choice, position);
 
     if (!input)
-        return refuse_choice(inputs, choice);
+        return take_other(inputs, choice);
     if (choice->shape.n_dims == 0)
         return VBS_OK;
     if (input->choice)
@@ -161,11 +223,37 @@ static bool is_complete(const struct vbs_onnx_input *input)
     return input->choice && input->choice->n_dims == input->rank;
 }
 
+/* Returns whether the shape of an input, as the caller or the file gives it, has all dimensions and
+ * one sample in front. */
+static bool is_one_sample(const struct vbs_onnx_input *input)
+{
+    const struct vbs_shape *shape = input->choice ? input->choice : &input->dims;
+    bool whole = shape->n_dims == input->rank && shape->dim[0] == 1;
+
+    for (int d = 0; d < shape->n_dims; d++)
+        whole = whole && shape->dim[d] > 0;
+    return whole && input->dims.n_dims == input->rank && input->dims.dim[0] <= 1;
+}
+
+/* Returns whether the caller gave shapes as ONNX has them, as 1x3x224x224 for an input of which a
+ * sample is 3x224x224. */
+static bool are_in_full(const struct vbs_onnx_inputs *inputs)
+{
+    bool any = false;
+
+    for (int i = 0; i < inputs->n; i++) {
+        if (inputs->of[i].rank > 1 && !is_one_sample(&inputs->of[i]))
+            return false;
+        any = any || (inputs->of[i].rank > 1 && inputs->of[i].choice);
+    }
+    return any;
+}
+
 /* Gives the first input that may have samples beside other dimensions. */
 static int find_first(const struct vbs_onnx_inputs *inputs)
 {
     for (int i = 0; i < inputs->n; i++)
-        if (inputs->of[i].rank > 1 && !is_complete(&inputs->of[i]))
+        if (inputs->of[i].rank > 1 && (inputs->in_full || !is_complete(&inputs->of[i])))
             return i;
     return -1;
 }
@@ -174,7 +262,7 @@ enum vbs_status vbs_onnx_inputs_read(struct vbs_ctx *ctx, const struct vbs_onnx_
                                      const struct vbs_input_choice *choices, int n_choices,
                                      struct vbs_arena *arena, struct vbs_onnx_inputs *inputs)
 {
-    struct vbs_onnx_inputs made = {.ctx = ctx, .n = graph->n_inputs};
+    struct vbs_onnx_inputs made = {.ctx = ctx, .graph = graph, .n = graph->n_inputs};
 
     made.of = vbs_arena_alloc(arena, (size_t)made.n, sizeof *made.of);
     if (!made.of)
@@ -191,6 +279,7 @@ enum vbs_status vbs_onnx_inputs_read(struct vbs_ctx *ctx, const struct vbs_onnx_
                             "%.60s%sCxHxW)",
                             made.of[i].name, made.n > 1 ? made.of[i].name : "",
                             made.n > 1 ? "=" : "");
+    made.in_full = are_in_full(&made);
     made.first = find_first(&made);
     *inputs = made;
     return VBS_OK;
@@ -202,7 +291,7 @@ bool vbs_onnx_inputs_may_count(const struct vbs_onnx_inputs *inputs, int at)
 {
     const struct vbs_onnx_input *first = &inputs->of[inputs->first];
 
-    return at < first->dims.n_dims && first->dims.dim[at] <= 1;
+    return !inputs->in_full && at < first->dims.n_dims && first->dims.dim[at] <= 1;
 }
 
 /* Gives whether dimension d of an input may count the samples that `first` has in dimension at. */
@@ -216,13 +305,16 @@ static bool suits(const struct vbs_onnx_input *first, int at, const struct vbs_o
 
 /* Finds the dimension of an input that counts the samples, which `first` has in dimension at; where
  * several suit, the first or the second of them. */
-static int find_samples(const struct vbs_onnx_input *first, int at,
+static int find_samples(const struct vbs_onnx_inputs *inputs, int at,
                         const struct vbs_onnx_input *input, bool second)
 {
+    const struct vbs_onnx_input *first = &inputs->of[inputs->first];
     const char *label = at < first->dims.n_dims ? first->labels[at] : "";
     int found = VBS_ONNX_WHOLE;
 
     if (input == first)
+        return at;
+    if (inputs->in_full && input->rank > 1)
         return at;
     if (is_complete(input) || input->rank == 0)
         return VBS_ONNX_WHOLE;
@@ -255,13 +347,29 @@ static bool is_word(const char *label)
     return n > 0 && n < 20 && label[n] == '\0' && !strchr(DIGITS, label[0]) && !made_up;
 }
 
+/* Returns whether another input has the size that dimension d of an input has, by its name. */
+static bool is_shared_label(const struct vbs_onnx_inputs *inputs,
+                            const struct vbs_onnx_input *input, int d)
+{
+    const char *label = d < input->dims.n_dims ? input->labels[d] : "";
+
+    for (int i = 0; i < inputs->n && is_word(label); i++)
+        for (int e = 0; e < inputs->of[i].dims.n_dims; e++)
+            if (&inputs->of[i] != input && strcmp(inputs->of[i].labels[e], label) == 0)
+                return true;
+    return false;
+}
+
 /* Refuses dimension d of an input, which is open, and says how to give the shape of a sample. */
 static enum vbs_status refuse_open(const struct vbs_onnx_inputs *inputs,
                                    const struct vbs_onnx_input *input, int samples, int d)
 {
-    char shape[VBS_MAX_DIMS * 24] = "";
+    char shape[VBS_MAX_DIMS * 24] = "", once[100] = "";
     size_t used = 0;
 
+    if (is_shared_label(inputs, input, d))
+        snprintf(once, sizeof once, ", or %.20s of all inputs at once (--input %.20s=SIZE)",
+                 input->labels[d], input->labels[d]);
     for (int i = 0; i < input->rank; i++) {
         const char *label =
             i < input->dims.n_dims && is_word(input->labels[i]) ? input->labels[i] : "SIZE";
@@ -277,9 +385,9 @@ static enum vbs_status refuse_open(const struct vbs_onnx_inputs *inputs,
     }
     return vbs_fail(inputs->ctx, VBS_USAGE,
                     "dimension %d of input '%.100s' is %s; give the shape of a sample (--input "
-                    "%.60s%s%s)",
+                    "%.60s%s%s)%s",
                     d, input->name, input->empty >> d & 1 ? "0" : "open",
-                    inputs->n > 1 ? input->name : "", inputs->n > 1 ? "=" : "", shape);
+                    inputs->n > 1 ? input->name : "", inputs->n > 1 ? "=" : "", shape, once);
 }
 
 /* Makes the shape of an input, in which `samples` is the dimension that counts them: it is left out
@@ -313,22 +421,18 @@ static enum vbs_status settle_shape(const struct vbs_onnx_inputs *inputs,
 
 bool vbs_onnx_inputs_have_second(const struct vbs_onnx_inputs *inputs, int at)
 {
-    const struct vbs_onnx_input *first = &inputs->of[inputs->first];
-
     for (int i = 0; i < inputs->n; i++)
-        if (find_samples(first, at, &inputs->of[i], true) !=
-            find_samples(first, at, &inputs->of[i], false))
+        if (find_samples(inputs, at, &inputs->of[i], true) !=
+            find_samples(inputs, at, &inputs->of[i], false))
             return true;
     return false;
 }
 
 enum vbs_status vbs_onnx_inputs_place(struct vbs_onnx_inputs *inputs, int at, bool second)
 {
-    const struct vbs_onnx_input *first = inputs->first < 0 ? NULL : &inputs->of[inputs->first];
-
     for (int i = 0; i < inputs->n; i++) {
         struct vbs_onnx_input *input = &inputs->of[i];
-        int samples = first ? find_samples(first, at < 0 ? 0 : at, input, second) : 0;
+        int samples = inputs->first >= 0 ? find_samples(inputs, at < 0 ? 0 : at, input, second) : 0;
 
         input->at = at < 0 ? VBS_ONNX_WHOLE : samples;
         VBS_TRY(settle_shape(inputs, input, samples, input->at >= 0));

@@ -31,9 +31,13 @@ struct vbs_onnx_input {
 
 struct vbs_onnx_inputs {
     struct vbs_ctx *ctx;
+    const struct vbs_onnx_graph *graph;
     int n;
     struct vbs_onnx_input *of;
     int first; /* the first one that may have samples; -1: none may */
+    /* The caller gave all dimensions, with one sample in front: ONNX's own shapes. Only dimension 0
+     * may count the samples then. */
+    bool in_full;
 };
 
 /* Reads the inputs of a graph and their choices, which must outlive them. VBS_UNSUPPORTED (types,

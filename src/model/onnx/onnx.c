@@ -223,6 +223,18 @@ static enum vbs_status add_fixed(struct loader *l, struct vbs_builder *builder)
     return VBS_OK;
 }
 
+/* Records the inputs that nothing reads. */
+static enum vbs_status add_unread(struct loader *l, struct vbs_builder *builder)
+{
+    for (int i = 0; i < l->graph.n_unread; i++) {
+        char name[VBS_MAX_NAME];
+
+        vbs_onnx_clean(l->graph.values[l->graph.unread[i]].name, name, sizeof name);
+        VBS_TRY(vbs_builder_unread_input(l->ctx, builder, name));
+    }
+    return VBS_OK;
+}
+
 /* Imports the nodes into a new builder; the inputs have their places. */
 static enum vbs_status import_graph(struct loader *l, struct vbs_onnx_import *im)
 {
@@ -237,6 +249,7 @@ static enum vbs_status import_graph(struct loader *l, struct vbs_onnx_import *im
     VBS_TRY(vbs_onnx_import_nodes(im, im->graph->nodes, im->graph->n_nodes));
     VBS_TRY(vbs_onnx_inputs_end(&l->inputs, im));
     VBS_TRY(add_fixed(l, im->builder));
+    VBS_TRY(add_unread(l, im->builder));
     return add_outputs(im);
 }
 
@@ -411,8 +424,11 @@ static enum vbs_status within_file(struct vbs_ctx *ctx, enum vbs_status status, 
 static enum vbs_status set_origin(struct loader *l, struct vbs_network *made)
 {
     bool one = l->n_choices == 1 && !l->choices[0].fixed && !l->choices[0].name;
+    const struct vbs_shape *given = one ? &l->choices[0].shape : NULL;
 
-    VBS_TRY(vbs_network_set_origin(l->ctx, made, NULL, 0, one ? &l->choices[0].shape : NULL));
+    if (one && l->inputs.in_full && !made->whole)
+        given = &made->input;
+    VBS_TRY(vbs_network_set_origin(l->ctx, made, NULL, 0, given));
     vbs_network_own(made)->origin.chosen = l->n_choices > 0 && !one;
     return VBS_OK;
 }

@@ -80,10 +80,23 @@ static enum vbs_status read_name(struct parser *parser, char *rest)
     return VBS_OK;
 }
 
+/* Returns the caller's shape of the input, without the 1 in front that counts one sample where it
+ * has one dimension more than the model's own. */
+static struct vbs_shape shape_given(const struct vbs_shape *override, const struct vbs_shape *own)
+{
+    struct vbs_shape shape = *override;
+
+    if (shape.n_dims != own->n_dims + 1 || shape.dim[0] != 1)
+        return shape;
+    shape.n_dims--;
+    memmove(shape.dim, shape.dim + 1, (size_t)shape.n_dims * sizeof shape.dim[0]);
+    return shape;
+}
+
 static enum vbs_status read_input(struct parser *parser, char *rest)
 {
     const char *text = vbs_lines_word(&rest);
-    struct vbs_shape shape;
+    struct vbs_shape shape, given;
     enum vbs_status status;
 
     if (!text || vbs_lines_word(&rest))
@@ -94,10 +107,11 @@ static enum vbs_status read_input(struct parser *parser, char *rest)
     if (shape.n_dims > 1 + VBS_MAX_SPATIAL)
         return vbs_fail(parser->ctx, VBS_FORMAT, "input %s has more than %d spatial dimensions",
                         text, VBS_MAX_SPATIAL);
-    if (parser->override && parser->override->n_dims != shape.n_dims)
+    given = parser->override ? shape_given(parser->override, &shape) : shape;
+    if (given.n_dims != shape.n_dims)
         return vbs_fail(parser->ctx, VBS_FORMAT, "the model's input %s has %d dimensions, not %d",
-                        text, shape.n_dims, parser->override->n_dims);
-    parser->input = parser->override ? *parser->override : shape;
+                        text, shape.n_dims, given.n_dims);
+    parser->input = given;
     return VBS_OK;
 }
 
@@ -268,7 +282,7 @@ static enum vbs_status parse(struct vbs_ctx *ctx, const char *source, const char
     else if (status != VBS_OK)
         status = at_line(ctx, status, source, override && !parser.builder ? 0 : parser.line);
     if (status == VBS_OK)
-        status = vbs_network_set_origin(ctx, made, text, length, override);
+        status = vbs_network_set_origin(ctx, made, text, length, override ? &made->input : NULL);
     if (status == VBS_OK)
         *network = made;
     else

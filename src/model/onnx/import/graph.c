@@ -697,16 +697,20 @@ static enum vbs_status choose_inputs(struct builder *b)
 {
     struct vbs_onnx_graph *graph = b->graph;
     int *inputs = vbs_arena_alloc(b->arena, (size_t)graph->n_values, sizeof *inputs);
+    int *unread = vbs_arena_alloc(b->arena, (size_t)graph->n_values, sizeof *unread);
 
-    if (!inputs)
+    if (!inputs || !unread)
         return vbs_no_memory(b->ctx);
     for (int v = 0; v < graph->n_values; v++) {
         const struct vbs_onnx_value *value = &graph->values[v];
 
         if (value->input && !value->constant && value->n_uses > 0)
             inputs[graph->n_inputs++] = v;
+        else if (value->input && !value->constant)
+            unread[graph->n_unread++] = v;
     }
     graph->inputs = inputs;
+    graph->unread = unread;
     return graph->n_inputs > 0
                ? VBS_OK
                : vbs_fail(b->ctx, VBS_UNSUPPORTED, "its outputs depend on no input");

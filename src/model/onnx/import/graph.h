@@ -70,6 +70,8 @@ struct vbs_onnx_graph {
     struct vbs_onnx_node *nodes;
     int n_inputs;      /* at least 1 */
     const int *inputs; /* the values that are inputs of the network, in the file's order */
+    int n_unread;
+    const int *unread; /* the other inputs of the file that are no constants: nothing reads them */
     int n_outputs;
     const int *outputs; /* values, in the file's order */
     /* ConstantOfShape makes most weights of convolutions and matrices, as files without weights are
