@@ -72,6 +72,11 @@ struct vbs_backend_options {
      * batch, or null for all algorithms. A null function: all algorithms of all layers. */
     void *self;
     const char *(*only)(void *self, int layer, int batch);
+    /* Where requested is null: seconds that making kernels may take; 0: not limited. Where it would
+     * take longer, by the layers that are made, the session has fewer of the batches: the first,
+     * the last and some between them, or only the first, of which all kernels are made in any
+     * case. Modelled backends make all. */
+    double time_limit_s;
 };
 
 /* A backend. Immutable and static: threads may share it. */

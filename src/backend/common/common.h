@@ -180,6 +180,11 @@ struct vbs_kernel_maker {
     bool (*keep)(void *build, int first, const char *algorithm);
     /* Appends kernel number index once more; both share the memory that it owns. */
     enum vbs_status (*share)(void *build, int index);
+    /* Frees what the backend has of kernel number index, and puts what it has of number `from` into
+     * the place of number `to`, which is free. Null, both: the session always has all batches. */
+    void (*release)(void *build, int index);
+    void (*move)(void *build, int from, int to);
+    double (*now_s)(void *build); /* a clock for tests; null: vbs_clock_s */
 };
 
 /* Makes the kernels that options request. */

@@ -149,6 +149,18 @@ static enum vbs_status share_kernel(void *build, int index)
     return cu_kernel_share(build, index);
 }
 
+static void release_kernel(void *build, int index)
+{
+    cu_kernel_release(&((struct cu_build *)build)->session->kernels[index]);
+}
+
+static void move_kernel(void *build, int from, int to)
+{
+    struct cu_session *s = ((struct cu_build *)build)->session;
+
+    s->kernels[to] = s->kernels[from];
+}
+
 /* ---- the whole ---- */
 
 static enum vbs_status start(struct cu_build *b)
@@ -176,8 +188,12 @@ static enum vbs_status start(struct cu_build *b)
 
 enum vbs_status cu_open(struct cu_build *b, const struct vbs_backend_options *options)
 {
-    const struct vbs_kernel_maker maker = {
-        .build = b, .make = make_kernels, .keep = keep_kernel, .share = share_kernel};
+    const struct vbs_kernel_maker maker = {.build = b,
+                                           .make = make_kernels,
+                                           .keep = keep_kernel,
+                                           .share = share_kernel,
+                                           .release = release_kernel,
+                                           .move = move_kernel};
 
     VBS_TRY(vbs_network_check_floats(b->ctx, b->network, "backend cudnn"));
     VBS_TRY(start(b));

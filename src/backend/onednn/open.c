@@ -249,6 +249,18 @@ static enum vbs_status share_kernel(void *build, int index)
     return od_kernel_share(build, index);
 }
 
+static void release_kernel(void *build, int index)
+{
+    od_kernel_release(&((struct od_build *)build)->session->kernels[index]);
+}
+
+static void move_kernel(void *build, int from, int to)
+{
+    struct od_session *s = ((struct od_build *)build)->session;
+
+    s->kernels[to] = s->kernels[from];
+}
+
 enum vbs_status od_open(struct od_build *b, const struct vbs_backend_options *options)
 {
     struct od_session *s = b->session;
@@ -256,7 +268,9 @@ enum vbs_status od_open(struct od_build *b, const struct vbs_backend_options *op
                                            .make = make_kernels,
                                            .make_rows = make_rows,
                                            .keep = keep_kernel,
-                                           .share = share_kernel};
+                                           .share = share_kernel,
+                                           .release = release_kernel,
+                                           .move = move_kernel};
     dnnl_status_t dnnl = dnnl_engine_create(&s->engine, dnnl_cpu, 0);
 
     if (dnnl == dnnl_success)
