@@ -165,7 +165,8 @@ struct vbs_sample_sink {
     enum vbs_status (*add_copy)(struct vbs_ctx *ctx, void *self, const char *source, int64_t bytes,
                                 double time_us);
     /* Says, at the end of a measurement with save_runs, that a kernel got no sample because no
-     * planner is likely to choose it. Null: every kernel must have one. */
+     * planner is likely to choose it, or that the samples that it has do not count, because there
+     * was no time for all layers at its batch. Null: every kernel must have one. */
     enum vbs_status (*leave_out)(struct vbs_ctx *ctx, void *self, int kernel);
 };
 
@@ -191,6 +192,10 @@ struct vbs_measure_options {
      * be the fastest. Where min_runs is given, every kernel that is not left out gets as many of
      * its own. Modelled sessions save nothing. */
     bool save_runs;
+    /* With save_runs and a sink that has leave_out: seconds behind which nothing goes on but the
+     * run of one kernel, once every layer has a time at batch 1. Batches at which some layer has
+     * none by then are left out. 0: kernels get their least runs, however long that takes. */
+    double most_s;
 };
 
 /* The cost of a measurement, for `make bench` and the notes of a profile. */
@@ -207,7 +212,9 @@ struct vbs_measure_report {
     /* The median speed of the last-level cache while kernels were timed (struct vbs_speed), without
      * the times when it was slow, whose samples are dropped; 0: the session cannot say. */
     double cache_bytes_per_us;
-    int n_left_out; /* kernels without a sample, with save_runs; they are not judged */
+    int n_left_out;         /* kernels that the sink was told to leave out; they are not judged */
+    int n_batches_left_out; /* batches for which there was no time: all of their kernels are left
+                               out */
 };
 
 /*
@@ -278,6 +285,8 @@ struct vbs_calibrate_options {
     double
         time_limit_s; /* of the whole; 0: VBS_CALIBRATION_S. Three passes of each kind come first */
     struct vbs_progress progress;
+    double most_s; /* where these passes would take longer there are no factors, which is a
+                      warning; 0: however long they take */
 };
 
 /*

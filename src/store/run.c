@@ -90,7 +90,8 @@ static enum vbs_status revise(struct vbs_ctx *ctx, const struct vbs_store_run *r
     return VBS_OK;
 }
 
-/* Removes a kernel that is left out. A run that resumes this one writes it again. */
+/* Removes a kernel that is left out, with its samples. A run that resumes this one writes it again.
+ */
 static enum vbs_status remove_kernel(struct vbs_ctx *ctx, struct vbs_store_run *run, int index,
                                      struct summarising *s)
 {
@@ -109,9 +110,9 @@ static enum vbs_status summarise_kernel(struct vbs_ctx *ctx, struct vbs_store_ru
 
     if (run->left_out[index] && run->kernel_ids[index] == 0)
         return VBS_OK;
-    VBS_TRY(vbs_kernel_samples_read(ctx, &s->samples, run->kernel_ids[index]));
-    if (s->samples.n == 0 && run->left_out[index])
+    if (run->left_out[index])
         return remove_kernel(ctx, run, index, s);
+    VBS_TRY(vbs_kernel_samples_read(ctx, &s->samples, run->kernel_ids[index]));
     if (s->samples.n == 0)
         return vbs_fail(ctx, VBS_STORE,
                         "profile %lld: layer %d batch %d algorithm '%s' has no sample yet",

@@ -138,6 +138,8 @@ struct calibrating {
     struct vbs_pass_buffers buffers;
     const void **src;
     int *kernels;           /* [n_layers + 1] the fastest kernel of each layer */
+    double *least_us;       /* [n_layers + 1] its time */
+    bool late;              /* there is no time for factors */
     double *alone, *beside; /* [MOST_PASSES][n_layers + 1] */
     double scratch[MOST_PASSES];
     struct vbs_weather weather;
@@ -192,6 +194,7 @@ static enum vbs_status choose_kernel(struct calibrating *c, int layer)
             continue;
         fastest_us = least_us;
         c->kernels[layer] = i;
+        c->least_us[layer] = least_us;
     }
     return isfinite(fastest_us)
                ? VBS_OK
@@ -359,7 +362,32 @@ static enum vbs_status allocate(struct calibrating *c)
     c->kernels = vbs_arena_alloc(&c->arena, n, sizeof *c->kernels);
     c->alone = vbs_arena_alloc(&c->arena, MOST_PASSES * n, sizeof *c->alone);
     c->beside = vbs_arena_alloc(&c->arena, MOST_PASSES * n, sizeof *c->beside);
-    return c->src && c->kernels && c->alone && c->beside ? VBS_OK : vbs_no_memory(c->ctx);
+    c->least_us = vbs_arena_alloc(&c->arena, n, sizeof *c->least_us);
+    return c->src && c->kernels && c->least_us && c->alone && c->beside ? VBS_OK
+                                                                        : vbs_no_memory(c->ctx);
+}
+
+/* Returns whether factors take longer than they may, when the kernels of so many layers are chosen:
+ * passes of at least these follow. */
+static bool is_late(const struct calibrating *c, int n_chosen)
+{
+    double least_us = 0;
+
+    for (int k = 1; k <= n_chosen; k++)
+        least_us += c->least_us[k];
+    return c->options.most_s > 0 &&
+           elapsed_s(c) + 1e-6 * least_us * 2 * (1 + LEAST_PASSES) * c->options.n_sources >
+               c->options.most_s;
+}
+
+/* Chooses the kernels of all layers, unless it becomes too late. */
+static enum vbs_status choose_kernels(struct calibrating *c)
+{
+    for (int k = 1; k <= c->session->n_layers && !c->late; k++) {
+        VBS_TRY(choose_kernel(c, k));
+        c->late = is_late(c, k);
+    }
+    return VBS_OK;
 }
 
 /* Makes the file to copy from and the memory to copy to, and chooses the kernels. */
@@ -381,9 +409,7 @@ static enum vbs_status prepare(struct calibrating *c)
     c->helper = (struct copier){.file = &c->helper_file, .landing = &c->helper_landing};
     if (status == VBS_OK)
         status = fill_input(c);
-    for (int k = 1; k <= c->session->n_layers && status == VBS_OK; k++)
-        status = choose_kernel(c, k);
-    return status;
+    return status == VBS_OK ? choose_kernels(c) : status;
 }
 
 static enum vbs_status measure_sources(struct calibrating *c, struct calibration_body *body)
@@ -421,12 +447,14 @@ static enum vbs_status measure_factors(struct calibrating *c, struct calibration
     VBS_TRY(allocate(c));
     VBS_TRY(vbs_pass_buffers_init(c->ctx, c->session, c->options.batch, &c->buffers));
     status = prepare(c);
-    if (status == VBS_OK)
+    if (status == VBS_OK && !c->late)
         status = measure_sources(c, body);
     vbs_copy_file_close(&c->file);
     vbs_copy_landing_clear(&c->landing);
     vbs_copy_landing_clear(&c->helper_landing);
     vbs_pass_buffers_release(c->session, &c->buffers);
+    if (status == VBS_OK && c->late)
+        snprintf(warning, VBS_DETAIL_SIZE, "there is no time for it");
     if (status != VBS_IO)
         return status;
     snprintf(warning, VBS_DETAIL_SIZE, "%s", vbs_detail(c->ctx));

@@ -16,6 +16,7 @@ struct lender {
     int *first, *next;       /* [n_kernels] lists of the kernels of each pool; -1: the end */
     const double **times_us; /* [n_kernels] */
     int *n_times;            /* [n_kernels] */
+    int *left_out;           /* [n_passes] the batches that are left out */
     struct vbs_arena arena;
 };
 
@@ -27,7 +28,9 @@ static enum vbs_status allocate(struct lender *l)
     l->next = vbs_arena_alloc(&l->arena, n, sizeof *l->next);
     l->n_times = vbs_arena_alloc(&l->arena, n, sizeof *l->n_times);
     l->times_us = vbs_arena_alloc(&l->arena, n, sizeof *l->times_us);
-    return l->first && l->next && l->n_times && l->times_us ? VBS_OK : vbs_no_memory(l->ctx);
+    l->left_out = vbs_arena_alloc(&l->arena, (size_t)l->table->n_passes, sizeof *l->left_out);
+    return l->left_out && l->first && l->next && l->n_times && l->times_us ? VBS_OK
+                                                                           : vbs_no_memory(l->ctx);
 }
 
 /* Copies the runs of all kernels, and lists the kernels of each pool. */
@@ -78,21 +81,57 @@ static enum vbs_status borrow(struct lender *l, int kernel)
     return VBS_OK;
 }
 
+/* Lists the batches at which some layer has no time; gives their number. */
+static int list_left_out(struct lender *l)
+{
+    const struct vbs_table *table = l->table;
+    int n = 0;
+
+    for (int p = 0; p < table->n_passes; p++)
+        if (table->passes[p].rows == 0 && !vbs_table_has_times(table, p))
+            l->left_out[n++] = table->passes[p].batch;
+    return n;
+}
+
+/* Returns whether a kernel is of a batch that is left out. */
+static bool is_of_left_out(const struct lender *l, int kernel, int n_batches)
+{
+    const struct vbs_kernel *k = &l->table->session->kernels[kernel];
+    bool is = false;
+
+    for (int i = 0; i < n_batches && k->rows == 0; i++)
+        is = is || l->left_out[i] == k->batch;
+    return is;
+}
+
+static enum vbs_status settle(struct lender *l, struct vbs_measure_report *report)
+{
+    int n_batches;
+
+    VBS_TRY(copy_runs(l));
+    n_batches = report->n_batches_left_out = list_left_out(l);
+    for (int i = 0; i < l->table->session->n_kernels; i++) {
+        bool left_out = is_of_left_out(l, i, n_batches);
+
+        if (!left_out)
+            VBS_TRY(borrow(l, i));
+        if (!left_out && l->table->runs[i].summary.n_runs > 0)
+            continue;
+        report->n_left_out++;
+        VBS_TRY(l->sink->leave_out(l->ctx, l->sink->self, i));
+    }
+    return VBS_OK;
+}
+
 enum vbs_status vbs_table_lend(struct vbs_ctx *ctx, struct vbs_table *table,
-                               const struct vbs_sample_sink *sink, int round, int *n_left_out)
+                               const struct vbs_sample_sink *sink, int round,
+                               struct vbs_measure_report *report)
 {
     struct lender l = {.ctx = ctx, .table = table, .sink = sink, .round = round};
     enum vbs_status status = allocate(&l);
 
     if (status == VBS_OK)
-        status = copy_runs(&l);
-    for (int i = 0; i < table->session->n_kernels && status == VBS_OK; i++) {
-        status = borrow(&l, i);
-        if (status != VBS_OK || table->runs[i].summary.n_runs > 0)
-            continue;
-        ++*n_left_out;
-        status = sink->leave_out(ctx, sink->self, i);
-    }
+        status = settle(&l, report);
     vbs_arena_clear(&l.arena);
     return status;
 }

@@ -71,6 +71,8 @@ struct measuring {
     int recent[N_AROUND];      /* kernels of the last layers of a pass by rows */
     const void **src;          /* [most inputs of a layer] */
     bool keeps_limit;          /* fewer runs than min_runs, where the limit has no time for them */
+    bool is_limited; /* the limit holds: batches for which there is no time are left out */
+    bool may_end;    /* every layer has a time at batch 1, so that there can be a profile */
 
     gsl_rng rng;
     int round;
@@ -267,20 +269,38 @@ static void cut_pass(struct measuring *m, int p, enum vbs_need need)
         m->chosen[layer] = -1;
 }
 
-/* Runs the kernels that are chosen. */
+/* Returns whether the time is up where the limit holds. */
+static bool is_late(const struct measuring *m)
+{
+    return m->is_limited && elapsed_s(m) > m->table.options.most_s;
+}
+
+/* Returns whether the time of a kernel counts in a pass: of passes that run once, that of one which
+ * finds its weights as in a run again and again. Where the first pass ends behind the limit, the
+ * time is taken as it is. */
+static bool does_count(const struct measuring *m, int p, int kernel, bool record, bool late)
+{
+    return late || (record && (!m->table.options.save_runs || m->table.passes[p].rows > 0 ||
+                               vbs_table_is_warm(&m->table, kernel)));
+}
+
+/* Runs the kernels that are chosen. Where the limit holds, the pass ends with it; before there can
+ * be a profile, only kernels that have a time are passed over. */
 static enum vbs_status run_layers(struct measuring *m, int p, bool record)
 {
     int n_recent = 0;
 
     for (int layer = 1; layer <= m->session->n_layers; layer++) {
         int kernel = m->chosen[layer];
+        bool late = is_late(m), counts;
         int64_t n_before;
         double time_us, first_us;
-        bool counts;
 
         if (vbs_cancelled(m->ctx))
             return interrupted(m);
-        if (kernel < 0)
+        if (late && m->may_end)
+            return VBS_OK;
+        if (kernel < 0 || (late && m->table.runs[kernel].summary.n_runs > 0))
             continue;
         n_before = n_preemptions(m);
         if (m->table.passes[p].rows > 0)
@@ -288,8 +308,7 @@ static enum vbs_status run_layers(struct measuring *m, int p, bool record)
         VBS_TRY(run_counted(m, kernel, &time_us));
         if (m->table.passes[p].rows > 0)
             time_us = mean_of_steps(m, kernel, first_us, time_us);
-        counts = record && (!m->table.options.save_runs || m->table.passes[p].rows > 0 ||
-                            vbs_table_is_warm(&m->table, kernel));
+        counts = does_count(m, p, kernel, record, late);
         m->table.last[layer] = kernel;
         if (counts && vbs_stretch_hold(&m->stretch, &m->table.runs[kernel], kernel, time_us,
                                        n_preemptions(m) > n_before))
@@ -298,12 +317,19 @@ static enum vbs_status run_layers(struct measuring *m, int p, bool record)
     return VBS_OK;
 }
 
-/* Does the same, with the network's input in its place. */
+/* Does the same, with the network's input in its place, and hands the times to the sink, also those
+ * before an interruption. */
 static enum vbs_status run_from_input(struct measuring *m, int p, bool record)
 {
+    enum vbs_status status = VBS_OK, closed;
+
     if (m->buffers.input_overwritten)
         VBS_TRY(fill_input(m, m->table.passes[p].batch));
-    return run_layers(m, p, record);
+    status = run_layers(m, p, record);
+    if ((!record && m->stretch.n_times == 0) || (status != VBS_OK && status != VBS_INTERRUPTED))
+        return status;
+    closed = close_stretch(m);
+    return closed != VBS_OK ? closed : status;
 }
 
 static enum vbs_status measure_pass(struct measuring *m, int p, enum vbs_need most, bool record)
@@ -323,11 +349,7 @@ static enum vbs_status measure_pass(struct measuring *m, int p, enum vbs_need mo
     m->last_batch = m->table.passes[p].batch;
     if (status == VBS_OK)
         status = run_from_input(m, p, record);
-    if (record && (status == VBS_OK || status == VBS_INTERRUPTED)) {
-        enum vbs_status closed = close_stretch(m);
-
-        status = closed != VBS_OK ? closed : status;
-    }
+    m->may_end = m->may_end || vbs_table_has_times(&m->table, 0);
     m->passes[p].n_passes++;
     m->passes[p].total_s += elapsed_s(m) - begin_s;
     return status;
@@ -350,10 +372,10 @@ static double pass_s(const struct measuring *m, int p)
     return known_samples > 0 ? known_s / known_samples * m->table.passes[p].batch : -1;
 }
 
-/* Gives whether a further pass would end after the time limit. */
-static bool time_is_up(const struct measuring *m, int p)
+/* Gives whether a further pass would end after a limit. */
+static bool time_is_up(const struct measuring *m, int p, double limit_s)
 {
-    return elapsed_s(m) + fmax(0, pass_s(m, p)) > m->table.options.time_limit_s;
+    return elapsed_s(m) + fmax(0, pass_s(m, p)) > limit_s;
 }
 
 /* Estimates the seconds to the end: those that the needs take, at most up to the limit, but at
@@ -416,10 +438,11 @@ static enum vbs_status visit(struct measuring *m, int p, bool *visited)
     *visited = false;
     while (!*visited) {
         bool warm = m->table.options.save_runs || m->passes[p].n_passes > 0;
-        bool hurry = time_is_up(m, p);
+        bool hurry = time_is_up(m, p, m->table.options.time_limit_s);
+        bool ends = m->is_limited && m->may_end && time_is_up(m, p, m->table.options.most_s);
         enum vbs_need most = hurry && m->level > VBS_NEEDS_RUNS ? VBS_NEEDS_RUNS : m->level;
 
-        if ((hurry && m->table.is_covered) ||
+        if (ends || (hurry && m->table.is_covered) ||
             vbs_table_need(&m->table, p, most) == VBS_NEEDS_NOTHING)
             return VBS_OK;
         VBS_TRY(measure_pass(m, p, most, warm));
@@ -498,6 +521,7 @@ static enum vbs_status run_timed(struct measuring *m)
         return VBS_OK;
     VBS_TRY(vbs_pass_buffers_init(m->ctx, m->session, largest, &m->buffers));
     status = fill_input(m, largest);
+    m->may_end = vbs_table_has_times(&m->table, 0);
     if (status == VBS_OK)
         status = run_rounds(m);
     vbs_pass_buffers_release(m->session, &m->buffers);
@@ -533,7 +557,7 @@ static enum vbs_status resolve_options(struct vbs_ctx *ctx,
     VBS_TRY(vbs_options_read(ctx, "vbs_measure_options", options, resolved, sizeof *resolved));
     *keeps_limit = resolved->min_runs == 0 && (resolved->time_limit_s > 0 || resolved->save_runs);
     if (!(resolved->time_limit_s >= 0 && resolved->relative_interval >= 0 &&
-          resolved->min_runs >= 0 && resolved->max_runs >= 0))
+          resolved->most_s >= 0 && resolved->min_runs >= 0 && resolved->max_runs >= 0))
         return vbs_fail(ctx, VBS_USAGE,
                         "time limit, interval and numbers of runs must not be negative");
     if (resolved->time_limit_s == 0)
@@ -559,6 +583,7 @@ static enum vbs_status allocate(struct measuring *m)
             most_inputs = session->layers[k].n_inputs;
     m->table.own_runs = !m->keeps_limit;
     m->table.leaves_out = m->table.options.save_runs && m->sink->leave_out != NULL;
+    m->is_limited = m->table.options.most_s > 0 && m->table.leaves_out;
     m->table.least_runs =
         m->keeps_limit && m->table.options.save_runs ? 1 : m->table.options.min_runs;
     m->pass_seconds =
@@ -613,7 +638,8 @@ static void sum_up(struct measuring *m)
     m->report.cache_bytes_per_us = vbs_weather_speed(&m->weather);
     for (int layer = 1; layer <= m->session->n_layers && !m->session->modelled; layer++)
         for (int p = 0; p < m->table.n_passes; p++)
-            add_precision(m, vbs_table_group(&m->table, layer, p));
+            if (m->table.passes[p].rows > 0 || vbs_table_has_times(&m->table, p))
+                add_precision(m, vbs_table_group(&m->table, layer, p));
 }
 
 enum vbs_status vbs_measure_by_clock(struct vbs_ctx *ctx, struct vbs_session *session,
@@ -643,7 +669,7 @@ enum vbs_status vbs_measure_by_clock(struct vbs_ctx *ctx, struct vbs_session *se
         goto done;
     sum_up(&m);
     if (m.table.options.save_runs && !session->modelled)
-        status = vbs_table_lend(ctx, &m.table, sink, m.round, &m.report.n_left_out);
+        status = vbs_table_lend(ctx, &m.table, sink, m.round, &m.report);
     if (status != VBS_OK)
         goto done;
     *report = m.report;

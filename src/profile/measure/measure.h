@@ -90,7 +90,7 @@ struct vbs_table {
     bool leaves_out;                    /* with save_runs: the sink lets kernels have no runs */
     bool own_runs;   /* with save_runs: every kernel that is not left out needs least_runs itself */
     bool is_covered; /* with save_runs: every kernel that is not left out had a time once */
-    int least_runs;  /* of every kernel, whatever the limit of time; min_runs, or fewer of them */
+    int least_runs;  /* of every kernel, unless the time is up; min_runs, or fewer of them */
     int n_passes;    /* kinds of them */
     int largest_batch;        /* of all passes */
     struct vbs_pass *passes;  /* those of whole samples first; ascending by batch, then by rows */
@@ -180,6 +180,9 @@ enum vbs_need vbs_table_need(const struct vbs_table *table, int pass, enum vbs_n
 int vbs_table_choose(const struct vbs_table *table, const struct vbs_group *group,
                      enum vbs_need most, const gsl_rng *rng);
 
+/* Returns whether every layer has a kernel with a time in a kind of pass on whole samples. */
+bool vbs_table_has_times(const struct vbs_table *table, int pass);
+
 /* Returns whether a kernel finds its weights as in a run again and again: the layer ran last with
  * the same packed weights, or they are few beside the samples. */
 bool vbs_table_is_warm(const struct vbs_table *table, int kernel);
@@ -198,11 +201,12 @@ enum vbs_need vbs_table_kernel_need(const struct vbs_table *table, const struct 
 /* ---- lend.c: at the end of a measurement with save_runs ---- */
 
 /* Gives kernels with few runs of their own those of their pool, as samples of rounds from `round`
- * on, and tells the sink which kernels have none even so. Where leaves_out is not set, every kernel
- * or another one of its pool must have a run. Passes on the sink's failures. */
+ * on, and tells the sink which kernels have none even so, and those of batches at which some layer
+ * has no time. Where leaves_out is not set, every kernel or another one of its pool must have a
+ * run. Sets n_left_out and n_batches_left_out of the report. Passes on the sink's failures. */
 enum vbs_status vbs_table_lend(struct vbs_ctx *ctx, struct vbs_table *table,
                                const struct vbs_sample_sink *sink, int round,
-                               int *n_left_out) VBS_MUST_CHECK;
+                               struct vbs_measure_report *report) VBS_MUST_CHECK;
 
 /* ---- weather.c: the speed of the last-level cache, which others may use ---- */
 

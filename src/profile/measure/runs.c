@@ -73,6 +73,21 @@ static bool lacks_runs(const struct vbs_table *table, const struct vbs_group *gr
     return table->runs[kernel].summary.n_runs < table->least_runs;
 }
 
+bool vbs_table_has_times(const struct vbs_table *table, int pass)
+{
+    for (int layer = 1; layer <= table->session->n_layers; layer++) {
+        const struct vbs_group *group = vbs_table_group(table, layer, pass);
+        bool any = false;
+
+        for (int i = group->first; i < group->first + group->count && !any; i++)
+            any = table->runs[i].summary.n_runs > 0 ||
+                  (!table->own_runs && table->pools[table->pool_of[i]].n_runs > 0);
+        if (!any)
+            return false;
+    }
+    return true;
+}
+
 static enum vbs_need any_need(const struct vbs_table *table, const struct vbs_group *group,
                               int kernel)
 {

@@ -175,6 +175,34 @@ static void the_fastest_kernels_run_beside_copies(void)
     plain_session_free(own.plain);
 }
 
+/* The limits are no time, which ends it behind the first layer, and a year, so that the machine's
+ * speed decides nothing. */
+static void factors_need_their_time(void)
+{
+    static const double MOST_S[] = {1e-9, 3e7};
+
+    for (int i = 0; i < 2; i++) {
+        struct vbs_calibrate_options options = SHORT;
+        char warning[VBS_DETAIL_SIZE];
+        struct vbs_calibration *made = NULL;
+        struct vbs_ctx ctx = {0};
+        struct noting own;
+        int n_ran = 0;
+
+        begin(&own);
+        options.most_s = MOST_S[i];
+        ok(vbs_measure_calibration(&ctx, &own.plain->session, &options, warning, &made) == VBS_OK &&
+               made->speed.flops_per_us == 1 && made->n_sources == i,
+           "%s", i ? "with enough time there are factors" : "without time there is the speed only");
+        is_str(warning, i ? "" : "there is no time for it", "which a warning says");
+        for (int k = 0; k < own.plain->session.n_kernels; k++)
+            n_ran += own.n_runs[k] > 0 && own.plain->session.kernels[k].layer > 1;
+        ok((n_ran > 0) == (i == 1), "kernels of other layers run only then");
+        vbs_calibration_free(made);
+        plain_session_free(own.plain);
+    }
+}
+
 static void failures_are_passed_on(void)
 {
     struct vbs_calibrate_options options = SHORT;
@@ -336,6 +364,7 @@ int main(void)
     seldom_interruptions_count_for_all_layers();
     layers_without_time_have_no_factor();
     the_fastest_kernels_run_beside_copies();
+    factors_need_their_time();
     failures_are_passed_on();
     slow_times_are_seen_and_left_out();
     files_are_checked();
