@@ -1,5 +1,6 @@
 #include "base/fail.h"
 
+#include "base/clock.h"
 #include "base/ctx.h"
 #include "base/utf8.h"
 
@@ -78,7 +79,13 @@ enum vbs_status vbs_fail_within(struct vbs_ctx *ctx, enum vbs_status status, con
 
 int vbs_cancelled(const struct vbs_ctx *ctx)
 {
-    return ctx && ctx->cancel && *ctx->cancel;
+    return ctx && ((ctx->cancel && *ctx->cancel) ||
+                   (ctx->deadline_s > 0 && vbs_clock_s() > ctx->deadline_s));
+}
+
+bool vbs_out_of_time(const struct vbs_ctx *ctx)
+{
+    return ctx && ctx->deadline_s > 0 && !(ctx->cancel && *ctx->cancel) && vbs_cancelled(ctx);
 }
 
 enum vbs_status vbs_check_cancel(struct vbs_ctx *ctx)

@@ -5,6 +5,7 @@
 #include "vbslab/status.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
 
 /* Stores status and the formatted detail (control characters become \xNN) and returns status,
  * so that a failing call reads "return vbs_fail(ctx, VBS_IO, ...)". */
@@ -42,8 +43,11 @@ enum vbs_status vbs_fail_within(struct vbs_ctx *ctx, enum vbs_status status, con
             return status_;                                                                        \
     } while (0)
 
-/* Gives whether the caller asked to stop: not 0 where it did. */
+/* Gives whether the caller asked to stop, or its deadline is over: not 0 where one of both is. */
 int vbs_cancelled(const struct vbs_ctx *ctx);
+
+/* Returns whether the deadline is over, and the caller did not ask to stop. */
+bool vbs_out_of_time(const struct vbs_ctx *ctx);
 
 /* Gives VBS_INTERRUPTED, with the detail "interrupted", when the caller asked to stop; else
  * VBS_OK. */

@@ -208,11 +208,17 @@ static double left_s(const struct learning *l)
     return fmax(0, l->options.time_limit_s - (vbs_clock_s() - l->start_s));
 }
 
-/* Gives a budget this share of the time that is left. */
+/* Gives a budget this share of the time that is left. Where the deadline of the context comes
+ * before its end, what was learned in the budgets before is kept, and *ends is set. */
 static enum vbs_status learn_budget(struct learning *l, double share,
-                                    struct vbs_learned_budget *budget)
+                                    struct vbs_learned_budget *budget, bool *ends)
 {
-    return learn_race(l, vbs_clock_s() - l->start_s + share * left_s(l), budget);
+    double end_s = vbs_clock_s() - l->start_s + share * left_s(l);
+    enum vbs_status status = learn_race(l, end_s, budget);
+
+    *ends = status == VBS_INTERRUPTED && vbs_out_of_time(l->ctx);
+    budget->tried = budget->tried && !*ends;
+    return *ends ? VBS_OK : status;
 }
 
 /* Returns whether the first plans of the last budgets took longer, on the mean, than what was found
@@ -246,7 +252,9 @@ static enum vbs_status learn_further(struct learning *l, double least)
 {
     struct vbs_learned *result = l->result;
 
-    for (int i = 0; result->n_budgets < VBS_LEARN_MOST_BUDGETS && left_s(l) > least; i++) {
+    bool ends = false;
+
+    for (int i = 0; !ends && result->n_budgets < VBS_LEARN_MOST_BUDGETS && left_s(l) > least; i++) {
         int round = i % VBS_LEARN_BUDGETS;
         double whole, way = modf(GOLDEN * (i + 1), &whole);
 
@@ -254,7 +262,7 @@ static enum vbs_status learn_further(struct learning *l, double least)
             break;
         result->budgets[result->n_budgets].memory_bytes = budget_at(l, way);
         VBS_TRY(learn_budget(l, 1.0 / (VBS_LEARN_BUDGETS - round),
-                             &result->budgets[result->n_budgets++]));
+                             &result->budgets[result->n_budgets++], &ends));
     }
     qsort(result->budgets, (size_t)result->n_budgets, sizeof *result->budgets, compare_budgets);
     return VBS_OK;
@@ -265,17 +273,18 @@ static enum vbs_status learn_further(struct learning *l, double least)
 static enum vbs_status learn_budgets(struct learning *l)
 {
     struct vbs_learned *result = l->result;
+    bool ends = false;
     double least;
     int n;
 
     VBS_TRY(least_s(l, &least));
     n = (int)fmin(result->n_budgets, left_s(l) / least);
-    for (int i = 0; i < n; i++) {
+    for (int i = 0; i < n && !ends; i++) {
         int middle = result->n_budgets / 2, at = middle + (i % 2 ? -(i + 1) / 2 : i / 2);
 
-        VBS_TRY(learn_budget(l, 1.0 / (n - i), &result->budgets[at]));
+        VBS_TRY(learn_budget(l, 1.0 / (n - i), &result->budgets[at], &ends));
     }
-    if (l->options.n_budgets == 0 && n == result->n_budgets)
+    if (l->options.n_budgets == 0 && n == result->n_budgets && !ends)
         VBS_TRY(learn_further(l, least));
     VBS_TRY(set_state(l));
     result->profile = l->posterior;

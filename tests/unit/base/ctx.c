@@ -2,6 +2,7 @@
  * A context gives the status and the reason of the last failure, and passes the caller's wish to
  * stop on to long calls.
  */
+#include "base/clock.h"
 #include "base/fail.h"
 #include "support/tap.h"
 
@@ -22,6 +23,15 @@ int main(void)
        "a flag that is set does");
     vbs_ctx_set_cancel(ctx, NULL);
     ok(vbs_check_cancel(ctx) == VBS_OK, "and no more once it is taken away");
+    ctx->deadline_s = vbs_clock_s() + 1e9;
+    ok(vbs_check_cancel(ctx) == VBS_OK && !vbs_out_of_time(ctx), "nor does a deadline to come");
+    ctx->deadline_s = vbs_clock_s() - 1;
+    ok(vbs_check_cancel(ctx) == VBS_INTERRUPTED && vbs_out_of_time(ctx),
+       "but one that is over does, which is told apart");
+    vbs_ctx_set_cancel(ctx, &stop);
+    ok(vbs_check_cancel(ctx) == VBS_INTERRUPTED && !vbs_out_of_time(ctx),
+       "from the caller's wish, which counts before it");
+    ok(!vbs_out_of_time(NULL), "no context has no deadline");
     vbs_ctx_free(ctx);
     vbs_ctx_free(NULL);
     vbs_ctx_set_cancel(NULL, &stop);

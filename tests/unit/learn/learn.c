@@ -162,6 +162,49 @@ static void interruptions_end_it(const struct tiny *tiny)
     }
 }
 
+/* Sets the deadline of a context into the past after so many reports. */
+struct late {
+    struct vbs_ctx ctx;
+    int n_left;
+};
+
+static void be_late(void *self, double done, double left_s, const char *text)
+{
+    struct late *late = self;
+
+    (void)done, (void)left_s, (void)text;
+    if (--late->n_left <= 0)
+        late->ctx.deadline_s = 1e-9;
+}
+
+static void a_deadline_keeps_what_is_learned(const struct tiny *tiny)
+{
+    static const int REPORTS[] = {0, 1, 2, 3, 5, 8, 20};
+    const int64_t budgets[] = {(int64_t)1 << 20, (int64_t)2 << 20};
+
+    for (size_t i = 0; i < sizeof REPORTS / sizeof REPORTS[0]; i++) {
+        struct late late = {.n_left = REPORTS[i],
+                            .ctx = {.deadline_s = REPORTS[i] == 0 ? 1e-9 : 0}};
+        const struct vbs_learn_options options = {.struct_size = sizeof options,
+                                                  .time_limit_s = 60,
+                                                  .request = REQUEST,
+                                                  .n_budgets = 2,
+                                                  .budgets = budgets,
+                                                  .threads = 1,
+                                                  .progress = {&late, be_late}};
+        struct vbs_learned *learned = NULL;
+        enum vbs_status status = tiny_learn(&late.ctx, tiny, &options, &learned);
+
+        if (REPORTS[i] == 0)
+            ok(status == VBS_INTERRUPTED && !learned, "nothing is learned behind a deadline");
+        else
+            ok(status == VBS_OK && learned->profile &&
+                   !(learned->budgets[0].tried && learned->budgets[1].tried),
+               "a deadline at report %d keeps the profile", REPORTS[i]);
+        vbs_learned_free(learned);
+    }
+}
+
 static void refuses(const struct tiny *tiny, const struct vbs_learn_options *options)
 {
     struct vbs_learned *learned = NULL;
@@ -258,6 +301,7 @@ int main(void)
     budgets_are_learned(&tiny);
     the_planner_may_be_that_of_the_baseline(&tiny);
     interruptions_end_it(&tiny);
+    a_deadline_keeps_what_is_learned(&tiny);
     memory_runs_out(&tiny);
     tiny_close(&tiny);
     return done_testing();
