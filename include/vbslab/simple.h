@@ -56,10 +56,12 @@ struct vbs_simple_options {
     const int *batches;  /* of vbs_simple_measure only: [n_batches], ascending, batches[0] == 1;
                             null: 1 to 12, but none above the request, if there is one */
     int n_batches;
-    double time_limit_s; /* of vbs_simple_measure only: seconds of measuring, as in struct
-                            vbs_measure_options, with save_runs; 0: 60 */
-    bool stripes;        /* of vbs_simple_measure only: also kernels on rows (struct
-                            vbs_backend_options) */
+    /* Of vbs_simple_measure only: seconds of measuring; 0: 60. From 10 on, there is a profile
+     * within them whatever the machine does: batches for which there is no time are left out. Less
+     * bounds the refinement of times only, and there is a profile within 60. */
+    double time_limit_s;
+    bool stripes; /* of vbs_simple_measure only: also kernels on rows (struct
+                     vbs_backend_options) */
 };
 
 /*

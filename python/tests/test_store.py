@@ -50,7 +50,7 @@ def test_measuring_into_a_store_is_that_of_the_program(store, network, program):
 def test_a_measured_profile_has_noise_for_comparisons(store, network):
     profile = store.measure(network, batches=[1], time_limit_s=0.5, copies=False)
     table = json.loads(profile.compare("1MiB", ["fbs", "dp-vbs+"], request=1).to_json())
-    assert table["intervals"] == "samples"
+    assert table["intervals"] == "rows"
     imported = vbslab.Profile.from_csv(profile.to_csv()).compare("1MiB", ["fbs"], request=1)
     assert json.loads(imported.to_json())["intervals"] == "rows"
     assert profile.provenance.backend == "onednn" and not profile.modelled

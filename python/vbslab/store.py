@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from typing import Any, Iterable, List, NamedTuple, Optional, Tuple, Union
 
 from . import errors
@@ -287,6 +288,9 @@ class Store(Exclusive):
         prepare.threads = integer(threads, "threads", 0, 4096)
         prepare.stripes = bool(stripes)
         limit = seconds(time_limit_s, "time_limit_s")
+        most = limit if limit >= _LEAST_LIMIT_S else _USUAL_LIMIT_S
+        prepare.time_limit_s = 0.4 * most
+        end = time.monotonic() + 0.7 * most
         seed = integer(seed, "seed", 0, 2**63 - 1)
         net, out = network._use(), ffi.new("struct vbs_session **")
         with Call(self, progress=reporter) as call:
@@ -297,7 +301,7 @@ class Store(Exclusive):
             call(found[0].open, net, prepare, out)
             session = out[0]
             try:
-                number = self._measure(call, net, session, limit, copies, seed, reporter)
+                number = self._measure(call, net, session, (limit, end), copies, seed, reporter)
             finally:
                 session.ops.close(session)
             loaded = ffi.new("struct vbs_profile **")
@@ -305,11 +309,12 @@ class Store(Exclusive):
             return Profile._adopt(loaded[0], (self._absolute, number))
 
     def _measure(
-        self, call: Call, net: Any, session: Any, limit: float, copies: bool, seed: int, reporter: Progress
+        self, call: Call, net: Any, session: Any, limits: Tuple[float, float], copies: bool, seed: int, reporter: Progress
     ) -> int:
+        limit, end = limits
         options, report = ffi.new("struct vbs_measure_options *"), ffi.new("struct vbs_measure_report *")
         options.struct_size = ffi.sizeof("struct vbs_measure_options")
-        options.time_limit_s, options.seed = limit, seed
+        options.time_limit_s, options.seed, options.save_runs = limit, seed, True
         reporter.fill(options.progress)
         out, number = ffi.new("struct vbs_store_run **"), ffi.new("int64_t *")
         version = ffi.new("char[]", ffi.string(lib.vbs_version()))
@@ -321,8 +326,11 @@ class Store(Exclusive):
             sink = lib.vbs_store_run_sink(run)
             if copies:
                 self._measure_copies(call, session, sink, options, reporter)
+            options.most_s = max(1e-3, end - time.monotonic())
             call(lib.vbs_measure, session, options, sink, report)
+            revised = _revise(call, session, run)
             call(lib.vbs_store_run_finish, run, ffi.NULL, number)
+            del revised
         finally:
             lib.vbs_store_run_free(run)
         return int(number[0])
@@ -336,6 +344,26 @@ class Store(Exclusive):
         call(lib.vbs_measure_copies, session, options, sink, report)
         if measure.time_limit_s > 0:
             measure.time_limit_s = max(1e-3, measure.time_limit_s - report.total_s)
+
+
+_LEAST_LIMIT_S = 10.0  # from which on a limit holds whatever the machine does
+_USUAL_LIMIT_S = 60.0  # that holds otherwise
+
+
+def _revise(call: Call, session: Any, run: Any) -> Any:
+    """Has a run finish with posterior times, which live as long as what is returned."""
+    if session.modelled:
+        return None
+    draft, made = ffi.new("struct vbs_profile **"), ffi.new("struct vbs_profile **")
+    options = ffi.new("struct vbs_posterior_options *")
+    options.struct_size = ffi.sizeof("struct vbs_posterior_options")
+    call(lib.vbs_store_run_draft, run, draft)
+    try:
+        call(lib.vbs_profile_posterior, draft[0], options, ffi.NULL, made)
+    finally:
+        lib.vbs_profile_free(draft[0])
+    lib.vbs_store_run_revise(run, made[0])
+    return ffi.gc(made[0], lib.vbs_profile_free)
 
 
 def _missing(error: errors.VbslabError, path: str) -> errors.MissingFileError:

@@ -46,7 +46,7 @@ static enum vbs_status measure(struct calibrate_task *task, struct vbs_session *
     for (int i = 0; i < profile->n_copies; i++)
         sources[i] = profile->copies[i].source;
     return cli_calibrate_session(task->job.cli, session, profile->n_copies, sources,
-                                 task->time_limit_s, &task->calibration);
+                                 task->time_limit_s, 0, &task->calibration);
 }
 
 /* Opens a session of the profile's kernels at batch 1 and at the one that is calibrated. */

@@ -176,8 +176,10 @@ static const struct cli_option OPTIONS[] = {
     {CLI_OPTION_INPUT_SHAPE},
     {CLI_OPTION_FIX},
     {"time-limit", "SECONDS",
-     "time for each model (default: 60), three quarters of it for executing schedules; every "
-     "kernel that may be chosen runs even so"},
+     "time for each model (default: 60), three quarters of it for executing schedules. From 10 on "
+     "it "
+     "holds whatever the machine does, and batches for which there is no time are left out; below, "
+     "it bounds the refinement of times only"},
     {"until", "PERCENT",
      "go on until kernels, and schedules in each budget, are known so well (half of their 95% "
      "interval); --time-limit is then 600 by default"},

@@ -171,6 +171,8 @@ static enum vbs_status read_runs(struct run_job *job)
         VBS_TRY(vbs_parse_int(ctx, "--warmup", warm_up, 0, RUN_MOST_RUNS, &job->n_warm_up));
     if (duration)
         VBS_TRY(cli_parse_positive(ctx, "--duration", duration, "seconds", &job->duration_s));
+    job->measure_s = CLI_MEASURE_S;
+    VBS_TRY(cli_read_seconds(job->cli, job->values, "measure-limit", &job->measure_s));
     if (job->duration_s > MOST_SECONDS)
         return vbs_fail(ctx, VBS_USAGE, "--duration '%.40s' is above the longest, %d seconds",
                         duration, MOST_SECONDS);
@@ -351,6 +353,9 @@ static const struct cli_option OPTIONS[] = {
      "NAME=FILE.npy, repeated for all. [NAME=]CxHxW: a size that the file "
      "leaves open"},
     {CLI_OPTION_FIX},
+    {"measure-limit", "SECONDS",
+     "where the model has no profile: time until there is one (default 60), whatever the machine "
+     "does; batches for which there is no time are left out"},
     {"output", "[NAME=]FILE.npy",
      "write the first output; further ones go to FILE-NAME.npy. NAME=FILE.npy, which may be "
      "repeated, writes the output of that name. - is standard output, alone"},

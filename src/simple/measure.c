@@ -205,6 +205,24 @@ done:
 
 /* ---- Measuring ---- */
 
+#define LEAST_LIMIT_S 10  /* from which on a limit holds */
+#define USUAL_LIMIT_S 60  /* that holds otherwise */
+#define PREPARED      0.4 /* of the limit that holds, at which kernels are prepared at the latest */
+#define CALIBRATED    0.15 /* of it: the most that factors beside copies may take */
+#define TIMED         0.9  /* of it, at which kernels are timed at the latest */
+
+/* Returns whether a limit is for a quick look, and bounds the refinement of times only. */
+static bool is_quick(const struct vbs_simple_options *own)
+{
+    return own->time_limit_s > 0 && own->time_limit_s < LEAST_LIMIT_S;
+}
+
+/* Returns the limit that holds. */
+static double most_s(const struct vbs_simple_options *own)
+{
+    return own->time_limit_s > 0 && !is_quick(own) ? own->time_limit_s : USUAL_LIMIT_S;
+}
+
 static enum vbs_status calibrate(struct vbs_ctx *ctx, const struct vbs_simple_options *own,
                                  const char *folder, const struct vbs_copy_report *copied,
                                  struct recorder *r)
@@ -215,15 +233,17 @@ static enum vbs_status calibrate(struct vbs_ctx *ctx, const struct vbs_simple_op
         .n_sources = copied->n_sources,
         .sources = copied->sources,
         .time_limit_s = fmin(VBS_CALIBRATION_S, own->time_limit_s / 8),
-        .progress = own->progress};
+        .progress = own->progress,
+        .most_s = is_quick(own) ? 0 : CALIBRATED * most_s(own)};
     char warning[VBS_DETAIL_SIZE];
 
     return vbs_measure_calibration(ctx, r->session, &options, warning, &r->calibration);
 }
 
-/* Takes the samples. Copies come first, and their time counts within the limit. */
+/* Takes the samples, of a measurement that began at begin_s. Copies come first, and their time
+ * counts within the limit. */
 static enum vbs_status take_samples(struct vbs_ctx *ctx, const struct vbs_simple_options *own,
-                                    struct recorder *r)
+                                    double begin_s, struct recorder *r)
 {
     const struct vbs_sample_sink sink = {.self = r,
                                          .stored = stored,
@@ -252,6 +272,7 @@ static enum vbs_status take_samples(struct vbs_ctx *ctx, const struct vbs_simple
     if (options.time_limit_s > 0)
         options.time_limit_s =
             fmax(options.time_limit_s / 2, options.time_limit_s - (vbs_clock_s() - start_s));
+    options.most_s = fmax(1e-3, begin_s + TIMED * most_s(own) - vbs_clock_s());
     if (status == VBS_OK)
         status = vbs_measure(ctx, r->session, &options, &sink, &report);
     if (status == VBS_OK)
@@ -260,7 +281,8 @@ static enum vbs_status take_samples(struct vbs_ctx *ctx, const struct vbs_simple
 }
 
 static enum vbs_status measure_session(struct vbs_ctx *ctx, const struct vbs_simple_options *own,
-                                       struct vbs_session *session, struct vbs_profile **profile)
+                                       double begin_s, struct vbs_session *session,
+                                       struct vbs_profile **profile)
 {
     const struct vbs_posterior_options options = {.struct_size = sizeof options};
     struct recorder recorder = {.session = session};
@@ -269,7 +291,7 @@ static enum vbs_status measure_session(struct vbs_ctx *ctx, const struct vbs_sim
 
     recorder.kernels = calloc((size_t)session->n_kernels + 1, sizeof *recorder.kernels);
     recorder.left_out = calloc((size_t)session->n_kernels + 1, sizeof *recorder.left_out);
-    status = recorder.kernels && recorder.left_out ? take_samples(ctx, own, &recorder)
+    status = recorder.kernels && recorder.left_out ? take_samples(ctx, own, begin_s, &recorder)
                                                    : vbs_no_memory(ctx);
     if (status == VBS_OK)
         status = build(ctx, &recorder, session->modelled ? profile : &draft);
@@ -289,6 +311,7 @@ enum vbs_status vbs_simple_measure(struct vbs_ctx *ctx, const struct vbs_network
     struct vbs_session *session = NULL;
     int first[DEFAULT_BATCHES];
     struct vbs_backend_options prepare = {.struct_size = sizeof(struct vbs_backend_options)};
+    double begin_s = vbs_clock_s();
     enum vbs_status status;
 
     VBS_TRY(vbs_simple_read_options(ctx, options, &own));
@@ -305,10 +328,11 @@ enum vbs_status vbs_simple_measure(struct vbs_ctx *ctx, const struct vbs_network
         prepare.n_batches = (int)own.request;
     prepare.threads = own.threads;
     prepare.stripes = own.stripes;
+    prepare.time_limit_s = PREPARED * most_s(&own);
     if (own.progress.report)
         own.progress.report(own.progress.self, 0, -1, "preparing kernels");
     VBS_TRY(backend->open(ctx, network, &prepare, &session));
-    status = measure_session(ctx, &own, session, profile);
+    status = measure_session(ctx, &own, begin_s, session, profile);
     session->ops->close(session);
     return status;
 }

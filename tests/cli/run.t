@@ -90,6 +90,15 @@ run --db one.sqlite run ./one.net --memory 1MiB --request 3
     [ "$(grep -c "no measured profile of 'one' in 'one.sqlite': measuring it first" err)" -eq 1 ] &&
     grep -q 'one: profile 1: ' err
 report $? "a network that was not measured is measured, and the fastest executed plan of dp-vbs+ or fbs-best is run"
+run --db short.sqlite run ./one.net --memory 1MiB --request 3 --measure-limit 1e-6
+[ $code -eq 0 ] && grep -q 'which takes at most 1e-06 seconds (--measure-limit)' err &&
+    grep -q 'one: the profile has 1 of 12 batches: there was no time for the others within 1e-06 s' err &&
+    [ "$("$VBSLAB" --db short.sqlite profiles export 1 - | grep -v '^#' | cut -d, -f5 | sort -u | tr '\n' ' ')" = '1 batch ' ]
+report $? "where there is no time for measuring, the profile has batch 1"
+for limit in 0 -1 x; do
+    refuses "a limit of $limit" 2 "--measure-limit '$limit' is not a number of seconds above 0" run ./one.net \
+        --memory 1MiB --measure-limit $limit
+done
 run --db one.sqlite run one --model ./one.net --memory 1MiB --request 3 --weights included
 [ $code -eq 0 ] && grep -q 'planner joint' out && ! grep -q measuring err
 report $? "the next run finds the profile; with weights included joint plans"

@@ -141,6 +141,39 @@ static void note_end(struct cli *cli, const char *model, const struct vbs_sessio
              what[0] ? ": " : "", what);
 }
 
+/* ---- Limits ---- */
+
+/* The clock of a measurement, from before kernels are prepared. */
+struct measure_limits {
+    double begin_s;      /* by vbs_clock_s */
+    double most_s;       /* until there is a profile */
+    double calibrated_s; /* for factors beside copies; 0, for quick looks: however long they take */
+};
+
+#define PREPARED   0.4  /* of most_s, at which kernels are prepared at the latest */
+#define CALIBRATED 0.15 /* of most_s: the most that factors beside copies may take */
+#define TIMED      0.7  /* of most_s, at which kernels are timed at the latest */
+#define LEARNED    0.9  /* of most_s, at which learning ends, which may take a little longer */
+
+static struct measure_limits begin_limits(const struct cli_measuring *how)
+{
+    bool quick = how->most_s == 0 && how->options.time_limit_s > 0 &&
+                 how->options.time_limit_s < CLI_LEAST_LIMIT_S;
+    double limit_s = how->most_s > 0 ? how->most_s : how->options.time_limit_s;
+    struct measure_limits limits = {.begin_s = vbs_clock_s(),
+                                    .most_s = quick || limit_s == 0 ? CLI_MEASURE_S : limit_s};
+
+    limits.calibrated_s = quick ? 0 : CALIBRATED * limits.most_s;
+    return limits;
+}
+
+/* Returns the seconds that are left until a share of most_s is over, a little above 0 where it is.
+ */
+static double until_s(const struct measure_limits *limits, double share)
+{
+    return fmax(1e-3, limits->begin_s + share * limits->most_s - vbs_clock_s());
+}
+
 char *cli_copy_folder(const struct cli *cli)
 {
     const char *slash = strrchr(cli->db_path, '/'), *other = getenv("TMPDIR");
@@ -184,7 +217,7 @@ static enum vbs_status measure_copies(struct cli *cli, const struct cli_measurin
 
 enum vbs_status cli_calibrate_session(struct cli *cli, struct vbs_session *session, int n_sources,
                                       const char *const *sources, double time_limit_s,
-                                      struct vbs_calibration **calibration)
+                                      double most_s, struct vbs_calibration **calibration)
 {
     char *folder = cli_copy_folder(cli), warning[VBS_DETAIL_SIZE] = "";
     struct vbs_calibrate_options options = {.struct_size = sizeof options,
@@ -192,6 +225,7 @@ enum vbs_status cli_calibrate_session(struct cli *cli, struct vbs_session *sessi
                                             .n_sources = n_sources,
                                             .sources = sources,
                                             .time_limit_s = time_limit_s,
+                                            .most_s = most_s,
                                             .progress = cli_progress(cli)};
     enum vbs_status status = folder ? VBS_OK : vbs_no_memory(&cli->ctx);
 
@@ -213,14 +247,15 @@ enum vbs_status cli_calibrate_session(struct cli *cli, struct vbs_session *sessi
 
 /* Calibrates the session, within the time limit, of which at least half is left for kernels. */
 static enum vbs_status calibrate(struct cli *cli, struct vbs_session *session,
-                                 const struct vbs_copy_report *copies,
+                                 const struct vbs_copy_report *copies, double most_s,
                                  struct vbs_measure_options *options,
                                  struct vbs_calibration **calibration)
 {
     double start_s = vbs_clock_s();
 
     VBS_TRY(cli_calibrate_session(cli, session, copies->n_sources, copies->sources,
-                                  fmin(VBS_CALIBRATION_S, options->time_limit_s / 4), calibration));
+                                  fmin(VBS_CALIBRATION_S, options->time_limit_s / 4), most_s,
+                                  calibration));
     if (options->time_limit_s > 0)
         options->time_limit_s =
             fmax(options->time_limit_s / 2, options->time_limit_s - (vbs_clock_s() - start_s));
@@ -253,7 +288,7 @@ static void forget_copies(struct vbs_learn_options *options)
 /* Makes the profile of posterior times: with executed schedules, where there is time for them. */
 static enum vbs_status learn(struct cli *cli, const struct cli_measuring *how,
                              const struct vbs_network *network, const struct vbs_session *session,
-                             const struct vbs_profile *draft, double start_s,
+                             const struct vbs_profile *draft, const struct measure_limits *limits,
                              struct vbs_learned **learned)
 {
     double share_s = learning_s(how, session);
@@ -261,24 +296,28 @@ static enum vbs_status learn(struct cli *cli, const struct cli_measuring *how,
     enum vbs_status status;
 
     options.struct_size = sizeof options;
-    options.time_limit_s =
-        fmax(CLI_LEARN_LEAST * share_s, share_s / CLI_LEARN_SHARE - (vbs_clock_s() - start_s));
+    options.time_limit_s = fmax(CLI_LEARN_LEAST * share_s,
+                                share_s / CLI_LEARN_SHARE - (vbs_clock_s() - limits->begin_s));
+    options.time_limit_s = fmin(options.time_limit_s, until_s(limits, LEARNED));
     options.threads = session->provenance.threads;
     options.seed = how->options.seed;
     options.progress = cli_progress(cli);
     if (options.copy_source && !vbs_profile_copy(draft, options.copy_source))
         forget_copies(&options);
+    cli->ctx.deadline_s = limits->begin_s + limits->most_s;
     status = vbs_learn(&cli->ctx, network, how->backend, draft, &options, learned);
+    if (status == VBS_INTERRUPTED && vbs_out_of_time(&cli->ctx))
+        status = VBS_OK; /* nothing was learned */
+    cli->ctx.deadline_s = 0;
     cli_progress_end(cli);
     return status;
 }
 
-/* Has the run finish with posterior times, and with the speed of the cache that they are for. The
- * measurement began at start_s, by the clock. */
+/* Has the run finish with posterior times, and with the speed of the cache that they are for. */
 static enum vbs_status revise(struct cli *cli, const struct cli_measuring *how,
                               const struct vbs_network *network, const struct vbs_session *session,
                               struct vbs_store_run *run, struct vbs_calibration *calibration,
-                              double start_s, struct vbs_learned **learned,
+                              const struct measure_limits *limits, struct vbs_learned **learned,
                               struct vbs_profile **posterior)
 {
     const struct vbs_posterior_options options = {.struct_size = sizeof options};
@@ -288,9 +327,10 @@ static enum vbs_status revise(struct cli *cli, const struct cli_measuring *how,
     if (session->modelled)
         return VBS_OK;
     VBS_TRY(vbs_store_run_draft(&cli->ctx, run, &draft));
+    status = VBS_OK;
     if (learning_s(how, session) > 0)
-        status = learn(cli, how, network, session, draft, start_s, learned);
-    else
+        status = learn(cli, how, network, session, draft, limits, learned);
+    if (status == VBS_OK && !*learned)
         status = vbs_profile_posterior(&cli->ctx, draft, &options, NULL, posterior);
     vbs_profile_free(draft);
     if (status == VBS_OK)
@@ -360,6 +400,33 @@ static void note_learned(struct cli *cli, const struct cli_measuring *how, const
                  model, fits_nowhere(learned) ? "none fits" : "there was no time for it");
 }
 
+/* Returns how many batches the kernels of a session on whole samples have. */
+static int count_batches(const struct vbs_session *session)
+{
+    int n = 0, last = 0;
+
+    for (int i = 0; i < session->n_kernels && session->kernels[i].layer == 1; i++)
+        if (session->kernels[i].rows == 0 && session->kernels[i].batch > last) {
+            last = session->kernels[i].batch;
+            n++;
+        }
+    return n;
+}
+
+/* Says that there was no time for some batches. */
+static void note_batches(struct cli *cli, const struct cli_measuring *how, const char *model,
+                         const struct vbs_session *session, const struct vbs_measure_report *report,
+                         const struct measure_limits *limits)
+{
+    int n = count_batches(session) - report->n_batches_left_out;
+
+    if (n < how->prepare.n_batches)
+        cli_note(cli,
+                 "%s: the profile has %d of %d batches: there was no time for the others within "
+                 "%g s; 'vbslab measure' with a longer --time-limit measures them",
+                 model, n, how->prepare.n_batches, limits->most_s);
+}
+
 /* ---- The whole ---- */
 
 /* Writes the notes of the profile: those of the session, what was measured, and copies. */
@@ -380,7 +447,8 @@ static void write_notes(const struct vbs_session *session, const char *what, con
 /* Measures the kernels of the session into the store; *id is the finished profile's. */
 static enum vbs_status measure_session(struct cli *cli, const struct cli_measuring *how,
                                        const struct vbs_network *network, struct vbs_store *store,
-                                       struct vbs_session *session, int64_t *id,
+                                       struct vbs_session *session,
+                                       const struct measure_limits *limits, int64_t *id,
                                        struct vbs_learned **learned)
 {
     struct vbs_measure_options options = how->options;
@@ -390,7 +458,6 @@ static enum vbs_status measure_session(struct cli *cli, const struct cli_measuri
     struct vbs_calibration *calibration = NULL;
     struct vbs_profile *posterior = NULL;
     char copies[200], what[256], notes[860];
-    double start_s = vbs_clock_s();
     enum vbs_status status;
 
     options.struct_size = sizeof options;
@@ -402,10 +469,12 @@ static enum vbs_status measure_session(struct cli *cli, const struct cli_measuri
     status = measure_copies(cli, how, session, vbs_store_run_sink(run), &options, copies,
                             sizeof copies, &copied);
     if (status == VBS_OK)
-        status = calibrate(cli, session, &copied, &options, &calibration);
+        status =
+            calibrate(cli, session, &copied, CALIBRATED * limits->most_s, &options, &calibration);
     if (status != VBS_OK)
         goto done;
     options.progress = cli_progress(cli);
+    options.most_s = until_s(limits, TIMED);
     status = vbs_measure(&cli->ctx, session, &options, vbs_store_run_sink(run), &report);
     cli_progress_end(cli);
     if (status != VBS_OK)
@@ -413,7 +482,7 @@ static enum vbs_status measure_session(struct cli *cli, const struct cli_measuri
     vbs_calibration_set_cache(calibration, report.cache_bytes_per_us);
     status = vbs_store_run_calibrate(&cli->ctx, run, calibration);
     if (status == VBS_OK)
-        status = revise(cli, how, network, session, run, calibration, start_s, learned, &posterior);
+        status = revise(cli, how, network, session, run, calibration, limits, learned, &posterior);
     if (status != VBS_OK)
         goto done;
     describe(session, &options, &report, what, sizeof what);
@@ -426,7 +495,9 @@ static enum vbs_status measure_session(struct cli *cli, const struct cli_measuri
     note_floats(cli, network->name, session);
     if (how->prepare.stripes)
         note_whole(cli, network->name, session);
-    if (how->options.time_limit_s > 0 && report.total_s > LATE * how->options.time_limit_s)
+    note_batches(cli, how, network->name, session, &report, limits);
+    if (how->options.time_limit_s > 0 && report.n_batches_left_out == 0 &&
+        report.total_s > LATE * how->options.time_limit_s)
         cli_note(cli,
                  "%s: --time-limit %g was too short: every kernel that may be chosen runs at "
                  "every batch; --batches with fewer of them takes less time",
@@ -459,13 +530,16 @@ enum vbs_status cli_measure_network(struct cli *cli, const struct cli_measuring 
                                     const struct vbs_network *network, struct vbs_store *store,
                                     int64_t *id, struct vbs_learned **learned)
 {
+    struct measure_limits limits = begin_limits(how);
+    struct vbs_backend_options prepare = how->prepare;
     struct vbs_session *session = NULL;
     struct vbs_learned *own = NULL;
     enum vbs_status status;
 
-    VBS_TRY(cli_open_session(cli, how->backend, network, &how->prepare, &session));
+    prepare.time_limit_s = PREPARED * limits.most_s;
+    VBS_TRY(cli_open_session(cli, how->backend, network, &prepare, &session));
     session->provenance.vbslab = cli_build;
-    status = measure_session(cli, how, network, store, session, id, &own);
+    status = measure_session(cli, how, network, store, session, &limits, id, &own);
     session->ops->close(session);
     if (learned && status == VBS_OK)
         *learned = own;

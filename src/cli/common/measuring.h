@@ -9,14 +9,20 @@ struct cli_measuring {
     const struct vbs_backend *backend;
     struct vbs_backend_options prepare;
     struct vbs_measure_options options; /* time_limit_s: of everything; 0: CLI_MEASURE_S */
-    bool no_copies;                     /* of weights */
+    /* Seconds until there is a profile, whatever the machine does: batches for which there is no
+     * time are left out. 0: options.time_limit_s, or where that is less than CLI_LEAST_LIMIT_S,
+     * CLI_MEASURE_S. */
+    double most_s;
+    bool no_copies; /* of weights */
     /* Schedules are executed in the time that kernels leave, CLI_LEARN_SHARE of the whole if they
      * can, and correct the times of rows (learn.h): budgets, request and so on. */
     bool no_learning;
     struct vbs_learn_options learn;
 };
 
-#define CLI_MEASURE_S   60
+#define CLI_MEASURE_S 60
+#define CLI_LEAST_LIMIT_S                                                                          \
+    10 /* limits below are for quick looks: they bound the refinement of times only */
 #define CLI_LEARN_SHARE 0.75 /* of the time, for executing schedules */
 #define CLI_LEARN_LEAST 0.5  /* of that share, also where kernels take longer */
 
@@ -57,10 +63,12 @@ const char *cli_baseline_words(const struct vbs_planner *baseline);
 #define CLI_MOST_CALIBRATED 4 /* samples at once, the most of the session's batches up to it */
 
 /* Measures the calibration of a session within time_limit_s (0: a few seconds), with factors beside
- * copies from these sources. A folder in which no file can be made is a warning. The caller frees
- * *calibration by vbs_calibration_free. */
+ * copies from these sources, unless they take longer than most_s (0: however long they take). A
+ * folder in which no file can be made is a warning. The caller frees *calibration by
+ * vbs_calibration_free. */
 enum vbs_status cli_calibrate_session(struct cli *cli, struct vbs_session *session, int n_sources,
                                       const char *const *sources, double time_limit_s,
+                                      double most_s,
                                       struct vbs_calibration **calibration) VBS_MUST_CHECK;
 
 #endif

@@ -62,6 +62,7 @@ struct run_job {
     const char *const *values; /* of the options */
     int64_t n_runs, n_warm_up; /* timed runs at least; runs before them */
     double duration_s;         /* of the timed runs at least */
+    double measure_s;          /* --measure-limit: until there is a profile */
 
     /* The subject of the run. */
     struct vbs_profile *profile;

@@ -213,11 +213,10 @@ static enum vbs_status measure_into(struct run_job *job, const struct cli_measur
     int64_t id, memory_bytes;
     bool possible;
 
-    cli_note(
-        job->cli,
-        "no measured profile of '%s' in '%s': measuring it first, which takes at most a minute "
-        "for most networks; the next run finds it",
-        network->name, job->cli->db_path);
+    cli_note(job->cli,
+             "no measured profile of '%s' in '%s': measuring it first, which takes at most %g "
+             "seconds (--measure-limit); the next run finds it",
+             network->name, job->cli->db_path, job->measure_s);
     VBS_TRY(run_learn_options(job, &own.learn, &memory_bytes, &possible));
     possible = possible && !cli_value(job->cli, job->values, "planner");
     return cli_measure_network(job->cli, &own, network, store, &id,
@@ -232,7 +231,10 @@ static enum vbs_status find_out(struct run_job *job, enum run_times_known known,
     struct cli_measuring how = {
         .backend = vbs_backend_at(0),
         .prepare = {.batches = batches, .n_batches = n_batches, .threads = job->threads},
-        .options = {.relative_interval = CLI_RELATIVE_INTERVAL, .seed = 1}};
+        .options = {.relative_interval = CLI_RELATIVE_INTERVAL,
+                    .seed = 1,
+                    .time_limit_s = job->measure_s},
+        .most_s = job->measure_s};
     struct vbs_store *store = NULL;
     int64_t id;
     enum vbs_status status = cli_check_backend(job->cli, how.backend);
