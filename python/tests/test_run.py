@@ -61,6 +61,44 @@ def test_predict_takes_any_number_of_samples(executor, x):
     assert executor.predict(x[:0]).shape == (0, 10)
 
 
+def test_predict_computes_no_more_than_fewer_samples_than_a_request(network, measured, x, monkeypatch):
+    with vbslab.Executor(network, measured, memory="1MiB", request=4) as executor:
+        expected, opened, ran = executor.run(x).output, [], []
+        own_open, own_run = executor._open, executor._run
+        monkeypatch.setattr(executor, "_open", lambda call, request: opened.append(request) or own_open(call, request))
+        monkeypatch.setattr(executor, "_run", lambda call, x, *rest: ran.append(len(x)) or own_run(call, x, *rest))
+        for i in range(3):
+            np.testing.assert_allclose(executor.predict(x[i : i + 1])[0], expected[i], rtol=1e-5)
+        assert opened == [1] and ran == [1, 1, 1]
+        np.testing.assert_allclose(executor.predict(x[:3]), expected[:3], rtol=1e-5)
+        assert opened == [1, 3] and ran[3:] == [3]
+        assert executor.predict(np.concatenate([x, x[:1]])).shape == (5, 10)
+        assert opened == [1, 3, 4] and ran[4:] == [4, 4]
+        assert (executor.run(x).output == expected).all() and executor.request == 4
+        executor.predict(x[:1])
+        assert executor.placement.placed_bytes <= 2**20 and opened[3:] == [1, 4]
+    assert executor.closed
+
+
+def test_a_smaller_request_that_cannot_be_placed_is_filled_up(network, measured, x, monkeypatch):
+    with vbslab.Executor(network, measured, memory="1MiB", request=4) as executor:
+        expected, own_open = executor.run(x).output, executor._open
+
+        def open_only(call, request):
+            if request < 4:
+                raise vbslab.InfeasibleError("cannot be placed")
+            return own_open(call, request)
+
+        monkeypatch.setattr(executor, "_open", open_only)
+        np.testing.assert_allclose(executor.predict(x[:1])[0], expected[0], rtol=1e-5)
+
+
+def test_an_executor_of_a_schedule_fills_requests_up(network, measured, x):
+    plan = measured.plan("200KiB", request=4)
+    with vbslab.Executor(network, measured, plan) as executor:
+        np.testing.assert_allclose(executor.predict(x[:1])[0], executor.run(x).output[0], rtol=1e-5)
+
+
 @pytest.mark.parametrize(
     "make, error, part",
     [

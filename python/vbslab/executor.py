@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import tempfile
+import warnings
 from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
 
 import numpy as np
@@ -163,6 +164,8 @@ class Executor(Exclusive):
         self._profile_c = profile._use()
         self._threads = integer(threads, "threads", 0, 4096)
         self._texts, self._progress = Texts(), Progress(progress)
+        self._options: Any = None  # of planning; None: a schedule was given
+        self._ready = 0  # samples of the request that is prepared, where it was planned
         self._folder = self._texts.path(folder if folder is not None else _writable_folder())
         if schedule is not None:
             _refuse(planning, "is for planning, and a schedule was given")
@@ -193,11 +196,27 @@ class Executor(Exclusive):
         options.latency_us = seconds(planning["latency_us"], "latency_us")
         options.threads, options.folder = self._threads, self._folder
         self._progress.fill(options.progress)
-        plan, out = ffi.new("struct vbs_schedule **"), ffi.new("struct vbs_exec **")
+        self._options = options
         with Call(progress=self._progress) as call:
-            call(lib.vbs_simple_prepare, self._borrowed, self._profile_c, options, plan, out)
-            self.schedule = Schedule._adopt(plan[0])
-            self._c = ffi.gc(out[0], lib.vbs_exec_free)
+            self.schedule = Schedule._adopt(self._open(call, options.request))
+
+    def _open(self, call: Call, request: int) -> Any:
+        """Plans so many samples in the budget and prepares them; gives the plan."""
+        plan, out = ffi.new("struct vbs_schedule **"), ffi.new("struct vbs_exec **")
+        self._options.request = request
+        call(lib.vbs_simple_prepare, self._borrowed, self._profile_c, self._options, plan, out)
+        self._c = ffi.gc(out[0], lib.vbs_exec_free)
+        self._ready = request
+        return plan[0]
+
+    def _ready_for(self, call: Call, request: int) -> None:
+        """Prepares so many samples in the place of others: there is one arena at a time."""
+        if self._options is None or self._ready == request:
+            return
+        if self._c is not None:
+            ffi.release(self._c)
+        self._c, self._ready = None, 0  # closed, if this fails
+        lib.vbs_schedule_free(self._open(call, request))
 
     def _prepare(self, profile: Profile, schedule: Schedule, memory: Optional[Size], running: Dict[str, Any]) -> None:
         backend, info = ffi.new("const struct vbs_backend **"), ffi.new("struct vbs_backend_info *")
@@ -231,7 +250,8 @@ class Executor(Exclusive):
     @property
     def placement(self) -> Placement:
         """Where the buffers lie in the arena."""
-        with Call(self):
+        with Call(self, progress=self._progress) as call:
+            self._ready_for(call, self.request)
             c = lib.vbs_exec_placement(self._c)
             return Placement(*(getattr(c, name) for name in Placement._fields))
 
@@ -274,9 +294,12 @@ class Executor(Exclusive):
         if not isinstance(given, Mapping):
             _check(given, self._input_shape(n), what)
             return given
-        inputs = inputs_of(self._borrowed)
+        inputs, c = inputs_of(self._borrowed), self._borrowed
+        unread = [text_of(c.unread_inputs[i]) for i in range(c.n_unread_inputs)]
         for name in given:
-            if name not in [i.name for i in inputs]:
+            if name in unread:
+                warnings.warn(f"no node of the network reads input '{name}'", stacklevel=3)
+            elif name not in [i.name for i in inputs]:
                 raise errors.usage(f"the network has no input '{name}'; it has: {', '.join(i.name for i in inputs)}")
         for i in inputs:
             if i.name not in given:
@@ -314,7 +337,8 @@ class Executor(Exclusive):
             input = self._tensor(input, self.request, "input")
         arrays = self._arrays(out, self.request)
         report = ffi.new("struct vbs_exec_report *")
-        with Call(self) as call:
+        with Call(self, progress=self._progress) as call:
+            self._ready_for(call, self.request)
             self._run(call, input, arrays, report, self._times_only)
             steps = None
             if report.steps != ffi.NULL and report.n_steps:
@@ -350,14 +374,24 @@ class Executor(Exclusive):
         Parameters
         ----------
         X : float32, [n, *network.input_shape], contiguous in C order, or a mapping as for ``run``.
-            Where n is no multiple of the request, the last request is filled up with zeros, whose
-            outputs are dropped
+            Where n is less than the request, these samples are a request of their own, which is
+            planned in the same memory and prepared in the place of the other one, so that calls with
+            as many samples again take the time of these. Where n is above the request and no multiple
+            of it, or the executor was given a schedule, the last request is filled up with zeros,
+            whose outputs are dropped
         """
         n, r, first = self._count(X), self.request, self._outputs()[0]
         X = self._tensor(X, n, "X")
+        if self._options is not None and 0 < n < r:
+            r = n
         made = np.empty(self._shape(first.shape, n), np.float32)
         report = ffi.new("struct vbs_exec_report *")
-        with Call(self) as call:
+        with Call(self, progress=self._progress) as call:
+            try:
+                self._ready_for(call, r)
+            except errors.InfeasibleError:  # no placement was found
+                r = self.request
+                self._ready_for(call, r)
             whole = n - n % r
             for i in range(0, whole, r):
                 self._run(call, X[i : i + r], {first.name: made[i : i + r]}, report, True)
