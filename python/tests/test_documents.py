@@ -10,7 +10,7 @@ import pytest
 
 import vbslab
 
-FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE | doctest.IGNORE_EXCEPTION_DETAIL
+FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE  # messages of exceptions count
 DOCUMENTS = [
     pathlib.Path(__file__).resolve().parents[1] / "README.md",
     pathlib.Path(__file__).resolve().parents[2] / "docs/python.md",

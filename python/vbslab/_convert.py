@@ -96,7 +96,7 @@ def parse_bytes(size: Size) -> int:
     1500
     >>> vbslab.parse_bytes("20 turtles")
     Traceback (most recent call last):
-    vbslab.errors.UsageError: '20 turtles' is no size; write for example 15MB, 15MiB, 512KiB or plain bytes
+    vbslab.errors.UsageError: '20 turtles' is not a size; write for example 15MiB, 1.5GB or 1048576
     """
     if not isinstance(size, str):
         return integer(size, "a size", 0, lib.VBS_MAX_BYTES)

@@ -421,7 +421,7 @@ class Profile(Handle):
         'dp-vbs+'
         >>> profile.plan(memory=100)
         Traceback (most recent call last):
-        vbslab.errors.InfeasibleError: dp-vbs+ needs more than 100 bytes; the least budget is ...
+        vbslab.errors.InfeasibleError: no schedule of dp-vbs+ fits 100 B; the least budget is ...
         """
         with self.solver(planner, most_memory=memory, **options) as solver:
             return solver.plan(memory)
