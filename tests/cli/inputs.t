@@ -172,6 +172,14 @@ run --db none.sqlite run unread.onnx --memory 64KiB --runs 1 --input v=x.npy
 [ $code -eq 2 ] && ! grep -q measuring err && [ ! -e none.sqlite ]
 report $? "... before anything is measured"
 
+# y = softmax(x) along the batch: a sample is a whole input of the file
+printf '\010\010:\134\012\034\012\001x\022\001y"\007Softmax*\013\012\004axis\030\000\240\001\002\022\000Z\034\012\001x\022\027\012\025\010\001\022\021\012\003\022\001N\012\002\010\003\012\002\010\010\012\002\010\010b\034\012\001y\022\027\012\025\010\001\022\021\012\003\022\001N\012\002\010\003\012\002\010\010\012\002\010\010B\004\012\000\020\015' >whole.onnx
+npy x.npy '|u1' '(2, 3, 8, 8)' "$(printf '\\%.0s1' $(seq 384))"
+run --quiet measure whole.onnx --batches 1,2 --no-copies --time-limit 0.1
+run --quiet run whole.onnx --memory 64KiB --runs 1 --input x.npy --output y.npy
+[ $code -eq 0 ] && grep -q '^whole: 2 samples ' out && [ "$(floats y.npy 3)" = "1 1 1" ]
+report $? "samples that are whole inputs are counted in the file, too"
+
 # --- the same inputs wherever a model is named ---
 
 run --quiet measure several.onnx --fix t=2 --batches 1,2 --no-copies --db fixed.sqlite
