@@ -251,7 +251,6 @@ static int compare_budgets(const void *a, const void *b)
 static enum vbs_status learn_further(struct learning *l, double least)
 {
     struct vbs_learned *result = l->result;
-
     bool ends = false;
 
     for (int i = 0; !ends && result->n_budgets < VBS_LEARN_MOST_BUDGETS && left_s(l) > least; i++) {
