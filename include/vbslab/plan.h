@@ -61,9 +61,11 @@ struct vbs_solver_options {
     /*
      * optimal: seconds after which a search ends with the best schedule so far and its proven gap;
      * 0: VBS_TIME_LIMIT_S. The first plan has the seconds that vbs_solver_new left; each further
-     * plan has all of them. joint: seconds after which vbs_solver_new tries no further schedules;
-     * 0: no limit. Planners from outside: seconds for each budget (planner.h); 0:
-     * VBS_OUTSIDE_TIME_S.
+     * plan has all of them. joint and dp-vbs+: seconds after which vbs_solver_new tries no further
+     * schedules; 0: no limit. A first schedule is there even if they are few: for 1,000 layers and
+     * a request of 12 after less than a second. More time never makes plans slower, but which ones
+     * are found in some time depends on the machine. Planners from outside: seconds for each budget
+     * (planner.h); 0: VBS_OUTSIDE_TIME_S.
      */
     double time_limit_s;
     /* optimal only, instead of the time limit: the number of states of the lattice that the search
@@ -81,12 +83,16 @@ struct vbs_solver_options {
     const char *profile_hash;
     /* [n_budgets] The budgets that vbs_solver_plan will get, where they are known; other budgets
      * are allowed nevertheless. A program from outside (planner.h) is then run once for all of them
-     * and not once for each; other planners do not read them. Read by vbs_solver_new alone. */
+     * and not once for each. joint, where its time is limited or the network is long, ends its
+     * search when the plans for all of them (of at most four) are as fast as their lower bounds;
+     * plans for other budgets may then be slower. Other planners do not read them. Read by
+     * vbs_solver_new alone. */
     const int64_t *budgets;
     int n_budgets;
 };
 
 #define VBS_TIME_LIMIT_S   60 /* the default limit of time of a planner that searches */
+#define VBS_RUN_PLAN_S     20 /* the limit of time that plans for a run have where none is given */
 #define VBS_OUTSIDE_TIME_S 10 /* the default limit of time of a planner from outside, by budget */
 
 /* A planning algorithm: constant data of the library, never freed, or a planner from outside that

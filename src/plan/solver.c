@@ -241,6 +241,8 @@ enum vbs_status vbs_solver_new(struct vbs_ctx *ctx, const struct vbs_planner *pl
     relay_progress(made);
     if (planner != &vbs_planner_joint && !is_long(&made->task))
         made->task.options.most_bytes = 0;
+    if (planner == &vbs_planner_dp_vbs_plus && own.time_limit_s > 0)
+        made->task.cut_until_s = vbs_clock_s() + own.time_limit_s;
     choose_planner(made, planner);
     status = describe_profile(ctx, made);
     if (status == VBS_OK)
@@ -357,6 +359,16 @@ static enum vbs_status offer_joint(struct vbs_ctx *ctx, const struct vbs_solver 
     return VBS_OK;
 }
 
+/* Fails with VBS_INFEASIBLE where a search within the largest budget has found no schedule: what is
+ * known of the least budget without a search. */
+static enum vbs_status refuse_unfound(struct vbs_ctx *ctx, const struct vbs_solver *solver)
+{
+    struct vbs_bracket bracket;
+
+    VBS_TRY(solver->planner->bracket(ctx, &solver->task, &bracket));
+    return refuse_early(ctx, solver, &bracket);
+}
+
 /* Fails with VBS_INFEASIBLE, with weights included. */
 static enum vbs_status refuse_with_weights(struct vbs_ctx *ctx, const struct vbs_solver *solver,
                                            int64_t memory_bytes)
@@ -373,6 +385,9 @@ static enum vbs_status refuse_with_weights(struct vbs_ctx *ctx, const struct vbs
                         "no schedule of %s in any memory: weights must be copied in, and nothing "
                         "is known of copies",
                         solver->name);
+    if (least == INT64_MAX && solver->task.problem.latency_us == 0 && solver->planner->bracket &&
+        solver->task.options.most_bytes > 0)
+        return refuse_unfound(ctx, solver);
     if (least == INT64_MAX)
         return vbs_fail(ctx, VBS_INFEASIBLE, "no schedule of %s answers within %g us in any memory",
                         solver->name, solver->task.problem.latency_us);

@@ -108,6 +108,25 @@ enum vbs_status vbs_line_fold(struct vbs_ctx *ctx, struct vbs_arena *arena,
                               const struct vbs_chain *line, const struct vbs_chain *chain,
                               struct vbs_chain *folded) VBS_MUST_CHECK;
 
+/* Groups the items of a chain that has no special layers, and those of its subchains, so that no
+ * chain has more than most_items (at least 2) of them (group.c). *grouped shares the data of chain.
+ * All else is allocated in arena. VBS_NO_MEMORY. O(items log items). */
+enum vbs_status vbs_chain_group(struct vbs_ctx *ctx, struct vbs_arena *arena,
+                                const struct vbs_chain *chain, int most_items,
+                                struct vbs_chain *grouped) VBS_MUST_CHECK;
+
+#define VBS_LEAST_ITEMS 8 /* of the groups of the coarsest cuttings */
+
+/* Estimates the sums of curves that the cuttings of all orders take for so many samples, where
+ * chains are grouped by most_items; 0: they are not. A million of them take about a tenth of a
+ * second. O(layers). */
+double vbs_orders_effort(const struct vbs_task *task, const struct vbs_orders *orders, int samples,
+                         int most_items);
+/* Returns the largest groups, VBS_LEAST_ITEMS times a power of two, with which this is at most
+ * most_effort, or VBS_LEAST_ITEMS where it never is; 0: it is without groups. */
+int vbs_orders_items_within(const struct vbs_task *task, const struct vbs_orders *orders,
+                            int samples, double most_effort);
+
 /* Bounds from below and above of the least budget that the guillotine cuttings of a chain need.
  * O(items x batches). */
 void vbs_chain_bracket(const struct vbs_task *task, const struct vbs_chain *chain,

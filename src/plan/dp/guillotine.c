@@ -30,7 +30,7 @@
  * of the numbers up to r are solved (counts.h), it is O(m^2 n (m + n) p), and a cutting is the best
  * of those whose rectangles have these numbers of samples. An item may be a subchain: cuts then
  * begin and end within one subchain, or take it whole, and m is the number of items of each
- * subchain.
+ * subchain. So a chain of m layers in groups of n (group.c) takes O(m n r (n + r) p).
  */
 #include "plan/dp/guillotine.h"
 
@@ -53,6 +53,7 @@
  * each counted with one sample, and the least number of schedules. */
 #define MAX_OFFERED_STEPS (4 << 20)
 #define LEAST_OFFERS      64
+#define COARSE_STEPS      (1 << 19) /* the same for chains in groups, whose schedules come first */
 #define MAX_SEGMENTS      ((int64_t)1 << 24) /* their numbers are cuts */
 
 /* The curve of the whole subchain that is item k. */
@@ -276,7 +277,23 @@ static enum vbs_status check_size(struct guillotine *work, const struct solved *
                : VBS_OK;
 }
 
-#define REPORT_S 0.1
+#define REPORT_S      0.1
+#define LEAST_SPENT_S 0.05 /* before it is estimated how long a solve takes */
+
+/* Whether the columns of the whole chain, of which a share is done, will not end in time. This ends
+ * the solve as soon as it is known, because nothing is offered before its end. Curves grow from
+ * column to column, so that the rest takes longer than its share. */
+static bool will_be_late(struct guillotine *work, const struct solved *solved, double done)
+{
+    double now_s = vbs_clock_s(), until_s = work->task->cut_until_s;
+
+    if (until_s <= 0 || solved != &work->whole)
+        return false;
+    if (done == 0)
+        work->columns_from_s = now_s;
+    return now_s > work->columns_from_s + LEAST_SPENT_S &&
+           (now_s - work->columns_from_s) * (1 - done) > (until_s - now_s) * done;
+}
 
 /* Checks the clock when column j begins. Columns up to j are about (j / m)^3 of the work. */
 static void look_at_clock(struct guillotine *work, const struct solved *solved, int j)
@@ -285,7 +302,7 @@ static void look_at_clock(struct guillotine *work, const struct solved *solved, 
     double now_s = vbs_clock_s(), done = pow((double)j / solved->chain->n_items, 3);
     double spent_s = now_s - work->from_s;
 
-    if (work->task->cut_until_s > 0 && now_s > work->task->cut_until_s)
+    if (vbs_task_is_late(work->task) || will_be_late(work, solved, done))
         work->is_late = true;
     if (!progress->report || j == 0 || now_s < work->reported_s + REPORT_S)
         return;
@@ -548,13 +565,18 @@ static enum vbs_status offer_all(struct guillotine *work, int b, struct vbs_pare
     return VBS_OK;
 }
 
-/* Schedules of a long request take much memory: where only some numbers of samples are solved, only
- * every n-th point of the curve becomes a schedule. Returns n. */
+/* Schedules of a long request or a long network take much memory: where only some numbers of
+ * samples are solved, or time is short, only every n-th point of the curve becomes a schedule.
+ * Returns n. */
 static int offer_stride(const struct guillotine *work, int n_points)
 {
-    return work->counts.exact == work->task->request
-               ? 1
-               : vbs_pareto_stride(work->task, n_points, MAX_OFFERED_STEPS, LEAST_OFFERS);
+    const struct vbs_task *task = work->task;
+
+    if (task->most_items > 0)
+        return vbs_pareto_stride(task, n_points, COARSE_STEPS, LEAST_OFFERS);
+    if (work->counts.exact == task->request && task->cut_until_s == 0)
+        return 1;
+    return vbs_pareto_stride(task, n_points, MAX_OFFERED_STEPS, LEAST_OFFERS);
 }
 
 /* Gives whether point p of the curve is the best one in some budget for which cuttings are made. */

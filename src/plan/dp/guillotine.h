@@ -31,8 +31,9 @@ struct guillotine {
     struct vbs_arena sums[2]; /* of branches, taken by turns */
     struct vbs_envelope envelope;
     size_t scratch_peak_bytes;
-    bool is_late; /* task->cut_until_s has passed: nothing is offered */
+    bool is_late; /* task->cut_until_s has passed, or will have: nothing is offered */
     double from_s, reported_s;
+    double columns_from_s;            /* when the columns of the whole chain began */
     int *order;                       /* [n_layers] of the layers; null: there are no segments */
     struct vbs_stripes *stripes;      /* segments of this order; null: there are none */
     struct vbs_segment_list segments; /* of all chains */

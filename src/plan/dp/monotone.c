@@ -46,6 +46,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Schedules of a long network take much memory: limits of the steps of all, each counted with one
+ * sample, where time is limited and where it is not, and the least number of schedules. */
+#define MAX_STEPS_IN_TIME (4 << 20)
+#define MAX_STEPS         (64 << 20)
+#define LEAST_OFFERS      64
+
 struct monotone {
     struct vbs_ctx *ctx;
     const struct vbs_task *task;
@@ -313,6 +319,8 @@ static enum vbs_status offer_plans(struct monotone *work, struct vbs_pareto_set 
     struct vbs_curve all =
         within(&work->rest[task->request], by_request ? task->latency_ticks : INT64_MAX);
     struct phase_emission to = {.work = work, .batches = numbers};
+    int stride = vbs_pareto_stride(
+        task, all.n, task->cut_until_s > 0 ? MAX_STEPS_IN_TIME : MAX_STEPS, LEAST_OFFERS);
     enum vbs_status status = VBS_OK;
 
     if (!numbers)
@@ -320,7 +328,8 @@ static enum vbs_status offer_plans(struct monotone *work, struct vbs_pareto_set 
     to.algorithms = numbers + n;
     to.progress = numbers + 2 * n;
     for (int p = 0; status == VBS_OK && p < all.n; p++)
-        status = offer_plan(&to, all.bytes[p], pareto);
+        if (vbs_pareto_is_kept(p, all.n, stride))
+            status = offer_plan(&to, all.bytes[p], pareto);
     vbs_step_list_clear(&to.steps);
     return status;
 }

@@ -71,6 +71,7 @@ struct vbs_task {
     const struct vbs_budget_list *cut_budgets; /* cuttings are made for these budgets, for the least
                                                   and for the largest one only; null: for all */
     int exact_samples; /* cuttings try all numbers of samples up to this one, then fewer; 0: all */
+    int most_items;    /* cuttings are those of chains in groups of so many items; 0: all */
     int64_t latency_ticks; /* INT64_MAX: not bounded */
     int *last_reader;      /* [0..n] last layer that reads tensor t, 0: none, a final output */
     int *n_readers;        /* [0..n] */

@@ -88,10 +88,10 @@ static enum vbs_status offer_monotone(struct vbs_ctx *ctx, const struct optimal 
     return VBS_OK;
 }
 
-/* Gives whether the time for cuttings is over, so that some may have been given up. */
-static bool is_late(const struct optimal *optimal)
+/* Gives whether cuttings were given up, or may have been, because their time is over. */
+static bool is_late(const struct optimal *optimal, const struct vbs_pareto_set *cuttings)
 {
-    return optimal->whole.cut_until_s > 0 && vbs_clock_s() > optimal->whole.cut_until_s;
+    return vbs_task_is_late(&optimal->whole) || cuttings->n == 0;
 }
 
 /* Computes the guillotine cuttings of all chunks. Long ones may take half of the time limit. */
@@ -108,7 +108,7 @@ static enum vbs_status cut(struct vbs_ctx *ctx, struct optimal *optimal)
     for (int i = 0; status == VBS_OK && i < orders.n; i++)
         status = cut_order(ctx, optimal, &orders, i, pareto);
     if (status == VBS_OK && !cuts_freely(optimal->task) &&
-        (is_late(optimal) || !vbs_orders_have_plain_ids(optimal->task, &orders)))
+        (is_late(optimal, &pareto[0]) || !vbs_orders_have_plain_ids(optimal->task, &orders)))
         status = offer_monotone(ctx, optimal, pareto);
     for (int p = 0; pareto && p < optimal->n_chunks; p++)
         optimal->chunks[p].cuttings = pareto[p];

@@ -13,6 +13,7 @@
 #include "plan/weights/weights.h"
 #include "plan/problem/problem.h"
 
+#include "base/clock.h"
 #include "base/fail.h"
 #include "base/grow.h"
 
@@ -40,6 +41,7 @@ struct resident {
     const struct vbs_planner *planner;
     int n_policies;
     struct policy policies[MAX_POLICIES];
+    bool interrupted; /* the caller stopped the solves; policies that were solved have plans */
     struct vbs_arena arena;
 };
 
@@ -355,6 +357,14 @@ static bool allowed_stripe(void *self, int layer, struct vbs_profile_row *row)
     return filter->policy->formats[layer] >> row->format & 1;
 }
 
+/* Returns when the solve of the next of n policies ends, so that the others get as much time. */
+static double policy_until_s(const struct resident *resident, int n)
+{
+    double now_s = vbs_clock_s(), until_s = resident->task->cut_until_s;
+
+    return until_s > 0 ? fmin(until_s, now_s + (until_s - now_s) / n) : 0;
+}
+
 static enum vbs_status open_policy(struct vbs_ctx *ctx, struct resident *resident,
                                    struct policy *policy)
 {
@@ -382,7 +392,10 @@ static enum vbs_status open_policy(struct vbs_ctx *ctx, struct resident *residen
     problem.weights = VBS_WEIGHTS_EXCLUDED;
     VBS_TRY(vbs_task_init(ctx, &policy->task, &problem));
     policy->task.options = resident->task->options;
-    policy->task.cut_until_s = resident->task->cut_until_s;
+    policy->task.options.n_budgets = 0; /* they count the weights */
+    policy->task.cut_until_s =
+        policy_until_s(resident, resident->n_policies - (int)(policy - resident->policies));
+    policy->task.most_items = resident->task->most_items;
     policy->task.exact_samples = resident->task->exact_samples;
     policy->task.cut_budgets = resident->task->cut_budgets;
     if (resident->task->options.most_bytes > 0)
@@ -417,6 +430,21 @@ static void resident_close(void *self)
     free(resident);
 }
 
+static int64_t resident_least_bytes(const void *self)
+{
+    const struct resident *resident = self;
+    int64_t least = INT64_MAX;
+
+    for (int i = 0; i < resident->n_policies; i++) {
+        const struct policy *policy = &resident->policies[i];
+        int64_t bytes = policy->opened ? resident->planner->least_bytes(policy->self) : INT64_MAX;
+
+        if (bytes < INT64_MAX - policy->weight_bytes && bytes + policy->weight_bytes < least)
+            least = bytes + policy->weight_bytes;
+    }
+    return least;
+}
+
 static enum vbs_status resident_open(struct vbs_ctx *ctx, const struct vbs_task *task, void **self)
 {
     struct resident *resident = calloc(1, sizeof *resident);
@@ -429,6 +457,10 @@ static enum vbs_status resident_open(struct vbs_ctx *ctx, const struct vbs_task 
     status = find_policies(ctx, resident);
     for (int i = 0; status == VBS_OK && i < resident->n_policies; i++)
         status = open_policy(ctx, resident, &resident->policies[i]);
+    if (status == VBS_INTERRUPTED && resident_least_bytes(resident) < INT64_MAX) {
+        resident->interrupted = true;
+        status = VBS_OK;
+    }
     if (status != VBS_OK) {
         resident_close(resident);
         return status;
@@ -485,7 +517,7 @@ static enum vbs_status resident_plan(struct vbs_ctx *ctx, void *self, int64_t me
 {
     struct resident *resident = self;
     double best_time_us = HUGE_VAL;
-    bool interrupted = false;
+    bool interrupted = resident->interrupted;
     enum vbs_status status = VBS_OK;
 
     for (int i = 0; status == VBS_OK && i < resident->n_policies; i++) {
@@ -568,21 +600,6 @@ static enum vbs_status resident_explain(struct vbs_reasons *reasons, void *self,
         status = best ? explain_policy(reasons, resident, best, &draft, question) : VBS_NOT_FOUND;
     vbs_step_list_clear(&draft.steps);
     return status;
-}
-
-static int64_t resident_least_bytes(const void *self)
-{
-    const struct resident *resident = self;
-    int64_t least = INT64_MAX;
-
-    for (int i = 0; i < resident->n_policies; i++) {
-        const struct policy *policy = &resident->policies[i];
-        int64_t bytes = policy->opened ? resident->planner->least_bytes(policy->self) : INT64_MAX;
-
-        if (bytes < INT64_MAX - policy->weight_bytes && bytes + policy->weight_bytes < least)
-            least = bytes + policy->weight_bytes;
-    }
-    return least;
 }
 
 static size_t resident_peak_bytes(const void *self)
