@@ -4,6 +4,7 @@
 #ifndef VBS_PLAN_WEIGHTS_JOINT_H
 #define VBS_PLAN_WEIGHTS_JOINT_H
 
+#include "plan/dp/dp.h"
 #include "plan/problem/problem.h"
 #include "plan/weights/stream.h"
 
@@ -62,8 +63,16 @@ struct joint {
     int n_batches;
     struct row_kind *kinds; /* [algorithm of the priced profile] */
     double from_s, until_s; /* until_s: no further schedules are tried; 0: all are */
+    double solve_until_s;   /* of the current solve of cuttings; 0: never */
     double reported_s;
-    bool is_coarse;       /* the current pass tries only the largest budget that matters */
+    bool is_coarse;    /* the current pass tries only the largest budget that matters */
+    bool is_long;      /* solves of all cuttings take so long that those in groups come first */
+    bool hurries;      /* time is short: the largest budget that matters comes first */
+    bool is_hasty;     /* it hurries, or the network is long */
+    bool is_proven;    /* the plans for all budgets that matter are as fast as can be */
+    double *bounds_us; /* [options.n_budgets] where is_hasty and there are few of them */
+    int most_items;    /* of the groups of the current pass (vbs_task); 0: as many as time allows */
+    struct vbs_orders orders;
     int n_done, n_solves; /* prices of all passes, and the search near their plans */
 };
 
@@ -111,7 +120,8 @@ enum vbs_status vbs_joint_try_cuttings(struct joint *joint) VBS_MUST_CHECK;
 enum vbs_status vbs_joint_make_schedules(struct joint *joint) VBS_MUST_CHECK;
 /* Reports the share of a solve and of its trials that is done. */
 void vbs_joint_report(struct joint *joint, double share);
-/* Whether the time limit has passed. */
+/* Whether no further schedules are tried: the plans are proven, or the time limit has passed and
+ * there is a plan, or none that is found soon. */
 bool vbs_joint_is_late(const struct joint *joint);
 /* Whether bytes are more than the largest budget that matters. */
 bool vbs_joint_is_above(const struct joint *joint, int64_t bytes);

@@ -430,7 +430,7 @@ static bool swap_runs(struct polish *polish, int ahead, int behind)
 static enum vbs_status try_swaps(struct polish *polish, bool *improved)
 {
     for (int b = polish->n_narrow - 1; b >= 0; b--)
-        for (int a = b; a >= 0; a--)
+        for (int a = b; a >= 0 && !vbs_joint_is_late(polish->joint); a--)
             if (swap_runs(polish, polish->narrow[a], polish->narrow[b]))
                 VBS_TRY(try_cutting(polish, improved));
     return VBS_OK;
@@ -458,12 +458,12 @@ static enum vbs_status run_round(struct polish *polish, bool *improved)
 {
     int n = polish->task->n_layers;
 
-    for (int k = n; k >= 1; k--) {
+    for (int k = n; k >= 1 && !vbs_joint_is_late(polish->joint); k--) {
         VBS_TRY(try_rows(polish, k, improved));
         VBS_TRY(try_samples(polish, k, improved));
         VBS_TRY(try_slices(polish, k, improved));
     }
-    for (int k = n; k >= 1 && !*improved; k--)
+    for (int k = n; k >= 1 && !*improved && !vbs_joint_is_late(polish->joint); k--)
         VBS_TRY(try_orders(polish, k, improved));
     return *improved ? VBS_OK : try_swaps(polish, improved);
 }
@@ -523,20 +523,40 @@ static enum vbs_status polish_budget(struct polish *polish, const struct vbs_par
     return now.steps != was.steps ? polish_plan(polish, &was, bound_us) : VBS_OK;
 }
 
-static enum vbs_status polish_budgets(struct polish *polish, const struct vbs_pareto_set *first)
+/* Lists budgets of a grid, from the least one of a plan to behind the largest. */
+static enum vbs_status list_budgets(struct polish *polish, const struct vbs_pareto_set *first,
+                                    struct vbs_budget_list *budgets)
 {
     int64_t step = 1, least_bytes = first->list[0].bytes;
     int64_t most_bytes = first->list[first->n - 1].bytes;
-    double octaves = log2((double)most_bytes / (double)least_bytes) + 1;
 
     if (most_bytes > MOST_BYTES)
         most_bytes = MOST_BYTES;
-    for (int64_t at = least_bytes; at / 2 < most_bytes && !vbs_joint_is_late(polish->joint);) {
-        vbs_joint_report(polish->joint, log2((double)at / (double)least_bytes) / octaves);
+    for (int64_t at = least_bytes; at / 2 < most_bytes;) {
         while (step <= at / (2 * OCTAVE_SHARE))
             step *= 2;
         at = (at / step + 1) * step;
-        polish->memory_bytes = at;
+        VBS_TRY(vbs_budget_list_add(polish->joint->ctx, budgets, at));
+    }
+    return VBS_OK;
+}
+
+/* Begins with the least budget; where time is short, with the largest one that matters. */
+static enum vbs_status polish_budgets(struct polish *polish, const struct vbs_pareto_set *first,
+                                      struct vbs_budget_list *budgets)
+{
+    struct joint *joint = polish->joint;
+    int64_t most_bytes = joint->task->options.most_bytes;
+    bool falls = joint->hurries;
+
+    VBS_TRY(list_budgets(polish, first, budgets));
+    if (falls && most_bytes >= first->list[0].bytes) {
+        budgets->n = vbs_budget_list_count(budgets, most_bytes);
+        VBS_TRY(vbs_budget_list_add(joint->ctx, budgets, most_bytes));
+    }
+    for (int i = 0; i < budgets->n && !vbs_joint_is_late(joint); i++) {
+        vbs_joint_report(joint, (double)i / budgets->n);
+        polish->memory_bytes = budgets->bytes[falls ? budgets->n - 1 - i : i];
         VBS_TRY(polish_budget(polish, first));
     }
     return VBS_OK;
@@ -564,6 +584,7 @@ enum vbs_status vbs_joint_polish(struct joint *joint)
 {
     struct polish polish = {.joint = joint, .task = joint->task};
     struct vbs_pareto_set first = {.n = joint->pareto->n};
+    struct vbs_budget_list budgets = {0};
     enum vbs_status status = allocate(&polish);
 
     if (status == VBS_OK)
@@ -572,11 +593,12 @@ enum vbs_status vbs_joint_polish(struct joint *joint)
         first.list = vbs_arena_alloc(&polish.arena, (size_t)first.n, sizeof *first.list);
         if (first.list) {
             memcpy(first.list, joint->pareto->list, (size_t)first.n * sizeof *first.list);
-            status = polish_budgets(&polish, &first);
+            status = polish_budgets(&polish, &first, &budgets);
         } else
             status = vbs_no_memory(joint->ctx);
     }
     joint->n_done++;
+    vbs_budget_list_clear(&budgets);
     vbs_arena_clear(&polish.arena);
     return status;
 }

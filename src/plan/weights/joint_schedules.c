@@ -190,7 +190,10 @@ static bool is_tried(const struct cutting_trial *trial, const struct vbs_budget_
 
 bool vbs_joint_is_late(const struct joint *joint)
 {
-    return joint->until_s > 0 && vbs_clock_s() > joint->until_s;
+    /* Until there is a plan, the first pass of a long network goes on, and all of a short one. */
+    bool waits = joint->pareto->n == 0 && (!joint->is_long || joint->most_items > 0);
+
+    return joint->is_proven || (joint->until_s > 0 && !waits && vbs_clock_s() > joint->until_s);
 }
 
 /* Plans the transfers of a trial and offers the schedule to joint->place.found. */
@@ -240,7 +243,7 @@ static enum vbs_status try_stream(struct joint *joint, const struct cutting_tria
     if (cutting->to_bytes < INT64_MAX)
         VBS_TRY(try_transfers(joint, stream, &trial));
     for (int i = 0; i < budgets->n && !vbs_joint_is_late(joint); i++) {
-        int64_t bytes = budgets->bytes[joint->until_s > 0 ? budgets->n - 1 - i : i];
+        int64_t bytes = budgets->bytes[joint->hurries ? budgets->n - 1 - i : i];
 
         if (!takes_share(cutting, bytes))
             continue;
@@ -355,7 +358,7 @@ enum vbs_status vbs_joint_try_cuttings(struct joint *joint)
     const struct vbs_pareto_set *cuttings = joint->cuttings;
     struct vbs_budget_list budgets = {0};
     int64_t from_bytes, to_bytes, most_bytes = joint->task->options.most_bytes;
-    bool fastest_first = joint->until_s > 0 || joint->is_coarse;
+    bool fastest_first = joint->hurries || joint->is_coarse;
     enum vbs_status status = VBS_OK;
 
     if (cuttings->n > 0) {

@@ -222,16 +222,18 @@ static enum vbs_status find_bases(struct mmcnn *mmcnn)
     return VBS_OK;
 }
 
-/* Tries all limits, the largest first. */
+/* Tries all limits, the largest first; at least one, also where time is over. */
 static enum vbs_status try_limits(struct mmcnn *mmcnn, const struct vbs_budget_list *limits)
 {
     int64_t most_bytes = mmcnn->task->options.most_bytes;
 
-    for (int i = limits->n - 1; i >= 0 && !vbs_task_is_late(mmcnn->task); i--) {
+    for (int i = limits->n - 1; i >= 0; i--) {
         if (most_bytes > 0 && limits->bytes[i] > most_bytes)
             continue;
         mmcnn->pareto->tag = i;
         VBS_TRY(try_limit(mmcnn, limits->bytes[i]));
+        if (vbs_task_is_late(mmcnn->task))
+            break;
     }
     return VBS_OK;
 }

@@ -150,15 +150,33 @@ static enum vbs_status find_budgets(struct vdnn *vdnn, int batch, struct vbs_bud
     return status;
 }
 
+/* Tries all budgets; where time is limited, the largest that matters first. */
 static enum vbs_status try_batch(struct vdnn *vdnn, int batch)
 {
+    const struct vbs_task *task = vdnn->task;
+    int64_t most_bytes = task->options.most_bytes;
     struct vbs_budget_list budgets = {0};
     enum vbs_status status = find_budgets(vdnn, batch, &budgets);
 
-    for (int i = 0; status == VBS_OK && i < budgets.n && !vbs_task_is_late(vdnn->task); i++)
-        status = try_budget(vdnn, batch, budgets.bytes[i]);
+    if (task->cut_until_s > 0 && most_bytes > 0)
+        budgets.n = vbs_budget_list_count(&budgets, most_bytes);
+    for (int i = 0; status == VBS_OK && i < budgets.n && !vbs_task_is_late(task); i++)
+        status =
+            try_budget(vdnn, batch, budgets.bytes[task->cut_until_s > 0 ? budgets.n - 1 - i : i]);
     vbs_budget_list_clear(&budgets);
     return status;
+}
+
+/* Where time is limited: tries every batch in the largest budget that matters. */
+static enum vbs_status try_most(struct vdnn *vdnn)
+{
+    const struct vbs_task *task = vdnn->task;
+
+    if (task->cut_until_s == 0 || task->options.most_bytes == 0)
+        return VBS_OK;
+    for (int i = 0; i < task->n_batches && !vbs_task_is_late(task); i++)
+        VBS_TRY(try_budget(vdnn, task->profile->batches[i], task->options.most_bytes));
+    return VBS_OK;
 }
 
 static enum vbs_status vdnn_open(struct vbs_ctx *ctx, const struct vbs_task *task, void **self)
@@ -172,7 +190,9 @@ static enum vbs_status vdnn_open(struct vbs_ctx *ctx, const struct vbs_task *tas
         return vbs_no_memory(ctx);
     pareto->task = task;
     status = vbs_slicing_init(ctx, task, &arena, &vdnn.whole);
-    for (int i = 0; status == VBS_OK && i < task->n_batches; i++)
+    if (status == VBS_OK)
+        status = try_most(&vdnn);
+    for (int i = 0; status == VBS_OK && i < task->n_batches && !vbs_task_is_late(task); i++)
         status = try_batch(&vdnn, task->profile->batches[i]);
     vbs_arena_clear(&arena);
     if (status != VBS_OK) {

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #define OVER_S   1e-9               /* a limit that is over when it begins */
+#define FOREVER  1e9                /* a limit that no test waits for */
 #define ALL      ((int64_t)1 << 40) /* a budget in which everything fits */
 #define REQUEST  4
 #define SOME     4000 /* a budget that few weights fit in */
@@ -228,6 +229,23 @@ static void no_time(const char *planner, bool skips)
     vbs_profile_free(profile);
 }
 
+/* Where everything fits, the plan is as fast as its bound, and the search ends. If it did not, this
+ * would take hours. */
+static void all_fits(const char *planner, int n_layers)
+{
+    struct vbs_profile *profile = make_profile(n_layers, false, 7);
+    struct vbs_problem problem = problem_of(profile, planner);
+    struct vbs_ctx ctx = {0};
+    struct vbs_schedule *schedule =
+        plan_within(&problem, planner, ALL, FOREVER, &ctx, (struct vbs_progress){0});
+
+    ok(holds(profile, schedule, ALL) && schedule->bound.gap_percent < ROUNDING,
+       "%s has the fastest plan for %d layers where all fits: %s", planner, n_layers,
+       vbs_detail(&ctx));
+    vbs_schedule_free(schedule);
+    vbs_profile_free(profile);
+}
+
 /* Stops the planner at its nth report. */
 struct stopper {
     volatile sig_atomic_t stop;
@@ -274,6 +292,10 @@ int main(void)
     compare_groups(true);
     no_time("dp-vbs+", false);
     no_time("dp-vbs+", true);
+    no_time("joint", false);
+    no_time("joint", true);
+    all_fits("joint", 1000);
     stopped("dp-vbs+");
+    stopped("joint");
     return done_testing();
 }
