@@ -65,8 +65,9 @@ struct vbs_simple_options {
 };
 
 /*
- * Plans a request on profile within the budget. *schedule is freed by vbs_schedule_free and does
- * not need the profile. VBS_USAGE (an option is missing or out of range), VBS_NOT_FOUND (the name
+ * Plans a request on profile within the budget, in at most about VBS_RUN_PLAN_S seconds (plan.h;
+ * planner optimal: VBS_TIME_LIMIT_S). *schedule is freed by vbs_schedule_free and does not need the
+ * profile. VBS_USAGE (an option is missing or out of range), VBS_NOT_FOUND (the name
  * of a planner or of a source of copies), VBS_INFEASIBLE (the detail names the least budget that
  * works), VBS_NO_MEMORY, VBS_INTERRUPTED.
  */

@@ -175,7 +175,8 @@ class Solver(Exclusive):
     copy_rate, copy_latency_us : bytes a second, such as "5GB", and microseconds of each copy, in place
         of what was measured
     latency_us : no sample waits longer than so many microseconds
-    time_limit_s : of planners optimal, joint and those from outside: seconds after which a search ends with the best so far
+    time_limit_s : of planners optimal, joint, dp-vbs+ and those from outside: seconds after which a search ends with the best
+        so far
     node_limit, seed : of planner optimal: the states that a search expands, and where it begins
     table : of planner dp-vbs: plan in a table with steps of this size, as the paper prints it
     most_memory : the largest budget that will be asked for; planning then takes less time
@@ -246,8 +247,8 @@ class Solver(Exclusive):
     def _set_limits(self, options: Any, limit: Any, nodes: Any, seed: Any, table: Any) -> None:
         searches = self.planner == "optimal"
         outside = self.planner.startswith(("exec:", "so:"))
-        if limit is not None and not (searches or outside or self.planner == "joint"):
-            raise errors.usage(f"time_limit_s is for planner optimal or joint; {self.planner} does not search")
+        if limit is not None and not (searches or outside or self.planner in ("joint", "dp-vbs+")):
+            raise errors.usage(f"time_limit_s is for planner optimal, joint or dp-vbs+; {self.planner} does not search")
         for name, value in (("node_limit", nodes), ("seed", seed)):
             if value is not None and not searches:
                 raise errors.usage(f"{name} is for planner optimal; {self.planner} does not search")

@@ -221,7 +221,7 @@ static const struct cli_option OPTIONS[] = {
     {CLI_OPTION_PLANNER},
     {"memory", "SIZE", "the budget; with --from, --to or --samples the memory of that part"},
     CLI_OPTIONS_PROBLEM,
-    {CLI_OPTION_TIME_LIMIT},
+    {CLI_OPTION_TIME_LIMIT("none")},
     {CLI_OPTION_NODE_LIMIT},
     {CLI_OPTION_SEED},
     {CLI_OPTION_TABLE},

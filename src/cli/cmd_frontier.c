@@ -246,6 +246,7 @@ static enum vbs_status solve(struct frontier_curves *curves, int i)
     /* An option of searches is for those of the planners that search. */
     if (cli_read_solver_options(cli, curves->values, planner, &options) != VBS_OK)
         options = (struct vbs_solver_options){.struct_size = sizeof(struct vbs_solver_options)};
+    cli_limit_time(planner, CLI_PLAN_S, NULL, 0, &options);
     options.progress = cli_progress(cli);
     status = vbs_solver_new(&cli->ctx, planner, curves->first->problem, &options, &solver);
     if (status == VBS_OK)
@@ -376,6 +377,7 @@ static enum vbs_status frontier(struct cli *cli, const char *const *values,
     struct vbs_frontier *found = NULL;
     enum vbs_status status = cli_read_solver_options(cli, values, planner, &options);
 
+    cli_limit_time(planner, CLI_PLAN_S, NULL, 0, &options);
     options.progress = cli_progress(cli);
     if (status == VBS_OK)
         status = vbs_solver_new(&cli->ctx, planner, problem, &options, &solver);
@@ -429,9 +431,8 @@ static const struct cli_option OPTIONS[] = {
     CLI_OPTIONS_PROBLEM,
     {"time-limit", "SECONDS",
      "planner optimal: end each search after this time (default 60), and the curve takes one or "
-     "two searches for each of its budgets; joint: end the search for the whole curve after this "
-     "time "
-     "(default none)"},
+     "two searches for each of its budgets; joint and dp-vbs+: end the search for the whole curve "
+     "after this time (default 60)"},
     {CLI_OPTION_NODE_LIMIT},
     {CLI_OPTION_SEED},
     {CLI_OPTION_TABLE},

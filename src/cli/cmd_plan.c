@@ -33,6 +33,7 @@ static enum vbs_status plan(struct cli *cli, const char *const *values,
     if (status == VBS_OK && options.table_bytes > memory_bytes)
         status = vbs_fail(&cli->ctx, VBS_USAGE, "--table %.40s is more than --memory %.40s",
                           cli_value(cli, values, "table"), cli_value(cli, values, "memory"));
+    cli_limit_time(planner, CLI_PLAN_S, &memory_bytes, 1, &options);
     options.most_bytes = memory_bytes;
     options.progress = cli_progress(cli);
     vbs_profile_hash(problem->profile, hash);
@@ -103,7 +104,7 @@ static const struct cli_option OPTIONS[] = {
     {CLI_OPTION_PLANNER},
     {"memory", "SIZE", "the budget: 20MiB, 15MB, 1048576"},
     CLI_OPTIONS_PROBLEM,
-    {CLI_OPTION_TIME_LIMIT},
+    {CLI_OPTION_TIME_LIMIT("60")},
     {CLI_OPTION_NODE_LIMIT},
     {CLI_OPTION_SEED},
     {CLI_OPTION_TABLE},

@@ -337,7 +337,7 @@ static const struct cli_option OPTIONS[] = {
      "program, libraries, kernels and weights included"},
     {"schedule", "FILE.json", "run this schedule; - is standard input"},
     CLI_OPTIONS_PROBLEM,
-    {CLI_OPTION_TIME_LIMIT},
+    {CLI_OPTION_TIME_LIMIT("20; with --total-memory 10 for each plan")},
     {CLI_OPTION_NODE_LIMIT},
     {CLI_OPTION_SEED},
     {"learn", "SECONDS",

@@ -13,6 +13,12 @@
  * other plans to try. */
 #define VBS_REPLAN_PLACE_S 2
 
+/* Returns a budget below which plans for an arena of memory_bytes are rarely made. */
+static inline int64_t vbs_replan_bytes(int64_t memory_bytes)
+{
+    return memory_bytes - memory_bytes / 8;
+}
+
 struct vbs_replan {
     struct vbs_solver *solver;
     int64_t memory_bytes; /* of the arena */

@@ -59,14 +59,21 @@ static enum vbs_status make_solver(struct vbs_ctx *ctx, const struct vbs_profile
                                    const struct vbs_simple_options *options,
                                    struct simple_planning *p)
 {
+    const int64_t budgets[] = {options->memory_bytes, vbs_replan_bytes(options->memory_bytes)};
     char hash[VBS_PROFILE_HASH_SIZE];
     struct vbs_solver_options solver_options = {.struct_size = sizeof solver_options,
                                                 .profile_hash = hash};
     enum vbs_status status = set_problem(ctx, profile, options, p);
 
-    vbs_profile_hash(profile, hash);
     if (status != VBS_OK)
         return status;
+    vbs_profile_hash(profile, hash);
+    if (!vbs_planner_is_timed(p->planner) && !vbs_planner_is_outside(p->planner)) {
+        solver_options.time_limit_s = VBS_RUN_PLAN_S;
+        solver_options.most_bytes = options->memory_bytes;
+        solver_options.budgets = budgets;
+        solver_options.n_budgets = sizeof budgets / sizeof *budgets;
+    }
     return vbs_solver_new(ctx, p->planner, &p->problem, &solver_options, &p->solver);
 }
 

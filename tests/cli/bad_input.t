@@ -44,7 +44,7 @@ for command in plan frontier; do
     memory=
     [ $command = frontier ] || memory='--memory 7'
     refuses "a time limit of a planner that needs none ($command)" 2 \
-        "--time-limit is for planner optimal or joint; dp-vbs does not search" \
+        "--time-limit is for planner optimal, joint or dp-vbs+; dp-vbs does not search" \
         $command example.csv --planner dp-vbs $memory --time-limit 5
 done
 refuses "an unknown part of models" 2 "write 'models' or 'models show MODEL'" models list

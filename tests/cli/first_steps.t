@@ -69,10 +69,30 @@ sed '/"solver"/d' out >got
 report $? "a limit of states makes a search reproducible"
 refuses "a limit of states for a planner that does not search" 2 "--node-limit is for planner optimal; dp-vbs" \
     plan example.csv --planner dp-vbs --memory 7 --node-limit 10
-refuses "a time limit for a planner that does not search" 2 "--time-limit is for planner optimal or joint" \
+refuses "a time limit for a planner that does not search" 2 "--time-limit is for planner optimal, joint or dp-vbs+" \
     plan example.csv --planner dp-vbs --memory 7 --time-limit 10
 refuses "no states" 2 "--node-limit 0 is out of range" \
     plan example.csv --planner optimal --memory 7 --node-limit 0
+
+# --- a network that is too long for a search of all its plans ---
+
+{
+    echo "model long"
+    echo "input 3x8x8"
+    i=0
+    while [ $((i += 1)) -le 300 ]; do
+        echo "conv c$i out=$((4 + i % 5)) kernel=3 pad=1"
+    done
+} >long.net
+"$VBSLAB" --db long.sqlite measure --quiet --backend analytic ./long.net --batches 1,2,4,8 >/dev/null
+prints "where everything fits, joint has the fastest plan of 300 layers without a search" \
+    "no schedule is faster; this one reaches it" \
+    --db long.sqlite plan ./long.net --planner joint --memory 1GiB --request 12
+for planner in joint dp-vbs+; do
+    prints "a time limit that is over at once leaves a plan of $planner" \
+        "no schedule is faster; this one takes" \
+        --db long.sqlite plan ./long.net --planner $planner --memory 16KiB --request 12 --time-limit 0.0001
+done
 
 # --- weights outside the budget ---
 

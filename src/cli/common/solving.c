@@ -23,6 +23,14 @@ static enum vbs_status read_table(struct cli *cli, const struct vbs_planner *pla
     return VBS_OK;
 }
 
+/* Whether the planner's solves for all budgets end when a limit of time is over. */
+static bool ends_in_time(const struct vbs_planner *planner)
+{
+    const char *name = vbs_planner_name(planner);
+
+    return strcmp(name, "joint") == 0 || strcmp(name, "dp-vbs+") == 0;
+}
+
 /* Refuses an option of searches that planner does not use. */
 static enum vbs_status check_search(struct cli *cli, const struct vbs_planner *planner,
                                     const char *option, bool limits_time)
@@ -30,10 +38,23 @@ static enum vbs_status check_search(struct cli *cli, const struct vbs_planner *p
     const char *name = vbs_planner_name(planner);
 
     if (strcmp(name, "optimal") == 0 ||
-        (limits_time && (strcmp(name, "joint") == 0 || vbs_planner_is_outside(planner))))
+        (limits_time && (ends_in_time(planner) || vbs_planner_is_outside(planner))))
         return VBS_OK;
     return vbs_fail(&cli->ctx, VBS_USAGE, "--%s is for planner optimal%s; %s does not search",
-                    option, limits_time ? " or joint" : "", name);
+                    option, limits_time ? ", joint or dp-vbs+" : "", name);
+}
+
+void cli_limit_time(const struct vbs_planner *planner, double limit_s, const int64_t *budgets,
+                    int n_budgets, struct vbs_solver_options *options)
+{
+    if (!ends_in_time(planner))
+        return;
+    if (options->time_limit_s == 0)
+        options->time_limit_s = limit_s;
+    options->budgets = budgets;
+    options->n_budgets = n_budgets;
+    if (n_budgets > 0)
+        options->most_bytes = budgets[0];
 }
 
 /* Reads the limits of the searches of optimal and joint. */

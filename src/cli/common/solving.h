@@ -6,11 +6,15 @@
 #include "cli/common/cli.h"
 
 /* Options of several commands, for an initializer. */
-#define CLI_OPTION_TIME_LIMIT                                                                      \
+/* seconds: the default of joint and dp-vbs+, as a text. */
+#define CLI_OPTION_TIME_LIMIT(seconds)                                                             \
     "time-limit", "SECONDS",                                                                       \
-        "planners optimal (default 60) and joint (default none): end the search for a plan after " \
-        "this time with the best schedule so far and its gap; planners from outside (default "     \
-        "10): fail after this time"
+        "planners optimal (default 60), joint and dp-vbs+ (default " seconds                       \
+        "): end the search for a plan after this time with the best schedule so far and its gap; " \
+        "planners from outside (default 10): fail after this time"
+
+/* The seconds after which searches end that make all plans at once. */
+#define CLI_PLAN_S 60
 
 #define CLI_OPTION_NODE_LIMIT                                                                      \
     "node-limit", "N",                                                                             \
@@ -126,6 +130,12 @@ enum vbs_status cli_load_task(struct cli *cli, const char *const *values, const 
 enum vbs_status cli_read_solver_options(struct cli *cli, const char *const *values,
                                         const struct vbs_planner *planner,
                                         struct vbs_solver_options *options) VBS_MUST_CHECK;
+
+/* Limits the time of a planner that makes its plans for all budgets at once (joint, dp-vbs+), where
+ * no option has set another limit, and tells it the budgets that it will get, the largest first,
+ * where there are any; options borrow them. Does nothing for other planners. */
+void cli_limit_time(const struct vbs_planner *planner, double limit_s, const int64_t *budgets,
+                    int n_budgets, struct vbs_solver_options *options);
 
 /* Explains why planner, as solver on problem, had no plan for memory_bytes, or no frontier (any
  * number); the detail is its refusal. Prints the reason, the step that binds, and remedies. Returns

@@ -191,11 +191,16 @@ struct planning {
 static enum vbs_status set_up(struct run_job *job, struct planning *p)
 {
     struct vbs_solver_options options = {.struct_size = sizeof(struct vbs_solver_options)};
+    const int64_t budgets[] = {job->memory_bytes, vbs_replan_bytes(job->memory_bytes)};
     enum vbs_status status;
 
     VBS_TRY(run_read_task(job, &p->task));
     VBS_TRY(cli_set_profile(job->cli, job->profile, &p->task));
     VBS_TRY(cli_read_solver_options(job->cli, job->values, p->task.planner, &options));
+    /* Where the whole process is limited, only a run shows how much memory its plan may have, and
+     * several plans are made. */
+    cli_limit_time(p->task.planner, job->limit_bytes > 0 ? VBS_RUN_PLAN_S / 2.0 : VBS_RUN_PLAN_S,
+                   budgets, job->limit_bytes > 0 ? 0 : 2, &options);
     job->request = p->task.problem.request;
     if (!job->outputs) {
         VBS_TRY(run_read_inputs(job));
