@@ -329,8 +329,9 @@ union vbs_attributes {
         int64_t count[VBS_MAX_DIMS]; /* positions of the output */
     } slice;
     struct {
-        int64_t before[VBS_MAX_DIMS]; /* elements that are added; below 0: elements that are cut
-                                         off */
+        /* elements that are added; below 0: elements that are cut off, which reflect and wrap do
+         * not take */
+        int64_t before[VBS_MAX_DIMS];
         int64_t behind[VBS_MAX_DIMS];
         enum vbs_pad_mode mode;
         double value; /* VBS_PAD_CONSTANT */

@@ -294,6 +294,9 @@ static enum vbs_status infer_pad(struct vbs_ctx *ctx, const union vbs_attributes
         if (before < -VBS_MAX_DIM || before > VBS_MAX_DIM || behind < -VBS_MAX_DIM ||
             behind > VBS_MAX_DIM || input->dim[i] + before + behind < 1)
             return vbs_fail(ctx, VBS_FORMAT, "padding is out of range");
+        if ((attributes->pad.mode == VBS_PAD_REFLECT || attributes->pad.mode == VBS_PAD_WRAP) &&
+            (before < 0 || behind < 0))
+            return vbs_fail(ctx, VBS_FORMAT, "padding by values of the input cuts none off");
         if (before > most || behind > most)
             return vbs_fail(ctx, VBS_FORMAT, "%lld elements cannot be reflected further than that",
                             (long long)input->dim[i]);

@@ -1111,6 +1111,53 @@ def scales():
     n.save(results=results)
 
 
+def wraps():
+    """Pads that cut off and add, of data and of constants, in all modes; pools with auto_pad VALID that
+    round up; sizes by scales of 32 bits."""
+    n = Net("wraps", 19, ["N", 2, 7])
+    cases = [("wrap", -2, 3), ("wrap", 3, -2), ("wrap", -3, -1), ("wrap", 9, -4), ("wrap", -5, 11),
+             ("reflect", -2, 3), ("reflect", 4, -2), ("edge", -2, 3), ("edge", 3, -3), ("constant", -2, 3)]
+    ramp = np.arange(1, 15, dtype=np.float32).reshape(1, 2, 7)
+    constant = n.constant(ramp)
+
+    def padded(value):
+        return n.op("Concat", *(n.op("Pad", value, n.ints(0, 0, before, 0, 0, behind), mode=mode)
+                                for mode, before, behind in cases), axis=2)
+    n.output(n.op("Mul", padded("x"), padded(constant)), "pads")
+    image = n.op("Unsqueeze", n.op("Concat", "x", "x", axis=2), n.ints(2))
+    pools = [n.op(kind, image, kernel_shape=[1, kernel], strides=[1, stride], auto_pad="VALID", ceil_mode=1)
+             for kind in ("MaxPool", "AveragePool") for kernel, stride in ((3, 2), (2, 3), (4, 3))]
+    n.output(n.op("Concat", *pools, axis=3), "pools")
+    long = n.op("Concat", "x", "x", "x", axis=2)
+    sizes = [n.op("Resize", n.op("Slice", long, n.ints(0), n.ints(size), n.ints(2)), "",
+                  n.floats(1, 1, scale), mode="nearest", nearest_mode="floor",
+                  coordinate_transformation_mode="asymmetric") for size, scale in ((20, 0.7), (10, 0.3), (7, 0.9))]
+    n.output(n.op("Concat", *sizes, axis=2), "sizes")
+
+    def results(x):
+        def of(value, mode, before, behind):
+            left = value[:, :, max(-before, 0):value.shape[2] - max(-behind, 0)]
+            return np.pad(left, ((0, 0), (0, 0), (max(before, 0), max(behind, 0))), mode)
+        pads = [of(x, *case) * of(ramp, *case) for case in cases]
+        line = np.concatenate([x, x], axis=2)
+        pools = []
+        for reduce in (np.max, np.mean):
+            for kernel, stride in ((3, 2), (2, 3), (4, 3)):
+                count = -(-(14 - kernel + 1) // stride)  # as the operator's definition has it
+                pools.append(np.stack([reduce(line[:, :, i * stride:i * stride + kernel], axis=2)
+                                       for i in range(count)], axis=2))
+        long = np.concatenate([x, x, x], axis=2)
+        sizes = []
+        for size, scale in ((20, 0.7), (10, 0.3), (7, 0.9)):
+            scale = np.float32(scale)
+            count = int(np.floor(np.float32(size) * scale))
+            at = np.floor(np.arange(count, dtype=np.float32) / scale).astype(int)
+            sizes.append(long[:, :, np.minimum(at, size - 1)])
+        return [np.concatenate(pads, axis=2), np.concatenate(pools, axis=2)[:, :, None, :],
+                np.concatenate(sizes, axis=2)]
+    n.save(results=results)
+
+
 def several():
     """Four inputs, of floats, bools, indices and one number, with names that a shell takes apart."""
     value = helper.make_tensor_value_info
@@ -1136,7 +1183,7 @@ if __name__ == "__main__":
                  folded, external, recurrent, sequence, windows, single, heads, copies,
                  quantised, integers, control, truth, bounds, index, picked, largest, products, folds,
                  images, dynamic, blocks, contrib,
-                 contrib_weights, contrib_lstm, fused, nhwc, scaler, edges, scales):
+                 contrib_weights, contrib_lstm, fused, nhwc, scaler, edges, scales, wraps):
         make()
     later(later())  # onnx.reference does not know GlobalLpPool
     known = opset(9)

@@ -147,6 +147,10 @@ static const struct {
               "mul concat"},
     {"scales",
      RESIZES RESIZES RESIZES RESIZES RESIZES "resize identity identity identity concat scale"},
+    {"wraps",
+     "slice pad slice pad slice slice pad slice pad slice pad slice pad pad pad pad concat "
+     "mul identity concat maxpool maxpool maxpool avgpool avgpool avgpool concat identity "
+     "identity concat slice resize slice resize slice resize concat"},
     {"recurrent", "conv transpose lstm gru slice fc+relu logsoftmax"},
     {"sequence", "relu rnn add slice reducemean"},
     {"windows", "transpose layernorm fc transpose transpose transpose matmul add softmax matmul "

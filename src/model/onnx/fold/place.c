@@ -177,25 +177,36 @@ struct padding {
     struct vbs_onnx_pads pads;
 };
 
+/* Elements are cut off first, where pads are below 0, and what is added comes from those that are
+ * left. */
 static int64_t place_padded(const void *places, int d, int64_t dim, int64_t at)
 {
     const struct padding *p = places;
-    int64_t period = 2 * (dim - 1);
+    int64_t before = p->pads.before[d], begin = before < 0 ? -before : 0;
+    int64_t left = dim - begin + (p->pads.behind[d] < 0 ? p->pads.behind[d] : 0);
+    int64_t period = 2 * (left - 1);
 
-    at -= p->pads.before[d];
-    if (at >= 0 && at < dim)
-        return at;
+    at -= before > 0 ? before : 0;
+    if (at >= 0 && at < left)
+        return begin + at;
     switch (p->mode) {
     case VBS_PAD_REFLECT:
         at = period > 0 ? (at % period + period) % period : 0;
-        return at < dim ? at : period - at;
+        return begin + (at < left ? at : period - at);
     case VBS_PAD_EDGE:
-        return at < 0 ? 0 : dim - 1;
+        return begin + (at < 0 ? 0 : left - 1);
     case VBS_PAD_WRAP:
-        return (at % dim + dim) % dim;
+        return begin + (at % left + left) % left;
     default:
         return -1;
     }
+}
+
+/* Counts the elements of a dimension of dim that pads below 0 leave. */
+static int64_t count_left(const struct vbs_onnx_pads *pads, int d, int64_t dim)
+{
+    return dim + (pads->before[d] < 0 ? pads->before[d] : 0) +
+           (pads->behind[d] < 0 ? pads->behind[d] : 0);
 }
 
 VBS_ONNX_HANDLER(fold_pad)
@@ -219,7 +230,8 @@ VBS_ONNX_HANDLER(fold_pad)
     for (int d = 0; d < shape.n_dims; d++) {
         int64_t *dim = &shape.dim[d];
 
-        if (*dim == 0 && p.mode != VBS_PAD_CONSTANT)
+        if (p.mode != VBS_PAD_CONSTANT && count_left(&p.pads, d, *dim) < 1 &&
+            (p.pads.before[d] > 0 || p.pads.behind[d] > 0 || *dim == 0))
             return vbs_fail(im->ctx, VBS_FORMAT, "dimension %d has no elements to pad with", d);
         if (!vbs_add(*dim, p.pads.before[d], dim) || !vbs_add(*dim, p.pads.behind[d], dim) ||
             *dim < 0 || *dim > VBS_MAX_DIM || p.pads.before[d] < -VBS_MAX_DIM)

@@ -308,11 +308,42 @@ enum vbs_status vbs_onnx_read_pad_value(struct vbs_onnx_import *im, long double 
     return VBS_OK;
 }
 
+/* Cuts off the elements that pads below 0 name, which become 0: what is added behind this comes
+ * from the elements that are left. */
+static enum vbs_status cut_padded(struct vbs_onnx_import *im, const struct vbs_onnx_state *state,
+                                  struct vbs_onnx_pads *pads, struct vbs_onnx_state *left)
+{
+    union vbs_attributes attributes = {.slice = {.count = {0}}};
+    struct vbs_shape view = vbs_onnx_shape(state);
+    bool cuts = false;
+
+    *left = *state;
+    for (int d = 0; d < state->shape.n_dims; d++) {
+        int64_t *before = &pads->before[vbs_onnx_file_dim(im, d)];
+        int64_t *behind = &pads->behind[vbs_onnx_file_dim(im, d)];
+        int64_t begin = *before < 0 ? -*before : 0, dim = state->shape.dim[d];
+
+        if (begin > dim || (*behind < 0 && -*behind >= dim - begin) || begin == dim)
+            return vbs_fail(im->ctx, VBS_UNSUPPORTED, "cuts off all elements of dimension %d",
+                            vbs_onnx_file_dim(im, d));
+        cuts |= *before < 0 || *behind < 0;
+        left->shape.dim[d] = dim - begin + (*behind < 0 ? *behind : 0);
+        attributes.slice.begin[d] = begin;
+        attributes.slice.step[d] = 1;
+        attributes.slice.count[d] = left->shape.dim[d];
+        *before += begin;
+        *behind = *behind < 0 ? 0 : *behind;
+    }
+    return cuts ? vbs_onnx_apply(im, VBS_OP_SLICE, &attributes, state->tensor, &view, &left->tensor)
+                : VBS_OK;
+}
+
 VBS_ONNX_HANDLER(pad)
 {
     union vbs_attributes attributes = {.pad = {.mode = VBS_PAD_CONSTANT}};
     int mode = vbs_onnx_word(im, "mode", vbs_onnx_pad_modes, 0), first = -1, shift;
     const struct vbs_onnx_state *state;
+    struct vbs_onnx_state left;
     struct vbs_shape view, shape;
     struct vbs_onnx_tensor *tensor;
     struct vbs_onnx_pads pads;
@@ -329,6 +360,10 @@ VBS_ONNX_HANDLER(pad)
     attributes.pad.value = (double)value;
     if (im->batch && (pads.before[im->at] || pads.behind[im->at]))
         return vbs_onnx_mixes(im);
+    if (mode == VBS_PAD_REFLECT || mode == VBS_PAD_WRAP) {
+        VBS_TRY(cut_padded(im, state, &pads, &left));
+        state = &left;
+    }
     shape = state->shape;
     for (int d = shape.n_dims - 1; d >= 0; d--)
         if (pads.before[vbs_onnx_file_dim(im, d)] || pads.behind[vbs_onnx_file_dim(im, d)])
