@@ -468,6 +468,9 @@ struct vbs_input {
      * of, where it is one. */
     int64_t low, high;
     bool is_index; /* a table has rows 0..high; an index below 0 counts from the end */
+    /* Of whole numbers and truth values: the least and the largest one of their type in the file,
+     * within VBS_MAX_WHOLE on both sides of 0. Else 0. */
+    int64_t least, most;
 };
 
 /* An input of the file that is a constant of the network, because the caller has given its value.

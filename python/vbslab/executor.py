@@ -418,11 +418,9 @@ def _writable_folder() -> str:
 
 def _check_whole(array: np.ndarray, own: Any, what: str) -> None:
     """Refuses whole numbers that the input does not have."""
-    least, most = -lib.VBS_MAX_WHOLE, lib.VBS_MAX_WHOLE
+    least, most = own.least, own.most
     if own.is_index:
-        least, most = -own.high - 1, own.high
-    elif own.number == lib.VBS_NUMBER_BOOL:
-        least, most = 0, 1
+        least, most = max(least, -own.high - 1), min(most, own.high)
     if array.size and not (least <= array.min() and array.max() <= most):
         raise errors.usage(f"{what} has values from {array.min()} to {array.max()}; it takes those from {least} to {most}")
 

@@ -100,6 +100,45 @@ refused x.npy m.npy far.npy t.npy 'value \[0, 1\] is 5; input .* takes indices u
 refused x.npy m.npy large.npy t.npy 'has the whole number 16777217'
 refused x.npy m.npy ids.npy x.npy 'the same for all samples, needs one value'
 
+# ---- whole numbers of few bits ----
+# bytes FILE SHAPE TENSOR COUNT: writes an array of the floats at the end of a TensorProto.
+bytes()
+{
+    {
+        printf '\223NUMPY\1\0v\0'
+        printf '%-117s\n' "{'descr': '<f4', 'fortran_order': False, 'shape': $2, }"
+        tail -c $((4 * $4)) "$DATA/onnx/$3"
+    } >"$1"
+}
+# same FILE TENSOR COUNT: compares the numbers at the ends of two files, in which -0 is 0.
+same()
+{
+    [ "$(floats "$1" "$3" | sed 's/-0\( \|$\)/0\1/g')" = "$(floats "$DATA/onnx/$2" "$3" | sed 's/-0\( \|$\)/0\1/g')" ]
+}
+bytes w.npy '(2, 4, 6)' whole_numbers_in.pb 48
+run --quiet measure "$DATA/onnx/whole_numbers.onnx" --batches 1,2 --no-copies --time-limit 0.1
+[ $code -eq 0 ] && run --quiet run "$DATA/onnx/whole_numbers.onnx" --memory 256KiB --runs 1 --input w.npy --output y.npy
+[ $code -eq 0 ] && same y.npy whole_numbers_out0.pb 192 && same y-y1.npy whole_numbers_out1.pb 42 &&
+    same y-y2.npy whole_numbers_out2.pb 192 && same y-y3.npy whole_numbers_out3.pb 288 &&
+    same y-y4.npy whole_numbers_out4.pb 336 && same y-y5.npy whole_numbers_out5.pb 144 &&
+    same y-y6.npy whole_numbers_out6.pb 240
+report $? "kernels compute whole numbers without a fraction, and what overflows 8 and 16 bits"
+
+# y = cast(x), where x is UINT8 [N, 3]
+printf '\010\010:<\012\027\012\001x\022\001y"\004Cast*\011\012\002to\030\001\240\001\002\022\000Z\024\012\001x\022\017\012\015\010\002\022\011\012\003\022\001N\012\002\010\003b\011\012\001y\022\004\012\002\010\001B\004\012\000\020\021' >byte.onnx
+npy below.npy '|i1' '(1, 3)' '\0\377\2'
+npy above.npy '<i2' '(1, 3)' '\0\0\54\1\377\0'
+npy ends.npy '|u1' '(1, 3)' '\0\200\377'
+for name in below above; do
+    run --quiet run byte.onnx --memory 64KiB --runs 1 --input $name.npy
+    [ $code -eq 1 ] && [ "$(wc -l <err)" -eq 1 ] &&
+        grep -q "$name.npy: value \[0, 1\] is \(-1\|300\); input 'x' takes whole numbers from 0 to 255" err
+    report $? "what is $name the range of a type is refused"
+done
+run --quiet run byte.onnx --memory 64KiB --runs 1 --input ends.npy --output y.npy
+[ $code -eq 0 ] && [ "$(floats y.npy 3)" = "0 128 255" ]
+report $? "the ends of the range are taken"
+
 # y = relu(x), where x is [N, T, 3]
 printf '\010\010B\002\020\021\072\064\012\014\012\001x\022\001y\042\004ReluZ\031\012\001x\022\024\012\022\010\001\022\016\012\003\022\001N\012\003\022\001T\012\002\010\003b\011\012\001y\022\004\012\002\010\001' >open.onnx
 npy open.npy '|u1' '(2, 2, 3)' '\0\1\2\3\4\5\6\7\1\1\2\2'

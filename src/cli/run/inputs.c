@@ -170,13 +170,12 @@ static enum vbs_status check_shape(struct run_job *job, const struct input_file 
                     vbs_npy_shape(n_dims, want, wants, sizeof wants), which, hint);
 }
 
-/* Gives the first value that an input of this kind does not have, -1: there is none; *word says
- * what it is not. */
-static int64_t first_unsuited(enum vbs_number number, int64_t n, const float *values)
+/* Gives the first value that an input of this kind does not have, -1: there is none. */
+static int64_t first_unsuited(const struct vbs_input *input, int64_t n, const float *values)
 {
-    for (int64_t i = 0; i < n && number != VBS_NUMBER_REAL; i++)
-        if (values[i] != floorf(values[i]) || fabsf(values[i]) > VBS_MAX_WHOLE ||
-            (number == VBS_NUMBER_BOOL && values[i] != 0 && values[i] != 1))
+    for (int64_t i = 0; i < n && input->number != VBS_NUMBER_REAL; i++)
+        if (values[i] != floorf(values[i]) || values[i] < (float)input->least ||
+            values[i] > (float)input->most)
             return i;
     return -1;
 }
@@ -195,30 +194,31 @@ static enum vbs_status check_values(struct run_job *job, const struct input_file
     int64_t samples = file->input->shared ? 1 : job->request;
     int64_t n = samples * vbs_shape_elements(&file->input->shape);
     int64_t bad = run_first_bad(n, file->npy.values), other;
-    char position[SHAPE_SIZE];
+    char position[SHAPE_SIZE], takes[64];
 
     if (bad >= 0) {
         run_name_position(&file->input->shape, bad, position, sizeof position);
         return vbs_fail(&job->cli->ctx, VBS_FORMAT, "%s: value %s is %s", file->path, position,
                         run_value_word(file->npy.values[bad]));
     }
-    other = file->input->is_index ? first_outside(file->input, n, file->npy.values) : -1;
+    other = first_unsuited(file->input, n, file->npy.values);
     if (other >= 0) {
         run_name_position(&file->input->shape, other, position, sizeof position);
-        return vbs_fail(&job->cli->ctx, VBS_FORMAT,
-                        "%s: value %s is %g; input '%.80s' takes indices up to %lld, and those "
-                        "below 0 count from the end",
+        snprintf(takes, sizeof takes, "whole numbers from %lld to %lld",
+                 (long long)file->input->least, (long long)file->input->most);
+        return vbs_fail(&job->cli->ctx, VBS_FORMAT, "%s: value %s is %g; input '%.80s' takes %s",
                         file->path, position, (double)file->npy.values[other], file->input->name,
-                        (long long)file->input->high);
+                        file->input->number == VBS_NUMBER_BOOL ? "0 and 1 only" : takes);
     }
-    other = first_unsuited(file->input->number, n, file->npy.values);
+    other = file->input->is_index ? first_outside(file->input, n, file->npy.values) : -1;
     if (other < 0)
         return VBS_OK;
     run_name_position(&file->input->shape, other, position, sizeof position);
-    return vbs_fail(&job->cli->ctx, VBS_FORMAT, "%s: value %s is %g; input '%.80s' takes %s",
+    return vbs_fail(&job->cli->ctx, VBS_FORMAT,
+                    "%s: value %s is %g; input '%.80s' takes indices up to %lld, and those below 0 "
+                    "count from the end",
                     file->path, position, (double)file->npy.values[other], file->input->name,
-                    file->input->number == VBS_NUMBER_BOOL ? "0 and 1 only"
-                                                           : "whole numbers up to 2^24 only");
+                    (long long)file->input->high);
 }
 
 static enum vbs_status read_file(struct run_job *job, struct input_file *file)

@@ -123,14 +123,26 @@ static enum vbs_status write_operator(struct exporter *e, struct export_operator
 
 /* ---- inputs ---- */
 
-/* Gives the element type that an input has in the file. */
-static int type_of(enum vbs_number number)
+/* Returns the element type that an input has in the file: that of its range. */
+static int type_of(const struct vbs_input *input)
 {
-    static const int TYPES[] = {[VBS_NUMBER_REAL] = ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT,
-                                [VBS_NUMBER_WHOLE] = ONNX__TENSOR_PROTO__DATA_TYPE__INT64,
-                                [VBS_NUMBER_BOOL] = ONNX__TENSOR_PROTO__DATA_TYPE__BOOL};
+    static const struct {
+        int type;
+        int64_t least, most;
+    } TYPES[] = {{ONNX__TENSOR_PROTO__DATA_TYPE__UINT8, 0, UINT8_MAX},
+                 {ONNX__TENSOR_PROTO__DATA_TYPE__INT8, INT8_MIN, INT8_MAX},
+                 {ONNX__TENSOR_PROTO__DATA_TYPE__UINT16, 0, UINT16_MAX},
+                 {ONNX__TENSOR_PROTO__DATA_TYPE__INT16, INT16_MIN, INT16_MAX},
+                 {ONNX__TENSOR_PROTO__DATA_TYPE__UINT32, 0, VBS_MAX_WHOLE}};
 
-    return TYPES[number];
+    if (input->number == VBS_NUMBER_REAL)
+        return ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT;
+    if (input->number == VBS_NUMBER_BOOL)
+        return ONNX__TENSOR_PROTO__DATA_TYPE__BOOL;
+    for (size_t i = 0; i < sizeof TYPES / sizeof TYPES[0]; i++)
+        if (input->least == TYPES[i].least && input->most == TYPES[i].most)
+            return TYPES[i].type;
+    return ONNX__TENSOR_PROTO__DATA_TYPE__INT64;
 }
 
 /* Makes the floats of an input. */
@@ -391,7 +403,7 @@ static enum vbs_status make_tail(struct exporter *e, struct export_bytes *tail)
         VBS_TRY(append_text(e, tail, 10, network->about));
     for (int i = 0; i < network->n_inputs; i++)
         VBS_TRY(append_value(e, tail, 11, e->inputs[i], &network->inputs[i].shape,
-                             type_of(network->inputs[i].number)));
+                             type_of(&network->inputs[i])));
     for (int i = 0; i < network->n_outputs; i++)
         VBS_TRY(append_value(e, tail, 12, network->outputs[i].name, &network->outputs[i].shape,
                              ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT));

@@ -494,11 +494,13 @@ enum vbs_status vbs_onnx_inputs_begin(const struct vbs_onnx_inputs *inputs,
         const struct vbs_onnx_input *input = &inputs->of[i];
         struct vbs_onnx_state *state = &im->states[input->value];
 
-        *state = (struct vbs_onnx_state){.tensor = whole,
-                                         .shape = input->shape,
-                                         .at = input->at < 0 ? 0 : input->at,
-                                         .whole = vbs_onnx_is_whole(input->type->elem_type),
-                                         .shared = im->batch && input->at < 0};
+        *state = (struct vbs_onnx_state){
+            .tensor = whole,
+            .shape = input->shape,
+            .at = input->at < 0 ? 0 : input->at,
+            .whole = vbs_onnx_is_whole(input->type->elem_type),
+            .type = vbs_onnx_is_whole(input->type->elem_type) ? (int)input->type->elem_type : 0,
+            .shared = im->batch && input->at < 0};
         if (inputs->n > 1)
             VBS_TRY(make_part(im, input, whole, first, &state->tensor));
         first += vbs_shape_elements(&input->shape);
@@ -526,6 +528,8 @@ enum vbs_status vbs_onnx_inputs_end(const struct vbs_onnx_inputs *inputs,
 
         if (inputs->n == 1 && input.shape.n_dims == 0)
             input.shape = (struct vbs_shape){.n_dims = 1, .dim = {1}};
+        if (input.number != VBS_NUMBER_REAL)
+            vbs_onnx_range(from->type->elem_type, &input.least, &input.most);
         if (input.number != VBS_NUMBER_REAL)
             input.high = from->type->elem_type == ONNX__TENSOR_PROTO__DATA_TYPE__UINT8 ? 255 : 1;
         if (input.number == VBS_NUMBER_WHOLE && im->states[from->value].tensor->rows > 0) {

@@ -1111,6 +1111,74 @@ def scales():
     n.save(results=results)
 
 
+def whole_numbers():
+    """Whole numbers on data: what is cut off behind the point, and what overflows 8 and 16 bits."""
+    n = Net("whole_numbers", 18, ["N", 4, 6], seed=7)
+    int8, uint8, int16, int32 = TensorProto.INT8, TensorProto.UINT8, TensorProto.INT16, TensorProto.INT32
+
+    def own(value, dtype, *shape):
+        return n.constant(np.full(shape, value, dtype))
+
+    def output(*values):
+        parts = [n.op("Flatten", n.op("Cast", value, to=TensorProto.FLOAT)) for value in values]
+        n.output(n.op("Concat", *parts, axis=1), "y%d" % len(n.outputs))
+    a = n.op("Cast", n.op("Mul", "x", n.scalar(60)), to=int32)
+    small = n.op("Div", a, own(7, np.int32))
+    above = n.op("Add", n.op("Abs", small), own(1, np.int32))
+    output(n.op("Pow", small, own(3, np.int32)), n.op("Pow", above, own(-1, np.int32)),
+           n.op("Pow", above, n.scalar(0.5)), n.op("Pow", above, own(2, np.int64)))
+    output(n.op("ReduceMean", a, n.ints(2)), n.op("ReduceMean", a, n.ints(1), keepdims=0),
+           n.op("ReduceL2", a, n.ints(2)), n.op("ReduceLogSum", above, n.ints(1, 2)),
+           n.op("ReduceLogSumExp", small, n.ints(1)))
+    multiples = n.op("Mul", small, own(41, np.int32))
+    output(n.op("Div", multiples, own(41, np.int32)), n.op("Div", a, own(-7, np.int32)),
+           n.op("Div", a, n.constant(np.array([3, -5, 41, 47, 55, 61], np.int32))), n.op("Div", a, above))
+    u = n.op("Cast", n.op("Add", a, own(128, np.int32)), to=uint8)
+    output(u, n.op("Add", u, own(200, np.uint8)), n.op("Sub", u, own(50, np.uint8)),
+           n.op("Mul", u, own(3, np.uint8)), n.op("Mul", u, u),
+           n.op("Add", n.op("Reshape", n.op("Transpose", u, perm=[0, 2, 1]), n.ints(0, 4, 6)), u))
+    s = n.op("Cast", n.op("Sub", n.op("Mul", a, own(3, np.int32)), own(128, np.int32)), to=int8)
+    least = n.op("Min", s, own(-128, np.int8, 4, 6))
+    output(s, n.op("Neg", s), n.op("Abs", least), n.op("Mul", s, s), n.op("Sub", s, own(100, np.int8)),
+           n.op("Div", least, own(-1, np.int8)), n.op("Neg", least))
+    wide = n.op("Cast", n.op("Mul", a, own(300, np.int32)), to=int16)
+    output(wide, n.op("Add", wide, wide), n.op("Sub", wide, own(30000, np.int16)))
+    output(n.op("Cast", n.op("Mul", "x", n.scalar(300)), to=uint8),
+           n.op("Cast", n.op("Mul", "x", n.scalar(300)), to=int8),
+           n.op("CastLike", a, u), n.op("Cast", u, to=int8), n.op("Cast", u, to=int32))
+
+    def results(x):
+        def cut(values):
+            return np.trunc(values)
+
+        def wrapped(values, dtype):
+            bits = np.iinfo(dtype).bits
+            low = np.iinfo(dtype).min
+            return (values - low) % (1 << bits) + low
+
+        def joined(*values):
+            return np.concatenate([v.reshape(len(x), -1) for v in values], axis=1).astype(np.float32)
+        a = cut((x * np.float32(60)).astype(np.float64)).astype(np.int64)
+        small = cut(a / 7).astype(np.int64)
+        above = np.abs(small) + 1
+        u = wrapped(a + 128, np.uint8)
+        s = wrapped(3 * a - 128, np.int8)
+        wide = wrapped(a * 300, np.int16)
+        turned = np.transpose(u, (0, 2, 1)).reshape(u.shape)
+        least = np.full(s.shape, -128)
+        far = cut((x * np.float32(300)).astype(np.float64))
+        return [
+            joined(small ** 3, cut(1 / above), cut(np.sqrt(above)), above ** 2),
+            joined(cut(a.sum(2) / 6), cut(a.sum(1) / 4), cut(np.sqrt((a ** 2).sum(2))),
+                   cut(np.log(above.sum((1, 2)))), cut(np.log(np.exp(small.astype(float)).sum(1)))),
+            joined(small, cut(a / -7), cut(a / np.array([3, -5, 41, 47, 55, 61])), cut(a / above)),
+            joined(*(wrapped(v, np.uint8) for v in (u, u + 200, u - 50, u * 3, u * u, turned + u))),
+            joined(*(wrapped(v, np.int8) for v in (s, -s, -least, s * s, s - 100, -least, -least))),
+            joined(*(wrapped(v, np.int16) for v in (wide, 2 * wide, wide - 30000))),
+            joined(np.clip(far, 0, 255), np.clip(far, -128, 127), wrapped(a, np.uint8), wrapped(u, np.int8), u)]
+    n.save(results=results)
+
+
 def wraps():
     """Pads that cut off and add, of data and of constants, in all modes; pools with auto_pad VALID that
     round up; sizes by scales of 32 bits."""
@@ -1183,7 +1251,8 @@ if __name__ == "__main__":
                  folded, external, recurrent, sequence, windows, single, heads, copies,
                  quantised, integers, control, truth, bounds, index, picked, largest, products, folds,
                  images, dynamic, blocks, contrib,
-                 contrib_weights, contrib_lstm, fused, nhwc, scaler, edges, scales, wraps):
+                 contrib_weights, contrib_lstm, fused, nhwc, scaler, edges, scales, whole_numbers,
+                 wraps):
         make()
     later(later())  # onnx.reference does not know GlobalLpPool
     known = opset(9)

@@ -28,6 +28,7 @@ static const char *const MODELS[] = {
     "resnet-8",
     "resnet-20",
     "tests/data/onnx/edges.onnx",
+    "tests/data/onnx/whole_numbers.onnx",
     "tests/data/onnx/wraps.onnx",
     "tests/data/onnx/external.onnx",
     "tests/data/onnx/keras_nhwc.onnx",

@@ -147,6 +147,19 @@ static const struct {
               "mul concat"},
     {"scales",
      RESIZES RESIZES RESIZES RESIZES RESIZES "resize identity identity identity concat scale"},
+    {"whole_numbers",
+     "linear remainder sub div remainder sub abs+linear pow+round reciprocal+round sqrt "
+     "remainder sub pow+round concat reducesum div remainder sub reducesum div remainder sub "
+     "reducel2 remainder sub reducelogsum remainder sub reducelogsumexp remainder sub concat "
+     "linear div remainder sub div remainder sub div remainder sub div remainder sub concat "
+     "linear linear+floor+linear add linear linear+floor+linear add linear "
+     "linear+floor+linear add linear linear+floor+linear add pow linear+floor+linear add "
+     "transpose add linear+floor+linear add concat linear linear+floor+linear add min neg "
+     "linear+floor+linear add abs linear+floor+linear add pow linear+floor+linear add linear "
+     "linear+floor+linear add linear remainder sub linear+floor+linear add neg "
+     "linear+floor+linear add concat linear linear+floor+linear add linear "
+     "linear+floor+linear add linear linear+floor+linear add concat linear remainder sub+clip "
+     "linear remainder sub+clip linear+floor+linear add linear+floor+linear add concat"},
     {"wraps",
      "slice pad slice pad slice slice pad slice pad slice pad slice pad pad pad pad concat "
      "mul identity concat maxpool maxpool maxpool avgpool avgpool avgpool concat identity "
@@ -175,7 +188,7 @@ static const struct {
     {"picked", "linear+round+clip remainder sub pick linear+round+clip remainder sub less+linear "
                "add equal keep reducesum add linear+round+clip remainder sub slice pick"},
     {"largest", "fc sigmoid reducemax topk topk expand pick expand pick topk topk "
-                "remainder+linear remainder linear remainder sub expand pick add topk"},
+                "remainder+linear remainder div remainder sub expand pick add topk"},
     {"products", "transpose sigmoid transpose matmul transpose transpose matmul transpose softmax "
                  "transpose matmul fc add transpose+scale transpose+scale transpose mul keep "
                  "reducesum reducesum add keep reducesum reducesum mul matmul"},
@@ -293,7 +306,7 @@ static void check_small(int i)
     struct vbs_network *network = load(name, NULL);
     struct vbs_onnx_tensor_file input = {.values = NULL};
     double most = 0;
-    char text[1000];
+    char text[2000];
 
     ok(network && read_pb(name, "in", &input), "%s is read", name);
     if (network && input.values) {

@@ -285,6 +285,7 @@ static bool with_value(const struct od_build *b, double value, struct od_eltwise
 {
     bool swapped = b->l->attributes.binary.swapped;
     float v = (float)value;
+    int exponent;
 
     switch (b->l->op) {
     case VBS_OP_ADD:
@@ -300,7 +301,8 @@ static bool with_value(const struct od_build *b, double value, struct od_eltwise
     case VBS_OP_DIV:
         *operation = swapped ? (struct od_eltwise){dnnl_eltwise_pow, v, -1}
                              : (struct od_eltwise){dnnl_eltwise_linear, 1 / v, 0};
-        return swapped || isfinite(1 / v);
+        /* the product with another reciprocal may be below a whole number that the quotient is */
+        return swapped || (frexpf(fabsf(v), &exponent) == 0.5F && isfinite(1 / v));
     case VBS_OP_MAX:
         *operation = (struct od_eltwise){dnnl_eltwise_clip, v, INFINITY};
         return true;

@@ -625,6 +625,29 @@ bool vbs_onnx_holds_whole(const struct vbs_onnx_state *state)
     return state->tensor ? state->whole : vbs_onnx_is_whole(state->constant->type);
 }
 
+int vbs_onnx_type(const struct vbs_onnx_state *state)
+{
+    if (!state || (!state->tensor && !state->constant))
+        return 0;
+    if (state->tensor)
+        return state->type;
+    return vbs_onnx_is_whole(state->constant->type) ? state->constant->type : 0;
+}
+
+/* Gives whether the outputs of an operator have the type of its first input. */
+static bool keeps_type(const char *op)
+{
+    static const char *const WORDS[] = {
+        "Abs",      "Add",     "Clip",      "Concat",    "Div",
+        "Expand",   "Flatten", "Gather",    "GatherND",  "GatherElements",
+        "Identity", "Max",     "Min",       "Mod",       "Mul",
+        "Neg",      "Pad",     "Pow",       "ReduceMax", "ReduceMin",
+        "Reshape",  "Sign",    "Slice",     "Split",     "Squeeze",
+        "Sub",      "Tile",    "Transpose", "Unsqueeze", NULL};
+
+    return is_among(op, WORDS);
+}
+
 static enum vbs_status run_operator(struct vbs_onnx_import *im)
 {
     const struct vbs_onnx_operator *operator= im->node->operator;
@@ -632,6 +655,7 @@ static enum vbs_status run_operator(struct vbs_onnx_import *im)
 
     im->bad = VBS_OK;
     im->repeats = im->whole_more = false;
+    im->type_out = keeps_type(operator->name) ? vbs_onnx_type(vbs_onnx_in(im, 0)) : 0;
     im->whole_out = vbs_onnx_holds_whole(vbs_onnx_in(im, 0));
     if (operator->samples & VBS_ONNX_INSIDE)
         return operator->import(im, operator);
@@ -645,13 +669,20 @@ static enum vbs_status run_operator(struct vbs_onnx_import *im)
     return import_with(im, tensors);
 }
 
+static void set_type(struct vbs_onnx_state *state, bool whole, int type)
+{
+    state->whole = whole;
+    state->type = type;
+}
+
 static void note_whole(struct vbs_onnx_import *im)
 {
     if (im->node->operator->samples & VBS_ONNX_INSIDE)
         return;
     for (int i = 0; i < im->node->n_outputs; i++)
         if (im->node->outputs[i] >= 0)
-            im->states[im->node->outputs[i]].whole = im->whole_out || (i > 0 && im->whole_more);
+            set_type(&im->states[im->node->outputs[i]], im->whole_out || (i > 0 && im->whole_more),
+                     im->type_out);
 }
 
 /* Notes that constants which are made of one with a copy for each sample have such copies too. */

@@ -53,8 +53,8 @@ struct vbs_onnx_state {
     struct vbs_shape shape; /* of tensor; n_dims may be 0, dimensions are above 0 */
     int at;                 /* of tensor in batch mode: the dimension of the samples in the file */
     bool whole;             /* of tensor: whole numbers in the file, whose quotients are cut off */
-    int type;               /* of tensor: that of TensorProto.DataType to which a node has quantised
-                               it; 0: none has */
+    int type;               /* of tensor: that of TensorProto.DataType of its whole numbers, or to
+                               which a node has quantised it; 0: not known */
     int64_t outer; /* 0: it counts only samples; else dimension `at` of shape, of which this many
                       elements are before those of a sample, is folded into it */
     /* In batch mode: the file has no samples in it, and its shape is the file's; every sample has
@@ -85,6 +85,8 @@ struct vbs_onnx_import {
     char bad_why[128];
     bool whole_out;  /* the node's outputs are whole numbers in the file: as its first input, unless
                         the handler sets it */
+    int type_out;    /* the type of the node's outputs, as in a state: that of its first input where
+                        the operator keeps it, unless the handler sets it */
     bool whole_more; /* the outputs behind the first one are whole numbers in any case */
     bool repeats; /* the node makes a copy of a constant for each sample (constant.h: repeated) */
     bool mixed;   /* batch mode failed, because samples would mix */
@@ -168,6 +170,10 @@ void vbs_onnx_give_constant(struct vbs_onnx_import *im, int index,
 
 /* Gives whether a value is whole numbers in the file; null: it is not. */
 bool vbs_onnx_holds_whole(const struct vbs_onnx_state *state);
+
+/* Gives the TensorProto.DataType of the whole numbers that a value is, or is quantised to; 0: it is
+ * none, the type is not known, or state is null. */
+int vbs_onnx_type(const struct vbs_onnx_state *state);
 
 /* ---- dimensions ---- */
 

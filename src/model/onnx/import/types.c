@@ -140,3 +140,24 @@ long double vbs_onnx_wrapped(int type, uint64_t bits)
         return bits >> unused;
     return bits >> 63 ? -(long double)(~bits >> unused) - 1 : (long double)(bits >> unused);
 }
+
+int vbs_onnx_narrow_bits(int type)
+{
+    int bits;
+
+    if (!vbs_onnx_is_whole(type) || type == ONNX__TENSOR_PROTO__DATA_TYPE__BOOL)
+        return 0;
+    bits = vbs_element_bits(TYPES[type].element);
+    return bits <= 16 ? bits : 0;
+}
+
+void vbs_onnx_range(int type, int64_t *least, int64_t *most)
+{
+    int bits = vbs_onnx_narrow_bits(type);
+    bool is_signed = vbs_onnx_is_signed(type);
+
+    *most = type == ONNX__TENSOR_PROTO__DATA_TYPE__BOOL ? 1
+            : bits > 0                                  ? ((int64_t)1 << (bits - is_signed)) - 1
+                                                        : VBS_MAX_WHOLE;
+    *least = !is_signed ? 0 : bits > 0 ? -*most - 1 : -VBS_MAX_WHOLE;
+}

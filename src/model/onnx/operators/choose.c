@@ -76,21 +76,6 @@ VBS_ONNX_HANDLER(not )
     return vbs_onnx_give(im, 0, result.tensor, &result.shape);
 }
 
-/* Combines x with one number, which may be infinite. */
-static enum vbs_status with_one(struct vbs_onnx_import *im, enum vbs_op op,
-                                const struct vbs_onnx_state *x, double value,
-                                struct vbs_onnx_state *result)
-{
-    static const struct vbs_shape SCALAR = {.n_dims = 0};
-    struct vbs_onnx_constant *constant;
-    struct vbs_onnx_number *number;
-
-    VBS_TRY(vbs_onnx_numbers_new(im, 1, &number));
-    number->value = value;
-    VBS_TRY(vbs_onnx_constant_new(im, FLOAT, &SCALAR, number, &constant));
-    return vbs_onnx_keep(im, op, x, constant, false, result);
-}
-
 /* A number is at most infinity. */
 VBS_ONNX_HANDLER(is_nan)
 {
@@ -99,7 +84,7 @@ VBS_ONNX_HANDLER(is_nan)
 
     (void)operator;
     VBS_TRY(vbs_onnx_tensor_in(im, 0, &x));
-    VBS_TRY(with_one(im, VBS_OP_LESS_EQUAL, x, INFINITY, &number));
+    VBS_TRY(vbs_onnx_with_one(im, VBS_OP_LESS_EQUAL, x, INFINITY, &number));
     VBS_TRY(negate(im, &number, &result));
     return vbs_onnx_give(im, 0, result.tensor, &result.shape);
 }
@@ -117,38 +102,88 @@ VBS_ONNX_HANDLER(is_inf)
     if (below == above)
         VBS_TRY(vbs_onnx_apply(im, VBS_OP_ABS, NULL, x->tensor, NULL, &size.tensor));
     if (!below && !above) /* nothing is less than 0 in size */
-        VBS_TRY(with_one(im, VBS_OP_LESS, &size, -INFINITY, &result));
+        VBS_TRY(vbs_onnx_with_one(im, VBS_OP_LESS, &size, -INFINITY, &result));
     else
-        VBS_TRY(with_one(im, VBS_OP_EQUAL, &size, above ? INFINITY : -INFINITY, &result));
+        VBS_TRY(vbs_onnx_with_one(im, VBS_OP_EQUAL, &size, above ? INFINITY : -INFINITY, &result));
     return vbs_onnx_give(im, 0, result.tensor, &result.shape);
 }
 
-/* Cuts off what is behind the point; all but 0 is true. */
-enum vbs_status vbs_onnx_cast_whole(struct vbs_onnx_import *im, const struct vbs_onnx_state *x,
-                                    bool truth)
-{
-    struct vbs_onnx_state made, result;
+/* ---- whole numbers ---- */
 
-    if (truth) {
-        VBS_TRY(with_one(im, VBS_OP_EQUAL, x, 0, &made));
-        VBS_TRY(negate(im, &made, &result));
-    } else {
-        VBS_TRY(with_one(im, VBS_OP_REMAINDER, x, 1, &made));
-        VBS_TRY(vbs_onnx_combine(im, VBS_OP_SUB, x, &made, &result));
+/* Makes what is true where x is not 0. */
+static enum vbs_status cast_truth(struct vbs_onnx_import *im, const struct vbs_onnx_state *x,
+                                  struct vbs_onnx_state *result)
+{
+    struct vbs_onnx_state made;
+
+    VBS_TRY(vbs_onnx_with_one(im, VBS_OP_EQUAL, x, 0, &made));
+    return negate(im, &made, result);
+}
+
+/* Of a number of another type, what is behind the point is cut off, and a type of few bits has a
+ * nearest end for what is beyond it; of a whole number its lowest bits stay. */
+enum vbs_status vbs_onnx_cast_whole(struct vbs_onnx_import *im, const struct vbs_onnx_state *x,
+                                    int to)
+{
+    union vbs_attributes ends = {.clip = {0, 0}};
+    struct vbs_onnx_state result = *x;
+    int64_t least, most, own_least, own_most;
+
+    vbs_onnx_range(to, &least, &most);
+    vbs_onnx_range(x->type, &own_least, &own_most);
+    if (to == ONNX__TENSOR_PROTO__DATA_TYPE__BOOL) {
+        VBS_TRY(cast_truth(im, x, &result));
+    } else if (!x->whole) {
+        VBS_TRY(vbs_onnx_cut_off(im, x, &result));
+        ends = (union vbs_attributes){.clip = {(double)least, (double)most}};
+        if (vbs_onnx_narrow_bits(to) > 0)
+            VBS_TRY(vbs_onnx_apply(im, VBS_OP_CLIP, &ends, result.tensor, NULL, &result.tensor));
+    } else if (x->type == 0 || own_least < least || own_most > most) {
+        VBS_TRY(vbs_onnx_wrap(im, to, &result));
     }
     return vbs_onnx_give(im, 0, result.tensor, &x->shape);
 }
 
-/* Quotients of whole numbers are cut off. */
+/* Gives whether a constant is one number whose reciprocal is exact. */
+static enum vbs_status is_power_of_two(struct vbs_onnx_import *im, struct vbs_onnx_constant *c,
+                                       bool *is_power)
+{
+    const struct vbs_onnx_number *number;
+    int exponent;
+
+    *is_power = false;
+    if (vbs_shape_elements(&c->shape) != 1)
+        return VBS_OK;
+    VBS_TRY(vbs_onnx_numbers(im, c, &number));
+    *is_power = !number->batch && frexpl(fabsl(number->value), &exponent) == 0.5L;
+    return VBS_OK;
+}
+
+/* Quotients of whole numbers are cut off. They are divided as they are, because the product with
+ * the reciprocal of a divisor may be below a whole number that the quotient is. */
 VBS_ONNX_HANDLER(divide)
 {
     struct vbs_onnx_state a, b, result;
+    bool whole, exact = false;
 
     (void)operator;
     VBS_TRY(both(im, &a, &b));
-    VBS_TRY(vbs_onnx_combine(im, VBS_OP_DIV, &a, &b, &result));
-    if (vbs_onnx_holds_whole(&a))
-        return vbs_onnx_cast_whole(im, &result, false);
+    whole = vbs_onnx_holds_whole(&a);
+    if (whole && b.constant)
+        VBS_TRY(is_power_of_two(im, b.constant, &exact));
+    if (whole && b.constant && !exact) {
+        VBS_TRY(vbs_onnx_align(im, b.constant, vbs_onnx_rank(im, &a), &b.constant));
+        VBS_TRY(vbs_onnx_keep(im, VBS_OP_DIV, &a, b.constant, false, &result));
+    } else {
+        VBS_TRY(vbs_onnx_combine(im, VBS_OP_DIV, &a, &b, &result));
+    }
+    if (whole) {
+        struct vbs_onnx_state quotient = result;
+
+        VBS_TRY(vbs_onnx_cut_off(im, &quotient, &result));
+        if (vbs_onnx_is_signed(im->type_out)) /* the least one by -1 is beyond the largest */
+            VBS_TRY(vbs_onnx_wrap(im, im->type_out, &result));
+    }
     return vbs_onnx_give(im, 0, result.tensor, &result.shape);
 }
 
@@ -331,6 +366,7 @@ VBS_ONNX_HANDLER(where)
     if (!which || !x || !y)
         return vbs_fail(im->ctx, VBS_FORMAT, "an input is missing");
     im->whole_out = vbs_onnx_holds_whole(x);
+    im->type_out = vbs_onnx_type(x);
     VBS_TRY(is_zero(im, y, &y_is_zero));
     if (vbs_onnx_makes(im, VBS_OP_KEEP) && !y_is_zero) /* truth values may be any numbers then */
         return vbs_fail(im->ctx, VBS_UNSUPPORTED, "is no 'keep', as its hint says");

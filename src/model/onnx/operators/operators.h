@@ -102,9 +102,28 @@ enum vbs_status vbs_onnx_embed(struct vbs_onnx_import *im) VBS_MUST_CHECK;
 /* Imports a GatherElements whose indices are a tensor. */
 enum vbs_status vbs_onnx_pick_by(struct vbs_onnx_import *im) VBS_MUST_CHECK;
 
-/* Casts a tensor to whole numbers, or (truth) to truth values, and gives it as output 0. */
+/* Casts a tensor to a TensorProto.DataType of whole numbers or truth values, and gives it as output
+ * 0. */
 enum vbs_status vbs_onnx_cast_whole(struct vbs_onnx_import *im, const struct vbs_onnx_state *x,
-                                    bool truth) VBS_MUST_CHECK;
+                                    int to) VBS_MUST_CHECK;
+
+/* Combines x with one number, which may be infinite. */
+enum vbs_status vbs_onnx_with_one(struct vbs_onnx_import *im, enum vbs_op op,
+                                  const struct vbs_onnx_state *x, double value,
+                                  struct vbs_onnx_state *result) VBS_MUST_CHECK;
+
+/* Cuts off what numbers have behind the point. */
+enum vbs_status vbs_onnx_cut_off(struct vbs_onnx_import *im, const struct vbs_onnx_state *x,
+                                 struct vbs_onnx_state *result) VBS_MUST_CHECK;
+
+/* Divides whole numbers by n, above 0, and cuts off the quotients. */
+enum vbs_status vbs_onnx_divide_whole(struct vbs_onnx_import *im, const struct vbs_onnx_state *x,
+                                      int64_t n, struct vbs_onnx_state *result) VBS_MUST_CHECK;
+
+/* Leaves of whole numbers the lowest bits, as many as a TensorProto.DataType has, where these are
+ * at most 16; numbers of other types stay. */
+enum vbs_status vbs_onnx_wrap(struct vbs_onnx_import *im, int type,
+                              struct vbs_onnx_state *x) VBS_MUST_CHECK;
 
 /* Gives whether a BatchNormalization is in training mode. */
 bool vbs_onnx_trains(struct vbs_onnx_import *im);

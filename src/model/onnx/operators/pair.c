@@ -245,6 +245,88 @@ static enum vbs_status widen(struct vbs_onnx_import *im, struct vbs_onnx_state *
     return VBS_OK;
 }
 
+/* ---- whole numbers ---- */
+
+enum vbs_status vbs_onnx_with_one(struct vbs_onnx_import *im, enum vbs_op op,
+                                  const struct vbs_onnx_state *x, double value,
+                                  struct vbs_onnx_state *result)
+{
+    static const struct vbs_shape SCALAR = {.n_dims = 0};
+    struct vbs_onnx_constant *constant;
+    struct vbs_onnx_number *number;
+
+    VBS_TRY(vbs_onnx_numbers_new(im, 1, &number));
+    number->value = value;
+    VBS_TRY(vbs_onnx_constant_new(im, ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT, &SCALAR, number,
+                                  &constant));
+    return vbs_onnx_keep(im, op, x, constant, false, result);
+}
+
+enum vbs_status vbs_onnx_cut_off(struct vbs_onnx_import *im, const struct vbs_onnx_state *x,
+                                 struct vbs_onnx_state *result)
+{
+    struct vbs_onnx_state rest;
+
+    VBS_TRY(vbs_onnx_with_one(im, VBS_OP_REMAINDER, x, 1, &rest));
+    return vbs_onnx_combine(im, VBS_OP_SUB, x, &rest, result);
+}
+
+enum vbs_status vbs_onnx_divide_whole(struct vbs_onnx_import *im, const struct vbs_onnx_state *x,
+                                      int64_t n, struct vbs_onnx_state *result)
+{
+    struct vbs_onnx_state quotient;
+
+    VBS_TRY(vbs_onnx_with_one(im, VBS_OP_DIV, x, (double)n, &quotient));
+    return vbs_onnx_cut_off(im, &quotient, result);
+}
+
+enum vbs_status vbs_onnx_wrap(struct vbs_onnx_import *im, int type, struct vbs_onnx_state *x)
+{
+    int bits = vbs_onnx_narrow_bits(type);
+    struct vbs_onnx_state turns, back, result;
+    int64_t least, most;
+    double span;
+
+    if (bits == 0)
+        return VBS_OK;
+    vbs_onnx_range(type, &least, &most);
+    span = (double)(most - least + 1);
+    VBS_TRY(vbs_onnx_linear(im, x, 1 / span, -(double)least / span, &turns));
+    VBS_TRY(vbs_onnx_apply(im, VBS_OP_FLOOR, NULL, turns.tensor, NULL, &turns.tensor));
+    VBS_TRY(vbs_onnx_linear(im, &turns, -span, 0, &back));
+    VBS_TRY(vbs_onnx_combine(im, VBS_OP_ADD, x, &back, &result));
+    x->tensor = result.tensor;
+    return VBS_OK;
+}
+
+/* Makes whole numbers of powers of whole numbers: those with whole exponents are no further from
+ * one than what kernels round; of others what is behind the point is cut off. */
+static enum vbs_status settle_power(struct vbs_onnx_import *im, bool whole_exponent,
+                                    struct vbs_onnx_state *power)
+{
+    const struct vbs_onnx_state computed = *power;
+
+    if (whole_exponent)
+        return vbs_onnx_apply(im, VBS_OP_ROUND, NULL, computed.tensor, NULL, &power->tensor);
+    VBS_TRY(vbs_onnx_cut_off(im, &computed, power));
+    return VBS_OK;
+}
+
+/* Makes what an operator has computed of whole numbers a number of their type. */
+static enum vbs_status settle_whole(struct vbs_onnx_import *im, enum vbs_op op, bool whole_exponent,
+                                    struct vbs_onnx_state *result)
+{
+    int bits = vbs_onnx_narrow_bits(im->type_out);
+
+    if (op == VBS_OP_POW)
+        VBS_TRY(settle_power(im, whole_exponent, result));
+    if (bits > (op == VBS_OP_POW ? 0 : op == VBS_OP_MUL ? 12 : 16))
+        return vbs_fail(im->ctx, VBS_UNSUPPORTED,
+                        "products of whole numbers of %d bits, which 32-bit floats do not hold",
+                        bits);
+    return vbs_onnx_wrap(im, im->type_out, result);
+}
+
 VBS_ONNX_HANDLER(pair)
 {
     struct vbs_onnx_state a, b, result;
@@ -255,6 +337,10 @@ VBS_ONNX_HANDLER(pair)
     VBS_TRY(widen(im, &a, rank_of(im, &b)));
     VBS_TRY(widen(im, &b, rank_of(im, &a)));
     VBS_TRY(vbs_onnx_combine(im, (enum vbs_op) operator->op, &a, &b, &result));
+    if (vbs_onnx_type(&a) != 0)
+        VBS_TRY(settle_whole(im, (enum vbs_op) operator->op, vbs_onnx_holds_whole(&b), &result));
+    else if (operator->op == VBS_OP_POW && vbs_onnx_holds_whole(&a))
+        VBS_TRY(settle_power(im, vbs_onnx_holds_whole(&b), &result));
     return vbs_onnx_give(im, 0, result.tensor, &result.shape);
 }
 
@@ -361,6 +447,17 @@ VBS_ONNX_HANDLER(unary)
     VBS_TRY(vbs_onnx_tensor_in(im, 0, &x));
     VBS_TRY(vbs_onnx_read_unary(im, op, &attributes));
     VBS_TRY(vbs_onnx_apply(im, op, &attributes, x->tensor, NULL, &tensor));
+    if (x->whole && (op == VBS_OP_NEG || op == VBS_OP_ABS || op == VBS_OP_SHRINK)) {
+        struct vbs_onnx_state result = *x, made;
+
+        result.tensor = tensor;
+        if (op == VBS_OP_SHRINK) {
+            made = result;
+            VBS_TRY(vbs_onnx_cut_off(im, &made, &result));
+        }
+        VBS_TRY(vbs_onnx_wrap(im, x->type, &result));
+        tensor = result.tensor;
+    }
     return vbs_onnx_give(im, 0, tensor, &x->shape);
 }
 

@@ -19,8 +19,7 @@ VBS_ONNX_HANDLER(quantize_linear)
     VBS_TRY(vbs_onnx_grid_read(im, 1, 2, (int)vbs_onnx_int(im, "output_dtype", UINT8), &grid));
     VBS_TRY(vbs_onnx_quantise(im, x, &grid, &result));
     VBS_TRY(vbs_onnx_give(im, 0, result.tensor, &x->shape));
-    if (im->node->outputs[0] >= 0)
-        im->states[im->node->outputs[0]].type = grid.type;
+    im->type_out = grid.type;
     return VBS_OK;
 }
 

@@ -102,6 +102,29 @@ bool vbs_onnx_reduces_alone(enum vbs_op op)
            op == VBS_OP_REDUCE_SUM_SQUARE;
 }
 
+/* Reduces, and cuts off fractions where the elements are whole numbers. Their mean is the quotient
+ * of their sum, which is exact. */
+static enum vbs_status reduce_axes(struct vbs_onnx_import *im, enum vbs_op op,
+                                   const struct vbs_onnx_state *x, unsigned axes,
+                                   struct vbs_onnx_state *result)
+{
+    struct vbs_onnx_state made;
+    int64_t n = 1;
+
+    if (!x->whole)
+        return vbs_onnx_reduce_state(im, op, x, axes, result);
+    for (int d = 0; d < x->shape.n_dims; d++)
+        n *= axes >> d & 1 ? x->shape.dim[d] : 1;
+    if (op == VBS_OP_REDUCE_MEAN) {
+        VBS_TRY(vbs_onnx_reduce_state(im, VBS_OP_REDUCE_SUM, x, axes, &made));
+        return vbs_onnx_divide_whole(im, &made, n, result);
+    }
+    if (op != VBS_OP_REDUCE_L2 && op != VBS_OP_REDUCE_LOG_SUM && op != VBS_OP_REDUCE_LOG_SUM_EXP)
+        return vbs_onnx_reduce_state(im, op, x, axes, result);
+    VBS_TRY(vbs_onnx_reduce_state(im, op, x, axes, &made));
+    return vbs_onnx_cut_off(im, &made, result);
+}
+
 /* Reduces along no dimension: each element alone, along a further dimension of one element. */
 static enum vbs_status reduce_none(struct vbs_onnx_import *im, enum vbs_op op,
                                    const struct vbs_onnx_state *x)
@@ -114,7 +137,7 @@ static enum vbs_status reduce_none(struct vbs_onnx_import *im, enum vbs_op op,
         return vbs_fail(im->ctx, VBS_UNSUPPORTED, "each element alone of %d dimensions",
                         VBS_MAX_DIMS);
     alone.shape.dim[alone.shape.n_dims++] = 1;
-    VBS_TRY(vbs_onnx_reduce_state(im, op, &alone, 1u << x->shape.n_dims, &result));
+    VBS_TRY(reduce_axes(im, op, &alone, 1u << x->shape.n_dims, &result));
     return vbs_onnx_give(im, 0, result.tensor, &x->shape);
 }
 
@@ -131,6 +154,6 @@ VBS_ONNX_HANDLER(reduce)
     vbs_onnx_reduced_shapes(&x->shape, axes, keep, &kept, &shape);
     if (axes == 0 && vbs_onnx_int(im, "noop_with_empty_axes", 0))
         return reduce_none(im, (enum vbs_op) operator->op, x);
-    VBS_TRY(vbs_onnx_reduce_state(im, (enum vbs_op) operator->op, x, axes, &result));
+    VBS_TRY(reduce_axes(im, (enum vbs_op) operator->op, x, axes, &result));
     return vbs_onnx_give(im, 0, result.tensor, &shape);
 }

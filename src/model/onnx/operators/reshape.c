@@ -499,6 +499,8 @@ enum vbs_status vbs_onnx_cast_type(struct vbs_onnx_import *im, bool like, int *t
         return vbs_fail(im->ctx, VBS_FORMAT, "input 1 is missing");
     else if (state->constant)
         *type = state->constant->type;
+    else if (state->whole)
+        *type = state->type != 0 ? state->type : ONNX__TENSOR_PROTO__DATA_TYPE__INT64;
     if (!vbs_onnx_element(*type, &element))
         return vbs_fail(im->ctx, VBS_UNSUPPORTED, "casts to element type %s",
                         vbs_onnx_type_name(*type));
@@ -515,9 +517,9 @@ VBS_ONNX_HANDLER(cast)
         return operator->fold(im, operator);
     VBS_TRY(vbs_onnx_cast_type(im, operator->op == 1, &to));
     im->whole_out = vbs_onnx_is_whole(to);
-    if (vbs_onnx_is_whole(to) && !vbs_onnx_feeds(im, VBS_OP_KEEP) &&
-        !vbs_onnx_feeds(im, VBS_OP_EMBED) && !vbs_onnx_feeds(im, VBS_OP_PICK) &&
-        (!state->whole || to == ONNX__TENSOR_PROTO__DATA_TYPE__BOOL))
-        return vbs_onnx_cast_whole(im, state, to == ONNX__TENSOR_PROTO__DATA_TYPE__BOOL);
+    im->type_out = im->whole_out ? to : 0;
+    if (im->whole_out && !vbs_onnx_feeds(im, VBS_OP_KEEP) && !vbs_onnx_feeds(im, VBS_OP_EMBED) &&
+        !vbs_onnx_feeds(im, VBS_OP_PICK))
+        return vbs_onnx_cast_whole(im, state, to);
     return vbs_onnx_identity(im, operator);
 }

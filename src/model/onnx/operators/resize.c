@@ -265,5 +265,12 @@ VBS_ONNX_HANDLER(resize)
     if (same && !vbs_onnx_makes(im, VBS_OP_RESIZE))
         return vbs_onnx_give(im, 0, state->tensor, &shape);
     VBS_TRY(vbs_onnx_apply(im, VBS_OP_RESIZE, &attributes, state->tensor, &view, &tensor));
+    if (state->whole && attributes.resize.mode != VBS_RESIZE_NEAREST) {
+        const struct vbs_onnx_state between = {.tensor = tensor, .shape = shape};
+        struct vbs_onnx_state cut;
+
+        VBS_TRY(vbs_onnx_cut_off(im, &between, &cut));
+        tensor = cut.tensor;
+    }
     return vbs_onnx_give(im, 0, tensor, &shape);
 }
