@@ -499,6 +499,11 @@ struct vbs_network {
     /* From ONNX, where the network mixes values along its first dimension: the samples of a request
      * are independent tensors of the file's whole shape. False: this dimension is the batch. */
     bool whole;
+    /* Of a whole network: the node that decides, as "node 'mul' (Mul) depends on the number of
+     * samples"; null where the file or the caller's shapes decide. And whether the file leaves the
+     * first dimension of inputs open, which is 1 in their shapes. */
+    const char *whole_why;
+    bool whole_open;
     const struct vbs_parameters *parameters; /* the source of values; null: all are seeded */
     /* How inputs are normalised, as the network was trained: the metadata VBS_NORMALISE_KEY of an
      * ONNX file, which vbs_normalise_parse (data.h) reads. Null: not known. */

@@ -255,6 +255,22 @@ def test_inputs_are_chosen_by_their_names():
         vbslab.Network(SEVERAL, input={"q": "4"})
 
 
+def test_samples_of_a_network_that_counts_them_are_refused():
+    ones = np.ones((4, 3), np.float32)
+
+    def run(request, x, **options):
+        network = vbslab.Network(SEVERAL.with_name("counted.onnx"), **options)
+        profile = network.measure(batches=[1, 2, 4], time_limit_s=0.1, copies=False)
+        with vbslab.Executor(network, profile, memory="64KiB", request=request) as made:
+            return made.run(x).output
+
+    what = r"4 samples, but the network takes whole inputs of its file: node 'times' \(Mul\): .*input=\(4, 3\)"
+    with pytest.raises(vbslab.UsageError, match=what):
+        run(4, ones)
+    np.testing.assert_array_equal(run(1, ones[None], input=(4, 3)), 4 * ones[None])
+    np.testing.assert_array_equal(run(4, ones, input=(1, 3)), ones)
+
+
 def test_bytes_are_those_of_the_precision():
     floats, halves = vbslab.Network("lenet-5"), vbslab.Network("lenet-5:bf16")
     assert halves.name == "lenet-5:bf16" and halves.layers[0].out_bytes * 2 == floats.layers[0].out_bytes

@@ -16,6 +16,7 @@ from ._convert import (
     Path,
     Size,
     Texts,
+    dims_of,
     dtype_of,
     format_bytes,
     format_us,
@@ -291,6 +292,7 @@ class Executor(Exclusive):
 
     def _tensor(self, given: Inputs, n: int, what: str) -> np.ndarray:
         """The array of n samples of tensor 0: the caller's, or one of the inputs that a mapping has."""
+        self._check_open(n, what)
         if not isinstance(given, Mapping):
             _check(given, self._input_shape(n), what)
             return given
@@ -311,6 +313,16 @@ class Executor(Exclusive):
         pointers = ffi.new("const float *[]", [ffi.from_buffer("float[]", array) for array in arrays])
         lib.vbs_network_join_inputs(self._borrowed, n, pointers, ffi.from_buffer("float[]", tensor))
         return tensor
+
+    def _check_open(self, n: int, what: str) -> None:
+        """Refuses several samples of a network that would mix them, where nobody chose its size."""
+        c = self._borrowed
+        if n > 1 and c.whole_open and c.whole_why != ffi.NULL:
+            shape = dims_of(c.inputs[0].shape)
+            raise errors.usage(
+                f"{what} has {n} samples, but the network takes whole inputs of its file: {text_of(c.whole_why)}; "
+                f"Network(..., input={(n, *shape[1:])}) takes {n} at once, and input={shape} each as an input of its own"
+            )
 
     def _input(self, k: int, own: Input, array: np.ndarray, n: int) -> np.ndarray:
         """The array of input k, as floats; one of whole numbers may have a type of these."""

@@ -279,6 +279,10 @@ static enum vbs_status show_json(struct cli *cli, const char *model,
     if (may_store(model)) {
         cli_json_put(root, "weights", json_string(weights_word(network)), &failed);
         cli_json_put(root, "whole", json_boolean(network->whole), &failed);
+        if (network->whole_why)
+            cli_json_put(root, "whole_why", json_string(network->whole_why), &failed);
+        if (network->whole)
+            cli_json_put(root, "whole_open", json_boolean(network->whole_open), &failed);
     }
     for (int k = 1; k <= network->n_layers; k++)
         cli_json_append(layers, layer_json(network, k, analytic_number(network, k, &last), &failed),
@@ -556,6 +560,21 @@ static void print_computing(const struct vbs_network *network)
     printf("computed: %s\n", WORDS[precision]);
 }
 
+/* Prints why samples of a network are whole inputs of its file, and what that makes of a dimension
+ * that the file leaves open. */
+static void print_whole(const struct vbs_network *network)
+{
+    printf("samples: whole inputs of the file; ");
+    if (network->whole_why)
+        cli_print_name(network->whole_why);
+    else
+        printf("it computes along dimension 0");
+    if (network->whole_open)
+        printf(
+            "; dimension 0, which the file leaves open, is 1 unless --input gives a whole shape");
+    printf("\n");
+}
+
 /* Prints the properties of a network from an ONNX or .vbz file that the table does not show. */
 static void print_notes(const struct vbs_network *network)
 {
@@ -571,7 +590,7 @@ static void print_notes(const struct vbs_network *network)
                "index "
                "+ a distance\n");
     if (network->whole)
-        printf("samples: whole inputs of the file; it computes along dimension 0\n");
+        print_whole(network);
     print_inputs(network);
     print_outputs(network);
 }

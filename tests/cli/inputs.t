@@ -139,6 +139,41 @@ run --quiet run byte.onnx --memory 64KiB --runs 1 --input ends.npy --output y.np
 [ $code -eq 0 ] && [ "$(floats y.npy 3)" = "0 128 255" ]
 report $? "the ends of the range are taken"
 
+# ---- whole inputs: y = x * N, where x is [N, 3] ----
+cp "$DATA/onnx/counted.onnx" .
+bytes four.npy '(4, 3)' counted_in.pb 12
+bytes one.npy '(1, 4, 3)' counted_in.pb 12
+run models show counted.onnx
+[ $code -eq 0 ] && grep -q "^samples: whole inputs of the file; node 'times' (Mul): depends on the number of samples; dimension 0, which the file leaves open, is 1 unless" out
+report $? "models show names the node that depends on the number of samples"
+run models show counted.onnx --json
+[ $code -eq 0 ] && grep -q '"whole": true' out && grep -q '"whole_open": true' out &&
+    grep -q "\"whole_why\": \"node 'times' (Mul): depends on the number of samples\"" out
+report $? "so does its JSON"
+run measure counted.onnx --batches 1,2 --no-copies --time-limit 0.1
+[ $code -eq 0 ] && grep -q "counted takes whole inputs of its file, whose first dimension is open and is taken as 1; .*: node 'times' (Mul)" err
+report $? "measure says it"
+id=$(tail -1 out)
+run run counted.onnx --memory 64KiB --runs 1 --input four.npy --output y.npy
+[ $code -eq 0 ] && [ "$(floats y.npy 12)" = "$(floats "$DATA/onnx/counted_out0.pb" 12)" ] &&
+    head -c 128 y.npy | grep -q "'shape': (4, 3)" && ! grep -q "the request takes the first" err &&
+    grep -q "counted takes whole inputs of its file, and so a file of --input is one: node 'times' (Mul)" err
+report $? "a file is one whole input, of any number of samples"
+run --quiet run counted.onnx --memory 64KiB --runs 1 --input one.npy --output y.npy
+[ $code -eq 0 ] && [ "$(floats y.npy 12)" = "$(floats "$DATA/onnx/counted_out0.pb" 12)" ] &&
+    head -c 128 y.npy | grep -q "'shape': (1, 4, 3)"
+report $? "... or a request of one"
+run --quiet run counted.onnx --memory 64KiB --runs 1 --input 1x3 --input four.npy --output y.npy
+[ $code -eq 0 ] && [ "$(floats y.npy 12)" = "$(floats four.npy 12)" ]
+report $? "... or four inputs of one sample, where --input says so"
+run --quiet run "$id" --model counted.onnx --memory 64KiB --runs 1 --input four.npy
+[ $code -eq 2 ] && [ "$(wc -l <err)" -eq 1 ] &&
+    grep -q 'four.npy: has shape 4x3; the network takes whole inputs of its file, and the profile is of 1x3' err
+report $? "a profile of one sample refuses it"
+run --quiet run counted.onnx --memory 64KiB --runs 1 --request 4 --input four.npy
+[ $code -eq 1 ] && grep -q 'four.npy: has shape 4x3; the request needs 4x4x3, or --request 1' err
+report $? "... and so does a request of four"
+
 # y = relu(x), where x is [N, T, 3]
 printf '\010\010B\002\020\021\072\064\012\014\012\001x\022\001y\042\004ReluZ\031\012\001x\022\024\012\022\010\001\022\016\012\003\022\001N\012\003\022\001T\012\002\010\003b\011\012\001y\022\004\012\002\010\001' >open.onnx
 npy open.npy '|u1' '(2, 2, 3)' '\0\1\2\3\4\5\6\7\1\1\2\2'

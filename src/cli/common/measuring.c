@@ -132,6 +132,16 @@ static void note_whole(struct cli *cli, const char *model, const struct vbs_sess
                  n > 1 ? "have" : "has", n > 1 ? "" : "s");
 }
 
+/* Says why a network takes whole inputs of its file, where the file leaves their size open. */
+static void note_samples(struct cli *cli, const struct vbs_network *network)
+{
+    if (network->whole_open && network->whole_why)
+        cli_note(cli,
+                 "%s takes whole inputs of its file, whose first dimension is open and is taken as "
+                 "1; --input SHAPE with all dimensions chooses another size: %s",
+                 network->name, network->whole_why);
+}
+
 static void note_end(struct cli *cli, const char *model, const struct vbs_session *session,
                      const struct vbs_measure_report *report, int64_t id, bool resumed,
                      const char *what)
@@ -493,6 +503,7 @@ static enum vbs_status measure_session(struct cli *cli, const struct cli_measuri
     note_end(cli, network->name, session, &report, *id, vbs_store_run_resumed(run), what);
     note_learned(cli, how, network->name, *learned);
     note_floats(cli, network->name, session);
+    note_samples(cli, network);
     if (how->prepare.stripes)
         note_whole(cli, network->name, session);
     note_batches(cli, how, network->name, session, &report, limits);

@@ -19,15 +19,24 @@ static bool is_one(const struct vbs_shape *sample)
     return sample->n_dims > 0 && sample->dim[0] == 1;
 }
 
+bool run_joins_samples(const struct vbs_network *network)
+{
+    bool joined = network->whole;
+
+    for (int i = 0; i < network->n_inputs && joined; i++)
+        joined = is_one(&network->inputs[i].shape);
+    return joined;
+}
+
 int run_batch_shape(const struct run_job *job, const struct vbs_shape *sample, int64_t *dim)
 {
-    bool joined = job->network->whole && is_one(sample);
-    int n;
+    bool joined = run_joins_samples(job->network) && is_one(sample);
+    int n = sample->n_dims - joined;
 
-    for (int i = 0; i < job->network->n_inputs && joined; i++)
-        joined = is_one(&job->network->inputs[i].shape);
-    n = sample->n_dims - joined;
-
+    if (job->bare) {
+        memcpy(dim, sample->dim, (size_t)sample->n_dims * sizeof *dim);
+        return sample->n_dims;
+    }
     dim[0] = job->request;
     memcpy(dim + 1, sample->dim + joined, (size_t)n * sizeof *dim);
     return 1 + n;

@@ -149,6 +149,47 @@ static bool has_shape(const struct input_file *file, const int64_t *want, int n_
                                                     (size_t)(n_dims - fixed) * sizeof *want) == 0;
 }
 
+/* Gives whether a file is one whole input of the network's file. */
+static bool is_bare(const struct run_job *job, const struct input_file *file)
+{
+    const struct vbs_shape *own = &file->input->shape;
+
+    return job->network->whole && !run_joins_samples(job->network) &&
+           file->npy.n_dims == own->n_dims &&
+           memcmp(file->npy.dim, own->dim, (size_t)own->n_dims * sizeof *own->dim) == 0;
+}
+
+/* Gives how many shapes the caller has chosen. */
+static int count_shapes(const struct cli_choices *choices)
+{
+    int n = 0;
+
+    for (int i = 0; i < choices->n; i++)
+        n += !choices->choices[i].fixed;
+    return n;
+}
+
+/* Refuses a file of several entries along a dimension that the network's file leaves open, where it
+ * was 1 in the measurement: they would be inputs of their own, which the network mixes. Who gives
+ * the shape of an input on the command line says that they are. */
+static enum vbs_status check_open(struct run_job *job, const struct input_file *file)
+{
+    const struct vbs_npy *npy = &file->npy;
+    const struct vbs_shape *own = &file->input->shape;
+    char has[SHAPE_SIZE], wants[SHAPE_SIZE], shape[64];
+
+    if (!job->network->whole_open || count_shapes(&job->cli->choices) > 0 ||
+        npy->n_dims != own->n_dims || npy->dim[0] < 2 || own->dim[0] != 1)
+        return VBS_OK;
+    return vbs_fail(&job->cli->ctx, VBS_USAGE,
+                    "%s: has shape %s; the network takes whole inputs of its file, and the profile "
+                    "is of %s: name the network's file in place of the profile, or add --input %s "
+                    "if each entry is an input of its own",
+                    file->path, vbs_npy_shape(npy->n_dims, npy->dim, has, sizeof has),
+                    vbs_npy_shape(own->n_dims, own->dim, wants, sizeof wants),
+                    vbs_shape_format(own, shape, sizeof shape));
+}
+
 static enum vbs_status check_shape(struct run_job *job, const struct input_file *file)
 {
     const struct vbs_npy *npy = &file->npy;
@@ -157,10 +198,17 @@ static enum vbs_status check_shape(struct run_job *job, const struct input_file 
     char has[SHAPE_SIZE], wants[SHAPE_SIZE], hint[48] = "", which[100] = "";
     bool suits = has_shape(file, want, n_dims);
 
+    VBS_TRY(check_open(job, file));
+    if (is_bare(job, file) && job->request == 1) {
+        job->bare = true;
+        return VBS_OK;
+    }
     if (suits && (file->input->shared || npy->dim[0] >= want[0]))
         return VBS_OK;
     if (suits && npy->dim[0] > 0 && !cli_value(job->cli, job->values, "schedule"))
         snprintf(hint, sizeof hint, ", or --request %lld", (long long)npy->dim[0]);
+    if (is_bare(job, file))
+        snprintf(hint, sizeof hint, ", or --request 1");
     if (job->network->n_inputs > 1)
         snprintf(which, sizeof which, " for input '%.80s'", file->input->name);
     return vbs_fail(&job->cli->ctx, VBS_FORMAT, "%s: has shape %s; %s needs %s%s%s", file->path,
@@ -228,7 +276,7 @@ static enum vbs_status read_file(struct run_job *job, struct input_file *file)
     VBS_TRY(vbs_npy_read(&job->cli->ctx, file->path, MOST_MORE * n_values, &file->npy));
     VBS_TRY(check_shape(job, file));
     VBS_TRY(check_values(job, file));
-    if (!file->input->shared && file->npy.dim[0] > job->request)
+    if (!file->input->shared && !job->bare && file->npy.dim[0] > job->request)
         cli_warn(job->cli, "%s has %lld samples; the request takes the first %lld", file->path,
                  (long long)file->npy.dim[0], (long long)job->request);
     return VBS_OK;
@@ -308,6 +356,8 @@ static int64_t samples_of(const struct run_job *job, const struct input_file *fi
         vbs_npy_read(NULL, file->path, VBS_MAX_ELEMENTS, &npy) != VBS_OK)
         return 0;
     n = npy.n_dims >= wanted_shape(job, file->input, want) ? npy.dim[0] : 0;
+    if (job->network->whole && npy.n_dims == file->input->shape.n_dims)
+        n = run_joins_samples(job->network) ? npy.dim[0] : 1;
     vbs_npy_clear(&npy);
     return n;
 }
@@ -368,14 +418,17 @@ enum vbs_status run_read_task(struct run_job *job, struct cli_task *task)
 
 /* ---- Sizes that the model leaves open ---- */
 
-/* Adds the shape of a sample that a file of --input has, where it names one that can be read. */
-static enum vbs_status add_shape_of(struct run_job *job, const char *value)
+/* Adds the shape of a sample that a file of --input has, where it names one that can be read. whole
+ * is null, or a network that takes whole inputs: of it a file of as many dimensions is one. */
+static enum vbs_status add_shape_of(struct run_job *job, const char *value,
+                                    const struct vbs_network *whole)
 {
     const char *path = run_file_of(value);
     size_t length = path > value ? (size_t)(path - value) - 1 : 0; /* of the name before = */
     struct vbs_input_choice choice = {.name = NULL};
     struct vbs_npy npy = {0};
     enum vbs_status status = VBS_OK;
+    int first = 1; /* dimension of the shape */
 
     if (strcmp(path, "-") == 0 || vbs_npy_read(NULL, path, VBS_MAX_ELEMENTS, &npy) != VBS_OK)
         return VBS_OK;
@@ -385,22 +438,42 @@ static enum vbs_status add_shape_of(struct run_job *job, const char *value)
         return vbs_fail(&job->cli->ctx, VBS_FORMAT, "%s: has shape %s, and no values", path,
                         vbs_npy_shape(npy.n_dims, npy.dim, shape, sizeof shape));
     }
-    if (npy.n_dims > 1 && npy.n_dims <= VBS_MAX_DIMS + 1) {
-        choice.shape.n_dims = npy.n_dims - 1;
-        memcpy(choice.shape.dim, npy.dim + 1, (size_t)choice.shape.n_dims * sizeof npy.dim[0]);
+    for (int i = 0; whole && i < whole->n_inputs; i++)
+        if (length == 0 || (strlen(whole->inputs[i].name) == length &&
+                            strncmp(whole->inputs[i].name, value, length) == 0))
+            first = npy.n_dims > whole->inputs[i].shape.n_dims;
+    if (npy.n_dims > first && npy.n_dims - first <= VBS_MAX_DIMS) {
+        choice.shape.n_dims = npy.n_dims - first;
+        memcpy(choice.shape.dim, npy.dim + first, (size_t)choice.shape.n_dims * sizeof npy.dim[0]);
         status = cli_add_choice(job->cli, &job->cli->choices, value, length, &choice);
     }
     vbs_npy_clear(&npy);
     return status;
 }
 
-static enum vbs_status add_shapes(struct run_job *job)
+static enum vbs_status add_shapes(struct run_job *job, const struct vbs_network *whole)
 {
     const char *value;
 
     for (int i = 0; (value = cli_nth_value(job->cli, "input", i)); i++)
         if (!cli_is_shape_choice(value))
-            VBS_TRY(add_shape_of(job, value));
+            VBS_TRY(add_shape_of(job, value, whole));
+    return VBS_OK;
+}
+
+/* Chooses the shapes of whole inputs that the files of --input are, for a network whose file leaves
+ * their first dimension open; of the choices, the first n stay. */
+static enum vbs_status choose_whole(struct run_job *job, const struct vbs_network *network, int n)
+{
+    struct cli_choices *choices = &job->cli->choices;
+
+    if (network->whole_why && !cli_is_started_anew())
+        cli_note(job->cli, "%s takes whole inputs of its file, and so a file of --input is one: %s",
+                 network->name, network->whole_why);
+    while (choices->n > n)
+        free(choices->names[--choices->n]);
+    VBS_TRY(add_shapes(job, network));
+    cli_forget_network(job->cli);
     return VBS_OK;
 }
 
@@ -421,13 +494,20 @@ static enum vbs_status check_names(struct run_job *job, const struct vbs_network
 enum vbs_status run_choose_inputs(struct run_job *job, const char *word)
 {
     const struct vbs_network *network;
+    int n = job->cli->choices.n, given = count_shapes(&job->cli->choices);
     enum vbs_status status;
 
     if (!cli_is_network_file(word) || !gives_file(job->cli))
         return VBS_OK;
     status = cli_name_network(job->cli, word, &network);
+    if (status == VBS_USAGE) {
+        VBS_TRY(add_shapes(job, NULL));
+        if (job->cli->choices.n > n)
+            status = cli_name_network(job->cli, word, &network);
+    }
     /* Other faults of the file are told where it is loaded. */
-    return status == VBS_USAGE ? add_shapes(job)
-           : status == VBS_OK  ? check_names(job, network)
-                               : VBS_OK;
+    if (status != VBS_OK)
+        return VBS_OK;
+    VBS_TRY(check_names(job, network));
+    return network->whole_open && given == 0 ? choose_whole(job, network, n) : VBS_OK;
 }

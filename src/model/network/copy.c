@@ -150,7 +150,7 @@ static enum vbs_status add_operators(struct network_copying *c)
     for (int i = 0; i < network->n_unread_inputs; i++)
         VBS_TRY(vbs_builder_unread_input(c->ctx, c->builder, network->unread_inputs[i]));
     if (network->whole)
-        vbs_builder_whole(c->builder);
+        VBS_TRY(vbs_builder_whole(c->ctx, c->builder, network->whole_why, network->whole_open));
     return VBS_OK;
 }
 

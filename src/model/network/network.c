@@ -286,9 +286,15 @@ enum vbs_status vbs_builder_unread_input(struct vbs_ctx *ctx, struct vbs_builder
     return VBS_OK;
 }
 
-void vbs_builder_whole(struct vbs_builder *builder)
+enum vbs_status vbs_builder_whole(struct vbs_ctx *ctx, struct vbs_builder *builder, const char *why,
+                                  bool open)
 {
-    builder->network->network.whole = true;
+    struct vbs_network *network = &builder->network->network;
+
+    network->whole = true;
+    network->whole_open = open;
+    network->whole_why = why ? vbs_arena_strdup(arena(builder), why) : NULL;
+    return why && !network->whole_why ? vbs_no_memory(ctx) : VBS_OK;
 }
 
 bool vbs_builder_is_read(const struct vbs_builder *builder, int id)

@@ -72,8 +72,10 @@ enum vbs_status vbs_builder_fixed_input(struct vbs_ctx *ctx, struct vbs_builder 
 enum vbs_status vbs_builder_unread_input(struct vbs_ctx *ctx, struct vbs_builder *builder,
                                          const char *name) VBS_MUST_CHECK;
 
-/* Sets whole in struct vbs_network. */
-void vbs_builder_whole(struct vbs_builder *builder);
+/* Sets whole, whole_why (copied; it may be null) and whole_open in struct vbs_network.
+ * VBS_NO_MEMORY. */
+enum vbs_status vbs_builder_whole(struct vbs_ctx *ctx, struct vbs_builder *builder, const char *why,
+                                  bool open) VBS_MUST_CHECK;
 
 /* Appends an operator, which is copied. VBS_FORMAT says what is wrong with it. After a failure the
  * builder can only be freed. */

@@ -419,6 +419,17 @@ static enum vbs_status settle_shape(const struct vbs_onnx_inputs *inputs,
     return VBS_OK;
 }
 
+bool vbs_onnx_inputs_open(const struct vbs_onnx_inputs *inputs)
+{
+    for (int i = 0; i < inputs->n; i++) {
+        const struct vbs_onnx_input *input = &inputs->of[i];
+
+        if (input->dims.n_dims > 0 && input->dims.dim[0] == 0 && input->shape.dim[0] == 1)
+            return true;
+    }
+    return false;
+}
+
 bool vbs_onnx_inputs_have_second(const struct vbs_onnx_inputs *inputs, int at)
 {
     for (int i = 0; i < inputs->n; i++)

@@ -25,6 +25,7 @@ struct loader {
     struct vbs_onnx_graph graph;
     struct vbs_onnx_inputs inputs;
     int64_t n_read, n_floats; /* as in struct vbs_onnx_import, of all attempts */
+    char why[256]; /* dimension 0 counts no samples: the node that decides; empty: not tried */
 };
 
 /* Gives the length of file without an ending. */
@@ -287,7 +288,8 @@ static enum vbs_status finish_network(struct loader *l, struct vbs_onnx_import *
     int line;
 
     if (!im->batch)
-        vbs_builder_whole(im->builder);
+        VBS_TRY(vbs_builder_whole(l->ctx, im->builder, l->why[0] ? l->why : NULL,
+                                  vbs_onnx_inputs_open(&l->inputs)));
     status = vbs_builder_source(l->ctx, im->builder, l->source);
     l->source = NULL;
     if (status != VBS_OK)
@@ -352,6 +354,8 @@ static enum vbs_status attempt(struct loader *l, bool batch, struct vbs_network 
 
     if (l->ctx)
         first = *l->ctx;
+    if (l->ctx && batch && !is_final(status) && status != VBS_USAGE)
+        snprintf(l->why, sizeof l->why, "%s", vbs_detail(l->ctx));
     if (batch && !is_final(status) && (mixed || status == VBS_USAGE))
         status = import_elsewhere(l, &im);
     if (!is_final(status) && before != VBS_USAGE)

@@ -1179,6 +1179,14 @@ def whole_numbers():
     n.save(results=results)
 
 
+def counted():
+    """x times the number of samples, which are open, and so one whole input."""
+    n = Net("counted", 17, ["N", 3], batch=4)
+    size = n.op("Cast", n.op("Gather", n.op("Shape", "x"), n.ints(0)), to=TensorProto.FLOAT)
+    n.output_itself(n.op("Mul", "x", size, name="times"))
+    n.save()
+
+
 def wraps():
     """Pads that cut off and add, of data and of constants, in all modes; pools with auto_pad VALID that
     round up; sizes by scales of 32 bits."""
@@ -1252,7 +1260,7 @@ if __name__ == "__main__":
                  quantised, integers, control, truth, bounds, index, picked, largest, products, folds,
                  images, dynamic, blocks, contrib,
                  contrib_weights, contrib_lstm, fused, nhwc, scaler, edges, scales, whole_numbers,
-                 wraps):
+                 wraps, counted):
         make()
     later(later())  # onnx.reference does not know GlobalLpPool
     known = opset(9)

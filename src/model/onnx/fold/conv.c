@@ -69,7 +69,7 @@ static enum vbs_status read_operands(struct vbs_onnx_import *im, constant *input
     constant *bias;
 
     VBS_TRY(vbs_onnx_numbers(im, input, &c->x));
-    VBS_TRY(vbs_onnx_numbers(im, weights, &c->weights));
+    VBS_TRY(vbs_onnx_known_in(im, 1, &weights, &c->weights));
     if (!vbs_onnx_in(im, 2))
         return VBS_OK;
     VBS_TRY(vbs_onnx_numbers_in(im, 2, &bias, &c->bias));

@@ -17,7 +17,7 @@ static enum vbs_status index_of(struct vbs_onnx_import *im, const number *wanted
     int64_t given = vbs_onnx_clamp(wanted->value);
 
     if (wanted->batch)
-        return vbs_onnx_mixes(im);
+        return vbs_onnx_counts(im);
     *at = given < 0 ? given + dim : given;
     if (*at < 0 || *at >= dim)
         return vbs_fail(im->ctx, VBS_FORMAT, "there is no element %lld among %lld",
@@ -44,6 +44,18 @@ static enum vbs_status joined_shape(struct vbs_onnx_import *im, const struct vbs
 
 /* ---- Gather ---- */
 
+/* Gives the copies of a constant whose elements along axis the indices have chosen, as struct
+ * vbs_onnx_constant has them: of chosen copies one is as good as another. */
+static int gathered_copies(const constant *data, const constant *indices, int axis)
+{
+    int of_data = data->copies == axis + 1 ? 0 : data->copies;
+    int of_indices = indices->copies > 0 ? indices->copies + axis : 0;
+
+    if (of_data > axis)
+        of_data += indices->shape.n_dims - 1;
+    return of_data > 0 && of_indices > 0 ? VBS_ONNX_UNSAID : of_data + of_indices;
+}
+
 VBS_ONNX_HANDLER(fold_gather)
 {
     int64_t before = 1, behind = 1, n_indices, dim;
@@ -62,6 +74,7 @@ VBS_ONNX_HANDLER(fold_gather)
     VBS_TRY(joined_shape(im, &indices->shape, 0, indices->shape.n_dims, &data->shape, axis + 1,
                          &inner));
     VBS_TRY(joined_shape(im, &data->shape, 0, axis, &inner, 0, &shape));
+    im->copies = gathered_copies(data, indices, axis);
     dim = data->shape.dim[axis];
     for (int d = 0; d < data->shape.n_dims; d++) {
         before *= d < axis ? data->shape.dim[d] : 1;
@@ -123,6 +136,8 @@ VBS_ONNX_HANDLER(fold_gather_elements)
     (void)operator;
     if (status != VBS_OK)
         return status;
+    if (p.indices->copies != p.axis + 1)
+        vbs_onnx_broadcast_copies(im, p.data->shape.n_dims);
     count = vbs_shape_elements(&p.indices->shape);
     VBS_TRY(vbs_onnx_numbers_new(im, count, &chosen));
     for (int64_t i = 0; i < count; i++) {
@@ -336,7 +351,7 @@ VBS_ONNX_HANDLER(fold_non_zero)
     count = vbs_shape_elements(&input->shape);
     for (int64_t i = 0; i < count; i++) {
         if (x[i].batch)
-            return vbs_onnx_mixes(im);
+            return vbs_onnx_counts(im);
         n += x[i].value != 0;
     }
     shape = (struct vbs_shape){.n_dims = 2, .dim = {input->shape.n_dims, n}};

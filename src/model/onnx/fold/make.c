@@ -78,7 +78,7 @@ VBS_ONNX_HANDLER(fold_constant_of_shape)
         (constant){.name = im->node->label, .type = value ? value->type : FLOAT, .shape = shape};
     made->values = (struct vbs_values){.file = -1, .fill = numbers ? (double)numbers[0].value : 0};
     vbs_onnx_plain_strides(&shape, made->stride);
-    im->repeats = open >= 0 && values[open] == 1;
+    im->copies = open + 1;
     vbs_onnx_give_constant(im, 0, made);
     return VBS_OK;
 }
@@ -102,7 +102,7 @@ VBS_ONNX_HANDLER(fold_range)
             return vbs_fail(im->ctx, VBS_FORMAT,
                             "start, limit and delta are to be one number each");
         if (status == VBS_OK && x[0].batch)
-            return vbs_onnx_mixes(im);
+            return vbs_onnx_counts(im);
         value[i] = status == VBS_OK ? x[0].value : 0;
         if (status != VBS_OK)
             return status;
@@ -147,13 +147,18 @@ static void dims_of(const struct vbs_onnx_import *im, int64_t *dims, int *batch,
     const struct vbs_onnx_state *state = vbs_onnx_in(im, 0);
     const struct vbs_shape *shape = state->constant ? &state->constant->shape : &state->shape;
 
-    *batch = im->batch && !state->constant ? im->at : -1;
+    bool apart = im->batch && !state->constant && im->outer == 0;
+
+    if (state->constant)
+        *batch = state->constant->copies - 1;
+    else
+        *batch = im->batch ? im->at : -1;
     *n = 0;
     for (int d = 0; d <= shape->n_dims; d++) {
-        if (d == *batch && im->outer == 0)
+        if (d == *batch && apart)
             dims[(*n)++] = VBS_ONNX_OPEN_BATCH;
         if (d < shape->n_dims)
-            dims[(*n)++] = shape->dim[d] * (d == *batch && im->outer > 0 ? VBS_ONNX_OPEN_BATCH : 1);
+            dims[(*n)++] = shape->dim[d] * (d == *batch && !apart ? VBS_ONNX_OPEN_BATCH : 1);
     }
 }
 
@@ -174,6 +179,7 @@ VBS_ONNX_HANDLER(fold_shape)
     if (!vbs_onnx_in(im, 0))
         return vbs_fail(im->ctx, VBS_FORMAT, "input 0 is missing");
     dims_of(im, dims, &batch, &n);
+    im->copies = 0;
     begin = within(vbs_onnx_int(im, "start", 0), n);
     end = within(vbs_onnx_int(im, "end", n), n);
     shape.dim[0] = end > begin ? end - begin : 0;
@@ -197,6 +203,7 @@ VBS_ONNX_HANDLER(fold_size)
     if (!vbs_onnx_in(im, 0))
         return vbs_fail(im->ctx, VBS_FORMAT, "input 0 is missing");
     dims_of(im, dims, &batch, &n);
+    im->copies = 0;
     *size = (number){1, batch >= 0};
     for (int d = 0; d < n; d++)
         size->value *= dims[d];

@@ -18,11 +18,11 @@ static enum vbs_status vector_in(struct vbs_onnx_import *im, int index, int64_t 
 {
     constant *input;
 
-    VBS_TRY(vbs_onnx_constant_in(im, index, &input));
+    VBS_TRY(vbs_onnx_known_in(im, index, &input, numbers));
     if (vbs_shape_elements(&input->shape) != count)
         return vbs_fail(im->ctx, VBS_FORMAT, "input %d has %lld values for %lld channels", index,
                         (long long)vbs_shape_elements(&input->shape), (long long)count);
-    return vbs_onnx_numbers(im, input, numbers);
+    return VBS_OK;
 }
 
 /* A constant whose channels, its dimension 1, are normalised. */
@@ -144,8 +144,8 @@ VBS_ONNX_HANDLER(fold_batch_norm)
         long double value = (value_of(&c, i) - c.mean[k].value) * factor + c.beta[k].value;
 
         if (y)
-            y[i] = (number){vbs_onnx_rounded(c.input->type, value),
-                            c.x[i].batch || c.mean[k].batch || c.gamma[k].batch};
+            y[i] =
+                (number){vbs_onnx_rounded(c.input->type, value), c.x[i].batch || c.mean[k].batch};
         else
             c.floats[i] = (float)value;
     }
@@ -234,6 +234,19 @@ static struct vbs_shape stacks_of(const constant *x)
     return shape;
 }
 
+/* Gives the copies of a product of two matrices or stacks of them, as struct vbs_onnx_constant has
+ * them: they may count the rows of the first one, or a dimension of the stacks. */
+static int product_copies(const constant *a, const constant *b)
+{
+    int rank = a->shape.n_dims > b->shape.n_dims ? a->shape.n_dims : b->shape.n_dims;
+    int of_a = a->copies > 0 ? a->copies + rank - a->shape.n_dims : 0;
+    int of_b = b->copies > 0 ? b->copies + rank - b->shape.n_dims : 0;
+
+    if (of_a == rank || of_b >= rank - 1 || (of_a > 0 && of_b > 0 && of_a != of_b))
+        return of_a == 0 && of_b == 0 ? 0 : VBS_ONNX_UNSAID;
+    return of_a > 0 ? of_a : of_b;
+}
+
 VBS_ONNX_HANDLER(fold_matmul)
 {
     bool row, column;
@@ -249,6 +262,8 @@ VBS_ONNX_HANDLER(fold_matmul)
     VBS_TRY(vbs_onnx_constant_in(im, 1, &b));
     row = a->shape.n_dims == 1;
     column = b->shape.n_dims == 1;
+    if (!row && !column)
+        im->copies = product_copies(a, b);
     VBS_TRY(as_matrix(im, true, &a));
     VBS_TRY(as_matrix(im, false, &b));
     shape = stacks_of(a);

@@ -63,6 +63,8 @@ VBS_ONNX_HANDLER(fold_softmax)
     VBS_TRY(vbs_onnx_numbers_in(im, 0, &input, &x));
     VBS_TRY(vbs_onnx_constant_axis(im, vbs_onnx_int(im, "axis", old ? 1 : -1), input->shape.n_dims,
                                    &axis));
+    VBS_TRY(vbs_onnx_check_copies(im, input, old ? ~0u << axis : 1u << axis));
+    vbs_onnx_same_copies(im, 0);
     count = vbs_shape_elements(&input->shape);
     VBS_TRY(vbs_onnx_numbers_new(im, count, &y));
     for (int d = axis; d < input->shape.n_dims; d++) {
@@ -142,6 +144,8 @@ VBS_ONNX_HANDLER(fold_layer_norm)
     if (status != VBS_OK)
         return status;
     VBS_TRY(vbs_onnx_constant_axis(im, vbs_onnx_int(im, "axis", -1), input->shape.n_dims, &axis));
+    if (input->copies <= axis)
+        vbs_onnx_same_copies(im, 0);
     for (int d = axis; d < input->shape.n_dims; d++)
         row.dim[row.n_dims++] = input->shape.dim[d];
     VBS_TRY(row_input(im, 1, &row, &gamma));
@@ -163,7 +167,8 @@ VBS_ONNX_HANDLER(fold_layer_norm)
             long double value = (line.x[i].value - m.mean) * m.inverse;
 
             value = value * (gamma ? gamma[i].value : 1) + (beta ? beta[i].value : 0);
-            line.y[i] = (number){vbs_onnx_rounded(input->type, value), batch};
+            line.y[i] = (number){vbs_onnx_rounded(input->type, value),
+                                 batch || (gamma && gamma[i].batch) || (beta && beta[i].batch)};
         }
     }
     VBS_TRY(give_by_row(im, 1, &input->shape, axis, means));

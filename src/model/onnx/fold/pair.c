@@ -252,6 +252,7 @@ VBS_ONNX_HANDLER(fold_pair)
     if (status != VBS_OK)
         return status;
     type = inputs[0]->type;
+    vbs_onnx_broadcast_copies(im, shape.n_dims);
     VBS_TRY(vbs_onnx_numbers_new(im, vbs_shape_elements(&shape), &result));
     VBS_TRY(repeat(im, inputs[0], &shape, &first));
     for (int64_t i = 0; i < vbs_shape_elements(&shape); i++)
@@ -275,6 +276,7 @@ VBS_ONNX_HANDLER(fold_where)
         VBS_TRY(vbs_onnx_constant_in(im, i, &inputs[i]));
         VBS_TRY(vbs_onnx_broadcast(im, &inputs[i]->shape, &shape));
     }
+    vbs_onnx_broadcast_copies(im, shape.n_dims);
     VBS_TRY(vbs_onnx_numbers_new(im, vbs_shape_elements(&shape), &result));
     VBS_TRY(repeat(im, inputs[0], &shape, &which));
     VBS_TRY(repeat(im, inputs[1], &shape, &x));

@@ -85,6 +85,9 @@ VBS_ONNX_HANDLER(fold_concat)
         VBS_TRY(vbs_onnx_constant_in(im, i, &input));
         VBS_TRY(add_part(im, &input->shape, axis, &shape));
     }
+    vbs_onnx_broadcast_copies(im, shape.n_dims);
+    if (im->copies == axis + 1)
+        return vbs_onnx_counts(im);
     for (int d = 0; d < axis; d++)
         before *= shape.dim[d];
     if (are_many_floats(im, &shape))
@@ -164,10 +167,15 @@ VBS_ONNX_HANDLER(fold_tile)
     /* what is the same for all samples is not repeated */
     if (open >= 0 && (shape.dim[open] != 1 || repeats[open] != 1))
         return vbs_onnx_mixes(im);
-    for (int d = 0; d < n; d++)
+    for (int d = 0; d < n; d++) {
+        if (repeats[d] != 1 && d != open)
+            VBS_TRY(vbs_onnx_check_copies(im, input, 1u << d));
         if (repeats[d] < 0 || !vbs_mul(shape.dim[d], repeats[d], &shape.dim[d]))
             return vbs_fail(im->ctx, VBS_FORMAT, "%lld repeats", (long long)repeats[d]);
-    im->repeats = open >= 0;
+    }
+    im->copies = open >= 0 ? open + 1 : input->copies;
+    if (open >= 0 && input->copies > 0)
+        return vbs_onnx_counts(im);
     return give_placed(im, &shape, place_tiled, NULL, (number){0, false});
 }
 
@@ -230,6 +238,8 @@ VBS_ONNX_HANDLER(fold_pad)
     for (int d = 0; d < shape.n_dims; d++) {
         int64_t *dim = &shape.dim[d];
 
+        if (p.pads.before[d] != 0 || p.pads.behind[d] != 0)
+            VBS_TRY(vbs_onnx_check_copies(im, input, 1u << d));
         if (p.mode != VBS_PAD_CONSTANT && count_left(&p.pads, d, *dim) < 1 &&
             (p.pads.before[d] > 0 || p.pads.behind[d] > 0 || *dim == 0))
             return vbs_fail(im->ctx, VBS_FORMAT, "dimension %d has no elements to pad with", d);
@@ -237,6 +247,7 @@ VBS_ONNX_HANDLER(fold_pad)
             *dim < 0 || *dim > VBS_MAX_DIM || p.pads.before[d] < -VBS_MAX_DIM)
             return vbs_fail(im->ctx, VBS_FORMAT, "dimension %d of its output is out of range", d);
     }
+    im->copies = input->copies;
     return give_placed(im, &shape, place_padded, &p, (number){value, false});
 }
 
@@ -262,6 +273,8 @@ VBS_ONNX_HANDLER(fold_trilu)
         VBS_TRY(vbs_onnx_constant_in(im, 1, &shift));
         VBS_TRY(vbs_onnx_scalar(im, shift, &k));
     }
+    VBS_TRY(vbs_onnx_check_copies(im, input, 3u << (input->shape.n_dims - 2)));
+    vbs_onnx_same_copies(im, 0);
     count = vbs_shape_elements(&input->shape);
     rows = input->shape.dim[input->shape.n_dims - 2];
     columns = input->shape.dim[input->shape.n_dims - 1];

@@ -62,15 +62,17 @@ static long double reduce_end(int op, long double so_far, int64_t n)
     }
 }
 
-/* Fails where a sum along these dimensions may be one over the copies that a constant has for each
- * sample, of which only one is kept. */
-static enum vbs_status check_copies(struct vbs_onnx_import *im, const constant *input,
-                                    unsigned axes)
+/* Gives the copies of a constant, as struct vbs_onnx_constant has them, whose dimensions of the
+ * bits axes are reduced, and stay as 1 (keep) or go. */
+static int reduced_copies(int copies, unsigned axes, bool keep)
 {
-    for (int d = 0; d < input->shape.n_dims && input->repeated; d++)
-        if ((axes >> d & 1) && input->shape.dim[d] == 1)
-            return vbs_onnx_mixes(im);
-    return VBS_OK;
+    int left = copies;
+
+    if (copies > 0 && (axes >> (copies - 1) & 1))
+        return 0;
+    for (int d = 0; d < copies - 1; d++)
+        left -= !keep && (axes >> d & 1);
+    return left;
 }
 
 /* Gives whether a reduction of copies of a value is that value. */
@@ -93,11 +95,13 @@ VBS_ONNX_HANDLER(fold_reduce)
     VBS_TRY(vbs_onnx_reduced(im, &input->shape, false, &axes, &keep));
     if (axes == 0 && vbs_onnx_int(im, "noop_with_empty_axes", 0) != 0 &&
         !vbs_onnx_reduces_alone((enum vbs_op) operator->op)) {
+        im->copies = input->copies;
         vbs_onnx_give_constant(im, 0, input);
         return VBS_OK;
     }
     if (!ignores_copies(operator->op))
-        VBS_TRY(check_copies(im, input, axes));
+        VBS_TRY(vbs_onnx_check_copies(im, input, axes));
+    im->copies = reduced_copies(input->copies, axes, keep);
     vbs_onnx_reduced_shapes(&input->shape, axes, keep, &kept, &shape);
     count = vbs_shape_elements(&input->shape);
     VBS_TRY(vbs_onnx_numbers_read(im, count));
@@ -163,7 +167,8 @@ VBS_ONNX_HANDLER(fold_cum_sum)
     VBS_TRY(vbs_onnx_constant_in(im, 1, &along));
     VBS_TRY(vbs_onnx_scalar(im, along, &value));
     VBS_TRY(vbs_onnx_constant_axis(im, vbs_onnx_clamp(value), input->shape.n_dims, &axis));
-    VBS_TRY(check_copies(im, input, 1u << axis));
+    VBS_TRY(vbs_onnx_check_copies(im, input, 1u << axis));
+    vbs_onnx_same_copies(im, 0);
     VBS_TRY(vbs_onnx_numbers_new(im, vbs_shape_elements(&input->shape), &y));
     lines = lines_along(&input->shape, axis);
     for (int64_t line = 0; line < lines.n; line++) {
@@ -206,6 +211,8 @@ VBS_ONNX_HANDLER(fold_arg)
     VBS_TRY(vbs_onnx_numbers_in(im, 0, &input, &x));
     VBS_TRY(vbs_onnx_constant_axis(im, vbs_onnx_int(im, "axis", 0), input->shape.n_dims, &axis));
     lines = lines_along(&input->shape, axis);
+    VBS_TRY(vbs_onnx_check_copies(im, input, 1u << axis));
+    im->copies = reduced_copies(input->copies, 1u << axis, keep);
     vbs_onnx_reduced_shapes(&input->shape, 1u << axis, keep, &kept, &shape);
     if (lines.length == 0)
         return vbs_fail(im->ctx, VBS_FORMAT, "dimension %d has no elements", axis);
@@ -281,6 +288,8 @@ VBS_ONNX_HANDLER(fold_top_k)
         return status;
     shape = input->shape;
     VBS_TRY(vbs_onnx_constant_axis(im, vbs_onnx_int(im, "axis", -1), shape.n_dims, &axis));
+    VBS_TRY(vbs_onnx_check_copies(im, input, 1u << axis));
+    vbs_onnx_same_copies(im, 0);
     VBS_TRY(count_in(im, shape.dim[axis], &shape.dim[axis]));
     from = lines_along(&input->shape, axis);
     to = lines_along(&shape, axis);
@@ -290,12 +299,16 @@ VBS_ONNX_HANDLER(fold_top_k)
     if (!ranked)
         return vbs_no_memory(im->ctx);
     for (int64_t line = 0; line < to.n; line++) {
-        for (int64_t k = 0; k < from.length; k++)
+        bool batch = false;
+
+        for (int64_t k = 0; k < from.length; k++) {
             ranked[k] = (struct line_element){x[first_of(&from, line) + k * from.step], k, largest};
+            batch |= ranked[k].x.batch;
+        }
         qsort(ranked, (size_t)from.length, sizeof *ranked, compare_ranked);
         for (int64_t k = 0; k < to.length; k++) {
-            y[first_of(&to, line) + k * to.step] = ranked[k].x;
-            at[first_of(&to, line) + k * to.step] = (number){ranked[k].index, ranked[k].x.batch};
+            y[first_of(&to, line) + k * to.step] = (number){ranked[k].x.value, batch};
+            at[first_of(&to, line) + k * to.step] = (number){ranked[k].index, batch};
         }
     }
     VBS_TRY(vbs_onnx_constant_new(im, INT64, &shape, at, &places));

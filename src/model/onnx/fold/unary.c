@@ -155,6 +155,7 @@ VBS_ONNX_HANDLER(fold_unary)
     if (op < VBS_N_OPS)
         VBS_TRY(vbs_onnx_read_unary(im, (enum vbs_op)op, &attributes));
     type = vbs_onnx_is_truth(op) ? BOOL : input->type;
+    vbs_onnx_same_copies(im, 0);
     for (int64_t i = 0; i < vbs_shape_elements(&input->shape); i++) {
         if (vbs_onnx_is_whole(type) && unary_bits(op, vbs_onnx_bits(x[i].value), &bits))
             y[i].value = vbs_onnx_wrapped(type, bits);
@@ -178,6 +179,7 @@ VBS_ONNX_HANDLER(fold_is_inf)
     (void)operator;
     if (status != VBS_OK)
         return status;
+    vbs_onnx_same_copies(im, 0);
     VBS_TRY(vbs_onnx_numbers_new(im, vbs_shape_elements(&input->shape), &y));
     for (int64_t i = 0; i < vbs_shape_elements(&input->shape); i++)
         y[i] = (number){isinf(x[i].value) && (x[i].value > 0 ? positive : negative), x[i].batch};
@@ -214,6 +216,7 @@ VBS_ONNX_HANDLER(fold_clip)
     (void)operator;
     if (status != VBS_OK)
         return status;
+    vbs_onnx_same_copies(im, 0);
     VBS_TRY(bound_in(im, "min", 1, -INFINITY, &low));
     VBS_TRY(bound_in(im, "max", 2, INFINITY, &high));
     VBS_TRY(vbs_onnx_numbers_new(im, vbs_shape_elements(&input->shape), &y));
@@ -236,6 +239,7 @@ VBS_ONNX_HANDLER(fold_cast)
     int to;
 
     VBS_TRY(vbs_onnx_constant_in(im, 0, &input));
+    im->copies = input->copies; /* of a CastLike, input 1 has a type only */
     VBS_TRY(vbs_onnx_cast_type(im, operator->op == 1, &to));
     if (vbs_onnx_feeds(im, VBS_OP_KEEP)) { /* which takes floats */
         vbs_onnx_give_constant(im, 0, input);

@@ -31,8 +31,7 @@ static enum vbs_status run_node(struct vbs_onnx_import *im, const char *name,
     node->n_outputs = n_outputs;
     node->outputs = outputs;
     im->node = node;
-    status =
-        tensors || !operator->fold ? operator->import(im, operator) : operator->fold(im, operator);
+    status = vbs_onnx_run_operator(im, tensors || !operator->fold);
     im->node = outer;
     return status;
 }

@@ -22,6 +22,43 @@ static bool is_plain(const struct vbs_shape *shape, const int64_t *stride)
     return true;
 }
 
+/* ---- copies for each sample ---- */
+
+void vbs_onnx_same_copies(struct vbs_onnx_import *im, int index)
+{
+    im->copies = vbs_onnx_in(im, index)->constant->copies;
+    for (int i = 0; i < im->node->n_inputs; i++) {
+        const struct vbs_onnx_state *state = vbs_onnx_in(im, i);
+
+        if (i != index && state && state->constant && state->constant->copies > 0)
+            im->copies = VBS_ONNX_UNSAID;
+    }
+}
+
+void vbs_onnx_broadcast_copies(struct vbs_onnx_import *im, int rank)
+{
+    im->copies = 0;
+    for (int i = 0; i < im->node->n_inputs; i++) {
+        const struct vbs_onnx_state *state = vbs_onnx_in(im, i);
+        int at = state && state->constant ? state->constant->copies : 0;
+
+        if (at == 0)
+            continue;
+        at += rank - state->constant->shape.n_dims;
+        if (im->copies != 0 && im->copies != at)
+            at = VBS_ONNX_UNSAID;
+        im->copies = at;
+        if (at == VBS_ONNX_UNSAID)
+            return;
+    }
+}
+
+enum vbs_status vbs_onnx_check_copies(struct vbs_onnx_import *im, const struct vbs_onnx_constant *c,
+                                      unsigned axes)
+{
+    return c->copies > 0 && (axes >> (c->copies - 1) & 1) ? vbs_onnx_counts(im) : VBS_OK;
+}
+
 static bool is_fill(const struct vbs_onnx_constant *c)
 {
     return !c->computed && !c->values.memory && c->values.file < 0;
@@ -421,7 +458,7 @@ enum vbs_status vbs_onnx_floats_read(struct vbs_onnx_import *im, struct vbs_onnx
 
     for (int64_t i = 0; c->computed && i < count; i++) {
         if (c->numbers[i].batch)
-            return vbs_onnx_mixes(im);
+            return vbs_onnx_counts(im);
         floats[i] = (float)c->numbers[i].value;
     }
     if (c->computed || count == 0)
@@ -446,7 +483,7 @@ static enum vbs_status keep_numbers(struct vbs_onnx_import *im, const struct vbs
         return vbs_no_memory(im->ctx);
     for (int64_t i = 0; i < values->count; i++) {
         if (c->numbers[i].batch)
-            return vbs_onnx_mixes(im);
+            return vbs_onnx_counts(im);
         kept[i] = (float)c->numbers[i].value;
     }
     values->element = VBS_F32;
@@ -462,6 +499,8 @@ enum vbs_status vbs_onnx_parameter(struct vbs_onnx_import *im, struct vbs_onnx_c
 
     if (!made)
         return vbs_no_memory(im->ctx);
+    if (c->copies > 0) /* as many as samples, where a layer has one */
+        return vbs_onnx_counts(im);
     place_values(c, made);
     made->factor = factor;
     if (c->computed)
@@ -479,7 +518,7 @@ enum vbs_status vbs_onnx_scalar(struct vbs_onnx_import *im, struct vbs_onnx_cons
     if (vbs_shape_elements(&c->shape) != 1)
         return vbs_fail(im->ctx, VBS_FORMAT, "'%.100s' is to be one number", c->name);
     if (numbers[0].batch)
-        return vbs_onnx_mixes(im);
+        return vbs_onnx_counts(im);
     if (!isfinite(numbers[0].value))
         return vbs_fail(im->ctx, VBS_FORMAT, "'%.100s' is %s", c->name,
                         isnan(numbers[0].value) ? "no number" : "infinite");
@@ -509,7 +548,7 @@ enum vbs_status vbs_onnx_whole_numbers(struct vbs_onnx_import *im, struct vbs_on
     VBS_TRY(vbs_onnx_numbers(im, c, &numbers));
     for (int i = 0; i < (int)count; i++) {
         if (numbers[i].batch)
-            return vbs_onnx_mixes(im);
+            return vbs_onnx_counts(im);
         values[i] = vbs_onnx_clamp(numbers[i].value);
     }
     *n = (int)count;
@@ -524,6 +563,17 @@ enum vbs_status vbs_onnx_numbers_in(struct vbs_onnx_import *im, int index,
 {
     VBS_TRY(vbs_onnx_constant_in(im, index, constant));
     return vbs_onnx_numbers(im, *constant, numbers);
+}
+
+enum vbs_status vbs_onnx_known_in(struct vbs_onnx_import *im, int index,
+                                  struct vbs_onnx_constant **constant,
+                                  const struct vbs_onnx_number **numbers)
+{
+    VBS_TRY(vbs_onnx_numbers_in(im, index, constant, numbers));
+    for (int64_t i = 0; i < vbs_shape_elements(&(*constant)->shape); i++)
+        if ((*numbers)[i].batch)
+            return vbs_onnx_counts(im);
+    return VBS_OK;
 }
 
 enum vbs_status vbs_onnx_give_numbers(struct vbs_onnx_import *im, int type,

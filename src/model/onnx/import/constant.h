@@ -37,9 +37,28 @@ struct vbs_onnx_constant {
     /* Row-major in shape; null: not read yet. Where computed is set, no file has these values. */
     const struct vbs_onnx_number *numbers;
     bool computed;
-    bool
-        repeated; /* a dimension of 1 stands for the samples, of which the file has one copy each */
+    /* 0: none; else 1 + the dimension that counts the samples too: the file has as many entries of
+     * it for each sample, the same for all, of which only those of one sample are kept. */
+    int copies;
 };
+
+/* ---- copies for each sample ----
+ *
+ * A handler that makes constants sets im->copies, by these functions or itself.
+ */
+
+/* The outputs have the copies of input index in the same dimension; those of others may have none.
+ */
+void vbs_onnx_same_copies(struct vbs_onnx_import *im, int index);
+
+/* The inputs have been broadcast to a constant of this rank, in which the copies of all that have
+ * any count the same dimension. */
+void vbs_onnx_broadcast_copies(struct vbs_onnx_import *im, int rank);
+
+/* Fails with vbs_onnx_counts where a constant has copies along a dimension of the bits axes. */
+enum vbs_status vbs_onnx_check_copies(struct vbs_onnx_import *im,
+                                      const struct vbs_onnx_constant *constant,
+                                      unsigned axes) VBS_MUST_CHECK;
 
 /* Makes a constant of numbers, which are kept as they are and belong to im's arena. */
 enum vbs_status vbs_onnx_constant_new(struct vbs_onnx_import *im, int type,
@@ -141,6 +160,12 @@ enum vbs_status vbs_onnx_whole_numbers(struct vbs_onnx_import *im,
 enum vbs_status vbs_onnx_numbers_in(struct vbs_onnx_import *im, int index,
                                     struct vbs_onnx_constant **constant,
                                     const struct vbs_onnx_number **numbers) VBS_MUST_CHECK;
+
+/* Does the same, and fails as vbs_onnx_counts does where a number is computed from the number of
+ * samples: for operators whose results do not say so. */
+enum vbs_status vbs_onnx_known_in(struct vbs_onnx_import *im, int index,
+                                  struct vbs_onnx_constant **constant,
+                                  const struct vbs_onnx_number **numbers) VBS_MUST_CHECK;
 
 /* Makes a constant of these numbers, which becomes output 0 of the node. */
 enum vbs_status vbs_onnx_give_numbers(struct vbs_onnx_import *im, int type,

@@ -87,6 +87,12 @@ enum vbs_status vbs_onnx_mixes(struct vbs_onnx_import *im)
                     "works along dimension %d, the batch, or depends on its size", im->at);
 }
 
+enum vbs_status vbs_onnx_counts(struct vbs_onnx_import *im)
+{
+    im->mixed = true;
+    return vbs_fail(im->ctx, VBS_UNSUPPORTED, "depends on the number of samples");
+}
+
 enum vbs_status vbs_onnx_constant_axis(struct vbs_onnx_import *im, int64_t axis, int rank, int *dim)
 {
     if (axis < -rank || axis >= rank)
@@ -589,17 +595,49 @@ static void adapt_back(struct vbs_onnx_import *im, const struct adapted *before)
             im->states[im->node->inputs[i]] = before->states[i];
 }
 
+/* Notes of which dimension the constants that the node has made have copies for each sample. */
+static enum vbs_status note_copies(struct vbs_onnx_import *im)
+{
+    bool any = false;
+
+    if (im->node->operator->samples & VBS_ONNX_INSIDE)
+        return VBS_OK;
+    for (int i = 0; i < im->node->n_inputs; i++) {
+        const struct vbs_onnx_state *state = vbs_onnx_in(im, i);
+
+        any |= state && state->constant && state->constant->copies > 0;
+    }
+    for (int i = 0; i < im->node->n_outputs; i++) {
+        struct vbs_onnx_constant *made =
+            im->node->outputs[i] < 0 ? NULL : im->states[im->node->outputs[i]].constant;
+
+        if (made && any && im->copies == VBS_ONNX_UNSAID)
+            return vbs_onnx_counts(im);
+        if (made)
+            made->copies = im->copies > 0 ? im->copies : 0;
+    }
+    return VBS_OK;
+}
+
+enum vbs_status vbs_onnx_run_operator(struct vbs_onnx_import *im, bool tensors)
+{
+    const struct vbs_onnx_operator *operator= im->node->operator;
+
+    im->copies = VBS_ONNX_UNSAID;
+    VBS_TRY(tensors ? operator->import(im, operator) : operator->fold(im, operator));
+    return note_copies(im);
+}
+
 /* Imports the node, some of whose inputs may be tensors. */
 static enum vbs_status import_with(struct vbs_onnx_import *im, bool tensors)
 {
-    const struct vbs_onnx_operator *operator= im->node->operator;
     struct adapted before;
     enum vbs_status status = adapt(im, &before);
 
     if (status == VBS_OK)
         status = find_batch(im);
     if (status == VBS_OK)
-        status = tensors ? operator->import(im, operator) : operator->fold(im, operator);
+        status = vbs_onnx_run_operator(im, tensors);
     adapt_back(im, &before);
     return status;
 }
@@ -654,7 +692,7 @@ static enum vbs_status run_operator(struct vbs_onnx_import *im)
     bool tensors;
 
     im->bad = VBS_OK;
-    im->repeats = im->whole_more = false;
+    im->whole_more = false;
     im->type_out = keeps_type(operator->name) ? vbs_onnx_type(vbs_onnx_in(im, 0)) : 0;
     im->whole_out = vbs_onnx_holds_whole(vbs_onnx_in(im, 0));
     if (operator->samples & VBS_ONNX_INSIDE)
@@ -685,24 +723,6 @@ static void note_whole(struct vbs_onnx_import *im)
                      im->type_out);
 }
 
-/* Notes that constants which are made of one with a copy for each sample have such copies too. */
-static void note_repeated(struct vbs_onnx_import *im)
-{
-    bool repeated = im->repeats;
-
-    if (im->node->operator->samples & VBS_ONNX_INSIDE)
-        return;
-
-    for (int i = 0; i < im->node->n_inputs; i++) {
-        const struct vbs_onnx_state *state = vbs_onnx_in(im, i);
-
-        repeated |= state && state->constant && state->constant->repeated;
-    }
-    for (int i = 0; i < im->node->n_outputs && repeated; i++)
-        if (im->node->outputs[i] >= 0 && im->states[im->node->outputs[i]].constant)
-            im->states[im->node->outputs[i]].constant->repeated = true;
-}
-
 static enum vbs_status import_node(struct vbs_onnx_import *im)
 {
     enum vbs_status status = run_operator(im);
@@ -716,7 +736,6 @@ static enum vbs_status import_node(struct vbs_onnx_import *im)
             !im->states[im->node->outputs[i]].constant)
             return vbs_fail(im->ctx, VBS_UNSUPPORTED, "output %d is not supported", i);
     note_whole(im);
-    note_repeated(im);
     return settle(im);
 }
 

@@ -62,6 +62,8 @@ struct vbs_onnx_state {
     bool shared;
 };
 
+#define VBS_ONNX_UNSAID (-1)
+
 /* States for the inputs and the output of a node that is imported as another one (grid.h). */
 #define VBS_ONNX_SPARE 256
 
@@ -88,8 +90,10 @@ struct vbs_onnx_import {
     int type_out;    /* the type of the node's outputs, as in a state: that of its first input where
                         the operator keeps it, unless the handler sets it */
     bool whole_more; /* the outputs behind the first one are whole numbers in any case */
-    bool repeats; /* the node makes a copy of a constant for each sample (constant.h: repeated) */
-    bool mixed;   /* batch mode failed, because samples would mix */
+    /* In a node that makes constants, struct vbs_onnx_constant's copies of its outputs;
+     * VBS_ONNX_UNSAID: the handler does not know, so that inputs may have none. */
+    int copies;
+    bool mixed;                /* batch mode failed, because samples would mix */
     int64_t n_numbers, n_read; /* numbers made, and numbers read, while constants are computed */
     int64_t n_floats;          /* made likewise */
 };
@@ -177,8 +181,10 @@ int vbs_onnx_type(const struct vbs_onnx_state *state);
 
 /* ---- dimensions ---- */
 
-/* Fails with "would mix samples", which ends batch mode. */
+/* Fails with "would mix samples", which ends batch mode; or because values or positions depend on
+ * how many samples there are. */
 enum vbs_status vbs_onnx_mixes(struct vbs_onnx_import *im);
+enum vbs_status vbs_onnx_counts(struct vbs_onnx_import *im);
 
 /* Converts axis of the file, which counts from the end where it is negative, to a dimension of a
  * constant of this rank. */
@@ -256,6 +262,9 @@ struct vbs_onnx_draft *vbs_onnx_again(struct vbs_onnx_import *im,
 /* Gives values that have been appended to the graph, from number first on, their states: those of
  * constants, and none. */
 enum vbs_status vbs_onnx_add_states(struct vbs_onnx_import *im, int first) VBS_MUST_CHECK;
+
+/* Runs the handler of im->node for tensors, or that for constants, with no more around it. */
+enum vbs_status vbs_onnx_run_operator(struct vbs_onnx_import *im, bool tensors) VBS_MUST_CHECK;
 
 /* Imports n nodes in their order; im->node is the same afterwards. The caller has set im->states of
  * what they read and do not make. */

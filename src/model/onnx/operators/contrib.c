@@ -260,7 +260,7 @@ static enum vbs_status read_zeros(struct vbs_onnx_import *im, const struct block
         zeros[i] = blocks->bits == 4 ? 8 : 128;
     if (!vbs_onnx_in(im, 3))
         return VBS_OK;
-    VBS_TRY(vbs_onnx_numbers_in(im, 3, &given, &x));
+    VBS_TRY(vbs_onnx_known_in(im, 3, &given, &x));
     packed = vbs_onnx_is_whole(given->type);
     VBS_TRY(check_elements(im, given, packed ? blocks->rows * row_bytes : n, "zero points"));
     for (int64_t i = 0; i < n; i++) {
@@ -285,7 +285,7 @@ static enum vbs_status make_block_grid(struct vbs_onnx_import *im, const struct 
     struct vbs_onnx_constant *given;
     float *scales, *zeros;
 
-    VBS_TRY(vbs_onnx_numbers_in(im, 2, &given, &x));
+    VBS_TRY(vbs_onnx_known_in(im, 2, &given, &x));
     VBS_TRY(check_elements(im, given, n, "scales"));
     scales = vbs_source_alloc(im->source, (size_t)n, sizeof *scales);
     zeros = vbs_source_alloc(im->source, (size_t)n, sizeof *zeros);

@@ -194,7 +194,7 @@ static enum vbs_status read_floats(struct vbs_onnx_import *im, int index, int64_
     *floats = NULL;
     if (!vbs_onnx_in(im, index))
         return VBS_OK;
-    VBS_TRY(vbs_onnx_numbers_in(im, index, &given, &x));
+    VBS_TRY(vbs_onnx_known_in(im, index, &given, &x));
     if (vbs_shape_elements(&given->shape) != n)
         return vbs_fail(im->ctx, VBS_FORMAT, "input %d has %lld values, not %lld", index,
                         (long long)vbs_shape_elements(&given->shape), (long long)n);

@@ -90,7 +90,7 @@ static enum vbs_status read_one(struct vbs_onnx_import *im, int index,
     const struct vbs_onnx_state *state = vbs_onnx_in(im, index);
 
     if (!state || !state->tensor) {
-        VBS_TRY(vbs_onnx_numbers_in(im, index, constant, numbers));
+        VBS_TRY(vbs_onnx_known_in(im, index, constant, numbers));
         *n = vbs_shape_elements(&(*constant)->shape);
         return VBS_OK;
     }
@@ -462,7 +462,7 @@ enum vbs_status vbs_onnx_whole_bias(struct vbs_onnx_import *im, int index,
     *bias = (struct vbs_onnx_state){.tensor = NULL};
     if (!vbs_onnx_in(im, index))
         return VBS_OK;
-    VBS_TRY(vbs_onnx_numbers_in(im, index, &given, &x));
+    VBS_TRY(vbs_onnx_known_in(im, index, &given, &x));
     n = vbs_shape_elements(&given->shape);
     if (weights->n_scales > 1 && weights->n_scales != n)
         return vbs_fail(im->ctx, VBS_FORMAT, "%lld scales for a bias of %lld",

@@ -302,8 +302,10 @@ enum vbs_status vbs_onnx_read_pad_value(struct vbs_onnx_import *im, long double 
         return VBS_OK;
     VBS_TRY(vbs_onnx_constant_in(im, 2, &constant));
     VBS_TRY(vbs_onnx_numbers(im, constant, &number));
-    if (vbs_shape_elements(&constant->shape) != 1 || isnan(number->value) || number->batch)
+    if (vbs_shape_elements(&constant->shape) != 1 || isnan(number->value))
         return vbs_fail(im->ctx, VBS_FORMAT, "the value to pad with is no number");
+    if (number->batch)
+        return vbs_onnx_counts(im);
     *value = number->value;
     return VBS_OK;
 }
@@ -443,7 +445,7 @@ VBS_ONNX_HANDLER(expand)
     struct vbs_onnx_constant *view;
     const struct vbs_shape *own;
     struct vbs_shape shape;
-    int n, open;
+    int n, open, own_copies = 0;
     enum vbs_status status = vbs_onnx_target(im, 1, values, &open, &n);
 
     (void)operator;
@@ -470,8 +472,14 @@ VBS_ONNX_HANDLER(expand)
         return vbs_onnx_mixes(im);
     /* broadcasting goes both ways: a dimension of the constant that is larger is kept */
     VBS_TRY(vbs_onnx_broadcast(im, own, &shape));
+    if (state->constant->copies > 0)
+        own_copies = state->constant->copies + shape.n_dims - own->n_dims;
     VBS_TRY(vbs_onnx_constant_expand(im, state->constant, &shape, &view));
-    im->repeats = open >= 0;
+    im->copies = own_copies;
+    if (open >= 0)
+        im->copies = own_copies > 0 && own_copies != open + 1 + shape.n_dims - n
+                         ? VBS_ONNX_UNSAID
+                         : open + 1 + shape.n_dims - n;
     vbs_onnx_give_constant(im, 0, view);
     return VBS_OK;
 }

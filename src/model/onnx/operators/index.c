@@ -345,7 +345,7 @@ VBS_ONNX_HANDLER(one_hot)
     VBS_TRY(vbs_onnx_tensor_in(im, 0, &x));
     VBS_TRY(vbs_onnx_constant_in(im, 1, &deep));
     VBS_TRY(vbs_onnx_scalar(im, deep, &depth));
-    VBS_TRY(vbs_onnx_numbers_in(im, 2, &values, &off_on));
+    VBS_TRY(vbs_onnx_known_in(im, 2, &values, &off_on));
     rank = vbs_onnx_rank(im, x) + 1;
     if (depth < 1 || depth > VBS_ONNX_MAX_NUMBERS || vbs_shape_elements(&values->shape) != 2)
         return vbs_fail(im->ctx, VBS_FORMAT, "needs a depth and two values");

@@ -223,8 +223,11 @@ static enum vbs_status gemm_add(struct vbs_onnx_import *im, const struct vbs_onn
         struct vbs_shape row = {1, {draft->node.attributes.weighted.out_channels}};
         struct vbs_onnx_constant *bias = c->constant;
         int64_t n = vbs_shape_elements(&bias->shape);
-        int last = bias->shape.n_dims - 1;
+        int last;
 
+        if (bias->copies > 0)
+            VBS_TRY(vbs_onnx_align(im, bias, 2, &bias));
+        last = bias->shape.n_dims - 1;
         if (n == 1 || (last >= 0 && bias->shape.dim[last] == n && n == row.dim[0])) {
             struct vbs_shape list = {1, {n}};
 

@@ -201,6 +201,10 @@ VBS_ONNX_HANDLER(transpose)
     if (state->constant) {
         VBS_TRY(read_perm(im, state->constant->shape.n_dims, perm));
         VBS_TRY(vbs_onnx_constant_transpose(im, state->constant, perm, &view));
+        im->copies = 0;
+        for (int d = 0; d < view->shape.n_dims; d++)
+            if (perm[d] + 1 == state->constant->copies)
+                im->copies = d + 1;
         vbs_onnx_give_constant(im, 0, view);
         return VBS_OK;
     }
@@ -426,6 +430,14 @@ static bool is_all(const struct vbs_onnx_import *im, const struct ranges *r, int
            (r->end[i] >= VBS_MAX_DIM || (im->n_samples > 0 && r->end[i] == im->n_samples));
 }
 
+/* Gives whether a range of a dimension of copies, dim for each sample, takes all of them, or the
+ * first one where there is one for each: one copy is as good as all. */
+static bool is_one_or_all(const struct ranges *r, int i, int64_t dim)
+{
+    return r->start[i] == 0 && r->step[i] == 1 &&
+           (r->end[i] >= VBS_MAX_DIM || (dim == 1 && r->end[i] == 1));
+}
+
 VBS_ONNX_HANDLER(slice)
 {
     const struct vbs_onnx_state *state = vbs_onnx_in(im, 0);
@@ -459,9 +471,12 @@ VBS_ONNX_HANDLER(slice)
             continue;
         }
         axis -= apart && axis > im->at;
+        if (state->constant && !is_one_or_all(&ranges, i, shape->dim[axis]))
+            VBS_TRY(vbs_onnx_check_copies(im, state->constant, 1u << axis));
         cut_range(shape->dim[axis], ranges.start[i], ranges.end[i], ranges.step[i], (int)axis,
                   &cut);
     }
+    im->copies = state->constant ? state->constant->copies : 0;
     VBS_TRY(cut_state(im, state, &cut, &result));
     return give_state(im, 0, &result);
 }
@@ -514,6 +529,9 @@ VBS_ONNX_HANDLER(split)
     if (samples && axis == im->at)
         return vbs_onnx_mixes(im);
     axis -= apart && axis > im->at;
+    if (state->constant)
+        VBS_TRY(vbs_onnx_check_copies(im, state->constant, 1u << axis));
+    im->copies = state->constant ? state->constant->copies : 0;
     sizes = vbs_arena_alloc(im->arena, (size_t)im->node->n_outputs, sizeof *sizes);
     if (!sizes)
         return vbs_no_memory(im->ctx);
@@ -550,7 +568,7 @@ static enum vbs_status read_indices(struct vbs_onnx_import *im, struct vbs_onnx_
         int64_t at = vbs_onnx_clamp(given[i].value);
 
         if (given[i].batch)
-            return vbs_onnx_mixes(im);
+            return vbs_onnx_counts(im);
         at += at < 0 ? dim : 0;
         if (at < 0 || at >= dim)
             return vbs_fail(im->ctx, VBS_FORMAT, "there is no element %lld among %lld",

@@ -110,7 +110,7 @@ static enum vbs_status fold_factors(struct vbs_onnx_import *im, int n_dims, bool
     int64_t n = 0;
 
     for (int i = 0; i < 4; i++) {
-        VBS_TRY(vbs_onnx_numbers_in(im, i + 1, &constant, &values[i]));
+        VBS_TRY(vbs_onnx_known_in(im, i + 1, &constant, &values[i]));
         if (i > 0 && vbs_shape_elements(&constant->shape) != n)
             return vbs_fail(im->ctx, VBS_FORMAT, "inputs 1 to 4 have different lengths");
         n = vbs_shape_elements(&constant->shape);

@@ -39,8 +39,15 @@ enum vbs_status vbs_onnx_align(struct vbs_onnx_import *im, struct vbs_onnx_const
     int at = im->at - (rank - shape.n_dims); /* of the samples in the constant */
 
     *aligned = constant;
+    if (constant->copies > 0 && (!im->batch || constant->copies - 1 != at))
+        return vbs_onnx_counts(im);
     if (!im->batch || at < 0)
         return VBS_OK;
+    if (constant->copies > 0) {
+        VBS_TRY(vbs_onnx_constant_view(im, constant, &shape, constant->stride, 0, &constant));
+        constant->copies = 0;
+        *aligned = constant;
+    }
     if (im->outer == 0 && im->n_samples > 1 && shape.n_dims <= rank &&
         shape.dim[at] == im->n_samples) { /* a copy for each sample of the file, such as a token */
         VBS_TRY(vbs_onnx_constant_copy(im, constant, at, &constant));

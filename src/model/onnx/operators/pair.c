@@ -472,8 +472,10 @@ static enum vbs_status read_bound(struct vbs_onnx_import *im, const char *name, 
     if (im->graph->opset >= 11 && vbs_onnx_in(im, index)) {
         VBS_TRY(vbs_onnx_constant_in(im, index, &constant));
         VBS_TRY(vbs_onnx_numbers(im, constant, &number));
-        if (vbs_shape_elements(&constant->shape) != 1 || number->batch)
+        if (vbs_shape_elements(&constant->shape) != 1)
             return vbs_fail(im->ctx, VBS_FORMAT, "'%s' is to be one number", name);
+        if (number->batch)
+            return vbs_onnx_counts(im);
         *bound = (double)number->value;
     }
     if (isnan(*bound))

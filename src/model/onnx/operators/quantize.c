@@ -46,6 +46,7 @@ VBS_ONNX_HANDLER(fold_quantize_linear)
     VBS_TRY(vbs_onnx_constant_in(im, 0, &input));
     VBS_TRY(vbs_onnx_grid_read(im, 1, 2, (int)vbs_onnx_int(im, "output_dtype", UINT8), &grid));
     VBS_TRY(vbs_onnx_quantise_constant(im, input, &grid, &made));
+    vbs_onnx_same_copies(im, 0);
     vbs_onnx_give_constant(im, 0, made);
     return VBS_OK;
 }
@@ -59,6 +60,7 @@ VBS_ONNX_HANDLER(fold_dequantize_linear)
     VBS_TRY(vbs_onnx_constant_in(im, 0, &input));
     VBS_TRY(vbs_onnx_grid_read(im, 1, 2, input->type, &grid));
     VBS_TRY(vbs_onnx_dequantise_constant(im, input, &grid, &made));
+    vbs_onnx_same_copies(im, 0);
     vbs_onnx_give_constant(im, 0, made);
     return VBS_OK;
 }

@@ -74,7 +74,7 @@ enum vbs_status vbs_onnx_target(struct vbs_onnx_import *im, int index, int64_t *
         if (!numbers[i].batch)
             continue;
         if (*open >= 0 || values[i] < VBS_ONNX_OPEN_BATCH || values[i] % VBS_ONNX_OPEN_BATCH != 0)
-            return vbs_onnx_mixes(im);
+            return vbs_onnx_counts(im);
         *open = i;
         values[i] /= VBS_ONNX_OPEN_BATCH;
     }
@@ -291,6 +291,34 @@ static enum vbs_status reshape_samples(struct vbs_onnx_import *im, const struct 
     return VBS_OK;
 }
 
+/* Finds the dimension of the new shape of a constant that counts the samples as one of it does: as
+ * many elements are before it, and as many are in it for each sample. `values` are those of the
+ * target, of which one, or none (-1), is a multiple of the number of samples. */
+static enum vbs_status reshape_copies(struct vbs_onnx_import *im, const struct vbs_shape *shape,
+                                      const int64_t *values, int open)
+{
+    const struct vbs_onnx_constant *constant = vbs_onnx_in(im, 0)->constant;
+    int at = constant->copies - 1;
+    int64_t before = 1, wanted;
+
+    im->copies = 0;
+    if (at < 0)
+        return open < 0 ? VBS_OK : vbs_onnx_counts(im);
+    wanted = elements_before(&constant->shape, at);
+    for (int d = 0; d < shape->n_dims; d++) {
+        bool counts =
+            open >= 0 ? d == open : values[d] == -1 || values[d] == 0 || im->n_samples == 1;
+
+        if (counts && before == wanted && shape->dim[d] % constant->shape.dim[at] == 0 &&
+            (shape->dim[d] == constant->shape.dim[at] || im->n_samples == 1)) {
+            im->copies = d + 1;
+            return VBS_OK;
+        }
+        before *= shape->dim[d];
+    }
+    return vbs_onnx_counts(im);
+}
+
 VBS_ONNX_HANDLER(reshape)
 {
     struct target target = {.open = -1, .keeps_zero = vbs_onnx_int(im, "allowzero", 0) != 0};
@@ -307,13 +335,14 @@ VBS_ONNX_HANDLER(reshape)
         status = vbs_onnx_target(im, 1, target.values, &target.open, &target.n);
     if (status != VBS_OK)
         return status;
-    if (!batch && target.open >= 0 &&
-        (target.values[target.open] != 1 || !vbs_onnx_in(im, 0)->constant->repeated))
-        return vbs_onnx_mixes(im);
+    if (!batch && target.open >= 0 && target.values[target.open] != 1)
+        return vbs_onnx_counts(im);
     status = batch ? reshape_samples(im, from, &target, &shape)
                    : resolve_shape(im, from, target.values, target.n, target.keeps_zero, &shape);
     if (status == VBS_FORMAT && batch) /* the other dimensions may include some of the samples */
         im->mixed = true;
+    if (status == VBS_OK && !vbs_onnx_in(im, 0)->tensor)
+        status = reshape_copies(im, &shape, target.values, target.open);
     return status == VBS_OK ? give_reshaped(im, &shape) : status;
 }
 
@@ -340,6 +369,11 @@ VBS_ONNX_HANDLER(flatten)
         target.open = im->at >= axis;
     VBS_TRY(batch ? reshape_samples(im, from, &target, &shape)
                   : resolve_shape(im, from, target.values, 2, true, &shape));
+    if (!vbs_onnx_in(im, 0)->tensor) {
+        const int64_t follow[] = {-1, -1};
+
+        VBS_TRY(reshape_copies(im, &shape, follow, -1));
+    }
     return give_reshaped(im, &shape);
 }
 
@@ -361,6 +395,14 @@ static enum vbs_status axis_bits(struct vbs_onnx_import *im, const int64_t *axes
     return VBS_OK;
 }
 
+/* Gives the copies of input 0, as struct vbs_onnx_constant has them; of a tensor 0. */
+static int constant_copies(const struct vbs_onnx_import *im)
+{
+    const struct vbs_onnx_state *state = vbs_onnx_in(im, 0);
+
+    return state->constant ? state->constant->copies : 0;
+}
+
 VBS_ONNX_HANDLER(squeeze)
 {
     const struct vbs_shape *from = NULL;
@@ -379,6 +421,7 @@ VBS_ONNX_HANDLER(squeeze)
     VBS_TRY(axis_bits(im, axes, n, from->n_dims + apart, &bits));
     if (apart && (given ? bits >> im->at & 1 : im->n_samples == 1))
         return vbs_onnx_mixes(im);
+    im->copies = 0;
     for (int d = 0; d < from->n_dims; d++) {
         int own = d + (apart && d >= im->at);
         bool dropped = given ? bits >> own & 1 : from->dim[d] == 1;
@@ -387,8 +430,12 @@ VBS_ONNX_HANDLER(squeeze)
             return vbs_fail(im->ctx, VBS_FORMAT, "dimension %d is %lld, not 1", own,
                             (long long)from->dim[d]);
         im->at_out -= batch && dropped && own < im->at;
+        if (!batch && dropped && d + 1 == constant_copies(im))
+            return vbs_onnx_counts(im);
         if (!dropped)
             shape.dim[shape.n_dims++] = from->dim[d];
+        if (!batch && d + 1 == constant_copies(im))
+            im->copies = shape.n_dims;
     }
     return give_reshaped(im, &shape);
 }
@@ -412,6 +459,7 @@ VBS_ONNX_HANDLER(unsqueeze)
     if (rank - apart > VBS_MAX_DIMS)
         return vbs_fail(im->ctx, VBS_UNSUPPORTED, "more than %d dimensions", VBS_MAX_DIMS);
     VBS_TRY(axis_bits(im, axes, n, rank, &bits));
+    im->copies = 0;
     for (int i = 0, own = 0; i < rank; i++) { /* own: a dimension of the input */
         if (bits >> i & 1) {
             shape.dim[shape.n_dims++] = 1;
@@ -419,6 +467,8 @@ VBS_ONNX_HANDLER(unsqueeze)
         }
         if (batch && own == im->at)
             im->at_out = i;
+        if (!batch && own + 1 == constant_copies(im))
+            im->copies = i + 1;
         if (!apart || own != im->at)
             shape.dim[shape.n_dims++] = from->dim[d++];
         own++;
@@ -436,6 +486,7 @@ VBS_ONNX_HANDLER(identity)
     if (!state)
         return vbs_fail(im->ctx, VBS_FORMAT, "input 0 is missing");
     if (!state->tensor) {
+        im->copies = state->constant->copies;
         vbs_onnx_give_constant(im, 0, state->constant);
         return VBS_OK;
     }

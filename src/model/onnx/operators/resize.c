@@ -34,7 +34,7 @@ static enum vbs_status read_reals(struct vbs_onnx_import *im, int index, int mos
     *n = (int)vbs_shape_elements(&constant->shape);
     for (int i = 0; i < *n; i++) {
         if (numbers[i].batch)
-            return vbs_onnx_mixes(im);
+            return vbs_onnx_counts(im);
         values[i] = (double)numbers[i].value;
     }
     return VBS_OK;

@@ -1,0 +1,484 @@
+/*
+ * Networks whose values depend on the number of samples, and others in which it is only a size.
+ * Each is written with an open batch, [N, 3]. Of the first kind the samples are whole inputs, the
+ * network says which node decides, and a whole input of N samples has the outputs that a formula
+ * gives; of the second kind every sample is computed alone, to the same outputs.
+ */
+#include "vbslab/model.h"
+
+#include "cases/onnx_bytes.h"
+#include "reference/backend/ops.h"
+#include "support/tap.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define SAMPLES   4
+#define COLUMNS   3
+#define MOST      (SAMPLES * COLUMNS)
+#define MOST_NODE 12
+
+enum { FLOAT = 1, INT64 = 7 };
+
+static char folder[] = "/tmp/t_counted.XXXXXX";
+static char path[100];
+
+/* A node "Op inputs > outputs", with one attribute at most: a number, or a list of them. */
+struct line {
+    const char *op, *inputs, *outputs, *attribute;
+    int n; /* of the list; 0: the attribute is a number */
+    int64_t value, list[3];
+};
+
+/* The constants that nodes may read: zero [0], one [1], three [3], row [1, 2, 3], ones [1, 3] and
+ * hundred (floats), spot [[0]] (whole numbers), pads [0, 0, 0, 1], depth 3, levels (floats 0, 1).
+ */
+struct counted {
+    const char *what, *decides; /* the node's output; null: the samples are independent */
+    float (*want)(float x, int sample, int column, const float *all);
+    struct line nodes[MOST_NODE];
+};
+
+/* ---- what comes out: x of a sample, and all values ---- */
+
+static float times_n(float x, int s, int c, const float *all)
+{
+    (void)s, (void)c, (void)all;
+    return x * SAMPLES;
+}
+
+static float times_size(float x, int s, int c, const float *all)
+{
+    (void)s, (void)c, (void)all;
+    return x * SAMPLES * COLUMNS;
+}
+
+static float plus_position(float x, int s, int c, const float *all)
+{
+    (void)c, (void)all;
+    return x + (float)s;
+}
+
+static float by_n(float x, int s, int c, const float *all)
+{
+    (void)s, (void)c, (void)all;
+    return x + 1.0F / SAMPLES;
+}
+
+static float upper(float x, int s, int c, const float *all)
+{
+    (void)all;
+    return x + (c >= s ? 1 : 0);
+}
+
+static float first_only(float x, int s, int c, const float *all)
+{
+    (void)c, (void)all;
+    return x + (s == 0 ? 1 : 0);
+}
+
+static float at_most_n(float x, int s, int c, const float *all)
+{
+    (void)s, (void)c, (void)all;
+    return fminf(x, SAMPLES);
+}
+
+static float negated(float x, int s, int c, const float *all)
+{
+    (void)s, (void)c, (void)all;
+    return -x;
+}
+
+static float less_mean(float x, int s, int c, const float *all)
+{
+    float sum = 0;
+
+    (void)s;
+    for (int i = 0; i < SAMPLES; i++)
+        sum += all[i * COLUMNS + c];
+    return x - sum / SAMPLES;
+}
+
+static float less_first(float x, int s, int c, const float *all)
+{
+    (void)s;
+    return x - all[c];
+}
+
+static float sum_of_all(float x, int s, int c, const float *all)
+{
+    (void)x, (void)s;
+    return less_mean(0, 0, c, all) * -SAMPLES;
+}
+
+static float times_columns(float x, int s, int c, const float *all)
+{
+    (void)s, (void)c, (void)all;
+    return x * COLUMNS;
+}
+
+static float plus_row(float x, int s, int c, const float *all)
+{
+    (void)s, (void)all;
+    return x + (float)(c + 1);
+}
+
+static float plus_three(float x, int s, int c, const float *all)
+{
+    (void)s, (void)c, (void)all;
+    return x + 3;
+}
+
+static float plus_third(float x, int s, int c, const float *all)
+{
+    (void)s, (void)c, (void)all;
+    return x + 1.0F / COLUMNS;
+}
+
+#define FLOATS                                                                                     \
+    "to", 0, FLOAT,                                                                                \
+    {                                                                                              \
+        0                                                                                          \
+    }
+#define AXIS(at)                                                                                   \
+    "axis", 0, at,                                                                                 \
+    {                                                                                              \
+        0                                                                                          \
+    }
+#define NONE                                                                                       \
+    NULL, 0, 0,                                                                                    \
+    {                                                                                              \
+        0                                                                                          \
+    }
+
+/* N as [1] whole number and as a float, and copies of a row for each sample. */
+#define N_OF_X                                                                                     \
+    {"Shape", "x", "shape", NONE}, {"Gather", "shape zero", "n", NONE},                            \
+    {                                                                                              \
+        "Cast", "n", "nf", FLOATS                                                                  \
+    }
+#define COPIES                                                                                     \
+    {"Shape", "x", "shape", NONE},                                                                 \
+    {                                                                                              \
+        "Expand", "ones shape", "copies", NONE                                                     \
+    }
+
+static const struct counted CASES[] = {
+    {"x times its number of samples", "y", times_n, {N_OF_X, {"Mul", "x nf", "y", NONE}}},
+    {"x times Size(x)",
+     "y",
+     times_size,
+     {{"Size", "x", "size", NONE},
+      {"Cast", "size", "sizef", FLOATS},
+      {"Mul", "x sizef", "y", NONE}}},
+    {"x times the sum of ones, one for each sample",
+     "sum",
+     times_n,
+     {{"Shape", "x", "shape", NONE},
+      {"Gather", "shape zero", "n", NONE},
+      {"ConstantOfShape", "n", "zeros", NONE},
+      {"Exp", "zeros", "each", NONE},
+      {"ReduceSum", "each", "sum", NONE},
+      {"Mul", "x sum", "y", NONE}}},
+    {"x times the size of copies",
+     "y",
+     times_size,
+     {COPIES,
+      {"Size", "copies", "size", NONE},
+      {"Cast", "size", "sizef", FLOATS},
+      {"Mul", "x sizef", "y", NONE}}},
+    {"x times the first dimension of copies",
+     "y",
+     times_n,
+     {COPIES,
+      {"Shape", "copies", "again", NONE},
+      {"Gather", "again zero", "n", NONE},
+      {"Cast", "n", "nf", FLOATS},
+      {"Mul", "x nf", "y", NONE}}},
+    {"a softmax over copies",
+     "soft",
+     by_n,
+     {COPIES, {"Softmax", "copies", "soft", AXIS(0)}, {"Add", "x soft", "y", NONE}}},
+    {"the number of elements that are not 0",
+     "places",
+     times_size,
+     {COPIES,
+      {"NonZero", "copies", "places", NONE},
+      {"Size", "places", "twice", NONE},
+      {"Cast", "twice", "twicef", FLOATS},
+      {"Mul", "x twicef", "z", NONE},
+      {"Mul", "z half", "y", NONE}}},
+    {"a triangle of copies",
+     "triangle",
+     upper,
+     {COPIES, {"Trilu", "copies", "triangle", NONE}, {"Add", "x triangle", "y", NONE}}},
+    {"one row of copies that is replaced",
+     "replaced",
+     first_only,
+     {COPIES,
+      {"Sub", "copies copies", "zeros", NONE},
+      {"ScatterND", "zeros spot ones", "replaced", NONE},
+      {"Add", "x replaced", "y", NONE}}},
+    {"copies in rows and columns",
+     "product",
+     times_n,
+     {COPIES,
+      {"Transpose", "copies", "turned", NONE},
+      {"MatMul", "turned copies", "product", NONE},
+      {"Slice", "product zero one zero", "line", NONE},
+      {"Mul", "x line", "y", NONE}}},
+    {"copies in one row",
+     "flat",
+     times_size,
+     {COPIES,
+      {"Reshape", "copies minus", "flat", NONE},
+      {"ReduceSum", "flat", "sum", NONE},
+      {"Mul", "x sum", "y", NONE}}},
+    {"one row more than copies",
+     "longer",
+     by_n,
+     {COPIES,
+      {"Pad", "copies pads", "longer", NONE},
+      {"ReduceSum", "longer", "sum", NONE},
+      {"Div", "sum sum", "whole", NONE},
+      {"Shape", "x", "shape2", NONE},
+      {"Gather", "shape2 zero", "n", NONE},
+      {"Cast", "n", "nf", FLOATS},
+      {"Div", "whole nf", "part", NONE},
+      {"Add", "x part", "y", NONE}}},
+    {"a bound of Clip",
+     "y",
+     at_most_n,
+     {{"Shape", "x", "shape", NONE},
+      {"Gather", "shape scalar", "n", NONE},
+      {"Cast", "n", "nf", FLOATS},
+      {"Clip", "x - nf", "y", NONE}}},
+    {"a choice by the number of samples",
+     "y",
+     negated,
+     {{"Shape", "x", "shape", NONE},
+      {"Gather", "shape zero", "n", NONE},
+      {"Equal", "n one", "alone", NONE},
+      {"Neg", "x", "minus_x", NONE},
+      {"Where", "alone x minus_x", "y", NONE}}},
+    {"the positions of samples",
+     "range",
+     plus_position,
+     {{"Shape", "x", "shape", NONE},
+      {"Gather", "shape scalar", "n", NONE},
+      {"Range", "nought n unit", "range", NONE},
+      {"Cast", "range", "rangef", FLOATS},
+      {"Unsqueeze", "rangef one", "column", NONE},
+      {"Add", "x column", "y", NONE}}},
+    {"the mean of all samples",
+     "mean",
+     less_mean,
+     {{"ReduceMean", "x", "mean", "axes", 1, 0, {0}}, {"Sub", "x mean", "y", NONE}}},
+    {"the first sample",
+     "first",
+     less_first,
+     {{"Gather", "x zero", "first", NONE}, {"Sub", "x first", "y", NONE}}},
+    {"ones times x",
+     "zeros",
+     sum_of_all,
+     {{"Shape", "x", "shape", NONE},
+      {"Gather", "shape zero", "n", NONE},
+      {"Concat", "n n", "sides", AXIS(0)},
+      {"ConstantOfShape", "sides", "zeros", NONE},
+      {"Exp", "zeros", "each", NONE},
+      {"MatMul", "each x", "y", NONE}}},
+    /* sizes only */
+    {"x times its columns",
+     NULL,
+     times_columns,
+     {{"Shape", "x", "shape", NONE},
+      {"Gather", "shape one", "c", NONE},
+      {"Cast", "c", "cf", FLOATS},
+      {"Mul", "x cf", "y", NONE}}},
+    {"a row for each sample",
+     NULL,
+     plus_row,
+     {{"Shape", "x", "shape", NONE},
+      {"Expand", "row shape", "rows", NONE},
+      {"Add", "x rows", "y", NONE}}},
+    {"the sum of the copies of a sample",
+     NULL,
+     plus_three,
+     {COPIES, {"ReduceSum", "copies one", "sum", NONE}, {"Add", "x sum", "y", NONE}}},
+    {"a softmax within the copies of a sample",
+     NULL,
+     plus_third,
+     {COPIES, {"Softmax", "copies", "soft", AXIS(1)}, {"Add", "x soft", "y", NONE}}},
+    {"copies that are turned twice",
+     NULL,
+     plus_row,
+     {{"Shape", "x", "shape", NONE},
+      {"Expand", "row shape", "rows", NONE},
+      {"Transpose", "rows", "turned", NONE},
+      {"Unsqueeze", "turned zero", "wide", NONE},
+      {"Squeeze", "wide zero", "narrow", NONE},
+      {"Transpose", "narrow", "back", NONE},
+      {"Add", "x back", "y", NONE}}},
+    {"copies of the shape of copies",
+     NULL,
+     plus_row,
+     {COPIES,
+      {"Shape", "copies", "again", NONE},
+      {"Expand", "row again", "rows", NONE},
+      {"Add", "x rows", "y", NONE}}},
+    {"the product of copies and a matrix",
+     NULL,
+     plus_three,
+     {COPIES, {"MatMul", "copies square", "product", NONE}, {"Add", "x product", "y", NONE}}},
+};
+
+/* ---- the files ---- */
+
+static void add_longs(struct bytes *graph, const char *name, int n, const int64_t *values)
+{
+    onnx_add_tensor(graph, onnx_longs(name, n, values));
+}
+
+static void add_constants(struct bytes *graph)
+{
+    static const float ROW[] = {1, 2, 3};
+    const int64_t one = 1, zero = 0;
+    struct bytes tensor = onnx_tensor("row", FLOAT, 1, (int64_t[]){3});
+
+    bytes_data(&tensor, 9, ROW, sizeof ROW);
+    onnx_add_tensor(graph, tensor);
+    add_longs(graph, "zero", 1, &zero);
+    add_longs(graph, "one", 1, &one);
+    add_longs(graph, "minus", 1, (int64_t[]){-1});
+    add_longs(graph, "pads", 4, (int64_t[]){0, 0, 1, 0});
+    onnx_add_tensor(graph, onnx_floats("ones", 1, 2, (int64_t[]){1, 3}));
+    onnx_add_tensor(graph, onnx_floats("square", 1, 2, (int64_t[]){3, 3}));
+    onnx_add_tensor(graph, onnx_floats("half", 0.5F, 0, NULL));
+    tensor = onnx_tensor("spot", INT64, 2, (int64_t[]){1, 1});
+    bytes_data(&tensor, 9, &zero, sizeof zero);
+    onnx_add_tensor(graph, tensor);
+    for (int i = 0; i < 3; i++) {
+        static const char *const NAMES[] = {"nought", "unit", "scalar"};
+
+        tensor = onnx_tensor(NAMES[i], INT64, 0, NULL);
+        bytes_data(&tensor, 9, i == 1 ? &one : &zero, sizeof one);
+        onnx_add_tensor(graph, tensor);
+    }
+}
+
+static void write_case(const struct counted *c)
+{
+    struct bytes graph = {0}, value = onnx_value("x", FLOAT, 2, (int64_t[]){0, COLUMNS}), model;
+
+    bytes_put(&graph, ONNX_INPUT, &value);
+    value = onnx_value("y", FLOAT, 0, NULL);
+    bytes_put(&graph, ONNX_OUTPUT, &value);
+    add_constants(&graph);
+    for (int i = 0; i < MOST_NODE && c->nodes[i].op; i++) {
+        const struct line *l = &c->nodes[i];
+        struct bytes node = onnx_node(l->op, l->inputs, l->outputs);
+
+        if (l->attribute && l->n > 0)
+            onnx_attribute_ints(&node, l->attribute, l->n, l->list);
+        else if (l->attribute)
+            onnx_attribute_int(&node, l->attribute, l->value);
+        onnx_add_node(&graph, node);
+    }
+    model = onnx_model(17, &graph);
+    if (!bytes_write(&model, path))
+        bail_out("cannot write %s", path);
+    bytes_clear(&model);
+}
+
+/* ---- the checks ---- */
+
+static struct vbs_network *load(const struct vbs_shape *input)
+{
+    struct vbs_network *network = NULL;
+    struct vbs_ctx ctx = {0};
+
+    if (vbs_network_load(&ctx, path, input, &network) == VBS_OK)
+        return network;
+    printf("# %s\n", vbs_detail(&ctx));
+    return NULL;
+}
+
+/* Computes the only output for samples that follow each other in x. */
+static void compute(const struct vbs_network *network, const float *x, float *y)
+{
+    int64_t each = vbs_shape_elements(&network->input);
+    int last = network->outputs[0].layer;
+
+    for (int64_t s = 0; s * each < MOST; s++) {
+        float *tensors[MOST_NODE * 8] = {NULL};
+        const float *inputs[4];
+
+        tensors[0] = malloc((size_t)each * sizeof(float));
+        if (!tensors[0] || network->n_layers >= MOST_NODE * 8)
+            bail_out("a network of %d layers", network->n_layers);
+        memcpy(tensors[0], x + s * each, (size_t)each * sizeof(float));
+        for (int k = 1; k <= network->n_layers; k++) {
+            for (int i = 0; i < network->layers[k].n_inputs && i < 4; i++)
+                inputs[i] = tensors[network->layers[k].inputs[i]];
+            tensors[k] = reference_layer(network, k, inputs);
+        }
+        memcpy(y + s * each, tensors[last],
+               (size_t)vbs_shape_elements(&network->layers[last].shape) * sizeof(float));
+        for (int k = 0; k <= network->n_layers; k++)
+            free(tensors[k]);
+    }
+}
+
+static void check_values(const struct counted *c, const struct vbs_network *network)
+{
+    float x[MOST], y[MOST];
+    double most = 0;
+
+    for (int i = 0; i < MOST; i++)
+        x[i] = (float)(i * 5 % 13) - 5.5F;
+    compute(network, x, y);
+    for (int i = 0; i < MOST; i++)
+        most = fmax(most, fabs((double)y[i] - (double)c->want(x[i], i / COLUMNS, i % COLUMNS, x)));
+    ok(most < 1e-5, "%s: its outputs (off by %g)", c->what, most);
+}
+
+static void check_case(const struct counted *c)
+{
+    const struct vbs_shape all = {2, {SAMPLES, COLUMNS}};
+    struct vbs_network *network;
+    char name[100];
+
+    write_case(c);
+    network = load(NULL);
+    if (!ok(network && network->whole == (c->decides != NULL), "%s: samples are %s", c->what,
+            c->decides ? "whole inputs" : "independent")) {
+        vbs_network_free(network);
+        return;
+    }
+    snprintf(name, sizeof name, "node '%s' ", c->decides ? c->decides : "");
+    if (c->decides) {
+        ok(network->whole_open && network->input.dim[0] == 1, "%s: of one, unless given", c->what);
+        if (!ok(network->whole_why && strncmp(network->whole_why, name, strlen(name)) == 0,
+                "%s: decided by %s", c->what, c->decides))
+            printf("# %s\n", network->whole_why ? network->whole_why : "nothing");
+        vbs_network_free(network);
+        network = load(&all);
+    }
+    if (ok(network != NULL, "%s: it is read", c->what))
+        check_values(c, network);
+    vbs_network_free(network);
+}
+
+int main(void)
+{
+    if (!mkdtemp(folder))
+        return 1;
+    snprintf(path, sizeof path, "%s/m.onnx", folder);
+    for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++)
+        check_case(&CASES[i]);
+    unlink(path);
+    rmdir(folder);
+    return done_testing();
+}
