@@ -32,9 +32,7 @@ struct line {
     int64_t value, list[3];
 };
 
-/* The constants that nodes may read: zero [0], one [1], three [3], row [1, 2, 3], ones [1, 3] and
- * hundred (floats), spot [[0]] (whole numbers), pads [0, 0, 0, 1], depth 3, levels (floats 0, 1).
- */
+/* A network; add_constants() has the constants that its nodes may read. */
 struct counted {
     const char *what, *decides; /* the node's output; null: the samples are independent */
     float (*want)(float x, int sample, int column, const float *all);
@@ -137,6 +135,24 @@ static float plus_third(float x, int s, int c, const float *all)
     return x + 1.0F / COLUMNS;
 }
 
+static float backwards(float x, int s, int c, const float *all)
+{
+    (void)x;
+    return all[s * COLUMNS + COLUMNS - 1 - c];
+}
+
+static float last_first(float x, int s, int c, const float *all)
+{
+    (void)x;
+    return all[(SAMPLES - 1 - s) * COLUMNS + COLUMNS - 1 - c];
+}
+
+static float overlapping(float x, int s, int c, const float *all)
+{
+    (void)x;
+    return all[2 * s + COLUMNS - 1 - c];
+}
+
 #define FLOATS                                                                                     \
     "to", 0, FLOAT,                                                                                \
     {                                                                                              \
@@ -163,6 +179,25 @@ static float plus_third(float x, int s, int c, const float *all)
     {"Shape", "x", "shape", NONE},                                                                 \
     {                                                                                              \
         "Expand", "ones shape", "copies", NONE                                                     \
+    }
+
+/* The positions of samples; what GatherND and Gather choose by rows of them and of columns. */
+#define POSITIONS                                                                                  \
+    {"Shape", "x", "shape", NONE}, {"Gather", "shape scalar", "n", NONE},                          \
+    {                                                                                              \
+        "Range", "nought n unit", "range", NONE                                                    \
+    }
+#define CHOSEN                                                                                     \
+    {"Concat", "shape one", "wide", AXIS(0)}, {"Expand", "rows wide", "rowed", NONE},              \
+        {"Unsqueeze", "back last", "back1", NONE}, {"Expand", "back1 wide", "columned", NONE},     \
+        {"Concat", "rowed columned", "places", AXIS(2)},                                           \
+    {                                                                                              \
+        "GatherND", "x places", "y", NONE                                                          \
+    }
+#define STRIDED                                                                                    \
+    {"Reshape", "x minus", "flat", NONE}, {"Add", "rows back", "places", NONE},                    \
+    {                                                                                              \
+        "Gather", "flat places", "y", NONE                                                         \
     }
 
 static const struct counted CASES[] = {
@@ -264,7 +299,7 @@ static const struct counted CASES[] = {
       {"Neg", "x", "minus_x", NONE},
       {"Where", "alone x minus_x", "y", NONE}}},
     {"the positions of samples",
-     "range",
+     "y",
      plus_position,
      {{"Shape", "x", "shape", NONE},
       {"Gather", "shape scalar", "n", NONE},
@@ -289,7 +324,40 @@ static const struct counted CASES[] = {
       {"ConstantOfShape", "sides", "zeros", NONE},
       {"Exp", "zeros", "each", NONE},
       {"MatMul", "each x", "y", NONE}}},
+    {"elements that samples choose by other positions",
+     "y",
+     last_first,
+     {POSITIONS,
+      {"Sub", "n range", "above", NONE},
+      {"Sub", "above one", "other", NONE},
+      {"Unsqueeze", "other both", "rows", NONE},
+      CHOSEN}},
+    {"strides that overlap",
+     "y",
+     overlapping,
+     {POSITIONS,
+      {"Add", "range range", "twice", NONE},
+      {"Unsqueeze", "twice one", "rows", NONE},
+      STRIDED}},
     /* sizes only */
+    {"elements that each sample chooses by its position",
+     NULL,
+     backwards,
+     {POSITIONS, {"Unsqueeze", "range both", "rows", NONE}, CHOSEN}},
+    {"strides within each sample",
+     NULL,
+     backwards,
+     {POSITIONS,
+      {"Mul", "range columns", "first", NONE},
+      {"Unsqueeze", "first one", "rows", NONE},
+      STRIDED}},
+    {"a first state that a Gemm takes",
+     NULL,
+     plus_row,
+     {{"Shape", "x", "shape", NONE},
+      {"ConstantOfShape", "shape", "state", NONE},
+      {"Gemm", "state square row", "next", NONE},
+      {"Add", "x next", "y", NONE}}},
     {"x times its columns",
      NULL,
      times_columns,
@@ -319,8 +387,8 @@ static const struct counted CASES[] = {
       {"Transpose", "rows", "turned", NONE},
       {"Unsqueeze", "turned zero", "wide", NONE},
       {"Squeeze", "wide zero", "narrow", NONE},
-      {"Transpose", "narrow", "back", NONE},
-      {"Add", "x back", "y", NONE}}},
+      {"Transpose", "narrow", "again", NONE},
+      {"Add", "x again", "y", NONE}}},
     {"copies of the shape of copies",
      NULL,
      plus_row,
@@ -353,6 +421,12 @@ static void add_constants(struct bytes *graph)
     add_longs(graph, "one", 1, &one);
     add_longs(graph, "minus", 1, (int64_t[]){-1});
     add_longs(graph, "pads", 4, (int64_t[]){0, 0, 1, 0});
+    add_longs(graph, "both", 2, (int64_t[]){1, 2});
+    add_longs(graph, "last", 1, (int64_t[]){2});
+    add_longs(graph, "columns", 1, (int64_t[]){COLUMNS});
+    tensor = onnx_tensor("back", INT64, 2, (int64_t[]){1, COLUMNS});
+    bytes_data(&tensor, 9, (int64_t[]){2, 1, 0}, COLUMNS * sizeof(int64_t));
+    onnx_add_tensor(graph, tensor);
     onnx_add_tensor(graph, onnx_floats("ones", 1, 2, (int64_t[]){1, 3}));
     onnx_add_tensor(graph, onnx_floats("square", 1, 2, (int64_t[]){3, 3}));
     onnx_add_tensor(graph, onnx_floats("half", 0.5F, 0, NULL));

@@ -48,7 +48,7 @@ static number convolve(const struct convolution *c, const number *x, int64_t cha
     int64_t plane = vbs_shape_elements(&c->in) / c->in.dim[0];
     const number *first = x + channel / c->out_per_group * c->per_group * plane;
     const number *weights = c->weights + channel * c->per_group * c->taps;
-    number sum = c->bias ? c->bias[channel] : (number){0, false};
+    number sum = c->bias ? c->bias[channel] : (number){0, .batch = false};
 
     for (int64_t tap = 0; tap < c->taps; tap++) {
         int64_t element = tapped(c, at, tap);
@@ -72,7 +72,7 @@ static enum vbs_status read_operands(struct vbs_onnx_import *im, constant *input
     VBS_TRY(vbs_onnx_known_in(im, 1, &weights, &c->weights));
     if (!vbs_onnx_in(im, 2))
         return VBS_OK;
-    VBS_TRY(vbs_onnx_numbers_in(im, 2, &bias, &c->bias));
+    VBS_TRY(vbs_onnx_known_in(im, 2, &bias, &c->bias));
     if (vbs_shape_elements(&bias->shape) != c->out.dim[0])
         return vbs_fail(im->ctx, VBS_FORMAT, "input 2 has %lld values for %lld channels",
                         (long long)vbs_shape_elements(&bias->shape), (long long)c->out.dim[0]);
@@ -121,6 +121,8 @@ VBS_ONNX_HANDLER(fold_conv)
     if (status != VBS_OK)
         return status;
     VBS_TRY(vbs_onnx_constant_in(im, 1, &weights));
+    if (input->copies <= 1)
+        vbs_onnx_same_copies(im, 0);
     VBS_TRY(prepare(im, input, weights, &a, &c));
     shape = (struct vbs_shape){.n_dims = input->shape.n_dims, .dim = {input->shape.dim[0]}};
     memcpy(shape.dim + 1, c.out.dim, (size_t)c.out.n_dims * sizeof c.out.dim[0]);

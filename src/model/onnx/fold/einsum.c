@@ -62,7 +62,7 @@ static number sum_products(const struct vbs_onnx_equation *e, int n_out, int typ
                            int64_t *position, struct einsum_factor *factors, int n)
 {
     bool whole = vbs_onnx_is_whole(type);
-    number sum = {0, false};
+    number sum = {0};
 
     do {
         long double product = 1;

@@ -186,6 +186,7 @@ static void update(bool replaces, int op, int type, const number *with, number *
                    ? with->value
                    : vbs_onnx_rounded(type, vbs_onnx_combined(op, type, y->value, with->value));
     y->batch = batch;
+    y->own = replaces ? with->own : 0;
 }
 
 /* ScatterElements, and Scatter as it was called before. */
@@ -401,7 +402,8 @@ VBS_ONNX_HANDLER(fold_one_hot)
 
         at += at < 0 ? n : 0;
         y[i] = off_on[at == i / behind % n];
-        y[i].batch |= wanted->batch;
+        if (wanted->batch)
+            y[i] = (number){y[i].value, .batch = true};
     }
     return vbs_onnx_give_numbers(im, values->type, &shape, y);
 }

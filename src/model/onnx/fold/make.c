@@ -83,30 +83,54 @@ VBS_ONNX_HANDLER(fold_constant_of_shape)
     return VBS_OK;
 }
 
+/* Makes the positions of all samples, or of so many (each) elements of every sample, of which those
+ * of one sample are kept. */
+static enum vbs_status give_positions(struct vbs_onnx_import *im, int type, int64_t each)
+{
+    struct vbs_shape shape = {.n_dims = 1, .dim = {each}};
+    number *numbers;
+
+    VBS_TRY(vbs_onnx_numbers_new(im, each, &numbers));
+    for (int64_t i = 0; i < each; i++)
+        numbers[i] = (number){i, true, each};
+    im->copies = 1;
+    return vbs_onnx_give_numbers(im, type, &shape, numbers);
+}
+
+/* Gives the elements of every sample over which a range from 0 in steps of 1 goes, where its limit
+ * is a multiple of the number of samples; else 0. */
+static int64_t count_positions(const number *first, const number *limit, const number *step)
+{
+    int64_t n = vbs_onnx_clamp(limit->value);
+
+    if (first->batch || step->batch || first->value != 0 || step->value != 1 || !limit->batch ||
+        limit->own != 0 || n < VBS_ONNX_OPEN_BATCH || n % VBS_ONNX_OPEN_BATCH != 0)
+        return 0;
+    return n / VBS_ONNX_OPEN_BATCH;
+}
+
 VBS_ONNX_HANDLER(fold_range)
 {
     constant *input[3];
+    const number *given[3] = {NULL, NULL, NULL};
     long double value[3], count;
     struct vbs_shape shape = {.n_dims = 1};
     number *numbers;
-    enum vbs_status status = VBS_OK;
+    int64_t each;
 
     (void)operator;
     for (int i = 0; i < 3; i++) {
-        const number *x = NULL;
-
-        status = vbs_onnx_constant_in(im, i, &input[i]);
-        if (status == VBS_OK)
-            status = vbs_onnx_numbers(im, input[i], &x);
-        if (status == VBS_OK && vbs_shape_elements(&input[i]->shape) != 1)
+        VBS_TRY(vbs_onnx_numbers_in(im, i, &input[i], &given[i]));
+        if (vbs_shape_elements(&input[i]->shape) != 1)
             return vbs_fail(im->ctx, VBS_FORMAT,
                             "start, limit and delta are to be one number each");
-        if (status == VBS_OK && x[0].batch)
-            return vbs_onnx_counts(im);
-        value[i] = status == VBS_OK ? x[0].value : 0;
-        if (status != VBS_OK)
-            return status;
+        value[i] = given[i]->value;
     }
+    each = vbs_onnx_is_wide(input[0]->type) ? count_positions(given[0], given[1], given[2]) : 0;
+    if (each > 0)
+        return give_positions(im, input[0]->type, each);
+    if (given[0]->batch || given[1]->batch || given[2]->batch)
+        return vbs_onnx_counts(im);
     count = value[2] == 0 ? NAN : ceill((value[1] - value[0]) / value[2]);
     if (!(count <= VBS_ONNX_MAX_NUMBERS))
         return vbs_fail(im->ctx, VBS_UNSUPPORTED, "the range is too long, or endless");
@@ -185,7 +209,7 @@ VBS_ONNX_HANDLER(fold_shape)
     shape.dim[0] = end > begin ? end - begin : 0;
     VBS_TRY(vbs_onnx_numbers_new(im, shape.dim[0], &numbers));
     for (int64_t i = 0; i < shape.dim[0]; i++)
-        numbers[i] = (number){dims[begin + i], begin + i == batch};
+        numbers[i] = (number){dims[begin + i], .batch = begin + i == batch};
     return vbs_onnx_give_numbers(im, INT64, &shape, numbers);
 }
 
@@ -204,7 +228,7 @@ VBS_ONNX_HANDLER(fold_size)
         return vbs_fail(im->ctx, VBS_FORMAT, "input 0 is missing");
     dims_of(im, dims, &batch, &n);
     im->copies = 0;
-    *size = (number){1, batch >= 0};
+    *size = (number){1, .batch = batch >= 0};
     for (int d = 0; d < n; d++)
         size->value *= dims[d];
     return vbs_onnx_give_numbers(im, INT64, &scalar, size);

@@ -88,7 +88,7 @@ static enum vbs_status give_running(struct vbs_onnx_import *im, int index, const
     VBS_TRY(vbs_onnx_numbers_new(im, n, &mixed));
     for (int64_t i = 0; i < n; i++)
         mixed[i] = (number){(float)(momentum * old[i].value + (1 - momentum) * new[i].value),
-                            old[i].batch || new[i].batch};
+                            .batch = old[i].batch || new[i].batch};
     VBS_TRY(vbs_onnx_constant_new(im, FLOAT, &shape, mixed, &made));
     vbs_onnx_give_constant(im, index, made);
     return VBS_OK;
@@ -134,6 +134,8 @@ VBS_ONNX_HANDLER(fold_batch_norm)
         return status;
     if (vbs_onnx_int(im, "spatial", 1) == 0)
         return vbs_fail(im->ctx, VBS_UNSUPPORTED, "attribute 'spatial' is 0");
+    if (c.input->copies <= 1 && !vbs_onnx_trains(im))
+        vbs_onnx_same_copies(im, 0);
     if (vbs_onnx_trains(im))
         VBS_TRY(use_moments(im, &c));
     if (!c.floats)
@@ -144,8 +146,8 @@ VBS_ONNX_HANDLER(fold_batch_norm)
         long double value = (value_of(&c, i) - c.mean[k].value) * factor + c.beta[k].value;
 
         if (y)
-            y[i] =
-                (number){vbs_onnx_rounded(c.input->type, value), c.x[i].batch || c.mean[k].batch};
+            y[i] = (number){vbs_onnx_rounded(c.input->type, value),
+                            .batch = c.x[i].batch || c.mean[k].batch};
         else
             c.floats[i] = (float)value;
     }
@@ -168,7 +170,7 @@ static number row_by_column(int type, const number *row, const number *column, i
                             int64_t step)
 {
     bool whole = vbs_onnx_is_whole(type);
-    number sum = {0, false};
+    number sum = {0};
 
     for (int64_t k = 0; k < n; k++) {
         const number *a = &row[k], *b = &column[k * step];
@@ -334,6 +336,8 @@ VBS_ONNX_HANDLER(fold_gemm)
     if (status != VBS_OK)
         return status;
     VBS_TRY(matrix_in(im, 1, "transB", &b));
+    if (a->copies <= 1 && b->copies == 0 && !vbs_onnx_int(im, "transA", 0))
+        vbs_onnx_broadcast_copies(im, 2);
     p = (struct matrix_product){
         .stacks = 1, .rows = a->shape.dim[0], .inner = a->shape.dim[1], .columns = b->shape.dim[1]};
     if (b->shape.dim[0] != p.inner)

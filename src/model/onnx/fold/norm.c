@@ -45,8 +45,8 @@ static void soften(const struct normal_line *l, bool log, int type)
     for (int64_t i = 0; i < l->n; i++) {
         long double above = l->x[i * l->step].value - most;
 
-        l->y[i * l->step] =
-            (number){vbs_onnx_rounded(type, log ? above - logl(sum) : expl(above) / sum), batch};
+        l->y[i * l->step] = (number){
+            vbs_onnx_rounded(type, log ? above - logl(sum) : expl(above) / sum), .batch = batch};
     }
 }
 
@@ -161,14 +161,15 @@ VBS_ONNX_HANDLER(fold_layer_norm)
         struct row_moments m = moments_of(&line, epsilon);
         bool batch = any_batch(&line);
 
-        means[r] = (number){(float)m.mean, batch};
-        inverses[r] = (number){(float)m.inverse, batch};
+        means[r] = (number){(float)m.mean, .batch = batch};
+        inverses[r] = (number){(float)m.inverse, .batch = batch};
         for (int64_t i = 0; i < n; i++) {
             long double value = (line.x[i].value - m.mean) * m.inverse;
 
             value = value * (gamma ? gamma[i].value : 1) + (beta ? beta[i].value : 0);
-            line.y[i] = (number){vbs_onnx_rounded(input->type, value),
-                                 batch || (gamma && gamma[i].batch) || (beta && beta[i].batch)};
+            line.y[i] =
+                (number){vbs_onnx_rounded(input->type, value),
+                         .batch = batch || (gamma && gamma[i].batch) || (beta && beta[i].batch)};
         }
     }
     VBS_TRY(give_by_row(im, 1, &input->shape, axis, means));

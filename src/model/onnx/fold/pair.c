@@ -1,6 +1,7 @@
 /* Constants that are computed from pairs of values, or chosen between them. */
 #include "model/onnx/fold/fold.h"
 
+#include "base/arith.h"
 #include "base/fail.h"
 
 #include <math.h>
@@ -184,6 +185,45 @@ static const number *take(struct repeated *r)
     return taken;
 }
 
+/* Gives what the position of a sample is multiplied with in a op b, where the result is a number
+ * and a multiple of the position; else 0. */
+static int64_t own_of(int op, const number *a, const number *b)
+{
+    bool both = (!a->batch || a->own != 0) && (!b->batch || b->own != 0), fits = false;
+    int64_t own = 0;
+
+    if (!both || (a->own == 0 && b->own == 0))
+        return 0;
+    if (op == VBS_OP_ADD)
+        fits = vbs_add(a->own, b->own, &own);
+    else if (op == VBS_OP_SUB)
+        fits = b->own != INT64_MIN && vbs_add(a->own, -b->own, &own);
+    else if (op == VBS_OP_MUL && b->own == 0)
+        fits = vbs_mul(a->own, vbs_onnx_clamp(b->value), &own);
+    else if (op == VBS_OP_MUL && a->own == 0)
+        fits = vbs_mul(b->own, vbs_onnx_clamp(a->value), &own);
+    return fits ? own : 0;
+}
+
+/* Gives whether a < b is false for all samples: no position is below 0. */
+static bool is_never_less(int op, const number *a, const number *b)
+{
+    return op == VBS_FOLD_LESS && a->own > 0 && a->value >= 0 && !b->batch && b->value <= 0;
+}
+
+/* Replaces a number by what it is combined with another one, in numbers of a type. */
+static void combine_one(int op, int type, int made, const number *with, number *result)
+{
+    int64_t own = vbs_onnx_is_wide(type) ? own_of(op, result, with) : 0;
+    long double value =
+        vbs_onnx_rounded(made, vbs_onnx_combined(op, type, result->value, with->value));
+
+    if (is_never_less(op, result, with))
+        *result = (number){0, false, 0};
+    else
+        *result = (number){value, result->batch || with->batch, own};
+}
+
 /* Combines the values of result, which fill shape, with those of input, in numbers of this type. */
 static enum vbs_status combine_with(struct vbs_onnx_import *im, int op, int type, constant *input,
                                     const struct vbs_shape *shape, number *result)
@@ -194,11 +234,7 @@ static enum vbs_status combine_with(struct vbs_onnx_import *im, int op, int type
     VBS_TRY(repeat(im, input, shape, &x));
     VBS_TRY(vbs_onnx_numbers_read(im, vbs_shape_elements(shape)));
     for (int64_t i = 0; i < vbs_shape_elements(shape); i++) {
-        const number *with = take(&x);
-
-        result[i].value =
-            vbs_onnx_rounded(made, vbs_onnx_combined(op, type, result[i].value, with->value));
-        result[i].batch |= with->batch;
+        combine_one(op, type, made, take(&x), &result[i]);
     }
     return VBS_OK;
 }
@@ -285,7 +321,8 @@ VBS_ONNX_HANDLER(fold_where)
         const number *chooses = take(&which), *yes = take(&x), *no = take(&y);
 
         result[i] = chooses->value != 0 ? *yes : *no;
-        result[i].batch |= chooses->batch;
+        if (chooses->batch)
+            result[i] = (number){result[i].value, true, 0};
     }
     return vbs_onnx_give_numbers(im, inputs[1]->type, &shape, result);
 }

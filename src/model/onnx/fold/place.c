@@ -176,7 +176,7 @@ VBS_ONNX_HANDLER(fold_tile)
     im->copies = open >= 0 ? open + 1 : input->copies;
     if (open >= 0 && input->copies > 0)
         return vbs_onnx_counts(im);
-    return give_placed(im, &shape, place_tiled, NULL, (number){0, false});
+    return give_placed(im, &shape, place_tiled, NULL, (number){0, .batch = false});
 }
 
 /* A Pad: its mode, and the positions that it adds before, by dimension. */
@@ -248,7 +248,7 @@ VBS_ONNX_HANDLER(fold_pad)
             return vbs_fail(im->ctx, VBS_FORMAT, "dimension %d of its output is out of range", d);
     }
     im->copies = input->copies;
-    return give_placed(im, &shape, place_padded, &p, (number){value, false});
+    return give_placed(im, &shape, place_padded, &p, (number){value, .batch = false});
 }
 
 /* ---- Trilu ---- */
@@ -282,7 +282,7 @@ VBS_ONNX_HANDLER(fold_trilu)
     for (int64_t i = 0; i < count; i++) {
         double right = (double)(i % columns - i / columns % rows);
 
-        y[i] = (upper ? right >= k : right <= k) ? x[i] : (number){0, x[i].batch};
+        y[i] = (upper ? right >= k : right <= k) ? x[i] : (number){0, .batch = x[i].batch};
     }
     return vbs_onnx_give_numbers(im, input->type, &input->shape, y);
 }

@@ -172,7 +172,7 @@ VBS_ONNX_HANDLER(fold_cum_sum)
     VBS_TRY(vbs_onnx_numbers_new(im, vbs_shape_elements(&input->shape), &y));
     lines = lines_along(&input->shape, axis);
     for (int64_t line = 0; line < lines.n; line++) {
-        number sum = {0, false};
+        number sum = {0};
 
         for (int64_t k = 0; k < lines.length; k++) {
             int64_t i = reverse ? lines.length - 1 - k : k;
@@ -307,8 +307,8 @@ VBS_ONNX_HANDLER(fold_top_k)
         }
         qsort(ranked, (size_t)from.length, sizeof *ranked, compare_ranked);
         for (int64_t k = 0; k < to.length; k++) {
-            y[first_of(&to, line) + k * to.step] = (number){ranked[k].x.value, batch};
-            at[first_of(&to, line) + k * to.step] = (number){ranked[k].index, batch};
+            y[first_of(&to, line) + k * to.step] = (number){ranked[k].x.value, .batch = batch};
+            at[first_of(&to, line) + k * to.step] = (number){ranked[k].index, .batch = batch};
         }
     }
     VBS_TRY(vbs_onnx_constant_new(im, INT64, &shape, at, &places));

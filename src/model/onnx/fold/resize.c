@@ -67,7 +67,7 @@ static struct resize_taps taps_of(const union vbs_attributes *a, int d, int64_t 
 static number mixed(const union vbs_attributes *a, const struct resize_taps *taps, const number *x,
                     int64_t step)
 {
-    number sum = {taps->n > 0 ? 0 : a->resize.extrapolation, false};
+    number sum = {taps->n > 0 ? 0 : a->resize.extrapolation, .batch = false};
 
     for (int i = 0; i < taps->n; i++) {
         sum.value += taps->weight[i] * x[taps->at[i] * step].value;
@@ -133,6 +133,6 @@ VBS_ONNX_HANDLER(fold_resize)
             VBS_TRY(resize_along(im, &a, d, &shape, &x));
     VBS_TRY(vbs_onnx_numbers_new(im, vbs_shape_elements(&shape), &y));
     for (int64_t i = 0; i < vbs_shape_elements(&shape); i++)
-        y[i] = (number){vbs_onnx_rounded(input->type, x[i].value), x[i].batch};
+        y[i] = (number){vbs_onnx_rounded(input->type, x[i].value), .batch = x[i].batch};
     return vbs_onnx_give_numbers(im, input->type, &shape, y);
 }

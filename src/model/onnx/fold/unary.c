@@ -182,7 +182,8 @@ VBS_ONNX_HANDLER(fold_is_inf)
     vbs_onnx_same_copies(im, 0);
     VBS_TRY(vbs_onnx_numbers_new(im, vbs_shape_elements(&input->shape), &y));
     for (int64_t i = 0; i < vbs_shape_elements(&input->shape); i++)
-        y[i] = (number){isinf(x[i].value) && (x[i].value > 0 ? positive : negative), x[i].batch};
+        y[i] = (number){isinf(x[i].value) && (x[i].value > 0 ? positive : negative),
+                        .batch = x[i].batch};
     return vbs_onnx_give_numbers(im, BOOL, &input->shape, y);
 }
 
@@ -194,7 +195,7 @@ static enum vbs_status bound_in(struct vbs_onnx_import *im, const char *name, in
     constant *input;
     const number *given;
 
-    *bound = (number){missing, false};
+    *bound = (number){missing, .batch = false};
     if (im->graph->opset < 11 && vbs_onnx_has(im, name))
         bound->value = vbs_onnx_real(im, name, 0);
     if (im->graph->opset < 11 || !vbs_onnx_in(im, index))
@@ -224,7 +225,7 @@ VBS_ONNX_HANDLER(fold_clip)
         long double above = x[i].value < low.value ? low.value : x[i].value;
 
         y[i] = (number){vbs_onnx_rounded(input->type, above > high.value ? high.value : above),
-                        x[i].batch || low.batch || high.batch};
+                        .batch = x[i].batch || low.batch || high.batch};
     }
     return vbs_onnx_give_numbers(im, input->type, &input->shape, y);
 }
@@ -260,6 +261,6 @@ VBS_ONNX_HANDLER(fold_cast)
         y[i] = (number){vbs_onnx_is_whole(to) && vbs_onnx_is_whole(input->type)
                             ? vbs_onnx_wrapped(to, vbs_onnx_bits(x[i].value))
                             : vbs_onnx_rounded(to, x[i].value),
-                        x[i].batch};
+                        x[i].batch, vbs_onnx_is_wide(to) ? x[i].own : 0};
     return vbs_onnx_give_numbers(im, to, &input->shape, y);
 }

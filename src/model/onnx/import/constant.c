@@ -387,7 +387,8 @@ static enum vbs_status are_copies(struct vbs_onnx_import *im, struct vbs_onnx_co
     for (int64_t i = 0; i < count && *equal; i++) {
         const struct vbs_onnx_number *first = &numbers[i / run * run + i % stride[d]];
 
-        *equal = numbers[i].value == first->value && numbers[i].batch == first->batch;
+        *equal = numbers[i].value == first->value && numbers[i].batch == first->batch &&
+                 numbers[i].own == first->own;
     }
     return VBS_OK;
 }

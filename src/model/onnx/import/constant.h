@@ -22,7 +22,9 @@ struct vbs_onnx_import;
 
 struct vbs_onnx_number {
     long double value;
-    bool batch; /* computed from the number of samples, which is not known */
+    bool batch; /* computed from the number of samples, which is not known, or as `own` says */
+    /* Not 0: the number is value + own * the position of the sample among all. */
+    int64_t own;
 };
 
 /* Stands for the unknown number of samples. No dimension is as large. */

@@ -151,6 +151,11 @@ int vbs_onnx_narrow_bits(int type)
     return bits <= 16 ? bits : 0;
 }
 
+bool vbs_onnx_is_wide(int type)
+{
+    return vbs_onnx_is_whole(type) && vbs_element_bits(TYPES[type].element) >= 32;
+}
+
 void vbs_onnx_range(int type, int64_t *least, int64_t *most)
 {
     int bits = vbs_onnx_narrow_bits(type);

@@ -36,6 +36,9 @@ long double vbs_onnx_rounded(int type, long double value);
  * values, as far as 32-bit floats count: within VBS_MAX_WHOLE on both sides of 0. */
 void vbs_onnx_range(int type, int64_t *least, int64_t *most);
 
+/* Gives whether a TensorProto.DataType has whole numbers of 32 or 64 bits. */
+bool vbs_onnx_is_wide(int type);
+
 /* Gives the bits of a TensorProto.DataType of whole numbers of which 32-bit floats hold all, 4 to
  * 16; 0 of all other types. */
 int vbs_onnx_narrow_bits(int type);

@@ -240,7 +240,8 @@ static enum vbs_status keep_numbers(struct vbs_onnx_import *im, struct vbs_onnx_
     for (int64_t i = 0; i < vbs_shape_elements(&shape); i++) {
         if ((chooses[i].value != 0) == wanted)
             made[i] = from[i];
-        made[i].batch |= chooses[i].batch;
+        if (chooses[i].batch)
+            made[i] = (struct vbs_onnx_number){made[i].value, .batch = true};
     }
     return vbs_onnx_constant_new(im, x->type, &shape, made, kept);
 }
@@ -255,7 +256,7 @@ static enum vbs_status negate_numbers(struct vbs_onnx_import *im, struct vbs_onn
     VBS_TRY(vbs_onnx_numbers(im, c, &x));
     VBS_TRY(vbs_onnx_numbers_new(im, vbs_shape_elements(&c->shape), &y));
     for (int64_t i = 0; i < vbs_shape_elements(&c->shape); i++)
-        y[i] = (struct vbs_onnx_number){x[i].value == 0, x[i].batch};
+        y[i] = (struct vbs_onnx_number){x[i].value == 0, .batch = x[i].batch};
     return vbs_onnx_constant_new(im, FLOAT, &c->shape, y, negated);
 }
 

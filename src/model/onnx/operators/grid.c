@@ -380,7 +380,7 @@ enum vbs_status vbs_onnx_quantise_constant(struct vbs_onnx_import *im,
 
         y[i] = (struct vbs_onnx_number){
             fmin(fmax(nearbyint((float)x[i].value / places->scales[at]) + zero, low), high),
-            x[i].batch};
+            .batch = x[i].batch};
     }
     return vbs_onnx_constant_new(im, grid->type, &input->shape, y, made);
 }
@@ -401,7 +401,7 @@ static enum vbs_status dequantise_numbers(struct vbs_onnx_import *im,
         float value = (float)x[i].value;
 
         vbs_grid_apply(places, i, 1, &value);
-        y[i] = (struct vbs_onnx_number){value, x[i].batch};
+        y[i] = (struct vbs_onnx_number){value, .batch = x[i].batch};
     }
     return vbs_onnx_constant_new(im, FLOAT, &input->shape, y, made);
 }

@@ -62,10 +62,11 @@ static enum vbs_status sample_shape(struct vbs_onnx_import *im, struct vbs_shape
     return VBS_OK;
 }
 
-/* Makes the tensor of the elements of flat whose numbers these are. */
-static enum vbs_status gather_flat(struct vbs_onnx_import *im, struct vbs_onnx_tensor *tensor,
-                                   const struct vbs_onnx_constant *numbers,
-                                   struct vbs_onnx_state *result)
+/* Makes the tensor of the elements of flat whose numbers these are, in the shape that these have.
+ */
+static enum vbs_status gather_numbers(struct vbs_onnx_import *im, struct vbs_onnx_tensor *tensor,
+                                      const struct vbs_onnx_constant *numbers,
+                                      struct vbs_onnx_state *result)
 {
     const struct vbs_shape flat = {1, {vbs_shape_elements(&tensor->shape)}};
     const struct vbs_shape list = {1, {vbs_shape_elements(&numbers->shape)}};
@@ -83,8 +84,72 @@ static enum vbs_status gather_flat(struct vbs_onnx_import *im, struct vbs_onnx_t
     VBS_TRY(vbs_onnx_constant_new(im, INT64, &list, numbers->numbers, &indices));
     VBS_TRY(vbs_onnx_parameter(im, indices, 0, &draft->node.values[VBS_PARAMETER_OPERAND]));
     *result = (struct vbs_onnx_state){.shape = numbers->shape, .at = im->at};
-    VBS_TRY(sample_shape(im, &result->shape));
     return vbs_onnx_tensor_new(im, draft, &result->tensor);
+}
+
+/* Does the same in the shape of a sample. */
+static enum vbs_status gather_flat(struct vbs_onnx_import *im, struct vbs_onnx_tensor *tensor,
+                                   const struct vbs_onnx_constant *numbers,
+                                   struct vbs_onnx_state *result)
+{
+    VBS_TRY(gather_numbers(im, tensor, numbers, result));
+    return sample_shape(im, &result->shape);
+}
+
+/* ---- each sample's own elements ---- */
+
+/* Gives rows of indices into a sample, of rows whose first index is the sample's position, and in
+ * which one dimension counts the samples; null: they are other ones. */
+static enum vbs_status strip_position(struct vbs_onnx_import *im, struct vbs_onnx_constant *indices,
+                                      struct vbs_onnx_constant **stripped)
+{
+    struct vbs_shape shape = indices->shape;
+    int64_t depth = shape.n_dims > 0 ? shape.dim[shape.n_dims - 1] : 0;
+    int at = indices->copies - 1;
+    const struct vbs_onnx_number *given;
+    struct vbs_onnx_number *made;
+
+    *stripped = NULL;
+    if (at < 0 || at >= shape.n_dims - 1 || shape.dim[at] != 1 || depth < 2)
+        return VBS_OK;
+    shape.dim[shape.n_dims - 1]--;
+    shape.n_dims--;
+    memmove(shape.dim + at, shape.dim + at + 1, (size_t)(shape.n_dims - at) * sizeof shape.dim[0]);
+    VBS_TRY(vbs_onnx_numbers(im, indices, &given));
+    VBS_TRY(vbs_onnx_numbers_new(im, vbs_shape_elements(&shape), &made));
+    for (int64_t i = 0; i < vbs_shape_elements(&indices->shape); i++) {
+        bool first = i % depth == 0;
+
+        if (first ? given[i].own != 1 || given[i].value != 0 : given[i].batch)
+            return VBS_OK;
+        if (!first)
+            made[i / depth * (depth - 1) + i % depth - 1] = given[i];
+    }
+    return vbs_onnx_constant_new(im, indices->type, &shape, made, stripped);
+}
+
+/* Imports a GatherND in which each sample chooses from its own elements. *done: it is one. */
+static enum vbs_status pick_own(struct vbs_onnx_import *im, const struct vbs_onnx_state *data,
+                                struct vbs_onnx_constant *indices, bool *done)
+{
+    struct vbs_onnx_state inputs[2] = {{.tensor = NULL}, {.tensor = NULL}}, numbers, result;
+    struct vbs_onnx_number *count;
+
+    *done = false;
+    if (!im->batch || im->outer > 0 || im->at > 0 || vbs_onnx_int(im, "batch_dims", 0) != 0)
+        return VBS_OK;
+    VBS_TRY(strip_position(im, indices, &inputs[1].constant));
+    *done = inputs[1].constant != NULL;
+    if (!*done)
+        return VBS_OK;
+    VBS_TRY(vbs_onnx_numbers_new(im, vbs_shape_elements(&data->shape), &count));
+    for (int64_t i = 0; i < vbs_shape_elements(&data->shape); i++)
+        count[i].value = (long double)i;
+    VBS_TRY(vbs_onnx_constant_new(im, INT64, &data->shape, count, &inputs[0].constant));
+    VBS_TRY(vbs_onnx_run_as(im, "GatherND", inputs, 2, &numbers));
+    VBS_TRY(gather_numbers(im, data->tensor, numbers.constant, &result));
+    im->at_out = indices->copies - 1;
+    return vbs_onnx_give(im, 0, result.tensor, &result.shape);
 }
 
 /* GatherElements and GatherND of data. */
@@ -93,11 +158,16 @@ VBS_ONNX_HANDLER(pick)
     struct vbs_onnx_state inputs[2], numbers, result;
     struct vbs_onnx_constant *indices;
     const struct vbs_onnx_state *data, *places = vbs_onnx_in(im, 1);
+    bool done = false;
 
     if (operator->op == 0 && places && places->tensor)
         return vbs_onnx_pick_by(im);
     VBS_TRY(vbs_onnx_tensor_in(im, 0, &data));
     VBS_TRY(vbs_onnx_constant_in(im, 1, &indices));
+    if (operator->op == 1)
+        VBS_TRY(pick_own(im, data, indices, &done));
+    if (done)
+        return VBS_OK;
     if (im->batch && operator->op == 1 && vbs_onnx_int(im, "batch_dims", 0) <= im->at)
         return vbs_onnx_mixes(im);
     VBS_TRY(number_elements(im, data, 0, &inputs[0]));

@@ -612,6 +612,25 @@ static enum vbs_status gather_layer(struct vbs_onnx_import *im, const struct vbs
     return vbs_onnx_tensor_new(im, draft, tensor);
 }
 
+/* Gives indices that count from the first of a sample's own elements, where each index is one into
+ * the elements of all samples; null: some choose others. */
+static enum vbs_status strip_own(struct vbs_onnx_import *im, struct vbs_onnx_constant *indices,
+                                 int64_t own, struct vbs_onnx_constant **stripped)
+{
+    int64_t count = vbs_shape_elements(&indices->shape);
+    const struct vbs_onnx_number *given;
+    struct vbs_onnx_number *made;
+
+    VBS_TRY(vbs_onnx_numbers(im, indices, &given));
+    VBS_TRY(vbs_onnx_numbers_new(im, count, &made));
+    for (int64_t i = 0; i < count; i++) {
+        if (given[i].own != own || given[i].value < 0 || given[i].value >= own)
+            return VBS_OK;
+        made[i].value = given[i].value;
+    }
+    return vbs_onnx_constant_new(im, indices->type, &indices->shape, made, stripped);
+}
+
 /* Gives the indices of the first of n samples, of which each has as many, into its own elements,
  * of which there are `own`; null: they are other ones. */
 static enum vbs_status find_own(struct vbs_onnx_import *im, struct vbs_onnx_constant *indices,
@@ -622,6 +641,8 @@ static enum vbs_status find_own(struct vbs_onnx_import *im, struct vbs_onnx_cons
     struct vbs_shape shape = indices->shape;
 
     *first = NULL;
+    if (indices->copies == 1)
+        return strip_own(im, indices, own, first);
     if (n < 1 || shape.n_dims == 0 || shape.dim[0] % n != 0)
         return VBS_OK;
     if (n > 1)

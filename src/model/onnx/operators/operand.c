@@ -282,7 +282,7 @@ static enum vbs_status inverse(struct vbs_onnx_import *im, struct vbs_onnx_const
     VBS_TRY(vbs_onnx_numbers(im, constant, &x));
     VBS_TRY(vbs_onnx_numbers_new(im, count, &y));
     for (int64_t i = 0; i < count; i++)
-        y[i] = (struct vbs_onnx_number){1 / x[i].value, x[i].batch};
+        y[i] = (struct vbs_onnx_number){1 / x[i].value, .batch = x[i].batch};
     return vbs_onnx_constant_new(im, constant->type, &constant->shape, y, inverted);
 }
 

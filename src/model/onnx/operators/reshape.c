@@ -309,7 +309,8 @@ static enum vbs_status reshape_copies(struct vbs_onnx_import *im, const struct v
         bool counts =
             open >= 0 ? d == open : values[d] == -1 || values[d] == 0 || im->n_samples == 1;
 
-        if (counts && before == wanted && shape->dim[d] % constant->shape.dim[at] == 0 &&
+        if (counts && constant->shape.dim[at] > 0 && before == wanted &&
+            shape->dim[d] % constant->shape.dim[at] == 0 &&
             (shape->dim[d] == constant->shape.dim[at] || im->n_samples == 1)) {
             im->copies = d + 1;
             return VBS_OK;
