@@ -174,6 +174,13 @@ run --quiet run counted.onnx --memory 64KiB --runs 1 --request 4 --input four.np
 [ $code -eq 1 ] && grep -q 'four.npy: has shape 4x3; the request needs 4x4x3, or --request 1' err
 report $? "... and so does a request of four"
 
+# the same without the shape of x
+printf '\010\010:m\012\015\012\001x\022\001s"\005Shape\012\021\012\001s\012\001z\022\001n"\006Gather\012\027\012\001n\022\001f"\004Cast*\011\012\002to\030\001\240\001\002\012\016\012\001x\012\001f\022\001y"\003Mul\022\000*\010\020\007:\001\000B\001zZ\011\012\001x\022\004\012\002\010\001b\011\012\001y\022\004\012\002\010\001B\004\012\000\020\021' >unshaped.onnx
+run --quiet run unshaped.onnx --memory 64KiB --runs 1 --input four.npy
+[ $code -eq 2 ] && [ "$(wc -l <err)" -eq 1 ] &&
+    grep -q 'unshaped.onnx: takes whole inputs, and does not say their shape, which is to be in the file' err
+report $? "whole inputs of a file that does not say their shape are refused"
+
 # y = relu(x), where x is [N, T, 3]
 printf '\010\010B\002\020\021\072\064\012\014\012\001x\022\001y\042\004ReluZ\031\012\001x\022\024\012\022\010\001\022\016\012\003\022\001N\012\003\022\001T\012\002\010\003b\011\012\001y\022\004\012\002\010\001' >open.onnx
 npy open.npy '|u1' '(2, 2, 3)' '\0\1\2\3\4\5\6\7\1\1\2\2'

@@ -461,11 +461,13 @@ static enum vbs_status add_shapes(struct run_job *job, const struct vbs_network 
     return VBS_OK;
 }
 
-/* Chooses the shapes of whole inputs that the files of --input are, for a network whose file leaves
- * their first dimension open; of the choices, the first n stay. */
-static enum vbs_status choose_whole(struct run_job *job, const struct vbs_network *network, int n)
+/* Chooses the shapes of whole inputs that the files of --input are, for the network of word, whose
+ * file leaves their first dimension open; of the choices, the first n stay. */
+static enum vbs_status choose_whole(struct run_job *job, const char *word,
+                                    const struct vbs_network *network, int n)
 {
     struct cli_choices *choices = &job->cli->choices;
+    int n_dims = network->inputs[0].shape.n_dims;
 
     if (network->whole_why && !cli_is_started_anew())
         cli_note(job->cli, "%s takes whole inputs of its file, and so a file of --input is one: %s",
@@ -474,6 +476,12 @@ static enum vbs_status choose_whole(struct run_job *job, const struct vbs_networ
         free(choices->names[--choices->n]);
     VBS_TRY(add_shapes(job, network));
     cli_forget_network(job->cli);
+    if (cli_name_network(job->cli, word, &network) == VBS_OK &&
+        network->inputs[0].shape.n_dims != n_dims)
+        return vbs_fail(&job->cli->ctx, VBS_USAGE,
+                        "%s: takes whole inputs, and does not say their shape, which is to be in "
+                        "the file",
+                        word);
     return VBS_OK;
 }
 
@@ -509,5 +517,5 @@ enum vbs_status run_choose_inputs(struct run_job *job, const char *word)
     if (status != VBS_OK)
         return VBS_OK;
     VBS_TRY(check_names(job, network));
-    return network->whole_open && given == 0 ? choose_whole(job, network, n) : VBS_OK;
+    return choose_whole(job, word, network, n);
 }

@@ -424,7 +424,8 @@ bool vbs_onnx_inputs_open(const struct vbs_onnx_inputs *inputs)
     for (int i = 0; i < inputs->n; i++) {
         const struct vbs_onnx_input *input = &inputs->of[i];
 
-        if (input->dims.n_dims > 0 && input->dims.dim[0] == 0 && input->shape.dim[0] == 1)
+        if (input->rank > 0 && (input->dims.n_dims == 0 || input->dims.dim[0] == 0) &&
+            input->shape.dim[0] == 1)
             return true;
     }
     return false;

@@ -442,9 +442,27 @@ static void add_constants(struct bytes *graph)
     }
 }
 
-static void write_case(const struct counted *c)
+/* Makes an input of floats whose shape the file does not say. */
+static struct bytes unshaped(const char *name)
+{
+    struct bytes value = {0}, tensor = {0}, any = {0};
+
+    bytes_int(&tensor, 1, FLOAT);
+    bytes_put(&any, 1, &tensor);
+    bytes_text(&value, 1, name);
+    bytes_put(&value, 2, &any);
+    return value;
+}
+
+/* Writes a network; shaped: the file says the shape of its input. */
+static void write_case(const struct counted *c, bool shaped)
 {
     struct bytes graph = {0}, value = onnx_value("x", FLOAT, 2, (int64_t[]){0, COLUMNS}), model;
+
+    if (!shaped) {
+        bytes_clear(&value);
+        value = unshaped("x");
+    }
 
     bytes_put(&graph, ONNX_INPUT, &value);
     value = onnx_value("y", FLOAT, 0, NULL);
@@ -524,7 +542,7 @@ static void check_case(const struct counted *c)
     struct vbs_network *network;
     char name[100];
 
-    write_case(c);
+    write_case(c, true);
     network = load(NULL);
     if (!ok(network && network->whole == (c->decides != NULL), "%s: samples are %s", c->what,
             c->decides ? "whole inputs" : "independent")) {
@@ -545,6 +563,19 @@ static void check_case(const struct counted *c)
     vbs_network_free(network);
 }
 
+/* A file need not say the shape of its input: that of a sample leaves the samples open, too. */
+static void check_unknown_shape(void)
+{
+    const struct vbs_shape sample = {1, {COLUMNS}};
+    struct vbs_network *network;
+
+    write_case(&CASES[0], false);
+    network = load(&sample);
+    ok(network && network->whole && network->whole_open && network->whole_why,
+       "an input without a shape: the samples are open where that of one is given");
+    vbs_network_free(network);
+}
+
 int main(void)
 {
     if (!mkdtemp(folder))
@@ -552,6 +583,7 @@ int main(void)
     snprintf(path, sizeof path, "%s/m.onnx", folder);
     for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++)
         check_case(&CASES[i]);
+    check_unknown_shape();
     unlink(path);
     rmdir(folder);
     return done_testing();
