@@ -563,6 +563,51 @@ static void check_case(const struct counted *c)
     vbs_network_free(network);
 }
 
+/* Writes y = x[n, 2 - c] of so many samples, by indices that the file has as numbers; shift is
+ * added to the positions. */
+static void write_fixed(int64_t n, int64_t shift)
+{
+    int64_t places[SAMPLES * COLUMNS * 2];
+    struct bytes graph = {0}, value = onnx_value("x", FLOAT, 2, (int64_t[]){n, COLUMNS}), model;
+    struct bytes tensor = onnx_tensor("places", INT64, 3, (int64_t[]){n, COLUMNS, 2});
+
+    for (int64_t i = 0; i < n * COLUMNS; i++) {
+        places[2 * i] = (i / COLUMNS + shift) % n;
+        places[2 * i + 1] = COLUMNS - 1 - i % COLUMNS;
+    }
+    bytes_data(&tensor, 9, places, (size_t)(n * COLUMNS * 2) * sizeof *places);
+    onnx_add_tensor(&graph, tensor);
+    bytes_put(&graph, ONNX_INPUT, &value);
+    value = onnx_value("y", FLOAT, 0, NULL);
+    bytes_put(&graph, ONNX_OUTPUT, &value);
+    onnx_add_node(&graph, onnx_node("GatherND", "x places", "y"));
+    model = onnx_model(17, &graph);
+    if (!bytes_write(&model, path))
+        bail_out("cannot write %s", path);
+    bytes_clear(&model);
+}
+
+/* Files of a fixed batch have positions of samples as numbers. */
+static void check_fixed(void)
+{
+    static const struct counted fixed = {.what = "positions in a fixed batch", .want = backwards};
+
+    struct vbs_network *network;
+
+    for (int64_t n = 1; n <= SAMPLES; n += SAMPLES - 1) {
+        write_fixed(n, 0);
+        network = load(NULL);
+        if (ok(network && !network->whole, "%s of %d: samples are independent", fixed.what, (int)n))
+            check_values(&fixed, network);
+        vbs_network_free(network);
+    }
+    write_fixed(SAMPLES, 1);
+    network = load(NULL);
+    ok(network && network->whole && !network->whole_open,
+       "positions of other samples: they are whole inputs");
+    vbs_network_free(network);
+}
+
 /* A file need not say the shape of its input: that of a sample leaves the samples open, too. */
 static void check_unknown_shape(void)
 {
@@ -584,6 +629,7 @@ int main(void)
     for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++)
         check_case(&CASES[i]);
     check_unknown_shape();
+    check_fixed();
     unlink(path);
     rmdir(folder);
     return done_testing();

@@ -98,31 +98,46 @@ static enum vbs_status gather_flat(struct vbs_onnx_import *im, struct vbs_onnx_t
 
 /* ---- each sample's own elements ---- */
 
-/* Gives rows of indices into a sample, of rows whose first index is the sample's position, and in
- * which one dimension counts the samples; null: they are other ones. */
+/* Gives whether index number n of rows of depth indices is one of a sample into its own elements,
+ * or (the first of a row) chooses the sample itself; each: indices of a sample; own: they are made
+ * of the sample's position. */
+static bool is_own_index(const struct vbs_onnx_number *given, int64_t n, int64_t depth,
+                         int64_t each, bool own)
+{
+    const struct vbs_onnx_number *x = &given[n];
+
+    if (n % depth > 0)
+        return !x->batch && x->value == given[n % each].value;
+    return own ? x->own == 1 && x->value == 0 : !x->batch && x->value == n / each;
+}
+
+/* Gives rows of indices into a sample, of rows whose first index is the sample's position, where
+ * dimension *at counts the samples; null: they are other ones. */
 static enum vbs_status strip_position(struct vbs_onnx_import *im, struct vbs_onnx_constant *indices,
-                                      struct vbs_onnx_constant **stripped)
+                                      int *at, struct vbs_onnx_constant **stripped)
 {
     struct vbs_shape shape = indices->shape;
-    int64_t depth = shape.n_dims > 0 ? shape.dim[shape.n_dims - 1] : 0;
-    int at = indices->copies - 1;
+    int64_t depth = shape.n_dims > 0 ? shape.dim[shape.n_dims - 1] : 0, each;
+    bool own = indices->copies > 0;
+    int64_t n = own ? 1 : im->n_samples;
     const struct vbs_onnx_number *given;
     struct vbs_onnx_number *made;
 
     *stripped = NULL;
-    if (at < 0 || at >= shape.n_dims - 1 || shape.dim[at] != 1 || depth < 2)
+    *at = own ? indices->copies - 1 : 0;
+    if (*at >= shape.n_dims - 1 || n < 1 || shape.dim[*at] != n || depth < 2)
         return VBS_OK;
+    each = vbs_shape_elements(&shape) / n;
     shape.dim[shape.n_dims - 1]--;
     shape.n_dims--;
-    memmove(shape.dim + at, shape.dim + at + 1, (size_t)(shape.n_dims - at) * sizeof shape.dim[0]);
+    memmove(shape.dim + *at, shape.dim + *at + 1,
+            (size_t)(shape.n_dims - *at) * sizeof shape.dim[0]);
     VBS_TRY(vbs_onnx_numbers(im, indices, &given));
     VBS_TRY(vbs_onnx_numbers_new(im, vbs_shape_elements(&shape), &made));
-    for (int64_t i = 0; i < vbs_shape_elements(&indices->shape); i++) {
-        bool first = i % depth == 0;
-
-        if (first ? given[i].own != 1 || given[i].value != 0 : given[i].batch)
+    for (int64_t i = 0; i < n * each; i++) {
+        if (!is_own_index(given, i, depth, each, own))
             return VBS_OK;
-        if (!first)
+        if (i < each && i % depth > 0)
             made[i / depth * (depth - 1) + i % depth - 1] = given[i];
     }
     return vbs_onnx_constant_new(im, indices->type, &shape, made, stripped);
@@ -134,11 +149,12 @@ static enum vbs_status pick_own(struct vbs_onnx_import *im, const struct vbs_onn
 {
     struct vbs_onnx_state inputs[2] = {{.tensor = NULL}, {.tensor = NULL}}, numbers, result;
     struct vbs_onnx_number *count;
+    int at;
 
     *done = false;
     if (!im->batch || im->outer > 0 || im->at > 0 || vbs_onnx_int(im, "batch_dims", 0) != 0)
         return VBS_OK;
-    VBS_TRY(strip_position(im, indices, &inputs[1].constant));
+    VBS_TRY(strip_position(im, indices, &at, &inputs[1].constant));
     *done = inputs[1].constant != NULL;
     if (!*done)
         return VBS_OK;
@@ -148,7 +164,7 @@ static enum vbs_status pick_own(struct vbs_onnx_import *im, const struct vbs_onn
     VBS_TRY(vbs_onnx_constant_new(im, INT64, &data->shape, count, &inputs[0].constant));
     VBS_TRY(vbs_onnx_run_as(im, "GatherND", inputs, 2, &numbers));
     VBS_TRY(gather_numbers(im, data->tensor, numbers.constant, &result));
-    im->at_out = indices->copies - 1;
+    im->at_out = at;
     return vbs_onnx_give(im, 0, result.tensor, &result.shape);
 }
 
