@@ -517,5 +517,5 @@ enum vbs_status run_choose_inputs(struct run_job *job, const char *word)
     if (status != VBS_OK)
         return VBS_OK;
     VBS_TRY(check_names(job, network));
-    return choose_whole(job, word, network, n);
+    return network->whole_open && given == 0 ? choose_whole(job, word, network, n) : VBS_OK;
 }
