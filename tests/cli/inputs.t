@@ -258,8 +258,11 @@ printf '\010\010:\134\012\034\012\001x\022\001y"\007Softmax*\013\012\004axis\030
 npy x.npy '|u1' '(2, 3, 8, 8)' "$(printf '\\%.0s1' $(seq 384))"
 run --quiet measure whole.onnx --batches 1,2 --no-copies --time-limit 0.1
 run --quiet run whole.onnx --memory 64KiB --runs 1 --input x.npy --output y.npy
+[ $code -eq 0 ] && grep -q '^whole: 1 sample ' out && [ "$(floats y.npy 3)" = "0.5 0.5 0.5" ]
+report $? "a file of two entries along which the network computes is one input"
+run --quiet run whole.onnx --memory 64KiB --runs 1 --input 1x3x8x8 --input x.npy --output y.npy
 [ $code -eq 0 ] && grep -q '^whole: 2 samples ' out && [ "$(floats y.npy 3)" = "1 1 1" ]
-report $? "samples that are whole inputs are counted in the file, too"
+report $? "... or two, which are counted in the file, too"
 
 # --- the same inputs wherever a model is named ---
 
