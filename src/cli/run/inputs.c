@@ -149,7 +149,7 @@ static bool has_shape(const struct input_file *file, const int64_t *want, int n_
                                                     (size_t)(n_dims - fixed) * sizeof *want) == 0;
 }
 
-/* Gives whether a file is one whole input of the network's file. */
+/* Returns whether a file is one whole input of the network's file. */
 static bool is_bare(const struct run_job *job, const struct input_file *file)
 {
     const struct vbs_shape *own = &file->input->shape;
@@ -159,7 +159,7 @@ static bool is_bare(const struct run_job *job, const struct input_file *file)
            memcmp(file->npy.dim, own->dim, (size_t)own->n_dims * sizeof *own->dim) == 0;
 }
 
-/* Gives how many shapes the caller has chosen. */
+/* Returns how many shapes the caller has chosen. */
 static int count_shapes(const struct cli_choices *choices)
 {
     int n = 0;
@@ -218,7 +218,7 @@ static enum vbs_status check_shape(struct run_job *job, const struct input_file 
                     vbs_npy_shape(n_dims, want, wants, sizeof wants), which, hint);
 }
 
-/* Gives the first value that an input of this kind does not have, -1: there is none. */
+/* Returns the first value that an input of this kind does not have, -1: there is none. */
 static int64_t first_unsuited(const struct vbs_input *input, int64_t n, const float *values)
 {
     for (int64_t i = 0; i < n && input->number != VBS_NUMBER_REAL; i++)
@@ -228,7 +228,7 @@ static int64_t first_unsuited(const struct vbs_input *input, int64_t n, const fl
     return -1;
 }
 
-/* Gives the first value that is no index of the table, -1: there is none. */
+/* Returns the first value that is no index of the table, -1: there is none. */
 static int64_t first_outside(const struct vbs_input *input, int64_t n, const float *values)
 {
     for (int64_t i = 0; i < n; i++)

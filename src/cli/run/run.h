@@ -76,7 +76,7 @@ struct run_job {
     int64_t request; /* samples */
     int64_t n_given; /* samples of the files of --input; 0: not known */
     bool bare; /* each file of --input is one whole input of the network's file, without a dimension
-                  of the request, and so are those of outputs */
+                  of the request, and so are the files of outputs */
     struct vbs_schedule *schedule;
     struct vbs_replay *replay; /* with its trace */
     int64_t memory_bytes;      /* of the arena */
@@ -166,7 +166,7 @@ int64_t run_output_values(const struct run_job *job, int output);
 /* Warns of outputs that are not finite, and writes the files of --output. */
 enum vbs_status run_write_outputs(struct run_job *job) VBS_MUST_CHECK;
 
-/* Gives whether samples are whole inputs of batch 1, which are joined to one larger batch. */
+/* Returns whether samples are whole inputs of batch 1, which are joined to one larger batch. */
 bool run_joins_samples(const struct vbs_network *network);
 
 /* Gives the shape of all samples of the request, of 1 + VBS_MAX_DIMS dimensions at most; returns

@@ -314,13 +314,14 @@ static int find_samples(const struct vbs_onnx_inputs *inputs, int at,
 
     if (input == first)
         return at;
-    if (inputs->in_full && input->rank > 1)
-        return at;
-    if (is_complete(input) || input->rank == 0)
+    if ((is_complete(input) && !inputs->in_full) || input->rank == 0)
         return VBS_ONNX_WHOLE;
     for (int d = 0; d < input->dims.n_dims && label[0]; d++)
-        if (strcmp(input->labels[d], label) == 0)
+        if (strcmp(input->labels[d], label) == 0 &&
+            (!is_complete(input) || input->choice->dim[d] == 1))
             return d;
+    if (inputs->in_full && input->rank > 1)
+        return at;
     if (at < input->rank && suits(first, at, input, at))
         found = at;
     for (int d = 0; d < input->rank && (found < 0 || second); d++)

@@ -62,7 +62,7 @@ enum vbs_status vbs_onnx_inputs_place(struct vbs_onnx_inputs *inputs, int at,
 /* Gives the number of samples that the file has in this attempt; 0: it is open. */
 int64_t vbs_onnx_inputs_samples(const struct vbs_onnx_inputs *inputs);
 
-/* Gives whether the file leaves dimension 0 of an input open, which is 1 in an attempt without
+/* Returns whether the file leaves dimension 0 of an input open, which is 1 in an attempt without
  * samples. */
 bool vbs_onnx_inputs_open(const struct vbs_onnx_inputs *inputs);
 

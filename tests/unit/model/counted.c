@@ -608,7 +608,8 @@ static void check_fixed(void)
     vbs_network_free(network);
 }
 
-/* A file need not say the shape of its input: that of a sample leaves the samples open, too. */
+/* A file need not say the shape of its input: the shape of a sample leaves the samples open, too.
+ */
 static void check_unknown_shape(void)
 {
     const struct vbs_shape sample = {1, {COLUMNS}};

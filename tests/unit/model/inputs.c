@@ -214,6 +214,55 @@ static void choices_that_suit_no_input_are_refused(void)
     refuses(again, 2, VBS_USAGE, "input 't' is fixed twice");
 }
 
+static void shapes_may_be_those_of_one_sample_in_the_file(void)
+{
+    static const struct vbs_shape A = {.n_dims = 4, .dim = {1, 3, 4, 5}};
+    static const struct vbs_shape B = {.n_dims = 4, .dim = {1, 3, 1, 5}};
+    static const struct vbs_shape TWO = {.n_dims = 4, .dim = {2, 3, 4, 5}};
+    const struct vbs_input_choice both[] = {{.name = "a", .shape = A}, {.name = "b", .shape = B}};
+    const struct vbs_input_choice other[] = {{.name = "a", .shape = TWO},
+                                             {.name = "b", .shape = B}};
+    struct vbs_network *plain, *network;
+
+    write_three();
+    plain = load(NULL, 0);
+    network = load(both, 2);
+    if (!ok(plain && network && !network->whole, "all inputs have a 1 in front"))
+        return;
+    ok(vbs_network_hash(network) == vbs_network_hash(plain),
+       "which gives the network that has these samples");
+    vbs_network_free(network);
+    network = load(other, 2);
+    ok(network && network->whole && network->inputs[0].shape.dim[0] == 2,
+       "another number in front is one of whole inputs");
+    vbs_network_free(network);
+    network = load(both, 1);
+    ok(network && network->inputs[0].shared && !network->inputs[1].shared,
+       "and all dimensions of one input of two make it the same for all samples");
+    vbs_network_free(network);
+    vbs_network_free(plain);
+}
+
+static void an_input_that_nothing_reads_is_named(void)
+{
+    const struct vbs_input_choice choice[] = {{.name = "u", .shape = PLAIN}};
+    struct bytes graph = new_graph();
+    struct vbs_network *network;
+
+    add_input(&graph, "u", FLOAT, 3, (int64_t[]){0, 0, 0});
+    add_input(&graph, "a", FLOAT, 3, (int64_t[]){0, 4, 3});
+    onnx_add_node(&graph, onnx_node("Relu", "a", "y"));
+    write_graph(&graph);
+    for (int n = 0; n < 2; n++) {
+        network = load(choice, n);
+        ok(network && network->n_inputs == 1 && network->n_unread_inputs == 1 &&
+               strcmp(network->unread_inputs[0], "u") == 0 &&
+               vbs_network_find_input(network, "u") < 0,
+           "%s", n ? "a shape for it changes nothing" : "it is no input, but has a name");
+        vbs_network_free(network);
+    }
+}
+
 static void an_input_may_be_fixed(void)
 {
     const struct vbs_input_choice fixed[] = {{.name = "t", .fixed = true, .value = 0.25}};
@@ -470,6 +519,8 @@ int main(void)
     samples_are_found_in_other_dimensions();
     an_open_dimension_behind_others_counts_the_samples();
     choices_that_suit_no_input_are_refused();
+    shapes_may_be_those_of_one_sample_in_the_file();
+    an_input_that_nothing_reads_is_named();
     an_input_may_be_fixed();
     names_may_have_any_characters();
     open_sizes_are_given_by_name();

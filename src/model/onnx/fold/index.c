@@ -44,7 +44,7 @@ static enum vbs_status joined_shape(struct vbs_onnx_import *im, const struct vbs
 
 /* ---- Gather ---- */
 
-/* Gives the copies of a constant whose elements along axis the indices have chosen, as struct
+/* Returns the copies of a constant whose elements along axis the indices have chosen, as struct
  * vbs_onnx_constant has them: of chosen copies one is as good as another. */
 static int gathered_copies(const constant *data, const constant *indices, int axis)
 {

@@ -83,8 +83,8 @@ VBS_ONNX_HANDLER(fold_constant_of_shape)
     return VBS_OK;
 }
 
-/* Makes the positions of all samples, or of so many (each) elements of every sample, of which those
- * of one sample are kept. */
+/* Makes the positions of all samples, or of so many (each) elements of every sample, and keeps the
+ * positions of one sample. */
 static enum vbs_status give_positions(struct vbs_onnx_import *im, int type, int64_t each)
 {
     struct vbs_shape shape = {.n_dims = 1, .dim = {each}};
@@ -97,8 +97,8 @@ static enum vbs_status give_positions(struct vbs_onnx_import *im, int type, int6
     return vbs_onnx_give_numbers(im, type, &shape, numbers);
 }
 
-/* Gives the elements of every sample over which a range from 0 in steps of 1 goes, where its limit
- * is a multiple of the number of samples; else 0. */
+/* Returns the elements of every sample over which a range from 0 in steps of 1 goes, where its
+ * limit is a multiple of the number of samples; else 0. */
 static int64_t count_positions(const number *first, const number *limit, const number *step)
 {
     int64_t n = vbs_onnx_clamp(limit->value);

@@ -236,8 +236,8 @@ static struct vbs_shape stacks_of(const constant *x)
     return shape;
 }
 
-/* Gives the copies of a product of two matrices or stacks of them, as struct vbs_onnx_constant has
- * them: they may count the rows of the first one, or a dimension of the stacks. */
+/* Returns the copies of a product of two matrices or stacks of them, as struct vbs_onnx_constant
+ * has them: they may count the rows of the first one, or a dimension of the stacks. */
 static int product_copies(const constant *a, const constant *b)
 {
     int rank = a->shape.n_dims > b->shape.n_dims ? a->shape.n_dims : b->shape.n_dims;

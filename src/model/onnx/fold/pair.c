@@ -185,7 +185,7 @@ static const number *take(struct repeated *r)
     return taken;
 }
 
-/* Gives what the position of a sample is multiplied with in a op b, where the result is a number
+/* Returns what the position of a sample is multiplied with in a op b, where the result is a number
  * and a multiple of the position; else 0. */
 static int64_t own_of(int op, const number *a, const number *b)
 {
@@ -205,7 +205,7 @@ static int64_t own_of(int op, const number *a, const number *b)
     return fits ? own : 0;
 }
 
-/* Gives whether a < b is false for all samples: no position is below 0. */
+/* Returns whether a < b is false for all samples: no position is below 0. */
 static bool is_never_less(int op, const number *a, const number *b)
 {
     return op == VBS_FOLD_LESS && a->own > 0 && a->value >= 0 && !b->batch && b->value <= 0;

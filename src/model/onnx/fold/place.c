@@ -185,8 +185,8 @@ struct padding {
     struct vbs_onnx_pads pads;
 };
 
-/* Elements are cut off first, where pads are below 0, and what is added comes from those that are
- * left. */
+/* Elements are cut off first, where pads are below 0, and what is added comes from the elements
+ * that are left. */
 static int64_t place_padded(const void *places, int d, int64_t dim, int64_t at)
 {
     const struct padding *p = places;

@@ -62,7 +62,7 @@ static long double reduce_end(int op, long double so_far, int64_t n)
     }
 }
 
-/* Gives the copies of a constant, as struct vbs_onnx_constant has them, whose dimensions of the
+/* Returns the copies of a constant, as struct vbs_onnx_constant has them, whose dimensions of the
  * bits axes are reduced, and stay as 1 (keep) or go. */
 static int reduced_copies(int copies, unsigned axes, bool keep)
 {

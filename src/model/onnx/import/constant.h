@@ -40,7 +40,7 @@ struct vbs_onnx_constant {
     const struct vbs_onnx_number *numbers;
     bool computed;
     /* 0: none; else 1 + the dimension that counts the samples too: the file has as many entries of
-     * it for each sample, the same for all, of which only those of one sample are kept. */
+     * it for each sample, the same for all, and only the entries of one sample are kept. */
     int copies;
 };
 
@@ -49,7 +49,7 @@ struct vbs_onnx_constant {
  * A handler that makes constants sets im->copies, by these functions or itself.
  */
 
-/* The outputs have the copies of input index in the same dimension; those of others may have none.
+/* The outputs have the copies of input index in the same dimension; the other inputs may have none.
  */
 void vbs_onnx_same_copies(struct vbs_onnx_import *im, int index);
 

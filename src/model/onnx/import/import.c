@@ -672,7 +672,7 @@ int vbs_onnx_type(const struct vbs_onnx_state *state)
     return vbs_onnx_is_whole(state->constant->type) ? state->constant->type : 0;
 }
 
-/* Gives whether the outputs of an operator have the type of its first input. */
+/* Returns whether the outputs of an operator have the type of its first input. */
 static bool keeps_type(const char *op)
 {
     static const char *const WORDS[] = {

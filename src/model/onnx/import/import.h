@@ -87,8 +87,8 @@ struct vbs_onnx_import {
     char bad_why[128];
     bool whole_out;  /* the node's outputs are whole numbers in the file: as its first input, unless
                         the handler sets it */
-    int type_out;    /* the type of the node's outputs, as in a state: that of its first input where
-                        the operator keeps it, unless the handler sets it */
+    int type_out;    /* the type of the node's outputs, as in a state: the type of its first input
+                        where    the operator keeps it, unless the handler sets it */
     bool whole_more; /* the outputs behind the first one are whole numbers in any case */
     /* In a node that makes constants, struct vbs_onnx_constant's copies of its outputs;
      * VBS_ONNX_UNSAID: the handler does not know, so that inputs may have none. */
@@ -175,8 +175,8 @@ void vbs_onnx_give_constant(struct vbs_onnx_import *im, int index,
 /* Gives whether a value is whole numbers in the file; null: it is not. */
 bool vbs_onnx_holds_whole(const struct vbs_onnx_state *state);
 
-/* Gives the TensorProto.DataType of the whole numbers that a value is, or is quantised to; 0: it is
- * none, the type is not known, or state is null. */
+/* Returns the TensorProto.DataType of the whole numbers that a value is, or is quantised to; 0: it
+ * is none, the type is not known, or state is null. */
 int vbs_onnx_type(const struct vbs_onnx_state *state);
 
 /* ---- dimensions ---- */

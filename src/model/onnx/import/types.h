@@ -32,14 +32,14 @@ bool vbs_onnx_is_signed(int type);
  * are cut off towards 0; a value beyond their range becomes its nearest end, and NaN becomes 0. */
 long double vbs_onnx_rounded(int type, long double value);
 
-/* Gives the least and the largest number of a TensorProto.DataType of whole numbers or truth
+/* Returns the least and the largest number of a TensorProto.DataType of whole numbers or truth
  * values, as far as 32-bit floats count: within VBS_MAX_WHOLE on both sides of 0. */
 void vbs_onnx_range(int type, int64_t *least, int64_t *most);
 
-/* Gives whether a TensorProto.DataType has whole numbers of 32 or 64 bits. */
+/* Returns whether a TensorProto.DataType has whole numbers of 32 or 64 bits. */
 bool vbs_onnx_is_wide(int type);
 
-/* Gives the bits of a TensorProto.DataType of whole numbers of which 32-bit floats hold all, 4 to
+/* Returns the bits of a TensorProto.DataType of whole numbers of which 32-bit floats hold all, 4 to
  * 16; 0 of all other types. */
 int vbs_onnx_narrow_bits(int type);
 

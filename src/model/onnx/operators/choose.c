@@ -144,7 +144,7 @@ enum vbs_status vbs_onnx_cast_whole(struct vbs_onnx_import *im, const struct vbs
     return vbs_onnx_give(im, 0, result.tensor, &x->shape);
 }
 
-/* Gives whether a constant is one number whose reciprocal is exact. */
+/* Returns whether a constant is one number whose reciprocal is exact. */
 static enum vbs_status is_power_of_two(struct vbs_onnx_import *im, struct vbs_onnx_constant *c,
                                        bool *is_power)
 {

@@ -73,7 +73,7 @@ static enum vbs_status check_scales(struct vbs_onnx_import *im, const struct vbs
     return VBS_OK;
 }
 
-/* Gives whether a constant is a number, or a list of them. */
+/* Returns whether a constant is a number, or a list of them. */
 static bool is_list(const struct vbs_onnx_constant *constant)
 {
     int64_t n = vbs_shape_elements(&constant->shape);

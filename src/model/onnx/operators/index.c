@@ -98,7 +98,7 @@ static enum vbs_status gather_flat(struct vbs_onnx_import *im, struct vbs_onnx_t
 
 /* ---- each sample's own elements ---- */
 
-/* Gives whether index number n of rows of depth indices is one of a sample into its own elements,
+/* Returns whether index number n of rows of depth indices is one of a sample into its own elements,
  * or (the first of a row) chooses the sample itself; each: indices of a sample; own: they are made
  * of the sample's position. */
 static bool is_own_index(const struct vbs_onnx_number *given, int64_t n, int64_t depth,
@@ -111,7 +111,7 @@ static bool is_own_index(const struct vbs_onnx_number *given, int64_t n, int64_t
     return own ? x->own == 1 && x->value == 0 : !x->batch && x->value == n / each;
 }
 
-/* Gives rows of indices into a sample, of rows whose first index is the sample's position, where
+/* Returns rows of indices into a sample, of rows whose first index is the sample's position, where
  * dimension *at counts the samples; null: they are other ones. */
 static enum vbs_status strip_position(struct vbs_onnx_import *im, struct vbs_onnx_constant *indices,
                                       int *at, struct vbs_onnx_constant **stripped)

@@ -430,7 +430,7 @@ static bool is_all(const struct vbs_onnx_import *im, const struct ranges *r, int
            (r->end[i] >= VBS_MAX_DIM || (im->n_samples > 0 && r->end[i] == im->n_samples));
 }
 
-/* Gives whether a range of a dimension of copies, dim for each sample, takes all of them, or the
+/* Returns whether a range of a dimension of copies, dim for each sample, takes all of them, or the
  * first one where there is one for each: one copy is as good as all. */
 static bool is_one_or_all(const struct ranges *r, int i, int64_t dim)
 {
@@ -612,8 +612,8 @@ static enum vbs_status gather_layer(struct vbs_onnx_import *im, const struct vbs
     return vbs_onnx_tensor_new(im, draft, tensor);
 }
 
-/* Gives indices that count from the first of a sample's own elements, where each index is one into
- * the elements of all samples; null: some choose others. */
+/* Returns indices that count from the first of a sample's own elements, where each index is one
+ * into the elements of all samples; null: some choose others. */
 static enum vbs_status strip_own(struct vbs_onnx_import *im, struct vbs_onnx_constant *indices,
                                  int64_t own, struct vbs_onnx_constant **stripped)
 {

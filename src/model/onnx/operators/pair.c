@@ -299,7 +299,7 @@ enum vbs_status vbs_onnx_wrap(struct vbs_onnx_import *im, int type, struct vbs_o
     return VBS_OK;
 }
 
-/* Makes whole numbers of powers of whole numbers: those with whole exponents are no further from
+/* Makes whole numbers of powers of whole numbers: powers with whole exponents are no further from
  * one than what kernels round; of others what is behind the point is cut off. */
 static enum vbs_status settle_power(struct vbs_onnx_import *im, bool whole_exponent,
                                     struct vbs_onnx_state *power)

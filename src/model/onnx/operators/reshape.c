@@ -292,8 +292,8 @@ static enum vbs_status reshape_samples(struct vbs_onnx_import *im, const struct 
 }
 
 /* Finds the dimension of the new shape of a constant that counts the samples as one of it does: as
- * many elements are before it, and as many are in it for each sample. `values` are those of the
- * target, of which one, or none (-1), is a multiple of the number of samples. */
+ * many elements are before it, and as many are in it for each sample. `values` are the values of
+ * the target, of which one, or none (-1), is a multiple of the number of samples. */
 static enum vbs_status reshape_copies(struct vbs_onnx_import *im, const struct vbs_shape *shape,
                                       const int64_t *values, int open)
 {
@@ -396,7 +396,7 @@ static enum vbs_status axis_bits(struct vbs_onnx_import *im, const int64_t *axes
     return VBS_OK;
 }
 
-/* Gives the copies of input 0, as struct vbs_onnx_constant has them; of a tensor 0. */
+/* Returns the copies of input 0, as struct vbs_onnx_constant has them; of a tensor 0. */
 static int constant_copies(const struct vbs_onnx_import *im)
 {
     const struct vbs_onnx_state *state = vbs_onnx_in(im, 0);
