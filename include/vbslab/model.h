@@ -150,7 +150,8 @@ extern "C" {
     X(REMAINDER, "remainder", BINARY, 1, 2, 0)                                                     \
     X(EMBED, "embed", OTHER, 1, 1, 0)                                                              \
     X(TOPK, "topk", OTHER, 1, 1, 0)                                                                \
-    X(PICK, "pick", OTHER, 2, 2, 0)
+    X(PICK, "pick", OTHER, 2, 2, 0)                                                                \
+    X(GRID_SAMPLE, "gridsample", OTHER, 2, 2, 0)
 
 #define VBS_N_TEXT_OPS 12
 
@@ -217,6 +218,9 @@ enum vbs_resize_nearest {
     VBS_NEAREST_FLOOR,
     VBS_NEAREST_CEIL
 };
+/* What stands outside of the input of a gridsample: zeros, its elements at the border, or its
+ * elements mirrored at the border. */
+enum vbs_grid_padding { VBS_GRID_ZEROS, VBS_GRID_BORDER, VBS_GRID_REFLECTION };
 
 /* Where a recurrent operator begins: at the first element of the sequence, at the last one, or at
  * both in turn, with weights of their own. */
@@ -276,6 +280,14 @@ union vbs_attributes {
                 those below 0 count from the end, and where there is none stands 0 */
         int axis;
     } pick;
+    struct { /* gridsample: of images [C, H, W], or [K, C, H, W], the first input, the values at the
+                points (x, y) that the second one has, [H', W', 2] or [K, H', W', 2]; -1 and 1 are
+                the borders of the image: the outer edges of its outermost elements, or
+                (align_corners) their middles */
+        enum vbs_resize_mode mode;
+        enum vbs_grid_padding padding;
+        bool align_corners;
+    } grid_sample;
     struct { /* softmax, logsoftmax */
         int axis;
     } softmax;

@@ -21,5 +21,6 @@ void onnx_add_external(struct bytes *graph, const char *location, const char *of
 extern const struct onnx_case onnx_cases[];
 extern const struct onnx_case onnx_quantised_cases[]; /* onnx_wrong_quantised.c */
 extern const struct onnx_case onnx_inner_cases[];     /* onnx_wrong_inner.c: If and Loop */
+extern const struct onnx_case onnx_operator_cases[];  /* onnx_wrong_operators.c */
 
 #endif

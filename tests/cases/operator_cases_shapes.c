@@ -19,6 +19,28 @@
         .low = 0.5f, .high = 1.5f                                                                  \
     }
 
+/* Points from far left of and above an image to far right of and below it. */
+#define GRID_SAMPLE(title, m)                                                                      \
+    {                                                                                              \
+        .name = title, .input = DIMS(5, 7, 9),                                                     \
+        .nodes =                                                                                   \
+            {{VBS_OP_SLICE, "s", FROM(0),                                                          \
+              .attributes = {.slice = {.begin = {1, 1}, .step = {1, 1, 4}, .count = {4, 6, 2}}}},  \
+             POINTS("a", m, ZEROS, false),                                                         \
+             POINTS("b", m, ZEROS, true),                                                          \
+             POINTS("c", m, BORDER, false),                                                        \
+             POINTS("d", m, BORDER, true),                                                         \
+             POINTS("e", m, REFLECTION, false),                                                    \
+             POINTS("f", m, REFLECTION, true)},                                                    \
+        .low = -3, .high = 2.5f                                                                    \
+    }
+#define POINTS(name, m, p, corners)                                                                \
+    {                                                                                              \
+        VBS_OP_GRID_SAMPLE, name, FROM(0, 1), .attributes = {                                      \
+            .grid_sample = {VBS_RESIZE_##m, VBS_GRID_##p, corners}                                 \
+        }                                                                                          \
+    }
+
 #define RESIZE(title, from, to, m, p, ...)                                                         \
     {                                                                                              \
         .name = title, .input = from,                                                              \
@@ -408,6 +430,31 @@ static const struct operator_case shape_cases[] = {
      .input = DIMS(4, 5),
      .nodes = {{VBS_OP_RELU, "r", FROM(0)},
                {VBS_OP_PICK, "a", FROM(1, 0), .attributes = {.pick = {.axis = 1}}}}},
+    GRID_SAMPLE("the nearest elements at points", NEAREST),
+    GRID_SAMPLE("elements mixed at points", LINEAR),
+    GRID_SAMPLE("elements mixed at points by a cubic kernel", CUBIC),
+    {.name = "points in several images of a sample",
+     .input = DIMS(3, 2, 5, 70),
+     .nodes = {{VBS_OP_SLICE, "s", FROM(0),
+                .attributes = {.slice = {.begin = {0, 0, 1, 3},
+                                         .step = {1, 1, 1, 1},
+                                         .count = {3, 1, 4, 67}}}},
+               {VBS_OP_RELU, "r", FROM(1)},
+               {VBS_OP_CONCAT, "p", FROM(1, 2), VIEWS(DIMS(3, 4, 67, 1), DIMS(3, 4, 67, 1)),
+                .attributes = {.concat = {.axis = 3}}},
+               {VBS_OP_GRID_SAMPLE, "g", FROM(0, 3),
+                .attributes = {.grid_sample = {.mode = VBS_RESIZE_LINEAR}}},
+               {VBS_OP_SIGMOID, "f", FROM(4)}}},
+    {.name = "points in images of one element",
+     .input = DIMS(4, 1, 2),
+     .nodes = {{VBS_OP_SLICE, "s", FROM(0),
+                .attributes = {.slice = {.step = {1, 1, 1}, .count = {4, 1, 1}}}},
+               {VBS_OP_GRID_SAMPLE, "a", FROM(1, 0),
+                .attributes = {.grid_sample = {VBS_RESIZE_LINEAR, VBS_GRID_REFLECTION, true}}},
+               {VBS_OP_GRID_SAMPLE, "b", FROM(1, 0),
+                .attributes = {.grid_sample = {VBS_RESIZE_CUBIC, VBS_GRID_BORDER, false}}}},
+     .low = -3,
+     .high = 3},
     {.name = "concat along every dimension",
      .input = DIMS(20, 4, 5),
      .nodes = {{VBS_OP_RELU, "r", FROM(0)},

@@ -109,6 +109,8 @@ int vbs_export_opset(enum vbs_op op, const union vbs_attributes *attributes)
         return 19;
     if (op == VBS_OP_RESIZE)
         return attributes->resize.coordinates == VBS_COORDINATES_HALF_PIXEL_SYMMETRIC ? 19 : 18;
+    if (op == VBS_OP_GRID_SAMPLE)
+        return 16;
     for (size_t i = 0; i < N_SIMPLE; i++)
         if (SIMPLE[i].op == op)
             return SIMPLE[i].since;
@@ -438,6 +440,47 @@ static enum vbs_status write_pick(struct export_operator *o)
     return vbs_export_result(o, &node, NULL);
 }
 
+/* Reads images, or points in them; those of one sample are samples of the node. */
+static enum vbs_status add_images(struct export_operator *o, int index, struct export_node *node)
+{
+    const struct vbs_shape *view = &o->l->views[index];
+    struct export_dims dims = {.n = view->n_dims, .dim = {-1}};
+    const char *name;
+
+    memcpy(dims.dim + 1, view->dim + 1, (size_t)(view->n_dims - 1) * sizeof view->dim[0]);
+    if (view->n_dims == 3)
+        VBS_TRY(vbs_export_input(o, index, 0, &name));
+    else
+        VBS_TRY(vbs_export_reshape(o->e, &o->e->values[o->l->inputs[index]], &dims, &name));
+    vbs_export_reads(node, name);
+    return VBS_OK;
+}
+
+static enum vbs_status write_grid_sample(struct export_operator *o)
+{
+    static const char *const OLD[] = {"nearest", "bilinear", "bicubic"}; /* before version 20 */
+    static const char *const MODES[] = {"nearest", "linear", "cubic"};
+    static const char *const PADDINGS[] = {"zeros", "border", "reflection"};
+    const union vbs_attributes *a = o->attributes;
+    struct export_node node = vbs_export_node("GridSample"), join = vbs_export_node("Reshape");
+    struct export_dims dims = vbs_export_channels(o->e, &o->l->shape);
+    const char *made, *shape;
+
+    for (int i = 0; i < 2; i++)
+        VBS_TRY(add_images(o, i, &node));
+    vbs_export_word(&node, "mode", (o->e->opset < 20 ? OLD : MODES)[a->grid_sample.mode]);
+    vbs_export_word(&node, "padding_mode", PADDINGS[a->grid_sample.padding]);
+    vbs_export_int(&node, "align_corners", a->grid_sample.align_corners);
+    if (o->l->shape.n_dims == 3)
+        return vbs_export_result(o, &node, NULL);
+    VBS_TRY(vbs_export_part(o, &node, ".images", &made));
+    dims.dim[0] = -1;
+    VBS_TRY(vbs_export_numbers(o->e, o->name, ".shape", dims.dim, dims.n, NULL, &shape));
+    vbs_export_reads(&join, made);
+    vbs_export_reads(&join, shape);
+    return vbs_export_result(o, &join, NULL);
+}
+
 static enum vbs_status write_concat(struct export_operator *o)
 {
     struct export_node node = vbs_export_node("Concat");
@@ -748,6 +791,8 @@ static enum vbs_status write_other(struct export_operator *o)
         return write_topk(o);
     case VBS_OP_PICK:
         return write_pick(o);
+    case VBS_OP_GRID_SAMPLE:
+        return write_grid_sample(o);
     case VBS_OP_RESIZE:
         return vbs_export_move(o);
     case VBS_OP_RNN:
@@ -761,7 +806,7 @@ static enum vbs_status write_other(struct export_operator *o)
 
 /* A new operator comes last in the list. Before its name replaces the last one here, it needs a
  * line in SIMPLE, or a function above, in moves.c or in recurrent.c. */
-_Static_assert(VBS_OP_PICK + 1 == VBS_N_OPS, "a new operator: write its nodes");
+_Static_assert(VBS_OP_GRID_SAMPLE + 1 == VBS_N_OPS, "a new operator: write its nodes");
 
 enum vbs_status vbs_export_operator(struct export_operator *o)
 {

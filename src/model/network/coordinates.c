@@ -1,4 +1,4 @@
-/* The coordinates of the operator Resize, as ONNX defines them. */
+/* The coordinates of the operators Resize and GridSample, as ONNX defines them. */
 #include "model/network/coordinates.h"
 
 #include <math.h>
@@ -78,4 +78,90 @@ double vbs_resize_nearest(enum vbs_resize_nearest mode, double x)
     default:
         return ceil(x - 0.5);
     }
+}
+
+/* ---- GridSample ---- */
+
+#define CUBIC (-0.75f) /* the coefficient of its kernel */
+
+/* Returns a coordinate mirrored at two borders, as often as it takes to lie between them. */
+static float mirrored(float x, float low, float high)
+{
+    float range = high - low, beyond = x < low ? low - x : x - high, rest = fmodf(beyond, range);
+    bool even = fmodf(beyond, 2 * range) < range;
+
+    if (x >= low && x <= high)
+        return x;
+    if (!(range > 0))
+        return isnan(x) ? x : low;
+    return (x < low) == even ? low + rest : high - rest;
+}
+
+/* The borders along a dimension. */
+struct borders {
+    enum vbs_grid_padding padding;
+    float low, high;
+    int64_t n;
+};
+
+/* Returns the element that stands at a position; -1: a zero does. */
+static int64_t element_at(const struct borders *b, int64_t i)
+{
+    if (i >= 0 && i < b->n)
+        return i;
+    if (b->padding == VBS_GRID_ZEROS)
+        return -1;
+    if (b->padding == VBS_GRID_REFLECTION)
+        i = (int64_t)mirrored((float)i, b->low, b->high);
+    return i < 0 ? 0 : i < b->n ? i : b->n - 1;
+}
+
+/* Returns the weight of the element at distance t (Keys 1981), at most 2. */
+static float cubic(float t)
+{
+    return t <= 1 ? ((CUBIC + 2) * t - (CUBIC + 3)) * t * t + 1
+                  : ((CUBIC * t - 5 * CUBIC) * t + 8 * CUBIC) * t - 4 * CUBIC;
+}
+
+/* Returns the weight of the element at a position near a coordinate. */
+static float weight_at(enum vbs_resize_mode mode, float x, float at)
+{
+    float distance = fabsf(x - at);
+
+    return mode == VBS_RESIZE_NEAREST  ? 1
+           : mode == VBS_RESIZE_LINEAR ? 1 - distance
+                                       : cubic(distance);
+}
+
+struct vbs_grid_taps vbs_grid_sample_taps(const union vbs_attributes *a, float coordinate,
+                                          int64_t n)
+{
+    bool corners = a->grid_sample.align_corners;
+    enum vbs_resize_mode mode = a->grid_sample.mode;
+    float length = (float)n, x;
+    struct borders b = {.padding = a->grid_sample.padding,
+                        .low = corners ? 0 : -0.5f,
+                        .high = length - (corners ? 1 : 0.5f),
+                        .n = n};
+    int most = mode == VBS_RESIZE_NEAREST ? 1 : mode == VBS_RESIZE_LINEAR ? 2 : VBS_GRID_MOST_TAPS;
+    struct vbs_grid_taps taps = {.n = 0};
+
+    x = corners ? (coordinate + 1) / 2 * (length - 1) : ((coordinate + 1) * length - 1) / 2;
+    x = mode == VBS_RESIZE_NEAREST ? rintf(x) : x;
+    if (b.padding == VBS_GRID_BORDER && (x < b.low || x > b.high))
+        x = x < 0 ? 0 : length - 1;
+    if (b.padding == VBS_GRID_REFLECTION)
+        x = mirrored(x, b.low, b.high);
+    if (isnan(x))
+        return (struct vbs_grid_taps){.n = 1, .at = {0}, .weight = {x}};
+    if (x < -4 || x > length + 4) /* zeros only */
+        return taps;
+    for (int t = 0; t < most; t++) {
+        int64_t at = (int64_t)floorf(x) + t - (most == VBS_GRID_MOST_TAPS);
+
+        taps.at[taps.n] = element_at(&b, at);
+        taps.weight[taps.n] = weight_at(mode, x, (float)at);
+        taps.n += taps.at[taps.n] >= 0;
+    }
+    return taps;
 }

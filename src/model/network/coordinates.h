@@ -1,5 +1,5 @@
-/* The coordinates of the operator Resize, as ONNX defines them: for constants that are resized
- * while a file is read, and for layers. */
+/* The coordinates of the operators Resize and GridSample, as ONNX defines them: for constants that
+ * are resized while a file is read, and for layers. */
 #ifndef VBS_MODEL_NETWORK_COORDINATES_H
 #define VBS_MODEL_NETWORK_COORDINATES_H
 
@@ -12,5 +12,20 @@ double vbs_resize_coordinate(const union vbs_attributes *a, int d, int64_t in, i
 
 /* Returns the position, which may lie outside, of the element that is nearest to a coordinate. */
 double vbs_resize_nearest(enum vbs_resize_nearest mode, double x);
+
+#define VBS_GRID_MOST_TAPS 4
+
+/* The elements along a dimension of which a gridsample makes a value, and their weights; what
+ * stands for zeros outside of the image is left out. */
+struct vbs_grid_taps {
+    int n;
+    int64_t at[VBS_GRID_MOST_TAPS];
+    float weight[VBS_GRID_MOST_TAPS];
+};
+
+/* Returns those at a coordinate of the grid, along a dimension of n elements. A coordinate that is
+ * no number makes a value that is none. */
+struct vbs_grid_taps vbs_grid_sample_taps(const union vbs_attributes *a, float coordinate,
+                                          int64_t n);
 
 #endif

@@ -465,6 +465,20 @@ static enum vbs_status infer_pick(struct vbs_ctx *ctx, int axis, const struct vb
     return VBS_OK;
 }
 
+/* Computes the shape of the values of images at points. */
+static enum vbs_status infer_grid_sample(struct vbs_ctx *ctx, const struct vbs_shape *images,
+                                         const struct vbs_shape *points, struct vbs_shape *output)
+{
+    int n = images->n_dims;
+
+    if (n < 3 || n > 4 || points->n_dims != n || points->dim[n - 1] != 2 ||
+        (n == 4 && points->dim[0] != images->dim[0]))
+        return shapes_differ(ctx, "images and points", images, points);
+    output->dim[n - 2] = points->dim[n - 3];
+    output->dim[n - 1] = points->dim[n - 2];
+    return VBS_OK;
+}
+
 static enum vbs_status infer(struct vbs_ctx *ctx, const struct vbs_operation *operation,
                              union vbs_attributes *attributes, struct vbs_shape *output)
 {
@@ -504,6 +518,8 @@ static enum vbs_status infer(struct vbs_ctx *ctx, const struct vbs_operation *op
         return infer_topk(ctx, attributes, input, output);
     case VBS_OP_PICK:
         return infer_pick(ctx, attributes->pick.axis, input, other, output);
+    case VBS_OP_GRID_SAMPLE:
+        return infer_grid_sample(ctx, input, other, output);
     case VBS_OP_RNN:
     case VBS_OP_GRU:
     case VBS_OP_LSTM:

@@ -72,6 +72,7 @@ const struct vbs_onnx_operator vbs_onnx_operators[] = {
     {"GlobalMaxPool", H(global_pool), NULL, VBS_OP_POOL_MAX, {{1, 1}}, FOLDED},
     {"Greater", H(compare), H(fold_pair), VBS_FOLD_GREATER, {{1, 2}}, ANYWHERE},
     {"GreaterOrEqual", H(compare), H(fold_pair), VBS_FOLD_GREATER_EQUAL, {{1, 2}}, ANYWHERE},
+    {"GridSample", H(grid_sample), H(fold_grid_sample), 0, {{16, 2}}, FOLDED},
     {"GroupNormalization", H(group_norm), NULL, 0, {{1, 3}}, 0},
     {"HardSigmoid", H(unary), H(fold_unary), VBS_OP_HARD_SIGMOID, {{1, 1}}, ANYWHERE},
     {"HardSwish", H(unary), H(fold_unary), VBS_OP_HARD_SWISH, {{1, 1}}, ANYWHERE},

@@ -1232,6 +1232,36 @@ def wraps():
         return [np.concatenate(pads, axis=2), np.concatenate(pools, axis=2)[:, :, None, :],
                 np.concatenate(sizes, axis=2)]
     n.save(results=results)
+def sampled(version, results=None):
+    """Values of images at points: by every mode and padding, in the words of two versions; of images
+    that are folded into the samples, and of constants."""
+    n = Net("sampled_%d" % version, version, ["N", 4, 6, 7])
+    linear, cubic = ("bilinear", "bicubic") if version < 20 else ("linear", "cubic")
+    y = n.op("Conv", "x", n.weight(2, 4, 3, 3), pads=[1, 0, 0, 0], strides=[2, 2])
+    points = n.op("Transpose", n.op("Mul", y, n.scalar(1.7)), perm=[0, 2, 3, 1])
+    parts = []
+    for mode in "nearest", linear, cubic:
+        for padding in "zeros", "border", "reflection":
+            for corners in 0, 1:
+                parts.append(n.op("GridSample", "x", points, mode=mode, padding_mode=padding,
+                                  align_corners=corners))
+    n.output(n.op("Concat", *parts, axis=1), "modes")
+    heads = n.op("Reshape", "x", n.ints(-1, 2, 6, 7))
+    several = n.op("Reshape", n.op("Conv", "x", n.weight(12, 4, 1, 1)), n.ints(-1, 3, 42, 2))
+    several = n.op("Reshape", n.op("GridSample", heads, several), n.ints(-1, 4, 3, 42))
+    samples = n.op("Slice", n.op("Shape", "x"), n.ints(0), n.ints(1))
+
+    def of_each(constant, *shape):
+        return n.op("Expand", constant, n.op("Concat", samples, n.ints(*shape), axis=0))
+    fixed = n.op("GridSample", "x", of_each(n.weight(3, 2, 2), 3, 2, 2), padding_mode="border")
+    image = n.op("GridSample", of_each(n.weight(1, 5, 4, 3, scale=1), 5, 4, 3), points, mode=cubic)
+    known = n.op("GridSample", n.weight(1, 2, 5, 4, scale=1), n.weight(1, 3, 2, 2, scale=1),
+                 mode=cubic, padding_mode="reflection", align_corners=1)
+    n.output(n.op("ReduceSum", several, n.ints(3)), "heads")
+    n.output(n.op("Concat", n.op("Flatten", fixed), n.op("Flatten", image), axis=1), "constants")
+    n.output(n.op("Add", n.op("ReduceMean", "x", keepdims=1, axes=[1, 2, 3]) if version < 18 else
+                  n.op("ReduceMean", "x", n.ints(1, 2, 3)), n.op("Reshape", known, n.ints(1, 12, 1, 1))), "known")
+    return n.save(results=results)
 
 
 def several():
@@ -1263,6 +1293,7 @@ if __name__ == "__main__":
                  wraps, counted):
         make()
     later(later())  # onnx.reference does not know GlobalLpPool
+    sampled(16, sampled(20))  # onnx.reference knows only the words of version 20
     known = opset(9)
     opset(7, known)  # onnx.reference knows neither its Upsample
     opset(10, known)  # nor its Resize

@@ -231,3 +231,100 @@ bool reference_resize(const struct subject *s, const float *x, float *y)
     }
     return true;
 }
+
+/* ---- GridSample ---- */
+
+/* The borders of an image along a dimension of n elements, and its elements. */
+struct edge {
+    double low, high;
+    int64_t n;
+};
+
+static struct edge edge_of(const union vbs_attributes *a, int64_t n)
+{
+    double outside = a->grid_sample.align_corners ? 0 : 0.5;
+
+    return (struct edge){-outside, (double)n - 1 + outside, n};
+}
+
+/* Mirrors a position at the borders until it lies between them. */
+static double mirror(const struct edge *e, double x)
+{
+    while (e->low < e->high && (x < e->low || x > e->high))
+        x = x < e->low ? 2 * e->low - x : 2 * e->high - x;
+    return e->low < e->high ? x : e->low;
+}
+
+/* Returns the position of a coordinate of the grid, computed with 32 bits as it is in files. */
+static double position(const union vbs_attributes *a, const struct edge *e, float coordinate)
+{
+    float n = (float)e->n;
+    double x = a->grid_sample.align_corners ? (coordinate + 1) / 2 * (n - 1)
+                                            : ((coordinate + 1) * n - 1) / 2;
+
+    if (a->grid_sample.mode == VBS_RESIZE_NEAREST)
+        x = rint(x);
+    if (x >= e->low && x <= e->high)
+        return x;
+    if (a->grid_sample.padding == VBS_GRID_BORDER)
+        return x < e->low ? 0 : (double)(e->n - 1);
+    return a->grid_sample.padding == VBS_GRID_REFLECTION ? mirror(e, x) : x;
+}
+
+/* Returns the weight of the element at distance t. */
+static double weight_of(enum vbs_resize_mode mode, double t)
+{
+    static const union vbs_attributes CUBIC = {
+        .resize = {.mode = VBS_RESIZE_CUBIC, .cubic_a = -0.75}};
+    static const union vbs_attributes LINEAR = {.resize = {.mode = VBS_RESIZE_LINEAR}};
+
+    return mode == VBS_RESIZE_NEAREST ? t == 0
+                                      : kernel(mode == VBS_RESIZE_CUBIC ? &CUBIC : &LINEAR, t);
+}
+
+/* Returns the element at a row and a column, which may lie outside. */
+static double pixel(const union vbs_attributes *a, const struct edge *edge, const float *image,
+                    const int64_t *place)
+{
+    int64_t at[2];
+
+    for (int d = 0; d < 2; d++) {
+        at[d] = place[d];
+        if (at[d] >= 0 && at[d] < edge[d].n)
+            continue;
+        if (a->grid_sample.padding == VBS_GRID_ZEROS)
+            return 0;
+        if (a->grid_sample.padding == VBS_GRID_BORDER)
+            at[d] = at[d] < 0 ? 0 : edge[d].n - 1;
+        else
+            at[d] = (int64_t)mirror(&edge[d], (double)at[d]);
+        at[d] = at[d] < 0 ? 0 : at[d];
+    }
+    return image[at[0] * edge[1].n + at[1]];
+}
+
+/* Adds up the elements around each point, of each channel. */
+void reference_grid_sample(const struct subject *s, const float *const *inputs, float *y)
+{
+    const union vbs_attributes *a = &s->l->attributes;
+    const struct vbs_shape *in = &s->l->views[0], *out = &s->l->shape;
+    int n = in->n_dims;
+    int64_t channels = in->dim[n - 3], points = out->dim[n - 2] * out->dim[n - 1];
+    const struct edge edge[] = {edge_of(a, in->dim[n - 2]), edge_of(a, in->dim[n - 1])};
+
+    for (int64_t i = 0; i < vbs_shape_elements(out); i++) {
+        int64_t channel = i / points, at[2];
+        const float *point = inputs[1] + 2 * (channel / channels * points + i % points);
+        const double where[] = {position(a, &edge[0], point[1]), position(a, &edge[1], point[0])};
+        double sum = 0;
+
+        for (int k = 0; k < 16; k++) {
+            at[0] = (int64_t)floor(where[0]) - 1 + k / 4;
+            at[1] = (int64_t)floor(where[1]) - 1 + k % 4;
+            sum += weight_of(a->grid_sample.mode, where[0] - (double)at[0]) *
+                   weight_of(a->grid_sample.mode, where[1] - (double)at[1]) *
+                   pixel(a, edge, inputs[0] + channel * edge[0].n * edge[1].n, at);
+        }
+        y[i] = (float)sum;
+    }
+}

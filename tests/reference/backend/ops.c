@@ -359,6 +359,9 @@ static bool compute(const struct subject *s, const float *const *inputs, float *
     case VBS_OP_PICK:
         pick(s, inputs, y);
         return true;
+    case VBS_OP_GRID_SAMPLE:
+        reference_grid_sample(s, inputs, y);
+        return true;
     case VBS_OP_RNN:
     case VBS_OP_GRU:
     case VBS_OP_LSTM:

@@ -134,6 +134,11 @@ static enum vbs_status load_onnx_control(struct vbs_ctx *ctx)
     return load(ctx, "tests/data/onnx/control.onnx", NULL);
 }
 
+static enum vbs_status load_onnx_sampled(struct vbs_ctx *ctx)
+{
+    return load(ctx, "tests/data/onnx/sampled_20.onnx", NULL);
+}
+
 static enum vbs_status load_onnx_reshaped(struct vbs_ctx *ctx)
 {
     return load(ctx, "tests/data/onnx/light_zfnet512.onnx",
@@ -301,6 +306,7 @@ static const struct task TASKS[] = {
     {"one with quantised weights", load_onnx_contrib_weights, VBS_OK},
     {"one with weights in blocks", load_onnx_blocks, VBS_OK},
     {"an ONNX file with graphs inside nodes", load_onnx_control, VBS_OK},
+    {"an ONNX file with points in images", load_onnx_sampled, VBS_OK},
     {"an ONNX file with an input that does not suit it", load_onnx_reshaped, VBS_USAGE},
     {"weights from a file", read_external, VBS_OK},
     {"coded weights in a file", write_coded, VBS_OK},

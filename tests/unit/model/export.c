@@ -56,6 +56,8 @@ static const char *const MODELS[] = {
     "tests/data/onnx/opset_24.onnx",
     "tests/data/onnx/outputs.onnx",
     "tests/data/onnx/recurrent.onnx",
+    "tests/data/onnx/sampled_16.onnx",
+    "tests/data/onnx/sampled_20.onnx",
     "tests/data/onnx/scales.onnx",
     "tests/data/onnx/segment.onnx",
     "tests/data/onnx/torch_flatten_11.onnx",

@@ -164,6 +164,16 @@ static const struct {
      "slice pad slice pad slice slice pad slice pad slice pad slice pad pad pad pad concat "
      "mul identity concat maxpool maxpool maxpool avgpool avgpool avgpool concat identity "
      "identity concat slice resize slice resize slice resize concat"},
+    {"sampled_16",
+     "conv+linear transpose gridsample gridsample gridsample gridsample gridsample gridsample "
+     "gridsample gridsample gridsample gridsample gridsample gridsample gridsample gridsample "
+     "gridsample gridsample gridsample gridsample concat conv gridsample slice keep add gridsample "
+     "slice keep add gridsample reducesum concat reducemean add"},
+    {"sampled_20",
+     "conv+linear transpose gridsample gridsample gridsample gridsample gridsample gridsample "
+     "gridsample gridsample gridsample gridsample gridsample gridsample gridsample gridsample "
+     "gridsample gridsample gridsample gridsample concat conv gridsample slice keep add gridsample "
+     "slice keep add gridsample reducesum concat reducemean add"},
     {"recurrent", "conv transpose lstm gru slice fc+relu logsoftmax"},
     {"sequence", "relu rnn add slice reducemean"},
     {"windows", "transpose layernorm fc transpose transpose transpose matmul add softmax matmul "

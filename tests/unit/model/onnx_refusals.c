@@ -363,7 +363,7 @@ static void check_depth(const char *op)
 int main(void)
 {
     static const struct onnx_case *const TABLES[] = {onnx_cases, onnx_quantised_cases,
-                                                     onnx_inner_cases};
+                                                     onnx_inner_cases, onnx_operator_cases};
     struct bytes hundred = {0};
 
     if (!mkdtemp(folder))

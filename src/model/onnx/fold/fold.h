@@ -29,6 +29,7 @@ VBS_ONNX_HANDLER(fold_is_inf);
 VBS_ONNX_HANDLER(fold_clip);
 VBS_ONNX_HANDLER(fold_batch_norm);
 VBS_ONNX_HANDLER(fold_resize);
+VBS_ONNX_HANDLER(fold_grid_sample);
 VBS_ONNX_HANDLER(fold_softmax);
 VBS_ONNX_HANDLER(fold_layer_norm);
 VBS_ONNX_HANDLER(fold_conv);

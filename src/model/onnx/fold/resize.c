@@ -136,3 +136,57 @@ VBS_ONNX_HANDLER(fold_resize)
         y[i] = (number){vbs_onnx_rounded(input->type, x[i].value), .batch = x[i].batch};
     return vbs_onnx_give_numbers(im, input->type, &shape, y);
 }
+
+/* ---- GridSample ---- */
+
+/* Makes an element of an image of one channel. */
+static number sampled(const struct vbs_grid_taps *x, const struct vbs_grid_taps *y,
+                      const number *image, int64_t width)
+{
+    number sum = {0, false};
+
+    for (int i = 0; i < y->n; i++)
+        for (int j = 0; j < x->n; j++) {
+            const number *from = &image[y->at[i] * width + x->at[j]];
+
+            sum.value += (long double)y->weight[i] * x->weight[j] * from->value;
+            sum.batch |= from->batch;
+        }
+    return sum;
+}
+
+VBS_ONNX_HANDLER(fold_grid_sample)
+{
+    union vbs_attributes a = {.grid_sample = {.mode = VBS_RESIZE_NEAREST}};
+    constant *images, *grid;
+    const number *x, *points;
+    struct vbs_shape shape;
+    number *y;
+
+    (void)operator;
+    VBS_TRY(vbs_onnx_read_grid_sample(im, &a));
+    VBS_TRY(vbs_onnx_numbers_in(im, 0, &images, &x));
+    VBS_TRY(vbs_onnx_numbers_in(im, 1, &grid, &points));
+    shape = images->shape;
+    if (shape.n_dims != 4 || grid->shape.n_dims != 4 || grid->shape.dim[3] != 2 ||
+        grid->shape.dim[0] != shape.dim[0] || vbs_shape_elements(&shape) == 0)
+        return vbs_fail(im->ctx, VBS_UNSUPPORTED, "its inputs are no images and no points in them");
+    shape.dim[2] = grid->shape.dim[1];
+    shape.dim[3] = grid->shape.dim[2];
+    if (!vbs_onnx_bounded(&shape))
+        return vbs_fail(im->ctx, VBS_FORMAT, "its output has more than 2^36 elements");
+    VBS_TRY(vbs_onnx_numbers_new(im, vbs_shape_elements(&shape), &y));
+    VBS_TRY(vbs_onnx_numbers_read(im, 16 * vbs_shape_elements(&shape)));
+    for (int64_t i = 0; i < vbs_shape_elements(&shape); i++) {
+        int64_t n_points = shape.dim[2] * shape.dim[3], channel = i / n_points;
+        const number *at = &points[2 * (channel / shape.dim[1] * n_points + i % n_points)];
+        int64_t height = images->shape.dim[2], width = images->shape.dim[3];
+        struct vbs_grid_taps across = vbs_grid_sample_taps(&a, (float)at[0].value, width);
+        struct vbs_grid_taps down = vbs_grid_sample_taps(&a, (float)at[1].value, height);
+
+        y[i] = sampled(&across, &down, x + channel * height * width, width);
+        y[i].value = vbs_onnx_rounded(images->type, y[i].value);
+        y[i].batch |= at[0].batch || at[1].batch;
+    }
+    return vbs_onnx_give_numbers(im, images->type, &shape, y);
+}

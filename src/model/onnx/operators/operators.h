@@ -144,6 +144,10 @@ enum vbs_status vbs_onnx_read_resize(struct vbs_onnx_import *im, bool upsample,
                                      const struct vbs_shape *shape, bool batch, int shift,
                                      union vbs_attributes *attributes, bool *same) VBS_MUST_CHECK;
 
+/* Reads the attributes of a GridSample. */
+enum vbs_status vbs_onnx_read_grid_sample(struct vbs_onnx_import *im,
+                                          union vbs_attributes *attributes) VBS_MUST_CHECK;
+
 /* The positions that a Pad adds before and behind, by dimension of the file. */
 struct vbs_onnx_pads {
     int64_t before[VBS_MAX_DIMS + 1], behind[VBS_MAX_DIMS + 1];
@@ -237,6 +241,7 @@ VBS_ONNX_HANDLER(pad);
 VBS_ONNX_HANDLER(gather);
 VBS_ONNX_HANDLER(tile);
 VBS_ONNX_HANDLER(resize);
+VBS_ONNX_HANDLER(grid_sample);
 
 VBS_ONNX_HANDLER(conv);
 VBS_ONNX_HANDLER(conv_transpose);

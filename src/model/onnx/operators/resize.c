@@ -1,8 +1,9 @@
-/* Resize of all versions, and Upsample. */
+/* Resize of all versions, Upsample, and GridSample. */
 #include "base/fail.h"
 #include "model/onnx/operators/operators.h"
 
 #include <math.h>
+#include <string.h>
 
 /* The parameters of a Resize node, by dimension of the file. */
 struct request {
@@ -272,5 +273,100 @@ VBS_ONNX_HANDLER(resize)
         VBS_TRY(vbs_onnx_cut_off(im, &between, &cut));
         tensor = cut.tensor;
     }
+    return vbs_onnx_give(im, 0, tensor, &shape);
+}
+
+/* ---- GridSample ---- */
+
+enum vbs_status vbs_onnx_read_grid_sample(struct vbs_onnx_import *im, union vbs_attributes *a)
+{
+    /* The words of version 16, and those since version 20. */
+    static const char *const MODES[] = {"nearest", "bilinear", "bicubic", "linear", "cubic", NULL};
+    static const char *const PADDINGS[] = {"zeros", "border", "reflection", NULL};
+    int mode = vbs_onnx_word(im, "mode", MODES, VBS_RESIZE_LINEAR);
+    int padding = vbs_onnx_word(im, "padding_mode", PADDINGS, VBS_GRID_ZEROS);
+
+    if (mode < 0 || padding < 0)
+        return im->bad;
+    a->grid_sample.mode = (enum vbs_resize_mode)(mode > VBS_RESIZE_CUBIC ? mode - 2 : mode);
+    a->grid_sample.padding = (enum vbs_grid_padding)padding;
+    a->grid_sample.align_corners = vbs_onnx_int(im, "align_corners", 0) != 0;
+    return VBS_OK;
+}
+
+/* Makes a tensor of a constant, which has as many dimensions in the file as tensors of the node: an
+ * element of x that is replaced by 0, to which the constant is added. *result belongs to no value.
+ */
+static enum vbs_status constant_tensor(struct vbs_onnx_import *im, const struct vbs_onnx_state *x,
+                                       struct vbs_onnx_constant *constant,
+                                       struct vbs_onnx_state *result)
+{
+    const struct vbs_shape flat = {1, {vbs_shape_elements(&x->tensor->shape)}};
+    const union vbs_attributes first = {.slice = {.step = {1}, .count = {1}}};
+    struct vbs_onnx_state one = *x, none, zeros, values = {.constant = constant};
+    struct vbs_onnx_number *zero;
+
+    if (im->batch && im->outer > 0)
+        return vbs_onnx_mixes(im);
+    one.shape = (struct vbs_shape){.n_dims = constant->shape.n_dims - vbs_onnx_is_apart(im)};
+    for (int d = 0; d < one.shape.n_dims; d++)
+        one.shape.dim[d] = 1;
+    VBS_TRY(vbs_onnx_numbers_new(im, 1, &zero));
+    VBS_TRY(vbs_onnx_constant_new(im, ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT,
+                                  &(struct vbs_shape){.n_dims = 0}, zero, &none.constant));
+    none.tensor = NULL;
+    VBS_TRY(vbs_onnx_apply(im, VBS_OP_SLICE, &first, x->tensor, &flat, &one.tensor));
+    VBS_TRY(vbs_onnx_combine(im, VBS_OP_KEEP, &one, &none, &zeros));
+    return vbs_onnx_combine(im, VBS_OP_ADD, &zeros, &values, result);
+}
+
+/* Makes a tensor of an input of a GridSample, and finds the shape in which a layer reads it:
+ * without the dimension of images where a sample has one. */
+static enum vbs_status read_images(struct vbs_onnx_import *im, int index,
+                                   struct vbs_onnx_state *images, struct vbs_shape *view)
+{
+    const struct vbs_onnx_state *state = vbs_onnx_in(im, index), *other = vbs_onnx_in(im, !index);
+    int several;
+
+    if (!state || !other)
+        return vbs_fail(im->ctx, VBS_FORMAT, "input %d is missing", state ? !index : index);
+    *images = *state;
+    if (!state->tensor)
+        VBS_TRY(constant_tensor(im, other, state->constant, images));
+    if (vbs_onnx_rank(im, images) == 5)
+        return vbs_fail(im->ctx, VBS_UNSUPPORTED, "samples volumes; images are supported");
+    if (vbs_onnx_rank(im, images) != 4)
+        return vbs_fail(im->ctx, VBS_FORMAT, "input %d has %d dimensions, not 4", index,
+                        vbs_onnx_rank(im, images));
+    several = im->batch ? im->outer > 0 : images->shape.dim[0] > 1;
+    *view = images->shape;
+    if (view->n_dims == 4 && !several) {
+        view->n_dims--;
+        memmove(view->dim, view->dim + 1, 3 * sizeof view->dim[0]);
+    }
+    return VBS_OK;
+}
+
+VBS_ONNX_HANDLER(grid_sample)
+{
+    struct vbs_onnx_draft *draft = vbs_onnx_draft(im, VBS_OP_GRID_SAMPLE, 2);
+    struct vbs_onnx_state images, points;
+    struct vbs_onnx_tensor *tensor;
+    struct vbs_shape view, shape;
+
+    (void)operator;
+    if (!draft)
+        return vbs_no_memory(im->ctx);
+    if (im->batch && im->outer > 0 && im->at > 0)
+        return vbs_onnx_mixes(im);
+    VBS_TRY(vbs_onnx_read_grid_sample(im, &draft->node.attributes));
+    VBS_TRY(read_images(im, 0, &images, &view));
+    vbs_onnx_reads(draft, 0, images.tensor, &view);
+    VBS_TRY(read_images(im, 1, &points, &view));
+    vbs_onnx_reads(draft, 1, points.tensor, &view);
+    VBS_TRY(vbs_onnx_tensor_new(im, draft, &tensor));
+    shape = images.shape;
+    for (int d = 1; d <= 2; d++)
+        shape.dim[shape.n_dims - d] = points.shape.dim[points.shape.n_dims - d - 1];
     return vbs_onnx_give(im, 0, tensor, &shape);
 }

@@ -1,0 +1,55 @@
+/* Nodes of single operators that are wrong, or not supported in the way in which they are used. The
+ * input is x, [N, 3, 8, 8]. */
+#include "cases/onnx_wrong.h"
+
+#define FLOAT 1
+#define INT64 7
+
+/* ---- GridSample ---- */
+
+static void sample(struct bytes *graph, int n, const int64_t *dims, const char *mode)
+{
+    struct bytes node = onnx_node("GridSample", "x p", "y");
+
+    onnx_add_tensor(graph, onnx_floats("p", 0.5f, n, dims));
+    onnx_attribute_text(&node, "mode", mode);
+    onnx_add_node(graph, node);
+}
+
+static void three_coordinates(struct bytes *graph)
+{
+    sample(graph, 4, (int64_t[]){1, 2, 4, 3}, "bilinear");
+}
+
+static void points_of_a_volume(struct bytes *graph)
+{
+    sample(graph, 5, (int64_t[]){1, 2, 4, 5, 3}, "linear");
+}
+
+static void no_image(struct bytes *graph)
+{
+    sample(graph, 3, (int64_t[]){1, 4, 2}, "nearest");
+}
+
+static void unknown_mode(struct bytes *graph)
+{
+    sample(graph, 4, (int64_t[]){1, 2, 4, 2}, "area");
+}
+
+static void no_points(struct bytes *graph)
+{
+    onnx_add_node(graph, onnx_node("GridSample", "x", "y"));
+}
+
+const struct onnx_case onnx_operator_cases[] = {
+    {"points of three coordinates", three_coordinates, VBS_FORMAT,
+     "node 'y' (GridSample): images and points differ: 3x8x8 and 2x4x3"},
+    {"points of a volume", points_of_a_volume, VBS_UNSUPPORTED,
+     "node 'y' (GridSample): samples volumes; images are supported"},
+    {"points of one dimension", no_image, VBS_FORMAT,
+     "node 'y' (GridSample): input 1 has 3 dimensions, not 4"},
+    {"an unknown interpolation", unknown_mode, VBS_UNSUPPORTED,
+     "node 'y' (GridSample): attribute 'mode' is 'area'"},
+    {"no points", no_points, VBS_FORMAT, "node 'y' (GridSample): input 1 is missing"},
+    {NULL, NULL, VBS_OK, NULL},
+};
