@@ -82,9 +82,9 @@ static void unknown_operators(struct bytes *graph)
 
     bytes_text(&node, 7, "com.microsoft");
     onnx_add_node(graph, onnx_node("Unique", "x", "a"));
-    onnx_add_node(graph, onnx_node("Hardmax", "a", "b"));
+    onnx_add_node(graph, onnx_node("Det", "a", "b"));
     onnx_add_node(graph, node);
-    onnx_add_node(graph, onnx_node("Hardmax", "c", "y"));
+    onnx_add_node(graph, onnx_node("Det", "c", "y"));
     onnx_add_node(graph, onnx_node("Loop", "x", "unread"));
 }
 
@@ -633,7 +633,7 @@ const struct onnx_case onnx_cases[] = {
     {"two initialisers of a name", two_initialisers, VBS_FORMAT,
      "initialiser 'w' is there twice, or unnamed"},
     {"operators that are not supported", unknown_operators, VBS_UNSUPPORTED,
-     "operators not supported: Unique ('a'), Hardmax ('b', 2 times), com.microsoft.Attention "
+     "operators not supported: Unique ('a'), Det ('b', 2 times), com.microsoft.Attention "
      "('c')"},
     {"too few values", few_bytes, VBS_FORMAT,
      "tensor 'w': 4 bytes of values where its shape asks for 432"},

@@ -41,6 +41,16 @@ static void no_points(struct bytes *graph)
     onnx_add_node(graph, onnx_node("GridSample", "x", "y"));
 }
 
+/* ---- lines ---- */
+
+static void third_power(struct bytes *graph)
+{
+    struct bytes node = onnx_node("LpNormalization", "x", "y");
+
+    onnx_attribute_int(&node, "p", 3);
+    onnx_add_node(graph, node);
+}
+
 const struct onnx_case onnx_operator_cases[] = {
     {"points of three coordinates", three_coordinates, VBS_FORMAT,
      "node 'y' (GridSample): images and points differ: 3x8x8 and 2x4x3"},
@@ -51,5 +61,7 @@ const struct onnx_case onnx_operator_cases[] = {
     {"an unknown interpolation", unknown_mode, VBS_UNSUPPORTED,
      "node 'y' (GridSample): attribute 'mode' is 'area'"},
     {"no points", no_points, VBS_FORMAT, "node 'y' (GridSample): input 1 is missing"},
+    {"a length by third powers", third_power, VBS_UNSUPPORTED,
+     "node 'y' (LpNormalization): attribute 'p' is 3"},
     {NULL, NULL, VBS_OK, NULL},
 };

@@ -1264,6 +1264,38 @@ def sampled(version, results=None):
     return n.save(results=results)
 
 
+def lines(version, lengths=None):
+    """Marks of the largest of each line, and lines divided by their length, of data and of constants;
+    a line of zeros stays one. lengths: the outputs of version 13; onnx.reference marks as it does there."""
+    n = Net("lines_%d" % version, version, ["N", 3, 4, 5])
+    factors = n.weight(3, 4, 5, scale=1)
+    parts = []
+    for axis in (1, 2, 3) if version < 13 else (1, -2, 3):
+        parts.append(n.op("Mul", n.op("Hardmax", "x", axis=axis), n.op("Hardmax", factors, axis=axis % 3)))
+    wide = n.op("MatMul", "x", n.constant(np.tile(np.float32([[1], [0], [0], [0], [0]]), (1, 5))))
+    parts.append(n.op("Hardmax", wide))  # all elements of a line are equal
+    n.output(n.op("Concat", *parts, axis=1), "marks")
+    y = n.op("Relu", n.op("Sub", "x", n.scalar(0.9)))  # has lines of zeros
+    parts = []
+    for p in 1, 2:
+        for axis in 1, 2, -1:
+            parts.append(n.op("Mul", n.op("LpNormalization", y, axis=axis, p=p),
+                              n.op("LpNormalization", n.op("Abs", factors), axis=axis % 3, p=p)))
+    n.output(n.op("Concat", *parts, axis=1), "lengths")
+
+    def coerced(x, axis):  # before version 13, all dimensions from axis on were one line
+        flat = x.reshape(int(np.prod(x.shape[:axis])), -1)
+        return (np.arange(flat.shape[1]) == flat.argmax(1)[:, None]).reshape(x.shape)
+
+    def marks(x):
+        known = numpy_helper.to_array(n.weights[0])
+        all_equal = np.repeat(x[..., :1], 5, axis=-1)
+        return np.concatenate([coerced(x, axis) * coerced(known, axis % 3) for axis in (1, 2, 3)] +
+                              [coerced(all_equal, 1)], axis=1)
+    return n.save(results=lengths and (lambda x: [marks(x), lengths[1]]))
+
+
+
 def several():
     """Four inputs, of floats, bools, indices and one number, with names that a shell takes apart."""
     value = helper.make_tensor_value_info
@@ -1293,6 +1325,7 @@ if __name__ == "__main__":
                  wraps, counted):
         make()
     later(later())  # onnx.reference does not know GlobalLpPool
+    lines(11, lines(13))
     sampled(16, sampled(20))  # onnx.reference knows only the words of version 20
     known = opset(9)
     opset(7, known)  # onnx.reference knows neither its Upsample

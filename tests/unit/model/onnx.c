@@ -111,6 +111,12 @@ static const struct {
     {"folded", "fc reducesum add"},
     {"later", "mish+gelu avgpool pad slice slice concat resize leakyrelu reducel1 mul instancenorm "
               "scale reducelogsumexp"},
+    {"lines_11", "topk equal mul topk equal mul topk equal mul fc topk equal concat linear+relu "
+                 "reducel1+clip div mul reducel1+clip div mul reducel1+clip div mul reducel2+clip "
+                 "div mul reducel2+clip div mul reducel2+clip div mul concat"},
+    {"lines_13", "topk equal mul topk equal mul topk equal mul fc topk equal concat linear+relu "
+                 "reducel1+clip div mul reducel1+clip div mul reducel1+clip div mul reducel2+clip "
+                 "div mul reducel2+clip div mul reducel2+clip div mul concat"},
     {"external", "conv+relu fc"},
     {"quantised",
      "linear+round+linear+clip+linear "

@@ -315,3 +315,76 @@ VBS_ONNX_HANDLER(fold_top_k)
     vbs_onnx_give_constant(im, 1, places);
     return vbs_onnx_give_numbers(im, input->type, &shape, y);
 }
+
+/* Marks the largest element of each line, the first of equal ones. */
+VBS_ONNX_HANDLER(fold_hardmax)
+{
+    bool old = im->graph->opset < 13;
+    struct lines lines;
+    constant *input;
+    const number *x;
+    number *y;
+    int axis;
+
+    (void)operator;
+    VBS_TRY(vbs_onnx_numbers_in(im, 0, &input, &x));
+    VBS_TRY(vbs_onnx_constant_axis(im, vbs_onnx_int(im, "axis", old ? 1 : -1), input->shape.n_dims,
+                                   &axis));
+    lines = lines_along(&input->shape, axis);
+    if (old) { /* all dimensions from axis on are one line */
+        lines = (struct lines){.length = lines.length * lines.step, .step = 1};
+        lines.n = lines.length > 0 ? vbs_shape_elements(&input->shape) / lines.length : 0;
+    }
+    VBS_TRY(vbs_onnx_numbers_new(im, vbs_shape_elements(&input->shape), &y));
+    for (int64_t line = 0; line < lines.n; line++) {
+        int64_t first = first_of(&lines, line), best = first;
+        bool batch = false;
+
+        for (int64_t k = 0; k < lines.length; k++) {
+            int64_t at = first + k * lines.step;
+
+            best = precedes(true, x[at].value, x[best].value) ? at : best;
+            batch |= x[at].batch;
+        }
+        for (int64_t k = 0; k < lines.length; k++)
+            y[first + k * lines.step] = (number){first + k * lines.step == best, batch};
+    }
+    return vbs_onnx_give_numbers(im, input->type, &input->shape, y);
+}
+
+/* Divides each line by its length; a line of zeros stays one. */
+VBS_ONNX_HANDLER(fold_lp_norm)
+{
+    struct lines lines;
+    constant *input;
+    const number *x;
+    number *y;
+    int axis, p;
+
+    (void)operator;
+    VBS_TRY(vbs_onnx_numbers_in(im, 0, &input, &x));
+    VBS_TRY(vbs_onnx_constant_axis(im, vbs_onnx_int(im, "axis", -1), input->shape.n_dims, &axis));
+    VBS_TRY(vbs_onnx_read_p(im, &p));
+    VBS_TRY(vbs_onnx_numbers_new(im, vbs_shape_elements(&input->shape), &y));
+    lines = lines_along(&input->shape, axis);
+    for (int64_t line = 0; line < lines.n; line++) {
+        int64_t first = first_of(&lines, line);
+        long double length = 0;
+        bool batch = false;
+
+        for (int64_t k = 0; k < lines.length; k++) {
+            const number *each = &x[first + k * lines.step];
+
+            length += p == 1 ? fabsl(each->value) : each->value * each->value;
+            batch |= each->batch;
+        }
+        length = p == 1 ? length : sqrtl(length);
+        for (int64_t k = 0; k < lines.length; k++) {
+            long double value = x[first + k * lines.step].value;
+
+            y[first + k * lines.step] =
+                (number){vbs_onnx_rounded(input->type, length == 0 ? 0 : value / length), batch};
+        }
+    }
+    return vbs_onnx_give_numbers(im, input->type, &input->shape, y);
+}

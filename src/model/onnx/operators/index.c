@@ -496,3 +496,36 @@ VBS_ONNX_HANDLER(top_k)
     }
     return VBS_OK;
 }
+
+/* 1 at the first place of the largest element, else 0: of each line along a dimension or, before
+ * version 13, of all dimensions from axis on as one line. */
+VBS_ONNX_HANDLER(hardmax)
+{
+    union vbs_attributes attributes = {.topk = {.k = 1, .positions = true}};
+    bool old = im->graph->opset < 13;
+    struct vbs_onnx_state place, places, result;
+    const struct vbs_onnx_state *x;
+    struct vbs_shape view;
+    int dim;
+
+    (void)operator;
+    VBS_TRY(vbs_onnx_tensor_in(im, 0, &x));
+    VBS_TRY(vbs_onnx_axis(im, vbs_onnx_int(im, "axis", old ? 1 : -1), vbs_onnx_rank(im, x), &dim));
+    if (old && im->batch && im->at > dim)
+        return vbs_onnx_mixes(im);
+    view = x->shape;
+    if (old) {
+        view = (struct vbs_shape){2, {1, 1}};
+        for (int d = 0; d < x->shape.n_dims; d++)
+            view.dim[d >= dim] *= x->shape.dim[d];
+        dim = 1;
+    }
+    attributes.topk.axis = dim;
+    place = *x;
+    place.shape = view;
+    place.shape.dim[dim] = 1;
+    VBS_TRY(vbs_onnx_apply(im, VBS_OP_TOPK, &attributes, x->tensor, &view, &place.tensor));
+    VBS_TRY(count_along(im, view.n_dims, dim, view.dim[dim], 0, &places));
+    VBS_TRY(vbs_onnx_keep(im, VBS_OP_EQUAL, &place, places.constant, false, &result));
+    return vbs_onnx_give(im, 0, result.tensor, &x->shape);
+}

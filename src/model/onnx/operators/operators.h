@@ -211,6 +211,10 @@ enum vbs_status vbs_onnx_gate(struct vbs_onnx_import *im, const struct vbs_onnx_
                               const struct vbs_onnx_state *b, bool *found,
                               struct vbs_onnx_state *result) VBS_MUST_CHECK;
 
+/* Reads the attribute p of LpNormalization and of its like: 1 or 2. VBS_UNSUPPORTED: another one.
+ */
+enum vbs_status vbs_onnx_read_p(struct vbs_onnx_import *im, int *p) VBS_MUST_CHECK;
+
 /* Returns whether a reduction changes an element that is alone: the first norm makes its absolute
  * value of it. */
 bool vbs_onnx_reduces_alone(enum vbs_op op);
@@ -253,6 +257,7 @@ VBS_ONNX_HANDLER(batch_norm);
 VBS_ONNX_HANDLER(instance_norm);
 VBS_ONNX_HANDLER(group_norm);
 VBS_ONNX_HANDLER(layer_norm);
+VBS_ONNX_HANDLER(lp_norm);
 VBS_ONNX_HANDLER(recurrent); /* op: rnn, gru or lstm */
 VBS_ONNX_HANDLER(quantize_linear);
 VBS_ONNX_HANDLER(dequantize_linear);
@@ -306,6 +311,7 @@ VBS_ONNX_HANDLER(trilu);
 VBS_ONNX_HANDLER(cum_sum);
 VBS_ONNX_HANDLER(arg);
 VBS_ONNX_HANDLER(top_k);
+VBS_ONNX_HANDLER(hardmax);
 VBS_ONNX_HANDLER(one_hot);
 VBS_ONNX_HANDLER(if);
 VBS_ONNX_HANDLER(loop);

@@ -3,6 +3,7 @@
 #include "model/network/network.h"
 #include "model/onnx/operators/operators.h"
 
+#include <float.h>
 #include <string.h>
 
 enum vbs_status vbs_onnx_reduced(struct vbs_onnx_import *im, const struct vbs_shape *shape,
@@ -156,4 +157,36 @@ VBS_ONNX_HANDLER(reduce)
         return reduce_none(im, (enum vbs_op) operator->op, x);
     VBS_TRY(reduce_axes(im, (enum vbs_op) operator->op, x, axes, &result));
     return vbs_onnx_give(im, 0, result.tensor, &shape);
+}
+
+/* ---- lengths ---- */
+
+enum vbs_status vbs_onnx_read_p(struct vbs_onnx_import *im, int *p)
+{
+    int64_t given = vbs_onnx_int(im, "p", 2);
+
+    if (given != 1 && given != 2)
+        return vbs_fail(im->ctx, VBS_UNSUPPORTED, "attribute 'p' is %lld", (long long)given);
+    *p = (int)given;
+    return VBS_OK;
+}
+
+/* Divides each line by its length. A line of zeros stays one: its length, 0, becomes the smallest
+ * normal number. */
+VBS_ONNX_HANDLER(lp_norm)
+{
+    const union vbs_attributes above = {.clip = {.low = FLT_MIN, .high = FLT_MAX}};
+    struct vbs_onnx_state length, result;
+    const struct vbs_onnx_state *x;
+    int dim, p;
+
+    (void)operator;
+    VBS_TRY(vbs_onnx_tensor_in(im, 0, &x));
+    VBS_TRY(vbs_onnx_axis(im, vbs_onnx_int(im, "axis", -1), vbs_onnx_rank(im, x), &dim));
+    VBS_TRY(vbs_onnx_read_p(im, &p));
+    VBS_TRY(vbs_onnx_reduce_state(im, p == 1 ? VBS_OP_REDUCE_L1 : VBS_OP_REDUCE_L2, x, 1u << dim,
+                                  &length));
+    VBS_TRY(vbs_onnx_apply(im, VBS_OP_CLIP, &above, length.tensor, NULL, &length.tensor));
+    VBS_TRY(vbs_onnx_combine(im, VBS_OP_DIV, x, &length, &result));
+    return vbs_onnx_give(im, 0, result.tensor, &x->shape);
 }

@@ -480,10 +480,9 @@ VBS_ONNX_HANDLER(global_pool)
 
 VBS_ONNX_HANDLER(global_lp_pool)
 {
-    int64_t p = vbs_onnx_int(im, "p", 2);
+    int p;
 
     (void)operator;
-    if (p != 1 && p != 2)
-        return vbs_fail(im->ctx, VBS_UNSUPPORTED, "attribute 'p' is %lld", (long long)p);
+    VBS_TRY(vbs_onnx_read_p(im, &p));
     return reduce_all(im, p == 1 ? VBS_OP_REDUCE_L1 : VBS_OP_REDUCE_L2);
 }
