@@ -51,6 +51,17 @@ static void third_power(struct bytes *graph)
     onnx_add_node(graph, node);
 }
 
+/* ---- windows ---- */
+
+static void no_power(struct bytes *graph)
+{
+    struct bytes node = onnx_node("LpPool", "x", "y");
+
+    onnx_attribute_int(&node, "p", 0);
+    onnx_attribute_ints(&node, "kernel_shape", 2, (int64_t[]){2, 2});
+    onnx_add_node(graph, node);
+}
+
 const struct onnx_case onnx_operator_cases[] = {
     {"points of three coordinates", three_coordinates, VBS_FORMAT,
      "node 'y' (GridSample): images and points differ: 3x8x8 and 2x4x3"},
@@ -63,5 +74,6 @@ const struct onnx_case onnx_operator_cases[] = {
     {"no points", no_points, VBS_FORMAT, "node 'y' (GridSample): input 1 is missing"},
     {"a length by third powers", third_power, VBS_UNSUPPORTED,
      "node 'y' (LpNormalization): attribute 'p' is 3"},
+    {"windows by no power", no_power, VBS_FORMAT, "node 'y' (LpPool): attribute 'p' is 0"},
     {NULL, NULL, VBS_OK, NULL},
 };

@@ -92,6 +92,7 @@ const struct vbs_onnx_operator vbs_onnx_operators[] = {
     {"LogSoftmax", H(softmax), H(fold_softmax), VBS_OP_LOGSOFTMAX, {{1, 1}}, ANYWHERE},
     {"Loop", H(loop), NULL, 0, {{1, VBS_ONNX_ANY}}, VBS_ONNX_INSIDE},
     {"LpNormalization", H(lp_norm), H(fold_lp_norm), 0, {{1, 1}}, ANYWHERE},
+    {"LpPool", H(lp_pool), NULL, 0, {{1, 1}}, FOLDED},
     {"MatMul", H(matmul), H(fold_matmul), 0, {{1, 2}}, ANYWHERE},
     {"MatMulInteger", H(matmul_integer), NULL, 0, {{10, 4}}, ANYWHERE},
     {"Max", H(sum), H(fold_pair), VBS_OP_MAX, {{1, VBS_ONNX_ANY}}, ANYWHERE},

@@ -1295,6 +1295,39 @@ def lines(version, lengths=None):
     return n.save(results=lengths and (lambda x: [marks(x), lengths[1]]))
 
 
+def norms():
+    """Lengths of windows, by several powers, with padding on all sides and windows that round up."""
+    n = Net("norms", 18, ["N", 2, 9, 8])
+    windows = [dict(kernel_shape=[3, 2]), dict(kernel_shape=[2, 3], p=1, strides=[2, 1], pads=[1, 2, 0, 1]),
+               dict(kernel_shape=[3, 3], p=3, auto_pad="SAME_UPPER", strides=[2, 2]),
+               dict(kernel_shape=[2, 2], p=2, dilations=[2, 3])]
+    up = [dict(kernel_shape=[2, 3], strides=[2, 3], ceil_mode=1),
+          dict(kernel_shape=[3, 3], strides=[3, 2], pads=[0, 0, 2, 1], ceil_mode=1, p=1)]
+    n.output(n.op("Concat", *(n.op("Flatten", n.op("LpPool", "x", **w)) for w in windows + up), axis=1), "y")
+
+    def results(x):
+        parts = []
+        for w in windows + up:
+            kernel, p = np.array(w["kernel_shape"]), w.get("p", 2)
+            stride, dilation = (np.array(w.get(k, [1, 1])) for k in ("strides", "dilations"))
+            extent, size = (kernel - 1) * dilation + 1, np.array(x.shape[2:])
+            low, high = np.array(w.get("pads", [0] * 4)).reshape(2, 2)
+            if "auto_pad" in w:
+                total = (-(-size // stride) - 1) * stride + extent - size
+                low, high = total // 2, total - total // 2
+            room = size + low + high - extent
+            n_out = room // stride + 1
+            if "ceil_mode" in w:
+                n_out = -(-room // stride) + 1
+                n_out -= (n_out - 1) * stride >= size + low
+            wide = np.pad(np.abs(x.astype(np.float64)) ** p, [(0, 0)] * 2 + [(l, h + 9) for l, h in zip(low, high)])
+            sums = sum(wide[:, :, i * dilation[0]:, j * dilation[1]:]
+                       [:, :, :(n_out[0] - 1) * stride[0] + 1:stride[0], :(n_out[1] - 1) * stride[1] + 1:stride[1]]
+                       for i in range(kernel[0]) for j in range(kernel[1]))
+            parts.append((sums ** (1 / p)).reshape(len(x), -1))
+        return [np.concatenate(parts, axis=1)]
+    n.save(results=results)
+
 
 def several():
     """Four inputs, of floats, bools, indices and one number, with names that a shell takes apart."""
@@ -1323,6 +1356,7 @@ if __name__ == "__main__":
                  images, dynamic, blocks, contrib,
                  contrib_weights, contrib_lstm, fused, nhwc, scaler, edges, scales, whole_numbers,
                  wraps, counted):
+                 contrib_weights, contrib_lstm, fused, nhwc, scaler, edges, scales, norms):
         make()
     later(later())  # onnx.reference does not know GlobalLpPool
     lines(11, lines(13))

@@ -108,6 +108,8 @@ static const struct {
     {"whole", "fc transpose matmul softmax+scale reducemax"},
     {"normals", "layernorm pad add add fc transpose transpose matmul+linear softmax matmul "
                 "transpose transpose instancenorm scale gather+gelu reducel2"},
+    {"norms", "pow avgpool+linear+sqrt abs avgpool+linear abs pow avgpool+linear pow pow "
+              "avgpool+linear+sqrt pow avgpool+linear+sqrt abs avgpool+linear concat"},
     {"folded", "fc reducesum add"},
     {"later", "mish+gelu avgpool pad slice slice concat resize leakyrelu reducel1 mul instancenorm "
               "scale reducelogsumexp"},

@@ -198,6 +198,12 @@ static enum vbs_status with_number(struct vbs_onnx_import *im, enum vbs_op op,
     return keep_operand(im, op, x, &one, vbs_onnx_fill(im, value), swapped, result);
 }
 
+enum vbs_status vbs_onnx_power(struct vbs_onnx_import *im, const struct vbs_onnx_state *x, double p,
+                               struct vbs_onnx_state *result)
+{
+    return with_number(im, VBS_OP_POW, x, p, false, result);
+}
+
 /* ---- one number for each channel ---- */
 
 /* Gives the first dimension of shape that is not 1, or -1 where all are 1. */

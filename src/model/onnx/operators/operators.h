@@ -205,6 +205,10 @@ enum vbs_status vbs_onnx_linear(struct vbs_onnx_import *im, const struct vbs_onn
                                 double alpha, double beta,
                                 struct vbs_onnx_state *result) VBS_MUST_CHECK;
 
+/* Computes x^p, of x that is not below 0. */
+enum vbs_status vbs_onnx_power(struct vbs_onnx_import *im, const struct vbs_onnx_state *x, double p,
+                               struct vbs_onnx_state *result) VBS_MUST_CHECK;
+
 /* Recognises a product such as x * sigmoid(x) that is one operator of vbslab; *found tells whether
  * it is one. */
 enum vbs_status vbs_onnx_gate(struct vbs_onnx_import *im, const struct vbs_onnx_state *a,
@@ -252,6 +256,7 @@ VBS_ONNX_HANDLER(conv_transpose);
 VBS_ONNX_HANDLER(pool);
 VBS_ONNX_HANDLER(global_pool);
 VBS_ONNX_HANDLER(global_lp_pool);
+VBS_ONNX_HANDLER(lp_pool);
 VBS_ONNX_HANDLER(lrn);
 VBS_ONNX_HANDLER(batch_norm);
 VBS_ONNX_HANDLER(instance_norm);

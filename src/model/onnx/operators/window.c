@@ -157,25 +157,37 @@ static void spread_window(struct vbs_window *window)
     spread_list(window->pad_high, 0);
 }
 
-/* Gives the output of a draft with windows, which reads an image [C, H, W] of x. Where samples have
- * k images, it reads [C, k, H, W]: windows of one image in three dimensions. */
-static enum vbs_status give_windows(struct vbs_onnx_import *im, const struct vbs_onnx_state *x,
-                                    struct vbs_window *window, struct vbs_onnx_draft *draft)
+/* Makes the output of a draft with windows, which reads an image [C, H, W] of x. Where samples have
+ * k images, it reads [C, k, H, W]: windows of one image in three dimensions. *result belongs to no
+ * value. */
+static enum vbs_status run_windows(struct vbs_onnx_import *im, const struct vbs_onnx_state *x,
+                                   struct vbs_window *window, struct vbs_onnx_draft *draft,
+                                   struct vbs_onnx_state *result)
 {
-    struct vbs_onnx_state turned, made, result;
-    struct vbs_shape shape;
+    struct vbs_onnx_state turned, made;
 
+    *result = (struct vbs_onnx_state){.at = x->at, .outer = x->outer};
     if (images_of(im, x) == 1 && (!im->batch || im->outer == 0)) {
-        VBS_TRY(vbs_onnx_tensor_new(im, draft, &made.tensor));
-        shape = vbs_onnx_unchannels(im, &made.tensor->shape);
-        return vbs_onnx_give(im, 0, made.tensor, &shape);
+        VBS_TRY(vbs_onnx_tensor_new(im, draft, &result->tensor));
+        result->shape = vbs_onnx_unchannels(im, &result->tensor->shape);
+        return VBS_OK;
     }
     VBS_TRY(turn(im, x, &turned));
     vbs_onnx_reads(draft, 0, turned.tensor, &turned.shape);
     spread_window(window);
     VBS_TRY(vbs_onnx_tensor_new(im, draft, &made.tensor));
-    made = (struct vbs_onnx_state){.tensor = made.tensor, .shape = made.tensor->shape};
-    VBS_TRY(turn(im, &made, &result));
+    made = (struct vbs_onnx_state){
+        .tensor = made.tensor, .shape = made.tensor->shape, .at = x->at, .outer = x->outer};
+    return turn(im, &made, result);
+}
+
+/* Makes the output of such a draft that of the node. */
+static enum vbs_status give_windows(struct vbs_onnx_import *im, const struct vbs_onnx_state *x,
+                                    struct vbs_window *window, struct vbs_onnx_draft *draft)
+{
+    struct vbs_onnx_state result;
+
+    VBS_TRY(run_windows(im, x, window, draft, &result));
     return vbs_onnx_give(im, 0, result.tensor, &result.shape);
 }
 
@@ -399,18 +411,11 @@ static enum vbs_status pad_mean(struct vbs_onnx_import *im, struct vbs_onnx_draf
     return VBS_OK;
 }
 
-static enum vbs_status give_pool(struct vbs_onnx_import *im, struct vbs_onnx_draft *draft)
-{
-    return give_windows(im, vbs_onnx_in(im, 0), &draft->node.attributes.pool.window, draft);
-}
-
 static enum vbs_status pool_draft(struct vbs_onnx_import *im, enum vbs_op op,
-                                  struct vbs_onnx_draft **draft)
+                                  const struct vbs_onnx_state *x, struct vbs_onnx_draft **draft)
 {
-    const struct vbs_onnx_state *x;
     struct vbs_shape view;
 
-    VBS_TRY(vbs_onnx_tensor_in(im, 0, &x));
     VBS_TRY(image_shape(im, x, &view));
     *draft = vbs_onnx_draft(im, op, 1);
     if (!*draft)
@@ -420,28 +425,96 @@ static enum vbs_status pool_draft(struct vbs_onnx_import *im, enum vbs_op op,
     return VBS_OK;
 }
 
-VBS_ONNX_HANDLER(pool)
+/* Makes the draft of a pool of x with the windows of the node. */
+static enum vbs_status read_pool(struct vbs_onnx_import *im, enum vbs_op op,
+                                 const struct vbs_onnx_state *x, struct vbs_onnx_draft **draft)
 {
-    struct vbs_onnx_draft *draft;
     struct vbs_window *window;
     int n;
 
-    VBS_TRY(pool_draft(im, (enum vbs_op) operator->op, &draft));
-    if (vbs_onnx_output_used(im, 1))
-        return vbs_fail(im->ctx, VBS_UNSUPPORTED, "its indices are not supported");
-    window = &draft->node.attributes.pool.window;
-    n = draft->views[0].n_dims - 1;
+    VBS_TRY(pool_draft(im, op, x, draft));
+    window = &(*draft)->node.attributes.pool.window;
+    n = (*draft)->views[0].n_dims - 1;
     VBS_TRY(read_window(im, n, window));
     VBS_TRY(read_spread(im, "kernel_shape", n, 0, window->kernel));
-    VBS_TRY(pad_alike(im, &draft->views[0], window));
+    VBS_TRY(pad_alike(im, &(*draft)->views[0], window));
     for (int d = 0; d < n; d++)
         if (window->kernel[d] < 1)
             return vbs_fail(im->ctx, VBS_FORMAT, "'kernel_shape' is missing or 0");
-    draft->node.round_up = vbs_onnx_int(im, "ceil_mode", 0) != 0 && read_auto_pad(im) == NOTSET;
+    (*draft)->node.round_up = vbs_onnx_int(im, "ceil_mode", 0) != 0 && read_auto_pad(im) == NOTSET;
+    return VBS_OK;
+}
+
+VBS_ONNX_HANDLER(pool)
+{
+    const struct vbs_onnx_state *x;
+    struct vbs_onnx_draft *draft;
+
+    VBS_TRY(vbs_onnx_tensor_in(im, 0, &x));
+    if (vbs_onnx_output_used(im, 1))
+        return vbs_fail(im->ctx, VBS_UNSUPPORTED, "its indices are not supported");
+    VBS_TRY(read_pool(im, (enum vbs_op) operator->op, x, &draft));
     draft->node.attributes.pool.pad_counts = operator->op == VBS_OP_POOL_AVG &&
                                              vbs_onnx_int(im, "count_include_pad", 0) != 0;
     VBS_TRY(pad_mean(im, draft));
-    return give_pool(im, draft);
+    return give_windows(im, x, &draft->node.attributes.pool.window, draft);
+}
+
+/* Computes |x|^p. */
+static enum vbs_status to_power(struct vbs_onnx_import *im, const struct vbs_onnx_state *x,
+                                double p, struct vbs_onnx_state *result)
+{
+    struct vbs_onnx_state size = *x;
+
+    if (p == 2)
+        return vbs_onnx_combine(im, VBS_OP_MUL, x, x, result);
+    VBS_TRY(vbs_onnx_apply(im, VBS_OP_ABS, NULL, x->tensor, NULL, &size.tensor));
+    return vbs_onnx_power(im, &size, p, result);
+}
+
+/* Makes a window that rounds up one that rounds down, with zeros behind as far as it reaches. */
+static void reach_behind(struct vbs_onnx_draft *draft)
+{
+    struct vbs_window *window = &draft->node.attributes.pool.window;
+
+    for (int d = 0; d < draft->views[0].n_dims - 1 && draft->node.round_up; d++) {
+        int64_t in = draft->views[0].dim[d + 1] + window->pad_low[d];
+        int64_t padded = in + window->pad_high[d];
+        int64_t n = (padded - extent(window, d) + window->stride[d] - 1) / window->stride[d] + 1;
+        int64_t end;
+
+        n -= (n - 1) * window->stride[d] >= in; /* a window that begins in the padding */
+        end = (n - 1) * window->stride[d] + extent(window, d);
+        if (end > padded)
+            window->pad_high[d] = end - in;
+    }
+    draft->node.round_up = false;
+}
+
+/* The p-th root of the sum of the p-th powers of each window: a mean that counts its padding, times
+ * the elements of the window. */
+VBS_ONNX_HANDLER(lp_pool)
+{
+    bool old = im->graph->opset < 2; /* p is a float */
+    double p = old ? vbs_onnx_real(im, "p", 2) : (double)vbs_onnx_int(im, "p", 2), n = 1;
+    struct vbs_onnx_state raised, mean, sum, result;
+    const struct vbs_onnx_state *x;
+    struct vbs_onnx_draft *draft;
+
+    (void)operator;
+    if (!(p >= 1 && p <= VBS_MAX_DIM))
+        return vbs_fail(im->ctx, VBS_FORMAT, "attribute 'p' is %g", p);
+    VBS_TRY(vbs_onnx_tensor_in(im, 0, &x));
+    VBS_TRY(to_power(im, x, p, &raised));
+    VBS_TRY(read_pool(im, VBS_OP_POOL_AVG, &raised, &draft));
+    draft->node.attributes.pool.pad_counts = true;
+    reach_behind(draft);
+    for (int d = 0; d < draft->views[0].n_dims - 1; d++)
+        n *= (double)draft->node.attributes.pool.window.kernel[d];
+    VBS_TRY(run_windows(im, &raised, &draft->node.attributes.pool.window, draft, &mean));
+    VBS_TRY(vbs_onnx_linear(im, &mean, n, 0, &sum));
+    VBS_TRY(vbs_onnx_power(im, &sum, 1 / p, &result));
+    return vbs_onnx_give(im, 0, result.tensor, &result.shape);
 }
 
 /* Pools over all of more dimensions than pools have, as a reduction. */
@@ -464,10 +537,12 @@ static enum vbs_status reduce_all(struct vbs_onnx_import *im, enum vbs_op op)
 VBS_ONNX_HANDLER(global_pool)
 {
     bool mean = operator->op == VBS_OP_POOL_AVG;
+    const struct vbs_onnx_state *x;
     struct vbs_onnx_draft *draft;
     struct vbs_window *window;
 
-    VBS_TRY(pool_draft(im, (enum vbs_op) operator->op, &draft));
+    VBS_TRY(vbs_onnx_tensor_in(im, 0, &x));
+    VBS_TRY(pool_draft(im, (enum vbs_op) operator->op, x, &draft));
     if (draft->views[0].n_dims < 2 || draft->views[0].n_dims > 1 + VBS_MAX_SPATIAL)
         return reduce_all(im, mean ? VBS_OP_REDUCE_MEAN : VBS_OP_REDUCE_MAX);
     window = &draft->node.attributes.pool.window;
@@ -475,7 +550,7 @@ VBS_ONNX_HANDLER(global_pool)
         window->kernel[d] = draft->views[0].dim[d + 1];
         window->stride[d] = window->dilation[d] = 1;
     }
-    return give_pool(im, draft);
+    return give_windows(im, x, window, draft);
 }
 
 VBS_ONNX_HANDLER(global_lp_pool)
