@@ -62,6 +62,37 @@ static void no_power(struct bytes *graph)
     onnx_add_node(graph, node);
 }
 
+/* ---- sequences ---- */
+
+static void reverse(struct bytes *graph, int64_t batch_axis, int64_t length)
+{
+    struct bytes node = onnx_node("ReverseSequence", "x n", "y");
+
+    onnx_add_tensor(graph, onnx_longs("n", 1, &length));
+    onnx_attribute_int(&node, "batch_axis", batch_axis);
+    onnx_attribute_int(&node, "time_axis", 1);
+    onnx_add_node(graph, node);
+}
+
+static void one_axis(struct bytes *graph)
+{
+    reverse(graph, 1, 2);
+}
+
+static void long_sequence(struct bytes *graph)
+{
+    reverse(graph, 0, 4);
+}
+
+static void far_condition(struct bytes *graph)
+{
+    struct bytes node = onnx_node("Compress", "x c", "y");
+
+    onnx_add_tensor(graph, onnx_longs("c", 5, (int64_t[]){1, 0, 0, 0, 1}));
+    onnx_attribute_int(&node, "axis", 1);
+    onnx_add_node(graph, node);
+}
+
 const struct onnx_case onnx_operator_cases[] = {
     {"points of three coordinates", three_coordinates, VBS_FORMAT,
      "node 'y' (GridSample): images and points differ: 3x8x8 and 2x4x3"},
@@ -75,5 +106,11 @@ const struct onnx_case onnx_operator_cases[] = {
     {"a length by third powers", third_power, VBS_UNSUPPORTED,
      "node 'y' (LpNormalization): attribute 'p' is 3"},
     {"windows by no power", no_power, VBS_FORMAT, "node 'y' (LpPool): attribute 'p' is 0"},
+    {"samples and elements in one dimension", one_axis, VBS_FORMAT,
+     "node 'y' (ReverseSequence): samples in dimension 1 and elements in dimension 1 of 4"},
+    {"more elements than a sequence has", long_sequence, VBS_FORMAT,
+     "node 'y' (ReverseSequence): reverses 4 of 3 elements"},
+    {"a condition beyond the elements", far_condition, VBS_FORMAT,
+     "node 'y' (Compress): takes element 4 of 3"},
     {NULL, NULL, VBS_OK, NULL},
 };

@@ -1329,6 +1329,45 @@ def norms():
     n.save(results=results)
 
 
+def reversed_():
+    """Sequences whose first elements are reversed, as many as a constant or a tensor says; elements
+    that a condition chooses."""
+    n = Net("reversed", 17, ["N", 4, 3, 2])
+    samples = n.op("Slice", n.op("Shape", "x"), n.ints(0), n.ints(1))
+    turned = n.op("Transpose", "x", perm=[1, 0, 2, 3])
+    parts = []
+    for length in 0, 3, 4:
+        each = n.op("Expand", n.ints(length), samples)
+        parts.append(n.op("ReverseSequence", "x", each, batch_axis=0, time_axis=1))
+        y = n.op("ReverseSequence", turned, each)
+        parts.append(n.op("Transpose", y, perm=[1, 0, 2, 3]))
+    length = n.op("ReduceSum", n.op("Mul", "x", n.scalar(0.7)), n.ints(1, 2, 3), keepdims=0)
+    length = n.op("Clip", n.op("Add", length, n.scalar(2)), n.scalar(0), n.scalar(4))
+    parts.append(n.op("ReverseSequence", "x", n.op("Cast", length, to=TensorProto.INT64), batch_axis=0,
+                      time_axis=1))
+    known = n.op("ReverseSequence", n.weight(4, 2, 3), n.ints(4, 2))
+    parts.append(n.op("Add", "x", n.op("Transpose", known, perm=[0, 2, 1])))
+    n.output(n.op("Concat", *parts, axis=3), "y")
+    flags = lambda *values: n.constant(np.array(values, bool))
+    y = n.op("Compress", n.op("Compress", "x", flags(1, 0, 0, 1), axis=1), flags(0, 1, 1), axis=-2)
+    chosen = n.op("Compress", n.weight(3, 4), flags(0, 1, 1, 0, 0, 0, 1, 0, 0, 0, 1))
+    y = n.op("Add", n.op("Compress", y, flags(0, 1), axis=3), n.op("Reshape", chosen, n.ints(2, 2, 1)))
+    n.output(y, "z")
+    n.save()
+
+
+def whole_reversed():
+    """The same where each sequence has a length of its own, and the samples are mixed."""
+    n = Net("whole_reversed", 17, [3, 4, 2], batch=3)
+    y = n.op("ReverseSequence", "x", n.ints(2, 4, 0), batch_axis=0, time_axis=1)
+    length = n.op("Cast", n.op("Abs", n.op("Slice", "x", n.ints(0, 0, 0), n.ints(1, 4, 1))), to=TensorProto.INT64)
+    length = n.op("Reshape", n.op("Clip", length, n.constant(np.array(0)), n.constant(np.array(3))), n.ints(4))
+    y = n.op("ReverseSequence", y, length)
+    n.output(y, "y")
+    n.output(n.op("Compress", n.op("Sigmoid", y), n.constant(np.arange(24) % 5 == 1)), "z")
+    n.save()
+
+
 def several():
     """Four inputs, of floats, bools, indices and one number, with names that a shell takes apart."""
     value = helper.make_tensor_value_info
@@ -1357,6 +1396,8 @@ if __name__ == "__main__":
                  contrib_weights, contrib_lstm, fused, nhwc, scaler, edges, scales, whole_numbers,
                  wraps, counted):
                  contrib_weights, contrib_lstm, fused, nhwc, scaler, edges, scales, norms):
+                 contrib_weights, contrib_lstm, fused, nhwc, scaler, edges, scales, norms,
+                 reversed_, whole_reversed):
         make()
     later(later())  # onnx.reference does not know GlobalLpPool
     lines(11, lines(13))

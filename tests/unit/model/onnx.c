@@ -106,6 +106,8 @@ static const struct {
     {"outputs", "fc relu identity concat identity concat sub identity identity"},
     {"one_channel", "conv+relu conv+sigmoid concat conv identity"},
     {"whole", "fc transpose matmul softmax+scale reducemax"},
+    {"whole_reversed",
+     "gather slice+abs remainder sub+clip sub less mul add expand pick sigmoid slice identity"},
     {"normals", "layernorm pad add add fc transpose transpose matmul+linear softmax matmul "
                 "transpose transpose instancenorm scale gather+gelu reducel2"},
     {"norms", "pow avgpool+linear+sqrt abs avgpool+linear abs pow avgpool+linear pow pow "
@@ -183,6 +185,8 @@ static const struct {
      "gridsample gridsample gridsample gridsample concat conv gridsample slice keep add gridsample "
      "slice keep add gridsample reducesum concat reducemean add"},
     {"recurrent", "conv transpose lstm gru slice fc+relu logsoftmax"},
+    {"reversed", "gather gather slice slice linear reducesum+linear+clip remainder sub sub less "
+                 "mul add expand pick add identity concat slice slice slice add"},
     {"sequence", "relu rnn add slice reducemean"},
     {"windows", "transpose layernorm fc transpose transpose transpose matmul add softmax matmul "
                 "transpose transpose"},
@@ -333,7 +337,7 @@ static void check_small(int i)
         describe(network, text, sizeof text);
         is_str(text, SMALL[i].layers, "its layers");
         ok(vbs_network_stored(network) > 0, "its weights are the file's");
-        ok(network->whole == (strcmp(name, "whole") == 0 || strcmp(name, "bounds") == 0),
+        ok(network->whole == (strncmp(name, "whole", 5) == 0 || strcmp(name, "bounds") == 0),
            "its samples");
         for (int s = 0; s < vbs_shape_elements(&input.shape) / each; s++) {
             float **tensors = compute(network, input.values + s * each);

@@ -43,6 +43,7 @@ VBS_ONNX_HANDLER(fold_top_k);
 VBS_ONNX_HANDLER(fold_hardmax);
 VBS_ONNX_HANDLER(fold_gather_elements);
 VBS_ONNX_HANDLER(fold_gather_nd);
+VBS_ONNX_HANDLER(fold_reverse_sequence);
 VBS_ONNX_HANDLER(fold_scatter_elements);
 VBS_ONNX_HANDLER(fold_scatter_nd);
 VBS_ONNX_HANDLER(fold_non_zero);

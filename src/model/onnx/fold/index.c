@@ -407,3 +407,38 @@ VBS_ONNX_HANDLER(fold_one_hot)
     }
     return vbs_onnx_give_numbers(im, values->type, &shape, y);
 }
+
+/* ---- ReverseSequence ---- */
+
+VBS_ONNX_HANDLER(fold_reverse_sequence)
+{
+    int64_t stride[VBS_MAX_DIMS];
+    constant *input, *lengths;
+    const number *x, *n;
+    number *y;
+    int batch, time;
+
+    (void)operator;
+    VBS_TRY(vbs_onnx_numbers_in(im, 0, &input, &x));
+    VBS_TRY(vbs_onnx_numbers_in(im, 1, &lengths, &n));
+    VBS_TRY(vbs_onnx_read_reversed(im, input->shape.n_dims, &batch, &time));
+    if (vbs_shape_elements(&lengths->shape) != input->shape.dim[batch])
+        return vbs_fail(im->ctx, VBS_FORMAT, "%lld lengths of %lld sequences",
+                        (long long)vbs_shape_elements(&lengths->shape),
+                        (long long)input->shape.dim[batch]);
+    VBS_TRY(vbs_onnx_numbers_new(im, vbs_shape_elements(&input->shape), &y));
+    vbs_onnx_plain_strides(&input->shape, stride);
+    for (int64_t i = 0; i < vbs_shape_elements(&input->shape); i++) {
+        int64_t at = i / stride[time] % input->shape.dim[time];
+        const number *length = &n[i / stride[batch] % input->shape.dim[batch]];
+        int64_t count = vbs_onnx_clamp(length->value);
+
+        if (length->batch)
+            return vbs_onnx_mixes(im);
+        if (count < 0 || count > input->shape.dim[time])
+            return vbs_fail(im->ctx, VBS_FORMAT, "reverses %lld of %lld elements", (long long)count,
+                            (long long)input->shape.dim[time]);
+        y[i] = x[at < count ? i + (count - 1 - 2 * at) * stride[time] : i];
+    }
+    return vbs_onnx_give_numbers(im, input->type, &input->shape, y);
+}

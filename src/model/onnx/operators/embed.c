@@ -158,9 +158,9 @@ static enum vbs_status pick_marked(struct vbs_onnx_import *im, struct vbs_onnx_c
     return vbs_onnx_give(im, 0, result.tensor, &indices->shape);
 }
 
-/* Picks elements of a tensor. */
-static enum vbs_status pick_elements(struct vbs_onnx_import *im, const struct vbs_onnx_state *data,
-                                     const struct vbs_onnx_state *indices, int dim)
+enum vbs_status vbs_onnx_pick_elements(struct vbs_onnx_import *im,
+                                       const struct vbs_onnx_state *data,
+                                       const struct vbs_onnx_state *indices, int dim)
 {
     struct vbs_onnx_draft *draft = vbs_onnx_draft(im, VBS_OP_PICK, 2);
     struct vbs_onnx_tensor *picked;
@@ -193,5 +193,6 @@ enum vbs_status vbs_onnx_pick_by(struct vbs_onnx_import *im)
         return vbs_fail(im->ctx, VBS_FORMAT, "its indices have %d dimensions for %d",
                         indices->shape.n_dims, shape->n_dims);
     note_rows(indices->tensor, shape->dim[dim]);
-    return data ? pick_marked(im, data, indices, dim) : pick_elements(im, first, indices, dim);
+    return data ? pick_marked(im, data, indices, dim)
+                : vbs_onnx_pick_elements(im, first, indices, dim);
 }

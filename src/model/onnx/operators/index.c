@@ -529,3 +529,125 @@ VBS_ONNX_HANDLER(hardmax)
     VBS_TRY(vbs_onnx_keep(im, VBS_OP_EQUAL, &place, places.constant, false, &result));
     return vbs_onnx_give(im, 0, result.tensor, &x->shape);
 }
+
+/* ---- sequences that are reversed ---- */
+
+enum vbs_status vbs_onnx_read_reversed(struct vbs_onnx_import *im, int rank, int *batch_axis,
+                                       int *time_axis)
+{
+    int64_t batch = vbs_onnx_int(im, "batch_axis", 1), time = vbs_onnx_int(im, "time_axis", 0);
+
+    if (rank < 2 || (batch != 0 && batch != 1) || time != 1 - batch)
+        return vbs_fail(im->ctx, VBS_FORMAT,
+                        "samples in dimension %lld and elements in dimension %lld of %d",
+                        (long long)batch, (long long)time, rank);
+    *batch_axis = (int)batch;
+    *time_axis = (int)time;
+    return VBS_OK;
+}
+
+/* Reads the lengths of n sequences, which are constants, of at most `most` elements; *same is the
+ * one that all have, or -1. */
+static enum vbs_status read_lengths(struct vbs_onnx_import *im, int64_t n, int64_t most,
+                                    int64_t *same)
+{
+    const struct vbs_onnx_number *numbers;
+    struct vbs_onnx_constant *lengths;
+    int64_t count;
+
+    VBS_TRY(vbs_onnx_numbers_in(im, 1, &lengths, &numbers));
+    count = vbs_shape_elements(&lengths->shape);
+    /* samples have one length that stands for all */
+    if (count != n && !(im->batch && count == 1))
+        return im->batch ? vbs_onnx_mixes(im)
+                         : vbs_fail(im->ctx, VBS_FORMAT, "%lld lengths of %lld sequences",
+                                    (long long)count, (long long)n);
+    for (int64_t i = 0; i < count; i++) {
+        int64_t length = vbs_onnx_clamp(numbers[i].value);
+
+        if (numbers[i].batch)
+            return vbs_onnx_mixes(im);
+        if (length < 0 || length > most)
+            return vbs_fail(im->ctx, VBS_FORMAT, "reverses %lld of %lld elements",
+                            (long long)length, (long long)most);
+        *same = i == 0 || length == *same ? length : -1;
+        if (*same < 0)
+            return VBS_OK;
+    }
+    return VBS_OK;
+}
+
+/* Reverses the first elements of all sequences. */
+static enum vbs_status reverse_alike(struct vbs_onnx_import *im, const struct vbs_onnx_state *x,
+                                     int dim, int64_t length)
+{
+    const struct vbs_shape list = {1, {x->shape.dim[dim]}};
+    struct vbs_onnx_constant *places;
+    struct vbs_onnx_number *numbers;
+    struct vbs_onnx_state result;
+
+    VBS_TRY(vbs_onnx_numbers_new(im, list.dim[0], &numbers));
+    for (int64_t i = 0; i < list.dim[0]; i++)
+        numbers[i].value = i < length ? length - 1 - i : i;
+    VBS_TRY(vbs_onnx_constant_new(im, INT64, &list, numbers, &places));
+    VBS_TRY(vbs_onnx_take_along(im, x, dim, places, &result));
+    return vbs_onnx_give(im, 0, result.tensor, &result.shape);
+}
+
+/* Reverses as many elements as a tensor says: element i comes from i + (n - 1 - 2 i) (i < n). */
+static enum vbs_status reverse_by(struct vbs_onnx_import *im, const struct vbs_onnx_state *x,
+                                  int dim, int batch_axis)
+{
+    const union vbs_attributes wide = {.expand = {x->shape}};
+    struct vbs_onnx_state n = *vbs_onnx_in(im, 1), i, turn, moved, within, places;
+    struct vbs_onnx_constant *twice;
+    struct vbs_onnx_number *numbers;
+    int64_t most = x->shape.dim[dim];
+
+    n.at = x->at;
+    n.shape = x->shape;
+    for (int d = 0; d < n.shape.n_dims; d++)
+        n.shape.dim[d] = im->batch || d != batch_axis ? 1 : x->shape.dim[d];
+    if (vbs_shape_elements(&n.shape) != vbs_shape_elements(&n.tensor->shape))
+        return vbs_fail(im->ctx, VBS_FORMAT, "has not one length for each sequence");
+    VBS_TRY(count_along(im, x->shape.n_dims, dim, most, 0, &i));
+    VBS_TRY(vbs_onnx_numbers_new(im, most, &numbers));
+    for (int64_t k = 0; k < most; k++)
+        numbers[k].value = 1 + 2 * k;
+    VBS_TRY(vbs_onnx_constant_new(im, INT64, &i.constant->shape, numbers, &twice));
+    VBS_TRY(vbs_onnx_keep(im, VBS_OP_SUB, &n, twice, false, &turn));
+    VBS_TRY(vbs_onnx_keep(im, VBS_OP_LESS, &n, i.constant, true, &within));
+    VBS_TRY(vbs_onnx_combine(im, VBS_OP_MUL, &turn, &within, &moved));
+    VBS_TRY(vbs_onnx_keep(im, VBS_OP_ADD, &moved, i.constant, false, &places));
+    VBS_TRY(vbs_onnx_apply(im, VBS_OP_EXPAND, &wide, places.tensor, &places.shape, &places.tensor));
+    places.shape = x->shape;
+    return vbs_onnx_pick_elements(im, x, &places, dim);
+}
+
+VBS_ONNX_HANDLER(reverse_sequence)
+{
+    const struct vbs_onnx_state *x, *lengths = vbs_onnx_in(im, 1);
+    struct vbs_onnx_state inputs[2], numbers, result;
+    int batch_axis, time_axis, dim, rank;
+    int64_t same = -1;
+
+    VBS_TRY(vbs_onnx_tensor_in(im, 0, &x));
+    rank = vbs_onnx_rank(im, x);
+    VBS_TRY(vbs_onnx_read_reversed(im, rank, &batch_axis, &time_axis));
+    VBS_TRY(vbs_onnx_axis(im, time_axis, rank, &dim));
+    if (im->batch && (im->at != batch_axis || im->outer > 0))
+        return vbs_onnx_mixes(im);
+    if (lengths && lengths->tensor)
+        return reverse_by(im, x, dim, batch_axis);
+    VBS_TRY(read_lengths(im, im->batch ? im->n_samples : x->shape.dim[batch_axis],
+                         x->shape.dim[dim], &same));
+    if (same >= 0)
+        return reverse_alike(im, x, dim, same);
+    if (im->batch)
+        return vbs_onnx_mixes(im);
+    VBS_TRY(number_elements(im, x, 0, &inputs[0]));
+    inputs[1] = *lengths;
+    VBS_TRY(vbs_onnx_run_as(im, operator->name, inputs, 2, &numbers));
+    VBS_TRY(gather_flat(im, x->tensor, numbers.constant, &result));
+    return vbs_onnx_give(im, 0, result.tensor, &result.shape);
+}

@@ -727,3 +727,86 @@ VBS_ONNX_HANDLER(gather)
         count_only(im, axis, &shape);
     return vbs_onnx_give(im, 0, result.tensor, &shape);
 }
+
+enum vbs_status vbs_onnx_take_along(struct vbs_onnx_import *im, const struct vbs_onnx_state *state,
+                                    int axis, struct vbs_onnx_constant *places,
+                                    struct vbs_onnx_state *result)
+{
+    const struct vbs_onnx_number *numbers;
+    int64_t first = 0, step = 0;
+    struct cut cut;
+
+    cut_nothing(&state->shape, &cut);
+    VBS_TRY(read_indices(im, places, state->shape.dim[axis], &numbers, &first, &step));
+    cut.count[axis] = vbs_shape_elements(&places->shape);
+    if (step != 0) {
+        cut.begin[axis] = first;
+        cut.step[axis] = step;
+        return cut_state(im, state, &cut, result);
+    }
+    *result = *state;
+    result->shape.dim[axis] = cut.count[axis];
+    return gather_layer(im, state, axis, &places->shape, numbers, &result->tensor);
+}
+
+/* ---- Compress ---- */
+
+/* Makes the list of the places below n where the condition is true. */
+static enum vbs_status true_places(struct vbs_onnx_import *im, int64_t n,
+                                   struct vbs_onnx_constant **places)
+{
+    struct vbs_shape list = {.n_dims = 1};
+    const struct vbs_onnx_number *given;
+    struct vbs_onnx_constant *condition;
+    struct vbs_onnx_number *made;
+
+    VBS_TRY(vbs_onnx_numbers_in(im, 1, &condition, &given));
+    VBS_TRY(vbs_onnx_numbers_new(im, vbs_shape_elements(&condition->shape), &made));
+    for (int64_t i = 0; i < vbs_shape_elements(&condition->shape); i++) {
+        if (given[i].batch)
+            return vbs_onnx_mixes(im);
+        if (given[i].value == 0)
+            continue;
+        if (i >= n)
+            return vbs_fail(im->ctx, VBS_FORMAT, "takes element %lld of %lld", (long long)i,
+                            (long long)n);
+        made[list.dim[0]++].value = i;
+    }
+    return vbs_onnx_constant_new(im, ONNX__TENSOR_PROTO__DATA_TYPE__INT64, &list, made, places);
+}
+
+/* Takes elements along an axis or, without one, of all elements in their order. */
+VBS_ONNX_HANDLER(compress)
+{
+    const struct vbs_onnx_state *given = vbs_onnx_in(im, 0);
+    struct vbs_onnx_state inputs[2], result;
+    struct vbs_shape *shape, list = {.n_dims = 1};
+    int64_t axis = vbs_onnx_int(im, "axis", 0);
+    int dim = 0;
+
+    (void)operator;
+    if (!given)
+        return vbs_fail(im->ctx, VBS_FORMAT, "input 0 is missing");
+    inputs[0] = *given;
+    inputs[1] = (struct vbs_onnx_state){.tensor = NULL};
+    shape = given->tensor ? &inputs[0].shape : &given->constant->shape;
+    if (!vbs_onnx_has(im, "axis")) {
+        list.dim[0] = vbs_shape_elements(shape);
+        if (im->batch && given->tensor)
+            return vbs_onnx_mixes(im);
+        if (given->tensor)
+            *shape = list;
+        else
+            VBS_TRY(vbs_onnx_constant_reshape(im, given->constant, &list, &inputs[0].constant));
+        shape = &list;
+    } else if (given->tensor) {
+        VBS_TRY(vbs_onnx_axis(im, axis, vbs_onnx_rank(im, given), &dim));
+    } else {
+        VBS_TRY(vbs_onnx_constant_axis(im, axis, shape->n_dims, &dim));
+    }
+    VBS_TRY(true_places(im, shape->dim[dim], &inputs[1].constant));
+    if (!given->tensor)
+        return vbs_onnx_become(im, "Gather", inputs, 2);
+    VBS_TRY(vbs_onnx_take_along(im, &inputs[0], dim, inputs[1].constant, &result));
+    return give_state(im, 0, &result);
+}

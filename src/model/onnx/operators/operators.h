@@ -55,6 +55,12 @@ enum vbs_status vbs_onnx_list(struct vbs_onnx_import *im, const char *name, int 
 enum vbs_status vbs_onnx_permute(struct vbs_onnx_import *im, const struct vbs_onnx_state *state,
                                  const int *perm, struct vbs_onnx_state *result) VBS_MUST_CHECK;
 
+/* Takes the elements at constant places along dimension axis of a tensor. *result belongs to no
+ * value. */
+enum vbs_status vbs_onnx_take_along(struct vbs_onnx_import *im, const struct vbs_onnx_state *state,
+                                    int axis, struct vbs_onnx_constant *places,
+                                    struct vbs_onnx_state *result) VBS_MUST_CHECK;
+
 /* Moves the channels of an image, which stand behind its other dimensions, before them (first), or
  * the other way round. What was turned is turned back without a layer. *result belongs to no value.
  */
@@ -101,6 +107,16 @@ enum vbs_status vbs_onnx_embed(struct vbs_onnx_import *im) VBS_MUST_CHECK;
 
 /* Imports a GatherElements whose indices are a tensor. */
 enum vbs_status vbs_onnx_pick_by(struct vbs_onnx_import *im) VBS_MUST_CHECK;
+
+/* Picks elements of a tensor by indices along dimension dim that are a tensor, as output 0. */
+enum vbs_status vbs_onnx_pick_elements(struct vbs_onnx_import *im,
+                                       const struct vbs_onnx_state *data,
+                                       const struct vbs_onnx_state *indices,
+                                       int dim) VBS_MUST_CHECK;
+
+/* Reads the axes of a ReverseSequence, of which one is dimension 0 and the other dimension 1. */
+enum vbs_status vbs_onnx_read_reversed(struct vbs_onnx_import *im, int rank, int *batch_axis,
+                                       int *time_axis) VBS_MUST_CHECK;
 
 /* Casts a tensor to a TensorProto.DataType of whole numbers or truth values, and gives it as output
  * 0. */
@@ -239,6 +255,7 @@ VBS_ONNX_HANDLER(identity);
 VBS_ONNX_HANDLER(transpose);
 VBS_ONNX_HANDLER(slice);
 VBS_ONNX_HANDLER(split);
+VBS_ONNX_HANDLER(compress);
 VBS_ONNX_HANDLER(expand);
 
 VBS_ONNX_HANDLER(dropout);
@@ -312,6 +329,7 @@ VBS_ONNX_HANDLER(mod);
 VBS_ONNX_HANDLER(where);
 VBS_ONNX_HANDLER(pick); /* op 1: GatherND */
 VBS_ONNX_HANDLER(scatter);
+VBS_ONNX_HANDLER(reverse_sequence);
 VBS_ONNX_HANDLER(trilu);
 VBS_ONNX_HANDLER(cum_sum);
 VBS_ONNX_HANDLER(arg);
