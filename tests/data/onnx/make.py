@@ -1368,6 +1368,21 @@ def whole_reversed():
     n.save()
 
 
+def empty():
+    """Parts without elements, which others are joined with, split from, and computed with."""
+    n = Net("empty", 17, ["N", 4, 3, 5])
+    nothing, rest = n.op("Split", "x", n.ints(0, 4), outputs=2, axis=1)
+    none = n.op("Slice", n.op("Sigmoid", "x"), n.ints(2), n.ints(2), n.ints(3))
+    y = n.op("Concat", nothing, n.op("Relu", rest), nothing, axis=1)
+    y = n.op("Concat", none, y, n.op("Exp", none), n.op("Tanh", y), axis=-1)
+    mixed = n.op("Concat", nothing, n.op("Slice", "x", n.ints(5), n.ints(9), n.ints(1)), axis=1)
+    n.output(n.op("MatMul", n.op("Concat", y, none, axis=3), n.weight(10, 6)), "y")
+    size = n.op("Slice", n.op("Shape", mixed), n.ints(1), n.ints(2))  # 0
+    n.output(n.op("Add", "x", n.op("Cast", size, to=TensorProto.FLOAT)), "z")
+    n.save()
+
+
+
 def several():
     """Four inputs, of floats, bools, indices and one number, with names that a shell takes apart."""
     value = helper.make_tensor_value_info
@@ -1397,7 +1412,7 @@ if __name__ == "__main__":
                  wraps, counted):
                  contrib_weights, contrib_lstm, fused, nhwc, scaler, edges, scales, norms):
                  contrib_weights, contrib_lstm, fused, nhwc, scaler, edges, scales, norms,
-                 reversed_, whole_reversed):
+                 reversed_, whole_reversed, empty):
         make()
     later(later())  # onnx.reference does not know GlobalLpPool
     lines(11, lines(13))

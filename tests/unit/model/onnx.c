@@ -155,6 +155,7 @@ static const struct {
     {"edges", "pad avgpool pad avgpool pad avgpool pad avgpool pad avgpool concat pow+linear "
               "reducel1 mul reducel2 mul reducesumsquare mul reducelogsum mul mul mul mul mul mul "
               "mul concat"},
+    {"empty", "relu tanh concat fc identity"},
     {"scales",
      RESIZES RESIZES RESIZES RESIZES RESIZES "resize identity identity identity concat scale"},
     {"whole_numbers",

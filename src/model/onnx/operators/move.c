@@ -321,8 +321,6 @@ static enum vbs_status cut_tensor(struct vbs_onnx_import *im, const struct vbs_o
 
     *result = *state;
     for (int d = state->shape.n_dims - 1; d >= 0; d--) {
-        if (cut->count[d] < 1)
-            return vbs_fail(im->ctx, VBS_UNSUPPORTED, "its output has no elements");
         if (cut->count[d] != state->shape.dim[d] || cut->step[d] != 1)
             first = d;
         result->shape.dim[d] = cut->count[d];
@@ -348,11 +346,38 @@ static enum vbs_status cut_tensor(struct vbs_onnx_import *im, const struct vbs_o
     return vbs_onnx_apply(im, VBS_OP_SLICE, &attributes, state->tensor, &view, &result->tensor);
 }
 
+/* Makes what has no elements: a constant that all samples share. */
+static enum vbs_status make_empty(struct vbs_onnx_import *im, const struct vbs_onnx_state *like,
+                                  const struct cut *cut, struct vbs_onnx_state *result)
+{
+    int type = vbs_onnx_holds_whole(like) ? ONNX__TENSOR_PROTO__DATA_TYPE__INT64
+                                          : ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT;
+    struct vbs_shape shape = {.n_dims = 0};
+    struct vbs_onnx_number *none;
+
+    if (im->batch && (im->outer > 0 || like->shape.n_dims == VBS_MAX_DIMS))
+        return vbs_onnx_mixes(im);
+    for (int d = 0; d <= like->shape.n_dims; d++) {
+        if (im->batch && d == im->at)
+            shape.dim[shape.n_dims++] = 1;
+        if (d < like->shape.n_dims)
+            shape.dim[shape.n_dims++] = cut->count[d];
+    }
+    im->repeats = im->batch;
+    *result = (struct vbs_onnx_state){.tensor = NULL};
+    VBS_TRY(vbs_onnx_numbers_new(im, 0, &none));
+    return vbs_onnx_constant_new(im, type, &shape, none, &result->constant);
+}
+
 static enum vbs_status cut_state(struct vbs_onnx_import *im, const struct vbs_onnx_state *state,
                                  const struct cut *cut, struct vbs_onnx_state *result)
 {
-    return state->constant ? cut_constant(im, state->constant, cut, result)
-                           : cut_tensor(im, state, cut, result);
+    if (state->constant)
+        return cut_constant(im, state->constant, cut, result);
+    for (int d = 0; d < state->shape.n_dims; d++)
+        if (cut->count[d] < 1)
+            return make_empty(im, state, cut, result);
+    return cut_tensor(im, state, cut, result);
 }
 
 static enum vbs_status give_state(struct vbs_onnx_import *im, int index,
@@ -737,8 +762,10 @@ enum vbs_status vbs_onnx_take_along(struct vbs_onnx_import *im, const struct vbs
     struct cut cut;
 
     cut_nothing(&state->shape, &cut);
-    VBS_TRY(read_indices(im, places, state->shape.dim[axis], &numbers, &first, &step));
     cut.count[axis] = vbs_shape_elements(&places->shape);
+    if (cut.count[axis] == 0)
+        return make_empty(im, state, &cut, result);
+    VBS_TRY(read_indices(im, places, state->shape.dim[axis], &numbers, &first, &step));
     if (step != 0) {
         cut.begin[axis] = first;
         cut.step[axis] = step;
