@@ -1382,6 +1382,27 @@ def empty():
     n.save()
 
 
+def masks():
+    """Infinite numbers in what is added: single ones, by channel, by row, and in a table of rows."""
+    n = Net("masks", 17, ["N", 4, 3, 5])
+    inf = np.float32(np.inf)
+    y = n.op("Conv", "x", n.weight(4, 4, 1, 1), n.floats(0, -inf, 1, inf))
+    y = n.op("Add", n.op("Conv", y, n.weight(4, 1, 1, 1), group=4),
+             n.constant(np.float32([-inf, 0, inf, 0.5]).reshape(4, 1, 1)))
+    parts = [n.op("Exp", n.op("Neg", n.op("Abs", y)))]
+    logits = n.op("Add", n.op("MatMul", "x", n.weight(5, 5)), n.floats(0, -inf, 0, 1, -inf))
+    parts.append(n.op("Softmax", logits))
+    parts.append(n.op("Sigmoid", n.op("Sub", n.op("Relu", "x"), n.constant(np.float32([0, inf, -inf, 1]).reshape(4, 1, 1)))))
+    parts.append(n.op("Sigmoid", n.op("Add", "x", n.scalar(-inf))))
+    parts.append(n.op("Sigmoid", n.op("Mul", n.op("Exp", "x"), n.scalar(-inf))))
+    parts.append(n.op("Sigmoid", n.op("Max", "x", n.op("Min", "x", n.scalar(inf)), n.scalar(inf))))
+    parts.append(n.op("Div", "x", n.scalar(inf)))
+    flags = n.op("Cast", n.op("Greater", "x", n.scalar(0)), to=TensorProto.INT64)
+    rows = n.op("Gather", n.constant(np.float32([-inf, 0.25])), flags)
+    parts.append(n.op("Sigmoid", n.op("Add", "x", rows)))
+    n.output(n.op("Concat", *parts, axis=1), "y")
+    n.save()
+
 
 def several():
     """Four inputs, of floats, bools, indices and one number, with names that a shell takes apart."""
@@ -1412,7 +1433,7 @@ if __name__ == "__main__":
                  wraps, counted):
                  contrib_weights, contrib_lstm, fused, nhwc, scaler, edges, scales, norms):
                  contrib_weights, contrib_lstm, fused, nhwc, scaler, edges, scales, norms,
-                 reversed_, whole_reversed, empty):
+                 reversed_, whole_reversed, empty, masks):
         make()
     later(later())  # onnx.reference does not know GlobalLpPool
     lines(11, lines(13))

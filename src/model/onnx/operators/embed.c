@@ -101,6 +101,7 @@ enum vbs_status vbs_onnx_embed(struct vbs_onnx_import *im)
     draft->node.operand = (struct vbs_shape){2, {rows, vbs_shape_elements(&table->shape) / rows}};
     VBS_TRY(vbs_onnx_constant_reshape(im, table, &draft->node.operand, &table));
     VBS_TRY(vbs_onnx_parameter(im, table, 0, &draft->node.values[VBS_PARAMETER_OPERAND]));
+    VBS_TRY(vbs_onnx_allow_infinite(im, &draft->node.values[VBS_PARAMETER_OPERAND]));
     VBS_TRY(vbs_onnx_tensor_new(im, draft, &taken));
     return vbs_onnx_give(im, 0, taken, &shape);
 }

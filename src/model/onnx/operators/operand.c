@@ -71,6 +71,27 @@ enum vbs_status vbs_onnx_weights(struct vbs_onnx_import *im, struct vbs_onnx_con
     return im->graph->weightless ? VBS_OK : vbs_onnx_parameter(im, constant, factor, values);
 }
 
+enum vbs_status vbs_onnx_allow_infinite(struct vbs_onnx_import *im,
+                                        const struct vbs_values **values)
+{
+    struct vbs_values *copy = vbs_source_alloc(im->source, 1, sizeof *copy);
+
+    if (!copy)
+        return vbs_no_memory(im->ctx);
+    *copy = **values;
+    copy->infinite = true;
+    *values = copy;
+    return VBS_OK;
+}
+
+/* Finds the weights that a layer adds; null, for seeded ones, where the file has none. */
+static enum vbs_status added_weights(struct vbs_onnx_import *im, struct vbs_onnx_constant *constant,
+                                     double factor, const struct vbs_values **values)
+{
+    VBS_TRY(vbs_onnx_weights(im, constant, factor, values));
+    return *values ? vbs_onnx_allow_infinite(im, values) : VBS_OK;
+}
+
 enum vbs_status vbs_onnx_vector(struct vbs_onnx_import *im, int index, int64_t count,
                                 enum vbs_parameter what, struct vbs_onnx_draft *draft)
 {
@@ -80,6 +101,8 @@ enum vbs_status vbs_onnx_vector(struct vbs_onnx_import *im, int index, int64_t c
     if (vbs_shape_elements(&constant->shape) != count)
         return vbs_fail(im->ctx, VBS_FORMAT, "input %d has %lld values for %lld channels", index,
                         (long long)vbs_shape_elements(&constant->shape), (long long)count);
+    if (what == VBS_PARAMETER_BIAS || what == VBS_PARAMETER_BETA)
+        return added_weights(im, constant, 0, &draft->node.values[what]);
     return vbs_onnx_weights(im, constant, 0, &draft->node.values[what]);
 }
 
@@ -136,19 +159,17 @@ static enum vbs_status keep_operand(struct vbs_onnx_import *im, enum vbs_op op,
                                     struct vbs_onnx_state *result)
 {
     struct vbs_onnx_draft *draft = vbs_onnx_draft(im, op, 1);
-    struct vbs_values *copy = vbs_source_alloc(im->source, 1, sizeof *copy);
     struct vbs_shape view;
     int shift;
 
-    if (!draft || !values || !copy)
+    if (!draft || !values)
         return vbs_no_memory(im->ctx);
-    *copy = *values;
-    copy->infinite = true;
+    VBS_TRY(vbs_onnx_allow_infinite(im, &values));
     view = vbs_onnx_view(x, 0, &shift);
     vbs_onnx_reads(draft, 0, x->tensor, &view);
     draft->node.operand = *operand;
     draft->node.attributes.binary.swapped = swapped;
-    draft->node.values[VBS_PARAMETER_OPERAND] = copy;
+    draft->node.values[VBS_PARAMETER_OPERAND] = values;
     *result = *x;
     return vbs_onnx_tensor_new(im, draft, &result->tensor);
 }
@@ -273,7 +294,7 @@ static enum vbs_status add_bias(struct vbs_onnx_import *im, const struct vbs_onn
         biased->node.attributes.scale.bias = true;
     else
         biased->node.attributes.weighted.bias = true;
-    VBS_TRY(vbs_onnx_weights(im, constant, factor, &biased->node.values[what]));
+    VBS_TRY(added_weights(im, constant, factor, &biased->node.values[what]));
     return vbs_onnx_tensor_new(im, biased, tensor);
 }
 
@@ -312,10 +333,11 @@ static enum vbs_status scale(struct vbs_onnx_import *im, enum vbs_op op,
     draft->node.attributes.scale.bias = shifts;
     if (op == VBS_OP_DIV)
         status = inverse(im, constant, &constant);
-    if (status == VBS_OK)
-        status = vbs_onnx_weights(
-            im, constant, negates && !swapped ? -1 : 0,
-            &draft->node.values[shifts ? VBS_PARAMETER_BETA : VBS_PARAMETER_GAMMA]);
+    if (status == VBS_OK && shifts)
+        status = added_weights(im, constant, negates && !swapped ? -1 : 0,
+                               &draft->node.values[VBS_PARAMETER_BETA]);
+    else if (status == VBS_OK)
+        status = vbs_onnx_weights(im, constant, 0, &draft->node.values[VBS_PARAMETER_GAMMA]);
     if (status == VBS_OK && shifts) {
         draft->node.values[VBS_PARAMETER_GAMMA] = vbs_onnx_fill(im, negates && swapped ? -1 : 1);
         if (!draft->node.values[VBS_PARAMETER_GAMMA])
@@ -351,15 +373,27 @@ enum vbs_status vbs_onnx_keep(struct vbs_onnx_import *im, enum vbs_op op,
     return VBS_OK;
 }
 
-/* Gives whether a number is a bound of Max or Min below or above which nothing is. */
-static bool bounds_nothing(struct vbs_onnx_import *im, enum vbs_op op,
-                           struct vbs_onnx_constant *constant)
+/* Computes x op constant, which is one number; of an infinite one most operators keep the operator
+ * itself. */
+static enum vbs_status with_constant(struct vbs_onnx_import *im, enum vbs_op op,
+                                     const struct vbs_onnx_state *x,
+                                     struct vbs_onnx_constant *constant, bool swapped,
+                                     struct vbs_onnx_state *result)
 {
+    static const struct vbs_shape ONE = {1, {1}};
     const struct vbs_onnx_number *number;
+    double value;
 
-    return (op == VBS_OP_MAX || op == VBS_OP_MIN) &&
-           vbs_onnx_numbers(im, constant, &number) == VBS_OK && !number->batch &&
-           isinf(number->value) && (number->value < 0) == (op == VBS_OP_MAX);
+    VBS_TRY(vbs_onnx_numbers(im, constant, &number));
+    value = (double)number->value;
+    if (number->batch || !isinf(value)) {
+        VBS_TRY(vbs_onnx_scalar(im, constant, &value));
+        return with_number(im, op, x, value, swapped, result);
+    }
+    *result = *x;
+    if ((op == VBS_OP_MAX && value < 0) || (op == VBS_OP_MIN && value > 0)) /* bounds nothing */
+        return VBS_OK;
+    return keep_operand(im, op, x, &ONE, vbs_onnx_fill(im, value), swapped, result);
 }
 
 enum vbs_status vbs_onnx_operand(struct vbs_onnx_import *im, enum vbs_op op,
@@ -369,7 +403,6 @@ enum vbs_status vbs_onnx_operand(struct vbs_onnx_import *im, enum vbs_op op,
     struct vbs_shape shape = x->shape;
     struct vbs_onnx_draft *draft = unbiased(im, x, constant);
     const struct vbs_values *values;
-    double value;
     enum vbs_status status = vbs_onnx_broadcast(im, &constant->shape, &shape);
 
     if (status != VBS_OK)
@@ -381,13 +414,7 @@ enum vbs_status vbs_onnx_operand(struct vbs_onnx_import *im, enum vbs_op op,
         status = add_bias(im, draft, constant, op == VBS_OP_SUB ? -1 : 0, &result->tensor);
     } else if (vbs_shape_elements(&constant->shape) == 1 &&
                !(vbs_onnx_belongs(im, VBS_OP_SCALE) && constant->shape.n_dims > 0)) {
-        if (bounds_nothing(im, op, constant)) {
-            result->shape = shape;
-            return VBS_OK;
-        }
-        status = vbs_onnx_scalar(im, constant, &value);
-        if (status == VBS_OK)
-            status = with_number(im, op, x, value, swapped, result);
+        status = with_constant(im, op, x, constant, swapped, result);
     } else if (is_scaling(op, swapped) &&
                is_along(constant, &x->shape, channel_dim(im, &x->shape))) {
         status = scale(im, op, x, constant, swapped, result);

@@ -193,6 +193,10 @@ enum vbs_status vbs_onnx_align(struct vbs_onnx_import *im, struct vbs_onnx_const
 enum vbs_status vbs_onnx_weights(struct vbs_onnx_import *im, struct vbs_onnx_constant *constant,
                                  double factor, const struct vbs_values **values) VBS_MUST_CHECK;
 
+/* Allows values of a parameter to be infinite, as those of masks that are added are. */
+enum vbs_status vbs_onnx_allow_infinite(struct vbs_onnx_import *im,
+                                        const struct vbs_values **values) VBS_MUST_CHECK;
+
 /* Sets node->values[what] of draft to input index, a vector of count weights. */
 enum vbs_status vbs_onnx_vector(struct vbs_onnx_import *im, int index, int64_t count,
                                 enum vbs_parameter what,
