@@ -93,6 +93,44 @@ static void far_condition(struct bytes *graph)
     onnx_add_node(graph, node);
 }
 
+/* ---- sparse tensors ---- */
+
+/* Adds n values, 5, 5, ..., at these indices of [4, 3, 3, 3]. */
+static void add_sparse(struct bytes *graph, int n, int n_indices, const int64_t *indices,
+                       const int64_t *dims)
+{
+    struct bytes sparse = {0}, part = onnx_floats("w", 5, 1, (int64_t[]){n}), packed = {0};
+
+    bytes_put(&sparse, 1, &part);
+    part = onnx_longs("", n_indices, indices);
+    bytes_put(&sparse, 2, &part);
+    for (int i = 0; i < 4; i++)
+        bytes_varint(&packed, (uint64_t)dims[i]);
+    bytes_put(&sparse, 3, &packed);
+    bytes_put(graph, 15, &sparse);
+    onnx_add_node(graph, onnx_node("Conv", "x w", "y"));
+}
+
+static void far_index(struct bytes *graph)
+{
+    add_sparse(graph, 2, 2, (int64_t[]){3, 108}, (int64_t[]){4, 3, 3, 3});
+}
+
+static void index_before(struct bytes *graph)
+{
+    add_sparse(graph, 1, 1, (int64_t[]){-1}, (int64_t[]){4, 3, 3, 3});
+}
+
+static void few_indices(struct bytes *graph)
+{
+    add_sparse(graph, 2, 1, (int64_t[]){3}, (int64_t[]){4, 3, 3, 3});
+}
+
+static void many_zeros(struct bytes *graph)
+{
+    add_sparse(graph, 1, 1, (int64_t[]){3}, (int64_t[]){1 << 20, 3, 1 << 4, 1 << 4});
+}
+
 const struct onnx_case onnx_operator_cases[] = {
     {"points of three coordinates", three_coordinates, VBS_FORMAT,
      "node 'y' (GridSample): images and points differ: 3x8x8 and 2x4x3"},
@@ -112,5 +150,13 @@ const struct onnx_case onnx_operator_cases[] = {
      "node 'y' (ReverseSequence): reverses 4 of 3 elements"},
     {"a condition beyond the elements", far_condition, VBS_FORMAT,
      "node 'y' (Compress): takes element 4 of 3"},
+    {"an index beyond a sparse tensor", far_index, VBS_FORMAT,
+     "sparse tensor 'w': index 1 is beyond its shape"},
+    {"an index before a sparse tensor", index_before, VBS_FORMAT,
+     "sparse tensor 'w': index 0 is beyond its shape"},
+    {"fewer indices than values", few_indices, VBS_FORMAT,
+     "sparse tensor 'w': its indices are not those of its values"},
+    {"a sparse tensor of too many zeros", many_zeros, VBS_UNSUPPORTED,
+     "sparse tensor 'w': sparse tensors of more than 1073741824 bytes together"},
     {NULL, NULL, VBS_OK, NULL},
 };

@@ -26,6 +26,7 @@ class Net:
         self.name, self.opset = name, opset
         self.random = np.random.RandomState(seed)
         self.nodes, self.weights, self.outputs = [], [], []
+        self.sparse = []
         self.shape = shape  # of the file: with its batch, names for open dimensions
         self.batch = batch
         self.count = 0
@@ -73,7 +74,8 @@ class Net:
         if ir == 3:  # initialisers were inputs then
             inputs += [helper.make_tensor_value_info(w.name, w.data_type, list(w.dims))
                        for w in self.weights]
-        graph = helper.make_graph(self.nodes, self.name, inputs, outs, self.weights)
+        graph = helper.make_graph(self.nodes, self.name, inputs, outs, self.weights,
+                                  sparse_initializer=self.sparse)
         domains = [helper.make_opsetid("", self.opset)]
         for domain in (CONTRIB, LEARN):
             if any(node.domain == domain for node in self.nodes):
@@ -1404,6 +1406,37 @@ def masks():
     n.save()
 
 
+def sparse(twin=None):
+    """Weights of which only the values other than 0 are stored, by numbers of elements and by
+    positions, and a constant that is so; the twin has them as they are."""
+    n = Net("sparse", 17, ["N", 4, 6, 6])
+
+    def thin(*shape, positions):
+        values = n.random.randn(*shape) * (n.random.rand(*shape) < 0.4)
+        values = values.astype(np.float32)
+        if not twin:
+            return values, n.constant(values)
+        at = np.argwhere(values) if positions else np.flatnonzero(values)
+        name = n.fresh("s")
+        n.sparse.append(helper.make_sparse_tensor(numpy_helper.from_array(values[values != 0], name),
+                                                  numpy_helper.from_array(at.astype(np.int64), name + "_at"),
+                                                  shape))
+        return values, name
+    y = n.op("Conv", "x", thin(8, 4, 3, 3, positions=False)[1], pads=[1] * 4)
+    y = n.op("Add", y, thin(8, 1, 1, positions=True)[1])
+    values, name = thin(6, 70, positions=True)
+    if twin:
+        n.sparse.pop()
+        at = np.flatnonzero(values)
+        name = n.op("Constant", sparse_value=helper.make_sparse_tensor(
+            numpy_helper.from_array(values[values != 0], "v"), numpy_helper.from_array(at, "i"), values.shape))
+    n.output(n.op("MatMul", y, name), "y")
+    if twin:
+        n.save(twin=twin)
+    return n
+
+
+
 def several():
     """Four inputs, of floats, bools, indices and one number, with names that a shell takes apart."""
     value = helper.make_tensor_value_info
@@ -1436,6 +1469,7 @@ if __name__ == "__main__":
                  reversed_, whole_reversed, empty, masks):
         make()
     later(later())  # onnx.reference does not know GlobalLpPool
+    sparse(sparse())
     lines(11, lines(13))
     sampled(16, sampled(20))  # onnx.reference knows only the words of version 20
     known = opset(9)

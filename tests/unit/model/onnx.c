@@ -193,6 +193,7 @@ static const struct {
                 "transpose transpose"},
     {"single", "transpose transpose reducel2+clip expand div transpose transpose reducemean slice "
                "gather fc"},
+    {"sparse", "conv fc"},
     {"heads", "fc transpose fc fc transpose transpose matmul softmax matmul transpose fc add slice "
               "slice slice scale+tanh fc add+tanh concat"},
     {"copies", "pad add add reducemean gather fc"},

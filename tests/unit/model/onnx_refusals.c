@@ -118,8 +118,8 @@ static void check_wire(void)
                 VBS_FORMAT,
                 "byte 11: a field of 18446744073709551615 bytes where 2 are left; the file is cut "
                 "off or damaged");
-    check_bytes("sparse initialisers", "\x3a\x02\x7a\0", 4, VBS_UNSUPPORTED,
-                "sparse initialisers are not read");
+    check_bytes("a sparse initialiser without values", "\x3a\x02\x7a\0", 4, VBS_FORMAT,
+                "initialiser '' is there twice, or unnamed");
     check_bytes("a field of another type", "\x3a\x02\x08\x05", 4, VBS_FORMAT,
                 "the graph has no outputs");
     for (int i = 0; i < 70000; i++)
@@ -391,6 +391,7 @@ int main(void)
     check_damage("tests/data/onnx/truth.onnx");
     check_damage("tests/data/onnx/index.onnx");
     check_damage("tests/data/onnx/folds.onnx");
+    check_damage("tests/data/onnx/sparse.onnx");
     unlink(path_of("m.onnx"));
     unlink(path_of("t.pb"));
     unlink(path_of("short.bin"));

@@ -39,12 +39,17 @@ static enum vbs_status listed_constant(struct vbs_onnx_import *im)
 VBS_ONNX_HANDLER(fold_constant)
 {
     const Onnx__TensorProto *tensor = vbs_onnx_tensor_attribute(im, "value");
+    const Onnx__SparseTensorProto *sparse = vbs_onnx_sparse_attribute(im, "sparse_value");
     constant *made;
 
     (void)operator;
-    if (!tensor)
+    if (!tensor && !sparse)
         return listed_constant(im);
-    VBS_TRY(vbs_onnx_file_constant(im->ctx, im->graph->file, tensor, &made));
+    if (tensor)
+        VBS_TRY(vbs_onnx_file_constant(im->ctx, im->graph->file, tensor, &made));
+    else
+        VBS_TRY(
+            vbs_onnx_file_sparse(im->ctx, im->graph->file, sparse, &im->graph->n_sparse, &made));
     if (!made->name[0])
         made->name = im->node->label;
     vbs_onnx_give_constant(im, 0, made);

@@ -247,6 +247,16 @@ const Onnx__TensorProto *vbs_onnx_tensor_attribute(struct vbs_onnx_import *im, c
     return a ? a->t : NULL;
 }
 
+const Onnx__SparseTensorProto *vbs_onnx_sparse_attribute(struct vbs_onnx_import *im,
+                                                         const char *name)
+{
+    const attribute *a = find_attribute(im, name);
+
+    if (a && !a->sparse_tensor)
+        wrong(im, name, "sparse tensor");
+    return a ? a->sparse_tensor : NULL;
+}
+
 const Onnx__GraphProto *vbs_onnx_graph_attribute(struct vbs_onnx_import *im, const char *name)
 {
     const attribute *a = find_attribute(im, name);

@@ -332,15 +332,14 @@ static enum vbs_status take_external(struct vbs_ctx *ctx, const struct vbs_onnx_
 
 /* ---- constants ---- */
 
-static enum vbs_status take_shape(struct vbs_ctx *ctx, const Onnx__TensorProto *tensor,
+static enum vbs_status take_shape(struct vbs_ctx *ctx, size_t n, const int64_t *dims,
                                   struct vbs_shape *shape)
 {
-    if (tensor->n_dims > VBS_MAX_DIMS)
-        return vbs_fail(ctx, VBS_UNSUPPORTED, "%zu dimensions, more than %d", tensor->n_dims,
-                        VBS_MAX_DIMS);
-    shape->n_dims = (int)tensor->n_dims;
+    if (n > VBS_MAX_DIMS)
+        return vbs_fail(ctx, VBS_UNSUPPORTED, "%zu dimensions, more than %d", n, VBS_MAX_DIMS);
+    shape->n_dims = (int)n;
     for (int i = 0; i < shape->n_dims; i++) {
-        int64_t dim = tensor->dims[i];
+        int64_t dim = dims[i];
 
         if (dim < 0 || dim > VBS_MAX_DIM)
             return vbs_fail(ctx, VBS_FORMAT, "dimension %d is %lld", i, (long long)dim);
@@ -381,7 +380,7 @@ static enum vbs_status fill_values(struct vbs_ctx *ctx, const struct vbs_onnx_fi
 {
     const struct vbs_onnx_blob *blob = find_blob(file, tensor);
 
-    VBS_TRY(take_shape(ctx, tensor, &c->shape));
+    VBS_TRY(take_shape(ctx, tensor->n_dims, tensor->dims, &c->shape));
     vbs_onnx_plain_strides(&c->shape, c->stride);
     c->type = tensor->data_type;
     if (!vbs_onnx_element(c->type, &c->values.element))
@@ -417,5 +416,132 @@ enum vbs_status vbs_onnx_file_constant(struct vbs_ctx *ctx, const struct vbs_onn
         return VBS_OK;
     }
     snprintf(prefix, sizeof prefix, "tensor '%.100s'", c->name);
+    return status == VBS_NO_MEMORY ? status : vbs_fail_within(ctx, status, prefix);
+}
+
+/* ---- sparse tensors ---- */
+
+/* Reads the stored elements of a constant; the caller frees them with free(). */
+static enum vbs_status load(struct vbs_ctx *ctx, const struct vbs_onnx_file *file,
+                            const struct vbs_onnx_constant *c, void **stored)
+{
+    int64_t bytes = stored_bytes(c);
+    char *data = malloc((size_t)bytes + 1);
+    enum vbs_status status = VBS_OK;
+
+    if (!data)
+        return vbs_no_memory(ctx);
+    if (c->values.memory)
+        memcpy(data, c->values.memory, (size_t)bytes);
+    else if (bytes > 0)
+        status = vbs_source_keep(ctx, file->source, c->values.file, c->values.offset, bytes);
+    if (status == VBS_OK && !c->values.memory && bytes > 0)
+        status = vbs_source_read(ctx, file->source, c->values.file, c->values.offset, bytes, data);
+    if (status == VBS_OK)
+        *stored = data;
+    else
+        free(data);
+    return status;
+}
+
+/* Converts element number i of a list of indices, each a number or a position in shape, to the
+ * number of an element of shape; -1: there is none. */
+static int64_t element_of(const struct vbs_shape *shape, const int64_t *indices, int64_t i,
+                          bool positions)
+{
+    int64_t number = 0;
+
+    if (!positions)
+        return indices[i] < vbs_shape_elements(shape) ? indices[i] : -1;
+    for (int d = 0; d < shape->n_dims; d++) {
+        int64_t at = indices[i * shape->n_dims + d];
+
+        if (at < 0 || at >= shape->dim[d])
+            return -1;
+        number = number * shape->dim[d] + at;
+    }
+    return number;
+}
+
+/* Puts the values of a sparse tensor into c, whose elements are zeros so far. */
+static enum vbs_status place(struct vbs_ctx *ctx, const struct vbs_onnx_file *file,
+                             const struct vbs_onnx_constant *values,
+                             const struct vbs_onnx_constant *indices, struct vbs_onnx_constant *c,
+                             char *zeros)
+{
+    bool positions = indices->shape.n_dims == 2;
+    int64_t n = values->shape.dim[0], each = vbs_elements_bytes(values->values.element, 1);
+    void *from = NULL, *at = NULL;
+    enum vbs_status status = load(ctx, file, values, &from);
+
+    if (status == VBS_OK)
+        status = load(ctx, file, indices, &at);
+    for (int64_t i = 0; i < n && status == VBS_OK; i++) {
+        int64_t to = element_of(&c->shape, at, i, positions);
+
+        if (to < 0)
+            status = vbs_fail(ctx, VBS_FORMAT, "index %lld is beyond its shape", (long long)i);
+        else
+            memcpy(zeros + to * each, (const char *)from + i * each, (size_t)each);
+    }
+    free(from);
+    free(at);
+    return status;
+}
+
+static enum vbs_status fill_sparse(struct vbs_ctx *ctx, const struct vbs_onnx_file *file,
+                                   const Onnx__SparseTensorProto *sparse, int64_t *bytes,
+                                   struct vbs_onnx_constant *c)
+{
+    struct vbs_onnx_constant *values, *indices;
+    int64_t need;
+    char *zeros;
+
+    VBS_TRY(vbs_onnx_file_constant(ctx, file, sparse->values, &values));
+    VBS_TRY(vbs_onnx_file_constant(ctx, file, sparse->indices, &indices));
+    VBS_TRY(take_shape(ctx, sparse->n_dims, sparse->dims, &c->shape));
+    if (values->shape.n_dims != 1 || indices->values.element != VBS_I64 ||
+        indices->shape.n_dims < 1 || indices->shape.n_dims > 2 ||
+        indices->shape.dim[0] != values->shape.dim[0] ||
+        (indices->shape.n_dims == 2 && indices->shape.dim[1] != c->shape.n_dims))
+        return vbs_fail(ctx, VBS_FORMAT, "its indices are not those of its values");
+    if (vbs_element_bits(values->values.element) < 8)
+        return vbs_fail(ctx, VBS_UNSUPPORTED, "a sparse tensor of %s",
+                        vbs_onnx_type_name(values->type));
+    need = vbs_elements_bytes(values->values.element, vbs_shape_elements(&c->shape));
+    if (need > VBS_ONNX_MAX_SPARSE - *bytes)
+        return vbs_fail(ctx, VBS_UNSUPPORTED, "sparse tensors of more than %lld bytes together",
+                        (long long)VBS_ONNX_MAX_SPARSE);
+    *bytes += need;
+    zeros = vbs_source_alloc(file->source, (size_t)need + 1, 1);
+    if (!zeros)
+        return vbs_no_memory(ctx);
+    c->type = values->type;
+    c->values.element = values->values.element;
+    c->values.memory = zeros;
+    vbs_onnx_plain_strides(&c->shape, c->stride);
+    return place(ctx, file, values, indices, c, zeros);
+}
+
+enum vbs_status vbs_onnx_file_sparse(struct vbs_ctx *ctx, const struct vbs_onnx_file *file,
+                                     const Onnx__SparseTensorProto *sparse, int64_t *bytes,
+                                     struct vbs_onnx_constant **constant)
+{
+    struct vbs_onnx_constant *c = vbs_source_alloc(file->source, 1, sizeof *c);
+    char prefix[128];
+    enum vbs_status status;
+
+    if (!c)
+        return vbs_no_memory(ctx);
+    if (!sparse->values || !sparse->indices)
+        return vbs_fail(ctx, VBS_FORMAT, "a sparse tensor without values or indices");
+    c->name = sparse->values->name ? sparse->values->name : "";
+    c->values.file = -1;
+    status = fill_sparse(ctx, file, sparse, bytes, c);
+    if (status == VBS_OK) {
+        *constant = c;
+        return VBS_OK;
+    }
+    snprintf(prefix, sizeof prefix, "sparse tensor '%.100s'", c->name);
     return status == VBS_NO_MEMORY ? status : vbs_fail_within(ctx, status, prefix);
 }

@@ -30,4 +30,14 @@ enum vbs_status vbs_onnx_file_constant(struct vbs_ctx *ctx, const struct vbs_onn
                                        const Onnx__TensorProto *tensor,
                                        struct vbs_onnx_constant **constant) VBS_MUST_CHECK;
 
+/* The most bytes of all constants of a file that are stored as the elements other than 0. */
+#define VBS_ONNX_MAX_SPARSE ((int64_t)1 << 30)
+
+/* Makes a constant of a sparse tensor, with its zeros, which lives as long as the source of the
+ * file. *bytes counts the bytes of all of them. VBS_FORMAT: an index is beyond the shape, or they
+ * are not as many as the values; VBS_UNSUPPORTED: the limit is reached; VBS_IO, VBS_NO_MEMORY. */
+enum vbs_status vbs_onnx_file_sparse(struct vbs_ctx *ctx, const struct vbs_onnx_file *file,
+                                     const Onnx__SparseTensorProto *sparse, int64_t *bytes,
+                                     struct vbs_onnx_constant **constant) VBS_MUST_CHECK;
+
 #endif

@@ -118,18 +118,34 @@ static enum vbs_status add_value(struct builder *b, const char *name, struct vbs
     return VBS_OK;
 }
 
+static enum vbs_status add_initialiser(struct builder *b, const char *name,
+                                       struct vbs_onnx_value **value)
+{
+    bool made;
+
+    VBS_TRY(add_value(b, text_of(name), value, &made));
+    if (!made || !(*value)->name[0])
+        return vbs_fail(b->ctx, VBS_FORMAT, "initialiser '%.100s' is there twice, or unnamed",
+                        (*value)->name);
+    return VBS_OK;
+}
+
 static enum vbs_status add_initialisers(struct builder *b)
 {
+    const struct vbs_onnx_file *file = b->graph->file;
+    struct vbs_onnx_value *value;
+
     for (size_t i = 0; i < b->proto->n_initializer; i++) {
         const Onnx__TensorProto *tensor = b->proto->initializer[i];
-        struct vbs_onnx_value *value;
-        bool made;
 
-        VBS_TRY(add_value(b, text_of(tensor->name), &value, &made));
-        if (!made || !value->name[0])
-            return vbs_fail(b->ctx, VBS_FORMAT, "initialiser '%.100s' is there twice, or unnamed",
-                            value->name);
-        VBS_TRY(vbs_onnx_file_constant(b->ctx, b->graph->file, tensor, &value->constant));
+        VBS_TRY(add_initialiser(b, tensor->name, &value));
+        VBS_TRY(vbs_onnx_file_constant(b->ctx, file, tensor, &value->constant));
+    }
+    for (size_t i = 0; i < b->proto->n_sparse_initializer; i++) {
+        const Onnx__SparseTensorProto *sparse = b->proto->sparse_initializer[i];
+
+        VBS_TRY(add_initialiser(b, sparse->values ? sparse->values->name : NULL, &value));
+        VBS_TRY(vbs_onnx_file_sparse(b->ctx, file, sparse, &b->graph->n_sparse, &value->constant));
     }
     return VBS_OK;
 }

@@ -77,8 +77,9 @@ struct vbs_onnx_graph {
     /* ConstantOfShape makes most weights of convolutions and matrices, as files without weights are
      * written. All weights, biases and normalisations are then seeded. */
     bool weightless;
-    int n_added;     /* nodes of graphs inside nodes that have been added */
-    int64_t n_names; /* names of graphs inside nodes that have been looked at */
+    int n_added;      /* nodes of graphs inside nodes that have been added */
+    int64_t n_names;  /* names of graphs inside nodes that have been looked at */
+    int64_t n_sparse; /* bytes of sparse tensors, with their zeros */
 };
 
 /* A graph inside a node, whose values have become values of the graph around it. */

@@ -122,6 +122,8 @@ const char *vbs_onnx_text(struct vbs_onnx_import *im, const char *name);
 bool vbs_onnx_words_are(const struct vbs_onnx_import *im, const char *name,
                         const char *const *words, int n_words, int n);
 const Onnx__TensorProto *vbs_onnx_tensor_attribute(struct vbs_onnx_import *im, const char *name);
+const Onnx__SparseTensorProto *vbs_onnx_sparse_attribute(struct vbs_onnx_import *im,
+                                                         const char *name);
 const Onnx__GraphProto *vbs_onnx_graph_attribute(struct vbs_onnx_import *im, const char *name);
 
 /* ---- the hint of a node: its doc_string in files that vbslab has written ----

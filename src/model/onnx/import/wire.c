@@ -20,6 +20,7 @@ enum message {
     NODE,
     ATTRIBUTE,
     TENSOR,
+    SPARSE,
     ENTRY,
     VALUE,
     TYPE,
@@ -55,12 +56,10 @@ static const struct field MODEL_FIELDS[] = {
     {14, ENTER, ENTRY, NULL, false},  {0}};
 static const struct field OPSET_FIELDS[] = {
     {1, COPY, 0, NULL, false}, {2, COPY, 0, NULL, false}, {0}};
-static const struct field GRAPH_FIELDS[] = {{1, ENTER, NODE, NULL, false},
-                                            {5, ENTER, TENSOR, NULL, false},
-                                            {11, ENTER, VALUE, NULL, false},
-                                            {12, ENTER, VALUE, NULL, false},
-                                            {15, REFUSE, 0, "sparse initialisers", false},
-                                            {0}};
+static const struct field GRAPH_FIELDS[] = {
+    {1, ENTER, NODE, NULL, false},    {5, ENTER, TENSOR, NULL, false},
+    {11, ENTER, VALUE, NULL, false},  {12, ENTER, VALUE, NULL, false},
+    {15, ENTER, SPARSE, NULL, false}, {0}};
 static const struct field NODE_FIELDS[] = {
     {1, COPY, 0, NULL, false},          {2, COPY, 0, NULL, false},
     {3, COPY, 0, NULL, false},          {4, COPY, 0, NULL, false},
@@ -76,7 +75,12 @@ static const struct field ATTRIBUTE_FIELDS[] = {{1, COPY, 0, NULL, false},
                                                 {8, PACKED, 0, NULL, false},
                                                 {9, BYTES, 0, NULL, false},
                                                 {20, COPY, 0, NULL, false},
+                                                {22, ENTER, SPARSE, "sparse_tensor", true},
                                                 {0}};
+static const struct field SPARSE_FIELDS[] = {{1, ENTER, TENSOR, "values", true},
+                                             {2, ENTER, TENSOR, "indices", true},
+                                             {3, PACKED, 0, NULL, false},
+                                             {0}};
 static const struct field TENSOR_FIELDS[] = {{1, PACKED, 0, NULL, false},
                                              {2, COPY, 0, NULL, false},
                                              {3, REFUSE, 0, "tensors in segments", false},
@@ -102,12 +106,19 @@ static const struct field DIMENSION_FIELDS[] = {
     {1, COPY, 0, NULL, false}, {2, COPY, 0, NULL, false}, {0}};
 
 static const struct field *const FIELDS[N_MESSAGES] = {
-    [MODEL] = MODEL_FIELDS,         [OPSET] = OPSET_FIELDS,
-    [GRAPH] = GRAPH_FIELDS,         [NODE] = NODE_FIELDS,
-    [ATTRIBUTE] = ATTRIBUTE_FIELDS, [TENSOR] = TENSOR_FIELDS,
-    [ENTRY] = ENTRY_FIELDS,         [VALUE] = VALUE_FIELDS,
-    [TYPE] = TYPE_FIELDS,           [TENSOR_TYPE] = TENSOR_TYPE_FIELDS,
-    [SHAPE] = SHAPE_FIELDS,         [DIMENSION] = DIMENSION_FIELDS,
+    [MODEL] = MODEL_FIELDS,
+    [OPSET] = OPSET_FIELDS,
+    [GRAPH] = GRAPH_FIELDS,
+    [NODE] = NODE_FIELDS,
+    [ATTRIBUTE] = ATTRIBUTE_FIELDS,
+    [TENSOR] = TENSOR_FIELDS,
+    [SPARSE] = SPARSE_FIELDS,
+    [ENTRY] = ENTRY_FIELDS,
+    [VALUE] = VALUE_FIELDS,
+    [TYPE] = TYPE_FIELDS,
+    [TENSOR_TYPE] = TENSOR_TYPE_FIELDS,
+    [SHAPE] = SHAPE_FIELDS,
+    [DIMENSION] = DIMENSION_FIELDS,
 };
 
 struct walk {
