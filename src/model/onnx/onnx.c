@@ -137,7 +137,7 @@ static bool is_quantised(const char *op)
 /* Gives what the file has in place of 32-bit floats; empty: it has these. */
 static const char *find_precision(const struct loader *l)
 {
-    const Onnx__GraphProto *graph = l->file.model->graph;
+    const Onnx__GraphProto *graph = l->file.graph;
     for (int i = 0; i < l->graph.n_nodes; i++)
         if (is_quantised(l->graph.nodes[i].op))
             return "quantised";

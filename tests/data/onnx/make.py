@@ -16,6 +16,7 @@ FOLDER = sys.argv[1] if len(sys.argv) > 1 else os.path.dirname(os.path.abspath(_
 
 
 CONTRIB = "com.microsoft"  # the domain of the operators that ONNX Runtime adds
+LOCAL = "local"  # that of functions in the file itself
 LEARN = "ai.onnx.ml"  # and of those of classic learning
 
 
@@ -26,7 +27,7 @@ class Net:
         self.name, self.opset = name, opset
         self.random = np.random.RandomState(seed)
         self.nodes, self.weights, self.outputs = [], [], []
-        self.sparse = []
+        self.sparse, self.functions = [], []
         self.shape = shape  # of the file: with its batch, names for open dimensions
         self.batch = batch
         self.count = 0
@@ -80,7 +81,9 @@ class Net:
         for domain in (CONTRIB, LEARN):
             if any(node.domain == domain for node in self.nodes):
                 domains.append(helper.make_opsetid(domain, 1))
-        model = helper.make_model(graph, opset_imports=domains,
+        if self.functions:
+            domains.append(helper.make_opsetid(LOCAL, 1))
+        model = helper.make_model(graph, opset_imports=domains, functions=self.functions,
                                   producer_name="make.py")
         model.ir_version = ir
         return model
@@ -1436,6 +1439,50 @@ def sparse(twin=None):
     return n
 
 
+def functions(twin=None):
+    """Functions in the file: with attributes, given and left out, that call others, with a graph inside
+    a node, outputs that nobody reads, an input that is left out, and one that is an output too. The
+    twin has their nodes instead: onnx.reference wants all attributes of a function."""
+    n = Net("functions", 17, ["N", 4, 5, 5])
+    node, opsets = helper.make_node, [helper.make_opsetid("", 17), helper.make_opsetid(LOCAL, 1)]
+    weights = n.weight(4, 4, 3, 3), n.weight(4, scale=0.3), n.weight(4, 4, 1, 1, scale=0.3)
+    if not twin:
+        def block(x, *weights, pads=(0, 0, 0, 0)):
+            a = n.op("Conv", x, *weights, pads=list(pads))
+            leaky = n.op("LeakyRelu", n.op("LeakyRelu", a, alpha=0.1), alpha=0.25)
+            before = n.op("Neg", n.op("LeakyRelu", a, alpha=0.1))
+            return n.op("Mul", n.op("Add", n.op("Elu", a), leaky), before), a
+        y, a = block("x", weights[0], weights[1], pads=[1] * 4)
+        z, b = block(y, weights[2])
+        n.output(n.op("Concat", z, b, a, "x", axis=1), "y")
+        return n
+
+    def refer(made, name, of, kind):
+        made.attribute.append(onnx.AttributeProto(name=name, ref_attr_name=of, type=kind))
+        return made
+    leaky = [refer(node("LeakyRelu", ["x"], ["y"]), "alpha", "slope", onnx.AttributeProto.FLOAT),
+             node("Neg", ["x"], ["minus"])]
+    n.functions.append(helper.make_function(LOCAL, "Leaky", ["x"], ["y", "minus"], leaky, opsets, [],
+                                            [helper.make_attribute("slope", 0.25)]))
+    value = helper.make_tensor_value_info
+    then = helper.make_graph([node("Elu", ["a"], ["then"], name="elu")], "then", [],
+                             [value("then", TensorProto.FLOAT, None)])
+    other = helper.make_graph([node("Tanh", ["a"], ["other"])], "other", [],
+                              [value("other", TensorProto.FLOAT, None)])
+    body = [refer(node("Conv", ["x", "w", "b"], ["a"], name="conv"), "pads", "pads", onnx.AttributeProto.INTS),
+            node("Leaky", ["a"], ["l", ""], domain=LOCAL, slope=0.1),
+            node("Leaky", ["l"], ["m", "n"], domain=LOCAL),
+            node("Constant", [], ["yes"], value=numpy_helper.from_array(np.array(True))),
+            node("If", ["yes"], ["c"], then_branch=then, else_branch=other),
+            node("Add", ["c", "m"], ["s"]), node("Mul", ["s", "n"], ["y"])]
+    n.functions.append(helper.make_function(LOCAL, "Block", ["x", "w", "b"], ["y", "a", "x"], body, opsets,
+                                            ["pads"]))
+    y, a, same = n.op("Block", "x", *weights[:2], outputs=3, domain=LOCAL, pads=[1] * 4, name="first")
+    z, b = n.op("Block", y, weights[2], outputs=2, domain=LOCAL, name="second")
+    n.output(n.op("Concat", z, b, a, same, axis=1), "y")
+    n.save(twin=twin)
+    return n
+
 
 def several():
     """Four inputs, of floats, bools, indices and one number, with names that a shell takes apart."""
@@ -1470,6 +1517,7 @@ if __name__ == "__main__":
         make()
     later(later())  # onnx.reference does not know GlobalLpPool
     sparse(sparse())
+    functions(functions())
     lines(11, lines(13))
     sampled(16, sampled(20))  # onnx.reference knows only the words of version 20
     known = opset(9)

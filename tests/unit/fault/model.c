@@ -144,6 +144,11 @@ static enum vbs_status load_onnx_sparse(struct vbs_ctx *ctx)
     return load(ctx, "tests/data/onnx/sparse.onnx", NULL);
 }
 
+static enum vbs_status load_onnx_functions(struct vbs_ctx *ctx)
+{
+    return load(ctx, "tests/data/onnx/functions.onnx", NULL);
+}
+
 static enum vbs_status load_onnx_reshaped(struct vbs_ctx *ctx)
 {
     return load(ctx, "tests/data/onnx/light_zfnet512.onnx",
@@ -313,6 +318,7 @@ static const struct task TASKS[] = {
     {"an ONNX file with graphs inside nodes", load_onnx_control, VBS_OK},
     {"an ONNX file with points in images", load_onnx_sampled, VBS_OK},
     {"an ONNX file with sparse weights", load_onnx_sparse, VBS_OK},
+    {"an ONNX file with functions", load_onnx_functions, VBS_OK},
     {"an ONNX file with an input that does not suit it", load_onnx_reshaped, VBS_USAGE},
     {"weights from a file", read_external, VBS_OK},
     {"coded weights in a file", write_coded, VBS_OK},

@@ -113,6 +113,8 @@ static const struct {
     {"norms", "pow avgpool+linear+sqrt abs avgpool+linear abs pow avgpool+linear pow pow "
               "avgpool+linear+sqrt pow avgpool+linear+sqrt abs avgpool+linear concat"},
     {"folded", "fc reducesum add"},
+    {"functions",
+     "conv leakyrelu leakyrelu neg elu add mul conv leakyrelu leakyrelu neg elu add mul concat"},
     {"later", "mish+gelu avgpool pad slice slice concat resize leakyrelu reducel1 mul instancenorm "
               "scale reducelogsumexp"},
     {"lines_11", "topk equal mul topk equal mul topk equal mul fc topk equal concat linear+relu "

@@ -97,6 +97,81 @@ static void check_bytes(const char *what, const void *data, size_t length, enum 
     is_str(vbs_detail(&ctx), want, "is said");
 }
 
+/* ---- functions ---- */
+
+/* Appends a function of domain f with one input x and one output y; op is in the same domain where
+ * called is set. */
+static void add_function(struct bytes *model, const char *name, const char *op, bool called)
+{
+    struct bytes function = {0}, node = onnx_node(op, "x", "y");
+
+    if (called)
+        bytes_text(&node, 7, "f");
+    bytes_text(&function, 1, name);
+    bytes_text(&function, 4, "x");
+    bytes_text(&function, 5, "y");
+    bytes_put(&function, 7, &node);
+    bytes_text(&function, 10, "f");
+    bytes_put(model, 25, &function);
+}
+
+/* Checks a graph with one call, whose inputs these are, of function a. */
+static void check_call(const char *what, const char *inputs, struct bytes *functions,
+                       enum vbs_status status, const char *why)
+{
+    struct bytes graph = onnx_usual_graph(), call = onnx_node("a", inputs, "y"), model;
+
+    bytes_text(&call, 7, "f");
+    onnx_add_node(&graph, call);
+    model = onnx_model(17, &graph);
+    bytes_add(&model, functions->data, functions->length);
+    bytes_clear(functions);
+    check_bytes(what, model.data, model.length, status, why);
+    bytes_clear(&model);
+}
+
+static void check_functions(void)
+{
+    struct bytes functions = {0};
+    char name[8], next[8];
+
+    add_function(&functions, "a", "b", true);
+    add_function(&functions, "b", "a", true);
+    check_call("functions that call each other", "x", &functions, VBS_FORMAT,
+               "function 'a' calls itself, or calls are nested deeper than 64");
+    add_function(&functions, "a", "Relu", false);
+    add_function(&functions, "a", "Tanh", false);
+    check_call("two functions of a name", "x", &functions, VBS_UNSUPPORTED,
+               "there are two functions 'a'");
+    add_function(&functions, "a", "Relu", false);
+    check_call("a call with an input too many", "x x", &functions, VBS_FORMAT,
+               "node 'y' has 2 inputs and 1 outputs, function 'a' 1 and 1");
+    add_function(&functions, "a", "Relu", true);
+    check_call("an operator that is none, in a function", "x", &functions, VBS_UNSUPPORTED,
+               "operator not supported: f.Relu ('y')");
+    for (int i = 0; i < 40; i++) { /* each calls the next one twice */
+        struct bytes function = {0}, first, second;
+
+        snprintf(name, sizeof name, i == 0 ? "a" : "a%d", i);
+        snprintf(next, sizeof next, "a%d", i + 1);
+        first = onnx_node(i < 39 ? next : "Relu", "x", "m");
+        second = onnx_node(i < 39 ? next : "Relu", "m", "y");
+        if (i < 39) {
+            bytes_text(&first, 7, "f");
+            bytes_text(&second, 7, "f");
+        }
+        bytes_text(&function, 1, name);
+        bytes_text(&function, 4, "x");
+        bytes_text(&function, 5, "y");
+        bytes_put(&function, 7, &first);
+        bytes_put(&function, 7, &second);
+        bytes_text(&function, 10, "f");
+        bytes_put(&functions, 25, &function);
+    }
+    check_call("functions that double their calls", "x", &functions, VBS_UNSUPPORTED,
+               "more than 65536 calls of functions");
+}
+
 static void check_wire(void)
 {
     struct bytes file = {0};
@@ -379,6 +454,7 @@ int main(void)
     check_links();
     check_depth("Sum");
     check_depth("Mean");
+    check_functions();
     check_wire();
     check_many();
     check_values();
@@ -392,6 +468,7 @@ int main(void)
     check_damage("tests/data/onnx/index.onnx");
     check_damage("tests/data/onnx/folds.onnx");
     check_damage("tests/data/onnx/sparse.onnx");
+    check_damage("tests/data/onnx/functions.onnx");
     unlink(path_of("m.onnx"));
     unlink(path_of("t.pb"));
     unlink(path_of("short.bin"));

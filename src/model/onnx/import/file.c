@@ -2,6 +2,7 @@
 
 #include "base/arith.h"
 #include "base/fail.h"
+#include "model/onnx/import/functions.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -81,6 +82,8 @@ enum vbs_status vbs_onnx_file_read(struct vbs_ctx *ctx, struct vbs_source *sourc
     VBS_TRY(vbs_onnx_walk(ctx, source, read.number, read.bytes, tensor, &skeleton));
     status = unpack(ctx, &read, &skeleton, tensor);
     vbs_onnx_skeleton_clear(&skeleton);
+    if (status == VBS_OK && !tensor)
+        status = vbs_onnx_expand_functions(ctx, source, read.model, &read.graph);
     if (status == VBS_OK)
         *file = read;
     return status;

@@ -13,6 +13,7 @@ struct vbs_onnx_file {
     int number;                /* of the file in source */
     int64_t bytes;
     const Onnx__ModelProto *model;
+    const Onnx__GraphProto *graph;   /* of the model, without calls of its functions */
     const Onnx__TensorProto *tensor; /* of a file with one TensorProto */
     const struct vbs_onnx_blob *blobs;
     int n_blobs;

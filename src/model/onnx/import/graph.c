@@ -782,11 +782,8 @@ enum vbs_status vbs_onnx_graph_read(struct vbs_ctx *ctx, const struct vbs_onnx_f
 {
     struct vbs_onnx_graph made = {
         .file = file, .operators = reading->operators, .n_operators = reading->n_operators};
-    struct builder b = {.ctx = ctx,
-                        .arena = arena,
-                        .graph = &made,
-                        .proto = file->model->graph,
-                        .reading = reading};
+    struct builder b = {
+        .ctx = ctx, .arena = arena, .graph = &made, .proto = file->graph, .reading = reading};
     enum vbs_status status;
 
     if (!b.proto)

@@ -16,6 +16,7 @@ enum wire { WIRE_VARINT, WIRE_64, WIRE_BYTES, WIRE_32 = 5 };
 enum message {
     MODEL,
     OPSET,
+    FUNCTION,
     GRAPH,
     NODE,
     ATTRIBUTE,
@@ -50,12 +51,23 @@ struct field {
     bool once;            /* a second one would be merged with the first */
 };
 
-static const struct field MODEL_FIELDS[] = {
-    {1, COPY, 0, NULL, false},        {2, COPY, 0, NULL, false},
-    {7, ENTER, GRAPH, "graph", true}, {8, ENTER, OPSET, NULL, false},
-    {14, ENTER, ENTRY, NULL, false},  {0}};
+static const struct field MODEL_FIELDS[] = {{1, COPY, 0, NULL, false},
+                                            {2, COPY, 0, NULL, false},
+                                            {7, ENTER, GRAPH, "graph", true},
+                                            {8, ENTER, OPSET, NULL, false},
+                                            {14, ENTER, ENTRY, NULL, false},
+                                            {25, ENTER, FUNCTION, NULL, false},
+                                            {0}};
 static const struct field OPSET_FIELDS[] = {
     {1, COPY, 0, NULL, false}, {2, COPY, 0, NULL, false}, {0}};
+static const struct field FUNCTION_FIELDS[] = {
+    {1, COPY, 0, NULL, false},
+    {4, COPY, 0, NULL, false},
+    {5, COPY, 0, NULL, false},
+    {7, ENTER, NODE, NULL, false},
+    {10, COPY, 0, NULL, false},
+    {VBS_ONNX_FIELD_DEFAULTS, ENTER, ATTRIBUTE, NULL, false},
+    {0}};
 static const struct field GRAPH_FIELDS[] = {
     {1, ENTER, NODE, NULL, false},    {5, ENTER, TENSOR, NULL, false},
     {11, ENTER, VALUE, NULL, false},  {12, ENTER, VALUE, NULL, false},
@@ -75,6 +87,7 @@ static const struct field ATTRIBUTE_FIELDS[] = {{1, COPY, 0, NULL, false},
                                                 {8, PACKED, 0, NULL, false},
                                                 {9, BYTES, 0, NULL, false},
                                                 {20, COPY, 0, NULL, false},
+                                                {21, COPY, 0, NULL, false},
                                                 {22, ENTER, SPARSE, "sparse_tensor", true},
                                                 {0}};
 static const struct field SPARSE_FIELDS[] = {{1, ENTER, TENSOR, "values", true},
@@ -106,19 +119,11 @@ static const struct field DIMENSION_FIELDS[] = {
     {1, COPY, 0, NULL, false}, {2, COPY, 0, NULL, false}, {0}};
 
 static const struct field *const FIELDS[N_MESSAGES] = {
-    [MODEL] = MODEL_FIELDS,
-    [OPSET] = OPSET_FIELDS,
-    [GRAPH] = GRAPH_FIELDS,
-    [NODE] = NODE_FIELDS,
-    [ATTRIBUTE] = ATTRIBUTE_FIELDS,
-    [TENSOR] = TENSOR_FIELDS,
-    [SPARSE] = SPARSE_FIELDS,
-    [ENTRY] = ENTRY_FIELDS,
-    [VALUE] = VALUE_FIELDS,
-    [TYPE] = TYPE_FIELDS,
-    [TENSOR_TYPE] = TENSOR_TYPE_FIELDS,
-    [SHAPE] = SHAPE_FIELDS,
-    [DIMENSION] = DIMENSION_FIELDS,
+    [MODEL] = MODEL_FIELDS,   [OPSET] = OPSET_FIELDS,         [FUNCTION] = FUNCTION_FIELDS,
+    [GRAPH] = GRAPH_FIELDS,   [NODE] = NODE_FIELDS,           [ATTRIBUTE] = ATTRIBUTE_FIELDS,
+    [TENSOR] = TENSOR_FIELDS, [SPARSE] = SPARSE_FIELDS,       [ENTRY] = ENTRY_FIELDS,
+    [VALUE] = VALUE_FIELDS,   [TYPE] = TYPE_FIELDS,           [TENSOR_TYPE] = TENSOR_TYPE_FIELDS,
+    [SHAPE] = SHAPE_FIELDS,   [DIMENSION] = DIMENSION_FIELDS,
 };
 
 struct walk {

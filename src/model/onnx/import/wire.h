@@ -35,6 +35,7 @@ struct vbs_onnx_skeleton {
 #define VBS_ONNX_FIELD_FLOAT_DATA  4
 #define VBS_ONNX_FIELD_RAW_DATA    9
 #define VBS_ONNX_FIELD_DOUBLE_DATA 10
+#define VBS_ONNX_FIELD_DEFAULTS    11   /* of FunctionProto: attributes that calls may leave out */
 #define VBS_ONNX_FIELD_BLOB        1000 /* not of ONNX: only the walk writes it */
 
 /* Reads file number file of source, which has so many bytes, as a ModelProto (tensor: as a
