@@ -131,6 +131,20 @@ static void many_zeros(struct bytes *graph)
     add_sparse(graph, 1, 1, (int64_t[]){3}, (int64_t[]){1 << 20, 3, 1 << 4, 1 << 4});
 }
 
+/* ---- constants of many elements ---- */
+
+/* Multiplies whole numbers, of which there are more than 2^21, by a million. */
+static void large_products(struct bytes *graph)
+{
+    onnx_add_tensor(graph, onnx_longs("a", 1, (int64_t[]){100}));
+    onnx_add_tensor(graph, onnx_longs("b", 1, (int64_t[]){1000000}));
+    onnx_add_tensor(graph, onnx_longs("shape", 2, (int64_t[]){2048, 2048}));
+    onnx_add_node(graph, onnx_node("Expand", "a shape", "wide"));
+    onnx_add_node(graph, onnx_node("Mul", "wide b", "m"));
+    onnx_add_node(graph, onnx_node("ReduceMax", "m", "most"));
+    onnx_add_node(graph, onnx_node("Add", "x most", "y"));
+}
+
 const struct onnx_case onnx_operator_cases[] = {
     {"points of three coordinates", three_coordinates, VBS_FORMAT,
      "node 'y' (GridSample): images and points differ: 3x8x8 and 2x4x3"},
@@ -158,5 +172,8 @@ const struct onnx_case onnx_operator_cases[] = {
      "sparse tensor 'w': its indices are not those of its values"},
     {"a sparse tensor of too many zeros", many_zeros, VBS_UNSUPPORTED,
      "sparse tensor 'w': sparse tensors of more than 1073741824 bytes together"},
+    {"large whole numbers in a constant of many elements", large_products, VBS_UNSUPPORTED,
+     "node 'm' (Mul): computes with a constant of more than 2097152 whole numbers, of which one is "
+     "beyond 2^24"},
     {NULL, NULL, VBS_OK, NULL},
 };

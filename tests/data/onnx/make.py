@@ -1484,6 +1484,24 @@ def functions(twin=None):
     return n
 
 
+def many():
+    """Constants of more than 2^21 elements, of floats and of whole numbers, computed value by value."""
+    n = Net("many", 17, ["N", 16, 7])
+    floats = n.op("Mul", n.weight(16, 1, 1), n.op("Add", n.weight(1, 400, 1), n.weight(400)))
+    y = n.op("Sum", floats, n.op("Sigmoid", floats), n.op("Neg", floats))
+    whole = n.op("Add", n.constant(n.random.randint(-99, 99, (16, 1, 1)).astype(np.int8)),
+                 n.constant(n.random.randint(-99, 99, (400, 1)).astype(np.int8)))  # wraps
+    whole = n.op("Sub", n.op("Cast", n.op("Add", whole, n.constant(np.zeros((1, 1, 400), np.int8))),
+                             to=TensorProto.INT32), n.constant(np.int32(3)))
+    y = n.op("Mul", y, n.op("Mul", n.op("Cast", whole, to=TensorProto.FLOAT), n.scalar(0.01)))
+    for row in 2, 399:
+        part = n.op("Slice", y, n.ints(row, 0), n.ints(row + 1, 400), n.ints(1, 2), n.ints(1, 61))
+        out = n.op("Add", "x", n.op("Squeeze", part, n.ints(1)))
+        n.output(out, "row%d" % row)
+    n.save()
+
+
+
 def several():
     """Four inputs, of floats, bools, indices and one number, with names that a shell takes apart."""
     value = helper.make_tensor_value_info
@@ -1513,7 +1531,7 @@ if __name__ == "__main__":
                  wraps, counted):
                  contrib_weights, contrib_lstm, fused, nhwc, scaler, edges, scales, norms):
                  contrib_weights, contrib_lstm, fused, nhwc, scaler, edges, scales, norms,
-                 reversed_, whole_reversed, empty, masks):
+                 reversed_, whole_reversed, empty, masks, many):
         make()
     later(later())  # onnx.reference does not know GlobalLpPool
     sparse(sparse())

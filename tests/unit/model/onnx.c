@@ -207,6 +207,7 @@ static const struct {
      "remainder log lessorequal+linear reciprocal equal max keep linear keep add add remainder sub "
      "equal max max add equal+linear"},
     {"bounds", "conv reducemin+linear reducemax max linear min min add"},
+    {"many", "add add"},
     {"index",
      "gather slice concat gather slice+linear concat gather gather keep add keep transpose fc "
      "transpose fc reducemax equal+scale reducemin+linear round reducemin equal mul "

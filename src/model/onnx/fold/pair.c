@@ -5,6 +5,7 @@
 #include "base/fail.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define FLOAT ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT
@@ -239,6 +240,96 @@ static enum vbs_status combine_with(struct vbs_onnx_import *im, int op, int type
     return VBS_OK;
 }
 
+/* ---- many numbers ---- */
+
+#define MANY  (1 << 16) /* floats that should not become numbers */
+#define EXACT 0x1p24L   /* up to here floats have all whole numbers */
+
+bool vbs_onnx_is_many(int type, int64_t count)
+{
+    bool rounds = !vbs_onnx_is_whole(type) && type != ONNX__TENSOR_PROTO__DATA_TYPE__DOUBLE;
+
+    return count > (rounds ? MANY : VBS_ONNX_MAX_NUMBERS);
+}
+
+enum vbs_status vbs_onnx_round_many(struct vbs_onnx_import *im, int type, long double value,
+                                    float *rounded)
+{
+    long double made = vbs_onnx_rounded(type, value);
+
+    if (vbs_onnx_is_whole(type) && fabsl(made) > EXACT)
+        return vbs_fail(im->ctx, VBS_UNSUPPORTED,
+                        "computes with a constant of more than %d whole numbers, of which one is "
+                        "beyond 2^24",
+                        VBS_ONNX_MAX_NUMBERS);
+    *rounded = (float)made;
+    return VBS_OK;
+}
+
+/* Combines two floats by arithmetic; op below 0: *y becomes x. False: op is another operator. */
+static bool combine_two(int op, float x, float *y)
+{
+    switch (op) {
+    case -1:
+        *y = x;
+        return true;
+    case VBS_OP_ADD:
+        *y += x;
+        return true;
+    case VBS_OP_SUB:
+        *y -= x;
+        return true;
+    case VBS_OP_MUL:
+        *y *= x;
+        return true;
+    case VBS_OP_DIV:
+        *y /= x;
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* Combines the values y, which fill shape, with those of input; op below 0: they become those. */
+static enum vbs_status combine_floats(struct vbs_onnx_import *im, int op, int type, constant *input,
+                                      const struct vbs_shape *shape, float *y)
+{
+    int64_t count = vbs_shape_elements(&input->shape), at = 0;
+    int64_t plain[VBS_MAX_DIMS], stride[VBS_MAX_DIMS] = {0}, position[VBS_MAX_DIMS] = {0};
+    int more = shape->n_dims - input->shape.n_dims;
+    float *x = malloc((size_t)(count + 1) * sizeof *x);
+    enum vbs_status status = x ? vbs_onnx_floats_read(im, input, x) : vbs_no_memory(im->ctx);
+
+    vbs_onnx_plain_strides(&input->shape, plain);
+    for (int d = 0; d < input->shape.n_dims; d++)
+        stride[d + more] = input->shape.dim[d] == 1 ? 0 : plain[d];
+    for (int64_t i = 0; i < vbs_shape_elements(shape) && status == VBS_OK; i++) {
+        if (type != FLOAT || !combine_two(op, x[at], &y[i]))
+            status = vbs_onnx_round_many(
+                im, type, op < 0 ? x[at] : vbs_onnx_combined(op, type, y[i], x[at]), &y[i]);
+        vbs_onnx_advance(shape, stride, position, &at);
+    }
+    free(x);
+    return status;
+}
+
+/* Combines n inputs as floats. */
+static enum vbs_status pair_floats(struct vbs_onnx_import *im, int op, constant **inputs, int n,
+                                   const struct vbs_shape *shape, bool mean)
+{
+    int type = inputs[0]->type;
+    constant *made;
+    float *y;
+
+    VBS_TRY(vbs_onnx_floats_new(im, inputs[0], shape, &made, &y));
+    for (int i = 0; i < n; i++)
+        VBS_TRY(combine_floats(im, i == 0 ? -1 : op, type, inputs[i], shape, y));
+    for (int64_t i = 0; i < vbs_shape_elements(shape) && mean; i++)
+        VBS_TRY(vbs_onnx_round_many(im, type, (long double)y[i] / n, &y[i]));
+    vbs_onnx_give_constant(im, 0, made);
+    return VBS_OK;
+}
+
 /* Gives the inputs, as they go together, and the shape to which all of them broadcast. */
 static enum vbs_status broadcast_inputs(struct vbs_onnx_import *im, int op, constant **inputs,
                                         struct vbs_shape *shape)
@@ -289,6 +380,8 @@ VBS_ONNX_HANDLER(fold_pair)
         return status;
     type = inputs[0]->type;
     vbs_onnx_broadcast_copies(im, shape.n_dims);
+    if (vbs_onnx_is_many(type, vbs_shape_elements(&shape)) && !vbs_onnx_is_truth(op))
+        return pair_floats(im, op, inputs, n, &shape, mean);
     VBS_TRY(vbs_onnx_numbers_new(im, vbs_shape_elements(&shape), &result));
     VBS_TRY(repeat(im, inputs[0], &shape, &first));
     for (int64_t i = 0; i < vbs_shape_elements(&shape); i++)

@@ -141,6 +141,31 @@ static bool unary_bits(int op, uint64_t x, uint64_t *y)
     return op == VBS_OP_NEG || op == VBS_FOLD_BIT_NOT;
 }
 
+/* Computes the result of one value of this type. */
+static long double computed(int op, int type, const union vbs_attributes *a, long double x)
+{
+    uint64_t bits;
+
+    if (vbs_onnx_is_whole(type) && unary_bits(op, vbs_onnx_bits(x), &bits))
+        return vbs_onnx_wrapped(type, bits);
+    return vbs_onnx_rounded(type, unary(op, a, x));
+}
+
+/* Computes a constant of many values as floats. */
+static enum vbs_status unary_floats(struct vbs_onnx_import *im, int op,
+                                    const union vbs_attributes *a, constant *input)
+{
+    constant *made;
+    float *y;
+
+    VBS_TRY(vbs_onnx_floats_new(im, input, &input->shape, &made, &y));
+    VBS_TRY(vbs_onnx_floats_read(im, input, y));
+    for (int64_t i = 0; i < vbs_shape_elements(&input->shape); i++)
+        VBS_TRY(vbs_onnx_round_many(im, input->type, computed(op, input->type, a, y[i]), &y[i]));
+    vbs_onnx_give_constant(im, 0, made);
+    return VBS_OK;
+}
+
 VBS_ONNX_HANDLER(fold_unary)
 {
     union vbs_attributes attributes = {0};
@@ -148,21 +173,18 @@ VBS_ONNX_HANDLER(fold_unary)
     constant *input;
     const number *x = NULL;
     number *y = NULL;
-    uint64_t bits;
 
-    VBS_TRY(vbs_onnx_numbers_in(im, 0, &input, &x));
-    VBS_TRY(vbs_onnx_numbers_new(im, vbs_shape_elements(&input->shape), &y));
+    VBS_TRY(vbs_onnx_constant_in(im, 0, &input));
     if (op < VBS_N_OPS)
         VBS_TRY(vbs_onnx_read_unary(im, (enum vbs_op)op, &attributes));
-    type = vbs_onnx_is_truth(op) ? BOOL : input->type;
     vbs_onnx_same_copies(im, 0);
-    for (int64_t i = 0; i < vbs_shape_elements(&input->shape); i++) {
-        if (vbs_onnx_is_whole(type) && unary_bits(op, vbs_onnx_bits(x[i].value), &bits))
-            y[i].value = vbs_onnx_wrapped(type, bits);
-        else
-            y[i].value = vbs_onnx_rounded(type, unary(op, &attributes, x[i].value));
-        y[i].batch = x[i].batch;
-    }
+    if (vbs_onnx_is_many(input->type, vbs_shape_elements(&input->shape)) && !vbs_onnx_is_truth(op))
+        return unary_floats(im, op, &attributes, input);
+    VBS_TRY(vbs_onnx_numbers(im, input, &x));
+    VBS_TRY(vbs_onnx_numbers_new(im, vbs_shape_elements(&input->shape), &y));
+    type = vbs_onnx_is_truth(op) ? BOOL : input->type;
+    for (int64_t i = 0; i < vbs_shape_elements(&input->shape); i++)
+        y[i] = (number){computed(op, type, &attributes, x[i].value), x[i].batch};
     return vbs_onnx_give_numbers(im, type, &input->shape, y);
 }
 
@@ -230,6 +252,22 @@ VBS_ONNX_HANDLER(fold_clip)
     return vbs_onnx_give_numbers(im, input->type, &input->shape, y);
 }
 
+/* Returns whether a type has all numbers of another one. */
+static bool has_all_of(int type, int other)
+{
+    static const long double ENDS[] = {-0x1p63L, 0x1p64L};
+
+    if (!vbs_onnx_is_whole(type))
+        return true; /* values are read as floats in any case */
+    for (int i = 0; i < 2; i++) {
+        long double end = vbs_onnx_is_whole(other) ? vbs_onnx_rounded(other, ENDS[i]) : INFINITY;
+
+        if (vbs_onnx_rounded(type, end) != end)
+            return false;
+    }
+    return true;
+}
+
 /* Whole numbers lose the bits that the other type has not; floats become the nearest number of it.
  */
 VBS_ONNX_HANDLER(fold_cast)
@@ -246,7 +284,7 @@ VBS_ONNX_HANDLER(fold_cast)
         vbs_onnx_give_constant(im, 0, input);
         return VBS_OK;
     }
-    if (!vbs_onnx_is_whole(to) && !input->computed) { /* values are read as floats in any case */
+    if (has_all_of(to, input->type) && !input->computed) {
         made = vbs_arena_alloc(im->arena, 1, sizeof *made);
         if (!made)
             return vbs_no_memory(im->ctx);
