@@ -373,6 +373,7 @@ union vbs_attributes {
         enum vbs_resize_coordinates coordinates;
         enum vbs_resize_nearest nearest;
         bool exclude_outside;
+        bool antialias; /* linear, cubic: where the scale is below 1, the kernel is as much wider */
         double cubic_a, extrapolation;
         double scale[VBS_MAX_DIMS];                            /* above 0 */
         double roi_begin[VBS_MAX_DIMS], roi_end[VBS_MAX_DIMS]; /* VBS_COORDINATES_TF_CROP */

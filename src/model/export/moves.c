@@ -346,6 +346,8 @@ static enum vbs_status write_resize(struct export_operator *o)
     vbs_export_word(&node, "nearest_mode", NEAREST[a->resize.nearest]);
     vbs_export_real(&node, "cubic_coeff_a", a->resize.cubic_a);
     vbs_export_int(&node, "exclude_outside", a->resize.exclude_outside);
+    if (a->resize.antialias)
+        vbs_export_int(&node, "antialias", 1);
     vbs_export_real(&node, "extrapolation_value", a->resize.extrapolation);
     return vbs_export_result(o, &node, NULL);
 }

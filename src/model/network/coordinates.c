@@ -66,6 +66,11 @@ double vbs_resize_coordinate(const union vbs_attributes *a, int d, int64_t in, i
     return follows ? coordinate_by_size(a, d, in, out, i) : coordinate_by_scale(a, d, in, out, i);
 }
 
+double vbs_resize_width(const union vbs_attributes *a, int d)
+{
+    return a->resize.antialias && a->resize.scale[d] < 1 ? 1 / a->resize.scale[d] : 1;
+}
+
 double vbs_resize_nearest(enum vbs_resize_nearest mode, double x)
 {
     switch (mode) {

@@ -13,6 +13,9 @@ double vbs_resize_coordinate(const union vbs_attributes *a, int d, int64_t in, i
 /* Returns the position, which may lie outside, of the element that is nearest to a coordinate. */
 double vbs_resize_nearest(enum vbs_resize_nearest mode, double x);
 
+/* Returns how much wider than usual the kernel of a linear or cubic resize is along dimension d. */
+double vbs_resize_width(const union vbs_attributes *a, int d);
+
 #define VBS_GRID_MOST_TAPS 4
 
 /* The elements along a dimension of which a gridsample makes a value, and their weights; what

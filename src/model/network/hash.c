@@ -272,7 +272,7 @@ static uint64_t mix_resize(uint64_t hash, const union vbs_attributes *attributes
     hash = vbs_mix(hash, (uint64_t)a->resize.mode);
     hash = vbs_mix(hash, (uint64_t)a->resize.coordinates);
     hash = vbs_mix(hash, (uint64_t)a->resize.nearest);
-    hash = vbs_mix(hash, (uint64_t)a->resize.exclude_outside);
+    hash = vbs_mix(hash, (uint64_t)(a->resize.exclude_outside + 2 * a->resize.antialias));
     hash = mix_real(hash, a->resize.cubic_a);
     hash = mix_real(hash, a->resize.extrapolation);
     hash = mix_reals(hash, a->resize.scale, VBS_MAX_DIMS);

@@ -1501,6 +1501,23 @@ def many():
     n.save()
 
 
+def shrunk():
+    """Resize with kernels that are wider where it makes images smaller, of data and of constants."""
+    n = Net("shrunk", 18, ["N", 2, 11, 9])
+    image = n.weight(1, 2, 11, 9, scale=1)
+    ways = [("linear", "half_pixel", 0, (0.5, 0.4)), ("cubic", "half_pixel", 0, (0.37, 0.6)),
+            ("linear", "align_corners", 1, (0.6, 1.5)), ("cubic", "asymmetric", 1, (2.0, 0.3)),
+            ("linear", "pytorch_half_pixel", 0, (0.28, 0.34))]
+    parts = []
+    for mode, coordinates, outside, (tall, wide) in ways:
+        y = (n.op("Resize", value, "", n.floats(1, 1, tall, wide), mode=mode, antialias=1,
+                  coordinate_transformation_mode=coordinates, exclude_outside=outside)
+             for value in ("x", image))
+        parts.append(n.op("Flatten", n.op("Add", *y)))
+    y = n.op("Resize", "x", "", "", n.ints(4, 3), axes=[2, 3], mode="cubic", antialias=1, cubic_coeff_a=-0.5)
+    n.output(n.op("Concat", *parts, n.op("Flatten", y), axis=1), "y")
+    n.save()
+
 
 def several():
     """Four inputs, of floats, bools, indices and one number, with names that a shell takes apart."""
@@ -1531,7 +1548,7 @@ if __name__ == "__main__":
                  wraps, counted):
                  contrib_weights, contrib_lstm, fused, nhwc, scaler, edges, scales, norms):
                  contrib_weights, contrib_lstm, fused, nhwc, scaler, edges, scales, norms,
-                 reversed_, whole_reversed, empty, masks, many):
+                 reversed_, whole_reversed, empty, masks, many, shrunk):
         make()
     later(later())  # onnx.reference does not know GlobalLpPool
     sparse(sparse())

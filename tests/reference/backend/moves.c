@@ -196,7 +196,7 @@ static double sample(const struct vbs_layer *l, const int64_t *index, int d, int
 {
     const union vbs_attributes *a = &l->attributes;
     int64_t n;
-    double place, sum = 0, weights = 0;
+    double place, sum = 0, weights = 0, wide = 1;
 
     if (d == l->shape.n_dims)
         return x[number_of(&l->views[0], at)];
@@ -209,8 +209,10 @@ static double sample(const struct vbs_layer *l, const int64_t *index, int d, int
         at[d] = at[d] < 0 ? 0 : at[d] >= n ? n - 1 : at[d];
         return sample(l, index, d + 1, at, x);
     }
-    for (int64_t i = (int64_t)floor(place) - 2; i <= (int64_t)floor(place) + 3; i++) {
-        double weight = kernel(a, place - (double)i);
+    if (a->resize.antialias && a->resize.scale[d] < 1)
+        wide = 1 / a->resize.scale[d];
+    for (int64_t i = (int64_t)floor(place - 3 * wide); i <= (int64_t)ceil(place + 3 * wide); i++) {
+        double weight = kernel(a, (place - (double)i) / wide);
 
         if (weight == 0 || (a->resize.exclude_outside && (i < 0 || i >= n)))
             continue;
@@ -218,7 +220,7 @@ static double sample(const struct vbs_layer *l, const int64_t *index, int d, int
         sum += weight * sample(l, index, d + 1, at, x);
         weights += weight;
     }
-    return a->resize.exclude_outside ? sum / weights : sum;
+    return a->resize.exclude_outside || wide > 1 ? sum / weights : sum;
 }
 
 bool reference_resize(const struct subject *s, const float *x, float *y)

@@ -61,6 +61,7 @@ static const char *const MODELS[] = {
     "tests/data/onnx/sampled_20.onnx",
     "tests/data/onnx/scales.onnx",
     "tests/data/onnx/segment.onnx",
+    "tests/data/onnx/shrunk.onnx",
     "tests/data/onnx/torch_flatten_11.onnx",
     "tests/data/onnx/torch_flatten_14.onnx",
     "tests/data/onnx/torch_gates.onnx",

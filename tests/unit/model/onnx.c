@@ -103,6 +103,7 @@ static const struct {
     {"keras_nhwc", "transpose conv+clip conv+scale+leakyrelu avgpool fc softmax"},
     {"segment", "conv+elu pad avgpool conv instancenorm prelu deconv pad slice concat slice slice "
                 "slice pow max add add resize conv+sigmoid identity concat transpose"},
+    {"shrunk", "resize add resize add resize add resize add resize add resize concat"},
     {"outputs", "fc relu identity concat identity concat sub identity identity"},
     {"one_channel", "conv+relu conv+sigmoid concat conv identity"},
     {"whole", "fc transpose matmul softmax+scale reducemax"},

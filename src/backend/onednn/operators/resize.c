@@ -11,8 +11,6 @@
 
 #include <math.h>
 
-#define MAX_TAPS 4
-
 /* The input positions, and their weights, of which positions of one dimension are made. */
 struct taps {
     int64_t n_in, n_out;
@@ -27,13 +25,27 @@ struct taps {
 /* Gives the weight of a value at distance t (Keys 1981). */
 static double cubic(double a, double t)
 {
-    t = fabs(t);
+    if (t >= 2)
+        return 0;
     return t <= 1 ? ((a + 2) * t - (a + 3)) * t * t + 1 : ((a * t - 5 * a) * t + 8 * a) * t - 4 * a;
 }
 
-static int n_taps(enum vbs_resize_mode mode)
+static double weight_of(const union vbs_attributes *a, double t)
 {
-    return mode == VBS_RESIZE_NEAREST ? 1 : mode == VBS_RESIZE_LINEAR ? 2 : 4;
+    return a->resize.mode == VBS_RESIZE_CUBIC ? cubic(a->resize.cubic_a, t) : t < 1 ? 1 - t : 0;
+}
+
+/* Returns how far from a coordinate values have weights. */
+static double radius(const union vbs_attributes *a, int d)
+{
+    return (a->resize.mode == VBS_RESIZE_CUBIC ? 2 : 1) * vbs_resize_width(a, d);
+}
+
+static int n_taps(const union vbs_attributes *a, int d)
+{
+    if (a->resize.mode == VBS_RESIZE_NEAREST)
+        return 1;
+    return vbs_resize_width(a, d) > 1 ? (int)(2 * radius(a, d)) + 1 : (int)(2 * radius(a, d));
 }
 
 static int64_t clamped(double x, int64_t n)
@@ -41,26 +53,28 @@ static int64_t clamped(double x, int64_t n)
     return x < 0 ? 0 : x > (double)(n - 1) ? n - 1 : (int64_t)x;
 }
 
-/* Fills the taps of one position, whose coordinate is x. */
-static void position_taps(const union vbs_attributes *a, double x, int64_t n, int64_t *index,
+/* Fills the taps of one position along dimension d of n elements, whose coordinate is x. */
+static void position_taps(const union vbs_attributes *a, int d, double x, int64_t n, int64_t *index,
                           float *weight)
 {
-    int taps = n_taps(a->resize.mode);
-    double first =
-        taps == 1 ? vbs_resize_nearest(a->resize.nearest, x) : floor(x) - (taps == 4 ? 1 : 0);
-    double sum = 0, weights[MAX_TAPS];
+    int taps = n_taps(a, d);
+    double width = vbs_resize_width(a, d), sum = 0;
+    double first = taps == 1   ? vbs_resize_nearest(a->resize.nearest, x)
+                   : width > 1 ? ceil(x - radius(a, d))
+                               : floor(x) - (taps == 4 ? 1 : 0);
 
     for (int t = 0; t < taps; t++) {
-        double at = first + t, distance = fabs(x - at);
+        double at = first + t;
+        bool outside = at < 0 || at > (double)(n - 1);
 
         index[t] = clamped(at, n);
-        weights[t] = taps == 1 ? 1 : taps == 2 ? 1 - distance : cubic(a->resize.cubic_a, distance);
-        if (taps > 1 && a->resize.exclude_outside && (at < 0 || at > (double)(n - 1)))
-            weights[t] = 0;
-        sum += weights[t];
+        weight[t] = taps == 1 ? 1 : (float)weight_of(a, fabs(x - at) / width);
+        if (taps > 1 && a->resize.exclude_outside && outside)
+            weight[t] = 0;
+        sum += (double)weight[t];
     }
-    for (int t = 0; t < taps; t++)
-        weight[t] = (float)(a->resize.exclude_outside && sum != 0 ? weights[t] / sum : weights[t]);
+    for (int t = 0; t < taps && (a->resize.exclude_outside || width > 1) && sum != 0; t++)
+        weight[t] = (float)((double)weight[t] / sum);
     if (a->resize.coordinates == VBS_COORDINATES_TF_CROP && (x < 0 || x > (double)(n - 1)))
         index[0] = -1;
 }
@@ -101,7 +115,7 @@ static enum vbs_status taps_init(struct od_build *b, int d, struct taps *taps)
     const union vbs_attributes *a = &b->l->attributes;
     struct vbs_arena *arena = &b->session->core.arena;
     const struct extent e = extent_of(b, d);
-    int n = n_taps(a->resize.mode);
+    int n = n_taps(a, d);
 
     *taps = (struct taps){.n_in = e.n_in, .n_out = e.n_out, .n = n, .same = e.n_in == e.n_out};
     taps->index = vbs_arena_alloc(arena, (size_t)(e.n_out * n), sizeof *taps->index);
@@ -111,7 +125,7 @@ static enum vbs_status taps_init(struct od_build *b, int d, struct taps *taps)
     for (int64_t i = 0; i < e.n_out; i++) {
         int64_t *index = taps->index + i * n;
 
-        position_taps(a, vbs_resize_coordinate(a, d, e.in, e.out, e.first_out + i), e.in, index,
+        position_taps(a, d, vbs_resize_coordinate(a, d, e.in, e.out, e.first_out + i), e.in, index,
                       taps->weight + i * n);
         for (int t = 0; t < n; t++)
             index[t] -= index[t] < 0 ? 0 : e.first_in;
@@ -238,16 +252,25 @@ struct pass_run {
     float *to;
 };
 
-/* Computes n values, each the weighted sum of 2 or 4. */
-static void blend(int n_taps, const float *weight, const float *const *from, int64_t n, float *to)
+/* Computes n values, each the weighted sum of 2, 4, or of any number n_taps above 2, from those at
+ * the indices, n values each. */
+static void blend(int n_taps, const float *weight, const int64_t *index, const float *from,
+                  int64_t n, float *to)
 {
-    if (n_taps == 2)
+    const float *a = from + index[0] * n, *b = from + index[1] * n;
+
+    if (n_taps == 4) {
+        const float *c = from + index[2] * n, *d = from + index[3] * n;
+
         for (int64_t j = 0; j < n; j++)
-            to[j] = weight[0] * from[0][j] + weight[1] * from[1][j];
-    else
+            to[j] = weight[0] * a[j] + weight[1] * b[j] + weight[2] * c[j] + weight[3] * d[j];
+        return;
+    }
+    for (int64_t j = 0; j < n; j++)
+        to[j] = weight[0] * a[j] + weight[1] * b[j];
+    for (int t = 2; t < n_taps; t++)
         for (int64_t j = 0; j < n; j++)
-            to[j] = weight[0] * from[0][j] + weight[1] * from[1][j] + weight[2] * from[2][j] +
-                    weight[3] * from[3][j];
+            to[j] += weight[t] * from[index[t] * n + j];
 }
 
 /* Computes position number unit of [outer, n_out], of inner values. */
@@ -258,13 +281,10 @@ static void resize_values(void *job, int64_t unit)
     int64_t i = unit % p->taps.n_out, inner = p->inner;
     const int64_t *index = p->taps.index + i * p->taps.n;
     const float *from = run->from + unit / p->taps.n_out * p->taps.n_in * inner;
-    const float *taps[MAX_TAPS];
     float *to = run->to + unit * inner;
 
-    for (int t = 0; t < p->taps.n; t++)
-        taps[t] = from + (index[t] < 0 ? 0 : index[t]) * inner;
     if (index[0] >= 0)
-        blend(p->taps.n, p->taps.weight + i * p->taps.n, taps, inner, to);
+        blend(p->taps.n, p->taps.weight + i * p->taps.n, index, from, inner, to);
     for (int64_t j = 0; index[0] < 0 && j < inner; j++)
         to[j] = p->fill;
 }

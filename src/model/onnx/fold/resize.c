@@ -6,16 +6,14 @@
 
 #include <math.h>
 
-#define MAX_TAPS 6
-
 typedef struct vbs_onnx_number number;
 typedef struct vbs_onnx_constant constant;
 
 /* The elements along a dimension of which one of the output is made; none: it is extrapolated. */
 struct resize_taps {
     int n;
-    int64_t at[MAX_TAPS];
-    double weight[MAX_TAPS];
+    int64_t *at;
+    double *weight;
 };
 
 /* Gives the weight of an element at distance t. */
@@ -36,31 +34,43 @@ static int64_t inside(double at, int64_t n)
     return !(at > 0) ? 0 : at >= (double)(n - 1) ? n - 1 : (int64_t)at;
 }
 
-static struct resize_taps taps_of(const union vbs_attributes *a, int d, int64_t n, int64_t x)
+/* Returns how far from a coordinate an element may have a weight. */
+static double reach_of(const union vbs_attributes *a, int d)
 {
-    double place = vbs_resize_coordinate(a, d, n, a->resize.shape.dim[d], x), sum = 0, first;
-    struct resize_taps taps = {.n = 0};
+    return ceil(2 * vbs_resize_width(a, d));
+}
 
+/* Finds the taps of position x along dimension d of n elements; taps has room for all within
+ * reach. */
+static void find_taps(const union vbs_attributes *a, int d, int64_t n, int64_t x,
+                      struct resize_taps *taps)
+{
+    double place = vbs_resize_coordinate(a, d, n, a->resize.shape.dim[d], x), sum = 0;
+    double width = vbs_resize_width(a, d), reach = reach_of(a, d), first;
+
+    taps->n = 0;
     if (a->resize.coordinates == VBS_COORDINATES_TF_CROP &&
         !(place >= 0 && place <= (double)(n - 1)))
-        return taps;
-    if (a->resize.mode == VBS_RESIZE_NEAREST)
-        return (struct resize_taps){
-            .n = 1, .at = {inside(vbs_resize_nearest(a->resize.nearest, place), n)}, .weight = {1}};
-    place = fmin(fmax(place, -4), (double)n + 4); /* further outside nothing changes */
-    first = floor(place) - 2;
-    for (int i = 0; i < MAX_TAPS; i++) {
-        double at = first + i, weight = weight_of(a, place - at);
+        return;
+    if (a->resize.mode == VBS_RESIZE_NEAREST) {
+        taps->at[0] = inside(vbs_resize_nearest(a->resize.nearest, place), n);
+        taps->weight[taps->n++] = 1;
+        return;
+    }
+    /* further outside nothing changes */
+    place = fmin(fmax(place, -reach - 2), (double)n + reach + 2);
+    first = floor(place) - reach;
+    for (int i = 0; i < 2 * (int)reach + 2; i++) {
+        double at = first + i, weight = weight_of(a, (place - at) / width);
 
         if (weight == 0 || (a->resize.exclude_outside && (at < 0 || at >= (double)n)))
             continue;
-        taps.at[taps.n] = inside(at, n);
-        taps.weight[taps.n++] = weight;
+        taps->at[taps->n] = inside(at, n);
+        taps->weight[taps->n++] = weight;
         sum += weight;
     }
-    for (int i = 0; i < taps.n && a->resize.exclude_outside; i++)
-        taps.weight[i] /= sum;
-    return taps;
+    for (int i = 0; i < taps->n && (a->resize.exclude_outside || width > 1); i++)
+        taps->weight[i] /= sum;
 }
 
 /* Makes an element of those that are step apart from x on. */
@@ -89,20 +99,24 @@ static enum vbs_status resize_along(struct vbs_onnx_import *im, const union vbs_
                                     int d, struct vbs_shape *shape, const number **x)
 {
     int64_t n = shape->dim[d], out = a->resize.shape.dim[d], step = 1, n_before = 1;
+    size_t most = 2 * (size_t)reach_of(a, d) + 2;
+    struct resize_taps taps = {.at = vbs_arena_alloc(im->arena, most, sizeof *taps.at),
+                               .weight = vbs_arena_alloc(im->arena, most, sizeof *taps.weight)};
     number *y;
 
     for (int i = 0; i < shape->n_dims; i++) {
         step *= i > d ? shape->dim[i] : 1;
         n_before *= i < d ? shape->dim[i] : 1;
     }
+    if (!taps.at || !taps.weight)
+        return vbs_no_memory(im->ctx);
     shape->dim[d] = out;
     if (!vbs_onnx_bounded(shape))
         return vbs_fail(im->ctx, VBS_FORMAT, "its output has more than 2^36 elements");
     VBS_TRY(vbs_onnx_numbers_new(im, vbs_shape_elements(shape), &y));
-    VBS_TRY(vbs_onnx_numbers_read(im, MAX_TAPS * vbs_shape_elements(shape)));
+    VBS_TRY(vbs_onnx_numbers_read(im, (int64_t)most * vbs_shape_elements(shape)));
     for (int64_t k = 0; k < out; k++) {
-        struct resize_taps taps = taps_of(a, d, n, k);
-
+        find_taps(a, d, n, k, &taps);
         for (int64_t i = 0; i < n_before * step; i++) {
             int64_t line = i / step, at = i % step;
 

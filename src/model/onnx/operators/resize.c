@@ -208,8 +208,6 @@ static enum vbs_status read_modes(struct vbs_onnx_import *im, bool upsample,
                           : vbs_onnx_word(im, "coordinate_transformation_mode", COORDINATES, 0);
     int nearest = old ? VBS_NEAREST_FLOOR : vbs_onnx_word(im, "nearest_mode", NEAREST, 0);
 
-    if (vbs_onnx_int(im, "antialias", 0))
-        return vbs_fail(im->ctx, VBS_UNSUPPORTED, "attribute 'antialias' is set");
     if (mode < 0 || coordinates < 0 || nearest < 0)
         return im->bad;
     a->resize.mode = (enum vbs_resize_mode)mode;
@@ -217,6 +215,7 @@ static enum vbs_status read_modes(struct vbs_onnx_import *im, bool upsample,
     a->resize.nearest = (enum vbs_resize_nearest)nearest;
     a->resize.cubic_a = vbs_onnx_real(im, "cubic_coeff_a", -0.75);
     a->resize.exclude_outside = vbs_onnx_int(im, "exclude_outside", 0) != 0;
+    a->resize.antialias = mode != VBS_RESIZE_NEAREST && vbs_onnx_int(im, "antialias", 0) != 0;
     a->resize.extrapolation = vbs_onnx_real(im, "extrapolation_value", 0);
     return VBS_OK;
 }
