@@ -225,6 +225,31 @@ enum vbs_grid_padding { VBS_GRID_ZEROS, VBS_GRID_BORDER, VBS_GRID_REFLECTION };
 /* Where a recurrent operator begins: at the first element of the sequence, at the last one, or at
  * both in turn, with weights of their own. */
 enum vbs_direction { VBS_FORWARD, VBS_BACKWARD, VBS_BOTH_WAYS };
+/* A function within a recurrent operator, by its name in ONNX, with alpha and beta where it has
+ * them.
+ */
+enum vbs_cell_kind {
+    VBS_CELL_USUAL, /* the one that the operator has unless it is told another one */
+    VBS_CELL_TANH,
+    VBS_CELL_RELU,
+    VBS_CELL_SIGMOID,
+    VBS_CELL_AFFINE,           /* alpha x + beta */
+    VBS_CELL_LEAKY_RELU,       /* x, below 0 alpha x */
+    VBS_CELL_THRESHOLDED_RELU, /* x where it is at least alpha, else 0 */
+    VBS_CELL_SCALED_TANH,      /* alpha tanh(beta x) */
+    VBS_CELL_HARD_SIGMOID,     /* alpha x + beta, within 0 and 1 */
+    VBS_CELL_ELU,              /* x, below 0 alpha (e^x - 1) */
+    VBS_CELL_SOFTSIGN,
+    VBS_CELL_SOFTPLUS
+};
+/* One of them. A plain value: copy it freely. */
+struct vbs_cell_function {
+    enum vbs_cell_kind kind;
+    double alpha, beta;
+};
+
+#define VBS_CELL_FUNCTIONS 3
+
 /* The function of an rnn. */
 enum vbs_rnn_function { VBS_RNN_TANH, VBS_RNN_RELU, VBS_RNN_SIGMOID };
 
@@ -365,8 +390,12 @@ union vbs_attributes {
                            sequence and the memories there: [T + 2, D hidden] */
         enum vbs_direction direction;
         bool bias;
-        enum vbs_rnn_function function; /* rnn */
-        bool reset_after;               /* gru: ONNX's linear_before_reset */
+        enum vbs_rnn_function function; /* rnn, where functions are the usual ones */
+        /* gru and lstm: of the gates, of what is new, and (lstm) of the memory; rnn: the first.
+         * All of these are the usual ones, or none. */
+        struct vbs_cell_function functions[VBS_CELL_FUNCTIONS];
+        bool peepholes;   /* lstm: gates also read the memory, the output gate the new one */
+        bool reset_after; /* gru: ONNX's linear_before_reset */
     } recurrent;
     struct {
         enum vbs_resize_mode mode;
@@ -730,7 +759,7 @@ enum vbs_parameter {
     VBS_PARAMETER_BIAS, /* [O]; rnn, gru, lstm [directions, 2, gates hidden]: of input and state */
     VBS_PARAMETER_MEAN, /* [C], as all below; layernorm: [elements of a row] */
     VBS_PARAMETER_VARIANCE,
-    VBS_PARAMETER_GAMMA,
+    VBS_PARAMETER_GAMMA, /* lstm with peepholes: [directions, 3 hidden], of input, output, forget */
     VBS_PARAMETER_BETA,
     VBS_PARAMETER_OPERAND, /* of shape layer->operand; gather: whole numbers; rnn, gru, lstm:
                               weights of the state [directions, gates hidden, hidden] */

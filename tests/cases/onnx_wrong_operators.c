@@ -145,6 +145,44 @@ static void large_products(struct bytes *graph)
     onnx_add_node(graph, onnx_node("Add", "x most", "y"));
 }
 
+/* ---- recurrent operators ---- */
+
+/* An RNN of both directions, and a sequence of three elements, with these functions. */
+static void run_rnn(struct bytes *graph, const char *const *words, int n)
+{
+    struct bytes value = onnx_value("x", FLOAT, 3, (int64_t[]){3, 1, 2}), attribute = {0};
+    struct bytes node = onnx_node("RNN", "x w r", "y");
+
+    bytes_clear(graph);
+    bytes_put(graph, ONNX_INPUT, &value);
+    value = onnx_value("y", FLOAT, 0, NULL);
+    bytes_put(graph, ONNX_OUTPUT, &value);
+    onnx_add_tensor(graph, onnx_floats("w", 1, 3, (int64_t[]){2, 4, 2}));
+    onnx_add_tensor(graph, onnx_floats("r", 1, 3, (int64_t[]){2, 4, 4}));
+    onnx_attribute_text(&node, "direction", "bidirectional");
+    bytes_text(&attribute, 1, "activations");
+    for (int i = 0; i < n; i++)
+        bytes_text(&attribute, 9, words[i]);
+    bytes_int(&attribute, 20, 8);
+    bytes_put(&node, 5, &attribute);
+    onnx_add_node(graph, node);
+}
+
+static void unknown_function(struct bytes *graph)
+{
+    run_rnn(graph, (const char *[]){"Tanh", "Gelu"}, 2);
+}
+
+static void few_functions(struct bytes *graph)
+{
+    run_rnn(graph, (const char *[]){"Tanh"}, 1);
+}
+
+static void two_functions(struct bytes *graph)
+{
+    run_rnn(graph, (const char *[]){"Tanh", "Elu"}, 2);
+}
+
 const struct onnx_case onnx_operator_cases[] = {
     {"points of three coordinates", three_coordinates, VBS_FORMAT,
      "node 'y' (GridSample): images and points differ: 3x8x8 and 2x4x3"},
@@ -175,5 +213,11 @@ const struct onnx_case onnx_operator_cases[] = {
     {"large whole numbers in a constant of many elements", large_products, VBS_UNSUPPORTED,
      "node 'm' (Mul): computes with a constant of more than 2097152 whole numbers, of which one is "
      "beyond 2^24"},
+    {"an unknown function of an rnn", unknown_function, VBS_UNSUPPORTED,
+     "node 'y' (RNN): activation 1 is not known"},
+    {"a function for one direction of two", few_functions, VBS_FORMAT,
+     "node 'y' (RNN): has 1 activations, not 2"},
+    {"two functions for two directions", two_functions, VBS_UNSUPPORTED,
+     "node 'y' (RNN): its directions have different activations"},
     {NULL, NULL, VBS_OK, NULL},
 };

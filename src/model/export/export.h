@@ -15,6 +15,7 @@
 
 #define EXPORT_MAX_DIMS       (VBS_MAX_DIMS + 2)
 #define EXPORT_MAX_ATTRIBUTES 10
+#define EXPORT_MAX_WORDS      6  /* of a list */
 #define EXPORT_MAX_INTS       64 /* in all lists of the attributes of a node together */
 
 /* The shape of a value in the file. Where samples are independent, dimension 0 is the batch, and is
@@ -79,7 +80,9 @@ struct export_node {
     int n_attributes;
     int64_t ints[EXPORT_MAX_INTS];
     int n_ints;
-    ProtobufCBinaryData words[2]; /* of one attribute that is a list of words */
+    ProtobufCBinaryData words[EXPORT_MAX_WORDS]; /* of one attribute that is a list of words */
+    float floats[2 * EXPORT_MAX_WORDS];          /* of two lists */
+    int n_floats;
 };
 
 /* What a node stands for. */
@@ -103,7 +106,8 @@ void vbs_export_reads(struct export_node *node, const char *value); /* "": left 
 void vbs_export_int(struct export_node *node, const char *name, int64_t value);
 void vbs_export_real(struct export_node *node, const char *name, double value);
 void vbs_export_word(struct export_node *node, const char *name, const char *value);
-void vbs_export_words(struct export_node *node, const char *name, const char *value, int n);
+void vbs_export_words(struct export_node *node, const char *name, const char *const *values, int n);
+void vbs_export_floats(struct export_node *node, const char *name, const double *values, int n);
 void vbs_export_ints(struct export_node *node, const char *name, const int64_t *values, int n);
 
 /* Appends the node to the graph; its output is the value named output. */

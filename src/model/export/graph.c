@@ -102,17 +102,28 @@ void vbs_export_word(struct export_node *node, const char *name, const char *val
     a->s = (ProtobufCBinaryData){.len = strlen(value), .data = (uint8_t *)(uintptr_t)value};
 }
 
-/* The same word n times, 1 or 2. */
-void vbs_export_words(struct export_node *node, const char *name, const char *value, int n)
+void vbs_export_words(struct export_node *node, const char *name, const char *const *values, int n)
 {
     Onnx__AttributeProto *a =
         add_attribute(node, name, ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRINGS);
 
     for (int i = 0; i < n; i++)
-        node->words[i] =
-            (ProtobufCBinaryData){.len = strlen(value), .data = (uint8_t *)(uintptr_t)value};
+        node->words[i] = (ProtobufCBinaryData){.len = strlen(values[i]),
+                                               .data = (uint8_t *)(uintptr_t)values[i]};
     a->n_strings = (size_t)n;
     a->strings = node->words;
+}
+
+void vbs_export_floats(struct export_node *node, const char *name, const double *values, int n)
+{
+    Onnx__AttributeProto *a =
+        add_attribute(node, name, ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOATS);
+
+    a->n_floats = (size_t)n;
+    a->floats = node->floats + node->n_floats;
+    for (int i = 0; i < n; i++)
+        a->floats[i] = (float)values[i];
+    node->n_floats += n;
 }
 
 void vbs_export_ints(struct export_node *node, const char *name, const int64_t *values, int n)

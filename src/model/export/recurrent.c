@@ -18,17 +18,48 @@ static enum vbs_status add_parameter(struct export_operator *o, struct export_no
     return VBS_OK;
 }
 
+/* Names functions that are not the usual ones, once for each direction. */
+static void add_functions(const struct export_operator *o, struct export_node *node)
+{
+    static const char *const NAMES[] = {
+        "",           "Tanh",        "Relu", "Sigmoid",  "Affine",  "LeakyRelu", "ThresholdedRelu",
+        "ScaledTanh", "HardSigmoid", "Elu",  "Softsign", "Softplus"};
+    const struct vbs_cell_function *f = o->attributes->recurrent.functions;
+    int each = o->op == VBS_OP_LSTM ? 3 : o->op == VBS_OP_GRU ? 2 : 1;
+    int n = each * (int)o->l->operand.dim[0], n_alpha = 0, n_beta = 0;
+    const char *words[EXPORT_MAX_WORDS];
+    double alpha[EXPORT_MAX_WORDS], beta[EXPORT_MAX_WORDS];
+
+    for (int i = 0; i < n; i++) {
+        enum vbs_cell_kind kind = f[i % each].kind;
+
+        words[i] = NAMES[kind];
+        if (vbs_cell_has_alpha(kind))
+            alpha[n_alpha++] = f[i % each].alpha;
+        if (vbs_cell_has_beta(kind))
+            beta[n_beta++] = f[i % each].beta;
+    }
+    vbs_export_words(node, "activations", words, n);
+    if (n_alpha > 0)
+        vbs_export_floats(node, "activation_alpha", alpha, n_alpha);
+    if (n_beta > 0)
+        vbs_export_floats(node, "activation_beta", beta, n_beta);
+}
+
 static void add_attributes(const struct export_operator *o, struct export_node *node)
 {
     static const char *const DIRECTIONS[] = {"forward", "reverse", "bidirectional"};
     static const char *const FUNCTIONS[] = {"Tanh", "Relu", "Sigmoid"};
     const union vbs_attributes *a = o->attributes;
     const char *function = FUNCTIONS[a->recurrent.function];
+    const char *const both[] = {function, function};
 
     vbs_export_int(node, "hidden_size", a->recurrent.hidden);
     vbs_export_word(node, "direction", DIRECTIONS[a->recurrent.direction]);
-    if (o->op == VBS_OP_RNN)
-        vbs_export_words(node, "activations", function, (int)o->l->operand.dim[0]);
+    if (a->recurrent.functions[0].kind != VBS_CELL_USUAL)
+        add_functions(o, node);
+    else if (o->op == VBS_OP_RNN)
+        vbs_export_words(node, "activations", both, (int)o->l->operand.dim[0]);
     if (o->op == VBS_OP_GRU)
         vbs_export_int(node, "linear_before_reset", a->recurrent.reset_after);
 }
@@ -128,6 +159,7 @@ enum vbs_status vbs_export_recurrent(struct export_operator *o)
     struct export_node node = vbs_export_node(o->op == VBS_OP_LSTM  ? "LSTM"
                                               : o->op == VBS_OP_GRU ? "GRU"
                                                                     : "RNN");
+    bool peepholes = o->attributes->recurrent.peepholes;
     struct export_node reshape;
     const char *made;
 
@@ -136,12 +168,16 @@ enum vbs_status vbs_export_recurrent(struct export_operator *o)
     VBS_TRY(add_parameter(o, &node, VBS_PARAMETER_OPERAND, state->dim[1], state->dim[2]));
     if (o->attributes->recurrent.bias)
         VBS_TRY(add_parameter(o, &node, VBS_PARAMETER_BIAS, 2 * state->dim[1], 0));
-    else if (o->l->n_inputs > 1)
+    else if (o->l->n_inputs > 1 || peepholes)
         vbs_export_reads(&node, "");
-    if (o->l->n_inputs > 1)
+    if (o->l->n_inputs > 1 || peepholes)
         vbs_export_reads(&node, "");
     for (int i = 1; i < o->l->n_inputs; i++)
         VBS_TRY(read_first(o, i, &node));
+    for (int i = o->l->n_inputs; i < 3 && peepholes; i++)
+        vbs_export_reads(&node, "");
+    if (peepholes)
+        VBS_TRY(add_parameter(o, &node, VBS_PARAMETER_GAMMA, 3 * state->dim[2], 0));
     add_attributes(o, &node);
     for (int i = 0; i < 2 && o->attributes->recurrent.cells; i++) {
         node.more[i] = vbs_export_name(o->e, o->name, i == 0 ? ".y_h" : ".y_c");

@@ -312,6 +312,21 @@ static uint64_t mix_attributes(uint64_t hash, enum vbs_op op,
     return mix_resize(hash, flat.resize);
 }
 
+/* Usual functions leave the hash as it was when there were no others. */
+static uint64_t mix_cell(uint64_t hash, enum vbs_op op, const union vbs_attributes *a)
+{
+    if (vbs_op_gates(op) == 0 ||
+        (a->recurrent.functions[0].kind == VBS_CELL_USUAL && !a->recurrent.peepholes))
+        return hash;
+    hash = vbs_mix(hash, (uint64_t)a->recurrent.peepholes);
+    for (int i = 0; i < VBS_CELL_FUNCTIONS; i++) {
+        hash = vbs_mix(hash, (uint64_t)a->recurrent.functions[i].kind);
+        hash = mix_real(hash, a->recurrent.functions[i].alpha);
+        hash = mix_real(hash, a->recurrent.functions[i].beta);
+    }
+    return hash;
+}
+
 /* Floats leave the hash as it was when every tensor had floats. */
 static uint64_t mix_encoding(uint64_t hash, const struct vbs_encoding *encoding)
 {
@@ -334,6 +349,7 @@ static uint64_t mix_layer(uint64_t hash, const struct vbs_layer *layer, bool wit
     }
     hash = mix_shape(hash, &layer->operand);
     hash = mix_attributes(hash, layer->op, &layer->attributes);
+    hash = mix_cell(hash, layer->op, &layer->attributes);
     hash = mix_shape(hash, &layer->shape);
     hash = mix_encoding(hash, &layer->encoding);
     if (layer->weights != VBS_FLOAT32)

@@ -416,7 +416,8 @@ static enum vbs_status infer_recurrent(struct vbs_ctx *ctx, const struct vbs_ope
     if (!vbs_shape_equal(operation->operand, &state))
         return shapes_differ(ctx, "weights of the state and those needed", operation->operand,
                              &state);
-    if (attributes->recurrent.cells && operation->op != VBS_OP_LSTM)
+    if ((attributes->recurrent.cells || attributes->recurrent.peepholes) &&
+        operation->op != VBS_OP_LSTM)
         return vbs_fail(ctx, VBS_FORMAT, "only an lstm has memories");
     VBS_TRY(check_first_states(ctx, operation, n, hidden));
     *output =

@@ -26,6 +26,16 @@ enum vbs_op_class vbs_op_class(enum vbs_op op)
     return (unsigned)op < VBS_N_OPS ? OPS[op].class : VBS_CLASS_OTHER;
 }
 
+bool vbs_cell_has_alpha(enum vbs_cell_kind kind)
+{
+    return kind >= VBS_CELL_AFFINE && kind <= VBS_CELL_ELU;
+}
+
+bool vbs_cell_has_beta(enum vbs_cell_kind kind)
+{
+    return kind == VBS_CELL_AFFINE || kind == VBS_CELL_SCALED_TANH || kind == VBS_CELL_HARD_SIGMOID;
+}
+
 int vbs_op_gates(enum vbs_op op)
 {
     return op == VBS_OP_RNN ? 1 : op == VBS_OP_GRU ? 3 : op == VBS_OP_LSTM ? 4 : 0;

@@ -29,4 +29,8 @@ bool vbs_op_find(const char *word, enum vbs_op *op);
 /* Gives the word of an operator of model texts that is most similar to word, or null. */
 const char *vbs_op_nearest(const char *word);
 
+/* Returns whether a function within a recurrent operator has an alpha, or a beta. */
+bool vbs_cell_has_alpha(enum vbs_cell_kind kind);
+bool vbs_cell_has_beta(enum vbs_cell_kind kind);
+
 #endif

@@ -106,6 +106,16 @@ static bool is_affine(enum vbs_op op)
            op == VBS_OP_LAYER_NORM;
 }
 
+/* Returns the number of values of a parameter of a recurrent operator beside its weights. */
+static int64_t count_cell(const struct vbs_layer *l, enum vbs_parameter what)
+{
+    if (what == VBS_PARAMETER_BIAS && l->attributes.recurrent.bias)
+        return 2 * l->operand.dim[0] * l->operand.dim[1];
+    if (what == VBS_PARAMETER_GAMMA && l->attributes.recurrent.peepholes)
+        return 3 * l->operand.dim[0] * l->operand.dim[2];
+    return 0;
+}
+
 int64_t vbs_parameter_count(const struct vbs_network *network, int layer, int fused,
                             enum vbs_parameter what)
 {
@@ -125,9 +135,7 @@ int64_t vbs_parameter_count(const struct vbs_network *network, int layer, int fu
     if (is_affine(l->op))
         return count_affine(l->op, &l->attributes, &l->views[0], what);
     if (vbs_op_gates(l->op) > 0)
-        return what == VBS_PARAMETER_BIAS && l->attributes.recurrent.bias
-                   ? 2 * l->operand.dim[0] * l->operand.dim[1]
-                   : 0;
+        return count_cell(l, what);
     return what == VBS_PARAMETER_BIAS && vbs_weight_count(network, layer) > 0 &&
                    l->attributes.weighted.bias
                ? l->attributes.weighted.out_channels
@@ -180,7 +188,7 @@ static void distribution(enum vbs_op op, const union vbs_attributes *attributes,
         *spread = 0.1f;
     else if (what == VBS_PARAMETER_VARIANCE && batchnorm)
         *spread = 0.5f;
-    else if (what == VBS_PARAMETER_GAMMA && gamma)
+    else if (what == VBS_PARAMETER_GAMMA && (gamma || recurrent))
         *spread = 0.25f;
     else if (what == VBS_PARAMETER_BETA && beta)
         *spread = 0.1f;

@@ -42,19 +42,21 @@ static int64_t norm_values(enum vbs_op op, const union vbs_attributes *attribute
     return elements;
 }
 
-/* Adds the weights of the input and the biases of a recurrent operator to *parameters, which are
- * those of the state [directions, gates x hidden, hidden], and computes the multiply-accumulates.
- * Each dimension is below 2^31. False where the parameters exceed 64 bits. */
-static bool count_recurrent(const struct vbs_shape *state, bool bias, const struct vbs_shape *input,
-                            int64_t *parameters, int64_t *macs)
+/* Adds the weights of the input, biases and peepholes of a recurrent operator to *parameters, which
+ * are those of the state [directions, gates x hidden, hidden], and computes the
+ * multiply-accumulates. Each dimension is below 2^31. False where the parameters exceed 64 bits. */
+static bool count_recurrent(const struct vbs_shape *state, const union vbs_attributes *attributes,
+                            const struct vbs_shape *input, int64_t *parameters, int64_t *macs)
 {
+    int64_t beside = attributes->recurrent.bias ? 2 * state->dim[0] * state->dim[1] : 0;
     int64_t rows = state->dim[0] * state->dim[1], weights;
 
     if (!vbs_mul(rows, input->dim[1], &weights) || !vbs_add(weights, *parameters, parameters))
         return false;
     if (!vbs_mul(*parameters, input->dim[0], macs))
         *macs = INT64_MAX;
-    return !bias || vbs_add(*parameters, 2 * rows, parameters);
+    beside += attributes->recurrent.peepholes ? 3 * state->dim[0] * state->dim[2] : 0;
+    return vbs_add(*parameters, beside, parameters);
 }
 
 /* Computes parameters and multiply-accumulates, INT64_MAX where the latter exceed 64 bits; false
@@ -82,7 +84,7 @@ static bool count_work(const struct vbs_operation *operation,
     case VBS_OP_RNN:
     case VBS_OP_GRU:
     case VBS_OP_LSTM:
-        return count_recurrent(operand, attributes->recurrent.bias, input, parameters, macs);
+        return count_recurrent(operand, attributes, input, parameters, macs);
     case VBS_OP_SCALE:
         *parameters = (attributes->scale.bias ? 2 : 1) * output->dim[0];
         return true;

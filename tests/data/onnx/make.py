@@ -1519,6 +1519,73 @@ def shrunk():
     n.save()
 
 
+def cells():
+    """Recurrent operators with peepholes and with other functions than the usual ones, some of which have
+    numbers of their own; onnx.reference knows only the usual ones."""
+    n = Net("cells", 17, ["N", 5, 4])
+    of = {"HardSigmoid": lambda x, a, b: np.clip(a * x + b, 0, 1), "Tanh": lambda x, a, b: np.tanh(x),
+          "Sigmoid": lambda x, a, b: 1 / (1 + np.exp(-x)), "Relu": lambda x, a, b: np.maximum(x, 0),
+          "Elu": lambda x, a, b: np.where(x < 0, a * np.expm1(x), x), "Affine": lambda x, a, b: a * x + b,
+          "Softsign": lambda x, a, b: x / (1 + np.abs(x)), "Softplus": lambda x, a, b: np.log1p(np.exp(x)),
+          "ScaledTanh": lambda x, a, b: a * np.tanh(b * x), "LeakyRelu": lambda x, a, b: np.where(x < 0, a * x, x)}
+    lists = [("LSTM", 1, True, ["HardSigmoid", "Tanh", "Tanh"], {}, [(0.2, 0.5), (), ()]),
+             ("LSTM", 2, True, ["Sigmoid", "Softsign", "Elu"] * 2, dict(activation_alpha=[0.7, 0.7]),
+              [(), (), (0.7, 0)]),
+             ("LSTM", 1, False, ["ScaledTanh", "HardSigmoid", "LeakyRelu"],
+              dict(activation_alpha=[0.8, 0.25, 0.125], activation_beta=[1.5, 0.4]),
+              [(0.8, 1.5), (0.25, 0.4), (0.125, 0)]),
+             ("GRU", 2, False, ["HardSigmoid", "relu"] * 2, {}, [(0.2, 0.5), ()]),
+             ("GRU", 1, False, ["Sigmoid", "Affine"], dict(linear_before_reset=1, activation_alpha=[0.5],
+                                                           activation_beta=[0.1]), [(), (0.5, 0.1)]),
+             ("RNN", 1, False, ["Softplus"], {}, [()])]
+    made, turned = [], n.op("Transpose", "x", perm=[1, 0, 2])
+    for kind, directions, peepholes, names, more, _ in lists:
+        rows = {"LSTM": 12, "GRU": 9, "RNN": 3}[kind]
+        parts = [n.weight(directions, rows, 4, scale=0.6), n.weight(directions, rows, 3, scale=0.5),
+                 n.weight(directions, 2 * rows, scale=0.3)]
+        if peepholes:
+            parts += ["", "", "", n.weight(directions, 9, scale=0.7)]
+        y = n.op(kind, turned, *parts, hidden_size=3, activations=names,
+                 direction="bidirectional" if directions == 2 else "forward", **more)
+        made.append(n.op("Reshape", n.op("Transpose", y, perm=[2, 0, 1, 3]), n.ints(0, 5, -1)))
+    n.output(n.op("Concat", *made, axis=2), "y")
+
+    def run(kind, x, w, r, b, p, f, before_reset):
+        h, c, out = np.zeros((len(x[0]), 3)), np.zeros((len(x[0]), 3)), []
+        wb, rb = np.split(b, 2)
+        for t in x:
+            u, v = t @ w.T + wb, h @ r.T + rb
+            if kind == "LSTM":
+                (i, o, g, z), (pi, po, pf) = np.split(u + v, 4, -1), np.split(p, 3)
+                i, g = f[0](i + pi * c), f[0](g + pf * c)
+                c = g * c + i * f[1](z)
+                h = f[0](o + po * c) * f[2](c)
+            elif kind == "GRU":
+                (uz, ur, un), (vz, vr, vn) = np.split(u, 3, -1), np.split(v, 3, -1)
+                z, reset = f[0](uz + vz), f[0](ur + vr)
+                new = f[1](un + (reset * vn if before_reset else (reset * h) @ r[6:].T + rb[6:]))
+                h = (1 - z) * new + z * h
+            else:
+                h = f[0](u + v)
+            out.append(h)
+        return np.stack(out)
+
+    def results(x):
+        constants, all_of = iter([numpy_helper.to_array(w).astype(np.float64) for w in n.weights
+                                  if w.data_type == TensorProto.FLOAT]), []
+        for kind, directions, peepholes, names, more, numbers in lists:
+            w, r, b = (next(constants) for _ in range(3))
+            p = next(constants) if peepholes else np.zeros((directions, 9))
+            f = [lambda v, g=of[name.title() if name == "relu" else name], k=(k + (0, 0))[:2]: g(v, *k)
+                 for name, k in zip(names, numbers)]
+            for d in range(directions):
+                sequence = x.transpose(1, 0, 2)
+                y = run(kind, sequence[::-1] if d else sequence, w[d], r[d], b[d], p[d], f, "linear_before_reset" in more)
+                all_of.append((y[::-1] if d else y).transpose(1, 0, 2))
+        return [np.concatenate(all_of, axis=2)]
+    n.save(results=results)
+
+
 def several():
     """Four inputs, of floats, bools, indices and one number, with names that a shell takes apart."""
     value = helper.make_tensor_value_info
@@ -1548,7 +1615,7 @@ if __name__ == "__main__":
                  wraps, counted):
                  contrib_weights, contrib_lstm, fused, nhwc, scaler, edges, scales, norms):
                  contrib_weights, contrib_lstm, fused, nhwc, scaler, edges, scales, norms,
-                 reversed_, whole_reversed, empty, masks, many, shrunk):
+                 reversed_, whole_reversed, empty, masks, many, shrunk, cells):
         make()
     later(later())  # onnx.reference does not know GlobalLpPool
     sparse(sparse())

@@ -10,6 +10,7 @@ struct cell {
     const union vbs_attributes *attributes;
     int64_t n_in, hidden, gates;
     const float *weights, *state_weights, *bias; /* bias: [2][gates * hidden] */
+    const float *peepholes;                      /* [3 * hidden], or null */
     double *h, *c;                               /* the state, and the memory of an lstm */
     double *x_sum, *h_sum;                       /* [gates * hidden] */
 };
@@ -17,6 +18,40 @@ struct cell {
 static double sigmoid(double x)
 {
     return 1 / (1 + exp(-x));
+}
+
+/* Computes function number i of a cell: of gates, of what is new, of the memory. */
+static double function(const struct cell *cell, int i, double x)
+{
+    const struct vbs_cell_function *f = &cell->attributes->recurrent.functions[i];
+    double alpha = (float)f->alpha, beta = (float)f->beta, line = alpha * x + beta;
+
+    switch (f->kind) {
+    case VBS_CELL_USUAL:
+        return i == 0 ? sigmoid(x) : tanh(x);
+    case VBS_CELL_TANH:
+        return tanh(x);
+    case VBS_CELL_RELU:
+        return x > 0 ? x : 0;
+    case VBS_CELL_SIGMOID:
+        return sigmoid(x);
+    case VBS_CELL_AFFINE:
+        return line;
+    case VBS_CELL_LEAKY_RELU:
+        return x < 0 ? alpha * x : x;
+    case VBS_CELL_THRESHOLDED_RELU:
+        return x >= alpha ? x : 0;
+    case VBS_CELL_SCALED_TANH:
+        return alpha * tanh(beta * x);
+    case VBS_CELL_HARD_SIGMOID:
+        return line < 0 ? 0 : line > 1 ? 1 : line;
+    case VBS_CELL_ELU:
+        return x < 0 ? alpha * expm1(x) : x;
+    case VBS_CELL_SOFTSIGN:
+        return x / (1 + fabs(x));
+    default:
+        return log(1 + exp(x));
+    }
 }
 
 static void sums(const struct cell *cell, const float *x)
@@ -39,11 +74,14 @@ static void lstm(const struct cell *cell)
     const double *x = cell->x_sum, *h = cell->h_sum;
 
     for (int64_t i = 0; i < n; i++) {
-        double in = sigmoid(x[i] + h[i]), out = sigmoid(x[n + i] + h[n + i]);
-        double forget = sigmoid(x[2 * n + i] + h[2 * n + i]);
+        double in = x[i] + h[i], out = x[n + i] + h[n + i], forget = x[2 * n + i] + h[2 * n + i];
 
-        cell->c[i] = forget * cell->c[i] + in * tanh(x[3 * n + i] + h[3 * n + i]);
-        cell->h[i] = out * tanh(cell->c[i]);
+        in += cell->peepholes ? cell->peepholes[i] * cell->c[i] : 0;
+        forget += cell->peepholes ? cell->peepholes[2 * n + i] * cell->c[i] : 0;
+        cell->c[i] = function(cell, 0, forget) * cell->c[i] +
+                     function(cell, 0, in) * function(cell, 1, x[3 * n + i] + h[3 * n + i]);
+        out += cell->peepholes ? cell->peepholes[n + i] * cell->c[i] : 0;
+        cell->h[i] = function(cell, 0, out) * function(cell, 2, cell->c[i]);
     }
 }
 
@@ -53,17 +91,17 @@ static void gru(const struct cell *cell)
     const double *x = cell->x_sum, *h = cell->h_sum;
 
     for (int64_t i = 0; i < n; i++) /* the state is still the one before */
-        cell->c[i] = sigmoid(x[n + i] + h[n + i]) * cell->h[i];
+        cell->c[i] = function(cell, 0, x[n + i] + h[n + i]) * cell->h[i];
     for (int64_t i = 0; i < n; i++) {
-        double update = sigmoid(x[i] + h[i]), sum = x[2 * n + i] + cell->bias[5 * n + i];
+        double update = function(cell, 0, x[i] + h[i]), sum = x[2 * n + i] + cell->bias[5 * n + i];
 
         if (cell->attributes->recurrent.reset_after)
-            sum = x[2 * n + i] + sigmoid(x[n + i] + h[n + i]) * h[2 * n + i];
+            sum = x[2 * n + i] + function(cell, 0, x[n + i] + h[n + i]) * h[2 * n + i];
         else
             for (int64_t j = 0; j < n; j++)
                 sum += (double)cell->state_weights[(2 * n + i) * n + j] * cell->c[j];
         cell->x_sum[i] = update; /* read above */
-        cell->h_sum[i] = tanh(sum);
+        cell->h_sum[i] = function(cell, 1, sum);
     }
     for (int64_t i = 0; i < n; i++)
         cell->h[i] = (1 - cell->x_sum[i]) * cell->h_sum[i] + cell->x_sum[i] * cell->h[i];
@@ -74,6 +112,10 @@ static void rnn(const struct cell *cell)
     for (int64_t i = 0; i < cell->hidden; i++) {
         double x = cell->x_sum[i] + cell->h_sum[i];
 
+        if (cell->attributes->recurrent.functions[0].kind != VBS_CELL_USUAL) {
+            cell->h[i] = function(cell, 0, x);
+            continue;
+        }
         switch (cell->attributes->recurrent.function) {
         case VBS_RNN_TANH:
             cell->h[i] = tanh(x);
@@ -141,22 +183,25 @@ bool reference_recurrent(const struct subject *s, const float *const *inputs, fl
     float *weights = subject_values(s, -1, VBS_PARAMETER_WEIGHTS, directions * rows * n_in);
     float *state = subject_values(s, -1, VBS_PARAMETER_OPERAND, directions * rows * hidden);
     float *bias = subject_values(s, -1, VBS_PARAMETER_BIAS, directions * 2 * rows);
+    float *peepholes = subject_values(s, -1, VBS_PARAMETER_GAMMA, directions * 3 * hidden);
     double *space = malloc((size_t)(2 * hidden + 2 * rows) * sizeof *space);
-    bool made = weights && state && bias && space;
+    bool made = weights && state && bias && peepholes && space;
 
     for (int64_t d = 0; made && d < directions; d++) {
-        struct cell cell = {.op = l->op,
-                            .attributes = &l->attributes,
-                            .n_in = n_in,
-                            .hidden = hidden,
-                            .gates = rows / hidden,
-                            .weights = weights + d * rows * n_in,
-                            .state_weights = state + d * rows * hidden,
-                            .bias = bias + d * 2 * rows,
-                            .h = space,
-                            .c = space + hidden,
-                            .x_sum = space + 2 * hidden,
-                            .h_sum = space + 2 * hidden + rows};
+        struct cell cell = {
+            .op = l->op,
+            .attributes = &l->attributes,
+            .n_in = n_in,
+            .hidden = hidden,
+            .gates = rows / hidden,
+            .weights = weights + d * rows * n_in,
+            .state_weights = state + d * rows * hidden,
+            .bias = bias + d * 2 * rows,
+            .peepholes = l->attributes.recurrent.peepholes ? peepholes + d * 3 * hidden : NULL,
+            .h = space,
+            .c = space + hidden,
+            .x_sum = space + 2 * hidden,
+            .h_sum = space + 2 * hidden + rows};
 
         begin(s, d, inputs, &cell);
         run(&cell, d == 1 || l->attributes.recurrent.direction == VBS_BACKWARD, l->views[0].dim[0],
@@ -164,6 +209,7 @@ bool reference_recurrent(const struct subject *s, const float *const *inputs, fl
         end(s, d, &cell, y);
     }
     free(space);
+    free(peepholes);
     free(bias);
     free(state);
     free(weights);

@@ -180,13 +180,10 @@ static enum result read_operators(struct one_case *c, const Onnx__GraphProto *gr
     }
     if (!any && pass == LAYERS)
         return out_of_scope(c, "operators that are claimed for constants only");
-    for (size_t i = 0; i < graph->n_node; i++) {
+    for (size_t i = 0; i < graph->n_node; i++)
         if (trains(graph->node[i]) &&
             (pass == LAYERS || strcmp(graph->node[i]->op_type, "Dropout") == 0))
             return out_of_scope(c, "training");
-        if (strcmp(graph->node[i]->op_type, "LSTM") == 0 && graph->node[i]->n_input == 8)
-            return out_of_scope(c, "peepholes");
-    }
     return PASSED;
 }
 

@@ -27,6 +27,7 @@ static const char *const MODELS[] = {
     "lenet-300-100",
     "resnet-8",
     "resnet-20",
+    "tests/data/onnx/cells.onnx",
     "tests/data/onnx/edges.onnx",
     "tests/data/onnx/whole_numbers.onnx",
     "tests/data/onnx/wraps.onnx",

@@ -199,6 +199,7 @@ static const struct {
     {"sparse", "conv fc"},
     {"heads", "fc transpose fc fc transpose transpose matmul softmax matmul transpose fc add slice "
               "slice slice scale+tanh fc add+tanh concat"},
+    {"cells", "lstm lstm lstm gru gru rnn concat"},
     {"copies", "pad add add reducemean gather fc"},
     {"control",
      "conv conv+tanh mul conv avgpool conv+linear avgpool conv+linear avgpool concat relu"},

@@ -11,6 +11,7 @@
  */
 #include "backend/onednn/cells/cells.h"
 
+#include <math.h>
 #include <string.h>
 
 #define INLINE     static inline __attribute__((always_inline))
@@ -91,6 +92,54 @@ INLINE vector rectified(vector x)
     const vector zero = {0};
 
     return chosen((bits)(x > zero), x, zero);
+}
+
+/* e^x - 1 below 0, times alpha. */
+INLINE vector elu(vector x, float alpha)
+{
+    const vector zero = {0};
+    vector scale, p;
+
+    exponential(limited(x, -87, 0), &scale, &p);
+    return chosen((bits)(x < zero), alpha * (scale * p + (scale - 1.0f)), x);
+}
+
+static vector softplus(vector x)
+{
+    for (int i = 0; i < LANES; i++)
+        x[i] = x[i] > 0 ? x[i] + log1pf(expf(-x[i])) : log1pf(expf(x[i]));
+    return x;
+}
+
+static vector applied(const struct vbs_cell_function *f, vector x)
+{
+    const vector zero = {0}, least = zero + (float)f->alpha;
+    const float alpha = (float)f->alpha, beta = (float)f->beta;
+
+    switch (f->kind) {
+    case VBS_CELL_RELU:
+        return rectified(x);
+    case VBS_CELL_SIGMOID:
+        return sigmoid(x);
+    case VBS_CELL_AFFINE:
+        return alpha * x + beta;
+    case VBS_CELL_LEAKY_RELU:
+        return chosen((bits)(x < zero), alpha * x, x);
+    case VBS_CELL_THRESHOLDED_RELU:
+        return chosen((bits)(x >= least), x, zero);
+    case VBS_CELL_SCALED_TANH:
+        return alpha * hyperbolic(beta * x);
+    case VBS_CELL_HARD_SIGMOID:
+        return limited(alpha * x + beta, 0, 1);
+    case VBS_CELL_ELU:
+        return elu(x, alpha);
+    case VBS_CELL_SOFTSIGN:
+        return x / (1.0f + (vector)((bits)x & 0x7fffffffu));
+    case VBS_CELL_SOFTPLUS:
+        return softplus(x);
+    default:
+        return hyperbolic(x);
+    }
 }
 
 /* ---- products ---- */
@@ -233,6 +282,56 @@ INLINE void rnn_sigmoid_sample(const struct od_cell_step *s, int64_t i, const ve
     put(s, i, sigmoid(p[0] + load(x)));
 }
 
+/* Returns what a gate of an lstm reads of the memory. */
+INLINE vector peeped(const struct od_cell_step *s, int gate, vector memory)
+{
+    const vector zero = {0};
+
+    return s->peepholes ? load(s->peepholes + gate * s->peepholes_row) * memory : zero;
+}
+
+INLINE void lstm_any_sample(const struct od_cell_step *s, int64_t i, const vector *p,
+                            const float *x)
+{
+    const struct vbs_cell_function *f = s->functions;
+    float *memory = s->memory + i * s->row;
+    vector before = load(memory), cell;
+    vector in = applied(&f[0], p[0] + load(x) + peeped(s, 0, before));
+    vector forget = applied(&f[0], p[2] + load(x + 2 * LANES) + peeped(s, 2, before));
+
+    cell = forget * before + in * applied(&f[1], p[3] + load(x + 3 * LANES));
+    store(cell, memory);
+    put(s, i, applied(&f[0], p[1] + load(x + LANES) + peeped(s, 1, cell)) * applied(&f[2], cell));
+}
+
+INLINE void gru_gates_any_sample(const struct od_cell_step *s, int64_t i, const vector *p,
+                                 const float *x)
+{
+    store(applied(&s->functions[0], p[0] + load(x)), s->memory + i * s->row);
+    store(applied(&s->functions[0], p[1] + load(x + LANES)) * load(s->previous + i * s->row),
+          s->reset + i * s->row);
+}
+
+INLINE void gru_candidate_any_sample(const struct od_cell_step *s, int64_t i, const vector *p,
+                                     const float *x)
+{
+    gru_end(s, i, load(s->memory + i * s->row), applied(&s->functions[1], p[0] + load(x)));
+}
+
+INLINE void gru_after_any_sample(const struct od_cell_step *s, int64_t i, const vector *p,
+                                 const float *x)
+{
+    vector reset = applied(&s->functions[0], p[1] + load(x + LANES));
+
+    gru_end(s, i, applied(&s->functions[0], p[0] + load(x)),
+            applied(&s->functions[1], load(x + 2 * LANES) + reset * (p[2] + load(s->bias))));
+}
+
+INLINE void rnn_any_sample(const struct od_cell_step *s, int64_t i, const vector *p, const float *x)
+{
+    put(s, i, applied(&s->functions[0], p[0] + load(x)));
+}
+
 /* Defines the loop over the samples of a cell, in groups of nearly equal numbers. */
 #define CELL(name, gates)                                                                          \
     static void name(const struct od_cell_step *s)                                                 \
@@ -255,6 +354,11 @@ CELL(gru_after, 3)
 CELL(rnn_tanh, 1)
 CELL(rnn_relu, 1)
 CELL(rnn_sigmoid, 1)
+CELL(lstm_any, 4)
+CELL(gru_gates_any, 2)
+CELL(gru_candidate_any, 1)
+CELL(gru_after_any, 3)
+CELL(rnn_any, 1)
 
 const struct od_cell_loops TABLE = {.lanes = LANES,
                                     .lstm = lstm,
@@ -263,4 +367,9 @@ const struct od_cell_loops TABLE = {.lanes = LANES,
                                     .gru_after = gru_after,
                                     .rnn_tanh = rnn_tanh,
                                     .rnn_relu = rnn_relu,
-                                    .rnn_sigmoid = rnn_sigmoid};
+                                    .rnn_sigmoid = rnn_sigmoid,
+                                    .lstm_any = lstm_any,
+                                    .gru_gates_any = gru_gates_any,
+                                    .gru_candidate_any = gru_candidate_any,
+                                    .gru_after_any = gru_after_any,
+                                    .rnn_any = rnn_any};

@@ -11,6 +11,8 @@
 #ifndef VBS_BACKEND_ONEDNN_CELLS_CELLS_H
 #define VBS_BACKEND_ONEDNN_CELLS_CELLS_H
 
+#include "vbslab/model.h"
+
 #include <stdint.h>
 
 #define OD_MAX_CELL_LANES 16
@@ -33,8 +35,12 @@ struct od_cell_step {
     float *memory;              /* [n_samples][row] of an lstm: before, then behind; of a gru: its
                                    update gate */
     float *reset;               /* [n_samples][row] of a gru: the states behind the reset gate */
-    float *y;                   /* [n_samples] of [n_units]: a copy of the states */
-    int64_t y_row;              /* values from one sample to the next */
+    /* Of the loops that end with _any. */
+    const struct vbs_cell_function *functions; /* of gates, of what is new, of the memory */
+    const float *peepholes; /* of an lstm, [3] of [lanes]: of input, output, forget; or null */
+    int64_t peepholes_row;  /* values from one to the next */
+    float *y;               /* [n_samples] of [n_units]: a copy of the states */
+    int64_t y_row;          /* values from one sample to the next */
 };
 
 typedef void od_cell_loop(const struct od_cell_step *step);
@@ -49,6 +55,8 @@ struct od_cell_loops {
     od_cell_loop *gru_gates, *gru_candidate;
     od_cell_loop *gru_after; /* that resets after the product */
     od_cell_loop *rnn_tanh, *rnn_relu, *rnn_sigmoid;
+    /* The same with any functions, and an lstm with peepholes. */
+    od_cell_loop *lstm_any, *gru_gates_any, *gru_candidate_any, *gru_after_any, *rnn_any;
 };
 
 /* Gives the table for this processor. */

@@ -43,6 +43,8 @@ struct recurrent_plan {
     int64_t n_gates[MAX_STEPS];
     od_cell_loop *loop[MAX_STEPS];
     const float *bias; /* [directions][units] of the product of a gru's candidate with the state */
+    const float *peepholes; /* [directions][3][units]; null: none */
+    struct vbs_cell_function functions[VBS_CELL_FUNCTIONS];
 };
 
 /* The arrays of states [directions, samples, units]: of even and of odd elements, then what the
@@ -57,6 +59,31 @@ static bool resets_before(const struct vbs_layer *l)
 static bool resets_after(const struct vbs_layer *l)
 {
     return l->op == VBS_OP_GRU && l->attributes.recurrent.reset_after;
+}
+
+/* Replaces the loops by those of any functions. */
+static void choose_any(const struct vbs_layer *l, struct recurrent_plan *r)
+{
+    const struct vbs_cell_function *given = l->attributes.recurrent.functions;
+    const struct od_cell_loops *loops = od_cells();
+    od_cell_loop *const first[] = {[0] = loops->rnn_any,
+                                   [1] = loops->lstm_any,
+                                   [2] = loops->gru_gates_any,
+                                   [3] = loops->gru_after_any};
+
+    if (given[0].kind == VBS_CELL_USUAL && !l->attributes.recurrent.peepholes)
+        return;
+    for (int i = 0; i < VBS_CELL_FUNCTIONS; i++)
+        r->functions[i] =
+            given[0].kind != VBS_CELL_USUAL
+                ? given[i]
+                : (struct vbs_cell_function){i == 0 ? VBS_CELL_SIGMOID : VBS_CELL_TANH, 0, 0};
+    r->loop[0] = first[l->op == VBS_OP_RNN    ? 0
+                       : l->op == VBS_OP_LSTM ? 1
+                       : resets_before(l)     ? 2
+                                              : 3];
+    if (r->n_steps > 1)
+        r->loop[1] = loops->gru_candidate_any;
 }
 
 static void choose_loops(const struct vbs_layer *l, struct recurrent_plan *r)
@@ -108,6 +135,7 @@ static struct recurrent_plan plan_of(const struct od_build *b)
     if (r.parts > r.samples)
         r.parts = r.samples;
     choose_loops(l, &r);
+    choose_any(l, &r);
     return r;
 }
 
@@ -164,6 +192,9 @@ static void compute(const struct recurrent_job *job, int step, int64_t direction
         .states = states_at(job, t % 2 ? EVEN : ODD, direction, first) + unit,
         .memory = r->arrays > MEMORY ? states_at(job, MEMORY, direction, first) + unit : NULL,
         .reset = r->arrays > RESET ? states_at(job, RESET, direction, first) + unit : NULL,
+        .functions = r->functions,
+        .peepholes = r->peepholes ? r->peepholes + 3 * direction * r->units + unit : NULL,
+        .peepholes_row = r->units,
         .y = job->y + ((first * r->rows + element) * r->directions + direction) * r->hidden + unit,
         .y_row = r->rows * r->directions * r->hidden};
 
@@ -354,6 +385,17 @@ static enum vbs_status fill_bias(struct od_build *b, const struct recurrent_plan
     return status;
 }
 
+/* Fills the peepholes, [directions][3][units], with zeros for padding. */
+static enum vbs_status fill_peepholes(struct od_build *b, const struct recurrent_plan *r,
+                                      float *peepholes)
+{
+    memset(peepholes, 0, 3 * (size_t)(r->directions * r->units) * sizeof *peepholes);
+    for (int64_t i = 0; i < 3 * r->directions; i++)
+        VBS_TRY(vbs_parameter_values(b->ctx, b->network, b->layer, -1, VBS_PARAMETER_GAMMA,
+                                     i * r->hidden, r->hidden, peepholes + i * r->units));
+    return VBS_OK;
+}
+
 /* ---- kernels ---- */
 
 /* The memory descriptors of the product with the input. */
@@ -433,7 +475,9 @@ static enum vbs_status build(struct od_build *b, bool shared)
     struct recurrent_plan *plan = vbs_arena_alloc(&b->session->core.arena, 1, sizeof *plan);
     const struct recurrent_plan r = plan_of(b);
     int64_t n_apart = resets_after(b->l) ? r.directions * r.units : 0;
-    float *bias = od_constants(b, r.sums + n_apart), *apart;
+    int64_t n_peeped = b->l->attributes.recurrent.peepholes ? 3 * r.directions * r.units : 0;
+    int64_t n_constants = r.sums + n_apart + n_peeped;
+    float *bias = od_constants(b, n_constants), *apart;
     struct od_packed *packed;
     dnnl_memory_t sums;
 
@@ -442,16 +486,18 @@ static enum vbs_status build(struct od_build *b, bool shared)
     apart = n_apart > 0 ? bias + r.sums : NULL;
     memset(bias, 0, (size_t)(r.sums + n_apart) * sizeof *bias);
     VBS_TRY(fill_bias(b, &r, bias, apart));
+    if (n_peeped > 0)
+        VBS_TRY(fill_peepholes(b, &r, bias + r.sums + n_apart));
     *plan = r;
     plan->bias = apart;
+    plan->peepholes = n_peeped > 0 ? bias + r.sums + n_apart : NULL;
     plan->shared = shared;
     VBS_TRY(od_kernel_begin(b, shared ? ALGORITHM SHARED : ALGORITHM));
     VBS_TRY(od_weights_filled(b, (r.input + r.terms) * r.sums, fill_weights, &packed));
     VBS_TRY(od_kernel_weights(b, packed, 0, 1));
     VBS_TRY(add_product(b, plan, bias, &sums));
     VBS_TRY(add_loop(b, plan, sums));
-    return od_fused_end(b, 0, packed->bytes + (r.sums + n_apart) * (int64_t)sizeof(float),
-                        packed->number);
+    return od_fused_end(b, 0, packed->bytes + n_constants * (int64_t)sizeof(float), packed->number);
 }
 
 enum vbs_status od_build_recurrent(struct od_build *b)

@@ -219,23 +219,23 @@ const char *vbs_onnx_text(struct vbs_onnx_import *im, const char *name)
     return text;
 }
 
-bool vbs_onnx_words_are(const struct vbs_onnx_import *im, const char *name,
-                        const char *const *words, int n_words, int n)
+int vbs_onnx_n_words(const struct vbs_onnx_import *im, const char *name)
 {
     const attribute *a = find_attribute(im, name);
 
-    if (!a)
-        return true;
-    if (a->n_strings != (size_t)n)
-        return false;
-    for (int i = 0; i < n; i++) {
-        const char *word = words[i % n_words];
+    return a && a->n_strings < INT_MAX ? (int)a->n_strings : 0;
+}
 
-        if (a->strings[i].len != strlen(word) ||
-            strncasecmp((const char *)a->strings[i].data, word, strlen(word)) != 0)
-            return false;
-    }
-    return true;
+int vbs_onnx_word_of(const struct vbs_onnx_import *im, const char *name, int i,
+                     const char *const *words)
+{
+    const ProtobufCBinaryData *word = &find_attribute(im, name)->strings[i];
+
+    for (int k = 0; words[k]; k++)
+        if (word->len == strlen(words[k]) &&
+            strncasecmp((const char *)word->data, words[k], word->len) == 0)
+            return k;
+    return -1;
 }
 
 const Onnx__TensorProto *vbs_onnx_tensor_attribute(struct vbs_onnx_import *im, const char *name)

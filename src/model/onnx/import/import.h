@@ -117,10 +117,12 @@ int vbs_onnx_word(struct vbs_onnx_import *im, const char *name, const char *cons
 /* Gives a string attribute without blanks; empty where it is missing, null: out of memory. */
 const char *vbs_onnx_text(struct vbs_onnx_import *im, const char *name);
 
-/* Gives whether each string of a list of n is one of the words that come in turn, or the attribute
- * is missing; n_words: of words. */
-bool vbs_onnx_words_are(const struct vbs_onnx_import *im, const char *name,
-                        const char *const *words, int n_words, int n);
+/* Returns the number of strings of a list; 0 where the attribute is missing. */
+int vbs_onnx_n_words(const struct vbs_onnx_import *im, const char *name);
+/* Returns the index in words, which end with null, of string number i of a list, without regard to
+ * case; -1: it is none of them. */
+int vbs_onnx_word_of(const struct vbs_onnx_import *im, const char *name, int i,
+                     const char *const *words);
 const Onnx__TensorProto *vbs_onnx_tensor_attribute(struct vbs_onnx_import *im, const char *name);
 const Onnx__SparseTensorProto *vbs_onnx_sparse_attribute(struct vbs_onnx_import *im,
                                                          const char *name);

@@ -3,6 +3,7 @@
 #include "model/network/network.h"
 #include "model/onnx/operators/operators.h"
 
+#include <math.h>
 #include <string.h>
 
 #define MOST_SAMPLES 64 /* of a node in a network that mixes samples elsewhere */
@@ -19,27 +20,81 @@ struct recurrence {
     const struct vbs_onnx_state *first[2];
 };
 
-/* Reads the functions of gates and states. Those of a GRU and an LSTM are always the same. */
+/* What functions have where the file does not say it, by kind: floats, as files have. */
+static const struct vbs_cell_function DEFAULTS[] = {
+    [VBS_CELL_AFFINE] = {VBS_CELL_AFFINE, 1, 0},
+    [VBS_CELL_LEAKY_RELU] = {VBS_CELL_LEAKY_RELU, 0.01f, 0},
+    [VBS_CELL_THRESHOLDED_RELU] = {VBS_CELL_THRESHOLDED_RELU, 1, 0},
+    [VBS_CELL_SCALED_TANH] = {VBS_CELL_SCALED_TANH, 1, 1},
+    [VBS_CELL_HARD_SIGMOID] = {VBS_CELL_HARD_SIGMOID, 0.2f, 0.5f},
+    [VBS_CELL_ELU] = {VBS_CELL_ELU, 1, 0},
+    [VBS_CELL_SOFTPLUS] = {VBS_CELL_SOFTPLUS, 0, 0}};
+
+/* Reads function number i of all. Those that have an alpha, or a beta, take the next one that the
+ * file gives. */
+static enum vbs_status read_function(struct vbs_onnx_import *im, int i, int *n_alpha, int *n_beta,
+                                     struct vbs_cell_function *f)
+{
+    static const char *const NAMES[] = {
+        "-",          "Tanh",        "Relu", "Sigmoid",  "Affine",   "LeakyRelu", "ThresholdedRelu",
+        "ScaledTanh", "HardSigmoid", "Elu",  "Softsign", "Softplus", NULL};
+    int kind = vbs_onnx_word_of(im, "activations", i, NAMES), alphas, betas;
+    const float *alpha = vbs_onnx_reals(im, "activation_alpha", &alphas);
+    const float *beta = vbs_onnx_reals(im, "activation_beta", &betas);
+
+    if (kind < VBS_CELL_TANH)
+        return vbs_fail(im->ctx, VBS_UNSUPPORTED, "activation %d is not known", i);
+    *f = DEFAULTS[kind];
+    f->kind = (enum vbs_cell_kind)kind;
+    if (vbs_cell_has_alpha(f->kind) && (*n_alpha)++ < alphas)
+        f->alpha = (double)alpha[*n_alpha - 1];
+    if (vbs_cell_has_beta(f->kind) && (*n_beta)++ < betas)
+        f->beta = (double)beta[*n_beta - 1];
+    return isfinite(f->alpha) && isfinite(f->beta)
+               ? VBS_OK
+               : vbs_fail(im->ctx, VBS_FORMAT, "an activation has a number that is not finite");
+}
+
+/* Makes functions the usual ones where they are. */
+static void find_usual(enum vbs_op op, union vbs_attributes *a)
+{
+    struct vbs_cell_function *f = a->recurrent.functions;
+    bool usual = f[0].kind == VBS_CELL_SIGMOID && f[1].kind == VBS_CELL_TANH &&
+                 (op == VBS_OP_GRU || f[2].kind == VBS_CELL_TANH);
+
+    if (op == VBS_OP_RNN) {
+        usual = f[0].kind <= VBS_CELL_SIGMOID;
+        if (usual)
+            a->recurrent.function = (enum vbs_rnn_function)(f[0].kind - VBS_CELL_TANH);
+    }
+    if (usual)
+        memset(f, 0, VBS_CELL_FUNCTIONS * sizeof *f);
+}
+
+/* Reads the functions of gates, of what is new, and of the memory, the same ones in both
+ * directions. */
 static enum vbs_status read_functions(struct vbs_onnx_import *im, enum vbs_op op,
                                       struct recurrence *cell)
 {
-    static const char *const GRU[] = {"Sigmoid", "Tanh"}, *const LSTM[] = {"Sigmoid", "Tanh",
-                                                                           "Tanh"};
-    static const char *const RNN[] = {"Tanh", "Relu", "Sigmoid"};
-    int n = (int)cell->directions;
-    bool found = false;
+    int each = op == VBS_OP_LSTM ? 3 : op == VBS_OP_GRU ? 2 : 1, n_alpha = 0, n_beta = 0;
+    int n = vbs_onnx_n_words(im, "activations");
+    struct vbs_cell_function *all = cell->attributes.recurrent.functions, f;
 
-    if (op == VBS_OP_LSTM)
-        found = vbs_onnx_words_are(im, "activations", LSTM, 3, 3 * n);
-    else if (op == VBS_OP_GRU)
-        found = vbs_onnx_words_are(im, "activations", GRU, 2, 2 * n);
-    for (int i = 0; op == VBS_OP_RNN && i < 3 && !found; i++) {
-        cell->attributes.recurrent.function = (enum vbs_rnn_function)i;
-        found = vbs_onnx_words_are(im, "activations", &RNN[i], 1, n);
+    if (!vbs_onnx_has(im, "activations"))
+        return VBS_OK;
+    if (n != each * (int)cell->directions)
+        return vbs_fail(im->ctx, VBS_FORMAT, "has %d activations, not %d", n,
+                        each * (int)cell->directions);
+    for (int i = 0; i < n; i++) {
+        VBS_TRY(read_function(im, i, &n_alpha, &n_beta, &f));
+        if (i < each)
+            all[i] = f;
+        else if (f.kind != all[i - each].kind || f.alpha != all[i - each].alpha ||
+                 f.beta != all[i - each].beta)
+            return vbs_fail(im->ctx, VBS_UNSUPPORTED, "its directions have different activations");
     }
-    return found ? VBS_OK
-                 : vbs_fail(im->ctx, VBS_UNSUPPORTED, "has other activations than %s",
-                            op == VBS_OP_RNN ? "one of Tanh, Relu and Sigmoid" : "the usual ones");
+    find_usual(op, &cell->attributes);
+    return VBS_OK;
 }
 
 static enum vbs_status read_cell(struct vbs_onnx_import *im, enum vbs_op op,
@@ -145,10 +200,16 @@ static enum vbs_status add_parameters(struct vbs_onnx_import *im, const struct r
     VBS_TRY(shaped_constant(im, STATE_WEIGHTS, state, &constant));
     draft->node.operand = state;
     VBS_TRY(vbs_onnx_weights(im, constant, 0, &draft->node.values[VBS_PARAMETER_OPERAND]));
-    if (!draft->node.attributes.recurrent.bias)
+    if (draft->node.attributes.recurrent.bias) {
+        VBS_TRY(shaped_constant(im, BIAS, (struct vbs_shape){2, {n, 2 * rows}}, &constant));
+        VBS_TRY(vbs_onnx_weights(im, constant, 0, &draft->node.values[VBS_PARAMETER_BIAS]));
+    }
+    if (!draft->node.attributes.recurrent.peepholes)
         return VBS_OK;
-    VBS_TRY(shaped_constant(im, BIAS, (struct vbs_shape){2, {n, 2 * rows}}, &constant));
-    return vbs_onnx_weights(im, constant, 0, &draft->node.values[VBS_PARAMETER_BIAS]);
+    VBS_TRY(shaped_constant(im, PEEPHOLES,
+                            (struct vbs_shape){2, {n, 3 * cell->attributes.recurrent.hidden}},
+                            &constant));
+    return vbs_onnx_weights(im, constant, 0, &draft->node.values[VBS_PARAMETER_GAMMA]);
 }
 
 /* Gives the shape in the file of the states of all directions, of all elements or of the last one
@@ -342,7 +403,21 @@ static enum vbs_status find_first(struct vbs_onnx_import *im, const struct recur
     return VBS_OK;
 }
 
-/* Checks the optional inputs: sequences of one length, no peepholes; and finds the first states. */
+/* Finds whether gates read the memory: peepholes of zeros are none. */
+static enum vbs_status find_peepholes(struct vbs_onnx_import *im, struct recurrence *cell)
+{
+    const struct vbs_onnx_number *numbers;
+    struct vbs_onnx_constant *peepholes;
+
+    if (!vbs_onnx_in(im, PEEPHOLES))
+        return VBS_OK;
+    VBS_TRY(vbs_onnx_numbers_in(im, PEEPHOLES, &peepholes, &numbers));
+    for (int64_t i = 0; i < vbs_shape_elements(&peepholes->shape); i++)
+        cell->attributes.recurrent.peepholes |= numbers[i].value != 0;
+    return VBS_OK;
+}
+
+/* Checks the optional inputs: sequences of one length; and finds the first states. */
 static enum vbs_status read_options(struct vbs_onnx_import *im, enum vbs_op op, int64_t elements,
                                     int64_t n_samples, struct recurrence *cell)
 {
@@ -352,7 +427,7 @@ static enum vbs_status read_options(struct vbs_onnx_import *im, enum vbs_op op, 
         return VBS_OK;
     VBS_TRY(find_first(im, cell, FIRST_MEMORY, n_samples, &cell->first[1]));
     cell->attributes.recurrent.cells = vbs_onnx_output_used(im, 2);
-    return check_fill(im, PEEPHOLES, 0, "has peepholes");
+    return find_peepholes(im, cell);
 }
 
 /* Makes the outputs that are used. */
