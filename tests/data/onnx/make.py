@@ -1611,11 +1611,8 @@ if __name__ == "__main__":
                  folded, external, recurrent, sequence, windows, single, heads, copies,
                  quantised, integers, control, truth, bounds, index, picked, largest, products, folds,
                  images, dynamic, blocks, contrib,
-                 contrib_weights, contrib_lstm, fused, nhwc, scaler, edges, scales, whole_numbers,
-                 wraps, counted):
-                 contrib_weights, contrib_lstm, fused, nhwc, scaler, edges, scales, norms):
-                 contrib_weights, contrib_lstm, fused, nhwc, scaler, edges, scales, norms,
-                 reversed_, whole_reversed, empty, masks, many, shrunk, cells):
+                 contrib_weights, contrib_lstm, fused, nhwc, scaler, edges, scales, norms, whole_numbers,
+                 wraps, counted, reversed_, whole_reversed, empty, masks, many, shrunk, cells):
         make()
     later(later())  # onnx.reference does not know GlobalLpPool
     sparse(sparse())

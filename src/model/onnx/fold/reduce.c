@@ -347,7 +347,8 @@ VBS_ONNX_HANDLER(fold_hardmax)
             batch |= x[at].batch;
         }
         for (int64_t k = 0; k < lines.length; k++)
-            y[first + k * lines.step] = (number){first + k * lines.step == best, batch};
+            y[first + k * lines.step] =
+                (number){.value = first + k * lines.step == best, .batch = batch};
     }
     return vbs_onnx_give_numbers(im, input->type, &input->shape, y);
 }
@@ -380,10 +381,10 @@ VBS_ONNX_HANDLER(fold_lp_norm)
         }
         length = p == 1 ? length : sqrtl(length);
         for (int64_t k = 0; k < lines.length; k++) {
-            long double value = x[first + k * lines.step].value;
+            long double value = length == 0 ? 0 : x[first + k * lines.step].value / length;
 
             y[first + k * lines.step] =
-                (number){vbs_onnx_rounded(input->type, length == 0 ? 0 : value / length), batch};
+                (number){.value = vbs_onnx_rounded(input->type, value), .batch = batch};
         }
     }
     return vbs_onnx_give_numbers(im, input->type, &input->shape, y);

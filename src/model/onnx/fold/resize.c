@@ -157,7 +157,7 @@ VBS_ONNX_HANDLER(fold_resize)
 static number sampled(const struct vbs_grid_taps *x, const struct vbs_grid_taps *y,
                       const number *image, int64_t width)
 {
-    number sum = {0, false};
+    number sum = {.value = 0};
 
     for (int i = 0; i < y->n; i++)
         for (int j = 0; j < x->n; j++) {

@@ -184,7 +184,7 @@ VBS_ONNX_HANDLER(fold_unary)
     VBS_TRY(vbs_onnx_numbers_new(im, vbs_shape_elements(&input->shape), &y));
     type = vbs_onnx_is_truth(op) ? BOOL : input->type;
     for (int64_t i = 0; i < vbs_shape_elements(&input->shape); i++)
-        y[i] = (number){computed(op, type, &attributes, x[i].value), x[i].batch};
+        y[i] = (number){.value = computed(op, type, &attributes, x[i].value), .batch = x[i].batch};
     return vbs_onnx_give_numbers(im, type, &input->shape, y);
 }
 

@@ -363,7 +363,7 @@ static enum vbs_status make_empty(struct vbs_onnx_import *im, const struct vbs_o
         if (d < like->shape.n_dims)
             shape.dim[shape.n_dims++] = cut->count[d];
     }
-    im->repeats = im->batch;
+    im->copies = im->batch ? im->at + 1 : 0;
     *result = (struct vbs_onnx_state){.tensor = NULL};
     VBS_TRY(vbs_onnx_numbers_new(im, 0, &none));
     return vbs_onnx_constant_new(im, type, &shape, none, &result->constant);
