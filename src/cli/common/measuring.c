@@ -423,10 +423,10 @@ static int count_batches(const struct vbs_session *session)
     return n;
 }
 
-/* Says that there was no time for some batches. */
-static void note_batches(struct cli *cli, const struct cli_measuring *how, const char *model,
-                         const struct vbs_session *session, const struct vbs_measure_report *report,
-                         const struct measure_limits *limits)
+/* Says that there was no time for some batches, or that a short limit could not be kept. */
+static void note_limits(struct cli *cli, const struct cli_measuring *how, const char *model,
+                        const struct vbs_session *session, const struct vbs_measure_report *report,
+                        const struct measure_limits *limits)
 {
     int n = count_batches(session) - report->n_batches_left_out;
 
@@ -435,6 +435,11 @@ static void note_batches(struct cli *cli, const struct cli_measuring *how, const
                  "%s: the profile has %d of %d batches: there was no time for the others within "
                  "%g s; 'vbslab measure' with a longer --time-limit measures them",
                  model, n, how->prepare.n_batches, limits->most_s);
+    else if (how->options.time_limit_s > 0 && report->total_s > LATE * how->options.time_limit_s)
+        cli_note(cli,
+                 "%s: --time-limit %g was too short: every kernel that may be chosen runs at "
+                 "every batch; --batches with fewer of them takes less time",
+                 model, how->options.time_limit_s);
 }
 
 /* ---- The whole ---- */
@@ -479,8 +484,7 @@ static enum vbs_status measure_session(struct cli *cli, const struct cli_measuri
     status = measure_copies(cli, how, session, vbs_store_run_sink(run), &options, copies,
                             sizeof copies, &copied);
     if (status == VBS_OK)
-        status =
-            calibrate(cli, session, &copied, CALIBRATED * limits->most_s, &options, &calibration);
+        status = calibrate(cli, session, &copied, limits->calibrated_s, &options, &calibration);
     if (status != VBS_OK)
         goto done;
     options.progress = cli_progress(cli);
@@ -506,13 +510,7 @@ static enum vbs_status measure_session(struct cli *cli, const struct cli_measuri
     note_samples(cli, network);
     if (how->prepare.stripes)
         note_whole(cli, network->name, session);
-    note_batches(cli, how, network->name, session, &report, limits);
-    if (how->options.time_limit_s > 0 && report.n_batches_left_out == 0 &&
-        report.total_s > LATE * how->options.time_limit_s)
-        cli_note(cli,
-                 "%s: --time-limit %g was too short: every kernel that may be chosen runs at "
-                 "every batch; --batches with fewer of them takes less time",
-                 network->name, how->options.time_limit_s);
+    note_limits(cli, how, network->name, session, &report, limits);
 done:
     vbs_profile_free(posterior);
     vbs_calibration_free(calibration);

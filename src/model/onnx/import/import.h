@@ -88,7 +88,7 @@ struct vbs_onnx_import {
     bool whole_out;  /* the node's outputs are whole numbers in the file: as its first input, unless
                         the handler sets it */
     int type_out;    /* the type of the node's outputs, as in a state: the type of its first input
-                        where    the operator keeps it, unless the handler sets it */
+                        where the operator keeps it, unless the handler sets it */
     bool whole_more; /* the outputs behind the first one are whole numbers in any case */
     /* In a node that makes constants, struct vbs_onnx_constant's copies of its outputs;
      * VBS_ONNX_UNSAID: the handler does not know, so that inputs may have none. */
