@@ -218,7 +218,6 @@ static const struct {
                "add equal keep reducesum add linear+round+clip remainder sub slice pick"},
     {"largest", "fc sigmoid reducemax topk topk expand pick expand pick topk topk "
                 "remainder+linear remainder div remainder sub expand pick add topk"},
-                "remainder+linear remainder linear remainder sub expand pick add topk"},
     {"masks", "conv conv+abs+neg+exp fc softmax relu+scale+sigmoid add+sigmoid exp mul+sigmoid "
               "max+sigmoid div less remainder sub embed add+sigmoid concat"},
     {"products", "transpose sigmoid transpose matmul transpose transpose matmul transpose softmax "
