@@ -215,7 +215,7 @@ code=$?
 report $? "a profile from standard input is compared beside another"
 if command -v script >/dev/null && script -qec true /dev/null </dev/null >/dev/null 2>&1; then
     on_terminal "'$VBSLAB' compare example.csv --csv -"
-    [ $code -eq 2 ] && grep -q 'which is a terminal: --csv takes no file' out
+    [ $code -eq 2 ] && tr -s '\r\n ' ' ' <out | grep -q 'which is a terminal: --csv takes no file'
     report $? "nobody is waited for at a terminal"
 else
     skip "nobody is waited for at a terminal" "there is no script(1)"

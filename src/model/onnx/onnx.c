@@ -287,8 +287,10 @@ static enum vbs_status finish_network(struct loader *l, struct vbs_onnx_import *
     enum vbs_status status;
     int line;
 
+    /* Where the caller gave all dimensions, it has decided. */
     if (!im->batch)
-        VBS_TRY(vbs_builder_whole(l->ctx, im->builder, l->why[0] ? l->why : NULL,
+        VBS_TRY(vbs_builder_whole(l->ctx, im->builder,
+                                  l->why[0] && !l->inputs.in_full ? l->why : NULL,
                                   vbs_onnx_inputs_open(&l->inputs)));
     status = vbs_builder_source(l->ctx, im->builder, l->source);
     l->source = NULL;
