@@ -5,12 +5,12 @@
 #include "cli/common/cli.h"
 
 /*
- * Settles how many threads compute, and binds them to cores unless other programs run for which there
- * would then be too few processors; threads that wait also sleep sooner there. libgomp reads its settings when the
- * program is loaded, so unless the user has set OMP_PROC_BIND the program is started again with
- * them; call this before anything that uses OpenMP or must not happen twice. *threads: the
- * requested number or 0, and then the number to use, 0 where libgomp chooses. Warns where the
- * program cannot be started again. Returns whether libgomp knows the number by itself.
+ * Settles how many threads compute, and binds them to cores unless other programs run for which
+ * there would then be too few processors; threads that wait also sleep sooner there. libgomp reads
+ * its settings when the program is loaded, so unless the user has set OMP_PROC_BIND the program is
+ * started again with them; call this before anything that uses OpenMP or must not happen twice.
+ * *threads: the requested number or 0, and then the number to use, 0 where libgomp chooses. Warns
+ * where the program cannot be started again. Returns whether libgomp knows the number by itself.
  */
 bool cli_pin_threads(struct cli *cli, int *threads);
 
