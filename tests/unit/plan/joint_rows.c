@@ -15,7 +15,7 @@
 
 #include <stdlib.h>
 
-#define SEED        71
+#define SEED        76
 #define N_PROFILES  40
 #define N_SCHEDULES 40 /* of each profile, */
 #define N_TINY      3  /* and every so many profiles a tiny problem */
