@@ -150,7 +150,8 @@ ends_at_key()
     printf '\003' >&4
     wait $pid
     exec 4>&-
-    tr -d '\r' <out | grep -q '^code 130$' && grep -q "interrupted; $what" out
+    # Messages are wrapped at the width of the terminal.
+    tr -d '\r' <out | grep -q '^code 130$' && tr -s '\r\n ' ' ' <out | grep -q "interrupted; $what"
 }
 
 # member FILE KEY: prints the values of all members of this name in JSON, one a line; only for
