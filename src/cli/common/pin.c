@@ -104,14 +104,17 @@ static int running_threads(void)
 static bool is_shared(int threads)
 {
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
-    int n_shared = 0;
+    int n_shared = 0, n_own = 0;
 
-    for (int i = 0; i < LOOKS; i++) {
+    for (int i = 0; n_shared <= LOOKS / 2 && n_own <= LOOKS / 2; i++) {
         if (i > 0)
             nanosleep(&(struct timespec){.tv_nsec = LOOK_NS}, NULL);
-        n_shared += running_threads() - 1 + threads > processors;
+        if (running_threads() - 1 + threads > processors)
+            n_shared++;
+        else
+            n_own++;
     }
-    return n_shared > LOOKS / 2;
+    return n_shared > n_own;
 }
 
 /* Sets the variables of OpenMP that are not set. Threads are bound to cores where these are their

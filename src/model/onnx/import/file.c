@@ -401,25 +401,42 @@ static enum vbs_status fill_values(struct vbs_ctx *ctx, const struct vbs_onnx_fi
     return VBS_OK;
 }
 
+/* Makes a constant without values, which has the name of a tensor; null: memory is out. */
+static struct vbs_onnx_constant *name_constant(const struct vbs_onnx_file *file,
+                                               const Onnx__TensorProto *tensor)
+{
+    struct vbs_onnx_constant *c = vbs_source_alloc(file->source, 1, sizeof *c);
+
+    if (!c)
+        return NULL;
+    c->name = tensor->name ? tensor->name : "";
+    c->values.file = -1;
+    return c;
+}
+
+/* Says of which tensor the failure to fill a constant is; word: what the tensor is. */
+static enum vbs_status name_failure(struct vbs_ctx *ctx, enum vbs_status status, const char *word,
+                                    const struct vbs_onnx_constant *c)
+{
+    char prefix[128];
+
+    if (status == VBS_OK || status == VBS_NO_MEMORY)
+        return status;
+    snprintf(prefix, sizeof prefix, "%s '%.100s'", word, c->name);
+    return vbs_fail_within(ctx, status, prefix);
+}
+
 enum vbs_status vbs_onnx_file_constant(struct vbs_ctx *ctx, const struct vbs_onnx_file *file,
                                        const Onnx__TensorProto *tensor,
                                        struct vbs_onnx_constant **constant)
 {
-    struct vbs_onnx_constant *c = vbs_source_alloc(file->source, 1, sizeof *c);
-    char prefix[128];
-    enum vbs_status status;
+    struct vbs_onnx_constant *c = name_constant(file, tensor);
 
     if (!c)
         return vbs_no_memory(ctx);
-    c->name = tensor->name ? tensor->name : "";
-    c->values.file = -1;
-    status = fill_values(ctx, file, tensor, c);
-    if (status == VBS_OK) {
-        *constant = c;
-        return VBS_OK;
-    }
-    snprintf(prefix, sizeof prefix, "tensor '%.100s'", c->name);
-    return status == VBS_NO_MEMORY ? status : vbs_fail_within(ctx, status, prefix);
+    VBS_TRY(name_failure(ctx, fill_values(ctx, file, tensor, c), "tensor", c));
+    *constant = c;
+    return VBS_OK;
 }
 
 /* ---- sparse tensors ---- */
@@ -530,21 +547,14 @@ enum vbs_status vbs_onnx_file_sparse(struct vbs_ctx *ctx, const struct vbs_onnx_
                                      const Onnx__SparseTensorProto *sparse, int64_t *bytes,
                                      struct vbs_onnx_constant **constant)
 {
-    struct vbs_onnx_constant *c = vbs_source_alloc(file->source, 1, sizeof *c);
-    char prefix[128];
-    enum vbs_status status;
+    struct vbs_onnx_constant *c;
 
-    if (!c)
-        return vbs_no_memory(ctx);
     if (!sparse->values || !sparse->indices)
         return vbs_fail(ctx, VBS_FORMAT, "a sparse tensor without values or indices");
-    c->name = sparse->values->name ? sparse->values->name : "";
-    c->values.file = -1;
-    status = fill_sparse(ctx, file, sparse, bytes, c);
-    if (status == VBS_OK) {
-        *constant = c;
-        return VBS_OK;
-    }
-    snprintf(prefix, sizeof prefix, "sparse tensor '%.100s'", c->name);
-    return status == VBS_NO_MEMORY ? status : vbs_fail_within(ctx, status, prefix);
+    c = name_constant(file, sparse->values);
+    if (!c)
+        return vbs_no_memory(ctx);
+    VBS_TRY(name_failure(ctx, fill_sparse(ctx, file, sparse, bytes, c), "sparse tensor", c));
+    *constant = c;
+    return VBS_OK;
 }
