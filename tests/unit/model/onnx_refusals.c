@@ -133,7 +133,7 @@ static void check_call(const char *what, const char *inputs, struct bytes *funct
 static void check_functions(void)
 {
     struct bytes functions = {0};
-    char name[8], next[8];
+    char name[16], next[16];
 
     add_function(&functions, "a", "b", true);
     add_function(&functions, "b", "a", true);
