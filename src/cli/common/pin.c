@@ -18,12 +18,12 @@ extern int omp_get_thread_limit(void);
  * not started once more. */
 #define PINNED "VBSLAB_PINNED"
 
-/* The number of times that a waiting thread of libgomp looks before it sleeps: where the processors
- * are its own a tenth of a millisecond instead of the usual several, in which the thread would keep
- * its core from the one that copies weights; where others want them, too, a tenth of this, because
- * the thread that it waits for may be the one that has no processor. */
+/* The number of times that a waiting thread of libgomp looks before it sleeps. Where the processors
+ * are its own, it looks for a tenth of a millisecond instead of the usual several, in which it would
+ * keep its core from the thread that copies weights. Where others want them, too, it sleeps at once,
+ * because the thread that it waits for may be the one that has no processor. */
 #define OWN_SPINS    "10000"
-#define SHARED_SPINS "1000"
+#define SHARED_SPINS "0"
 
 #define LOOKS   5       /* at the programs that run; most of them decide */
 #define LOOK_NS 2000000 /* between two */
