@@ -3,8 +3,8 @@
 # BUILD   folder for everything that is made (default build)
 # ROOMS   rooms of src/ to build, lowest first
 # OPT     optimisation and debugging;  CFLAGS, LDFLAGS are added at the end
-# CUDA    no: without the cudnn backend; yes: it must be built; else it is built where CUDA 13 and
-#         cuDNN 9 are found, in CUDA_HOME, by pkg-config or in the usual folders
+# CUDA    no: without the cudnn backend; yes: it must be built; else it is built where the headers of CUDA 13
+#         and cuDNN 9 are found, in the folders of CUDA_HOME, by pkg-config or in the usual folders
 # COMMIT  what tells builds of one version apart (default: of a checkout, its commit)
 # V=1     shows the commands
 # JOBS    how many compilers and tests run at once (default: one per core)
@@ -39,10 +39,11 @@ ALL_CFLAGS  = -std=c17 -D_GNU_SOURCE -fPIC -pthread $(OPT) $(WARN) -Iinclude -Is
 CXX_CFLAGS  = $(filter-out -Wstrict-prototypes -Wmissing-prototypes,$(patsubst -std=c17,-std=c++17,$(ALL_CFLAGS))) \
               -fno-rtti -fvisibility=hidden -fno-sanitize=vptr$(if $(findstring clang,$(CC)),$(comma)function)
 # oneDNN of Debian runs its threads with libgomp; threads are counted and bound through it.
-OWN_LIBS = -ldnnl -l:libgomp.so.1 -lstdc++ -lm -pthread $(CUDA_LDLIBS)
+OWN_LIBS = -ldnnl -l:libgomp.so.1 -lstdc++ -lm -pthread $(CUDA_RPATH)
 LIBS     = $(PKG_LIBS) $(OWN_LIBS)
 
-# Finds the runtime of CUDA and cuDNN, each in its own folder.
+# Finds the headers of the CUDA runtime and of cuDNN, each in its own folder. The libraries are loaded at
+# run time: the program looks for them in LD_LIBRARY_PATH, then in the folders in which they are found here.
 CUDA ?= auto
 CUDA_PC      := $(shell pkg-config --list-all 2>/dev/null | sed -n 's/^\(cudart[^ ]*\) .*/\1/p' | tail -n 1)
 CUDA_FOLDERS := $(CUDA_HOME) $(if $(CUDA_PC),$(shell pkg-config --variable=cudaroot $(CUDA_PC))) \
@@ -56,16 +57,20 @@ cuda_lib      = $(firstword $(patsubst %/$(1),%,$(wildcard $(foreach d,$(CUDA_FO
                 $(d)/lib/$(CUDA_ARCH)-linux-gnu/$(1) $(d)/lib/$(1)))))
 ifneq ($(CUDA),no)
 CUDA_INCLUDES := $(call cuda_include,cuda_runtime_api.h) $(call cuda_include,cudnn.h)
-CUDA_LIBS     := $(call cuda_lib,libcudart.so) $(call cuda_lib,libcudnn.so)
-HAS_CUDA      := $(if $(filter 4,$(words $(CUDA_INCLUDES) $(CUDA_LIBS))),yes)
+HAS_CUDA      := $(if $(filter 2,$(words $(CUDA_INCLUDES))),yes)
 ifeq ($(CUDA)$(HAS_CUDA),yes)
-$(error CUDA=yes, but CUDA and cuDNN are not both found; CUDA_HOME says where)
+$(error CUDA=yes, but the headers of CUDA and cuDNN are not both found; CUDA_HOME says where)
 endif
 endif
 ifdef HAS_CUDA
 CUDA_CFLAGS = $(addprefix -isystem ,$(sort $(filter-out /usr/include,$(CUDA_INCLUDES))))
-CUDA_LDLIBS = $(foreach d,$(sort $(filter-out /usr/lib /usr/lib/%,$(CUDA_LIBS))),-L$(d) -Wl,-rpath,$(d)) \
-              -lcudnn -lcudart
+# Their names have the major versions, for which the headers are.
+CUDART_SO  := libcudart.so.$(shell sed -n 's/^.define *CUDART_VERSION *\([0-9]*\)[0-9][0-9][0-9] *$$/\1/p' \
+              $(firstword $(CUDA_INCLUDES))/cuda_runtime_api.h)
+CUDNN_SO   := libcudnn.so.$(shell sed -n 's/^.define *CUDNN_MAJOR *\([0-9]*\) *$$/\1/p' \
+              $(lastword $(CUDA_INCLUDES))/cudnn_version.h)
+CUDA_LIBS  := $(call cuda_lib,$(CUDART_SO)) $(call cuda_lib,$(CUDNN_SO))
+CUDA_RPATH  = $(foreach d,$(sort $(filter-out /usr/lib /usr/lib/%,$(CUDA_LIBS))),-Wl,-rpath,$(d))
 LEFT_OUT    = src/backend/no_cudnn.c
 else
 LEFT_OUT    = $(wildcard src/backend/cudnn/*.c)
@@ -97,15 +102,16 @@ LIB_OBJ = $(LIB_SRC:%.c=$(BUILD)/%.o) $(LIB_CXX:%.cc=$(BUILD)/%.o) $(GENERATED:%
 CLI_OBJ = $(CLI_SRC:%.c=$(BUILD)/%.o) $(BUILD)/generated/build.o $(BUILD)/generated/notebook.o
 HEADERS = $(wildcard include/vbslab/*.h)
 
-# Tests of the cudnn backend run on a fake of CUDA and cuDNN, which only they are linked with.
-FAKE_CUDA    = $(wildcard tests/fake/cud*.c)
+# Tests of the cudnn backend run on a fake of CUDA and cuDNN: one library with the names of both.
+FAKE_CUDA    = $(wildcard tests/fake/cud*.c) tests/fake/gpu_env.c
+FAKE_LIBRARY = $(if $(HAS_CUDA),$(BUILD)/tests/fake/$(CUDART_SO))
 CUDA_TESTS   = $(wildcard tests/unit/backend/cudnn*.c tests/unit/backend/fake_cuda*.c)
 TESTS       ?= $(filter-out $(if $(HAS_CUDA),,$(CUDA_TESTS)),$(wildcard tests/unit/*/*.c))
 TEST_SCRIPTS = $(wildcard tests/cli/*.t)
 # An archive of the code that tests share, from which each test takes what it uses.
 TEST_HELPERS = $(wildcard tests/support/*.c tests/cases/*.c tests/reference/*/*.c) \
                $(filter-out tests/fuzz/main.c tests/fuzz/onnx.c,$(wildcard tests/fuzz/*.c)) \
-               $(filter-out $(FAKE_CUDA) tests/fake/gpu_env.c tests/fake/real_gpu.c,$(wildcard tests/fake/*.c))
+               $(filter-out $(FAKE_CUDA) tests/fake/real_gpu.c,$(wildcard tests/fake/*.c))
 TEST_OBJ     = $(TEST_HELPERS:%.c=$(BUILD)/%.o)
 TEST_BIN     = $(TESTS:%.c=$(BUILD)/%)
 # Calls that a test makes fail: the linker redirects them.
@@ -328,10 +334,11 @@ $(BUILD)/generated/onnx.pb-c.o: WARN = -w
 $(filter $(BUILD)/src/model/onnx/% $(BUILD)/src/model/export/%,$(LIB_OBJ)): $(BUILD)/generated/onnx.pb-c.h
 
 # A test is linked anew when it changes, or an object that the linker took for it: link.d lists them.
-# It may also list objects of sources that are gone, which are not linked.
-TESTS_OBJ = $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/*/*.c tests/*/*/*.c))
+# It may also list objects of sources that are gone, which are not linked, and neither are those of the fake,
+# which are in its library.
+TESTS_OBJ = $(patsubst %.c,$(BUILD)/%.o,$(filter-out $(FAKE_CUDA),$(wildcard tests/*/*.c tests/*/*/*.c)))
 LINK_TEST = $(CC) $(ALL_CFLAGS) $(LDFLAGS) -Wl,--trace -o $@ $(filter $(CLI_OBJ) $(TESTS_OBJ),$^) $(BUILD)/tests/thin.a \
-            $(BUILD)/thin.a $(1) $(LIBS) > $@.trace && \
+            $(BUILD)/thin.a $(1) $(TEST_LIBS) $(LIBS) > $@.trace && \
             awk -v t="$@" '/^$(subst /,\/,$(BUILD))\/.*\.o$$/ { print t ": " $$0 "\n" $$0 ":" }' $@.trace \
             > $@.link.d && rm $@.trace
 
@@ -339,11 +346,12 @@ $(TEST_BIN): $(BUILD)/%: $(BUILD)/%.o | $(BUILD)/tests/thin.a $(BUILD)/thin.a
 	@echo "  link    $@"
 	$(Q)$(call LINK_TEST,$(LDFLAGS_$(*:tests/unit/%=%)))
 
-# The program on that GPU, for tests of the command line.
-$(BUILD)/tests/vbslab-gpu: $(CLI_OBJ) $(BUILD)/tests/fake/gpu_env.o $(FAKE_CUDA:%.c=$(BUILD)/%.o) \
-    | $(BUILD)/tests/thin.a $(BUILD)/thin.a
+# The fake, which the backend loads as it does the real ones, for tests of the command line by LD_LIBRARY_PATH.
+# Unit tests are linked with it because they also set its faults, and look for it before anywhere else.
+$(FAKE_LIBRARY): $(FAKE_CUDA:%.c=$(BUILD)/%.o)
 	@echo "  link    $@"
-	$(Q)$(LINK_TEST)
+	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -shared -Wl,-soname,$(@F) -o $@ $^ -lm
+	$(Q)ln -sf $(@F) $(@D)/$(CUDNN_SO)
 
 # The same tests on a real GPU, and the conformance cases of ONNX.
 GPU_TESTS = $(if $(HAS_CUDA),$(BUILD)/tests/gpu/cudnn $(BUILD)/tests/gpu/cudnn_exec)
@@ -353,7 +361,9 @@ $(GPU_TESTS): $(BUILD)/tests/gpu/%: $(BUILD)/tests/unit/backend/%.o $(BUILD)/tes
 	@mkdir -p $(@D)
 	$(Q)$(LINK_TEST)
 
-$(CUDA_TESTS:%.c=$(BUILD)/%): $(FAKE_CUDA:%.c=$(BUILD)/%.o)
+$(CUDA_TESTS:%.c=$(BUILD)/%): $(FAKE_LIBRARY)
+$(CUDA_TESTS:%.c=$(BUILD)/%): TEST_LIBS = -L$(BUILD)/tests/fake -l:$(CUDART_SO) \
+                                          -Wl,--disable-new-dtags,-rpath,'$$ORIGIN/../../fake'
 $(FAKE_CUDA:%.c=$(BUILD)/%.o) $(CUDA_TESTS:%.c=$(BUILD)/%.o): ALL_CFLAGS += $(CUDA_CFLAGS)
 
 BENCHES = $(BUILD)/tests/bench/bench $(BUILD)/tests/bench/misses $(BUILD)/tests/bench/coded \
@@ -411,7 +421,7 @@ $(EXAMPLE_OBJECTS): $(BUILD)/%.so: %.c $(HEADERS)
 	@mkdir -p $(@D)
 	$(Q)$(CC) -std=c11 -pedantic $(OPT) $(WARN) -Iinclude $(CFLAGS) $(LDFLAGS) -shared -fPIC -o $@ $<
 
-tests: $(EXAMPLES) $(TEST_BIN) $(if $(HAS_CUDA),$(BUILD)/tests/vbslab-gpu)
+tests: $(EXAMPLES) $(TEST_BIN) $(FAKE_LIBRARY)
 
 # Tests that measure times or depend on when a signal comes run alone, after all others.
 TIMED    = unit/profile/measure cli/break cli/run cli/experiments_measure cli/frame cli/store
@@ -428,7 +438,7 @@ TRIALS_PERCENT ?= 20
 PROVE       = OMP_WAIT_POLICY=passive TRIALS_PERCENT=$(TRIALS_PERCENT) VBSLAB=$(abspath $(BUILD)/vbslab) BUILD=$(abspath $(BUILD)) CC="$(CC)" \
               prove --exec '' --failures --timer
 
-check: $(if $(filter %.t,$(CHOSEN)),all) $(if $(filter %/examples.t %/outside.t,$(CHOSEN)),$(EXAMPLES)) $(if $(filter %/cudnn.t,$(CHOSEN)),$(if $(HAS_CUDA),$(BUILD)/tests/vbslab-gpu)) \
+check: $(if $(filter %.t,$(CHOSEN)),all) $(if $(filter %/examples.t %/outside.t,$(CHOSEN)),$(EXAMPLES)) $(if $(filter %/cudnn.t,$(CHOSEN)),$(FAKE_LIBRARY)) \
        $(filter $(BUILD)/%,$(CHOSEN)) ##: runs every test, or with T=WORDS those whose path holds a word
 	$(foreach word,$(T),$(if $(call matching,$(word),$(CHOSEN)),,$(error no test has '$(word)' in its path)))
 	$(if $(CHOSEN_MANY),@$(PROVE) -j $(JOBS) $(CHOSEN_MANY))
@@ -438,9 +448,9 @@ proofs: ##: every test with all its random subjects and faults (15 minutes)
 	@$(MAKE) --no-print-directory -j$(JOBS) all tests
 	@$(MAKE) --no-print-directory check TRIALS_PERCENT=100
 
-test-gpu: $(GPU_TESTS) $(BUILD)/tests/unit/backend/conformance ##: the cudnn backend on this machine's GPU
+test-gpu: all $(GPU_TESTS) $(BUILD)/tests/unit/backend/conformance ##: the cudnn backend on this machine's GPU
 	$(if $(GPU_TESTS),,$(error the cudnn backend is not built here: see docs/gpu.md))
-	@prove --exec '' --failures --timer $(GPU_TESTS)
+	@VBSLAB=$(abspath $(BUILD)/vbslab) prove --exec '' --failures --timer tests/gpu/loading.t $(GPU_TESTS)
 	@$(BUILD)/tests/unit/backend/conformance --backend cudnn --table
 
 bench: all $(BUILD)/tests/bench/bench $(BUILD)/tests/bench/coded ##: speed as ratios in one run
@@ -583,5 +593,5 @@ clean: ##: removes all files that were made, except the store
 
 # Only for sources that exist: files that depend on a removed source are made anew.
 -include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) \
-         $(TESTS_OBJ:.o=.d) \
-         $(TEST_BIN:=.link.d) $(BENCHES:=.link.d) $(BUILD)/tests/vbslab-gpu.link.d $(GPU_TESTS:=.link.d)
+         $(TESTS_OBJ:.o=.d) $(FAKE_CUDA:%.c=$(BUILD)/%.d) \
+         $(TEST_BIN:=.link.d) $(BENCHES:=.link.d) $(GPU_TESTS:=.link.d)

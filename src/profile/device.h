@@ -88,8 +88,8 @@ struct vbs_device_ops {
      */
     int (*begin_loads)(struct vbs_session *session);
     int (*load)(struct vbs_session *session, int number, const struct vbs_device_load *load);
-    /* Gives a reason in words. */
-    const char *(*explain)(int reason);
+    /* Returns a reason in words. */
+    const char *(*explain)(struct vbs_session *session, int reason);
     /* Gives the bytes of the device's memory that all processes use together; -1: the device does
      * not tell. */
     int64_t (*used)(struct vbs_session *session);

@@ -1,7 +1,7 @@
 /*
- * A fake of the CUDA runtime and of cuDNN for tests: cuda*.c and cudnn*.c of this folder define the
- * functions of the real headers and are linked instead of the libraries. It computes the results of
- * a device, and is strict.
+ * A fake of the CUDA runtime and of cuDNN for tests: a shared library with the names of both, which
+ * the backend loads instead of them. cuda*.c and cudnn*.c of this folder define the functions of
+ * the real headers. It computes the results of a device, and is strict.
  *
  * Device memory is address space without access rights (a host that reads or writes it dies of
  * SIGSEGV); the bytes are elsewhere, 0xFF when new. All ranges that a call reads or writes are
@@ -37,8 +37,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Whether it is the fake: false where tests are linked with CUDA, cuDNN and real_gpu.c instead, and
- * run on a real GPU. Then the functions below do nothing, and nothing is counted or noted. */
+/* Whether it is the fake: false where tests are linked with real_gpu.c instead, and run on a real
+ * GPU. Then the functions below do nothing, and nothing is counted or noted. */
 extern const bool fake_cuda_is_here;
 
 /* The device; tests change what they need after a reset. */

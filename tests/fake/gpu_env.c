@@ -1,9 +1,9 @@
 /*
- * The program on a fake GPU, for tests of the command line; linked with src/cli and the fakes.
- * FAKE_CUDA names the faults, separated by spaces:
+ * The fake for programs that know nothing of it, which are tested by the command line. FAKE_CUDA in
+ * the environment names the faults, separated by spaces:
  *
  *     none, driver          no device; a driver older than the runtime
- *     cudnn                 another cuDNN than the one it was built with
+ *     cudnn, runtime        another cuDNN or CUDA than the program was built with
  *     memory=BYTES          of the device
  *     FUNCTION=N            its Nth call fails, for want of memory
  *     lost=N                the device is lost in the Nth call
@@ -31,6 +31,8 @@ static void obey(const char *word)
         fake_cuda.driver_version = 12040;
     } else if (strcmp(word, "cudnn") == 0)
         fake_cuda.cudnn_version = 80905;
+    else if (strcmp(word, "runtime") == 0)
+        fake_cuda.runtime_version = 12090;
     else if (strcmp(name, "memory") == 0)
         fake_cuda.total_bytes = (size_t)strtoull(equals + 1, NULL, 10);
     else if (strcmp(name, "lost") == 0)

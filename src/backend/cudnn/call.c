@@ -6,6 +6,7 @@
 /* A step with the pointers of a run. */
 struct bound {
     const struct cu_step *step;
+    const struct cu_api *api;
     cudnnHandle_t cudnn;
     cudaStream_t stream;
     void *x, *y, *b, *scratch;
@@ -41,13 +42,13 @@ static cudnnStatus_t convolve(const struct bound *at)
     const float one = 1, zero = 0;
 
     if (step->activation)
-        return cudnnConvolutionBiasActivationForward(
+        return at->api->cudnnConvolutionBiasActivationForward(
             at->cudnn, &one, step->x.desc, at->x, step->filter, at->weights, step->conv, algorithm,
             at->scratch, bytes, &zero, step->y.desc, at->y, step->b.desc, at->b, step->activation,
             step->y.desc, at->y);
-    return cudnnConvolutionForward(at->cudnn, &one, step->x.desc, at->x, step->filter, at->weights,
-                                   step->conv, algorithm, at->scratch, bytes, &zero, step->y.desc,
-                                   at->y);
+    return at->api->cudnnConvolutionForward(at->cudnn, &one, step->x.desc, at->x, step->filter,
+                                            at->weights, step->conv, algorithm, at->scratch, bytes,
+                                            &zero, step->y.desc, at->y);
 }
 
 static cudnnStatus_t convolve_back(const struct bound *at)
@@ -55,10 +56,10 @@ static cudnnStatus_t convolve_back(const struct bound *at)
     const struct cu_step *step = at->step;
     const float one = 1, zero = 0;
 
-    return cudnnConvolutionBackwardData(at->cudnn, &one, step->filter, at->weights, step->x.desc,
-                                        at->x, step->conv,
-                                        (cudnnConvolutionBwdDataAlgo_t)step->algorithm, at->scratch,
-                                        (size_t)step->scratch_bytes, &zero, step->y.desc, at->y);
+    return at->api->cudnnConvolutionBackwardData(
+        at->cudnn, &one, step->filter, at->weights, step->x.desc, at->x, step->conv,
+        (cudnnConvolutionBwdDataAlgo_t)step->algorithm, at->scratch, (size_t)step->scratch_bytes,
+        &zero, step->y.desc, at->y);
 }
 
 static cudnnStatus_t combine(const struct bound *at)
@@ -66,16 +67,17 @@ static cudnnStatus_t combine(const struct bound *at)
     const struct cu_step *step = at->step;
     const float zero = 0;
 
-    return cudnnOpTensor(at->cudnn, step->binary, &step->alpha, step->x.desc, at->x, &step->beta,
-                         step->b.desc, at->b, &zero, step->y.desc, at->y);
+    return at->api->cudnnOpTensor(at->cudnn, step->binary, &step->alpha, step->x.desc, at->x,
+                                  &step->beta, step->b.desc, at->b, &zero, step->y.desc, at->y);
 }
 
 static cudnnStatus_t copy_rows(const struct bound *at)
 {
     const struct cu_step *step = at->step;
 
-    return cudaMemcpy2DAsync(at->y, step->y_pitch, at->x, step->x_pitch, step->width, step->n_rows,
-                             cudaMemcpyDeviceToDevice, at->stream) == cudaSuccess
+    return at->api->cudaMemcpy2DAsync(at->y, step->y_pitch, at->x, step->x_pitch, step->width,
+                                      step->n_rows, cudaMemcpyDeviceToDevice,
+                                      at->stream) == cudaSuccess
                ? CUDNN_STATUS_SUCCESS
                : CUDNN_STATUS_EXECUTION_FAILED_CUDART;
 }
@@ -91,31 +93,33 @@ static cudnnStatus_t call(const struct bound *at)
     case CU_DECONV:
         return convolve_back(at);
     case CU_BIAS:
-        return cudnnAddTensor(at->cudnn, &one, step->b.desc, at->b, &one, step->y.desc, at->y);
+        return at->api->cudnnAddTensor(at->cudnn, &one, step->b.desc, at->b, &one, step->y.desc,
+                                       at->y);
     case CU_ACTIVATE:
-        return cudnnActivationForward(at->cudnn, step->activation, &one, step->x.desc, at->x, &zero,
-                                      step->y.desc, at->y);
+        return at->api->cudnnActivationForward(at->cudnn, step->activation, &one, step->x.desc,
+                                               at->x, &zero, step->y.desc, at->y);
     case CU_POOL:
-        return cudnnPoolingForward(at->cudnn, step->pool, &one, step->x.desc, at->x, &zero,
-                                   step->y.desc, at->y);
+        return at->api->cudnnPoolingForward(at->cudnn, step->pool, &one, step->x.desc, at->x, &zero,
+                                            step->y.desc, at->y);
     case CU_LRN:
-        return cudnnLRNCrossChannelForward(at->cudnn, step->lrn, CUDNN_LRN_CROSS_CHANNEL_DIM1, &one,
-                                           step->x.desc, at->x, &zero, step->y.desc, at->y);
+        return at->api->cudnnLRNCrossChannelForward(
+            at->cudnn, step->lrn, CUDNN_LRN_CROSS_CHANNEL_DIM1, &one, step->x.desc, at->x, &zero,
+            step->y.desc, at->y);
     case CU_SOFTMAX:
-        return cudnnSoftmaxForward(at->cudnn, (cudnnSoftmaxAlgorithm_t)step->algorithm,
-                                   CUDNN_SOFTMAX_MODE_CHANNEL, &one, step->x.desc, at->x, &zero,
-                                   step->y.desc, at->y);
+        return at->api->cudnnSoftmaxForward(at->cudnn, (cudnnSoftmaxAlgorithm_t)step->algorithm,
+                                            CUDNN_SOFTMAX_MODE_CHANNEL, &one, step->x.desc, at->x,
+                                            &zero, step->y.desc, at->y);
     case CU_BINARY:
         return combine(at);
     case CU_REDUCE:
-        return cudnnReduceTensor(at->cudnn, step->reduce, NULL, 0, at->scratch,
-                                 (size_t)step->scratch_bytes, &step->alpha, step->x.desc, at->x,
-                                 &zero, step->y.desc, at->y);
+        return at->api->cudnnReduceTensor(at->cudnn, step->reduce, NULL, 0, at->scratch,
+                                          (size_t)step->scratch_bytes, &step->alpha, step->x.desc,
+                                          at->x, &zero, step->y.desc, at->y);
     case CU_FILL:
-        return cudnnSetTensor(at->cudnn, step->y.desc, at->y, &step->alpha);
+        return at->api->cudnnSetTensor(at->cudnn, step->y.desc, at->y, &step->alpha);
     case CU_REARRANGE:
-        return cudnnTransformTensor(at->cudnn, &step->alpha, step->x.desc, at->x, &zero,
-                                    step->y.desc, at->y);
+        return at->api->cudnnTransformTensor(at->cudnn, &step->alpha, step->x.desc, at->x, &zero,
+                                             step->y.desc, at->y);
     case CU_COPY:
         return copy_rows(at);
     }
@@ -147,6 +151,7 @@ cudnnStatus_t cu_enqueue(struct cu_session *s, const struct cu_kernel *kernel,
         const struct cu_step *step = &kernel->steps[i];
         const struct bound at = {
             .step = step,
+            .api = &s->api,
             .cudnn = s->cudnn,
             .stream = s->stream,
             .x = find(&step->x, o),

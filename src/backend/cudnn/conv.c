@@ -96,20 +96,20 @@ static enum vbs_status as_image(const struct cu_build *b, struct image_conv *c)
 static enum vbs_status describe_conv(struct cu_build *b, struct image_conv *c)
 {
     const struct cu_window *w = &c->window;
-    cudnnStatus_t made = cudnnCreateConvolutionDescriptor(&c->conv);
+    cudnnStatus_t made = b->session->api.cudnnCreateConvolutionDescriptor(&c->conv);
 
     if (made != CUDNN_STATUS_SUCCESS)
-        return cu_fail(b->ctx, b->l->name, made, "describing a convolution");
+        return cu_fail(b->ctx, b->session, b->l->name, made, "describing a convolution");
     VBS_TRY(cu_adopt(b, CU_CONVOLUTION, c->conv));
-    made = cudnnSetConvolutionNdDescriptor(c->conv, w->n, w->pad, w->stride, w->dilation,
-                                           CUDNN_CROSS_CORRELATION, CUDNN_DATA_FLOAT);
+    made = b->session->api.cudnnSetConvolutionNdDescriptor(
+        c->conv, w->n, w->pad, w->stride, w->dilation, CUDNN_CROSS_CORRELATION, CUDNN_DATA_FLOAT);
     if (made == CUDNN_STATUS_SUCCESS)
-        made = cudnnSetConvolutionGroupCount(c->conv, (int)c->groups);
+        made = b->session->api.cudnnSetConvolutionGroupCount(c->conv, (int)c->groups);
     if (made == CUDNN_STATUS_SUCCESS)
-        made = cudnnSetConvolutionMathType(c->conv, CUDNN_FMA_MATH);
+        made = b->session->api.cudnnSetConvolutionMathType(c->conv, CUDNN_FMA_MATH);
     return made == CUDNN_STATUS_SUCCESS
                ? VBS_OK
-               : cu_fail(b->ctx, b->l->name, made, "describing a convolution");
+               : cu_fail(b->ctx, b->session, b->l->name, made, "describing a convolution");
 }
 
 /* Finds a ReLU that follows a bias, and fuses it. */
@@ -133,16 +133,17 @@ static enum vbs_status describe_filter(struct cu_build *b, const struct image_co
     bool turned = b->l->op == VBS_OP_CONV_TRANSPOSE;
     int dims[2 + VBS_MAX_SPATIAL] = {(int)(turned ? c->inputs : count),
                                      (int)((turned ? c->outputs : c->inputs) / c->groups)};
-    cudnnStatus_t made = cudnnCreateFilterDescriptor(filter);
+    cudnnStatus_t made = b->session->api.cudnnCreateFilterDescriptor(filter);
 
     if (made != CUDNN_STATUS_SUCCESS)
-        return cu_fail(b->ctx, b->l->name, made, "describing weights");
+        return cu_fail(b->ctx, b->session, b->l->name, made, "describing weights");
     VBS_TRY(cu_adopt(b, CU_FILTER, *filter));
     memcpy(dims + 2, c->window.kernel, (size_t)c->n_spatial * sizeof *dims);
-    made = cudnnSetFilterNdDescriptor(*filter, CUDNN_DATA_FLOAT, CUDNN_TENSOR_NCHW,
-                                      2 + c->n_spatial, dims);
-    return made == CUDNN_STATUS_SUCCESS ? VBS_OK
-                                        : cu_fail(b->ctx, b->l->name, made, "describing weights");
+    made = b->session->api.cudnnSetFilterNdDescriptor(*filter, CUDNN_DATA_FLOAT, CUDNN_TENSOR_NCHW,
+                                                      2 + c->n_spatial, dims);
+    return made == CUDNN_STATUS_SUCCESS
+               ? VBS_OK
+               : cu_fail(b->ctx, b->session, b->l->name, made, "describing weights");
 }
 
 /* Describes count channels of the output, in its strides. */
@@ -212,18 +213,19 @@ static enum vbs_status ask(struct cu_build *b, struct cu_step *step, bool *takes
     cudnnHandle_t cudnn = b->session->cudnn;
     size_t bytes = 0;
     cudnnStatus_t said = step->what == CU_DECONV
-                             ? cudnnGetConvolutionBackwardDataWorkspaceSize(
+                             ? b->session->api.cudnnGetConvolutionBackwardDataWorkspaceSize(
                                    cudnn, step->filter, step->x.desc, step->conv, step->y.desc,
                                    (cudnnConvolutionBwdDataAlgo_t)step->algorithm, &bytes)
-                             : cudnnGetConvolutionForwardWorkspaceSize(
+                             : b->session->api.cudnnGetConvolutionForwardWorkspaceSize(
                                    cudnn, step->x.desc, step->filter, step->conv, step->y.desc,
                                    (cudnnConvolutionFwdAlgo_t)step->algorithm, &bytes);
 
     *takes = said == CUDNN_STATUS_SUCCESS;
     if (*takes)
         cu_ask(b, step, bytes);
-    return *takes || cu_declines(said) ? VBS_OK
-                                       : cu_fail(b->ctx, b->l->name, said, "asking for algorithms");
+    return *takes || cu_declines(said)
+               ? VBS_OK
+               : cu_fail(b->ctx, b->session, b->l->name, said, "asking for algorithms");
 }
 
 /* Adds the steps that compute outputs of a slice from image x. */

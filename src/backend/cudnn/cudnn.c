@@ -24,11 +24,15 @@ static enum vbs_status open_session(struct vbs_ctx *ctx, const struct vbs_networ
 
 static void probe(struct vbs_backend_info *info)
 {
+    struct cu_api api;
+
     *info = (struct vbs_backend_info){.built = true};
-    cu_describe_library(info->library, sizeof info->library);
-    info->usable = cu_usable(info->why, sizeof info->why);
+    if (!cu_load(&api, NULL, NULL, info->why, sizeof info->why))
+        return;
+    cu_describe_library(&api, info->library, sizeof info->library);
+    info->usable = cu_usable(&api, info->why, sizeof info->why);
     if (info->usable)
-        cu_describe_device(info->device, sizeof info->device);
+        cu_describe_device(&api, info->device, sizeof info->device);
 }
 
 const struct vbs_backend vbs_backend_cudnn = {

@@ -26,17 +26,17 @@ static enum vbs_status describe(struct cu_build *b, int n_dims, const int64_t *d
         stride[i] = (int)step;
         dense = dense > INT_MAX ? dense : dense * size;
     }
-    status = cudnnSetTensorNdDescriptor(desc, CUDNN_DATA_FLOAT, n, dim, stride);
+    status = b->session->api.cudnnSetTensorNdDescriptor(desc, CUDNN_DATA_FLOAT, n, dim, stride);
     return status == CUDNN_STATUS_SUCCESS ? VBS_OK : cu_refuse(b, status, "tensors of that size");
 }
 
 enum vbs_status cu_tensor(struct cu_build *b, int n_dims, const int64_t *dims,
                           const int64_t *strides, cudnnTensorDescriptor_t *desc)
 {
-    cudnnStatus_t made = cudnnCreateTensorDescriptor(desc);
+    cudnnStatus_t made = b->session->api.cudnnCreateTensorDescriptor(desc);
 
     if (made != CUDNN_STATUS_SUCCESS)
-        return cu_fail(b->ctx, b->l->name, made, "describing a tensor");
+        return cu_fail(b->ctx, b->session, b->l->name, made, "describing a tensor");
     VBS_TRY(cu_adopt(b, CU_TENSOR, *desc));
     return describe(b, n_dims, dims, strides, *desc);
 }
@@ -164,29 +164,30 @@ enum vbs_status cu_pad(struct cu_build *b, const struct cu_window *window, float
 enum vbs_status cu_activation(struct cu_build *b, cudnnActivationMode_t mode, double coefficient,
                               cudnnNanPropagation_t nan, cudnnActivationDescriptor_t *desc)
 {
-    cudnnStatus_t made = cudnnCreateActivationDescriptor(desc);
+    cudnnStatus_t made = b->session->api.cudnnCreateActivationDescriptor(desc);
 
     if (made != CUDNN_STATUS_SUCCESS)
-        return cu_fail(b->ctx, b->l->name, made, "describing an activation");
+        return cu_fail(b->ctx, b->session, b->l->name, made, "describing an activation");
     VBS_TRY(cu_adopt(b, CU_ACTIVATION, *desc));
-    made = cudnnSetActivationDescriptor(*desc, mode, nan, coefficient);
+    made = b->session->api.cudnnSetActivationDescriptor(*desc, mode, nan, coefficient);
     if (made == CUDNN_STATUS_SUCCESS && mode == CUDNN_ACTIVATION_SWISH)
-        made = cudnnSetActivationDescriptorSwishBeta(*desc, 1);
+        made = b->session->api.cudnnSetActivationDescriptorSwishBeta(*desc, 1);
     return made == CUDNN_STATUS_SUCCESS
                ? VBS_OK
-               : cu_fail(b->ctx, b->l->name, made, "describing an activation");
+               : cu_fail(b->ctx, b->session, b->l->name, made, "describing an activation");
 }
 
 enum vbs_status cu_operation(struct cu_build *b, cudnnOpTensorOp_t op,
                              cudnnOpTensorDescriptor_t *desc)
 {
-    cudnnStatus_t made = cudnnCreateOpTensorDescriptor(desc);
+    cudnnStatus_t made = b->session->api.cudnnCreateOpTensorDescriptor(desc);
 
     if (made != CUDNN_STATUS_SUCCESS)
-        return cu_fail(b->ctx, b->l->name, made, "describing an operation");
+        return cu_fail(b->ctx, b->session, b->l->name, made, "describing an operation");
     VBS_TRY(cu_adopt(b, CU_OPERATION, *desc));
-    made = cudnnSetOpTensorDescriptor(*desc, op, CUDNN_DATA_FLOAT, CUDNN_PROPAGATE_NAN);
+    made = b->session->api.cudnnSetOpTensorDescriptor(*desc, op, CUDNN_DATA_FLOAT,
+                                                      CUDNN_PROPAGATE_NAN);
     return made == CUDNN_STATUS_SUCCESS
                ? VBS_OK
-               : cu_fail(b->ctx, b->l->name, made, "describing an operation");
+               : cu_fail(b->ctx, b->session, b->l->name, made, "describing an operation");
 }

@@ -8,35 +8,35 @@
 
 /* ---- what is kept ---- */
 
-void cu_release(struct cu_object *object)
+void cu_release(const struct cu_session *s, struct cu_object *object)
 {
     switch (object->kind) {
     case CU_TENSOR:
-        cudnnDestroyTensorDescriptor(object->handle);
+        s->api.cudnnDestroyTensorDescriptor(object->handle);
         break;
     case CU_FILTER:
-        cudnnDestroyFilterDescriptor(object->handle);
+        s->api.cudnnDestroyFilterDescriptor(object->handle);
         break;
     case CU_CONVOLUTION:
-        cudnnDestroyConvolutionDescriptor(object->handle);
+        s->api.cudnnDestroyConvolutionDescriptor(object->handle);
         break;
     case CU_ACTIVATION:
-        cudnnDestroyActivationDescriptor(object->handle);
+        s->api.cudnnDestroyActivationDescriptor(object->handle);
         break;
     case CU_POOLING:
-        cudnnDestroyPoolingDescriptor(object->handle);
+        s->api.cudnnDestroyPoolingDescriptor(object->handle);
         break;
     case CU_NORMALISATION:
-        cudnnDestroyLRNDescriptor(object->handle);
+        s->api.cudnnDestroyLRNDescriptor(object->handle);
         break;
     case CU_OPERATION:
-        cudnnDestroyOpTensorDescriptor(object->handle);
+        s->api.cudnnDestroyOpTensorDescriptor(object->handle);
         break;
     case CU_REDUCTION:
-        cudnnDestroyReduceTensorDescriptor(object->handle);
+        s->api.cudnnDestroyReduceTensorDescriptor(object->handle);
         break;
     case CU_MEMORY:
-        cudaFree(object->handle);
+        s->api.cudaFree(object->handle);
         break;
     }
 }
@@ -47,7 +47,7 @@ enum vbs_status cu_adopt(struct cu_build *b, enum cu_kind kind, void *handle)
     struct cu_object object = {.kind = kind, .handle = handle};
 
     if (vbs_grow(b->ctx, &s->objects, &s->max_objects, (int64_t)s->n_objects + 1, sizeof object)) {
-        cu_release(&object);
+        cu_release(s, &object);
         return VBS_NO_MEMORY;
     }
     s->objects[s->n_objects++] = object;
@@ -56,14 +56,15 @@ enum vbs_status cu_adopt(struct cu_build *b, enum cu_kind kind, void *handle)
 
 enum vbs_status cu_upload(struct cu_build *b, const void *values, int64_t bytes, void **memory)
 {
-    cudaError_t error = cudaMalloc(memory, (size_t)bytes);
+    const struct cu_session *s = b->session;
+    cudaError_t error = s->api.cudaMalloc(memory, (size_t)bytes);
 
     if (error != cudaSuccess)
-        return cu_fail_cuda(b->ctx, b->l->name, error, "obtaining memory for parameters");
+        return cu_fail_cuda(b->ctx, s, b->l->name, error, "obtaining memory for parameters");
     VBS_TRY(cu_adopt(b, CU_MEMORY, *memory));
-    error = cudaMemcpy(*memory, values, (size_t)bytes, cudaMemcpyHostToDevice);
+    error = s->api.cudaMemcpy(*memory, values, (size_t)bytes, cudaMemcpyHostToDevice);
     return error == cudaSuccess ? VBS_OK
-                                : cu_fail_cuda(b->ctx, b->l->name, error, "copying parameters");
+                                : cu_fail_cuda(b->ctx, s, b->l->name, error, "copying parameters");
 }
 
 /* ---- kernels ---- */

@@ -7,7 +7,7 @@
 
 /* Makes the session the owner of an object; where this fails, the object is freed at once. */
 enum vbs_status cu_adopt(struct cu_build *b, enum cu_kind kind, void *handle) VBS_MUST_CHECK;
-void cu_release(struct cu_object *object);
+void cu_release(const struct cu_session *session, struct cu_object *object);
 
 /* Copies bytes from the host to memory of the device that the session keeps. */
 enum vbs_status cu_upload(struct cu_build *b, const void *values, int64_t bytes,

@@ -9,13 +9,14 @@
 
 static enum vbs_status init_provenance(struct cu_build *b)
 {
+    const struct cu_session *s = b->session;
     char library[200], device[200], notes[100];
     int khz = 0;
 
-    cu_describe_library(library, sizeof library);
-    cu_describe_device(device, sizeof device);
-    if (cudaDeviceGetAttribute(&khz, cudaDevAttrClockRate, 0) != cudaSuccess)
-        (void)cudaGetLastError();
+    cu_describe_library(&s->api, library, sizeof library);
+    cu_describe_device(&s->api, device, sizeof device);
+    if (s->api.cudaDeviceGetAttribute(&khz, cudaDevAttrClockRate, 0) != cudaSuccess)
+        (void)s->api.cudaGetLastError();
     snprintf(notes, sizeof notes,
              "fp32 without TF32, NCHW, times as in graphs, clock at most %d MHz", khz / 1000);
     return vbs_session_init_provenance(b->ctx, &b->session->core,
@@ -170,20 +171,20 @@ static enum vbs_status start(struct cu_build *b)
     cudaError_t error;
     cudnnStatus_t made;
 
-    if (!cu_usable(why, sizeof why))
+    if (!cu_load(&s->api, NULL, NULL, why, sizeof why) || !cu_usable(&s->api, why, sizeof why))
         return vbs_fail(b->ctx, VBS_UNSUPPORTED, "backend 'cudnn' cannot be used here: %s", why);
-    error = cudaStreamCreate(&s->stream); /* a stream that waits for cudaMemcpy, and for which
-                                             cudaMemcpy waits */
+    /* A stream that waits for cudaMemcpy, and for which cudaMemcpy waits. */
+    error = s->api.cudaStreamCreate(&s->stream);
     if (error == cudaSuccess)
-        error = cudaEventCreate(&s->start);
+        error = s->api.cudaEventCreate(&s->start);
     if (error == cudaSuccess)
-        error = cudaEventCreate(&s->stop);
+        error = s->api.cudaEventCreate(&s->stop);
     if (error != cudaSuccess)
-        return cu_fail_cuda(b->ctx, NULL, error, "starting CUDA");
-    made = cudnnCreate(&s->cudnn);
+        return cu_fail_cuda(b->ctx, s, NULL, error, "starting CUDA");
+    made = s->api.cudnnCreate(&s->cudnn);
     if (made == CUDNN_STATUS_SUCCESS)
-        made = cudnnSetStream(s->cudnn, s->stream);
-    return made == CUDNN_STATUS_SUCCESS ? VBS_OK : cu_fail(b->ctx, NULL, made, "starting cuDNN");
+        made = s->api.cudnnSetStream(s->cudnn, s->stream);
+    return made == CUDNN_STATUS_SUCCESS ? VBS_OK : cu_fail(b->ctx, s, NULL, made, "starting cuDNN");
 }
 
 enum vbs_status cu_open(struct cu_build *b, const struct vbs_backend_options *options)

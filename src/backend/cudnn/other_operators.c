@@ -201,15 +201,16 @@ enum vbs_status cu_fused(struct cu_build *b, int first, int64_t *fixed_bytes)
 static enum vbs_status describe_pool(struct cu_build *b, const struct cu_window *w,
                                      cudnnPoolingMode_t mode, cudnnPoolingDescriptor_t *pool)
 {
-    cudnnStatus_t made = cudnnCreatePoolingDescriptor(pool);
+    cudnnStatus_t made = b->session->api.cudnnCreatePoolingDescriptor(pool);
 
     if (made != CUDNN_STATUS_SUCCESS)
-        return cu_fail(b->ctx, b->l->name, made, "describing a pool");
+        return cu_fail(b->ctx, b->session, b->l->name, made, "describing a pool");
     VBS_TRY(cu_adopt(b, CU_POOLING, *pool));
-    made = cudnnSetPoolingNdDescriptor(*pool, mode, CUDNN_PROPAGATE_NAN, w->n, w->kernel, w->pad,
-                                       w->stride);
-    return made == CUDNN_STATUS_SUCCESS ? VBS_OK
-                                        : cu_fail(b->ctx, b->l->name, made, "describing a pool");
+    made = b->session->api.cudnnSetPoolingNdDescriptor(*pool, mode, CUDNN_PROPAGATE_NAN, w->n,
+                                                       w->kernel, w->pad, w->stride);
+    return made == CUDNN_STATUS_SUCCESS
+               ? VBS_OK
+               : cu_fail(b->ctx, b->session, b->l->name, made, "describing a pool");
 }
 
 /* cuDNN pads both sides alike, but makes as many outputs as are described, from windows that it
@@ -269,12 +270,12 @@ static enum vbs_status add_lrn(struct cu_build *b)
         return status == VBS_OK ? no_step(b) : status;
     step->x = cu_at(CU_SRC, 0, desc);
     step->y = cu_at(CU_DST, 0, desc);
-    made = cudnnCreateLRNDescriptor(&step->lrn);
+    made = b->session->api.cudnnCreateLRNDescriptor(&step->lrn);
     if (made != CUDNN_STATUS_SUCCESS)
-        return cu_fail(b->ctx, b->l->name, made, "describing a normalisation");
+        return cu_fail(b->ctx, b->session, b->l->name, made, "describing a normalisation");
     VBS_TRY(cu_adopt(b, CU_NORMALISATION, step->lrn));
-    made = cudnnSetLRNDescriptor(step->lrn, (unsigned)a->lrn.size, a->lrn.alpha, a->lrn.beta,
-                                 a->lrn.k);
+    made = b->session->api.cudnnSetLRNDescriptor(step->lrn, (unsigned)a->lrn.size, a->lrn.alpha,
+                                                 a->lrn.beta, a->lrn.k);
     return made == CUDNN_STATUS_SUCCESS ? VBS_OK : cu_refuse(b, made, "lrn of these parameters");
 }
 
@@ -448,17 +449,17 @@ static enum vbs_status describe_reduction(struct cu_build *b, cudnnReduceTensorO
                                           struct cu_step *step)
 {
     size_t bytes = 0;
-    cudnnStatus_t made = cudnnCreateReduceTensorDescriptor(&step->reduce);
+    cudnnStatus_t made = b->session->api.cudnnCreateReduceTensorDescriptor(&step->reduce);
 
     if (made != CUDNN_STATUS_SUCCESS)
-        return cu_fail(b->ctx, b->l->name, made, "describing a sum");
+        return cu_fail(b->ctx, b->session, b->l->name, made, "describing a sum");
     VBS_TRY(cu_adopt(b, CU_REDUCTION, step->reduce));
-    made = cudnnSetReduceTensorDescriptor(step->reduce, reduction, CUDNN_DATA_FLOAT,
-                                          CUDNN_PROPAGATE_NAN, CUDNN_REDUCE_TENSOR_NO_INDICES,
-                                          CUDNN_32BIT_INDICES);
+    made = b->session->api.cudnnSetReduceTensorDescriptor(
+        step->reduce, reduction, CUDNN_DATA_FLOAT, CUDNN_PROPAGATE_NAN,
+        CUDNN_REDUCE_TENSOR_NO_INDICES, CUDNN_32BIT_INDICES);
     if (made == CUDNN_STATUS_SUCCESS)
-        made = cudnnGetReductionWorkspaceSize(b->session->cudnn, step->reduce, step->x.desc,
-                                              step->y.desc, &bytes);
+        made = b->session->api.cudnnGetReductionWorkspaceSize(b->session->cudnn, step->reduce,
+                                                              step->x.desc, step->y.desc, &bytes);
     if (made != CUDNN_STATUS_SUCCESS)
         return cu_refuse(b, made, "sums of this shape");
     cu_ask(b, step, bytes);

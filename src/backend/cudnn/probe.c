@@ -15,12 +15,12 @@ static int minor_of(int cuda)
     return cuda % 1000 / 10;
 }
 
-static bool say_driver(char *why, size_t size)
+static bool say_driver(const struct cu_api *api, char *why, size_t size)
 {
     int driver = 0, runtime = 0;
 
-    (void)cudaDriverGetVersion(&driver);
-    (void)cudaRuntimeGetVersion(&runtime);
+    (void)api->cudaDriverGetVersion(&driver);
+    (void)api->cudaRuntimeGetVersion(&runtime);
     if (driver == 0)
         snprintf(why, size, "no CUDA device: this machine has no NVIDIA driver");
     else
@@ -32,17 +32,22 @@ static bool say_driver(char *why, size_t size)
 }
 
 /* Checks that the libraries have the major versions with which the program was built. */
-static bool libraries_match(char *why, size_t size)
+static bool libraries_match(const struct cu_api *api, char *why, size_t size)
 {
-    int runtime = 0, major = (int)(cudnnGetVersion() / 10000);
-    int cudart = (int)cudnnGetCudartVersion();
+    int runtime = 0, major = (int)(api->cudnnGetVersion() / 10000);
+    int cudart = (int)api->cudnnGetCudartVersion();
 
     if (major != CUDNN_MAJOR) {
         snprintf(why, size, "cuDNN %d is installed, vbslab was built with cuDNN %d", major,
                  CUDNN_MAJOR);
         return false;
     }
-    (void)cudaRuntimeGetVersion(&runtime);
+    (void)api->cudaRuntimeGetVersion(&runtime);
+    if (major_of(runtime) != major_of(CUDART_VERSION)) {
+        snprintf(why, size, "the CUDA runtime is %d.%d, vbslab was built with CUDA %d",
+                 major_of(runtime), minor_of(runtime), major_of(CUDART_VERSION));
+        return false;
+    }
     if (major_of(cudart) != major_of(runtime)) {
         snprintf(why, size, "the installed cuDNN is for CUDA %d, the CUDA runtime is %d.%d",
                  major_of(cudart), major_of(runtime), minor_of(runtime));
@@ -51,41 +56,41 @@ static bool libraries_match(char *why, size_t size)
     return true;
 }
 
-bool cu_usable(char *why, size_t size)
+bool cu_usable(const struct cu_api *api, char *why, size_t size)
 {
     int n = 0;
     cudaError_t error;
 
-    if (!libraries_match(why, size))
+    if (!libraries_match(api, why, size))
         return false;
-    error = cudaGetDeviceCount(&n); /* leaves n unchanged where it fails */
+    error = api->cudaGetDeviceCount(&n); /* leaves n unchanged where it fails */
     if (error == cudaSuccess && n > 0)
         return true;
-    (void)cudaGetLastError();
+    (void)api->cudaGetLastError();
     if (error == cudaErrorInsufficientDriver)
-        return say_driver(why, size);
+        return say_driver(api, why, size);
     if (error == cudaSuccess || error == cudaErrorNoDevice)
         snprintf(why, size, "no CUDA device");
     else
-        snprintf(why, size, "no CUDA device: %s (%d)", cudaGetErrorString(error), (int)error);
+        snprintf(why, size, "no CUDA device: %s (%d)", api->cudaGetErrorString(error), (int)error);
     return false;
 }
 
-void cu_describe_library(char *buffer, size_t size)
+void cu_describe_library(const struct cu_api *api, char *buffer, size_t size)
 {
-    int runtime = 0, cudnn = (int)cudnnGetVersion();
+    int runtime = 0, cudnn = (int)api->cudnnGetVersion();
 
-    (void)cudaRuntimeGetVersion(&runtime);
+    (void)api->cudaRuntimeGetVersion(&runtime);
     snprintf(buffer, size, "cuDNN %d.%d.%d, CUDA %d.%d", cudnn / 10000, cudnn / 100 % 100,
              cudnn % 100, major_of(runtime), minor_of(runtime));
 }
 
-void cu_describe_device(char *buffer, size_t size)
+void cu_describe_device(const struct cu_api *api, char *buffer, size_t size)
 {
     struct cudaDeviceProp properties;
 
-    if (cudaGetDeviceProperties(&properties, 0) != cudaSuccess) {
-        (void)cudaGetLastError();
+    if (api->cudaGetDeviceProperties(&properties, 0) != cudaSuccess) {
+        (void)api->cudaGetLastError();
         snprintf(buffer, size, "CUDA device 0");
         return;
     }

@@ -27,11 +27,11 @@ static enum vbs_status run_kernel(struct vbs_ctx *ctx, struct vbs_session *sessi
     status = time_us ? cu_run_timed(s, &s->kernels[kernel], operands, time_us, &error)
                      : cu_enqueue(s, &s->kernels[kernel], operands);
     if (status != CUDNN_STATUS_SUCCESS)
-        return cu_fail(ctx, name, status, offer->algorithm);
+        return cu_fail(ctx, s, name, status, offer->algorithm);
     if (error == cudaSuccess)
-        error = cudaStreamSynchronize(s->stream);
+        error = s->api.cudaStreamSynchronize(s->stream);
     if (error != cudaSuccess)
-        return cu_fail_cuda(ctx, name, error, offer->algorithm);
+        return cu_fail_cuda(ctx, s, name, error, offer->algorithm);
     return VBS_OK;
 }
 
@@ -39,19 +39,18 @@ static enum vbs_status run_kernel(struct vbs_ctx *ctx, struct vbs_session *sessi
 
 static void *alloc(struct vbs_session *session, int64_t bytes)
 {
+    const struct cu_session *s = own(session);
     void *memory = NULL;
 
-    (void)session;
-    if (cudaMalloc(&memory, bytes > 0 ? (size_t)bytes : 1) == cudaSuccess)
+    if (s->api.cudaMalloc(&memory, bytes > 0 ? (size_t)bytes : 1) == cudaSuccess)
         return memory;
-    (void)cudaGetLastError();
+    (void)s->api.cudaGetLastError();
     return NULL;
 }
 
 static void release(struct vbs_session *session, void *memory)
 {
-    (void)session;
-    cudaFree(memory);
+    own(session)->api.cudaFree(memory);
 }
 
 static enum vbs_status pack(struct vbs_ctx *ctx, struct vbs_session *session, int kernel,
@@ -81,26 +80,26 @@ static enum vbs_status write_tensor(struct vbs_ctx *ctx, struct vbs_session *ses
                                     int n, const float *values, void *memory)
 {
     const struct cu_session *s = own(session);
-    cudaError_t error =
-        n == 0 ? cudaSuccess
-               : cudaMemcpy(memory, values, tensor_bytes(s, tensor, n), cudaMemcpyHostToDevice);
+    cudaError_t error = n == 0 ? cudaSuccess
+                               : s->api.cudaMemcpy(memory, values, tensor_bytes(s, tensor, n),
+                                                   cudaMemcpyHostToDevice);
 
     return error == cudaSuccess
                ? VBS_OK
-               : cu_fail_cuda(ctx, s->core.layers[tensor].name, error, "copying a tensor");
+               : cu_fail_cuda(ctx, s, s->core.layers[tensor].name, error, "copying a tensor");
 }
 
 static enum vbs_status read_tensor(struct vbs_ctx *ctx, struct vbs_session *session, int tensor,
                                    int n, const void *memory, float *values)
 {
     const struct cu_session *s = own(session);
-    cudaError_t error =
-        n == 0 ? cudaSuccess
-               : cudaMemcpy(values, memory, tensor_bytes(s, tensor, n), cudaMemcpyDeviceToHost);
+    cudaError_t error = n == 0 ? cudaSuccess
+                               : s->api.cudaMemcpy(values, memory, tensor_bytes(s, tensor, n),
+                                                   cudaMemcpyDeviceToHost);
 
     return error == cudaSuccess
                ? VBS_OK
-               : cu_fail_cuda(ctx, s->core.layers[tensor].name, error, "copying a tensor");
+               : cu_fail_cuda(ctx, s, s->core.layers[tensor].name, error, "copying a tensor");
 }
 
 static enum vbs_status fill(struct vbs_ctx *ctx, struct vbs_session *session, int tensor, int n,
@@ -129,20 +128,20 @@ static void close_session(struct vbs_session *session)
     struct cu_session *s = own(session);
 
     if (s->stream)
-        cudaStreamSynchronize(s->stream);
+        s->api.cudaStreamSynchronize(s->stream);
     for (int i = 0; i < s->core.session.n_kernels; i++)
         cu_kernel_release(&s->kernels[i]);
     cu_device_clear(s);
     while (s->n_objects > 0)
-        cu_release(&s->objects[--s->n_objects]);
+        cu_release(s, &s->objects[--s->n_objects]);
     if (s->start)
-        cudaEventDestroy(s->start);
+        s->api.cudaEventDestroy(s->start);
     if (s->stop)
-        cudaEventDestroy(s->stop);
+        s->api.cudaEventDestroy(s->stop);
     if (s->cudnn)
-        cudnnDestroy(s->cudnn);
+        s->api.cudnnDestroy(s->cudnn);
     if (s->stream)
-        cudaStreamDestroy(s->stream);
+        s->api.cudaStreamDestroy(s->stream);
     free(s->objects);
     free(s->kernels);
     vbs_session_core_clear(&s->core);

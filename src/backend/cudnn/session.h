@@ -1,5 +1,6 @@
 /*
- * Internals that the files of this folder share; no other file calls CUDA or cuDNN.
+ * Internals that the files of this folder share; no other file calls CUDA or cuDNN, and these call
+ * them through the table of the session (api.h).
  *
  * Every tensor is plain, [samples, C, spatial...] of floats, in memory of the device. A kernel is a
  * list of steps, each a call of cuDNN or a copy, on descriptors made once at open; running it gives
@@ -18,11 +19,9 @@
 #define VBS_BACKEND_CUDNN_SESSION_H
 
 #include "backend/common/common.h"
+#include "backend/cudnn/api.h"
 #include "base/arena.h"
 #include "profile/device.h"
-
-#include <cuda_runtime_api.h>
-#include <cudnn.h>
 
 /* Bytes, for every range within the caller's scratch and for every parameter. */
 #define CU_ALIGNMENT 256
@@ -123,6 +122,7 @@ struct cu_weights {
 
 struct cu_session {
     struct vbs_session_core core; /* first */
+    struct cu_api api;
     cudnnHandle_t cudnn;
     cudaStream_t stream;
     cudaEvent_t start, stop;
@@ -171,10 +171,10 @@ struct cu_build {
 /* ---- status.c ---- */
 
 /* Converts the status of a failed call. layer: its name or null; doing names the attempt. */
-enum vbs_status cu_fail(struct vbs_ctx *ctx, const char *layer, cudnnStatus_t status,
-                        const char *doing);
-enum vbs_status cu_fail_cuda(struct vbs_ctx *ctx, const char *layer, cudaError_t error,
-                             const char *doing);
+enum vbs_status cu_fail(struct vbs_ctx *ctx, const struct cu_session *session, const char *layer,
+                        cudnnStatus_t status, const char *doing);
+enum vbs_status cu_fail_cuda(struct vbs_ctx *ctx, const struct cu_session *session,
+                             const char *layer, cudaError_t error, const char *doing);
 
 /* Gives whether the library does not support the layer; some algorithms report wrong parameters
  * then. */
@@ -205,10 +205,11 @@ bool cu_capture_end(struct cu_session *session, cudaGraphExec_t *graph);
 
 /* ---- probe.c ---- */
 
-/* Gives whether this machine can run the backend; if not, why is the reason in words. */
-bool cu_usable(char *why, size_t size);
-void cu_describe_library(char *buffer, size_t size);
-void cu_describe_device(char *buffer, size_t size);
+/* Returns whether this machine can run the backend with these libraries; if not, why is the reason
+ * in words. */
+bool cu_usable(const struct cu_api *api, char *why, size_t size);
+void cu_describe_library(const struct cu_api *api, char *buffer, size_t size);
+void cu_describe_device(const struct cu_api *api, char *buffer, size_t size);
 
 /* ---- open.c ---- */
 

@@ -13,13 +13,13 @@ static enum vbs_status say(struct vbs_ctx *ctx, enum vbs_status status, const ch
                     layer ? ": " : "", doing, library, what, code);
 }
 
-enum vbs_status cu_fail_cuda(struct vbs_ctx *ctx, const char *layer, cudaError_t error,
-                             const char *doing)
+enum vbs_status cu_fail_cuda(struct vbs_ctx *ctx, const struct cu_session *s, const char *layer,
+                             cudaError_t error, const char *doing)
 {
     enum vbs_status status = error == cudaErrorMemoryAllocation ? VBS_NO_MEMORY : VBS_LIBRARY;
-    const char *what = cudaGetErrorString(error);
+    const char *what = s->api.cudaGetErrorString(error);
 
-    (void)cudaGetLastError(); /* clears an error that is not permanent */
+    (void)s->api.cudaGetLastError(); /* clears an error that is not permanent */
     return say(ctx, status, layer, "CUDA", doing, what, (int)error);
 }
 
@@ -29,16 +29,16 @@ bool cu_is_of_memory(cudnnStatus_t said)
            said == CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED;
 }
 
-enum vbs_status cu_fail(struct vbs_ctx *ctx, const char *layer, cudnnStatus_t status,
-                        const char *doing)
+enum vbs_status cu_fail(struct vbs_ctx *ctx, const struct cu_session *s, const char *layer,
+                        cudnnStatus_t status, const char *doing)
 {
-    cudaError_t error = cudaDeviceSynchronize(); /* cuDNN has a runtime of its own */
+    cudaError_t error = s->api.cudaDeviceSynchronize(); /* cuDNN has a runtime of its own */
     bool memory = cu_is_of_memory(status);
 
     if (error != cudaSuccess)
-        return cu_fail_cuda(ctx, layer, error, doing);
+        return cu_fail_cuda(ctx, s, layer, error, doing);
     return say(ctx, memory ? VBS_NO_MEMORY : VBS_LIBRARY, layer, "cuDNN", doing,
-               cudnnGetErrorString(status), (int)status);
+               s->api.cudnnGetErrorString(status), (int)status);
 }
 
 bool cu_declines(cudnnStatus_t said)
@@ -58,5 +58,6 @@ enum vbs_status cu_unsupported(const struct cu_build *b, const char *what)
 
 enum vbs_status cu_refuse(const struct cu_build *b, cudnnStatus_t said, const char *what)
 {
-    return cu_declines(said) ? cu_unsupported(b, what) : cu_fail(b->ctx, b->l->name, said, what);
+    return cu_declines(said) ? cu_unsupported(b, what)
+                             : cu_fail(b->ctx, b->session, b->l->name, said, what);
 }

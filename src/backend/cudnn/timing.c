@@ -50,15 +50,15 @@ static cudnnStatus_t enqueue(struct cu_session *s, const struct cu_timed *timed,
     cudnnStatus_t status = CUDNN_STATUS_SUCCESS;
 
     atomic_store(&s->released, false);
-    *error = cudaLaunchHostFunc(s->stream, hold, s);
+    *error = s->api.cudaLaunchHostFunc(s->stream, hold, s);
     if (*error == cudaSuccess)
-        *error = cudaEventRecord(s->start, s->stream);
+        *error = s->api.cudaEventRecord(s->start, s->stream);
     if (*error == cudaSuccess && timed->graph)
-        *error = cudaGraphLaunch(timed->graph, s->stream);
+        *error = s->api.cudaGraphLaunch(timed->graph, s->stream);
     else if (*error == cudaSuccess)
         status = cu_enqueue(s, timed->kernel, timed->operands);
     if (*error == cudaSuccess && status == CUDNN_STATUS_SUCCESS)
-        *error = cudaEventRecord(s->stop, s->stream);
+        *error = s->api.cudaEventRecord(s->stop, s->stream);
     atomic_store(&s->released, true);
     return status;
 }
@@ -70,9 +70,9 @@ static cudnnStatus_t take_time(struct cu_session *s, const struct cu_timed *time
     float ms = 0;
 
     if (status == CUDNN_STATUS_SUCCESS && *error == cudaSuccess)
-        *error = cudaEventSynchronize(s->stop);
+        *error = s->api.cudaEventSynchronize(s->stop);
     if (status == CUDNN_STATUS_SUCCESS && *error == cudaSuccess)
-        *error = cudaEventElapsedTime(&ms, s->start, s->stop);
+        *error = s->api.cudaEventElapsedTime(&ms, s->start, s->stop);
     *time_us = (double)ms * 1e3;
     return status;
 }
@@ -141,7 +141,7 @@ static cudnnStatus_t measure_excess(struct cu_session *s, struct cu_kernel *kern
     }
     for (int i = 1; i < 3; i++)
         if (works[i].graph)
-            cudaGraphExecDestroy(works[i].graph);
+            s->api.cudaGraphExecDestroy(works[i].graph);
     return status;
 }
 
@@ -154,20 +154,20 @@ static cudnnStatus_t measure_in_place(struct cu_session *s, struct cu_kernel *ke
     void *kept = NULL;
     cudnnStatus_t status;
 
-    if (cudaMalloc(&kept, (size_t)bytes) != cudaSuccess) {
-        (void)cudaGetLastError();
+    if (s->api.cudaMalloc(&kept, (size_t)bytes) != cudaSuccess) {
+        (void)s->api.cudaGetLastError();
         return CUDNN_STATUS_SUCCESS;
     }
-    *error =
-        cudaMemcpyAsync(kept, operands->dst, (size_t)bytes, cudaMemcpyDeviceToDevice, s->stream);
+    *error = s->api.cudaMemcpyAsync(kept, operands->dst, (size_t)bytes, cudaMemcpyDeviceToDevice,
+                                    s->stream);
     status = *error == cudaSuccess ? measure_excess(s, kernel, operands, time_us, error)
                                    : CUDNN_STATUS_SUCCESS;
     if (*error == cudaSuccess)
-        *error = cudaMemcpyAsync(operands->dst, kept, (size_t)bytes, cudaMemcpyDeviceToDevice,
-                                 s->stream);
+        *error = s->api.cudaMemcpyAsync(operands->dst, kept, (size_t)bytes,
+                                        cudaMemcpyDeviceToDevice, s->stream);
     if (*error == cudaSuccess)
-        *error = cudaStreamSynchronize(s->stream);
-    cudaFree(kept);
+        *error = s->api.cudaStreamSynchronize(s->stream);
+    s->api.cudaFree(kept);
     return status;
 }
 

@@ -35,11 +35,11 @@ static void *address(const struct cu_trial *t, int memory)
     return t->memory[memory] ? (char *)t->memory[memory] + t->skipped[memory] : NULL;
 }
 
-static void release(struct cu_trial *t)
+static void release(const struct cu_build *b, struct cu_trial *t)
 {
     for (int i = 0; i < N_MEMORIES; i++)
         if (t->memory[i])
-            cudaFree(t->memory[i]);
+            b->session->api.cudaFree(t->memory[i]);
 }
 
 static cudaError_t obtain(struct cu_build *b, const struct vbs_kernel *offer, struct cu_trial *t)
@@ -60,7 +60,7 @@ static cudaError_t obtain(struct cu_build *b, const struct vbs_kernel *offer, st
     t->skipped[TARGET] = alignment_of(layers[b->layer].out_bytes);
     for (int i = 0; i < N_MEMORIES && error == cudaSuccess; i++)
         if (bytes[i] > 0)
-            error = cudaMalloc(&t->memory[i], (size_t)(t->skipped[i] + bytes[i]));
+            error = b->session->api.cudaMalloc(&t->memory[i], (size_t)(t->skipped[i] + bytes[i]));
     return error;
 }
 
@@ -84,14 +84,15 @@ static enum vbs_status run_once(struct cu_build *b, const struct cu_kernel *kern
         src[0] = address(t, TARGET);
     *said = cu_enqueue(b->session, kernel, &operands);
     free(src);
-    error = cudaStreamSynchronize(b->session->stream);
+    error = b->session->api.cudaStreamSynchronize(b->session->stream);
     if (error == cudaSuccess && cu_is_of_memory(*said)) {
         b->no_memory = true;
-        (void)cu_fail(b->ctx, b->l->name, *said, "trying a kernel"); /* reported if no other kernel
-                                                                        runs */
+        /* The reason is reported if no other kernel runs. */
+        (void)cu_fail(b->ctx, b->session, b->l->name, *said, "trying a kernel");
     }
-    return error == cudaSuccess ? VBS_OK
-                                : cu_fail_cuda(b->ctx, b->l->name, error, "trying a kernel");
+    return error == cudaSuccess
+               ? VBS_OK
+               : cu_fail_cuda(b->ctx, b->session, b->l->name, error, "trying a kernel");
 }
 
 /* Makes bias and activation steps of their own; *taken is false where neither was fused. */
@@ -137,11 +138,12 @@ static enum vbs_status try_kernel(struct cu_build *b, int index, bool *works)
         status = take_apart(b, kernel, &taken);
     if (status == VBS_OK && taken)
         status = run_once(b, kernel, &t, &said);
-    release(&t);
+    release(b, &t);
     *works = error == cudaSuccess && said == CUDNN_STATUS_SUCCESS;
     if (error == cudaSuccess)
         return status;
-    status = cu_fail_cuda(b->ctx, b->l->name, error, b->session->core.offers[index].algorithm);
+    status = cu_fail_cuda(b->ctx, b->session, b->l->name, error,
+                          b->session->core.offers[index].algorithm);
     b->no_memory |= status == VBS_NO_MEMORY;
     return status == VBS_NO_MEMORY ? VBS_OK : status;
 }

@@ -193,5 +193,5 @@ enum vbs_status vbs_exec_loader_refuse(struct vbs_ctx *ctx, const struct vbs_exe
     if (reason < OF_DEVICE)
         return vbs_exec_file_refuse(ctx, loader->file, reason);
     return vbs_fail(ctx, VBS_LIBRARY, "cannot copy packed weights to the device: %s",
-                    device_of(loader)->explain(reason - OF_DEVICE));
+                    device_of(loader)->explain(loader->session, reason - OF_DEVICE));
 }

@@ -402,7 +402,7 @@ enum vbs_status vbs_copy_file_read(struct vbs_ctx *ctx, struct vbs_copy_file *fi
                         strerror(failure.file));
     if (failure.device)
         return vbs_fail(ctx, VBS_LIBRARY, "cannot copy to the device: %s",
-                        landing->session->ops->device->explain(failure.device));
+                        landing->session->ops->device->explain(landing->session, failure.device));
     file->at += bytes;
     landing->at += bytes;
     if (method == VBS_COPY_CACHED || method == VBS_COPY_PLAIN)

@@ -1,8 +1,8 @@
 /*
  * The cudnn backend on a fake of CUDA and cuDNN: every kernel that it offers computes what the
  * definition says, within its memory, and nothing is left behind. Each time the fake must have
- * found no fault in the calls (ranges, order, streams, descriptors). Linked with CUDA and cuDNN
- * (make test-gpu) it runs the same kernels on a GPU, and tells how far each algorithm is off.
+ * found no fault in the calls (ranges, order, streams, descriptors). Without the fake (make
+ * test-gpu) it runs the same kernels on a GPU, and tells how far each algorithm is off.
  */
 #include "vbslab/vbslab.h"
 

@@ -1,8 +1,8 @@
 /*
  * Schedules executed on the cudnn backend, on a fake of CUDA and cuDNN that does work as late as it
  * may: outputs are those of the definitions, all memory of a run is in one allocation of exactly
- * the budget, and steps wait for the copy thread's transfers. Linked with CUDA and cuDNN (make
- * test-gpu) it executes the same schedules on a GPU.
+ * the budget, and steps wait for the copy thread's transfers. Without the fake (make test-gpu) it
+ * executes the same schedules on a GPU.
  */
 #include "vbslab/vbslab.h"
 

@@ -62,6 +62,9 @@ static void check_probes(void)
     fake_cuda.cudnn_version = 80907;
     check_probe("an old cuDNN", "cuDNN 8 is installed, vbslab was built with cuDNN 9");
     fake_cuda_reset();
+    fake_cuda.runtime_version = 12090;
+    check_probe("an old CUDA", "the CUDA runtime is 12.9, vbslab was built with CUDA 13");
+    fake_cuda_reset();
     fake_cuda.cudnn_cudart_version = 12090;
     check_probe("a cuDNN for an older CUDA", "is for CUDA 12, the CUDA runtime is 13.0");
     fake_cuda_reset();
