@@ -285,7 +285,9 @@ static bool window_bytes(const struct sim *sim, const struct vbs_step *step, int
            (*bytes -= *bytes % VBS_WINDOW_ALIGNMENT, true);
 }
 
-/* Computes the bytes of the rows of the network's input that a step reads, for all its samples. */
+/* Computes the bytes of the rows of the network's input that a step has inside, for all its
+ * samples: those that it reads, and where it computes all rows of its layer, with the kernel of
+ * whole samples, all. */
 static bool outside_bytes(const struct sim *sim, const struct vbs_step *step, int64_t *bytes)
 {
     const struct tensor *layer = &sim->tensors[step->layer];
@@ -296,7 +298,8 @@ static bool outside_bytes(const struct sim *sim, const struct vbs_step *step, in
 
         if (layer->inputs[i] != 0)
             continue;
-        if (is_whole(&sim->profile->layers[step->layer].reaches[i]))
+        if (is_whole(&sim->profile->layers[step->layer].reaches[i]) ||
+            step->rows == sim->profile->layers[step->layer].rows)
             return vbs_mul(step->batch, sample_bytes, bytes);
         from = first_read(sim, step->layer, i, step->row);
         to = end_read(sim, step->layer, i, (int64_t)step->row + step->rows);

@@ -178,7 +178,7 @@ enum vbs_status vbs_walk_rows(struct vbs_ctx *ctx, struct vbs_walk *walk,
     if (step->row == 0)
         begin_windows(walk, step);
     *bytes = walk->live_bytes +
-             step->batch * vbs_outside_row_bytes(task, step->layer, step->row, step->rows);
+             step->batch * vbs_outside_step_bytes(task, step->layer, step->row, step->rows);
     if (!vbs_task_kept(task, step->layer))
         *bytes += step->batch * vbs_layer_rows_bytes(l, step->rows);
     if (step->row + step->rows == l->rows) {

@@ -45,6 +45,16 @@ int64_t vbs_outside_row_bytes(const struct vbs_task *task, int layer, int row, i
     return end > first ? input->out_bytes / input->rows * (end - first) : 0;
 }
 
+int64_t vbs_outside_step_bytes(const struct vbs_task *task, int layer, int row, int rows)
+{
+    const struct vbs_profile_layer *l = &task->profile->layers[layer];
+
+    for (int i = 0; i < l->n_inputs && rows == l->rows; i++)
+        if (l->inputs[i] == 0)
+            return vbs_task_kept(task, 0) ? 0 : task->profile->layers[0].out_bytes;
+    return vbs_outside_row_bytes(task, layer, row, rows);
+}
+
 const struct vbs_profile_row *vbs_task_stripe(const struct vbs_task *task,
                                               const struct vbs_step *step)
 {

@@ -16,9 +16,13 @@ int64_t vbs_reach_first(const struct vbs_reach *reach, int64_t n, int64_t row, i
  * before the first one, and all of the layer's rows only when the input is complete. */
 int64_t vbs_reach_available(const struct vbs_reach *reach, int64_t n, int64_t done, int64_t rows);
 
-/* Gives the bytes of the network's input that a step with rows needs inside, for one sample; 0
+/* Returns the bytes of the rows of the network's input that rows of a layer read, for one sample; 0
  * where it is kept inside anyway, or not read. */
 int64_t vbs_outside_row_bytes(const struct vbs_task *task, int layer, int row, int rows);
+
+/* Returns the bytes of the network's input that a step with rows has inside, for one sample: those
+ * of the rows that it reads, and whole samples where it computes all rows of its layer. */
+int64_t vbs_outside_step_bytes(const struct vbs_task *task, int layer, int row, int rows);
 
 /* Gives the row of a profile that a step with rows runs, which must exist. */
 const struct vbs_profile_row *vbs_task_stripe(const struct vbs_task *task,

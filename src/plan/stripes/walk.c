@@ -337,7 +337,7 @@ static void count_bytes(struct vbs_stripes *stripes, int from, int to, int64_t b
 
         if (piece->row == 0 && state->window > 0)
             live += vbs_window_bytes(&task->profile->layers[layer->layer], state->window);
-        bytes = live + vbs_outside_row_bytes(task, layer->layer, piece->row, rows);
+        bytes = live + vbs_outside_step_bytes(task, layer->layer, piece->row, rows);
         if (state->window == 0)
             bytes += vbs_layer_rows_bytes(&task->profile->layers[layer->layer], rows);
         *most = bytes > *most ? bytes : *most;

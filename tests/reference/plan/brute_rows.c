@@ -121,8 +121,9 @@ int64_t brute_rows_live(const struct brute_rows *state)
     return bytes;
 }
 
-/* The rows of the network's input that the step reads while it is outside: all between the first
- * and the last one, rows of padding among them, as far as the input has them. */
+/* The rows of the network's input that the step has inside while it is outside: all between the
+ * first and the last one that it reads, rows of padding among them, as far as the input has them;
+ * and whole samples where the step computes all rows. */
 static int64_t outside_bytes(const struct brute_rows *state, const struct vbs_step *step)
 {
     const struct vbs_profile_layer *layer = &state->profile->layers[step->layer];
@@ -134,7 +135,7 @@ static int64_t outside_bytes(const struct brute_rows *state, const struct vbs_st
     for (int i = 0; i < layer->n_inputs; i++) {
         if (layer->inputs[i] != 0)
             continue;
-        if (step->rows == 0 || reads_whole(state, step->layer, i))
+        if (step->rows == 0 || step->rows == layer->rows || reads_whole(state, step->layer, i))
             return step->batch * input->out_bytes;
         for (int y = step->row; y < step->row + step->rows; y++)
             for (int x = -BRUTE_ROWS_PADDING; x < BRUTE_ROWS_PADDING; x++)
