@@ -369,6 +369,27 @@ static enum vbs_status refuse_unfound(struct vbs_ctx *ctx, const struct vbs_solv
     return refuse_early(ctx, solver, &bracket);
 }
 
+/* Fails with VBS_INFEASIBLE where the planner has no schedule for any budget: because of the
+ * latency or, where none is bounded, because its time was over. what: "schedule" or "way". */
+static enum vbs_status refuse_any(struct vbs_ctx *ctx, const struct vbs_solver *solver,
+                                  const char *what)
+{
+    double latency_us = solver->task.problem.latency_us;
+    int64_t most = solver->task.options.most_bytes;
+    char text[24];
+
+    if (latency_us > 0)
+        return vbs_fail(ctx, VBS_INFEASIBLE, "no %s of %s answers within %g us in any memory", what,
+                        solver->name, latency_us);
+    if (most > 0)
+        return vbs_fail(ctx, VBS_INFEASIBLE, "%s found no %s that fits %s", solver->name, what,
+                        vbs_format_bytes(most, text, sizeof text));
+    return vbs_fail(ctx, VBS_INFEASIBLE,
+                    "the time for planning was over before %s found a %s; with more time it may "
+                    "find one",
+                    solver->name, what);
+}
+
 /* Fails with VBS_INFEASIBLE, with weights included. */
 static enum vbs_status refuse_with_weights(struct vbs_ctx *ctx, const struct vbs_solver *solver,
                                            int64_t memory_bytes)
@@ -389,8 +410,7 @@ static enum vbs_status refuse_with_weights(struct vbs_ctx *ctx, const struct vbs
         solver->task.options.most_bytes > 0)
         return refuse_unfound(ctx, solver);
     if (least == INT64_MAX)
-        return vbs_fail(ctx, VBS_INFEASIBLE, "no schedule of %s answers within %g us in any memory",
-                        solver->name, solver->task.problem.latency_us);
+        return refuse_any(ctx, solver, "schedule");
     VBS_TRY(offer_joint(ctx, solver, memory_bytes, joint, sizeof joint));
     return vbs_fail(ctx, VBS_INFEASIBLE,
                     "no schedule of %s fits %s with %sweights inside; the least budget is %s; the "
@@ -407,8 +427,7 @@ static enum vbs_status refuse_estimate(struct vbs_ctx *ctx, const struct vbs_sol
     char have[24], need[48];
 
     if (least == INT64_MAX)
-        return vbs_fail(ctx, VBS_INFEASIBLE, "no way of %s answers within %g us in any memory",
-                        solver->name, solver->task.problem.latency_us);
+        return refuse_any(ctx, solver, "way");
     return vbs_fail(ctx, VBS_INFEASIBLE, "no way of %s fits %s; the least budget is %s",
                     solver->name, vbs_format_bytes(memory_bytes, have, sizeof have),
                     vbs_format_exact(least, need, sizeof need));
@@ -423,6 +442,8 @@ static enum vbs_status refuse(struct vbs_ctx *ctx, const struct vbs_solver *solv
         return refuse_with_weights(ctx, solver, memory_bytes);
     if (solver->planner->estimates)
         return refuse_estimate(ctx, solver, memory_bytes);
+    if (solver->task.problem.latency_us == 0 && vbs_solver_least_bytes(solver) == INT64_MAX)
+        return refuse_any(ctx, solver, "schedule");
     return vbs_explain_refusal(ctx, &opened, memory_bytes);
 }
 

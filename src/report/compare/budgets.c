@@ -128,13 +128,18 @@ static struct vbs_byte_range choose_range(int64_t least_bytes, int64_t enough_by
     return best;
 }
 
-/* Fails because no planner keeps the bound on the latency in any budget. */
+/* Fails because no planner has a schedule for any budget: none keeps the bound of the latency, or
+ * their time was over. */
 static enum vbs_status fail_late(struct vbs_ctx *ctx, const struct vbs_solvers *solvers)
 {
     double least_us = HUGE_VAL, own_us;
     char needed[VBS_FORM_US_SIZE];
     int least = 0;
 
+    if (solvers->problem->latency_us == 0)
+        return vbs_fail(ctx, VBS_INFEASIBLE,
+                        "the time for planning was over before a planner found a schedule; with "
+                        "more time they may find some");
     for (int i = 0; i < solvers->n; i++) {
         if (!solvers->at[i].solver)
             continue;

@@ -556,6 +556,10 @@ static enum vbs_status fail_empty(struct vbs_ctx *ctx, const struct vbs_compare 
     if (least->least_bytes == 0)
         return vbs_fail(ctx, VBS_INFEASIBLE,
                         "nothing to plot: no planner has a plan for any of the budgets");
+    if (least->least_bytes == INT64_MAX && compares[0]->latency_bound_us == 0)
+        return vbs_fail(ctx, VBS_INFEASIBLE,
+                        "nothing to plot: the time for planning was over before a planner found a "
+                        "schedule");
     if (least->least_bytes == INT64_MAX)
         return vbs_fail(ctx, VBS_INFEASIBLE,
                         "nothing to plot: no planner answers within %g us in any memory",
