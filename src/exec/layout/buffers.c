@@ -7,9 +7,11 @@
 #include <stdlib.h>
 
 #define ALIGNMENT 64
+#define DENSE     4 /* of values of 32 bits, the widest */
 
 struct making {
     struct vbs_ctx *ctx;
+    int64_t alignment; /* of samples, at most */
     const struct vbs_exec_checked *checked;
     const struct vbs_exec_groups *groups;
     struct vbs_exec_buffers *out;
@@ -23,11 +25,12 @@ static enum vbs_status refuse_many(struct making *m)
                     (int)VBS_MAX_PLACE_ITEMS, (int)VBS_MAX_PLACE_RECTS);
 }
 
-static int64_t alignment_of(int64_t bytes)
+/* Returns the alignment of samples of so many bytes. */
+static int64_t alignment_of(const struct making *m, int64_t bytes)
 {
     int64_t alignment = bytes & -bytes;
 
-    return alignment == 0 || alignment > ALIGNMENT ? ALIGNMENT : alignment;
+    return alignment == 0 || alignment > m->alignment ? m->alignment : alignment;
 }
 
 /* Begins an item, to which the following rects belong. */
@@ -71,7 +74,7 @@ static enum vbs_status add_group(struct making *m, int group)
     bool is_ring;
     int64_t bytes = vbs_exec_place_bytes(m->groups, group, &is_ring);
 
-    VBS_TRY(add_item(m, is_ring ? VBS_WINDOW_ALIGNMENT : alignment_of(bytes)));
+    VBS_TRY(add_item(m, is_ring ? VBS_WINDOW_ALIGNMENT : alignment_of(m, bytes)));
     for (int i = at->first, end; i < at->end; i = end) {
         for (end = i + 1; end < at->end && lives[end].birth == lives[i].birth &&
                           lives[end].death == lives[i].death;)
@@ -161,17 +164,21 @@ static enum vbs_status add_step(struct making *m, int64_t s)
     if (vbs_exec_is_stripe(profile, step))
         out_bytes = vbs_layer_rows_bytes(&profile->layers[step->layer], step->rows);
     if (in_bytes > 0)
-        VBS_TRY(add_own(m, s, alignment_of(in_bytes / step->batch), in_bytes, &own->in));
+        VBS_TRY(add_own(m, s, alignment_of(m, in_bytes / step->batch), in_bytes, &own->in));
     if (vbs_exec_output_leaves(m->groups, step->layer))
-        VBS_TRY(add_own(m, s, alignment_of(out_bytes), step->batch * out_bytes, &own->out));
+        VBS_TRY(add_own(m, s, alignment_of(m, out_bytes), step->batch * out_bytes, &own->out));
     return VBS_OK;
 }
 
 enum vbs_status vbs_exec_buffers_make(struct vbs_ctx *ctx, struct vbs_exec_buffers *buffers,
                                       const struct vbs_exec_groups *groups,
-                                      const struct vbs_exec_blocks *blocks)
+                                      const struct vbs_exec_blocks *blocks, bool is_dense)
 {
-    struct making m = {.ctx = ctx, .checked = groups->checked, .groups = groups, .out = buffers};
+    struct making m = {.ctx = ctx,
+                       .alignment = is_dense ? DENSE : ALIGNMENT,
+                       .checked = groups->checked,
+                       .groups = groups,
+                       .out = buffers};
     int64_t n_steps = m.checked->schedule->n_steps;
 
     buffers->n_items = buffers->n_rects = 0;

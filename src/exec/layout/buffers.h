@@ -8,7 +8,8 @@
  *
  * Workspace and weights are aligned to 64 bytes, and weights to more where loads bypass the page
  * cache. Groups and other samples are aligned to the largest power of two up to 64 that divides the
- * size of a sample.
+ * size of a sample, or, where they have to be dense, up to 4: kernels then may read values across
+ * two lines of the caches, which is right but slower.
  */
 #ifndef VBS_EXEC_LAYOUT_BUFFERS_H
 #define VBS_EXEC_LAYOUT_BUFFERS_H
@@ -39,7 +40,8 @@ struct vbs_exec_buffers {
  * VBS_USAGE: there are too many buffers. */
 enum vbs_status vbs_exec_buffers_make(struct vbs_ctx *ctx, struct vbs_exec_buffers *buffers,
                                       const struct vbs_exec_groups *groups,
-                                      const struct vbs_exec_blocks *blocks) VBS_MUST_CHECK;
+                                      const struct vbs_exec_blocks *blocks,
+                                      bool is_dense) VBS_MUST_CHECK;
 void vbs_exec_buffers_clear(struct vbs_exec_buffers *buffers);
 
 /* True when a layer's output is in the arena only during the steps that write it, in a buffer of

@@ -27,11 +27,14 @@
 /* Share of the schedule's time: moving more makes a layout count as none. */
 #define MOST_MOVED 0.1
 #define COPY_SPEED 5000 /* bytes moved per microsecond */
-#define NEARLY     4096 /* alignment costs at most load / NEARLY bytes */
+/* Alignment costs mostly less than load / NEARLY bytes, or less than NEAR_BYTES. */
+#define NEARLY     4096
+#define NEAR_BYTES 1024
 
 /*
  * The strategies, which are tried in this order until an allocation fits and moves few bytes. Cheap
- * and certain ones come first: loads exactly as the schedule says, and no moves. Then come loads
+ * and certain ones come first: loads exactly as the schedule says, and no moves. Where only some
+ * bytes are missing, samples lie at any values, without and with moves. Then come loads
  * that begin as late as their deadlines allow, with a generous slack for slow copies before a tight
  * one. Windows of a middle size, which place most problems, come before small ones, which move
  * more, and large ones, which search longer. The numbers were found on the schedules of
@@ -41,24 +44,31 @@ static const struct strategy {
     double slack; /* loads begin later, so that copies may take so many times as long as by the
                      schedule (delay.h); 0: as the schedule says */
     int window;   /* of windowed repacking (repack.h); 0: one allocation for all steps, no moves */
-    bool again;   /* also tried for the heights that a refusal names */
+    enum {
+        ONCE,
+        AGAIN, /* also tried for the heights that a refusal names */
+        DENSE, /* only where alignment may be all that lacks: buffers are dense (buffers.h) */
+    } use;
 } STRATEGIES[] = {
-    {0, 0, false},     /* the schedule as it is */
-    {8, 0, false},     /* loads later, by deadlines that hold for copies eight times as slow */
-    {8, 48, true},     /* the same, and buffers move */
-    {3, 0, false},     /* loads later still */
-    {3, 48, true},     /* the same, and buffers move */
-    {0, 48, true},     /* loads as the schedule says, and buffers move */
-    {0, 12, true},     /* the same in short windows, for schedules of large buffers */
-    {1.25, 48, false}, /* loads at the last moment */
-    {3, 12, false},    /* later loads in short windows */
-    {1.25, 12, false}, /* the same at the last moment */
-    {0, 200, false},   /* long windows, for schedules of many small buffers */
-    {3, 200, false},   /* the same with later loads */
-    {1.25, 200, false}, {0, 24, false}, /* other sizes, for the time that is left */
-    {0, 6, false},
+    {0, 0, ONCE},     /* the schedule as it is */
+    {0, 0, DENSE},    /* the same with samples at any values */
+    {0, 48, DENSE},   /* the same, and buffers move */
+    {8, 0, ONCE},     /* loads later, by deadlines that hold for copies eight times as slow */
+    {8, 48, AGAIN},   /* the same, and buffers move */
+    {3, 0, ONCE},     /* loads later still */
+    {3, 48, AGAIN},   /* the same, and buffers move */
+    {0, 48, AGAIN},   /* loads as the schedule says, and buffers move */
+    {0, 12, AGAIN},   /* the same in short windows, for schedules of large buffers */
+    {1.25, 48, ONCE}, /* loads at the last moment */
+    {3, 12, ONCE},    /* later loads in short windows */
+    {1.25, 12, ONCE}, /* the same at the last moment */
+    {0, 200, ONCE},   /* long windows, for schedules of many small buffers */
+    {3, 200, ONCE},   /* the same with later loads */
+    {1.25, 200, ONCE}, {0, 24, ONCE}, /* other sizes, for the time that is left */
+    {0, 6, ONCE},
 };
 #define N_STRATEGIES ((int)(sizeof STRATEGIES / sizeof STRATEGIES[0]))
+#define N_FIRST      3 /* those that are tried although little may be missing for the others */
 
 struct fitting {
     struct vbs_ctx *ctx;
@@ -70,11 +80,13 @@ struct fitting {
     int64_t peak_bytes;  /* the largest of load */
     int64_t least_bytes; /* the lowest height of all layouts; -1: there is none so far */
     bool has_buffers;
-    double slack; /* of the loads in the current buffers */
+    double slack;  /* of the loads in the current buffers */
+    bool is_dense; /* they are */
     /* The layout within the memory that moves the fewest bytes so far. */
     bool has_best;
     struct vbs_exec_layout best;
     double best_slack;
+    bool is_best_dense;
     int64_t best_moved;
     int64_t few_bytes;  /* moving fewer is not worth a search */
     int64_t most_bytes; /* moving more is dearer than a schedule for less memory */
@@ -201,20 +213,22 @@ static void judge_attempt(struct fitting *f)
     *layout = (struct vbs_exec_layout){0};
     f->has_best = true;
     f->best_slack = f->slack;
+    f->is_best_dense = f->is_dense;
     f->best_moved = moved;
 }
 
-/* Makes the buffers for loads with this slack, unless these are the current ones. */
-static enum vbs_status make_buffers(struct fitting *f, double slack)
+/* Makes the buffers for loads with this slack, dense or not, unless these are the current ones. */
+static enum vbs_status make_buffers(struct fitting *f, double slack, bool is_dense)
 {
     struct vbs_exec_fit *fit = f->fit;
 
-    if (f->has_buffers && slack == f->slack)
+    if (f->has_buffers && slack == f->slack && is_dense == f->is_dense)
         return VBS_OK;
     f->has_buffers = false;
     if (slack != f->slack)
         VBS_TRY(delay(f, slack));
-    VBS_TRY(vbs_exec_buffers_make(f->ctx, &fit->buffers, &fit->groups, &fit->blocks));
+    VBS_TRY(vbs_exec_buffers_make(f->ctx, &fit->buffers, &fit->groups, &fit->blocks, is_dense));
+    f->is_dense = fit->is_dense = is_dense;
     sum_load(f);
     f->has_buffers = true;
     return VBS_OK;
@@ -225,7 +239,7 @@ static enum vbs_status try_strategy(struct fitting *f, const struct strategy *st
 {
     enum vbs_status status;
 
-    VBS_TRY(make_buffers(f, strategy->slack));
+    VBS_TRY(make_buffers(f, strategy->slack, strategy->use == DENSE));
     vbs_exec_layout_clear(&f->fit->layout);
     status = strategy->window > 0 ? repack(f, strategy->window, target_bytes) : place_buffers(f);
     if (status == VBS_OK)
@@ -236,9 +250,9 @@ static enum vbs_status try_strategy(struct fitting *f, const struct strategy *st
 
 /* ---- the whole ---- */
 
-/* Gives whether to end: no better layout is possible, or finding one would take more time than it
- * is worth. */
-static bool is_done(const struct fitting *f, int64_t target_bytes)
+/* Gives whether to end after n_tried strategies: no better layout is possible, or finding one would
+ * take more time than it is worth. */
+static bool is_done(const struct fitting *f, int64_t target_bytes, int n_tried)
 {
     int64_t load = f->fit->placement.load_bytes;
 
@@ -248,7 +262,18 @@ static bool is_done(const struct fitting *f, int64_t target_bytes)
         return false;
     if (target_bytes > f->options->bytes) /* the search only serves to name a height */
         return f->least_bytes <= target_bytes;
-    return f->least_bytes - load <= load / NEARLY && f->options->bytes < f->least_bytes;
+    return (n_tried >= N_FIRST || f->options->bytes < load) &&
+           f->least_bytes - load <= load / NEARLY && f->options->bytes < f->least_bytes;
+}
+
+/* Returns whether the lowest layout is so little above the memory that alignment may be why. */
+static bool lacks_little(const struct fitting *f)
+{
+    int64_t load = f->fit->placement.load_bytes;
+    int64_t little = load / NEARLY > NEAR_BYTES ? load / NEARLY : NEAR_BYTES;
+
+    return f->least_bytes >= 0 && f->options->bytes >= load &&
+           f->least_bytes - f->options->bytes <= little;
 }
 
 /* Gives whether a strategy is tried. Strategies without moves always are for the first height: they
@@ -260,15 +285,17 @@ static bool suits(const struct fitting *f, const struct strategy *strategy, bool
 
     if (strategy->slack > 0 && f->fit->blocks.n_streamed == 0)
         return false;
+    if (strategy->use == DENSE)
+        return is_first_height && lacks_little(f) && (strategy->window == 0 || left_s(f) > kept_s);
     if (is_first_height && strategy->window == 0)
         return true;
-    return left_s(f) > kept_s && (is_first_height || strategy->again);
+    return left_s(f) > kept_s && (is_first_height || strategy->use == AGAIN);
 }
 
 /* Tries all strategies for one height. */
 static enum vbs_status search_within(struct fitting *f, int64_t target_bytes, bool is_first_height)
 {
-    for (int i = 0; i < N_STRATEGIES && !is_done(f, target_bytes); i++) {
+    for (int i = 0; i < N_STRATEGIES && !is_done(f, target_bytes, i); i++) {
         report(f);
         if (vbs_cancelled(f->ctx))
             return vbs_fail(f->ctx, VBS_INTERRUPTED, "interrupted");
@@ -286,7 +313,7 @@ static enum vbs_status search(struct fitting *f)
                                                             first */
     enum vbs_status status;
 
-    VBS_TRY(make_buffers(f, 0));
+    VBS_TRY(make_buffers(f, 0, false));
     f->fit->placement.load_bytes = f->peak_bytes;
     status = search_within(f, f->options->bytes, true);
 
@@ -302,7 +329,7 @@ static enum vbs_status search(struct fitting *f)
     vbs_exec_layout_clear(&f->fit->layout);
     f->fit->layout = f->best;
     f->best = (struct vbs_exec_layout){0};
-    return make_buffers(f, f->best_slack);
+    return make_buffers(f, f->best_slack, f->is_best_dense);
 }
 
 static enum vbs_status refuse(const struct fitting *f)
@@ -371,6 +398,7 @@ enum vbs_status vbs_exec_fit(struct vbs_ctx *ctx, struct vbs_exec_fit *fit,
     enum vbs_status status;
 
     fit->checked = checked;
+    fit->block_alignment = options->block_alignment;
     fit->placement.live_bytes = checked->live_bytes;
     status = begin_fitting(&f, checked);
     if (status == VBS_OK)

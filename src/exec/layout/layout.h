@@ -16,6 +16,8 @@ struct vbs_exec_fit {
     struct vbs_exec_buffers buffers;
     struct vbs_exec_layout layout;
     int *begins; /* [loads] the step before which each begins; null: there are no loads */
+    int64_t block_alignment; /* of the options */
+    bool is_dense;           /* the buffers are (buffers.h) */
     struct vbs_exec_placement placement;
 };
 
