@@ -44,6 +44,10 @@
 extern "C" {
 #endif
 
+/* A schedule whose buffers have offsets. Threads: one thread at a time. Freed by
+ * vbs_exec_placed_free. */
+struct vbs_exec_placed;
+
 /* The options of making an executor. Begin with {.struct_size = sizeof(struct vbs_exec_options)}: a
  * member that is 0 or null has the default that is named here. */
 struct vbs_exec_options {
@@ -66,6 +70,10 @@ struct vbs_exec_options {
                           Activations that are fused with a layer may have hidden them: oneDNN's
                           make 0, or a bound, of what is no number. For tensors of 32-bit floats in
                           the memory of the host */
+    /* Of vbs_exec_new: the offsets that vbs_exec_place found for the same schedule and profile,
+     * which the executor takes without a search where they hold for the session's sizes too. It is
+     * changed, and stays the caller's. Null: offsets are searched for. */
+    struct vbs_exec_placed *placed;
 };
 
 /* The result of the offset allocation. */
@@ -121,20 +129,27 @@ struct vbs_exec_report {
 struct vbs_exec;
 
 /*
- * Finds offsets for schedule from the sizes in profile, without a session. It does as vbs_exec_new,
- * except that a session's packed weights and workspaces may be larger. Of *options (null: defaults)
- * memory_bytes and place_limit_s are read. VBS_INVALID, VBS_USAGE (too large), VBS_INFEASIBLE with
- * *placement.
+ * Finds offsets for schedule from the sizes in profile, without a session, whose packed weights and
+ * workspaces may have other sizes. Of *options (null: defaults) memory_bytes, place_limit_s, direct
+ * and progress are read. *placed, which borrows profile and schedule and is freed by
+ * vbs_exec_placed_free, is for options.placed of vbs_exec_new, so that offsets are searched for
+ * once; placed may be null. VBS_INVALID, VBS_USAGE (too large), VBS_INFEASIBLE with *placement and
+ * without *placed.
  */
 enum vbs_status vbs_exec_place(struct vbs_ctx *ctx, const struct vbs_profile *profile,
                                const struct vbs_schedule *schedule,
                                const struct vbs_exec_options *options,
-                               struct vbs_exec_placement *placement) VBS_MUST_CHECK;
+                               struct vbs_exec_placement *placement,
+                               struct vbs_exec_placed **placed) VBS_MUST_CHECK;
+
+/* Frees what vbs_exec_place made; null is allowed. Executors do not need it any more. */
+void vbs_exec_placed_free(struct vbs_exec_placed *placed);
 
 /*
  * Prepares schedule, of profile, of network on backend. Borrows network; copies the rest.
  * VBS_INVALID: the schedule does not belong to the profile, the profile does not belong to the
- * network on this backend, or the schedule breaks the rules of schedule.h. VBS_USAGE: it is too
+ * network on this backend, the schedule breaks the rules of schedule.h, or options.placed is of
+ * another one. VBS_USAGE: it is too
  * large to be placed. VBS_NOT_FOUND: an algorithm that this machine does not have. VBS_INFEASIBLE:
  * no placement within the arena was found; *placement tells the bytes that the best one needs.
  * VBS_UNSUPPORTED: a session that is modelled, or one that keeps weights outside the budget where

@@ -1,4 +1,4 @@
-/* Making executors: from checks over the session, the offsets, the arena and the weight file to the
+/* Making executors: from the session over the offsets, the arena and the weight file to the
  * program. */
 #include "vbslab/exec.h"
 
@@ -6,6 +6,7 @@
 #include "base/options.h"
 #include "exec/finite.h"
 #include "exec/internal.h"
+#include "exec/placed.h"
 #include "profile/reach.h"
 #include "vbslab/units.h"
 
@@ -13,8 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define PLACE_S 10
 
 /* The state of making an executor. */
 struct opening {
@@ -24,8 +23,8 @@ struct opening {
     const struct vbs_profile *profile;
     const struct vbs_schedule *schedule;
     struct vbs_exec_options options;
-    struct vbs_exec_checked checked;
-    struct vbs_exec_fit fit;
+    struct vbs_exec_placed *placed; /* the options', or an own one */
+    bool resized;                   /* sizes of the session are not those of the profile */
     struct vbs_exec *exec;
     int larger;              /* the kernel whose workspace is most above the profile's; -1: none */
     int64_t larger_ws_bytes; /* its workspace in the profile */
@@ -35,41 +34,6 @@ static void report(const struct opening *o, const char *text)
 {
     if (o->options.progress.report)
         o->options.progress.report(o->options.progress.self, 0, -1, text);
-}
-
-static struct vbs_exec_fit_options fit_options_of(const struct vbs_exec_options *options,
-                                                  const struct vbs_schedule *schedule, bool direct)
-{
-    return (struct vbs_exec_fit_options){
-        .bytes = options->memory_bytes > 0 ? options->memory_bytes : schedule->memory_bytes,
-        .block_alignment = direct ? VBS_EXEC_SECTOR : 64,
-        .limit_s = options->place_limit_s > 0 ? options->place_limit_s : PLACE_S,
-        .progress = options->progress};
-}
-
-/* ---- offsets alone ---- */
-
-enum vbs_status vbs_exec_place(struct vbs_ctx *ctx, const struct vbs_profile *profile,
-                               const struct vbs_schedule *schedule,
-                               const struct vbs_exec_options *options,
-                               struct vbs_exec_placement *placement)
-{
-    struct vbs_exec_options own;
-    struct vbs_exec_fit_options fit_options;
-    struct vbs_exec_checked checked = {0};
-    struct vbs_exec_fit fit = {0};
-    enum vbs_status status;
-
-    VBS_TRY(vbs_options_read(ctx, "vbs_exec_options", options, &own, sizeof own));
-    fit_options = fit_options_of(&own, schedule, false);
-    status = vbs_exec_check(ctx, &checked, profile, schedule);
-    if (status == VBS_OK)
-        status = vbs_exec_fit(ctx, &fit, &checked, &fit_options);
-    if (status == VBS_OK || status == VBS_INFEASIBLE)
-        *placement = fit.placement;
-    vbs_exec_fit_clear(&fit);
-    vbs_exec_checked_clear(&checked);
-    return status;
 }
 
 /* ---- the session ---- */
@@ -103,7 +67,7 @@ static const char *find_difference(const struct opening *o, const struct vbs_pro
         return "bytes";
     if (a->in_place != b->in_place)
         return "place";
-    if (o->checked.has_stripes && !have_same_rows(b, a))
+    if (o->placed->checked.has_stripes && !have_same_rows(b, a))
         return "rows";
     return with_weights && a->channels != b->channels ? "channels" : NULL;
 }
@@ -122,10 +86,10 @@ static enum vbs_status check_abilities(const struct opening *o)
     if (o->options.check_finite)
         VBS_TRY(vbs_exec_finite_able(o->ctx, o->network, session));
     o->exec->check_finite = o->options.check_finite;
-    if (o->checked.has_stripes && (!session->ops->write_rows || !session->ops->read_rows))
+    if (o->placed->checked.has_stripes && (!session->ops->write_rows || !session->ops->read_rows))
         return vbs_fail(o->ctx, VBS_UNSUPPORTED, "backend '%s' cannot convert rows of its tensors",
                         o->backend->name);
-    if (o->checked.n_packed > 0 && !session->ops->pack)
+    if (o->placed->checked.n_packed > 0 && !session->ops->pack)
         return vbs_fail(o->ctx, VBS_UNSUPPORTED,
                         "backend '%s' keeps weights outside the budget; plan with weights excluded",
                         o->backend->name);
@@ -164,9 +128,10 @@ static enum vbs_status check_layers(struct opening *o)
 /* Finds the bytes that the session packs for each layer and format, over all slices. */
 static enum vbs_status measure_packed(struct opening *o)
 {
-    struct vbs_exec_checked *checked = &o->checked;
+    struct vbs_exec_checked *checked = &o->placed->checked;
 
     for (int m = 0; m < checked->n_packed; m++) {
+        int64_t before = checked->packed[m].packed_bytes;
         int *kernels, n;
 
         VBS_TRY(vbs_exec_packers(o->ctx, checked, m, &kernels, &n));
@@ -174,6 +139,7 @@ static enum vbs_status measure_packed(struct opening *o)
             checked->packed[m].packed_bytes = 0;
         for (int i = 0; i < n; i++)
             checked->packed[m].packed_bytes += o->exec->session->kernels[kernels[i]].packed_bytes;
+        o->resized |= checked->packed[m].packed_bytes != before;
         free(kernels);
     }
     return VBS_OK;
@@ -185,8 +151,8 @@ static void take_workspaces(struct opening *o)
     const struct vbs_session *session = o->exec->session;
     int64_t most = 0;
 
-    for (int i = 0; i < o->checked.n_kernels; i++) {
-        struct vbs_exec_kernel *kernel = &o->checked.kernels[i];
+    for (int i = 0; i < o->placed->checked.n_kernels; i++) {
+        struct vbs_exec_kernel *kernel = &o->placed->checked.kernels[i];
         int64_t more = session->kernels[i].ws_bytes - kernel->ws_bytes;
 
         if (more > most) {
@@ -194,6 +160,7 @@ static void take_workspaces(struct opening *o)
             o->larger = i;
             o->larger_ws_bytes = kernel->ws_bytes;
         }
+        o->resized |= more != 0;
         kernel->ws_bytes = session->kernels[i].ws_bytes;
     }
 }
@@ -201,7 +168,7 @@ static void take_workspaces(struct opening *o)
 static enum vbs_status check_kernels(struct opening *o)
 {
     const struct vbs_session *session = o->exec->session;
-    struct vbs_exec_checked *checked = &o->checked;
+    struct vbs_exec_checked *checked = &o->placed->checked;
 
     if (session->n_kernels != checked->n_kernels)
         return vbs_fail(o->ctx, VBS_LIBRARY, "backend '%s' made %d kernels of %d", o->backend->name,
@@ -234,23 +201,23 @@ static enum vbs_status check_kernels(struct opening *o)
 static enum vbs_status open_session(struct opening *o)
 {
     struct vbs_requested_kernel *requested =
-        malloc((size_t)o->checked.n_kernels * sizeof *requested + 1);
+        malloc((size_t)o->placed->checked.n_kernels * sizeof *requested + 1);
     int first_batch = 1;
     struct vbs_backend_options options = {.struct_size = sizeof options,
                                           .batches = &first_batch,
                                           .n_batches = 1,
                                           .threads = o->options.threads,
                                           .requested = requested,
-                                          .n_requested = o->checked.n_kernels,
-                                          .stripes = vbs_exec_uses_stripes(&o->checked),
+                                          .n_requested = o->placed->checked.n_kernels,
+                                          .stripes = vbs_exec_uses_stripes(&o->placed->checked),
                                           .weights_given =
                                               o->schedule->weights == VBS_WEIGHTS_INCLUDED};
     enum vbs_status status;
 
     if (!requested)
         return vbs_no_memory(o->ctx);
-    for (int i = 0; i < o->checked.n_kernels; i++)
-        requested[i] = o->checked.kernels[i].requested;
+    for (int i = 0; i < o->placed->checked.n_kernels; i++)
+        requested[i] = o->placed->checked.kernels[i].requested;
     report(o, "making kernels");
     status = o->backend->open(o->ctx, o->network, &options, &o->exec->session);
     free(requested);
@@ -266,41 +233,44 @@ static enum vbs_status open_session(struct opening *o)
 /* Refuses a schedule that was not placed, and names the workspace that may be the cause. */
 static enum vbs_status refuse_larger(const struct opening *o)
 {
-    const struct vbs_requested_kernel *kernel = &o->checked.kernels[o->larger].requested;
+    const struct vbs_requested_kernel *kernel = &o->placed->checked.kernels[o->larger].requested;
     char why[VBS_DETAIL_SIZE], here[48], planned[48];
 
     snprintf(why, sizeof why, "%s", vbs_detail(o->ctx));
-    return vbs_fail(o->ctx, VBS_INFEASIBLE,
-                    "%s; layer %d '%s' needs a workspace of %s at batch %d with algorithm '%s' "
-                    "here, of %s in the profile: measure anew",
-                    why, kernel->layer, o->exec->session->layers[kernel->layer].name,
-                    vbs_format_exact(o->checked.kernels[o->larger].ws_bytes, here, sizeof here),
-                    kernel->batch, kernel->algorithm,
-                    vbs_format_exact(o->larger_ws_bytes, planned, sizeof planned));
+    return vbs_fail(
+        o->ctx, VBS_INFEASIBLE,
+        "%s; layer %d '%s' needs a workspace of %s at batch %d with algorithm '%s' "
+        "here, of %s in the profile: measure anew",
+        why, kernel->layer, o->exec->session->layers[kernel->layer].name,
+        vbs_format_exact(o->placed->checked.kernels[o->larger].ws_bytes, here, sizeof here),
+        kernel->batch, kernel->algorithm,
+        vbs_format_exact(o->larger_ws_bytes, planned, sizeof planned));
+}
+
+/* Takes the offsets that there are, where they hold for the session's sizes; else searches. */
+static enum vbs_status find_offsets(struct opening *o)
+{
+    bool valid;
+
+    VBS_TRY(vbs_exec_placed_keep(o->ctx, o->placed, &o->options, o->resized, &valid));
+    return valid ? VBS_OK : vbs_exec_placed_search(o->ctx, o->placed, &o->options);
 }
 
 static enum vbs_status place_buffers(struct opening *o)
 {
-    struct vbs_exec_fit_options fit_options =
-        fit_options_of(&o->options, o->schedule, o->options.direct);
-    enum vbs_status status = vbs_exec_fit(o->ctx, &o->fit, &o->checked, &fit_options);
+    int64_t bytes = vbs_exec_arena_bytes(&o->options, o->schedule);
+    enum vbs_status status = find_offsets(o);
 
-    if (status == VBS_INFEASIBLE && o->options.direct) { /* without direct reads, weights are
-                                                            copied twice, but need less alignment */
-        vbs_exec_fit_clear(&o->fit);
-        fit_options = fit_options_of(&o->options, o->schedule, false);
-        status = vbs_exec_fit(o->ctx, &o->fit, &o->checked, &fit_options);
-    }
-    o->exec->placement = o->fit.placement;
+    o->exec->placement = o->placed->fit.placement;
     if (status == VBS_INFEASIBLE && o->larger >= 0)
         return refuse_larger(o);
     if (status != VBS_OK)
         return status;
-    if (o->checked.needs_rings)
-        return vbs_exec_arena_share(o->ctx, &o->exec->arena, fit_options.bytes);
+    if (o->placed->checked.needs_rings)
+        return vbs_exec_arena_share(o->ctx, &o->exec->arena, bytes);
     if (o->exec->session->ops->device)
-        return vbs_exec_arena_obtain(o->ctx, &o->exec->arena, o->exec->session, fit_options.bytes);
-    return vbs_exec_arena_map(o->ctx, &o->exec->arena, fit_options.bytes, o->options.debug_checks);
+        return vbs_exec_arena_obtain(o->ctx, &o->exec->arena, o->exec->session, bytes);
+    return vbs_exec_arena_map(o->ctx, &o->exec->arena, bytes, o->options.debug_checks);
 }
 
 static enum vbs_status open_file(struct opening *o)
@@ -311,11 +281,11 @@ static enum vbs_status open_file(struct opening *o)
                                                   .progress = o->options.progress};
     struct vbs_exec *exec = o->exec;
 
-    if (o->checked.n_packed == 0)
+    if (o->placed->checked.n_packed == 0)
         return VBS_OK;
     VBS_TRY(vbs_exec_loader_init(o->ctx, &exec->loader, &exec->file, exec->arena.session));
-    VBS_TRY(
-        vbs_exec_file_open(o->ctx, &exec->file, &o->checked, o->network, exec->session, &options));
+    VBS_TRY(vbs_exec_file_open(o->ctx, &exec->file, &o->placed->checked, o->network, exec->session,
+                               &options));
     return exec->arena.session && o->schedule->copy.source &&
                    strcmp(o->schedule->copy.source, VBS_COPY_PINNED) == 0
                ? vbs_exec_loader_pin(o->ctx, &exec->loader)
@@ -375,13 +345,13 @@ static enum vbs_status make_program(struct opening *o)
     VBS_TRY(count_values(o));
     if (o->options.trace)
         VBS_TRY(begin_trace(o));
-    VBS_TRY(vbs_exec_program_make(o->ctx, &exec->program, &o->fit, o->network, &exec->arena,
+    VBS_TRY(vbs_exec_program_make(o->ctx, &exec->program, &o->placed->fit, o->network, &exec->arena,
                                   &exec->file, o->options.debug_checks));
     VBS_TRY(prepare_ends(o));
     if (exec->arena.session)
         VBS_TRY(vbs_exec_stage(o->ctx, exec));
     if (o->options.debug_checks)
-        VBS_TRY(vbs_exec_checker_new(o->ctx, &o->fit, &exec->arena, &exec->checker));
+        VBS_TRY(vbs_exec_checker_new(o->ctx, &o->placed->fit, &exec->arena, &exec->checker));
     if (exec->program.n_loads > 0 && exec->arena.session)
         VBS_TRY(exec->session->ops->device->make_events(o->ctx, exec->session,
                                                         2 * exec->program.n_loads));
@@ -401,11 +371,24 @@ static enum vbs_status check_outputs(const struct opening *o)
     return VBS_OK;
 }
 
+/* Takes the offsets that the options bring, or checks the schedule and has none. */
+static enum vbs_status take_placed(struct opening *o)
+{
+    struct vbs_exec_placed *placed = o->options.placed;
+
+    if (!placed)
+        return vbs_exec_placed_new(o->ctx, o->profile, o->schedule, &o->placed);
+    if (placed->checked.profile != o->profile || placed->checked.schedule != o->schedule)
+        return vbs_fail(o->ctx, VBS_INVALID, "the placement is of another schedule");
+    o->placed = placed;
+    return VBS_OK;
+}
+
 static enum vbs_status open_all(struct opening *o)
 {
     VBS_TRY(check_outputs(o));
-    VBS_TRY(vbs_exec_check(o->ctx, &o->checked, o->profile, o->schedule));
-    if (o->backend->device && o->checked.has_stripes)
+    VBS_TRY(take_placed(o));
+    if (o->backend->device && o->placed->checked.has_stripes)
         return vbs_fail(o->ctx, VBS_UNSUPPORTED,
                         "backend '%s' computes whole samples only; the schedule has steps by rows",
                         o->backend->name);
@@ -439,8 +422,8 @@ enum vbs_status vbs_exec_new(struct vbs_ctx *ctx, const struct vbs_network *netw
     status = open_all(&o);
     if (placement && (status == VBS_OK || status == VBS_INFEASIBLE))
         *placement = o.exec->placement;
-    vbs_exec_fit_clear(&o.fit);
-    vbs_exec_checked_clear(&o.checked);
+    if (o.placed != o.options.placed)
+        vbs_exec_placed_free(o.placed);
     if (status != VBS_OK) {
         vbs_exec_free(o.exec);
         return status;

@@ -25,7 +25,9 @@ static bool plan_less(struct vbs_ctx *ctx, struct vbs_replan *r, enum vbs_status
     if (peak <= least || r->n_replans == MAX_REPLANS)
         return false;
     r->n_replans++;
-    *status = vbs_solver_plan(ctx, r->solver, peak - step > least ? peak - step : least, &schedule);
+    if (r->n_replans == MAX_REPLANS || peak - step < least)
+        step = peak - least;
+    *status = vbs_solver_plan(ctx, r->solver, peak - step, &schedule);
     if (*status == VBS_OK) {
         vbs_schedule_free(*r->schedule);
         *r->schedule = schedule;
@@ -45,6 +47,34 @@ enum vbs_status vbs_replan(struct vbs_ctx *ctx, struct vbs_replan *replan)
     return status;
 }
 
+#define MAX_PLACES 5 /* sizes that are tried: a search for less may have found a lower placement   \
+                      */
+
+enum vbs_status vbs_replan_least(struct vbs_ctx *ctx, struct vbs_solver *solver,
+                                 const struct vbs_profile *profile, double limit_s, int64_t *bytes)
+{
+    int64_t least = vbs_solver_least_bytes(solver);
+    struct vbs_exec_options options = {.struct_size = sizeof options, .place_limit_s = limit_s};
+    struct vbs_exec_placement placement;
+    struct vbs_schedule *schedule = NULL;
+    enum vbs_status status;
+
+    *bytes = least;
+    if (least == 0 || least == INT64_MAX)
+        return VBS_OK;
+    status = vbs_solver_plan(ctx, solver, least, &schedule);
+    for (int i = 0; i < MAX_PLACES && status == VBS_OK; i++) {
+        options.memory_bytes = *bytes;
+        status = vbs_exec_place(ctx, profile, schedule, &options, &placement, NULL);
+        if (status != VBS_INFEASIBLE)
+            break;
+        *bytes = placement.placed_bytes > *bytes ? placement.placed_bytes : *bytes + *bytes / 20;
+        status = VBS_OK;
+    }
+    vbs_schedule_free(schedule);
+    return status;
+}
+
 /* The making of an executor. */
 struct preparing {
     const struct vbs_network *network;
@@ -58,12 +88,17 @@ struct preparing {
 static enum vbs_status make_executor(struct vbs_ctx *ctx, void *self)
 {
     struct preparing *p = self;
-    struct vbs_exec_options place = *p->options;
+    struct vbs_exec_options options = *p->options;
+    enum vbs_status status;
 
-    place.progress = (struct vbs_progress){0};
-    VBS_TRY(vbs_exec_place(ctx, p->profile, p->made.schedule, &place, &p->made.placement));
-    return vbs_exec_new(ctx, p->network, p->backend, p->profile, p->made.schedule, p->options,
-                        &p->made.placement, &p->made.exec);
+    options.progress = (struct vbs_progress){0};
+    VBS_TRY(vbs_exec_place(ctx, p->profile, p->made.schedule, &options, &p->made.placement,
+                           &options.placed));
+    options.progress = p->options->progress;
+    status = vbs_exec_new(ctx, p->network, p->backend, p->profile, p->made.schedule, &options,
+                          &p->made.placement, &p->made.exec);
+    vbs_exec_placed_free(options.placed);
+    return status;
 }
 
 enum vbs_status vbs_replan_exec(struct vbs_ctx *ctx, struct vbs_solver *solver,

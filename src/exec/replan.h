@@ -41,6 +41,17 @@ struct vbs_replan {
  * VBS_INFEASIBLE: none of them could be placed; else what make returns, or the solver. */
 enum vbs_status vbs_replan(struct vbs_ctx *ctx, struct vbs_replan *replan) VBS_MUST_CHECK;
 
+/*
+ * Finds the least budget for which vbs_replan has a plan: that of the solver or, where the buffers
+ * of its plan do not fit into so little, because samples that lie together or their alignment leave
+ * holes, the size of the arena in which they were placed. limit_s: the processor time of a search
+ * for offsets (struct vbs_exec_options). 0: the planner is from outside and has no least budget;
+ * INT64_MAX: it has no plan for any budget. Fails as vbs_solver_plan and vbs_exec_place do.
+ */
+enum vbs_status vbs_replan_least(struct vbs_ctx *ctx, struct vbs_solver *solver,
+                                 const struct vbs_profile *profile, double limit_s,
+                                 int64_t *bytes) VBS_MUST_CHECK;
+
 /* A plan that is placed, and its executor. */
 struct vbs_replanned {
     struct vbs_schedule *schedule;

@@ -39,10 +39,12 @@ static enum vbs_status make_executor(struct vbs_ctx *ctx, const struct placing *
                                        .place_limit_s = VBS_REPLAN_PLACE_S};
     enum vbs_status status;
 
-    VBS_TRY(vbs_exec_place(ctx, subject->profile, p->entrant->schedule, &options, placement));
+    VBS_TRY(vbs_exec_place(ctx, subject->profile, p->entrant->schedule, &options, placement,
+                           &options.placed));
     run_set_heap(false);
     status = vbs_exec_new(ctx, subject->network, subject->backend, subject->profile,
                           p->entrant->schedule, &options, placement, exec);
+    vbs_exec_placed_free(options.placed);
     run_set_heap(true);
     return status;
 }

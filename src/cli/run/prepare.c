@@ -46,7 +46,8 @@ static enum vbs_status make_executor(struct run_job *job)
     enum vbs_status status;
 
     options.progress = cli_progress(job->cli);
-    status = vbs_exec_place(ctx, job->profile, job->schedule, &options, &job->placement);
+    status = vbs_exec_place(ctx, job->profile, job->schedule, &options, &job->placement,
+                            &options.placed);
     cli_progress_end(job->cli);
     if (status != VBS_OK)
         return status;
@@ -55,6 +56,7 @@ static enum vbs_status make_executor(struct run_job *job)
     options.progress = cli_progress(job->cli);
     status = vbs_exec_new(ctx, job->network, job->backend, job->profile, job->schedule, &options,
                           &job->placement, &job->exec);
+    vbs_exec_placed_free(options.placed);
     run_set_heap(true);
     cli_progress_end(job->cli);
     if (status == VBS_NOT_FOUND)

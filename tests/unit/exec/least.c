@@ -35,7 +35,7 @@ static void try_least(struct tally *tally, const struct vbs_problem *problem, co
         status = vbs_solver_plan(&ctx, solver, vbs_solver_least_bytes(solver), &schedule);
     if (status != VBS_OK)
         tally->n_refused++;
-    else if (vbs_exec_place(&ctx, problem->profile, schedule, NULL, &placement) != VBS_OK) {
+    else if (vbs_exec_place(&ctx, problem->profile, schedule, NULL, &placement, NULL) != VBS_OK) {
         int64_t missed = placement.placed_bytes - schedule->memory_bytes;
 
         tally->n_missed++;
