@@ -394,6 +394,8 @@ static enum vbs_status frontier(struct cli *cli, const char *const *values,
                                         .solver_bytes = vbs_solver_peak_bytes(solver),
                                         .profile_id = id,
                                         .pictures = pictures});
+    if (status == VBS_OK && !vbs_planner_estimates(planner) && !found->interrupted)
+        status = cli_note_least(cli, problem, solver);
     if (status == VBS_OK && found->interrupted)
         status = fail_interrupted(cli, found);
     vbs_frontier_free(found);

@@ -58,6 +58,8 @@ static enum vbs_status plan(struct cli *cli, const char *const *values,
         goto done;
     if (!(json && strcmp(json, "-") == 0))
         status = cli_print_schedule(cli, problem->profile, schedule);
+    if (status == VBS_OK)
+        status = cli_note_placed(cli, problem->profile, schedule);
     if (status != VBS_OK)
         goto done;
     if (schedule->solver.interrupted)

@@ -1,6 +1,7 @@
 #include "cli/common/solving.h"
 
 #include "base/fail.h"
+#include "exec/replan.h"
 #include "base/grow.h"
 #include "base/parse.h"
 #include "base/text.h"
@@ -347,9 +348,39 @@ static void add_reason(struct vbs_text *text, const struct vbs_planner *planner,
         add_us(text, problem->latency_us);
 }
 
-static void tell_bytes(struct vbs_text *text, const struct vbs_planner *planner,
-                       const struct vbs_problem *problem, int64_t memory_bytes,
-                       const struct vbs_infeasibility *infeasibility)
+/* Finds the bytes in which the plan of the least budget runs; 0: they are no more, or not known. */
+static enum vbs_status find_placed(struct cli *cli, const struct vbs_problem *problem,
+                                   struct vbs_solver *solver, int64_t *bytes)
+{
+    enum vbs_status status =
+        vbs_replan_least(&cli->ctx, solver, problem->profile, VBS_REPLAN_PLACE_S, bytes);
+
+    if (status == VBS_NO_MEMORY || status == VBS_INTERRUPTED)
+        return status;
+    if (status != VBS_OK || *bytes == INT64_MAX || *bytes <= vbs_solver_least_bytes(solver))
+        *bytes = 0;
+    return VBS_OK;
+}
+
+/* Appends these bytes to a refusal. */
+static enum vbs_status add_placed(struct cli *cli, struct vbs_text *text,
+                                  const struct vbs_problem *problem, struct vbs_solver *solver)
+{
+    int64_t bytes;
+    char need[48];
+
+    VBS_TRY(find_placed(cli, problem, solver, &bytes));
+    if (bytes > 0)
+        vbs_text_addf(text, "; that plan takes %s once its buffers are placed",
+                      vbs_format_exact(bytes, need, sizeof need));
+    return VBS_OK;
+}
+
+static enum vbs_status tell_bytes(struct cli *cli, struct vbs_text *text,
+                                  const struct vbs_planner *planner,
+                                  const struct vbs_problem *problem, struct vbs_solver *solver,
+                                  int64_t memory_bytes,
+                                  const struct vbs_infeasibility *infeasibility)
 {
     char need[48], how[64] = "";
     int n_items = 0;
@@ -358,11 +389,13 @@ static void tell_bytes(struct vbs_text *text, const struct vbs_planner *planner,
     vbs_text_addf(text, "; the least budget is %s",
                   vbs_format_exact(infeasibility->least_bytes, need, sizeof need));
     add_binding(text, problem->profile, infeasibility);
+    VBS_TRY(add_placed(cli, text, problem, solver));
     name_other(infeasibility, planner, how, sizeof how);
     add_bytes(text, &n_items, infeasibility->without_ws_bytes, "without that workspace");
     add_bytes(text, &n_items, infeasibility->external_bytes, "with io external");
     add_bytes(text, &n_items, infeasibility->without_latency_bytes, "without --latency-us");
     add_bytes(text, &n_items, infeasibility->other_bytes, how);
+    return VBS_OK;
 }
 
 static void tell_latency(struct vbs_text *text, const struct vbs_planner *planner,
@@ -382,18 +415,27 @@ static void tell_latency(struct vbs_text *text, const struct vbs_planner *planne
     add_latency(text, &n_items, infeasibility->other_latency_us, how);
 }
 
-/* Repeats the planner's own refusal, with a remedy where nothing can be copied. */
+/* Repeats the planner's own refusal, with a remedy where nothing can be copied. solver: null where
+ * it may not have a schedule. */
 static enum vbs_status repeat_refusal(struct cli *cli, const struct vbs_problem *problem,
-                                      const char *refusal)
+                                      struct vbs_solver *solver, const char *refusal)
 {
+    struct vbs_text placed = {0};
     const char *why = "";
+    enum vbs_status status = VBS_OK;
 
+    if (solver)
+        status = add_placed(cli, &placed, problem, solver);
     if (problem->weights == VBS_WEIGHTS_INCLUDED && !(problem->copy.bytes_per_us > 0))
         why = problem->profile->n_copies > 0
                   ? "; at a copy rate of 0 all weights must be resident"
                   : "; the profile has no copies, so all weights must be resident: measure copies, "
                     "or give --copy-rate";
-    return vbs_fail(&cli->ctx, VBS_INFEASIBLE, "%s%s", refusal, why);
+    if (status == VBS_OK)
+        status = vbs_fail(&cli->ctx, VBS_INFEASIBLE, "%s%s%s", refusal,
+                          placed.data ? placed.data : "", why);
+    vbs_text_clear(&placed);
+    return status;
 }
 
 /* Repeats the refusal of a planner from outside, and names the least budget of the library's own.
@@ -412,7 +454,7 @@ static enum vbs_status explain_outside(struct cli *cli, const struct vbs_problem
     least = vbs_solver_least_bytes(solver);
     vbs_solver_free(solver);
     if (least == INT64_MAX)
-        return repeat_refusal(cli, problem, refusal);
+        return repeat_refusal(cli, problem, NULL, refusal);
     return vbs_fail(&cli->ctx, VBS_INFEASIBLE, "%s; the least budget of %s is %s", refusal, name,
                     vbs_format_exact(least, need, sizeof need));
 }
@@ -429,17 +471,55 @@ enum vbs_status cli_explain(struct cli *cli, const struct vbs_planner *planner,
     snprintf(refusal, sizeof refusal, "%s", vbs_detail(&cli->ctx));
     if (vbs_planner_is_outside(planner))
         return explain_outside(cli, problem, refusal);
+    if (problem->latency_us == 0 && vbs_solver_least_bytes(solver) == INT64_MAX)
+        return repeat_refusal(cli, problem, NULL, refusal); /* its time was over */
     status = vbs_solver_explain(&cli->ctx, solver, &infeasibility);
     if (status == VBS_UNSUPPORTED)
-        return repeat_refusal(cli, problem, refusal);
+        return repeat_refusal(cli, problem, vbs_planner_estimates(planner) ? NULL : solver,
+                              refusal);
     if (status != VBS_OK)
         return status;
     if (infeasibility.least_bytes == INT64_MAX)
         tell_latency(&text, planner, problem, &infeasibility);
     else
-        tell_bytes(&text, planner, problem, memory_bytes, &infeasibility);
-    status = text.failed ? vbs_no_memory(&cli->ctx)
-                         : vbs_fail(&cli->ctx, VBS_INFEASIBLE, "%s", text.data);
+        status = tell_bytes(cli, &text, planner, problem, solver, memory_bytes, &infeasibility);
+    if (status == VBS_OK)
+        status = text.failed ? vbs_no_memory(&cli->ctx)
+                             : vbs_fail(&cli->ctx, VBS_INFEASIBLE, "%s", text.data);
     vbs_text_clear(&text);
+    return status;
+}
+
+enum vbs_status cli_note_placed(struct cli *cli, const struct vbs_profile *profile,
+                                const struct vbs_schedule *schedule)
+{
+    const struct vbs_exec_options options = {.struct_size = sizeof options,
+                                             .place_limit_s = VBS_REPLAN_PLACE_S};
+    struct vbs_exec_placement placement;
+    enum vbs_status status =
+        vbs_exec_place(&cli->ctx, profile, schedule, &options, &placement, NULL);
+    char bytes[48];
+
+    if (status == VBS_NO_MEMORY || status == VBS_INTERRUPTED)
+        return status;
+    if (status == VBS_INFEASIBLE)
+        cli_note(cli,
+                 "once its buffers are placed, the plan takes %s, %lld more than the budget; 'run' "
+                 "then takes a plan of less memory, if there is one",
+                 vbs_format_exact(placement.placed_bytes, bytes, sizeof bytes),
+                 (long long)(placement.placed_bytes - schedule->memory_bytes));
+    return VBS_OK;
+}
+
+enum vbs_status cli_note_least(struct cli *cli, const struct vbs_problem *problem,
+                               struct vbs_solver *solver)
+{
+    int64_t bytes;
+    enum vbs_status status = find_placed(cli, problem, solver, &bytes);
+    char need[48];
+
+    if (status == VBS_OK && bytes > 0)
+        cli_note(cli, "the plan of the least budget takes %s once its buffers are placed",
+                 vbs_format_exact(bytes, need, sizeof need));
     return status;
 }

@@ -144,4 +144,13 @@ enum vbs_status cli_explain(struct cli *cli, const struct vbs_planner *planner,
                             const struct vbs_problem *problem, struct vbs_solver *solver,
                             int64_t memory_bytes) VBS_MUST_CHECK;
 
+/* Tells by how much a plan exceeds its budget once its buffers are placed; nothing where it does
+ * not, or where it is too large to be placed. */
+enum vbs_status cli_note_placed(struct cli *cli, const struct vbs_profile *profile,
+                                const struct vbs_schedule *schedule) VBS_MUST_CHECK;
+
+/* Tells the same of the plan of the least budget. */
+enum vbs_status cli_note_least(struct cli *cli, const struct vbs_problem *problem,
+                               struct vbs_solver *solver) VBS_MUST_CHECK;
+
 #endif
