@@ -36,6 +36,7 @@
 
 #include "vbslab/backend.h"
 #include "vbslab/place.h"
+#include "vbslab/plan.h"
 #include "vbslab/schedule.h"
 
 #include <stddef.h>
@@ -201,6 +202,68 @@ const struct vbs_exec_placement *vbs_exec_placement(const struct vbs_exec *exec)
 
 /* Gives the session that runs the layers; it belongs to exec. */
 const struct vbs_session *vbs_exec_session(const struct vbs_exec *exec);
+
+/*
+ * The memory of a process that runs a schedule on the host, by parts, in bytes: an estimate that
+ * takes no run. The total is the most of the process's whole life from now on. What the system
+ * counts (VmHWM) was between VBS_EXEC_MEMORY_LOW and 1.05 of it where it was measured
+ * (docs/accounting.md). Planning, making kernels and running come one after the other, so that the
+ * total is less than the sum.
+ */
+struct vbs_exec_memory {
+    int64_t process_bytes;  /* resident before: program, libraries, profile, network */
+    int64_t planning_bytes; /* of the solver, which is freed before kernels are made */
+    int64_t library_bytes;  /* code of the backend's library that kernels bring in */
+    int64_t kernel_bytes;   /* objects and generated code of the kernels */
+    int64_t weight_bytes;   /* packed weights beside the arena; 0 with weights included */
+    int64_t packing_bytes;  /* of weights while they are packed, before the arena is used */
+    int64_t arena_bytes;    /* its pages that the schedule uses */
+    int64_t value_bytes;    /* inputs and outputs of the request */
+    int64_t thread_bytes;   /* stacks, and what matrix products take beyond their workspace */
+    int64_t more_bytes;     /* of the options */
+    int64_t total_bytes;    /* the most that is there at once */
+};
+
+#define VBS_EXEC_MEMORY_LOW 0.55
+
+/* The options of an estimate; {.struct_size = sizeof(struct vbs_exec_memory_options)} gives the
+ * defaults. */
+struct vbs_exec_memory_options {
+    size_t struct_size;
+    int64_t process_bytes; /* 0: vbs_exec_process_bytes */
+    int threads;           /* 0: as the profile was measured */
+    int64_t more_bytes;    /* that the caller needs while the network runs */
+};
+
+/* Returns the resident memory of this process, once free memory of the heap went back to the
+ * system; -1: the system does not tell. */
+int64_t vbs_exec_process_bytes(void);
+
+/* Computes the bytes of the weights that the steps of a schedule are computed from: of each layer
+ * every packed weight format that a step reads, once. VBS_NO_MEMORY. */
+enum vbs_status vbs_exec_used_weights(struct vbs_ctx *ctx, const struct vbs_profile *profile,
+                                      const struct vbs_schedule *schedule,
+                                      int64_t *weight_bytes) VBS_MUST_CHECK;
+
+/* Estimates the memory of a process that runs schedule, of profile. options may be null.
+ * VBS_UNSUPPORTED: the system does not tell what the process takes now; else fails as
+ * vbs_exec_place does for a schedule that is none. O(steps). */
+enum vbs_status vbs_exec_memory(struct vbs_ctx *ctx, const struct vbs_profile *profile,
+                                const struct vbs_schedule *schedule,
+                                const struct vbs_exec_memory_options *options,
+                                struct vbs_exec_memory *memory) VBS_MUST_CHECK;
+
+/*
+ * Plans so that the whole process stays within limit_bytes by this estimate: for the arena that is
+ * left beside the other parts, with eight plans at most. solver is of profile. *schedule is freed
+ * by vbs_schedule_free. VBS_INFEASIBLE: not even the least plan does, and *memory is that of it;
+ * else fails as vbs_solver_plan and vbs_exec_memory do.
+ */
+enum vbs_status vbs_exec_plan_within(struct vbs_ctx *ctx, struct vbs_solver *solver,
+                                     const struct vbs_profile *profile, int64_t limit_bytes,
+                                     const struct vbs_exec_memory_options *options,
+                                     struct vbs_exec_memory *memory,
+                                     struct vbs_schedule **schedule) VBS_MUST_CHECK;
 
 #ifdef __cplusplus
 }

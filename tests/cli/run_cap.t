@@ -167,6 +167,32 @@ report $? "squeezenet is measured"
 grep -v ':gemm:' all.csv >squeezenet.csv
 within_whole "its weights apart" 25
 within_whole "its weights inside" 20 --weights included
+
+# estimates NAME ARGUMENTS...: the estimate of a plan's process is at least what the process of a run
+# takes in its whole life, and at most 1/0.55 of it.
+estimates()
+{
+    name=$1
+    shift
+    "$VBSLAB" plan squeezenet.csv --request 1 --total-memory 1MiB "$@" >out 2>err
+    code=$?
+    limit=$(sed -n 's/.* the process would take about \([0-9]*\)\.*[0-9]* MiB where 1 MiB is the limit.*/\1/p' err)
+    limit=$((${limit:-0} + 2))
+    [ $code -eq 3 ] && [ $limit -gt 8 ]
+    report $? "squeezenet, $name: a limit of 1 MiB is answered without a run: $limit MiB would do"
+    "$VBSLAB" plan squeezenet.csv --request 1 --total-memory ${limit}MiB "$@" >out 2>err
+    code=$?
+    [ $code -eq 0 ] && grep -q '^total .* MiB  estimated, at most at once' out
+    report $? "squeezenet, $name: and does"
+    "$VBSLAB" --quiet run squeezenet.csv --request 1 --total-memory ${limit}MiB --json "$@" >out 2>err
+    code=$?
+    peak=$(member out resident_peak_bytes)
+    [ $code -eq 0 ] && [ "${peak:-0}" -le $((limit * mib)) ] && [ "$peak" -ge $((limit * mib * 55 / 100)) ]
+    report $? "squeezenet, $name: the process takes ${peak:-?} bytes of $limit MiB in its whole life"
+}
+
+estimates "its weights apart"
+estimates "its weights inside" --weights included
 # Its largest step alone has 5.9 MiB.
 "$VBSLAB" --quiet run squeezenet.csv --request 1 --total-memory 8MiB --weights included >out 2>err
 code=$?

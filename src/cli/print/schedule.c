@@ -349,8 +349,9 @@ enum vbs_status cli_print_schedule(struct cli *cli, const struct vbs_profile *pr
     struct more_columns more = {.weights = schedule->weights == VBS_WEIGHTS_INCLUDED};
     double compute_us = 0;
     int64_t n_loads = 0, weight_bytes = 0;
-    enum vbs_status status = uses ? cli_used_weights(&cli->ctx, profile, schedule, &weight_bytes)
-                                  : vbs_no_memory(&cli->ctx);
+    enum vbs_status status =
+        uses ? vbs_exec_used_weights(&cli->ctx, profile, schedule, &weight_bytes)
+             : vbs_no_memory(&cli->ctx);
 
     if (status != VBS_OK) {
         free(uses);

@@ -1,75 +1,8 @@
 #include "cli/print/weights.h"
 
-#include "base/fail.h"
-
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-
-/* Marks the algorithms of the profile that steps of the schedule take, [n_layers + 1][n_algorithms
- * of the profile]; null: out of memory. */
-static bool *mark_algorithms(const struct vbs_profile *profile, const struct vbs_schedule *schedule)
-{
-    size_t n = (size_t)profile->n_algorithms;
-    bool *used = calloc((size_t)profile->n_layers + 1, n * sizeof *used);
-
-    for (int a = 0; used && a < schedule->n_algorithms; a++) {
-        int algorithm = vbs_profile_algorithm(profile, schedule->algorithms[a]);
-
-        for (int64_t s = 0; s < schedule->n_steps && algorithm >= 0; s++)
-            if (schedule->steps[s].op == VBS_STEP_COMPUTE && schedule->steps[s].algorithm == a)
-                used[(size_t)schedule->steps[s].layer * n + (size_t)algorithm] = true;
-    }
-    return used;
-}
-
-/* Gives the first row of the layer with this algorithm, or null. */
-static const struct vbs_profile_row *find_row(const struct vbs_profile *profile, int layer,
-                                              int algorithm)
-{
-    for (int i = 0; i < profile->n_batches; i++) {
-        int n_rows;
-        const struct vbs_profile_row *rows = vbs_profile_rows(profile, layer, i, &n_rows);
-
-        for (int r = 0; r < n_rows; r++)
-            if (rows[r].algorithm == algorithm)
-                return &rows[r];
-    }
-    return NULL;
-}
-
-/* used: [n_algorithms], the algorithms that compute the layer. */
-static int64_t used_of_layer(const struct vbs_profile *profile, int layer, const bool *used)
-{
-    int64_t bytes = 0;
-    uint64_t formats = 0; /* bit f: the packed format f was counted */
-
-    for (int a = 0; a < profile->n_algorithms; a++) {
-        const struct vbs_profile_row *row = used[a] ? find_row(profile, layer, a) : NULL;
-
-        if (!row || formats >> row->format & 1)
-            continue;
-        bytes += row->weight_bytes;
-        formats |= (uint64_t)1 << row->format;
-    }
-    return bytes;
-}
-
-enum vbs_status cli_used_weights(struct vbs_ctx *ctx, const struct vbs_profile *profile,
-                                 const struct vbs_schedule *schedule, int64_t *weight_bytes)
-{
-    bool *used = mark_algorithms(profile, schedule);
-    int64_t bytes = 0;
-
-    if (!used)
-        return vbs_no_memory(ctx);
-    for (int k = 1; k <= profile->n_layers; k++)
-        bytes += used_of_layer(profile, k, used + (size_t)k * (size_t)profile->n_algorithms);
-    free(used);
-    *weight_bytes = bytes;
-    return VBS_OK;
-}
 
 void cli_print_held(enum vbs_weights weights, int64_t bytes, const char *indent)
 {

@@ -4,13 +4,7 @@
 
 #include "cli/common/common.h"
 
-/* Gives the bytes of the weights that the steps of a schedule are computed from: of each layer
- * every packed weight format that a step reads, once. */
-enum vbs_status cli_used_weights(struct vbs_ctx *ctx, const struct vbs_profile *profile,
-                                 const struct vbs_schedule *schedule,
-                                 int64_t *weight_bytes) VBS_MUST_CHECK;
-
-/* Prints the line that tells the size of weights outside the budget, as cli_used_weights gives it;
+/* Prints the line that tells the size of weights outside the budget, as vbs_exec_used_weights computes it;
  * nothing where there are none, or they are inside. indent: the text before it. */
 void cli_print_held(enum vbs_weights weights, int64_t bytes, const char *indent);
 

@@ -209,6 +209,8 @@ static enum vbs_status set_up(struct run_job *job, struct planning *p)
         VBS_TRY(run_make_outputs(job));
     }
     options.progress = cli_progress(job->cli);
+    if (job->process_bytes == 0)
+        job->process_bytes = vbs_exec_process_bytes();
     status =
         vbs_solver_new(&job->cli->ctx, p->task.planner, &p->task.problem, &options, &p->solver);
     cli_progress_end(job->cli);
@@ -315,6 +317,36 @@ static enum vbs_status place_within_limit(struct run_job *job, struct planning *
     return make_executor(job);
 }
 
+/* Chooses the first budget for a limit of the whole process, by an estimate, so that not even the
+ * first plan exceeds it: a container would end the process. VBS_INFEASIBLE: the least plan
+ * certainly does. */
+static enum vbs_status choose_budget(struct run_job *job, const struct planning *p)
+{
+    const struct vbs_exec_memory_options options = {.struct_size = sizeof options,
+                                                    .process_bytes = job->process_bytes,
+                                                    .threads = job->threads,
+                                                    .more_bytes = run_record_bytes(job)};
+    int64_t least = vbs_solver_least_bytes(p->solver); /* 0: not known */
+    struct vbs_schedule *schedule = NULL;
+    struct vbs_exec_memory memory = {0};
+    enum vbs_status status;
+
+    job->memory_bytes = run_first_budget(job);
+    if (least == 0 || least == INT64_MAX)
+        return VBS_OK;
+    status = vbs_exec_plan_within(&job->cli->ctx, p->solver, job->profile, job->limit_bytes,
+                                  &options, &memory, &schedule);
+    if (status == VBS_INFEASIBLE &&
+        VBS_EXEC_MEMORY_LOW * (double)memory.total_bytes > (double)job->limit_bytes)
+        return run_refuse_limit(job, &memory, least);
+    if (status == VBS_OK)
+        job->memory_bytes = schedule->memory_bytes;
+    else if (status == VBS_INFEASIBLE)
+        job->memory_bytes = 0; /* the least plan may do */
+    vbs_schedule_free(schedule);
+    return status == VBS_INFEASIBLE ? VBS_OK : status;
+}
+
 static enum vbs_status prepare_planned(struct run_job *job, bool first)
 {
     struct planning p = {0};
@@ -323,7 +355,9 @@ static enum vbs_status prepare_planned(struct run_job *job, bool first)
     if (status != VBS_OK)
         goto done;
     if (first && job->limit_bytes > 0)
-        job->memory_bytes = run_first_budget(job);
+        status = choose_budget(job, &p);
+    if (status != VBS_OK)
+        goto done;
     if (first && run_take_learned(job))
         status = make_executor(job);
     else

@@ -81,6 +81,7 @@ struct run_job {
     struct vbs_replay *replay; /* with its trace */
     int64_t memory_bytes;      /* of the arena */
     int64_t limit_bytes;       /* of the whole process, --total-memory; 0: none */
+    int64_t process_bytes;     /* of the process before it plans; 0: not known yet */
     bool least;                /* with a limit: no plan in a smaller arena is possible */
     int64_t peak_bytes; /* most of the process before its peak was last reset; -1: not known */
     int n_replans;      /* how often placement requested another plan */
@@ -108,8 +109,8 @@ enum vbs_status run_find_subject(struct run_job *job, const char *word) VBS_MUST
 
 /* --- process.c --- */
 
-/* Gives the budget of the first plan for --total-memory: the limit less the present memory of the
- * process and weights outside the budget. */
+/* Gives a budget for --total-memory where no least budget is known to estimate from: the limit less
+ * the present memory of the process and weights outside the budget. */
 int64_t run_first_budget(const struct run_job *job);
 
 /* Gives the memory of the process, now or (peak) at most; -1: the system does not tell. */
@@ -154,6 +155,11 @@ void run_set_heap(bool runs);
 /* Runs, and plans again for less memory until the process stays within --total-memory; without this
  * option does as run_measure. VBS_INFEASIBLE names the least size that works. */
 enum vbs_status run_measure_within(struct run_job *job) VBS_MUST_CHECK;
+
+/* Fails with VBS_INFEASIBLE: by its estimate, the least plan, in an arena of least_bytes, exceeds
+ * the limit of the process. */
+enum vbs_status run_refuse_limit(struct run_job *job, const struct vbs_exec_memory *memory,
+                                 int64_t least_bytes);
 
 /* --- data.c --- */
 
@@ -219,6 +225,10 @@ void run_free_files(struct run_job *job);
 
 /* Runs --warmup times, and then as often and as long as --runs and --duration say. */
 enum vbs_status run_measure(struct run_job *job) VBS_MUST_CHECK;
+
+/* Returns the bytes of the records of all runs that the options ask for, at most, by the time of
+ * the runs so far. */
+int64_t run_record_bytes(const struct run_job *job);
 
 /* Gives the bytes by which, in any run, the rise of the process above its base exceeded the budget
  * in whole pages; 0: it did not, or it is not known. */

@@ -276,7 +276,7 @@ enum vbs_status run_print_text(struct run_job *job)
 {
     int64_t weight_bytes;
 
-    VBS_TRY(cli_used_weights(&job->cli->ctx, job->profile, job->schedule, &weight_bytes));
+    VBS_TRY(vbs_exec_used_weights(&job->cli->ctx, job->profile, job->schedule, &weight_bytes));
     cli_flow_begin(job->cli);
     print_head(job);
     cli_flow_end(job->cli);

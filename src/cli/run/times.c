@@ -158,18 +158,38 @@ static bool needs_run(const struct run_job *job, const struct reports *reports, 
 }
 
 /* Adds half of the arithmetic speed of the machine, where the profile knows that of its own time.
- * Asked before and after the runs. */
+ * Asked before and after the runs. Where the whole process is limited, nothing is asked: what is
+ * read of the last-level cache takes some MiB. */
 static enum vbs_status add_speed(struct run_job *job, struct reports *reports)
 {
     const struct vbs_session *session = vbs_exec_session(job->exec);
     struct vbs_speed now;
 
-    if (!(job->profile->speed.flops_per_us > 0) || !session->ops->speed)
+    if (!(job->profile->speed.flops_per_us > 0) || !session->ops->speed || job->limit_bytes > 0)
         return VBS_OK;
     VBS_TRY(session->ops->speed(&job->cli->ctx, session, NULL, 0, &now));
     job->times.speed.flops_per_us += now.flops_per_us / 2;
     vbs_cache_watch_add(&reports->cache, now.cache_bytes_per_us);
     return VBS_OK;
+}
+
+/* Returns the most runs that the options ask for, by the time of the runs so far. */
+static int64_t most_runs(const struct run_job *job)
+{
+    double run_us = job->times.fastest_us, most = (double)(MOST_TIMES * job->n_runs);
+
+    if (job->duration_s > 0)
+        most = run_us > 0 ? fmax(most, 1.5 * 1e6 * job->duration_s / run_us) : RUN_MOST_RUNS;
+    return (int64_t)fmin(most, RUN_MOST_RUNS);
+}
+
+int64_t run_record_bytes(const struct run_job *job)
+{
+    const struct reports *reports = NULL;
+
+    /* Arrays grow by half or more, and their old and new memory are there at once. */
+    return 3 * most_runs(job) *
+           (int64_t)(sizeof *reports->at + sizeof *reports->disturbed + sizeof(double));
 }
 
 /* Runs as often and as long as the options require. */
@@ -289,7 +309,8 @@ int64_t run_above_budget(const struct run_job *job)
 
 enum vbs_status run_measure(struct run_job *job)
 {
-    struct reports reports = {.cache.usual = job->profile->speed.cache_bytes_per_us};
+    struct reports reports = {
+        .cache.usual = job->limit_bytes > 0 ? 0 : job->profile->speed.cache_bytes_per_us};
     double *times_us = NULL;
     enum vbs_status status;
 

@@ -9,6 +9,8 @@
 #include "base/fail.h"
 #include "cli/print/print.h"
 
+#include <stdio.h>
+
 #define MOST_PLANS 8
 /* The reserve between the memory of one run and that of the next: some KiB by which the system's
  * counters are wrong, and the fragments of the allocator. */
@@ -38,7 +40,7 @@ static enum vbs_status describe_weights(const struct run_job *job, char *text, s
     char weights[24];
 
     text[0] = '\0';
-    VBS_TRY(cli_used_weights(&job->cli->ctx, job->profile, job->schedule, &weight_bytes));
+    VBS_TRY(vbs_exec_used_weights(&job->cli->ctx, job->profile, job->schedule, &weight_bytes));
     if (job->schedule->weights == VBS_WEIGHTS_EXCLUDED &&
         job->times.total_bytes - weight_bytes <= job->limit_bytes)
         snprintf(text, size,
@@ -62,6 +64,24 @@ static enum vbs_status refuse(struct run_job *job)
         vbs_format_bytes(job->limit_bytes, limit, sizeof limit), job->least ? "the least" : "an",
         job->schedule->planner, vbs_format_exact(job->memory_bytes, arena, sizeof arena),
         (long long)mib, weights);
+}
+
+enum vbs_status run_refuse_limit(struct run_job *job, const struct vbs_exec_memory *memory,
+                                 int64_t least_bytes)
+{
+    char limit[24], total[24], arena[48], weights[64] = "", beside[24];
+
+    if (memory->weight_bytes > 0)
+        snprintf(weights, sizeof weights, "; about %s of it are weights",
+                 vbs_format_bytes(memory->weight_bytes, beside, sizeof beside));
+    return vbs_fail(
+        &job->cli->ctx, VBS_INFEASIBLE,
+        "the process would take about %s where %s is the limit, with the least arena that the "
+        "planner can use, %s%s; --total-memory %lldMiB works",
+        vbs_format_bytes(memory->total_bytes, total, sizeof total),
+        vbs_format_bytes(job->limit_bytes, limit, sizeof limit),
+        vbs_format_exact(least_bytes, arena, sizeof arena), weights,
+        (long long)((memory->total_bytes + MARGIN_BYTES) >> 20) + 1);
 }
 
 static void tell_again(struct run_job *job)
@@ -113,6 +133,7 @@ enum vbs_status run_measure_within(struct run_job *job)
             return vbs_fail(&job->cli->ctx, VBS_UNSUPPORTED,
                             "--total-memory: the system does not tell how much memory the process "
                             "takes");
+        job->times.total_bytes += run_record_bytes(job);
         if (job->times.total_bytes <= job->limit_bytes && !(i == 0 && is_wasteful(job))) {
             status = run_measure(job);
             if (status != VBS_OK || job->times.total_bytes <= job->limit_bytes)
