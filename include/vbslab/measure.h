@@ -102,7 +102,9 @@ struct vbs_session_ops {
      * Slices with one format are ranges of bytes of the whole: slice s of n begins at byte
      * floor(first channel * packed_bytes of the whole / channels) (schedule.h), so that the whole's
      * packed weights serve kernels of slices too. It frees all other memory that it needs before it
-     * returns. Null: the backend keeps weights outside the budget.
+     * returns; but weights that were read with those of a slice, of at most 16 MiB, are kept for
+     * the slices behind it, which are best packed next, until the last one. Null: the backend keeps
+     * weights outside the budget.
      */
     enum vbs_status (*pack)(struct vbs_ctx *ctx, struct vbs_session *session, int kernel,
                             void *memory);

@@ -786,6 +786,13 @@ const char *vbs_parameter_word(enum vbs_parameter what);
 int64_t vbs_parameter_count(const struct vbs_network *network, int layer, int fused,
                             enum vbs_parameter what);
 
+/* Returns how many values of a parameter are best asked for at once by a caller who reads all of
+ * them in pieces from the first one on: of coded weights at least a row of blocks, of a matrix that
+ * the file has transposed as many rows as one call of the system brings of 1,024 columns, between
+ * a quarter of a million and 4 million values. */
+int64_t vbs_parameter_at_once(const struct vbs_network *network, int layer, int fused,
+                              enum vbs_parameter what);
+
 /* Gives the values first..first+count-1 of a parameter of the layer's own operator (fused is below
  * 0), or of its fused operator number fused. Stored values are read from their file now: VBS_IO,
  * VBS_FORMAT (a value that is not finite; the detail names it). Several threads may read at the

@@ -112,6 +112,15 @@ enum vbs_status vbs_requested_missing(struct vbs_ctx *ctx, const struct vbs_sess
 
 /* ---- session.c: what the sessions of all backends have in common ---- */
 
+/* Rows of a layer's weights that were read together (rows.c). */
+struct vbs_weight_rows {
+    float *values; /* [n][n_values] */
+    int layer;
+    enum vbs_parameter what;
+    int64_t n_values, first, n;
+    int64_t capacity; /* of values */
+};
+
 /* The part that sessions of all backends begin with. */
 struct vbs_session_core {
     struct vbs_session session;
@@ -124,6 +133,7 @@ struct vbs_session_core {
     struct vbs_kernel *offers;         /* [session.n_kernels], session.kernels */
     int64_t max_offers, max_own;       /* space for kernels: in offers, and in the backend's own
                                           array */
+    struct vbs_weight_rows rows;
 };
 
 struct vbs_session_class {
@@ -155,6 +165,18 @@ enum vbs_status vbs_session_init_layers(struct vbs_ctx *ctx,
 /* Gives the geometry of layer k of the session, which is layer number `layer` of the network, where
  * tensors have no layouts to choose from (ops->geometry of struct vbs_session). */
 uint64_t vbs_session_geometry(const struct vbs_session_core *core, int k, int layer);
+
+/* ---- rows.c: rows of weights ---- */
+
+/* Reads row number `row` of a parameter of a layer, such as its weights, which are divided into
+ * rows of n_values. Rows are best asked for one after the other, because many are read together.
+ * *values stays until the next call for the session. Errors of vbs_parameter_values. */
+enum vbs_status vbs_weight_row(struct vbs_ctx *ctx, struct vbs_session_core *core, int layer,
+                               enum vbs_parameter what, int64_t row, int64_t n_values,
+                               const float **values) VBS_MUST_CHECK;
+
+/* Frees the rows that were read together, once no further ones are asked for soon. */
+void vbs_weight_rows_clear(struct vbs_session_core *core);
 
 /* ---- kernels.c: the kernels of a session while it is opened ---- */
 

@@ -36,6 +36,7 @@ enum vbs_status vbs_session_open(struct vbs_ctx *ctx, const struct vbs_session_c
 
 void vbs_session_core_clear(struct vbs_session_core *core)
 {
+    vbs_weight_rows_clear(core);
     free(core->offers);
     vbs_arena_clear(&core->arena);
 }

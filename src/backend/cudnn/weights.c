@@ -110,11 +110,16 @@ enum vbs_status cu_weights_write(struct cu_build *b, int64_t first, int64_t coun
 
     if (b->l->op == VBS_OP_CONV_TRANSPOSE)
         return write_transposed(b, values);
-    VBS_TRY(vbs_parameter_values(b->ctx, b->network, b->layer, -1, VBS_PARAMETER_WEIGHTS,
-                                 first * w->count, count * w->count, values));
-    for (int64_t o = 0; o < count; o++)
+    for (int64_t o = first; o < first + count; o++) {
+        const float *row;
+
+        VBS_TRY(vbs_weight_row(b->ctx, &b->session->core, b->layer, VBS_PARAMETER_WEIGHTS, o,
+                               w->count, &row));
         for (int64_t i = 0; i < w->count; i++)
-            values[o * w->count + i] *= w->scale[first + o];
+            *values++ = row[i] * w->scale[o];
+    }
+    if (first + count == w->outputs) /* slices are asked for in their order */
+        vbs_weight_rows_clear(&b->session->core);
     return VBS_OK;
 }
 

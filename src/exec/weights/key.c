@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define VALUES ((int64_t)1 << 18) /* read at once: many rows, which may be stored as columns */
-
 /* Hashes eight bytes at a time, by multiplication and folding. The hash is not meant for
  * secrets. */
 uint64_t vbs_exec_hash(uint64_t hash, const void *data, size_t bytes)
@@ -82,11 +80,12 @@ static enum vbs_status hash_values(struct vbs_ctx *ctx, const struct vbs_network
                                    int layer, int fused, enum vbs_parameter what, int64_t count,
                                    uint64_t *hash)
 {
-    float *values = malloc((size_t)(count < VALUES ? count + 1 : VALUES) * sizeof *values);
+    int64_t most = vbs_parameter_at_once(network, layer, fused, what);
+    float *values = malloc((size_t)(count < most ? count + 1 : most) * sizeof *values);
     enum vbs_status status = values ? VBS_OK : vbs_no_memory(ctx);
 
-    for (int64_t at = 0; at < count && status == VBS_OK; at += VALUES) {
-        int64_t n = count - at < VALUES ? count - at : VALUES;
+    for (int64_t at = 0; at < count && status == VBS_OK; at += most) {
+        int64_t n = count - at < most ? count - at : most;
 
         status = vbs_check_cancel(ctx);
         if (status == VBS_OK)

@@ -9,10 +9,6 @@
 /* Raise this number when equal networks must be measured anew. */
 #define HASH_VERSION 2
 
-/* Values of parameters that are hashed at once: so many that of a matrix which is stored the other
- * way around, many rows are read together. */
-#define VALUES ((int64_t)1 << 18)
-
 static uint64_t mix_sizes(uint64_t hash, const int64_t *sizes, int count)
 {
     for (int i = 0; i < count; i++)
@@ -417,11 +413,12 @@ static enum vbs_status add_values(struct vbs_ctx *ctx, const struct vbs_network 
                                   int fused, enum vbs_parameter what, struct vbs_sha256 *hash)
 {
     int64_t n = vbs_parameter_count(network, layer, fused, what);
-    float *values = malloc((size_t)(n < VALUES ? n + 1 : VALUES) * sizeof *values);
+    int64_t most = vbs_parameter_at_once(network, layer, fused, what);
+    float *values = malloc((size_t)(n < most ? n + 1 : most) * sizeof *values);
     enum vbs_status status = values ? VBS_OK : vbs_no_memory(ctx);
 
-    for (int64_t first = 0; first < n && status == VBS_OK; first += VALUES) {
-        int64_t count = n - first < VALUES ? n - first : VALUES;
+    for (int64_t first = 0; first < n && status == VBS_OK; first += most) {
+        int64_t count = n - first < most ? n - first : most;
 
         status = vbs_parameter_values(ctx, network, layer, fused, what, first, count, values);
         if (status == VBS_OK)

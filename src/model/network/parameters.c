@@ -210,19 +210,50 @@ static void seeded_values(const struct vbs_network *network, int layer, int fuse
     uniform(key, first, count, centre, spread, values);
 }
 
+static const struct vbs_coded *coded_of(const struct vbs_network *network, int layer, int fused,
+                                        enum vbs_parameter what)
+{
+    return what == VBS_PARAMETER_WEIGHTS && fused < 0 ? vbs_network_coded(network, layer) : NULL;
+}
+
+static const struct vbs_values *stored_of(const struct vbs_network *network, int layer, int fused,
+                                          enum vbs_parameter what)
+{
+    const struct vbs_parameters *p = network->parameters;
+
+    return p ? p->values[p->first[layer] + fused + 1].of[what] : NULL;
+}
+
+int64_t vbs_parameter_at_once(const struct vbs_network *network, int layer, int fused,
+                              enum vbs_parameter what)
+{
+    static const struct vbs_values SEEDED;
+    const struct vbs_coded *coded = coded_of(network, layer, fused, what);
+    const struct vbs_values *stored = stored_of(network, layer, fused, what);
+    int64_t n = vbs_values_at_once(!coded && stored ? stored : &SEEDED);
+
+    if (coded) {
+        struct vbs_coded_shape shape;
+        int64_t block;
+
+        vbs_coded_describe(coded, &shape);
+        block = shape.block_rows * shape.n_columns;
+        n = block < n ? n / block * block : block;
+    }
+    return n;
+}
+
 enum vbs_status vbs_parameter_values(struct vbs_ctx *ctx, const struct vbs_network *network,
                                      int layer, int fused, enum vbs_parameter what, int64_t first,
                                      int64_t count, float *values)
 {
-    const struct vbs_parameters *p = network->parameters;
-    const struct vbs_coded *coded =
-        what == VBS_PARAMETER_WEIGHTS && fused < 0 ? vbs_network_coded(network, layer) : NULL;
-    const struct vbs_values *stored = p ? p->values[p->first[layer] + fused + 1].of[what] : NULL;
+    const struct vbs_coded *coded = coded_of(network, layer, fused, what);
+    const struct vbs_values *stored = stored_of(network, layer, fused, what);
 
     if (coded)
         return vbs_coded_values(ctx, coded, first, count, values);
     if (stored)
-        return vbs_values_read(ctx, p->source, stored, first, count, values);
+        return vbs_values_read(ctx, network->parameters->source, stored, first, count, values);
     seeded_values(network, layer, fused, what, first, count, values);
     return VBS_OK;
 }

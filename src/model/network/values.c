@@ -9,12 +9,16 @@
 
 #define PIECE_BYTES 65536 /* bytes that are converted at once */
 
-/* Reading in another order: the most elements of a piece; the number of elements that are always
- * read together; and else, the fraction of the elements (1 in SPARSE) that must be used, because a
- * call costs about as much as reading some thousand bytes. */
+/* Reading in another order: the most elements of a piece, and the elements that take as long to
+ * read as a call of the system, so that gaps of as many are read, too. */
 #define PIECE_VALUES 65536
-#define NEAR_VALUES  512
-#define SPARSE       16
+#define CALL_VALUES  4096
+
+/* Values that are asked for at once: the least and the most, and the elements of which a call
+ * brings as many as this where the values lie in another order. */
+#define LEAST_AT_ONCE ((int64_t)1 << 18)
+#define MOST_AT_ONCE  ((int64_t)1 << 22)
+#define RUN_VALUES    1024
 
 int vbs_element_bits(enum vbs_element element)
 {
@@ -221,25 +225,16 @@ static void gather_run(const float *piece, const struct side *sides, int n, floa
         out[i * sides[0].out] = piece[i * sides[0].stride];
 }
 
-/* Gives the largest extent, at least 1, such that sides[0..n-1] and the first extent positions of
- * sides[n] may be read as one piece. *span and *used: the elements so far, and how many of them are
- * requested. */
-static int64_t fit_side(const struct side *side, int64_t *span, int64_t *used)
+/* Returns the largest extent, at least 1, such that the first extent positions of a side are read
+ * as one piece, of which each has span elements so far. The gaps between them take no longer to
+ * read than the calls that they save. */
+static int64_t fit_side(const struct side *side, int64_t span)
 {
-    int64_t extent = side->extent;
+    int64_t most = side->stride > 0 ? 1 + (PIECE_VALUES - span) / side->stride : side->extent;
 
-    while (extent > 1) {
-        int64_t wide = *span + (extent - 1) * side->stride;
-        int64_t wanted = side->stride == 0 ? *used : *used * extent;
-
-        if (wide <= PIECE_VALUES && (wide <= NEAR_VALUES || wide / SPARSE <= wanted)) {
-            *span = wide;
-            *used = wanted;
-            break;
-        }
-        extent /= 2;
-    }
-    return extent;
+    if (side->stride > span + CALL_VALUES)
+        return 1;
+    return most < side->extent ? most : side->extent;
 }
 
 /* Reads a box whose first stored element is number at. sides are sorted by stride, the smallest
@@ -263,21 +258,23 @@ static enum vbs_status read_box(const struct strided *r, const struct side *side
 static enum vbs_status cut_box(const struct strided *r, struct side *sides, int n, int64_t at,
                                float *out)
 {
-    int64_t span = 1, used = 1;
+    int64_t span = 1;
     enum vbs_status status = VBS_OK;
 
     for (int i = 0; i < n; i++) {
         struct side whole = sides[i];
-        int64_t extent = fit_side(&whole, &span, &used);
+        int64_t extent = fit_side(&whole, span);
 
-        if (extent == whole.extent)
+        if (extent == whole.extent) {
+            span += (extent - 1) * whole.stride;
             continue;
+        }
         for (int64_t done = 0; done < whole.extent && status == VBS_OK; done += extent) {
-            int64_t left = whole.extent - done, base = span - (extent - 1) * whole.stride;
+            int64_t left = whole.extent - done;
 
             /* the side that is cut belongs to the inner sides, all others are outer */
             sides[i].extent = left < extent ? left : extent;
-            status = read_box(r, sides, n, i + 1, base + (sides[i].extent - 1) * whole.stride,
+            status = read_box(r, sides, n, i + 1, span + (sides[i].extent - 1) * whole.stride,
                               at + done * whole.stride, out + done * whole.out);
         }
         sides[i] = whole;
@@ -370,6 +367,21 @@ enum vbs_status vbs_values_read(struct vbs_ctx *ctx, const struct vbs_source *so
                             (long long)(first + i), isnan(out[i]) ? "no number" : "infinite");
     }
     return VBS_OK;
+}
+
+int64_t vbs_values_at_once(const struct vbs_values *v)
+{
+    int64_t nearest = INT64_MAX, block = 1, between = 1, n;
+
+    for (int d = v->n_dims - 1; d >= 0; d--) {
+        if (v->dim[d] > 1 && v->stride[d] > 0 && v->stride[d] < nearest) {
+            nearest = v->stride[d];
+            between = block; /* so many values from one element to its neighbour */
+        }
+        block *= v->dim[d];
+    }
+    n = between * RUN_VALUES;
+    return n < LEAST_AT_ONCE ? LEAST_AT_ONCE : n < MOST_AT_ONCE ? n : MOST_AT_ONCE;
 }
 
 struct vbs_extent vbs_values_extent(const struct vbs_values *v)

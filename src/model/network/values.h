@@ -80,13 +80,18 @@ struct vbs_values {
     bool infinite; /* values may be infinite, as in masks that are added */
 };
 
+/* Returns how many values are best asked for at once: a quarter of a million, or as many as it
+ * takes for a call of the system to bring 1024 elements, up to 4 million. */
+int64_t vbs_values_at_once(const struct vbs_values *values);
+
 /* Gives the bytes of the file that hold the values; none where no file does. */
 struct vbs_extent vbs_values_extent(const struct vbs_values *values);
 
-/* Gives the values first..first+count-1 as floats. VBS_IO, VBS_FORMAT (a value is not finite, or is
- * no number), VBS_NO_MEMORY. Complexity: O(count). Where the strides are not those of dim, blocks
- * of a quarter MiB are read of which at least one value in 16 is used, or single runs of
- * neighbours: it is faster to ask for many rows at once. */
+/* Returns the values first..first+count-1 as floats. VBS_IO, VBS_FORMAT (a value is not finite, or
+ * is no number), VBS_NO_MEMORY. Where the strides are not those of dim, blocks of a quarter MiB are
+ * read with the gaps in them, but gaps of more than 4096 elements are left out. Complexity:
+ * O(count) in the order in which they are stored; else O(count + gaps), and a call of the system
+ * for each run of neighbours: whoever asks for vbs_values_at_once values has long runs. */
 enum vbs_status vbs_values_read(struct vbs_ctx *ctx, const struct vbs_source *source,
                                 const struct vbs_values *values, int64_t first, int64_t count,
                                 float *out) VBS_MUST_CHECK;

@@ -18,7 +18,6 @@
 
 /* Bytes of weights that are made at once, where that is possible. */
 #define CHUNK_BYTES ((int64_t)8 << 20)
-#define AT_ONCE     ((int64_t)1 << 20) /* weights of rows that are read together */
 
 int64_t od_weights_outputs(const struct od_build *b)
 {
@@ -252,53 +251,42 @@ int od_filter_dims(const struct od_build *b, bool stored, dnnl_dims_t dims)
     return n;
 }
 
-enum vbs_status od_weights_rows(const struct od_build *b, bool whole, int64_t first, int64_t n,
-                                int64_t count, float *rows)
+/* Reads row number `row` of the layer's weights, count values. */
+static enum vbs_status read_row(struct od_build *b, int64_t row, int64_t count,
+                                const float **values)
 {
-    const struct od_weights *w = &b->session->weights[b->layer];
-
-    VBS_TRY(vbs_parameter_values(b->ctx, b->network, b->layer, -1, VBS_PARAMETER_WEIGHTS,
-                                 first * count, n * count, rows));
-    for (int64_t o = 0; o < n; o++)
-        for (int64_t i = 0; i < count; i++)
-            rows[o * count + i] =
-                whole ? nearbyintf(rows[o * count + i] / b->l->weight_steps[first + o])
-                      : rows[o * count + i] * w->scale[first + o];
-    return VBS_OK;
+    return vbs_weight_row(b->ctx, &b->session->core, b->layer, VBS_PARAMETER_WEIGHTS, row, count,
+                          values);
 }
 
-/* Spreads rows of count values, which lie one after the other from plain on, to a distance of
- * stride. What is left between them is zero. */
-static void spread_rows(float *plain, int64_t n, int64_t count, int64_t stride)
+enum vbs_status od_weights_row(struct od_build *b, bool whole, int64_t output, int64_t count,
+                               float *row)
 {
-    for (int64_t o = n - 1; o > 0 && stride > count; o--) {
-        memmove(plain + o * stride, plain + o * count, (size_t)count * sizeof *plain);
-        memset(plain + o * count, 0,
-               (size_t)(count < (stride - count) * o ? count : (stride - count) * o) *
-                   sizeof *plain);
-    }
+    float scale = b->session->weights[b->layer].scale[output];
+    const float *values;
+
+    VBS_TRY(read_row(b, output, count, &values));
+    for (int64_t i = 0; i < count; i++)
+        row[i] = whole ? nearbyintf(values[i] / b->l->weight_steps[output]) : values[i] * scale;
+    return VBS_OK;
 }
 
 /* Writes plain weights of outputs first.. first + count - 1 of a conv into zeroed [count][stride];
  * outputs beyond the layer's are padding. */
-static enum vbs_status fill_filter(const struct od_build *b, bool whole, int64_t first,
-                                   int64_t count, int64_t stride, float *plain)
+static enum vbs_status fill_filter(struct od_build *b, bool whole, int64_t first, int64_t count,
+                                   int64_t stride, float *plain)
 {
     int64_t outputs = b->l->shape.dim[0];
     int64_t n = vbs_weight_count(b->network, b->layer) / outputs;
-    int64_t n_rows = first + count < outputs ? count : outputs - first;
 
-    if (n_rows <= 0)
-        return VBS_OK;
-    VBS_TRY(od_weights_rows(b, whole, first, n_rows, n, plain));
-    spread_rows(plain, n_rows, n, stride);
+    for (int64_t o = 0; o < count && first + o < outputs; o++)
+        VBS_TRY(od_weights_row(b, whole, first + o, n, plain + o * stride));
     return VBS_OK;
 }
 
 /* Writes all weights of a deconv, scaled or as whole numbers, into zeroed [I][O / G][K...], stride
  * values for each input. */
-static enum vbs_status fill_transposed(const struct od_build *b, bool whole, int64_t stride,
-                                       float *plain)
+static enum vbs_status fill_transposed(struct od_build *b, bool whole, int64_t stride, float *plain)
 {
     int64_t inputs = od_input(b, 0)->channels, groups = b->l->attributes.weighted.groups;
     int64_t n = vbs_weight_count(b->network, b->layer) / inputs;
@@ -306,14 +294,14 @@ static enum vbs_status fill_transposed(const struct od_build *b, bool whole, int
 
     for (int64_t i = 0; i < inputs; i++) {
         float *row = plain + i * stride;
+        const float *values;
 
-        VBS_TRY(vbs_parameter_values(b->ctx, b->network, b->layer, -1, VBS_PARAMETER_WEIGHTS, i * n,
-                                     n, row));
+        VBS_TRY(read_row(b, i, n, &values));
         for (int64_t j = 0; j < n; j++) {
             int64_t o = i / (inputs / groups) * n_out + j / window;
 
-            row[j] = whole ? nearbyintf(row[j] / b->l->weight_steps[o])
-                           : row[j] * b->session->weights[b->layer].scale[o];
+            row[j] = whole ? nearbyintf(values[j] / b->l->weight_steps[o])
+                           : values[j] * b->session->weights[b->layer].scale[o];
         }
     }
     return VBS_OK;
@@ -321,36 +309,19 @@ static enum vbs_status fill_transposed(const struct od_build *b, bool whole, int
 
 /* Writes all weights of a deconv without groups into zeroed [K..., stored O][stride], stride values
  * for each channel of its convolution of 1x1, scaled by output. */
-static enum vbs_status fill_pointwise(const struct od_build *b, int64_t stride, float *plain)
+static enum vbs_status fill_pointwise(struct od_build *b, int64_t stride, float *plain)
 {
     int64_t inputs = od_input(b, 0)->channels, stored = od_output(b)->stored_channels;
     int64_t n_out = od_weights_outputs(b), n = vbs_weight_count(b->network, b->layer) / inputs;
     int64_t window = n / n_out;
-    const float *scale = b->session->weights[b->layer].scale;
-    float *row = malloc((size_t)n * sizeof *row);
-    enum vbs_status status = row ? VBS_OK : vbs_no_memory(b->ctx);
+    const float *scale = b->session->weights[b->layer].scale, *row;
 
-    for (int64_t i = 0; i < inputs && status == VBS_OK; i++) {
-        status = vbs_parameter_values(b->ctx, b->network, b->layer, -1, VBS_PARAMETER_WEIGHTS,
-                                      i * n, n, row);
-        for (int64_t j = 0; j < n && status == VBS_OK; j++)
+    for (int64_t i = 0; i < inputs; i++) {
+        VBS_TRY(read_row(b, i, n, &row));
+        for (int64_t j = 0; j < n; j++)
             plain[(j % window * stored + j / window) * stride + i] = row[j] * scale[j / window];
     }
-    free(row);
-    return status;
-}
-
-/* Returns how many of count rows of n weights of an fc are asked for at once: those of a block
- * where they are coded, else as many as AT_ONCE weights have: where a file has them as columns,
- * they must be many for a call of the system to bring more than one weight. */
-static int64_t rows_at_once(const struct od_build *b, int64_t n, int64_t count)
-{
-    const struct vbs_coded *coded = vbs_network_coded(b->network, b->layer);
-    struct vbs_coded_shape shape = {.block_rows = AT_ONCE / n > 0 ? AT_ONCE / n : 1};
-
-    if (coded)
-        vbs_coded_describe(coded, &shape);
-    return shape.block_rows < count ? shape.block_rows : count;
+    return VBS_OK;
 }
 
 /* Copies a row of an fc, with the inputs in the order in which they are stored. */
@@ -375,23 +346,20 @@ static void place_row(const struct od_build *b, bool whole, const float *row, in
 }
 
 /* Does as fill_filter for an fc. */
-static enum vbs_status fill_matrix(const struct od_build *b, bool whole, int64_t first,
-                                   int64_t count, int64_t stride, float *plain)
+static enum vbs_status fill_matrix(struct od_build *b, bool whole, int64_t first, int64_t count,
+                                   int64_t stride, float *plain)
 {
     const struct od_tensor *in = od_input(b, 0);
     int64_t n = b->l->attributes.weighted.rows ? stride : in->channels * in->positions;
-    int64_t at_once = rows_at_once(b, n, count);
-    float *rows = malloc((size_t)(at_once * n) * sizeof *rows);
-    enum vbs_status status = rows ? VBS_OK : vbs_no_memory(b->ctx);
+    float *row = malloc((size_t)n * sizeof *row);
+    enum vbs_status status = row ? VBS_OK : vbs_no_memory(b->ctx);
 
-    for (int64_t done = 0; done < count && status == VBS_OK; done += at_once) {
-        int64_t n_rows = count - done < at_once ? count - done : at_once;
-
-        status = od_weights_rows(b, whole, first + done, n_rows, n, rows);
-        for (int64_t o = 0; o < n_rows && status == VBS_OK; o++)
-            place_row(b, whole, rows + o * n, n, plain + (done + o) * stride);
+    for (int64_t o = 0; o < count && status == VBS_OK; o++) {
+        status = od_weights_row(b, whole, first + o, n, row);
+        if (status == VBS_OK)
+            place_row(b, whole, row, n, plain + o * stride);
     }
-    free(rows);
+    free(row);
     return status;
 }
 
@@ -593,12 +561,28 @@ static int64_t chunk_of(const struct od_build *b, const struct od_packed *packed
     return n < unit ? unit : n < packed->channels ? n : packed->channels;
 }
 
+/* Writes channels first.. first + count - 1 of packed plain weights, chunk by chunk. */
+static enum vbs_status write_chunks(struct od_build *b, const struct od_packed *packed,
+                                    int64_t first, int64_t count, char *to)
+{
+    int64_t chunk = chunk_of(b, packed), end = first + count;
+
+    for (int64_t c = first, n; c < end; c += n) {
+        dnnl_memory_desc_t md = packed->md;
+
+        n = end - c < chunk ? end - c : chunk;
+        if (packed->n_blocks == 1 && n < packed->channels)
+            md = od_packed_slice(&packed->md, has_groups(b), n);
+        VBS_TRY(write_chunk(b, packed, &md, c, n, to));
+        to += dnnl_memory_desc_get_size(&md);
+    }
+    return VBS_OK;
+}
+
 enum vbs_status od_weights_write(struct od_build *b, const struct od_packed *packed, int64_t first,
                                  int64_t count, void *memory)
 {
-    enum vbs_status status = VBS_OK;
-    int64_t chunk, end = first + count;
-    char *to = memory;
+    enum vbs_status status;
 
     if (packed->coded) {
         size_t n_bytes;
@@ -607,21 +591,10 @@ enum vbs_status od_weights_write(struct od_build *b, const struct od_packed *pac
         memcpy(memory, bytes, n_bytes);
         return VBS_OK;
     }
-    if (packed->fill)
-        return packed->fill(b, memory);
-    chunk = chunk_of(b, packed);
-    for (int64_t c = first, n; c < end; c += n) {
-        dnnl_memory_desc_t md = packed->md;
-
-        n = end - c < chunk ? end - c : chunk;
-        if (packed->n_blocks == 1 && n < packed->channels)
-            md = od_packed_slice(&packed->md, has_groups(b), n);
-        status = write_chunk(b, packed, &md, c, n, to);
-        to += dnnl_memory_desc_get_size(&md);
-        if (status != VBS_OK)
-            return status;
-    }
-    return VBS_OK;
+    status = packed->fill ? packed->fill(b, memory) : write_chunks(b, packed, first, count, memory);
+    if (first + count == packed->channels) /* channels are asked for in their order */
+        vbs_weight_rows_clear(&b->session->core);
+    return status;
 }
 
 static int64_t bytes_of(const struct od_packed *packed, int64_t first, int64_t count)

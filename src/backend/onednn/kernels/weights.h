@@ -52,11 +52,10 @@ enum vbs_status od_weights_whole(struct od_build *b, const dnnl_memory_desc_t *m
 enum vbs_status od_weights_filled(struct od_build *b, int64_t n, od_filler *fill,
                                   struct od_packed **packed) VBS_MUST_CHECK;
 
-/* Writes the weights of outputs first.. first + n - 1, scaled or as whole numbers, in plain order:
- * count for each. They are asked for together, because coded weights are decoded in blocks of many
- * outputs. */
-enum vbs_status od_weights_rows(const struct od_build *b, bool whole, int64_t first, int64_t n,
-                                int64_t count, float *rows) VBS_MUST_CHECK;
+/* Writes the count weights of an output, scaled or as whole numbers, in plain order. Outputs are
+ * best asked for one after the other, because many are read together. */
+enum vbs_status od_weights_row(struct od_build *b, bool whole, int64_t output, int64_t count,
+                               float *row) VBS_MUST_CHECK;
 
 /* Gives the bytes of so many channels of packed weights: whole units, or all. */
 int64_t od_packed_bytes(const struct od_packed *packed, int64_t channels);

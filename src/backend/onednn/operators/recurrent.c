@@ -339,23 +339,19 @@ static enum vbs_status fill_weights(struct od_build *b, void *memory)
     const struct recurrent_plan r = plan_of(b);
     int64_t n_input = r.hidden * r.input, n_state = r.hidden * r.hidden;
     float *values = memory, *state = values + input_weights(&r);
-    float *gate = malloc((size_t)(n_input > n_state ? n_input : n_state) * sizeof *gate);
-    enum vbs_status status = gate ? VBS_OK : vbs_no_memory(b->ctx);
+    struct vbs_session_core *core = &b->session->core;
+    const float *gate;
 
     memset(values, 0, (size_t)(r.input + r.terms) * (size_t)r.sums * sizeof *values);
-    for (int64_t g = 0; g < r.directions * r.gates && status == VBS_OK; g++) {
-        status = vbs_parameter_values(b->ctx, b->network, b->layer, -1, VBS_PARAMETER_WEIGHTS,
-                                      g * n_input, n_input, gate);
-        if (status != VBS_OK)
-            break;
+    for (int64_t g = 0; g < r.directions * r.gates; g++) {
+        VBS_TRY(vbs_weight_row(b->ctx, core, b->layer, VBS_PARAMETER_WEIGHTS, g, n_input, &gate));
         put_input(&r, g / r.gates, g % r.gates, gate, values);
-        status = vbs_parameter_values(b->ctx, b->network, b->layer, -1, VBS_PARAMETER_OPERAND,
-                                      g * n_state, n_state, gate);
-        if (status == VBS_OK)
-            put_state(&r, g / r.gates, g % r.gates, gate, state);
     }
-    free(gate);
-    return status;
+    for (int64_t g = 0; g < r.directions * r.gates; g++) {
+        VBS_TRY(vbs_weight_row(b->ctx, core, b->layer, VBS_PARAMETER_OPERAND, g, n_state, &gate));
+        put_state(&r, g / r.gates, g % r.gates, gate, state);
+    }
+    return VBS_OK;
 }
 
 /* Fills the biases of the product with the input, which are those of the state too, and `apart` of

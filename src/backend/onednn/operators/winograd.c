@@ -294,19 +294,19 @@ static bool run_winograd(const void *plan, float *const *data)
 
 /* ---- weights ---- */
 
-/* Writes the filters of a block of outputs to zeroed [inputs][3][3][OD_TILE_OUTPUTS]. rows: space
- * for their weights. */
-static enum vbs_status fill_outputs(const struct od_build *b, int64_t output, float *rows,
-                                    float *filters)
+/* Writes the filters of a block of outputs to zeroed [inputs][3][3][OD_TILE_OUTPUTS]. row: space
+ * for the weights of an output. */
+static enum vbs_status fill_outputs(struct od_build *b, int64_t block, float *row, float *filters)
 {
-    int64_t first = output * OD_TILE_OUTPUTS;
+    int64_t first = block * OD_TILE_OUTPUTS;
     int64_t n = least(OD_TILE_OUTPUTS, od_weights_outputs(b) - first);
     int64_t count = od_input(b, 0)->channels * KERNEL * KERNEL;
 
-    VBS_TRY(od_weights_rows(b, false, first, n, count, rows));
-    for (int64_t i = 0; i < count; i++)
-        for (int64_t o = 0; o < n; o++)
-            filters[i * OD_TILE_OUTPUTS + o] = rows[o * count + i];
+    for (int64_t o = 0; o < n; o++) {
+        VBS_TRY(od_weights_row(b, false, first + o, count, row));
+        for (int64_t i = 0; i < count; i++)
+            filters[i * OD_TILE_OUTPUTS + o] = row[i];
+    }
     return VBS_OK;
 }
 
@@ -314,22 +314,22 @@ static enum vbs_status fill_outputs(const struct od_build *b, int64_t output, fl
 static enum vbs_status fill(struct od_build *b, int size, int n_points, float *to)
 {
     int64_t channels = od_input(b, 0)->channels, outputs = od_weights_outputs(b);
-    int64_t count = channels * KERNEL * KERNEL * OD_TILE_OUTPUTS;
+    int64_t n_row = channels * KERNEL * KERNEL, count = n_row * OD_TILE_OUTPUTS;
     int64_t point = channels * OD_TILE_OUTPUTS;
-    float *rows = malloc((size_t)count * sizeof *rows);
+    float *row = malloc((size_t)n_row * sizeof *row);
     float *filters = malloc((size_t)count * sizeof *filters);
-    enum vbs_status status = rows && filters ? VBS_OK : vbs_no_memory(b->ctx);
+    enum vbs_status status = row && filters ? VBS_OK : vbs_no_memory(b->ctx);
 
     for (int64_t o = 0; o * OD_TILE_OUTPUTS < outputs && status == VBS_OK; o++) {
         float *block = size < 0 ? to + o * count : filters;
 
         memset(block, 0, (size_t)count * sizeof *block);
-        status = fill_outputs(b, o, rows, block);
+        status = fill_outputs(b, o, row, block);
         if (status == VBS_OK && size >= 0)
             od_winograd()->sizes[size].filter(block, channels, to + o * n_points * point, point);
     }
     free(filters);
-    free(rows);
+    free(row);
     return status;
 }
 
