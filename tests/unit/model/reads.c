@@ -21,8 +21,8 @@
 #define FLOAT    1
 #define INT8     3
 #define MAX_DIMS 4
-#define FEWER    64  /* calls are so many times fewer than weights, */
-#define OTHERS   100 /* beside those for other matters, such as the threads of the process */
+#define FEWER    1024 /* calls are so many times fewer than weights, */
+#define OTHERS   100  /* beside those for other matters, such as the threads of the process */
 
 /* The slices in which weights are packed: of so many channels, but no more of them than this. */
 #define SLICE       16
