@@ -21,6 +21,7 @@
 #include "plan/weights/least.h"
 #include "plan/weights/trial.h"
 
+#include "base/clock.h"
 #include "base/fail.h"
 #include "base/grow.h"
 #include "base/heap.h"
@@ -32,7 +33,11 @@
 #define MOST_SAMPLES 8 /* of all layers */
 #define MAX_LABELS   200000
 #define N_SLOTS      ((size_t)1 << 18)
-#define CHECK_EVERY  1024 /* labels between two looks for Ctrl-C */
+#define CHECK_EVERY  64 /* labels between two looks for Ctrl-C and at the clock */
+
+/* Comparisons of labels of one place. Where copies of several weights lie in memory, thousands of
+ * labels of a place may be no better than each other, and comparing them takes most of the time. */
+#define MAX_COMPARED ((int64_t)1 << 29)
 
 struct exact_label {
     uint64_t progress;
@@ -40,8 +45,8 @@ struct exact_label {
     bool worse;                         /* another label is at least as good */
     int16_t block;                      /* of the last step, where it is an evict step */
     int before;                         /* the label without the last step; -1: there is none */
-    int next;                           /* the next label of the same place */
-    double clock_us, copy_us;           /* of computing and of copies */
+    double clock_us;                    /* of computing */
+    double copy_us;                     /* when the next copy can begin */
     double load_us;                     /* when the last load can begin */
     double ready_us[EXACT_SEGMENTS];    /* when segments that are in memory were loaded */
     double least_us;                    /* of all schedules that begin with these steps */
@@ -49,16 +54,37 @@ struct exact_label {
     struct vbs_step step;
 };
 
+/* What most comparisons of two labels look at. */
+struct exact_key {
+    double clock_us, copy_us;
+    int64_t peak_bytes;
+    int label;
+    uint16_t unread;
+};
+
+/* Labels with the same progress and the same segments, none of which is as good as another. */
+struct exact_place {
+    int first; /* a label of the place, perhaps a worse one */
+    int n;
+    int64_t capacity;
+    struct exact_key *keys;
+};
+
 struct exact_search {
     struct vbs_ctx *ctx;
     struct exact_problem problem;
     struct vbs_pareto_set *pareto;
     int64_t most_bytes;
+    double until_s; /* 0: no limit */
+    int64_t n_compared;
     int n_labels;
     int64_t label_capacity;
     struct exact_label *labels;
     struct vbs_heap heap; /* of labels to extend */
-    int *slots;           /* [N_SLOTS] the first label of a place, by hash; -1: none */
+    int *slots;           /* [N_SLOTS] places by hash; -1: none */
+    int n_places;
+    int64_t place_capacity;
+    struct exact_place *places;
     struct vbs_step_list steps;
 };
 
@@ -86,41 +112,81 @@ static size_t find_slot(const struct exact_search *search, const struct exact_la
 
     hash = (hash ^ hash >> 29 ^ label->residents) * 0xff51afd7ed558ccd;
     slot = (hash ^ hash >> 32) % N_SLOTS;
-    while (search->slots[slot] >= 0 && !is_same_place(&search->labels[search->slots[slot]], label))
+    while (search->slots[slot] >= 0 &&
+           !is_same_place(&search->labels[search->places[search->slots[slot]].first], label))
         slot = (slot + 1) % N_SLOTS;
     return slot;
 }
 
-/* Gives whether label a leads to all that label b of the same place leads to. */
-static bool is_as_good(const struct exact_search *search, const struct exact_label *a,
-                       const struct exact_label *b)
+static bool is_key_as_good(const struct exact_key *a, const struct exact_key *b)
 {
-    if (a->peak_bytes > b->peak_bytes || a->clock_us > b->clock_us || a->copy_us > b->copy_us ||
-        a->unread & ~b->unread)
-        return false;
+    return a->peak_bytes <= b->peak_bytes && a->clock_us <= b->clock_us &&
+           a->copy_us <= b->copy_us && !(a->unread & ~b->unread);
+}
+
+/* Returns whether the segments of label a of a place are loaded when those of label b are, or when
+ * b's next step can begin. */
+static bool is_ready(const struct exact_search *search, const struct exact_label *a,
+                     const struct exact_label *b)
+{
     for (int i = 0; i < search->problem.n_segments; i++)
-        if (a->loaded >> i & 1 && a->ready_us[i] > fmax(b->ready_us[i], b->clock_us))
+        if (a->loaded >> i & 1 && a->ready_us[i] > b->ready_us[i] && a->ready_us[i] > b->clock_us)
             return false;
     return true;
 }
 
-/* Marks the labels of a place that are no better than a new one; gives whether none is as good as
- * the new one. The first label of a place stays in its list, because it identifies the place. */
-static bool replace_worse(struct exact_search *search, size_t slot, const struct exact_label *label)
+/* Returns whether a label of the place leads to all that the new one leads to. Such labels are
+ * found often, and come forward. */
+static bool has_as_good(struct exact_search *search, struct exact_place *place,
+                        const struct exact_label *label, const struct exact_key *key)
 {
-    for (int i = search->slots[slot]; i >= 0; i = search->labels[i].next)
-        if (is_as_good(search, &search->labels[i], label))
-            return false;
-    for (int i = search->slots[slot], last = -1; i >= 0; i = search->labels[i].next) {
-        struct exact_label *other = &search->labels[i];
+    int i = 0;
 
-        other->worse = other->worse || is_as_good(search, label, other);
-        if (other->worse && last >= 0)
-            search->labels[last].next = other->next;
-        else
-            last = i;
+    while (i < place->n && !(is_key_as_good(&place->keys[i], key) &&
+                             is_ready(search, &search->labels[place->keys[i].label], label)))
+        i++;
+    search->n_compared += i;
+    if (i < place->n) {
+        const struct exact_key found = place->keys[i];
+
+        place->keys[i] = place->keys[i / 2];
+        place->keys[i / 2] = found;
     }
-    return true;
+    return i < place->n;
+}
+
+/* Removes the labels of a place that are no better than a new one, and marks them. */
+static void remove_worse(struct exact_search *search, struct exact_place *place,
+                         const struct exact_label *label, const struct exact_key *key)
+{
+    int n = 0;
+
+    search->n_compared += place->n;
+    for (int i = 0; i < place->n; i++) {
+        struct exact_label *other = &search->labels[place->keys[i].label];
+
+        if (is_key_as_good(key, &place->keys[i]) && is_ready(search, label, other))
+            other->worse = true;
+        else
+            place->keys[n++] = place->keys[i];
+    }
+    place->n = n;
+}
+
+/* Finds the place of a label that is about to be added, or makes it. */
+static enum vbs_status find_place(struct exact_search *search, const struct exact_label *label,
+                                  struct exact_place **place)
+{
+    size_t slot = find_slot(search, label);
+
+    if (search->slots[slot] < 0) {
+        VBS_TRY(vbs_grow(search->ctx, &search->places, &search->place_capacity,
+                         (int64_t)search->n_places + 1, sizeof *search->places));
+        search->places[search->n_places] = (struct exact_place){.first = search->n_labels};
+        search->slots[slot] = search->n_places++;
+    }
+    *place = &search->places[search->slots[slot]];
+    return VBS_OK;
 }
 
 /* Enters a label, unless nothing of use can come of it. */
@@ -131,7 +197,8 @@ static enum vbs_status enter(struct exact_search *search, struct exact_label *la
         vbs_exact_copy_us(&search->problem, progress, label->loaded, label->residents);
     double copied_us =
         copies_us > 0 ? fmax(label->copy_us, label->clock_us) + copies_us : label->copy_us;
-    size_t slot;
+    struct exact_place *place;
+    struct exact_key key;
 
     label->progress = vbs_exact_pack(&search->problem, progress);
     label->least_us =
@@ -139,13 +206,18 @@ static enum vbs_status enter(struct exact_search *search, struct exact_label *la
     if (label->peak_bytes > search->most_bytes || search->n_labels == MAX_LABELS ||
         !vbs_pareto_wants(search->pareto, label->peak_bytes, label->least_us))
         return VBS_OK;
-    slot = find_slot(search, label);
-    if (!replace_worse(search, slot, label))
+    label->copy_us = fmax(label->copy_us, label->clock_us);
+    key = (struct exact_key){label->clock_us, label->copy_us, label->peak_bytes, search->n_labels,
+                             label->unread};
+    VBS_TRY(find_place(search, label, &place));
+    if (has_as_good(search, place, label, &key))
         return VBS_OK;
     VBS_TRY(vbs_grow(search->ctx, &search->labels, &search->label_capacity,
                      (int64_t)search->n_labels + 1, sizeof *search->labels));
-    label->next = search->slots[slot];
-    search->slots[slot] = search->n_labels;
+    VBS_TRY(vbs_grow(search->ctx, &place->keys, &place->capacity, (int64_t)place->n + 1,
+                     sizeof *place->keys));
+    remove_worse(search, place, label, &key);
+    place->keys[place->n++] = key;
     search->labels[search->n_labels] = *label;
     return vbs_heap_push(search->ctx, &search->heap, search->n_labels++);
 }
@@ -403,12 +475,16 @@ static enum vbs_status begin(struct exact_search *search)
 static enum vbs_status search_all(struct exact_search *search)
 {
     VBS_TRY(begin(search));
-    for (int n = 0; search->heap.n > 0 && search->n_labels < MAX_LABELS; n++) {
+    for (int n = 0;
+         search->heap.n > 0 && search->n_labels < MAX_LABELS && search->n_compared < MAX_COMPARED;
+         n++) {
         int label = vbs_heap_pop(&search->heap);
         const struct exact_label *at = &search->labels[label];
 
         if (n % CHECK_EVERY == 0)
             VBS_TRY(vbs_check_cancel(search->ctx));
+        if (n % CHECK_EVERY == 0 && search->until_s > 0 && vbs_clock_s() > search->until_s)
+            break;
         if (at->worse || !vbs_pareto_wants(search->pareto, at->peak_bytes, at->least_us))
             continue;
         if (is_goal(search, at))
@@ -428,10 +504,31 @@ static bool suits(const struct vbs_task *task, struct exact_problem *problem)
            vbs_exact_problem_init(problem, task) && problem->n_segments > 0;
 }
 
-enum vbs_status vbs_exact_offer(struct vbs_ctx *ctx, const struct vbs_task *task,
+/* Frees what the search holds, and returns how many bytes there were. */
+static size_t release(struct exact_search *search)
+{
+    size_t held = (size_t)search->label_capacity * sizeof *search->labels +
+                  (size_t)search->place_capacity * sizeof *search->places +
+                  (size_t)search->heap.capacity * sizeof *search->heap.items +
+                  N_SLOTS * sizeof *search->slots;
+
+    for (int i = 0; i < search->n_places; i++) {
+        held += (size_t)search->places[i].capacity * sizeof *search->places[i].keys;
+        free(search->places[i].keys);
+    }
+    vbs_step_list_clear(&search->steps);
+    free(search->places);
+    free(search->labels);
+    vbs_heap_clear(&search->heap);
+    free(search->slots);
+    return held;
+}
+
+enum vbs_status vbs_exact_offer(struct vbs_ctx *ctx, const struct vbs_task *task, double until_s,
                                 struct vbs_pareto_set *pareto)
 {
-    struct exact_search search = {.ctx = ctx, .pareto = pareto, .most_bytes = INT64_MAX};
+    struct exact_search search = {
+        .ctx = ctx, .pareto = pareto, .most_bytes = INT64_MAX, .until_s = until_s};
     enum vbs_status status;
     size_t held;
 
@@ -445,14 +542,8 @@ enum vbs_status vbs_exact_offer(struct vbs_ctx *ctx, const struct vbs_task *task
         return vbs_no_memory(ctx);
     memset(search.slots, 0xff, N_SLOTS * sizeof *search.slots);
     status = search_all(&search);
-    held = (size_t)search.label_capacity * sizeof *search.labels +
-           (size_t)search.heap.capacity * sizeof *search.heap.items +
-           N_SLOTS * sizeof *search.slots;
+    held = release(&search);
     if (held > pareto->solving_bytes)
         pareto->solving_bytes = held;
-    vbs_step_list_clear(&search.steps);
-    free(search.labels);
-    vbs_heap_clear(&search.heap);
-    free(search.slots);
     return status;
 }

@@ -17,9 +17,10 @@
  * do not slow each other down, for all budgets that matter; nothing for others. Best of those whose
  * layers and weights run and are loaded whole or in halves, and that have no rows. They are found
  * faster where *pareto has good schedules already. It gives up after so many lists that the memory
- * stays below 128 MiB; schedules that were found until then are offered. VBS_NO_MEMORY,
+ * stays below 128 MiB, after so many comparisons of lists as take some seconds, and at the clock
+ * until_s (vbs_clock_s; 0: never); schedules that were found until then are offered. VBS_NO_MEMORY,
  * VBS_INTERRUPTED. Exponential in layers, samples and weights. */
-enum vbs_status vbs_exact_offer(struct vbs_ctx *ctx, const struct vbs_task *task,
+enum vbs_status vbs_exact_offer(struct vbs_ctx *ctx, const struct vbs_task *task, double until_s,
                                 struct vbs_pareto_set *pareto) VBS_MUST_CHECK;
 
 /* ---- exact_places.c ---- */

@@ -478,8 +478,9 @@ static enum vbs_status try_small(struct joint *joint)
     VBS_TRY(try_delayed(joint, delayed_from));
     if (!vbs_joint_is_late(joint))
         VBS_TRY(vbs_joint_polish(joint));
-    return vbs_joint_is_late(joint) ? VBS_OK
-                                    : vbs_exact_offer(joint->ctx, joint->task, joint->pareto);
+    return vbs_joint_is_late(joint)
+               ? VBS_OK
+               : vbs_exact_offer(joint->ctx, joint->task, joint->until_s, joint->pareto);
 }
 
 static enum vbs_status try_large(struct joint *joint)
