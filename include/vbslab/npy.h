@@ -30,7 +30,7 @@ struct vbs_npy {
     int n_dims;
     int64_t dim[VBS_NPY_MAX_DIMS]; /* 0 or more */
     int64_t n_values;
-    float *values; /* [n_values], owned by the array; null where there are none */
+    float *values; /* [n_values], owned by the array; null where there are none or none are read */
 };
 
 /*
@@ -43,6 +43,15 @@ struct vbs_npy {
  */
 enum vbs_status vbs_npy_read(struct vbs_ctx *ctx, const char *path, int64_t limit,
                              struct vbs_npy *npy) VBS_MUST_CHECK;
+
+/*
+ * Reads the dimensions of the array in the file at path, and none of its values: n_values is their
+ * number, values is null. The length of the file is compared with them. Errors as of vbs_npy_read,
+ * but a whole number that is too large is not found; VBS_UNSUPPORTED: path is "-" or no regular
+ * file, such as a pipe, which could not be read again; nothing is read of it. O(1).
+ */
+enum vbs_status vbs_npy_read_shape(struct vbs_ctx *ctx, const char *path, int64_t limit,
+                                   struct vbs_npy *npy) VBS_MUST_CHECK;
 
 /* Reads an array from length bytes at data; source names them in messages. */
 enum vbs_status vbs_npy_parse(struct vbs_ctx *ctx, const char *source, const char *data,

@@ -5,10 +5,13 @@
 #include "base/npy_header.h"
 #include "base/text.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define ALIGNMENT 64 /* of the first value, in bytes */
 
@@ -177,21 +180,33 @@ static enum vbs_status take_values(struct vbs_ctx *ctx, const char *source,
     return status;
 }
 
+/* Reads the header in the first length bytes of a file of whole_length bytes: the layout of its
+ * values, which begin at byte *first, and the array without them. */
+static enum vbs_status read_head(struct vbs_ctx *ctx, const char *source, const char *data,
+                                 size_t length, size_t whole_length, int64_t limit,
+                                 struct npy_layout *layout, size_t *first, struct vbs_npy *npy)
+{
+    struct vbs_npy_header header;
+
+    VBS_TRY(vbs_npy_read_header(ctx, source, data, length, &header));
+    VBS_TRY(read_type(ctx, source, header.type, layout));
+    layout->fortran = header.fortran;
+    *first = header.n_bytes;
+    npy->n_dims = header.n_dims;
+    memcpy(npy->dim, header.dim, sizeof npy->dim);
+    return check_size(ctx, source, header.type, layout->size, limit, whole_length - header.n_bytes,
+                      npy);
+}
+
 enum vbs_status vbs_npy_parse(struct vbs_ctx *ctx, const char *source, const char *data,
                               size_t length, int64_t limit, struct vbs_npy *npy)
 {
-    struct vbs_npy_header header;
     struct npy_layout layout = {0};
     struct vbs_npy made = {0};
+    size_t first;
 
-    VBS_TRY(vbs_npy_read_header(ctx, source, data, length, &header));
-    VBS_TRY(read_type(ctx, source, header.type, &layout));
-    layout.fortran = header.fortran;
-    made.n_dims = header.n_dims;
-    memcpy(made.dim, header.dim, sizeof made.dim);
-    VBS_TRY(
-        check_size(ctx, source, header.type, layout.size, limit, length - header.n_bytes, &made));
-    VBS_TRY(take_values(ctx, source, &layout, data + header.n_bytes, &made));
+    VBS_TRY(read_head(ctx, source, data, length, length, limit, &layout, &first, &made));
+    VBS_TRY(take_values(ctx, source, &layout, data + first, &made));
     *npy = made;
     return VBS_OK;
 }
@@ -209,6 +224,54 @@ enum vbs_status vbs_npy_read(struct vbs_ctx *ctx, const char *path, int64_t limi
     status = vbs_npy_parse(ctx, strcmp(path, "-") == 0 ? "standard input" : path, data, length,
                            limit, npy);
     free(data);
+    return status;
+}
+
+/* Opens a file that can be read again, and finds its length. A pipe cannot: whoever reads it later
+ * would not get what is read here. */
+static enum vbs_status open_again(struct vbs_ctx *ctx, const char *path, FILE **file,
+                                  size_t *length)
+{
+    struct stat about;
+
+    if (strcmp(path, "-") == 0)
+        return vbs_fail(ctx, VBS_UNSUPPORTED, "standard input can be read only once");
+    if (stat(path, &about) == 0 && !S_ISREG(about.st_mode))
+        return vbs_fail(ctx, VBS_UNSUPPORTED, "'%s' is no regular file", path);
+    *file = fopen(path, "rbe");
+    if (!*file)
+        return vbs_fail(ctx, VBS_IO, "cannot open '%s': %s", path, strerror(errno));
+    if (fstat(fileno(*file), &about) != 0) {
+        fclose(*file);
+        return vbs_fail(ctx, VBS_IO, "cannot read '%s': %s", path, strerror(errno));
+    }
+    *length = (size_t)about.st_size;
+    return VBS_OK;
+}
+
+enum vbs_status vbs_npy_read_shape(struct vbs_ctx *ctx, const char *path, int64_t limit,
+                                   struct vbs_npy *npy)
+{
+    struct npy_layout layout = {0};
+    struct vbs_npy made = {0};
+    size_t whole_length = 0, length, first;
+    enum vbs_status status;
+    FILE *file = NULL;
+    char *data;
+
+    VBS_TRY(open_again(ctx, path, &file, &whole_length));
+    data = malloc(VBS_NPY_MAX_HEADER);
+    length = data ? fread(data, 1, VBS_NPY_MAX_HEADER, file) : 0;
+    if (!data)
+        status = vbs_no_memory(ctx);
+    else if (ferror(file))
+        status = vbs_fail(ctx, VBS_IO, "cannot read '%s': %s", path, strerror(errno));
+    else
+        status = read_head(ctx, path, data, length, whole_length, limit, &layout, &first, &made);
+    free(data);
+    fclose(file);
+    if (status == VBS_OK)
+        *npy = made;
     return status;
 }
 

@@ -138,6 +138,14 @@ done
 run --quiet run byte.onnx --memory 64KiB --runs 1 --input ends.npy --output y.npy
 [ $code -eq 0 ] && [ "$(floats y.npy 3)" = "0 128 255" ]
 report $? "the ends of the range are taken"
+npy dozen.npy '|u1' '(12, 3)' "$(printf '\\1\\2\\3%.0s' $(seq 12))"
+mkfifo pipe.npy
+cat dozen.npy >pipe.npy &
+writer=$!
+run --quiet run byte.onnx --memory 64KiB --runs 1 --input pipe.npy --output y.npy
+kill $writer 2>/dev/null
+[ $code -eq 0 ] && [ "$(floats y.npy 6)" = "1 2 3 1 2 3" ]
+report $? "a pipe, of which nothing can be read twice, is read once"
 
 # ---- whole inputs: y = x * N, where x is [N, 3] ----
 cp "$DATA/onnx/counted.onnx" .

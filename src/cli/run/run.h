@@ -1,8 +1,8 @@
 /*
  * Declarations that the files of the command run share. In the order of work: subject.c finds the
  * profile and the network, process.c measures its memory, learn.c executes schedules by turns,
- * prepare.c plans and places it, inputs.c
- * reads inputs, data.c writes outputs to the files that files.c names, times.c runs it, total.c
+ * prepare.c plans and places it, input_files.c, input_shapes.c and inputs.c (inputs.h) read inputs,
+ * data.c writes outputs to the files that files.c names, times.c runs it, total.c
  * keeps the whole process within --total-memory, check.c compares the outputs, text.c, layers.c and
  * json.c print the results.
  */
@@ -188,7 +188,7 @@ int64_t run_first_bad(int64_t n, const float *values);
 /* Gives the word for a value that is not finite. */
 const char *run_value_word(float value);
 
-/* --- inputs.c --- */
+/* --- inputs.c, input_shapes.c --- */
 
 /* Reads and checks the files of --input, and makes job->input of them. VBS_USAGE: an input has no
  * file although others have, has two, or there is none of that name. */

@@ -9,6 +9,7 @@
 #include "support/tap.h"
 
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define LIMIT 1000000
@@ -397,6 +398,83 @@ static void shapes_that_cannot_be_are_not_written(void)
        vbs_detail(&ctx));
 }
 
+/* ---- Shapes without values ---- */
+
+/* Writes a file with this header, whose values take n bytes, all of them 0, which no file system
+ * stores. Returns whether there can be such a file. */
+static bool write_sparse(const char *header, int64_t n)
+{
+    struct file file = make(1, header, NULL, 0);
+    FILE *out = fopen("t_npy.npy", "wb");
+    bool written = out && fwrite(file.data, 1, file.length, out) == file.length &&
+                   fflush(out) == 0 && ftruncate(fileno(out), (off_t)file.length + n) == 0;
+
+    if (out)
+        fclose(out);
+    return written;
+}
+
+static void shapes_are_read_without_values(void)
+{
+    struct vbs_ctx ctx = {0};
+    struct vbs_npy npy = {.values = NULL};
+    const int64_t n = (int64_t)1 << 40;
+
+    if (write_sparse("{'descr': '<i8', 'fortran_order': True, 'shape': (1024, 134217728)}", n)) {
+        ok(vbs_npy_read_shape(&ctx, "t_npy.npy", INT64_MAX, &npy) == VBS_OK && npy.n_dims == 2 &&
+               npy.dim[0] == 1024 && npy.dim[1] == 134217728 && npy.n_values == n / 8 &&
+               !npy.values,
+           "the shape of a file of a tebibyte is read: %s", vbs_detail(&ctx));
+        ok(vbs_npy_read_shape(&ctx, "t_npy.npy", n / 8 - 1, &npy) == VBS_FORMAT &&
+               strstr(vbs_detail(&ctx), "more than"),
+           "more values than are wanted are refused");
+    } else {
+        skip("the shape of a file of a tebibyte is read", "the file system has no such files");
+        skip("more values than are wanted are refused", "the file system has no such files");
+    }
+    unlink("t_npy.npy");
+}
+
+static void shapes_of_faulty_files_are_refused(void)
+{
+    static const char HEADER[] = "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3)}";
+    static const struct {
+        const char *header, *part;
+        int n;
+    } FAULTS[] = {{HEADER, "20 bytes of values", 20},
+                  {HEADER, "28 bytes of values", 28},
+                  {"{'descr': '<c8', 'fortran_order': False, 'shape': (2, 3)}", "type '<c8'", 48},
+                  {"{'descr': '<f4', 'shape': (2, 3)}", "is missing", 24}};
+
+    for (size_t i = 0; i < sizeof FAULTS / sizeof FAULTS[0]; i++) {
+        struct vbs_ctx ctx = {0};
+        struct vbs_npy npy = {.n_dims = 77};
+
+        ok(write_sparse(FAULTS[i].header, FAULTS[i].n) &&
+               vbs_npy_read_shape(&ctx, "t_npy.npy", LIMIT, &npy) == VBS_FORMAT &&
+               strstr(vbs_detail(&ctx), FAULTS[i].part) && npy.n_dims == 77,
+           "the shape of a faulty file is refused: %s", vbs_detail(&ctx));
+    }
+    unlink("t_npy.npy");
+}
+
+/* The read ends of pipes would lose what is read, and opening one without a writer would never
+ * return. */
+static void pipes_are_left_alone(void)
+{
+    static const char *const PATHS[] = {"t_pipe", "-", "/dev/null"};
+    struct vbs_npy npy = {.n_dims = 77};
+    struct vbs_ctx ctx = {0};
+
+    if (mkfifo("t_pipe", 0600) != 0)
+        return;
+    for (int i = 0; i < 3; i++)
+        ok(vbs_npy_read_shape(&ctx, PATHS[i], LIMIT, &npy) == VBS_UNSUPPORTED && npy.n_dims == 77,
+           "nothing is read of '%s': %s", PATHS[i], vbs_detail(&ctx));
+    unlink("t_pipe");
+    ok(vbs_npy_read_shape(&ctx, "t_pipe", LIMIT, &npy) == VBS_IO, "no file: %s", vbs_detail(&ctx));
+}
+
 static enum vbs_status write_and_read(struct vbs_ctx *ctx)
 {
     static const float VALUES[4] = {1, 2, 3, 4};
@@ -404,6 +482,8 @@ static enum vbs_status write_and_read(struct vbs_ctx *ctx)
     struct vbs_npy npy = {0};
     enum vbs_status status = vbs_npy_write(ctx, "t_npy.npy", 2, dim, VALUES);
 
+    if (status == VBS_OK)
+        status = vbs_npy_read_shape(ctx, "t_npy.npy", LIMIT, &npy);
     if (status == VBS_OK)
         status = vbs_npy_read(ctx, "t_npy.npy", LIMIT, &npy);
     vbs_npy_clear(&npy);
@@ -449,6 +529,9 @@ int main(void)
     writes_what_numpy_writes(3, (const int64_t[]){1, 6, 1}, "(1, 6, 1)");
     files_are_written_and_read();
     shapes_that_cannot_be_are_not_written();
+    shapes_are_read_without_values();
+    shapes_of_faulty_files_are_refused();
+    pipes_are_left_alone();
     memory_runs_out();
     if (chdir("/") != 0 || rmdir(folder) != 0)
         return 1;
