@@ -176,7 +176,7 @@ struct vbs_sample_sink {
  * vbs_measure_options)}: a member that is 0 has the default that is named here. */
 struct vbs_measure_options {
     size_t struct_size;       /* sizeof(struct vbs_measure_options) */
-    double time_limit_s;      /* of the whole measurement; 0: 60 */
+    double time_limit_s;      /* of the whole measurement; 0: VBS_MEASURE_S */
     double relative_interval; /* a median is tight when half of its 95% interval is below this
                                  share of it; 0: 0.02 */
     /* Runs of every kernel, whatever the limit of time. 0: 5 by default; where time_limit_s is
@@ -230,6 +230,42 @@ enum vbs_status vbs_measure(struct vbs_ctx *ctx, struct vbs_session *session,
                             const struct vbs_measure_options *options,
                             const struct vbs_sample_sink *sink,
                             struct vbs_measure_report *report) VBS_MUST_CHECK;
+
+#define VBS_MEASURE_S       60 /* seconds of a measurement whose time is not limited */
+#define VBS_MEASURE_LEAST_S 10 /* from which on a limit holds; shorter ones are for quick looks */
+
+/*
+ * The shares of a measurement's time that its parts may take, so that there is a profile within a
+ * limit whatever the machine does. Seconds; those that end with "at the latest" count from the
+ * beginning.
+ */
+struct vbs_measure_shares {
+    double begin_s;       /* the beginning, by the system's monotonic clock */
+    double limit_s;       /* the limit that was given, or VBS_MEASURE_S */
+    double most_s;        /* there is a profile, at the latest */
+    double prepared_s;    /* kernels are prepared, at the latest: time_limit_s of struct
+                             vbs_backend_options */
+    double calibration_s; /* for the calibration: time_limit_s of struct vbs_calibrate_options */
+    double calibrated_s;  /* the most that factors beside copies may take: most_s there; 0: however
+                             long they take */
+    double timed_s;       /* kernels are timed, at the latest */
+    double learning_s;    /* for executing schedules (learn.h); 0: none are executed */
+    double least_learning_s; /* the same, also where kernels take longer */
+    double learned_s;        /* learning ends, at the latest */
+};
+
+/*
+ * Divides the time of a measurement that begins now. time_limit_s: of everything; 0: VBS_MEASURE_S.
+ * A limit below VBS_MEASURE_LEAST_S bounds the refinement of times only, and there is a profile
+ * within VBS_MEASURE_S. most_s: seconds until there is a profile, where this is another limit; 0:
+ * it is not. learns: schedules are executed after kernels are timed.
+ */
+void vbs_measure_divide(double time_limit_s, double most_s, bool learns,
+                        struct vbs_measure_shares *shares);
+
+/* Returns the seconds that are left until until_s seconds from the beginning; where they are over,
+ * a millisecond, because 0 stands for a default in options. */
+double vbs_measure_left_s(const struct vbs_measure_shares *shares, double until_s);
 
 /* Sources of copies that can be measured. */
 #define VBS_COPY_PAGE_CACHE "page-cache"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from typing import Any, Iterable, List, NamedTuple, Optional, Tuple, Union
 
 from . import errors
@@ -288,9 +287,9 @@ class Store(Exclusive):
         prepare.threads = integer(threads, "threads", 0, 4096)
         prepare.stripes = bool(stripes)
         limit = seconds(time_limit_s, "time_limit_s")
-        most = limit if limit >= _LEAST_LIMIT_S else _USUAL_LIMIT_S
-        prepare.time_limit_s = 0.4 * most
-        end = time.monotonic() + 0.7 * most
+        shares = ffi.new("struct vbs_measure_shares *")
+        lib.vbs_measure_divide(limit, 0, False, shares)
+        prepare.time_limit_s = shares.prepared_s
         seed = integer(seed, "seed", 0, 2**63 - 1)
         net, out = network._use(), ffi.new("struct vbs_session **")
         with Call(self, progress=reporter) as call:
@@ -301,7 +300,7 @@ class Store(Exclusive):
             call(found[0].open, net, prepare, out)
             session = out[0]
             try:
-                number = self._measure(call, net, session, (limit, end), copies, seed, reporter)
+                number = self._measure(call, net, session, (limit, shares), copies, seed, reporter)
             finally:
                 session.ops.close(session)
             loaded = ffi.new("struct vbs_profile **")
@@ -309,9 +308,9 @@ class Store(Exclusive):
             return Profile._adopt(loaded[0], (self._absolute, number))
 
     def _measure(
-        self, call: Call, net: Any, session: Any, limits: Tuple[float, float], copies: bool, seed: int, reporter: Progress
+        self, call: Call, net: Any, session: Any, limits: Tuple[float, Any], copies: bool, seed: int, reporter: Progress
     ) -> int:
-        limit, end = limits
+        limit, shares = limits
         options, report = ffi.new("struct vbs_measure_options *"), ffi.new("struct vbs_measure_report *")
         options.struct_size = ffi.sizeof("struct vbs_measure_options")
         options.time_limit_s, options.seed, options.save_runs = limit, seed, True
@@ -326,7 +325,7 @@ class Store(Exclusive):
             sink = lib.vbs_store_run_sink(run)
             if copies:
                 self._measure_copies(call, session, sink, options, reporter)
-            options.most_s = max(1e-3, end - time.monotonic())
+            options.most_s = lib.vbs_measure_left_s(shares, shares.timed_s)
             call(lib.vbs_measure, session, options, sink, report)
             revised = _revise(call, session, run)
             call(lib.vbs_store_run_finish, run, ffi.NULL, number)
@@ -344,10 +343,6 @@ class Store(Exclusive):
         call(lib.vbs_measure_copies, session, options, sink, report)
         if measure.time_limit_s > 0:
             measure.time_limit_s = max(1e-3, measure.time_limit_s - report.total_s)
-
-
-_LEAST_LIMIT_S = 10.0  # from which on a limit holds whatever the machine does
-_USUAL_LIMIT_S = 60.0  # that holds otherwise
 
 
 def _revise(call: Call, session: Any, run: Any) -> Any:

@@ -171,7 +171,7 @@ static enum vbs_status read_runs(struct run_job *job)
         VBS_TRY(vbs_parse_int(ctx, "--warmup", warm_up, 0, RUN_MOST_RUNS, &job->n_warm_up));
     if (duration)
         VBS_TRY(cli_parse_positive(ctx, "--duration", duration, "seconds", &job->duration_s));
-    job->measure_s = CLI_MEASURE_S;
+    job->measure_s = VBS_MEASURE_S;
     VBS_TRY(cli_read_seconds(job->cli, job->values, "measure-limit", &job->measure_s));
     if (job->duration_s > MOST_SECONDS)
         return vbs_fail(ctx, VBS_USAGE, "--duration '%.40s' is above the longest, %d seconds",

@@ -205,45 +205,25 @@ done:
 
 /* ---- Measuring ---- */
 
-#define LEAST_LIMIT_S 10  /* from which on a limit holds */
-#define USUAL_LIMIT_S 60  /* that holds otherwise */
-#define PREPARED      0.4 /* of the limit that holds, at which kernels are prepared at the latest */
-#define CALIBRATED    0.15 /* of it: the most that factors beside copies may take */
-#define TIMED         0.9  /* of it, at which kernels are timed at the latest */
-
-/* Returns whether a limit is for a quick look, and bounds the refinement of times only. */
-static bool is_quick(const struct vbs_simple_options *own)
-{
-    return own->time_limit_s > 0 && own->time_limit_s < LEAST_LIMIT_S;
-}
-
-/* Returns the limit that holds. */
-static double most_s(const struct vbs_simple_options *own)
-{
-    return own->time_limit_s > 0 && !is_quick(own) ? own->time_limit_s : USUAL_LIMIT_S;
-}
-
 static enum vbs_status calibrate(struct vbs_ctx *ctx, const struct vbs_simple_options *own,
-                                 const char *folder, const struct vbs_copy_report *copied,
-                                 struct recorder *r)
+                                 const struct vbs_measure_shares *shares, const char *folder,
+                                 const struct vbs_copy_report *copied, struct recorder *r)
 {
-    const struct vbs_calibrate_options options = {
-        .struct_size = sizeof options,
-        .folder = folder,
-        .n_sources = copied->n_sources,
-        .sources = copied->sources,
-        .time_limit_s = fmin(VBS_CALIBRATION_S, own->time_limit_s / 8),
-        .progress = own->progress,
-        .most_s = is_quick(own) ? 0 : CALIBRATED * most_s(own)};
+    const struct vbs_calibrate_options options = {.struct_size = sizeof options,
+                                                  .folder = folder,
+                                                  .n_sources = copied->n_sources,
+                                                  .sources = copied->sources,
+                                                  .time_limit_s = shares->calibration_s,
+                                                  .progress = own->progress,
+                                                  .most_s = shares->calibrated_s};
     char warning[VBS_DETAIL_SIZE];
 
     return vbs_measure_calibration(ctx, r->session, &options, warning, &r->calibration);
 }
 
-/* Takes the samples, of a measurement that began at begin_s. Copies come first, and their time
- * counts within the limit. */
+/* Takes the samples. Copies come first, and their time counts within the limit. */
 static enum vbs_status take_samples(struct vbs_ctx *ctx, const struct vbs_simple_options *own,
-                                    double begin_s, struct recorder *r)
+                                    const struct vbs_measure_shares *shares, struct recorder *r)
 {
     const struct vbs_sample_sink sink = {.self = r,
                                          .stored = stored,
@@ -268,11 +248,11 @@ static enum vbs_status take_samples(struct vbs_ctx *ctx, const struct vbs_simple
     if (own->weights == VBS_WEIGHTS_INCLUDED)
         status = vbs_measure_copies(ctx, r->session, &copies, &sink, &copied);
     if (status == VBS_OK)
-        status = calibrate(ctx, own, copies.folder, &copied, r);
+        status = calibrate(ctx, own, shares, copies.folder, &copied, r);
     if (options.time_limit_s > 0)
         options.time_limit_s =
             fmax(options.time_limit_s / 2, options.time_limit_s - (vbs_clock_s() - start_s));
-    options.most_s = fmax(1e-3, begin_s + TIMED * most_s(own) - vbs_clock_s());
+    options.most_s = vbs_measure_left_s(shares, shares->timed_s);
     if (status == VBS_OK)
         status = vbs_measure(ctx, r->session, &options, &sink, &report);
     if (status == VBS_OK)
@@ -281,8 +261,8 @@ static enum vbs_status take_samples(struct vbs_ctx *ctx, const struct vbs_simple
 }
 
 static enum vbs_status measure_session(struct vbs_ctx *ctx, const struct vbs_simple_options *own,
-                                       double begin_s, struct vbs_session *session,
-                                       struct vbs_profile **profile)
+                                       const struct vbs_measure_shares *shares,
+                                       struct vbs_session *session, struct vbs_profile **profile)
 {
     const struct vbs_posterior_options options = {.struct_size = sizeof options};
     struct recorder recorder = {.session = session};
@@ -291,7 +271,7 @@ static enum vbs_status measure_session(struct vbs_ctx *ctx, const struct vbs_sim
 
     recorder.kernels = calloc((size_t)session->n_kernels + 1, sizeof *recorder.kernels);
     recorder.left_out = calloc((size_t)session->n_kernels + 1, sizeof *recorder.left_out);
-    status = recorder.kernels && recorder.left_out ? take_samples(ctx, own, begin_s, &recorder)
+    status = recorder.kernels && recorder.left_out ? take_samples(ctx, own, shares, &recorder)
                                                    : vbs_no_memory(ctx);
     if (status == VBS_OK)
         status = build(ctx, &recorder, session->modelled ? profile : &draft);
@@ -311,7 +291,7 @@ enum vbs_status vbs_simple_measure(struct vbs_ctx *ctx, const struct vbs_network
     struct vbs_session *session = NULL;
     int first[DEFAULT_BATCHES];
     struct vbs_backend_options prepare = {.struct_size = sizeof(struct vbs_backend_options)};
-    double begin_s = vbs_clock_s();
+    struct vbs_measure_shares shares;
     enum vbs_status status;
 
     VBS_TRY(vbs_simple_read_options(ctx, options, &own));
@@ -320,6 +300,7 @@ enum vbs_status vbs_simple_measure(struct vbs_ctx *ctx, const struct vbs_network
     if (!(own.time_limit_s >= 0 && isfinite(own.time_limit_s)))
         return vbs_fail(ctx, VBS_USAGE, "a time limit of %g seconds", own.time_limit_s);
     VBS_TRY(vbs_simple_find_backend(ctx, own.backend, &backend));
+    vbs_measure_divide(own.time_limit_s, 0, false, &shares);
     for (int i = 0; i < DEFAULT_BATCHES; i++)
         first[i] = i + 1;
     prepare.batches = own.batches ? own.batches : first;
@@ -328,11 +309,11 @@ enum vbs_status vbs_simple_measure(struct vbs_ctx *ctx, const struct vbs_network
         prepare.n_batches = (int)own.request;
     prepare.threads = own.threads;
     prepare.stripes = own.stripes;
-    prepare.time_limit_s = PREPARED * most_s(&own);
+    prepare.time_limit_s = shares.prepared_s;
     if (own.progress.report)
         own.progress.report(own.progress.self, 0, -1, "preparing kernels");
     VBS_TRY(backend->open(ctx, network, &prepare, &session));
-    status = measure_session(ctx, &own, begin_s, session, profile);
+    status = measure_session(ctx, &own, &shares, session, profile);
     session->ops->close(session);
     return status;
 }

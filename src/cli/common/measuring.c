@@ -151,39 +151,6 @@ static void note_end(struct cli *cli, const char *model, const struct vbs_sessio
              what[0] ? ": " : "", what);
 }
 
-/* ---- Limits ---- */
-
-/* The clock of a measurement, from before kernels are prepared. */
-struct measure_limits {
-    double begin_s;      /* by vbs_clock_s */
-    double most_s;       /* until there is a profile */
-    double calibrated_s; /* for factors beside copies; 0, for quick looks: however long they take */
-};
-
-#define PREPARED   0.4  /* of most_s, at which kernels are prepared at the latest */
-#define CALIBRATED 0.15 /* of most_s: the most that factors beside copies may take */
-#define TIMED      0.7  /* of most_s, at which kernels are timed at the latest */
-#define LEARNED    0.9  /* of most_s, at which learning ends, which may take a little longer */
-
-static struct measure_limits begin_limits(const struct cli_measuring *how)
-{
-    bool quick = how->most_s == 0 && how->options.time_limit_s > 0 &&
-                 how->options.time_limit_s < CLI_LEAST_LIMIT_S;
-    double limit_s = how->most_s > 0 ? how->most_s : how->options.time_limit_s;
-    struct measure_limits limits = {.begin_s = vbs_clock_s(),
-                                    .most_s = quick || limit_s == 0 ? CLI_MEASURE_S : limit_s};
-
-    limits.calibrated_s = quick ? 0 : CALIBRATED * limits.most_s;
-    return limits;
-}
-
-/* Returns the seconds that are left until a share of most_s is over, a little above 0 where it is.
- */
-static double until_s(const struct measure_limits *limits, double share)
-{
-    return fmax(1e-3, limits->begin_s + share * limits->most_s - vbs_clock_s());
-}
-
 char *cli_copy_folder(const struct cli *cli)
 {
     const char *slash = strrchr(cli->db_path, '/'), *other = getenv("TMPDIR");
@@ -257,15 +224,15 @@ enum vbs_status cli_calibrate_session(struct cli *cli, struct vbs_session *sessi
 
 /* Calibrates the session, within the time limit, of which at least half is left for kernels. */
 static enum vbs_status calibrate(struct cli *cli, struct vbs_session *session,
-                                 const struct vbs_copy_report *copies, double most_s,
+                                 const struct vbs_copy_report *copies,
+                                 const struct vbs_measure_shares *shares,
                                  struct vbs_measure_options *options,
                                  struct vbs_calibration **calibration)
 {
     double start_s = vbs_clock_s();
 
     VBS_TRY(cli_calibrate_session(cli, session, copies->n_sources, copies->sources,
-                                  fmin(VBS_CALIBRATION_S, options->time_limit_s / 4), most_s,
-                                  calibration));
+                                  shares->calibration_s, shares->calibrated_s, calibration));
     if (options->time_limit_s > 0)
         options->time_limit_s =
             fmax(options->time_limit_s / 2, options->time_limit_s - (vbs_clock_s() - start_s));
@@ -273,16 +240,6 @@ static enum vbs_status calibrate(struct cli *cli, struct vbs_session *session,
 }
 
 /* ---- Learning ---- */
-
-/* Returns the seconds that the measurement of kernels leaves to learning. */
-static double learning_s(const struct cli_measuring *how, const struct vbs_session *session)
-{
-    double limit_s = how->options.time_limit_s > 0 ? how->options.time_limit_s : CLI_MEASURE_S;
-
-    return how->no_learning || session->modelled || session->ops->device
-               ? 0
-               : CLI_LEARN_SHARE * limit_s;
-}
 
 /* Where copies from this source could not be measured, learning is of weights outside the budget,
  * in budgets that it chooses, so that there is a profile nevertheless. */
@@ -298,23 +255,23 @@ static void forget_copies(struct vbs_learn_options *options)
 /* Makes the profile of posterior times: with executed schedules, where there is time for them. */
 static enum vbs_status learn(struct cli *cli, const struct cli_measuring *how,
                              const struct vbs_network *network, const struct vbs_session *session,
-                             const struct vbs_profile *draft, const struct measure_limits *limits,
-                             struct vbs_learned **learned)
+                             const struct vbs_profile *draft,
+                             const struct vbs_measure_shares *shares, struct vbs_learned **learned)
 {
-    double share_s = learning_s(how, session);
     struct vbs_learn_options options = how->learn;
     enum vbs_status status;
 
     options.struct_size = sizeof options;
-    options.time_limit_s = fmax(CLI_LEARN_LEAST * share_s,
-                                share_s / CLI_LEARN_SHARE - (vbs_clock_s() - limits->begin_s));
-    options.time_limit_s = fmin(options.time_limit_s, until_s(limits, LEARNED));
+    options.time_limit_s =
+        fmax(shares->least_learning_s, vbs_measure_left_s(shares, shares->limit_s));
+    options.time_limit_s =
+        fmin(options.time_limit_s, vbs_measure_left_s(shares, shares->learned_s));
     options.threads = session->provenance.threads;
     options.seed = how->options.seed;
     options.progress = cli_progress(cli);
     if (options.copy_source && !vbs_profile_copy(draft, options.copy_source))
         forget_copies(&options);
-    cli->ctx.deadline_s = limits->begin_s + limits->most_s;
+    cli->ctx.deadline_s = shares->begin_s + shares->most_s;
     status = vbs_learn(&cli->ctx, network, how->backend, draft, &options, learned);
     if (status == VBS_INTERRUPTED && vbs_out_of_time(&cli->ctx))
         status = VBS_OK; /* nothing was learned */
@@ -327,7 +284,7 @@ static enum vbs_status learn(struct cli *cli, const struct cli_measuring *how,
 static enum vbs_status revise(struct cli *cli, const struct cli_measuring *how,
                               const struct vbs_network *network, const struct vbs_session *session,
                               struct vbs_store_run *run, struct vbs_calibration *calibration,
-                              const struct measure_limits *limits, struct vbs_learned **learned,
+                              const struct vbs_measure_shares *shares, struct vbs_learned **learned,
                               struct vbs_profile **posterior)
 {
     const struct vbs_posterior_options options = {.struct_size = sizeof options};
@@ -338,8 +295,8 @@ static enum vbs_status revise(struct cli *cli, const struct cli_measuring *how,
         return VBS_OK;
     VBS_TRY(vbs_store_run_draft(&cli->ctx, run, &draft));
     status = VBS_OK;
-    if (learning_s(how, session) > 0)
-        status = learn(cli, how, network, session, draft, limits, learned);
+    if (shares->learning_s > 0)
+        status = learn(cli, how, network, session, draft, shares, learned);
     if (status == VBS_OK && !*learned)
         status = vbs_profile_posterior(&cli->ctx, draft, &options, NULL, posterior);
     vbs_profile_free(draft);
@@ -426,7 +383,7 @@ static int count_batches(const struct vbs_session *session)
 /* Says that there was no time for some batches, or that a short limit could not be kept. */
 static void note_limits(struct cli *cli, const struct cli_measuring *how, const char *model,
                         const struct vbs_session *session, const struct vbs_measure_report *report,
-                        const struct measure_limits *limits)
+                        const struct vbs_measure_shares *shares)
 {
     int n = count_batches(session) - report->n_batches_left_out;
 
@@ -434,7 +391,7 @@ static void note_limits(struct cli *cli, const struct cli_measuring *how, const 
         cli_note(cli,
                  "%s: the profile has %d of %d batches: there was no time for the others within "
                  "%g s; 'vbslab measure' with a longer --time-limit measures them",
-                 model, n, how->prepare.n_batches, limits->most_s);
+                 model, n, how->prepare.n_batches, shares->most_s);
     else if (how->options.time_limit_s > 0 && report->total_s > LATE * how->options.time_limit_s)
         cli_note(cli,
                  "%s: --time-limit %g was too short: every kernel that may be chosen runs at "
@@ -463,7 +420,7 @@ static void write_notes(const struct vbs_session *session, const char *what, con
 static enum vbs_status measure_session(struct cli *cli, const struct cli_measuring *how,
                                        const struct vbs_network *network, struct vbs_store *store,
                                        struct vbs_session *session,
-                                       const struct measure_limits *limits, int64_t *id,
+                                       const struct vbs_measure_shares *shares, int64_t *id,
                                        struct vbs_learned **learned)
 {
     struct vbs_measure_options options = how->options;
@@ -478,17 +435,17 @@ static enum vbs_status measure_session(struct cli *cli, const struct cli_measuri
     options.struct_size = sizeof options;
     options.save_runs = true;
     if (!session->modelled && options.time_limit_s == 0)
-        options.time_limit_s = CLI_MEASURE_S;
-    options.time_limit_s -= learning_s(how, session);
+        options.time_limit_s = VBS_MEASURE_S;
+    options.time_limit_s -= shares->learning_s;
     VBS_TRY(vbs_store_run_begin(&cli->ctx, store, vbs_network_hash(network), session, &run));
     status = measure_copies(cli, how, session, vbs_store_run_sink(run), &options, copies,
                             sizeof copies, &copied);
     if (status == VBS_OK)
-        status = calibrate(cli, session, &copied, limits->calibrated_s, &options, &calibration);
+        status = calibrate(cli, session, &copied, shares, &options, &calibration);
     if (status != VBS_OK)
         goto done;
     options.progress = cli_progress(cli);
-    options.most_s = until_s(limits, TIMED);
+    options.most_s = vbs_measure_left_s(shares, shares->timed_s);
     status = vbs_measure(&cli->ctx, session, &options, vbs_store_run_sink(run), &report);
     cli_progress_end(cli);
     if (status != VBS_OK)
@@ -496,7 +453,7 @@ static enum vbs_status measure_session(struct cli *cli, const struct cli_measuri
     vbs_calibration_set_cache(calibration, report.cache_bytes_per_us);
     status = vbs_store_run_calibrate(&cli->ctx, run, calibration);
     if (status == VBS_OK)
-        status = revise(cli, how, network, session, run, calibration, limits, learned, &posterior);
+        status = revise(cli, how, network, session, run, calibration, shares, learned, &posterior);
     if (status != VBS_OK)
         goto done;
     describe(session, &options, &report, what, sizeof what);
@@ -510,7 +467,7 @@ static enum vbs_status measure_session(struct cli *cli, const struct cli_measuri
     note_samples(cli, network);
     if (how->prepare.stripes)
         note_whole(cli, network->name, session);
-    note_limits(cli, how, network->name, session, &report, limits);
+    note_limits(cli, how, network->name, session, &report, shares);
 done:
     vbs_profile_free(posterior);
     vbs_calibration_free(calibration);
@@ -539,16 +496,18 @@ enum vbs_status cli_measure_network(struct cli *cli, const struct cli_measuring 
                                     const struct vbs_network *network, struct vbs_store *store,
                                     int64_t *id, struct vbs_learned **learned)
 {
-    struct measure_limits limits = begin_limits(how);
+    bool learns = !how->no_learning && !how->backend->modelled && !how->backend->device;
+    struct vbs_measure_shares shares;
     struct vbs_backend_options prepare = how->prepare;
     struct vbs_session *session = NULL;
     struct vbs_learned *own = NULL;
     enum vbs_status status;
 
-    prepare.time_limit_s = PREPARED * limits.most_s;
+    vbs_measure_divide(how->options.time_limit_s, how->most_s, learns, &shares);
+    prepare.time_limit_s = shares.prepared_s;
     VBS_TRY(cli_open_session(cli, how->backend, network, &prepare, &session));
     session->provenance.vbslab = cli_build;
-    status = measure_session(cli, how, network, store, session, &limits, id, &own);
+    status = measure_session(cli, how, network, store, session, &shares, id, &own);
     session->ops->close(session);
     if (learned && status == VBS_OK)
         *learned = own;

@@ -8,23 +8,17 @@
 struct cli_measuring {
     const struct vbs_backend *backend;
     struct vbs_backend_options prepare;
-    struct vbs_measure_options options; /* time_limit_s: of everything; 0: CLI_MEASURE_S */
+    struct vbs_measure_options options; /* time_limit_s: of everything; 0: VBS_MEASURE_S */
     /* Seconds until there is a profile, whatever the machine does: batches for which there is no
-     * time are left out. 0: options.time_limit_s, or where that is less than CLI_LEAST_LIMIT_S,
-     * CLI_MEASURE_S. */
+     * time are left out. 0: options.time_limit_s, or where that is less than VBS_MEASURE_LEAST_S,
+     * VBS_MEASURE_S. */
     double most_s;
     bool no_copies; /* of weights */
-    /* Schedules are executed in the time that kernels leave, CLI_LEARN_SHARE of the whole if they
-     * can, and correct the times of rows (learn.h): budgets, request and so on. */
+    /* Schedules are executed in the time that kernels leave (struct vbs_measure_shares), and
+     * correct the times of rows (learn.h): budgets, request and so on. */
     bool no_learning;
     struct vbs_learn_options learn;
 };
-
-#define CLI_MEASURE_S 60
-#define CLI_LEAST_LIMIT_S                                                                          \
-    10 /* limits below are for quick looks: they bound the refinement of times only */
-#define CLI_LEARN_SHARE 0.75 /* of the time, for executing schedules */
-#define CLI_LEARN_LEAST 0.5  /* of that share, also where kernels take longer */
 
 #define CLI_DEFAULT_BATCHES   "1-12"
 #define CLI_RELATIVE_INTERVAL 0.02 /* of a row's time, at which it counts as precise */

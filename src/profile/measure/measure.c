@@ -561,7 +561,7 @@ static enum vbs_status resolve_options(struct vbs_ctx *ctx,
         return vbs_fail(ctx, VBS_USAGE,
                         "time limit, interval and numbers of runs must not be negative");
     if (resolved->time_limit_s == 0)
-        resolved->time_limit_s = 60;
+        resolved->time_limit_s = VBS_MEASURE_S;
     if (resolved->relative_interval == 0)
         resolved->relative_interval = 0.02;
     if (resolved->min_runs == 0)
