@@ -1,5 +1,5 @@
-/* Arithmetic that notices an overflow, divisors, and floats of 16 bits. Internal to the library and
- * the program. */
+/* Arithmetic that notices an overflow, divisors, floats of 16 bits, and a quantile. Internal to the
+ * library and the program. */
 #ifndef VBS_BASE_ARITH_H
 #define VBS_BASE_ARITH_H
 
@@ -62,5 +62,8 @@ static inline double vbs_half(uint16_t bits)
 
     return bits >> 15 ? -value : value;
 }
+
+/* Half of a 95% interval of a normal distribution, in standard deviations: its 97.5% quantile. */
+#define VBS_NORMAL_95 1.959963984540054
 
 #endif

@@ -1,3 +1,4 @@
+#include "base/arith.h"
 #include "base/fail.h"
 #include "base/text.h"
 #include "cli/common/common.h"
@@ -62,7 +63,7 @@ static double images_per_s(const struct eval_job *job)
 /* Gives the 95% interval of the part of images that are right (Wilson 1927), in percent. */
 static void interval(int64_t right, int64_t all, double *low, double *high)
 {
-    const double z = 1.959963984540054;
+    const double z = VBS_NORMAL_95;
     double n = (double)all, p = (double)right / n;
     double middle = (p + z * z / (2 * n)) / (1 + z * z / n);
     double half = z / (1 + z * z / n) * sqrt(p * (1 - p) / n + z * z / (4 * n * n));

@@ -1,6 +1,7 @@
 /* Families of kernels: a roofline, and a Gaussian process of the logarithm of what it misses. */
 #include "predict/predict.h"
 
+#include "base/arith.h"
 #include "base/fail.h"
 
 #include <gsl/gsl_sort.h>
@@ -16,7 +17,6 @@
 #define MOST_WIDEN 8.0
 #define LEAST_NOISE                                                                                \
     0.02 /* of a time: a quiet machine measures a kernel again within some percent */
-#define NORMAL_95 1.959963984540054 /* deviations from the mean to the ends of 95% */
 
 /* Gives the deviation of a time that is measured once more. */
 static double noise_of(const struct tune_gp *gp)
@@ -126,8 +126,8 @@ static enum vbs_status widen(struct vbs_ctx *ctx, const struct predict_point *co
     if (status == VBS_OK && n > 0) {
         gsl_sort(errors, 1, (size_t)n);
         family->widening = fmin(
-            MOST_WIDEN,
-            fmax(1, gsl_stats_quantile_from_sorted_data(errors, 1, (size_t)n, 0.95) / NORMAL_95));
+            MOST_WIDEN, fmax(1, gsl_stats_quantile_from_sorted_data(errors, 1, (size_t)n, 0.95) /
+                                    VBS_NORMAL_95));
     }
     vbs_arena_clear(&arena);
     return status;

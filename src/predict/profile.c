@@ -2,6 +2,7 @@
 #include "predict/calibrate.h"
 #include "predict/predict.h"
 
+#include "base/arith.h"
 #include "base/clock.h"
 #include "base/fail.h"
 #include "base/grow.h"
@@ -14,8 +15,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define NORMAL_95 1.959963984540054 /* deviations from the mean to the ends of 95% */
 
 struct vbs_predictor {
     struct vbs_predict_options options;
@@ -207,7 +206,7 @@ static enum vbs_status add_row(struct prediction *p, int i, const struct vbs_tim
     const struct vbs_kernel *kernel = &p->session->kernels[i];
     const struct vbs_timing_row *measured = find_measured(timing, kernel);
     struct vbs_profile_row row = vbs_session_row(kernel);
-    double half = NORMAL_95 * p->times[i].deviation;
+    double half = VBS_NORMAL_95 * p->times[i].deviation;
 
     row.time_us = fmin(exp(p->times[i].log_us), VBS_MAX_TIME_US);
     row.low_us = row.time_us * exp(-half);

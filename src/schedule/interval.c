@@ -1,11 +1,10 @@
 /* The uncertainty of the predicted time of a schedule, from that of the rows that it runs. */
 #include "vbslab/schedule.h"
 
+#include "base/arith.h"
 #include "profile/slice.h"
 
 #include <math.h>
-
-#define NORMAL_95 1.96 /* half of a 95% interval, in standard deviations */
 
 static const struct vbs_profile_row *row_of(const struct vbs_profile *profile,
                                             const struct vbs_schedule *schedule,
@@ -30,7 +29,7 @@ static bool has_interval(const struct vbs_profile_row *row)
  * errors are of logarithms. */
 static void widen(double time_us, double deviation, double *low_us, double *high_us)
 {
-    double further = NORMAL_95 * deviation;
+    double further = VBS_NORMAL_95 * deviation;
 
     if (!(*low_us > 0 && further > 0))
         return;

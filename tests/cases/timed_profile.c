@@ -87,8 +87,8 @@ static void run_row(const struct making *m, double alone_us, int n, struct vbs_p
     if (n > 0)
         vbs_measure_summary(times_us, n, row);
     else if (m->plan->intervals) {
-        row->low_us = row->time_us * exp(-1.96 * m->plan->deviation);
-        row->high_us = row->time_us * exp(1.96 * m->plan->deviation);
+        row->low_us = row->time_us * exp(-1.959963984540054 * m->plan->deviation);
+        row->high_us = row->time_us * exp(1.959963984540054 * m->plan->deviation);
     }
 }
 

@@ -7,6 +7,7 @@
  */
 #include "profile/posterior/posterior.h"
 
+#include "base/arith.h"
 #include "base/fail.h"
 #include "vbslab/measure.h"
 
@@ -18,7 +19,6 @@
 #include <stdlib.h>
 
 #define PRIOR_RUNS      4      /* that the pooled spread counts for beside a row's own */
-#define NORMAL_95       1.96   /* half of a 95% interval, in standard deviations */
 #define NORMAL_QUARTILE 0.6745 /* the upper one of a normal variable */
 #define MEDIAN_ERROR                                                                               \
     1.2533                /* of a median over that of a mean of many normal values: sqrt(pi / 2) */
@@ -110,7 +110,7 @@ void vbs_posterior_locate(struct posterior_row *row, double noise)
     if (row->row->n_runs > 0)
         locate_runs(row, noise);
     else if (row->row->low_us > 0 && row->row->high_us > row->row->low_us)
-        row->error = log(row->row->high_us / row->row->low_us) / (2 * NORMAL_95);
+        row->error = log(row->row->high_us / row->row->low_us) / (2 * VBS_NORMAL_95);
     else
         return;
     row->error = fmin(fmax(row->error, LEAST_ERROR), MOST_ERROR);

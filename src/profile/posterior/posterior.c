@@ -1,6 +1,7 @@
 /* From a profile and executed rows to the profile of posterior times. */
 #include "profile/posterior/posterior.h"
 
+#include "base/arith.h"
 #include "base/fail.h"
 #include "base/options.h"
 #include "profile/builder.h"
@@ -12,9 +13,8 @@
 #define UNKNOWN_ERROR   0.05  /* of rows without runs, once rows of their profile were executed */
 #define LEAST_DEVIATION 0.005 /* of an executed time */
 #define MOST_DEVIATION  100
-#define INTERVAL        1.96 /* half of a 95% interval, in standard deviations */
-#define TIMES_SIZE      40   /* of the words on times, for any number */
-#define MOST_EXCESS     0.1  /* of the expectation over the median, in logarithms */
+#define TIMES_SIZE      40  /* of the words on times, for any number */
+#define MOST_EXCESS     0.1 /* of the expectation over the median, in logarithms */
 
 /* The state of the work. Rows are in the profile's order: whole samples, then stripes. */
 struct posterior_finding {
@@ -309,7 +309,7 @@ static struct vbs_profile_row row_of_posterior(const struct posterior_finding *e
 {
     struct vbs_profile_row result = *row->row;
     double excess = e->options.draws ? 0 : fmin(row->variance / 2, MOST_EXCESS);
-    double half = INTERVAL * sqrt(row->variance);
+    double half = VBS_NORMAL_95 * sqrt(row->variance);
     double times = row->precision > 0 ? 1 : e->options.unexecuted;
 
     if (!row->used)

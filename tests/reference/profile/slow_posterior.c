@@ -5,6 +5,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#define NORMAL_95 1.959963984540054L /* half of a 95% interval, in standard deviations */
+
 /* The widths of the header's S, U, C, the level L and the drift. */
 struct widths {
     long double s, u, c, level, drift;
@@ -170,7 +172,7 @@ static void find_errors(struct slow_posterior *slow, bool executed)
         if (own->n_runs > 0)
             read_runs(row, noise);
         else if (own->low_us > 0 && own->high_us > own->low_us)
-            row->error = powl(logl((long double)own->high_us / own->low_us) / 3.92L, 2);
+            row->error = powl(logl((long double)own->high_us / own->low_us) / (2 * NORMAL_95), 2);
         else if (executed)
             row->error = 0.05L * 0.05L;
         else
@@ -540,7 +542,7 @@ struct slow_posterior *slow_posterior_new(const struct vbs_profile *profile,
     slow->report.drift = (double)w.drift;
     for (int i = 0; i < slow->n_rows; i++) {
         struct slow_row *row = &slow->rows[i];
-        long double half = 1.96L * sqrtl(row->variance);
+        long double half = NORMAL_95 * sqrtl(row->variance);
 
         if (!row->used)
             continue;
