@@ -331,7 +331,7 @@ $(BUILD)/generated/onnx.pb-c.c: $(ONNX_PROTO)
 	$(Q)protoc-c --c_out=$(@D) -I$(dir $<) $<
 $(BUILD)/generated/onnx.pb-c.h: $(BUILD)/generated/onnx.pb-c.c
 $(BUILD)/generated/onnx.pb-c.o: WARN = -w
-$(filter $(BUILD)/src/model/onnx/% $(BUILD)/src/model/export/%,$(LIB_OBJ)): $(BUILD)/generated/onnx.pb-c.h
+$(filter $(BUILD)/src/model/onnx/% $(BUILD)/src/model/export/% $(BUILD)/src/model/int8.o,$(LIB_OBJ)): $(BUILD)/generated/onnx.pb-c.h
 
 # A test is linked anew when it changes, or an object that the linker took for it: link.d lists them.
 # It may also list objects of sources that are gone, which are not linked, and neither are those of the fake,

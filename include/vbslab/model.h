@@ -923,6 +923,16 @@ enum vbs_status vbs_network_export_int8(struct vbs_ctx *ctx, const struct vbs_ne
                                         const struct vbs_int8_table *table,
                                         const char *path) VBS_MUST_CHECK;
 
+/*
+ * Makes the network that vbs_network_load makes of the file that vbs_network_export_int8 writes,
+ * under the name of the network. Its values are in a file without a name in TMPDIR, else /tmp,
+ * which ends with the network or the process. *int8 is freed by vbs_network_free. Errors are those
+ * of vbs_network_export_int8 and vbs_network_load.
+ */
+enum vbs_status vbs_network_to_int8(struct vbs_ctx *ctx, const struct vbs_network *network,
+                                    const struct vbs_int8_table *table,
+                                    struct vbs_network **int8) VBS_MUST_CHECK;
+
 /* Gives the number of arrays of parameters that a file brings (the weights of a layer are one, its
  * bias is another). 0: all parameters are seeded, or there are none. */
 int vbs_network_stored(const struct vbs_network *network);

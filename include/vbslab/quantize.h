@@ -152,9 +152,8 @@ enum vbs_status vbs_quantized_write(struct vbs_ctx *ctx,
                                     const struct vbs_quantized_network *quantized,
                                     const char *path) VBS_MUST_CHECK;
 
-/* Gives the network that loading the written file gives, freed by vbs_network_free. Its values are
- * in a file without a name in TMPDIR, else /tmp. Errors as vbs_quantized_write and
- * vbs_network_load. */
+/* Makes the network that loading the written file makes, freed by vbs_network_free; as
+ * vbs_network_to_int8. */
 enum vbs_status vbs_quantized_load(struct vbs_ctx *ctx,
                                    const struct vbs_quantized_network *quantized,
                                    struct vbs_network **network) VBS_MUST_CHECK;

@@ -29,7 +29,7 @@ static enum vbs_status measure_rounded(struct alone *m, const struct vbs_int8_we
     enum vbs_status status;
 
     m->passes.n_done++;
-    VBS_TRY(vbs_quantize_load(m->ctx, m->q->network, &table, &alone));
+    VBS_TRY(vbs_network_to_int8(m->ctx, m->q->network, &table, &alone));
     status = vbs_quantize_compare_with(m->ctx, &m->comparing, alone, difference);
     vbs_network_free(alone);
     return status;

@@ -77,13 +77,6 @@ enum vbs_status vbs_quantize_rows(struct vbs_ctx *ctx,
 /* Gives what is written in 8 bits; it belongs to q. */
 struct vbs_int8_table vbs_quantize_table(const struct vbs_quantized_network *q);
 
-/* ---- load.c ---- */
-
-/* Gives the network that loading the file of a table gives. */
-enum vbs_status vbs_quantize_load(struct vbs_ctx *ctx, const struct vbs_network *network,
-                                  const struct vbs_int8_table *table,
-                                  struct vbs_network **loaded) VBS_MUST_CHECK;
-
 /* ---- collect.c ---- */
 
 /* Runs the samples and fills seen. */

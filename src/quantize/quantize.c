@@ -254,3 +254,12 @@ enum vbs_status vbs_quantized_write(struct vbs_ctx *ctx,
 
     return vbs_network_export_int8(ctx, quantized->network, &table, path);
 }
+
+enum vbs_status vbs_quantized_load(struct vbs_ctx *ctx,
+                                   const struct vbs_quantized_network *quantized,
+                                   struct vbs_network **network)
+{
+    const struct vbs_int8_table table = vbs_quantize_table(quantized);
+
+    return vbs_network_to_int8(ctx, quantized->network, &table, network);
+}

@@ -1,5 +1,5 @@
 /*
- * Writing a network as an ONNX file. Other rooms use vbs_network_export (vbslab/model.h) only.
+ * Writing a network as an ONNX file. Other rooms use the calls of vbslab/model.h only.
  *
  * The graph is made operator by operator (operators.c, moves.c): nodes are packed at once,
  * constants are collected, and their values are read when the file is written (file.c). Each node
@@ -205,5 +205,13 @@ enum vbs_status vbs_export_move(struct export_operator *o) VBS_MUST_CHECK;
 
 /* Writes an rnn, gru or lstm. */
 enum vbs_status vbs_export_recurrent(struct export_operator *o) VBS_MUST_CHECK;
+
+/* --- file.c --- */
+
+/* Writes what vbs_network_export_int8 writes into an open file, which is empty; messages name it by
+ * path. */
+enum vbs_status vbs_export_write(struct vbs_ctx *ctx, const struct vbs_network *network,
+                                 const struct vbs_int8_table *table, const char *path,
+                                 int descriptor) VBS_MUST_CHECK;
 
 #endif

@@ -531,20 +531,23 @@ static enum vbs_status measure_graph(struct exporter *e, struct output_file *out
     return VBS_OK;
 }
 
-static enum vbs_status write_file(struct exporter *e, struct output_file *out, const char *path)
+/* Makes all but the values of constants; *graph is the length of the graph with these. */
+static enum vbs_status make_file(struct exporter *e, struct output_file *out, int64_t *graph)
 {
-    unsigned char tag[12];
-    int64_t graph;
-
+    VBS_TRY(vbs_network_check_floats(e->ctx, e->network, "export"));
     VBS_TRY(vbs_export_check_table(e));
     VBS_TRY(make_graph(e));
     VBS_TRY(make_head(e, &out->head));
     VBS_TRY(make_tail(e, &out->tail));
-    VBS_TRY(measure_graph(e, out, &graph));
+    VBS_TRY(measure_graph(e, out, graph));
     out->piece = malloc((size_t)PIECE_VALUES * sizeof *out->piece);
-    if (!out->piece)
-        return vbs_no_memory(e->ctx);
-    VBS_TRY(vbs_new_file_open(e->ctx, path, &out->file));
+    return out->piece ? VBS_OK : vbs_no_memory(e->ctx);
+}
+
+static enum vbs_status put_file(struct exporter *e, struct output_file *out, int64_t graph)
+{
+    unsigned char tag[12];
+
     VBS_TRY(put(e, out, out->head.data, out->head.length));
     VBS_TRY(put(e, out, tag, make_tag(tag, 7, graph)));
     VBS_TRY(put(e, out, e->nodes.data, e->nodes.length));
@@ -553,8 +556,7 @@ static enum vbs_status write_file(struct exporter *e, struct output_file *out, c
         VBS_TRY(put(e, out, out->constant.data, out->constant.length));
         VBS_TRY(put_values(e, out, &e->constants[i]));
     }
-    VBS_TRY(put(e, out, out->tail.data, out->tail.length));
-    return vbs_new_file_commit(e->ctx, &out->file);
+    return put(e, out, out->tail.data, out->tail.length);
 }
 
 static void keep_in_arena(void *name)
@@ -562,25 +564,49 @@ static void keep_in_arena(void *name)
     (void)name; /* lives in the arena */
 }
 
+static void clear(struct exporter *e, struct output_file *out)
+{
+    free(out->head.data);
+    free(out->tail.data);
+    free(out->constant.data);
+    free(out->piece);
+    free(e->nodes.data);
+    free(e->constants);
+    tdestroy(e->names, keep_in_arena);
+    vbs_arena_clear(&e->arena);
+}
+
+enum vbs_status vbs_export_write(struct vbs_ctx *ctx, const struct vbs_network *network,
+                                 const struct vbs_int8_table *table, const char *path,
+                                 int descriptor)
+{
+    struct exporter e = {.ctx = ctx, .network = network, .int8 = table};
+    struct output_file out = {.file = {.descriptor = descriptor, .path = path}};
+    int64_t graph;
+    enum vbs_status status = make_file(&e, &out, &graph);
+
+    if (status == VBS_OK)
+        status = put_file(&e, &out, graph);
+    clear(&e, &out);
+    return status;
+}
+
 enum vbs_status vbs_network_export_int8(struct vbs_ctx *ctx, const struct vbs_network *network,
                                         const struct vbs_int8_table *table, const char *path)
 {
     struct exporter e = {.ctx = ctx, .network = network, .int8 = table};
     struct output_file out = {.at = 0};
-    enum vbs_status status = vbs_network_check_floats(ctx, network, "export");
+    int64_t graph;
+    enum vbs_status status = make_file(&e, &out, &graph);
 
     if (status == VBS_OK)
-        status = write_file(&e, &out, path);
-
+        status = vbs_new_file_open(ctx, path, &out.file);
+    if (status == VBS_OK)
+        status = put_file(&e, &out, graph);
+    if (status == VBS_OK)
+        status = vbs_new_file_commit(ctx, &out.file);
     vbs_new_file_abandon(&out.file);
-    free(out.head.data);
-    free(out.tail.data);
-    free(out.constant.data);
-    free(out.piece);
-    free(e.nodes.data);
-    free(e.constants);
-    tdestroy(e.names, keep_in_arena);
-    vbs_arena_clear(&e.arena);
+    clear(&e, &out);
     return status;
 }
 

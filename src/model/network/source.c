@@ -118,6 +118,19 @@ enum vbs_status vbs_source_open(struct vbs_ctx *ctx, struct vbs_source *source, 
     return VBS_OK;
 }
 
+enum vbs_status vbs_source_add_file(struct vbs_ctx *ctx, struct vbs_source *source,
+                                    const char *path, int descriptor)
+{
+    struct stat about;
+
+    if (fstat(descriptor, &about) != 0)
+        return vbs_fail(ctx, VBS_IO, "cannot read '%.300s': %s", path, strerror(errno));
+    VBS_TRY(reserve_file(ctx, source));
+    source->files[source->n_files++] =
+        (struct file){.path = path, .bytes = about.st_size, .descriptor = descriptor};
+    return VBS_OK;
+}
+
 enum vbs_status vbs_source_add_image(struct vbs_ctx *ctx, struct vbs_source *source,
                                      const char *path, int64_t bytes,
                                      const struct vbs_extent *extents, int64_t n_extents, int *file)

@@ -36,6 +36,12 @@ void *vbs_source_alloc(struct vbs_source *source, size_t n, size_t size);
 enum vbs_status vbs_source_open(struct vbs_ctx *ctx, struct vbs_source *source, const char *path,
                                 int *file, int64_t *bytes) VBS_MUST_CHECK;
 
+/* Adds a file that is open for reading, and need not have a name; path is borrowed, and is what
+ * vbs_source_open finds it by. On success the source closes the descriptor in the end. VBS_IO,
+ * VBS_NO_MEMORY. */
+enum vbs_status vbs_source_add_file(struct vbs_ctx *ctx, struct vbs_source *source,
+                                    const char *path, int descriptor) VBS_MUST_CHECK;
+
 /* Adds an image of a file of so many bytes: extents[0..n-1], which ascend and do not overlap. path
  * and extents are borrowed. VBS_NO_MEMORY. */
 enum vbs_status vbs_source_add_image(struct vbs_ctx *ctx, struct vbs_source *source,

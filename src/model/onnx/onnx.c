@@ -461,7 +461,7 @@ static enum vbs_status load_from(struct loader *l, const struct vbs_onnx_binding
     return status;
 }
 
-enum vbs_status vbs_onnx_load_images(struct vbs_ctx *ctx, const char *path,
+enum vbs_status vbs_onnx_load_source(struct vbs_ctx *ctx, const char *path,
                                      const struct vbs_input_choice *choices, int n_choices,
                                      struct vbs_source *source, struct vbs_network **network)
 {

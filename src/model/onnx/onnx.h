@@ -29,9 +29,10 @@ enum vbs_status vbs_onnx_load_inputs(struct vbs_ctx *ctx, const char *path,
                                      const struct vbs_input_choice *choices, int n,
                                      struct vbs_network **network) VBS_MUST_CHECK;
 
-/* Loads an ONNX file out of a source that has images of it, under this path, and of all files
- * beside it, under their locations. source is freed on failure, and else becomes the network's. */
-enum vbs_status vbs_onnx_load_images(struct vbs_ctx *ctx, const char *path,
+/* Loads an ONNX file out of a source that has it, or an image of it, under this path, and images of
+ * all files beside it, under their locations. source is freed on failure, and else becomes the
+ * network's. */
+enum vbs_status vbs_onnx_load_source(struct vbs_ctx *ctx, const char *path,
                                      const struct vbs_input_choice *choices, int n_choices,
                                      struct vbs_source *source,
                                      struct vbs_network **network) VBS_MUST_CHECK;

@@ -252,7 +252,7 @@ static enum vbs_status load_images(struct vbz_reader *r, struct vbz_cursor *c,
     enum vbs_status status = source ? take_images(r, c, source) : vbs_no_memory(r->ctx);
 
     if (status == VBS_OK)
-        return vbs_onnx_load_images(r->ctx, r->path, r->choices, r->n_choices, source, network);
+        return vbs_onnx_load_source(r->ctx, r->path, r->choices, r->n_choices, source, network);
     vbs_source_free(source);
     return status;
 }

@@ -5,10 +5,13 @@
 #include "support/model_help.h"
 #include "support/tap.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <unistd.h>
 
 #define SAMPLES 12
@@ -125,6 +128,38 @@ static struct vbs_quantize_difference difference_of(const struct keeping *k,
     is_str(network->name, "keeping", "... the loaded network has the name of the network");
     vbs_network_free(network);
     return difference;
+}
+
+/* ---- files ---- */
+
+/* Watches a folder while a quantised network is loaded: of a process that is killed at any moment,
+ * only what has a name stays. */
+static void check_names(const struct keeping *k)
+{
+    char folder[] = "/tmp/t_keep.XXXXXX", events[4096];
+    int watch = inotify_init1(IN_NONBLOCK | IN_CLOEXEC), nameless;
+    struct vbs_network *network = NULL;
+    struct vbs_ctx ctx = {0};
+
+    if (watch < 0 || !mkdtemp(folder) || setenv("TMPDIR", folder, 1) != 0)
+        bail_out("cannot watch a folder");
+    nameless = open(folder, O_TMPFILE | O_RDWR, 0600);
+    if (nameless >= 0 && inotify_add_watch(watch, folder, IN_CREATE | IN_MOVED_TO) >= 0) {
+        must(&ctx, vbs_quantized_load(&ctx, k->whole, &network));
+        ok(read(watch, events, sizeof events) < 0 && errno == EAGAIN,
+           "no file gets a name while a network is loaded");
+        vbs_network_free(network);
+    } else {
+        skip("no file gets a name while a network is loaded", "the file system has none without");
+    }
+    setenv("TMPDIR", "/nowhere", 1);
+    ok(vbs_quantized_load(&ctx, k->whole, &network) == VBS_IO &&
+           strstr(vbs_detail(&ctx), "cannot make a file in '/nowhere'"),
+       "a folder that is not there: %s", vbs_detail(&ctx));
+    unsetenv("TMPDIR");
+    close(nameless);
+    close(watch);
+    ok(rmdir(folder) == 0, "the folder is empty");
 }
 
 /* ---- roles ---- */
@@ -263,6 +298,7 @@ int main(void)
 {
     struct keeping k = begin();
 
+    check_names(&k);
     check_ends(&k);
     check_roles(&k);
     check_errors(&k);
