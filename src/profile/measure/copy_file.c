@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/fail.h"
 #include "base/random.h"
+#include "base/text.h"
 #include "vbslab/units.h"
 
 #include <errno.h>
@@ -60,19 +61,14 @@ static int64_t free_for_file(int fd)
 static enum vbs_status open_file(struct vbs_ctx *ctx, const char *folder,
                                  struct vbs_copy_file *file)
 {
-    char *path;
-    int reason;
+    char self[40];
 
-    if (asprintf(&path, "%s/vbslab-copy-XXXXXX", folder) < 0)
-        return vbs_no_memory(ctx);
-    file->fd = mkostemp(path, O_CLOEXEC);
-    reason = errno;
-    if (file->fd >= 0) {
-        file->direct_fd = open(path, O_RDONLY | O_DIRECT | O_CLOEXEC);
-        unlink(path);
-    }
-    free(path);
-    return file->fd >= 0 ? VBS_OK : fail_to_make(ctx, folder, reason);
+    file->fd = vbs_open_nameless(folder, "vbslab-copy-");
+    if (file->fd < 0)
+        return fail_to_make(ctx, folder, errno);
+    snprintf(self, sizeof self, "/proc/self/fd/%d", file->fd);
+    file->direct_fd = open(self, O_RDONLY | O_DIRECT | O_CLOEXEC);
+    return VBS_OK;
 }
 
 /* Fills values with random bits. The state goes on from block to block. */
