@@ -200,17 +200,20 @@ struct vbs_measure_options {
     double most_s;
 };
 
+#define VBS_MEASURE_RUNS 6 /* with fewer runs no interval covers a median with 95% */
+
 /* The cost of a measurement, for `make bench` and the notes of a profile. */
 struct vbs_measure_report {
     double total_s;        /* the time that the measurement took */
     double timed_s;        /* of it, spent in timed kernels */
     int64_t n_samples;     /* samples taken in this call, without those of an earlier process */
     int64_t n_rejected;    /* times dropped because the machine was disturbed during them */
-    double worst_interval; /* the largest relative half-width of an interval at the end; 0: no
-                              kernel has two runs */
+    double worst_interval; /* the largest relative half-width of an interval at the end, of kernels
+                              with at least VBS_MEASURE_RUNS runs; 0: there are none */
     int n_judged;      /* kernels, except dominated ones, which are too slow ever to be chosen */
     int n_unconverged; /* of these, those whose interval is wider than requested, or that have
                           too few runs for an interval */
+    int n_few;         /* of these, those with fewer than VBS_MEASURE_RUNS runs */
     /* The median speed of the last-level cache while kernels were timed (struct vbs_speed), without
      * the times when it was slow, whose samples are dropped; 0: the session cannot say. */
     double cache_bytes_per_us;

@@ -39,25 +39,42 @@ enum vbs_status cli_read_batches(struct cli *cli, const char *text, int **batche
 
 #define LATE 1.1 /* of its limit: the last pass may have taken longer than those before it */
 
+/* Writes why intervals are not as narrow as wanted: of few runs there is none, whatever their range
+ * is. */
+static void describe_wide(const struct vbs_measure_report *report, char *text, size_t size)
+{
+    bool wide = report->n_unconverged > report->n_few;
+    int length = 0;
+
+    text[0] = '\0';
+    if (report->n_few > 0)
+        length =
+            snprintf(text, size, " (%d ran fewer than %d times, too few for one%s", report->n_few,
+                     VBS_MEASURE_RUNS, wide ? "; the widest of the others" : ")");
+    else if (wide)
+        length = snprintf(text, size, " (the widest");
+    if (wide)
+        snprintf(text + length, size - (size_t)length, " +-%.*f%%)",
+                 report->worst_interval < 1 ? 1 : 0, 100 * report->worst_interval);
+}
+
 /* Describes the result, as notes of the profile and for the line on standard error. */
 static void describe(const struct vbs_session *session, const struct vbs_measure_options *options,
                      const struct vbs_measure_report *report, char *text, size_t size)
 {
     double outside = report->total_s > 0 ? 1 - report->timed_s / report->total_s : 0;
-    int length;
+    char wide[100];
 
     text[0] = '\0';
     if (session->modelled)
         return;
-    length = snprintf(text, size, "%d of %d kernels have a 95%% interval within %g%%",
-                      report->n_judged - report->n_unconverged, report->n_judged,
-                      100 * options->relative_interval);
-    if (report->n_unconverged > 0 && report->worst_interval > 0)
-        length += snprintf(text + length, size - (size_t)length, " (worst %.*f%%)",
-                           report->worst_interval < 1 ? 1 : 0, 100 * report->worst_interval);
-    snprintf(text + length, size - (size_t)length,
-             ", %lld samples and %lld rejected as disturbed, %.1f%% of the time outside kernels",
-             (long long)report->n_samples, (long long)report->n_rejected, 100 * outside);
+    describe_wide(report, wide, sizeof wide);
+    snprintf(text, size,
+             "%d of %d kernels have a 95%% interval within %g%%%s, %lld samples and %lld rejected "
+             "as disturbed, %.1f%% of the time outside kernels",
+             report->n_judged - report->n_unconverged, report->n_judged,
+             100 * options->relative_interval, wide, (long long)report->n_samples,
+             (long long)report->n_rejected, 100 * outside);
 }
 
 /* In names of algorithms that turn encoded tensors into floats and back. */
@@ -429,7 +446,7 @@ static enum vbs_status measure_session(struct cli *cli, const struct cli_measuri
     struct vbs_copy_report copied;
     struct vbs_calibration *calibration = NULL;
     struct vbs_profile *posterior = NULL;
-    char copies[200], what[256], notes[860];
+    char copies[200], what[300], notes[900];
     enum vbs_status status;
 
     options.struct_size = sizeof options;

@@ -626,7 +626,9 @@ static void add_precision(struct measuring *m, const struct vbs_group *group)
             continue;
         m->report.n_judged++;
         m->report.n_unconverged += !vbs_table_is_tight(&m->table, i);
-        if (m->table.runs[i].summary.n_runs > 1)
+        if (m->table.runs[i].summary.n_runs < VBS_MEASURE_RUNS)
+            m->report.n_few++;
+        else
             m->report.worst_interval =
                 fmax(m->report.worst_interval, vbs_relative_interval(&m->table.runs[i].summary));
     }

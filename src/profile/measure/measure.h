@@ -55,9 +55,6 @@ void vbs_pass_buffers_release(struct vbs_session *session, struct vbs_pass_buffe
 
 /* ---- table.c: the kernels and their runs ---- */
 
-/* The median of fewer values has no 95% interval. */
-#define VBS_LEAST_RUNS 6
-
 struct vbs_runs {
     double *times_us; /* summary.n_runs of them, sorted */
     int capacity;

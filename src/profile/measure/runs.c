@@ -29,7 +29,7 @@ bool vbs_table_is_tight(const struct vbs_table *table, int kernel)
 {
     const struct vbs_profile_row *summary = &table->runs[kernel].summary;
 
-    return summary->n_runs >= VBS_LEAST_RUNS &&
+    return summary->n_runs >= VBS_MEASURE_RUNS &&
            vbs_relative_interval(summary) <= table->options.relative_interval;
 }
 
@@ -207,7 +207,7 @@ static double runs_left(const struct vbs_table *table, const struct vbs_group *g
     if (need <= VBS_NEEDS_RUNS)
         return table->least_runs - summary->n_runs;
     ratio = vbs_relative_interval(summary) / table->options.relative_interval;
-    aim = fmin(fmax(VBS_LEAST_RUNS, summary->n_runs * ratio * ratio), table->options.max_runs);
+    aim = fmin(fmax(VBS_MEASURE_RUNS, summary->n_runs * ratio * ratio), table->options.max_runs);
     return fmax(1, aim - summary->n_runs);
 }
 

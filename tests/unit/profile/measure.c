@@ -168,7 +168,8 @@ static void noisy_kernels_stop_when_tight_or_at_max_runs(void)
     is_int(fake_measure(fake, &options, &report), VBS_OK, "an aim that cannot be reached");
     ok(fake_fewest_runs(fake) == 60 && fake_most_runs(fake) == 60, "ends at max_runs exactly");
     is_int(report.n_unconverged, fake->session.n_kernels, "and all are reported as unconverged");
-    ok(report.worst_interval > 0.001, "with the worst interval (%g)", report.worst_interval);
+    ok(report.n_few == 0 && report.worst_interval > 0.001, "with the worst interval (%g)",
+       report.worst_interval);
     fake_free(fake);
 }
 
@@ -219,7 +220,9 @@ static void every_kernel_gets_min_runs_whatever_the_limit(void)
     is_int(fake_measure(fake, &options, &report), VBS_OK, "a limit that is up at once");
     is_int(fake_fewest_runs(fake), 4, "every kernel gets min_runs");
     is_int(fake_most_runs(fake), 4, "and no more");
-    ok(report.n_unconverged > 0 && report.worst_interval > 0.02, "what is unconverged is reported");
+    ok(report.n_unconverged == report.n_judged && report.n_few == report.n_judged &&
+           report.worst_interval == 0,
+       "all are reported as unconverged, and their ranges are no intervals");
     fake_free(fake);
 }
 
@@ -281,11 +284,13 @@ static void a_short_limit_is_kept_but_for_one_run_of_each_kernel(void)
     ok(fewest == 1 && most <= 2, "where it is up at once, every kernel has a run (%d..%d)", fewest,
        most);
     ok(least.n_unconverged == least.n_judged && least.n_judged == 7 * 4 * 3 &&
-           least.worst_interval == 0,
+           least.n_few == least.n_judged && least.worst_interval == 0,
        "none of them counts as precise, or as too slow ever to be chosen");
     three = limited(3 * least.total_s, &fewest, &most);
     ok(fewest >= 2 && fewest < 5 && three.total_s <= 3 * least.total_s,
        "three times as much allows %d..%d runs, and is kept", fewest, most);
+    ok(three.n_few == three.n_judged && three.worst_interval == 0,
+       "and the range of so few is no interval");
     patient_report = limited(20 * least.total_s, &fewest, &most);
     ok(fewest >= 5 && patient_report.total_s <= 20 * least.total_s,
        "where there is time every kernel has 5 runs at least (%d..%d)", fewest, most);
