@@ -310,3 +310,21 @@ def test_batches_begin_with_1(network):
         network.measure(backend="analytic", batches=[])
     assert network.measure(backend="analytic", batches=[4, 1, 4]).batches == (1, 4)
     assert network_module.SHOWN_ROWS > 0
+
+
+def test_unfinished_files_of_killed_processes_are_told(modelled, tmp_path):
+    part = tmp_path / "sub" / "out.csv.999999999-0.part"  # of an id above those of all processes
+    told = []
+
+    def write():  # in a thread of its own, which has a context of its own
+        for path in tmp_path / "out.csv", tmp_path / "sub" / "out.csv":
+            modelled.to_csv(path)
+            told.append(vbslab.leftover())
+
+    part.parent.mkdir()
+    part.write_text("x")
+    thread = threading.Thread(target=write)
+    thread.start()
+    thread.join()
+    assert told[0] is None and "can be removed" in told[1] and str(part) in told[1]
+    assert part.exists()

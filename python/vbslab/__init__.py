@@ -39,7 +39,7 @@ if _ffi.string(_lib.vbs_version()).decode() != __version__:
     )
 
 from . import errors  # noqa: E402
-from ._call import cancel_calls  # noqa: E402
+from ._call import cancel_calls, leftover  # noqa: E402
 from ._convert import format_bytes, parse_bytes  # noqa: E402
 from .compare import Comparison  # noqa: E402
 from .errors import *  # noqa: E402, F401, F403
@@ -78,6 +78,7 @@ __all__ = [
     "cancel_calls",
     "default_store",
     "format_bytes",
+    "leftover",
     "models",
     "parse_bytes",
     "planners",

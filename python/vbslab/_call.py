@@ -40,6 +40,16 @@ def cancel_calls() -> None:
         flag[0] = 1
 
 
+def leftover() -> Optional[str]:
+    """One line that names unfinished files which killed processes left (FILE.PID-NUMBER.part), or None.
+
+    They lie beside files that calls of this thread wrote. The line says that they can be removed; what
+    a process still writes is not named, and nothing is removed.
+    """
+    text = lib.vbs_leftover(_thread.ctx)
+    return None if text == ffi.NULL else ffi.string(text).decode(errors="replace")
+
+
 class Progress:
     """A progress function of the user, for as long as the library may call it."""
 
