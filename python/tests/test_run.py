@@ -1,7 +1,11 @@
 """Executors: arrays of NumPy in, arrays of NumPy out, the values of the program."""
 
 import gc
+import os
 import pathlib
+import re
+import subprocess
+import sys
 import threading
 
 import numpy as np
@@ -275,3 +279,27 @@ def test_bytes_are_those_of_the_precision():
     floats, halves = vbslab.Network("lenet-5"), vbslab.Network("lenet-5:bf16")
     assert halves.name == "lenet-5:bf16" and halves.layers[0].out_bytes * 2 == floats.layers[0].out_bytes
     assert halves.layers[0].weight_bytes < floats.layers[0].weight_bytes == 4 * 520
+
+
+def spins(code, **environment):
+    """How often a thread that waits looks for work, as libgomp tells it when it is loaded."""
+    own = {name: value for name, value in os.environ.items() if not name.startswith(("OMP_", "GOMP_"))}
+    own.update(environment, OMP_DISPLAY_ENV="verbose")
+    done = subprocess.run([sys.executable, "-c", code], env=own, capture_output=True, text=True)
+    found = re.findall(r"GOMP_SPINCOUNT = '([^']*)'", done.stderr)
+    assert done.returncode == 0 and len(found) <= 1, done.stderr
+    return found[0] if found else pytest.skip("libgomp does not tell its settings")
+
+
+def test_threads_that_wait_sleep_soon():
+    code = "import os, vbslab; assert 'GOMP_SPINCOUNT' not in os.environ"
+    assert spins(code) == "1000"
+
+
+def test_threads_that_wait_do_as_the_user_says():
+    assert spins("import vbslab", GOMP_SPINCOUNT="77") == "77"
+    assert spins("import vbslab", OMP_WAIT_POLICY="passive") != "1000"
+
+
+def test_threads_that_wait_do_as_whoever_loaded_libgomp_says():
+    assert spins("import ctypes; ctypes.CDLL('libgomp.so.1'); import vbslab") != "1000"
