@@ -201,6 +201,14 @@ static enum vbs_status fail_too_large(struct vbs_ctx *ctx, const char *path, siz
     return vbs_fail(ctx, VBS_FORMAT, "'%s' is larger than %zu bytes", path, limit);
 }
 
+/* Returns whether reading a file may wait for somebody who writes it. */
+static bool may_wait(FILE *file)
+{
+    struct stat about;
+
+    return fstat(fileno(file), &about) != 0 || !S_ISREG(about.st_mode);
+}
+
 enum vbs_status vbs_read_file(struct vbs_ctx *ctx, const char *path, size_t limit, char **data,
                               size_t *length)
 {
@@ -208,11 +216,15 @@ enum vbs_status vbs_read_file(struct vbs_ctx *ctx, const char *path, size_t limi
     FILE *file = standard ? stdin : fopen(path, "rb");
     struct vbs_text text = {0};
     enum vbs_status status = VBS_OK;
+    bool waits;
 
     if (!file)
         return vbs_fail(ctx, VBS_IO, "cannot open '%s': %s", path, strerror(errno));
+    waits = may_wait(file);
     if (!standard && is_too_large(file, limit))
         status = fail_too_large(ctx, path, limit);
+    if (status == VBS_OK && waits)
+        status = vbs_check_cancel(ctx);
     while (status == VBS_OK) {
         size_t got;
 
@@ -222,6 +234,8 @@ enum vbs_status vbs_read_file(struct vbs_ctx *ctx, const char *path, size_t limi
         }
         got = fread(text.data + text.length, 1, 65536, file);
         text.length += got;
+        if (waits && (status = vbs_check_cancel(ctx)) != VBS_OK)
+            break;
         if (text.length > limit) {
             status = fail_too_large(ctx, path, limit);
             break;

@@ -52,8 +52,8 @@ void vbs_text_add_field(struct vbs_text *text, double value);
 void vbs_text_add_visible(struct vbs_text *text, const char *name, int limit);
 
 /* Reads a whole file ("-" is standard input) of at most limit bytes into *data, terminated with a
- * zero that length does not count; the caller frees it with free(). VBS_IO, or VBS_FORMAT where the
- * file is larger than limit. */
+ * zero that length does not count; the caller frees it with free(). VBS_IO; VBS_FORMAT where the
+ * file is larger than limit; VBS_INTERRUPTED where it may have to be waited for, as a pipe. */
 enum vbs_status vbs_read_file(struct vbs_ctx *ctx, const char *path, size_t limit, char **data,
                               size_t *length) VBS_MUST_CHECK;
 

@@ -15,11 +15,10 @@ has_handler()
     grep -q '^SigCgt:.*[2367abef]$' "/proc/$1/status" 2>/dev/null
 }
 
-# wait_for_handler PID: waits until the program catches SIGINT.
-wait_for_handler()
+# is_asleep PID: whether the program waits for something.
+is_asleep()
 {
-    wait_until "$1" has_handler "$1"
-    sleep 0.1
+    grep -q '^State:.S' "/proc/$1/status" 2>/dev/null
 }
 
 # breaks_off STORE SIGNAL: measures, and sends the signal once there are samples. A job in the
@@ -114,7 +113,7 @@ break_plan()
 {
     env --default-signal=INT "$VBSLAB" --db plan.sqlite "$@" >out 2>err &
     pid=$!
-    wait_for_handler $pid
+    wait_until $pid has_handler $pid
     kill -INT $pid
     wait $pid
     code=$?
@@ -144,8 +143,8 @@ report $? "SIGINT ends compare, which prints the rows that are finished"
 env --default-signal=INT "$VBSLAB" plan "$ROOT/db/profiles/resnet-50-a.csv" --planner optimal --memory 20MiB \
     --time-limit 600 >out 2>err &
 pid=$!
-wait_for_handler $pid
-sleep 1
+wait_until $pid has_handler $pid
+sleep 1 # time for a schedule, which need not suffice
 kill -INT $pid
 wait $pid
 code=$?
@@ -187,14 +186,14 @@ fi
 mkfifo input
 env --default-signal=INT "$VBSLAB" plan - --planner fbs --memory 7 <input >out 2>err &
 pid=$!
-exec 4>input
-wait_for_handler $pid
+exec 4>input # once it is open at both ends, the program sleeps in reading it
+wait_until $pid is_asleep $pid
 kill -INT $pid
 wait_until $pid false # the end of the input would end it, too
 exec 4>&-
 wait $pid
 code=$?
-[ $code -eq 130 ] && one_error "cannot read"
+[ $code -eq 130 ] && one_error "interrupted"
 report $? "SIGINT ends waiting for a profile"
 
 # --- packed weights in a file without a name ---

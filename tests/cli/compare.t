@@ -183,7 +183,6 @@ env --default-signal=INT "$VBSLAB" compare example.csv never.csv --request 2 --m
 pid=$!
 exec 4>never.csv
 kill -INT $pid
-sleep 0.1
 exec 4>&- # so that no process waits for ever
 wait $pid
 code=$?
