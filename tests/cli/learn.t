@@ -27,18 +27,33 @@ measures()
     report $? "there are plans from it"
 }
 
+# learns SECONDS OPTION...: runs and learns; where the time was too short to execute anything, again
+# with twice the time.
+learns()
+{
+    seconds=$1
+    shift
+    "$VBSLAB" run "$@" --learn "$seconds" >out 2>err
+    code=$?
+    if grep -q 'the time is too short' err && [ "$seconds" -lt 1000 ]; then
+        learns $((2 * seconds)) "$@"
+    fi
+}
+
 measures "--no-learning" --no-learning --time-limit 1
 ! grep -q 'executed' err
 report $? "without learning no schedule is executed"
-measures "with learning" --time-limit 3
+for seconds in 3 12 48; do
+    measures "with learning in $seconds seconds" --time-limit $seconds
+    grep -q 'no schedule was executed, there was no time for it' err || break
+done
 grep -q 'executed' err
 report $? "with learning it says what was executed"
 "$VBSLAB" --quiet profiles show "$id" >out 2>err && grep -q 'schedules\{0,1\} executed' out
 report $? "and the notes of the profile say so, too"
 
 before=$(count)
-"$VBSLAB" run $MODEL --memory 200KiB --request 6 --threads 1 --runs 3 --learn 2 >out 2>err
-code=$?
+learns 2 $MODEL --memory 200KiB --request 6 --threads 1 --runs 3
 [ $code -eq 0 ] && grep -q 'what was learned is profile' err && grep -q 'executed by turns' err
 report $? "run --learn executes schedules by turns, and runs the fastest"
 learned=$(sed -n 's/.*what was learned is profile \([0-9]*\).*/\1/p' err)
@@ -84,19 +99,6 @@ FEW="--weights included --request 2 --threads 1 --runs 1"
 newest()
 {
     "$VBSLAB" profiles --json 2>/dev/null | sed -n 's/.*"id": *\([0-9]*\).*/\1/p' | sort -n | tail -n 1
-}
-
-# learns SECONDS OPTION...: runs and learns; where the time was too short to execute anything, again
-# with twice the time.
-learns()
-{
-    seconds=$1
-    shift
-    "$VBSLAB" run "$@" --learn "$seconds" >out 2>err
-    code=$?
-    if grep -q 'the time is too short' err && [ "$seconds" -lt 1000 ]; then
-        learns $((2 * seconds)) "$@"
-    fi
 }
 
 # Every word of FEW is an option.
