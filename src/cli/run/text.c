@@ -122,8 +122,8 @@ static void print_runs(const struct run_job *job)
                100 * times->speed.cache_bytes_per_us / job->profile->speed.cache_bytes_per_us);
     if (times->n_disturbed > times->n_all / 2 && times->request.n_runs == times->n_all)
         printf(
-            "  state    most runs were disturbed, so the times above are of a slower machine than "
-            "the predicted one\n");
+            "  state    most runs were disturbed: the times above are of a slower machine than the "
+            "predicted one\n");
 }
 
 /* ---- Memory ---- */
