@@ -13,6 +13,18 @@
 /* Receives the outcome of a check, its name, and details where it failed. */
 typedef void bench_report(bool passed, const char *name, const char *detail);
 
+struct bench;
+
+/* What is other than usual about the values of a bench. */
+struct bench_hooks {
+    /* Changes MAX_BATCH samples of a tensor, count values together. */
+    void (*plant)(const struct bench *t, int tensor, int64_t count, float *values);
+    /* Judges what a kernel made of count values; false: they are not what is wanted. Workspace and
+     * output held NaN before. */
+    bool (*judge)(const struct bench *t, int kernel, const float *got, const float *want,
+                  int64_t count);
+};
+
 /* A case under test. */
 struct bench {
     struct vbs_ctx ctx;
@@ -24,6 +36,7 @@ struct bench {
     float low, high;
     bool given;                           /* runs are given packed weights */
     const struct vbs_encoding *encodings; /* by tensor, of encoded networks; null: random ones */
+    const struct bench_hooks *hooks;      /* null: values are as usual */
 };
 
 /* Opens the case at batches 1, 2, 3; false: the detail is in t->ctx. Close it after success and
@@ -46,6 +59,13 @@ enum vbs_status bench_session(struct vbs_ctx *ctx, const struct vbs_network *net
 
 /* Makes the tensors, MAX_BATCH samples each. */
 bool bench_tensors(struct bench *t);
+
+/* Opens t->network on onednn, on one thread at batches 1 and MAX_BATCH; stripes: as sessions with
+ * kernels on rows are, which have layouts of their own. False: the detail is in t->ctx. */
+bool bench_open_few(struct bench *t, bool stripes);
+
+/* Checks all kernels on whole samples of a session that was opened, or reports that it was not, and closes it. */
+void bench_check_kernels(struct bench *t, bool opened, bench_report *report);
 
 /* Gives the number of values of one sample of a tensor in plain order. */
 int64_t bench_elements(const struct bench *t, int tensor);
@@ -71,6 +91,14 @@ void bench_check_encoded_operator(const struct operator_case *c, uint64_t seed,
  * given their weights. */
 void bench_check_coded(const char *name, struct vbs_network *network, const char *const *algorithms,
                        bool given, bench_report *report);
+
+/* Gives whether some layer of a network can be computed from coded weights. */
+bool bench_is_coded(const struct vbs_network *network);
+
+/* Opens such a network with these algorithms. Null: a failure. Close it after success and failure.
+ */
+bool bench_open_coded(struct bench *t, const char *name, struct vbs_network *network,
+                      const char *const *algorithms, bool given);
 
 /* Gives whether this program, which is restarted without output, passes as on a machine with
  * narrower vectors, which has other blocks and other kernels. True also where it is such a restart

@@ -166,7 +166,7 @@ struct vbs_grid_taps vbs_grid_sample_taps(const union vbs_attributes *a, float c
 
         taps.at[taps.n] = element_at(&b, at);
         taps.weight[taps.n] = weight_at(mode, x, (float)at);
-        taps.n += taps.at[taps.n] >= 0;
+        taps.n += taps.at[taps.n] >= 0 && taps.weight[taps.n] != 0; /* 0 times infinity is none */
     }
     return taps;
 }

@@ -249,9 +249,12 @@ static struct edge edge_of(const union vbs_attributes *a, int64_t n)
     return (struct edge){-outside, (double)n - 1 + outside, n};
 }
 
-/* Mirrors a position at the borders until it lies between them. */
+/* Mirrors a position at the borders until it lies between them, where an infinite one never does.
+ */
 static double mirror(const struct edge *e, double x)
 {
+    if (!isfinite(x))
+        return NAN;
     while (e->low < e->high && (x < e->low || x > e->high))
         x = x < e->low ? 2 * e->low - x : 2 * e->high - x;
     return e->low < e->high ? x : e->low;
@@ -266,7 +269,7 @@ static double position(const union vbs_attributes *a, const struct edge *e, floa
 
     if (a->grid_sample.mode == VBS_RESIZE_NEAREST)
         x = rint(x);
-    if (x >= e->low && x <= e->high)
+    if (isnan(x) || (x >= e->low && x <= e->high))
         return x;
     if (a->grid_sample.padding == VBS_GRID_BORDER)
         return x < e->low ? 0 : (double)(e->n - 1);
@@ -318,14 +321,17 @@ void reference_grid_sample(const struct subject *s, const float *const *inputs, 
         int64_t channel = i / points, at[2];
         const float *point = inputs[1] + 2 * (channel / channels * points + i % points);
         const double where[] = {position(a, &edge[0], point[1]), position(a, &edge[1], point[0])};
-        double sum = 0;
+        double sum = 0, weight;
 
-        for (int k = 0; k < 16; k++) {
+        if (isnan(where[0]) || isnan(where[1]))
+            sum = NAN;
+        for (int k = 0; k < 16 && isfinite(where[0]) && isfinite(where[1]); k++) {
             at[0] = (int64_t)floor(where[0]) - 1 + k / 4;
             at[1] = (int64_t)floor(where[1]) - 1 + k % 4;
-            sum += weight_of(a->grid_sample.mode, where[0] - (double)at[0]) *
-                   weight_of(a->grid_sample.mode, where[1] - (double)at[1]) *
-                   pixel(a, edge, inputs[0] + channel * edge[0].n * edge[1].n, at);
+            weight = weight_of(a->grid_sample.mode, where[0] - (double)at[0]) *
+                     weight_of(a->grid_sample.mode, where[1] - (double)at[1]);
+            if (weight != 0)
+                sum += weight * pixel(a, edge, inputs[0] + channel * edge[0].n * edge[1].n, at);
         }
         y[i] = (float)sum;
     }

@@ -133,7 +133,8 @@ static bool matmul(const struct subject *s, const float *const *inputs, float *y
     return true;
 }
 
-/* The row of the table whose number is the whole part of an element; zeros where there is none. */
+/* The row of the table whose number is the whole part of an element; zeros where there is none,
+ * and no numbers where the element is none or infinite. */
 static bool embed(const struct subject *s, const float *x, float *y)
 {
     int64_t rows = s->l->operand.dim[0], width = s->l->operand.dim[1];
@@ -145,10 +146,17 @@ static bool embed(const struct subject *s, const float *x, float *y)
         double row = trunc((double)x[i / width]);
 
         row += row < 0 ? (double)rows : 0;
-        y[i] = row >= 0 && row < (double)rows ? table[(int64_t)row * width + i % width] : 0;
+        y[i] = row >= 0 && row < (double)rows ? table[(int64_t)row * width + i % width]
+                                              : (float)(row - row);
     }
     free(table);
     return true;
+}
+
+/* What is no number is above all numbers. */
+static bool is_above(float a, float b)
+{
+    return a > b || (isnan(a) && !isnan(b));
 }
 
 /* Of each line the elements in their order: each stands behind as many as precede it. */
@@ -167,7 +175,9 @@ static void topk(const struct subject *s, const float *x, float *y)
             for (int64_t j = 0; j < v.n; j++) {
                 float other = from[j * v.behind], own = from[i * v.behind];
 
-                before += (a->topk.smallest ? other < own : other > own) || (other == own && j < i);
+                bool above = is_above(other, own), below = is_above(own, other);
+
+                before += (a->topk.smallest ? below : above) || (!above && !below && j < i);
             }
             if (before < a->topk.k)
                 to[before * v.behind] = a->topk.positions ? (float)i : from[i * v.behind];
@@ -185,10 +195,12 @@ static void pick(const struct subject *s, const float *const *inputs, float *y)
         double place = trunc((double)inputs[1][i]);
 
         place += place < 0 ? (double)data->dim[axis] : 0;
+        y[i] = (float)(place - place); /* there is no such element: 0, or no number */
+        if (!(place >= 0 && place < (double)data->dim[axis]))
+            continue;
         indices_of(&s->l->shape, i, index);
         index[axis] = (int64_t)place;
-        y[i] =
-            place >= 0 && place < (double)data->dim[axis] ? inputs[0][number_of(data, index)] : 0;
+        y[i] = inputs[0][number_of(data, index)];
     }
 }
 

@@ -32,7 +32,7 @@ static double function(const struct cell *cell, int i, double x)
     case VBS_CELL_TANH:
         return tanh(x);
     case VBS_CELL_RELU:
-        return x > 0 ? x : 0;
+        return x < 0 ? 0 : x;
     case VBS_CELL_SIGMOID:
         return sigmoid(x);
     case VBS_CELL_AFFINE:
@@ -40,7 +40,7 @@ static double function(const struct cell *cell, int i, double x)
     case VBS_CELL_LEAKY_RELU:
         return x < 0 ? alpha * x : x;
     case VBS_CELL_THRESHOLDED_RELU:
-        return x >= alpha ? x : 0;
+        return x < alpha ? 0 : x;
     case VBS_CELL_SCALED_TANH:
         return alpha * tanh(beta * x);
     case VBS_CELL_HARD_SIGMOID:
@@ -121,7 +121,7 @@ static void rnn(const struct cell *cell)
             cell->h[i] = tanh(x);
             break;
         case VBS_RNN_RELU:
-            cell->h[i] = x > 0 ? x : 0;
+            cell->h[i] = x < 0 ? 0 : x;
             break;
         case VBS_RNN_SIGMOID:
             cell->h[i] = sigmoid(x);

@@ -1,12 +1,25 @@
-/* The reference of unary operators, and of those that combine and reduce values. */
+/* The reference of unary operators, and of those that combine and reduce values. Where a value is
+ * no number, so is what is made of it; only comparisons are false. */
 #include "reference/backend/ops_common.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 
+/* The larger and the smaller one; fmax and fmin would leave out what is no number. */
+static double larger(double a, double b)
+{
+    return isnan(a) || isnan(b) ? NAN : fmax(a, b);
+}
+
+static double smaller(double a, double b)
+{
+    return isnan(a) || isnan(b) ? NAN : fmin(a, b);
+}
+
 static double clip(double x, double low, double high)
 {
-    return fmin(fmax(x, low), high);
+    return smaller(larger(x, low), high);
 }
 
 static double sigmoid(double x)
@@ -36,7 +49,7 @@ static double activation(enum vbs_op op, const union vbs_attributes *a, double x
 {
     switch (op) {
     case VBS_OP_RELU:
-        return fmax(x, 0);
+        return larger(x, 0);
     case VBS_OP_LEAKY_RELU:
         return x < 0 ? a->leaky_relu.slope * x : x;
     case VBS_OP_ELU:
@@ -44,7 +57,7 @@ static double activation(enum vbs_op op, const union vbs_attributes *a, double x
     case VBS_OP_SELU:
         return a->selu.gamma * elu(x, a->selu.alpha);
     case VBS_OP_CELU:
-        return fmax(0, x) + fmin(0, a->elu.alpha * expm1(x / a->elu.alpha));
+        return larger(0, x) + smaller(0, a->elu.alpha * expm1(x / a->elu.alpha));
     case VBS_OP_HARD_SIGMOID:
         return clip(a->hard_sigmoid.slope * x + a->hard_sigmoid.offset, 0, 1);
     case VBS_OP_HARD_SWISH:
@@ -60,13 +73,15 @@ static double activation(enum vbs_op op, const union vbs_attributes *a, double x
     case VBS_OP_SOFTSIGN:
         return x / (1 + fabs(x));
     case VBS_OP_THRESHOLDED_RELU:
-        return x > a->thresholded_relu.threshold ? x : 0;
+        return isnan(x) || x > a->thresholded_relu.threshold ? x : 0;
     case VBS_OP_SHRINK:
         return x < -a->shrink.lambda  ? x + a->shrink.bias
                : x > a->shrink.lambda ? x - a->shrink.bias
+               : isnan(x)             ? x
                                       : 0;
     case VBS_OP_CLIP:
-        return clip(x, a->clip.low, a->clip.high);
+        return clip(x, a->clip.low <= -FLT_MAX ? -INFINITY : a->clip.low,
+                    a->clip.high >= FLT_MAX ? INFINITY : a->clip.high);
     case VBS_OP_LINEAR:
         return a->linear.factor * x + a->linear.shift;
     default:
@@ -97,7 +112,7 @@ double reference_unary(enum vbs_op op, const union vbs_attributes *a, double x)
     if (op == VBS_OP_NEG)
         return -x;
     if (op == VBS_OP_SIGN)
-        return (x > 0) - (x < 0);
+        return isnan(x) ? x : (x > 0) - (x < 0);
     return activation(op, a, x);
 }
 
@@ -115,9 +130,9 @@ static double combine(enum vbs_op op, double a, double b)
     case VBS_OP_POW:
         return pow(a, b);
     case VBS_OP_MAX:
-        return fmax(a, b);
+        return larger(a, b);
     case VBS_OP_MIN:
-        return fmin(a, b);
+        return smaller(a, b);
     case VBS_OP_EQUAL:
         return a == b;
     case VBS_OP_LESS:
@@ -180,9 +195,9 @@ static double fold(enum vbs_op op, double sum, double x, double most)
 {
     switch (op) {
     case VBS_OP_REDUCE_MAX:
-        return fmax(sum, x);
+        return larger(sum, x);
     case VBS_OP_REDUCE_MIN:
-        return fmin(sum, x);
+        return smaller(sum, x);
     case VBS_OP_REDUCE_PROD:
         return sum * x;
     case VBS_OP_REDUCE_L1:
@@ -191,7 +206,7 @@ static double fold(enum vbs_op op, double sum, double x, double most)
     case VBS_OP_REDUCE_SUM_SQUARE:
         return sum + x * x;
     case VBS_OP_REDUCE_LOG_SUM_EXP:
-        return sum + exp(x - most);
+        return sum + exp(x - (isfinite(most) ? most : 0));
     default:
         return sum + x;
     }
@@ -207,7 +222,7 @@ static double fold_end(enum vbs_op op, double sum, double n, double most)
     case VBS_OP_REDUCE_LOG_SUM:
         return log(sum);
     case VBS_OP_REDUCE_LOG_SUM_EXP:
-        return log(sum) + most;
+        return log(sum) + (isfinite(most) ? most : 0);
     default:
         return sum;
     }

@@ -149,7 +149,8 @@ static float pool_window(const struct vbs_layer *l, struct volume in, const floa
             continue;
         n++;
         sum += x[at(in, c, d, h, w)];
-        most = fmax(most, x[at(in, c, d, h, w)]);
+        if (!(x[at(in, c, d, h, w)] <= most) && !isnan(most)) /* also what is no number */
+            most = x[at(in, c, d, h, w)];
     }
     if (l->op == VBS_OP_POOL_MAX)
         return (float)most;

@@ -44,8 +44,10 @@ struct unit {
 
 static void put(const struct unit *u, double state)
 {
-    want.states[u->at] = (float)state;
-    if (u->lane < u->s->n_units)
+    bool padding = u->lane >= u->s->n_units;
+
+    want.states[u->at] = padding ? 0 : (float)state;
+    if (!padding)
         want.y[u->at] = (float)state;
 }
 
@@ -62,7 +64,9 @@ static void gru_gates(const struct unit *u)
 {
     want.memory[u->at] = (float)sigmoid(u->p[0] + u->x[0]);
     want.reset[u->at] =
-        (float)(sigmoid(u->p[1] + u->x[1]) * u->s->previous[u->sample * ROW + u->lane]);
+        u->lane >= u->s->n_units
+            ? 0
+            : (float)(sigmoid(u->p[1] + u->x[1]) * u->s->previous[u->sample * ROW + u->lane]);
 }
 
 static void gru(const struct unit *u, double update, double candidate)

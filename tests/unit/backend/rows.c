@@ -64,6 +64,39 @@ static bool encodes(const struct od_row_loops *rows, const struct vbs_encoding *
     return right && got[n] == 77;
 }
 
+/* Bounds, in place too; what is no number stays so, as in what is chosen of two rows. */
+static bool limits(const struct od_row_loops *rows, int n)
+{
+    float got[MOST + 1];
+    bool right = true;
+
+    memcpy(got, floats, sizeof floats);
+    got[n] = 77;
+    rows->clip(-20, 31.25f, got, n, got);
+    for (int i = 0; i < n; i++)
+        right &= isnan(floats[i]) ? isnan(got[i]) : got[i] == fminf(fmaxf(floats[i], -20), 31.25f);
+    return right && got[n] == 77;
+}
+
+static bool chooses(const struct od_row_loops *rows, int n, int x_step, int y_step)
+{
+    float large[MOST + 1], small[MOST + 1];
+    bool right = true;
+
+    large[n] = small[n] = 77;
+    rows->larger(floats, x_step, floats + MOST - n, y_step, n, large);
+    rows->smaller(floats, x_step, floats + MOST - n, y_step, n, small);
+    for (int i = 0; i < n; i++) {
+        float x = floats[i * x_step], y = floats[MOST - n + i * y_step];
+
+        if (isnan(x) || isnan(y))
+            right &= isnan(large[i]) && isnan(small[i]);
+        else
+            right &= large[i] == fmaxf(x, y) && small[i] == fminf(x, y);
+    }
+    return right && large[n] == 77 && small[n] == 77;
+}
+
 static bool looks_up(const struct od_row_loops *rows, int n)
 {
     uint8_t table[256], got[MOST + 1];
@@ -401,11 +434,14 @@ static void check_rows(const struct od_row_loops *rows, const char *name)
 static void check(const struct od_row_loops *rows, const char *name)
 {
     bool decoded = true, back = true, table = true, sum = true, product = true, sums = true,
-         wide = true, lines = true;
+         wide = true, lines = true, bounds = true, choices = true;
 
     for (int n = 0; n < MOST; n++) {
         table &= looks_up(rows, n) && looks_units_up(rows, n) && interleaves(rows, n);
         wide &= widens(rows, n);
+        bounds &= limits(rows, n);
+        choices &= chooses(rows, n, 1, 1) && chooses(rows, n, 1, 0) && chooses(rows, n, 0, 1) &&
+                   chooses(rows, n, 0, 0);
         for (int i = 0; i < N_ENCODINGS; i++) {
             const struct vbs_encoding *e = &encodings[i], *f = &encodings[(i + n) % N_ENCODINGS];
             struct od_mixture m = {.a = e->storage,
@@ -436,6 +472,8 @@ static void check(const struct od_row_loops *rows, const char *name)
     ok(lines, "%s: factors and shifts of values", name);
     ok(sums, "%s: sums of rows, and what they are scaled to", name);
     ok(wide, "%s: bfloat16", name);
+    ok(bounds, "%s: floats within bounds", name);
+    ok(choices, "%s: the larger and the smaller of two floats", name);
     check_rows(rows, name);
 }
 

@@ -91,7 +91,7 @@ INLINE vector rectified(vector x)
 {
     const vector zero = {0};
 
-    return chosen((bits)(x > zero), x, zero);
+    return (vector)((bits)x & ~(bits)(x <= zero)); /* what is no number stays so */
 }
 
 /* e^x - 1 below 0, times alpha. */
@@ -126,7 +126,7 @@ static vector applied(const struct vbs_cell_function *f, vector x)
     case VBS_CELL_LEAKY_RELU:
         return chosen((bits)(x < zero), alpha * x, x);
     case VBS_CELL_THRESHOLDED_RELU:
-        return chosen((bits)(x >= least), x, zero);
+        return (vector)((bits)x & ~(bits)(x < least));
     case VBS_CELL_SCALED_TANH:
         return alpha * hyperbolic(beta * x);
     case VBS_CELL_HARD_SIGMOID:
@@ -215,10 +215,23 @@ static product *const products[MOST_ROWS][MOST_GATES] = {ENTRY(1), ENTRY(2),
 
 /* ---- cells ---- */
 
+/* Stores what is multiplied in a step: padding is 0, because an infinite input makes no number of
+ * it, which a weight of 0 would not remove. */
+INLINE void store_factors(const struct od_cell_step *s, vector states, float *to)
+{
+    bits lane;
+
+    for (uint32_t i = 0; i < LANES; i++)
+        lane[i] = i;
+    if (s->n_units < LANES)
+        states = (vector)((bits)states & (bits)(lane < (uint32_t)s->n_units));
+    store(states, to);
+}
+
 /* Writes the states of sample number i. */
 INLINE void put(const struct od_cell_step *s, int64_t i, vector states)
 {
-    store(states, s->states + i * s->row);
+    store_factors(s, states, s->states + i * s->row);
     if (s->n_units == LANES)
         store(states, s->y + i * s->y_row);
     else
@@ -241,7 +254,8 @@ INLINE void gru_gates_sample(const struct od_cell_step *s, int64_t i, const vect
                              const float *x)
 {
     store(sigmoid(p[0] + load(x)), s->memory + i * s->row);
-    store(sigmoid(p[1] + load(x + LANES)) * load(s->previous + i * s->row), s->reset + i * s->row);
+    store_factors(s, sigmoid(p[1] + load(x + LANES)) * load(s->previous + i * s->row),
+                  s->reset + i * s->row);
 }
 
 INLINE void gru_end(const struct od_cell_step *s, int64_t i, vector update, vector candidate)
@@ -308,8 +322,9 @@ INLINE void gru_gates_any_sample(const struct od_cell_step *s, int64_t i, const 
                                  const float *x)
 {
     store(applied(&s->functions[0], p[0] + load(x)), s->memory + i * s->row);
-    store(applied(&s->functions[0], p[1] + load(x + LANES)) * load(s->previous + i * s->row),
-          s->reset + i * s->row);
+    store_factors(
+        s, applied(&s->functions[0], p[1] + load(x + LANES)) * load(s->previous + i * s->row),
+        s->reset + i * s->row);
 }
 
 INLINE void gru_candidate_any_sample(const struct od_cell_step *s, int64_t i, const vector *p,

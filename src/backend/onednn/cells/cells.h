@@ -31,7 +31,7 @@ struct od_cell_step {
     int64_t sums_row;           /* values from one sample to the next */
     const float *bias;          /* [lanes] of the product of a gru's candidate with the state */
     const float *previous;      /* [n_samples][row] states of a gru's block before */
-    float *states;              /* [n_samples][row] */
+    float *states;              /* [n_samples][row]; padding is 0, as it is in reset */
     float *memory;              /* [n_samples][row] of an lstm: before, then behind; of a gru: its
                                    update gate */
     float *reset;               /* [n_samples][row] of a gru: the states behind the reset gate */

@@ -1,10 +1,12 @@
 /*
  * Operators that work value by value, and operators that are applied in place behind a layer: by
- * one or more operations of oneDNN where it has them, else by functions of one float.
+ * one or more operations of oneDNN where it has them, else by functions of one float. Bounds are
+ * loops, too, because oneDNN's make a number of what is none.
  */
 #include "backend/onednn/kernels/elementwise.h"
 #include "backend/onednn/kernels/encode.h"
 #include "backend/onednn/kernels/nest.h"
+#include "backend/onednn/rows/rows.h"
 
 #include "base/fail.h"
 
@@ -72,11 +74,11 @@ struct scalar_plan {
     struct od_nest nest;
 };
 
-/* The operators, and their functions of x. */
+/* The operators, and their functions of x, which is no number where x is none. */
 #define SCALARS(X)                                                                                 \
     X(SOFTSIGN, x / (1 + fabsf(x)))                                                                \
-    X(THRESHOLDED_RELU, x > p->threshold ? x : 0)                                                  \
-    X(SHRINK, x<-p->threshold ? x + p->bias : x> p->threshold ? x - p->bias : 0)                   \
+    X(THRESHOLDED_RELU, x <= p->threshold ? 0 : x)                                                 \
+    X(SHRINK, x < -p->threshold ? x + p->bias : x <= p->threshold ? 0 : x - p->bias)               \
     X(SIGN, isnan(x) ? x : (float)(x > 0) - (float)(x < 0))                                        \
     X(FLOOR, floorf(x))                                                                            \
     X(CEIL, ceilf(x))                                                                              \
@@ -125,6 +127,60 @@ static bool run_scalar(const void *plan, float *const *data)
 
     od_nest_run(&p->nest, p->row, p, operands);
     return true;
+}
+
+/* ---- bounds ---- */
+
+#define AT_ONCE 4096 /* values that a thread computes at once */
+
+struct clip_plan {
+    float low, high;
+    int64_t n;
+};
+
+struct clip_job {
+    const struct clip_plan *plan;
+    const float *from;
+    float *to;
+};
+
+static void clip_part(void *self, int64_t part)
+{
+    const struct clip_job *j = self;
+    int64_t first = part * AT_ONCE, left = j->plan->n - first;
+
+    od_rows()->clip(j->plan->low, j->plan->high, j->from + first, left < AT_ONCE ? left : AT_ONCE,
+                    j->to + first);
+}
+
+static bool run_clip(const void *plan, float *const *data)
+{
+    const struct clip_plan *p = plan;
+    struct clip_job job = {.plan = p, .from = data[1], .to = data[0]};
+
+    od_parallel((p->n + AT_ONCE - 1) / AT_ONCE, p->n, clip_part, &job);
+    return true;
+}
+
+bool od_is_bounds(const struct od_eltwise *operation)
+{
+    return operation->algorithm == dnnl_eltwise_clip ||
+           (operation->algorithm == dnnl_eltwise_relu && operation->alpha == 0);
+}
+
+static enum vbs_status clip_step(struct od_build *b, const struct od_eltwise *operation,
+                                 const dnnl_memory_desc_t *md, dnnl_memory_t from, dnnl_memory_t to)
+{
+    const dnnl_memory_t data[] = {to, from};
+    struct clip_plan *plan = vbs_arena_alloc(&b->session->core.arena, 1, sizeof *plan);
+    bool relu = operation->algorithm == dnnl_eltwise_relu;
+
+    if (!plan)
+        return vbs_no_memory(b->ctx);
+    *plan = (struct clip_plan){.low = operation->alpha,
+                               .high = relu ? INFINITY : operation->beta,
+                               .n = (int64_t)(dnnl_memory_desc_get_size(md) / sizeof(float))};
+    return od_kernel_call(b, run_clip, plan, 2, data);
 }
 
 /* ---- padding ---- */
@@ -186,10 +242,13 @@ enum vbs_status od_eltwise_step(struct od_build *b, const struct od_eltwise *ope
     dnnl_primitive_desc_t pd = NULL;
     dnnl_eltwise_desc_t desc;
     int n_fused = 0;
-    dnnl_status_t dnnl = dnnl_eltwise_forward_desc_init(
-        &desc, dnnl_forward_inference, operation->algorithm, md, operation->alpha, operation->beta);
+    dnnl_status_t dnnl;
     enum vbs_status status;
 
+    if (od_is_bounds(operation))
+        return clip_step(b, operation, md, from, to);
+    dnnl = dnnl_eltwise_forward_desc_init(&desc, dnnl_forward_inference, operation->algorithm, md,
+                                          operation->alpha, operation->beta);
     if (dnnl != dnnl_success)
         return od_fail(b, dnnl, "describing an operator on values");
     status = od_best(b, &desc, 0, &n_fused, &pd);

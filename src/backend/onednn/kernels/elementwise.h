@@ -7,8 +7,11 @@
 
 /* ---- elementwise.c ---- */
 
-/* Appends an operation of oneDNN on values, from one memory object to another, which may be the
- * same. */
+/* Gives whether the operation sets bounds to values, which a loop does. */
+bool od_is_bounds(const struct od_eltwise *operation);
+
+/* Appends an operation on values, by oneDNN or a loop, from one memory object to another, which may
+ * be the same. */
 enum vbs_status od_eltwise_step(struct od_build *b, const struct od_eltwise *operation,
                                 const dnnl_memory_desc_t *md, dnnl_memory_t from,
                                 dnnl_memory_t to) VBS_MUST_CHECK;

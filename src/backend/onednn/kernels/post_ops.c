@@ -4,6 +4,7 @@
  */
 #include "backend/onednn/kernels/kernel.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -14,6 +15,13 @@ static int set_operation(dnnl_alg_kind_t algorithm, double alpha, double beta,
 {
     *operation = (struct od_eltwise){algorithm, (float)alpha, (float)beta};
     return 1;
+}
+
+/* Infinite numbers stay so where a bound is the last finite number, which stands for none. */
+static int set_bounds(double low, double high, struct od_eltwise *operation)
+{
+    return set_operation(dnnl_eltwise_clip, low <= -FLT_MAX ? -INFINITY : low,
+                         high >= FLT_MAX ? INFINITY : high, operation);
 }
 
 int od_eltwise_operations(enum vbs_op op, const union vbs_attributes *a,
@@ -53,8 +61,7 @@ int od_eltwise_operations(enum vbs_op op, const union vbs_attributes *a,
     case VBS_OP_SOFTPLUS:
         return set_operation(dnnl_eltwise_soft_relu, 0, 0, operations);
     case VBS_OP_CLIP:
-        return set_operation(dnnl_eltwise_clip, fmin(a->clip.low, a->clip.high), a->clip.high,
-                             operations);
+        return set_bounds(fmin(a->clip.low, a->clip.high), a->clip.high, operations);
     case VBS_OP_LINEAR:
         return set_operation(dnnl_eltwise_linear, a->linear.factor, a->linear.shift, operations);
     case VBS_OP_EXP:

@@ -1,11 +1,13 @@
 /*
  * Operators of two operands, of which either may be broadcast or a constant. Where one operand has
  * the output's shape, oneDNN's primitives compute most operators; where both are broadcast, or the
- * library has only its reference, loops do.
+ * library has only its reference, loops do, and of max and min, of which the library's leave out
+ * what is no number.
  */
 #include "backend/onednn/operators/operators.h"
 
 #include "backend/onednn/kernels/kernels.h"
+#include "backend/onednn/rows/rows.h"
 #include "base/fail.h"
 #include "model/network/network.h"
 
@@ -104,7 +106,6 @@ static bool algorithm_of(enum vbs_op op, dnnl_alg_kind_t *algorithm)
     } list[] = {
         {VBS_OP_ADD, dnnl_binary_add},       {VBS_OP_SUB, dnnl_binary_sub},
         {VBS_OP_MUL, dnnl_binary_mul},       {VBS_OP_DIV, dnnl_binary_div},
-        {VBS_OP_MAX, dnnl_binary_max},       {VBS_OP_MIN, dnnl_binary_min},
         {VBS_OP_EQUAL, dnnl_binary_eq},      {VBS_OP_LESS, dnnl_binary_lt},
         {VBS_OP_LESS_EQUAL, dnnl_binary_le},
     };
@@ -365,8 +366,6 @@ LOOPS(add, x + y)
 LOOPS(sub, x - y)
 LOOPS(mul, x *y)
 LOOPS(div, x / y)
-LOOPS(max, x > y || isnan(x) ? x : y)
-LOOPS(min, x < y || isnan(x) ? x : y)
 LOOPS(pow, powf(x, y))
 LOOPS(prelu, x < 0 ? x * y : x)
 LOOPS(equal, x == y)
@@ -374,6 +373,32 @@ LOOPS(less, x < y)
 LOOPS(less_equal, x <= y)
 LOOPS(keep, y != 0 ? x : 0)
 LOOPS(remainder, fmodf(x, y))
+
+/* Calls a loop over floats side by side, for values that are farther apart one by one. */
+static void choose_row(od_choice *choice, const struct od_axis *axis, int64_t first, int64_t n,
+                       void *const *at)
+{
+    int64_t step = axis->stride[0], a_step = axis->stride[1], b_step = axis->stride[2];
+    bool whole = step == 1 && (a_step | 1) == 1 && (b_step | 1) == 1;
+
+    for (int64_t i = first; i < first + n; i += whole ? n : 1)
+        choice((float *)at[1] + i * a_step, a_step & 1, (float *)at[2] + i * b_step, b_step & 1,
+               whole ? n : 1, (float *)at[0] + i * step);
+}
+
+static void max_row(const void *plan, const struct od_axis *axis, int64_t first, int64_t n,
+                    void *const *at)
+{
+    (void)plan;
+    choose_row(od_rows()->larger, axis, first, n, at);
+}
+
+static void min_row(const void *plan, const struct od_axis *axis, int64_t first, int64_t n,
+                    void *const *at)
+{
+    (void)plan;
+    choose_row(od_rows()->smaller, axis, first, n, at);
+}
 
 static od_row *row_of(enum vbs_op op)
 {
@@ -450,6 +475,15 @@ static void plan_loops(const struct od_build *b, const struct od_pair *pair, str
     int64_t block = out->canonical == OD_BLOCKED ? b->session->block : 1;
 
     plan->row = row_of(b->l->op);
+    if (pair->first.full && pair->second.full) { /* the same elements in any order */
+        int64_t sample = out->stored_channels * out->positions;
+
+        od_nest_add_strided(&plan->nest, b->batch, sample, pair->first.constant ? 0 : sample,
+                            pair->second.constant ? 0 : sample);
+        od_nest_add_strided(&plan->nest, sample, 1, 1, 1);
+        od_nest_simplify(&plan->nest);
+        return;
+    }
     od_nest_add(&plan->nest, b->batch);
     od_nest_add(&plan->nest, out->stored_channels / block);
     for (int d = 1; d < b->l->shape.n_dims; d++)

@@ -33,9 +33,9 @@ static void embed_row(const void *plan, const struct od_axis *axis, int64_t firs
     for (int64_t i = 0; i < n; i++, to += p->width) {
         int64_t row = row_of(p, values[i]);
 
-        if (row < 0)
-            memset(to, 0, (size_t)p->width * sizeof *to);
-        else
+        for (int64_t j = 0; j < p->width && row < 0; j++)
+            to[j] = values[i] - values[i]; /* 0, or no number where the value is not finite */
+        if (row >= 0)
             memcpy(to, table + row * p->width, (size_t)p->width * sizeof *to);
     }
 }

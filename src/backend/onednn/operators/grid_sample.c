@@ -4,6 +4,8 @@
 #include "base/fail.h"
 #include "model/network/network.h"
 
+#include <math.h>
+
 #define COST 8 /* of a value, in copied floats */
 #define POINTS                                                                                     \
     256 /* of a part, whose taps are found once for all channels; neighbours share lines of        \
@@ -40,6 +42,8 @@ static void find_taps(const struct grid_plan *p, const float *points, int n,
         struct vbs_grid_taps x = vbs_grid_sample_taps(p->attributes, points[2 * j], p->width);
         struct vbs_grid_taps y = vbs_grid_sample_taps(p->attributes, points[2 * j + 1], p->height);
 
+        if (isnan(points[2 * j]) || isnan(points[2 * j + 1])) /* however far away the other is */
+            x = y = (struct vbs_grid_taps){.n = 1, .weight = {NAN}};
         taps->n[j] = x.n * y.n;
         for (int t = 0; t < taps->n[j]; t++) {
             *at++ = y.at[t / x.n] * p->width + x.at[t % x.n];

@@ -21,13 +21,14 @@ struct pick_job {
     float *y;
 };
 
-/* Gives the element at a position along the axis; 0: there is none. */
+/* Gives the element at a position along the axis. Where there is none it is 0, and no number where
+ * the position is none or infinite. */
 static float element(const struct pick_plan *p, const float *line, float position)
 {
     float at = truncf(position);
 
     at += at < 0 ? (float)p->places : 0;
-    return at >= 0 && at < (float)p->places ? line[(int64_t)at * p->step] : 0;
+    return at >= 0 && at < (float)p->places ? line[(int64_t)at * p->step] : at - at;
 }
 
 static void pick_row(void *self, int64_t i)

@@ -156,7 +156,7 @@ static void add_exponentials(void *job, const float *row)
                 exp((double)row[i * axis->stride[1] + j * group->stride] - group->most[j]);
 }
 
-/* Takes the largest value out of the sum, so that nothing overflows. */
+/* Takes the largest value out of the sum, if it is finite, so that nothing overflows. */
 static void log_sum_exp(struct output_group *group, const float *x)
 {
     struct reduce_plan most = *group->plan;
@@ -169,7 +169,7 @@ static void log_sum_exp(struct output_group *group, const float *x)
     each_row(&plan->reduced, x, take_columns, group);
     group->plan = plan;
     for (int j = 0; j < LANES; j++) {
-        group->most[j] = group->sums[j];
+        group->most[j] = isfinite(group->sums[j]) ? group->sums[j] : 0;
         group->sums[j] = 0;
     }
     each_row(&plan->reduced, x, add_exponentials, group);

@@ -53,6 +53,17 @@ static int64_t clamped(double x, int64_t n)
     return x < 0 ? 0 : x > (double)(n - 1) ? n - 1 : (int64_t)x;
 }
 
+/* Lets taps of weight 0 read what another one reads, because 0 times infinity is no number. */
+static void skip_zeros(int taps, const float *weight, int64_t *index)
+{
+    int used = 0;
+
+    while (used < taps - 1 && weight[used] == 0)
+        used++;
+    for (int t = 0; t < taps; t++)
+        index[t] = index[weight[t] == 0 ? used : t];
+}
+
 /* Fills the taps of one position along dimension d of n elements, whose coordinate is x. */
 static void position_taps(const union vbs_attributes *a, int d, double x, int64_t n, int64_t *index,
                           float *weight)
@@ -75,6 +86,7 @@ static void position_taps(const union vbs_attributes *a, int d, double x, int64_
     }
     for (int t = 0; t < taps && (a->resize.exclude_outside || width > 1) && sum != 0; t++)
         weight[t] = (float)((double)weight[t] / sum);
+    skip_zeros(taps, weight, index);
     if (a->resize.coordinates == VBS_COORDINATES_TF_CROP && (x < 0 || x > (double)(n - 1)))
         index[0] = -1;
 }

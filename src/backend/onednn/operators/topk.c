@@ -1,7 +1,7 @@
 /*
  * The largest or smallest elements along a dimension. A heap of their positions grows in the output
- * itself, the last of them on top, and is then sorted where it is. Elements that are no number come
- * after all others.
+ * itself, the last of them on top, and is then sorted where it is. What is no number is above all
+ * numbers, so that the largest element of a line with such an element is none.
  */
 #include "backend/onednn/operators/operators.h"
 
@@ -36,7 +36,7 @@ static bool precedes(const struct topk_line *line, float a, float b)
     float x = element(line, a), y = element(line, b);
 
     if (isnan(x) || isnan(y))
-        return isnan(x) == isnan(y) ? a < b : isnan(y);
+        return isnan(x) == isnan(y) ? a < b : isnan(line->smallest ? y : x);
     if (x == y)
         return a < b;
     return line->smallest ? x < y : x > y;

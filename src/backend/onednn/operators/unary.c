@@ -13,7 +13,8 @@ static enum vbs_status begin_unary(struct od_build *b, const dnnl_memory_desc_t 
     dnnl_status_t dnnl;
     enum vbs_status status;
 
-    if (od_eltwise_operations(b->l->op, &b->l->attributes, operations) == 0)
+    if (od_eltwise_operations(b->l->op, &b->l->attributes, operations) == 0 ||
+        od_is_bounds(&operations[0]))
         return od_kernel_begin(b, "loop:scalar");
     dnnl = dnnl_eltwise_forward_desc_init(&desc, dnnl_forward_inference, operations[0].algorithm,
                                           md, operations[0].alpha, operations[0].beta);

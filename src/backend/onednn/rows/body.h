@@ -445,7 +445,8 @@ INLINE float exponential(float x)
     float limited = x < -87 ? -87 : x;
     float biased = MULTIPLY_ADD(limited, 1.44269504f, MAGIC), n = biased - MAGIC;
     float r = MULTIPLY_ADD(n, -0x1.62e4p-1f, limited), p = 0x1.6a2434p-10f;
-    uint32_t bits, power;
+    uint32_t power;
+    float scale;
 
     r = MULTIPLY_ADD(n, -1.4286068e-6f, r);
     p = MULTIPLY_ADD(p, r, 0x1.1239e2p-7f);
@@ -455,10 +456,9 @@ INLINE float exponential(float x)
     p = MULTIPLY_ADD(p, r, 1);
     p = MULTIPLY_ADD(p, r, 1);
     memcpy(&power, &biased, sizeof power);
-    memcpy(&bits, &p, sizeof bits);
-    bits += power << 23; /* n is in the last digits of biased */
-    memcpy(&p, &bits, sizeof p);
-    return p;
+    power = (power << 23) + 0x3f800000u; /* n is in the last digits of biased */
+    memcpy(&scale, &power, sizeof scale);
+    return p * scale; /* a product, so that what is no number stays so */
 }
 
 INLINE float largest(const float *x, int64_t n, float most)
@@ -688,6 +688,77 @@ static void gelu_floats(const struct od_normal *normal, const float *x, int64_t 
 }
 #endif
 
+/* ---- bounds ---- */
+
+/* Runs are computed aside, because the output may lie where the input does. */
+INLINE void clip_run(float low, float high, const float *x, int64_t n, float *to)
+{
+    float aside[RUN];
+
+    for (int64_t i = 0; i < n; i++) {
+        float limited = x[i] <= low ? low : x[i];
+
+        aside[i] = limited >= high ? high : limited;
+    }
+    memcpy(to, aside, (size_t)n * sizeof *to);
+}
+
+static void clip(float low, float high, const float *x, int64_t n, float *to)
+{
+    int64_t i = 0;
+
+    for (; i + RUN <= n; i += RUN)
+        clip_run(low, high, x + i, RUN, to + i);
+    clip_run(low, high, x + i, n - i, to + i);
+}
+
+INLINE float larger_of(float x, float y)
+{
+    return (x > y) | (x != x) ? x : y;
+}
+
+INLINE float smaller_of(float x, float y)
+{
+    return (x < y) | (x != x) ? x : y;
+}
+
+INLINE void choose_run(bool largest, const float *x, int64_t x_step, const float *y, int64_t y_step,
+                       int64_t n, float *to)
+{
+    float aside[RUN];
+
+    for (int64_t i = 0; i < n; i++)
+        aside[i] = largest ? larger_of(x[i * x_step], y[i * y_step])
+                           : smaller_of(x[i * x_step], y[i * y_step]);
+    memcpy(to, aside, (size_t)n * sizeof *to);
+}
+
+INLINE void choose_steps(bool largest, const float *x, int64_t x_step, const float *y,
+                         int64_t y_step, int64_t n, float *to)
+{
+    int64_t i = 0;
+
+    for (; i + RUN <= n; i += RUN)
+        choose_run(largest, x + i * x_step, x_step, y + i * y_step, y_step, RUN, to + i);
+    choose_run(largest, x + i * x_step, x_step, y + i * y_step, y_step, n - i, to + i);
+}
+
+/* Defines a function of whole rows. */
+#define CHOOSE(name, largest)                                                                      \
+    static void name(const float *x, int64_t x_step, const float *y, int64_t y_step, int64_t n,    \
+                     float *to)                                                                    \
+    {                                                                                              \
+        if (x_step == 1 && y_step == 1)                                                            \
+            choose_steps(largest, x, 1, y, 1, n, to);                                              \
+        else if (x_step == 1)                                                                      \
+            choose_steps(largest, x, 1, y, 0, n, to);                                              \
+        else                                                                                       \
+            choose_steps(largest, x, 0, y, y_step, n, to);                                         \
+    }
+
+CHOOSE(larger, true)
+CHOOSE(smaller, false)
+
 const struct od_row_loops TABLE = {.decode = decode,
                                    .encode = encode,
                                    .widen = widen,
@@ -704,4 +775,7 @@ const struct od_row_loops TABLE = {.decode = decode,
                                    .softmax = softmax,
                                    .gelu = gelu,
                                    .gelu_floats = gelu_floats,
+                                   .clip = clip,
+                                   .larger = larger,
+                                   .smaller = smaller,
                                    .normalise = normalise};

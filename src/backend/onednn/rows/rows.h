@@ -64,6 +64,11 @@ struct od_normal {
 typedef void od_mixing(const struct od_mixture *m, const uint8_t *a, int64_t a_step,
                        const uint8_t *b, int64_t b_step, int64_t n, uint8_t *to);
 
+/* The larger or the smaller of two floats each, no number where one of them is none. to may be x or
+ * y where their step is 1. */
+typedef void od_choice(const float *x, int64_t x_step, const float *y, int64_t y_step, int64_t n,
+                       float *to);
+
 struct od_row_loops {
     /* Between whole numbers and their floats. What is no number becomes the lowest. */
     void (*decode)(const struct vbs_encoding *e, const uint8_t *q, int64_t n, float *x);
@@ -99,6 +104,9 @@ struct od_row_loops {
                  int64_t n, uint8_t *to);
     /* The same in floats; to may be x. */
     void (*gelu_floats)(const struct od_normal *normal, const float *x, int64_t n, float *to);
+    /* to[i] is x[i], but at least low and at most high; what is no number stays so. to may be x. */
+    void (*clip)(float low, float high, const float *x, int64_t n, float *to);
+    od_choice *larger, *smaller;
     /* A row less its mean, over the root of its variance, times gamma plus beta. */
     void (*normalise)(const struct od_row_change *r, const void *from, void *to);
 };

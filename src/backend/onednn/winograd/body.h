@@ -219,7 +219,7 @@ INLINE vector rectified(vector x)
 {
     const vector zero = {0};
 
-    return (vector)((bits)x & (bits)(x > zero));
+    return (vector)((bits)x & ~(bits)(x <= zero)); /* what is no number stays so */
 }
 
 /* Writes n channels, at most a vector's, from channel o on. */
