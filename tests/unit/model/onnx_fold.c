@@ -7,7 +7,7 @@
 #include "model/onnx/onnx.h"
 
 #include "cases/onnx_bytes.h"
-#include "reference/backend/ops.h"
+#include "support/onnx_compute.h"
 #include "support/tap.h"
 
 #include <math.h>
@@ -71,40 +71,6 @@ static void one_float(struct bytes *graph, const char *name, float value)
 
 /* ---- networks ---- */
 
-/* Computes a network for one sample; null where it cannot be read. *count: elements of the first
- * output. */
-static float *compute(const struct bytes *model, const float *x, int64_t *count)
-{
-    struct vbs_network *network = NULL;
-    struct vbs_ctx ctx = {0};
-    float **tensors, *result = NULL;
-    const float *inputs[8];
-
-    if (!bytes_write(model, path) || vbs_onnx_load(&ctx, path, NULL, NULL, 0, &network) != VBS_OK) {
-        printf("# %s\n", vbs_detail(&ctx));
-        return NULL;
-    }
-    tensors = calloc((size_t)network->n_layers + 1, sizeof *tensors);
-    for (int k = 1; tensors && k <= network->n_layers; k++) {
-        for (int i = 0; i < network->layers[k].n_inputs && i < 8; i++) {
-            int from = network->layers[k].inputs[i];
-
-            inputs[i] = from == 0 ? x : tensors[from];
-        }
-        tensors[k] = reference_layer(network, k, inputs);
-    }
-    *count = vbs_shape_elements(&network->outputs[0].shape);
-    for (int k = 1; tensors && k <= network->n_layers; k++) {
-        if (k == network->outputs[0].layer)
-            result = tensors[k];
-        else
-            free(tensors[k]);
-    }
-    free(tensors);
-    vbs_network_free(network);
-    return result;
-}
-
 /* Checks that the constant 'c' of a graph, which is cleared, has these values. */
 static void check_constant(struct bytes *graph, const char *what, int64_t n, const double *want)
 {
@@ -120,7 +86,7 @@ static void check_constant(struct bytes *graph, const char *what, int64_t n, con
     node(graph, "Reshape", "c.cast flat", "c.flat");
     node(graph, "Add", "x c.flat", "y");
     model = onnx_model(18, graph);
-    got = compute(&model, zeros, &count);
+    got = onnx_compute(&model, zeros, &count);
     for (int64_t i = 0; got && count == n && i < n && wrong < 0; i++)
         if (!(fabs(got[i] - (float)want[i]) <= 1e-6 * fabs(want[i])))
             wrong = i;
@@ -429,7 +395,7 @@ static void check_same_padding(void)
     model = onnx_model(13, &graph);
     for (int i = 0; i < 49; i++)
         x[i] = 1;
-    got = compute(&model, x, &count);
+    got = onnx_compute(&model, x, &count);
     ok(got && count == 16 && got[0] == 4 && got[1] == 6 && got[5] == 9,
        "a padding that is computed from the input's shape");
     bytes_clear(&model);
@@ -472,7 +438,7 @@ static void check_normalised_weights(void)
             variance += (w[i] - mean) * (w[i] - mean) / 3;
         want[o] = (w[2] - mean) * GAIN[o] / sqrt(variance + 1e-5);
     }
-    got = compute(&model, (float[]){0, 0, 1}, &count);
+    got = onnx_compute(&model, (float[]){0, 0, 1}, &count);
     ok(got && count == OUT && fabs(got[0] - want[0]) < 1e-5 && fabs(got[1] - want[1]) < 1e-5,
        "weights that are normalised while the file is read");
     bytes_clear(&model);
@@ -505,7 +471,7 @@ static void check_joined_weights(void)
     node_int(&graph, "Concat", "t less t", "c", "axis", 1);
     node(&graph, "MatMul", "x c", "y");
     model = onnx_model(18, &graph);
-    got = compute(&model, x, &count);
+    got = onnx_compute(&model, x, &count);
     for (int64_t i = 0; got && count == OUT && i < OUT; i++) {
         int64_t k = i < EACH ? i : i - EACH - MORE;
 

@@ -20,10 +20,20 @@ static long double reduce_start(int op, int type)
 {
     if (op == VBS_OP_REDUCE_MAX)
         return type == BOOL ? 0 : -INFINITY;
+    if (op == VBS_OP_REDUCE_LOG_SUM_EXP)
+        return -INFINITY;
     return op == VBS_OP_REDUCE_PROD ? 1 : op == VBS_OP_REDUCE_MIN ? INFINITY : 0;
 }
 
-/* Adds x to a reduction. Exponentials of most floats do not overflow a long double. */
+/* Returns log(e^a + e^b), of which only the result may overflow. */
+static long double log_add_exp(long double a, long double b)
+{
+    long double most = vbs_onnx_combined(VBS_OP_MAX, ONNX__TENSOR_PROTO__DATA_TYPE__DOUBLE, a, b);
+
+    return isfinite(most) ? most + log1pl(expl(-fabsl(a - b))) : most;
+}
+
+/* Adds x to a reduction. */
 static long double reduce_more(int op, int type, long double so_far, long double x)
 {
     switch (op) {
@@ -40,7 +50,7 @@ static long double reduce_more(int op, int type, long double so_far, long double
         return vbs_onnx_combined(VBS_OP_ADD, type, so_far,
                                  vbs_onnx_combined(VBS_OP_MUL, type, x, x));
     case VBS_OP_REDUCE_LOG_SUM_EXP:
-        return so_far + expl(x);
+        return log_add_exp(so_far, x);
     default:
         return vbs_onnx_combined(VBS_OP_ADD, type, so_far, x);
     }
@@ -55,7 +65,6 @@ static long double reduce_end(int op, long double so_far, int64_t n)
     case VBS_OP_REDUCE_L2:
         return sqrtl(so_far);
     case VBS_OP_REDUCE_LOG_SUM:
-    case VBS_OP_REDUCE_LOG_SUM_EXP:
         return logl(so_far);
     default:
         return so_far;
@@ -190,13 +199,16 @@ VBS_ONNX_HANDLER(fold_cum_sum)
 
 /* ---- largest and smallest values ---- */
 
-/* Gives whether a comes before b among the largest values, or among the smallest. */
+/* Gives whether a comes before b among the largest values, or among the smallest. What is no number
+ * is above all numbers. */
 static bool precedes(bool largest, long double a, long double b)
 {
-    return largest ? a > b : a < b;
+    long double above = largest ? a : b, below = largest ? b : a;
+
+    return above > below || (isnan(above) && !isnan(below));
 }
 
-/* ArgMax and ArgMin. */
+/* ArgMax and ArgMin. No element of a line with what is no number is found, as in layers. */
 VBS_ONNX_HANDLER(fold_arg)
 {
     bool largest = operator->op == VBS_FOLD_ARG_MAX, keep = vbs_onnx_int(im, "keepdims", 1) != 0;
@@ -219,6 +231,7 @@ VBS_ONNX_HANDLER(fold_arg)
     VBS_TRY(vbs_onnx_numbers_new(im, lines.n, &y));
     for (int64_t line = 0; line < lines.n; line++) {
         const number *first = x + first_of(&lines, line);
+        bool numbers = true;
         int64_t best = 0;
 
         for (int64_t k = 0; k < lines.length; k++) {
@@ -226,9 +239,10 @@ VBS_ONNX_HANDLER(fold_arg)
 
             if (precedes(largest, value, most) || (last && value == most))
                 best = k;
+            numbers &= !isnan(value);
             y[line].batch |= first[k * lines.step].batch;
         }
-        y[line].value = best;
+        y[line].value = numbers ? best : last ? -1 : lines.length;
     }
     return vbs_onnx_give_numbers(im, INT64, &shape, y);
 }

@@ -198,6 +198,8 @@ VBS_ONNX_HANDLER(fold_grid_sample)
         struct vbs_grid_taps across = vbs_grid_sample_taps(&a, (float)at[0].value, width);
         struct vbs_grid_taps down = vbs_grid_sample_taps(&a, (float)at[1].value, height);
 
+        if (isnan(at[0].value) || isnan(at[1].value)) /* however far away the other is */
+            across = down = (struct vbs_grid_taps){.n = 1, .weight = {NAN}};
         y[i] = sampled(&across, &down, x + channel * height * width, width);
         y[i].value = vbs_onnx_rounded(images->type, y[i].value);
         y[i].batch |= at[0].batch || at[1].batch;

@@ -3,6 +3,7 @@
 
 #include "base/fail.h"
 
+#include <float.h>
 #include <math.h>
 
 #define FLOAT ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT
@@ -37,16 +38,16 @@ static long double gelu(long double x, bool by_tanh)
     return x / 2 * (1 + erfl(x * sqrtl(0.5L)));
 }
 
-/* The activations. */
+/* The activations. What is no number stays so: comparisons with it are false. */
 static long double activation(int op, const union vbs_attributes *a, long double x)
 {
     switch (op) {
     case VBS_OP_RELU:
-        return x > 0 ? x : 0;
+        return x <= 0 ? 0 : x;
     case VBS_OP_LEAKY_RELU:
         return x < 0 ? a->leaky_relu.slope * x : x;
     case VBS_OP_THRESHOLDED_RELU:
-        return x > a->thresholded_relu.threshold ? x : 0;
+        return x <= a->thresholded_relu.threshold ? 0 : x;
     case VBS_OP_ELU:
         return elu(x, a->elu.alpha);
     case VBS_OP_CELU:
@@ -68,9 +69,9 @@ static long double activation(int op, const union vbs_attributes *a, long double
     case VBS_OP_SOFTSIGN:
         return x / (1 + fabsl(x));
     case VBS_OP_SHRINK:
-        return x > a->shrink.lambda    ? x - a->shrink.bias
-               : x < -a->shrink.lambda ? x + a->shrink.bias
-                                       : 0;
+        return x < -a->shrink.lambda   ? x + a->shrink.bias
+               : x <= a->shrink.lambda ? 0
+                                       : x - a->shrink.bias;
     default:
         return NAN;
     }
@@ -100,7 +101,7 @@ static long double unary(int op, const union vbs_attributes *a, long double x)
     case VBS_OP_RECIPROCAL:
         return 1 / x;
     case VBS_OP_SIGN:
-        return (x > 0) - (x < 0);
+        return isnan(x) ? x : (x > 0) - (x < 0);
     case VBS_OP_SIN:
         return sinl(x);
     case VBS_OP_COS:
@@ -242,11 +243,16 @@ VBS_ONNX_HANDLER(fold_clip)
     vbs_onnx_same_copies(im, 0);
     VBS_TRY(bound_in(im, "min", 1, -INFINITY, &low));
     VBS_TRY(bound_in(im, "max", 2, INFINITY, &high));
+    if (low.value <= -FLT_MAX) /* no bound, as in layers */
+        low.value = -INFINITY;
+    if (high.value >= FLT_MAX)
+        high.value = INFINITY;
     VBS_TRY(vbs_onnx_numbers_new(im, vbs_shape_elements(&input->shape), &y));
     for (int64_t i = 0; i < vbs_shape_elements(&input->shape); i++) {
-        long double above = x[i].value < low.value ? low.value : x[i].value;
+        long double value = vbs_onnx_combined(VBS_OP_MAX, input->type, x[i].value, low.value);
 
-        y[i] = (number){vbs_onnx_rounded(input->type, above > high.value ? high.value : above),
+        value = vbs_onnx_combined(VBS_OP_MIN, input->type, value, high.value);
+        y[i] = (number){vbs_onnx_rounded(input->type, value),
                         .batch = x[i].batch || low.batch || high.batch};
     }
     return vbs_onnx_give_numbers(im, input->type, &input->shape, y);
