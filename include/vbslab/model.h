@@ -151,7 +151,8 @@ extern "C" {
     X(EMBED, "embed", OTHER, 1, 1, 0)                                                              \
     X(TOPK, "topk", OTHER, 1, 1, 0)                                                                \
     X(PICK, "pick", OTHER, 2, 2, 0)                                                                \
-    X(GRID_SAMPLE, "gridsample", OTHER, 2, 2, 0)
+    X(GRID_SAMPLE, "gridsample", OTHER, 2, 2, 0)                                                   \
+    X(TAKE, "take", OTHER, 2, 2, 0)
 
 #define VBS_N_TEXT_OPS 12
 
@@ -305,6 +306,12 @@ union vbs_attributes {
                 those below 0 count from the end, and where there is none stands 0 */
         int axis;
     } pick;
+    struct { /* take: of the first input, [B.., D.., R..], the parts [R..] at places that the second
+                one has, [B.., P.., n]: each row of n numbers is a position along each of the n
+                dimensions D. The output is [B.., P.., R..]. Positions below 0 count from the end,
+                and a part is zeros where one of them is beyond its dimension */
+        int common; /* dimensions B, which both inputs have */
+    } take;
     struct { /* gridsample: of images [C, H, W], or [K, C, H, W], the first input, the values at the
                 points (x, y) that the second one has, [H', W', 2] or [K, H', W', 2]; -1 and 1 are
                 the borders of the image: the outer edges of its outermost elements, or

@@ -734,8 +734,8 @@ const struct onnx_case onnx_cases[] = {
     {"updates that are added on data", summed_updates, VBS_UNSUPPORTED,
      "node 'y' (ScatterND): combines updates with what is there; on data they can only take its "
      "place"},
-    {"indices that are computed", open_indices, VBS_UNSUPPORTED,
-     "node 'y' (GatherND): input 1 depends on the network's input; it is to be a constant"},
+    {"rows of computed indices that are too long", open_indices, VBS_FORMAT,
+     "node 'y' (GatherND): rows of 8 indices into 4 dimensions, of which 0 are common"},
     {"indices that are computed for fewer elements of a constant", fewer_indices, VBS_UNSUPPORTED,
      "node 'y' (GatherElements): indices that vary are supported for all elements of a constant "
      "only; dimension 2 has 1 of 8"},

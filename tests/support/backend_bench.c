@@ -36,18 +36,31 @@ static bool fill(struct bench *t, int tensor, int64_t count)
                       t->canonical[tensor]) == VBS_OK;
 }
 
-/* Spreads values from -1 to 1 over the rows that they choose from, and beyond them. */
+/* Gives from how many rows a layer chooses by number i of its last input. */
+static float rows_of(const struct vbs_layer *l, int64_t i)
+{
+    const struct vbs_shape *last = &l->views[l->n_inputs - 1];
+
+    if (l->op == VBS_OP_EMBED)
+        return (float)l->operand.dim[0];
+    if (l->op == VBS_OP_PICK)
+        return (float)l->views[0].dim[l->attributes.pick.axis];
+    return (float)l->views[0].dim[l->attributes.take.common + i % last->dim[last->n_dims - 1]];
+}
+
+/* Spreads values from -1 to 1 over the rows from which the first layer chooses by them, and beyond
+ * these. */
 static void spread_over_rows(const struct bench *t, int tensor, int64_t count)
 {
     for (int k = 1; k <= t->network->n_layers; k++) {
         const struct vbs_layer *l = &t->network->layers[k];
-        bool chooses = l->op == VBS_OP_EMBED || l->op == VBS_OP_PICK;
-        int axis = l->op == VBS_OP_PICK ? l->attributes.pick.axis : 0;
-        float rows =
-            chooses ? (float)(l->operand.n_dims > 0 ? l->operand : l->views[0]).dim[axis] : 0;
+        bool chooses = l->op == VBS_OP_EMBED || l->op == VBS_OP_PICK || l->op == VBS_OP_TAKE;
 
-        for (int64_t i = 0; chooses && l->inputs[l->n_inputs - 1] == tensor && i < count; i++)
-            t->plain[tensor][i] *= 1.2f * rows;
+        if (!chooses || l->inputs[l->n_inputs - 1] != tensor)
+            continue;
+        for (int64_t i = 0; i < count; i++)
+            t->plain[tensor][i] *= 1.2f * rows_of(l, i);
+        return;
     }
 }
 

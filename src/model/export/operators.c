@@ -423,20 +423,38 @@ static enum vbs_status write_topk(struct export_operator *o)
     return vbs_export_result(o, &cast, NULL);
 }
 
-/* The whole part of a number is what a Cast makes of it. */
-static enum vbs_status write_pick(struct export_operator *o)
+/* Reads data, and the places of what is taken: the whole part of a number is what a Cast makes of
+ * it. */
+static enum vbs_status add_places(struct export_operator *o, struct export_node *node)
 {
-    struct export_node cast = vbs_export_node("Cast"), node = vbs_export_node("GatherElements");
+    struct export_node cast = vbs_export_node("Cast");
     const char *x, *places;
 
     VBS_TRY(vbs_export_input(o, 0, 0, &x));
-    vbs_export_reads(&node, x);
+    vbs_export_reads(node, x);
     VBS_TRY(vbs_export_input(o, 1, 0, &x));
     vbs_export_reads(&cast, x);
     vbs_export_int(&cast, "to", ONNX__TENSOR_PROTO__DATA_TYPE__INT64);
     VBS_TRY(vbs_export_part(o, &cast, ".places", &places));
-    vbs_export_reads(&node, places);
+    vbs_export_reads(node, places);
+    return VBS_OK;
+}
+
+static enum vbs_status write_pick(struct export_operator *o)
+{
+    struct export_node node = vbs_export_node("GatherElements");
+
+    VBS_TRY(add_places(o, &node));
     vbs_export_int(&node, "axis", o->attributes->pick.axis + !o->e->network->whole);
+    return vbs_export_result(o, &node, NULL);
+}
+
+static enum vbs_status write_take(struct export_operator *o)
+{
+    struct export_node node = vbs_export_node("GatherND");
+
+    VBS_TRY(add_places(o, &node));
+    vbs_export_int(&node, "batch_dims", o->attributes->take.common + !o->e->network->whole);
     return vbs_export_result(o, &node, NULL);
 }
 
@@ -791,6 +809,8 @@ static enum vbs_status write_other(struct export_operator *o)
         return write_topk(o);
     case VBS_OP_PICK:
         return write_pick(o);
+    case VBS_OP_TAKE:
+        return write_take(o);
     case VBS_OP_GRID_SAMPLE:
         return write_grid_sample(o);
     case VBS_OP_RESIZE:
@@ -806,7 +826,7 @@ static enum vbs_status write_other(struct export_operator *o)
 
 /* A new operator comes last in the list. Before its name replaces the last one here, it needs a
  * line in SIMPLE, or a function above, in moves.c or in recurrent.c. */
-_Static_assert(VBS_OP_GRID_SAMPLE + 1 == VBS_N_OPS, "a new operator: write its nodes");
+_Static_assert(VBS_OP_TAKE + 1 == VBS_N_OPS, "a new operator: write its nodes");
 
 enum vbs_status vbs_export_operator(struct export_operator *o)
 {

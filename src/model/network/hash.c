@@ -200,6 +200,9 @@ static void flatten_other(enum vbs_op op, const union vbs_attributes *a, struct 
     case VBS_OP_PICK:
         flat->axis = a->pick.axis;
         break;
+    case VBS_OP_TAKE:
+        flat->axis = a->take.common;
+        break;
     case VBS_OP_GRID_SAMPLE:
         flat->axis = (int)a->grid_sample.mode;
         flat->axes = (unsigned)a->grid_sample.padding;
@@ -222,7 +225,7 @@ static void flatten_other(enum vbs_op op, const union vbs_attributes *a, struct 
 
 /* A new operator comes last in the list. Before its name replaces the last one here, one of the
  * functions above must flatten its attributes, if it has any. */
-_Static_assert(VBS_OP_GRID_SAMPLE + 1 == VBS_N_OPS,
+_Static_assert(VBS_OP_TAKE + 1 == VBS_N_OPS,
                "a new operator: flatten its attributes, which hashes of networks must hold");
 
 static void flatten(enum vbs_op op, const union vbs_attributes *a, struct flat *flat)

@@ -466,6 +466,33 @@ static enum vbs_status infer_pick(struct vbs_ctx *ctx, int axis, const struct vb
     return VBS_OK;
 }
 
+/* Computes the shape of parts of data: the dimensions that both inputs have, those of the places,
+ * and those of a part. */
+static enum vbs_status infer_take(struct vbs_ctx *ctx, int common, const struct vbs_shape *data,
+                                  const struct vbs_shape *places, struct vbs_shape *output)
+{
+    int before = places->n_dims - 1;
+    int64_t n = places->dim[before];
+
+    if (common < 0 || common > before || n > data->n_dims - common)
+        return shapes_differ(ctx, "data and places", data, places);
+    for (int d = 0; d < common; d++)
+        if (places->dim[d] != data->dim[d])
+            return shapes_differ(ctx, "data and places", data, places);
+    for (int d = common; d < common + n; d++)
+        if (data->dim[d] > MOST_PLACES)
+            return shapes_differ(ctx, "data and places", data, places);
+    if (before + data->n_dims - common - n > VBS_MAX_DIMS)
+        return vbs_fail(ctx, VBS_UNSUPPORTED, "more than %d dimensions", VBS_MAX_DIMS);
+    *output = *places;
+    output->n_dims = before;
+    for (int d = common + (int)n; d < data->n_dims; d++)
+        output->dim[output->n_dims++] = data->dim[d];
+    if (output->n_dims == 0)
+        *output = (struct vbs_shape){1, {1}};
+    return VBS_OK;
+}
+
 /* Computes the shape of the values of images at points. */
 static enum vbs_status infer_grid_sample(struct vbs_ctx *ctx, const struct vbs_shape *images,
                                          const struct vbs_shape *points, struct vbs_shape *output)
@@ -519,6 +546,8 @@ static enum vbs_status infer(struct vbs_ctx *ctx, const struct vbs_operation *op
         return infer_topk(ctx, attributes, input, output);
     case VBS_OP_PICK:
         return infer_pick(ctx, attributes->pick.axis, input, other, output);
+    case VBS_OP_TAKE:
+        return infer_take(ctx, attributes->take.common, input, other, output);
     case VBS_OP_GRID_SAMPLE:
         return infer_grid_sample(ctx, input, other, output);
     case VBS_OP_RNN:

@@ -553,7 +553,8 @@ static bool holds_positions(const struct vbs_network *network, int k)
         bool passes =
             class == VBS_CLASS_MOVE || class == VBS_CLASS_UNARY || class == VBS_CLASS_BINARY;
 
-        if ((l->op == VBS_OP_EMBED || l->op == VBS_OP_PICK || l->op == VBS_OP_GRID_SAMPLE) &&
+        if ((l->op == VBS_OP_EMBED || l->op == VBS_OP_PICK || l->op == VBS_OP_TAKE ||
+             l->op == VBS_OP_GRID_SAMPLE) &&
             l->inputs[l->n_inputs - 1] == k)
             return true;
         for (int i = 0; i < l->n_inputs && passes; i++)

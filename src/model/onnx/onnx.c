@@ -97,6 +97,8 @@ static enum vbs_status add_outputs(struct vbs_onnx_import *im)
 
         if (state->at + (state->outer > 0) > 0 && im->n_samples > 1)
             return vbs_onnx_mixes(im); /* outputs would have another order than in the file */
+        if (state->own != 0)
+            return vbs_onnx_counts(im);
     }
     VBS_TRY(keep_needed(im));
     for (int i = 0; i < graph->n_outputs; i++) {

@@ -13,6 +13,7 @@
 #define ANYWHERE (VBS_ONNX_APART | VBS_ONNX_FOLDED)
 #define APART    VBS_ONNX_APART
 #define FOLDED   VBS_ONNX_FOLDED
+#define CHOOSES  (ANYWHERE | VBS_ONNX_CHOOSES)
 
 const struct vbs_onnx_operator vbs_onnx_operators[] = {
     {"Abs", H(unary), H(fold_unary), VBS_OP_ABS, {{1, 1}}, ANYWHERE},
@@ -63,9 +64,9 @@ const struct vbs_onnx_operator vbs_onnx_operators[] = {
     {"Flatten", H(flatten), H(flatten), 0, {{1, 1}}, ANYWHERE},
     {"Floor", H(unary), H(fold_unary), VBS_OP_FLOOR, {{1, 1}}, ANYWHERE},
     {"GRU", H(recurrent), NULL, VBS_OP_GRU, {{1, 6}}, APART},
-    {"Gather", H(gather), H(fold_gather), 0, {{1, 2}}, ANYWHERE},
+    {"Gather", H(gather), H(fold_gather), 0, {{1, 2}}, CHOOSES},
     {"GatherElements", H(pick), H(fold_gather_elements), 0, {{1, 2}}, APART},
-    {"GatherND", H(pick), H(fold_gather_nd), 1, {{1, 2}}, APART},
+    {"GatherND", H(pick), H(fold_gather_nd), 1, {{1, 2}}, CHOOSES},
     {"Gelu", H(unary), H(fold_unary), VBS_OP_GELU, {{1, 1}}, ANYWHERE},
     {"Gemm", H(gemm), H(fold_gemm), 0, {{1, 3}}, FOLDED},
     {"GlobalAveragePool", H(global_pool), NULL, VBS_OP_POOL_AVG, {{1, 1}}, FOLDED},

@@ -1373,6 +1373,139 @@ def whole_reversed():
     n.save()
 
 
+def rows_of_samples(n, x):
+    """The positions of the samples of x, as exporters write them."""
+    samples = n.op("Gather", n.op("Shape", x), n.constant(np.array(0)))
+    return n.op("Range", n.constant(np.array(0)), samples, n.constant(np.array(1)))
+
+
+def chosen():
+    """Parts of tensors at places that are computed: what text towers, heads and detectors take."""
+    n = Net("chosen", 17, ["N", 5, 6], batch=4)
+    hidden = n.op("MatMul", "x", n.weight(6, 8))
+    scores = n.op("ReduceMax", "x", axes=[2], keepdims=0)
+    place = n.op("ArgMax", scores, axis=-1, keepdims=0)
+    rows = rows_of_samples(n, hidden)
+    parts = []
+
+    def add(y, width):
+        parts.append(n.op("Reshape", y, n.ints(-1, width)))
+    # x[arange(n), place] as torch.onnx.export writes it, and as its successor does
+    flat = n.op("Flatten", hidden, axis=2)
+    first = n.op("Mul", rows, n.op("Gather", n.op("Shape", hidden), n.constant(np.array(1))))
+    index = n.op("Add", place, first)
+    y = n.op("Gather", flat, index)
+    add(n.op("Reshape", y, n.op("Concat", n.op("Shape", index), n.ints(8), axis=0)), 8)
+    wide = n.op("Shape", n.op("Max", rows, place))
+    column = lambda value: n.op("Unsqueeze", n.op("Expand", value, wide), n.ints(-1))
+    add(n.op("GatherND", hidden, n.op("Concat", column(rows), column(place), axis=-1)), 8)
+    # several places of each sample, counted from either end, and of several numbers
+    best = n.op("TopK", scores, n.ints(2), outputs=2)[1]
+    add(n.op("Gather", flat, n.op("Add", n.op("Unsqueeze", first, n.ints(1)), best)), 16)
+    behind = n.op("Unsqueeze", n.op("Sub", best, n.ints(5)), n.ints(2))
+    add(n.op("GatherND", hidden, behind, batch_dims=1), 16)
+    least = n.op("ArgMin", hidden, axis=2, keepdims=1)  # [n, 5, 1]
+    pairs = n.op("Concat", n.op("ArgMax", hidden, axis=1, keepdims=1), n.op(
+        "ArgMin", hidden, axis=1, keepdims=1, select_last_index=1), axis=1)  # [n, 2, 8]
+    pairs = n.op("Mod", n.op("Transpose", pairs, perm=[0, 2, 1]), n.ints(5, 2))
+    add(n.op("GatherND", n.op("Reshape", hidden, n.ints(0, 5, 2, 4)), pairs, batch_dims=1), 32)
+    add(n.op("GatherND", hidden, least, batch_dims=2), 5)
+    add(n.op("GatherElements", hidden, least, axis=2), 5)
+    # heads that are folded into the samples
+    heads = n.op("Transpose", n.op("Reshape", hidden, n.ints(0, 5, 2, 4)), perm=[0, 2, 1, 3])
+    heads = n.op("Reshape", heads, n.ints(-1, 5, 4))
+    index = n.op("ArgMax", n.op("ReduceMax", heads, axes=[2], keepdims=0), axis=1)
+    add(n.op("GatherND", heads, index, batch_dims=1), 8)
+    # constants
+    add(n.op("Transpose", n.op("Gather", n.weight(3, 5, scale=1), best, axis=1), perm=[1, 0, 2]), 6)
+    add(n.op("GatherND", n.weight(5, 3, scale=1), behind), 6)
+    index = n.op("Concat", behind, n.op("Mod", behind, n.ints(3)), axis=2)
+    add(n.op("GatherND", n.weight(5, 3, 2, scale=1), index), 4)
+    n.output(n.op("Concat", *parts, axis=1), "y")
+    n.save()
+
+
+def chosen_one():
+    """The same of a file of one sample, where places of the sample are numbers, or none are needed."""
+    n = Net("chosen_one", 17, [1, 5, 6], batch=1)
+    hidden = n.op("MatMul", "x", n.weight(6, 8))
+    place = n.op("ArgMax", n.op("ReduceMax", "x", axes=[2], keepdims=0), axis=-1, keepdims=0)
+    parts = [n.op("Gather", hidden, place, axis=1)]
+    parts.append(n.op("Unsqueeze", n.op("Gather", n.op("Reshape", hidden, n.ints(-1, 8)), place), n.ints(1)))
+    index = n.op("Concat", n.constant(np.zeros([1, 1], np.int64)), n.op("Unsqueeze", place, n.ints(1)), axis=1)
+    parts.append(n.op("Unsqueeze", n.op("GatherND", hidden, index), n.ints(1)))
+    turned = n.op("Transpose", hidden, perm=[1, 0, 2])
+    index = n.op("Concat", n.op("Unsqueeze", place, n.ints(1)), n.constant(np.zeros([1, 1], np.int64)), axis=1)
+    parts.append(n.op("Unsqueeze", n.op("GatherND", turned, index), n.ints(1)))
+    parts.append(n.op("Transpose", n.op("Gather", turned, place, axis=0), perm=[1, 0, 2]))
+    best = n.op("TopK", hidden, n.ints(3), outputs=2, axis=1)[1]  # [1, 3, 8]
+    y = n.op("Gather", hidden, n.op("Slice", best, n.ints(0), n.ints(2), n.ints(2)), axis=1)
+    parts.append(n.op("Reshape", y, n.ints(1, 6, 8)))
+    n.output(n.op("Concat", *parts, axis=1), "y")
+    n.save()
+
+
+def chosen_four():
+    """The same of a file of four samples, whose positions are numbers."""
+    n = Net("chosen_four", 17, [4, 5, 6], batch=4)
+    hidden = n.op("MatMul", "x", n.weight(6, 8))
+    place = n.op("ArgMax", n.op("ReduceMax", "x", axes=[2], keepdims=0), axis=-1, keepdims=0)
+    rows = n.constant(np.arange(4))
+    index = n.op("Add", n.constant(5 * np.arange(4)), place)
+    parts = [n.op("Gather", n.op("Reshape", hidden, n.ints(-1, 8)), index)]
+    index = n.op("Concat", n.op("Unsqueeze", rows, n.ints(1)), n.op("Unsqueeze", place, n.ints(1)), axis=1)
+    parts.append(n.op("GatherND", hidden, index))
+    n.output(n.op("Concat", *parts, axis=1), "y")
+    n.save()
+
+
+def whole_chosen():
+    """Parts along every dimension of a network that mixes its samples."""
+    n = Net("whole_chosen", 17, [3, 4, 5], batch=3)
+    mixed = n.op("Sub", "x", n.op("ReduceMean", "x", axes=[0], keepdims=1))
+    parts = []
+    for axis in 0, 1, -1:
+        other = (axis + 1) % 3
+        index = n.op("ArgMax", mixed, axis=axis, keepdims=0)
+        index = n.op("Gather", index, n.ints(1, 0), axis=other % 2)
+        parts.append(n.op("Gather", mixed, n.op("Neg", index), axis=axis))
+    index = n.op("Unsqueeze", n.op("ArgMin", mixed, axis=2, keepdims=0), n.ints(2))
+    parts.append(n.op("GatherND", mixed, n.op("Mod", n.op("Concat", index, index, axis=2), n.ints(4, 5)), batch_dims=1))
+    parts.append(n.op("GatherND", mixed, n.op("Mod", index, n.ints(3))))
+    parts.append(n.op("GatherND", mixed, index, batch_dims=2))
+    n.output(n.op("Concat", *[n.op("Reshape", part, n.ints(-1)) for part in parts], axis=0), "y")
+    n.save()
+
+
+def shared_choice():
+    """Parts at places that all samples share, and parts of data that all of them share; the first
+    tensor has both inputs of each sample."""
+    value = helper.make_tensor_value_info
+    n = Net("shared_choice", 17, ["N", 4, 3])
+    weight = n.weight(3, 3)
+    hidden = n.op("MatMul", "x", weight)
+    parts = [n.op("Reshape", n.op("Gather", hidden, "at", axis=axis), n.ints(-1, width))
+             for axis, width in ((1, 6), (2, 8))]
+    place = n.op("ArgMax", n.op("ReduceMax", "x", axes=[2], keepdims=0), axis=-1, keepdims=1)
+    table = n.op("MatMul", "t", weight)
+    parts.append(n.op("Reshape", n.op("Gather", table, place), n.ints(-1, 3)))
+    parts.append(n.op("GatherND", table, place))
+    n.output(n.op("Concat", *parts, axis=1), "y")
+    inputs = [value("x", TensorProto.FLOAT, ["N", 4, 3]), value("at", TensorProto.INT64, [2]),
+              value("t", TensorProto.FLOAT, [4, 3])]
+    graph = helper.make_graph(n.nodes, "shared_choice", inputs, [value("y", TensorProto.FLOAT, None)],
+                              n.weights)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], producer_name="make.py")
+    model.ir_version = 8
+    path = os.path.join(FOLDER, "shared_choice")
+    onnx.save_model(model, path + ".onnx")
+    x, at = n.random.randn(3, 4, 3).astype(np.float32), np.array([2, -2])
+    t = n.random.randn(4, 3).astype(np.float32)
+    whole = [np.concatenate([sample.ravel(), at, t.ravel()]) for sample in x]
+    write(path + "_in.pb", np.stack(whole))
+    write(path + "_out0.pb", ReferenceEvaluator(model).run(None, {"x": x, "at": at, "t": t})[0])
+
+
 def empty():
     """Parts without elements, which others are joined with, split from, and computed with."""
     n = Net("empty", 17, ["N", 4, 3, 5])
@@ -1612,7 +1745,8 @@ if __name__ == "__main__":
                  quantised, integers, control, truth, bounds, index, picked, largest, products, folds,
                  images, dynamic, blocks, contrib,
                  contrib_weights, contrib_lstm, fused, nhwc, scaler, edges, scales, norms, whole_numbers,
-                 wraps, counted, reversed_, whole_reversed, empty, masks, many, shrunk, cells):
+                 wraps, counted, reversed_, whole_reversed, chosen, chosen_one,
+                 chosen_four, whole_chosen, shared_choice, empty, masks, many, shrunk, cells):
         make()
     later(later())  # onnx.reference does not know GlobalLpPool
     sparse(sparse())

@@ -204,6 +204,37 @@ static void pick(const struct subject *s, const float *const *inputs, float *y)
     }
 }
 
+/* Looks for the place of every element of the output by its indices. */
+static void take(const struct subject *s, const float *const *inputs, float *y)
+{
+    const struct vbs_shape *data = &s->l->views[0], *places = &s->l->views[1];
+    int common = s->l->attributes.take.common, rows = places->n_dims - 1;
+    int n = (int)places->dim[rows];
+
+    for (int64_t i = 0; i < vbs_shape_elements(&s->l->shape); i++) {
+        int64_t out[VBS_MAX_DIMS], row[VBS_MAX_DIMS], index[VBS_MAX_DIMS];
+        bool found = true;
+
+        indices_of(&s->l->shape, i, out);
+        for (int d = 0; d < rows; d++)
+            row[d] = out[d];
+        for (int d = 0; d < data->n_dims; d++) {
+            double place;
+
+            if (d < common || d >= common + n) {
+                index[d] = d < common ? out[d] : out[rows + d - common - n];
+                continue;
+            }
+            row[rows] = d - common;
+            place = trunc((double)inputs[1][number_of(places, row)]);
+            place += place < 0 ? (double)data->dim[d] : 0;
+            found = found && place >= 0 && place < (double)data->dim[d];
+            index[d] = found ? (int64_t)place : 0;
+        }
+        y[i] = found ? inputs[0][number_of(data, index)] : 0;
+    }
+}
+
 static bool lrn(const struct subject *s, const float *x, float *y)
 {
     const union vbs_attributes *a = &s->l->attributes;
@@ -370,6 +401,9 @@ static bool compute(const struct subject *s, const float *const *inputs, float *
         return true;
     case VBS_OP_PICK:
         pick(s, inputs, y);
+        return true;
+    case VBS_OP_TAKE:
+        take(s, inputs, y);
         return true;
     case VBS_OP_GRID_SAMPLE:
         reference_grid_sample(s, inputs, y);

@@ -152,7 +152,7 @@ static bool chooses(const struct vbs_network *network)
 {
     for (int k = 1; k <= network->n_layers; k++)
         if (network->layers[k].op == VBS_OP_EMBED || network->layers[k].op == VBS_OP_PICK ||
-            network->layers[k].op == VBS_OP_TOPK)
+            network->layers[k].op == VBS_OP_TAKE || network->layers[k].op == VBS_OP_TOPK)
             return true;
     return false;
 }

@@ -139,6 +139,11 @@ static enum vbs_status load_onnx_sampled(struct vbs_ctx *ctx)
     return load(ctx, "tests/data/onnx/sampled_20.onnx", NULL);
 }
 
+static enum vbs_status load_onnx_chosen(struct vbs_ctx *ctx)
+{
+    return load(ctx, "tests/data/onnx/chosen.onnx", NULL);
+}
+
 static enum vbs_status load_onnx_sparse(struct vbs_ctx *ctx)
 {
     return load(ctx, "tests/data/onnx/sparse.onnx", NULL);
@@ -317,6 +322,7 @@ static const struct task TASKS[] = {
     {"one with weights in blocks", load_onnx_blocks, VBS_OK},
     {"an ONNX file with graphs inside nodes", load_onnx_control, VBS_OK},
     {"an ONNX file with points in images", load_onnx_sampled, VBS_OK},
+    {"an ONNX file with parts at computed places", load_onnx_chosen, VBS_OK},
     {"an ONNX file with sparse weights", load_onnx_sparse, VBS_OK},
     {"an ONNX file with functions", load_onnx_functions, VBS_OK},
     {"an ONNX file with an input that does not suit it", load_onnx_reshaped, VBS_USAGE},

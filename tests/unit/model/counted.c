@@ -18,7 +18,7 @@
 #define SAMPLES   4
 #define COLUMNS   3
 #define MOST      (SAMPLES * COLUMNS)
-#define MOST_NODE 12
+#define MOST_NODE 13
 
 enum { FLOAT = 1, INT64 = 7 };
 
@@ -153,6 +153,40 @@ static float overlapping(float x, int s, int c, const float *all)
     return all[2 * s + COLUMNS - 1 - c];
 }
 
+static int best_of(const float *row)
+{
+    int best = 0;
+
+    for (int c = 1; c < COLUMNS; c++)
+        best = row[c] > row[best] ? c : best;
+    return best;
+}
+
+static float less_most(float x, int s, int c, const float *all)
+{
+    (void)c;
+    return x - all[s * COLUMNS + best_of(all + s * COLUMNS)];
+}
+
+static float less_shifted(float x, int s, int c, const float *all)
+{
+    (void)c;
+    return x - all[s + best_of(all + s * COLUMNS)];
+}
+
+/* The last sample has no column of its number. */
+static float less_turned(float x, int s, int c, const float *all)
+{
+    (void)c;
+    return x - (s < COLUMNS ? all[best_of(all + s * COLUMNS) * COLUMNS + s] : 0);
+}
+
+static float plus_best(float x, int s, int c, const float *all)
+{
+    (void)c;
+    return x + (float)(s + best_of(all + s * COLUMNS));
+}
+
 #define FLOATS                                                                                     \
     "to", 0, FLOAT,                                                                                \
     {                                                                                              \
@@ -198,6 +232,18 @@ static float overlapping(float x, int s, int c, const float *all)
     {"Reshape", "x minus", "flat", NONE}, {"Add", "rows back", "places", NONE},                    \
     {                                                                                              \
         "Gather", "flat places", "y", NONE                                                         \
+    }
+
+/* The place of each sample's largest element, beside the position of the sample. */
+#define BEST                                                                                       \
+    POSITIONS, {"Unsqueeze", "range one", "column", NONE},                                         \
+    {                                                                                              \
+        "ArgMax", "x", "best", AXIS(1)                                                             \
+    }
+#define LESS                                                                                       \
+    {"Reshape", "taken rowwise", "row1", NONE},                                                    \
+    {                                                                                              \
+        "Sub", "x row1", "y", NONE                                                                 \
     }
 
 static const struct counted CASES[] = {
@@ -339,7 +385,56 @@ static const struct counted CASES[] = {
       {"Add", "range range", "twice", NONE},
       {"Unsqueeze", "twice one", "rows", NONE},
       STRIDED}},
+    {"computed places beside positions that are too near",
+     "taken",
+     less_shifted,
+     {BEST,
+      {"Add", "column best", "places", NONE},
+      {"Reshape", "x minus", "flat", NONE},
+      {"Gather", "flat places", "taken", NONE},
+      LESS}},
+    {"computed places of samples, and positions in them",
+     "places",
+     less_turned,
+     {BEST,
+      {"Concat", "best column", "places", AXIS(1)},
+      {"GatherND", "x places", "taken", NONE},
+      LESS}},
+    {"computed places and positions as a value",
+     "value",
+     plus_best,
+     {BEST,
+      {"Add", "best column", "places", NONE},
+      {"Cast", "places", "value", FLOATS},
+      {"Add", "x value", "y", NONE}}},
     /* sizes only */
+    {"a computed place of each sample among the elements of all",
+     NULL,
+     less_most,
+     {BEST,
+      {"Mul", "columns column", "first", NONE},
+      {"Add", "best first", "places", NONE},
+      {"Reshape", "x minus", "flat", NONE},
+      {"Gather", "flat places", "taken", NONE},
+      LESS}},
+    {"a computed place of each sample behind its position",
+     NULL,
+     less_most,
+     {BEST,
+      {"Concat", "column best", "places", AXIS(1)},
+      {"GatherND", "x places", "taken", NONE},
+      LESS}},
+    {"the same, in the shape of both",
+     NULL,
+     less_most,
+     {BEST,
+      {"Max", "column best", "largest", NONE},
+      {"Shape", "largest", "wide", NONE},
+      {"Expand", "column wide", "rowed", NONE},
+      {"Expand", "best wide", "columned", NONE},
+      {"Concat", "rowed columned", "places", AXIS(1)},
+      {"GatherND", "x places", "taken", NONE},
+      LESS}},
     {"elements that each sample chooses by its position",
      NULL,
      backwards,
@@ -420,6 +515,7 @@ static void add_constants(struct bytes *graph)
     add_longs(graph, "zero", 1, &zero);
     add_longs(graph, "one", 1, &one);
     add_longs(graph, "minus", 1, (int64_t[]){-1});
+    add_longs(graph, "rowwise", 2, (int64_t[]){-1, 1});
     add_longs(graph, "pads", 4, (int64_t[]){0, 0, 1, 0});
     add_longs(graph, "both", 2, (int64_t[]){1, 2});
     add_longs(graph, "last", 1, (int64_t[]){2});

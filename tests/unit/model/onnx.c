@@ -218,6 +218,24 @@ static const struct {
                "add equal keep reducesum add linear+round+clip remainder sub slice pick"},
     {"largest", "fc sigmoid reducemax topk topk expand pick expand pick topk topk "
                 "remainder+linear remainder div remainder sub expand pick add topk"},
+    {"chosen", "fc reducemax reducemax equal+scale reducemin+linear take take topk take linear "
+               "take reducemin equal mul reducemin+linear reducemax equal+scale reducemin+linear"
+               " reducemin equal+scale reducemax+linear concat transpose remainder add remainder"
+               " take take pick transpose reducemax reducemax equal mul reducemin+linear take "
+               "embed transpose embed remainder+linear remainder concat slice keep add take "
+               "concat"},
+    {"chosen_one", "fc reducemax reducemax equal+scale reducemin+linear take take take pad+scale "
+                   "take take topk slice take concat"},
+    {"chosen_four", "fc reducemax reducemax equal+scale reducemin+linear take take concat"},
+    {"whole_chosen",
+     "reducemean sub reducemax equal+scale reducemin+linear slice+neg take reducemax "
+     "equal mul reducemin+linear slice+neg transpose take transpose reducemax equal "
+     "mul reducemin+linear slice+neg transpose take transpose reducemin equal mul "
+     "reducemin+linear identity concat remainder add remainder take remainder+linear "
+     "remainder take take concat"},
+    {"shared_choice",
+     "slice fc slice take transpose take transpose reducemax reducemax equal+scale "
+     "reducemin+linear slice fc take take concat"},
     {"masks", "conv conv+abs+neg+exp fc softmax relu+scale+sigmoid add+sigmoid exp mul+sigmoid "
               "max+sigmoid div less remainder sub embed add+sigmoid concat"},
     {"products", "transpose sigmoid transpose matmul transpose transpose matmul transpose softmax "
@@ -347,7 +365,7 @@ static void check_small(int i)
         is_str(text, SMALL[i].layers, "its layers");
         ok(vbs_network_stored(network) > 0, "its weights are the file's");
         ok(network->whole == (strcmp(name, "whole") == 0 || strcmp(name, "whole_reversed") == 0 ||
-                              strcmp(name, "bounds") == 0),
+                              strcmp(name, "whole_chosen") == 0 || strcmp(name, "bounds") == 0),
            "its samples");
         for (int s = 0; s < vbs_shape_elements(&input.shape) / each; s++) {
             float **tensors = compute(network, input.values + s * each);

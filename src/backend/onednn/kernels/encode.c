@@ -228,6 +228,7 @@ static bool keeps_channels(const struct vbs_layer *l)
     case VBS_OP_EMBED:
     case VBS_OP_TOPK:
     case VBS_OP_PICK:
+    case VBS_OP_TAKE:
     case VBS_OP_GRID_SAMPLE:
     case VBS_OP_LAYER_NORM:
     case VBS_OP_RNN:

@@ -21,6 +21,8 @@ enum vbs_status od_build_other(struct od_build *b)
         return od_build_topk(b);
     case VBS_OP_PICK:
         return od_build_pick(b);
+    case VBS_OP_TAKE:
+        return od_build_take(b);
     case VBS_OP_GRID_SAMPLE:
         return od_build_grid_sample(b);
     case VBS_OP_LRN:

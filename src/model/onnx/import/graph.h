@@ -35,6 +35,9 @@ struct vbs_onnx_operator {
 #define VBS_ONNX_FOLDED 2u /* other dimensions are folded into that dimension */
 /* Its nodes have graphs inside them: import is called in any case, and deals with the samples. */
 #define VBS_ONNX_INSIDE 4u
+/* Inputs 0 and 1 have dimensions of their own: import finds out how their samples go together, and
+ * the first one that has samples of its own decides where the node has them. */
+#define VBS_ONNX_CHOOSES 8u
 
 struct vbs_onnx_node {
     const Onnx__NodeProto *proto;

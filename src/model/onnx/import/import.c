@@ -481,7 +481,7 @@ static enum vbs_status settle(struct vbs_onnx_import *im)
 static enum vbs_status find_batch(struct vbs_onnx_import *im)
 {
     const struct vbs_onnx_state *first = NULL;
-    bool differ = false;
+    bool differ = false, chooses = im->node->operator->samples & VBS_ONNX_CHOOSES;
 
     im->at = 0;
     im->outer = 0;
@@ -489,6 +489,8 @@ static enum vbs_status find_batch(struct vbs_onnx_import *im)
         const struct vbs_onnx_state *state = vbs_onnx_in(im, i);
 
         if (!state || !state->tensor)
+            continue;
+        if (chooses && (first || state->shared))
             continue;
         first = first ? first : state;
         differ |= state->outer != first->outer ||
@@ -569,7 +571,7 @@ static enum vbs_status adapt(struct vbs_onnx_import *im, struct adapted *before)
         return VBS_OK;
     im->shared = !own;
     im->batch = own != NULL;
-    if (!own)
+    if (!own || im->node->operator->samples & VBS_ONNX_CHOOSES)
         return VBS_OK;
     if (own->outer > 0)
         return vbs_onnx_mixes(im);
@@ -686,6 +688,66 @@ static bool keeps_type(const char *op)
     return is_among(op, WORDS);
 }
 
+/* ---- whole numbers that depend on the position of the sample ---- */
+
+/* Returns whether an operator gives the numbers of its first input. */
+static bool keeps_numbers(const char *op)
+{
+    static const char *const WORDS[] = {"Cast",    "Expand",  "Flatten",   "Identity",
+                                        "Reshape", "Squeeze", "Unsqueeze", NULL};
+
+    return is_among(op, WORDS);
+}
+
+/* Returns whether an operator can read numbers that depend on the sample's position. */
+static bool knows_position(const char *op, const struct vbs_onnx_state *state)
+{
+    static const char *const SHAPES[] = {"Shape", "Size", NULL};
+    static const char *const LINEAR[] = {"Add", "Concat", "Gather", "GatherND", "Max",
+                                         "Min", "Mul",    "Sub",    NULL};
+
+    if (state->own == 0 || keeps_numbers(op) || is_among(op, SHAPES))
+        return true;
+    return state->own == VBS_ONNX_ELSE ? state->within && strcmp(op, "GatherND") == 0
+                                       : is_among(op, LINEAR);
+}
+
+/* Begins with what the node's first input has of the sample's position. */
+static enum vbs_status begin_positions(struct vbs_onnx_import *im)
+{
+    const char *op = im->node->operator->name;
+    const struct vbs_onnx_state *first = vbs_onnx_in(im, 0);
+    bool keeps = keeps_numbers(op) && first;
+
+    im->own_out = keeps ? first->own : 0;
+    im->within_out = keeps ? first->within : NULL;
+    for (int i = 0; i < im->node->n_inputs; i++)
+        if (vbs_onnx_in(im, i) && !knows_position(op, vbs_onnx_in(im, i)))
+            return vbs_onnx_counts(im);
+    return VBS_OK;
+}
+
+/* Notes what output 0 has of the sample's position, of which only whole numbers can have any. */
+static enum vbs_status note_positions(struct vbs_onnx_import *im)
+{
+    bool is_wide = im->whole_out && (im->type_out == 0 || vbs_onnx_is_wide(im->type_out));
+    const struct vbs_onnx_state *first = vbs_onnx_in(im, 0);
+    struct vbs_onnx_state *made = im->node->n_outputs > 0 && im->node->outputs[0] >= 0
+                                      ? &im->states[im->node->outputs[0]]
+                                      : NULL;
+
+    if (!made || !made->tensor)
+        return VBS_OK;
+    if (im->own_out != 0 && !is_wide)
+        return vbs_onnx_counts(im);
+    made->own = im->own_out;
+    made->within = im->within_out;
+    if (keeps_numbers(im->node->operator->name) &&
+        (made->tensor != first->tensor || !vbs_shape_equal(&made->shape, &first->shape)))
+        made->within = NULL;
+    return VBS_OK;
+}
+
 static enum vbs_status run_operator(struct vbs_onnx_import *im)
 {
     const struct vbs_onnx_operator *operator= im->node->operator;
@@ -698,6 +760,7 @@ static enum vbs_status run_operator(struct vbs_onnx_import *im)
     if (operator->samples & VBS_ONNX_INSIDE)
         return operator->import(im, operator);
     VBS_TRY(check_states(im, &tensors));
+    VBS_TRY(begin_positions(im));
     if (!tensors && !operator->fold)
         return vbs_fail(im->ctx, VBS_UNSUPPORTED,
                         "works on the network's input only, not on "
@@ -713,14 +776,15 @@ static void set_type(struct vbs_onnx_state *state, bool whole, int type)
     state->type = type;
 }
 
-static void note_whole(struct vbs_onnx_import *im)
+static enum vbs_status note_whole(struct vbs_onnx_import *im)
 {
     if (im->node->operator->samples & VBS_ONNX_INSIDE)
-        return;
+        return VBS_OK;
     for (int i = 0; i < im->node->n_outputs; i++)
         if (im->node->outputs[i] >= 0)
             set_type(&im->states[im->node->outputs[i]], im->whole_out || (i > 0 && im->whole_more),
                      im->type_out);
+    return note_positions(im);
 }
 
 static enum vbs_status import_node(struct vbs_onnx_import *im)
@@ -735,7 +799,7 @@ static enum vbs_status import_node(struct vbs_onnx_import *im)
         if (vbs_onnx_output_used(im, i) && !im->states[im->node->outputs[i]].tensor &&
             !im->states[im->node->outputs[i]].constant)
             return vbs_fail(im->ctx, VBS_UNSUPPORTED, "output %d is not supported", i);
-    note_whole(im);
+    VBS_TRY(note_whole(im));
     return settle(im);
 }
 

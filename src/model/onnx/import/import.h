@@ -60,9 +60,17 @@ struct vbs_onnx_state {
     /* In batch mode: the file has no samples in it, and its shape is the file's; every sample has
      * the same values. */
     bool shared;
+    /* In batch mode, of tensor of whole numbers: in the file these are the numbers of the tensor
+     * plus own * the position of the sample among all; VBS_ONNX_ELSE: they depend on it in another
+     * way. */
+    int64_t own;
+    /* In batch mode, of rows of numbers whose first one is the position of the sample: the others,
+     * in as many rows; else null. */
+    struct vbs_onnx_tensor *within;
 };
 
 #define VBS_ONNX_UNSAID (-1)
+#define VBS_ONNX_ELSE   INT64_MIN
 
 /* States for the inputs and the output of a node that is imported as another one (grid.h). */
 #define VBS_ONNX_SPARE 256
@@ -90,6 +98,10 @@ struct vbs_onnx_import {
     int type_out;    /* the type of the node's outputs, as in a state: the type of its first input
                         where the operator keeps it, unless the handler sets it */
     bool whole_more; /* the outputs behind the first one are whole numbers in any case */
+    /* What output 0 has of the sample's position, as in a state: what its first input has where the
+     * operator keeps the numbers, unless the handler sets it. */
+    int64_t own_out;
+    struct vbs_onnx_tensor *within_out;
     /* In a node that makes constants, struct vbs_onnx_constant's copies of its outputs;
      * VBS_ONNX_UNSAID: the handler does not know, so that inputs may have none. */
     int copies;

@@ -33,6 +33,7 @@ struct parts {
     int n;
     struct vbs_onnx_state *part;
     int64_t *begin; /* along the axis */
+    int64_t *own;   /* what they have of the position of the sample, as in a state */
     int axis;
     struct vbs_shape shape; /* of the output */
     int n_tensors;
@@ -48,9 +49,12 @@ static enum vbs_status add_part(struct vbs_onnx_import *im, struct parts *p,
     if (state->constant) {
         if (state->constant->shape.n_dims != rank)
             return vbs_fail(im->ctx, VBS_FORMAT, "inputs have different numbers of dimensions");
-        VBS_TRY(vbs_onnx_align(im, state->constant, rank, &part->constant));
+        VBS_TRY(vbs_onnx_strip_position(im, rank, part, &p->own[p->n]));
+        VBS_TRY(vbs_onnx_align(im, part->constant, rank, &part->constant));
         part->shape = part->constant->shape;
     }
+    if (state->tensor)
+        p->own[p->n] = state->own;
     shape = &part->shape;
     if (vbs_shape_elements(shape) == 0) /* an empty constant adds nothing */
         return VBS_OK;
@@ -76,8 +80,9 @@ static enum vbs_status read_parts(struct vbs_onnx_import *im, struct parts *p)
     int rank = 0;
 
     *p = (struct parts){.part = vbs_arena_alloc(im->arena, n, sizeof *p->part),
-                        .begin = vbs_arena_alloc(im->arena, n, sizeof *p->begin)};
-    if (!p->part || !p->begin)
+                        .begin = vbs_arena_alloc(im->arena, n, sizeof *p->begin),
+                        .own = vbs_arena_alloc(im->arena, n, sizeof *p->own)};
+    if (!p->part || !p->begin || !p->own)
         return vbs_no_memory(im->ctx);
     for (size_t i = 0; i < n; i++) {
         const struct vbs_onnx_state *state = vbs_onnx_in(im, (int)i);
@@ -239,6 +244,46 @@ static enum vbs_status join_turned(struct vbs_onnx_import *im, struct parts *p, 
     return vbs_onnx_turn_channels(im, result, false, result);
 }
 
+/* Returns whether the first part is a column of the positions of samples, and the others, which do
+ * not depend on these, stand behind it in rows. */
+static enum vbs_status begins_with_position(struct vbs_onnx_import *im, const struct parts *p,
+                                            bool *begins)
+{
+    const struct vbs_onnx_state *first = &p->part[0];
+    const struct vbs_onnx_number *numbers;
+    bool is_column = im->batch && im->outer == 0 && p->n > 1 && p->n_tensors == p->n - 1 &&
+                     first->constant && p->axis == p->shape.n_dims - 1 && im->at <= p->axis &&
+                     first->shape.dim[p->axis] == 1 &&
+                     (p->own[0] == 1 || (p->own[0] == 0 && im->n_samples == 1));
+
+    for (int i = 1; i < p->n; i++)
+        is_column = is_column && p->own[i] == 0;
+    *begins = is_column && vbs_onnx_is_wide(first->constant->type);
+    if (!*begins)
+        return VBS_OK;
+    VBS_TRY(vbs_onnx_numbers(im, first->constant, &numbers));
+    for (int64_t i = 0; i < vbs_shape_elements(&first->shape); i++)
+        *begins = *begins && numbers[i].value == 0 && !numbers[i].batch;
+    return VBS_OK;
+}
+
+/* Notes what the joined numbers have of the position of the sample. */
+static enum vbs_status join_positions(struct vbs_onnx_import *im, const struct parts *p)
+{
+    struct vbs_onnx_state within;
+    bool begins;
+
+    for (int i = 0; i < p->n; i++)
+        if (i == 0 || p->own[i] != im->own_out)
+            im->own_out = i == 0 ? p->own[i] : VBS_ONNX_ELSE;
+    VBS_TRY(begins_with_position(im, p, &begins));
+    if (!begins)
+        return im->own_out == VBS_ONNX_ELSE ? vbs_onnx_counts(im) : VBS_OK;
+    VBS_TRY(join_tensors(im, p, 1, p->n - 1, &within));
+    im->within_out = within.tensor;
+    return VBS_OK;
+}
+
 VBS_ONNX_HANDLER(concat)
 {
     struct vbs_onnx_tensor *whole;
@@ -248,6 +293,8 @@ VBS_ONNX_HANDLER(concat)
     bool turned;
 
     (void)operator;
+    if (status == VBS_OK)
+        status = join_positions(im, &parts);
     if (status != VBS_OK)
         return status;
     whole = vbs_onnx_makes(im, VBS_OP_CONCAT) ? NULL : find_whole(&parts);

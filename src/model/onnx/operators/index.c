@@ -176,8 +176,8 @@ VBS_ONNX_HANDLER(pick)
     const struct vbs_onnx_state *data, *places = vbs_onnx_in(im, 1);
     bool done = false;
 
-    if (operator->op == 0 && places && places->tensor)
-        return vbs_onnx_pick_by(im);
+    if (places && places->tensor)
+        return operator->op == 1 ? vbs_onnx_take_by(im) : vbs_onnx_pick_by(im);
     VBS_TRY(vbs_onnx_tensor_in(im, 0, &data));
     VBS_TRY(vbs_onnx_constant_in(im, 1, &indices));
     if (operator->op == 1)
@@ -390,6 +390,8 @@ VBS_ONNX_HANDLER(arg)
     VBS_TRY(vbs_onnx_reduce_state(im, last ? VBS_OP_REDUCE_MAX : VBS_OP_REDUCE_MIN, &marked,
                                   1u << dim, &found));
     VBS_TRY(vbs_onnx_linear(im, &found, 1, last ? -1 : (double)n, &result));
+    im->whole_out = true;
+    im->type_out = INT64;
     vbs_onnx_reduced_shapes(&x->shape, 1u << dim, keep, &kept, &shape);
     if (!keep && im->batch && im->outer == 0 && vbs_onnx_file_dim(im, dim) < im->at)
         im->at_out--;

@@ -710,7 +710,7 @@ static void count_only(struct vbs_onnx_import *im, int axis, struct vbs_shape *s
             (size_t)(shape->n_dims - axis) * sizeof shape->dim[0]);
 }
 
-VBS_ONNX_HANDLER(gather)
+enum vbs_status vbs_onnx_gather_at(struct vbs_onnx_import *im)
 {
     const struct vbs_onnx_state *state;
     const struct vbs_onnx_number *numbers = NULL;
@@ -721,9 +721,6 @@ VBS_ONNX_HANDLER(gather)
     int axis = 0, more;
     bool only = false;
 
-    (void)operator;
-    if (vbs_onnx_in(im, 0) && vbs_onnx_in(im, 0)->constant)
-        return vbs_onnx_embed(im);
     VBS_TRY(vbs_onnx_tensor_in(im, 0, &state));
     VBS_TRY(vbs_onnx_constant_in(im, 1, &indices));
     VBS_TRY(gather_axis(im, state, &indices, &axis, &only));

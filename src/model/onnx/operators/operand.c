@@ -64,6 +64,87 @@ enum vbs_status vbs_onnx_align(struct vbs_onnx_import *im, struct vbs_onnx_const
     return vbs_onnx_constant_reshape(im, constant, &shape, aligned);
 }
 
+/* ---- positions of samples ---- */
+
+/* Takes the position out of the numbers of one sample: *own times it is in all of them. */
+static enum vbs_status strip_copies(struct vbs_onnx_import *im, struct vbs_onnx_constant **constant,
+                                    int64_t *own)
+{
+    struct vbs_onnx_constant *c = *constant;
+    int64_t n = vbs_shape_elements(&c->shape);
+    const struct vbs_onnx_number *given;
+    struct vbs_onnx_number *made;
+    bool any = false;
+
+    VBS_TRY(vbs_onnx_numbers(im, c, &given));
+    for (int64_t i = 0; i < n; i++) {
+        if (given[i].batch && given[i].own == 0)
+            return VBS_OK;
+        any |= given[i].own != 0;
+    }
+    if (!any)
+        return VBS_OK;
+    *own = given[0].own;
+    VBS_TRY(vbs_onnx_numbers_new(im, n, &made));
+    for (int64_t i = 0; i < n; i++) {
+        made[i].value = given[i].value;
+        *own = given[i].own == *own ? *own : VBS_ONNX_ELSE;
+    }
+    VBS_TRY(vbs_onnx_constant_new(im, c->type, &c->shape, made, constant));
+    (*constant)->copies = c->copies;
+    return VBS_OK;
+}
+
+/* Does so where the numbers of all samples are there, in dimension at: those of sample s are those
+ * of sample 0 and s times the same more. */
+static enum vbs_status strip_entries(struct vbs_onnx_import *im,
+                                     struct vbs_onnx_constant **constant, int at, int64_t *own)
+{
+    struct vbs_onnx_constant *c = *constant;
+    struct vbs_shape shape = c->shape;
+    int64_t n = shape.dim[at], each = 1, count = vbs_shape_elements(&shape), more;
+    const struct vbs_onnx_number *given;
+    struct vbs_onnx_number *made;
+
+    if (count == 0 || count > VBS_ONNX_MAX_NUMBERS)
+        return VBS_OK;
+    for (int d = at + 1; d < shape.n_dims; d++)
+        each *= shape.dim[d];
+    VBS_TRY(vbs_onnx_numbers(im, c, &given));
+    VBS_TRY(vbs_onnx_numbers_new(im, count / n, &made));
+    more = vbs_onnx_clamp(given[each].value - given[0].value);
+    for (int64_t i = 0; i < count; i++) {
+        int64_t s = i / each % n;
+
+        if (given[i].value != given[i - s * each].value + (long double)s * (long double)more)
+            return VBS_OK;
+        made[i / (n * each) * each + i % each].value = given[i - s * each].value;
+    }
+    if (more == 0)
+        return VBS_OK;
+    *own = more;
+    shape.dim[at] = 1;
+    VBS_TRY(vbs_onnx_constant_new(im, c->type, &shape, made, constant));
+    (*constant)->copies = at + 1;
+    return VBS_OK;
+}
+
+enum vbs_status vbs_onnx_strip_position(struct vbs_onnx_import *im, int rank,
+                                        struct vbs_onnx_state *state, int64_t *own)
+{
+    struct vbs_onnx_constant *c = state->constant;
+    int at = c ? im->at - (rank - c->shape.n_dims) : -1;
+
+    *own = state->tensor ? state->own : 0;
+    if (!im->batch || !c || !vbs_onnx_is_wide(c->type) || at < 0 || at >= c->shape.n_dims)
+        return VBS_OK;
+    if (c->copies > 0)
+        return strip_copies(im, &state->constant, own);
+    if (im->outer == 0 && im->n_samples > 1 && c->shape.dim[at] == im->n_samples)
+        return strip_entries(im, &state->constant, at, own);
+    return VBS_OK;
+}
+
 enum vbs_status vbs_onnx_weights(struct vbs_onnx_import *im, struct vbs_onnx_constant *constant,
                                  double factor, const struct vbs_values **values)
 {

@@ -102,10 +102,11 @@ enum vbs_status vbs_onnx_old_slope(struct vbs_onnx_import *im, int rank,
  * numbers. */
 enum vbs_status vbs_onnx_cast_type(struct vbs_onnx_import *im, bool like, int *type) VBS_MUST_CHECK;
 
-/* Imports a Gather whose data are constants and whose indices are a tensor. */
-enum vbs_status vbs_onnx_embed(struct vbs_onnx_import *im) VBS_MUST_CHECK;
+/* Imports a Gather of a tensor whose indices are constants. */
+enum vbs_status vbs_onnx_gather_at(struct vbs_onnx_import *im) VBS_MUST_CHECK;
 
-/* Imports a GatherElements whose indices are a tensor. */
+/* Import a GatherND and a GatherElements whose indices are a tensor. */
+enum vbs_status vbs_onnx_take_by(struct vbs_onnx_import *im) VBS_MUST_CHECK;
 enum vbs_status vbs_onnx_pick_by(struct vbs_onnx_import *im) VBS_MUST_CHECK;
 
 /* Picks elements of a tensor by indices along dimension dim that are a tensor, as output 0. */
@@ -188,6 +189,18 @@ enum vbs_status vbs_onnx_broadcast(struct vbs_onnx_import *im, const struct vbs_
  * dimension of samples, which must be 1. rank is the rank in the file of the other operand. */
 enum vbs_status vbs_onnx_align(struct vbs_onnx_import *im, struct vbs_onnx_constant *constant,
                                int rank, struct vbs_onnx_constant **aligned) VBS_MUST_CHECK;
+
+/* Takes out of an operand beside tensors of this rank in the file what the position of the sample
+ * adds to its whole numbers: *own times the position, or VBS_ONNX_ELSE. */
+enum vbs_status vbs_onnx_strip_position(struct vbs_onnx_import *im, int rank,
+                                        struct vbs_onnx_state *state, int64_t *own) VBS_MUST_CHECK;
+
+/* Makes a tensor of a constant, which has as many dimensions in the file as tensors of the node: an
+ * element of x that is replaced by 0, to which the constant is added. *result belongs to no value.
+ */
+enum vbs_status vbs_onnx_constant_tensor(struct vbs_onnx_import *im, const struct vbs_onnx_state *x,
+                                         struct vbs_onnx_constant *constant,
+                                         struct vbs_onnx_state *result) VBS_MUST_CHECK;
 
 /* Gives the weights of a layer; null, for seeded ones, where the file has none. */
 enum vbs_status vbs_onnx_weights(struct vbs_onnx_import *im, struct vbs_onnx_constant *constant,

@@ -1,4 +1,5 @@
 /* Operators on pairs of values, and operators that work value by value. */
+#include "base/arith.h"
 #include "base/fail.h"
 #include "model/onnx/operators/operators.h"
 #include "model/network/network.h"
@@ -245,6 +246,40 @@ static enum vbs_status widen(struct vbs_onnx_import *im, struct vbs_onnx_state *
     return VBS_OK;
 }
 
+/* ---- positions of samples ---- */
+
+/* Returns the number of an operand that is one constant number; 0: it is none, or not known. */
+static int64_t factor_of(struct vbs_onnx_import *im, const struct vbs_onnx_state *state)
+{
+    const struct vbs_onnx_number *number;
+
+    if (!state->constant || vbs_shape_elements(&state->constant->shape) != 1 ||
+        vbs_onnx_numbers(im, state->constant, &number) != VBS_OK || number->batch)
+        return 0;
+    return vbs_onnx_clamp(number->value);
+}
+
+/* Takes the sample's position out of both operands, and notes what the result has of it. Of a
+ * largest or smallest number only the shape may be read. */
+static enum vbs_status strip_both(struct vbs_onnx_import *im, enum vbs_op op,
+                                  struct vbs_onnx_state *a, struct vbs_onnx_state *b)
+{
+    int rank = rank_of(im, a) > rank_of(im, b) ? rank_of(im, a) : rank_of(im, b);
+    bool fits = op == VBS_OP_MAX || op == VBS_OP_MIN;
+    int64_t first, second, own = VBS_ONNX_ELSE;
+
+    VBS_TRY(vbs_onnx_strip_position(im, rank, a, &first));
+    VBS_TRY(vbs_onnx_strip_position(im, rank, b, &second));
+    if (first == 0 && second == 0)
+        return VBS_OK;
+    if ((op == VBS_OP_ADD || op == VBS_OP_SUB) && first != VBS_ONNX_ELSE && second != VBS_ONNX_ELSE)
+        fits = vbs_add(first, op == VBS_OP_ADD ? second : -second, &own);
+    else if (op == VBS_OP_MUL && (first == 0 || second == 0) && first + second != VBS_ONNX_ELSE)
+        fits = vbs_mul(first + second, factor_of(im, first == 0 ? a : b), &own) && own != 0;
+    im->own_out = own;
+    return fits ? VBS_OK : vbs_onnx_counts(im);
+}
+
 /* ---- whole numbers ---- */
 
 enum vbs_status vbs_onnx_with_one(struct vbs_onnx_import *im, enum vbs_op op,
@@ -336,6 +371,8 @@ VBS_ONNX_HANDLER(pair)
         VBS_TRY(vbs_onnx_old_axis(im, vbs_onnx_rank(im, &a), &b.constant));
     VBS_TRY(widen(im, &a, rank_of(im, &b)));
     VBS_TRY(widen(im, &b, rank_of(im, &a)));
+    if (operator->op == VBS_OP_ADD || operator->op == VBS_OP_SUB || operator->op == VBS_OP_MUL)
+        VBS_TRY(strip_both(im, (enum vbs_op) operator->op, &a, &b));
     VBS_TRY(vbs_onnx_combine(im, (enum vbs_op) operator->op, &a, &b, &result));
     if (vbs_onnx_type(&a) != 0)
         VBS_TRY(settle_whole(im, (enum vbs_op) operator->op, vbs_onnx_holds_whole(&b), &result));
@@ -358,14 +395,17 @@ VBS_ONNX_HANDLER(sum)
         return vbs_fail(im->ctx, VBS_FORMAT, "an input is missing");
     sum = *vbs_onnx_in(im, first);
     for (int i = 0; i < im->node->n_inputs; i++) {
-        const struct vbs_onnx_state *next = vbs_onnx_in(im, i);
+        struct vbs_onnx_state next;
 
         if (i == first)
             continue;
-        if (!next)
+        if (!vbs_onnx_in(im, i))
             return vbs_fail(im->ctx, VBS_FORMAT, "input %d is missing", i);
-        VBS_TRY(vbs_onnx_combine(im, (enum vbs_op) operator->op, &sum, next, &result));
+        next = *vbs_onnx_in(im, i);
+        VBS_TRY(strip_both(im, (enum vbs_op) operator->op, &sum, &next));
+        VBS_TRY(vbs_onnx_combine(im, (enum vbs_op) operator->op, &sum, &next, &result));
         sum = result;
+        sum.own = im->own_out;
     }
     if (mean) {
         VBS_TRY(vbs_onnx_linear(im, &sum, 1.0 / im->node->n_inputs, 0, &result));

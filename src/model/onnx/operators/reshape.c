@@ -571,7 +571,7 @@ VBS_ONNX_HANDLER(cast)
     im->whole_out = vbs_onnx_is_whole(to);
     im->type_out = im->whole_out ? to : 0;
     if (im->whole_out && !vbs_onnx_feeds(im, VBS_OP_KEEP) && !vbs_onnx_feeds(im, VBS_OP_EMBED) &&
-        !vbs_onnx_feeds(im, VBS_OP_PICK))
+        !vbs_onnx_feeds(im, VBS_OP_PICK) && !vbs_onnx_feeds(im, VBS_OP_TAKE))
         return vbs_onnx_cast_whole(im, state, to);
     return vbs_onnx_identity(im, operator);
 }

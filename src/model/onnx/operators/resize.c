@@ -293,12 +293,9 @@ enum vbs_status vbs_onnx_read_grid_sample(struct vbs_onnx_import *im, union vbs_
     return VBS_OK;
 }
 
-/* Makes a tensor of a constant, which has as many dimensions in the file as tensors of the node: an
- * element of x that is replaced by 0, to which the constant is added. *result belongs to no value.
- */
-static enum vbs_status constant_tensor(struct vbs_onnx_import *im, const struct vbs_onnx_state *x,
-                                       struct vbs_onnx_constant *constant,
-                                       struct vbs_onnx_state *result)
+enum vbs_status vbs_onnx_constant_tensor(struct vbs_onnx_import *im, const struct vbs_onnx_state *x,
+                                         struct vbs_onnx_constant *constant,
+                                         struct vbs_onnx_state *result)
 {
     const struct vbs_shape flat = {1, {vbs_shape_elements(&x->tensor->shape)}};
     const union vbs_attributes first = {.slice = {.step = {1}, .count = {1}}};
@@ -331,7 +328,7 @@ static enum vbs_status read_images(struct vbs_onnx_import *im, int index,
         return vbs_fail(im->ctx, VBS_FORMAT, "input %d is missing", state ? !index : index);
     *images = *state;
     if (!state->tensor)
-        VBS_TRY(constant_tensor(im, other, state->constant, images));
+        VBS_TRY(vbs_onnx_constant_tensor(im, other, state->constant, images));
     if (vbs_onnx_rank(im, images) == 5)
         return vbs_fail(im->ctx, VBS_UNSUPPORTED, "samples volumes; images are supported");
     if (vbs_onnx_rank(im, images) != 4)
