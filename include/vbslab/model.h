@@ -567,6 +567,10 @@ struct vbs_network {
      * the network, and what a caller has for them changes nothing. */
     int n_unread_inputs;
     const char *const *unread_inputs;
+    /* The tensors of the file with which the caller has the network end, in their order; 0: it ends
+     * with the file's outputs. */
+    int n_until;
+    const char *const *until;
 };
 
 #define VBS_NORMALISE_KEY "vbslab.normalise" /* "MEAN;DEVIATION" */
@@ -675,6 +679,10 @@ struct vbs_input_choice {
     struct vbs_shape shape; /* as of vbs_network_load; n_dims 0: the file's own */
     bool fixed;             /* it has one element, which is to be the constant `value` */
     double value;
+    /* It is no input: the network ends with the tensor of this name in the file, or with what the
+     * node of this name makes, in the place of the file's outputs. Several end it together; names
+     * may have commas between them. */
+    bool until;
 };
 
 /*
@@ -693,8 +701,8 @@ enum vbs_status vbs_network_load_inputs(struct vbs_ctx *ctx, const char *model,
 /*
  * Writes the choices with which loading the same file gives this network again, as one line: the
  * shapes of the inputs with ; between them, "3x227x227" of one input; then NAME=VALUE of each input
- * that is a constant, in which characters that would disturb are %XX. The caller frees *text.
- * VBS_NO_MEMORY.
+ * that is a constant, and >NAME of each tensor with which the caller has the network end; in names,
+ * characters that would disturb are %XX. The caller frees *text. VBS_NO_MEMORY.
  */
 enum vbs_status vbs_network_inputs_text(struct vbs_ctx *ctx, const struct vbs_network *network,
                                         char **text) VBS_MUST_CHECK;

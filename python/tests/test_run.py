@@ -259,6 +259,14 @@ def test_inputs_are_chosen_by_their_names():
         vbslab.Network(SEVERAL, input={"q": "4"})
 
 
+def test_end():
+    for until in ("root,boxes", ["root", "matmul/boxes"]):
+        network = vbslab.Network(SEVERAL.with_name("detector.onnx"), until=until)
+        assert [output.name for output in network.outputs] == ["root", "boxes"]
+    with pytest.raises(vbslab.UnsupportedError, match="--until root,boxes,by,class"):
+        vbslab.Network(SEVERAL.with_name("detector.onnx"))
+
+
 def test_samples_of_a_network_that_counts_them_are_refused():
     ones = np.ones((4, 3), np.float32)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Iterable, List, Mapping, NamedTuple, Optional, Tuple, Union
+from typing import TYPE_CHECKING, Any, Iterable, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
@@ -76,14 +76,19 @@ NUMBERS = ("real", "whole", "bool")  # by enum vbs_number
 MODEL_FILES = (b".net", b".onnx", b".vbz")
 
 
-def _choices(input: Union[None, Shape, Mapping[str, Shape]], fix: Mapping[str, float], texts: Texts) -> Any:
+def _choices(
+    input: Union[None, Shape, Mapping[str, Shape]], fix: Mapping[str, float], until: Sequence[str], texts: Texts
+) -> Any:
     """An array of struct vbs_input_choice."""
     shapes = dict(input) if isinstance(input, Mapping) else {} if input is None else {None: input}
-    choices = ffi.new("struct vbs_input_choice[]", len(shapes) + len(fix))
+    n = len(shapes) + len(fix)
+    choices = ffi.new("struct vbs_input_choice[]", n + len(until))
     for choice, (name, shape) in zip(choices, shapes.items()):
         choice.name, choice.shape = texts(name), shape_of(shape)[0]
-    for choice, (name, value) in zip(choices[len(shapes) : len(choices)], fix.items()):
+    for choice, (name, value) in zip(choices[len(shapes) : n], fix.items()):
         choice.name, choice.fixed, choice.value = texts(name), True, float(value)
+    for choice, name in zip(choices[n : len(choices)], until):
+        choice.name, choice.until = texts(name), True
     return choices
 
 
@@ -111,6 +116,8 @@ class Network(Handle):
     input : a shape of a sample in place of the model's own, as "3x227x227" or (3, 227, 227); of an
         ONNX file of several inputs a mapping from names to shapes
     fix : numbers that inputs of one element are, by their names: constants of the network
+    until : names of tensors of an ONNX file, or of nodes, with which the network ends in the place of the
+        file's outputs
 
     Networks are immutable; threads may share them.
 
@@ -129,9 +136,10 @@ class Network(Handle):
         *,
         input: Union[None, Shape, Mapping[str, Shape]] = None,
         fix: Optional[Mapping[str, float]] = None,
+        until: Union[str, Sequence[str]] = (),
     ) -> None:
         texts = Texts()
-        choices = _choices(input, fix or {}, texts)
+        choices = _choices(input, fix or {}, [until] if isinstance(until, str) else until, texts)
         out, path = ffi.new("struct vbs_network **"), path_of(model)
         file = path if path.endswith(MODEL_FILES) else path.rpartition(b":")[0]
         with Call() as call:

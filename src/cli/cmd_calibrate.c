@@ -296,6 +296,7 @@ static const struct cli_option OPTIONS[] = {
     {"json", NULL, "the calibration as JSON"},
     {CLI_OPTION_INPUT_SHAPE},
     {CLI_OPTION_FIX},
+    {CLI_OPTION_UNTIL},
     {0},
 };
 

@@ -109,6 +109,7 @@ static const struct cli_option OPTIONS[] = {
      "fastest)"},
     {CLI_OPTION_INPUT_SHAPE},
     {CLI_OPTION_FIX},
+    {CLI_OPTION_UNTIL},
     {"json", NULL, "print JSON"},
     {"csv", NULL, "print CSV"},
     {0},

@@ -338,6 +338,7 @@ static const struct cli_option OPTIONS[] = {
     CLI_OPTIONS_IMAGES,
     {CLI_OPTION_INPUT_SHAPE},
     {CLI_OPTION_FIX},
+    {CLI_OPTION_UNTIL},
     {"json", NULL, "print JSON, with the whole confusion matrix"},
     {"csv", NULL, "print CSV"},
     {CLI_OPTION_PRECISION},

@@ -238,6 +238,7 @@ static const struct cli_option OPTIONS[] = {
     {"json", "FILE", "write the whole explanation as JSON; - is standard output"},
     {CLI_OPTION_INPUT_SHAPE},
     {CLI_OPTION_FIX},
+    {CLI_OPTION_UNTIL},
     {CLI_OPTION_PRECISION},
     {0},
 };

@@ -118,6 +118,7 @@ static const struct cli_option OPTIONS[] = {
      "'list', which lists them"},
     {CLI_OPTION_INPUT_SHAPE},
     {CLI_OPTION_FIX},
+    {CLI_OPTION_UNTIL},
     {0},
 };
 

@@ -447,6 +447,7 @@ static const struct cli_option OPTIONS[] = {
     CLI_OPTIONS_PICTURE,
     {CLI_OPTION_INPUT_SHAPE},
     {CLI_OPTION_FIX},
+    {CLI_OPTION_UNTIL},
     {CLI_OPTION_PRECISION},
     {0},
 };

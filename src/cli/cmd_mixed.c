@@ -370,6 +370,7 @@ static const struct cli_option OPTIONS[] = {
     CLI_OPTIONS_IMAGES,
     {CLI_OPTION_INPUT_SHAPE},
     {CLI_OPTION_FIX},
+    {CLI_OPTION_UNTIL},
     {"plot", "FILE",
      "draw throughput against memory, by bound, and against the loss, by budget, "
      "as " CLI_PICTURE_ENDINGS "; several with commas. Series are int8, the bounds and fp32"},

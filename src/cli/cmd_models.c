@@ -520,6 +520,11 @@ static void print_inputs(const struct vbs_network *network)
         cli_print_name(network->fixed_inputs[i].name);
         printf("': the constant %g\n", network->fixed_inputs[i].value);
     }
+    for (int i = 0; i < network->n_until; i++) {
+        printf("ends with '");
+        cli_print_name(network->until[i]);
+        printf("'\n");
+    }
     for (int i = 0; i < network->n_unread_inputs; i++) {
         printf("input '");
         cli_print_name(network->unread_inputs[i]);
@@ -765,7 +770,8 @@ static int run_models(struct cli *cli, const char *const *values, int n_argument
 static const struct cli_option OPTIONS[] = {
     {"json", NULL, "print JSON"}, {"csv", NULL, "print CSV"},
     {CLI_OPTION_INPUT_SHAPE},     {CLI_OPTION_FIX},
-    {CLI_OPTION_PRECISION},       {NULL, NULL, NULL},
+    {CLI_OPTION_UNTIL},           {CLI_OPTION_PRECISION},
+    {NULL, NULL, NULL},
 };
 
 const struct cli_command cli_models = {

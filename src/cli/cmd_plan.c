@@ -184,6 +184,7 @@ static const struct cli_option OPTIONS[] = {
     {"json", "FILE", "write the schedule; - is standard output, instead of the table"},
     {CLI_OPTION_INPUT_SHAPE},
     {CLI_OPTION_FIX},
+    {CLI_OPTION_UNTIL},
     {CLI_OPTION_PRECISION},
     {0},
 };

@@ -890,6 +890,7 @@ static const struct cli_option OPTIONS[] = {
     {"device", "TEXT", "list only profiles of devices whose name has this text in it"},
     {CLI_OPTION_INPUT_SHAPE},
     {CLI_OPTION_FIX},
+    {CLI_OPTION_UNTIL},
     {NULL, NULL, NULL},
 };
 

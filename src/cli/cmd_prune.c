@@ -281,6 +281,7 @@ static const struct cli_option OPTIONS[] = {
     {"list", NULL, "list the groups, and what each saves, and write nothing"},
     {CLI_OPTION_INPUT_SHAPE},
     {CLI_OPTION_FIX},
+    {CLI_OPTION_UNTIL},
     {"json", NULL, "print JSON"},
     {"csv", NULL, "print CSV"},
     {0},

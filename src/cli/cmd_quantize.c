@@ -186,6 +186,7 @@ static const struct cli_option OPTIONS[] = {
     CLI_OPTIONS_IMAGES,
     {CLI_OPTION_INPUT_SHAPE},
     {CLI_OPTION_FIX},
+    {CLI_OPTION_UNTIL},
     {"json", NULL, "print JSON"},
     {"csv", NULL, "print CSV: a row for each layer"},
     {0},

@@ -206,6 +206,7 @@ static const struct cli_option OPTIONS[] = {
     {CLI_OPTION_JUDGE},
     {CLI_OPTION_INPUT_SHAPE},
     {CLI_OPTION_FIX},
+    {CLI_OPTION_UNTIL},
     {CLI_OPTION_PRECISION},
     {0},
 };

@@ -353,6 +353,7 @@ static const struct cli_option OPTIONS[] = {
      "NAME=FILE.npy, repeated for all. [NAME=]CxHxW: a size that the file "
      "leaves open"},
     {CLI_OPTION_FIX},
+    {CLI_OPTION_UNTIL},
     {"measure-limit", "SECONDS",
      "where the model has no profile: time until there is one (default 60), whatever the machine "
      "does; batches for which there is no time are left out"},

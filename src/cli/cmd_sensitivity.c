@@ -541,6 +541,7 @@ static const struct cli_option OPTIONS[] = {
     {"threads", "N", "threads that compute (default: as many as this process may use)"},
     {CLI_OPTION_INPUT_SHAPE},
     {CLI_OPTION_FIX},
+    {CLI_OPTION_UNTIL},
     {"json", NULL, "print JSON"},
     {"csv", NULL, "print CSV"},
     {"toml", NULL, "print only the ranges, as tables [[parameter]] of a study"},

@@ -75,6 +75,16 @@ struct choosing {
     const char *best_date;
 };
 
+/* Returns the part of the text of inputs that says where the network ends
+ * (vbs_network_inputs_text);
+ * "": with the file's outputs. */
+static const char *ends_of(const char *input)
+{
+    const char *ends = input ? strstr(input, ";>") : NULL;
+
+    return ends ? ends : "";
+}
+
 /* Gives whether the row was measured on another network than the preference says; the hash is in
  * column 1. */
 static bool is_of_another(const struct vbs_store_preference *preference, sqlite3_stmt *stmt,
@@ -84,6 +94,8 @@ static bool is_of_another(const struct vbs_store_preference *preference, sqlite3
         !preference || !preference->input || strcmp(preference->input, provenance->input) == 0;
 
     if (!same && preference->input_only)
+        return true;
+    if (preference && strcmp(ends_of(preference->input), ends_of(provenance->input)) != 0)
         return true;
     return preference && preference->input && sqlite3_column_type(stmt, 1) != SQLITE_NULL && same &&
            sqlite3_column_int64(stmt, 1) != vbs_rows_hash(preference->network_hash);

@@ -100,5 +100,12 @@ enum vbs_status cli_read_choices(struct cli *cli)
             VBS_TRY(add_shape(cli, value, &cli->choices));
     for (int i = 0; (value = cli_nth_value(cli, "fix", i)); i++)
         VBS_TRY(add_fixed(cli, value, &cli->choices));
+    for (int i = 0; (value = cli_nth_value(cli, "until", i)); i++) {
+        const struct vbs_input_choice choice = {.until = true};
+
+        if (!value[0])
+            return vbs_fail(&cli->ctx, VBS_USAGE, "--until names no node");
+        VBS_TRY(cli_add_choice(cli, &cli->choices, value, strlen(value), &choice));
+    }
     return VBS_OK;
 }

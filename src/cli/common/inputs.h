@@ -1,5 +1,5 @@
-/* The options --input and --fix, which may be repeated: shapes and values of the inputs of a
- * network. */
+/* The options --input, --fix and --until, which may be repeated: shapes and values of the inputs of
+ * a network, and where it ends. */
 #ifndef VBS_CLI_COMMON_INPUTS_H
 #define VBS_CLI_COMMON_INPUTS_H
 
@@ -10,8 +10,13 @@
     "fix", "NAME=NUMBER",                                                                          \
         "the input NAME of an ONNX file, which has one element, is this constant; may be repeated"
 
+/* The option --until, for an initializer. */
+#define CLI_OPTION_UNTIL                                                                           \
+    "until", "NODE[,NODE...]",                                                                     \
+        "the network of an ONNX file ends with what these nodes make, or with these tensors"
+
 /* The option --input of commands that take no files for it, for an initializer. Every command that
- * takes a MODEL or a PROFILE has both. */
+ * takes a MODEL or a PROFILE has all three. */
 #define CLI_OPTION_INPUT_SHAPE                                                                     \
     "input", "[NAME=]CxHxW",                                                                       \
         "another input shape, as 3x16x224x224; of several inputs NAME=SHAPE, repeated"
@@ -20,9 +25,9 @@
  * null: it is given less often. */
 const char *cli_nth_value(const struct cli *cli, const char *option, int n);
 
-/* Reads the shapes of --input and the values of --fix of the command that runs into cli->choices,
- * which are empty before; names of files are left out. VBS_USAGE, VBS_NO_MEMORY. cli_choices_clear
- * frees them, also after a failure. */
+/* Reads the shapes of --input, the values of --fix and the ends of --until of the command that runs
+ * into cli->choices, which are empty before; names of files are left out. VBS_USAGE, VBS_NO_MEMORY.
+ * cli_choices_clear frees them, also after a failure. */
 enum vbs_status cli_read_choices(struct cli *cli) VBS_MUST_CHECK;
 
 /* Appends a choice for the input whose name are the first length bytes of name, which are copied,

@@ -260,6 +260,15 @@ struct named_model {
         several; /* it has several inputs, or some that are fixed: profiles of others do not suit */
 };
 
+/* Returns whether the command says where its network ends. */
+static bool has_end(const struct cli *cli)
+{
+    for (int i = 0; i < cli->choices.n; i++)
+        if (cli->choices.choices[i].until)
+            return true;
+    return false;
+}
+
 /* Finds the model of word, a model's name or file. */
 static enum vbs_status find_model(struct cli *cli, const char *word, struct named_model *model)
 {
@@ -276,9 +285,10 @@ static enum vbs_status find_model(struct cli *cli, const char *word, struct name
     if (status == VBS_OK) {
         snprintf(model->name, sizeof model->name, "%s", network->name);
         model->network_hash = vbs_network_hash(network);
-        model->several = network->n_inputs > 1 || network->n_fixed_inputs > 0;
+        model->several =
+            network->n_inputs > 1 || network->n_fixed_inputs > 0 || network->n_until > 0;
     }
-    if (status != VBS_USAGE)
+    if (status != VBS_USAGE || has_end(cli))
         return status;
     /* The file leaves sizes open, which the profile has. */
     vbs_network_file_name(word, model->name);

@@ -129,6 +129,6 @@ int run_count_shapes(const struct cli_choices *choices)
     int n = 0;
 
     for (int i = 0; i < choices->n; i++)
-        n += !choices->choices[i].fixed;
+        n += !choices->choices[i].fixed && !choices->choices[i].until;
     return n;
 }

@@ -149,6 +149,7 @@ static enum vbs_status add_operators(struct network_copying *c)
         VBS_TRY(vbs_builder_fixed_input(c->ctx, c->builder, &network->fixed_inputs[i]));
     for (int i = 0; i < network->n_unread_inputs; i++)
         VBS_TRY(vbs_builder_unread_input(c->ctx, c->builder, network->unread_inputs[i]));
+    VBS_TRY(vbs_builder_until(c->ctx, c->builder, network->until, network->n_until));
     if (network->whole)
         VBS_TRY(vbs_builder_whole(c->ctx, c->builder, network->whole_why, network->whole_open));
     return VBS_OK;

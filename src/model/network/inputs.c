@@ -108,6 +108,10 @@ enum vbs_status vbs_network_inputs_text(struct vbs_ctx *ctx, const struct vbs_ne
         add_name(&made, network->fixed_inputs[i].name);
         vbs_text_addf(&made, "=%.17g", network->fixed_inputs[i].value);
     }
+    for (int i = 0; i < network->n_until; i++) {
+        vbs_text_add(&made, ";>");
+        add_name(&made, network->until[i]);
+    }
     if (made.failed || !made.data) {
         vbs_text_clear(&made);
         return vbs_no_memory(ctx);
@@ -143,6 +147,11 @@ static enum vbs_status read_choice(struct vbs_ctx *ctx, char *item, struct vbs_i
     *choice = (struct vbs_input_choice){.name = NULL};
     if (item[0] == '\0')
         return VBS_OK; /* a scalar */
+    if (!equals && item[0] == '>') {
+        decode_name(item + 1);
+        *choice = (struct vbs_input_choice){.name = item + 1, .until = true};
+        return VBS_OK;
+    }
     if (!equals)
         return vbs_shape_parse(ctx, item, &choice->shape);
     *equals = '\0';
@@ -191,6 +200,9 @@ enum vbs_status vbs_input_only(struct vbs_ctx *ctx, const struct vbs_input_choic
 {
     bool other = n > 0 && choices[0].name && strcmp(choices[0].name, VBS_INPUT_NAME) != 0;
 
+    for (int i = 0; i < n; i++)
+        if (choices[i].until)
+            return vbs_fail(ctx, VBS_USAGE, "only the network of an ONNX file can end at a node");
     if (n > 0 && choices[0].fixed)
         return vbs_fail(ctx, VBS_USAGE, "only inputs of an ONNX file can be fixed to a number");
     if (n > 1 || other)

@@ -286,6 +286,22 @@ enum vbs_status vbs_builder_unread_input(struct vbs_ctx *ctx, struct vbs_builder
     return VBS_OK;
 }
 
+enum vbs_status vbs_builder_until(struct vbs_ctx *ctx, struct vbs_builder *builder,
+                                  const char *const *names, int n)
+{
+    struct vbs_network *network = &builder->network->network;
+    const char **copies = vbs_arena_alloc(arena(builder), (size_t)n, sizeof *copies);
+
+    if (!copies)
+        return vbs_no_memory(ctx);
+    for (int i = 0; i < n; i++)
+        if (!(copies[i] = vbs_arena_strdup(arena(builder), names[i])))
+            return vbs_no_memory(ctx);
+    network->n_until = n;
+    network->until = copies;
+    return VBS_OK;
+}
+
 enum vbs_status vbs_builder_whole(struct vbs_ctx *ctx, struct vbs_builder *builder, const char *why,
                                   bool open)
 {

@@ -72,6 +72,11 @@ enum vbs_status vbs_builder_fixed_input(struct vbs_ctx *ctx, struct vbs_builder 
 enum vbs_status vbs_builder_unread_input(struct vbs_ctx *ctx, struct vbs_builder *builder,
                                          const char *name) VBS_MUST_CHECK;
 
+/* Records the n tensors of the file with which the caller has the network end; names are copied.
+ * VBS_NO_MEMORY. */
+enum vbs_status vbs_builder_until(struct vbs_ctx *ctx, struct vbs_builder *builder,
+                                  const char *const *names, int n) VBS_MUST_CHECK;
+
 /* Sets whole, whole_why (copied; it may be null) and whole_open in struct vbs_network.
  * VBS_NO_MEMORY. */
 enum vbs_status vbs_builder_whole(struct vbs_ctx *ctx, struct vbs_builder *builder, const char *why,

@@ -198,12 +198,14 @@ static enum vbs_status take_choice(const struct vbs_onnx_inputs *inputs,
 static enum vbs_status take_choices(const struct vbs_onnx_inputs *inputs,
                                     const struct vbs_input_choice *choices, int n)
 {
-    int position = 0;
+    int position = 0, n_shapes = 0;
 
+    for (int i = 0; i < n; i++)
+        n_shapes += !choices[i].fixed && !choices[i].until;
     for (int i = 0; i < n; i++) {
-        if (choices[i].fixed)
-            continue; /* is no input any more */
-        if (!choices[i].name && n == 1 && inputs->n > 1)
+        if (choices[i].fixed || choices[i].until)
+            continue; /* is no input, or none any more */
+        if (!choices[i].name && n_shapes == 1 && inputs->n > 1)
             return vbs_fail(inputs->ctx, VBS_USAGE,
                             "it has %d inputs ('%.60s', '%.60s'%s); say of which one the shape is, "
                             "NAME=SHAPE",

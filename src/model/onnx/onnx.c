@@ -2,6 +2,7 @@
 
 #include "base/ctx.h"
 #include "base/fail.h"
+#include "base/text.h"
 #include "model/onnx/inputs.h"
 #include "model/onnx/table.h"
 #include "model/network/network.h"
@@ -26,6 +27,8 @@ struct loader {
     struct vbs_onnx_inputs inputs;
     int64_t n_read, n_floats; /* as in struct vbs_onnx_import, of all attempts */
     char why[256]; /* dimension 0 counts no samples: the node that decides; empty: not tried */
+    char *failed;  /* the first output of the node that was refused last, which the caller frees */
+    bool failed_shape; /* a node was refused because the shape of what it makes depends on data */
 };
 
 /* Gives the length of file without an ending. */
@@ -238,6 +241,19 @@ static enum vbs_status add_unread(struct loader *l, struct vbs_builder *builder)
     return VBS_OK;
 }
 
+/* Records the tensors with which the caller has the network end. */
+static enum vbs_status add_ends(struct loader *l, struct vbs_builder *builder)
+{
+    size_t n = (size_t)l->graph.n_outputs;
+    const char **names = vbs_arena_alloc(&l->arena, n, sizeof *names);
+
+    if (!names)
+        return vbs_no_memory(l->ctx);
+    for (size_t i = 0; i < n; i++)
+        names[i] = l->graph.values[l->graph.outputs[i]].name;
+    return vbs_builder_until(l->ctx, builder, names, l->graph.ends ? (int)n : 0);
+}
+
 /* Imports the nodes into a new builder; the inputs have their places. */
 static enum vbs_status import_graph(struct loader *l, struct vbs_onnx_import *im)
 {
@@ -253,7 +269,17 @@ static enum vbs_status import_graph(struct loader *l, struct vbs_onnx_import *im
     VBS_TRY(vbs_onnx_inputs_end(&l->inputs, im));
     VBS_TRY(add_fixed(l, im->builder));
     VBS_TRY(add_unread(l, im->builder));
+    VBS_TRY(add_ends(l, im->builder));
     return add_outputs(im);
+}
+
+/* Notes the node that was refused. */
+static enum vbs_status note_failed(struct loader *l, const char *output, bool shape)
+{
+    free(l->failed);
+    l->failed = strdup(output);
+    l->failed_shape = shape;
+    return l->failed ? VBS_OK : vbs_no_memory(l->ctx);
 }
 
 /* Imports the graph; dimension at of the first input counts the samples, or none does
@@ -276,6 +302,8 @@ static enum vbs_status import(struct loader *l, int at, bool second, struct vbs_
     im->n_samples = vbs_onnx_inputs_samples(&l->inputs);
     VBS_TRY(vbs_onnx_add_states(im, 0));
     status = import_graph(l, im);
+    if (im->failed && status != VBS_NO_MEMORY)
+        VBS_TRY(note_failed(l, vbs_onnx_first_output(im->graph, im->failed), im->failed_shape));
     l->n_read = im->n_read;
     l->n_floats = im->n_floats;
     return status;
@@ -391,6 +419,19 @@ static const char *const *paths_of(struct loader *l, const struct vbs_onnx_bindi
     return paths;
 }
 
+/* Returns whether a graph has a node of an operator that is not known, and whose shape depends on
+ * data. */
+static bool has_unshaped(const Onnx__GraphProto *graph)
+{
+    for (size_t i = 0; graph && i < graph->n_node; i++) {
+        const char *op = graph->node[i]->op_type;
+
+        if (op && (strcmp(op, "NonMaxSuppression") == 0 || strcmp(op, "Unique") == 0))
+            return true;
+    }
+    return false;
+}
+
 static enum vbs_status load_graph(struct loader *l, const struct vbs_onnx_binding *bindings,
                                   int n_bindings, struct vbs_network **network)
 {
@@ -400,6 +441,7 @@ static enum vbs_status load_graph(struct loader *l, const struct vbs_onnx_bindin
                                        .n_choices = l->n_choices};
     size_t bytes = strlen(l->path) + 1;
     char *path = vbs_source_alloc(l->source, bytes, 1);
+    enum vbs_status status;
     bool batch;
 
     reading.paths = paths_of(l, bindings, n_bindings, &reading.n_paths);
@@ -407,7 +449,9 @@ static enum vbs_status load_graph(struct loader *l, const struct vbs_onnx_bindin
         return vbs_no_memory(l->ctx);
     memcpy(path, l->path, bytes);
     VBS_TRY(vbs_onnx_file_read(l->ctx, l->source, path, false, &l->file));
-    VBS_TRY(vbs_onnx_graph_read(l->ctx, &l->file, &reading, &l->arena, &l->graph));
+    status = vbs_onnx_graph_read(l->ctx, &l->file, &reading, &l->arena, &l->graph);
+    l->failed_shape = status == VBS_UNSUPPORTED && has_unshaped(l->file.graph);
+    VBS_TRY(status);
     VBS_TRY(
         vbs_onnx_inputs_read(l->ctx, &l->graph, l->choices, l->n_choices, &l->arena, &l->inputs));
     batch = l->inputs.first >= 0 && !find_metadata(l->file.model, VBS_WHOLE_KEY);
@@ -431,7 +475,8 @@ static enum vbs_status within_file(struct vbs_ctx *ctx, enum vbs_status status, 
 /* Records from what the network was made. */
 static enum vbs_status set_origin(struct loader *l, struct vbs_network *made)
 {
-    bool one = l->n_choices == 1 && !l->choices[0].fixed && !l->choices[0].name;
+    bool one =
+        l->n_choices == 1 && !l->choices[0].fixed && !l->choices[0].until && !l->choices[0].name;
     const struct vbs_shape *given = one ? &l->choices[0].shape : NULL;
 
     if (one && l->inputs.in_full && !made->whole)
@@ -469,8 +514,136 @@ enum vbs_status vbs_onnx_load_source(struct vbs_ctx *ctx, const char *path,
 {
     struct loader l = {
         .ctx = ctx, .path = path, .choices = choices, .n_choices = n_choices, .source = source};
+    enum vbs_status status = load_from(&l, NULL, 0, network);
 
-    return load_from(&l, NULL, 0, network);
+    free(l.failed);
+    return status;
+}
+
+/* ---- where a file that is refused could end ---- */
+
+#define MOST_TRIES 8 /* nodes that are left out, one after the other */
+
+/* What can be read of a file that was refused. */
+struct rest {
+    const struct loader *refused;
+    char *failed[MOST_TRIES]; /* [n_failed] first outputs of nodes */
+    int n_failed;
+    struct vbs_onnx_left left;
+    struct vbs_arena arena; /* for the names of left */
+};
+
+/* Finds what is left of the file without the nodes that failed. */
+static enum vbs_status find_rest(struct rest *r)
+{
+    const struct loader *l = r->refused;
+    struct vbs_source *source = vbs_source_new();
+    struct vbs_onnx_reading reading = {.operators = vbs_onnx_operators,
+                                       .n_operators = vbs_onnx_n_operators,
+                                       .choices = l->choices,
+                                       .n_choices = l->n_choices,
+                                       .any_operators = true};
+    enum vbs_status status = source ? VBS_OK : VBS_NO_MEMORY;
+    struct vbs_onnx_graph graph;
+    struct vbs_onnx_file file;
+
+    vbs_arena_clear(&r->arena);
+    if (status == VBS_OK)
+        status = vbs_onnx_file_read(NULL, source, l->path, false, &file);
+    if (status == VBS_OK)
+        status = vbs_onnx_graph_read(NULL, &file, &reading, &r->arena, &graph);
+    if (status == VBS_OK)
+        status = vbs_onnx_graph_left(NULL, &graph, &r->arena, r->failed, r->n_failed, &r->left);
+    for (int i = 0; i < (status == VBS_OK ? r->left.n : 0) && status == VBS_OK; i++)
+        if (!(r->left.names[i] = vbs_arena_strdup(&r->arena, r->left.names[i])))
+            status = VBS_NO_MEMORY;
+    vbs_source_free(source);
+    return status;
+}
+
+/* Tries to load what is left. VBS_UNSUPPORTED: one more node failed. */
+static enum vbs_status try_rest(struct rest *r)
+{
+    const struct loader *l = r->refused;
+    int n = l->n_choices;
+    struct vbs_input_choice *choices = calloc((size_t)(n + r->left.n), sizeof *choices);
+    struct loader again = {.path = l->path,
+                           .choices = choices,
+                           .n_choices = n + r->left.n,
+                           .source = vbs_source_new()};
+    struct vbs_network *network = NULL;
+    enum vbs_status status = VBS_NO_MEMORY;
+
+    if (choices && again.source) {
+        if (n > 0)
+            memcpy(choices, l->choices, (size_t)n * sizeof *choices);
+        for (int i = 0; i < r->left.n; i++)
+            choices[n + i] = (struct vbs_input_choice){.name = r->left.names[i], .until = true};
+        status = load_from(&again, NULL, 0, &network);
+    } else {
+        vbs_source_free(again.source);
+    }
+    vbs_network_free(network);
+    if (status == VBS_UNSUPPORTED && again.failed)
+        r->failed[r->n_failed++] = again.failed;
+    else
+        free(again.failed);
+    free(choices);
+    return status;
+}
+
+/* Appends to the reason of a failure how the file can be loaded without what failed. */
+static enum vbs_status tell_rest(struct vbs_ctx *ctx, enum vbs_status status, const struct rest *r)
+{
+    int n = r->left.n, n_outputs = r->left.n_outputs, shown = 0;
+    struct vbs_text text = {0};
+    char clean[VBS_MAX_NAME];
+
+    vbs_text_add(&text, vbs_detail(ctx));
+    vbs_text_add(&text, "; what does not depend on it can be run: --until ");
+    for (; shown < n && (shown == 0 || text.length < VBS_DETAIL_SIZE - 150); shown++)
+        vbs_text_addf(&text, "%s%.100s", shown ? "," : "",
+                      vbs_onnx_clean(r->left.names[shown], clean, sizeof clean));
+    if (shown < n)
+        vbs_text_addf(&text, " and %d more", n - shown);
+    if (n_outputs == 0)
+        vbs_text_add(&text, " (none of the file's outputs is left)");
+    else if (n_outputs == n)
+        vbs_text_add(&text, " (these are outputs of the file)");
+    else
+        vbs_text_addf(&text, " (the first %s of the file)",
+                      n_outputs == 1 ? "is an output" : "of them are outputs");
+    if (text.failed)
+        status = vbs_no_memory(ctx);
+    else
+        status = vbs_fail(ctx, status, "%s", text.data);
+    vbs_text_clear(&text);
+    return status;
+}
+
+/* Says where a file can end that was refused because a shape depends on data. */
+static enum vbs_status tell_ends(struct loader *l, enum vbs_status status)
+{
+    struct rest r = {.refused = l, .n_failed = l->failed ? 1 : 0, .failed = {l->failed}};
+    enum vbs_status tried = VBS_UNSUPPORTED;
+
+    while (tried == VBS_UNSUPPORTED && r.n_failed < MOST_TRIES) {
+        int before = r.n_failed;
+
+        tried = find_rest(&r);
+        if (tried == VBS_OK)
+            tried = r.left.n > 0 ? try_rest(&r) : VBS_NOT_FOUND;
+        if (tried == VBS_UNSUPPORTED && r.n_failed == before)
+            break;
+    }
+    if (tried == VBS_NO_MEMORY)
+        status = vbs_no_memory(l->ctx);
+    else if (tried == VBS_OK)
+        status = tell_rest(l->ctx, status, &r);
+    for (int i = l->failed ? 1 : 0; i < r.n_failed; i++)
+        free(r.failed[i]);
+    vbs_arena_clear(&r.arena);
+    return status;
 }
 
 /* Loads a file, where n_choices may be 0. */
@@ -488,12 +661,16 @@ static enum vbs_status load_file(struct vbs_ctx *ctx, const char *path,
     enum vbs_status status = load_from(&l, bindings, n_bindings, network), sound;
     struct vbs_network *loaded;
 
+    if (status == VBS_UNSUPPORTED && l.failed_shape && ctx && n_bindings == 0)
+        status = tell_ends(&l, status);
+    free(l.failed);
     if (n_choices == 0 || (status != VBS_FORMAT && status != VBS_UNSUPPORTED))
         return status;
     /* where the file can be loaded without the choices, or is open without them and what they make
      * of it contradicts itself, the mistake is the caller's */
     plain.source = vbs_source_new();
     sound = load_from(&plain, bindings, n_bindings, &loaded);
+    free(plain.failed);
     if (sound == VBS_NO_MEMORY)
         return vbs_no_memory(ctx);
     if (sound != VBS_OK && (sound != VBS_USAGE || status != VBS_FORMAT))

@@ -289,10 +289,11 @@ static enum vbs_status write_file(struct vbz_writer *w, const char *path)
         return vbs_fail(w->ctx, VBS_USAGE, "'%.100s' comes neither from a text nor from ONNX",
                         w->network->name);
     if (w->network->parameters->origin.chosen)
-        return vbs_fail(w->ctx, VBS_UNSUPPORTED,
-                        "'%.100s' was loaded with shapes or values of single inputs, which a .vbz "
-                        "file cannot hold; 'vbslab export' makes an .onnx file that has them",
-                        w->network->name);
+        return vbs_fail(
+            w->ctx, VBS_UNSUPPORTED,
+            "'%.100s' was loaded with shapes or values of single inputs, or an end of its "
+            "own, which a .vbz file cannot hold; 'vbslab export' makes an .onnx file that has them",
+            w->network->name);
     VBS_TRY(find_coded(w));
     VBS_TRY(find_extents(w));
     VBS_TRY(make_head(w));

@@ -1737,8 +1737,32 @@ def several():
     onnx.save_model(model, os.path.join(FOLDER, "several.onnx"))
 
 
+def detector():
+    """The end of a detector whose number of boxes depends on data, which vbslab does not read: what is
+    before it can be run."""
+    value = helper.make_tensor_value_info
+    n = Net("detector", 17, ["N", 20, 6])
+    node = lambda kind, inputs, output, **attributes: n.nodes.append(
+        helper.make_node(kind, inputs, [output], name=kind.lower() + "/" + output, **attributes))
+    node("MatMul", ["x", n.weight(6, 4, name="w")], "boxes")
+    node("Sigmoid", ["x"], "scores")
+    node("ReduceMax", ["scores"], "best", axes=[2], keepdims=0)
+    node("Transpose", ["scores"], "by,class", perm=[0, 2, 1])
+    node("NonMaxSuppression", ["boxes", "by,class", n.constant(np.array(9)), n.scalar(0.5), n.scalar(0.1)], "kept")
+    node("Slice", ["kept", n.ints(2), n.ints(3), n.ints(1)], "at")
+    node("GatherND", ["boxes", "at"], "chosen", batch_dims=0)
+    node("Sqrt", ["best"], "root")
+    outputs = [value(name, TensorProto.FLOAT, None) for name in ("chosen", "root")]
+    graph = helper.make_graph(n.nodes, "detector", [value("x", TensorProto.FLOAT, ["N", 20, 6])], outputs,
+                              n.weights)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], producer_name="make.py")
+    model.ir_version = 8
+    onnx.save_model(model, os.path.join(FOLDER, "detector.onnx"))
+
+
 if __name__ == "__main__":
     several()
+    detector()
     torch_flatten(11, torch_flatten(14))  # onnx.reference trains in version 11
     for make in (torch_gates, keras_nhwc, segment, outputs, one_channel, whole, normals,
                  folded, external, recurrent, sequence, windows, single, heads, copies,

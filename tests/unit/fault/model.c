@@ -144,6 +144,23 @@ static enum vbs_status load_onnx_chosen(struct vbs_ctx *ctx)
     return load(ctx, "tests/data/onnx/chosen.onnx", NULL);
 }
 
+static enum vbs_status load_onnx_detector(struct vbs_ctx *ctx)
+{
+    return load(ctx, "tests/data/onnx/detector.onnx", NULL);
+}
+
+static enum vbs_status load_onnx_until(struct vbs_ctx *ctx)
+{
+    const struct vbs_input_choice choice = {.name = "root,boxes", .until = true};
+    struct vbs_network *network;
+    enum vbs_status status =
+        vbs_network_load_inputs(ctx, "tests/data/onnx/detector.onnx", &choice, 1, &network);
+
+    if (status == VBS_OK)
+        vbs_network_free(network);
+    return status;
+}
+
 static enum vbs_status load_onnx_sparse(struct vbs_ctx *ctx)
 {
     return load(ctx, "tests/data/onnx/sparse.onnx", NULL);
@@ -323,6 +340,8 @@ static const struct task TASKS[] = {
     {"an ONNX file with graphs inside nodes", load_onnx_control, VBS_OK},
     {"an ONNX file with points in images", load_onnx_sampled, VBS_OK},
     {"an ONNX file with parts at computed places", load_onnx_chosen, VBS_OK},
+    {"an ONNX file of which a part cannot be read", load_onnx_detector, VBS_UNSUPPORTED},
+    {"this file until there", load_onnx_until, VBS_OK},
     {"an ONNX file with sparse weights", load_onnx_sparse, VBS_OK},
     {"an ONNX file with functions", load_onnx_functions, VBS_OK},
     {"an ONNX file with an input that does not suit it", load_onnx_reshaped, VBS_USAGE},

@@ -426,6 +426,131 @@ static enum vbs_status add_nodes(struct builder *b)
     return VBS_OK;
 }
 
+/* ---- where the caller has the network end ---- */
+
+/* The values with which it does. */
+struct ends {
+    int n, *values;
+    bool *taken; /* by value */
+};
+
+static void add_end(struct ends *ends, int value)
+{
+    if (!ends->taken[value])
+        ends->values[ends->n++] = value;
+    ends->taken[value] = true;
+}
+
+static bool is_output(const struct builder *b, const char *name)
+{
+    for (size_t i = 0; i < b->proto->n_output; i++)
+        if (strcmp(text_of(b->proto->output[i]->name), name) == 0)
+            return true;
+    return false;
+}
+
+static bool is_read(const struct builder *b, int value)
+{
+    for (int i = 0; i < b->n_nodes; i++)
+        for (int k = 0; k < b->nodes[i].n_inputs; k++)
+            if (b->nodes[i].inputs[k] == value)
+                return true;
+    return is_output(b, b->graph->values[value].name);
+}
+
+/* Adds what a node makes: the outputs that something reads, or the first one. */
+static void add_node_ends(const struct builder *b, const struct vbs_onnx_node *node,
+                          struct ends *ends)
+{
+    int before = ends->n;
+
+    for (int i = 0; i < node->n_outputs; i++)
+        if (node->outputs[i] >= 0 && is_read(b, node->outputs[i]))
+            add_end(ends, node->outputs[i]);
+    for (int i = 0; i < node->n_outputs && ends->n == before; i++)
+        if (node->outputs[i] >= 0)
+            add_end(ends, node->outputs[i]);
+}
+
+/* Adds the tensor, or what the node makes, of a name; *found: there is one that nodes make. */
+static void find_end(const struct builder *b, const char *name, struct ends *ends, bool *found)
+{
+    int value = find_tensor(b, name);
+
+    *found = value >= 0 && b->graph->values[value].producer >= 0;
+    if (*found)
+        add_end(ends, value);
+    for (int i = 0; i < b->n_nodes && value < 0; i++)
+        if (strcmp(text_of(b->nodes[i].proto->name), name) == 0) {
+            add_node_ends(b, &b->nodes[i], ends);
+            *found = true;
+        }
+}
+
+/* Adds the longest text at the beginning of a list with commas between names that is a name, and
+ * returns its length; 0: there is none. */
+static size_t find_first_end(const struct builder *b, char *list, struct ends *ends)
+{
+    for (size_t n = strlen(list); n > 0; n--) {
+        char after = list[n];
+        bool found = false;
+
+        if (after && after != ',')
+            continue;
+        list[n] = '\0';
+        find_end(b, list, ends, &found);
+        list[n] = after;
+        if (found)
+            return n;
+    }
+    return 0;
+}
+
+/* Adds the names of a list, which is changed. */
+static enum vbs_status find_ends_of(struct builder *b, char *list, struct ends *ends)
+{
+    while (list) {
+        size_t n = find_first_end(b, list, ends);
+
+        if (n == 0) {
+            list[strcspn(list, ",")] = '\0';
+            return vbs_fail(b->ctx, VBS_USAGE, "the network cannot end at '%.80s': %s", list,
+                            find_tensor(b, list) < 0 ? "no node and no tensor has this name"
+                                                     : "no node makes it");
+        }
+        list = list[n] ? list + n + 1 : NULL;
+    }
+    return VBS_OK;
+}
+
+/* Finds the outputs where the caller says with what the network ends; *given: it does. */
+static enum vbs_status find_ends(struct builder *b, bool *given)
+{
+    size_t n = (size_t)b->graph->n_values;
+    struct ends ends = {.n = 0};
+
+    *given = false;
+    for (int i = 0; b->reading && i < b->reading->n_choices; i++) {
+        const struct vbs_input_choice *choice = &b->reading->choices[i];
+        char *list;
+
+        if (!choice->until)
+            continue;
+        if (!*given) {
+            ends.values = vbs_arena_alloc(b->arena, n, sizeof *ends.values);
+            ends.taken = vbs_arena_alloc(b->arena, n, sizeof *ends.taken);
+        }
+        *given = true;
+        list = vbs_arena_strdup(b->arena, choice->name ? choice->name : "");
+        if (!ends.values || !ends.taken || !list)
+            return vbs_no_memory(b->ctx);
+        VBS_TRY(find_ends_of(b, list, &ends));
+    }
+    b->n_outputs = ends.n;
+    b->outputs = ends.values;
+    return VBS_OK;
+}
+
 static enum vbs_status find_outputs(struct builder *b)
 {
     size_t n = b->proto->n_output;
@@ -754,10 +879,16 @@ static enum vbs_status find_opset(struct vbs_ctx *ctx, const Onnx__ModelProto *m
 /* Reads what the file has of a graph, and leaves the needed nodes. */
 static enum vbs_status read_nodes(struct builder *b)
 {
+    bool ends;
+
     VBS_TRY(add_initialisers(b));
     VBS_TRY(add_inputs(b));
     VBS_TRY(add_nodes(b));
-    VBS_TRY(find_outputs(b));
+    VBS_TRY(find_ends(b, &ends));
+    if (b->reading)
+        b->graph->ends = ends;
+    if (!ends)
+        VBS_TRY(find_outputs(b));
     VBS_TRY(sort(b));
     count_uses(b);
     return VBS_OK;
@@ -768,7 +899,8 @@ static enum vbs_status read_graph(struct builder *b)
     VBS_TRY(read_nodes(b));
     find_weights(b, b->graph);
     forget_producers(b);
-    VBS_TRY(check_operators(b));
+    if (!b->reading->any_operators)
+        VBS_TRY(check_operators(b));
     b->graph->nodes = b->nodes;
     b->graph->n_nodes = b->n_nodes;
     b->graph->outputs = b->outputs;

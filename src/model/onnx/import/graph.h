@@ -76,7 +76,8 @@ struct vbs_onnx_graph {
     int n_unread;
     const int *unread; /* the other inputs of the file that are no constants: nothing reads them */
     int n_outputs;
-    const int *outputs; /* values, in the file's order */
+    const int *outputs; /* values, in the file's order, or those with which the caller has it end */
+    bool ends;          /* they are the caller's */
     /* ConstantOfShape makes most weights of convolutions and matrices, as files without weights are
      * written. All weights, biases and normalisations are then seeded. */
     bool weightless;
@@ -105,17 +106,36 @@ struct vbs_onnx_reading {
     const char *const *paths; /* [n_paths] by input, initialisers not counted: the file of a
                                  TensorProto that it is; null: it varies */
     int n_paths;
-    const struct vbs_input_choice *choices; /* of which those that are fixed matter here */
+    /* Of these, those that are fixed and those with which the network ends matter here. */
+    const struct vbs_input_choice *choices;
     int n_choices;
+    bool any_operators; /* nodes of unknown operators stay; their member operator is null */
 };
 
 /* Reads the graph into arena; file and its source must outlive it. VBS_FORMAT: names that no node
  * makes or that two nodes make, cycles, a missing input. VBS_UNSUPPORTED: unknown operators, all of
  * which the detail names in one line. VBS_USAGE: an input cannot be the number that the caller
- * fixed. VBS_NO_MEMORY. */
+ * fixed, or the network cannot end where the caller says. VBS_NO_MEMORY. */
 enum vbs_status vbs_onnx_graph_read(struct vbs_ctx *ctx, const struct vbs_onnx_file *file,
                                     const struct vbs_onnx_reading *reading, struct vbs_arena *arena,
                                     struct vbs_onnx_graph *graph) VBS_MUST_CHECK;
+
+/* The tensors with which a network can end that some nodes keep from being read. */
+struct vbs_onnx_left {
+    int n, n_outputs;   /* all, and the file's outputs among them, which come first */
+    const char **names; /* [n] */
+};
+
+/* Finds what is left of a graph where nothing is computed that depends on a node of an unknown
+ * operator, or on one of the nodes whose first outputs have these names: outputs, and tensors that
+ * such nodes read. VBS_NO_MEMORY. O(n n_names) in the nodes. */
+enum vbs_status vbs_onnx_graph_left(struct vbs_ctx *ctx, const struct vbs_onnx_graph *graph,
+                                    struct vbs_arena *arena, char *const *names, int n_names,
+                                    struct vbs_onnx_left *left) VBS_MUST_CHECK;
+
+/* Returns the name of the first output of a node that has one; else "". */
+const char *vbs_onnx_first_output(const struct vbs_onnx_graph *graph,
+                                  const struct vbs_onnx_node *node);
 
 /* Adds the values of a graph inside node, which may be added any number of times, to those of
  * graph; its nodes stay apart. Errors as above; VBS_UNSUPPORTED: more than VBS_MAX_OPERATORS nodes

@@ -825,6 +825,23 @@ enum vbs_status vbs_onnx_add_states(struct vbs_onnx_import *im, int first)
     return VBS_OK;
 }
 
+/* Returns whether the shape of what a node makes depends on data: on any of its inputs, or on one
+ * behind the first. */
+static bool depends_in_shape(const struct vbs_onnx_import *im, const struct vbs_onnx_node *node)
+{
+    static const char *const ON_ANY[] = {
+        "ConstantOfShape", "NonMaxSuppression", "NonZero", "Range", "Unique", NULL};
+    static const char *const BEHIND[] = {"Compress", "Expand",    "OneHot",   "Pad",     "Reshape",
+                                         "Resize",   "Slice",     "Split",    "Squeeze", "Tile",
+                                         "TopK",     "Unsqueeze", "Upsample", NULL};
+    bool on_any = is_among(node->op, ON_ANY);
+
+    for (int i = on_any ? 0 : 1; i < node->n_inputs && (on_any || is_among(node->op, BEHIND)); i++)
+        if (node->inputs[i] >= 0 && im->states[node->inputs[i]].tensor)
+            return true;
+    return false;
+}
+
 enum vbs_status vbs_onnx_import_nodes(struct vbs_onnx_import *im, const struct vbs_onnx_node *nodes,
                                       int n)
 {
@@ -836,6 +853,10 @@ enum vbs_status vbs_onnx_import_nodes(struct vbs_onnx_import *im, const struct v
         if (vbs_cancelled(im->ctx))
             return vbs_fail(im->ctx, VBS_INTERRUPTED, "%s", vbs_status_text(VBS_INTERRUPTED));
         status = import_node(im);
+        if (status != VBS_OK && !around) {
+            im->failed = im->node;
+            im->failed_shape = depends_in_shape(im, im->node);
+        }
         if (status != VBS_OK)
             status = vbs_onnx_within_node(im->ctx, status, im->node);
     }

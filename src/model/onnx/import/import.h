@@ -105,7 +105,9 @@ struct vbs_onnx_import {
     /* In a node that makes constants, struct vbs_onnx_constant's copies of its outputs;
      * VBS_ONNX_UNSAID: the handler does not know, so that inputs may have none. */
     int copies;
-    bool mixed;                /* batch mode failed, because samples would mix */
+    bool mixed;                         /* batch mode failed, because samples would mix */
+    const struct vbs_onnx_node *failed; /* the node of the file's graph that was refused */
+    bool failed_shape;                  /* because the shape of what it makes depends on data */
     int64_t n_numbers, n_read; /* numbers made, and numbers read, while constants are computed */
     int64_t n_floats;          /* made likewise */
 };
