@@ -543,15 +543,27 @@ static bool has_whole_input(const struct vbs_network *network)
     return false;
 }
 
-/* Gives whether positions are computed from tensor k: those that a layer reads, or what values are
- * moved or computed one by one to become them. The layers are in the order in which they run. */
+/* Returns whether positions that a layer makes may be made of positions that it reads: they are
+ * moved, joined, computed one by one, or chosen among several, as ArgMax does. What is compared is
+ * none. */
+static bool passes_positions(enum vbs_op op)
+{
+    enum vbs_op_class class = vbs_op_class(op);
+
+    if (op == VBS_OP_EQUAL || op == VBS_OP_LESS || op == VBS_OP_LESS_EQUAL)
+        return false;
+    return class == VBS_CLASS_MOVE || class == VBS_CLASS_UNARY || class == VBS_CLASS_BINARY ||
+           op == VBS_OP_REDUCE_MAX || op == VBS_OP_REDUCE_MIN || op == VBS_OP_CONCAT ||
+           op == VBS_OP_PICK || op == VBS_OP_TAKE;
+}
+
+/* Gives whether positions are computed from tensor k: those that a layer reads, or what becomes
+ * them. The layers are in the order in which they run. */
 static bool holds_positions(const struct vbs_network *network, int k)
 {
     for (int r = k + 1; r <= network->n_layers; r++) {
         const struct vbs_layer *l = &network->layers[r];
-        enum vbs_op_class class = vbs_op_class(l->op);
-        bool passes =
-            class == VBS_CLASS_MOVE || class == VBS_CLASS_UNARY || class == VBS_CLASS_BINARY;
+        bool passes = passes_positions(l->op);
 
         if ((l->op == VBS_OP_EMBED || l->op == VBS_OP_PICK || l->op == VBS_OP_TAKE ||
              l->op == VBS_OP_GRID_SAMPLE) &&

@@ -276,6 +276,38 @@ static void check_words(void)
        "int8 of a network that is not quantised is refused: %s", vbs_detail(&ctx));
 }
 
+/* Places that are chosen among several, and joined, need more digits than bfloat16 has; values that
+ * are compared to find them do not. */
+static void check_positions(void)
+{
+    static const struct {
+        const char *name;
+        enum vbs_storage storage;
+    } LAYERS[] = {
+        {"MatMul_3", VBS_BFLOAT16},       {"ReduceMax_5", VBS_BFLOAT16},
+        {"TopK_64", VBS_FLOAT32},         {"ArgMin_87.equal", VBS_FLOAT32},
+        {"ArgMin_87.mul", VBS_FLOAT32},   {"ArgMin_87.reducemin.20", VBS_FLOAT32},
+        {"ArgMax_89.equal", VBS_FLOAT32}, {"ArgMax_89.reducemin", VBS_FLOAT32},
+        {"Concat_93", VBS_FLOAT32},       {"Transpose_121", VBS_BFLOAT16},
+        {"GatherND_130", VBS_BFLOAT16},
+    };
+    struct vbs_network *network = NULL;
+    struct vbs_ctx ctx = {0};
+
+    if (vbs_network_load(&ctx, "tests/data/onnx/chosen.onnx:bf16", NULL, &network) != VBS_OK)
+        bail_out("%s", vbs_detail(&ctx));
+    for (size_t i = 0; i < sizeof LAYERS / sizeof LAYERS[0]; i++) {
+        const struct vbs_layer *found = NULL;
+
+        for (int k = 1; k <= network->n_layers; k++)
+            if (strcmp(network->layers[k].name, LAYERS[i].name) == 0)
+                found = &network->layers[k];
+        ok(found && found->encoding.storage == LAYERS[i].storage, "%s is stored as %s",
+           LAYERS[i].name, vbs_storage_word(LAYERS[i].storage));
+    }
+    vbs_network_free(network);
+}
+
 /* ---- weights ---- */
 
 /* Multiplies the weights of LeNet's first layer onto a grid, and gives whether steps are found. */
@@ -311,6 +343,7 @@ int main(void)
         check_case(&CASES[i]);
     check_rounding();
     check_words();
+    check_positions();
     ok(finds_steps(&ctx, 127, 0), "weights that are multiples of a step are found");
     ok(finds_steps(&ctx, -128, 0), "-128 of them, too");
     ok(!finds_steps(&ctx, 131, 0), "131 are too many");
