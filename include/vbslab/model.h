@@ -152,7 +152,8 @@ extern "C" {
     X(TOPK, "topk", OTHER, 1, 1, 0)                                                                \
     X(PICK, "pick", OTHER, 2, 2, 0)                                                                \
     X(GRID_SAMPLE, "gridsample", OTHER, 2, 2, 0)                                                   \
-    X(TAKE, "take", OTHER, 2, 2, 0)
+    X(TAKE, "take", OTHER, 2, 2, 0)                                                                \
+    X(DEFORM_CONV, "deformconv", OTHER, 2, 3, 0)
 
 #define VBS_N_TEXT_OPS 12
 
@@ -270,14 +271,21 @@ struct vbs_window {
  * Operators that are not named here have no attributes. Arrays of VBS_MAX_DIMS are in the order of
  * all dimensions of the sample. */
 union vbs_attributes {
-    struct { /* conv, deconv, fc */
+    struct { /* conv, deconv, fc, deformconv */
         int64_t out_channels;
         bool bias;
         bool rows;                        /* fc: works on the last dimension of every row, else on
                                              the whole sample */
-        int64_t groups;                   /* conv, deconv: at least 1; fc: 0 */
-        struct vbs_window window;         /* conv, deconv */
+        int64_t groups;                   /* conv, deconv, deformconv: at least 1; fc: 0 */
+        struct vbs_window window;         /* conv, deconv, deformconv */
         int64_t out_pad[VBS_MAX_SPATIAL]; /* deconv: added to the output's high side */
+        /* deformconv: a conv of images [C, H, W], or [K, C, H, W], the first input, that reads each
+         * element of its windows elsewhere: as many rows and columns further as the second input
+         * says, [offset_groups, kH, kW, 2, H', W'] in that order and with K in front. Between
+         * elements it mixes the four around, and outside of the image there are zeros. What it
+         * reads is multiplied by the third input, [offset_groups, kH, kW, H', W'], where there is
+         * one. Channels are divided into as many groups of neighbours. */
+        int64_t offset_groups;
     } weighted;
     struct { /* maxpool, avgpool */
         struct vbs_window window;

@@ -180,7 +180,8 @@ static bool offers(const struct vbs_layer *l, enum algorithm algorithm)
     const struct vbs_window *w = &l->attributes.weighted.window;
     int n = l->shape.n_dims - 1;
     bool conv = l->op == VBS_OP_CONV, deconv = l->op == VBS_OP_CONV_TRANSPOSE;
-    bool product = l->op == VBS_OP_FC || l->op == VBS_OP_MATMUL || vbs_op_gates(l->op) > 0;
+    bool product = l->op == VBS_OP_FC || l->op == VBS_OP_MATMUL || l->op == VBS_OP_DEFORM_CONV ||
+                   vbs_op_gates(l->op) > 0;
     bool dense = conv && l->attributes.weighted.groups == 1;
     bool unit_stride = conv && all_are(w->stride, n, 1);
     bool pointwise = unit_stride && all_are(w->kernel, n, 1) && all_are(w->pad_low, n, 0) &&

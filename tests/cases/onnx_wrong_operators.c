@@ -41,6 +41,46 @@ static void no_points(struct bytes *graph)
     onnx_add_node(graph, onnx_node("GridSample", "x", "y"));
 }
 
+/* ---- DeformConv ---- */
+
+/* Convolves at places moved by [1, offsets, rows, 8], in groups of offsets. */
+static void deform(struct bytes *graph, int64_t offsets, int64_t rows, int64_t groups)
+{
+    struct bytes node = onnx_node("DeformConv", "x w o", "y");
+
+    onnx_add_tensor(graph, onnx_floats("w", 0.5f, 4, (int64_t[]){4, 3, 1, 1}));
+    onnx_add_tensor(graph, onnx_floats("o", 0.5f, 4, (int64_t[]){1, offsets, rows, 8}));
+    onnx_attribute_int(&node, "offset_group", groups);
+    onnx_add_node(graph, node);
+}
+
+static void few_offsets(struct bytes *graph)
+{
+    deform(graph, 2, 7, 1);
+}
+
+static void offsets_of_rows(struct bytes *graph)
+{
+    deform(graph, 1, 8, 1);
+}
+
+static void two_groups_of_offsets(struct bytes *graph)
+{
+    deform(graph, 4, 8, 2);
+}
+
+static void no_offsets(struct bytes *graph)
+{
+    onnx_add_tensor(graph, onnx_floats("w", 0.5f, 4, (int64_t[]){4, 3, 1, 1}));
+    onnx_add_node(graph, onnx_node("DeformConv", "x w", "y"));
+}
+
+static void varying_filters(struct bytes *graph)
+{
+    onnx_add_tensor(graph, onnx_floats("o", 0.5f, 4, (int64_t[]){1, 128, 1, 1}));
+    onnx_add_node(graph, onnx_node("DeformConv", "x x o", "y"));
+}
+
 /* ---- lines ---- */
 
 static void third_power(struct bytes *graph)
@@ -187,12 +227,22 @@ const struct onnx_case onnx_operator_cases[] = {
     {"points of three coordinates", three_coordinates, VBS_FORMAT,
      "node 'y' (GridSample): images and points differ: 3x8x8 and 2x4x3"},
     {"points of a volume", points_of_a_volume, VBS_UNSUPPORTED,
-     "node 'y' (GridSample): samples volumes; images are supported"},
+     "node 'y' (GridSample): reads volumes; images are supported"},
     {"points of one dimension", no_image, VBS_FORMAT,
      "node 'y' (GridSample): input 1 has 3 dimensions, not 4"},
     {"an unknown interpolation", unknown_mode, VBS_UNSUPPORTED,
      "node 'y' (GridSample): attribute 'mode' is 'area'"},
     {"no points", no_points, VBS_FORMAT, "node 'y' (GridSample): input 1 is missing"},
+    {"offsets of fewer positions", few_offsets, VBS_FORMAT,
+     "node 'y' (DeformConv): places and offsets differ: 2x8x8 and 2x7x8"},
+    {"offsets of rows only", offsets_of_rows, VBS_FORMAT,
+     "node 'y' (DeformConv): places and offsets differ: 2x8x8 and 1x8x8"},
+    {"groups of offsets that do not divide the channels", two_groups_of_offsets, VBS_FORMAT,
+     "node 'y' (DeformConv): 1 groups and 2 groups of offsets do not divide 3 input and 4 output "
+     "channels"},
+    {"no offsets", no_offsets, VBS_FORMAT, "node 'y' (DeformConv): input 2 is missing"},
+    {"filters that vary at moved places", varying_filters, VBS_UNSUPPORTED,
+     "node 'y' (DeformConv): input 1 depends on the network's input; it is to be a constant"},
     {"a length by third powers", third_power, VBS_UNSUPPORTED,
      "node 'y' (LpNormalization): attribute 'p' is 3"},
     {"windows by no power", no_power, VBS_FORMAT, "node 'y' (LpPool): attribute 'p' is 0"},

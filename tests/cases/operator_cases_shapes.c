@@ -41,6 +41,37 @@
         }                                                                                          \
     }
 
+/* A convolution of 3x3 at moved places: of `in` channels of 9x11, with a stride and dilation, in
+ * groups, and in groups of offsets; its input has the images, then two offsets for each element of
+ * a window, then factors, each on 5x4 positions. */
+#define DEFORM(title, in, out, g, og, ...)                                                         \
+    {                                                                                              \
+        .name = title, .input = DIMS((in)*99 + (og)*27 * 20),                                      \
+        .nodes = {{VBS_OP_SLICE, "x", FROM(0),                                                     \
+                   .attributes = {.slice = {.step = {1}, .count = {(in)*99}}}},                    \
+                  {VBS_OP_SLICE, "o", FROM(0),                                                     \
+                   .attributes = {.slice = {.begin = {(in)*99},                                    \
+                                            .step = {1},                                           \
+                                            .count = {(og)*18 * 20}}}},                            \
+                  {VBS_OP_SLICE, "f", FROM(0),                                                     \
+                   .attributes = {.slice = {.begin = {(in)*99 + (og)*18 * 20},                     \
+                                            .step = {1},                                           \
+                                            .count = {(og)*9 * 20}}}},                             \
+                  {VBS_OP_DEFORM_CONV, "d", __VA_ARGS__,                                           \
+                   VIEWS(DIMS(in, 9, 11), DIMS((og)*18, 5, 4), DIMS((og)*9, 5, 4)),                \
+                   .attributes = {.weighted = {.out_channels = out,                                \
+                                               .bias = (g) > 1,                                    \
+                                               .groups = g,                                        \
+                                               .window = {.kernel = {3, 3},                        \
+                                                          .stride = {2, 3},                        \
+                                                          .dilation = {1, 2},                      \
+                                                          .pad_low = {1, 2},                       \
+                                                          .pad_high = {1, 2}},                     \
+                                               .offset_groups = og}}},                             \
+                  {VBS_OP_SIGMOID, "s", FROM(4)}},                                                 \
+        .low = -3, .high = 3                                                                       \
+    }
+
 #define RESIZE(title, from, to, m, p, ...)                                                         \
     {                                                                                              \
         .name = title, .input = from,                                                              \
@@ -477,6 +508,23 @@ static const struct operator_case shape_cases[] = {
                 .attributes = {.grid_sample = {VBS_RESIZE_CUBIC, VBS_GRID_BORDER, false}}}},
      .low = -3,
      .high = 3},
+    DEFORM("convolution at moved places", 4, 6, 1, 1, FROM(1, 2)),
+    DEFORM("convolution at moved places with factors", 4, 40, 1, 2, FROM(1, 2, 3)),
+    DEFORM("convolution at moved places in groups", 12, 6, 3, 2, FROM(1, 2, 3)),
+    DEFORM("depthwise convolution at moved places", 6, 12, 6, 3, FROM(1, 2)),
+    {.name = "convolution at moved places of several images",
+     .input = DIMS(3, 3, 13, 12),
+     .nodes = {{VBS_OP_SLICE, "x", FROM(0),
+                .attributes = {.slice = {.step = {1, 1, 1, 1}, .count = {3, 2, 13, 12}}}},
+               {VBS_OP_SLICE, "o", FROM(0),
+                .attributes = {.slice = {.step = {1, 1, 1, 1}, .count = {3, 2, 13, 12}}}},
+               {VBS_OP_DEFORM_CONV, "d", FROM(1, 2),
+                .attributes = {.weighted = {.out_channels = 5,
+                                            .groups = 1,
+                                            .window = WINDOW(1, 1, 1, 0),
+                                            .offset_groups = 1}}}},
+     .low = -2,
+     .high = 2},
     {.name = "concat along every dimension",
      .input = DIMS(20, 4, 5),
      .nodes = {{VBS_OP_RELU, "r", FROM(0)},

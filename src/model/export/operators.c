@@ -111,6 +111,8 @@ int vbs_export_opset(enum vbs_op op, const union vbs_attributes *attributes)
         return attributes->resize.coordinates == VBS_COORDINATES_HALF_PIXEL_SYMMETRIC ? 19 : 18;
     if (op == VBS_OP_GRID_SAMPLE)
         return 16;
+    if (op == VBS_OP_DEFORM_CONV)
+        return 19;
     for (size_t i = 0; i < N_SIMPLE; i++)
         if (SIMPLE[i].op == op)
             return SIMPLE[i].since;
@@ -474,29 +476,66 @@ static enum vbs_status add_images(struct export_operator *o, int index, struct e
     return VBS_OK;
 }
 
+/* Appends a node that makes images; those of one sample, which it has as samples, are joined. */
+static enum vbs_status give_images(struct export_operator *o, struct export_node *node)
+{
+    struct export_node join = vbs_export_node("Reshape");
+    struct export_dims dims = vbs_export_channels(o->e, &o->l->shape);
+    const char *made, *shape;
+
+    if (o->l->shape.n_dims == 3)
+        return vbs_export_result(o, node, NULL);
+    VBS_TRY(vbs_export_part(o, node, ".images", &made));
+    dims.dim[0] = -1;
+    VBS_TRY(vbs_export_numbers(o->e, o->name, ".shape", dims.dim, dims.n, NULL, &shape));
+    vbs_export_reads(&join, made);
+    vbs_export_reads(&join, shape);
+    return vbs_export_result(o, &join, NULL);
+}
+
 static enum vbs_status write_grid_sample(struct export_operator *o)
 {
     static const char *const OLD[] = {"nearest", "bilinear", "bicubic"}; /* before version 20 */
     static const char *const MODES[] = {"nearest", "linear", "cubic"};
     static const char *const PADDINGS[] = {"zeros", "border", "reflection"};
     const union vbs_attributes *a = o->attributes;
-    struct export_node node = vbs_export_node("GridSample"), join = vbs_export_node("Reshape");
-    struct export_dims dims = vbs_export_channels(o->e, &o->l->shape);
-    const char *made, *shape;
+    struct export_node node = vbs_export_node("GridSample");
 
     for (int i = 0; i < 2; i++)
         VBS_TRY(add_images(o, i, &node));
     vbs_export_word(&node, "mode", (o->e->opset < 20 ? OLD : MODES)[a->grid_sample.mode]);
     vbs_export_word(&node, "padding_mode", PADDINGS[a->grid_sample.padding]);
     vbs_export_int(&node, "align_corners", a->grid_sample.align_corners);
-    if (o->l->shape.n_dims == 3)
-        return vbs_export_result(o, &node, NULL);
-    VBS_TRY(vbs_export_part(o, &node, ".images", &made));
-    dims.dim[0] = -1;
-    VBS_TRY(vbs_export_numbers(o->e, o->name, ".shape", dims.dim, dims.n, NULL, &shape));
-    vbs_export_reads(&join, made);
-    vbs_export_reads(&join, shape);
-    return vbs_export_result(o, &join, NULL);
+    return give_images(o, &node);
+}
+
+static enum vbs_status write_deform_conv(struct export_operator *o)
+{
+    const union vbs_attributes *a = o->attributes;
+    const struct vbs_shape *view = &o->l->views[0];
+    const struct vbs_window *window = &a->weighted.window;
+    const struct export_dims dims = {4,
+                                     {a->weighted.out_channels,
+                                      view->dim[view->n_dims - 3] / a->weighted.groups,
+                                      window->kernel[0], window->kernel[1]}};
+    struct export_node node = vbs_export_node("DeformConv");
+    const char *name;
+
+    VBS_TRY(add_images(o, 0, &node));
+    VBS_TRY(vbs_export_weights(o, VBS_PARAMETER_WEIGHTS, &dims, false, &name));
+    vbs_export_reads(&node, name);
+    VBS_TRY(add_images(o, 1, &node));
+    VBS_TRY(add_bias(o, &node));
+    if (o->l->n_inputs > 2) {
+        if (!a->weighted.bias)
+            vbs_export_reads(&node, "");
+        VBS_TRY(add_images(o, 2, &node));
+    }
+    add_window(&node, window, 2);
+    vbs_export_ints(&node, "dilations", window->dilation, 2);
+    vbs_export_int(&node, "group", a->weighted.groups);
+    vbs_export_int(&node, "offset_group", a->weighted.offset_groups);
+    return give_images(o, &node);
 }
 
 static enum vbs_status write_concat(struct export_operator *o)
@@ -813,6 +852,8 @@ static enum vbs_status write_other(struct export_operator *o)
         return write_take(o);
     case VBS_OP_GRID_SAMPLE:
         return write_grid_sample(o);
+    case VBS_OP_DEFORM_CONV:
+        return write_deform_conv(o);
     case VBS_OP_RESIZE:
         return vbs_export_move(o);
     case VBS_OP_RNN:
@@ -826,7 +867,7 @@ static enum vbs_status write_other(struct export_operator *o)
 
 /* A new operator comes last in the list. Before its name replaces the last one here, it needs a
  * line in SIMPLE, or a function above, in moves.c or in recurrent.c. */
-_Static_assert(VBS_OP_TAKE + 1 == VBS_N_OPS, "a new operator: write its nodes");
+_Static_assert(VBS_OP_DEFORM_CONV + 1 == VBS_N_OPS, "a new operator: write its nodes");
 
 enum vbs_status vbs_export_operator(struct export_operator *o)
 {

@@ -18,6 +18,7 @@ bool vbs_export_has_channels(enum vbs_op op)
     case VBS_OP_SCALE:
     case VBS_OP_INSTANCE_NORM:
     case VBS_OP_GRID_SAMPLE:
+    case VBS_OP_DEFORM_CONV:
         return true;
     default:
         return false;
@@ -73,6 +74,7 @@ static bool named_by_part(const struct export_operator *o)
     case VBS_OP_TOPK:
         return o->attributes->topk.positions;
     case VBS_OP_GRID_SAMPLE:
+    case VBS_OP_DEFORM_CONV:
         return o->l->shape.n_dims == 4;
     case VBS_OP_FC:
         return o->attributes->weighted.rows && o->attributes->weighted.bias;

@@ -1,4 +1,4 @@
-/* The coordinates of the operators Resize and GridSample, as ONNX defines them. */
+/* The coordinates of the operators Resize, GridSample and DeformConv, as ONNX defines them. */
 #include "model/network/coordinates.h"
 
 #include <math.h>
@@ -167,6 +167,33 @@ struct vbs_grid_taps vbs_grid_sample_taps(const union vbs_attributes *a, float c
         taps.at[taps.n] = element_at(&b, at);
         taps.weight[taps.n] = weight_at(mode, x, (float)at);
         taps.n += taps.at[taps.n] >= 0 && taps.weight[taps.n] != 0; /* 0 times infinity is none */
+    }
+    return taps;
+}
+
+/* ---- DeformConv ---- */
+
+struct vbs_image_taps vbs_deform_taps(float row, float column, int64_t height, int64_t width)
+{
+    struct vbs_image_taps taps = {.n = 0};
+    int64_t top, left;
+    float down, across;
+
+    if (isnan(row) || isnan(column))
+        return (struct vbs_image_taps){.n = 1, .at = {0}, .weight = {row + column}};
+    if (row <= -1 || column <= -1 || row >= (float)height || column >= (float)width)
+        return taps;
+    top = (int64_t)floorf(row);
+    left = (int64_t)floorf(column);
+    down = row - (float)top;
+    across = column - (float)left;
+    for (int t = 0; t < 4; t++) {
+        int64_t y = top + t / 2, x = left + t % 2;
+
+        if (y < 0 || y >= height || x < 0 || x >= width)
+            continue;
+        taps.at[taps.n] = y * width + x;
+        taps.weight[taps.n++] = (t / 2 ? down : 1 - down) * (t % 2 ? across : 1 - across);
     }
     return taps;
 }

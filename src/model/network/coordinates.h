@@ -1,5 +1,5 @@
-/* The coordinates of the operators Resize and GridSample, as ONNX defines them: for constants that
- * are resized while a file is read, and for layers. */
+/* The coordinates of the operators Resize, GridSample and DeformConv, as ONNX defines them: for
+ * constants that are resized or sampled while a file is read, and for layers. */
 #ifndef VBS_MODEL_NETWORK_COORDINATES_H
 #define VBS_MODEL_NETWORK_COORDINATES_H
 
@@ -30,5 +30,17 @@ struct vbs_grid_taps {
  * no number makes a value that is none. */
 struct vbs_grid_taps vbs_grid_sample_taps(const union vbs_attributes *a, float coordinate,
                                           int64_t n);
+
+/* The elements of an image of which a deformconv makes what it reads at a place, and their weights;
+ * the zeros outside of the image are left out. */
+struct vbs_image_taps {
+    int n;
+    int64_t at[4]; /* row-major */
+    float weight[4];
+};
+
+/* Returns those at a row and a column, between which it mixes linearly. Where one of the two is no
+ * number, neither is what is read. */
+struct vbs_image_taps vbs_deform_taps(float row, float column, int64_t height, int64_t width);
 
 #endif

@@ -208,6 +208,10 @@ static void flatten_other(enum vbs_op op, const union vbs_attributes *a, struct 
         flat->axes = (unsigned)a->grid_sample.padding;
         flat->swapped = a->grid_sample.align_corners;
         break;
+    case VBS_OP_DEFORM_CONV:
+        flatten_weighted(op, a, flat);
+        flat->begin[0] = a->weighted.offset_groups;
+        break;
     case VBS_OP_RNN:
     case VBS_OP_GRU:
     case VBS_OP_LSTM:
@@ -225,7 +229,7 @@ static void flatten_other(enum vbs_op op, const union vbs_attributes *a, struct 
 
 /* A new operator comes last in the list. Before its name replaces the last one here, one of the
  * functions above must flatten its attributes, if it has any. */
-_Static_assert(VBS_OP_TAKE + 1 == VBS_N_OPS,
+_Static_assert(VBS_OP_DEFORM_CONV + 1 == VBS_N_OPS,
                "a new operator: flatten its attributes, which hashes of networks must hold");
 
 static void flatten(enum vbs_op op, const union vbs_attributes *a, struct flat *flat)

@@ -1,6 +1,7 @@
 /* The shape of every operator's output, and the inputs that each operator refuses. */
 #include "model/network/operation.h"
 
+#include "base/arith.h"
 #include "base/fail.h"
 #include "model/network/op.h"
 
@@ -507,6 +508,55 @@ static enum vbs_status infer_grid_sample(struct vbs_ctx *ctx, const struct vbs_s
     return VBS_OK;
 }
 
+/* Checks the groups of a deformconv. */
+static enum vbs_status check_groups(struct vbs_ctx *ctx, int64_t channels,
+                                    const union vbs_attributes *attributes)
+{
+    int64_t groups = attributes->weighted.groups, out = attributes->weighted.out_channels;
+    int64_t offset_groups = attributes->weighted.offset_groups;
+
+    if (!within(out, 1) || !within(groups, 1) || !within(offset_groups, 1))
+        return vbs_fail(ctx, VBS_FORMAT, "output channels or groups are out of range");
+    if (channels % groups != 0 || out % groups != 0 || channels % offset_groups != 0)
+        return vbs_fail(ctx, VBS_FORMAT,
+                        "%lld groups and %lld groups of offsets do not divide %lld input and %lld "
+                        "output channels",
+                        (long long)groups, (long long)offset_groups, (long long)channels,
+                        (long long)out);
+    return VBS_OK;
+}
+
+/* Computes the shape of a convolution of images at moved places. */
+static enum vbs_status infer_deform_conv(struct vbs_ctx *ctx, const struct vbs_operation *operation,
+                                         union vbs_attributes *attributes, struct vbs_shape *output)
+{
+    static const char *const WORDS[] = {"", "places and offsets", "places and factors"};
+    const struct vbs_shape *images = &operation->inputs[0];
+    struct vbs_window *window = &attributes->weighted.window;
+    int n = images->n_dims;
+    int64_t places;
+
+    if (n < 3 || n > 4)
+        return vbs_fail(ctx, VBS_FORMAT, "its input has %d dimensions; images have 3 or 4", n);
+    VBS_TRY(check_groups(ctx, images->dim[n - 3], attributes));
+    for (int i = 0; i < 2; i++) {
+        VBS_TRY(check_window(ctx, window, i));
+        VBS_TRY(infer_window(ctx, operation, window, i, images->dim[n - 2 + i],
+                             &output->dim[n - 2 + i]));
+    }
+    /* of 2^31 at most each */
+    places = window->kernel[0] * window->kernel[1];
+    for (int i = 1; i < operation->n_inputs; i++) {
+        struct vbs_shape expected = *output;
+
+        if (!vbs_mul(places, (3 - i) * attributes->weighted.offset_groups, &expected.dim[n - 3]) ||
+            !vbs_shape_equal(&expected, &operation->inputs[i]))
+            return shapes_differ(ctx, WORDS[i], &expected, &operation->inputs[i]);
+    }
+    output->dim[n - 3] = attributes->weighted.out_channels;
+    return VBS_OK;
+}
+
 static enum vbs_status infer(struct vbs_ctx *ctx, const struct vbs_operation *operation,
                              union vbs_attributes *attributes, struct vbs_shape *output)
 {
@@ -550,6 +600,8 @@ static enum vbs_status infer(struct vbs_ctx *ctx, const struct vbs_operation *op
         return infer_take(ctx, attributes->take.common, input, other, output);
     case VBS_OP_GRID_SAMPLE:
         return infer_grid_sample(ctx, input, other, output);
+    case VBS_OP_DEFORM_CONV:
+        return infer_deform_conv(ctx, operation, attributes, output);
     case VBS_OP_RNN:
     case VBS_OP_GRU:
     case VBS_OP_LSTM:

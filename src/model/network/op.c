@@ -51,6 +51,7 @@ bool vbs_op_multiplies(enum vbs_op op)
     switch (op) {
     case VBS_OP_CONV:
     case VBS_OP_CONV_TRANSPOSE:
+    case VBS_OP_DEFORM_CONV:
     case VBS_OP_FC:
     case VBS_OP_MATMUL:
     case VBS_OP_RNN:

@@ -30,6 +30,10 @@ static int64_t fan_in(const struct vbs_layer *layer)
     if (layer->op == VBS_OP_FC)
         return layer->attributes.weighted.rows ? source->dim[source->n_dims - 1]
                                                : vbs_shape_elements(source);
+    if (layer->op == VBS_OP_DEFORM_CONV)
+        return source->dim[source->n_dims - 3] / layer->attributes.weighted.groups *
+               layer->attributes.weighted.window.kernel[0] *
+               layer->attributes.weighted.window.kernel[1];
     if (layer->op == VBS_OP_CONV_TRANSPOSE)
         n = layer->attributes.weighted.out_channels / layer->attributes.weighted.groups;
     else
@@ -55,7 +59,7 @@ int64_t vbs_weight_count(const struct vbs_network *network, int layer)
         return l->views[0].dim[0] * fan_in(l);
     if (vbs_op_gates(l->op) > 0)
         return l->operand.dim[0] * l->operand.dim[1] * fan_in(l);
-    if (l->op != VBS_OP_CONV && l->op != VBS_OP_FC)
+    if (l->op != VBS_OP_CONV && l->op != VBS_OP_FC && l->op != VBS_OP_DEFORM_CONV)
         return 0;
     return l->attributes.weighted.out_channels * fan_in(l);
 }
@@ -171,7 +175,8 @@ static void distribution(enum vbs_op op, const union vbs_attributes *attributes,
 {
     bool batchnorm = op == VBS_OP_BATCHNORM, scale = op == VBS_OP_SCALE;
     bool norm = batchnorm || op == VBS_OP_INSTANCE_NORM || op == VBS_OP_LAYER_NORM;
-    bool weighted = op == VBS_OP_CONV || op == VBS_OP_CONV_TRANSPOSE || op == VBS_OP_FC;
+    bool weighted = op == VBS_OP_CONV || op == VBS_OP_CONV_TRANSPOSE || op == VBS_OP_FC ||
+                    op == VBS_OP_DEFORM_CONV;
     bool recurrent = vbs_op_gates(op) > 0;
     bool gamma = scale || (norm && attributes->norm.affine);
     bool beta = scale ? attributes->scale.bias : gamma;

@@ -557,6 +557,22 @@ static bool passes_positions(enum vbs_op op)
            op == VBS_OP_PICK || op == VBS_OP_TAKE;
 }
 
+/* Returns the input of a layer that is positions, where it has one; else -1. */
+static int positions_of(const struct vbs_layer *l)
+{
+    switch (l->op) {
+    case VBS_OP_EMBED:
+    case VBS_OP_PICK:
+    case VBS_OP_TAKE:
+    case VBS_OP_GRID_SAMPLE:
+        return l->n_inputs - 1;
+    case VBS_OP_DEFORM_CONV:
+        return 1;
+    default:
+        return -1;
+    }
+}
+
 /* Gives whether positions are computed from tensor k: those that a layer reads, or what becomes
  * them. The layers are in the order in which they run. */
 static bool holds_positions(const struct vbs_network *network, int k)
@@ -564,10 +580,9 @@ static bool holds_positions(const struct vbs_network *network, int k)
     for (int r = k + 1; r <= network->n_layers; r++) {
         const struct vbs_layer *l = &network->layers[r];
         bool passes = passes_positions(l->op);
+        int positions = positions_of(l);
 
-        if ((l->op == VBS_OP_EMBED || l->op == VBS_OP_PICK || l->op == VBS_OP_TAKE ||
-             l->op == VBS_OP_GRID_SAMPLE) &&
-            l->inputs[l->n_inputs - 1] == k)
+        if (positions >= 0 && l->inputs[positions] == k)
             return true;
         for (int i = 0; i < l->n_inputs && passes; i++)
             if (l->inputs[i] == k && network->layers[r].encoding.storage == VBS_FLOAT32)

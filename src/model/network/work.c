@@ -4,8 +4,9 @@
 #include "base/arith.h"
 #include "base/fail.h"
 
-/* Computes the weights of a conv, deconv or fc, and the multiply-accumulates of one sample. False
- * when the weights exceed 64 bits; multiply-accumulates that exceed them become INT64_MAX. */
+/* Computes the weights of a conv, deconv, deformconv or fc, and the multiply-accumulates of one
+ * sample. False when the weights exceed 64 bits; multiply-accumulates that exceed them become
+ * INT64_MAX. */
 static bool count_weighted(enum vbs_op op, const union vbs_attributes *attributes,
                            const struct vbs_shape *input, const struct vbs_shape *output,
                            int64_t *weights, int64_t *macs)
@@ -17,6 +18,12 @@ static bool count_weighted(enum vbs_op op, const union vbs_attributes *attribute
     if (op == VBS_OP_FC) {
         each =
             attributes->weighted.rows ? input->dim[input->n_dims - 1] : vbs_shape_elements(input);
+    } else if (op == VBS_OP_DEFORM_CONV) {
+        const int64_t *kernel = attributes->weighted.window.kernel;
+
+        each = input->dim[input->n_dims - 3] / attributes->weighted.groups;
+        if (!vbs_mul(each, kernel[0], &each) || !vbs_mul(each, kernel[1], &each))
+            return false;
     } else {
         each = (transposed ? attributes->weighted.out_channels : input->dim[0]) /
                attributes->weighted.groups;
@@ -72,6 +79,7 @@ static bool count_work(const struct vbs_operation *operation,
     switch (operation->op) {
     case VBS_OP_CONV:
     case VBS_OP_CONV_TRANSPOSE:
+    case VBS_OP_DEFORM_CONV:
     case VBS_OP_FC:
         return count_weighted(operation->op, attributes, input, output, parameters, macs) &&
                (!attributes->weighted.bias ||

@@ -49,6 +49,7 @@ const struct vbs_onnx_operator vbs_onnx_operators[] = {
     {"Cos", H(unary), H(fold_unary), VBS_OP_COS, {{1, 1}}, ANYWHERE},
     {"Cosh", H(unary), H(fold_unary), VBS_OP_COSH, {{1, 1}}, ANYWHERE},
     {"CumSum", H(cum_sum), H(fold_cum_sum), 0, {{1, 2}}, ANYWHERE},
+    {"DeformConv", H(deform_conv), H(fold_deform_conv), 0, {{19, 5}}, FOLDED},
     {"DepthToSpace", H(space_depth), NULL, 0, {{1, 1}}, 0},
     {"DequantizeLinear", H(dequantize_linear), H(fold_dequantize_linear), 0, {{10, 3}}, ANYWHERE},
     {"Div", H(divide), H(fold_pair), VBS_OP_DIV, {{1, 2}}, ANYWHERE},

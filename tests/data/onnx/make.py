@@ -1269,6 +1269,43 @@ def sampled(version, results=None):
     return n.save(results=results)
 
 
+def deformed(version, results=None):
+    """Convolutions at moved places: in groups, with factors, of images that are folded into the
+    samples, and of constants."""
+    n = Net("deformed_%d" % version, version, ["N", 4, 7, 6])
+    samples = n.op("Slice", n.op("Shape", "x"), n.ints(0), n.ints(1))
+
+    def moved(x, channels, out, groups=1, pads=(1, 1, 1, 1), strides=(1, 1)):
+        return n.op("Conv", x, n.weight(out, channels // groups, 3, 3, scale=0.4), kernel_shape=[3, 3],
+                    pads=pads, strides=strides, group=groups)
+
+    def of_each(constant, *shape):
+        return n.op("Expand", constant, n.op("Concat", samples, n.ints(*shape), axis=0))
+    plain = n.op("DeformConv", "x", n.weight(5, 4, 3, 3), moved("x", 4, 18), pads=[1, 1, 1, 1])
+    half = dict(pads=(1, 1, 1, 2), strides=(2, 3))
+    offsets = moved("x", 4, 18 * 2, **half)
+    factors = n.op("Sigmoid", moved("x", 4, 9 * 2, **half))
+    window = dict(kernel_shape=[3, 3], pads=[1, 2, 1, 3], strides=[2, 3], dilations=[1, 2], group=2, offset_group=2)
+    groups = n.op("DeformConv", "x", n.weight(6, 2, 3, 3), offsets, n.weight(6), factors, **window)
+    groups = n.op("Relu", groups)
+    apart = n.op("DeformConv", "x", n.weight(4, 1, 2, 1), moved("x", 4, 4), "", moved("x", 4, 2), pads=[1, 0, 0, 0],
+                 group=4)
+    heads = n.op("Reshape", "x", n.ints(-1, 2, 7, 6))
+    several = n.op("DeformConv", heads, n.weight(3, 2, 3, 3), moved(heads, 2, 18), n.weight(3), pads=[1, 1, 1, 1])
+    fixed = n.op("DeformConv", "x", n.weight(2, 4, 2, 2), of_each(n.weight(8, 6, 5, scale=1), 8, 6, 5))
+    image = n.op("DeformConv", of_each(n.weight(1, 2, 5, 5, scale=1), 2, 5, 5), n.weight(2, 2, 3, 3),
+                 n.op("Slice", moved("x", 4, 18), n.ints(1, 1), n.ints(6, 6), n.ints(2, 3)), pads=[1, 1, 1, 1])
+    known = n.op("DeformConv", n.weight(1, 4, 5, 5, scale=1), n.weight(2, 2, 3, 2), n.weight(1, 24, 2, 6, scale=1),
+                 n.weight(2), n.weight(1, 12, 2, 6, scale=1), group=2, offset_group=2, strides=[2, 1], pads=[0, 1, 0, 1])
+    n.output(n.op("Concat", plain, apart, axis=1), "plain")
+    n.output(groups, "groups")
+    n.output(n.op("Reshape", several, n.ints(-1, 6, 7, 6)), "several")
+    n.output(n.op("Concat", n.op("Flatten", fixed), n.op("Flatten", image), axis=1), "constants")
+    n.output(n.op("Add", n.op("ReduceMean", "x", n.ints(1, 2, 3)), n.op("Reshape", known, n.ints(1, 24, 1, 1))),
+             "known")
+    return n.save(results=results)
+
+
 def lines(version, lengths=None):
     """Marks of the largest of each line, and lines divided by their length, of data and of constants;
     a line of zeros stays one. lengths: the outputs of version 13; onnx.reference marks as it does there."""
@@ -1777,6 +1814,7 @@ if __name__ == "__main__":
     functions(functions())
     lines(11, lines(13))
     sampled(16, sampled(20))  # onnx.reference knows only the words of version 20
+    deformed(22, deformed(19))
     known = opset(9)
     opset(7, known)  # onnx.reference knows neither its Upsample
     opset(10, known)  # nor its Resize

@@ -408,6 +408,8 @@ static bool compute(const struct subject *s, const float *const *inputs, float *
     case VBS_OP_GRID_SAMPLE:
         reference_grid_sample(s, inputs, y);
         return true;
+    case VBS_OP_DEFORM_CONV:
+        return reference_deform_conv(s, inputs, y);
     case VBS_OP_RNN:
     case VBS_OP_GRU:
     case VBS_OP_LSTM:

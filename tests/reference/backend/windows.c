@@ -172,3 +172,70 @@ bool reference_pool(const struct subject *s, const float *x, float *y)
     }
     return true;
 }
+
+/* Returns the value of an image at a place between its elements: each element counts by how near it
+ * is, and outside there is nothing. */
+static double between(const float *image, int64_t height, int64_t width, float y, float x)
+{
+    double sum = isnan(y) || isnan(x) ? NAN : 0;
+
+    for (int64_t i = 0; i < height * width; i++) {
+        double down = 1 - fabs((double)y - (double)(i / width));
+        double across = 1 - fabs((double)x - (double)(i % width));
+
+        if (down > 0 && across > 0)
+            sum += down * across * image[i];
+    }
+    return sum;
+}
+
+/* Returns what a window reads of channel c for element tap, of image k: inputs are the images, what
+ * moves places, and factors (null: all are 1). */
+static double deformed(const struct vbs_layer *l, const float *const *inputs, int64_t k, int64_t c,
+                       int64_t tap, int64_t p)
+{
+    const union vbs_attributes *a = &l->attributes;
+    const struct vbs_window *w = &a->weighted.window;
+    const struct vbs_shape *in = &l->views[0], *out = &l->shape;
+    int64_t height = in->dim[in->n_dims - 2], width = in->dim[in->n_dims - 1];
+    int64_t channels = in->dim[in->n_dims - 3], columns = out->dim[out->n_dims - 1];
+    int64_t positions = out->dim[out->n_dims - 2] * columns, taps = w->kernel[0] * w->kernel[1];
+    int64_t group = (k * a->weighted.offset_groups) + c * a->weighted.offset_groups / channels;
+    const float *offsets = inputs[1] + (group * taps + tap) * 2 * positions;
+    float y =
+        (float)(p / columns * w->stride[0] - w->pad_low[0] + tap / w->kernel[1] * w->dilation[0]) +
+        offsets[p];
+    float x =
+        (float)(p % columns * w->stride[1] - w->pad_low[1] + tap % w->kernel[1] * w->dilation[1]) +
+        offsets[positions + p];
+    double value = between(inputs[0] + (k * channels + c) * height * width, height, width, y, x);
+
+    return l->n_inputs > 2 ? value * inputs[2][(group * taps + tap) * positions + p] : value;
+}
+
+bool reference_deform_conv(const struct subject *s, const float *const *inputs, float *y)
+{
+    const struct vbs_layer *l = s->l;
+    const union vbs_attributes *a = &l->attributes;
+    const struct vbs_shape *in = &l->views[0], *out = &l->shape;
+    int64_t n_out = a->weighted.out_channels, groups = a->weighted.groups;
+    int64_t n_in = in->dim[in->n_dims - 3] / groups;
+    int64_t taps = a->weighted.window.kernel[0] * a->weighted.window.kernel[1];
+    int64_t positions = out->dim[out->n_dims - 2] * out->dim[out->n_dims - 1];
+    float *weights = subject_values(s, -1, VBS_PARAMETER_WEIGHTS, n_out * n_in * taps);
+    float *bias = subject_values(s, -1, VBS_PARAMETER_BIAS, n_out);
+
+    for (int64_t i = 0; weights && bias && i < vbs_shape_elements(out); i++) {
+        int64_t o = i / positions % n_out, first = o / (n_out / groups) * n_in;
+        double sum = bias[o];
+
+        for (int64_t t = 0; t < n_in * taps; t++)
+            sum +=
+                weights[o * n_in * taps + t] * deformed(l, inputs, i / positions / n_out,
+                                                        first + t / taps, t % taps, i % positions);
+        y[i] = (float)sum;
+    }
+    free(weights);
+    free(bias);
+    return weights && bias;
+}

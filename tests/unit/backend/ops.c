@@ -46,6 +46,7 @@ static void check_given_weights(void)
         "matmul with a constant",
         "prelu by channel and by position",
         "a run of operators on values, of which some are fused",
+        "convolution at moved places in groups",
     };
 
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {

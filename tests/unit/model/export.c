@@ -60,6 +60,7 @@ static const char *const MODELS[] = {
     "tests/data/onnx/opset_24.onnx",
     "tests/data/onnx/outputs.onnx",
     "tests/data/onnx/recurrent.onnx",
+    "tests/data/onnx/deformed_19.onnx",
     "tests/data/onnx/sampled_16.onnx",
     "tests/data/onnx/sampled_20.onnx",
     "tests/data/onnx/scales.onnx",

@@ -88,6 +88,10 @@ static void check_light(int i)
 
 /* ---- small networks, computed ---- */
 
+#define DEFORMED                                                                                   \
+    "conv deformconv conv conv+sigmoid deformconv+relu conv conv deformconv shuffle conv "         \
+    "transpose deformconv slice keep add deformconv conv slice slice keep add deformconv concat "  \
+    "concat reducemean add"
 /* By 0.2 to 2.2, but 1. */
 #define RESIZES     TEN_RESIZES TEN_RESIZES
 #define TEN_RESIZES "resize resize resize resize resize resize resize resize resize resize "
@@ -188,6 +192,8 @@ static const struct {
      "gridsample gridsample gridsample gridsample gridsample gridsample gridsample gridsample "
      "gridsample gridsample gridsample gridsample concat conv gridsample slice keep add gridsample "
      "slice keep add gridsample reducesum concat reducemean add"},
+    {"deformed_19", DEFORMED},
+    {"deformed_22", DEFORMED},
     {"recurrent", "conv transpose lstm gru slice fc+relu logsoftmax"},
     {"reversed", "gather gather slice slice linear reducesum+linear+clip remainder sub sub less "
                  "mul add expand pick add identity concat slice slice slice add"},

@@ -63,25 +63,26 @@ static number convolve(const struct convolution *c, const number *x, int64_t cha
     return sum;
 }
 
+/* Reads the input, the weights, and the bias, which is input number `index`. */
 static enum vbs_status read_operands(struct vbs_onnx_import *im, constant *input, constant *weights,
-                                     struct convolution *c)
+                                     int index, struct convolution *c)
 {
     constant *bias;
 
     VBS_TRY(vbs_onnx_numbers(im, input, &c->x));
     VBS_TRY(vbs_onnx_known_in(im, 1, &weights, &c->weights));
-    if (!vbs_onnx_in(im, 2))
+    if (!vbs_onnx_in(im, index))
         return VBS_OK;
-    VBS_TRY(vbs_onnx_known_in(im, 2, &bias, &c->bias));
+    VBS_TRY(vbs_onnx_known_in(im, index, &bias, &c->bias));
     if (vbs_shape_elements(&bias->shape) != c->out.dim[0])
-        return vbs_fail(im->ctx, VBS_FORMAT, "input 2 has %lld values for %lld channels",
+        return vbs_fail(im->ctx, VBS_FORMAT, "input %d has %lld values for %lld channels", index,
                         (long long)vbs_shape_elements(&bias->shape), (long long)c->out.dim[0]);
     return VBS_OK;
 }
 
 /* Reads the shapes and attributes, and the operands, and counts the work for all samples. */
 static enum vbs_status prepare(struct vbs_onnx_import *im, constant *input, constant *weights,
-                               union vbs_attributes *a, struct convolution *c)
+                               int bias, union vbs_attributes *a, struct convolution *c)
 {
     const struct vbs_operation operation = {.op = VBS_OP_CONV, .n_inputs = 1, .inputs = &c->in};
     int64_t work; /* the place of a tap takes as long as some products */
@@ -104,7 +105,7 @@ static enum vbs_status prepare(struct vbs_onnx_import *im, constant *input, cons
         !vbs_mul(work, input->shape.dim[0], &work))
         return vbs_fail(im->ctx, VBS_UNSUPPORTED, "too much is computed with constants");
     VBS_TRY(vbs_onnx_numbers_read(im, work));
-    return read_operands(im, input, weights, c);
+    return read_operands(im, input, weights, bias, c);
 }
 
 VBS_ONNX_HANDLER(fold_conv)
@@ -123,7 +124,7 @@ VBS_ONNX_HANDLER(fold_conv)
     VBS_TRY(vbs_onnx_constant_in(im, 1, &weights));
     if (input->copies <= 1)
         vbs_onnx_same_copies(im, 0);
-    VBS_TRY(prepare(im, input, weights, &a, &c));
+    VBS_TRY(prepare(im, input, weights, 2, &a, &c));
     shape = (struct vbs_shape){.n_dims = input->shape.n_dims, .dim = {input->shape.dim[0]}};
     memcpy(shape.dim + 1, c.out.dim, (size_t)c.out.n_dims * sizeof c.out.dim[0]);
     if (!vbs_onnx_bounded(&shape))
@@ -134,6 +135,117 @@ VBS_ONNX_HANDLER(fold_conv)
     plane = n_out / c.out.dim[0];
     for (int64_t i = 0; i < vbs_shape_elements(&shape); i++) {
         y[i] = convolve(&c, c.x + i / n_out * n_in, i % n_out / plane, i % plane);
+        y[i].value = vbs_onnx_rounded(input->type, y[i].value);
+    }
+    return vbs_onnx_give_numbers(im, input->type, &shape, y);
+}
+
+/* ---- DeformConv ---- */
+
+/* What moves the places of a convolution's windows, and factors of what they read. */
+struct deformation {
+    int64_t groups, lines; /* of the input's channels; of offsets, each of rows and columns */
+    const number *offsets, *factors;
+};
+
+/* Reads input index, [N, lines, H, W], as the deformation has it. */
+static enum vbs_status read_lines(struct vbs_onnx_import *im, const struct convolution *c,
+                                  int index, int64_t lines, int64_t samples, const number **made)
+{
+    constant *read;
+    const int64_t *dim;
+
+    VBS_TRY(vbs_onnx_known_in(im, index, &read, made));
+    dim = read->shape.dim;
+    if (read->shape.n_dims != 4 || dim[0] != samples || dim[1] != lines ||
+        dim[2] != c->out.dim[1] || dim[3] != c->out.dim[2])
+        return vbs_fail(im->ctx, VBS_FORMAT, "input %d has not %lld numbers for each position",
+                        index, (long long)lines);
+    return VBS_OK;
+}
+
+static enum vbs_status read_deformation(struct vbs_onnx_import *im, const struct convolution *c,
+                                        int64_t samples, struct deformation *d)
+{
+    int64_t groups = vbs_onnx_int(im, "offset_group", 1);
+
+    if (groups < 1 || groups > c->in.dim[0] || c->in.dim[0] % groups != 0)
+        return vbs_fail(im->ctx, VBS_FORMAT, "%lld groups of offsets do not divide %lld channels",
+                        (long long)groups, (long long)c->in.dim[0]);
+    *d = (struct deformation){.groups = groups, .lines = groups * c->taps};
+    VBS_TRY(read_lines(im, c, 2, 2 * d->lines, samples, &d->offsets));
+    return vbs_onnx_in(im, 4) ? read_lines(im, c, 4, d->lines, samples, &d->factors) : VBS_OK;
+}
+
+/* Returns what the window at a position of a sample reads for one of its elements in a channel. */
+static number deformed(const struct convolution *c, const struct deformation *d, int64_t sample,
+                       int64_t channel, int64_t tap, int64_t at)
+{
+    const struct vbs_window *w = c->window;
+    int64_t columns = c->out.dim[2], plane = c->out.dim[1] * columns;
+    int64_t line = channel / (c->in.dim[0] / d->groups) * c->taps + tap;
+    const number *offset = d->offsets + (sample * d->lines + line) * 2 * plane + at;
+    int64_t row = at / columns * w->stride[0] - w->pad_low[0] + tap / w->kernel[1] * w->dilation[0];
+    int64_t column =
+        at % columns * w->stride[1] - w->pad_low[1] + tap % w->kernel[1] * w->dilation[1];
+    struct vbs_image_taps taps =
+        vbs_deform_taps((float)row + (float)offset[0].value,
+                        (float)column + (float)offset[plane].value, c->in.dim[1], c->in.dim[2]);
+    const number *image = c->x + (sample * c->in.dim[0] + channel) * c->in.dim[1] * c->in.dim[2];
+    number sum = {0, .batch = false};
+
+    for (int t = 0; t < taps.n; t++) {
+        sum.value += taps.weight[t] * image[taps.at[t]].value;
+        sum.batch |= image[taps.at[t]].batch;
+    }
+    if (d->factors)
+        sum.value *= d->factors[(sample * d->lines + line) * plane + at].value;
+    return sum;
+}
+
+/* Computes element i of the output. */
+static number deform(const struct convolution *c, const struct deformation *d, int64_t i)
+{
+    int64_t plane = c->out.dim[1] * c->out.dim[2], at = i % plane;
+    int64_t channel = i / plane % c->out.dim[0], sample = i / plane / c->out.dim[0];
+    const number *weights = c->weights + channel * c->per_group * c->taps;
+    number sum = c->bias ? c->bias[channel] : (number){0, .batch = false};
+
+    for (int64_t k = 0; k < c->per_group * c->taps; k++) {
+        int64_t from = channel / c->out_per_group * c->per_group + k / c->taps;
+        number read = deformed(c, d, sample, from, k % c->taps, at);
+
+        sum.value += read.value * weights[k].value;
+        sum.batch |= read.batch;
+    }
+    return sum;
+}
+
+VBS_ONNX_HANDLER(fold_deform_conv)
+{
+    union vbs_attributes a = {.weighted = {.groups = 1}};
+    struct convolution c = {.bias = NULL};
+    struct deformation d;
+    constant *input, *weights;
+    struct vbs_shape shape;
+    number *y;
+
+    (void)operator;
+    VBS_TRY(vbs_onnx_constant_in(im, 0, &input));
+    VBS_TRY(vbs_onnx_constant_in(im, 1, &weights));
+    if (input->shape.n_dims != 4)
+        return vbs_fail(im->ctx, VBS_UNSUPPORTED, "its input is no images");
+    VBS_TRY(prepare(im, input, weights, 3, &a, &c));
+    VBS_TRY(read_deformation(im, &c, input->shape.dim[0], &d));
+    shape = input->shape;
+    memcpy(shape.dim + 1, c.out.dim, 3 * sizeof c.out.dim[0]);
+    if (!vbs_onnx_bounded(&shape))
+        return vbs_fail(im->ctx, VBS_FORMAT, "its output has more than 2^36 elements");
+    /* what is read for a product takes as long as some products, which prepare has counted */
+    VBS_TRY(vbs_onnx_numbers_read(im, 8 * vbs_shape_elements(&shape) * c.per_group * c.taps));
+    VBS_TRY(vbs_onnx_numbers_new(im, vbs_shape_elements(&shape), &y));
+    for (int64_t i = 0; i < vbs_shape_elements(&shape); i++) {
+        y[i] = deform(&c, &d, i);
         y[i].value = vbs_onnx_rounded(input->type, y[i].value);
     }
     return vbs_onnx_give_numbers(im, input->type, &shape, y);

@@ -45,6 +45,7 @@ VBS_ONNX_HANDLER(fold_softmax);
 VBS_ONNX_HANDLER(fold_layer_norm);
 VBS_ONNX_HANDLER(fold_lp_norm);
 VBS_ONNX_HANDLER(fold_conv);
+VBS_ONNX_HANDLER(fold_deform_conv);
 VBS_ONNX_HANDLER(fold_einsum);
 VBS_ONNX_HANDLER(fold_matmul);
 VBS_ONNX_HANDLER(fold_gemm);

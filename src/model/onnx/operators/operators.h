@@ -161,6 +161,13 @@ enum vbs_status vbs_onnx_read_resize(struct vbs_onnx_import *im, bool upsample,
                                      const struct vbs_shape *shape, bool batch, int shift,
                                      union vbs_attributes *attributes, bool *same) VBS_MUST_CHECK;
 
+/* Makes a tensor of input index, images or what belongs to each of them, [N, C, H, W] in the file,
+ * and finds the shape in which a layer reads it: without the dimension of images where a sample has
+ * one. A constant becomes a tensor of each sample. */
+enum vbs_status vbs_onnx_images(struct vbs_onnx_import *im, int index,
+                                struct vbs_onnx_state *images,
+                                struct vbs_shape *view) VBS_MUST_CHECK;
+
 /* Reads the attributes of a GridSample. */
 enum vbs_status vbs_onnx_read_grid_sample(struct vbs_onnx_import *im,
                                           union vbs_attributes *attributes) VBS_MUST_CHECK;
@@ -286,6 +293,7 @@ VBS_ONNX_HANDLER(resize);
 VBS_ONNX_HANDLER(grid_sample);
 
 VBS_ONNX_HANDLER(conv);
+VBS_ONNX_HANDLER(deform_conv);
 VBS_ONNX_HANDLER(conv_transpose);
 VBS_ONNX_HANDLER(pool);
 VBS_ONNX_HANDLER(global_pool);

@@ -316,21 +316,24 @@ enum vbs_status vbs_onnx_constant_tensor(struct vbs_onnx_import *im, const struc
     return vbs_onnx_combine(im, VBS_OP_ADD, &zeros, &values, result);
 }
 
-/* Makes a tensor of an input of a GridSample, and finds the shape in which a layer reads it:
- * without the dimension of images where a sample has one. */
-static enum vbs_status read_images(struct vbs_onnx_import *im, int index,
-                                   struct vbs_onnx_state *images, struct vbs_shape *view)
+enum vbs_status vbs_onnx_images(struct vbs_onnx_import *im, int index,
+                                struct vbs_onnx_state *images, struct vbs_shape *view)
 {
-    const struct vbs_onnx_state *state = vbs_onnx_in(im, index), *other = vbs_onnx_in(im, !index);
+    const struct vbs_onnx_state *state = vbs_onnx_in(im, index), *other = NULL;
     int several;
 
+    if (im->batch && im->outer > 0 && im->at > 0)
+        return vbs_onnx_mixes(im);
+    for (int i = 0; i < im->node->n_inputs && !other; i++)
+        if (vbs_onnx_in(im, i) && vbs_onnx_in(im, i)->tensor)
+            other = vbs_onnx_in(im, i);
     if (!state || !other)
-        return vbs_fail(im->ctx, VBS_FORMAT, "input %d is missing", state ? !index : index);
+        return vbs_fail(im->ctx, VBS_FORMAT, "input %d is missing", index);
     *images = *state;
     if (!state->tensor)
         VBS_TRY(vbs_onnx_constant_tensor(im, other, state->constant, images));
     if (vbs_onnx_rank(im, images) == 5)
-        return vbs_fail(im->ctx, VBS_UNSUPPORTED, "samples volumes; images are supported");
+        return vbs_fail(im->ctx, VBS_UNSUPPORTED, "reads volumes; images are supported");
     if (vbs_onnx_rank(im, images) != 4)
         return vbs_fail(im->ctx, VBS_FORMAT, "input %d has %d dimensions, not 4", index,
                         vbs_onnx_rank(im, images));
@@ -353,12 +356,10 @@ VBS_ONNX_HANDLER(grid_sample)
     (void)operator;
     if (!draft)
         return vbs_no_memory(im->ctx);
-    if (im->batch && im->outer > 0 && im->at > 0)
-        return vbs_onnx_mixes(im);
     VBS_TRY(vbs_onnx_read_grid_sample(im, &draft->node.attributes));
-    VBS_TRY(read_images(im, 0, &images, &view));
+    VBS_TRY(vbs_onnx_images(im, 0, &images, &view));
     vbs_onnx_reads(draft, 0, images.tensor, &view);
-    VBS_TRY(read_images(im, 1, &points, &view));
+    VBS_TRY(vbs_onnx_images(im, 1, &points, &view));
     vbs_onnx_reads(draft, 1, points.tensor, &view);
     VBS_TRY(vbs_onnx_tensor_new(im, draft, &tensor));
     shape = images.shape;
