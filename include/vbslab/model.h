@@ -153,7 +153,8 @@ extern "C" {
     X(PICK, "pick", OTHER, 2, 2, 0)                                                                \
     X(GRID_SAMPLE, "gridsample", OTHER, 2, 2, 0)                                                   \
     X(TAKE, "take", OTHER, 2, 2, 0)                                                                \
-    X(DEFORM_CONV, "deformconv", OTHER, 2, 3, 0)
+    X(DEFORM_CONV, "deformconv", OTHER, 2, 3, 0)                                                   \
+    X(DFT, "dft", OTHER, 1, 1, 0)
 
 #define VBS_N_TEXT_OPS 12
 
@@ -328,6 +329,16 @@ union vbs_attributes {
         enum vbs_grid_padding padding;
         bool align_corners;
     } grid_sample;
+    struct { /* dft: the discrete Fourier transform along axis, which is not the last dimension, of
+                real numbers [..., 1] or complex ones [..., 2] as [..., 2]: of the first n elements,
+                or of all and zeros behind them. onesided, of real numbers: only the elements
+                0 .. n / 2 of the result. inverse: with the exponent's sign changed, and divided by
+                n; onesided: of the elements 0 .. n / 2 of a transform, the n real numbers,
+                [..., 1] */
+        int axis;
+        int64_t n;
+        bool inverse, onesided;
+    } dft;
     struct { /* softmax, logsoftmax */
         int axis;
     } softmax;

@@ -38,6 +38,7 @@
 #include "profile/reach.h"
 #include "profile/slice.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -95,6 +96,10 @@ static double flops(const struct vbs_network *network, const struct vbs_layer *l
         return elements * (l->attributes.resize.mode == VBS_RESIZE_NEAREST  ? 1.0
                            : l->attributes.resize.mode == VBS_RESIZE_LINEAR ? 4.0
                                                                             : 16.0);
+    case VBS_OP_DFT: /* 5 n log2 n for each line */
+        elements /= 2.0 * (double)l->shape.dim[l->attributes.dft.axis];
+        return elements * 5.0 * (double)l->attributes.dft.n *
+               (1.0 + log2((double)l->attributes.dft.n));
     default:
         return (double)in_bytes / value_bytes(network, l);
     }

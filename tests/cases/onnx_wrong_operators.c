@@ -81,6 +81,88 @@ static void varying_filters(struct bytes *graph)
     onnx_add_node(graph, onnx_node("DeformConv", "x x o", "y"));
 }
 
+/* ---- Fourier transforms ---- */
+
+static void transform(struct bytes *graph, int64_t axis, int64_t length, bool onesided)
+{
+    struct bytes node = onnx_node("DFT", "x n", "y");
+
+    onnx_add_tensor(graph, onnx_longs("n", 1, &length));
+    onnx_attribute_int(&node, "axis", axis);
+    onnx_attribute_int(&node, "onesided", onesided);
+    onnx_add_node(graph, node);
+}
+
+static void eight_parts(struct bytes *graph)
+{
+    transform(graph, 1, 3, false);
+}
+
+static void along_parts(struct bytes *graph)
+{
+    transform(graph, 3, 8, false);
+}
+
+static void no_length(struct bytes *graph)
+{
+    transform(graph, 1, 0, false);
+}
+
+/* Transforms one number of each row. */
+static void narrow(struct bytes *graph, int64_t parts, int64_t length, bool onesided, bool inverse)
+{
+    struct bytes node = onnx_node("DFT", "s n", "y");
+
+    onnx_add_tensor(graph, onnx_longs("begin", 1, (int64_t[]){0}));
+    onnx_add_tensor(graph, onnx_longs("end", 1, &parts));
+    onnx_add_tensor(graph, onnx_longs("axis", 1, (int64_t[]){3}));
+    onnx_add_tensor(graph, onnx_longs("n", 1, &length));
+    onnx_add_node(graph, onnx_node("Slice", "x begin end axis", "s"));
+    onnx_attribute_int(&node, "axis", 2);
+    onnx_attribute_int(&node, "onesided", onesided);
+    onnx_attribute_int(&node, "inverse", inverse);
+    onnx_add_node(graph, node);
+}
+
+static void half_of_complex(struct bytes *graph)
+{
+    narrow(graph, 2, 8, true, false);
+}
+
+static void real_of_real(struct bytes *graph)
+{
+    narrow(graph, 1, 8, true, true);
+}
+
+static void long_transform(struct bytes *graph)
+{
+    narrow(graph, 1, 1 << 21, false, false);
+}
+
+static void frames_of_images(struct bytes *graph)
+{
+    onnx_add_tensor(graph, onnx_longs("n", 1, (int64_t[]){4}));
+    onnx_add_node(graph, onnx_node("STFT", "x n", "y"));
+}
+
+static void long_frames(struct bytes *graph)
+{
+    onnx_add_tensor(graph, onnx_floats("s", 0.5f, 3, (int64_t[]){1, 8, 1}));
+    onnx_add_tensor(graph, onnx_longs("step", 1, (int64_t[]){4}));
+    onnx_add_tensor(graph, onnx_longs("n", 1, (int64_t[]){9}));
+    onnx_add_node(graph, onnx_node("STFT", "s step - n", "f"));
+    onnx_add_node(graph, onnx_node("ReduceMean", "f", "m"));
+    onnx_add_node(graph, onnx_node("Add", "x m", "y"));
+}
+
+static void no_window(struct bytes *graph)
+{
+    onnx_add_tensor(graph, onnx_longs("n", 1, (int64_t[]){-2}));
+    onnx_add_node(graph, onnx_node("HannWindow", "n", "w"));
+    onnx_add_node(graph, onnx_node("ReduceSum", "w", "s"));
+    onnx_add_node(graph, onnx_node("Add", "x s", "y"));
+}
+
 /* ---- lines ---- */
 
 static void third_power(struct bytes *graph)
@@ -243,6 +325,26 @@ const struct onnx_case onnx_operator_cases[] = {
     {"no offsets", no_offsets, VBS_FORMAT, "node 'y' (DeformConv): input 2 is missing"},
     {"filters that vary at moved places", varying_filters, VBS_UNSUPPORTED,
      "node 'y' (DeformConv): input 1 depends on the network's input; it is to be a constant"},
+    {"a transform of numbers of eight parts", eight_parts, VBS_FORMAT,
+     "node 'y' (DFT): dimension 0 of 3, of 8 numbers for each element, has no transform"},
+    {"a transform along the parts of numbers", along_parts, VBS_FORMAT,
+     "node 'y' (DFT): dimension 2 of 3, of 8 numbers for each element, has no transform"},
+    {"a transform of no elements", no_length, VBS_FORMAT,
+     "node 'y' (DFT): input 1 is 0, not a number above 0"},
+    {"half of a transform of complex numbers", half_of_complex, VBS_FORMAT,
+     "node 'y' (DFT): half of a transform is that of real numbers, and is complex; its input has 2 "
+     "numbers for each element"},
+    {"real numbers of a real transform", real_of_real, VBS_FORMAT,
+     "node 'y' (DFT): half of a transform is that of real numbers, and is complex; its input has 1 "
+     "numbers for each element"},
+    {"a transform of too many elements", long_transform, VBS_FORMAT,
+     "node 'y' (DFT): a transform of 2097152 elements; 1048576 is the most"},
+    {"frames of images", frames_of_images, VBS_FORMAT,
+     "node 'y' (STFT): its signal has 4 dimensions, not 3"},
+    {"frames longer than a signal", long_frames, VBS_FORMAT,
+     "node 'f' (STFT): frames of 9 elements in a signal of 8"},
+    {"a window of a negative length", no_window, VBS_FORMAT,
+     "node 'w' (HannWindow): a window of -2 elements"},
     {"a length by third powers", third_power, VBS_UNSUPPORTED,
      "node 'y' (LpNormalization): attribute 'p' is 3"},
     {"windows by no power", no_power, VBS_FORMAT, "node 'y' (LpPool): attribute 'p' is 0"},

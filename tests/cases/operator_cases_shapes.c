@@ -72,6 +72,16 @@
         .low = -3, .high = 3                                                                       \
     }
 
+/* Fourier transforms along both dimensions of [h, w] numbers of one or two parts. */
+#define DFT(title, h, w, parts, ...)                                                               \
+    {                                                                                              \
+        .name = title, .input = DIMS(h, w, parts), .nodes = {                                      \
+            {VBS_OP_DFT, "a", FROM(0), .attributes = {.dft = {.axis = 0, __VA_ARGS__}}},           \
+            {VBS_OP_DFT, "b", FROM(0), .attributes = {.dft = {.axis = 1, __VA_ARGS__}}},           \
+            {VBS_OP_RELU, "r", FROM(2)}                                                            \
+        }                                                                                          \
+    }
+
 #define RESIZE(title, from, to, m, p, ...)                                                         \
     {                                                                                              \
         .name = title, .input = from,                                                              \
@@ -525,6 +535,21 @@ static const struct operator_case shape_cases[] = {
                                             .offset_groups = 1}}}},
      .low = -2,
      .high = 2},
+    DFT("fourier transform", 12, 16, 1, .n = 16),
+    DFT("fourier transform of complex numbers", 15, 7, 2, .n = 14),
+    DFT("half of a fourier transform", 9, 20, 1, .n = 15, .onesided = true),
+    DFT("half of a fourier transform of an even length", 9, 30, 1, .n = 22, .onesided = true),
+    DFT("inverse fourier transform", 8, 11, 2, .n = 10, .inverse = true),
+    DFT("inverse fourier transform of real numbers", 3, 41, 1, .n = 41, .inverse = true),
+    DFT("real numbers of half of a fourier transform", 9, 8, 2, .n = 13, .inverse = true,
+        .onesided = true),
+    DFT("real numbers of half of a fourier transform of an even length", 9, 8, 2, .n = 16,
+        .inverse = true, .onesided = true),
+    DFT("fourier transform of one element", 2, 3, 1, .n = 1),
+    ONE("fourier transform of a length with a large factor", VBS_OP_DFT, DIMS(74, 2, 1),
+        .dft = {.axis = 0, .n = 74}),
+    ONE("fourier transform of a long signal", VBS_OP_DFT, DIMS(2, 1009, 2),
+        .dft = {.axis = 1, .n = 1009, .inverse = true}),
     {.name = "concat along every dimension",
      .input = DIMS(20, 4, 5),
      .nodes = {{VBS_OP_RELU, "r", FROM(0)},

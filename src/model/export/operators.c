@@ -113,6 +113,8 @@ int vbs_export_opset(enum vbs_op op, const union vbs_attributes *attributes)
         return 16;
     if (op == VBS_OP_DEFORM_CONV)
         return 19;
+    if (op == VBS_OP_DFT)
+        return 17;
     for (size_t i = 0; i < N_SIMPLE; i++)
         if (SIMPLE[i].op == op)
             return SIMPLE[i].since;
@@ -538,6 +540,29 @@ static enum vbs_status write_deform_conv(struct export_operator *o)
     return give_images(o, &node);
 }
 
+static enum vbs_status write_dft(struct export_operator *o)
+{
+    const union vbs_attributes *a = o->attributes;
+    const int64_t axis = a->dft.axis + !o->e->network->whole;
+    const struct export_dims scalar = {.n = 0};
+    struct export_node node = vbs_export_node("DFT");
+    const char *name;
+
+    VBS_TRY(vbs_export_input(o, 0, 0, &name));
+    vbs_export_reads(&node, name);
+    VBS_TRY(vbs_export_numbers(o->e, o->name, ".length", &a->dft.n, 1, &scalar, &name));
+    vbs_export_reads(&node, name);
+    if (o->e->opset < 20) {
+        vbs_export_int(&node, "axis", axis);
+    } else {
+        VBS_TRY(vbs_export_numbers(o->e, o->name, ".axis", &axis, 1, &scalar, &name));
+        vbs_export_reads(&node, name);
+    }
+    vbs_export_int(&node, "inverse", a->dft.inverse);
+    vbs_export_int(&node, "onesided", a->dft.onesided);
+    return vbs_export_result(o, &node, NULL);
+}
+
 static enum vbs_status write_concat(struct export_operator *o)
 {
     struct export_node node = vbs_export_node("Concat");
@@ -854,6 +879,8 @@ static enum vbs_status write_other(struct export_operator *o)
         return write_grid_sample(o);
     case VBS_OP_DEFORM_CONV:
         return write_deform_conv(o);
+    case VBS_OP_DFT:
+        return write_dft(o);
     case VBS_OP_RESIZE:
         return vbs_export_move(o);
     case VBS_OP_RNN:
@@ -867,7 +894,7 @@ static enum vbs_status write_other(struct export_operator *o)
 
 /* A new operator comes last in the list. Before its name replaces the last one here, it needs a
  * line in SIMPLE, or a function above, in moves.c or in recurrent.c. */
-_Static_assert(VBS_OP_DEFORM_CONV + 1 == VBS_N_OPS, "a new operator: write its nodes");
+_Static_assert(VBS_OP_DFT + 1 == VBS_N_OPS, "a new operator: write its nodes");
 
 enum vbs_status vbs_export_operator(struct export_operator *o)
 {

@@ -212,6 +212,12 @@ static void flatten_other(enum vbs_op op, const union vbs_attributes *a, struct 
         flatten_weighted(op, a, flat);
         flat->begin[0] = a->weighted.offset_groups;
         break;
+    case VBS_OP_DFT:
+        flat->axis = a->dft.axis;
+        flat->out_channels = a->dft.n;
+        flat->bias = a->dft.inverse;
+        flat->swapped = a->dft.onesided;
+        break;
     case VBS_OP_RNN:
     case VBS_OP_GRU:
     case VBS_OP_LSTM:
@@ -229,7 +235,7 @@ static void flatten_other(enum vbs_op op, const union vbs_attributes *a, struct 
 
 /* A new operator comes last in the list. Before its name replaces the last one here, one of the
  * functions above must flatten its attributes, if it has any. */
-_Static_assert(VBS_OP_DEFORM_CONV + 1 == VBS_N_OPS,
+_Static_assert(VBS_OP_DFT + 1 == VBS_N_OPS,
                "a new operator: flatten its attributes, which hashes of networks must hold");
 
 static void flatten(enum vbs_op op, const union vbs_attributes *a, struct flat *flat)

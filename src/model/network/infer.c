@@ -3,6 +3,7 @@
 
 #include "base/arith.h"
 #include "base/fail.h"
+#include "model/network/fourier.h"
 #include "model/network/op.h"
 
 #include <math.h>
@@ -557,6 +558,31 @@ static enum vbs_status infer_deform_conv(struct vbs_ctx *ctx, const struct vbs_o
     return VBS_OK;
 }
 
+/* Computes the shape of a Fourier transform. */
+static enum vbs_status infer_dft(struct vbs_ctx *ctx, const union vbs_attributes *attributes,
+                                 const struct vbs_shape *input, struct vbs_shape *output)
+{
+    int last = input->n_dims - 1, axis = attributes->dft.axis;
+
+    if (last < 1 || axis < 0 || axis >= last || input->dim[last] > 2)
+        return vbs_fail(ctx, VBS_FORMAT,
+                        "dimension %d of %d, of %lld numbers for each element, has no transform",
+                        axis, input->n_dims, (long long)input->dim[last]);
+    if (attributes->dft.n < 1 || attributes->dft.n > VBS_FOURIER_MOST)
+        return vbs_fail(ctx, VBS_FORMAT, "a transform of %lld elements; %lld is the most",
+                        (long long)attributes->dft.n, (long long)VBS_FOURIER_MOST);
+    if (attributes->dft.onesided && (input->dim[last] == 2) != attributes->dft.inverse)
+        return vbs_fail(ctx, VBS_FORMAT,
+                        "half of a transform is that of real numbers, and is complex; its input "
+                        "has %lld numbers for each element",
+                        (long long)input->dim[last]);
+    output->dim[axis] = attributes->dft.onesided && !attributes->dft.inverse
+                            ? attributes->dft.n / 2 + 1
+                            : attributes->dft.n;
+    output->dim[last] = attributes->dft.onesided && attributes->dft.inverse ? 1 : 2;
+    return VBS_OK;
+}
+
 static enum vbs_status infer(struct vbs_ctx *ctx, const struct vbs_operation *operation,
                              union vbs_attributes *attributes, struct vbs_shape *output)
 {
@@ -602,6 +628,8 @@ static enum vbs_status infer(struct vbs_ctx *ctx, const struct vbs_operation *op
         return infer_grid_sample(ctx, input, other, output);
     case VBS_OP_DEFORM_CONV:
         return infer_deform_conv(ctx, operation, attributes, output);
+    case VBS_OP_DFT:
+        return infer_dft(ctx, attributes, input, output);
     case VBS_OP_RNN:
     case VBS_OP_GRU:
     case VBS_OP_LSTM:

@@ -15,6 +15,7 @@
 #include "model/network/coordinates.h"
 #include "model/network/cut.h"
 #include "model/network/fold.h"
+#include "model/network/fourier.h"
 #include "model/network/inputs.h"
 #include "model/network/op.h"
 #include "model/network/operation.h"

@@ -1306,6 +1306,61 @@ def deformed(version, results=None):
     return n.save(results=results)
 
 
+def transformed(version, results=None):
+    """Fourier transforms of real and complex numbers along every dimension, cut off and filled up; half
+    of them, inverse ones, and back to real numbers; of constants; of what is folded into the samples."""
+    n = Net("transformed_%d" % version, version, ["N", 6, 10])
+
+    def dft(x, axis, length=None, **attributes):
+        inputs = [x, "" if length is None else n.constant(np.int64(length))]
+        if version >= 20:
+            inputs.append(n.constant(np.int64(axis)))
+        else:
+            attributes["axis"] = axis
+        return n.op("DFT", *inputs, **attributes)
+    x = n.op("Unsqueeze", "x", n.ints(3))
+    rows, columns = dft(x, -2), dft(x, 1)
+    n.output(rows, "rows")
+    n.output(n.op("Concat", columns, dft(x, 1, 11), dft(x, 1, 4), dft(rows, 1), axis=1), "columns")
+    half = dft(x, 2, onesided=1)
+    n.output(n.op("Concat", half, dft(x, 2, 37, onesided=1), dft(x, 2, 8, onesided=1), axis=2), "half")
+    n.output(n.op("Concat", dft(rows, 2, inverse=1), dft(columns, 1, 9, inverse=1), dft(x, 1, 3, inverse=1), axis=1),
+             "inverse")
+    n.output(n.op("Concat", dft(half, 2, inverse=1, onesided=1), dft(half, 2, 13, inverse=1, onesided=1), axis=2),
+             "real")
+    heads = dft(n.op("Reshape", "x", n.ints(-1, 2, 10, 1)), 2)
+    n.output(n.op("Reshape", dft(heads, 1, 3), n.ints(-1, 9, 10, 2)), "heads")
+    known = dft(n.weight(1, 5, 34, 2, scale=1), 2)
+    known = dft(dft(known, 1, 6, inverse=1), 2, inverse=1, onesided=1)
+    n.output(n.op("Add", n.op("ReduceMean", x, n.ints(1, 2, 3)) if version >= 18 else
+                  n.op("ReduceMean", x, axes=[1, 2, 3]), known), "known")
+    return n.save(results=results)
+
+
+def framed():
+    """Fourier transforms of pieces of a signal, with and without windows, and the windows."""
+    n = Net("framed", 17, ["N", 50])
+    x = n.op("Unsqueeze", "x", n.ints(2))
+
+    def of(value):
+        return n.constant(np.int64(value))
+    hann = n.op("HannWindow", of(16))
+    twice = n.op("Concat", x, n.op("Neg", x), axis=2)
+    for i, frames in enumerate((
+            n.op("STFT", x, of(6), hann), n.op("STFT", x, of(9), n.weight(13, scale=1), of(13), onesided=0),
+            n.op("STFT", twice, of(7), "", of(20), onesided=0))):
+        n.output(frames, "frames_%d" % i)
+    windows = [n.op(kind, of(20), periodic=periodic) for kind in ("HannWindow", "HammingWindow", "BlackmanWindow")
+               for periodic in (0, 1)]
+    n.output(n.op("Mul", n.op("Unsqueeze", n.op("Slice", "x", n.ints(0), n.ints(20), n.ints(1)), n.ints(1)),
+                  n.op("Reshape", n.op("Concat", *windows, axis=0), n.ints(1, 6, 20))), "windows")
+    known = [n.op("Reshape", frames, n.ints(1, -1)) for frames in (
+        n.op("STFT", n.weight(2, 30, 1, scale=1), of(5), hann),
+        n.op("STFT", n.weight(1, 12, 2, scale=1), of(3), "", of(5), onesided=0))]
+    n.output(n.op("Add", n.op("ReduceMean", "x", axes=[1]), n.op("Concat", *known, axis=1)), "known")
+    n.save()
+
+
 def lines(version, lengths=None):
     """Marks of the largest of each line, and lines divided by their length, of data and of constants;
     a line of zeros stays one. lengths: the outputs of version 13; onnx.reference marks as it does there."""
@@ -1815,6 +1870,8 @@ if __name__ == "__main__":
     lines(11, lines(13))
     sampled(16, sampled(20))  # onnx.reference knows only the words of version 20
     deformed(22, deformed(19))
+    transformed(20, transformed(17))
+    framed()
     known = opset(9)
     opset(7, known)  # onnx.reference knows neither its Upsample
     opset(10, known)  # nor its Resize

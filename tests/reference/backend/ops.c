@@ -410,6 +410,9 @@ static bool compute(const struct subject *s, const float *const *inputs, float *
         return true;
     case VBS_OP_DEFORM_CONV:
         return reference_deform_conv(s, inputs, y);
+    case VBS_OP_DFT:
+        reference_dft(s, inputs[0], y);
+        return true;
     case VBS_OP_RNN:
     case VBS_OP_GRU:
     case VBS_OP_LSTM:

@@ -31,6 +31,7 @@ bool reference_move(const struct subject *s, const float *x, float *y);
 bool reference_resize(const struct subject *s, const float *x, float *y);
 void reference_grid_sample(const struct subject *s, const float *const *inputs, float *y);
 bool reference_deform_conv(const struct subject *s, const float *const *inputs, float *y);
+void reference_dft(const struct subject *s, const float *x, float *y);
 bool reference_recurrent(const struct subject *s, const float *const *inputs, float *y);
 
 #endif

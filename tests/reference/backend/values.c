@@ -266,3 +266,59 @@ bool reference_reduce(const struct subject *s, const float *x, float *y)
     free(most);
     return sums && most;
 }
+
+/* A number of the input of a Fourier transform, [..., 1] or [..., 2], along whose axis `at` is. */
+struct complex_number {
+    double re, im;
+};
+
+/* Returns element j along the axis. Behind the end there are zeros. Of half of the transform of
+ * real numbers, the other half is the first one mirrored, with the imaginary parts negated. */
+static struct complex_number element(const struct vbs_layer *l, const float *x, const int64_t *at,
+                                     int64_t j)
+{
+    const union vbs_attributes *a = &l->attributes;
+    const struct vbs_shape *in = &l->views[0];
+    int last = in->n_dims - 1;
+    bool half = a->dft.inverse && a->dft.onesided, mirrored = half && 2 * j > a->dft.n;
+    struct complex_number value = {0, 0};
+    int64_t from[VBS_MAX_DIMS];
+
+    for (int d = 0; d < last; d++)
+        from[d] = at[d];
+    from[a->dft.axis] = mirrored ? a->dft.n - j : j;
+    from[last] = 0;
+    if (from[a->dft.axis] >= in->dim[a->dft.axis])
+        return value;
+    value.re = x[number_of(in, from)];
+    from[last] = 1;
+    if (in->dim[last] == 2 && !(half && (j == 0 || 2 * j == a->dft.n)))
+        value.im = (mirrored ? -1.0 : 1.0) * x[number_of(in, from)];
+    return value;
+}
+
+/* Adds up the definition of the discrete Fourier transform for each element. */
+void reference_dft(const struct subject *s, const float *x, float *y)
+{
+    const union vbs_attributes *a = &s->l->attributes;
+    const struct vbs_shape *out = &s->l->shape;
+    int64_t n = a->dft.n, at[VBS_MAX_DIMS], parts = out->dim[out->n_dims - 1];
+    double scale = a->dft.inverse ? 1 / (double)n : 1;
+
+    for (int64_t i = 0; i < vbs_shape_elements(out); i += parts) {
+        struct complex_number sum = {0, 0};
+
+        indices_of(out, i, at);
+        for (int64_t j = 0; j < n; j++) {
+            struct complex_number value = element(s->l, x, at, j);
+            double angle = (a->dft.inverse ? 2 : -2) * acos(-1.0) *
+                           (double)(at[a->dft.axis] * j % n) / (double)n;
+
+            sum.re += value.re * cos(angle) - value.im * sin(angle);
+            sum.im += value.re * sin(angle) + value.im * cos(angle);
+        }
+        y[i] = (float)(scale * sum.re);
+        if (parts == 2)
+            y[i + 1] = (float)(scale * sum.im);
+    }
+}

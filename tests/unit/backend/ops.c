@@ -47,6 +47,7 @@ static void check_given_weights(void)
         "prelu by channel and by position",
         "a run of operators on values, of which some are fused",
         "convolution at moved places in groups",
+        "fourier transform of a length with a large factor",
     };
 
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {

@@ -92,6 +92,9 @@ static void check_light(int i)
     "conv deformconv conv conv+sigmoid deformconv+relu conv conv deformconv shuffle conv "         \
     "transpose deformconv slice keep add deformconv conv slice slice keep add deformconv concat "  \
     "concat reducemean add"
+#define TRANSFORMED                                                                                \
+    "dft dft dft dft dft concat dft dft dft concat dft dft dft concat dft dft concat dft dft "     \
+    "reducemean add identity"
 /* By 0.2 to 2.2, but 1. */
 #define RESIZES     TEN_RESIZES TEN_RESIZES
 #define TEN_RESIZES "resize resize resize resize resize resize resize resize resize resize "
@@ -194,6 +197,9 @@ static const struct {
      "slice keep add gridsample reducesum concat reducemean add"},
     {"deformed_19", DEFORMED},
     {"deformed_22", DEFORMED},
+    {"transformed_17", TRANSFORMED},
+    {"transformed_20", TRANSFORMED},
+    {"framed", "neg concat gather mul dft gather mul dft gather dft slice mul reducemean add"},
     {"recurrent", "conv transpose lstm gru slice fc+relu logsoftmax"},
     {"reversed", "gather gather slice slice linear reducesum+linear+clip remainder sub sub less "
                  "mul add expand pick add identity concat slice slice slice add"},

@@ -43,6 +43,7 @@ static bool works_on_blocks(const struct vbs_layer *l)
     case VBS_OP_TAKE:
     case VBS_OP_GRID_SAMPLE:
     case VBS_OP_DEFORM_CONV:
+    case VBS_OP_DFT:
     case VBS_OP_RNN:
     case VBS_OP_GRU:
     case VBS_OP_LSTM:

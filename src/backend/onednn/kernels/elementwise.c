@@ -15,7 +15,7 @@
 
 /* A new operator belongs into keeps_zero where it keeps 0, before its name replaces the last one
  * here. */
-_Static_assert(VBS_OP_DEFORM_CONV + 1 == VBS_N_OPS, "a new operator: see keeps_zero");
+_Static_assert(VBS_OP_DFT + 1 == VBS_N_OPS, "a new operator: see keeps_zero");
 
 /* Gives whether 0 stays 0, so that the zeros of padding do. For operators that are not named here
  * the zeros are written again, which costs time and does no harm. */

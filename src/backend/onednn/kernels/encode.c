@@ -231,6 +231,7 @@ static bool keeps_channels(const struct vbs_layer *l)
     case VBS_OP_TAKE:
     case VBS_OP_GRID_SAMPLE:
     case VBS_OP_DEFORM_CONV:
+    case VBS_OP_DFT:
     case VBS_OP_LAYER_NORM:
     case VBS_OP_RNN:
     case VBS_OP_GRU:

@@ -27,6 +27,8 @@ enum vbs_status od_build_other(struct od_build *b)
         return od_build_grid_sample(b);
     case VBS_OP_DEFORM_CONV:
         return od_build_deform_conv(b);
+    case VBS_OP_DFT:
+        return od_build_dft(b);
     case VBS_OP_LRN:
     case VBS_OP_SOFTMAX:
     case VBS_OP_LOGSOFTMAX:

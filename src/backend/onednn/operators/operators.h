@@ -137,6 +137,7 @@ enum vbs_status od_build_pick(struct od_build *b) VBS_MUST_CHECK;
 enum vbs_status od_build_take(struct od_build *b) VBS_MUST_CHECK;
 enum vbs_status od_build_grid_sample(struct od_build *b) VBS_MUST_CHECK;
 enum vbs_status od_build_deform_conv(struct od_build *b) VBS_MUST_CHECK;
+enum vbs_status od_build_dft(struct od_build *b) VBS_MUST_CHECK;
 enum vbs_status od_build_move(struct od_build *b) VBS_MUST_CHECK;
 enum vbs_status od_build_concat(struct od_build *b) VBS_MUST_CHECK;
 enum vbs_status od_build_recurrent(struct od_build *b) VBS_MUST_CHECK;

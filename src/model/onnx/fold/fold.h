@@ -41,6 +41,9 @@ VBS_ONNX_HANDLER(fold_clip);
 VBS_ONNX_HANDLER(fold_batch_norm);
 VBS_ONNX_HANDLER(fold_resize);
 VBS_ONNX_HANDLER(fold_grid_sample);
+VBS_ONNX_HANDLER(fold_dft);
+VBS_ONNX_HANDLER(fold_stft);
+VBS_ONNX_HANDLER(fold_window); /* op: the window */
 VBS_ONNX_HANDLER(fold_softmax);
 VBS_ONNX_HANDLER(fold_layer_norm);
 VBS_ONNX_HANDLER(fold_lp_norm);

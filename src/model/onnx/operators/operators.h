@@ -172,6 +172,26 @@ enum vbs_status vbs_onnx_images(struct vbs_onnx_import *im, int index,
 enum vbs_status vbs_onnx_read_grid_sample(struct vbs_onnx_import *im,
                                           union vbs_attributes *attributes) VBS_MUST_CHECK;
 
+/* Reads the attributes of a DFT, and its axis as the file has it; attributes->dft.n stays where the
+ * node has none. Then that is set, where it is 0, to what it is by default for an axis of this
+ * length. */
+enum vbs_status vbs_onnx_read_dft(struct vbs_onnx_import *im, union vbs_attributes *attributes,
+                                  int64_t *axis) VBS_MUST_CHECK;
+void vbs_onnx_default_dft(union vbs_attributes *attributes, int64_t length);
+
+/* The pieces of a signal that a STFT transforms. */
+struct vbs_onnx_frames {
+    int64_t n, length, step;
+    struct vbs_onnx_constant *window; /* by which each is multiplied; null: by nothing */
+};
+
+/* Reads them for a signal of `length` elements. */
+enum vbs_status vbs_onnx_read_frames(struct vbs_onnx_import *im, int64_t length,
+                                     struct vbs_onnx_frames *frames) VBS_MUST_CHECK;
+
+/* The windows of fold_window. */
+enum { VBS_ONNX_HANN, VBS_ONNX_HAMMING, VBS_ONNX_BLACKMAN };
+
 /* The positions that a Pad adds before and behind, by dimension of the file. */
 struct vbs_onnx_pads {
     int64_t before[VBS_MAX_DIMS + 1], behind[VBS_MAX_DIMS + 1];
@@ -291,6 +311,8 @@ VBS_ONNX_HANDLER(gather);
 VBS_ONNX_HANDLER(tile);
 VBS_ONNX_HANDLER(resize);
 VBS_ONNX_HANDLER(grid_sample);
+VBS_ONNX_HANDLER(dft);
+VBS_ONNX_HANDLER(stft);
 
 VBS_ONNX_HANDLER(conv);
 VBS_ONNX_HANDLER(deform_conv);
