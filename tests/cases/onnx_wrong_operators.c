@@ -163,6 +163,23 @@ static void no_window(struct bytes *graph)
     onnx_add_node(graph, onnx_node("Add", "x s", "y"));
 }
 
+/* ---- random numbers ---- */
+
+static void random_whole(struct bytes *graph)
+{
+    struct bytes node = onnx_node("RandomUniformLike", "x", "r");
+
+    onnx_attribute_int(&node, "dtype", INT64);
+    onnx_add_node(graph, node);
+    onnx_add_node(graph, onnx_node("Add", "x r", "y"));
+}
+
+static void random_shapeless(struct bytes *graph)
+{
+    onnx_add_node(graph, onnx_node("RandomNormal", "-", "r"));
+    onnx_add_node(graph, onnx_node("Add", "x r", "y"));
+}
+
 /* ---- lines ---- */
 
 static void third_power(struct bytes *graph)
@@ -345,6 +362,10 @@ const struct onnx_case onnx_operator_cases[] = {
      "node 'f' (STFT): frames of 9 elements in a signal of 8"},
     {"a window of a negative length", no_window, VBS_FORMAT,
      "node 'w' (HannWindow): a window of -2 elements"},
+    {"random whole numbers", random_whole, VBS_UNSUPPORTED,
+     "node 'r' (RandomUniformLike): its numbers are to be floats"},
+    {"random numbers without a shape", random_shapeless, VBS_FORMAT,
+     "node 'r' (RandomNormal): has no shape"},
     {"a length by third powers", third_power, VBS_UNSUPPORTED,
      "node 'y' (LpNormalization): attribute 'p' is 3"},
     {"windows by no power", no_power, VBS_FORMAT, "node 'y' (LpPool): attribute 'p' is 0"},

@@ -122,6 +122,15 @@ const struct vbs_onnx_operator vbs_onnx_operators[] = {
     {"QLinearMatMul", H(qlinear_matmul), NULL, 0, {{10, 8}}, ANYWHERE},
     {"QuantizeLinear", H(quantize_linear), H(fold_quantize_linear), 0, {{10, 3}}, ANYWHERE},
     {"RNN", H(recurrent), NULL, VBS_OP_RNN, {{1, 6}}, APART},
+    {"RandomNormal", NULL, H(fold_random), VBS_ONNX_NORMAL, {{1, 0}}, 0},
+    {"RandomNormalLike",
+     H(fold_random),
+     H(fold_random),
+     VBS_ONNX_NORMAL | VBS_ONNX_LIKE,
+     {{1, 1}},
+     ANYWHERE},
+    {"RandomUniform", NULL, H(fold_random), 0, {{1, 0}}, 0},
+    {"RandomUniformLike", H(fold_random), H(fold_random), VBS_ONNX_LIKE, {{1, 1}}, ANYWHERE},
     {"Range", NULL, H(fold_range), 0, {{1, 3}}, 0},
     {"Reciprocal", H(unary), H(fold_unary), VBS_OP_RECIPROCAL, {{1, 1}}, ANYWHERE},
     {"ReduceL1", H(reduce), H(fold_reduce), VBS_OP_REDUCE_L1, {{1, 1}, {18, 2}}, ANYWHERE},
@@ -238,7 +247,7 @@ const char *vbs_onnx_operator(int index, bool *layer)
 {
     const struct vbs_onnx_operator *operator= & vbs_onnx_operators[index];
 
-    *layer = operator->import && operator->import != H(fold_shape) && operator->import !=
-                                                                      H(fold_size);
+    *layer = operator->import && operator->import != H(fold_shape) &&
+             operator->import != H(fold_size) && operator->import != H(fold_random);
     return operator->name;
 }

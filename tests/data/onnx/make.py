@@ -1361,6 +1361,49 @@ def framed():
     n.save()
 
 
+def noise():
+    """Random numbers, with and without a seed, as docs/onnx.md describes them: of a sample's shape, of
+    what is folded into the samples, and of constant shapes."""
+    n = Net("noise", 17, ["N", 3, 4])
+    normal = n.op("RandomNormalLike", "x", seed=2.5, mean=0.5, scale=2.0)
+    uniform = n.op("RandomUniformLike", "x", low=-3.0, high=1.0, name="drawn")
+    rows = n.op("Reshape", "x", n.ints(-1, 4))
+    rows = n.op("Mul", rows, n.op("RandomNormalLike", rows, seed=-1.0))
+    fixed = n.op("Mul", n.op("RandomNormal", shape=[3, 1], seed=0.0), n.op("RandomUniform", shape=[4], name="of four"))
+    n.output(n.op("Add", "x", normal), "normal")
+    n.output(n.op("Mul", "x", uniform), "uniform")
+    n.output(n.op("Reshape", rows, n.ints(-1, 3, 4)), "rows")
+    n.output(n.op("Add", "x", fixed), "fixed")
+    mask = (1 << 64) - 1
+
+    def output(key, index):  # of splitmix64
+        word = (key + (index + 1) * 0x9e3779b97f4a7c15) & mask
+        word = (word ^ word >> 30) * 0xbf58476d1ce4e5b9 & mask
+        word = (word ^ word >> 27) * 0x94d049bb133111eb & mask
+        return word ^ word >> 31
+
+    def seeded(seed):
+        return output(1, int(np.float64(seed).view(np.uint64)))
+
+    def named(name):
+        key = 0
+        for byte in name.encode():
+            key = output(key, byte)
+        return key
+
+    def numbers(key, *shape):
+        count = int(np.prod(shape))
+        u, v = (np.array([output(key, 2 * i + j) >> 11 for i in range(count)], np.float64) * 2.0**-53 for j in (0, 1))
+        return u.reshape(shape), (np.sqrt(-2 * np.log(1 - u)) * np.cos(2 * np.pi * v)).reshape(shape)
+
+    def results(x):
+        return [x + np.float32(0.5 + 2 * numbers(seeded(2.5), 3, 4)[1]),
+                x * np.float32(-3 + 4 * numbers(named("drawn"), 3, 4)[0]),
+                x * np.float32(numbers(seeded(-1), 3, 4)[1]),
+                x + np.float32(numbers(seeded(0), 3, 1)[1]) * np.float32(numbers(named("of four"), 4)[0])]
+    n.save(results=results)
+
+
 def lines(version, lengths=None):
     """Marks of the largest of each line, and lines divided by their length, of data and of constants;
     a line of zeros stays one. lengths: the outputs of version 13; onnx.reference marks as it does there."""
@@ -1872,6 +1915,7 @@ if __name__ == "__main__":
     deformed(22, deformed(19))
     transformed(20, transformed(17))
     framed()
+    noise()
     known = opset(9)
     opset(7, known)  # onnx.reference knows neither its Upsample
     opset(10, known)  # nor its Resize

@@ -178,6 +178,9 @@ static enum result read_operators(struct one_case *c, const Onnx__GraphProto *gr
             return out_of_scope(c, "operators that are not claimed");
         any |= layer;
     }
+    for (size_t i = 0; i < graph->n_node; i++)
+        if (strncmp(graph->node[i]->op_type, "Random", 6) == 0)
+            return out_of_scope(c, "random numbers");
     if (!any && pass == LAYERS)
         return out_of_scope(c, "operators that are claimed for constants only");
     for (size_t i = 0; i < graph->n_node; i++)

@@ -181,6 +181,11 @@ static enum vbs_status load_onnx_framed(struct vbs_ctx *ctx)
     return load(ctx, "tests/data/onnx/framed.onnx", NULL);
 }
 
+static enum vbs_status load_onnx_noise(struct vbs_ctx *ctx)
+{
+    return load(ctx, "tests/data/onnx/noise.onnx", NULL);
+}
+
 static enum vbs_status load_onnx_reshaped(struct vbs_ctx *ctx)
 {
     return load(ctx, "tests/data/onnx/light_zfnet512.onnx",
@@ -354,6 +359,7 @@ static const struct task TASKS[] = {
     {"this file until there", load_onnx_until, VBS_OK},
     {"one with convolutions at moved places", load_onnx_deformed, VBS_OK},
     {"one with Fourier transforms", load_onnx_framed, VBS_OK},
+    {"one with random numbers", load_onnx_noise, VBS_OK},
     {"an ONNX file with sparse weights", load_onnx_sparse, VBS_OK},
     {"an ONNX file with functions", load_onnx_functions, VBS_OK},
     {"an ONNX file with an input that does not suit it", load_onnx_reshaped, VBS_USAGE},

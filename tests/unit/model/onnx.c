@@ -200,6 +200,7 @@ static const struct {
     {"transformed_17", TRANSFORMED},
     {"transformed_20", TRANSFORMED},
     {"framed", "neg concat gather mul dft gather mul dft gather dft slice mul reducemean add"},
+    {"noise", "mul add mul add"},
     {"recurrent", "conv transpose lstm gru slice fc+relu logsoftmax"},
     {"reversed", "gather gather slice slice linear reducesum+linear+clip remainder sub sub less "
                  "mul add expand pick add identity concat slice slice slice add"},

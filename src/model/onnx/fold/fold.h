@@ -22,7 +22,17 @@ bool vbs_onnx_is_many(int type, int64_t count);
 enum vbs_status vbs_onnx_round_many(struct vbs_onnx_import *im, int type, long double value,
                                     float *rounded) VBS_MUST_CHECK;
 
+/* ---- shapes ---- */
+
+/* Returns the n dimensions of input 0 in the file; number *batch is that of the samples, a multiple
+ * of VBS_ONNX_OPEN_BATCH, else *batch is -1. dims: VBS_MAX_DIMS + 1. */
+void vbs_onnx_dims_of(const struct vbs_onnx_import *im, int64_t *dims, int *batch, int *n);
+
 /* ---- handlers ---- */
+
+/* The bits of fold_random. */
+#define VBS_ONNX_NORMAL 1
+#define VBS_ONNX_LIKE   2
 
 VBS_ONNX_HANDLER(fold_unary);
 VBS_ONNX_HANDLER(fold_pair);
@@ -31,7 +41,8 @@ VBS_ONNX_HANDLER(fold_cast);
 VBS_ONNX_HANDLER(fold_constant);
 VBS_ONNX_HANDLER(fold_constant_of_shape);
 VBS_ONNX_HANDLER(fold_range);
-VBS_ONNX_HANDLER(fold_shape); /* tensors too */
+VBS_ONNX_HANDLER(fold_random); /* tensors too; op: bits */
+VBS_ONNX_HANDLER(fold_shape);  /* tensors too */
 VBS_ONNX_HANDLER(fold_size);
 VBS_ONNX_HANDLER(fold_concat);
 VBS_ONNX_HANDLER(fold_gather);

@@ -170,8 +170,7 @@ VBS_ONNX_HANDLER(fold_eye_like)
 
 /* ---- shapes of values ---- */
 
-/* Gives the dimensions of input 0 in the file; number *batch is that of the samples, else -1. */
-static void dims_of(const struct vbs_onnx_import *im, int64_t *dims, int *batch, int *n)
+void vbs_onnx_dims_of(const struct vbs_onnx_import *im, int64_t *dims, int *batch, int *n)
 {
     const struct vbs_onnx_state *state = vbs_onnx_in(im, 0);
     const struct vbs_shape *shape = state->constant ? &state->constant->shape : &state->shape;
@@ -207,7 +206,7 @@ VBS_ONNX_HANDLER(fold_shape)
     (void)operator;
     if (!vbs_onnx_in(im, 0))
         return vbs_fail(im->ctx, VBS_FORMAT, "input 0 is missing");
-    dims_of(im, dims, &batch, &n);
+    vbs_onnx_dims_of(im, dims, &batch, &n);
     im->copies = 0;
     begin = within(vbs_onnx_int(im, "start", 0), n);
     end = within(vbs_onnx_int(im, "end", n), n);
@@ -231,7 +230,7 @@ VBS_ONNX_HANDLER(fold_size)
         return status;
     if (!vbs_onnx_in(im, 0))
         return vbs_fail(im->ctx, VBS_FORMAT, "input 0 is missing");
-    dims_of(im, dims, &batch, &n);
+    vbs_onnx_dims_of(im, dims, &batch, &n);
     im->copies = 0;
     *size = (number){1, .batch = batch >= 0};
     for (int d = 0; d < n; d++)

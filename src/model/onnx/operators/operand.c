@@ -37,6 +37,8 @@ enum vbs_status vbs_onnx_align(struct vbs_onnx_import *im, struct vbs_onnx_const
 {
     struct vbs_shape shape = constant->shape;
     int at = im->at - (rank - shape.n_dims); /* of the samples in the constant */
+    /* the entries of a sample stand one after the other, as what is folded into the samples */
+    bool folded = im->outer > 0 && (im->n_samples == 1 || (im->outer == 1 && constant->copies > 0));
 
     *aligned = constant;
     if (constant->copies > 0 && (!im->batch || constant->copies - 1 != at))
@@ -55,7 +57,7 @@ enum vbs_status vbs_onnx_align(struct vbs_onnx_import *im, struct vbs_onnx_const
             return vbs_onnx_mixes(im);
         shape.dim[at] = 1;
     }
-    if (shape.n_dims > rank || (shape.dim[at] != 1 && (im->outer == 0 || im->n_samples != 1)))
+    if (shape.n_dims > rank || (shape.dim[at] != 1 && !folded))
         return vbs_onnx_mixes(im);
     if (im->outer > 0)
         return VBS_OK;
