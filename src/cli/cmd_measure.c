@@ -7,7 +7,7 @@
 #include <string.h>
 
 #define MOST_PERCENT 50
-#define INTERVAL_S   600 /* limit of the time with --interval */
+#define UNTIL_S      600 /* limit of the time with --until PERCENT */
 
 /* The options of the measurement, which are the same for every model. */
 struct measure_task {
@@ -22,24 +22,29 @@ struct measure_task {
 
 /* Reads the precision that is asked for, in percent. Without a limit of time there is a longer one
  * then. */
-static enum vbs_status read_interval(struct cli *cli, const char *const *values,
-                                     struct measure_task *task)
+static enum vbs_status read_percent(struct cli *cli, const char *text, struct measure_task *task)
 {
-    const char *text = cli_value(cli, values, "interval");
-    double percent;
     char *end;
+    double percent = strtod(text, &end);
 
-    if (!text)
-        return VBS_OK;
-    percent = strtod(text, &end);
-    if (end == text || (strcmp(end, "%") != 0 && *end != '\0') ||
-        !(percent > 0 && percent <= MOST_PERCENT))
+    if (end == text || strcmp(end, "%") != 0 || !(percent > 0 && percent <= MOST_PERCENT))
         return vbs_fail(&cli->ctx, VBS_USAGE,
-                        "--interval '%s' is no percentage above 0 and up to %d, such as 2%%", text,
+                        "--until '%s' is no percentage above 0%% and up to %d%%, such as 2%%", text,
                         MOST_PERCENT);
     task->how.options.relative_interval = task->how.learn.until = percent / 100;
     if (task->how.options.time_limit_s == 0)
-        task->how.options.time_limit_s = INTERVAL_S;
+        task->how.options.time_limit_s = UNTIL_S;
+    return VBS_OK;
+}
+
+/* Reads those values of --until that are percentages; the others name nodes. */
+static enum vbs_status read_until(struct cli *cli, struct measure_task *task)
+{
+    const char *text;
+
+    for (int i = 0; (text = cli_nth_value(cli, "until", i)); i++)
+        if (cli_is_percentage(text))
+            VBS_TRY(read_percent(cli, text, task));
     return VBS_OK;
 }
 
@@ -55,7 +60,7 @@ static enum vbs_status read_numbers(struct cli *cli, const char *const *values,
     if (seed)
         VBS_TRY(vbs_parse_int(&cli->ctx, "--seed", seed, 0, INT64_MAX, &seed_number));
     VBS_TRY(cli_read_seconds(cli, values, "time-limit", &task->how.options.time_limit_s));
-    VBS_TRY(read_interval(cli, values, task));
+    VBS_TRY(read_until(cli, task));
     task->how.prepare.threads = (int)n_threads;
     task->how.options.seed = (uint64_t)seed_number;
     return VBS_OK;
@@ -175,15 +180,15 @@ static const struct cli_option OPTIONS[] = {
     {"oversubscribe", NULL, "allow more threads than there are processors"},
     {CLI_OPTION_INPUT_SHAPE},
     {CLI_OPTION_FIX},
-    {CLI_OPTION_UNTIL},
+    {"until", "NODE[,NODE...]|PERCENT%",
+     CLI_UNTIL_TEXT ". A percentage, as 2%: go on until kernels, and schedules in each budget, are "
+                    "known so well (half of their 95% interval); --time-limit is then 600 by "
+                    "default"},
     {"time-limit", "SECONDS",
      "time for each model (default: 60), three quarters of it for executing schedules. From 10 on "
      "it "
      "holds whatever the machine does, and batches for which there is no time are left out; below, "
      "it bounds the refinement of times only"},
-    {"interval", "PERCENT",
-     "go on until kernels, and schedules in each budget, are known so well (half of their 95% "
-     "interval); --time-limit is then 600 by default"},
     {"no-learning", NULL,
      "execute no schedules: times are those of kernels alone, made smooth over batches"},
     {"stripes", NULL,
@@ -204,10 +209,11 @@ const struct cli_command cli_measure = {
     .summary = "measure models into the store, going on where a broken-off run ended; prints the "
                "ids of the profiles",
     .usage = "MODEL... [--backend NAME] [--batches LIST] [--threads N] [--oversubscribe] "
-             "[--input CxHxW] [--time-limit SECONDS] [--seed N] [--interval PERCENT] [--no-copies] "
+             "[--input CxHxW] [--time-limit SECONDS] [--seed N] [--until PERCENT%] [--no-copies] "
              "[--no-learning] "
              "[--stripes] [--predict]",
     .options = OPTIONS,
+    .until_percentage = true,
     .arguments = (const struct cli_argument[]){{CLI_ARGUMENT_MODEL},
                                                {"LIST", "12, 1-12, 1,2,4 or 1-4,8"},
                                                {0}},

@@ -49,13 +49,17 @@ for command in "models show" measure plan run frontier compare explain report ex
 done
 refuses "an input" "the network cannot end at 'x': no node makes it" models show detector.onnx --until x
 refuses "no name" "until names no node" models show detector.onnx --until ''
+for percent in % 0% 51% x% -1%; do
+    refuses "measure: $percent" "until '$percent' is no percentage above 0% and up to 50%" measure detector.onnx --until $percent
+done
+refuses "plan: a percentage is a name" "cannot end at '2%': no node" plan detector.onnx --until 2% --memory 64KiB
 refuses "a built-in network" "only the network of an ONNX file can end at a node" \
     models show lenet-5 --until conv1
 
 # --- the same end wherever a model is named ---
 
-run --quiet measure detector.onnx --until root,boxes --batches 1,2 --no-copies --time-limit 0.1
-report $code "a network that ends before its file does is measured"
+run --quiet measure detector.onnx --until 50% --until root,boxes --batches 1,2 --no-copies --time-limit 0.1
+report $code "a network that ends before its file does is measured, until its times are known so well"
 id=$(tail -n 1 out)
 run plan "$id" --memory 64KiB --json plan.json
 report $code "its profile is planned by its number"

@@ -111,6 +111,7 @@ struct cli_command {
     const struct cli_argument *arguments; /* ends with a null word; may be null */
     const char *example;                  /* "vbslab plan ...", one or more lines; may be null */
     bool input_files; /* values of --input that are no shapes name files, which the command reads */
+    bool until_percentage; /* values of --until that end with % are no names, and its own */
     /* values[i] is the value of options[i] ("" for a switch that was given) or null; arguments are
      * the words that are no options. Returns the exit code. */
     int (*run)(struct cli *cli, const char *const *values, int n_arguments,

@@ -90,6 +90,11 @@ static enum vbs_status add_fixed(struct cli *cli, const char *value, struct cli_
     return cli_add_choice(cli, choices, value, (size_t)(equals - value), &choice);
 }
 
+bool cli_is_percentage(const char *value)
+{
+    return value[0] && value[strlen(value) - 1] == '%';
+}
+
 enum vbs_status cli_read_choices(struct cli *cli)
 {
     bool files = cli->command->input_files;
@@ -103,6 +108,8 @@ enum vbs_status cli_read_choices(struct cli *cli)
     for (int i = 0; (value = cli_nth_value(cli, "until", i)); i++) {
         const struct vbs_input_choice choice = {.until = true};
 
+        if (cli->command->until_percentage && cli_is_percentage(value))
+            continue;
         if (!value[0])
             return vbs_fail(&cli->ctx, VBS_USAGE, "--until names no node");
         VBS_TRY(cli_add_choice(cli, &cli->choices, value, strlen(value), &choice));

@@ -11,9 +11,9 @@
         "the input NAME of an ONNX file, which has one element, is this constant; may be repeated"
 
 /* The option --until, for an initializer. */
-#define CLI_OPTION_UNTIL                                                                           \
-    "until", "NODE[,NODE...]",                                                                     \
-        "the network of an ONNX file ends with what these nodes make, or with these tensors"
+#define CLI_UNTIL_TEXT                                                                             \
+    "the network of an ONNX file ends with what these nodes make, or with these tensors"
+#define CLI_OPTION_UNTIL "until", "NODE[,NODE...]", CLI_UNTIL_TEXT
 
 /* The option --input of commands that take no files for it, for an initializer. Every command that
  * takes a MODEL or a PROFILE has all three. */
@@ -24,6 +24,9 @@
 /* Gives the value that the option of the command has where it is given for the n-th time, from 0;
  * null: it is given less often. */
 const char *cli_nth_value(const struct cli *cli, const char *option, int n);
+
+/* Returns whether a value of --until is a percentage, as 'measure' takes it, and no names. */
+bool cli_is_percentage(const char *value);
 
 /* Reads the shapes of --input, the values of --fix and the ends of --until of the command that runs
  * into cli->choices, which are empty before; names of files are left out. VBS_USAGE, VBS_NO_MEMORY.

@@ -1130,7 +1130,7 @@ function drawNoise(profile) {
     const percent = profile.interval_percent, noisy = percent !== null && percent > NOISY_PERCENT;
     d3.select("#noise").attr("hidden", noisy ? null : "").text(!noisy ? "" : "The times of this profile are noisy: they are known within " +
         d3.format(percent < 10 ? ".1f" : ".0f")(percent) + "% only (95% intervals). Smaller differences between plans say nothing; " +
-        "vbslab measure --interval 2% on a calm machine makes a better profile.");
+        "vbslab measure --until 2% on a calm machine makes a better profile.");
 }
 
 // Gives the index of the first of these planners that has plans; else 0.
