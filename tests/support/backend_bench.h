@@ -64,7 +64,8 @@ bool bench_tensors(struct bench *t);
  * kernels on rows are, which have layouts of their own. False: the detail is in t->ctx. */
 bool bench_open_few(struct bench *t, bool stripes);
 
-/* Checks all kernels on whole samples of a session that was opened, or reports that it was not, and closes it. */
+/* Checks all kernels on whole samples of a session that was opened, or reports that it was not, and
+ * closes it. */
 void bench_check_kernels(struct bench *t, bool opened, bench_report *report);
 
 /* Gives the number of values of one sample of a tensor in plain order. */

@@ -219,7 +219,7 @@ static product *const products[MOST_ROWS][MOST_GATES] = {ENTRY(1), ENTRY(2),
  * it, which a weight of 0 would not remove. */
 INLINE void store_factors(const struct od_cell_step *s, vector states, float *to)
 {
-    bits lane;
+    bits lane = {0};
 
     for (uint32_t i = 0; i < LANES; i++)
         lane[i] = i;

@@ -693,7 +693,7 @@ static void gelu_floats(const struct od_normal *normal, const float *x, int64_t 
 /* Runs are computed aside, because the output may lie where the input does. */
 INLINE void clip_run(float low, float high, const float *x, int64_t n, float *to)
 {
-    float aside[RUN];
+    float aside[RUN] = {0};
 
     for (int64_t i = 0; i < n; i++) {
         float limited = x[i] <= low ? low : x[i];
@@ -725,7 +725,7 @@ INLINE float smaller_of(float x, float y)
 INLINE void choose_run(bool largest, const float *x, int64_t x_step, const float *y, int64_t y_step,
                        int64_t n, float *to)
 {
-    float aside[RUN];
+    float aside[RUN] = {0};
 
     for (int64_t i = 0; i < n; i++)
         aside[i] = largest ? larger_of(x[i * x_step], y[i * y_step])
