@@ -130,25 +130,42 @@ static void step_by_4(const struct fourier_step *s)
     }
 }
 
+/* Returns element k of the transform of `factor` values, whose roots are given. */
+static struct complex small_sum(const struct complex *values, const struct complex *roots,
+                                int factor, int k)
+{
+    struct complex sum = values[0];
+    int at = 0; /* j k mod factor */
+
+    for (int j = 1; j < factor; j++) {
+        struct complex term;
+
+        at += at + k < factor ? k : k - factor;
+        term = times(values[j], roots[at]);
+        sum.re += term.re;
+        sum.im += term.im;
+    }
+    return sum;
+}
+
 static void step_by_any(const struct fourier_step *s, int factor)
 {
-    int64_t apart = s->n * s->stride, part = s->length / factor;
+    struct complex roots[LARGEST_FACTOR], values[LARGEST_FACTOR];
+    int64_t apart = s->n * s->stride;
 
-    for (int64_t i = 0; i < apart; i++) {
-        int64_t p = i / s->stride, q = i % s->stride;
-        double *y = s->y + 2 * (p * factor * s->stride + q);
+    for (int j = 0; j < factor; j++)
+        roots[j] = number(s->roots, j * (s->length / factor));
+    for (int64_t p = 0; p < s->n; p++) {
+        const double *x = s->x + 2 * p * s->stride;
+        double *y = s->y + 2 * p * factor * s->stride;
 
-        for (int k = 0; k < factor; k++) {
-            struct complex sum = number(s->x, i);
-
-            for (int j = 1; j < factor; j++) {
-                struct complex term =
-                    times(number(s->x, i + j * apart), number(s->roots, j * k % factor * part));
-
-                sum.re += term.re;
-                sum.im += term.im;
-            }
-            put(y, k * s->stride, times(sum, number(s->roots, p * k * s->stride)));
+        for (int64_t q = 0; q < s->stride; q++) {
+            for (int j = 0; j < factor; j++)
+                values[j] = number(x, q + j * apart);
+            for (int k = 0; k < factor; k++)
+                put(y, q + k * s->stride,
+                    times(small_sum(values, roots, factor, k),
+                          number(s->roots, p * k * s->stride)));
         }
     }
 }
