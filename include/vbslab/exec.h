@@ -206,9 +206,9 @@ const struct vbs_session *vbs_exec_session(const struct vbs_exec *exec);
 /*
  * The memory of a process that runs a schedule on the host, by parts, in bytes: an estimate that
  * takes no run. The total is the most of the process's whole life from now on. What the system
- * counts (VmHWM) was between VBS_EXEC_MEMORY_LOW and 1.05 of it where it was measured
- * (docs/accounting.md). Planning, making kernels and running come one after the other, so that the
- * total is less than the sum.
+ * counts (VmHWM) was 0.58 to 1.04 of it for five networks, and less where one layer has most of the
+ * weights (docs/accounting.md). Planning, making kernels and running come one after the other, so
+ * that the total is less than the sum.
  */
 struct vbs_exec_memory {
     int64_t process_bytes;  /* resident before: program, libraries, profile, network */
@@ -223,8 +223,6 @@ struct vbs_exec_memory {
     int64_t more_bytes;     /* of the options */
     int64_t total_bytes;    /* the most that is there at once */
 };
-
-#define VBS_EXEC_MEMORY_LOW 0.55
 
 /* The options of an estimate; {.struct_size = sizeof(struct vbs_exec_memory_options)} gives the
  * defaults. */

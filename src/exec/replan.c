@@ -47,8 +47,9 @@ enum vbs_status vbs_replan(struct vbs_ctx *ctx, struct vbs_replan *replan)
     return status;
 }
 
-#define MAX_PLACES 5 /* sizes that are tried: a search for less may have found a lower placement   \
-                      */
+#define MAX_PLACES                                                                                 \
+    5 /* sizes that are tried: a search for less may have found a lower placement                  \
+       */
 
 enum vbs_status vbs_replan_least(struct vbs_ctx *ctx, struct vbs_solver *solver,
                                  const struct vbs_profile *profile, double limit_s, int64_t *bytes)

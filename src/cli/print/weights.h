@@ -4,8 +4,8 @@
 
 #include "cli/common/common.h"
 
-/* Prints the line that tells the size of weights outside the budget, as vbs_exec_used_weights computes it;
- * nothing where there are none, or they are inside. indent: the text before it. */
+/* Prints the line that tells the size of weights outside the budget, as vbs_exec_used_weights
+ * computes it; nothing where there are none, or they are inside. indent: the text before it. */
 void cli_print_held(enum vbs_weights weights, int64_t bytes, const char *indent);
 
 /* Prints the same line for plans that are not known, in which weights take from least_bytes (coded)

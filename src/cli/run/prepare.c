@@ -317,6 +317,14 @@ static enum vbs_status place_within_limit(struct run_job *job, struct planning *
     return make_executor(job);
 }
 
+/* Returns the bytes that the least plan takes whatever the estimate is off by: those of what is
+ * there before, of which runs may give a part back, of weights, arena, inputs and outputs. */
+static double certain_bytes(const struct vbs_exec_memory *memory, int64_t least_bytes)
+{
+    return 0.75 * (double)memory->process_bytes + 0.9 * (double)memory->weight_bytes +
+           (double)least_bytes + (double)memory->value_bytes;
+}
+
 /* Chooses the first budget for a limit of the whole process, by an estimate, so that not even the
  * first plan exceeds it: a container would end the process. VBS_INFEASIBLE: the least plan
  * certainly does. */
@@ -336,8 +344,7 @@ static enum vbs_status choose_budget(struct run_job *job, const struct planning 
         return VBS_OK;
     status = vbs_exec_plan_within(&job->cli->ctx, p->solver, job->profile, job->limit_bytes,
                                   &options, &memory, &schedule);
-    if (status == VBS_INFEASIBLE &&
-        VBS_EXEC_MEMORY_LOW * (double)memory.total_bytes > (double)job->limit_bytes)
+    if (status == VBS_INFEASIBLE && certain_bytes(&memory, least) > (double)job->limit_bytes)
         return run_refuse_limit(job, &memory, least);
     if (status == VBS_OK)
         job->memory_bytes = schedule->memory_bytes;
