@@ -30,6 +30,7 @@
 #include "plan/dp/dp.h"
 #include "plan/dp/reasons.h"
 
+#include "base/clock.h"
 #include "base/fail.h"
 
 #include <stdlib.h>
@@ -40,7 +41,9 @@
 #define LONG_EFFORT  1e8
 #define PROVEN       1e-9 /* of the time: sums and ticks differ by less */
 #define FEW_BUDGETS  4    /* whose lower bounds are computed */
-#define FIRST_COUNTS 8    /* numbers of samples that the first of several solves tries one by one */
+#define ROWS_SHARE                                                                                 \
+    4 /* of the time, as a divisor, in which the first of several looks for segments */
+#define FIRST_COUNTS 8 /* numbers of samples that the first of several solves tries one by one */
 
 /* Makes the chain of an order, folded where the order has a structure, and in groups. */
 static enum vbs_status make_chain(struct vbs_ctx *ctx, const struct vbs_task *task,
@@ -108,7 +111,17 @@ static enum vbs_status are_proven(struct vbs_ctx *ctx, const struct vbs_task *ta
     return VBS_OK;
 }
 
-/* Solves in larger and larger groups, and at last without groups. The first solve has no limit. */
+/* Returns the clock at which the first solve of a limited task looks for no more segments by rows,
+ * so that it ends soon after; 0: never. Further solves follow where it is one in groups. */
+static double first_rows_until_s(const struct vbs_task *task, bool in_groups)
+{
+    double now_s = vbs_clock_s(), left_s = task->cut_until_s - now_s;
+
+    return task->cut_until_s > 0 ? now_s + left_s / (in_groups ? ROWS_SHARE : 1) : 0;
+}
+
+/* Solves in larger and larger groups, and at last without groups. The first solve has no limit but
+ * for its segments by rows. */
 static enum vbs_status solve_by_and_by(struct vbs_ctx *ctx, const struct vbs_task *task,
                                        const struct vbs_orders *orders,
                                        struct vbs_pareto_set *pareto)
@@ -117,11 +130,13 @@ static enum vbs_status solve_by_and_by(struct vbs_ctx *ctx, const struct vbs_tas
     bool proven;
 
     part.most_items = vbs_orders_items_within(task, orders, task->request, FIRST_EFFORT);
+    part.rows_until_s = first_rows_until_s(task, part.most_items > 0);
     part.cut_until_s = 0;
     if (part.most_items > 0 && task->latency_ticks == INT64_MAX)
         part.exact_samples = FIRST_COUNTS;
     VBS_TRY(solve_orders(ctx, &part, orders, pareto));
     part.cut_until_s = task->cut_until_s;
+    part.rows_until_s = task->rows_until_s;
     part.exact_samples = task->exact_samples;
     VBS_TRY(are_proven(ctx, task, pareto, &proven));
     while (part.most_items > 0 && !proven && !vbs_task_is_late(task)) {

@@ -67,7 +67,9 @@ struct vbs_task {
     const struct vbs_planner *resident;
     const struct vbs_planner *outside; /* the planner from outside that opens the task; else null */
     struct vbs_search_clock *clock;    /* null: searches are limited by seconds */
-    double cut_until_s; /* vbs_clock_s() at which cuttings and trials end; 0: never */
+    double cut_until_s;  /* vbs_clock_s() at which cuttings and trials end; 0: never */
+    double rows_until_s; /* vbs_clock_s() at which no further segments by rows are looked for, so
+                            that cuttings end soon after with those that were found; 0: never */
     const struct vbs_budget_list *cut_budgets; /* cuttings are made for these budgets, for the least
                                                   and for the largest one only; null: for all */
     int exact_samples; /* cuttings try all numbers of samples up to this one, then fewer; 0: all */

@@ -2,6 +2,7 @@
 #include "plan/stripes/walk.h"
 
 #include "base/arith.h"
+#include "base/clock.h"
 #include "base/fail.h"
 #include "base/grow.h"
 
@@ -373,10 +374,13 @@ static enum vbs_status try_order(struct segment_search *search, bool early)
     return VBS_OK;
 }
 
-/* Tries the heights in states in both orders of steps. */
+/* Tries the heights in states in both orders of steps, while there is time. */
 static enum vbs_status try_heights(struct segment_search *search)
 {
-    if (!is_new(search))
+    const struct vbs_task *clock = search->stripes->clock;
+
+    if ((clock->rows_until_s > 0 && vbs_clock_s() > clock->rows_until_s) ||
+        vbs_task_is_late(clock) || !is_new(search))
         return VBS_OK;
     VBS_TRY(vbs_check_cancel(search->ctx));
     VBS_TRY(try_order(search, false));

@@ -154,6 +154,8 @@ static enum vbs_status solve_priced(struct joint *joint, int samples, struct vbs
     VBS_TRY(vbs_task_init_rows(joint->ctx, task, &problem, joint->by_rows ? &joint->rows : NULL));
     task->cut_until_s = joint->solve_until_s;
     task->most_items = joint->most_items;
+    if (joint->most_items > 0 && joint->until_s > 0)
+        task->rows_until_s = (vbs_clock_s() + joint->until_s) / 2;
     if (joint->by_rows)
         task->cut_budgets = &joint->cut_budgets;
     task->options.progress = joint->task->options.progress;
