@@ -113,7 +113,7 @@ static enum vbs_status plan(struct cli *cli, const char *const *values,
         status = cli_print_schedule(cli, problem->profile, schedule);
     if (status == VBS_OK && budget->limit_bytes > 0 && !(json && strcmp(json, "-") == 0))
         status = print_memory(cli, &memory);
-    if (status == VBS_OK)
+    if (status == VBS_OK && !schedule->solver.interrupted)
         status = cli_note_placed(cli, problem->profile, schedule);
     if (status != VBS_OK)
         goto done;

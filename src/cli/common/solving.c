@@ -348,13 +348,25 @@ static void add_reason(struct vbs_text *text, const struct vbs_planner *planner,
         add_us(text, problem->latency_us);
 }
 
+/* Returns whether schedules of a profile can be executed: it was measured on a backend. The bytes
+ * of others, as those to teach with, need no places. */
+static bool is_executed(const struct vbs_profile *profile)
+{
+    const struct vbs_provenance *provenance = &profile->provenance;
+
+    return provenance->backend && provenance->backend[0] && !vbs_provenance_modelled(provenance);
+}
+
 /* Finds the bytes in which the plan of the least budget runs; 0: they are no more, or not known. */
 static enum vbs_status find_placed(struct cli *cli, const struct vbs_problem *problem,
                                    struct vbs_solver *solver, int64_t *bytes)
 {
-    enum vbs_status status =
-        vbs_replan_least(&cli->ctx, solver, problem->profile, VBS_REPLAN_PLACE_S, bytes);
+    enum vbs_status status;
 
+    *bytes = 0;
+    if (!is_executed(problem->profile))
+        return VBS_OK;
+    status = vbs_replan_least(&cli->ctx, solver, problem->profile, VBS_REPLAN_PLACE_S, bytes);
     if (status == VBS_NO_MEMORY || status == VBS_INTERRUPTED)
         return status;
     if (status != VBS_OK || *bytes == INT64_MAX || *bytes <= vbs_solver_least_bytes(solver))
@@ -496,10 +508,12 @@ enum vbs_status cli_note_placed(struct cli *cli, const struct vbs_profile *profi
     const struct vbs_exec_options options = {.struct_size = sizeof options,
                                              .place_limit_s = VBS_REPLAN_PLACE_S};
     struct vbs_exec_placement placement;
-    enum vbs_status status =
-        vbs_exec_place(&cli->ctx, profile, schedule, &options, &placement, NULL);
+    enum vbs_status status;
     char bytes[48];
 
+    if (!is_executed(profile))
+        return VBS_OK;
+    status = vbs_exec_place(&cli->ctx, profile, schedule, &options, &placement, NULL);
     if (status == VBS_NO_MEMORY || status == VBS_INTERRUPTED)
         return status;
     if (status == VBS_INFEASIBLE)

@@ -193,7 +193,8 @@ struct vbs_image_taps vbs_deform_taps(float row, float column, int64_t height, i
         if (y < 0 || y >= height || x < 0 || x >= width)
             continue;
         taps.at[taps.n] = y * width + x;
-        taps.weight[taps.n++] = (t / 2 ? down : 1 - down) * (t % 2 ? across : 1 - across);
+        taps.weight[taps.n] = (t / 2 ? down : 1 - down) * (t % 2 ? across : 1 - across);
+        taps.n += taps.weight[taps.n] != 0; /* 0 times infinity is none */
     }
     return taps;
 }

@@ -162,6 +162,14 @@ static bool sparse(const struct vbs_layer *l, const char *algorithm)
     return strstr(algorithm, ":sparse") != NULL;
 }
 
+/* Factors of a fast transform are not those of its definition: a value that is no number, or
+ * infinite, is multiplied by 0 in one and left out in the other. */
+static bool transformed(const struct vbs_layer *l, const char *algorithm)
+{
+    (void)algorithm;
+    return l->op == VBS_OP_DFT;
+}
+
 /* An infinite element with other ones of weight 0, which a table of taps reads in its place. */
 static bool resized(const struct vbs_layer *l, const char *algorithm)
 {
@@ -203,6 +211,11 @@ static const struct {
     {in_tiles, {[FINITE] = ANY, [ABOVE] = ANY, [BELOW] = ANY}},
     {in_pairs, {[FINITE] = BIT(NO_NUMBER), [ABOVE] = BIT(NO_NUMBER), [BELOW] = BIT(NO_NUMBER)}},
     {sparse, {[NO_NUMBER] = ANY}},
+    {transformed,
+     {[NO_NUMBER] = BIT(FINITE),
+      [FINITE] = BIT(NO_NUMBER),
+      [ABOVE] = BIT(NO_NUMBER),
+      [BELOW] = BIT(NO_NUMBER)}},
     {resized, {[ABOVE] = BIT(NO_NUMBER), [BELOW] = BIT(NO_NUMBER)}},
     {gelu, {[NO_NUMBER] = BIT(BELOW)}},
     {first_states, {[NO_NUMBER] = BIT(FINITE)}},
