@@ -21,7 +21,9 @@
 #define KERNEL_BYTES  ((int64_t)52 << 10)  /* objects and generated code of a kernel */
 #define THREAD_BYTES  ((int64_t)128 << 10) /* the used part of a stack, and the heap of a thread */
 #define GEMM_BYTES    ((int64_t)1 << 20)   /* by thread, from the heap, in matrix products */
+#define ROWS_BYTES    ((int64_t)16 << 20)  /* of weights that are read at once, at most */
 #define WEIGHTS_SHARE 16                   /* part of the weights that the heap loses beside them */
+#define RESERVE_SHARE 16                   /* part of the whole by which processes differ */
 #define HUGE_PAGE     ((int64_t)2 << 20)   /* in which arenas lie where the system has them */
 #define MOST_PLANS    8
 
@@ -93,16 +95,15 @@ enum vbs_status vbs_exec_used_weights(struct vbs_ctx *ctx, const struct vbs_prof
 
 /* Returns the most bytes that packing takes at a time beside what is packed. The plain weights of
  * small layers stay in the heap until all are packed. A file of packed weights is written layer by
- * layer, or in pieces where that is possible. */
+ * layer, or in pieces where that is possible. Beside them are the rows that were read at once. */
 static int64_t packing_bytes(const struct vbs_profile *profile, enum vbs_weights weights)
 {
-    int64_t piece = (int64_t)(weights == VBS_WEIGHTS_INCLUDED ? 64 : 32) << 20, most = 0;
+    int64_t piece = (int64_t)(weights == VBS_WEIGHTS_INCLUDED ? 64 : 32) << 20, most = 0, all;
 
-    for (int k = 1; k <= profile->n_layers && weights == VBS_WEIGHTS_INCLUDED; k++)
+    for (int k = 1; k <= profile->n_layers; k++)
         most = profile->layers[k].weight_bytes > most ? profile->layers[k].weight_bytes : most;
-    if (weights == VBS_WEIGHTS_EXCLUDED)
-        most = vbs_profile_weight_bytes(profile);
-    return most < piece ? most : piece;
+    all = weights == VBS_WEIGHTS_EXCLUDED ? vbs_profile_weight_bytes(profile) : most;
+    return (all < piece ? all : piece) + (most < ROWS_BYTES ? most : ROWS_BYTES);
 }
 
 /* ---- the other parts ---- */
@@ -168,6 +169,7 @@ static void add_up(const struct vbs_exec_checked *checked,
     running = making > running ? making : running;
     memory->total_bytes = memory->process_bytes +
                           (memory->planning_bytes > running ? memory->planning_bytes : running);
+    memory->total_bytes += memory->total_bytes / RESERVE_SHARE;
 }
 
 enum vbs_status vbs_exec_memory(struct vbs_ctx *ctx, const struct vbs_profile *profile,

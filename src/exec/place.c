@@ -4,7 +4,7 @@
 
 #include "base/fail.h"
 #include "base/options.h"
-#include "exec/layout/verify.h"
+#include "exec/layout/layout.h"
 #include "exec/weights/weights.h"
 
 #include <stdlib.h>

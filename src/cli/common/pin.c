@@ -19,9 +19,9 @@ extern int omp_get_thread_limit(void);
 #define PINNED "VBSLAB_PINNED"
 
 /* The number of times that a waiting thread of libgomp looks before it sleeps. Where the processors
- * are its own, it looks for a tenth of a millisecond instead of the usual several, in which it would
- * keep its core from the thread that copies weights. Where others want them, too, it sleeps at once,
- * because the thread that it waits for may be the one that has no processor. */
+ * are its own, it looks for a tenth of a millisecond instead of the usual several, in which it
+ * would keep its core from the thread that copies weights. Where others want them, too, it sleeps
+ * at once, because the thread that it waits for may be the one that has no processor. */
 #define OWN_SPINS    "10000"
 #define SHARED_SPINS "0"
 

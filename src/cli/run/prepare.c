@@ -317,6 +317,26 @@ static enum vbs_status place_within_limit(struct run_job *job, struct planning *
     return make_executor(job);
 }
 
+/* Fails: by its estimate, the least plan, in an arena of least_bytes, exceeds the limit of the
+ * process. */
+static enum vbs_status refuse_limit(struct run_job *job, const struct vbs_exec_memory *memory,
+                                    int64_t least_bytes)
+{
+    char limit[24], total[24], arena[48], weights[64] = "", beside[24];
+
+    if (memory->weight_bytes > 0)
+        snprintf(weights, sizeof weights, "; about %s of it are weights",
+                 vbs_format_bytes(memory->weight_bytes, beside, sizeof beside));
+    return vbs_fail(
+        &job->cli->ctx, VBS_INFEASIBLE,
+        "the process would take about %s where %s is the limit, with the least arena that the "
+        "planner can use, %s%s; --total-memory %lldMiB works",
+        vbs_format_bytes(memory->total_bytes, total, sizeof total),
+        vbs_format_bytes(job->limit_bytes, limit, sizeof limit),
+        vbs_format_exact(least_bytes, arena, sizeof arena), weights,
+        (long long)(memory->total_bytes >> 20) + 2);
+}
+
 /* Returns the bytes that the least plan takes whatever the estimate is off by: those of what is
  * there before, of which runs may give a part back, of weights, arena, inputs and outputs. */
 static double certain_bytes(const struct vbs_exec_memory *memory, int64_t least_bytes)
@@ -345,7 +365,7 @@ static enum vbs_status choose_budget(struct run_job *job, const struct planning 
     status = vbs_exec_plan_within(&job->cli->ctx, p->solver, job->profile, job->limit_bytes,
                                   &options, &memory, &schedule);
     if (status == VBS_INFEASIBLE && certain_bytes(&memory, least) > (double)job->limit_bytes)
-        return run_refuse_limit(job, &memory, least);
+        return refuse_limit(job, &memory, least);
     if (status == VBS_OK)
         job->memory_bytes = schedule->memory_bytes;
     else if (status == VBS_INFEASIBLE)

@@ -156,11 +156,6 @@ void run_set_heap(bool runs);
  * option does as run_measure. VBS_INFEASIBLE names the least size that works. */
 enum vbs_status run_measure_within(struct run_job *job) VBS_MUST_CHECK;
 
-/* Fails with VBS_INFEASIBLE: by its estimate, the least plan, in an arena of least_bytes, exceeds
- * the limit of the process. */
-enum vbs_status run_refuse_limit(struct run_job *job, const struct vbs_exec_memory *memory,
-                                 int64_t least_bytes);
-
 /* --- data.c --- */
 
 /* Names the files of --output, and allocates the outputs. */

@@ -66,24 +66,6 @@ static enum vbs_status refuse(struct run_job *job)
         (long long)mib, weights);
 }
 
-enum vbs_status run_refuse_limit(struct run_job *job, const struct vbs_exec_memory *memory,
-                                 int64_t least_bytes)
-{
-    char limit[24], total[24], arena[48], weights[64] = "", beside[24];
-
-    if (memory->weight_bytes > 0)
-        snprintf(weights, sizeof weights, "; about %s of it are weights",
-                 vbs_format_bytes(memory->weight_bytes, beside, sizeof beside));
-    return vbs_fail(
-        &job->cli->ctx, VBS_INFEASIBLE,
-        "the process would take about %s where %s is the limit, with the least arena that the "
-        "planner can use, %s%s; --total-memory %lldMiB works",
-        vbs_format_bytes(memory->total_bytes, total, sizeof total),
-        vbs_format_bytes(job->limit_bytes, limit, sizeof limit),
-        vbs_format_exact(least_bytes, arena, sizeof arena), weights,
-        (long long)((memory->total_bytes + MARGIN_BYTES) >> 20) + 1);
-}
-
 static void tell_again(struct run_job *job)
 {
     char limit[24], total[24], arena[24];
@@ -100,12 +82,14 @@ static enum vbs_status plan_again(struct run_job *job)
 {
     int64_t spare_bytes = job->limit_bytes - job->times.total_bytes;
     int64_t arena_bytes = job->memory_bytes;
+    /* Where there is room, the second plan must not take more while it is prepared, either. */
+    int64_t margin_bytes = spare_bytes < 0 ? MARGIN_BYTES : 2 * MARGIN_BYTES;
 
     if (spare_bytes < 0 && job->least)
         return refuse(job);
     if (spare_bytes < 0 && job->placement.placed_bytes < arena_bytes)
         arena_bytes = job->placement.placed_bytes;
-    VBS_TRY(run_prepare_again(job, arena_bytes + spare_bytes - MARGIN_BYTES));
+    VBS_TRY(run_prepare_again(job, arena_bytes + spare_bytes - margin_bytes));
     tell_again(job);
     return VBS_OK;
 }

@@ -2,7 +2,7 @@
  * The judge of layouts. A sweep over the slots: rectangles that end leave the list of living ones,
  * those that begin enter it at their address, and overlap a neighbour there or nothing.
  */
-#include "exec/layout/verify.h"
+#include "exec/layout/layout.h"
 
 #include "base/fail.h"
 
@@ -15,7 +15,7 @@ struct piece {
     int64_t from, end;    /* bytes of the arena */
 };
 
-struct sweep {
+struct slot_sweep {
     struct piece *pieces;        /* [n] by lower */
     const struct piece **by_end; /* [n] by upper */
     const struct piece **living; /* [n_living] by address */
@@ -30,7 +30,7 @@ static bool is_aligned(const struct vbs_place_item *item, int64_t base)
 }
 
 /* Appends the pieces of one relocation. Returns whether all are within the limit and aligned. */
-static bool add_relocation(struct sweep *sweep, const struct vbs_exec_layout *layout,
+static bool add_relocation(struct slot_sweep *sweep, const struct vbs_exec_layout *layout,
                            const struct vbs_exec_buffers *buffers, int relocation, int64_t limit)
 {
     const struct vbs_exec_relocation *at = &layout->relocations[relocation];
@@ -114,7 +114,7 @@ static int compare_upper(const void *left, const void *right)
 }
 
 /* Returns the first living piece that begins at an address or above it. */
-static size_t find_living(const struct sweep *sweep, int64_t from)
+static size_t find_living(const struct slot_sweep *sweep, int64_t from)
 {
     size_t low = 0, high = sweep->n_living;
 
@@ -129,7 +129,7 @@ static size_t find_living(const struct sweep *sweep, int64_t from)
     return low;
 }
 
-static void leave(struct sweep *sweep, const struct piece *piece)
+static void leave(struct slot_sweep *sweep, const struct piece *piece)
 {
     size_t at = find_living(sweep, piece->from);
 
@@ -139,7 +139,7 @@ static void leave(struct sweep *sweep, const struct piece *piece)
 }
 
 /* Lets a piece live. Returns whether it overlaps none that does. */
-static bool enter(struct sweep *sweep, const struct piece *piece)
+static bool enter(struct slot_sweep *sweep, const struct piece *piece)
 {
     size_t at = find_living(sweep, piece->from);
 
@@ -153,7 +153,7 @@ static bool enter(struct sweep *sweep, const struct piece *piece)
     return true;
 }
 
-static bool are_apart(struct sweep *sweep)
+static bool are_apart(struct slot_sweep *sweep)
 {
     size_t n_left = 0;
 
@@ -178,7 +178,7 @@ enum vbs_status vbs_exec_layout_verify(struct vbs_ctx *ctx, const struct vbs_exe
                                        const struct vbs_exec_buffers *buffers, int64_t limit_bytes,
                                        bool *valid)
 {
-    struct sweep sweep = {0};
+    struct slot_sweep sweep = {0};
     size_t most;
 
     *valid = have_addresses(layout, buffers) && are_moves_inside(&layout->moves, limit_bytes);

@@ -22,7 +22,8 @@ struct file {
 
 static void append(struct file *file, const void *bytes, size_t n)
 {
-    memcpy(file->data + file->length, bytes, n);
+    if (n > 0)
+        memcpy(file->data + file->length, bytes, n);
     file->length += n;
 }
 

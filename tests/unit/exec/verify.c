@@ -2,7 +2,7 @@
  * The judge of layouts, against one that marks every byte in every slot: random buffers at random
  * addresses, with relocations and moves, of which about half are in each other's way.
  */
-#include "exec/layout/verify.h"
+#include "exec/layout/layout.h"
 #include "cases/random_profile.h"
 #include "support/tap.h"
 

@@ -54,7 +54,7 @@ static void add_values(const float *from, int64_t n, float *sums)
 static void keep_largest(const float *from, int64_t n, float *most)
 {
     for (int64_t c = 0; c < n; c++)
-        most[c] = (from[c] > most[c]) | (from[c] != from[c]) ? from[c] : most[c];
+        most[c] = ((from[c] > most[c]) | (from[c] != from[c])) ? from[c] : most[c];
 }
 
 /* Takes the channels of one block: their own sum, which is added to that of the rows before. */
