@@ -205,10 +205,10 @@ const struct vbs_session *vbs_exec_session(const struct vbs_exec *exec);
 
 /*
  * The memory of a process that runs a schedule on the host, by parts, in bytes: an estimate that
- * takes no run. The total is the most of the process's whole life from now on, and a sixteenth more,
- * by which processes differ. The system counted (VmHWM) half of it to nearly all for five networks,
- * and less where one layer has most of the weights (docs/accounting.md). Planning, making kernels
- * and running come one after the other, so that the total is less than the sum.
+ * takes no run. The total is the most of the process's whole life from now on, and a sixteenth
+ * more, by which processes differ. The system counted (VmHWM) half of it to nearly all for five
+ * networks, and less where one layer has most of the weights (docs/accounting.md). Planning, making
+ * kernels and running come one after the other, so that the total is less than the sum.
  */
 struct vbs_exec_memory {
     int64_t process_bytes;  /* resident before: program, libraries, profile, network */

@@ -714,12 +714,12 @@ static void clip(float low, float high, const float *x, int64_t n, float *to)
 
 INLINE float larger_of(float x, float y)
 {
-    return (x > y) | (x != x) ? x : y;
+    return ((x > y) | (x != x)) ? x : y;
 }
 
 INLINE float smaller_of(float x, float y)
 {
-    return (x < y) | (x != x) ? x : y;
+    return ((x < y) | (x != x)) ? x : y;
 }
 
 INLINE void choose_run(bool largest, const float *x, int64_t x_step, const float *y, int64_t y_step,
