@@ -75,6 +75,7 @@ static enum vbs_status plan(struct cli *cli, const char *const *values,
                             int64_t id, const struct budget *budget)
 {
     const char *json = cli_value(cli, values, "json");
+    bool prints = !json || strcmp(json, "-") != 0;
     int64_t memory_bytes = budget->memory_bytes;
     struct vbs_exec_memory memory = {0};
     struct vbs_solver_options options = {.struct_size = sizeof(struct vbs_solver_options)};
@@ -109,9 +110,9 @@ static enum vbs_status plan(struct cli *cli, const char *const *values,
         status = vbs_schedule_write_json(&cli->ctx, schedule, json);
     if (status != VBS_OK)
         goto done;
-    if (!(json && strcmp(json, "-") == 0))
+    if (prints)
         status = cli_print_schedule(cli, problem->profile, schedule);
-    if (status == VBS_OK && budget->limit_bytes > 0 && !(json && strcmp(json, "-") == 0))
+    if (status == VBS_OK && prints && budget->limit_bytes > 0)
         status = print_memory(cli, &memory);
     if (status == VBS_OK && !schedule->solver.interrupted)
         status = cli_note_placed(cli, problem->profile, schedule);
@@ -157,7 +158,8 @@ static int run_plan(struct cli *cli, const char *const *values, int n_arguments,
         goto done;
     }
     status = cli_load_task(cli, values, arguments[0], &task, &profile, &id);
-    budget.process_bytes = vbs_exec_process_bytes();
+    if (total)
+        budget.process_bytes = vbs_exec_process_bytes();
     if (status == VBS_OK && total && vbs_planner_estimates(task.planner))
         status = vbs_fail(&cli->ctx, VBS_UNSUPPORTED,
                           "--total-memory is for planners with schedules; '%s' estimates",

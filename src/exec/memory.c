@@ -254,15 +254,17 @@ enum vbs_status vbs_exec_plan_within(struct vbs_ctx *ctx, struct vbs_solver *sol
         own.process_bytes = vbs_exec_process_bytes();
     arena = limit_bytes - own.process_bytes;
     for (int i = 0; i < MOST_PLANS && status == VBS_OK && !fits; i++) {
-        if (i ==
-            MOST_PLANS - 1) /* weights and kernels of plans differ: the last one is the least */
+        /* Weights and kernels of plans differ, so that a smaller arena may not help; the last plan
+         * is the one of least memory. */
+        if (i == MOST_PLANS - 1)
             arena = least;
         status = plan_for(ctx, solver, profile, &own, &arena, &made, memory);
-        fits = status == VBS_OK && memory->total_bytes <= limit_bytes;
-        if (status == VBS_OK && !fits && arena <= least)
+        if (status != VBS_OK)
+            break;
+        fits = memory->total_bytes <= limit_bytes;
+        if (!fits && arena <= least)
             status = refuse(ctx, memory, limit_bytes);
-        if (status == VBS_OK && !fits)
-            arena = made->predicted.peak_bytes - (memory->total_bytes - limit_bytes);
+        arena = made->predicted.peak_bytes - (memory->total_bytes - limit_bytes);
     }
     if (status != VBS_OK) {
         vbs_schedule_free(made);

@@ -9,6 +9,10 @@
 #define MAX_REPLANS   12
 #define SMALL_REPLANS 3
 
+/* The most sizes that are tried for a plan of least memory: a search for less may have found a
+ * lower placement. */
+#define MAX_PLACES 5
+
 /* Makes a plan for less memory, because the last one exceeds the budget once it is placed; at the
  * end the one of least memory. False where there is none. */
 static bool plan_less(struct vbs_ctx *ctx, struct vbs_replan *r, enum vbs_status *status)
@@ -46,10 +50,6 @@ enum vbs_status vbs_replan(struct vbs_ctx *ctx, struct vbs_replan *replan)
             status = replan->make(ctx, replan->self);
     return status;
 }
-
-#define MAX_PLACES                                                                                 \
-    5 /* sizes that are tried: a search for less may have found a lower placement                  \
-       */
 
 enum vbs_status vbs_replan_least(struct vbs_ctx *ctx, struct vbs_solver *solver,
                                  const struct vbs_profile *profile, double limit_s, int64_t *bytes)

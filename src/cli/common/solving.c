@@ -1,11 +1,11 @@
 #include "cli/common/solving.h"
 
 #include "base/fail.h"
-#include "exec/replan.h"
 #include "base/grow.h"
 #include "base/parse.h"
 #include "base/text.h"
 #include "cli/common/number.h"
+#include "exec/replan.h"
 
 #include <stdio.h>
 #include <stdlib.h>

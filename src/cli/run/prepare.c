@@ -209,7 +209,7 @@ static enum vbs_status set_up(struct run_job *job, struct planning *p)
         VBS_TRY(run_make_outputs(job));
     }
     options.progress = cli_progress(job->cli);
-    if (job->process_bytes == 0)
+    if (job->limit_bytes > 0 && job->process_bytes == 0)
         job->process_bytes = vbs_exec_process_bytes();
     status =
         vbs_solver_new(&job->cli->ctx, p->task.planner, &p->task.problem, &options, &p->solver);

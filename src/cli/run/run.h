@@ -81,7 +81,7 @@ struct run_job {
     struct vbs_replay *replay; /* with its trace */
     int64_t memory_bytes;      /* of the arena */
     int64_t limit_bytes;       /* of the whole process, --total-memory; 0: none */
-    int64_t process_bytes;     /* of the process before it plans; 0: not known yet */
+    int64_t process_bytes;     /* with a limit: of the process before it plans; 0: not known yet */
     bool least;                /* with a limit: no plan in a smaller arena is possible */
     int64_t peak_bytes; /* most of the process before its peak was last reset; -1: not known */
     int n_replans;      /* how often placement requested another plan */
