@@ -203,6 +203,41 @@ void onnx_add_tensor(struct bytes *graph, struct bytes tensor)
     bytes_put(graph, ONNX_INITIALIZER, &tensor);
 }
 
+/* Returns the bytes of a value of a type by the numbers of onnx.proto; another type ends the test.
+ */
+static size_t value_size(int type)
+{
+    switch (type) {
+    case 2: /* uint8, int8, bool */
+    case 3:
+    case 9:
+        return 1;
+    case 10: /* float16 */
+        return 2;
+    case 1: /* float, int32 */
+    case 6:
+        return 4;
+    case 7: /* int64, double, uint64 */
+    case 11:
+    case 13:
+        return 8;
+    default:
+        abort();
+    }
+}
+
+void onnx_add_values(struct bytes *graph, const char *name, int type, int n, const int64_t *dims,
+                     const void *values)
+{
+    struct bytes tensor = onnx_tensor(name, type, n, dims);
+    size_t count = 1;
+
+    for (int i = 0; i < n; i++)
+        count *= (size_t)dims[i];
+    bytes_data(&tensor, 9, values, count * value_size(type));
+    onnx_add_tensor(graph, tensor);
+}
+
 struct bytes onnx_model(int64_t opset, struct bytes *graph)
 {
     struct bytes model = {0}, import = {0};

@@ -54,6 +54,9 @@ struct bytes onnx_value(const char *name, int type, int n, const int64_t *dims);
 /* Put a node, or an initialiser, into the graph, and clear it. */
 void onnx_add_node(struct bytes *graph, struct bytes node);
 void onnx_add_tensor(struct bytes *graph, struct bytes tensor);
+/* Put an initialiser with these values, of the type's size each, into the graph; n 0: a scalar. */
+void onnx_add_values(struct bytes *graph, const char *name, int type, int n, const int64_t *dims,
+                     const void *values);
 
 /* Makes the file of a graph, which is cleared. */
 struct bytes onnx_model(int64_t opset, struct bytes *graph);

@@ -309,11 +309,8 @@ static void odd_state(struct bytes *graph)
 /* A sequence of no elements. */
 static void empty_sequence(struct bytes *graph)
 {
-    struct bytes lengths = onnx_tensor("n", 6, 1, (int64_t[]){1});
-
     gru_with(graph, "n");
-    bytes_data(&lengths, 9, &(int32_t){0}, sizeof(int32_t));
-    onnx_add_tensor(graph, lengths);
+    onnx_add_values(graph, "n", 6, 1, (int64_t[]){1}, &(int32_t){0});
 }
 
 static void constant_state(struct bytes *graph)
@@ -471,10 +468,7 @@ static void odd_offset(struct bytes *graph)
 static void index_rows(struct bytes *graph, const char *op, int64_t n, const int64_t *rows,
                        int64_t n_updates)
 {
-    struct bytes indices = onnx_tensor("i", INT64, 2, (int64_t[]){n, 2});
-
-    bytes_data(&indices, 9, rows, (size_t)(2 * n) * sizeof *rows);
-    onnx_add_tensor(graph, indices);
+    onnx_add_values(graph, "i", INT64, 2, (int64_t[]){n, 2}, rows);
     onnx_add_tensor(graph, onnx_floats("d", 1, 2, (int64_t[]){2, 3}));
     if (n_updates > 0)
         onnx_add_tensor(graph, onnx_floats("u", 1, 1, &n_updates));

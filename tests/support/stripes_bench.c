@@ -1,5 +1,6 @@
 #include "support/stripes_bench.h"
 
+#include "reference/backend/ops.h"
 #include "support/guard.h"
 
 #include <math.h>
@@ -65,6 +66,34 @@ void stripes_free_tensors(struct vbs_session *session, char **tensors)
     for (int k = 0; tensors && k <= session->n_layers; k++)
         session->ops->free(session, tensors[k]);
     free(tensors);
+}
+
+bool stripes_compute(struct stripes_bench *t)
+{
+    t->outputs = stripes_tensors(t->session);
+    for (int k = 1; t->outputs && k <= t->session->n_layers; k++) {
+        const struct vbs_layer *l = &t->network->layers[k];
+        const float *inputs[STRIPES_MAX_INPUTS];
+        float *values[STRIPES_MAX_INPUTS], *output;
+        bool done = true;
+
+        for (int i = 0; i < l->n_inputs; i++) {
+            values[i] =
+                malloc((size_t)stripes_elements(t->network, l->inputs[i]) * sizeof **values);
+            inputs[i] = values[i];
+            done &= t->session->ops->read(&t->ctx, t->session, l->inputs[i], 1,
+                                          t->tensors[l->inputs[i]], values[i]) == VBS_OK;
+        }
+        output = done ? reference_layer(t->network, k, inputs) : NULL;
+        done = output &&
+               t->session->ops->write(&t->ctx, t->session, k, 1, output, t->outputs[k]) == VBS_OK;
+        free(output);
+        for (int i = 0; i < l->n_inputs; i++)
+            free(values[i]);
+        if (!done)
+            return false;
+    }
+    return t->outputs;
 }
 
 double stripes_difference(const float *got, const float *want, int64_t n, const float *all,

@@ -42,6 +42,10 @@ bool stripes_run(struct stripes_bench *t, struct vbs_session *session, int kerne
 char **stripes_tensors(struct vbs_session *session);
 void stripes_free_tensors(struct vbs_session *session, char **tensors);
 
+/* Computes by the definition what each layer makes of t->tensors, as t->outputs. False: out of
+ * memory, or the session cannot read or write tensors. */
+bool stripes_compute(struct stripes_bench *t);
+
 /* Gives the largest difference of n values as a fraction of the largest of all. */
 double stripes_difference(const float *got, const float *want, int64_t n, const float *all,
                           int64_t n_all);

@@ -5,7 +5,6 @@
  * the layouts of such sessions give what the definition gives.
  */
 #include "cases/backend_cases.h"
-#include "reference/backend/ops.h"
 #include "support/stripes_bench.h"
 #include "support/tap.h"
 
@@ -35,33 +34,6 @@ static bool fill(struct stripes_bench *t, float low, float high)
         free(values);
     }
     return t->tensors;
-}
-
-/* Computes what each layer makes of the tensors, by the definition. */
-static bool compute(struct stripes_bench *t)
-{
-    t->outputs = stripes_tensors(t->session);
-    for (int k = 1; t->outputs && k <= t->session->n_layers; k++) {
-        const struct vbs_layer *l = &t->network->layers[k];
-        const float *inputs[STRIPES_MAX_INPUTS];
-        float *values[STRIPES_MAX_INPUTS], *output;
-
-        for (int i = 0; i < l->n_inputs; i++) {
-            values[i] =
-                malloc((size_t)stripes_elements(t->network, l->inputs[i]) * sizeof **values);
-            inputs[i] = values[i];
-            if (t->session->ops->read(&t->ctx, t->session, l->inputs[i], 1,
-                                      t->tensors[l->inputs[i]], values[i]) != VBS_OK)
-                return false;
-        }
-        output = reference_layer(t->network, k, inputs);
-        if (t->session->ops->write(&t->ctx, t->session, k, 1, output, t->outputs[k]) != VBS_OK)
-            return false;
-        free(output);
-        for (int i = 0; i < l->n_inputs; i++)
-            free(values[i]);
-    }
-    return t->outputs;
 }
 
 /* Runs the kernels of whole samples at batch 1 of layers that are not in place. */
@@ -133,7 +105,8 @@ static void check(const char *name, struct vbs_network *network, int threads, fl
     double whole;
 
     if (vbs_backend_find(&t.ctx, "onednn", &t.backend) != VBS_OK ||
-        !(t.session = stripes_open(&t, true, NULL, 0)) || !fill(&t, low, high) || !compute(&t))
+        !(t.session = stripes_open(&t, true, NULL, 0)) || !fill(&t, low, high) ||
+        !stripes_compute(&t))
         bail_out("%s: %s", name, vbs_detail(&t.ctx));
     whole = whole_samples_differ(&t);
     r = stripes_check(&t, TOLERANCE);

@@ -31,21 +31,9 @@ static void node(struct bytes *graph, const char *op, const char *inputs, const 
     onnx_add_node(graph, onnx_node(op, inputs, outputs));
 }
 
-static void floats(struct bytes *graph, const char *name, int n_dims, const int64_t *dims,
-                   const float *values)
-{
-    struct bytes tensor = onnx_tensor(name, FLOAT, n_dims, dims);
-    size_t count = 1;
-
-    for (int d = 0; d < n_dims; d++)
-        count *= (size_t)dims[d];
-    bytes_data(&tensor, 9, values, count * sizeof *values);
-    onnx_add_tensor(graph, tensor);
-}
-
 static void one_float(struct bytes *graph, const char *name, float value)
 {
-    floats(graph, name, 0, NULL, &value);
+    onnx_add_values(graph, name, FLOAT, 0, NULL, &value);
 }
 
 /* Adds nodes that replace c where it is what a test looks for; detect: the sign of IsInf, or 0. */
@@ -84,7 +72,7 @@ static void add_operator(struct bytes *graph, const struct constant_case *c)
         onnx_attribute_ints(&made, c->axes, 1, &c->axis);
     else if (c->axis != NO_AXIS)
         onnx_attribute_int(&made, "axis", c->axis);
-    floats(graph, "row", 1, (int64_t[]){LENGTH}, (float[]){1, 2, -1});
+    onnx_add_values(graph, "row", FLOAT, 1, (int64_t[]){LENGTH}, (float[]){1, 2, -1});
     one_float(graph, "low", -0.5f);
     one_float(graph, "high", 2);
     onnx_add_tensor(graph, onnx_longs("two", 1, (int64_t[]){2}));
@@ -130,9 +118,9 @@ static float *as_constants(const struct constant_case *c, bool pair, const int64
     bytes_put(&graph, ONNX_INPUT, &value);
     value = onnx_value("y", FLOAT, 0, NULL);
     bytes_put(&graph, ONNX_OUTPUT, &value);
-    floats(&graph, "a", 3, one, values);
+    onnx_add_values(&graph, "a", FLOAT, 3, one, values);
     if (pair)
-        floats(&graph, "b", 3, one, values + dims[2]);
+        onnx_add_values(&graph, "b", FLOAT, 3, one, values + dims[2]);
     add_operator(&graph, c);
     replace(&graph, "IsNaN", 0, "none", NONE, "c", "c.1");
     replace(&graph, "IsInf", 1, "above", ABOVE, "c.1", "c.2");

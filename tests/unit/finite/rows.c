@@ -4,7 +4,6 @@
  * plans have them.
  */
 #include "cases/backend_cases.h"
-#include "reference/backend/ops.h"
 #include "support/stripes_bench.h"
 #include "support/tap.h"
 
@@ -58,35 +57,6 @@ static bool fill(struct stripes_bench *t)
     return t->tensors;
 }
 
-/* Computes what each layer makes of the tensors, by the definition. */
-static bool compute(struct stripes_bench *t)
-{
-    t->outputs = stripes_tensors(t->session);
-    for (int k = 1; t->outputs && k <= t->session->n_layers; k++) {
-        const struct vbs_layer *l = &t->network->layers[k];
-        const float *inputs[STRIPES_MAX_INPUTS];
-        float *values[STRIPES_MAX_INPUTS], *output;
-        bool done = true;
-
-        for (int i = 0; i < l->n_inputs; i++) {
-            values[i] =
-                malloc((size_t)stripes_elements(t->network, l->inputs[i]) * sizeof **values);
-            inputs[i] = values[i];
-            done &= t->session->ops->read(&t->ctx, t->session, l->inputs[i], 1,
-                                          t->tensors[l->inputs[i]], values[i]) == VBS_OK;
-        }
-        output = done ? reference_layer(t->network, k, inputs) : NULL;
-        done = output &&
-               t->session->ops->write(&t->ctx, t->session, k, 1, output, t->outputs[k]) == VBS_OK;
-        free(output);
-        for (int i = 0; i < l->n_inputs; i++)
-            free(values[i]);
-        if (!done)
-            return false;
-    }
-    return t->outputs;
-}
-
 /* Checks a network, which is freed. */
 static void check(const char *name, struct vbs_network *network)
 {
@@ -94,7 +64,7 @@ static void check(const char *name, struct vbs_network *network)
     struct stripes_result r;
 
     if (vbs_backend_find(&t.ctx, "onednn", &t.backend) != VBS_OK ||
-        !(t.session = stripes_open(&t, true, NULL, 0)) || !fill(&t) || !compute(&t))
+        !(t.session = stripes_open(&t, true, NULL, 0)) || !fill(&t) || !stripes_compute(&t))
         bail_out("%s: %s", name, vbs_detail(&t.ctx));
     r = stripes_check(&t, TOLERANCE);
     ok(r.n_bad == 0 && r.n_kernels > 0, "%s: %d of %d kernels on rows are wrong", name, r.n_bad,

@@ -508,10 +508,8 @@ static void add_constants(struct bytes *graph)
 {
     static const float ROW[] = {1, 2, 3};
     const int64_t one = 1, zero = 0;
-    struct bytes tensor = onnx_tensor("row", FLOAT, 1, (int64_t[]){3});
 
-    bytes_data(&tensor, 9, ROW, sizeof ROW);
-    onnx_add_tensor(graph, tensor);
+    onnx_add_values(graph, "row", FLOAT, 1, (int64_t[]){3}, ROW);
     add_longs(graph, "zero", 1, &zero);
     add_longs(graph, "one", 1, &one);
     add_longs(graph, "minus", 1, (int64_t[]){-1});
@@ -520,22 +518,14 @@ static void add_constants(struct bytes *graph)
     add_longs(graph, "both", 2, (int64_t[]){1, 2});
     add_longs(graph, "last", 1, (int64_t[]){2});
     add_longs(graph, "columns", 1, (int64_t[]){COLUMNS});
-    tensor = onnx_tensor("back", INT64, 2, (int64_t[]){1, COLUMNS});
-    bytes_data(&tensor, 9, (int64_t[]){2, 1, 0}, COLUMNS * sizeof(int64_t));
-    onnx_add_tensor(graph, tensor);
+    onnx_add_values(graph, "back", INT64, 2, (int64_t[]){1, COLUMNS}, (int64_t[]){2, 1, 0});
     onnx_add_tensor(graph, onnx_floats("ones", 1, 2, (int64_t[]){1, 3}));
     onnx_add_tensor(graph, onnx_floats("square", 1, 2, (int64_t[]){3, 3}));
     onnx_add_tensor(graph, onnx_floats("half", 0.5F, 0, NULL));
-    tensor = onnx_tensor("spot", INT64, 2, (int64_t[]){1, 1});
-    bytes_data(&tensor, 9, &zero, sizeof zero);
-    onnx_add_tensor(graph, tensor);
-    for (int i = 0; i < 3; i++) {
-        static const char *const NAMES[] = {"nought", "unit", "scalar"};
-
-        tensor = onnx_tensor(NAMES[i], INT64, 0, NULL);
-        bytes_data(&tensor, 9, i == 1 ? &one : &zero, sizeof one);
-        onnx_add_tensor(graph, tensor);
-    }
+    onnx_add_values(graph, "spot", INT64, 2, (int64_t[]){1, 1}, &zero);
+    onnx_add_values(graph, "nought", INT64, 0, NULL, &zero);
+    onnx_add_values(graph, "unit", INT64, 0, NULL, &one);
+    onnx_add_values(graph, "scalar", INT64, 0, NULL, &zero);
 }
 
 /* Makes an input of floats whose shape the file does not say. */
@@ -665,14 +655,12 @@ static void write_fixed(int64_t n, int64_t shift)
 {
     int64_t places[SAMPLES * COLUMNS * 2];
     struct bytes graph = {0}, value = onnx_value("x", FLOAT, 2, (int64_t[]){n, COLUMNS}), model;
-    struct bytes tensor = onnx_tensor("places", INT64, 3, (int64_t[]){n, COLUMNS, 2});
 
     for (int64_t i = 0; i < n * COLUMNS; i++) {
         places[2 * i] = (i / COLUMNS + shift) % n;
         places[2 * i + 1] = COLUMNS - 1 - i % COLUMNS;
     }
-    bytes_data(&tensor, 9, places, (size_t)(n * COLUMNS * 2) * sizeof *places);
-    onnx_add_tensor(&graph, tensor);
+    onnx_add_values(&graph, "places", INT64, 3, (int64_t[]){n, COLUMNS, 2}, places);
     bytes_put(&graph, ONNX_INPUT, &value);
     value = onnx_value("y", FLOAT, 0, NULL);
     bytes_put(&graph, ONNX_OUTPUT, &value);

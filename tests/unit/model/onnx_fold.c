@@ -34,39 +34,14 @@ static void node_int(struct bytes *graph, const char *op, const char *inputs, co
     onnx_add_node(graph, made);
 }
 
-/* Adds an initialiser of 64-bit integers; n_dims 0: a scalar. */
-static void longs(struct bytes *graph, const char *name, int n_dims, const int64_t *dims,
-                  const int64_t *values)
-{
-    struct bytes tensor = onnx_tensor(name, INT64, n_dims, dims);
-    size_t count = 1;
-
-    for (int d = 0; d < n_dims; d++)
-        count *= (size_t)dims[d];
-    bytes_data(&tensor, 9, values, count * sizeof *values);
-    onnx_add_tensor(graph, tensor);
-}
-
 static void one_long(struct bytes *graph, const char *name, int64_t value)
 {
-    longs(graph, name, 0, NULL, &value);
-}
-
-static void floats(struct bytes *graph, const char *name, int n_dims, const int64_t *dims,
-                   const float *values)
-{
-    struct bytes tensor = onnx_tensor(name, FLOAT, n_dims, dims);
-    size_t count = 1;
-
-    for (int d = 0; d < n_dims; d++)
-        count *= (size_t)dims[d];
-    bytes_data(&tensor, 9, values, count * sizeof *values);
-    onnx_add_tensor(graph, tensor);
+    onnx_add_values(graph, name, INT64, 0, NULL, &value);
 }
 
 static void one_float(struct bytes *graph, const char *name, float value)
 {
-    floats(graph, name, 0, NULL, &value);
+    onnx_add_values(graph, name, FLOAT, 0, NULL, &value);
 }
 
 /* ---- networks ---- */
@@ -104,13 +79,13 @@ static void check_power(void)
 {
     struct bytes graph = {0};
 
-    floats(&graph, "a", 1, (int64_t[]){3}, (float[]){1.5f, -0.5f, 4});
+    onnx_add_values(&graph, "a", FLOAT, 1, (int64_t[]){3}, (float[]){1.5f, -0.5f, 4});
     onnx_add_tensor(&graph, onnx_longs("b", 1, (int64_t[]){2}));
     node(&graph, "Pow", "a b", "c");
     check_constant(&graph, "a float raised to an integer stays a float", 3,
                    (double[]){2.25, 0.25, 16});
     onnx_add_tensor(&graph, onnx_longs("a", 3, (int64_t[]){3, -3, 9}));
-    floats(&graph, "b", 1, (int64_t[]){3}, (float[]){3, 3, 0.5f});
+    onnx_add_values(&graph, "b", FLOAT, 1, (int64_t[]){3}, (float[]){3, 3, 0.5f});
     node(&graph, "Pow", "a b", "c");
     check_constant(&graph, "an integer raised to a float stays an integer", 3,
                    (double[]){27, -27, 3});
@@ -223,8 +198,8 @@ static void check_relative_positions(void)
     node(&graph, "Unsqueeze", "flat.grid third", "a");
     node(&graph, "Unsqueeze", "flat.grid second", "b");
     node(&graph, "Sub", "a b", "apart");
-    longs(&graph, "shift", 3, (int64_t[]){2, 1, 1}, (int64_t[]){W - 1, W - 1});
-    longs(&graph, "factor", 3, (int64_t[]){2, 1, 1}, (int64_t[]){2 * W - 1, 1});
+    onnx_add_values(&graph, "shift", INT64, 3, (int64_t[]){2, 1, 1}, (int64_t[]){W - 1, W - 1});
+    onnx_add_values(&graph, "factor", INT64, 3, (int64_t[]){2, 1, 1}, (int64_t[]){2 * W - 1, 1});
     node(&graph, "Add", "apart shift", "above");
     node(&graph, "Mul", "above factor", "scaled");
     struct bytes sum = onnx_node("ReduceSum", "scaled first", "index");
@@ -232,7 +207,7 @@ static void check_relative_positions(void)
     onnx_add_node(&graph, sum);
     for (int i = 0; i < TABLE; i++)
         table[i] = (float)(i * i);
-    floats(&graph, "table", 1, (int64_t[]){TABLE}, table);
+    onnx_add_values(&graph, "table", FLOAT, 1, (int64_t[]){TABLE}, table);
     node(&graph, "Gather", "table index", "c");
     for (int i = 0; i < N; i++)
         for (int k = 0; k < N; k++) {
@@ -272,8 +247,8 @@ static void check_shifted_windows(void)
         snprintf(update, sizeof update, "update.%d", r);
         snprintf(next, sizeof next, "image.%d", r + 1);
         snprintf(names, sizeof names, "image.%d %s %s", r, index, update);
-        longs(&graph, index, 2, (int64_t[]){n, 2}, indices);
-        floats(&graph, update, 1, (int64_t[]){n}, values);
+        onnx_add_values(&graph, index, INT64, 2, (int64_t[]){n, 2}, indices);
+        onnx_add_values(&graph, update, FLOAT, 1, (int64_t[]){n}, values);
         node(&graph, "ScatterND", names, next);
         image = next;
     }
@@ -327,7 +302,7 @@ static void check_fourier(void)
     node(&graph, "Slice", "ys last end rows", "bottom");
     node(&graph, "Div", "ys bottom", "height");
     node(&graph, "Unsqueeze", "height fourth", "height.1");
-    floats(&graph, "scales", 1, (int64_t[]){HALF}, (float[]){1, 10});
+    onnx_add_values(&graph, "scales", FLOAT, 1, (int64_t[]){HALF}, (float[]){1, 10});
     node(&graph, "Div", "height.1 scales", "angle");
     node(&graph, "Sin", "angle", "sine");
     node(&graph, "Cos", "angle", "cosine");
@@ -335,7 +310,7 @@ static void check_fourier(void)
     struct bytes turn = onnx_node("Transpose", "both", "channels");
     onnx_attribute_ints(&turn, "perm", 4, (int64_t[]){0, 3, 1, 2});
     onnx_add_node(&graph, turn);
-    floats(&graph, "w", 4, (int64_t[]){1, 4, 1, 1}, (float[]){1, 2, 3, 4});
+    onnx_add_values(&graph, "w", FLOAT, 4, (int64_t[]){1, 4, 1, 1}, (float[]){1, 2, 3, 4});
     onnx_add_tensor(&graph, onnx_floats("b", 0.5f, 1, (int64_t[]){1}));
     node(&graph, "Conv", "channels w b", "c");
     for (int i = 0; i < SIDE * SIDE; i++) {
@@ -416,8 +391,8 @@ static void check_normalised_weights(void)
     bytes_put(&graph, ONNX_INPUT, &value);
     value = onnx_value("y", FLOAT, 0, NULL);
     bytes_put(&graph, ONNX_OUTPUT, &value);
-    floats(&graph, "w", 4, (int64_t[]){OUT, IN, 1, 1}, WEIGHTS);
-    floats(&graph, "gain", 1, (int64_t[]){OUT}, GAIN);
+    onnx_add_values(&graph, "w", FLOAT, 4, (int64_t[]){OUT, IN, 1, 1}, WEIGHTS);
+    onnx_add_values(&graph, "gain", FLOAT, 1, (int64_t[]){OUT}, GAIN);
     onnx_add_tensor(&graph, onnx_floats("zero", 0, 1, (int64_t[]){OUT}));
     onnx_add_tensor(&graph, onnx_floats("ones", 1, 1, (int64_t[]){OUT}));
     onnx_add_tensor(&graph, onnx_longs("rows", 3, (int64_t[]){1, OUT, -1}));
@@ -464,8 +439,8 @@ static void check_joined_weights(void)
     bytes_put(&graph, ONNX_INPUT, &value);
     value = onnx_value("y", FLOAT, 0, NULL);
     bytes_put(&graph, ONNX_OUTPUT, &value);
-    floats(&graph, "w", 2, (int64_t[]){EACH, IN}, w);
-    floats(&graph, "b", 2, (int64_t[]){IN, MORE}, b);
+    onnx_add_values(&graph, "w", FLOAT, 2, (int64_t[]){EACH, IN}, w);
+    onnx_add_values(&graph, "b", FLOAT, 2, (int64_t[]){IN, MORE}, b);
     node(&graph, "Transpose", "w", "t");
     node(&graph, "Neg", "b", "less");
     node_int(&graph, "Concat", "t less t", "c", "axis", 1);

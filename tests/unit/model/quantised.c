@@ -120,29 +120,20 @@ static double product_output(const struct chosen *c, int i)
 
 /* ---- files ---- */
 
-static void add_raw(struct bytes *graph, const char *name, int type, int n, const int64_t *dims,
-                    const void *data, size_t bytes)
-{
-    struct bytes tensor = onnx_tensor(name, type, n, dims);
-
-    bytes_data(&tensor, 9, data, bytes);
-    onnx_add_tensor(graph, tensor);
-}
-
 static struct bytes conv_file(const struct chosen *c)
 {
     static const int8_t none[OUT] = {0};
     struct bytes graph = onnx_usual_graph();
     struct bytes node = onnx_node("QLinearConv", "q xs xz w ws wz ys yz b", "y");
 
-    add_raw(&graph, "xs", 1, 0, NULL, &c->x_scale, 4);
-    add_raw(&graph, "xz", 2, 0, NULL, &c->x_zero, 1);
-    add_raw(&graph, "w", 3, 4, (int64_t[]){OUT, CHANNELS, 3, 3}, c->conv, sizeof c->conv);
-    add_raw(&graph, "ws", 1, 1, (int64_t[]){OUT}, c->w_scale, sizeof c->w_scale);
-    add_raw(&graph, "wz", 3, 1, (int64_t[]){OUT}, none, OUT);
-    add_raw(&graph, "ys", 1, 0, NULL, &c->y_scale, 4);
-    add_raw(&graph, "yz", 2, 0, NULL, &c->y_zero, 1);
-    add_raw(&graph, "b", 6, 1, (int64_t[]){OUT}, c->bias, sizeof c->bias);
+    onnx_add_values(&graph, "xs", 1, 0, NULL, &c->x_scale);
+    onnx_add_values(&graph, "xz", 2, 0, NULL, &c->x_zero);
+    onnx_add_values(&graph, "w", 3, 4, (int64_t[]){OUT, CHANNELS, 3, 3}, c->conv);
+    onnx_add_values(&graph, "ws", 1, 1, (int64_t[]){OUT}, c->w_scale);
+    onnx_add_values(&graph, "wz", 3, 1, (int64_t[]){OUT}, none);
+    onnx_add_values(&graph, "ys", 1, 0, NULL, &c->y_scale);
+    onnx_add_values(&graph, "yz", 2, 0, NULL, &c->y_zero);
+    onnx_add_values(&graph, "b", 6, 1, (int64_t[]){OUT}, c->bias);
     onnx_add_node(&graph, onnx_node("QuantizeLinear", "x xs xz", "q"));
     onnx_attribute_ints(&node, "pads", 4, (int64_t[]){1, 1, 1, 1});
     onnx_add_node(&graph, node);
@@ -153,8 +144,8 @@ static struct bytes product_file(const struct chosen *c)
 {
     struct bytes graph = onnx_usual_graph(), node;
 
-    add_raw(&graph, "w", 2, 2, (int64_t[]){IN, OUT}, c->matrix, sizeof c->matrix);
-    add_raw(&graph, "wz", 2, 0, NULL, &c->w_zero, 1);
+    onnx_add_values(&graph, "w", 2, 2, (int64_t[]){IN, OUT}, c->matrix);
+    onnx_add_values(&graph, "wz", 2, 0, NULL, &c->w_zero);
     onnx_add_node(&graph, onnx_node("Flatten", "x", "f"));
     onnx_add_node(&graph, onnx_node("DynamicQuantizeLinear", "f", "q s z"));
     onnx_add_node(&graph, onnx_node("MatMulInteger", "q w z wz", "p"));

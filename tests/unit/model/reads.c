@@ -237,16 +237,14 @@ static int64_t n_weights(const struct subject *s)
 /* Adds weights of 8 bits, q, and their values, `name`. */
 static void add_whole_weights(struct bytes *graph, const struct subject *s, const char *name)
 {
-    struct bytes tensor = onnx_tensor("q", INT8, s->n_dims, s->dims);
     signed char *numbers = malloc((size_t)n_weights(s));
 
     if (!numbers)
         bail_out("out of memory");
     for (int64_t i = 0; i < n_weights(s); i++)
         numbers[i] = (signed char)(i % 255 - 127);
-    bytes_data(&tensor, 9, numbers, (size_t)n_weights(s));
+    onnx_add_values(graph, "q", INT8, s->n_dims, s->dims, numbers);
     free(numbers);
-    onnx_add_tensor(graph, tensor);
     onnx_add_node(graph, onnx_node("DequantizeLinear", "q s", name));
 }
 
