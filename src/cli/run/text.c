@@ -123,7 +123,8 @@ static void print_runs(const struct run_job *job)
     if (times->n_disturbed > times->n_all / 2 && times->request.n_runs == times->n_all)
         printf(
             "  state    most runs were disturbed: the times above are of a slower machine than the "
-            "predicted one\n");
+            "predicted one%s\n",
+            job->learned ? "" : "; --learn SECONDS finds what is fastest on it");
 }
 
 /* ---- Memory ---- */
