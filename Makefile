@@ -354,7 +354,7 @@ $(FAKE_LIBRARY): $(FAKE_CUDA:%.c=$(BUILD)/%.o)
 	$(Q)ln -sf $(@F) $(@D)/$(CUDNN_SO)
 
 # The same tests on a real GPU, and the conformance cases of ONNX.
-GPU_TESTS = $(if $(HAS_CUDA),$(BUILD)/tests/gpu/cudnn $(BUILD)/tests/gpu/cudnn_exec)
+GPU_TESTS = $(if $(HAS_CUDA),$(addprefix $(BUILD)/tests/gpu/,cudnn cudnn_exec cudnn_learn))
 $(GPU_TESTS): $(BUILD)/tests/gpu/%: $(BUILD)/tests/unit/backend/%.o $(BUILD)/tests/fake/real_gpu.o \
     | $(BUILD)/tests/thin.a $(BUILD)/thin.a
 	@echo "  link    $@"

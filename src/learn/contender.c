@@ -25,12 +25,21 @@ void learn_contender_clear(struct contender *contender)
     free(contender->steps_us);
     free(contender->waits_us);
     free(contender->alone_us);
+    free(contender->profile_us);
     *contender = (struct contender){0};
 }
 
 static bool is_included(const struct contender *contender)
 {
     return contender->schedule->weights == VBS_WEIGHTS_INCLUDED;
+}
+
+static double step_us(const struct contender *contender, const struct vbs_exec_report *report,
+                      size_t step)
+{
+    if (contender->profile_us)
+        return report->time_us * contender->profile_us[step] / contender->profile_sum_us;
+    return report->steps[step].end_us - report->steps[step].start_us;
 }
 
 /* Keeps the times of the steps of a run, in the place of those of the oldest. */
@@ -47,7 +56,7 @@ static enum vbs_status keep_steps(struct vbs_ctx *ctx, struct contender *contend
     if (!contender->steps_us || (!contender->alone_us && is_included(contender)))
         return vbs_no_memory(ctx);
     for (size_t s = 0; s < n; s++)
-        contender->steps_us[first + s] = report->steps[s].end_us - report->steps[s].start_us;
+        contender->steps_us[first + s] = step_us(contender, report, s);
     return is_included(contender)
                ? learn_alone(ctx, contender->schedule, report->steps, contender->alone_us + first)
                : VBS_OK;

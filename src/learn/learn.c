@@ -55,7 +55,8 @@ static enum vbs_status read_options(struct learning *l, const struct vbs_learn_o
         own->time_limit_s = DEFAULT_S;
     if (own->request == 0)
         own->request = VBS_LEARN_REQUEST;
-    if (own->threads == 0 && l->profile->provenance.threads <= sysconf(_SC_NPROCESSORS_ONLN))
+    if (own->threads == 0 && !l->backend->device &&
+        l->profile->provenance.threads <= sysconf(_SC_NPROCESSORS_ONLN))
         own->threads = l->profile->provenance.threads;
     return learn_set_task(l);
 }
@@ -65,9 +66,10 @@ static enum vbs_status check_backend(const struct learning *l)
     if (l->backend->modelled)
         return vbs_fail(l->ctx, VBS_UNSUPPORTED, "backend '%s' is a model; it executes nothing",
                         l->backend->name);
-    if (l->backend->device)
+    if (l->backend->device && l->options.weights == VBS_WEIGHTS_INCLUDED)
         return vbs_fail(l->ctx, VBS_UNSUPPORTED,
-                        "backend '%s' computes on a device, which tells no times of steps",
+                        "backend '%s' computes on a device, which does not tell how long it waited "
+                        "for weights",
                         l->backend->name);
     return VBS_OK;
 }

@@ -2,9 +2,10 @@
  * The functions that the files of the room share. In the order of work: learn.c goes through the
  * budgets, task.c is the problem of all of them with its planners, race.c executes the schedules of
  * one budget by turns and learns, plans.c plans anew, standing.c finds the fastest schedule so far,
- * contender.c is a schedule with its executor and its times, beside.c tells what steps would have
- * taken without loads beside them, observe.c makes executed rows of these times, and posterior
- * times of them, and unproven.c corrects those of other rows.
+ * contender.c is a schedule with its executor and its times, steps.c the times of steps by the
+ * profile, beside.c tells what steps would have taken without loads beside them, observe.c makes
+ * executed rows of these times, and posterior times of them, and unproven.c corrects those of other
+ * rows.
  */
 #ifndef VBS_LEARN_LEARN_H
 #define VBS_LEARN_LEARN_H
@@ -45,6 +46,10 @@ struct contender {
     /* Both are null where weights are outside the budget. */
     double *waits_us; /* [n_runs] of times_us, in which computing waited for loads */
     double *alone_us; /* as steps_us, without what loads beside the steps cost; NAN: not known */
+    /* On a device: the times of the steps by the profile, [schedule->n_steps], by which the time of
+     * a request is divided among them, and their sum. Null: steps tell their own times. */
+    double *profile_us;
+    double profile_sum_us;
 };
 
 void learn_contender_close(struct contender *contender);
@@ -64,6 +69,16 @@ enum vbs_status learn_contender_time(struct vbs_ctx *ctx, const struct contender
 enum vbs_status learn_contender_ratio(struct vbs_ctx *ctx, const struct contender *contender,
                                       const struct contender *over,
                                       struct vbs_profile_row *ratio) VBS_MUST_CHECK;
+
+/* ---- steps.c ---- */
+
+/* Returns the time of a compute step by a profile; 0: it has no such row. O(log rows). */
+double learn_step_us(const struct vbs_profile *profile, const struct vbs_schedule *schedule,
+                     const struct vbs_step *step);
+
+/* Fills profile_us and profile_sum_us of a contender. VBS_NO_MEMORY. */
+enum vbs_status learn_profile_steps(struct vbs_ctx *ctx, const struct vbs_profile *profile,
+                                    struct contender *contender) VBS_MUST_CHECK;
 
 /* ---- beside.c ---- */
 

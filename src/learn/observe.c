@@ -16,6 +16,11 @@
  * (beside.c), because that is what rows of a profile are. It rests on a factor that was measured
  * at one batch of the layer and with one of its algorithms, so that what was taken off is uncertain
  * by FACTOR_ERROR of it.
+ *
+ * On a device the steps of a request have only the profile's shares of its time (steps.c). Each is
+ * uncertain by as much as the request took longer or shorter than the profile says, because nothing
+ * tells which of its steps did; by LEAST_SHARE at least, and by MOST_SHARE at most, because
+ * requests that differ by more do so in all of their steps.
  */
 #include "learn/learn.h"
 
@@ -33,7 +38,9 @@
 #define PRIOR_TIMES  4    /* that the pooled deviation counts for beside a row's own */
 #define N_FITS       40   /* of states and usual times */
 #define ENOUGH_RUNS  3    /* in the state that the profile is for, so that others do not count */
-#define FACTOR_ERROR 0.5  /* standard deviation, as a share, of what loads beside a step cost it */
+#define LEAST_SHARE  0.05 /* standard deviation, as a share, of a step that tells no time */
+#define MOST_SHARE   0.3
+#define FACTOR_ERROR 0.5 /* standard deviation, as a share, of what loads beside a step cost it */
 
 /* A step of a schedule, or all steps of one row. */
 struct observed_step {
@@ -300,17 +307,26 @@ static enum vbs_status median_request(struct vbs_ctx *ctx, const struct kept_run
     return VBS_OK;
 }
 
-/* Returns the executed row. pooled: the variance that is usual in the schedule. */
+/* Returns by how much the shares of a request are uncertain; 0 where steps tell their own times. */
+static double share_error(const struct contender *contender, double request_us)
+{
+    if (!contender->profile_us)
+        return 0;
+    return fmin(MOST_SHARE, fmax(LEAST_SHARE, fabs(log(request_us / contender->profile_sum_us))));
+}
+
+/* Returns the executed row. pooled: the variance that is usual in the schedule; share: the
+ * deviation of shares of a request. */
 static struct vbs_observed_row executed_row(const struct observed_step *steps, double pooled,
-                                            double factor)
+                                            double factor, double share)
 {
     struct vbs_observed_row row = steps->row;
     double n = (double)steps->n, own = relative_variance(steps);
     double beside = FACTOR_ERROR * steps->beside_us / steps->sum_us;
 
     row.time_us = factor * steps->sum_us / n;
-    row.deviation =
-        sqrt(((n - 1) * own + PRIOR_TIMES * pooled) / (n - 1 + PRIOR_TIMES) / n + beside * beside);
+    row.deviation = sqrt(((n - 1) * own + PRIOR_TIMES * pooled) / (n - 1 + PRIOR_TIMES) / n +
+                         beside * beside + share * share);
     row.deviation = fmax(1e-6, row.deviation);
     return row;
 }
@@ -338,7 +354,7 @@ static enum vbs_status observe_one(struct vbs_ctx *ctx, const struct vbs_profile
     for (int64_t i = 0; i < n && status == VBS_OK; i++) {
         struct vbs_observed_row *row = &observations->rows[observations->n_rows++];
 
-        *row = executed_row(&steps[i], pooled, factor);
+        *row = executed_row(&steps[i], pooled, factor, share_error(kept->contender, median_us));
         row->apart = kept->apart;
     }
     free(steps);

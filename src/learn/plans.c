@@ -23,6 +23,8 @@ static int most_open(const struct race *race)
     double free_bytes = (double)sysconf(_SC_AVPHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
     double bytes = (double)vbs_profile_weight_bytes(race->l->profile) + (double)race->memory_bytes;
 
+    if (race->l->backend->device) /* what is free of its memory is not known */
+        return 2;
     return free_bytes > 0 && bytes > SPARED * free_bytes ? 2 : MOST_OPEN;
 }
 
@@ -66,7 +68,7 @@ static struct vbs_exec_options exec_options(const struct race *race)
                                      .place_limit_s = VBS_REPLAN_PLACE_S,
                                      .folder = race->l->options.folder,
                                      .direct = race->l->options.direct,
-                                     .trace = true};
+                                     .trace = !race->l->backend->device};
 }
 
 enum vbs_status race_open_again(struct race *race, int which)
@@ -124,6 +126,8 @@ static enum vbs_status add(struct race *race, struct vbs_replanned *made,
     enum vbs_status status = vbs_grow(race->l->ctx, &race->contenders, &race->capacity,
                                       (int64_t)race->n + 1, sizeof *race->contenders);
 
+    if (status == VBS_OK && race->l->backend->device)
+        status = learn_profile_steps(race->l->ctx, race->l->profile, &contender);
     if (status == VBS_OK)
         status = learn_contender_run(race->l->ctx, &contender, 0, false);
     if (status != VBS_OK) {
@@ -206,10 +210,13 @@ static enum vbs_status execute_plan(struct race *race, const struct race_plan *p
     return VBS_OK;
 }
 
-/* Takes an answer to the question for a plan: there may be none, or none that can be executed. */
-static enum vbs_status accept(enum vbs_status status, int *outcome)
+/* Takes an answer to the question for a plan: there may be none, or none that can be executed, or
+ * none for which a device has enough memory beside the other open executors. */
+static enum vbs_status accept(const struct race *race, enum vbs_status status, int *outcome)
 {
-    if (status != VBS_INFEASIBLE && status != VBS_UNSUPPORTED)
+    bool is_full = status == VBS_NO_MEMORY && race->l->backend->device;
+
+    if (status != VBS_INFEASIBLE && status != VBS_UNSUPPORTED && !is_full)
         return status;
     *outcome = -1;
     return VBS_OK;
@@ -232,7 +239,7 @@ enum vbs_status race_plan(struct race *race, const struct vbs_profile *profile, 
         status = execute_plan(race, &planning, outcome, is_new);
     vbs_solver_free(planning.solver);
     race->planning_s = fmax(race->planning_s, race_now_s(race) - begin_s);
-    return accept(status, outcome);
+    return accept(race, status, outcome);
 }
 
 /* ---- Baselines ---- */
@@ -254,7 +261,7 @@ static enum vbs_status plan_baselines(struct race *race, struct baselines *basel
 
         if (status != VBS_OK) {
             vbs_solver_free(own.solver);
-            VBS_TRY(accept(status, &same));
+            VBS_TRY(accept(race, status, &same));
             continue;
         }
         for (; at > 0 && baselines->made[at - 1].time_us > own.time_us; at--) {
@@ -282,7 +289,8 @@ enum vbs_status race_plan_baseline(struct race *race, bool *is_new)
         if (outcome >= 0)
             mark(race, outcome, baselines.made[i].planner);
         else
-            status = accept(execute_plan(race, &baselines.made[i], &outcome, is_new), &outcome);
+            status =
+                accept(race, execute_plan(race, &baselines.made[i], &outcome, is_new), &outcome);
     }
     for (int i = 0; i < baselines.n; i++)
         vbs_solver_free(baselines.made[i].solver);

@@ -12,7 +12,6 @@
 #include "learn/learn.h"
 
 #include "base/fail.h"
-#include "profile/slice.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -29,15 +28,9 @@ static void add_step(const struct vbs_profile *profile, const struct vbs_schedul
                      double factor, struct learn_prediction *prediction)
 {
     struct vbs_observed_row key = {.layer = step->layer, .batch = step->batch, .rows = step->rows};
-    const struct vbs_profile_row *row;
-    double time_us;
+    double time_us = learn_step_us(profile, schedule, step);
 
     key.algorithm = vbs_profile_algorithm(profile, schedule->algorithms[step->algorithm]);
-    row = vbs_profile_find_row(profile, key.layer, key.batch, key.rows, key.algorithm);
-    if (!row)
-        return;
-    time_us =
-        row->time_us * vbs_slice_share(&profile->layers[key.layer], step->slice, step->n_slices);
     if (executed->n_rows > 0 &&
         bsearch(&key, executed->rows, (size_t)executed->n_rows, sizeof key, learn_compare_rows)) {
         prediction->all_us += time_us;

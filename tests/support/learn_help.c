@@ -12,8 +12,10 @@
 
 static const int BATCHES[] = {1, 2, 3};
 
-/* Makes a profile of the session's kernels, whose times are made up. */
-static struct vbs_profile *made_up(struct vbs_ctx *ctx, const struct vbs_session *session)
+/* Makes a profile of the session's kernels, whose times are made up and take factor times as long.
+ */
+static struct vbs_profile *made_up(struct vbs_ctx *ctx, const struct vbs_session *session,
+                                   double factor)
 {
     double *times_us = calloc((size_t)session->n_kernels + 1, sizeof *times_us);
     struct vbs_profile *profile;
@@ -21,13 +23,19 @@ static struct vbs_profile *made_up(struct vbs_ctx *ctx, const struct vbs_session
     if (!times_us)
         bail_out("no memory");
     for (int i = 0; i < session->n_kernels; i++)
-        times_us[i] = 5 + (20 + i % 3) * session->kernels[i].batch;
+        times_us[i] = factor * (5 + (20 + i % 3) * session->kernels[i].batch);
     profile = profile_of_session(ctx, session, times_us);
     free(times_us);
     return profile;
 }
 
 void tiny_open(const char *network, int64_t request, struct tiny *tiny)
+{
+    tiny_open_on("onednn", network, request, 1, tiny);
+}
+
+void tiny_open_on(const char *backend, const char *network, int64_t request, double factor,
+                  struct tiny *tiny)
 {
     const struct vbs_backend_options options = {
         .struct_size = sizeof options, .batches = BATCHES, .n_batches = 3, .threads = 1};
@@ -36,9 +44,9 @@ void tiny_open(const char *network, int64_t request, struct tiny *tiny)
 
     *tiny = (struct tiny){.request = request};
     if (vbs_network_parse(&ctx, "tiny", network, strlen(network), NULL, &tiny->network) != VBS_OK ||
-        vbs_backend_find(&ctx, "onednn", &tiny->backend) != VBS_OK ||
+        vbs_backend_find(&ctx, backend, &tiny->backend) != VBS_OK ||
         tiny->backend->open(&ctx, tiny->network, &options, &session) != VBS_OK ||
-        !(tiny->profile = made_up(&ctx, session)))
+        !(tiny->profile = made_up(&ctx, session, factor)))
         bail_out("no profile: %s", vbs_detail(&ctx));
     session->ops->close(session);
 }

@@ -1,4 +1,4 @@
-/* A tiny network on the onednn backend with a profile whose times are made up, and what every
+/* A tiny network on a backend with a profile whose times are made up, and what every
  * result of learning must fulfil. */
 #ifndef TESTS_LEARN_HELP_H
 #define TESTS_LEARN_HELP_H
@@ -18,6 +18,9 @@ struct tiny {
 /* Parses the network, and makes a profile of its kernels at batches 1 to 3. Ends the program where
  * that is not possible. */
 void tiny_open(const char *network, int64_t request, struct tiny *tiny);
+/* Does the same on another backend; the times are factor times as long. */
+void tiny_open_on(const char *backend, const char *network, int64_t request, double factor,
+                  struct tiny *tiny);
 void tiny_close(struct tiny *tiny);
 
 /* Returns the least budget of a planner; INT64_MAX: it has no schedule. Ends the program where the

@@ -513,7 +513,8 @@ enum vbs_status cli_measure_network(struct cli *cli, const struct cli_measuring 
                                     const struct vbs_network *network, struct vbs_store *store,
                                     int64_t *id, struct vbs_learned **learned)
 {
-    bool learns = !how->no_learning && !how->backend->modelled && !how->backend->device;
+    bool waits = how->backend->device && how->learn.weights == VBS_WEIGHTS_INCLUDED; /* learn.h */
+    bool learns = !how->no_learning && !how->backend->modelled && !waits;
     struct vbs_measure_shares shares;
     struct vbs_backend_options prepare = how->prepare;
     struct vbs_session *session = NULL;
