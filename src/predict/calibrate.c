@@ -1,36 +1,17 @@
 /* The networks to learn from: measuring them once, and reading their times again. */
 #include "predict/calibrate.h"
 
-#include "base/embedded.h"
 #include "base/fail.h"
 #include "base/options.h"
 #include "vbslab/timings.h"
 
 #include <string.h>
 
-extern const struct vbs_embedded vbs_calibration_networks[];
-
 /* Few enough for a short calibration; between them times change smoothly. */
 static const int BATCHES[] = {1, 2, 3, 5, 8, 12};
 #define BATCHES_TEXT "1,2,3,5,8,12"
 
 #define N_BATCHES ((int)(sizeof BATCHES / sizeof BATCHES[0]))
-
-int vbs_predict_n_networks(void)
-{
-    int n = 0;
-
-    while (vbs_calibration_networks[n].name)
-        n++;
-    return n;
-}
-
-enum vbs_status vbs_predict_network(struct vbs_ctx *ctx, int which, struct vbs_network **network)
-{
-    const struct vbs_embedded *text = &vbs_calibration_networks[which];
-
-    return vbs_network_parse(ctx, text->name, text->text, text->length, NULL, network);
-}
 
 struct vbs_assemble_options vbs_predict_assembly(const struct vbs_predict_options *options)
 {

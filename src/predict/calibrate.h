@@ -1,4 +1,5 @@
-/* The networks to learn from. calibrate.c measures them, profile.c reads their times again. */
+/* The networks to learn from, which networks.c makes. calibrate.c measures them, profile.c reads
+ * their times again. */
 #ifndef VBS_PREDICT_CALIBRATE_H
 #define VBS_PREDICT_CALIBRATE_H
 

@@ -4,10 +4,15 @@
 #include "base/fail.h"
 #include "model/network/network.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define SERIAL "+serial" /* behind the name of an algorithm: one thread computes */
+/* Marks behind the name of an implementation: one thread computes; inputs and outputs are copied
+ * into other layouts; matrices are multiplied in the place of a transposed convolution. */
+#define SERIAL  "+serial"
+#define REORDER "+reorder"
+#define TILING  "+tiling"
 
 static int compare_families(const struct predict_point *a, const struct predict_point *b)
 {
@@ -72,6 +77,7 @@ static enum vbs_status learn(struct vbs_ctx *ctx, const struct predict_point *po
         if (!(points[i].time_us > 0))
             return vbs_fail(ctx, VBS_INVALID, "a time to learn from is not above 0");
         sorted[i] = &points[i];
+        model->least_us = i > 0 ? fmin(model->least_us, points[i].time_us) : points[i].time_us;
     }
     qsort(sorted, (size_t)n, sizeof *sorted, compare_points);
     model->n_points = n;
@@ -100,7 +106,27 @@ void vbs_predict_clear(struct predict_model *model)
 
 /* ---- choosing ---- */
 
-/* Gives the length of an algorithm's name without the mark of one thread. */
+/* How well a family fits a kernel. */
+enum like_operator { OTHER_OPERATOR, SAME_CLASS, SAME_OPERATOR, SAME_KIND /* depthwise or not */ };
+enum like_algorithm { OTHER_ALGORITHM, SAME_IMPLEMENTATION, SAME_MARKS, SAME_ALGORITHM };
+struct likeness {
+    enum like_operator op;
+    enum like_algorithm algorithm;
+};
+
+/* Returns whether two algorithms have one implementation: the part of the name before the marks, or
+ * products of matrices in the place of a transposed convolution, whichever multiplies. */
+static bool same_implementation(const char *a, const char *b)
+{
+    size_t length = strcspn(a, "+");
+    bool tiling = strstr(a, TILING) != NULL;
+
+    if (tiling || strstr(b, TILING))
+        return tiling && strstr(b, TILING);
+    return length == strcspn(b, "+") && memcmp(a, b, length) == 0;
+}
+
+/* Returns the length of an algorithm's name without the mark of one thread. */
 static size_t plain_length(const char *algorithm)
 {
     size_t length = strlen(algorithm), mark = sizeof SERIAL - 1;
@@ -108,39 +134,57 @@ static size_t plain_length(const char *algorithm)
     return length > mark && strcmp(algorithm + length - mark, SERIAL) == 0 ? length - mark : length;
 }
 
-/* Gives how well a family fits a point: 0: not at all. */
-static int likeness(const struct predict_family *family, const struct predict_point *point)
+static enum like_operator like_operator(const struct predict_point *a,
+                                        const struct predict_point *b)
 {
-    const struct predict_point *first = family->first;
-    size_t length = plain_length(point->algorithm);
+    bool alike = vbs_op_class(a->op) == vbs_op_class(b->op);
 
-    if (first->op != point->op)
-        return 0;
-    if (first->depthwise != point->depthwise)
-        return 1;
-    if (strcmp(first->algorithm, point->algorithm) == 0)
-        return 4;
-    return plain_length(first->algorithm) == length &&
-                   memcmp(first->algorithm, point->algorithm, length) == 0
-               ? 3
-               : 2;
+    if (a->op == b->op)
+        return a->depthwise == b->depthwise ? SAME_KIND : SAME_OPERATOR;
+    return alike && vbs_op_class(a->op) != VBS_CLASS_OTHER ? SAME_CLASS : OTHER_OPERATOR;
 }
 
-/* Gives the family that is most like a point, of several the one with most points; null: no family
- * can say anything. */
+static enum like_algorithm like_algorithm(const char *a, const char *b)
+{
+    size_t length = plain_length(a);
+
+    if (strcmp(a, b) == 0)
+        return SAME_ALGORITHM;
+    if (length == plain_length(b) && memcmp(a, b, length) == 0)
+        return SAME_MARKS; /* but for the one of one thread */
+    return same_implementation(a, b) ? SAME_IMPLEMENTATION : OTHER_ALGORITHM;
+}
+
+/* Returns a number that is larger where a family fits better: first by operators, then by
+ * algorithms; 0: not at all. */
+static int rank_of(const struct likeness *like)
+{
+    return like->op == OTHER_OPERATOR ? 0 : 4 * (int)like->op + (int)like->algorithm;
+}
+
+/* Returns whether times of the same implementation were learnt, for the same kind of operator. */
+static bool is_known(const struct likeness *like)
+{
+    return like->algorithm != OTHER_ALGORITHM && (like->op == SAME_CLASS || like->op == SAME_KIND);
+}
+
+/* Returns the family that is most like a point, of several the one with most points, and in *most
+ * how like it is; null: no family can say anything. */
 static const struct predict_family *choose(const struct predict_model *model,
-                                           const struct predict_point *point)
+                                           const struct predict_point *point, struct likeness *most)
 {
     const struct predict_family *best = NULL;
-    int most = 0;
 
+    *most = (struct likeness){OTHER_OPERATOR, OTHER_ALGORITHM};
     for (int i = 0; i < model->n_families; i++) {
         const struct predict_family *family = &model->families[i];
-        int like = likeness(family, point);
+        const struct likeness like = {like_operator(family->first, point),
+                                      like_algorithm(family->first->algorithm, point->algorithm)};
+        int rank = rank_of(&like), highest = rank_of(most);
 
-        if (like > most || (like == most && like > 0 && family->n > best->n)) {
+        if (rank > highest || (rank == highest && rank > 0 && family->n > best->n)) {
             best = family;
-            most = like;
+            *most = like;
         }
     }
     for (int i = 0; i < 2 && !best; i++) {
@@ -152,17 +196,70 @@ static const struct predict_family *choose(const struct predict_model *model,
     return best;
 }
 
+static bool is_copied(const char *algorithm)
+{
+    return strstr(algorithm, REORDER) != NULL;
+}
+
+/* Returns the time of copying what a kernel reads and makes into other layouts, by the kernels that
+ * do not multiply. */
+static double copy_us(const struct predict_model *model, const struct predict_point *point)
+{
+    const struct predict_family *plain = &model->families[model->n_families];
+    struct predict_point copy = {.terms = {1, 0, point->terms[2], 0, 0}};
+
+    return plain->n > 0 ? vbs_predict_roofline(plain->coefficients, &copy) : 0;
+}
+
+/* Completes a time by a family that is like the point to some degree. */
+static void complete(const struct predict_model *model, const struct predict_family *family,
+                     const struct likeness *like, const struct predict_point *point,
+                     struct predict_time *time)
+{
+    time->known = is_known(like);
+    if (!time->known)
+        time->deviation = hypot(time->deviation, PREDICT_UNKNOWN);
+    else if (is_copied(point->algorithm) && !is_copied(family->first->algorithm))
+        time->log_us = log(exp(time->log_us) + copy_us(model, point));
+    time->log_us = fmax(time->log_us, log(model->least_us));
+}
+
 enum vbs_status vbs_predict_times(struct vbs_ctx *ctx, const struct predict_model *model,
                                   const struct predict_point *points, int n,
                                   struct predict_time *times)
 {
     for (int i = 0, next; i < n; i = next) {
-        const struct predict_family *family = choose(model, &points[i]);
-        const struct predict_point *some[64];
+        struct likeness likes[64], like;
+        const struct predict_family *family = choose(model, &points[i], &likes[0]);
+        const struct predict_point *some[64] = {&points[i]};
 
-        for (next = i; next < n && next < i + 64 && choose(model, &points[next]) == family; next++)
+        for (next = i + 1; next < n && next < i + 64; next++) {
+            if (choose(model, &points[next], &like) != family)
+                break;
+            likes[next - i] = like;
             some[next - i] = &points[next];
+        }
         VBS_TRY(vbs_predict_by_family(ctx, family, some, next - i, times + i));
+        for (int j = i; j < next; j++)
+            complete(model, family, &likes[j - i], &points[j], &times[j]);
     }
     return VBS_OK;
+}
+
+static bool same_place(const struct vbs_kernel *a, const struct vbs_kernel *b)
+{
+    return a->layer == b->layer && a->batch == b->batch && a->rows == b->rows;
+}
+
+void vbs_predict_prefer_known(const struct vbs_kernel *kernels, int n, struct predict_time *times)
+{
+    for (int i = 0, next; i < n; i = next) {
+        bool known = false;
+
+        for (next = i; next < n && same_place(&kernels[next], &kernels[i]); next++)
+            known = known || times[next].known;
+        for (int j = i; j < next && known; j++)
+            if (!times[j].known)
+                times[j].log_us += times[j].deviation;
+    }
 }

@@ -1,14 +1,15 @@
 /*
  * Declarations that the files of the room share. In the order of work: describe.c turns kernels
  * into points, roofline.c fits times by work and bytes, family.c corrects them by a Gaussian
- * process, model.c chooses among families, calibrate.c measures the networks to learn from, and
- * profile.c makes the profile of a network.
+ * process, model.c chooses among families, networks.c makes the networks to learn from, calibrate.c
+ * measures them, and profile.c makes the profile of a network.
  */
 #ifndef VBS_PREDICT_PREDICT_H
 #define VBS_PREDICT_PREDICT_H
 
 #include "base/arena.h"
 #include "tune/gp/gp.h"
+#include "vbslab/backend.h"
 #include "vbslab/model.h"
 #include "vbslab/predict.h"
 #include "vbslab/profile.h"
@@ -30,7 +31,12 @@ struct predict_point {
 /* A predicted time. */
 struct predict_time {
     double log_us, deviation; /* the logarithm's mean and standard deviation */
+    bool known; /* times of the same implementation were learnt, for the same operator */
 };
+
+/* The standard deviation of the logarithm of the time of an implementation of which no times were
+ * learnt: those of one operator differ by such factors. */
+#define PREDICT_UNKNOWN 0.7
 
 /* --- describe.c --- */
 
@@ -84,6 +90,7 @@ struct predict_model {
     int n_families;
     struct predict_family *families; /* [n_families + 2] */
     int n_points;
+    double least_us; /* of the times that were learnt: no kernel is predicted to take less */
 };
 
 /* Learns from points [n], whose memory must stay until the model is cleared. Times of 0 are
@@ -95,6 +102,11 @@ enum vbs_status vbs_predict_learn(struct vbs_ctx *ctx, const struct predict_poin
 enum vbs_status vbs_predict_times(struct vbs_ctx *ctx, const struct predict_model *model,
                                   const struct predict_point *points, int n,
                                   struct predict_time *times) VBS_MUST_CHECK;
+
+/* Raises the times of unknown implementations by their deviation where a known one computes the
+ * same layer at the same batch: planners take the least time, and would take the unknown one whose
+ * time is most too low. Kernels [n] of one place lie together. */
+void vbs_predict_prefer_known(const struct vbs_kernel *kernels, int n, struct predict_time *times);
 
 void vbs_predict_clear(struct predict_model *model);
 

@@ -186,7 +186,9 @@ static enum vbs_status predict_kernels(struct prediction *p, const struct predic
         if (!p->points[i].algorithm)
             return vbs_no_memory(p->ctx);
     }
-    return vbs_predict_times(p->ctx, model, p->points, s->n_kernels, p->times);
+    VBS_TRY(vbs_predict_times(p->ctx, model, p->points, s->n_kernels, p->times));
+    vbs_predict_prefer_known(s->kernels, s->n_kernels, p->times);
+    return VBS_OK;
 }
 
 /* Gives the measured row of a kernel; null: the store has none. */

@@ -182,8 +182,73 @@ static void test_unknown(void)
     is_near(times[1].log_us, times[0].log_us, 1e-12,
             "one thread's kernel has the algorithm's time");
     ok(times[2].log_us < times[0].log_us - 1, "an unknown algorithm that of the one best known");
+    ok(times[1].known && !times[2].known && times[2].deviation > times[0].deviation + 0.4,
+       "which says little of it");
     ok(isfinite(times[3].log_us) && times[3].deviation > 0, "an unknown operator that of all");
     vbs_predict_clear(&model);
+}
+
+/* What is asked and what is learnt differ by a mark, or by the operator within its class. */
+static void test_alike(void)
+{
+    static struct predict_point points[MOST];
+    struct tune_random random = {9};
+    struct predict_model model;
+    struct predict_point asked[6];
+    struct predict_time times[6];
+    struct vbs_ctx ctx = {0};
+    struct vbs_layer l;
+    int n = fill(&random, 0, (const int[]){1, 4}, 2, points);
+
+    for (int i = 0; i < n; i += 2) {
+        points[i].op = VBS_OP_MUL;
+        points[i].time_us *= 4;
+    }
+    for (int i = 0; i < n; i += 4)
+        points[i].algorithm = i % 8 ? "jit+tiling" : "loop";
+    if (vbs_predict_learn(&ctx, points, n, &model) != VBS_OK)
+        bail_out("%s", ctx.detail);
+    l = conv(N_LAYERS, 64, 64, 14, 3, 1);
+    asked[0] = point_of(&l, 1, "jit");
+    asked[1] = point_of(&l, 1, "jit+reorder");
+    asked[2] = point_of(&l, 1, "gemm+tiling");
+    l.op = VBS_OP_MUL;
+    asked[3] = point_of(&l, 1, "loop");
+    asked[4] = point_of(&l, 1, "gemm+tiling");
+    l.op = VBS_OP_DIV;
+    asked[5] = point_of(&l, 1, "loop");
+    if (vbs_predict_times(&ctx, &model, asked, 6, times) != VBS_OK)
+        bail_out("%s", ctx.detail);
+    ok(times[1].known && times[1].log_us > times[0].log_us && times[1].log_us < times[0].log_us + 1,
+       "with a mark an implementation is known; copies of layouts take longer");
+    ok(!times[2].known, "products in the place of a convolution are another implementation");
+    ok(times[4].known, "the same one whichever multiplies");
+    ok(times[5].known, "another operator of the class is known by the implementation");
+    is_near(times[5].log_us, times[3].log_us, 1e-12, "and takes as long");
+    for (int i = 0; i < 6; i++)
+        ok(exp(times[i].log_us) >= model.least_us * (1 - 1e-12),
+           "no kernel is faster than all that were measured");
+    vbs_predict_clear(&model);
+}
+
+static void test_prefer_known(void)
+{
+    const struct vbs_kernel kernels[] = {{.layer = 1, .batch = 1},
+                                         {.layer = 1, .batch = 1},
+                                         {.layer = 1, .batch = 2},
+                                         {.layer = 2, .batch = 2},
+                                         {.layer = 2, .batch = 2}};
+    struct predict_time times[] = {{.log_us = 2, .deviation = 1},
+                                   {.log_us = 2.5, .deviation = 0.1, .known = true},
+                                   {.log_us = 3, .deviation = 1},
+                                   {.log_us = 4, .deviation = 0.1, .known = true},
+                                   {.log_us = 4, .deviation = 0.1, .known = true}};
+
+    vbs_predict_prefer_known(kernels, 5, times);
+    is_near(times[0].log_us, 3, 1e-12, "beside a known implementation an unknown one is slower");
+    is_near(times[1].log_us, 2.5, 1e-12, "the known one is as it was");
+    is_near(times[2].log_us, 3, 1e-12, "so is an unknown one that is the only one at its batch");
+    ok(times[3].log_us == 4 && times[4].log_us == 4, "and known ones beside each other");
 }
 
 static void test_refusals(void)
@@ -210,6 +275,8 @@ int main(void)
     test_roofline();
     test_law();
     test_unknown();
+    test_alike();
+    test_prefer_known();
     test_refusals();
     vbs_arena_clear(&arena);
     return done_testing();
