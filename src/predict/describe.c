@@ -102,7 +102,9 @@ struct predict_point vbs_predict_describe(const struct vbs_layer *l,
     struct predict_point point = {.op = l->op};
 
     point.algorithm = without_slices(algorithm, row->n_slices, arena);
-    point.depthwise = groups_of(l) > 1 && groups_of(l) == (double)l->views[0].dim[0];
+    if (groups_of(l) > 1)
+        point.groups =
+            groups_of(l) == (double)l->views[0].dim[0] ? PREDICT_DEPTHWISE : PREDICT_GROUPED;
     fill_terms(l, about, batch, row, point.terms);
     fill_features(l, about, batch, row, point.features);
     return point;

@@ -14,12 +14,14 @@
 #define REORDER "+reorder"
 #define TILING  "+tiling"
 
+#define MOST_APART 20.0 /* times of kernels of equal work and bytes */
+
 static int compare_families(const struct predict_point *a, const struct predict_point *b)
 {
     if (a->op != b->op)
         return a->op < b->op ? -1 : 1;
-    if (a->depthwise != b->depthwise)
-        return a->depthwise ? 1 : -1;
+    if (a->groups != b->groups)
+        return a->groups < b->groups ? -1 : 1;
     return strcmp(a->algorithm, b->algorithm);
 }
 
@@ -107,7 +109,7 @@ void vbs_predict_clear(struct predict_model *model)
 /* ---- choosing ---- */
 
 /* How well a family fits a kernel. */
-enum like_operator { OTHER_OPERATOR, SAME_CLASS, SAME_OPERATOR, SAME_KIND /* depthwise or not */ };
+enum like_operator { OTHER_OPERATOR, SAME_CLASS, SAME_OPERATOR, SAME_KIND /* groups as well */ };
 enum like_algorithm { OTHER_ALGORITHM, SAME_IMPLEMENTATION, SAME_MARKS, SAME_ALGORITHM };
 struct likeness {
     enum like_operator op;
@@ -140,7 +142,7 @@ static enum like_operator like_operator(const struct predict_point *a,
     bool alike = vbs_op_class(a->op) == vbs_op_class(b->op);
 
     if (a->op == b->op)
-        return a->depthwise == b->depthwise ? SAME_KIND : SAME_OPERATOR;
+        return a->groups == b->groups ? SAME_KIND : SAME_OPERATOR;
     return alike && vbs_op_class(a->op) != VBS_CLASS_OTHER ? SAME_CLASS : OTHER_OPERATOR;
 }
 
@@ -211,6 +213,21 @@ static double copy_us(const struct predict_model *model, const struct predict_po
     return plain->n > 0 ? vbs_predict_roofline(plain->coefficients, &copy) : 0;
 }
 
+/* Keeps a time within MOST_APART of that of all kernels with as much work and as many bytes: sums
+ * that were fitted to few kernels say anything of others that are far from them. */
+static void keep_usual(const struct predict_model *model, const struct predict_point *point,
+                       struct predict_time *time)
+{
+    const struct predict_family *all =
+        &model->families[model->n_families + vbs_op_multiplies(point->op)];
+    double usual, most = log(MOST_APART);
+
+    if (all->n == 0)
+        return;
+    usual = log(vbs_predict_roofline(all->coefficients, point));
+    time->log_us = fmin(usual + most, fmax(usual - most, time->log_us));
+}
+
 /* Completes a time by a family that is like the point to some degree. */
 static void complete(const struct predict_model *model, const struct predict_family *family,
                      const struct likeness *like, const struct predict_point *point,
@@ -221,6 +238,7 @@ static void complete(const struct predict_model *model, const struct predict_fam
         time->deviation = hypot(time->deviation, PREDICT_UNKNOWN);
     else if (is_copied(point->algorithm) && !is_copied(family->first->algorithm))
         time->log_us = log(exp(time->log_us) + copy_us(model, point));
+    keep_usual(model, point, time);
     time->log_us = fmax(time->log_us, log(model->least_us));
 }
 

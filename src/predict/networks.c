@@ -15,12 +15,12 @@ extern const struct vbs_embedded vbs_calibration_networks[];
 #define N_CONVS 2 /* that other operators read */
 
 /* Sizes of tensors, [channels, height, width]. */
-static const int64_t SIZES[][3] = {{16, 96, 96}, {48, 40, 40}, {192, 10, 10}};
+static const int64_t SIZES[][3] = {{16, 64, 64}, {48, 28, 28}, {160, 9, 9}};
 
 #define N_SIZES ((int)(sizeof SIZES / sizeof SIZES[0]))
 
 /* Sequences, [elements, values], and states of recurrent operators. */
-static const int64_t SEQUENCES[][3] = {{12, 64, 48}, {48, 256, 128}};
+static const int64_t SEQUENCES[][3] = {{8, 32, 24}, {24, 128, 96}};
 
 #define N_SEQUENCES ((int)(sizeof SEQUENCES / sizeof SEQUENCES[0]))
 

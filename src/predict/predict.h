@@ -17,10 +17,17 @@
 #define PREDICT_TERMS    5
 #define PREDICT_FEATURES 9
 
+/* Whether a convolution has groups. */
+enum predict_groups {
+    PREDICT_DENSE,
+    PREDICT_GROUPED,
+    PREDICT_DEPTHWISE /* one for each channel */
+};
+
 /* A kernel of a layer at a batch, as the model sees it. */
 struct predict_point {
     enum vbs_op op;
-    bool depthwise;                    /* a conv of as many groups as it reads channels */
+    enum predict_groups groups;
     const char *algorithm;             /* without the number of slices; owned by an arena */
     int geometry;                      /* points of one layer have one number */
     double terms[PREDICT_TERMS];       /* what time is proportional to: see describe.c */

@@ -62,7 +62,8 @@ static void test_describe(void)
 
     is_str(p.algorithm, "a/b", "an algorithm's name loses its number of slices");
     is_str(q.algorithm, "a/4", "but not a number that is none of slices");
-    ok(!p.depthwise && q.depthwise, "a conv of as many groups as channels is depthwise");
+    ok(p.groups == PREDICT_DENSE && q.groups == PREDICT_DEPTHWISE,
+       "a conv of as many groups as channels is depthwise");
     is_near(p.terms[1], 5 * 115200 / 1e5, 1e-12, "the operations of the batch");
     is_near(p.terms[2], 5 * 9600 / 4e4, 1e-12, "the bytes of its activations");
     is_near(p.terms[3], 4608 / 4e4, 1e-12, "those of the weights, once");
