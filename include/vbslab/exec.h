@@ -254,8 +254,10 @@ enum vbs_status vbs_exec_memory(struct vbs_ctx *ctx, const struct vbs_profile *p
 /*
  * Plans so that the whole process stays within limit_bytes by this estimate: for the arena that is
  * left beside the other parts, with eight plans at most. solver is of profile. *schedule is freed
- * by vbs_schedule_free. VBS_INFEASIBLE: not even the least plan does, and *memory is that of it;
- * else fails as vbs_solver_plan and vbs_exec_memory do.
+ * by vbs_schedule_free. VBS_INFEASIBLE: not even the least plan does, and *memory is that of it,
+ * or no budget has a plan, and then *memory is unchanged; a planner from outside, whose least
+ * budget is not known, has no plan for the arena that is left. Else fails as vbs_solver_plan and
+ * vbs_exec_memory do.
  */
 enum vbs_status vbs_exec_plan_within(struct vbs_ctx *ctx, struct vbs_solver *solver,
                                      const struct vbs_profile *profile, int64_t limit_bytes,

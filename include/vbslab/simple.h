@@ -34,7 +34,7 @@ extern "C" {
 struct vbs_simple_options {
     size_t struct_size;   /* sizeof(struct vbs_simple_options) */
     int64_t request;      /* samples of a run, 1..VBS_MAX_REQUEST; needed for planning */
-    int64_t memory_bytes; /* the budget, 1 or more; needed for planning */
+    int64_t memory_bytes; /* the budget, 1 or more; planning needs it or total_memory_bytes */
     /* A planner of the library, or one from outside, as vbs_planner_load takes it (planner.h).
      * Null: "joint" with weights included, else "dp-vbs+". */
     const char *planner;
@@ -62,6 +62,13 @@ struct vbs_simple_options {
     double time_limit_s;
     bool stripes; /* of vbs_simple_measure only: also kernels on rows (struct
                      vbs_backend_options) */
+    /*
+     * In place of memory_bytes: the whole process takes at most so many bytes by the estimate of
+     * vbs_exec_memory (exec.h), 1 or more; 0: memory_bytes is the budget. What the process takes
+     * when the call begins (vbs_exec_process_bytes) is part of it, so that a network that is to run
+     * is best loaded before. Not for profiles that were measured on a device.
+     */
+    int64_t total_memory_bytes;
 };
 
 /*
@@ -70,6 +77,10 @@ struct vbs_simple_options {
  * profile. VBS_USAGE (an option is missing or out of range), VBS_NOT_FOUND (the name
  * of a planner or of a source of copies), VBS_INFEASIBLE (the detail names the least budget that
  * works), VBS_NO_MEMORY, VBS_INTERRUPTED.
+ *
+ * With total_memory_bytes as vbs_exec_plan_within. VBS_INFEASIBLE: not even the least plan keeps
+ * the limit by the estimate, and the detail names what the process would take and parts of it.
+ * VBS_UNSUPPORTED: the profile is of a device, or the system does not tell what the process takes.
  */
 enum vbs_status vbs_simple_plan(struct vbs_ctx *ctx, const struct vbs_profile *profile,
                                 const struct vbs_simple_options *options,
@@ -83,6 +94,12 @@ enum vbs_status vbs_simple_plan(struct vbs_ctx *ctx, const struct vbs_profile *p
  * freed by vbs_schedule_free; schedule may be null. Fails as vbs_simple_plan and vbs_exec_new do;
  * also with VBS_INFEASIBLE where no plan could be placed, and then the detail names the arena that
  * the first plan needs.
+ *
+ * With total_memory_bytes every plan that is tried keeps the limit by the estimate, with the arena
+ * that it is given, and no kernel is made before one is placed. The solver is freed before kernels
+ * are made, and memory that preparing took goes back to the system before and behind them, by
+ * vbs_exec_trim, which acts on the whole process. The estimate has the inputs and outputs of one
+ * request; what else the caller obtains afterwards comes on top.
  */
 enum vbs_status vbs_simple_prepare(struct vbs_ctx *ctx, const struct vbs_network *network,
                                    const struct vbs_profile *profile,

@@ -11,6 +11,7 @@
 #include "vbslab/units.h"
 
 #include <malloc.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -204,15 +205,31 @@ enum vbs_status vbs_exec_memory(struct vbs_ctx *ctx, const struct vbs_profile *p
 static enum vbs_status refuse(struct vbs_ctx *ctx, const struct vbs_exec_memory *memory,
                               int64_t limit_bytes)
 {
-    char limit[24], total[24], arena[24], weights[24];
+    char limit[24], total[24], arena[24], weights[24], before[24];
 
     return vbs_fail(ctx, VBS_INFEASIBLE,
                     "the process would take about %s where %s is the limit: %s of it is the least "
-                    "arena, and %s are weights beside it",
+                    "arena, %s are weights beside it, and %s were there before planning",
                     vbs_format_bytes(memory->total_bytes, total, sizeof total),
                     vbs_format_bytes(limit_bytes, limit, sizeof limit),
                     vbs_format_bytes(memory->arena_bytes, arena, sizeof arena),
-                    vbs_format_bytes(memory->weight_bytes, weights, sizeof weights));
+                    vbs_format_bytes(memory->weight_bytes, weights, sizeof weights),
+                    vbs_format_bytes(memory->process_bytes, before, sizeof before));
+}
+
+/* Fails: a planner whose least budget is not known has no plan for what the limit leaves. */
+static enum vbs_status refuse_unknown(struct vbs_ctx *ctx, int64_t process_bytes,
+                                      int64_t arena_bytes, int64_t limit_bytes)
+{
+    char limit[24], arena[24], before[24], why[VBS_DETAIL_SIZE];
+
+    snprintf(why, sizeof why, "%s", vbs_detail(ctx));
+    return vbs_fail(ctx, VBS_INFEASIBLE,
+                    "%s is the limit of the process, of which %s were there before planning; in an "
+                    "arena of %s: %s",
+                    vbs_format_bytes(limit_bytes, limit, sizeof limit),
+                    vbs_format_bytes(process_bytes, before, sizeof before),
+                    vbs_format_bytes(arena_bytes, arena, sizeof arena), why);
 }
 
 /* Plans for an arena of *arena_bytes, or of the least size if that is more. */
@@ -227,6 +244,8 @@ static enum vbs_status plan_for(struct vbs_ctx *ctx, struct vbs_solver *solver,
 
     if (*arena_bytes < least && least < INT64_MAX)
         *arena_bytes = least;
+    if (*arena_bytes < 1)
+        *arena_bytes = 1;
     VBS_TRY(vbs_solver_plan(ctx, solver, *arena_bytes, &made));
     status = vbs_exec_memory(ctx, profile, made, options, memory);
     if (status != VBS_OK) {
@@ -259,6 +278,8 @@ enum vbs_status vbs_exec_plan_within(struct vbs_ctx *ctx, struct vbs_solver *sol
         if (i == MOST_PLANS - 1)
             arena = least;
         status = plan_for(ctx, solver, profile, &own, &arena, &made, memory);
+        if (status == VBS_INFEASIBLE && least == 0)
+            status = refuse_unknown(ctx, own.process_bytes, arena, limit_bytes);
         if (status != VBS_OK)
             break;
         fits = memory->total_bytes <= limit_bytes;

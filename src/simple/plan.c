@@ -8,13 +8,6 @@
 
 #include <unistd.h>
 
-/* The inputs of planning, and the planner. */
-struct simple_planning {
-    const struct vbs_planner *planner;
-    struct vbs_problem problem;
-    struct vbs_solver *solver;
-};
-
 static enum vbs_status find_link(struct vbs_ctx *ctx, const struct vbs_profile *profile,
                                  const char *source, struct vbs_link *link)
 {
@@ -29,9 +22,26 @@ static enum vbs_status find_link(struct vbs_ctx *ctx, const struct vbs_profile *
     return VBS_OK;
 }
 
+/* The budget is that of an arena, or that of a whole process. */
+static enum vbs_status check_budget(struct vbs_ctx *ctx, const struct vbs_simple_options *options)
+{
+    if (options->total_memory_bytes == 0 && options->memory_bytes < 1)
+        return vbs_fail(ctx, VBS_USAGE,
+                        "a budget of %lld bytes; memory_bytes or total_memory_bytes has to be 1 or "
+                        "more",
+                        (long long)options->memory_bytes);
+    if (options->total_memory_bytes < 0)
+        return vbs_fail(ctx, VBS_USAGE,
+                        "a limit of %lld bytes; total_memory_bytes has to be 1 or more",
+                        (long long)options->total_memory_bytes);
+    if (options->total_memory_bytes > 0 && options->memory_bytes != 0)
+        return vbs_fail(ctx, VBS_USAGE, "takes one of memory_bytes and total_memory_bytes");
+    return VBS_OK;
+}
+
 static enum vbs_status set_problem(struct vbs_ctx *ctx, const struct vbs_profile *profile,
                                    const struct vbs_simple_options *options,
-                                   struct simple_planning *p)
+                                   struct vbs_simple_planning *p)
 {
     bool included = options->weights == VBS_WEIGHTS_INCLUDED;
     const char *planner = options->planner ? options->planner : included ? "joint" : "dp-vbs+";
@@ -44,9 +54,7 @@ static enum vbs_status set_problem(struct vbs_ctx *ctx, const struct vbs_profile
     if (options->request < 1 || options->request > VBS_MAX_REQUEST)
         return vbs_fail(ctx, VBS_USAGE, "a request of %lld samples; 1 to %d are possible",
                         (long long)options->request, VBS_MAX_REQUEST);
-    if (options->memory_bytes < 1)
-        return vbs_fail(ctx, VBS_USAGE, "a budget of %lld bytes; memory_bytes has to be 1 or more",
-                        (long long)options->memory_bytes);
+    VBS_TRY(check_budget(ctx, options));
     if (options->copy_source && !included)
         return vbs_fail(ctx, VBS_USAGE,
                         "copy_source is for weights included; excluded ones are never copied");
@@ -57,19 +65,23 @@ static enum vbs_status set_problem(struct vbs_ctx *ctx, const struct vbs_profile
 
 static enum vbs_status make_solver(struct vbs_ctx *ctx, const struct vbs_profile *profile,
                                    const struct vbs_simple_options *options,
-                                   struct simple_planning *p)
+                                   struct vbs_simple_planning *p)
 {
     const int64_t budgets[] = {options->memory_bytes, vbs_replan_bytes(options->memory_bytes)};
     char hash[VBS_PROFILE_HASH_SIZE];
     struct vbs_solver_options solver_options = {.struct_size = sizeof solver_options,
                                                 .profile_hash = hash};
-    enum vbs_status status = set_problem(ctx, profile, options, p);
 
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(set_problem(ctx, profile, options, p));
+    if (options->total_memory_bytes > 0) {
+        VBS_TRY(vbs_simple_check_limit(ctx, profile));
+        p->process_bytes = vbs_exec_process_bytes();
+    }
     vbs_profile_hash(profile, hash);
-    if (!vbs_planner_is_timed(p->planner) && !vbs_planner_is_outside(p->planner)) {
+    if (!vbs_planner_is_timed(p->planner) && !vbs_planner_is_outside(p->planner))
         solver_options.time_limit_s = VBS_RUN_PLAN_S;
+    /* Within a limit, the estimates of plans lead to the budgets. */
+    if (solver_options.time_limit_s > 0 && options->memory_bytes > 0) {
         solver_options.most_bytes = options->memory_bytes;
         solver_options.budgets = budgets;
         solver_options.n_budgets = sizeof budgets / sizeof *budgets;
@@ -77,7 +89,7 @@ static enum vbs_status make_solver(struct vbs_ctx *ctx, const struct vbs_profile
     return vbs_solver_new(ctx, p->planner, &p->problem, &solver_options, &p->solver);
 }
 
-static void clear(struct simple_planning *p)
+static void clear(struct vbs_simple_planning *p)
 {
     vbs_solver_free(p->solver);
     vbs_planner_unload(p->planner);
@@ -88,12 +100,14 @@ enum vbs_status vbs_simple_plan(struct vbs_ctx *ctx, const struct vbs_profile *p
                                 struct vbs_schedule **schedule)
 {
     struct vbs_simple_options own;
-    struct simple_planning p = {0};
+    struct vbs_simple_planning p = {0};
     enum vbs_status status = vbs_simple_read_options(ctx, options, &own);
 
     if (status == VBS_OK)
         status = make_solver(ctx, profile, &own, &p);
-    if (status == VBS_OK)
+    if (status == VBS_OK && own.total_memory_bytes > 0)
+        status = vbs_simple_plan_within(ctx, &p, &own, schedule);
+    else if (status == VBS_OK)
         status = vbs_solver_plan(ctx, p.solver, own.memory_bytes, schedule);
     clear(&p);
     return status;
@@ -114,7 +128,7 @@ static int choose_threads(const struct vbs_simple_options *options,
 }
 
 /* Fails because no plan could be placed. */
-static enum vbs_status refuse_plans(struct vbs_ctx *ctx, const struct simple_planning *p,
+static enum vbs_status refuse_plans(struct vbs_ctx *ctx, const struct vbs_simple_planning *p,
                                     int64_t memory_bytes, int64_t placed_bytes)
 {
     char budget[48], placed[48];
@@ -133,7 +147,7 @@ enum vbs_status vbs_simple_prepare(struct vbs_ctx *ctx, const struct vbs_network
                                    struct vbs_schedule **schedule, struct vbs_exec **exec)
 {
     struct vbs_simple_options own;
-    struct simple_planning p = {0};
+    struct vbs_simple_planning p = {0};
     struct vbs_replanned made = {0};
     struct vbs_exec_options prepare;
     const struct vbs_backend *backend;
@@ -151,7 +165,10 @@ enum vbs_status vbs_simple_prepare(struct vbs_ctx *ctx, const struct vbs_network
                                         .place_limit_s = VBS_REPLAN_PLACE_S,
                                         .folder = own.folder,
                                         .progress = own.progress};
-    status = vbs_replan_exec(ctx, p.solver, network, backend, profile, &prepare, &made);
+    if (own.total_memory_bytes > 0)
+        status = vbs_simple_prepare_within(ctx, network, backend, &p, &own, &prepare, &made);
+    else
+        status = vbs_replan_exec(ctx, p.solver, network, backend, profile, &prepare, &made);
     if (status == VBS_INFEASIBLE && made.placed_bytes > 0)
         status = refuse_plans(ctx, &p, own.memory_bytes, made.placed_bytes);
     if (status != VBS_OK)
