@@ -153,6 +153,7 @@ LDFLAGS_fault/replay = $(WRAP_MALLOC)
 LDFLAGS_plan/table_refusals = $(WRAP_MALLOC)
 LDFLAGS_base/npy = $(WRAP_MALLOC)
 LDFLAGS_simple/simple = $(WRAP_MALLOC)
+LDFLAGS_simple/within = -Wl,--wrap=vbs_exec_process_bytes,--wrap=vbs_exec_place,--wrap=vbs_exec_new
 LDFLAGS_learn/beside = $(WRAP_MALLOC)
 LDFLAGS_learn/contender = $(WRAP_MALLOC)
 LDFLAGS_learn/learn = $(WRAP_MALLOC)

@@ -94,15 +94,15 @@ static enum vbs_status place(struct vbs_ctx *ctx, void *self)
 static enum vbs_status refuse_plans(struct vbs_ctx *ctx, const struct vbs_simple_planning *p,
                                     const struct placing *placing, int64_t lacking_bytes)
 {
-    char limit[48], before[48], lacking[48];
+    char limit[24], before[24], lacking[24];
 
     return vbs_fail(ctx, VBS_INFEASIBLE,
                     "no plan of %s could be placed so that the process stays within %s by the "
                     "estimate, of which %s were there before planning; the first plan lacks %s",
                     vbs_planner_name(p->planner),
-                    vbs_format_exact(placing->limit_bytes, limit, sizeof limit),
-                    vbs_format_exact(p->process_bytes, before, sizeof before),
-                    vbs_format_exact(lacking_bytes, lacking, sizeof lacking));
+                    vbs_format_bytes(placing->limit_bytes, limit, sizeof limit),
+                    vbs_format_bytes(p->process_bytes, before, sizeof before),
+                    vbs_format_bytes(lacking_bytes, lacking, sizeof lacking));
 }
 
 /* Finds a plan that keeps the limit, and offsets for its buffers. */
