@@ -45,7 +45,7 @@ from .compare import Comparison  # noqa: E402
 from .errors import *  # noqa: E402, F401, F403
 from .executor import Executor, Placement, Run  # noqa: E402
 from .network import Input, Layer, Network, Output, models  # noqa: E402
-from .plan import Frontier, Infeasibility, Planner, Schedule, Solver, planners  # noqa: E402
+from .plan import Frontier, Infeasibility, Planner, ProcessMemory, Schedule, Solver, planners  # noqa: E402
 from .profile import Copy, Profile, ProfileLayer, Provenance, Reach, Speed  # noqa: E402
 from .replay import Replay  # noqa: E402
 from .store import Backend, Entry, Store, backends, default_store  # noqa: E402
@@ -64,6 +64,7 @@ __all__ = [
     "Output",
     "Placement",
     "Planner",
+    "ProcessMemory",
     "Profile",
     "ProfileLayer",
     "Provenance",

@@ -31,7 +31,7 @@ from ._convert import (
 )
 from ._native import ffi, lib
 from .network import Input, Network, Output, batch_shape_of, inputs_of
-from .plan import Schedule
+from .plan import Schedule, choose_planner, find_planner, one_budget
 from .profile import Profile
 
 Inputs = Union[np.ndarray, Mapping[str, np.ndarray]]
@@ -105,7 +105,9 @@ class Executor(Exclusive):
 
     ``Executor(network, profile, schedule)`` runs this schedule. ``Executor(network, profile,
     memory=..., request=...)`` plans first; where the buffers of a plan cannot be placed within the
-    budget, plans for smaller budgets are tried.
+    budget, plans for smaller budgets are tried. ``Executor(network, profile, total_memory=...,
+    request=...)`` plans so that this whole process takes at most so much, by the estimate of
+    :meth:`Profile.process_memory`; what is prepared never exceeds it.
 
     Parameters
     ----------
@@ -113,6 +115,9 @@ class Executor(Exclusive):
     profile : the :class:`Profile` of the network on a backend of this machine
     schedule : the :class:`Schedule` to run
     memory : the budget, which is the size of the arena; the default is the schedule's
+    total_memory : in place of memory, the limit of the whole process. What it takes when the executor is
+        made, Python and arrays included, is part of it, and so are the inputs and outputs of one request;
+        arrays of yours that come later are not
     request, planner, io, weights, copy, latency_us : of planning, as in :class:`Solver`
     threads : threads that compute; 0: as many as the profile was measured with, if this machine has them
     folder : where packed weights are kept; the default is the current folder
@@ -140,6 +145,7 @@ class Executor(Exclusive):
         schedule: Optional[Schedule] = None,
         *,
         memory: Optional[Size] = None,
+        total_memory: Optional[Size] = None,
         request: Optional[int] = None,
         planner: Optional[str] = None,
         io: Optional[str] = None,
@@ -169,19 +175,17 @@ class Executor(Exclusive):
         self._ready = 0  # samples of the request that is prepared, where it was planned
         self._folder = self._texts.path(folder if folder is not None else _writable_folder())
         if schedule is not None:
-            _refuse(planning, "is for planning, and a schedule was given")
+            _refuse({**planning, "total_memory": total_memory}, "is for planning, and a schedule was given")
             self.schedule = schedule
             self._prepare(profile, schedule, memory, running)
-        elif memory is not None:
+        elif memory is not None or total_memory is not None:
             _refuse(running, "needs a schedule; that of an executor is its attribute 'schedule'")
-            self._plan(memory, planning)
+            self._plan(*one_budget(memory, total_memory), planning)
         else:
-            raise errors.usage("an executor needs a schedule or memory, a budget to plan for")
+            raise errors.usage("an executor needs a schedule or memory, a budget to plan for, or total_memory")
         self.request = self.schedule.request
 
-    def _plan(self, memory: Size, planning: Dict[str, Any]) -> None:
-        from .plan import choose_planner, find_planner
-
+    def _plan(self, memory: int, limit: int, planning: Dict[str, Any]) -> None:
         name = choose_planner(planning["planner"], planning["weights"])
         planner = find_planner(name)
         where = planning["weights"] or ("included" if lib.vbs_planner_transfers(planner) else "excluded")
@@ -189,7 +193,7 @@ class Executor(Exclusive):
         options.struct_size = ffi.sizeof("struct vbs_simple_options")
         request = 12 if planning["request"] is None else planning["request"]
         options.request = integer(request, "request", 1, lib.VBS_MAX_REQUEST)
-        options.memory_bytes = parse_bytes(memory)
+        options.memory_bytes, options.total_memory_bytes = memory, limit
         options.planner = self._texts(name)
         options.io = io_of(planning["io"] or "external")
         options.weights = weights_of(where)
@@ -200,6 +204,10 @@ class Executor(Exclusive):
         self._options = options
         with Call(progress=self._progress) as call:
             self.schedule = Schedule._adopt(self._open(call, options.request))
+        if limit:
+            # What a process has prepared leaves something behind even when it is freed, so that other
+            # requests might not keep the limit: they are filled up, as those of a schedule.
+            self._options = None
 
     def _open(self, call: Call, request: int) -> Any:
         """Plans so many samples in the budget and prepares them; gives the plan."""
@@ -389,7 +397,7 @@ class Executor(Exclusive):
             Where n is less than the request, these samples are a request of their own, which is
             planned in the same memory and prepared in the place of the other one, so that calls with
             as many samples again take the time of these. Where n is above the request and no multiple
-            of it, or the executor was given a schedule, the last request is filled up with zeros,
+            of it, or the executor was given a schedule or total_memory, the last request is filled up with zeros,
             whose outputs are dropped
         """
         n, r, first = self._count(X), self.request, self._outputs()[0]

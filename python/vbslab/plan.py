@@ -138,6 +138,44 @@ def choose_planner(planner: Optional[str], weights: Optional[str]) -> str:
     return "joint" if weights is not None and weights_of(weights) == lib.VBS_WEIGHTS_INCLUDED else "dp-vbs+"
 
 
+def one_budget(memory: Optional[Size], total_memory: Optional[Size]) -> Tuple[int, int]:
+    """The budget of an arena and the limit of the process, one of which is given; 0: it is not."""
+    if memory is not None and total_memory is not None:
+        raise errors.usage("takes one of memory and total_memory")
+    if total_memory is None:
+        if memory is None:
+            raise errors.usage("needs memory, a budget to plan for, or total_memory")
+        return parse_bytes(memory), 0
+    limit = parse_bytes(total_memory)
+    if limit == 0:
+        raise errors.usage("total_memory is 0; it has to be 1 byte or more")
+    return 0, limit
+
+
+def memory_options(threads: int, process_bytes: int) -> Any:
+    """A struct vbs_exec_memory_options."""
+    options = ffi.new("struct vbs_exec_memory_options *")
+    options.struct_size = ffi.sizeof("struct vbs_exec_memory_options")
+    options.threads, options.process_bytes = threads, process_bytes
+    return options
+
+
+class ProcessMemory(NamedTuple):
+    """What a process takes that runs a schedule, by parts, in bytes: an estimate, made without a run."""
+
+    process_bytes: int  #: there before planning: Python, the libraries, and all that is loaded
+    planning_bytes: int  #: of the solver
+    library_bytes: int  #: code of the backend's library that kernels bring in
+    kernel_bytes: int
+    weight_bytes: int  #: packed weights beside the arena; 0 with weights included
+    packing_bytes: int  #: of weights while they are packed
+    arena_bytes: int  #: its pages that the schedule uses
+    value_bytes: int  #: inputs and outputs of the request
+    thread_bytes: int
+    more_bytes: int
+    total_bytes: int  #: the most that is there at once, and a sixteenth by which processes differ
+
+
 class Infeasibility(NamedTuple):
     """Why budgets below ``least_bytes`` are infeasible, and what would make smaller ones feasible.
 
@@ -266,19 +304,32 @@ class Solver(Exclusive):
         state = ", closed" if self.closed else ""
         return f"<Solver {self.planner}: {self._request} samples, io {self._io}{state}>"
 
-    def plan(self, memory: Size) -> "Schedule":
+    def plan(self, memory: Optional[Size] = None, *, total_memory: Optional[Size] = None) -> "Schedule":
         """Makes the schedule for a budget.
 
+        Parameters
+        ----------
+        memory : the budget, which is the size of the arena, as "20MiB" or in bytes
+        total_memory : in place of memory: this process takes at most so much when it runs the schedule,
+            by the estimate of :meth:`Profile.process_memory`, Python and all that is loaded included
+
         A search that Ctrl-C ends after it has found a schedule leaves it in ``best_so_far``, with its
-        proven gap, and KeyboardInterrupt is raised. :class:`InfeasibleError` has ``least_bytes``.
+        proven gap, and KeyboardInterrupt is raised. :class:`InfeasibleError` has ``least_bytes``: with
+        total_memory what the process would take about with the least plan.
         """
-        budget = parse_bytes(memory)
+        budget, limit = one_budget(memory, total_memory)
         out = ffi.new("struct vbs_schedule **")
+        estimated = ffi.new("struct vbs_exec_memory *")
         with Call(self, progress=self._progress) as call:
             try:
-                call(lib.vbs_solver_plan, self._c, budget, out)
+                if limit:
+                    options = memory_options(0, 0)
+                    call(lib.vbs_exec_plan_within, self._c, self._profile_c, limit, options, estimated, out)
+                else:
+                    call(lib.vbs_solver_plan, self._c, budget, out)
             except errors.InfeasibleError as error:
-                error.least_bytes = _budget(lib.vbs_solver_least_bytes(self._c))
+                least = estimated.total_bytes or None if limit else _budget(lib.vbs_solver_least_bytes(self._c))
+                error.least_bytes = least
                 raise
             made = Schedule._adopt(out[0])
             out[0].provenance.profile_id = self._profile_id or 0

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any, Dict, NamedTuple, Optional, Sequence, Tup
 import numpy as np
 
 from ._call import Call, Handle
-from ._convert import Path, Size, SizeRange, frame, html_table, name_of, path_of, take_text, text_of, view
+from ._convert import Path, Size, SizeRange, frame, html_table, integer, name_of, path_of, take_text, text_of, view
 from ._native import ffi, lib
 from .network import SHOWN_ROWS
 
 if TYPE_CHECKING:
     from .compare import Comparison
-    from .plan import Frontier, Schedule, Solver
+    from .plan import Frontier, ProcessMemory, Schedule, Solver
     from .replay import Replay
     from .store import Store
 
@@ -408,12 +408,20 @@ class Profile(Handle):
 
         return Solver(self, planner, **options)
 
-    def plan(self, memory: Size, planner: Optional[str] = None, **options: Any) -> "Schedule":
+    def plan(
+        self,
+        memory: Optional[Size] = None,
+        planner: Optional[str] = None,
+        *,
+        total_memory: Optional[Size] = None,
+        **options: Any,
+    ) -> "Schedule":
         """Plans a request for one budget, and gives the :class:`Schedule`.
 
         Parameters
         ----------
         memory : the budget, as "20MiB" or in bytes
+        total_memory : in place of memory, the limit of the whole process, as in :meth:`Solver.plan`
         planner, options : see :class:`Solver`
 
         >>> profile = vbslab.Network("lenet-5").measure(backend="analytic", batches="1-4")
@@ -423,8 +431,35 @@ class Profile(Handle):
         Traceback (most recent call last):
         vbslab.errors.InfeasibleError: no schedule of dp-vbs+ fits 100 B; the least budget is ...
         """
+        from .plan import one_budget
+
+        one_budget(memory, total_memory)  # before a solver is made
         with self.solver(planner, most_memory=memory, **options) as solver:
-            return solver.plan(memory)
+            return solver.plan(memory, total_memory=total_memory)
+
+    def process_memory(self, schedule: "Schedule", *, threads: int = 0, process_bytes: int = 0) -> "ProcessMemory":
+        """Estimates the memory of a process that runs a schedule on the host, without a run.
+
+        Parameters
+        ----------
+        schedule : a :class:`Schedule` of this profile
+        threads : threads that compute; 0: as many as the profile was measured with
+        process_bytes : what the process takes before it plans; 0: what this one takes now
+
+        >>> profile = vbslab.Network("lenet-5").measure(backend="analytic", batches="1-4")
+        >>> parts = profile.process_memory(profile.plan("100KiB", request=8), process_bytes=2**25)
+        >>> parts.process_bytes < parts.total_bytes < 2**26
+        True
+        """
+        from .plan import ProcessMemory, memory_options
+
+        options = memory_options(
+            integer(threads, "threads", 0, 4096), integer(process_bytes, "process_bytes", 0, lib.VBS_MAX_BYTES)
+        )
+        c, out = schedule._use(), ffi.new("struct vbs_exec_memory *")
+        with Call() as call:
+            call(lib.vbs_exec_memory, self._use(), c, options, out)
+        return ProcessMemory(*(getattr(out, name) for name in ProcessMemory._fields))
 
     def frontier(self, planner: Optional[str] = None, **options: Any) -> "Frontier":
         """The exact curve of time against memory, a :class:`Frontier`. Options: see :class:`Solver`."""

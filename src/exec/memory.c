@@ -224,12 +224,13 @@ static enum vbs_status refuse_unknown(struct vbs_ctx *ctx, int64_t process_bytes
     char limit[24], arena[24], before[24], why[VBS_DETAIL_SIZE];
 
     snprintf(why, sizeof why, "%s", vbs_detail(ctx));
-    return vbs_fail(ctx, VBS_INFEASIBLE,
-                    "%s is the limit of the process, of which %s were there before planning; in an "
-                    "arena of %s: %s",
-                    vbs_format_bytes(limit_bytes, limit, sizeof limit),
-                    vbs_format_bytes(process_bytes, before, sizeof before),
-                    vbs_format_bytes(arena_bytes, arena, sizeof arena), why);
+    return vbs_fail(
+        ctx, VBS_INFEASIBLE,
+        "%s is the limit of the process, which took %s before planning; in an arena of %s: "
+        "%s",
+        vbs_format_bytes(limit_bytes, limit, sizeof limit),
+        vbs_format_bytes(process_bytes, before, sizeof before),
+        vbs_format_bytes(arena_bytes, arena, sizeof arena), why);
 }
 
 /* Plans for an arena of *arena_bytes, or of the least size if that is more. */

@@ -97,6 +97,29 @@ static void test_solver(struct vbs_ctx *ctx, const struct vbs_problem *problem)
     vbs_solver_free(solver);
 }
 
+/* What is left of the limit of the process is one budget after the other. */
+static void test_limit(struct vbs_ctx *ctx, const struct vbs_profile *profile)
+{
+    struct vbs_simple_options options = {.struct_size = sizeof options,
+                                         .request = 2,
+                                         .total_memory_bytes = (int64_t)1 << 32,
+                                         .planner = "exec:./program"};
+    struct vbs_schedule *schedule = NULL;
+
+    ok(vbs_simple_plan(ctx, profile, &options, &schedule) == VBS_OK && schedule->n_steps == 4,
+       "it plans within a limit of the process");
+    vbs_schedule_free(schedule);
+    schedule = NULL;
+    write_program("declines", "#!/bin/sh\necho null\n");
+    options.planner = "exec:./declines";
+    options.total_memory_bytes = 1 << 10;
+    is_int(vbs_simple_plan(ctx, profile, &options, &schedule), VBS_INFEASIBLE,
+           "a limit that leaves nothing");
+    ok(!schedule && strstr(vbs_detail(ctx), "1 KiB is the limit of the process, which took ") &&
+           strstr(vbs_detail(ctx), "in an arena of 1 B: exec:declines has no schedule"),
+       "is refused with numbers: %s", vbs_detail(ctx));
+}
+
 static void test_simple(struct vbs_ctx *ctx, const struct vbs_profile *profile)
 {
     const struct vbs_simple_options options = {.struct_size = sizeof options,
@@ -163,11 +186,13 @@ int main(void)
     test_names(&ctx);
     test_solver(&ctx, &problem);
     test_simple(&ctx, profile);
+    test_limit(&ctx, profile);
     test_compare(&ctx, &problem);
     test_stop(&problem);
     vbs_profile_free(profile);
     unlink("program");
     unlink("hangs");
+    unlink("declines");
     unlink("runs");
     if (chdir("/") != 0 || rmdir(folder) != 0)
         printf("# cannot remove '%s'\n", folder);

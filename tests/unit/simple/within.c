@@ -37,6 +37,7 @@ static struct {
     int n_placed, n_made;
     int64_t limit_bytes; /* that is checked when an executor is made */
     bool kept;
+    int64_t peak_bytes;
 } around = {.before_bytes = BEFORE};
 
 int64_t __real_vbs_exec_process_bytes(void);
@@ -191,6 +192,20 @@ static void enough_is_as_fast_as_any(struct vbs_ctx *ctx, const struct vbs_profi
 
 /* ---- Executors ---- */
 
+/* Keeps the most that the process has taken, as the system counts it; a run counts anew. */
+static void keep_peak(void)
+{
+    FILE *file = fopen("/proc/self/status", "re");
+    char line[256];
+    long long kib = 0;
+
+    while (file && fgets(line, sizeof line, file))
+        if (sscanf(line, "VmHWM: %lld kB", &kib) == 1 && kib * 1024 > around.peak_bytes)
+            around.peak_bytes = kib * 1024;
+    if (file)
+        fclose(file);
+}
+
 /* Prepares within a limit and runs the request; false: it was refused. */
 static bool run(struct vbs_ctx *ctx, const struct vbs_network *network,
                 const struct vbs_profile *profile, int64_t limit_bytes, enum vbs_weights weights,
@@ -205,8 +220,10 @@ static bool run(struct vbs_ctx *ctx, const struct vbs_network *network,
     options.weights = weights;
     around.limit_bytes = limit_bytes;
     around.n_made = around.n_placed = 0;
-    good = vbs_simple_prepare(ctx, network, profile, &options, NULL, &exec) == VBS_OK &&
-           vbs_exec_run(ctx, exec, NULL, outputs, &report) == VBS_OK;
+    good = vbs_simple_prepare(ctx, network, profile, &options, NULL, &exec) == VBS_OK;
+    keep_peak();
+    good = good && vbs_exec_run(ctx, exec, NULL, outputs, &report) == VBS_OK;
+    keep_peak();
     vbs_exec_free(exec);
     return good;
 }
@@ -334,21 +351,6 @@ static bool is_sanitized(void)
 #endif
 }
 
-/* Returns the most that the process has taken, as the system counts it; -1: it does not tell. */
-static int64_t peak_bytes(void)
-{
-    FILE *file = fopen("/proc/self/status", "re");
-    char line[256];
-    long long kib = 0, bytes = -1;
-
-    while (file && fgets(line, sizeof line, file))
-        if (sscanf(line, "VmHWM: %lld kB", &kib) == 1)
-            bytes = kib * 1024;
-    if (file)
-        fclose(file);
-    return bytes;
-}
-
 static struct vbs_network *parse_network(void)
 {
     struct vbs_network *network = NULL;
@@ -375,7 +377,7 @@ static int work(int64_t limit_bytes)
 
         if (limit_bytes > 0)
             bytes = run(&ctx, network, profile, limit_bytes, VBS_WEIGHTS_EXCLUDED, values)
-                        ? peak_bytes()
+                        ? around.peak_bytes
                         : -1;
         else if ((schedule = plan(&ctx, profile, ANY, VBS_WEIGHTS_EXCLUDED)))
             bytes = estimate(profile, schedule, before).total_bytes;
