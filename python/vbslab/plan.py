@@ -279,6 +279,7 @@ class Solver(Exclusive):
         self._keep = (keep, self._progress, self._problem)
         out = ffi.new("struct vbs_solver **")
         with Call(progress=self._progress) as call:
+            self._process_bytes = int(lib.vbs_exec_process_bytes())  # without what the solver takes
             call(lib.vbs_solver_new, c, self._problem, options, out)
             self._c = ffi.gc(out[0], lib.vbs_solver_free)
 
@@ -311,7 +312,8 @@ class Solver(Exclusive):
         ----------
         memory : the budget, which is the size of the arena, as "20MiB" or in bytes
         total_memory : in place of memory: this process takes at most so much when it runs the schedule,
-            by the estimate of :meth:`Profile.process_memory`, Python and all that is loaded included
+            by the estimate of :meth:`Profile.process_memory`, with Python and all that is loaded when the
+            solver is made
 
         A search that Ctrl-C ends after it has found a schedule leaves it in ``best_so_far``, with its
         proven gap, and KeyboardInterrupt is raised. :class:`InfeasibleError` has ``least_bytes``: with
@@ -323,7 +325,7 @@ class Solver(Exclusive):
         with Call(self, progress=self._progress) as call:
             try:
                 if limit:
-                    options = memory_options(0, 0)
+                    options = memory_options(0, self._process_bytes)
                     call(lib.vbs_exec_plan_within, self._c, self._profile_c, limit, options, estimated, out)
                 else:
                     call(lib.vbs_solver_plan, self._c, budget, out)

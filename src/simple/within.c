@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 /* The placing of plans, each of which is judged with the arena that it would get. */
-struct placing {
+struct limited_placing {
     const struct vbs_profile *profile;
     struct vbs_exec_memory_options memory;
     struct vbs_exec_options exec; /* with the arena and the offsets of the last plan */
@@ -58,7 +58,7 @@ enum vbs_status vbs_simple_plan_within(struct vbs_ctx *ctx, const struct vbs_sim
 /* Returns the largest arena with which the estimate of *memory, which keeps the limit, still does.
  * The estimate counts the pages of the plan's peak; its placement may need more of them. The spare
  * bytes are taken but for an eighth, because the estimate adds a share to each. */
-static int64_t arena_bytes(const struct placing *p, const struct vbs_exec_memory *memory)
+static int64_t arena_bytes(const struct limited_placing *p, const struct vbs_exec_memory *memory)
 {
     int64_t spare = p->limit_bytes - memory->total_bytes, page = sysconf(_SC_PAGESIZE);
     int64_t most = memory->arena_bytes + (spare > 0 ? spare - spare / 8 - 1 : 0);
@@ -71,7 +71,7 @@ static int64_t arena_bytes(const struct placing *p, const struct vbs_exec_memory
  * the arena. */
 static enum vbs_status place(struct vbs_ctx *ctx, void *self)
 {
-    struct placing *p = self;
+    struct limited_placing *p = self;
     struct vbs_exec_options options = p->exec;
     struct vbs_exec_placement placement = {0};
     struct vbs_exec_memory memory;
@@ -92,7 +92,7 @@ static enum vbs_status place(struct vbs_ctx *ctx, void *self)
 
 /* Fails because no plan within the limit could be placed. */
 static enum vbs_status refuse_plans(struct vbs_ctx *ctx, const struct vbs_simple_planning *p,
-                                    const struct placing *placing, int64_t lacking_bytes)
+                                    const struct limited_placing *placing, int64_t lacking_bytes)
 {
     char limit[24], before[24], lacking[24];
 
@@ -108,7 +108,7 @@ static enum vbs_status refuse_plans(struct vbs_ctx *ctx, const struct vbs_simple
 /* Finds a plan that keeps the limit, and offsets for its buffers. */
 static enum vbs_status find_placed(struct vbs_ctx *ctx, const struct vbs_simple_planning *p,
                                    const struct vbs_simple_options *options,
-                                   struct placing *placing)
+                                   struct limited_placing *placing)
 {
     struct vbs_replan replan = {.solver = p->solver,
                                 .schedule = &placing->schedule,
@@ -132,10 +132,10 @@ enum vbs_status vbs_simple_prepare_within(struct vbs_ctx *ctx, const struct vbs_
                                           const struct vbs_exec_options *prepare,
                                           struct vbs_replanned *made)
 {
-    struct placing placing = {.profile = p->problem.profile,
-                              .memory = memory_options(p, options),
-                              .exec = *prepare,
-                              .limit_bytes = options->total_memory_bytes};
+    struct limited_placing placing = {.profile = p->problem.profile,
+                                      .memory = memory_options(p, options),
+                                      .exec = *prepare,
+                                      .limit_bytes = options->total_memory_bytes};
     struct vbs_exec *exec = NULL;
     enum vbs_status status = find_placed(ctx, p, options, &placing);
 

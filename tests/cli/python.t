@@ -6,7 +6,7 @@
 . "$(dirname "$0")/lib.sh"
 
 build=${BUILD:-$ROOT/build}
-files="build documents experiment interrupt objects plan plot run store"
+files="build documents experiment interrupt limit objects plan plot run store"
 
 # skip_all WHY
 skip_all()
