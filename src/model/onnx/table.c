@@ -44,7 +44,7 @@ const struct vbs_onnx_operator vbs_onnx_operators[] = {
     {"Concat", H(concat), H(fold_concat), 0, {{1, VBS_ONNX_ANY}}, ANYWHERE},
     {"Constant", NULL, H(fold_constant), 0, {{1, 0}}, 0},
     {"ConstantOfShape", NULL, H(fold_constant_of_shape), 0, {{1, 1}}, 0},
-    {"Conv", H(conv), H(fold_conv), 0, {{1, 3}}, FOLDED},
+    {"Conv", H(conv), H(fold_conv), 0, {{1, 3}}, CHOOSES},
     {"ConvInteger", H(conv_integer), NULL, 0, {{10, 4}}, 0},
     {"ConvTranspose", H(conv_transpose), NULL, 0, {{1, 3}}, FOLDED},
     {"Cos", H(unary), H(fold_unary), VBS_OP_COS, {{1, 1}}, ANYWHERE},

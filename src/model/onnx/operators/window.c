@@ -248,7 +248,7 @@ enum vbs_status vbs_onnx_finish_conv(struct vbs_onnx_import *im, const struct vb
     return pad_alike(im, view, &a->weighted.window);
 }
 
-/* Reads input 0 as [C, D, H, W], constant weights of one dimension more, and the bias. */
+/* Reads input 0 as [C, D, H, W], and constant weights of one dimension more. */
 static enum vbs_status read_conv(struct vbs_onnx_import *im, enum vbs_op op,
                                  const struct vbs_onnx_state **x,
                                  struct vbs_onnx_constant **weights, struct vbs_onnx_draft **draft)
@@ -281,18 +281,24 @@ static enum vbs_status give_conv(struct vbs_onnx_import *im, const struct vbs_on
 
 VBS_ONNX_HANDLER(conv)
 {
-    const struct vbs_onnx_state *x;
+    const struct vbs_onnx_state *bias = vbs_onnx_in(im, 2), *x = vbs_onnx_in(im, 0);
     struct vbs_onnx_constant *weights;
     struct vbs_onnx_draft *draft;
-    enum vbs_status status = read_conv(im, VBS_OP_CONV, &x, &weights, &draft);
+    struct vbs_onnx_state result;
 
     (void)operator;
-    if (status != VBS_OK)
-        return status;
+    if (vbs_onnx_in(im, 1) && vbs_onnx_in(im, 1)->tensor)
+        return vbs_onnx_conv_by(im);
+    if (im->batch && x && x->tensor && (x->shared || (x->at > 0 && x->outer == 0)))
+        return vbs_onnx_mixes(im);
+    VBS_TRY(read_conv(im, VBS_OP_CONV, &x, &weights, &draft));
     VBS_TRY(vbs_onnx_finish_conv(im, &draft->views[0], &weights->shape, &draft->node.attributes));
     if (images_of(im, x) == 1)
         absorb_pad(im, draft);
-    return give_conv(im, x, draft);
+    if (!bias || !bias->tensor)
+        return give_conv(im, x, draft);
+    VBS_TRY(run_windows(im, x, &draft->node.attributes.weighted.window, draft, &result));
+    return vbs_onnx_give_biased(im, &result);
 }
 
 /* ---- ConvTranspose ---- */
