@@ -24,9 +24,9 @@
  * of the profile stay as they are.
  *
  * A device is not waited for between steps, which would make requests longer. The time of a request
- * is divided among its steps as the profile divides it, and these times are uncertain, more so where
- * the request took longer or shorter than the profile says. With weights included a device cannot
- * learn: what of a request was waiting for loads is not known.
+ * is divided among its steps as the profile divides it, and these times are uncertain, more so
+ * where the request took longer or shorter than the profile says. With weights included a device
+ * cannot learn: what of a request was waiting for loads is not known.
  *
  * Rows that were never executed take longer in the learned profile, by as much as new plans took
  * longer than predicted for the share of their time that was of such rows: planners choose the rows
@@ -130,7 +130,8 @@ struct vbs_learned {
  * vbs_learned_free. A budget in which nothing can be placed is no failure, and schedules that the
  * backend cannot execute are left out. VBS_USAGE: an option is out of range; VBS_NOT_FOUND: the
  * profile has no copies from copy_source; VBS_UNSUPPORTED: the backend is modelled, or is a device
- * with weights included, or the planner gives estimates; as vbs_exec_new and vbs_solver_new otherwise. VBS_INTERRUPTED.
+ * with weights included, or the planner gives estimates; as vbs_exec_new and vbs_solver_new
+ * otherwise. VBS_INTERRUPTED.
  */
 enum vbs_status vbs_learn(struct vbs_ctx *ctx, const struct vbs_network *network,
                           const struct vbs_backend *backend, const struct vbs_profile *profile,

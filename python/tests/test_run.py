@@ -243,6 +243,8 @@ def test_inputs_are_given_by_their_names(several):
         ({A: np.zeros((2, 3), np.float32)}, vbslab.UsageError, r"has shape \(2, 3\); it has to be \(2, 4\)"),
         ({IDS: np.full((2, 2), 5)}, vbslab.UsageError, "values from 5 to 5; it takes those from -5 to 4"),
         ({"m": np.full((2, 4), 2)}, vbslab.UsageError, "it takes those from 0 to 1"),
+        ({"m": np.full((2, 4), 2, np.float32)}, vbslab.UsageError, "it takes those from 0 to 1"),
+        ({IDS: np.full((2, 2), 0.5, np.float32)}, vbslab.UsageError, "values that are no whole numbers"),
     ],
 )
 def test_inputs_that_do_not_suit_are_refused(several, change, error, what):

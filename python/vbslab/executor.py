@@ -301,10 +301,12 @@ class Executor(Exclusive):
     def _tensor(self, given: Inputs, n: int, what: str) -> np.ndarray:
         """The array of n samples of tensor 0: the caller's, or one of the inputs that a mapping has."""
         self._check_open(n, what)
+        inputs, c = inputs_of(self._borrowed), self._borrowed
         if not isinstance(given, Mapping):
+            if len(inputs) == 1:
+                given = self._floats(0, inputs[0], given, what)
             _check(given, self._input_shape(n), what)
             return given
-        inputs, c = inputs_of(self._borrowed), self._borrowed
         unread = [text_of(c.unread_inputs[i]) for i in range(c.n_unread_inputs)]
         for name in given:
             if name in unread:
@@ -335,11 +337,16 @@ class Executor(Exclusive):
     def _input(self, k: int, own: Input, array: np.ndarray, n: int) -> np.ndarray:
         """The array of input k, as floats; one of whole numbers may have a type of these."""
         what = f"input '{own.name}'"
-        if own.number != "real" and isinstance(array, np.ndarray) and array.dtype.kind in "iub":
-            _check_whole(array, self._borrowed.inputs[k], what)
-            array = np.ascontiguousarray(array, np.float32)
+        array = self._floats(k, own, array, what)
         _check(array, own.shape if own.shared else self._shape(own.shape, n), what)
         return array
+
+    def _floats(self, k: int, own: Input, array: Any, what: str) -> Any:
+        """An array of whole numbers as floats, where input k takes whole numbers; others as they are."""
+        if own.number == "real" or not isinstance(array, np.ndarray) or array.dtype.kind not in "iubf":
+            return array
+        _check_whole(array, self._borrowed.inputs[k], what)
+        return array if array.dtype.kind == "f" else np.ascontiguousarray(array, np.float32)
 
     def run(self, input: Optional[Inputs] = None, out: Optional[Outputs] = None) -> Run:
         """Runs the request once.
@@ -441,6 +448,8 @@ def _check_whole(array: np.ndarray, own: Any, what: str) -> None:
     least, most = own.least, own.most
     if own.is_index:
         least, most = max(least, -own.high - 1), min(most, own.high)
+    if array.dtype.kind == "f" and not (array == np.floor(array)).all():
+        raise errors.usage(f"{what} has values that are no whole numbers; it takes those from {least} to {most}")
     if array.size and not (least <= array.min() and array.max() <= most):
         raise errors.usage(f"{what} has values from {array.min()} to {array.max()}; it takes those from {least} to {most}")
 

@@ -91,6 +91,31 @@ static void check_power(void)
                    (double[]){27, -27, 3});
 }
 
+/* Version 10 of Resize takes the nearest element behind where there are fewer, and the one before
+ * where there are more: its cases say so (resize_downsample_nearest of ONNX), its text does not. */
+static void check_resize_10(float scale, int64_t n, const double *want)
+{
+    struct bytes graph = {0}, model, value = onnx_value("x", FLOAT, 3, (int64_t[]){0, 2, 4});
+    static const float VALUES[] = {1, 2, 3, 4, 5, 6, 7, 8};
+    int64_t count = 0;
+    bool same;
+    float *got;
+
+    onnx_add_values(&graph, "s", FLOAT, 1, (int64_t[]){3}, (float[]){1, scale, scale});
+    bytes_put(&graph, ONNX_INPUT, &value);
+    value = onnx_value("y", FLOAT, 0, NULL);
+    bytes_put(&graph, ONNX_OUTPUT, &value);
+    node(&graph, "Resize", "x s", "y");
+    model = onnx_model(10, &graph);
+    got = onnx_compute(&model, VALUES, &count);
+    same = got && count == n;
+    for (int64_t i = 0; i < n && same; i++)
+        same = got[i] == (float)want[i];
+    ok(same, "version 10 of Resize by %g", scale);
+    bytes_clear(&model);
+    free(got);
+}
+
 /* Checks c = a op b - less, in integers of 64 bits. */
 static void check_longs(const char *op, int64_t a, int64_t b, int64_t less, double want)
 {
@@ -508,6 +533,8 @@ int main(void)
 
     if (file < 0 || close(file) != 0)
         return 1;
+    check_resize_10(0.6f, 2, (double[]){1, 3});
+    check_resize_10(1.5f, 18, (double[]){1, 1, 2, 3, 3, 4, 1, 1, 2, 3, 3, 4, 5, 5, 6, 7, 7, 8});
     check_power();
     check_exact();
     check_casts();

@@ -119,8 +119,7 @@ static enum vbs_status list_places(struct vbs_onnx_import *im, const struct vbs_
 
     VBS_TRY(vbs_onnx_numbers_new(im, list.dim[0], &numbers));
     for (int64_t i = 0; i < list.dim[0]; i++)
-        numbers[i].value =
-            i / n_windows * window->dilation[d] + i % n_windows * window->stride[d];
+        numbers[i].value = i / n_windows * window->dilation[d] + i % n_windows * window->stride[d];
     return vbs_onnx_constant_new(im, ONNX__TENSOR_PROTO__DATA_TYPE__INT64, &list, numbers, places);
 }
 
@@ -131,10 +130,8 @@ static enum vbs_status unfold(struct vbs_onnx_import *im, const struct vbs_windo
     static const int PERM[] = {0, 2, 1, 3};
     const struct vbs_shape given = x->shape;
     int64_t k = window->kernel[d];
-    const struct vbs_shape apart = {4,
-                                    {given.dim[0], given.dim[1], k, n_windows * given.dim[3]}};
-    const struct vbs_shape windows = {
-        4, {given.dim[0] * k, given.dim[1], n_windows, given.dim[3]}};
+    const struct vbs_shape apart = {4, {given.dim[0], given.dim[1], k, n_windows * given.dim[3]}};
+    const struct vbs_shape windows = {4, {given.dim[0] * k, given.dim[1], n_windows, given.dim[3]}};
     struct vbs_onnx_constant *places;
     struct vbs_onnx_state taken;
 

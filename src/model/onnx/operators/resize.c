@@ -220,6 +220,23 @@ static enum vbs_status read_modes(struct vbs_onnx_import *im, bool upsample,
     return VBS_OK;
 }
 
+/* Sets how version 10 of Resize takes the nearest element, which its text does not say: by its
+ * cases, the one before where there are more elements, and the one behind where there are fewer. */
+static enum vbs_status set_nearest_of_10(struct vbs_onnx_import *im, union vbs_attributes *a)
+{
+    bool more = false, fewer = false;
+
+    for (int d = 0; d < a->resize.shape.n_dims; d++) {
+        more = more || a->resize.scale[d] > 1;
+        fewer = fewer || a->resize.scale[d] < 1;
+    }
+    if (more && fewer)
+        return vbs_fail(im->ctx, VBS_UNSUPPORTED,
+                        "version 10 with more elements in some dimensions and fewer in others");
+    a->resize.nearest = fewer ? VBS_NEAREST_CEIL : VBS_NEAREST_FLOOR;
+    return VBS_OK;
+}
+
 enum vbs_status vbs_onnx_read_resize(struct vbs_onnx_import *im, bool upsample,
                                      const struct vbs_shape *shape, bool batch, int shift,
                                      union vbs_attributes *a, bool *same)
@@ -239,6 +256,8 @@ enum vbs_status vbs_onnx_read_resize(struct vbs_onnx_import *im, bool upsample,
         VBS_TRY(set_dim(im, &request, d + batch, shape->dim[d], a, d + shift));
         *same &= a->resize.shape.dim[d + shift] == shape->dim[d] && a->resize.scale[d + shift] == 1;
     }
+    if (!upsample && im->graph->opset == 10 && a->resize.mode == VBS_RESIZE_NEAREST)
+        VBS_TRY(set_nearest_of_10(im, a));
     return a->resize.coordinates == VBS_COORDINATES_TF_CROP ? read_roi(im, &request, shift, a)
                                                             : VBS_OK;
 }
