@@ -111,6 +111,11 @@ static const float three_indices[] = {2, -1, 0, 4, 4, 1};
 static const struct vbs_values indices = {
     .name = "indices", .element = VBS_F32, .count = 6, .memory = three_indices, .file = -1};
 
+/* Windows of three neighbours, and the last one alone. */
+static const float three_windows[] = {0, 1, 2, 2, 3, 4, 4};
+static const struct vbs_values windows = {
+    .name = "windows", .element = VBS_F32, .count = 7, .memory = three_windows, .file = -1};
+
 /* A recurrent operator on a sequence of 5 elements, with the weights of its state. */
 #define RECURRENT(title, operator, directions, gates, ...)                                         \
     {                                                                                              \
@@ -447,6 +452,17 @@ static const struct operator_case shape_cases[] = {
                {VBS_OP_GATHER, "c", FROM(0), .operand = DIMS(6),
                 .values = {[VBS_PARAMETER_OPERAND] = &indices},
                 .attributes = {.gather = {.axis = 2, .indices = DIMS(6)}}}}},
+    {.name = "gather of neighbours",
+     .input = DIMS(20, 6, 5),
+     .nodes = {{VBS_OP_GATHER, "a", FROM(0), .operand = DIMS(7),
+                .values = {[VBS_PARAMETER_OPERAND] = &windows},
+                .attributes = {.gather = {.axis = 0, .indices = DIMS(7)}}},
+               {VBS_OP_GATHER, "b", FROM(0), .operand = DIMS(7),
+                .values = {[VBS_PARAMETER_OPERAND] = &windows},
+                .attributes = {.gather = {.axis = 1, .indices = DIMS(7)}}},
+               {VBS_OP_GATHER, "c", FROM(0), .operand = DIMS(7),
+                .values = {[VBS_PARAMETER_OPERAND] = &windows},
+                .attributes = {.gather = {.axis = 2, .indices = DIMS(7)}}}}},
 
     {.name = "rows of a table",
      .input = DIMS(3, 4),

@@ -27,31 +27,49 @@ struct copy_plan {
 
 /* ---- running ---- */
 
-/* Copies one position. Where from is null, there is none, and the fill value is written. */
-static void copy_unit(const struct copy_plan *p, const char *from, char *to)
+/* Copies the values of one position, or of neighbouring ones. Where from is null, there is none,
+ * and the fill value is written. */
+static void copy_values(const struct copy_plan *p, const char *from, int64_t n, char *to)
 {
-    int64_t bytes = p->unit * p->bytes;
+    int64_t bytes = n * p->bytes;
 
     if (from && p->table)
         p->rows->map(p->table, (const uint8_t *)from, bytes, (uint8_t *)to);
     else if (from && bytes == 64)
         memcpy(to, from, 64);
+    else if (from && bytes == sizeof(float))
+        memcpy(to, from, sizeof(float));
     else if (from)
         memcpy(to, from, (size_t)bytes);
     for (int64_t i = 0; !from && i < bytes; i += p->bytes)
         memcpy(to + i, p->fill, (size_t)p->bytes);
 }
 
+/* Returns how many positions from i on, before end, are neighbours in the input as they are in the
+ * output; where position i is none, 1. */
+static int64_t count_neighbours(const struct copy_plan *p, const int64_t *table, int64_t i,
+                                int64_t end)
+{
+    int64_t n = 1;
+
+    while (table[i] >= 0 && i + n < end && table[i + n] == table[i] + n * p->unit)
+        n++;
+    return n;
+}
+
 static void copy_units(const struct copy_plan *p, const struct od_axis *axis, int64_t first,
                        int64_t n, void *const *at)
 {
     const int64_t *table = axis->table[1];
+    bool joins = table && !axis->table[0] && axis->stride[0] == p->unit;
+    int64_t count;
 
-    for (int64_t i = first; i < first + n; i++) {
+    for (int64_t i = first; i < first + n; i += count) {
         bool there = at[1] && !(table && table[i] < 0);
 
-        copy_unit(p, there ? (const char *)at[1] + od_axis_at(axis, 1, i) * p->bytes : NULL,
-                  (char *)at[0] + od_axis_at(axis, 0, i) * p->bytes);
+        count = joins ? count_neighbours(p, table, i, first + n) : 1;
+        copy_values(p, there ? (const char *)at[1] + od_axis_at(axis, 1, i) * p->bytes : NULL,
+                    count * p->unit, (char *)at[0] + od_axis_at(axis, 0, i) * p->bytes);
     }
 }
 
