@@ -178,12 +178,6 @@ static void unknown_mode(struct bytes *graph)
     onnx_add_node(graph, node);
 }
 
-static void computed_weights(struct bytes *graph)
-{
-    onnx_add_node(graph, onnx_node("Relu", "x", "w"));
-    onnx_add_node(graph, onnx_node("Conv", "x w", "y"));
-}
-
 static void trains(struct bytes *graph)
 {
     struct bytes node = onnx_node("BatchNormalization", "x c c c c", "y");
@@ -649,7 +643,6 @@ const struct onnx_case onnx_cases[] = {
     {"negative pads", negative_pads, VBS_FORMAT, "node 'y' (Conv): 'pads' has a value of -1"},
     {"a mode that nobody knows", unknown_mode, VBS_UNSUPPORTED,
      "node 'y' (Pad): attribute 'mode' is 'mirror'"},
-    {"weights that are computed of all samples", computed_weights, VBS_OK, NULL},
     {"training", trains, VBS_UNSUPPORTED, "node 'y' (BatchNormalization): is in training mode"},
     {"training of version 9", trains_by_outputs, VBS_UNSUPPORTED,
      "node 'y' (BatchNormalization): is in training mode"},

@@ -81,6 +81,51 @@ static void varying_filters(struct bytes *graph)
     onnx_add_node(graph, onnx_node("DeformConv", "x x o", "y"));
 }
 
+/* ---- Conv by computed weights ---- */
+
+/* Convolves x, or a constant image, by weights of this shape that are made of x, in groups. */
+static void convolve_by(struct bytes *graph, const char *inputs, int n, const int64_t *dims,
+                        int64_t groups)
+{
+    struct bytes node = onnx_node("Conv", inputs, "y");
+
+    onnx_add_tensor(graph, onnx_longs("shape", n, dims));
+    onnx_add_tensor(graph, onnx_floats("b", 0.5f, 1, (int64_t[]){5}));
+    onnx_add_node(graph, onnx_node("Reshape", "x shape", "w"));
+    onnx_attribute_int(&node, "group", groups);
+    onnx_add_node(graph, node);
+}
+
+static void weights_of_lines(struct bytes *graph)
+{
+    convolve_by(graph, "x w", 3, (int64_t[]){8, 3, 8}, 1);
+}
+
+static void weights_of_two_channels(struct bytes *graph)
+{
+    convolve_by(graph, "x w", 4, (int64_t[]){8, 2, 4, 3}, 1);
+}
+
+static void weights_of_three_groups(struct bytes *graph)
+{
+    convolve_by(graph, "x w", 4, (int64_t[]){8, 1, 4, 6}, 3);
+}
+
+static void large_weights(struct bytes *graph)
+{
+    convolve_by(graph, "x w", 4, (int64_t[]){1, 3, 4, 16}, 1);
+}
+
+static void bias_of_five(struct bytes *graph)
+{
+    convolve_by(graph, "x w b", 4, (int64_t[]){8, 3, 4, 2}, 1);
+}
+
+static void no_image_for_weights(struct bytes *graph)
+{
+    convolve_by(graph, " w", 4, (int64_t[]){8, 3, 4, 2}, 1);
+}
+
 /* ---- Fourier transforms ---- */
 
 static void transform(struct bytes *graph, int64_t axis, int64_t length, bool onesided)
@@ -342,6 +387,18 @@ const struct onnx_case onnx_operator_cases[] = {
     {"no offsets", no_offsets, VBS_FORMAT, "node 'y' (DeformConv): input 2 is missing"},
     {"filters that vary at moved places", varying_filters, VBS_UNSUPPORTED,
      "node 'y' (DeformConv): input 1 depends on the network's input; it is to be a constant"},
+    {"computed weights for lines", weights_of_lines, VBS_FORMAT,
+     "node 'y' (Conv): weights of 3 dimensions for an input of 4"},
+    {"computed weights for fewer channels", weights_of_two_channels, VBS_FORMAT,
+     "node 'y' (Conv): weights for 2 channels in each of 1 groups, its input has 3"},
+    {"computed weights of channels that the groups do not divide", weights_of_three_groups,
+     VBS_FORMAT, "node 'y' (Conv): 3 groups do not divide 8 channels"},
+    {"computed weights that span more than the input", large_weights, VBS_FORMAT,
+     "node 'y' (Conv): kernel spans 16, more than the 8 of its padded input"},
+    {"a bias of another length beside computed weights", bias_of_five, VBS_FORMAT,
+     "node 'y' (Conv): input 2 has 5 values for 8 channels"},
+    {"computed weights and no input", no_image_for_weights, VBS_FORMAT,
+     "node 'y' (Conv): input 0 is missing"},
     {"a transform of numbers of eight parts", eight_parts, VBS_FORMAT,
      "node 'y' (DFT): dimension 0 of 3, of 8 numbers for each element, has no transform"},
     {"a transform along the parts of numbers", along_parts, VBS_FORMAT,

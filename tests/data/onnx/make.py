@@ -1641,6 +1641,97 @@ def shared_choice():
     write(path + "_out0.pb", ReferenceEvaluator(model).run(None, {"x": x, "at": at, "t": t})[0])
 
 
+def computed(n, images, features, c, m, *kernel, samples=1):
+    """Weights [samples m, c, kernel] and biases [samples m] for images of these features each."""
+    mean = n.op("Flatten", n.op("GlobalAveragePool", images))
+    size = m * c * int(np.prod(kernel))
+    weights = n.op("Tanh", n.op("Gemm", mean, n.weight(features, size), n.weight(size)))
+    bias = n.op("Gemm", mean, n.weight(features, m), n.weight(m))
+    return n.op("Reshape", weights, n.ints(samples * m, c, *kernel)), n.op("Reshape", bias, n.ints(samples * m))
+
+
+def computed_one():
+    """Convolutions by weights that a file of one sample computes, in one to three dimensions, and by
+    one branch of a siamese network."""
+    n = Net("computed_one", 17, [1, 4, 9, 8], batch=1)
+    weights, bias = computed(n, "x", 4, 4, 3, 3, 2)
+    n.output(n.op("Relu", n.op("Conv", "x", weights, bias, pads=[1, 0, 2, 1], strides=[2, 1], dilations=[1, 2])),
+             "dense")
+    n.output(n.op("Conv", "x", computed(n, "x", 4, 2, 6, 2, 3)[0], n.weight(6, scale=1), group=2,
+                  auto_pad="SAME_LOWER", strides=[2, 3]), "groups")
+    n.output(n.op("Conv", "x", computed(n, "x", 4, 4, 5, 1, 1)[0]), "points")
+    n.output(n.op("Conv", "x", n.weight(3, 4, 3, 3), computed(n, "x", 4, 1, 3, 1)[1]), "bias")
+    line = n.op("Reshape", "x", n.ints(1, 4, 72))
+    n.output(n.op("Conv", line, *computed(n, "x", 4, 4, 2, 5), dilations=[3], pads=[4, 7]), "line")
+    wide = n.op("Reshape", n.op("Concat", "x", "x", "x", "x", axis=2), n.ints(1, 1, 3, 384))
+    n.output(n.op("Conv", wide, computed(n, "x", 4, 1, 1, 2, 192)[0]), "wide")  # a long list of places
+    volume = n.op("Reshape", "x", n.ints(1, 2, 3, 6, 8))
+    n.output(n.op("Conv", volume, *computed(n, "x", 4, 2, 3, 2, 3, 2), pads=[1, 1, 0, 0, 1, 1]), "volume")
+    branch = n.op("Conv", "x", n.weight(6, 4, 3, 3), pads=[1, 1, 1, 1])
+    template = n.op("Slice", branch, n.ints(2, 3), n.ints(6, 6), n.ints(2, 3))
+    n.output(n.op("Conv", branch, template), "siamese")
+    template = n.op("Reshape", template, n.ints(6, 1, 4, 3))
+    n.output(n.op("Conv", branch, template, group=6), "depthwise")
+    fixed = n.op("Conv", n.weight(1, 4, 5, 6, scale=1), computed(n, "x", 4, 4, 2, 3, 3)[0])
+    heads = n.op("Reshape", "x", n.ints(2, 2, 9, 8))
+    heads = n.op("Conv", heads, *computed(n, "x", 4, 1, 4, 2, 2), group=2)
+    n.output(n.op("Concat", n.op("Flatten", fixed), n.op("Reshape", heads, n.ints(1, -1)), axis=1), "others")
+    n.save()
+
+
+def computed_four():
+    """The same of a file of four samples, which lie in its channels and groups."""
+    n = Net("computed_four", 17, [4, 3, 7, 6], batch=4)
+    apart = n.op("Reshape", "x", n.ints(1, 12, 7, 6))
+
+    def of_each(y):
+        n.nodes.append(helper.make_node("Reshape", [y, n.ints(4, -1)], [n.fresh("row")]))
+        return n.nodes[-1].output[0]
+    weights, bias = computed(n, "x", 3, 3, 2, 3, 3, samples=4)
+    rows = [of_each(n.op("Relu", n.op("Conv", apart, weights, bias, group=4, pads=[1, 1, 1, 1])))]
+    same = n.constant(np.tile(n.random.randn(2), 4).astype(np.float32))
+    rows.append(of_each(n.op("Conv", apart, weights, same, group=4, strides=[2, 2])))
+    branch = n.op("Conv", "x", n.weight(4, 3, 3, 3), pads=[1, 1, 1, 1])
+    template = n.op("Slice", branch, n.ints(1, 2), n.ints(5, 5), n.ints(2, 3))
+    search = n.op("Reshape", branch, n.ints(1, 16, 7, 6))
+    scores = n.op("Conv", search, template, group=4)  # [1, 4, 4, 4]
+    rows.append(of_each(n.op("Transpose", scores, perm=[1, 0, 2, 3])))
+    rows.append(of_each(n.op("Conv", search, n.op("Reshape", template, n.ints(16, 1, 4, 3)), group=16)))
+    n.output(n.op("Concat", *rows, axis=1), "y")
+    n.save()
+
+
+def computed_whole():
+    """Convolutions of all samples by weights that are made of all of them."""
+    n = Net("computed_whole", 17, [2, 3, 6, 5], batch=2)
+    template = n.op("Slice", "x", n.ints(1, 1), n.ints(4, 3), n.ints(2, 3))
+    n.output(n.op("Conv", "x", template, n.op("ReduceMax", "x", axes=[1, 2, 3], keepdims=0)), "y")
+    n.save()
+
+
+def shared_kernel():
+    """A kernel, and a bias, that are inputs which all samples share; the first tensor has all inputs
+    of each sample."""
+    value = helper.make_tensor_value_info
+    n = Net("shared_kernel", 17, ["N", 2, 5, 6])
+    kernel = n.op("Tanh", "k")
+    wide = n.op("Reshape", "x", n.ints(-1, 1, 5, 6))
+    parts = [n.op("Conv", "x", kernel, "b"), n.op("Conv", "x", n.op("Reshape", kernel, n.ints(6, 1, 2, 3)), group=2),
+             n.op("Conv", wide, n.op("Reshape", kernel, n.ints(6, 1, 2, 3)))]
+    parts = [n.op("Reshape", part, n.ints(-1, width)) for part, width in zip(parts, (48, 96, 192))]
+    n.output(n.op("Concat", *parts, axis=1), "y")
+    inputs = [value("x", TensorProto.FLOAT, ["N", 2, 5, 6]), value("k", TensorProto.FLOAT, [3, 2, 2, 3]),
+              value("b", TensorProto.FLOAT, [3])]
+    graph = helper.make_graph(n.nodes, "shared_kernel", inputs, [value("y", TensorProto.FLOAT, None)], n.weights)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], producer_name="make.py")
+    model.ir_version = 8
+    path = os.path.join(FOLDER, "shared_kernel")
+    onnx.save_model(model, path + ".onnx")
+    x, k, b = [n.random.randn(*shape).astype(np.float32) for shape in ((3, 2, 5, 6), (3, 2, 2, 3), (3,))]
+    write(path + "_in.pb", np.stack([np.concatenate([sample.ravel(), k.ravel(), b]) for sample in x]))
+    write(path + "_out0.pb", ReferenceEvaluator(model).run(None, {"x": x, "k": k, "b": b})[0])
+
+
 def empty():
     """Parts without elements, which others are joined with, split from, and computed with."""
     n = Net("empty", 17, ["N", 4, 3, 5])
@@ -1905,7 +1996,8 @@ if __name__ == "__main__":
                  images, dynamic, blocks, contrib,
                  contrib_weights, contrib_lstm, fused, nhwc, scaler, edges, scales, norms, whole_numbers,
                  wraps, counted, reversed_, whole_reversed, chosen, chosen_one,
-                 chosen_four, whole_chosen, shared_choice, empty, masks, many, shrunk, cells):
+                 chosen_four, whole_chosen, shared_choice, computed_one,
+                 computed_four, computed_whole, shared_kernel, empty, masks, many, shrunk, cells):
         make()
     later(later())  # onnx.reference does not know GlobalLpPool
     sparse(sparse())

@@ -186,6 +186,11 @@ static enum vbs_status load_onnx_noise(struct vbs_ctx *ctx)
     return load(ctx, "tests/data/onnx/noise.onnx", NULL);
 }
 
+static enum vbs_status load_onnx_computed(struct vbs_ctx *ctx)
+{
+    return load(ctx, "tests/data/onnx/computed_four.onnx", NULL);
+}
+
 static enum vbs_status load_onnx_reshaped(struct vbs_ctx *ctx)
 {
     return load(ctx, "tests/data/onnx/light_zfnet512.onnx",
@@ -358,6 +363,7 @@ static const struct task TASKS[] = {
     {"an ONNX file of which a part cannot be read", load_onnx_detector, VBS_UNSUPPORTED},
     {"this file until there", load_onnx_until, VBS_OK},
     {"one with convolutions at moved places", load_onnx_deformed, VBS_OK},
+    {"one with convolutions by computed weights", load_onnx_computed, VBS_OK},
     {"one with Fourier transforms", load_onnx_framed, VBS_OK},
     {"one with random numbers", load_onnx_noise, VBS_OK},
     {"an ONNX file with sparse weights", load_onnx_sparse, VBS_OK},

@@ -249,6 +249,21 @@ static const struct {
     {"shared_choice",
      "slice fc slice take transpose take transpose reducemax reducemax equal+scale "
      "reducemin+linear slice fc take take concat"},
+    {"computed_one", "avgpool fc+tanh fc transpose pad gather gather matmul add+relu avgpool "
+                     "fc+tanh transpose pad gather gather matmul scale avgpool fc+tanh "
+                     "matmul avgpool fc conv add avgpool fc+tanh fc pad gather matmul add "
+                     "identity identity identity concat avgpool fc+tanh transpose gather "
+                     "transpose gather matmul avgpool fc+tanh fc transpose pad gather gather "
+                     "gather matmul add conv slice transpose gather gather matmul transpose "
+                     "gather gather matmul avgpool fc+tanh transpose slice keep add gather "
+                     "gather matmul avgpool fc+tanh fc transpose gather gather matmul add "
+                     "concat"},
+    {"computed_four", "avgpool fc+tanh fc transpose pad gather gather matmul add+relu "
+                      "transpose gather gather matmul+scale conv slice transpose gather "
+                      "gather matmul transpose gather gather matmul concat"},
+    {"computed_whole", "slice maxpool transpose gather gather matmul add"},
+    {"shared_kernel", "slice+tanh transpose slice gather gather matmul slice add transpose "
+                      "gather gather matmul transpose gather gather matmul concat"},
     {"masks", "conv conv+abs+neg+exp fc softmax relu+scale+sigmoid add+sigmoid exp mul+sigmoid "
               "max+sigmoid div less remainder sub embed add+sigmoid concat"},
     {"products", "transpose sigmoid transpose matmul transpose transpose matmul transpose softmax "
@@ -378,7 +393,8 @@ static void check_small(int i)
         is_str(text, SMALL[i].layers, "its layers");
         ok(vbs_network_stored(network) > 0, "its weights are the file's");
         ok(network->whole == (strcmp(name, "whole") == 0 || strcmp(name, "whole_reversed") == 0 ||
-                              strcmp(name, "whole_chosen") == 0 || strcmp(name, "bounds") == 0),
+                              strcmp(name, "whole_chosen") == 0 ||
+                              strcmp(name, "computed_whole") == 0 || strcmp(name, "bounds") == 0),
            "its samples");
         for (int s = 0; s < vbs_shape_elements(&input.shape) / each; s++) {
             float **tensors = compute(network, input.values + s * each);

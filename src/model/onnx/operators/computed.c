@@ -11,6 +11,8 @@
 
 #include <string.h>
 
+#define MOST_PLACES 65536 /* of a gather that takes windows out of rows */
+
 /* The images [K, C, D, H, W], weights [M, C / groups, kernel] and bias of one sample. */
 struct sample {
     struct vbs_onnx_state x, weights;
@@ -109,41 +111,54 @@ static enum vbs_status give_sample(struct vbs_onnx_import *im, const struct samp
 
 /* ---- windows ---- */
 
-/* Makes a list of the elements that k windows' elements read: element i of window p is number
- * i * n_windows + p. */
+/* Makes a list of the elements that windows consist of along one dimension of rows times length
+ * elements: first element 0 of all windows of row 0, of row 1, ..., then element 1 of them. */
 static enum vbs_status list_places(struct vbs_onnx_import *im, const struct vbs_window *window,
-                                   int d, int64_t n_windows, struct vbs_onnx_constant **places)
+                                   int d, int64_t rows, int64_t length, int64_t n_windows,
+                                   struct vbs_onnx_constant **places)
 {
-    const struct vbs_shape list = {1, {window->kernel[d] * n_windows}};
+    int64_t each = rows * n_windows;
+    const struct vbs_shape list = {1, {window->kernel[d] * each}};
     struct vbs_onnx_number *numbers;
 
     VBS_TRY(vbs_onnx_numbers_new(im, list.dim[0], &numbers));
     for (int64_t i = 0; i < list.dim[0]; i++)
-        numbers[i].value = i / n_windows * window->dilation[d] + i % n_windows * window->stride[d];
+        numbers[i].value = i % each / n_windows * length + i / each * window->dilation[d] +
+                           i % n_windows * window->stride[d];
     return vbs_onnx_constant_new(im, ONNX__TENSOR_PROTO__DATA_TYPE__INT64, &list, numbers, places);
 }
 
-/* Makes windows of dimension 2 of x, [L, A, n, B]: [L kernel, A, windows, B]. */
+/* Makes windows of dimension 2 of x, [L, A, n, B]: [L kernel, A, windows, B]. One gather does it
+ * where its list is short; else a transposition follows. */
 static enum vbs_status unfold(struct vbs_onnx_import *im, const struct vbs_window *window, int d,
                               int64_t n_windows, struct vbs_onnx_state *x)
 {
     static const int PERM[] = {0, 2, 1, 3};
-    const struct vbs_shape given = x->shape;
-    int64_t k = window->kernel[d];
-    const struct vbs_shape apart = {4, {given.dim[0], given.dim[1], k, n_windows * given.dim[3]}};
-    const struct vbs_shape windows = {4, {given.dim[0] * k, given.dim[1], n_windows, given.dim[3]}};
+    const int64_t *given = x->shape.dim, k = window->kernel[d], length = given[2];
+    const struct vbs_shape all = {5, {given[0], k, given[1], n_windows, given[3]}};
+    struct vbs_shape apart = {4, {given[0], given[1], k, 0}};
+    struct vbs_shape windows = {4, {given[0] * k, given[1], n_windows, given[3]}};
     struct vbs_onnx_constant *places;
     struct vbs_onnx_state taken;
+    int64_t rows = given[1];
 
-    if (k == 1 && n_windows == given.dim[2])
+    if (k == 1 && n_windows == length)
         return VBS_OK;
-    if (!vbs_onnx_bounded(&apart) || windows.dim[0] > VBS_MAX_DIM)
+    if (!vbs_onnx_bounded(&all) || windows.dim[0] > VBS_MAX_DIM)
         return vbs_fail(im->ctx, VBS_UNSUPPORTED,
                         "windows that computed weights multiply have more than 2^36 elements");
-    VBS_TRY(list_places(im, window, d, n_windows, &places));
+    apart.dim[3] = n_windows * given[3];
+    rows = k * rows * n_windows <= MOST_PLACES ? rows : 1;
+    x->shape.dim[1] /= rows;
+    x->shape.dim[2] *= rows;
+    VBS_TRY(list_places(im, window, d, rows, length, n_windows, &places));
     VBS_TRY(vbs_onnx_take_along(im, x, 2, places, &taken));
-    taken.shape = apart;
-    VBS_TRY(vbs_onnx_permute(im, &taken, PERM, x));
+    if (rows == apart.dim[1]) {
+        *x = taken;
+    } else {
+        taken.shape = apart;
+        VBS_TRY(vbs_onnx_permute(im, &taken, PERM, x));
+    }
     x->shape = windows;
     return VBS_OK;
 }
@@ -166,8 +181,7 @@ static enum vbs_status pad(struct vbs_onnx_import *im, const struct vbs_window *
 }
 
 /* Makes columns of the windows of images [K, C, D, H, W], one for each position; their elements are
- * in the order [C, kernel W, kernel H, kernel D]. shape: that of the images after padding, and then
- * that of the output. */
+ * in the order [C, kernel W, kernel H, kernel D]. *out: [K C, D, H, W] of the positions. */
 static enum vbs_status unfold_all(struct vbs_onnx_import *im, const struct vbs_window *window,
                                   struct vbs_onnx_state *x, struct vbs_shape *out)
 {
@@ -188,7 +202,8 @@ static enum vbs_status unfold_all(struct vbs_onnx_import *im, const struct vbs_w
         int64_t n_windows = (length - reach) / window->stride[d] + 1;
 
         if (length < reach)
-            return vbs_fail(im->ctx, VBS_FORMAT, "a window of %lld elements in %lld",
+            return vbs_fail(im->ctx, VBS_FORMAT,
+                            "kernel spans %lld, more than the %lld of its padded input",
                             (long long)reach, (long long)length);
         before /= length;
         images.shape = (struct vbs_shape){4, {images.shape.dim[0], before, length, behind}};
@@ -301,12 +316,18 @@ static enum vbs_status find_bias(struct vbs_onnx_import *im, const struct sample
 static enum vbs_status add(struct vbs_onnx_import *im, const struct sample *s,
                            const struct vbs_onnx_state *bias, struct vbs_onnx_tensor **tensor)
 {
-    const struct vbs_onnx_state x = {.tensor = *tensor, .shape = s->shape};
-    struct vbs_shape along = {.n_dims = s->shape.n_dims - 1, .dim = {s->shape.dim[1]}};
-    struct vbs_onnx_state addend = *bias, sum;
+    struct vbs_onnx_state x = {.tensor = *tensor, .shape = s->shape}, addend = *bias, sum;
+    struct vbs_shape along;
+    int channels = 1;
 
-    for (int d = 1; d < along.n_dims; d++)
-        along.dim[d] = 1;
+    if (x.shape.dim[0] == 1) {
+        channels = 0;
+        x.shape.n_dims--;
+        memmove(x.shape.dim, x.shape.dim + 1, (size_t)x.shape.n_dims * sizeof x.shape.dim[0]);
+    }
+    along = x.shape;
+    for (int d = 0; d < along.n_dims; d++)
+        along.dim[d] = d == channels ? along.dim[d] : 1;
     if (bias->constant)
         VBS_TRY(vbs_onnx_constant_reshape(im, bias->constant, &along, &addend.constant));
     else
