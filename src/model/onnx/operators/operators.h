@@ -154,13 +154,10 @@ enum vbs_status vbs_onnx_finish_conv(struct vbs_onnx_import *im, const struct vb
                                      const struct vbs_shape *weights,
                                      union vbs_attributes *attributes) VBS_MUST_CHECK;
 
-/* Imports a Conv whose weights are a tensor. */
-enum vbs_status vbs_onnx_conv_by(struct vbs_onnx_import *im) VBS_MUST_CHECK;
-
-/* Adds the bias of a Conv, a tensor, to x, which has the shape of the output, and gives the sum as
- * output 0. */
-enum vbs_status vbs_onnx_give_biased(struct vbs_onnx_import *im,
-                                     const struct vbs_onnx_state *x) VBS_MUST_CHECK;
+/* Makes the layer of a Conv whose weights are a constant, with the bias of the node, a constant,
+ * where biased is set. *result belongs to no value. */
+enum vbs_status vbs_onnx_convolve(struct vbs_onnx_import *im, bool biased,
+                                  struct vbs_onnx_state *result) VBS_MUST_CHECK;
 
 /* Reads what a Resize, or an Upsample, makes of a value of this shape, which is that of a sample
  * (batch) or that of the file, and whose dimension 0 is dimension shift in the attributes. *same:

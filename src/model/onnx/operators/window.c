@@ -267,38 +267,34 @@ static enum vbs_status read_conv(struct vbs_onnx_import *im, enum vbs_op op,
     return vbs_onnx_weights(im, *weights, 0, &(*draft)->node.values[VBS_PARAMETER_WEIGHTS]);
 }
 
-static enum vbs_status give_conv(struct vbs_onnx_import *im, const struct vbs_onnx_state *x,
-                                 struct vbs_onnx_draft *draft)
+/* Makes the output of a draft, which has the bias of the node where biased is set. */
+static enum vbs_status run_conv(struct vbs_onnx_import *im, const struct vbs_onnx_state *x,
+                                bool biased, struct vbs_onnx_draft *draft,
+                                struct vbs_onnx_state *result)
 {
-    draft->node.attributes.weighted.bias = vbs_onnx_in(im, 2) != NULL;
-    if (draft->node.attributes.weighted.bias)
+    draft->node.attributes.weighted.bias = biased;
+    if (biased)
         VBS_TRY(vbs_onnx_vector(im, 2, draft->node.attributes.weighted.out_channels,
                                 VBS_PARAMETER_BIAS, draft));
     if (images_of(im, x) > 1 || (im->batch && im->outer > 0))
         spread_list(draft->node.attributes.weighted.out_pad, 0);
-    return give_windows(im, x, &draft->node.attributes.weighted.window, draft);
+    return run_windows(im, x, &draft->node.attributes.weighted.window, draft, result);
 }
 
-VBS_ONNX_HANDLER(conv)
+enum vbs_status vbs_onnx_convolve(struct vbs_onnx_import *im, bool biased,
+                                  struct vbs_onnx_state *result)
 {
-    const struct vbs_onnx_state *bias = vbs_onnx_in(im, 2), *x = vbs_onnx_in(im, 0);
+    const struct vbs_onnx_state *x = vbs_onnx_in(im, 0);
     struct vbs_onnx_constant *weights;
     struct vbs_onnx_draft *draft;
-    struct vbs_onnx_state result;
 
-    (void)operator;
-    if (vbs_onnx_in(im, 1) && vbs_onnx_in(im, 1)->tensor)
-        return vbs_onnx_conv_by(im);
     if (im->batch && x && x->tensor && (x->shared || (x->at > 0 && x->outer == 0)))
         return vbs_onnx_mixes(im);
     VBS_TRY(read_conv(im, VBS_OP_CONV, &x, &weights, &draft));
     VBS_TRY(vbs_onnx_finish_conv(im, &draft->views[0], &weights->shape, &draft->node.attributes));
     if (images_of(im, x) == 1)
         absorb_pad(im, draft);
-    if (!bias || !bias->tensor)
-        return give_conv(im, x, draft);
-    VBS_TRY(run_windows(im, x, &draft->node.attributes.weighted.window, draft, &result));
-    return vbs_onnx_give_biased(im, &result);
+    return run_conv(im, x, biased, draft, result);
 }
 
 /* ---- ConvTranspose ---- */
@@ -348,6 +344,7 @@ VBS_ONNX_HANDLER(conv_transpose)
     const struct vbs_onnx_state *x;
     struct vbs_onnx_constant *weights;
     struct vbs_onnx_draft *draft;
+    struct vbs_onnx_state result;
     union vbs_attributes *a;
     enum vbs_status status = read_conv(im, VBS_OP_CONV_TRANSPOSE, &x, &weights, &draft);
 
@@ -361,7 +358,8 @@ VBS_ONNX_HANDLER(conv_transpose)
                         (long long)weights->shape.dim[0], (long long)draft->views[0].dim[0]);
     a->weighted.out_channels = weights->shape.dim[1] * a->weighted.groups;
     VBS_TRY(pad_transposed(im, &draft->views[0], a));
-    return give_conv(im, x, draft);
+    VBS_TRY(run_conv(im, x, vbs_onnx_in(im, 2) != NULL, draft, &result));
+    return vbs_onnx_give(im, 0, result.tensor, &result.shape);
 }
 
 /* ---- pools ---- */

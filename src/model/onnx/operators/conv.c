@@ -1,10 +1,10 @@
 /*
- * Convolutions whose weights, or biases, are computed: the windows of the input become columns of a
- * matrix, which the weights multiply.
+ * Conv, whose weights or bias may be computed. Where the weights are, the windows of the input
+ * become columns of a matrix, which the weights multiply.
  *
  * Layers work on one sample, which has its own weights. In the file the samples are in the channels
- * then: those of the output are N M, and where the input has samples of its own, so are its
- * channels, N C, and its groups; or it is a file of one sample, in which N is 1 anywhere.
+ * then: the output has N M, and where the input has samples of its own, it has N C, and the node N
+ * groups for each of a sample; or it is a file of one sample, in which N is 1 anywhere.
  */
 #include "base/fail.h"
 #include "model/onnx/operators/operators.h"
@@ -354,21 +354,11 @@ static enum vbs_status finish(struct vbs_onnx_import *im, const struct sample *s
     return status == VBS_OK ? give_sample(im, s, tensor) : status;
 }
 
-enum vbs_status vbs_onnx_give_biased(struct vbs_onnx_import *im, const struct vbs_onnx_state *x)
-{
-    struct sample s = {.x = *x, .n = 1, .at = x->at, .outer = x->outer};
-
-    if (im->batch && x->outer == 0)
-        VBS_TRY(insert(im, 0, &s.x));
-    s.shape = s.x.shape;
-    return finish(im, &s, x->tensor);
-}
-
 /* ---- Conv ---- */
 
 /* Makes the layers of one sample, without the bias. */
-static enum vbs_status convolve(struct vbs_onnx_import *im, struct sample *s,
-                                struct vbs_onnx_tensor **tensor)
+static enum vbs_status multiply_windows(struct vbs_onnx_import *im, struct sample *s,
+                                        struct vbs_onnx_tensor **tensor)
 {
     struct vbs_window window;
     struct vbs_shape out;
@@ -401,7 +391,8 @@ static enum vbs_status find_images(struct vbs_onnx_import *im, struct sample *s)
     return status;
 }
 
-enum vbs_status vbs_onnx_conv_by(struct vbs_onnx_import *im)
+/* Imports a node whose weights are a tensor. */
+static enum vbs_status by_weights(struct vbs_onnx_import *im)
 {
     struct sample s = {.weights = *vbs_onnx_in(im, 1)};
     struct vbs_onnx_tensor *tensor;
@@ -411,7 +402,32 @@ enum vbs_status vbs_onnx_conv_by(struct vbs_onnx_import *im)
     VBS_TRY(find_images(im, &s));
     VBS_TRY(pair_samples(im, &s));
     im->batch = false; /* shapes are those of one sample */
-    status = convolve(im, &s, &tensor);
+    status = multiply_windows(im, &s, &tensor);
     im->batch = batch;
     return status == VBS_OK ? finish(im, &s, tensor) : status;
+}
+
+/* Adds a bias that is a tensor to the output of constant weights. */
+static enum vbs_status give_biased(struct vbs_onnx_import *im, const struct vbs_onnx_state *x)
+{
+    struct sample s = {.x = *x, .n = 1, .at = x->at, .outer = x->outer};
+
+    if (im->batch && x->outer == 0)
+        VBS_TRY(insert(im, 0, &s.x));
+    s.shape = s.x.shape;
+    return finish(im, &s, x->tensor);
+}
+
+VBS_ONNX_HANDLER(conv)
+{
+    const struct vbs_onnx_state *weights = vbs_onnx_in(im, 1), *bias = vbs_onnx_in(im, 2);
+    struct vbs_onnx_state result;
+
+    (void)operator;
+    if (weights && weights->tensor)
+        return by_weights(im);
+    VBS_TRY(vbs_onnx_convolve(im, bias && !bias->tensor, &result));
+    if (bias && bias->tensor)
+        return give_biased(im, &result);
+    return vbs_onnx_give(im, 0, result.tensor, &result.shape);
 }
