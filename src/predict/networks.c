@@ -41,14 +41,14 @@ int vbs_predict_n_networks(void)
 /* ---- nodes ---- */
 
 /* A network that is being built. */
-struct making {
+struct calibration_net {
     struct vbs_ctx *ctx;
     struct vbs_builder *builder;
     int n_nodes;
     int64_t c, h, w; /* of most tensors */
 };
 
-static enum vbs_status add(struct making *m, struct vbs_node *node)
+static enum vbs_status add(struct calibration_net *m, struct vbs_node *node)
 {
     char name[16];
 
@@ -58,7 +58,7 @@ static enum vbs_status add(struct making *m, struct vbs_node *node)
 }
 
 /* Adds an operator without attributes on n of the inputs 1 and 2. */
-static enum vbs_status add_plain(struct making *m, enum vbs_op op, int n)
+static enum vbs_status add_plain(struct calibration_net *m, enum vbs_op op, int n)
 {
     static const int INPUTS[] = {1, 2};
     struct vbs_node node = {.op = op, .n_inputs = n, .inputs = INPUTS};
@@ -67,7 +67,8 @@ static enum vbs_status add_plain(struct making *m, enum vbs_op op, int n)
 }
 
 /* Adds an operator with attributes on input 1. */
-static enum vbs_status add_with(struct making *m, enum vbs_op op, union vbs_attributes attributes)
+static enum vbs_status add_with(struct calibration_net *m, enum vbs_op op,
+                                union vbs_attributes attributes)
 {
     struct vbs_node node = {
         .op = op, .n_inputs = 1, .inputs = (const int[]){1}, .attributes = attributes};
@@ -84,7 +85,7 @@ static struct vbs_window square(int64_t kernel, int64_t stride, int64_t pad)
                                .pad_high = {pad, pad}};
 }
 
-static enum vbs_status add_convs(struct making *m)
+static enum vbs_status add_convs(struct calibration_net *m)
 {
     for (int i = 0; i < N_CONVS; i++) {
         struct vbs_node node = {
@@ -101,7 +102,7 @@ static enum vbs_status add_convs(struct making *m)
 
 /* ---- operators ---- */
 
-static enum vbs_status add_values(struct making *m)
+static enum vbs_status add_values(struct calibration_net *m)
 {
     static const enum vbs_op UNARY[] = {VBS_OP_SIGMOID, VBS_OP_HARD_SWISH, VBS_OP_GELU,
                                         VBS_OP_EXP,     VBS_OP_SQRT,       VBS_OP_IDENTITY};
@@ -120,7 +121,7 @@ static enum vbs_status add_values(struct making *m)
 }
 
 /* Adds a gate for each channel, which two small convolutions make of the mean of the channels. */
-static enum vbs_status add_gate(struct making *m)
+static enum vbs_status add_gate(struct calibration_net *m)
 {
     const int64_t channels[] = {m->c / 4 + 2, m->c};
     const enum vbs_op functions[] = {VBS_OP_RELU, VBS_OP_HARD_SIGMOID};
@@ -146,7 +147,7 @@ static enum vbs_status add_gate(struct making *m)
     return add(m, &product);
 }
 
-static enum vbs_status add_norms(struct making *m)
+static enum vbs_status add_norms(struct calibration_net *m)
 {
     const union vbs_attributes rows = {.norm.axis = 2}, last = {.softmax.axis = 2};
 
@@ -156,7 +157,7 @@ static enum vbs_status add_norms(struct making *m)
     return add_with(m, VBS_OP_SOFTMAX, last);
 }
 
-static union vbs_attributes enlarged(const struct making *m, enum vbs_resize_mode mode)
+static union vbs_attributes enlarged(const struct calibration_net *m, enum vbs_resize_mode mode)
 {
     return (union vbs_attributes){.resize = {.mode = mode,
                                              .coordinates = mode == VBS_RESIZE_NEAREST
@@ -167,7 +168,7 @@ static union vbs_attributes enlarged(const struct making *m, enum vbs_resize_mod
                                              .shape = {3, {m->c, 2 * m->h, 2 * m->w}}}};
 }
 
-static enum vbs_status add_moves(struct making *m)
+static enum vbs_status add_moves(struct calibration_net *m)
 {
     const union vbs_attributes last = {.transpose.perm = {1, 2, 0}}, pairs = {.shuffle.groups = 2},
                                half = {.slice = {.step = {1, 1, 1},
@@ -184,7 +185,7 @@ static enum vbs_status add_moves(struct making *m)
 
 /* Adds transposed convolutions with windows side by side and with ones that overlap, to many
  * channels and to one. Each has a ReLU: what fusing it costs differs between algorithms. */
-static enum vbs_status add_transposed(struct making *m)
+static enum vbs_status add_transposed(struct calibration_net *m)
 {
     for (int i = 0; i < 4; i++) {
         const union vbs_attributes attributes = {
@@ -205,7 +206,7 @@ static enum vbs_status add_transposed(struct making *m)
 }
 
 /* Adds products of computed matrices, and of one with a constant. */
-static enum vbs_status add_products(struct making *m)
+static enum vbs_status add_products(struct calibration_net *m)
 {
     const struct vbs_shape views[] = {{2, {m->c, m->h * m->w}}, {2, {m->h * m->w, m->c}}};
     struct vbs_node both = {
@@ -228,7 +229,7 @@ static enum vbs_status add_products(struct making *m)
 }
 
 /* Adds convolutions of numbers of channels that fill no vector. */
-static enum vbs_status add_odd(struct making *m)
+static enum vbs_status add_odd(struct calibration_net *m)
 {
     const int64_t odd = m->c + 2;
     union vbs_attributes attributes = {
@@ -249,7 +250,7 @@ static enum vbs_status add_odd(struct making *m)
 
 /* ---- networks ---- */
 
-static enum vbs_status add_all(struct making *m)
+static enum vbs_status add_all(struct calibration_net *m)
 {
     VBS_TRY(add_convs(m));
     VBS_TRY(add_values(m));
@@ -261,7 +262,7 @@ static enum vbs_status add_all(struct making *m)
     return add_odd(m);
 }
 
-static enum vbs_status add_recurrent(struct making *m, int64_t hidden)
+static enum vbs_status add_recurrent(struct calibration_net *m, int64_t hidden)
 {
     static const enum vbs_op OPS[] = {VBS_OP_RNN, VBS_OP_GRU, VBS_OP_LSTM};
 
@@ -286,7 +287,7 @@ static enum vbs_status build(struct vbs_ctx *ctx, int which, struct vbs_network 
 {
     const int64_t *size = which < N_SIZES ? SIZES[which] : SEQUENCES[which - N_SIZES];
     const struct vbs_shape input = {which < N_SIZES ? 3 : 2, {size[0], size[1], size[2]}};
-    struct making m = {.ctx = ctx, .c = size[0], .h = size[1], .w = size[2]};
+    struct calibration_net m = {.ctx = ctx, .c = size[0], .h = size[1], .w = size[2]};
     char name[32];
     int line;
     enum vbs_status status;
