@@ -66,14 +66,19 @@ static enum vbs_status add_plain(struct calibration_net *m, enum vbs_op op, int 
     return add(m, &node);
 }
 
-/* Adds an operator with attributes on input 1. */
+/* Adds an operator with attributes on input `from`. */
+static enum vbs_status add_to(struct calibration_net *m, int from, enum vbs_op op,
+                              union vbs_attributes attributes)
+{
+    struct vbs_node node = {.op = op, .n_inputs = 1, .inputs = &from, .attributes = attributes};
+
+    return add(m, &node);
+}
+
 static enum vbs_status add_with(struct calibration_net *m, enum vbs_op op,
                                 union vbs_attributes attributes)
 {
-    struct vbs_node node = {
-        .op = op, .n_inputs = 1, .inputs = (const int[]){1}, .attributes = attributes};
-
-    return add(m, &node);
+    return add_to(m, 1, op, attributes);
 }
 
 static struct vbs_window square(int64_t kernel, int64_t stride, int64_t pad)
@@ -85,18 +90,18 @@ static struct vbs_window square(int64_t kernel, int64_t stride, int64_t pad)
                                .pad_high = {pad, pad}};
 }
 
+/* Returns the attributes of a convolution, or of a transposed one, with a bias. */
+static union vbs_attributes conv_of(int64_t out_channels, int64_t groups, struct vbs_window window)
+{
+    return (union vbs_attributes){
+        .weighted = {
+            .out_channels = out_channels, .groups = groups, .bias = true, .window = window}};
+}
+
 static enum vbs_status add_convs(struct calibration_net *m)
 {
-    for (int i = 0; i < N_CONVS; i++) {
-        struct vbs_node node = {
-            .op = VBS_OP_CONV,
-            .n_inputs = 1,
-            .inputs = (const int[]){0},
-            .attributes.weighted = {
-                .out_channels = m->c, .groups = 1, .bias = true, .window = square(1, 1, 0)}};
-
-        VBS_TRY(add(m, &node));
-    }
+    for (int i = 0; i < N_CONVS; i++)
+        VBS_TRY(add_to(m, 0, VBS_OP_CONV, conv_of(m->c, 1, square(1, 1, 0))));
     return VBS_OK;
 }
 
@@ -123,26 +128,16 @@ static enum vbs_status add_values(struct calibration_net *m)
 /* Adds a gate for each channel, which two small convolutions make of the mean of the channels. */
 static enum vbs_status add_gate(struct calibration_net *m)
 {
-    const int64_t channels[] = {m->c / 4 + 2, m->c};
-    const enum vbs_op functions[] = {VBS_OP_RELU, VBS_OP_HARD_SIGMOID};
-    const union vbs_attributes half = {.hard_sigmoid = {.slope = 0.2, .offset = 0.5}};
-    int from, gated[2] = {1};
-    struct vbs_node node = {.n_inputs = 1, .inputs = &from};
+    const union vbs_attributes half = {.hard_sigmoid = {.slope = 0.2, .offset = 0.5}}, none = {0};
+    const struct vbs_window point = square(1, 1, 0);
+    int gated[2] = {1};
     struct vbs_node product = {.op = VBS_OP_MUL, .n_inputs = 2, .inputs = gated};
 
     VBS_TRY(add_with(m, VBS_OP_REDUCE_MEAN, (union vbs_attributes){.reduce.axes = 6}));
-    for (int i = 0; i < 2; i++) {
-        from = m->n_nodes;
-        node.op = VBS_OP_CONV;
-        node.attributes = (union vbs_attributes){
-            .weighted = {
-                .out_channels = channels[i], .groups = 1, .bias = true, .window = square(1, 1, 0)}};
-        VBS_TRY(add(m, &node));
-        from = m->n_nodes;
-        node.op = functions[i];
-        node.attributes = i ? half : (union vbs_attributes){0};
-        VBS_TRY(add(m, &node));
-    }
+    VBS_TRY(add_to(m, m->n_nodes, VBS_OP_CONV, conv_of(m->c / 4 + 2, 1, point)));
+    VBS_TRY(add_to(m, m->n_nodes, VBS_OP_RELU, none));
+    VBS_TRY(add_to(m, m->n_nodes, VBS_OP_CONV, conv_of(m->c, 1, point)));
+    VBS_TRY(add_to(m, m->n_nodes, VBS_OP_HARD_SIGMOID, half));
     gated[1] = m->n_nodes;
     return add(m, &product);
 }
@@ -188,19 +183,11 @@ static enum vbs_status add_moves(struct calibration_net *m)
 static enum vbs_status add_transposed(struct calibration_net *m)
 {
     for (int i = 0; i < 4; i++) {
-        const union vbs_attributes attributes = {
-            .weighted = {.out_channels = i % 2 ? 1 : m->c / 2,
-                         .groups = 1,
-                         .bias = true,
-                         .window = i < 2 ? square(2, 2, 0) : square(4, 2, 1)}};
+        int64_t channels = i % 2 ? 1 : m->c / 2;
+        struct vbs_window window = i < 2 ? square(2, 2, 0) : square(4, 2, 1);
 
-        struct vbs_node relu = {.op = VBS_OP_RELU, .n_inputs = 1};
-        int from;
-
-        VBS_TRY(add_with(m, VBS_OP_CONV_TRANSPOSE, attributes));
-        from = m->n_nodes;
-        relu.inputs = &from;
-        VBS_TRY(add(m, &relu));
+        VBS_TRY(add_with(m, VBS_OP_CONV_TRANSPOSE, conv_of(channels, 1, window)));
+        VBS_TRY(add_to(m, m->n_nodes, VBS_OP_RELU, (union vbs_attributes){0}));
     }
     return VBS_OK;
 }
@@ -228,24 +215,14 @@ static enum vbs_status add_products(struct calibration_net *m)
     return add(m, &rows);
 }
 
-/* Adds convolutions of numbers of channels that fill no vector. */
+/* Adds convolutions of numbers of channels that fill no vector: of points, depthwise, dense. */
 static enum vbs_status add_odd(struct calibration_net *m)
 {
     const int64_t odd = m->c + 2;
-    union vbs_attributes attributes = {
-        .weighted = {.out_channels = odd, .groups = 1, .bias = true, .window = square(1, 1, 0)}};
-    struct vbs_node node = {.op = VBS_OP_CONV, .n_inputs = 1};
-    int from = 1;
 
-    node.inputs = &from;
-    for (int i = 0; i < 3; i++) {
-        node.attributes = attributes;
-        VBS_TRY(add(m, &node));
-        from = m->n_nodes;
-        attributes.weighted.window = square(3, 1, 1);
-        attributes.weighted.groups = i == 0 ? odd : 1; /* depthwise, then dense */
-    }
-    return VBS_OK;
+    VBS_TRY(add_with(m, VBS_OP_CONV, conv_of(odd, 1, square(1, 1, 0))));
+    VBS_TRY(add_to(m, m->n_nodes, VBS_OP_CONV, conv_of(odd, odd, square(3, 1, 1))));
+    return add_to(m, m->n_nodes, VBS_OP_CONV, conv_of(odd, 1, square(3, 1, 1)));
 }
 
 /* ---- networks ---- */
