@@ -10,6 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+const char tiny_network[] = "model tiny\n"
+                            "input 3x10x10\n"
+                            "conv c1 out=16 kernel=3 pad=1\n"
+                            "relu r1\n"
+                            "conv c2 out=16 kernel=3 pad=1\n"
+                            "fc f out=7\n";
+
 static const int BATCHES[] = {1, 2, 3};
 
 /* Makes a profile of the session's kernels, whose times are made up and take factor times as long.

@@ -15,6 +15,9 @@ struct tiny {
     int64_t request; /* samples of all schedules */
 };
 
+/* The text of a network of two convolutions. */
+extern const char tiny_network[];
+
 /* Parses the network, and makes a profile of its kernels at batches 1 to 3. Ends the program where
  * that is not possible. */
 void tiny_open(const char *network, int64_t request, struct tiny *tiny);

@@ -11,13 +11,6 @@
 
 #include <math.h>
 
-static const char NETWORK[] = "model tiny\n"
-                              "input 3x10x10\n"
-                              "conv c1 out=16 kernel=3 pad=1\n"
-                              "relu r1\n"
-                              "conv c2 out=16 kernel=3 pad=1\n"
-                              "fc f out=7\n";
-
 #define REQUEST 5
 #define MOST    ((int64_t)1 << 20)
 
@@ -84,7 +77,7 @@ int main(void)
     struct tiny tiny;
 
     /* No machine is as fast as this profile. */
-    tiny_open_on("cudnn", NETWORK, REQUEST, 1e-3, &tiny);
+    tiny_open_on("cudnn", tiny_network, REQUEST, 1e-3, &tiny);
     budgets_are_learned(&tiny);
     weights_inside_are_refused(&tiny);
     tiny_close(&tiny);

@@ -10,13 +10,6 @@
 
 #include <stdlib.h>
 
-static const char NETWORK[] = "model tiny\n"
-                              "input 3x10x10\n"
-                              "conv c1 out=16 kernel=3 pad=1\n"
-                              "relu r1\n"
-                              "conv c2 out=16 kernel=3 pad=1\n"
-                              "fc f out=7\n";
-
 #define REQUEST 5
 
 static int64_t least_bytes(const struct tiny *tiny)
@@ -295,7 +288,7 @@ int main(void)
 {
     struct tiny tiny = {0};
 
-    tiny_open(NETWORK, REQUEST, &tiny);
+    tiny_open(tiny_network, REQUEST, &tiny);
     wrong_options_are_refused(&tiny);
     no_time_executes_nothing(&tiny);
     budgets_are_learned(&tiny);
