@@ -4,6 +4,7 @@
 #include "base/fail.h"
 
 #include <stdio.h>
+#include <string.h>
 
 int64_t vbs_shape_elements(const struct vbs_shape *shape)
 {
@@ -27,6 +28,21 @@ bool vbs_shape_equal(const struct vbs_shape *a, const struct vbs_shape *b)
         if (a->dim[i] != b->dim[i])
             return false;
     return true;
+}
+
+void vbs_shape_insert(struct vbs_shape *shape, int at)
+{
+    memmove(shape->dim + at + 1, shape->dim + at,
+            (size_t)(shape->n_dims - at) * sizeof shape->dim[0]);
+    shape->dim[at] = 1;
+    shape->n_dims++;
+}
+
+void vbs_shape_drop(struct vbs_shape *shape, int at)
+{
+    shape->n_dims--;
+    memmove(shape->dim + at, shape->dim + at + 1,
+            (size_t)(shape->n_dims - at) * sizeof shape->dim[0]);
 }
 
 char *vbs_shape_format(const struct vbs_shape *shape, char *buffer, size_t size)

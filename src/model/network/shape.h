@@ -13,4 +13,10 @@ bool vbs_shape_valid(const struct vbs_shape *shape);
 
 bool vbs_shape_equal(const struct vbs_shape *a, const struct vbs_shape *b);
 
+/* Inserts a dimension of 1 before dimension `at`. The shape has fewer than VBS_MAX_DIMS. */
+void vbs_shape_insert(struct vbs_shape *shape, int at);
+
+/* Removes dimension `at`, whatever its size. */
+void vbs_shape_drop(struct vbs_shape *shape, int at);
+
 #endif

@@ -142,8 +142,7 @@ enum vbs_status vbs_onnx_channels(struct vbs_onnx_import *im, const struct vbs_o
             return vbs_fail(im->ctx, VBS_UNSUPPORTED,
                             "has %lld samples in dimension 0, which other nodes mix",
                             (long long)view->dim[0]);
-        view->n_dims--;
-        memmove(view->dim, view->dim + 1, (size_t)view->n_dims * sizeof view->dim[0]);
+        vbs_shape_drop(view, 0);
     }
     if (view->n_dims == 0)
         return vbs_fail(im->ctx, VBS_FORMAT, "its input has no channels");

@@ -34,10 +34,7 @@ static enum vbs_status insert(struct vbs_onnx_import *im, int at, struct vbs_onn
 
     if (shape->n_dims >= VBS_MAX_DIMS || shape->n_dims < at)
         return vbs_onnx_mixes(im);
-    memmove(shape->dim + at + 1, shape->dim + at,
-            (size_t)(shape->n_dims - at) * sizeof shape->dim[0]);
-    shape->dim[at] = 1;
-    shape->n_dims++;
+    vbs_shape_insert(shape, at);
     return VBS_OK;
 }
 
@@ -100,9 +97,7 @@ static enum vbs_status give_sample(struct vbs_onnx_import *im, const struct samp
     else if (im->batch && s->at == 1 && shape.dim[1] == 1)
         apart = 1;
     if (apart >= 0) {
-        shape.n_dims--;
-        memmove(shape.dim + apart, shape.dim + apart + 1,
-                (size_t)(shape.n_dims - apart) * sizeof shape.dim[0]);
+        vbs_shape_drop(&shape, apart);
     }
     im->at_out = s->at;
     im->outer_out = apart >= 0 ? 0 : s->outer;
@@ -263,8 +258,7 @@ static enum vbs_status read_windows(struct vbs_onnx_import *im, const struct sam
 
     if (view.n_dims < 2)
         return vbs_fail(im->ctx, VBS_FORMAT, "its input has %d dimensions", view.n_dims);
-    view.n_dims--;
-    memmove(view.dim, view.dim + 1, (size_t)view.n_dims * sizeof view.dim[0]);
+    vbs_shape_drop(&view, 0);
     view.dim[0] *= s->n;
     VBS_TRY(vbs_onnx_read_conv(im, &view, &s->weights.shape, &attributes));
     VBS_TRY(vbs_onnx_finish_conv(im, &view, &s->weights.shape, &attributes));
@@ -322,8 +316,7 @@ static enum vbs_status add(struct vbs_onnx_import *im, const struct sample *s,
 
     if (x.shape.dim[0] == 1) {
         channels = 0;
-        x.shape.n_dims--;
-        memmove(x.shape.dim, x.shape.dim + 1, (size_t)x.shape.n_dims * sizeof x.shape.dim[0]);
+        vbs_shape_drop(&x.shape, 0);
     }
     along = x.shape;
     for (int d = 0; d < along.n_dims; d++)

@@ -7,8 +7,6 @@
 #include "base/fail.h"
 #include "model/onnx/operators/operators.h"
 
-#include <string.h>
-
 #define FLOAT ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT
 
 #define MOST_ROWS   16777216 /* of a table: the whole numbers that floats have */
@@ -150,10 +148,7 @@ static enum vbs_status insert_sample(struct vbs_onnx_import *im, int at, struct 
 {
     if (shape->n_dims == VBS_MAX_DIMS)
         return vbs_onnx_mixes(im);
-    memmove(shape->dim + at + 1, shape->dim + at,
-            (size_t)(shape->n_dims - at) * sizeof shape->dim[0]);
-    shape->dim[at] = 1;
-    shape->n_dims++;
+    vbs_shape_insert(shape, at);
     return VBS_OK;
 }
 
@@ -222,9 +217,7 @@ static enum vbs_status take(struct vbs_onnx_import *im, const struct vbs_onnx_st
         VBS_TRY(vbs_onnx_permute(im, &taken, perm, &result));
     }
     if (c->inserted) {
-        result.shape.n_dims--;
-        memmove(result.shape.dim + c->at, result.shape.dim + c->at + 1,
-                (size_t)(result.shape.n_dims - c->at) * sizeof result.shape.dim[0]);
+        vbs_shape_drop(&result.shape, c->at);
     }
     im->at_out = c->at;
     im->outer_out = c->outer;

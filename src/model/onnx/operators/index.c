@@ -8,8 +8,6 @@
 #include "model/network/network.h"
 #include "model/onnx/operators/operators.h"
 
-#include <string.h>
-
 #define FLOAT ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT
 #define INT64 ONNX__TENSOR_PROTO__DATA_TYPE__INT64
 
@@ -24,10 +22,7 @@ static enum vbs_status file_shape(struct vbs_onnx_import *im, const struct vbs_o
         return VBS_OK;
     if (im->n_samples != 1 || im->outer > 0 || shape->n_dims == VBS_MAX_DIMS)
         return vbs_onnx_mixes(im);
-    memmove(shape->dim + im->at + 1, shape->dim + im->at,
-            (size_t)(shape->n_dims - im->at) * sizeof shape->dim[0]);
-    shape->dim[im->at] = 1;
-    shape->n_dims++;
+    vbs_shape_insert(shape, im->at);
     return VBS_OK;
 }
 
@@ -56,9 +51,7 @@ static enum vbs_status sample_shape(struct vbs_onnx_import *im, struct vbs_shape
         return VBS_OK;
     if (im->at >= shape->n_dims || shape->dim[im->at] != 1)
         return vbs_onnx_mixes(im);
-    shape->n_dims--;
-    memmove(shape->dim + im->at, shape->dim + im->at + 1,
-            (size_t)(shape->n_dims - im->at) * sizeof shape->dim[0]);
+    vbs_shape_drop(shape, im->at);
     return VBS_OK;
 }
 
@@ -129,9 +122,7 @@ static enum vbs_status strip_position(struct vbs_onnx_import *im, struct vbs_onn
         return VBS_OK;
     each = vbs_shape_elements(&shape) / n;
     shape.dim[shape.n_dims - 1]--;
-    shape.n_dims--;
-    memmove(shape.dim + *at, shape.dim + *at + 1,
-            (size_t)(shape.n_dims - *at) * sizeof shape.dim[0]);
+    vbs_shape_drop(&shape, *at);
     VBS_TRY(vbs_onnx_numbers(im, indices, &given));
     VBS_TRY(vbs_onnx_numbers_new(im, vbs_shape_elements(&shape), &made));
     for (int64_t i = 0; i < n * each; i++) {
@@ -410,10 +401,7 @@ static enum vbs_status insert_dimension(struct vbs_onnx_import *im, const struct
     if (x->shape.n_dims == VBS_MAX_DIMS)
         return vbs_fail(im->ctx, VBS_UNSUPPORTED, "more than %d dimensions", VBS_MAX_DIMS);
     *result = *x;
-    memmove(result->shape.dim + own + 1, result->shape.dim + own,
-            (size_t)(x->shape.n_dims - own) * sizeof x->shape.dim[0]);
-    result->shape.dim[own] = 1;
-    result->shape.n_dims++;
+    vbs_shape_insert(&result->shape, own);
     im->at += apart && dim <= im->at;
     result->at = im->at_out = im->at;
     return VBS_OK;

@@ -705,9 +705,7 @@ static void count_only(struct vbs_onnx_import *im, int axis, struct vbs_shape *s
     im->outer_out = shape->dim[axis] > 1;
     if (im->outer_out > 0)
         return;
-    shape->n_dims--;
-    memmove(shape->dim + axis, shape->dim + axis + 1,
-            (size_t)(shape->n_dims - axis) * sizeof shape->dim[0]);
+    vbs_shape_drop(shape, axis);
 }
 
 enum vbs_status vbs_onnx_gather_at(struct vbs_onnx_import *im)

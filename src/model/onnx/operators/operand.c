@@ -61,8 +61,7 @@ enum vbs_status vbs_onnx_align(struct vbs_onnx_import *im, struct vbs_onnx_const
         return vbs_onnx_mixes(im);
     if (im->outer > 0)
         return VBS_OK;
-    shape.n_dims--;
-    memmove(shape.dim + at, shape.dim + at + 1, (size_t)(shape.n_dims - at) * sizeof shape.dim[0]);
+    vbs_shape_drop(&shape, at);
     return vbs_onnx_constant_reshape(im, constant, &shape, aligned);
 }
 

@@ -125,8 +125,7 @@ static enum vbs_status image_shape(struct vbs_onnx_import *im, const struct vbs_
         return vbs_fail(im->ctx, VBS_UNSUPPORTED,
                         "has %lld samples in dimension 0, which other nodes mix, of %d dimensions",
                         (long long)view->dim[0], view->n_dims - 1);
-    view->n_dims--;
-    memmove(view->dim, view->dim + 1, (size_t)view->n_dims * sizeof view->dim[0]);
+    vbs_shape_drop(view, 0);
     return VBS_OK;
 }
 
