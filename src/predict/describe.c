@@ -61,6 +61,18 @@ static const char *without_slices(const char *name, int n_slices, struct vbs_are
     return copy;
 }
 
+/* Returns the bytes of weights that a kernel reads: those of the states of a recurrent operator are
+ * read again for each element of the sequence. */
+static double weight_bytes_read(const struct vbs_layer *l, const struct vbs_profile_row *row)
+{
+    double bytes = (double)row->weight_bytes;
+
+    if (vbs_op_gates(l->op) > 0)
+        bytes += ((double)l->views[0].dim[0] - 1) * (double)vbs_shape_elements(&l->operand) *
+                 (double)sizeof(float);
+    return bytes;
+}
+
 /* Writes the terms in units that bring all of them to microseconds on a processor of middling
  * speed: one for a kernel, its operations, the bytes of activations, weights and workspace. */
 static void fill_terms(const struct vbs_layer *l, const struct vbs_profile_layer *about, int batch,
@@ -71,7 +83,7 @@ static void fill_terms(const struct vbs_layer *l, const struct vbs_profile_layer
     terms[0] = 1;
     terms[1] = work_of(l) * batch / operations;
     terms[2] = (double)(about->in_bytes + about->out_bytes) * batch / bytes;
-    terms[3] = (double)row->weight_bytes / bytes;
+    terms[3] = weight_bytes_read(l, row) / bytes;
     terms[4] = (double)row->ws_bytes / bytes;
 }
 

@@ -19,8 +19,9 @@ static const int64_t SIZES[][3] = {{16, 64, 64}, {48, 28, 28}, {160, 9, 9}};
 
 #define N_SIZES ((int)(sizeof SIZES / sizeof SIZES[0]))
 
-/* Sequences, [elements, values], and states of recurrent operators. */
-static const int64_t SEQUENCES[][3] = {{8, 32, 24}, {24, 128, 96}};
+/* Sequences, [elements, values], and states of recurrent operators: of weights that the caches
+ * nearest to the processors hold, and of weights that these do not hold. */
+static const int64_t SEQUENCES[][3] = {{8, 32, 24}, {24, 128, 96}, {32, 256, 512}};
 
 #define N_SEQUENCES ((int)(sizeof SEQUENCES / sizeof SEQUENCES[0]))
 
@@ -260,6 +261,37 @@ static enum vbs_status add_recurrent(struct calibration_net *m, int64_t hidden)
     return VBS_OK;
 }
 
+static struct vbs_window stretch(int64_t kernel, int64_t stride, int64_t dilation)
+{
+    int64_t pad = dilation * (kernel - 1) / 2;
+
+    return (struct vbs_window){.kernel = {kernel},
+                               .stride = {stride},
+                               .dilation = {dilation},
+                               .pad_low = {pad},
+                               .pad_high = {pad}};
+}
+
+/* Adds convolutions along one dimension: dense, with windows apart, with steps, depthwise, of
+ * points. */
+static enum vbs_status add_stretches(struct calibration_net *m)
+{
+    const int64_t c = m->c;
+
+    VBS_TRY(add_to(m, 0, VBS_OP_CONV, conv_of(c, 1, stretch(3, 1, 1))));
+    VBS_TRY(add_to(m, m->n_nodes, VBS_OP_RELU, (union vbs_attributes){0}));
+    VBS_TRY(add_to(m, m->n_nodes, VBS_OP_CONV, conv_of(2 * c, 1, stretch(5, 1, 4))));
+    VBS_TRY(add_to(m, m->n_nodes, VBS_OP_CONV, conv_of(2 * c, 2 * c, stretch(3, 1, 1))));
+    VBS_TRY(add_to(m, m->n_nodes, VBS_OP_CONV, conv_of(c, 1, stretch(1, 1, 1))));
+    return add_to(m, m->n_nodes, VBS_OP_CONV, conv_of(2 * c, 1, stretch(7, 2, 1)));
+}
+
+static enum vbs_status add_sequences(struct calibration_net *m, int64_t hidden)
+{
+    VBS_TRY(add_recurrent(m, hidden));
+    return add_stretches(m);
+}
+
 static enum vbs_status build(struct vbs_ctx *ctx, int which, struct vbs_network **network)
 {
     const int64_t *size = which < N_SIZES ? SIZES[which] : SEQUENCES[which - N_SIZES];
@@ -272,7 +304,7 @@ static enum vbs_status build(struct vbs_ctx *ctx, int which, struct vbs_network 
     snprintf(name, sizeof name, "operators-%d", which + 1);
     status = vbs_builder_new(ctx, name, "operators to learn kernel times from", &input, &m.builder);
     if (status == VBS_OK)
-        status = which < N_SIZES ? add_all(&m) : add_recurrent(&m, size[2]);
+        status = which < N_SIZES ? add_all(&m) : add_sequences(&m, size[2]);
     if (status == VBS_OK)
         status = vbs_builder_finish(ctx, m.builder, network, &line);
     vbs_builder_free(m.builder);

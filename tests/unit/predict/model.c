@@ -70,6 +70,27 @@ static void test_describe(void)
     is_near(p.terms[4], 1, 1e-12, "and those of the workspace");
 }
 
+/* The weights of the states are read for each element, the others once. */
+static void test_recurrent(void)
+{
+    struct vbs_shape view = {2, {10, 16}};
+    const struct vbs_layer l = {.op = VBS_OP_LSTM,
+                                .shape = {2, {10, 8}},
+                                .n_inputs = 1,
+                                .views = &view,
+                                .operand = {3, {1, 32, 8}},
+                                .attributes.recurrent.hidden = 8,
+                                .macs = 10 * 32 * 24};
+    const struct vbs_profile_layer about = {.in_bytes = 640, .out_bytes = 320};
+    const int64_t state = 32 * 8 * 4, weights = state + 32 * 16 * 4;
+    const struct vbs_profile_row row = {.weight_bytes = weights, .n_slices = 1};
+    const struct predict_point p =
+        vbs_predict_describe(&l, &about, 3, "loop:recurrent", &row, &arena);
+
+    is_near(p.terms[3] * 4e4, (double)(weights + 9 * state), 1e-6,
+            "weights of the states, ten times");
+}
+
 static void test_roofline(void)
 {
     struct predict_point points[20];
@@ -273,6 +294,7 @@ static void test_refusals(void)
 int main(void)
 {
     test_describe();
+    test_recurrent();
     test_roofline();
     test_law();
     test_unknown();
