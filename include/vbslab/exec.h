@@ -244,8 +244,9 @@ enum vbs_status vbs_exec_used_weights(struct vbs_ctx *ctx, const struct vbs_prof
                                       int64_t *weight_bytes) VBS_MUST_CHECK;
 
 /* Estimates the memory of a process that runs schedule, of profile. options may be null.
- * VBS_UNSUPPORTED: the system does not tell what the process takes now; else fails as
- * vbs_exec_place does for a schedule that is none. O(steps). */
+ * VBS_UNSUPPORTED: the system does not tell what the process takes now, or the profile is of a
+ * device, in whose memory the arena is; else fails as vbs_exec_place does for a schedule that is
+ * none. O(steps). */
 enum vbs_status vbs_exec_memory(struct vbs_ctx *ctx, const struct vbs_profile *profile,
                                 const struct vbs_schedule *schedule,
                                 const struct vbs_exec_memory_options *options,

@@ -7,6 +7,7 @@
 
 #include "base/fail.h"
 #include "base/options.h"
+#include "vbslab/backend.h"
 #include "vbslab/exec.h"
 #include "vbslab/units.h"
 
@@ -173,6 +174,21 @@ static void add_up(const struct vbs_exec_checked *checked,
     memory->total_bytes += memory->total_bytes / RESERVE_SHARE;
 }
 
+/* Fails for the profile of a device, in whose memory the arena would be. */
+static enum vbs_status check_backend(struct vbs_ctx *ctx, const struct vbs_profile *profile)
+{
+    const struct vbs_backend *backend;
+
+    for (int i = 0; (backend = vbs_backend_at(i)); i++)
+        if (backend->device && strcmp(backend->name, profile->provenance.backend) == 0)
+            return vbs_fail(ctx, VBS_UNSUPPORTED,
+                            "a limit of the whole process is for backends that compute in its "
+                            "memory; '%s' computes in a device's, which a budget of the arena "
+                            "bounds",
+                            backend->name);
+    return VBS_OK;
+}
+
 enum vbs_status vbs_exec_memory(struct vbs_ctx *ctx, const struct vbs_profile *profile,
                                 const struct vbs_schedule *schedule,
                                 const struct vbs_exec_memory_options *options,
@@ -184,6 +200,7 @@ enum vbs_status vbs_exec_memory(struct vbs_ctx *ctx, const struct vbs_profile *p
     enum vbs_status status;
 
     VBS_TRY(vbs_options_read(ctx, "vbs_exec_memory_options", options, &own, sizeof own));
+    VBS_TRY(check_backend(ctx, profile));
     if (own.process_bytes == 0)
         own.process_bytes = vbs_exec_process_bytes();
     if (own.process_bytes < 0)
@@ -270,6 +287,7 @@ enum vbs_status vbs_exec_plan_within(struct vbs_ctx *ctx, struct vbs_solver *sol
     bool fits = false;
 
     VBS_TRY(vbs_options_read(ctx, "vbs_exec_memory_options", options, &own, sizeof own));
+    VBS_TRY(check_backend(ctx, profile));
     if (own.process_bytes == 0)
         own.process_bytes = vbs_exec_process_bytes();
     arena = limit_bytes - own.process_bytes;

@@ -24,10 +24,6 @@ enum vbs_status vbs_simple_read_options(struct vbs_ctx *ctx,
 enum vbs_status vbs_simple_find_backend(struct vbs_ctx *ctx, const char *name,
                                         const struct vbs_backend **backend) VBS_MUST_CHECK;
 
-/* Checks that a limit of the process bounds what runs the profile. VBS_UNSUPPORTED: a device's. */
-enum vbs_status vbs_simple_check_limit(struct vbs_ctx *ctx,
-                                       const struct vbs_profile *profile) VBS_MUST_CHECK;
-
 /* Plans within total_memory_bytes of the options. Fails as vbs_exec_plan_within does. */
 enum vbs_status vbs_simple_plan_within(struct vbs_ctx *ctx, const struct vbs_simple_planning *p,
                                        const struct vbs_simple_options *options,

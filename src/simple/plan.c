@@ -73,10 +73,8 @@ static enum vbs_status make_solver(struct vbs_ctx *ctx, const struct vbs_profile
                                                 .profile_hash = hash};
 
     VBS_TRY(set_problem(ctx, profile, options, p));
-    if (options->total_memory_bytes > 0) {
-        VBS_TRY(vbs_simple_check_limit(ctx, profile));
+    if (options->total_memory_bytes > 0)
         p->process_bytes = vbs_exec_process_bytes();
-    }
     vbs_profile_hash(profile, hash);
     if (!vbs_planner_is_timed(p->planner) && !vbs_planner_is_outside(p->planner))
         solver_options.time_limit_s = VBS_RUN_PLAN_S;

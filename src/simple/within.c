@@ -9,7 +9,6 @@
 #include "exec/replan.h"
 #include "vbslab/units.h"
 
-#include <string.h>
 #include <unistd.h>
 
 /* The placing of plans, each of which is judged with the arena that it would get. */
@@ -29,19 +28,6 @@ static struct vbs_exec_memory_options memory_options(const struct vbs_simple_pla
     return (struct vbs_exec_memory_options){.struct_size = sizeof(struct vbs_exec_memory_options),
                                             .process_bytes = p->process_bytes,
                                             .threads = options->threads};
-}
-
-enum vbs_status vbs_simple_check_limit(struct vbs_ctx *ctx, const struct vbs_profile *profile)
-{
-    const struct vbs_backend *backend;
-
-    for (int i = 0; (backend = vbs_backend_at(i)); i++)
-        if (backend->device && strcmp(backend->name, profile->provenance.backend) == 0)
-            return vbs_fail(ctx, VBS_UNSUPPORTED,
-                            "total_memory_bytes is for backends that compute in memory of this "
-                            "process; with '%s' memory_bytes bounds the device's",
-                            backend->name);
-    return VBS_OK;
 }
 
 enum vbs_status vbs_simple_plan_within(struct vbs_ctx *ctx, const struct vbs_simple_planning *p,

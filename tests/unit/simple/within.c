@@ -310,10 +310,10 @@ static void refuses(struct vbs_ctx *ctx, const struct vbs_profile *profile,
        vbs_detail(ctx));
 }
 
-static void wrong_options_are_refused(struct vbs_ctx *ctx, const struct vbs_profile *profile)
+static void wrong_options_are_refused(struct vbs_ctx *ctx, struct vbs_profile *profile)
 {
     struct vbs_simple_options options = options_of(ANY);
-    struct vbs_profile other = *profile;
+    const char *backend = profile->provenance.backend;
     struct vbs_schedule *schedule = NULL;
 
     options.memory_bytes = MIB;
@@ -328,8 +328,9 @@ static void wrong_options_are_refused(struct vbs_ctx *ctx, const struct vbs_prof
     options = options_of(-1);
     refuses(ctx, profile, &options, VBS_USAGE, "a limit of -1 bytes");
     options = options_of(ANY);
-    other.provenance.backend = "cudnn";
-    refuses(ctx, &other, &options, VBS_UNSUPPORTED, "with 'cudnn' memory_bytes bounds the device");
+    profile->provenance.backend = "cudnn";
+    refuses(ctx, profile, &options, VBS_UNSUPPORTED, "'cudnn' computes in a device's");
+    profile->provenance.backend = backend;
     around.before_bytes = -1;
     refuses(ctx, profile, &options, VBS_UNSUPPORTED, "the system does not tell");
     around.before_bytes = BEFORE;
