@@ -276,7 +276,7 @@ static int run_calibrate(struct cli *cli, const char *const *values, int n_argum
     if (status == VBS_OK)
         status = cli_value(cli, values, "json") ? print_json(&task) : print_text(&task);
     vbs_calibration_free(task.calibration);
-    vbs_network_free(task.job.network);
+    vbs_network_free(task.job.owned);
     vbs_profile_free(task.job.profile);
     return cli_end(cli, status);
 }

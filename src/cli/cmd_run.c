@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define DEFAULT_RUNS 5
@@ -17,6 +18,13 @@ static bool is_standard(const char *path)
 
 /* ---- What was asked for ---- */
 
+static bool is_folder(const char *path)
+{
+    struct stat about;
+
+    return stat(path, &about) == 0 && S_ISDIR(about.st_mode);
+}
+
 /* Checks that a file can be made or replaced in the folder of path; or that the file exists and may
  * be written, or only read. */
 static enum vbs_status check_folder(struct cli *cli, const char *option, const char *path,
@@ -27,6 +35,9 @@ static enum vbs_status check_folder(struct cli *cli, const char *option, const c
     bool writable;
     int reason;
 
+    if (path && is_folder(path))
+        return vbs_fail(&cli->ctx, VBS_IO, "--%s: cannot create '%.300s': %s", option, path,
+                        strerror(EISDIR));
     if (!path || is_standard(path) || access(path, there) == 0)
         return VBS_OK;
     folder = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
@@ -188,6 +199,7 @@ static enum vbs_status check_planning(struct cli *cli, const char *const *values
     int64_t bytes;
 
     VBS_TRY(cli_read_task(cli, values, &task));
+    VBS_TRY(run_check_weights(cli, values, task.weights.weights));
     for (size_t i = 0; i < sizeof SIZES / sizeof SIZES[0]; i++)
         if (cli_value(cli, values, SIZES[i]))
             VBS_TRY(vbs_parse_bytes(&cli->ctx, cli_value(cli, values, SIZES[i]), &bytes));
@@ -280,17 +292,15 @@ static enum vbs_status execute(struct run_job *job, const char *word)
 static void clear_job(struct run_job *job)
 {
     vbs_exec_free(job->exec);
-    if (job->network) {
-        run_free_outputs(job, job->outputs);
-        run_free_files(job);
-    }
+    run_free_outputs(job, job->outputs);
+    run_free_files(job);
     free(job->input);
     free(job->times.steps);
     cli_pictures_clear(&job->pictures);
     vbs_replay_free(job->replay);
     vbs_schedule_free(job->schedule);
     vbs_learned_free(job->learned);
-    vbs_network_free(job->network);
+    vbs_network_free(job->owned);
     vbs_profile_free(job->profile);
 }
 
@@ -308,7 +318,7 @@ static enum vbs_status check_options(struct run_job *job, const char *word)
 static int run_run(struct cli *cli, const char *const *values, int n_arguments,
                    const char *const *arguments)
 {
-    struct run_job job = {.cli = cli, .values = values, .peak_bytes = -1};
+    struct run_job job = {.cli = cli, .values = values, .takes_data = true, .peak_bytes = -1};
     enum vbs_status status;
 
     if (n_arguments != 1)

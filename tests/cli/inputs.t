@@ -95,6 +95,9 @@ npy large.npy '<i4' '(2, 2)' '\0\0\0\0\1\0\0\1\0\0\0\0\0\0\0\0'
 refused short.npy m.npy ids.npy t.npy "has shape 2x3; the request needs 2x4 for input 'a'b=c'"
 refused flat.npy m.npy ids.npy t.npy 'has shape 8; the request needs 2x4'
 refused none.npy m.npy ids.npy t.npy 'has shape 0x4; the request needs 2x4'
+run --db none.sqlite run several.onnx --memory 64KiB --input "a'b=c=short.npy" --input m=m.npy --input '$ids;=ids.npy' --input t=t.npy
+[ $code -eq 1 ] && [ "$(wc -l <err)" -eq 1 ] && [ ! -e none.sqlite ]
+report $? "... before anything is measured"
 refused x.npy two.npy ids.npy t.npy "value \[0, 2\] is 2; input 'm' takes 0 and 1 only"
 refused x.npy m.npy far.npy t.npy 'value \[0, 1\] is 5; input .* takes indices up to 4'
 refused x.npy m.npy large.npy t.npy 'has the whole number 16777217'
@@ -234,6 +237,10 @@ run models show seq.onnx
 report $? "a message shows both ways"
 npy two.npy '|u1' '(2, 1, 5)' '\1\2\3\4\5\6\7\10\11\12'
 npy one.npy '|u1' '(1, 1, 5)' '\1\2\3\4\5'
+run --db none.sqlite run seq.onnx --memory 64KiB --runs 1 --input ids=one.npy --input mask=two.npy --input types=two.npy
+[ $code -eq 1 ] && [ "$(wc -l <err)" -eq 1 ] && [ ! -e none.sqlite ] &&
+    grep -q "'one.npy' has 1 sample of input 'ids', and 'two.npy' 2 of input 'mask': --request 1 takes" err
+report $? "files of different numbers of samples are refused before anything is measured"
 run --quiet measure seq.onnx --input seq=1 --batches 1,2 --no-copies --time-limit 0.1
 run --quiet run seq.onnx --memory 64KiB --runs 1 --input ids=one.npy --input mask=two.npy --input types=two.npy
 [ $code -eq 1 ] && grep -q "'one.npy' has 1 sample of input 'ids', and 'two.npy' 2 of input 'mask': --request 1 takes" err

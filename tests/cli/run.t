@@ -71,6 +71,19 @@ declines "a schedule of a network that was not measured" 1 "run 'vbslab measure 
 declines "a wrong budget, before anything is measured" 2 "'1 MB'" ./mine.net --memory '1 MB'
 declines "a wrong planner, before anything is measured" 2 "did you mean 'fbs'" \
     ./mine.net --memory 1MiB --planner fbz
+printf nothing >text.npy
+mkdir folder.npy
+declines "inputs that are no array, before anything is measured" 1 "text.npy: no .npy file" \
+    ./mine.net --memory 1MiB --input text.npy
+declines "... also of a built-in network" 1 "text.npy: no .npy file" alexnet --memory 1MiB --input text.npy
+declines "a name of no output" 2 "'none=y.npy' is NAME=FILE.npy of no output" \
+    ./mine.net --memory 1MiB --output none=y.npy
+for option in "output folder.npy" "trace folder.npy" "weights included --weights-file folder.npy"; do
+    declines "a folder as the file of --${option%% *}" 1 "cannot create 'folder.npy': Is a directory" \
+        ./mine.net --memory 1MiB --$option
+done
+declines "files of weights that are not copied" 2 "--weights-file is for --weights included" \
+    ./mine.net --memory 1MiB --weights-file w.bin
 [ ! -e store.sqlite ]
 report $? "none of them makes a store"
 

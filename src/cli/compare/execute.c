@@ -36,7 +36,7 @@ void compare_clear_execution(struct execution *x)
         vbs_solver_free(x->solvers[i].solver);
     free(x->solvers);
     free(x->rows);
-    vbs_network_free(x->subject.network);
+    vbs_network_free(x->subject.owned);
     vbs_profile_free(x->subject.profile);
     *x = (struct execution){0};
 }

@@ -109,7 +109,6 @@ void run_free_outputs(const struct run_job *job, float **outputs)
 
 enum vbs_status run_make_outputs(struct run_job *job)
 {
-    VBS_TRY(run_name_files(job));
     job->outputs = run_new_outputs(job);
     return job->outputs ? VBS_OK : vbs_no_memory(&job->cli->ctx);
 }

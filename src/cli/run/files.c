@@ -202,7 +202,8 @@ enum vbs_status run_name_files(struct run_job *job)
 
     if (!cli_value(job->cli, job->values, "output"))
         return VBS_OK;
-    job->files = calloc((size_t)job->network->n_outputs, sizeof *job->files);
+    job->n_files = job->network->n_outputs;
+    job->files = calloc((size_t)job->n_files, sizeof *job->files);
     if (!job->files)
         return vbs_no_memory(&job->cli->ctx);
     for (int i = 0; (value = cli_nth_value(job->cli, "output", i)); i++)
@@ -212,7 +213,7 @@ enum vbs_status run_name_files(struct run_job *job)
 
 void run_free_files(struct run_job *job)
 {
-    for (int i = 0; job->files && i < job->network->n_outputs; i++)
+    for (int i = 0; job->files && i < job->n_files; i++)
         free(job->files[i]);
     free(job->files);
     job->files = NULL;

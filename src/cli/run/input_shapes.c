@@ -145,20 +145,6 @@ static enum vbs_status choose_whole(struct run_job *job, const char *word,
     return VBS_OK;
 }
 
-/* Checks, before anything is measured, that the values of --input are of inputs of the network. */
-static enum vbs_status check_names(struct run_job *job, const struct vbs_network *network)
-{
-    struct run_input_file *files = calloc((size_t)network->n_inputs, sizeof *files);
-    enum vbs_status status;
-    int n;
-
-    if (!files)
-        return vbs_no_memory(&job->cli->ctx);
-    status = run_find_files(job->cli, network, files, &n);
-    free(files);
-    return status;
-}
-
 enum vbs_status run_choose_inputs(struct run_job *job, const char *word)
 {
     const struct vbs_network *network;
@@ -176,6 +162,5 @@ enum vbs_status run_choose_inputs(struct run_job *job, const char *word)
     /* Other faults of the file are told where it is loaded. */
     if (status != VBS_OK)
         return VBS_OK;
-    VBS_TRY(check_names(job, network));
     return network->whole_open && given == 0 ? choose_whole(job, word, network, n) : VBS_OK;
 }

@@ -187,7 +187,7 @@ static enum vbs_status read_files(struct run_job *job, struct run_input_file *fi
     return VBS_OK;
 }
 
-enum vbs_status run_read_inputs(struct run_job *job)
+static enum vbs_status read_inputs(struct run_job *job)
 {
     struct run_input_file *files = calloc((size_t)job->network->n_inputs, sizeof *files);
     enum vbs_status status = files ? read_files(job, files) : vbs_no_memory(&job->cli->ctx);
@@ -196,4 +196,14 @@ enum vbs_status run_read_inputs(struct run_job *job)
         vbs_npy_clear(&files[i].npy);
     free(files);
     return status;
+}
+
+enum vbs_status run_read_data(struct run_job *job)
+{
+    if (job->has_data)
+        return VBS_OK;
+    VBS_TRY(read_inputs(job));
+    VBS_TRY(run_name_files(job));
+    job->has_data = true;
+    return VBS_OK;
 }

@@ -72,7 +72,8 @@ static void compare_sources(struct run_job *job)
     const char *source = job->schedule->copy.source;
     bool direct = cli_value(job->cli, job->values, "direct") != NULL;
 
-    if (!source || job->schedule->predicted.copied_bytes == 0)
+    if (job->schedule->weights != VBS_WEIGHTS_INCLUDED || !source ||
+        job->schedule->predicted.copied_bytes == 0)
         return;
     if (!direct && strcmp(source, VBS_COPY_DISK) == 0)
         cli_warn(job->cli, "the plan counts with copies from the disk, and these come from the "
@@ -82,18 +83,16 @@ static void compare_sources(struct run_job *job)
                            "the disk; --copy disk plans for it");
 }
 
-static enum vbs_status check_weights(struct run_job *job)
+enum vbs_status run_check_weights(struct cli *cli, const char *const *values,
+                                  enum vbs_weights weights)
 {
     static const char *const ONLY[] = {"weights-file", "direct"};
 
     for (size_t i = 0; i < sizeof ONLY / sizeof ONLY[0]; i++)
-        if (job->schedule->weights == VBS_WEIGHTS_EXCLUDED &&
-            cli_value(job->cli, job->values, ONLY[i]))
-            return vbs_fail(&job->cli->ctx, VBS_USAGE,
-                            "--%s is for weights included; excluded ones are never copied",
+        if (weights == VBS_WEIGHTS_EXCLUDED && cli_value(cli, values, ONLY[i]))
+            return vbs_fail(&cli->ctx, VBS_USAGE,
+                            "--%s is for --weights included; excluded ones are never copied",
                             ONLY[i]);
-    if (job->schedule->weights == VBS_WEIGHTS_INCLUDED)
-        compare_sources(job);
     return VBS_OK;
 }
 
@@ -160,7 +159,8 @@ static enum vbs_status judge_schedule(struct run_job *job)
 static enum vbs_status read_and_judge(struct run_job *job, const char *path)
 {
     VBS_TRY(read_schedule(job, path));
-    VBS_TRY(check_weights(job));
+    VBS_TRY(run_check_weights(job->cli, job->values, job->schedule->weights));
+    compare_sources(job);
     return judge_schedule(job);
 }
 
@@ -173,7 +173,7 @@ static enum vbs_status prepare_read(struct run_job *job, const char *path)
     if (status != VBS_OK)
         return status;
     cli_warn_origin(job->cli, job->profile, job->schedule);
-    VBS_TRY(run_read_inputs(job));
+    VBS_TRY(run_read_data(job));
     VBS_TRY(run_make_outputs(job));
     status = make_executor(job);
     return status == VBS_INFEASIBLE ? refuse_placement(job) : status;
@@ -189,7 +189,7 @@ struct planning {
     int64_t placed_bytes;
 };
 
-/* Sets up the planner; input data that do not fit it end the work before it plans. */
+/* Sets up the planner, and makes the outputs. */
 static enum vbs_status set_up(struct run_job *job, struct planning *p)
 {
     struct vbs_solver_options options = {.struct_size = sizeof(struct vbs_solver_options)};
@@ -204,10 +204,8 @@ static enum vbs_status set_up(struct run_job *job, struct planning *p)
     cli_limit_time(p->task.planner, job->limit_bytes > 0 ? VBS_RUN_PLAN_S / 2.0 : VBS_RUN_PLAN_S,
                    budgets, job->limit_bytes > 0 ? 0 : 2, &options);
     job->request = p->task.problem.request;
-    if (!job->outputs) {
-        VBS_TRY(run_read_inputs(job));
+    if (!job->outputs)
         VBS_TRY(run_make_outputs(job));
-    }
     options.progress = cli_progress(job->cli);
     if (job->limit_bytes > 0 && job->process_bytes == 0)
         job->process_bytes = vbs_exec_process_bytes();
@@ -280,7 +278,7 @@ static enum vbs_status place_plans(struct run_job *job, struct planning *p)
                            job->memory_bytes);
     if (status != VBS_OK)
         return status;
-    VBS_TRY(check_weights(job));
+    compare_sources(job);
     p->time_us = job->schedule->predicted.time_us;
     status = vbs_replan(&job->cli->ctx, &replan);
     p->placed_bytes = replan.placed_bytes;

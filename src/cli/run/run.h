@@ -66,11 +66,13 @@ struct run_job {
 
     /* The subject of the run. */
     struct vbs_profile *profile;
-    int64_t profile_id; /* 0: not from the store */
-    struct vbs_network *network;
+    int64_t profile_id;                /* 0: not from the store */
+    const struct vbs_network *network; /* until there is a profile, a borrowed one */
+    struct vbs_network *owned;         /* the same, once there is */
     const struct vbs_backend *backend;
     int threads;             /* 0: libgomp chooses */
     bool needs_same_machine; /* a profile of another machine is refused */
+    bool takes_data;         /* there are options of inputs and outputs, and of one request */
 
     /* The settings of the run. */
     int64_t request; /* samples */
@@ -93,7 +95,9 @@ struct run_job {
     /* The data of the run. */
     float *input;    /* request samples; null: seeded values */
     float **outputs; /* [network->n_outputs], request samples each */
-    char **files;    /* [network->n_outputs], of --output; null without it */
+    char **files;    /* [n_files], of --output; null without it */
+    int n_files;     /* network->n_outputs */
+    bool has_data;   /* inputs are read, and files of outputs are named */
 
     struct run_times times;
     struct run_check check;
@@ -140,6 +144,10 @@ bool run_take_learned(struct run_job *job);
 
 /* --- prepare.c --- */
 
+/* Refuses options of copies of weights where these are excluded. VBS_USAGE. */
+enum vbs_status run_check_weights(struct cli *cli, const char *const *values,
+                                  enum vbs_weights weights) VBS_MUST_CHECK;
+
 /* Makes schedule, data, replay, placement and executor. VBS_INFEASIBLE, VBS_OVER_BUDGET. */
 enum vbs_status run_prepare(struct run_job *job) VBS_MUST_CHECK;
 
@@ -158,7 +166,7 @@ enum vbs_status run_measure_within(struct run_job *job) VBS_MUST_CHECK;
 
 /* --- data.c --- */
 
-/* Names the files of --output, and allocates the outputs. */
+/* Allocates the outputs. */
 enum vbs_status run_make_outputs(struct run_job *job) VBS_MUST_CHECK;
 float **run_new_outputs(const struct run_job *job); /* null: out of memory */
 void run_free_outputs(const struct run_job *job, float **outputs);
@@ -185,12 +193,13 @@ const char *run_value_word(float value);
 
 /* --- inputs.c, input_shapes.c --- */
 
-/* Reads and checks the files of --input, and makes job->input of them. VBS_USAGE: an input has no
- * file although others have, has two, or there is none of that name. */
-enum vbs_status run_read_inputs(struct run_job *job) VBS_MUST_CHECK;
+/* Reads and checks the files of --input, makes job->input of them for the request, and names the
+ * files of --output; does nothing when it is called again. VBS_USAGE: an input has no file although
+ * others have, has two, there is none of that name, or the same of outputs. */
+enum vbs_status run_read_data(struct run_job *job) VBS_MUST_CHECK;
 
-/* Adds the shapes of the files of --input to cli->choices, where the model leaves sizes open; else
- * checks the names of inputs. VBS_USAGE. */
+/* Adds the shapes of the files of --input to cli->choices, where the model leaves sizes open.
+ * VBS_USAGE. */
 enum vbs_status run_choose_inputs(struct run_job *job, const char *word) VBS_MUST_CHECK;
 
 /* Reads the options of the problem. Without --request the request is as many samples as the files

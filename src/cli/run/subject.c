@@ -31,8 +31,9 @@ static enum vbs_status load_in_shape(struct run_job *job, const char *model)
 {
     struct vbs_ctx *ctx = &job->cli->ctx;
     enum vbs_status status =
-        cli_take_network(job->cli, model, job->profile->provenance.input, &job->network);
+        cli_take_network(job->cli, model, job->profile->provenance.input, &job->owned);
 
+    job->network = job->owned;
     return status == VBS_USAGE
                ? vbs_fail_within(ctx, VBS_INVALID, "the profile is of another network")
                : status;
@@ -249,6 +250,28 @@ static enum vbs_status find_out(struct run_job *job, enum run_times_known known,
     return status;
 }
 
+/* Reads the data of the request before anything is measured or executed. A schedule has a request
+ * of its own, and is read later. */
+static enum vbs_status read_data(struct run_job *job)
+{
+    struct cli_task task;
+
+    if (!job->takes_data || cli_value(job->cli, job->values, "schedule"))
+        return VBS_OK;
+    VBS_TRY(run_read_task(job, &task));
+    job->request = task.problem.request;
+    return run_read_data(job);
+}
+
+/* The same for the network of word, of which there is no profile yet. */
+static enum vbs_status read_data_of(struct run_job *job, const char *word,
+                                    const struct vbs_network **network)
+{
+    VBS_TRY(cli_name_network(job->cli, word, network));
+    job->network = *network;
+    return read_data(job);
+}
+
 /* Makes a profile of this machine into the store, in whose place job->profile is null then. Where
  * the store has one of another machine and none can be predicted, that one stays. */
 static enum vbs_status make_profile(struct run_job *job, const char *word,
@@ -257,10 +280,10 @@ static enum vbs_status make_profile(struct run_job *job, const char *word,
     struct vbs_ctx *ctx = &job->cli->ctx;
     const struct vbs_network *network;
     int *batches = NULL, n_batches;
-    enum vbs_status status = cli_name_network(job->cli, word, &network);
+    enum vbs_status status;
 
-    if (status == VBS_OK)
-        status = cli_read_batches(job->cli, CLI_DEFAULT_BATCHES, &batches, &n_batches);
+    VBS_TRY(read_data_of(job, word, &network));
+    status = cli_read_batches(job->cli, CLI_DEFAULT_BATCHES, &batches, &n_batches);
     if (status == VBS_OK)
         status = find_out(job, known, network, batches, n_batches);
     free(batches);
@@ -271,6 +294,7 @@ static enum vbs_status make_profile(struct run_job *job, const char *word,
         return known == KNOWN_ELSEWHERE ? VBS_OK : status;
     vbs_profile_free(job->profile);
     job->profile = NULL;
+    job->network = NULL;
     return VBS_OK;
 }
 
@@ -320,5 +344,5 @@ enum vbs_status run_find_subject(struct run_job *job, const char *word)
     VBS_TRY(check_network(job));
     VBS_TRY(compare_networks(job));
     compare_threads(job);
-    return VBS_OK;
+    return read_data(job);
 }
