@@ -127,6 +127,14 @@ struct vbs_sweep_end {
     int exit_code;              /* of the command; below 0: it was ended by the signal -exit_code */
 };
 
+/* A process whose task was taken over. */
+struct vbs_sweep_silence {
+    const char *task; /* name */
+    const char *host; /* where the process was started */
+    int64_t process;  /* id there; 0: not known */
+    double patience_s;
+};
+
 /* How a sweep is run. Members that are 0 stand for defaults. */
 struct vbs_sweep_options {
     size_t struct_size;
@@ -141,6 +149,9 @@ struct vbs_sweep_options {
     /* Is called several times a second, if not null. waiting: nothing is left but tasks that
      * other processes run. */
     void (*progress)(void *self, const struct vbs_sweep_counts *counts, int waiting);
+    /* Is called, if not null, when a task is taken over from a process that has given no sign for
+     * the sweep's patience, here or on another machine. */
+    void (*taken_over)(void *self, const struct vbs_sweep_silence *silence);
 };
 
 /*

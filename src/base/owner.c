@@ -153,6 +153,13 @@ bool vbs_owner_is_elsewhere(const char *text, int64_t touched_s, char host[VBS_O
     return true;
 }
 
+int vbs_owner_process(const char *text)
+{
+    struct owner owner;
+
+    return read_owner(text, &owner) ? owner.pid : 0;
+}
+
 enum vbs_owner_state vbs_owner_look(const char *text)
 {
     struct owner own = self(), other;

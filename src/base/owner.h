@@ -20,6 +20,9 @@ bool vbs_owner_is_alive(const char *owner, int64_t touched_s);
  * writes into host: another boot, and another name. Containers of one machine share the boot. */
 bool vbs_owner_is_elsewhere(const char *owner, int64_t touched_s, char host[VBS_OWNER_HOST_SIZE]);
 
+/* Returns the id of the process that wrote owner, where it runs; 0: the text names no owner. */
+int vbs_owner_process(const char *owner);
+
 /* What can be seen of an owner from here. Unseen: it belongs to another machine, boot or container,
  * or the text names no owner. */
 enum vbs_owner_state { VBS_OWNER_RUNS, VBS_OWNER_GONE, VBS_OWNER_UNSEEN };

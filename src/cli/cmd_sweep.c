@@ -181,6 +181,14 @@ static void say_end(void *self, const struct vbs_sweep_end *end)
              end->task->name);
 }
 
+static void say_taken_over(void *self, const struct vbs_sweep_silence *silence)
+{
+    struct sweep_job *job = self;
+
+    cli_note(job->cli, "%s: process %lld on %s has given no sign for %g s; its task is run here",
+             silence->task, (long long)silence->process, silence->host, silence->patience_s);
+}
+
 static void show_progress(void *self, const struct vbs_sweep_counts *counts, int waiting)
 {
     struct sweep_job *job = self;
@@ -264,7 +272,8 @@ static enum vbs_status run_tasks(struct sweep_job *job, bool *all_done)
                                         .retry = job->retry,
                                         .self = job,
                                         .ended = say_end,
-                                        .progress = show_progress};
+                                        .progress = show_progress,
+                                        .taken_over = say_taken_over};
     const char *jobs = cli_value(job->cli, job->values, "jobs");
     struct vbs_sweep_counts counts;
     int64_t *tasks = NULL, n_jobs = 1;

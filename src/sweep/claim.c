@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,10 +16,12 @@
 
 #define COUNT_DIGITS 20
 #define BEATS        12 /* in the time of the sweep's patience */
+#define LOOKS        4  /* in that time, at least, before a claim is taken over */
 
 /* What a claim's file says. */
 struct holder {
     uint64_t count;
+    char host[VBS_OWNER_HOST_SIZE];
     char owner[VBS_OWNER_SIZE];
 };
 
@@ -50,13 +53,15 @@ static int open_claim(const struct vbs_sweep *sweep, uint64_t name, int generati
 static struct holder read_holder(int file)
 {
     struct holder holder = {0};
-    char text[512], *line, *end;
+    char text[512], *host, *line, *end;
     ssize_t n = pread(file, text, sizeof text - 1, 0);
 
     text[n > 0 ? n : 0] = '\0';
     holder.count = strtoull(text, &end, 10);
-    line = *end == '\n' ? strchr(end + 1, '\n') : NULL; /* the host is between */
+    host = *end == '\n' ? end + 1 : end;
+    line = strchr(host, '\n');
     if (line && strlen(line + 1) < sizeof holder.owner) {
+        snprintf(holder.host, sizeof holder.host, "%.*s", (int)(line - host), host);
         strcpy(holder.owner, line + 1);
         holder.owner[strcspn(holder.owner, "\n")] = '\0';
     }
@@ -79,19 +84,20 @@ static int last_generation(const struct vbs_sweep *sweep, uint64_t name, struct 
     }
 }
 
-/* Gives whether the owner of a claim may be passed over. */
-static bool is_gone(const struct vbs_sweep *sweep, const struct holder *holder, int generation,
-                    struct vbs_claim_watch *watch)
+/* Counts the time for which a claim's count has stood still while it was watched. The time between
+ * two looks counts little, however long it was: a process that was itself stopped meanwhile has
+ * seen nothing. Returns whether it is the sweep's patience. */
+static bool is_silent(const struct vbs_sweep *sweep, const struct holder *holder, int generation,
+                      struct vbs_claim_watch *watch)
 {
-    enum vbs_owner_state state = vbs_owner_look(holder->owner);
+    double now_s = vbs_clock_s();
 
-    if (state != VBS_OWNER_UNSEEN)
-        return state == VBS_OWNER_GONE;
-    if (watch->generation != generation || watch->count != holder->count) {
-        *watch = (struct vbs_claim_watch){generation, holder->count, vbs_clock_s()};
-        return false;
-    }
-    return vbs_clock_s() - watch->since_s >= sweep->patience_s;
+    if (watch->generation != generation || watch->count != holder->count)
+        *watch = (struct vbs_claim_watch){.generation = generation, .count = holder->count};
+    else
+        watch->still_s += fmin(now_s - watch->looked_s, sweep->patience_s / LOOKS);
+    watch->looked_s = now_s;
+    return watch->still_s >= sweep->patience_s;
 }
 
 /* Makes a claim of a generation that nobody has. */
@@ -132,9 +138,15 @@ enum vbs_status vbs_claim_take(struct vbs_ctx *ctx, const struct vbs_sweep *swee
     struct holder holder = {0};
     int generation = last_generation(sweep, name, &holder);
 
+    bool passed = generation > 0 && vbs_owner_look(holder.owner) != VBS_OWNER_GONE;
+
     *claim = (struct vbs_claim){.file = -1, .generation = generation + 1, .name = name};
-    if (generation > 0 && !is_gone(sweep, &holder, generation, watch))
+    if (passed && !is_silent(sweep, &holder, generation, watch))
         return VBS_OK;
+    if (passed) {
+        claim->passed = vbs_owner_process(holder.owner);
+        strcpy(claim->passed_host, holder.host);
+    }
     return make_claim(ctx, sweep, claim);
 }
 

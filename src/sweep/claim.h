@@ -7,11 +7,11 @@
  * at once could then remove each other's new ones; the next generation is made beside it, of which
  * again one process succeeds. The owner of the last generation removes all when the task has ended.
  *
- * An owner on this machine is looked for among its processes. One that cannot be seen from here is
- * taken for gone when its count stands still for the sweep's patience while it is watched, by the
- * clock of the one that watches: clocks of machines need not agree. An owner that was only stopped
- * so long finds, when it goes on, the next generation, or that its own claim is gone, and gives up
- * its task.
+ * An owner on this machine is looked for among its processes, and is passed over at once where it
+ * is not there. Any other one, here or elsewhere, is passed over when its count stands still for
+ * the sweep's patience while it is watched, by the clock of the one that watches: clocks of
+ * machines need not agree. An owner that was only stopped so long finds, when it goes on, the next
+ * generation, or that its own claim is gone, and gives up its task.
  */
 #ifndef VBS_SWEEP_CLAIM_H
 #define VBS_SWEEP_CLAIM_H
@@ -25,13 +25,18 @@ struct vbs_claim {
     int generation;
     uint64_t name, count;
     double beaten_s; /* when the count was raised */
+    /* The process that the claim passed over although it may run, and its host; 0: there is none,
+     * or it is not known. */
+    int passed;
+    char passed_host[VBS_OWNER_HOST_SIZE];
 };
 
 /* What is remembered of a claim between two looks at it; begins as {0}. */
 struct vbs_claim_watch {
     int generation;
     uint64_t count;
-    double since_s; /* when this count was first seen */
+    double still_s;  /* for which this count stood still while it was watched */
+    double looked_s; /* at the last look */
 };
 
 /* Tries to claim a task; claim->file is -1 where another process has it. VBS_IO. */

@@ -285,6 +285,16 @@ static struct slot *free_slot(struct run *run)
     return NULL;
 }
 
+/* Tells from whom a task was taken over. */
+static void tell_taken(const struct run *run, const struct slot *slot)
+{
+    struct vbs_sweep_silence silence = {slot->task.name, slot->claim.passed_host,
+                                        slot->claim.passed, run->sweep->patience_s};
+
+    if (run->options->taken_over && silence.process > 0)
+        run->options->taken_over(run->options->self, &silence);
+}
+
 /* Fills a slot with a task that was claimed. */
 static enum vbs_status fill(struct run *run, int64_t i, const struct vbs_claim *claim)
 {
@@ -302,6 +312,7 @@ static enum vbs_status fill(struct run *run, int64_t i, const struct vbs_claim *
                           .process = {.handle = -1}};
     vbs_sweep_write_name(item->name, slot->task.name);
     run->n_used++;
+    tell_taken(run, slot);
     status = begin(run, slot);
     if (status != VBS_OK)
         clear_slot(run, slot);

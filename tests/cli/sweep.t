@@ -249,6 +249,32 @@ takes_over "a claim whose file is another one's is lost" 'rm "claims/$name.1" &&
 takes_over "where a later claim has removed the folder" 'rm -r running/$name.1.* && foreign 2'
 takes_over "where the claim is gone" 'rm "claims/$name.1"'
 
+# A worker of this machine is stopped, and goes on after another one took its task over.
+rm -rf began go w.results
+"$VBSLAB" sweep w.toml >stopped-out 2>stopped-err &
+stopped=$!
+wait_until $stopped test -s began
+kill -STOP $stopped
+"$VBSLAB" sweep w.toml >out 2>err &
+worker=$!
+began_twice()
+{
+    [ "$(wc -l <began)" -eq 2 ]
+}
+wait_until $worker began_twice
+touch go
+wait $worker
+code=$?
+[ $code -eq 0 ] && [ "$(wc -l <err)" -eq 1 ] && grep -q "$name: process $stopped on .* has given no sign for 1 s; its task is run here" err
+report $? "the task of a worker that is stopped is taken over on its own machine, which a line says"
+stat -c '%i %y' "w.results/$name".* >before
+kill -CONT $stopped
+wait $stopped
+code=$?
+[ $code -eq 0 ] && grep -q "^1 done" stopped-out && [ ! -s stopped-err ] && stat -c '%i %y' "w.results/$name".* | cmp -s - before &&
+    [ -z "$(ls w.results/claims w.results/running | grep "$name")" ]
+report $? "... and when it goes on, it leaves the result as it is"
+
 # Killed at any moment, again and again: in the end each task has one whole result.
 cat >s.toml <<'END_OF_FILE'
 [lists]
