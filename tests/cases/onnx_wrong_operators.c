@@ -2,8 +2,85 @@
  * input is x, [N, 3, 8, 8]. */
 #include "cases/onnx_wrong.h"
 
-#define FLOAT 1
-#define INT64 7
+#include <string.h>
+
+#define FLOAT  1
+#define UINT8  2
+#define INT8   3
+#define UINT16 4
+#define INT16  5
+#define INT64  7
+#define BOOL   9
+
+/* ---- types ---- */
+
+/* Adds an operator that reads x, cast to whole numbers of a type, as `inputs` says. */
+static void of_type(struct bytes *graph, int type, const char *op, const char *inputs)
+{
+    struct bytes cast = onnx_node("Cast", "x", "i"), node = onnx_node(op, inputs, "y");
+
+    onnx_attribute_int(&cast, "to", type);
+    onnx_add_node(graph, cast);
+    if (strcmp(op, "Einsum") == 0)
+        onnx_attribute_text(&node, "equation", "nchw,nchw->nchw");
+    onnx_add_node(graph, node);
+}
+
+static void sum_of_bytes(struct bytes *graph)
+{
+    of_type(graph, UINT8, "ReduceSum", "i");
+}
+
+static void squares_of_int16(struct bytes *graph)
+{
+    of_type(graph, INT16, "ReduceSumSquare", "i");
+}
+
+static void running_sum_of_int8(struct bytes *graph)
+{
+    onnx_add_tensor(graph, onnx_longs("axis", 1, (int64_t[]){1}));
+    of_type(graph, INT8, "CumSum", "i axis");
+}
+
+static void mean_of_truths(struct bytes *graph)
+{
+    of_type(graph, BOOL, "ReduceMean", "i");
+}
+
+static void products_of_bytes(struct bytes *graph)
+{
+    of_type(graph, UINT8, "MatMul", "i i");
+}
+
+static void sum_of_uint16(struct bytes *graph)
+{
+    of_type(graph, UINT16, "Sum", "i i");
+}
+
+static void mean_of_int64(struct bytes *graph)
+{
+    of_type(graph, INT64, "Mean", "i i");
+}
+
+static void softmax_of_int64(struct bytes *graph)
+{
+    of_type(graph, INT64, "Softmax", "i");
+}
+
+static void sigmoid_of_truths(struct bytes *graph)
+{
+    of_type(graph, BOOL, "Sigmoid", "i");
+}
+
+static void pool_of_bytes(struct bytes *graph)
+{
+    of_type(graph, UINT8, "GlobalAveragePool", "i");
+}
+
+static void einsum_of_int8(struct bytes *graph)
+{
+    of_type(graph, INT8, "Einsum", "i i");
+}
 
 /* ---- GridSample ---- */
 
@@ -368,6 +445,37 @@ static void two_functions(struct bytes *graph)
 }
 
 const struct onnx_case onnx_operator_cases[] = {
+    {"a sum of bytes", sum_of_bytes, VBS_FORMAT,
+     "node 'y' (ReduceSum): ONNX does not define it for UINT8; a Cast in front of it, to FLOAT or "
+     "INT32, helps"},
+    {"a sum of squares of 16 bits", squares_of_int16, VBS_FORMAT,
+     "node 'y' (ReduceSumSquare): ONNX does not define it for INT16; a Cast in front of it, to "
+     "FLOAT or INT32, helps"},
+    {"running sums of 8 bits", running_sum_of_int8, VBS_FORMAT,
+     "node 'y' (CumSum): ONNX does not define it for INT8; a Cast in front of it, to FLOAT or "
+     "INT32, helps"},
+    {"a mean of truth values", mean_of_truths, VBS_FORMAT,
+     "node 'y' (ReduceMean): ONNX does not define it for BOOL; a Cast in front of it, to FLOAT or "
+     "INT32, helps"},
+    {"a product of matrices of bytes", products_of_bytes, VBS_FORMAT,
+     "node 'y' (MatMul): ONNX does not define it for UINT8; a Cast in front of it, to FLOAT or "
+     "INT32, helps"},
+    {"a sum of tensors of 16 bits", sum_of_uint16, VBS_FORMAT,
+     "node 'y' (Sum): ONNX does not define it for UINT16; a Cast in front of it, to FLOAT or "
+     "INT32, helps"},
+    {"a mean of tensors of whole numbers", mean_of_int64, VBS_FORMAT,
+     "node 'y' (Mean): ONNX does not define it for INT64; a Cast in front of it, to FLOAT, helps"},
+    {"a softmax of whole numbers", softmax_of_int64, VBS_FORMAT,
+     "node 'y' (Softmax): ONNX does not define it for INT64; a Cast in front of it, to FLOAT, "
+     "helps"},
+    {"a sigmoid of truth values", sigmoid_of_truths, VBS_FORMAT,
+     "node 'y' (Sigmoid): ONNX does not define it for BOOL; a Cast in front of it, to FLOAT, "
+     "helps"},
+    {"a mean of windows of bytes", pool_of_bytes, VBS_FORMAT,
+     "node 'y' (GlobalAveragePool): ONNX does not define it for UINT8; a Cast in front of it, to "
+     "FLOAT, helps"},
+    {"products of bytes by an equation", einsum_of_int8, VBS_UNSUPPORTED,
+     "node 'y' (Einsum): sums of products of whole numbers of 8 bits, which wrap in ONNX"},
     {"points of three coordinates", three_coordinates, VBS_FORMAT,
      "node 'y' (GridSample): images and points differ: 3x8x8 and 2x4x3"},
     {"points of a volume", points_of_a_volume, VBS_UNSUPPORTED,

@@ -27,8 +27,9 @@ struct vbs_onnx_operator {
     struct {
         int since, most;
     } inputs[VBS_ONNX_MAX_CHANGES];
-    /* Where its tensors may have the samples, beside dimension 0 alone: bits of the following. */
-    unsigned samples;
+    /* Where its tensors may have the samples, beside dimension 0 alone, and of which types they may
+     * not be: bits of the following. */
+    unsigned traits;
 };
 
 #define VBS_ONNX_APART  1u /* any dimension counts them, and nothing else */
@@ -38,6 +39,11 @@ struct vbs_onnx_operator {
 /* Inputs 0 and 1 have dimensions of their own: import finds out how their samples go together, and
  * the first one that has samples of its own decides where the node has them. */
 #define VBS_ONNX_CHOOSES 8u
+/* ONNX does not define it for truth values and whole numbers of fewer than 32 bits, and layers
+ * would not keep their range. */
+#define VBS_ONNX_WIDE 16u
+/* ONNX does not define it for truth values and whole numbers, and layers would make fractions. */
+#define VBS_ONNX_REAL 32u
 
 struct vbs_onnx_node {
     const Onnx__NodeProto *proto;

@@ -480,7 +480,7 @@ static enum vbs_status settle(struct vbs_onnx_import *im)
 static enum vbs_status find_batch(struct vbs_onnx_import *im)
 {
     const struct vbs_onnx_state *first = NULL;
-    bool differ = false, chooses = im->node->operator->samples & VBS_ONNX_CHOOSES;
+    bool differ = false, chooses = im->node->operator->traits & VBS_ONNX_CHOOSES;
 
     im->at = 0;
     im->outer = 0;
@@ -501,7 +501,7 @@ static enum vbs_status find_batch(struct vbs_onnx_import *im)
     im->outer_out = im->outer;
     if (im->at == 0 && im->outer == 0)
         return VBS_OK;
-    differ |= !(im->node->operator->samples &(im->outer > 0 ? VBS_ONNX_FOLDED : VBS_ONNX_APART));
+    differ |= !(im->node->operator->traits &(im->outer > 0 ? VBS_ONNX_FOLDED : VBS_ONNX_APART));
     return differ ? vbs_onnx_mixes(im) : VBS_OK;
 }
 
@@ -570,7 +570,7 @@ static enum vbs_status adapt(struct vbs_onnx_import *im, struct adapted *before)
         return VBS_OK;
     im->shared = !own;
     im->batch = own != NULL;
-    if (!own || im->node->operator->samples & VBS_ONNX_CHOOSES)
+    if (!own || im->node->operator->traits & VBS_ONNX_CHOOSES)
         return VBS_OK;
     if (own->outer > 0)
         return vbs_onnx_mixes(im);
@@ -601,7 +601,7 @@ static enum vbs_status note_copies(struct vbs_onnx_import *im)
 {
     bool any = false;
 
-    if (im->node->operator->samples & VBS_ONNX_INSIDE)
+    if (im->node->operator->traits & VBS_ONNX_INSIDE)
         return VBS_OK;
     for (int i = 0; i < im->node->n_inputs; i++) {
         const struct vbs_onnx_state *state = vbs_onnx_in(im, i);
@@ -747,6 +747,21 @@ static enum vbs_status note_positions(struct vbs_onnx_import *im)
     return VBS_OK;
 }
 
+/* Refuses a first input of a type for which ONNX does not define the operator and layers would give
+ * other numbers than those of the type. */
+static enum vbs_status check_type(struct vbs_onnx_import *im)
+{
+    unsigned traits = im->node->operator->traits;
+    int type = vbs_onnx_type(vbs_onnx_in(im, 0));
+    bool wide = traits & VBS_ONNX_WIDE, real = traits & VBS_ONNX_REAL;
+
+    if (type == 0 || !(wide || real) || (wide && vbs_onnx_is_wide(type)))
+        return VBS_OK;
+    return vbs_fail(im->ctx, VBS_FORMAT,
+                    "ONNX does not define it for %s; a Cast in front of it, to FLOAT%s, helps",
+                    vbs_onnx_type_name(type), wide ? " or INT32" : "");
+}
+
 static enum vbs_status run_operator(struct vbs_onnx_import *im)
 {
     const struct vbs_onnx_operator *operator= im->node->operator;
@@ -756,9 +771,10 @@ static enum vbs_status run_operator(struct vbs_onnx_import *im)
     im->whole_more = false;
     im->type_out = keeps_type(operator->name) ? vbs_onnx_type(vbs_onnx_in(im, 0)) : 0;
     im->whole_out = vbs_onnx_holds_whole(vbs_onnx_in(im, 0));
-    if (operator->samples & VBS_ONNX_INSIDE)
+    if (operator->traits & VBS_ONNX_INSIDE)
         return operator->import(im, operator);
     VBS_TRY(check_states(im, &tensors));
+    VBS_TRY(check_type(im));
     VBS_TRY(begin_positions(im));
     if (!tensors && !operator->fold)
         return vbs_fail(im->ctx, VBS_UNSUPPORTED,
@@ -777,7 +793,7 @@ static void set_type(struct vbs_onnx_state *state, bool whole, int type)
 
 static enum vbs_status note_whole(struct vbs_onnx_import *im)
 {
-    if (im->node->operator->samples & VBS_ONNX_INSIDE)
+    if (im->node->operator->traits & VBS_ONNX_INSIDE)
         return VBS_OK;
     for (int i = 0; i < im->node->n_outputs; i++)
         if (im->node->outputs[i] >= 0)

@@ -351,8 +351,12 @@ static enum vbs_status give_result(struct einsum *e)
 VBS_ONNX_HANDLER(einsum)
 {
     struct einsum e = {.im = im, .n = im->node->n_inputs, .samples = -1};
+    int bits = vbs_onnx_narrow_bits(vbs_onnx_type(vbs_onnx_in(im, 0)));
 
     (void)operator;
+    if (bits > 0)
+        return vbs_fail(im->ctx, VBS_UNSUPPORTED,
+                        "sums of products of whole numbers of %d bits, which wrap in ONNX", bits);
     e.factors = vbs_arena_alloc(im->arena, (size_t)e.n, sizeof *e.factors);
     e.equation.next = vbs_onnx_text(im, "equation");
     if (!e.factors || !e.equation.next)
