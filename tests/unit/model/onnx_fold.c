@@ -92,8 +92,10 @@ static void check_power(void)
 }
 
 /* Version 10 of Resize takes the nearest element behind where there are fewer, and the one before
- * where there are more: its cases say so (resize_downsample_nearest of ONNX), its text does not. */
-static void check_resize_10(float scale, int64_t n, const double *want)
+ * where there are more, each dimension by itself: its cases (resize_downsample_nearest of ONNX) and
+ * ONNX Runtime say so, its text does not. What a constant becomes, the last n values, is the same.
+ */
+static void check_resize_10(float rows, float columns, int64_t n, const double *want)
 {
     struct bytes graph = {0}, model, value = onnx_value("x", FLOAT, 3, (int64_t[]){0, 2, 4});
     static const float VALUES[] = {1, 2, 3, 4, 5, 6, 7, 8};
@@ -101,17 +103,22 @@ static void check_resize_10(float scale, int64_t n, const double *want)
     bool same;
     float *got;
 
-    onnx_add_values(&graph, "s", FLOAT, 1, (int64_t[]){3}, (float[]){1, scale, scale});
+    onnx_add_values(&graph, "s", FLOAT, 1, (int64_t[]){3}, (float[]){1, rows, columns});
+    onnx_add_values(&graph, "k", FLOAT, 3, (int64_t[]){1, 2, 4}, VALUES);
     bytes_put(&graph, ONNX_INPUT, &value);
     value = onnx_value("y", FLOAT, 0, NULL);
     bytes_put(&graph, ONNX_OUTPUT, &value);
-    node(&graph, "Resize", "x s", "y");
+    node(&graph, "Resize", "x s", "a");
+    node(&graph, "Resize", "k s", "b");
+    node(&graph, "Sub", "b a", "zero");
+    node(&graph, "Add", "zero b", "c");
+    node_int(&graph, "Concat", "a c", "y", "axis", 1);
     model = onnx_model(10, &graph);
     got = onnx_compute(&model, VALUES, &count);
-    same = got && count == n;
-    for (int64_t i = 0; i < n && same; i++)
-        same = got[i] == (float)want[i];
-    ok(same, "version 10 of Resize by %g", scale);
+    same = got && count == 2 * n;
+    for (int64_t i = 0; i < 2 * n && same; i++)
+        same = got[i] == (float)want[i % n];
+    ok(same, "version 10 of Resize by %g and %g", rows, columns);
     bytes_clear(&model);
     free(got);
 }
@@ -533,8 +540,11 @@ int main(void)
 
     if (file < 0 || close(file) != 0)
         return 1;
-    check_resize_10(0.6f, 2, (double[]){1, 3});
-    check_resize_10(1.5f, 18, (double[]){1, 1, 2, 3, 3, 4, 1, 1, 2, 3, 3, 4, 5, 5, 6, 7, 7, 8});
+    check_resize_10(0.6f, 0.6f, 2, (double[]){1, 3});
+    check_resize_10(1.5f, 0.6f, 6, (double[]){1, 3, 1, 3, 5, 7});
+    check_resize_10(0.5f, 1.5f, 6, (double[]){1, 1, 2, 3, 3, 4});
+    check_resize_10(1.5f, 1.5f, 18,
+                    (double[]){1, 1, 2, 3, 3, 4, 1, 1, 2, 3, 3, 4, 5, 5, 6, 7, 7, 8});
     check_power();
     check_exact();
     check_casts();

@@ -134,7 +134,7 @@ VBS_ONNX_HANDLER(fold_resize)
     constant *input;
     const number *x;
     number *y;
-    bool same;
+    bool same, by_scale;
 
     VBS_TRY(vbs_onnx_numbers_in(im, 0, &input, &x));
     shape = input->shape;
@@ -142,9 +142,13 @@ VBS_ONNX_HANDLER(fold_resize)
         return vbs_fail(im->ctx, VBS_FORMAT, "its input has no elements");
     a.resize.shape = shape;
     VBS_TRY(vbs_onnx_read_resize(im, operator->op != 0, &shape, false, 0, &a, &same));
-    for (int d = 0; d < shape.n_dims; d++)
+    by_scale = vbs_onnx_rounds_by_scale(im, operator->op != 0, &a);
+    for (int d = 0; d < shape.n_dims; d++) {
+        if (by_scale)
+            a.resize.nearest = vbs_onnx_nearest_by_scale(a.resize.scale[d]);
         if (!stays(&a, d, shape.dim[d]))
             VBS_TRY(resize_along(im, &a, d, &shape, &x));
+    }
     VBS_TRY(vbs_onnx_numbers_new(im, vbs_shape_elements(&shape), &y));
     for (int64_t i = 0; i < vbs_shape_elements(&shape); i++)
         y[i] = (number){vbs_onnx_rounded(input->type, x[i].value), .batch = x[i].batch};

@@ -166,6 +166,14 @@ enum vbs_status vbs_onnx_read_resize(struct vbs_onnx_import *im, bool upsample,
                                      const struct vbs_shape *shape, bool batch, int shift,
                                      union vbs_attributes *attributes, bool *same) VBS_MUST_CHECK;
 
+/* Returns whether dimensions take the nearest element by their own scales, as in version 10 of
+ * Resize, whose text does not say how. By its cases, the one before is taken where there are more
+ * elements, and the one behind where there are fewer; where both are, ONNX Runtime decides by
+ * dimension. */
+bool vbs_onnx_rounds_by_scale(const struct vbs_onnx_import *im, bool upsample,
+                              const union vbs_attributes *a);
+enum vbs_resize_nearest vbs_onnx_nearest_by_scale(double scale);
+
 /* Makes a tensor of input index, images or what belongs to each of them, [N, C, H, W] in the file,
  * and finds the shape in which a layer reads it: without the dimension of images where a sample has
  * one. A constant becomes a tensor of each sample. */

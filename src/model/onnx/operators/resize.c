@@ -220,21 +220,15 @@ static enum vbs_status read_modes(struct vbs_onnx_import *im, bool upsample,
     return VBS_OK;
 }
 
-/* Sets how version 10 of Resize takes the nearest element, which its text does not say: by its
- * cases, the one before where there are more elements, and the one behind where there are fewer. */
-static enum vbs_status set_nearest_of_10(struct vbs_onnx_import *im, union vbs_attributes *a)
+bool vbs_onnx_rounds_by_scale(const struct vbs_onnx_import *im, bool upsample,
+                              const union vbs_attributes *a)
 {
-    bool more = false, fewer = false;
+    return !upsample && im->graph->opset == 10 && a->resize.mode == VBS_RESIZE_NEAREST;
+}
 
-    for (int d = 0; d < a->resize.shape.n_dims; d++) {
-        more = more || a->resize.scale[d] > 1;
-        fewer = fewer || a->resize.scale[d] < 1;
-    }
-    if (more && fewer)
-        return vbs_fail(im->ctx, VBS_UNSUPPORTED,
-                        "version 10 with more elements in some dimensions and fewer in others");
-    a->resize.nearest = fewer ? VBS_NEAREST_CEIL : VBS_NEAREST_FLOOR;
-    return VBS_OK;
+enum vbs_resize_nearest vbs_onnx_nearest_by_scale(double scale)
+{
+    return scale < 1 ? VBS_NEAREST_CEIL : VBS_NEAREST_FLOOR;
 }
 
 enum vbs_status vbs_onnx_read_resize(struct vbs_onnx_import *im, bool upsample,
@@ -256,10 +250,38 @@ enum vbs_status vbs_onnx_read_resize(struct vbs_onnx_import *im, bool upsample,
         VBS_TRY(set_dim(im, &request, d + batch, shape->dim[d], a, d + shift));
         *same &= a->resize.shape.dim[d + shift] == shape->dim[d] && a->resize.scale[d + shift] == 1;
     }
-    if (!upsample && im->graph->opset == 10 && a->resize.mode == VBS_RESIZE_NEAREST)
-        VBS_TRY(set_nearest_of_10(im, a));
     return a->resize.coordinates == VBS_COORDINATES_TF_CROP ? read_roi(im, &request, shift, a)
                                                             : VBS_OK;
+}
+
+/* Resizes a view of a tensor whose dimensions round by their own scales: those that get fewer
+ * elements first, and then those that get more. */
+static enum vbs_status resize_by_scale(struct vbs_onnx_import *im, const union vbs_attributes *a,
+                                       const struct vbs_shape *view,
+                                       struct vbs_onnx_tensor **tensor)
+{
+    static const enum vbs_resize_nearest IN_TURN[] = {VBS_NEAREST_CEIL, VBS_NEAREST_FLOOR};
+    struct vbs_shape shape = *view;
+
+    for (int i = 0; i < 2; i++) {
+        union vbs_attributes part = *a;
+        bool some = false;
+
+        part.resize.nearest = IN_TURN[i];
+        part.resize.shape = shape;
+        for (int d = 0; d < shape.n_dims; d++) {
+            bool now = a->resize.scale[d] != 1 &&
+                       vbs_onnx_nearest_by_scale(a->resize.scale[d]) == IN_TURN[i];
+
+            some = some || now;
+            part.resize.shape.dim[d] = now ? a->resize.shape.dim[d] : shape.dim[d];
+            part.resize.scale[d] = now ? a->resize.scale[d] : 1;
+        }
+        if (some)
+            VBS_TRY(vbs_onnx_apply(im, VBS_OP_RESIZE, &part, *tensor, &shape, tensor));
+        shape = part.resize.shape;
+    }
+    return VBS_OK;
 }
 
 VBS_ONNX_HANDLER(resize)
@@ -283,7 +305,11 @@ VBS_ONNX_HANDLER(resize)
         shape.dim[d] = attributes.resize.shape.dim[d + shift];
     if (same && !vbs_onnx_makes(im, VBS_OP_RESIZE))
         return vbs_onnx_give(im, 0, state->tensor, &shape);
-    VBS_TRY(vbs_onnx_apply(im, VBS_OP_RESIZE, &attributes, state->tensor, &view, &tensor));
+    tensor = state->tensor;
+    if (vbs_onnx_rounds_by_scale(im, operator->op != 0, &attributes))
+        VBS_TRY(resize_by_scale(im, &attributes, &view, &tensor));
+    else
+        VBS_TRY(vbs_onnx_apply(im, VBS_OP_RESIZE, &attributes, tensor, &view, &tensor));
     if (state->whole && attributes.resize.mode != VBS_RESIZE_NEAREST) {
         const struct vbs_onnx_state between = {.tensor = tensor, .shape = shape};
         struct vbs_onnx_state cut;
