@@ -14,6 +14,9 @@ static int set_operation(dnnl_alg_kind_t algorithm, double alpha, double beta,
                          struct od_eltwise *operation)
 {
     *operation = (struct od_eltwise){algorithm, (float)alpha, (float)beta};
+    /* A product that is -0 stays so when -0 is added to it. */
+    if (algorithm == dnnl_eltwise_linear && beta == 0)
+        operation->beta = -0.0F;
     return 1;
 }
 

@@ -297,11 +297,11 @@ static bool with_value(const struct od_build *b, double value, struct od_eltwise
                              : (struct od_eltwise){dnnl_eltwise_linear, 1, -v};
         return true;
     case VBS_OP_MUL:
-        *operation = (struct od_eltwise){dnnl_eltwise_linear, v, 0};
+        *operation = (struct od_eltwise){dnnl_eltwise_linear, v, -0.0F};
         return true;
     case VBS_OP_DIV:
         *operation = swapped ? (struct od_eltwise){dnnl_eltwise_pow, v, -1}
-                             : (struct od_eltwise){dnnl_eltwise_linear, 1 / v, 0};
+                             : (struct od_eltwise){dnnl_eltwise_linear, 1 / v, -0.0F};
         /* the product with another reciprocal may be below a whole number that the quotient is */
         return swapped || (frexpf(fabsf(v), &exponent) == 0.5F && isfinite(1 / v));
     case VBS_OP_MAX:
