@@ -6,6 +6,7 @@
 #include "exec/replan.h"
 #include "support/fault.h"
 #include "support/profile_help.h"
+#include "support/refused_plan.h"
 #include "support/tap.h"
 
 #include "vbslab/replay.h"
@@ -295,22 +296,11 @@ static void smaller_plans_are_tried(struct vbs_ctx *ctx, const struct vbs_profil
 
 /* ---- Refusals ---- */
 
-static void refuses(struct vbs_ctx *ctx, const struct vbs_profile *profile,
-                    const struct vbs_simple_options *options, enum vbs_status want,
-                    const char *part)
-{
-    struct vbs_schedule *schedule = NULL;
-    enum vbs_status status = vbs_simple_plan(ctx, profile, options, &schedule);
-
-    ok(status == want && !schedule && strstr(vbs_detail(ctx), part), "refused: %s",
-       vbs_detail(ctx));
-}
-
 #define REFUSES(status, part, ...)                                                                 \
     do {                                                                                           \
         struct vbs_simple_options o = options_of(NULL);                                            \
         __VA_ARGS__;                                                                               \
-        refuses(ctx, profile, &o, status, part);                                                   \
+        refuses_plan(ctx, profile, &o, status, part);                                              \
     } while (0)
 
 static void wrong_options_are_refused(struct vbs_ctx *ctx, const struct vbs_network *network,
@@ -321,7 +311,7 @@ static void wrong_options_are_refused(struct vbs_ctx *ctx, const struct vbs_netw
     struct vbs_exec *exec = NULL;
     static const int NO_ONE[] = {2, 3};
 
-    refuses(ctx, profile, NULL, VBS_USAGE, "0 samples");
+    refuses_plan(ctx, profile, NULL, VBS_USAGE, "0 samples");
     REFUSES(VBS_USAGE, "struct_size", o.struct_size = 0);
     REFUSES(VBS_USAGE, "0 samples", o.request = 0);
     REFUSES(VBS_USAGE, "4097 samples", o.request = 4097);

@@ -5,6 +5,7 @@
  * of this file around those that tell what the process takes, that place and that prepare.
  */
 #include "support/made_profile.h"
+#include "support/refused_plan.h"
 #include "support/tap.h"
 
 #include "base/fail.h"
@@ -299,17 +300,6 @@ static void a_limit_that_no_plan_keeps_is_refused(struct vbs_ctx *ctx,
 
 /* ---- Options ---- */
 
-static void refuses(struct vbs_ctx *ctx, const struct vbs_profile *profile,
-                    const struct vbs_simple_options *options, enum vbs_status want,
-                    const char *part)
-{
-    struct vbs_schedule *schedule = NULL;
-    enum vbs_status status = vbs_simple_plan(ctx, profile, options, &schedule);
-
-    ok(status == want && !schedule && strstr(vbs_detail(ctx), part), "refused: %s",
-       vbs_detail(ctx));
-}
-
 static void wrong_options_are_refused(struct vbs_ctx *ctx, struct vbs_profile *profile)
 {
     struct vbs_simple_options options = options_of(ANY);
@@ -317,22 +307,22 @@ static void wrong_options_are_refused(struct vbs_ctx *ctx, struct vbs_profile *p
     struct vbs_schedule *schedule = NULL;
 
     options.memory_bytes = MIB;
-    refuses(ctx, profile, &options, VBS_USAGE, "one of memory_bytes and total_memory_bytes");
+    refuses_plan(ctx, profile, &options, VBS_USAGE, "one of memory_bytes and total_memory_bytes");
     options.struct_size = offsetof(struct vbs_simple_options, total_memory_bytes);
     ok(vbs_simple_plan(ctx, profile, &options, &schedule) == VBS_OK &&
            schedule->memory_bytes == MIB,
        "a program with an older header has no limit");
     vbs_schedule_free(schedule);
     options = options_of(0);
-    refuses(ctx, profile, &options, VBS_USAGE, "total_memory_bytes has to be 1 or more");
+    refuses_plan(ctx, profile, &options, VBS_USAGE, "total_memory_bytes has to be 1 or more");
     options = options_of(-1);
-    refuses(ctx, profile, &options, VBS_USAGE, "a limit of -1 bytes");
+    refuses_plan(ctx, profile, &options, VBS_USAGE, "a limit of -1 bytes");
     options = options_of(ANY);
     profile->provenance.backend = "cudnn";
-    refuses(ctx, profile, &options, VBS_UNSUPPORTED, "'cudnn' computes in a device's");
+    refuses_plan(ctx, profile, &options, VBS_UNSUPPORTED, "'cudnn' computes in a device's");
     profile->provenance.backend = backend;
     around.before_bytes = -1;
-    refuses(ctx, profile, &options, VBS_UNSUPPORTED, "the system does not tell");
+    refuses_plan(ctx, profile, &options, VBS_UNSUPPORTED, "the system does not tell");
     around.before_bytes = BEFORE;
 }
 
