@@ -72,10 +72,11 @@ struct vbs_backend_options {
      * batch, or null for all algorithms. A null function: all algorithms of all layers. */
     void *self;
     const char *(*only)(void *self, int layer, int batch);
-    /* Where requested is null: seconds that making kernels may take; 0: not limited. Where it would
-     * take longer, by the layers that are made, the session has fewer of the batches: the first,
-     * the last and some between them, or only the first, of which all kernels are made in any
-     * case. Modelled backends make all. */
+    /* Where requested is null: seconds that making kernels and packing their weights may take; 0:
+     * not limited. Every layer gets a kernel at the first batch in any case, by which the limit may
+     * be exceeded. Whatever is likely to end later than the limit is not begun: further batches, of
+     * which the last and some between them come first; kernels that pack their weights in other
+     * formats than those; and kernels on rows. Modelled backends make all. */
     double time_limit_s;
 };
 

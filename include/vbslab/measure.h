@@ -255,6 +255,8 @@ struct vbs_measure_shares {
     double learning_s;    /* for executing schedules (learn.h); 0: none are executed */
     double least_learning_s; /* the same, also where kernels take longer */
     double learned_s;        /* learning ends, at the latest */
+    double stopped_s;        /* learning that goes on nevertheless is stopped, so that there is time
+                                to keep the profile */
 };
 
 /*
@@ -269,6 +271,15 @@ void vbs_measure_divide(double time_limit_s, double most_s, bool learns,
 /* Returns the seconds that are left until until_s seconds from the beginning; where they are over,
  * a millisecond, because 0 stands for a default in options. */
 double vbs_measure_left_s(const struct vbs_measure_shares *shares, double until_s);
+
+/* Returns the seconds that a part may take that comes before kernels are timed: part_s, but at most
+ * those that are left until timed_s, by vbs_measure_left_s. A part of 0 seconds stays 0. */
+double vbs_measure_part_s(const struct vbs_measure_shares *shares, double part_s);
+
+/* Returns the seconds by which a measurement that ends now has taken longer than most_s; 0: it has
+ * not. It has where already one kernel of each layer at the first batch takes longer to prepare and
+ * to run, and by as much. */
+double vbs_measure_excess_s(const struct vbs_measure_shares *shares);
 
 /* Sources of copies that can be measured. */
 #define VBS_COPY_PAGE_CACHE "page-cache"

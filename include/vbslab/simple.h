@@ -57,8 +57,10 @@ struct vbs_simple_options {
                             null: 1 to 12, but none above the request, if there is one */
     int n_batches;
     /* Of vbs_simple_measure only: seconds of measuring; 0: 60. From 10 on, there is a profile
-     * within them whatever the machine does: batches for which there is no time are left out. Less
-     * bounds the refinement of times only, and there is a profile within 60. */
+     * within them whatever the machine does: batches for which there is no time are left out, and
+     * algorithms that pack weights in formats of their own. Preparing one kernel for each layer,
+     * and running it once, may exceed it. Less bounds the refinement of times only, and there is a
+     * profile within 60. */
     double time_limit_s;
     bool stripes; /* of vbs_simple_measure only: also kernels on rows (struct
                      vbs_backend_options) */

@@ -306,8 +306,9 @@ class Network(Handle):
         batches : "1-12", or numbers; 1 must be among them
         threads : threads that compute; 0: as many as this process may use
         time_limit_s : seconds; the default is 60. From 10 on there is a profile within them whatever the
-            machine does: batches for which there is no time are left out. Less bounds the refinement of
-            times only
+            machine does: batches for which there is no time are left out, and algorithms that pack
+            weights in formats of their own. Preparing one kernel for each layer, and running it once,
+            may exceed it. Less bounds the refinement of times only
         copies : whether to measure how fast weights can be copied, for plans with weights included
         stripes : whether to measure kernels on rows of a sample too, for plans below the largest layer
         folder : where the file for that is made; the default is the current folder

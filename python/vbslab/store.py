@@ -324,7 +324,7 @@ class Store(Exclusive):
         try:
             sink = lib.vbs_store_run_sink(run)
             if copies:
-                self._measure_copies(call, session, sink, options, reporter)
+                self._measure_copies(call, session, sink, options, shares, reporter)
             options.most_s = lib.vbs_measure_left_s(shares, shares.timed_s)
             call(lib.vbs_measure, session, options, sink, report)
             revised = _revise(call, session, run)
@@ -334,11 +334,13 @@ class Store(Exclusive):
             lib.vbs_store_run_free(run)
         return int(number[0])
 
-    def _measure_copies(self, call: Call, session: Any, sink: Any, measure: Any, reporter: Progress) -> None:
+    def _measure_copies(
+        self, call: Call, session: Any, sink: Any, measure: Any, shares: Any, reporter: Progress
+    ) -> None:
         options, report = ffi.new("struct vbs_copy_options *"), ffi.new("struct vbs_copy_report *")
         options.struct_size = ffi.sizeof("struct vbs_copy_options")
         folder = ffi.new("char[]", os.path.dirname(self._absolute) or b".")
-        options.folder, options.time_limit_s = folder, measure.time_limit_s
+        options.folder, options.time_limit_s = folder, lib.vbs_measure_part_s(shares, shares.limit_s)
         reporter.fill(options.progress)
         call(lib.vbs_measure_copies, session, options, sink, report)
         if measure.time_limit_s > 0:

@@ -186,9 +186,9 @@ static const struct cli_option OPTIONS[] = {
                     "default"},
     {"time-limit", "SECONDS",
      "time for each model (default: 60), three quarters of it for executing schedules. From 10 on "
-     "it "
-     "holds whatever the machine does, and batches for which there is no time are left out; below, "
-     "it bounds the refinement of times only"},
+     "it holds whatever the machine does, and batches and algorithms for which there is no time "
+     "are left out, all but one kernel of each layer; below, it bounds the refinement of times "
+     "only"},
     {"no-learning", NULL,
      "execute no schedules: times are those of kernels alone, made smooth over batches"},
     {"stripes", NULL,

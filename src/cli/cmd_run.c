@@ -366,7 +366,8 @@ static const struct cli_option OPTIONS[] = {
     {CLI_OPTION_UNTIL},
     {"measure-limit", "SECONDS",
      "where the model has no profile: time until there is one (default 60), whatever the machine "
-     "does; batches for which there is no time are left out"},
+     "does; batches and algorithms for which there is no time are left out, all but one kernel of "
+     "each layer"},
     {"output", "[NAME=]FILE.npy",
      "write the first output; further ones go to FILE-NAME.npy. NAME=FILE.npy, which may be "
      "repeated, writes the output of that name. - is standard output, alone"},

@@ -213,9 +213,11 @@ static enum vbs_status calibrate(struct vbs_ctx *ctx, const struct vbs_simple_op
                                                   .folder = folder,
                                                   .n_sources = copied->n_sources,
                                                   .sources = copied->sources,
-                                                  .time_limit_s = shares->calibration_s,
+                                                  .time_limit_s = vbs_measure_part_s(
+                                                      shares, shares->calibration_s),
                                                   .progress = own->progress,
-                                                  .most_s = shares->calibrated_s};
+                                                  .most_s = vbs_measure_part_s(
+                                                      shares, shares->calibrated_s)};
     char warning[VBS_DETAIL_SIZE];
 
     return vbs_measure_calibration(ctx, r->session, &options, warning, &r->calibration);
@@ -238,7 +240,7 @@ static enum vbs_status take_samples(struct vbs_ctx *ctx, const struct vbs_simple
                                           .progress = own->progress};
     struct vbs_copy_options copies = {.struct_size = sizeof(struct vbs_copy_options),
                                       .folder = own->folder ? own->folder : ".",
-                                      .time_limit_s = own->time_limit_s,
+                                      .time_limit_s = vbs_measure_part_s(shares, shares->limit_s),
                                       .progress = own->progress};
     struct vbs_measure_report report = {0};
     struct vbs_copy_report copied = {0};

@@ -202,10 +202,13 @@ struct vbs_kernel_maker {
     bool (*keep)(void *build, int first, const char *algorithm);
     /* Appends kernel number index once more; both share the memory that it owns. */
     enum vbs_status (*share)(void *build, int index);
-    /* Frees what the backend has of kernel number index, and puts what it has of number `from` into
-     * the place of number `to`, which is free. Null, both: the session always has all batches. */
+    /* Packs the weights that kernel number index reads, unless they are. Called after `make` and
+     * `make_rows`, in sessions that keep weights. Null: these have done so. */
+    enum vbs_status (*pack)(void *build, int index);
+    /* Frees what the backend has of kernel number index, and swaps what it has of two kernels.
+     * Null, both: the session always has all kernels. */
     void (*release)(void *build, int index);
-    void (*move)(void *build, int from, int to);
+    void (*swap)(void *build, int i, int j);
     double (*now_s)(void *build); /* a clock for tests; null: vbs_clock_s */
 };
 

@@ -155,11 +155,12 @@ static void release_kernel(void *build, int index)
     cu_kernel_release(&((struct cu_build *)build)->session->kernels[index]);
 }
 
-static void move_kernel(void *build, int from, int to)
+static void swap_kernels(void *build, int i, int j)
 {
-    struct cu_session *s = ((struct cu_build *)build)->session;
+    struct cu_kernel *kernels = ((struct cu_build *)build)->session->kernels, kernel = kernels[i];
 
-    s->kernels[to] = s->kernels[from];
+    kernels[i] = kernels[j];
+    kernels[j] = kernel;
 }
 
 /* ---- the whole ---- */
@@ -194,7 +195,7 @@ enum vbs_status cu_open(struct cu_build *b, const struct vbs_backend_options *op
                                            .keep = keep_kernel,
                                            .share = share_kernel,
                                            .release = release_kernel,
-                                           .move = move_kernel};
+                                           .swap = swap_kernels};
 
     VBS_TRY(vbs_network_check_floats(b->ctx, b->network, "backend cudnn"));
     VBS_TRY(start(b));

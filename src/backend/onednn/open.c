@@ -254,11 +254,17 @@ static void release_kernel(void *build, int index)
     od_kernel_release(&((struct od_build *)build)->session->kernels[index]);
 }
 
-static void move_kernel(void *build, int from, int to)
+static enum vbs_status pack_kernel(void *build, int index)
 {
-    struct od_session *s = ((struct od_build *)build)->session;
+    return od_kernel_pack(build, index);
+}
 
-    s->kernels[to] = s->kernels[from];
+static void swap_kernels(void *build, int i, int j)
+{
+    struct od_kernel *kernels = ((struct od_build *)build)->session->kernels, kernel = kernels[i];
+
+    kernels[i] = kernels[j];
+    kernels[j] = kernel;
 }
 
 enum vbs_status od_open(struct od_build *b, const struct vbs_backend_options *options)
@@ -269,8 +275,9 @@ enum vbs_status od_open(struct od_build *b, const struct vbs_backend_options *op
                                            .make_rows = make_rows,
                                            .keep = keep_kernel,
                                            .share = share_kernel,
+                                           .pack = pack_kernel,
                                            .release = release_kernel,
-                                           .move = move_kernel};
+                                           .swap = swap_kernels};
     dnnl_status_t dnnl = dnnl_engine_create(&s->engine, dnnl_cpu, 0);
 
     if (dnnl == dnnl_success)

@@ -181,6 +181,7 @@ char *cli_copy_folder(const struct cli *cli)
 
 /* Measures copies, which come first, within the time limit; notes and report describe them. */
 static enum vbs_status measure_copies(struct cli *cli, const struct cli_measuring *how,
+                                      const struct vbs_measure_shares *shares,
                                       struct vbs_session *session,
                                       const struct vbs_sample_sink *sink,
                                       struct vbs_measure_options *options, char *notes, size_t size,
@@ -189,7 +190,8 @@ static enum vbs_status measure_copies(struct cli *cli, const struct cli_measurin
     char *folder = cli_copy_folder(cli);
     struct vbs_copy_options copies = {.struct_size = sizeof(struct vbs_copy_options),
                                       .folder = folder,
-                                      .time_limit_s = options->time_limit_s,
+                                      .time_limit_s =
+                                          vbs_measure_part_s(shares, options->time_limit_s),
                                       .progress = cli_progress(cli)};
     enum vbs_status status = folder ? VBS_OK : vbs_no_memory(&cli->ctx);
 
@@ -249,7 +251,8 @@ static enum vbs_status calibrate(struct cli *cli, struct vbs_session *session,
     double start_s = vbs_clock_s();
 
     VBS_TRY(cli_calibrate_session(cli, session, copies->n_sources, copies->sources,
-                                  shares->calibration_s, shares->calibrated_s, calibration));
+                                  vbs_measure_part_s(shares, shares->calibration_s),
+                                  vbs_measure_part_s(shares, shares->calibrated_s), calibration));
     if (options->time_limit_s > 0)
         options->time_limit_s =
             fmax(options->time_limit_s / 2, options->time_limit_s - (vbs_clock_s() - start_s));
@@ -288,7 +291,7 @@ static enum vbs_status learn(struct cli *cli, const struct cli_measuring *how,
     options.progress = cli_progress(cli);
     if (options.copy_source && !vbs_profile_copy(draft, options.copy_source))
         forget_copies(&options);
-    cli->ctx.deadline_s = shares->begin_s + shares->most_s;
+    cli->ctx.deadline_s = shares->begin_s + shares->stopped_s;
     status = vbs_learn(&cli->ctx, network, how->backend, draft, &options, learned);
     if (status == VBS_INTERRUPTED && vbs_out_of_time(&cli->ctx))
         status = VBS_OK; /* nothing was learned */
@@ -416,6 +419,19 @@ static void note_limits(struct cli *cli, const struct cli_measuring *how, const 
                  model, how->options.time_limit_s);
 }
 
+/* Says that the limit that holds could not be kept. */
+static void note_excess(struct cli *cli, const char *model, double prepared_s,
+                        const struct vbs_measure_shares *shares)
+{
+    double excess_s = vbs_measure_excess_s(shares);
+
+    if (excess_s > (LATE - 1) * shares->most_s)
+        cli_note(cli,
+                 "%s: the limit of %g s was too short by %.1f s: each layer needs a kernel that is "
+                 "prepared, which took %.1f s, and runs once",
+                 model, shares->most_s, excess_s, prepared_s);
+}
+
 /* ---- The whole ---- */
 
 /* Writes the notes of the profile: those of the session, what was measured, and copies. */
@@ -447,6 +463,7 @@ static enum vbs_status measure_session(struct cli *cli, const struct cli_measuri
     struct vbs_calibration *calibration = NULL;
     struct vbs_profile *posterior = NULL;
     char copies[200], what[300], notes[900];
+    double prepared_s = vbs_clock_s() - shares->begin_s;
     enum vbs_status status;
 
     options.struct_size = sizeof options;
@@ -455,7 +472,7 @@ static enum vbs_status measure_session(struct cli *cli, const struct cli_measuri
         options.time_limit_s = VBS_MEASURE_S;
     options.time_limit_s -= shares->learning_s;
     VBS_TRY(vbs_store_run_begin(&cli->ctx, store, vbs_network_hash(network), session, &run));
-    status = measure_copies(cli, how, session, vbs_store_run_sink(run), &options, copies,
+    status = measure_copies(cli, how, shares, session, vbs_store_run_sink(run), &options, copies,
                             sizeof copies, &copied);
     if (status == VBS_OK)
         status = calibrate(cli, session, &copied, shares, &options, &calibration);
@@ -485,6 +502,7 @@ static enum vbs_status measure_session(struct cli *cli, const struct cli_measuri
     if (how->prepare.stripes)
         note_whole(cli, network->name, session);
     note_limits(cli, how, network->name, session, &report, shares);
+    note_excess(cli, network->name, prepared_s, shares);
 done:
     vbs_profile_free(posterior);
     vbs_calibration_free(calibration);

@@ -445,8 +445,12 @@ static enum vbs_status measure_factors(struct calibrating *c, struct calibration
     if (c->options.n_sources == 0)
         return VBS_OK;
     VBS_TRY(allocate(c));
-    VBS_TRY(vbs_pass_buffers_init(c->ctx, c->session, c->options.batch, &c->buffers));
-    status = prepare(c);
+    c->late = is_late(c, 0);
+    status = VBS_OK;
+    if (!c->late)
+        status = vbs_pass_buffers_init(c->ctx, c->session, c->options.batch, &c->buffers);
+    if (status == VBS_OK && !c->late)
+        status = prepare(c);
     if (status == VBS_OK && !c->late)
         status = measure_sources(c, body);
     vbs_copy_file_close(&c->file);

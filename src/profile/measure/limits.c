@@ -10,6 +10,7 @@
 #define TIMED       0.9  /* at which kernels are timed at the latest */
 #define TIMED_EARLY 0.7  /* the same, where schedules are executed afterwards */
 #define LEARNED     0.9  /* at which learning ends, which may take a little longer */
+#define STOPPED     0.95 /* at which it is stopped */
 
 /* Shares of the limit that was given. */
 #define LEARNING          0.75  /* for executing schedules */
@@ -35,10 +36,21 @@ void vbs_measure_divide(double time_limit_s, double most_s, bool learns,
     made.learning_s = learns ? LEARNING * limit_s : 0;
     made.least_learning_s = learns ? LEARN_LEAST * limit_s : 0;
     made.learned_s = LEARNED * made.most_s;
+    made.stopped_s = STOPPED * made.most_s;
     *shares = made;
 }
 
 double vbs_measure_left_s(const struct vbs_measure_shares *shares, double until_s)
 {
     return fmax(SOON_S, shares->begin_s + until_s - vbs_clock_s());
+}
+
+double vbs_measure_part_s(const struct vbs_measure_shares *shares, double part_s)
+{
+    return part_s > 0 ? fmin(part_s, vbs_measure_left_s(shares, shares->timed_s)) : 0;
+}
+
+double vbs_measure_excess_s(const struct vbs_measure_shares *shares)
+{
+    return fmax(0, vbs_clock_s() - shares->begin_s - shares->most_s);
 }

@@ -1,14 +1,17 @@
 /*
- * Making the kernels of a session within a limit of time: fewer batches are made where all would
- * take longer. The backend and its clock are the test's: a kernel says how long it takes to make.
+ * Making the kernels of a session within a limit of time: every layer gets one that can run, then
+ * there are as many batches and formats of weights as there is time for. The backend and its clock
+ * are the test's: a kernel says how long it takes to make, and its weights how long to pack.
  */
 #include "backend/common/common.h"
 
 #include "support/tap.h"
 
+#include <math.h>
 #include <stdlib.h>
 
-#define LAYERS 30
+#define LAYERS    30
+#define N_FORMATS 3
 
 /* What the backend has of a kernel. */
 struct own {
@@ -21,20 +24,32 @@ struct backend {
     struct vbs_ctx ctx;
     struct own *own;
     double now_s;
-    double first_s, other_s; /* that the kernels of a layer take at batch 1, and at others */
-    double last_factor;      /* how many times as long the second half of the layers takes */
+    double make_s; /* that the kernels of a layer take at a batch */
+    double pack_s; /* that packing a layer's weights takes, in the first format */
     int n_made, n_released;
+    bool packed[LAYERS + 1][N_FORMATS];
+    int n_packed;
+    double begun_s; /* the last time at which something was begun */
+    double least_s; /* the time when the first batch can run */
 };
 
+/* Appends kernels of one, two or three algorithms; each packs its weights in its own way, the later
+ * ones to more bytes. Every fifth layer has no weights. */
 static enum vbs_status make(void *build, int layer, int batch,
                             const struct vbs_requested *requested)
 {
+    static const char *const NAMES[N_FORMATS] = {"a", "b", "c"};
     struct backend *b = build;
 
     (void)requested;
-    b->now_s += (batch == 1 ? b->first_s : b->other_s) * (layer > LAYERS / 2 ? b->last_factor : 1);
-    for (int a = 0; a < 1 + layer % 3; a++) {
-        const struct vbs_kernel kernel = {.layer = layer, .batch = batch, .algorithm = "a"};
+    b->begun_s = b->now_s;
+    b->now_s += b->make_s;
+    for (int a = 0; a < 1 + layer % N_FORMATS; a++) {
+        const struct vbs_kernel kernel = {.layer = layer,
+                                          .batch = batch,
+                                          .algorithm = NAMES[a],
+                                          .format = a,
+                                          .packed_bytes = layer % 5 == 0 ? 0 : 1000 * (a + 1)};
         enum vbs_status status =
             vbs_kernel_append(&b->ctx, &b->core, &kernel, &b->own, sizeof *b->own);
 
@@ -46,6 +61,29 @@ static enum vbs_status make(void *build, int layer, int batch,
     return VBS_OK;
 }
 
+static enum vbs_status make_rows(void *build, int layer, int row, int n,
+                                 const struct vbs_requested *requested)
+{
+    (void)row, (void)n;
+    return make(build, layer, 1, requested);
+}
+
+static enum vbs_status pack(void *build, int index)
+{
+    struct backend *b = build;
+    const struct vbs_kernel *kernel = &b->core.offers[index];
+
+    if (kernel->packed_bytes == 0 || b->packed[kernel->layer][kernel->format])
+        return VBS_OK;
+    b->begun_s = b->now_s;
+    b->now_s += b->pack_s * (double)kernel->packed_bytes / 1000;
+    b->packed[kernel->layer][kernel->format] = true;
+    b->n_packed++;
+    if (kernel->layer == LAYERS - 1 && kernel->format == 0)
+        b->least_s = b->now_s + b->make_s; /* the last layer has no weights */
+    return VBS_OK;
+}
+
 static void release(void *build, int index)
 {
     struct backend *b = build;
@@ -54,11 +92,13 @@ static void release(void *build, int index)
     b->n_released++;
 }
 
-static void move(void *build, int from, int to)
+static void swap(void *build, int i, int j)
 {
     struct backend *b = build;
+    struct own own = b->own[i];
 
-    b->own[to] = b->own[from];
+    b->own[i] = b->own[j];
+    b->own[j] = own;
 }
 
 static double now_s(void *build)
@@ -66,74 +106,116 @@ static double now_s(void *build)
     return ((struct backend *)build)->now_s;
 }
 
-/* Returns whether the kernels are in order, those of all layers at the batches of the first, and
- * the backend's own are in their places. */
+/* Returns whether kernel i comes behind the one before it: by layer, whole samples before rows. */
+static bool is_behind(const struct vbs_kernel *before, const struct vbs_kernel *k)
+{
+    if (before->layer != k->layer)
+        return before->layer < k->layer;
+    if (before->rows != k->rows)
+        return before->rows < k->rows;
+    if (before->batch != k->batch)
+        return before->batch < k->batch;
+    return strcmp(before->algorithm, k->algorithm) < 0;
+}
+
+/* Returns how many kernels on whole samples a layer has at a batch. */
+static int count(const struct backend *b, int layer, int batch)
+{
+    int n = 0;
+
+    for (int i = 0; i < b->core.session.n_kernels; i++)
+        n += b->own[i].layer == layer && b->own[i].batch == batch && b->core.offers[i].rows == 0;
+    return n;
+}
+
+/* Returns whether the kernels are in order and can run, those of all layers at the batches of the
+ * first, and the backend's own are in their places. */
 static bool is_sound(const struct backend *b)
 {
     int n = b->core.session.n_kernels;
     bool sound = b->n_made - b->n_released == n;
 
     for (int i = 0; i < n; i++) {
-        const struct vbs_kernel *k = &b->core.offers[i], *before = i > 0 ? k - 1 : NULL;
+        const struct vbs_kernel *k = &b->core.offers[i];
 
         sound = sound && b->own[i].is_there && b->own[i].layer == k->layer &&
-                b->own[i].batch == k->batch;
-        sound = sound && (!before || k->layer > before->layer ||
-                          (k->layer == before->layer && k->batch >= before->batch));
+                b->own[i].batch == k->batch && (i == 0 || is_behind(k - 1, k));
+        sound = sound && (k->packed_bytes == 0 || b->packed[k->layer][k->format]);
     }
     for (int layer = 2; layer <= LAYERS; layer++)
-        for (int batch = 1; batch <= 12; batch++) {
-            int n_first = 0, n_own = 0;
-
-            for (int i = 0; i < n; i++) {
-                n_first += b->own[i].layer == 1 && b->own[i].batch == batch;
-                n_own += b->own[i].layer == layer && b->own[i].batch == batch;
-            }
-            sound = sound && (n_first > 0) == (n_own > 0);
-        }
+        for (int batch = 1; batch <= 12; batch++)
+            sound = sound && (count(b, 1, batch) > 0) == (count(b, layer, batch) > 0);
     return sound;
 }
 
-/* Makes the kernels of 12 batches within a limit; batches: the text of those that are made. */
-static void check(const char *what, double first_s, double other_s, double last_factor,
-                  double limit_s, const char *batches, double most_s)
-{
-    static const int ALL[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
-    struct backend b = {.first_s = first_s, .other_s = other_s, .last_factor = last_factor};
-    const struct vbs_backend_options options = {
-        .struct_size = sizeof options, .batches = ALL, .n_batches = 12, .time_limit_s = limit_s};
-    const struct vbs_kernel_maker maker = {
-        .build = &b, .make = make, .release = release, .move = move, .now_s = now_s};
-    struct vbs_profile_layer layers[LAYERS + 1] = {{.name = "layer"}};
-    char made[60] = "";
-    int last = 0;
+static const int ALL[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
 
+struct limit_case {
+    const char *what;
+    double make_s, pack_s, limit_s;
+    const char *batches; /* those that are made */
+    int n_packed;        /* of 24 layers with weights, in one to three formats: 48 in all */
+    double most_s;       /* that it takes */
+    bool stripes;
+};
+
+/* Makes the kernels of 12 batches within a limit. */
+static void check(const struct limit_case *c)
+{
+    struct backend b = {.make_s = c->make_s, .pack_s = c->pack_s};
+    const struct vbs_backend_options options = {.struct_size = sizeof options,
+                                                .batches = ALL,
+                                                .n_batches = 12,
+                                                .stripes = c->stripes,
+                                                .time_limit_s = c->limit_s};
+    const struct vbs_kernel_maker maker = {.build = &b,
+                                           .make = make,
+                                           .make_rows = make_rows,
+                                           .pack = pack,
+                                           .release = release,
+                                           .swap = swap,
+                                           .now_s = now_s};
+    struct vbs_profile_layer layers[LAYERS + 1];
+    struct vbs_reach reach = {0};
+    char made[60] = "";
+
+    for (int k = 0; k <= LAYERS; k++)
+        layers[k] = (struct vbs_profile_layer){.name = "layer", .rows = 8, .reaches = &reach};
     b.core.layers = layers;
     b.core.session.n_layers = LAYERS;
-    is_int(vbs_kernels_make(&b.ctx, &b.core, &options, &maker), VBS_OK, what);
-    ok(is_sound(&b), "all layers have the same batches, and nothing else is left");
-    for (int i = 0; i < b.core.session.n_kernels && b.own[i].layer == 1; i++) {
-        if (b.own[i].batch > last)
-            snprintf(made + strlen(made), sizeof made - strlen(made), "%s%d", last ? "," : "",
-                     b.own[i].batch);
-        last = b.own[i].batch;
-    }
-    is_str(made, batches, "these are the batches");
-    ok(b.now_s <= most_s + 1e-9, "it takes %g s, at most %g", b.now_s, most_s);
+    is_int(vbs_kernels_make(&b.ctx, &b.core, &options, &maker), VBS_OK, c->what);
+    ok(is_sound(&b), "all layers have kernels at the same batches, in order, and all can run");
+    for (int batch = 1; batch <= 12; batch++)
+        if (count(&b, 1, batch) > 0)
+            snprintf(made + strlen(made), sizeof made - strlen(made), "%s%d", made[0] ? "," : "",
+                     batch);
+    is_str(made, c->batches, "these are the batches");
+    is_int(b.n_packed, c->n_packed, "weights are packed in so many formats");
+    ok(b.now_s <= c->most_s + 1e-9, "it takes %g s, at most %g", b.now_s, c->most_s);
+    ok(c->limit_s == 0 || b.begun_s <= fmax(c->limit_s, b.least_s),
+       "nothing is begun behind the limit of %g s but what every layer needs, until %g (%g)",
+       c->limit_s, b.least_s, b.begun_s);
     free(b.own);
     vbs_session_core_clear(&b.core);
 }
 
 int main(void)
 {
-    static const char ALL[] = "1,2,3,4,5,6,7,8,9,10,11,12";
+    static const char EVERY[] = "1,2,3,4,5,6,7,8,9,10,11,12";
+    static const struct limit_case CASES[] = {
+        {"without a limit", 1, 1, 0, EVERY, 48, 360 + 80, false},
+        {"with enough time", 1, 1, 440, EVERY, 48, 440, false},
+        {"with half of it", 1, 1, 220, "1,6,9,12", 48, 220, false},
+        {"with a quarter", 1, 1, 110, "1", 48, 110, false},
+        {"with hardly any", 1, 1, 0.001, "1", 24, 54, false},
+        {"where packing weights takes most of it", 0.1, 20, 640, EVERY, 27, 640, false},
+        {"where there is time for the least only", 0.1, 20, 484, "1", 24, 484, false},
+        {"with rows, without a limit", 1, 0, 0, EVERY, 48, 450, true},
+        {"with rows and time for some of them", 1, 0, 90, "1", 48, 90, true},
+        {"with rows and hardly any time", 1, 0, 0.001, "1", 24, 30, true},
+    };
 
-    check("without a limit", 1, 1, 1, 0, ALL, 360);
-    check("with enough time", 1, 1, 1, 360, ALL, 360);
-    check("with half of it", 1, 1, 1, 200, "1,5,9,12", 200);
-    check("with a quarter", 1, 1, 1, 90, "1,12", 90);
-    check("with hardly any", 1, 1, 1, 0.001, "1", 42);
-    check("where packing weights takes most of it", 20, 0.1, 1, 640, ALL, 640);
-    check("where the last layers take ten times as long", 1, 1, 10, 700, "1", 730);
+    for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++)
+        check(&CASES[i]);
     return done_testing();
 }

@@ -13,7 +13,8 @@
 static bool is_in_order(const struct vbs_measure_shares *s)
 {
     return 0 < s->prepared_s && s->prepared_s + s->calibrated_s < s->timed_s &&
-           s->timed_s <= s->learned_s && s->learned_s < s->most_s && 0 <= s->least_learning_s &&
+           s->timed_s <= s->learned_s && s->learned_s < s->stopped_s &&
+           s->stopped_s < s->most_s && 0 <= s->least_learning_s &&
            s->least_learning_s <= s->learning_s && s->learning_s + s->calibration_s < s->limit_s &&
            0 < s->calibration_s && s->calibration_s <= VBS_CALIBRATION_S;
 }
@@ -70,10 +71,30 @@ static void time_that_is_over_is_not_zero(void)
     ok(left_s > 0 && left_s <= 1e-3, "and then hardly any, which is not the 0 of a default");
 }
 
+/* The moments are moved by hundreds of seconds, so that the machine's speed decides nothing. */
+static void parts_take_what_is_left(void)
+{
+    struct vbs_measure_shares s;
+
+    vbs_measure_divide(1000, 0, false, &s);
+    ok(vbs_measure_part_s(&s, 20) == 20 && vbs_measure_part_s(&s, 0) == 0,
+       "parts have their time while there is enough");
+    s.begin_s -= s.timed_s - 100;
+    ok(vbs_measure_part_s(&s, 20) == 20 && vbs_measure_part_s(&s, 500) <= 100,
+       "and then as much as kernels have");
+    s.begin_s -= 150;
+    ok(vbs_measure_part_s(&s, 20) == 1e-3 && vbs_measure_part_s(&s, 0) == 0,
+       "where that is over, hardly any");
+    ok(vbs_measure_excess_s(&s) == 0, "the limit is not exceeded yet");
+    s.begin_s -= 300;
+    ok(vbs_measure_excess_s(&s) > 100 && vbs_measure_excess_s(&s) <= 500, "now it is");
+}
+
 int main(void)
 {
     limits_hold_from_ten_seconds_on();
     learning_takes_its_time_from_kernels();
     time_that_is_over_is_not_zero();
+    parts_take_what_is_left();
     return done_testing();
 }

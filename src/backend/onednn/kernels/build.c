@@ -38,21 +38,29 @@ enum vbs_status od_fail(struct od_build *b, dnnl_status_t status, const char *do
                     name, doing, b->batch, meaning, (int)status);
 }
 
-void *od_alloc(int64_t bytes)
+void *od_space(int64_t bytes)
 {
-    size_t size = bytes > 0 ? (size_t)bytes : 1;
-    size_t alignment = size >= HUGE_PAGE ? HUGE_PAGE : 4096;
-    void *memory;
+    size_t used = bytes > 0 ? (size_t)bytes : 1, size;
+    size_t alignment = used >= HUGE_PAGE ? HUGE_PAGE : 4096;
+    char *memory;
 
-    if (size > SIZE_MAX / 2)
+    if (used > SIZE_MAX / 2)
         return NULL;
-    size = (size + alignment - 1) / alignment * alignment;
+    size = (used + alignment - 1) / alignment * alignment;
     memory = aligned_alloc(alignment, size);
     if (!memory)
         return NULL;
     if (alignment == HUGE_PAGE)
         (void)madvise(memory, size, MADV_HUGEPAGE); /* only advice: failure does not matter */
-    return memset(memory, 0, size);
+    memset(memory + used, 0, size - used);
+    return memory;
+}
+
+void *od_alloc(int64_t bytes)
+{
+    void *memory = od_space(bytes);
+
+    return memory ? memset(memory, 0, bytes > 0 ? (size_t)bytes : 1) : NULL;
 }
 
 float *od_constants(struct od_build *b, int64_t n)

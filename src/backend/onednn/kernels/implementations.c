@@ -218,7 +218,7 @@ static enum vbs_status main_step(struct od_build *b, const struct od_implementat
     enum vbs_status status;
 
     VBS_TRY(od_weights_packed(b, md, 1, c->variant.stored, &packed));
-    VBS_TRY(od_kernel_weights(b, packed, 0, packed->channels));
+    od_kernel_weights(b, packed, 0, packed->channels);
     args[n].arg = DNNL_ARG_WEIGHTS;
     status = od_kernel_memory(b, md, OD_WEIGHTS, 0, NULL, &args[n++].memory);
     if (status == VBS_OK && bias_md) {

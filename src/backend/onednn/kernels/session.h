@@ -270,6 +270,10 @@ enum vbs_status od_fail(struct od_build *b, dnnl_status_t status, const char *do
  * caller frees it with free(). */
 void *od_alloc(int64_t bytes);
 
+/* Does the same for memory of which the caller writes all bytes: only those behind it are zero. The
+ * system gives its pages as they are written. */
+void *od_space(int64_t bytes);
+
 /* Allocates n floats that live as long as the session, aligned; null: out of memory. */
 float *od_constants(struct od_build *b, int64_t n);
 

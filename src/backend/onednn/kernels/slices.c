@@ -385,7 +385,7 @@ done:
 static enum vbs_status build_ranges(struct od_build *b, const char *name, struct od_ranges *r)
 {
     VBS_TRY(od_kernel_begin(b, name));
-    VBS_TRY(od_kernel_weights(b, r->packed, r->first, r->count));
+    od_kernel_weights(b, r->packed, r->first, r->count);
     for (int64_t c = r->first; c < r->first + r->count; c += r->each)
         VBS_TRY(b->l->op == VBS_OP_FC ? add_product(b, r, c, r->each)
                                       : add_convolutions(b, r, c, c + r->each));

@@ -570,6 +570,7 @@ static enum vbs_status write_chunks(struct od_build *b, const struct od_packed *
     for (int64_t c = first, n; c < end; c += n) {
         dnnl_memory_desc_t md = packed->md;
 
+        VBS_TRY(vbs_check_cancel(b->ctx));
         n = end - c < chunk ? end - c : chunk;
         if (packed->n_blocks == 1 && n < packed->channels)
             md = od_packed_slice(&packed->md, has_groups(b), n);
@@ -732,17 +733,25 @@ enum vbs_status od_weights_filled(struct od_build *b, int64_t n, od_filler *fill
     return *packed ? VBS_OK : add_packed(b, &requested, packed);
 }
 
-enum vbs_status od_kernel_weights(struct od_build *b, struct od_packed *packed, int64_t first,
-                                  int64_t count)
+void od_kernel_weights(struct od_build *b, struct od_packed *packed, int64_t first, int64_t count)
 {
-    enum vbs_status status = VBS_OK;
-
     b->kernel->packed = packed;
     b->kernel->first_channel = first;
     b->kernel->n_channels = count;
-    if (b->session->core.weights_given || packed->data || b->sizes_only)
+}
+
+enum vbs_status od_kernel_pack(struct od_build *b, int index)
+{
+    struct od_session *s = b->session;
+    struct od_packed *packed = s->kernels[index].packed;
+    enum vbs_status status;
+
+    if (!packed || packed->data)
         return VBS_OK;
-    packed->data = od_alloc(packed->bytes);
+    b->layer = s->core.offers[index].layer;
+    b->l = &b->network->layers[b->layer];
+    b->batch = s->core.offers[index].batch;
+    packed->data = od_space(packed->bytes);
     if (!packed->data)
         return vbs_no_memory(b->ctx);
     status = od_weights_write(b, packed, 0, packed->channels, packed->data);

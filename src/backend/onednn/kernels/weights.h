@@ -61,9 +61,12 @@ enum vbs_status od_weights_row(struct od_build *b, bool whole, int64_t output, i
 int64_t od_packed_bytes(const struct od_packed *packed, int64_t channels);
 
 /* Records that the kernel begun last reads channels first.. first + count - 1 of packed, and
- * nothing else in OD_WEIGHTS. Packs the weights, if the session keeps weights. */
-enum vbs_status od_kernel_weights(struct od_build *b, struct od_packed *packed, int64_t first,
-                                  int64_t count) VBS_MUST_CHECK;
+ * nothing else in OD_WEIGHTS. */
+void od_kernel_weights(struct od_build *b, struct od_packed *packed, int64_t first, int64_t count);
+
+/* Packs the weights that kernel number index reads, unless they are packed. b is of no layer, or of
+ * another one. */
+enum vbs_status od_kernel_pack(struct od_build *b, int index) VBS_MUST_CHECK;
 
 /* Writes channels first.. first + count - 1 of packed to memory. */
 enum vbs_status od_weights_write(struct od_build *b, const struct od_packed *packed, int64_t first,

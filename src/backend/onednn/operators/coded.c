@@ -274,7 +274,7 @@ static enum vbs_status build_kernel(struct od_build *b, const struct coded_algor
     VBS_TRY(make_plan(b, &layer, &plan));
     VBS_TRY(od_weights_coded(b, coded, &packed));
     VBS_TRY(od_kernel_begin(b, algorithm->name));
-    VBS_TRY(od_kernel_weights(b, packed, 0, 1));
+    od_kernel_weights(b, packed, 0, 1);
     VBS_TRY(add_floats(b, od_input(b, 0)->bytes * b->batch, OD_SRC, &data[0]));
     VBS_TRY(add_floats(b, od_output(b)->bytes * b->batch, OD_DST, &data[1]));
     VBS_TRY(add_floats(b, packed->bytes, OD_WEIGHTS, &data[2]));

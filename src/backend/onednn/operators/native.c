@@ -195,7 +195,7 @@ static enum vbs_status build_kernel(struct od_build *b, const struct whole *w,
 
     VBS_TRY(od_kernel_begin_with(b, pd));
     VBS_TRY(pack(b, w, md, &packed));
-    VBS_TRY(od_kernel_weights(b, packed, 0, packed->channels));
+    od_kernel_weights(b, packed, 0, packed->channels);
     VBS_TRY(od_kernel_memory(b, dnnl_primitive_desc_query_md(pd, dnnl_query_src_md, 0), OD_SRC, 0,
                              NULL, &args[0].memory));
     if (w->out.encoding.storage == VBS_FLOAT32)
@@ -450,7 +450,7 @@ static enum vbs_status slices_kernel(struct od_build *b, const struct whole *w,
     snprintf(shown, sizeof shown, "%s/%d", od_pd_name(pd), n);
     VBS_TRY(od_weights_whole(b, md, n, &packed));
     VBS_TRY(od_kernel_begin(b, shown));
-    VBS_TRY(od_kernel_weights(b, packed, first * w->count, count * w->count));
+    od_kernel_weights(b, packed, first * w->count, count * w->count);
     VBS_TRY(slice_steps(b, *w, od_pd_name(pd), first, count, packed->bytes / n));
     VBS_TRY(
         od_kernel_end(b, od_packed_bytes(packed, count * w->count) + bias_bytes, packed->number));
@@ -562,7 +562,7 @@ static enum vbs_status gelu_kernel(struct od_build *b, const struct whole *w,
 
     VBS_TRY(od_kernel_begin(b, name));
     VBS_TRY(od_weights_whole(b, md, 1, &packed));
-    VBS_TRY(od_kernel_weights(b, packed, 0, packed->channels));
+    od_kernel_weights(b, packed, 0, packed->channels);
     VBS_TRY(od_kernel_buffer(b, dnnl_primitive_desc_query_md(pd, dnnl_query_dst_md, 0),
                              &args[1].memory));
     VBS_TRY(od_kernel_memory(b, md, OD_WEIGHTS, 0, NULL, &args[2].memory));

@@ -490,7 +490,7 @@ static enum vbs_status build(struct od_build *b, bool shared)
     plan->shared = shared;
     VBS_TRY(od_kernel_begin(b, shared ? ALGORITHM SHARED : ALGORITHM));
     VBS_TRY(od_weights_filled(b, (r.input + r.terms) * r.sums, fill_weights, &packed));
-    VBS_TRY(od_kernel_weights(b, packed, 0, 1));
+    od_kernel_weights(b, packed, 0, 1);
     VBS_TRY(add_product(b, plan, bias, &sums));
     VBS_TRY(add_loop(b, plan, sums));
     return od_fused_end(b, 0, packed->bytes + n_constants * (int64_t)sizeof(float), packed->number);

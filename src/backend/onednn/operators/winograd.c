@@ -489,7 +489,7 @@ static enum vbs_status build_kernel(struct od_build *b, const struct winograd *m
     w->zeros = memset(zeros, 0, (size_t)w->channels * sizeof *zeros);
     VBS_TRY(od_weights_filled(b, n_floats, w->plain ? fill_plain : w->size.fill, &packed));
     VBS_TRY(od_kernel_begin(b, name));
-    VBS_TRY(od_kernel_weights(b, packed, 0, 1));
+    od_kernel_weights(b, packed, 0, 1);
     VBS_TRY(
         add_floats(b, od_input(b, 0)->bytes * b->batch / (int64_t)sizeof(float), OD_SRC, &data[0]));
     VBS_TRY(
