@@ -338,7 +338,8 @@ struct vbs_calibrate_options {
         time_limit_s; /* of the whole; 0: VBS_CALIBRATION_S. Three passes of each kind come first */
     struct vbs_progress progress;
     double most_s; /* where these passes would take longer there are no factors, which is a
-                      warning; 0: however long they take */
+                      warning; where it is over at once the speed stays unknown, too; 0: however
+                      long they take */
 };
 
 /*

@@ -106,6 +106,7 @@ report $? "a network that was not measured is measured, and the fastest executed
 run --db short.sqlite run ./one.net --memory 1MiB --request 3 --measure-limit 1e-6
 [ $code -eq 0 ] && grep -q 'which takes at most 1e-06 seconds (--measure-limit)' err &&
     grep -q 'one: the profile has 1 of 12 batches: there was no time for the others within 1e-06 s' err &&
+    [ "$(grep -c 'one: the limit of 1e-06 s was exceeded by .* s: each layer needs a kernel' err)" -eq 1 ] &&
     [ "$("$VBSLAB" --db short.sqlite profiles export 1 - | grep -v '^#' | cut -d, -f5 | sort -u | tr '\n' ' ')" = '1 batch ' ]
 report $? "where there is no time for measuring, the profile has batch 1"
 for limit in 0 -1 x; do

@@ -21,8 +21,7 @@
 #define TURNS      131072
 #define RUNS       15
 #define FEW_RUNS   5
-#define LEAST_RUNS 3
-#define LONG_S     0.1 /* that runs take together, from which on the least are enough */
+#define LONG_S     0.1 /* that runs take together, from which on one is enough */
 #define CACHE_READ ((int64_t)16 << 20) /* bytes that are read in a run */
 #define LINE_WORDS 8                   /* of 64 bits in a line of the caches */
 #define LINES      4096                /* that a thread takes from another one; a power of 2 */
@@ -100,17 +99,16 @@ static void work(void *self, int64_t thread, int64_t threads)
 /* Gives the median microseconds of a job in n <= RUNS runs, or fewer where they take long. */
 static double median_us(struct speed_job *job, int n)
 {
-    double times_us[RUNS], sum_us = 0;
+    double times_us[RUNS], begin_s = vbs_clock_s();
     int n_runs = 0;
 
     od_on_threads(work, job); /* wakes the threads up, and brings the data in */
-    while (n_runs < n && (n_runs < LEAST_RUNS || sum_us < LONG_S * 1e6)) {
+    while (n_runs < n && (n_runs == 0 || vbs_clock_s() - begin_s < LONG_S)) {
         double start_s = vbs_clock_s();
 
         job->turn++;
         od_on_threads(work, job);
-        times_us[n_runs] = (vbs_clock_s() - start_s) * 1e6;
-        sum_us += times_us[n_runs++];
+        times_us[n_runs++] = (vbs_clock_s() - start_s) * 1e6;
     }
     gsl_sort(times_us, 1, (size_t)n_runs);
     return gsl_stats_median_from_sorted_data(times_us, 1, (size_t)n_runs);

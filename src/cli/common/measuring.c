@@ -427,8 +427,8 @@ static void note_excess(struct cli *cli, const char *model, double prepared_s,
 
     if (excess_s > (LATE - 1) * shares->most_s)
         cli_note(cli,
-                 "%s: the limit of %g s was too short by %.1f s: each layer needs a kernel that is "
-                 "prepared, which took %.1f s, and runs once",
+                 "%s: the limit of %g s was exceeded by %.1f s: each layer needs a kernel, which "
+                 "runs once; preparing them took %.1f s",
                  model, shares->most_s, excess_s, prepared_s);
 }
 

@@ -445,20 +445,14 @@ static enum vbs_status measure_factors(struct calibrating *c, struct calibration
     if (c->options.n_sources == 0)
         return VBS_OK;
     VBS_TRY(allocate(c));
-    c->late = is_late(c, 0);
-    status = VBS_OK;
-    if (!c->late)
-        status = vbs_pass_buffers_init(c->ctx, c->session, c->options.batch, &c->buffers);
-    if (status == VBS_OK && !c->late)
-        status = prepare(c);
+    VBS_TRY(vbs_pass_buffers_init(c->ctx, c->session, c->options.batch, &c->buffers));
+    status = prepare(c);
     if (status == VBS_OK && !c->late)
         status = measure_sources(c, body);
     vbs_copy_file_close(&c->file);
     vbs_copy_landing_clear(&c->landing);
     vbs_copy_landing_clear(&c->helper_landing);
     vbs_pass_buffers_release(c->session, &c->buffers);
-    if (status == VBS_OK && c->late)
-        snprintf(warning, VBS_DETAIL_SIZE, "there is no time for it");
     if (status != VBS_IO)
         return status;
     snprintf(warning, VBS_DETAIL_SIZE, "%s", vbs_detail(c->ctx));
@@ -511,9 +505,14 @@ enum vbs_status vbs_measure_calibration(struct vbs_ctx *ctx, struct vbs_session 
         return vbs_no_memory(ctx);
     status = VBS_OK;
     if (!session->modelled) {
-        status = measure_speed(&c, &body->calibration.speed);
-        if (status == VBS_OK)
+        c.late = is_late(&c, 0);
+        if (!c.late)
+            status = measure_speed(&c, &body->calibration.speed);
+        c.late = is_late(&c, 0);
+        if (status == VBS_OK && !c.late)
             status = measure_factors(&c, body, warning);
+        if (status == VBS_OK && c.late && c.options.n_sources > 0)
+            snprintf(warning, VBS_DETAIL_SIZE, "there is no time for it");
         if (status == VBS_OK)
             vbs_calibration_set_cache(&body->calibration, vbs_weather_speed(&c.weather));
     }

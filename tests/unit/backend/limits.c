@@ -1,6 +1,7 @@
 /*
  * A backend refuses more kernels than a profile may have before it makes any, does not end the
- * process however little memory there is, and can be interrupted while it opens a session.
+ * process however little memory there is, can be interrupted while it opens a session, and within a
+ * limit of time makes kernels that can run.
  */
 #include "vbslab/vbslab.h"
 
@@ -10,6 +11,7 @@
 
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -133,9 +135,125 @@ static void check_little_memory(void)
     vbs_network_free(network);
 }
 
+/* ---- Limits of time ---- */
+
+/* Opens a session of onednn at batches 1 to 3 within a limit; null: the test has failed. */
+static struct vbs_session *open_limited(const struct vbs_network *network, bool stripes,
+                                        double limit_s)
+{
+    static const int batches[] = {1, 2, 3};
+    const struct vbs_backend_options options = {.struct_size = sizeof options,
+                                                .batches = batches,
+                                                .n_batches = 3,
+                                                .threads = 1,
+                                                .stripes = stripes,
+                                                .time_limit_s = limit_s};
+    struct vbs_session *session = NULL;
+    struct vbs_ctx ctx = {0};
+
+    if (backend_of("onednn")->open(&ctx, network, &options, &session) != VBS_OK)
+        ok(false, "a session opens within %g s: %s", limit_s, ctx.detail);
+    return session;
+}
+
+static bool are_equal(const struct vbs_kernel *a, const struct vbs_kernel *b)
+{
+    return a->layer == b->layer && a->batch == b->batch && a->rows == b->rows &&
+           a->ws_bytes == b->ws_bytes && a->packed_bytes == b->packed_bytes &&
+           strcmp(a->algorithm, b->algorithm) == 0;
+}
+
+/* Returns whether two kernels read the same packed weights. */
+static bool packs_alike(struct vbs_session *a, int i, struct vbs_session *b, int j)
+{
+    size_t bytes = (size_t)a->kernels[i].packed_bytes + 1;
+    char *of_a = calloc(bytes, 1), *of_b = calloc(bytes, 1);
+    bool alike = of_a && of_b && a->ops->pack(NULL, a, i, of_a) == VBS_OK &&
+                 b->ops->pack(NULL, b, j, of_b) == VBS_OK && memcmp(of_a, of_b, bytes) == 0;
+
+    free(of_a);
+    free(of_b);
+    return alike;
+}
+
+/* Counts the kernels of a session that another one has, too, with the same weights. */
+static int count_common(struct vbs_session *session, struct vbs_session *other)
+{
+    int n = 0;
+
+    for (int i = 0; i < session->n_kernels; i++)
+        for (int j = 0; j < other->n_kernels; j++)
+            if (are_equal(&session->kernels[i], &other->kernels[j])) {
+                n += packs_alike(session, i, other, j);
+                break;
+            }
+    return n;
+}
+
+/* Returns whether a session has at each layer kernels at batch 1 only, whose packed weights have
+ * one format. */
+static bool is_least(const struct vbs_session *session)
+{
+    int last = 0;
+    bool least = session->n_layers > 0;
+
+    for (int i = 0; i < session->n_kernels; i++) {
+        const struct vbs_kernel *k = &session->kernels[i];
+
+        least = least && k->batch == 1 && k->rows == 0 && k->layer <= last + 1;
+        for (int j = 0; j < i; j++)
+            least = least && (session->kernels[j].layer != k->layer || k->packed_bytes == 0 ||
+                              session->kernels[j].packed_bytes == 0 ||
+                              session->kernels[j].format == k->format);
+        last = k->layer;
+    }
+    return least && last == session->n_layers;
+}
+
+/* Returns whether two sessions have equal kernels in the same order. */
+static bool is_same(const struct vbs_session *a, const struct vbs_session *b)
+{
+    bool same = a->n_kernels == b->n_kernels;
+
+    for (int i = 0; same && i < a->n_kernels; i++)
+        same = are_equal(&a->kernels[i], &b->kernels[i]);
+    return same;
+}
+
+/* The limits are a nanosecond and a thousand years, so that the machine's speed decides nothing. */
+static void check_limits_of_time(bool stripes)
+{
+    static const char TEXT[] = "model m\ninput 64x16x16\nconv c out=64 kernel=3 pad=1\nmaxpool p "
+                               "kernel=2 stride=2\nconv d out=64 kernel=3 pad=1\nfc f out=100\n";
+    struct vbs_network *network = NULL;
+    struct vbs_session *all, *enough, *none;
+
+    if (vbs_network_parse(NULL, "m", TEXT, sizeof TEXT - 1, NULL, &network) != VBS_OK)
+        return (void)ok(false, "there is a network");
+    all = open_limited(network, stripes, 0);
+    enough = open_limited(network, stripes, 3e10);
+    none = open_limited(network, stripes, 1e-9);
+    if (all && enough && none) {
+        ok(is_same(all, enough), "with enough time there are the same %d kernels%s, in order",
+           all->n_kernels, stripes ? ", also on rows" : "");
+        is_int(count_common(enough, all), enough->n_kernels, "their weights are packed alike");
+        ok(is_least(none), "without time each layer has one format of weights at batch 1");
+        is_int(count_common(none, all), none->n_kernels, "and they are packed as ever");
+    }
+    for (int i = 0; i < 3; i++) {
+        struct vbs_session *session = i == 0 ? all : i == 1 ? enough : none;
+
+        if (session)
+            session->ops->close(session);
+    }
+    vbs_network_free(network);
+}
+
 int main(void)
 {
     check_refusals();
+    check_limits_of_time(false);
+    check_limits_of_time(true);
     if (address_space() < SANITIZED_BYTES)
         check_little_memory();
     else
