@@ -124,7 +124,7 @@ static void print_runs(const struct run_job *job)
         printf(
             "  state    most runs were disturbed: the times above are of a slower machine than the "
             "predicted one%s\n",
-            job->learned ? "" : "; --learn SECONDS finds what is fastest on it");
+            job->learned ? "" : ";\n           --learn SECONDS finds what is fastest on it");
 }
 
 /* ---- Memory ---- */
