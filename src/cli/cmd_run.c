@@ -199,11 +199,20 @@ static enum vbs_status check_planning(struct cli *cli, const char *const *values
     int64_t bytes;
 
     VBS_TRY(cli_read_task(cli, values, &task));
-    VBS_TRY(run_check_weights(cli, values, task.weights.weights));
     for (size_t i = 0; i < sizeof SIZES / sizeof SIZES[0]; i++)
         if (cli_value(cli, values, SIZES[i]))
             VBS_TRY(vbs_parse_bytes(&cli->ctx, cli_value(cli, values, SIZES[i]), &bytes));
     return cli_read_solver_options(cli, values, task.planner, &options);
+}
+
+static enum vbs_status check_weights(struct cli *cli, const char *const *values)
+{
+    struct cli_task task;
+
+    if (cli_value(cli, values, "schedule"))
+        return VBS_OK;
+    VBS_TRY(cli_read_task(cli, values, &task));
+    return run_check_weights(cli, values, task.weights.weights);
 }
 
 /* ---- Results ---- */
@@ -253,26 +262,27 @@ static enum vbs_status report_run(struct run_job *job)
 }
 
 /* Says what the prediction does not know. */
-static void note_calibration(struct run_job *job)
+static void note_calibration(struct run_job *job, const char *subject)
 {
     const struct vbs_profile *profile = job->profile;
     const struct vbs_copy *copy =
         job->schedule->copy.source ? vbs_profile_copy(profile, job->schedule->copy.source) : NULL;
     bool slowed = !copy || copy->link.beside || job->replay->n_copies == 0;
     bool timed = profile->speed.flops_per_us > 0 || !vbs_exec_session(job->exec)->ops->speed;
-    char word[32];
+    struct cli_suggestion command;
+    char id[32];
 
     if (slowed && timed)
         return;
-    if (job->profile_id)
-        snprintf(word, sizeof word, "%lld", (long long)job->profile_id);
-    else
-        snprintf(word, sizeof word, "FILE.csv");
-    cli_note(
-        job->cli,
-        "the prediction rests on no calibration%s%s; 'vbslab calibrate %s' makes a profile that "
-        "has one",
-        timed ? " of copies from " : "", timed ? copy->source : "", word);
+    snprintf(id, sizeof id, "%lld", (long long)job->profile_id);
+    cli_note(job->cli,
+             "the prediction rests on no calibration%s%s; '%s' makes a profile that has one",
+             timed ? " of copies from " : "", timed ? copy->source : "",
+             cli_suggest(job->cli, "calibrate",
+                         job->profile_id             ? id
+                         : strcmp(subject, "-") == 0 ? "FILE.csv"
+                                                     : subject,
+                         cli_value(job->cli, job->values, "model"), &command));
 }
 
 static enum vbs_status execute(struct run_job *job, const char *word)
@@ -281,7 +291,7 @@ static enum vbs_status execute(struct run_job *job, const char *word)
     VBS_TRY(run_find_subject(job, word));
     VBS_TRY(run_learn(job));
     VBS_TRY(run_prepare(job));
-    note_calibration(job);
+    note_calibration(job, word);
     VBS_TRY(run_measure_within(job));
     if (cli_value(job->cli, job->values, "check"))
         VBS_TRY(run_compare(job));
@@ -312,6 +322,7 @@ static enum vbs_status check_options(struct run_job *job, const char *word)
         VBS_TRY(check_planning(job->cli, job->values));
     VBS_TRY(run_check_learn(job));
     VBS_TRY(check_files(job));
+    VBS_TRY(check_weights(job->cli, job->values));
     return check_streams(job->cli, job->values, word);
 }
 

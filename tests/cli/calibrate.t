@@ -38,7 +38,7 @@ report $? "with the samples of the first"
 
 grep -v '^# speed\|^# beside' one.csv >bare.csv
 run run bare.csv --memory 1MiB --request 2
-[ $code -eq 0 ] && grep -q "rests on no calibration; 'vbslab calibrate FILE.csv' makes" err
+[ $code -eq 0 ] && grep -q "rests on no calibration; 'vbslab calibrate bare.csv' makes" err
 report $? "run says where there is none"
 grep -v '^# beside' one.csv >speed.csv
 run run speed.csv --memory 2MiB --request 2 --planner vdnn --weights included

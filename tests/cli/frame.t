@@ -223,7 +223,7 @@ run --quiet measure --backend analytic ./mine.net
 prints "a profile by its network's file" "profile  $(cat out)" profiles show ./mine.net
 refuses "a network file that is not there" 1 "none.net" plan ./none.net "$@"
 refuses "a network never measured, without a store" 1 \
-    "no profile of 'googlenet' in 'none.sqlite'; run 'vbslab measure googlenet' first" \
+    "no profile of 'googlenet' in 'none.sqlite'; run 'vbslab measure googlenet --db none.sqlite' first" \
     --db none.sqlite plan googlenet "$@"
 refuses "an unknown name without a store" 1 "did you mean 'googlenet'?" \
     --db none.sqlite plan goglenet "$@"

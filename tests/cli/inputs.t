@@ -295,6 +295,14 @@ VBSLAB_DB=fixed.sqlite
 run plan several.onnx --memory 64KiB
 [ $code -ne 0 ] && grep -q "run 'vbslab measure several.onnx' first" err
 report $? "its profile is none of the network whose number is not"
+cp several.onnx "its net.onnx"
+for name in several.onnx "its net.onnx"; do
+    run --db "a store's.sqlite" plan "$name" --fix t=2 --until y=1 --memory 64KiB
+    command=$(sed -n "s/.*run 'vbslab \(.*\)' first$/\1/p" err)
+    eval "run --quiet $command --batches 1 --no-copies --time-limit 0.1"
+    [ -n "$command" ] && [ $code -eq 0 ] && run --db "a store's.sqlite" plan "$name" --fix t=2 --until y=1 --memory 64KiB
+    report $code "the command that plan names makes the profile of $name that it lacks"
+done
 run plan several.onnx --fix t=2 --memory 64KiB --json fixed.json
 report $code "plan finds it by the same options"
 for command in "compare several.onnx --memory 64KiB" "frontier several.onnx" "explain several.onnx --memory 64KiB" \

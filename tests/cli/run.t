@@ -362,7 +362,7 @@ report $? "copies from another source than planned are said"
 run run 1 --model mine.net --schedule disk.json --memory 1MiB --direct
 [ $code -eq 0 ] && ! grep -q 'counts with copies' err
 report $? "but not where they come from it"
-declines "--direct without weights" 2 "--direct is for weights included" \
+declines "--direct without weights" 2 "--direct is for --weights included" \
     1 --model mine.net --planner fbs --memory 1MiB --direct
 succeeds "debug checks" 'mine: 5 samples' 1 --model mine.net --planner joint --memory 150KiB --request 5 \
     --copy-rate 1GB --copy-latency 5 --debug-checks --check

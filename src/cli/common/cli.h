@@ -30,6 +30,7 @@ struct cli {
     struct vbs_ctx ctx;
     const char *db_path; /* --db, $VBSLAB_DB, or the default */
     bool db_is_default;  /* the folder of the store is made when it is first written */
+    bool db_is_given;    /* it is that of --db */
     char db_buffer[4096];
     bool quiet;  /* --quiet: no progress, no warnings */
     bool tty;    /* standard error is a terminal that can redraw a line */

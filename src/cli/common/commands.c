@@ -42,6 +42,7 @@ static bool obey_globals(struct cli *cli, const struct cli_words *words, int *co
     if (words->globals[CLI_DB]) {
         cli->db_path = words->globals[CLI_DB];
         cli->db_is_default = false;
+        cli->db_is_given = true;
     }
     if (words->globals[CLI_QUIET])
         cli->quiet = true;

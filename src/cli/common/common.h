@@ -39,5 +39,6 @@
 #include "cli/common/predicting.h"
 #include "cli/common/quote.h"
 #include "cli/common/solving.h"
+#include "cli/common/suggest.h"
 
 #endif

@@ -7,6 +7,7 @@
 #include "base/parse.h"
 #include "base/text.h"
 #include "cli/common/data.h"
+#include "cli/common/suggest.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -130,23 +131,22 @@ static enum vbs_status fail_unmeasured(struct cli *cli, const char *word, const 
                                        const struct vbs_store_list *list)
 {
     char suggestion[MAX_SUGGESTED + 32];
+    struct cli_suggestion command;
 
     VBS_TRY(vbs_model_check_precision(&cli->ctx, word));
     if (has_profile(list, model, true))
         return vbs_fail(&cli->ctx, VBS_STORE,
                         "the profiles of '%.100s' in '%.150s' are of another network with this "
-                        "name, of other layers or other coded weights; run 'vbslab measure %.100s' "
-                        "first",
-                        model, cli->db_path, word);
+                        "name, of other layers or other coded weights; run '%s' first",
+                        model, cli->db_path, cli_suggest(cli, "measure", word, NULL, &command));
     if (has_profile(list, model, false))
         return vbs_fail(&cli->ctx, VBS_STORE,
                         "store '%.150s' has only an unfinished profile of '%.100s'; 'vbslab "
                         "measure' goes on with it",
                         cli->db_path, model);
     if (is_built_in(word) || cli_is_network_file(word))
-        return vbs_fail(&cli->ctx, VBS_STORE,
-                        "no profile of '%.100s' in '%.150s'; run 'vbslab measure %.100s' first",
-                        model, cli->db_path, word);
+        return vbs_fail(&cli->ctx, VBS_STORE, "no profile of '%.100s' in '%.150s'; run '%s' first",
+                        model, cli->db_path, cli_suggest(cli, "measure", word, NULL, &command));
     if (access(word, F_OK) == 0)
         return vbs_fail(&cli->ctx, VBS_STORE,
                         "no profile of '%.100s'; a file with a profile has a name that ends in "

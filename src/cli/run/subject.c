@@ -103,13 +103,15 @@ static enum vbs_status compare_networks(struct run_job *job)
 
 /* ---- The backend ---- */
 
-/* Gives the word with which 'vbslab measure' measures the profile's network: a path where the
- * command line names one. */
-static const char *measurable(const struct run_job *job, const char *word)
+/* Returns the command that measures the profile's network: a path where the command line names one.
+ */
+static const char *measuring(const struct run_job *job, const char *word,
+                             struct cli_suggestion *command)
 {
     const char *model = network_word(job, word);
 
-    return model && cli_is_model(model) ? model : "FILE.onnx";
+    return cli_suggest(job->cli, "measure", model && cli_is_model(model) ? model : "FILE.onnx",
+                       NULL, command);
 }
 
 static enum vbs_status find_backend(struct run_job *job, const char *word)
@@ -117,13 +119,14 @@ static enum vbs_status find_backend(struct run_job *job, const char *word)
     struct vbs_ctx *ctx = &job->cli->ctx;
     const char *name = job->profile->provenance.backend;
     struct vbs_backend_info info;
+    struct cli_suggestion command;
 
     VBS_TRY(vbs_backend_find(ctx, name[0] ? name : vbs_backend_at(0)->name, &job->backend));
     if (job->backend->modelled)
         return vbs_fail(ctx, VBS_UNSUPPORTED,
                         "the profile is of backend '%s', which models times and runs nothing; "
-                        "'vbslab measure %.100s' makes one that can be run",
-                        name, measurable(job, word));
+                        "'%s' makes one that can be run",
+                        name, measuring(job, word, &command));
     job->backend->probe(&info);
     if (!info.built || !info.usable)
         return vbs_fail(ctx, VBS_UNSUPPORTED, "backend '%s' cannot be used here: %s",
@@ -132,10 +135,11 @@ static enum vbs_status find_backend(struct run_job *job, const char *word)
         strcmp(job->profile->provenance.device, info.device) == 0)
         return VBS_OK;
     if (job->needs_same_machine)
-        return vbs_fail(ctx, VBS_INVALID,
-                        "the profile was measured on another machine (%.100s); 'vbslab measure "
-                        "%.100s' makes one of this machine, calibrated",
-                        job->profile->provenance.device, measurable(job, word));
+        return vbs_fail(
+            ctx, VBS_INVALID,
+            "the profile was measured on another machine (%.100s); '%s' makes one of this "
+            "machine, calibrated",
+            job->profile->provenance.device, measuring(job, word, &command));
     cli_warn(job->cli,
              "the profile was measured on another machine (%s), so that its times are not this "
              "one's",
@@ -319,6 +323,7 @@ static enum vbs_status load_profile_for_threads(struct run_job *job, const char 
 enum vbs_status run_find_subject(struct run_job *job, const char *word)
 {
     bool piped = strcmp(word, "-") == 0;
+    struct cli_suggestion command;
     enum run_times_known known;
 
     VBS_TRY(find_times(job, word, &known));
@@ -334,9 +339,8 @@ enum vbs_status run_find_subject(struct run_job *job, const char *word)
         VBS_TRY(load_profile(job, word));
     if (vbs_provenance_predicted(&job->profile->provenance))
         cli_note(job->cli,
-                 "the times of the profile are predicted, not measured; 'vbslab measure %s' "
-                 "measures them",
-                 measurable(job, word));
+                 "the times of the profile are predicted, not measured; '%s' measures them",
+                 measuring(job, word, &command));
     VBS_TRY(find_backend(job, word));
     if (job->backend->device)
         job->threads = 0;
