@@ -292,7 +292,8 @@ double vbs_measure_excess_s(const struct vbs_measure_shares *shares);
 struct vbs_copy_options {
     size_t struct_size;  /* sizeof(struct vbs_copy_options) */
     const char *folder;  /* where a temporary file to copy from can be made; modelled: unused */
-    double time_limit_s; /* of the whole measurement, a quarter of it for copies; 0: not limited */
+    double time_limit_s; /* of the whole measurement, a quarter of it for copies, and less than a
+                            millisecond is too short for them, which is a warning; 0: not limited */
     struct vbs_progress progress;
 };
 
@@ -338,8 +339,8 @@ struct vbs_calibrate_options {
         time_limit_s; /* of the whole; 0: VBS_CALIBRATION_S. Three passes of each kind come first */
     struct vbs_progress progress;
     double most_s; /* where these passes would take longer there are no factors, which is a
-                      warning; where it is over at once the speed stays unknown, too; 0: however
-                      long they take */
+                      warning; where these are fewer than 0.05 the speed stays unknown, too; 0:
+                      however long they take */
 };
 
 /*

@@ -37,6 +37,7 @@
 #define MOST_PASSES   200
 #define TRIES         3      /* runs of each kernel, of which the fastest is chosen */
 #define ALONE_US      20000. /* that copies alone are watched after each pass, at least */
+#define SPEED_S       0.05   /* that measuring the speed takes */
 
 /* ---- factors ---- */
 
@@ -459,21 +460,24 @@ static enum vbs_status measure_factors(struct calibrating *c, struct calibration
     return VBS_OK;
 }
 
-/* Measures the speed of the machine; where there is no memory to read, it stays unknown. */
+/* Measures the speed of the machine; where there is no memory to read, or no time to obtain it from
+ * the system, it stays unknown. */
 static enum vbs_status measure_speed(struct calibrating *c, struct vbs_speed *speed)
 {
     long last = sysconf(_SC_LEVEL3_CACHE_SIZE);
     int64_t bytes = 2 * (last > 0 ? (int64_t)last : 32 * MIB);
     enum vbs_status status;
-    void *memory;
+    char *memory;
 
     if (!c->session->ops->speed)
         return VBS_OK;
     memory = malloc((size_t)bytes);
     if (!memory)
         return VBS_OK;
-    memset(memory, 1, (size_t)bytes);
-    status = c->session->ops->speed(c->ctx, c->session, memory, bytes, speed);
+    for (int64_t at = 0; at < bytes && !is_late(c, 0); at += MIB)
+        memset(memory + at, 1, (size_t)(bytes - at < MIB ? bytes - at : MIB));
+    status =
+        is_late(c, 0) ? VBS_OK : c->session->ops->speed(c->ctx, c->session, memory, bytes, speed);
     free(memory);
     return status;
 }
@@ -505,10 +509,10 @@ enum vbs_status vbs_measure_calibration(struct vbs_ctx *ctx, struct vbs_session 
         return vbs_no_memory(ctx);
     status = VBS_OK;
     if (!session->modelled) {
-        c.late = is_late(&c, 0);
+        c.late = c.options.most_s > 0 && c.options.most_s < SPEED_S;
         if (!c.late)
             status = measure_speed(&c, &body->calibration.speed);
-        c.late = is_late(&c, 0);
+        c.late = c.late || is_late(&c, 0);
         if (status == VBS_OK && !c.late)
             status = measure_factors(&c, body, warning);
         if (status == VBS_OK && c.late && c.options.n_sources > 0)

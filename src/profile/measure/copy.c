@@ -33,6 +33,7 @@
 #define MAX_ROUNDS       60 /* also where many runs are rejected */
 #define TRIES            3  /* attempts until a source is given up */
 #define COPIES_S         2.0
+#define LEAST_S 1e-3 /* below which copies are not measured */
 #define LEAST_BUFFER     (16 * MIB)
 #define LEAST_FILE_BYTES (4 * MIB)
 #define FILE_BYTES       (256 * MIB)
@@ -397,7 +398,12 @@ enum vbs_status vbs_measure_copies(struct vbs_ctx *ctx, struct vbs_session *sess
     if (own.time_limit_s > 0)
         c.budget_s = fmin(COPIES_S, own.time_limit_s / 4);
     choose_sizes(&c);
-    VBS_TRY(session->modelled ? measure_modelled(&c) : measure_timed(&c));
+    if (session->modelled)
+        VBS_TRY(measure_modelled(&c));
+    else if (c.budget_s >= LEAST_S)
+        VBS_TRY(measure_timed(&c));
+    else
+        snprintf(c.report.warning, sizeof c.report.warning, "there is no time for it");
     c.report.total_s = elapsed_s(&c);
     *report = c.report;
     return VBS_OK;

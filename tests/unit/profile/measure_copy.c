@@ -221,6 +221,22 @@ static void where_no_file_can_be_made_there_is_a_warning(const char *folder)
        "a disk without room");
 }
 
+static void without_time_nothing_is_copied(const char *folder)
+{
+    static struct kept kept;
+    struct plain_session *plain = plain_session_new(2, 1, 1);
+    const struct vbs_copy_options options = {
+        .struct_size = sizeof options, .folder = folder, .time_limit_s = 1e-3};
+    struct vbs_sample_sink sink = sink_of(&kept);
+    struct vbs_copy_report report;
+
+    ok(vbs_measure_copies(NULL, &plain->session, &options, &sink, &report) == VBS_OK &&
+           kept.n_added == 0 && report.n_sources == 0,
+       "a millisecond is too short for copies");
+    is_str(report.warning, "there is no time for it", "which a warning says");
+    plain_session_free(plain);
+}
+
 static void measuring_ends_when_it_is_cancelled_or_the_store_fails(const char *folder)
 {
     static struct kept kept;
@@ -309,6 +325,7 @@ int main(void)
     a_file_system_in_memory_is_no_disk();
     what_is_stored_is_not_measured_again(folder);
     where_no_file_can_be_made_there_is_a_warning(folder);
+    without_time_nothing_is_copied(folder);
     measuring_ends_when_it_is_cancelled_or_the_store_fails(folder);
     modelled_copies_are_computed();
     if (mkdir(inner, 0700) == 0)
