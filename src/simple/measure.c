@@ -209,15 +209,14 @@ static enum vbs_status calibrate(struct vbs_ctx *ctx, const struct vbs_simple_op
                                  const struct vbs_measure_shares *shares, const char *folder,
                                  const struct vbs_copy_report *copied, struct recorder *r)
 {
-    const struct vbs_calibrate_options options = {.struct_size = sizeof options,
-                                                  .folder = folder,
-                                                  .n_sources = copied->n_sources,
-                                                  .sources = copied->sources,
-                                                  .time_limit_s = vbs_measure_part_s(
-                                                      shares, shares->calibration_s),
-                                                  .progress = own->progress,
-                                                  .most_s = vbs_measure_part_s(
-                                                      shares, shares->calibrated_s)};
+    const struct vbs_calibrate_options options = {
+        .struct_size = sizeof options,
+        .folder = folder,
+        .n_sources = copied->n_sources,
+        .sources = copied->sources,
+        .time_limit_s = vbs_measure_part_s(shares, shares->calibration_s),
+        .progress = own->progress,
+        .most_s = vbs_measure_part_s(shares, shares->calibrated_s)};
     char warning[VBS_DETAIL_SIZE];
 
     return vbs_measure_calibration(ctx, r->session, &options, warning, &r->calibration);

@@ -123,8 +123,8 @@ static enum vbs_status pack_all(struct vbs_ctx *ctx, const struct vbs_session_co
 
 /* ---- All kernels, in as much time as there is ---- */
 
-/* Shares of the time that is left when their turn comes: for kernels on rows, and for batches before
- * further formats of weights. */
+/* Shares of the time that is left when their turn comes: for kernels on rows, and for batches
+ * before further formats of weights. */
 #define ROWS_SHARE    0.75
 #define BATCHES_SHARE 0.5
 
@@ -145,10 +145,10 @@ struct kernels_making {
     bool *made;                      /* [options->n_batches] */
     bool (*packed)[VBS_MAX_FORMATS]; /* [n_layers + 1] */
     double begin_s;
-    double first_s;       /* of the first batch, without packing */
-    double others_s;      /* of n_others other batches */
-    int n_others;         /* batches that all layers have */
-    double packing_s;     /* that packing packed_bytes took */
+    double first_s;   /* of the first batch, without packing */
+    double others_s;  /* of n_others other batches */
+    int n_others;     /* batches that all layers have */
+    double packing_s; /* that packing packed_bytes took */
     double packed_bytes;
 };
 

@@ -21,7 +21,7 @@
 #define TURNS      131072
 #define RUNS       15
 #define FEW_RUNS   5
-#define LONG_S     0.1 /* that runs take together, from which on one is enough */
+#define LONG_S     0.1                 /* that runs take together, from which on one is enough */
 #define CACHE_READ ((int64_t)16 << 20) /* bytes that are read in a run */
 #define LINE_WORDS 8                   /* of 64 bits in a line of the caches */
 #define LINES      4096                /* that a thread takes from another one; a power of 2 */

@@ -33,7 +33,7 @@
 #define MAX_ROUNDS       60 /* also where many runs are rejected */
 #define TRIES            3  /* attempts until a source is given up */
 #define COPIES_S         2.0
-#define LEAST_S 1e-3 /* below which copies are not measured */
+#define LEAST_S          1e-3 /* below which copies are not measured */
 #define LEAST_BUFFER     (16 * MIB)
 #define LEAST_FILE_BYTES (4 * MIB)
 #define FILE_BYTES       (256 * MIB)

@@ -13,10 +13,10 @@
 static bool is_in_order(const struct vbs_measure_shares *s)
 {
     return 0 < s->prepared_s && s->prepared_s + s->calibrated_s < s->timed_s &&
-           s->timed_s <= s->learned_s && s->learned_s < s->stopped_s &&
-           s->stopped_s < s->most_s && 0 <= s->least_learning_s &&
-           s->least_learning_s <= s->learning_s && s->learning_s + s->calibration_s < s->limit_s &&
-           0 < s->calibration_s && s->calibration_s <= VBS_CALIBRATION_S;
+           s->timed_s <= s->learned_s && s->learned_s < s->stopped_s && s->stopped_s < s->most_s &&
+           0 <= s->least_learning_s && s->least_learning_s <= s->learning_s &&
+           s->learning_s + s->calibration_s < s->limit_s && 0 < s->calibration_s &&
+           s->calibration_s <= VBS_CALIBRATION_S;
 }
 
 static void limits_hold_from_ten_seconds_on(void)
