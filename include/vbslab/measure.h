@@ -273,7 +273,8 @@ void vbs_measure_divide(double time_limit_s, double most_s, bool learns,
 double vbs_measure_left_s(const struct vbs_measure_shares *shares, double until_s);
 
 /* Returns the seconds that a part may take that comes before kernels are timed: part_s, but at most
- * those that are left until timed_s, by vbs_measure_left_s. A part of 0 seconds stays 0. */
+ * half of those that are left until timed_s, so that kernels have as much, and at least half a
+ * millisecond. A part of 0 seconds stays 0. */
 double vbs_measure_part_s(const struct vbs_measure_shares *shares, double part_s);
 
 /* Returns the seconds by which a measurement that ends now has taken longer than most_s; 0: it has

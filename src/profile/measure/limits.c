@@ -47,7 +47,7 @@ double vbs_measure_left_s(const struct vbs_measure_shares *shares, double until_
 
 double vbs_measure_part_s(const struct vbs_measure_shares *shares, double part_s)
 {
-    return part_s > 0 ? fmin(part_s, vbs_measure_left_s(shares, shares->timed_s)) : 0;
+    return part_s > 0 ? fmin(part_s, vbs_measure_left_s(shares, shares->timed_s) / 2) : 0;
 }
 
 double vbs_measure_excess_s(const struct vbs_measure_shares *shares)
