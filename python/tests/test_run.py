@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import vbslab
+from vbslab._waiting import spin_count, usable_processors
 
 
 @pytest.fixture(scope="module")
@@ -303,7 +304,36 @@ def spins(code, **environment):
 
 def test_threads_that_wait_sleep_soon():
     code = "import os, vbslab; assert 'GOMP_SPINCOUNT' not in os.environ"
-    assert spins(code) == "1000"
+    assert spins(code) in ("0", "1000")
+
+
+@pytest.mark.parametrize(
+    "running, processors, count",
+    [
+        ([1] * 5, 2, "1000"),  # this thread alone
+        ([2] * 5, 2, "0"),  # a program of one thread beside two that compute
+        ([2] * 5, 3, "1000"),  # for which there is a processor
+        ([1, 3, 1, 1], 2, "1000"),  # most looks decide
+        ([9, 1, 9, 9], 2, "0"),
+        ([0] * 5, 2, "1000"),  # the system does not tell
+    ],
+)
+def test_threads_that_wait_sleep_at_once_beside_others(monkeypatch, running, processors, count):
+    monkeypatch.setenv("OMP_NUM_THREADS", "2")
+    looks = iter(running)
+    assert spin_count(lambda: next(looks), processors) == count
+
+
+def test_more_threads_than_processors_are_refused():
+    network, most = vbslab.Network("lenet-5"), usable_processors()
+    profile = network.measure(backend="analytic", batches="1")
+    words = f"{most + 1} threads are more than the {most} processor"
+    for call in (
+        lambda: network.measure(batches="1", threads=most + 1),
+        lambda: vbslab.Executor(network, profile, memory="1MiB", threads=most + 1),
+    ):
+        with pytest.raises(vbslab.UsageError, match=words):
+            call()
 
 
 def test_threads_that_wait_do_as_the_user_says():

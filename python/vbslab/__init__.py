@@ -17,12 +17,14 @@ an executor, a second thread waits for the first. Long calls release the GIL, an
 
 import os as _os
 
+from ._waiting import spin_count as _spin_count
+
 # libgomp reads its settings when it is loaded, here. Unless the user has chosen, a thread that waits
-# looks some microseconds for work and then sleeps, as in the program: with libgomp's default it would
-# keep its processor for milliseconds from the thread that it waits for, where others compute, too.
+# looks some microseconds for work and then sleeps, or sleeps at once where others compute, too: with
+# libgomp's default it would keep its processor for milliseconds from the thread that it waits for.
 _spins_here = "GOMP_SPINCOUNT" not in _os.environ and "OMP_WAIT_POLICY" not in _os.environ
 if _spins_here:
-    _os.environ["GOMP_SPINCOUNT"] = "1000"
+    _os.environ["GOMP_SPINCOUNT"] = _spin_count()
 
 from ._native import ffi as _ffi  # noqa: E402
 from ._native import lib as _lib  # noqa: E402

@@ -11,6 +11,7 @@ import numpy as np
 from . import errors
 from ._call import Call
 from ._native import ffi, lib
+from ._waiting import usable_processors
 
 Size = Union[int, str]
 SizeRange = Union[int, str, range]
@@ -72,6 +73,15 @@ def integer(value: Any, what: str, least: int, most: int) -> int:
         raise TypeError(f"{what} is a {type(value).__name__}, not a whole number") from None
     if not least <= number <= most:
         raise errors.usage(f"{what} is {number}; {least} to {most} are possible")
+    return number
+
+
+def threads_of(value: Any) -> int:
+    """A number of threads that compute; 0 stands for the default."""
+    number, most = integer(value, "threads", 0, 4096), usable_processors()
+    if number > most:
+        plural = "s" if most > 1 else ""
+        raise errors.usage(f"{number} threads are more than the {most} processor{plural} that this process may use")
     return number
 
 

@@ -26,6 +26,7 @@ from ._convert import (
     parse_bytes,
     seconds,
     text_of,
+    threads_of,
     view,
     weights_of,
 )
@@ -169,7 +170,7 @@ class Executor(Exclusive):
         self.network = network
         self._borrowed = network._use()
         self._profile_c = profile._use()
-        self._threads = integer(threads, "threads", 0, 4096)
+        self._threads = threads_of(threads)
         self._texts, self._progress = Texts(), Progress(progress)
         self._options: Any = None  # of planning; None: a schedule was given
         self._ready = 0  # samples of the request that is prepared, where it was planned

@@ -22,6 +22,7 @@ from ._convert import (
     seconds,
     shape_of,
     text_of,
+    threads_of,
 )
 from ._native import ffi, lib
 
@@ -327,7 +328,7 @@ class Network(Handle):
         options.struct_size = ffi.sizeof("struct vbs_simple_options")
         options.backend, options.folder = texts(backend), texts.path(folder)
         options.batches, options.n_batches = own, len(own)
-        options.threads = integer(threads, "threads", 0, 4096)
+        options.threads = threads_of(threads)
         options.time_limit_s = seconds(time_limit_s, "time_limit_s")
         options.weights = lib.VBS_WEIGHTS_INCLUDED if copies else lib.VBS_WEIGHTS_EXCLUDED
         options.stripes = bool(stripes)

@@ -7,7 +7,7 @@ from typing import Any, Iterable, List, NamedTuple, Optional, Tuple, Union
 
 from . import errors
 from ._call import Call, Exclusive, Progress, ProgressFunction
-from ._convert import Path, batches_of, frame, html_table, integer, name_of, path_of, seconds, text_of
+from ._convert import Path, batches_of, frame, html_table, integer, name_of, path_of, seconds, text_of, threads_of
 from ._native import ffi, lib
 from .network import Network
 from .profile import Profile, Provenance, provenance_of
@@ -284,7 +284,7 @@ class Store(Exclusive):
         prepare = ffi.new("struct vbs_backend_options *")
         prepare.struct_size = ffi.sizeof("struct vbs_backend_options")
         prepare.batches, prepare.n_batches = own, len(own)
-        prepare.threads = integer(threads, "threads", 0, 4096)
+        prepare.threads = threads_of(threads)
         prepare.stripes = bool(stripes)
         limit = seconds(time_limit_s, "time_limit_s")
         shares = ffi.new("struct vbs_measure_shares *")
