@@ -49,7 +49,10 @@ struct vbs_operands {
                             whole sample; src[0] when the layer is in place. Of a kernel on rows
                             the first row */
     void *ws;            /* the kernel's ws_bytes, aligned to 64 */
-    const void *weights; /* the kernel's packed_bytes, aligned to 64; null: the session's own */
+    const void *weights; /* the kernel's packed_bytes; null: the session's own. On a device aligned
+                            to 64; on the host mostly so, and at least by the largest power of two
+                            up to 4 that divides the bytes of the packed weights, so that kernels
+                            load vectors as unaligned ones */
 };
 
 /* The functions that a backend of a device has beside those of its session: memory, streams and

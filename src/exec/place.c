@@ -8,6 +8,7 @@
 #include "exec/weights/weights.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define PLACE_S   10
 #define ALIGNMENT 64 /* of weights that are not read directly */
@@ -45,12 +46,24 @@ void vbs_exec_placed_free(struct vbs_exec_placed *placed)
     free(placed);
 }
 
+/* Returns whether the profile is of a device, whose memory the host cannot touch. */
+static bool is_on_device(const struct vbs_profile *profile)
+{
+    const struct vbs_backend *backend;
+
+    for (int i = 0; (backend = vbs_backend_at(i)) != NULL; i++)
+        if (strcmp(backend->name, profile->provenance.backend) == 0)
+            return backend->device;
+    return false;
+}
+
 enum vbs_status vbs_exec_placed_search(struct vbs_ctx *ctx, struct vbs_exec_placed *placed,
                                        const struct vbs_exec_options *options)
 {
     struct vbs_exec_fit_options fit_options = {
         .bytes = vbs_exec_arena_bytes(options, placed->checked.schedule),
         .block_alignment = options->direct ? VBS_EXEC_SECTOR : ALIGNMENT,
+        .on_device = is_on_device(placed->checked.profile),
         .limit_s = options->place_limit_s > 0 ? options->place_limit_s : PLACE_S,
         .progress = options->progress};
     enum vbs_status status;
@@ -70,9 +83,8 @@ enum vbs_status vbs_exec_placed_search(struct vbs_ctx *ctx, struct vbs_exec_plac
 static enum vbs_status resize(struct vbs_ctx *ctx, struct vbs_exec_fit *fit)
 {
     vbs_exec_blocks_clear(&fit->blocks);
-    VBS_TRY(
-        vbs_exec_blocks_init(ctx, &fit->blocks, fit->checked, fit->begins, fit->block_alignment));
-    return vbs_exec_buffers_make(ctx, &fit->buffers, &fit->groups, &fit->blocks, fit->is_dense);
+    VBS_TRY(vbs_exec_blocks_init(ctx, &fit->blocks, fit->checked, fit->begins));
+    return vbs_exec_fit_buffers(ctx, fit, fit->is_dense);
 }
 
 enum vbs_status vbs_exec_placed_keep(struct vbs_ctx *ctx, struct vbs_exec_placed *placed,

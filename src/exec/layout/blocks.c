@@ -322,7 +322,7 @@ static enum vbs_status number_items(struct blocking *p)
         int root = find_root(p, i);
 
         if (root == i) {
-            out->items[out->n_items].origin = p->anchor[i];
+            out->items[out->n_items].anchor = p->anchor[i];
             out->item_of[i] = out->n_items++;
         } else {
             out->item_of[i] = out->item_of[root];
@@ -356,13 +356,12 @@ static enum vbs_status sort_blocks(struct blocking *p)
     return VBS_OK;
 }
 
-/* Sets the origin of an item. anchor: the first byte that a step reads, -1: there is none; low: the
- * lowest byte of all. */
-static void set_origin(struct vbs_exec_block_item *item, int64_t anchor, int64_t low,
-                       int64_t alignment)
+/* Sets the origin of an item; low: the lowest byte of all. */
+static void set_origin(struct vbs_exec_block_item *item, int64_t low, int64_t alignment)
 {
-    anchor = anchor < low ? low : anchor;
-    if (anchor % OPERAND_ALIGNMENT == 0) {
+    int64_t anchor = item->anchor < low ? low : item->anchor;
+
+    if (anchor % OPERAND_ALIGNMENT == 0 || alignment < OPERAND_ALIGNMENT) {
         item->alignment = alignment;
         item->origin = low / alignment * alignment;
     } else {
@@ -372,16 +371,30 @@ static void set_origin(struct vbs_exec_block_item *item, int64_t anchor, int64_t
     }
 }
 
-static void set_origins(struct vbs_exec_blocks *out, int64_t alignment)
+/* Returns the alignment of weights of so many bytes that have to be dense: all of their values have
+ * the same width, by which the bytes can be divided. */
+static int64_t dense_alignment(int64_t bytes)
+{
+    int64_t alignment = bytes & -bytes;
+
+    return alignment == 0 || alignment > VBS_EXEC_DENSE ? VBS_EXEC_DENSE : alignment;
+}
+
+void vbs_exec_blocks_align(struct vbs_exec_blocks *blocks, const struct vbs_exec_checked *checked,
+                           int64_t alignment)
 {
     int at = 0;
 
-    for (int i = 0; i < out->n_items; i++) {
-        int64_t low = at < out->n_blocks ? out->blocks[at].from : 0;
+    for (int i = 0; i < blocks->n_items; i++) {
+        const struct vbs_exec_block *first = &blocks->blocks[at];
+        bool has_any = at < blocks->n_blocks && blocks->item_of[first->load] == i;
+        int64_t low = has_any ? first->from : 0, own = alignment;
 
-        for (; at < out->n_blocks && out->item_of[out->blocks[at].load] == i; at++)
-            low = out->blocks[at].from < low ? out->blocks[at].from : low;
-        set_origin(&out->items[i], out->items[i].origin, low, alignment);
+        if (alignment == VBS_EXEC_DENSE && has_any)
+            own = dense_alignment(checked->packed[first->packed].packed_bytes);
+        for (; at < blocks->n_blocks && blocks->item_of[blocks->blocks[at].load] == i; at++)
+            low = blocks->blocks[at].from < low ? blocks->blocks[at].from : low;
+        set_origin(&blocks->items[i], low, own);
     }
 }
 
@@ -411,8 +424,7 @@ static enum vbs_status begin_blocks(struct blocking *p)
 }
 
 enum vbs_status vbs_exec_blocks_init(struct vbs_ctx *ctx, struct vbs_exec_blocks *blocks,
-                                     const struct vbs_exec_checked *checked, const int *begins,
-                                     int64_t alignment)
+                                     const struct vbs_exec_checked *checked, const int *begins)
 {
     struct blocking p = {.ctx = ctx, .checked = checked, .begins = begins, .out = blocks};
     enum vbs_status status = begin_blocks(&p);
@@ -429,9 +441,6 @@ enum vbs_status vbs_exec_blocks_init(struct vbs_ctx *ctx, struct vbs_exec_blocks
     if (status != VBS_OK)
         goto done;
     status = sort_blocks(&p);
-    if (status != VBS_OK)
-        goto done;
-    set_origins(blocks, alignment);
 done:
     for (int k = 0; k < checked->n_packed && p.packed; k++)
         free(p.packed[k].runs);

@@ -32,9 +32,13 @@ struct vbs_exec_block_step {
 
 /* Blocks whose distances from each other are fixed. */
 struct vbs_exec_block_item {
+    int64_t anchor; /* the first byte of the packed weights that a step reads; -1: none does */
     int64_t origin; /* byte of the packed weights at the item's offset 0; may be negative */
     int64_t alignment;
 };
+
+/* The alignment with which weights lie at any values: of 32 bits, the widest. */
+#define VBS_EXEC_DENSE 4
 
 struct vbs_exec_blocks {
     struct vbs_exec_block_step *steps; /* [n_steps] */
@@ -50,13 +54,23 @@ struct vbs_exec_blocks {
 
 /*
  * Start with {0}; clear it after success and failure. begins: the steps before which loads begin
- * (delay.h); null: their places in the list of steps. A block that is read lies so that its first
- * byte is a multiple of 64, and the distance of all blocks to their bytes in the packed weights is
- * a multiple of alignment (64, 4096) where both are possible. VBS_USAGE: too many blocks.
+ * (delay.h); null: their places in the list of steps. The items have no origins until
+ * vbs_exec_blocks_align. VBS_USAGE: too many blocks.
  */
 enum vbs_status vbs_exec_blocks_init(struct vbs_ctx *ctx, struct vbs_exec_blocks *blocks,
-                                     const struct vbs_exec_checked *checked, const int *begins,
-                                     int64_t alignment) VBS_MUST_CHECK;
+                                     const struct vbs_exec_checked *checked,
+                                     const int *begins) VBS_MUST_CHECK;
+
+/*
+ * Sets origins and alignments of the items; it may be called again with another alignment. With 64
+ * or more, a block that is read lies so that its first byte is a multiple of 64, and the distance
+ * of all blocks to their bytes in the packed weights is a multiple of alignment where both are
+ * possible. With VBS_EXEC_DENSE this distance is a multiple of 4, or of 2 or 1 where the size of
+ * the packed weights is no multiple of more, so that their values have no more than so many bytes.
+ * Linear in the blocks.
+ */
+void vbs_exec_blocks_align(struct vbs_exec_blocks *blocks, const struct vbs_exec_checked *checked,
+                           int64_t alignment);
 void vbs_exec_blocks_clear(struct vbs_exec_blocks *blocks);
 
 #endif

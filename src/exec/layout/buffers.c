@@ -7,7 +7,6 @@
 #include <stdlib.h>
 
 #define ALIGNMENT 64
-#define DENSE     4 /* of values of 32 bits, the widest */
 
 struct making {
     struct vbs_ctx *ctx;
@@ -175,7 +174,7 @@ enum vbs_status vbs_exec_buffers_make(struct vbs_ctx *ctx, struct vbs_exec_buffe
                                       const struct vbs_exec_blocks *blocks, bool is_dense)
 {
     struct making m = {.ctx = ctx,
-                       .alignment = is_dense ? DENSE : ALIGNMENT,
+                       .alignment = is_dense ? VBS_EXEC_DENSE : ALIGNMENT,
                        .checked = groups->checked,
                        .groups = groups,
                        .out = buffers};

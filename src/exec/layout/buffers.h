@@ -8,8 +8,9 @@
  *
  * Workspace and weights are aligned to 64 bytes, and weights to more where loads bypass the page
  * cache. Groups and other samples are aligned to the largest power of two up to 64 that divides the
- * size of a sample, or, where they have to be dense, up to 4: kernels then may read values across
- * two lines of the caches, which is right but slower.
+ * size of a sample. Where buffers have to be dense, this is up to 4, and weights are aligned by
+ * their size in the same way, unless loads bypass the page cache: kernels then may read values
+ * across two lines of the caches, which is right but slower.
  */
 #ifndef VBS_EXEC_LAYOUT_BUFFERS_H
 #define VBS_EXEC_LAYOUT_BUFFERS_H

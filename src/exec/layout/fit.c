@@ -30,11 +30,14 @@
 /* Alignment costs mostly less than load / NEARLY bytes, or less than NEAR_BYTES. */
 #define NEARLY     4096
 #define NEAR_BYTES 1024
+#define ALIGNMENT  64 /* of blocks that direct reads do not need more of */
 
 /*
  * The strategies, which are tried in this order until an allocation fits and moves few bytes. Cheap
  * and certain ones come first: loads exactly as the schedule says, and no moves. Where only some
- * bytes are missing, samples lie at any values, without and with moves. Then come loads
+ * bytes are missing, samples and weights lie at any values, without and with moves, and at the end
+ * also with resident weights on top: workspace begins at a multiple of 64 bytes, which the bottom
+ * of the memory is and the end of such weights is not. Then come loads
  * that begin as late as their deadlines allow, with a generous slack for slow copies before a tight
  * one. Windows of a middle size, which place most problems, come before small ones, which move
  * more, and large ones, which search longer. The numbers were found on the schedules of
@@ -46,12 +49,13 @@ static const struct strategy {
     int window;   /* of windowed repacking (repack.h); 0: one allocation for all steps, no moves */
     enum {
         ONCE,
-        AGAIN, /* also tried for the heights that a refusal names */
-        DENSE, /* only where alignment may be all that lacks: buffers are dense (buffers.h) */
+        AGAIN,  /* also tried for the heights that a refusal names */
+        DENSE,  /* only where alignment may be all that lacks: buffers are dense (buffers.h) */
+        ON_TOP, /* the same, with resident weights at the end of the memory */
     } use;
 } STRATEGIES[] = {
     {0, 0, ONCE},     /* the schedule as it is */
-    {0, 0, DENSE},    /* the same with samples at any values */
+    {0, 0, DENSE},    /* the same with samples and weights at any values */
     {0, 48, DENSE},   /* the same, and buffers move */
     {8, 0, ONCE},     /* loads later, by deadlines that hold for copies eight times as slow */
     {8, 48, AGAIN},   /* the same, and buffers move */
@@ -64,11 +68,18 @@ static const struct strategy {
     {1.25, 12, ONCE}, /* the same at the last moment */
     {0, 200, ONCE},   /* long windows, for schedules of many small buffers */
     {3, 200, ONCE},   /* the same with later loads */
-    {1.25, 200, ONCE}, {0, 24, ONCE}, /* other sizes, for the time that is left */
-    {0, 6, ONCE},
+    {1.25, 200, ONCE}, {0, 24, ONCE},   /* other sizes, for the time that is left */
+    {0, 6, ONCE},      {0, 48, ON_TOP}, /* little is missing still */
+    {0, 12, ON_TOP},   {0, 6, ON_TOP},  {8, 48, ON_TOP}, /* the same with later loads */
+    {3, 12, ON_TOP},
 };
 #define N_STRATEGIES ((int)(sizeof STRATEGIES / sizeof STRATEGIES[0]))
-#define N_FIRST      3 /* those that are tried although little may be missing for the others */
+
+/* Returns whether a strategy has dense buffers. */
+static bool is_dense(const struct strategy *strategy)
+{
+    return strategy->use == DENSE || strategy->use == ON_TOP;
+}
 
 struct fitting {
     struct vbs_ctx *ctx;
@@ -168,15 +179,17 @@ static enum vbs_status place_buffers(struct fitting *f)
 }
 
 /* Places the buffers with moves. */
-static enum vbs_status repack(struct fitting *f, int window, int64_t target_bytes)
+static enum vbs_status repack(struct fitting *f, const struct strategy *strategy,
+                              int64_t target_bytes)
 {
     const struct vbs_exec_repack_options options = {
         .blocks = &f->fit->blocks,
         .buffers = &f->fit->buffers,
         .load = f->load,
         .n_slots = f->n_slots,
-        .window = window,
+        .window = strategy->window,
         .target_bytes = target_bytes > f->peak_bytes ? target_bytes : f->peak_bytes,
+        .residents_on_top = strategy->use == ON_TOP,
         .limit_s = fmin(left_s(f), f->options->limit_s / 3)};
 
     return vbs_exec_repack(f->ctx, &options, &f->fit->layout);
@@ -190,8 +203,7 @@ static enum vbs_status delay(struct fitting *f, double slack)
     VBS_TRY(vbs_exec_delay(f->ctx, fit->checked, &fit->blocks, slack, fit->begins));
     vbs_exec_blocks_clear(&fit->blocks);
     f->slack = slack;
-    return vbs_exec_blocks_init(f->ctx, &fit->blocks, fit->checked, fit->begins,
-                                f->options->block_alignment);
+    return vbs_exec_blocks_init(f->ctx, &fit->blocks, fit->checked, fit->begins);
 }
 
 /* Keeps the layout if it is within the memory and moves fewer bytes than the best. */
@@ -217,6 +229,16 @@ static void judge_attempt(struct fitting *f)
     f->best_moved = moved;
 }
 
+enum vbs_status vbs_exec_fit_buffers(struct vbs_ctx *ctx, struct vbs_exec_fit *fit, bool is_dense)
+{
+    bool are_blocks_dense = is_dense && fit->block_alignment <= ALIGNMENT;
+
+    fit->is_dense = is_dense;
+    vbs_exec_blocks_align(&fit->blocks, fit->checked,
+                          are_blocks_dense ? VBS_EXEC_DENSE : fit->block_alignment);
+    return vbs_exec_buffers_make(ctx, &fit->buffers, &fit->groups, &fit->blocks, is_dense);
+}
+
 /* Makes the buffers for loads with this slack, dense or not, unless these are the current ones. */
 static enum vbs_status make_buffers(struct fitting *f, double slack, bool is_dense)
 {
@@ -227,8 +249,8 @@ static enum vbs_status make_buffers(struct fitting *f, double slack, bool is_den
     f->has_buffers = false;
     if (slack != f->slack)
         VBS_TRY(delay(f, slack));
-    VBS_TRY(vbs_exec_buffers_make(f->ctx, &fit->buffers, &fit->groups, &fit->blocks, is_dense));
-    f->is_dense = fit->is_dense = is_dense;
+    VBS_TRY(vbs_exec_fit_buffers(f->ctx, fit, is_dense));
+    f->is_dense = is_dense;
     sum_load(f);
     f->has_buffers = true;
     return VBS_OK;
@@ -239,9 +261,9 @@ static enum vbs_status try_strategy(struct fitting *f, const struct strategy *st
 {
     enum vbs_status status;
 
-    VBS_TRY(make_buffers(f, strategy->slack, strategy->use == DENSE));
+    VBS_TRY(make_buffers(f, strategy->slack, is_dense(strategy)));
     vbs_exec_layout_clear(&f->fit->layout);
-    status = strategy->window > 0 ? repack(f, strategy->window, target_bytes) : place_buffers(f);
+    status = strategy->window > 0 ? repack(f, strategy, target_bytes) : place_buffers(f);
     if (status == VBS_OK)
         judge_attempt(f);
     /* A strategy that finds nothing, needs too much at once, or runs out of time is no failure. */
@@ -250,20 +272,25 @@ static enum vbs_status try_strategy(struct fitting *f, const struct strategy *st
 
 /* ---- the whole ---- */
 
-/* Gives whether to end after n_tried strategies: no better layout is possible, or finding one would
- * take more time than it is worth. */
-static bool is_done(const struct fitting *f, int64_t target_bytes, int n_tried)
+/* Gives whether to end: no better layout is possible, or finding one would take more time than it
+ * is worth. */
+static bool is_done(const struct fitting *f, int64_t target_bytes)
+{
+    if (f->has_best)
+        return f->best_moved <= f->few_bytes || left_s(f) < f->options->limit_s * (1 - MORE_SHARE);
+    /* above the memory, the search only serves to name a height */
+    return target_bytes > f->options->bytes && f->least_bytes >= 0 &&
+           f->least_bytes <= target_bytes;
+}
+
+/* Returns whether another search for aligned buffers would take more time than it is worth, because
+ * the lowest layout is hardly above what lives at once. */
+static bool is_near(const struct fitting *f)
 {
     int64_t load = f->fit->placement.load_bytes;
 
-    if (f->has_best)
-        return f->best_moved <= f->few_bytes || left_s(f) < f->options->limit_s * (1 - MORE_SHARE);
-    if (f->least_bytes < 0)
-        return false;
-    if (target_bytes > f->options->bytes) /* the search only serves to name a height */
-        return f->least_bytes <= target_bytes;
-    return (n_tried >= N_FIRST || f->options->bytes < load) &&
-           f->least_bytes - load <= load / NEARLY && f->options->bytes < f->least_bytes;
+    return f->least_bytes >= 0 && f->least_bytes - load <= load / NEARLY &&
+           f->options->bytes < f->least_bytes;
 }
 
 /* Returns whether the lowest layout is so little above the memory that alignment may be why. */
@@ -272,7 +299,7 @@ static bool lacks_little(const struct fitting *f)
     int64_t load = f->fit->placement.load_bytes;
     int64_t little = load / NEARLY > NEAR_BYTES ? load / NEARLY : NEAR_BYTES;
 
-    return f->least_bytes >= 0 && f->options->bytes >= load &&
+    return !f->has_best && f->least_bytes >= 0 && f->options->bytes >= load &&
            f->least_bytes - f->options->bytes <= little;
 }
 
@@ -285,8 +312,11 @@ static bool suits(const struct fitting *f, const struct strategy *strategy, bool
 
     if (strategy->slack > 0 && f->fit->blocks.n_streamed == 0)
         return false;
-    if (strategy->use == DENSE)
-        return is_first_height && lacks_little(f) && (strategy->window == 0 || left_s(f) > kept_s);
+    if (is_dense(strategy))
+        return !f->options->on_device && is_first_height && lacks_little(f) &&
+               (strategy->window == 0 || left_s(f) > kept_s);
+    if (is_first_height && is_near(f))
+        return false;
     if (is_first_height && strategy->window == 0)
         return true;
     return left_s(f) > kept_s && (is_first_height || strategy->use == AGAIN);
@@ -295,7 +325,7 @@ static bool suits(const struct fitting *f, const struct strategy *strategy, bool
 /* Tries all strategies for one height. */
 static enum vbs_status search_within(struct fitting *f, int64_t target_bytes, bool is_first_height)
 {
-    for (int i = 0; i < N_STRATEGIES && !is_done(f, target_bytes, i); i++) {
+    for (int i = 0; i < N_STRATEGIES && !is_done(f, target_bytes); i++) {
         report(f);
         if (vbs_cancelled(f->ctx))
             return vbs_fail(f->ctx, VBS_INTERRUPTED, "interrupted");
@@ -376,7 +406,7 @@ static enum vbs_status begin_fitting(struct fitting *f, const struct vbs_exec_ch
 {
     struct vbs_exec_fit *fit = f->fit;
 
-    VBS_TRY(vbs_exec_blocks_init(f->ctx, &fit->blocks, checked, NULL, f->options->block_alignment));
+    VBS_TRY(vbs_exec_blocks_init(f->ctx, &fit->blocks, checked, NULL));
     VBS_TRY(vbs_exec_groups_init(f->ctx, &fit->groups, checked));
     fit->begins = malloc((size_t)fit->blocks.n_loads * sizeof *fit->begins + 1);
     f->few_bytes = (int64_t)fmin(FEW_MOVED * COPY_SPEED * checked->compute_us, 1e18);

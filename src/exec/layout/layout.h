@@ -24,6 +24,7 @@ struct vbs_exec_fit {
 struct vbs_exec_fit_options {
     int64_t bytes;
     int64_t block_alignment; /* 64, or more where loads are direct reads */
+    bool on_device;          /* kernels may need aligned operands: buffers are never dense */
     double limit_s;
     struct vbs_progress progress;
 };
@@ -37,6 +38,10 @@ struct vbs_exec_fit_options {
 enum vbs_status vbs_exec_fit(struct vbs_ctx *ctx, struct vbs_exec_fit *fit,
                              const struct vbs_exec_checked *checked,
                              const struct vbs_exec_fit_options *options) VBS_MUST_CHECK;
+/* Makes the buffers of fit anew from its groups and its blocks, which it aligns: dense or not
+ * (buffers.h, blocks.h). Fails as vbs_exec_buffers_make. */
+enum vbs_status vbs_exec_fit_buffers(struct vbs_ctx *ctx, struct vbs_exec_fit *fit,
+                                     bool is_dense) VBS_MUST_CHECK;
 void vbs_exec_fit_clear(struct vbs_exec_fit *fit);
 
 /* Gives whether a compute step runs a kernel in place whose input is at another address, so that

@@ -32,31 +32,49 @@ static struct item_state find_lifetime(const struct vbs_exec_buffers *buffers, i
     return state;
 }
 
-/* Places resident weights, which never move, at the bottom. */
-static void place_residents(struct repacking *w)
+/* Returns the base of a resident item that begins at `at` or higher; on_top: that ends there or
+ * lower. */
+static int64_t resident_base(const struct vbs_place_item *item, const struct vbs_place_rect *rects,
+                             int64_t at, bool on_top)
 {
-    int64_t at = 0;
+    int64_t end = 0;
 
-    for (int i = 0; i < w->segment.problem.buffers->n_block_rects; i++) {
-        const struct vbs_exec_block *block = &w->segment.problem.blocks->blocks[i];
-        int item = w->segment.problem.buffers->first_block_item +
-                   w->segment.problem.blocks->item_of[block->load];
-        int64_t alignment = w->segment.problem.buffers->items[item].alignment;
-        int64_t first = w->segment.problem.buffers->items[item].first_rect;
+    if (!on_top)
+        return (at + item->alignment - 1) / item->alignment * item->alignment;
+    for (int64_t r = item->first_rect; r < item->first_rect + item->n_rects; r++)
+        end = rects[r].offset + rects[r].size > end ? rects[r].offset + rects[r].size : end;
+    return at < end ? -1 : (at - end) / item->alignment * item->alignment;
+}
 
-        if (!block->is_resident || w->segment.problem.items[item].is_placed)
+/* Places resident weights, which never move, at the bottom or on top. False: they do not fit
+ * there. */
+static bool place_residents(struct repacking *w)
+{
+    const struct vbs_exec_buffers *buffers = w->segment.problem.buffers;
+    const struct vbs_exec_blocks *blocks = w->segment.problem.blocks;
+    bool on_top = w->options->residents_on_top;
+    int64_t at = on_top ? w->options->target_bytes : 0;
+
+    for (int i = 0; i < buffers->n_block_rects; i++) {
+        int item = buffers->first_block_item + blocks->item_of[blocks->blocks[i].load];
+        const struct vbs_place_item *placed = &buffers->items[item];
+        struct item_state *state = &w->segment.problem.items[item];
+
+        if (!blocks->blocks[i].is_resident || state->is_placed)
             continue;
-        w->segment.problem.items[item].is_placed = true;
-        w->segment.problem.items[item].moves = false;
-        w->segment.problem.items[item].base = (at + alignment - 1) / alignment * alignment;
-        for (int64_t r = first; r < first + w->segment.problem.buffers->items[item].n_rects; r++) {
-            int64_t end = w->segment.problem.items[item].base +
-                          w->segment.problem.buffers->rects[r].offset +
-                          w->segment.problem.buffers->rects[r].size;
+        state->is_placed = true;
+        state->moves = false;
+        state->base = resident_base(placed, buffers->rects, at, on_top);
+        if (state->base < 0)
+            return false;
+        at = on_top ? state->base : at;
+        for (int64_t r = placed->first_rect; r < placed->first_rect + placed->n_rects; r++) {
+            int64_t end = state->base + buffers->rects[r].offset + buffers->rects[r].size;
 
-            at = end > at ? end : at;
+            at = !on_top && end > at ? end : at;
         }
     }
+    return true;
 }
 
 struct key {
@@ -108,8 +126,7 @@ static enum vbs_status begin_repacking(struct repacking *w)
         !w->segment.scratch.items || !w->segment.incumbent.bases || !w->segment.scratch.bases ||
         !w->segment.scratch.shifts || !sort_items(w))
         return vbs_no_memory(w->segment.ctx);
-    place_residents(w);
-    return VBS_OK;
+    return place_residents(w) ? VBS_OK : VBS_INFEASIBLE;
 }
 
 static void clear(struct repacking *w)

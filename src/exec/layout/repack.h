@@ -11,9 +11,10 @@ struct vbs_exec_repack_options {
     const struct vbs_exec_buffers *buffers;
     const int64_t *load; /* [n_slots] bytes that live in the slot */
     int64_t n_slots;
-    int window;           /* a segment has at most so many buffers that are new in it */
-    int64_t target_bytes; /* the height that is not to be exceeded */
-    double limit_s;       /* of the whole search, in processor time of this thread */
+    int window;            /* a segment has at most so many buffers that are new in it */
+    int64_t target_bytes;  /* the height that is not to be exceeded */
+    bool residents_on_top; /* resident weights lie at its end, not at the beginning */
+    double limit_s;        /* of the whole search, in processor time of this thread */
 };
 
 /*
