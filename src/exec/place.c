@@ -8,7 +8,6 @@
 #include "exec/weights/weights.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #define PLACE_S   10
 #define ALIGNMENT 64 /* of weights that are not read directly */
@@ -46,15 +45,13 @@ void vbs_exec_placed_free(struct vbs_exec_placed *placed)
     free(placed);
 }
 
-/* Returns whether the profile is of a device, whose memory the host cannot touch. */
+/* Returns whether the profile is of a device, whose kernels may need aligned operands. */
 static bool is_on_device(const struct vbs_profile *profile)
 {
     const struct vbs_backend *backend;
 
-    for (int i = 0; (backend = vbs_backend_at(i)) != NULL; i++)
-        if (strcmp(backend->name, profile->provenance.backend) == 0)
-            return backend->device;
-    return false;
+    return vbs_backend_find(NULL, profile->provenance.backend, &backend) == VBS_OK &&
+           backend->device;
 }
 
 enum vbs_status vbs_exec_placed_search(struct vbs_ctx *ctx, struct vbs_exec_placed *placed,

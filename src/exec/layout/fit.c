@@ -35,12 +35,12 @@
 /*
  * The strategies, which are tried in this order until an allocation fits and moves few bytes. Cheap
  * and certain ones come first: loads exactly as the schedule says, and no moves. Where only some
- * bytes are missing, samples and weights lie at any values, without and with moves, and at the end
- * also with resident weights on top: workspace begins at a multiple of 64 bytes, which the bottom
- * of the memory is and the end of such weights is not. Then come loads
+ * bytes are missing, samples and weights lie at any values, without and with moves. Then come loads
  * that begin as late as their deadlines allow, with a generous slack for slow copies before a tight
  * one. Windows of a middle size, which place most problems, come before small ones, which move
- * more, and large ones, which search longer. The numbers were found on the schedules of
+ * more, and large ones, which search longer. Where only some bytes are missing still, resident
+ * weights at any values lie on top: workspace begins at a multiple of 64 bytes, as the bottom of
+ * the memory does and the end of such weights does not. The numbers were found on the schedules of
  * experiments/.
  */
 static const struct strategy {
@@ -70,8 +70,6 @@ static const struct strategy {
     {3, 200, ONCE},   /* the same with later loads */
     {1.25, 200, ONCE}, {0, 24, ONCE},   /* other sizes, for the time that is left */
     {0, 6, ONCE},      {0, 48, ON_TOP}, /* little is missing still */
-    {0, 12, ON_TOP},   {0, 6, ON_TOP},  {8, 48, ON_TOP}, /* the same with later loads */
-    {3, 12, ON_TOP},
 };
 #define N_STRATEGIES ((int)(sizeof STRATEGIES / sizeof STRATEGIES[0]))
 
