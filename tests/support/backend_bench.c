@@ -266,18 +266,19 @@ static int64_t least_alignment(int64_t bytes)
     return bytes % 4 == 0 ? 4 : bytes % 2 == 0 ? 2 : 1;
 }
 
-/* Packs the weights of a kernel into *memory, where runs are given them and at batch 2 of all
- * sessions; returns them as little aligned as they may be, or null. */
-static unsigned char *packed(struct bench *t, int kernel, unsigned char **memory)
+/* Packs the weights of a kernel into *memory, which the caller frees, where runs are given them,
+ * and for two of three kernels where the session has its own. Returns them as little aligned as
+ * they may be; null: none are given, or *failed. */
+static unsigned char *packed(struct bench *t, int kernel, unsigned char **memory, bool *failed)
 {
     const struct vbs_kernel *k = &t->session->kernels[kernel];
     bool given = k->packed_bytes > 0 && (t->given || kernel % 3 > 0);
     int64_t shift = least_alignment(k->packed_bytes);
 
     *memory = given ? t->session->ops->alloc(t->session, shift + k->packed_bytes) : NULL;
-    if (*memory && t->session->ops->pack(&t->ctx, t->session, kernel, *memory + shift) == VBS_OK)
-        return *memory + shift;
-    return NULL;
+    *failed = given && (!*memory || t->session->ops->pack(&t->ctx, t->session, kernel,
+                                                          *memory + shift) != VBS_OK);
+    return given && !*failed ? *memory + shift : NULL;
 }
 
 /* Gives how far the values of a kernel are from those wanted. */
@@ -300,7 +301,8 @@ static void run_kernel(struct bench *t, int kernel, const float *want, struct ou
     int64_t out_bytes = k->batch * layer->out_bytes, count = k->batch * bench_elements(t, k->layer);
     unsigned char *dst = guarded(t->session, out_bytes), *ws = guarded(t->session, k->ws_bytes);
     float *got = malloc((size_t)count * sizeof *got);
-    unsigned char *memory, *weights = packed(t, kernel, &memory);
+    bool failed;
+    unsigned char *memory, *weights = packed(t, kernel, &memory, &failed);
     struct vbs_operands operands;
     const struct vbs_encoding *encoding = &t->network->layers[k->layer].encoding;
     const void *src[16];
@@ -317,7 +319,7 @@ static void run_kernel(struct bench *t, int kernel, const float *want, struct ou
     if (t->hooks && ws)
         memset(ws, 0xff, (size_t)k->ws_bytes);
     operands = (struct vbs_operands){.src = src, .dst = dst, .ws = ws, .weights = weights};
-    if (!dst || !ws || !got ||
+    if (failed || !dst || !ws || !got ||
         t->session->ops->run(&t->ctx, t->session, kernel, &operands, &time_us) != VBS_OK ||
         t->session->ops->read(&t->ctx, t->session, k->layer, k->batch, dst, got) != VBS_OK) {
         o->failed = true;
