@@ -154,6 +154,7 @@ LDFLAGS_plan/table_refusals = $(WRAP_MALLOC)
 LDFLAGS_base/npy = $(WRAP_MALLOC)
 LDFLAGS_simple/simple = $(WRAP_MALLOC)
 LDFLAGS_simple/within = -Wl,--wrap=vbs_exec_process_bytes,--wrap=vbs_exec_place,--wrap=vbs_exec_new
+LDFLAGS_backend/cudnn_learn = -Wl,--wrap=vbs_exec_new
 LDFLAGS_learn/beside = $(WRAP_MALLOC)
 LDFLAGS_learn/contender = $(WRAP_MALLOC)
 LDFLAGS_learn/learn = $(WRAP_MALLOC)
@@ -360,7 +361,7 @@ $(GPU_TESTS): $(BUILD)/tests/gpu/%: $(BUILD)/tests/unit/backend/%.o $(BUILD)/tes
     | $(BUILD)/tests/thin.a $(BUILD)/thin.a
 	@echo "  link    $@"
 	@mkdir -p $(@D)
-	$(Q)$(LINK_TEST)
+	$(Q)$(call LINK_TEST,$(LDFLAGS_backend/$*))
 
 $(CUDA_TESTS:%.c=$(BUILD)/%): $(FAKE_LIBRARY)
 $(CUDA_TESTS:%.c=$(BUILD)/%): TEST_LIBS = -L$(BUILD)/tests/fake -l:$(CUDART_SO) \

@@ -128,6 +128,10 @@ int64_t vbs_least_weight_bytes(const struct vbs_profile *profile);
  * its backend runs nothing, or they are predicted (predict.h). False where neither is known. */
 bool vbs_provenance_modelled(const struct vbs_provenance *provenance);
 
+/* Returns the backend in whose device's memory schedules of a profile with this provenance run;
+ * null: they run in memory of the process, or the backend is not known. */
+const struct vbs_backend *vbs_provenance_device(const struct vbs_provenance *provenance);
+
 #ifdef __cplusplus
 }
 #endif

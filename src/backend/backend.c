@@ -59,6 +59,14 @@ int64_t vbs_least_weight_bytes(const struct vbs_profile *profile)
     return bytes;
 }
 
+const struct vbs_backend *vbs_provenance_device(const struct vbs_provenance *provenance)
+{
+    for (int i = 0; provenance->backend && i < N_BACKENDS; i++)
+        if (table[i]->device && strcmp(provenance->backend, table[i]->name) == 0)
+            return table[i];
+    return NULL;
+}
+
 bool vbs_provenance_modelled(const struct vbs_provenance *provenance)
 {
     if (vbs_provenance_predicted(provenance))

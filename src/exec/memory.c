@@ -177,16 +177,14 @@ static void add_up(const struct vbs_exec_checked *checked,
 /* Fails for the profile of a device, in whose memory the arena would be. */
 static enum vbs_status check_backend(struct vbs_ctx *ctx, const struct vbs_profile *profile)
 {
-    const struct vbs_backend *backend;
+    const struct vbs_backend *device = vbs_provenance_device(&profile->provenance);
 
-    for (int i = 0; (backend = vbs_backend_at(i)); i++)
-        if (backend->device && strcmp(backend->name, profile->provenance.backend) == 0)
-            return vbs_fail(ctx, VBS_UNSUPPORTED,
-                            "a limit of the whole process is for backends that compute in its "
-                            "memory; '%s' computes in a device's, which a budget of the arena "
-                            "bounds",
-                            backend->name);
-    return VBS_OK;
+    if (!device)
+        return VBS_OK;
+    return vbs_fail(ctx, VBS_UNSUPPORTED,
+                    "a limit of the whole process is for backends that compute in its memory; '%s' "
+                    "computes in a device's, which a budget of the arena bounds",
+                    device->name);
 }
 
 enum vbs_status vbs_exec_memory(struct vbs_ctx *ctx, const struct vbs_profile *profile,

@@ -6,6 +6,7 @@
 #include "base/options.h"
 #include "exec/layout/layout.h"
 #include "exec/weights/weights.h"
+#include "vbslab/backend.h"
 
 #include <stdlib.h>
 
@@ -45,22 +46,13 @@ void vbs_exec_placed_free(struct vbs_exec_placed *placed)
     free(placed);
 }
 
-/* Returns whether the profile is of a device, whose kernels may need aligned operands. */
-static bool is_on_device(const struct vbs_profile *profile)
-{
-    const struct vbs_backend *backend;
-
-    return vbs_backend_find(NULL, profile->provenance.backend, &backend) == VBS_OK &&
-           backend->device;
-}
-
 enum vbs_status vbs_exec_placed_search(struct vbs_ctx *ctx, struct vbs_exec_placed *placed,
                                        const struct vbs_exec_options *options)
 {
     struct vbs_exec_fit_options fit_options = {
         .bytes = vbs_exec_arena_bytes(options, placed->checked.schedule),
         .block_alignment = options->direct ? VBS_EXEC_SECTOR : ALIGNMENT,
-        .on_device = is_on_device(placed->checked.profile),
+        .on_device = vbs_provenance_device(&placed->checked.profile->provenance) != NULL,
         .limit_s = options->place_limit_s > 0 ? options->place_limit_s : PLACE_S,
         .progress = options->progress};
     enum vbs_status status;

@@ -94,11 +94,15 @@ static enum vbs_status make_executor(struct vbs_ctx *ctx, void *self)
 
     options.progress = (struct vbs_progress){0};
     VBS_TRY(vbs_exec_place(ctx, p->profile, p->made.schedule, &options, &p->made.placement,
-                           &options.placed));
+                           &p->made.placed));
+    options.placed = p->made.placed;
     options.progress = p->options->progress;
     status = vbs_exec_new(ctx, p->network, p->backend, p->profile, p->made.schedule, &options,
                           &p->made.placement, &p->made.exec);
-    vbs_exec_placed_free(options.placed);
+    if (status != VBS_OK) {
+        vbs_exec_placed_free(p->made.placed);
+        p->made.placed = NULL;
+    }
     return status;
 }
 

@@ -56,15 +56,18 @@ enum vbs_status vbs_replan_least(struct vbs_ctx *ctx, struct vbs_solver *solver,
 struct vbs_replanned {
     struct vbs_schedule *schedule;
     struct vbs_exec *exec;
+    struct vbs_exec_placed *placed; /* the offsets, with which exec can be made again; borrows
+                                       profile and schedule */
     struct vbs_exec_placement placement;
     int64_t placed_bytes; /* size of the arena that the first plan needs; also on VBS_INFEASIBLE */
     int n_replans;
 };
 
 /* Plans for options->memory_bytes, and makes an executor of the plan, or of one for less memory as
- * vbs_replan does. Profile, backend and network are those of the solver. The caller frees schedule
- * and exec; after a failure both are null. Fails as vbs_solver_plan, vbs_exec_place and
- * vbs_exec_new do; VBS_INFEASIBLE with placed_bytes 0: there is no plan. */
+ * vbs_replan does. Profile, backend and network are those of the solver; the profile may have other
+ * times. The caller frees schedule, exec and placed; after a failure they are null. Fails as
+ * vbs_solver_plan, vbs_exec_place and vbs_exec_new do; VBS_INFEASIBLE with placed_bytes 0: there is
+ * no plan. */
 enum vbs_status vbs_replan_exec(struct vbs_ctx *ctx, struct vbs_solver *solver,
                                 const struct vbs_network *network,
                                 const struct vbs_backend *backend,

@@ -19,6 +19,7 @@ void learn_contender_close(struct contender *contender)
 void learn_contender_clear(struct contender *contender)
 {
     learn_contender_close(contender);
+    vbs_exec_placed_free(contender->placed);
     vbs_schedule_free(contender->schedule);
     free(contender->times_us);
     free(contender->turns);

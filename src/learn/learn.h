@@ -33,6 +33,8 @@ struct learn_prediction {
 struct contender {
     struct vbs_schedule *schedule;
     struct vbs_exec *exec; /* null: closed */
+    /* Its offsets, with which it is opened again: another search might not find any in time. */
+    struct vbs_exec_placed *placed;
     /* The planner of baselines of which it is a plan; null: of none. */
     const struct vbs_planner *baseline;
     /* Of a plan on posterior times when it was new, and of contender number 0 then; 0: of others.

@@ -78,6 +78,7 @@ enum vbs_status race_open_again(struct race *race, int which)
 
     if (contender->exec)
         return VBS_OK;
+    options.placed = contender->placed;
     VBS_TRY(make_room(race));
     VBS_TRY(vbs_exec_new(race->l->ctx, race->l->network, race->l->backend, race->l->profile,
                          contender->schedule, &options, NULL, &contender->exec));
@@ -121,8 +122,10 @@ static void mark(struct race *race, int which, const struct vbs_planner *planner
 static enum vbs_status add(struct race *race, struct vbs_replanned *made,
                            const struct vbs_planner *planner)
 {
-    struct contender contender = {
-        .schedule = made->schedule, .exec = made->exec, .baseline = as_baseline(race, planner)};
+    struct contender contender = {.schedule = made->schedule,
+                                  .exec = made->exec,
+                                  .placed = made->placed,
+                                  .baseline = as_baseline(race, planner)};
     enum vbs_status status = vbs_grow(race->l->ctx, &race->contenders, &race->capacity,
                                       (int64_t)race->n + 1, sizeof *race->contenders);
 
@@ -194,11 +197,12 @@ static enum vbs_status execute_plan(struct race *race, const struct race_plan *p
 
     VBS_TRY(make_room(race));
     VBS_TRY(vbs_replan_exec(race->l->ctx, planning->solver, race->l->network, race->l->backend,
-                            planning->profile, &options, &made));
+                            race->l->profile, &options, &made));
     *outcome = find_same(race, made.schedule);
     if (*outcome >= 0) {
         mark(race, *outcome, planning->planner);
         vbs_exec_free(made.exec);
+        vbs_exec_placed_free(made.placed);
         vbs_schedule_free(made.schedule);
         return VBS_OK;
     }

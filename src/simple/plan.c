@@ -171,6 +171,7 @@ enum vbs_status vbs_simple_prepare(struct vbs_ctx *ctx, const struct vbs_network
         status = refuse_plans(ctx, &p, own.memory_bytes, made.placed_bytes);
     if (status != VBS_OK)
         goto done;
+    vbs_exec_placed_free(made.placed);
     *exec = made.exec;
     if (schedule)
         *schedule = made.schedule;

@@ -181,13 +181,9 @@ static void compare_threads(struct run_job *job)
 
 /* Gives whether the backend runs on a device, which has threads of its own; false where the backend
  * is not known yet. */
-static bool is_of_device(struct run_job *job)
+static bool is_of_device(const struct run_job *job)
 {
-    const struct vbs_backend *backend;
-
-    return job->profile &&
-           vbs_backend_find(NULL, job->profile->provenance.backend, &backend) == VBS_OK &&
-           backend->device;
+    return job->profile && vbs_provenance_device(&job->profile->provenance);
 }
 
 /* ---- The profile ---- */

@@ -35,6 +35,12 @@ static void check_table(void)
            !vbs_provenance_modelled(&(struct vbs_provenance){.backend = ""}) &&
            !vbs_provenance_modelled(&(struct vbs_provenance){0}),
        "a profile of the analytic backend is modelled, others are not");
+    found = vbs_provenance_device(&(struct vbs_provenance){.backend = "cudnn"});
+    ok(found && strcmp(found->name, "cudnn") == 0 &&
+           !vbs_provenance_device(&(struct vbs_provenance){.backend = "onednn"}) &&
+           !vbs_provenance_device(&(struct vbs_provenance){.backend = "other"}) &&
+           !vbs_provenance_device(&(struct vbs_provenance){0}),
+       "a profile of cudnn is of a device, others are not");
     ok(!vbs_backend_at(-1) && !vbs_backend_at(n + 1), "beyond the table there is none");
     found = NULL;
     ok(vbs_backend_find(&ctx, "onednm", &found) == VBS_NOT_FOUND && !found &&

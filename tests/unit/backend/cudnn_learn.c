@@ -7,12 +7,43 @@
 #include "support/bail_out.h"
 #include "support/learn_help.h"
 #include "support/tap.h"
+#include "vbslab/exec.h"
 #include "vbslab/replay.h"
 
 #include <math.h>
 
 #define REQUEST 5
 #define MOST    ((int64_t)1 << 20)
+
+static struct {
+    int n, n_searching; /* executors that were made, and those of them without offsets */
+} opened;
+
+enum vbs_status __real_vbs_exec_new(struct vbs_ctx *ctx, const struct vbs_network *network,
+                                    const struct vbs_backend *backend,
+                                    const struct vbs_profile *profile,
+                                    const struct vbs_schedule *schedule,
+                                    const struct vbs_exec_options *options,
+                                    struct vbs_exec_placement *placement, struct vbs_exec **exec);
+enum vbs_status __wrap_vbs_exec_new(struct vbs_ctx *ctx, const struct vbs_network *network,
+                                    const struct vbs_backend *backend,
+                                    const struct vbs_profile *profile,
+                                    const struct vbs_schedule *schedule,
+                                    const struct vbs_exec_options *options,
+                                    struct vbs_exec_placement *placement, struct vbs_exec **exec);
+
+/* Counts executors. */
+enum vbs_status __wrap_vbs_exec_new(struct vbs_ctx *ctx, const struct vbs_network *network,
+                                    const struct vbs_backend *backend,
+                                    const struct vbs_profile *profile,
+                                    const struct vbs_schedule *schedule,
+                                    const struct vbs_exec_options *options,
+                                    struct vbs_exec_placement *placement, struct vbs_exec **exec)
+{
+    opened.n++;
+    opened.n_searching += !options->placed;
+    return __real_vbs_exec_new(ctx, network, backend, profile, schedule, options, placement, exec);
+}
 
 /* Returns the logarithm of the predicted time of the answer over the executed one. */
 static double error_of(const struct vbs_profile *profile, const struct vbs_learned_budget *budget)
@@ -42,6 +73,9 @@ static void budgets_are_learned(const struct tiny *tiny)
     struct vbs_learned *learned = tiny_learn_all(tiny, &options);
 
     ok(learned->report.n_executed > 0, "rows were executed");
+    ok(opened.n > learned->n_schedules && opened.n_searching == 0,
+       "executors were made %d times for %d schedules: a second search for offsets might fail",
+       opened.n, learned->n_schedules);
     ok(!fake_cuda_is_here || fake_cuda_calls("cudaGraphLaunch") > n_before,
        "requests run as they do without learning: nobody waits for their steps");
     for (int i = 0; i < 2; i++) {

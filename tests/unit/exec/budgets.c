@@ -160,6 +160,7 @@ static bool runs_in(struct tally *tally, const struct vbs_problem *problem,
     if (exec_fake.less > 0) /* other sizes than the profile's may need other offsets */
         tally->n_searches = n_before;
     vbs_exec_free(made.exec);
+    vbs_exec_placed_free(made.placed);
     vbs_schedule_free(made.schedule);
     exec_fake_network_free(network);
     return done;
