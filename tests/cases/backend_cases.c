@@ -24,6 +24,8 @@ const struct backend_case backend_cases[] = {
     {"from five plain channels", "input 5x9x9\nconv c out=16 kernel=3 pad=1\nrelu r\n"},
     {"to three plain channels", "input 16x9x9\nconv c out=3 kernel=3 pad=1\nrelu r\n"},
     {"from three plain channels to two", "input 3x9x9\nconv c out=2 kernel=3\n"},
+    {"from two plain channels to three", "input 2x6x6\nconv c out=3 kernel=3 pad=1\nrelu r\n"},
+    {"two groups of four channels", "input 8x7x7\nconv c out=8 kernel=3 groups=2\nrelu r\n"},
     {"one dimension", "input 16x40\nconv c out=32 kernel=5 stride=2 pad=2\nrelu r\n"
                       "maxpool p kernel=3 stride=2\navgpool q kernel=3\nlrn n size=5 alpha=0.1 "
                       "beta=0.75\n"},

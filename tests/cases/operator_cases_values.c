@@ -52,6 +52,24 @@
         }                                                                                          \
     }
 
+/* An operator behind a convolution of few channels, which only oneDNN's products of matrices have.
+ */
+#define FEW(word, op, ...)                                                                         \
+    {                                                                                              \
+        .name = word " behind few channels", .input = DIMS(2, 6, 6), .nodes = {                    \
+            {VBS_OP_CONV, "c", FROM(0),                                                            \
+             .attributes = {.weighted = {.out_channels = 3,                                        \
+                                         .groups = 1,                                              \
+                                         .bias = true,                                             \
+                                         .window = {.kernel = {3, 3},                              \
+                                                    .stride = {1, 1},                              \
+                                                    .dilation = {1, 1}}}}},                        \
+            {op, "u", FROM(1), .attributes = {__VA_ARGS__}},                                       \
+            {VBS_OP_ADD, "a", FROM(0), .operand = DIMS(1)},                                        \
+            {op, "v", FROM(3), .attributes = {__VA_ARGS__}}                                        \
+        }                                                                                          \
+    }
+
 /* An operator with a constant operand. */
 #define CONSTANT(title, operator, shape, second, swap)                                             \
     {                                                                                              \
@@ -138,6 +156,19 @@ const struct operator_case value_cases[] = {
     FUSED("abs", VBS_OP_ABS, NO_ATTRIBUTES),
     FUSED("round", VBS_OP_ROUND, NO_ATTRIBUTES),
     FUSED("sin, which cannot be,", VBS_OP_SIN, NO_ATTRIBUTES),
+    FEW("leakyrelu", VBS_OP_LEAKY_RELU, .leaky_relu = {.slope = 0.2}),
+    FEW("clip", VBS_OP_CLIP, .clip = {.low = -0.25, .high = 0.5}),
+    FEW("hardswish", VBS_OP_HARD_SWISH, NO_ATTRIBUTES),
+    FEW("elu", VBS_OP_ELU, .elu = {.alpha = 1.5}),
+    FEW("abs", VBS_OP_ABS, NO_ATTRIBUTES),
+    {.name = "a run of operators behind few channels in groups",
+     .input = DIMS(8, 6, 6),
+     .nodes = {{VBS_OP_CONV, "c", FROM(0),
+                .attributes =
+                    {.weighted = {.out_channels = 8, .groups = 2, .window = WINDOW(3, 1, 1, 1)}}},
+               {VBS_OP_ABS, "b", FROM(1)},
+               {VBS_OP_LINEAR, "l", FROM(2), .attributes = {.linear = {.factor = -2, .shift = 1}}},
+               {VBS_OP_RELU, "r", FROM(3)}}},
 
     {.name = "a run of operators on values, of which some are fused",
      .input = DIMS(16, 6, 6),

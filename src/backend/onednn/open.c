@@ -102,11 +102,13 @@ static enum vbs_status init_layers(struct od_build *b)
     VBS_TRY(vbs_session_init_layers(b->ctx, &s->core));
     s->tensors = vbs_arena_alloc(&s->core.arena, n, sizeof *s->tensors);
     s->stored = vbs_arena_alloc(&s->core.arena, n, sizeof *s->stored);
+    s->bounded = vbs_arena_alloc(&s->core.arena, n, sizeof *s->bounded);
     s->inputs = vbs_arena_alloc(&s->core.arena, n, sizeof *s->inputs);
     s->weights = vbs_arena_alloc(&s->core.arena, n, sizeof *s->weights);
     s->transfers = vbs_arena_alloc(&s->core.arena, n, sizeof *s->transfers);
     layouts = vbs_arena_alloc(&s->core.arena, n, sizeof *layouts);
-    if (!s->tensors || !s->stored || !s->inputs || !s->weights || !s->transfers || !layouts)
+    if (!s->tensors || !s->stored || !s->bounded || !s->inputs || !s->weights || !s->transfers ||
+        !layouts)
         return vbs_no_memory(b->ctx);
     b->l = &b->network->layers[0];
     VBS_TRY(od_canonical_layouts(b, layouts));
@@ -115,6 +117,7 @@ static enum vbs_status init_layers(struct od_build *b)
     s->core.layers[0].out_bytes = s->stored[0].bytes;
     for (int k = 1; k < (int)n; k++)
         VBS_TRY(init_layer(b, k, layouts[k]));
+    od_bounded_init(s, b->network);
     VBS_TRY(vbs_graph_init_in_place(b->ctx, &s->core.arena, s->core.layers, (int)n - 1, &in_place));
     return s->stripes ? od_stripes_init(b) : VBS_OK;
 }

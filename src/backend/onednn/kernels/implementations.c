@@ -29,8 +29,8 @@ int od_isa_rank(const char *impl)
     return 0;
 }
 
-/* Gives how many operators the primitive of a variant fuses. */
-static int n_fused(const struct od_build *b, const struct od_variant *variant)
+/* Gives how many operators the primitive of a variant may fuse. */
+static int n_fusable(const struct od_build *b, const struct od_variant *variant)
 {
     return variant->apart ? 0 : od_weights_fused(b, variant->algorithm);
 }
@@ -54,11 +54,12 @@ static const char *how_of(const struct od_variant *variant)
     return variant->apart ? "+reorder+apart" : "+reorder";
 }
 
-/* Adds an implementation, and takes ownership of pd. */
+/* Adds an implementation that fuses n operators, and takes ownership of pd. */
 static enum vbs_status add_implementation(struct od_build *b, struct od_implementations *all,
-                                          dnnl_primitive_desc_t pd, struct od_variant variant)
+                                          dnnl_primitive_desc_t pd, struct od_variant variant,
+                                          int n)
 {
-    struct od_implementation c = {.pd = pd, .variant = variant};
+    struct od_implementation c = {.pd = pd, .variant = variant, .n_fused = n};
     const char *impl = od_pd_name(pd);
 
     if (vbs_grow(b->ctx, &all->list, &all->max, (int64_t)all->n + 1, sizeof *all->list)) {
@@ -77,19 +78,47 @@ static enum vbs_status add_implementation(struct od_build *b, struct od_implemen
     return VBS_OK;
 }
 
-/* Gives whether an implementation without fused operators is offered with them, where this costs it
- * nothing. Convolutions apply them to values in registers. Transposed ones apply some of them value
- * by value in a pass of its own, which takes up to 20 times the convolution's time. */
+/* Returns whether an implementation without fused operators need not be offered: with them it costs
+ * no more, because convolutions apply them to values in registers, or is the same kernel, because
+ * it does not fuse them (unfuse). Such a kernel is made where a profile of earlier versions
+ * requests it. */
 static bool fuses_well(const struct od_build *b, const struct od_implementations *all,
                        const_dnnl_primitive_desc_t pd, const struct od_variant *variant)
 {
     const char *impl = od_pd_name(pd);
 
-    for (int i = 0; impl && b->l->op == VBS_OP_CONV && i < all->n; i++)
+    for (int i = 0; impl && i < all->n; i++)
         if (!all->list[i].variant.apart && all->list[i].variant.src == variant->src &&
             all->list[i].variant.dst == variant->dst && strcmp(all->list[i].impl, impl) == 0)
-            return true;
+            return b->l->op == VBS_OP_CONV || (all->list[i].n_fused == 0 && !b->requested);
     return false;
+}
+
+/* Replaces an implementation that would apply its *n fused operators value by value by the same one
+ * without them. They are steps of their own then: a transposed convolution with them takes up to 20
+ * times as long. */
+static enum vbs_status unfuse(struct od_build *b, const_dnnl_op_desc_t desc,
+                              dnnl_primitive_desc_t *pd, int *n)
+{
+    dnnl_primitive_attr_t attr = NULL;
+    struct od_pds bare;
+    dnnl_status_t dnnl;
+
+    if (*n == 0 || !od_fuses_by_value(*pd))
+        return VBS_OK;
+    VBS_TRY(od_attributes(b, 0, 0, &attr));
+    dnnl = od_pds_init(&bare, desc, attr, b->session->engine, od_pd_name(*pd));
+    dnnl_primitive_attr_destroy(attr);
+    if (dnnl != dnnl_success)
+        return od_fail(b, dnnl, "looking for an implementation");
+    if (bare.n > 0) {
+        dnnl_primitive_desc_destroy(*pd);
+        *pd = bare.list[0];
+        bare.list[0] = NULL;
+        *n = 0;
+    }
+    od_pds_clear(&bare);
+    return VBS_OK;
 }
 
 enum vbs_status od_implementations_add(struct od_build *b, struct od_implementations *all,
@@ -99,7 +128,7 @@ enum vbs_status od_implementations_add(struct od_build *b, struct od_implementat
     dnnl_primitive_attr_t attr = NULL;
     struct od_pds pds;
     dnnl_status_t dnnl;
-    enum vbs_status status = od_attributes(b, w->n_folded, n_fused(b, &variant), &attr);
+    enum vbs_status status = od_attributes(b, w->n_folded, n_fusable(b, &variant), &attr);
 
     if (status != VBS_OK)
         return status;
@@ -108,9 +137,14 @@ enum vbs_status od_implementations_add(struct od_build *b, struct od_implementat
     if (dnnl != dnnl_success)
         return od_fail(b, dnnl, "looking for implementations");
     for (int i = 0; i < pds.n && status == VBS_OK; i++) {
+        int n = n_fusable(b, &variant);
+
         if (variant.apart && fuses_well(b, all, pds.list[i], &variant))
             continue;
-        status = add_implementation(b, all, pds.list[i], variant);
+        status = unfuse(b, desc, &pds.list[i], &n);
+        if (status != VBS_OK)
+            break;
+        status = add_implementation(b, all, pds.list[i], variant, n);
         pds.list[i] = NULL;
     }
     od_pds_clear(&pds);
@@ -249,7 +283,7 @@ static enum vbs_status build_whole(struct od_build *b, const struct od_implement
     VBS_TRY(main_step(b, c, &src, &dst, &weight_bytes, &format));
     if (dst.canonical)
         VBS_TRY(od_kernel_reorder(b, &dst.md, dst.memory, &dst.canonical_md, dst.canonical));
-    return od_fused_end(b, w->n_folded + n_fused(b, &c->variant), weight_bytes, format);
+    return od_fused_end(b, w->n_folded + c->n_fused, weight_bytes, format);
 }
 
 /* Builds the kernel of an implementation, or the slice of it that is requested. */
@@ -258,6 +292,7 @@ static enum vbs_status build_kernel(struct od_build *b, const struct od_implemen
     struct od_sliceable sliceable = {
         .impl = c->impl,
         .algorithm = c->variant.algorithm,
+        .n_fused = c->n_fused,
         .md = dnnl_primitive_desc_query_md(c->pd, dnnl_query_weights_md, 0),
         .stored = c->variant.stored};
     bool divides = false;
@@ -311,7 +346,7 @@ enum vbs_status od_implementations_for_slices(struct od_build *b,
     for (int i = 0; i < all->n; i++) {
         const struct od_implementation *c = &all->list[i];
         struct od_sliceable sliceable = {
-            c->impl, c->variant.algorithm,
+            c->impl, c->variant.algorithm, c->n_fused,
             dnnl_primitive_desc_query_md(c->pd, dnnl_query_weights_md, 0), c->variant.stored};
         bool divides;
         int64_t ws_bytes;

@@ -31,7 +31,8 @@ struct od_implementation {
     struct od_variant variant;
     const char *impl; /* oneDNN's name of it; lives as long as pd */
     char name[OD_IMPLEMENTATION_NAME];
-    int isa; /* rank of the instruction set in its name; 0: the name has none */
+    int n_fused; /* operators that its primitive fuses */
+    int isa;     /* rank of the instruction set in its name; 0: the name has none */
     bool reference;
 };
 

@@ -118,13 +118,17 @@ enum vbs_status od_attributes_end(struct od_build *b, dnnl_status_t status,
                                   dnnl_primitive_attr_t *attr) VBS_MUST_CHECK;
 
 /* Gives the implementation that oneDNN offers first, its best, with *n_fused fused operators from
- * number first on fused. Where there is only a reference with these, it gives the one without fused
- * operators, and *n_fused is 0. */
+ * number first on fused. Where that would apply these value by value, it gives the one without
+ * fused operators, and *n_fused is 0. */
 enum vbs_status od_best(struct od_build *b, const_dnnl_op_desc_t desc, int first, int *n_fused,
                         dnnl_primitive_desc_t *pd) VBS_MUST_CHECK;
 
 /* Gives whether an implementation is the library's reference, which is slow. */
 bool od_is_reference(const_dnnl_primitive_desc_t pd);
+
+/* Returns whether an implementation would apply fused operators as oneDNN's reference does, value
+ * by value: slowly, and with a Relu that multiplies by 0, so that -infinity becomes NaN. */
+bool od_fuses_by_value(const_dnnl_primitive_desc_t pd);
 
 /* Gives whether an implementation's name says that it uses VNNI or AMX. */
 bool od_has_vnni(const_dnnl_primitive_desc_t pd);

@@ -175,6 +175,19 @@ bool od_is_reference(const_dnnl_primitive_desc_t pd)
            strncmp(impl, "ref", 3) == 0;
 }
 
+bool od_fuses_by_value(const_dnnl_primitive_desc_t pd)
+{
+    const char *name = od_pd_name(pd);
+    dnnl_primitive_kind_t kind = dnnl_undefined_primitive;
+    bool multiplies =
+        dnnl_primitive_desc_query(pd, dnnl_query_primitive_kind, 0, &kind) == dnnl_success &&
+        (kind == dnnl_inner_product || kind == dnnl_matmul);
+
+    if (!name || strncmp(name, "jit", 3) == 0 || strncmp(name, "brg", 3) == 0)
+        return false;
+    return !(multiplies && strstr(name, "gemm:jit"));
+}
+
 bool od_has_vnni(const_dnnl_primitive_desc_t pd)
 {
     const char *name = od_pd_name(pd);
@@ -218,7 +231,7 @@ enum vbs_status od_best(struct od_build *b, const_dnnl_op_desc_t desc, int first
 
     if (*n_fused > 0) {
         status = create_pd(b, desc, first, *n_fused, pd);
-        if (status == VBS_OK && od_is_reference(*pd)) {
+        if (status == VBS_OK && od_fuses_by_value(*pd)) {
             dnnl_primitive_desc_destroy(*pd);
             status = VBS_UNSUPPORTED;
         }

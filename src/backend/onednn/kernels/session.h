@@ -30,10 +30,11 @@
  *
  * Files of kernels/, from the lowest: primitive, build, threads; layout, canonical; post_ops,
  * weights, operand, nest, encode, kernel; affine, gelu, elementwise, line, table; descriptors,
- * window, slices, implementations. Files of operators/: copy, one_primitive, coded, tiling, then
- * one for each kind of operator, then conv, native and dispatch. rows/, cells/ and winograd/ have
- * loops for several kinds of processor, which call nothing. Files of the folder that holds both:
- * probe, tensors, session, stripes, open, and onednn, the table of the backend's functions.
+ * window, slices, implementations. Files of operators/: copy, one_primitive, extremes, coded,
+ * tiling, then one for each kind of operator, then conv, native and dispatch. rows/, cells/ and
+ * winograd/ have loops for several kinds of processor, which call nothing. Files of the folder that
+ * holds both: probe, tensors, session, stripes, open, and onednn, the table of the backend's
+ * functions.
  */
 #ifndef VBS_BACKEND_ONEDNN_KERNELS_SESSION_H
 #define VBS_BACKEND_ONEDNN_KERNELS_SESSION_H
@@ -182,6 +183,7 @@ struct od_session {
     bool stripes;                   /* tensors have the channels last, where they can */
     struct od_tensor *tensors;      /* [n_layers + 1], as kernels that compute in floats see them */
     struct od_stored *stored;       /* [n_layers + 1] */
+    bool *bounded;                  /* [n_layers + 1] no value of the tensor is -infinity */
     struct od_tensor **inputs;      /* [n_layers + 1][n_inputs], as the layer reads them */
     struct od_weights *weights;     /* [n_layers + 1] */
     struct od_transfer *transfers;  /* [n_layers + 1] */

@@ -102,8 +102,7 @@ static enum vbs_status find_named(struct od_build *b, const_dnnl_op_desc_t desc,
     dnnl_primitive_attr_t attr = NULL;
     struct od_pds found;
     dnnl_status_t dnnl;
-    enum vbs_status status =
-        od_attributes(b, weights_of(b)->n_folded, od_weights_fused(b, sliceable->algorithm), &attr);
+    enum vbs_status status = od_attributes(b, weights_of(b)->n_folded, sliceable->n_fused, &attr);
 
     *pd = NULL;
     if (status != VBS_OK)
@@ -237,6 +236,22 @@ static enum vbs_status add_parameters(struct od_build *b, const struct od_ranges
     return od_kernel_memory(b, &bias_md, OD_FIXED, 0, bias + first, &args[(*n_args)++].memory);
 }
 
+/* Adds the operators that the primitive could fuse and does not, on some outputs in place. */
+static enum vbs_status add_unfused(struct od_build *b, const struct od_sliceable *sliceable,
+                                   const dnnl_memory_desc_t *md, dnnl_memory_t memory)
+{
+    int first = weights_of(b)->n_folded;
+    int end = first + od_weights_fused(b, sliceable->algorithm);
+
+    for (int i = first + sliceable->n_fused; i < end; i++) {
+        const struct vbs_fused *fused = &b->l->fused[i];
+
+        if (fused->op != VBS_OP_DROPOUT)
+            VBS_TRY(od_unary_steps(b, fused->op, &fused->attributes, md, memory, memory));
+    }
+    return VBS_OK;
+}
+
 /* Adds the copy of the buffer to the channels from first on of a sample. */
 static enum vbs_status add_scatter(struct od_build *b, const struct od_ranges *r,
                                    const dnnl_memory_desc_t *md, int64_t first, int sample)
@@ -297,6 +312,8 @@ static enum vbs_status add_samples(struct od_build *b, struct od_ranges *r, int6
         if (status != VBS_OK)
             goto done;
         status = od_kernel_step(b, pd, n_args, args);
+        if (status == VBS_OK)
+            status = add_unfused(b, r->sliceable, dst_md, args[1].memory);
         if (status == VBS_OK && is_scattered(b))
             status = add_scatter(b, r, dst_md, first, i);
         if (status != VBS_OK)
@@ -372,6 +389,8 @@ static enum vbs_status add_product(struct od_build *b, struct od_ranges *r, int6
     if (status != VBS_OK)
         goto done;
     status = od_kernel_step(b, pd, n_args, args);
+    if (status == VBS_OK)
+        status = add_unfused(b, r->sliceable, dst_md, args[1].memory);
     if (status != VBS_OK)
         goto done;
     if (b->batch > 1)

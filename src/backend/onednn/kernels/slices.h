@@ -30,6 +30,7 @@ enum vbs_status od_fc_desc(struct od_build *b, const dnnl_memory_desc_t *weights
 struct od_sliceable {
     const char *impl;             /* oneDNN's name of it */
     dnnl_alg_kind_t algorithm;    /* of a conv */
+    int n_fused;                  /* operators that its primitive fuses */
     const dnnl_memory_desc_t *md; /* of the whole weights, of which it reads slices; null: it
                                      chooses a format itself */
     bool stored;                  /* md counts padded channels */

@@ -2,6 +2,9 @@
  * implementations. */
 #include "backend/onednn/kernels/window.h"
 
+#include <float.h>
+#include <math.h>
+
 struct od_window od_window_of(enum vbs_op op, const union vbs_attributes *attributes, int n_spatial)
 {
     const struct vbs_window *a = &attributes->pool.window;
@@ -41,4 +44,38 @@ dnnl_status_t od_pool_gradient_desc(const struct od_window *w, const dnnl_memory
                     : dnnl_pooling_v2_backward_desc_init(&desc->dilated, w->algorithm, src, dst,
                                                          w->stride, w->kernel, w->dilation, w->low,
                                                          w->high);
+}
+
+/* ---- values that are never -infinity ---- */
+
+bool od_bounds_below(enum vbs_op op, const union vbs_attributes *a)
+{
+    return op == VBS_OP_RELU || op == VBS_OP_SIGMOID ||
+           (op == VBS_OP_CLIP && fmin(a->clip.low, a->clip.high) > -(double)FLT_MAX);
+}
+
+/* Returns whether the operator makes -infinity only of inputs that have it. */
+static bool passes_on(enum vbs_op op)
+{
+    return op == VBS_OP_POOL_MAX || op == VBS_OP_CONCAT || op == VBS_OP_LRN ||
+           op == VBS_OP_DROPOUT || op == VBS_OP_IDENTITY;
+}
+
+static bool is_bounded(const struct od_session *s, const struct vbs_layer *l)
+{
+    const struct vbs_fused *last = l->n_fused > 0 ? &l->fused[l->n_fused - 1] : NULL;
+    bool bounded = passes_on(l->op);
+
+    if (last)
+        return od_bounds_below(last->op, &last->attributes);
+    for (int i = 0; i < l->n_inputs && bounded; i++)
+        bounded = s->bounded[l->inputs[i]];
+    return bounded || od_bounds_below(l->op, &l->attributes);
+}
+
+void od_bounded_init(struct od_session *session, const struct vbs_network *network)
+{
+    for (int k = 0; k <= network->n_layers; k++)
+        session->bounded[k] = vbs_storage_is_whole(session->stored[k].encoding.storage) ||
+                              (k > 0 && is_bounded(session, &network->layers[k]));
 }

@@ -27,4 +27,12 @@ dnnl_status_t od_pool_desc(const struct od_window *w, dnnl_prop_kind_t kind,
 dnnl_status_t od_pool_gradient_desc(const struct od_window *w, const dnnl_memory_desc_t *src,
                                     const dnnl_memory_desc_t *dst, union od_pool_desc *desc);
 
+/* Returns whether the operator never makes -infinity, and makes the same of it as of the lowest
+ * number. */
+bool od_bounds_below(enum vbs_op op, const union vbs_attributes *attributes);
+
+/* Fills which of the session's tensors have no value -infinity, as far as their operators alone say
+ * it. */
+void od_bounded_init(struct od_session *session, const struct vbs_network *network);
+
 #endif

@@ -91,8 +91,8 @@ static enum vbs_status build_in_slices(struct od_build *b)
         status = od_implementations_for_slices(b, &all, &chosen);
     b->batch = batch;
     if (status == VBS_OK && chosen) {
-        struct od_sliceable sliceable = {chosen->impl, chosen->variant.algorithm, NULL,
-                                         chosen->variant.stored};
+        struct od_sliceable sliceable = {chosen->impl, chosen->variant.algorithm, chosen->n_fused,
+                                         NULL, chosen->variant.stored};
 
         status = od_build_in_slices(b, chosen->name, &sliceable, od_implementation_bytes(chosen));
     }
@@ -159,6 +159,7 @@ static enum vbs_status build_matrix_in_slices(struct od_build *b,
         return status;
     sliceable = (struct od_sliceable){
         .impl = chosen->impl,
+        .n_fused = chosen->n_fused,
         .md = dnnl_primitive_desc_query_md(chosen->pd, dnnl_query_weights_md, 0),
         .stored = true};
     return od_build_in_slices(b, chosen->name, &sliceable, od_implementation_bytes(chosen));

@@ -120,6 +120,9 @@ static bool is_pool(const struct od_build *b)
 {
     bool pool = b->l->op == VBS_OP_POOL_MAX || b->l->op == VBS_OP_POOL_AVG;
 
+    /* Of nothing but -infinity, oneDNN makes the lowest number, which kernels of floats correct. */
+    if (b->l->op == VBS_OP_POOL_MAX && !b->session->bounded[b->l->inputs[0]])
+        return false;
     return pool && b->l->n_fused == 0 && are_alike(b, true) &&
            od_stored_of(b, 0)->layout == OD_CHANNELS_LAST && pads_well(b);
 }

@@ -63,6 +63,37 @@ void od_factors_init(const struct od_build *b, struct od_factor *x, struct od_fa
 enum vbs_status od_build_primitive(struct od_build *b, dnnl_primitive_desc_t pd,
                                    enum od_layout layout, int first_fused) VBS_MUST_CHECK;
 
+/* A function that changes what a primitive has made: data[0], of its input: data[1]. plan lives as
+ * long as the session. */
+struct od_then {
+    od_function *function;
+    const void *plan;
+};
+
+/* Does so with this function behind the primitive, which fuses no operators. */
+enum vbs_status od_build_primitive_then(struct od_build *b, dnnl_primitive_desc_t pd,
+                                        enum od_layout layout,
+                                        const struct od_then *then) VBS_MUST_CHECK;
+
+/* ---- extremes.c ---- */
+
+/* Windows of which a primitive takes the largest values, or the smallest ones. The output is
+ * [outer][positions][lanes], and so is the input. */
+struct od_extremes {
+    bool smallest;
+    int n_spatial;
+    int64_t in[VBS_MAX_SPATIAL], out[VBS_MAX_SPATIAL];
+    int64_t lanes, n; /* n: values of the output */
+    struct od_window window;
+};
+
+/* Appends the kernel of such a primitive, as od_build_primitive does, whose windows may have
+ * nothing but infinite values. oneDNN makes the lowest or the highest number of them. Takes
+ * ownership of pd. */
+enum vbs_status od_build_extremes(struct od_build *b, dnnl_primitive_desc_t pd,
+                                  enum od_layout layout,
+                                  const struct od_extremes *extremes) VBS_MUST_CHECK;
+
 /* ---- coded.c ---- */
 
 /* Appends the kernels that compute b's layer, a conv or fc, from its coded weights: all methods, or

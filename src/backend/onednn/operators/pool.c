@@ -6,12 +6,43 @@
 
 #include <string.h>
 
+/* Returns whether the largest value of a window may be -infinity, and no operator behind the pool
+ * makes the same of the lowest number. */
+static bool may_have_no_number(const struct od_build *b, const struct od_window *w)
+{
+    const struct vbs_layer *l = b->l;
+
+    return w->algorithm == dnnl_pooling_max &&
+           !b->session->bounded[b->network->layers[b->layer].inputs[0]] &&
+           !(l->n_fused > 0 && od_bounds_below(l->fused[0].op, &l->fused[0].attributes));
+}
+
+static enum vbs_status build_extremes(struct od_build *b, dnnl_primitive_desc_t pd,
+                                      const struct od_window *w, const struct od_tensor *out)
+{
+    const struct od_tensor *in = od_input(b, 0);
+    struct od_extremes e = {.n_spatial = in->n_spatial,
+                            .n = b->batch * out->stored_channels * out->positions,
+                            .window = *w};
+
+    e.lanes = in->canonical == OD_BLOCKED         ? b->session->block
+              : in->canonical == OD_CHANNELS_LAST ? in->channels
+                                                  : 1;
+    for (int i = 0; i < in->n_spatial; i++) {
+        e.in[i] = in->spatial[i];
+        e.out[i] = out->spatial[i];
+    }
+    return od_build_extremes(b, pd, in->canonical, &e);
+}
+
 /* Padding stays zero, because the largest and the mean of zeros are zero. */
 static enum vbs_status build_window(struct od_build *b, const struct od_window *w)
 {
     enum od_layout layout = od_input(b, 0)->canonical;
     struct od_tensor out = od_in_layout(b->session, od_output(b), layout);
-    int n_fused = out.canonical == od_output(b)->canonical ? od_fusable(b, 0) : 0;
+    bool corrected = may_have_no_number(b, w);
+    bool fuses = !corrected && out.canonical == od_output(b)->canonical;
+    int n_fused = fuses ? od_fusable(b, 0) : 0;
     dnnl_memory_desc_t src, dst;
     dnnl_primitive_desc_t pd;
     union od_pool_desc desc;
@@ -23,7 +54,7 @@ static enum vbs_status build_window(struct od_build *b, const struct od_window *
     if (dnnl != dnnl_success)
         return od_fail(b, dnnl, "describing a pool");
     VBS_TRY(od_best(b, &desc, 0, &n_fused, &pd));
-    return od_build_primitive(b, pd, layout, n_fused);
+    return corrected ? build_extremes(b, pd, w, &out) : od_build_primitive(b, pd, layout, n_fused);
 }
 
 /* ---- some rows of a global pool ---- */

@@ -354,17 +354,38 @@ static bool is_global_pool(const struct od_build *b)
            b->l->shape.n_dims == in->shape.n_dims;
 }
 
+static bool is_extreme(const struct od_build *b)
+{
+    return b->l->op == VBS_OP_REDUCE_MAX || b->l->op == VBS_OP_REDUCE_MIN;
+}
+
+/* Builds the kernel of a reduction of rows of n values. Takes ownership of pd. */
+static enum vbs_status build_rows(struct od_build *b, dnnl_primitive_desc_t pd, int64_t rows,
+                                  int64_t n, int n_fused)
+{
+    struct od_extremes extremes = {.smallest = b->l->op == VBS_OP_REDUCE_MIN,
+                                   .n_spatial = 1,
+                                   .in = {n},
+                                   .out = {1},
+                                   .lanes = 1,
+                                   .n = rows,
+                                   .window = {.kernel = {n}, .stride = {1}}};
+
+    return is_extreme(b) ? od_build_extremes(b, pd, OD_PLAIN, &extremes)
+                         : od_build_primitive(b, pd, OD_PLAIN, n_fused);
+}
+
 enum vbs_status od_build_reduce(struct od_build *b)
 {
     dnnl_alg_kind_t algorithm;
     dnnl_primitive_desc_t pd = NULL;
-    int64_t rows, n;
-    int n_fused = od_fusable(b, 0);
+    int64_t rows = 0, n = 0;
+    int n_fused = is_extreme(b) ? 0 : od_fusable(b, 0);
 
     if (is_global_pool(b))
         return od_build_global_pool(b, b->l->op == VBS_OP_REDUCE_MAX);
     if (od_output(b)->canonical == OD_PLAIN && algorithm_of(b->l->op, &algorithm) &&
         folds_the_last(b, &rows, &n))
         VBS_TRY(reduction_pd(b, algorithm, rows, n, &n_fused, &pd));
-    return pd ? od_build_primitive(b, pd, OD_PLAIN, n_fused) : build_loops(b);
+    return pd ? build_rows(b, pd, rows, n, n_fused) : build_loops(b);
 }

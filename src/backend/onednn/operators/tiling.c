@@ -315,6 +315,11 @@ static enum vbs_status build_in(struct od_build *b, enum od_layout layout)
 
     VBS_TRY(product_init(b, layout, &p));
     VBS_TRY(product_pds(b, &p, &pds));
+    if (p.n_fused > 0 && pds.n > 0 && od_fuses_by_value(pds.list[0])) {
+        od_pds_clear(&pds);
+        p.n_fused = 0;
+        VBS_TRY(product_pds(b, &p, &pds));
+    }
     status = build_best(b, &p, &pds);
     od_pds_clear(&pds);
     return status;
