@@ -550,7 +550,7 @@ const struct onnx_case onnx_operator_cases[] = {
      "sparse tensor 'w': sparse tensors of more than 1073741824 bytes together"},
     {"large whole numbers in a constant of many elements", large_products, VBS_UNSUPPORTED,
      "node 'm' (Mul): computes with a constant of more than 2097152 whole numbers, of which one is "
-     "beyond 2^24"},
+     "not below 2^24"},
     {"an unknown function of an rnn", unknown_function, VBS_UNSUPPORTED,
      "node 'y' (RNN): activation 1 is not known"},
     {"a function for one direction of two", few_functions, VBS_FORMAT,

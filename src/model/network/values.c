@@ -362,7 +362,7 @@ enum vbs_status vbs_values_read(struct vbs_ctx *ctx, const struct vbs_source *so
     for (int64_t i = 0; i < count; i++) {
         if (v->factor != 0)
             out[i] *= (float)v->factor;
-        if (isnan(out[i]) || (isinf(out[i]) && !v->infinite))
+        if (!v->unchecked && (isnan(out[i]) || (isinf(out[i]) && !v->infinite)))
             return vbs_fail(ctx, VBS_FORMAT, "parameter '%.200s': value %lld is %s", v->name,
                             (long long)(first + i), isnan(out[i]) ? "no number" : "infinite");
     }

@@ -77,7 +77,8 @@ struct vbs_values {
     const struct vbs_grid *grid; /* null: the elements stand for themselves */
     /* Values are multiplied by this after reading, where it is not 0 (alpha of Gemm). */
     double factor;
-    bool infinite; /* values may be infinite, as in masks that are added */
+    bool infinite;  /* values may be infinite, as in masks that are added */
+    bool unchecked; /* values may be infinite or no numbers: others are computed of them */
 };
 
 /* Returns how many values are best asked for at once: a quarter of a million, or as many as it

@@ -1768,6 +1768,37 @@ def masks():
     n.save()
 
 
+def infinite():
+    """Infinite numbers in what operators with weights, normalisations and recurrent ones add."""
+    n = Net("infinite", 21, ["N", 4, 6])
+    inf = np.float32(np.inf)
+    flat = n.op("Flatten", "x")
+    bias = lambda: n.floats(0, -inf, 1, inf, -0.5)
+    row = n.constant(np.float32([[0.5, -inf, 0, 1, -inf]]))
+    rows = [n.op("Gemm", flat, n.weight(24, 5), bias()),
+            n.op("Gemm", flat, n.weight(5, 24), bias(), transB=1),
+            n.op("Gemm", flat, n.weight(24, 5), bias(), beta=-0.5),
+            n.op("Gemm", flat, n.weight(24, 5), row, alpha=1.5),
+            n.op("Gemm", flat, n.weight(24, 5), n.scalar(-inf))]
+    parts = [n.op("Sigmoid", part) for part in rows]
+    parts.append(n.op("Softmax", n.op("Gemm", flat, n.weight(24, 5), row)))
+    normal = n.op("LayerNormalization", "x", n.weight(6, scale=1), n.floats(0, -inf, 1, 0, inf, 2))
+    parts.append(n.op("Sigmoid", normal))
+    for kind, groups in ("GroupNormalization", {"num_groups": 2}), ("InstanceNormalization", {}):
+        normal = n.op(kind, "x", n.weight(4, scale=1), n.floats(0, -inf, 0.5, inf), **groups)
+        parts.append(n.op("Sigmoid", normal))
+    sequence = n.op("Transpose", "x", perm=[1, 0, 2])
+    for kind, gates, how in (("LSTM", 4, {}), ("GRU", 3, {}), ("GRU", 3, {"linear_before_reset": 1}), ("RNN", 1, {})):
+        added = n.random.randn(1, 2 * gates * 3)
+        added[0, np.arange(0, gates * 3, 2)] = [inf if i % 3 else -inf for i in range(len(range(0, gates * 3, 2)))]
+        added[0, gates * 3 + 1] = -inf  # of what reads the state; no unit adds two infinite numbers
+        states = n.op(kind, sequence, n.weight(1, gates * 3, 6), n.weight(1, gates * 3, 3),
+                      n.constant(added.astype(np.float32)), hidden_size=3, **how)
+        parts.append(n.op("Transpose", n.op("Squeeze", states, n.ints(1)), perm=[1, 0, 2]))
+    n.output(n.op("Concat", *[n.op("Flatten", part) for part in parts], axis=1), "y")
+    n.save()
+
+
 def sparse(twin=None):
     """Weights of which only the values other than 0 are stored, by numbers of elements and by
     positions, and a constant that is so; the twin has them as they are."""
@@ -1997,7 +2028,7 @@ if __name__ == "__main__":
                  contrib_weights, contrib_lstm, fused, nhwc, scaler, edges, scales, norms, whole_numbers,
                  wraps, counted, reversed_, whole_reversed, chosen, chosen_one,
                  chosen_four, whole_chosen, shared_choice, computed_one,
-                 computed_four, computed_whole, shared_kernel, empty, masks, many, shrunk, cells):
+                 computed_four, computed_whole, shared_kernel, empty, masks, infinite, many, shrunk, cells):
         make()
     later(later())  # onnx.reference does not know GlobalLpPool
     sparse(sparse())

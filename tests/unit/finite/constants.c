@@ -1,7 +1,8 @@
 /*
  * Numbers that are not finite in constants: each operator makes of them, while a file is read, what
- * it makes of the same numbers where they are computed, by the definition of its layers. A constant
- * with NaN cannot be an operand, so each value is turned into a finite one that tells what it was.
+ * it makes of the same numbers where they are computed, by the definition of its layers, also where
+ * they are so many that they are computed as floats. A constant with NaN cannot be an operand, so
+ * each value is turned into a finite one that tells what it was.
  */
 #include "cases/onnx_bytes.h"
 #include "support/onnx_compute.h"
@@ -17,7 +18,8 @@
 #define LENGTH  3               /* of a row */
 #define MOST    (ROWS * LENGTH) /* values of a reduction */
 #define PAIRS   (N_KINDS * N_KINDS)
-#define NONE    1000.0f /* what tells NaN, +inf and -inf apart */
+#define MANY    (1 << 16) /* floats; more of them do not become numbers */
+#define NONE    1000.0f   /* what tells NaN, +inf and -inf apart */
 #define ABOVE   2000.0f
 #define BELOW   3000.0f
 
@@ -107,9 +109,24 @@ static float *as_layers(const struct constant_case *c, bool pair, const int64_t 
     return result;
 }
 
-/* Computes c of constants a and b, and adds it, made finite, to an input that is 0. */
+/* Adds a constant of times copies of [1, dims[1], dims[2]]. */
+static void add_copies(struct bytes *graph, const char *name, int64_t times, const int64_t *dims,
+                       const float *values)
+{
+    char one[20], inputs[60];
+
+    snprintf(one, sizeof one, "%s.one", name);
+    snprintf(inputs, sizeof inputs, "%s %s.shape", one, name);
+    onnx_add_values(graph, one, FLOAT, 3, (int64_t[]){1, dims[1], dims[2]}, values);
+    snprintf(one, sizeof one, "%s.shape", name);
+    onnx_add_tensor(graph, onnx_longs(one, 3, (int64_t[]){times, dims[1], dims[2]}));
+    node(graph, "Expand", inputs, name);
+}
+
+/* Computes c of constants a and b, of times copies of the values, and adds the first of them, made
+ * finite, to an input that is 0. */
 static float *as_constants(const struct constant_case *c, bool pair, const int64_t *dims,
-                           const float *values, int64_t n_out, int64_t *count)
+                           const float *values, int64_t times, int64_t n_out, int64_t *count)
 {
     struct bytes graph = {0}, value = onnx_value("x", FLOAT, 2, (int64_t[]){0, n_out}), model;
     const int64_t one[] = {1, pair ? 1 : dims[1], dims[2]};
@@ -118,15 +135,18 @@ static float *as_constants(const struct constant_case *c, bool pair, const int64
     bytes_put(&graph, ONNX_INPUT, &value);
     value = onnx_value("y", FLOAT, 0, NULL);
     bytes_put(&graph, ONNX_OUTPUT, &value);
-    onnx_add_values(&graph, "a", FLOAT, 3, one, values);
+    add_copies(&graph, "a", times, one, values);
     if (pair)
-        onnx_add_values(&graph, "b", FLOAT, 3, one, values + dims[2]);
+        add_copies(&graph, "b", times, one, values + dims[2]);
     add_operator(&graph, c);
     replace(&graph, "IsNaN", 0, "none", NONE, "c", "c.1");
     replace(&graph, "IsInf", 1, "above", ABOVE, "c.1", "c.2");
     replace(&graph, "IsInf", -1, "below", BELOW, "c.2", "c.3");
+    onnx_add_tensor(&graph, onnx_longs("from", 1, (int64_t[]){0}));
+    onnx_add_tensor(&graph, onnx_longs("to", 1, (int64_t[]){1}));
+    node(&graph, "Slice", "c.3 from to from", "c.first");
     onnx_add_tensor(&graph, onnx_longs("flat", 1, (int64_t[]){-1}));
-    node(&graph, "Reshape", "c.3 flat", "c.flat");
+    node(&graph, "Reshape", "c.first flat", "c.flat");
     node(&graph, "Add", "x c.flat", "y");
     model = onnx_model(c->opset, &graph);
     result = onnx_compute(&model, zeros, count);
@@ -144,21 +164,38 @@ static bool is_told(float value, float told)
     return fabs((double)value - told) <= 1e-6 * fmax(1, fabs((double)value));
 }
 
-static void check(const struct constant_case *c, bool pair, const int64_t *dims,
-                  const float *values)
+static void check_times(const struct constant_case *c, bool pair, const int64_t *dims,
+                        const float *values, int64_t times)
 {
     int64_t n = 0, count = 0, wrong = -1;
     float *layers = as_layers(c, pair, dims, values, &n);
-    float *constants = layers ? as_constants(c, pair, dims, values, n, &count) : NULL;
+    float *constants = layers ? as_constants(c, pair, dims, values, times, n, &count) : NULL;
 
     for (int64_t i = 0; constants && n == count && i < n && wrong < 0; i++)
         if (!is_told(layers[i], constants[i]))
             wrong = i;
-    if (!ok(constants && n == count && wrong < 0, "%s of numbers that are not finite", c->op))
+    if (!ok(constants && n == count &&
+                    wrong<0, "%s of %snumbers that are not finite", c->op, times> 1
+                ? "many "
+                : ""))
         printf("# value %lld is %g in layers and %g as a constant\n", (long long)wrong,
                wrong < 0 ? 0 : (double)layers[wrong], wrong < 0 ? 0 : (double)constants[wrong]);
     free(layers);
     free(constants);
+}
+
+static void check(const struct constant_case *c, bool pair, const int64_t *dims,
+                  const float *values)
+{
+    check_times(c, pair, dims, values, 1);
+}
+
+/* Checks an operator that works value by value, or reduces, on many values, too. */
+static void check_many(const struct constant_case *c, bool pair, const int64_t *dims,
+                       const float *values)
+{
+    check(c, pair, dims, values);
+    check_times(c, pair, dims, values, MANY / (dims[1] * dims[2]) + 1);
 }
 
 /* ---- cases ---- */
@@ -181,10 +218,11 @@ static void check_unary(void)
     const int64_t dims[] = {0, 1, N_KINDS};
 
     for (size_t i = 0; i < sizeof OPS / sizeof OPS[0]; i++)
-        check(&(struct constant_case){OPS[i], "a", 20, NO_AXIS, NULL}, false, dims, kinds);
-    check(&(struct constant_case){"Clip", "a low high", 13, NO_AXIS, NULL}, false, dims, kinds);
-    check(&(struct constant_case){"Clip", "a low", 13, NO_AXIS, NULL}, false, dims, kinds);
-    check(&(struct constant_case){"PRelu", "a low", 13, NO_AXIS, NULL}, false, dims, kinds);
+        check_many(&(struct constant_case){OPS[i], "a", 20, NO_AXIS, NULL}, false, dims, kinds);
+    check_many(&(struct constant_case){"Clip", "a low high", 13, NO_AXIS, NULL}, false, dims,
+               kinds);
+    check_many(&(struct constant_case){"Clip", "a low", 13, NO_AXIS, NULL}, false, dims, kinds);
+    check_many(&(struct constant_case){"PRelu", "a low", 13, NO_AXIS, NULL}, false, dims, kinds);
 }
 
 /* Every kind of number beside every kind. */
@@ -200,7 +238,7 @@ static void check_pairs(void)
         values[PAIRS + i] = kinds[i % N_KINDS];
     }
     for (size_t i = 0; i < sizeof OPS / sizeof OPS[0]; i++)
-        check(&(struct constant_case){OPS[i], "a b", 13, NO_AXIS, NULL}, true, dims, values);
+        check_many(&(struct constant_case){OPS[i], "a b", 13, NO_AXIS, NULL}, true, dims, values);
 }
 
 /* Rows along which values are combined. */
@@ -218,7 +256,7 @@ static void check_rows(void)
     const int64_t dims[] = {0, ROWS, LENGTH};
 
     for (size_t i = 0; i < sizeof REDUCTIONS / sizeof REDUCTIONS[0]; i++)
-        check(&(struct constant_case){REDUCTIONS[i], "a", 12, 2, "axes"}, false, dims, values);
+        check_many(&(struct constant_case){REDUCTIONS[i], "a", 12, 2, "axes"}, false, dims, values);
     for (size_t i = 0; i < sizeof OTHERS / sizeof OTHERS[0]; i++)
         check(&(struct constant_case){OTHERS[i], "a", 12, 2, NULL}, false, dims, values);
     check(&(struct constant_case){"TopK", "a two", 12, 2, NULL}, false, dims, values);

@@ -43,6 +43,7 @@ static const char *const MODELS[] = {
     "tests/data/onnx/light_inception_v2.onnx",
     "tests/data/onnx/light_shufflenet.onnx",
     "tests/data/onnx/light_squeezenet.onnx",
+    "tests/data/onnx/infinite.onnx",
     "tests/data/onnx/masks.onnx",
     "tests/data/onnx/normals.onnx",
     "tests/data/onnx/old_01.onnx",

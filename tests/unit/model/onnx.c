@@ -264,6 +264,10 @@ static const struct {
     {"computed_whole", "slice maxpool transpose gather gather matmul add"},
     {"shared_kernel", "slice+tanh transpose slice gather gather matmul slice add transpose "
                       "gather gather matmul transpose gather gather matmul concat"},
+    {"infinite",
+     "fc+sigmoid fc+sigmoid fc+sigmoid fc+sigmoid fc+sigmoid fc softmax "
+     "layernorm+sigmoid instancenorm scale+sigmoid instancenorm+sigmoid lstm gru gru rnn "
+     "concat"},
     {"masks", "conv conv+abs+neg+exp fc softmax relu+scale+sigmoid add+sigmoid exp mul+sigmoid "
               "max+sigmoid div less remainder sub embed add+sigmoid concat"},
     {"products", "transpose sigmoid transpose matmul transpose transpose matmul transpose softmax "

@@ -11,17 +11,6 @@
  * lowest bits where they overflow; other results are not yet rounded. */
 long double vbs_onnx_combined(int op, int type, long double a, long double b);
 
-/* ---- many numbers ---- */
-
-/* Returns whether a constant of count elements is computed as floats, which take less memory than
- * numbers: one of floats with many elements, or any with more than numbers may have. */
-bool vbs_onnx_is_many(int type, int64_t count);
-
-/* Rounds a value of a constant that is computed as floats to its type. VBS_UNSUPPORTED: it is a
- * whole number that floats do not have. */
-enum vbs_status vbs_onnx_round_many(struct vbs_onnx_import *im, int type, long double value,
-                                    float *rounded) VBS_MUST_CHECK;
-
 /* ---- shapes ---- */
 
 /* Returns the n dimensions of input 0 in the file; number *batch is that of the samples, a multiple

@@ -3,6 +3,7 @@
 
 #include "base/fail.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define INT64 ONNX__TENSOR_PROTO__DATA_TYPE__INT64
@@ -56,38 +57,81 @@ static int gathered_copies(const constant *data, const constant *indices, int ax
     return of_data > 0 && of_indices > 0 ? VBS_ONNX_UNSAID : of_data + of_indices;
 }
 
+/* Elements along an axis that indices choose. Each index chooses a run of elements, those behind
+ * the axis. */
+struct gathered_runs {
+    int64_t before, behind; /* elements before and behind the axis, multiplied */
+    int64_t dim, n_indices; /* elements of the axis, in the data and in the output */
+    const number *which;
+};
+
+/* Finds the run of the data that is run i of the output. */
+static enum vbs_status run_of(struct vbs_onnx_import *im, const struct gathered_runs *g, int64_t i,
+                              int64_t *run)
+{
+    int64_t at;
+
+    VBS_TRY(index_of(im, &g->which[i % g->n_indices], g->dim, &at));
+    *run = i / g->n_indices * g->dim + at;
+    return VBS_OK;
+}
+
+/* Gathers elements that are too many to become numbers. */
+static enum vbs_status gather_floats(struct vbs_onnx_import *im, constant *data,
+                                     const struct gathered_runs *g, const struct vbs_shape *shape)
+{
+    int64_t count = vbs_shape_elements(&data->shape), run;
+    constant *made;
+    float *x, *chosen;
+    enum vbs_status status;
+
+    VBS_TRY(vbs_onnx_numbers_read(im, count));
+    VBS_TRY(vbs_onnx_floats_new(im, data, shape, &made, &chosen));
+    x = malloc((size_t)(count + 1) * sizeof *x);
+    status = x ? vbs_onnx_floats_read(im, data, x) : vbs_no_memory(im->ctx);
+    for (int64_t i = 0; g->behind > 0 && i < g->before * g->n_indices && status == VBS_OK; i++) {
+        status = run_of(im, g, i, &run);
+        if (status == VBS_OK)
+            memcpy(chosen + i * g->behind, x + run * g->behind, (size_t)g->behind * sizeof *x);
+    }
+    free(x);
+    VBS_TRY(status);
+    vbs_onnx_give_constant(im, 0, made);
+    return VBS_OK;
+}
+
 VBS_ONNX_HANDLER(fold_gather)
 {
-    int64_t before = 1, behind = 1, n_indices, dim;
+    struct gathered_runs g = {.before = 1, .behind = 1};
     constant *data, *indices;
-    const number *x, *which;
+    const number *x;
     struct vbs_shape shape, inner;
     number *chosen;
     int axis;
-    enum vbs_status status = vbs_onnx_numbers_in(im, 0, &data, &x);
+    int64_t run;
 
     (void)operator;
-    if (status != VBS_OK)
-        return status;
-    VBS_TRY(vbs_onnx_numbers_in(im, 1, &indices, &which));
+    VBS_TRY(vbs_onnx_constant_in(im, 0, &data));
+    VBS_TRY(vbs_onnx_numbers_in(im, 1, &indices, &g.which));
     VBS_TRY(vbs_onnx_constant_axis(im, vbs_onnx_int(im, "axis", 0), data->shape.n_dims, &axis));
     VBS_TRY(joined_shape(im, &indices->shape, 0, indices->shape.n_dims, &data->shape, axis + 1,
                          &inner));
     VBS_TRY(joined_shape(im, &data->shape, 0, axis, &inner, 0, &shape));
     im->copies = gathered_copies(data, indices, axis);
-    dim = data->shape.dim[axis];
+    g.dim = data->shape.dim[axis];
     for (int d = 0; d < data->shape.n_dims; d++) {
-        before *= d < axis ? data->shape.dim[d] : 1;
-        behind *= d > axis ? data->shape.dim[d] : 1;
+        g.before *= d < axis ? data->shape.dim[d] : 1;
+        g.behind *= d > axis ? data->shape.dim[d] : 1;
     }
-    n_indices = vbs_shape_elements(&indices->shape);
+    g.n_indices = vbs_shape_elements(&indices->shape);
+    if (vbs_shape_elements(&data->shape) > VBS_ONNX_MAX_NUMBERS ||
+        vbs_shape_elements(&shape) > VBS_ONNX_MAX_NUMBERS)
+        return gather_floats(im, data, &g, &shape);
+    VBS_TRY(vbs_onnx_numbers(im, data, &x));
     VBS_TRY(vbs_onnx_numbers_new(im, vbs_shape_elements(&shape), &chosen));
-    for (int64_t i = 0; behind > 0 && i < before * n_indices; i++) {
-        int64_t at;
-
-        VBS_TRY(index_of(im, &which[i % n_indices], dim, &at));
-        memcpy(chosen + i * behind, x + (i / n_indices * dim + at) * behind,
-               (size_t)behind * sizeof *x);
+    for (int64_t i = 0; g.behind > 0 && i < g.before * g.n_indices; i++) {
+        VBS_TRY(run_of(im, &g, i, &run));
+        memcpy(chosen + i * g.behind, x + run * g.behind, (size_t)g.behind * sizeof *x);
     }
     return vbs_onnx_give_numbers(im, data->type, &shape, chosen);
 }

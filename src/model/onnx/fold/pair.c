@@ -156,6 +156,19 @@ long double vbs_onnx_combined(int op, int type, long double a, long double b)
 
 /* ---- whole constants ---- */
 
+/* Computes the strides of a constant's elements along the dimensions of a shape to which it
+ * broadcasts. */
+static void repeated_strides(const struct vbs_shape *input, const struct vbs_shape *shape,
+                             int64_t *stride)
+{
+    int64_t plain[VBS_MAX_DIMS];
+    int more = shape->n_dims - input->n_dims;
+
+    vbs_onnx_plain_strides(input, plain);
+    for (int d = 0; d < shape->n_dims; d++)
+        stride[d] = d < more || input->dim[d - more] == 1 ? 0 : plain[d - more];
+}
+
 /* The numbers of a constant, each at every position of a shape to which it broadcasts. */
 struct repeated {
     const number *next; /* the one at the position that comes next */
@@ -166,13 +179,8 @@ struct repeated {
 static enum vbs_status repeat(struct vbs_onnx_import *im, constant *input,
                               const struct vbs_shape *shape, struct repeated *r)
 {
-    int64_t stride[VBS_MAX_DIMS];
-    int more = shape->n_dims - input->shape.n_dims;
-
     *r = (struct repeated){.shape = shape};
-    vbs_onnx_plain_strides(&input->shape, stride);
-    for (int d = 0; d < input->shape.n_dims; d++)
-        r->stride[d + more] = input->shape.dim[d] == 1 ? 0 : stride[d];
+    repeated_strides(&input->shape, shape, r->stride);
     return vbs_onnx_numbers(im, input, &r->next);
 }
 
@@ -242,28 +250,29 @@ static enum vbs_status combine_with(struct vbs_onnx_import *im, int op, int type
 
 /* ---- many numbers ---- */
 
-#define MANY  (1 << 16) /* floats that should not become numbers */
-#define EXACT 0x1p24L   /* up to here floats have all whole numbers */
+/* The floats of a constant, likewise. */
+struct repeated_floats {
+    float *all; /* belong to the caller, who frees them with free() */
+    int64_t at; /* of the one at the position that comes next */
+    const struct vbs_shape *shape;
+    int64_t stride[VBS_MAX_DIMS], position[VBS_MAX_DIMS];
+};
 
-bool vbs_onnx_is_many(int type, int64_t count)
+static enum vbs_status repeat_floats(struct vbs_onnx_import *im, constant *input,
+                                     const struct vbs_shape *shape, struct repeated_floats *r)
 {
-    bool rounds = !vbs_onnx_is_whole(type) && type != ONNX__TENSOR_PROTO__DATA_TYPE__DOUBLE;
-
-    return count > (rounds ? MANY : VBS_ONNX_MAX_NUMBERS);
+    *r = (struct repeated_floats){.shape = shape};
+    repeated_strides(&input->shape, shape, r->stride);
+    r->all = malloc((size_t)(vbs_shape_elements(&input->shape) + 1) * sizeof *r->all);
+    return r->all ? vbs_onnx_floats_read(im, input, r->all) : vbs_no_memory(im->ctx);
 }
 
-enum vbs_status vbs_onnx_round_many(struct vbs_onnx_import *im, int type, long double value,
-                                    float *rounded)
+static float take_float(struct repeated_floats *r)
 {
-    long double made = vbs_onnx_rounded(type, value);
+    float taken = r->all[r->at];
 
-    if (vbs_onnx_is_whole(type) && fabsl(made) > EXACT)
-        return vbs_fail(im->ctx, VBS_UNSUPPORTED,
-                        "computes with a constant of more than %d whole numbers, of which one is "
-                        "beyond 2^24",
-                        VBS_ONNX_MAX_NUMBERS);
-    *rounded = (float)made;
-    return VBS_OK;
+    vbs_onnx_advance(r->shape, r->stride, r->position, &r->at);
+    return taken;
 }
 
 /* Combines two floats by arithmetic; op below 0: *y becomes x. False: op is another operator. */
@@ -290,26 +299,23 @@ static bool combine_two(int op, float x, float *y)
     }
 }
 
-/* Combines the values y, which fill shape, with those of input; op below 0: they become those. */
+/* Combines the values y, which fill shape, with those of input, in numbers of this type; op below
+ * 0: they become those. */
 static enum vbs_status combine_floats(struct vbs_onnx_import *im, int op, int type, constant *input,
                                       const struct vbs_shape *shape, float *y)
 {
-    int64_t count = vbs_shape_elements(&input->shape), at = 0;
-    int64_t plain[VBS_MAX_DIMS], stride[VBS_MAX_DIMS] = {0}, position[VBS_MAX_DIMS] = {0};
-    int more = shape->n_dims - input->shape.n_dims;
-    float *x = malloc((size_t)(count + 1) * sizeof *x);
-    enum vbs_status status = x ? vbs_onnx_floats_read(im, input, x) : vbs_no_memory(im->ctx);
+    int made = op >= 0 && vbs_onnx_is_truth(op) ? BOOL : type;
+    struct repeated_floats from;
+    enum vbs_status status = repeat_floats(im, input, shape, &from);
 
-    vbs_onnx_plain_strides(&input->shape, plain);
-    for (int d = 0; d < input->shape.n_dims; d++)
-        stride[d + more] = input->shape.dim[d] == 1 ? 0 : plain[d];
     for (int64_t i = 0; i < vbs_shape_elements(shape) && status == VBS_OK; i++) {
-        if (type != FLOAT || !combine_two(op, x[at], &y[i]))
-            status = vbs_onnx_round_many(
-                im, type, op < 0 ? x[at] : vbs_onnx_combined(op, type, y[i], x[at]), &y[i]);
-        vbs_onnx_advance(shape, stride, position, &at);
+        float x = take_float(&from);
+
+        if (type != FLOAT || !combine_two(op, x, &y[i]))
+            status = vbs_onnx_round_many(im, made,
+                                         op < 0 ? x : vbs_onnx_combined(op, type, y[i], x), &y[i]);
     }
-    free(x);
+    free(from.all);
     return status;
 }
 
@@ -322,6 +328,7 @@ static enum vbs_status pair_floats(struct vbs_onnx_import *im, int op, constant 
     float *y;
 
     VBS_TRY(vbs_onnx_floats_new(im, inputs[0], shape, &made, &y));
+    made->type = vbs_onnx_is_truth(op) ? BOOL : type;
     for (int i = 0; i < n; i++)
         VBS_TRY(combine_floats(im, i == 0 ? -1 : op, type, inputs[i], shape, y));
     for (int64_t i = 0; i < vbs_shape_elements(shape) && mean; i++)
@@ -380,7 +387,7 @@ VBS_ONNX_HANDLER(fold_pair)
         return status;
     type = inputs[0]->type;
     vbs_onnx_broadcast_copies(im, shape.n_dims);
-    if (vbs_onnx_is_many(type, vbs_shape_elements(&shape)) && !vbs_onnx_is_truth(op))
+    if (vbs_onnx_is_many(im, type, vbs_shape_elements(&shape)))
         return pair_floats(im, op, inputs, n, &shape, mean);
     VBS_TRY(vbs_onnx_numbers_new(im, vbs_shape_elements(&shape), &result));
     VBS_TRY(repeat(im, inputs[0], &shape, &first));
@@ -391,6 +398,32 @@ VBS_ONNX_HANDLER(fold_pair)
     for (int64_t i = 0; i < vbs_shape_elements(&shape) && mean; i++)
         result[i].value = vbs_onnx_rounded(type, result[i].value / n);
     return vbs_onnx_give_numbers(im, vbs_onnx_is_truth(op) ? BOOL : type, &shape, result);
+}
+
+/* Chooses between inputs 1 and 2 as floats. */
+static enum vbs_status where_floats(struct vbs_onnx_import *im, constant **inputs,
+                                    const struct vbs_shape *shape)
+{
+    struct repeated_floats which = {.all = NULL}, x = {.all = NULL};
+    enum vbs_status status;
+    constant *made;
+    float *y;
+
+    VBS_TRY(vbs_onnx_floats_new(im, inputs[1], shape, &made, &y));
+    VBS_TRY(combine_floats(im, -1, inputs[2]->type, inputs[2], shape, y));
+    status = repeat_floats(im, inputs[0], shape, &which);
+    if (status == VBS_OK)
+        status = repeat_floats(im, inputs[1], shape, &x);
+    for (int64_t i = 0; i < vbs_shape_elements(shape) && status == VBS_OK; i++) {
+        float yes = take_float(&x);
+
+        y[i] = take_float(&which) != 0 ? yes : y[i];
+    }
+    free(which.all);
+    free(x.all);
+    VBS_TRY(status);
+    vbs_onnx_give_constant(im, 0, made);
+    return VBS_OK;
 }
 
 VBS_ONNX_HANDLER(fold_where)
@@ -406,6 +439,8 @@ VBS_ONNX_HANDLER(fold_where)
         VBS_TRY(vbs_onnx_broadcast(im, &inputs[i]->shape, &shape));
     }
     vbs_onnx_broadcast_copies(im, shape.n_dims);
+    if (vbs_onnx_is_many(im, inputs[1]->type, vbs_shape_elements(&shape)))
+        return where_floats(im, inputs, &shape);
     VBS_TRY(vbs_onnx_numbers_new(im, vbs_shape_elements(&shape), &result));
     VBS_TRY(repeat(im, inputs[0], &shape, &which));
     VBS_TRY(repeat(im, inputs[1], &shape, &x));

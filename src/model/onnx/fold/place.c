@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MANY (1 << 16) /* elements of a constant that should not become numbers */
-
 typedef struct vbs_onnx_number number;
 typedef struct vbs_onnx_constant constant;
 
@@ -29,19 +27,20 @@ static enum vbs_status add_part(struct vbs_onnx_import *im, const struct vbs_sha
     return VBS_OK;
 }
 
-/* Gives whether all inputs are floats, of more elements together than should become numbers. */
-static bool are_many_floats(struct vbs_onnx_import *im, const struct vbs_shape *shape)
+/* Returns whether all inputs have one type, and more elements together than should become numbers.
+ */
+static bool are_many(struct vbs_onnx_import *im, const struct vbs_shape *shape)
 {
-    if (vbs_shape_elements(shape) <= MANY)
-        return false;
-    for (int i = 0; i < im->node->n_inputs; i++)
-        if (vbs_onnx_in(im, i)->constant->type != ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT)
+    int type = vbs_onnx_in(im, 0)->constant->type;
+
+    for (int i = 1; i < im->node->n_inputs; i++)
+        if (vbs_onnx_in(im, i)->constant->type != type)
             return false;
-    return true;
+    return vbs_onnx_is_many(im, type, vbs_shape_elements(shape));
 }
 
-/* Joins inputs of floats, the elements before whose axis number `before`, in the floats' own form:
- * weights are joined of recurrent operators, whose gates exporters bring into another order. */
+/* Joins inputs, the elements before whose axis number `before`, as floats: weights are joined of
+ * recurrent operators, whose gates exporters bring into another order. */
 static enum vbs_status join_floats(struct vbs_onnx_import *im, const struct vbs_shape *shape,
                                    int64_t before)
 {
@@ -90,7 +89,7 @@ VBS_ONNX_HANDLER(fold_concat)
         return vbs_onnx_counts(im);
     for (int d = 0; d < axis; d++)
         before *= shape.dim[d];
-    if (are_many_floats(im, &shape))
+    if (are_many(im, &shape))
         return join_floats(im, &shape, before);
     VBS_TRY(vbs_onnx_numbers_new(im, vbs_shape_elements(&shape), &joined));
     row = before > 0 ? vbs_shape_elements(&shape) / before : 0;

@@ -90,9 +90,45 @@ static bool ignores_copies(int op)
     return op == VBS_OP_REDUCE_MAX || op == VBS_OP_REDUCE_MIN || op == VBS_OP_REDUCE_MEAN;
 }
 
+/* Adds a number to a reduction of numbers of this type. */
+static void reduce_one(int op, int type, number more, number *so_far)
+{
+    so_far->value = reduce_more(op, type, so_far->value, more.value);
+    so_far->batch |= more.batch;
+}
+
+/* Reduces the numbers of a constant to y, whose strides along its dimensions are these. */
+static void reduce_numbers(int op, const constant *input, const number *x, const int64_t *stride,
+                           number *y)
+{
+    int64_t position[VBS_MAX_DIMS] = {0}, at = 0;
+
+    for (int64_t i = 0; i < vbs_shape_elements(&input->shape); i++) {
+        reduce_one(op, input->type, x[i], &y[at]);
+        vbs_onnx_advance(&input->shape, stride, position, &at);
+    }
+}
+
+/* Does so with elements that should not become numbers, because they are many. */
+static enum vbs_status reduce_floats(struct vbs_onnx_import *im, int op, constant *input,
+                                     const int64_t *stride, number *y)
+{
+    int64_t count = vbs_shape_elements(&input->shape), position[VBS_MAX_DIMS] = {0}, at = 0;
+    float *floats = malloc((size_t)(count + 1) * sizeof *floats);
+    enum vbs_status status =
+        floats ? vbs_onnx_floats_read(im, input, floats) : vbs_no_memory(im->ctx);
+
+    for (int64_t i = 0; i < count && status == VBS_OK; i++) {
+        reduce_one(op, input->type, (number){.value = floats[i]}, &y[at]);
+        vbs_onnx_advance(&input->shape, stride, position, &at);
+    }
+    free(floats);
+    return status;
+}
+
 VBS_ONNX_HANDLER(fold_reduce)
 {
-    int64_t stride[VBS_MAX_DIMS] = {0}, count, each = 1, position[VBS_MAX_DIMS] = {0}, at = 0;
+    int64_t stride[VBS_MAX_DIMS] = {0}, count, each = 1, n_made;
     struct vbs_shape kept, shape;
     constant *input;
     const number *x;
@@ -100,7 +136,7 @@ VBS_ONNX_HANDLER(fold_reduce)
     unsigned axes;
     bool keep;
 
-    VBS_TRY(vbs_onnx_numbers_in(im, 0, &input, &x));
+    VBS_TRY(vbs_onnx_constant_in(im, 0, &input));
     VBS_TRY(vbs_onnx_reduced(im, &input->shape, false, &axes, &keep));
     if (axes == 0 && vbs_onnx_int(im, "noop_with_empty_axes", 0) != 0 &&
         !vbs_onnx_reduces_alone((enum vbs_op) operator->op)) {
@@ -113,23 +149,25 @@ VBS_ONNX_HANDLER(fold_reduce)
     im->copies = reduced_copies(input->copies, axes, keep);
     vbs_onnx_reduced_shapes(&input->shape, axes, keep, &kept, &shape);
     count = vbs_shape_elements(&input->shape);
+    n_made = vbs_shape_elements(&shape);
     VBS_TRY(vbs_onnx_numbers_read(im, count));
     for (int d = input->shape.n_dims - 1; d >= 0; d--)
         if (!(axes >> d & 1)) {
             stride[d] = each;
             each *= input->shape.dim[d];
         }
-    VBS_TRY(vbs_onnx_numbers_new(im, vbs_shape_elements(&shape), &y));
-    for (int64_t i = 0; i < vbs_shape_elements(&shape); i++)
+    VBS_TRY(vbs_onnx_numbers_new(im, n_made, &y));
+    for (int64_t i = 0; i < n_made; i++)
         y[i].value = reduce_start(operator->op, input->type);
-    for (int64_t i = 0; i < count; i++) {
-        y[at].value = reduce_more(operator->op, input->type, y[at].value, x[i].value);
-        y[at].batch |= x[i].batch;
-        vbs_onnx_advance(&input->shape, stride, position, &at);
+    if (vbs_onnx_is_many(im, input->type, count)) {
+        VBS_TRY(reduce_floats(im, operator->op, input, stride, y));
+    } else {
+        VBS_TRY(vbs_onnx_numbers(im, input, &x));
+        reduce_numbers(operator->op, input, x, stride, y);
     }
-    for (int64_t i = 0; i < vbs_shape_elements(&shape); i++)
-        y[i].value = vbs_onnx_rounded(
-            input->type, reduce_end(operator->op, y[i].value, count / vbs_shape_elements(&shape)));
+    for (int64_t i = 0; i < n_made; i++)
+        y[i].value =
+            vbs_onnx_rounded(input->type, reduce_end(operator->op, y[i].value, count / n_made));
     return vbs_onnx_give_numbers(im, input->type, &shape, y);
 }
 

@@ -142,71 +142,92 @@ static bool unary_bits(int op, uint64_t x, uint64_t *y)
     return op == VBS_OP_NEG || op == VBS_FOLD_BIT_NOT;
 }
 
-/* Computes the result of one value of this type. */
-static long double computed(int op, int type, const union vbs_attributes *a, long double x)
-{
-    uint64_t bits;
+/* A function of one value; how: what it is computed by. */
+typedef long double value_function(const void *how, long double x);
 
-    if (vbs_onnx_is_whole(type) && unary_bits(op, vbs_onnx_bits(x), &bits))
-        return vbs_onnx_wrapped(type, bits);
-    return vbs_onnx_rounded(type, unary(op, a, x));
-}
-
-/* Computes a constant of many values as floats. */
-static enum vbs_status unary_floats(struct vbs_onnx_import *im, int op,
-                                    const union vbs_attributes *a, constant *input)
+/* Computes a constant of this type, of many values, as floats. */
+static enum vbs_status map_floats(struct vbs_onnx_import *im, constant *input, int type,
+                                  value_function *function, const void *how)
 {
     constant *made;
     float *y;
 
     VBS_TRY(vbs_onnx_floats_new(im, input, &input->shape, &made, &y));
     VBS_TRY(vbs_onnx_floats_read(im, input, y));
+    made->type = type;
     for (int64_t i = 0; i < vbs_shape_elements(&input->shape); i++)
-        VBS_TRY(vbs_onnx_round_many(im, input->type, computed(op, input->type, a, y[i]), &y[i]));
+        VBS_TRY(vbs_onnx_round_many(im, type, function(how, y[i]), &y[i]));
     vbs_onnx_give_constant(im, 0, made);
     return VBS_OK;
+}
+
+/* An operator of one value, the type of its result, and its attributes. */
+struct unary_step {
+    int op, type;
+    const union vbs_attributes *attributes;
+};
+
+static long double computed(const void *how, long double x)
+{
+    const struct unary_step *step = how;
+    uint64_t bits;
+
+    if (vbs_onnx_is_whole(step->type) && unary_bits(step->op, vbs_onnx_bits(x), &bits))
+        return vbs_onnx_wrapped(step->type, bits);
+    return vbs_onnx_rounded(step->type, unary(step->op, step->attributes, x));
 }
 
 VBS_ONNX_HANDLER(fold_unary)
 {
     union vbs_attributes attributes = {0};
-    int op = operator->op, type;
+    struct unary_step step = {.op = operator->op, .attributes = &attributes};
     constant *input;
     const number *x = NULL;
     number *y = NULL;
 
     VBS_TRY(vbs_onnx_constant_in(im, 0, &input));
-    if (op < VBS_N_OPS)
-        VBS_TRY(vbs_onnx_read_unary(im, (enum vbs_op)op, &attributes));
+    if (step.op < VBS_N_OPS)
+        VBS_TRY(vbs_onnx_read_unary(im, (enum vbs_op)step.op, &attributes));
     vbs_onnx_same_copies(im, 0);
-    if (vbs_onnx_is_many(input->type, vbs_shape_elements(&input->shape)) && !vbs_onnx_is_truth(op))
-        return unary_floats(im, op, &attributes, input);
+    step.type = vbs_onnx_is_truth(step.op) ? BOOL : input->type;
+    if (vbs_onnx_is_many(im, input->type, vbs_shape_elements(&input->shape)))
+        return map_floats(im, input, step.type, computed, &step);
     VBS_TRY(vbs_onnx_numbers(im, input, &x));
     VBS_TRY(vbs_onnx_numbers_new(im, vbs_shape_elements(&input->shape), &y));
-    type = vbs_onnx_is_truth(op) ? BOOL : input->type;
     for (int64_t i = 0; i < vbs_shape_elements(&input->shape); i++)
-        y[i] = (number){.value = computed(op, type, &attributes, x[i].value), .batch = x[i].batch};
-    return vbs_onnx_give_numbers(im, type, &input->shape, y);
+        y[i] = (number){.value = computed(&step, x[i].value), .batch = x[i].batch};
+    return vbs_onnx_give_numbers(im, step.type, &input->shape, y);
 }
 
-/* Gives true for the infinities that the attributes of IsInf ask for. */
+/* The infinities that the attributes of IsInf ask for. */
+struct infinities {
+    bool negative, positive;
+};
+
+static long double is_infinite(const void *how, long double x)
+{
+    const struct infinities *asked = how;
+
+    return isinf(x) && (x > 0 ? asked->positive : asked->negative);
+}
+
 VBS_ONNX_HANDLER(fold_is_inf)
 {
-    bool negative = vbs_onnx_int(im, "detect_negative", 1) != 0;
-    bool positive = vbs_onnx_int(im, "detect_positive", 1) != 0;
+    const struct infinities asked = {.negative = vbs_onnx_int(im, "detect_negative", 1) != 0,
+                                     .positive = vbs_onnx_int(im, "detect_positive", 1) != 0};
     constant *input;
     const number *x;
     number *y;
-    enum vbs_status status = vbs_onnx_numbers_in(im, 0, &input, &x);
 
     (void)operator;
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(vbs_onnx_constant_in(im, 0, &input));
     vbs_onnx_same_copies(im, 0);
+    if (vbs_onnx_is_many(im, input->type, vbs_shape_elements(&input->shape)))
+        return map_floats(im, input, BOOL, is_infinite, &asked);
+    VBS_TRY(vbs_onnx_numbers(im, input, &x));
     VBS_TRY(vbs_onnx_numbers_new(im, vbs_shape_elements(&input->shape), &y));
     for (int64_t i = 0; i < vbs_shape_elements(&input->shape); i++)
-        y[i] = (number){isinf(x[i].value) && (x[i].value > 0 ? positive : negative),
-                        .batch = x[i].batch};
+        y[i] = (number){is_infinite(&asked, x[i].value), .batch = x[i].batch};
     return vbs_onnx_give_numbers(im, BOOL, &input->shape, y);
 }
 
@@ -230,31 +251,46 @@ static enum vbs_status bound_in(struct vbs_onnx_import *im, const char *name, in
     return VBS_OK;
 }
 
+/* The bounds of a Clip, and the type of its values. */
+struct bounds {
+    number low, high;
+    int type;
+};
+
+static long double clipped(const void *how, long double x)
+{
+    const struct bounds *bounds = how;
+    long double value = vbs_onnx_combined(VBS_OP_MAX, bounds->type, x, bounds->low.value);
+
+    value = vbs_onnx_combined(VBS_OP_MIN, bounds->type, value, bounds->high.value);
+    return vbs_onnx_rounded(bounds->type, value);
+}
+
 VBS_ONNX_HANDLER(fold_clip)
 {
-    number low, high, *y;
+    struct bounds bounds;
     constant *input;
     const number *x;
-    enum vbs_status status = vbs_onnx_numbers_in(im, 0, &input, &x);
+    bool batch;
+    number *y;
 
     (void)operator;
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(vbs_onnx_constant_in(im, 0, &input));
     vbs_onnx_same_copies(im, 0);
-    VBS_TRY(bound_in(im, "min", 1, -INFINITY, &low));
-    VBS_TRY(bound_in(im, "max", 2, INFINITY, &high));
-    if (low.value <= -FLT_MAX) /* no bound, as in layers */
-        low.value = -INFINITY;
-    if (high.value >= FLT_MAX)
-        high.value = INFINITY;
+    VBS_TRY(bound_in(im, "min", 1, -INFINITY, &bounds.low));
+    VBS_TRY(bound_in(im, "max", 2, INFINITY, &bounds.high));
+    bounds.type = input->type;
+    batch = bounds.low.batch || bounds.high.batch;
+    if (bounds.low.value <= -FLT_MAX) /* no bound, as in layers */
+        bounds.low.value = -INFINITY;
+    if (bounds.high.value >= FLT_MAX)
+        bounds.high.value = INFINITY;
+    if (vbs_onnx_is_many(im, input->type, vbs_shape_elements(&input->shape)))
+        return batch ? vbs_onnx_counts(im) : map_floats(im, input, input->type, clipped, &bounds);
+    VBS_TRY(vbs_onnx_numbers(im, input, &x));
     VBS_TRY(vbs_onnx_numbers_new(im, vbs_shape_elements(&input->shape), &y));
-    for (int64_t i = 0; i < vbs_shape_elements(&input->shape); i++) {
-        long double value = vbs_onnx_combined(VBS_OP_MAX, input->type, x[i].value, low.value);
-
-        value = vbs_onnx_combined(VBS_OP_MIN, input->type, value, high.value);
-        y[i] = (number){vbs_onnx_rounded(input->type, value),
-                        .batch = x[i].batch || low.batch || high.batch};
-    }
+    for (int64_t i = 0; i < vbs_shape_elements(&input->shape); i++)
+        y[i] = (number){clipped(&bounds, x[i].value), .batch = x[i].batch || batch};
     return vbs_onnx_give_numbers(im, input->type, &input->shape, y);
 }
 
@@ -274,37 +310,54 @@ static bool has_all_of(int type, int other)
     return true;
 }
 
+/* The types of a Cast. */
+struct types {
+    int from, to;
+};
+
 /* Whole numbers lose the bits that the other type has not; floats become the nearest number of it.
  */
+static long double cast(const void *how, long double x)
+{
+    const struct types *types = how;
+
+    return vbs_onnx_is_whole(types->to) && vbs_onnx_is_whole(types->from)
+               ? vbs_onnx_wrapped(types->to, vbs_onnx_bits(x))
+               : vbs_onnx_rounded(types->to, x);
+}
+
 VBS_ONNX_HANDLER(fold_cast)
 {
+    struct types types;
     constant *input, *made;
     const number *x;
+    int64_t count;
     number *y;
-    int to;
 
     VBS_TRY(vbs_onnx_constant_in(im, 0, &input));
     im->copies = input->copies; /* of a CastLike, input 1 has a type only */
-    VBS_TRY(vbs_onnx_cast_type(im, operator->op == 1, &to));
+    VBS_TRY(vbs_onnx_cast_type(im, operator->op == 1, &types.to));
+    types.from = input->type;
+    count = vbs_shape_elements(&input->shape);
     if (vbs_onnx_feeds(im, VBS_OP_KEEP)) { /* which takes floats */
         vbs_onnx_give_constant(im, 0, input);
         return VBS_OK;
     }
-    if (has_all_of(to, input->type) && !input->computed) {
+    if (has_all_of(types.to, types.from) && !input->computed) {
         made = vbs_arena_alloc(im->arena, 1, sizeof *made);
         if (!made)
             return vbs_no_memory(im->ctx);
         *made = *input;
-        made->type = to;
+        made->type = types.to;
         vbs_onnx_give_constant(im, 0, made);
         return VBS_OK;
     }
+    if (vbs_onnx_is_many(im, types.from, count) && vbs_onnx_is_many(im, types.to, count))
+        return map_floats(im, input, types.to, cast, &types);
     VBS_TRY(vbs_onnx_numbers(im, input, &x));
-    VBS_TRY(vbs_onnx_numbers_new(im, vbs_shape_elements(&input->shape), &y));
-    for (int64_t i = 0; i < vbs_shape_elements(&input->shape); i++)
-        y[i] = (number){vbs_onnx_is_whole(to) && vbs_onnx_is_whole(input->type)
-                            ? vbs_onnx_wrapped(to, vbs_onnx_bits(x[i].value))
-                            : vbs_onnx_rounded(to, x[i].value),
-                        x[i].batch, vbs_onnx_is_wide(to) ? x[i].own : 0};
-    return vbs_onnx_give_numbers(im, to, &input->shape, y);
+    VBS_TRY(vbs_onnx_numbers_new(im, count, &y));
+    for (int64_t i = 0; i < count; i++)
+        y[i] = (number){cast(&types, x[i].value), x[i].batch,
+                        vbs_onnx_is_wide(types.to) ? x[i].own : 0};
+    return vbs_onnx_give_numbers(im, types.to, &input->shape, y);
 }

@@ -10,6 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define MANY  (1 << 16) /* floats that should not become numbers */
+#define EXACT 0x1p24L   /* below it floats have all whole numbers, and no other one becomes such */
+
 static bool is_plain(const struct vbs_shape *shape, const int64_t *stride)
 {
     int64_t each = 1;
@@ -450,6 +453,46 @@ enum vbs_status vbs_onnx_floats_new(struct vbs_onnx_import *im,
     return VBS_OK;
 }
 
+/* Returns whether a number of an input depends on the number of samples. */
+static bool depends_on_samples(const struct vbs_onnx_import *im)
+{
+    for (int i = 0; i < im->node->n_inputs; i++) {
+        const struct vbs_onnx_state *state = vbs_onnx_in(im, i);
+        const struct vbs_onnx_constant *c = state ? state->constant : NULL;
+
+        for (int64_t k = 0; c && c->computed && k < vbs_shape_elements(&c->shape); k++)
+            if (c->numbers[k].batch)
+                return true;
+    }
+    return false;
+}
+
+bool vbs_onnx_is_many(const struct vbs_onnx_import *im, int type, int64_t count)
+{
+    bool rounds = !vbs_onnx_is_whole(type) && type != ONNX__TENSOR_PROTO__DATA_TYPE__DOUBLE;
+
+    return count > VBS_ONNX_MAX_NUMBERS || (rounds && count > MANY && !depends_on_samples(im));
+}
+
+static enum vbs_status refuse_inexact(struct vbs_onnx_import *im)
+{
+    return vbs_fail(im->ctx, VBS_UNSUPPORTED,
+                    "computes with a constant of more than %d whole numbers, of which one is not "
+                    "below 2^24",
+                    VBS_ONNX_MAX_NUMBERS);
+}
+
+enum vbs_status vbs_onnx_round_many(struct vbs_onnx_import *im, int type, long double value,
+                                    float *rounded)
+{
+    long double made = vbs_onnx_rounded(type, value);
+
+    if (vbs_onnx_is_whole(type) && fabsl(made) >= EXACT)
+        return refuse_inexact(im);
+    *rounded = (float)made;
+    return VBS_OK;
+}
+
 enum vbs_status vbs_onnx_floats_read(struct vbs_onnx_import *im, struct vbs_onnx_constant *c,
                                      float *floats)
 {
@@ -462,14 +505,18 @@ enum vbs_status vbs_onnx_floats_read(struct vbs_onnx_import *im, struct vbs_onnx
             return vbs_onnx_counts(im);
         floats[i] = (float)c->numbers[i].value;
     }
-    if (c->computed || count == 0)
-        return VBS_OK;
-    place_values(c, &values);
-    values.infinite = true;
-    extent = vbs_values_extent(&values);
-    if (extent.bytes > 0)
-        VBS_TRY(vbs_source_keep(im->ctx, im->source, values.file, extent.offset, extent.bytes));
-    return vbs_values_read(im->ctx, im->source, &values, 0, count, floats);
+    if (!c->computed && count > 0) {
+        place_values(c, &values);
+        values.unchecked = true;
+        extent = vbs_values_extent(&values);
+        if (extent.bytes > 0)
+            VBS_TRY(vbs_source_keep(im->ctx, im->source, values.file, extent.offset, extent.bytes));
+        VBS_TRY(vbs_values_read(im->ctx, im->source, &values, 0, count, floats));
+    }
+    for (int64_t i = 0; vbs_onnx_is_wide(c->type) && i < count; i++)
+        if (fabsf(floats[i]) >= (float)EXACT)
+            return refuse_inexact(im);
+    return VBS_OK;
 }
 
 /* ---- what layers take ---- */

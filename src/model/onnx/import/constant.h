@@ -105,8 +105,18 @@ enum vbs_status vbs_onnx_floats_new(struct vbs_onnx_import *im,
                                     struct vbs_onnx_constant **constant,
                                     float **floats) VBS_MUST_CHECK;
 
-/* Reads a constant of any size as floats, in row-major order. VBS_FORMAT: a value is no number;
- * VBS_IO. */
+/* Returns whether a constant of count elements, which is computed of the inputs of the node, is
+ * computed as floats, which take less memory than numbers: one of floats with many elements, unless
+ * an input depends on the number of samples, or any with more than numbers may have. */
+bool vbs_onnx_is_many(const struct vbs_onnx_import *im, int type, int64_t count);
+
+/* Rounds a value of a constant that is computed as floats to its type. VBS_UNSUPPORTED: it is a
+ * whole number that floats may not have. */
+enum vbs_status vbs_onnx_round_many(struct vbs_onnx_import *im, int type, long double value,
+                                    float *rounded) VBS_MUST_CHECK;
+
+/* Reads a constant of any size as floats, in row-major order; values may be infinite or no numbers.
+ * VBS_UNSUPPORTED: a whole number is one that floats may not have; VBS_IO. */
 enum vbs_status vbs_onnx_floats_read(struct vbs_onnx_import *im, struct vbs_onnx_constant *constant,
                                      float *floats) VBS_MUST_CHECK;
 

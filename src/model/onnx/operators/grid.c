@@ -354,6 +354,35 @@ static enum vbs_status make_grid(struct vbs_onnx_import *im, const struct vbs_sh
     return VBS_OK;
 }
 
+/* The grid of a constant that is quantised, and the range of its whole numbers. */
+struct quantiser {
+    const struct vbs_grid *places;
+    double low, high;
+};
+
+/* Returns the whole number of a float, which is element i. */
+static double quantised(const struct quantiser *q, int64_t i, float x)
+{
+    int64_t at = vbs_grid_place(q->places, i);
+    float zero = q->places->zeros ? q->places->zeros[at] : 0;
+
+    return fmin(fmax(nearbyint(x / q->places->scales[at]) + zero, q->low), q->high);
+}
+
+static enum vbs_status quantise_floats(struct vbs_onnx_import *im, struct vbs_onnx_constant *input,
+                                       const struct quantiser *q, int type,
+                                       struct vbs_onnx_constant **made)
+{
+    float *y;
+
+    VBS_TRY(vbs_onnx_floats_new(im, input, &input->shape, made, &y));
+    VBS_TRY(vbs_onnx_floats_read(im, input, y));
+    (*made)->type = type;
+    for (int64_t i = 0; i < vbs_shape_elements(&input->shape); i++)
+        y[i] = (float)quantised(q, i, y[i]);
+    return VBS_OK;
+}
+
 enum vbs_status vbs_onnx_quantise_constant(struct vbs_onnx_import *im,
                                            struct vbs_onnx_constant *input,
                                            const struct vbs_onnx_grid *grid,
@@ -363,26 +392,37 @@ enum vbs_status vbs_onnx_quantise_constant(struct vbs_onnx_import *im,
     const struct vbs_onnx_number *x;
     struct vbs_onnx_number *y;
     struct vbs_grid *places;
-    double low, high;
+    struct quantiser q;
 
-    if (!range_of(grid->type, &low, &high))
+    if (!range_of(grid->type, &q.low, &q.high))
         return vbs_fail(im->ctx, VBS_UNSUPPORTED, "quantises to element type %s",
                         vbs_onnx_type_name(grid->type));
     for (int64_t i = 0; i < grid->n_scales; i++)
         if (vbs_onnx_grid_scale(grid, i) == 0)
             return vbs_fail(im->ctx, VBS_FORMAT, "a scale is 0");
-    VBS_TRY(vbs_onnx_numbers(im, input, &x));
     VBS_TRY(make_grid(im, &input->shape, grid, &places));
+    q.places = places;
+    if (vbs_onnx_is_many(im, input->type, n))
+        return quantise_floats(im, input, &q, grid->type, made);
+    VBS_TRY(vbs_onnx_numbers(im, input, &x));
     VBS_TRY(vbs_onnx_numbers_new(im, n, &y));
-    for (int64_t i = 0; i < n; i++) {
-        int64_t at = vbs_grid_place(places, i);
-        float zero = places->zeros ? places->zeros[at] : 0;
-
-        y[i] = (struct vbs_onnx_number){
-            fmin(fmax(nearbyint((float)x[i].value / places->scales[at]) + zero, low), high),
-            .batch = x[i].batch};
-    }
+    for (int64_t i = 0; i < n; i++)
+        y[i] = (struct vbs_onnx_number){quantised(&q, i, (float)x[i].value), .batch = x[i].batch};
     return vbs_onnx_constant_new(im, grid->type, &input->shape, y, made);
+}
+
+static enum vbs_status dequantise_floats(struct vbs_onnx_import *im,
+                                         struct vbs_onnx_constant *input,
+                                         const struct vbs_grid *places,
+                                         struct vbs_onnx_constant **made)
+{
+    float *y;
+
+    VBS_TRY(vbs_onnx_floats_new(im, input, &input->shape, made, &y));
+    VBS_TRY(vbs_onnx_floats_read(im, input, y));
+    (*made)->type = FLOAT;
+    vbs_grid_apply(places, 0, vbs_shape_elements(&input->shape), y);
+    return VBS_OK;
 }
 
 /* Makes a constant whose numbers are computed. */
@@ -395,6 +435,8 @@ static enum vbs_status dequantise_numbers(struct vbs_onnx_import *im,
     const struct vbs_onnx_number *x;
     struct vbs_onnx_number *y;
 
+    if (vbs_onnx_is_many(im, input->type, n))
+        return dequantise_floats(im, input, places, made);
     VBS_TRY(vbs_onnx_numbers(im, input, &x));
     VBS_TRY(vbs_onnx_numbers_new(im, n, &y));
     for (int64_t i = 0; i < n; i++) {

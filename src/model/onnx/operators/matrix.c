@@ -236,8 +236,8 @@ static enum vbs_status gemm_add(struct vbs_onnx_import *im, const struct vbs_onn
                 status = vbs_onnx_constant_expand(im, bias, &row, &bias);
             draft->node.attributes.weighted.bias = true;
             if (status == VBS_OK)
-                status = vbs_onnx_weights(im, bias, beta == 1 ? 0 : beta,
-                                          &draft->node.values[VBS_PARAMETER_BIAS]);
+                status = vbs_onnx_added(im, bias, beta == 1 ? 0 : beta,
+                                        &draft->node.values[VBS_PARAMETER_BIAS]);
             return status;
         }
     }

@@ -193,6 +193,15 @@ VBS_ONNX_HANDLER(instance_norm)
     return give_alike(im, draft);
 }
 
+/* Gives input index of a normalisation: the factors, or, input 2, what is added. */
+static enum vbs_status affine_values(struct vbs_onnx_import *im, int index,
+                                     struct vbs_onnx_constant *constant,
+                                     const struct vbs_values **values)
+{
+    return index == 2 ? vbs_onnx_added(im, constant, 0, values)
+                      : vbs_onnx_weights(im, constant, 0, values);
+}
+
 /* Reads input index, which has one value for each group or channel, as one value for each
  * channel. */
 static enum vbs_status group_values(struct vbs_onnx_import *im, int index, int64_t groups,
@@ -206,7 +215,7 @@ static enum vbs_status group_values(struct vbs_onnx_import *im, int index, int64
         VBS_TRY(vbs_onnx_constant_reshape(im, constant, &apart, &constant));
         VBS_TRY(vbs_onnx_constant_expand(im, constant, &full, &constant));
     }
-    return vbs_onnx_weights(im, constant, 0, values);
+    return affine_values(im, index, constant, values);
 }
 
 /* A GroupNorm becomes an InstanceNorm whose channels are the groups, and a scale and shift by
@@ -320,7 +329,7 @@ static enum vbs_status row_values(struct vbs_onnx_import *im, int index,
 
     VBS_TRY(vbs_onnx_constant_in(im, index, &constant));
     VBS_TRY(vbs_onnx_constant_expand(im, constant, row, &constant));
-    return vbs_onnx_weights(im, constant, 0, values);
+    return affine_values(im, index, constant, values);
 }
 
 VBS_ONNX_HANDLER(layer_norm)

@@ -166,9 +166,8 @@ enum vbs_status vbs_onnx_allow_infinite(struct vbs_onnx_import *im,
     return VBS_OK;
 }
 
-/* Finds the weights that a layer adds; null, for seeded ones, where the file has none. */
-static enum vbs_status added_weights(struct vbs_onnx_import *im, struct vbs_onnx_constant *constant,
-                                     double factor, const struct vbs_values **values)
+enum vbs_status vbs_onnx_added(struct vbs_onnx_import *im, struct vbs_onnx_constant *constant,
+                               double factor, const struct vbs_values **values)
 {
     VBS_TRY(vbs_onnx_weights(im, constant, factor, values));
     return *values ? vbs_onnx_allow_infinite(im, values) : VBS_OK;
@@ -184,7 +183,7 @@ enum vbs_status vbs_onnx_vector(struct vbs_onnx_import *im, int index, int64_t c
         return vbs_fail(im->ctx, VBS_FORMAT, "input %d has %lld values for %lld channels", index,
                         (long long)vbs_shape_elements(&constant->shape), (long long)count);
     if (what == VBS_PARAMETER_BIAS || what == VBS_PARAMETER_BETA)
-        return added_weights(im, constant, 0, &draft->node.values[what]);
+        return vbs_onnx_added(im, constant, 0, &draft->node.values[what]);
     return vbs_onnx_weights(im, constant, 0, &draft->node.values[what]);
 }
 
@@ -376,7 +375,7 @@ static enum vbs_status add_bias(struct vbs_onnx_import *im, const struct vbs_onn
         biased->node.attributes.scale.bias = true;
     else
         biased->node.attributes.weighted.bias = true;
-    VBS_TRY(added_weights(im, constant, factor, &biased->node.values[what]));
+    VBS_TRY(vbs_onnx_added(im, constant, factor, &biased->node.values[what]));
     return vbs_onnx_tensor_new(im, biased, tensor);
 }
 
@@ -416,8 +415,8 @@ static enum vbs_status scale(struct vbs_onnx_import *im, enum vbs_op op,
     if (op == VBS_OP_DIV)
         status = inverse(im, constant, &constant);
     if (status == VBS_OK && shifts)
-        status = added_weights(im, constant, negates && !swapped ? -1 : 0,
-                               &draft->node.values[VBS_PARAMETER_BETA]);
+        status = vbs_onnx_added(im, constant, negates && !swapped ? -1 : 0,
+                                &draft->node.values[VBS_PARAMETER_BETA]);
     else if (status == VBS_OK)
         status = vbs_onnx_weights(im, constant, 0, &draft->node.values[VBS_PARAMETER_GAMMA]);
     if (status == VBS_OK && shifts) {

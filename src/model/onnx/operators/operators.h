@@ -246,6 +246,10 @@ enum vbs_status vbs_onnx_constant_tensor(struct vbs_onnx_import *im, const struc
 enum vbs_status vbs_onnx_weights(struct vbs_onnx_import *im, struct vbs_onnx_constant *constant,
                                  double factor, const struct vbs_values **values) VBS_MUST_CHECK;
 
+/* Does the same for what a layer adds, which may be infinite. */
+enum vbs_status vbs_onnx_added(struct vbs_onnx_import *im, struct vbs_onnx_constant *constant,
+                               double factor, const struct vbs_values **values) VBS_MUST_CHECK;
+
 /* Allows values of a parameter to be infinite, as those of masks that are added are. */
 enum vbs_status vbs_onnx_allow_infinite(struct vbs_onnx_import *im,
                                         const struct vbs_values **values) VBS_MUST_CHECK;

@@ -202,7 +202,7 @@ static enum vbs_status add_parameters(struct vbs_onnx_import *im, const struct r
     VBS_TRY(vbs_onnx_weights(im, constant, 0, &draft->node.values[VBS_PARAMETER_OPERAND]));
     if (draft->node.attributes.recurrent.bias) {
         VBS_TRY(shaped_constant(im, BIAS, (struct vbs_shape){2, {n, 2 * rows}}, &constant));
-        VBS_TRY(vbs_onnx_weights(im, constant, 0, &draft->node.values[VBS_PARAMETER_BIAS]));
+        VBS_TRY(vbs_onnx_added(im, constant, 0, &draft->node.values[VBS_PARAMETER_BIAS]));
     }
     if (!draft->node.attributes.recurrent.peepholes)
         return VBS_OK;
