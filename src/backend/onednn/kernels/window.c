@@ -54,6 +54,23 @@ bool od_bounds_below(enum vbs_op op, const union vbs_attributes *a)
            (op == VBS_OP_CLIP && fmin(a->clip.low, a->clip.high) > -(double)FLT_MAX);
 }
 
+/* Returns whether the operator never makes -infinity, whatever its input is. */
+static bool is_limited(enum vbs_op op, const union vbs_attributes *attributes)
+{
+    switch (op) {
+    case VBS_OP_SWISH:
+    case VBS_OP_HARD_SWISH:
+    case VBS_OP_HARD_SIGMOID:
+    case VBS_OP_GELU:
+    case VBS_OP_MISH:
+    case VBS_OP_SOFTPLUS:
+    case VBS_OP_TANH:
+        return true;
+    default:
+        return od_bounds_below(op, attributes);
+    }
+}
+
 /* Returns whether the operator makes -infinity only of inputs that have it. */
 static bool passes_on(enum vbs_op op)
 {
@@ -67,10 +84,10 @@ static bool is_bounded(const struct od_session *s, const struct vbs_layer *l)
     bool bounded = passes_on(l->op);
 
     if (last)
-        return od_bounds_below(last->op, &last->attributes);
+        return is_limited(last->op, &last->attributes);
     for (int i = 0; i < l->n_inputs && bounded; i++)
         bounded = s->bounded[l->inputs[i]];
-    return bounded || od_bounds_below(l->op, &l->attributes);
+    return bounded || is_limited(l->op, &l->attributes);
 }
 
 void od_bounded_init(struct od_session *session, const struct vbs_network *network)

@@ -11,6 +11,7 @@
 #include <math.h>
 
 #define AT_ONCE 4096 /* values that a thread looks at, at once */
+#define RUN     64   /* values that are compared side by side */
 
 struct extremes_job {
     const struct od_extremes *plan;
@@ -66,13 +67,16 @@ static void correct_part(void *self, int64_t part)
 {
     const struct extremes_job *j = self;
     float start = j->plan->smallest ? FLT_MAX : -FLT_MAX;
-    int64_t first = part * AT_ONCE, end = first + AT_ONCE;
+    int64_t first = part * AT_ONCE, end = first + AT_ONCE, i = first;
     unsigned n_found = 0;
 
     end = end < j->plan->n ? end : j->plan->n;
-    for (int64_t i = first; i < end; i++)
+    for (; i + RUN <= end; i += RUN)
+        for (int k = 0; k < RUN; k++)
+            n_found += j->to[i + k] == start;
+    for (; i < end; i++)
         n_found += j->to[i] == start;
-    for (int64_t i = first; i < end && n_found > 0; i++)
+    for (i = first; i < end && n_found > 0; i++)
         if (j->to[i] == start)
             j->to[i] = extreme_of(j->plan, i, j->from, start);
 }
