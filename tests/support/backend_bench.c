@@ -219,10 +219,11 @@ static double allowed(const struct vbs_encoding *e, double want, double largest,
 }
 
 /* Returns the share of the values of 8 bits that may differ by a step. Of the means of four whole
- * numbers a quarter ends on a half, which goes to either side by the last digit of a float. */
+ * numbers a quarter ends on a half, which goes to either side by the last digit of a float, as do
+ * sums of two whole numbers of which one step is half a step of the result. */
 static double may_differ(enum vbs_op op)
 {
-    return op == VBS_OP_POOL_AVG ? 0.3 : 0.05;
+    return op == VBS_OP_POOL_AVG || op == VBS_OP_ADD || op == VBS_OP_SUB ? 0.3 : 0.05;
 }
 
 /* Gives the largest difference of the values of an encoded layer, as a fraction of what is allowed;
