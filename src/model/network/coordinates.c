@@ -5,8 +5,7 @@
 
 /* Returns the coordinate in the input of position i, by a scale that follows from the sizes. Each
  * quotient is rounded once, so that positions on an element or between two are exact. */
-static double coordinate_by_size(const union vbs_attributes *a, int d, int64_t in, int64_t out,
-                                 int64_t i)
+static double coordinate_by_size(const union vbs_attributes *a, int64_t in, int64_t out, int64_t i)
 {
     double x = (double)i, n = (double)in;
     /* (x + 1/2) / scale - 1/2 */
@@ -21,14 +20,21 @@ static double coordinate_by_size(const union vbs_attributes *a, int d, int64_t i
         return x * n / (double)out;
     case VBS_COORDINATES_TF_HALF_PIXEL:
         return (x + 0.5) * n / (double)out;
-    case VBS_COORDINATES_TF_CROP:
-        return out > 1 ? (n - 1) * (a->resize.roi_begin[d] +
-                                    x * (a->resize.roi_end[d] - a->resize.roi_begin[d]) /
-                                        (double)(out - 1))
-                       : (n - 1) * 0.5 * (a->resize.roi_begin[d] + a->resize.roi_end[d]);
     default:
         return half;
     }
+}
+
+/* Returns the coordinate within a crop. All is computed with the 32 bits that its borders have in
+ * files, because whole coordinates follow only so. */
+static double coordinate_in_crop(const union vbs_attributes *a, int d, int64_t in, int64_t out,
+                                 int64_t i)
+{
+    float begin = (float)a->resize.roi_begin[d], end = (float)a->resize.roi_end[d];
+    float x = (float)i, last = (float)(in - 1);
+
+    return out > 1 ? begin * last + x * (end - begin) * last / (float)(out - 1)
+                   : 0.5F * (begin + end) * last;
 }
 
 /* Returns the coordinate in the input of position i, by a scale of its own. All is computed with
@@ -51,8 +57,6 @@ static double coordinate_by_scale(const union vbs_attributes *a, int d, int64_t 
         return (x + 0.5f) / scale;
     case VBS_COORDINATES_HALF_PIXEL_SYMMETRIC:
         return n / 2 * (1 - (float)out / length) + half;
-    case VBS_COORDINATES_TF_CROP:
-        return coordinate_by_size(a, d, in, out, i);
     default:
         return half;
     }
@@ -63,7 +67,9 @@ double vbs_resize_coordinate(const union vbs_attributes *a, int d, int64_t in, i
 {
     bool follows = a->resize.scale[d] == (double)out / (double)in;
 
-    return follows ? coordinate_by_size(a, d, in, out, i) : coordinate_by_scale(a, d, in, out, i);
+    if (a->resize.coordinates == VBS_COORDINATES_TF_CROP)
+        return coordinate_in_crop(a, d, in, out, i);
+    return follows ? coordinate_by_size(a, in, out, i) : coordinate_by_scale(a, d, in, out, i);
 }
 
 double vbs_resize_width(const union vbs_attributes *a, int d)

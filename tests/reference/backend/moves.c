@@ -115,7 +115,6 @@ static double original_of_sizes(const struct vbs_layer *l, int d, double x)
 {
     const union vbs_attributes *a = &l->attributes;
     double in = (double)l->views[0].dim[d], out = (double)l->shape.dim[d];
-    double begin = a->resize.roi_begin[d], end = a->resize.roi_end[d];
 
     switch (a->resize.coordinates) {
     case VBS_COORDINATES_ALIGN_CORNERS:
@@ -124,14 +123,24 @@ static double original_of_sizes(const struct vbs_layer *l, int d, double x)
         return x * in / out;
     case VBS_COORDINATES_TF_HALF_PIXEL:
         return (2 * x + 1) * in / (2 * out);
-    case VBS_COORDINATES_TF_CROP:
-        return out > 1 ? begin * (in - 1) + x * (end - begin) * (in - 1) / (out - 1)
-                       : 0.5 * (begin + end) * (in - 1);
     default:
         return a->resize.coordinates == VBS_COORDINATES_PYTORCH_HALF_PIXEL && out == 1
                    ? 0
                    : ((2 * x + 1) * in - out) / (2 * out);
     }
+}
+
+/* Returns it within a crop. */
+static double original_of_crop(const struct vbs_layer *l, int d, double x)
+{
+    const union vbs_attributes *a = &l->attributes;
+    double last = (double)(l->views[0].dim[d] - 1), gaps = (double)(l->shape.dim[d] - 1);
+    double begin = (float)a->resize.roi_begin[d], end = (float)a->resize.roi_end[d];
+
+    if (gaps == 0)
+        return times32(times32(0.5, (float)(begin + end)), last);
+    return (float)(times32(begin, last) +
+                   over32(times32(times32(x, less32(end, begin)), last), gaps));
 }
 
 /* Returns it where the node has a scale of its own. */
@@ -142,7 +151,9 @@ static double original(const struct vbs_layer *l, int d, double x)
     double scale = (float)a->resize.scale[d], length = times32(scale, in);
     double half = less32(over32(x + 0.5, scale), 0.5);
 
-    if (a->resize.scale[d] == out / in || a->resize.coordinates == VBS_COORDINATES_TF_CROP)
+    if (a->resize.coordinates == VBS_COORDINATES_TF_CROP)
+        return original_of_crop(l, d, x);
+    if (a->resize.scale[d] == out / in)
         return original_of_sizes(l, d, x);
     switch (a->resize.coordinates) {
     case VBS_COORDINATES_HALF_PIXEL_SYMMETRIC:

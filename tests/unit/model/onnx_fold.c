@@ -91,6 +91,33 @@ static void check_power(void)
                    (double[]){27, -27, 3});
 }
 
+/* The borders of a crop have 32 bits: with exact numbers 0.1 x 4 + 4 x (0.6 - 0.1) x 4 / 5 would be
+ * slightly above 2, whose element is the third. */
+static void check_crop(void)
+{
+    struct bytes graph = {0}, model, value = onnx_value("x", FLOAT, 2, (int64_t[]){0, 5});
+    struct bytes resize = onnx_node("Resize", "x roi s", "y");
+    static const float VALUES[] = {0, 1, 2, 3, 4}, WANT[] = {1, 1, 2, 2, 2, 3};
+    int64_t count;
+    float *got;
+
+    onnx_add_values(&graph, "roi", FLOAT, 1, (int64_t[]){4}, (float[]){0, 0.1F, 1, 0.6F});
+    onnx_add_values(&graph, "s", FLOAT, 1, (int64_t[]){2}, (float[]){1, 1.3F});
+    bytes_put(&graph, ONNX_INPUT, &value);
+    value = onnx_value("y", FLOAT, 0, NULL);
+    bytes_put(&graph, ONNX_OUTPUT, &value);
+    onnx_attribute_text(&resize, "mode", "nearest");
+    onnx_attribute_text(&resize, "nearest_mode", "ceil");
+    onnx_attribute_text(&resize, "coordinate_transformation_mode", "tf_crop_and_resize");
+    onnx_add_node(&graph, resize);
+    model = onnx_model(13, &graph);
+    got = onnx_compute(&model, VALUES, &count);
+    ok(got && count == 6 && memcmp(got, WANT, sizeof WANT) == 0,
+       "the nearest elements of a crop whose borders are no binary fractions");
+    bytes_clear(&model);
+    free(got);
+}
+
 /* Version 10 of Resize takes the nearest element behind where there are fewer, and the one before
  * where there are more, each dimension by itself: its cases (resize_downsample_nearest of ONNX) and
  * ONNX Runtime say so, its text does not. What a constant becomes, the last n values, is the same.
@@ -540,6 +567,7 @@ int main(void)
 
     if (file < 0 || close(file) != 0)
         return 1;
+    check_crop();
     check_resize_10(0.6f, 0.6f, 2, (double[]){1, 3});
     check_resize_10(1.5f, 0.6f, 6, (double[]){1, 3, 1, 3, 5, 7});
     check_resize_10(0.5f, 1.5f, 6, (double[]){1, 1, 2, 3, 3, 4});
