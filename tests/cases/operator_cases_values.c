@@ -323,5 +323,10 @@ const struct operator_case value_cases[] = {
                {VBS_OP_POW, "w", FROM(3, 1)}},
      .low = 0.5f,
      .high = 2},
+    {.name = "largest values behind a GELU, which may be -infinity",
+     .input = DIMS(16, 6, 6),
+     .nodes = {{VBS_OP_GELU, "g", FROM(0)},
+               {VBS_OP_POOL_MAX, "p", FROM(1),
+                .attributes = {.pool = {.window = WINDOW(2, 2, 1, 0)}}}}},
     {.name = NULL},
 };

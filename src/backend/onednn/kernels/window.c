@@ -54,14 +54,14 @@ bool od_bounds_below(enum vbs_op op, const union vbs_attributes *a)
            (op == VBS_OP_CLIP && fmin(a->clip.low, a->clip.high) > -(double)FLT_MAX);
 }
 
-/* Returns whether the operator never makes -infinity, whatever its input is. */
+/* Returns whether the operator never makes -infinity, whatever its input is. A GELU may: its
+ * polynomial is not quite 0 where -infinity is multiplied by it. */
 static bool is_limited(enum vbs_op op, const union vbs_attributes *attributes)
 {
     switch (op) {
     case VBS_OP_SWISH:
     case VBS_OP_HARD_SWISH:
     case VBS_OP_HARD_SIGMOID:
-    case VBS_OP_GELU:
     case VBS_OP_MISH:
     case VBS_OP_SOFTPLUS:
     case VBS_OP_TANH:
