@@ -19,18 +19,7 @@ static struct {
     int n, n_searching; /* executors that were made, and those of them without offsets */
 } opened;
 
-enum vbs_status __real_vbs_exec_new(struct vbs_ctx *ctx, const struct vbs_network *network,
-                                    const struct vbs_backend *backend,
-                                    const struct vbs_profile *profile,
-                                    const struct vbs_schedule *schedule,
-                                    const struct vbs_exec_options *options,
-                                    struct vbs_exec_placement *placement, struct vbs_exec **exec);
-enum vbs_status __wrap_vbs_exec_new(struct vbs_ctx *ctx, const struct vbs_network *network,
-                                    const struct vbs_backend *backend,
-                                    const struct vbs_profile *profile,
-                                    const struct vbs_schedule *schedule,
-                                    const struct vbs_exec_options *options,
-                                    struct vbs_exec_placement *placement, struct vbs_exec **exec);
+__typeof__(vbs_exec_new) __real_vbs_exec_new, __wrap_vbs_exec_new;
 
 /* Counts executors. */
 enum vbs_status __wrap_vbs_exec_new(struct vbs_ctx *ctx, const struct vbs_network *network,
