@@ -41,23 +41,13 @@ static struct {
     int64_t peak_bytes;
 } around = {.before_bytes = BEFORE};
 
-int64_t __real_vbs_exec_process_bytes(void);
-int64_t __wrap_vbs_exec_process_bytes(void);
+__typeof__(vbs_exec_process_bytes) __real_vbs_exec_process_bytes, __wrap_vbs_exec_process_bytes;
 int64_t __wrap_vbs_exec_process_bytes(void)
 {
     return around.before_bytes ? around.before_bytes : __real_vbs_exec_process_bytes();
 }
 
-enum vbs_status __real_vbs_exec_place(struct vbs_ctx *ctx, const struct vbs_profile *profile,
-                                      const struct vbs_schedule *schedule,
-                                      const struct vbs_exec_options *options,
-                                      struct vbs_exec_placement *placement,
-                                      struct vbs_exec_placed **placed);
-enum vbs_status __wrap_vbs_exec_place(struct vbs_ctx *ctx, const struct vbs_profile *profile,
-                                      const struct vbs_schedule *schedule,
-                                      const struct vbs_exec_options *options,
-                                      struct vbs_exec_placement *placement,
-                                      struct vbs_exec_placed **placed);
+__typeof__(vbs_exec_place) __real_vbs_exec_place, __wrap_vbs_exec_place;
 enum vbs_status __wrap_vbs_exec_place(struct vbs_ctx *ctx, const struct vbs_profile *profile,
                                       const struct vbs_schedule *schedule,
                                       const struct vbs_exec_options *options,
@@ -85,18 +75,7 @@ static struct vbs_exec_memory estimate(const struct vbs_profile *profile,
     return memory;
 }
 
-enum vbs_status __real_vbs_exec_new(struct vbs_ctx *ctx, const struct vbs_network *network,
-                                    const struct vbs_backend *backend,
-                                    const struct vbs_profile *profile,
-                                    const struct vbs_schedule *schedule,
-                                    const struct vbs_exec_options *options,
-                                    struct vbs_exec_placement *placement, struct vbs_exec **exec);
-enum vbs_status __wrap_vbs_exec_new(struct vbs_ctx *ctx, const struct vbs_network *network,
-                                    const struct vbs_backend *backend,
-                                    const struct vbs_profile *profile,
-                                    const struct vbs_schedule *schedule,
-                                    const struct vbs_exec_options *options,
-                                    struct vbs_exec_placement *placement, struct vbs_exec **exec);
+__typeof__(vbs_exec_new) __real_vbs_exec_new, __wrap_vbs_exec_new;
 
 /* Judges what is prepared with all pages of its arena, and a sixteenth more of these. */
 enum vbs_status __wrap_vbs_exec_new(struct vbs_ctx *ctx, const struct vbs_network *network,
