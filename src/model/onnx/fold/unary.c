@@ -161,6 +161,24 @@ static enum vbs_status map_floats(struct vbs_onnx_import *im, constant *input, i
     return VBS_OK;
 }
 
+/* Computes a constant of this type, value by value, and gives it as output 0. batch: all depend on
+ * the number of samples. */
+static enum vbs_status map(struct vbs_onnx_import *im, constant *input, int type,
+                           value_function *function, const void *how, bool batch)
+{
+    int64_t count = vbs_shape_elements(&input->shape);
+    const number *x;
+    number *y;
+
+    if (vbs_onnx_is_many(im, input->type, count))
+        return batch ? vbs_onnx_counts(im) : map_floats(im, input, type, function, how);
+    VBS_TRY(vbs_onnx_numbers(im, input, &x));
+    VBS_TRY(vbs_onnx_numbers_new(im, count, &y));
+    for (int64_t i = 0; i < count; i++)
+        y[i] = (number){function(how, x[i].value), .batch = x[i].batch || batch};
+    return vbs_onnx_give_numbers(im, type, &input->shape, y);
+}
+
 /* An operator of one value, the type of its result, and its attributes. */
 struct unary_step {
     int op, type;
@@ -182,21 +200,13 @@ VBS_ONNX_HANDLER(fold_unary)
     union vbs_attributes attributes = {0};
     struct unary_step step = {.op = operator->op, .attributes = &attributes};
     constant *input;
-    const number *x = NULL;
-    number *y = NULL;
 
     VBS_TRY(vbs_onnx_constant_in(im, 0, &input));
     if (step.op < VBS_N_OPS)
         VBS_TRY(vbs_onnx_read_unary(im, (enum vbs_op)step.op, &attributes));
     vbs_onnx_same_copies(im, 0);
     step.type = vbs_onnx_is_truth(step.op) ? BOOL : input->type;
-    if (vbs_onnx_is_many(im, input->type, vbs_shape_elements(&input->shape)))
-        return map_floats(im, input, step.type, computed, &step);
-    VBS_TRY(vbs_onnx_numbers(im, input, &x));
-    VBS_TRY(vbs_onnx_numbers_new(im, vbs_shape_elements(&input->shape), &y));
-    for (int64_t i = 0; i < vbs_shape_elements(&input->shape); i++)
-        y[i] = (number){.value = computed(&step, x[i].value), .batch = x[i].batch};
-    return vbs_onnx_give_numbers(im, step.type, &input->shape, y);
+    return map(im, input, step.type, computed, &step, false);
 }
 
 /* The infinities that the attributes of IsInf ask for. */
@@ -216,19 +226,11 @@ VBS_ONNX_HANDLER(fold_is_inf)
     const struct infinities asked = {.negative = vbs_onnx_int(im, "detect_negative", 1) != 0,
                                      .positive = vbs_onnx_int(im, "detect_positive", 1) != 0};
     constant *input;
-    const number *x;
-    number *y;
 
     (void)operator;
     VBS_TRY(vbs_onnx_constant_in(im, 0, &input));
     vbs_onnx_same_copies(im, 0);
-    if (vbs_onnx_is_many(im, input->type, vbs_shape_elements(&input->shape)))
-        return map_floats(im, input, BOOL, is_infinite, &asked);
-    VBS_TRY(vbs_onnx_numbers(im, input, &x));
-    VBS_TRY(vbs_onnx_numbers_new(im, vbs_shape_elements(&input->shape), &y));
-    for (int64_t i = 0; i < vbs_shape_elements(&input->shape); i++)
-        y[i] = (number){is_infinite(&asked, x[i].value), .batch = x[i].batch};
-    return vbs_onnx_give_numbers(im, BOOL, &input->shape, y);
+    return map(im, input, BOOL, is_infinite, &asked, false);
 }
 
 /* Gives a bound of Clip: input index, from version 11 on, or an attribute; missing where there is
@@ -270,9 +272,6 @@ VBS_ONNX_HANDLER(fold_clip)
 {
     struct bounds bounds;
     constant *input;
-    const number *x;
-    bool batch;
-    number *y;
 
     (void)operator;
     VBS_TRY(vbs_onnx_constant_in(im, 0, &input));
@@ -280,18 +279,11 @@ VBS_ONNX_HANDLER(fold_clip)
     VBS_TRY(bound_in(im, "min", 1, -INFINITY, &bounds.low));
     VBS_TRY(bound_in(im, "max", 2, INFINITY, &bounds.high));
     bounds.type = input->type;
-    batch = bounds.low.batch || bounds.high.batch;
     if (bounds.low.value <= -FLT_MAX) /* no bound, as in layers */
         bounds.low.value = -INFINITY;
     if (bounds.high.value >= FLT_MAX)
         bounds.high.value = INFINITY;
-    if (vbs_onnx_is_many(im, input->type, vbs_shape_elements(&input->shape)))
-        return batch ? vbs_onnx_counts(im) : map_floats(im, input, input->type, clipped, &bounds);
-    VBS_TRY(vbs_onnx_numbers(im, input, &x));
-    VBS_TRY(vbs_onnx_numbers_new(im, vbs_shape_elements(&input->shape), &y));
-    for (int64_t i = 0; i < vbs_shape_elements(&input->shape); i++)
-        y[i] = (number){clipped(&bounds, x[i].value), .batch = x[i].batch || batch};
-    return vbs_onnx_give_numbers(im, input->type, &input->shape, y);
+    return map(im, input, input->type, clipped, &bounds, bounds.low.batch || bounds.high.batch);
 }
 
 /* Returns whether a type has all numbers of another one. */
